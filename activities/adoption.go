@@ -35,7 +35,9 @@ type AdoptionLetters struct {
 var _ AdoptionMails = (*AdoptionLetters)(nil)
 
 // KeyAdopted makes one mail for each owner of the account. Whoever adopts must be one of them.
-func (l *AdoptionLetters) KeyAdopted(ctx context.Context, a KeyAdoption) ([]store.NewMail, error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (l *AdoptionLetters) KeyAdopted(ctx context.Context, a KeyAdoption) ([]store.NewMail, error) {
 	key, err := l.Owners.LoadKey(ctx, a.Key)
 	if err != nil {
 		return nil, err
@@ -51,7 +53,8 @@ func (l *AdoptionLetters) KeyAdopted(ctx context.Context, a KeyAdoption) ([]stor
 		}
 	}
 	if by == "" {
-		return nil, fault.New(fault.NotYours, "You do not own this account any more. Sign in again and choose an account of yours.")
+		return nil, fault.New(fault.NotYours,
+			"You do not own this account any more. Sign in again and choose an account of yours.")
 	}
 	name, err := l.name(ctx, &a, by)
 	if err != nil {
@@ -68,8 +71,8 @@ func (l *AdoptionLetters) KeyAdopted(ctx context.Context, a KeyAdoption) ([]stor
 			continue
 		}
 		mail, err := l.Sealer.Prepare(outbox.Mail{
-			Reason: "adopted/" + a.Key.String() + "/" + members[i].User.String(), To: members[i].Email.Address(), Account: a.Account,
-			Zone: settings.TimeZone, Mail: told,
+			Reason: "adopted/" + a.Key.String() + "/" + members[i].User.String(), To: members[i].Email.Address(),
+			Account: a.Account, Zone: settings.TimeZone, Mail: told,
 		})
 		if err != nil {
 			return nil, err

@@ -22,7 +22,9 @@ const maxUnrecorded = time.Hour
 
 // sweepAnonymous revokes and deletes anonymous keys that nobody uses. While usage waits to be
 // recorded, it leaves all to the next run.
-func (p *Partitions) sweepAnonymous(ctx context.Context, in *PartitionUpkeep, today time.Time) (store.SweptKeys, error) {
+func (p *Partitions) sweepAnonymous(ctx context.Context, in *PartitionUpkeep,
+	today time.Time,
+) (store.SweptKeys, error) {
 	var done store.SweptKeys
 	if in.KeepUnusedKeyDays <= 0 || in.KeepIdleKeyDays <= 0 {
 		return done, nil
@@ -41,7 +43,8 @@ func (p *Partitions) sweepAnonymous(ctx context.Context, in *PartitionUpkeep, to
 	var last account.KeyID
 	for range maxAnonymous {
 		n, next, more, err := p.Store.SweepAnonymousKeys(ctx, last, sweep, anonymousPage)
-		done.Retired, done.Deleted, done.Accounts = done.Retired+n.Retired, done.Deleted+n.Deleted, done.Accounts+n.Accounts
+		done.Retired, done.Deleted, done.Accounts = done.Retired+n.Retired, done.Deleted+n.Deleted, done.Accounts+
+			n.Accounts
 		if p.OnSwept != nil {
 			p.OnSwept(n)
 		}

@@ -57,8 +57,13 @@ func (v *visitors) key(made, used time.Duration) store.Key {
 	id := account.NewKeyID()
 	digest := make([]byte, 32)
 	copy(digest, id.UUID[:])
-	_, key, err := v.store.CreateDoorKey(v.ctx, store.NewAccount{ID: account.NewID(), Kind: store.KindDoor, Plan: plan.Door1},
-		store.NewKey{ID: id, Digest: digest, Prefix: "cag_12345678", Door: account.DoorPublic, Daily: plan.Must(plan.Door1).DailyQuota()})
+	_, key, err := v.store.CreateDoorKey(v.ctx, store.NewAccount{
+		ID: account.NewID(), Kind: store.KindDoor, Plan: plan.Door1,
+	},
+		store.NewKey{
+			ID: id, Digest: digest, Prefix: "cag_12345678", Door: account.DoorPublic,
+			Daily: plan.Must(plan.Door1).DailyQuota(),
+		})
 	v.must(err)
 	_, err = v.db.Exec(v.ctx, "UPDATE keys SET created_at = $2 WHERE id = $1", key.ID.UUID, v.clock.Now().Add(-made))
 	v.must(err)
@@ -70,7 +75,10 @@ func (v *visitors) key(made, used time.Duration) store.Key {
 
 func (v *visitors) use(key *store.Key, at time.Time) {
 	v.t.Helper()
-	line := account.UsageLine{Key: key.ID, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard", Outcome: "ok", Source: "plan", Requests: 1, Units: plan.Unit}
+	line := account.UsageLine{
+		Key: key.ID, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard",
+		Outcome: "ok", Source: "plan", Requests: 1, Units: plan.Unit,
+	}
 	line.Period = at.UTC().Format("2006-01-02")
 	v.must(v.store.CommitUsage(v.ctx, []account.UsageBucket{
 		{Slot: at.Truncate(10 * time.Second), Account: key.Account, Generation: "a", Lines: []account.UsageLine{line}},
@@ -104,7 +112,8 @@ func (v *visitors) sweep() activities.PartitionReport {
 func (v *visitors) sweepOnly() activities.PartitionReport {
 	v.t.Helper()
 	p := &activities.Partitions{Store: v.store, Now: v.clock.Now, OnSwept: func(n store.SweptKeys) {
-		v.swept.Retired, v.swept.Deleted, v.swept.Accounts = v.swept.Retired+n.Retired, v.swept.Deleted+n.Deleted, v.swept.Accounts+n.Accounts
+		v.swept.Retired, v.swept.Deleted, v.swept.Accounts = v.swept.Retired+n.Retired, v.swept.Deleted+n.Deleted,
+			v.swept.Accounts+n.Accounts
 	}}
 	report, err := p.KeepPartitions(v.ctx, workflows.PartitionInput())
 	v.must(err)
@@ -137,7 +146,8 @@ func TestUpkeep_SweepsAnonymousKeysThatNobodyUses(t *testing.T) {
 VALUES (gen_random_uuid(), $1, 'pack_s', 1, 'test', now(), now() + interval '1 year')`, packed.Account.UUID)
 	v.must(err)
 	_, _, err = v.store.CreateTicket(v.ctx, store.NewTicket{
-		Writer: store.Writer{Account: ticketed.Account, Key: ticketed.ID, Channel: "api"}, Subject: "x", Message: "y", Category: "other", Priority: "normal", At: v.clock.Now(),
+		Writer: store.Writer{Account: ticketed.Account, Key: ticketed.ID, Channel: "api"}, Subject: "x", Message: "y",
+		Category: "other", Priority: "normal", At: v.clock.Now(),
 	})
 	v.must(err)
 
@@ -149,7 +159,9 @@ VALUES (gen_random_uuid(), $1, 'pack_s', 1, 'test', now(), now() + interval '1 y
 	if len(pushes) != 2 {
 		t.Errorf("the meter is told of %d keys, want both that were retired", len(pushes))
 	}
-	for name, want := range map[*store.Key]string{&never: "revoked", &young: "active", &idle: "revoked", &used: "active", &ticketed: "active", &packed: "active"} {
+	for name, want := range map[*store.Key]string{
+		&never: "revoked", &young: "active", &idle: "revoked", &used: "active", &ticketed: "active", &packed: "active",
+	} {
 		if got := v.stands(name); got != want {
 			t.Errorf("after the first sweep a key is %s, want %s", got, want)
 		}
@@ -165,7 +177,9 @@ VALUES (gen_random_uuid(), $1, 'pack_s', 1, 'test', now(), now() + interval '1 y
 	if got := v.sweep(); got.KeysRetired != 0 || got.KeysDeleted != 2 || got.AccountsDeleted != 1 {
 		t.Errorf("a day later the sweep did %+v, want both keys deleted and the account without usage", got)
 	}
-	for key, want := range map[*store.Key]string{&never: "gone, no account", &idle: "gone", &used: "active", &ticketed: "active", &packed: "active"} {
+	for key, want := range map[*store.Key]string{
+		&never: "gone, no account", &idle: "gone", &used: "active", &ticketed: "active", &packed: "active",
+	} {
 		if got := v.stands(key); got != want {
 			t.Errorf("in the end a key is %s, want %s", got, want)
 		}
@@ -216,10 +230,15 @@ func TestUpkeep_SweepsAnonymousKeysPageByPage(t *testing.T) {
 		v.key(31*day, 0)
 	}
 	old := &activities.Partitions{Store: v.store, Now: v.clock.Now}
-	if got, err := old.KeepPartitions(v.ctx, activities.PartitionUpkeep{KeepCallDays: 30, KeepLedgerDays: 35}); err != nil || got.KeysRetired != 0 {
+	if got, err := old.KeepPartitions(v.ctx, activities.PartitionUpkeep{
+		KeepCallDays: 30, KeepLedgerDays: 35,
+	}); err != nil || got.KeysRetired != 0 {
 		t.Errorf("without figures: %+v, %v", got, err)
 	}
-	sweep := store.AnonymousSweep{MadeBefore: v.clock.Now().Add(-30 * day), UsedBefore: v.clock.Now().Add(-180 * day), RetiredBefore: v.clock.Now().Add(-day)}
+	sweep := store.AnonymousSweep{
+		MadeBefore: v.clock.Now().Add(-30 * day), UsedBefore: v.clock.Now().Add(-180 * day),
+		RetiredBefore: v.clock.Now().Add(-day),
+	}
 	var last account.KeyID
 	var pages []int64
 	for more := true; more; {

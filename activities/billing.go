@@ -36,7 +36,8 @@ type BillingRecord interface {
 	RecordedSubscriptions(ctx context.Context, id account.ID, ids []string) ([]string, error)
 	PutInvoices(ctx context.Context, id account.ID, invoices []subscription.Invoice) error
 	FindCheckout(ctx context.Context, id store.CheckoutID) (store.Checkout, error)
-	EndCheckout(ctx context.Context, id store.CheckoutID, state store.CheckoutState, at time.Time) (store.Checkout, error)
+	EndCheckout(ctx context.Context, id store.CheckoutID, state store.CheckoutState,
+		at time.Time) (store.Checkout, error)
 	FindPackByOrigin(ctx context.Context, origin string) (store.Pack, error)
 	ListEndedPeriods(ctx context.Context, id account.ID) ([]store.EndedPeriod, error)
 	LoadAccount(ctx context.Context, id account.ID) (store.Account, error)
@@ -74,10 +75,11 @@ type Billing struct {
 // The types of the application errors of Billing. Those that are tried again by the flow, with
 // longer and longer pauses, are why it is stuck.
 const (
-	ErrBillingFailed = "billing_failed"      // the record or the meter does not answer
-	ErrStripeAway    = "stripe_away"         // Stripe does not answer, or refuses
-	ErrPaymentsOff   = "payments_off"        // no key of Stripe is configured
-	ErrSecondSub     = "second_subscription" // a subscription that the record has, or had, lasts beside the one that counts at Stripe
+	ErrBillingFailed = "billing_failed" // the record or the meter does not answer
+	ErrStripeAway    = "stripe_away"    // Stripe does not answer, or refuses
+	ErrPaymentsOff   = "payments_off"   // no key of Stripe is configured
+	// a subscription that the record has, or had, lasts beside the one that counts at Stripe
+	ErrSecondSub = "second_subscription"
 )
 
 // by is who changes accounts by what was bought.
@@ -189,7 +191,8 @@ func (r *reconciling) read(ctx context.Context) error {
 			return nil
 		}
 		if again {
-			return r.failed(fmt.Errorf("%d subscriptions beside %s last after they were cancelled", len(others), r.current.ID), ErrStripeAway, "end what is one too many", r.id)
+			return r.failed(fmt.Errorf("%d subscriptions beside %s last after they were cancelled", len(others),
+				r.current.ID), ErrStripeAway, "end what is one too many", r.id)
 		}
 		for i := range others {
 			if err := r.sendBack(ctx, &others[i]); err != nil {
@@ -205,7 +208,8 @@ func (r *reconciling) sendBack(ctx context.Context, sub *subscription.Subscripti
 	r.Logger.Warn("a second subscription is refunded and cancelled", "account_id", r.id, "subscription", sub.ID)
 	for i := range r.snapshot.Invoices {
 		v := &r.snapshot.Invoices[i]
-		if v.Subscription != sub.ID || v.Status != subscription.InvoicePaid || v.Payment == "" || v.Paid == 0 || r.wentBack(v.Payment) {
+		if v.Subscription != sub.ID || v.Status != subscription.InvoicePaid || v.Payment == "" || v.Paid == 0 ||
+			r.wentBack(v.Payment) {
 			continue
 		}
 		if err := r.Stripe.RefundPayment(ctx, v.Payment, "second/"+v.Payment); err != nil {
@@ -237,7 +241,8 @@ func (r *reconciling) mirror(ctx context.Context) error {
 	all := make([]*subscription.Subscription, 0, len(r.snapshot.Subscriptions))
 	for i := range r.snapshot.Subscriptions {
 		sub := &r.snapshot.Subscriptions[i]
-		if _, ours := sub.Sells(); ours && sub.Status == subscription.Canceled && (r.current == nil || sub.ID != r.current.ID) {
+		if _, ours := sub.Sells(); ours && sub.Status == subscription.Canceled &&
+			(r.current == nil || sub.ID != r.current.ID) {
 			all = append(all, sub)
 		}
 	}
@@ -302,7 +307,8 @@ func (r *reconciling) conclude(ctx context.Context) error {
 // failed logs why something failed, and gives the error for the history: a refusal as it is,
 // anything else as to be tried again.
 func (b *Billing) failed(err error, kind, step string, id account.ID) error {
-	if refusal, ok := errors.AsType[*fault.Error](err); ok && refusal.Reason != fault.InternalFault && refusal.Reason != fault.NotYetInForce {
+	if refusal, ok := errors.AsType[*fault.Error](err); ok && refusal.Reason != fault.InternalFault &&
+		refusal.Reason != fault.NotYetInForce {
 		b.Logger.Error("billing is refused a change", "step", step, "account_id", id, "error", err)
 		return refused(refusal)
 	}

@@ -59,9 +59,11 @@ func (r *reconciling) warn(recorded *subscription.Subscription, listed bool) {
 	case !listed:
 		log.Warn("Stripe tells nothing of the recorded subscription, which is taken as ended")
 	case r.current == nil || r.current.ID != recorded.ID:
-		log.Warn("the recorded subscription is taken as ended though it lasts at Stripe, since another one of ours is paid there")
+		log.Warn("the recorded subscription is taken as ended though it lasts at Stripe, since another one of ours " +
+			"is paid there")
 	case r.current.OddPrice != "" && !r.current.Status.Over():
-		log.Warn("a subscription has a price at Stripe that is of no plan of ours; its plan goes on", "price", r.current.OddPrice)
+		log.Warn("a subscription has a price at Stripe that is of no plan of ours; its plan goes on", "price",
+			r.current.OddPrice)
 	}
 }
 
@@ -82,7 +84,8 @@ func (r *reconciling) tax(ctx context.Context) error {
 	if vat == r.current.Taxed {
 		return nil
 	}
-	r.Logger.Info("a subscription is taxed by another place of supply", "account_id", r.id, "subscription", r.current.ID, "vat", vat, "place", at.String())
+	r.Logger.Info("a subscription is taxed by another place of supply", "account_id", r.id, "subscription",
+		r.current.ID, "vat", vat, "place", at.String())
 	if err := r.Stripe.SetTax(ctx, r.current.ID, vat); err != nil {
 		return r.failed(err, ErrStripeAway, "set the tax", r.id)
 	}
@@ -124,7 +127,9 @@ func (r *reconciling) told(ctx context.Context) (Reconciled, error) {
 	now := r.Now()
 	p := terms.Period(now)
 	told := Reconciled{
-		Customer: true, Plan: r.owner.Plan, Period: BillingPeriod{Key: p.Key(), Start: p.Start, End: p.End, Plan: r.owner.Plan}, Next: p.End, Odd: r.odd,
+		Customer: true, Plan: r.owner.Plan, Period: BillingPeriod{
+			Key: p.Key(), Start: p.Start, End: p.End, Plan: r.owner.Plan,
+		}, Next: p.End, Odd: r.odd,
 		Beside: r.beside,
 	}
 	if told.Cut, err = r.cut(ctx, now); err != nil {

@@ -54,7 +54,8 @@ func (c *ChargeMails) ChargeFailed(ctx context.Context, f FailedCharge) error { 
 		return err
 	}
 	said := notify.ChargeFailed{
-		Account: name, Plan: titleOf(f.Item), Invoice: f.Invoice.Number, Amount: "$" + (f.Invoice.Total - f.Invoice.Paid).String(), Next: f.Invoice.NextAttempt,
+		Account: name, Plan: titleOf(f.Item), Invoice: f.Invoice.Number,
+		Amount: "$" + (f.Invoice.Total - f.Invoice.Paid).String(), Next: f.Invoice.NextAttempt,
 		Link: c.PublicURL + billingPage,
 	}
 	if f.Card != nil {

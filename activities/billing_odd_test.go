@@ -56,7 +56,9 @@ func TestAPaymentThatContradictsItsPackHoldsNothingElseUp(t *testing.T) {
 			"pi_little": func(p *subscription.Payment) { p.Amount = 999 },
 			"pi_yen":    func(p *subscription.Payment) { p.Currency = "jpy" },
 		} {
-			p := subscription.Payment{ID: id, Item: "pack_s", Succeeded: true, Amount: 1000, Currency: "usd", CreatedAt: time.Now()}
+			p := subscription.Payment{
+				ID: id, Item: "pack_s", Succeeded: true, Amount: 1000, Currency: "usd", CreatedAt: time.Now(),
+			}
 			change(&p)
 			all.Payments = slices.Insert(all.Payments, 0, p)
 		}
@@ -92,9 +94,12 @@ func TestSubscriptionsMadeByHandAreLeftAlone(t *testing.T) {
 	b := s.shopper("US")
 	b.buy("plan", "pro_monthly")
 	foreign := subscription.Subscription{
-		ID: "sub_hand", Status: subscription.Active, Price: "price_consulting", StartedAt: time.Now().AddDate(0, -3, 0), PeriodEnd: time.Now().AddDate(0, 0, 5),
+		ID: "sub_hand", Status: subscription.Active, Price: "price_consulting", StartedAt: time.Now().AddDate(0, -3, 0),
+		PeriodEnd: time.Now().AddDate(0, 0, 5),
 	}
-	odd := &oddStripe{Stripe: s.way, tell: func(all *subscription.Snapshot) { all.Subscriptions = append(all.Subscriptions, foreign) }}
+	odd := &oddStripe{Stripe: s.way, tell: func(all *subscription.Snapshot) {
+		all.Subscriptions = append(all.Subscriptions, foreign)
+	}}
 	books := s.newBilling(nil)
 	books.Stripe = odd
 	known, err := books.Reconcile(s.ctx, b.id)
@@ -103,7 +108,9 @@ func TestSubscriptionsMadeByHandAreLeftAlone(t *testing.T) {
 	}
 	own := s.shopper("US")
 	foreign.ID, foreign.Plan = "sub_own", plan.Growth
-	books.Stripe = &oddStripe{Stripe: s.way, tell: func(all *subscription.Snapshot) { all.Subscriptions = append(all.Subscriptions, foreign) }}
+	books.Stripe = &oddStripe{Stripe: s.way, tell: func(all *subscription.Snapshot) {
+		all.Subscriptions = append(all.Subscriptions, foreign)
+	}}
 	if known, err := books.Reconcile(s.ctx, own.id); err != nil || known.Plan != plan.Growth {
 		t.Errorf("a price of its own for a plan of ours: %+v, %v", known, err)
 	}
@@ -114,9 +121,12 @@ func TestATaxThatCannotBeSetHoldsNoPlanUp(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
 	b := s.shopper("US")
-	b.must(s.server.Pay(b.open("plan", "pro_monthly", true).Session, stripe.Visa)) // taxed, though the country wants none
+	// taxed, though the country wants none
+	b.must(s.server.Pay(b.open("plan", "pro_monthly", true).Session, stripe.Visa))
 	books := s.newBilling(nil)
-	books.Stripe = &oddStripe{Stripe: s.way, tell: func(*subscription.Snapshot) {}, taxes: errors.New("the rate is gone")}
+	books.Stripe = &oddStripe{
+		Stripe: s.way, tell: func(*subscription.Snapshot) {}, taxes: errors.New("the rate is gone"),
+	}
 	if _, err := books.Reconcile(s.ctx, b.id); err == nil {
 		t.Error("nobody hears of the tax")
 	}
@@ -167,7 +177,8 @@ func TestASubscriptionWhosePriceWasReplacedEndsWhoeverDies(t *testing.T) {
 		b.buy("pack", "pack_s")
 		over := func(all *subscription.Snapshot) {
 			swap(all)
-			all.Subscriptions[0].Status, all.Subscriptions[0].EndedAt = subscription.Canceled, all.ReadAt.Truncate(time.Second)
+			all.Subscriptions[0].Status, all.Subscriptions[0].EndedAt = subscription.Canceled,
+				all.ReadAt.Truncate(time.Second)
 		}
 		d := &dying{at: at, after: at%2 == 0}
 		books := s.newBilling(d)
@@ -182,7 +193,8 @@ func TestASubscriptionWhosePriceWasReplacedEndsWhoeverDies(t *testing.T) {
 		packs, err := s.store.ListPacks(s.ctx, b.id)
 		s.must(err)
 		last, err := s.store.LastSubscription(s.ctx, b.id)
-		if err != nil || last.Status != subscription.Canceled || last.EndedAt.IsZero() || last.Price != "pro_monthly" || len(packs) != 1 {
+		if err != nil || last.Status != subscription.Canceled || last.EndedAt.IsZero() || last.Price != "pro_monthly" ||
+			len(packs) != 1 {
 			t.Errorf("step %d: recorded is %+v, %v, with %d packs", at, last, err, len(packs))
 		}
 	}
@@ -195,7 +207,8 @@ func TestASubscriptionWhosePriceWasReplacedEndsWhoeverDies(t *testing.T) {
 	b.buy("pack", "pack_s")
 	now := time.Now()
 	beside := subscription.Subscription{
-		ID: "sub_beside", Status: subscription.Active, Price: "growth_monthly", StartedAt: now, PeriodStart: now, PeriodEnd: now.AddDate(0, 1, 0),
+		ID: "sub_beside", Status: subscription.Active, Price: "growth_monthly", StartedAt: now, PeriodStart: now,
+		PeriodEnd: now.AddDate(0, 1, 0),
 	}
 	for range 2 {
 		b.reconciles(func(all *subscription.Snapshot) {
@@ -219,7 +232,10 @@ func TestASubscriptionThatCountedOnceIsShownAndNotSentBack(t *testing.T) {
 	first, err := s.store.LastSubscription(s.ctx, b.id)
 	s.must(err)
 	now := time.Now()
-	beside := subscription.Subscription{ID: "sub_beside" + b.id.String(), Status: subscription.Active, Price: "growth_monthly", StartedAt: now, PeriodStart: now, PeriodEnd: now.AddDate(0, 1, 0)}
+	beside := subscription.Subscription{
+		ID: "sub_beside" + b.id.String(), Status: subscription.Active, Price: "growth_monthly", StartedAt: now,
+		PeriodStart: now, PeriodEnd: now.AddDate(0, 1, 0),
+	}
 	for name, price := range map[string]string{"another price": "price_x", "mended": first.Price} {
 		for range 2 {
 			told := &oddStripe{Stripe: b.way, tell: func(all *subscription.Snapshot) {
@@ -238,7 +254,8 @@ func TestASubscriptionThatCountedOnceIsShownAndNotSentBack(t *testing.T) {
 				all.Subscriptions = append(all.Subscriptions, beside)
 			}
 			known, err := books.Reconcile(b.ctx, b.id)
-			if err != nil || known.Plan != plan.Growth || known.Subscription != beside.ID || told.undone > 0 || !slices.Equal(known.Beside, []string{first.ID}) {
+			if err != nil || known.Plan != plan.Growth || known.Subscription != beside.ID || told.undone > 0 ||
+				!slices.Equal(known.Beside, []string{first.ID}) {
 				t.Errorf("%s: %+v, %v; undone were %d things", name, known, err, told.undone)
 			}
 			if c, err := s.store.FindCustomer(s.ctx, b.id); err != nil || c.Beside != 1 {
@@ -247,7 +264,8 @@ func TestASubscriptionThatCountedOnceIsShownAndNotSentBack(t *testing.T) {
 		}
 	}
 	b.reconciles(func(all *subscription.Snapshot) {
-		all.Subscriptions[0].Status, all.Subscriptions[0].EndedAt = subscription.Canceled, all.ReadAt.Truncate(time.Second)
+		all.Subscriptions[0].Status, all.Subscriptions[0].EndedAt = subscription.Canceled,
+			all.ReadAt.Truncate(time.Second)
 		all.Subscriptions = append(all.Subscriptions, beside)
 	}, plan.Growth, "")
 	if c, err := s.store.FindCustomer(s.ctx, b.id); err != nil || c.Beside != 0 {
@@ -265,7 +283,8 @@ func (b *shopper) reconciles(tell func(*subscription.Snapshot), want, odd string
 	books := b.newBilling(nil)
 	books.Stripe = told
 	known, err := books.Reconcile(b.ctx, b.id)
-	if err != nil || known.Plan != want || known.OddPrice != odd || known.Lasts != (want != plan.Free) || told.undone > 0 {
+	if err != nil || known.Plan != want || known.OddPrice != odd || known.Lasts != (want != plan.Free) ||
+		told.undone > 0 {
 		b.t.Errorf("want %s: %+v, %v; undone were %d things", want, known, err, told.undone)
 	}
 }

@@ -30,7 +30,8 @@ func (r *reconciling) grantPack(ctx context.Context, p *subscription.Payment, it
 	case !errors.Is(err, store.ErrNotFound):
 		return r.failed(err, ErrBillingFailed, "find a pack", r.id)
 	case !sold || p.Amount < item.Price || p.Currency != sellingCurrency:
-		return r.contradicts(p, fmt.Sprintf("it is %s %s, and %s costs %s usd", p.Amount, p.Currency, item.Key, item.Price))
+		return r.contradicts(p, fmt.Sprintf("it is %s %s, and %s costs %s usd", p.Amount, p.Currency, item.Key,
+			item.Price))
 	}
 	_, fresh, err := r.Fences.GrantPack(ctx, store.Pack{
 		Pack:    account.Pack{ID: account.NewPackID(), Units: pack.Units, Expires: pack.Expires(p.CreatedAt)},
@@ -56,7 +57,8 @@ const sellingCurrency = "usd"
 
 // contradicts notes a payment of which nothing is granted, for support.
 func (r *reconciling) contradicts(p *subscription.Payment, why string) error {
-	r.Logger.Error("a payment contradicts the pack that it is for; nothing is granted of it", "account_id", r.id, "payment", p.ID, "why", why)
+	r.Logger.Error("a payment contradicts the pack that it is for; nothing is granted of it", "account_id", r.id,
+		"payment", p.ID, "why", why)
 	r.odd = append(r.odd, p.ID)
 	return nil
 }

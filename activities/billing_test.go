@@ -71,7 +71,8 @@ func (s *shop) must(err error) {
 // newBilling reconciles, and dies where it is told to; nil for nowhere.
 func (s *shop) newBilling(d *dying) *activities.Billing {
 	b := &activities.Billing{
-		Stripe: s.way, Record: s.store, Fences: s.limits, Mails: untold{}, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+		Stripe: s.way, Record: s.store, Fences: s.limits, Mails: untold{}, Now: time.Now,
+		Logger: slog.New(slog.DiscardHandler),
 		Look: func(_ context.Context, id account.ID) error {
 			s.looked = append(s.looked, id)
 			return nil
@@ -113,10 +114,13 @@ func (b *shopper) open(name, key string, vat bool) activities.CheckoutRef {
 	b.t.Helper()
 	item, _ := plan.FindItem(key)
 	now := time.Now()
-	c, err := b.store.OpenCheckout(b.ctx, store.Checkout{ID: store.NewCheckoutID(), Account: b.id, Item: key, OpenedAt: now, ExpiresAt: now.Add(time.Hour)})
+	c, err := b.store.OpenCheckout(b.ctx, store.Checkout{
+		ID: store.NewCheckoutID(), Account: b.id, Item: key, OpenedAt: now, ExpiresAt: now.Add(time.Hour),
+	})
 	b.must(err)
 	session, _, err := b.way.OpenCheckout(b.ctx, &billing.Checkout{
-		ID: c.ID.String(), Account: b.id, Customer: b.customer, Item: item, VAT: vat, SuccessURL: "https://a.example", CancelURL: "https://a.example", Expires: c.ExpiresAt,
+		ID: c.ID.String(), Account: b.id, Customer: b.customer, Item: item, VAT: vat, SuccessURL: "https://a.example",
+		CancelURL: "https://a.example", Expires: c.ExpiresAt,
 	})
 	b.must(err)
 	b.must(b.store.SetCheckoutSession(b.ctx, c.ID, session))
@@ -199,7 +203,9 @@ func (r dyingRecord) PutInvoices(ctx context.Context, id account.ID, invoices []
 	return r.d.step(func() error { return r.Store.PutInvoices(ctx, id, invoices) })
 }
 
-func (r dyingRecord) EndCheckout(ctx context.Context, id store.CheckoutID, state store.CheckoutState, at time.Time) (c store.Checkout, err error) {
+func (r dyingRecord) EndCheckout(ctx context.Context, id store.CheckoutID, state store.CheckoutState,
+	at time.Time,
+) (c store.Checkout, err error) {
 	err = r.d.step(func() (err error) { c, err = r.Store.EndCheckout(ctx, id, state, at); return err })
 	return c, err
 }
@@ -213,17 +219,25 @@ type dyingFences struct {
 	d *dying
 }
 
-func (f dyingFences) Entitle(ctx context.Context, id account.ID, e subscription.Entitlement, by store.Author) (a store.Account, err error) { //nolint:gocritic // the interface's
+//nolint:gocritic // the interface's
+func (f dyingFences) Entitle(ctx context.Context, id account.ID, e subscription.Entitlement,
+	by store.Author,
+) (a store.Account, err error) {
 	err = f.d.step(func() (err error) { a, err = f.Limits.Entitle(ctx, id, e, by); return err })
 	return a, err
 }
 
-func (f dyingFences) GrantPack(ctx context.Context, p store.Pack, by store.Author) (granted store.Pack, fresh bool, err error) { //nolint:gocritic // the interface's
+//nolint:gocritic // the interface's
+func (f dyingFences) GrantPack(ctx context.Context, p store.Pack,
+	by store.Author,
+) (granted store.Pack, fresh bool, err error) {
 	err = f.d.step(func() (err error) { granted, fresh, err = f.Limits.GrantPack(ctx, p, by); return err })
 	return granted, fresh, err
 }
 
-func (f dyingFences) VoidPack(ctx context.Context, origin, reason string, by store.Author) (void store.Pack, fresh bool, err error) {
+func (f dyingFences) VoidPack(ctx context.Context, origin, reason string,
+	by store.Author,
+) (void store.Pack, fresh bool, err error) {
 	err = f.d.step(func() (err error) { void, fresh, err = f.Limits.VoidPack(ctx, origin, reason, by); return err })
 	return void, fresh, err
 }
@@ -278,7 +292,8 @@ func (b *shopper) settled(at int, after bool, returned store.CheckoutState, pack
 	}
 	what := fmt.Sprintf("died at step %d, after it: %t", at, after)
 	plans := map[string]map[string]store.CheckoutState{
-		plan.Pro: {"first": store.CheckoutPaid, "second": store.CheckoutRefunded}, plan.Scale: {"first": store.CheckoutRefunded, "second": store.CheckoutPaid},
+		plan.Pro:   {"first": store.CheckoutPaid, "second": store.CheckoutRefunded},
+		plan.Scale: {"first": store.CheckoutRefunded, "second": store.CheckoutPaid},
 	}
 	want := plans[kept]
 	if want != nil {
@@ -336,7 +351,8 @@ func TestTheCountryOfTheCustomerDecidesWhetherVATIsAdded(t *testing.T) {
 	taxed(false)
 	s.must(s.server.SetCountry(b.customer, "AT"))
 	taxed(true)
-	if c, err := s.store.FindCustomer(s.ctx, b.id); err != nil || c.Country != "AT" || c.Card == nil || c.ReadAt.IsZero() {
+	if c, err := s.store.FindCustomer(s.ctx, b.id); err != nil || c.Country != "AT" || c.Card == nil ||
+		c.ReadAt.IsZero() {
 		t.Errorf("recorded is %+v, %v", c, err)
 	}
 	s.must(s.server.SetCountry(b.customer, "CH"))
@@ -397,7 +413,8 @@ func TestWithoutStripeNothingIsGuessed(t *testing.T) {
 	s.server.SetDown(true)
 	_, down := s.newBilling(nil).Reconcile(s.ctx, b.id)
 	s.server.SetDown(false)
-	if kind(reconciled) != activities.ErrPaymentsOff || kind(followed) != activities.ErrPaymentsOff || kind(down) != activities.ErrStripeAway {
+	if kind(reconciled) != activities.ErrPaymentsOff || kind(followed) != activities.ErrPaymentsOff ||
+		kind(down) != activities.ErrStripeAway {
 		t.Errorf("%v, %v, %v", reconciled, followed, down)
 	}
 	if a, err := s.store.LoadAccount(s.ctx, b.id); err != nil || a.Plan != plan.Free {

@@ -67,7 +67,9 @@ func run(t *testing.T, p activities.Prober, b activities.Board) (activities.Prob
 
 func TestProbePublishesWhatItReturns(t *testing.T) {
 	t.Parallel()
-	measured := upstream.Snapshot{Chain: chain.EthMainnet, Head: 7, HeadKnown: true, Upstreams: []upstream.UpstreamState{{Name: "one"}}}
+	measured := upstream.Snapshot{
+		Chain: chain.EthMainnet, Head: 7, HeadKnown: true, Upstreams: []upstream.UpstreamState{{Name: "one"}},
+	}
 	b := &board{}
 	prober := proberFunc(func(_ context.Context, id chain.ID) (upstream.Snapshot, error) {
 		if id != chain.EthMainnet {
@@ -86,9 +88,14 @@ func TestProbePublishesWhatItReturns(t *testing.T) {
 
 func TestProbeFailuresNameTheirTypeAndNothingElse(t *testing.T) {
 	t.Parallel()
-	secret := &url.Error{Op: "Post", URL: "https://" + canary + ".example", Err: errors.New("lookup " + canary + ".example: no such host")}
+	secret := &url.Error{
+		Op: "Post", URL: "https://" + canary + ".example",
+		Err: errors.New("lookup " + canary + ".example: no such host"),
+	}
 	fail := func(err error) activities.Prober {
-		return proberFunc(func(context.Context, chain.ID) (upstream.Snapshot, error) { return upstream.Snapshot{}, err })
+		return proberFunc(func(context.Context, chain.ID) (upstream.Snapshot, error) {
+			return upstream.Snapshot{}, err
+		})
 	}
 	measure := fail(nil)
 	tests := []struct {
@@ -101,8 +108,14 @@ func TestProbeFailuresNameTheirTypeAndNothingElse(t *testing.T) {
 		{"deadline", fail(errors.Join(secret, context.DeadlineExceeded)), &board{}, activities.ErrProbeTimeout},
 		{"board", measure, &board{err: secret}, activities.ErrPublishFailed},
 		{"board not readable", measure, &board{unread: secret}, activities.ErrBoardUnreadable},
-		{"not configured", fail(fmt.Errorf("probe: %w", upstream.ErrNotConfigured)), &board{}, activities.ErrNotConfigured},
-		{"panic", proberFunc(func(context.Context, chain.ID) (upstream.Snapshot, error) { panic(secret) }), &board{}, activities.ErrProbePanicked},
+		{
+			"not configured", fail(fmt.Errorf("probe: %w", upstream.ErrNotConfigured)), &board{},
+			activities.ErrNotConfigured,
+		},
+		{
+			"panic", proberFunc(func(context.Context, chain.ID) (upstream.Snapshot, error) { panic(secret) }), &board{},
+			activities.ErrProbePanicked,
+		},
 		{"panic beside others", proberFunc(func(context.Context, chain.ID) (upstream.Snapshot, error) {
 			var asking parallel.Group
 			asking.Go(func() error { panic(secret) })
@@ -140,10 +153,17 @@ func (r *recalling) Probe(_ context.Context, id chain.ID) (upstream.Snapshot, er
 
 func TestARoundGoesOnFromTheBoardAndLeavesTheHistoryWhatItNeeds(t *testing.T) {
 	t.Parallel()
-	b := &board{posted: upstream.Posted{Known: true, Cordons: map[string]upstream.Cordon{"one": {By: "somebody"}}, Snapshot: upstream.Snapshot{
-		Head: 7, Checkpoints: []upstream.Checkpoint{{Height: 1, Hash: "0x1"}},
-		Upstreams: []upstream.UpstreamState{{Name: "one", Fingerprint: "f1", Capabilities: map[chain.Capability]upstream.Verdict{chain.Debug: {Able: true}}}},
-	}}}
+	b := &board{posted: upstream.Posted{
+		Known: true, Cordons: map[string]upstream.Cordon{"one": {By: "somebody"}},
+		Snapshot: upstream.Snapshot{
+			Head: 7, Checkpoints: []upstream.Checkpoint{{Height: 1, Hash: "0x1"}},
+			Upstreams: []upstream.UpstreamState{
+				{Name: "one", Fingerprint: "f1", Capabilities: map[chain.Capability]upstream.Verdict{
+					chain.Debug: {Able: true},
+				}},
+			},
+		},
+	}}
 	prober := &recalling{}
 	result, _, err := run(t, prober, b)
 	if err != nil {
@@ -153,10 +173,12 @@ func TestARoundGoesOnFromTheBoardAndLeavesTheHistoryWhatItNeeds(t *testing.T) {
 		t.Errorf("the prober was told %+v", prober.told)
 	}
 	published := b.published[0]
-	if published.Head != 8 || len(published.Checkpoints) != 1 || !published.Upstreams[0].Capabilities[chain.Debug].Able || published.Upstreams[0].Fingerprint != "f1" {
+	if published.Head != 8 || len(published.Checkpoints) != 1 ||
+		!published.Upstreams[0].Capabilities[chain.Debug].Able || published.Upstreams[0].Fingerprint != "f1" {
 		t.Errorf("published %+v, want all that the next round needs", published)
 	}
-	if result.Head != 8 || result.Checkpoints != nil || result.Upstreams[0].Name != "one" || result.Upstreams[0].Capabilities != nil ||
+	if result.Head != 8 || result.Checkpoints != nil || result.Upstreams[0].Name != "one" ||
+		result.Upstreams[0].Capabilities != nil ||
 		result.Upstreams[0].Fingerprint != "" {
 		t.Errorf("the history keeps %+v", result)
 	}

@@ -51,7 +51,8 @@ func (b *Billing) FollowCheckout(ctx context.Context, ref CheckoutRef) (string, 
 	case err != nil:
 		return "", b.failed(err, ErrStripeAway, "read the checkout", ref.Account)
 	case session.Checkout != ref.Checkout:
-		return "", b.failed(errors.New("the session is another checkout's"), ErrBillingFailed, "read the checkout", ref.Account)
+		return "", b.failed(errors.New("the session is another checkout's"), ErrBillingFailed, "read the checkout",
+			ref.Account)
 	case session.Status == subscription.SessionExpired:
 		ended, err := b.Record.EndCheckout(ctx, id, store.CheckoutExpired, b.Now())
 		if err != nil {

@@ -20,7 +20,8 @@ import (
 // DoorFences change keys at doors and put them in force.
 type DoorFences interface {
 	BindKey(ctx context.Context, b store.Binding, by store.Author) (store.Bound, error)
-	AdoptKey(ctx context.Context, id account.KeyID, to account.ID, user account.UserID, by store.Author, mails ...store.NewMail) (store.Adopted, error)
+	AdoptKey(ctx context.Context, id account.KeyID, to account.ID, user account.UserID, by store.Author,
+		mails ...store.NewMail) (store.Adopted, error)
 	ClaimAgent(ctx context.Context, c store.Claim, settings account.Settings, by store.Author) (store.Claimed, error)
 	Enforce(ctx context.Context, keys ...account.KeyID) error
 }
@@ -75,12 +76,16 @@ type BoundKey struct {
 
 // BindKey binds a key to a wallet and puts that in force.
 func (d *Doors) BindKey(ctx context.Context, b KeyBinding) (BoundKey, error) { //nolint:gocritic // a copy does no harm
-	bound, err := d.Fences.BindKey(ctx, store.Binding{Key: b.Key, Address: b.Address, Message: b.Message}, b.By.author("bound to a wallet"))
+	bound, err := d.Fences.BindKey(ctx, store.Binding{Key: b.Key, Address: b.Address, Message: b.Message},
+		b.By.author("bound to a wallet"))
 	inForce, err := d.told(err, "bind", b.Key)
 	if err != nil {
 		return BoundKey{}, err
 	}
-	return BoundKey{Key: b.Key, Account: bound.Account.ID, Address: bound.Wallet.Address, BoundAt: bound.Wallet.BoundAt, InForce: inForce}, nil
+	return BoundKey{
+		Key: b.Key, Account: bound.Account.ID, Address: bound.Wallet.Address, BoundAt: bound.Wallet.BoundAt,
+		InForce: inForce,
+	}, nil
 }
 
 // KeyAdoption is an owner who gave the claim code of a key.
@@ -101,7 +106,9 @@ type AdoptedKey struct {
 }
 
 // AdoptKey moves a key to its owner's account, puts that in force, and has the owners told.
-func (d *Doors) AdoptKey(ctx context.Context, a KeyAdoption) (AdoptedKey, error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (d *Doors) AdoptKey(ctx context.Context, a KeyAdoption) (AdoptedKey, error) {
 	mails, err := d.Mails.KeyAdopted(ctx, a)
 	if err != nil {
 		_, err = d.told(err, "adopt", a.Key)
@@ -113,7 +120,8 @@ func (d *Doors) AdoptKey(ctx context.Context, a KeyAdoption) (AdoptedKey, error)
 		return AdoptedKey{}, err
 	}
 	return AdoptedKey{
-		Key: a.Key, Prefix: adopted.Key.Prefix, Account: adopted.Adoption.Account, AdoptedAt: adopted.Adoption.AdoptedAt, InForce: inForce,
+		Key: a.Key, Prefix: adopted.Key.Prefix, Account: adopted.Adoption.Account,
+		AdoptedAt: adopted.Adoption.AdoptedAt, InForce: inForce,
 	}, nil
 }
 
@@ -146,11 +154,15 @@ type ClaimedAgent struct {
 func (c ClaimedAgent) MonthlyCap() plan.Units { return plan.Units(c.CapMilli) }
 
 // ClaimAgent makes an agent or gives it a fresh key, and puts that in force.
-func (d *Doors) ClaimAgent(ctx context.Context, c AgentClaim) (ClaimedAgent, error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (d *Doors) ClaimAgent(ctx context.Context, c AgentClaim) (ClaimedAgent, error) {
 	claim := store.Claim{
-		Account: c.Account, Address: c.Address, Name: c.Name, Message: c.Message, Key: c.Key, Digest: c.Digest[:], Prefix: c.Prefix,
+		Account: c.Account, Address: c.Address, Name: c.Name, Message: c.Message, Key: c.Key, Digest: c.Digest[:],
+		Prefix: c.Prefix,
 	}
-	claimed, err := d.Fences.ClaimAgent(ctx, claim, account.Settings{MonthlyCap: c.MonthlyCap}, c.By.author("claimed by its wallet"))
+	claimed, err := d.Fences.ClaimAgent(ctx, claim, account.Settings{MonthlyCap: c.MonthlyCap},
+		c.By.author("claimed by its wallet"))
 	inForce, err := d.told(err, "claim", c.Key)
 	if err != nil {
 		return ClaimedAgent{}, err
@@ -170,7 +182,8 @@ func (d *Doors) PutInForce(ctx context.Context, keys []account.KeyID) error {
 			return err
 		}
 		if !inForce {
-			return temporal.NewApplicationError("the meter does not have the change yet; the worker's log names the cause", ErrDoorFailed)
+			return temporal.NewApplicationError(
+				"the meter does not have the change yet; the worker's log names the cause", ErrDoorFailed)
 		}
 	}
 	return nil
@@ -207,6 +220,8 @@ func (d *Doors) told(err error, step string, key account.KeyID) (inForce bool, _
 // the service, so no log calls it an error.
 func refused(f *fault.Error) error {
 	return temporal.NewApplicationErrorWithOptions(f.Message, f.Reason.String(), temporal.ApplicationErrorOptions{
-		NonRetryable: true, Category: temporal.ApplicationErrorCategoryBenign, Details: []any{RefusalDetails{RetryAfterMillis: f.RetryAfter.Milliseconds()}},
+		NonRetryable: true, Category: temporal.ApplicationErrorCategoryBenign, Details: []any{
+			RefusalDetails{RetryAfterMillis: f.RetryAfter.Milliseconds()},
+		},
 	})
 }

@@ -36,24 +36,32 @@ func TestUpkeepDeletesEntriesThatNobodyConfirmedAndDeclinedWishes(t *testing.T) 
 		if refusal != nil {
 			t.Fatal(refusal)
 		}
-		_, err := s.JoinWaitlist(ctx, store.Waiting{Email: email, Qualifier: "developer", Channel: "api", At: at}, account.Digest{}, nil)
+		_, err := s.JoinWaitlist(ctx, store.Waiting{Email: email, Qualifier: "developer", Channel: "api", At: at},
+			account.Digest{}, nil)
 		must(err)
 		return email
 	}
 	wish := func(status string) store.WishID {
 		t.Helper()
-		w := store.Wish{ID: store.NewWishID(), Items: "A node", Email: enter("wishes@buyer.example", clock.Now()), Channel: "api", At: clock.Now()}
+		w := store.Wish{
+			ID: store.NewWishID(), Items: "A node", Email: enter("wishes@buyer.example", clock.Now()),
+			Channel: "api", At: clock.Now(),
+		}
 		_, err := s.JoinWishlist(ctx, w, nil, nil)
 		must(err)
 		if status != "new" {
-			_, err = s.AnswerWish(ctx, w.ID, store.Answer{Status: status, By: store.Author{Actor: "op@host", Origin: "ops"}, At: clock.Now()}, nil)
+			_, err = s.AnswerWish(ctx, w.ID, store.Answer{
+				Status: status, By: store.Author{Actor: "op@host", Origin: "ops"}, At: clock.Now(),
+			}, nil)
 			must(err)
 		}
 		return w.ID
 	}
 	enter("waiting@buyer.example", clock.Now())
 	confirmed := enter("confirmed@buyer.example", clock.Now())
-	_, err = s.ConfirmWaiting(ctx, store.Waiting{Email: confirmed, Qualifier: "developer", Channel: "link", At: clock.Now()}, account.Digest{})
+	_, err = s.ConfirmWaiting(ctx, store.Waiting{
+		Email: confirmed, Qualifier: "developer", Channel: "link", At: clock.Now(),
+	}, account.Digest{})
 	must(err)
 	for _, status := range store.WishAnswers() {
 		wish(status)
@@ -61,13 +69,17 @@ func TestUpkeepDeletesEntriesThatNobodyConfirmedAndDeclinedWishes(t *testing.T) 
 	partitions := &activities.Partitions{Store: s, Now: clock.Now}
 	keep := func(days int) int64 {
 		t.Helper()
-		report, err := partitions.KeepPartitions(ctx, activities.PartitionUpkeep{KeepCallDays: 30, KeepLedgerDays: 35, KeepEntryDays: days})
+		report, err := partitions.KeepPartitions(ctx, activities.PartitionUpkeep{
+			KeepCallDays: 30, KeepLedgerDays: 35, KeepEntryDays: days,
+		})
 		must(err)
 		return report.EntriesDeleted
 	}
 	late := wish("new")
 	clock.Advance(30 * 24 * time.Hour)
-	_, err = s.AnswerWish(ctx, late, store.Answer{Status: "declined", By: store.Author{Actor: "op@host", Origin: "ops"}, At: clock.Now()}, nil)
+	_, err = s.AnswerWish(ctx, late, store.Answer{
+		Status: "declined", By: store.Author{Actor: "op@host", Origin: "ops"}, At: clock.Now(),
+	}, nil)
 	must(err)
 	if n := keep(30); n != 0 {
 		t.Errorf("%d entries were deleted within thirty days", n)

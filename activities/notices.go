@@ -53,10 +53,12 @@ func (NoRecipients) UsageReached(context.Context, UsageMessage) error { return E
 const (
 	NoticeDelivered   = "delivered"
 	NoticeNoRecipient = "no_recipient"
-	NoticeDeclined    = "declined"   // the account's settings say no
-	NoticeSuperseded  = "superseded" // all of the allowance is noticed already, so a share of it is no news; or there is none any more
-	NoticeFailed      = "failed"     // given up after days of attempts
-	NoticeCancelled   = "cancelled"  // by an operator
+	NoticeDeclined    = "declined" // the account's settings say no
+	// all of the allowance is noticed already, so a share of it is no news; or there is none any
+	// more
+	NoticeSuperseded = "superseded"
+	NoticeFailed     = "failed"    // given up after days of attempts
+	NoticeCancelled  = "cancelled" // by an operator
 )
 
 // ErrNoticeUndelivered and ErrNoticeMissing are the types of the application errors of Notices; the
@@ -165,7 +167,8 @@ func (n *Notices) told(ref NoticeRef, err error) error {
 	if err == nil {
 		return nil
 	}
-	n.Logger.Error("usage notice not delivered", "account_id", ref.Account, "period", ref.Period, "percent", ref.Percent, "error", err)
+	n.Logger.Error("usage notice not delivered", "account_id", ref.Account, "period", ref.Period, "percent",
+		ref.Percent, "error", err)
 	if errors.Is(err, store.ErrNotFound) {
 		return temporal.NewNonRetryableApplicationError("there is no such notice", ErrNoticeMissing, nil)
 	}

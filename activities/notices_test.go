@@ -52,8 +52,12 @@ func setupNotices(t *testing.T) (context.Context, *noticing) {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	n := &noticing{store: s, account: account.NewID(), env: (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()}
-	if _, err := s.CreateAccount(ctx, store.NewAccount{ID: n.account, Kind: store.KindOwner, Plan: plan.Free}); err != nil {
+	n := &noticing{
+		store: s, account: account.NewID(), env: (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment(),
+	}
+	if _, err := s.CreateAccount(ctx, store.NewAccount{
+		ID: n.account, Kind: store.KindOwner, Plan: plan.Free,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	n.notices = &activities.Notices{Store: s, Messenger: &n.letters, Logger: slog.New(slog.NewTextHandler(&n.log, nil))}
@@ -65,8 +69,10 @@ func setupNotices(t *testing.T) (context.Context, *noticing) {
 func (n *noticing) use(ctx context.Context, t *testing.T, generation string, units plan.Units) {
 	t.Helper()
 	err := n.store.CommitUsage(ctx, []account.UsageBucket{{
-		Slot: time.Date(2026, time.November, 20, 0, 0, 0, 0, time.UTC), Account: n.account, Generation: generation, Lines: []account.UsageLine{{
-			Period: november, Key: account.NewKeyID(), Outcome: "ok", Source: account.SourcePlan, Requests: 1, Units: units,
+		Slot: time.Date(2026, time.November, 20, 0, 0, 0, 0, time.UTC), Account: n.account, Generation: generation,
+		Lines: []account.UsageLine{{
+			Period: november, Key: account.NewKeyID(), Outcome: "ok", Source: account.SourcePlan, Requests: 1,
+			Units: units,
 		}},
 	}})
 	if err != nil {
@@ -95,7 +101,9 @@ func (n *noticing) deliver(t *testing.T, percent, times int, want string) {
 
 func (n *noticing) row(ctx context.Context, t *testing.T, percent int) store.UsageNotice {
 	t.Helper()
-	row, err := n.store.FindNotice(ctx, store.NoticeID{UsagePeriod: store.UsagePeriod{Account: n.account, Period: november}, Percent: percent})
+	row, err := n.store.FindNotice(ctx, store.NoticeID{
+		UsagePeriod: store.UsagePeriod{Account: n.account, Period: november}, Percent: percent,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +121,8 @@ func TestNoticeIsDeliveredOnceWithTheFiguresOfItsPeriod(t *testing.T) {
 		t.Fatalf("%d messages were sent, want one", len(n.letters.sent))
 	}
 	got := n.letters.sent[0]
-	if got.Notice.Account != n.account || got.Notice.Percent != 80 || got.Account.Plan != plan.Free || got.Allowance != free ||
+	if got.Notice.Account != n.account || got.Notice.Percent != 80 || got.Account.Plan != plan.Free ||
+		got.Allowance != free ||
 		got.Totals.PlanUnits != free*4/5+plan.Unit || got.Totals.Requests != 2 {
 		t.Errorf("the message is %+v", got)
 	}
@@ -152,7 +161,8 @@ func TestFailedDeliveryStaysOpenAndKeepsItsCauseOutOfTheHistory(t *testing.T) {
 	n.letters.err = errors.New(cause)
 	_, err := n.env.ExecuteActivity(n.notices.DeliverNotice, n.ref(80))
 	failed, ok := errors.AsType[*temporal.ApplicationError](err)
-	if !ok || failed.Type() != activities.ErrNoticeUndelivered || failed.NonRetryable() || strings.Contains(err.Error(), "example") {
+	if !ok || failed.Type() != activities.ErrNoticeUndelivered || failed.NonRetryable() ||
+		strings.Contains(err.Error(), "example") {
 		t.Errorf("failed with %v, want a retryable error without the cause", err)
 	}
 	if !strings.Contains(n.log.String(), cause) {
@@ -162,7 +172,9 @@ func TestFailedDeliveryStaysOpenAndKeepsItsCauseOutOfTheHistory(t *testing.T) {
 		t.Errorf("the row is %+v, want it open", row)
 	}
 	// Given up, it has a result, and a late attempt changes nothing any more.
-	value, err := n.env.ExecuteActivity(n.notices.EndNotice, activities.NoticeEnd{NoticeRef: n.ref(80), Result: activities.NoticeFailed})
+	value, err := n.env.ExecuteActivity(n.notices.EndNotice, activities.NoticeEnd{
+		NoticeRef: n.ref(80), Result: activities.NoticeFailed,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +193,8 @@ func TestNoticeWithoutARowIsNotRetried(t *testing.T) {
 	t.Parallel()
 	_, n := setupNotices(t)
 	_, err := n.env.ExecuteActivity(n.notices.DeliverNotice, n.ref(80))
-	if failed, ok := errors.AsType[*temporal.ApplicationError](err); !ok || failed.Type() != activities.ErrNoticeMissing || !failed.NonRetryable() {
+	if failed, ok := errors.AsType[*temporal.ApplicationError](err); !ok ||
+		failed.Type() != activities.ErrNoticeMissing || !failed.NonRetryable() {
 		t.Errorf("failed with %v, want a final error", err)
 	}
 }

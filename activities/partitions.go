@@ -19,7 +19,8 @@ type PartitionStore interface {
 	DeleteStripeEvents(ctx context.Context, before time.Time, limit int) (int64, error)
 	DeleteIdleEntries(ctx context.Context, before time.Time, limit int) (int64, error)
 	UsageWatermark(ctx context.Context) (time.Time, error)
-	SweepAnonymousKeys(ctx context.Context, after account.KeyID, sweep store.AnonymousSweep, page int) (done store.SweptKeys, last account.KeyID, more bool, err error)
+	SweepAnonymousKeys(ctx context.Context, after account.KeyID, sweep store.AnonymousSweep,
+		page int) (done store.SweptKeys, last account.KeyID, more bool, err error)
 }
 
 // Partitions keeps the tables that grow by the day.
@@ -82,31 +83,37 @@ func (p *Partitions) KeepPartitions(ctx context.Context, in PartitionUpkeep) (Pa
 	if report.Dropped, err = p.Store.DropPartitionsBefore(ctx, today.AddDate(0, 0, -in.KeepCallDays)); err != nil {
 		return report, err
 	}
-	if report.LedgerForgotten, err = p.Store.DeleteFlushesBefore(ctx, today.AddDate(0, 0, -in.KeepLedgerDays)); err != nil {
+	if report.LedgerForgotten, err = p.Store.DeleteFlushesBefore(ctx,
+		today.AddDate(0, 0, -in.KeepLedgerDays)); err != nil {
 		return report, err
 	}
 	if in.KeepLatencyDays > 0 {
-		if report.LatencyDeleted, err = p.Store.DeleteLatencyBefore(ctx, today.AddDate(0, 0, -in.KeepLatencyDays)); err != nil {
+		if report.LatencyDeleted, err = p.Store.DeleteLatencyBefore(ctx,
+			today.AddDate(0, 0, -in.KeepLatencyDays)); err != nil {
 			return report, err
 		}
 	}
 	if in.KeepStatusDays > 0 {
-		if report.StatusDeleted, err = p.Store.DeleteChainSlotsBefore(ctx, today.AddDate(0, 0, -in.KeepStatusDays)); err != nil {
+		if report.StatusDeleted, err = p.Store.DeleteChainSlotsBefore(ctx,
+			today.AddDate(0, 0, -in.KeepStatusDays)); err != nil {
 			return report, err
 		}
 	}
 	if in.KeepPeopleDays > 0 {
-		if report.PeopleDeleted, err = inBatches(ctx, p.Store.SweepPeople, today.AddDate(0, 0, -in.KeepPeopleDays)); err != nil {
+		if report.PeopleDeleted, err = inBatches(ctx, p.Store.SweepPeople,
+			today.AddDate(0, 0, -in.KeepPeopleDays)); err != nil {
 			return report, err
 		}
 	}
 	if in.KeepEventDays > 0 {
-		if report.EventsDeleted, err = inBatches(ctx, p.Store.DeleteStripeEvents, today.AddDate(0, 0, -in.KeepEventDays)); err != nil {
+		if report.EventsDeleted, err = inBatches(ctx, p.Store.DeleteStripeEvents,
+			today.AddDate(0, 0, -in.KeepEventDays)); err != nil {
 			return report, err
 		}
 	}
 	if in.KeepEntryDays > 0 {
-		if report.EntriesDeleted, err = inBatches(ctx, p.Store.DeleteIdleEntries, today.AddDate(0, 0, -in.KeepEntryDays)); err != nil {
+		if report.EntriesDeleted, err = inBatches(ctx, p.Store.DeleteIdleEntries,
+			today.AddDate(0, 0, -in.KeepEntryDays)); err != nil {
 			return report, err
 		}
 	}
@@ -122,7 +129,9 @@ const (
 )
 
 // inBatches deletes what is of before an instant, and says how much.
-func inBatches(ctx context.Context, remove func(ctx context.Context, before time.Time, limit int) (int64, error), before time.Time) (int64, error) {
+func inBatches(ctx context.Context, remove func(ctx context.Context, before time.Time, limit int) (int64, error),
+	before time.Time,
+) (int64, error) {
 	var deleted int64
 	for range maxBatches {
 		n, err := remove(ctx, before, batchRows)

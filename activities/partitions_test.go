@@ -42,10 +42,15 @@ func TestPartitionUpkeepKeepsTheDaysItIsAskedFor(t *testing.T) {
 		return report
 	}
 	keep := func() activities.PartitionReport { t.Helper(); return keepFor(35) }
-	took := account.LatencyLine{Key: account.NewKeyID(), Chain: "eth_mainnet", Service: "rpc", Class: "standard", Outcome: "ok", Calls: 1}
+	took := account.LatencyLine{
+		Key: account.NewKeyID(), Chain: "eth_mainnet", Service: "rpc", Class: "standard", Outcome: "ok", Calls: 1,
+	}
 	for _, at := range []time.Time{clock.Now(), clock.Now().Add(-4 * 24 * time.Hour)} {
 		if err := s.CommitUsage(ctx, []account.UsageBucket{
-			{Slot: at.Truncate(10 * time.Second), Account: account.NewID(), Generation: "a", Latencies: []account.LatencyLine{took}},
+			{
+				Slot: at.Truncate(10 * time.Second), Account: account.NewID(), Generation: "a",
+				Latencies: []account.LatencyLine{took},
+			},
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -84,8 +89,9 @@ func TestUpkeepDeletesSignInsADayAfterTheyExpired(t *testing.T) {
 	}
 	for i := range byte(3) {
 		n := store.NewSignIn{
-			ID: store.SignInID{UUID: account.NewUserID().UUID}, Email: email, Link: account.Digest{i, 1}, Code: account.Digest{i, 2},
-			Browser: account.Digest{i, 3}, At: clock.Now(), ExpiresAt: clock.Now().Add(15 * time.Minute),
+			ID: store.SignInID{UUID: account.NewUserID().UUID}, Email: email, Link: account.Digest{i, 1},
+			Code: account.Digest{i, 2}, Browser: account.Digest{i, 3}, At: clock.Now(),
+			ExpiresAt: clock.Now().Add(15 * time.Minute),
 		}
 		if err := s.StartSignIn(ctx, n); err != nil {
 			t.Fatal(err)
@@ -94,7 +100,9 @@ func TestUpkeepDeletesSignInsADayAfterTheyExpired(t *testing.T) {
 	partitions := &activities.Partitions{Store: s, Now: clock.Now}
 	keep := func(days int) int64 {
 		t.Helper()
-		report, err := partitions.KeepPartitions(ctx, activities.PartitionUpkeep{KeepCallDays: 30, KeepLedgerDays: 35, KeepPeopleDays: days})
+		report, err := partitions.KeepPartitions(ctx, activities.PartitionUpkeep{
+			KeepCallDays: 30, KeepLedgerDays: 35, KeepPeopleDays: days,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +132,9 @@ func TestUpkeepDeletesEventsThatWereHandedOn(t *testing.T) {
 	defer s.Close()
 	clock := testkit.NewClock(time.Now())
 	for _, id := range []string{"evt_done", "evt_open"} {
-		if _, err := s.RecordStripeEvent(ctx, &store.StripeEvent{ID: id, Type: "invoice.paid", CreatedAt: clock.Now()}); err != nil {
+		if _, err := s.RecordStripeEvent(ctx, &store.StripeEvent{
+			ID: id, Type: "invoice.paid", CreatedAt: clock.Now(),
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -134,7 +144,9 @@ func TestUpkeepDeletesEventsThatWereHandedOn(t *testing.T) {
 	partitions := &activities.Partitions{Store: s, Now: clock.Now}
 	keep := func(days int) int64 {
 		t.Helper()
-		report, err := partitions.KeepPartitions(ctx, activities.PartitionUpkeep{KeepCallDays: 30, KeepLedgerDays: 35, KeepEventDays: days})
+		report, err := partitions.KeepPartitions(ctx, activities.PartitionUpkeep{
+			KeepCallDays: 30, KeepLedgerDays: 35, KeepEventDays: days,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -169,7 +181,9 @@ func TestUpkeepForgetsHowChainsStoodWhenNoPageShowsItAnyMore(t *testing.T) {
 	clock := testkit.NewClock(time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC))
 	for range 2 {
 		calls := store.ChainCalls{Slot: clock.Now(), ChainTraffic: store.ChainTraffic{Calls: 1, Attempts: 1}}
-		if err := s.RecordChain(ctx, &store.ChainReport{Chain: "eth_mainnet", State: "up", MeasuredAt: clock.Now(), Calls: []store.ChainCalls{calls}}, time.Minute); err != nil {
+		if err := s.RecordChain(ctx, &store.ChainReport{
+			Chain: "eth_mainnet", State: "up", MeasuredAt: clock.Now(), Calls: []store.ChainCalls{calls},
+		}, time.Minute); err != nil {
 			t.Fatal(err)
 		}
 		clock.Advance(24 * time.Hour)
@@ -177,7 +191,9 @@ func TestUpkeepForgetsHowChainsStoodWhenNoPageShowsItAnyMore(t *testing.T) {
 	clock.Advance(89 * 24 * time.Hour)
 	partitions := &activities.Partitions{Store: s, Now: clock.Now}
 	for days, want := range map[int]int64{0: 0, workflows.PartitionInput().KeepStatusDays: 1} {
-		report, err := partitions.KeepPartitions(ctx, activities.PartitionUpkeep{KeepCallDays: 30, KeepLedgerDays: 35, KeepStatusDays: days})
+		report, err := partitions.KeepPartitions(ctx, activities.PartitionUpkeep{
+			KeepCallDays: 30, KeepLedgerDays: 35, KeepStatusDays: days,
+		})
 		if err != nil || report.StatusDeleted != want {
 			t.Errorf("kept for %d days: %+v, %v", days, report, err)
 		}

@@ -21,13 +21,15 @@ import (
 type SettlementFences interface {
 	GrantSettlement(ctx context.Context, g store.Grant) (store.Settlement, error)
 	RotateCredential(ctx context.Context, r store.Rotation) (store.Settlement, error)
-	ConcludeSettlement(ctx context.Context, id x402.ID, f x402.Finality, seen *x402.Finding, words string, by store.Author) (store.Settlement, error)
+	ConcludeSettlement(ctx context.Context, id x402.ID, f x402.Finality, seen *x402.Finding, words string,
+		by store.Author) (store.Settlement, error)
 }
 
 // SettlementRecord is what is recorded of settlements before they are redeemed.
 type SettlementRecord interface {
 	FindSettlement(ctx context.Context, id x402.ID) (store.Settlement, error)
-	NoteSettlement(ctx context.Context, id x402.ID, stage x402.Stage, reason, words string, seen *x402.Finding) (store.Settlement, error)
+	NoteSettlement(ctx context.Context, id x402.ID, stage x402.Stage, reason, words string,
+		seen *x402.Finding) (store.Settlement, error)
 	TellSettlement(ctx context.Context, id x402.ID, words string) error
 }
 
@@ -94,17 +96,25 @@ type BoughtDeal struct {
 }
 
 func bought(d x402.Deal) BoughtDeal { //nolint:gocritic // a copy does no harm
-	return BoughtDeal{Tier: d.Tier, Country: d.Country, Paid: d.Paid, Net: d.Net, VAT: d.VAT, UnitsMilli: int64(d.Units), Capped: d.Capped}
+	return BoughtDeal{
+		Tier: d.Tier, Country: d.Country, Paid: d.Paid, Net: d.Net, VAT: d.VAT, UnitsMilli: int64(d.Units),
+		Capped: d.Capped,
+	}
 }
 
 // Deal is what was bought.
 func (b *BoughtDeal) Deal() x402.Deal {
-	return x402.Deal{Tier: b.Tier, Country: b.Country, Paid: b.Paid, Net: b.Net, VAT: b.VAT, Units: plan.Units(b.UnitsMilli), Capped: b.Capped}
+	return x402.Deal{
+		Tier: b.Tier, Country: b.Country, Paid: b.Paid, Net: b.Net, VAT: b.VAT, Units: plan.Units(b.UnitsMilli),
+		Capped: b.Capped,
+	}
 }
 
 // ReadSettlement reads the chain and judges, by when the payment was first seen and with what was
 // known of it. That the chain cannot be read is an answer.
-func (s *Settlements) ReadSettlement(ctx context.Context, q SettlementQuestion) (SettlementFacts, error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (s *Settlements) ReadSettlement(ctx context.Context, q SettlementQuestion) (SettlementFacts, error) {
 	expected, at := x402.PayerSum{Payer: q.ID.Payer}, s.Now()
 	if sold, ok := plan.FindPerCallTier(q.Tier); ok {
 		expected.Paid = sold.NetAmountRequired()
@@ -130,8 +140,8 @@ func (s *Settlements) ReadSettlement(ctx context.Context, q SettlementQuestion) 
 		return SettlementFacts{}, s.failed(err, "judge", q.ID)
 	}
 	return SettlementFacts{
-		Sight: reading.Sight, Found: found, Finalized: reading.Finalized, FinalizedTime: reading.FinalizedTime, Alone: reading.Alone,
-		Stage: verdict.Stage, Why: verdict.Why, Words: verdict.Words, Deal: bought(verdict.Deal),
+		Sight: reading.Sight, Found: found, Finalized: reading.Finalized, FinalizedTime: reading.FinalizedTime,
+		Alone: reading.Alone, Stage: verdict.Stage, Why: verdict.Why, Words: verdict.Words, Deal: bought(verdict.Deal),
 	}, nil
 }
 
@@ -145,7 +155,9 @@ type SettlementNote struct {
 }
 
 // NoteSettlement records it. One that was redeemed meanwhile is given as that.
-func (s *Settlements) NoteSettlement(ctx context.Context, n SettlementNote) (RecordedSettlement, error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (s *Settlements) NoteSettlement(ctx context.Context, n SettlementNote) (RecordedSettlement, error) {
 	noted, err := s.Record.NoteSettlement(ctx, n.ID, n.Stage, n.Reason, n.Words, n.Found)
 	if err != nil {
 		return RecordedSettlement{}, s.failed(err, "note", n.ID)
@@ -218,7 +230,9 @@ func (r *RedeemRequest) rotation(id x402.ID, minted store.Credential) store.Rota
 		reason += " by request " + r.ID
 	}
 	return store.Rotation{
-		ID: id, Credential: minted, Since: r.Asked, By: store.Author{Actor: "payer " + id.Payer.String(), Origin: originAPI, Reason: reason},
+		ID: id, Credential: minted, Since: r.Asked, By: store.Author{
+			Actor: "payer " + id.Payer.String(), Origin: originAPI, Reason: reason,
+		},
 	}
 }
 
@@ -237,12 +251,16 @@ const originAPI = "api"
 // GrantSettlement grants it, once. Granted before, it gives the payer this credential in place of
 // the last, unless that one was given since the request came in. For a request that nobody waits
 // for any more it does nothing, and gives what is recorded.
-func (s *Settlements) GrantSettlement(ctx context.Context, g SettlementGrant) (RecordedSettlement, error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (s *Settlements) GrantSettlement(ctx context.Context, g SettlementGrant) (RecordedSettlement, error) {
 	if g.Request.Late(s.Now()) {
 		return s.FindSettlement(ctx, g.ID)
 	}
 	minted := store.Credential(g.Credential)
-	granted, err := s.Fences.GrantSettlement(ctx, store.Grant{ID: g.ID, Deal: g.Deal.Deal(), Found: g.Found, Credential: minted, Origin: originAPI})
+	granted, err := s.Fences.GrantSettlement(ctx, store.Grant{
+		ID: g.ID, Deal: g.Deal.Deal(), Found: g.Found, Credential: minted, Origin: originAPI,
+	})
 	if err == nil && granted.Key != minted.Key {
 		granted, err = s.Fences.RotateCredential(ctx, g.Request.rotation(g.ID, minted))
 	}
@@ -262,7 +280,9 @@ type SettlementRotation struct {
 // RotateSettlement ends the credential that works, and has this one work for what is left, unless
 // the other was given since the request came in. For a request that nobody waits for any more it
 // does nothing, and gives what is recorded.
-func (s *Settlements) RotateSettlement(ctx context.Context, r SettlementRotation) (RecordedSettlement, error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (s *Settlements) RotateSettlement(ctx context.Context, r SettlementRotation) (RecordedSettlement, error) {
 	if r.Request.Late(s.Now()) {
 		return s.FindSettlement(ctx, r.ID)
 	}
@@ -283,7 +303,8 @@ type SettlementEnd struct {
 
 // ConcludeSettlement records it; the credential of one that is gone ends everywhere.
 func (s *Settlements) ConcludeSettlement(ctx context.Context, e SettlementEnd) (RecordedSettlement, error) {
-	concluded, err := s.Fences.ConcludeSettlement(ctx, e.ID, e.Finality, e.Found, e.Words, store.Author{Actor: "settlement", Origin: "worker", Reason: string(e.Finality)})
+	concluded, err := s.Fences.ConcludeSettlement(ctx, e.ID, e.Finality, e.Found, e.Words,
+		store.Author{Actor: "settlement", Origin: "worker", Reason: string(e.Finality)})
 	if err != nil {
 		return RecordedSettlement{}, s.failed(err, "conclude", e.ID)
 	}
@@ -307,7 +328,8 @@ func (s *Settlements) TellSettlement(ctx context.Context, w SettlementWord) erro
 // failed logs why something failed, and gives the error for the history: a refusal as it is, what
 // may go well the next time as to be tried again.
 func (s *Settlements) failed(err error, step string, id x402.ID) error {
-	if refusal, ok := errors.AsType[*fault.Error](err); ok && refusal.Reason != fault.InternalFault && refusal.Reason != fault.NotYetInForce {
+	if refusal, ok := errors.AsType[*fault.Error](err); ok && refusal.Reason != fault.InternalFault &&
+		refusal.Reason != fault.NotYetInForce {
 		return refused(refusal)
 	}
 	s.Logger.Error("a settlement is not done yet", "step", step, "settlement", id.String(), "error", err)

@@ -60,13 +60,18 @@ type ClosedStatement struct {
 }
 
 // CloseStatement closes a period once all its usage is recorded, and says whether it is.
-func (s *Statements) CloseStatement(ctx context.Context, c Closing) (ClosedStatement, error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (s *Statements) CloseStatement(ctx context.Context, c Closing) (ClosedStatement, error) {
 	ref := store.UsagePeriod{Account: c.Account, Period: c.Period.Key}
 	out, err := s.Book.CloseOne(ctx, ref, statement.Ended{At: c.Period.End, Plan: c.Period.Plan})
 	if err != nil {
 		s.count(failedResult, 1)
-		s.Logger.Error("statement not closed; it is tried again", "account_id", c.Account, "period", c.Period.Key, "error", err)
-		return ClosedStatement{}, temporal.NewApplicationError("the statement could not be closed; the worker's log names the cause", ErrStatementFailed)
+		s.Logger.Error("statement not closed; it is tried again", "account_id", c.Account, "period", c.Period.Key,
+			"error", err)
+		return ClosedStatement{},
+			temporal.NewApplicationError("the statement could not be closed; the worker's log names the cause",
+				ErrStatementFailed)
 	}
 	if out.Closed {
 		s.count(closedResult, 1)
@@ -107,12 +112,15 @@ func (s *Statements) SweepStatements(ctx context.Context, from SweepFrom) (Swept
 	if err != nil {
 		s.count(failedResult, 1)
 		s.Logger.Error("page of statements not closed; it is tried again", "after", from.After, "error", err)
-		return SweptPage{}, temporal.NewApplicationError("the page could not be closed; the worker's log names the cause", ErrStatementFailed)
+		return SweptPage{},
+			temporal.NewApplicationError("the page could not be closed; the worker's log names the cause",
+				ErrStatementFailed)
 	}
 	s.count(closedResult, swept.Closed)
 	s.count(adjustedResult, swept.Adjusted)
 	s.count(failedResult, swept.Failed)
 	return SweptPage{
-		Last: swept.Last, End: swept.End, Accounts: swept.Accounts, Closed: swept.Closed, Adjusted: swept.Adjusted, Waiting: swept.Waiting, Failed: swept.Failed,
+		Last: swept.Last, End: swept.End, Accounts: swept.Accounts, Closed: swept.Closed, Adjusted: swept.Adjusted,
+		Waiting: swept.Waiting, Failed: swept.Failed,
 	}, nil
 }

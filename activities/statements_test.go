@@ -37,24 +37,43 @@ func (b *scriptedBook) SweepOn(context.Context, account.ID, int, func(), *slog.L
 func TestWhatBecomesOfClosingsIsCounted(t *testing.T) {
 	t.Parallel()
 	counted, book := map[string]int{}, &scriptedBook{}
-	of := &activities.Statements{Book: book, Logger: slog.New(slog.DiscardHandler), Count: func(result string, n int) { counted[result] += n }}
+	of := &activities.Statements{
+		Book: book, Logger: slog.New(slog.DiscardHandler), Count: func(result string, n int) { counted[result] += n },
+	}
 	env := (&testsuite.WorkflowTestSuite{}).NewTestActivityEnvironment()
 	env.RegisterActivity(of)
 	for name, c := range map[string]struct {
 		book     scriptedBook
 		one, all map[string]int
 	}{
-		"closed":  {scriptedBook{one: statement.Outcome{Known: true, Closed: true}, page: statement.Swept{Report: statement.Report{Closed: 7, Adjusted: 2, Waiting: 9}, Failed: 1}}, map[string]int{"closed": 1}, map[string]int{"closed": 7, "adjusted": 2, "failed": 1}},
-		"waiting": {scriptedBook{one: statement.Outcome{Known: true}}, map[string]int{}, map[string]int{"closed": 0, "adjusted": 0, "failed": 0}},
-		"failed":  {scriptedBook{failed: errors.New("the record is away")}, map[string]int{"failed": 1}, map[string]int{"failed": 1}},
+		"closed": {
+			scriptedBook{
+				one:  statement.Outcome{Known: true, Closed: true},
+				page: statement.Swept{Report: statement.Report{Closed: 7, Adjusted: 2, Waiting: 9}, Failed: 1},
+			},
+			map[string]int{"closed": 1},
+			map[string]int{"closed": 7, "adjusted": 2, "failed": 1},
+		},
+		"waiting": {
+			scriptedBook{one: statement.Outcome{Known: true}}, map[string]int{}, map[string]int{
+				"closed": 0, "adjusted": 0, "failed": 0,
+			},
+		},
+		"failed": {
+			scriptedBook{failed: errors.New("the record is away")},
+			map[string]int{"failed": 1},
+			map[string]int{"failed": 1},
+		},
 	} {
 		*book = c.book
 		clear(counted)
-		if _, err := env.ExecuteActivity(of.CloseStatement, activities.Closing{}); (err != nil) != (c.book.failed != nil) || !maps.Equal(counted, c.one) {
+		if _, err := env.ExecuteActivity(of.CloseStatement,
+			activities.Closing{}); (err != nil) != (c.book.failed != nil) || !maps.Equal(counted, c.one) {
 			t.Errorf("%s: closing one counts %v, %v; want %v", name, counted, err, c.one)
 		}
 		clear(counted)
-		if _, err := env.ExecuteActivity(of.SweepStatements, activities.SweepFrom{}); (err != nil) != (c.book.failed != nil) || !maps.Equal(counted, c.all) {
+		if _, err := env.ExecuteActivity(of.SweepStatements,
+			activities.SweepFrom{}); (err != nil) != (c.book.failed != nil) || !maps.Equal(counted, c.all) {
 			t.Errorf("%s: a page counts %v, %v; want %v", name, counted, err, c.all)
 		}
 	}

@@ -30,7 +30,9 @@ const (
 
 // HandOn tells the flows that an event of Stripe is about to look, and then marks the event. Who
 // dies in between leaves it unmarked, and it is handed on again: looking twice does no harm.
-func HandOn(ctx context.Context, record EventRecord, flows EventFlows, e *store.StripeEvent) (result string, err error) {
+func HandOn(ctx context.Context, record EventRecord, flows EventFlows,
+	e *store.StripeEvent,
+) (result string, err error) {
 	result = EventNobodys
 	if e.Session != "" {
 		checkout, err := record.FindCheckoutBySession(ctx, e.Session)

@@ -90,7 +90,9 @@ func (u *UsageMails) UsageReached(ctx context.Context, m UsageMessage) error {
 }
 
 // said is what all users are told. first is any of them, and stands for an account without a name.
-func (u *UsageMails) said(ctx context.Context, m *UsageMessage, first store.Member) (notify.UsageReached, error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (u *UsageMails) said(ctx context.Context, m *UsageMessage, first store.Member) (notify.UsageReached, error) {
 	terms, err := m.Account.Terms()
 	if err != nil {
 		return notify.UsageReached{}, err
@@ -104,7 +106,8 @@ func (u *UsageMails) said(ctx context.Context, m *UsageMessage, first store.Memb
 	}
 	switch left := u.left(m.Account.Packs); {
 	case !terms.DrawsPacks():
-		said.Next, said.SlowRate = notify.NextSlower, fmt.Sprintf("%d requests per %s", terms.Plan.SoftRate.Limit, unitOf(terms.Plan.SoftRate.Per))
+		said.Next, said.SlowRate = notify.NextSlower, fmt.Sprintf("%d requests per %s", terms.Plan.SoftRate.Limit,
+			unitOf(terms.Plan.SoftRate.Per))
 	case left > 0:
 		said.Next, said.Packs = notify.NextPacks, left
 	}
@@ -127,7 +130,9 @@ func (u *UsageMails) left(packs []account.Pack) plan.Units {
 
 // bounds are those of the period that begins on a day. When the account's cycle is another by now,
 // it is the month from that day on.
-func bounds(terms account.Terms, day string) (start, end time.Time, err error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func bounds(terms account.Terms, day string) (start, end time.Time, err error) {
 	begun, err := time.Parse(time.DateOnly, day)
 	if err != nil {
 		return time.Time{}, time.Time{}, fmt.Errorf("period %q is no date: %w", day, err)

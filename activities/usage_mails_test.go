@@ -67,7 +67,9 @@ func newHouse(t *testing.T, addresses ...string) (*house, *activities.UsageMails
 		}
 		h.members = append(h.members, store.Member{User: account.UserID{UUID: uuid.Must(uuid.NewV7())}, Email: email})
 	}
-	return h, &activities.UsageMails{People: h, Letters: h, PublicURL: "https://gateway.example", Now: func() time.Time { return today }}
+	return h, &activities.UsageMails{
+		People: h, Letters: h, PublicURL: "https://gateway.example", Now: func() time.Time { return today },
+	}
 }
 
 // message tells of a share of November's allowance on a plan.
@@ -88,18 +90,22 @@ func TestEveryUserOfAnAccountIsToldOfItsUsageOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if len(h.letters) != 4 || h.letters[0].Reason != h.letters[2].Reason || h.letters[1].Reason != h.letters[3].Reason || h.letters[0].Reason == h.letters[1].Reason {
+	if len(h.letters) != 4 || h.letters[0].Reason != h.letters[2].Reason ||
+		h.letters[1].Reason != h.letters[3].Reason || h.letters[0].Reason == h.letters[1].Reason {
 		t.Fatalf("the letters are %+v, want one reason for each user", h.letters)
 	}
 	for i, l := range h.letters[:2] {
-		if want := "usage/" + buyer.String() + "/2026-11-01/80/" + h.members[i].User.String(); l.Reason != want || l.To != h.members[i].Email.Address() ||
-			l.Zone != "Europe/Berlin" || l.Account != buyer || l.Topic != account.TopicUsage || l.User != h.members[i].User {
+		if want := "usage/" + buyer.String() + "/2026-11-01/80/" + h.members[i].User.String(); l.Reason != want ||
+			l.To != h.members[i].Email.Address() ||
+			l.Zone != "Europe/Berlin" || l.Account != buyer || l.Topic != account.TopicUsage ||
+			l.User != h.members[i].User {
 			t.Errorf("letter %d is %+v", i, l)
 		}
 	}
 	want := notify.UsageReached{
-		Account: "ann@buyer.example", Percent: 80, Start: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), End: time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC),
-		Used: 800_001 * plan.Unit, Allowance: 1_000_000 * plan.Unit, Next: notify.NextRefused, Link: "https://gateway.example/overview",
+		Account: "ann@buyer.example", Percent: 80, Start: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC),
+		End: time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC), Used: 800_001 * plan.Unit, Allowance: 1_000_000 * plan.Unit,
+		Next: notify.NextRefused, Link: "https://gateway.example/overview",
 	}
 	if h.letters[1].Mail != want {
 		t.Errorf("it says %+v, want %+v", h.letters[1].Mail, want)
@@ -145,13 +151,16 @@ func TestMailsSayWhatHappensNext(t *testing.T) {
 	if s := said[0]; s.Next != notify.NextPacks || s.Packs != 6*plan.Unit || s.Account != "Buyer" {
 		t.Errorf("with packs: %+v", s)
 	}
-	if s := said[1]; s.Next != notify.NextSlower || s.SlowRate != "10 requests per second" || s.Allowance != 20_000_000*plan.Unit {
+	if s := said[1]; s.Next != notify.NextSlower || s.SlowRate != "10 requests per second" ||
+		s.Allowance != 20_000_000*plan.Unit {
 		t.Errorf("on Builder: %+v", s)
 	}
-	if s := said[2]; !s.Start.Equal(time.Date(2026, 11, 15, 14, 30, 0, 0, time.UTC)) || !s.End.Equal(time.Date(2026, 12, 15, 14, 30, 0, 0, time.UTC)) || s.Next != notify.NextRefused {
+	if s := said[2]; !s.Start.Equal(time.Date(2026, 11, 15, 14, 30, 0, 0, time.UTC)) ||
+		!s.End.Equal(time.Date(2026, 12, 15, 14, 30, 0, 0, time.UTC)) || s.Next != notify.NextRefused {
 		t.Errorf("in a cycle of its own: %+v", s)
 	}
-	if s := said[3]; !s.Start.Equal(time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)) || !s.End.Equal(time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)) {
+	if s := said[3]; !s.Start.Equal(time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)) ||
+		!s.End.Equal(time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)) {
 		t.Errorf("in a period of another cycle: %+v", s)
 	}
 }
@@ -165,11 +174,17 @@ func TestAccountsAreToldOnlyWhatTheyWant(t *testing.T) {
 		change  func(*house)
 		want    error
 	}{
-		{"80 switched off", message(plan.Free, 80), func(h *house) { h.settings.NotifyUsage80 = false }, activities.ErrDeclined},
-		{"100 switched off", message(plan.Free, 100), func(h *house) { h.settings.NotifyUsage100 = false }, activities.ErrDeclined},
+		{"80 switched off", message(plan.Free, 80), func(h *house) {
+			h.settings.NotifyUsage80 = false
+		}, activities.ErrDeclined},
+		{"100 switched off", message(plan.Free, 100), func(h *house) {
+			h.settings.NotifyUsage100 = false
+		}, activities.ErrDeclined},
 		{"80 while 100 is off", message(plan.Free, 80), func(h *house) { h.settings.NotifyUsage100 = false }, nil},
 		{"100 while 80 is off", message(plan.Free, 100), func(h *house) { h.settings.NotifyUsage80 = false }, nil},
-		{"the only user wants none", message(plan.Free, 100), func(h *house) { h.out = []account.UserID{h.members[0].User} }, activities.ErrDeclined},
+		{"the only user wants none", message(plan.Free, 100), func(h *house) {
+			h.out = []account.UserID{h.members[0].User}
+		}, activities.ErrDeclined},
 		{"nobody", message(plan.Free, 100), func(h *house) { h.members = nil }, activities.ErrNoRecipient},
 		{"no allowance any more", unlimited, func(*house) {}, activities.ErrOutdated},
 	} {
@@ -192,7 +207,8 @@ func TestAccountsAreToldOnlyWhatTheyWant(t *testing.T) {
 func TestNoticesEndAsTheirMessengerSays(t *testing.T) {
 	t.Parallel()
 	for want, said := range map[string]error{
-		activities.NoticeDeclined: activities.ErrDeclined, activities.NoticeSuperseded: activities.ErrOutdated, activities.NoticeNoRecipient: activities.ErrNoRecipient,
+		activities.NoticeDeclined: activities.ErrDeclined, activities.NoticeSuperseded: activities.ErrOutdated,
+		activities.NoticeNoRecipient: activities.ErrNoRecipient,
 	} {
 		ctx, n := setupNotices(t)
 		n.letters.err = said
@@ -209,7 +225,9 @@ func TestNoticesEndAsTheirMessengerSays(t *testing.T) {
 func TestUsageMailsGoFromTheRecordIntoTheOutbox(t *testing.T) {
 	t.Parallel()
 	ctx, n := setupNotices(t)
-	letters, err := outbox.New(n.store, notify.Site{Name: "Gateway", URL: "https://gateway.example", Contact: "a@b.example"}, []byte(strings.Repeat("secret", 8)), time.Now)
+	letters, err := outbox.New(n.store, notify.Site{
+		Name: "Gateway", URL: "https://gateway.example", Contact: "a@b.example",
+	}, []byte(strings.Repeat("secret", 8)), time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,11 +238,14 @@ func TestUsageMailsGoFromTheRecordIntoTheOutbox(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.notices.Messenger = &activities.UsageMails{People: h, Letters: letters, PublicURL: "https://gateway.example", Now: time.Now}
+	n.notices.Messenger = &activities.UsageMails{
+		People: h, Letters: letters, PublicURL: "https://gateway.example", Now: time.Now,
+	}
 	n.use(ctx, t, "a", plan.Must(plan.Free).Included)
 	n.deliver(t, 100, 1, activities.NoticeDelivered)
 	state, err := n.store.FindMail(ctx, "usage/"+n.account.String()+"/2026-11-01/100/"+h.members[0].User.String())
-	if err != nil || state.Kind != string(notify.KindUsageReached) || !slices.Contains(notify.Kinds(), notify.Kind(state.Kind)) {
+	if err != nil || state.Kind != string(notify.KindUsageReached) ||
+		!slices.Contains(notify.Kinds(), notify.Kind(state.Kind)) {
 		t.Errorf("the mail is %+v, %v", state, err)
 	}
 }

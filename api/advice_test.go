@@ -18,7 +18,10 @@ func TestAdviceIsGivenAtTheAgentsDoorWithoutAKey(t *testing.T) {
 		{"explain_error", `{"code":"door_key_day"}`, "code", "-32016"},
 		{"recommend", `{"what":"chain","candidates":["eth_mainnet"]}`, "pick", `"eth_mainnet"`},
 		{"recommend", `{"what":"route","chain":"eth_mainnet","method":"eth_call","need":"cheap"}`, "pick", `"cheap"`},
-		{"migrate", `{"config":"ETH_RPC_URL=https://eth-mainnet.g.alchemy.com/v2/s3cr3tK3yOfSomebody42"}`, "ready", "true"},
+		{
+			"migrate", `{"config":"ETH_RPC_URL=https://eth-mainnet.g.alchemy.com/v2/s3cr3tK3yOfSomebody42"}`, "ready",
+			"true",
+		},
 		{"list_plans", `{}`, "currency", `"USD"`},
 		{"list_plans", ``, "payments_live", "false"},
 	} {
@@ -52,7 +55,8 @@ func (g *gateway) useTool(name, arguments string) (text string, isError bool) {
 	if arguments != "" {
 		params = fmt.Sprintf(`{"name":%q,"arguments":%s}`, name, arguments)
 	}
-	a := g.ask("POST", "/mcp", "", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":`+params+`}`, "Content-Type", "application/json")
+	a := g.ask("POST", "/mcp", "", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":`+params+`}`, "Content-Type",
+		"application/json")
 	var message struct {
 		Result struct {
 			Content []struct{ Text string }

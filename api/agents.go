@@ -47,7 +47,9 @@ func (s *server) routeAgents(engine *gin.Engine) {
 		s.Agents.Serve(unhurried{c.Writer, s.client(c)}, c.Request, caller, func(f *fault.Error) { s.noteFault(c, f) })
 	}
 	for _, path := range []string{agentsPrefix, agentsPrefix + "/sse", agentsPrefix + "/messages"} {
-		for _, method := range []string{http.MethodPost, http.MethodGet, http.MethodHead, http.MethodDelete, http.MethodPut, http.MethodPatch} {
+		for _, method := range []string{
+			http.MethodPost, http.MethodGet, http.MethodHead, http.MethodDelete, http.MethodPut, http.MethodPatch,
+		} {
 			engine.Handle(method, path, handle)
 		}
 		engine.OPTIONS(path, s.preflight)
@@ -60,15 +62,22 @@ func (s *server) agentsRoute() []plainRoute {
 		return nil
 	}
 	return []plainRoute{{Plain: openapi.Plain{
-		Method: http.MethodPost, Path: agentsPrefix, Name: "mcp", Title: "Tools for agents, by the Model Context Protocol",
-		Description: "Takes one message of the Model Context Protocol (Streamable HTTP, versions up to 2025-11-25) and answers it with one JSON document; no session is " +
-			"kept. initialize, ping and tools/list need no key; tools/list describes the tools. A refused tool call is a result with isError, whose text is the error " +
+		Method: http.MethodPost, Path: agentsPrefix, Name: "mcp",
+		Title: "Tools for agents, by the Model Context Protocol",
+		Description: "Takes one message of the Model Context Protocol (Streamable HTTP, versions up to 2025-11-25) " +
+			"and answers it with one JSON document; no session is kept. initialize, ping and tools/list need no key; " +
+			"tools/list describes the tools. A refused tool call is a result with isError, whose text is the error " +
 			"object of this document. Whatever Accept says, the answer is JSON.",
 		Body: "A message of JSON-RPC 2.0: {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/list\"}",
 		Answers: map[int]openapi.Answer{
-			http.StatusOK:       {Description: "The answer to the message: its result, or the protocol's error.", Media: mediaJSON},
+			http.StatusOK: {
+				Description: "The answer to the message: its result, or the protocol's error.", Media: mediaJSON,
+			},
 			http.StatusAccepted: {Description: "A notification, which has no answer."},
 		},
-		Fails: []fault.Reason{fault.NotJSON, fault.NotARequest, fault.BodyTooLarge, fault.MediaTypeRefused, fault.HostRefused, fault.RateWindow}, Messages: true,
+		Fails: []fault.Reason{
+			fault.NotJSON, fault.NotARequest, fault.BodyTooLarge, fault.MediaTypeRefused,
+			fault.HostRefused, fault.RateWindow,
+		}, Messages: true,
 	}}}
 }

@@ -25,7 +25,8 @@ func TestTheToolsThatDocumentsListAreTheServers(t *testing.T) {
 			t.Errorf("%s (without a key: %t) is not where it belongs", tool.Name, tool.KeyFree)
 		}
 	}
-	if len(g.tools) == 0 || strings.Count(page, "<tr><th scope=\"row\"><code>") != len(g.tools) || !strings.Contains(page, fmt.Sprintf(": %d tools for", len(g.tools))) {
+	if len(g.tools) == 0 || strings.Count(page, "<tr><th scope=\"row\"><code>") != len(g.tools) ||
+		!strings.Contains(page, fmt.Sprintf(": %d tools for", len(g.tools))) {
 		t.Error("the page lists other tools, or counts them otherwise")
 	}
 	named := func(free bool) string {
@@ -40,7 +41,9 @@ func TestTheToolsThatDocumentsListAreTheServers(t *testing.T) {
 	if want := "Without a key: " + named(true) + ". With one: " + named(false) + "."; !strings.Contains(guide, want) {
 		t.Errorf("the guide lacks %q", want)
 	}
-	for _, text := range []string{"https://gateway.example/mcp", "version " + service.InterfaceVersion, "60 requests a minute"} {
+	for _, text := range []string{
+		"https://gateway.example/mcp", "version " + service.InterfaceVersion, "60 requests a minute",
+	} {
 		if !strings.Contains(page, text) || !strings.Contains(guide, text) {
 			t.Errorf("page or guide lacks %q", text)
 		}

@@ -39,7 +39,8 @@ func (s *server) writeBatch(c *gin.Context, replies []*relay.Reply) {
 	h, allHit, size := c.Writer.Header(), true, 0
 	var window fault.Window
 	for _, reply := range replies {
-		if w := reply.Window(); w.Limit > 0 && (window.Limit == 0 || w.Remaining < window.Remaining || w.Remaining == window.Remaining && w.Reset > window.Reset) {
+		if w := reply.Window(); w.Limit > 0 && (window.Limit == 0 || w.Remaining < window.Remaining ||
+			w.Remaining == window.Remaining && w.Reset > window.Reset) {
 			window = w // the items ran beside each other: the one that was counted last has the fewest left
 		}
 		allHit = allHit && reply.Hit

@@ -120,7 +120,8 @@ func TestEachItemOfABatchIsRefusedOnItsOwn(t *testing.T) {
 		if string(item.ID) != want.id || code != want.code {
 			t.Errorf("item %d is %s with %d, want %s with %d", i, item.ID, code, want.id, want.code)
 		}
-		if code != 0 && code != -32000 && (item.Error.Data["index"] != float64(i) || item.Error.Data["request_id"] != a.requestID().String()) {
+		if code != 0 && code != -32000 &&
+			(item.Error.Data["index"] != float64(i) || item.Error.Data["request_id"] != a.requestID().String()) {
 			t.Errorf("item %d carries %v", i, item.Error.Data)
 		}
 	}
@@ -163,7 +164,8 @@ func TestItemsBeyondTheRateAreRefusedInBand(t *testing.T) {
 			admitted++
 			continue
 		}
-		if item.Error.Code != -32005 || item.Error.Data["index"] != float64(i) || item.Error.Data["retry_after"] == nil ||
+		if item.Error.Code != -32005 || item.Error.Data["index"] != float64(i) ||
+			item.Error.Data["retry_after"] == nil ||
 			item.Error.Data["next_door"] == nil {
 			t.Fatalf("item %d is refused with %+v", i, item.Error)
 		}
@@ -259,11 +261,13 @@ func TestALongAnswerThatIsNoJSONSpoilsOnlyItsOwnItem(t *testing.T) {
 	for _, u := range g.ups {
 		u.On("eth_getCode", testkit.Raw(http.StatusOK, "application/json", broken))
 	}
-	items := g.ask(http.MethodPost, "/rpc/eth_mainnet", key, "["+call("eth_getCode", "[]")+","+call("eth_call", "[]")+"]").batch(2)
+	items := g.ask(http.MethodPost, "/rpc/eth_mainnet", key, "["+call("eth_getCode", "[]")+","+call("eth_call", "[]")+
+		"]").batch(2)
 	if items[0].Error == nil || items[0].Error.Code != -32022 || string(items[1].Result) != `"0x1"` {
 		t.Errorf("got %+v and %+v", items[0].Error, items[1])
 	}
-	if u := g.usage(key); u["ok"] != (figures{2, 2000}) || u["refund"] != (figures{-1, -1000}) || u["upstream_failed"].requests != 1 {
+	if u := g.usage(key); u["ok"] != (figures{2, 2000}) || u["refund"] != (figures{-1, -1000}) ||
+		u["upstream_failed"].requests != 1 {
 		t.Errorf("usage is %v", u)
 	}
 }
@@ -283,7 +287,8 @@ func TestAnswersOfBatchesThatNobodyReadsDoNotFillTheMemory(t *testing.T) {
 		t.Fatalf("HTTP %d", held.status)
 	}
 	ask := func() []envelope {
-		return g.rpc(key, chain.EthMainnet, "["+call("eth_call", "[]")+","+call("debug_traceTransaction", "[]")+"]").batch(2)
+		return g.rpc(key, chain.EthMainnet, "["+call("eth_call", "[]")+","+call("debug_traceTransaction", "[]")+
+			"]").batch(2)
 	}
 	before, _ := g.counted(key)
 	items := ask()
@@ -303,7 +308,9 @@ func TestAnswersOfBatchesThatNobodyReadsDoNotFillTheMemory(t *testing.T) {
 	if err := json.NewDecoder(body).Decode(&whole); err != nil || len(whole) != 2 || len(whole[1].Result) < 15<<20 {
 		t.Fatalf("the client that reads at last got %d items, %v", len(whole), err)
 	}
-	testkit.Eventually(t, testTimeout, func() bool { return ask()[1].Error == nil }, "memory is given back when the client has read")
+	testkit.Eventually(t, testTimeout, func() bool {
+		return ask()[1].Error == nil
+	}, "memory is given back when the client has read")
 }
 
 func TestALargeBatchIsSentPieceByPieceInOrder(t *testing.T) {
@@ -316,7 +323,8 @@ func TestALargeBatchIsSentPieceByPieceInOrder(t *testing.T) {
 		return strings.Repeat(fmt.Sprint(n[0]%10), 100_000*(n[0]%3))
 	}))
 	g.ups[0].On("eth_getBalance", testkit.Error(-32000, "something"))
-	body := strings.TrimSuffix(batchOf(12, "eth_call"), "]") + "," + call("eth_getBalance", "[]") + "," + call("eth_nothing", "[]") + "]"
+	body := strings.TrimSuffix(batchOf(12, "eth_call"), "]") + "," + call("eth_getBalance", "[]") + "," +
+		call("eth_nothing", "[]") + "]"
 	a := g.rpc(key, chain.EthMainnet, body)
 	items := a.batch(14)
 	for i, item := range items[:12] {
@@ -325,7 +333,8 @@ func TestALargeBatchIsSentPieceByPieceInOrder(t *testing.T) {
 			t.Errorf("item %d is %s, %d bytes", i, item.ID, len(item.Result))
 		}
 	}
-	if items[12].Error == nil || items[12].Error.Code != -32000 || items[13].Error == nil || items[13].Error.Code != -32601 {
+	if items[12].Error == nil || items[12].Error.Code != -32000 || items[13].Error == nil ||
+		items[13].Error.Code != -32601 {
 		t.Errorf("the last two are %+v and %+v", items[12].Error, items[13].Error)
 	}
 	calls := g.calls(a)

@@ -97,7 +97,10 @@ func TestWhatMayChangeIsNeverServedAgain(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
-	for _, method := range []string{"eth_call", "eth_getLogs", "eth_getBalance", "eth_getTransactionCount", "eth_getBlockByNumber", "eth_feeHistory"} {
+	for _, method := range []string{
+		"eth_call", "eth_getLogs", "eth_getBalance", "eth_getTransactionCount",
+		"eth_getBlockByNumber", "eth_feeHistory",
+	} {
 		for range 3 {
 			if g.eth(key, method).hit() {
 				t.Errorf("%s hit", method)

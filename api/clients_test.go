@@ -28,12 +28,15 @@ func TestClientsThatSendSlowlyAreNotWaitedForLong(t *testing.T) {
 	key := g.doorKey()
 	head := "POST /rpc/eth_mainnet HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + key + "\r\n"
 	for name, row := range map[string]struct{ sent, answer string }{
-		"nothing":               {"", ""},
-		"half a head":           {head, ""},
-		"half a body":           {head + "Content-Length: 100\r\n\r\n" + `{"jsonrpc"`, "HTTP/1.1 400 "},
-		"half of a large body":  {head + "Content-Length: 100000\r\n\r\n" + `{"jsonrpc"`, "HTTP/1.1 400 "}, // which net/http reads
-		"half a chunk":          {head + "Transfer-Encoding: chunked\r\n\r\n40\r\n" + `{"jsonrpc"`, "HTTP/1.1 400 "},
-		"half of a gzip body":   {head + "Content-Encoding: gzip\r\nContent-Length: 100\r\n\r\n\x1f\x8b\x08", "HTTP/1.1 400 "},
+		"nothing":     {"", ""},
+		"half a head": {head, ""},
+		"half a body": {head + "Content-Length: 100\r\n\r\n" + `{"jsonrpc"`, "HTTP/1.1 400 "},
+		// which net/http reads
+		"half of a large body": {head + "Content-Length: 100000\r\n\r\n" + `{"jsonrpc"`, "HTTP/1.1 400 "},
+		"half a chunk":         {head + "Transfer-Encoding: chunked\r\n\r\n40\r\n" + `{"jsonrpc"`, "HTTP/1.1 400 "},
+		"half of a gzip body": {
+			head + "Content-Encoding: gzip\r\nContent-Length: 100\r\n\r\n\x1f\x8b\x08", "HTTP/1.1 400 ",
+		},
 		"a body, then no other": {head + "Content-Length: 2\r\n\r\n{}", "HTTP/1.1 400 "},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -233,12 +236,15 @@ func TestTenThousandConnectionsAreServedInBoundedMemory(t *testing.T) { //nolint
 	if t.Logf("an idle connection takes %d bytes", each); each > most {
 		t.Errorf("that is more than %d", most)
 	}
-	for i := 0; i < connections; i += 50 { // the connections that have been there longest, and some that were never used
+	// the connections that have been there longest, and some that were never used
+	for i := 0; i < connections; i += 50 {
 		ask(open[i])
 		ask(open[i+1])
 	}
 	for _, c := range open {
 		_ = c.Close()
 	}
-	testkit.Eventually(t, testTimeout, func() bool { return runtime.NumGoroutine() < goroutines+100 }, "their goroutines end")
+	testkit.Eventually(t, testTimeout, func() bool {
+		return runtime.NumGoroutine() < goroutines+100
+	}, "their goroutines end")
 }

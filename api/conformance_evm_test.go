@@ -83,7 +83,8 @@ func (c *conformance) send(nonce uint64, to *common.Address, data []byte) *types
 	c.t.Helper()
 	from, id := c.box.Accounts()[4], new(big.Int).SetUint64(c.on.ChainID)
 	tx, err := types.SignNewTx(from.Key, types.LatestSignerForChainID(id), &types.DynamicFeeTx{
-		ChainID: id, Nonce: nonce, To: to, Data: data, Gas: 1_000_000, GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei),
+		ChainID: id, Nonce: nonce, To: to, Data: data, Gas: 1_000_000, GasTipCap: big.NewInt(params.GWei),
+		GasFeeCap: big.NewInt(100 * params.GWei),
 	})
 	c.must(err)
 	raw, err := tx.MarshalBinary()
@@ -126,7 +127,9 @@ func (c *conformance) evmFacts() evmFacts {
 	f.block = hexutil.EncodeBig(f.store.BlockNumber)
 	f.parent = hexutil.EncodeBig(new(big.Int).Sub(f.store.BlockNumber, common.Big1))
 	var logs []types.Log
-	c.read(&logs, "eth_getLogs", map[string]any{"fromBlock": "0x1", "toBlock": "0x20", "address": c.box.LogEmitter(c.on.ID)})
+	c.read(&logs, "eth_getLogs", map[string]any{
+		"fromBlock": "0x1", "toBlock": "0x20", "address": c.box.LogEmitter(c.on.ID),
+	})
 	if len(logs) == 0 {
 		c.t.Fatalf("%s: no logs in the history", c.on.ID)
 	}
@@ -149,8 +152,8 @@ func (c *conformance) evmSamples() catalogSamples {
 	f.heavy(c, add)
 	f.logs(c, add)
 	for _, method := range []string{
-		"eth_blockNumber", "eth_gasPrice", "eth_maxPriorityFeePerGas", "eth_blobBaseFee", "eth_baseFee", "eth_syncing", "eth_config",
-		"eth_capabilities",
+		"eth_blockNumber", "eth_gasPrice", "eth_maxPriorityFeePerGas", "eth_blobBaseFee", "eth_baseFee", "eth_syncing",
+		"eth_config", "eth_capabilities",
 	} {
 		all = append(all, sample{method: method, params: "[]", moving: true})
 	}
@@ -192,7 +195,8 @@ func (f *evmFacts) blocks(add adder) {
 		add("eth_getBlockReceipts", list(number))
 	}
 	add("eth_getBlockReceipts", list(f.hash))
-	add("eth_feeHistory", list("0x14", f.block, []int{10, 50, 90}), list(20, f.block, []int{}), list("0x400", f.block, []int{50}))
+	add("eth_feeHistory", list("0x14", f.block, []int{10, 50, 90}), list(20, f.block, []int{}),
+		list("0x400", f.block, []int{50}))
 	add("eth_chainId", "[]")
 	add("net_version", "[]")
 	add("net_listening", "[]")
@@ -205,9 +209,15 @@ func (f *evmFacts) blocks(add adder) {
 // does.
 func (f *evmFacts) state(c *conformance, add adder) {
 	read := map[string]any{"to": f.contract, "data": c.pack(f.abi, "value")}
-	write := map[string]any{"from": f.sender, "to": f.contract, "data": c.pack(f.abi, "store", big.NewInt(1), strings.Repeat("n", 100))}
+	write := map[string]any{
+		"from": f.sender, "to": f.contract, "data": c.pack(f.abi, "store", big.NewInt(1), strings.Repeat("n", 100)),
+	}
 	slot := common.Hash{}
-	for _, at := range []any{f.block, f.parent, f.hash, map[string]any{"blockHash": f.hash, "requireCanonical": true}, map[string]any{"blockNumber": f.block}} {
+	for _, at := range []any{
+		f.block, f.parent, f.hash,
+		map[string]any{"blockHash": f.hash, "requireCanonical": true},
+		map[string]any{"blockNumber": f.block},
+	} {
 		add("eth_getBalance", list(f.sender, at), list(common.Address{19: 0xff}, at))
 		add("eth_getCode", list(f.contract, at), list(f.sender, at))
 		add("eth_getTransactionCount", list(f.sender, at))
@@ -219,7 +229,9 @@ func (f *evmFacts) state(c *conformance, add adder) {
 		add("eth_createAccessList", list(write, at))
 	}
 	add("eth_getBalance", list(f.sender, "earliest"))
-	add("eth_call", list(read, f.block, map[common.Address]any{f.contract: map[string]any{"stateDiff": map[common.Hash]common.Hash{slot: {31: 9}}}}),
+	add("eth_call", list(read, f.block, map[common.Address]any{
+		f.contract: map[string]any{"stateDiff": map[common.Hash]common.Hash{slot: {31: 9}}},
+	}),
 		list(read, f.block, nil, map[string]any{"number": "0xffff"}))
 }
 
@@ -259,7 +271,11 @@ func (f *evmFacts) logs(c *conformance, add adder) {
 	add("eth_getLogs",
 		list(map[string]any{"fromBlock": f.block, "toBlock": f.block}),
 		list(map[string]any{"fromBlock": f.block, "toBlock": f.block, "address": f.contract}),
-		list(map[string]any{"fromBlock": f.parent, "toBlock": f.block, "address": []common.Address{f.contract, c.box.LogEmitter(c.on.ID)}}),
+		list(map[string]any{
+			"fromBlock": f.parent, "toBlock": f.block, "address": []common.Address{
+				f.contract, c.box.LogEmitter(c.on.ID),
+			},
+		}),
 		list(map[string]any{"fromBlock": f.block, "toBlock": f.block, "topics": []any{stored, nil}}),
 		list(map[string]any{"fromBlock": f.block, "toBlock": f.block, "topics": []any{[]common.Hash{stored, nowhere}}}),
 		list(map[string]any{"blockHash": f.hash}),
@@ -288,20 +304,23 @@ func (f *evmFacts) failures(c *conformance) []sample {
 	endless := to("forever")
 	endless["gas"] = "0x186a0"
 	poor := map[string]any{"from": common.Address{1}, "to": f.contract, "value": "0xde0b6b3a7640000"}
-	add("eth_call", list(endless, f.block), list(poor, f.block), `[]`, `[{"to":"0x12"}]`, `[{},"0xzz"]`, list(text, "0xffffff"), list(text, nowhere))
+	add("eth_call", list(endless, f.block), list(poor, f.block), `[]`, `[{"to":"0x12"}]`, `[{},"0xzz"]`,
+		list(text, "0xffffff"), list(text, nowhere))
 	add("eth_estimateGas", list(poor, f.block))
-	add("eth_getBalance", `[]`, `["0x12","latest"]`, list(f.sender, "0xffffff"), list(f.sender, nowhere), list(f.sender, "newest"), list(f.sender, 1))
+	add("eth_getBalance", `[]`, `["0x12","latest"]`, list(f.sender, "0xffffff"), list(f.sender, nowhere),
+		list(f.sender, "newest"), list(f.sender, 1))
 	add("eth_getStorageAt", list(f.contract, "0xzz", f.block))
 	add("eth_getProof", list(f.contract, []string{"0xzz"}, f.block))
 	add("eth_getBlockByHash", `["0x12",true]`, `[]`)
 	add("eth_getBlockByNumber", `["latest"]`, `[{},true]`)
 	add("eth_getTransactionByHash", `["0x12"]`)
-	add("eth_getLogs", list(map[string]any{"blockHash": nowhere}), list(map[string]any{"fromBlock": "0x20", "toBlock": "0x10"}), `[]`,
-		`[{"address":"0x12"}]`)
+	add("eth_getLogs", list(map[string]any{"blockHash": nowhere}),
+		list(map[string]any{"fromBlock": "0x20", "toBlock": "0x10"}), `[]`, `[{"address":"0x12"}]`)
 	add("eth_feeHistory", `["0x1","0xffffff",[]]`, `["0x1","latest",[90,10]]`, `["0x1","latest",[101]]`)
 	add("eth_sendRawTransaction", `[]`, `["0x"]`, `["0x02"]`, `["0xzz"]`, list(f.refused), list(f.raw))
 	add("eth_simulateV1", `[]`, `[{"blockStateCalls":[]},"latest"]`)
-	add("debug_traceTransaction", list(nowhere), `["0x12"]`, list(f.store.TxHash, map[string]any{"tracer": "noSuchTracer"}))
+	add("debug_traceTransaction", list(nowhere), `["0x12"]`,
+		list(f.store.TxHash, map[string]any{"tracer": "noSuchTracer"}))
 	add("debug_traceCall", list(text, "0xffffff"))
 	add("debug_traceBlockByHash", list(nowhere))
 	add("debug_traceBlockByNumber", `["0xffffff"]`)

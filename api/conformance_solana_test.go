@@ -23,7 +23,9 @@ type solanaFacts struct {
 
 // transferWire is a signed transfer of the system program in a legacy message, or in one of version
 // 0.
-func transferWire(from ed25519.PrivateKey, to, blockhash []byte, lamports uint64, versioned bool) (wire, message []byte) {
+func transferWire(from ed25519.PrivateKey, to, blockhash []byte, lamports uint64,
+	versioned bool,
+) (wire, message []byte) {
 	if versioned {
 		message = append(message, 0x80)
 	}
@@ -74,7 +76,8 @@ func (c *conformance) solanaFacts() solanaFacts {
 			}
 		}
 	}
-	c.read(&owned, "getTokenAccountsByOwner", f.payer, map[string]string{"programId": tokenProgram}, map[string]string{"encoding": "jsonParsed"})
+	c.read(&owned, "getTokenAccountsByOwner", f.payer, map[string]string{"programId": tokenProgram},
+		map[string]string{"encoding": "jsonParsed"})
 	if f.signature == "" || f.skipped == 0 || len(owned.Value) == 0 {
 		c.t.Fatalf("the ledger lacks what the samples need: %+v, %d token accounts", f, len(owned.Value))
 	}
@@ -103,44 +106,58 @@ func (c *conformance) solanaSamples() catalogSamples {
 
 // ledger are blocks, transactions and the cluster. What says at which slot it looked moves.
 func (f *solanaFacts) ledger(still, moving adder) {
-	whole := map[string]any{"encoding": "json", "maxSupportedTransactionVersion": 0, "transactionDetails": "full", "rewards": true}
-	still("getBlock", list(f.slot), list(f.slot, whole), list(f.slot, map[string]any{"transactionDetails": "signatures", "rewards": false}),
+	whole := map[string]any{
+		"encoding": "json", "maxSupportedTransactionVersion": 0, "transactionDetails": "full", "rewards": true,
+	}
+	still("getBlock", list(f.slot), list(f.slot, whole),
+		list(f.slot, map[string]any{"transactionDetails": "signatures", "rewards": false}),
 		list(f.slot, map[string]any{"encoding": "jsonParsed", "maxSupportedTransactionVersion": 0}),
 		list(f.slot, map[string]any{"encoding": "base64", "transactionDetails": "accounts"}))
 	for _, encoding := range []string{"json", "jsonParsed", "base58", "base64"} {
-		still("getTransaction", list(f.signature, map[string]any{"encoding": encoding, "maxSupportedTransactionVersion": 0}))
+		still("getTransaction", list(f.signature, map[string]any{
+			"encoding": encoding, "maxSupportedTransactionVersion": 0,
+		}))
 	}
 	still("getTransaction", list(f.signature), list(base58.Encode(make([]byte, 64))))
 	still("getBlockTime", list(f.slot), `[0]`)
 	still("getBlocks", list(f.slot-9, f.slot))
 	still("getBlocksWithLimit", list(f.slot-9, 5))
 	moving("getSignaturesForAddress", list(f.payer, map[string]any{"limit": 5}))
-	for _, method := range []string{"getEpochSchedule", "getGenesisHash", "getVersion", "getHealth", "getInflationGovernor"} {
+	for _, method := range []string{
+		"getEpochSchedule", "getGenesisHash", "getVersion", "getHealth", "getInflationGovernor",
+	} {
 		still(method, "[]")
 	}
 	still("getClusterNodes", "[]")
 	still("getMinimumBalanceForRentExemption", `[165]`)
 	still("getInflationReward", list([]string{f.payer}), list([]string{f.payer}, map[string]any{"epoch": 2}))
 	still("getSlotLeaders", list(f.slot, 10))
-	still("getLeaderSchedule", "[]", list(f.slot), list(nil, map[string]any{"identity": f.payer})) // three megabytes: it streams
+	// three megabytes: it streams
+	still("getLeaderSchedule", "[]", list(f.slot), list(nil, map[string]any{"identity": f.payer}))
 	for _, commitment := range []string{"processed", "confirmed", "finalized"} {
 		at := list(map[string]string{"commitment": commitment})
-		for _, method := range []string{"getSlot", "getBlockHeight", "getEpochInfo", "getLatestBlockhash", "getTransactionCount"} {
+		for _, method := range []string{
+			"getSlot", "getBlockHeight", "getEpochInfo", "getLatestBlockhash", "getTransactionCount",
+		} {
 			moving(method, at)
 		}
 	}
 	for _, method := range []string{
-		"getSlot", "getBlockHeight", "getEpochInfo", "getFirstAvailableBlock", "minimumLedgerSlot", "getSlotLeader", "getMaxRetransmitSlot",
-		"getMaxShredInsertSlot", "getHighestSnapshotSlot", "getInflationRate", "getRecentPerformanceSamples", "getVoteAccounts",
-		"getBlockProduction", "getStakeMinimumDelegation", "getRecentPrioritizationFees",
+		"getSlot", "getBlockHeight", "getEpochInfo", "getFirstAvailableBlock", "minimumLedgerSlot", "getSlotLeader",
+		"getMaxRetransmitSlot", "getMaxShredInsertSlot", "getHighestSnapshotSlot", "getInflationRate",
+		"getRecentPerformanceSamples", "getVoteAccounts", "getBlockProduction", "getStakeMinimumDelegation",
+		"getRecentPrioritizationFees",
 	} {
 		moving(method, "[]")
 	}
 	moving("getRecentPrioritizationFees", list([]string{f.payer}))
 	moving("getRecentPerformanceSamples", `[2]`)
 	moving("getBlockCommitment", list(f.slot), `[5]`)
-	moving("getBlockProduction", list(map[string]any{"range": map[string]uint64{"firstSlot": f.slot - 20, "lastSlot": f.slot}}))
-	moving("getSignatureStatuses", list([]string{f.signature, base58.Encode(make([]byte, 64))}, map[string]bool{"searchTransactionHistory": true}))
+	moving("getBlockProduction", list(map[string]any{
+		"range": map[string]uint64{"firstSlot": f.slot - 20, "lastSlot": f.slot},
+	}))
+	moving("getSignatureStatuses", list([]string{f.signature, base58.Encode(make([]byte, 64))},
+		map[string]bool{"searchTransactionHistory": true}))
 	moving("isBlockhashValid", list(f.blockhash), list(f.payer))
 }
 
@@ -187,16 +204,24 @@ func (c *conformance) solanaSubmissions() []sample {
 			if encoding == "base58" {
 				text = base58.Encode(wire)
 			}
-			at := map[string]any{"encoding": encoding, "commitment": "confirmed", "preflightCommitment": "confirmed", "sigVerify": true}
+			at := map[string]any{
+				"encoding": encoding, "commitment": "confirmed", "preflightCommitment": "confirmed", "sigVerify": true,
+			}
 			all = append(all, sample{method: "simulateTransaction", params: list(text, at), moving: true},
-				sample{method: "getFeeForMessage", params: list(base64.StdEncoding.EncodeToString(message), at), moving: true})
+				sample{
+					method: "getFeeForMessage", params: list(base64.StdEncoding.EncodeToString(message), at),
+					moving: true,
+				})
 			signature := base58.Encode(wire[1:65])
-			if got := c.rpc(c.key, c.on.ID, call("sendTransaction", list(text, at))).result(); got != `"`+signature+`"` {
+			if got := c.rpc(c.key, c.on.ID, call("sendTransaction", list(text, at))).result(); got != `"`+
+				signature+`"` {
 				c.t.Errorf("a submission is answered with %s, want its signature %s", got, signature)
 			}
 			testkit.Eventually(c.t, testTimeout, func() bool {
 				var found *struct{ Slot uint64 }
-				c.read(&found, "getTransaction", signature, map[string]any{"commitment": "confirmed", "maxSupportedTransactionVersion": 0})
+				c.read(&found, "getTransaction", signature, map[string]any{
+					"commitment": "confirmed", "maxSupportedTransactionVersion": 0,
+				})
 				return found != nil
 			}, "the transfer is confirmed")
 			// Sent again it fails the preflight, with the native code and data.
@@ -209,8 +234,14 @@ func (c *conformance) solanaSubmissions() []sample {
 	in64 := map[string]any{"encoding": "base64", "preflightCommitment": "confirmed", "commitment": "confirmed"}
 	return append(all,
 		sample{method: "sendTransaction", params: list(base64.StdEncoding.EncodeToString(spoilt), in64), fails: true},
-		sample{method: "sendTransaction", params: list(base64.StdEncoding.EncodeToString(rich), in64), fails: true, data: true},
-		sample{method: "simulateTransaction", params: list(base64.StdEncoding.EncodeToString(rich), in64), moving: true})
+		sample{
+			method: "sendTransaction", params: list(base64.StdEncoding.EncodeToString(rich), in64), fails: true,
+			data: true,
+		},
+		sample{
+			method: "simulateTransaction", params: list(base64.StdEncoding.EncodeToString(rich), in64),
+			moving: true,
+		})
 }
 
 // failures are errors with their native codes and data. For some of them another node is asked
@@ -225,16 +256,19 @@ func (f *solanaFacts) failures() []sample {
 	other := strings.ToLower(f.payer) // base58 tells case apart, so that this is another address, or none
 	add("getBalance", `[]`, `["0OIl"]`, `["abc"]`, list(other), list(f.payer, map[string]string{"commitment": "never"}))
 	add("getAccountInfo", list(f.payer, map[string]string{"encoding": "rot13"}))
-	add("getBlock", list(f.early), list(f.skipped), list(f.slot+1_000_000), `["x"]`, list(f.slot, map[string]string{"commitment": "processed"}))
+	add("getBlock", list(f.early), list(f.skipped), list(f.slot+1_000_000), `["x"]`,
+		list(f.slot, map[string]string{"commitment": "processed"}))
 	add("getTransaction", `["abc"]`, `[]`)
 	add("getTokenAccountBalance", list(f.payer))
 	add("getTokenSupply", list(f.payer))
 	add("getTokenAccountsByOwner", list(f.payer), list(f.payer, map[string]string{"mint": f.payer}))
-	add("getSignaturesForAddress", list(f.payer, map[string]any{"limit": 1_001}), list(f.payer, map[string]any{"before": "abc"}))
+	add("getSignaturesForAddress", list(f.payer, map[string]any{"limit": 1_001}),
+		list(f.payer, map[string]any{"before": "abc"}))
 	add("getSlotLeaders", list(f.slot, 5_001))
 	add("sendTransaction", `[]`, `["not base58: 0OIl"]`, `["AAAA",{"encoding":"base64"}]`, `["",{"encoding":"rot13"}]`)
 	add("getRecentPerformanceSamples", `[721]`)
 	return append(all, sample{
-		method: "getBalance", params: list(f.payer, map[string]any{"minContextSlot": f.slot + 1_000_000}), moving: true, fails: true, data: true,
+		method: "getBalance", params: list(f.payer, map[string]any{"minContextSlot": f.slot + 1_000_000}), moving: true,
+		fails: true, data: true,
 	})
 }

@@ -71,7 +71,9 @@ func TestEveryCatalogMethodAnswersAsTheNodeDoes(t *testing.T) {
 // conform starts a chain of the sandbox and a gateway in front of its upstreams.
 func conform(t *testing.T, on *chain.Chain) *conformance {
 	t.Helper()
-	box, err := sandbox.Start(t.Context(), sandbox.Options{Chains: []chain.ID{on.ID}, BlockTime: time.Second, SlotTime: time.Second})
+	box, err := sandbox.Start(t.Context(), sandbox.Options{
+		Chains: []chain.ID{on.ID}, BlockTime: time.Second, SlotTime: time.Second,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +110,8 @@ func (o outcome) String() string { return fmt.Sprintf("%s %.400s", o.member, o.b
 // ask asks the node itself.
 func (c *conformance) askNode(method, params string) outcome {
 	c.t.Helper()
-	req, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, c.node, strings.NewReader(call(method, params)))
+	req, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, c.node,
+		strings.NewReader(call(method, params)))
 	c.must(err)
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := http.DefaultClient.Do(req)
@@ -179,7 +182,8 @@ func (c *conformance) coverCatalog(samples []sample, absent []string) {
 	}
 	for _, m := range c.on.Methods() {
 		if covered[m.Name] == 0 && !m.Write { // writes have samples that were made by sending
-			c.t.Errorf("%s: the conformance run does not cover %s: add a sample, or list it as absent from the node", c.on.ID, m.Name)
+			c.t.Errorf("%s: the conformance run does not cover %s: add a sample, or list it as absent from the node",
+				c.on.ID, m.Name)
 		}
 		delete(covered, m.Name)
 	}
@@ -205,7 +209,8 @@ func (c *conformance) compareAlone(samples []sample) {
 				continue
 			}
 			if !same {
-				c.t.Errorf("%s: %s %s is\n%d %.600s\nand the node says\n%.600s", c.on.ID, s.method, s.params, a.status, a.body, want)
+				c.t.Errorf("%s: %s %s is\n%d %.600s\nand the node says\n%.600s", c.on.ID, s.method, s.params, a.status,
+					a.body, want)
 			}
 			c.checkSample(s, before)
 			break
@@ -247,12 +252,15 @@ func (c *conformance) compareBatch(samples []sample) {
 		still = still[n:]
 		a := c.rpc(c.key, c.on.ID, "["+strings.Join(sent, ",")+"]")
 		var got []json.RawMessage
-		if err := json.Unmarshal([]byte(a.body), &got); err != nil || a.status != http.StatusOK || len(got) != len(want) {
+		if err := json.Unmarshal([]byte(a.body), &got); err != nil || a.status != http.StatusOK ||
+			len(got) != len(want) {
 			c.t.Fatalf("%s: a batch of %d gives HTTP %d %.300s", c.on.ID, len(want), a.status, a.body)
 		}
 		for i := range want {
-			if string(got[i]) != want[i] && response(ids[i], c.askNode(sampled[i].method, sampled[i].params)) == want[i] {
-				c.t.Errorf("%s: in a batch, %s is\n%.600s\nand the node says\n%.600s", c.on.ID, sent[i], got[i], want[i])
+			if string(got[i]) != want[i] &&
+				response(ids[i], c.askNode(sampled[i].method, sampled[i].params)) == want[i] {
+				c.t.Errorf("%s: in a batch, %s is\n%.600s\nand the node says\n%.600s", c.on.ID, sent[i], got[i],
+					want[i])
 			}
 		}
 	}

@@ -25,7 +25,8 @@ func (g *gateway) interfaceDocument() *oascheck.Document {
 	}
 	kind.Do(func() {
 		answer := httptest.NewRecorder()
-		g.handler.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/openapi.json", http.NoBody)) //nolint:noctx // nothing is waited for
+		//nolint:noctx // nothing is waited for
+		g.handler.ServeHTTP(answer, httptest.NewRequest(http.MethodGet, "/openapi.json", http.NoBody))
 		kind.document, kind.err = oascheck.Load(answer.Body.Bytes(), "Refusal")
 	})
 	g.must(kind.err)

@@ -43,7 +43,11 @@ type library struct {
 
 func newLibrary(t *testing.T) *library {
 	t.Helper()
-	l := &library{verified: map[string]string{aToken: erc20ABI, aCode: erc20ABI}, named: map[string][]string{"0x095ea7b3": {"approve(address,uint256)"}}}
+	l := &library{
+		verified: map[string]string{aToken: erc20ABI, aCode: erc20ABI}, named: map[string][]string{
+			"0x095ea7b3": {"approve(address,uint256)"},
+		},
+	}
 	l.Server = httptest.NewServer(l)
 	t.Cleanup(l.Close)
 	return l
@@ -64,7 +68,9 @@ func (l *library) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		for _, name := range l.named[selector] {
 			entries = append(entries, map[string]any{"name": name, "filtered": false, "hasVerifiedContract": true})
 		}
-		text, err := json.Marshal(map[string]any{"ok": true, "result": map[string]any{"function": map[string]any{selector: entries}, "event": struct{}{}}})
+		text, err := json.Marshal(map[string]any{
+			"ok": true, "result": map[string]any{"function": map[string]any{selector: entries}, "event": struct{}{}},
+		})
 		if err != nil {
 			panic(err)
 		}
@@ -73,7 +79,8 @@ func (l *library) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	address := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
 	if list, ok := l.verified[address]; ok {
-		_, _ = fmt.Fprintf(w, `{"abi":%s,"compilation":{"name":"Token"},"proxyResolution":{"isProxy":false,"proxyType":null,"implementations":[]},
+		_, _ = fmt.Fprintf(w,
+			`{"abi":%s,"compilation":{"name":"Token"},"proxyResolution":{"isProxy":false,"proxyType":null,"implementations":[]},
 			"match":"exact_match","chainId":"1","address":%q}`, list, address)
 		return
 	}
@@ -100,7 +107,9 @@ func withContracts(t *testing.T) (*gateway, *library) {
 	l := newLibrary(t)
 	g := setup(t, func(o *options) {
 		o.toolbox = func(made *service.Toolbox) {
-			made.Contracts = contracts.New(contracts.Options{Node: made.Node, SourcifyURL: l.URL, SignaturesURL: l.URL, Now: time.Now})
+			made.Contracts = contracts.New(contracts.Options{
+				Node: made.Node, SourcifyURL: l.URL, SignaturesURL: l.URL, Now: time.Now,
+			})
 		}
 	})
 	empty, filled := "0x"+strings.Repeat("0", 64), "0x"+strings.Repeat("0", 24)+strings.TrimPrefix(aCode, "0x")
@@ -108,7 +117,8 @@ func withContracts(t *testing.T) (*gateway, *library) {
 		u.On("eth_getCode", testkit.Result("0x6080"))
 		u.On("eth_getStorageAt", func(e *testkit.Exchange) {
 			answer := empty
-			if bytes.Contains(e.Request.Params, []byte(aProxy)) && bytes.Contains(e.Request.Params, []byte("0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc")) {
+			if bytes.Contains(e.Request.Params, []byte(aProxy)) && bytes.Contains(e.Request.Params,
+				[]byte("0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc")) {
 				answer = filled
 			}
 			testkit.Result(answer)(e)
@@ -129,7 +139,8 @@ func (g *gateway) decode(key, address, data string) answer {
 	g.t.Helper()
 	body, err := json.Marshal(map[string]string{"data": data})
 	g.must(err)
-	return g.ask(http.MethodPost, "/toolbox/decode/eth_mainnet/"+address, key, string(body), "Content-Type", "application/json")
+	return g.ask(http.MethodPost, "/toolbox/decode/eth_mainnet/"+address, key, string(body), "Content-Type",
+		"application/json")
 }
 
 func TestContractsOnTheWireStayAsTheyAre(t *testing.T) {
@@ -145,8 +156,12 @@ func TestContractsOnTheWireStayAsTheyAre(t *testing.T) {
 	abiOf(aProxy).golden("abi of a proxy")
 	abiOf(other).golden("abi not verified")
 	g.decode(key, aToken, transferOf("d8da6bf26964af9d7eed9e03e53415d37aa96045", "f4240")).golden("decode")
-	g.decode(key, aProxy, "0x"+"0cd04937"+strings.TrimPrefix(transferOf("d8da6bf26964af9d7eed9e03e53415d37aa96045", "40", "3", "010203"), "0xa9059cbb")).golden("decode unknown")
-	permit := "0x" + selector(t, "permit(address,bytes)") + strings.TrimPrefix(transferOf("d8da6bf26964af9d7eed9e03e53415d37aa96045", "40", "2"), "0xa9059cbb") + "0102" + strings.Repeat("0", 60)
+	g.decode(key, aProxy,
+		"0x"+"0cd04937"+strings.TrimPrefix(transferOf("d8da6bf26964af9d7eed9e03e53415d37aa96045", "40", "3", "010203"),
+			"0xa9059cbb")).golden("decode unknown")
+	permit := "0x" + selector(t, "permit(address,bytes)") +
+		strings.TrimPrefix(transferOf("d8da6bf26964af9d7eed9e03e53415d37aa96045", "40", "2"), "0xa9059cbb") + "0102" +
+		strings.Repeat("0", 60)
 	g.decode(key, aProxy, permit).golden("decode dynamic")
 	g.decode(key, other, "0x095ea7b3"+strings.TrimPrefix(transferOf("1", "2"), "0xa9059cbb")).golden("decode guess")
 	g.decode(key, aToken, "0x").golden("decode empty")
@@ -177,11 +192,17 @@ func TestWhatIsWrongWithARequestForAContractIsToldAndCostsNothing(t *testing.T) 
 		{http.MethodGet, "/toolbox/abi/eth_mainnet/0X" + aToken[2:], "", "address:"},
 		{http.MethodGet, "/toolbox/abi/eth_mainnet/vitalik.eth", "", "address:"},
 		{http.MethodGet, "/toolbox/abi/eth_mainnet/" + strings.Replace(aToken, "fC", "Fc", 1), "", "checksum"},
-		{http.MethodPost, "/toolbox/decode/eth_mainnet/" + strings.Replace(aToken, "fC", "Fc", 1), `{"data":"0x"}`, "checksum"},
+		{
+			http.MethodPost, "/toolbox/decode/eth_mainnet/" + strings.Replace(aToken, "fC", "Fc", 1), `{"data":"0x"}`,
+			"checksum",
+		},
 		{http.MethodGet, "/toolbox/abi/eth_mainnet/%00", "", "address:"},
 		{http.MethodGet, "/toolbox/abi/eth_mainnet/" + aToken[:40] + "%D0%B0", "", "address:"},
 		{http.MethodGet, "/toolbox/abi/eth_mainnet/" + aToken + "?fields=all", "", "fields: unexpected property"},
-		{http.MethodPost, "/toolbox/decode/solana_mainnet/" + aToken, `{"data":"0x"}`, "programs of Solana have no ABI"},
+		{
+			http.MethodPost, "/toolbox/decode/solana_mainnet/" + aToken, `{"data":"0x"}`,
+			"programs of Solana have no ABI",
+		},
 		{http.MethodPost, "/toolbox/decode/eth_mainnet/0x1", `{"data":"0x"}`, "address:"},
 		{http.MethodPost, "/toolbox/decode/eth_mainnet/" + aToken, "", "data:"},
 		{http.MethodPost, "/toolbox/decode/eth_mainnet/" + aToken, `{}`, "data:"},
@@ -189,17 +210,30 @@ func TestWhatIsWrongWithARequestForAContractIsToldAndCostsNothing(t *testing.T) 
 		{http.MethodPost, "/toolbox/decode/eth_mainnet/" + aToken, `{"data":7}`, "data:"},
 		{http.MethodPost, "/toolbox/decode/eth_mainnet/" + aToken, `{"data":""}`, "data:"},
 		{http.MethodPost, "/toolbox/decode/eth_mainnet/" + aToken, `{"data":"a9059cbb"}`, "data:"},
-		{http.MethodPost, "/toolbox/decode/eth_mainnet/" + aToken, `{"data":"0xa9059cb"}`, "data has 7 hexadecimal digits"},
+		{
+			http.MethodPost, "/toolbox/decode/eth_mainnet/" + aToken, `{"data":"0xa9059cb"}`,
+			"data has 7 hexadecimal digits",
+		},
 		{http.MethodPost, "/toolbox/decode/eth_mainnet/" + aToken, `{"data":"0xzz"}`, "data:"},
 		{http.MethodPost, "/toolbox/decode/eth_mainnet/" + aToken, `{"data":"0xa9059cbb\n"}`, "data:"},
 		{http.MethodPost, "/toolbox/decode/eth_mainnet/" + aToken, `{"data":"0x","to":"x"}`, "to: unexpected property"},
-		{http.MethodPost, "/toolbox/decode/eth_mainnet/" + aToken, `{"data":"0x` + strings.Repeat("0", 262_146) + `"}`, "data:"},
-		{http.MethodPost, "/toolbox/decode/eth_mainnet/" + aToken, `{"data":"0x01"}`, "data has 1 bytes"},
-		{http.MethodPost, "/toolbox/decode/eth_mainnet/" + aToken, `{"data":"0xa9059cbb00"}`, "needs at least 64 bytes after the selector, and there are 1"},
-		{http.MethodPost, "/toolbox/decode/eth_mainnet/" + aToken, `{"data":"` + transferOf(strings.Repeat("f", 64), "1") + `"}`, "to has bits beyond its type, address"},
 		{
-			http.MethodPost, "/toolbox/decode/eth_mainnet/" + aToken, `{"data":"0x` + selector(t, "permit(address,bytes)") + transferOf("1", "40", strings.Repeat("f", 64))[10:] + `"}`,
-			"signature has a length that is longer than the data",
+			http.MethodPost, "/toolbox/decode/eth_mainnet/" + aToken,
+			`{"data":"0x` + strings.Repeat("0", 262_146) + `"}`, "data:",
+		},
+		{http.MethodPost, "/toolbox/decode/eth_mainnet/" + aToken, `{"data":"0x01"}`, "data has 1 bytes"},
+		{
+			http.MethodPost, "/toolbox/decode/eth_mainnet/" + aToken, `{"data":"0xa9059cbb00"}`,
+			"needs at least 64 bytes after the selector, and there are 1",
+		},
+		{
+			http.MethodPost, "/toolbox/decode/eth_mainnet/" + aToken,
+			`{"data":"` + transferOf(strings.Repeat("f", 64), "1") + `"}`, "to has bits beyond its type, address",
+		},
+		{
+			http.MethodPost, "/toolbox/decode/eth_mainnet/" + aToken,
+			`{"data":"0x` + selector(t, "permit(address,bytes)") + transferOf("1", "40", strings.Repeat("f", 64))[10:] +
+				`"}`, "signature has a length that is longer than the data",
 		},
 	} {
 		a := g.ask(row.method, row.path, key, row.body)
@@ -208,7 +242,8 @@ func TestWhatIsWrongWithARequestForAContractIsToldAndCostsNothing(t *testing.T) 
 			t.Errorf("%s %s with %.80s: %s does not say %q", row.method, row.path, row.body, a.body, row.says)
 		}
 	}
-	g.ask(http.MethodPost, "/toolbox/decode/eth_mainnet/"+aToken, key, `{"data":"0x`+strings.Repeat("0", 400_000)+`"}`).refused(http.StatusRequestEntityTooLarge, -32600)
+	g.ask(http.MethodPost, "/toolbox/decode/eth_mainnet/"+aToken, key, `{"data":"0x`+strings.Repeat("0", 400_000)+
+		`"}`).refused(http.StatusRequestEntityTooLarge, -32600)
 	if n := l.requests(); n > 4 { // those for which the ABI had to be known
 		t.Errorf("Sourcify was asked %d times", n)
 	}

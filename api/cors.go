@@ -18,10 +18,11 @@ var (
 	anyOrigin      = []string{"*"}
 	allowedMethods = []string{http.MethodPost}
 	menuMethods    = []string{http.MethodGet}
-	allowedHeaders = []string{"Authorization, Content-Type, Content-Encoding, X-Route-Tier, X-PAYMENT, PAYMENT-SIGNATURE, Accept-Payment, solana-client, " +
-		"Mcp-Protocol-Version, Mcp-Session-Id, Last-Event-ID, *"}
-	exposedHeaders = []string{"X-Request-Id, X-Service-Cache, Server-Timing, Retry-After, RateLimit-Limit, RateLimit-Remaining, RateLimit-Reset, WWW-Authenticate, " +
-		"PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, X-Payment-Credential"}
+	allowedHeaders = []string{"Authorization, Content-Type, Content-Encoding, X-Route-Tier, X-PAYMENT, " +
+		"PAYMENT-SIGNATURE, Accept-Payment, solana-client, Mcp-Protocol-Version, Mcp-Session-Id, Last-Event-ID, *"}
+	exposedHeaders = []string{"X-Request-Id, X-Service-Cache, Server-Timing, Retry-After, RateLimit-Limit, " +
+		"RateLimit-Remaining, RateLimit-Reset, WWW-Authenticate, PAYMENT-REQUIRED, PAYMENT-RESPONSE, " +
+		"X-PAYMENT-RESPONSE, X-Payment-Credential"}
 	preflightAge = []string{"86400"} // seconds; browsers cut it to what they keep at most
 	varyEncoding = []string{"Accept-Encoding"}
 )
@@ -37,7 +38,8 @@ func (s *server) menuPreflights() []plainRoute {
 	routes := make([]plainRoute, len(menuPaths))
 	for i, name := range []string{"menu_preflight", "payment_manifest_preflight"} {
 		routes[i] = plainRoute{openapi.Plain{
-			Method: http.MethodOptions, Path: menuPaths[i], Name: name, Title: "Ask whether pages of other origins may read",
+			Method: http.MethodOptions, Path: menuPaths[i], Name: name,
+			Title:       "Ask whether pages of other origins may read",
 			Description: "They may, from every origin. It needs no key and is not metered.",
 			Answers:     map[int]openapi.Answer{http.StatusNoContent: {Description: "They may."}},
 		}, s.preflight}

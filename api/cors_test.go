@@ -13,15 +13,18 @@ func TestPreflightsAreAnsweredWithoutAKeyAndNotMetered(t *testing.T) {
 	g := setup(t)
 	key := g.doorKey()
 	for _, path := range []string{"/rpc/eth_mainnet", "/rpc/solana_mainnet", "/rpc/unknown"} {
-		a := g.ask(http.MethodOptions, path, "", "", "Origin", "https://dapp.example", "Access-Control-Request-Method", "POST",
-			"Access-Control-Request-Headers", "authorization,content-type,solana-client,x-route-tier")
+		a := g.ask(http.MethodOptions, path, "", "", "Origin", "https://dapp.example", "Access-Control-Request-Method",
+			"POST", "Access-Control-Request-Headers", "authorization,content-type,solana-client,x-route-tier")
 		h := a.header
 		if a.status != http.StatusNoContent || a.body != "" || h.Get("Access-Control-Allow-Origin") != "*" ||
-			h.Get("Access-Control-Allow-Methods") != "POST" || h.Get("Access-Control-Max-Age") == "" || h.Get("Access-Control-Allow-Credentials") != "" {
+			h.Get("Access-Control-Allow-Methods") != "POST" || h.Get("Access-Control-Max-Age") == "" ||
+			h.Get("Access-Control-Allow-Credentials") != "" {
 			t.Errorf("%s: HTTP %d %v %s", path, a.status, h, a.body)
 		}
 		allowed := "," + strings.ToLower(strings.ReplaceAll(h.Get("Access-Control-Allow-Headers"), " ", "")) + ","
-		for _, name := range []string{"authorization", "content-type", "content-encoding", "x-route-tier", "x-payment", "solana-client", "*"} {
+		for _, name := range []string{
+			"authorization", "content-type", "content-encoding", "x-route-tier", "x-payment", "solana-client", "*",
+		} {
 			if !strings.Contains(allowed, ","+name+",") {
 				t.Errorf("%s: %s is not allowed by %s", path, name, allowed)
 			}
@@ -41,19 +44,24 @@ func TestPagesOfOtherOriginsMayReadTheMenuWithoutCredentials(t *testing.T) {
 			"read":    g.ask(http.MethodGet, path, "", "", "Origin", origin),
 			"refused": g.ask(http.MethodPost, path, "", "{}", "Origin", origin),
 		} {
-			if a.header.Get("Access-Control-Allow-Origin") != "*" || a.header.Get("Access-Control-Allow-Credentials") != "" ||
+			if a.header.Get("Access-Control-Allow-Origin") != "*" ||
+				a.header.Get("Access-Control-Allow-Credentials") != "" ||
 				!strings.Contains(a.header.Get("Access-Control-Expose-Headers"), "X-Request-Id") {
 				t.Errorf("%s, %s: HTTP %d %v", path, what, a.status, a.header)
 			}
 		}
-		a := g.ask(http.MethodOptions, path, "", "", "Origin", origin, "Access-Control-Request-Method", "GET", "Access-Control-Request-Headers", "accept-payment")
-		if a.status != http.StatusNoContent || a.header.Get("Access-Control-Allow-Origin") != "*" || a.header.Get("Access-Control-Allow-Methods") != "GET" ||
+		a := g.ask(http.MethodOptions, path, "", "", "Origin", origin, "Access-Control-Request-Method", "GET",
+			"Access-Control-Request-Headers", "accept-payment")
+		if a.status != http.StatusNoContent || a.header.Get("Access-Control-Allow-Origin") != "*" ||
+			a.header.Get("Access-Control-Allow-Methods") != "GET" ||
 			a.header.Get("Access-Control-Allow-Credentials") != "" {
 			t.Errorf("%s, preflight: HTTP %d %v", path, a.status, a.header)
 		}
 	}
-	for _, path := range []string{"/x402/redeem", "/x402/receipts/0x" + strings.Repeat("0", 64)} { // what names a payer is nobody's page to read
-		if a := g.ask(http.MethodGet, path, "", "", "Origin", origin); a.header.Get("Access-Control-Allow-Origin") != "" {
+	// what names a payer is nobody's page to read
+	for _, path := range []string{"/x402/redeem", "/x402/receipts/0x" + strings.Repeat("0", 64)} {
+		if a := g.ask(http.MethodGet, path, "", "", "Origin",
+			origin); a.header.Get("Access-Control-Allow-Origin") != "" {
 			t.Errorf("%s is shared: %v", path, a.header)
 		}
 	}
@@ -77,22 +85,26 @@ func TestPagesOfOtherOriginsMayReadEveryAnswerOfTheRelay(t *testing.T) {
 		"large headers": g.eth(key, "eth_call", "Origin", origin, "X-Filler", strings.Repeat("x", 40<<10)),
 	} {
 		exposed := a.header.Get("Access-Control-Expose-Headers")
-		if a.header.Get("Access-Control-Allow-Origin") != "*" || !strings.Contains(a.header.Get("Vary"), "Accept-Encoding") {
+		if a.header.Get("Access-Control-Allow-Origin") != "*" || !strings.Contains(a.header.Get("Vary"),
+			"Accept-Encoding") {
 			t.Errorf("%s: HTTP %d %v", name, a.status, a.header)
 		}
 		for _, header := range []string{
-			"X-Request-Id", "X-Service-Cache", "Server-Timing", "Retry-After", "RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset",
+			"X-Request-Id", "X-Service-Cache", "Server-Timing", "Retry-After", "RateLimit-Limit", "RateLimit-Remaining",
+			"RateLimit-Reset",
 		} {
 			if !strings.Contains(exposed, header) {
 				t.Errorf("%s: %s is not exposed by %q", name, header, exposed)
 			}
 		}
 	}
-	if a := g.eth(key, "eth_call"); a.header.Get("Access-Control-Allow-Origin") != "*" || a.header.Get("Access-Control-Expose-Headers") != "" {
+	if a := g.eth(key, "eth_call"); a.header.Get("Access-Control-Allow-Origin") != "*" ||
+		a.header.Get("Access-Control-Expose-Headers") != "" {
 		t.Errorf("without an origin: %v", a.header)
 	}
 	for _, path := range []string{"/keys", "/healthz"} {
-		if a := g.ask(http.MethodOptions, path, "", "", "Origin", origin); a.status != http.StatusMethodNotAllowed || a.header.Get("Access-Control-Allow-Origin") != "" {
+		if a := g.ask(http.MethodOptions, path, "", "", "Origin", origin); a.status != http.StatusMethodNotAllowed ||
+			a.header.Get("Access-Control-Allow-Origin") != "" {
 			t.Errorf("%s is shared: HTTP %d %v", path, a.status, a.header)
 		}
 	}

@@ -32,8 +32,8 @@ func dataGateway(t *testing.T, change ...func(*options)) *gateway {
 	transfer := func(block, id, from, to string, more map[string]any) map[string]any {
 		hash := "0x" + strings.Repeat(id, 64)
 		tr := map[string]any{
-			"blockNum": block, "uniqueId": hash + ":external", "hash": hash, "from": from, "to": to, "value": 1.5, "asset": "ETH", "category": "external",
-			"erc721TokenId": nil, "erc1155Metadata": nil, "tokenId": nil,
+			"blockNum": block, "uniqueId": hash + ":external", "hash": hash, "from": from, "to": to, "value": 1.5,
+			"asset": "ETH", "category": "external", "erc721TokenId": nil, "erc1155Metadata": nil, "tokenId": nil,
 			"rawContract": map[string]any{"value": "0x14d1120d7b160000", "address": nil, "decimal": "0x12"},
 			"metadata":    map[string]any{"blockTimestamp": "2026-11-02T11:00:00.000Z"},
 		}
@@ -48,8 +48,10 @@ func dataGateway(t *testing.T, change ...func(*options)) *gateway {
 			"rawContract": map[string]any{"value": "0x1e8480", "address": usdc, "decimal": "0x6"},
 		}),
 		transfer("0xf423d", "c", owner, owner, map[string]any{
-			"category": "erc721", "asset": "BAYC", "uniqueId": "0x" + strings.Repeat("c", 64) + ":log:3", "tokenId": "0x2a", "erc721TokenId": "0x2a",
-			"rawContract": map[string]any{"value": nil, "address": "0xbc4ca0eda7647a8ab7c2061c2e118a18a936f13d", "decimal": nil},
+			"category": "erc721", "asset": "BAYC", "uniqueId": "0x" + strings.Repeat("c", 64) + ":log:3",
+			"tokenId": "0x2a", "erc721TokenId": "0x2a", "rawContract": map[string]any{
+				"value": nil, "address": "0xbc4ca0eda7647a8ab7c2061c2e118a18a936f13d", "decimal": nil,
+			},
 		}),
 	}
 	sides := func(r testkit.Request) any {
@@ -69,18 +71,27 @@ func dataGateway(t *testing.T, change ...func(*options)) *gateway {
 		u.On("eth_getBalance", testkit.Result("0x8ac7230489e80001"))
 		u.On("eth_blockNumber", testkit.Result("0xf4240"))
 		u.On("alchemy_getTokenBalances", testkit.Result(map[string]any{"address": owner, "tokenBalances": []any{
-			map[string]any{"contractAddress": usdc, "tokenBalance": "0x00000000000000000000000000000000000000000000000000000000001e8480"},
+			map[string]any{
+				"contractAddress": usdc,
+				"tokenBalance":    "0x00000000000000000000000000000000000000000000000000000000001e8480",
+			},
 			map[string]any{"contractAddress": "0x6b175474e89094c44da98b954eedeac495271d0f", "tokenBalance": "0x0"},
 		}}))
-		u.On("eth_call", testkit.Result("0x010206"+"0455534443"+"0855534420436f696e")) // TokenFacts: 6 decimals, USDC, USD Coin
+		// TokenFacts: 6 decimals, USDC, USD Coin
+		u.On("eth_call", testkit.Result("0x010206"+"0455534443"+"0855534420436f696e"))
 		u.On("alchemy_getAssetTransfers", testkit.ResultOf(sides))
 		u.On("getBalance", testkit.Result(map[string]any{"context": map[string]any{"slot": 1}, "value": 1_500_000_000}))
 		u.On("getTokenAccountsByOwner", testkit.ResultOf(func(r testkit.Request) any {
 			value := []any{}
 			if strings.Contains(string(r.Params), "TokenkegQ") {
-				value = append(value, map[string]any{"pubkey": solanaOwner, "account": map[string]any{"data": map[string]any{"parsed": map[string]any{"info": map[string]any{
-					"mint": "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v", "owner": solanaOwner, "tokenAmount": map[string]any{"amount": "2500000", "decimals": 6},
-				}}}}})
+				value = append(value,
+					map[string]any{
+						"pubkey": solanaOwner,
+						"account": map[string]any{"data": map[string]any{"parsed": map[string]any{"info": map[string]any{
+							"mint": "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v", "owner": solanaOwner,
+							"tokenAmount": map[string]any{"amount": "2500000", "decimals": 6},
+						}}}},
+					})
 			}
 			return map[string]any{"context": map[string]any{"slot": 1}, "value": value}
 		}))
@@ -99,7 +110,9 @@ func (g *gateway) indexed(able, usable bool) {
 		name := "up-" + string(rune('0'+i))
 		s.Upstreams = append(s.Upstreams, upstream.UpstreamState{
 			Name: name, Fingerprint: on.Fingerprint(name), Usable: usable, ChainIDOK: true, Head: testHead,
-			Capabilities: map[chain.Capability]upstream.Verdict{chain.Data: {Able: able, MeasuredAt: now, AskedAt: now}},
+			Capabilities: map[chain.Capability]upstream.Verdict{
+				chain.Data: {Able: able, MeasuredAt: now, AskedAt: now},
+			},
 		})
 	}
 	on.Apply(s)
@@ -162,7 +175,8 @@ func TestDataIsChargedEachTimeAndGivenBackWhenItFails(t *testing.T) {
 		t.Errorf("after refusals %d units are charged, want 60", units/plan.Unit)
 	}
 	for _, line := range g.lines(key) {
-		if line.Service != string(account.Data) || line.Class != "data" || line.Method != "get_balances" && line.Method != "get_history" {
+		if line.Service != string(account.Data) || line.Class != "data" || line.Method != "get_balances" &&
+			line.Method != "get_history" {
 			t.Errorf("a usage line is %+v", line)
 		}
 	}
@@ -179,7 +193,9 @@ func (g *gateway) fail(reply testkit.Reply) {
 func TestDataNeedsAPaidPlanAndKeepsItsFences(t *testing.T) {
 	t.Parallel()
 	g := dataGateway(t)
-	for name, key := range map[string]string{"free": g.accountKey(plan.Free), "wallet": g.walletKey(), "anonymous": g.doorKey()} {
+	for name, key := range map[string]string{
+		"free": g.accountKey(plan.Free), "wallet": g.walletKey(), "anonymous": g.doorKey(),
+	} {
 		data := g.get(historyOf, key).refused(http.StatusForbidden, -32010)
 		if next := data["next_door"]; (next != nil) != (name != "free") {
 			t.Errorf("%s: the next door is %v", name, next)
@@ -193,7 +209,8 @@ func TestDataNeedsAPaidPlanAndKeepsItsFences(t *testing.T) {
 	}
 	off := g.unlimited()
 	g.fence(off, enabled("rpc"), false)
-	if data := g.get(balancesOf, off).refused(http.StatusForbidden, -32012); data["blocked_by"] != "key" || data["service"] != "data" {
+	if data := g.get(balancesOf, off).refused(http.StatusForbidden, -32012); data["blocked_by"] != "key" ||
+		data["service"] != "data" {
 		t.Errorf("switched off: %v", data)
 	}
 	capped := g.unlimited()
@@ -206,11 +223,14 @@ func TestDataNeedsAPaidPlanAndKeepsItsFences(t *testing.T) {
 
 func TestDataRefusesBadInputBeforeItCosts(t *testing.T) {
 	t.Parallel()
-	g := dataGateway(t, func(o *options) { o.chains = []chain.ID{chain.EthMainnet, chain.BaseMainnet, chain.SolanaMainnet} })
+	g := dataGateway(t, func(o *options) {
+		o.chains = []chain.ID{chain.EthMainnet, chain.BaseMainnet, chain.SolanaMainnet}
+	})
 	key := g.unlimited()
 	long := strings.Repeat("A", 129)
 	for path, says := range map[string]string{
-		"/data/eth_mainnet/balances/0x12":                                                    "address: eth_mainnet takes 0x and 40 hexadecimal digits",
+		"/data/eth_mainnet/balances/0x12": "address: eth_mainnet " +
+			"takes 0x and 40 hexadecimal digits",
 		"/data/eth_mainnet/balances/" + dataOwner[2:]:                                        "address",
 		"/data/eth_mainnet/balances/" + dataOwner + "00":                                     "address",
 		"/data/eth_mainnet/balances/" + strings.ToUpper(dataOwner):                           "address",

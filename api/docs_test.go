@@ -34,7 +34,8 @@ func TestEveryCodeHasAPageWithItsReasons(t *testing.T) {
 			t.Errorf("the index lacks %d, %s", e.Code, e.Title)
 		}
 		page := html.UnescapeString(g.read(path).body)
-		for _, want := range append([]string{e.Title, e.Meaning, fmt.Sprint(e.HTTP), "Send it again?", "Charged"}, e.Steps...) {
+		for _, want := range append([]string{e.Title, e.Meaning, fmt.Sprint(e.HTTP), "Send it again?", "Charged"},
+			e.Steps...) {
 			if !strings.Contains(page, want) {
 				t.Errorf("%s lacks %q", path, want)
 			}
@@ -50,8 +51,10 @@ func TestTheQuickStartHasEveryClientAndEveryChain(t *testing.T) {
 	g := setup(t)
 	page := html.UnescapeString(g.read("/docs/quickstart").body)
 	for _, want := range []string{
-		"curl -s -X POST https://gateway.example/keys", "from 'viem'", "from 'ethers'", "from web3 import Web3", "from '@solana/kit'", "https://gateway.example/mcp",
-		"https://gateway.example/rpc/eth_mainnet", "https://gateway.example/rpc/solana_mainnet", "https://gateway.example/rpc/polygon_pos", plan.Must(plan.Door1).DailyQuota().Grouped(),
+		"curl -s -X POST https://gateway.example/keys", "from 'viem'", "from 'ethers'", "from web3 import Web3",
+		"from '@solana/kit'", "https://gateway.example/mcp", "https://gateway.example/rpc/eth_mainnet",
+		"https://gateway.example/rpc/solana_mainnet", "https://gateway.example/rpc/polygon_pos",
+		plan.Must(plan.Door1).DailyQuota().Grouped(),
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("it lacks %q", want)
@@ -59,7 +62,9 @@ func TestTheQuickStartHasEveryClientAndEveryChain(t *testing.T) {
 	}
 	pay := html.UnescapeString(g.read("/docs/pay-per-call").body)
 	for _, tier := range plan.PerCallTiers() {
-		for _, want := range []string{string(tier.Tier), tier.NetAmountRequired().USDC(), tier.MaxAmountRequired().USDC()} {
+		for _, want := range []string{
+			string(tier.Tier), tier.NetAmountRequired().USDC(), tier.MaxAmountRequired().USDC(),
+		} {
 			if !strings.Contains(pay, want) {
 				t.Errorf("paying per call lacks %q", want)
 			}
@@ -72,8 +77,8 @@ func TestDocumentsFollowTheThemeThatWasChosen(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	for cookie, want := range map[string]string{
-		"__Host-theme=dark": `<html lang="en" data-theme="dark">`, "theme=light": `<html lang="en" data-theme="light">`, "theme=auto": `<html lang="en">`,
-		`theme="><script>`: `<html lang="en">`, "other=dark": `<html lang="en">`,
+		"__Host-theme=dark": `<html lang="en" data-theme="dark">`, "theme=light": `<html lang="en" data-theme="light">`,
+		"theme=auto": `<html lang="en">`, `theme="><script>`: `<html lang="en">`, "other=dark": `<html lang="en">`,
 	} {
 		for _, path := range []string{"/docs/quickstart", "/docs/errors/-32005", "/terms"} {
 			a := g.read(path, "Cookie", cookie)

@@ -35,11 +35,12 @@ const (
 // eval. The viewer shows its icons from data: addresses, and sends what its reader tries out to the
 // gateway, whatever name that was opened under. The one form of theirs is the switch of themes.
 const (
-	textPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+	textPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self'; " +
+		"frame-ancestors 'none'"
 	// copyPolicy has the buttons that copy.
 	copyPolicy   = textPolicy + "; script-src 'self'"
-	viewerPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self' %s; " +
-		"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+	viewerPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src " +
+		"'self' %s; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 
 // documents are what there is to read about the service. Nothing in them changes while the process
@@ -67,17 +68,22 @@ func (d *documents) routes(missing gin.HandlerFunc) []plainRoute {
 		}, d.serve(path)}
 	}
 	return []plainRoute{
-		read("/openapi.json", "openapi", "This document", "Describes every route, field and answer of the HTTP door, as OpenAPI 3.1.", mediaJSON),
-		read("/docs", "docs", "This document, to look at", "Shows the document in a browser, and lets its reader try operations out.", mediaHTML),
+		read("/openapi.json", "openapi", "This document",
+			"Describes every route, field and answer of the HTTP door, as OpenAPI 3.1.", mediaJSON),
+		read("/docs", "docs", "This document, to look at",
+			"Shows the document in a browser, and lets its reader try operations out.", mediaHTML),
 		read("/docs/quickstart", "quickstart", "A first call with each client",
-			"Has the programs that make a first call in curl, viem, ethers, web3.py, Solana kit and MCP, to copy.", mediaHTML),
+			"Has the programs that make a first call in curl, viem, ethers, web3.py, Solana kit and MCP, to copy.",
+			mediaHTML),
 		read("/docs/pay-per-call", "pay_per_call", "How calls are paid without an account",
 			"Walks through paying in USDC: menu, transfer, signature, redeem, call, receipt.", mediaHTML),
-		read(pages.ErrorsPath, "errors", "The codes of refusals", "Lists every code with its HTTP statuses and what it means; each has a page of its own.", mediaHTML),
+		read(pages.ErrorsPath, "errors", "The codes of refusals",
+			"Lists every code with its HTTP statuses and what it means; each has a page of its own.", mediaHTML),
 		{openapi.Plain{
 			Method: http.MethodGet, Path: pages.ErrorsPath + "/{code}", Name: "error_code", Title: "What a code means",
-			Description: "Says of a code why it comes, what to do, whether to send the request again and what it cost, with programs in curl, viem and ethers.",
-			Values:      []openapi.Value{{Name: "code", Description: "error.code of a refusal", Example: "-32005"}},
+			Description: "Says of a code why it comes, what to do, whether to send the request again and what it " +
+				"cost, with programs in curl, viem and ethers.",
+			Values: []openapi.Value{{Name: "code", Description: "error.code of a refusal", Example: "-32005"}},
 			Answers: map[int]openapi.Answer{
 				http.StatusOK:          {Description: "The page of the code.", Media: mediaHTML},
 				http.StatusNotModified: {Description: "The version of If-None-Match is the newest one."},
@@ -85,18 +91,28 @@ func (d *documents) routes(missing gin.HandlerFunc) []plainRoute {
 			Fails: []fault.Reason{fault.UnknownRoute},
 		}, d.serveCode(missing)},
 		read(agentsPath, "agents", "How the gateway is added to an agent",
-			"Has the configuration of the common programs that agents run in, to copy, and lists the tools of the MCP server.", mediaHTML),
-		read("/terms", "terms", "The terms of use", "Says what using a key means. Their version is in the body that comes with a key.", mediaHTML),
+			"Has the configuration of the common programs that agents run in, to copy, and lists the tools of the "+
+				"MCP server.", mediaHTML),
+		read("/terms", "terms", "The terms of use",
+			"Says what using a key means. Their version is in the body that comes with a key.", mediaHTML),
 		read("/skill.md", "skill", "How an agent uses the service",
-			"Tells a program, step by step: keys, headers, chains, units, limits, errors and what to do next.", mediaMarkdown),
-		read("/llms.txt", "llms", "What there is to read, for language models", "Lists the documents in the form of llmstxt.org.", mediaText),
-		read(sitemapPath, "sitemap", "The pages that are for everybody", "Lists the public pages by their addresses, in the form of sitemaps.org.", mediaXML),
-		read(robotsPath, "robots", "What crawlers may read", "Lets crawlers read the public pages and the documents, and nothing else (RFC 9309).", mediaText),
+			"Tells a program, step by step: keys, headers, chains, units, limits, errors and what to do next.",
+			mediaMarkdown),
+		read("/llms.txt", "llms", "What there is to read, for language models",
+			"Lists the documents in the form of llmstxt.org.", mediaText),
+		read(sitemapPath, "sitemap", "The pages that are for everybody",
+			"Lists the public pages by their addresses, in the form of sitemaps.org.", mediaXML),
+		read(robotsPath, "robots", "What crawlers may read",
+			"Lets crawlers read the public pages and the documents, and nothing else (RFC 9309).", mediaText),
 		{openapi.Plain{
-			Method: http.MethodGet, Path: serverPath, Name: "server_json", Title: "The entry for registries of MCP servers",
-			Description: "Says where the MCP server is and which version its tools have, in the form of the MCP registry's server.json.",
+			Method: http.MethodGet, Path: serverPath, Name: "server_json",
+			Title: "The entry for registries of MCP servers",
+			Description: "Says where the MCP server is and which version its tools have, in the form of the MCP " +
+				"registry's server.json.",
 			Answers: map[int]openapi.Answer{
-				http.StatusOK:          {Description: "The entry.", Media: mediaJSON, Type: reflect.TypeFor[published]()},
+				http.StatusOK: {
+					Description: "The entry.", Media: mediaJSON, Type: reflect.TypeFor[published](),
+				},
 				http.StatusNotModified: {Description: "The version of If-None-Match is the newest one."},
 			},
 		}, d.serve(serverPath)},
@@ -155,7 +171,8 @@ func chosenTheme(r *http.Request) string {
 
 // asset serves a file of the pages.
 func (s *server) asset(c *gin.Context) {
-	if files, err := loadAssets(); err == nil && files.Serve(c.Writer, c.Request, c.Param("name")) { // it was loaded at start
+	// it was loaded at start
+	if files, err := loadAssets(); err == nil && files.Serve(c.Writer, c.Request, c.Param("name")) {
 		return
 	}
 	s.refuse(c, fault.New(fault.UnknownRoute, ""))
@@ -232,10 +249,13 @@ func (d *documents) write(o Options, routes []plainRoute) {
 			all, err := interfaces()
 			return all.text, err
 		}),
-		serverPath:  open(serverPath, mediaJSON, func() ([]byte, error) { return serverJSON(o.PublicURL) }),
-		sitemapPath: open(sitemapPath, mediaXML, func() ([]byte, error) { return sitemapOf(o.PublicURL, publicPages(o)) }),
+		serverPath: open(serverPath, mediaJSON, func() ([]byte, error) { return serverJSON(o.PublicURL) }),
+		sitemapPath: open(sitemapPath, mediaXML, func() ([]byte, error) {
+			return sitemapOf(o.PublicURL, publicPages(o))
+		}),
 		robotsPath: open(robotsPath, mediaText, func() ([]byte, error) {
-			return robotsOf(o.PublicURL, publicPages(o), pages.AssetsPath, consoleAssets, "/llms.txt", "/skill.md", "/openapi.json", serverPath, sitemapPath), nil
+			return robotsOf(o.PublicURL, publicPages(o), pages.AssetsPath, consoleAssets, "/llms.txt", "/skill.md",
+				"/openapi.json", serverPath, sitemapPath), nil
 		}),
 	}
 	d.render(o.PublicURL, sync.OnceValues(func() (pages.Facts, error) {
@@ -247,8 +267,9 @@ func (d *documents) write(o Options, routes []plainRoute) {
 // factsOf is what differs between gateways.
 func factsOf(o Options, operations []openapi.Operation) pages.Facts { //nolint:gocritic // once
 	facts := pages.Facts{
-		PublicURL: o.PublicURL, Contact: o.Links.Contact, MaxBody: o.MaxBodyBytes, KeepCallDays: cmp.Or(o.KeepCallDays, pages.KeepCallDays), Operations: operations,
-		Asset: assetPath, Tools: toolsOf(o.Capabilities.All()), AgentTools: o.AgentTools,
+		PublicURL: o.PublicURL, Contact: o.Links.Contact, MaxBody: o.MaxBodyBytes,
+		KeepCallDays: cmp.Or(o.KeepCallDays, pages.KeepCallDays), Operations: operations, Asset: assetPath,
+		Tools: toolsOf(o.Capabilities.All()), AgentTools: o.AgentTools,
 	}
 	if o.Pages != nil {
 		facts.Console = func(path string) bool {
@@ -280,7 +301,11 @@ func rendered(publicURL string) []rendering {
 		{pages.Page{Name: pages.Llms, Path: "/llms.txt"}, mediaText, ""},
 	}
 	for _, code := range pages.Codes() {
-		all = append(all, rendering{pages.Page{Name: pages.Code, Path: pages.ErrorsPath + "/" + strconv.Itoa(code), Code: code}, mediaHTML, copyPolicy})
+		all = append(all, rendering{
+			pages.Page{Name: pages.Code, Path: pages.ErrorsPath + "/" + strconv.Itoa(code), Code: code},
+			mediaHTML,
+			copyPolicy,
+		})
 	}
 	return all
 }

@@ -33,20 +33,25 @@ func TestDocumentsAreReadWithoutAKeyAndMayBeKept(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	for path, media := range map[string]string{
-		"/openapi.json": "application/json", "/docs": "text/html", "/docs/agents": "text/html", "/docs/quickstart": "text/html", "/docs/errors": "text/html",
-		"/docs/errors/-32017": "text/html", "/docs/pay-per-call": "text/html", "/terms": "text/html", "/skill.md": "text/markdown", "/llms.txt": "text/plain",
-		"/server.json": "application/json", "/sitemap.xml": "application/xml", "/robots.txt": "text/plain",
+		"/openapi.json": "application/json", "/docs": "text/html", "/docs/agents": "text/html",
+		"/docs/quickstart": "text/html", "/docs/errors": "text/html", "/docs/errors/-32017": "text/html",
+		"/docs/pay-per-call": "text/html", "/terms": "text/html", "/skill.md": "text/markdown",
+		"/llms.txt": "text/plain", "/server.json": "application/json", "/sitemap.xml": "application/xml",
+		"/robots.txt": "text/plain",
 	} {
 		a := g.read(path)
 		tag := a.header.Get("ETag")
-		if a.header.Get("Content-Type") != media+"; charset=utf-8" || tag == "" || !strings.HasPrefix(a.header.Get("Cache-Control"), "public, max-age=") {
+		if a.header.Get("Content-Type") != media+"; charset=utf-8" || tag == "" ||
+			!strings.HasPrefix(a.header.Get("Cache-Control"), "public, max-age=") {
 			t.Errorf("%s comes with %v", path, a.header)
 		}
 		head := g.ask(http.MethodHead, path, "", "")
-		if head.status != http.StatusOK || head.body != "" || head.header.Get("ETag") != tag || head.header.Get("Content-Type") != a.header.Get("Content-Type") {
+		if head.status != http.StatusOK || head.body != "" || head.header.Get("ETag") != tag ||
+			head.header.Get("Content-Type") != a.header.Get("Content-Type") {
 			t.Errorf("HEAD %s is HTTP %d with %v", path, head.status, head.header)
 		}
-		if same := g.ask(http.MethodGet, path, "", "", "If-None-Match", `"other", `+tag); same.status != http.StatusNotModified || same.body != "" {
+		if same := g.ask(http.MethodGet, path, "", "", "If-None-Match",
+			`"other", `+tag); same.status != http.StatusNotModified || same.body != "" {
 			t.Errorf("%s with its own tag is HTTP %d with %d bytes", path, same.status, len(same.body))
 		}
 		if other := g.ask(http.MethodGet, path, "", "", "If-None-Match", `"other"`); other.status != http.StatusOK {
@@ -74,17 +79,20 @@ func TestPagesLetNothingInFromElsewhere(t *testing.T) {
 	for _, path := range paths {
 		a := g.read(path)
 		policy := a.header.Get("Content-Security-Policy")
-		if !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "frame-ancestors 'none'") || strings.Contains(policy, "unsafe") {
+		if !strings.Contains(policy, "default-src 'none'") || !strings.Contains(policy, "frame-ancestors 'none'") ||
+			strings.Contains(policy, "unsafe") {
 			t.Errorf("%s has the policy %q", path, policy)
 		}
 		if a.header.Get("X-Content-Type-Options") != "nosniff" || a.header.Get("Referrer-Policy") == "" {
 			t.Errorf("%s comes with %v", path, a.header)
 		}
-		if inline := regexp.MustCompile(`<script>|<style|\sstyle=|\son[a-z]+=|javascript:`).FindString(a.body); inline != "" {
+		if inline := regexp.MustCompile(`<script>|<style|\sstyle=|\son[a-z]+=|javascript:`).FindString(
+			a.body); inline != "" {
 			t.Errorf("%s holds %q, which its policy forbids", path, inline)
 		}
 		for _, m := range regexp.MustCompile(`(?:src|href)="([^"]+)"`).FindAllStringSubmatch(a.body, -1) {
-			if strings.HasPrefix(m[1], "mailto:") || strings.HasPrefix(m[1], "#") || m[1] == "/" { // the console's home is not of this door
+			// the console's home is not of this door
+			if strings.HasPrefix(m[1], "mailto:") || strings.HasPrefix(m[1], "#") || m[1] == "/" {
 				continue
 			}
 			if !strings.HasPrefix(m[1], "/") || strings.HasPrefix(m[1], "//") {
@@ -99,7 +107,8 @@ func TestPagesLetNothingInFromElsewhere(t *testing.T) {
 			// them.
 			asset := httptest.NewRecorder()
 			g.handler.ServeHTTP(asset, httptest.NewRequestWithContext(t.Context(), http.MethodGet, m[1], http.NoBody))
-			if asset.Code != http.StatusOK || asset.Body.Len() == 0 || asset.Header().Get("Cache-Control") != "public, max-age=31536000, immutable" {
+			if asset.Code != http.StatusOK || asset.Body.Len() == 0 ||
+				asset.Header().Get("Cache-Control") != "public, max-age=31536000, immutable" {
 				t.Errorf("%s is HTTP %d with %d bytes and %v", m[1], asset.Code, asset.Body.Len(), asset.Header())
 			}
 		}
@@ -125,7 +134,8 @@ func TestEveryRouteOfTheDocumentIsServed(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	document := g.served()
-	if document.Info.Version != openapi.Version || len(document.Servers) != 1 || document.Servers[0].URL != "https://gateway.example" {
+	if document.Info.Version != openapi.Version || len(document.Servers) != 1 ||
+		document.Servers[0].URL != "https://gateway.example" {
 		t.Errorf("version %q, servers %v", document.Info.Version, document.Servers)
 	}
 	routes := 0
@@ -134,7 +144,8 @@ func TestEveryRouteOfTheDocumentIsServed(t *testing.T) {
 			routes++
 			address := strings.NewReplacer("{chain}", "eth_mainnet", "{code}", "-32017").Replace(path)
 			a := g.ask(strings.ToUpper(method), address, "", "")
-			if a.status == http.StatusNotFound && strings.Contains(a.body, fault.UnknownRoute.Entry().Meaning) || a.status == http.StatusMethodNotAllowed {
+			if a.status == http.StatusNotFound && strings.Contains(a.body, fault.UnknownRoute.Entry().Meaning) ||
+				a.status == http.StatusMethodNotAllowed {
 				t.Errorf("%s %s (%s) is HTTP %d", method, path, op.OperationID, a.status)
 			}
 		}
@@ -161,7 +172,8 @@ func TestDocumentsHaveTheThemeThatWasChosenAndItsSwitch(t *testing.T) {
 	for _, path := range []string{"/docs", "/docs/errors/-32005", "/terms"} {
 		dark := with.read(path, "Cookie", "theme=dark")
 		for _, want := range []string{
-			` data-theme="dark"`, `action="/docs/theme"`, `name="back" value="` + path + `"`, `value="dark" aria-pressed="true"`, `value="auto" aria-pressed="false"`,
+			` data-theme="dark"`, `action="/docs/theme"`, `name="back" value="` + path + `"`,
+			`value="dark" aria-pressed="true"`, `value="auto" aria-pressed="false"`,
 		} {
 			if !strings.Contains(dark.body, want) {
 				t.Errorf("%s in dark lacks %s", path, want)
@@ -170,7 +182,8 @@ func TestDocumentsHaveTheThemeThatWasChosenAndItsSwitch(t *testing.T) {
 		if policy := dark.header.Get("Content-Security-Policy"); !strings.Contains(policy, "form-action 'self'") {
 			t.Errorf("%s has the policy %q, under which the switch does nothing", path, policy)
 		}
-		if body := with.read(path).body; strings.Contains(body, "data-theme=") || !strings.Contains(body, `value="auto" aria-pressed="true"`) {
+		if body := with.read(path).body; strings.Contains(body, "data-theme=") ||
+			!strings.Contains(body, `value="auto" aria-pressed="true"`) {
 			t.Errorf("%s has a theme that nobody chose", path)
 		}
 		if strings.Contains(alone.read(path).body, "/docs/theme") {
@@ -185,7 +198,8 @@ func TestTheViewerIsLoadedWhenSomebodyAsksForIt(t *testing.T) {
 	if loaded := regexp.MustCompile(`(?:src|href)="[^"]*swagger`).FindString(page); loaded != "" {
 		t.Errorf("the page loads %s by itself", loaded)
 	}
-	if !regexp.MustCompile(`data-program="/docs/assets/swagger-ui-bundle\.[0-9a-f]+\.js" data-sheet="/docs/assets/swagger-ui\.[0-9a-f]+\.css"`).MatchString(page) {
+	if !regexp.MustCompile(
+		`data-program="/docs/assets/swagger-ui-bundle\.[0-9a-f]+\.js" data-sheet="/docs/assets/swagger-ui\.[0-9a-f]+\.css"`).MatchString(page) {
 		t.Error("the page does not say where the viewer is")
 	}
 }
@@ -203,7 +217,9 @@ func TestDocsListEveryOperationWithoutScripts(t *testing.T) {
 		}
 	}
 	at := -1
-	for _, section := range []string{"Relay", "Keys", "Toolbox", "Data", "Pay per call", "Statements", "Agents", "Status", "Documents"} {
+	for _, section := range []string{
+		"Relay", "Keys", "Toolbox", "Data", "Pay per call", "Statements", "Agents", "Status", "Documents",
+	} {
 		next := strings.Index(page, `<th colspan="2" scope="rowgroup">`+section+`</th>`)
 		if next <= at {
 			t.Errorf("/docs lacks the section %s in its place", section)
@@ -221,12 +237,15 @@ func TestTheGuideForAgentsTellsTheFiguresThatHold(t *testing.T) {
 	g := setup(t)
 	guide := g.read("/skill.md").body
 	want := []string{
-		"https://gateway.example/keys", "Authorization: Bearer", "X-Route-Tier", "X-Request-Id", "-32017", "claim_code", "next_door", "X-PAYMENT", "https://gateway.example/x402/redeem",
-		plan.Must(plan.Door1).DailyQuota().Grouped() + " a UTC day", plan.Must(plan.WalletBound).MonthlyQuota().Grouped() + " a calendar month",
+		"https://gateway.example/keys", "Authorization: Bearer", "X-Route-Tier", "X-Request-Id", "-32017", "claim_code",
+		"next_door", "X-PAYMENT", "https://gateway.example/x402/redeem", plan.Must(plan.Door1).DailyQuota().Grouped() +
+			" a UTC day",
+		plan.Must(plan.WalletBound).MonthlyQuota().Grouped() + " a calendar month",
 		fmt.Sprintf("gets %d keys a UTC day", service.KeysPerDay), fmt.Sprintf("1 to %d requests", relay.MaxBatch),
 		fmt.Sprintf("takes up to %d blocks a call, `eth_feeHistory` up to %d", chain.MaxLogBlocks, chain.MaxFeeBlocks),
-		fmt.Sprintf("more than %d blocks below the head", chain.StateDepth), fmt.Sprintf("%d blocks below the head", chain.FinalDepth),
-		"version " + service.TermsVersion, "contact@example.org", "5 requests a second",
+		fmt.Sprintf("more than %d blocks below the head", chain.StateDepth),
+		fmt.Sprintf("%d blocks below the head", chain.FinalDepth), "version " + service.TermsVersion,
+		"contact@example.org", "5 requests a second",
 	}
 	for _, tier := range plan.Tiers() {
 		want = append(want, fmt.Sprintf("`%s` %s", tier, plan.Units(tier.Multiplier())))
@@ -262,7 +281,8 @@ func TestTheGuideNamesEveryHeavyMethod(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	rows := map[string]string{}
-	for _, m := range regexp.MustCompile("(?m)^\\| `([a-zA-Z_*0-9]+)` \\| (\\d+) \\|$").FindAllStringSubmatch(g.read("/skill.md").body, -1) {
+	for _, m := range regexp.MustCompile("(?m)^\\| `([a-zA-Z_*0-9]+)` \\| (\\d+) \\|$").FindAllStringSubmatch(
+		g.read("/skill.md").body, -1) {
 		rows[m[1]] = m[2]
 	}
 	heavy := 0
@@ -291,8 +311,9 @@ func TestTermsCarryTheirVersionAndWhatIsKept(t *testing.T) {
 	g := setup(t)
 	page := g.read("/terms").body
 	for _, text := range []string{
-		"Version " + service.TermsVersion, "contact@example.org", plan.Must(plan.Door1).DailyQuota().Grouped(), "without warranty",
-		fmt.Sprintf("Kept for %d days", workflows.PartitionInput().KeepCallDays), fmt.Sprintf("valid for %d months", plan.PackMonths),
+		"Version " + service.TermsVersion, "contact@example.org", plan.Must(plan.Door1).DailyQuota().Grouped(),
+		"without warranty", fmt.Sprintf("Kept for %d days", workflows.PartitionInput().KeepCallDays),
+		fmt.Sprintf("valid for %d months", plan.PackMonths),
 	} {
 		if !strings.Contains(page, text) {
 			t.Errorf("the terms lack %q", text)
@@ -309,7 +330,8 @@ func TestTheIndexForLanguageModelsFollowsItsConvention(t *testing.T) {
 	if !regexp.MustCompile(`\A# [^\n]+\n\n> [^\n]+\n\n`).MatchString(text) {
 		t.Errorf("it begins with %.120q", text)
 	}
-	links := regexp.MustCompile(`(?m)^- \[[^\]]+\]\(https://gateway\.example(/[^)]*)\): .+$`).FindAllStringSubmatch(text, -1)
+	links := regexp.MustCompile(`(?m)^- \[[^\]]+\]\(https://gateway\.example(/[^)]*)\): .+$`).FindAllStringSubmatch(
+		text, -1)
 	if len(links) != 11 || strings.Count(text, "](") != len(links) {
 		t.Errorf("it has %d links of %d", len(links), strings.Count(text, "]("))
 	}
@@ -335,17 +357,21 @@ func TestAnswersThatTheDocumentDoesNotDeclareAreSeen(t *testing.T) {
 			w.WriteHeader(http.StatusTooManyRequests)
 		case "code":
 			w.WriteHeader(http.StatusForbidden)
-			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"error":{"code":-32001,"message":"m","data":{"request_id":"0199d5b2-6f00-7c3a-9d4e-2b1f0a9c8e77","support":"/support/new"}}}`)
+			_, _ = io.WriteString(w,
+				`{"jsonrpc":"2.0","id":1,"error":{"code":-32001,"message":"m","data":{"request_id":"0199d5b2-6f00-7c3a-9d4e-2b1f0a9c8e77","support":"/support/new"}}}`)
 			return
 		}
 		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":null}`)
 	}))
 	t.Cleanup(stub.Close)
 	complaints := 0
-	client := &http.Client{Transport: g.interfaceDocument().Transport(stub.Client().Transport, func(error) { complaints++ })}
+	client := &http.Client{
+		Transport: g.interfaceDocument().Transport(stub.Client().Transport, func(error) { complaints++ }),
+	}
 	for query, want := range map[string]int{"": 0, "bare": 1, "teapot": 1, "limited": 1, "code": 1} {
 		complaints = 0
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, stub.URL+"/rpc/eth_mainnet?"+query, http.NoBody)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, stub.URL+"/rpc/eth_mainnet?"+query,
+			http.NoBody)
 		g.must(err)
 		resp, err := client.Do(req)
 		g.must(err)

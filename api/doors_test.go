@@ -20,8 +20,13 @@ func (g *gateway) walletKey() string {
 	key, err := account.MintKey(rand.Reader)
 	g.must(err)
 	digest := key.Digest(g.hasher)
-	_, _, err = g.store.CreateDoorKey(g.t.Context(), store.NewAccount{ID: account.NewID(), Kind: store.KindWallet, Plan: plan.WalletBound},
-		store.NewKey{ID: account.NewKeyID(), Digest: digest[:], Prefix: key.Prefix(), Door: account.DoorWallet, Daily: account.Unlimited})
+	_, _, err = g.store.CreateDoorKey(g.t.Context(), store.NewAccount{
+		ID: account.NewID(), Kind: store.KindWallet, Plan: plan.WalletBound,
+	},
+		store.NewKey{
+			ID: account.NewKeyID(), Digest: digest[:], Prefix: key.Prefix(), Door: account.DoorWallet,
+			Daily: account.Unlimited,
+		})
 	g.must(err)
 	return g.remember(key)
 }
@@ -53,41 +58,56 @@ func TestEveryRefusalOfADoorKeySaysWhatToDoAndWhere(t *testing.T) {
 	}{
 		"the month is used up": {
 			close:  func(g *gateway, _ string) { g.spend("*:ap:*", "u", 1_000_000*plan.Unit) },
-			status: http.StatusTooManyRequests, code: -32007, door: "adopt", do: []string{"claim code", "owner", " s, until the month ends"}, where: "POST /agents/adopt",
+			status: http.StatusTooManyRequests, code: -32007, door: "adopt", do: []string{
+				"claim code", "owner", " s, until the month ends",
+			}, where: "POST /agents/adopt",
 		},
 		"the key's cap is used up": {
 			close:  func(g *gateway, key string) { g.fence(key, account.Settings{MonthlyCap: &one}, false) },
-			status: http.StatusTooManyRequests, code: -32006, door: "new_key", do: []string{"another key", " s, until the month ends", " 1 units"}, where: "POST /keys",
+			status: http.StatusTooManyRequests, code: -32006, door: "new_key", do: []string{
+				"another key", " s, until the month ends", " 1 units",
+			}, where: "POST /keys",
 		},
 		"the key's cap of the service is used up": {
 			close:  func(g *gateway, key string) { g.fence(key, rpcCap("1"), false) },
-			status: http.StatusTooManyRequests, code: -32014, door: "new_key", do: []string{"another key", " s, until the month ends", "cap on rpc", " 1 units"}, where: "POST /keys",
+			status: http.StatusTooManyRequests, code: -32014, door: "new_key", do: []string{
+				"another key", " s, until the month ends", "cap on rpc", " 1 units",
+			}, where: "POST /keys",
 		},
 		"the account's cap of the service is used up": {
 			close:  func(g *gateway, key string) { g.fence(key, rpcCap("1"), true) },
-			status: http.StatusTooManyRequests, code: -32014, door: "new_key", do: []string{"another key", " s, until the month ends", "cap on rpc", " 1 units"}, where: "POST /keys",
+			status: http.StatusTooManyRequests, code: -32014, door: "new_key", do: []string{
+				"another key", " s, until the month ends", "cap on rpc", " 1 units",
+			}, where: "POST /keys",
 		},
 		"the service is off": {
 			close:  func(g *gateway, key string) { g.fence(key, enabled("gas"), false) },
-			status: http.StatusForbidden, code: -32012, door: "new_key", do: []string{"another key", "rpc switched on", "data.enable"}, where: "POST /keys",
+			status: http.StatusForbidden, code: -32012, door: "new_key", do: []string{
+				"another key", "rpc switched on", "data.enable",
+			}, where: "POST /keys",
 		},
 		"the key is revoked": {
 			close:  func(g *gateway, key string) { g.revoke(key) },
-			status: http.StatusUnauthorized, code: -32001, door: "new_key", do: []string{"new key"}, where: "POST /keys",
+			status: http.StatusUnauthorized, code: -32001, door: "new_key", do: []string{"new key"},
+			where: "POST /keys",
 		},
 		"the account is suspended": {
 			close:  func(g *gateway, key string) { g.suspend(key) },
-			status: http.StatusForbidden, code: -32009, door: "same_key", do: []string{"ticket"}, where: "/support/new?request_id=",
+			status: http.StatusForbidden, code: -32009, door: "same_key", do: []string{"ticket"},
+			where: "/support/new?request_id=",
 		},
 		"the body is no JSON": {
-			body: "not json", status: http.StatusBadRequest, code: -32700, door: "same_key", do: []string{"JSON"}, where: "POST /rpc/{chain}",
+			body: "not json", status: http.StatusBadRequest, code: -32700, door: "same_key", do: []string{"JSON"},
+			where: "POST /rpc/{chain}",
 		},
 		"the method is not served": {
-			body: call("eth_nothing", "[]"), status: http.StatusNotFound, code: -32601, door: "same_key", do: []string{"spelling"}, where: links.Docs,
+			body: call("eth_nothing", "[]"), status: http.StatusNotFound, code: -32601, door: "same_key",
+			do: []string{"spelling"}, where: links.Docs,
 		},
 		"the range is too large": {
 			body:   call("eth_getLogs", `[{"fromBlock":"0x0","toBlock":"0x3e8"}]`),
-			status: http.StatusBadRequest, code: -32602, door: "same_key", do: []string{"Split"}, where: "POST /rpc/{chain}",
+			status: http.StatusBadRequest, code: -32602, door: "same_key", do: []string{"Split"},
+			where: "POST /rpc/{chain}",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -112,10 +132,12 @@ func TestEveryRefusalOfADoorKeySaysWhatToDoAndWhere(t *testing.T) {
 					t.Errorf("it says %q, want %q in it", do, words)
 				}
 			}
-			if until := fmt.Sprintf("wait %v s, until", data["retry_after"]); row.status == http.StatusTooManyRequests && !strings.Contains(do, until) {
+			if until := fmt.Sprintf("wait %v s, until",
+				data["retry_after"]); row.status == http.StatusTooManyRequests && !strings.Contains(do, until) {
 				t.Errorf("it says %q, want as long as retry_after has it: %q", do, until)
 			}
-			if path, ok := strings.CutPrefix(row.where, "/support"); ok && path != "" && data["support"] != next["where"] {
+			if path, ok := strings.CutPrefix(row.where, "/support"); ok && path != "" &&
+				data["support"] != next["where"] {
 				t.Errorf("it sends to %s, want data.support, %v", where, data["support"])
 			}
 			if strings.Contains(do, "pack") {

@@ -91,6 +91,6 @@ func (s *server) noteFault(c *gin.Context, f *fault.Error) {
 	if f.Reason == fault.InternalFault {
 		level = s.Logger.Error
 	}
-	level("request failed", "request_id", c.Writer.Header().Get(requestIDHeader), "route", c.FullPath(), "reason", f.Reason.String(), "cause", f.Cause,
-		"left_out", leftOut)
+	level("request failed", "request_id", c.Writer.Header().Get(requestIDHeader), "route", c.FullPath(), "reason",
+		f.Reason.String(), "cause", f.Cause, "left_out", leftOut)
 }

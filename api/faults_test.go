@@ -39,7 +39,9 @@ func TestWithoutTheMeterNothingIsRelayed(t *testing.T) {
 		t.Errorf("%d requests reached the upstreams, want the one before", n)
 	}
 	g.redis.Start(t)
-	testkit.Eventually(t, testTimeout, func() bool { return g.eth(key, "eth_call").status == http.StatusOK }, "calls are relayed again")
+	testkit.Eventually(t, testTimeout, func() bool {
+		return g.eth(key, "eth_call").status == http.StatusOK
+	}, "calls are relayed again")
 }
 
 func TestAMeterThatHangsIsNotWaitedForLong(t *testing.T) {
@@ -119,7 +121,8 @@ func TestAPanicGivesTheConstantEnvelope(t *testing.T) {
 	if strings.Contains(a.body, "defect") || strings.Contains(a.body, "goroutine") {
 		t.Errorf("the body shows the cause: %s", a.body)
 	}
-	if log := g.logs.String(); !strings.Contains(log, "a defect in the source") || !strings.Contains(log, a.header.Get("X-Request-Id")) {
+	if log := g.logs.String(); !strings.Contains(log, "a defect in the source") ||
+		!strings.Contains(log, a.header.Get("X-Request-Id")) {
 		t.Error("the log does not show the cause beside the request's id")
 	}
 	g.eth(g.unlimited(), "eth_call").result()
@@ -160,7 +163,8 @@ func TestAClientThatReadsNothingIsCutOffAndPays(t *testing.T) {
 	if day, _ := g.counted(key); day != 1000 {
 		t.Errorf("the day holds %d: the service did its part", day)
 	}
-	if calls := g.calls(a); len(calls) != 1 || calls[0].Outcome != "client_gone" || calls[0].HTTPStatus != 499 || calls[0].Units != 1000 ||
+	if calls := g.calls(a); len(calls) != 1 || calls[0].Outcome != "client_gone" || calls[0].HTTPStatus != 499 ||
+		calls[0].Units != 1000 ||
 		calls[0].ResponseBytes >= 64<<20 {
 		t.Errorf("recorded %+v", calls)
 	}
@@ -179,7 +183,8 @@ func TestAClientThatLeavesInTheMiddleOfAStreamIsRecordedAsGone(t *testing.T) {
 	}
 	g.must(leave.Close())
 	testkit.Eventually(t, testTimeout, func() bool { return g.recorder.Written() == 1 }, "the call is recorded")
-	if calls := g.calls(a); len(calls) != 1 || calls[0].Outcome != "client_gone" || calls[0].HTTPStatus != 499 || calls[0].Units != 1000 {
+	if calls := g.calls(a); len(calls) != 1 || calls[0].Outcome != "client_gone" || calls[0].HTTPStatus != 499 ||
+		calls[0].Units != 1000 {
 		t.Errorf("recorded %+v", calls)
 	}
 	if day, _ := g.counted(key); day != 1000 {

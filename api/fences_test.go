@@ -72,7 +72,8 @@ func TestCapsRefuseWithTheirScopeAndNameTheOthers(t *testing.T) {
 	g.eth(key, "eth_call").result()
 	a := g.eth(key, "eth_call")
 	data := a.refused(http.StatusTooManyRequests, -32014)
-	if data["scope"] != "key" || data["service"] != "rpc" || data["also"] != nil || a.header.Get("RateLimit-Limit") != "2" {
+	if data["scope"] != "key" || data["service"] != "rpc" || data["also"] != nil ||
+		a.header.Get("RateLimit-Limit") != "2" {
 		t.Errorf("data is %v, headers %v", data, a.header)
 	}
 	g.eth(key, "eth_call", "X-Route-Tier", "fast").refused(http.StatusTooManyRequests, -32014)
@@ -144,7 +145,8 @@ func TestAQuotaThatIsUsedUpSaysWhenItOpensAgain(t *testing.T) {
 	a.refused(http.StatusTooManyRequests, -32007)
 	_, end := plan.CalendarMonth(time.Now())
 	var wait int
-	if _, err := fmt.Sscan(a.header.Get("Retry-After"), &wait); err != nil || (time.Until(end)-time.Duration(wait)*time.Second).Abs() > time.Minute {
+	if _, err := fmt.Sscan(a.header.Get("Retry-After"), &wait); err != nil ||
+		(time.Until(end)-time.Duration(wait)*time.Second).Abs() > time.Minute {
 		t.Errorf("Retry-After is %q, want the end of the month at %s", a.header.Get("Retry-After"), end)
 	}
 }

@@ -38,9 +38,11 @@ func node(height int) testkit.Reply {
 		case "eth_getBlockByHash":
 			result = fmt.Sprintf(`{ "hash": %q,"number": "0x%x", "transactions":[ ] }`, asked, height)
 		case "eth_getTransactionByHash":
-			result = fmt.Sprintf(`{"blockHash":%q, "blockNumber":"0x%x","hash":%q,"v":"0x1b"}`, blockHash, height, asked)
+			result = fmt.Sprintf(`{"blockHash":%q, "blockNumber":"0x%x","hash":%q,"v":"0x1b"}`, blockHash, height,
+				asked)
 		case "eth_getTransactionReceipt":
-			result = fmt.Sprintf(`{"transactionHash":%q,"logs":[ {"data":"0x"}],"blockNumber":"0x%x","blockHash":%q}`, asked, height, blockHash)
+			result = fmt.Sprintf(`{"transactionHash":%q,"logs":[ {"data":"0x"}],"blockNumber":"0x%x","blockHash":%q}`,
+				asked, height, blockHash)
 		case "eth_getTransactionByBlockHashAndIndex":
 			result = fmt.Sprintf(`{"blockHash":%q,"blockNumber":"0x%x"}`, asked, height)
 		case "eth_getUncleByBlockHashAndIndex":
@@ -48,7 +50,8 @@ func node(height int) testkit.Reply {
 		case "eth_getBlockTransactionCountByHash", "eth_getUncleCountByBlockHash":
 			result = `"0x2"`
 		}
-		testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":`+string(x.Request.ID)+`,"result":`+result+`}`)(x)
+		testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":`+string(x.Request.ID)+`,"result":`+
+			result+`}`)(x)
 	}
 }
 
@@ -67,11 +70,20 @@ func TestWhatIsFinalIsServedAgainByteForByte(t *testing.T) {
 	g.all(node(deepest))
 	key := g.unlimited()
 	requests := []struct{ method, params, spelling string }{
-		{"eth_getBlockByHash", fmt.Sprintf(`[%q,false]`, blockHash), fmt.Sprintf(" [ \"0x%s\" ,\tfalse ]", strings.ToUpper(blockHash[2:]))},
+		{
+			"eth_getBlockByHash", fmt.Sprintf(`[%q,false]`, blockHash),
+			fmt.Sprintf(" [ \"0x%s\" ,\tfalse ]", strings.ToUpper(blockHash[2:])),
+		},
 		{"eth_getTransactionByHash", fmt.Sprintf(`[%q]`, hash(1)), fmt.Sprintf(`["\u0030x%s"]`, hash(1)[2:])},
 		{"eth_getTransactionReceipt", fmt.Sprintf(`[%q]`, hash(1)), fmt.Sprintf("[\n%q]", hash(1))},
-		{"eth_getTransactionByBlockHashAndIndex", fmt.Sprintf(`[%q,"0x0"]`, blockHash), fmt.Sprintf(`[ %q, "\u0030x0"]`, blockHash)},
-		{"eth_getUncleByBlockHashAndIndex", fmt.Sprintf(`[%q,"0x0"]`, blockHash), fmt.Sprintf(`[%q ,"0x0"]`, blockHash)},
+		{
+			"eth_getTransactionByBlockHashAndIndex", fmt.Sprintf(`[%q,"0x0"]`, blockHash),
+			fmt.Sprintf(`[ %q, "\u0030x0"]`, blockHash),
+		},
+		{
+			"eth_getUncleByBlockHashAndIndex", fmt.Sprintf(`[%q,"0x0"]`, blockHash),
+			fmt.Sprintf(`[%q ,"0x0"]`, blockHash),
+		},
 		// Of these it is known by now that their block is deep.
 		{"eth_getBlockTransactionCountByHash", fmt.Sprintf(`[%q]`, blockHash), fmt.Sprintf(`[%q ]`, blockHash)},
 		{"eth_getUncleCountByBlockHash", fmt.Sprintf(`[%q]`, blockHash), fmt.Sprintf(`[ %q]`, blockHash)},
@@ -82,12 +94,15 @@ func TestWhatIsFinalIsServedAgainByteForByte(t *testing.T) {
 			t.Errorf("%s: the first is a hit", r.method)
 		}
 		for _, id := range []string{`7`, `"a\u0062c"`, `123456789012345678901234567890`, `null`, `{"a": [1]}`} {
-			again := g.rpc(key, chain.EthMainnet, fmt.Sprintf(`{"params":%s,"method":%q,"id":%s,"jsonrpc":"2.0"}`, r.spelling, r.method, id))
-			if withoutID(t, again) != withoutID(t, first) || !strings.HasPrefix(again.body, `{"jsonrpc":"2.0","id":`+id+`,`) {
+			again := g.rpc(key, chain.EthMainnet, fmt.Sprintf(`{"params":%s,"method":%q,"id":%s,"jsonrpc":"2.0"}`,
+				r.spelling, r.method, id))
+			if withoutID(t, again) != withoutID(t, first) ||
+				!strings.HasPrefix(again.body, `{"jsonrpc":"2.0","id":`+id+`,`) {
 				t.Errorf("%s\nfirst  %s\nagain  %s", r.method, first.body, again.body)
 			}
 			if !again.hit() || !strings.HasPrefix(again.header.Get("Server-Timing"), "cache;desc=hit") {
-				t.Errorf("%s with id %s: hit is %v, timing %q", r.method, id, again.hit(), again.header.Get("Server-Timing"))
+				t.Errorf("%s with id %s: hit is %v, timing %q", r.method, id, again.hit(),
+					again.header.Get("Server-Timing"))
 			}
 		}
 		if n := g.sent(r.method); n != 1 {
@@ -107,34 +122,46 @@ func TestWhatMayStillChangeIsAskedForAgain(t *testing.T) {
 	g := setup(t)
 	key := g.unlimited()
 	another := testkit.ResultOf(func(testkit.Request) any {
-		return map[string]any{"hash": hash(99), "transactionHash": hash(99), "blockHash": hash(99), "number": "0x1", "blockNumber": "0x1"}
+		return map[string]any{
+			"hash": hash(99), "transactionHash": hash(99), "blockHash": hash(99), "number": "0x1", "blockNumber": "0x1",
+		}
 	})
 	large := func(x *testkit.Exchange) {
 		testkit.ResultOf(func(testkit.Request) any {
-			return map[string]any{"hash": hash(1), "transactionHash": hash(1), "number": "0x1", "blockNumber": "0x1", "z": strings.Repeat("z", 300<<10)}
+			return map[string]any{
+				"hash": hash(1), "transactionHash": hash(1), "number": "0x1", "blockNumber": "0x1",
+				"z": strings.Repeat("z", 300<<10),
+			}
 		})(x)
 	}
 	for what, reply := range map[string]testkit.Reply{
 		"a block that is not deep": node(deepest + 1),
 		"nothing":                  testkit.Result(nil),
 		"an error":                 testkit.Error(-32000, "something"),
-		"a pending transaction":    testkit.Result(map[string]any{"hash": hash(1), "blockNumber": nil, "blockHash": nil}),
-		"another hash":             another,
-		"no block":                 testkit.Result(map[string]any{"hash": hash(1), "transactionHash": hash(1)}),
-		"a streamed answer":        large,
-		"something else":           testkit.Result("0x1"),
+		"a pending transaction": testkit.Result(map[string]any{
+			"hash": hash(1), "blockNumber": nil, "blockHash": nil,
+		}),
+		"another hash":      another,
+		"no block":          testkit.Result(map[string]any{"hash": hash(1), "transactionHash": hash(1)}),
+		"a streamed answer": large,
+		"something else":    testkit.Result("0x1"),
 	} {
 		g.all(reply)
-		for _, method := range []string{"eth_getBlockByHash", "eth_getTransactionByHash", "eth_getTransactionReceipt", "eth_getTransactionByBlockHashAndIndex"} {
+		for _, method := range []string{
+			"eth_getBlockByHash", "eth_getTransactionByHash", "eth_getTransactionReceipt",
+			"eth_getTransactionByBlockHashAndIndex",
+		} {
 			for range 2 {
-				if a := g.rpc(key, chain.EthMainnet, call(method, fmt.Sprintf(`[%q]`, hash(1)))); a.hit() || a.status != http.StatusOK {
+				if a := g.rpc(key, chain.EthMainnet, call(method, fmt.Sprintf(`[%q]`, hash(1)))); a.hit() ||
+					a.status != http.StatusOK {
 					t.Errorf("%s, %s: HTTP %d, hit is %v", method, what, a.status, a.hit())
 				}
 			}
 		}
 	}
 	g.all(node(deepest))
-	for _, method := range []string{"eth_getBlockTransactionCountByHash", "eth_getUncleCountByBlockHash"} { // of a block that nobody asked for
+	// of a block that nobody asked for
+	for _, method := range []string{"eth_getBlockTransactionCountByHash", "eth_getUncleCountByBlockHash"} {
 		for range 2 {
 			if g.rpc(key, chain.EthMainnet, call(method, fmt.Sprintf(`[%q]`, hash(5)))).hit() {
 				t.Errorf("%s hit", method)
@@ -160,7 +187,8 @@ func TestDepthIsCheckedWhenStoringAgainstWhatProbesFound(t *testing.T) {
 		}
 	}
 	on, _ := g.pool.Chain(chain.EthMainnet)
-	g.ups[0].On("eth_blockNumber", testkit.Result(fmt.Sprintf("0x%x", testHead+5))) // plausible, and one upstream's word
+	// plausible, and one upstream's word
+	g.ups[0].On("eth_blockNumber", testkit.Result(fmt.Sprintf("0x%x", testHead+5)))
 	g.eth(key, "eth_blockNumber").result()
 	if head, _ := on.Head(); head != testHead+5 {
 		t.Fatalf("the head is %d", head)
@@ -184,11 +212,14 @@ func TestDepthIsCheckedWhenStoringAgainstWhatProbesFound(t *testing.T) {
 // upstream is healthy.
 func applyHealthyAt(g *gateway, head, generation uint64) {
 	on, _ := g.pool.Chain(chain.EthMainnet)
-	s := upstream.Snapshot{Chain: chain.EthMainnet, MeasuredAt: time.Now(), Head: head, HeadKnown: true, Generation: generation}
+	s := upstream.Snapshot{
+		Chain: chain.EthMainnet, MeasuredAt: time.Now(), Head: head, HeadKnown: true, Generation: generation,
+	}
 	for i := range g.ups {
 		name := fmt.Sprintf("up-%d", i)
 		s.Upstreams = append(s.Upstreams, upstream.UpstreamState{
-			Name: name, Fingerprint: on.Fingerprint(name), Usable: true, ChainIDOK: true, Head: head, LatencyMicros: int64(1000 << (6 * i)),
+			Name: name, Fingerprint: on.Fingerprint(name), Usable: true, ChainIDOK: true, Head: head,
+			LatencyMicros: int64(1000 << (6 * i)),
 		})
 	}
 	on.Apply(s)
@@ -207,7 +238,9 @@ func TestADeepReorganisationForgetsWhatWasStored(t *testing.T) {
 	if !ask().hit() {
 		t.Fatal("it is not stored")
 	}
-	testkit.Eventually(t, testTimeout, func() bool { return g.relay.CacheStats().RedisWrites == 1 }, "it is in Redis too")
+	testkit.Eventually(t, testTimeout, func() bool {
+		return g.relay.CacheStats().RedisWrites == 1
+	}, "it is in Redis too")
 	applyHealthyAt(g, testHead, 1)
 	g.all(node(deepest - 7))
 	a := ask()
@@ -251,7 +284,8 @@ func TestHitsAreServedWhenEverythingIsUsedUp(t *testing.T) {
 			} else {
 				g.must(g.meter.Client().HSet(t.Context(), names[0], "u", int64(row.used)).Err())
 			}
-			g.rpc(key, chain.EthMainnet, call("eth_getTransactionReceipt", fmt.Sprintf(`[%q]`, hash(2)))).refused(http.StatusTooManyRequests, row.code)
+			g.rpc(key, chain.EthMainnet, call("eth_getTransactionReceipt", fmt.Sprintf(`[%q]`, hash(2)))).refused(
+				http.StatusTooManyRequests, row.code)
 			if a := g.rpc(key, chain.EthMainnet, stored); !a.hit() || a.result() != want {
 				t.Errorf("got %s", a.body)
 			}
@@ -333,7 +367,8 @@ func TestNothingOfSolanaIsFinal(t *testing.T) {
 // rpcAt posts a call to the Ethereum of another process.
 func (g *gateway) rpcAt(url, key, body string) answer {
 	g.t.Helper()
-	req, err := http.NewRequestWithContext(g.t.Context(), http.MethodPost, url+"/rpc/"+string(chain.EthMainnet), strings.NewReader(body))
+	req, err := http.NewRequestWithContext(g.t.Context(), http.MethodPost, url+"/rpc/"+string(chain.EthMainnet),
+		strings.NewReader(body))
 	g.must(err)
 	req.Header.Set("Authorization", "Bearer "+key)
 	return g.send(req)
@@ -391,7 +426,8 @@ func TestWhatIsSpoiltInRedisIsAskedForAgain(t *testing.T) {
 		if a := g.rpcAt(other, key, stored); a.hit() || withoutID(t, a) != want {
 			t.Errorf("the other process gives %s", a.body)
 		}
-		testkit.Eventually(t, testTimeout, func() bool { return rdb.Get(t.Context(), names[0]).Val() != spoil(sealed) }, "it is mended")
+		testkit.Eventually(t, testTimeout, func() bool { return rdb.Get(t.Context(), names[0]).Val() != spoil(sealed) },
+			"it is mended")
 	}
 }
 
@@ -410,7 +446,8 @@ func TestNoCallFailsWhenTheSecondTierDiesMidWay(t *testing.T) {
 				begun.Add(1)
 				asked := hash(w*each + i/2) // each once as a miss and once as a hit
 				body := bytes.NewReader([]byte(call("eth_getTransactionReceipt", fmt.Sprintf(`[%q]`, asked))))
-				req, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), http.MethodPost, g.url+"/rpc/eth_mainnet", body)
+				req, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), http.MethodPost,
+					g.url+"/rpc/eth_mainnet", body)
 				if err != nil {
 					t.Error(err)
 					return

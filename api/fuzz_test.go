@@ -18,12 +18,15 @@ import (
 // every body: an answer in JSON with a request id, one response for one request, no internal fault.
 func FuzzRelayedBody(f *testing.F) {
 	for _, seed := range []string{
-		call("eth_call", `[{"to":"0x0"},"latest"]`), call("eth_chainId", "[]"), call("eth_blockNumber", "[ ]"), call("eth_nothing", "[]"),
-		call("eth_getLogs", `[{"fromBlock":"0x0","toBlock":"latest"}]`), call("eth_getLogs", `[{"fromBlock":{},"toBlock":[1]}]`),
-		call("eth_getBalance", `["0x0",{"blockNumber":"0x1","blockHash":null}]`), call("eth_feeHistory", `[1e3,"latest",[]]`),
-		call("eth_sendRawTransaction", `["0x02f86b01"]`), call("eth_sendRawTransaction", `[{}]`), call("debug_traceCall", `[[[[[]]]]]`),
-		batchOf(3, "eth_call"), "[]", "[1,[],{},null]", "", "{", "null", `{"jsonrpc":"2.0","id":{"a":[1e400]},"method":"\u0065th_call"}`,
-		`{"jsonrpc":"2.0","method":"eth_call","params":{"a":1}}`, `{"jsonrpc":"2.0","id":1,"id":2,"method":"eth_call"}`, "\xff\xfe", "\x00",
+		call("eth_call", `[{"to":"0x0"},"latest"]`), call("eth_chainId", "[]"), call("eth_blockNumber", "[ ]"),
+		call("eth_nothing", "[]"), call("eth_getLogs", `[{"fromBlock":"0x0","toBlock":"latest"}]`),
+		call("eth_getLogs", `[{"fromBlock":{},"toBlock":[1]}]`),
+		call("eth_getBalance", `["0x0",{"blockNumber":"0x1","blockHash":null}]`),
+		call("eth_feeHistory", `[1e3,"latest",[]]`), call("eth_sendRawTransaction", `["0x02f86b01"]`),
+		call("eth_sendRawTransaction", `[{}]`), call("debug_traceCall", `[[[[[]]]]]`), batchOf(3, "eth_call"), "[]",
+		"[1,[],{},null]", "", "{", "null", `{"jsonrpc":"2.0","id":{"a":[1e400]},"method":"\u0065th_call"}`,
+		`{"jsonrpc":"2.0","method":"eth_call","params":{"a":1}}`, `{"jsonrpc":"2.0","id":1,"id":2,"method":"eth_call"}`,
+		"\xff\xfe", "\x00",
 	} {
 		f.Add(seed)
 	}
@@ -43,7 +46,9 @@ func FuzzRelayedBody(f *testing.F) {
 		req.Header.Set("Authorization", "Bearer "+keys[int(next.Add(1))%len(keys)])
 		w := httptest.NewRecorder()
 		g.handler.ServeHTTP(w, req)
-		if err := document.Check(&oascheck.Answer{Method: req.Method, URL: req.URL, Status: w.Code, Header: w.Header(), Body: w.Body.Bytes()}); err != nil {
+		if err := document.Check(&oascheck.Answer{
+			Method: req.Method, URL: req.URL, Status: w.Code, Header: w.Header(), Body: w.Body.Bytes(),
+		}); err != nil {
 			t.Error(err)
 		}
 		if id, err := uuid.Parse(w.Header().Get("X-Request-Id")); err != nil || id.Version() != 7 {
@@ -53,7 +58,8 @@ func FuzzRelayedBody(f *testing.F) {
 			t.Errorf("HTTP %d is no JSON: %.200s", w.Code, w.Body)
 		}
 		switch w.Code {
-		case http.StatusOK, http.StatusBadRequest, http.StatusNotFound, http.StatusConflict, http.StatusRequestEntityTooLarge:
+		case http.StatusOK, http.StatusBadRequest, http.StatusNotFound, http.StatusConflict,
+			http.StatusRequestEntityTooLarge:
 		default:
 			t.Errorf("HTTP %d %.300s", w.Code, w.Body)
 		}

@@ -22,7 +22,10 @@ func (a answer) golden(name string) {
 	a.t.Helper()
 	var text bytes.Buffer
 	text.WriteString(http.StatusText(a.status) + "\n")
-	for _, header := range []string{"Allow", "Cache-Control", "Content-Type", "Ratelimit-Limit", "Ratelimit-Remaining", "Retry-After", "X-Service-Cache"} {
+	for _, header := range []string{
+		"Allow", "Cache-Control", "Content-Type", "Ratelimit-Limit", "Ratelimit-Remaining",
+		"Retry-After", "X-Service-Cache",
+	} {
 		// Of an answer that is no 429, they tell the rate window of the moment.
 		changes := a.status != http.StatusTooManyRequests && strings.HasPrefix(header, "Ratelimit-")
 		if v := a.header.Get(header); v != "" && !changes {
@@ -75,7 +78,8 @@ func TestWireFormatsStayAsTheyAre(t *testing.T) {
 	g.rpc(account, chain.EthMainnet, "not json").golden("not json")
 	g.rpc(account, chain.EthMainnet, `{"jsonrpc":"2.0","id":"x"}`).golden("not a request")
 	g.rpc(account, chain.EthMainnet, batchOf(101, "eth_call")).golden("batch too large")
-	g.rpc(account, chain.EthMainnet, call("eth_getLogs", `[{"fromBlock":"0x0","toBlock":"0x3e8"}]`)).golden("range too large")
+	g.rpc(account, chain.EthMainnet, call("eth_getLogs", `[{"fromBlock":"0x0","toBlock":"0x3e8"}]`)).golden(
+		"range too large")
 	g.eth(account, "eth_call", "X-Route-Tier", "slow").golden("tier refused")
 	g.rpc(account, chain.EthMainnet, "["+call("eth_chainId", "[]")+","+call("eth_nothing", "[]")+"]").golden("batch")
 	g.ask(http.MethodGet, "/rpc/eth_mainnet", "", "").golden("method not allowed")

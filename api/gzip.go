@@ -130,7 +130,8 @@ func (s *server) gunzip(r *http.Request, buffer *[]byte) ([]byte, *fault.Error) 
 	case compressed.N <= 0:
 		return nil, s.tooLarge()
 	case err != nil:
-		return nil, fault.New(fault.NotARequest, "The body is not whole gzip, as Content-Encoding says. Send it again, or send it plain.").Wrap(err)
+		return nil, fault.New(fault.NotARequest,
+			"The body is not whole gzip, as Content-Encoding says. Send it again, or send it plain.").Wrap(err)
 	}
 	return body, refusal
 }

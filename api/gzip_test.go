@@ -45,7 +45,8 @@ func (a answer) unzip() string {
 func logs(size int) string {
 	var b strings.Builder
 	for i := 0; b.Len() < size; i++ {
-		fmt.Fprintf(&b, `,{"address":"0x%040x","topics":["0x%064x"],"data":"0x%064x","logIndex":"0x%x"}`, i*7919, i*104729, i*i*31, i)
+		fmt.Fprintf(&b, `,{"address":"0x%040x","topics":["0x%064x"],"data":"0x%064x","logIndex":"0x%x"}`, i*7919,
+			i*104729, i*i*31, i)
 	}
 	return "[" + b.String()[1:] + "]"
 }
@@ -59,17 +60,18 @@ func TestAnswersAreCompressedWhenTheClientTakesItAndItPays(t *testing.T) {
 		accept []string // lines of the header
 		want   bool
 	}{
-		"as browsers say it":       {20_000, []string{"gzip, deflate, br, zstd"}, true},
-		"in capitals":              {20_000, []string{"GZIP"}, true},
-		"x-gzip":                   {20_000, []string{"deflate, x-gzip;q=0.5"}, true},
-		"anything":                 {20_000, []string{"*"}, true},
-		"on a second line":         {20_000, []string{"br", "gzip"}, true},
-		"with a weight":            {20_000, []string{"gzip ; Q=0.001"}, true},
-		"at the bound":             {1400, []string{"gzip"}, true},
-		"streamed":                 {600_000, []string{"gzip"}, true},
-		"large and whole":          {200_000, []string{"gzip"}, true},
-		"small":                    {200, []string{"gzip"}, false},
-		"nothing said":             {20_000, []string{"identity"}, false}, // Go's client would add gzip if nothing were said
+		"as browsers say it": {20_000, []string{"gzip, deflate, br, zstd"}, true},
+		"in capitals":        {20_000, []string{"GZIP"}, true},
+		"x-gzip":             {20_000, []string{"deflate, x-gzip;q=0.5"}, true},
+		"anything":           {20_000, []string{"*"}, true},
+		"on a second line":   {20_000, []string{"br", "gzip"}, true},
+		"with a weight":      {20_000, []string{"gzip ; Q=0.001"}, true},
+		"at the bound":       {1400, []string{"gzip"}, true},
+		"streamed":           {600_000, []string{"gzip"}, true},
+		"large and whole":    {200_000, []string{"gzip"}, true},
+		"small":              {200, []string{"gzip"}, false},
+		// Go's client would add gzip if nothing were said
+		"nothing said":             {20_000, []string{"identity"}, false},
 		"refused":                  {20_000, []string{"gzip;q=0"}, false},
 		"refused by name":          {20_000, []string{"*, gzip;q=0.0"}, false},
 		"all refused":              {20_000, []string{"*;q=0"}, false},
@@ -117,7 +119,8 @@ func TestBatchesAndRefusalsAreCompressedToo(t *testing.T) {
 	}
 	a.body = a.unzip()
 	a.batch(100)
-	a = g.rpc(key, chain.EthMainnet, `{"jsonrpc":"2.0","id":"`+strings.Repeat("x", 4000)+`","method":"eth_nothing"}`, "Accept-Encoding", "gzip")
+	a = g.rpc(key, chain.EthMainnet, `{"jsonrpc":"2.0","id":"`+strings.Repeat("x", 4000)+`","method":"eth_nothing"}`,
+		"Accept-Encoding", "gzip")
 	if a.header.Get("Content-Encoding") != "gzip" || !strings.Contains(a.unzip(), "-32601") {
 		t.Errorf("a refusal with a long id came as %v", a.header)
 	}
@@ -129,7 +132,8 @@ func TestACompressedStreamThatBreaksIsNoWholeGzip(t *testing.T) {
 	key := g.doorKey()
 	g.ups[0].Default(testkit.BreakAfter(2 << 20))
 	for range 3 { // compressors are used again
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/rpc/eth_mainnet", strings.NewReader(call("eth_call", "[]")))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/rpc/eth_mainnet",
+			strings.NewReader(call("eth_call", "[]")))
 		g.must(err)
 		req.Header.Set("Authorization", "Bearer "+key)
 		resp, err := g.client.Do(req) // it undoes gzip by itself
@@ -165,16 +169,21 @@ func TestRequestBodiesMayBeGzipWithinTheSameBound(t *testing.T) {
 		status       int
 		says         string
 	}{
-		"a bomb":          {"gzip", zip(t, strings.Repeat(" ", 64<<20)), http.StatusRequestEntityTooLarge, "larger than 65536 bytes"},
-		"members forever": {"gzip", strings.Repeat(zip(t, ""), 8<<10), http.StatusRequestEntityTooLarge, "larger than 65536 bytes"},
-		"cut":             {"gzip", zipped[:len(zipped)-3], http.StatusBadRequest, "not whole gzip"},
-		"spoilt":          {"gzip", zipped[:len(zipped)-8] + "12345678", http.StatusBadRequest, "not whole gzip"},
-		"plain":           {"gzip", whole, http.StatusBadRequest, "not whole gzip"},
-		"nothing":         {"gzip", "", http.StatusBadRequest, "not whole gzip"},
-		"another coding":  {"br", whole, http.StatusBadRequest, "plain or as gzip"},
-		"coded twice":     {"gzip, gzip", zipped, http.StatusBadRequest, "plain or as gzip"},
+		"a bomb": {
+			"gzip", zip(t, strings.Repeat(" ", 64<<20)), http.StatusRequestEntityTooLarge, "larger than 65536 bytes",
+		},
+		"members forever": {
+			"gzip", strings.Repeat(zip(t, ""), 8<<10), http.StatusRequestEntityTooLarge, "larger than 65536 bytes",
+		},
+		"cut":            {"gzip", zipped[:len(zipped)-3], http.StatusBadRequest, "not whole gzip"},
+		"spoilt":         {"gzip", zipped[:len(zipped)-8] + "12345678", http.StatusBadRequest, "not whole gzip"},
+		"plain":          {"gzip", whole, http.StatusBadRequest, "not whole gzip"},
+		"nothing":        {"gzip", "", http.StatusBadRequest, "not whole gzip"},
+		"another coding": {"br", whole, http.StatusBadRequest, "plain or as gzip"},
+		"coded twice":    {"gzip, gzip", zipped, http.StatusBadRequest, "plain or as gzip"},
 	} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/rpc/eth_mainnet", io.MultiReader(strings.NewReader(row.body)))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/rpc/eth_mainnet",
+			io.MultiReader(strings.NewReader(row.body)))
 		g.must(err) // its length is not announced
 		req.Header.Set("Authorization", "Bearer "+g.doorKey())
 		req.Header.Set("Content-Encoding", row.coding)

@@ -30,7 +30,8 @@ func TestAHedgedReadIsChargedOnceAndItsAttemptsAreCounted(t *testing.T) {
 	g.all(testkit.Hang(testkit.Result("0xgood")))
 	hedged := make(chan answer, 1)
 	go func() { hedged <- ask() }()
-	testkit.Eventually(t, testTimeout, func() bool { return g.ups[0].Total() > first && g.ups[1].Total() > second }, "both are asked")
+	testkit.Eventually(t, testTimeout, func() bool { return g.ups[0].Total() > first && g.ups[1].Total() > second },
+		"both are asked")
 	for _, u := range g.ups {
 		u.Release()
 	}

@@ -44,7 +44,8 @@ func TestAnAnonymousKeyComesWithItsFencesAndDoorways(t *testing.T) {
 	if _, ok := account.ParseKey(w.Key); !ok || w.KeyPrefix != w.Key[:12] || w.Door != "public" {
 		t.Errorf("the welcome is %+v", w)
 	}
-	if w.Fences["units_per_day"] != 10_000.0 || w.Fences["requests_per_second"] != 5.0 || w.Fences["keys_per_address_and_day"] != 3.0 {
+	if w.Fences["units_per_day"] != 10_000.0 || w.Fences["requests_per_second"] != 5.0 ||
+		w.Fences["keys_per_address_and_day"] != 3.0 {
 		t.Errorf("the fences are %v", w.Fences)
 	}
 	for _, way := range []string{"bind", "adopt", "pay_per_call", "buy_pack", "ticket", "wait", "another_key"} {
@@ -53,10 +54,12 @@ func TestAnAnonymousKeyComesWithItsFencesAndDoorways(t *testing.T) {
 		}
 	}
 	code, _ := w.Doorways["adopt"]["claim_code"].(string)
-	if _, ok := account.ParseClaimCode(code); !ok || w.Doorways["adopt"]["open"] != true || w.Doorways["pay_per_call"]["open"] != false {
+	if _, ok := account.ParseClaimCode(code); !ok || w.Doorways["adopt"]["open"] != true ||
+		w.Doorways["pay_per_call"]["open"] != false {
 		t.Errorf("the doorways are %v", w.Doorways)
 	}
-	if w.Terms["version"] != "2026-11-22" || w.Terms["url"] != "https://gateway.example/terms" || w.Skill != "https://gateway.example/skill.md" {
+	if w.Terms["version"] != "2026-11-22" || w.Terms["url"] != "https://gateway.example/terms" ||
+		w.Skill != "https://gateway.example/skill.md" {
 		t.Errorf("terms %v, skill %s", w.Terms, w.Skill)
 	}
 	if a.header.Get("Cache-Control") != "no-store" {
@@ -101,11 +104,26 @@ func TestTheAddressIsTheOneThatTrustedProxiesLeave(t *testing.T) {
 		same    string   // a fourth of the same
 		other   string   // one of another
 	}{
-		{1, []string{"192.0.2.1", "203.0.113.9, 192.0.2.1", "spoofed, 192.0.2.1:8080"}, "192.0.2.2, 192.0.2.1", "192.0.2.1, 192.0.2.2"},
-		{2, []string{"192.0.2.1, 10.0.0.1", "x, 192.0.2.1, 10.0.0.2", "192.0.2.1 ,10.0.0.1"}, "192.0.2.9, 192.0.2.1, 10.0.0.3", "192.0.2.1, 192.0.2.2, 10.0.0.1"},
-		{1, []string{"2001:db8:0:1::1", "2001:db8:0:1:ffff::2", "[2001:db8:0:1::3]:443"}, "2001:db8:0:1::4", "2001:db8:0:2::1"},
+		{
+			1,
+			[]string{"192.0.2.1", "203.0.113.9, 192.0.2.1", "spoofed, 192.0.2.1:8080"},
+			"192.0.2.2, 192.0.2.1",
+			"192.0.2.1, 192.0.2.2",
+		},
+		{
+			2,
+			[]string{"192.0.2.1, 10.0.0.1", "x, 192.0.2.1, 10.0.0.2", "192.0.2.1 ,10.0.0.1"},
+			"192.0.2.9, 192.0.2.1, 10.0.0.3", "192.0.2.1, 192.0.2.2, 10.0.0.1",
+		},
+		{
+			1,
+			[]string{"2001:db8:0:1::1", "2001:db8:0:1:ffff::2", "[2001:db8:0:1::3]:443"},
+			"2001:db8:0:1::4",
+			"2001:db8:0:2::1",
+		},
 		{1, []string{"::ffff:192.0.2.1", "192.0.2.1", "192.0.2.1"}, "::ffff:192.0.2.1", "::ffff:192.0.2.2"},
-		{2, []string{"192.0.2.1", "192.0.2.2", "nonsense, 10.0.0.1"}, "192.0.2.3", "192.0.2.3, 10.0.0.1"}, // too few entries: the peer
+		// too few entries: the peer
+		{2, []string{"192.0.2.1", "192.0.2.2", "nonsense, 10.0.0.1"}, "192.0.2.3", "192.0.2.3, 10.0.0.1"},
 	} {
 		g := setup(t, func(o *options) { o.proxies = row.proxies })
 		for _, forwarded := range row.three {

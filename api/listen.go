@@ -14,9 +14,10 @@ const (
 	idleTimeout   = 2 * time.Minute
 	clientGrace   = time.Minute
 	headerBytes   = 1 << 20
-	streams       = 250              // of one HTTP/2 connection
-	pingAfter     = 30 * time.Second // of silence on one: proxies and clients that are gone without a word are found out
-	pingTimeout   = 15 * time.Second
+	streams       = 250 // of one HTTP/2 connection
+	// of silence on one: proxies and clients that are gone without a word are found out
+	pingAfter   = 30 * time.Second
+	pingTimeout = 15 * time.Second
 )
 
 // ClientStall is how long a client may take for a piece of a long answer when a call may take
@@ -43,7 +44,8 @@ func NewServer(handler http.Handler, callTimeout time.Duration, log *slog.Logger
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    headerBytes,
 		HTTP2: &http.HTTP2Config{
-			MaxConcurrentStreams: streams, SendPingTimeout: pingAfter, PingTimeout: pingTimeout, WriteByteTimeout: ClientStall(callTimeout),
+			MaxConcurrentStreams: streams, SendPingTimeout: pingAfter, PingTimeout: pingTimeout,
+			WriteByteTimeout: ClientStall(callTimeout),
 		},
 		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug), // what clients do wrong on the wire
 	}

@@ -21,7 +21,8 @@ func TestSlashesInMethodsMayBeEscaped(t *testing.T) {
 		t.Errorf("HTTP %d %.300s", a.status, a.body)
 	}
 	key := g.unlimited()
-	a := g.tell(key, `{"jsonrpc":"2.0","id":7,"method":"tools\/call","params":{"name":"rpc_call","arguments":{"chain":"eth_mainnet","method":"eth_chainId"}}}`)
+	a := g.tell(key,
+		`{"jsonrpc":"2.0","id":7,"method":"tools\/call","params":{"name":"rpc_call","arguments":{"chain":"eth_mainnet","method":"eth_chainId"}}}`)
 	if n := a.given(); !strings.Contains(string(n.object), `"0x1"`) {
 		t.Errorf("%s %s", n.object, n.refusal)
 	}
@@ -34,20 +35,24 @@ func TestArgumentsAreBoundedLikeBodies(t *testing.T) {
 	g := setup(t)
 	key := g.unlimited()
 	long := `{"op":"keccak","input":"` + strings.Repeat("a", 66<<10) + `"}`
-	if _, n := g.tool(key, "convert_evm", long); n.code(t) != -32600 || !strings.Contains(string(n.refusal), "65536 bytes") {
+	if _, n := g.tool(key, "convert_evm", long); n.code(t) != -32600 ||
+		!strings.Contains(string(n.refusal), "65536 bytes") {
 		t.Errorf("with a key: %.300s %.300s", n.object, n.refusal)
 	}
 	if _, n := g.tool("", "convert_evm", long); n.code(t) != -32001 {
 		t.Errorf("without one: %.300s %.300s", n.object, n.refusal)
 	}
-	calldata := `{"chain":"eth_mainnet","address":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","calldata":"0x` + strings.Repeat("ab", 50<<10) + `"}`
+	calldata := `{"chain":"eth_mainnet","address":"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913","calldata":"0x` +
+		strings.Repeat("ab", 50<<10) + `"}`
 	if _, n := g.tool(key, "decode_calldata", calldata); n.code(t) == -32600 {
 		t.Errorf("calldata of a length that HTTP takes: %.300s", n.refusal)
 	}
 	for arguments, field := range map[string]string{
-		`{"op":"keccak","input":"a","input":"b"}`: "input", `{"op":"keccak","text":"a"}`: "text", `{"op":7,"input":"a"}`: "op", `{"op":null,"input":"a"}`: "op", `{"input":"a"}`: "op",
+		`{"op":"keccak","input":"a","input":"b"}`: "input", `{"op":"keccak","text":"a"}`: "text",
+		`{"op":7,"input":"a"}`: "op", `{"op":null,"input":"a"}`: "op", `{"input":"a"}`: "op",
 	} {
-		if _, n := g.tool(key, "convert_evm", arguments); n.code(t) != -32602 || !strings.Contains(string(n.refusal), `"field":"`+field+`"`) {
+		if _, n := g.tool(key, "convert_evm", arguments); n.code(t) != -32602 ||
+			!strings.Contains(string(n.refusal), `"field":"`+field+`"`) {
 			t.Errorf("%s: %s %s", arguments, n.object, n.refusal)
 		}
 	}
@@ -65,7 +70,8 @@ func TestCausesOfFailuresBehindToolsAreToldToTheOperator(t *testing.T) {
 		t.Fatalf("%s %s", n.object, n.refusal)
 	}
 	log := g.logs.String()
-	if !strings.Contains(log, `"request failed"`) || !strings.Contains(log, a.header.Get("X-Request-Id")) || !strings.Contains(log, "durable_unavailable") {
+	if !strings.Contains(log, `"request failed"`) || !strings.Contains(log, a.header.Get("X-Request-Id")) ||
+		!strings.Contains(log, "durable_unavailable") {
 		t.Error("the log does not say why")
 	}
 	if !strings.Contains(g.scrape(), `gateway_refusals_total{code="-32030",reason="durable_unavailable"} 1`) {

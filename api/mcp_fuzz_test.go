@@ -71,7 +71,8 @@ func FuzzMCP(f *testing.F) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			body = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":` + string(name) + `,"arguments":` + text + `}}`
+			body = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":` + string(name) + `,"arguments":` +
+				text + `}}`
 		}
 		req := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/mcp", strings.NewReader(body))
 		req.Header.Set("Content-Type", "application/json")
@@ -79,14 +80,18 @@ func FuzzMCP(f *testing.F) {
 		req.Header.Set("Authorization", "Bearer "+key)
 		w := httptest.NewRecorder()
 		g.handler.ServeHTTP(w, req)
-		if err := document.Check(&oascheck.Answer{Method: req.Method, URL: req.URL, Status: w.Code, Header: w.Header(), Body: w.Body.Bytes()}); err != nil {
+		if err := document.Check(&oascheck.Answer{
+			Method: req.Method, URL: req.URL, Status: w.Code, Header: w.Header(), Body: w.Body.Bytes(),
+		}); err != nil {
 			t.Error(err)
 		}
-		if id, err := uuid.Parse(w.Header().Get("X-Request-Id")); err != nil || id.Version() != 7 || w.Header().Get("Access-Control-Allow-Origin") != "*" {
+		if id, err := uuid.Parse(w.Header().Get("X-Request-Id")); err != nil || id.Version() != 7 ||
+			w.Header().Get("Access-Control-Allow-Origin") != "*" {
 			t.Errorf("the headers are %v", w.Header())
 		}
 		told := w.Body.String()
-		if strings.Contains(told, canary) && !strings.Contains(body, canary) || strings.Contains(told, key) && !strings.Contains(body, key) {
+		if strings.Contains(told, canary) && !strings.Contains(body, canary) || strings.Contains(told, key) &&
+			!strings.Contains(body, key) {
 			t.Errorf("a secret shows: %.600s", told)
 		}
 		switch w.Code {
@@ -105,7 +110,8 @@ func FuzzMCP(f *testing.F) {
 			Result  json.RawMessage
 			Error   *struct{ Code int }
 		}
-		if err := json.Unmarshal(w.Body.Bytes(), &e); err != nil || e.JSONRPC != "2.0" || e.ID == nil || (e.Result == nil) == (e.Error == nil) ||
+		if err := json.Unmarshal(w.Body.Bytes(), &e); err != nil || e.JSONRPC != "2.0" || e.ID == nil ||
+			(e.Result == nil) == (e.Error == nil) ||
 			(w.Code != http.StatusOK && e.Error == nil) {
 			t.Errorf("HTTP %d %.300s (%v)", w.Code, told, err)
 		}

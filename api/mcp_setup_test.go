@@ -26,12 +26,14 @@ func (g *gateway) tell(key, message string, headers ...string) answer {
 			return g.ask(http.MethodPost, "/mcp", key, message, headers...)
 		}
 	}
-	return g.ask(http.MethodPost, "/mcp", key, message, append([]string{"Content-Type", "application/json"}, headers...)...)
+	return g.ask(http.MethodPost, "/mcp", key, message, append([]string{"Content-Type", "application/json"},
+		headers...)...)
 }
 
 // toolCall is the message that calls a tool. arguments are JSON.
 func toolCall(name, arguments string) string {
-	return `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"` + name + `","arguments":` + arguments + `}}`
+	return `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"` + name + `","arguments":` +
+		arguments + `}}`
 }
 
 // given is what a tool or its twin on HTTP gave: an object, or the error object of a refusal.
@@ -72,10 +74,12 @@ func (n given) fits(t testing.TB, tool string) {
 // outputSchemas are those of the list, by tool.
 var outputSchemas = sync.OnceValue(func() map[string]*jsonschema.Schema {
 	door := mcp.New(mcp.Options{
-		Capabilities: service.New(service.Options{PublicURL: "https://gateway.example"}), PublicURL: "https://gateway.example", MaxBodyBytes: 1 << 10,
-		Now: time.Now,
+		Capabilities: service.New(service.Options{PublicURL: "https://gateway.example"}),
+		PublicURL:    "https://gateway.example", MaxBodyBytes: 1 << 10, Now: time.Now,
 	})
-	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, mcp.Path, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)) //nolint:noctx // no request is sent
+	//nolint:noctx // no request is sent
+	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, mcp.Path,
+		strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`))
 	r.Header.Set("Content-Type", "application/json")
 	door.Serve(w, r, &service.Caller{}, func(*fault.Error) {})
 	var list struct {
@@ -120,7 +124,8 @@ func (a answer) given() given {
 		IsError    *bool           `json:"isError"`
 	}
 	e := a.envelope()
-	if err := json.Unmarshal(e.Result, &result); err != nil || a.status != http.StatusOK || e.Error != nil || string(e.ID) != "7" || result.IsError == nil ||
+	if err := json.Unmarshal(e.Result, &result); err != nil || a.status != http.StatusOK || e.Error != nil ||
+		string(e.ID) != "7" || result.IsError == nil ||
 		len(result.Content) != 1 || result.Content[0].Type != "text" {
 		a.t.Fatalf("HTTP %d %.600s is no result of a tool (%v)", a.status, a.body, err)
 	}

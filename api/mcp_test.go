@@ -15,7 +15,8 @@ import (
 
 // opening is the message that begins a conversation.
 func opening(version string) string {
-	return `{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":"` + version + `","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`
+	return `{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":"` + version +
+		`","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`
 }
 
 const pingMessage = `{"jsonrpc":"2.0","id":7,"method":"ping"}`
@@ -24,7 +25,8 @@ const pingMessage = `{"jsonrpc":"2.0","id":7,"method":"ping"}`
 // which pages of any origin may read.
 func (a answer) shared(name string) envelope {
 	a.t.Helper()
-	if a.header.Get("Content-Type") != "application/json" || a.header.Get("Access-Control-Allow-Origin") != "*" || a.header.Get("Cache-Control") != "no-store" {
+	if a.header.Get("Content-Type") != "application/json" || a.header.Get("Access-Control-Allow-Origin") != "*" ||
+		a.header.Get("Cache-Control") != "no-store" {
 		a.t.Errorf("%s: HTTP %d with %v", name, a.status, a.header)
 	}
 	e := a.envelope()
@@ -38,7 +40,10 @@ func TestTheAgentsDoorGivesJSONWhateverIsAccepted(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
-	for _, accept := range []string{"", "application/json", "text/event-stream", "*/*", "application/xml", "text/html;q=0.9, image/webp", "application/json;q=0", ";;,"} {
+	for _, accept := range []string{
+		"", "application/json", "text/event-stream", "*/*", "application/xml",
+		"text/html;q=0.9, image/webp", "application/json;q=0", ";;,",
+	} {
 		for _, message := range []string{
 			opening("2025-11-25"), pingMessage, `{"jsonrpc":"2.0","id":7,"method":"tools/list"}`,
 			toolCall("convert_evm", `{"op":"keccak","input":"x"}`), toolCall("nothing", `{}`),
@@ -47,7 +52,8 @@ func TestTheAgentsDoorGivesJSONWhateverIsAccepted(t *testing.T) {
 			if e := a.shared(accept); a.status != http.StatusOK || string(e.ID) != "7" {
 				t.Errorf("%q: HTTP %d %.200s", accept, a.status, a.body)
 			}
-			if exposed := a.header.Get("Access-Control-Expose-Headers"); !strings.Contains(exposed, "X-Service-Cache") || a.header.Get("Mcp-Session-Id") != "" {
+			if exposed := a.header.Get("Access-Control-Expose-Headers"); !strings.Contains(exposed,
+				"X-Service-Cache") || a.header.Get("Mcp-Session-Id") != "" {
 				t.Errorf("%q: headers %v", accept, a.header)
 			}
 		}
@@ -69,22 +75,28 @@ func TestVersionsOfTheProtocol(t *testing.T) {
 			ServerInfo      struct{ Name, Version string }
 			Instructions    string
 		}
-		if err := json.Unmarshal(e.Result, &result); err != nil || result.ProtocolVersion != want || result.ServerInfo.Version != "1.4.0" || result.Instructions == "" ||
+		if err := json.Unmarshal(e.Result, &result); err != nil || result.ProtocolVersion != want ||
+			result.ServerInfo.Version != "1.4.0" || result.Instructions == "" ||
 			len(result.Capabilities) != 1 || result.Capabilities["tools"] == nil {
 			t.Errorf("initialize with %q gives %s (%v)", asked, e.Result, err)
 		}
 		a := g.tell("", pingMessage, "Mcp-Protocol-Version", asked)
-		if spoken := asked == want || asked == ""; spoken != (a.status == http.StatusOK) || (!spoken && a.status != http.StatusBadRequest) {
+		if spoken := asked == want || asked == ""; spoken != (a.status == http.StatusOK) ||
+			(!spoken && a.status != http.StatusBadRequest) {
 			t.Errorf("the header %q: HTTP %d %s", asked, a.status, a.body)
 		}
-		if e := a.shared(asked); e.Error != nil && (e.Error.Code != -32600 || len(e.Error.Data["supported"].([]any)) != 4) { //nolint:errcheck,forcetypeassert // a test's
+		//nolint:errcheck,forcetypeassert // a test's
+		if e := a.shared(asked); e.Error != nil &&
+			(e.Error.Code != -32600 || len(e.Error.Data["supported"].([]any)) != 4) {
 			t.Errorf("the header %q: %s", asked, a.body)
 		}
 		if a := g.tell("", opening(asked), "Mcp-Protocol-Version", asked); a.status != http.StatusOK {
 			t.Errorf("initialize under the header %q: HTTP %d %s", asked, a.status, a.body)
 		}
 	}
-	for _, params := range []string{`null`, `{}`, `{"protocolVersion":7}`, `{"protocolVersion":"2025-11-25","capabilities":[],"clientInfo":7}`} {
+	for _, params := range []string{
+		`null`, `{}`, `{"protocolVersion":7}`, `{"protocolVersion":"2025-11-25","capabilities":[],"clientInfo":7}`,
+	} {
 		a := g.tell("", `{"jsonrpc":"2.0","id":7,"method":"initialize","params":`+params+`}`)
 		if e := a.shared(params); a.status != http.StatusOK || (e.Error != nil && e.Error.Code != -32602) {
 			t.Errorf("initialize with %s: HTTP %d %s", params, a.status, a.body)
@@ -98,7 +110,8 @@ func TestWrongMessagesAreRefusedInTheProtocolsForm(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	deep := func(levels int) string { // of the whole message
-		return `{"jsonrpc":"2.0","id":7,"method":"ping","params":` + strings.Repeat(`{"a":`, levels-1) + "0" + strings.Repeat("}", levels-1) + `}`
+		return `{"jsonrpc":"2.0","id":7,"method":"ping","params":` + strings.Repeat(`{"a":`, levels-1) + "0" +
+			strings.Repeat("}", levels-1) + `}`
 	}
 	padding := strings.Repeat("x", 1<<20-len(pingMessage)-len(`,"params":{"a":""}`))
 	full := strings.Replace(pingMessage, `"ping"`, `"ping","params":{"a":"`+padding+`"}`, 1)
@@ -109,29 +122,54 @@ func TestWrongMessagesAreRefusedInTheProtocolsForm(t *testing.T) {
 		code   int
 		id     string
 	}{
-		"nothing": {"", 400, -32700, "null"}, "half an object": {"{", 400, -32700, "null"}, "two": {pingMessage + pingMessage, 400, -32700, "null"},
-		"no UTF-8": {"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"\xff\"}", 400, -32700, "null"}, "a mark of byte order": {"\ufeff" + pingMessage, 400, -32700, "null"},
-		"half a batch": {"[" + pingMessage, 400, -32700, "null"}, "a batch": {"[" + pingMessage + "]", 400, -32600, "null"}, "an empty batch": {"[]", 400, -32600, "null"},
-		"null": {"null", 400, -32600, "null"}, "a number": {"1", 400, -32600, "null"}, "a string": {`"ping"`, 400, -32600, "null"}, "an empty object": {"{}", 400, -32600, "null"},
-		"another version": {`{"jsonrpc":"1.0","id":7,"method":"ping"}`, 400, -32600, "7"}, "no version": {`{"id":7,"method":"ping"}`, 400, -32600, "7"},
-		"a method that is no text": {`{"jsonrpc":"2.0","id":7,"method":1}`, 400, -32600, "7"}, "no method": {`{"jsonrpc":"2.0","id":7}`, 400, -32600, "7"},
-		"parameters in an array": {`{"jsonrpc":"2.0","id":7,"method":"ping","params":[]}`, 400, -32600, "7"},
-		"two ids":                {`{"jsonrpc":"2.0","id":7,"id":8,"method":"ping"}`, 400, -32600, "null"},
-		"two methods":            {`{"jsonrpc":"2.0","id":7,"method":"ping","method":"tools/list"}`, 400, -32600, "null"},
-		"no id":                  {`{"jsonrpc":"2.0","method":"ping"}`, 400, -32600, "null"}, "null as id": {`{"jsonrpc":"2.0","id":null,"method":"ping"}`, 400, -32600, "null"},
-		"an object as id":      {`{"jsonrpc":"2.0","id":{},"method":"ping"}`, 400, -32600, "null"},
-		"an id of 5,000 bytes": {`{"jsonrpc":"2.0","id":"` + strings.Repeat("i", 4998) + `","method":"ping"}`, 400, -32600, "null"},
-		"65 levels":            {deep(65), 400, -32600, "null"}, "64 levels": {deep(64), 200, 0, "7"},
+		"nothing": {"", 400, -32700, "null"}, "half an object": {"{", 400, -32700, "null"},
+		"two": {pingMessage + pingMessage, 400, -32700, "null"}, "no UTF-8": {
+			"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"\xff\"}", 400, -32700, "null",
+		},
+		"a mark of byte order": {"\ufeff" + pingMessage, 400, -32700, "null"}, "half a batch": {
+			"[" + pingMessage, 400, -32700, "null",
+		}, "a batch": {
+			"[" + pingMessage + "]", 400, -32600, "null",
+		}, "an empty batch": {"[]", 400, -32600, "null"},
+		"null": {"null", 400, -32600, "null"}, "a number": {"1", 400, -32600, "null"},
+		"a string": {`"ping"`, 400, -32600, "null"}, "an empty object": {"{}", 400, -32600, "null"},
+		"another version": {`{"jsonrpc":"1.0","id":7,"method":"ping"}`, 400, -32600, "7"},
+		"no version":      {`{"id":7,"method":"ping"}`, 400, -32600, "7"}, "a method that is no text": {
+			`{"jsonrpc":"2.0","id":7,"method":1}`, 400, -32600, "7",
+		},
+		"no method": {`{"jsonrpc":"2.0","id":7}`, 400, -32600, "7"}, "parameters in an array": {
+			`{"jsonrpc":"2.0","id":7,"method":"ping","params":[]}`, 400, -32600, "7",
+		},
+		"two ids": {`{"jsonrpc":"2.0","id":7,"id":8,"method":"ping"}`, 400, -32600, "null"},
+		"two methods": {
+			`{"jsonrpc":"2.0","id":7,"method":"ping","method":"tools/list"}`, 400, -32600, "null",
+		},
+		"no id":           {`{"jsonrpc":"2.0","method":"ping"}`, 400, -32600, "null"},
+		"null as id":      {`{"jsonrpc":"2.0","id":null,"method":"ping"}`, 400, -32600, "null"},
+		"an object as id": {`{"jsonrpc":"2.0","id":{},"method":"ping"}`, 400, -32600, "null"},
+		"an id of 5,000 bytes": {
+			`{"jsonrpc":"2.0","id":"` + strings.Repeat("i", 4998) + `","method":"ping"}`, 400, -32600, "null",
+		},
+		"65 levels": {deep(65), 400, -32600, "null"}, "64 levels": {deep(64), 200, 0, "7"},
 		"a megabyte": {full, 200, 0, "7"}, "a byte more": {full + " ", 413, -32600, "null"},
 		"an unknown method": {`{"jsonrpc":"2.0","id":7,"method":"resources/list"}`, 200, -32601, "7"},
 		"subscriptions":     {`{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen"}`, 200, -32601, "7"},
-		"a cursor":          {`{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"cursor":"x"}}`, 200, -32602, "7"},
-		"no parameters":     {`{"jsonrpc":"2.0","id":7,"method":"tools/call"}`, 200, -32602, "7"}, "no name": {params(`{"arguments":{}}`), 200, -32602, "7"},
-		"a name that is no text": {params(`{"name":["get_key"]}`), 200, -32602, "7"}, "an unknown tool": {params(`{"name":"get_keys"}`), 200, -32602, "7"},
-		"a tool in capitals": {params(`{"name":"GET_KEY"}`), 200, -32602, "7"}, "a long name": {params(`{"name":"` + strings.Repeat("n", 9999) + `"}`), 200, -32602, "7"},
-		"arguments in an array": {params(`{"name":"get_key","arguments":[]}`), 200, -32602, "7"}, "a text as arguments": {params(`{"name":"get_key","arguments":"{}"}`), 200, -32602, "7"},
-		"two names":     {params(`{"name":"get_key","name":"revoke_api_key"}`), 200, -32602, "7"},
-		"two arguments": {params(`{"name":"get_key","arguments":{},"arguments":{}}`), 200, -32602, "7"},
+		"a cursor": {
+			`{"jsonrpc":"2.0","id":7,"method":"tools/list","params":{"cursor":"x"}}`, 200, -32602, "7",
+		},
+		"no parameters": {`{"jsonrpc":"2.0","id":7,"method":"tools/call"}`, 200, -32602, "7"},
+		"no name":       {params(`{"arguments":{}}`), 200, -32602, "7"}, "a name that is no text": {
+			params(`{"name":["get_key"]}`), 200, -32602, "7",
+		},
+		"an unknown tool": {params(`{"name":"get_keys"}`), 200, -32602, "7"}, "a tool in capitals": {
+			params(`{"name":"GET_KEY"}`), 200, -32602, "7",
+		}, "a long name": {
+			params(`{"name":"` + strings.Repeat("n", 9999) + `"}`), 200, -32602, "7",
+		},
+		"arguments in an array": {params(`{"name":"get_key","arguments":[]}`), 200, -32602, "7"},
+		"a text as arguments":   {params(`{"name":"get_key","arguments":"{}"}`), 200, -32602, "7"},
+		"two names":             {params(`{"name":"get_key","name":"revoke_api_key"}`), 200, -32602, "7"},
+		"two arguments":         {params(`{"name":"get_key","arguments":{},"arguments":{}}`), 200, -32602, "7"},
 	} {
 		a := g.tell("", row.body, "Origin", "https://page.example")
 		e := a.shared(name)
@@ -143,7 +181,8 @@ func TestWrongMessagesAreRefusedInTheProtocolsForm(t *testing.T) {
 			}
 		}
 		if a.status != row.status || code != row.code || string(e.ID) != row.id {
-			t.Errorf("%s: HTTP %d, code %d, id %s, want %d, %d, %s: %.300s", name, a.status, code, e.ID, row.status, row.code, row.id, a.body)
+			t.Errorf("%s: HTTP %d, code %d, id %s, want %d, %d, %s: %.300s", name, a.status, code, e.ID, row.status,
+				row.code, row.id, a.body)
 		}
 	}
 	if n := len(g.keysMade()); n != 0 {
@@ -161,10 +200,13 @@ func (g *gateway) keysMade() []string {
 func TestIdsAreEchoedByteForByte(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
-	for _, id := range []string{`0`, `-1`, `12345678901234567890123`, `9007199254740993`, `1.50`, `1e400`, `""`, `"a\u0062\""`, `"é"`, `"` + strings.Repeat("i", 4094) + `"`} {
+	for _, id := range []string{
+		`0`, `-1`, `12345678901234567890123`, `9007199254740993`, `1.50`, `1e400`, `""`,
+		`"a\u0062\""`, `"é"`, `"` + strings.Repeat("i", 4094) + `"`,
+	} {
 		for _, message := range []string{
-			opening("2025-11-25"), pingMessage, `{"jsonrpc":"2.0","id":7,"method":"tools/list"}`, toolCall("rpc_call", `{}`), toolCall("none", `{}`),
-			`{"jsonrpc":"2.0","id":7,"method":"nothing"}`,
+			opening("2025-11-25"), pingMessage, `{"jsonrpc":"2.0","id":7,"method":"tools/list"}`,
+			toolCall("rpc_call", `{}`), toolCall("none", `{}`), `{"jsonrpc":"2.0","id":7,"method":"nothing"}`,
 		} {
 			a := g.tell("", strings.Replace(message, `"id":7`, `"id":`+id, 1))
 			if a.status != http.StatusOK || !strings.HasPrefix(a.body, `{"jsonrpc":"2.0","id":`+id+`,"`) {
@@ -178,10 +220,13 @@ func TestWhatWantsNoAnswerHasNone(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	for _, message := range []string{
-		`{"jsonrpc":"2.0","method":"notifications/initialized"}`, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`,
-		`{"jsonrpc":"2.0","method":"notifications/nothing"}`, `{"jsonrpc":"2.0","id":7,"result":{}}`, `{"jsonrpc":"2.0","id":7,"error":{"code":1,"message":"x"}}`,
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}`,
+		`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`,
+		`{"jsonrpc":"2.0","method":"notifications/nothing"}`, `{"jsonrpc":"2.0","id":7,"result":{}}`,
+		`{"jsonrpc":"2.0","id":7,"error":{"code":1,"message":"x"}}`,
 	} {
-		if a := g.tell("", message); a.status != http.StatusAccepted || a.body != "" || a.header.Get("Access-Control-Allow-Origin") != "*" {
+		if a := g.tell("", message); a.status != http.StatusAccepted || a.body != "" ||
+			a.header.Get("Access-Control-Allow-Origin") != "*" {
 			t.Errorf("%s: HTTP %d %s %v", message, a.status, a.body, a.header)
 		}
 	}
@@ -198,18 +243,34 @@ func TestOtherRequestsOfTheAgentsDoorAreRefusedInJSON(t *testing.T) {
 		headers            []string
 		status             int
 	}{
-		"GET": {http.MethodGet, "/mcp", "", []string{"Accept", "text/event-stream"}, 405}, "DELETE": {http.MethodDelete, "/mcp", "", nil, 405},
-		"PUT": {http.MethodPut, "/mcp", pingMessage, nil, 405}, "PATCH": {http.MethodPatch, "/mcp", pingMessage, nil, 405},
-		"GET of a closed path": {http.MethodGet, "/mcp/sse", "", nil, 410}, "POST to a closed path": {http.MethodPost, "/mcp/messages", pingMessage, nil, 410},
-		"no type": {http.MethodPost, "/mcp", pingMessage, nil, 415}, "plain text": {http.MethodPost, "/mcp", pingMessage, []string{"Content-Type", "text/plain"}, 415},
-		"a form":         {http.MethodPost, "/mcp", "a=b", []string{"Content-Type", "application/x-www-form-urlencoded"}, 415},
+		"GET":    {http.MethodGet, "/mcp", "", []string{"Accept", "text/event-stream"}, 405},
+		"DELETE": {http.MethodDelete, "/mcp", "", nil, 405}, "PUT": {http.MethodPut, "/mcp", pingMessage, nil, 405},
+		"PATCH": {
+			http.MethodPatch, "/mcp", pingMessage, nil, 405,
+		},
+		"GET of a closed path": {http.MethodGet, "/mcp/sse", "", nil, 410}, "POST to a closed path": {
+			http.MethodPost, "/mcp/messages", pingMessage, nil, 410,
+		},
+		"no type": {http.MethodPost, "/mcp", pingMessage, nil, 415}, "plain text": {
+			http.MethodPost, "/mcp", pingMessage, []string{"Content-Type", "text/plain"}, 415,
+		},
+		"a form": {
+			http.MethodPost, "/mcp", "a=b", []string{"Content-Type", "application/x-www-form-urlencoded"}, 415,
+		},
 		"no type at all": {http.MethodPost, "/mcp", pingMessage, []string{"Content-Type", "json"}, 415},
-		"half a type":    {http.MethodPost, "/mcp", pingMessage, []string{"Content-Type", "application/json; charset"}, 415},
-		"gzip":           {http.MethodPost, "/mcp", "\x1f\x8b", []string{"Content-Type", "application/json", "Content-Encoding", "gzip"}, 415},
+		"half a type": {
+			http.MethodPost, "/mcp", pingMessage, []string{"Content-Type", "application/json; charset"}, 415,
+		},
+		"gzip": {
+			http.MethodPost, "/mcp", "\x1f\x8b", []string{
+				"Content-Type", "application/json", "Content-Encoding", "gzip",
+			}, 415,
+		},
 	} {
 		a := g.ask(row.method, row.path, "", row.body, append(row.headers, "Origin", "https://page.example")...)
 		e := a.shared(name)
-		if a.status != row.status || e.Error == nil || e.Error.Code != -32600 || string(e.ID) != "null" || a.header.Get("Access-Control-Expose-Headers") == "" {
+		if a.status != row.status || e.Error == nil || e.Error.Code != -32600 || string(e.ID) != "null" ||
+			a.header.Get("Access-Control-Expose-Headers") == "" {
 			t.Errorf("%s: HTTP %d %s %v", name, a.status, a.body, a.header)
 		}
 		if row.status == 405 && a.header.Get("Allow") != "POST, OPTIONS" {
@@ -219,25 +280,33 @@ func TestOtherRequestsOfTheAgentsDoorAreRefusedInJSON(t *testing.T) {
 			t.Errorf("%s leads to %v", name, e.Error.Data)
 		}
 	}
-	for _, kind := range []string{"application/json; charset=utf-8", "Application/JSON", "application/json;charset=\"utf-8\""} {
-		if a := g.tell("", pingMessage, "Content-Type", kind, "Content-Encoding", "identity"); a.status != http.StatusOK {
+	for _, kind := range []string{
+		"application/json; charset=utf-8", "Application/JSON", "application/json;charset=\"utf-8\"",
+	} {
+		if a := g.tell("", pingMessage, "Content-Type", kind, "Content-Encoding",
+			"identity"); a.status != http.StatusOK {
 			t.Errorf("%s: HTTP %d %s", kind, a.status, a.body)
 		}
 	}
-	if a := g.ask(http.MethodHead, "/mcp", "", ""); a.status != http.StatusMethodNotAllowed || a.body != "" || a.header.Get("Access-Control-Allow-Origin") != "*" {
+	if a := g.ask(http.MethodHead, "/mcp", "", ""); a.status != http.StatusMethodNotAllowed || a.body != "" ||
+		a.header.Get("Access-Control-Allow-Origin") != "*" {
 		t.Errorf("HEAD: HTTP %d %v", a.status, a.header)
 	}
-	for path, headers := range map[string][]string{"/mcp": {"X-Filler", strings.Repeat("x", 40<<10)}, "/mcp/other": nil, "/mcp/": nil} {
+	for path, headers := range map[string][]string{
+		"/mcp": {"X-Filler", strings.Repeat("x", 40<<10)}, "/mcp/other": nil, "/mcp/": nil,
+	} {
 		a := g.ask(http.MethodPost, path, "", pingMessage, append(headers, "Content-Type", "application/json")...)
-		if !json.Valid([]byte(a.body)) || a.status < 400 || a.status >= 500 || a.header.Get("Access-Control-Allow-Origin") != "*" {
+		if !json.Valid([]byte(a.body)) || a.status < 400 || a.status >= 500 ||
+			a.header.Get("Access-Control-Allow-Origin") != "*" {
 			t.Errorf("%s: HTTP %d %s %v", path, a.status, a.body, a.header)
 		}
 	}
 	for _, path := range []string{"/mcp", "/mcp/sse", "/mcp/messages"} {
-		a := g.ask(http.MethodOptions, path, "", "", "Origin", "https://page.example", "Access-Control-Request-Method", "POST",
-			"Access-Control-Request-Headers", "authorization,content-type,mcp-protocol-version")
+		a := g.ask(http.MethodOptions, path, "", "", "Origin", "https://page.example", "Access-Control-Request-Method",
+			"POST", "Access-Control-Request-Headers", "authorization,content-type,mcp-protocol-version")
 		allowed := strings.ToLower(a.header.Get("Access-Control-Allow-Headers"))
-		if a.status != http.StatusNoContent || a.header.Get("Access-Control-Allow-Methods") != "POST" || a.header.Get("Access-Control-Allow-Origin") != "*" ||
+		if a.status != http.StatusNoContent || a.header.Get("Access-Control-Allow-Methods") != "POST" ||
+			a.header.Get("Access-Control-Allow-Origin") != "*" ||
 			!strings.Contains(allowed, "authorization") || !strings.Contains(allowed, "mcp-protocol-version") {
 			t.Errorf("OPTIONS of %s: HTTP %d %v", path, a.status, a.header)
 		}
@@ -250,7 +319,8 @@ func TestTheListOfToolsGoesCompressedToWhomTakesThat(t *testing.T) {
 	const list = `{"jsonrpc":"2.0","id":"a name","method":"tools/list"}`
 	plain := g.tell("", list, "Accept-Encoding", "identity")
 	zipped := g.tell("", list, "Accept-Encoding", "gzip, br")
-	if plain.header.Get("Content-Encoding") != "" || zipped.header.Get("Content-Encoding") != "gzip" || !strings.Contains(zipped.header.Get("Vary"), "Accept-Encoding") {
+	if plain.header.Get("Content-Encoding") != "" || zipped.header.Get("Content-Encoding") != "gzip" ||
+		!strings.Contains(zipped.header.Get("Vary"), "Accept-Encoding") {
 		t.Fatalf("plain: %v; compressed: %v", plain.header, zipped.header)
 	}
 	z, err := gzip.NewReader(strings.NewReader(zipped.body))
@@ -273,8 +343,10 @@ func TestAFloodOfHandshakesIsRefusedAndToolsAreNot(t *testing.T) {
 		}
 	}
 	e := refused.envelope()
-	if refused.status != http.StatusTooManyRequests || e.Error == nil || string(e.ID) != "1" || refused.header.Get("Retry-After") != "1" ||
-		refused.header.Get("RateLimit-Limit") != "20" || refused.header.Get("RateLimit-Remaining") != "0" || refused.header.Get("RateLimit-Reset") != "1" {
+	if refused.status != http.StatusTooManyRequests || e.Error == nil || string(e.ID) != "1" ||
+		refused.header.Get("Retry-After") != "1" ||
+		refused.header.Get("RateLimit-Limit") != "20" || refused.header.Get("RateLimit-Remaining") != "0" ||
+		refused.header.Get("RateLimit-Reset") != "1" {
 		t.Errorf("HTTP %d %s %v", refused.status, refused.body, refused.header)
 	}
 	if a := g.tell("", pingMessage); a.status != http.StatusOK {
@@ -301,9 +373,12 @@ func TestTheNextDoorOfAToolNamesTheToolThatLeadsThroughIt(t *testing.T) {
 		return refusal.Data.NextDoor
 	}
 	key := g.doorKey()
-	for tool, arguments := range map[string]string{"get_tx_status": `{"chain":"eth_mainnet"}`, "rpc_call": `{"chain":"eth_mainnet"}`} {
+	for tool, arguments := range map[string]string{
+		"get_tx_status": `{"chain":"eth_mainnet"}`, "rpc_call": `{"chain":"eth_mainnet"}`,
+	} {
 		_, n := g.tool(key, tool, arguments)
-		if next := door(n); next["tool"] != tool || next["where"] == "" || !strings.HasSuffix(next["do"], " The tool for it is "+tool+".") {
+		if next := door(n); next["tool"] != tool || next["where"] == "" ||
+			!strings.HasSuffix(next["do"], " The tool for it is "+tool+".") {
 			t.Errorf("%s: the next door is %v", tool, next)
 		}
 	}
@@ -312,7 +387,8 @@ func TestTheNextDoorOfAToolNamesTheToolThatLeadsThroughIt(t *testing.T) {
 	if next := door(n); next["tool"] != "get_key" || next["where"] != "POST /keys" {
 		t.Errorf("the next door of a revoked key is %v", next)
 	}
-	if next, _ := g.eth(key, "eth_call").refused(http.StatusUnauthorized, -32001)["next_door"].(map[string]any); next["where"] != "POST /keys" || next["tool"] != nil {
+	if next, _ := g.eth(key, "eth_call").refused(http.StatusUnauthorized,
+		-32001)["next_door"].(map[string]any); next["where"] != "POST /keys" || next["tool"] != nil {
 		t.Errorf("HTTP's door speaks of tools: %v", next)
 	}
 }
@@ -323,24 +399,35 @@ func TestWrongArgumentsAreToolErrorsThatNameThem(t *testing.T) {
 	g := setup(t)
 	key := g.unlimited()
 	for name, row := range map[string]struct{ tool, args, field string }{
-		"a number for a text":         {"get_balances", `{"chain":7,"address":"x"}`, "chain"},
-		"a field too many":            {"get_tx_status", `{"chain":"eth_mainnet","hash":"` + hash(1) + `","deep":true}`, "deep"},
-		"a field that lacks":          {"get_tx_status", `{"chain":"eth_mainnet"}`, "hash"},
-		"another case":                {"get_tx_status", `{"Chain":"eth_mainnet","hash":"` + hash(1) + `"}`, "Chain"},
-		"another op":                  {"convert_evm", `{"op":"divide","input":"1"}`, "op"},
-		"no op":                       {"convert_evm", `{"input":"1"}`, "op"},
-		"a capability's own":          {"convert_evm", `{"op":"keccak","text":"1"}`, "text"},
-		"parameters of a call":        {"rpc_call", `{"chain":"eth_mainnet","method":"eth_call","params":{}}`, "params"},
-		"a chain that is no text":     {"rpc_call", `{"chain":["eth_mainnet"],"method":"eth_call"}`, "chain"},
-		"no chain":                    {"rpc_call", `{"method":"eth_call"}`, "chain"},
-		"no method":                   {"rpc_call", `{"chain":"eth_mainnet"}`, "method"},
-		"a chain twice":               {"rpc_call", `{"chain":"eth_mainnet","chain":"base_mainnet","method":"eth_call"}`, "chain"},
-		"a tier":                      {"rpc_call", `{"chain":"eth_mainnet","method":"eth_call","tier":"slow"}`, "tier"},
+		"a number for a text": {"get_balances", `{"chain":7,"address":"x"}`, "chain"},
+		"a field too many": {
+			"get_tx_status", `{"chain":"eth_mainnet","hash":"` + hash(1) + `","deep":true}`, "deep",
+		},
+		"a field that lacks": {"get_tx_status", `{"chain":"eth_mainnet"}`, "hash"},
+		"another case":       {"get_tx_status", `{"Chain":"eth_mainnet","hash":"` + hash(1) + `"}`, "Chain"},
+		"another op":         {"convert_evm", `{"op":"divide","input":"1"}`, "op"},
+		"no op":              {"convert_evm", `{"input":"1"}`, "op"},
+		"a capability's own": {"convert_evm", `{"op":"keccak","text":"1"}`, "text"},
+		"parameters of a call": {
+			"rpc_call", `{"chain":"eth_mainnet","method":"eth_call","params":{}}`, "params",
+		},
+		"a chain that is no text": {"rpc_call", `{"chain":["eth_mainnet"],"method":"eth_call"}`, "chain"},
+		"no chain":                {"rpc_call", `{"method":"eth_call"}`, "chain"},
+		"no method":               {"rpc_call", `{"chain":"eth_mainnet"}`, "method"},
+		"a chain twice": {
+			"rpc_call", `{"chain":"eth_mainnet","chain":"base_mainnet","method":"eth_call"}`, "chain",
+		},
+		"a tier": {
+			"rpc_call", `{"chain":"eth_mainnet","method":"eth_call","tier":"slow"}`, "tier",
+		},
 		"a long field":                {"rpc_call", `{"` + strings.Repeat("n", 5000) + `":1}`, "nnnn"},
 		"a long field of a data tool": {"get_balances", `{"` + strings.Repeat("n", 5000) + `":1}`, "nnnn"},
 		"a cap without end":           {"configure_services", `{"caps":{"rpc":1e999}}`, ""},
-		"a huge integer":              {"get_history", `{"chain":"eth_mainnet","address":"` + dataOwner + `","limit":99999999999999999999999}`, "limit"},
-		"nothing of it":               {"get_balances", `null`, "chain"},
+		"a huge integer": {
+			"get_history", `{"chain":"eth_mainnet","address":"` + dataOwner + `","limit":99999999999999999999999}`,
+			"limit",
+		},
+		"nothing of it": {"get_balances", `null`, "chain"},
 	} {
 		a, n := g.tool(key, row.tool, row.args)
 		if n.code(t) != -32602 || !strings.Contains(string(n.refusal), row.field) || len(n.refusal) > 4096 {
@@ -357,7 +444,8 @@ func TestAPanicBehindAToolIsAnAnswer(t *testing.T) {
 	t.Parallel()
 	g := setup(t, func(o *options) { o.random = panicking{} })
 	a, n := g.tool("", "get_key", `{}`)
-	if n.code(t) != -32603 || strings.Contains(a.body, "defect") || !strings.Contains(g.logs.String(), "a defect in the source of randomness") {
+	if n.code(t) != -32603 || strings.Contains(a.body, "defect") ||
+		!strings.Contains(g.logs.String(), "a defect in the source of randomness") {
 		t.Errorf("HTTP %d %s", a.status, a.body)
 	}
 	a.shared("a panic")
@@ -430,16 +518,22 @@ func TestForeignHostsAreRefusedOnThisMachinesOwnAddress(t *testing.T) {
 		"as it is": {
 			nil,
 			[]string{"127.0.0.1:80", "localhost", "LOCALHOST:9", "[::1]:80", "gateway.example", "GATEWAY.example:443"},
-			[]string{"rebind.example", "localhost.rebind.example", "127.0.0.1.rebind.example", "gateway.example.rebind.example", "127.0.0.1@rebind.example", "10.0.0.1"},
+			[]string{
+				"rebind.example", "localhost.rebind.example", "127.0.0.1.rebind.example",
+				"gateway.example.rebind.example", "127.0.0.1@rebind.example", "10.0.0.1",
+			},
 		},
-		"with names": {[]string{"inner.example"}, []string{"inner.example:8080", "127.0.0.1"}, []string{"rebind.example"}},
-		"with any":   {[]string{"*"}, []string{"rebind.example"}, nil},
+		"with names": {
+			[]string{"inner.example"}, []string{"inner.example:8080", "127.0.0.1"}, []string{"rebind.example"},
+		},
+		"with any": {[]string{"*"}, []string{"rebind.example"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			g := setup(t, func(o *options) { o.hosts = row.hosts })
 			ask := func(host string) answer {
-				req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/mcp", strings.NewReader(pingMessage))
+				req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/mcp",
+					strings.NewReader(pingMessage))
 				g.must(err)
 				req.Host = host
 				req.Header.Set("Content-Type", "application/json")
@@ -496,14 +590,20 @@ func TestTheSDKsOwnClientListsAndCallsTools(t *testing.T) {
 		t.Errorf("%d tools are listed, the door has %d", len(list.Tools), len(g.tools))
 	}
 	g.must(session.Ping(t.Context(), nil))
-	got, err := session.CallTool(t.Context(), &mcp.CallToolParams{Name: "convert_evm", Arguments: map[string]any{"op": "keccak", "input": "hello"}})
+	got, err := session.CallTool(t.Context(), &mcp.CallToolParams{
+		Name: "convert_evm", Arguments: map[string]any{"op": "keccak", "input": "hello"},
+	})
 	g.must(err)
-	if got.IsError || !strings.Contains(fmt.Sprint(got.StructuredContent), "1c8aff950685c2ed4bc3174f3472287b56d9517b9c948127319a09a7a36deac8") {
+	if got.IsError || !strings.Contains(fmt.Sprint(got.StructuredContent),
+		"1c8aff950685c2ed4bc3174f3472287b56d9517b9c948127319a09a7a36deac8") {
 		t.Errorf("got %+v", got)
 	}
-	refused, err := connect("").CallTool(t.Context(), &mcp.CallToolParams{Name: "convert_evm", Arguments: map[string]any{"op": "keccak", "input": "hello"}})
+	refused, err := connect("").CallTool(t.Context(), &mcp.CallToolParams{
+		Name: "convert_evm", Arguments: map[string]any{"op": "keccak", "input": "hello"},
+	})
 	g.must(err)
-	if text, ok := refused.Content[0].(*mcp.TextContent); !refused.IsError || !ok || !strings.Contains(text.Text, `"code":-32001`) {
+	if text, ok := refused.Content[0].(*mcp.TextContent); !refused.IsError || !ok ||
+		!strings.Contains(text.Text, `"code":-32001`) {
 		t.Errorf("without a key: %+v", refused)
 	}
 }

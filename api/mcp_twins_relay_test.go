@@ -15,8 +15,9 @@ import (
 // relayed is a call of the relay on HTTP and through the tool.
 func relayed(name string, on chain.ID, method, params string) pair {
 	return pair{
-		name: name, path: "/rpc/" + string(on), body: fmt.Sprintf(`{"jsonrpc":"2.0","id":null,"method":%q,"params":%s}`, method, params),
-		tool: "rpc_call", args: fmt.Sprintf(`{"chain":%q,"method":%q,"params":%s}`, on, method, params),
+		name: name, path: "/rpc/" + string(on), body: fmt.Sprintf(`{"jsonrpc":"2.0","id":null,"method":%q,"params":%s}`,
+			method, params), tool: "rpc_call", args: fmt.Sprintf(`{"chain":%q,"method":%q,"params":%s}`, on, method,
+			params),
 	}
 }
 
@@ -68,15 +69,18 @@ func relayPairs() []pair {
 		relayed("what the service answers itself", eth, "eth_chainId", `[]`).fromCache(),
 		relayed("a revert", eth, "eth_estimateGas", `[{"to":"0x02"}]`),
 		relayed("a submission", eth, "eth_sendRawTransaction", `["0x02f86b010780"]`),
-		relayed("a submission on Solana that the node refuses", chain.SolanaMainnet, "sendTransaction", `["AQ==",{"encoding":"base64"}]`),
+		relayed("a submission on Solana that the node refuses", chain.SolanaMainnet, "sendTransaction",
+			`["AQ==",{"encoding":"base64"}]`),
 		relayed("an unknown chain", "bitcoin", "eth_call", `[]`).refused(-32600),
 		relayed("an unknown chain without a key", "bitcoin", "eth_call", `[]`).by(anonymous).refused(-32001),
 		relayed("an unknown method", eth, "eth_nothing", `[]`).refused(-32601),
 		relayed("a method that is refused", eth, "eth_sendTransaction", `[{}]`).refused(-32601),
 		relayed("an unknown method of a door key", eth, "eth_nothing", `[]`).by((*gateway).doorKey).refused(-32601),
 		relayed("a method of another family", chain.SolanaMainnet, "eth_call", `[]`).refused(-32601),
-		relayed("a range that is too large", eth, "eth_getLogs", `[{"fromBlock":"0x0","toBlock":"0x3e8"}]`).refused(-32602),
-		relayed("a range of a door key", eth, "eth_getLogs", `[{"fromBlock":"0x0","toBlock":"0x3e8"}]`).by((*gateway).doorKey).refused(-32602),
+		relayed("a range that is too large", eth, "eth_getLogs", `[{"fromBlock":"0x0","toBlock":"0x3e8"}]`).refused(
+			-32602),
+		relayed("a range of a door key", eth, "eth_getLogs", `[{"fromBlock":"0x0","toBlock":"0x3e8"}]`).by(
+			(*gateway).doorKey).refused(-32602),
 		relayed("too many blocks of fees", eth, "eth_feeHistory", `["0x401","latest",[]]`).refused(-32602),
 		read.by(anonymous).refused(-32001),
 		read.by(func(*gateway) string { return "cag_nothing" }).refused(-32001),
@@ -134,8 +138,9 @@ func twinsOf(t *testing.T, open func() *gateway) *twins {
 func TestToolsSendSubmissionsExactlyOnce(t *testing.T) {
 	t.Parallel()
 	for name, reply := range map[string]testkit.Reply{
-		"reset after the write": testkit.Reset(), "502 HTML": testkit.HTML(http.StatusBadGateway), "half a document": testkit.InvalidJSON(),
-		"another id": testkit.WrongID("0xhash"), "truncated": testkit.Truncated(),
+		"reset after the write": testkit.Reset(), "502 HTML": testkit.HTML(http.StatusBadGateway),
+		"half a document": testkit.InvalidJSON(), "another id": testkit.WrongID("0xhash"),
+		"truncated": testkit.Truncated(),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -170,13 +175,16 @@ func TestToolsRefuseAsTheRelayWhenItsServersFail(t *testing.T) {
 			open: func(g *gateway) { g.all(testkit.HTML(http.StatusBadGateway)) }, row: read.refused(-32022),
 		},
 		"an upstream hangs": {
-			change: func(o *options) { o.timeout, o.upstreams = 300e6, 1 }, open: func(g *gateway) { g.all(testkit.Hang(nil)) }, row: read.refused(-32023),
+			change: func(o *options) { o.timeout, o.upstreams = 300e6, 1 }, open: func(g *gateway) {
+				g.all(testkit.Hang(nil))
+			}, row: read.refused(-32023),
 		},
 		"no upstream is of the key's supply": {
 			change: func(o *options) { o.supply = plan.Premium }, row: read.by(planned(plan.Free)).refused(-32020),
 		},
 		"no head is known": {
-			change: func(o *options) { o.apply = false }, row: relayed("logs", chain.EthMainnet, "eth_getLogs", `[{"fromBlock":"0x0","toBlock":"latest"}]`).refused(-32020),
+			change: func(o *options) { o.apply = false }, row: relayed("logs", chain.EthMainnet, "eth_getLogs",
+				`[{"fromBlock":"0x0","toBlock":"latest"}]`).refused(-32020),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -62,7 +62,8 @@ func (w *twins) run(rows []pair) {
 			w.t.Errorf("%s: the tool gives\n%s\nHTTP gives\n%s", p.name, got, want)
 		}
 		if code := other.code(w.t); code != p.code || other.hit != p.hit || one.hit != p.hit {
-			w.t.Errorf("%s: code %d and hit %t (HTTP: %t), want %d and %t: %.300s", p.name, code, other.hit, one.hit, p.code, p.hit, b.body)
+			w.t.Errorf("%s: code %d and hit %t (HTTP: %t), want %d and %t: %.300s", p.name, code, other.hit, one.hit,
+				p.code, p.hit, b.body)
 		}
 		w.sameUsage(p, keys)
 		if h, m := upstreamsSaw(w.http), upstreamsSaw(w.tools); !maps.Equal(h, m) {
@@ -227,8 +228,8 @@ func (w *twins) sameRecords(rows []pair) {
 func recorded(calls []store.Call) []store.Call {
 	for i, c := range calls {
 		calls[i] = store.Call{
-			Index: c.Index, Chain: c.Chain, Service: c.Service, Method: c.Method, Class: c.Class, Tier: c.Tier, Outcome: c.Outcome, HTTPStatus: c.HTTPStatus,
-			Units: c.Units, Attempts: c.Attempts,
+			Index: c.Index, Chain: c.Chain, Service: c.Service, Method: c.Method, Class: c.Class, Tier: c.Tier,
+			Outcome: c.Outcome, HTTPStatus: c.HTTPStatus, Units: c.Units, Attempts: c.Attempts,
 		}
 	}
 	return calls

@@ -24,10 +24,14 @@ func TestUsageIsToldAtTheAgentsDoorInTheFormThatIsListed(t *testing.T) {
 		_, n := g.tool(key, c.tool, c.arguments)
 		var members map[string]json.RawMessage
 		if err := json.Unmarshal(n.object, &members); err != nil || string(members[c.member]) != c.want {
-			t.Errorf("%s of %s: %s is %s in %s, %s", c.tool, c.arguments, c.member, members[c.member], n.object, n.refusal)
+			t.Errorf("%s of %s: %s is %s in %s, %s", c.tool, c.arguments, c.member, members[c.member], n.object,
+				n.refusal)
 		}
 	}
-	for _, arguments := range []string{`{}`, `{"view":"all"}`, `{"view":"report","window":"7d"}`, `{"view":"stats"}`, `{"view":"stats","report":"cache","chain":"eth_mainnet"}`, `{"view":"volume","hours":3}`} {
+	for _, arguments := range []string{
+		`{}`, `{"view":"all"}`, `{"view":"report","window":"7d"}`, `{"view":"stats"}`,
+		`{"view":"stats","report":"cache","chain":"eth_mainnet"}`, `{"view":"volume","hours":3}`,
+	} {
 		if _, n := g.tool(key, "get_usage", arguments); n.code(t) != -32602 {
 			t.Errorf("get_usage of %s gave %s, %s", arguments, n.object, n.refusal)
 		}

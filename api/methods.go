@@ -38,7 +38,9 @@ func (s *server) methods(c *gin.Context) {
 		on, _ := s.Pool.Chain(id)
 		one := servedChain{Chain: id, ChainID: on.ChainID}
 		for _, m := range on.Methods() {
-			one.Methods = append(one.Methods, servedMethod{Name: m.Name, Units: m.Weight, Class: m.Class, Cache: m.Cache.String(), Write: m.Write})
+			one.Methods = append(one.Methods, servedMethod{
+				Name: m.Name, Units: m.Weight, Class: m.Class, Cache: m.Cache.String(), Write: m.Write,
+			})
 		}
 		all = append(all, one)
 	}

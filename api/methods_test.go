@@ -37,7 +37,8 @@ func TestCatalogListsWhatIsServedWithoutAKey(t *testing.T) {
 			t.Errorf("%s: %d of %d methods", listed.Chain, len(listed.Methods), len(served.Methods()))
 		}
 		for _, m := range listed.Methods {
-			if want, ok := served.Method([]byte(m.Name)); !ok || m.Units != want.Weight || m.Write != want.Write || m.Class != string(want.Class) {
+			if want, ok := served.Method([]byte(m.Name)); !ok || m.Units != want.Weight || m.Write != want.Write ||
+				m.Class != string(want.Class) {
 				t.Errorf("%s: %+v", listed.Chain, m)
 			}
 		}

@@ -75,9 +75,13 @@ func TestMetricsCountEveryCallOnceWithWhatItWasCharged(t *testing.T) {
 	g.rpc(key, chain.EthMainnet, call("debug_traceTransaction", `["0x01"]`)).result()
 	g.eth(key, "eth_chainId").result()
 	g.eth(key, "eth_accounts").refused(http.StatusNotFound, -32601)
-	g.rpc(key, chain.EthMainnet, call("eth_getBalance", `["0x0000000000000000000000000000000000000001","latest"]`)).refused(http.StatusBadGateway, -32022)
-	g.rpc(key, chain.EthMainnet, call("eth_sendRawTransaction", `["0x02f86b010780"]`)).refused(http.StatusConflict, -32017)
-	g.rpc(key, chain.EthMainnet, "["+call("eth_call", `[{},"latest"]`)+","+call("eth_chainId", "[]")+","+call("no_such", "[]")+"]")
+	g.rpc(key, chain.EthMainnet,
+		call("eth_getBalance", `["0x0000000000000000000000000000000000000001","latest"]`)).refused(
+		http.StatusBadGateway, -32022)
+	g.rpc(key, chain.EthMainnet, call("eth_sendRawTransaction", `["0x02f86b010780"]`)).refused(http.StatusConflict,
+		-32017)
+	g.rpc(key, chain.EthMainnet, "["+call("eth_call", `[{},"latest"]`)+","+call("eth_chainId", "[]")+","+call("no_such",
+		"[]")+"]")
 	g.rpc(key, chain.SolanaMainnet, call("getBalance", `["11111111111111111111111111111111"]`)).result()
 	g.rpc(key, "no_such_chain", call("eth_call", "[]")).refused(http.StatusNotFound, -32600)
 	g.eth("", "eth_chainId").refused(http.StatusUnauthorized, -32001)
@@ -110,14 +114,19 @@ func TestMetricsCountEveryCallOnceWithWhatItWasCharged(t *testing.T) {
 	const up0, up1, eth, sol = `upstream="up-0"`, `upstream="up-1"`, `chain="eth_mainnet",`, `chain="solana_mainnet",`
 	g.expect("gateway_upstream_attempts_total", map[string]string{
 		eth + `outcome="answer",` + up0: "6", sol + `outcome="answer",` + up0: "1",
-		eth + `outcome="broken",` + up0: "1", eth + `outcome="broken",` + up1: "1", eth + `outcome="write_lost",` + up0: "1",
+		eth + `outcome="broken",` + up0: "1", eth + `outcome="broken",` + up1: "1",
+		eth + `outcome="write_lost",` + up0: "1",
 	})
 	g.expect("gateway_upstream_attempt_duration_seconds_count", map[string]string{
 		eth + `result="answered",` + up0: "6", sol + `result="answered",` + up0: "1",
 		eth + `result="failed",` + up0: "2", eth + `result="failed",` + up1: "1",
 	})
-	g.expect("gateway_upstream_usable", map[string]string{eth + up0: "1", eth + up1: "1", sol + up0: "1", sol + up1: "1"})
-	g.expect("gateway_chain_head_block", map[string]string{`chain="eth_mainnet"`: "1e+06", `chain="solana_mainnet"`: "1e+06"})
+	g.expect("gateway_upstream_usable", map[string]string{
+		eth + up0: "1", eth + up1: "1", sol + up0: "1", sol + up1: "1",
+	})
+	g.expect("gateway_chain_head_block", map[string]string{
+		`chain="eth_mainnet"`: "1e+06", `chain="solana_mainnet"`: "1e+06",
+	})
 	g.expect("gateway_refunds_total", map[string]string{`result="given_back"`: "2"})
 	g.expect("gateway_streamed_answers_total", map[string]string{`chain="eth_mainnet"`: "1"})
 	g.expect("gateway_call_duration_seconds_count", map[string]string{
@@ -137,7 +146,8 @@ func TestNoLabelComesFromAClient(t *testing.T) {
 	key := g.unlimited()
 	const mark = "Zq7client"
 	g.rpc(key, chain.ID(mark), call("eth_call", "[]"))
-	g.rpc(key, chain.EthMainnet, call(mark, "[]"), "X-Route-Tier", "fast", "User-Agent", mark, "X-Request-Id", mark, "Traceparent", mark)
+	g.rpc(key, chain.EthMainnet, call(mark, "[]"), "X-Route-Tier", "fast", "User-Agent", mark, "X-Request-Id", mark,
+		"Traceparent", mark)
 	g.rpc(key, chain.EthMainnet, call("eth_call", `["`+mark+`"]`), "X-Route-Tier", mark)
 	g.rpc(key, chain.EthMainnet, `{"jsonrpc":"2.0","id":"`+mark+`","method":"eth_chainId"}`)
 	g.rpc("cag_"+mark, chain.EthMainnet, call("eth_chainId", "[]"))

@@ -22,7 +22,8 @@ func TestNewKeys_OfOne48AreBoundTogether(t *testing.T) {
 		}
 		refused++
 		data := a.refused(http.StatusTooManyRequests, -32024)
-		if ways, _ := data["doorways"].(map[string]any); ways["wait"] == nil || !strings.Contains(a.body, "networks around yours") {
+		if ways, _ := data["doorways"].(map[string]any); ways["wait"] == nil ||
+			!strings.Contains(a.body, "networks around yours") {
 			t.Fatalf("the refusal says %s", a.body)
 		}
 		if a.header.Get("Retry-After") == "" || a.header.Get("RateLimit-Limit") != "60" {

@@ -38,7 +38,8 @@ func (s *server) routeOperations(engine *gin.Engine) {
 			engine.Handle(route.Method, ginPath(page), besides(asJSON, s.operation(c), s.noRoute))
 		case route.Path == "" || strings.HasSuffix(route.Path, asCSV):
 		case tables[route.Path] != nil:
-			engine.Handle(route.Method, ginPath(route.Path), besides(asCSV, s.operation(tables[route.Path]), s.operation(c)))
+			engine.Handle(route.Method, ginPath(route.Path),
+				besides(asCSV, s.operation(tables[route.Path]), s.operation(c)))
 		default:
 			engine.Handle(route.Method, ginPath(route.Path), s.operation(c))
 		}
@@ -79,7 +80,9 @@ func (s *server) operation(op service.Definition) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		h := c.Writer.Header()
 		h["Cache-Control"] = noStoreValue
-		answer, refusal := op.Serve(c.Request.Context(), s.caller(c), func() (map[string]any, *fault.Error) { return arguments(c, op) })
+		answer, refusal := op.Serve(c.Request.Context(), s.caller(c), func() (map[string]any, *fault.Error) {
+			return arguments(c, op)
+		})
 		if refusal != nil {
 			s.refuse(c, refusal)
 			return
@@ -121,8 +124,8 @@ var noStoreValue = []string{"no-store"}
 func (s *server) caller(c *gin.Context) *service.Caller {
 	network := clientNetwork(c.Request, s.TrustedProxies)
 	return &service.Caller{
-		Door: service.DoorAPI, RequestID: requestID(c), Network: network, Bearer: bearer(c.Request), Browser: c.Request.UserAgent(),
-		Country: func() string { return s.Locator.Country(c.Request.Header, network) },
+		Door: service.DoorAPI, RequestID: requestID(c), Network: network, Bearer: bearer(c.Request),
+		Browser: c.Request.UserAgent(), Country: func() string { return s.Locator.Country(c.Request.Header, network) },
 	}
 }
 
@@ -149,22 +152,28 @@ func bodyArguments(c *gin.Context, limit int64, args map[string]any) *fault.Erro
 	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, limit))
 	if err != nil {
 		if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-			return fault.New(fault.BodyTooLarge, "The body is larger than %d bytes, which this operation does not need. Send the fields that it takes.", limit)
+			return fault.New(fault.BodyTooLarge,
+				"The body is larger than %d bytes, which this operation does not need. Send the fields that it takes.",
+				limit)
 		}
 		return fault.New(fault.NotJSON, "The body could not be read. Send it again.").Wrap(err)
 	}
 	if len(body) == 0 {
 		return nil
 	}
-	if kind, _, err := mime.ParseMediaType(c.GetHeader("Content-Type")); err == nil && kind != "application/json" && kind != "text/plain" {
-		return fault.New(fault.FieldRefused, "The body's Content-Type is %.80q; this operation takes application/json.", kind)
+	if kind, _, err := mime.ParseMediaType(c.GetHeader("Content-Type")); err == nil && kind != "application/json" &&
+		kind != "text/plain" {
+		return fault.New(fault.FieldRefused,
+			"The body's Content-Type is %.80q; this operation takes application/json.", kind)
 	}
 	if !utf8.Valid(body) { // it would be taken for another text
-		return fault.New(fault.NotJSON, "The body is not UTF-8, in which JSON is written. Encode it so and send it again.")
+		return fault.New(fault.NotJSON,
+			"The body is not UTF-8, in which JSON is written. Encode it so and send it again.")
 	}
 	if err := json.Unmarshal(body, &args); err != nil || args == nil {
 		if _, wrong := errors.AsType[*json.UnmarshalTypeError](err); wrong || err == nil {
-			return fault.New(fault.FieldRefused, "The body is JSON, but no object. Send the fields as one object, {\"name\": value}.")
+			return fault.New(fault.FieldRefused,
+				"The body is JSON, but no object. Send the fields as one object, {\"name\": value}.")
 		}
 		return fault.New(fault.NotJSON, "The body is not JSON. Send the fields as one JSON object.")
 	}

@@ -18,17 +18,29 @@ func TestWrongInputOfAnOperationIsToldAndTakesNothing(t *testing.T) {
 		code    int
 		says    string
 	}{
-		"a field that there is not":       {body: `{"name":"x"}`, status: 422, code: -32602, says: "name: unexpected property"},
-		"a field in another case":         {body: `{"\u0001\u0002":1}`, status: 422, code: -32602, says: "??: unexpected property"},
-		"a long name of a field":          {body: `{"` + strings.Repeat("n", 5000) + `":1}`, status: 422, code: -32602, says: strings.Repeat("n", 64) + "…"},
-		"an array":                        {body: `[]`, status: 422, code: -32602, says: "no object"},
-		"a text":                          {body: `"x"`, status: 422, code: -32602, says: "no object"},
-		"null":                            {body: `null`, status: 422, code: -32602, says: "no object"},
-		"no JSON":                         {body: `name=x`, status: 400, code: -32700, says: "not JSON"},
-		"half an object":                  {body: `{"name":`, status: 400, code: -32700, says: "not JSON"},
-		"bytes that are no text":          {body: "{\"\xff\":1}", status: 400, code: -32700, says: "not UTF-8"},
-		"a form":                          {body: `name=x`, headers: []string{"Content-Type", "application/x-www-form-urlencoded"}, status: 422, code: -32602, says: "application/json"},
-		"a body beyond what any needs":    {body: `{"name":"` + strings.Repeat("x", 70_000) + `"}`, status: 413, code: -32600, says: "65536"},
+		"a field that there is not": {
+			body: `{"name":"x"}`, status: 422, code: -32602, says: "name: unexpected property",
+		},
+		"a field in another case": {
+			body: `{"\u0001\u0002":1}`, status: 422, code: -32602, says: "??: unexpected property",
+		},
+		"a long name of a field": {
+			body: `{"` + strings.Repeat("n", 5000) + `":1}`, status: 422, code: -32602,
+			says: strings.Repeat("n", 64) + "…",
+		},
+		"an array":               {body: `[]`, status: 422, code: -32602, says: "no object"},
+		"a text":                 {body: `"x"`, status: 422, code: -32602, says: "no object"},
+		"null":                   {body: `null`, status: 422, code: -32602, says: "no object"},
+		"no JSON":                {body: `name=x`, status: 400, code: -32700, says: "not JSON"},
+		"half an object":         {body: `{"name":`, status: 400, code: -32700, says: "not JSON"},
+		"bytes that are no text": {body: "{\"\xff\":1}", status: 400, code: -32700, says: "not UTF-8"},
+		"a form": {
+			body: `name=x`, headers: []string{"Content-Type", "application/x-www-form-urlencoded"}, status: 422,
+			code: -32602, says: "application/json",
+		},
+		"a body beyond what any needs": {
+			body: `{"name":"` + strings.Repeat("x", 70_000) + `"}`, status: 413, code: -32600, says: "65536",
+		},
 		"another method of the route":     {status: 405, code: -32600, says: "Allow"},
 		"a route that there is not":       {status: 404, code: -32600, says: "No route"},
 		"a route with a slash at its end": {status: 404, code: -32600, says: "No route"},

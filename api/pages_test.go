@@ -13,7 +13,8 @@ type somePages struct{}
 
 func (somePages) Serves(r *http.Request) bool {
 	switch r.Method + " " + r.URL.Path {
-	case "GET /keys", "GET /overview", "POST /settings", "POST /agents/adopt", "GET /x402/receipts/0x12", "GET /x402/receipts/{tx_hash}", "GET /status":
+	case "GET /keys", "GET /overview", "POST /settings", "POST /agents/adopt", "GET /x402/receipts/0x12",
+		"GET /x402/receipts/{tx_hash}", "GET /status":
 		return true
 	}
 	return false
@@ -39,18 +40,22 @@ func TestPagesHaveThePathsThatNoRouteHas(t *testing.T) {
 		status               int
 		page                 bool
 	}{
-		"a page":                              {http.MethodGet, "/overview", "text/html", http.StatusOK, true},
-		"a page, to a program":                {http.MethodGet, "/overview", "*/*", http.StatusOK, true},
-		"a form":                              {http.MethodPost, "/settings", "text/html", http.StatusOK, true},
-		"a page beside a route":               {http.MethodGet, "/keys", "text/html,*/*;q=0.8", http.StatusOK, true},
-		"the same, to a program":              {http.MethodGet, "/keys", "*/*", http.StatusMethodNotAllowed, false},
-		"a page beside its JSON":              {http.MethodGet, "/x402/receipts/0x12", "*/*", http.StatusOK, true},
-		"the JSON of a page":                  {http.MethodGet, "/x402/receipts/0x12.json", "text/html", http.StatusUnprocessableEntity, false},
-		"a page of a fixed path":              {http.MethodGet, "/status", "*/*", http.StatusOK, true},
-		"the JSON of it":                      {http.MethodGet, "/status.json", "text/html", http.StatusOK, false},
-		"nothing, to a browser":               {http.MethodGet, "/nothing", "text/html", http.StatusOK, true},
-		"nothing, to a program":               {http.MethodGet, "/nothing", "*/*", http.StatusNotFound, false},
-		"a route with another method":         {http.MethodGet, "/rpc/eth_mainnet", "text/html", http.StatusMethodNotAllowed, false},
+		"a page":                 {http.MethodGet, "/overview", "text/html", http.StatusOK, true},
+		"a page, to a program":   {http.MethodGet, "/overview", "*/*", http.StatusOK, true},
+		"a form":                 {http.MethodPost, "/settings", "text/html", http.StatusOK, true},
+		"a page beside a route":  {http.MethodGet, "/keys", "text/html,*/*;q=0.8", http.StatusOK, true},
+		"the same, to a program": {http.MethodGet, "/keys", "*/*", http.StatusMethodNotAllowed, false},
+		"a page beside its JSON": {http.MethodGet, "/x402/receipts/0x12", "*/*", http.StatusOK, true},
+		"the JSON of a page": {
+			http.MethodGet, "/x402/receipts/0x12.json", "text/html", http.StatusUnprocessableEntity, false,
+		},
+		"a page of a fixed path": {http.MethodGet, "/status", "*/*", http.StatusOK, true},
+		"the JSON of it":         {http.MethodGet, "/status.json", "text/html", http.StatusOK, false},
+		"nothing, to a browser":  {http.MethodGet, "/nothing", "text/html", http.StatusOK, true},
+		"nothing, to a program":  {http.MethodGet, "/nothing", "*/*", http.StatusNotFound, false},
+		"a route with another method": {
+			http.MethodGet, "/rpc/eth_mainnet", "text/html", http.StatusMethodNotAllowed, false,
+		},
 		"a path of pages with another method": {http.MethodPost, "/overview", "*/*", http.StatusNotFound, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +74,8 @@ func TestPagesHaveThePathsThatNoRouteHas(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got.StatusCode != c.status || (string(text) == "a page") != c.page || got.Header.Get("X-Request-Id") == "" {
+			if got.StatusCode != c.status || (string(text) == "a page") != c.page ||
+				got.Header.Get("X-Request-Id") == "" {
 				t.Errorf("it answers %d: %s", got.StatusCode, text)
 			}
 			if c.page && got.Header.Get("Allow") != "" {

@@ -85,14 +85,20 @@ func TestACredentialThatIsUnknownExpiredOrEndedIsRefusedWithTheMenu(t *testing.T
 	stranger, err := account.MintCredential(rand.Reader)
 	g.must(err)
 	key := g.unlimited()
-	for _, unknown := range []string{stranger.Reveal(), stranger.Reveal() + "x", "cagx_", key, "e30=", strings.Repeat("x", 2000)} {
+	for _, unknown := range []string{
+		stranger.Reveal(), stranger.Reveal() + "x", "cagx_", key, "e30=", strings.Repeat("x", 2000),
+	} {
 		g.pay(unknown, "eth_call").unpaid("unknown")
 	}
 	ended, of := g.paid(plan.Cheap, 3*plan.Unit, time.Now())
 	g.pay(ended, "eth_call").result()
 	next, err := account.MintCredential(rand.Reader)
 	g.must(err)
-	_, err = g.limits.RotateCredential(t.Context(), store.Rotation{ID: of.ID, Credential: store.Credential{Key: account.NewKeyID(), Digest: next.Digest(g.hasher), Prefix: next.Prefix()}, By: author})
+	_, err = g.limits.RotateCredential(t.Context(), store.Rotation{
+		ID: of.ID, Credential: store.Credential{
+			Key: account.NewKeyID(), Digest: next.Digest(g.hasher), Prefix: next.Prefix(),
+		}, By: author,
+	})
 	g.must(err)
 	g.pay(ended, "eth_call").unpaid("unknown")
 	g.pay(next.Reveal(), "eth_call").result()
@@ -108,8 +114,10 @@ func TestAKeyBesideACredentialWinsAndACredentialIsNoKey(t *testing.T) {
 	key := g.unlimited()
 	g.rpc(key, chain.EthMainnet, call("eth_call", "[]"), "X-PAYMENT", credential).result()
 	g.rpc(credential, chain.EthMainnet, call("eth_call", "[]")).refused(http.StatusUnauthorized, -32001)
-	g.rpc("cag_wrong", chain.EthMainnet, call("eth_call", "[]"), "X-PAYMENT", credential).refused(http.StatusUnauthorized, -32001)
-	g.ask(http.MethodGet, "/toolbox/utils/keccak?text=x", "", "", "X-PAYMENT", credential).refused(http.StatusUnauthorized, -32001)
+	g.rpc("cag_wrong", chain.EthMainnet, call("eth_call", "[]"), "X-PAYMENT",
+		credential).refused(http.StatusUnauthorized, -32001)
+	g.ask(http.MethodGet, "/toolbox/utils/keccak?text=x", "", "", "X-PAYMENT",
+		credential).refused(http.StatusUnauthorized, -32001)
 	if lines := g.linesOf(of.Account); len(lines) > 0 {
 		t.Errorf("the credential was used: %+v", lines)
 	}
@@ -135,8 +143,10 @@ func TestItemsOfABatchAreRefusedOnTheirOwnWhenACredentialIsSpent(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	credential, _ := g.paid(plan.Cheap, 2*plan.Unit, time.Now())
-	a := g.rpc("", chain.EthMainnet, "["+strings.Repeat(call("eth_call", "[]")+",", 4)+call("eth_chainId", "[]")+"]", "X-PAYMENT", credential)
-	if a.status != http.StatusOK || strings.Count(a.body, `"result"`) != 3 || strings.Count(a.body, `"reason":"spent"`) != 2 {
+	a := g.rpc("", chain.EthMainnet, "["+strings.Repeat(call("eth_call", "[]")+",", 4)+call("eth_chainId", "[]")+"]",
+		"X-PAYMENT", credential)
+	if a.status != http.StatusOK || strings.Count(a.body, `"result"`) != 3 ||
+		strings.Count(a.body, `"reason":"spent"`) != 2 {
 		t.Errorf("answered %d: %s", a.status, a.body)
 	}
 }

@@ -42,15 +42,15 @@ func (g *gateway) another(change ...func(*options)) string {
 	log := slog.New(slog.NewJSONHandler(g.logs, nil))
 	server := httptest.NewServer(api.Handler(api.Options{
 		Relay: relay.New(relay.Options{
-			Pool: g.pool, Limits: f, Meter: m, Recorder: g.recorder, Cache: g.newCache(o), Links: links, Timeout: testTimeout,
-			MaxAnswer: 1 << 20, Now: time.Now, Logger: log,
+			Pool: g.pool, Limits: f, Meter: m, Recorder: g.recorder, Cache: g.newCache(o), Links: links,
+			Timeout: testTimeout, MaxAnswer: 1 << 20, Now: time.Now, Logger: log,
 		}),
 		Capabilities: service.New(service.Options{
-			Store: s, Limits: f, Meter: m, Hasher: g.hasher, Recorder: g.recorder, PublicURL: "https://gateway.example", Now: time.Now,
-			Random: rand.Reader, Logger: log,
+			Store: s, Limits: f, Meter: m, Hasher: g.hasher, Recorder: g.recorder, PublicURL: "https://gateway.example",
+			Now: time.Now, Random: rand.Reader, Logger: log,
 		}),
-		Limits: f, Meter: m, Store: s, Pool: g.pool, Links: links, PublicURL: "https://gateway.example", MaxBodyBytes: 1 << 20,
-		Now: time.Now, Logger: log, Draining: make(chan struct{}),
+		Limits: f, Meter: m, Store: s, Pool: g.pool, Links: links, PublicURL: "https://gateway.example",
+		MaxBodyBytes: 1 << 20, Now: time.Now, Logger: log, Draining: make(chan struct{}),
 	}))
 	g.t.Cleanup(server.Close)
 	return server.URL
@@ -66,7 +66,8 @@ func (g *gateway) hammer(key string, doors []string, callers, each int) (admitte
 			wg.Go(func() {
 				for range each {
 					body := bytes.NewReader([]byte(call("eth_call", "[]")))
-					req, err := http.NewRequestWithContext(g.t.Context(), http.MethodPost, door+"/rpc/"+string(chain.EthMainnet), body)
+					req, err := http.NewRequestWithContext(g.t.Context(), http.MethodPost,
+						door+"/rpc/"+string(chain.EthMainnet), body)
 					if err != nil {
 						g.t.Error(err)
 						return
@@ -99,14 +100,17 @@ func TestTwoProcessesNeverAdmitMoreThanTheDayAllows(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	owner := account.NewID()
-	_, err := g.store.CreateAccount(t.Context(), store.NewAccount{ID: owner, Kind: store.KindOwner, Plan: plan.Enterprise})
+	_, err := g.store.CreateAccount(t.Context(), store.NewAccount{
+		ID: owner, Kind: store.KindOwner, Plan: plan.Enterprise,
+	})
 	g.must(err)
 	key, err := account.MintKey(rand.Reader)
 	g.must(err)
 	digest := key.Digest(g.hasher)
 	const allowed = 70
 	_, err = g.store.CreateKey(t.Context(), store.NewKey{
-		ID: account.NewKeyID(), Account: owner, Digest: digest[:], Prefix: key.Prefix(), Door: account.DoorAccount, Daily: allowed * plan.Unit,
+		ID: account.NewKeyID(), Account: owner, Digest: digest[:], Prefix: key.Prefix(), Door: account.DoorAccount,
+		Daily: allowed * plan.Unit,
 	})
 	g.must(err)
 	admitted, refused := g.hammer(g.remember(key), []string{g.url, g.another()}, 8, 12)

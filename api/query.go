@@ -11,7 +11,8 @@ import (
 )
 
 // unreadable is told of a query that is not what a form would send.
-const unreadable = "The query cannot be read. Percent-encode its values: % is written %25 there, ; is %3B, & is %26, + is %2B."
+const unreadable = "The query cannot be read. Percent-encode its values: % is written %25 there, ; is %3B, & is %26, " +
+	"+ is %2B."
 
 // queryArguments reads names and values. What cannot be read is refused, because left out it would
 // make another request.

@@ -56,10 +56,22 @@ func TestWhenEveryUpstreamFailsTheCallIsRefunded(t *testing.T) {
 		outcome      string
 		says         string
 	}{
-		"broken":  {testkit.HTML(502), http.StatusBadGateway, -32022, "upstream_failed", "No upstream gave a usable answer. Nothing was charged"},
-		"hanging": {testkit.Hang(nil), http.StatusGatewayTimeout, -32023, "upstream_timeout", "No upstream answered in time. Nothing was charged"},
-		"absent":  {testkit.Error(-32601, "method not found"), http.StatusNotFound, -32601, "method_not_served", "Nothing was charged"},
-		"range":   {testkit.Error(-32000, "query returned more than 10000 results"), http.StatusBadRequest, -32602, "range_too_large", "Nothing was charged"},
+		"broken": {
+			testkit.HTML(502), http.StatusBadGateway, -32022, "upstream_failed",
+			"No upstream gave a usable answer. Nothing was charged",
+		},
+		"hanging": {
+			testkit.Hang(nil), http.StatusGatewayTimeout, -32023, "upstream_timeout",
+			"No upstream answered in time. Nothing was charged",
+		},
+		"absent": {
+			testkit.Error(-32601, "method not found"), http.StatusNotFound, -32601, "method_not_served",
+			"Nothing was charged",
+		},
+		"range": {
+			testkit.Error(-32000, "query returned more than 10000 results"), http.StatusBadRequest, -32602,
+			"range_too_large", "Nothing was charged",
+		},
 	} {
 		g := usual
 		if row.outcome == "upstream_timeout" {
@@ -93,7 +105,8 @@ func TestAnswersInBandCostWhatTheCallCosts(t *testing.T) {
 	key := g.doorKey()
 	g.all(testkit.ErrorWithData(3, "execution reverted", "0x08c379a0"))
 	a := g.eth(key, "eth_call")
-	if a.status != http.StatusOK || a.body != `{"jsonrpc":"2.0","id":7,"error":{"code":3,"message":"execution reverted","data":"0x08c379a0"}}` {
+	if a.status != http.StatusOK ||
+		a.body != `{"jsonrpc":"2.0","id":7,"error":{"code":3,"message":"execution reverted","data":"0x08c379a0"}}` {
 		t.Errorf("got HTTP %d %s", a.status, a.body)
 	}
 	if day, _ := g.counted(key); day != 1000 {
@@ -149,7 +162,8 @@ func TestAWrongChainIsNeverUsedEvenWhenItIsTheOnlyOne(t *testing.T) {
 	for _, method := range []string{"eth_call", "eth_sendRawTransaction", "eth_blockNumber"} {
 		a := other.eth(key, method)
 		a.refused(http.StatusServiceUnavailable, -32020)
-		if a.header.Get("Retry-After") == "" || other.sent(method) > 1 || (method != "eth_blockNumber" && other.sent(method) != 0) {
+		if a.header.Get("Retry-After") == "" || other.sent(method) > 1 ||
+			(method != "eth_blockNumber" && other.sent(method) != 0) {
 			t.Errorf("%s: Retry-After %q, %d sent", method, a.header.Get("Retry-After"), other.sent(method))
 		}
 	}
@@ -176,8 +190,9 @@ func TestResultsPassByteForByte(t *testing.T) {
 	g := setup(t)
 	key := g.unlimited()
 	for _, result := range []string{
-		`{ "b" : 1.00, "a":[ 1e2 , "\u0041\/" ], "a":null}`, `12345678901234567890123`, `"é\n"`, `true`, `null`, `[]`, "[\n\t1\r\n]",
-		`-0`, `1E+400`, `0.1000`, `"\ud83d\ude00 \ud83d \u0000"`, `{"":{"":[{}]}}`, `{"\u0061":1,"a":2}`, "\"\u2028\x7f\xff\xc3\"", `[ ]`, `{ }`,
+		`{ "b" : 1.00, "a":[ 1e2 , "\u0041\/" ], "a":null}`, `12345678901234567890123`, `"é\n"`, `true`, `null`, `[]`,
+		"[\n\t1\r\n]", `-0`, `1E+400`, `0.1000`, `"\ud83d\ude00 \ud83d \u0000"`, `{"":{"":[{}]}}`, `{"\u0061":1,"a":2}`,
+		"\"\u2028\x7f\xff\xc3\"", `[ ]`, `{ }`,
 	} {
 		g.all(testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":$id,"result":`+result+`}`))
 		if a := g.eth(key, "eth_call"); a.body != `{"jsonrpc":"2.0","id":7,"result":`+result+`}` {
@@ -194,19 +209,34 @@ func TestErrorsInBandPassByteForByteButForCredentials(t *testing.T) {
 		on            chain.ID
 		method, error string
 	}{
-		{chain.EthMainnet, "eth_call", `{ "code" : 3, "message":"execution reverted: \u0041", "data":"0x08c379a0", "extra":[1.00, null] }`},
-		{chain.EthMainnet, "eth_call", `{"data":{"b":1e2,"a":{}},"message":"missing value for required argument 0","code":-32602}`},
-		{chain.SolanaMainnet, "simulateTransaction", `{"code":-32002,"message":"Transaction simulation failed","data":{"accounts":null,` +
-			`"err":{"InstructionError":[0,{"Custom":6001}]},"logs":["Program 11111111111111111111111111111111 invoke [1]"],"unitsConsumed":150}}`},
-		{chain.SolanaMainnet, "getBlock", `{"code":-32015,"message":"Transaction version (0) is not supported","data":null}`},
+		{
+			chain.EthMainnet, "eth_call",
+			`{ "code" : 3, "message":"execution reverted: \u0041", "data":"0x08c379a0", "extra":[1.00, null] }`,
+		},
+		{
+			chain.EthMainnet, "eth_call",
+			`{"data":{"b":1e2,"a":{}},"message":"missing value for required argument 0","code":-32602}`,
+		},
+		{
+			chain.SolanaMainnet, "simulateTransaction",
+			`{"code":-32002,"message":"Transaction simulation failed","data":{"accounts":null,` +
+				`"err":{"InstructionError":[0,{"Custom":6001}]},"logs":["Program 11111111111111111111111111111111 invoke [1]"],"unitsConsumed":150}}`,
+		},
+		{
+			chain.SolanaMainnet, "getBlock",
+			`{"code":-32015,"message":"Transaction version (0) is not supported","data":null}`,
+		},
 	} {
 		g.all(testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","error":`+row.error+` ,"id":$id}`))
-		if a := g.rpc(key, row.on, call(row.method, "[]")); a.status != http.StatusOK || a.body != `{"jsonrpc":"2.0","id":7,"error":`+row.error+`}` {
+		if a := g.rpc(key, row.on, call(row.method, "[]")); a.status != http.StatusOK ||
+			a.body != `{"jsonrpc":"2.0","id":7,"error":`+row.error+`}` {
 			t.Errorf("%s came as HTTP %d %s", row.error, a.status, a.body)
 		}
 	}
-	g.all(testkit.ErrorWithData(3, "execution reverted", "at http://canaryuser:canarypass@node/v2/canary-path-eth_mainnet"))
-	if a := g.eth(key, "eth_call"); !strings.Contains(a.body, `{"code":3,"message":"execution reverted","data":"at http://[redacted]`) {
+	g.all(testkit.ErrorWithData(3, "execution reverted",
+		"at http://canaryuser:canarypass@node/v2/canary-path-eth_mainnet"))
+	if a := g.eth(key, "eth_call"); !strings.Contains(a.body,
+		`{"code":3,"message":"execution reverted","data":"at http://[redacted]`) {
 		t.Errorf("got %s", a.body)
 	}
 }
@@ -225,7 +255,8 @@ func TestABrokenStreamIsCutOffAndRefunded(t *testing.T) {
 	if day, _ := g.counted(key); day != 0 {
 		t.Errorf("the day holds %d, want it refunded", day)
 	}
-	if calls := g.calls(a); len(calls) != 1 || calls[0].Outcome != "upstream_failed" || calls[0].Units != 0 || calls[0].Upstream != "up-0" {
+	if calls := g.calls(a); len(calls) != 1 || calls[0].Outcome != "upstream_failed" || calls[0].Units != 0 ||
+		calls[0].Upstream != "up-0" {
 		t.Errorf("recorded %+v", calls)
 	}
 }
@@ -243,7 +274,8 @@ func TestAnswersLargerThanTheBoundAreNotServed(t *testing.T) {
 		t.Errorf("the day holds %d", day)
 	}
 	g.expect("gateway_upstream_attempts_total", map[string]string{ // one of them may lie about its length
-		`chain="eth_mainnet",outcome="range_refused",upstream="up-0"`: "1", `chain="eth_mainnet",outcome="range_refused",upstream="up-1"`: "1",
+		`chain="eth_mainnet",outcome="range_refused",upstream="up-0"`: "1",
+		`chain="eth_mainnet",outcome="range_refused",upstream="up-1"`: "1",
 	})
 }
 
@@ -276,12 +308,14 @@ func TestAnAnswerTooLargeForABatchIsRefusedAlone(t *testing.T) {
 	key := g.doorKey()
 	g.all(testkit.Result("0xsmall"))
 	g.ups[0].On("debug_traceCall", testkit.Large(40<<20))
-	a := g.rpc(key, chain.EthMainnet, "["+call("eth_call", "[]")+","+call("debug_traceCall", "[]")+","+call("eth_getBalance", "[]")+"]")
+	a := g.rpc(key, chain.EthMainnet, "["+call("eth_call", "[]")+","+call("debug_traceCall", "[]")+","+
+		call("eth_getBalance", "[]")+"]")
 	items := a.batch(3)
 	if string(items[0].Result) != `"0xsmall"` || string(items[2].Result) != `"0xsmall"` {
 		t.Errorf("the others got %s and %s", items[0].Result, items[2].Result)
 	}
-	if e := items[1].Error; e == nil || e.Code != -32022 || !strings.Contains(e.Message, "too large for a batch") || e.Data["index"] != 1.0 {
+	if e := items[1].Error; e == nil || e.Code != -32022 || !strings.Contains(e.Message, "too large for a batch") ||
+		e.Data["index"] != 1.0 {
 		t.Errorf("the large one got %+v", e)
 	}
 	if day, _ := g.counted(key); day != 2000 {

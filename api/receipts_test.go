@@ -24,7 +24,8 @@ var (
 // paid is a transaction of a test's own, in which that much was paid.
 func paid(tx byte, amount plan.Atomic) (x402.TxHash, *x402.Finding) {
 	return x402.TxHash{0xfe, 31: tx}, &x402.Finding{
-		Paid: amount, Block: 4_800_017, BlockHash: x402.TxHash{0xb1, 31: tx}, Time: time.Date(2026, time.November, 20, 14, 5, 0, 0, time.UTC).Unix(), Depth: 3,
+		Paid: amount, Block: 4_800_017, BlockHash: x402.TxHash{0xb1, 31: tx},
+		Time: time.Date(2026, time.November, 20, 14, 5, 0, 0, time.UTC).Unix(), Depth: 3,
 	}
 }
 
@@ -40,7 +41,9 @@ func (g *gateway) granted(id x402.ID, found *x402.Finding, tier plan.Tier, count
 	g.must(err)
 	_, err = g.limits.GrantSettlement(g.t.Context(), store.Grant{
 		ID: id, Deal: deal, Found: *found, Origin: "api",
-		Credential: store.Credential{Key: account.NewKeyID(), Digest: credential.Digest(g.hasher), Prefix: credential.Prefix()},
+		Credential: store.Credential{
+			Key: account.NewKeyID(), Digest: credential.Digest(g.hasher), Prefix: credential.Prefix(),
+		},
 	})
 	g.must(err)
 	return credential
@@ -82,7 +85,8 @@ func TestReceiptShowsEachPayersAmountsTaxAndUnits(t *testing.T) {
 		}
 	}
 	// The hash in capitals is the same.
-	if again := g.ask(http.MethodGet, "/x402/receipts/0x"+strings.ToUpper(tx.String()[2:])+".json", "", ""); again.body != receipt.body {
+	if again := g.ask(http.MethodGet, "/x402/receipts/0x"+strings.ToUpper(tx.String()[2:])+".json", "",
+		""); again.body != receipt.body {
 		t.Errorf("in capitals: %d %s", again.status, again.body)
 	}
 }
@@ -102,7 +106,10 @@ func TestReceiptOfAPaymentThatWasReorganisedSaysSo(t *testing.T) {
 	tx, found := paid(2, 90_000)
 	id := x402.ID{Chain: 8453, Tx: tx, Payer: firstPayer}
 	g.granted(id, found, plan.Balanced, "")
-	_, err := g.limits.ConcludeSettlement(t.Context(), id, x402.FinalityGone, nil, "The transaction is no longer part of the chain.", store.Author{Actor: "workflow", Origin: "workflow", Reason: "reorganised"})
+	_, err := g.limits.ConcludeSettlement(t.Context(), id, x402.FinalityGone, nil,
+		"The transaction is no longer part of the chain.", store.Author{
+			Actor: "workflow", Origin: "workflow", Reason: "reorganised",
+		})
 	g.must(err)
 	g.receipt(tx).golden("receipt reorganised")
 }
@@ -113,7 +120,9 @@ func TestReceiptOfAnOldPaymentHasExpiredUnits(t *testing.T) {
 	g := setup(t, behindProxies(t), func(o *options) { o.now, o.timeout = late.Now, standing })
 	tx, found := paid(3, 90_000)
 	g.granted(x402.ID{Chain: 8453, Tx: tx, Payer: firstPayer}, found, plan.Balanced, "CH")
-	if got := g.receipt(tx).body; !strings.Contains(got, `"units":10000,"capped":false,"used":0,"remaining":0,"expired":10000`) || !strings.Contains(got, "Its window is over.") {
+	if got := g.receipt(tx).body; !strings.Contains(got,
+		`"units":10000,"capped":false,"used":0,"remaining":0,"expired":10000`) ||
+		!strings.Contains(got, "Its window is over.") {
 		t.Errorf("two hours later: %s", got)
 	}
 }
@@ -125,13 +134,15 @@ func TestThereIsNoReceiptOfWhatIsNoSettlement(t *testing.T) {
 	g.receipt(tx).golden("receipt not found")
 	// One that was refused is none; one that waits is, without amounts until they were read.
 	id := x402.ID{Chain: 8453, Tx: tx, Payer: firstPayer}
-	_, err := g.store.NoteSettlement(t.Context(), id, x402.StageRefused, "too_little", "Less was paid than the cheapest tier takes.", found)
+	_, err := g.store.NoteSettlement(t.Context(), id, x402.StageRefused, "too_little",
+		"Less was paid than the cheapest tier takes.", found)
 	g.must(err)
 	if got := g.receipt(tx); got.status != http.StatusNotFound {
 		t.Errorf("a refused payment: %d %s", got.status, got.body)
 	}
 	waiting, _ := paid(5, 0)
-	_, err = g.store.NoteSettlement(t.Context(), x402.ID{Chain: 8453, Tx: waiting, Payer: firstPayer}, x402.StageStuck, "no_upstream", "No upstream of the chain answers.", nil)
+	_, err = g.store.NoteSettlement(t.Context(), x402.ID{Chain: 8453, Tx: waiting, Payer: firstPayer}, x402.StageStuck,
+		"no_upstream", "No upstream of the chain answers.", nil)
 	g.must(err)
 	g.receipt(waiting).golden("receipt stuck")
 	// Payments of another chain are none of this one.
@@ -149,13 +160,15 @@ func TestReceiptsOfANetworkAreLimited(t *testing.T) {
 	tx, _ := paid(7, 0)
 	var last answer
 	begun := time.Now()
-	for n := 0; n < 61+int(time.Since(begun)/time.Second) && last.status != http.StatusTooManyRequests; n++ { // the window slides
+	// the window slides
+	for n := 0; n < 61+int(time.Since(begun)/time.Second) && last.status != http.StatusTooManyRequests; n++ {
 		last = g.receipt(tx)
 	}
 	if last.status != http.StatusTooManyRequests || last.header.Get("Retry-After") == "" {
 		t.Errorf("the 61st within a minute: %d %s", last.status, last.body)
 	}
-	if other := g.ask(http.MethodGet, "/x402/receipts/"+tx.String()+".json", "", "", "X-Forwarded-For", "192.0.2.9"); other.status != http.StatusNotFound {
+	if other := g.ask(http.MethodGet, "/x402/receipts/"+tx.String()+".json", "", "", "X-Forwarded-For",
+		"192.0.2.9"); other.status != http.StatusNotFound {
 		t.Errorf("another network: %d %s", other.status, other.body)
 	}
 }

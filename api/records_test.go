@@ -31,15 +31,33 @@ func TestEveryCallLeavesOneRecord(t *testing.T) {
 		tier           string
 		record         store.Call
 	}{
-		{chain.EthMainnet, "eth_call", "[]", "fast", store.Call{Outcome: "ok", HTTPStatus: 200, Units: 2000, Upstream: "up-0", Attempts: 1, Class: "standard"}},
-		{chain.EthMainnet, "eth_getBalance", "[]", "", store.Call{Outcome: "ok", HTTPStatus: 200, Units: 1000, Upstream: "up-1", Attempts: 2, Class: "standard"}},
-		{chain.EthMainnet, "eth_getCode", "[]", "", store.Call{Outcome: "ok", HTTPStatus: 200, Units: 1000, Attempts: 1, Class: "standard"}},
-		{chain.EthMainnet, "debug_traceCall", "[]", "cheap", store.Call{Outcome: "ok", HTTPStatus: 200, Units: 1000, Attempts: 1, Class: "heavy"}},
+		{chain.EthMainnet, "eth_call", "[]", "fast", store.Call{
+			Outcome: "ok", HTTPStatus: 200, Units: 2000, Upstream: "up-0", Attempts: 1, Class: "standard",
+		}},
+		{chain.EthMainnet, "eth_getBalance", "[]", "", store.Call{
+			Outcome: "ok", HTTPStatus: 200, Units: 1000, Upstream: "up-1", Attempts: 2, Class: "standard",
+		}},
+		{chain.EthMainnet, "eth_getCode", "[]", "", store.Call{
+			Outcome: "ok", HTTPStatus: 200, Units: 1000, Attempts: 1, Class: "standard",
+		}},
+		{chain.EthMainnet, "debug_traceCall", "[]", "cheap", store.Call{
+			Outcome: "ok", HTTPStatus: 200, Units: 1000, Attempts: 1, Class: "heavy",
+		}},
 		{chain.EthMainnet, "eth_chainId", "[]", "", store.Call{Outcome: "hit", HTTPStatus: 200, Class: "standard"}},
-		{chain.EthMainnet, "eth_estimateGas", "[]", "", store.Call{Outcome: "upstream_failed", HTTPStatus: 502, Attempts: 2, Class: "standard"}},
-		{chain.EthMainnet, "eth_sendRawTransaction", "[]", "", store.Call{Outcome: "outcome_unknown", HTTPStatus: 409, Attempts: 1, Class: "standard"}},
-		{chain.EthMainnet, "eth_getLogs", `[{"fromBlock":"0x0","toBlock":"0xffff"}]`, "", store.Call{Outcome: "range_too_large", HTTPStatus: 400, Class: "standard"}},
-		{chain.SolanaMainnet, "getBalance", `["11111111111111111111111111111111"]`, "", store.Call{Outcome: "ok", HTTPStatus: 200, Units: 1000, Attempts: 1, Class: "standard"}},
+		{chain.EthMainnet, "eth_estimateGas", "[]", "", store.Call{
+			Outcome: "upstream_failed", HTTPStatus: 502, Attempts: 2, Class: "standard",
+		}},
+		{chain.EthMainnet, "eth_sendRawTransaction", "[]", "", store.Call{
+			Outcome: "outcome_unknown", HTTPStatus: 409, Attempts: 1, Class: "standard",
+		}},
+		{
+			chain.EthMainnet, "eth_getLogs", `[{"fromBlock":"0x0","toBlock":"0xffff"}]`, "",
+			store.Call{Outcome: "range_too_large", HTTPStatus: 400, Class: "standard"},
+		},
+		{
+			chain.SolanaMainnet, "getBalance", `["11111111111111111111111111111111"]`, "",
+			store.Call{Outcome: "ok", HTTPStatus: 200, Units: 1000, Attempts: 1, Class: "standard"},
+		},
 	}
 	answers := make([]answer, len(want))
 	for i, w := range want {
@@ -58,21 +76,26 @@ func TestEveryCallLeavesOneRecord(t *testing.T) {
 		if tier == "" {
 			tier = string(plan.Balanced)
 		}
-		if got.Account != id.Account || got.Key != id.Key || got.Chain != w.chain || got.Method != w.method || got.Tier != tier || got.Service != "rpc" {
+		if got.Account != id.Account || got.Key != id.Key || got.Chain != w.chain || got.Method != w.method ||
+			got.Tier != tier || got.Service != "rpc" {
 			t.Errorf("%s: recorded %+v", w.method, got)
 		}
-		if got.Outcome != w.record.Outcome || got.HTTPStatus != w.record.HTTPStatus || got.Units != w.record.Units || got.Attempts != w.record.Attempts {
+		if got.Outcome != w.record.Outcome || got.HTTPStatus != w.record.HTTPStatus || got.Units != w.record.Units ||
+			got.Attempts != w.record.Attempts {
 			t.Errorf("%s: recorded %+v, want %+v", w.method, got, w.record)
 		}
-		if w.record.Upstream != "" && got.Upstream != w.record.Upstream || (w.record.Attempts > 0) != (got.Upstream != "") {
+		if w.record.Upstream != "" && got.Upstream != w.record.Upstream ||
+			(w.record.Attempts > 0) != (got.Upstream != "") {
 			t.Errorf("%s: the upstream is %q, want %q", w.method, got.Upstream, w.record.Upstream)
 		}
-		if got.Class != w.record.Class || got.ResponseBytes != int64(len(answers[i].body)) || got.RequestBytes != int64(len(w.params)) {
+		if got.Class != w.record.Class || got.ResponseBytes != int64(len(answers[i].body)) ||
+			got.RequestBytes != int64(len(w.params)) {
 			t.Errorf("%s: class %s, %d bytes in, %d out", w.method, got.Class, got.RequestBytes, got.ResponseBytes)
 		}
 	}
 	for a, outcome := range map[*answer]string{&unknownMethod: "method_not_served", &notJSON: "not_json"} {
-		if calls := g.calls(*a); len(calls) != 1 || calls[0].Outcome != outcome || calls[0].Method != "" || calls[0].Units != 0 {
+		if calls := g.calls(*a); len(calls) != 1 || calls[0].Outcome != outcome || calls[0].Method != "" ||
+			calls[0].Units != 0 {
 			t.Errorf("%s: recorded %+v", outcome, calls)
 		}
 	}
@@ -90,7 +113,8 @@ func TestNoCredentialOfAnUpstreamLeavesTheGateway(t *testing.T) {
 	key := g.unlimited()
 	told := func(x *testkit.Exchange) string {
 		r := x.Request
-		return fmt.Sprintf("http://canaryuser:canarypass@%s%s %v", strings.TrimPrefix(g.ups[0].URL, "http://"), r.Path, r.Header)
+		return fmt.Sprintf("http://canaryuser:canarypass@%s%s %v", strings.TrimPrefix(g.ups[0].URL, "http://"), r.Path,
+			r.Header)
 	}
 	if g.ups[0].Total() != 0 {
 		t.Fatal("an upstream was asked before")
@@ -112,7 +136,8 @@ func TestNoCredentialOfAnUpstreamLeavesTheGateway(t *testing.T) {
 			testkit.Raw(200, "application/json", fmt.Sprintf(`{"id":%q,"result":1}`, told(x)))(x)
 		},
 		"member": func(x *testkit.Exchange) {
-			testkit.Raw(200, "application/json", fmt.Sprintf(`{"id":$id,%q:1,"result":{},"error":{"code":1}}`, told(x)))(x)
+			testkit.Raw(200, "application/json", fmt.Sprintf(`{"id":$id,%q:1,"result":{},"error":{"code":1}}`,
+				told(x)))(x)
 		},
 		"no HTTP": func(x *testkit.Exchange) {
 			conn, _, err := http.NewResponseController(x.W).Hijack()
@@ -151,7 +176,8 @@ func TestNoCredentialOfAnUpstreamLeavesTheGateway(t *testing.T) {
 	}
 	g.eth(key, "eth_call").refused(http.StatusBadGateway, -32022)
 	for _, r := range g.ups[0].Requests()[:1] {
-		if !strings.Contains(r.Path, canary) || !strings.Contains(r.Header.Get("X-Api-Key"), canary) || r.Header.Get("Authorization") == "" {
+		if !strings.Contains(r.Path, canary) || !strings.Contains(r.Header.Get("X-Api-Key"), canary) ||
+			r.Header.Get("Authorization") == "" {
 			t.Fatalf("the canary is not where it should be: %s %v", r.Path, r.Header)
 		}
 	}

@@ -33,16 +33,20 @@ func TestRedeemAnswers202UntilTheTransactionIsInABlockAnd402WhenItDoesNotPay(t *
 		digest := wallet.TextHash("Chain Access Gateway x402 redeem\n" + hash)
 		signature, err := crypto.Sign(digest[:], key)
 		g.must(err)
-		body, err := json.Marshal(map[string]string{"tx_hash": hash, "tier": "balanced", "signature": "0x" + hex.EncodeToString(signature)})
+		body, err := json.Marshal(map[string]string{
+			"tx_hash": hash, "tier": "balanced", "signature": "0x" + hex.EncodeToString(signature),
+		})
 		g.must(err)
 		return g.ask(http.MethodPost, "/x402/redeem", "", string(body))
 	}
 	early := redeem(1, testkit.LedgerTx{})
-	if early.status != http.StatusAccepted || early.header.Get("Retry-After") == "" || !strings.Contains(early.body, `"status":"pending"`) {
+	if early.status != http.StatusAccepted || early.header.Get("Retry-After") == "" ||
+		!strings.Contains(early.body, `"status":"pending"`) {
 		t.Errorf("in no block: %d %v %s", early.status, early.header, early.body)
 	}
 	failed := redeem(2, testkit.LedgerTx{Block: testHead - 9, Failed: true, Seconds: time.Now().Unix()})
-	if failed.status != http.StatusPaymentRequired || !strings.Contains(failed.body, `"why":"transaction_failed"`) || !strings.Contains(failed.body, "-32018") {
+	if failed.status != http.StatusPaymentRequired || !strings.Contains(failed.body, `"why":"transaction_failed"`) ||
+		!strings.Contains(failed.body, "-32018") {
 		t.Errorf("failed: %d %s", failed.status, failed.body)
 	}
 }

@@ -23,7 +23,8 @@ func (g *gateway) recordedRefusals() (rows, bytes, summed int64) {
 	g.must(err)
 	defer func() { _ = conn.Close(g.t.Context()) }()
 	g.must(conn.QueryRow(g.t.Context(), `SELECT count(*), coalesce(sum(pg_column_size(calls.*)), 0)::bigint,
-(SELECT coalesce(sum(calls), 0)::bigint FROM refused_calls) FROM calls WHERE outcome NOT IN ('ok', 'hit')`).Scan(&rows, &bytes, &summed))
+(SELECT coalesce(sum(calls), 0)::bigint FROM refused_calls) FROM calls WHERE outcome NOT IN ('ok', 'hit')`).Scan(&rows,
+		&bytes, &summed))
 	return rows, bytes, summed
 }
 
@@ -86,7 +87,9 @@ func TestRefused_BatchesOfAFreeKeyLeaveAFewRecordsAndExactBooks(t *testing.T) {
 	if s.Totals.Requests != "10001" || s.Totals.Refusals != "10000" || s.Totals.Units != "1" {
 		t.Errorf("the statement has %+v", s.Totals)
 	}
-	beyond, err := g.store.RefusedBeyond(t.Context(), &store.UsageWindow{Account: g.identity(key).Account, Since: begun.Add(-time.Hour)})
+	beyond, err := g.store.RefusedBeyond(t.Context(), &store.UsageWindow{
+		Account: g.identity(key).Account, Since: begun.Add(-time.Hour),
+	})
 	if err != nil || beyond != summed {
 		t.Errorf("%d calls of the account were only counted (%v), want %d", beyond, err, summed)
 	}
@@ -119,7 +122,8 @@ func TestRefused_CallsThatWereAdmittedKeepTheirRecords(t *testing.T) {
 	for _, u := range g.ups {
 		u.On("eth_getCode", testkit.Status(http.StatusBadGateway))
 	}
-	failed, answered := g.rpc(key, chain.EthMainnet, batchOf(50, "eth_getCode")), g.rpc(key, chain.EthMainnet, batchOf(50, "eth_call"))
+	failed, answered := g.rpc(key, chain.EthMainnet, batchOf(50, "eth_getCode")), g.rpc(key, chain.EthMainnet,
+		batchOf(50, "eth_call"))
 	for _, a := range []answer{failed, answered} {
 		if calls := g.calls(a); len(calls) != 50 {
 			t.Errorf("%d records of 50 calls", len(calls))

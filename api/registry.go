@@ -43,17 +43,19 @@ type publishedHeader struct {
 }
 
 // publishedDescription has to fit the 100 characters that the schema allows.
-const publishedDescription = "JSON-RPC, balances, prices and names on six chains; agents get their own key, no sign-up needed."
+const publishedDescription = "JSON-RPC, balances, prices and names on six chains; agents get their own key, no " +
+	"sign-up needed."
 
 func serverJSON(publicURL string) ([]byte, error) {
 	return json.MarshalIndent(published{
-		Schema: registrySchema, Name: serverName(publicURL), Title: openapi.ServiceName, Description: publishedDescription,
-		Version: service.InterfaceVersion, WebsiteURL: publicURL + agentsPath,
+		Schema: registrySchema, Name: serverName(publicURL), Title: openapi.ServiceName,
+		Description: publishedDescription, Version: service.InterfaceVersion, WebsiteURL: publicURL + agentsPath,
 		Remotes: []publishedRemote{{
 			Type: "streamable-http", URL: publicURL + agentsPrefix,
 			Headers: []publishedHeader{{
 				Name: "Authorization", IsSecret: true, Placeholder: "Bearer cag_…",
-				Description: "Bearer and an API key. Without it the key-free tools work, get_key among them, which makes one.",
+				Description: "Bearer and an API key. Without it the key-free tools work, get_key among them, which " +
+					"makes one.",
 			}},
 		}},
 	}, "", "  ")

@@ -62,7 +62,8 @@ func TestServerJSONIsValidAndNamesOneRemote(t *testing.T) {
 	if told.Name != "example.gateway/chain-access-gateway" || told.Version != service.InterfaceVersion {
 		t.Errorf("it is %s %s", told.Name, told.Version)
 	}
-	if len(told.Remotes) != 1 || told.Remotes[0].Type != "streamable-http" || told.Remotes[0].URL != "https://gateway.example/mcp" || told.Packages != nil {
+	if len(told.Remotes) != 1 || told.Remotes[0].Type != "streamable-http" ||
+		told.Remotes[0].URL != "https://gateway.example/mcp" || told.Packages != nil {
 		t.Errorf("it is reached by %+v, %v", told.Remotes, told.Packages)
 	}
 	if told.WebsiteURL != "https://gateway.example/docs/agents" {
@@ -118,7 +119,8 @@ func TestServersAreNamedByTheirHostReadBackwards(t *testing.T) {
 			t.Errorf("at %s it is %s", address, told.Name)
 		}
 		entry, _ := jsonschema.UnmarshalJSON(strings.NewReader(string(text)))
-		if err := schema.Validate(entry); err != nil && !strings.Contains(address, "ü") { // an address that is no URI is none here either
+		// an address that is no URI is none here either
+		if err := schema.Validate(entry); err != nil && !strings.Contains(address, "ü") {
 			t.Errorf("at %s: %v", address, err)
 		}
 	}

@@ -23,8 +23,8 @@ func TestIDsAreEchoedByteForByte(t *testing.T) {
 	g := setup(t)
 	key := g.unlimited()
 	for _, id := range []string{
-		`1`, `-0`, `12345678901234567890123456789`, `1.50`, `1e400`, `"a"`, `""`, `"\u0041\/\"\n"`, `"é"`, `null`, `true`, `false`,
-		`{ "a" : [1, 2.0] }`, `[ ]`, `"` + strings.Repeat("x", 4000) + `"`,
+		`1`, `-0`, `12345678901234567890123456789`, `1.50`, `1e400`, `"a"`, `""`, `"\u0041\/\"\n"`, `"é"`, `null`,
+		`true`, `false`, `{ "a" : [1, 2.0] }`, `[ ]`, `"` + strings.Repeat("x", 4000) + `"`,
 	} {
 		for _, method := range []string{"eth_call", "eth_nothing"} {
 			a := g.rpc(key, chain.EthMainnet, `{"jsonrpc":"2.0","id":`+id+`,"method":"`+method+`"}`)
@@ -33,7 +33,8 @@ func TestIDsAreEchoedByteForByte(t *testing.T) {
 			}
 		}
 	}
-	if a := g.rpc(key, chain.EthMainnet, `{"jsonrpc":"2.0","method":"eth_call"}`); !strings.HasPrefix(a.body, `{"jsonrpc":"2.0","id":null,"result"`) {
+	if a := g.rpc(key, chain.EthMainnet, `{"jsonrpc":"2.0","method":"eth_call"}`); !strings.HasPrefix(a.body,
+		`{"jsonrpc":"2.0","id":null,"result"`) {
 		t.Errorf("a missing id came back as %.60s", a.body)
 	}
 	long := g.rpc(key, chain.EthMainnet, `{"jsonrpc":"2.0","id":"`+strings.Repeat("x", 5000)+`","method":"eth_call"}`)
@@ -48,19 +49,26 @@ func TestWhatIsNoRequestIsRefused(t *testing.T) {
 	key := g.unlimited()
 	const ok = `{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[]}`
 	for body, code := range map[string]int{
-		"": -32700, " ": -32700, "{": -32700, "not json": -32700, `{"jsonrpc":"2.0",}`: -32700, ok + "x": -32700, ok + ok: -32700,
-		"\xef\xbb\xbf" + ok: -32700, `{"jsonrpc":"2.0","id":1,"method":"eth_call","params":["` + "\xff" + `"]}`: -32700,
+		"": -32700, " ": -32700, "{": -32700, "not json": -32700, `{"jsonrpc":"2.0",}`: -32700, ok + "x": -32700,
+		ok + ok: -32700, "\xef\xbb\xbf" + ok: -32700, `{"jsonrpc":"2.0","id":1,"method":"eth_call","params":["` +
+			"\xff" + `"]}`: -32700,
 		`{"jsonrpc":"2.0","id":01,"method":"eth_call"}`: -32700, `{'jsonrpc':'2.0'}`: -32700, "\x00": -32700,
 		`1`: -32600, `"x"`: -32600, `null`: -32600, `true`: -32600, `{}`: -32600,
 		`{"jsonrpc":"1.0","id":1,"method":"eth_call"}`: -32600, `{"jsonrpc":2.0,"id":1,"method":"eth_call"}`: -32600,
-		`{"id":1,"method":"eth_call"}`: -32600, `{"jsonrpc":"2.0","id":1}`: -32600, `{"jsonrpc":"2.0","id":1,"method":1}`: -32600,
-		`{"jsonrpc":"2.0","id":1,"method":null}`: -32600, `{"jsonrpc":"2.0","id":1,"method":["eth_call"]}`: -32600,
-		`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":{}}`: -32600, `{"jsonrpc":"2.0","id":1,"method":"eth_call","params":"x"}`: -32600,
-		`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":1}`: -32600,
-		`{"jsonrpc":"2.0","id":1,"id":2,"method":"eth_call"}`:     -32600, `{"jsonrpc":"2.0","id":1,"method":"eth_call","method":"eth_chainId"}`: -32600,
-		`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("m", 129) + `"}`:                                                -32600,
-		`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":` + strings.Repeat("[", 70) + strings.Repeat("]", 70) + `}`:     -32600,
-		`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":` + strings.Repeat("[", 9999) + strings.Repeat("]", 9999) + `}`: -32600,
+		`{"id":1,"method":"eth_call"}`: -32600, `{"jsonrpc":"2.0","id":1}`: -32600,
+		`{"jsonrpc":"2.0","id":1,"method":1}`: -32600, `{"jsonrpc":"2.0","id":1,"method":null}`: -32600,
+		`{"jsonrpc":"2.0","id":1,"method":["eth_call"]}`:                      -32600,
+		`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":{}}`:            -32600,
+		`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":"x"}`:           -32600,
+		`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":1}`:             -32600,
+		`{"jsonrpc":"2.0","id":1,"id":2,"method":"eth_call"}`:                 -32600,
+		`{"jsonrpc":"2.0","id":1,"method":"eth_call","method":"eth_chainId"}`: -32600,
+		`{"jsonrpc":"2.0","id":1,"method":"` + strings.Repeat("m", 129) +
+			`"}`: -32600,
+		`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":` + strings.Repeat("[", 70) + strings.Repeat("]", 70) +
+			`}`: -32600,
+		`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":` + strings.Repeat("[", 9999) + strings.Repeat("]",
+			9999) + `}`: -32600,
 		strings.Repeat("[", 100_000): -32600, strings.Repeat(`{"a":`, 100_000): -32600,
 	} {
 		g.rpc(key, chain.EthMainnet, body).refused(http.StatusBadRequest, code)
@@ -88,7 +96,9 @@ func TestBodiesOverTheLimitAreRefused(t *testing.T) {
 	over := exact[:len(exact)-3] + `0"]}`
 	g.rpc(key, chain.EthMainnet, over).refused(http.StatusRequestEntityTooLarge, -32600)
 	// Without Content-Length the size shows only while reading.
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/rpc/eth_mainnet", struct{ io.Reader }{strings.NewReader(over)})
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/rpc/eth_mainnet", struct {
+		io.Reader
+	}{strings.NewReader(over)})
 	g.must(err)
 	req.Header.Set("Authorization", "Bearer "+key)
 	g.send(req).refused(http.StatusRequestEntityTooLarge, -32600)
@@ -106,13 +116,15 @@ func TestUnknownChainsAndMethodsAreRefusedWithAWayOn(t *testing.T) {
 		}
 	}
 	a := g.rpc(key, chain.PolygonPoS, call("eth_call", "[]")) // known, but this gateway has no upstream for it
-	if data := a.refused(http.StatusNotFound, -32600); data["contact"] != links.Contact || !strings.Contains(a.body, "polygon_pos") {
+	if data := a.refused(http.StatusNotFound, -32600); data["contact"] != links.Contact ||
+		!strings.Contains(a.body, "polygon_pos") {
 		t.Errorf("a chain without upstreams: %s", a.body)
 	}
 	for _, method := range []string{
-		"eth_nothing", "ETH_CALL", "eth_call ", "eth_newFilter", "eth_subscribe", "eth_sign", "eth_sendTransaction", "eth_accounts",
-		"personal_sign", "admin_peers", "miner_start", "engine_newPayloadV1", "txpool_content", "debug_setHead",
-		"eth_sendRawTransactionSync", "eth_sendBundle", "debug_getBadBlocks", "getSlot", "bor_getAuthor", "",
+		"eth_nothing", "ETH_CALL", "eth_call ", "eth_newFilter", "eth_subscribe", "eth_sign", "eth_sendTransaction",
+		"eth_accounts", "personal_sign", "admin_peers", "miner_start", "engine_newPayloadV1", "txpool_content",
+		"debug_setHead", "eth_sendRawTransactionSync", "eth_sendBundle", "debug_getBadBlocks", "getSlot",
+		"bor_getAuthor", "",
 	} {
 		a := g.eth(key, method)
 		data := a.refused(http.StatusNotFound, -32601)
@@ -120,7 +132,10 @@ func TestUnknownChainsAndMethodsAreRefusedWithAWayOn(t *testing.T) {
 			t.Errorf("%s: %s", method, a.body)
 		}
 	}
-	for _, method := range []string{"getProgramAccounts", "requestAirdrop", "getIdentity", "slotSubscribe", "getConfirmedBlock", "getFees", "eth_call"} {
+	for _, method := range []string{
+		"getProgramAccounts", "requestAirdrop", "getIdentity", "slotSubscribe",
+		"getConfirmedBlock", "getFees", "eth_call",
+	} {
 		g.rpc(key, chain.SolanaMainnet, call(method, "[]")).refused(http.StatusNotFound, -32601)
 	}
 	if u := g.usage(key); u["method_not_served"].units != 0 || u["ok"].requests != 0 {
@@ -142,7 +157,8 @@ func TestParameterCapsAreRefusedForNothingAndSayHowToPaginate(t *testing.T) {
 		if data["contact"] != links.Contact || data["docs"] != links.Docs {
 			t.Errorf("data is %v", data)
 		}
-		if m := strings.ToLower(a.envelope().Error.Message); !strings.Contains(m, "paginat") && !strings.Contains(m, "split") {
+		if m := strings.ToLower(a.envelope().Error.Message); !strings.Contains(m, "paginat") &&
+			!strings.Contains(m, "split") {
 			t.Errorf("the message does not say how to go on: %s", m)
 		}
 	}
@@ -204,9 +220,11 @@ func TestKeysThatAreNoneAreRefused(t *testing.T) {
 	minted, err := account.MintKey(strings.NewReader(strings.Repeat("k", 32)))
 	g.must(err)
 	for name, authorization := range map[string]string{
-		"missing": "", "another scheme": "Basic " + key, "bare": key, "empty": "Bearer ", "bad checksum": "Bearer " + key[:len(key)-1] + string(last),
-		"short": "Bearer cag_", "no checksum": "Bearer " + unknown, "unknown": "Bearer " + minted.Reveal(), "two": "Bearer " + key + " " + key,
-		"case": "Bearer " + strings.ToUpper(key), "credential": "Bearer cagx_" + key[4:], "long": "Bearer " + strings.Repeat(key, 50),
+		"missing": "", "another scheme": "Basic " + key, "bare": key, "empty": "Bearer ",
+		"bad checksum": "Bearer " + key[:len(key)-1] + string(last), "short": "Bearer cag_",
+		"no checksum": "Bearer " + unknown, "unknown": "Bearer " + minted.Reveal(), "two": "Bearer " + key + " " + key,
+		"case": "Bearer " + strings.ToUpper(key), "credential": "Bearer cagx_" + key[4:],
+		"long": "Bearer " + strings.Repeat(key, 50),
 	} {
 		var headers []string
 		if authorization != "" {
@@ -214,7 +232,8 @@ func TestKeysThatAreNoneAreRefused(t *testing.T) {
 		}
 		a := g.ask(http.MethodPost, "/rpc/eth_mainnet", "", "not json", headers...)
 		a.refused(http.StatusUnauthorized, -32001)
-		if challenge := a.header.Values("WWW-Authenticate"); len(challenge) != 1 || challenge[0] != `Bearer realm="gateway"` {
+		if challenge := a.header.Values("WWW-Authenticate"); len(challenge) != 1 ||
+			challenge[0] != `Bearer realm="gateway"` {
 			t.Errorf("the answer does not say how to send a key: %q", challenge)
 		}
 		if string(a.envelope().ID) != "null" || !strings.Contains(a.body, "POST /keys") {
@@ -238,8 +257,11 @@ func TestASuspendedAccountIsRefusedBeforeAnythingElse(t *testing.T) {
 	g.eth(key, "eth_call").result()
 	g.suspend(key)
 	for range 8 { // more than its window: suspension comes first
-		for _, body := range []string{call("eth_call", "[]"), "not json", call("eth_nothing", "[]"), call("eth_chainId", "[]")} {
-			if data := g.rpc(key, chain.EthMainnet, body).refused(http.StatusForbidden, -32009); data["next_door"] == nil {
+		for _, body := range []string{
+			call("eth_call", "[]"), "not json", call("eth_nothing", "[]"), call("eth_chainId", "[]"),
+		} {
+			if data := g.rpc(key, chain.EthMainnet, body).refused(http.StatusForbidden,
+				-32009); data["next_door"] == nil {
 				t.Error("a door key is refused without a next door")
 			}
 		}
@@ -260,7 +282,8 @@ func TestTheRateWindowRefusesBeforeTheRequestIsLookedAt(t *testing.T) {
 		}
 		refusals++
 		data := a.refused(http.StatusTooManyRequests, -32005)
-		if a.header.Get("RateLimit-Limit") != "5" || a.header.Get("RateLimit-Remaining") != "0" || a.header.Get("Retry-After") != fmt.Sprint(data["retry_after"]) {
+		if a.header.Get("RateLimit-Limit") != "5" || a.header.Get("RateLimit-Remaining") != "0" ||
+			a.header.Get("Retry-After") != fmt.Sprint(data["retry_after"]) {
 			t.Errorf("headers %v, data %v", a.header, data)
 		}
 		if next, _ := data["next_door"].(map[string]any); next["do"] == nil {
@@ -287,7 +310,8 @@ func TestTheDayOfADoorKeyRefuses(t *testing.T) {
 	a := g.eth(key, "eth_call")
 	data := a.refused(http.StatusTooManyRequests, -32016)
 	next, _ := data["next_door"].(map[string]any)
-	if next["door"] != "bind" || next["where"] != "POST /keys/bind/start" || !strings.Contains(fmt.Sprint(next["do"]), "1000000 units a month") {
+	if next["door"] != "bind" || next["where"] != "POST /keys/bind/start" || !strings.Contains(fmt.Sprint(next["do"]),
+		"1000000 units a month") {
 		t.Errorf("next_door is %v", next)
 	}
 	if a.header.Get("RateLimit-Limit") != "10000" || a.header.Get("RateLimit-Remaining") != "0" {
@@ -305,11 +329,15 @@ func TestLimitHeadersAreSpelledAsTheInterfaceSpellsThem(t *testing.T) {
 	g := setup(t)
 	key := g.doorKey()
 	for range 50 {
-		raw := g.raw("POST /rpc/eth_mainnet HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + key + "\r\nContent-Length: 1\r\nConnection: close\r\n\r\nx")
+		raw := g.raw("POST /rpc/eth_mainnet HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + key +
+			"\r\nContent-Length: 1\r\nConnection: close\r\n\r\nx")
 		if !strings.HasPrefix(raw, "HTTP/1.1 429") {
 			continue
 		}
-		for _, name := range []string{"\r\nRateLimit-Limit: 5\r\n", "\r\nRateLimit-Remaining: 0\r\n", "\r\nRateLimit-Reset: ", "\r\nRetry-After: ", "\r\nX-Request-Id: "} {
+		for _, name := range []string{
+			"\r\nRateLimit-Limit: 5\r\n", "\r\nRateLimit-Remaining: 0\r\n", "\r\nRateLimit-Reset: ",
+			"\r\nRetry-After: ", "\r\nX-Request-Id: ",
+		} {
 			if !strings.Contains(raw, name) {
 				t.Errorf("%q is not in %s", name, raw)
 			}
@@ -344,21 +372,26 @@ func TestHeaderFloodsGetTheEnvelope(t *testing.T) {
 	for range 4 {
 		longer = append(longer, "X-Long", strings.Repeat("x", 10<<10))
 	}
-	for name, headers := range map[string][]string{"many": many, "long": longer, "one": {"X-Long", strings.Repeat("x", 500<<10)}} {
+	for name, headers := range map[string][]string{
+		"many": many, "long": longer, "one": {"X-Long", strings.Repeat("x", 500<<10)},
+	} {
 		a := g.eth(key, "eth_call", headers...)
 		a.refused(http.StatusRequestHeaderFieldsTooLarge, -32600)
 		if g.sent("eth_call") != 0 {
 			t.Errorf("%s: the call was relayed", name)
 		}
 	}
-	g.ask(http.MethodGet, "/healthz?"+strings.Repeat("x", 40<<10), "", "").refused(http.StatusRequestHeaderFieldsTooLarge, -32600)
+	g.ask(http.MethodGet, "/healthz?"+strings.Repeat("x", 40<<10), "",
+		"").refused(http.StatusRequestHeaderFieldsTooLarge, -32600)
 }
 
 func TestOtherRoutesAndMethodsGetTheEnvelope(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.doorKey()
-	for _, method := range []string{http.MethodGet, http.MethodPut, http.MethodDelete, http.MethodPatch, http.MethodHead, "BREW"} {
+	for _, method := range []string{
+		http.MethodGet, http.MethodPut, http.MethodDelete, http.MethodPatch, http.MethodHead, "BREW",
+	} {
 		a := g.ask(method, "/rpc/eth_mainnet", key, "")
 		if a.header.Get("Allow") != "POST, OPTIONS" || a.status != http.StatusMethodNotAllowed {
 			t.Errorf("%s: HTTP %d, Allow %q", method, a.status, a.header.Get("Allow"))
@@ -372,7 +405,10 @@ func TestOtherRoutesAndMethodsGetTheEnvelope(t *testing.T) {
 		a.refused(http.StatusMethodNotAllowed, -32600)
 	}
 	g.ask(http.MethodGet, "/keys", "", "").refused(http.StatusMethodNotAllowed, -32600)
-	for _, path := range []string{"/", "/rpc", "/rpc/", "/rpc/eth_mainnet/", "/rpc/eth_mainnet/x", "/keys/", "//rpc/eth_mainnet", "/nothing", "/.env", "/rpc/../keys"} {
+	for _, path := range []string{
+		"/", "/rpc", "/rpc/", "/rpc/eth_mainnet/", "/rpc/eth_mainnet/x", "/keys/",
+		"//rpc/eth_mainnet", "/nothing", "/.env", "/rpc/../keys",
+	} {
 		a := g.ask(http.MethodPost, path, key, call("eth_call", "[]"))
 		if a.refused(http.StatusNotFound, -32600); g.sent("eth_call") != 0 {
 			t.Errorf("%s was relayed", path)
@@ -387,10 +423,13 @@ func TestEveryResponseHasAnIDOfItsOwn(t *testing.T) {
 	const theirs = "018f0000-0000-7000-8000-000000000000"
 	seen := map[string]bool{theirs: true}
 	for _, a := range []answer{
-		g.eth(key, "eth_call", "X-Request-Id", theirs), g.eth(key, "eth_chainId", "X-Request-Id", theirs), g.eth(key, "eth_nothing", "X-Request-Id", theirs),
-		g.rpc(key, chain.EthMainnet, batchOf(2, "eth_call"), "X-Request-Id", theirs), g.eth("", "eth_call", "X-Request-Id", theirs),
-		g.ask(http.MethodGet, "/healthz", "", "", "X-Request-Id", theirs), g.ask(http.MethodGet, "/readyz", "", "", "X-Request-Id", theirs),
-		g.ask(http.MethodGet, "/nothing", "", "", "X-Request-Id", theirs), g.ask(http.MethodPost, "/keys", "", "", "X-Request-Id", theirs),
+		g.eth(key, "eth_call", "X-Request-Id", theirs), g.eth(key, "eth_chainId", "X-Request-Id", theirs),
+		g.eth(key, "eth_nothing", "X-Request-Id", theirs), g.rpc(key, chain.EthMainnet, batchOf(2, "eth_call"),
+			"X-Request-Id", theirs), g.eth("", "eth_call", "X-Request-Id", theirs),
+		g.ask(http.MethodGet, "/healthz", "", "", "X-Request-Id", theirs),
+		g.ask(http.MethodGet, "/readyz", "", "", "X-Request-Id", theirs),
+		g.ask(http.MethodGet, "/nothing", "", "", "X-Request-Id", theirs),
+		g.ask(http.MethodPost, "/keys", "", "", "X-Request-Id", theirs),
 	} {
 		id := a.header.Get("X-Request-Id")
 		if seen[id] || len(a.header.Values("X-Request-Id")) != 1 {
@@ -405,7 +444,8 @@ func TestServerTimingNamesTheParts(t *testing.T) {
 	g := setup(t)
 	key := g.unlimited()
 	for method, want := range map[string][]string{
-		"eth_call": {"gate;dur=", "route;dur=", "upstream;dur="}, "eth_chainId": {"cache;desc=hit;dur="}, "eth_nothing": {"gate;dur="},
+		"eth_call": {"gate;dur=", "route;dur=", "upstream;dur="}, "eth_chainId": {"cache;desc=hit;dur="},
+		"eth_nothing": {"gate;dur="},
 	} {
 		got := g.eth(key, method).header.Get("Server-Timing")
 		for _, part := range want {
@@ -424,7 +464,9 @@ func TestServerTimingTellsWhoseTimeItWas(t *testing.T) {
 	asked := make(chan struct{})
 	go func() {
 		defer close(asked)
-		testkit.Eventually(t, testTimeout, func() bool { return g.sent("eth_call") == 1 }, "the call is at the upstream")
+		testkit.Eventually(t, testTimeout, func() bool {
+			return g.sent("eth_call") == 1
+		}, "the call is at the upstream")
 		<-time.After(slow)
 		g.ups[0].Release()
 	}()
@@ -432,7 +474,8 @@ func TestServerTimingTellsWhoseTimeItWas(t *testing.T) {
 	header := g.eth(g.unlimited(), "eth_call").header.Get("Server-Timing")
 	elapsed := time.Since(began)
 	<-asked
-	parts := regexp.MustCompile(`^gate;dur=([0-9]+\.[0-9]{3}), route;dur=([0-9]+\.[0-9]{3}), upstream;dur=([0-9]+\.[0-9]{3})$`).FindStringSubmatch(header)
+	parts := regexp.MustCompile(
+		`^gate;dur=([0-9]+\.[0-9]{3}), route;dur=([0-9]+\.[0-9]{3}), upstream;dur=([0-9]+\.[0-9]{3})$`).FindStringSubmatch(header)
 	if parts == nil {
 		t.Fatalf("Server-Timing is %q", header)
 	}

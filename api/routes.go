@@ -22,8 +22,8 @@ func (s *server) plainRoutes() []plainRoute {
 	return append(append(s.documents.routes(s.noRoute), s.menuPreflights()...), s.webhookRoute(),
 		plainRoute{openapi.Plain{
 			Method: http.MethodGet, Path: "/docs/methods", Name: "list_methods", Title: "The methods of each chain",
-			Description: "Lists the methods that each chain of this gateway serves, with their units, their cache rule and whether they submit. " +
-				"A method that is not listed answers -32601.",
+			Description: "Lists the methods that each chain of this gateway serves, with their units, their cache " +
+				"rule and whether they submit. A method that is not listed answers -32601.",
 			Answers: jsonAnswer[methodCatalog]("The catalog."),
 		}, s.methods},
 		plainRoute{openapi.Plain{
@@ -33,17 +33,24 @@ func (s *server) plainRoutes() []plainRoute {
 		}, s.healthz},
 		plainRoute{openapi.Plain{
 			Method: http.MethodGet, Path: "/readyz", Name: "readiness", Title: "Whether this process can serve calls",
-			Description: "Says whether the meter and the record answer, the chains' heads are known, and the process is not about to stop.",
+			Description: "Says whether the meter and the record answer, the chains' heads are known, and the process " +
+				"is not about to stop.",
 			Answers: map[int]openapi.Answer{
-				http.StatusOK:                 {Description: "It can.", Media: mediaJSON, Type: reflect.TypeFor[readiness]()},
-				http.StatusServiceUnavailable: {Description: "It cannot; the checks say why.", Media: mediaJSON, Type: reflect.TypeFor[readiness]()},
+				http.StatusOK: {
+					Description: "It can.", Media: mediaJSON, Type: reflect.TypeFor[readiness](),
+				},
+				http.StatusServiceUnavailable: {
+					Description: "It cannot; the checks say why.", Media: mediaJSON, Type: reflect.TypeFor[readiness](),
+				},
 			},
 		}, s.readyz},
 	)
 }
 
 func jsonAnswer[T any](description string) map[int]openapi.Answer {
-	return map[int]openapi.Answer{http.StatusOK: {Description: description, Media: mediaJSON, Type: reflect.TypeFor[T]()}}
+	return map[int]openapi.Answer{
+		http.StatusOK: {Description: description, Media: mediaJSON, Type: reflect.TypeFor[T]()},
+	}
 }
 
 // routePlain registers them. What can be read can be asked for its head.

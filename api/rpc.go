@@ -89,7 +89,9 @@ func (s *server) requestOf(c *gin.Context, e *relay.Envelope, buffer *[]byte) (b
 	}
 	if bound := e.Subject.Tier; bound != "" {
 		if asked != "" && tier != bound {
-			return body, fault.New(fault.ParameterRefused, "This credential was redeemed for the tier %s. Leave X-Route-Tier out, or pay for the tier %s.", bound, tier)
+			return body, fault.New(fault.ParameterRefused,
+				"This credential was redeemed for the tier %s. Leave X-Route-Tier out, or pay for the tier %s.",
+				bound, tier)
 		}
 		tier = bound
 	}
@@ -129,7 +131,8 @@ func (s *server) readBody(r *http.Request, buffer *[]byte) ([]byte, *fault.Error
 			return s.gunzip(r, buffer)
 		case "identity", "":
 		default:
-			return nil, fault.New(fault.NotARequest, "The body's Content-Encoding is not served. Send it plain or as gzip.")
+			return nil, fault.New(fault.NotARequest,
+				"The body's Content-Encoding is not served. Send it plain or as gzip.")
 		}
 	}
 	body, refusal, err := s.readAll(r.Body, buffer)
@@ -140,7 +143,8 @@ func (s *server) readBody(r *http.Request, buffer *[]byte) ([]byte, *fault.Error
 }
 
 func (s *server) tooLarge() *fault.Error {
-	return fault.New(fault.BodyTooLarge, "The body is larger than %d bytes. Split it into smaller requests.", s.MaxBodyBytes)
+	return fault.New(fault.BodyTooLarge, "The body is larger than %d bytes. Split it into smaller requests.",
+		s.MaxBodyBytes)
 }
 
 // readAll reads to the end, or refuses what is too large.

@@ -153,7 +153,8 @@ func (s *server) recoverPanic(c *gin.Context) {
 		if cause == http.ErrAbortHandler { //nolint:errorlint // net/http compares so as well
 			panic(cause) // cuts the connection, so that the client sees a broken answer
 		}
-		s.Logger.Error("panic", "request_id", c.Writer.Header().Get(requestIDHeader), "path", c.FullPath(), "cause", cause, "stack", string(debug.Stack()))
+		s.Logger.Error("panic", "request_id", c.Writer.Header().Get(requestIDHeader), "path", c.FullPath(), "cause",
+			cause, "stack", string(debug.Stack()))
 		if c.Writer.Written() {
 			panic(http.ErrAbortHandler)
 		}

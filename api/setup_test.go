@@ -116,14 +116,17 @@ func setup(t testing.TB, change ...func(*options)) *gateway {
 	t.Helper()
 	testkit.RoomIn(t, time.Hour, 30*time.Second)
 	o := options{
-		chains: []chain.ID{chain.EthMainnet, chain.SolanaMainnet}, upstreams: 2, supply: plan.Public, timeout: testTimeout,
-		maxAnswer: 512 << 20, maxBody: 1 << 20, now: time.Now, random: rand.Reader, apply: true,
+		chains: []chain.ID{chain.EthMainnet, chain.SolanaMainnet}, upstreams: 2, supply: plan.Public,
+		timeout: testTimeout, maxAnswer: 512 << 20, maxBody: 1 << 20, now: time.Now, random: rand.Reader, apply: true,
 		stall: testTimeout,
 	}
 	for _, f := range change {
 		f(&o)
 	}
-	g := &gateway{t: t, recordTime: testTimeout, logs: &logBuffer{}, metrics: telemetry.NewMetrics(), database: testkit.Postgres(t), redis: testkit.Redis(t)}
+	g := &gateway{
+		t: t, recordTime: testTimeout, logs: &logBuffer{}, metrics: telemetry.NewMetrics(),
+		database: testkit.Postgres(t), redis: testkit.Redis(t),
+	}
 	log := slog.New(slog.NewJSONHandler(g.logs, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	var err error
 	g.store, err = store.Open(t.Context(), g.database)
@@ -143,15 +146,16 @@ func setup(t testing.TB, change ...func(*options)) *gateway {
 	answers := g.newCache(o)
 	calls := relay.New(relay.Options{
 		Pool: g.pool, Limits: g.limits, Meter: g.meter, Recorder: g.recorder, Cache: answers, Links: links,
-		Timeout: o.timeout, MaxAnswer: o.maxAnswer, BatchMemory: o.batches, Now: o.now, Logger: log, Metrics: g.metrics.Calls, Tracer: o.tracer,
+		Timeout: o.timeout, MaxAnswer: o.maxAnswer, BatchMemory: o.batches, Now: o.now, Logger: log,
+		Metrics: g.metrics.Calls, Tracer: o.tracer,
 	})
 	g.relay = calls
 	g.metrics.WatchCache(calls.CacheFigures)
 	g.operations = service.New(service.Options{
-		Store: g.store, Limits: g.limits, Meter: g.meter, Hasher: g.hasher, Recorder: g.recorder, PublicURL: "https://gateway.example",
-		Pool: g.pool, Links: links, Now: o.now, Random: o.random, Logger: log, Metrics: g.metrics.Operations,
-		Toolbox: newToolbox(g.pool, &o), Answers: answers, Refunds: g.metrics.Calls, Tracer: o.tracer,
-		Stripe: o.stripe, WebhookSecret: o.secret, Contact: "support@gateway.example",
+		Store: g.store, Limits: g.limits, Meter: g.meter, Hasher: g.hasher, Recorder: g.recorder,
+		PublicURL: "https://gateway.example", Pool: g.pool, Links: links, Now: o.now, Random: o.random, Logger: log,
+		Metrics: g.metrics.Operations, Toolbox: newToolbox(g.pool, &o), Answers: answers, Refunds: g.metrics.Calls,
+		Tracer: o.tracer, Stripe: o.stripe, WebhookSecret: o.secret, Contact: "support@gateway.example",
 		Terms: o.terms, StockClients: o.stock, Payments: settlement.New(g.pool, chain.BaseMainnet, o.terms),
 	})
 	var sells *stock.Processor
@@ -159,17 +163,18 @@ func setup(t testing.TB, change ...func(*options)) *gateway {
 		sells, g.sells = o.cashier(g, &o), true
 	}
 	agents := mcp.New(mcp.Options{
-		Capabilities: g.operations, Relay: calls, Limits: g.limits, Pool: g.pool, Links: links, PublicURL: "https://gateway.example",
-		Hosts: o.hosts, MaxBodyBytes: o.maxBody, Now: o.now, Logger: log,
+		Capabilities: g.operations, Relay: calls, Limits: g.limits, Pool: g.pool, Links: links,
+		PublicURL: "https://gateway.example", Hosts: o.hosts, MaxBodyBytes: o.maxBody, Now: o.now, Logger: log,
 	})
 	for _, t := range agents.Tools() {
 		g.tools = append(g.tools, api.AgentTool(t))
 	}
 	std := api.NewServer(api.Handler(api.Options{
 		Relay: calls, Capabilities: g.operations,
-		Limits: g.limits, Meter: g.meter, Store: g.store, Pool: g.pool, Links: links, PublicURL: "https://gateway.example",
-		MaxBodyBytes: o.maxBody, TrustedProxies: o.proxies, Locator: o.locator, Stock: sells, Now: o.now, Logger: log, Draining: make(chan struct{}),
-		Metrics: g.metrics.Calls, Tracer: o.tracer, ClientStall: o.stall, Pages: o.pages, Agents: agents, AgentTools: g.tools,
+		Limits: g.limits, Meter: g.meter, Store: g.store, Pool: g.pool, Links: links,
+		PublicURL: "https://gateway.example", MaxBodyBytes: o.maxBody, TrustedProxies: o.proxies, Locator: o.locator,
+		Stock: sells, Now: o.now, Logger: log, Draining: make(chan struct{}), Metrics: g.metrics.Calls,
+		Tracer: o.tracer, ClientStall: o.stall, Pages: o.pages, Agents: agents, AgentTools: g.tools,
 	}), o.timeout, log)
 	if o.server != nil {
 		o.server(std)
@@ -188,8 +193,8 @@ func setup(t testing.TB, change ...func(*options)) *gateway {
 func (g *gateway) newCache(o options) *cache.Cache {
 	g.t.Helper()
 	c, err := cache.New(cache.Options{
-		Bytes: 8 << 20, RedisURL: o.cacheURL, Secret: []byte(strings.Repeat("pepper", 8)), LookupTimeout: 10 * time.Second, Now: o.now,
-		Logger: slog.New(slog.NewJSONHandler(g.logs, nil)),
+		Bytes: 8 << 20, RedisURL: o.cacheURL, Secret: []byte(strings.Repeat("pepper", 8)),
+		LookupTimeout: 10 * time.Second, Now: o.now, Logger: slog.New(slog.NewJSONHandler(g.logs, nil)),
 	})
 	g.must(err)
 	g.t.Cleanup(func() {
@@ -242,7 +247,8 @@ func (g *gateway) newPool(o options) *upstream.Pool {
 			host := strings.TrimPrefix(u.URL, "http://")
 			list = append(list, config.Upstream{
 				Name: fmt.Sprintf("up-%d", i), Supply: string(o.supply), MaxPerSecond: o.perSecond,
-				URL:     "http://canaryuser:canarypass@" + host + "/v2/canary-path-" + string(id) + "?apikey=canary-query%2B1",
+				URL: "http://canaryuser:canarypass@" + host + "/v2/canary-path-" + string(id) +
+					"?apikey=canary-query%2B1",
 				Headers: map[string]string{"X-Api-Key": "canary-header-1234"},
 			})
 		}
@@ -265,7 +271,8 @@ func applyHealthy(pool *upstream.Pool, id chain.ID, at time.Time, n int) {
 	for i := range n {
 		s.Upstreams = append(s.Upstreams, upstream.UpstreamState{
 			Fingerprint: on.Fingerprint(fmt.Sprintf("up-%d", i)),
-			Name:        fmt.Sprintf("up-%d", i), Usable: true, ChainIDOK: true, Head: testHead, LatencyMicros: int64(1000 << (6 * i)),
+			Name:        fmt.Sprintf("up-%d", i), Usable: true, ChainIDOK: true, Head: testHead,
+			LatencyMicros: int64(1000 << (6 * i)),
 		})
 	}
 	on.Apply(s)
@@ -305,7 +312,8 @@ func (g *gateway) accountKey(planKey string) string {
 	g.must(err)
 	digest := key.Digest(g.hasher)
 	_, err = g.store.CreateKey(g.t.Context(), store.NewKey{
-		ID: account.NewKeyID(), Account: a.ID, Digest: digest[:], Prefix: key.Prefix(), Door: account.DoorAccount, Daily: account.Unlimited,
+		ID: account.NewKeyID(), Account: a.ID, Digest: digest[:], Prefix: key.Prefix(), Door: account.DoorAccount,
+		Daily: account.Unlimited,
 	})
 	g.must(err)
 	return g.remember(key)
@@ -336,7 +344,8 @@ func (g *gateway) identity(key string) account.Identity {
 // suspend suspends the key's account and puts that in force.
 func (g *gateway) suspend(key string) {
 	g.t.Helper()
-	_, err := g.limits.SetStatus(g.t.Context(), g.identity(key).Account, account.Suspended, store.Author{Actor: "test", Origin: "test"})
+	_, err := g.limits.SetStatus(g.t.Context(), g.identity(key).Account, account.Suspended,
+		store.Author{Actor: "test", Origin: "test"})
 	g.must(err)
 }
 
@@ -490,7 +499,8 @@ func (g *gateway) send(req *http.Request) answer {
 // its head.
 func (g *gateway) begin(key, body string) (answer, io.Reader) {
 	g.t.Helper()
-	req, err := http.NewRequestWithContext(g.t.Context(), http.MethodPost, g.url+"/rpc/eth_mainnet", strings.NewReader(body))
+	req, err := http.NewRequestWithContext(g.t.Context(), http.MethodPost, g.url+"/rpc/eth_mainnet",
+		strings.NewReader(body))
 	g.must(err)
 	req.Header.Set("Authorization", "Bearer "+key)
 	req.Header.Set("Accept-Encoding", "identity")

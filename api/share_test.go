@@ -61,7 +61,9 @@ func (g *gateway) together(key string, n int, method, params string, headers ...
 // followers waits until so many calls wait for one that another made.
 func (g *gateway) followers(n uint64) {
 	g.t.Helper()
-	testkit.Eventually(g.t, testTimeout, func() bool { return g.relay.CacheStats().Followers == n }, "%d calls follow another", n)
+	testkit.Eventually(g.t, testTimeout, func() bool {
+		return g.relay.CacheStats().Followers == n
+	}, "%d calls follow another", n)
 }
 
 var receiptOf1 = fmt.Sprintf(`[%q]`, hash(1))
@@ -72,7 +74,8 @@ func TestIdenticalReadsUnderWayShareOneCall(t *testing.T) {
 		method, params string
 		reply          testkit.Reply
 	}{
-		{"eth_getTransactionReceipt", receiptOf1, node(testHead)}, // not deep, so it is not stored: they share nothing else
+		// not deep, so it is not stored: they share nothing else
+		{"eth_getTransactionReceipt", receiptOf1, node(testHead)},
 		{"eth_getTransactionByHash", receiptOf1, node(deepest)},
 		{"eth_gasPrice", `[]`, testkit.Result("0x3b9aca00")},
 		{"eth_getTransactionReceipt", receiptOf1, testkit.Error(-32000, "something of the node's own")},
@@ -95,8 +98,10 @@ func TestIdenticalReadsUnderWayShareOneCall(t *testing.T) {
 				return rest
 			}
 			for i, a := range answers {
-				if string(a.envelope().ID) != strconv.Itoa(i) || a.status != http.StatusOK || a.hit() || members(a) != members(answers[0]) {
-					t.Errorf("caller %d got HTTP %d %s, hit is %v; the first got %s", i, a.status, a.body, a.hit(), answers[0].body)
+				if string(a.envelope().ID) != strconv.Itoa(i) || a.status != http.StatusOK || a.hit() ||
+					members(a) != members(answers[0]) {
+					t.Errorf("caller %d got HTTP %d %s, hit is %v; the first got %s", i, a.status, a.body, a.hit(),
+						answers[0].body)
 				}
 			}
 			if sent := g.sent(row.method); sent != 1 {
@@ -159,7 +164,9 @@ func TestNobodyWaitsForACallOfAnotherTier(t *testing.T) {
 	g.all(closed.then(node(testHead)))
 	cheap := g.together(key, 1, "eth_getTransactionReceipt", receiptOf1, "X-Route-Tier", "cheap")
 	balanced := g.together(key, 2, "eth_getTransactionReceipt", receiptOf1)
-	testkit.Eventually(t, testTimeout, func() bool { return g.sent("eth_getTransactionReceipt") == 2 }, "each tier asks on its own")
+	testkit.Eventually(t, testTimeout, func() bool {
+		return g.sent("eth_getTransactionReceipt") == 2
+	}, "each tier asks on its own")
 	g.followers(1)
 	closed.lift()
 	for _, a := range append(cheap(), balanced()...) {
@@ -185,7 +192,8 @@ func TestAFailureIsSharedAndGivenBackToEach(t *testing.T) {
 	if day, period := g.counted(key); day != 0 || period != 0 {
 		t.Errorf("the counters hold %d and %d", day, period)
 	}
-	if u := g.usage(key); u["ok"] != (figures{4, 4 * plan.Unit}) || u["refund"] != (figures{-4, -4 * plan.Unit}) || u["upstream_failed"] != (figures{4, 0}) {
+	if u := g.usage(key); u["ok"] != (figures{4, 4 * plan.Unit}) || u["refund"] != (figures{-4, -4 * plan.Unit}) ||
+		u["upstream_failed"] != (figures{4, 0}) {
 		t.Errorf("usage is %v", u)
 	}
 }
@@ -197,7 +205,9 @@ func TestFollowersAreAnsweredThoughTheirLeaderLeft(t *testing.T) {
 	closed := newGate(t)
 	g.all(closed.then(node(testHead)))
 	leave := g.abandon(leader, chain.EthMainnet, call("eth_getTransactionReceipt", receiptOf1))
-	testkit.Eventually(t, testTimeout, func() bool { return g.sent("eth_getTransactionReceipt") == 1 }, "the leader's call is under way")
+	testkit.Eventually(t, testTimeout, func() bool {
+		return g.sent("eth_getTransactionReceipt") == 1
+	}, "the leader's call is under way")
 	wait := g.together(follower, 3, "eth_getTransactionReceipt", receiptOf1)
 	g.followers(3)
 	leave()
@@ -225,7 +235,9 @@ func TestACallThatAllHaveLeftIsCancelled(t *testing.T) {
 		cancelled <- struct{}{}
 	})
 	leader := g.abandon(key, chain.EthMainnet, call("eth_getTransactionReceipt", receiptOf1))
-	testkit.Eventually(t, testTimeout, func() bool { return g.sent("eth_getTransactionReceipt") == 1 }, "the call is under way")
+	testkit.Eventually(t, testTimeout, func() bool {
+		return g.sent("eth_getTransactionReceipt") == 1
+	}, "the call is under way")
 	follower := g.abandon(key, chain.EthMainnet, call("eth_getTransactionReceipt", receiptOf1))
 	g.followers(1)
 	leader()
@@ -270,9 +282,13 @@ func TestAFollowerHasItsOwnDeadline(t *testing.T) {
 	g.ups[0].On("eth_getTransactionReceipt", node(testHead))
 	g.ups[0].NextOf("eth_getTransactionReceipt", testkit.Hang(nil))
 	leader := g.together(key, 1, "eth_getTransactionReceipt", receiptOf1)
-	testkit.Eventually(t, testTimeout, func() bool { return g.sent("eth_getTransactionReceipt") == 1 }, "the leader's call is under way")
+	testkit.Eventually(t, testTimeout, func() bool {
+		return g.sent("eth_getTransactionReceipt") == 1
+	}, "the leader's call is under way")
 	begun := time.Now()
-	testkit.Eventually(t, testTimeout, func() bool { return time.Since(begun) > timeout/2 }, "half of the leader's time is over")
+	testkit.Eventually(t, testTimeout, func() bool {
+		return time.Since(begun) > timeout/2
+	}, "half of the leader's time is over")
 	follower := g.together(key, 2, "eth_getTransactionReceipt", receiptOf1)
 	g.followers(2)
 	leader()[0].refused(http.StatusGatewayTimeout, -32023)
@@ -294,12 +310,15 @@ func TestABatchSharesWithItself(t *testing.T) {
 	g.all(closed.then(node(testHead)))
 	items := make([]string, 60)
 	for i := range items {
-		items[i] = fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"eth_getTransactionReceipt","params":[%q]}`, i, hash(1))
+		items[i] = fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"eth_getTransactionReceipt","params":[%q]}`, i,
+			hash(1))
 	}
 	answers := make(chan answer, 1)
 	go func() { answers <- g.rpc(key, chain.EthMainnet, "["+strings.Join(items, ",")+"]") }()
 	g.followers(15) // as many as run at once, less the one they follow
-	testkit.Eventually(t, testTimeout, func() bool { return g.sent("eth_getTransactionReceipt") > 0 }, "the call that they follow is under way")
+	testkit.Eventually(t, testTimeout, func() bool {
+		return g.sent("eth_getTransactionReceipt") > 0
+	}, "the call that they follow is under way")
 	if n := g.sent("eth_getTransactionReceipt"); n != 1 {
 		t.Errorf("%d calls reached the upstreams", n)
 	}

@@ -17,7 +17,8 @@ func crawlable(rules, path string) bool {
 			continue
 		}
 		whole, ends := strings.CutSuffix(rule, "$")
-		if (ends && path != whole) || !strings.HasPrefix(path, whole) || len(rule) < longest || (len(rule) == longest && verdict == "Disallow") {
+		if (ends && path != whole) || !strings.HasPrefix(path, whole) || len(rule) < longest ||
+			(len(rule) == longest && verdict == "Disallow") {
 			continue
 		}
 		longest, allowed = len(rule), verdict == "Allow"
@@ -49,7 +50,9 @@ func TestCrawlersFindThePublicPagesAndNothingElse(t *testing.T) {
 			g.read(path)
 		}
 	}
-	for _, path := range []string{"/", "/status", "/docs", "/docs/quickstart", "/docs/errors", "/docs/errors/-32017", "/docs/agents", "/terms"} {
+	for _, path := range []string{
+		"/", "/status", "/docs", "/docs/quickstart", "/docs/errors", "/docs/errors/-32017", "/docs/agents", "/terms",
+	} {
 		if !slices.Contains(paths, path) {
 			t.Errorf("%s is not listed: %q", path, paths)
 		}
@@ -57,13 +60,16 @@ func TestCrawlersFindThePublicPagesAndNothingElse(t *testing.T) {
 	if unlisted := slices.Compact(slices.Sorted(slices.Values(paths))); len(unlisted) != len(paths) {
 		t.Errorf("some are listed twice: %q", paths)
 	}
-	for _, path := range []string{"/llms.txt", "/skill.md", "/openapi.json", "/docs/assets/docs.css", "/assets/base.css"} {
+	for _, path := range []string{
+		"/llms.txt", "/skill.md", "/openapi.json", "/docs/assets/docs.css", "/assets/base.css",
+	} {
 		if !crawlable(robots, path) {
 			t.Errorf("%s is out of reach", path)
 		}
 	}
 	for _, path := range []string{
-		"/overview", "/billing", "/staff/tickets", "/dev/faucet", "/x402/receipts/0x12", "/sign-in", "/entries", "/support/new", "/keys", "/toolbox/gas/eth_mainnet", "/rpc/eth_mainnet",
+		"/overview", "/billing", "/staff/tickets", "/dev/faucet", "/x402/receipts/0x12", "/sign-in", "/entries",
+		"/support/new", "/keys", "/toolbox/gas/eth_mainnet", "/rpc/eth_mainnet",
 	} {
 		if crawlable(robots, path) || slices.Contains(paths, path) {
 			t.Errorf("%s is for crawlers", path)

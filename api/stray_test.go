@@ -39,7 +39,8 @@ func TestStrayAnswers_ReachNoOtherCustomerAndNoCache(t *testing.T) {
 			method, member = "eth_getTransactionByHash", "hash"
 		}
 		a := g.rpc(key, chain.EthMainnet, call(method, fmt.Sprintf(`[%q]`, hash(n))))
-		if want := fmt.Sprintf(`%q:%q`, member, hash(n)); strings.Contains(a.body, `"result"`) && !strings.Contains(a.body, want) {
+		if want := fmt.Sprintf(`%q:%q`, member, hash(n)); strings.Contains(a.body, `"result"`) &&
+			!strings.Contains(a.body, want) {
 			t.Errorf("call %d got %s", n, a.body)
 		}
 	}

@@ -114,7 +114,8 @@ type client struct {
 
 func (s *server) client(c *gin.Context) *client {
 	return &client{
-		w: c.Writer, control: http.NewResponseController(c.Writer), now: s.Now, stall: s.ClientStall, last: s.Now().Add(longestAnswer),
+		w: c.Writer, control: http.NewResponseController(c.Writer), now: s.Now, stall: s.ClientStall,
+		last: s.Now().Add(longestAnswer),
 	}
 }
 

@@ -19,8 +19,8 @@ import (
 func traces(size int) func(io.Writer) error {
 	var block bytes.Buffer
 	for i := 0; block.Len() < 1<<20; i++ {
-		fmt.Fprintf(&block, `,{"pc":%d,"op":"SLOAD","gas":%d, "gasCost":2100 ,"depth":3,"stack":["0x%x","0x%064x"],"memory":null,"note":"\u0041\\\"}]"}`,
-			i, 8_000_000-i, i, i*7919)
+		fmt.Fprintf(&block,
+			`,{"pc":%d,"op":"SLOAD","gas":%d, "gasCost":2100 ,"depth":3,"stack":["0x%x","0x%064x"],"memory":null,"note":"\u0041\\\"}]"}`, i, 8_000_000-i, i, i*7919)
 	}
 	return func(w io.Writer) error {
 		if _, err := io.WriteString(w, `[ true`); err != nil {
@@ -44,7 +44,8 @@ func heap() int64 {
 	return int64(stats.HeapAlloc + stats.StackInuse)
 }
 
-func TestAnswersOfFiftyMegabytesStreamInBoundedMemoryByteForByte(t *testing.T) { //nolint:paralleltest // it measures the heap
+//nolint:paralleltest // it measures the heap
+func TestAnswersOfFiftyMegabytesStreamInBoundedMemoryByteForByte(t *testing.T) {
 	const size = 52 << 20
 	g := setup(t, func(o *options) { o.timeout = 5 * time.Minute }) // a loaded machine takes its time over so much
 	key := g.unlimited()
@@ -63,7 +64,8 @@ func TestAnswersOfFiftyMegabytesStreamInBoundedMemoryByteForByte(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			g.ups[0].Default(row.reply)
-			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/rpc/eth_mainnet", strings.NewReader(call("debug_traceBlock", "[]")))
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/rpc/eth_mainnet",
+				strings.NewReader(call("debug_traceBlock", "[]")))
 			g.must(err)
 			req.Header.Set("Authorization", "Bearer "+key)
 			if row.accept != "" {
@@ -110,7 +112,8 @@ func TestAClientThatLeavesMidAnswerLeavesNothingBehind(t *testing.T) { //nolint:
 	before := runtime.NumGoroutine()
 	const leavers = 20
 	for i := range leavers {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/rpc/eth_mainnet", strings.NewReader(call("eth_call", "[]")))
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/rpc/eth_mainnet",
+			strings.NewReader(call("eth_call", "[]")))
 		g.must(err)
 		req.Header.Set("Authorization", "Bearer "+key)
 		if i%2 == 0 {
@@ -129,10 +132,14 @@ func TestAClientThatLeavesMidAnswerLeavesNothingBehind(t *testing.T) { //nolint:
 			t.Fatal("an upstream goes on sending to nobody")
 		}
 	}
-	testkit.Eventually(t, testTimeout, func() bool { return g.recorder.Written() == leavers+1 }, "every call is recorded")
+	testkit.Eventually(t, testTimeout, func() bool {
+		return g.recorder.Written() == leavers+1
+	}, "every call is recorded")
 	g.client.CloseIdleConnections()
 	// The scripted upstream and the pools of PostgreSQL and Redis may have some more or fewer.
-	testkit.Eventually(t, testTimeout, func() bool { return runtime.NumGoroutine() <= before+leavers/2 }, "goroutines end")
+	testkit.Eventually(t, testTimeout, func() bool {
+		return runtime.NumGoroutine() <= before+leavers/2
+	}, "goroutines end")
 	if u := g.usage(key); u["ok"].requests != leavers || u["refund"].requests != 0 {
 		t.Errorf("usage is %v: who leaves pays", u)
 	}

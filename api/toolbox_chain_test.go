@@ -90,7 +90,8 @@ func TestGasAnswersStayAsTheyAre(t *testing.T) {
 	g.get("/toolbox/gas/arbitrum_one", key).golden("gas on arbitrum")
 	g.get("/toolbox/gas/polygon_pos", key).golden("gas on polygon")
 	g.get("/toolbox/gas/solana_mainnet", key).golden("gas on solana")
-	if got := g.usage(key); got["ok"] != (figures{4, 4 * plan.Unit}) || got["hit"] != (figures{1, 0}) || got["field_refused"] != (figures{1, 0}) {
+	if got := g.usage(key); got["ok"] != (figures{4, 4 * plan.Unit}) || got["hit"] != (figures{1, 0}) ||
+		got["field_refused"] != (figures{1, 0}) {
 		t.Errorf("used %v", got)
 	}
 }
@@ -100,25 +101,35 @@ func TestTxAnswersStayAsTheyAre(t *testing.T) {
 	g, key := openToolbox(t)
 	u := g.ups[0]
 	path := "/toolbox/tx/eth_mainnet/"
-	receipt := map[string]any{"transactionHash": someTx, "blockNumber": "0x64", "gasUsed": "0x5208", "effectiveGasPrice": "0x3b9aca01", "status": "0x1"}
-	u.On("eth_getTransactionByHash", testkit.Result(map[string]any{"hash": someTx, "blockNumber": "0x64", "gasPrice": "0x3b9aca01"}))
+	receipt := map[string]any{
+		"transactionHash": someTx, "blockNumber": "0x64", "gasUsed": "0x5208", "effectiveGasPrice": "0x3b9aca01",
+		"status": "0x1",
+	}
+	u.On("eth_getTransactionByHash",
+		testkit.Result(map[string]any{"hash": someTx, "blockNumber": "0x64", "gasPrice": "0x3b9aca01"}))
 	u.On("eth_getTransactionReceipt", testkit.Result(receipt))
 	g.get(path+"0x"+strings.ToUpper(someTx[2:]), key).golden("tx confirmed")
 	g.get(path+someTx, key).golden("tx again")
 	receipt["status"] = "0x0"
 	u.On("eth_getTransactionReceipt", testkit.Result(receipt))
 	g.get("/toolbox/tx/base_mainnet/"+someTx, key).golden("tx failed")
-	u.On("eth_getTransactionByHash", testkit.Result(map[string]any{"hash": someTx, "blockNumber": nil, "gasPrice": "0x3b9aca01"}))
+	u.On("eth_getTransactionByHash",
+		testkit.Result(map[string]any{"hash": someTx, "blockNumber": nil, "gasPrice": "0x3b9aca01"}))
 	u.On("eth_getTransactionReceipt", testkit.Result(nil))
 	g.get("/toolbox/tx/optimism_mainnet/"+someTx, key).golden("tx pending")
 	u.On("eth_getTransactionByHash", testkit.Result(nil))
 	g.get("/toolbox/tx/arbitrum_one/"+someTx, key).golden("tx unknown")
 	u.On("getSignatureStatuses", testkit.Result(map[string]any{"context": map[string]any{"slot": 400}, "value": []any{
-		map[string]any{"slot": 321, "confirmations": nil, "err": map[string]any{"InstructionError": []any{0, map[string]any{"Custom": 1}}}, "confirmationStatus": "finalized"},
+		map[string]any{
+			"slot": 321, "confirmations": nil, "err": map[string]any{
+				"InstructionError": []any{0, map[string]any{"Custom": 1}},
+			}, "confirmationStatus": "finalized",
+		},
 	}}))
 	g.get("/toolbox/tx/solana_mainnet/"+someSig, key).golden("tx on solana")
 	g.get("/toolbox/tx/solana_mainnet/"+someTx, key).golden("tx hash on solana")
-	if got := g.usage(key); got["ok"] != (figures{5, 10 * plan.Unit}) || got["hit"] != (figures{1, 0}) || got["field_refused"] != (figures{1, 0}) {
+	if got := g.usage(key); got["ok"] != (figures{5, 10 * plan.Unit}) || got["hit"] != (figures{1, 0}) ||
+		got["field_refused"] != (figures{1, 0}) {
 		t.Errorf("used %v", got)
 	}
 }
@@ -185,21 +196,29 @@ func TestAnUnknownChainInAPathIsNotFound(t *testing.T) {
 	g := dataGateway(t, func(o *options) { o.chains = []chain.ID{chain.EthMainnet} })
 	key := g.unlimited()
 	g.get("/toolbox/gas/dogecoin", key).golden("toolbox unknown chain")
-	for _, name := range []string{"bitcoin", "ETH_MAINNET", "%00", "eth_mainnet%20", strings.Repeat("x", 5000), "polygon_pos"} {
+	for _, name := range []string{
+		"bitcoin", "ETH_MAINNET", "%00", "eth_mainnet%20", strings.Repeat("x", 5000), "polygon_pos",
+	} {
 		for _, path := range []string{
 			"/toolbox/gas/" + name, "/toolbox/tx/" + name + "/" + someTx, "/toolbox/abi/" + name + "/" + dataOwner,
 			"/data/" + name + "/balances/" + dataOwner, "/data/" + name + "/history/" + dataOwner + "?limit=0",
 		} {
-			if a := g.get(path, key); name != "polygon_pos" || !strings.Contains(path, "limit=0") { // a known chain, and a wrong field
+			// a known chain, and a wrong field
+			if a := g.get(path, key); name != "polygon_pos" || !strings.Contains(path, "limit=0") {
 				data := a.refused(http.StatusNotFound, -32600)
-				if !strings.Contains(a.body, "polygon_pos") || (name == "polygon_pos") != (data["contact"] != nil) || len(a.body) > 1000 {
+				if !strings.Contains(a.body, "polygon_pos") || (name == "polygon_pos") != (data["contact"] != nil) ||
+					len(a.body) > 1000 {
 					t.Errorf("%.60s: %s", path, a.body)
 				}
 			}
 		}
-		g.ask(http.MethodPost, "/toolbox/decode/"+name+"/"+dataOwner, key, `{"data":"0x"}`).refused(http.StatusNotFound, -32600)
+		g.ask(http.MethodPost, "/toolbox/decode/"+name+"/"+dataOwner, key, `{"data":"0x"}`).refused(http.StatusNotFound,
+			-32600)
 	}
-	for _, path := range []string{"/toolbox/gas/solana_mainnet", "/data/solana_mainnet/history/" + solanaOwner, "/toolbox/abi/solana_mainnet/" + dataOwner} {
+	for _, path := range []string{
+		"/toolbox/gas/solana_mainnet", "/data/solana_mainnet/history/" + solanaOwner,
+		"/toolbox/abi/solana_mainnet/" + dataOwner,
+	} {
 		if a := g.get(path, key); !strings.Contains(a.body, "Solana") {
 			t.Errorf("%s does not say why: %s", path, a.body)
 		} else {
@@ -222,12 +241,17 @@ func TestWhatIsEthereumsNeedsEthereum(t *testing.T) {
 	t.Parallel()
 	g := dataGateway(t, func(o *options) { o.chains = []chain.ID{chain.BaseMainnet} })
 	key := g.unlimited()
-	for _, path := range []string{"/toolbox/prices", "/toolbox/prices?symbols=eth", "/toolbox/ens/resolve/vitalik.eth", "/toolbox/ens/reverse/" + dataOwner} {
-		if a := g.get(path, key); a.refused(http.StatusServiceUnavailable, -32020) == nil || !strings.Contains(a.body, "eth_mainnet") {
+	for _, path := range []string{
+		"/toolbox/prices", "/toolbox/prices?symbols=eth", "/toolbox/ens/resolve/vitalik.eth",
+		"/toolbox/ens/reverse/" + dataOwner,
+	} {
+		if a := g.get(path, key); a.refused(http.StatusServiceUnavailable, -32020) == nil ||
+			!strings.Contains(a.body, "eth_mainnet") {
 			t.Errorf("%s: %s", path, a.body)
 		}
 	}
-	if used := g.usage(key); used["ok"].requests != 0 || used["refund"].requests != 0 || used["no_upstream"].requests != 4 {
+	if used := g.usage(key); used["ok"].requests != 0 || used["refund"].requests != 0 ||
+		used["no_upstream"].requests != 4 {
 		t.Errorf("used %v", used)
 	}
 	for _, line := range g.lines(key) {
@@ -242,10 +266,15 @@ func TestChainsThatCannotBeReadCostNothing(t *testing.T) {
 	g, key := openToolbox(t)
 	u := g.ups[0]
 	u.Default(testkit.HTML(http.StatusBadGateway))
-	for _, method := range []string{"eth_feeHistory", "eth_call", "eth_blockNumber", "eth_getTransactionByHash", "eth_getTransactionReceipt"} {
+	for _, method := range []string{
+		"eth_feeHistory", "eth_call", "eth_blockNumber", "eth_getTransactionByHash", "eth_getTransactionReceipt",
+	} {
 		u.On(method, testkit.HTML(http.StatusBadGateway))
 	}
-	for _, path := range []string{"/toolbox/gas/eth_mainnet", "/toolbox/tx/eth_mainnet/" + someTx, "/toolbox/tx/solana_mainnet/" + someSig, "/toolbox/prices"} {
+	for _, path := range []string{
+		"/toolbox/gas/eth_mainnet", "/toolbox/tx/eth_mainnet/" + someTx, "/toolbox/tx/solana_mainnet/" + someSig,
+		"/toolbox/prices",
+	} {
 		if a := g.get(path, key); a.status != http.StatusBadGateway && a.status != http.StatusServiceUnavailable {
 			t.Errorf("%s: HTTP %d %s", path, a.status, a.body)
 		}

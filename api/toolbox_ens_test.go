@@ -35,7 +35,8 @@ func universalResolver(answers map[string]testkit.Reply) testkit.Reply {
 	return func(x *testkit.Exchange) {
 		var params []json.RawMessage
 		var msg struct{ To, Data string }
-		if json.Unmarshal(x.Request.Params, &params) == nil && json.Unmarshal(params[0], &msg) == nil && strings.HasPrefix(msg.To, "0xeEeEEE") {
+		if json.Unmarshal(x.Request.Params, &params) == nil && json.Unmarshal(params[0], &msg) == nil &&
+			strings.HasPrefix(msg.To, "0xeEeEEE") {
 			for part, reply := range answers {
 				if strings.Contains(msg.Data, hex.EncodeToString([]byte(part))) {
 					reply(x)
@@ -55,14 +56,18 @@ func openNames(t *testing.T) (g *gateway, key string) {
 	g, key = openToolbox(t)
 	address := func(last string) string { return strings.Repeat("\x11", 19) + last }
 	g.ups[0].On("eth_call", universalResolver(map[string]testkit.Reply{
-		"\x07vitalik\x03eth":     testkit.Result("0x" + padded(0x40, 9, 0x20) + strings.Repeat("0", 24) + strings.ToLower(someone[2:])),
-		"\x06nobody\x03eth":      reverted("0x77209fe8" + padded(0x20, "\x06nobody\x03eth\x00")),
-		"\x07refuses\x03eth":     reverted("0x95c0c752" + padded(0x20, "no")),
-		"\x08offchain\x03eth":    reverted("0x556f1830" + strings.Repeat("0", 24) + "eeeeeeee14d718c2b47d9923deab1335e144eeee" + padded(0xa0, 0x120, 0, 0x140, 1, 0x20, "https://127.0.0.1/{data}", "", "")),
+		"\x07vitalik\x03eth": testkit.Result("0x" + padded(0x40, 9, 0x20) + strings.Repeat("0", 24) +
+			strings.ToLower(someone[2:])),
+		"\x06nobody\x03eth":  reverted("0x77209fe8" + padded(0x20, "\x06nobody\x03eth\x00")),
+		"\x07refuses\x03eth": reverted("0x95c0c752" + padded(0x20, "no")),
+		"\x08offchain\x03eth": reverted("0x556f1830" + strings.Repeat("0", 24) +
+			"eeeeeeee14d718c2b47d9923deab1335e144eeee" + padded(0xa0, 0x120, 0, 0x140, 1, 0x20,
+			"https://127.0.0.1/{data}", "", "")),
 		string(mustHex(someone)): testkit.Result("0x" + padded(0x60, 9, 8, "vitalik.eth")),
-		address("\x02"):          reverted("0xef9c03ce" + padded(0x40, 0x80, "vitalik.eth", strings.Repeat("\x22", 20))),
-		address("\x03"):          testkit.Result("0x" + padded(0x60, 0, 8, "")),
-		address("\x04"):          testkit.Result("0x" + padded(0x60, 9, 8, "vitalik.eth\u200b")),
+		address("\x02"): reverted("0xef9c03ce" + padded(0x40, 0x80, "vitalik.eth",
+			strings.Repeat("\x22", 20))),
+		address("\x03"): testkit.Result("0x" + padded(0x60, 0, 8, "")),
+		address("\x04"): testkit.Result("0x" + padded(0x60, 9, 8, "vitalik.eth\u200b")),
 	}))
 	return g, key
 }
@@ -89,7 +94,8 @@ func TestNamesStayAsTheyAre(t *testing.T) {
 	g.get("/toolbox/ens/reverse/"+ones+"02", key).golden("ens not confirmed")
 	g.get("/toolbox/ens/reverse/"+ones+"03", key).golden("ens no name")
 	g.get("/toolbox/ens/reverse/"+ones+"04", key).golden("ens not repeated")
-	if got := g.usage(key); got["ok"] != (figures{8, 8 * plan.Unit}) || got["hit"] != (figures{2, 0}) || got["refund"] != (figures{-1, -plan.Unit}) {
+	if got := g.usage(key); got["ok"] != (figures{8, 8 * plan.Unit}) || got["hit"] != (figures{2, 0}) ||
+		got["refund"] != (figures{-1, -plan.Unit}) {
 		t.Errorf("used %v", got)
 	}
 	for _, line := range g.lines(key) {
@@ -105,20 +111,25 @@ func TestWrongNamesAndAddressesSayWhatIsTaken(t *testing.T) {
 	resolve, reverse := "/toolbox/ens/resolve/", "/toolbox/ens/reverse/"
 	const ascii, character, label = "Only the ASCII subset", "no name has", "empty label"
 	for path, says := range map[string]string{
-		resolve + "%F0%9F%A5%B7.eth": ascii, resolve + "vita%E2%80%8Dlik.eth": ascii, resolve + "vita%C2%ADlik.eth": ascii, resolve + "vit%D0%B0lik.eth": ascii,
-		resolve + "%EF%BD%96italik.eth": ascii, resolve + "vitalik%EF%BC%8Eeth": ascii, resolve + "%ff%fe.eth": "not UTF-8", resolve + "vitalik.eth%C0%AE": "not UTF-8",
+		resolve + "%F0%9F%A5%B7.eth": ascii, resolve + "vita%E2%80%8Dlik.eth": ascii,
+		resolve + "vita%C2%ADlik.eth": ascii, resolve + "vit%D0%B0lik.eth": ascii,
+		resolve + "%EF%BD%96italik.eth": ascii, resolve + "vitalik%EF%BC%8Eeth": ascii,
+		resolve + "%ff%fe.eth": "not UTF-8", resolve + "vitalik.eth%C0%AE": "not UTF-8",
 		resolve + "1%EF%B8%8F%E2%83%A3.eth": ascii, resolve + "caf%C3%A9.eth": ascii,
-		resolve + "%2576italik.eth": character, resolve + "vitalik.eth%00": character, resolve + "vitalik.eth%0a": character, resolve + "a%20b.eth": character,
-		resolve + "a+b.eth": character, resolve + "a%40b.eth": character, resolve + "it's.eth": character,
-		resolve + ".eth": label, resolve + "vitalik.eth.": label, resolve + "a..eth": label, resolve + "%2e": label,
+		resolve + "%2576italik.eth": character, resolve + "vitalik.eth%00": character,
+		resolve + "vitalik.eth%0a": character, resolve + "a%20b.eth": character, resolve + "a+b.eth": character,
+		resolve + "a%40b.eth": character, resolve + "it's.eth": character, resolve + ".eth": label,
+		resolve + "vitalik.eth.": label, resolve + "a..eth": label, resolve + "%2e": label,
 		resolve + "a_b.eth": "underscore", resolve + "xn--ls8h.eth": "third and fourth",
 		resolve + strings.Repeat("a", 255): "254", resolve + strings.Repeat("a.", 3000) + "eth": "254",
-		resolve + "vitalik.eth?chain=base_mainnet": "chain",
-		reverse + "vitalik.eth":                    "0x and 40 hexadecimal digits", reverse + "0x": "0x and 40 hexadecimal digits",
-		reverse + someone[:41]: "0x and 40 hexadecimal digits", reverse + someone + "0": "0x and 40 hexadecimal digits",
-		reverse + someone[2:]: "0x and 40 hexadecimal digits", reverse + someone[:41] + "g": "0x and 40 hexadecimal digits",
-		reverse + "0X" + someone[2:]: "0x and 40 hexadecimal digits", reverse + someone + "%0a": "0x and 40 hexadecimal digits",
-		reverse + strings.Replace(someone, "dA", "Da", 1): "EIP-55", reverse + strings.Replace(someone, "d8d", "d8D", 1): "EIP-55",
+		resolve + "vitalik.eth?chain=base_mainnet": "chain", reverse + "vitalik.eth": "0x and 40 hexadecimal digits",
+		reverse + "0x": "0x and 40 hexadecimal digits", reverse + someone[:41]: "0x and 40 hexadecimal digits",
+		reverse + someone + "0": "0x and 40 hexadecimal digits", reverse + someone[2:]: "0x and 40 hexadecimal digits",
+		reverse + someone[:41] + "g":                        "0x and 40 hexadecimal digits",
+		reverse + "0X" + someone[2:]:                        "0x and 40 hexadecimal digits",
+		reverse + someone + "%0a":                           "0x and 40 hexadecimal digits",
+		reverse + strings.Replace(someone, "dA", "Da", 1):   "EIP-55",
+		reverse + strings.Replace(someone, "d8d", "d8D", 1): "EIP-55",
 	} {
 		a := g.get(path, key)
 		a.refused(http.StatusUnprocessableEntity, -32602)

@@ -70,13 +70,17 @@ func (c *conformance) gasAgrees() toolbox.GasOffer {
 		Full   []float64        `json:"gasUsedRatio"`
 		Reward [][]*hexutil.Big `json:"reward"`
 	}
-	c.read(&history, "eth_feeHistory", hexutil.Uint64(g.ComputedFrom.Blocks), hexutil.Uint64(g.ComputedFrom.NewestBlock), []int{10, 50, 90})
+	c.read(&history, "eth_feeHistory", hexutil.Uint64(g.ComputedFrom.Blocks),
+		hexutil.Uint64(g.ComputedFrom.NewestBlock), []int{10, 50, 90})
 	base := history.Base[len(history.Base)-1].ToInt()
-	if g.ComputedFrom.Blocks != 20 || g.ComputedFrom.BlocksCounted == 0 || g.BaseFeePerGas != base.String() || base.Sign() == 0 {
+	if g.ComputedFrom.Blocks != 20 || g.ComputedFrom.BlocksCounted == 0 || g.BaseFeePerGas != base.String() ||
+		base.Sign() == 0 {
 		c.t.Fatalf("%s: %+v over base fee %s, the node says %s", c.on.ID, g.ComputedFrom, g.BaseFeePerGas, base)
 	}
 	floor, before := c.amount(g.ComputedFrom.MinPriorityFee), new(big.Int)
-	for k, offer := range []toolbox.GasOffer{g.Recommendations.Slow, g.Recommendations.Standard, g.Recommendations.Fast} {
+	for k, offer := range []toolbox.GasOffer{
+		g.Recommendations.Slow, g.Recommendations.Standard, g.Recommendations.Fast,
+	} {
 		tip, limit := c.amount(offer.MaxPriorityFeePerGas), c.amount(offer.MaxFeePerGas)
 		below, above := 0, 0 // of the blocks that count
 		for i, row := range history.Reward {
@@ -92,10 +96,12 @@ func (c *conformance) gasAgrees() toolbox.GasOffer {
 		}
 		isMedian := 2*below >= g.ComputedFrom.BlocksCounted && 2*above >= g.ComputedFrom.BlocksCounted
 		if !isMedian && tip.Cmp(floor) != 0 && tip.Cmp(before) != 0 || tip.Cmp(before) < 0 || tip.Cmp(floor) < 0 {
-			c.t.Errorf("%s: tip %s is no median of %d blocks (%d below, %d above)", c.on.ID, tip, g.ComputedFrom.BlocksCounted, below, above)
+			c.t.Errorf("%s: tip %s is no median of %d blocks (%d below, %d above)", c.on.ID, tip,
+				g.ComputedFrom.BlocksCounted, below, above)
 		}
 		room := new(big.Int).Sub(new(big.Int).Sub(limit, tip), base) // a quarter, half, the whole of the base fee
-		if want := new(big.Int).Div(new(big.Int).Mul(base, big.NewInt([]int64{1, 2, 4}[k])), big.NewInt(4)); room.CmpAbs(want) < 0 || new(big.Int).Sub(room, want).CmpAbs(common.Big1) > 0 {
+		if want := new(big.Int).Div(new(big.Int).Mul(base, big.NewInt([]int64{1, 2, 4}[k])),
+			big.NewInt(4)); room.CmpAbs(want) < 0 || new(big.Int).Sub(room, want).CmpAbs(common.Big1) > 0 {
 			c.t.Errorf("%s: room of %s over %s", c.on.ID, room, base)
 		}
 		before = tip
@@ -113,12 +119,14 @@ func (c *conformance) dataFeeAgrees() {
 		var limit hexutil.Big
 		oracle, err := contracts.Named("GasPriceOracle")
 		c.must(err)
-		c.readCall(&limit, sandbox.GasPriceOracle, c.pack(oracle.ABI, "getL1FeeUpperBound", big.NewInt(int64(fee.Bytes))))
+		c.readCall(&limit, sandbox.GasPriceOracle,
+			c.pack(oracle.ABI, "getL1FeeUpperBound", big.NewInt(int64(fee.Bytes))))
 		if got := c.amount(fee.Fee); got.Sign() <= 0 || got.Cmp(limit.ToInt()) > 0 || fee.InGasLimit {
 			c.t.Errorf("%s: %+v, at most %s", c.on.ID, fee, limit.ToInt())
 		}
 	case chain.ArbitrumOne:
-		if fee.Gas == nil || *fee.Gas == 0 || !fee.InGasLimit || c.amount(fee.Fee).Sign() <= 0 || c.amount(fee.L1BaseFeePerGas).Sign() <= 0 {
+		if fee.Gas == nil || *fee.Gas == 0 || !fee.InGasLimit || c.amount(fee.Fee).Sign() <= 0 ||
+			c.amount(fee.L1BaseFeePerGas).Sign() <= 0 {
 			c.t.Errorf("%s: %+v", c.on.ID, fee)
 		}
 	default:
@@ -186,7 +194,8 @@ func (c *conformance) transactionsAgree(slow toolbox.GasOffer) {
 		c.read(&head, "eth_blockNumber")
 		block := receipt.BlockNumber.Uint64()
 		if *s.BlockNumber != block || *s.Confirmations < 1 || *s.Confirmations > uint64(head)-block+1 ||
-			c.amount(s.GasUsed).Uint64() != receipt.GasUsed || s.EffectiveGasPrice != receipt.EffectiveGasPrice.String() {
+			c.amount(s.GasUsed).Uint64() != receipt.GasUsed ||
+			s.EffectiveGasPrice != receipt.EffectiveGasPrice.String() {
 			c.t.Errorf("%s: %+v against the receipt's %+v under head %d", c.on.ID, s, receipt, head)
 		}
 		if c.amount(s.EffectiveGasPrice).Cmp(c.amount(slow.MaxFeePerGas)) > 0 {
@@ -209,7 +218,9 @@ func TestTransactionsAgreeWithTheSandboxsSolana(t *testing.T) {
 		blockhash, err := base58.Decode(latest.Value.Blockhash)
 		c.must(err)
 		wire, _ := transferWire(from, to, blockhash, lamports, false)
-		sent := list(base64.StdEncoding.EncodeToString(wire), map[string]any{"encoding": "base64", "skipPreflight": true})
+		sent := list(base64.StdEncoding.EncodeToString(wire), map[string]any{
+			"encoding": "base64", "skipPreflight": true,
+		})
 		return strings.Trim(c.rpc(c.key, c.on.ID, call("sendTransaction", sent)).result(), `"`)
 	}
 	for want, signature := range map[toolbox.TxState]string{
@@ -235,7 +246,8 @@ func TestTransactionsAgreeWithTheSandboxsSolana(t *testing.T) {
 			t.Errorf("a transaction that is %s is %+v", want, s)
 			continue
 		}
-		if want != toolbox.TxUnknown && (s.Slot == nil || *s.Slot != told.Value[0].Slot || s.ConfirmationStatus != "confirmed" && s.ConfirmationStatus != "finalized") {
+		if want != toolbox.TxUnknown && (s.Slot == nil || *s.Slot != told.Value[0].Slot ||
+			s.ConfirmationStatus != "confirmed" && s.ConfirmationStatus != "finalized") {
 			t.Errorf("%+v in slot %d", s, told.Value[0].Slot)
 		}
 	}
@@ -249,11 +261,14 @@ func TestPricesAgreeWithTheSandboxsFeeds(t *testing.T) {
 	c.must(err)
 	var all toolbox.Prices
 	c.use("/toolbox/prices", &all)
-	for symbol, at := range map[string]common.Address{"eth": sandbox.FeedETH, "btc": sandbox.FeedBTC, "link": sandbox.FeedLINK} {
+	for symbol, at := range map[string]common.Address{
+		"eth": sandbox.FeedETH, "btc": sandbox.FeedBTC, "link": sandbox.FeedLINK,
+	} {
 		var answer hexutil.Big
 		c.readCall(&answer, at, c.pack(feed.ABI, "latestAnswer"))
 		p := all.Prices[symbol]
-		if p.Price == nil || p.Stale || p.Feed != at.Hex() || p.UpdatedAt == nil || time.Since(*p.UpdatedAt) > time.Hour {
+		if p.Price == nil || p.Stale || p.Feed != at.Hex() || p.UpdatedAt == nil ||
+			time.Since(*p.UpdatedAt) > time.Hour {
 			t.Errorf("%s: %+v", symbol, p)
 			continue
 		}
@@ -272,7 +287,8 @@ func TestPricesAgreeWithTheSandboxsFeeds(t *testing.T) {
 		tx, err := types.SignNewTx(from.Key, types.LatestSignerForChainID(chainID), &types.DynamicFeeTx{
 			ChainID: chainID, Nonce: uint64(nonce), To: &submitted.to, Gas: 2_000_000, //nolint:gosec // an index
 			GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(500 * params.GWei),
-			Data: c.pack(feed.ABI, "submit", big.NewInt(submitted.answer), uint64(submitted.at.Unix())), //nolint:gosec // after 1970
+			//nolint:gosec // after 1970
+			Data: c.pack(feed.ABI, "submit", big.NewInt(submitted.answer), uint64(submitted.at.Unix())),
 		})
 		c.must(err)
 		raw, err := tx.MarshalBinary()
@@ -282,7 +298,8 @@ func TestPricesAgreeWithTheSandboxsFeeds(t *testing.T) {
 	}
 	var some toolbox.Prices
 	c.use("/toolbox/prices?symbols=btc,link", &some)
-	if btc := some.Prices["btc"]; btc.Price == nil || *btc.Price != "60000.12345678" || !btc.Stale || !btc.UpdatedAt.Equal(old) {
+	if btc := some.Prices["btc"]; btc.Price == nil || *btc.Price != "60000.12345678" || !btc.Stale ||
+		!btc.UpdatedAt.Equal(old) {
 		t.Errorf("an old answer: %+v", btc)
 	}
 	if link := some.Prices["link"]; link.Price != nil || !link.Stale {

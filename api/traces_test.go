@@ -16,8 +16,8 @@ func traced(t *testing.T) (g *gateway, receive func() (string, []testkit.Span)) 
 	t.Helper()
 	receiver := testkit.Traces(t)
 	tracer, err := telemetry.NewTracer(t.Context(), telemetry.Tracing{
-		Endpoint: receiver.URL, ServiceName: "gateway", Role: "api", Sampler: "always_on", Logger: slog.New(slog.DiscardHandler),
-		Headers: map[string]string{"Authorization": "receiver-credential"},
+		Endpoint: receiver.URL, ServiceName: "gateway", Role: "api", Sampler: "always_on",
+		Logger: slog.New(slog.DiscardHandler), Headers: map[string]string{"Authorization": "receiver-credential"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -67,9 +67,10 @@ func TestARequestIsATraceOfAdmissionAndAttempts(t *testing.T) {
 	}
 	root := roots[0]
 	g.attributes(root, map[string]string{
-		"gateway.request_id": a.requestID().String(), "gateway.chain": "eth_mainnet", "rpc.method": "eth_call", "gateway.outcome": "ok",
-		"gateway.class": "standard", "gateway.tier": "balanced", "gateway.cache": "miss", "gateway.upstream": "up-1", "gateway.attempts": "2",
-		"http.response.status_code": "200", "http.route": "/rpc/:chain",
+		"gateway.request_id": a.requestID().String(), "gateway.chain": "eth_mainnet", "rpc.method": "eth_call",
+		"gateway.outcome": "ok", "gateway.class": "standard", "gateway.tier": "balanced", "gateway.cache": "miss",
+		"gateway.upstream": "up-1", "gateway.attempts": "2", "http.response.status_code": "200",
+		"http.route": "/rpc/:chain",
 	})
 	admissions, attempts := named(spans, "admit", root.TraceID), named(spans, "upstream", root.TraceID)
 	if len(admissions) != 1 || len(attempts) != 2 {
@@ -89,7 +90,8 @@ func TestItemsOfABatchAreSpansOfTheirOwn(t *testing.T) {
 	g, receive := traced(t)
 	key := g.unlimited()
 	g.all(testkit.Result("0x1"))
-	g.rpc(key, chain.EthMainnet, "["+call("eth_call", `[{},"latest"]`)+","+call("eth_chainId", "[]")+","+call("Zq7client", "[]")+",7]")
+	g.rpc(key, chain.EthMainnet, "["+call("eth_call", `[{},"latest"]`)+","+call("eth_chainId", "[]")+","+
+		call("Zq7client", "[]")+",7]")
 	text, spans := receive()
 	root := named(spans, "POST /rpc/:chain", "")[0]
 	g.attributes(root, map[string]string{"gateway.batch": "4", "rpc.method": ""})
@@ -100,7 +102,10 @@ func TestItemsOfABatchAreSpansOfTheirOwn(t *testing.T) {
 	wants := map[string]map[string]string{
 		"0": {"rpc.method": "eth_call", "gateway.outcome": "ok", "gateway.cache": "miss"},
 		"1": {"rpc.method": "eth_chainId", "gateway.outcome": "hit", "gateway.cache": "hit"},
-		"2": {"rpc.method": "", "gateway.outcome": "refused", "gateway.reason": "method_not_served", "rpc.jsonrpc.error_code": "-32601"},
+		"2": {
+			"rpc.method": "", "gateway.outcome": "refused", "gateway.reason": "method_not_served",
+			"rpc.jsonrpc.error_code": "-32601",
+		},
 		"3": {"gateway.reason": "not_a_request"},
 	}
 	for _, item := range items {
@@ -114,7 +119,8 @@ func TestItemsOfABatchAreSpansOfTheirOwn(t *testing.T) {
 			t.Errorf("an attempt hangs on %s, want its item", s.Parent)
 		}
 	}
-	if strings.Contains(text, "Zq7client") || strings.Contains(text, key) || strings.Contains(text, "receiver-credential") {
+	if strings.Contains(text, "Zq7client") || strings.Contains(text, key) ||
+		strings.Contains(text, "receiver-credential") {
 		t.Error("a span holds what a client sent, or a credential")
 	}
 }
@@ -126,7 +132,9 @@ func TestRefusedRequestsAreTracedWithTheirReason(t *testing.T) {
 	g.ask(http.MethodGet, "/Zq7client", "", "")
 	g.ask("Zq7client", "/keys", "", "")
 	text, spans := receive()
-	g.attributes(named(spans, "POST /rpc/:chain", "")[0], map[string]string{"gateway.reason": "key_invalid", "http.response.status_code": "401"})
+	g.attributes(named(spans, "POST /rpc/:chain", "")[0], map[string]string{
+		"gateway.reason": "key_invalid", "http.response.status_code": "401",
+	})
 	unknown := named(spans, "unknown route", "")
 	if len(unknown) != 2 {
 		t.Errorf("got %d spans of unknown routes, want 2", len(unknown))

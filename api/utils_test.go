@@ -69,8 +69,9 @@ func query(path string, members ...string) string {
 	return utils + path + "?" + q.Encode()
 }
 
-const signInTemplate = "https://app.example wants you to sign in with your Ethereum account:\n<address>\n\nSign in.\n\nURI: https://app.example/in\nVersion: 1\n" +
-	"Chain ID: 8453\nNonce: 0123456789abcdef\nIssued At: 2026-01-02T03:04:05.678Z"
+const signInTemplate = "https://app.example wants you to sign in with your Ethereum account:\n<address>\n\nSign " +
+	"in.\n\nURI: https://app.example/in\nVersion: 1\nChain ID: 8453\nNonce: 0123456789abcdef\nIssued At: " +
+	"2026-01-02T03:04:05.678Z"
 
 func signInMessage(by signer, more string) string {
 	return strings.Replace(signInTemplate, "<address>", by.address, 1) + more
@@ -91,12 +92,17 @@ func TestUtilitiesAnswerAsDocumented(t *testing.T) {
 	get(query("selector", "signature", "event Swap(address indexed by, (uint a, bytes b)[] legs)")).golden("selector")
 	get(query("keccak", "text", "héllo + ; & 😀")).golden("keccak")
 	get(query("keccak", "text", "0x68656c6c6f", "encoding", "hex")).golden("keccak of bytes")
-	post("verify-signature", object(t, "message", "hello", "signature", me.sign("hello"), "address", me.address)).golden("verify signature")
-	post("verify-signature", object(t, "message", "hello", "signature", me.sign("hello"))).golden("verify signature of anybody")
-	post("verify-signature", object(t, "message", "hello", "signature", me.sign("hello"), "address", other.address)).golden("verify signature of another")
+	post("verify-signature", object(t, "message", "hello", "signature", me.sign("hello"), "address",
+		me.address)).golden("verify signature")
+	post("verify-signature", object(t, "message", "hello", "signature", me.sign("hello"))).golden(
+		"verify signature of anybody")
+	post("verify-signature", object(t, "message", "hello", "signature", me.sign("hello"), "address",
+		other.address)).golden("verify signature of another")
 	message := signInMessage(me, "")
 	post("verify-siwe", object(t, "message", message, "signature", me.sign(message))).golden("verify siwe")
-	message = signInMessage(me, "\nExpiration Time: 2026-01-02T03:09:05.678Z\nNot Before: 2126-01-02T03:04:05.678Z\nRequest ID: 7\nResources:\n- https://app.example/terms")
+	message = signInMessage(me,
+		"\nExpiration Time: 2026-01-02T03:09:05.678Z\nNot Before: 2126-01-02T03:04:05.678Z\nRequest ID: "+
+			"7\nResources:\n- https://app.example/terms")
 	post("verify-siwe", object(t, "message", message, "signature", other.sign(message))).golden("verify siwe expired")
 	if used := g.usage(key); used["ok"].requests != 13 || used["ok"].units != 13*plan.Unit || len(used) != 1 {
 		t.Errorf("used %+v, want a unit for each of 13 calls", used)
@@ -107,7 +113,8 @@ func TestUtilitiesAnswerAsDocumented(t *testing.T) {
 		}
 	}
 	// The same once more is not from a cache, and is paid again.
-	if a := get(query("keccak", "text", "0x68656c6c6f", "encoding", "hex")); a.hit() || g.usage(key)["ok"].units != 14*plan.Unit {
+	if a := get(query("keccak", "text", "0x68656c6c6f", "encoding", "hex")); a.hit() ||
+		g.usage(key)["ok"].units != 14*plan.Unit {
 		t.Errorf("a repeat: hit %t, used %+v", a.hit(), g.usage(key))
 	}
 }
@@ -129,7 +136,13 @@ func TestTextsThatLookLikeBytesAreTexts(t *testing.T) {
 	for _, c := range []struct {
 		signed, encoding string
 		valid            bool
-	}{{"0x68656c6c6f", "", true}, {"0x68656c6c6f", "utf8", true}, {"0x68656c6c6f", "hex", false}, {"hello", "hex", true}, {"hello", "utf8", false}} {
+	}{
+		{"0x68656c6c6f", "", true},
+		{"0x68656c6c6f", "utf8", true},
+		{"0x68656c6c6f", "hex", false},
+		{"hello", "hex", true},
+		{"hello", "utf8", false},
+	} {
 		members := []string{"message", "0x68656c6c6f", "signature", me.sign(c.signed), "address", me.address}
 		if c.encoding != "" {
 			members = append(members, "encoding", c.encoding)
@@ -151,20 +164,26 @@ func TestWrongInputOfUtilitiesIsToldAndCostsNothing(t *testing.T) {
 		path, body string
 		says       string
 	}{
-		"a long address":              {path: utils + "checksum/" + strings.Repeat("0", 257), says: "address: "},
-		"an address of broken text":   {path: utils + "checksum/0x%ff", says: `"address" is not UTF-8`},
-		"no value":                    {path: utils + "convert?from=eth&to=wei", says: "value: "},
-		"an empty value":              {path: utils + "convert?value=&from=eth&to=wei", says: "value: "},
-		"no unit":                     {path: utils + "convert?value=1&to=wei", says: "from: "},
-		"no such unit":                {path: utils + "convert?value=1&from=eth&to=dollar", says: "to: "},
-		"an exponent":                 {path: utils + "convert?value=1e18&from=wei&to=eth", says: "value: "},
-		"two points":                  {path: utils + "convert?value=1.2.3&from=wei&to=eth", says: "value: "},
-		"a plus sign":                 {path: utils + "convert?value=%2B1&from=wei&to=eth", says: "value: "},
-		"a plus sign, not encoded":    {path: utils + "convert?value=+1&from=wei&to=eth", says: "value: "},
-		"a value of 161 digits":       {path: utils + "convert?from=eth&to=wei&value=" + strings.Repeat("1", 161), says: "value: "},
-		"a value of Arabic digits":    {path: utils + "convert?from=eth&to=wei&value=%D9%A1", says: "value: "},
-		"a value of broken text":      {path: utils + "convert?from=eth&to=wei&value=%ff", says: `"value" is not UTF-8`},
-		"a unit of broken text":       {path: utils + "convert?from=%c3%28&to=wei&value=1", says: `"from" is not UTF-8`},
+		"a long address":            {path: utils + "checksum/" + strings.Repeat("0", 257), says: "address: "},
+		"an address of broken text": {path: utils + "checksum/0x%ff", says: `"address" is not UTF-8`},
+		"no value":                  {path: utils + "convert?from=eth&to=wei", says: "value: "},
+		"an empty value":            {path: utils + "convert?value=&from=eth&to=wei", says: "value: "},
+		"no unit":                   {path: utils + "convert?value=1&to=wei", says: "from: "},
+		"no such unit":              {path: utils + "convert?value=1&from=eth&to=dollar", says: "to: "},
+		"an exponent":               {path: utils + "convert?value=1e18&from=wei&to=eth", says: "value: "},
+		"two points":                {path: utils + "convert?value=1.2.3&from=wei&to=eth", says: "value: "},
+		"a plus sign":               {path: utils + "convert?value=%2B1&from=wei&to=eth", says: "value: "},
+		"a plus sign, not encoded":  {path: utils + "convert?value=+1&from=wei&to=eth", says: "value: "},
+		"a value of 161 digits": {
+			path: utils + "convert?from=eth&to=wei&value=" + strings.Repeat("1", 161), says: "value: ",
+		},
+		"a value of Arabic digits": {path: utils + "convert?from=eth&to=wei&value=%D9%A1", says: "value: "},
+		"a value of broken text": {
+			path: utils + "convert?from=eth&to=wei&value=%ff", says: `"value" is not UTF-8`,
+		},
+		"a unit of broken text": {
+			path: utils + "convert?from=%c3%28&to=wei&value=1", says: `"from" is not UTF-8`,
+		},
 		"a unit in another script":    {path: utils + "convert?from=%D0%B5th&to=wei&value=1", says: "from: "},
 		"a field twice":               {path: utils + "convert?from=eth&to=wei&value=1&value=2", says: "2 times"},
 		"a field that there is not":   {path: utils + "convert?from=eth&to=wei&value=1&round=up", says: "round: "},
@@ -174,29 +193,75 @@ func TestWrongInputOfUtilitiesIsToldAndCostsNothing(t *testing.T) {
 		"an empty signature":          {path: utils + "selector?signature=", says: "signature: "},
 		"no type":                     {path: query("selector", "signature", "f(uint7)"), says: "uint7"},
 		"a contract as a type":        {path: query("selector", "signature", "f(IERC20 token)"), says: "IERC20"},
-		"tuples beyond any depth":     {path: query("selector", "signature", "f"+strings.Repeat("(", 1000)), says: "16"},
-		"a long signature":            {path: query("selector", "signature", "f("+strings.Repeat("uint,", 500)+"uint)"), says: "signature: "},
-		"no text":                     {path: utils + "keccak", says: "text: "},
-		"a long text":                 {path: query("keccak", "text", strings.Repeat("x", 8193)), says: "text: "},
-		"a text of broken text":       {path: utils + "keccak?text=%ff", says: `"text" is not UTF-8`},
-		"an encoding there is not":    {path: query("keccak", "text", "x", "encoding", "base64"), says: "encoding: "},
-		"half a byte":                 {path: query("keccak", "text", "0x123", "encoding", "hex"), says: "text: "},
-		"no message":                  {path: "verify-signature", body: object(t, "signature", good), says: "message: "},
-		"a message that is a number":  {path: "verify-signature", body: `{"message":1,"signature":"` + good + `"}`, says: "message: "},
-		"a long message":              {path: "verify-signature", body: object(t, "message", strings.Repeat("x", 16385), "signature", good), says: "message: "},
-		"a long message in bytes":     {path: "verify-signature", body: object(t, "message", strings.Repeat("é", 8193), "signature", good), says: "message: "},
-		"bytes that are none":         {path: "verify-signature", body: object(t, "message", "hello", "signature", good, "encoding", "hex"), says: "message: "},
-		"no hexadecimal signature":    {path: "verify-signature", body: object(t, "message", "hello", "signature", "hello"), says: "signature: "},
-		"a signature of half a byte":  {path: "verify-signature", body: object(t, "message", "hello", "signature", good+"0"), says: "signature: "},
-		"a long signature's bytes":    {path: "verify-signature", body: object(t, "message", "hello", "signature", "0x"+strings.Repeat("00", 8193)), says: "signature: "},
-		"no address":                  {path: "verify-signature", body: object(t, "message", "hello", "signature", good, "address", "someone.eth"), says: "address: "},
-		"a short address":             {path: "verify-signature", body: object(t, "message", "hello", "signature", good, "address", me.address[:41]), says: "address: "},
-		"Solana's signatures":         {path: "verify-signature", body: object(t, "message", "hello", "signature", good, "address", me.address, "chain", "solana_mainnet"), says: "Solana has no such"},
-		"a chain and nobody":          {path: "verify-signature", body: object(t, "message", "hello", "signature", good, "chain", "eth_mainnet"), says: "chain: "},
-		"a chain that is not here":    {path: "verify-signature", body: object(t, "message", "hello", "signature", good, "address", me.address, "chain", "polygon_pos"), says: "chain: "},
-		"no sign-in message":          {path: "verify-siwe", body: object(t, "message", "hello", "signature", good), says: "Line 1"},
-		"a line too many":             {path: "verify-siwe", body: object(t, "message", signInMessage(me, "\n"), "signature", good), says: "Line 11"},
-		"a sign-in without signature": {path: "verify-siwe", body: object(t, "message", signInMessage(me, "")), says: "signature: "},
+		"tuples beyond any depth": {
+			path: query("selector", "signature", "f"+strings.Repeat("(", 1000)), says: "16",
+		},
+		"a long signature": {
+			path: query("selector", "signature", "f("+strings.Repeat("uint,", 500)+"uint)"), says: "signature: ",
+		},
+		"no text":                  {path: utils + "keccak", says: "text: "},
+		"a long text":              {path: query("keccak", "text", strings.Repeat("x", 8193)), says: "text: "},
+		"a text of broken text":    {path: utils + "keccak?text=%ff", says: `"text" is not UTF-8`},
+		"an encoding there is not": {path: query("keccak", "text", "x", "encoding", "base64"), says: "encoding: "},
+		"half a byte":              {path: query("keccak", "text", "0x123", "encoding", "hex"), says: "text: "},
+		"no message": {
+			path: "verify-signature", body: object(t, "signature", good), says: "message: ",
+		},
+		"a message that is a number": {
+			path: "verify-signature", body: `{"message":1,"signature":"` + good + `"}`, says: "message: ",
+		},
+		"a long message": {
+			path: "verify-signature", body: object(t, "message", strings.Repeat("x", 16385), "signature", good),
+			says: "message: ",
+		},
+		"a long message in bytes": {
+			path: "verify-signature", body: object(t, "message", strings.Repeat("é", 8193), "signature", good),
+			says: "message: ",
+		},
+		"bytes that are none": {
+			path: "verify-signature", body: object(t, "message", "hello", "signature", good, "encoding", "hex"),
+			says: "message: ",
+		},
+		"no hexadecimal signature": {
+			path: "verify-signature", body: object(t, "message", "hello", "signature", "hello"), says: "signature: ",
+		},
+		"a signature of half a byte": {
+			path: "verify-signature", body: object(t, "message", "hello", "signature", good+"0"), says: "signature: ",
+		},
+		"a long signature's bytes": {
+			path: "verify-signature", body: object(t, "message", "hello", "signature", "0x"+strings.Repeat("00", 8193)),
+			says: "signature: ",
+		},
+		"no address": {
+			path: "verify-signature", body: object(t, "message", "hello", "signature", good, "address", "someone.eth"),
+			says: "address: ",
+		},
+		"a short address": {
+			path: "verify-signature", body: object(t, "message", "hello", "signature", good, "address",
+				me.address[:41]), says: "address: ",
+		},
+		"Solana's signatures": {
+			path: "verify-signature", body: object(t, "message", "hello", "signature", good, "address", me.address,
+				"chain", "solana_mainnet"), says: "Solana has no such",
+		},
+		"a chain and nobody": {
+			path: "verify-signature", body: object(t, "message", "hello", "signature", good, "chain", "eth_mainnet"),
+			says: "chain: ",
+		},
+		"a chain that is not here": {
+			path: "verify-signature", body: object(t, "message", "hello", "signature", good, "address", me.address,
+				"chain", "polygon_pos"), says: "chain: ",
+		},
+		"no sign-in message": {
+			path: "verify-siwe", body: object(t, "message", "hello", "signature", good), says: "Line 1",
+		},
+		"a line too many": {
+			path: "verify-siwe", body: object(t, "message", signInMessage(me, "\n"), "signature", good),
+			says: "Line 11",
+		},
+		"a sign-in without signature": {
+			path: "verify-siwe", body: object(t, "message", signInMessage(me, "")), says: "signature: ",
+		},
 	} {
 		method, path := http.MethodGet, row.path
 		if row.body != "" {
@@ -209,7 +274,8 @@ func TestWrongInputOfUtilitiesIsToldAndCostsNothing(t *testing.T) {
 		}
 		n++
 	}
-	if a := g.ask(http.MethodPost, utils+"verify-signature", key, "{\"message\":\"\xff\",\"signature\":\""+good+"\"}"); !strings.Contains(a.body, "UTF-8") {
+	if a := g.ask(http.MethodPost, utils+"verify-signature", key, "{\"message\":\"\xff\",\"signature\":\""+good+
+		"\"}"); !strings.Contains(a.body, "UTF-8") {
 		t.Errorf("broken text in a body: %s", a.body)
 	} else {
 		a.refused(http.StatusBadRequest, -32700)
@@ -232,22 +298,26 @@ func TestContractWalletsAreAskedOnTheChainThatIsNamed(t *testing.T) {
 	g := setup(t, func(o *options) { o.chains = []chain.ID{chain.EthMainnet, chain.BaseMainnet} })
 	key, me, contract := g.unlimited(), newSigner(t, "me"), newSigner(t, "contract")
 	verify := func(members ...string) answer {
-		return g.ask(http.MethodPost, utils+"verify-signature", key, object(t, append([]string{"message", "hello", "signature", me.sign("hello")}, members...)...))
+		return g.ask(http.MethodPost, utils+"verify-signature", key,
+			object(t, append([]string{"message", "hello", "signature", me.sign("hello")}, members...)...))
 	}
 	g.all(testkit.Result("0x01"))
 	verify("address", contract.address, "chain", "base_mainnet").golden("verify signature of a contract")
 	if g.sent("eth_call") != 1 {
 		t.Errorf("the chain was asked %d times", g.sent("eth_call"))
 	}
-	if a := verify("address", me.address, "chain", "base_mainnet"); !strings.Contains(a.body, `"verified_by":"key"`) || g.sent("eth_call") != 1 {
+	if a := verify("address", me.address, "chain", "base_mainnet"); !strings.Contains(a.body, `"verified_by":"key"`) ||
+		g.sent("eth_call") != 1 {
 		t.Errorf("a key's: %s after %d calls", a.body, g.sent("eth_call"))
 	}
 	if a := verify("address", contract.address); !strings.Contains(a.body, `"valid":false`) || g.sent("eth_call") != 1 {
 		t.Errorf("no chain named: %s after %d calls", a.body, g.sent("eth_call"))
 	}
 	message := signInMessage(contract, "")
-	a := g.ask(http.MethodPost, utils+"verify-siwe", key, object(t, "message", message, "signature", me.sign(message), "chain", "base_mainnet"))
-	if !strings.Contains(a.body, `"valid":true`) || !strings.Contains(a.body, `"verified_by":"contract"`) || g.sent("eth_call") != 2 {
+	a := g.ask(http.MethodPost, utils+"verify-siwe", key, object(t, "message", message, "signature", me.sign(message),
+		"chain", "base_mainnet"))
+	if !strings.Contains(a.body, `"valid":true`) || !strings.Contains(a.body, `"verified_by":"contract"`) ||
+		g.sent("eth_call") != 2 {
 		t.Errorf("a sign-in: %s after %d calls", a.body, g.sent("eth_call"))
 	}
 	g.all(testkit.Result("0x02"))
@@ -256,7 +326,8 @@ func TestContractWalletsAreAskedOnTheChainThatIsNamed(t *testing.T) {
 	}
 	g.all(testkit.HTML(http.StatusBadGateway))
 	verify("address", contract.address, "chain", "eth_mainnet").golden("verify signature without its chain")
-	a = g.ask(http.MethodPost, utils+"verify-siwe", key, object(t, "message", message, "signature", me.sign(message), "chain", "eth_mainnet"))
+	a = g.ask(http.MethodPost, utils+"verify-siwe", key, object(t, "message", message, "signature", me.sign(message),
+		"chain", "eth_mainnet"))
 	if a.refused(http.StatusUnprocessableEntity, -32602); !strings.Contains(a.body, "8453") {
 		t.Errorf("another chain's message: %s", a.body)
 	}
@@ -280,8 +351,10 @@ func TestUtilitiesAreSwitchedOffAndCappedAsOneService(t *testing.T) {
 	g.ask(http.MethodGet, query("selector", "signature", "f()"), key, "").refused(http.StatusTooManyRequests, -32014)
 	others := g.accountKey(plan.Pro)
 	g.fence(others, account.Settings{Enabled: &[]string{"rpc"}}, false)
-	g.ask(http.MethodPost, utils+"verify-siwe", others, object(t, "message", "x", "signature", "0x")).refused(http.StatusUnprocessableEntity, -32602)
-	g.ask(http.MethodGet, query("convert", "value", "1", "from", "eth", "to", "wei"), others, "").refused(http.StatusForbidden, -32012)
+	g.ask(http.MethodPost, utils+"verify-siwe", others, object(t, "message", "x", "signature", "0x")).refused(
+		http.StatusUnprocessableEntity, -32602)
+	g.ask(http.MethodGet, query("convert", "value", "1", "from", "eth", "to", "wei"), others,
+		"").refused(http.StatusForbidden, -32012)
 }
 
 func TestSignInsAreJudgedByTheServicesClock(t *testing.T) {
@@ -296,7 +369,8 @@ func TestSignInsAreJudgedByTheServicesClock(t *testing.T) {
 		"\nNot Before: 2026-01-02T03:04:10.001Z":      `"not_yet_valid":true`,
 	} {
 		message := signInMessage(me, more)
-		if a := g.ask(http.MethodPost, utils+"verify-siwe", key, object(t, "message", message, "signature", me.sign(message))); !strings.Contains(a.body, want) {
+		if a := g.ask(http.MethodPost, utils+"verify-siwe", key,
+			object(t, "message", message, "signature", me.sign(message))); !strings.Contains(a.body, want) {
 			t.Errorf("%q: %s, want %s", more, a.body, want)
 		}
 	}

@@ -22,24 +22,28 @@ const (
 func (s *server) webhookRoute() plainRoute {
 	return plainRoute{openapi.Plain{
 		Method: http.MethodPost, Path: "/webhooks/stripe", Name: "receive_stripe_event", Title: "Stripe's webhooks",
-		Description: "Takes events that Stripe signed, within five minutes, each once by its id; what they say is read again from Stripe. Nobody else has a use for it.",
-		Body:        "An event of Stripe's, as it was signed in " + signatureHeader + ".",
-		Answers:     map[int]openapi.Answer{http.StatusOK: {Description: "It is stored, or was before."}},
-		Fails:       []fault.Reason{fault.FieldRefused, fault.BodyTooLarge, fault.NotJSON, fault.DurableUnavailable},
+		Description: "Takes events that Stripe signed, within five minutes, each once by its id; what they say is " +
+			"read again from Stripe. Nobody else has a use for it.",
+		Body:    "An event of Stripe's, as it was signed in " + signatureHeader + ".",
+		Answers: map[int]openapi.Answer{http.StatusOK: {Description: "It is stored, or was before."}},
+		Fails:   []fault.Reason{fault.FieldRefused, fault.BodyTooLarge, fault.NotJSON, fault.DurableUnavailable},
 	}, s.webhook}
 }
 
 func (s *server) webhook(c *gin.Context) {
-	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, maxWebhook)) // as it was signed, byte for byte
+	// as it was signed, byte for byte
+	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, maxWebhook))
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		s.refuse(c, fault.New(fault.BodyTooLarge, "The body is larger than %d bytes, which no event of Stripe's is.", maxWebhook))
+		s.refuse(c, fault.New(fault.BodyTooLarge, "The body is larger than %d bytes, which no event of Stripe's is.",
+			maxWebhook))
 		return
 	}
 	if err != nil {
 		s.refuse(c, fault.New(fault.NotJSON, "The body could not be read. Send it again.").Wrap(err))
 		return
 	}
-	if refusal := s.Capabilities.ReceiveStripeEvent(c.Request.Context(), body, c.GetHeader(signatureHeader)); refusal != nil {
+	if refusal := s.Capabilities.ReceiveStripeEvent(c.Request.Context(), body,
+		c.GetHeader(signatureHeader)); refusal != nil {
 		s.refuse(c, refusal)
 		return
 	}

@@ -21,10 +21,13 @@ func TestWebhooksAreTakenFromStripeAlone(t *testing.T) {
 	g := setup(t, func(o *options) { o.stripe, o.secret = way, secret })
 	event := `{"id":"evt_1","type":"invoice.paid","api_version":"2023-10-16","created":1795348800,"data":{"object":{"id":"in_1","object":"invoice","customer":"cus_stranger"}}}`
 	sign := func(payload, secret string, at time.Time) string {
-		return webhook.GenerateTestSignedPayload(&webhook.UnsignedPayload{Payload: []byte(payload), Secret: secret, Timestamp: at}).Header
+		return webhook.GenerateTestSignedPayload(&webhook.UnsignedPayload{
+			Payload: []byte(payload), Secret: secret, Timestamp: at,
+		}).Header
 	}
 	post := func(body, signature string) answer {
-		return g.ask(http.MethodPost, "/webhooks/stripe", "", body, "Stripe-Signature", signature, "Content-Type", "application/json")
+		return g.ask(http.MethodPost, "/webhooks/stripe", "", body, "Stripe-Signature", signature, "Content-Type",
+			"application/json")
 	}
 	for range 2 { // an unknown customer's, and the same again
 		if a := post(event, sign(event, secret, time.Now())); a.status != http.StatusOK || a.body != "" {
@@ -40,5 +43,6 @@ func TestWebhooksAreTakenFromStripeAlone(t *testing.T) {
 	if all, err := g.store.ListOpenStripeEvents(t.Context(), -time.Minute, 10); err != nil || len(all) != 0 {
 		t.Errorf("open are %v (%v)", all, err)
 	}
-	setup(t).ask(http.MethodPost, "/webhooks/stripe", "", event, "Stripe-Signature", sign(event, secret, time.Now())).refused(http.StatusServiceUnavailable, -32030)
+	setup(t).ask(http.MethodPost, "/webhooks/stripe", "", event, "Stripe-Signature",
+		sign(event, secret, time.Now())).refused(http.StatusServiceUnavailable, -32030)
 }

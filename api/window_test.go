@@ -12,7 +12,9 @@ import (
 // window is the rate window that an answer tells of.
 func (a answer) window() (limit, remaining, reset int) {
 	a.t.Helper()
-	for name, to := range map[string]*int{"RateLimit-Limit": &limit, "RateLimit-Remaining": &remaining, "RateLimit-Reset": &reset} {
+	for name, to := range map[string]*int{
+		"RateLimit-Limit": &limit, "RateLimit-Remaining": &remaining, "RateLimit-Reset": &reset,
+	} {
 		if len(a.header.Values(name)) > 1 {
 			a.t.Errorf("%s is there %d times", name, len(a.header.Values(name)))
 		}
@@ -96,7 +98,8 @@ func TestWindow_IsOnAnswersOfMeteredOperations(t *testing.T) {
 	g, _ := openToolbox(t)
 	key := g.accountKey(plan.Builder)
 	a := g.get("/toolbox/gas/eth_mainnet", key)
-	if limit, remaining, _ := a.window(); a.status != http.StatusOK || limit != int(plan.Must(plan.Builder).Rate.Limit) || remaining >= limit {
+	if limit, remaining, _ := a.window(); a.status != http.StatusOK ||
+		limit != int(plan.Must(plan.Builder).Rate.Limit) || remaining >= limit {
 		t.Errorf("HTTP %d: %d of %d left", a.status, remaining, limit)
 	}
 	if free := g.get("/api/usage", key); free.header.Get("RateLimit-Limit") != "" {

@@ -37,8 +37,9 @@ func submissions() []submission {
 			"transaction_hash", crypto.Keccak256Hash(signed).Hex(),
 		},
 		{
-			chain.SolanaMainnet, "sendTransaction", fmt.Sprintf(`[%q,{"encoding":"base64"}]`, base64.StdEncoding.EncodeToString(wire)),
-			"signature", base58.Encode(wire[1:65]),
+			chain.SolanaMainnet, "sendTransaction",
+			fmt.Sprintf(`[%q,{"encoding":"base64"}]`, base64.StdEncoding.EncodeToString(wire)), "signature",
+			base58.Encode(wire[1:65]),
 		},
 	}
 }
@@ -59,8 +60,9 @@ func unknownOutcome(g *gateway) map[string]testkit.Reply {
 		"truncated":             testkit.Truncated(),
 		"half a document":       testkit.InvalidJSON(),
 		"another id":            testkit.WrongID("0xhash"),
-		"a result and an error": testkit.Raw(http.StatusOK, "application/json", `{"id":$id,"result":"0x1","error":{"code":1,"message":"x"}}`),
-		"endless":               testkit.Large(8 << 20),
+		"a result and an error": testkit.Raw(http.StatusOK, "application/json",
+			`{"id":$id,"result":"0x1","error":{"code":1,"message":"x"}}`),
+		"endless": testkit.Large(8 << 20),
 	}
 }
 
@@ -88,7 +90,8 @@ func TestExactlyOneRequestOfASubmissionReachesTheUpstreams(t *testing.T) {
 				t.Errorf("%s, %s: Retry-After invites a stock client to send it again", s.method, name)
 			}
 			after := g.usage(key)
-			if after["outcome_unknown"].requests != before["outcome_unknown"].requests+1 || after["ok"].units+after["refund"].units != 0 {
+			if after["outcome_unknown"].requests != before["outcome_unknown"].requests+1 ||
+				after["ok"].units+after["refund"].units != 0 {
 				t.Errorf("%s, %s: usage went from %v to %v, want it refunded", s.method, name, before, after)
 			}
 		}
@@ -127,7 +130,13 @@ func TestErrorsInBandToASubmissionPassWithHTTP200(t *testing.T) {
 		for _, said := range []struct {
 			code    int
 			message string
-		}{{-32000, "already known"}, {-32000, "nonce too low"}, {-32017, "outcome not known"}, {-32002, "Blockhash not found"}, {-32005, "limit exceeded"}} {
+		}{
+			{-32000, "already known"},
+			{-32000, "nonce too low"},
+			{-32017, "outcome not known"},
+			{-32002, "Blockhash not found"},
+			{-32005, "limit exceeded"},
+		} {
 			applyHealthy(g.pool, s.chain, time.Now(), len(g.ups))
 			g.all(testkit.Error(said.code, said.message))
 			for _, u := range g.ups {

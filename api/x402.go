@@ -69,7 +69,9 @@ func presented(r *http.Request) (version int, header string) {
 // sell answers with what a bundle costs, or takes the payment and relays. What is wrong with the
 // request is found before anything is paid.
 func (s *server) sell(c *gin.Context) {
-	e := &relay.Envelope{RequestID: requestID(c), Subject: &meter.Subject{}, Network: clientNetwork(c.Request, s.TrustedProxies)}
+	e := &relay.Envelope{
+		RequestID: requestID(c), Subject: &meter.Subject{}, Network: clientNetwork(c.Request, s.TrustedProxies),
+	}
 	buffer := bodies.Get().(*[]byte) //nolint:errcheck,forcetypeassert // the pool holds these only
 	defer giveBack(buffer)
 	body, own := s.requestOf(c, e, buffer)
@@ -127,7 +129,9 @@ func (s *server) askForPayment(c *gin.Context, q *x402.Quote, why string) {
 
 // serveSale relays the call that was paid for, and gives the payer the receipt and the credential
 // for the rest, whatever comes of the call.
-func (s *server) serveSale(c *gin.Context, e *relay.Envelope, body []byte, q *x402.Quote, version int, sale *stock.Sale) {
+func (s *server) serveSale(c *gin.Context, e *relay.Envelope, body []byte, q *x402.Quote, version int,
+	sale *stock.Sale,
+) {
 	h := c.Writer.Header()
 	receipt := x402.ReceiptV1Header
 	if version == x402.Version2 {
@@ -136,7 +140,8 @@ func (s *server) serveSale(c *gin.Context, e *relay.Envelope, body []byte, q *x4
 	h.Set(receipt, q.Terms.Receipt(version, sale.Settlement.Tx, sale.Settlement.Payer))
 	h.Set(soldHeader, sale.Credential.Reveal())
 	h.Set("Cache-Control", "no-store")
-	subject, refusal := s.Limits.IdentifyCredential(c.Request.Context(), sale.Credential.Reveal(), clientNetwork(c.Request, s.TrustedProxies))
+	subject, refusal := s.Limits.IdentifyCredential(c.Request.Context(), sale.Credential.Reveal(),
+		clientNetwork(c.Request, s.TrustedProxies))
 	if refusal != nil {
 		s.refuseRPC(c, refusal)
 		return

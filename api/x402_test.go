@@ -51,8 +51,9 @@ func selling(t *testing.T) (*gateway, *scriptedFacilitator) {
 		o.stock = true
 		o.cashier = func(g *gateway, o *options) *stock.Processor {
 			return stock.New(stock.Options{
-				Record: g.store, Facilitator: f, Grants: g.limits, Networks: netlimit.New(g.meter, netlimit.Defaults(), time.Now), Terms: o.terms, Token: x402.Token{Name: "USD Coin", Version: "2"},
-				Hasher: g.hasher, Head: func() (uint64, bool) { return 1000, true }, Now: time.Now, Random: rand.Reader,
+				Record: g.store, Facilitator: f, Grants: g.limits, Networks: netlimit.New(g.meter, netlimit.Defaults(),
+					time.Now), Terms: o.terms, Token: x402.Token{Name: "USD Coin", Version: "2"}, Hasher: g.hasher,
+				Head: func() (uint64, bool) { return 1000, true }, Now: time.Now, Random: rand.Reader,
 			})
 		}
 	})
@@ -68,14 +69,18 @@ func (g *gateway) payment(t *testing.T, version, amount int) (name, value string
 	t.Helper()
 	terms := sold(t)
 	authorization := map[string]any{
-		"from": "0x00000000000000000000000000000000000000A1", "to": terms.PayTo.String(), "value": strconv.Itoa(amount), "validAfter": "0",
-		"validBefore": strconv.FormatInt(time.Now().Add(time.Minute).Unix(), 10), "nonce": fmt.Sprintf("0x%064x", nonces.Add(1)),
+		"from": "0x00000000000000000000000000000000000000A1", "to": terms.PayTo.String(), "value": strconv.Itoa(amount),
+		"validAfter": "0", "validBefore": strconv.FormatInt(time.Now().Add(time.Minute).Unix(), 10),
+		"nonce": fmt.Sprintf("0x%064x", nonces.Add(1)),
 	}
 	payload := map[string]any{"signature": "0x" + strings.Repeat("11", 65), "authorization": authorization}
 	document := map[string]any{"x402Version": 1, "scheme": "exact", "network": "base", "payload": payload}
 	name = "X-PAYMENT"
 	if version == x402.Version2 {
-		accepted := map[string]any{"scheme": "exact", "network": "eip155:8453", "asset": terms.Asset.String(), "amount": strconv.Itoa(amount), "extra": map[string]any{"tier": "cheap"}}
+		accepted := map[string]any{
+			"scheme": "exact", "network": "eip155:8453", "asset": terms.Asset.String(),
+			"amount": strconv.Itoa(amount), "extra": map[string]any{"tier": "cheap"},
+		}
 		document, name = map[string]any{"x402Version": 2, "accepted": accepted, "payload": payload}, "PAYMENT-SIGNATURE"
 	}
 	b, err := json.Marshal(document)
@@ -98,14 +103,17 @@ func (a answer) asked() (amounts []string, why string) {
 		Accepts  []struct{ Network, Amount string }
 	}
 	header, err := base64.StdEncoding.DecodeString(a.header.Get("PAYMENT-REQUIRED"))
-	if err != nil || json.Unmarshal(header, &two) != nil || json.Unmarshal([]byte(a.body), &one) != nil || a.status != http.StatusPaymentRequired {
+	if err != nil || json.Unmarshal(header, &two) != nil || json.Unmarshal([]byte(a.body), &one) != nil ||
+		a.status != http.StatusPaymentRequired {
 		a.t.Fatalf("got HTTP %d %s, header %s", a.status, a.body, header)
 	}
-	if one.Version != 1 || two.Version != 2 || one.Error == "" || one.Error != two.Error || len(one.Accepts) != 3 || len(two.Accepts) != 3 {
+	if one.Version != 1 || two.Version != 2 || one.Error == "" || one.Error != two.Error || len(one.Accepts) != 3 ||
+		len(two.Accepts) != 3 {
 		a.t.Fatalf("asked %s and %s", a.body, header)
 	}
 	for i, o := range one.Accepts {
-		if o.Network != "base" || two.Accepts[i].Network != "eip155:8453" || o.MaxAmountRequired != two.Accepts[i].Amount || o.Resource != two.Resource.URL {
+		if o.Network != "base" || two.Accepts[i].Network != "eip155:8453" ||
+			o.MaxAmountRequired != two.Accepts[i].Amount || o.Resource != two.Resource.URL {
 			a.t.Errorf("offer %d is %+v and %+v", i, o, two.Accepts[i])
 		}
 		amounts = append(amounts, o.MaxAmountRequired)
@@ -127,7 +135,8 @@ func TestOnlyWhoSaysThatItPaysIsAskedToPayOnTheRelaysPath(t *testing.T) {
 	if strings.Join(amounts, " ") != "54000 108000 216000" {
 		t.Errorf("asked for %v", amounts)
 	}
-	amounts, _ = g.ask(http.MethodPost, paidPath, "", "", "X-Route-Tier", "fast", "X-Forwarded-For", "192.0.2.1", "Cf-Ipcountry", "US").asked()
+	amounts, _ = g.ask(http.MethodPost, paidPath, "", "", "X-Route-Tier", "fast", "X-Forwarded-For", "192.0.2.1",
+		"Cf-Ipcountry", "US").asked()
 	if strings.Join(amounts, " ") != "180000 45000 90000" {
 		t.Errorf("asked for %v on the tier fast outside the EU", amounts)
 	}
@@ -143,7 +152,9 @@ func TestOnlyWhoSaysThatItPaysIsAskedToPayOnTheRelaysPath(t *testing.T) {
 func TestAPaymentInEitherVersionRelaysAndGivesTheRestOfItsBundle(t *testing.T) {
 	t.Parallel()
 	g, f := selling(t)
-	for version, receipt := range map[int]string{x402.Version1: "X-PAYMENT-RESPONSE", x402.Version2: "PAYMENT-RESPONSE"} {
+	for version, receipt := range map[int]string{
+		x402.Version1: "X-PAYMENT-RESPONSE", x402.Version2: "PAYMENT-RESPONSE",
+	} {
 		name, value := g.payment(t, version, 54_000)
 		before := f.settled.Load()
 		a := g.ask(http.MethodPost, paidPath, "", call("eth_call", "[]"), name, value)
@@ -160,7 +171,8 @@ func TestAPaymentInEitherVersionRelaysAndGivesTheRestOfItsBundle(t *testing.T) {
 		g.pay(credential, "eth_call").result()
 		// The header was public on the chain: it buys nothing more.
 		again := g.ask(http.MethodPost, paidPath, "", call("eth_call", "[]"), name, value)
-		if data := again.refused(http.StatusConflict, -32027); !strings.HasPrefix(fmt.Sprint(data["transaction_hash"]), "0xaa") {
+		if data := again.refused(http.StatusConflict, -32027); !strings.HasPrefix(fmt.Sprint(data["transaction_hash"]),
+			"0xaa") {
 			t.Errorf("it is told %v", data)
 		}
 		if f.settled.Load() != before+1 {
@@ -194,16 +206,19 @@ func TestARequestThatCannotBeRelayedIsNotPaidFor(t *testing.T) {
 		g.ask(http.MethodPost, paidPath, "", body, name, value).refused(http.StatusBadRequest, code)
 	}
 	for value, says := range map[string]string{"!": "base64", "eyJ4NDAyVmVyc2lvbiI6Mn0=": "takes 1"} {
-		if _, why := g.ask(http.MethodPost, paidPath, "", call("eth_call", "[]"), "X-PAYMENT", value).asked(); !strings.Contains(why, says) {
+		if _, why := g.ask(http.MethodPost, paidPath, "", call("eth_call", "[]"), "X-PAYMENT",
+			value).asked(); !strings.Contains(why, says) {
 			t.Errorf("%s is refused with %q", value, why)
 		}
 	}
 	name, value := g.payment(t, x402.Version1, 53_999)
-	if _, why := g.ask(http.MethodPost, paidPath, "", call("eth_call", "[]"), name, value).asked(); !strings.Contains(why, "54000 are required") {
+	if _, why := g.ask(http.MethodPost, paidPath, "", call("eth_call", "[]"), name, value).asked(); !strings.Contains(
+		why, "54000 are required") {
 		t.Errorf("too little is refused with %q", why)
 	}
 	name, value = g.payment(t, x402.Version2, 45_000) // what is asked of other countries
-	if _, why := g.ask(http.MethodPost, paidPath, "", call("eth_call", "[]"), name, value).asked(); !strings.Contains(why, "no offer of now") {
+	if _, why := g.ask(http.MethodPost, paidPath, "", call("eth_call", "[]"), name, value).asked(); !strings.Contains(
+		why, "no offer of now") {
 		t.Errorf("an offer of elsewhere is refused with %q", why)
 	}
 	if f.settled.Load() != 0 {
@@ -218,7 +233,8 @@ func TestAFacilitatorThatFailsIsToldApartByWhetherMoneyMayHaveMoved(t *testing.T
 		name, value := g.payment(t, x402.Version2, 54_000)
 		return g.ask(http.MethodPost, paidPath, "", call("eth_call", "[]"), name, value)
 	}
-	refusal, away, unknown := error(&facilitator.RefusalError{Reason: "insufficient_funds"}), facilitator.ErrUnavailable, errors.Join(facilitator.ErrUnknown)
+	refusal, away, unknown := error(&facilitator.RefusalError{Reason: "insufficient_funds"}),
+		facilitator.ErrUnavailable, errors.Join(facilitator.ErrUnknown)
 	f.verdict.Store(&refusal)
 	if _, why := pay().asked(); !strings.Contains(why, "insufficient_funds") {
 		t.Errorf("refused with %q", why)
@@ -236,7 +252,8 @@ func TestAFacilitatorThatFailsIsToldApartByWhetherMoneyMayHaveMoved(t *testing.T
 	f.outcome.Store(&refusal)
 	pay().asked()
 	f.outcome.Store(&unknown)
-	if data := pay().refused(http.StatusConflict, -32017); data["redeem"] != "/x402/redeem" || data["nonce"] == nil || data["valid_before"] == nil {
+	if data := pay().refused(http.StatusConflict, -32017); data["redeem"] != "/x402/redeem" || data["nonce"] == nil ||
+		data["valid_before"] == nil {
 		t.Errorf("it is told %v", data)
 	}
 	if n := f.settled.Load(); n != 2 || g.sent("eth_call") != 0 {
@@ -254,12 +271,14 @@ func TestWithoutAFacilitatorStockClientsAreNotServed(t *testing.T) {
 func TestPagesOfOtherOriginsMayPay(t *testing.T) {
 	t.Parallel()
 	g, _ := selling(t)
-	if a := g.ask(http.MethodOptions, paidPath, "", "", "Origin", "https://page.example"); a.status != http.StatusNoContent ||
+	if a := g.ask(http.MethodOptions, paidPath, "", "", "Origin",
+		"https://page.example"); a.status != http.StatusNoContent ||
 		!strings.Contains(a.header.Get("Access-Control-Allow-Headers"), "PAYMENT-SIGNATURE") {
 		t.Errorf("got HTTP %d, %v", a.status, a.header)
 	}
 	a := g.ask(http.MethodPost, paidPath, "", call("eth_call", "[]"), "Origin", "https://page.example")
-	if exposed := a.header.Get("Access-Control-Expose-Headers"); a.header.Get("Access-Control-Allow-Origin") != "*" || !strings.Contains(exposed, "PAYMENT-REQUIRED") {
+	if exposed := a.header.Get("Access-Control-Expose-Headers"); a.header.Get("Access-Control-Allow-Origin") != "*" ||
+		!strings.Contains(exposed, "PAYMENT-REQUIRED") {
 		t.Errorf("exposed are %q", exposed)
 	}
 }

@@ -60,15 +60,17 @@ func New(o Options) (*Stripe, error) {
 		o.APIURL = stripe.APIURL
 	}
 	base, err := url.Parse(strings.TrimRight(o.APIURL, "/"))
-	if err != nil || base.Host == "" || (base.Scheme != "https" && base.Scheme != "http") || base.User != nil || base.RawQuery != "" {
+	if err != nil || base.Host == "" || (base.Scheme != "https" && base.Scheme != "http") || base.User != nil ||
+		base.RawQuery != "" {
 		return nil, errors.New("takes an http or https address of Stripe's API, without a query")
 	}
 	if o.Timeout <= 0 {
 		o.Timeout = defaultTimeout
 	}
 	config := &stripe.BackendConfig{
-		EnableTelemetry: new(false), HTTPClient: client(o.Timeout), MaxNetworkRetries: stripe.Int64(retries), URL: new(base.String()),
-		LeveledLogger: &stripe.LeveledLogger{Level: stripe.LevelNull}, // its lines repeat what was sent
+		EnableTelemetry: new(false), HTTPClient: client(o.Timeout), MaxNetworkRetries: stripe.Int64(retries),
+		// its lines repeat what was sent
+		URL: new(base.String()), LeveledLogger: &stripe.LeveledLogger{Level: stripe.LevelNull},
 	}
 	return &Stripe{backend: stripe.GetBackendWithConfig(stripe.APIBackend, config), key: o.SecretKey, now: o.Now}, nil
 }

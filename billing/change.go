@@ -47,7 +47,8 @@ func (s *Stripe) ChangePrice(ctx context.Context, c Change) error {
 	}
 	item := now.Items.Data[0]
 	held := heldMetadata(c.Held, now.CurrentPeriodEnd)
-	if item.Price != nil && item.Price.ID == price && now.Metadata[subscription.MetaHeld] == held[subscription.MetaHeld] {
+	if item.Price != nil && item.Price.ID == price &&
+		now.Metadata[subscription.MetaHeld] == held[subscription.MetaHeld] {
 		return nil
 	}
 	params := &stripe.SubscriptionParams{
@@ -92,7 +93,9 @@ func heldMetadata(held string, until int64) map[string]string {
 
 // CancelAtPeriodEnd has a subscription end with what is paid, or go on after all.
 func (s *Stripe) CancelAtPeriodEnd(ctx context.Context, id string, cancel bool) error {
-	_, err := s.subscriptions().Update(id, &stripe.SubscriptionParams{Params: stripe.Params{Context: ctx}, CancelAtPeriodEnd: new(cancel)})
+	_, err := s.subscriptions().Update(id, &stripe.SubscriptionParams{
+		Params: stripe.Params{Context: ctx}, CancelAtPeriodEnd: new(cancel),
+	})
 	return failed("set whether a subscription ends", err)
 }
 
@@ -132,7 +135,9 @@ func (s *Stripe) SetTax(ctx context.Context, id string, vat bool) error {
 		}
 		rates = append(rates, new(rate))
 	}
-	_, err := s.subscriptions().Update(id, &stripe.SubscriptionParams{Params: stripe.Params{Context: ctx}, DefaultTaxRates: rates})
+	_, err := s.subscriptions().Update(id, &stripe.SubscriptionParams{
+		Params: stripe.Params{Context: ctx}, DefaultTaxRates: rates,
+	})
 	return failed("set a subscription's tax", err)
 }
 

@@ -65,7 +65,10 @@ func (s *Stripe) OpenCheckout(ctx context.Context, c *Checkout) (session, addres
 }
 
 func (c *Checkout) metadata() map[string]string {
-	return map[string]string{subscription.MetaCheckout: c.ID, subscription.MetaItem: c.Item.Key, subscription.MetaAccount: c.Account.String()}
+	return map[string]string{
+		subscription.MetaCheckout: c.ID, subscription.MetaItem: c.Item.Key,
+		subscription.MetaAccount: c.Account.String(),
+	}
 }
 
 // forPack has it paid once, with an invoice.
@@ -74,7 +77,9 @@ func (c *Checkout) forPack(params *stripe.CheckoutSessionParams, taxes []*string
 	params.LineItems[0].TaxRates = taxes
 	params.PaymentIntentData = &stripe.CheckoutSessionPaymentIntentDataParams{Metadata: c.metadata()}
 	params.InvoiceCreation = &stripe.CheckoutSessionInvoiceCreationParams{
-		Enabled: new(true), InvoiceData: &stripe.CheckoutSessionInvoiceCreationInvoiceDataParams{Metadata: c.metadata()},
+		Enabled: new(true), InvoiceData: &stripe.CheckoutSessionInvoiceCreationInvoiceDataParams{
+			Metadata: c.metadata(),
+		},
 	}
 }
 
@@ -82,7 +87,9 @@ func (c *Checkout) forPack(params *stripe.CheckoutSessionParams, taxes []*string
 // country changes them.
 func (c *Checkout) forPlan(params *stripe.CheckoutSessionParams, taxes []*string) {
 	params.Mode = stripe.String(string(stripe.CheckoutSessionModeSubscription))
-	params.SubscriptionData = &stripe.CheckoutSessionSubscriptionDataParams{Metadata: c.metadata(), DefaultTaxRates: taxes}
+	params.SubscriptionData = &stripe.CheckoutSessionSubscriptionDataParams{
+		Metadata: c.metadata(), DefaultTaxRates: taxes,
+	}
 	if c.Item.Offer != "" {
 		params.Discounts = []*stripe.CheckoutSessionDiscountParams{{Coupon: new(c.Item.Offer)}}
 	}
@@ -113,8 +120,9 @@ func (s *Stripe) ExpireSession(ctx context.Context, id string) (subscription.Ses
 
 func sessionOf(c *stripe.CheckoutSession) subscription.Session {
 	session := subscription.Session{
-		ID: c.ID, Checkout: c.ClientReferenceID, Status: subscription.SessionStatus(c.Status), ExpiresAt: at(c.ExpiresAt),
-		Paid: c.PaymentStatus == stripe.CheckoutSessionPaymentStatusPaid || c.PaymentStatus == stripe.CheckoutSessionPaymentStatusNoPaymentRequired,
+		ID: c.ID, Checkout: c.ClientReferenceID, Status: subscription.SessionStatus(c.Status),
+		ExpiresAt: at(c.ExpiresAt), Paid: c.PaymentStatus == stripe.CheckoutSessionPaymentStatusPaid ||
+			c.PaymentStatus == stripe.CheckoutSessionPaymentStatusNoPaymentRequired,
 	}
 	if c.Customer != nil {
 		session.Customer = c.Customer.ID

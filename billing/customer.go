@@ -55,7 +55,9 @@ func (s *Stripe) makeCustomer(ctx context.Context, id account.ID, key, email, co
 
 // SetCountry sets the country by which VAT is decided.
 func (s *Stripe) SetCountry(ctx context.Context, customer, country string) error {
-	_, err := s.customers().Update(customer, &stripe.CustomerParams{Params: stripe.Params{Context: ctx}, Address: address(country)})
+	_, err := s.customers().Update(customer, &stripe.CustomerParams{
+		Params: stripe.Params{Context: ctx}, Address: address(country),
+	})
 	return failed("set a customer's country", err)
 }
 
@@ -81,7 +83,8 @@ func (s *Stripe) OpenPortal(ctx context.Context, customer, returnURL string) (st
 		return "", errNoPortal
 	}
 	page, err := portal.Client{B: s.backend, Key: s.key}.New(&stripe.BillingPortalSessionParams{
-		Params: stripe.Params{Context: ctx}, Customer: new(customer), Configuration: new(configuration.ID), ReturnURL: new(returnURL),
+		Params: stripe.Params{Context: ctx}, Customer: new(customer), Configuration: new(configuration.ID),
+		ReturnURL: new(returnURL),
 	})
 	if err != nil {
 		return "", failed("open the portal", err)
@@ -105,12 +108,16 @@ func (s *Stripe) portalConfiguration(ctx context.Context) (*stripe.BillingPortal
 // InvoiceURL returns the address of the page at Stripe that shows an invoice, and takes its payment
 // while it is open. Who has the address sees it.
 func (s *Stripe) InvoiceURL(ctx context.Context, id string) (string, error) {
-	found, err := invoice.Client{B: s.backend, Key: s.key}.Get(id, &stripe.InvoiceParams{Params: stripe.Params{Context: ctx}})
+	found, err := invoice.Client{B: s.backend, Key: s.key}.Get(id, &stripe.InvoiceParams{
+		Params: stripe.Params{Context: ctx},
+	})
 	switch {
 	case err != nil:
 		return "", failed("read an invoice", err)
 	case found.HostedInvoiceURL == "":
-		return "", failed("read an invoice", &stripe.Error{Code: stripe.ErrorCodeResourceMissing, Type: stripe.ErrorTypeInvalidRequest})
+		return "", failed("read an invoice", &stripe.Error{
+			Code: stripe.ErrorCodeResourceMissing, Type: stripe.ErrorTypeInvalidRequest,
+		})
 	}
 	return found.HostedInvoiceURL, nil
 }

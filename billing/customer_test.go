@@ -59,7 +59,8 @@ func (s *shop) sell(t *testing.T, customer, key string) {
 	t.Helper()
 	session, _, err := s.OpenCheckout(t.Context(), &billing.Checkout{
 		ID: "c-" + customer, Account: s.owner, Customer: customer, Item: itemOf(t, key), VAT: true,
-		SuccessURL: "https://gateway.example/done", CancelURL: "https://gateway.example/", Expires: s.Server.Now().Add(time.Hour),
+		SuccessURL: "https://gateway.example/done", CancelURL: "https://gateway.example/",
+		Expires: s.Server.Now().Add(time.Hour),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -81,9 +82,10 @@ func itemOf(t *testing.T, key string) plan.Item {
 // delete has somebody delete a customer in Stripe's dashboard.
 func (s *shop) delete(t *testing.T, id string) {
 	t.Helper()
-	there := customer.Client{Key: stripe.DefaultSecretKey, B: stripego.GetBackendWithConfig(stripego.APIBackend, &stripego.BackendConfig{
-		URL: new(s.url), LeveledLogger: &stripego.LeveledLogger{Level: stripego.LevelNull},
-	})}
+	there := customer.Client{Key: stripe.DefaultSecretKey, B: stripego.GetBackendWithConfig(stripego.APIBackend,
+		&stripego.BackendConfig{
+			URL: new(s.url), LeveledLogger: &stripego.LeveledLogger{Level: stripego.LevelNull},
+		})}
 	if _, err := there.Del(id, nil); err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +152,9 @@ func TestADowngradeInTheSecondOfARenewalHoldsWhatWasPaid(t *testing.T) {
 					s.Advance(sub.PeriodEnd.Add(2 * time.Hour))
 				}
 			}
-			if err := s.ChangePrice(t.Context(), billing.Change{Subscription: sub.ID, Item: itemOf(t, "pro_monthly"), Held: "scale_monthly"}); err != nil {
+			if err := s.ChangePrice(t.Context(), billing.Change{
+				Subscription: sub.ID, Item: itemOf(t, "pro_monthly"), Held: "scale_monthly",
+			}); err != nil {
 				t.Fatal(err)
 			}
 			s.before = func(*http.Request) {}

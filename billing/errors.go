@@ -46,8 +46,10 @@ func (e *Error) Is(kind error) bool {
 	case ErrGone:
 		return e.Code == string(stripe.ErrorCodeResourceMissing)
 	case ErrUnavailable: // a wrong key is the operator's to mend, and asking again then is right
-		return e.Status >= http.StatusInternalServerError || e.Status == http.StatusTooManyRequests || e.Status == http.StatusConflict ||
-			e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden || e.Type == string(stripe.ErrorTypeAPI)
+		return e.Status >= http.StatusInternalServerError || e.Status == http.StatusTooManyRequests ||
+			e.Status == http.StatusConflict ||
+			e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden ||
+			e.Type == string(stripe.ErrorTypeAPI)
 	}
 	return false
 }
@@ -59,7 +61,8 @@ func failed(what string, err error) error {
 	}
 	if no, ok := errors.AsType[*stripe.Error](err); ok {
 		return fmt.Errorf("%s: %w", what, &Error{
-			Status: no.HTTPStatusCode, Type: string(no.Type), Code: string(no.Code), Param: no.Param, RequestID: no.RequestID,
+			Status: no.HTTPStatusCode, Type: string(no.Type), Code: string(no.Code), Param: no.Param,
+			RequestID: no.RequestID,
 		})
 	}
 	if errors.Is(err, context.Canceled) {

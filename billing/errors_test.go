@@ -25,7 +25,9 @@ func answering(t *testing.T, answer http.HandlerFunc) (*billing.Stripe, *atomic.
 		answer(w, r)
 	}))
 	t.Cleanup(s.Close)
-	way, err := billing.New(billing.Options{SecretKey: "sk_test_canary", APIURL: s.URL, Now: func() time.Time { return noon }, Timeout: 2 * time.Second})
+	way, err := billing.New(billing.Options{
+		SecretKey: "sk_test_canary", APIURL: s.URL, Now: func() time.Time { return noon }, Timeout: 2 * time.Second,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +42,8 @@ func says(status int, body string) http.HandlerFunc {
 }
 
 func refusal(kind, code string) string {
-	return `{"error":{"type":"` + kind + `","code":"` + code + `","message":"canary@buyer.example","param":"items","payment_method":{"id":"pm_canary"}}}`
+	return `{"error":{"type":"` + kind + `","code":"` + code +
+		`","message":"canary@buyer.example","param":"items","payment_method":{"id":"pm_canary"}}}`
 }
 
 func TestFailuresAreToldApartAndQuoteNothing(t *testing.T) {
@@ -49,15 +52,20 @@ func TestFailuresAreToldApartAndQuoteNothing(t *testing.T) {
 		answer http.HandlerFunc
 		want   error // nil: none of the sentinels
 	}{
-		"a declined card":          {says(402, refusal("card_error", "card_declined")), billing.ErrDeclined},
-		"authentication is wanted": {says(402, refusal("invalid_request_error", "subscription_payment_intent_requires_action")), billing.ErrDeclined},
-		"no such object":           {says(404, refusal("invalid_request_error", "resource_missing")), billing.ErrGone},
-		"a wrong parameter":        {says(400, refusal("invalid_request_error", "parameter_unknown")), nil},
-		"a wrong key":              {says(401, `{"error":{"type":"invalid_request_error","message":"Invalid API Key provided: sk_test_canary"}}`), billing.ErrUnavailable},
-		"too many requests":        {says(429, refusal("invalid_request_error", "rate_limit")), billing.ErrUnavailable},
-		"its own failure":          {says(500, refusal("api_error", "")), billing.ErrUnavailable},
-		"a page instead":           {says(502, "<html>canary</html>"), billing.ErrUnavailable},
-		"another object":           {says(200, `{"id":["canary"]}`), billing.ErrUnavailable},
+		"a declined card": {says(402, refusal("card_error", "card_declined")), billing.ErrDeclined},
+		"authentication is wanted": {
+			says(402, refusal("invalid_request_error", "subscription_payment_intent_requires_action")),
+			billing.ErrDeclined,
+		},
+		"no such object":    {says(404, refusal("invalid_request_error", "resource_missing")), billing.ErrGone},
+		"a wrong parameter": {says(400, refusal("invalid_request_error", "parameter_unknown")), nil},
+		"a wrong key": {
+			says(401, `{"error":{"type":"invalid_request_error","message":"Invalid API Key provided: sk_test_canary"}}`), billing.ErrUnavailable,
+		},
+		"too many requests": {says(429, refusal("invalid_request_error", "rate_limit")), billing.ErrUnavailable},
+		"its own failure":   {says(500, refusal("api_error", "")), billing.ErrUnavailable},
+		"a page instead":    {says(502, "<html>canary</html>"), billing.ErrUnavailable},
+		"another object":    {says(200, `{"id":["canary"]}`), billing.ErrUnavailable},
 		"a redirect with the key": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "https://canary.example/", http.StatusTemporaryRedirect)
 		}, billing.ErrUnavailable},

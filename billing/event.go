@@ -134,8 +134,8 @@ func decodeEvent(payload []byte) (Event, error) {
 	}
 	about := &from.Data.Object
 	e := Event{
-		ID: from.ID, Type: from.Type, APIVersion: from.APIVersion, Created: at(from.Created), Object: about.ID, Customer: string(about.Customer),
-		Payment: string(about.Payment),
+		ID: from.ID, Type: from.Type, APIVersion: from.APIVersion, Created: at(from.Created), Object: about.ID,
+		Customer: string(about.Customer), Payment: string(about.Payment),
 	}
 	switch about.Object {
 	case "customer":
@@ -166,11 +166,12 @@ func Events() []string {
 		stripe.EventTypeCheckoutSessionCompleted, stripe.EventTypeCheckoutSessionExpired,
 		stripe.EventTypeCheckoutSessionAsyncPaymentSucceeded, stripe.EventTypeCheckoutSessionAsyncPaymentFailed,
 		stripe.EventTypeCustomerUpdated, stripe.EventTypeCustomerDeleted,
-		stripe.EventTypeCustomerSubscriptionCreated, stripe.EventTypeCustomerSubscriptionUpdated, stripe.EventTypeCustomerSubscriptionDeleted,
-		stripe.EventTypeCustomerSubscriptionPaused, stripe.EventTypeCustomerSubscriptionResumed,
-		stripe.EventTypeInvoiceFinalized, stripe.EventTypeInvoicePaid, stripe.EventTypeInvoicePaymentFailed, stripe.EventTypeInvoiceUpdated,
-		stripe.EventTypeInvoiceVoided, stripe.EventTypeInvoiceMarkedUncollectible,
-		stripe.EventTypePaymentIntentSucceeded, stripe.EventTypePaymentMethodAttached, stripe.EventTypePaymentMethodAutomaticallyUpdated,
+		stripe.EventTypeCustomerSubscriptionCreated, stripe.EventTypeCustomerSubscriptionUpdated,
+		stripe.EventTypeCustomerSubscriptionDeleted, stripe.EventTypeCustomerSubscriptionPaused,
+		stripe.EventTypeCustomerSubscriptionResumed, stripe.EventTypeInvoiceFinalized, stripe.EventTypeInvoicePaid,
+		stripe.EventTypeInvoicePaymentFailed, stripe.EventTypeInvoiceUpdated, stripe.EventTypeInvoiceVoided,
+		stripe.EventTypeInvoiceMarkedUncollectible, stripe.EventTypePaymentIntentSucceeded,
+		stripe.EventTypePaymentMethodAttached, stripe.EventTypePaymentMethodAutomaticallyUpdated,
 		stripe.EventTypeChargeRefunded, stripe.EventTypeChargeDisputeCreated, stripe.EventTypeChargeDisputeClosed,
 	}
 	names := make([]string, len(types))

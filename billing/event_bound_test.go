@@ -16,7 +16,8 @@ func TestATypeThatTheRecordDoesNotTakeIsNoEvent(t *testing.T) {
 	t.Parallel()
 	for letters, want := range map[int]error{100: nil, 101: billing.ErrNoEvent} {
 		signed := webhook.GenerateTestSignedPayload(&webhook.UnsignedPayload{
-			Payload: []byte(`{"id":"evt_1","type":"` + strings.Repeat("x", letters) + `"}`), Secret: "whsec_1", Timestamp: noon,
+			Payload: []byte(`{"id":"evt_1","type":"` + strings.Repeat("x", letters) + `"}`), Secret: "whsec_1",
+			Timestamp: noon,
 		})
 		if _, err := billing.ReadEvent(signed.Payload, signed.Header, "whsec_1", noon); !errors.Is(err, want) {
 			t.Errorf("%d letters: %v, want %v", letters, err, want)

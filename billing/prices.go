@@ -59,7 +59,9 @@ func (s *Stripe) priceOf(ctx context.Context, i plan.Item) (string, error) {
 
 // findPrice finds a price by its lookup key, active or not; nil when there is none.
 func (s *Stripe) findPrice(ctx context.Context, key string) (*stripe.Price, error) {
-	list := price.Client{B: s.backend, Key: s.key}.List(&stripe.PriceListParams{ListParams: firstPage(ctx), LookupKeys: stripe.StringSlice([]string{key})})
+	list := price.Client{B: s.backend, Key: s.key}.List(&stripe.PriceListParams{
+		ListParams: firstPage(ctx), LookupKeys: stripe.StringSlice([]string{key}),
+	})
 	for list.Next() {
 		if p := list.Price(); p.LookupKey == key {
 			return p, nil
@@ -101,7 +103,8 @@ func (s *Stripe) vat(ctx context.Context) (string, error) {
 		return "", err
 	}
 	if rate == nil {
-		return "", fmt.Errorf("%w: there is no tax rate of %d %%; gateway ops billing setup makes it", ErrNotForSale, plan.VATPercent)
+		return "", fmt.Errorf("%w: there is no tax rate of %d %%; gateway ops billing setup makes it", ErrNotForSale,
+			plan.VATPercent)
 	}
 	return rate.ID, nil
 }
@@ -112,7 +115,8 @@ func (s *Stripe) findVAT(ctx context.Context) (*stripe.TaxRate, error) {
 		ListParams: firstPage(ctx), Active: new(true), Inclusive: new(false),
 	})
 	for list.Next() {
-		if r := list.TaxRate(); r.Metadata[metaOurs] == oursVAT && r.Percentage == plan.VATPercent && !r.Inclusive && r.Active {
+		if r := list.TaxRate(); r.Metadata[metaOurs] == oursVAT && r.Percentage == plan.VATPercent && !r.Inclusive &&
+			r.Active {
 			return r, nil
 		}
 	}

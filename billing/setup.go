@@ -99,7 +99,9 @@ func (u *setUp) note(what, id, wrong string) {
 // make makes an object, or says that it is missing.
 func (u *setUp) make(what string, do func() (string, error)) error {
 	if u.options.Check {
-		u.lines = append(u.lines, Line{What: what, State: Missing, Note: "run gateway ops billing setup without --check"})
+		u.lines = append(u.lines, Line{
+			What: what, State: Missing, Note: "run gateway ops billing setup without --check",
+		})
 		return nil
 	}
 	id, err := do()
@@ -150,14 +152,16 @@ func (u *setUp) price(ctx context.Context, i plan.Item) error {
 	if found != nil {
 		wrong := differs(found, i)
 		if wrong != "" {
-			wrong = fmt.Sprintf("it %s; in Stripe's dashboard, take the lookup key off this price and run this again", wrong)
+			wrong = fmt.Sprintf("it %s; in Stripe's dashboard, take the lookup key off this price and run this again",
+				wrong)
 		}
 		u.note(what, found.ID, wrong)
 		return nil
 	}
 	params := &stripe.PriceParams{
-		Params: stripe.Params{Context: ctx}, Product: new(productID(i)), Currency: new(currency), UnitAmount: new(int64(i.Price)),
-		LookupKey: new(i.Key), TaxBehavior: stripe.String(string(stripe.PriceTaxBehaviorExclusive)), Nickname: new(i.Title),
+		Params: stripe.Params{Context: ctx}, Product: new(productID(i)), Currency: new(currency),
+		UnitAmount: new(int64(i.Price)), LookupKey: new(i.Key),
+		TaxBehavior: stripe.String(string(stripe.PriceTaxBehaviorExclusive)), Nickname: new(i.Title),
 		Metadata: map[string]string{metaOurs: i.Key},
 	}
 	if i.Interval != "" {
@@ -180,9 +184,12 @@ func (u *setUp) coupon(ctx context.Context) error {
 	if err = failed("read "+what, err); err == nil {
 		wrong := ""
 		if found.AmountOff != off || found.Currency != currency || found.Duration != stripe.CouponDurationRepeating ||
-			found.DurationInMonths != int64(offer.LockedMonths) || found.AppliesTo == nil || !slices.Equal(found.AppliesTo.Products, []string{"cag_" + offer.Plan}) {
-			wrong = fmt.Sprintf("it must take %s US dollars off cag_%s alone, for %d months; delete it in Stripe's dashboard and run this again, "+
-				"which changes nothing for those who have it", plan.Cents(off), offer.Plan, offer.LockedMonths)
+			found.DurationInMonths != int64(offer.LockedMonths) || found.AppliesTo == nil ||
+			!slices.Equal(found.AppliesTo.Products, []string{"cag_" + offer.Plan}) {
+			wrong = fmt.Sprintf(
+				"it must take %s US dollars off cag_%s alone, for %d months; delete it in Stripe's dashboard and run "+
+					"this again, which changes nothing for those who have it", plan.Cents(off), offer.Plan,
+				offer.LockedMonths)
 		}
 		u.note(what, found.ID, wrong)
 		return nil
@@ -195,7 +202,9 @@ func (u *setUp) coupon(ctx context.Context) error {
 			Params: stripe.Params{Context: ctx}, ID: new(offer.Key), Name: new("Founding price"), AmountOff: new(off),
 			Currency: new(currency), Duration: stripe.String(string(stripe.CouponDurationRepeating)),
 			DurationInMonths: new(int64(offer.LockedMonths)),
-			AppliesTo:        &stripe.CouponAppliesToParams{Products: stripe.StringSlice([]string{"cag_" + offer.Plan})},
+			AppliesTo: &stripe.CouponAppliesToParams{
+				Products: stripe.StringSlice([]string{"cag_" + offer.Plan}),
+			},
 		})
 		return made.ID, err
 	})
@@ -213,8 +222,8 @@ func (u *setUp) taxRate(ctx context.Context) error {
 	}
 	return u.make(what, func() (string, error) {
 		made, err := taxrate.Client{B: u.backend, Key: u.key}.New(&stripe.TaxRateParams{
-			Params: stripe.Params{Context: ctx}, DisplayName: new("VAT"), Percentage: stripe.Float64(plan.VATPercent), Inclusive: new(false),
-			Metadata: map[string]string{metaOurs: oursVAT},
+			Params: stripe.Params{Context: ctx}, DisplayName: new("VAT"), Percentage: stripe.Float64(plan.VATPercent),
+			Inclusive: new(false), Metadata: map[string]string{metaOurs: oursVAT},
 		})
 		return made.ID, err
 	})
@@ -242,7 +251,9 @@ func (u *setUp) portal(ctx context.Context) error {
 				InvoiceHistory:      &stripe.BillingPortalConfigurationFeaturesInvoiceHistoryParams{Enabled: yes},
 				PaymentMethodUpdate: &stripe.BillingPortalConfigurationFeaturesPaymentMethodUpdateParams{Enabled: yes},
 				// Plans are changed with us, where the rules of changes are.
-				SubscriptionCancel: &stripe.BillingPortalConfigurationFeaturesSubscriptionCancelParams{Enabled: yes, Mode: new("at_period_end")},
+				SubscriptionCancel: &stripe.BillingPortalConfigurationFeaturesSubscriptionCancelParams{
+					Enabled: yes, Mode: new("at_period_end"),
+				},
 			},
 			Metadata: map[string]string{metaOurs: oursPortal},
 		})
@@ -257,7 +268,9 @@ func (u *setUp) endpoint(ctx context.Context) error {
 		return nil
 	}
 	what := "webhook endpoint"
-	list := webhookendpoint.Client{B: u.backend, Key: u.key}.List(&stripe.WebhookEndpointListParams{ListParams: firstPage(ctx)})
+	list := webhookendpoint.Client{B: u.backend, Key: u.key}.List(&stripe.WebhookEndpointListParams{
+		ListParams: firstPage(ctx),
+	})
 	for list.Next() {
 		if e := list.WebhookEndpoint(); e.URL == u.options.WebhookURL {
 			u.note(what, e.ID, endpointFault(e))
@@ -268,7 +281,8 @@ func (u *setUp) endpoint(ctx context.Context) error {
 		return failed("list the webhook endpoints", list.Err())
 	}
 	u.lines = append(u.lines, Line{What: what, State: Missing, Note: fmt.Sprintf(
-		"add %s in Stripe's dashboard with API version %s, and set STRIPE_WEBHOOK_SECRET to its signing secret", u.options.WebhookURL, APIVersion)})
+		"add %s in Stripe's dashboard with API version %s, and set STRIPE_WEBHOOK_SECRET to its signing secret",
+		u.options.WebhookURL, APIVersion)})
 	return nil
 }
 

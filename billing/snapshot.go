@@ -33,7 +33,8 @@ func (s *Stripe) Snapshot(ctx context.Context, customer string) (subscription.Sn
 	params := &stripe.CustomerParams{Params: stripe.Params{Context: ctx}}
 	params.AddExpand("invoice_settings.default_payment_method")
 	who, err := s.customers().Get(customer, params)
-	if err = failed("read a customer", err); err != nil && !errors.Is(err, ErrUnavailable) { // of a deleted one there may be nothing to expand
+	// of a deleted one there may be nothing to expand
+	if err = failed("read a customer", err); err != nil && !errors.Is(err, ErrUnavailable) {
 		if deleted, again := s.CustomerDeleted(ctx, customer); again == nil && deleted {
 			snapshot.Deleted = true
 			return snapshot, nil
@@ -64,7 +65,9 @@ func (s *Stripe) Snapshot(ctx context.Context, customer string) (subscription.Sn
 // readSubscriptions reads them in every state. The card on one that lasts is what Stripe will
 // charge, before the customer's own.
 func (s *Stripe) readSubscriptions(ctx context.Context, to *subscription.Snapshot) error {
-	params := &stripe.SubscriptionListParams{ListParams: listParams(ctx), Customer: new(to.Customer), Status: new("all")}
+	params := &stripe.SubscriptionListParams{
+		ListParams: listParams(ctx), Customer: new(to.Customer), Status: new("all"),
+	}
 	params.AddExpand("data.default_payment_method")
 	list := s.subscriptions().List(params)
 	for n := 0; list.Next(); n++ {

@@ -69,7 +69,9 @@ func mocked(t *testing.T) *mock {
 		_, _ = w.Write(answer.Body.Bytes())
 	}))
 	t.Cleanup(s.Close)
-	m.Stripe, err = billing.New(billing.Options{SecretKey: "sk_test_123", APIURL: s.URL, Now: func() time.Time { return noon }})
+	m.Stripe, err = billing.New(billing.Options{
+		SecretKey: "sk_test_123", APIURL: s.URL, Now: func() time.Time { return noon },
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,11 +89,12 @@ func (m *mock) sell(t *testing.T, key string) plan.Item {
 		t.Fatalf("no item %s", key)
 	}
 	m.prepared["GET /v1/prices"] = listOf(map[string]any{
-		"id": "price_1", "object": "price", "active": true, "currency": "usd", "lookup_key": key, "unit_amount": item.Price, "product": productOf(item),
-		"recurring": recurring(item),
+		"id": "price_1", "object": "price", "active": true, "currency": "usd", "lookup_key": key,
+		"unit_amount": item.Price, "product": productOf(item), "recurring": recurring(item),
 	})
 	m.prepared["GET /v1/tax_rates"] = listOf(map[string]any{
-		"id": "txr_1", "object": "tax_rate", "active": true, "inclusive": false, "percentage": 20, "metadata": map[string]string{"cag": "vat"},
+		"id": "txr_1", "object": "tax_rate", "active": true, "inclusive": false, "percentage": 20,
+		"metadata": map[string]string{"cag": "vat"},
 	})
 	return item
 }
@@ -124,7 +127,8 @@ func TestEveryCallIsWellFormed(t *testing.T) {
 	id := account.NewID()
 	checkout := func(t *testing.T, m *mock, key string) error {
 		_, _, err := m.OpenCheckout(t.Context(), &billing.Checkout{
-			ID: "c1", Account: id, Customer: "cus_1", Item: m.sell(t, key), VAT: true, SuccessURL: url, CancelURL: url, Expires: noon.Add(time.Hour),
+			ID: "c1", Account: id, Customer: "cus_1", Item: m.sell(t, key), VAT: true, SuccessURL: url, CancelURL: url,
+			Expires: noon.Add(time.Hour),
 		})
 		return err
 	}
@@ -141,18 +145,37 @@ func TestEveryCallIsWellFormed(t *testing.T) {
 			_, err := m.EnsureCustomer(t.Context(), id, "ann@buyer.example", "DE")
 			return err
 		}, "POST /v1/customers/"},
-		"country":       {func(t *testing.T, m *mock) error { return m.SetCountry(t.Context(), "cus_1", "US") }, "POST /v1/customers/cus_1"},
-		"plan checkout": {func(t *testing.T, m *mock) error { return checkout(t, m, "scale_yearly") }, "POST /v1/checkout/sessions"},
-		"pack checkout": {func(t *testing.T, m *mock) error { return checkout(t, m, "pack_s") }, "POST /v1/checkout/sessions"},
+		"country": {
+			func(t *testing.T, m *mock) error { return m.SetCountry(t.Context(), "cus_1", "US") },
+			"POST /v1/customers/cus_1",
+		},
+		"plan checkout": {
+			func(t *testing.T, m *mock) error { return checkout(t, m, "scale_yearly") }, "POST /v1/checkout/sessions",
+		},
+		"pack checkout": {
+			func(t *testing.T, m *mock) error { return checkout(t, m, "pack_s") }, "POST /v1/checkout/sessions",
+		},
 		"founding checkout": {func(t *testing.T, m *mock) error {
 			founding, _ := plan.FindItem("founding")
 			m.sell(t, "pro_monthly")
-			_, _, err := m.OpenCheckout(t.Context(), &billing.Checkout{ID: "c1", Account: id, Customer: "cus_1", Item: founding, SuccessURL: url, CancelURL: url, Expires: noon})
+			_, _, err := m.OpenCheckout(t.Context(), &billing.Checkout{
+				ID: "c1", Account: id, Customer: "cus_1",
+				Item: founding, SuccessURL: url, CancelURL: url, Expires: noon,
+			})
 			return err
 		}, "POST /v1/checkout/sessions"},
-		"read checkout": {func(t *testing.T, m *mock) error { _, err := m.ReadSession(t.Context(), "cs_1"); return err }, "GET /v1/checkout/sessions/cs_1"},
-		"end checkout":  {func(t *testing.T, m *mock) error { _, err := m.ExpireSession(t.Context(), "cs_1"); return err }, "POST /v1/checkout/sessions/cs_1/expire"},
-		"snapshot":      {func(t *testing.T, m *mock) error { _, err := m.Snapshot(t.Context(), "cus_1"); return err }, "GET /v1/payment_intents"},
+		"read checkout": {func(t *testing.T, m *mock) error {
+			_, err := m.ReadSession(t.Context(), "cs_1")
+			return err
+		}, "GET /v1/checkout/sessions/cs_1"},
+		"end checkout": {func(t *testing.T, m *mock) error {
+			_, err := m.ExpireSession(t.Context(), "cs_1")
+			return err
+		}, "POST /v1/checkout/sessions/cs_1/expire"},
+		"snapshot": {
+			func(t *testing.T, m *mock) error { _, err := m.Snapshot(t.Context(), "cus_1"); return err },
+			"GET /v1/payment_intents",
+		},
 		"upgrade": {func(t *testing.T, m *mock) error {
 			return change(t, m, billing.Change{Item: m.sell(t, "scale_monthly"), Charge: true})
 		}, "POST /v1/subscriptions/sub_1"},
@@ -162,19 +185,39 @@ func TestEveryCallIsWellFormed(t *testing.T) {
 		"downgrade": {func(t *testing.T, m *mock) error {
 			return change(t, m, billing.Change{Item: m.sell(t, "builder"), Held: "pro_monthly"})
 		}, "POST /v1/subscriptions/sub_1"},
-		"cancel":     {func(t *testing.T, m *mock) error { return m.CancelAtPeriodEnd(t.Context(), "sub_1", true) }, "POST /v1/subscriptions/sub_1"},
-		"resume":     {func(t *testing.T, m *mock) error { return m.CancelAtPeriodEnd(t.Context(), "sub_1", false) }, "POST /v1/subscriptions/sub_1"},
-		"cancel now": {func(t *testing.T, m *mock) error { return m.CancelNow(t.Context(), "sub_1", "second/sub_1") }, "DELETE /v1/subscriptions/sub_1"},
-		"refund":     {func(t *testing.T, m *mock) error { return m.RefundPayment(t.Context(), "pi_1", "second/pi_1") }, "POST /v1/refunds"},
-		"tax":        {func(t *testing.T, m *mock) error { m.sell(t, "builder"); return m.SetTax(t.Context(), "sub_1", true) }, "POST /v1/subscriptions/sub_1"},
-		"no tax":     {func(t *testing.T, m *mock) error { return m.SetTax(t.Context(), "sub_1", false) }, "POST /v1/subscriptions/sub_1"},
+		"cancel": {
+			func(t *testing.T, m *mock) error { return m.CancelAtPeriodEnd(t.Context(), "sub_1", true) },
+			"POST /v1/subscriptions/sub_1",
+		},
+		"resume": {
+			func(t *testing.T, m *mock) error { return m.CancelAtPeriodEnd(t.Context(), "sub_1", false) },
+			"POST /v1/subscriptions/sub_1",
+		},
+		"cancel now": {
+			func(t *testing.T, m *mock) error { return m.CancelNow(t.Context(), "sub_1", "second/sub_1") },
+			"DELETE /v1/subscriptions/sub_1",
+		},
+		"refund": {
+			func(t *testing.T, m *mock) error { return m.RefundPayment(t.Context(), "pi_1", "second/pi_1") },
+			"POST /v1/refunds",
+		},
+		"tax": {func(t *testing.T, m *mock) error {
+			m.sell(t, "builder")
+			return m.SetTax(t.Context(), "sub_1", true)
+		}, "POST /v1/subscriptions/sub_1"},
+		"no tax": {func(t *testing.T, m *mock) error {
+			return m.SetTax(t.Context(), "sub_1", false)
+		}, "POST /v1/subscriptions/sub_1"},
 		"portal": {func(t *testing.T, m *mock) error {
-			m.prepared["GET /v1/billing_portal/configurations"] = listOf(map[string]any{"id": "bpc_1", "metadata": map[string]string{"cag": "portal"}})
+			m.prepared["GET /v1/billing_portal/configurations"] = listOf(map[string]any{
+				"id": "bpc_1", "metadata": map[string]string{"cag": "portal"},
+			})
 			_, err := m.OpenPortal(t.Context(), "cus_1", url)
 			return err
 		}, "POST /v1/billing_portal/sessions"},
 		"invoice": {func(t *testing.T, m *mock) error {
-			m.prepared["GET /v1/invoices/in_1"] = `{"id":"in_1","hosted_invoice_url":"https://invoice.stripe.example/1"}`
+			m.prepared["GET "+
+				"/v1/invoices/in_1"] = `{"id":"in_1","hosted_invoice_url":"https://invoice.stripe.example/1"}`
 			_, err := m.InvoiceURL(t.Context(), "in_1")
 			return err
 		}, "GET /v1/invoices/in_1"},
@@ -209,13 +252,16 @@ func TestSetUpIsWellFormed(t *testing.T) {
 	if len(m.refused) > 0 {
 		t.Errorf("refused: %q", m.refused)
 	}
-	for _, want := range []string{"POST /v1/prices", "POST /v1/tax_rates", "POST /v1/billing_portal/configurations", "GET /v1/webhook_endpoints"} {
+	for _, want := range []string{
+		"POST /v1/prices", "POST /v1/tax_rates", "POST /v1/billing_portal/configurations", "GET /v1/webhook_endpoints",
+	} {
 		if !slices.Contains(m.sent, want) {
 			t.Errorf("it never sent %s", want)
 		}
 	}
 	// stripe-mock's coupon is none of ours, and it knows no endpoint of this address.
-	if err == nil || !strings.Contains(err.Error(), "coupon founding is wrong") || !strings.Contains(err.Error(), "webhook endpoint is missing") {
+	if err == nil || !strings.Contains(err.Error(), "coupon founding is wrong") ||
+		!strings.Contains(err.Error(), "webhook endpoint is missing") {
 		t.Errorf("what is wrong is not said: %v", err)
 	}
 	made := slices.DeleteFunc(lines, func(l billing.Line) bool { return l.State != billing.Made })

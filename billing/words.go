@@ -17,8 +17,9 @@ import (
 // somebody added to a subscription does not hide its plan.
 func subscriptionOf(from *stripe.Subscription, now time.Time) subscription.Subscription {
 	s := subscription.Subscription{
-		ID: from.ID, Status: subscription.Status(from.Status), Checkout: from.Metadata[subscription.MetaCheckout], StartedAt: at(from.StartDate),
-		PeriodStart: at(from.CurrentPeriodStart), PeriodEnd: at(from.CurrentPeriodEnd), CancelAtPeriodEnd: from.CancelAtPeriodEnd, EndedAt: at(from.EndedAt),
+		ID: from.ID, Status: subscription.Status(from.Status), Checkout: from.Metadata[subscription.MetaCheckout],
+		StartedAt: at(from.StartDate), PeriodStart: at(from.CurrentPeriodStart), PeriodEnd: at(from.CurrentPeriodEnd),
+		CancelAtPeriodEnd: from.CancelAtPeriodEnd, EndedAt: at(from.EndedAt),
 		Held: from.Metadata[subscription.MetaHeld], Taxed: len(from.DefaultTaxRates) > 0,
 	}
 	if seconds, err := strconv.ParseInt(from.Metadata[subscription.MetaHeldUntil], 10, 64); err == nil {
@@ -38,7 +39,8 @@ func subscriptionOf(from *stripe.Subscription, now time.Time) subscription.Subsc
 		}
 	}
 	offer := plan.Founding()
-	if d := from.Discount; d != nil && d.Coupon != nil && d.Coupon.ID == offer.Key && s.Price == offer.Plan+"_monthly" && (d.End == 0 || at(d.End).After(now)) {
+	if d := from.Discount; d != nil && d.Coupon != nil && d.Coupon.ID == offer.Key &&
+		s.Price == offer.Plan+"_monthly" && (d.End == 0 || at(d.End).After(now)) {
 		s.Founding, s.PriceCents = true, s.PriceCents-plan.Cents(d.Coupon.AmountOff)
 	}
 	return s
@@ -73,10 +75,12 @@ func keyOf(p *stripe.Price) string {
 
 func invoiceOf(from *stripe.Invoice) subscription.Invoice {
 	i := subscription.Invoice{
-		ID: from.ID, Number: from.Number, Status: subscription.InvoiceStatus(from.Status), Reason: string(from.BillingReason), Currency: string(from.Currency),
+		ID: from.ID, Number: from.Number, Status: subscription.InvoiceStatus(from.Status),
+		Reason: string(from.BillingReason), Currency: string(from.Currency),
 		// Our tax is on top, never within, so what is not tax is net.
-		Net: plan.Cents(from.Total - from.Tax), VAT: plan.Cents(from.Tax), Total: plan.Cents(from.Total), Paid: plan.Cents(from.AmountPaid),
-		CreatedAt: at(from.Created), Attempts: int(from.AttemptCount), NextAttempt: at(from.NextPaymentAttempt),
+		Net: plan.Cents(from.Total - from.Tax), VAT: plan.Cents(from.Tax), Total: plan.Cents(from.Total),
+		Paid: plan.Cents(from.AmountPaid), CreatedAt: at(from.Created), Attempts: int(from.AttemptCount),
+		NextAttempt: at(from.NextPaymentAttempt),
 	}
 	i.PeriodStart, i.PeriodEnd = servicePeriod(from)
 	if from.Subscription != nil {
@@ -111,8 +115,8 @@ func servicePeriod(from *stripe.Invoice) (start, end time.Time) {
 func paymentOf(from *stripe.PaymentIntent) subscription.Payment {
 	p := subscription.Payment{
 		ID: from.ID, Checkout: from.Metadata[subscription.MetaCheckout], Item: from.Metadata[subscription.MetaItem],
-		Succeeded: from.Status == stripe.PaymentIntentStatusSucceeded, Amount: plan.Cents(from.Amount), CreatedAt: at(from.Created),
-		Currency: string(from.Currency),
+		Succeeded: from.Status == stripe.PaymentIntentStatusSucceeded, Amount: plan.Cents(from.Amount),
+		CreatedAt: at(from.Created), Currency: string(from.Currency),
 	}
 	if c := from.LatestCharge; c != nil {
 		p.Refunded, p.Disputed = plan.Cents(c.AmountRefunded), c.Disputed
@@ -126,7 +130,8 @@ func cardOf(from *stripe.PaymentMethod) *subscription.Card {
 		return nil
 	}
 	return &subscription.Card{
-		Brand: string(from.Card.Brand), Last4: from.Card.Last4, ExpMonth: int(from.Card.ExpMonth), ExpYear: int(from.Card.ExpYear), Country: cardCountry(from.Card.Country),
+		Brand: string(from.Card.Brand), Last4: from.Card.Last4, ExpMonth: int(from.Card.ExpMonth),
+		ExpYear: int(from.Card.ExpYear), Country: cardCountry(from.Card.Country),
 	}
 }
 

@@ -14,7 +14,11 @@ import (
 func TestTheItemOfAPlanOfOursSaysWhatASubscriptionIsOf(t *testing.T) {
 	t.Parallel()
 	added := &stripe.Price{ID: "price_x", UnitAmount: 700, Product: &stripe.Product{ID: "prod_x"}}
-	key := &stripe.Price{ID: "price_1", UnitAmount: 9900, LookupKey: "pro_monthly", Product: &stripe.Product{ID: productPrefix + plan.Pro}}
+	key := &stripe.Price{
+		ID: "price_1", UnitAmount: 9900, LookupKey: "pro_monthly", Product: &stripe.Product{
+			ID: productPrefix + plan.Pro,
+		},
+	}
 	own := &stripe.Price{ID: "price_own", UnitAmount: 5000, Product: &stripe.Product{ID: productPrefix + plan.Growth}}
 	for name, tc := range map[string]struct {
 		prices      []*stripe.Price
@@ -32,7 +36,8 @@ func TestTheItemOfAPlanOfOursSaysWhatASubscriptionIsOf(t *testing.T) {
 		for _, p := range tc.prices {
 			from.Items.Data = append(from.Items.Data, &stripe.SubscriptionItem{Price: p})
 		}
-		if s := subscriptionOf(from, time.Unix(1, 0)); s.Price != tc.price || s.Plan != tc.plan || s.PriceCents != tc.cents {
+		if s := subscriptionOf(from, time.Unix(1, 0)); s.Price != tc.price || s.Plan != tc.plan ||
+			s.PriceCents != tc.cents {
 			t.Errorf("%s: %s of %s at %s", name, s.Price, s.Plan, s.PriceCents)
 		}
 	}

@@ -37,7 +37,9 @@ func TestCountriesOfBeforeAreAssumed(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got string
-	if err := db.QueryRowContext(ctx, "SELECT string_agg(country || ' ' || country_assumed, ',' ORDER BY country) FROM billing_customers").Scan(&got); err != nil || got != " false,US true" {
+	if err := db.QueryRowContext(ctx,
+		"SELECT string_agg(country || ' ' || country_assumed, ',' ORDER BY country) FROM billing_customers").Scan(
+		&got); err != nil || got != " false,US true" {
 		t.Errorf("they are %q, %v", got, err)
 	}
 }

@@ -107,21 +107,26 @@ func TestSumsAreFilledFromTheHoursThatThereAre(t *testing.T) {
 	for table, of := range sumsOfHours {
 		var rows, missing, wrong int
 		query := "WITH want AS (" + of[0] + "), got AS (" + of[1] + ") SELECT (SELECT count(*) FROM got), " +
-			"(SELECT count(*) FROM (TABLE want EXCEPT ALL TABLE got) AS m), (SELECT count(*) FROM (TABLE got EXCEPT ALL TABLE want) AS w)"
+			"(SELECT count(*) FROM (TABLE want EXCEPT ALL TABLE got) AS m), (SELECT count(*) FROM (TABLE got EXCEPT " +
+			"ALL TABLE want) AS w)"
 		if err := db.QueryRowContext(ctx, query).Scan(&rows, &missing, &wrong); err != nil {
 			t.Fatal(table, err)
 		}
 		if rows == 0 || missing != 0 || wrong != 0 {
-			t.Errorf("%s has %d rows: %d that the hours add up to are missing, %d are not theirs", table, rows, missing, wrong)
+			t.Errorf("%s has %d rows: %d that the hours add up to are missing, %d are not theirs", table, rows, missing,
+				wrong)
 		}
 	}
 	// The day on which a period ends has rows of both.
 	var periods int
-	if err := db.QueryRowContext(ctx, "SELECT count(DISTINCT period) FROM account_days WHERE day = '2026-11-05T00:00:00Z'").Scan(&periods); err != nil || periods != 2 {
+	if err := db.QueryRowContext(ctx,
+		"SELECT count(DISTINCT period) FROM account_days WHERE day = '2026-11-05T00:00:00Z'").Scan(
+		&periods); err != nil || periods != 2 {
 		t.Errorf("the day of the change has %d periods, %v", periods, err)
 	}
 	var unstated string
-	if err := db.QueryRowContext(ctx, "SELECT string_agg(period::text, ' ') FROM usage_periods WHERE NOT stated").Scan(&unstated); err != nil || unstated != "2026-11-05" {
+	if err := db.QueryRowContext(ctx, "SELECT string_agg(period::text, ' ') FROM usage_periods WHERE NOT stated").Scan(
+		&unstated); err != nil || unstated != "2026-11-05" {
 		t.Errorf("periods without a statement are %q, %v", unstated, err)
 	}
 }
@@ -138,7 +143,8 @@ func TestAFlushUnderWayIsWaitedForByTheSums(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = flush.Rollback() }()
-	const enter = "INSERT INTO usage_flushes (shard, slot, account_id, generation) VALUES (0, now(), '00000000-0000-0000-0000-000000000001', 'g')"
+	const enter = "INSERT INTO usage_flushes (shard, slot, account_id, generation) VALUES (0, now(), " +
+		"'00000000-0000-0000-0000-000000000001', 'g')"
 	if _, err := flush.ExecContext(ctx, enter); err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +155,8 @@ func TestAFlushUnderWayIsWaitedForByTheSums(t *testing.T) {
 	}()
 	waits := false
 	for !waits { // until the migration waits for the flush
-		const query = "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))"
+		const query = "SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND database = (SELECT oid FROM " +
+			"pg_database WHERE datname = current_database()))"
 		if err := db.QueryRowContext(ctx, query).Scan(&waits); err != nil {
 			t.Fatal(err)
 		}

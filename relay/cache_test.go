@@ -28,7 +28,8 @@ func TestOnlyPlainParametersAreServedFromTheCache(t *testing.T) {
 		{eth, "eth_blockNumber", "[]", upstream.Latest, true},
 		{eth, "eth_blockNumber", " [\r\n\t ] ", upstream.Latest, true},
 		{eth, "eth_blockNumber", "[null]", upstream.Latest, false},
-		{eth, "eth_blockNumber", "[" + strings.Repeat(" ", plainMost) + "]", upstream.Latest, false}, // plain, but not worth reading
+		// plain, but not worth reading
+		{eth, "eth_blockNumber", "[" + strings.Repeat(" ", plainMost) + "]", upstream.Latest, false},
 		{eth, "eth_gasPrice", "[]", upstream.NoHead, true},
 		{eth, "eth_gasPrice", "[1]", upstream.NoHead, false},
 		{eth, "eth_call", "[]", upstream.NoHead, false},

@@ -92,7 +92,8 @@ func (a *answers) putFinal(on *upstream.Chain, m *chain.Method, l *lookup, resul
 	}
 	shown := readProof(&m.Proof, result)
 	head, known := on.CorroboratedHead()
-	if !known || !shown.numbered || !chain.Deep(shown.number+m.Proof.Above, head) || (m.Proof.Echo != "" && shown.echo != l.asked) {
+	if !known || !shown.numbered || !chain.Deep(shown.number+m.Proof.Above, head) ||
+		(m.Proof.Echo != "" && shown.echo != l.asked) {
 		return nil
 	}
 	if m.Proof.Block != "" && shown.block != (blockHash{}) {

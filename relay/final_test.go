@@ -43,7 +43,8 @@ func TestSpellingsOfOneRequestShareAKey(t *testing.T) {
 			t.Errorf("%s has the same key, or none (rule %s)", what, l.rule)
 		}
 	}
-	if l := a.look(on, method(t, on, "eth_getTransactionByHash"), fmt.Appendf(nil, `["%s",false]`, someHash)); l.final == plain.final {
+	if l := a.look(on, method(t, on, "eth_getTransactionByHash"),
+		fmt.Appendf(nil, `["%s",false]`, someHash)); l.final == plain.final {
 		t.Error("another method has the same key")
 	}
 }
@@ -64,7 +65,8 @@ func TestWhatIsNoHashIsNotLookedUp(t *testing.T) {
 	for _, params := range []string{
 		``, `[]`, `[null]`, `[1]`, `[{}]`, `[[]]`, `["0x"]`, `["latest"]`,
 		fmt.Sprintf(`["%s"]`, someHash[:65]), fmt.Sprintf(`["%s0"]`, someHash), fmt.Sprintf(`["%sg"]`, someHash[:65]),
-		fmt.Sprintf(`["0X%s"]`, someHash[2:]), fmt.Sprintf(`["%s`, someHash), fmt.Sprintf(`["%s",{"a":1,"a":2}]`, someHash),
+		fmt.Sprintf(`["0X%s"]`, someHash[2:]), fmt.Sprintf(`["%s`, someHash),
+		fmt.Sprintf(`["%s",{"a":1,"a":2}]`, someHash),
 		fmt.Sprintf(`["%s","%s"]`, someHash, strings.Repeat("x", plainMost)),
 	} {
 		if l := a.look(on, m, []byte(params)); l.rule != chain.Never {
@@ -132,7 +134,8 @@ func TestOnlyAnswersAboutDeepBlocksAreKept(t *testing.T) {
 		{"eth_getTransactionReceipt", `{"blockNumber":"0x3e9","transactionHash":"` + someHash + `"}`, false},
 		{"eth_getTransactionByBlockHashAndIndex", `{"blockNumber":"0x3e8","blockHash":"` + someHash + `"}`, true},
 		{"eth_getTransactionByBlockHashAndIndex", `{"blockNumber":"0x3e8","blockHash":"` + otherHash + `"}`, false},
-		{"eth_getUncleByBlockHashAndIndex", `{"number":"0x3e2","hash":"` + otherHash + `"}`, true}, // 994: its block is 1000 at most
+		// 994: its block is 1000 at most
+		{"eth_getUncleByBlockHashAndIndex", `{"number":"0x3e2","hash":"` + otherHash + `"}`, true},
 		{"eth_getUncleByBlockHashAndIndex", `{"number":"0x3e3","hash":"` + otherHash + `"}`, false},
 		{"eth_getBlockTransactionCountByHash", `"0x5"`, false},
 		{"eth_getUncleCountByBlockHash", `"0x0"`, false},
@@ -159,7 +162,8 @@ func TestCountsAreKeptOnceTheirBlockIsKnownToBeDeep(t *testing.T) {
 	t.Parallel()
 	for _, how := range []struct{ method, result string }{
 		{"eth_getBlockByHash", `{"number":"0x3e8","hash":"` + someHash + `"}`},
-		{"eth_getTransactionReceipt", `{"blockNumber":"0x3e8","transactionHash":"` + someHash + `","blockHash":"` + someHash + `"}`},
+		{"eth_getTransactionReceipt", `{"blockNumber":"0x3e8","transactionHash":"` + someHash + `","blockHash":"` +
+			someHash + `"}`},
 	} {
 		clock := newClock()
 		a, on := setup(t, chain.EthMainnet, 0, clock)
@@ -179,7 +183,8 @@ func TestCountsAreKeptOnceTheirBlockIsKnownToBeDeep(t *testing.T) {
 		if try("eth_getBlockTransactionCountByHash", `"0x5"`) {
 			t.Errorf("%s: a count is kept whose block is not known", how.method)
 		}
-		if !try(how.method, how.result) || !try("eth_getBlockTransactionCountByHash", `"0x5"`) || !try("eth_getUncleCountByBlockHash", `"0x0"`) {
+		if !try(how.method, how.result) || !try("eth_getBlockTransactionCountByHash", `"0x5"`) ||
+			!try("eth_getUncleCountByBlockHash", `"0x0"`) {
 			t.Errorf("%s: a count is not kept though its block is deep", how.method)
 		}
 		snapshot(on, 1064, 1, clock.Now())
@@ -211,7 +216,8 @@ func BenchmarkHit(b *testing.B) {
 	m := method(b, on, "eth_getTransactionReceipt")
 	params := fmt.Appendf(nil, `["%s"]`, someHash)
 	l := a.look(on, m, params)
-	a.put(on, m, &l, []byte(`{"blockNumber":"0x3e8","transactionHash":"`+someHash+`","logs":"`+strings.Repeat("0", 2000)+`"}`))
+	a.put(on, m, &l,
+		[]byte(`{"blockNumber":"0x3e8","transactionHash":"`+someHash+`","logs":"`+strings.Repeat("0", 2000)+`"}`))
 	b.ReportAllocs()
 	for b.Loop() {
 		l := a.look(on, m, params)

@@ -8,8 +8,9 @@ import (
 // Bounds of the memory that answers of batches take from when they are there until their client has
 // read them.
 const (
-	batchAnswerBytes = 32 << 20  // of one batch
-	batchOwnBytes    = 64 << 10  // of each batch that no other can take away from it: batches of small answers are always served
+	batchAnswerBytes = 32 << 20 // of one batch
+	// of each batch that no other can take away from it: batches of small answers are always served
+	batchOwnBytes    = 64 << 10
 	batchMemoryBytes = 256 << 20 // of all batches together beyond that, unless Options say otherwise
 )
 

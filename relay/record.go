@@ -26,8 +26,9 @@ func (reply *Reply) record(httpStatus int, written int64) {
 	c := &reply.call
 	rec := store.Call{
 		RequestID: c.RequestID, Index: c.Index, StartedAt: c.started, Account: c.Subject.Account, Key: c.Subject.Key,
-		Service: service, Method: c.Metered.Method, Class: c.Metered.Class, Tier: c.Metered.Tier, Outcome: meter.OutcomeOK,
-		HTTPStatus: httpStatus, Duration: reply.relay.Now().Sub(c.started), RequestBytes: c.bytes, ResponseBytes: written,
+		Service: service, Method: c.Metered.Method, Class: c.Metered.Class, Tier: c.Metered.Tier,
+		Outcome: meter.OutcomeOK, HTTPStatus: httpStatus, Duration: reply.relay.Now().Sub(c.started),
+		RequestBytes: c.bytes, ResponseBytes: written,
 	}
 	if c.envelope.Chain != nil {
 		rec.Chain = c.envelope.Chain.ID
@@ -78,9 +79,10 @@ func (reply *Reply) outcome() telemetry.Outcome {
 func (reply *Reply) count(rec *store.Call, outcome telemetry.Outcome) {
 	c := &reply.call
 	done := telemetry.Call{
-		Class: telemetry.ClassOf(c.method, chain.Class(rec.Class)), Outcome: outcome, Tier: c.envelope.Tier, Units: rec.Units,
-		Gate: reply.Timing.Gate, Route: reply.Timing.Route, Upstream: reply.Timing.Upstream, Total: rec.Duration,
-		Asked: rec.Attempts > 0 || reply.Timing.Upstream > 0, Streamed: c.streamed, RequestBytes: rec.RequestBytes, AnswerBytes: rec.ResponseBytes,
+		Class: telemetry.ClassOf(c.method, chain.Class(rec.Class)), Outcome: outcome, Tier: c.envelope.Tier,
+		Units: rec.Units, Gate: reply.Timing.Gate, Route: reply.Timing.Route, Upstream: reply.Timing.Upstream,
+		Total: rec.Duration, Asked: rec.Attempts > 0 || reply.Timing.Upstream > 0, Streamed: c.streamed,
+		RequestBytes: rec.RequestBytes, AnswerBytes: rec.ResponseBytes,
 	}
 	if reply.Fault != nil && outcome != telemetry.ClientGone {
 		done.Reason = reply.Fault.Reason
@@ -113,8 +115,8 @@ func (reply *Reply) mark(rec *store.Call, outcome telemetry.Outcome) {
 func (r *Relay) CacheFigures() telemetry.CacheFigures {
 	s := r.CacheStats()
 	return telemetry.CacheFigures{
-		Local: s.LocalHits, Short: s.ShortHits, Memory: s.MemoryHits, Redis: s.RedisHits, Misses: s.Misses, Shared: s.Followers,
-		Stores: s.Stores, Evictions: s.Evictions, Bytes: s.Bytes, Entries: s.Entries,
+		Local: s.LocalHits, Short: s.ShortHits, Memory: s.MemoryHits, Redis: s.RedisHits, Misses: s.Misses,
+		Shared: s.Followers, Stores: s.Stores, Evictions: s.Evictions, Bytes: s.Bytes, Entries: s.Entries,
 		RedisErrors: s.RedisErrors, Corrupt: s.Corrupt, DroppedWrites: s.DroppedWrites,
 	}
 }
@@ -156,15 +158,16 @@ func (l *callLog) write(rec *store.Call, f *fault.Error, outcome telemetry.Outco
 	if f.Reason == fault.InternalFault {
 		level = slog.LevelError
 	}
-	l.logger.LogAttrs(context.Background(), level, "call failed", append(attributes(rec, f), slog.Int("left_out", leftOut))...)
+	l.logger.LogAttrs(context.Background(), level, "call failed",
+		append(attributes(rec, f), slog.Int("left_out", leftOut))...)
 }
 
 func attributes(rec *store.Call, f *fault.Error) []slog.Attr {
 	list := []slog.Attr{
-		slog.String("request_id", rec.RequestID.String()), slog.Int("index", rec.Index), slog.String("chain", string(rec.Chain)),
-		slog.String("method", rec.Method), slog.String("outcome", rec.Outcome), slog.Int("status", rec.HTTPStatus),
-		slog.String("upstream", rec.Upstream), slog.Int("attempts", rec.Attempts), slog.Duration("took", rec.Duration),
-		slog.Int64("bytes", rec.ResponseBytes),
+		slog.String("request_id", rec.RequestID.String()), slog.Int("index", rec.Index),
+		slog.String("chain", string(rec.Chain)), slog.String("method", rec.Method), slog.String("outcome", rec.Outcome),
+		slog.Int("status", rec.HTTPStatus), slog.String("upstream", rec.Upstream), slog.Int("attempts", rec.Attempts),
+		slog.Duration("took", rec.Duration), slog.Int64("bytes", rec.ResponseBytes),
 	}
 	if f != nil && f.Cause != nil {
 		list = append(list, slog.Any("cause", f.Cause))

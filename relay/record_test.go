@@ -38,14 +38,15 @@ func lines(t *testing.T, out *bytes.Buffer) (all []map[string]any) {
 }
 
 var made = store.Call{
-	RequestID: uuid.MustParse("01980000-0000-7000-8000-000000000001"), Chain: "eth_mainnet", Method: "eth_call", Outcome: "upstream_failed",
-	HTTPStatus: 502, Upstream: "provider-a", Attempts: 3, Duration: 40 * time.Millisecond,
+	RequestID: uuid.MustParse("01980000-0000-7000-8000-000000000001"), Chain: "eth_mainnet", Method: "eth_call",
+	Outcome: "upstream_failed", HTTPStatus: 502, Upstream: "provider-a", Attempts: 3, Duration: 40 * time.Millisecond,
 }
 
 func TestACallThatTheServiceFailedIsOneLineThatSaysWhichAndWhere(t *testing.T) {
 	t.Parallel()
 	l, _, out := logged(slog.LevelInfo)
-	l.write(&made, fault.New(fault.UpstreamFailed, "").Wrap(errors.New("upstream provider-a: HTTP 500")), telemetry.Failed)
+	l.write(&made, fault.New(fault.UpstreamFailed, "").Wrap(errors.New("upstream provider-a: HTTP 500")),
+		telemetry.Failed)
 	l.write(&made, fault.New(fault.OutcomeUnknown, ""), telemetry.OutcomeUnknown)
 	l.write(&made, fault.Internal(errors.New("a bug")), telemetry.Failed)
 	l.write(&made, fault.New(fault.RateWindow, ""), telemetry.Refused)        // the client's business
@@ -56,8 +57,9 @@ func TestACallThatTheServiceFailedIsOneLineThatSaysWhichAndWhere(t *testing.T) {
 		t.Fatalf("got %d lines, want 3: %s", len(all), out)
 	}
 	for name, want := range map[string]any{
-		"level": "WARN", "msg": "call failed", "request_id": "01980000-0000-7000-8000-000000000001", "chain": "eth_mainnet", "method": "eth_call",
-		"upstream": "provider-a", "outcome": "upstream_failed", "attempts": 3.0, "status": 502.0, "cause": "upstream provider-a: HTTP 500",
+		"level": "WARN", "msg": "call failed", "request_id": "01980000-0000-7000-8000-000000000001",
+		"chain": "eth_mainnet", "method": "eth_call", "upstream": "provider-a", "outcome": "upstream_failed",
+		"attempts": 3.0, "status": 502.0, "cause": "upstream provider-a: HTTP 500",
 	} {
 		if all[0][name] != want {
 			t.Errorf("the line has %s=%v, want %v", name, all[0][name], want)
@@ -79,7 +81,8 @@ func TestAThousandFailuresOfAKindAreAFewLines(t *testing.T) {
 	}
 	l.write(&other, down, telemetry.Failed)
 	if n := len(lines(t, out)); n != telemetry.LinesPerKind+1 {
-		t.Errorf("a thousand failures of one chain and one of another are %d lines, want %d", n, telemetry.LinesPerKind+1)
+		t.Errorf("a thousand failures of one chain and one of another are %d lines, want %d", n,
+			telemetry.LinesPerKind+1)
 	}
 	clock.Advance(telemetry.LogInterval)
 	out.Reset()
@@ -101,7 +104,8 @@ func TestAtLevelDebugEveryCallIsALine(t *testing.T) {
 	}
 }
 
-func TestACallThatWentWellCostsTheLogNothing(t *testing.T) { //nolint:paralleltest // allocations are counted per process
+//nolint:paralleltest // allocations are counted per process
+func TestACallThatWentWellCostsTheLogNothing(t *testing.T) {
 	l, _, _ := logged(slog.LevelInfo)
 	if n := testing.AllocsPerRun(100, func() { l.write(&made, nil, telemetry.OK) }); n != 0 {
 		t.Errorf("a call that is not logged allocates %v times", n)

@@ -60,7 +60,9 @@ type Relay struct {
 // New makes a relay.
 func New(o Options) *Relay {
 	return &Relay{
-		Options: o, gate: admission.Gate{Limits: o.Limits, Meter: o.Meter, Logger: o.Logger, Metrics: o.Metrics, Tracer: o.Tracer},
+		Options: o, gate: admission.Gate{
+			Limits: o.Limits, Meter: o.Meter, Logger: o.Logger, Metrics: o.Metrics, Tracer: o.Tracer,
+		},
 		answers: newAnswers(o.Cache, o.Now), log: newCallLog(o.Logger, o.Now), memory: newBatchMemory(o.BatchMemory),
 	}
 }
@@ -157,7 +159,8 @@ func (r *Relay) do(ctx context.Context, reply *Reply, req jsonrpc.Request) {
 func (r *Relay) newReply(e *Envelope, index int, id []byte) *Reply {
 	reply := &Reply{ID: id, relay: r, call: call{
 		Call: admission.Call{
-			RequestID: e.RequestID, Index: index, Route: route, Subject: e.Subject, Metered: meter.Call{Service: service, Tier: string(e.Tier)},
+			RequestID: e.RequestID, Index: index, Route: route, Subject: e.Subject,
+			Metered: meter.Call{Service: service, Tier: string(e.Tier)},
 		},
 		envelope: e, started: r.Now(),
 	}}
@@ -183,7 +186,9 @@ func (r *Relay) classify(c *call, req jsonrpc.Request) *fault.Error {
 	c.method, c.Metered.Method, c.Metered.Class = method, method.Name, string(method.Class)
 	head, known := on.CorroboratedHead()
 	if !known && (method.NeedsHead(req.Params) || headKind(method, req.Params) != upstream.NoHead) {
-		f := fault.New(fault.NoUpstream, "The head of %s is not known yet, and this call needs it. Nothing was charged; retry in a few seconds.", on.ID)
+		f := fault.New(fault.NoUpstream,
+			"The head of %s is not known yet, and this call needs it. Nothing was charged; retry in a few seconds.",
+			on.ID)
 		f.RetryAfter = retryNoHead
 		return f
 	}
@@ -208,9 +213,9 @@ const retryNoHead = 5 * time.Second
 func (r *Relay) route(client context.Context, reply *Reply, req jsonrpc.Request, look *lookup) {
 	c := &reply.call
 	ask := &upstream.Request{
-		Method: req.Method, Params: req.Params, Supply: c.Supply, Tier: c.envelope.Tier, Links: r.Links, MaxAnswer: r.MaxAnswer,
-		Head: look.head(c.method, req.Params), Needs: c.method.NeedsFor(chain.Class(c.Metered.Class)),
-		Heavy: c.Metered.Class == string(chain.Heavy),
+		Method: req.Method, Params: req.Params, Supply: c.Supply, Tier: c.envelope.Tier, Links: r.Links,
+		MaxAnswer: r.MaxAnswer, Head: look.head(c.method, req.Params),
+		Needs: c.method.NeedsFor(chain.Class(c.Metered.Class)), Heavy: c.Metered.Class == string(chain.Heavy),
 	}
 	asked := r.Now()
 	var answer *upstream.Answer
@@ -226,7 +231,8 @@ func (r *Relay) route(client context.Context, reply *Reply, req jsonrpc.Request,
 	c.asked = ask.Asked
 	faultpoint.Hit(faultpoint.SettleDue)
 	if failure != nil {
-		if c.method.Write || !errors.Is(client.Err(), context.Canceled) || errors.Is(context.Cause(client), ErrStopping) {
+		if c.method.Write || !errors.Is(client.Err(), context.Canceled) ||
+			errors.Is(context.Cause(client), ErrStopping) {
 			failure = r.gate.Refund(client, &c.Call, failure)
 		} else {
 			c.clientGone = true // nobody waits for the answer any more; what was asked for is charged
@@ -246,7 +252,9 @@ func withSubmission(on *upstream.Chain, params []byte, f *fault.Error) *fault.Er
 	if field, value := on.SubmissionID(params); value != "" {
 		f = f.With(field, value)
 	}
-	return f.With("rule", "Look the transaction up before signing again. Re-sending the identical signed bytes is safe; a new signature on the same nonce is not.")
+	return f.With("rule",
+		"Look the transaction up before signing again. Re-sending the identical signed bytes is safe; a new "+
+			"signature on the same nonce is not.")
 }
 
 func (reply *Reply) refused(f *fault.Error) {

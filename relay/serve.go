@@ -135,14 +135,17 @@ func (reply *Reply) take(ctx context.Context, n int) bool {
 		return true
 	case batchFull:
 		if reply.room.single {
-			f = reply.relay.Links.On(fault.New(fault.RangeTooLarge, "The answer is larger than the %d bytes that this door gives. Ask for less in one call, or send the request "+
-				"to POST /rpc/{chain}. Nothing was charged.", reply.room.most))
+			f = reply.relay.Links.On(fault.New(fault.RangeTooLarge,
+				"The answer is larger than the %d bytes that this door gives. Ask for less in one call, or send the "+
+					"request to POST /rpc/{chain}. Nothing was charged.", reply.room.most))
 			break
 		}
-		f = fault.New(fault.UpstreamFailed, "The answer is too large for a batch. Send this request alone; nothing was charged for it.")
+		f = fault.New(fault.UpstreamFailed,
+			"The answer is too large for a batch. Send this request alone; nothing was charged for it.")
 	case memoryFull:
-		f = fault.New(fault.UpstreamFailed, "The gateway holds as many answers of batches as it has memory for. Send this request alone, or "+
-			"again in a second; nothing was charged for it.")
+		f = fault.New(fault.UpstreamFailed,
+			"The gateway holds as many answers of batches as it has memory for. Send this request alone, or "+
+				"again in a second; nothing was charged for it.")
 		f.RetryAfter = retryMemory
 	}
 	reply.refused(reply.relay.gate.Refund(ctx, &reply.call.Call, f))
@@ -199,9 +202,11 @@ func splitFault(err error) *fault.Error {
 	case errors.Is(err, jsonrpc.ErrSyntax):
 		return fault.New(fault.NotJSON, "")
 	case errors.Is(err, jsonrpc.ErrTooDeep):
-		return fault.New(fault.NotARequest, "The request is nested deeper than %d levels. Send flatter parameters.", jsonrpc.MaxRequestDepth)
+		return fault.New(fault.NotARequest, "The request is nested deeper than %d levels. Send flatter parameters.",
+			jsonrpc.MaxRequestDepth)
 	}
-	return fault.New(fault.NotARequest, "%s. It takes jsonrpc \"2.0\", a method string and, optionally, a params array.", capital(err.Error()))
+	return fault.New(fault.NotARequest,
+		"%s. It takes jsonrpc \"2.0\", a method string and, optionally, a params array.", capital(err.Error()))
 }
 
 func capital(s string) string {

@@ -35,7 +35,9 @@ type flight = cache.Flight[flightKey, readResult]
 // read asks the upstreams for a read, or waits for the same read when it is under way: identical
 // reads whose answer may be served again share one call. Each is admitted, charged, refunded and
 // bounded on its own.
-func (r *Relay) read(client context.Context, c *call, ask *upstream.Request, l *lookup) (*upstream.Answer, *fault.Error) {
+func (r *Relay) read(client context.Context, c *call, ask *upstream.Request,
+	l *lookup,
+) (*upstream.Answer, *fault.Error) {
 	if l.rule == chain.Never {
 		return c.envelope.Chain.Read(r.bounded(client, c), ask)
 	}
@@ -65,7 +67,9 @@ func (r *Relay) bounded(ctx context.Context, c *call) context.Context {
 }
 
 // lead makes the call that others wait for. It goes on for them when its own client leaves.
-func (r *Relay) lead(client context.Context, f *flight, c *call, ask *upstream.Request, l *lookup) (answer *upstream.Answer, failure *fault.Error) {
+func (r *Relay) lead(client context.Context, f *flight, c *call, ask *upstream.Request,
+	l *lookup,
+) (answer *upstream.Answer, failure *fault.Error) {
 	ctx, end := f.Start(client)
 	landed := readResult{failure: fault.New(fault.InternalFault, "")} // of a panic
 	defer func() {

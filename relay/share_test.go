@@ -35,9 +35,15 @@ func newSharing(t *testing.T, now func() time.Time) *sharing {
 	}
 	t.Cleanup(pool.Close)
 	s.on, _ = pool.Chain(chain.EthMainnet)
-	s.on.Apply(upstream.Snapshot{Chain: s.on.ID, MeasuredAt: time.Now(), Head: 1000, HeadKnown: true, Upstreams: []upstream.UpstreamState{
-		{Name: "up", Fingerprint: s.on.Fingerprint("up"), Usable: true, ChainIDOK: true, Head: 1000, LatencyMicros: 1000},
-	}})
+	s.on.Apply(upstream.Snapshot{
+		Chain: s.on.ID, MeasuredAt: time.Now(), Head: 1000, HeadKnown: true,
+		Upstreams: []upstream.UpstreamState{
+			{
+				Name: "up", Fingerprint: s.on.Fingerprint("up"), Usable: true, ChainIDOK: true, Head: 1000,
+				LatencyMicros: 1000,
+			},
+		},
+	})
 	s.relay = &Relay{Options: Options{Timeout: patience, Now: time.Now}, answers: newAnswers(nil, time.Now)}
 	return s
 }
@@ -72,7 +78,9 @@ func TestALeaderWhoseClientLeftIsGoneThoughItsCallSucceeds(t *testing.T) {
 			_, failure := s.read(client, &led)
 			done <- failure
 		}()
-		testkit.Eventually(t, patience, func() bool { return s.up.Count("eth_getTransactionReceipt") == 1 }, "the call is under way")
+		testkit.Eventually(t, patience, func() bool {
+			return s.up.Count("eth_getTransactionReceipt") == 1
+		}, "the call is under way")
 		go func() {
 			var followed call
 			_, failure := s.read(t.Context(), &followed)
@@ -80,7 +88,8 @@ func TestALeaderWhoseClientLeftIsGoneThoughItsCallSucceeds(t *testing.T) {
 		}()
 		testkit.Eventually(t, patience, func() bool { return s.relay.flights.Followed() == 1 }, "one follows")
 		leave(row.cause)
-		for left := time.Now(); time.Since(left) < time.Second; { // in which a call that ended with its leader would be over
+		// in which a call that ended with its leader would be over
+		for left := time.Now(); time.Since(left) < time.Second; {
 			var c call
 			if answer, failure := s.readOf(t.Context(), &c, otherHash); failure == nil {
 				answer.Release()

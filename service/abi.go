@@ -32,10 +32,12 @@ func (h *service) getABI() *Operation[ABIInput, contracts.ABI] {
 		Name: "get_abi", Title: "Get a contract's ABI", Access: KeyHolders, Reads: true,
 		Route:   Route{http.MethodGet, "/toolbox/abi/{chain}/{address}", http.StatusOK},
 		Service: account.Contracts, Units: plan.Unit, TTL: contracts.Settled,
-		Description: "Gives the ABI of a contract that is verified at Sourcify. Proxies are followed: the ABI is then that of the implementation, which is named. " +
-			"A contract that is not verified answers verified false, with a note on how to verify it. To read what a call does, use decode_calldata, which finds " +
-			"the ABI by itself. It costs one unit. A repeat within 24 hours (5 minutes when it is not verified) gives the same answer for nothing, so an upgrade of a " +
-			"proxy shows after a day at most. When Sourcify or the chain does not answer it fails with 503 and costs nothing; that never reads as not verified.",
+		Description: "Gives the ABI of a contract that is verified at Sourcify. Proxies are followed: the ABI is " +
+			"then that of the implementation, which is named. A contract that is not verified answers verified " +
+			"false, with a note on how to verify it. To read what a call does, use decode_calldata, which finds the " +
+			"ABI by itself. It costs one unit. A repeat within 24 hours (5 minutes when it is not verified) gives " +
+			"the same answer for nothing, so an upgrade of a proxy shows after a day at most. When Sourcify or the " +
+			"chain does not answer it fails with 503 and costs nothing; that never reads as not verified.",
 		Fails: chainFailures,
 	}, h.runGetABI)
 }

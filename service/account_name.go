@@ -19,8 +19,9 @@ type NamedAccount struct {
 func (h *service) nameAccount() *Operation[NameAccountInput, NamedAccount] {
 	return define(h, Meta{
 		Name: "name_account", Title: "Name the account", Access: Users,
-		Description: "Gives the account the name by which its people tell it from others. It costs nothing, and a repeat changes nothing more.",
-		Fails:       []fault.Reason{fault.DurableUnavailable},
+		Description: "Gives the account the name by which its people tell it from others. It costs nothing, and a " +
+			"repeat changes nothing more.",
+		Fails: []fault.Reason{fault.DurableUnavailable},
 	}, func(ctx context.Context, c *Call, in NameAccountInput) (NamedAccount, error) {
 		if in.Name != "" {
 			name, refusal := label("name", in.Name)
@@ -29,6 +30,7 @@ func (h *service) nameAccount() *Operation[NameAccountInput, NamedAccount] {
 			}
 			in.Name = name
 		}
-		return NamedAccount(in), toFault(h.Store.NameAccount(ctx, c.Account.ID, c.author("settings"), in.Name), "account")
+		return NamedAccount(in), toFault(h.Store.NameAccount(ctx, c.Account.ID, c.author("settings"), in.Name),
+			"account")
 	})
 }

@@ -27,8 +27,9 @@ type AdoptedKey struct {
 func (h *service) adoptKey() *Operation[AdoptKeyInput, AdoptedKey] {
 	return define(h, Meta{
 		Name: "adopt_key", Title: "Adopt a key", Access: Owners,
-		Description: "Takes a key of the anonymous door, bound to a wallet or not, into the owner's account: its plan, packs and fences hold from this answer " +
-			"on. It costs nothing and cannot be undone. The same owner again is told the same.",
+		Description: "Takes a key of the anonymous door, bound to a wallet or not, into the owner's account: its " +
+			"plan, packs and fences hold from this answer on. It costs nothing and cannot be undone. The same owner " +
+			"again is told the same.",
 		Fails: []fault.Reason{fault.NotYours, fault.AccountSuspended, fault.NotYetInForce, fault.DurableUnavailable},
 	}, h.runAdoptKey)
 }
@@ -37,7 +38,9 @@ func (h *service) adoptKey() *Operation[AdoptKeyInput, AdoptedKey] {
 func (h *service) runAdoptKey(ctx context.Context, c *Call, in AdoptKeyInput) (AdoptedKey, error) {
 	code, ok := account.ParseClaimCode(in.ClaimCode)
 	if !ok {
-		return AdoptedKey{}, fault.New(fault.FieldRefused, "claim_code is no claim code: 54 characters that begin with cagc_. Copy all of it.").With("field", "claim_code")
+		return AdoptedKey{}, fault.New(fault.FieldRefused,
+			"claim_code is no claim code: 54 characters that begin with cagc_. Copy all of it.").With("field",
+			"claim_code")
 	}
 	digest := code.Digest(h.Hasher)
 	key, before, err := h.Store.FindClaim(ctx, digest[:])
@@ -49,7 +52,9 @@ func (h *service) runAdoptKey(ctx context.Context, c *Call, in AdoptKeyInput) (A
 	case !before.Key.IsZero():
 		return adoptedKey(key.ID, key.Prefix, before.AdoptedAt), h.Limits.Enforce(ctx, key.ID)
 	}
-	adopted, err := h.Flows.Adopt(ctx, activities.KeyAdoption{Key: key.ID, Account: c.Account.ID, User: c.User.User, By: c.doorAuthor()})
+	adopted, err := h.Flows.Adopt(ctx, activities.KeyAdoption{
+		Key: key.ID, Account: c.Account.ID, User: c.User.User, By: c.doorAuthor(),
+	})
 	if err != nil {
 		return AdoptedKey{}, err
 	}

@@ -43,7 +43,9 @@ func measured(t *testing.T, at time.Time, chains map[chain.ID][]seen) *upstream.
 	for id, ups := range chains {
 		var listed []config.Upstream
 		for i, u := range ups {
-			listed = append(listed, config.Upstream{Name: fmt.Sprintf("secret-name-%d", i), URL: "http://127.0.0.1:9/secret-path", Supply: string(u.supply)})
+			listed = append(listed, config.Upstream{
+				Name: fmt.Sprintf("secret-name-%d", i), URL: "http://127.0.0.1:9/secret-path", Supply: string(u.supply),
+			})
 		}
 		file.Chains[string(id)] = config.ChainUpstreams{Upstreams: listed}
 	}
@@ -61,8 +63,9 @@ func measured(t *testing.T, at time.Time, chains map[chain.ID][]seen) *upstream.
 		for i, u := range ups {
 			name := c.Names()[i]
 			state := upstream.UpstreamState{
-				Name: name, Fingerprint: c.Fingerprint(name), Usable: u.reason == "", Reason: u.reason, ChainIDOK: true, Head: 1000 - u.lag, Lag: u.lag,
-				LatencyMicros: u.latency.Microseconds(), Capabilities: map[chain.Capability]upstream.Verdict{},
+				Name: name, Fingerprint: c.Fingerprint(name), Usable: u.reason == "", Reason: u.reason, ChainIDOK: true,
+				Head: 1000 - u.lag, Lag: u.lag, LatencyMicros: u.latency.Microseconds(),
+				Capabilities: map[chain.Capability]upstream.Verdict{},
 			}
 			for of, able := range u.can {
 				state.Capabilities[of] = upstream.Verdict{Able: able, MeasuredAt: at, AskedAt: at}
@@ -78,7 +81,9 @@ func measured(t *testing.T, at time.Time, chains map[chain.ID][]seen) *upstream.
 func advisers(t *testing.T, pool *upstream.Pool) *office {
 	t.Helper()
 	return openOffice(t, func(o *service.Options) {
-		o.Pool, o.Links, o.Terms = pool, chain.Links{Contact: "help@gateway.example", Docs: "https://gateway.example/docs"}, x402.Terms{}
+		o.Pool, o.Links, o.Terms = pool, chain.Links{
+			Contact: "help@gateway.example", Docs: "https://gateway.example/docs",
+		}, x402.Terms{}
 	})
 }
 
@@ -86,7 +91,9 @@ func TestAQuoteFollowsCatalogAndLadder(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	lacking := []seen{{supply: plan.Public, can: map[chain.Capability]bool{chain.Trace: false, chain.Debug: true}}}
-	o := advisers(t, measured(t, now, map[chain.ID][]seen{chain.EthMainnet: lacking, chain.ArbitrumOne: lacking, chain.SolanaMainnet: {{supply: plan.Public}}}))
+	o := advisers(t, measured(t, now, map[chain.ID][]seen{
+		chain.EthMainnet: lacking, chain.ArbitrumOne: lacking, chain.SolanaMainnet: {{supply: plan.Public}},
+	}))
 	for i, c := range []struct {
 		args    map[string]any
 		offered bool
@@ -96,26 +103,90 @@ func TestAQuoteFollowsCatalogAndLadder(t *testing.T) {
 		note    string
 		near    any
 	}{
-		{map[string]any{"chain": "eth_mainnet", "method": "eth_getBlockByNumber"}, true, 1.0, nil, "standard", "weighs 1 whatever", nil},
-		{map[string]any{"chain": "eth_mainnet", "method": "eth_getBlockByNumber", "tier": "cheap"}, true, 0.5, nil, "standard", "weighs 1", nil},
-		{map[string]any{"chain": "eth_mainnet", "method": "eth_getLogs", "tier": "fast"}, true, 2.0, 4.0, "standard", "more than 128 blocks", nil},
-		{map[string]any{"chain": "eth_mainnet", "method": "eth_getLogs"}, true, 1.0, 2.0, "standard", "more than 1000 blocks", nil},
+		{
+			map[string]any{"chain": "eth_mainnet", "method": "eth_getBlockByNumber"},
+			true, 1.0, nil, "standard",
+			"weighs 1 whatever", nil,
+		},
+		{
+			map[string]any{"chain": "eth_mainnet", "method": "eth_getBlockByNumber", "tier": "cheap"},
+			true, 0.5, nil,
+			"standard", "weighs 1", nil,
+		},
+		{
+			map[string]any{"chain": "eth_mainnet", "method": "eth_getLogs", "tier": "fast"},
+			true, 2.0, 4.0, "standard",
+			"more than 128 blocks", nil,
+		},
+		{
+			map[string]any{"chain": "eth_mainnet", "method": "eth_getLogs"},
+			true, 1.0, 2.0, "standard",
+			"more than 1000 blocks", nil,
+		},
 		{map[string]any{"chain": "eth_mainnet", "method": "eth_feeHistory"}, true, 1.0, nil, "standard", "1024", nil},
-		{map[string]any{"chain": "eth_mainnet", "method": "eth_call"}, true, 1.0, 2.0, "standard", "128 blocks below the head", nil},
-		{map[string]any{"chain": "eth_mainnet", "method": "debug_traceCall", "tier": "balanced"}, true, 2.0, nil, "heavy", "weighs 2", nil},
-		{map[string]any{"chain": "eth_mainnet", "method": "eth_simulateV1"}, true, 2.0, nil, "heavy", "not known yet", nil},
-		{map[string]any{"chain": "eth_mainnet", "method": "trace_block"}, false, nil, nil, "", "no upstream of eth_mainnet serves it now", nil},
-		{map[string]any{"chain": "eth_mainnet", "method": "eth_chainId", "tier": "fast"}, true, 0.0, nil, "standard", "cache hit", nil},
-		{map[string]any{"chain": "eth_mainnet", "method": "eth_blockNumber"}, true, 1.0, nil, "standard", "within 2 s", nil},
-		{map[string]any{"chain": "eth_mainnet", "method": "eth_getTransactionReceipt"}, true, 1.0, nil, "standard", "64 below the head", nil},
-		{map[string]any{"chain": "eth_mainnet", "method": "eth_sendRawTransaction"}, true, 1.0, nil, "standard", "never sent again", nil},
+		{
+			map[string]any{"chain": "eth_mainnet", "method": "eth_call"},
+			true, 1.0, 2.0, "standard",
+			"128 blocks below the head", nil,
+		},
+		{
+			map[string]any{"chain": "eth_mainnet", "method": "debug_traceCall", "tier": "balanced"},
+			true, 2.0, nil,
+			"heavy", "weighs 2", nil,
+		},
+		{
+			map[string]any{"chain": "eth_mainnet", "method": "eth_simulateV1"},
+			true, 2.0, nil, "heavy",
+			"not known yet", nil,
+		},
+		{
+			map[string]any{"chain": "eth_mainnet", "method": "trace_block"},
+			false, nil, nil, "",
+			"no upstream of eth_mainnet serves it now", nil,
+		},
+		{
+			map[string]any{"chain": "eth_mainnet", "method": "eth_chainId", "tier": "fast"},
+			true, 0.0, nil, "standard",
+			"cache hit", nil,
+		},
+		{
+			map[string]any{"chain": "eth_mainnet", "method": "eth_blockNumber"},
+			true, 1.0, nil, "standard",
+			"within 2 s", nil,
+		},
+		{
+			map[string]any{"chain": "eth_mainnet", "method": "eth_getTransactionReceipt"},
+			true, 1.0, nil, "standard",
+			"64 below the head", nil,
+		},
+		{
+			map[string]any{"chain": "eth_mainnet", "method": "eth_sendRawTransaction"},
+			true, 1.0, nil, "standard",
+			"never sent again", nil,
+		},
 		{map[string]any{"chain": "solana_mainnet", "method": "getSlot"}, true, 1.0, nil, "standard", "within 1 s", nil},
-		{map[string]any{"chain": "solana_mainnet", "method": "getProgramAccounts"}, false, nil, nil, "", "getMultipleAccounts", nil},
-		{map[string]any{"chain": "eth_mainnet", "method": "eth_subscribe"}, false, nil, nil, "", "Poll eth_blockNumber", nil},
+		{
+			map[string]any{"chain": "solana_mainnet", "method": "getProgramAccounts"},
+			false, nil, nil, "",
+			"getMultipleAccounts", nil,
+		},
+		{
+			map[string]any{"chain": "eth_mainnet", "method": "eth_subscribe"},
+			false, nil, nil, "",
+			"Poll eth_blockNumber", nil,
+		},
 		{map[string]any{"chain": "eth_mainnet", "method": "ETH_CALL"}, false, nil, nil, "", "Use eth_call", "eth_call"},
 		{map[string]any{"chain": "eth_mainnet", "method": "getSlot"}, false, nil, nil, "", "/rpc/solana_mainnet", nil},
-		{map[string]any{"chain": "eth_mainnet", "method": `"; DROP TABLE data.docs --<b>`}, false, nil, nil, "", "catalog at docs", nil},
-		{map[string]any{"chain": "base_mainnet", "method": "eth_call"}, false, nil, nil, "", "no upstream for base_mainnet", nil},
+		{
+			map[string]any{"chain": "eth_mainnet", "method": `"; DROP TABLE data.docs --<b>`},
+			false, nil, nil, "",
+			"catalog at docs", nil,
+		},
+		{
+			map[string]any{"chain": "base_mainnet", "method": "eth_call"},
+			false, nil, nil, "",
+			"no upstream for base_mainnet", nil,
+		},
 	} {
 		q, refusal := serve(o, o.GetQuote, neighbour(i), c.args)
 		if refusal != nil {
@@ -124,7 +195,8 @@ func TestAQuoteFollowsCatalogAndLadder(t *testing.T) {
 		}
 		class, _ := q["weight_class"].(string) //nolint:errcheck // absent is empty
 		note, _ := q["note"].(string)          //nolint:errcheck // absent is empty
-		if q["offered"] != c.offered || q["units"] != c.units || q["units_when_heavy"] != c.heavy || class != c.class || q["suggestion"] != c.near ||
+		if q["offered"] != c.offered || q["units"] != c.units || q["units_when_heavy"] != c.heavy || class != c.class ||
+			q["suggestion"] != c.near ||
 			!strings.Contains(note, c.note) || q["method"] != c.args["method"] || q["units_of_a_cache_hit"] != 0.0 {
 			t.Errorf("%v is quoted %v", c.args, q)
 		}
@@ -151,19 +223,26 @@ func TestAQuoteFollowsCatalogAndLadder(t *testing.T) {
 // and a million 4,000,000.
 func TestAQuotePricesCallsOnEveryRung(t *testing.T) {
 	t.Parallel()
-	o := advisers(t, measured(t, time.Now(), map[chain.ID][]seen{chain.EthMainnet: {{supply: plan.Public, can: map[chain.Capability]bool{chain.Debug: true}}}}))
-	q := must[service.Quote](t)(o.GetQuote.Invoke(o.ctx, neighbour(0), service.QuoteInput{Chain: chain.EthMainnet, Method: "debug_traceCall", Tier: plan.Fast}))
+	o := advisers(t, measured(t, time.Now(), map[chain.ID][]seen{
+		chain.EthMainnet: {{supply: plan.Public, can: map[chain.Capability]bool{chain.Debug: true}}},
+	}))
+	q := must[service.Quote](t)(o.GetQuote.Invoke(o.ctx, neighbour(0), service.QuoteInput{
+		Chain: chain.EthMainnet, Method: "debug_traceCall", Tier: plan.Fast,
+	}))
 	want := map[string]string{
-		"scale_yearly": "4.15 4 0.016611 16.611111", "growth_yearly": "3.75 4 0.014983 14.983333", "pro_yearly": "5.5 4 0.022 22.0",
-		"scale_monthly": "4.98 4 0.019933 19.933333", "growth_monthly": "4.5 4 0.01798 17.98", "pack_l": "6.25 4 0.025 25.0", "pro_monthly": "6.6 4 0.0264 26.4",
-		"pack_m": "7.14 4 0.028571 28.571429", "pack_s": "8.33 4 0.033333 33.333333", "per_call": "18.0 2 0.036 36.0", "builder": "0.6 4 0.0024 2.4",
-		"free": "0.0 4 0.0 0.0", "door1": "0.0 4 0.0 0.0", "founding": "5.27 4 0.021067 21.066667",
+		"scale_yearly": "4.15 4 0.016611 16.611111", "growth_yearly": "3.75 4 0.014983 14.983333",
+		"pro_yearly": "5.5 4 0.022 22.0", "scale_monthly": "4.98 4 0.019933 19.933333",
+		"growth_monthly": "4.5 4 0.01798 17.98", "pack_l": "6.25 4 0.025 25.0", "pro_monthly": "6.6 4 0.0264 26.4",
+		"pack_m": "7.14 4 0.028571 28.571429", "pack_s": "8.33 4 0.033333 33.333333", "per_call": "18.0 2 0.036 36.0",
+		"builder": "0.6 4 0.0024 2.4", "free": "0.0 4 0.0 0.0", "door1": "0.0 4 0.0 0.0",
+		"founding": "5.27 4 0.021067 21.066667",
 	}
 	if len(q.Lanes) != len(want) || len(q.Lanes) != len(plan.Ladder()) {
 		t.Errorf("%d lanes", len(q.Lanes))
 	}
 	for _, lane := range q.Lanes {
-		got := fmt.Sprintf("%s %s %s %s", number(t, lane.PerMillion), number(t, lane.PerCall), number(t, lane.Thousand), number(t, lane.Million))
+		got := fmt.Sprintf("%s %s %s %s", number(t, lane.PerMillion), number(t, lane.PerCall), number(t, lane.Thousand),
+			number(t, lane.Million))
 		if got != want[lane.Key] || lane.Title == "" {
 			t.Errorf("%s is quoted %s, want %s", lane.Key, got, want[lane.Key])
 		}
@@ -171,8 +250,11 @@ func TestAQuotePricesCallsOnEveryRung(t *testing.T) {
 			t.Errorf("per call, which is closed here, is %+v", lane)
 		}
 	}
-	none := must[service.Quote](t)(o.GetQuote.Invoke(o.ctx, neighbour(1), service.QuoteInput{Chain: chain.EthMainnet, Method: "eth_accounts"}))
-	if len(none.Lanes) != len(want) || none.Lanes[0].Thousand != nil || none.Lanes[0].PerCall != nil || number(t, none.Lanes[0].PerMillion) != "4.15" {
+	none := must[service.Quote](t)(o.GetQuote.Invoke(o.ctx, neighbour(1), service.QuoteInput{
+		Chain: chain.EthMainnet, Method: "eth_accounts",
+	}))
+	if len(none.Lanes) != len(want) || none.Lanes[0].Thousand != nil || none.Lanes[0].PerCall != nil ||
+		number(t, none.Lanes[0].PerMillion) != "4.15" {
 		t.Errorf("a method that is not offered is quoted %+v", none.Lanes[0])
 	}
 }
@@ -199,12 +281,15 @@ func TestEveryCodeOfTheTableIsExplained(t *testing.T) {
 			found := false
 			for _, r := range reasons {
 				reason, _ := r.(map[string]any) //nolint:errcheck // checked here
-				found = found || reason["reason"] == entry.Name && reason["meaning"] == entry.Meaning && reason["http"] == float64(entry.HTTP) && fmt.Sprint(reason["steps"]) == fmt.Sprint(entry.Steps)
+				found = found || reason["reason"] == entry.Name && reason["meaning"] == entry.Meaning &&
+					reason["http"] == float64(entry.HTTP) && fmt.Sprint(reason["steps"]) == fmt.Sprint(entry.Steps)
 			}
-			if e["known"] != true || e["code"] != float64(entry.Code) || !found || e["title"] == "" || len(reasons) > len(fault.Explain(entry.Code)) {
+			if e["known"] != true || e["code"] != float64(entry.Code) || !found || e["title"] == "" ||
+				len(reasons) > len(fault.Explain(entry.Code)) {
 				t.Errorf("%v is explained %v", code, e)
 			}
-			if code == entry.Name && (len(reasons) != 1 || e["http"] != float64(entry.HTTP) || e["origin"] != "gateway") {
+			if code == entry.Name && (len(reasons) != 1 || e["http"] != float64(entry.HTTP) ||
+				e["origin"] != "gateway") {
 				t.Errorf("the name %v is explained %v", code, e)
 			}
 		}
@@ -255,12 +340,17 @@ func TestACodeIsExplainedByWhoeverSaysIt(t *testing.T) {
 		title, _ := e["title"].(string)       //nolint:errcheck // absent is empty
 		_, hasDoorway := e["doorway"]         // null or a path, always there
 		steps, hasSteps := e["steps"].([]any) // never null
-		if e["known"] != c.known || origin != c.origin || title != c.title || e["http"] != c.http || len(reasons) != c.reasons || strings.Join(families, " ") != c.nodes ||
+		if e["known"] != c.known || origin != c.origin || title != c.title || e["http"] != c.http ||
+			len(reasons) != c.reasons || strings.Join(families, " ") != c.nodes ||
 			!strings.Contains(hint, c.hint) || !hasDoorway || !hasSteps || c.known != (len(steps) > 0) {
 			t.Errorf("%v is explained %v", c.code, e)
 		}
 	}
-	for i, wrong := range []any{nil, "", 1.5, 1e300, "\x00", "\xff", strings.Repeat("x", 61), "-32005; DROP", true, []any{-32005.0}, map[string]any{}} {
+	for i, wrong := range []any{
+		nil, "", 1.5, 1e300, "\x00", "\xff", strings.Repeat("x", 61), "-32005; DROP", true,
+		[]any{-32005.0},
+		map[string]any{},
+	} {
 		o.refuses(t, o.ExplainError, neighbour(100+i), map[string]any{"code": wrong}, fault.FieldRefused)
 	}
 }
@@ -269,7 +359,9 @@ func TestPlansAreListedAsTheDocumentHasThem(t *testing.T) {
 	t.Parallel()
 	o := advisers(t, nil)
 	l := must[service.PlanList](t)(o.ListPlans.Invoke(o.ctx, neighbour(0), service.Nothing{}))
-	want := []string{ // key, cents, interval, yearly cents, units, period, requests / seconds, ceiling, supply, data, live
+	// key, cents, interval, yearly cents, units, period, requests / seconds, ceiling, supply, data,
+	// live
+	want := []string{
 		"door1 0 none - 10000 day 5/1 - public data=false live=true",
 		"wallet_bound 0 none - 1000000 month 5/1 - public data=false live=true",
 		"free 0 none - 1000000 month 100/900 - public data=false live=true",
@@ -286,28 +378,34 @@ func TestPlansAreListedAsTheDocumentHasThem(t *testing.T) {
 		if p.SoftCeiling != nil {
 			ceiling = fmt.Sprintf("%s>%d/%d", p.SoftCeiling, p.SoftRate.Requests, p.SoftRate.PerSeconds)
 		}
-		got := fmt.Sprintf("%s %d %s %s %s %s %d/%d %s %s data=%v live=%v", p.Key, p.PriceCents, p.Interval, yearly, p.Included, p.Period, p.Rate.Requests, p.Rate.PerSeconds, ceiling,
-			p.Supply, p.Data, p.Live)
+		got := fmt.Sprintf("%s %d %s %s %s %s %d/%d %s %s data=%v live=%v", p.Key, p.PriceCents, p.Interval, yearly,
+			p.Included, p.Period, p.Rate.Requests, p.Rate.PerSeconds, ceiling, p.Supply, p.Data, p.Live)
 		if i >= len(want) || got != want[i] || p.Name == "" || p.HowToGet == "" {
 			t.Errorf("plan %d is %s", i, got)
 		}
 	}
-	if len(l.Plans) != len(want) || len(l.Packs) != 3 || l.Packs[2].PriceCents != 200_00 || l.Packs[2].Units != 32_000_000*plan.Unit || l.Packs[0].ValidMonths != 12 {
+	if len(l.Plans) != len(want) || len(l.Packs) != 3 || l.Packs[2].PriceCents != 200_00 ||
+		l.Packs[2].Units != 32_000_000*plan.Unit || l.Packs[0].ValidMonths != 12 {
 		t.Errorf("%d plans, packs %+v", len(l.Plans), l.Packs)
 	}
-	if pro := l.Plans[4]; number(t, pro.PerMillion) != "6.6" || number(t, pro.YearlyMillion) != "5.5" || pro.FastShare != 30 {
+	if pro := l.Plans[4]; number(t, pro.PerMillion) != "6.6" || number(t, pro.YearlyMillion) != "5.5" ||
+		pro.FastShare != 30 {
 		t.Errorf("Pro costs %+v", pro)
 	}
-	if f := l.Founding; f.PriceCents != 79_00 || f.Seats != 100 || f.SeatsLeft != 100 || f.LockedMonths != 12 || f.Open {
+	if f := l.Founding; f.PriceCents != 79_00 || f.Seats != 100 || f.SeatsLeft != 100 || f.LockedMonths != 12 ||
+		f.Open {
 		t.Errorf("the founding offer, without anybody who sells it, is %+v", f)
 	}
-	if l.PaymentsLive || l.SignupURL != "https://gateway.example/sign-in" || l.Enterprise.Contact != "help@gateway.example" || l.PerCall.Live || len(l.PerCall.Tiers) != 3 || len(l.Tiers) != 3 {
+	if l.PaymentsLive || l.SignupURL != "https://gateway.example/sign-in" ||
+		l.Enterprise.Contact != "help@gateway.example" || l.PerCall.Live || len(l.PerCall.Tiers) != 3 ||
+		len(l.Tiers) != 3 {
 		t.Errorf("the list is %+v", l)
 	}
 	// A held seat is one less, once the count is read again.
 	o = advisers(t, nil)
 	o.hold(t, o.whoIs(t, o.signIn(t, "ann@buyer.example")).AccountID)
-	if l = must[service.PlanList](t)(o.ListPlans.Invoke(o.ctx, neighbour(1), service.Nothing{})); l.Founding.SeatsLeft != 99 {
+	if l = must[service.PlanList](t)(o.ListPlans.Invoke(o.ctx, neighbour(1),
+		service.Nothing{})); l.Founding.SeatsLeft != 99 {
 		t.Errorf("%d seats are left beside one that is held", l.Founding.SeatsLeft)
 	}
 }
@@ -320,7 +418,10 @@ func (o *office) hold(t *testing.T, owner string) {
 		t.Fatal(err)
 	}
 	opened := plan.Founding().Ends.Add(-24 * time.Hour)
-	c := store.Checkout{ID: store.NewCheckoutID(), Account: id, Item: plan.Founding().Key, OpenedAt: opened, ExpiresAt: opened.Add(time.Hour)}
+	c := store.Checkout{
+		ID: store.NewCheckoutID(), Account: id, Item: plan.Founding().Key, OpenedAt: opened,
+		ExpiresAt: opened.Add(time.Hour),
+	}
 	if _, err := o.store.OpenCheckout(o.ctx, c); err != nil {
 		t.Fatal(err)
 	}

@@ -61,8 +61,9 @@ type AgentView struct {
 func (h *service) claimAgentStart() *Operation[ClaimAgentStartInput, Challenged] {
 	return define(h, Meta{
 		Name: "claim_agent_start", Title: "Begin to claim an agent", Access: Managers,
-		Description: "Gives the message that an agent's wallet signs to become an agent of the account with a key of its own. It costs nothing. The message " +
-			"lives ten minutes; a repeat gives a new one and ends the one before.",
+		Description: "Gives the message that an agent's wallet signs to become an agent of the account with a key of " +
+			"its own. It costs nothing. The message lives ten minutes; a repeat gives a new one and ends the one " +
+			"before.",
 		Fails: []fault.Reason{fault.BindingRefused, fault.RateWindow, fault.DurableUnavailable},
 	}, h.runClaimAgentStart)
 }
@@ -79,7 +80,8 @@ func (h *service) runClaimAgentStart(ctx context.Context, c *Call, in ClaimAgent
 	if refusal := h.limitStranger(ctx, c, netlimit.Challenges); refusal != nil {
 		return Challenged{}, refusal
 	}
-	made, err := h.challenge(address, "/agents", "Become an agent of the account "+c.Account.ID.String()+" and be given an API key of it.")
+	made, err := h.challenge(address, "/agents", "Become an agent of the account "+c.Account.ID.String()+
+		" and be given an API key of it.")
 	if err != nil {
 		return Challenged{}, err
 	}
@@ -93,9 +95,12 @@ func (h *service) runClaimAgentStart(ctx context.Context, c *Call, in ClaimAgent
 func (h *service) claimAgentComplete() *Operation[ClaimAgentInput, ClaimedAgent] {
 	return define(h, Meta{
 		Name: "claim_agent_complete", Title: "Claim an agent", Access: Managers,
-		Description: "Makes the wallet that signed an agent of the account and shows its key once. It costs nothing. While the message lives, a repeat gives " +
-			"a fresh key and ends the one before; a wrong signature changes nothing.",
-		Fails: []fault.Reason{fault.BindingRefused, fault.RateWindow, fault.NoUpstream, fault.NotYetInForce, fault.DurableUnavailable},
+		Description: "Makes the wallet that signed an agent of the account and shows its key once. It costs nothing. " +
+			"While the message lives, a repeat gives a fresh key and ends the one before; a wrong signature changes " +
+			"nothing.",
+		Fails: []fault.Reason{
+			fault.BindingRefused, fault.RateWindow, fault.NoUpstream, fault.NotYetInForce, fault.DurableUnavailable,
+		},
 	}, h.runClaimAgentComplete)
 }
 
@@ -122,8 +127,9 @@ func (h *service) runClaimAgentComplete(ctx context.Context, c *Call, in ClaimAg
 		return ClaimedAgent{}, fmt.Errorf("mint a key: %w", err)
 	}
 	proof := workflows.ClaimProof{
-		Proof: workflows.Proof{Address: address, Nonce: open.Nonce}, Key: account.NewKeyID(), Digest: key.Digest(h.Hasher), Prefix: key.Prefix(),
-		MonthlyCap: number(in.MonthlyRequestCap), By: c.doorAuthor(),
+		Proof: workflows.Proof{Address: address, Nonce: open.Nonce}, Key: account.NewKeyID(),
+		Digest: key.Digest(h.Hasher), Prefix: key.Prefix(), MonthlyCap: number(in.MonthlyRequestCap),
+		By: c.doorAuthor(),
 	}
 	claimed, err := h.Flows.ClaimComplete(ctx, c.Account.ID, proof)
 	switch {
@@ -133,9 +139,10 @@ func (h *service) runClaimAgentComplete(ctx context.Context, c *Call, in ClaimAg
 		return ClaimedAgent{}, unfinished(err)
 	}
 	return ClaimedAgent{
-		Agent: claimed.Agent.String(), Address: address.Checksummed(), MonthlyRequestCap: capOf(claimed.MonthlyCap()), PlaintextToken: key.Reveal(),
-		KeyID: claimed.Key.String(), KeyPrefix: key.Prefix(),
-		Note: "Store the key now: it is kept nowhere and cannot be shown again. It sees its own usage only and manages nothing.",
+		Agent: claimed.Agent.String(), Address: address.Checksummed(), MonthlyRequestCap: capOf(claimed.MonthlyCap()),
+		PlaintextToken: key.Reveal(), KeyID: claimed.Key.String(), KeyPrefix: key.Prefix(),
+		Note: "Store the key now: it is kept nowhere and cannot be shown again. It sees its own usage only and " +
+			"manages nothing.",
 	}, nil
 }
 
@@ -146,19 +153,22 @@ func unfinished(err error) error {
 		return err
 	}
 	told := *refusal
-	told.Message = "The claim may be saved, but could not be finished in time. Complete it again in some seconds with the same signature: that gives a fresh key, and none before it works."
+	told.Message = "The claim may be saved, but could not be finished in time. Complete it again in some seconds " +
+		"with the same signature: that gives a fresh key, and none before it works."
 	return &told
 }
 
 func noClaim() *fault.Error {
-	return fault.New(fault.BindingRefused, "No claim of this wallet is under way, or its message is older than ten minutes. Begin with claim_agent_start.")
+	return fault.New(fault.BindingRefused,
+		"No claim of this wallet is under way, or its message is older than ten minutes. Begin with claim_agent_start.")
 }
 
 func (h *service) listAgents() *Operation[Nothing, AgentList] {
 	return define(h, Meta{
 		Name: "list_agents", Title: "List agents", Access: Managers, Reads: true,
-		Description: "Lists the fleet of the account: agents that proved a wallet, each with its key, and keys that were adopted by their claim codes. It costs nothing.",
-		Fails:       []fault.Reason{fault.DurableUnavailable},
+		Description: "Lists the fleet of the account: agents that proved a wallet, each with its key, and keys that " +
+			"were adopted by their claim codes. It costs nothing.",
+		Fails: []fault.Reason{fault.DurableUnavailable},
 	}, h.runListAgents)
 }
 
@@ -183,15 +193,17 @@ func (h *service) runListAgents(ctx context.Context, c *Call, _ Nothing) (AgentL
 
 func adoptedView(a *store.AdoptedKey) AgentView {
 	return AgentView{
-		Name: a.Key.Name, ClaimedVia: store.ClaimedViaCode, ClaimedAt: a.AdoptedAt, KeyID: a.Key.ID.String(), KeyPrefix: a.Key.Prefix,
-		ServicesOff: append([]account.Service{}, a.Key.Services.Off...), MonthlyRequestCap: capOf(a.Key.MonthlyCap),
+		Name: a.Key.Name, ClaimedVia: store.ClaimedViaCode, ClaimedAt: a.AdoptedAt, KeyID: a.Key.ID.String(),
+		KeyPrefix: a.Key.Prefix, ServicesOff: append([]account.Service{}, a.Key.Services.Off...),
+		MonthlyRequestCap: capOf(a.Key.MonthlyCap),
 	}
 }
 
 func agentView(a *store.Agent) AgentView {
 	v := AgentView{
-		ID: a.ID.String(), Name: a.Name, Address: a.Address.Checksummed(), ClaimedVia: a.ClaimedVia, ClaimedAt: a.ClaimedAt,
-		ServicesOff: append([]account.Service{}, a.Key.Services.Off...), MonthlyRequestCap: capOf(a.Key.MonthlyCap),
+		ID: a.ID.String(), Name: a.Name, Address: a.Address.Checksummed(), ClaimedVia: a.ClaimedVia,
+		ClaimedAt: a.ClaimedAt, ServicesOff: append([]account.Service{}, a.Key.Services.Off...),
+		MonthlyRequestCap: capOf(a.Key.MonthlyCap),
 	}
 	if !a.Key.ID.IsZero() {
 		v.KeyID, v.KeyPrefix = a.Key.ID.String(), a.Key.Prefix

@@ -44,8 +44,9 @@ const defaultAuditLines = 100
 func (h *service) listAudit() *Operation[ListAuditInput, AuditLog] {
 	return define(h, Meta{
 		Name: "list_audit_log", Title: "List changes", Access: Users, Reads: true,
-		Description: "Lists the changes of the account and its keys: who, when, from where, what, newest first, by pages. It costs nothing.",
-		Fails:       []fault.Reason{fault.DurableUnavailable},
+		Description: "Lists the changes of the account and its keys: who, when, from where, what, newest first, by " +
+			"pages. It costs nothing.",
+		Fails: []fault.Reason{fault.DurableUnavailable},
 	}, h.runListAudit)
 }
 
@@ -73,7 +74,8 @@ func (h *service) runListAudit(ctx context.Context, c *Call, in ListAuditInput) 
 	log := AuditLog{Lines: make([]AuditLine, len(lines)), NextCursor: next}
 	for i, l := range lines {
 		log.Lines[i] = AuditLine{
-			At: l.At, Actor: l.Actor, ActorEmail: emails[l.Actor], Origin: l.Origin, Action: l.Action, Reason: l.Reason, Before: l.Before, After: l.After,
+			At: l.At, Actor: l.Actor, ActorEmail: emails[l.Actor], Origin: l.Origin, Action: l.Action, Reason: l.Reason,
+			Before: l.Before, After: l.After,
 		}
 		if !l.Key.IsZero() {
 			log.Lines[i].KeyID = l.Key.String()

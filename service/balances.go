@@ -30,12 +30,14 @@ func (in *BalancesInput) check() (refusal *fault.Error) {
 func (h *service) getBalances() *Operation[BalancesInput, toolbox.Balances] {
 	return define(h, Meta{
 		Name: "get_balances", Title: "Get balances of an address",
-		Description: "Lists what an address holds now: the chain's coin on all six chains, ERC-20 tokens where an upstream keeps them by owner, and " +
-			"SPL tokens on Solana. Amounts are decimal strings in the smallest unit, with the exact decimal beside; tokens of balance 0 are left " +
-			"out, and at most 500 are listed. Token names are what contracts say of themselves: trust addresses, not names. For one token, or " +
-			"for a balance in the past, ask balanceOf or eth_getBalance through the relay, which costs 1 unit; for what came and went use " +
-			"get_history. It costs 10 units, a repeat the same: nothing is cached. It needs a paid plan. Where no upstream keeps tokens by owner, " +
-			"tokens is null and tokens_note says so; where one does and cannot be used just now, it answers 503 and costs nothing.",
+		Description: "Lists what an address holds now: the chain's coin on all six chains, ERC-20 tokens where an " +
+			"upstream keeps them by owner, and SPL tokens on Solana. Amounts are decimal strings in the smallest " +
+			"unit, with the exact decimal beside; tokens of balance 0 are left out, and at most 500 are listed. " +
+			"Token names are what contracts say of themselves: trust addresses, not names. For one token, or for a " +
+			"balance in the past, ask balanceOf or eth_getBalance through the relay, which costs 1 unit; for what " +
+			"came and went use get_history. It costs 10 units, a repeat the same: nothing is cached. It needs a paid " +
+			"plan. Where no upstream keeps tokens by owner, tokens is null and tokens_note says so; where one does " +
+			"and cannot be used just now, it answers 503 and costs nothing.",
 		Route:   Route{http.MethodGet, "/data/{chain}/balances/{address}", http.StatusOK},
 		Access:  KeyHolders,
 		Reads:   true,

@@ -57,8 +57,9 @@ const lookPatience = 5 * time.Second
 // selling refuses while payments are off.
 func (h *service) selling() *fault.Error {
 	if h.Stripe == nil {
-		return fault.New(fault.DurableUnavailable, "Payments are off on this gateway: nothing can be bought, changed or paid here. Free and door keys work as ever; write to %s for a plan.",
-			h.Contact)
+		return fault.New(fault.DurableUnavailable,
+			"Payments are off on this gateway: nothing can be bought, changed or paid here. Free and door keys work "+
+				"as ever; write to %s for a plan.", h.Contact)
 	}
 	return nil
 }
@@ -75,13 +76,20 @@ func toldByStripe(err error) error {
 	}
 	switch {
 	case errors.Is(err, billing.ErrDeclined):
-		return fault.New(fault.FieldRefused, "The card was declined, so nothing was changed and nothing charged. Put another card on file in the customer portal, then try again.").Wrap(err)
+		return fault.New(fault.FieldRefused,
+			"The card was declined, so nothing was changed and nothing charged. Put another card on file in the "+
+				"customer portal, then try again.").Wrap(err)
 	case errors.Is(err, billing.ErrSeveralItems):
-		return fault.New(fault.FieldRefused, "This subscription was put together by support, which changes it. File a ticket.").Wrap(err)
+		return fault.New(fault.FieldRefused,
+			"This subscription was put together by support, which changes it. File a ticket.").Wrap(err)
 	case errors.Is(err, billing.ErrNotForSale):
-		return fault.New(fault.DurableUnavailable, "This cannot be sold right now: its price at the payment provider is not the listed one, so nothing was charged. Support has to mend it.").Wrap(err)
+		return fault.New(fault.DurableUnavailable,
+			"This cannot be sold right now: its price at the payment provider is not the listed one, so nothing was "+
+				"charged. Support has to mend it.").Wrap(err)
 	}
-	f := fault.New(fault.DurableUnavailable, "The payment provider did not answer as it should. Nothing was charged for certain by this; look at the billing page, and try again in a minute.")
+	f := fault.New(fault.DurableUnavailable,
+		"The payment provider did not answer as it should. Nothing was charged for certain by this; look at the "+
+			"billing page, and try again in a minute.")
 	f.RetryAfter = retryStripe
 	return f.Wrap(err)
 }
@@ -95,7 +103,8 @@ func (h *service) inForce(ctx context.Context, id account.ID, why string) bool {
 		return true
 	}
 	if err := h.Purchases.LookAgain(ctx, id, why); err != nil {
-		h.Logger.Warn("what was changed at the payment provider will be looked at later", "account_id", id, "error", err)
+		h.Logger.Warn("what was changed at the payment provider will be looked at later", "account_id", id,
+			"error", err)
 	}
 	return false
 }

@@ -20,7 +20,8 @@ func TestWhatStripeSaysIsToldWithItsNextStep(t *testing.T) {
 		errors.New("another one"): fault.DurableUnavailable,
 	} {
 		told, ok := errors.AsType[*fault.Error](toldByStripe(fmt.Errorf("asked: %w", err)))
-		if !ok || told.Reason != want || told.RetryAfter > 0 && (want == fault.FieldRefused || errors.Is(err, billing.ErrNotForSale)) {
+		if !ok || told.Reason != want || told.RetryAfter > 0 &&
+			(want == fault.FieldRefused || errors.Is(err, billing.ErrNotForSale)) {
 			t.Errorf("%v: %+v", err, told)
 		}
 	}

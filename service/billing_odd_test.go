@@ -61,18 +61,23 @@ func TestAPriceThatSupportReplacedKeepsThePlanForAsLongAsItIsPaid(t *testing.T) 
 	if err != nil || known.Plan != plan.Pro || !known.Lasts || known.OddPrice != odd.ID {
 		t.Errorf("after the change of the price: %+v, %v", known, err)
 	}
-	if s := d.status(t); s.Tier != plan.Pro || s.Subscription.Value.Item != "pro_monthly" || s.Subscription.Value.PriceCents != 5000 {
+	if s := d.status(t); s.Tier != plan.Pro || s.Subscription.Value.Item != "pro_monthly" ||
+		s.Subscription.Value.PriceCents != 5000 {
 		t.Errorf("shown is %s, %+v", s.Tier, s.Subscription.Value)
 	}
-	_, refusal := d.StartCheckout.Invoke(d.ctx, browser(d.owner), service.StartCheckoutInput{Item: "scale_monthly", Country: "DE"})
+	_, refusal := d.StartCheckout.Invoke(d.ctx, browser(d.owner), service.StartCheckoutInput{
+		Item: "scale_monthly", Country: "DE",
+	})
 	refused(t, "a second plan", refusal, fault.FieldRefused, "billing page")
 	_, refusal = d.ChangePlan.Invoke(d.ctx, browser(d.owner), service.ChangePlanInput{Item: "scale_monthly"})
 	refused(t, "another plan instead", refusal, fault.FieldRefused, "support", "ticket")
-	if done := must[service.PlanChange](t)(d.CancelPlan.Invoke(d.ctx, browser(d.owner), service.Nothing{})); done.Plan != plan.Pro || done.Effect != "period_end" {
+	if done := must[service.PlanChange](t)(d.CancelPlan.Invoke(d.ctx, browser(d.owner),
+		service.Nothing{})); done.Plan != plan.Pro || done.Effect != "period_end" {
 		t.Errorf("cancelled: %+v", done)
 	}
 	must[service.PlanChange](t)(d.ResumePlan.Invoke(d.ctx, browser(d.owner), service.Nothing{}))
-	if last, err := d.store.LastSubscription(d.ctx, d.id); err != nil || last.OddPrice != odd.ID || last.CancelAtPeriodEnd {
+	if last, err := d.store.LastSubscription(d.ctx, d.id); err != nil || last.OddPrice != odd.ID ||
+		last.CancelAtPeriodEnd {
 		t.Errorf("operators see %+v, %v", last, err)
 	}
 
@@ -83,7 +88,8 @@ func TestAPriceThatSupportReplacedKeepsThePlanForAsLongAsItIsPaid(t *testing.T) 
 			t.Errorf("after its end: %+v, %v", known, err)
 		}
 	}
-	if last, err := d.store.LastSubscription(d.ctx, d.id); err != nil || last.Status != subscription.Canceled || last.EndedAt.IsZero() {
+	if last, err := d.store.LastSubscription(d.ctx, d.id); err != nil || last.Status != subscription.Canceled ||
+		last.EndedAt.IsZero() {
 		t.Errorf("recorded is %+v, %v", last, err)
 	}
 	_, refusal = d.CancelPlan.Invoke(d.ctx, browser(d.owner), service.Nothing{})

@@ -67,11 +67,12 @@ func openTill(t *testing.T) *till {
 	counts := testkit.Redis(t, testkit.WithClock())
 	counts.SetClock(t, time.Until(opened)) // or what is bought here would be counted into a period that is over by then
 	d.office = openOfficeOn(t, counts, func(o *service.Options) {
-		o.Now, o.Stripe, o.WebhookSecret, o.Contact, o.Purchases = server.Now, d.way, whsec, "support@gateway.example", d
+		o.Now, o.Stripe, o.WebhookSecret, o.Contact, o.Purchases = server.Now, d.way, whsec,
+			"support@gateway.example", d
 	})
 	d.books = &activities.Billing{
-		Stripe: d.way, Record: d.store, Fences: d.limits, Now: server.Now, Logger: slog.New(slog.DiscardHandler), Mails: silent{},
-		Look: d.LookNow, Close: func(context.Context, activities.Closing) error { return nil },
+		Stripe: d.way, Record: d.store, Fences: d.limits, Now: server.Now, Logger: slog.New(slog.DiscardHandler),
+		Mails: silent{}, Look: d.LookNow, Close: func(context.Context, activities.Closing) error { return nil },
 	}
 	d.owner = d.signIn(t, "ann@buyer.example")
 	d.id = d.accountOf(t, d.owner)
@@ -140,7 +141,8 @@ func (d *till) receive(ctx context.Context, payload []byte, signature string) er
 // start begins to buy an item and gives its checkout as recorded.
 func (d *till) start(t *testing.T, item string) (service.StartedCheckout, store.Checkout) {
 	t.Helper()
-	started := must[service.StartedCheckout](t)(d.StartCheckout.Invoke(d.ctx, browser(d.owner), service.StartCheckoutInput{Item: item, Country: "DE"}))
+	started := must[service.StartedCheckout](t)(d.StartCheckout.Invoke(d.ctx, browser(d.owner),
+		service.StartCheckoutInput{Item: item, Country: "DE"}))
 	return started, d.checkout(t, started.CheckoutID)
 }
 
@@ -164,7 +166,8 @@ func (d *till) buy(t *testing.T, item string, card stripe.Card) service.Finished
 	if err := d.stripe.Pay(recorded.Session, card); err != nil {
 		t.Fatal(err)
 	}
-	return must[service.FinishedCheckout](t)(d.FinishCheckout.Invoke(d.ctx, browser(d.owner), service.FinishCheckoutInput{CheckoutID: started.CheckoutID}))
+	return must[service.FinishedCheckout](t)(d.FinishCheckout.Invoke(d.ctx, browser(d.owner),
+		service.FinishCheckoutInput{CheckoutID: started.CheckoutID}))
 }
 
 func (d *till) status(t *testing.T) service.BillingStatus {

@@ -84,8 +84,9 @@ type SoftLanding struct {
 func (h *service) billingStatus() *Operation[Nothing, BillingStatus] {
 	return define(h, Meta{
 		Name: "get_billing_status", Title: "Plan and payment", Access: Managers, Reads: true,
-		Description: "Shows the plan that is in force, the subscription that pays for it, the card by its brand and last four digits, packs with what is left of them, and " +
-			"whether a flat plan has slowed down. list_plans shows what there is to buy; get_usage what was used. It costs nothing and changes nothing.",
+		Description: "Shows the plan that is in force, the subscription that pays for it, the card by its brand and " +
+			"last four digits, packs with what is left of them, and whether a flat plan has slowed down. list_plans " +
+			"shows what there is to buy; get_usage what was used. It costs nothing and changes nothing.",
 		Fails: []fault.Reason{fault.MeterUnreachable, fault.DurableUnavailable},
 	}, h.runBillingStatus)
 }
@@ -101,7 +102,9 @@ func (h *service) runBillingStatus(ctx context.Context, c *Call, _ Nothing) (Bil
 	if terms.Next != nil {
 		s.NextTier, s.NextTierFrom = terms.Next.Key, timeOf(terms.NextFrom)
 	}
-	for _, part := range []func(context.Context, *Call, *BillingStatus) error{h.customerPart, h.subscriptionPart, h.foundingPart, h.packsPart} {
+	for _, part := range []func(context.Context, *Call, *BillingStatus) error{
+		h.customerPart, h.subscriptionPart, h.foundingPart, h.packsPart,
+	} {
 		if err := part(ctx, c, &s); err != nil {
 			return BillingStatus{}, err
 		}
@@ -136,15 +139,19 @@ func (h *service) subscriptionPart(ctx context.Context, c *Call, s *BillingStatu
 	}
 	item, _ := plan.FindItem(sub.Price) // a price that is not ours has no plan
 	view := &SubscriptionView{
-		Plan: item.Plan, Item: sub.Price, Interval: string(item.Interval), PriceCents: int64(sub.PriceCents), Status: sub.Status, StartedAt: sub.StartedAt,
-		PeriodStart: sub.PeriodStart, PeriodEnd: sub.PeriodEnd, CancelAtPeriodEnd: sub.CancelAtPeriodEnd, EndedAt: timeOf(sub.EndedAt), Founding: sub.Founding,
+		Plan: item.Plan, Item: sub.Price, Interval: string(item.Interval), PriceCents: int64(sub.PriceCents),
+		Status: sub.Status, StartedAt: sub.StartedAt, PeriodStart: sub.PeriodStart, PeriodEnd: sub.PeriodEnd,
+		CancelAtPeriodEnd: sub.CancelAtPeriodEnd, EndedAt: timeOf(sub.EndedAt), Founding: sub.Founding,
 	}
 	if sub.HeldAt(h.Now()) != sub.Price {
 		view.Held, view.HeldUntil = sub.Held, timeOf(sub.HeldUntil)
 	}
 	s.Subscription.Value = view
 	if offer := plan.Founding(); sub.Founding && !sub.Status.Over() {
-		s.Founding.Value = &FoundingReservation{State: "taken", Until: timeOf(plan.AddMonths(sub.StartedAt, offer.LockedMonths)), Price: dollars(offer.Price)}
+		s.Founding.Value = &FoundingReservation{
+			State: "taken", Until: timeOf(plan.AddMonths(sub.StartedAt, offer.LockedMonths)),
+			Price: dollars(offer.Price),
+		}
 	}
 	return nil
 }
@@ -165,7 +172,9 @@ func (h *service) foundingPart(ctx context.Context, c *Call, s *BillingStatus) e
 	offer := plan.Founding()
 	for i := range checkouts {
 		if o := &checkouts[i]; o.Item == offer.Key && o.State == store.CheckoutOpen {
-			s.Founding.Value = &FoundingReservation{State: "held", Until: timeOf(o.ExpiresAt), Price: dollars(offer.Price)}
+			s.Founding.Value = &FoundingReservation{
+				State: "held", Until: timeOf(o.ExpiresAt), Price: dollars(offer.Price),
+			}
 			return nil
 		}
 	}
@@ -194,7 +203,8 @@ func (h *service) packsPart(ctx context.Context, c *Call, s *BillingStatus) erro
 			continue
 		}
 		s.Packs = append(s.Packs, PackView{
-			ID: p.ID.String(), Kind: p.Kind, Units: p.Units, Remaining: left, GrantedAt: p.GrantedAt, ExpiresAt: p.Expires,
+			ID: p.ID.String(), Kind: p.Kind, Units: p.Units, Remaining: left, GrantedAt: p.GrantedAt,
+			ExpiresAt: p.Expires,
 		})
 	}
 	return nil

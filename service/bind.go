@@ -51,7 +51,8 @@ func (o *Operation[In, Out]) bind(args map[string]any) (*In, *fault.Error) {
 		err = json.Unmarshal(text, in)
 	}
 	if err != nil { // the schema follows from the type, so what it lets through fits
-		return in, fault.New(fault.FieldRefused, "The input cannot be read. Compare it with the description of this operation at /docs.").Wrap(err)
+		return in, fault.New(fault.FieldRefused,
+			"The input cannot be read. Compare it with the description of this operation at /docs.").Wrap(err)
 	}
 	return in, nil
 }
@@ -104,7 +105,8 @@ func (h *service) mistake(s *huma.Schema, args map[string]any, errs []error) *fa
 		return strings.Compare(a["field"]+a["problem"], b["field"]+b["problem"])
 	})
 	told, fields = told[:min(len(told), maxMistakes)], fields[:min(len(fields), maxMistakes)]
-	return fault.New(fault.FieldRefused, "%s", "Correct and send again. "+strings.Join(told, "; ")+".").With("fields", fields)
+	return fault.New(fault.FieldRefused, "%s", "Correct and send again. "+strings.Join(told, "; ")+".").With("fields",
+		fields)
 }
 
 // missing is the required property that a message about the object is of.

@@ -28,8 +28,9 @@ func (h *service) bindKeyStart() *Operation[BindStartInput, Challenged] {
 	return define(h, Meta{
 		Name: "bind_key_start", Title: "Begin to bind a key to a wallet", Access: KeyHolders,
 		Route: Route{http.MethodPost, "/keys/bind/start", http.StatusOK},
-		Description: "Gives the message that a wallet signs to make this key its own: a million units a month instead of ten thousand a day. It costs " +
-			"nothing. The message lives ten minutes; a repeat gives a new one and ends the one before.",
+		Description: "Gives the message that a wallet signs to make this key its own: a million units a month " +
+			"instead of ten thousand a day. It costs nothing. The message lives ten minutes; a repeat gives a new " +
+			"one and ends the one before.",
 		Fails: []fault.Reason{fault.BindingRefused, fault.WrongKindOfKey, fault.RateWindow, fault.DurableUnavailable},
 	}, h.runBindKeyStart)
 }
@@ -49,7 +50,8 @@ func (h *service) runBindKeyStart(ctx context.Context, c *Call, in BindStartInpu
 	if refusal := h.limitStranger(ctx, c, netlimit.Challenges); refusal != nil {
 		return Challenged{}, refusal
 	}
-	made, err := h.challenge(address, "/keys/bind", "Bind the API key "+c.Key.Prefix+" to this wallet. The key will have a monthly allowance of its own.")
+	made, err := h.challenge(address, "/keys/bind",
+		"Bind the API key "+c.Key.Prefix+" to this wallet. The key will have a monthly allowance of its own.")
 	if err != nil {
 		return Challenged{}, err
 	}
@@ -64,9 +66,12 @@ func (h *service) bindKeyComplete() *Operation[BindInput, Welcome] {
 	return define(h, Meta{
 		Name: "bind_key_complete", Title: "Bind a key to a wallet", Access: KeyHolders,
 		Route: Route{http.MethodPost, "/keys/bind", http.StatusOK},
-		Description: "Binds this key to the wallet that signed. The new fences hold when this answers. It costs nothing. The same key and wallet again give " +
-			"the same answer; a wrong signature changes nothing and may be corrected while the message lives.",
-		Fails: []fault.Reason{fault.BindingRefused, fault.WrongKindOfKey, fault.NoUpstream, fault.NotYetInForce, fault.DurableUnavailable},
+		Description: "Binds this key to the wallet that signed. The new fences hold when this answers. It costs " +
+			"nothing. The same key and wallet again give the same answer; a wrong signature changes nothing and may " +
+			"be corrected while the message lives.",
+		Fails: []fault.Reason{
+			fault.BindingRefused, fault.WrongKindOfKey, fault.NoUpstream, fault.NotYetInForce, fault.DurableUnavailable,
+		},
 	}, h.runBindKeyComplete)
 }
 
@@ -92,7 +97,8 @@ func (h *service) runBindKeyComplete(ctx context.Context, c *Call, in BindInput)
 	case err != nil:
 		return Welcome{}, err
 	case open.Address != address:
-		return Welcome{}, anotherKeyOf(wallet.Refuse(fault.BindingRefused, errors.Join(wallet.ErrWallet, workflows.ErrStartAgain)))
+		return Welcome{},
+			anotherKeyOf(wallet.Refuse(fault.BindingRefused, errors.Join(wallet.ErrWallet, workflows.ErrStartAgain)))
 	}
 	if err := h.proves(ctx, address, open.Message, in.Signature); err != nil {
 		return Welcome{}, err
@@ -115,7 +121,8 @@ func (h *service) boundBefore(ctx context.Context, c *Call, address wallet.Addre
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return Welcome{}, startAgain(fault.New(fault.BindingRefused,
-			"No binding of this key is under way, or its message is older than ten minutes. Begin at %s/keys/bind/start.", h.PublicURL))
+			"No binding of this key is under way, or its message is older than ten minutes. Begin at "+
+				"%s/keys/bind/start.", h.PublicURL))
 	case err != nil:
 		return Welcome{}, recordAway(err)
 	case bound.Address != address:
@@ -137,13 +144,20 @@ func (h *service) boundWelcome(c *Call, address wallet.Address) Welcome {
 }
 
 func boundAlready() *fault.Error {
-	return fault.New(fault.BindingRefused, "This key is bound to a wallet already, and stays with it. Make another key to bind another wallet.").
-		With("next_door", map[string]string{"door": "new_key", "do": "Make another key without sign-up, and bind that one to the other wallet.", "where": "POST /keys"})
+	return fault.New(fault.BindingRefused,
+		"This key is bound to a wallet already, and stays with it. Make another key to bind another wallet.").
+		With("next_door", map[string]string{
+			"door": "new_key", "do": "Make another key without sign-up, and bind that one to the other wallet.",
+			"where": "POST /keys",
+		})
 }
 
 // startAgain leads to another message to sign, for the same key.
 func startAgain(f *fault.Error) *fault.Error {
-	return f.With("next_door", map[string]string{"door": "same_key", "do": "Begin the binding, then sign the message that it gives.", "where": "POST /keys/bind/start"})
+	return f.With("next_door", map[string]string{
+		"door": "same_key", "do": "Begin the binding, then sign the message that it gives.",
+		"where": "POST /keys/bind/start",
+	})
 }
 
 // anotherKeyOf leads from a binding that was refused though the wallet proved itself: the key or
@@ -157,10 +171,13 @@ func anotherKeyOf(err error) error {
 		return startAgain(f)
 	}
 	return f.With("next_door", map[string]string{
-		"door": "new_key", "do": "Use the key that the message names, or make another one without sign-up.", "where": "POST /keys",
+		"door": "new_key", "do": "Use the key that the message names, or make another one without sign-up.",
+		"where": "POST /keys",
 	})
 }
 
 func noDoorKey() *fault.Error {
-	return fault.New(fault.WrongKindOfKey, "Only a key made without sign-up is bound to a wallet; this one belongs to an account, whose fences it has, and needs no wallet. Use it as it is, or make another key with POST /keys.")
+	return fault.New(fault.WrongKindOfKey,
+		"Only a key made without sign-up is bound to a wallet; this one belongs to an account, whose fences it has, "+
+			"and needs no wallet. Use it as it is, or make another key with POST /keys.")
 }

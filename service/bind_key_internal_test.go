@@ -13,7 +13,10 @@ import (
 func TestARefusedBindingLeadsToTheKeyThatItMeans(t *testing.T) {
 	t.Parallel()
 	over := fault.New(fault.BindingRefused, "This challenge was used already.")
-	for want, err := range map[string]error{"same_key": over.Wrap(workflows.ErrStartAgain), "new_key": fault.New(fault.BindingRefused, "This wallet is bound to another key.")} {
+	for want, err := range map[string]error{
+		"same_key": over.Wrap(workflows.ErrStartAgain),
+		"new_key":  fault.New(fault.BindingRefused, "This wallet is bound to another key."),
+	} {
 		f, ok := errors.AsType[*fault.Error](anotherKeyOf(err))
 		if !ok {
 			t.Fatalf("%v is no refusal", err)

@@ -43,7 +43,10 @@ func budgetsOf(s *callerState) []Budget {
 	end := s.standings.Period.End
 	for i := range s.standings.Counters {
 		n := &s.standings.Counters[i]
-		b := Budget{Service: account.Service(n.Service), Limit: n.Limit, Used: n.ShouldBe, Left: max(0, n.Limit-n.ShouldBe), ResetsAt: &end, Then: thenRefused}
+		b := Budget{
+			Service: account.Service(n.Service), Limit: n.Limit, Used: n.ShouldBe, Left: max(0, n.Limit-n.ShouldBe),
+			ResetsAt: &end, Then: thenRefused,
+		}
 		pack, isPack := account.PackOf(n.Source)
 		switch own := n.Key == s.Key.ID && !n.Key.IsZero(); {
 		case s.part && !own:
@@ -53,7 +56,8 @@ func budgetsOf(s *callerState) []Budget {
 			if at < 0 { // expired, used up, or not drawn on this plan
 				continue
 			}
-			b.Kind, b.PackID, b.ResetsAt, b.ExpiresAt, b.Then = BudgetPack, pack.String(), nil, &s.packs[at].Expires, thenNothing
+			b.Kind, b.PackID, b.ResetsAt, b.ExpiresAt, b.Then = BudgetPack, pack.String(), nil, &s.packs[at].Expires,
+				thenNothing
 		case !n.Day.IsZero():
 			midnight := n.Day.UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
 			b.Kind, b.ResetsAt, b.Code = BudgetKeyDay, &midnight, fault.DoorKeyDay.Entry().Code

@@ -97,7 +97,8 @@ func (h *service) identify(ctx context.Context, c *Call, m *Meta) *fault.Error {
 	case c.Session != "" && m.Access != KeyHolders:
 		return h.identifyUser(ctx, c, m)
 	case m.Access.ofUsers():
-		return fault.New(fault.KeyInvalid, "This needs somebody who signed in. Sign in at %s/sign-in and try again.", h.PublicURL)
+		return fault.New(fault.KeyInvalid, "This needs somebody who signed in. Sign in at %s/sign-in and try again.",
+			h.PublicURL)
 	}
 	return fault.New(fault.KeyInvalid, "")
 }
@@ -159,11 +160,13 @@ func (h *service) managesNothing(k *store.Key) *fault.Error {
 	case !k.Agent.IsZero():
 		kind = "belongs to an agent"
 	case k.Door == account.DoorPublic || k.Door == account.DoorWallet:
-		return fault.New(fault.WrongKindOfKey, "This key was made without sign-up and manages nothing. Have an owner adopt it with its claim code at %s/agents, or use a key "+
-			"that an account made.", h.PublicURL)
+		return fault.New(fault.WrongKindOfKey,
+			"This key was made without sign-up and manages nothing. Have an owner adopt it with its claim code at "+
+				"%s/agents, or use a key that an account made.", h.PublicURL)
 	}
-	return fault.New(fault.WrongKindOfKey, "This key %s and manages nothing. Ask the account's owner, who does it after signing in at %s/sign-in or with a key that the account "+
-		"made at %s/keys.", kind, h.PublicURL, h.PublicURL)
+	return fault.New(fault.WrongKindOfKey,
+		"This key %s and manages nothing. Ask the account's owner, who does it after signing in at %s/sign-in or "+
+			"with a key that the account made at %s/keys.", kind, h.PublicURL, h.PublicURL)
 }
 
 // scope is what of the account's tickets and feedback the caller finds. Users and keys that manage
@@ -205,7 +208,8 @@ func (h *service) limit(ctx context.Context, name string, w account.RateWindow) 
 	if taken.OK {
 		return nil
 	}
-	f := fault.New(fault.RateWindow, "Too many requests of this kind. Wait %d s and try again.", int64((taken.Wait+time.Second-1)/time.Second))
+	f := fault.New(fault.RateWindow, "Too many requests of this kind. Wait %d s and try again.",
+		int64((taken.Wait+time.Second-1)/time.Second))
 	f.RetryAfter = taken.Wait
 	f.Window = &fault.Window{Limit: w.Limit, Reset: taken.Reset}
 	return f
@@ -218,7 +222,9 @@ func (h *service) limitNetwork(ctx context.Context, network netip.Prefix, action
 }
 
 // limitNetworkBy is limitNetwork for n of an action at once.
-func (h *service) limitNetworkBy(ctx context.Context, network netip.Prefix, action netlimit.Action, n int64) *fault.Error {
+func (h *service) limitNetworkBy(ctx context.Context, network netip.Prefix, action netlimit.Action,
+	n int64,
+) *fault.Error {
 	taken, err := h.Networks.TakeSome(ctx, action, n, network)
 	if err != nil {
 		return meterAway(err)
@@ -226,7 +232,8 @@ func (h *service) limitNetworkBy(ctx context.Context, network netip.Prefix, acti
 	if taken.OK() {
 		return nil
 	}
-	f := fault.New(fault.RateWindow, "Too many requests of this kind from %s. Wait %d s and try again.", taken.Whose(), int64((taken.Wait+time.Second-1)/time.Second))
+	f := fault.New(fault.RateWindow, "Too many requests of this kind from %s. Wait %d s and try again.", taken.Whose(),
+		int64((taken.Wait+time.Second-1)/time.Second))
 	f.RetryAfter = taken.Wait
 	f.Window = &fault.Window{Limit: taken.Limit, Reset: taken.Reset}
 	return f
@@ -244,7 +251,8 @@ func (h *service) limitStranger(ctx context.Context, c *Call, action netlimit.Ac
 // withDoor tells the holder of a door key what to do next (docs/interface.md, 1.7, rule
 // 2). The service's own failures are no doors.
 func (c *Call) withDoor(f *fault.Error) *fault.Error {
-	if f == nil || (c.Key.Door != account.DoorPublic && c.Key.Door != account.DoorWallet) || f.HTTP() >= firstServerError {
+	if f == nil || (c.Key.Door != account.DoorPublic && c.Key.Door != account.DoorWallet) ||
+		f.HTTP() >= firstServerError {
 		return f
 	}
 	if _, told := f.Data["next_door"]; told {
@@ -253,7 +261,10 @@ func (c *Call) withDoor(f *fault.Error) *fault.Error {
 	next := map[string]string{"door": "same_key", "do": f.Reason.Entry().Steps[0]}
 	switch f.Reason {
 	case fault.WrongKindOfKey:
-		next = map[string]string{"door": "adopt", "do": "Have an owner adopt this key, or manage keys from an account.", "where": "POST /agents/adopt"}
+		next = map[string]string{
+			"door": "adopt", "do": "Have an owner adopt this key, or manage keys from an account.",
+			"where": "POST /agents/adopt",
+		}
 	case fault.KeyInvalid:
 		next = map[string]string{"door": "new_key", "do": "Make a new key without sign-up.", "where": "POST /keys"}
 	case fault.AccountSuspended:
@@ -277,7 +288,8 @@ const retryRecord = time.Minute
 
 // recordAway is for a record that does not answer. Nothing was done.
 func recordAway(err error) *fault.Error {
-	f := fault.New(fault.DurableUnavailable, "The record does not answer right now, so nothing was done. Retry in a minute; the relay is not affected.")
+	f := fault.New(fault.DurableUnavailable,
+		"The record does not answer right now, so nothing was done. Retry in a minute; the relay is not affected.")
 	f.RetryAfter = retryRecord
 	return f.Wrap(err)
 }

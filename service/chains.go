@@ -15,7 +15,8 @@ func (m *Meta) chainInPath() bool { return strings.Contains(m.Route.Path, "{chai
 // that has no upstream here.
 func UnknownChain(name string, links chain.Links) *fault.Error {
 	if _, known := chain.Lookup(name); known {
-		return fault.New(fault.UnknownChain, "This gateway has no upstream for %s. Use one of its other chains, or ask at data.contact.", name).
+		return fault.New(fault.UnknownChain,
+			"This gateway has no upstream for %s. Use one of its other chains, or ask at data.contact.", name).
 			With("contact", links.Contact)
 	}
 	return fault.New(fault.UnknownChain, "")
@@ -48,8 +49,10 @@ func (o *Operation[In, Out]) onChain(u *use, id chain.ID) *fault.Error {
 	case o.meta.chainInPath():
 		return UnknownChain(string(id), o.house.Links)
 	case o.in.Properties["chain"] != nil:
-		return fault.New(fault.FieldRefused, "chain: this gateway has no upstream for %s. Use one of its other chains.", id)
+		return fault.New(fault.FieldRefused,
+			"chain: this gateway has no upstream for %s. Use one of its other chains.", id)
 	}
-	return fault.New(fault.NoUpstream, "This is read from %s, for which this gateway has no upstream. Nothing was charged; ask at data.contact.", id).
+	return fault.New(fault.NoUpstream,
+		"This is read from %s, for which this gateway has no upstream. Nothing was charged; ask at data.contact.", id).
 		With("contact", o.house.Links.Contact)
 }

@@ -32,8 +32,8 @@ func (h *service) challenge(address wallet.Address, path, statement string) (wor
 	now := h.Now().UTC().Truncate(time.Second)
 	expires := now.Add(workflows.ChallengeTime)
 	m := wallet.Message{
-		Domain: public.Host, Address: address, Statement: &statement, URI: h.PublicURL + path, ChainID: signInChain, Nonce: wallet.NewNonce(),
-		IssuedAt: wallet.TimestampOf(now), ExpirationTime: wallet.TimestampOf(expires),
+		Domain: public.Host, Address: address, Statement: &statement, URI: h.PublicURL + path, ChainID: signInChain,
+		Nonce: wallet.NewNonce(), IssuedAt: wallet.TimestampOf(now), ExpirationTime: wallet.TimestampOf(expires),
 	}
 	if err := m.Validate(); err != nil {
 		return workflows.Challenge{}, fault.Internal(err)
@@ -44,14 +44,17 @@ func (h *service) challenge(address wallet.Address, path, statement string) (wor
 // challenged shows a challenge that a flow took.
 func (h *service) challenged(c *workflows.Challenge, next string) Challenged {
 	return Challenged{
-		Address: c.Address.Checksummed(), MessageToSign: c.Message, ExpiresInSeconds: max(1, int64(c.Expires.Sub(h.Now()).Round(time.Second)/time.Second)),
-		Note: "Sign message_to_sign with the wallet and send the signature to " + next + ". It costs no gas and sends no transaction. A newer challenge ends this one.",
+		Address: c.Address.Checksummed(), MessageToSign: c.Message,
+		ExpiresInSeconds: max(1, int64(c.Expires.Sub(h.Now()).Round(time.Second)/time.Second)),
+		Note: "Sign message_to_sign with the wallet and send the signature to " + next +
+			". It costs no gas and sends no transaction. A newer challenge ends this one.",
 	}
 }
 
 // proves refuses a signature that is not the wallet's over the message.
 func (h *service) proves(ctx context.Context, address wallet.Address, message, signature string) error {
-	return wallet.Refuse(fault.BindingRefused, wallet.VerifyMessage(ctx, h.wallets(chain.EthMainnet), address, message, signature))
+	return wallet.Refuse(fault.BindingRefused, wallet.VerifyMessage(ctx, h.wallets(chain.EthMainnet), address, message,
+		signature))
 }
 
 // addressOf reads an address that the schema let through. Nobody has the key of the zero address.

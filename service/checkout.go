@@ -53,8 +53,8 @@ type StartedCheckout struct {
 func (h *service) startCheckout() *Operation[StartCheckoutInput, StartedCheckout] {
 	return define(h, Meta{
 		Name: "start_checkout", Title: "Buy a plan or a pack", Access: Owners,
-		Description: "Gives the address of a page where a plan or a pack is paid by card. No money moves until a person pays there, within an hour. A new checkout of a plan " +
-			"ends the one before. It costs nothing.",
+		Description: "Gives the address of a page where a plan or a pack is paid by card. No money moves until a " +
+			"person pays there, within an hour. A new checkout of a plan ends the one before. It costs nothing.",
 		Fails: billingFails,
 	}, h.runStartCheckout)
 }
@@ -62,10 +62,12 @@ func (h *service) startCheckout() *Operation[StartCheckoutInput, StartedCheckout
 func (h *service) runStartCheckout(ctx context.Context, c *Call, in StartCheckoutInput) (StartedCheckout, error) {
 	item, known := plan.FindItem(in.Item)
 	if !known {
-		return StartedCheckout{}, fault.New(fault.FieldRefused, "item takes the key of a rung of the price ladder that is on sale.")
+		return StartedCheckout{}, fault.New(fault.FieldRefused,
+			"item takes the key of a rung of the price ladder that is on sale.")
 	}
 	if in.Country != "" && !plan.Located(in.Country) {
-		return StartedCheckout{}, fault.New(fault.FieldRefused, "country takes the ISO 3166-1 code of a country in capitals, DE or US for instance.")
+		return StartedCheckout{}, fault.New(fault.FieldRefused,
+			"country takes the ISO 3166-1 code of a country in capitals, DE or US for instance.")
 	}
 	return h.checkOut(ctx, c, item, in.Country)
 }
@@ -87,15 +89,19 @@ type PackCheckout struct {
 func (h *service) buyPack() *Operation[BuyPackInput, PackCheckout] {
 	return define(h, Meta{
 		Name: "buy_pack", Title: "Buy a pack of units", Access: Holders,
-		Description: "Gives the address of a page where a person buys a prepaid pack by card. Packs are drawn after the plan's quota and are valid for " + strconv.Itoa(plan.PackMonths) +
-			" months. No money moves until a human pays there, within an hour; each call gives a page of its own, and only what is paid is granted. For every key of an owner's account, adopted ones and those of its agents too.",
+		Description: "Gives the address of a page where a person buys a prepaid pack by card. Packs are drawn after " +
+			"the plan's quota and are valid for " + strconv.Itoa(plan.PackMonths) +
+			" months. No money moves until a human pays there, within an hour; each call gives a page of its own, " +
+			"and only what is paid is granted. For every key of an owner's account, adopted ones and those of its " +
+			"agents too.",
 		Fails: append([]fault.Reason{fault.WrongKindOfKey}, billingFails...),
 	}, h.runBuyPack)
 }
 
 func (h *service) runBuyPack(ctx context.Context, c *Call, in BuyPackInput) (PackCheckout, error) {
 	if !c.User.User.IsZero() && !c.User.Owner {
-		return PackCheckout{}, fault.New(fault.WrongKindOfKey, "Only owners of the account buy packs. Ask one of them: they are listed under members.")
+		return PackCheckout{}, fault.New(fault.WrongKindOfKey,
+			"Only owners of the account buy packs. Ask one of them: they are listed under members.")
 	}
 	pack, _ := plan.FindPack(in.Size)
 	item, known := plan.FindItem(pack.Key)
@@ -103,12 +109,16 @@ func (h *service) runBuyPack(ctx context.Context, c *Call, in BuyPackInput) (Pac
 		return PackCheckout{}, fault.New(fault.FieldRefused, "size takes s, m or l.")
 	}
 	started, err := h.checkOut(ctx, c, item, "")
-	return PackCheckout{URL: started.URL, Size: pack.Size, Units: pack.Units, Price: dollars(pack.Price), Note: started.Note}, err
+	return PackCheckout{
+		URL: started.URL, Size: pack.Size, Units: pack.Units, Price: dollars(pack.Price), Note: started.Note,
+	}, err
 }
 
 // checkOut is a purchase on its way. When the account's customer turns out to be deleted at Stripe
 // it begins once more with another.
-func (h *service) checkOut(ctx context.Context, c *Call, item plan.Item, country string) (StartedCheckout, error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (h *service) checkOut(ctx context.Context, c *Call, item plan.Item, country string) (StartedCheckout, error) {
 	started, err := h.checkOutOnce(ctx, c, item, country)
 	if !errors.Is(err, billing.ErrGone) {
 		return started, err
@@ -122,7 +132,8 @@ func (h *service) checkOut(ctx context.Context, c *Call, item plan.Item, country
 	return h.checkOutOnce(ctx, c, item, country)
 }
 
-func (h *service) checkOutOnce(ctx context.Context, c *Call, item plan.Item, country string) (StartedCheckout, error) { //nolint:gocritic // a copy does no harm
+//nolint:gocritic // a copy does no harm
+func (h *service) checkOutOnce(ctx context.Context, c *Call, item plan.Item, country string) (StartedCheckout, error) {
 	if refusal := h.mayBuy(ctx, c); refusal != nil {
 		return StartedCheckout{}, refusal
 	}
@@ -137,8 +148,8 @@ func (h *service) checkOutOnce(ctx context.Context, c *Call, item plan.Item, cou
 	}
 	now, place := h.Now().UTC().Truncate(time.Second), customer.Place()
 	opened, err := h.Store.OpenCheckout(ctx, store.Checkout{
-		ID: store.NewCheckoutID(), Account: c.Account.ID, Item: item.Key, Country: place.Country, Evidence: place.String(), OpenedAt: now,
-		ExpiresAt: now.Add(checkoutLife),
+		ID: store.NewCheckoutID(), Account: c.Account.ID, Item: item.Key, Country: place.Country,
+		Evidence: place.String(), OpenedAt: now, ExpiresAt: now.Add(checkoutLife),
 	})
 	if err != nil {
 		return StartedCheckout{}, toFault(err, "account")
@@ -148,8 +159,10 @@ func (h *service) checkOutOnce(ctx context.Context, c *Call, item plan.Item, cou
 		return StartedCheckout{}, err
 	}
 	started := StartedCheckout{
-		CheckoutID: opened.ID.String(), URL: url, Item: item.Key, Title: item.Title, Price: dollars(item.Price), Country: place.Country,
-		ExpiresAt: opened.ExpiresAt, Note: "Nothing is charged until somebody pays on the page, by " + inWords(opened.ExpiresAt) + ".",
+		CheckoutID: opened.ID.String(), URL: url, Item: item.Key, Title: item.Title, Price: dollars(item.Price),
+		Country: place.Country, ExpiresAt: opened.ExpiresAt,
+		Note: "Nothing is charged until somebody pays on the page, by " +
+			inWords(opened.ExpiresAt) + ".",
 	}
 	switch {
 	case !c.manages():
@@ -170,7 +183,8 @@ func (h *service) mayBuy(ctx context.Context, c *Call) *fault.Error {
 		return refusal
 	}
 	if c.Account.Kind != store.KindOwner {
-		return fault.New(fault.WrongKindOfKey, "Only accounts of people who signed in buy plans and packs. Have an owner adopt this key first.")
+		return fault.New(fault.WrongKindOfKey,
+			"Only accounts of people who signed in buy plans and packs. Have an owner adopt this key first.")
 	}
 	if refusal := c.mayChange(); refusal != nil {
 		return refusal
@@ -183,11 +197,13 @@ func (h *service) mayBuy(ctx context.Context, c *Call) *fault.Error {
 // subscription, and the other is sent back.
 func (h *service) clearTheWay(ctx context.Context, c *Call) error {
 	if c.Account.Custom != nil {
-		return fault.New(fault.FieldRefused, "This account has a contract of its own. Write to %s to change it.", h.Contact)
+		return fault.New(fault.FieldRefused, "This account has a contract of its own. Write to %s to change it.",
+			h.Contact)
 	}
 	sub, err := h.Store.LastSubscription(ctx, c.Account.ID)
 	if err == nil && !sub.Status.Over() {
-		return fault.New(fault.FieldRefused, "This account has a subscription already. Change its plan, or resume it, on the billing page.")
+		return fault.New(fault.FieldRefused,
+			"This account has a subscription already. Change its plan, or resume it, on the billing page.")
 	}
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return toFault(err, "subscription")
@@ -216,7 +232,8 @@ func (h *service) endCheckout(ctx context.Context, c *store.Checkout) error {
 	}
 	if session.Status != subscription.SessionExpired {
 		h.follow(ctx, c)
-		return fault.New(fault.FieldRefused, "A checkout of a plan was paid just now. Look at the billing page in some seconds.")
+		return fault.New(fault.FieldRefused,
+			"A checkout of a plan was paid just now. Look at the billing page in some seconds.")
 	}
 	_, err = h.Store.EndCheckout(ctx, c.ID, store.CheckoutExpired, h.Now())
 	return toFault(err, "checkout")
@@ -299,7 +316,9 @@ func (h *service) replaceCustomer(ctx context.Context, c *Call, country string) 
 	case err != nil && !errors.Is(err, store.ErrNotFound):
 		return false, toFault(err, "subscription")
 	case err == nil && !sub.Status.Over():
-		f := fault.New(fault.DurableUnavailable, "This account was deleted at the payment provider, which ended its subscription; that is not in force here yet. Try again in a minute.")
+		f := fault.New(fault.DurableUnavailable,
+			"This account was deleted at the payment provider, which ended its subscription; that is not in force "+
+				"here yet. Try again in a minute.")
 		f.RetryAfter = retryStripe
 		return false, f
 	}
@@ -317,15 +336,20 @@ func (h *service) replaceCustomer(ctx context.Context, c *Call, country string) 
 // openSession has Stripe make the page of a checkout, and somebody wait for what becomes of it. A
 // checkout whose session may or may not have been made stays open until it expires: its seat is not
 // given twice.
-func (h *service) openSession(ctx context.Context, c *store.Checkout, item plan.Item, customer string) (url string, err error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (h *service) openSession(ctx context.Context, c *store.Checkout, item plan.Item,
+	customer string,
+) (url string, err error) {
 	session, url, err := h.Stripe.OpenCheckout(ctx, &billing.Checkout{
-		ID: c.ID.String(), Account: c.Account, Customer: customer, Item: item, VAT: plan.VATApplies(c.Country), Expires: c.ExpiresAt,
-		SuccessURL: h.PublicURL + donePath + c.ID.String(), CancelURL: h.PublicURL + billingPath,
+		ID: c.ID.String(), Account: c.Account, Customer: customer, Item: item, VAT: plan.VATApplies(c.Country),
+		Expires: c.ExpiresAt, SuccessURL: h.PublicURL + donePath + c.ID.String(), CancelURL: h.PublicURL + billingPath,
 	})
 	if err != nil {
 		if !errors.Is(err, billing.ErrUnavailable) { // a no: there is no session
 			if _, ended := h.Store.EndCheckout(ctx, c.ID, store.CheckoutFailed, h.Now()); ended != nil {
-				h.Logger.Warn("a checkout that failed is open still; it ends by itself", "account_id", c.Account, "checkout_id", c.ID, "error", ended)
+				h.Logger.Warn("a checkout that failed is open still; it ends by itself", "account_id", c.Account,
+					"checkout_id", c.ID, "error", ended)
 			}
 		}
 		return "", toldByStripe(err)
@@ -364,8 +388,9 @@ type FinishedCheckout struct {
 func (h *service) finishCheckout() *Operation[FinishCheckoutInput, FinishedCheckout] {
 	return define(h, Meta{
 		Name: "finish_checkout", Title: "See what became of a checkout", Access: Users, ReadsToo: true,
-		Description: "Has the payment provider asked now what became of a checkout, and says it. For a browser that comes back from paying; what was paid is granted without " +
-			"it as well. It costs nothing, and may be asked again and again.",
+		Description: "Has the payment provider asked now what became of a checkout, and says it. For a browser that " +
+			"comes back from paying; what was paid is granted without it as well. It costs nothing, and may be asked " +
+			"again and again.",
 		Fails: append([]fault.Reason{fault.NotYours}, billingFails...),
 	}, h.runFinishCheckout)
 }
@@ -373,7 +398,8 @@ func (h *service) finishCheckout() *Operation[FinishCheckoutInput, FinishedCheck
 func (h *service) runFinishCheckout(ctx context.Context, c *Call, in FinishCheckoutInput) (FinishedCheckout, error) {
 	id, err := store.ParseCheckoutID(in.CheckoutID)
 	if err != nil {
-		return FinishedCheckout{}, fault.New(fault.FieldRefused, "checkout_id takes the id of a checkout, 36 characters as start_checkout gives it.")
+		return FinishedCheckout{}, fault.New(fault.FieldRefused,
+			"checkout_id takes the id of a checkout, 36 characters as start_checkout gives it.")
 	}
 	found, err := h.Store.FindCheckout(ctx, id)
 	if err == nil && found.Account != c.Account.ID {
@@ -395,15 +421,18 @@ func (h *service) runFinishCheckout(ctx context.Context, c *Call, in FinishCheck
 	}
 	item, _ := plan.FindItem(found.Item)
 	return FinishedCheckout{
-		CheckoutID: found.ID.String(), Item: found.Item, Title: item.Title, State: string(found.State), Tier: now.Plan, Note: checkoutNotes[found.State],
+		CheckoutID: found.ID.String(), Item: found.Item, Title: item.Title, State: string(found.State), Tier: now.Plan,
+		Note: checkoutNotes[found.State],
 	}, nil
 }
 
 // checkoutNotes say what to do in each state.
 var checkoutNotes = map[store.CheckoutState]string{
-	store.CheckoutOpen:     "No payment is seen yet. If you paid, look again in a minute; if not, the page can be paid until it expires.",
-	store.CheckoutPaid:     "It is paid, and what was bought is in force.",
-	store.CheckoutExpired:  "It expired without a payment, and nothing was charged. Begin a new one.",
-	store.CheckoutRefunded: "It was paid and sent back, because another checkout was paid before. The refund shows on the card's statement in some days.",
-	store.CheckoutFailed:   "No page could be made for it, and nothing was charged. Begin a new one.",
+	store.CheckoutOpen: "No payment is seen yet. If you paid, look again in a minute; if not, the page can be " +
+		"paid until it expires.",
+	store.CheckoutPaid:    "It is paid, and what was bought is in force.",
+	store.CheckoutExpired: "It expired without a payment, and nothing was charged. Begin a new one.",
+	store.CheckoutRefunded: "It was paid and sent back, because another checkout was paid before. The refund shows " +
+		"on the card's statement in some days.",
+	store.CheckoutFailed: "No page could be made for it, and nothing was charged. Begin a new one.",
 }

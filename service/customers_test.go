@@ -19,15 +19,17 @@ func TestAnAccountBuysAgainAfterItsCustomerWasDeleted(t *testing.T) {
 	d := openTill(t)
 	d.buy(t, "pro_monthly", stripe.Visa)
 	old := *d.status(t).Customer
-	there := customer.Client{Key: stripe.DefaultSecretKey, B: stripego.GetBackendWithConfig(stripego.APIBackend, &stripego.BackendConfig{
-		URL: new(d.url), LeveledLogger: &stripego.LeveledLogger{Level: stripego.LevelNull},
-	})}
+	there := customer.Client{Key: stripe.DefaultSecretKey, B: stripego.GetBackendWithConfig(stripego.APIBackend,
+		&stripego.BackendConfig{
+			URL: new(d.url), LeveledLogger: &stripego.LeveledLogger{Level: stripego.LevelNull},
+		})}
 	if _, err := there.Del(old, nil); err != nil {
 		t.Fatal(err)
 	}
 	// A key's pack is the first purchase that finds out: what the old customer had is ended before
 	// there is another.
-	must[service.StartedCheckout](t)(d.StartCheckout.Invoke(d.ctx, browser(d.owner), service.StartCheckoutInput{Item: "pack_s"}))
+	must[service.StartedCheckout](t)(d.StartCheckout.Invoke(d.ctx, browser(d.owner),
+		service.StartCheckoutInput{Item: "pack_s"}))
 	if s := d.status(t); s.Tier != plan.Free || *s.Customer == old {
 		t.Fatalf("after it was deleted the account has %s by %s", s.Tier, *s.Customer)
 	}

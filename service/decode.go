@@ -34,7 +34,8 @@ func (in *DecodeInput) check() *fault.Error {
 	}
 	in.Address, in.Data = contract.Address, strings.ToLower(in.Data)
 	if len(in.Data)%2 == 1 {
-		return fault.New(fault.FieldRefused, "data has %d hexadecimal digits, and a byte takes two. Send whole bytes.", len(in.Data)-len("0x")).With("field", "data")
+		return fault.New(fault.FieldRefused, "data has %d hexadecimal digits, and a byte takes two. Send whole bytes.",
+			len(in.Data)-len("0x")).With("field", "data")
 	}
 	return nil
 }
@@ -44,11 +45,14 @@ func (h *service) decodeCalldata() *Operation[DecodeInput, contracts.Decoded] {
 		Name: "decode_calldata", Title: "Decode a call of a contract", Access: KeyHolders, Reads: true,
 		Route:   Route{http.MethodPost, "/toolbox/decode/{chain}/{address}", http.StatusOK},
 		Service: account.Contracts, Units: plan.Unit, TTL: contracts.Settled, MaxBody: maxDecodeBody,
-		Description: "Tells which function of a contract data calls, and with which arguments. With the contract's verified ABI (proxies followed) arguments have " +
-			"their names; without it a signature with the same selector is guessed from a database, guess says so, and only when the data reads by it " +
-			"without a rest. Integers are decimal strings; values of variable length stand beside their raw bytes. Data that does not fit the function is refused with " +
-			"422 and what is wrong. For the ABI itself use get_abi, for the selector of a signature compute_selector. It costs one unit. A repeat within 24 hours " +
-			"(5 minutes for a guess) gives the same answer for nothing. When Sourcify, the database or the chain does not answer it fails with 503 and costs nothing.",
+		Description: "Tells which function of a contract data calls, and with which arguments. With the contract's " +
+			"verified ABI (proxies followed) arguments have their names; without it a signature with the same " +
+			"selector is guessed from a database, guess says so, and only when the data reads by it without a rest. " +
+			"Integers are decimal strings; values of variable length stand beside their raw bytes. Data that does " +
+			"not fit the function is refused with 422 and what is wrong. For the ABI itself use get_abi, for the " +
+			"selector of a signature compute_selector. It costs one unit. A repeat within 24 hours (5 minutes for a " +
+			"guess) gives the same answer for nothing. When Sourcify, the database or the chain does not answer it " +
+			"fails with 503 and costs nothing.",
 		Fails: chainFailures,
 	}, h.runDecodeCalldata)
 }

@@ -28,9 +28,10 @@ type flat struct {
 func FuzzFillingAgreesWithJSON(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"chain":"eth_mainnet","text":"","on":true,"whole":-7,"small":127,"number":0.1,"list":["a","b"],"chains":[],"maybe":5}`,
-		`{"small":128}`, `{"small":1.5}`, `{"whole":9007199254740993}`, `{"whole":1e21}`, `{"whole":-0,"number":-0}`, `{"number":1e-7}`,
-		`{"text":5}`, `{"on":"true"}`, `{"list":"a"}`, `{"list":[null]}`, `{"list":[1]}`, `{"list":[["a"]]}`, `{"text":null,"maybe":null}`,
-		`{"text":"\ud800"}`, `{"text":"<&>\u2028"}`, `{"Text":"a"}`, `{"made":1}`, `{"Left":"a"}`, `{"-":"a"}`, `{"maybe":{}}`,
+		`{"small":128}`, `{"small":1.5}`, `{"whole":9007199254740993}`, `{"whole":1e21}`, `{"whole":-0,"number":-0}`,
+		`{"number":1e-7}`, `{"text":5}`, `{"on":"true"}`, `{"list":"a"}`, `{"list":[null]}`, `{"list":[1]}`,
+		`{"list":[["a"]]}`, `{"text":null,"maybe":null}`, `{"text":"\ud800"}`, `{"text":"<&>\u2028"}`, `{"Text":"a"}`,
+		`{"made":1}`, `{"Left":"a"}`, `{"-":"a"}`, `{"maybe":{}}`,
 	} {
 		f.Add(seed)
 	}
@@ -57,8 +58,8 @@ func FuzzFillingAgreesWithJSON(f *testing.F) {
 func TestPlainArgumentsAreFilled(t *testing.T) {
 	t.Parallel()
 	args := map[string]any{
-		"chain": "eth_mainnet", "text": "a", "on": true, "whole": -7.0, "small": 127.0, "number": 0.1, "list": []any{"a", "b"},
-		"chains": []any{"base_mainnet"}, "maybe": 5.0,
+		"chain": "eth_mainnet", "text": "a", "on": true, "whole": -7.0, "small": 127.0, "number": 0.1,
+		"list": []any{"a", "b"}, "chains": []any{"base_mainnet"}, "maybe": 5.0,
 	}
 	five := int64(5)
 	want := flat{

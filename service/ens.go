@@ -57,11 +57,12 @@ const ensUnits = plan.Unit
 func (h *service) resolveENS() *Operation[ResolveENSInput, ens.Forward] {
 	return define(h, Meta{
 		Name: "resolve_ens", Title: "Resolve an ENS name",
-		Description: "Gives the Ethereum address of an ENS name, as the chain has it now. Use it before sending to a name; for the name of an address use " +
-			"reverse_ens. Wildcard names (ENSIP-10) and names whose records are kept off-chain (EIP-3668) are resolved too. It costs 1 unit, and nothing " +
-			"when it is repeated within 5 minutes. A name without an address answers resolved false with a note and is no error. Names beyond ASCII are " +
-			"refused: normalise them yourself and call the Universal Resolver through the relay. When the chain, or the gateway that keeps the name's " +
-			"records, does not answer, it fails and costs nothing.",
+		Description: "Gives the Ethereum address of an ENS name, as the chain has it now. Use it before sending to a " +
+			"name; for the name of an address use reverse_ens. Wildcard names (ENSIP-10) and names whose records are " +
+			"kept off-chain (EIP-3668) are resolved too. It costs 1 unit, and nothing when it is repeated within 5 " +
+			"minutes. A name without an address answers resolved false with a note and is no error. Names beyond " +
+			"ASCII are refused: normalise them yourself and call the Universal Resolver through the relay. When the " +
+			"chain, or the gateway that keeps the name's records, does not answer, it fails and costs nothing.",
 		Route:   Route{http.MethodGet, "/toolbox/ens/resolve/{name}", http.StatusOK},
 		Access:  KeyHolders,
 		Reads:   true,
@@ -81,11 +82,13 @@ func (h *service) runResolveENS(ctx context.Context, _ *Call, in ResolveENSInput
 func (h *service) reverseENS() *Operation[ReverseENSInput, ens.Reverse] {
 	return define(h, Meta{
 		Name: "reverse_ens", Title: "Find the ENS name of an address",
-		Description: "Gives the primary ENS name that an Ethereum address declared for itself. Such records are self-declared, so the name is also resolved " +
-			"forward: name holds it only when it leads back to the address, and the note says so. A name that does not is in unconfirmed_name and must " +
-			"not be trusted; a name that is not normalised, or beyond ASCII, is not repeated. For the address of a name use resolve_ens. It costs 1 unit, " +
-			"and nothing when it is repeated within 5 minutes. An address without a name answers resolved false and is no error. When the chain, or the " +
-			"gateway that keeps the name's records, does not answer, it fails and costs nothing.",
+		Description: "Gives the primary ENS name that an Ethereum address declared for itself. Such records are " +
+			"self-declared, so the name is also resolved forward: name holds it only when it leads back to the " +
+			"address, and the note says so. A name that does not is in unconfirmed_name and must not be trusted; a " +
+			"name that is not normalised, or beyond ASCII, is not repeated. For the address of a name use " +
+			"resolve_ens. It costs 1 unit, and nothing when it is repeated within 5 minutes. An address without a " +
+			"name answers resolved false and is no error. When the chain, or the gateway that keeps the name's " +
+			"records, does not answer, it fails and costs nothing.",
 		Route:   Route{http.MethodGet, "/toolbox/ens/reverse/{address}", http.StatusOK},
 		Access:  KeyHolders,
 		Reads:   true,

@@ -36,8 +36,10 @@ type ShownEntry struct {
 
 func (h *service) showEntry() *Operation[EntryInput, ShownEntry] {
 	return define(h, Meta{
-		Name: "show_entry", Title: "Look at what an address was entered for", Access: Everybody, Reads: true, Fails: []fault.Reason{fault.DurableUnavailable},
-		Description: "Says what the link of a confirming mail is about, and changes nothing: programs that look at mails follow links.",
+		Name: "show_entry", Title: "Look at what an address was entered for", Access: Everybody, Reads: true,
+		Fails: []fault.Reason{fault.DurableUnavailable},
+		Description: "Says what the link of a confirming mail is about, and changes nothing: programs that look at " +
+			"mails follow links.",
 	}, func(ctx context.Context, _ *Call, in EntryInput) (ShownEntry, error) {
 		return h.shownEntry(h.support.ShowEntry(ctx, in.Token))
 	})
@@ -45,8 +47,10 @@ func (h *service) showEntry() *Operation[EntryInput, ShownEntry] {
 
 func (h *service) confirmEntry() *Operation[ConfirmEntryInput, ShownEntry] {
 	return define(h, Meta{
-		Name: "confirm_entry", Title: "Confirm a place on the waitlist", Access: Everybody, Fails: []fault.Reason{fault.DurableUnavailable},
-		Description: "Confirms the address of a link, with news of the product or without, and puts it back on the waitlist when it was taken off. A repeat changes nothing more.",
+		Name: "confirm_entry", Title: "Confirm a place on the waitlist", Access: Everybody,
+		Fails: []fault.Reason{fault.DurableUnavailable},
+		Description: "Confirms the address of a link, with news of the product or without, and puts it back on the " +
+			"waitlist when it was taken off. A repeat changes nothing more.",
 	}, func(ctx context.Context, c *Call, in ConfirmEntryInput) (ShownEntry, error) {
 		return h.shownEntry(h.support.ConfirmEntry(ctx, in.Token, in.ProductUpdates, c.Door, h.Now()))
 	})
@@ -54,19 +58,25 @@ func (h *service) confirmEntry() *Operation[ConfirmEntryInput, ShownEntry] {
 
 func (h *service) leaveEntry() *Operation[EntryInput, ShownEntry] {
 	return define(h, Meta{
-		Name: "leave_entry", Title: "Leave the waitlist, or withdraw a request", Access: Everybody, Fails: []fault.Reason{fault.DurableUnavailable},
-		Description: "Deletes the address of a link where it was entered: from the waitlist, or with its requests for an enterprise agreement. A repeat changes nothing more.",
+		Name: "leave_entry", Title: "Leave the waitlist, or withdraw a request", Access: Everybody,
+		Fails: []fault.Reason{fault.DurableUnavailable},
+		Description: "Deletes the address of a link where it was entered: from the waitlist, or with its requests " +
+			"for an enterprise agreement. A repeat changes nothing more.",
 	}, func(ctx context.Context, _ *Call, in EntryInput) (ShownEntry, error) {
 		return h.shownEntry(h.support.LeaveEntry(ctx, in.Token, h.Now()))
 	})
 }
 
-func (h *service) shownEntry(e support.Entry, err error) (ShownEntry, error) { //nolint:gocritic // the results of a call
+//nolint:gocritic // the results of a call
+func (h *service) shownEntry(e support.Entry, err error) (ShownEntry, error) {
 	switch {
 	case errors.Is(err, outbox.ErrLink):
-		return ShownEntry{}, fault.New(fault.FieldRefused, "This link is not complete. Copy all of it from the mail.").With("field", "token")
+		return ShownEntry{}, fault.New(fault.FieldRefused,
+			"This link is not complete. Copy all of it from the mail.").With("field", "token")
 	case errors.Is(err, outbox.ErrLinkOver):
-		return ShownEntry{}, fault.New(fault.FieldRefused, "This link is over: it worked for %d days. Write to %s to have the address taken off.", support.LinkDays, h.Contact).
+		return ShownEntry{}, fault.New(fault.FieldRefused,
+			"This link is over: it worked for %d days. Write to %s to have the address taken off.", support.LinkDays,
+			h.Contact).
 			With("field", "token")
 	case err != nil:
 		return ShownEntry{}, toFault(err, "entry")

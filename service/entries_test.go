@@ -16,9 +16,13 @@ import (
 // enter puts an address on the waitlist and gives the token of the mail that comes there.
 func (o *office) enter(t *testing.T, address string) string {
 	t.Helper()
-	must[service.JoinedWaitlist](t)(o.JoinWaitlist.Invoke(o.ctx, browser(""), service.JoinWaitlistInput{EmailAddress: address, Qualifier: "developer", ProductUpdates: true}))
-	mail, _ := o.mails["waitlist_joined "+address].(notify.WaitlistJoined) //nolint:errcheck // an empty link fails below
-	if !strings.HasPrefix(mail.Link, "https://gateway.example"+support.EntryPath+"?token=") || strings.Contains(mail.Link, "ann") {
+	must[service.JoinedWaitlist](t)(o.JoinWaitlist.Invoke(o.ctx, browser(""), service.JoinWaitlistInput{
+		EmailAddress: address, Qualifier: "developer", ProductUpdates: true,
+	}))
+	//nolint:errcheck // an empty link fails below
+	mail, _ := o.mails["waitlist_joined "+address].(notify.WaitlistJoined)
+	if !strings.HasPrefix(mail.Link, "https://gateway.example"+support.EntryPath+"?token=") ||
+		strings.Contains(mail.Link, "ann") {
 		t.Fatalf("the mail leads to %q", mail.Link)
 	}
 	return token(t, mail.Link)
@@ -35,7 +39,8 @@ func TestAnAddressOfTheWaitlistIsConfirmedByTheLinkOfItsMail(t *testing.T) {
 		}
 	}
 	for range 2 {
-		done := must[service.ShownEntry](t)(o.ConfirmEntry.Invoke(o.ctx, browser(""), service.ConfirmEntryInput{Token: link, ProductUpdates: true}))
+		done := must[service.ShownEntry](t)(o.ConfirmEntry.Invoke(o.ctx, browser(""),
+			service.ConfirmEntryInput{Token: link, ProductUpdates: true}))
 		if done.Status != "confirmed" || !done.ProductUpdates {
 			t.Errorf("confirmed is %+v", done)
 		}
@@ -51,18 +56,22 @@ func TestAnAddressThatSomebodyElseEnteredIsTakenOffForGood(t *testing.T) {
 	o := openOffice(t)
 	link := o.enter(t, "ann@buyer.example")
 	for range 2 {
-		if done := must[service.ShownEntry](t)(o.LeaveEntry.Invoke(o.ctx, browser(""), service.EntryInput{Token: link})); done.Status != "left" {
+		if done := must[service.ShownEntry](t)(o.LeaveEntry.Invoke(o.ctx, browser(""),
+			service.EntryInput{Token: link})); done.Status != "left" {
 			t.Errorf("leaving gives %+v", done)
 		}
 	}
-	again := must[service.JoinedWaitlist](t)(o.JoinWaitlist.Invoke(o.ctx, browser(""), service.JoinWaitlistInput{EmailAddress: "Ann@buyer.example", Qualifier: "curious"}))
+	again := must[service.JoinedWaitlist](t)(o.JoinWaitlist.Invoke(o.ctx, browser(""),
+		service.JoinWaitlistInput{EmailAddress: "Ann@buyer.example", Qualifier: "curious"}))
 	if again.Joined || again.AlreadyOnList {
 		t.Errorf("entered again: %+v", again)
 	}
-	if list, err := o.store.ListWaitlist(o.ctx, store.WaitlistStatuses(), nil, 10); err != nil || len(list) != 0 || o.waiting(t)["waitlist_joined"] != 1 {
+	if list, err := o.store.ListWaitlist(o.ctx, store.WaitlistStatuses(), nil, 10); err != nil || len(list) != 0 ||
+		o.waiting(t)["waitlist_joined"] != 1 {
 		t.Errorf("the list is %+v, %v; mails: %v", list, err, o.waiting(t))
 	}
-	if back := must[service.ShownEntry](t)(o.ConfirmEntry.Invoke(o.ctx, browser(""), service.ConfirmEntryInput{Token: link})); back.Status != "confirmed" || back.ProductUpdates {
+	if back := must[service.ShownEntry](t)(o.ConfirmEntry.Invoke(o.ctx, browser(""),
+		service.ConfirmEntryInput{Token: link})); back.Status != "confirmed" || back.ProductUpdates {
 		t.Errorf("put back by its reader: %+v", back)
 	}
 }
@@ -71,18 +80,25 @@ func TestAWishIsWithdrawnByTheLinkOfItsMail(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	for range 2 {
-		must[service.JoinedWishlist](t)(o.JoinWishlist.Invoke(o.ctx, browser(""), service.JoinWishlistInput{Items: "A node", Email: "ann@buyer.example"}))
+		must[service.JoinedWishlist](t)(o.JoinWishlist.Invoke(o.ctx, browser(""), service.JoinWishlistInput{
+			Items: "A node", Email: "ann@buyer.example",
+		}))
 	}
-	mail, _ := o.mails["wish_received ann@buyer.example"].(notify.WishReceived) //nolint:errcheck // an empty link fails below
+	//nolint:errcheck // an empty link fails below
+	mail, _ := o.mails["wish_received ann@buyer.example"].(notify.WishReceived)
 	link := token(t, mail.Link)
-	if shown := must[service.ShownEntry](t)(o.ShowEntry.Invoke(o.ctx, browser(""), service.EntryInput{Token: link})); shown.Status != "asked" || shown.Wishes != 2 {
+	if shown := must[service.ShownEntry](t)(o.ShowEntry.Invoke(o.ctx, browser(""),
+		service.EntryInput{Token: link})); shown.Status != "asked" || shown.Wishes != 2 {
 		t.Errorf("the link shows %+v", shown)
 	}
-	if _, refusal := o.ConfirmEntry.Invoke(o.ctx, browser(""), service.ConfirmEntryInput{Token: link}); refusal == nil || refusal.Reason != fault.FieldRefused {
+	if _, refusal := o.ConfirmEntry.Invoke(o.ctx, browser(""), service.ConfirmEntryInput{
+		Token: link,
+	}); refusal == nil || refusal.Reason != fault.FieldRefused {
 		t.Errorf("a wish is confirmed: %v", refusal)
 	}
 	for range 2 {
-		if done := must[service.ShownEntry](t)(o.LeaveEntry.Invoke(o.ctx, browser(""), service.EntryInput{Token: link})); done.Status != "withdrawn" {
+		if done := must[service.ShownEntry](t)(o.LeaveEntry.Invoke(o.ctx, browser(""),
+			service.EntryInput{Token: link})); done.Status != "withdrawn" {
 			t.Errorf("withdrawing gives %+v", done)
 		}
 	}
@@ -114,7 +130,8 @@ func TestALinkOfAnEntryThatIsNoneDoesNothing(t *testing.T) {
 		_, confirmed := o.ConfirmEntry.Invoke(o.ctx, browser(""), service.ConfirmEntryInput{Token: text})
 		_, left := o.LeaveEntry.Invoke(o.ctx, browser(""), service.EntryInput{Token: text})
 		for _, refusal := range []*fault.Error{shown, confirmed, left} {
-			if refusal == nil || refusal.Reason != fault.FieldRefused || strings.Contains(refusal.Message, "is over") != (what == "over") {
+			if refusal == nil || refusal.Reason != fault.FieldRefused ||
+				strings.Contains(refusal.Message, "is over") != (what == "over") {
 				t.Errorf("%s: %v", what, refusal)
 			}
 		}

@@ -45,7 +45,9 @@ func (h *service) evidence(ctx context.Context, c *Call, request uuid.UUID) (tic
 		return e, toFault(err, "usage")
 	}
 	e.Refusals = refusals
-	e.Fences = ticket.FencesThen{Plan: c.Account.Plan, Status: string(c.Account.Status), Account: fenceList(c.Account.Services)}
+	e.Fences = ticket.FencesThen{
+		Plan: c.Account.Plan, Status: string(c.Account.Status), Account: fenceList(c.Account.Services),
+	}
 	if !key.ID.IsZero() {
 		e.Fences.Key = keyFences(&key)
 	}
@@ -56,7 +58,9 @@ func (h *service) evidence(ctx context.Context, c *Call, request uuid.UUID) (tic
 // which is zero when it is the account's no more. Of a batch it is the first call that was refused.
 // A call of another account is not found, nor for a key that sees its agent's or its own alone one
 // of others.
-func (h *service) reportedCall(ctx context.Context, c *Call, request uuid.UUID) (*ticket.ReportedCall, store.Key, error) {
+func (h *service) reportedCall(ctx context.Context, c *Call,
+	request uuid.UUID,
+) (*ticket.ReportedCall, store.Key, error) {
 	calls, err := h.Store.FindCalls(ctx, request)
 	if err != nil {
 		return nil, store.Key{}, toFault(err, "call")
@@ -64,7 +68,8 @@ func (h *service) reportedCall(ctx context.Context, c *Call, request uuid.UUID) 
 	var found *store.Call
 	for i := range calls {
 		of := &calls[i]
-		if of.Account == c.Account.ID && (found == nil || ticket.CodeOf(found.Outcome) == 0 && ticket.CodeOf(of.Outcome) != 0) {
+		if of.Account == c.Account.ID &&
+			(found == nil || ticket.CodeOf(found.Outcome) == 0 && ticket.CodeOf(of.Outcome) != 0) {
 			found = of
 		}
 	}
@@ -79,15 +84,18 @@ func (h *service) reportedCall(ctx context.Context, c *Call, request uuid.UUID) 
 		return nil, key, noCall()
 	}
 	return &ticket.ReportedCall{
-		RequestID: request.String(), At: found.StartedAt, Place: found.Index, Batch: len(calls), Chain: found.Chain, Service: found.Service, Method: found.Method,
-		Class: found.Class, Tier: found.Tier, Outcome: found.Outcome, Code: ticket.CodeOf(found.Outcome), HTTPStatus: found.HTTPStatus, Units: found.Units,
-		Attempts: found.Attempts, Millis: found.Duration.Milliseconds(),
+		RequestID: request.String(), At: found.StartedAt, Place: found.Index, Batch: len(calls), Chain: found.Chain,
+		Service: found.Service, Method: found.Method, Class: found.Class, Tier: found.Tier, Outcome: found.Outcome,
+		Code: ticket.CodeOf(found.Outcome), HTTPStatus: found.HTTPStatus, Units: found.Units, Attempts: found.Attempts,
+		Millis: found.Duration.Milliseconds(),
 	}, key, nil
 }
 
 func noCall() *fault.Error {
-	return fault.New(fault.NotYours, "No call of yours has this request_id. A call is recorded some seconds after its answer and kept for as long as the terms say; "+
-		"of many that are refused in a minute, the first few and the newest are. A ticket can be filed without it.")
+	return fault.New(fault.NotYours,
+		"No call of yours has this request_id. A call is recorded some seconds after its answer and kept for as long "+
+			"as the terms say; of many that are refused in a minute, the first few and the newest are. A ticket can "+
+			"be filed without it.")
 }
 
 // chainCondition tells how a chain stands; nil for one that is not served here.
@@ -101,7 +109,8 @@ func (h *service) chainCondition(id chain.ID) *ticket.ChainCondition {
 	}
 	stands := on.Condition()
 	now := &ticket.ChainCondition{
-		Chain: id, State: ticket.ChainUp, Head: stands.Head, MeasuredAt: timeOf(stands.MeasuredAt), Usable: stands.Usable, Upstreams: stands.Upstreams,
+		Chain: id, State: ticket.ChainUp, Head: stands.Head, MeasuredAt: timeOf(stands.MeasuredAt),
+		Usable: stands.Usable, Upstreams: stands.Upstreams,
 	}
 	switch {
 	case stands.MeasuredAt.IsZero():
@@ -116,7 +125,8 @@ func (h *service) chainCondition(id chain.ID) *ticket.ChainCondition {
 
 func keyFences(k *store.Key) *ticket.KeyFences {
 	of := &ticket.KeyFences{
-		Prefix: k.Prefix, Door: string(k.Door), Status: string(k.Status), Cap: capOf(k.MonthlyCap), FenceList: fenceList(k.Services),
+		Prefix: k.Prefix, Door: string(k.Door), Status: string(k.Status), Cap: capOf(k.MonthlyCap),
+		FenceList: fenceList(k.Services),
 	}
 	if k.Daily != account.Unlimited {
 		of.Daily = &k.Daily

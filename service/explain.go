@@ -47,7 +47,10 @@ func (ErrorCode) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{
 		OneOf: []*huma.Schema{
 			{Type: huma.TypeInteger, Minimum: &least, Maximum: &limit, Description: "error.code, such as -32005"},
-			{Type: huma.TypeString, MinLength: &short, MaxLength: &long, Pattern: "^ *[-+0-9A-Za-z_]+ *$", Description: "the same as a text, or a reason's name in snake_case"},
+			{
+				Type: huma.TypeString, MinLength: &short, MaxLength: &long, Pattern: "^ *[-+0-9A-Za-z_]+ *$",
+				Description: "the same as a text, or a reason's name in snake_case",
+			},
 		},
 	}
 }
@@ -88,9 +91,11 @@ type NodesMeaning struct {
 
 func (h *service) explainError() *Operation[ExplainInput, Explanation] {
 	return define(h, Meta{
-		Name: "explain_error", Title: "Explain an error code", Access: Everybody, PerNetwork: true, Reads: true, Computes: true,
-		Description: "Explains an error code: what it means, with which HTTP status it comes, what to do next, and whether the gateway or a chain's node says it. A code with " +
-			"several reasons gives all of them. It costs nothing and changes nothing.",
+		Name: "explain_error", Title: "Explain an error code", Access: Everybody, PerNetwork: true, Reads: true,
+		Computes: true,
+		Description: "Explains an error code: what it means, with which HTTP status it comes, what to do next, and " +
+			"whether the gateway or a chain's node says it. A code with several reasons gives all of them. It costs " +
+			"nothing and changes nothing.",
 	}, func(_ context.Context, _ *Call, in ExplainInput) (Explanation, error) {
 		return explain(string(in.Code)), nil
 	})
@@ -104,7 +109,8 @@ func explain(text string) Explanation {
 	if err != nil {
 		reason, ok := fault.Named(strings.ToLower(text))
 		if !ok {
-			e.Hint = "No reason has this name. Give error.code of the answer as an integer, such as -32005, or a reason's name, such as rate_window."
+			e.Hint = "No reason has this name. Give error.code of the answer as an integer, such as -32005, or a " +
+				"reason's name, such as rate_window."
 			return e
 		}
 		entry := reason.Entry()
@@ -120,7 +126,8 @@ func explain(text string) Explanation {
 	switch {
 	case len(entries) > 0 && len(nodes) > 0:
 		e.Origin = "both"
-		e.Hint = "The gateway's refusal has the HTTP status that stands here and error.data.request_id. A node's answer comes with HTTP 200 and without it."
+		e.Hint = "The gateway's refusal has the HTTP status that stands here and error.data.request_id. A node's " +
+			"answer comes with HTTP 200 and without it."
 	case len(entries) > 0:
 		e.Origin = "gateway"
 	case len(nodes) > 0:
@@ -130,7 +137,8 @@ func explain(text string) Explanation {
 		e.Hint = unknownCode(code)
 	}
 	if len(entries) > 1 {
-		e.Hint = strings.TrimSpace("Several reasons share this code: error.message and the HTTP status tell which it is. " + e.Hint)
+		e.Hint = strings.TrimSpace(
+			"Several reasons share this code: error.message and the HTTP status tell which it is. " + e.Hint)
 	}
 	return e
 }
@@ -149,7 +157,8 @@ func (e *Explanation) ours(entries []fault.Entry) {
 		e.shared()
 	} else if len(e.Reasons) == 1 {
 		first := &e.Reasons[0]
-		e.HTTP, e.Title, e.Meaning, e.Steps, e.Doorway = &first.HTTP, first.Title, first.Meaning, first.Steps, first.Doorway
+		e.HTTP, e.Title, e.Meaning, e.Steps, e.Doorway = &first.HTTP, first.Title, first.Meaning, first.Steps,
+			first.Doorway
 	}
 }
 
@@ -169,14 +178,19 @@ func (e *Explanation) shared() {
 	}
 	e.Title = cmp.Or(sharedTitles[*e.Code], "Refused for one of several reasons")
 	e.Meaning = fmt.Sprintf("%d reasons share this code: %s.", len(titles), strings.Join(titles, "; "))
-	e.Steps = []string{"Find the reason in reasons by error.message and the HTTP status of the answer.", "Do the steps that stand there with it."}
+	e.Steps = []string{
+		"Find the reason in reasons by error.message and the HTTP status of the answer.",
+		"Do the steps that stand there with it.",
+	}
 }
 
 // theirs enters what nodes mean by the code.
 func (e *Explanation) theirs(nodes []chain.NodeError) {
 	for i := range nodes {
 		n := &nodes[i]
-		e.Nodes = append(e.Nodes, NodesMeaning{Family: n.Family.String(), Title: n.Title, Meaning: n.Meaning, Steps: []string{n.Step}})
+		e.Nodes = append(e.Nodes, NodesMeaning{
+			Family: n.Family.String(), Title: n.Title, Meaning: n.Meaning, Steps: []string{n.Step},
+		})
 	}
 	if len(e.Nodes) > 0 {
 		ok, first := 200, &e.Nodes[0]
@@ -191,9 +205,11 @@ func unknownCode(code int) string {
 	case code >= statuses && code <= lastStatus:
 		return fmt.Sprintf("%d is an HTTP status. Give error.code of the JSON body instead, such as -32005.", code)
 	case code >= -32099 && code <= -32000:
-		return "The gateway has no such code, and nodes do not agree on it: a node's own answer passed through. Its message says what it means."
+		return "The gateway has no such code, and nodes do not agree on it: a node's own answer passed through. Its " +
+			"message says what it means."
 	case code > 0 && fault.Explain(-code) != nil:
 		return fmt.Sprintf("Codes are negative: ask for %d.", -code)
 	}
-	return "The gateway has no such code. When it came with HTTP 200, a node of the chain or a contract said it, and its message says what it means; otherwise file a ticket at data.support."
+	return "The gateway has no such code. When it came with HTTP 200, a node of the chain or a contract said it, and " +
+		"its message says what it means; otherwise file a ticket at data.support."
 }

@@ -38,7 +38,9 @@ type TrialOutput struct {
 }
 
 // Try adds an operation to a catalogue.
-func (c *Registry) Try(meta Meta, run func(context.Context, *Call, TrialInput) (TrialOutput, error)) *Operation[TrialInput, TrialOutput] {
+func (c *Registry) Try(meta Meta,
+	run func(context.Context, *Call, TrialInput) (TrialOutput, error),
+) *Operation[TrialInput, TrialOutput] {
 	return define(c.house, meta, run)
 }
 

@@ -48,9 +48,11 @@ type FeedbackList struct {
 
 func (h *service) submitFeedback() *Operation[SubmitFeedbackInput, FeedbackView] {
 	return define(h, Meta{
-		Name: "submit_feedback", Title: "Give feedback", Access: Holders, OfUser: true, Fails: []fault.Reason{fault.DurableUnavailable},
-		Description: "Records a wish, praise or a complaint for those who build the service; what becomes of it stands in list_feedback. For something that fails file a " +
-			"ticket instead. Each repeat records it again, up to 1,000 times for an account, unless it comes with the id of the same form. It costs nothing.",
+		Name: "submit_feedback", Title: "Give feedback", Access: Holders, OfUser: true,
+		Fails: []fault.Reason{fault.DurableUnavailable},
+		Description: "Records a wish, praise or a complaint for those who build the service; what becomes of it " +
+			"stands in list_feedback. For something that fails file a ticket instead. Each repeat records it again, " +
+			"up to 1,000 times for an account, unless it comes with the id of the same form. It costs nothing.",
 	}, h.runSubmitFeedback)
 }
 
@@ -70,10 +72,13 @@ func (h *service) runSubmitFeedback(ctx context.Context, c *Call, in SubmitFeedb
 	by := c.writer()
 	by.Form = form
 	f, err := h.support.SubmitFeedback(ctx, by, store.Feedback{
-		ID: store.NewFeedbackID(), Kind: in.Kind, Title: in.Title, Body: in.Body, Chain: chain.ID(in.Chain), CreatedAt: h.Now(),
+		ID: store.NewFeedbackID(), Kind: in.Kind, Title: in.Title, Body: in.Body, Chain: chain.ID(in.Chain),
+		CreatedAt: h.Now(),
 	})
 	if errors.Is(err, store.ErrTooMuchFeedback) {
-		return FeedbackView{}, fault.New(fault.FieldRefused, "The account has given feedback %d times, as often as it may. Write to %s instead.", store.MaxFeedback, h.Contact)
+		return FeedbackView{}, fault.New(fault.FieldRefused,
+			"The account has given feedback %d times, as often as it may. Write to %s instead.", store.MaxFeedback,
+			h.Contact)
 	}
 	if err != nil {
 		return FeedbackView{}, toldOfTickets(err)
@@ -83,9 +88,10 @@ func (h *service) runSubmitFeedback(ctx context.Context, c *Call, in SubmitFeedb
 
 func (h *service) listFeedback() *Operation[ListFeedbackInput, FeedbackList] {
 	return define(h, Meta{
-		Name: "list_feedback", Title: "List feedback", Access: Holders, Reads: true, OfUser: true, Fails: []fault.Reason{fault.DurableUnavailable},
-		Description: "Lists the account's feedback with its status and what the service replied, newest first, by pages. An agent's key sees its agent's, one that was " +
-			"adopted or has no owner its own. It costs nothing.",
+		Name: "list_feedback", Title: "List feedback", Access: Holders, Reads: true, OfUser: true,
+		Fails: []fault.Reason{fault.DurableUnavailable},
+		Description: "Lists the account's feedback with its status and what the service replied, newest first, by " +
+			"pages. An agent's key sees its agent's, one that was adopted or has no owner its own. It costs nothing.",
 	}, h.runListFeedback)
 }
 
@@ -116,7 +122,10 @@ func (h *service) runListFeedback(ctx context.Context, c *Call, in ListFeedbackI
 }
 
 func feedbackView(f *store.Feedback) FeedbackView {
-	v := FeedbackView{ID: f.ID.String(), Kind: f.Kind, Title: f.Title, Body: f.Body, Chain: f.Chain, Status: f.Status, CreatedAt: f.CreatedAt}
+	v := FeedbackView{
+		ID: f.ID.String(), Kind: f.Kind, Title: f.Title, Body: f.Body, Chain: f.Chain, Status: f.Status,
+		CreatedAt: f.CreatedAt,
+	}
 	if f.Reply != "" {
 		v.Reply = &f.Reply
 	}

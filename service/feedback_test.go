@@ -23,32 +23,42 @@ func TestFeedbackIsKeptForItsAccountAndAnswered(t *testing.T) {
 	given := must[service.FeedbackView](t)(o.SubmitFeedback.Invoke(o.ctx, ann, service.SubmitFeedbackInput{
 		Kind: "chain", Title: "<b>Sonic</b>", Body: "Please.\nSoon.", Chain: "base_mainnet",
 	}))
-	if given.Status != "new" || given.Title != "<b>Sonic</b>" || given.Body != "Please.\nSoon." || given.Reply != nil || given.Chain != "base_mainnet" {
+	if given.Status != "new" || given.Title != "<b>Sonic</b>" || given.Body != "Please.\nSoon." || given.Reply != nil ||
+		given.Chain != "base_mainnet" {
 		t.Errorf("given is %+v", given)
 	}
-	agents := must[service.FeedbackView](t)(o.SubmitFeedback.Invoke(o.ctx, holder(agentKey), service.SubmitFeedbackInput{Kind: "praise", Title: "Fast"}))
+	agents := must[service.FeedbackView](t)(o.SubmitFeedback.Invoke(o.ctx, holder(agentKey),
+		service.SubmitFeedbackInput{Kind: "praise", Title: "Fast"}))
 	first := must[service.FeedbackList](t)(o.ListFeedback.Invoke(o.ctx, ann, service.ListFeedbackInput{Limit: 1}))
 	if len(first.Feedback) != 1 || first.Feedback[0].ID != agents.ID || first.NextCursor != agents.ID {
 		t.Errorf("the first page is %+v", first)
 	}
-	second := must[service.FeedbackList](t)(o.ListFeedback.Invoke(o.ctx, ann, service.ListFeedbackInput{Limit: 1, Cursor: first.NextCursor}))
+	second := must[service.FeedbackList](t)(o.ListFeedback.Invoke(o.ctx, ann, service.ListFeedbackInput{
+		Limit: 1, Cursor: first.NextCursor,
+	}))
 	if len(second.Feedback) != 1 || second.Feedback[0].ID != given.ID || second.NextCursor != "" {
 		t.Errorf("the second page is %+v", second)
 	}
-	if own := must[service.FeedbackList](t)(o.ListFeedback.Invoke(o.ctx, holder(agentKey), service.ListFeedbackInput{})); len(own.Feedback) != 1 || own.Feedback[0].ID != agents.ID {
+	if own := must[service.FeedbackList](t)(o.ListFeedback.Invoke(o.ctx, holder(agentKey),
+		service.ListFeedbackInput{})); len(own.Feedback) != 1 || own.Feedback[0].ID != agents.ID {
 		t.Errorf("the agent sees %+v", own)
 	}
-	if none := must[service.FeedbackList](t)(o.ListFeedback.Invoke(o.ctx, eve, service.ListFeedbackInput{})); none.Feedback == nil || len(none.Feedback) != 0 {
+	if none := must[service.FeedbackList](t)(o.ListFeedback.Invoke(o.ctx, eve,
+		service.ListFeedbackInput{})); none.Feedback == nil || len(none.Feedback) != 0 {
 		t.Errorf("eve sees %+v", none)
 	}
 	stored, err := o.store.ListFeedback(o.ctx, store.FeedbackFilter{Account: of, Limit: 10})
 	if err != nil || len(stored) != 2 {
 		t.Fatal(stored, err)
 	}
-	if _, err := o.store.AnswerFeedback(o.ctx, stored[1].ID, store.Answer{Status: "planned", Reply: "In spring.", By: store.Author{Actor: "op@host", Origin: "ops"}, At: time.Now()}, nil); err != nil {
+	if _, err := o.store.AnswerFeedback(o.ctx, stored[1].ID, store.Answer{
+		Status: "planned", Reply: "In spring.", By: store.Author{Actor: "op@host", Origin: "ops"}, At: time.Now(),
+	}, nil); err != nil {
 		t.Fatal(err)
 	}
-	planned := must[service.FeedbackList](t)(o.ListFeedback.Invoke(o.ctx, ann, service.ListFeedbackInput{Status: "planned"}))
+	planned := must[service.FeedbackList](t)(o.ListFeedback.Invoke(o.ctx, ann, service.ListFeedbackInput{
+		Status: "planned",
+	}))
 	if len(planned.Feedback) != 1 || planned.Feedback[0].Reply == nil || *planned.Feedback[0].Reply != "In spring." {
 		t.Errorf("planned is %+v", planned)
 	}
@@ -75,7 +85,8 @@ func TestAWishIsMailedToTheOperatorAndConfirmedOnce(t *testing.T) {
 			t.Errorf("it is %+v", got)
 		}
 	}
-	if _, refusal := o.JoinWishlist.Invoke(o.ctx, one, in); refusal == nil || refusal.Reason != fault.RateWindow || refusal.RetryAfter <= 0 {
+	if _, refusal := o.JoinWishlist.Invoke(o.ctx, one, in); refusal == nil || refusal.Reason != fault.RateWindow ||
+		refusal.RetryAfter <= 0 {
 		t.Errorf("the sixth of a network: %v", refusal)
 	}
 	mail, ok := o.mails["enterprise_wish support@gateway.example"].(notify.EnterpriseWish)
@@ -86,7 +97,8 @@ func TestAWishIsMailedToTheOperatorAndConfirmedOnce(t *testing.T) {
 	sent := 5
 	for network := range 6 {
 		for range 5 {
-			if must[service.JoinedWishlist](t)(o.JoinWishlist.Invoke(o.ctx, onNetwork(fmt.Sprintf("198.51.%d.1/32", network)), in)).Sent {
+			if must[service.JoinedWishlist](t)(o.JoinWishlist.Invoke(o.ctx,
+				onNetwork(fmt.Sprintf("198.51.%d.1/32", network)), in)).Sent {
 				sent++
 			}
 		}
@@ -117,9 +129,10 @@ func TestTheWaitlistTakesAnAddressOnce(t *testing.T) {
 	o := openOffice(t)
 	join := func(network int, email, qualifier string) service.JoinedWaitlist {
 		t.Helper()
-		return must[service.JoinedWaitlist](t)(o.JoinWaitlist.Invoke(o.ctx, onNetwork(fmt.Sprintf("192.0.2.%d/32", network)), service.JoinWaitlistInput{
-			EmailAddress: email, Qualifier: qualifier,
-		}))
+		return must[service.JoinedWaitlist](t)(o.JoinWaitlist.Invoke(o.ctx,
+			onNetwork(fmt.Sprintf("192.0.2.%d/32", network)), service.JoinWaitlistInput{
+				EmailAddress: email, Qualifier: qualifier,
+			}))
 	}
 	if got := join(1, "Ann@Buyer.example", "developer"); !got.Joined || got.AlreadyOnList {
 		t.Errorf("at first: %+v", got)
@@ -130,7 +143,9 @@ func TestTheWaitlistTakesAnAddressOnce(t *testing.T) {
 	for i := range 19 {
 		join(1, fmt.Sprintf("a%d@buyer.example", i), "curious")
 	}
-	if _, refusal := o.JoinWaitlist.Invoke(o.ctx, onNetwork("192.0.2.1/32"), service.JoinWaitlistInput{EmailAddress: "b@buyer.example", Qualifier: "curious"}); refusal == nil || refusal.Reason != fault.RateWindow {
+	if _, refusal := o.JoinWaitlist.Invoke(o.ctx, onNetwork("192.0.2.1/32"), service.JoinWaitlistInput{
+		EmailAddress: "b@buyer.example", Qualifier: "curious",
+	}); refusal == nil || refusal.Reason != fault.RateWindow {
 		t.Errorf("the 21st of a network: %v", refusal)
 	}
 	if got := o.waiting(t); got["waitlist_joined"] != 20 || len(got) != 1 {

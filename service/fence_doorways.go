@@ -36,13 +36,16 @@ func (h *service) fenceDoorways(s *callerState) []FenceDoorways {
 		Fence: "requests", Code: fault.RateWindow.Entry().Code,
 		Limit: fmt.Sprintf("%d requests in any %s, all keys of the account together", rate.Limit, rate.Per),
 		Ways: map[string]Doorway{
-			"wait": {Past: "requests", Open: true, Do: "Wait for the seconds that Retry-After says."}, "upgrade": h.upgrade(s, "requests"),
+			"wait":    {Past: "requests", Open: true, Do: "Wait for the seconds that Retry-After says."},
+			"upgrade": h.upgrade(s, "requests"),
 		},
 	})
 	if !s.terms.Plan.Data {
 		list = append(list, FenceDoorways{
-			Fence: "data_service", Limit: "balances and history do not come with the plan " + s.terms.Plan.Title, Code: fault.PlanLacksService.Entry().Code,
-			Ways: map[string]Doorway{"upgrade": h.upgrade(s, "data_service")},
+			Fence: "data_service", Limit: "balances and history do not come with the plan " + s.terms.Plan.Title,
+			Code: fault.PlanLacksService.Entry().Code, Ways: map[string]Doorway{
+				"upgrade": h.upgrade(s, "data_service"),
+			},
 		})
 	}
 	if s.terms.Plan.Supply != plan.Premium {
@@ -50,7 +53,9 @@ func (h *service) fenceDoorways(s *callerState) []FenceDoorways {
 		if s.terms.DrawsPacks() {
 			ways["buy_pack"] = h.packDoorway(s, "supply")
 		}
-		list = append(list, FenceDoorways{Fence: "supply", Limit: string(s.terms.Plan.Supply) + " upstreams", Ways: ways})
+		list = append(list, FenceDoorways{
+			Fence: "supply", Limit: string(s.terms.Plan.Supply) + " upstreams", Ways: ways,
+		})
 	}
 	for i := range list {
 		list[i].Ways["ticket"] = h.ticketDoorway(list[i].Fence)
@@ -66,16 +71,29 @@ func (h *service) doorKeyFences(s *callerState) []FenceDoorways {
 		code = s.secret.ClaimCode(h.Hasher)
 	}
 	w := h.welcome(s.Key.Prefix, s.Key.Door, code)
-	units := FenceDoorways{Fence: "units_per_day", Limit: w.Fences.UnitsPerDay.Grouped() + " units a UTC day", Code: fault.DoorKeyDay.Entry().Code}
+	units := FenceDoorways{
+		Fence: "units_per_day", Limit: w.Fences.UnitsPerDay.Grouped() + " units a UTC day",
+		Code: fault.DoorKeyDay.Entry().Code,
+	}
 	if s.Key.Door == account.DoorWallet {
-		units = FenceDoorways{Fence: "units_per_month", Limit: w.Fences.UnitsPerMonth.Grouped() + " units a calendar month", Code: fault.PlanQuota.Entry().Code}
+		units = FenceDoorways{
+			Fence: "units_per_month", Limit: w.Fences.UnitsPerMonth.Grouped() + " units a calendar month",
+			Code: fault.PlanQuota.Entry().Code,
+		}
 	}
 	list := []FenceDoorways{
 		units,
-		{Fence: "requests", Limit: fmt.Sprintf("%d requests a second", w.Fences.RequestsPerSecond), Code: fault.RateWindow.Entry().Code},
+		{
+			Fence: "requests", Limit: fmt.Sprintf("%d requests a second", w.Fences.RequestsPerSecond),
+			Code: fault.RateWindow.Entry().Code,
+		},
 		{Fence: "supply", Limit: string(w.Fences.Supply) + " upstreams"},
-		{Fence: "data_service", Limit: "balances and history do not come with this key", Code: fault.PlanLacksService.Entry().Code},
-		{Fence: "keys_per_address_and_day", Limit: fmt.Sprintf("%d new keys a UTC day from a network address", w.Fences.KeysPerAddressDay), Code: fault.NewKeyQuota.Entry().Code},
+		{
+			Fence: "data_service", Limit: "balances and history do not come with this key",
+			Code: fault.PlanLacksService.Entry().Code,
+		},
+		{Fence: "keys_per_address_and_day", Limit: fmt.Sprintf("%d new keys a UTC day from a network address",
+			w.Fences.KeysPerAddressDay), Code: fault.NewKeyQuota.Entry().Code},
 	}
 	for i := range list {
 		f := &list[i]
@@ -92,9 +110,13 @@ func (h *service) doorKeyFences(s *callerState) []FenceDoorways {
 
 // budgetFence is the limit behind a budget; false for a pack, whose end is no limit by itself.
 func (h *service) budgetFence(s *callerState, b *Budget) (FenceDoorways, bool) {
-	f := FenceDoorways{Code: b.Code, Ways: map[string]Doorway{}, Limit: b.Limit.Grouped() + " units of the billing period"}
+	f := FenceDoorways{
+		Code: b.Code, Ways: map[string]Doorway{}, Limit: b.Limit.Grouped() + " units of the billing period",
+	}
 	if b.ResetsAt != nil {
-		f.Ways["wait"] = Doorway{Open: true, Do: "Wait until the count begins anew.", At: b.ResetsAt.UTC().Format(time.RFC3339)}
+		f.Ways["wait"] = Doorway{
+			Open: true, Do: "Wait until the count begins anew.", At: b.ResetsAt.UTC().Format(time.RFC3339),
+		}
 	}
 	switch b.Kind {
 	case BudgetPlan:
@@ -107,10 +129,12 @@ func (h *service) budgetFence(s *callerState, b *Budget) (FenceDoorways, bool) {
 		}
 	case BudgetKey:
 		f.Fence = "key_cap"
-		f.Ways["raise"] = h.change(s, f.Fence, "configure_key", "raise or remove monthly_request_cap of this key", "/keys")
+		f.Ways["raise"] = h.change(s, f.Fence, "configure_key", "raise or remove monthly_request_cap of this key",
+			"/keys")
 	case BudgetKeyService:
 		f.Fence, f.Limit = "key_service_cap", f.Limit+" for "+string(b.Service)+" on this key"
-		f.Ways["raise"] = h.change(s, f.Fence, "configure_key", "raise the cap of "+string(b.Service)+" on this key", "/keys")
+		f.Ways["raise"] = h.change(s, f.Fence, "configure_key", "raise the cap of "+string(b.Service)+" on this key",
+			"/keys")
 	case BudgetService:
 		f.Fence, f.Limit = "service_cap", f.Limit+" for "+string(b.Service)+", all keys together"
 		f.Ways["raise"] = h.change(s, f.Fence, "configure_services", "raise the cap of "+string(b.Service), "/settings")
@@ -130,12 +154,17 @@ func (h *service) budgetFence(s *callerState, b *Budget) (FenceDoorways, bool) {
 func (h *service) switchedOff(s *callerState) []FenceDoorways {
 	var list []FenceDoorways
 	for _, service := range account.Services() {
-		f := FenceDoorways{Fence: "service_off", Limit: string(service) + " is switched off", Code: fault.ServiceOff.Entry().Code, Ways: map[string]Doorway{}}
+		f := FenceDoorways{
+			Fence: "service_off", Limit: string(service) + " is switched off", Code: fault.ServiceOff.Entry().Code,
+			Ways: map[string]Doorway{},
+		}
 		if s.offOnAccount(service) {
-			f.Ways["switch_on"] = h.change(s, f.Fence, "configure_services", "add "+string(service)+" to enabled", "/settings")
+			f.Ways["switch_on"] = h.change(s, f.Fence, "configure_services", "add "+string(service)+" to enabled",
+				"/settings")
 		}
 		if s.offOnKey(service) {
-			f.Ways["switch_on_key"] = h.change(s, f.Fence, "configure_key", "add "+string(service)+" to enabled of this key", "/keys")
+			f.Ways["switch_on_key"] = h.change(s, f.Fence, "configure_key",
+				"add "+string(service)+" to enabled of this key", "/keys")
 		}
 		if len(f.Ways) > 0 {
 			list = append(list, f)
@@ -163,7 +192,8 @@ func (h *service) upgrade(s *callerState, past string) Doorway {
 }
 
 func (h *service) packDoorway(s *callerState, past string) Doorway {
-	do := "Call buy_pack and hand its checkout_url to a person who pays; packs are drawn after the quota, with premium supply."
+	do := "Call buy_pack and hand its checkout_url to a person who pays; packs are drawn after the quota, with " +
+		"premium supply."
 	if s.part {
 		do = "Ask the account's owner to buy a pack, or hand them the checkout_url of buy_pack."
 	}

@@ -22,12 +22,14 @@ func (in *GasInput) chain() chain.ID { return in.Chain }
 func (h *service) getGas() *Operation[GasInput, toolbox.Gas] {
 	return define(h, Meta{
 		Name: "get_gas", Title: "Get gas recommendations",
-		Description: "Recommends the fees of an EIP-1559 transaction on an EVM chain, three times: slow, standard and fast. The base fee is the next " +
-			"block's; tips are medians of the 10th, 50th and 90th percentile over the last 20 blocks, those less than a tenth full left out, and " +
-			"never below what the chain's nodes take; the most to pay leaves the base fee room to rise by a quarter, by half, or to double. Amounts " +
-			"are decimal strings in wei, with gwei beside. On Base, OP Mainnet and Arbitrum One it adds what a plain transfer pays for its data on " +
-			"Ethereum. For the gas that a transaction needs use eth_estimateGas through the relay. It costs 1 unit, a repeat within 12 seconds " +
-			"nothing. When the chain cannot be read it fails and costs nothing.",
+		Description: "Recommends the fees of an EIP-1559 transaction on an EVM chain, three times: slow, standard " +
+			"and fast. The base fee is the next block's; tips are medians of the 10th, 50th and 90th percentile over " +
+			"the last 20 blocks, those less than a tenth full left out, and never below what the chain's nodes take; " +
+			"the most to pay leaves the base fee room to rise by a quarter, by half, or to double. Amounts are " +
+			"decimal strings in wei, with gwei beside. On Base, OP Mainnet and Arbitrum One it adds what a plain " +
+			"transfer pays for its data on Ethereum. For the gas that a transaction needs use eth_estimateGas " +
+			"through the relay. It costs 1 unit, a repeat within 12 seconds nothing. When the chain cannot be read " +
+			"it fails and costs nothing.",
 		Route:   Route{http.MethodGet, "/toolbox/gas/{chain}", http.StatusOK},
 		Access:  KeyHolders,
 		Reads:   true,

@@ -19,9 +19,11 @@ type GetKeyInput struct{}
 
 func (h *service) getKey() *Operation[GetKeyInput, Welcome] {
 	return define(h, Meta{
-		Name: "get_key", Title: "Make a key without sign-up", Route: Route{http.MethodPost, "/keys", http.StatusCreated}, Access: Everybody,
-		Description: "Makes an anonymous API key, shown once. It costs nothing and lets 10,000 weighted units through each UTC day. " +
-			"One network address may make three a day; each repeat makes another key.",
+		Name: "get_key", Title: "Make a key without sign-up", Route: Route{
+			http.MethodPost, "/keys", http.StatusCreated,
+		}, Access: Everybody,
+		Description: "Makes an anonymous API key, shown once. It costs nothing and lets 10,000 weighted units " +
+			"through each UTC day. One network address may make three a day; each repeat makes another key.",
 		Fails: []fault.Reason{fault.NewKeyQuota, fault.MeterUnreachable, fault.DurableUnavailable},
 	}, h.runGetKey)
 }
@@ -37,7 +39,10 @@ func (h *service) runGetKey(ctx context.Context, c *Call, _ GetKeyInput) (Welcom
 		ways := h.doorways(account.DoorPublic, account.ClaimCode{})
 		delete(ways, "adopt") // there is no key
 		delete(ways, "bind")
-		ways["wait"] = Doorway{Past: "keys_per_address_and_day", Do: "Wait until 00:00 UTC, when keys count anew.", At: h.midnight(taken.Reset), Open: true}
+		ways["wait"] = Doorway{
+			Past: "keys_per_address_and_day", Do: "Wait until 00:00 UTC, when keys count anew.",
+			At: h.midnight(taken.Reset), Open: true,
+		}
 		f := noMoreKeys(&taken).With("doorways", ways)
 		f.RetryAfter = taken.Reset
 		f.Window = &fault.Window{Limit: taken.Limit, Reset: taken.Reset}
@@ -46,7 +51,8 @@ func (h *service) runGetKey(ctx context.Context, c *Call, _ GetKeyInput) (Welcom
 	key, err := h.Limits.NewDoorKey(ctx, h.Random)
 	if err != nil {
 		h.giveBackKey(ctx, taken)
-		f := fault.New(fault.DurableUnavailable, "No key could be made right now. Retry in a minute; it does not count against your address.")
+		f := fault.New(fault.DurableUnavailable,
+			"No key could be made right now. Retry in a minute; it does not count against your address.")
 		f.RetryAfter = retryRecord
 		return Welcome{}, f.Wrap(err)
 	}
@@ -66,7 +72,9 @@ func noMoreKeys(taken *netlimit.Taken) *fault.Error {
 	if taken.Refused == netlimit.Address {
 		return fault.New(fault.NewKeyQuota, "")
 	}
-	return fault.New(fault.NewKeyQuota, "As many keys as may be made in a UTC day were made from %s. Take one of the doorways in data.doorways.", taken.Whose())
+	return fault.New(fault.NewKeyQuota,
+		"As many keys as may be made in a UTC day were made from %s. Take one of the doorways in data.doorways.",
+		taken.Whose())
 }
 
 const giveBackTimeout = 2 * time.Second

@@ -33,12 +33,14 @@ func (in *HistoryInput) check() (refusal *fault.Error) {
 func (h *service) getHistory() *Operation[HistoryInput, toolbox.History] {
 	return define(h, Meta{
 		Name: "get_history", Title: "Get transfers of an address",
-		Description: "Lists transfers from and to an address on an EVM chain, the newest first: of the coin, of ERC-20, ERC-721 and ERC-1155 tokens, and on " +
-			"Ethereum and Polygon those that contracts sent. Each says in which direction it went, with its exact amount. A page has 50 " +
-			"transfers, or up to 100 with limit; next_cursor leads to those before, and never expires. Transfers that come in meanwhile are on a " +
-			"new first page only. Failed transactions may be listed, as the index has them: get_tx_status tells. For what an address holds " +
-			"use get_balances; for one transaction get_tx_status. It costs 10 units a page, a repeat the same: nothing is cached. It needs a " +
-			"paid plan. While no upstream of the chain has an index of transfers, it answers 503 and costs nothing.",
+		Description: "Lists transfers from and to an address on an EVM chain, the newest first: of the coin, of " +
+			"ERC-20, ERC-721 and ERC-1155 tokens, and on Ethereum and Polygon those that contracts sent. Each says " +
+			"in which direction it went, with its exact amount. A page has 50 transfers, or up to 100 with limit; " +
+			"next_cursor leads to those before, and never expires. Transfers that come in meanwhile are on a new " +
+			"first page only. Failed transactions may be listed, as the index has them: get_tx_status tells. For " +
+			"what an address holds use get_balances; for one transaction get_tx_status. It costs 10 units a page, a " +
+			"repeat the same: nothing is cached. It needs a paid plan. While no upstream of the chain has an index " +
+			"of transfers, it answers 503 and costs nothing.",
 		Route:   Route{http.MethodGet, "/data/{chain}/history/{address}", http.StatusOK},
 		Access:  KeyHolders,
 		Reads:   true,
@@ -49,7 +51,9 @@ func (h *service) getHistory() *Operation[HistoryInput, toolbox.History] {
 }
 
 func (h *service) runGetHistory(ctx context.Context, _ *Call, in HistoryInput) (toolbox.History, error) {
-	history, err := h.Toolbox.Ledger.History(ctx, toolbox.HistoryPage{Chain: in.Chain, Address: in.Address, Cursor: in.Cursor, Limit: in.Limit})
+	history, err := h.Toolbox.Ledger.History(ctx, toolbox.HistoryPage{
+		Chain: in.Chain, Address: in.Address, Cursor: in.Cursor, Limit: in.Limit,
+	})
 	history.UnitWeight = dataUnits
 	return history, err
 }

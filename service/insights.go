@@ -39,11 +39,14 @@ const maxRefused = 5
 func (h *service) getInsights() *Operation[Nothing, UsageInsights] {
 	return define(h, Meta{
 		Name: "get_insights", Title: "What follows from the account's use", Access: Users, Reads: true,
-		Description: "Tells where the account's pace leads, what the cache saved, which plan costs least at its volume, and why calls of the last 24 hours were refused, " +
-			"with what to do. It goes by the record, which is some seconds late. A repeat within 10 seconds gives the same. It costs nothing.",
+		Description: "Tells where the account's pace leads, what the cache saved, which plan costs least at its " +
+			"volume, and why calls of the last 24 hours were refused, with what to do. It goes by the record, which " +
+			"is some seconds late. A repeat within 10 seconds gives the same. It costs nothing.",
 		Fails: []fault.Reason{fault.MeterUnreachable, fault.DurableUnavailable},
 	}, func(ctx context.Context, c *Call, _ Nothing) (UsageInsights, error) {
-		return keptUsage(ctx, h, c.asks("insights", nil), func(ctx context.Context) (UsageInsights, error) { return h.makeInsights(ctx, c) })
+		return keptUsage(ctx, h, c.asks("insights", nil), func(ctx context.Context) (UsageInsights, error) {
+			return h.makeInsights(ctx, c)
+		})
 	})
 }
 
@@ -54,7 +57,9 @@ func (h *service) makeInsights(ctx context.Context, c *Call) (in UsageInsights, 
 	now, since := h.Now(), spans["7d"].since(h.Now())
 	err = inParallel(ctx,
 		func(ctx context.Context) (err error) {
-			recent, err = keptUsage(ctx, h, c.asks("recent", nil), func(ctx context.Context) (recentUsage, error) { return h.readRecent(ctx, c) })
+			recent, err = keptUsage(ctx, h, c.asks("recent", nil), func(ctx context.Context) (recentUsage, error) {
+				return h.readRecent(ctx, c)
+			})
 			return err
 		},
 		func(ctx context.Context) (err error) { in.Refused, err = h.refusedOfADay(ctx, c); return err },

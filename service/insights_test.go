@@ -19,22 +19,27 @@ func TestInsightsAreThoseOfTheTools(t *testing.T) {
 	t.Parallel()
 	b := openBooks(t, atNoon)
 	b.commit(t, noon, nil,
-		b.written(b.keyID, "eth_mainnet", "eth_call", "standard", "ok", 4_000, 4_000*plan.Unit), b.written(b.keyID, "eth_mainnet", "eth_call", "standard", "hit", 1_000, 0),
+		b.written(b.keyID, "eth_mainnet", "eth_call", "standard", "ok", 4_000, 4_000*plan.Unit),
+		b.written(b.keyID, "eth_mainnet", "eth_call", "standard", "hit", 1_000, 0),
 		b.written(b.keyID, "eth_mainnet", "", "", "rate_window", 30, 0))
 	b.commit(t, noon.Add(-25*time.Hour), nil, b.written(b.keyID, "eth_mainnet", "", "", "key_budget", 500, 0))
 	in := must[service.UsageInsights](t)(b.GetInsights.Invoke(b.ctx, b.ann, service.Nothing{}))
 	can := must[service.WhatICanDo](t)(b.WhatCanIDo.Invoke(b.ctx, b.ann, service.Nothing{}))
 	of := func(report, window string) service.StatsSummary {
-		return must[service.UsageStats](t)(b.UsageStats.Invoke(b.ctx, b.ann, service.UsageStatsInput{Report: report, Window: window})).Summary
+		return must[service.UsageStats](t)(b.UsageStats.Invoke(b.ctx, b.ann, service.UsageStatsInput{
+			Report: report, Window: window,
+		})).Summary
 	}
 	spend := *of("spend", "7d").Spend
-	if off := spend.Projected - in.Spend.Projected; off < -plan.Unit || off > plan.Unit { // the meter's clock goes on between them
+	// the meter's clock goes on between them
+	if off := spend.Projected - in.Spend.Projected; off < -plan.Unit || off > plan.Unit {
 		t.Errorf("projected are %s, to tools %s", in.Spend.Projected, spend.Projected)
 	}
 	spend.Projected = in.Spend.Projected
 	for what, pair := range map[string][2]any{
-		"spend": {in.Spend, spend}, "cache": {in.Cache, of("cache", "30d").Cache}, "recommendation": {in.Recommendation, can.Recommendation},
-		"break-even": {in.BreakEven, can.BreakEven}, "volume": {in.Volume, can.Volume}, "advice": {in.Advice, can.Advice},
+		"spend": {in.Spend, spend}, "cache": {in.Cache, of("cache", "30d").Cache},
+		"recommendation": {in.Recommendation, can.Recommendation}, "break-even": {in.BreakEven, can.BreakEven},
+		"volume": {in.Volume, can.Volume}, "advice": {in.Advice, can.Advice},
 	} {
 		if got, want := textOf(t, pair[0]), textOf(t, pair[1]); got != want {
 			t.Errorf("%s is\n%s, to tools\n%s", what, got, want)
@@ -44,7 +49,8 @@ func TestInsightsAreThoseOfTheTools(t *testing.T) {
 		t.Errorf("the cache saved %s of %s", in.Cache.Saved, in.Volume)
 	}
 	entry := fault.RateWindow.Entry()
-	if len(in.Refused) != 1 || in.Refused[0].Requests != 30 || in.Refused[0].Meaning != entry.Meaning || len(in.Refused[0].Steps) != len(entry.Steps) {
+	if len(in.Refused) != 1 || in.Refused[0].Requests != 30 || in.Refused[0].Meaning != entry.Meaning ||
+		len(in.Refused[0].Steps) != len(entry.Steps) {
 		t.Errorf("refused in 24 hours was %+v", in.Refused)
 	}
 }
@@ -54,17 +60,20 @@ func TestRefusalsNameTheNewestRequestOfTheirReason(t *testing.T) {
 	t.Parallel()
 	b := openBooks(t, atNoon)
 	b.commit(t, noon.Add(-2*time.Hour), nil,
-		b.written(b.keyID, "eth_mainnet", "", "", "rate_window", 40, 0), b.written(b.keyID, "eth_mainnet", "", "", "key_budget", 3, 0),
+		b.written(b.keyID, "eth_mainnet", "", "", "rate_window", 40, 0),
+		b.written(b.keyID, "eth_mainnet", "", "", "key_budget", 3, 0),
 		b.written(b.keyID, "eth_mainnet", "", "", "method_not_served", 2, 0))
 	failed := func(reason string, of account.ID, ago time.Duration) store.Call {
 		return store.Call{
-			RequestID: uuid.New(), StartedAt: noon.Add(-ago), Account: of, Key: b.keyID, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard", Outcome: reason,
-			HTTPStatus: 429, Duration: time.Millisecond,
+			RequestID: uuid.New(), StartedAt: noon.Add(-ago), Account: of, Key: b.keyID, Chain: "eth_mainnet",
+			Service: "rpc", Method: "eth_call", Class: "standard", Outcome: reason, HTTPStatus: 429,
+			Duration: time.Millisecond,
 		}
 	}
 	calls := []store.Call{
-		failed("rate_window", b.id, 2*time.Hour), failed("rate_window", b.id, time.Hour), failed("key_budget", b.id, 3*time.Hour),
-		failed("method_not_served", b.id, 25*time.Hour), failed("method_not_served", account.NewID(), time.Hour), failed("ok", b.id, time.Minute),
+		failed("rate_window", b.id, 2*time.Hour), failed("rate_window", b.id, time.Hour),
+		failed("key_budget", b.id, 3*time.Hour), failed("method_not_served", b.id, 25*time.Hour),
+		failed("method_not_served", account.NewID(), time.Hour), failed("ok", b.id, time.Minute),
 	}
 	if err := b.store.CopyCalls(b.ctx, calls); err != nil {
 		t.Fatal(err)
@@ -73,7 +82,9 @@ func TestRefusalsNameTheNewestRequestOfTheirReason(t *testing.T) {
 	for _, r := range must[service.UsageInsights](t)(b.GetInsights.Invoke(b.ctx, b.ann, service.Nothing{})).Refused {
 		got[r.Reason] = r.RequestID
 	}
-	want := map[string]string{"rate_window": calls[1].RequestID.String(), "key_budget": calls[2].RequestID.String(), "method_not_served": ""}
+	want := map[string]string{
+		"rate_window": calls[1].RequestID.String(), "key_budget": calls[2].RequestID.String(), "method_not_served": "",
+	}
 	if !maps.Equal(got, want) {
 		t.Errorf("the requests are %v, want %v", got, want)
 	}

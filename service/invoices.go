@@ -75,9 +75,10 @@ func (h *service) runListInvoices(ctx context.Context, c *Call, in ListInvoicesI
 
 func invoiceView(i *subscription.Invoice) InvoiceView {
 	return InvoiceView{
-		ID: i.ID, Number: i.Number, Status: string(i.Status), Reason: i.Reason, Net: dollars(i.Net), VAT: dollars(i.VAT), Total: dollars(i.Total),
-		Paid: dollars(i.Paid), CreatedAt: i.CreatedAt, PaidAt: timeOf(i.PaidAt), PeriodStart: i.PeriodStart, PeriodEnd: i.PeriodEnd,
-		Attempts: i.Attempts, NextAttempt: timeOf(i.NextAttempt), Failed: i.Failed(),
+		ID: i.ID, Number: i.Number, Status: string(i.Status), Reason: i.Reason, Net: dollars(i.Net),
+		VAT: dollars(i.VAT), Total: dollars(i.Total), Paid: dollars(i.Paid), CreatedAt: i.CreatedAt,
+		PaidAt: timeOf(i.PaidAt), PeriodStart: i.PeriodStart, PeriodEnd: i.PeriodEnd, Attempts: i.Attempts,
+		NextAttempt: timeOf(i.NextAttempt), Failed: i.Failed(),
 	}
 }
 
@@ -94,8 +95,9 @@ type InvoicePage struct {
 func (h *service) showInvoice() *Operation[ShowInvoiceInput, InvoicePage] {
 	return define(h, Meta{
 		Name: "show_invoice", Title: "Open an invoice", Access: Owners, ReadsToo: true,
-		Description: "Gives the address of an invoice at the payment provider, as a page and for download; an open one can be paid there. It costs nothing.",
-		Fails:       append([]fault.Reason{fault.NotYours}, billingFails...),
+		Description: "Gives the address of an invoice at the payment provider, as a page and for download; an open " +
+			"one can be paid there. It costs nothing.",
+		Fails: append([]fault.Reason{fault.NotYours}, billingFails...),
 	}, h.runShowInvoice)
 }
 
@@ -119,8 +121,9 @@ type Portal struct {
 func (h *service) openPortal() *Operation[Nothing, Portal] {
 	return define(h, Meta{
 		Name: "open_billing_portal", Title: "Open the customer portal", Access: Owners,
-		Description: "Gives the address of the payment provider's portal, where the card, the billing address and the country are changed, invoices paid and " +
-			"downloaded, and a plan cancelled for the end of its period. It costs nothing.",
+		Description: "Gives the address of the payment provider's portal, where the card, the billing address and " +
+			"the country are changed, invoices paid and downloaded, and a plan cancelled for the end of its period. " +
+			"It costs nothing.",
 		Fails: billingFails,
 	}, h.runOpenPortal)
 }
@@ -134,7 +137,9 @@ func (h *service) runOpenPortal(ctx context.Context, c *Call, _ Nothing) (Portal
 	}
 	customer, err := h.Store.FindCustomer(ctx, c.Account.ID)
 	if errors.Is(err, store.ErrNotFound) {
-		return Portal{}, fault.New(fault.FieldRefused, "Nothing was bought by this account yet, so there is no card and no invoice to look at. Choose a plan or a pack first.")
+		return Portal{}, fault.New(fault.FieldRefused,
+			"Nothing was bought by this account yet, so there is no card and no invoice to look at. Choose a plan or "+
+				"a pack first.")
 	}
 	if err != nil {
 		return Portal{}, toFault(err, "customer")

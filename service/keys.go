@@ -33,8 +33,9 @@ type CreatedKey struct {
 func (h *service) createKey() *Operation[CreateKeyInput, CreatedKey] {
 	return define(h, Meta{
 		Name: "create_api_key", Title: "Create an API key", Access: Managers,
-		Description: "Creates a further key of the account and shows it once. It costs nothing. Each repeat makes another key, up to 1,000 active ones.",
-		Fails:       []fault.Reason{fault.DurableUnavailable},
+		Description: "Creates a further key of the account and shows it once. It costs nothing. Each repeat makes " +
+			"another key, up to 1,000 active ones.",
+		Fails: []fault.Reason{fault.DurableUnavailable},
 	}, h.runCreateKey)
 }
 
@@ -43,13 +44,15 @@ func (h *service) runCreateKey(ctx context.Context, c *Call, in CreateKeyInput) 
 	if refusal != nil {
 		return CreatedKey{}, refusal
 	}
-	key, made, err := h.Limits.NewKey(ctx, h.Random, c.Account.ID, name, account.Settings{MonthlyCap: number(in.MonthlyRequestCap)}, c.author("created"))
+	key, made, err := h.Limits.NewKey(ctx, h.Random, c.Account.ID, name, account.Settings{
+		MonthlyCap: number(in.MonthlyRequestCap),
+	}, c.author("created"))
 	if err != nil {
 		return CreatedKey{}, toFault(err, "account")
 	}
 	return CreatedKey{
-		ID: made.ID.String(), Name: made.Name, MonthlyRequestCap: capOf(made.MonthlyCap), Prefix: made.Prefix, PlaintextToken: key.Reveal(),
-		Note: "Store the key now: it is kept nowhere and cannot be shown again.",
+		ID: made.ID.String(), Name: made.Name, MonthlyRequestCap: capOf(made.MonthlyCap), Prefix: made.Prefix,
+		PlaintextToken: key.Reveal(), Note: "Store the key now: it is kept nowhere and cannot be shown again.",
 	}, nil
 }
 
@@ -84,8 +87,9 @@ type KeyView struct {
 func (h *service) listKeys() *Operation[ListKeysInput, KeyList] {
 	return define(h, Meta{
 		Name: "list_api_keys", Title: "List API keys", Access: Managers, Reads: true,
-		Description: "Lists the keys of the account with their fences, revoked ones too, never in plaintext. It costs nothing.",
-		Fails:       []fault.Reason{fault.DurableUnavailable},
+		Description: "Lists the keys of the account with their fences, revoked ones too, never in plaintext. It " +
+			"costs nothing.",
+		Fails: []fault.Reason{fault.DurableUnavailable},
 	}, h.runListKeys)
 }
 
@@ -107,9 +111,10 @@ func (h *service) runListKeys(ctx context.Context, c *Call, in ListKeysInput) (K
 
 func viewOf(k *store.Key) KeyView {
 	v := KeyView{
-		ID: k.ID.String(), Name: k.Name, Prefix: k.Prefix, Door: k.Door, Status: k.Status, MonthlyRequestCap: capOf(k.MonthlyCap),
-		ServicesOff: append([]account.Service{}, k.Services.Off...), Caps: capsOf(k.Services.Caps), CreatedAt: k.CreatedAt,
-		LastUsedAt: timeOf(lastUse(k)), RevokedAt: timeOf(k.RevokedAt),
+		ID: k.ID.String(), Name: k.Name, Prefix: k.Prefix, Door: k.Door, Status: k.Status,
+		MonthlyRequestCap: capOf(k.MonthlyCap), ServicesOff: append([]account.Service{}, k.Services.Off...),
+		Caps: capsOf(k.Services.Caps), CreatedAt: k.CreatedAt, LastUsedAt: timeOf(lastUse(k)),
+		RevokedAt: timeOf(k.RevokedAt),
 	}
 	if !k.Agent.IsZero() {
 		v.Agent = k.Agent.String()
@@ -132,8 +137,9 @@ type RevokedKey struct {
 func (h *service) revokeKey() *Operation[RevokeKeyInput, RevokedKey] {
 	return define(h, Meta{
 		Name: "revoke_api_key", Title: "Revoke an API key", Access: Managers,
-		Description: "Ends a key for good: its calls stop before this answers, and it cannot be restored. It costs nothing. A repeat answers the same.",
-		Fails:       []fault.Reason{fault.NotYours, fault.NotYetInForce, fault.DurableUnavailable},
+		Description: "Ends a key for good: its calls stop before this answers, and it cannot be restored. It costs " +
+			"nothing. A repeat answers the same.",
+		Fails: []fault.Reason{fault.NotYours, fault.NotYetInForce, fault.DurableUnavailable},
 	}, h.runRevokeKey)
 }
 
@@ -153,7 +159,8 @@ func (h *service) runRevokeKey(ctx context.Context, c *Call, in RevokeKeyInput) 
 func keyID(field, text string) (account.KeyID, *fault.Error) {
 	id, err := account.ParseKeyID(text)
 	if err != nil {
-		return id, fault.New(fault.FieldRefused, "%s takes the id of a key, 36 characters in lower or upper case as list_api_keys gives it.", field)
+		return id, fault.New(fault.FieldRefused,
+			"%s takes the id of a key, 36 characters in lower or upper case as list_api_keys gives it.", field)
 	}
 	return id, nil
 }
@@ -166,7 +173,8 @@ func label(field, text string) (string, *fault.Error) {
 	case text == "":
 		return "", fault.New(fault.FieldRefused, "%s is empty. Give a name that you will recognise.", field)
 	case strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsGraphic(r) || r == unicode.ReplacementChar }):
-		return "", fault.New(fault.FieldRefused, "%s holds control or invisible characters. Use letters, digits, signs and spaces.", field)
+		return "", fault.New(fault.FieldRefused,
+			"%s holds control or invisible characters. Use letters, digits, signs and spaces.", field)
 	}
 	return text, nil
 }

@@ -41,7 +41,9 @@ func holder(key string) *service.Caller {
 	return c
 }
 
-func serve(o *office, op service.Definition, caller *service.Caller, args map[string]any) (map[string]any, *fault.Error) {
+func serve(o *office, op service.Definition, caller *service.Caller,
+	args map[string]any,
+) (map[string]any, *fault.Error) {
 	out, refusal := op.Serve(o.ctx, caller, func() (map[string]any, *fault.Error) { return args, nil })
 	if refusal != nil {
 		return nil, refusal
@@ -64,7 +66,9 @@ func (o *office) admit(t *testing.T, key string, units plan.Units) meter.Admissi
 	if refusal != nil {
 		t.Fatal(refusal)
 	}
-	_, a, err := o.limits.AdmitOrLoad(o.ctx, s, &meter.Call{Mode: meter.Charge, Units: units, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard"})
+	_, a, err := o.limits.AdmitOrLoad(o.ctx, s, &meter.Call{
+		Mode: meter.Charge, Units: units, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,8 +80,11 @@ func TestAKeyIsShownOnceAndManagedByItsAccount(t *testing.T) {
 	o := openOffice(t)
 	ann := browser(o.signIn(t, "ann@buyer.example"))
 	limit := int64(40)
-	made := must[service.CreatedKey](t)(o.CreateKey.Invoke(o.ctx, ann, service.CreateKeyInput{Name: " indexer ", MonthlyRequestCap: &limit}))
-	if _, ok := account.ParseKey(made.PlaintextToken); !ok || made.Name != "indexer" || *made.MonthlyRequestCap != 40*plan.Unit || made.Prefix != made.PlaintextToken[:12] {
+	made := must[service.CreatedKey](t)(o.CreateKey.Invoke(o.ctx, ann, service.CreateKeyInput{
+		Name: " indexer ", MonthlyRequestCap: &limit,
+	}))
+	if _, ok := account.ParseKey(made.PlaintextToken); !ok || made.Name != "indexer" ||
+		*made.MonthlyRequestCap != 40*plan.Unit || made.Prefix != made.PlaintextToken[:12] {
 		t.Errorf("the key is %+v", made)
 	}
 	if a := o.admit(t, made.PlaintextToken, 39*plan.Unit); !a.Admitted {
@@ -87,13 +94,15 @@ func TestAKeyIsShownOnceAndManagedByItsAccount(t *testing.T) {
 		t.Errorf("beyond its cap: %+v", a)
 	}
 	// The key itself manages its account too.
-	second := must[service.CreatedKey](t)(o.CreateKey.Invoke(o.ctx, holder(made.PlaintextToken), service.CreateKeyInput{Name: "bot"}))
+	second := must[service.CreatedKey](t)(o.CreateKey.Invoke(o.ctx, holder(made.PlaintextToken),
+		service.CreateKeyInput{Name: "bot"}))
 	if second.MonthlyRequestCap != nil {
 		t.Errorf("a key without a cap has %v", second.MonthlyRequestCap)
 	}
 	list := must[service.KeyList](t)(o.ListKeys.Invoke(o.ctx, ann, service.ListKeysInput{}))
 	text := fmt.Sprintf("%+v", list)
-	if list.Count != 2 || len(list.Keys) != 2 || list.Keys[0].ID != made.ID || list.Keys[1].Name != "bot" || strings.Contains(text, made.PlaintextToken[12:]) {
+	if list.Count != 2 || len(list.Keys) != 2 || list.Keys[0].ID != made.ID || list.Keys[1].Name != "bot" ||
+		strings.Contains(text, made.PlaintextToken[12:]) {
 		t.Errorf("the list is %s", text)
 	}
 	// Ended before the answer, and the same again.
@@ -101,7 +110,9 @@ func TestAKeyIsShownOnceAndManagedByItsAccount(t *testing.T) {
 	if a := o.admit(t, made.PlaintextToken, plan.Unit); a.Refused != fault.KeyInvalid.String() {
 		t.Errorf("a revoked key's call: %+v", a)
 	}
-	if again := must[service.RevokedKey](t)(o.RevokeKey.Invoke(o.ctx, ann, service.RevokeKeyInput{APIKeyID: made.ID})); again != first || first.RevokedAt.IsZero() {
+	if again := must[service.RevokedKey](t)(o.RevokeKey.Invoke(o.ctx, ann, service.RevokeKeyInput{
+		APIKeyID: made.ID,
+	})); again != first || first.RevokedAt.IsZero() {
 		t.Errorf("revoked again gives %+v, first %+v", again, first)
 	}
 	o.refuses(t, o.ListKeys, holder(made.PlaintextToken), nil, fault.KeyInvalid)
@@ -114,39 +125,51 @@ func TestFencesOfAKeyAreReadAndChangedAndNeverWiderThanTheAccount(t *testing.T) 
 	ann := browser(o.signIn(t, "ann@buyer.example"))
 	key := must[service.CreatedKey](t)(o.CreateKey.Invoke(o.ctx, ann, service.CreateKeyInput{Name: "indexer"}))
 	read := must[service.ConfiguredKey](t)(o.ConfigureKey.Invoke(o.ctx, ann, service.ConfigureKeyInput{ID: key.ID}))
-	if len(read.Services) != 8 || read.Window != "30d" || read.MonthlyRequestCap != nil || !read.Services[0].Enabled || read.Services[0].Cap != nil {
+	if len(read.Services) != 8 || read.Window != "30d" || read.MonthlyRequestCap != nil || !read.Services[0].Enabled ||
+		read.Services[0].Cap != nil {
 		t.Errorf("a fresh key has %+v", read)
 	}
 	changed, refusal := serve(o, o.ConfigureKey, ann, map[string]any{
-		"id": key.ID, "monthly_request_cap": 7.0, "enabled": []any{"rpc", "gas"}, "caps": map[string]any{"rpc": 3.0}, "window": "1h",
+		"id": key.ID, "monthly_request_cap": 7.0, "enabled": []any{"rpc", "gas"}, "caps": map[string]any{"rpc": 3.0},
+		"window": "1h",
 	})
-	if refusal != nil || changed["monthly_request_cap"] != 7.0 || changed["window"] != "1h" || changed["key_id"] != key.ID {
+	if refusal != nil || changed["monthly_request_cap"] != 7.0 || changed["window"] != "1h" ||
+		changed["key_id"] != key.ID {
 		t.Fatalf("changed to %v, %v", changed, refusal)
 	}
 	if a := o.admit(t, key.PlaintextToken, 4*plan.Unit); a.Refused != fault.ServiceCap.String() {
 		t.Errorf("beyond the cap of the service: %+v", a)
 	}
 	// What is not given does not change; an empty list of caps clears it, and 0 the cap of the key.
-	cleared, refusal := serve(o, o.ConfigureKey, ann, map[string]any{"id": key.ID, "monthly_request_cap": 0.0, "caps": map[string]any{}})
-	if refusal != nil || cleared["monthly_request_cap"] != nil || fmt.Sprint(cleared["services"]) == fmt.Sprint(changed["services"]) {
+	cleared, refusal := serve(o, o.ConfigureKey, ann, map[string]any{
+		"id": key.ID, "monthly_request_cap": 0.0, "caps": map[string]any{},
+	})
+	if refusal != nil || cleared["monthly_request_cap"] != nil ||
+		fmt.Sprint(cleared["services"]) == fmt.Sprint(changed["services"]) {
 		t.Errorf("cleared to %v, %v", cleared, refusal)
 	}
 	list := must[service.KeyList](t)(o.ListKeys.Invoke(o.ctx, ann, service.ListKeysInput{Scope: "keys"}))
-	if off := list.Keys[0].ServicesOff; len(off) != 6 || slices.Contains(off, account.RPC) || len(list.Keys[0].Caps) != 0 {
+	if off := list.Keys[0].ServicesOff; len(off) != 6 || slices.Contains(off, account.RPC) ||
+		len(list.Keys[0].Caps) != 0 {
 		t.Errorf("afterwards the key has %+v", list.Keys[0])
 	}
 	// Free has a million a month; the account's own fences bound its keys too.
-	if got := o.refuses(t, o.ConfigureKey, ann, map[string]any{"id": key.ID, "monthly_request_cap": 1_000_001.0}, fault.FieldRefused); !strings.Contains(got.Message, "1000000 units") {
+	if got := o.refuses(t, o.ConfigureKey, ann, map[string]any{"id": key.ID, "monthly_request_cap": 1_000_001.0},
+		fault.FieldRefused); !strings.Contains(got.Message, "1000000 units") {
 		t.Errorf("a cap that is too wide is refused with %q", got.Message)
 	}
-	o.refuses(t, o.CreateKey, ann, map[string]any{"name": "wide", "monthly_request_cap": 1_000_001.0}, fault.FieldRefused)
-	account, refusal := serve(o, o.ConfigureServices, ann, map[string]any{"enabled": []any{"rpc"}, "caps": map[string]any{"rpc": 10.0}})
+	o.refuses(t, o.CreateKey, ann, map[string]any{"name": "wide", "monthly_request_cap": 1_000_001.0},
+		fault.FieldRefused)
+	account, refusal := serve(o, o.ConfigureServices, ann, map[string]any{
+		"enabled": []any{"rpc"}, "caps": map[string]any{"rpc": 10.0},
+	})
 	services, _ := account["services"].([]any)
 	if refusal != nil || account["key_id"] != nil || len(services) != 8 {
 		t.Fatalf("the account has %v, %v", account, refusal)
 	}
 	o.refuses(t, o.ConfigureKey, ann, map[string]any{"id": key.ID, "enabled": []any{"gas"}}, fault.FieldRefused)
-	o.refuses(t, o.ConfigureKey, ann, map[string]any{"id": key.ID, "caps": map[string]any{"rpc": 11.0}}, fault.FieldRefused)
+	o.refuses(t, o.ConfigureKey, ann, map[string]any{"id": key.ID, "caps": map[string]any{"rpc": 11.0}},
+		fault.FieldRefused)
 	if keys := must[service.KeyList](t)(o.ListKeys.Invoke(o.ctx, ann, service.ListKeysInput{})); keys.Count != 1 {
 		t.Errorf("a refused key was made: %d keys", keys.Count)
 	}
@@ -157,7 +180,9 @@ func TestKeysThatTheAccountDidNotMakeManageNothing(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	welcome := must[service.Welcome](t)(o.GetKey.Invoke(o.ctx, browser(""), service.GetKeyInput{}))
-	for _, op := range []service.Definition{o.CreateKey, o.ListKeys, o.ConfigureKey, o.RevokeKey, o.ConfigureServices, o.UpdateAccount} {
+	for _, op := range []service.Definition{
+		o.CreateKey, o.ListKeys, o.ConfigureKey, o.RevokeKey, o.ConfigureServices, o.UpdateAccount,
+	} {
 		got := o.refuses(t, op, holder(welcome.Key), map[string]any{"name": "x"}, fault.WrongKindOfKey)
 		if next, _ := got.Data["next_door"].(map[string]string); next["door"] != "adopt" {
 			t.Errorf("%s leads to %v", op.Meta().Name, got.Data)
@@ -179,20 +204,27 @@ func TestSettingsChangeOnlyWhereTheyAreGiven(t *testing.T) {
 		t.Errorf("a fresh account has %+v", before)
 	}
 	after, refusal := serve(o, o.UpdateAccount, ann, map[string]any{
-		"time_zone": "Europe/Vienna", "notify_usage_80": false, "wish_chains": []any{"btc", "ton"}, "wish_chain_other": " Celo ", "use_case": "indexing",
+		"time_zone": "Europe/Vienna", "notify_usage_80": false, "wish_chains": []any{"btc", "ton"},
+		"wish_chain_other": " Celo ", "use_case": "indexing",
 	})
 	want := map[string]any{"use_case": "indexing", "wish_chains": []any{"btc", "ton"}, "wish_chain_other": "Celo"}
-	if refusal != nil || after["time_zone"] != "Europe/Vienna" || after["notify_usage_80"] != false || after["notify_usage_100"] != true || fmt.Sprint(after["insights"]) != fmt.Sprint(want) {
+	if refusal != nil || after["time_zone"] != "Europe/Vienna" || after["notify_usage_80"] != false ||
+		after["notify_usage_100"] != true || fmt.Sprint(after["insights"]) != fmt.Sprint(want) {
 		t.Errorf("afterwards it has %v, %v", after, refusal)
 	}
-	for _, zone := range []string{"", "Local", "Europe/Nowhere", "../../etc/passwd", "+01:00", strings.Repeat("x", 65)} {
-		o.refuses(t, o.UpdateAccount, ann, map[string]any{"time_zone": zone, "notify_incidents": true}, fault.FieldRefused)
+	for _, zone := range []string{
+		"", "Local", "Europe/Nowhere", "../../etc/passwd", "+01:00", strings.Repeat("x", 65),
+	} {
+		o.refuses(t, o.UpdateAccount, ann, map[string]any{"time_zone": zone, "notify_incidents": true},
+			fault.FieldRefused)
 	}
-	if now := must[service.AccountSettings](t)(o.UpdateAccount.Invoke(o.ctx, ann, service.UpdateAccountInput{})); now.NotifyIncidents || now.TimeZone != "Europe/Vienna" {
+	if now := must[service.AccountSettings](t)(o.UpdateAccount.Invoke(o.ctx, ann,
+		service.UpdateAccountInput{})); now.NotifyIncidents || now.TimeZone != "Europe/Vienna" {
 		t.Errorf("a refused change left %+v", now)
 	}
 	log := must[service.AuditLog](t)(o.ListAudit.Invoke(o.ctx, ann, service.ListAuditInput{}))
-	if len(log.Lines) != 2 || log.Lines[0].Action != "update_account" || !strings.Contains(string(log.Lines[0].After), "Europe/Vienna") || log.Lines[0].Origin != "console" {
+	if len(log.Lines) != 2 || log.Lines[0].Action != "update_account" || !strings.Contains(string(log.Lines[0].After),
+		"Europe/Vienna") || log.Lines[0].Origin != "console" {
 		t.Errorf("the audit log is %+v", log.Lines)
 	}
 }
@@ -201,8 +233,12 @@ func TestAnAccountHasTheNameThatItsPeopleGiveIt(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	ann := browser(o.signIn(t, "ann@buyer.example"))
-	for _, c := range []struct{ given, want string }{{" Studio <b>North</b> ", "Studio <b>North</b>"}, {"Studio <b>North</b>", "Studio <b>North</b>"}, {"", ""}} {
-		named := must[service.NamedAccount](t)(o.NameAccount.Invoke(o.ctx, ann, service.NameAccountInput{Name: c.given}))
+	for _, c := range []struct{ given, want string }{
+		{" Studio <b>North</b> ", "Studio <b>North</b>"}, {"Studio <b>North</b>", "Studio <b>North</b>"}, {"", ""},
+	} {
+		named := must[service.NamedAccount](t)(o.NameAccount.Invoke(o.ctx, ann, service.NameAccountInput{
+			Name: c.given,
+		}))
 		if now := o.whoIs(t, ann.Session); named.Name != c.want || now.AccountName != c.want {
 			t.Errorf("named %q it is %q, to its people %q", c.given, named.Name, now.AccountName)
 		}
@@ -211,7 +247,8 @@ func TestAnAccountHasTheNameThatItsPeopleGiveIt(t *testing.T) {
 		o.refuses(t, o.NameAccount, ann, map[string]any{"name": name}, fault.FieldRefused)
 	}
 	log := must[service.AuditLog](t)(o.ListAudit.Invoke(o.ctx, ann, service.ListAuditInput{}))
-	if len(log.Lines) != 3 || log.Lines[0].Action != "name_account" || !strings.Contains(string(log.Lines[0].Before), "Studio") {
+	if len(log.Lines) != 3 || log.Lines[0].Action != "name_account" || !strings.Contains(string(log.Lines[0].Before),
+		"Studio") {
 		t.Errorf("the audit log is %+v", log.Lines)
 	}
 }
@@ -225,26 +262,36 @@ func TestIdsOfAnotherAccountAreNotFoundByAnyCapability(t *testing.T) {
 	key := must[service.CreatedKey](t)(o.CreateKey.Invoke(o.ctx, ann, service.CreateKeyInput{Name: "indexer"}))
 	eves := must[service.CreatedKey](t)(o.CreateKey.Invoke(o.ctx, eve, service.CreateKeyInput{Name: "eve's"}))
 	me := o.whoIs(t, ann.Session)
-	invitation := must[service.Invitation](t)(o.InviteMember.Invoke(o.ctx, ann, service.InviteMemberInput{Email: "next@buyer.example", Role: "member"}))
+	invitation := must[service.Invitation](t)(o.InviteMember.Invoke(o.ctx, ann, service.InviteMemberInput{
+		Email: "next@buyer.example", Role: "member",
+	}))
 	owner, err := account.ParseID(me.AccountID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	invoice := subscription.Invoice{ID: "in_1", Status: subscription.InvoiceOpen, Currency: "usd", CreatedAt: time.Now(), PeriodStart: time.Now(), PeriodEnd: time.Now()}
+	invoice := subscription.Invoice{
+		ID: "in_1", Status: subscription.InvoiceOpen, Currency: "usd", CreatedAt: time.Now(), PeriodStart: time.Now(),
+		PeriodEnd: time.Now(),
+	}
 	if err := o.store.PutInvoices(o.ctx, owner, []subscription.Invoice{invoice}); err != nil {
 		t.Fatal(err)
 	}
 	checkout, err := o.store.OpenCheckout(o.ctx, store.Checkout{
-		ID: store.NewCheckoutID(), Account: owner, Item: "pack_s", OpenedAt: time.Now(), ExpiresAt: time.Now().Add(time.Hour),
+		ID: store.NewCheckoutID(), Account: owner, Item: "pack_s", OpenedAt: time.Now(),
+		ExpiresAt: time.Now().Add(time.Hour),
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	anns := uuid.Must(uuid.NewV7())
-	if err := o.store.CopyCalls(o.ctx, []store.Call{{RequestID: anns, StartedAt: time.Now(), Account: owner, Method: "eth_call", Outcome: "rate_window"}}); err != nil {
+	if err := o.store.CopyCalls(o.ctx, []store.Call{
+		{RequestID: anns, StartedAt: time.Now(), Account: owner, Method: "eth_call", Outcome: "rate_window"},
+	}); err != nil {
 		t.Fatal(err)
 	}
-	filed := must[service.CreatedTicket](t)(o.CreateTicket.Invoke(o.ctx, ann, service.CreateTicketInput{Subject: "s", Message: "m"}))
+	filed := must[service.CreatedTicket](t)(o.CreateTicket.Invoke(o.ctx, ann, service.CreateTicketInput{
+		Subject: "s", Message: "m",
+	}))
 	foreign := map[string]map[string]any{
 		"explore_usage":   {"key_id": key.ID},
 		"export_usage":    {"key_id": key.ID},
@@ -294,7 +341,8 @@ func TestIdsOfAnotherAccountAreNotFoundByAnyCapability(t *testing.T) {
 				}
 			}
 			if nobodys := o.refuses(t, op, caller, unknown, fault.NotYours); nobodys.Message != theirs.Message {
-				t.Errorf("%s tells another's id (%q) from one that is nobody's (%q)", name, theirs.Message, nobodys.Message)
+				t.Errorf("%s tells another's id (%q) from one that is nobody's (%q)", name, theirs.Message,
+					nobodys.Message)
 			}
 		}
 	}
@@ -302,7 +350,8 @@ func TestIdsOfAnotherAccountAreNotFoundByAnyCapability(t *testing.T) {
 		t.Errorf("eve changed %+v", now)
 	}
 	now := must[service.KeyList](t)(o.ListKeys.Invoke(o.ctx, ann, service.ListKeysInput{}))
-	if now.Keys[0].Status != account.Active || now.Keys[0].MonthlyRequestCap != nil || o.whoIs(t, ann.Session).Role != "owner" {
+	if now.Keys[0].Status != account.Active || now.Keys[0].MonthlyRequestCap != nil ||
+		o.whoIs(t, ann.Session).Role != "owner" {
 		t.Errorf("eve changed %+v", now.Keys[0])
 	}
 	if a := o.admit(t, key.PlaintextToken, plan.Unit); !a.Admitted {
@@ -322,8 +371,9 @@ func idFields(op service.Definition) []string {
 }
 
 // siweMessage is one of EIP-4361.
-const siweMessage = "a.example wants you to sign in with your Ethereum account:\n0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045\n\n\n" +
-	"URI: https://a.example\nVersion: 1\nChain ID: 1\nNonce: 01234567\nIssued At: 2026-01-02T03:04:05Z"
+const siweMessage = "a.example wants you to sign in with your Ethereum " +
+	"account:\n0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045\n\n\nURI: https://a.example\nVersion: 1\nChain ID: " +
+	"1\nNonce: 01234567\nIssued At: 2026-01-02T03:04:05Z"
 
 // anyText are the fields that take every text: it is led home, or looked at.
 var anyText = []string{"start_sign_in.return_to", "checksum_address.address", "migrate.config"}
@@ -334,14 +384,18 @@ func right(door service.Welcome) map[string]map[string]any {
 	const address = "0xd8da6bf26964af9d7eed9e03e53415d37aa96045"
 	id, token := uuid.NewString(), "cagl_"+strings.Repeat("0", 49)
 	return map[string]map[string]any{
-		"create_api_key":     {"name": "x", "monthly_request_cap": 1.0},
-		"list_api_keys":      {"scope": "keys"},
-		"configure_key":      {"id": id, "monthly_request_cap": 1.0, "enabled": []any{"rpc"}, "caps": map[string]any{"rpc": 1.0}, "window": "1h"},
+		"create_api_key": {"name": "x", "monthly_request_cap": 1.0},
+		"list_api_keys":  {"scope": "keys"},
+		"configure_key": {
+			"id": id, "monthly_request_cap": 1.0, "enabled": []any{"rpc"}, "caps": map[string]any{"rpc": 1.0},
+			"window": "1h",
+		},
 		"revoke_api_key":     {"api_key_id": id},
 		"configure_services": {"enabled": []any{"rpc"}, "caps": map[string]any{"rpc": 1.0}, "window": "1h"},
 		"update_account": {
-			"notify_usage_80": true, "notify_usage_100": true, "notify_incidents": true, "time_zone": "UTC", "use_case": "other", "team_size": "solo",
-			"volume": "under_1m", "region": "europe", "previous_provider": "alchemy", "referral_source": "search", "chains": []any{"eth_mainnet"},
+			"notify_usage_80": true, "notify_usage_100": true, "notify_incidents": true, "time_zone": "UTC",
+			"use_case": "other", "team_size": "solo", "volume": "under_1m", "region": "europe",
+			"previous_provider": "alchemy", "referral_source": "search", "chains": []any{"eth_mainnet"},
 			"wish_chains": []any{"btc"}, "wish_chain_other": "x",
 		},
 		"list_audit_log":         {"limit": 1.0, "cursor": "1"},
@@ -389,22 +443,27 @@ func right(door service.Welcome) map[string]map[string]any {
 		"convert_units":          {"value": "1", "from": "eth", "to": "wei"},
 		"compute_selector":       {"signature": "f(uint)"},
 		"hash_keccak":            {"text": "0x00", "encoding": "hex"},
-		"verify_signature":       {"message": "0x00", "encoding": "hex", "signature": "0x00", "address": address, "chain": "eth_mainnet"},
-		"get_receipt":            {"tx_hash": "0x" + strings.Repeat("0", 64)},
-		"redeem_payment":         {"tx_hash": "0x" + strings.Repeat("0", 64), "tier": "balanced", "signature": "0x00", "issued_at": "2026-11-22T12:00:00Z"},
-		"start_checkout":         {"item": "pro_monthly", "country": "DE"},
-		"buy_pack":               {"size": "s"},
-		"finish_checkout":        {"checkout_id": id},
-		"change_plan":            {"item": "pro_monthly"},
-		"list_invoices":          {"limit": 1.0, "before": "2026-11-22T12:00:00Z"},
-		"show_invoice":           {"id": "in_1"},
-		"get_quote":              {"chain": "eth_mainnet", "method": "eth_call", "tier": "cheap"},
-		"explain_error":          {"code": -32005.0},
-		"price_volume":           {"units": 1.0},
-		"migrate":                {"config": "ETH_RPC_URL=https://eth.llamarpc.com"},
-		"recommend_chain":        {"family": "evm", "candidates": []any{"base_mainnet"}, "prefer": "uptime"},
-		"recommend_route":        {"chain": "eth_mainnet", "method": "eth_call", "need": "fast"},
-		"verify_siwe":            {"message": siweMessage, "signature": "0x00", "chain": "eth_mainnet"},
+		"verify_signature": {
+			"message": "0x00", "encoding": "hex", "signature": "0x00", "address": address, "chain": "eth_mainnet",
+		},
+		"get_receipt": {"tx_hash": "0x" + strings.Repeat("0", 64)},
+		"redeem_payment": {
+			"tx_hash": "0x" + strings.Repeat("0", 64), "tier": "balanced", "signature": "0x00",
+			"issued_at": "2026-11-22T12:00:00Z",
+		},
+		"start_checkout":  {"item": "pro_monthly", "country": "DE"},
+		"buy_pack":        {"size": "s"},
+		"finish_checkout": {"checkout_id": id},
+		"change_plan":     {"item": "pro_monthly"},
+		"list_invoices":   {"limit": 1.0, "before": "2026-11-22T12:00:00Z"},
+		"show_invoice":    {"id": "in_1"},
+		"get_quote":       {"chain": "eth_mainnet", "method": "eth_call", "tier": "cheap"},
+		"explain_error":   {"code": -32005.0},
+		"price_volume":    {"units": 1.0},
+		"migrate":         {"config": "ETH_RPC_URL=https://eth.llamarpc.com"},
+		"recommend_chain": {"family": "evm", "candidates": []any{"base_mainnet"}, "prefer": "uptime"},
+		"recommend_route": {"chain": "eth_mainnet", "method": "eth_call", "need": "fast"},
+		"verify_siwe":     {"message": siweMessage, "signature": "0x00", "chain": "eth_mainnet"},
 
 		"create_ticket":            {"subject": "x", "message": "x", "request_id": id, "category": "other", "form": id},
 		"preview_ticket":           {"request_id": id},
@@ -414,12 +473,18 @@ func right(door service.Welcome) map[string]map[string]any {
 		"submit_feedback":          {"kind": "other", "title": "x", "body": "x", "chain": "eth_mainnet", "form": id},
 		"list_feedback":            {"status": "new", "limit": 1.0, "cursor": id},
 		"join_enterprise_wishlist": {"items": "x", "email": "bob@buyer.example"},
-		"desk_list_tickets":        {"status": "all", "priority": "low", "account_id": id, "limit": 1.0, "cursor": "CAG-1"},
-		"desk_get_ticket":          {"reference": "CAG-1"},
-		"desk_reply_ticket":        {"reference": "CAG-1", "message": "x", "resolve": true, "reopen": true, "seen": 1.0, "form": id},
-		"desk_list_feedback":       {"status": "all", "limit": 1.0, "cursor": id},
-		"desk_answer_feedback":     {"id": id, "status": "new", "reply": "x", "seen": 0.0},
-		"join_waitlist":            {"email_address": "bob@buyer.example", "qualifier": "curious", "source": "x", "product_updates": true},
+		"desk_list_tickets": {
+			"status": "all", "priority": "low", "account_id": id, "limit": 1.0, "cursor": "CAG-1",
+		},
+		"desk_get_ticket": {"reference": "CAG-1"},
+		"desk_reply_ticket": {
+			"reference": "CAG-1", "message": "x", "resolve": true, "reopen": true, "seen": 1.0, "form": id,
+		},
+		"desk_list_feedback":   {"status": "all", "limit": 1.0, "cursor": id},
+		"desk_answer_feedback": {"id": id, "status": "new", "reply": "x", "seen": 0.0},
+		"join_waitlist": {
+			"email_address": "bob@buyer.example", "qualifier": "curious", "source": "x", "product_updates": true,
+		},
 	}
 }
 
@@ -437,7 +502,8 @@ func (o *office) wideKey(t *testing.T) string {
 	}
 	digest := key.Digest(o.hasher)
 	if _, err := o.store.CreateKey(o.ctx, store.NewKey{
-		ID: account.NewKeyID(), Account: a.ID, Digest: digest[:], Prefix: key.Prefix(), Door: account.DoorAccount, Daily: account.Unlimited,
+		ID: account.NewKeyID(), Account: a.ID, Digest: digest[:], Prefix: key.Prefix(), Door: account.DoorAccount,
+		Daily: account.Unlimited,
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -456,8 +522,10 @@ func TestEveryFieldRefusesWhatItDoesNotTake(t *testing.T) {
 	door := must[service.Welcome](t)(o.GetKey.Invoke(o.ctx, browser(""), service.GetKeyInput{}))
 	metered, staff := holder(o.wideKey(t)), browser(o.staff(t))
 	wrong := map[string]any{
-		"a text": "\x00\x1b[31m\u202e", "a long text": strings.Repeat("x", 100_000), "a number": 1.5, "a negative number": -1.0, "a huge number": 1e300,
-		"a truth": true, "a list": []any{map[string]any{}}, "a list of texts": []any{"\x00"}, "an object": map[string]any{"\x00": []any{}}, "a deep object": map[string]any{"rpc": map[string]any{}},
+		"a text": "\x00\x1b[31m\u202e", "a long text": strings.Repeat("x", 100_000), "a number": 1.5,
+		"a negative number": -1.0, "a huge number": 1e300, "a truth": true, "a list": []any{map[string]any{}},
+		"a list of texts": []any{"\x00"}, "an object": map[string]any{"\x00": []any{}},
+		"a deep object": map[string]any{"rpc": map[string]any{}},
 	}
 	for i, op := range o.All() {
 		meta := op.Meta()
@@ -482,20 +550,26 @@ func TestEveryFieldRefusesWhatItDoesNotTake(t *testing.T) {
 				t.Errorf("the table lacks %s of %s", field, meta.Name)
 			}
 			for kind, value := range wrong {
-				if schema.Type == "boolean" && kind == "a truth" || kind == "a text" && slices.Contains(anyText, meta.Name+"."+field) ||
+				if schema.Type == "boolean" && kind == "a truth" || kind == "a text" &&
+					slices.Contains(anyText, meta.Name+"."+field) ||
 					kind == "a negative number" && meta.Name == "explain_error" { // codes are
 					continue // taken
 				}
 				args := maps.Clone(base)
 				args[field] = value
 				_, refusal := serve(o, op, caller, args)
-				named := refusal != nil && (strings.Contains(refusal.Message, field) || fmt.Sprint(refusal.Data["field"]) == field || field == "browser_token") // a cookie's, which no person types
-				unknown := refusal != nil && refusal.Reason == fault.NotYours && kind == "a text"                                                               // of no id there is
+				// a cookie's, which no person types
+				named := refusal != nil &&
+					(strings.Contains(refusal.Message, field) || fmt.Sprint(refusal.Data["field"]) == field ||
+						field == "browser_token")
+				// of no id there is
+				unknown := refusal != nil && refusal.Reason == fault.NotYours && kind == "a text"
 				reason := fault.FieldRefused
 				if _, text := value.(string); text && field == "chain" && strings.Contains(meta.Route.Path, "{chain}") {
 					reason, named = fault.UnknownChain, true // an address that there is not
 				}
-				if field == "signature" && !meta.Metered() && meta.Name != "redeem_payment" && strings.HasSuffix(kind, "text") && kind != "a long text" {
+				if field == "signature" && !meta.Metered() && meta.Name != "redeem_payment" &&
+					strings.HasSuffix(kind, "text") && kind != "a long text" {
 					reason = fault.BindingRefused
 				}
 				if !unknown && (refusal == nil || refusal.Reason != reason || !named) {
@@ -528,10 +602,12 @@ func TestAKeyUsesManagementSixtyTimesAMinute(t *testing.T) {
 	for sent := 0; got == nil && sent < 2+int(time.Since(began)/time.Second); sent++ {
 		_, got = serve(o, o.ListKeys, holder(key.PlaintextToken), nil)
 	}
-	if got == nil || got.Reason != fault.RateWindow || got.RetryAfter <= 0 || got.RetryAfter > time.Second || got.Window == nil || got.Window.Limit != 60 {
+	if got == nil || got.Reason != fault.RateWindow || got.RetryAfter <= 0 || got.RetryAfter > time.Second ||
+		got.Window == nil || got.Window.Limit != 60 {
 		t.Errorf("beyond the limit: %+v", got)
 	}
-	must[service.KeyList](t)(o.ListKeys.Invoke(o.ctx, ann, service.ListKeysInput{})) // the user has a limit of their own
+	// the user has a limit of their own
+	must[service.KeyList](t)(o.ListKeys.Invoke(o.ctx, ann, service.ListKeysInput{}))
 }
 
 func TestUsageIsShownDayByDayUpToToday(t *testing.T) {
@@ -552,24 +628,33 @@ func TestUsageIsShownDayByDayUpToToday(t *testing.T) {
 	}
 	today := time.Now().UTC().Truncate(24 * time.Hour)
 	first := time.Date(today.Year(), today.Month(), 1, 0, 0, 0, 0, time.UTC)
-	line := account.UsageLine{Period: first.Format(time.DateOnly), Key: keyID, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard", Outcome: "ok", Source: "plan", Tier: "balanced", Requests: 5, Units: 5 * plan.Unit}
+	line := account.UsageLine{
+		Period: first.Format(time.DateOnly), Key: keyID, Chain: "eth_mainnet", Service: "rpc",
+		Method: "eth_call", Class: "standard", Outcome: "ok", Source: "plan", Tier: "balanced", Requests: 5,
+		Units: 5 * plan.Unit,
+	}
 	hit, refused := line, line
 	hit.Outcome, hit.Source, hit.Units, hit.Requests = "hit", "", 0, 2
 	refused.Outcome, refused.Source, refused.Units, refused.Requests = "rate_window", "", 0, 4
 	err = o.store.CommitUsage(o.ctx, []account.UsageBucket{{
-		Shard: account.Shard(id), Slot: first, Account: id, Generation: "g", Lines: []account.UsageLine{line, hit, refused},
+		Shard: account.Shard(id), Slot: first, Account: id, Generation: "g", Lines: []account.UsageLine{
+			line, hit, refused,
+		},
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	usage := must[service.UsageByDay](t)(o.UsageByDay.Invoke(o.ctx, ann, service.UsageByDayInput{}))
-	if len(usage.Days) != today.Day() || usage.Days[0].Day != first.Format(time.DateOnly) || usage.Days[len(usage.Days)-1].Day != today.Format(time.DateOnly) {
+	if len(usage.Days) != today.Day() || usage.Days[0].Day != first.Format(time.DateOnly) ||
+		usage.Days[len(usage.Days)-1].Day != today.Format(time.DateOnly) {
 		t.Errorf("the days are %+v", usage.Days)
 	}
-	if d := usage.Days[0]; d.Requests != 11 || d.Standard != 5*plan.Unit || d.Hits != 2 || d.Refused != 4 || d.Heavy != 0 {
+	if d := usage.Days[0]; d.Requests != 11 || d.Standard != 5*plan.Unit || d.Hits != 2 || d.Refused != 4 ||
+		d.Heavy != 0 {
 		t.Errorf("the first day is %+v", d)
 	}
-	if usage.Used != 8*plan.Unit || usage.Allowance == nil || *usage.Allowance != 1_000_000*plan.Unit || usage.Plan != "free" || !usage.Refuses {
+	if usage.Used != 8*plan.Unit || usage.Allowance == nil || *usage.Allowance != 1_000_000*plan.Unit ||
+		usage.Plan != "free" || !usage.Refuses {
 		t.Errorf("the period is %+v", usage)
 	}
 	list := must[service.KeyList](t)(o.ListKeys.Invoke(o.ctx, ann, service.ListKeysInput{}))
@@ -580,7 +665,9 @@ func TestUsageIsShownDayByDayUpToToday(t *testing.T) {
 	if at := list.Keys[0].LastUsedAt; at == nil || !at.Equal(want) {
 		t.Errorf("the key was used last at %v, want %v", at, want)
 	}
-	read := must[service.ConfiguredKey](t)(o.ConfigureKey.Invoke(o.ctx, ann, service.ConfigureKeyInput{ID: key.ID, Window: "30d"}))
+	read := must[service.ConfiguredKey](t)(o.ConfigureKey.Invoke(o.ctx, ann, service.ConfigureKeyInput{
+		ID: key.ID, Window: "30d",
+	}))
 	if read.Services[0].Used != 5*plan.Unit && today.Day() < 30 {
 		t.Errorf("the key used %+v", read.Services[0])
 	}
@@ -596,7 +683,8 @@ func TestDoorsRefuseWhatCannotBeBeforeAnythingBegins(t *testing.T) {
 	const address = "0xd8da6bf26964af9d7eed9e03e53415d37aa96045"
 	// A key of an account, and a session, are not for wallets.
 	o.refuses(t, o.BindKeyStart, holder(own.PlaintextToken), map[string]any{"address": address}, fault.WrongKindOfKey)
-	o.refuses(t, o.BindKeyComplete, holder(own.PlaintextToken), map[string]any{"address": address, "signature": "0x00"}, fault.WrongKindOfKey)
+	o.refuses(t, o.BindKeyComplete, holder(own.PlaintextToken), map[string]any{"address": address, "signature": "0x00"},
+		fault.WrongKindOfKey)
 	o.refuses(t, o.BindKeyStart, ann, map[string]any{"address": address}, fault.KeyInvalid)
 	for _, wrong := range []any{nil, 7.0, "", "0x", address[:41], address + "0", "0X" + address[2:], "vitalik.eth"} {
 		o.refuses(t, o.BindKeyStart, holder(door.Key), map[string]any{"address": wrong}, fault.FieldRefused)
@@ -616,8 +704,10 @@ func TestDoorsRefuseWhatCannotBeBeforeAnythingBegins(t *testing.T) {
 	o.refuses(t, o.AdoptKey, ann, map[string]any{"claim_code": stranger.ClaimCode(hasher).Reveal()}, fault.NotYours)
 	o.refuses(t, o.AdoptKey, holder(own.PlaintextToken), map[string]any{"claim_code": "x"}, fault.KeyInvalid)
 	// Door keys claim no agents.
-	o.refuses(t, o.ClaimAgentStart, holder(door.Key), map[string]any{"name": "bot", "address": address}, fault.WrongKindOfKey)
-	if list := must[service.AgentList](t)(o.ListAgents.Invoke(o.ctx, ann, service.Nothing{})); list.Agents == nil || len(list.Agents) != 0 {
+	o.refuses(t, o.ClaimAgentStart, holder(door.Key), map[string]any{"name": "bot", "address": address},
+		fault.WrongKindOfKey)
+	if list := must[service.AgentList](t)(o.ListAgents.Invoke(o.ctx, ann, service.Nothing{})); list.Agents == nil ||
+		len(list.Agents) != 0 {
 		t.Errorf("a fresh account has agents %+v", list)
 	}
 }

@@ -45,8 +45,9 @@ type LadderRung struct {
 func (h *service) priceLadder() *Operation[Nothing, PriceLadder] {
 	return define(h, Meta{
 		Name: "get_price_ladder", Title: "Prices at the account's volume", Access: Managers, Reads: true,
-		Description: "Lists every way to buy units with what the account's last 30 days would cost on it, the rung that it is on, and the cheapest. It costs nothing.",
-		Fails:       []fault.Reason{fault.DurableUnavailable},
+		Description: "Lists every way to buy units with what the account's last 30 days would cost on it, the rung " +
+			"that it is on, and the cheapest. It costs nothing.",
+		Fails: []fault.Reason{fault.DurableUnavailable},
 	}, h.runPriceLadder)
 }
 
@@ -142,8 +143,9 @@ func listedRung(key string) string {
 func (h *service) rungOf(r *plan.Rung, volume plan.Units, taken int) LadderRung {
 	cost, covered := r.Cost(volume)
 	rung := LadderRung{
-		Key: r.Key, Title: rungTitle(r), Kind: r.Kind, Commitment: dollars(r.Commitment), Price: dollars(r.Price), Units: r.Units,
-		PerMillion: dollars(r.CentsPerMillion()), Supply: r.Supply, FastShare: int64(r.FastShare / perPercent), Live: r.Live, AtVolume: dollars(cost), Covered: covered,
+		Key: r.Key, Title: rungTitle(r), Kind: r.Kind, Commitment: dollars(r.Commitment), Price: dollars(r.Price),
+		Units: r.Units, PerMillion: dollars(r.CentsPerMillion()), Supply: r.Supply,
+		FastShare: int64(r.FastShare / perPercent), Live: r.Live, AtVolume: dollars(cost), Covered: covered,
 	}
 	if r.Kind == plan.PerCall {
 		rung.Live = h.sellsPerCall()

@@ -30,7 +30,8 @@ func TestWithoutUsageNothingHasToBeBoughtToBeCheapest(t *testing.T) {
 			}
 		}
 		if ladder.Cheapest != c.cheapest || ladder.Premium != c.premium {
-			t.Errorf("%s units: cheapest is %s, of premium supply %s; want %s and %s", c.volume, ladder.Cheapest, ladder.Premium, c.cheapest, c.premium)
+			t.Errorf("%s units: cheapest is %s, of premium supply %s; want %s and %s", c.volume, ladder.Cheapest,
+				ladder.Premium, c.cheapest, c.premium)
 		}
 	}
 }
@@ -47,7 +48,8 @@ func TestEveryRungIsServedAsItsPlanPackOrTierIs(t *testing.T) {
 			want = held.Supply
 		}
 		if rung.Served() != want || rung.Supply != r.Supply {
-			t.Errorf("%s is said to be served from %s, want %s; its row says %s, want %s", r.Key, rung.Served(), want, rung.Supply, r.Supply)
+			t.Errorf("%s is said to be served from %s, want %s; its row says %s, want %s", r.Key, rung.Served(), want,
+				rung.Supply, r.Supply)
 		}
 	}
 }

@@ -20,11 +20,17 @@ func TestLikelySigner(t *testing.T) {
 		want   wallet.Address
 		told   bool
 	}{
-		"nobody is recorded":         {menus, nil, today, false},
-		"somebody else is recorded":  {menus, []store.Settlement{{ID: x402.ID{Payer: wallet.Address{9}}}, {}}, today, false},
-		"the payer is, of an hour's": {menus, []store.Settlement{{ID: x402.ID{Payer: wallet.Address{9}}}, {ID: x402.ID{Payer: before}}}, before, true},
-		"the payer is, of an old":    {menus, []store.Settlement{{ID: x402.ID{Payer: old}}}, old, true},
-		"the message is named":       {menus[2:], nil, before, true},
+		"nobody is recorded": {menus, nil, today, false},
+		"somebody else is recorded": {
+			menus, []store.Settlement{{ID: x402.ID{Payer: wallet.Address{9}}}, {}}, today, false,
+		},
+		"the payer is, of an hour's": {
+			menus,
+			[]store.Settlement{{ID: x402.ID{Payer: wallet.Address{9}}}, {ID: x402.ID{Payer: before}}},
+			before, true,
+		},
+		"the payer is, of an old": {menus, []store.Settlement{{ID: x402.ID{Payer: old}}}, old, true},
+		"the message is named":    {menus[2:], nil, before, true},
 	} {
 		r := &redeeming{signed: c.signed}
 		if got, told := r.likelySigner(c.known); got != c.want || told != c.told {

@@ -33,8 +33,10 @@ type ChooseMailTopicsInput struct {
 
 func (h *service) showUnsubscribe() *Operation[UnsubscribeInput, StoppedMails] {
 	return define(h, Meta{
-		Name: "show_unsubscribe_link", Title: "Look at a link that stops mails", Access: Everybody, Reads: true, Fails: []fault.Reason{fault.DurableUnavailable},
-		Description: "Says which mails a link would stop for whom, and stops none: programs that look at mails follow links.",
+		Name: "show_unsubscribe_link", Title: "Look at a link that stops mails", Access: Everybody, Reads: true,
+		Fails: []fault.Reason{fault.DurableUnavailable},
+		Description: "Says which mails a link would stop for whom, and stops none: programs that look at mails " +
+			"follow links.",
 	}, func(ctx context.Context, _ *Call, in UnsubscribeInput) (StoppedMails, error) {
 		return stoppedMails(h.People.ShowUnsubscribe(ctx, in.Token))
 	})
@@ -43,7 +45,8 @@ func (h *service) showUnsubscribe() *Operation[UnsubscribeInput, StoppedMails] {
 func (h *service) unsubscribe() *Operation[UnsubscribeInput, StoppedMails] {
 	return define(h, Meta{
 		Name: "unsubscribe", Title: "Stop mails", Access: Everybody, Fails: []fault.Reason{fault.DurableUnavailable},
-		Description: "Stops the mails of a topic for the user whom a link names, in all accounts. A repeat changes nothing more.",
+		Description: "Stops the mails of a topic for the user whom a link names, in all accounts. A repeat changes " +
+			"nothing more.",
 	}, func(ctx context.Context, _ *Call, in UnsubscribeInput) (StoppedMails, error) {
 		return stoppedMails(h.People.Unsubscribe(ctx, in.Token))
 	})
@@ -58,7 +61,8 @@ func stoppedMails(s people.Stopped, err error) (StoppedMails, error) { //nolint:
 
 func (h *service) listMailTopics() *Operation[Nothing, MailTopics] {
 	return define(h, Meta{
-		Name: "list_mail_topics", Title: "List what the user gets mails about", Access: Users, Reads: true, Fails: []fault.Reason{fault.DurableUnavailable},
+		Name: "list_mail_topics", Title: "List what the user gets mails about", Access: Users, Reads: true,
+		Fails:       []fault.Reason{fault.DurableUnavailable},
 		Description: "Lists the topics that the user gets mails about, as far as their accounts are told of them.",
 	}, func(ctx context.Context, c *Call, _ Nothing) (MailTopics, error) {
 		topics, err := h.People.WantedTopics(ctx, &c.User.session)
@@ -68,8 +72,10 @@ func (h *service) listMailTopics() *Operation[Nothing, MailTopics] {
 
 func (h *service) chooseMailTopics() *Operation[ChooseMailTopicsInput, MailTopics] {
 	return define(h, Meta{
-		Name: "choose_mail_topics", Title: "Choose what the user gets mails about", Access: Users, OfUser: true, Fails: []fault.Reason{fault.DurableUnavailable},
-		Description: "Makes the topics given those that the user gets mails about, in all accounts. A repeat changes nothing more.",
+		Name: "choose_mail_topics", Title: "Choose what the user gets mails about", Access: Users, OfUser: true,
+		Fails: []fault.Reason{fault.DurableUnavailable},
+		Description: "Makes the topics given those that the user gets mails about, in all accounts. A repeat changes " +
+			"nothing more.",
 	}, func(ctx context.Context, c *Call, in ChooseMailTopicsInput) (MailTopics, error) {
 		if err := h.People.ChooseTopics(ctx, &c.User.session, in.Topics); err != nil {
 			return MailTopics{}, err

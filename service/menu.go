@@ -69,9 +69,12 @@ func (dollars) Schema(huma.Registry) *huma.Schema { return &huma.Schema{Type: hu
 
 func (h *service) getMenu() *Operation[Nothing, Menu] {
 	return define(h, Meta{
-		Name: "get_menu", Title: "What calls cost without an account", Route: Route{http.MethodGet, "/x402", http.StatusOK}, Access: Everybody, Reads: true,
-		Description: "Gives the menu of paying per call: what is paid where, for how many units, on which tier, with which VAT for this caller. Pay by a " +
-			"transfer of the asset, redeem its hash for a credential, and call the relay with that. Costs nothing.",
+		Name: "get_menu", Title: "What calls cost without an account", Route: Route{
+			http.MethodGet, "/x402", http.StatusOK,
+		}, Access: Everybody, Reads: true,
+		Description: "Gives the menu of paying per call: what is paid where, for how many units, on which tier, with " +
+			"which VAT for this caller. Pay by a transfer of the asset, redeem its hash for a credential, and call " +
+			"the relay with that. Costs nothing.",
 	}, func(_ context.Context, c *Call, _ Nothing) (Menu, error) { return h.menu(c.country()), nil })
 }
 
@@ -79,24 +82,33 @@ func (h *service) getMenu() *Operation[Nothing, Menu] {
 func (h *service) menu(country string) Menu {
 	t := h.Terms
 	m := Menu{
-		X402Version: plan.X402Version, Scheme: plan.X402Scheme, Network: t.Network(x402.Version1), Asset: plan.X402Asset, MainnetLive: t.OnMainnet(),
-		AssetAddress: t.Asset.Checksummed(), ChainID: t.Chain, MinConfirmations: t.Confirmations,
-		Menu: h.PublicURL + menuPath, Redeem: h.PublicURL + "/x402/redeem", Header: x402.PaymentV1Header,
-		RedeemBody:    RedeemBody{TxHash: "0x and 64 hexadecimal digits: the transfer's transaction", Tier: "cheap, balanced or fast", Signature: "0x and the signature of messageToSign by the wallet that paid"},
-		MessageToSign: t.MessageShape(h.Now()), MaxUnitsPerSettlement: plan.MaxUnitsPerSettlement, UnitsPerPayment: plan.UnitsPerPayment,
-		WindowSeconds: int64(plan.SettlementWindow / time.Second), TaxCountry: country, Tax: taxText(country),
+		X402Version: plan.X402Version, Scheme: plan.X402Scheme, Network: t.Network(x402.Version1),
+		Asset: plan.X402Asset, MainnetLive: t.OnMainnet(), AssetAddress: t.Asset.Checksummed(), ChainID: t.Chain,
+		MinConfirmations: t.Confirmations, Menu: h.PublicURL + menuPath, Redeem: h.PublicURL + "/x402/redeem",
+		Header: x402.PaymentV1Header,
+		RedeemBody: RedeemBody{
+			TxHash: "0x and 64 hexadecimal digits: the transfer's transaction", Tier: "cheap, balanced or fast",
+			Signature: "0x and the signature of messageToSign by the wallet that paid",
+		},
+		MessageToSign: t.MessageShape(h.Now()), MaxUnitsPerSettlement: plan.MaxUnitsPerSettlement,
+		UnitsPerPayment: plan.UnitsPerPayment, WindowSeconds: int64(plan.SettlementWindow / time.Second),
+		TaxCountry: country, Tax: taxText(country),
 	}
 	if m.Credential = closedCredential; t.Open() {
 		m.PayTo = t.PayTo.Checksummed()
-		m.Credential = fmt.Sprintf("One secret of cagx_ and 49 letters and digits, shown once by redeem and carried in %s on calls to /rpc/{chain}. It holds the "+
-			"units that the net amount bought and is refused with HTTP 402 when fewer are left than a call weighs, and after the window. The transaction's "+
-			"hash alone is public and opens nothing. Redeeming again within the window gives a new secret for the units that are left, and ends the one before.",
+		m.Credential = fmt.Sprintf(
+			"One secret of cagx_ and 49 letters and digits, shown once by redeem and carried in %s on calls to "+
+				"/rpc/{chain}. It holds the units that the net amount bought and is refused with HTTP 402 when fewer "+
+				"are left than a call weighs, and after the window. The transaction's hash alone is public and opens "+
+				"nothing. Redeeming again within the window gives a new secret for the units that are left, and ends "+
+				"the one before.",
 			x402.PaymentV1Header)
 	}
 	for _, tier := range plan.PerCallTiers() {
 		m.Tiers = append(m.Tiers, MenuTier{
-			Name: tier.Tier, Label: tier.Label, PriceAtomicPer1k: tier.PricePer1kUnits, USDPerMillion: dollars(tier.CentsPerMillion()),
-			NetAmountRequired: atomic(tier.NetAmountRequired()), MaxAmountRequired: atomic(tier.MaxAmountRequired()),
+			Name: tier.Tier, Label: tier.Label, PriceAtomicPer1k: tier.PricePer1kUnits,
+			USDPerMillion: dollars(tier.CentsPerMillion()), NetAmountRequired: atomic(tier.NetAmountRequired()),
+			MaxAmountRequired: atomic(tier.MaxAmountRequired()),
 		})
 	}
 	return m
@@ -115,14 +127,20 @@ func taxText(country string) string {
 	const counts = " The country from which the payment is redeemed for the first time counts."
 	switch {
 	case country == "":
-		return fmt.Sprintf("Prices are net. You could not be located, so %d%% VAT is added as in the EU: the net amount is what you pay divided by 1.%d, and "+
-			"units follow it. Pay maxAmountRequired for unitsPerPayment.", plan.VATPercent, plan.VATPercent) + counts
+		return fmt.Sprintf(
+			"Prices are net. You could not be located, so %d%% VAT is added as in the EU: the net amount is what you "+
+				"pay divided by 1.%d, and units follow it. Pay maxAmountRequired for unitsPerPayment.", plan.VATPercent,
+			plan.VATPercent) +
+			counts
 	case plan.VATApplies(country):
-		return fmt.Sprintf("Prices are net. You are in the EU (%s), so %d%% VAT is added: the net amount is what you pay divided by 1.%d, and units follow it. "+
-			"Pay maxAmountRequired for unitsPerPayment.", country, plan.VATPercent, plan.VATPercent) + counts
+		return fmt.Sprintf(
+			"Prices are net. You are in the EU (%s), so %d%% VAT is added: the net amount is what you pay divided by "+
+				"1.%d, and units follow it. Pay maxAmountRequired for unitsPerPayment.", country, plan.VATPercent,
+			plan.VATPercent) + counts
 	default:
-		return fmt.Sprintf("Prices are net. You are outside the EU (%s), so no VAT is added and units follow all that you pay. Pay netAmountRequired for "+
-			"unitsPerPayment.", country) + counts
+		return fmt.Sprintf(
+			"Prices are net. You are outside the EU (%s), so no VAT is added and units follow all that you pay. Pay "+
+				"netAmountRequired for unitsPerPayment.", country) + counts
 	}
 }
 
@@ -137,8 +155,8 @@ type Manifest struct {
 
 func (h *service) getManifest() *Operation[Nothing, Manifest] {
 	return define(h, Meta{
-		Name: "get_payment_manifest", Title: "The menu, where crawlers look for it", Route: Route{http.MethodGet, "/.well-known/x402", http.StatusOK},
-		Access: Everybody, Reads: true,
+		Name: "get_payment_manifest", Title: "The menu, where crawlers look for it",
+		Route: Route{http.MethodGet, "/.well-known/x402", http.StatusOK}, Access: Everybody, Reads: true,
 		Description: "Gives the fields of GET /x402, and the URLs that stock x402 clients pay at. Costs nothing.",
 	}, h.runManifest)
 }
@@ -152,10 +170,12 @@ func (h *service) runManifest(_ context.Context, c *Call, _ Nothing) (Manifest, 
 		for _, id := range h.Pool.Chains() {
 			m.Resources = append(m.Resources, h.PublicURL+stockPath+string(id))
 		}
-		m.Instructions = "POST JSON-RPC to a resource with a stock x402 client, which pays for a bundle of calls; or pay by a transfer, redeem it as the menu " +
-			"says, and send the credential with calls to " + h.PublicURL + "/rpc/{chain}."
+		m.Instructions = "POST JSON-RPC to a resource with a stock x402 client, which pays for a bundle of calls; or " +
+			"pay by a transfer, redeem it as the menu says, and send the credential with calls to " + h.PublicURL +
+			"/rpc/{chain}."
 	default:
-		m.Instructions = "Pay by a transfer, redeem it as the menu says, and send the credential with calls to " + h.PublicURL + "/rpc/{chain}."
+		m.Instructions = "Pay by a transfer, redeem it as the menu says, and send the credential with calls to " +
+			h.PublicURL + "/rpc/{chain}."
 	}
 	return m, nil
 }

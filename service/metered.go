@@ -42,7 +42,9 @@ var VisitorLimit = account.RateWindow{Limit: 30, Per: time.Minute}
 
 // serveMetered is the way of a metered use: identify, bind and check, look into the cache, admit,
 // run, and give back when the run failed. It reads no PostgreSQL when it is warm.
-func (o *Operation[In, Out]) serveMetered(ctx context.Context, caller *Caller, args Args) (answer Answer, refusal *fault.Error) {
+func (o *Operation[In, Out]) serveMetered(ctx context.Context, caller *Caller,
+	args Args,
+) (answer Answer, refusal *fault.Error) {
 	h := o.house
 	u := &use{Call: &Call{Caller: caller, house: h, started: h.Now(), kept: o.meta.TTL}, toll: o.toll}
 	u.toll.RequestID = caller.RequestID
@@ -101,7 +103,8 @@ func (h *service) enter(ctx context.Context, u *use) (refusal *fault.Error) {
 		return refusal
 	}
 	if u.toll.Metered.Service == string(account.Data) {
-		return fault.New(fault.KeyInvalid, "This needs the key of an account on a paid plan. Send it as Authorization: Bearer <API_KEY>.")
+		return fault.New(fault.KeyInvalid,
+			"This needs the key of an account on a paid plan. Send it as Authorization: Bearer <API_KEY>.")
 	}
 	return h.limit(ctx, "toolbox:"+u.Network.String(), VisitorLimit)
 }
@@ -211,5 +214,6 @@ func (o *Operation[In, Out]) cacheKey(in *In, u *use) cache.Key {
 		panic(fmt.Sprintf("input of %s: %v", o.meta.Name, err))
 	}
 	var on [32]byte
-	return cache.NewKey([]byte("capability"), []byte(o.meta.Name), o.house.appendChain(on[:0], chain.ID(u.toll.Metered.Chain)), text)
+	return cache.NewKey([]byte("capability"), []byte(o.meta.Name),
+		o.house.appendChain(on[:0], chain.ID(u.toll.Metered.Chain)), text)
 }

@@ -43,7 +43,9 @@ func openTrial(t *testing.T, meta service.Meta, run trialRun) *trial {
 func openTrialWith(t *testing.T, meta service.Meta, run trialRun, change func(*service.Options)) *trial {
 	t.Helper()
 	pool, err := upstream.NewPool(config.Upstreams{Chains: map[string]config.ChainUpstreams{
-		string(chain.EthMainnet): {Upstreams: []config.Upstream{{Name: "one", URL: "http://127.0.0.1:1", Supply: "public"}}},
+		string(chain.EthMainnet): {
+			Upstreams: []config.Upstream{{Name: "one", URL: "http://127.0.0.1:1", Supply: "public"}},
+		},
 	}}, time.Now)
 	if err != nil {
 		t.Fatal(err)
@@ -63,15 +65,16 @@ func openTrialWith(t *testing.T, meta service.Meta, run trialRun, change func(*s
 		meta.Service = account.Gas
 	}
 	meta.Units = plan.Unit
-	tr.op = tr.Try(meta, func(ctx context.Context, c *service.Call, in service.TrialInput) (service.TrialOutput, error) {
-		n := tr.runs.Add(1)
-		if run != nil {
-			if err := run(ctx, c, in); err != nil {
-				return service.TrialOutput{}, err
+	tr.op = tr.Try(meta,
+		func(ctx context.Context, c *service.Call, in service.TrialInput) (service.TrialOutput, error) {
+			n := tr.runs.Add(1)
+			if run != nil {
+				if err := run(ctx, c, in); err != nil {
+					return service.TrialOutput{}, err
+				}
 			}
-		}
-		return service.TrialOutput{Word: in.Word, Run: n}, nil
-	})
+			return service.TrialOutput{Word: in.Word, Run: n}, nil
+		})
 	return tr
 }
 
@@ -79,7 +82,9 @@ func openTrialWith(t *testing.T, meta service.Meta, run trialRun, change func(*s
 func (tr *trial) keyOf(t *testing.T, limit int64) (key string, id account.ID) {
 	t.Helper()
 	ann := browser(tr.signIn(t, "ann@buyer.example"))
-	made := must[service.CreatedKey](t)(tr.CreateKey.Invoke(tr.ctx, ann, service.CreateKeyInput{Name: "one", MonthlyRequestCap: &limit}))
+	made := must[service.CreatedKey](t)(tr.CreateKey.Invoke(tr.ctx, ann, service.CreateKeyInput{
+		Name: "one", MonthlyRequestCap: &limit,
+	}))
 	s, refusal := tr.limits.Identify(tr.ctx, made.PlaintextToken, ann.Network)
 	if refusal != nil {
 		t.Fatal(refusal)
@@ -91,7 +96,9 @@ func (tr *trial) use(key, word string) (service.Answer, *fault.Error) {
 	return tr.useAs(tr.ctx, holder(key), map[string]any{"word": word})
 }
 
-func (tr *trial) useAs(ctx context.Context, caller *service.Caller, args map[string]any) (service.Answer, *fault.Error) {
+func (tr *trial) useAs(ctx context.Context, caller *service.Caller,
+	args map[string]any,
+) (service.Answer, *fault.Error) {
 	caller.RequestID = uuid.Must(uuid.NewV7())
 	return tr.op.Serve(ctx, caller, func() (map[string]any, *fault.Error) { return args, nil })
 }
@@ -127,15 +134,17 @@ func TestAnAnswerIsPaidOnceAndServedAgainForNothing(t *testing.T) {
 	again := holder(key)
 	got, refusal = tr.useAs(tr.ctx, again, map[string]any{"word": "ALIAS"}) // the same, in another form
 	if refusal != nil || !got.Hit || string(got.JSON) != `{"word":"alias","run":1}` {
-		t.Errorf("the second gave %s, hit %t, %v; want the first's answer although the key has no units left", got.JSON, got.Hit, refusal)
+		t.Errorf("the second gave %s, hit %t, %v; want the first's answer although the key has no units left", got.JSON,
+			got.Hit, refusal)
 	}
 	if _, refusal = tr.use(key, "other"); refusal == nil || refusal.Reason != fault.KeyBudget {
 		t.Errorf("another word: %v, want the key's budget used up", refusal)
 	}
 	paid, hit := tr.recorded(t, first.RequestID), tr.recorded(t, again.RequestID)
 	want := store.Call{
-		RequestID: first.RequestID, Account: owner, Key: paid.Key, Chain: chain.EthMainnet, Service: "gas", Method: "try", Class: "toolbox", Outcome: "ok",
-		HTTPStatus: 200, Units: plan.Unit, StartedAt: paid.StartedAt, Duration: paid.Duration, ResponseBytes: 24,
+		RequestID: first.RequestID, Account: owner, Key: paid.Key, Chain: chain.EthMainnet, Service: "gas",
+		Method: "try", Class: "toolbox", Outcome: "ok", HTTPStatus: 200, Units: plan.Unit, StartedAt: paid.StartedAt,
+		Duration: paid.Duration, ResponseBytes: 24,
 	}
 	if paid != want {
 		t.Errorf("recorded %+v, want %+v", paid, want)
@@ -154,8 +163,13 @@ func TestWhatFailsIsGivenBack(t *testing.T) {
 		"a refusal": {func(context.Context, *service.Call, service.TrialInput) error {
 			return fault.New(fault.NoUpstream, "")
 		}, fault.NoUpstream},
-		"an error": {func(context.Context, *service.Call, service.TrialInput) error { return errors.New("inner") }, fault.InternalFault},
-		"a panic":  {func(context.Context, *service.Call, service.TrialInput) error { panic("inner") }, fault.InternalFault},
+		"an error": {
+			func(context.Context, *service.Call, service.TrialInput) error { return errors.New("inner") },
+			fault.InternalFault,
+		},
+		"a panic": {
+			func(context.Context, *service.Call, service.TrialInput) error { panic("inner") }, fault.InternalFault,
+		},
 		"a panic of a part": {func(ctx context.Context, _ *service.Call, _ service.TrialInput) error {
 			group, ctx := parallel.WithContext(ctx)
 			group.Go(func() error { <-ctx.Done(); return ctx.Err() })
@@ -168,12 +182,13 @@ func TestWhatFailsIsGivenBack(t *testing.T) {
 			t.Run(name+" "+kept, func(t *testing.T) {
 				t.Parallel()
 				var mended atomic.Bool
-				tr := openTrial(t, service.Meta{TTL: ttl}, func(ctx context.Context, c *service.Call, in service.TrialInput) error {
-					if mended.Load() {
-						return nil
-					}
-					return row.run(ctx, c, in)
-				})
+				tr := openTrial(t, service.Meta{TTL: ttl},
+					func(ctx context.Context, c *service.Call, in service.TrialInput) error {
+						if mended.Load() {
+							return nil
+						}
+						return row.run(ctx, c, in)
+					})
 				key, _ := tr.keyOf(t, 1)
 				_, refusal := tr.use(key, "word")
 				tr.wantRefusal(t, refusal, row.want)
@@ -195,9 +210,11 @@ func TestARequestThatIsWrongInItselfCostsNothingAndRunsNothing(t *testing.T) {
 	key, _ := tr.keyOf(t, 1)
 	for name, args := range map[string]map[string]any{
 		"missing": {}, "too long": {"word": strings.Repeat("x", 21)}, "unknown field": {"word": "x", "other": 1},
-		"refused by its own rule": {"word": "wrong"}, "unknown chain": {"word": "x", "chain": "dogecoin"}, "a chain without upstreams": {"word": "x", "chain": "base_mainnet"},
+		"refused by its own rule": {"word": "wrong"}, "unknown chain": {"word": "x", "chain": "dogecoin"},
+		"a chain without upstreams": {"word": "x", "chain": "base_mainnet"},
 	} {
-		if _, refusal := tr.useAs(tr.ctx, holder(key), args); refusal == nil || refusal.Reason != fault.FieldRefused || refusal.HTTP() != http.StatusUnprocessableEntity {
+		if _, refusal := tr.useAs(tr.ctx, holder(key), args); refusal == nil || refusal.Reason != fault.FieldRefused ||
+			refusal.HTTP() != http.StatusUnprocessableEntity {
 			t.Errorf("%s: %v", name, refusal)
 		}
 	}
@@ -230,7 +247,9 @@ func TestFencesHoldForMeteredCapabilitiesAndNameTheNextDoor(t *testing.T) {
 	key, owner := tr.keyOf(t, 5)
 	_, refusal = tr.use(key, "word")
 	tr.wantRefusal(t, refusal, fault.PlanLacksService)
-	if _, err := tr.limits.SetPlan(tr.ctx, owner, plan.Must(plan.Pro), store.Author{Actor: "test", Origin: "test"}); err != nil {
+	if _, err := tr.limits.SetPlan(tr.ctx, owner, plan.Must(plan.Pro), store.Author{
+		Actor: "test", Origin: "test",
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if _, refusal = tr.use(key, "word"); refusal != nil {
@@ -238,7 +257,9 @@ func TestFencesHoldForMeteredCapabilitiesAndNameTheNextDoor(t *testing.T) {
 	}
 	ann := browser(tr.signIn(t, "ann@buyer.example"))
 	services := []string{"rpc", "gas"}
-	if _, refusal := tr.ConfigureServices.Invoke(tr.ctx, ann, service.ConfigureServicesInput{Enabled: &services}); refusal != nil {
+	if _, refusal := tr.ConfigureServices.Invoke(tr.ctx, ann, service.ConfigureServicesInput{
+		Enabled: &services,
+	}); refusal != nil {
 		t.Fatal(refusal)
 	}
 	_, refusal = tr.use(key, "word")
@@ -253,11 +274,12 @@ func TestIdenticalUsesUnderWayShareARunAndPayEach(t *testing.T) {
 			t.Parallel()
 			var followers sync.WaitGroup
 			begun, goOn := make(chan struct{}), make(chan struct{})
-			tr := openTrial(t, service.Meta{TTL: time.Minute}, func(context.Context, *service.Call, service.TrialInput) error {
-				close(begun)
-				<-goOn
-				return failure
-			})
+			tr := openTrial(t, service.Meta{TTL: time.Minute},
+				func(context.Context, *service.Call, service.TrialInput) error {
+					close(begun)
+					<-goOn
+					return failure
+				})
 			key, _ := tr.keyOf(t, users)
 			results := make(chan *fault.Error, users)
 			ask := func() {
@@ -269,7 +291,9 @@ func TestIdenticalUsesUnderWayShareARunAndPayEach(t *testing.T) {
 			for range users - 1 {
 				followers.Go(ask)
 			}
-			testkit.Eventually(t, time.Minute, func() bool { return tr.Followed() == users-1 }, "nobody waits for another's run")
+			testkit.Eventually(t, time.Minute, func() bool {
+				return tr.Followed() == users-1
+			}, "nobody waits for another's run")
 			close(goOn)
 			followers.Wait()
 			for range users {
@@ -291,17 +315,19 @@ func TestIdenticalUsesUnderWayShareARunAndPayEach(t *testing.T) {
 func TestAClientThatLeavesPaysForWhatItAsked(t *testing.T) {
 	t.Parallel()
 	ctx, leave := context.WithCancel(t.Context())
-	tr := openTrial(t, service.Meta{TTL: time.Minute}, func(ctx context.Context, _ *service.Call, _ service.TrialInput) error {
-		leave()
-		<-ctx.Done()
-		return ctx.Err()
-	})
+	tr := openTrial(t, service.Meta{TTL: time.Minute},
+		func(ctx context.Context, _ *service.Call, _ service.TrialInput) error {
+			leave()
+			<-ctx.Done()
+			return ctx.Err()
+		})
 	key, _ := tr.keyOf(t, 1)
 	caller := holder(key)
 	if _, refusal := tr.useAs(ctx, caller, map[string]any{"word": "word"}); refusal == nil {
 		t.Error("it was answered")
 	}
-	if rec := tr.recorded(t, caller.RequestID); rec.Outcome != "client_gone" || rec.HTTPStatus != 499 || rec.Units != plan.Unit {
+	if rec := tr.recorded(t, caller.RequestID); rec.Outcome != "client_gone" || rec.HTTPStatus != 499 ||
+		rec.Units != plan.Unit {
 		t.Errorf("recorded %+v", rec)
 	}
 	if a := tr.admit(t, key, plan.Unit); a.Admitted {
@@ -311,12 +337,13 @@ func TestAClientThatLeavesPaysForWhatItAsked(t *testing.T) {
 
 func TestARunSaysHowLongItsAnswerIsKept(t *testing.T) {
 	t.Parallel()
-	tr := openTrial(t, service.Meta{TTL: time.Minute}, func(_ context.Context, c *service.Call, in service.TrialInput) error {
-		if in.Word == "not" {
-			c.Keep(0)
-		}
-		return nil
-	})
+	tr := openTrial(t, service.Meta{TTL: time.Minute},
+		func(_ context.Context, c *service.Call, in service.TrialInput) error {
+			if in.Word == "not" {
+				c.Keep(0)
+			}
+			return nil
+		})
 	key, _ := tr.keyOf(t, 10)
 	for word, runs := range map[string]int64{"not": 2, "kept": 1} {
 		before := tr.runs.Load()
@@ -360,7 +387,9 @@ func TestASuspendedAccountIsServedNoKeptAnswer(t *testing.T) {
 	if _, refusal := tr.use(key, "word"); refusal != nil {
 		t.Fatal(refusal)
 	}
-	if _, err := tr.limits.SetStatus(tr.ctx, owner, account.Suspended, store.Author{Actor: "test", Origin: "test"}); err != nil {
+	if _, err := tr.limits.SetStatus(tr.ctx, owner, account.Suspended, store.Author{
+		Actor: "test", Origin: "test",
+	}); err != nil {
 		t.Fatal(err)
 	}
 	_, refusal := tr.use(key, "word")

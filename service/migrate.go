@@ -75,9 +75,11 @@ type SecretsFound struct {
 
 func (h *service) migrate() *Operation[MigrateInput, Migration] {
 	return define(h, Meta{
-		Name: "migrate", Title: "Plan a move from other providers", Access: Everybody, PerNetwork: true, Reads: true, Computes: true,
-		Description: "Reads a pasted configuration: maps every RPC endpoint to the gateway's, weighs every JSON-RPC method, and says what to change. Whatever looks like a secret is " +
-			"masked; nothing is run, kept or logged. It costs nothing and changes nothing; a network, or a key, may send 10 texts a minute.",
+		Name: "migrate", Title: "Plan a move from other providers", Access: Everybody, PerNetwork: true, Reads: true,
+		Computes: true,
+		Description: "Reads a pasted configuration: maps every RPC endpoint to the gateway's, weighs every JSON-RPC " +
+			"method, and says what to change. Whatever looks like a secret is masked; nothing is run, kept or " +
+			"logged. It costs nothing and changes nothing; a network, or a key, may send 10 texts a minute.",
 	}, func(ctx context.Context, c *Call, in MigrateInput) (Migration, error) {
 		if refusal := h.limit(ctx, "migrate:"+c.crowd, MigrateLimit); refusal != nil {
 			return Migration{}, refusal
@@ -108,8 +110,9 @@ func allReading() *fault.Error {
 func (h *service) runMigrate(config string) Migration {
 	found := provider.Read(config)
 	m := Migration{
-		Endpoints: []MovedEndpoint{}, Methods: []MovedMethod{}, Changes: []MigrationEdit{}, Clients: found.Clients, Formats: found.Formats, Truncated: found.Truncated,
-		Others: found.OtherMethods, Secrets: SecretsFound(found.Secrets),
+		Endpoints: []MovedEndpoint{}, Methods: []MovedMethod{}, Changes: []MigrationEdit{}, Clients: found.Clients,
+		Formats: found.Formats, Truncated: found.Truncated, Others: found.OtherMethods,
+		Secrets: SecretsFound(found.Secrets),
 	}
 	var chains []chain.ID // of the endpoints, in their order
 	for i := range found.Endpoints {
@@ -130,7 +133,10 @@ func (h *service) runMigrate(config string) Migration {
 
 // moved maps an endpoint.
 func (h *service) moved(e *provider.Endpoint) MovedEndpoint {
-	to := MovedEndpoint{Source: e.Source, Provider: e.Provider.Key, Lines: e.Lines, Network: e.Network, WebSocket: e.WebSocket, KeyInURL: e.KeyInURL}
+	to := MovedEndpoint{
+		Source: e.Source, Provider: e.Provider.Key, Lines: e.Lines, Network: e.Network, WebSocket: e.WebSocket,
+		KeyInURL: e.KeyInURL,
+	}
 	if e.Chain != "" {
 		to.Chain = &e.Chain
 	}
@@ -142,11 +148,14 @@ func (h *service) moved(e *provider.Endpoint) MovedEndpoint {
 	to.Served = here && !e.WebSocket && !e.Guessed
 	switch {
 	case e.Guessed && here:
-		to.Note = "It names this network, but nothing says that it is a node's. Where it is one, replace it; where it is not, leave it."
+		to.Note = "It names this network, but nothing says that it is a node's. Where it is one, replace it; where " +
+			"it is not, leave it."
 	case e.Guessed && e.Network == "":
-		to.Note = "Nothing says whether this is a node's address, or of which chain. Where it is one, choose among " + strings.Join(names(h.Pool.Chains()), ", ") + ", or keep it."
+		to.Note = "Nothing says whether this is a node's address, or of which chain. Where it is one, choose among " +
+			strings.Join(names(h.Pool.Chains()), ", ") + ", or keep it."
 	case here && e.WebSocket:
-		to.Note = "There are no websockets. Send the same calls to the HTTP address; instead of subscriptions poll eth_blockNumber and eth_getLogs, or getSlot and getSignatureStatuses."
+		to.Note = "There are no websockets. Send the same calls to the HTTP address; instead of subscriptions poll " +
+			"eth_blockNumber and eth_getLogs, or getSlot and getSignatureStatuses."
 	case here:
 		to.Note = "Send the key as Authorization: Bearer <API_KEY>; it never goes into the address."
 	case e.Provider.Key == "local":
@@ -156,7 +165,8 @@ func (h *service) moved(e *provider.Endpoint) MovedEndpoint {
 	case e.Network != "":
 		to.Note = "This network is not served. Keep the endpoint; manage_feedback with kind chain asks for a network."
 	default:
-		to.Note = "The address does not tell its chain. Choose among " + strings.Join(names(h.Pool.Chains()), ", ") + ", or keep the endpoint."
+		to.Note = "The address does not tell its chain. Choose among " + strings.Join(names(h.Pool.Chains()), ", ") +
+			", or keep the endpoint."
 	}
 	if e.KeyInURL && !e.Keyless && to.Served {
 		to.Note += " A credential stood in the address: revoke it at the provider once you moved."
@@ -192,7 +202,8 @@ func (h *service) movedMethod(name string, chains []chain.ID) MovedMethod {
 		}
 	}
 	o := h.offerOf(m.Chain, name)
-	m.Offered, m.Note = o.offered, strings.NewReplacer("at docs", "with get_quote", "at contact", "with manage_feedback").Replace(o.note)
+	m.Offered, m.Note = o.offered, strings.NewReplacer("at docs", "with get_quote", "at contact",
+		"with manage_feedback").Replace(o.note)
 	if o.offered {
 		weight := weightOf(o.method)
 		m.Weight = &weight
@@ -223,15 +234,19 @@ func (m *Migration) conclude() {
 	case foreign == 0 && methods == 0 && m.Others == 0:
 		m.Summary = "No RPC endpoint and no JSON-RPC method was recognised in this text."
 	case foreign == 0:
-		m.Summary = fmt.Sprintf("No RPC endpoint was recognised; of %d methods %d are offered.", methods, methods-refused)
+		m.Summary = fmt.Sprintf("No RPC endpoint was recognised; of %d methods %d are offered.", methods,
+			methods-refused)
 	default:
-		m.Summary = fmt.Sprintf("%d of %d endpoints can move as they are, and %d of %d methods are offered.", served, foreign, methods-refused, methods)
+		m.Summary = fmt.Sprintf("%d of %d endpoints can move as they are, and %d of %d methods are offered.", served,
+			foreign, methods-refused, methods)
 	}
 	if m.Others > 0 {
 		m.Summary += fmt.Sprintf(" %d more names look like methods and are not known here.", m.Others)
 	}
 	if m.Secrets.PrivateKeys+m.Secrets.Mnemonics > 0 {
-		m.Summary += fmt.Sprintf(" Warning: the text holds what looks like %d private keys and %d mnemonics. Take them for known to others, and move what they hold to a new wallet.",
+		m.Summary += fmt.Sprintf(
+			" Warning: the text holds what looks like %d private keys and %d mnemonics. Take them for known to "+
+				"others, and move what they hold to a new wallet.",
 			m.Secrets.PrivateKeys, m.Secrets.Mnemonics)
 	}
 }
@@ -248,7 +263,9 @@ func (m *Migration) edit(publicURL string) {
 		if !moves {
 			moves, example = true, *e.Replacement
 		}
-		m.Changes = append(m.Changes, MigrationEdit{What: "Address of " + e.Provider + ", line " + lines(e.Lines), Before: e.Source, After: *e.Replacement})
+		m.Changes = append(m.Changes, MigrationEdit{
+			What: "Address of " + e.Provider + ", line " + lines(e.Lines), Before: e.Source, After: *e.Replacement,
+		})
 	}
 	if !moves && len(m.Clients) == 0 { // what a client does is told without an address, too
 		return
@@ -257,12 +274,15 @@ func (m *Migration) edit(publicURL string) {
 	for _, client := range m.Clients {
 		if how, ok := howToSendKey(client, example); ok {
 			known = true
-			m.Changes = append(m.Changes, MigrationEdit{What: "Key in a header, with " + client, Before: "the key in the address, or none", After: how})
+			m.Changes = append(m.Changes, MigrationEdit{
+				What: "Key in a header, with " + client, Before: "the key in the address, or none", After: how,
+			})
 		}
 	}
 	if !known {
 		m.Changes = append(m.Changes, MigrationEdit{
-			What: "Key in a header", Before: "the key in the address, or none", After: "Authorization: Bearer <API_KEY>, from a variable such as CHAIN_ACCESS_KEY",
+			What: "Key in a header", Before: "the key in the address, or none",
+			After: "Authorization: Bearer <API_KEY>, from a variable such as CHAIN_ACCESS_KEY",
 		})
 	}
 }
@@ -282,11 +302,14 @@ func howToSendKey(client, url string) (string, bool) {
 	case "viem", "wagmi":
 		return "http('" + url + "', { fetchOptions: { headers: { Authorization: " + js + " } } })", true
 	case "ethers":
-		return "const request = new FetchRequest('" + url + "'); request.setHeader('Authorization', " + js + "); new JsonRpcProvider(request)", true
+		return "const request = new FetchRequest('" + url + "'); request.setHeader('Authorization', " + js +
+			"); new JsonRpcProvider(request)", true
 	case "web3.js":
-		return "new Web3(new HttpProvider('" + url + "', { providerOptions: { headers: { Authorization: " + js + " } } }))", true
+		return "new Web3(new HttpProvider('" + url + "', { providerOptions: { headers: { Authorization: " + js +
+			" } } }))", true
 	case "web3.py":
-		return `Web3(Web3.HTTPProvider("` + url + `", request_kwargs={"headers": {"Content-Type": "application/json", "Authorization": ` + py + `}}))`, true
+		return `Web3(Web3.HTTPProvider("` + url +
+			`", request_kwargs={"headers": {"Content-Type": "application/json", "Authorization": ` + py + `}}))`, true
 	case "hardhat":
 		return "{ url: '" + url + "', httpHeaders: { Authorization: " + js + " } }", true
 	case "foundry":
@@ -294,7 +317,8 @@ func howToSendKey(client, url string) (string, bool) {
 	case "solana-web3.js":
 		return "new Connection('" + url + "', { httpHeaders: { Authorization: " + js + " } })", true
 	case "solana-kit":
-		return "createSolanaRpcFromTransport(createDefaultRpcTransport({ url: '" + url + "', headers: { authorization: " + js + " } }))", true
+		return "createSolanaRpcFromTransport(createDefaultRpcTransport({ url: '" + url +
+			"', headers: { authorization: " + js + " } }))", true
 	case "alchemy-sdk":
 		return "The SDK speaks to its own provider only. Use viem or ethers with " + url, true
 	}
@@ -305,19 +329,23 @@ func howToSendKey(client, url string) (string, bool) {
 func (m *Migration) advise(publicURL string) {
 	step := func(format string, args ...any) { m.NextSteps = append(m.NextSteps, fmt.Sprintf(format, args...)) }
 	if n := m.Secrets.PrivateKeys + m.Secrets.Mnemonics; n > 0 {
-		step("Move what the %d keys and mnemonics in this text hold to a new wallet, and keep the new ones out of configurations.", n)
+		step("Move what the %d keys and mnemonics in this text hold to a new wallet, and keep the new ones out of "+
+			"configurations.", n)
 	}
 	step("Get a key: the tool get_key, or POST %s/keys. Put it into a variable such as CHAIN_ACCESS_KEY.", publicURL)
 	if len(m.Changes) > 0 {
 		step("Make the changes above, and send the key as Authorization: Bearer <API_KEY> with every request.")
 	}
-	if slices.ContainsFunc(m.Endpoints, func(e MovedEndpoint) bool { return e.WebSocket }) { //nolint:gocritic // read by value
+	//nolint:gocritic // read by value
+	if slices.ContainsFunc(m.Endpoints, func(e MovedEndpoint) bool { return e.WebSocket }) {
 		step("Replace subscriptions by polling: the gateway has no websockets.")
 	}
-	if slices.ContainsFunc(m.Methods, func(x MovedMethod) bool { return !x.Offered }) { //nolint:gocritic // read by value
+	//nolint:gocritic // read by value
+	if slices.ContainsFunc(m.Methods, func(x MovedMethod) bool { return !x.Offered }) {
 		step("Replace the methods that are not offered, as their notes say.")
 	}
-	step("Try one call: rpc_call with eth_blockNumber, or getSlot on Solana. Then compare plans with list_plans and single methods with get_quote.")
+	step("Try one call: rpc_call with eth_blockNumber, or getSlot on Solana. Then compare plans with list_plans and " +
+		"single methods with get_quote.")
 	if m.Secrets.Credentials > 0 {
 		step("Revoke the keys of the providers that you left: this text held %d credentials.", m.Secrets.Credentials)
 	}

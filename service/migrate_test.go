@@ -19,7 +19,8 @@ func TestAConfigurationIsMappedAndNothingSecretComesBack(t *testing.T) {
 	t.Parallel()
 	public := []seen{{supply: plan.Public, can: map[chain.Capability]bool{chain.Debug: true}}}
 	o := advisers(t, measured(t, time.Now(), map[chain.ID][]seen{
-		chain.EthMainnet: public, chain.BaseMainnet: public, chain.ArbitrumOne: public, chain.PolygonPoS: public, chain.SolanaMainnet: public,
+		chain.EthMainnet: public, chain.BaseMainnet: public, chain.ArbitrumOne: public, chain.PolygonPoS: public,
+		chain.SolanaMainnet: public,
 	}))
 	const here = "https://gateway.example/rpc/"
 	for i, c := range []struct {
@@ -28,21 +29,42 @@ func TestAConfigurationIsMappedAndNothingSecretComesBack(t *testing.T) {
 		summary string
 		has     []string // in the answer
 	}{
-		{"viem.ts", true, "2 of 2 endpoints", []string{here + "eth_mainnet", here + "base_mainnet", "fetchOptions", "revoke it"}},
-		{"ethers.js", false, "1 of 2 endpoints can move as they are, and 1 of 2 methods", []string{"There are no subscriptions", "weighs 1, and 2 when", "Warning", "FetchRequest", "This network is not served"}},
-		{"web3.py", true, "1 of 1 endpoints can move as they are, and 1 of 1 methods", []string{here + "arbitrum_one", "request_kwargs", `"weight":2`}},
-		{"hardhat.config.ts", false, "1 of 2 endpoints", []string{"httpHeaders", "A node of your own", "This network is not served", "2 private keys and 1 mnemonics"}},
+		{"viem.ts", true, "2 of 2 endpoints", []string{
+			here + "eth_mainnet", here + "base_mainnet", "fetchOptions", "revoke it",
+		}},
+		{
+			"ethers.js", false, "1 of 2 endpoints can move as they are, and 1 of 2 methods",
+			[]string{
+				"There are no subscriptions", "weighs 1, and 2 when", "Warning", "FetchRequest",
+				"This network is not served",
+			},
+		},
+		{
+			"web3.py", true, "1 of 1 endpoints can move as they are, and 1 of 1 methods",
+			[]string{here + "arbitrum_one", "request_kwargs", `"weight":2`},
+		},
+		{"hardhat.config.ts", false, "1 of 2 endpoints", []string{
+			"httpHeaders", "A node of your own", "This network is not served", "2 private keys and 1 mnemonics",
+		}},
 		{"foundry.toml", false, "1 of 2 endpoints", []string{"no upstream for optimism_mainnet", "--rpc-headers"}},
 		{"app.env", true, "2 of 2 endpoints", []string{here + "solana_mainnet", "new wallet", "3 credentials"}},
-		{"chains.json", true, "2 of 2 endpoints can move as they are, and 2 of 2 methods", []string{here + "base_mainnet"}},
+		{
+			"chains.json", true, "2 of 2 endpoints can move as they are, and 2 of 2 methods",
+			[]string{here + "base_mainnet"},
+		},
 		{"config.yaml", true, "2 of 2 endpoints", []string{"https://***@polygon-rpc.com", here + "polygon_pos"}},
-		{"solana.ts", false, "2 of 2 endpoints can move as they are, and 1 of 2 methods", []string{"getMultipleAccounts", "new Connection('" + here + "solana_mainnet'"}},
+		{
+			"solana.ts", false, "2 of 2 endpoints can move as they are, and 1 of 2 methods",
+			[]string{"getMultipleAccounts", "new Connection('" + here + "solana_mainnet'"},
+		},
 	} {
 		config, err := os.ReadFile(filepath.Join("..", "toolbox", "provider", "testdata", c.file))
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := must[service.Migration](t)(o.Migrate.Invoke(o.ctx, neighbour(i), service.MigrateInput{Config: string(config)}))
+		m := must[service.Migration](t)(o.Migrate.Invoke(o.ctx, neighbour(i), service.MigrateInput{
+			Config: string(config),
+		}))
 		raw, err := json.Marshal(m)
 		text := strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(raw))
 		if err != nil || m.Ready != c.ready || !strings.Contains(m.Summary, c.summary) {
@@ -59,8 +81,11 @@ func TestAConfigurationIsMappedAndNothingSecretComesBack(t *testing.T) {
 			}
 		}
 	}
-	socket := must[service.Migration](t)(o.Migrate.Invoke(o.ctx, neighbour(20), service.MigrateInput{Config: "WS=wss://mainnet.infura.io/ws/v3/0123456789abcdef0123456789abcdef"}))
-	if e := socket.Endpoints[0]; socket.Ready || e.Served || !e.WebSocket || e.Replacement == nil || *e.Replacement != here+"eth_mainnet" || !strings.Contains(e.Note, "no websockets") {
+	socket := must[service.Migration](t)(o.Migrate.Invoke(o.ctx, neighbour(20), service.MigrateInput{
+		Config: "WS=wss://mainnet.infura.io/ws/v3/0123456789abcdef0123456789abcdef",
+	}))
+	if e := socket.Endpoints[0]; socket.Ready || e.Served || !e.WebSocket || e.Replacement == nil ||
+		*e.Replacement != here+"eth_mainnet" || !strings.Contains(e.Note, "no websockets") {
 		t.Errorf("a websocket is %+v", socket)
 	}
 }
@@ -68,9 +93,13 @@ func TestAConfigurationIsMappedAndNothingSecretComesBack(t *testing.T) {
 func TestAnyTextIsReadAndNoneThatIsTooLong(t *testing.T) {
 	t.Parallel()
 	o := advisers(t, measured(t, time.Now(), nil))
-	for i, config := range []any{"hello", "\x00\x01\u202e", "\xff\xfe https://\xff.g.alchemy.com/v2/\xff", strings.Repeat("é", 20_000), strings.Repeat("https://eth.llamarpc.com/x ", 700)} {
+	for i, config := range []any{
+		"hello", "\x00\x01\u202e", "\xff\xfe https://\xff.g.alchemy.com/v2/\xff",
+		strings.Repeat("é", 20_000), strings.Repeat("https://eth.llamarpc.com/x ", 700),
+	} {
 		got, refusal := serve(o, o.Migrate, neighbour(i), map[string]any{"config": config})
-		if refusal != nil || got["ready"] != false || got["summary"] == "" || got["endpoints"] == nil || got["methods"] == nil || got["changes"] == nil {
+		if refusal != nil || got["ready"] != false || got["summary"] == "" || got["endpoints"] == nil ||
+			got["methods"] == nil || got["changes"] == nil {
 			t.Errorf("text %d: %v, %v", i, got, refusal)
 		}
 	}
@@ -95,13 +124,18 @@ func TestAMoveIsReadyOnlyWhenAllIsUnderstood(t *testing.T) {
 		{rpc + "url: 'https://a.acme.example'", false, "Nothing says whether this is a node's address"},
 		{rpc + "x = 'https://eth.acme.example'", false, "nothing says that it is a node's"},
 		{rpc + "x = 'https://mainnet.era.zksync.io'", false, "***.zksync.***"},
-		{"import { ethers } from 'ethers'\nconst p = new ethers.AlchemyProvider('mainnet', 'mySuperSecretPassPhrase')", true, "FetchRequest"},
+		{
+			"import { ethers } from 'ethers'\nconst p = new ethers.AlchemyProvider('mainnet', " +
+				"'mySuperSecretPassPhrase')",
+			true, "FetchRequest",
+		},
 		{"import { createPublicClient } from 'viem'", false, "fetchOptions"},
 		{"new AlchemyProvider('sepolia', KEY)", false, "This network is not served"},
 	} {
 		m := must[service.Migration](t)(o.Migrate.Invoke(o.ctx, neighbour(i), service.MigrateInput{Config: c.config}))
 		text, err := json.Marshal(m)
-		if err != nil || m.Ready != c.ready || !strings.Contains(string(text), c.has) || strings.Contains(string(text), "SuperSecret") {
+		if err != nil || m.Ready != c.ready || !strings.Contains(string(text), c.has) ||
+			strings.Contains(string(text), "SuperSecret") {
 			t.Errorf("%s: %s, %v", c.config, text, err)
 		}
 	}
@@ -113,7 +147,8 @@ func TestTextsAreReadOneAfterAnother(t *testing.T) {
 	free := o.Occupy()
 	ctx, cancel := context.WithTimeout(o.ctx, time.Second)
 	defer cancel()
-	if _, refusal := o.Migrate.Invoke(ctx, neighbour(0), service.MigrateInput{Config: "x"}); refusal == nil || refusal.Reason != fault.RateWindow || refusal.RetryAfter <= 0 {
+	if _, refusal := o.Migrate.Invoke(ctx, neighbour(0), service.MigrateInput{Config: "x"}); refusal == nil ||
+		refusal.Reason != fault.RateWindow || refusal.RetryAfter <= 0 {
 		t.Errorf("while all are reading: %v", refusal)
 	}
 	free()
@@ -124,7 +159,8 @@ func TestTextsAreReadOneAfterAnother(t *testing.T) {
 		}
 	}
 	var refusal *fault.Error
-	for sent := 0; refusal == nil && sent < 2+int(time.Since(began)/(6*time.Second)); sent++ { // one comes back every 6 s
+	// one comes back every 6 s
+	for sent := 0; refusal == nil && sent < 2+int(time.Since(began)/(6*time.Second)); sent++ {
 		_, refusal = o.Migrate.Invoke(o.ctx, neighbour(1), service.MigrateInput{Config: "x"})
 	}
 	if refusal == nil || refusal.Reason != fault.RateWindow || refusal.Window.Limit != 10 {

@@ -41,7 +41,9 @@ func TestWishes_OfFourNetworksLockNobodyOut(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	wish := func(network string) *fault.Error {
-		_, refusal := o.JoinWishlist.Invoke(o.ctx, onNetwork(network), service.JoinWishlistInput{Items: "x", Email: "a@b.example"})
+		_, refusal := o.JoinWishlist.Invoke(o.ctx, onNetwork(network), service.JoinWishlistInput{
+			Items: "x", Email: "a@b.example",
+		})
 		return refusal
 	}
 	taken := 0
@@ -65,11 +67,14 @@ func TestWishes_OfFourNetworksLockNobodyOut(t *testing.T) {
 func TestWishes_OfEverybodyAreBound(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t, func(o *service.Options) {
-		o.Networks = netlimit.New(o.Meter, netlimit.Figures{netlimit.Wishes: {Address: 5, Area: 10, Whole: 12, Per: 24 * time.Hour}}, time.Now)
+		o.Networks = netlimit.New(o.Meter, netlimit.Figures{
+			netlimit.Wishes: {Address: 5, Area: 10, Whole: 12, Per: 24 * time.Hour},
+		}, time.Now)
 	})
 	taken := 0
 	for i := range 14 {
-		_, refusal := o.JoinWishlist.Invoke(o.ctx, onNetwork(fmt.Sprintf("198.51.%d.1/32", i)), service.JoinWishlistInput{Items: "x", Email: "a@b.example"})
+		_, refusal := o.JoinWishlist.Invoke(o.ctx, onNetwork(fmt.Sprintf("198.51.%d.1/32", i)),
+			service.JoinWishlistInput{Items: "x", Email: "a@b.example"})
 		if refusal == nil {
 			taken++
 		}
@@ -92,7 +97,9 @@ func TestChallenges_OfOne48AreBoundTogether(t *testing.T) {
 		key := must[service.Welcome](t)(o.GetKey.Invoke(o.ctx, c, service.GetKeyInput{}))
 		c.Bearer = key.Key
 		refusal := func() (f *fault.Error) {
-			_, f = o.BindKeyStart.Invoke(o.ctx, c, service.BindStartInput{Address: "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"})
+			_, f = o.BindKeyStart.Invoke(o.ctx, c, service.BindStartInput{
+				Address: "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045",
+			})
 			return f
 		}()
 		if refusal != nil && refusal.Reason == fault.RateWindow {
@@ -114,10 +121,14 @@ func TestEmailAddresses_ThatDecodeToNothingAreRefused(t *testing.T) {
 	const wrong = "a@xn--.example"
 	_, signIn := o.StartSignIn.Invoke(o.ctx, browser(""), service.StartSignInInput{Email: wrong})
 	_, wish := o.JoinWishlist.Invoke(o.ctx, browser(""), service.JoinWishlistInput{Items: "x", Email: wrong})
-	_, wait := o.JoinWaitlist.Invoke(o.ctx, browser(""), service.JoinWaitlistInput{EmailAddress: wrong, Qualifier: "curious"})
+	_, wait := o.JoinWaitlist.Invoke(o.ctx, browser(""), service.JoinWaitlistInput{
+		EmailAddress: wrong, Qualifier: "curious",
+	})
 	owner := browser(o.signIn(t, "ann@buyer.example"))
 	_, invite := o.InviteMember.Invoke(o.ctx, owner, service.InviteMemberInput{Email: wrong, Role: "member"})
-	for name, refusal := range map[string]*fault.Error{"sign-in": signIn, "wish": wish, "waitlist": wait, "invitation": invite} {
+	for name, refusal := range map[string]*fault.Error{
+		"sign-in": signIn, "wish": wish, "waitlist": wait, "invitation": invite,
+	} {
 		if refusal == nil || refusal.Reason != fault.FieldRefused || refusal.HTTP() != 422 {
 			t.Errorf("%s: %v", name, refusal)
 		}

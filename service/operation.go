@@ -139,8 +139,10 @@ func define[In, Out any](h *service, meta Meta, run func(context.Context, *Call,
 	op := &Operation[In, Out]{meta: meta, house: h, run: run}
 	if meta.Metered() {
 		op.toll = admission.Call{
-			Route:   meta.Route.Method + " " + meta.Route.Path,
-			Metered: meter.Call{Units: meta.Units, Service: string(meta.Service), Method: meta.Name, Class: classOf(meta.Service)},
+			Route: meta.Route.Method + " " + meta.Route.Path,
+			Metered: meter.Call{
+				Units: meta.Units, Service: string(meta.Service), Method: meta.Name, Class: classOf(meta.Service),
+			},
 		}
 	}
 	op.fill, op.counts = decoderOf(reflect.TypeFor[In]()), h.Metrics.Of(meta.Name)
@@ -222,6 +224,7 @@ func (o *Operation[In, Out]) serve(ctx context.Context, caller *Caller, args Arg
 
 // panicked logs a panic, and is what its caller is told.
 func (o *Operation[In, Out]) panicked(call *Call, cause any) *fault.Error {
-	o.house.Logger.Error("panic", "request_id", call.RequestID, "capability", o.meta.Name, "cause", cause, "stack", string(debug.Stack()))
+	o.house.Logger.Error("panic", "request_id", call.RequestID, "capability", o.meta.Name, "cause", cause, "stack",
+		string(debug.Stack()))
 	return fault.New(fault.InternalFault, "")
 }

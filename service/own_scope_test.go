@@ -33,9 +33,13 @@ func openFamily(t *testing.T) (d *till, b *books, owner, agent, adopted reader) 
 	agentKey, _ := d.agentKey(t, d.id)
 	door := d.doorKey(t)
 	d.adopted(t, door, d.owner)
-	must[service.ConfiguredServices](t)(d.ConfigureServices.Invoke(d.ctx, b.ann, service.ConfigureServicesInput{Caps: &map[string]int64{"rpc": 12_777_777}}))
+	must[service.ConfiguredServices](t)(d.ConfigureServices.Invoke(d.ctx, b.ann, service.ConfigureServicesInput{
+		Caps: &map[string]int64{"rpc": 12_777_777},
+	}))
 	pack := account.Pack{ID: account.NewPackID(), Units: 1_200_000 * plan.Unit, Expires: time.Now().AddDate(1, 0, 0)}
-	if _, _, err := d.limits.GrantPack(d.ctx, store.Pack{Pack: pack, Account: d.id, Kind: "pack_s", Origin: "test", GrantedAt: opened}, store.Author{Actor: "test", Origin: "ops"}); err != nil {
+	if _, _, err := d.limits.GrantPack(d.ctx, store.Pack{
+		Pack: pack, Account: d.id, Kind: "pack_s", Origin: "test", GrantedAt: opened,
+	}, store.Author{Actor: "test", Origin: "ops"}); err != nil {
 		t.Fatal(err)
 	}
 	of := func(secret, method string, requests int64, others ...string) reader {
@@ -43,19 +47,26 @@ func openFamily(t *testing.T) (d *till, b *books, owner, agent, adopted reader) 
 		if refusal != nil {
 			t.Fatal(refusal)
 		}
-		b.commit(t, opened.Add(-time.Minute), []account.LatencyLine{took(s.Key, "polygon_pos", "ok", 10*time.Millisecond, requests)},
-			b.written(s.Key, "polygon_pos", method, "standard", "ok", requests, plan.Units(requests)*plan.Unit), b.written(s.Key, "polygon_pos", method, "standard", "rate_window", 1, 0))
+		b.commit(t, opened.Add(-time.Minute), []account.LatencyLine{
+			took(s.Key, "polygon_pos", "ok", 10*time.Millisecond, requests),
+		},
+			b.written(s.Key, "polygon_pos", method, "standard", "ok", requests, plan.Units(requests)*plan.Unit),
+			b.written(s.Key, "polygon_pos", method, "standard", "rate_window", 1, 0))
 		failed := store.Call{
-			RequestID: uuid.Must(uuid.NewV7()), StartedAt: opened.Add(-time.Minute), Account: d.id, Key: s.Key, Chain: "polygon_pos", Service: "rpc", Method: method,
-			Class: "standard", Tier: "balanced", Outcome: "rate_window", HTTPStatus: 429,
+			RequestID: uuid.Must(uuid.NewV7()), StartedAt: opened.Add(-time.Minute), Account: d.id, Key: s.Key,
+			Chain: "polygon_pos", Service: "rpc", Method: method, Class: "standard", Tier: "balanced",
+			Outcome: "rate_window", HTTPStatus: 429,
 		}
 		if err := d.store.CopyCalls(d.ctx, []store.Call{failed}); err != nil {
 			t.Fatal(err)
 		}
-		return reader{holder(secret), s.Key, append(others, s.Key.String(), secret[:12], method, failed.RequestID.String())}
+		return reader{
+			holder(secret), s.Key, append(others, s.Key.String(), secret[:12], method, failed.RequestID.String()),
+		}
 	}
 	invoice := d.invoices(t)[0]
-	owner = of(made.PlaintextToken, "eth_getProof", 7_654_321, "indexer", "7654321", "12777777", pack.ID.String(), invoice.ID, invoice.Number)
+	owner = of(made.PlaintextToken, "eth_getProof", 7_654_321, "indexer", "7654321", "12777777", pack.ID.String(),
+		invoice.ID, invoice.Number)
 	agent = of(agentKey, "eth_feeHistory", 90, "scout")
 	adopted = of(door.Key, "eth_getCode", 5)
 	return d, b, owner, agent, adopted
@@ -65,12 +76,18 @@ func openFamily(t *testing.T) (d *till, b *books, owner, agent, adopted reader) 
 // and gives the answers by what was asked.
 func (d *till) askAll(t *testing.T, who *reader) map[string]string {
 	t.Helper()
-	filed := must[service.CreatedTicket](t)(d.CreateTicket.Invoke(d.ctx, who.Caller, service.CreateTicketInput{Subject: "s", Message: "m"}))
+	filed := must[service.CreatedTicket](t)(d.CreateTicket.Invoke(d.ctx, who.Caller,
+		service.CreateTicketInput{Subject: "s", Message: "m"}))
 	list := map[string][]map[string]any{
-		"get_statement": {{}, {"period": "2026-11-01"}}, "list_statements": {{}}, "export_statement": {{"period": "2026-11-01"}},
-		"get_usage_report": {{}, {"hours": 48.0, "chain": "polygon_pos"}}, "get_usage_volume": {{}, {"window": "30d", "chain": "polygon_pos"}},
+		"get_statement": {{}, {"period": "2026-11-01"}}, "list_statements": {
+			{},
+		}, "export_statement": {{"period": "2026-11-01"}},
+		"get_usage_report": {{}, {"hours": 48.0, "chain": "polygon_pos"}}, "get_usage_volume": {
+			{}, {"window": "30d", "chain": "polygon_pos"},
+		},
 		"get_usage_stats": {{"report": "latency"}, {"report": "errors"}, {"report": "spend"}, {"report": "cache"}},
-		"what_can_i_do":   {{}}, "preview_ticket": {{}}, "get_ticket": {{"reference": filed.Reference}}, "list_tickets": {{}}, "list_feedback": {{}},
+		"what_can_i_do":   {{}}, "preview_ticket": {{}}, "get_ticket": {{"reference": filed.Reference}},
+		"list_tickets": {{}}, "list_feedback": {{}},
 	}
 	answers := map[string]string{}
 	for _, op := range d.All() {
@@ -133,28 +150,35 @@ func TestAnAdoptedKeySeesItsOwnUseInWhole(t *testing.T) {
 	t.Parallel()
 	d, b, owner, _, adopted := openFamily(t)
 	month := must[service.UsageReport](t)(d.UsageReport.Invoke(d.ctx, adopted.Caller, service.UsageReportInput{}))
-	if month.Scope != "key" || month.TotalRequests != 6 || month.WeightedUnits != 5*plan.Unit || len(month.ByKey) != 1 || month.ByKey[0].KeyID != adopted.key.String() || month.P50.Value == nil {
+	if month.Scope != "key" || month.TotalRequests != 6 || month.WeightedUnits != 5*plan.Unit ||
+		len(month.ByKey) != 1 || month.ByKey[0].KeyID != adopted.key.String() || month.P50.Value == nil {
 		t.Errorf("its report is %+v", month)
 	}
 	s, err := d.GetStatement.Invoke(d.ctx, adopted.Caller, service.StatementInput{})
-	if err != nil || s.Scope != "key" || s.Totals.Requests != 6 || s.Totals.Units != 5*plan.Unit || len(s.Keys) != 1 || len(s.Invoices) != 0 || s.Keys[0].Door != string(account.DoorAdopted) {
+	if err != nil || s.Scope != "key" || s.Totals.Requests != 6 || s.Totals.Units != 5*plan.Unit || len(s.Keys) != 1 ||
+		len(s.Invoices) != 0 || s.Keys[0].Door != string(account.DoorAdopted) {
 		t.Errorf("its statement is %+v, %v", s, err)
 	}
-	if list := must[service.StatementList](t)(d.ListStatements.Invoke(d.ctx, adopted.Caller, service.Nothing{})); list.Scope != "key" || len(list.Periods) == 0 {
+	if list := must[service.StatementList](t)(d.ListStatements.Invoke(d.ctx, adopted.Caller,
+		service.Nothing{})); list.Scope != "key" || len(list.Periods) == 0 {
 		t.Errorf("its periods are %+v", list)
 	}
 	can := d.can(t, adopted.Caller)
-	if can.You.Scope != "key" || can.Volume != 5*plan.Unit || len(can.Budgets) != 0 || len(adviceOf(&can, "pack_expires")) != 0 {
+	if can.You.Scope != "key" || can.Volume != 5*plan.Unit || len(can.Budgets) != 0 ||
+		len(adviceOf(&can, "pack_expires")) != 0 {
 		t.Errorf("it can do %+v at %s units with %+v", can.You, can.Volume, can.Budgets)
 	}
 	// Its own cap is its budget, and what is left of the plan and of packs is not.
 	limit := int64(1000)
-	must[service.ConfiguredKey](t)(d.ConfigureKey.Invoke(d.ctx, owner.Caller, service.ConfigureKeyInput{ID: adopted.key.String(), MonthlyRequestCap: &limit}))
+	must[service.ConfiguredKey](t)(d.ConfigureKey.Invoke(d.ctx, owner.Caller, service.ConfigureKeyInput{
+		ID: adopted.key.String(), MonthlyRequestCap: &limit,
+	}))
 	can = d.can(t, adopted.Caller)
 	if len(can.Budgets) != 1 || can.Budgets[0].Kind != service.BudgetKey || can.Budgets[0].Used != 5*plan.Unit {
 		t.Errorf("with a cap its budgets are %+v", can.Budgets)
 	}
-	if spend := stats(t, b, adopted.Caller, "spend", "7d").Summary.Spend; spend.Used != 5*plan.Unit || *spend.Limit != 1000*plan.Unit || spend.Packs != 0 {
+	if spend := stats(t, b, adopted.Caller, "spend", "7d").Summary.Spend; spend.Used != 5*plan.Unit ||
+		*spend.Limit != 1000*plan.Unit || spend.Packs != 0 {
 		t.Errorf("its spend is %+v", spend)
 	}
 	if way := fenceNamed(t, &can, "key_cap").Ways["raise"]; way.Open || !strings.Contains(way.Do, "owner") {
@@ -177,7 +201,8 @@ func TestAKeyIsToldTheRateThatItHas(t *testing.T) {
 	if got := rates(); got != [2]int64{30, 30} {
 		t.Errorf("before it, they are told %v requests a second", got)
 	}
-	b.commit(t, opened.Add(time.Minute), nil, b.written(account.NewKeyID(), "eth_mainnet", "eth_call", "standard", "ok", 20_000_000, 20_000_000*plan.Unit))
+	b.commit(t, opened.Add(time.Minute), nil, b.written(account.NewKeyID(), "eth_mainnet", "eth_call", "standard", "ok",
+		20_000_000, 20_000_000*plan.Unit))
 	if got := rates(); got != [2]int64{10, 10} {
 		t.Errorf("past it, they are told %v requests a second", got)
 	}
@@ -199,16 +224,21 @@ func TestAnAdoptedKeyIsToldOfPremiumSupplyAndNotWhereItsOwnerIsBilled(t *testing
 		t.Error("premium supply without a pack")
 	}
 	pack := account.Pack{ID: account.NewPackID(), Units: 1_200_000 * plan.Unit, Expires: time.Now().AddDate(1, 0, 0)}
-	if _, _, err := d.limits.GrantPack(d.ctx, store.Pack{Pack: pack, Account: d.id, Kind: "pack_s", Origin: "test", GrantedAt: opened}, store.Author{Actor: "test", Origin: "ops"}); err != nil {
+	if _, _, err := d.limits.GrantPack(d.ctx, store.Pack{
+		Pack: pack, Account: d.id, Kind: "pack_s", Origin: "test", GrantedAt: opened,
+	}, store.Author{Actor: "test", Origin: "ops"}); err != nil {
 		t.Fatal(err)
 	}
 	if can := d.can(t, adopted); !can.Features.Premium {
 		t.Error("no premium supply with a pack")
 	}
-	if sold := must[service.PackCheckout](t)(d.BuyPack.Invoke(d.ctx, browser(d.owner), service.BuyPackInput{Size: "s"})); !strings.Contains(sold.Note, "VAT of 20 % is added") {
+	if sold := must[service.PackCheckout](t)(d.BuyPack.Invoke(d.ctx, browser(d.owner),
+		service.BuyPackInput{Size: "s"})); !strings.Contains(sold.Note, "VAT of 20 % is added") {
 		t.Errorf("the owner is told %q", sold.Note)
 	}
-	if sold := must[service.PackCheckout](t)(d.BuyPack.Invoke(d.ctx, adopted, service.BuyPackInput{Size: "s"})); strings.Contains(sold.Note, "VAT of 20 % is added") || !strings.Contains(sold.Note, "customers in the EU") {
+	if sold := must[service.PackCheckout](t)(d.BuyPack.Invoke(d.ctx, adopted,
+		service.BuyPackInput{Size: "s"})); strings.Contains(sold.Note, "VAT of 20 % is added") ||
+		!strings.Contains(sold.Note, "customers in the EU") {
 		t.Errorf("the adopted key is told %q", sold.Note)
 	}
 }
@@ -223,9 +253,11 @@ func TestADoorKeyThatNobodyAdoptedSeesItsAccount(t *testing.T) {
 		t.Fatal(refusal)
 	}
 	o.use(t, s.Account, s.Key, "", 4)
-	report := must[service.UsageReport](t)(o.UsageReport.Invoke(o.ctx, holder(door.Key), service.UsageReportInput{Hours: 48}))
+	report := must[service.UsageReport](t)(o.UsageReport.Invoke(o.ctx, holder(door.Key),
+		service.UsageReportInput{Hours: 48}))
 	can := o.can(t, holder(door.Key))
-	if report.Scope != "account" || report.TotalRequests != 4 || can.You.Scope != "account" || can.Volume != 4*plan.Unit || len(can.Budgets) != 1 || can.Budgets[0].Kind != service.BudgetKeyDay {
+	if report.Scope != "account" || report.TotalRequests != 4 || can.You.Scope != "account" ||
+		can.Volume != 4*plan.Unit || len(can.Budgets) != 1 || can.Budgets[0].Kind != service.BudgetKeyDay {
 		t.Errorf("it is told %+v and %+v", report, can)
 	}
 }

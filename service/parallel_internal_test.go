@@ -30,6 +30,8 @@ func TestAPanicOfAReadIsWhoseTheReadIs(t *testing.T) {
 			t.Errorf("it panics with %v", cause)
 		}
 	}()
-	_ = inParallel(t.Context(), func(context.Context) error { panic("broken") }, func(context.Context) error { return nil })
+	_ = inParallel(t.Context(), func(context.Context) error {
+		panic("broken")
+	}, func(context.Context) error { return nil })
 	t.Error("the panic is lost")
 }

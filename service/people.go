@@ -88,8 +88,8 @@ var changeFails = []fault.Reason{fault.NotYours, fault.WrongKindOfKey, fault.Dur
 
 func (h *service) listAccounts() *Operation[Nothing, AccountChoice] {
 	return define(h, Meta{
-		Name: "list_accounts", Title: "List the user's accounts", Access: Users, Reads: true, Fails: []fault.Reason{fault.DurableUnavailable},
-		Description: "Lists the accounts that the user belongs to.",
+		Name: "list_accounts", Title: "List the user's accounts", Access: Users, Reads: true,
+		Fails: []fault.Reason{fault.DurableUnavailable}, Description: "Lists the accounts that the user belongs to.",
 	}, func(ctx context.Context, c *Call, _ Nothing) (AccountChoice, error) {
 		all, err := h.People.ListAccounts(ctx, &c.User.session)
 		choice := AccountChoice{Accounts: make([]Membership, len(all))}
@@ -102,7 +102,8 @@ func (h *service) listAccounts() *Operation[Nothing, AccountChoice] {
 
 func (h *service) switchAccount() *Operation[SwitchAccountInput, Nothing] {
 	return define(h, Meta{
-		Name: "switch_account", Title: "Switch to another account", Access: Users, OfUser: true, Fails: []fault.Reason{fault.NotYours, fault.DurableUnavailable},
+		Name: "switch_account", Title: "Switch to another account", Access: Users, OfUser: true,
+		Fails:       []fault.Reason{fault.NotYours, fault.DurableUnavailable},
 		Description: "Moves this session to another account of the user.",
 	}, func(ctx context.Context, c *Call, in SwitchAccountInput) (Nothing, error) {
 		return Nothing{}, h.People.SwitchAccount(ctx, &c.User.session, in.AccountID)
@@ -111,7 +112,9 @@ func (h *service) switchAccount() *Operation[SwitchAccountInput, Nothing] {
 
 func (h *service) listMembers() *Operation[Nothing, MemberList] {
 	return define(h, Meta{
-		Name: "list_members", Title: "List members", Access: Users, Reads: true, Fails: []fault.Reason{fault.DurableUnavailable},
+		Name: "list_members", Title: "List members", Access: Users, Reads: true, Fails: []fault.Reason{
+			fault.DurableUnavailable,
+		},
 		Description: "Lists who belongs to the account, at most 100, and the open invitations, at most 50.",
 	}, h.runListMembers)
 }
@@ -129,7 +132,8 @@ func (h *service) runListMembers(ctx context.Context, c *Call, _ Nothing) (Membe
 	for i := range members {
 		m := &members[i]
 		list.Members[i] = Member{
-			UserID: m.User.String(), Email: m.Email.Address(), Role: string(m.Role), Current: m.User == c.User.User, JoinedAt: m.JoinedAt,
+			UserID: m.User.String(), Email: m.Email.Address(), Role: string(m.Role), Current: m.User == c.User.User,
+			JoinedAt: m.JoinedAt,
 		}
 		if !m.LastSignedIn.IsZero() {
 			list.Members[i].LastSignedIn = &m.LastSignedIn
@@ -143,15 +147,16 @@ func (h *service) runListMembers(ctx context.Context, c *Call, _ Nothing) (Membe
 
 func invitationOf(i *store.Invitation) Invitation {
 	return Invitation{
-		ID: i.ID.String(), Email: i.Email.Address(), Role: string(i.Role), InvitedBy: i.InvitedBy, AccountName: i.AccountName,
-		InvitedAt: i.InvitedAt, ExpiresAt: i.ExpiresAt,
+		ID: i.ID.String(), Email: i.Email.Address(), Role: string(i.Role), InvitedBy: i.InvitedBy,
+		AccountName: i.AccountName, InvitedAt: i.InvitedAt, ExpiresAt: i.ExpiresAt,
 	}
 }
 
 func (h *service) inviteMember() *Operation[InviteMemberInput, Invitation] {
 	return define(h, Meta{
 		Name: "invite_member", Title: "Invite somebody", Access: Owners, Fails: changeFails,
-		Description: "Sends an invitation to the account, which is open for 7 days. Inviting the same address again replaces it.",
+		Description: "Sends an invitation to the account, which is open for 7 days. Inviting the same address again " +
+			"replaces it.",
 	}, func(ctx context.Context, c *Call, in InviteMemberInput) (Invitation, error) {
 		if refusal := h.limitStranger(ctx, c, netlimit.Invitations); refusal != nil {
 			return Invitation{}, refusal
@@ -189,7 +194,8 @@ func (h *service) showInvitation() *Operation[InvitationLinkInput, Invitation] {
 func (h *service) acceptInvitation() *Operation[InvitationLinkInput, Entered] {
 	return define(h, Meta{
 		Name: "accept_invitation", Title: "Accept an invitation", Access: Everybody, Fails: signInFails,
-		Description: "Makes whoever was invited a member, once, and signs in somebody new with it. Who has signed in before does so first. A repeat is refused.",
+		Description: "Makes whoever was invited a member, once, and signs in somebody new with it. Who has signed in " +
+			"before does so first. A repeat is refused.",
 	}, func(ctx context.Context, c *Call, in InvitationLinkInput) (Entered, error) {
 		return entered(h.People.AcceptInvitation(ctx, in.Token, c.visitor()))
 	})
@@ -198,7 +204,8 @@ func (h *service) acceptInvitation() *Operation[InvitationLinkInput, Entered] {
 func (h *service) changeMember() *Operation[ChangeMemberInput, Nothing] {
 	return define(h, Meta{
 		Name: "change_member", Title: "Change a member's role", Access: Owners, Fails: changeFails,
-		Description: "Makes a member an owner, or an owner a member. The last owner stays one. A repeat changes nothing more.",
+		Description: "Makes a member an owner, or an owner a member. The last owner stays one. A repeat changes " +
+			"nothing more.",
 	}, func(ctx context.Context, c *Call, in ChangeMemberInput) (Nothing, error) {
 		return Nothing{}, h.People.SetRole(ctx, &c.User.session, in.UserID, in.Role)
 	})
@@ -207,7 +214,8 @@ func (h *service) changeMember() *Operation[ChangeMemberInput, Nothing] {
 func (h *service) removeMember() *Operation[RemoveMemberInput, Nothing] {
 	return define(h, Meta{
 		Name: "remove_member", Title: "Remove a member, or leave", Access: Users, Fails: changeFails,
-		Description: "Takes a member out of the account; their sessions of it end at once. Owners remove anybody, members themselves; the last owner stays.",
+		Description: "Takes a member out of the account; their sessions of it end at once. Owners remove anybody, " +
+			"members themselves; the last owner stays.",
 	}, func(ctx context.Context, c *Call, in RemoveMemberInput) (Nothing, error) {
 		return Nothing{}, h.People.RemoveMember(ctx, &c.User.session, in.UserID)
 	})

@@ -93,7 +93,9 @@ func openOfficeOn(t *testing.T, counts *testkit.RedisServer, change ...func(*ser
 	t.Cleanup(func() { _ = counters.Close() })
 	hasher, err := account.NewHasher([]byte(strings.Repeat("pepper", 8)))
 	must(err)
-	house := notify.Site{Name: "Chain Access Gateway", URL: "https://gateway.example", Contact: "support@gateway.example"}
+	house := notify.Site{
+		Name: "Chain Access Gateway", URL: "https://gateway.example", Contact: "support@gateway.example",
+	}
 	o.outbox, err = outbox.New(o.store, house, []byte(strings.Repeat("pepper", 8)), time.Now)
 	must(err)
 	o.limits = limits.New(o.store, counters, hasher, time.Now)
@@ -101,9 +103,11 @@ func openOfficeOn(t *testing.T, counts *testkit.RedisServer, change ...func(*ser
 	t.Cleanup(func() { _ = recorder.Close(context.Background()) })
 	o.hasher, o.counters = hasher, counters
 	options := service.Options{
-		Store: o.store, Limits: o.limits, Meter: counters, Hasher: hasher, Recorder: recorder, PublicURL: house.URL, Now: time.Now, Random: rand.Reader,
-		Mails: o, Contact: house.Contact, Logger: slog.New(slog.DiscardHandler), People: people.New(people.Options{
-			Store: o.store, Limiter: counters, Outbox: o, Hasher: hasher, PublicURL: house.URL, Now: time.Now, Random: rand.Reader,
+		Store: o.store, Limits: o.limits, Meter: counters, Hasher: hasher, Recorder: recorder, PublicURL: house.URL,
+		Now: time.Now, Random: rand.Reader, Mails: o, Contact: house.Contact, Logger: slog.New(slog.DiscardHandler),
+		People: people.New(people.Options{
+			Store: o.store, Limiter: counters, Outbox: o, Hasher: hasher, PublicURL: house.URL, Now: time.Now,
+			Random: rand.Reader,
 		}),
 	}
 	for _, set := range change {
@@ -116,7 +120,8 @@ func openOfficeOn(t *testing.T, counts *testkit.RedisServer, change ...func(*ser
 // browser is a caller at the console, with the cookie that it has.
 func browser(cookie string) *service.Caller {
 	return &service.Caller{
-		Door: service.DoorConsole, RequestID: uuid.Must(uuid.NewV7()), Network: netip.MustParsePrefix("192.0.2.10/32"), Session: cookie, Browser: "Browser/1.0",
+		Door: service.DoorConsole, RequestID: uuid.Must(uuid.NewV7()), Network: netip.MustParsePrefix("192.0.2.10/32"),
+		Session: cookie, Browser: "Browser/1.0",
 	}
 }
 
@@ -146,13 +151,18 @@ func (o *office) signIn(t *testing.T, email string) string {
 // join makes an address a member of the account that the cookie is of, and gives its cookie.
 func (o *office) join(t *testing.T, owner, email string) string {
 	t.Helper()
-	if _, refusal := o.InviteMember.Invoke(o.ctx, browser(owner), service.InviteMemberInput{Email: email, Role: "member"}); refusal != nil {
+	if _, refusal := o.InviteMember.Invoke(o.ctx, browser(owner), service.InviteMemberInput{
+		Email: email, Role: "member",
+	}); refusal != nil {
 		t.Fatal(refusal)
 	}
 	mail, _ := o.mails["invitation "+email].(notify.Invitation) //nolint:errcheck // an empty link fails below
-	in, refusal := o.AcceptInvitation.Invoke(o.ctx, browser(""), service.InvitationLinkInput{Token: token(t, mail.Link)})
+	in, refusal := o.AcceptInvitation.Invoke(o.ctx, browser(""), service.InvitationLinkInput{
+		Token: token(t, mail.Link),
+	})
 	if refusal != nil && refusal.Reason == fault.KeyInvalid {
-		in, refusal = o.AcceptInvitation.Invoke(o.ctx, browser(o.signIn(t, email)), service.InvitationLinkInput{Token: token(t, mail.Link)})
+		in, refusal = o.AcceptInvitation.Invoke(o.ctx, browser(o.signIn(t, email)),
+			service.InvitationLinkInput{Token: token(t, mail.Link)})
 	}
 	if refusal != nil {
 		t.Fatal(refusal)
@@ -170,7 +180,9 @@ func (o *office) whoIs(t *testing.T, cookie string) service.CurrentSession {
 }
 
 // refuses serves raw arguments and wants a refusal for a reason.
-func (o *office) refuses(t *testing.T, op service.Definition, caller *service.Caller, args map[string]any, reason fault.Reason) fault.Error {
+func (o *office) refuses(t *testing.T, op service.Definition, caller *service.Caller, args map[string]any,
+	reason fault.Reason,
+) fault.Error {
 	t.Helper()
 	out, refusal := op.Serve(o.ctx, caller, func() (map[string]any, *fault.Error) { return args, nil })
 	if refusal == nil || refusal.Reason != reason {
@@ -188,7 +200,8 @@ func TestWhoeverSignsInManagesTheirAccountAtOnce(t *testing.T) {
 	if me.Email != "ann@buyer.example" || me.Role != "owner" || me.Plan != "free" || me.Status != account.Active {
 		t.Errorf("who signed in is %+v", me)
 	}
-	if me.PlanTitle != "Free" || me.TimeZone != "UTC" || me.PeriodStart.Day() != 1 || !me.PeriodEnd.Equal(me.PeriodStart.AddDate(0, 1, 0)) {
+	if me.PlanTitle != "Free" || me.TimeZone != "UTC" || me.PeriodStart.Day() != 1 ||
+		!me.PeriodEnd.Equal(me.PeriodStart.AddDate(0, 1, 0)) {
 		t.Errorf("they read figures of %q from %s to %s in %s", me.PlanTitle, me.PeriodStart, me.PeriodEnd, me.TimeZone)
 	}
 	made, refusal := o.CreateKey.Invoke(o.ctx, browser(cookie), service.CreateKeyInput{Name: "indexer"})
@@ -196,7 +209,8 @@ func TestWhoeverSignsInManagesTheirAccountAtOnce(t *testing.T) {
 		t.Fatal(refusal)
 	}
 	log, refusal := o.ListAudit.Invoke(o.ctx, browser(cookie), service.ListAuditInput{})
-	if refusal != nil || len(log.Lines) != 2 || log.Lines[0].KeyID != made.ID || log.Lines[0].Actor != "user "+me.UserID || log.Lines[0].ActorEmail != me.Email {
+	if refusal != nil || len(log.Lines) != 2 || log.Lines[0].KeyID != made.ID ||
+		log.Lines[0].Actor != "user "+me.UserID || log.Lines[0].ActorEmail != me.Email {
 		t.Errorf("the audit log is %+v, %v", log, refusal)
 	}
 	if _, refusal := o.SignOut.Invoke(o.ctx, browser(cookie), service.Nothing{}); refusal != nil {
@@ -210,7 +224,9 @@ func TestASignInIsAnsweredAlikeForKnownAndUnknownAddresses(t *testing.T) {
 	o := openOffice(t)
 	o.signIn(t, "known@buyer.example")
 	body := func(email string) string {
-		out, refusal := o.StartSignIn.Invoke(o.ctx, browser(""), service.StartSignInInput{Email: email, ReturnTo: "/keys"})
+		out, refusal := o.StartSignIn.Invoke(o.ctx, browser(""), service.StartSignInInput{
+			Email: email, ReturnTo: "/keys",
+		})
 		if refusal != nil {
 			t.Fatal(refusal)
 		}
@@ -232,8 +248,8 @@ func TestASignInIsAnsweredAlikeForKnownAndUnknownAddresses(t *testing.T) {
 // ofUsers are the operations that need somebody who signed in.
 func (o *office) ofUsers() []service.Definition {
 	return []service.Definition{
-		o.ShowSession, o.SignOutEverywhere, o.ListSessions, o.EndSession, o.ListAccounts, o.SwitchAccount, o.ListMembers, o.InviteMember,
-		o.RevokeInvitation, o.ChangeMember, o.RemoveMember, o.ListAudit,
+		o.ShowSession, o.SignOutEverywhere, o.ListSessions, o.EndSession, o.ListAccounts, o.SwitchAccount,
+		o.ListMembers, o.InviteMember, o.RevokeInvitation, o.ChangeMember, o.RemoveMember, o.ListAudit,
 	}
 }
 
@@ -249,9 +265,11 @@ func TestWithoutASessionOfUsersNothingIsTold(t *testing.T) {
 	holder.Bearer = key.PlaintextToken
 	for _, op := range o.ofUsers() {
 		for name, caller := range map[string]*service.Caller{
-			"nobody": browser(""), "a tampered cookie": browser(cookie[:len(cookie)-1] + "!"), "a key": holder, "a key as a cookie": browser(key.PlaintextToken),
+			"nobody": browser(""), "a tampered cookie": browser(cookie[:len(cookie)-1] + "!"), "a key": holder,
+			"a key as a cookie": browser(key.PlaintextToken),
 		} {
-			if got := o.refuses(t, op, caller, map[string]any{}, fault.KeyInvalid); !strings.Contains(got.Message, "/sign-in") {
+			if got := o.refuses(t, op, caller, map[string]any{}, fault.KeyInvalid); !strings.Contains(got.Message,
+				"/sign-in") {
 				t.Errorf("%s: %s is told %q", op.Meta().Name, name, got.Message)
 			}
 		}
@@ -263,7 +281,9 @@ func TestIdsOfAnotherAccountAreNotFoundByAnyCapabilityOfPeople(t *testing.T) {
 	o := openOffice(t)
 	ann := o.signIn(t, "ann@buyer.example")
 	bob := o.whoIs(t, o.join(t, ann, "bob@buyer.example"))
-	invitation, refusal := o.InviteMember.Invoke(o.ctx, browser(ann), service.InviteMemberInput{Email: "next@buyer.example", Role: "member"})
+	invitation, refusal := o.InviteMember.Invoke(o.ctx, browser(ann), service.InviteMemberInput{
+		Email: "next@buyer.example", Role: "member",
+	})
 	if refusal != nil {
 		t.Fatal(refusal)
 	}
@@ -289,7 +309,8 @@ func TestMembersManageNobody(t *testing.T) {
 	ann := o.signIn(t, "ann@buyer.example")
 	owner := o.whoIs(t, ann)
 	bob := browser(o.join(t, ann, "bob@buyer.example"))
-	o.refuses(t, o.InviteMember, bob, map[string]any{"email": "friend@buyer.example", "role": "owner"}, fault.WrongKindOfKey)
+	o.refuses(t, o.InviteMember, bob, map[string]any{"email": "friend@buyer.example", "role": "owner"},
+		fault.WrongKindOfKey)
 	o.refuses(t, o.RevokeInvitation, bob, map[string]any{"id": uuid.NewString()}, fault.WrongKindOfKey)
 	o.refuses(t, o.ChangeMember, bob, map[string]any{"user_id": owner.UserID, "role": "member"}, fault.WrongKindOfKey)
 	o.refuses(t, o.RemoveMember, bob, map[string]any{"user_id": owner.UserID}, fault.WrongKindOfKey)
@@ -336,12 +357,15 @@ func TestASuspendedAccountMayBeLookedAtAndLeftOnly(t *testing.T) {
 		{o.ConfigureServices, map[string]any{"enabled": []any{"rpc"}}},
 		{o.ConfigureKey, map[string]any{"id": made.ID, "monthly_request_cap": float64(5)}},
 	} {
-		if got := o.refuses(t, change.op, browser(ann), change.args, fault.AccountSuspended); got.Data["suspended_for"] != by.Reason {
+		if got := o.refuses(t, change.op, browser(ann), change.args,
+			fault.AccountSuspended); got.Data["suspended_for"] != by.Reason {
 			t.Errorf("%s is refused with %v", change.op.Meta().Name, got.Data)
 		}
 	}
 	for _, look := range []service.Definition{o.ListMembers, o.ListSessions, o.ListAccounts, o.ListKeys, o.ListAudit} {
-		if _, refusal := look.Serve(o.ctx, browser(ann), func() (map[string]any, *fault.Error) { return map[string]any{}, nil }); refusal != nil {
+		if _, refusal := look.Serve(o.ctx, browser(ann), func() (map[string]any, *fault.Error) {
+			return map[string]any{}, nil
+		}); refusal != nil {
 			t.Errorf("%s gives %v", look.Meta().Name, refusal)
 		}
 	}
@@ -349,15 +373,20 @@ func TestASuspendedAccountMayBeLookedAtAndLeftOnly(t *testing.T) {
 		op   service.Definition
 		args map[string]any
 	}{{o.UpdateAccount, nil}, {o.ConfigureServices, nil}, {o.ConfigureKey, map[string]any{"id": made.ID}}} {
-		if _, refusal := look.op.Serve(o.ctx, browser(ann), func() (map[string]any, *fault.Error) { return look.args, nil }); refusal != nil {
+		if _, refusal := look.op.Serve(o.ctx, browser(ann), func() (map[string]any, *fault.Error) {
+			return look.args, nil
+		}); refusal != nil {
 			t.Errorf("asking for no change, %s gives %v", look.op.Meta().Name, refusal)
 		}
 	}
 	elsewhere := o.whoIs(t, own).AccountID
-	if _, refusal := o.SwitchAccount.Invoke(o.ctx, browser(bob), service.SwitchAccountInput{AccountID: elsewhere}); refusal != nil {
+	if _, refusal := o.SwitchAccount.Invoke(o.ctx, browser(bob), service.SwitchAccountInput{
+		AccountID: elsewhere,
+	}); refusal != nil {
 		t.Errorf("switching to an account that is not suspended gives %v", refusal)
 	}
-	if out, refusal := o.SignOutEverywhere.Invoke(o.ctx, browser(ann), service.Nothing{}); refusal != nil || out.Ended != 2 {
+	if out, refusal := o.SignOutEverywhere.Invoke(o.ctx, browser(ann), service.Nothing{}); refusal != nil ||
+		out.Ended != 2 {
 		t.Errorf("signing out everywhere gives %+v, %v", out, refusal)
 	}
 }
@@ -369,13 +398,19 @@ func TestWrongFieldsOfPeopleAreRefusedAndChangeNothing(t *testing.T) {
 	caller := browser(ann)
 	before := o.mailsSent()
 	wrong := map[string][]any{
-		"email":         {nil, 7, true, "", "ann", "a@b", "ann@buyer.example,eve@other.example", "ann\x00@buyer.example", strings.Repeat("a", 2000) + "@buyer.example", []string{"x"}},
+		"email": {
+			nil, 7, true, "", "ann", "a@b", "ann@buyer.example,eve@other.example", "ann\x00@buyer.example",
+			strings.Repeat("a", 2000) + "@buyer.example",
+			[]string{"x"},
+		},
 		"token":         {nil, 7, "", "x", "cagl_", strings.Repeat("a", 300), "\x00"},
 		"browser_token": {nil, 7, "", "x", strings.Repeat("a", 300)},
 		"code":          {nil, 123456, "", "12345", "abcdef", strings.Repeat("1", 70)},
 		"role":          {nil, 7, "", "admin", "OWNER"},
 	}
-	right := map[string]any{"email": "new@buyer.example", "role": "member", "token": "cagl_x", "browser_token": "cagb_x", "code": "123456"}
+	right := map[string]any{
+		"email": "new@buyer.example", "role": "member", "token": "cagl_x", "browser_token": "cagb_x", "code": "123456",
+	}
 	for _, c := range []struct {
 		op     service.Definition
 		fields []string
@@ -396,7 +431,10 @@ func TestWrongFieldsOfPeopleAreRefusedAndChangeNothing(t *testing.T) {
 				}
 				args[field] = value
 				from := *caller
-				from.Network = netip.PrefixFrom(netip.AddrFrom4([4]byte{10, field[0], byte(len(c.op.Meta().Name)), byte(i)}), 32) // its own limits
+				// its own limits
+				from.Network = netip.PrefixFrom(netip.AddrFrom4([4]byte{
+					10, field[0], byte(len(c.op.Meta().Name)), byte(i),
+				}), 32)
 				refusal := o.refuses(t, c.op, &from, args, fault.FieldRefused)
 				if text, is := value.(string); is && len(text) > 8 && strings.Contains(refusal.Message, text) {
 					t.Errorf("%s repeats what it refuses: %s", c.op.Meta().Name, refusal.Message)

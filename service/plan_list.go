@@ -105,7 +105,8 @@ type EnterpriseOffer struct {
 func (h *service) listPlans() *Operation[Nothing, PlanList] {
 	return define(h, Meta{
 		Name: "list_plans", Title: "List plans and prices", Access: Everybody, PerNetwork: true, Reads: true,
-		Description: "Lists plans, packs, paying per call and the founding offer with prices, included units, rate limits and supply. It costs nothing and changes nothing.",
+		Description: "Lists plans, packs, paying per call and the founding offer with prices, included units, rate " +
+			"limits and supply. It costs nothing and changes nothing.",
 	}, h.runListPlans)
 }
 
@@ -114,12 +115,15 @@ func (h *service) runListPlans(ctx context.Context, _ *Call, _ Nothing) (PlanLis
 	l := PlanList{
 		PaymentsLive: h.Stripe != nil, SignupURL: h.PublicURL + "/sign-in", Currency: "USD",
 		Enterprise: EnterpriseOffer{
-			Key: plan.Enterprise, Name: plan.Must(plan.Enterprise).Title, Contact: h.Links.Contact, Tool: "join_enterprise_wishlist",
-			Text: "Custom volume, rate and dedicated capacity, by contract.",
+			Key: plan.Enterprise, Name: plan.Must(plan.Enterprise).Title, Contact: h.Links.Contact,
+			Tool: "join_enterprise_wishlist", Text: "Custom volume, rate and dedicated capacity, by contract.",
 		},
 		PerCall: PerCallOffer{Menu: h.PublicURL + menuPath, Live: h.sellsPerCall()},
-		Note: fmt.Sprintf("Prices are net: %d%% VAT is added for customers in the EU or without a country. A standard call takes 1 unit and a heavy one 2, times the route "+
-			"tier's multiplier; data takes 10, a tool of the toolbox 1 or 2, a cache hit 0. Weights are the same on every plan. get_quote prices a single method.", plan.VATPercent),
+		Note: fmt.Sprintf(
+			"Prices are net: %d%% VAT is added for customers in the EU or without a country. A standard call takes 1 "+
+				"unit and a heavy one 2, times the route tier's multiplier; data takes 10, a tool of the toolbox 1 "+
+				"or 2, a cache hit 0. Weights are the same on every plan. get_quote prices a single method.",
+			plan.VATPercent),
 	}
 	if !l.PaymentsLive {
 		l.Note += " Nothing can be bought by card here now: payments_live is false."
@@ -135,8 +139,8 @@ func (h *service) runListPlans(ctx context.Context, _ *Call, _ Nothing) (PlanLis
 	}
 	for _, p := range plan.Packs() {
 		l.Packs = append(l.Packs, PackOffer{
-			Key: p.Key, Size: p.Size, PriceCents: int64(p.Price), Units: p.Units, ValidMonths: plan.PackMonths, Supply: p.Supply,
-			PerMillion: dollars(rungs[p.Key].CentsPerMillion()),
+			Key: p.Key, Size: p.Size, PriceCents: int64(p.Price), Units: p.Units, ValidMonths: plan.PackMonths,
+			Supply: p.Supply, PerMillion: dollars(rungs[p.Key].CentsPerMillion()),
 		})
 	}
 	for _, t := range plan.PerCallTiers() {
@@ -147,8 +151,8 @@ func (h *service) runListPlans(ctx context.Context, _ *Call, _ Nothing) (PlanLis
 	}
 	o := plan.Founding()
 	l.Founding = FoundingOffer{
-		Key: o.Key, Plan: o.Plan, PriceCents: int64(o.Price), LockedMonths: o.LockedMonths, Seats: o.Seats, SeatsLeft: max(0, o.Seats-taken), EndsAt: o.Ends,
-		Open: seatsKnown && o.Open(h.Now(), taken) && l.PaymentsLive,
+		Key: o.Key, Plan: o.Plan, PriceCents: int64(o.Price), LockedMonths: o.LockedMonths, Seats: o.Seats,
+		SeatsLeft: max(0, o.Seats-taken), EndsAt: o.Ends, Open: seatsKnown && o.Open(h.Now(), taken) && l.PaymentsLive,
 	}
 	if !seatsKnown {
 		l.Founding.SeatsLeft = 0
@@ -159,9 +163,10 @@ func (h *service) runListPlans(ctx context.Context, _ *Call, _ Nothing) (PlanLis
 
 func planOffer(p *plan.Plan) PlanOffer {
 	o := PlanOffer{
-		Key: p.Key, Name: p.Title, Kind: p.Kind, PriceCents: int64(p.MonthlyPrice), Interval: "none", Included: p.Included, Period: p.Period, Rate: rateOffer(p.Rate),
-		Supply: p.Supply, Data: p.Data, FastShare: int64(p.FastShare / perPercent), HowToGet: howToGet(p),
-		Live: p.Live || p.Key == plan.Door1, // its rung is no offer of the ladder, but everybody is given it
+		Key: p.Key, Name: p.Title, Kind: p.Kind, PriceCents: int64(p.MonthlyPrice), Interval: "none",
+		Included: p.Included, Period: p.Period, Rate: rateOffer(p.Rate), Supply: p.Supply, Data: p.Data,
+		// its rung is no offer of the ladder, but everybody is given it
+		FastShare: int64(p.FastShare / perPercent), HowToGet: howToGet(p), Live: p.Live || p.Key == plan.Door1,
 	}
 	if p.MonthlyPrice > 0 {
 		o.Interval = string(plan.ByMonth)

@@ -37,9 +37,10 @@ const (
 func (h *service) changePlan() *Operation[ChangePlanInput, PlanChange] {
 	return define(h, Meta{
 		Name: "change_plan", Title: "Change the plan", Access: Owners,
-		Description: "Changes the plan of the subscription. A larger plan, or the year instead of the month, is charged and in force at once, with what was used carried over: " +
-			"what it costs more for the rest of the interval is taken from the card on file. A smaller one takes over when what is paid ends, and can be taken back until " +
-			"then. A repeat charges nothing more.",
+		Description: "Changes the plan of the subscription. A larger plan, or the year instead of the month, is " +
+			"charged and in force at once, with what was used carried over: what it costs more for the rest of the " +
+			"interval is taken from the card on file. A smaller one takes over when what is paid ends, and can be " +
+			"taken back until then. A repeat charges nothing more.",
 		Fails: billingFails,
 	}, h.runChangePlan)
 }
@@ -60,15 +61,18 @@ func (h *service) runChangePlan(ctx context.Context, c *Call, in ChangePlanInput
 	switch kind {
 	case subscription.Upgrade:
 		change.Charge = true
-		done.Note = "The new plan is in force; the difference for the rest of the interval was charged, and units used so far count on."
+		done.Note = "The new plan is in force; the difference for the rest of the interval was charged, and units " +
+			"used so far count on."
 	case subscription.Downgrade:
 		change.Held = sub.HeldAt(now)
 		done.Effect, done.At = effectPeriodEnd, timeOf(sub.PeriodEnd)
-		done.Note = "The present plan goes on until what is paid ends; then the smaller one takes over. Choose the present plan to take this back."
+		done.Note = "The present plan goes on until what is paid ends; then the smaller one takes over. Choose the " +
+			"present plan to take this back."
 	case subscription.TakeBack:
 		done.Note = "The change that was planned is taken back; the present plan goes on, and nothing was charged."
 	case subscription.NoChange:
-		done.Effect, done.InForce, done.Note = effectNone, true, "The subscription is on this plan already, or about to be; nothing was changed."
+		done.Effect, done.InForce, done.Note = effectNone, true,
+			"The subscription is on this plan already, or about to be; nothing was changed."
 		return done, nil
 	}
 	if err := h.Stripe.ChangePrice(ctx, change); err != nil {
@@ -81,16 +85,18 @@ func (h *service) runChangePlan(ctx context.Context, c *Call, in ChangePlanInput
 func (h *service) cancelPlan() *Operation[Nothing, PlanChange] {
 	return define(h, Meta{
 		Name: "cancel_plan", Title: "Cancel the plan", Access: Owners,
-		Description: "Ends the subscription when what is paid ends; the Free plan follows. Until then it goes on and can be resumed. A repeat answers the same.",
-		Fails:       billingFails,
+		Description: "Ends the subscription when what is paid ends; the Free plan follows. Until then it goes on and " +
+			"can be resumed. A repeat answers the same.",
+		Fails: billingFails,
 	}, func(ctx context.Context, c *Call, _ Nothing) (PlanChange, error) { return h.setCancelled(ctx, c, true) })
 }
 
 func (h *service) resumePlan() *Operation[Nothing, PlanChange] {
 	return define(h, Meta{
 		Name: "resume_plan", Title: "Resume the plan", Access: Owners,
-		Description: "Has a subscription that was cancelled for the end of its period go on after all. A repeat answers the same.",
-		Fails:       billingFails,
+		Description: "Has a subscription that was cancelled for the end of its period go on after all. A repeat " +
+			"answers the same.",
+		Fails: billingFails,
 	}, func(ctx context.Context, c *Call, _ Nothing) (PlanChange, error) {
 		return h.setCancelled(ctx, c, false)
 	})
@@ -103,10 +109,14 @@ func (h *service) setCancelled(ctx context.Context, c *Call, cancel bool) (PlanC
 		return PlanChange{}, err
 	}
 	item, _ := plan.FindItem(sub.Price) // a price that is not ours has no plan
-	done := PlanChange{Item: sub.Price, Plan: item.Plan, Effect: effectNow, Note: "The subscription goes on, and is charged again when what is paid ends."}
+	done := PlanChange{
+		Item: sub.Price, Plan: item.Plan, Effect: effectNow,
+		Note: "The subscription goes on, and is charged again when what is paid ends.",
+	}
 	if cancel {
 		done.Effect, done.At = effectPeriodEnd, timeOf(sub.PeriodEnd)
-		done.Note = "The plan goes on until what is paid ends; then the Free plan follows. It can be resumed until then. Packs stay."
+		done.Note = "The plan goes on until what is paid ends; then the Free plan follows. It can be resumed until " +
+			"then. Packs stay."
 	}
 	if sub.CancelAtPeriodEnd == cancel {
 		done.InForce = true

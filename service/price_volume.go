@@ -14,7 +14,8 @@ type PriceVolumeInput struct {
 func (h *service) priceVolume() *Operation[PriceVolumeInput, PriceLadder] {
 	return define(h, Meta{
 		Name: "price_volume", Title: "Prices at a volume", Access: Everybody, PerNetwork: true, Reads: true,
-		Description: "Lists every way to buy units with what a month of a volume would cost on it, and the cheapest. It needs no account, costs nothing and changes nothing.",
+		Description: "Lists every way to buy units with what a month of a volume would cost on it, and the cheapest. " +
+			"It needs no account, costs nothing and changes nothing.",
 	}, h.runPriceVolume)
 }
 

@@ -16,8 +16,15 @@ func TestAVolumeIsPricedForWhoeverAsks(t *testing.T) {
 	for i, c := range []struct {
 		units    int64
 		cheapest string
-	}{{0, "free"}, {1_000_000, "free"}, {5_000_000, "builder"}, {60_000_000, "scale_yearly"}, {1_000_000_000_000, "growth_yearly"}} {
-		l := must[service.PriceLadder](t)(o.PriceVolume.Invoke(o.ctx, neighbour(i), service.PriceVolumeInput{Units: c.units}))
+	}{
+		{0, "free"},
+		{1_000_000, "free"},
+		{5_000_000, "builder"},
+		{60_000_000, "scale_yearly"},
+		{1_000_000_000_000, "growth_yearly"},
+	} {
+		l := must[service.PriceLadder](t)(o.PriceVolume.Invoke(o.ctx, neighbour(i),
+			service.PriceVolumeInput{Units: c.units}))
 		if len(l.Rungs) != len(plan.Ladder()) || l.Volume != plan.Units(c.units)*plan.Unit || l.Current != "" {
 			t.Fatalf("%d units are priced %+v", c.units, l)
 		}
@@ -27,7 +34,8 @@ func TestAVolumeIsPricedForWhoeverAsks(t *testing.T) {
 		for j, r := range plan.Ladder() {
 			cost, covered := r.Cost(l.Volume)
 			got := &l.Rungs[j]
-			if got.Key != r.Key || plan.Cents(got.AtVolume) != cost || got.Covered != covered || got.Current || got.Cheapest != (got.Key == l.Cheapest) {
+			if got.Key != r.Key || plan.Cents(got.AtVolume) != cost || got.Covered != covered || got.Current ||
+				got.Cheapest != (got.Key == l.Cheapest) {
 				t.Errorf("%s at %d units is %+v, want %s", r.Key, c.units, got, cost)
 			}
 		}

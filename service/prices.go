@@ -27,10 +27,11 @@ func (in *PricesInput) chain() chain.ID { return chain.EthMainnet }
 func (h *service) getPrices() *Operation[PricesInput, toolbox.Prices] {
 	return define(h, Meta{
 		Name: "get_prices", Title: "Get token prices",
-		Description: "Gives prices of eth, btc and link in US dollars, as Chainlink's feeds on Ethereum have them on chain, in exact decimal strings. Each " +
-			"says when its feed took it, and is marked stale once it is older than the feed's heartbeat and a tenth of it, or when the feed gives " +
-			"no price above zero: do not trade on a stale one. Feeds follow the market in steps, so this is no ticker. " +
-			"It costs 1 unit however many symbols are asked for, a repeat within 30 seconds nothing. Either all prices come or none: when a feed " +
+		Description: "Gives prices of eth, btc and link in US dollars, as Chainlink's feeds on Ethereum have them on " +
+			"chain, in exact decimal strings. Each says when its feed took it, and is marked stale once it is older " +
+			"than the feed's heartbeat and a tenth of it, or when the feed gives no price above zero: do not trade " +
+			"on a stale one. Feeds follow the market in steps, so this is no ticker. It costs 1 unit however many " +
+			"symbols are asked for, a repeat within 30 seconds nothing. Either all prices come or none: when a feed " +
 			"cannot be read it fails and costs nothing.",
 		Route:   Route{http.MethodGet, "/toolbox/prices", http.StatusOK},
 		Access:  KeyHolders,

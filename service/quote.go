@@ -74,8 +74,9 @@ func (micros) Schema(huma.Registry) *huma.Schema { return &huma.Schema{Type: hum
 func (h *service) getQuote() *Operation[QuoteInput, Quote] {
 	return define(h, Meta{
 		Name: "get_quote", Title: "Quote a call", Access: Everybody, PerNetwork: true, Reads: true,
-		Description: "Tells whether a method is offered on a chain, how many weighted units a call takes, what its parameters change about that, and what such calls cost on " +
-			"every rung of the price ladder. It costs nothing and changes nothing.",
+		Description: "Tells whether a method is offered on a chain, how many weighted units a call takes, what its " +
+			"parameters change about that, and what such calls cost on every rung of the price ladder. It costs " +
+			"nothing and changes nothing.",
 	}, h.runGetQuote)
 }
 
@@ -167,22 +168,41 @@ func (h *service) offerOf(id chain.ID, name string) offering {
 		refusal := known.Refuse(name, h.Links)
 		near, _ := refusal.Data["suggestion"].(string) //nolint:errcheck // absent is empty
 		// A quote has these links as fields of its own.
-		return offering{note: strings.NewReplacer("at data.docs", "at docs", "at data.contact", "at contact").Replace(refusal.Message), suggestion: near}
+		return offering{
+			note: strings.NewReplacer("at data.docs", "at docs", "at data.contact",
+				"at contact").Replace(refusal.Message), suggestion: near,
+		}
 	}
 	here, ok := h.Pool.Chain(id)
 	if !ok {
-		return offering{method: m, note: fmt.Sprintf("This gateway has no upstream for %s. Use one of its other chains, or ask at contact.", id)}
+		return offering{
+			method: m, note: fmt.Sprintf(
+				"This gateway has no upstream for %s. Use one of its other chains, or ask at contact.", id),
+		}
 	}
 	if m.Needs == chain.Plain {
 		return offering{method: m, offered: true, note: noteOf(m)}
 	}
 	switch here.Availability(m.Needs) {
 	case upstream.Absent:
-		return offering{method: m, note: fmt.Sprintf("%s is in the catalog, but no upstream of %s serves it now: a call is refused with -32601 and costs nothing. Ask at contact.", name, id)}
+		return offering{
+			method: m, note: fmt.Sprintf(
+				"%s is in the catalog, but no upstream of %s serves it now: a call is refused with -32601 and costs "+
+					"nothing. Ask at contact.", name, id),
+		}
 	case upstream.Away:
-		return offering{method: m, offered: true, note: noteOf(m) + " No upstream that serves it can be used at this moment; a call that fails for that costs nothing."}
+		return offering{
+			method: m, offered: true,
+			note: noteOf(m) +
+				" No upstream that serves it can be used at this moment; a call that fails for that costs nothing.",
+		}
 	case upstream.Unmeasured:
-		return offering{method: m, offered: true, note: noteOf(m) + " It is not known yet whether an upstream serves it: where none does, a call is refused with -32601 and costs nothing."}
+		return offering{
+			method: m, offered: true,
+			note: noteOf(m) +
+				" It is not known yet whether an upstream serves it: where none does, a call is refused with -32601 " +
+				"and costs nothing.",
+		}
 	default:
 		return offering{method: m, offered: true, note: noteOf(m)}
 	}
@@ -205,9 +225,12 @@ func noteOf(m *chain.Method) string {
 	}
 	switch m.Cache {
 	case chain.Short:
-		parts = append(parts, fmt.Sprintf("The same call within %d s is a cache hit and costs 0.", int64(m.TTL/time.Second)))
+		parts = append(parts, fmt.Sprintf("The same call within %d s is a cache hit and costs 0.",
+			int64(m.TTL/time.Second)))
 	case chain.Final:
-		parts = append(parts, fmt.Sprintf("Once its block is %d below the head, the same call is a cache hit and costs 0.", chain.FinalDepth))
+		parts = append(parts,
+			fmt.Sprintf("Once its block is %d below the head, the same call is a cache hit and costs 0.",
+				chain.FinalDepth))
 	case chain.Never, chain.Local:
 	}
 	if m.Write {

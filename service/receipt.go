@@ -85,10 +85,13 @@ var receiptLimit = account.RateWindow{Limit: 60, Per: time.Minute}
 
 func (h *service) getReceipt() *Operation[ReceiptInput, Receipt] {
 	return define(h, Meta{
-		Name: "get_receipt", Title: "The receipt of a payment", Route: Route{http.MethodGet, "/x402/receipts/{tx_hash}.json", http.StatusOK}, Access: Everybody,
+		Name: "get_receipt", Title: "The receipt of a payment", Route: Route{
+			http.MethodGet, "/x402/receipts/{tx_hash}.json", http.StatusOK,
+		}, Access: Everybody,
 		Reads: true,
-		Description: "Gives seller, wallets, amounts, VAT, units and history of the settlements of a transaction, one for each wallet that paid in it. It holds no " +
-			"credential and costs nothing; a network may ask 60 times a minute. Without .json the same is a page for people.",
+		Description: "Gives seller, wallets, amounts, VAT, units and history of the settlements of a transaction, " +
+			"one for each wallet that paid in it. It holds no credential and costs nothing; a network may ask 60 " +
+			"times a minute. Without .json the same is a page for people.",
 		Fails: []fault.Reason{fault.NotYours, fault.RateWindow, fault.MeterUnreachable, fault.DurableUnavailable},
 	}, h.runReceipt)
 }
@@ -106,12 +109,16 @@ func (h *service) runReceipt(ctx context.Context, c *Call, in ReceiptInput) (Rec
 	if err != nil {
 		return Receipt{}, recordAway(err)
 	}
-	all = slices.DeleteFunc(all, func(s store.Settlement) bool { return s.Stage == x402.StageReading || s.Stage == x402.StageRefused })
+	all = slices.DeleteFunc(all, func(s store.Settlement) bool {
+		return s.Stage == x402.StageReading || s.Stage == x402.StageRefused
+	})
 	if len(all) == 0 {
-		return Receipt{}, fault.New(fault.NotYours, "No settlement has this hash. Check it, or redeem the payment first: the menu at %s says how.", menuPath)
+		return Receipt{}, fault.New(fault.NotYours,
+			"No settlement has this hash. Check it, or redeem the payment first: the menu at %s says how.", menuPath)
 	}
 	r := Receipt{
-		TxHash: tx.String(), ChainID: t.Chain, Network: t.Network(x402.Version1), Asset: plan.X402Asset, AssetAddress: t.Asset.Checksummed(), Seller: t.Service,
+		TxHash: tx.String(), ChainID: t.Chain, Network: t.Network(x402.Version1), Asset: plan.X402Asset,
+		AssetAddress: t.Asset.Checksummed(), Seller: t.Service,
 	}
 	for i := range all {
 		paid, err := h.settledPayment(ctx, &all[i])
@@ -124,12 +131,17 @@ func (h *service) runReceipt(ctx context.Context, c *Call, in ReceiptInput) (Rec
 }
 
 func (h *service) settledPayment(ctx context.Context, s *store.Settlement) (SettledPayment, error) {
-	p := SettledPayment{Wallet: s.Payer.Checksummed(), State: s.Stage, Finality: s.Finality, StateText: h.stateText(s), History: []ReceiptLine{}}
+	p := SettledPayment{
+		Wallet: s.Payer.Checksummed(), State: s.Stage, Finality: s.Finality, StateText: h.stateText(s),
+		History: []ReceiptLine{},
+	}
 	if s.Found != (x402.Finding{}) {
 		p.AmountPaid, p.Amount = atomic(s.Found.Paid), s.Found.Paid.USDC()
 	}
 	if !s.Found.BlockHash.IsZero() {
-		p.Block = &ReceiptBlock{Number: s.Found.Block, Hash: s.Found.BlockHash.String(), Time: time.Unix(s.Found.Time, 0).UTC()}
+		p.Block = &ReceiptBlock{
+			Number: s.Found.Block, Hash: s.Found.BlockHash.String(), Time: time.Unix(s.Found.Time, 0).UTC(),
+		}
 	}
 	if s.Redeemed() {
 		d := s.Deal
@@ -141,7 +153,10 @@ func (h *service) settledPayment(ctx context.Context, s *store.Settlement) (Sett
 		if err != nil {
 			return p, err
 		}
-		p.Bought = &ReceiptUnits{Tier: d.Tier, Units: d.Units, Capped: d.Capped, Used: used, RedeemedAt: s.RedeemedAt.Truncate(time.Second), WindowEnds: s.WindowEnds.Truncate(time.Second)}
+		p.Bought = &ReceiptUnits{
+			Tier: d.Tier, Units: d.Units, Capped: d.Capped, Used: used, RedeemedAt: s.RedeemedAt.Truncate(time.Second),
+			WindowEnds: s.WindowEnds.Truncate(time.Second),
+		}
 		if left := max(d.Units-used, 0); h.usable(s) {
 			p.Bought.Remaining = left
 		} else {
@@ -176,9 +191,11 @@ func treatment(d *x402.Deal) string {
 func (h *service) stateText(s *store.Settlement) string {
 	switch s.Stage {
 	case x402.StagePending:
-		return "The transaction is not deep enough in the chain yet. No units were granted; redeem it again in a little while."
+		return "The transaction is not deep enough in the chain yet. No units were granted; redeem it again in a " +
+			"little while."
 	case x402.StageStuck:
-		return "The chain cannot be read right now. No units were granted and nothing is lost: it is tried again by itself, and can then be redeemed."
+		return "The chain cannot be read right now. No units were granted and nothing is lost: it is tried again by " +
+			"itself, and can then be redeemed."
 	case x402.StagePayable:
 		return "The payment was read and is good. No units were granted yet: its wallet can redeem it."
 	case x402.StageReorganised:

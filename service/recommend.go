@@ -23,7 +23,8 @@ type RecommendChainInput struct {
 func (in *RecommendChainInput) check() *fault.Error {
 	for _, id := range in.Candidates {
 		if c, ok := chain.Lookup(string(id)); ok && in.Family != "" && c.Family.String() != in.Family {
-			return refuseField("candidates", "%s is no chain of the family %s. Leave one of the two out.", id, in.Family)
+			return refuseField("candidates", "%s is no chain of the family %s. Leave one of the two out.", id,
+				in.Family)
 		}
 	}
 	return nil
@@ -64,23 +65,29 @@ type UnrankedHere struct {
 // pace that may be configured.
 const measureLasts = 5 * time.Minute
 
-const whatIsMeasured = "Latency is measured from the gateway to its upstreams, not from you. Chains hold different state: choose by it only where your work can run on either."
+const whatIsMeasured = "Latency is measured from the gateway to its upstreams, not from you. Chains hold different " +
+	"state: choose by it only where your work can run on either."
 
-const whatUptimeIs = "Uptime is first whether two upstreams are usable now, then the share of the last 30 days in which the chain was not down, to a tenth of a percent (not measured " +
-	"counts as never down), then the share of attempts that failed within five minutes to the percent (too few count as none failed), then how many are usable and how fresh " +
-	"the head is. The days are at /status."
+const whatUptimeIs = "Uptime is first whether two upstreams are usable now, then the share of the last 30 days in " +
+	"which the chain was not down, to a tenth of a percent (not measured counts as never down), then the share of " +
+	"attempts that failed within five minutes to the percent (too few count as none failed), then how many are " +
+	"usable and how fresh the head is. The days are at /status."
 
 func (h *service) recommendChain() *Operation[RecommendChainInput, RecommendedChain] {
 	return define(h, Meta{
 		Name: "recommend_chain", Title: "Recommend a chain", Access: Everybody, PerNetwork: true, Reads: true,
-		Description: "Ranks chains by latency or by uptime, from what probes measured and how calls went. With nothing measured it ranks nothing. It costs nothing and changes nothing.",
+		Description: "Ranks chains by latency or by uptime, from what probes measured and how calls went. With " +
+			"nothing measured it ranks nothing. It costs nothing and changes nothing.",
 	}, func(ctx context.Context, _ *Call, in RecommendChainInput) (RecommendedChain, error) {
 		return h.runRecommendChain(&in, h.uptimes(ctx)), nil
 	})
 }
 
 func (h *service) runRecommendChain(in *RecommendChainInput, uptimes map[chain.ID]float64) RecommendedChain {
-	r := RecommendedChain{Prefer: cmp.Or(in.Prefer, "latency"), Ranked: []RankedChain{}, NotRanked: []UnrankedHere{}, Note: whatIsMeasured}
+	r := RecommendedChain{
+		Prefer: cmp.Or(in.Prefer, "latency"), Ranked: []RankedChain{}, NotRanked: []UnrankedHere{},
+		Note: whatIsMeasured,
+	}
 	for _, c := range chain.All() {
 		asked := len(in.Candidates) == 0 || slices.Contains(in.Candidates, c.ID)
 		if !asked || in.Family != "" && c.Family.String() != in.Family {
@@ -96,7 +103,8 @@ func (h *service) runRecommendChain(in *RecommendChainInput, uptimes map[chain.I
 		}
 	}
 	if len(r.Ranked) == 0 {
-		r.Reason = "No chain that was asked about is measured and usable now, so none is recommended. Ask again in a minute."
+		r.Reason = "No chain that was asked about is measured and usable now, so none is recommended. Ask again in a " +
+			"minute."
 		return r
 	}
 	slices.SortStableFunc(r.Ranked, byLatency)
@@ -125,13 +133,14 @@ func (h *service) rank(c *chain.Chain) (ranked RankedChain, why string) {
 	case is.MeasuredAt.IsZero():
 		return RankedChain{}, "No probe has looked at it yet."
 	case h.Now().Sub(is.MeasuredAt) > measureLasts:
-		return RankedChain{}, fmt.Sprintf("Probes looked at it last on %s, which is too long ago to go by.", inWords(is.MeasuredAt))
+		return RankedChain{}, fmt.Sprintf("Probes looked at it last on %s, which is too long ago to go by.",
+			inWords(is.MeasuredAt))
 	case is.Usable == 0:
 		return RankedChain{}, fmt.Sprintf("None of its %d upstreams can be used now.", is.Upstreams)
 	}
 	ranked = RankedChain{
-		Chain: c.ID, Title: c.Title, Family: c.Family.String(), LatencyMS: inMilliseconds(is.Latency), Usable: is.Usable, Upstreams: is.Upstreams,
-		HeadLagBlocks: is.Behind, MeasuredAt: is.MeasuredAt,
+		Chain: c.ID, Title: c.Title, Family: c.Family.String(), LatencyMS: inMilliseconds(is.Latency),
+		Usable: is.Usable, Upstreams: is.Upstreams, HeadLagBlocks: is.Behind, MeasuredAt: is.MeasuredAt,
 	}
 	if is.Judged {
 		percent := math.Round(is.Failed*10_000) / 100
@@ -152,7 +161,8 @@ func byLatency(a, b RankedChain) int { //nolint:gocritic // sorted by value
 // head.
 func byUptime(a, b RankedChain) int { //nolint:gocritic // sorted by value
 	return cmp.Or(
-		cmp.Compare(min(b.Usable, 2), min(a.Usable, 2)), cmp.Compare(b.uptime(), a.uptime()), cmp.Compare(a.errors(), b.errors()), cmp.Compare(b.Usable, a.Usable), cmp.Compare(a.behind(), b.behind()))
+		cmp.Compare(min(b.Usable, 2), min(a.Usable, 2)), cmp.Compare(b.uptime(), a.uptime()),
+		cmp.Compare(a.errors(), b.errors()), cmp.Compare(b.Usable, a.Usable), cmp.Compare(a.behind(), b.behind()))
 }
 
 // uptime is in tenths of a percent; what is not known counts as all of it.
@@ -185,7 +195,8 @@ func (r *RankedChain) reason(prefer string, of int) string {
 	if r.ErrorPercent != nil {
 		errors = fmt.Sprintf("%.2f %% of attempts failed within five minutes", *r.ErrorPercent)
 	}
-	facts := fmt.Sprintf("%d of its %d upstreams are usable, the quickest answered a probe in %.1f ms, %s.", r.Usable, r.Upstreams, r.LatencyMS, errors)
+	facts := fmt.Sprintf("%d of its %d upstreams are usable, the quickest answered a probe in %.1f ms, %s.", r.Usable,
+		r.Upstreams, r.LatencyMS, errors)
 	if r.UptimePercent != nil {
 		facts += fmt.Sprintf(" Of the time measured in the last 30 days it was up for %.2f %%.", *r.UptimePercent)
 	}

@@ -46,8 +46,10 @@ type RouteTier struct {
 
 func (h *service) recommendRoute() *Operation[RecommendRouteInput, RecommendedRoute] {
 	return define(h, Meta{
-		Name: "recommend_route", Title: "Recommend a route tier", Access: Everybody, PerNetwork: true, Reads: true, Computes: true,
-		Description: "Recommends the route tier of a call, with what each tier costs in units and how quickly its upstreams were measured to answer. It costs nothing and changes nothing.",
+		Name: "recommend_route", Title: "Recommend a route tier", Access: Everybody, PerNetwork: true, Reads: true,
+		Computes: true,
+		Description: "Recommends the route tier of a call, with what each tier costs in units and how quickly its " +
+			"upstreams were measured to answer. It costs nothing and changes nothing.",
 	}, func(_ context.Context, _ *Call, in RecommendRouteInput) (RecommendedRoute, error) {
 		return h.runRecommendRoute(&in), nil
 	})
@@ -80,7 +82,9 @@ func (r *RecommendedRoute) fresh(now time.Time) bool {
 }
 
 func tierOf(here *upstream.Chain, m *chain.Method, t plan.PerCallTier, fresh bool) RouteTier {
-	tier := RouteTier{Tier: t.Tier, Multiplier: factor(t.Tier.Multiplier()), Units: plan.Cost(weightOf(m), t.Tier), Supply: t.Supply}
+	tier := RouteTier{
+		Tier: t.Tier, Multiplier: factor(t.Tier.Multiplier()), Units: plan.Cost(weightOf(m), t.Tier), Supply: t.Supply,
+	}
 	if !fresh || m.Cache == chain.Local {
 		return tier
 	}
@@ -121,15 +125,25 @@ func (r *RecommendedRoute) choose(m *chain.Method, need plan.Tier) {
 	case m.Cache == chain.Local:
 		pick, r.Reason = plan.Cheap, "The gateway answers it by itself, at 0 units on every tier."
 	case cheap.LatencyMS == nil && balanced.LatencyMS == nil && fast.LatencyMS == nil:
-		r.Reason = fmt.Sprintf("Nothing that could answer it is measured and usable now, so this goes by what was asked for alone: %s.", r.tier(need).price())
+		r.Reason = fmt.Sprintf(
+			"Nothing that could answer it is measured and usable now, so this goes by what was asked for alone: %s.",
+			r.tier(need).price())
 	case need == plan.Cheap && cheap.LatencyMS == nil:
 		pick = plan.Balanced
-		r.Reason = fmt.Sprintf("No upstream of public supply could answer it now, so cheap would be served late or not at all; balanced is the next: %s.", balanced.price())
-	case need == plan.Fast && fast.LatencyMS != nil && balanced.LatencyMS != nil && *balanced.LatencyMS*clearly < *fast.LatencyMS:
+		r.Reason = fmt.Sprintf(
+			"No upstream of public supply could answer it now, so cheap would be served late or not at all; balanced "+
+				"is the next: %s.", balanced.price())
+	case need == plan.Fast && fast.LatencyMS != nil && balanced.LatencyMS != nil &&
+		*balanced.LatencyMS*clearly < *fast.LatencyMS:
 		pick = plan.Balanced
-		r.Reason = fmt.Sprintf("Balanced is measured quicker than fast now (%.1f ms beside %.1f ms) and takes half the units: %s.", *balanced.LatencyMS, *fast.LatencyMS, balanced.price())
-	case need == plan.Fast && fast.LatencyMS != nil && balanced.LatencyMS != nil && *fast.LatencyMS >= *balanced.LatencyMS:
-		r.Reason = fmt.Sprintf("Fast was asked for: %s. Its upstreams are not measured quicker than those of balanced now; what it adds is a second request when the first one is slow.", fast.price())
+		r.Reason = fmt.Sprintf(
+			"Balanced is measured quicker than fast now (%.1f ms beside %.1f ms) and takes half the units: %s.",
+			*balanced.LatencyMS, *fast.LatencyMS, balanced.price())
+	case need == plan.Fast && fast.LatencyMS != nil && balanced.LatencyMS != nil &&
+		*fast.LatencyMS >= *balanced.LatencyMS:
+		r.Reason = fmt.Sprintf(
+			"Fast was asked for: %s. Its upstreams are not measured quicker than those of balanced now; what it adds "+
+				"is a second request when the first one is slow.", fast.price())
 	default:
 		r.Reason = fmt.Sprintf("%s was asked for: %s.", need, r.tier(need).price())
 	}

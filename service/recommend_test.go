@@ -19,9 +19,17 @@ func TestAChainIsRecommendedByWhatWasMeasured(t *testing.T) {
 	t.Parallel()
 	at := time.Now().Add(-time.Minute).UTC().Truncate(time.Second)
 	pool := measured(t, at, map[chain.ID][]seen{
-		chain.EthMainnet:    {{supply: plan.Public, latency: 30 * ms}, {supply: plan.Premium, latency: 50 * ms}, {supply: plan.Premium, latency: 40 * ms}},
-		chain.BaseMainnet:   {{supply: plan.Public, latency: 10 * ms, lag: 3}},
-		chain.ArbitrumOne:   {{supply: plan.Public, latency: 20 * ms}, {supply: plan.Public, latency: 5 * ms, reason: "lagging"}, {supply: plan.Public, latency: 25 * ms}},
+		chain.EthMainnet: {
+			{supply: plan.Public, latency: 30 * ms},
+			{supply: plan.Premium, latency: 50 * ms},
+			{supply: plan.Premium, latency: 40 * ms},
+		},
+		chain.BaseMainnet: {{supply: plan.Public, latency: 10 * ms, lag: 3}},
+		chain.ArbitrumOne: {
+			{supply: plan.Public, latency: 20 * ms},
+			{supply: plan.Public, latency: 5 * ms, reason: "lagging"},
+			{supply: plan.Public, latency: 25 * ms},
+		},
 		chain.PolygonPoS:    {{supply: plan.Public, latency: ms, reason: "unreachable"}},
 		chain.SolanaMainnet: {{supply: plan.Public, latency: 15 * ms}},
 	})
@@ -31,11 +39,26 @@ func TestAChainIsRecommendedByWhatWasMeasured(t *testing.T) {
 		ranked string
 		not    string
 	}{
-		{service.RecommendChainInput{}, "base_mainnet solana_mainnet arbitrum_one eth_mainnet", "optimism_mainnet polygon_pos"},
-		{service.RecommendChainInput{Prefer: "uptime"}, "eth_mainnet arbitrum_one solana_mainnet base_mainnet", "optimism_mainnet polygon_pos"},
-		{service.RecommendChainInput{Family: "evm", Prefer: "latency"}, "base_mainnet arbitrum_one eth_mainnet", "optimism_mainnet polygon_pos"},
+		{
+			service.RecommendChainInput{},
+			"base_mainnet solana_mainnet arbitrum_one eth_mainnet",
+			"optimism_mainnet polygon_pos",
+		},
+		{
+			service.RecommendChainInput{Prefer: "uptime"},
+			"eth_mainnet arbitrum_one solana_mainnet base_mainnet",
+			"optimism_mainnet polygon_pos",
+		},
+		{
+			service.RecommendChainInput{Family: "evm", Prefer: "latency"},
+			"base_mainnet arbitrum_one eth_mainnet",
+			"optimism_mainnet polygon_pos",
+		},
 		{service.RecommendChainInput{Family: "solana"}, "solana_mainnet", ""},
-		{service.RecommendChainInput{Candidates: []chain.ID{chain.EthMainnet, chain.ArbitrumOne}}, "arbitrum_one eth_mainnet", ""},
+		{
+			service.RecommendChainInput{Candidates: []chain.ID{chain.EthMainnet, chain.ArbitrumOne}},
+			"arbitrum_one eth_mainnet", "",
+		},
 		{service.RecommendChainInput{Candidates: []chain.ID{chain.PolygonPoS}}, "", "polygon_pos"},
 	} {
 		r := must[service.RecommendedChain](t)(o.RecommendChain.Invoke(o.ctx, neighbour(i), c.in))
@@ -49,21 +72,27 @@ func TestAChainIsRecommendedByWhatWasMeasured(t *testing.T) {
 		if strings.Join(ranked, " ") != c.ranked || strings.Join(not, " ") != c.not || r.Reason == "" || r.Note == "" {
 			t.Errorf("%+v: %+v", c.in, r)
 		}
-		if (r.Pick == nil) != (c.ranked == "") || r.Pick != nil && (string(*r.Pick) != ranked[0] || !r.MeasuredAt.Equal(at)) || r.Pick == nil && r.MeasuredAt != nil {
+		if (r.Pick == nil) != (c.ranked == "") ||
+			r.Pick != nil && (string(*r.Pick) != ranked[0] || !r.MeasuredAt.Equal(at)) ||
+			r.Pick == nil && r.MeasuredAt != nil {
 			t.Errorf("%+v picks %v, measured at %v", c.in, r.Pick, r.MeasuredAt)
 		}
 		if text, err := json.Marshal(r); err != nil || strings.Contains(string(text), "secret") {
 			t.Errorf("upstreams are named: %s, %v", text, err)
 		}
 	}
-	r := must[service.RecommendedChain](t)(o.RecommendChain.Invoke(o.ctx, neighbour(50), service.RecommendChainInput{Candidates: []chain.ID{chain.ArbitrumOne}}))
-	if x := r.Ranked[0]; x.LatencyMS != 20 || x.Usable != 2 || x.Upstreams != 3 || x.ErrorPercent != nil || x.Family != "evm" || !strings.Contains(r.Reason, "2 of its 3 upstreams") {
+	r := must[service.RecommendedChain](t)(o.RecommendChain.Invoke(o.ctx, neighbour(50),
+		service.RecommendChainInput{Candidates: []chain.ID{chain.ArbitrumOne}}))
+	if x := r.Ranked[0]; x.LatencyMS != 20 || x.Usable != 2 || x.Upstreams != 3 || x.ErrorPercent != nil ||
+		x.Family != "evm" || !strings.Contains(r.Reason, "2 of its 3 upstreams") {
 		t.Errorf("Arbitrum One stands as %+v: %s", x, r.Reason)
 	}
 	for i, args := range []map[string]any{
 		{"family": "evm", "candidates": []any{"solana_mainnet"}},
 		{"candidates": []any{"sepolia"}},
-		{"candidates": []any{"eth_mainnet", "eth_mainnet", "eth_mainnet", "eth_mainnet", "eth_mainnet", "eth_mainnet", "eth_mainnet"}},
+		{"candidates": []any{
+			"eth_mainnet", "eth_mainnet", "eth_mainnet", "eth_mainnet", "eth_mainnet", "eth_mainnet", "eth_mainnet",
+		}},
 		{"prefer": "price"},
 	} {
 		o.refuses(t, o.RecommendChain, neighbour(60+i), args, fault.FieldRefused)
@@ -74,12 +103,16 @@ func TestNothingIsRecommendedWhileNothingIsMeasured(t *testing.T) {
 	t.Parallel()
 	for name, at := range map[string]time.Time{"never": {}, "an hour ago": time.Now().Add(-time.Hour)} {
 		o := advisers(t, measured(t, at, map[chain.ID][]seen{chain.EthMainnet: {{supply: plan.Public, latency: ms}}}))
-		r := must[service.RecommendedChain](t)(o.RecommendChain.Invoke(o.ctx, neighbour(0), service.RecommendChainInput{}))
-		if r.Pick != nil || len(r.Ranked) != 0 || len(r.NotRanked) != 6 || !strings.Contains(r.Reason, "none is recommended") {
+		r := must[service.RecommendedChain](t)(o.RecommendChain.Invoke(o.ctx, neighbour(0),
+			service.RecommendChainInput{}))
+		if r.Pick != nil || len(r.Ranked) != 0 || len(r.NotRanked) != 6 ||
+			!strings.Contains(r.Reason, "none is recommended") {
 			t.Errorf("measured %s: %+v", name, r)
 		}
-		route := must[service.RecommendedRoute](t)(o.RecommendRoute.Invoke(o.ctx, neighbour(1), service.RecommendRouteInput{Chain: chain.EthMainnet, Method: "eth_call", Need: plan.Fast}))
-		if *route.Pick != plan.Fast || !strings.Contains(route.Reason, "Nothing that could answer it is measured") || route.Tiers[2].LatencyMS != nil {
+		route := must[service.RecommendedRoute](t)(o.RecommendRoute.Invoke(o.ctx, neighbour(1),
+			service.RecommendRouteInput{Chain: chain.EthMainnet, Method: "eth_call", Need: plan.Fast}))
+		if *route.Pick != plan.Fast || !strings.Contains(route.Reason, "Nothing that could answer it is measured") ||
+			route.Tiers[2].LatencyMS != nil {
 			t.Errorf("measured %s: %+v", name, route)
 		}
 	}
@@ -89,7 +122,11 @@ func TestARouteIsRecommendedByNeedAndMeasurement(t *testing.T) {
 	t.Parallel()
 	at := time.Now().Add(-time.Second).UTC().Truncate(time.Second)
 	o := advisers(t, measured(t, at, map[chain.ID][]seen{
-		chain.EthMainnet:  {{supply: plan.Public, latency: 40 * ms}, {supply: plan.Wholesale, latency: 20 * ms}, {supply: plan.Premium, latency: 10 * ms}},
+		chain.EthMainnet: {
+			{supply: plan.Public, latency: 40 * ms},
+			{supply: plan.Wholesale, latency: 20 * ms},
+			{supply: plan.Premium, latency: 10 * ms},
+		},
 		chain.BaseMainnet: {{supply: plan.Premium, latency: 90 * ms}, {supply: plan.Public, latency: 10 * ms}},
 		chain.ArbitrumOne: {{supply: plan.Premium, latency: 10 * ms}, {supply: plan.Wholesale, latency: 10 * ms}},
 	}))
@@ -105,32 +142,47 @@ func TestARouteIsRecommendedByNeedAndMeasurement(t *testing.T) {
 		{chain.EthMainnet, "eth_call", "", plan.Balanced, 1000, "40/40 20/40 10/40", "balanced was asked for"},
 		{chain.EthMainnet, "eth_call", plan.Cheap, plan.Cheap, 500, "40/40 20/40 10/40", "measured at 40.0 ms"},
 		{chain.EthMainnet, "debug_traceCall", plan.Fast, plan.Fast, 4000, "40/40 20/40 10/40", "measured at 10.0 ms"},
-		{chain.BaseMainnet, "eth_call", plan.Fast, plan.Balanced, 1000, "10/10 10/10 90/10", "Balanced is measured quicker"},
+		{
+			chain.BaseMainnet, "eth_call", plan.Fast, plan.Balanced, 1000, "10/10 10/10 90/10",
+			"Balanced is measured quicker",
+		},
 		{chain.ArbitrumOne, "eth_call", plan.Fast, plan.Fast, 2000, "-/- 10/- 10/-", "not measured quicker"},
-		{chain.ArbitrumOne, "eth_call", plan.Cheap, plan.Balanced, 1000, "-/- 10/- 10/-", "No upstream of public supply"},
+		{
+			chain.ArbitrumOne, "eth_call", plan.Cheap, plan.Balanced, 1000, "-/- 10/- 10/-",
+			"No upstream of public supply",
+		},
 		{chain.EthMainnet, "eth_chainId", plan.Fast, plan.Cheap, 0, "-/- -/- -/-", "by itself"},
 	} {
-		r := must[service.RecommendedRoute](t)(o.RecommendRoute.Invoke(o.ctx, neighbour(i), service.RecommendRouteInput{Chain: c.id, Method: c.method, Need: c.need}))
+		r := must[service.RecommendedRoute](t)(o.RecommendRoute.Invoke(o.ctx, neighbour(i),
+			service.RecommendRouteInput{Chain: c.id, Method: c.method, Need: c.need}))
 		var tiers []string
 		for _, x := range r.Tiers {
 			tiers = append(tiers, milliseconds(x.LatencyMS)+"/"+milliseconds(x.PublicMS))
 		}
-		if r.Pick == nil || *r.Pick != c.pick || r.Units == nil || *r.Units != c.units || strings.Join(tiers, " ") != c.tiers || !strings.Contains(r.Reason, c.reason) || !r.MeasuredAt.Equal(at) {
+		if r.Pick == nil || *r.Pick != c.pick || r.Units == nil || *r.Units != c.units ||
+			strings.Join(tiers, " ") != c.tiers || !strings.Contains(r.Reason, c.reason) || !r.MeasuredAt.Equal(at) {
 			t.Errorf("%s of %s for %s: %v, %s, %+v", c.method, c.id, c.need, tiers, r.Reason, r)
 		}
 		if r.Tiers[0].Supply != plan.Public || r.Tiers[2].Supply != plan.Premium || r.Tiers[2].Multiplier != 2000 {
 			t.Errorf("the tiers are %+v", r.Tiers)
 		}
 	}
-	none := must[service.RecommendedRoute](t)(o.RecommendRoute.Invoke(o.ctx, neighbour(20), service.RecommendRouteInput{Chain: chain.EthMainnet, Method: "eth_accounts"}))
-	if none.Offered || none.Pick != nil || none.Units != nil || len(none.Tiers) != 0 || !strings.Contains(none.Note, "Ask your wallet") {
+	none := must[service.RecommendedRoute](t)(o.RecommendRoute.Invoke(o.ctx, neighbour(20),
+		service.RecommendRouteInput{Chain: chain.EthMainnet, Method: "eth_accounts"}))
+	if none.Offered || none.Pick != nil || none.Units != nil || len(none.Tiers) != 0 ||
+		!strings.Contains(none.Note, "Ask your wallet") {
 		t.Errorf("a method that is not offered: %+v", none)
 	}
-	away := must[service.RecommendedRoute](t)(o.RecommendRoute.Invoke(o.ctx, neighbour(21), service.RecommendRouteInput{Chain: chain.SolanaMainnet, Method: "getSlot"}))
+	away := must[service.RecommendedRoute](t)(o.RecommendRoute.Invoke(o.ctx, neighbour(21),
+		service.RecommendRouteInput{Chain: chain.SolanaMainnet, Method: "getSlot"}))
 	if away.Offered || away.Pick != nil || away.MeasuredAt != nil {
 		t.Errorf("a chain without upstreams: %+v", away)
 	}
-	for i, args := range []map[string]any{{"method": "eth_call"}, {"chain": "eth_mainnet"}, {"chain": "eth_mainnet", "method": "eth_call", "need": "quick"}} {
+	for i, args := range []map[string]any{
+		{"method": "eth_call"}, {"chain": "eth_mainnet"}, {
+			"chain": "eth_mainnet", "method": "eth_call", "need": "quick",
+		},
+	} {
 		o.refuses(t, o.RecommendRoute, neighbour(30+i), args, fault.FieldRefused)
 	}
 }

@@ -47,8 +47,8 @@ func (h *service) record(c *Call, m *Meta, counts *telemetry.Operation, refusal 
 		return
 	}
 	call := store.Call{
-		RequestID: c.RequestID, StartedAt: c.started, Account: c.Account.ID, Key: c.Key.ID, Method: m.Name, Class: classManagement,
-		Outcome: outcome, HTTPStatus: status, Duration: took,
+		RequestID: c.RequestID, StartedAt: c.started, Account: c.Account.ID, Key: c.Key.ID, Method: m.Name,
+		Class: classManagement, Outcome: outcome, HTTPStatus: status, Duration: took,
 	}
 	if refusal != nil && outcomeOf(refusal) == telemetry.Refused {
 		h.Recorder.Refused(c.Network, call)
@@ -83,17 +83,17 @@ func (h *service) recordUse(u *use, m *Meta, counts *telemetry.Operation, refusa
 	counts.Done(outcome, units, took)
 	if refusal != nil && refusal.Cause != nil && !u.clientGone {
 		if leftOut, ok := h.failures.Let(failureKind{m.Name, refusal.Reason}); ok {
-			h.Logger.Warn("use failed", "request_id", u.RequestID, "capability", m.Name, "chain", call.Metered.Chain, "outcome", told,
-				"cause", refusal.Cause, "left_out", leftOut)
+			h.Logger.Warn("use failed", "request_id", u.RequestID, "capability", m.Name, "chain", call.Metered.Chain,
+				"outcome", told, "cause", refusal.Cause, "left_out", leftOut)
 		}
 	}
 	if call.Subject == nil {
 		return
 	}
 	rec := store.Call{
-		RequestID: u.RequestID, StartedAt: u.started, Account: call.Subject.Account, Key: call.Subject.Key, Chain: chain.ID(call.Metered.Chain),
-		Service: call.Metered.Service, Method: m.Name, Class: call.Metered.Class, Outcome: told, HTTPStatus: status, Units: units, Duration: took,
-		ResponseBytes: int64(written),
+		RequestID: u.RequestID, StartedAt: u.started, Account: call.Subject.Account, Key: call.Subject.Key,
+		Chain: chain.ID(call.Metered.Chain), Service: call.Metered.Service, Method: m.Name, Class: call.Metered.Class,
+		Outcome: told, HTTPStatus: status, Units: units, Duration: took, ResponseBytes: int64(written),
 	}
 	if refusal != nil && !call.Admitted() {
 		h.Recorder.Refused(u.Network, rec)

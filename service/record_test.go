@@ -24,7 +24,9 @@ import (
 func TestManagementIsRecordedAsItWasAnswered(t *testing.T) {
 	t.Parallel()
 	var lines bytes.Buffer
-	trial := openTrialWith(t, service.Meta{}, nil, func(o *service.Options) { o.Logger = slog.New(slog.NewTextHandler(&lines, nil)) })
+	trial := openTrialWith(t, service.Meta{}, nil, func(o *service.Options) {
+		o.Logger = slog.New(slog.NewTextHandler(&lines, nil))
+	})
 	key, _ := trial.keyOf(t, 1000)
 	failing := trial.Try(service.Meta{Name: "fail", Title: "Fail", Description: "Fails.", Access: service.KeyHolders},
 		func(_ context.Context, _ *service.Call, in service.TrialInput) (service.TrialOutput, error) {
@@ -34,7 +36,9 @@ func TestManagementIsRecordedAsItWasAnswered(t *testing.T) {
 			return service.TrialOutput{Word: in.Word}, nil
 		})
 	for word, want := range map[string]store.Call{
-		"answer": {Outcome: "ok", HTTPStatus: http.StatusOK}, "panic": {Outcome: "internal", HTTPStatus: http.StatusInternalServerError},
+		"answer": {Outcome: "ok", HTTPStatus: http.StatusOK}, "panic": {
+			Outcome: "internal", HTTPStatus: http.StatusInternalServerError,
+		},
 	} {
 		caller := holder(key)
 		caller.RequestID = uuid.Must(uuid.NewV7())
@@ -42,7 +46,8 @@ func TestManagementIsRecordedAsItWasAnswered(t *testing.T) {
 		if failed := refusal != nil && refusal.Reason == fault.InternalFault; failed != (word == "panic") {
 			t.Errorf("%s: %v", word, refusal)
 		}
-		if got := trial.recorded(t, caller.RequestID); got.Outcome != want.Outcome || got.HTTPStatus != want.HTTPStatus {
+		if got := trial.recorded(t, caller.RequestID); got.Outcome != want.Outcome ||
+			got.HTTPStatus != want.HTTPStatus {
 			t.Errorf("%s is recorded as %s with %d", word, got.Outcome, got.HTTPStatus)
 		}
 	}
@@ -71,7 +76,8 @@ func TestFailedUsesAreLoggedAFewOfAKindAtATime(t *testing.T) {
 	}
 	clock.Advance(telemetry.LogInterval)
 	_, _ = trial.use(key, "word")
-	if got := lines.String(); !strings.Contains(got, "left_out=5") || !strings.Contains(got, "gateway of the name is away") {
+	if got := lines.String(); !strings.Contains(got, "left_out=5") ||
+		!strings.Contains(got, "gateway of the name is away") {
 		t.Errorf("the next line does not tell of the 5 that were left out: %s", got)
 	}
 }

@@ -57,12 +57,14 @@ func (h *service) redeemPayment() *Operation[RedeemInput, Redeemed] {
 	return define(h, Meta{
 		Name: "redeem_payment", Title: "Redeem a payment for a credential", Access: Everybody, Pends: true,
 		Route: Route{http.MethodPost, "/x402/redeem", http.StatusOK},
-		Description: "Gives the wallet that paid against the menu a credential for the units that it bought. Anybody may try; only the payer's own redeem counts, and the " +
-			"first one fixes tier, tax country and window. While the transfer is not deep enough it answers 202: send the same again after Retry-After. " +
-			"Redeeming again within the window gives a fresh credential for the units that are left and ends the one before; redeems that come at once are given the same one. Costs nothing.",
+		Description: "Gives the wallet that paid against the menu a credential for the units that it bought. Anybody " +
+			"may try; only the payer's own redeem counts, and the first one fixes tier, tax country and window. " +
+			"While the transfer is not deep enough it answers 202: send the same again after Retry-After. Redeeming " +
+			"again within the window gives a fresh credential for the units that are left and ends the one before; " +
+			"redeems that come at once are given the same one. Costs nothing.",
 		Fails: []fault.Reason{
-			fault.PaymentRequired, fault.SettlementRedeemed, fault.SettlementOver, fault.NoUpstream, fault.NotYetInForce, fault.DurableUnavailable,
-			fault.RateWindow, fault.MeterUnreachable,
+			fault.PaymentRequired, fault.SettlementRedeemed, fault.SettlementOver, fault.NoUpstream,
+			fault.NotYetInForce, fault.DurableUnavailable, fault.RateWindow, fault.MeterUnreachable,
 		},
 	}, h.runRedeem)
 }
@@ -137,7 +139,8 @@ func shareRedeem[K comparable](
 }
 
 func stillRedeeming(cause error) *fault.Error {
-	f := fault.New(fault.DurableUnavailable, "The redeem is still under way and goes on by itself. Send the same again in some seconds.")
+	f := fault.New(fault.DurableUnavailable,
+		"The redeem is still under way and goes on by itself. Send the same again in some seconds.")
 	f.RetryAfter = retryRedeem
 	return f.Wrap(cause)
 }
@@ -146,7 +149,10 @@ const retryRedeem = 5 * time.Second
 
 // redeemOf checks what a signature says by itself.
 func (h *service) redeemOf(c *Call, in *RedeemInput) (*redeeming, error) {
-	r := &redeeming{tier: in.Tier, country: c.country(), network: c.Network, request: c.RequestID, asked: c.started, signature: in.Signature}
+	r := &redeeming{
+		tier: in.Tier, country: c.country(), network: c.Network, request: c.RequestID, asked: c.started,
+		signature: in.Signature,
+	}
 	r.tx, _ = x402.ParseTxHash(in.TxHash) // the schema let it through
 	var err error
 	if r.raw, err = wallet.DecodeSignature(in.Signature); err != nil {
@@ -184,7 +190,9 @@ func (h *service) redeem(ctx context.Context, r *redeeming) (Redeemed, error) {
 		return Redeemed{}, refusal
 	}
 	if h.Payments == nil || !h.Terms.Open() {
-		return Redeemed{}, fault.New(fault.DurableUnavailable, "Nothing is sold per call here today, so nothing can be redeemed. GET /x402 says when that changes; pay nothing until then.")
+		return Redeemed{}, fault.New(fault.DurableUnavailable,
+			"Nothing is sold per call here today, so nothing can be redeemed. GET /x402 says when that changes; pay "+
+				"nothing until then.")
 	}
 	if s, by, err := h.redeemedBy(ctx, r, known); err != nil {
 		return Redeemed{}, err

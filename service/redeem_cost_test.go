@@ -22,7 +22,8 @@ func (s *shop) stranger(t *testing.T, hash string) (service.Redeemed, *fault.Err
 	t.Helper()
 	n := s.visitors.Add(1)
 	who := browser("")
-	who.Door, who.Network = service.DoorAPI, netip.PrefixFrom(netip.AddrFrom4([4]byte{100, byte(n >> 8), byte(n), 1}), 32)
+	who.Door, who.Network = service.DoorAPI,
+		netip.PrefixFrom(netip.AddrFrom4([4]byte{100, byte(n >> 8), byte(n), 1}), 32)
 	in := service.RedeemInput{TxHash: hash, Tier: plan.Balanced, Signature: s.signed(t, newSigner(t), hash)}
 	return s.once([]*service.Registry{s.Registry, s.second}[n%2], who, in)
 }
@@ -39,7 +40,9 @@ func TestRedeem_MadeUpHashesCostTheUpstreamsFewCalls(t *testing.T) {
 	s := openShop(t)
 	calls := s.asked(func() {
 		for i := range 60 {
-			if _, refusal := s.stranger(t, fmt.Sprintf("0x%064x", 0xdead0000+i)); refusal.Reason != fault.PaymentRequired || refusal.Data["why"] != x402.WhyUnknown {
+			if _, refusal := s.stranger(t,
+				fmt.Sprintf("0x%064x", 0xdead0000+i)); refusal.Reason != fault.PaymentRequired ||
+				refusal.Data["why"] != x402.WhyUnknown {
 				t.Errorf("hash %d: %v", i, refusal)
 			}
 		}
@@ -97,7 +100,8 @@ func TestRedeem_UnknownHashBeginsNoFlowWhileAnUpstreamIsAway(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
 	s.servers[1].Close()
-	if _, refusal := s.stranger(t, "0x"+strings.Repeat("ad", 32)); refusal.Reason != fault.PaymentRequired || refusal.Data["why"] != x402.WhyUnknown {
+	if _, refusal := s.stranger(t, "0x"+strings.Repeat("ad", 32)); refusal.Reason != fault.PaymentRequired ||
+		refusal.Data["why"] != x402.WhyUnknown {
 		t.Errorf("refused with %v", refusal)
 	}
 	if n := s.settlements(t); n != 0 {

@@ -52,7 +52,8 @@ func (h *service) redeemFirst(ctx context.Context, r *redeeming, known []store.S
 			return Redeemed{}, err
 		}
 	}
-	verdict, err := h.Terms.Judge(reading.Sight, reading.Finding(paid.Payer), r.tier, r.country, h.firstSeen(known, paid.Payer))
+	verdict, err := h.Terms.Judge(reading.Sight, reading.Finding(paid.Payer), r.tier, r.country,
+		h.firstSeen(known, paid.Payer))
 	switch {
 	case err != nil:
 		return Redeemed{}, err
@@ -104,8 +105,12 @@ func settlementOf(known []store.Settlement, payer wallet.Address) *store.Settlem
 // redeemUnread leaves a payment that cannot be read here to its flow, which may read it, and goes
 // on by itself otherwise; within bounds, because nobody knows whether there is one. That a payer
 // who is not known paid nothing is not told: another message may have been signed.
-func (h *service) redeemUnread(ctx context.Context, r *redeeming, known []store.Settlement, cause error) (Redeemed, error) {
-	f := fault.New(fault.NoUpstream, "The chain that is paid on cannot be read right now, so the payment is not judged yet. Nothing is lost: send the same again in a minute.").Wrap(cause)
+func (h *service) redeemUnread(ctx context.Context, r *redeeming, known []store.Settlement,
+	cause error,
+) (Redeemed, error) {
+	f := fault.New(fault.NoUpstream,
+		"The chain that is paid on cannot be read right now, so the payment is not judged yet. Nothing is lost: send "+
+			"the same again in a minute.").Wrap(cause)
 	f.RetryAfter = retryStuck
 	payer, told := r.likelySigner(known)
 	if payer.IsZero() {
@@ -140,7 +145,9 @@ func (h *service) redeemUnread(ctx context.Context, r *redeeming, known []store.
 // one payer share one way: a flow takes ten at a time.
 func (h *service) redeemInFlow(ctx context.Context, r *redeeming, payer wallet.Address) (Redeemed, error) {
 	id := x402.ID{Chain: h.Terms.Chain, Tx: r.tx, Payer: payer}
-	return shareRedeem(ctx, &h.payers, payerKey{id, r.tier}, func(ctx context.Context) (Redeemed, error) { return h.grantInFlow(ctx, r, id) })
+	return shareRedeem(ctx, &h.payers, payerKey{id, r.tier}, func(ctx context.Context) (Redeemed, error) {
+		return h.grantInFlow(ctx, r, id)
+	})
 }
 
 func (h *service) grantInFlow(ctx context.Context, r *redeeming, id x402.ID) (Redeemed, error) {
@@ -193,7 +200,9 @@ func (h *service) redeemLate(ctx context.Context, r *redeeming, id x402.ID, fail
 // redeemAgain issues another credential for what is left to the payer of a redeemed settlement, or
 // the one that redeems which came at the same time were given.
 func (h *service) redeemAgain(ctx context.Context, r *redeeming, s *store.Settlement) (Redeemed, error) {
-	return shareRedeem(ctx, &h.payers, payerKey{settlement: s.ID}, func(ctx context.Context) (Redeemed, error) { return h.rotate(ctx, r, s) })
+	return shareRedeem(ctx, &h.payers, payerKey{settlement: s.ID}, func(ctx context.Context) (Redeemed, error) {
+		return h.rotate(ctx, r, s)
+	})
 }
 
 func (h *service) rotate(ctx context.Context, r *redeeming, s *store.Settlement) (Redeemed, error) {
@@ -202,7 +211,10 @@ func (h *service) rotate(ctx context.Context, r *redeeming, s *store.Settlement)
 	}
 	next := store.Rotation{
 		ID: s.ID, Since: r.asked,
-		By: store.Author{Actor: "payer " + s.Payer.String(), Origin: DoorAPI, Reason: "redeemed again by request " + r.request.String()},
+		By: store.Author{
+			Actor: "payer " + s.Payer.String(), Origin: DoorAPI,
+			Reason: "redeemed again by request " + r.request.String(),
+		},
 	}
 	if s.Stage == x402.StageRedeemed && h.Now().Before(s.WindowEnds) {
 		left, err := h.Limits.SettlementLeft(ctx, s)
@@ -210,7 +222,9 @@ func (h *service) rotate(ctx context.Context, r *redeeming, s *store.Settlement)
 			return Redeemed{}, meterAway(err)
 		}
 		if left <= 0 {
-			return Redeemed{}, fault.New(fault.SettlementRedeemed, "The units of this settlement are used up. Pay a new one against the menu at /x402.").With("receipt", h.receiptURL(s))
+			return Redeemed{}, fault.New(fault.SettlementRedeemed,
+				"The units of this settlement are used up. Pay a new one against the menu at /x402.").With("receipt",
+				h.receiptURL(s))
 		}
 		if next.Left = &left; left == s.GivenLeft { // nobody used it yet
 			next.Since = r.asked.Add(-credentialYouth)
@@ -246,11 +260,14 @@ func (h *service) redeemed(ctx context.Context, s *store.Settlement, secret acco
 	}
 	ends := s.WindowEnds
 	r := Redeemed{
-		Status: statusRedeemed, TxHash: s.Tx.String(), Credential: secret.Reveal(), Units: &left, Tier: s.Deal.Tier, ExpiresAt: &ends, Receipt: h.receiptURL(s),
-		Note: "Store the credential now: it is stored nowhere here and is not shown later. Redeem again within the window for a fresh one.",
+		Status: statusRedeemed, TxHash: s.Tx.String(), Credential: secret.Reveal(), Units: &left, Tier: s.Deal.Tier,
+		ExpiresAt: &ends, Receipt: h.receiptURL(s),
+		Note: "Store the credential now: it is stored nowhere here and is not shown later. Redeem again within the " +
+			"window for a fresh one.",
 	}
 	if s.Deal.Capped {
-		r.Note += fmt.Sprintf(" More was paid than the %s units that one settlement gives; the receipt says so.", s.Deal.Units)
+		r.Note += fmt.Sprintf(" More was paid than the %s units that one settlement gives; the receipt says so.",
+			s.Deal.Units)
 	}
 	return r, nil
 }

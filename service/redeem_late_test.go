@@ -34,7 +34,8 @@ func spellings(signature string, n int) []string {
 }
 
 // atOnce redeems one payment by several programs of its payer at two processes at the same time.
-func (s *shop) atOnce(hash string, signatures []string, redeem func(*service.Registry, *service.Caller, service.RedeemInput) (service.Redeemed, *fault.Error)) (
+func (s *shop) atOnce(hash string, signatures []string,
+	redeem func(*service.Registry, *service.Caller, service.RedeemInput) (service.Redeemed, *fault.Error)) (
 	given map[string]int, refused map[fault.Reason]int,
 ) {
 	var all sync.WaitGroup
@@ -43,7 +44,9 @@ func (s *shop) atOnce(hash string, signatures []string, redeem func(*service.Reg
 	for i, signature := range signatures {
 		process, who := []*service.Registry{s.Registry, s.second}[i%2], s.visitor()
 		all.Go(func() {
-			out, refusal := redeem(process, who, service.RedeemInput{TxHash: hash, Tier: plan.Balanced, Signature: signature})
+			out, refusal := redeem(process, who, service.RedeemInput{
+				TxHash: hash, Tier: plan.Balanced, Signature: signature,
+			})
 			mu.Lock()
 			defer mu.Unlock()
 			if refusal != nil {
@@ -57,7 +60,9 @@ func (s *shop) atOnce(hash string, signatures []string, redeem func(*service.Reg
 	return given, refused
 }
 
-func (s *shop) once(at *service.Registry, who *service.Caller, in service.RedeemInput) (service.Redeemed, *fault.Error) {
+func (s *shop) once(at *service.Registry, who *service.Caller,
+	in service.RedeemInput,
+) (service.Redeemed, *fault.Error) {
 	return at.RedeemPayment.Invoke(s.ctx, who, in)
 }
 
@@ -67,7 +72,8 @@ func (s *shop) answered(t *testing.T, id x402.ID) {
 	var sent, done int
 	testkit.Eventually(t, 60*time.Second, func() bool {
 		sent, done = 0, 0
-		events := s.temporal.GetWorkflowHistory(s.ctx, workflows.SettlementID(id), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+		events := s.temporal.GetWorkflowHistory(s.ctx, workflows.SettlementID(id), "", false,
+			enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 		for events.HasNext() {
 			event, err := events.Next()
 			if err != nil {
@@ -106,7 +112,8 @@ func TestRedeem_LateUpdatesTakeNoCredentialAway(t *testing.T) {
 	hash := s.pay(transfer(90_000, payer))
 	signatures := spellings(s.signed(t, payer, hash), 24)
 	// Nobody carries flows: each of them outlives its request.
-	if given, refused := s.atOnce(hash, signatures, s.once); len(given) != 0 || refused[fault.DurableUnavailable] != 24 {
+	if given, refused := s.atOnce(hash, signatures, s.once); len(given) != 0 ||
+		refused[fault.DurableUnavailable] != 24 {
 		t.Fatalf("without a worker: %d credentials, refused %v", len(given), refused)
 	}
 	s.work(t, time.Now)
@@ -126,7 +133,8 @@ func TestRedeem_SlowOnesOfOnePayerAreGivenOneCredential(t *testing.T) {
 	s.stop()
 	var carrier sync.WaitGroup
 	carrier.Go(func() { // one leads in each process
-		testkit.Eventually(t, 30*time.Second, func() bool { return s.SharedRedeems()+s.second.SharedRedeems() == 22 }, "all wait for the flow")
+		testkit.Eventually(t, 30*time.Second, func() bool { return s.SharedRedeems()+s.second.SharedRedeems() == 22 },
+			"all wait for the flow")
 		s.work(t, time.Now)
 	})
 	given, refused := s.atOnce(hash, signatures, s.redeemAsTold)
@@ -142,7 +150,8 @@ func TestRedeem_SlowOnesOfOnePayerAreGivenOneCredential(t *testing.T) {
 		first = credential
 	}
 	again := s.redeem(t, payer, hash, "balanced")
-	if again.Credential == first || s.call(t, first, plan.Unit) != fault.KeyInvalid.String() || s.call(t, again.Credential, plan.Unit) != "" {
+	if again.Credential == first || s.call(t, first, plan.Unit) != fault.KeyInvalid.String() ||
+		s.call(t, again.Credential, plan.Unit) != "" {
 		t.Errorf("redeemed again: %+v", again)
 	}
 }
@@ -152,13 +161,16 @@ func TestRedeem_AnAnswerThatWasLostIsToldAgainWhileItIsYoung(t *testing.T) {
 	s, payer := openShop(t), newSigner(t)
 	hash := s.pay(transfer(90_000, payer))
 	lost := s.redeem(t, payer, hash, "balanced")
-	out, refusal := s.once(s.second, s.visitor(), service.RedeemInput{TxHash: hash, Tier: plan.Balanced, Signature: s.signed(t, payer, hash)})
+	out, refusal := s.once(s.second, s.visitor(), service.RedeemInput{
+		TxHash: hash, Tier: plan.Balanced, Signature: s.signed(t, payer, hash),
+	})
 	if refusal != nil || out.Credential != lost.Credential || s.settlement(t, payer, hash).Rotations != 0 {
 		t.Errorf("asked again at another process: %+v, %v", out, refusal)
 	}
 	s.sql(t, "UPDATE keys SET created_at = created_at - interval '16 seconds' WHERE door = 'credential'")
 	later := s.redeem(t, payer, hash, "balanced")
-	if later.Credential == lost.Credential || s.call(t, lost.Credential, plan.Unit) != fault.KeyInvalid.String() || s.call(t, later.Credential, plan.Unit) != "" {
+	if later.Credential == lost.Credential || s.call(t, lost.Credential, plan.Unit) != fault.KeyInvalid.String() ||
+		s.call(t, later.Credential, plan.Unit) != "" {
 		t.Errorf("later: %+v", later)
 	}
 }

@@ -71,7 +71,9 @@ type lookResult struct {
 // lookAt returns what the chain says of a redeem's transaction: one look at a time and a minute,
 // whoever asks. recorded says that somebody is recorded to have paid in it. What it costs the
 // upstreams is bounded by network and altogether.
-func (h *service) lookAt(ctx context.Context, r *redeeming, expected []x402.PayerSum, recorded bool) (settlement.Reading, error) {
+func (h *service) lookAt(ctx context.Context, r *redeeming, expected []x402.PayerSum,
+	recorded bool,
+) (settlement.Reading, error) {
 	key := cache.NewKey([]byte("redeem look"), []byte(strconv.FormatUint(h.Terms.Chain, 10)), r.tx[:])
 	for range looksOfOne {
 		before := h.keptLook(ctx, key)
@@ -98,7 +100,8 @@ func (h *service) lookAt(ctx context.Context, r *redeeming, expected []x402.Paye
 
 // leadLook looks, keeps what it saw, and shares it.
 func (h *service) leadLook(
-	ctx context.Context, flight *cache.Flight[x402.TxHash, lookResult], r *redeeming, key cache.Key, before *chainLook, expected []x402.PayerSum, recorded bool,
+	ctx context.Context, flight *cache.Flight[x402.TxHash, lookResult], r *redeeming, key cache.Key, before *chainLook,
+	expected []x402.PayerSum, recorded bool,
 ) (l chainLook, err error) {
 	shared, end := flight.Start(ctx)
 	defer end()
@@ -130,7 +133,9 @@ func (h *service) leadLook(
 
 // readFor reads the chain at the cost of a redeem's network. Of what nobody is recorded to have
 // paid in, it asks first whether any upstream knows it.
-func (h *service) readFor(ctx context.Context, r *redeeming, expected []x402.PayerSum, recorded bool) (settlement.Reading, error) {
+func (h *service) readFor(ctx context.Context, r *redeeming, expected []x402.PayerSum,
+	recorded bool,
+) (settlement.Reading, error) {
 	if !recorded {
 		if refusal := h.limitCalls(ctx, r, settlement.CallsOfKnown); refusal != nil {
 			return settlement.Reading{}, refusal

@@ -30,14 +30,21 @@ func TestRedeem_TakesTheMenusMessageAsItStands(t *testing.T) {
 	s, payer := openShop(t), newSigner(t)
 	hash := s.aged(payer, 48*time.Hour)
 	menu := must[service.Menu](t)(s.GetMenu.Invoke(s.ctx, s.visitor(), service.Nothing{}))
-	for _, part := range []string{"Chain Access Gateway x402 redeem\n{tx_hash}\n", "\nHost: gateway.example\n", "\nChain ID: 8453\n", "\nPurpose: ", "\nIssued At: "} {
+	for _, part := range []string{
+		"Chain Access Gateway x402 redeem\n{tx_hash}\n", "\nHost: gateway.example\n",
+		"\nChain ID: 8453\n", "\nPurpose: ", "\nIssued At: ",
+	} {
 		if !strings.Contains(menu.MessageToSign, part) {
 			t.Errorf("the menu's message %q lacks %q", menu.MessageToSign, part)
 		}
 	}
-	in := service.RedeemInput{TxHash: hash, Tier: plan.Balanced, Signature: payer.sign(t, strings.ReplaceAll(menu.MessageToSign, "{tx_hash}", hash))}
+	in := service.RedeemInput{
+		TxHash: hash, Tier: plan.Balanced,
+		Signature: payer.sign(t, strings.ReplaceAll(menu.MessageToSign, "{tx_hash}", hash)),
+	}
 	for range 2 { // and again within its window
-		if out, refusal := s.redeemAsTold(s.Registry, s.visitor(), in); refusal != nil || s.call(t, out.Credential, plan.Unit) != "" {
+		if out, refusal := s.redeemAsTold(s.Registry, s.visitor(), in); refusal != nil ||
+			s.call(t, out.Credential, plan.Unit) != "" {
 			t.Fatalf("redeemed %+v, %v", out, refusal)
 		}
 	}
@@ -69,7 +76,9 @@ func TestRedeem_RefusesMessagesOfAnotherPlaceOrTime(t *testing.T) {
 	}
 	in := body(hash, "balanced", payer.sign(t, fresh))
 	in["issued_at"] = freshAt
-	if answer, refusal := s.RedeemPayment.Serve(s.ctx, s.visitor(), func() (map[string]any, *fault.Error) { return in, nil }); refusal != nil {
+	if answer, refusal := s.RedeemPayment.Serve(s.ctx, s.visitor(), func() (map[string]any, *fault.Error) {
+		return in, nil
+	}); refusal != nil {
 		t.Errorf("the good one: %+v, %v", answer, refusal)
 	}
 }
@@ -83,12 +92,15 @@ func TestRedeem_TakesAnOldMessageForADay(t *testing.T) {
 	old := transfer(90_000, payer)
 	old.Block, old.Seconds = 800, time.Now().Add(-25*time.Hour).Unix() // a block has one time
 	hash := s.pay(old)
-	refusal := s.refused(t, "of the day before", body(hash, "balanced", s.signed(t, payer, hash)), fault.FieldRefused, "")
+	refusal := s.refused(t, "of the day before", body(hash, "balanced", s.signed(t, payer, hash)),
+		fault.FieldRefused, "")
 	if !strings.Contains(refusal.Message, "Sign messageToSign of GET /x402") || refusal.Data["field"] != "signature" {
 		t.Errorf("told %q", refusal.Message)
 	}
 	text, issuedAt := s.message(hash, 0)
-	out, refused := s.redeemAsTold(s.Registry, s.visitor(), service.RedeemInput{TxHash: hash, Tier: plan.Balanced, Signature: payer.sign(t, text), IssuedAt: issuedAt})
+	out, refused := s.redeemAsTold(s.Registry, s.visitor(), service.RedeemInput{
+		TxHash: hash, Tier: plan.Balanced, Signature: payer.sign(t, text), IssuedAt: issuedAt,
+	})
 	if refused != nil || out.Status != "redeemed" {
 		t.Errorf("with today's message: %+v, %v", out, refused)
 	}
@@ -105,7 +117,8 @@ func TestRedeem_AMessageServesThroughItsWindow(t *testing.T) {
 		t.Fatal(refusal)
 	}
 	// Forty minutes later, as far as the record goes: the message is seventy minutes old.
-	s.sql(t, "UPDATE settlements SET redeemed_at = redeemed_at - interval '40 minutes', window_ends = window_ends - interval '40 minutes'")
+	s.sql(t, "UPDATE settlements SET redeemed_at = redeemed_at - interval '40 minutes', window_ends = window_ends - "+
+		"interval '40 minutes'")
 	older, olderAt := s.message(hash, 70*time.Minute)
 	in.Signature, in.IssuedAt = payer.sign(t, older), olderAt
 	if out, refusal := s.redeemAsTold(s.Registry, s.visitor(), in); refusal != nil || out.Status != "redeemed" {
@@ -113,7 +126,8 @@ func TestRedeem_AMessageServesThroughItsWindow(t *testing.T) {
 	}
 	before, beforeAt := s.message(hash, 101*time.Minute)
 	in.Signature, in.IssuedAt = payer.sign(t, before), beforeAt
-	if _, refusal := s.redeemAsTold(s.Registry, s.visitor(), in); refusal == nil || refusal.Reason != fault.FieldRefused {
+	if _, refusal := s.redeemAsTold(s.Registry, s.visitor(), in); refusal == nil ||
+		refusal.Reason != fault.FieldRefused {
 		t.Errorf("of more than an hour before the window: %v", refusal)
 	}
 }
@@ -130,7 +144,8 @@ func TestRedeem_AContractWalletSignsTheMenusMessage(t *testing.T) {
 	}
 	text, issuedAt := s.message(hash, 40*time.Minute)
 	j = &judging{owner: all[0], message: text}
-	if _, refusal := s.redeemAsTold(s.process(j), s.visitor(), in); refusal == nil || !strings.Contains(refusal.Message, "sends issued_at") {
+	if _, refusal := s.redeemAsTold(s.process(j), s.visitor(), in); refusal == nil ||
+		!strings.Contains(refusal.Message, "sends issued_at") {
 		t.Errorf("signed for forty minutes: %v", refusal)
 	}
 	in.IssuedAt = issuedAt
@@ -140,11 +155,13 @@ func TestRedeem_AContractWalletSignsTheMenusMessage(t *testing.T) {
 	in.IssuedAt = ""
 	other, payers := s.from(90_000)
 	in.TxHash, j = other, &judging{owner: payers[0], message: strings.ReplaceAll(text, hash, other)}
-	if _, refusal := s.redeemAsTold(s.process(j), s.visitor(), in); refusal == nil || refusal.Reason != fault.FieldRefused || !strings.Contains(refusal.Message, "sends issued_at") {
+	if _, refusal := s.redeemAsTold(s.process(j), s.visitor(), in); refusal == nil ||
+		refusal.Reason != fault.FieldRefused || !strings.Contains(refusal.Message, "sends issued_at") {
 		t.Errorf("a first redeem, signed for forty minutes: %v", refusal)
 	}
 	in.TxHash, j = hash, &judging{owner: all[0], message: "another"}
-	if _, refusal := s.redeemAsTold(s.process(j), s.visitor(), in); refusal == nil || refusal.Reason != fault.SettlementRedeemed {
+	if _, refusal := s.redeemAsTold(s.process(j), s.visitor(), in); refusal == nil ||
+		refusal.Reason != fault.SettlementRedeemed {
 		t.Errorf("over another message: %v", refusal)
 	}
 }

@@ -25,8 +25,11 @@ const (
 
 // payerOf finds the payer whose signature it is, and what was signed. Redeemed ones among known
 // were asked before.
-func (h *service) payerOf(ctx context.Context, r *redeeming, payments []x402.PayerSum, known []store.Settlement) (x402.PayerSum, *signing, error) {
-	taken := slices.ContainsFunc(known, func(s store.Settlement) bool { return s.Redeemed() }) //nolint:gocritic // at most a hundred
+func (h *service) payerOf(ctx context.Context, r *redeeming, payments []x402.PayerSum,
+	known []store.Settlement,
+) (x402.PayerSum, *signing, error) {
+	//nolint:gocritic // at most a hundred
+	taken := slices.ContainsFunc(known, func(s store.Settlement) bool { return s.Redeemed() })
 	var open []x402.PayerSum
 	for _, p := range payments {
 		if by := r.by(p.Payer); by != nil {
@@ -45,8 +48,10 @@ func (h *service) payerOf(ctx context.Context, r *redeeming, payments []x402.Pay
 	case asked.untold:
 		return x402.PayerSum{}, nil, wallet.Refuse(fault.FieldRefused, wallet.ErrChainUnreachable)
 	case taken:
-		return x402.PayerSum{}, nil, fault.New(fault.SettlementRedeemed, "This transaction was redeemed by the wallet that paid, and the signature is another's. "+
-			"Sign messageToSign with the wallet that paid, or pay a new settlement against the menu at /x402.%s", r.unaskedAbout())
+		return x402.PayerSum{}, nil, fault.New(fault.SettlementRedeemed,
+			"This transaction was redeemed by the wallet that paid, and the signature is another's. "+
+				"Sign messageToSign with the wallet that paid, or pay a new settlement against the menu at /x402.%s",
+			r.unaskedAbout())
 	}
 	refusal := wrongSignature(wallet.ErrSignatureMismatch)
 	refusal.Message += r.unaskedAbout()
@@ -55,7 +60,9 @@ func (h *service) payerOf(ctx context.Context, r *redeeming, payments []x402.Pay
 
 // redeemedBy finds the settlement that a contract wallet redeemed whose signature it is, and what
 // was signed; nil when there is none.
-func (h *service) redeemedBy(ctx context.Context, r *redeeming, known []store.Settlement) (*store.Settlement, *signing, error) {
+func (h *service) redeemedBy(ctx context.Context, r *redeeming,
+	known []store.Settlement,
+) (*store.Settlement, *signing, error) {
 	var paid []x402.PayerSum
 	for i := range known {
 		if s := &known[i]; s.Redeemed() {

@@ -60,13 +60,16 @@ func TestWhatTheFlowReadsThoughTheAPICannotIsAnswered(t *testing.T) {
 	blind := s.process(&judging{blind: true})
 	today := func(hash string) service.RedeemInput {
 		text, issuedAt := s.message(hash, 0)
-		return service.RedeemInput{TxHash: hash, Tier: plan.Balanced, Signature: payer.sign(t, text), IssuedAt: issuedAt}
+		return service.RedeemInput{
+			TxHash: hash, Tier: plan.Balanced, Signature: payer.sign(t, text), IssuedAt: issuedAt,
+		}
 	}
 	hash := s.pay(transfer(90_000, payer))
 	// Of a message without a time nobody can tell the signer: that the signer of today's paid
 	// nothing is no verdict.
 	unsure := service.RedeemInput{TxHash: hash, Tier: plan.Balanced, Signature: s.signed(t, payer, hash)}
-	if out, refusal := s.redeemAsTold(blind, s.visitor(), unsure); refusal == nil || refusal.Reason != fault.NoUpstream {
+	if out, refusal := s.redeemAsTold(blind, s.visitor(), unsure); refusal == nil ||
+		refusal.Reason != fault.NoUpstream {
 		t.Errorf("an old message: %+v, %v", out, refusal)
 	}
 	out, refusal := s.redeemAsTold(blind, s.visitor(), today(hash))
@@ -93,7 +96,9 @@ func (s *shop) from(amounts ...uint64) (hash string, wallets []wallet.Address) {
 	tx := testkit.LedgerTx{Block: 900, Seconds: time.Now().Add(-time.Minute).Unix()}
 	for i, amount := range amounts {
 		wallets = append(wallets, wallet.Address{0xc0, byte(i)})
-		tx.Logs = append(tx.Logs, testkit.LedgerLog{Token: usdcOnBase, From: fmt.Sprintf("0x%x", wallets[i][:]), To: sellerAt, Amount: amount})
+		tx.Logs = append(tx.Logs, testkit.LedgerLog{
+			Token: usdcOnBase, From: fmt.Sprintf("0x%x", wallets[i][:]), To: sellerAt, Amount: amount,
+		})
 	}
 	return s.pay(tx), wallets
 }
@@ -133,10 +138,12 @@ func TestWhoWasSeenInTimeIsNotTooLate(t *testing.T) {
 	tx := transfer(90_000, payer)
 	tx.Seconds -= 31 * 24 * 3600
 	hash := s.pay(tx)
-	_ = s.refused(t, "31 days old", body(hash, "balanced", s.signed(t, payer, hash)), fault.PaymentRequired, x402.WhyTooOld)
+	_ = s.refused(t, "31 days old", body(hash, "balanced", s.signed(t, payer, hash)), fault.PaymentRequired,
+		x402.WhyTooOld)
 	by := addressIn(t, payer.address)
 	at, _ := x402.ParseTxHash(hash)
-	s.sql(t, "INSERT INTO settlements (chain_id, tx_hash, payer, stage, reason, seen_at) VALUES (8453, $1, $2, 'stuck', 'no_usable_answer', now() - interval '2 days')", at[:], by[:])
+	s.sql(t, "INSERT INTO settlements (chain_id, tx_hash, payer, stage, reason, seen_at) VALUES (8453, $1, $2, "+
+		"'stuck', 'no_usable_answer', now() - interval '2 days')", at[:], by[:])
 	text, issuedAt := s.message(hash, 0)
 	in := service.RedeemInput{TxHash: hash, Tier: plan.Balanced, Signature: payer.sign(t, text), IssuedAt: issuedAt}
 	if out, refusal := s.redeemAsTold(s.Registry, s.visitor(), in); refusal != nil || out.Status != "redeemed" {
@@ -147,7 +154,9 @@ func TestWhoWasSeenInTimeIsNotTooLate(t *testing.T) {
 func TestRedeemsThatLookIntoTheRecordAreLimited(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
-	in := service.RedeemInput{TxHash: fmt.Sprintf("0x%064x", 7), Tier: plan.Cheap, Signature: newSigner(t).sign(t, "whatever")}
+	in := service.RedeemInput{
+		TxHash: fmt.Sprintf("0x%064x", 7), Tier: plan.Cheap, Signature: newSigner(t).sign(t, "whatever"),
+	}
 	for range 250 {
 		_, refusal := o.RedeemPayment.Invoke(o.ctx, browser(""), in)
 		if refusal.Reason == fault.RateWindow && refusal.Window.Limit == 240 {

@@ -29,10 +29,14 @@ func (h *service) firstSigning(tx x402.TxHash, issuedAt string) ([]signing, erro
 	}
 	issued, ok := x402.ParseIssueTime(issuedAt)
 	if !ok {
-		return nil, fault.New(fault.FieldRefused, "issued_at takes the time of the message that was signed, as it stands there: 2026-11-23T12:40:00Z for instance.").With("field", "issued_at")
+		return nil, fault.New(fault.FieldRefused,
+			"issued_at takes the time of the message that was signed, as it stands there: 2026-11-23T12:40:00Z for "+
+				"instance.").With("field", "issued_at")
 	}
 	if issued.After(h.Now().Add(x402.IssueAhead)) {
-		return nil, fault.New(fault.FieldRefused, "The message was issued in the future. Set the clock right, or sign messageToSign of GET /x402 as it stands.").With("field", "issued_at")
+		return nil, fault.New(fault.FieldRefused,
+			"The message was issued in the future. Set the clock right, or sign messageToSign of GET /x402 as it "+
+				"stands.").With("field", "issued_at")
 	}
 	return []signing{{message: h.Terms.Message(tx, issued), issued: issued}}, nil
 }
@@ -55,7 +59,8 @@ func (r *redeeming) recoverFrom(first int) (err error) {
 	for i := first; i < len(r.signed); i++ {
 		s := &r.signed[i]
 		// What no key made may be a contract wallet's.
-		if s.signer, err = wallet.RecoverHash(wallet.TextHash(s.message), r.raw); errors.Is(err, wallet.ErrSignatureMalleable) {
+		if s.signer, err = wallet.RecoverHash(wallet.TextHash(s.message), r.raw); errors.Is(err,
+			wallet.ErrSignatureMalleable) {
 			return wrongSignature(err)
 		}
 	}
@@ -93,8 +98,8 @@ func (r *redeeming) unaskedAbout() string {
 	if !r.partly {
 		return ""
 	}
-	return " A contract wallet that signed more than ten minutes ago sends issued_at too: the time after \"Issued At: \" in the message that it signed, " +
-		"as it stands there (2026-11-23T12:40:00Z for instance)."
+	return " A contract wallet that signed more than ten minutes ago sends issued_at too: the time after \"Issued " +
+		"At: \" in the message that it signed, as it stands there (2026-11-23T12:40:00Z for instance)."
 }
 
 // redeemSigned is redeemAgain for a payer who signed a message that still holds.
@@ -112,12 +117,16 @@ func (h *service) redeemSigned(ctx context.Context, r *redeeming, by *signing, s
 // outdated refuses a message that was issued too long before the first redeem, or an old one of a
 // payment that is not of a day.
 func (h *service) outdated(by *signing, redeemed, paid time.Time) error {
-	const sign = " Sign messageToSign of GET /x402 as it stands there now, with the transaction's hash in it, and redeem with that signature."
+	const sign = " Sign messageToSign of GET /x402 as it stands there now, with the transaction's hash in it, and " +
+		"redeem with that signature."
 	switch {
 	case by.issued.IsZero() && h.Now().Sub(paid) > x402.OldMessageAge:
-		return fault.New(fault.FieldRefused, "The signature is of a message without a time, which is taken for a day after the payment."+sign).With("field", "signature")
+		return fault.New(fault.FieldRefused,
+			"The signature is of a message without a time, which is taken for a day after the payment."+sign).With(
+			"field", "signature")
 	case !by.issued.IsZero() && redeemed.Sub(by.issued) > x402.MessageLife:
-		return fault.New(fault.FieldRefused, "The message that was signed was issued at %s, and one is good for %d minutes."+sign,
+		return fault.New(fault.FieldRefused,
+			"The message that was signed was issued at %s, and one is good for %d minutes."+sign,
 			by.issued.Format(time.RFC3339), int(x402.MessageLife/time.Minute)).With("field", "signature")
 	}
 	return nil

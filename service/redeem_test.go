@@ -29,7 +29,9 @@ func TestAPaymentIsRedeemedForACredentialThatWorks(t *testing.T) {
 	hash := s.pay(transfer(90_000, payer))
 	who := s.visitor()
 	who.Country = func() string { return "US" }
-	in := service.RedeemInput{TxHash: strings.ToUpper(hash[2:]), Tier: plan.Balanced, Signature: s.signed(t, payer, hash)}
+	in := service.RedeemInput{
+		TxHash: strings.ToUpper(hash[2:]), Tier: plan.Balanced, Signature: s.signed(t, payer, hash),
+	}
 	in.TxHash = "0x" + in.TxHash // whatever the capitals, the message has the hash in small letters
 	out := must[service.Redeemed](t)(s.RedeemPayment.Invoke(s.ctx, who, in))
 	if out.Status != "redeemed" || *out.Units != 10_000*plan.Unit || out.Tier != plan.Balanced || out.TxHash != hash ||
@@ -44,7 +46,8 @@ func TestAPaymentIsRedeemedForACredentialThatWorks(t *testing.T) {
 	}
 	// Again: a fresh one for what is left, in the same window, and the old one dies.
 	again := s.redeem(t, payer, hash, "fast")
-	if again.Credential == out.Credential || *again.Units != 9_600*plan.Unit || again.Tier != plan.Balanced || !again.ExpiresAt.Equal(*out.ExpiresAt) {
+	if again.Credential == out.Credential || *again.Units != 9_600*plan.Unit || again.Tier != plan.Balanced ||
+		!again.ExpiresAt.Equal(*out.ExpiresAt) {
 		t.Errorf("redeemed again: %+v", again)
 	}
 	if refused := s.call(t, out.Credential, plan.Unit); refused != fault.KeyInvalid.String() {
@@ -53,10 +56,12 @@ func TestAPaymentIsRedeemedForACredentialThatWorks(t *testing.T) {
 	if refused := s.call(t, again.Credential, 9_600*plan.Unit); refused != "" {
 		t.Errorf("the one that works is refused: %s", refused)
 	}
-	if f := s.refused(t, "used up", body(hash, "balanced", s.signed(t, payer, hash)), fault.SettlementRedeemed, ""); f.HTTP() != 409 {
+	if f := s.refused(t, "used up", body(hash, "balanced", s.signed(t, payer, hash)), fault.SettlementRedeemed,
+		""); f.HTTP() != 409 {
 		t.Errorf("used up is HTTP %d", f.HTTP())
 	}
-	if deal := s.settlement(t, payer, hash).Deal; deal.Country != "US" || deal.Net != 90_000 || deal.VAT != 0 || deal.Net+deal.VAT != deal.Paid {
+	if deal := s.settlement(t, payer, hash).Deal; deal.Country != "US" || deal.Net != 90_000 || deal.VAT != 0 ||
+		deal.Net+deal.VAT != deal.Paid {
 		t.Errorf("the deal is %+v", deal)
 	}
 }
@@ -78,9 +83,12 @@ func TestWhatDoesNotPayIsNotRedeemed(t *testing.T) {
 		"another recipient":    {change(func(tx *testkit.LedgerTx) { tx.Logs[0].To = usdcOnBase }), x402.WhyNothing},
 		"nothing":              {change(func(tx *testkit.LedgerTx) { tx.Logs[0].Amount = 0 }), x402.WhyNothing},
 		"too little":           {change(func(tx *testkit.LedgerTx) { tx.Logs[0].Amount = 89_999 }), x402.WhyTooSmall},
-		"of last year":         {change(func(tx *testkit.LedgerTx) { tx.Block, tx.Seconds = 800, tx.Seconds-366*24*3600 }), x402.WhyTooOld},
+		"of last year": {
+			change(func(tx *testkit.LedgerTx) { tx.Block, tx.Seconds = 800, tx.Seconds-366*24*3600 }), x402.WhyTooOld,
+		},
 	} {
-		refusal := s.refused(t, name, body(c.hash, "balanced", s.signed(t, payer, c.hash)), fault.PaymentRequired, c.why)
+		refusal := s.refused(t, name, body(c.hash, "balanced", s.signed(t, payer, c.hash)), fault.PaymentRequired,
+			c.why)
 		if refusal.HTTP() != 402 || refusal.Code() != -32018 || refusal.Data["menu"] != "/x402" {
 			t.Errorf("%s: HTTP %d, %+v", name, refusal.HTTP(), refusal)
 		}
@@ -110,8 +118,12 @@ func TestWhatDoesNotPayIsNotRedeemed(t *testing.T) {
 		}
 	}
 	for name, in := range map[string]map[string]any{
-		"another tier": body(hash, "gold", good), "no tier": {"tx_hash": hash, "signature": good}, "a short hash": body(hash[:64], "balanced", good),
-		"a number": {"tx_hash": 1.0, "tier": "balanced", "signature": good}, "one field more": {"tx_hash": hash, "tier": "balanced", "signature": good, "x": 1.0},
+		"another tier": body(hash, "gold", good), "no tier": {"tx_hash": hash, "signature": good},
+		"a short hash": body(hash[:64], "balanced", good), "a number": {
+			"tx_hash": 1.0, "tier": "balanced", "signature": good,
+		}, "one field more": {
+			"tx_hash": hash, "tier": "balanced", "signature": good, "x": 1.0,
+		},
 	} {
 		_ = s.refused(t, name, in, fault.FieldRefused, "")
 	}
@@ -119,7 +131,8 @@ func TestWhatDoesNotPayIsNotRedeemed(t *testing.T) {
 	if out := s.redeem(t, payer, hash, "balanced"); *out.Units != 8_333*plan.Unit {
 		t.Errorf("the payer gets %s units", out.Units)
 	}
-	if f := s.refused(t, "a stranger, afterwards", body(hash, "balanced", s.signed(t, other, hash)), fault.SettlementRedeemed, ""); f.HTTP() != 409 {
+	if f := s.refused(t, "a stranger, afterwards", body(hash, "balanced", s.signed(t, other, hash)),
+		fault.SettlementRedeemed, ""); f.HTTP() != 409 {
 		t.Errorf("a stranger afterwards: HTTP %d", f.HTTP())
 	}
 }
@@ -129,7 +142,8 @@ func TestTooMuchIsCappedAndSaidSo(t *testing.T) {
 	s, payer := openShop(t), newSigner(t)
 	hash := s.pay(transfer(50_000_000, payer))
 	out := s.redeem(t, payer, hash, "balanced")
-	if *out.Units != plan.MaxUnitsPerSettlement || !strings.Contains(out.Note, "More was paid") || !s.settlement(t, payer, hash).Deal.Capped {
+	if *out.Units != plan.MaxUnitsPerSettlement || !strings.Contains(out.Note, "More was paid") ||
+		!s.settlement(t, payer, hash).Deal.Capped {
 		t.Errorf("answered %+v", out)
 	}
 	if s.servers[1].Count("eth_getTransactionReceipt") == 0 {
@@ -152,7 +166,8 @@ func TestPayersOfOneTransactionAreApartAndTheirTransfersSummed(t *testing.T) {
 	if t.Failed() {
 		return // what was not redeemed has no units
 	}
-	if *out[0].Units != 10_000*plan.Unit || *out[1].Units != 10_000*plan.Unit || out[0].Tier != plan.Balanced || out[1].Tier != plan.Cheap {
+	if *out[0].Units != 10_000*plan.Unit || *out[1].Units != 10_000*plan.Unit || out[0].Tier != plan.Balanced ||
+		out[1].Tier != plan.Cheap {
 		t.Errorf("%+v and %+v", out[0], out[1])
 	}
 	for _, r := range out {
@@ -226,7 +241,9 @@ func TestAPaymentThatIsTooYoungIsPending(t *testing.T) {
 	in := body(hash, "balanced", s.signed(t, payer, hash))
 	pending := func(what string) {
 		t.Helper()
-		answer, refusal := s.RedeemPayment.Serve(s.ctx, s.visitor(), func() (map[string]any, *fault.Error) { return in, nil })
+		answer, refusal := s.RedeemPayment.Serve(s.ctx, s.visitor(), func() (map[string]any, *fault.Error) {
+			return in, nil
+		})
 		out, _ := answer.Output.(service.Redeemed)
 		if refusal != nil || out.Status != "pending" || out.Credential != "" || answer.Later <= 0 || out.Note == "" {
 			t.Errorf("%s: %+v, %v", what, answer, refusal)
@@ -242,7 +259,9 @@ func TestAPaymentThatIsTooYoungIsPending(t *testing.T) {
 		l.Grow(1001, 0)
 	}
 	testkit.Eventually(t, 30*time.Second, func() bool { // what was seen in no block is believed until the next one
-		out, refusal := s.RedeemPayment.Invoke(s.ctx, s.visitor(), service.RedeemInput{TxHash: hash, Tier: plan.Balanced, Signature: s.signed(t, payer, hash)})
+		out, refusal := s.RedeemPayment.Invoke(s.ctx, s.visitor(), service.RedeemInput{
+			TxHash: hash, Tier: plan.Balanced, Signature: s.signed(t, payer, hash),
+		})
 		return refusal == nil && out.Status == "redeemed"
 	}, "it is deep enough")
 }
@@ -292,10 +311,15 @@ func TestAPaymentThatLeavesTheChainTakesItsCredentialAlong(t *testing.T) {
 		if err := s.flows.LookAtSettlement(s.ctx, s.settlement(t, payer, hash).ID, time.Hour); err != nil {
 			t.Fatal(err)
 		}
-		testkit.Eventually(t, 30*time.Second, func() bool { return s.settlement(t, payer, hash).Stage == x402.StageReorganised }, "it is gone")
+		testkit.Eventually(t, 30*time.Second, func() bool {
+			return s.settlement(t, payer, hash).Stage == x402.StageReorganised
+		}, "it is gone")
 		// Recorded first, put in force then.
-		testkit.Eventually(t, 30*time.Second, func() bool { return s.call(t, given[i].Credential, plan.Unit) == fault.KeyInvalid.String() }, "its credential has ended")
-		if f := s.refused(t, "redeemed again", body(hash, "balanced", s.signed(t, payer, hash)), fault.SettlementRedeemed, ""); !strings.Contains(f.Message, "no longer part of the chain") {
+		testkit.Eventually(t, 30*time.Second, func() bool {
+			return s.call(t, given[i].Credential, plan.Unit) == fault.KeyInvalid.String()
+		}, "its credential has ended")
+		if f := s.refused(t, "redeemed again", body(hash, "balanced", s.signed(t, payer, hash)),
+			fault.SettlementRedeemed, ""); !strings.Contains(f.Message, "no longer part of the chain") {
 			t.Errorf("told %q", f.Message)
 		}
 		history, err := s.store.SettlementHistory(s.ctx, s.settlement(t, payer, hash).ID)
@@ -321,7 +345,9 @@ func TestASettlementOutlivesItsHistory(t *testing.T) {
 	}
 	_ = s.refused(t, "used up", body(hash, "balanced", s.signed(t, payer, hash)), fault.SettlementRedeemed, "")
 	// Straight into a flow that knows nothing: the record has the last word.
-	_, err := s.flows.RedeemSettlement(s.ctx, was.ID, time.Hour, workflows.Redeem{Tier: plan.Fast, Credential: newCredential(t, s)})
+	_, err := s.flows.RedeemSettlement(s.ctx, was.ID, time.Hour, workflows.Redeem{
+		Tier: plan.Fast, Credential: newCredential(t, s),
+	})
 	if err != nil {
 		t.Error(err)
 	}
@@ -329,8 +355,10 @@ func TestASettlementOutlivesItsHistory(t *testing.T) {
 	if now.Deal != was.Deal || now.Account != was.Account || !now.WindowEnds.Equal(was.WindowEnds) {
 		t.Errorf("was %+v, is %+v", was, now)
 	}
-	s.sql(t, "UPDATE settlements SET redeemed_at = redeemed_at - interval '2 hours', window_ends = window_ends - interval '2 hours'")
-	if f := s.refused(t, "window over", body(hash, "balanced", s.signed(t, payer, hash)), fault.SettlementOver, ""); f.HTTP() != 410 {
+	s.sql(t, "UPDATE settlements SET redeemed_at = redeemed_at - interval '2 hours', window_ends = window_ends - "+
+		"interval '2 hours'")
+	if f := s.refused(t, "window over", body(hash, "balanced", s.signed(t, payer, hash)), fault.SettlementOver,
+		""); f.HTTP() != 410 {
 		t.Errorf("HTTP %d", f.HTTP())
 	}
 }
@@ -359,7 +387,9 @@ func TestAChainThatCannotBeReadParksThePaymentAndLosesNothing(t *testing.T) {
 	if err := s.flows.LookAtSettlement(s.ctx, parked.ID, time.Hour); err != nil {
 		t.Fatal(err)
 	}
-	testkit.Eventually(t, 30*time.Second, func() bool { return s.settlement(t, payer, hash).Stage == x402.StagePayable }, "support's retry finds it good")
+	testkit.Eventually(t, 30*time.Second, func() bool {
+		return s.settlement(t, payer, hash).Stage == x402.StagePayable
+	}, "support's retry finds it good")
 	if now := s.settlement(t, payer, hash); now.Redeemed() {
 		t.Error("it was granted to nobody")
 	}
@@ -368,7 +398,8 @@ func TestAChainThatCannotBeReadParksThePaymentAndLosesNothing(t *testing.T) {
 	unread := s.pay(transfer(5_000_000, payer))
 	s.ledgers[1].Drop(unread)
 	_ = s.refused(t, "no key's signature", body(unread, "balanced", "0x1234"), fault.NoUpstream, "")
-	if all, err := s.store.ListSettlementsOf(s.ctx, 8453, x402.TxHash(common.HexToHash(unread))); err != nil || len(all) != 0 {
+	if all, err := s.store.ListSettlementsOf(s.ctx, 8453, x402.TxHash(common.HexToHash(unread))); err != nil ||
+		len(all) != 0 {
 		t.Errorf("it is recorded: %+v, %v", all, err)
 	}
 }
@@ -381,7 +412,9 @@ func TestAGrantThatTheAPIDiedOverIsRedeemedAgainForTheSameUnits(t *testing.T) {
 	id.Tx, _ = x402.ParseTxHash(hash)
 	id.Payer = addressIn(t, payer.address)
 	// What the process that died had sent, whose credential nobody ever saw.
-	lost, err := s.flows.RedeemSettlement(s.ctx, id, time.Hour, workflows.Redeem{Tier: plan.Balanced, Country: "US", Credential: newCredential(t, s)})
+	lost, err := s.flows.RedeemSettlement(s.ctx, id, time.Hour, workflows.Redeem{
+		Tier: plan.Balanced, Country: "US", Credential: newCredential(t, s),
+	})
 	if err != nil || lost.Stage != x402.StageRedeemed {
 		t.Fatalf("%+v, %v", lost, err)
 	}
@@ -416,7 +449,8 @@ func TestAClosedLaneRedeemsNothing(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	in := body("0x"+strings.Repeat("cd", 32), "balanced", newSigner(t).sign(t, "whatever"))
-	if f := o.refuses(t, o.RedeemPayment, browser(""), in, fault.DurableUnavailable); !strings.Contains(f.Message, "Nothing is sold") {
+	if f := o.refuses(t, o.RedeemPayment, browser(""), in, fault.DurableUnavailable); !strings.Contains(f.Message,
+		"Nothing is sold") {
 		t.Errorf("told %q", f.Message)
 	}
 }
@@ -428,7 +462,8 @@ func TestNoHistoryOfARedeemHoldsASecret(t *testing.T) {
 	out := s.redeem(t, payer, hash, "balanced")
 	id := s.settlement(t, payer, hash).ID
 	var kept []byte
-	events := s.temporal.GetWorkflowHistory(s.ctx, workflows.SettlementID(id), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	events := s.temporal.GetWorkflowHistory(s.ctx, workflows.SettlementID(id), "", false,
+		enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
 		event, err := events.Next()
 		if err != nil {

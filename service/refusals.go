@@ -24,7 +24,9 @@ func (m *Meta) Refusals() []fault.Reason {
 
 // refusals are the reasons with which identify refuses.
 func (a Access) refusals() []fault.Reason {
-	known := []fault.Reason{fault.KeyInvalid, fault.AccountSuspended, fault.RateWindow, fault.MeterUnreachable, fault.DurableUnavailable}
+	known := []fault.Reason{
+		fault.KeyInvalid, fault.AccountSuspended, fault.RateWindow, fault.MeterUnreachable, fault.DurableUnavailable,
+	}
 	switch a {
 	case Everybody:
 		return nil
@@ -40,8 +42,8 @@ func (a Access) refusals() []fault.Reason {
 // 1.4).
 func (m *Meta) fences() []fault.Reason {
 	reasons := []fault.Reason{
-		fault.KeyInvalid, fault.AccountSuspended, fault.RateWindow, fault.ServiceOff, fault.KeyBudget, fault.ServiceCap, fault.DoorKeyDay,
-		fault.PlanQuota, fault.MeterUnreachable,
+		fault.KeyInvalid, fault.AccountSuspended, fault.RateWindow, fault.ServiceOff, fault.KeyBudget, fault.ServiceCap,
+		fault.DoorKeyDay, fault.PlanQuota, fault.MeterUnreachable,
 	}
 	if m.Service == account.Data {
 		reasons = append(reasons, fault.PlanLacksService)

@@ -257,12 +257,16 @@ func New(o Options) *Registry {
 		o.Networks = netlimit.New(o.Meter, netlimit.Defaults(), o.Now)
 	}
 	h := &service{
-		Options: o, gate: admission.Gate{Limits: o.Limits, Meter: o.Meter, Logger: o.Logger, Metrics: o.Refunds, Tracer: o.Tracer},
+		Options: o, gate: admission.Gate{
+			Limits: o.Limits, Meter: o.Meter, Logger: o.Logger, Metrics: o.Refunds, Tracer: o.Tracer,
+		},
 		failures:  telemetry.NewLogLimit[failureKind](telemetry.LinesPerKind, telemetry.LogInterval, o.Now),
 		strangers: telemetry.NewLogLimit[string](1, time.Hour, o.Now),
-		schemas:   newRegistry(), named: map[string]bool{}, readers: make(chan struct{}, maxReaders()), usageKept: newUsageKept(), maxLines: maxLines,
-		statements: &statement.Book{Store: o.Store, Now: o.Now},
-		support:    &support.Service{Store: o.Store, Mails: o.Mails, Hasher: o.Hasher, PublicURL: o.PublicURL, Contact: o.Contact},
+		schemas:   newRegistry(), named: map[string]bool{}, readers: make(chan struct{}, maxReaders()),
+		usageKept: newUsageKept(), maxLines: maxLines, statements: &statement.Book{Store: o.Store, Now: o.Now},
+		support: &support.Service{
+			Store: o.Store, Mails: o.Mails, Hasher: o.Hasher, PublicURL: o.PublicURL, Contact: o.Contact,
+		},
 	}
 	if h.looks = o.Answers; h.looks == nil {
 		h.looks = newLooks(o.Now)

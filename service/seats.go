@@ -14,7 +14,8 @@ const seatsLast = 10 * time.Second
 // seatsWait bounds the wait for the record.
 const seatsWait = 2 * time.Second
 
-const seatsUnknown = "How many seats of the founding offer are left cannot be read now, so it is shown as not on sale; ask again in a minute."
+const seatsUnknown = "How many seats of the founding offer are left cannot be read now, so it is shown as not on " +
+	"sale; ask again in a minute."
 
 // seatCount is the count that was read last.
 type seatCount struct {

@@ -37,16 +37,18 @@ func (l *PriceLadder) lane() *LadderRung {
 func (h *service) recommendLane(s *callerState) Recommendation {
 	best, premium := s.ladder.lane(), s.ladder.find(s.ladder.Premium)
 	r := Recommendation{
-		Rung: best.Key, Title: best.Title, Cost: best.AtVolume, Supply: best.Served(), Current: best.Current, OnSale: best.OnSale, Tool: "list_plans",
-		Premium: premium.Key, Extra: premium.AtVolume,
-		Why: fmt.Sprintf("It is the cheapest that covers %s units in 30 days: $%s, from %s upstreams.", s.ladder.Volume.Grouped(), plan.Cents(best.AtVolume), best.Served()),
+		Rung: best.Key, Title: best.Title, Cost: best.AtVolume, Supply: best.Served(), Current: best.Current,
+		OnSale: best.OnSale, Tool: "list_plans", Premium: premium.Key, Extra: premium.AtVolume,
+		Why: fmt.Sprintf("It is the cheapest that covers %s units in 30 days: $%s, from %s upstreams.",
+			s.ladder.Volume.Grouped(), plan.Cents(best.AtVolume), best.Served()),
 	}
 	current := s.ladder.find(s.ladder.Current)
 	switch {
 	case r.Current:
 		r.Why += " You are on it: nothing has to change."
 	case current == nil && s.terms.Plan.Kind == plan.FreeKind && s.ladder.Volume <= s.terms.Quota():
-		r.Why += fmt.Sprintf(" Your own, %s, covers it too and costs nothing: nothing has to change.", s.terms.Plan.Title)
+		r.Why += fmt.Sprintf(" Your own, %s, covers it too and costs nothing: nothing has to change.",
+			s.terms.Plan.Title)
 	case best.Kind == plan.PackKind:
 		r.Tool = "buy_pack"
 	case current != nil && current.Covered && current.AtVolume > best.AtVolume:
@@ -74,7 +76,8 @@ func breakEven(l *PriceLadder) string {
 	}
 	next, at, ok := plan.NextLane(from, others, l.Volume)
 	if !ok {
-		return fmt.Sprintf("At %s units in 30 days %s is the cheapest, and stays it however much you use.", l.Volume.Grouped(), best.Title)
+		return fmt.Sprintf("At %s units in 30 days %s is the cheapest, and stays it however much you use.",
+			l.Volume.Grouped(), best.Title)
 	}
 	cost, _ := next.Cost(at)
 	return fmt.Sprintf("At %s units in 30 days %s is the cheapest at $%s; from %s units on it is %s, at $%s.",
@@ -111,7 +114,8 @@ func inWords(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04 MST"
 func (h *service) adviseOn(s *callerState) []Advice {
 	list := []Advice{}
 	for i := range s.budgets {
-		if b := &s.budgets[i]; b.Kind != BudgetPack && b.Limit > 0 && mulDiv(int64(b.Used), hundred, int64(b.Limit)) >= nearItsEnd {
+		if b := &s.budgets[i]; b.Kind != BudgetPack && b.Limit > 0 &&
+			mulDiv(int64(b.Used), hundred, int64(b.Limit)) >= nearItsEnd {
 			list = append(list, budgetAdvice(b))
 		}
 	}
@@ -119,8 +123,10 @@ func (h *service) adviseOn(s *callerState) []Advice {
 	for _, p := range s.packs {
 		if left := p.Expires.Sub(s.standings.At); left < soon {
 			list = append(list, Advice{
-				Kind: "pack_expires", Tool: "get_billing_status", Do: "Use them before, or plan with less: what is left then is lost.",
-				Finding: fmt.Sprintf("A pack expires on %s with %s units left.", inWords(p.Expires), (p.Units - p.Used).Grouped()),
+				Kind: "pack_expires", Tool: "get_billing_status",
+				Do: "Use them before, or plan with less: what is left then is lost.",
+				Finding: fmt.Sprintf("A pack expires on %s with %s units left.", inWords(p.Expires),
+					(p.Units - p.Used).Grouped()),
 			})
 		}
 	}
@@ -131,16 +137,19 @@ func (h *service) adviseOn(s *callerState) []Advice {
 
 func budgetAdvice(b *Budget) Advice {
 	what := map[BudgetKind]string{
-		BudgetPlan: "plan's allowance", BudgetService: "account's cap on " + string(b.Service), BudgetKey: "key's cap", BudgetKeyService: "key's cap on " + string(b.Service),
-		BudgetKeyDay: "key's day",
+		BudgetPlan: "plan's allowance", BudgetService: "account's cap on " + string(b.Service), BudgetKey: "key's cap",
+		BudgetKeyService: "key's cap on " + string(b.Service), BudgetKeyDay: "key's day",
 	}[b.Kind]
 	a := Advice{
-		Kind: "budget_near_its_end", Tool: "configure_key", Do: "Raise the cap before calls are refused, or use less until it begins anew.",
-		Finding: fmt.Sprintf("Of the %s %s of %s units are used; it begins anew on %s.", what, b.Used.Grouped(), b.Limit.Grouped(), inWords(*b.ResetsAt)),
+		Kind: "budget_near_its_end", Tool: "configure_key",
+		Do: "Raise the cap before calls are refused, or use less until it begins anew.",
+		Finding: fmt.Sprintf("Of the %s %s of %s units are used; it begins anew on %s.", what, b.Used.Grouped(),
+			b.Limit.Grouped(), inWords(*b.ResetsAt)),
 	}
 	switch b.Kind {
 	case BudgetPlan:
-		a.Tool, a.Do = "list_plans", "See fences_as_doorways: a larger plan or a pack, or less use until it begins anew."
+		a.Tool, a.Do = "list_plans",
+			"See fences_as_doorways: a larger plan or a pack, or less use until it begins anew."
 	case BudgetService:
 		a.Tool = "configure_services"
 	case BudgetKeyDay:
@@ -162,7 +171,8 @@ func (s *callerState) refusalAdvice() []Advice {
 		entry := reason.Entry()
 		list = append(list, Advice{
 			Kind: "refusals", Tool: "explain_error", Do: entry.Steps[0],
-			Finding: fmt.Sprintf("In the last 7 days %s calls were refused or failed with %d: %s.", plan.Group(fmt.Sprint(g.Requests)), entry.Code, entry.Title),
+			Finding: fmt.Sprintf("In the last 7 days %s calls were refused or failed with %d: %s.",
+				plan.Group(fmt.Sprint(g.Requests)), entry.Code, entry.Title),
 		})
 	}
 	return list
@@ -192,9 +202,11 @@ func (s *callerState) heavyAdvice() []Advice {
 			limit = method
 		}
 	}
-	do := "Use a standard method where one tells the same, or read past state less deeply: get_quote says what a method weighs."
+	do := "Use a standard method where one tells the same, or read past state less deeply: get_quote says what a " +
+		"method weighs."
 	if limit == "eth_getLogs" {
-		do = "Ask for narrower block ranges of eth_getLogs: those that are not wide weigh 1 instead of 2. get_quote says where that begins."
+		do = "Ask for narrower block ranges of eth_getLogs: those that are not wide weigh 1 instead of 2. get_quote " +
+			"says where that begins."
 	}
 	rate := int64(0)
 	if answered > 0 {
@@ -202,7 +214,9 @@ func (s *callerState) heavyAdvice() []Advice {
 	}
 	return []Advice{{
 		Kind: "heavy_ranges", Tool: "get_quote", Do: do,
-		Finding: fmt.Sprintf("In the last 30 days %s of %s units were of heavy calls, most of them %s; the cache answered %d%% of all calls.", heavy.Grouped(), all.Grouped(), limit, rate),
+		Finding: fmt.Sprintf(
+			"In the last 30 days %s of %s units were of heavy calls, most of them %s; the cache answered %d%% of all "+
+				"calls.", heavy.Grouped(), all.Grouped(), limit, rate),
 	}}
 }
 
@@ -216,8 +230,10 @@ func (h *service) priceAdvice(s *callerState) []Advice {
 	offer := plan.Founding()
 	if seat := s.ladder.find(offer.Key); seat.OnSale && plan.Rank(s.terms.Plan.Key) < plan.Rank(offer.Plan) {
 		list = append(list, Advice{
-			Kind: "founding_offer", Tool: "list_plans", Do: "Have the account's owner take it on the page of billing, if the account will need that plan.",
-			Finding: fmt.Sprintf("The founding offer is open: %s for $%s a month, locked for %d months; %d seats are left, until %s.",
+			Kind: "founding_offer", Tool: "list_plans",
+			Do: "Have the account's owner take it on the page of billing, if the account will need that plan.",
+			Finding: fmt.Sprintf(
+				"The founding offer is open: %s for $%s a month, locked for %d months; %d seats are left, until %s.",
 				plan.Must(offer.Plan).Title, offer.Price, offer.LockedMonths, *seat.SeatsLeft, inWords(offer.Ends)),
 		})
 	}
@@ -227,9 +243,12 @@ func (h *service) priceAdvice(s *callerState) []Advice {
 	}
 	if current != nil && current.Covered && current.AtVolume > best.AtVolume {
 		list = append(list, Advice{
-			Kind: "costs_more_than_needed", Tool: "list_plans", Do: "Change to it at the period's end, unless more use is coming.",
-			Finding: fmt.Sprintf("At the last 30 days' %s units %s costs $%s a month, and %s of the same supply or better $%s.",
-				s.ladder.Volume.Grouped(), current.Title, plan.Cents(current.AtVolume), best.Title, plan.Cents(best.AtVolume)),
+			Kind: "costs_more_than_needed", Tool: "list_plans",
+			Do: "Change to it at the period's end, unless more use is coming.",
+			Finding: fmt.Sprintf(
+				"At the last 30 days' %s units %s costs $%s a month, and %s of the same supply or better $%s.",
+				s.ladder.Volume.Grouped(), current.Title, plan.Cents(current.AtVolume), best.Title,
+				plan.Cents(best.AtVolume)),
 		})
 	}
 	return list

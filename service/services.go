@@ -58,8 +58,9 @@ type ServiceFence struct {
 func (h *service) configureKey() *Operation[ConfigureKeyInput, ConfiguredKey] {
 	return define(h, Meta{
 		Name: "configure_key", Title: "Read or change the fences of a key", Access: Managers, ReadsToo: true,
-		Description: "Reads a key's cap, services and caps, or changes those that are given; a change is in force when this answers. A key is never wider " +
-			"than its account. It costs nothing, and a repeat changes nothing more.",
+		Description: "Reads a key's cap, services and caps, or changes those that are given; a change is in force " +
+			"when this answers. A key is never wider than its account. It costs nothing, and a repeat changes " +
+			"nothing more.",
 		Fails: []fault.Reason{fault.NotYours, fault.NotYetInForce, fault.DurableUnavailable},
 	}, h.runConfigureKey)
 }
@@ -79,7 +80,8 @@ func (h *service) runConfigureKey(ctx context.Context, c *Call, in ConfigureKeyI
 			return ConfiguredKey{}, refusal
 		}
 		if k.Status == account.Revoked {
-			return ConfiguredKey{}, fault.New(fault.FieldRefused, "The key is revoked, so nothing of it can be changed. Create another one.")
+			return ConfiguredKey{}, fault.New(fault.FieldRefused,
+				"The key is revoked, so nothing of it can be changed. Create another one.")
 		}
 		s := account.Settings{MonthlyCap: number(in.MonthlyRequestCap), Enabled: in.Enabled, Caps: numbers(in.Caps)}
 		if k, err = h.Limits.ConfigureKey(ctx, id, s, c.author("configured")); err != nil {
@@ -99,20 +101,26 @@ func (h *service) runConfigureKey(ctx context.Context, c *Call, in ConfigureKeyI
 
 func (h *service) configureServices() *Operation[ConfigureServicesInput, ConfiguredServices] {
 	return define(h, Meta{
-		Name: "configure_services", Title: "Read or change the services of the account", Access: Managers, ReadsToo: true,
-		Description: "Reads which services the account's keys may use and their monthly caps, or changes them; a change is in force when this answers. " +
-			"For one key use configure_key. It costs nothing, and a repeat changes nothing more.",
+		Name: "configure_services", Title: "Read or change the services of the account", Access: Managers,
+		ReadsToo: true,
+		Description: "Reads which services the account's keys may use and their monthly caps, or changes them; a " +
+			"change is in force when this answers. For one key use configure_key. It costs nothing, and a repeat " +
+			"changes nothing more.",
 		Fails: []fault.Reason{fault.NotYetInForce, fault.DurableUnavailable},
 	}, h.runConfigureServices)
 }
 
-func (h *service) runConfigureServices(ctx context.Context, c *Call, in ConfigureServicesInput) (ConfiguredServices, error) {
+func (h *service) runConfigureServices(ctx context.Context, c *Call,
+	in ConfigureServicesInput,
+) (ConfiguredServices, error) {
 	services := c.Account.Services
 	if in.Enabled != nil || in.Caps != nil {
 		if refusal := c.mayChange(); refusal != nil {
 			return ConfiguredServices{}, refusal
 		}
-		after, err := h.Limits.ConfigureAccount(ctx, c.Account.ID, account.Settings{Enabled: in.Enabled, Caps: numbers(in.Caps)}, c.author("configured"))
+		after, err := h.Limits.ConfigureAccount(ctx, c.Account.ID, account.Settings{
+			Enabled: in.Enabled, Caps: numbers(in.Caps),
+		}, c.author("configured"))
 		if err != nil {
 			return ConfiguredServices{}, toFault(err, "account")
 		}
@@ -134,7 +142,9 @@ var windows = map[string]time.Duration{
 const defaultWindow = "30d"
 
 // used sums what the account, or one key of it, used of each service.
-func (h *service) used(ctx context.Context, c *Call, key account.KeyID, window string) (string, map[account.Service]plan.Units, error) {
+func (h *service) used(ctx context.Context, c *Call, key account.KeyID,
+	window string,
+) (string, map[account.Service]plan.Units, error) {
 	if window == "" {
 		window = defaultWindow
 	}
@@ -148,7 +158,9 @@ func (h *service) used(ctx context.Context, c *Call, key account.KeyID, window s
 func serviceFences(f account.ServiceFences, used map[account.Service]plan.Units) []ServiceFence {
 	var list []ServiceFence
 	for _, s := range account.Services() {
-		list = append(list, ServiceFence{Service: s, Enabled: !slices.Contains(f.Off, s), Cap: capOf(f.Caps[s]), Used: used[s]})
+		list = append(list, ServiceFence{
+			Service: s, Enabled: !slices.Contains(f.Off, s), Cap: capOf(f.Caps[s]), Used: used[s],
+		})
 	}
 	return list
 }

@@ -32,7 +32,9 @@ func (h *service) identifyUser(ctx context.Context, c *Call, m *Meta) *fault.Err
 	if c.Account, err = h.Store.LoadAccount(ctx, session.Account); err != nil {
 		return recordAway(err)
 	}
-	c.User = SignedIn{User: session.User, Email: session.Email.Address(), Owner: session.Role == store.RoleOwner, session: session}
+	c.User = SignedIn{
+		User: session.User, Email: session.Email.Address(), Owner: session.Role == store.RoleOwner, session: session,
+	}
 	if refusal := h.limit(ctx, "manage:"+session.User.String(), userLimit); refusal != nil {
 		return refusal
 	}
@@ -42,7 +44,8 @@ func (h *service) identifyUser(ctx context.Context, c *Call, m *Meta) *fault.Err
 	case session.Status != account.Active && !m.Reads && !m.ReadsToo && !m.OfUser:
 		return suspended(&session)
 	case m.Access == Owners && !c.User.Owner:
-		return fault.New(fault.WrongKindOfKey, "Only owners of the account may do this. Ask one of them: they are listed under members.")
+		return fault.New(fault.WrongKindOfKey,
+			"Only owners of the account may do this. Ask one of them: they are listed under members.")
 	}
 	return nil
 }
@@ -58,7 +61,9 @@ func (c *Call) mayChange() *fault.Error {
 
 // suspended tells somebody who signed in why nothing can be changed.
 func suspended(s *store.Session) *fault.Error {
-	f := fault.New(fault.AccountSuspended, "The account is suspended, so nothing of it can be changed. Write to the support named on this page to learn how it ends.")
+	f := fault.New(fault.AccountSuspended,
+		"The account is suspended, so nothing of it can be changed. Write to the support named on this page to learn "+
+			"how it ends.")
 	if s.SuspendedFor != "" {
 		f = f.With("suspended_for", s.SuspendedFor)
 	}

@@ -39,8 +39,8 @@ type AccountSettings struct {
 func (h *service) updateAccount() *Operation[UpdateAccountInput, AccountSettings] {
 	return define(h, Meta{
 		Name: "update_account", Title: "Read or change account settings", Access: Managers, ReadsToo: true,
-		Description: "Changes notification preferences, the time zone and what the account tells of itself; only fields that are given change, none reads. " +
-			"It costs nothing, and a repeat changes nothing more.",
+		Description: "Changes notification preferences, the time zone and what the account tells of itself; only " +
+			"fields that are given change, none reads. It costs nothing, and a repeat changes nothing more.",
 		Fails: []fault.Reason{fault.DurableUnavailable},
 	}, h.runUpdateAccount)
 }
@@ -72,7 +72,8 @@ func (h *service) runUpdateAccount(ctx context.Context, c *Call, in UpdateAccoun
 // checkZone refuses what is no IANA time zone. "Local" would be the server's own.
 func checkZone(name string) *fault.Error {
 	if _, err := time.LoadLocation(name); err != nil || name == "" || name == "Local" {
-		return fault.New(fault.FieldRefused, "time_zone takes a name of the IANA time zone database, such as UTC, Europe/Vienna or America/New_York.")
+		return fault.New(fault.FieldRefused,
+			"time_zone takes a name of the IANA time zone database, such as UTC, Europe/Vienna or America/New_York.")
 	}
 	return nil
 }
@@ -112,6 +113,7 @@ func set[T any](field, given *T) {
 
 func settingsOf(s store.Settings) AccountSettings {
 	return AccountSettings{
-		NotifyUsage80: s.NotifyUsage80, NotifyUsage100: s.NotifyUsage100, NotifyIncidents: s.NotifyIncidents, TimeZone: s.TimeZone, Insights: s.Insights,
+		NotifyUsage80: s.NotifyUsage80, NotifyUsage100: s.NotifyUsage100, NotifyIncidents: s.NotifyIncidents,
+		TimeZone: s.TimeZone, Insights: s.Insights,
 	}
 }

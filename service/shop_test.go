@@ -84,22 +84,32 @@ func (s *shop) openChain(t *testing.T) {
 		u, l := testkit.Upstream(t), testkit.NewLedger(8453, 1000)
 		l.Serve(u)
 		s.servers, s.ledgers = append(s.servers, u), append(s.ledgers, l)
-		list.Upstreams = append(list.Upstreams, config.Upstream{Name: string(rune('a' + i)), URL: u.URL, Supply: "public"})
+		list.Upstreams = append(list.Upstreams, config.Upstream{
+			Name: string(rune('a' + i)), URL: u.URL, Supply: "public",
+		})
 	}
-	pool, err := upstream.NewPool(config.Upstreams{Chains: map[string]config.ChainUpstreams{string(chain.BaseMainnet): list}}, time.Now)
+	pool, err := upstream.NewPool(config.Upstreams{
+		Chains: map[string]config.ChainUpstreams{string(chain.BaseMainnet): list},
+	}, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
 	on, _ := pool.Chain(chain.BaseMainnet)
-	seen := upstream.Snapshot{Chain: chain.BaseMainnet, ChainID: 8453, MeasuredAt: time.Now(), Head: 1000, HeadKnown: true}
+	seen := upstream.Snapshot{
+		Chain: chain.BaseMainnet, ChainID: 8453, MeasuredAt: time.Now(), Head: 1000, HeadKnown: true,
+	}
 	for i, u := range list.Upstreams {
 		seen.Upstreams = append(seen.Upstreams, upstream.UpstreamState{
-			Name: u.Name, Fingerprint: on.Fingerprint(u.Name), Usable: true, ChainIDOK: true, Head: 1000, LatencyMicros: int64(1000 << (4 * i)),
+			Name: u.Name, Fingerprint: on.Fingerprint(u.Name), Usable: true, ChainIDOK: true, Head: 1000,
+			LatencyMicros: int64(1000 << (4 * i)),
 		})
 	}
 	on.Apply(seen)
-	s.terms = x402.Terms{Chain: 8453, Service: "Chain Access Gateway", Host: "gateway.example", Confirmations: 2, CorroborateAbove: 1_000_000}
+	s.terms = x402.Terms{
+		Chain: 8453, Service: "Chain Access Gateway", Host: "gateway.example", Confirmations: 2,
+		CorroborateAbove: 1_000_000,
+	}
 	s.terms.Asset, _ = wallet.ParseAddress(usdcOnBase)
 	s.terms.PayTo, _ = wallet.ParseAddress(sellerAt)
 	s.payments = settlement.New(pool, chain.BaseMainnet, s.terms)
@@ -110,7 +120,9 @@ func (s *shop) work(t *testing.T, now func() time.Time) (stop func()) {
 	t.Helper()
 	w := worker.New(s.temporal, workflows.QueueGateway, worker.Options{StickyScheduleToStartTimeout: time.Second})
 	workflows.RegisterGateway(w)
-	w.RegisterActivity(&activities.Settlements{Fences: s.limits, Record: s.store, Chain: s.payments, Now: now, Logger: slog.New(slog.DiscardHandler)})
+	w.RegisterActivity(&activities.Settlements{
+		Fences: s.limits, Record: s.store, Chain: s.payments, Now: now, Logger: slog.New(slog.DiscardHandler),
+	})
 	if err := w.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +135,9 @@ func (s *shop) work(t *testing.T, now func() time.Time) (stop func()) {
 func transfer(amount uint64, payers ...signer) testkit.LedgerTx {
 	tx := testkit.LedgerTx{Block: 900, Seconds: time.Now().Add(-time.Minute).Unix()}
 	for _, p := range payers {
-		tx.Logs = append(tx.Logs, testkit.LedgerLog{Token: usdcOnBase, From: strings.ToLower(p.address), To: sellerAt, Amount: amount})
+		tx.Logs = append(tx.Logs, testkit.LedgerLog{
+			Token: usdcOnBase, From: strings.ToLower(p.address), To: sellerAt, Amount: amount,
+		})
 	}
 	return tx
 }
@@ -168,7 +182,9 @@ func (s *shop) redeem(t *testing.T, by signer, hash, tier string) service.Redeem
 
 // redeemAsTold sends a redeem again for as long as it is told to, as clients do: on a busy machine
 // the flow takes longer than an answer waits.
-func (s *shop) redeemAsTold(at *service.Registry, who *service.Caller, in service.RedeemInput) (service.Redeemed, *fault.Error) {
+func (s *shop) redeemAsTold(at *service.Registry, who *service.Caller,
+	in service.RedeemInput,
+) (service.Redeemed, *fault.Error) {
 	again := time.NewTicker(5 * time.Second)
 	defer again.Stop()
 	for {
@@ -216,7 +232,9 @@ func (s *shop) call(t *testing.T, credential string, units plan.Units) string {
 	if refusal != nil {
 		return refusal.Reason.String()
 	}
-	_, a, err := f.AdmitOrLoad(s.ctx, subject, &meter.Call{Mode: meter.Charge, Units: units, Chain: "base_mainnet", Service: "rpc", Method: "eth_call", Class: "standard"})
+	_, a, err := f.AdmitOrLoad(s.ctx, subject, &meter.Call{
+		Mode: meter.Charge, Units: units, Chain: "base_mainnet", Service: "rpc", Method: "eth_call", Class: "standard",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,12 +246,15 @@ func (s *shop) forget(t *testing.T, id x402.ID) {
 	t.Helper()
 	space := s.space
 	list := func() int {
-		found, err := s.temporal.ListWorkflow(s.ctx, &workflowservice.ListWorkflowExecutionsRequest{Namespace: space, Query: "WorkflowId = '" + workflows.SettlementID(id) + "'"})
+		found, err := s.temporal.ListWorkflow(s.ctx, &workflowservice.ListWorkflowExecutionsRequest{
+			Namespace: space, Query: "WorkflowId = '" + workflows.SettlementID(id) + "'",
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, e := range found.GetExecutions() {
-			_, _ = s.temporal.WorkflowService().DeleteWorkflowExecution(s.ctx, &workflowservice.DeleteWorkflowExecutionRequest{Namespace: space, WorkflowExecution: e.GetExecution()})
+			_, _ = s.temporal.WorkflowService().DeleteWorkflowExecution(s.ctx,
+				&workflowservice.DeleteWorkflowExecutionRequest{Namespace: space, WorkflowExecution: e.GetExecution()})
 		}
 		return len(found.GetExecutions())
 	}

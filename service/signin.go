@@ -105,7 +105,8 @@ var signInFails = []fault.Reason{fault.RateWindow, fault.MeterUnreachable, fault
 func (h *service) startSignIn() *Operation[StartSignInInput, StartedSignIn] {
 	return define(h, Meta{
 		Name: "start_sign_in", Title: "Ask for a mail to sign in", Access: Everybody, Fails: signInFails,
-		Description: "Sends a link and a code that sign in for 15 minutes, once, whether the address is known or not. Each repeat sends another mail, within limits.",
+		Description: "Sends a link and a code that sign in for 15 minutes, once, whether the address is known or " +
+			"not. Each repeat sends another mail, within limits.",
 	}, func(ctx context.Context, c *Call, in StartSignInInput) (StartedSignIn, error) {
 		started, err := h.People.StartSignIn(ctx, in.Email, in.ReturnTo, c.visitor())
 		if err != nil {
@@ -128,7 +129,8 @@ func (h *service) showSignInLink() *Operation[SignInLinkInput, ShownSignIn] {
 func (h *service) finishSignInByLink() *Operation[SignInLinkInput, Entered] {
 	return define(h, Meta{
 		Name: "finish_sign_in_by_link", Title: "Sign in by link", Access: Everybody, Fails: signInFails,
-		Description: "Signs in by the link of a mail, once. Who is new gets an account on the Free plan. A repeat is refused.",
+		Description: "Signs in by the link of a mail, once. Who is new gets an account on the Free plan. A repeat is " +
+			"refused.",
 	}, func(ctx context.Context, c *Call, in SignInLinkInput) (Entered, error) {
 		return entered(h.People.FinishByLink(ctx, in.Token, c.visitor()))
 	})
@@ -137,7 +139,8 @@ func (h *service) finishSignInByLink() *Operation[SignInLinkInput, Entered] {
 func (h *service) finishSignInByCode() *Operation[SignInCodeInput, Entered] {
 	return define(h, Meta{
 		Name: "finish_sign_in_by_code", Title: "Sign in by code", Access: Everybody, Fails: signInFails,
-		Description: "Signs in by the code of a mail, once, in the browser that asked for it. The fifth wrong code ends the sign-in.",
+		Description: "Signs in by the code of a mail, once, in the browser that asked for it. The fifth wrong code " +
+			"ends the sign-in.",
 	}, func(ctx context.Context, c *Call, in SignInCodeInput) (Entered, error) {
 		return entered(h.People.FinishByCode(ctx, in.BrowserToken, in.Code, c.visitor()))
 	})
@@ -148,14 +151,15 @@ func entered(e people.Entered, err error) (Entered, error) { //nolint:gocritic /
 		return Entered{}, err
 	}
 	return Entered{
-		SessionToken: e.Session.Reveal(), Email: e.Email.Address(), AccountID: e.Account.String(), NewAccount: e.NewAccount, Joined: e.Joined != nil,
-		ReturnTo: e.ReturnTo,
+		SessionToken: e.Session.Reveal(), Email: e.Email.Address(), AccountID: e.Account.String(),
+		NewAccount: e.NewAccount, Joined: e.Joined != nil, ReturnTo: e.ReturnTo,
 	}, nil
 }
 
 func (h *service) showSession() *Operation[Nothing, CurrentSession] {
 	return define(h, Meta{
-		Name: "show_session", Title: "Show who signed in", Access: Users, Reads: true, Fails: []fault.Reason{fault.DurableUnavailable},
+		Name: "show_session", Title: "Show who signed in", Access: Users, Reads: true,
+		Fails:       []fault.Reason{fault.DurableUnavailable},
 		Description: "Says who signed in, in which account and as what, and why the account is suspended when it is.",
 	}, h.runShowSession)
 }
@@ -172,9 +176,10 @@ func (h *service) runShowSession(ctx context.Context, c *Call, _ Nothing) (Curre
 	terms = terms.At(h.Now())
 	s, period := &c.User.session, terms.Period(h.Now())
 	return CurrentSession{
-		SessionID: s.ID.String(), UserID: s.User.String(), Email: s.Email.Address(), Role: string(s.Role), AccountID: s.Account.String(),
-		AccountName: s.AccountName, Plan: s.Plan, PlanTitle: terms.Plan.Title, PeriodStart: period.Start, PeriodEnd: period.End,
-		TimeZone: settings.TimeZone, Status: s.Status, SuspendedFor: s.SuspendedFor, Staff: s.Staff,
+		SessionID: s.ID.String(), UserID: s.User.String(), Email: s.Email.Address(), Role: string(s.Role),
+		AccountID: s.Account.String(), AccountName: s.AccountName, Plan: s.Plan, PlanTitle: terms.Plan.Title,
+		PeriodStart: period.Start, PeriodEnd: period.End, TimeZone: settings.TimeZone, Status: s.Status,
+		SuspendedFor: s.SuspendedFor, Staff: s.Staff,
 	}, nil
 }
 
@@ -189,8 +194,8 @@ func (h *service) signOut() *Operation[Nothing, Nothing] {
 
 func (h *service) signOutEverywhere() *Operation[Nothing, EndedSessions] {
 	return define(h, Meta{
-		Name: "sign_out_everywhere", Title: "Sign out everywhere", Access: Users, OfUser: true, Fails: []fault.Reason{fault.DurableUnavailable},
-		Description: "Ends all sessions of the user, this one too.",
+		Name: "sign_out_everywhere", Title: "Sign out everywhere", Access: Users, OfUser: true,
+		Fails: []fault.Reason{fault.DurableUnavailable}, Description: "Ends all sessions of the user, this one too.",
 	}, func(ctx context.Context, c *Call, _ Nothing) (EndedSessions, error) {
 		n, err := h.People.SignOutEverywhere(ctx, &c.User.session)
 		return EndedSessions{n}, err
@@ -199,16 +204,17 @@ func (h *service) signOutEverywhere() *Operation[Nothing, EndedSessions] {
 
 func (h *service) listSessions() *Operation[Nothing, SessionList] {
 	return define(h, Meta{
-		Name: "list_sessions", Title: "List sessions", Access: Users, Reads: true, Fails: []fault.Reason{fault.DurableUnavailable},
-		Description: "Lists where the user is signed in, at most 50.",
+		Name: "list_sessions", Title: "List sessions", Access: Users, Reads: true,
+		Fails: []fault.Reason{fault.DurableUnavailable}, Description: "Lists where the user is signed in, at most 50.",
 	}, func(ctx context.Context, c *Call, _ Nothing) (SessionList, error) {
 		open, err := h.People.ListSessions(ctx, &c.User.session)
 		list := SessionList{Sessions: make([]ListedSession, len(open))}
 		for i := range open {
 			o := &open[i]
 			list.Sessions[i] = ListedSession{
-				ID: o.ID.String(), Current: o.ID == c.User.session.ID, AccountID: o.Account.String(), Network: o.Network, UserAgent: o.UserAgent,
-				BeganAt: o.BeganAt, SeenAt: o.SeenAt, ExpiresAt: o.ExpiresAt,
+				ID: o.ID.String(), Current: o.ID == c.User.session.ID, AccountID: o.Account.String(),
+				Network: o.Network, UserAgent: o.UserAgent, BeganAt: o.BeganAt, SeenAt: o.SeenAt,
+				ExpiresAt: o.ExpiresAt,
 			}
 		}
 		return list, err
@@ -217,7 +223,9 @@ func (h *service) listSessions() *Operation[Nothing, SessionList] {
 
 func (h *service) endSession() *Operation[EndSessionInput, Nothing] {
 	return define(h, Meta{
-		Name: "end_session", Title: "End a session", Access: Users, OfUser: true, Fails: []fault.Reason{fault.NotYours, fault.DurableUnavailable},
+		Name: "end_session", Title: "End a session", Access: Users, OfUser: true, Fails: []fault.Reason{
+			fault.NotYours, fault.DurableUnavailable,
+		},
 		Description: "Ends one session of the user, in whatever browser. A repeat is not found.",
 	}, func(ctx context.Context, c *Call, in EndSessionInput) (Nothing, error) {
 		return Nothing{}, h.People.EndSession(ctx, &c.User.session, in.ID)

@@ -23,8 +23,9 @@ type DeskReplyInput struct {
 func (h *service) deskReplyTicket() *Operation[DeskReplyInput, TicketView] {
 	return define(h, Meta{
 		Name: "desk_reply_ticket", Title: "Answer a ticket", Access: Staff, OfUser: true, Fails: deskFails,
-		Description: "Answers a ticket of whichever account, resolves it or opens it again, and mails what was written to whoever filed it, or to the owners of the account. " +
-			"Refused when somebody wrote that the writer has not seen.",
+		Description: "Answers a ticket of whichever account, resolves it or opens it again, and mails what was " +
+			"written to whoever filed it, or to the owners of the account. Refused when somebody wrote that the " +
+			"writer has not seen.",
 	}, h.runDeskReplyTicket)
 }
 
@@ -44,8 +45,8 @@ func (h *service) runDeskReplyTicket(ctx context.Context, c *Call, in DeskReplyI
 	}
 	by := c.author("")
 	t, verdict, err := h.support.ReplyTicket(ctx, store.TicketReply{
-		Number: number, By: ticket.Operator, Actor: by.Actor, Origin: by.Origin, Text: in.Message, Resolve: in.Resolve, Reopen: in.Reopen, Seen: &in.Seen, Form: form,
-		At: h.Now(),
+		Number: number, By: ticket.Operator, Actor: by.Actor, Origin: by.Origin, Text: in.Message, Resolve: in.Resolve,
+		Reopen: in.Reopen, Seen: &in.Seen, Form: form, At: h.Now(),
 	})
 	if err != nil {
 		return TicketView{}, toldOfDesk(err)
@@ -82,8 +83,10 @@ type DeskFeedbackList struct {
 
 func (h *service) deskListFeedback() *Operation[DeskFeedbackInput, DeskFeedbackList] {
 	return define(h, Meta{
-		Name: "desk_list_feedback", Title: "List feedback of all accounts", Access: Staff, Reads: true, Fails: deskFails,
-		Description: "Lists the feedback of all accounts, newest first, by pages; what nobody answered unless a status is named.",
+		Name: "desk_list_feedback", Title: "List feedback of all accounts", Access: Staff, Reads: true,
+		Fails: deskFails,
+		Description: "Lists the feedback of all accounts, newest first, by pages; what nobody answered unless a " +
+			"status is named.",
 	}, h.runDeskListFeedback)
 }
 
@@ -112,7 +115,9 @@ func (h *service) runDeskListFeedback(ctx context.Context, _ *Call, in DeskFeedb
 	list := DeskFeedbackList{Feedback: []DeskFeedback{}}
 	for i := range all[:min(len(all), in.Limit)] {
 		f := &all[i]
-		list.Feedback = append(list.Feedback, DeskFeedback{feedbackView(&f.Feedback), f.Account.String(), f.AccountName, f.Plan, f.Answers})
+		list.Feedback = append(list.Feedback, DeskFeedback{
+			feedbackView(&f.Feedback), f.Account.String(), f.AccountName, f.Plan, f.Answers,
+		})
 	}
 	if len(all) > in.Limit {
 		list.NextCursor = all[in.Limit-1].ID.String()
@@ -131,7 +136,8 @@ type AnswerFeedbackInput struct {
 func (h *service) deskAnswerFeedback() *Operation[AnswerFeedbackInput, FeedbackView] {
 	return define(h, Meta{
 		Name: "desk_answer_feedback", Title: "Answer feedback", Access: Staff, OfUser: true, Fails: deskFails,
-		Description: "Says what becomes of feedback, and mails it to whoever gave it, or to the owners of the account. The same answer again changes nothing.",
+		Description: "Says what becomes of feedback, and mails it to whoever gave it, or to the owners of the " +
+			"account. The same answer again changes nothing.",
 	}, h.runDeskAnswerFeedback)
 }
 
@@ -145,7 +151,9 @@ func (h *service) runDeskAnswerFeedback(ctx context.Context, c *Call, in AnswerF
 	if err != nil {
 		return FeedbackView{}, noFeedback()
 	}
-	f, err := h.support.AnswerFeedback(ctx, store.FeedbackID{UUID: id}, store.Answer{Status: in.Status, Reply: in.Reply, By: c.author(""), Seen: &in.Seen, At: h.Now()})
+	f, err := h.support.AnswerFeedback(ctx, store.FeedbackID{UUID: id}, store.Answer{
+		Status: in.Status, Reply: in.Reply, By: c.author(""), Seen: &in.Seen, At: h.Now(),
+	})
 	if err != nil {
 		refusal := toldOfDesk(err)
 		if fault.From(refusal).Reason == fault.NotYours {

@@ -57,7 +57,8 @@ var deskFails = []fault.Reason{fault.NotYours, fault.DurableUnavailable}
 func (h *service) deskListTickets() *Operation[DeskTicketsInput, DeskTickets] {
 	return define(h, Meta{
 		Name: "desk_list_tickets", Title: "List tickets of all accounts", Access: Staff, Reads: true, Fails: deskFails,
-		Description: "Lists the tickets of all accounts by pages: those that wait for an answer, the oldest first, unless a status is named, else the newest first. Counts what is unresolved besides.",
+		Description: "Lists the tickets of all accounts by pages: those that wait for an answer, the oldest first, " +
+			"unless a status is named, else the newest first. Counts what is unresolved besides.",
 	}, h.runDeskListTickets)
 }
 
@@ -78,7 +79,10 @@ func (h *service) runDeskListTickets(ctx context.Context, _ *Call, in DeskTicket
 	if in.Limit == 0 {
 		in.Limit = defaultDeskPage
 	}
-	f := store.DeskFilter{Statuses: deskStatuses(in.Status), Priorities: ticket.Priorities(), Limit: in.Limit + 1, OldestFirst: in.Status == "" || in.Status == toAnswer}
+	f := store.DeskFilter{
+		Statuses: deskStatuses(in.Status), Priorities: ticket.Priorities(), Limit: in.Limit + 1,
+		OldestFirst: in.Status == "" || in.Status == toAnswer,
+	}
 	if in.Priority != "" {
 		f.Priorities = []ticket.Priority{ticket.Priority(in.Priority)}
 	}
@@ -107,7 +111,8 @@ func (h *service) runDeskListTickets(ctx context.Context, _ *Call, in DeskTicket
 	for i := range all[:min(len(all), in.Limit)] {
 		t := &all[i]
 		list.Tickets = append(list.Tickets, DeskTicket{
-			TicketView: h.deskView(&t.Ticket), AccountID: t.Account.String(), Account: t.AccountName, Plan: t.Plan, Messages: t.Messages,
+			TicketView: h.deskView(&t.Ticket), AccountID: t.Account.String(), Account: t.AccountName, Plan: t.Plan,
+			Messages: t.Messages,
 		})
 	}
 	if len(all) > in.Limit {
@@ -152,7 +157,8 @@ type DeskLine struct {
 func (h *service) deskGetTicket() *Operation[DeskTicketInput, DeskTicketDetail] {
 	return define(h, Meta{
 		Name: "desk_get_ticket", Title: "Read a ticket of any account", Access: Staff, Reads: true, Fails: deskFails,
-		Description: "Gives a ticket with its messages, evidence and suggested paths, the account and plan that it is of, who filed it, and what was done about it by whom.",
+		Description: "Gives a ticket with its messages, evidence and suggested paths, the account and plan that it " +
+			"is of, who filed it, and what was done about it by whom.",
 	}, h.runDeskGetTicket)
 }
 
@@ -170,7 +176,8 @@ func (h *service) runDeskGetTicket(ctx context.Context, c *Call, in DeskTicketIn
 		return DeskTicketDetail{}, toFault(err, "account")
 	}
 	d := DeskTicketDetail{
-		TicketDetail: h.ticketDetail(&t, messages), AccountID: t.Account.String(), Account: of.Name, AccountStatus: of.Status, Plan: of.Plan,
+		TicketDetail: h.ticketDetail(&t, messages), AccountID: t.Account.String(), Account: of.Name,
+		AccountStatus: of.Status, Plan: of.Plan,
 	}
 	d.TicketView = h.deskView(&t)
 	if err := h.nameWriters(ctx, c, d.Messages, messages); err != nil {
@@ -202,7 +209,9 @@ func (h *service) nameActors(ctx context.Context, d *DeskTicketDetail, t *store.
 	d.FiledBy, d.History = named(filer), make([]DeskLine, len(lines))
 	for i := range lines {
 		status, _ := lines[i].After["status"].(string)
-		d.History[i] = DeskLine{lines[i].At, named(lines[i].Actor), lines[i].Origin, lines[i].Action, ticket.Status(status)}
+		d.History[i] = DeskLine{
+			lines[i].At, named(lines[i].Actor), lines[i].Origin, lines[i].Action, ticket.Status(status),
+		}
 	}
 	return nil
 }
@@ -217,9 +226,13 @@ func toldOfDesk(err error) error {
 	case errors.Is(err, store.ErrNotFound):
 		return noDeskTicket()
 	case errors.Is(err, store.ErrTooManyMessages):
-		return fault.New(fault.FieldRefused, "message: the ticket has %d messages, as many as it may have. Resolve it without a message.", ticket.MaxMessages)
+		return fault.New(fault.FieldRefused,
+			"message: the ticket has %d messages, as many as it may have. Resolve it without a message.",
+			ticket.MaxMessages)
 	case errors.Is(err, store.ErrUnread):
-		return fault.New(fault.FieldRefused, "Somebody wrote since you opened it. Read what came, and send yours again if it still holds.").With("field", "seen")
+		return fault.New(fault.FieldRefused,
+			"Somebody wrote since you opened it. Read what came, and send yours again if it still holds.").With("field",
+			"seen")
 	}
 	return toldOfTickets(err)
 }

@@ -51,9 +51,11 @@ const mediaCSV = "text/csv; charset=utf-8; header=present"
 
 func (h *service) listStatements() *Operation[Nothing, StatementList] {
 	return define(h, Meta{
-		Name: "list_statements", Title: "List billing periods", Access: Holders, Reads: true, Route: Route{http.MethodGet, "/api/statements", http.StatusOK},
-		Description: "Lists the account's billing periods, newest first: its subscription's cycle, or calendar months. It costs nothing.",
-		Fails:       []fault.Reason{fault.DurableUnavailable},
+		Name: "list_statements", Title: "List billing periods", Access: Holders, Reads: true,
+		Route: Route{http.MethodGet, "/api/statements", http.StatusOK},
+		Description: "Lists the account's billing periods, newest first: its subscription's cycle, or calendar " +
+			"months. It costs nothing.",
+		Fails: []fault.Reason{fault.DurableUnavailable},
 	}, h.runListStatements)
 }
 
@@ -78,9 +80,11 @@ func (h *service) getStatement() *Operation[StatementInput, statement.Statement]
 	return define(h, Meta{
 		Name: "get_statement", Title: "Get the statement of a billing period", Access: Holders, Reads: true,
 		Route: Route{http.MethodGet, "/api/statements/{period}", http.StatusOK},
-		Description: "Gives what was used in a billing period by key, chain and method class, with its invoices. That of the present period is made now, from what is " +
-			"recorded; a closed one never changes, and what is recorded of its period later stands as an adjustment on the next one. An agent's key sees its agent's " +
-			"usage only, an adopted key its own, neither of them invoices. It costs nothing; the same as a table is at the path with .csv.",
+		Description: "Gives what was used in a billing period by key, chain and method class, with its invoices. " +
+			"That of the present period is made now, from what is recorded; a closed one never changes, and what is " +
+			"recorded of its period later stands as an adjustment on the next one. An agent's key sees its agent's " +
+			"usage only, an adopted key its own, neither of them invoices. It costs nothing; the same as a table is " +
+			"at the path with .csv.",
 		Fails: []fault.Reason{fault.NotYours, fault.DurableUnavailable},
 	}, func(ctx context.Context, c *Call, in StatementInput) (statement.Statement, error) {
 		return h.statementOf(ctx, c, in.Period)
@@ -91,8 +95,8 @@ func (h *service) exportStatement() *Operation[ExportStatementInput, StatementTa
 	return define(h, Meta{
 		Name: "export_statement", Title: "Get a statement as a table", Access: Holders, Reads: true,
 		Route: Route{http.MethodGet, "/api/statements/{period}.csv", http.StatusOK},
-		Description: "Gives the usage of a statement as CSV: a row for each key, chain and method class; rows of adjustments stand under the period that they are of. It " +
-			"costs nothing.",
+		Description: "Gives the usage of a statement as CSV: a row for each key, chain and method class; rows of " +
+			"adjustments stand under the period that they are of. It costs nothing.",
 		Fails: []fault.Reason{fault.NotYours, fault.DurableUnavailable},
 	}, h.runExportStatement)
 }
@@ -114,7 +118,8 @@ func (h *service) statementOf(ctx context.Context, c *Call, period string) (stat
 	s, err := h.statements.Get(ctx, &c.Account, period)
 	switch {
 	case errors.Is(err, statement.ErrNoPeriod):
-		return s, fault.New(fault.NotYours, "No billing period of yours began on this date. GET /api/statements lists those that there are.")
+		return s, fault.New(fault.NotYours,
+			"No billing period of yours began on this date. GET /api/statements lists those that there are.")
 	case err != nil:
 		return s, toFault(err, "statement")
 	}

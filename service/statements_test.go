@@ -25,7 +25,8 @@ func (o *office) agentKey(t *testing.T, of account.ID) (key string, id account.K
 	}
 	digest := minted.Digest(o.hasher)
 	claimed, err := o.store.ClaimAgent(o.ctx, store.Claim{
-		Account: of, Address: wallet.Address{0xab}, Name: "scout", Message: "m", Key: account.NewKeyID(), Digest: digest[:], Prefix: minted.Prefix(),
+		Account: of, Address: wallet.Address{0xab}, Name: "scout", Message: "m", Key: account.NewKeyID(),
+		Digest: digest[:], Prefix: minted.Prefix(),
 	}, store.Author{Actor: "test", Origin: "console"}, func(store.Account) (plan.Units, error) { return 0, nil })
 	if err != nil {
 		t.Fatal(err)
@@ -56,9 +57,11 @@ func (o *office) use(t *testing.T, of account.ID, key account.KeyID, agent strin
 	t.Helper()
 	now := time.Now().UTC()
 	err := o.store.CommitUsage(o.ctx, []account.UsageBucket{{
-		Shard: account.Shard(of), Slot: now.Truncate(10 * time.Second), Account: of, Generation: key.String(), Lines: []account.UsageLine{{
-			Period: now.Format("2006-01") + "-01", Key: key, Agent: agent, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard", Outcome: "ok",
-			Source: "plan", Tier: "balanced", Requests: calls, Units: plan.Units(calls) * plan.Unit,
+		Shard: account.Shard(of), Slot: now.Truncate(10 * time.Second), Account: of, Generation: key.String(),
+		Lines: []account.UsageLine{{
+			Period: now.Format("2006-01") + "-01", Key: key, Agent: agent, Chain: "eth_mainnet", Service: "rpc",
+			Method: "eth_call", Class: "standard", Outcome: "ok", Source: "plan", Tier: "balanced", Requests: calls,
+			Units: plan.Units(calls) * plan.Unit,
 		}},
 	}})
 	if err != nil {
@@ -84,22 +87,29 @@ func TestAnAgentSeesItsOwnUsageOnly(t *testing.T) {
 	o.use(t, of, own, "", 40)
 	secret, agents := o.agentKey(t, of)
 	get := must[statement.Statement](t)
-	for name, caller := range map[string]*service.Caller{"a user": ann, "a key of the account": holder(made.PlaintextToken)} {
-		if s := get(o.GetStatement.Invoke(o.ctx, caller, service.StatementInput{})); s.Scope != statement.OfAccount || s.Totals.Requests != 43 || len(s.Keys) != 2 {
+	for name, caller := range map[string]*service.Caller{
+		"a user": ann, "a key of the account": holder(made.PlaintextToken),
+	} {
+		if s := get(o.GetStatement.Invoke(o.ctx, caller, service.StatementInput{})); s.Scope != statement.OfAccount ||
+			s.Totals.Requests != 43 || len(s.Keys) != 2 {
 			t.Errorf("%s sees %+v", name, s)
 		}
 	}
 	s := get(o.GetStatement.Invoke(o.ctx, holder(secret), service.StatementInput{}))
 	text, err := json.Marshal(s)
-	if err != nil || s.Scope != statement.OfAgent || s.Totals.Requests != 3 || len(s.Keys) != 1 || s.Keys[0].ID != agents.String() || s.Keys[0].Agent.Name != "scout" ||
+	if err != nil || s.Scope != statement.OfAgent || s.Totals.Requests != 3 || len(s.Keys) != 1 ||
+		s.Keys[0].ID != agents.String() || s.Keys[0].Agent.Name != "scout" ||
 		strings.Contains(string(text), made.ID) || strings.Contains(string(text), "indexer") {
 		t.Errorf("the agent sees %s, %v", text, err)
 	}
-	table := must[service.StatementTable](t)(o.ExportStatement.Invoke(o.ctx, holder(secret), service.ExportStatementInput{Period: s.Period}))
-	if strings.Contains(table.Text, made.ID) || !strings.Contains(table.Text, agents.String()) || !strings.Contains(table.Text, `,"scout","eth_mainnet","standard",3,3,3,0,0`) {
+	table := must[service.StatementTable](t)(o.ExportStatement.Invoke(o.ctx, holder(secret),
+		service.ExportStatementInput{Period: s.Period}))
+	if strings.Contains(table.Text, made.ID) || !strings.Contains(table.Text, agents.String()) ||
+		!strings.Contains(table.Text, `,"scout","eth_mainnet","standard",3,3,3,0,0`) {
 		t.Errorf("its table is %q", table.Text)
 	}
-	if list := must[service.StatementList](t)(o.ListStatements.Invoke(o.ctx, holder(secret), service.Nothing{})); list.Scope != statement.OfAgent || len(list.Periods) != 1 {
+	if list := must[service.StatementList](t)(o.ListStatements.Invoke(o.ctx, holder(secret),
+		service.Nothing{})); list.Scope != statement.OfAgent || len(list.Periods) != 1 {
 		t.Errorf("its list is %+v", list)
 	}
 	credential, err := account.MintCredential(rand.Reader)

@@ -74,14 +74,17 @@ type IncidentView struct {
 	Seconds int64      `json:"seconds" doc:"how long it lasted, or lasts until now"`
 }
 
-const statusNote = "Probes look at every upstream every few seconds; a chain is an incident when it was down for five minutes, and the incident is over after five minutes well. " +
-	"Latency is measured from the gateway to its upstreams. Days are UTC."
+const statusNote = "Probes look at every upstream every few seconds; a chain is an incident when it was down for " +
+	"five minutes, and the incident is over after five minutes well. Latency is measured from the gateway to its " +
+	"upstreams. Days are UTC."
 
 func (h *service) getStatus() *Operation[Nothing, Status] {
 	return define(h, Meta{
-		Name: "get_status", Title: "How the chains stand", Access: Everybody, PerNetwork: true, Reads: true, Route: Route{Method: "GET", Path: "/status.json", Status: 200},
-		Description: "Says of each chain how it stands now, how long answers took, how many calls were rerouted or lost, and how it stood in the last 90 days, with its incidents. It " +
-			"needs no key, costs nothing, and is made anew every ten seconds.",
+		Name: "get_status", Title: "How the chains stand", Access: Everybody, PerNetwork: true, Reads: true,
+		Route: Route{Method: "GET", Path: "/status.json", Status: 200},
+		Description: "Says of each chain how it stands now, how long answers took, how many calls were rerouted or " +
+			"lost, and how it stood in the last 90 days, with its incidents. It needs no key, costs nothing, and is " +
+			"made anew every ten seconds.",
 	}, func(ctx context.Context, _ *Call, _ Nothing) (Status, error) { return h.status(ctx) })
 }
 

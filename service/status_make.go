@@ -25,10 +25,14 @@ const (
 // without the record it says less.
 func (h *service) makeStatus(ctx context.Context) (Status, error) {
 	now := h.Now().UTC()
-	s := Status{State: chain.Unknown, Chains: []ChainStatus{}, Incidents: []IncidentView{}, MadeAt: now.Truncate(time.Second), Note: statusNote}
+	s := Status{
+		State: chain.Unknown, Chains: []ChainStatus{}, Incidents: []IncidentView{}, MadeAt: now.Truncate(time.Second),
+		Note: statusNote,
+	}
 	recorded, incidents, err := h.readStatus(ctx, now)
 	if s.Recorded = err == nil; err != nil {
-		h.Logger.Warn("the record does not tell how chains stood; the status shows what this process sees", "error", err)
+		h.Logger.Warn("the record does not tell how chains stood; the status shows what this process sees",
+			"error", err)
 	}
 	for _, c := range chain.All() {
 		if _, here := h.Pool.Chain(c.ID); !here {
@@ -44,7 +48,9 @@ func (h *service) makeStatus(ctx context.Context) (Status, error) {
 	return s, nil
 }
 
-func (h *service) readStatus(ctx context.Context, now time.Time) (map[chain.ID]*store.ChainRecord, []store.Incident, error) {
+func (h *service) readStatus(ctx context.Context,
+	now time.Time,
+) (map[chain.ID]*store.ChainRecord, []store.Incident, error) {
 	ctx, cancel := context.WithTimeout(ctx, statusPatience)
 	defer cancel()
 	first := now.AddDate(0, 0, 1-StatusDays)
@@ -70,7 +76,8 @@ func (h *service) chainStatus(c *chain.Chain, r *store.ChainRecord, now time.Tim
 	here, _ := h.Pool.Chain(c.ID)
 	is := here.Condition()
 	s := ChainStatus{
-		Chain: c.ID, Title: c.Title, Family: c.Family.String(), State: chain.Unknown, MeasuredAt: timeOf(is.MeasuredAt), Upstreams: is.Upstreams, Usable: is.Usable,
+		Chain: c.ID, Title: c.Title, Family: c.Family.String(), State: chain.Unknown, MeasuredAt: timeOf(is.MeasuredAt),
+		Upstreams: is.Upstreams, Usable: is.Usable,
 	}
 	if is.Head > 0 {
 		s.Head = &is.Head
@@ -132,7 +139,8 @@ func statusDays(recorded []store.ChainDay, now time.Time, limit int) (days []Sta
 func statusDay(d *store.ChainDay, passed time.Duration) StatusDay {
 	measured := d.Up + d.Degraded + d.Down
 	s := StatusDay{
-		Day: d.Day.Format(time.DateOnly), State: chain.Up, Up: seconds(d.Up), Degraded: seconds(d.Degraded), Down: seconds(d.Down), Unknown: seconds(max(0, passed-measured)),
+		Day: d.Day.Format(time.DateOnly), State: chain.Up, Up: seconds(d.Up), Degraded: seconds(d.Degraded),
+		Down: seconds(d.Down), Unknown: seconds(max(0, passed-measured)),
 		Uptime: uptimeShare(d.Up+d.Degraded, measured), Calls: d.Calls, Rerouted: d.Rerouted, Lost: d.Lost,
 	}
 	switch {
@@ -158,7 +166,10 @@ func uptimeShare(part, whole time.Duration) *float64 {
 func seconds(d time.Duration) int64 { return int64(d / time.Second) }
 
 func incidentView(i *store.Incident, now time.Time) IncidentView {
-	v := IncidentView{ID: i.ID.String(), Chain: chain.ID(i.Chain), Title: i.Chain, BeganAt: i.BeganAt, EndedAt: timeOf(i.EndedAt), Seconds: seconds(now.Sub(i.BeganAt))}
+	v := IncidentView{
+		ID: i.ID.String(), Chain: chain.ID(i.Chain), Title: i.Chain, BeganAt: i.BeganAt, EndedAt: timeOf(i.EndedAt),
+		Seconds: seconds(now.Sub(i.BeganAt)),
+	}
 	if i.Over() {
 		v.Seconds = seconds(i.EndedAt.Sub(i.BeganAt))
 	}

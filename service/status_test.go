@@ -18,7 +18,8 @@ import (
 func (o *office) stood(t *testing.T, id chain.ID, state chain.State, from time.Time, d time.Duration) {
 	t.Helper()
 	for at := from; !at.After(from.Add(d)); at = at.Add(time.Minute) {
-		if err := o.store.RecordChain(o.ctx, &store.ChainReport{Chain: id, State: state, MeasuredAt: at}, 2*time.Minute); err != nil {
+		if err := o.store.RecordChain(o.ctx, &store.ChainReport{Chain: id, State: state, MeasuredAt: at},
+			2*time.Minute); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -28,18 +29,27 @@ func TestTheStatusTellsOfNowAndOfTheDays(t *testing.T) {
 	t.Parallel()
 	now := time.Now().UTC().Truncate(time.Second)
 	o := advisers(t, measured(t, now, map[chain.ID][]seen{
-		chain.EthMainnet:  {{supply: plan.Public, latency: 30 * ms}, {supply: plan.Public, latency: 40 * ms}},
-		chain.BaseMainnet: {{supply: plan.Public, latency: 10 * ms}, {supply: plan.Public, latency: ms, reason: "lagging"}},
-		chain.PolygonPoS:  {{supply: plan.Public, latency: ms, reason: "unreachable"}},
+		chain.EthMainnet: {{supply: plan.Public, latency: 30 * ms}, {supply: plan.Public, latency: 40 * ms}},
+		chain.BaseMainnet: {
+			{supply: plan.Public, latency: 10 * ms}, {supply: plan.Public, latency: ms, reason: "lagging"},
+		},
+		chain.PolygonPoS: {{supply: plan.Public, latency: ms, reason: "unreachable"}},
 	}))
 	// Yesterday Ethereum was down for six of sixteen minutes, and nobody looked in the hours after.
 	before := now.Truncate(24 * time.Hour).Add(-12 * time.Hour)
 	o.stood(t, chain.EthMainnet, chain.Up, before, 9*time.Minute)
 	o.stood(t, chain.EthMainnet, chain.Down, before.Add(10*time.Minute), 5*time.Minute)
 	o.stood(t, chain.EthMainnet, chain.Up, before.Add(16*time.Minute), 0)
-	calls := store.ChainCalls{Slot: now.Add(-10 * time.Minute).Truncate(store.ChainSlot), ChainTraffic: store.ChainTraffic{Calls: 200, Rerouted: 7, Lost: 3, Attempts: 212, Failed: 12}}
+	calls := store.ChainCalls{
+		Slot: now.Add(-10 * time.Minute).Truncate(store.ChainSlot), ChainTraffic: store.ChainTraffic{
+			Calls: 200, Rerouted: 7, Lost: 3, Attempts: 212, Failed: 12,
+		},
+	}
 	calls.Latency[account.LatencyBucketOf(20*ms)], calls.Latency[account.LatencyBucketOf(900*ms)] = 180, 20
-	report := &store.ChainReport{Chain: chain.EthMainnet, State: chain.Degraded, Why: "calls_lost", MeasuredAt: now, Calls: []store.ChainCalls{calls}}
+	report := &store.ChainReport{
+		Chain: chain.EthMainnet, State: chain.Degraded, Why: "calls_lost", MeasuredAt: now,
+		Calls: []store.ChainCalls{calls},
+	}
 	if err := o.store.RecordChain(o.ctx, report, 2*time.Minute); err != nil {
 		t.Fatal(err)
 	}
@@ -48,19 +58,23 @@ func TestTheStatusTellsOfNowAndOfTheDays(t *testing.T) {
 		t.Fatalf("the status is %+v", s)
 	}
 	eth, base, polygon := s.Chains[0], s.Chains[1], s.Chains[2]
-	if eth.State != chain.Degraded || eth.Why != "calls_lost" || !eth.MeasuredAt.Equal(now) || *eth.Head != 1000 || *eth.ProbeMS != 30 || eth.Usable != 2 {
+	if eth.State != chain.Degraded || eth.Why != "calls_lost" || !eth.MeasuredAt.Equal(now) || *eth.Head != 1000 ||
+		*eth.ProbeMS != 30 || eth.Usable != 2 {
 		t.Errorf("Ethereum, by the record: %+v", eth)
 	}
-	if base.State != chain.Degraded || base.Why != "one_upstream_left" || polygon.State != chain.Down || polygon.Why != "no_upstream" || polygon.ProbeMS != nil || polygon.Uptime != nil {
+	if base.State != chain.Degraded || base.Why != "one_upstream_left" || polygon.State != chain.Down ||
+		polygon.Why != "no_upstream" || polygon.ProbeMS != nil || polygon.Uptime != nil {
 		t.Errorf("by what this process sees: %+v, %+v", base, polygon)
 	}
-	if h := eth.LastHour; h.Calls != 200 || h.Rerouted != 7 || h.Lost != 3 || *h.Errors != 1.5 || *h.P50 < 15 || *h.P50 > 25 || *h.P95 < 700 || *h.P95 > 1100 || eth.LastDay.Calls != 200 {
+	if h := eth.LastHour; h.Calls != 200 || h.Rerouted != 7 || h.Lost != 3 || *h.Errors != 1.5 || *h.P50 < 15 ||
+		*h.P50 > 25 || *h.P95 < 700 || *h.P95 > 1100 || eth.LastDay.Calls != 200 {
 		t.Errorf("its calls: %+v", h)
 	}
 	if len(eth.Days) != service.StatusDays || eth.Days[service.StatusDays-1].Day != now.Format(time.DateOnly) {
 		t.Fatalf("%d days, the last %+v", len(eth.Days), eth.Days[len(eth.Days)-1])
 	}
-	if d := eth.Days[service.StatusDays-2]; d.State != chain.Down || d.Up != 600 || d.Down != 360 || d.Degraded != 0 || d.Unknown != 86_400-960 || *d.Uptime != 62.5 {
+	if d := eth.Days[service.StatusDays-2]; d.State != chain.Down || d.Up != 600 || d.Down != 360 || d.Degraded != 0 ||
+		d.Unknown != 86_400-960 || *d.Uptime != 62.5 {
 		t.Errorf("yesterday is %+v", d)
 	}
 	if d := eth.Days[0]; d.State != chain.Unknown || d.Unknown != 86_400 || d.Uptime != nil {
@@ -70,25 +84,33 @@ func TestTheStatusTellsOfNowAndOfTheDays(t *testing.T) {
 		t.Errorf("uptime %v", *eth.Uptime)
 	}
 	// What was down last month is not recommended for uptime while another one was not.
-	r := must[service.RecommendedChain](t)(o.RecommendChain.Invoke(o.ctx, neighbour(1), service.RecommendChainInput{Prefer: "uptime"}))
-	if i := slices.IndexFunc(r.Ranked, func(c service.RankedChain) bool { return c.Chain == chain.EthMainnet }); i < 0 || *r.Ranked[i].UptimePercent != 62.5 {
+	r := must[service.RecommendedChain](t)(o.RecommendChain.Invoke(o.ctx, neighbour(1),
+		service.RecommendChainInput{Prefer: "uptime"}))
+	if i := slices.IndexFunc(r.Ranked, func(c service.RankedChain) bool {
+		return c.Chain == chain.EthMainnet
+	}); i < 0 || *r.Ranked[i].UptimePercent != 62.5 {
 		t.Errorf("recommended: %+v", r)
 	}
 }
 
 func TestWithoutTheRecordTheStatusSaysWhatThisProcessSees(t *testing.T) {
 	t.Parallel()
-	o := advisers(t, measured(t, time.Now(), map[chain.ID][]seen{chain.EthMainnet: {{supply: plan.Public, latency: 30 * ms}}}))
+	o := advisers(t, measured(t, time.Now(), map[chain.ID][]seen{
+		chain.EthMainnet: {{supply: plan.Public, latency: 30 * ms}},
+	}))
 	o.store.Close()
 	s := must[service.Status](t)(o.GetStatus.Invoke(o.ctx, neighbour(0), service.Nothing{}))
-	if s.Recorded || s.State != chain.Up || len(s.Chains) != 1 || s.Chains[0].State != chain.Up || len(s.Chains[0].Days) != service.StatusDays || s.Chains[0].Uptime != nil {
+	if s.Recorded || s.State != chain.Up || len(s.Chains) != 1 || s.Chains[0].State != chain.Up ||
+		len(s.Chains[0].Days) != service.StatusDays || s.Chains[0].Uptime != nil {
 		t.Errorf("the status is %+v", s)
 	}
 }
 
 func TestOneNetworkAsksForTheStatusSixtyTimesAMinute(t *testing.T) {
 	t.Parallel()
-	o := advisers(t, measured(t, time.Now(), map[chain.ID][]seen{chain.EthMainnet: {{supply: plan.Public, latency: ms}}}))
+	o := advisers(t, measured(t, time.Now(), map[chain.ID][]seen{
+		chain.EthMainnet: {{supply: plan.Public, latency: ms}},
+	}))
 	for range 200 {
 		if _, refusal := o.GetStatus.Invoke(o.ctx, neighbour(0), service.Nothing{}); refusal != nil {
 			if refusal.Reason != fault.RateWindow {

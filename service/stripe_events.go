@@ -32,17 +32,22 @@ func (c *Registry) ReceiveStripeEvent(ctx context.Context, payload []byte, signa
 	}
 	event, err := billing.ReadEvent(payload, signature, h.WebhookSecret, h.Now())
 	if errors.Is(err, billing.ErrNoEvent) {
-		return fault.New(fault.FieldRefused, "The body is signed as it should be, and is no event: it takes an object with an id and a type of Stripe's.").Wrap(err)
+		return fault.New(fault.FieldRefused,
+			"The body is signed as it should be, and is no event: it takes an object with an id and a type of "+
+				"Stripe's.").Wrap(err)
 	}
 	if err != nil {
-		return fault.New(fault.FieldRefused, "Stripe-Signature is not one that this endpoint's secret made of this body within the last five minutes.").Wrap(err)
+		return fault.New(fault.FieldRefused,
+			"Stripe-Signature is not one that this endpoint's secret made of this body within the last five "+
+				"minutes.").Wrap(err)
 	}
 	customer, err := h.whose(ctx, &event)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return recordAway(err)
 	}
 	stored := store.StripeEvent{
-		ID: event.ID, Type: event.Type, APIVersion: event.APIVersion, Object: event.Object, Customer: customer, Session: event.Session, CreatedAt: event.Created,
+		ID: event.ID, Type: event.Type, APIVersion: event.APIVersion, Object: event.Object, Customer: customer,
+		Session: event.Session, CreatedAt: event.Created,
 	}
 	fresh, err := h.Store.RecordStripeEvent(ctx, &stored)
 	if err != nil {
@@ -69,7 +74,8 @@ func (h *service) passOn(ctx context.Context, event *store.StripeEvent) error {
 	result, err := activities.HandOn(ctx, h.Store, eventFlows{h.Purchases}, event)
 	if err == nil && result == activities.EventNobodys {
 		if left, ok := h.strangers.Let(event.Type); ok {
-			h.Logger.Warn("an event of the payment provider is of no account of ours", "event_id", event.ID, "type", event.Type, "left_out", left)
+			h.Logger.Warn("an event of the payment provider is of no account of ours", "event_id", event.ID, "type",
+				event.Type, "left_out", left)
 		}
 	}
 	return err
@@ -121,7 +127,9 @@ func (h *service) complainOfVersion(event *billing.Event) {
 		return
 	}
 	if left, ok := h.strangers.Let(event.APIVersion); ok {
-		h.Logger.Warn("the payment provider's webhook endpoint sends another version of its objects than this program reads; give the endpoint the pinned one",
+		h.Logger.Warn(
+			"the payment provider's webhook endpoint sends another version of its objects than this program reads; "+
+				"give the endpoint the pinned one",
 			"version", event.APIVersion, "pinned", billing.APIVersion, "left_out", left)
 	}
 }

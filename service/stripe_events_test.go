@@ -11,7 +11,9 @@ import (
 )
 
 func (d *till) post(payload, secret string, at time.Time) *fault.Error {
-	signed := webhook.GenerateTestSignedPayload(&webhook.UnsignedPayload{Payload: []byte(payload), Secret: secret, Timestamp: at})
+	signed := webhook.GenerateTestSignedPayload(&webhook.UnsignedPayload{
+		Payload: []byte(payload), Secret: secret, Timestamp: at,
+	})
 	return d.ReceiveStripeEvent(d.ctx, []byte(payload), signed.Header)
 }
 
@@ -35,7 +37,8 @@ func TestAWebhookIsStoredOnceAndPassedOn(t *testing.T) {
 	d.start(t, "pack_s")
 	customer := *d.status(t).Customer
 	event := func(id, kind, version, customer string) string {
-		return `{"id":"` + id + `","type":"` + kind + `","api_version":"` + version + `","created":1793534400,"data":{"object":{"id":"in_1","object":"invoice","customer":"` + customer + `"}}}`
+		return `{"id":"` + id + `","type":"` + kind + `","api_version":"` + version +
+			`","created":1793534400,"data":{"object":{"id":"in_1","object":"invoice","customer":"` + customer + `"}}}`
 	}
 	paid := event("evt_1", "invoice.paid", "2023-10-16", customer)
 	refused(t, "another secret", d.post(paid, "whsec_other", opened), fault.FieldRefused, "Stripe-Signature")

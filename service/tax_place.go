@@ -9,13 +9,17 @@ import (
 // placeNote tells a customer whose country is not the one that was declared why, and what settles
 // it; empty where nothing is to settle.
 func placeNote(p plan.TaxPlace) string {
-	const settle = "Correct the country of the billing address, pay with a card of that country, or file a ticket with a proof of address."
+	const settle = "Correct the country of the billing address, pay with a card of that country, or file a ticket " +
+		"with a proof of address."
 	switch {
 	case p.Standing == plan.TaxContradictory:
-		return fmt.Sprintf("Where you are is not certain: the billing address is in %s, the card in %s, your network in %s. VAT goes by two of them that agree; until "+
-			"two do it is added when one of them is in the EU. %s", orUnknown(p.Declared), orUnknown(p.Card), orUnknown(p.Network), settle)
+		return fmt.Sprintf(
+			"Where you are is not certain: the billing address is in %s, the card in %s, your network in %s. VAT "+
+				"goes by two of them that agree; until two do it is added when one of them is in the EU. %s",
+			orUnknown(p.Declared), orUnknown(p.Card), orUnknown(p.Network), settle)
 	case p.Overruled():
-		return fmt.Sprintf("The billing address is in %s, but card and network are in %s, so VAT goes by %s. %s", p.Declared, p.Country, p.Country, settle)
+		return fmt.Sprintf("The billing address is in %s, but card and network are in %s, so VAT goes by %s. %s",
+			p.Declared, p.Country, p.Country, settle)
 	}
 	return ""
 }

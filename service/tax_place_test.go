@@ -27,27 +27,34 @@ func TestVAT_GoesByTwoItemsOfEvidence(t *testing.T) {
 		books   string
 		note    string
 	}{
-		"card and network against it": {stripe.German, "DE", plan.VATPercent, "DE: agreed (declared US, card DE, network DE)", "VAT goes by DE"},
-		"the card bears it out":       {stripe.Visa, "US", 0, "US: agreed (declared US, card US, network DE)", ""},
+		"card and network against it": {
+			stripe.German, "DE", plan.VATPercent, "DE: agreed (declared US, card DE, network DE)", "VAT goes by DE",
+		},
+		"the card bears it out": {stripe.Visa, "US", 0, "US: agreed (declared US, card US, network DE)", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			d := openTill(t)
 			at := browser(d.owner)
 			at.Country = func() string { return "DE" }
-			started := must[service.StartedCheckout](t)(d.StartCheckout.Invoke(d.ctx, at, service.StartCheckoutInput{Item: "pro_monthly", Country: "US"}))
-			if started.VATPercent != plan.VATPercent || started.Country != "DE" || !strings.Contains(started.Note, "Where you are is not certain") {
+			started := must[service.StartedCheckout](t)(d.StartCheckout.Invoke(d.ctx, at,
+				service.StartCheckoutInput{Item: "pro_monthly", Country: "US"}))
+			if started.VATPercent != plan.VATPercent || started.Country != "DE" ||
+				!strings.Contains(started.Note, "Where you are is not certain") {
 				t.Errorf("begun: %+v", started)
 			}
-			if got := d.evidence(t, "SELECT tax_evidence FROM checkouts"); got != "DE: contradictory (declared US, card -, network DE)" {
+			if got := d.evidence(t,
+				"SELECT tax_evidence FROM checkouts"); got != "DE: contradictory (declared US, card -, network DE)" {
 				t.Errorf("the checkout has %q", got)
 			}
 			if err := d.stripe.Pay(d.checkout(t, started.CheckoutID).Session, c.card); err != nil {
 				t.Fatal(err)
 			}
-			_ = must[service.FinishedCheckout](t)(d.FinishCheckout.Invoke(d.ctx, at, service.FinishCheckoutInput{CheckoutID: started.CheckoutID}))
+			_ = must[service.FinishedCheckout](t)(d.FinishCheckout.Invoke(d.ctx, at,
+				service.FinishCheckoutInput{CheckoutID: started.CheckoutID}))
 			s := d.status(t)
-			if s.Country != c.country || s.VATPercent != c.vat || !strings.Contains(s.TaxNote, c.note) || (c.note == "") != (s.TaxNote == "") {
+			if s.Country != c.country || s.VATPercent != c.vat || !strings.Contains(s.TaxNote, c.note) ||
+				(c.note == "") != (s.TaxNote == "") {
 				t.Errorf("in the end: %q, %d %%, %q", s.Country, s.VATPercent, s.TaxNote)
 			}
 			if got := d.evidence(t, "SELECT tax_evidence FROM billing_customers"); got != c.books {
@@ -76,12 +83,15 @@ func TestVAT_AssumedCountryIsRecordedBeforeStripeHasIt(t *testing.T) {
 	if out, refusal := d.StartCheckout.Invoke(d.ctx, at, service.StartCheckoutInput{Item: "pack_s"}); refusal == nil {
 		t.Errorf("begun without Stripe: %+v", out)
 	}
-	if got := d.evidence(t, "SELECT concat_ws(' ', country, country_assumed, network_country, tax_evidence) FROM billing_customers"); got != "US t US US: one item (declared -, card -, network US)" {
+	if got := d.evidence(t,
+		"SELECT concat_ws(' ', country, country_assumed, network_country, tax_evidence) FROM billing_customers"); got !=
+		"US t US US: one item (declared -, card -, network US)" {
 		t.Errorf("the customer has %q", got)
 	}
 	d.stripe.SetDown(false)
 	_ = must[service.StartedCheckout](t)(d.StartCheckout.Invoke(d.ctx, at, service.StartCheckoutInput{Item: "pack_s"}))
-	if got := d.evidence(t, "SELECT tax_evidence FROM billing_customers"); got != "US: one item (declared -, card -, network US)" {
+	if got := d.evidence(t,
+		"SELECT tax_evidence FROM billing_customers"); got != "US: one item (declared -, card -, network US)" {
 		t.Errorf("in the end the customer has %q", got)
 	}
 }
@@ -92,11 +102,15 @@ func TestVAT_AssumedCountryIsNoSecondItem(t *testing.T) {
 	at := browser(d.owner)
 	at.Country = func() string { return "US" }
 	_ = must[service.StartedCheckout](t)(d.StartCheckout.Invoke(d.ctx, at, service.StartCheckoutInput{Item: "pack_s"}))
-	if got := d.evidence(t, "SELECT tax_evidence FROM billing_customers"); got != "US: one item (declared -, card -, network US)" {
+	if got := d.evidence(t,
+		"SELECT tax_evidence FROM billing_customers"); got != "US: one item (declared -, card -, network US)" {
 		t.Errorf("the customer has %q", got)
 	}
-	_ = must[service.StartedCheckout](t)(d.StartCheckout.Invoke(d.ctx, at, service.StartCheckoutInput{Item: "pack_s", Country: "US"}))
-	if got := d.evidence(t, "SELECT tax_evidence FROM billing_customers"); got != "US: agreed (declared US, card -, network US)" {
+	_ = must[service.StartedCheckout](t)(d.StartCheckout.Invoke(d.ctx, at, service.StartCheckoutInput{
+		Item: "pack_s", Country: "US",
+	}))
+	if got := d.evidence(t,
+		"SELECT tax_evidence FROM billing_customers"); got != "US: agreed (declared US, card -, network US)" {
 		t.Errorf("when it is declared, the customer has %q", got)
 	}
 }

@@ -30,8 +30,9 @@ const defaultTickets = 20
 func (h *service) listTickets() *Operation[ListTicketsInput, TicketList] {
 	return define(h, Meta{
 		Name: "list_tickets", Title: "List tickets", Access: Holders, Reads: true, OfUser: true, Fails: ticketFails,
-		Description: "Lists the account's tickets, newest first, by pages; those that are not resolved unless a status is named. An agent's key sees its agent's, one that was adopted or has " +
-			"no owner its own. It costs nothing.",
+		Description: "Lists the account's tickets, newest first, by pages; those that are not resolved unless a " +
+			"status is named. An agent's key sees its agent's, one that was adopted or has no owner its own. It " +
+			"costs nothing.",
 	}, h.runListTickets)
 }
 
@@ -153,7 +154,8 @@ func (h *service) nameWriters(ctx context.Context, c *Call, notes []TicketNote, 
 func (h *service) getTicket() *Operation[TicketInput, TicketDetail] {
 	return define(h, Meta{
 		Name: "get_ticket", Title: "Read a ticket", Access: Holders, Reads: true, OfUser: true, Fails: ticketFails,
-		Description: "Gives a ticket with its messages, the evidence that was attached when it was filed, and what to try. It costs nothing.",
+		Description: "Gives a ticket with its messages, the evidence that was attached when it was filed, and what " +
+			"to try. It costs nothing.",
 	}, h.runGetTicket)
 }
 
@@ -173,8 +175,8 @@ func (h *service) runGetTicket(ctx context.Context, c *Call, in TicketInput) (Ti
 
 func (h *service) ticketDetail(t *store.Ticket, messages []store.TicketMessage) TicketDetail {
 	d := TicketDetail{
-		TicketView: h.ticketView(t), Messages: make([]TicketNote, len(messages)), Evidence: t.Evidence, SuggestedPaths: t.Evidence.Paths(),
-		ResolvedAt: timeOf(t.ResolvedAt), ClosedAt: timeOf(t.ClosedAt),
+		TicketView: h.ticketView(t), Messages: make([]TicketNote, len(messages)), Evidence: t.Evidence,
+		SuggestedPaths: t.Evidence.Paths(), ResolvedAt: timeOf(t.ResolvedAt), ClosedAt: timeOf(t.ClosedAt),
 	}
 	if t.Status == ticket.Resolved {
 		closes := t.LastActivityAt.Add(ticket.CloseAfter)
@@ -201,8 +203,9 @@ type ReplyTicketInput struct {
 func (h *service) replyTicket() *Operation[ReplyTicketInput, TicketView] {
 	return define(h, Meta{
 		Name: "reply_ticket", Title: "Reply to a ticket", Access: Holders, OfUser: true, Fails: ticketFails,
-		Description: "Adds a message to a ticket, resolves it or opens it again. A message to a resolved ticket opens it; a closed one takes a reply only with reopen. " +
-			"Each repeat adds its message again, until the ticket has 190, unless it comes with the id of the same form. It costs nothing.",
+		Description: "Adds a message to a ticket, resolves it or opens it again. A message to a resolved ticket " +
+			"opens it; a closed one takes a reply only with reopen. Each repeat adds its message again, until the " +
+			"ticket has 190, unless it comes with the id of the same form. It costs nothing.",
 	}, h.runReplyTicket)
 }
 
@@ -222,8 +225,9 @@ func (h *service) runReplyTicket(ctx context.Context, c *Call, in ReplyTicketInp
 	}
 	by, writer := c.author(""), c.writer()
 	t, verdict, err := h.support.ReplyTicket(ctx, store.TicketReply{
-		Number: number, Account: c.Account.ID, Scope: c.scope(), By: ticket.Customer, Actor: by.Actor, Writer: writer.Actor(), Origin: by.Origin,
-		Text: in.Message, Resolve: in.Resolve, Reopen: in.Reopen, Form: form, At: h.Now(),
+		Number: number, Account: c.Account.ID, Scope: c.scope(), By: ticket.Customer, Actor: by.Actor,
+		Writer: writer.Actor(), Origin: by.Origin, Text: in.Message, Resolve: in.Resolve, Reopen: in.Reopen, Form: form,
+		At: h.Now(),
 	})
 	if err != nil {
 		return TicketView{}, toldOfTickets(err)
@@ -241,11 +245,14 @@ func unmoved(v ticket.Verdict, now ticket.Status) *fault.Error {
 	case ticket.Moves, ticket.IsResolved:
 		return nil
 	case ticket.IsClosed:
-		return fault.New(fault.FieldRefused, "reopen: the ticket is closed. Reply with reopen true to go on with it, or file another.")
+		return fault.New(fault.FieldRefused,
+			"reopen: the ticket is closed. Reply with reopen true to go on with it, or file another.")
 	case ticket.Contrary:
 		return fault.New(fault.FieldRefused, "resolve and reopen exclude each other. Send one of them.")
 	case ticket.NotOver:
-		return fault.New(fault.FieldRefused, "reopen: the ticket is %s, so there is nothing to reopen. Send a message without it.", strings.ReplaceAll(string(now), "_", " "))
+		return fault.New(fault.FieldRefused,
+			"reopen: the ticket is %s, so there is nothing to reopen. Send a message without it.",
+			strings.ReplaceAll(string(now), "_", " "))
 	case ticket.NothingIn:
 		return fault.New(fault.FieldRefused, "message is missing. Say something, or send resolve or reopen.")
 	}

@@ -20,7 +20,9 @@ import (
 // file has somebody file a ticket, and gives it as recorded.
 func (o *office) file(t *testing.T, who *service.Caller) store.Ticket {
 	t.Helper()
-	made := must[service.CreatedTicket](t)(o.CreateTicket.Invoke(o.ctx, who, service.CreateTicketInput{Subject: "s", Message: "m"}))
+	made := must[service.CreatedTicket](t)(o.CreateTicket.Invoke(o.ctx, who, service.CreateTicketInput{
+		Subject: "s", Message: "m",
+	}))
 	return o.ticket(t, who, made.Reference)
 }
 
@@ -44,7 +46,8 @@ func TestTheFlowOfATicketHearsOfItAtOnce(t *testing.T) {
 	o := openOffice(t, func(c *service.Options) { c.Flows = workflows.NewClient(temporal) })
 	ann := browser(o.signIn(t, "ann@buyer.example"))
 	made := o.file(t, ann)
-	if _, err := temporal.DescribeWorkflowExecution(o.ctx, workflows.TicketID(made.Number), ""); err == nil || made.Version != 0 {
+	if _, err := temporal.DescribeWorkflowExecution(o.ctx, workflows.TicketID(made.Number), ""); err == nil ||
+		made.Version != 0 {
 		t.Error("there is a flow before there is something to time")
 	}
 	in := service.ReplyTicketInput{Reference: made.Number.Reference(), Resolve: true}
@@ -65,7 +68,9 @@ func TestTicketsAreFiledAndAnsweredWhileTemporalIsAway(t *testing.T) {
 	}
 	address := closed.Addr().String()
 	_ = closed.Close()
-	away, err := client.NewLazyClient(client.Options{HostPort: address, Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler))})
+	away, err := client.NewLazyClient(client.Options{
+		HostPort: address, Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,8 +24,10 @@ type TicketPreview struct {
 
 func (h *service) previewTicket() *Operation[PreviewTicketInput, TicketPreview] {
 	return define(h, Meta{
-		Name: "preview_ticket", Title: "Preview a ticket", Access: Holders, Reads: true, OfUser: true, Fails: ticketFails,
-		Description: "Shows what create_ticket would attach: the call, the refusals of the last 24 hours, the fences and the state of the chain. It files nothing and costs nothing.",
+		Name: "preview_ticket", Title: "Preview a ticket", Access: Holders, Reads: true, OfUser: true,
+		Fails: ticketFails,
+		Description: "Shows what create_ticket would attach: the call, the refusals of the last 24 hours, the fences " +
+			"and the state of the chain. It files nothing and costs nothing.",
 	}, h.runPreviewTicket)
 }
 
@@ -48,7 +50,8 @@ func requestID(text string) (uuid.UUID, *fault.Error) {
 	}
 	id, err := uuid.Parse(text)
 	if err != nil {
-		return uuid.Nil, fault.New(fault.FieldRefused, "request_id takes a UUID, as data.request_id of an error gives it.")
+		return uuid.Nil, fault.New(fault.FieldRefused,
+			"request_id takes a UUID, as data.request_id of an error gives it.")
 	}
 	return id, nil
 }

@@ -16,17 +16,24 @@ func TestEachReaderLearnsWhoWroteAMessageAsFarAsTheyMay(t *testing.T) {
 	cookie := o.signIn(t, "ann@buyer.example")
 	ann, bob, dee := browser(cookie), browser(o.join(t, cookie, "bob@buyer.example")), browser(o.staff(t))
 	of, _ := account.ParseID(o.whoIs(t, cookie).AccountID)
-	own := must[service.CreatedKey](t)(o.CreateKey.Invoke(o.ctx, ann, service.CreateKeyInput{Name: "indexer"})).PlaintextToken
+	own := must[service.CreatedKey](t)(o.CreateKey.Invoke(o.ctx, ann, service.CreateKeyInput{
+		Name: "indexer",
+	})).PlaintextToken
 	scoutKey, _ := o.agentKey(t, of)
 	adoptedKey := o.adoptedKey(t, of)
 	key, scout, adopted := holder(own), holder(scoutKey), holder(adoptedKey)
 	thread := func(filer *service.Caller, writers ...*service.Caller) string {
 		t.Helper()
-		filed := must[service.CreatedTicket](t)(o.CreateTicket.Invoke(o.ctx, filer, service.CreateTicketInput{Subject: "s", Message: "m"}))
+		filed := must[service.CreatedTicket](t)(o.CreateTicket.Invoke(o.ctx, filer,
+			service.CreateTicketInput{Subject: "s", Message: "m"}))
 		for _, who := range writers {
-			must[service.TicketView](t)(o.ReplyTicket.Invoke(o.ctx, who, service.ReplyTicketInput{Reference: filed.Reference, Message: "m"}))
+			must[service.TicketView](t)(o.ReplyTicket.Invoke(o.ctx, who, service.ReplyTicketInput{
+				Reference: filed.Reference, Message: "m",
+			}))
 		}
-		must[service.TicketView](t)(o.DeskReplyTicket.Invoke(o.ctx, dee, service.DeskReplyInput{Reference: filed.Reference, Message: "m", Seen: len(writers) + 1}))
+		must[service.TicketView](t)(o.DeskReplyTicket.Invoke(o.ctx, dee, service.DeskReplyInput{
+			Reference: filed.Reference, Message: "m", Seen: len(writers) + 1,
+		}))
 		return filed.Reference
 	}
 	words := func(notes []service.TicketNote) (all []string) {
@@ -55,12 +62,15 @@ func TestEachReaderLearnsWhoWroteAMessageAsFarAsTheyMay(t *testing.T) {
 		"the agent":   {scout, ofScout, []string{you, another, support}},
 		"ann, of it":  {ann, ofScout, []string{isScout, you, support}},
 	} {
-		detail := must[service.TicketDetail](t)(o.GetTicket.Invoke(o.ctx, c.caller, service.TicketInput{Reference: c.reference}))
+		detail := must[service.TicketDetail](t)(o.GetTicket.Invoke(o.ctx, c.caller,
+			service.TicketInput{Reference: c.reference}))
 		if got := words(detail.Messages); !slices.Equal(got, c.want) {
 			t.Errorf("%s reads %q, want %q", who, got, c.want)
 		}
 	}
-	desk := must[service.DeskTicketDetail](t)(o.DeskGetTicket.Invoke(o.ctx, dee, service.DeskTicketInput{Reference: ofAdopted}))
+	desk := must[service.DeskTicketDetail](t)(o.DeskGetTicket.Invoke(o.ctx, dee, service.DeskTicketInput{
+		Reference: ofAdopted,
+	}))
 	if got, want := words(desk.Messages), []string{isAdopted, isAnn, isBob, isKey, support}; !slices.Equal(got, want) {
 		t.Errorf("the desk reads %q, want %q", got, want)
 	}

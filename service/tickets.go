@@ -54,10 +54,11 @@ var ticketFails = []fault.Reason{fault.NotYours, fault.RateWindow, fault.Durable
 func (h *service) createTicket() *Operation[CreateTicketInput, CreatedTicket] {
 	return define(h, Meta{
 		Name: "create_ticket", Title: "File a ticket", Access: Holders, OfUser: true, Fails: ticketFails,
-		Description: "Files a ticket with what is known of its matter: the call, the refusals of the last 24 hours, the fences of the key and the state of the chain; " +
-			"never parameters or keys. The same symptom (code, chain and method of the call) within an hour of the last activity joins the open ticket; without a " +
-			"request_id each repeat files another. At most 100 tickets are unresolved at a time, and 50 are filed in 24 hours, 10 by an account without an owner. It " +
-			"costs nothing.",
+		Description: "Files a ticket with what is known of its matter: the call, the refusals of the last 24 hours, " +
+			"the fences of the key and the state of the chain; never parameters or keys. The same symptom (code, " +
+			"chain and method of the call) within an hour of the last activity joins the open ticket; without a " +
+			"request_id each repeat files another. At most 100 tickets are unresolved at a time, and 50 are filed in " +
+			"24 hours, 10 by an account without an owner. It costs nothing.",
 	}, h.runCreateTicket)
 }
 
@@ -68,7 +69,10 @@ func (h *service) runCreateTicket(ctx context.Context, c *Call, in CreateTicketI
 	if refusal := prose("message", in.Message, true); refusal != nil {
 		return CreatedTicket{}, refusal
 	}
-	n := store.NewTicket{Writer: c.writer(), Subject: in.Subject, Message: in.Message, Category: ticket.Category(in.Category), Chosen: ticket.Category(in.Category), At: h.Now()}
+	n := store.NewTicket{
+		Writer: c.writer(), Subject: in.Subject, Message: in.Message, Category: ticket.Category(in.Category),
+		Chosen: ticket.Category(in.Category), At: h.Now(),
+	}
 	request, refusal := requestID(in.RequestID)
 	if refusal != nil {
 		return CreatedTicket{}, refusal
@@ -99,7 +103,9 @@ func (h *service) runCreateTicket(ctx context.Context, c *Call, in CreateTicketI
 
 // writer is who writes to support.
 func (c *Call) writer() store.Writer {
-	return store.Writer{Account: c.Account.ID, Key: c.Key.ID, User: c.User.User, Agent: c.Key.Agent, Scope: c.scope(), Channel: c.Door}
+	return store.Writer{
+		Account: c.Account.ID, Key: c.Key.ID, User: c.User.User, Agent: c.Key.Agent, Scope: c.scope(), Channel: c.Door,
+	}
 }
 
 // isPaying reports whether somebody pays for the account's plan.
@@ -111,8 +117,9 @@ func isPaying(a *store.Account) bool {
 func (h *service) ticketView(t *store.Ticket) TicketView {
 	reference := t.Number.Reference()
 	return TicketView{
-		Reference: reference, Subject: t.Subject, Status: t.Status, Category: t.Category, Priority: t.Priority, Channel: t.Channel, CreatedAt: t.CreatedAt,
-		LastActivityAt: t.LastActivityAt, URL: h.PublicURL + "/tickets/" + reference,
+		Reference: reference, Subject: t.Subject, Status: t.Status, Category: t.Category, Priority: t.Priority,
+		Channel: t.Channel, CreatedAt: t.CreatedAt, LastActivityAt: t.LastActivityAt,
+		URL: h.PublicURL + "/tickets/" + reference,
 	}
 }
 
@@ -135,27 +142,36 @@ func (h *service) tellTicket(ctx context.Context, t *store.Ticket) {
 		return
 	}
 	if leftOut, ok := h.failures.Let(failureKind{"tell_ticket", fault.DurableUnavailable}); ok {
-		h.Logger.Warn("the flow of a ticket was not told; a worker does", "ticket", t.Number.Reference(), "account_id", t.Account, "cause", err, "left_out", leftOut)
+		h.Logger.Warn("the flow of a ticket was not told; a worker does", "ticket", t.Number.Reference(), "account_id",
+			t.Account, "cause", err, "left_out", leftOut)
 	}
 }
 
 // toldOfTickets turns an error of the record into a refusal.
 func toldOfTickets(err error) error {
 	if daily, ok := errors.AsType[*store.TooManyTodayError](err); ok {
-		f := fault.New(fault.RateWindow, "The account filed %d tickets within 24 hours, as many as it may. Add to one of them, or file the next in %d s.",
-			daily.Limit, int64((daily.Wait+time.Second-1)/time.Second))
+		f := fault.New(fault.RateWindow,
+			"The account filed %d tickets within 24 hours, as many as it may. Add to one of them, or file the next "+
+				"in %d s.", daily.Limit, int64((daily.Wait+time.Second-1)/time.Second))
 		f.RetryAfter = daily.Wait
 		return f
 	}
 	switch {
 	case errors.Is(err, store.ErrFormSent):
-		return fault.New(fault.FieldRefused, "form: this id was sent before and said something else, which was done. Look at what came of it; to add what you send now, make another id.")
+		return fault.New(fault.FieldRefused,
+			"form: this id was sent before and said something else, which was done. Look at what came of it; to add "+
+				"what you send now, make another id.")
 	case errors.Is(err, store.ErrTooManyTickets):
-		return fault.New(fault.FieldRefused, "The account has %d unresolved tickets, as many as it may have. Resolve some, or add to one of them.", ticket.MaxOpen)
+		return fault.New(fault.FieldRefused,
+			"The account has %d unresolved tickets, as many as it may have. Resolve some, or add to one of them.",
+			ticket.MaxOpen)
 	case errors.Is(err, store.ErrTooManyMessages):
-		return fault.New(fault.FieldRefused, "message: the ticket has %d messages, after which only support writes to it. File another and name this one in it.", ticket.MaxByCustomers)
+		return fault.New(fault.FieldRefused,
+			"message: the ticket has %d messages, after which only support writes to it. File another and name this "+
+				"one in it.", ticket.MaxByCustomers)
 	case errors.Is(err, store.ErrTooManyMoves):
-		return fault.New(fault.FieldRefused, "The ticket was resolved and reopened as often as it may be. File another and name this one in it.")
+		return fault.New(fault.FieldRefused,
+			"The ticket was resolved and reopened as often as it may be. File another and name this one in it.")
 	case errors.Is(err, store.ErrNotFound):
 		return noTicket()
 	}
@@ -193,11 +209,15 @@ func prose(field, text string, lines bool) *fault.Error {
 	case strings.TrimSpace(text) == "":
 		return fault.New(fault.FieldRefused, "%s is empty. Say it in words.", field)
 	case strings.ContainsFunc(text, unreadable) && lines:
-		return fault.New(fault.FieldRefused, "%s holds control characters other than line breaks and tabs. Send plain text.", field)
+		return fault.New(fault.FieldRefused,
+			"%s holds control characters other than line breaks and tabs. Send plain text.", field)
 	case strings.ContainsFunc(text, unreadable):
-		return fault.New(fault.FieldRefused, "%s holds control characters or line breaks. Send plain text in one line.", field)
+		return fault.New(fault.FieldRefused, "%s holds control characters or line breaks. Send plain text in one line.",
+			field)
 	case account.HoldsSecret(text):
-		return fault.New(fault.FieldRefused, "%s holds a key or a code in full, which others would read. Take it out, or leave its first 12 characters, and revoke it if it was sent elsewhere.", field)
+		return fault.New(fault.FieldRefused,
+			"%s holds a key or a code in full, which others would read. Take it out, or leave its first 12 "+
+				"characters, and revoke it if it was sent elsewhere.", field)
 	}
 	return nil
 }

@@ -28,11 +28,13 @@ func (in *TxStatusInput) check() (refusal *fault.Error) {
 func (h *service) getTxStatus() *Operation[TxStatusInput, toolbox.TxStatus] {
 	return define(h, Meta{
 		Name: "get_tx_status", Title: "Get a transaction's status",
-		Description: "Says what became of a transaction: confirmed, failed, pending or unknown. On EVM chains with block, confirmations, gas and price " +
-			"paid; on Solana with slot and commitment, where confirmed means that the cluster has confirmed or finalized it. Unknown means that " +
-			"up to three upstreams were asked and none knows it now: it may still be on its way. Use it after a submission whose outcome is " +
-			"unknown, before signing again; for logs and return values use eth_getTransactionReceipt or getTransaction through the relay. It costs " +
-			"2 units, a repeat within 5 seconds nothing, so poll no faster. When the chain cannot be read it fails and costs nothing.",
+		Description: "Says what became of a transaction: confirmed, failed, pending or unknown. On EVM chains with " +
+			"block, confirmations, gas and price paid; on Solana with slot and commitment, where confirmed means " +
+			"that the cluster has confirmed or finalized it. Unknown means that up to three upstreams were asked and " +
+			"none knows it now: it may still be on its way. Use it after a submission whose outcome is unknown, " +
+			"before signing again; for logs and return values use eth_getTransactionReceipt or getTransaction " +
+			"through the relay. It costs 2 units, a repeat within 5 seconds nothing, so poll no faster. When the " +
+			"chain cannot be read it fails and costs nothing.",
 		Route:   Route{http.MethodGet, "/toolbox/tx/{chain}/{hash}", http.StatusOK},
 		Access:  KeyHolders,
 		Reads:   true,

@@ -39,8 +39,9 @@ type DayUsage struct {
 func (h *service) usageByDay() *Operation[UsageByDayInput, UsageByDay] {
 	return define(h, Meta{
 		Name: "usage_by_day", Title: "Usage of the period by day", Access: Users, Reads: true,
-		Description: "Shows what the account used of its present period against its allowance, day by day. It costs nothing.",
-		Fails:       []fault.Reason{fault.MeterUnreachable, fault.DurableUnavailable},
+		Description: "Shows what the account used of its present period against its allowance, day by day. It costs " +
+			"nothing.",
+		Fails: []fault.Reason{fault.MeterUnreachable, fault.DurableUnavailable},
 	}, h.runUsageByDay)
 }
 
@@ -56,7 +57,8 @@ func (h *service) runUsageByDay(ctx context.Context, c *Call, _ UsageByDayInput)
 	period := standings.Period
 	terms = terms.At(standings.At)
 	u := UsageByDay{
-		Plan: c.Account.Plan, PlanTitle: terms.Plan.Title, PeriodStart: period.Start, PeriodEnd: period.End, Refuses: terms.Quota() != account.Unlimited,
+		Plan: c.Account.Plan, PlanTitle: terms.Plan.Title, PeriodStart: period.Start, PeriodEnd: period.End,
+		Refuses: terms.Quota() != account.Unlimited,
 	}
 	if allowance := terms.Allowance(); allowance != account.Unlimited {
 		u.Allowance = &allowance
@@ -73,7 +75,8 @@ func (h *service) runUsageByDay(ctx context.Context, c *Call, _ UsageByDayInput)
 	for _, d := range days {
 		u.Used += d.Standard + d.Heavy + d.Other
 		u.Days = append(u.Days, DayUsage{
-			Day: d.Day.Format(time.DateOnly), Requests: d.Requests, Standard: d.Standard, Heavy: d.Heavy, Other: d.Other, Hits: d.Hits, Refused: d.Refused,
+			Day: d.Day.Format(time.DateOnly), Requests: d.Requests, Standard: d.Standard, Heavy: d.Heavy,
+			Other: d.Other, Hits: d.Hits, Refused: d.Refused,
 		})
 	}
 	for _, s := range standings.Counters { // what is recorded lags behind by some seconds

@@ -31,8 +31,9 @@ func TestAnAnswerOfUsageIsMadeOnceInTenSeconds(t *testing.T) {
 	agent, stranger := *c, *c
 	agent.Key.Agent, stranger.Account.ID = account.NewAgentID(), account.NewID()
 	for n, other := range []usageAsk{
-		agent.asks("report", UsageReportInput{Hours: 7}), stranger.asks("report", UsageReportInput{Hours: 7}), c.asks("report", UsageReportInput{Hours: 8}),
-		c.asks("volume", UsageReportInput{Hours: 7}), first.ofKey(c.Key.ID), first.ofKey(account.NewKeyID()),
+		agent.asks("report", UsageReportInput{Hours: 7}), stranger.asks("report", UsageReportInput{Hours: 7}),
+		c.asks("report", UsageReportInput{Hours: 8}), c.asks("volume", UsageReportInput{Hours: 7}),
+		first.ofKey(c.Key.ID), first.ofKey(account.NewKeyID()),
 	} {
 		if got := ask(other); got != n+2 {
 			t.Errorf("%+v shares the answer of another", other)
@@ -59,7 +60,9 @@ func TestWhoSeesAnotherPartOfAnAccountAsksSomethingElse(t *testing.T) {
 	t.Parallel()
 	of, agent := account.NewID(), account.NewAgentID()
 	ask := func(kind store.AccountKind, door account.Door, agent account.AgentID) usageAsk {
-		c := &Call{Account: store.Account{ID: of, Kind: kind}, Key: store.Key{ID: account.NewKeyID(), Door: door, Agent: agent}}
+		c := &Call{Account: store.Account{ID: of, Kind: kind}, Key: store.Key{
+			ID: account.NewKeyID(), Door: door, Agent: agent,
+		}}
 		return c.asks("report", nil)
 	}
 	user := &Call{Account: store.Account{ID: of, Kind: store.KindOwner}}
@@ -114,7 +117,9 @@ func TestWhoAsksTheSameUsageMeanwhileWaitsForIt(t *testing.T) {
 	if reads != 1 {
 		t.Errorf("%d reads", reads)
 	}
-	if n, err := keptUsage(t.Context(), h, usageAsk{what: "x"}, func(context.Context) (int, error) { return 3, nil }); n != 3 || err != nil {
+	if n, err := keptUsage(t.Context(), h, usageAsk{what: "x"}, func(context.Context) (int, error) {
+		return 3, nil
+	}); n != 3 || err != nil {
 		t.Errorf("a failure is kept: %d, %v", n, err)
 	}
 }

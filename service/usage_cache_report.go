@@ -44,13 +44,18 @@ func (h *service) cacheReport(ctx context.Context, l *look) error {
 		return err
 	}
 	l.series("hits", "requests", steps, func(s *store.UsageStep) MaybeFigure { return count(s.Hits) })
-	l.series("misses", "requests", steps, func(s *store.UsageStep) MaybeFigure { return count(s.Billable - s.Computed) })
-	l.series("hit_rate", "share", steps, func(s *store.UsageStep) MaybeFigure { return share(s.Hits, s.Hits+s.Billable-s.Computed) })
+	l.series("misses", "requests", steps, func(s *store.UsageStep) MaybeFigure {
+		return count(s.Billable - s.Computed)
+	})
+	l.series("hit_rate", "share", steps, func(s *store.UsageStep) MaybeFigure {
+		return share(s.Hits, s.Hits+s.Billable-s.Computed)
+	})
 	current, err := h.currentRung(ctx, l.Call)
 	if err != nil {
 		return err
 	}
-	summary := h.cacheSummary(answered, listedRung(current)) // a plan that an operator set is priced as it is sold by the month
+	// a plan that an operator set is priced as it is sold by the month
+	summary := h.cacheSummary(answered, listedRung(current))
 	l.out.Summary.Cache = &summary
 	return nil
 }

@@ -23,7 +23,8 @@ func TestUsageIsReadOnceInTenSecondsForEachScope(t *testing.T) {
 	ask := func(who *service.Caller) [5]int64 {
 		report := must[service.UsageReport](t)(b.UsageReport.Invoke(b.ctx, who, service.UsageReportInput{Hours: 24}))
 		volume := must[service.UsageVolume](t)(b.UsageVolume.Invoke(b.ctx, who, service.UsageVolumeInput{}))
-		cache, failed := stats(t, b, who, "cache", "24h").Summary.Cache.Misses, stats(t, b, who, "errors", "24h").Summary.Errors.Requests
+		cache, failed := stats(t, b, who, "cache", "24h").Summary.Cache.Misses, stats(t, b, who, "errors",
+			"24h").Summary.Errors.Requests
 		sum := int64(0)
 		for i := range volume.Buckets {
 			sum += volume.Buckets[i].Requests
@@ -36,7 +37,10 @@ func TestUsageIsReadOnceInTenSecondsForEachScope(t *testing.T) {
 		for what, c := range map[string]struct {
 			who  *service.Caller
 			want int64
-		}{"the account's user": {b.ann, account}, "the account's key": {b.key, account}, "its agent": {b.agent, agent}, "another account": {b.eve, 0}} {
+		}{
+			"the account's user": {b.ann, account}, "the account's key": {b.key, account},
+			"its agent": {b.agent, agent}, "another account": {b.eve, 0},
+		} {
 			if got := ask(c.who); got != all(c.want) {
 				t.Errorf("after %s %s is told %v, want %d", time.Duration(passed.Load()), what, got, c.want)
 			}

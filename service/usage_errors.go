@@ -75,8 +75,11 @@ func (h *service) errorReport(ctx context.Context, l *look) error {
 	if err != nil {
 		return toFault(err, "call")
 	}
-	summary := ErrorSummary{Beyond: beyond, Reasons: reasonsOf(failures.ByReason), Methods: []FailedMethod{}, Recent: []FailedCall{}}
-	summary.Truncated = failures.AllReasons > int64(len(failures.ByReason)) || failures.AllMethods > int64(len(failures.ByMethod))
+	summary := ErrorSummary{
+		Beyond: beyond, Reasons: reasonsOf(failures.ByReason), Methods: []FailedMethod{}, Recent: []FailedCall{},
+	}
+	summary.Truncated = failures.AllReasons > int64(len(failures.ByReason)) ||
+		failures.AllMethods > int64(len(failures.ByMethod))
 	for i := range steps {
 		summary.Requests += steps[i].Requests
 		summary.Failures += steps[i].Refused()
@@ -120,7 +123,9 @@ func (h *service) failureSeries(ctx context.Context, l *look, steps []store.Usag
 	place := map[[2]string]int{}
 	for i, g := range largest {
 		place[[2]string{g.Chain, g.Method}] = i
-		l.out.Series = append(l.out.Series, StatsSeries{Name: "failures", Chain: g.Chain, Method: g.Method, Unit: "requests", Values: l.zeros()})
+		l.out.Series = append(l.out.Series, StatsSeries{
+			Name: "failures", Chain: g.Chain, Method: g.Method, Unit: "requests", Values: l.zeros(),
+		})
 	}
 	for _, r := range recorded {
 		at, inside := l.place(l.now, r.Start)

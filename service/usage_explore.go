@@ -63,8 +63,9 @@ const (
 func (h *service) exploreUsage() *Operation[ExploreUsageInput, ExploredUsage] {
 	return define(h, Meta{
 		Name: "explore_usage", Title: "Usage over time and by every word", Access: Users, Reads: true,
-		Description: "Shows what was used in a range: over time, by chain, method, key and class, how long answers took, and what was refused, with the newest request " +
-			"ids. It comes from the record, which is some seconds late. A repeat within 10 seconds gives the same. It costs nothing.",
+		Description: "Shows what was used in a range: over time, by chain, method, key and class, how long answers " +
+			"took, and what was refused, with the newest request ids. It comes from the record, which is some " +
+			"seconds late. A repeat within 10 seconds gives the same. It costs nothing.",
 		Fails: []fault.Reason{fault.NotYours, fault.DurableUnavailable},
 	}, h.runExploreUsage)
 }
@@ -82,7 +83,9 @@ func (h *service) runExploreUsage(ctx context.Context, c *Call, in ExploreUsageI
 
 // exploredWindow is what a range, a key and a chain mean now. in is completed, so that what asks
 // for the same is the same.
-func (h *service) exploredWindow(ctx context.Context, c *Call, in *ExploreUsageInput, now time.Time) (w store.UsageWindow, s span, err error) {
+func (h *service) exploredWindow(ctx context.Context, c *Call, in *ExploreUsageInput,
+	now time.Time,
+) (w store.UsageWindow, s span, err error) {
 	if in.Range == "" {
 		in.Range = "7d"
 	}
@@ -127,7 +130,10 @@ func (h *service) exploredSpan(c *Call, name string, now time.Time) (span, accou
 }
 
 func (h *service) makeExploredUsage(ctx context.Context, l *look, name string) (ExploredUsage, error) {
-	out := ExploredUsage{Range: name, StepSeconds: int64(l.step / time.Second), Since: l.window.Since, Steps: make([]ExploredStep, l.span.steps)}
+	out := ExploredUsage{
+		Range: name, StepSeconds: int64(l.step / time.Second), Since: l.window.Since,
+		Steps: make([]ExploredStep, l.span.steps),
+	}
 	for i, start := range l.starts(l.now) {
 		out.Steps[i] = ExploredStep{Start: start, Partial: i == l.span.steps-1}
 	}
@@ -164,7 +170,9 @@ func (h *service) exploreGroups(ctx context.Context, l *look, out *ExploredUsage
 	if err != nil {
 		return err
 	}
-	out.ByKey = entriesOf(&sums.ByKey, &sums.Whole, func(g *store.UsageGroup) UsageEntry { return keyEntry(l.Account.ID, g.Key, keys) })
+	out.ByKey = entriesOf(&sums.ByKey, &sums.Whole, func(g *store.UsageGroup) UsageEntry {
+		return keyEntry(l.Account.ID, g.Key, keys)
+	})
 	return nil
 }
 
@@ -233,7 +241,8 @@ func (h *service) exploreLatency(ctx context.Context, l *look, out *ExploredUsag
 // with its hour.
 func (h *service) exploredLatency(ctx context.Context, l *look) ([]store.LatencyFigures, error) {
 	q := store.LatencyQuery{
-		Account: l.window.Account, Since: l.window.Since, Until: l.now, Keys: l.window.Keys, Chain: l.window.Chain, ByChain: true, Step: l.step,
+		Account: l.window.Account, Since: l.window.Since, Until: l.now, Keys: l.window.Keys, Chain: l.window.Chain,
+		ByChain: true, Step: l.step,
 	}
 	began := l.window.Period.Start.UTC().Truncate(time.Hour)
 	if !began.After(q.Since) {
@@ -272,7 +281,8 @@ func (h *service) exploreFailures(ctx context.Context, l *look, out *ExploredUsa
 		return toFault(err, "call")
 	}
 	for i := range calls {
-		if l.window.Chain != "" && string(calls[i].Chain) != l.window.Chain || calls[i].StartedAt.Before(l.window.Period.Start) {
+		if l.window.Chain != "" && string(calls[i].Chain) != l.window.Chain ||
+			calls[i].StartedAt.Before(l.window.Period.Start) {
 			continue
 		}
 		if len(out.Recent) < maxFailed {
@@ -294,5 +304,8 @@ func reasonsOf(groups []store.FailureGroup) []FailedReason {
 
 func failedCall(r *store.Call) FailedCall {
 	code, _ := codeOf(r.Outcome)
-	return FailedCall{r.RequestID.String(), r.Index, r.StartedAt, r.Chain, r.Method, r.Outcome, code, r.HTTPStatus, Figure(r.Duration.Microseconds())}
+	return FailedCall{
+		r.RequestID.String(), r.Index, r.StartedAt, r.Chain, r.Method, r.Outcome, code, r.HTTPStatus,
+		Figure(r.Duration.Microseconds()),
+	}
 }

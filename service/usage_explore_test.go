@@ -31,13 +31,18 @@ func openRange(t *testing.T) (b *books, other string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.commit(t, noon, []account.LatencyLine{took(b.keyID, "eth_mainnet", "ok", 10*time.Millisecond, 4), took(id, "base_mainnet", "hit", time.Millisecond, 2)},
+	b.commit(t, noon, []account.LatencyLine{
+		took(b.keyID, "eth_mainnet", "ok", 10*time.Millisecond, 4),
+		took(id, "base_mainnet", "hit", time.Millisecond, 2),
+	},
 		b.written(b.keyID, "eth_mainnet", "eth_call", "standard", "ok", 4, 4*plan.Unit),
 		b.written(b.keyID, "eth_mainnet", "eth_getLogs", "heavy", "ok", 1, 2*plan.Unit),
 		b.written(id, "base_mainnet", "eth_chainId", "standard", "hit", 2, 0))
 	b.commit(t, noon.Add(-48*time.Hour), nil,
-		b.written(id, "base_mainnet", "eth_call", "standard", "ok", 7, 7*plan.Unit), b.written(id, "base_mainnet", "", "", "rate_window", 3, 0))
-	b.commit(t, noon.Add(-20*24*time.Hour), nil, b.written(b.keyID, "eth_mainnet", "eth_call", "standard", "ok", 50, 50*plan.Unit))
+		b.written(id, "base_mainnet", "eth_call", "standard", "ok", 7, 7*plan.Unit),
+		b.written(id, "base_mainnet", "", "", "rate_window", 3, 0))
+	b.commit(t, noon.Add(-20*24*time.Hour), nil, b.written(b.keyID, "eth_mainnet", "eth_call", "standard", "ok", 50,
+		50*plan.Unit))
 	return b, made.ID
 }
 
@@ -57,27 +62,37 @@ func TestARangeHasEveryStepAndTheSameSumsInEveryWay(t *testing.T) {
 		{service.ExploreUsageInput{Range: "period"}, 22, 67, 3, 63 * plan.Unit, "2026-11-01T00:00:00Z"},
 		{service.ExploreUsageInput{KeyID: other}, 7, 12, 3, 7 * plan.Unit, "2026-11-16T00:00:00Z"},
 		{service.ExploreUsageInput{Chain: "eth_mainnet"}, 7, 5, 0, 6 * plan.Unit, "2026-11-16T00:00:00Z"},
-		{service.ExploreUsageInput{Chain: "eth_mainnet", KeyID: other, Range: "30d"}, 30, 0, 0, 0, "2026-10-24T00:00:00Z"},
+		{
+			service.ExploreUsageInput{Chain: "eth_mainnet", KeyID: other, Range: "30d"},
+			30, 0, 0, 0,
+			"2026-10-24T00:00:00Z",
+		},
 	} {
 		got := explored(t, b, c.in)
-		if len(got.Steps) != c.steps || got.Since.Format(time.RFC3339) != c.first || !got.Steps[0].Start.Equal(got.Since) || !got.Steps[c.steps-1].Partial || got.Steps[0].Partial {
+		if len(got.Steps) != c.steps || got.Since.Format(time.RFC3339) != c.first ||
+			!got.Steps[0].Start.Equal(got.Since) || !got.Steps[c.steps-1].Partial || got.Steps[0].Partial {
 			t.Errorf("%+v has %d steps from %s", c.in, len(got.Steps), got.Since)
 		}
 		var sum, chains, methods, keys service.UsageEntry
 		add := func(to *service.UsageEntry, of []service.UsageEntry) {
 			for i := range of {
-				to.Requests, to.Units, to.CacheHits, to.Refusals = to.Requests+of[i].Requests, to.Units+of[i].Units, to.CacheHits+of[i].CacheHits, to.Refusals+of[i].Refusals
+				to.Requests, to.Units, to.CacheHits, to.Refusals = to.Requests+of[i].Requests, to.Units+of[i].Units,
+					to.CacheHits+of[i].CacheHits, to.Refusals+of[i].Refusals
 			}
 		}
 		for i := range got.Steps {
 			s := &got.Steps[i]
-			add(&sum, []service.UsageEntry{{Requests: s.Requests, Units: s.Units, CacheHits: s.Hits, Refusals: s.Refusals}})
+			add(&sum, []service.UsageEntry{
+				{Requests: s.Requests, Units: s.Units, CacheHits: s.Hits, Refusals: s.Refusals},
+			})
 		}
 		add(&chains, got.ByChain)
 		add(&methods, got.ByMethod)
 		add(&keys, got.ByKey)
-		if got.Total.Requests != c.requests || got.Total.Units != c.units || got.Total.Refusals != c.refusals || sum != got.Total || chains != got.Total || methods != got.Total || keys != got.Total {
-			t.Errorf("%+v is %+v, by steps %+v, chains %+v, methods %+v, keys %+v", c.in, got.Total, sum, chains, methods, keys)
+		if got.Total.Requests != c.requests || got.Total.Units != c.units || got.Total.Refusals != c.refusals ||
+			sum != got.Total || chains != got.Total || methods != got.Total || keys != got.Total {
+			t.Errorf("%+v is %+v, by steps %+v, chains %+v, methods %+v, keys %+v", c.in, got.Total, sum, chains,
+				methods, keys)
 		}
 	}
 }
@@ -89,13 +104,15 @@ func TestARangeTellsClassesLatencyAndReasons(t *testing.T) {
 	if today := all.Steps[6]; today.Heavy != 2*plan.Unit || today.P50.Value == nil || all.Steps[4].P50.Value != nil {
 		t.Errorf("today is %+v, two days ago %+v", today, all.Steps[4])
 	}
-	if len(all.Latency) != 2 || all.Latency[0].Chain != "base_mainnet" || all.Latency[1].Calls != 4 || *all.P95.Value < *all.P50.Value {
+	if len(all.Latency) != 2 || all.Latency[0].Chain != "base_mainnet" || all.Latency[1].Calls != 4 ||
+		*all.P95.Value < *all.P50.Value {
 		t.Errorf("latencies are %+v", all.Latency)
 	}
 	if len(all.Reasons) != 1 || all.Reasons[0].Requests != 3 || all.Reasons[0].Code != fault.RateWindow.Entry().Code {
 		t.Errorf("reasons are %+v", all.Reasons)
 	}
-	if one := explored(t, b, service.ExploreUsageInput{KeyID: other}); len(one.Latency) != 1 || one.Latency[0].Calls != 2 || len(one.ByKey) != 1 || one.ByKey[0].Name != "bot" {
+	if one := explored(t, b, service.ExploreUsageInput{KeyID: other}); len(one.Latency) != 1 ||
+		one.Latency[0].Calls != 2 || len(one.ByKey) != 1 || one.ByKey[0].Name != "bot" {
 		t.Errorf("of one key it is %+v, %+v", one.Latency, one.ByKey)
 	}
 	// Upper case is the same key.
@@ -119,14 +136,20 @@ func TestRecentFailuresOfAChainAreThoseOfTheChain(t *testing.T) {
 			on = "base_mainnet"
 		}
 		calls = append(calls, store.Call{
-			RequestID: uuid.New(), StartedAt: noon.Add(-time.Duration(i+1) * time.Minute), Account: b.id, Key: id, Chain: on, Service: "rpc", Method: "eth_call", Class: "standard",
-			Outcome: fault.RateWindow.String(), HTTPStatus: 429, Duration: time.Millisecond,
+			RequestID: uuid.New(), StartedAt: noon.Add(-time.Duration(i+1) * time.Minute), Account: b.id, Key: id,
+			Chain: on, Service: "rpc", Method: "eth_call", Class: "standard", Outcome: fault.RateWindow.String(),
+			HTTPStatus: 429, Duration: time.Millisecond,
 		})
 	}
 	if err := b.store.CopyCalls(b.ctx, calls); err != nil {
 		t.Fatal(err)
 	}
-	sums := []store.RefusedSum{{Account: b.id, Key: id, Hour: noon.Add(-time.Hour).Truncate(time.Hour), Outcome: fault.RateWindow.String(), Calls: 900}}
+	sums := []store.RefusedSum{
+		{
+			Account: b.id, Key: id, Hour: noon.Add(-time.Hour).Truncate(time.Hour), Outcome: fault.RateWindow.String(),
+			Calls: 900,
+		},
+	}
 	if err := b.store.SetRefused(b.ctx, uuid.New(), sums); err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +157,8 @@ func TestRecentFailuresOfAChainAreThoseOfTheChain(t *testing.T) {
 	if all.Beyond != 900 {
 		t.Errorf("%d calls are counted only, want 900", all.Beyond)
 	}
-	if len(all.Recent) != 50 || all.Recent[0].RequestID != calls[0].RequestID.String() || all.Recent[0].DurationMS != 1_000 {
+	if len(all.Recent) != 50 || all.Recent[0].RequestID != calls[0].RequestID.String() ||
+		all.Recent[0].DurationMS != 1_000 {
 		t.Errorf("%d calls are listed, the first %+v", len(all.Recent), all.Recent[0])
 	}
 	of := explored(t, b, service.ExploreUsageInput{Chain: "base_mainnet"})
@@ -159,7 +183,9 @@ func tableRows(t *testing.T, text string) [][]string {
 func TestUsageAsATableHasEveryWordAndNoFormula(t *testing.T) {
 	t.Parallel()
 	b, other := openRange(t)
-	made := must[service.CreatedKey](t)(b.CreateKey.Invoke(b.ctx, b.ann, service.CreateKeyInput{Name: `=HYPERLINK("http://x")`}))
+	made := must[service.CreatedKey](t)(b.CreateKey.Invoke(b.ctx, b.ann, service.CreateKeyInput{
+		Name: `=HYPERLINK("http://x")`,
+	}))
 	id, err := account.ParseKeyID(made.ID)
 	if err != nil {
 		t.Fatal(err)
@@ -174,7 +200,8 @@ func TestUsageAsATableHasEveryWordAndNoFormula(t *testing.T) {
 		return name, tableRows(t, text)
 	}
 	name, rows := table(service.ExploreUsageInput{Range: "30d"})
-	if name != "usage-30d-2026-11-22.csv" || len(rows) != 7 || rows[0][0] != "2026-11-02T00:00:00Z" || rows[0][9] != "50" {
+	if name != "usage-30d-2026-11-22.csv" || len(rows) != 7 || rows[0][0] != "2026-11-02T00:00:00Z" ||
+		rows[0][9] != "50" {
 		t.Errorf("%s has %q", name, rows)
 	}
 	var requests, refusals int64
@@ -189,7 +216,8 @@ func TestUsageAsATableHasEveryWordAndNoFormula(t *testing.T) {
 	if requests != 68 || refusals != 3 {
 		t.Errorf("%d requests, %d refused", requests, refusals)
 	}
-	if _, rows := table(service.ExploreUsageInput{Range: "24h", KeyID: other}); len(rows) != 1 || rows[0][0] != "2026-11-22T12:00:00Z" || rows[0][12] != "2" || rows[0][7] != "eth_chainId" {
+	if _, rows := table(service.ExploreUsageInput{Range: "24h", KeyID: other}); len(rows) != 1 ||
+		rows[0][0] != "2026-11-22T12:00:00Z" || rows[0][12] != "2" || rows[0][7] != "eth_chainId" {
 		t.Errorf("of a key and a day it is %q", rows)
 	}
 	if _, rows := table(service.ExploreUsageInput{Chain: "base_mainnet"}); len(rows) != 3 {

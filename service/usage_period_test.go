@@ -19,10 +19,11 @@ func TestAPeriodThatBeginsAtNoonHasNothingOfTheMorning(t *testing.T) {
 	b := openBooks(t)
 	const day = 24 * time.Hour
 	began := time.Now().UTC().Truncate(day).Add(-4*day - 12*time.Hour)
-	_, err := b.store.ChangeAccount(b.ctx, b.id, "plan", store.Author{Actor: "test", Origin: "test"}, func(a *store.Account) error {
-		a.Plan, a.Cycle = string(plan.Builder), plan.Cycle{Anchor: began}
-		return nil
-	})
+	_, err := b.store.ChangeAccount(b.ctx, b.id, "plan", store.Author{Actor: "test", Origin: "test"},
+		func(a *store.Account) error {
+			a.Plan, a.Cycle = string(plan.Builder), plan.Cycle{Anchor: began}
+			return nil
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,8 +41,9 @@ func TestAPeriodThatBeginsAtNoonHasNothingOfTheMorning(t *testing.T) {
 	calls := make([]store.Call, 2)
 	for i := range calls {
 		calls[i] = store.Call{
-			RequestID: uuid.New(), StartedAt: began.Add(time.Duration(2*i-1) * time.Minute), Account: b.id, Key: b.keyID, Chain: "eth_mainnet", Service: "rpc",
-			Method: "eth_call", Class: "standard", Outcome: "rate_window", HTTPStatus: 429,
+			RequestID: uuid.New(), StartedAt: began.Add(time.Duration(2*i-1) * time.Minute), Account: b.id,
+			Key: b.keyID, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard",
+			Outcome: "rate_window", HTTPStatus: 429,
 		}
 	}
 	if err := b.store.CopyCalls(b.ctx, calls); err != nil {
@@ -62,17 +64,20 @@ func TestAPeriodThatBeginsAtNoonHasNothingOfTheMorning(t *testing.T) {
 	for _, in := range []service.ExploreUsageInput{{}, {KeyID: b.keyID.String()}, {Chain: "eth_mainnet"}} {
 		in.Range = "period"
 		got := explored(t, b, in)
-		if first := got.Steps[0]; first.Requests != 7 || first.Units != 5*plan.Unit || first.Refusals != 2 || first.P50.Value == nil {
+		if first := got.Steps[0]; first.Requests != 7 || first.Units != 5*plan.Unit || first.Refusals != 2 ||
+			first.P50.Value == nil {
 			t.Errorf("%+v: the first day is %+v", in, first)
 		}
-		if got.Total.Units != 12*plan.Unit || got.Total.Requests != 14 || got.Total.Refusals != 2 || got.ByKey[0].Requests != 14 || got.Reasons[0].Requests != 2 {
+		if got.Total.Units != 12*plan.Unit || got.Total.Requests != 14 || got.Total.Refusals != 2 ||
+			got.ByKey[0].Requests != 14 || got.Reasons[0].Requests != 2 {
 			t.Errorf("%+v: in all %+v, by key %+v, refused %+v", in, got.Total, got.ByKey, got.Reasons)
 		}
 		if got.Latency[0].Calls != 7 || len(got.Recent) != 1 || got.Recent[0].RequestID != calls[1].RequestID.String() {
 			t.Errorf("%+v: timed %+v, refused last %+v", in, got.Latency, got.Recent)
 		}
 	}
-	if week := explored(t, b, service.ExploreUsageInput{Range: "7d"}); week.Total.Units != 1012*plan.Unit || week.Total.Refusals != 92 {
+	if week := explored(t, b, service.ExploreUsageInput{Range: "7d"}); week.Total.Units != 1012*plan.Unit ||
+		week.Total.Refusals != 92 {
 		t.Errorf("seven days are %+v", week.Total)
 	}
 	table := must[service.UsageTable](t)(b.ExportUsage.Invoke(b.ctx, b.ann, service.ExploreUsageInput{Range: "period"}))

@@ -58,9 +58,10 @@ const maxEntries = 20
 func (h *service) usageReport() *Operation[UsageReportInput, UsageReport] {
 	return define(h, Meta{
 		Name: "get_usage_report", Title: "Usage of the last hours", Access: Holders, Reads: true,
-		Description: "Adds up what was used in the last hours, 24 unless said otherwise: requests, units, cache hits, success rate, p50 and p95, and the same by class, " +
-			"key, method and chain. An agent's key sees its agent's usage only, an adopted key its own. It comes from the record, which is some seconds late; as_of says " +
-			"how far it is. A repeat within 10 seconds gives the same. It costs nothing.",
+		Description: "Adds up what was used in the last hours, 24 unless said otherwise: requests, units, cache " +
+			"hits, success rate, p50 and p95, and the same by class, key, method and chain. An agent's key sees its " +
+			"agent's usage only, an adopted key its own. It comes from the record, which is some seconds late; as_of " +
+			"says how far it is. A repeat within 10 seconds gives the same. It costs nothing.",
 		Fails: []fault.Reason{fault.DurableUnavailable},
 	}, h.runUsageReport)
 }
@@ -71,7 +72,9 @@ func (h *service) runUsageReport(ctx context.Context, c *Call, in UsageReportInp
 	if in.Hours == 0 {
 		in.Hours = defaultHours
 	}
-	return keptUsage(ctx, h, c.asks("report", in), func(ctx context.Context) (UsageReport, error) { return h.makeUsageReport(ctx, c, in) })
+	return keptUsage(ctx, h, c.asks("report", in), func(ctx context.Context) (UsageReport, error) {
+		return h.makeUsageReport(ctx, c, in)
+	})
 }
 
 func (h *service) makeUsageReport(ctx context.Context, c *Call, in UsageReportInput) (UsageReport, error) {
@@ -90,7 +93,8 @@ func (h *service) makeUsageReport(ctx context.Context, c *Call, in UsageReportIn
 		return UsageReport{}, toFault(err, "usage")
 	}
 	whole := &sums.Whole
-	report.TotalRequests, report.WeightedUnits, report.CacheHits, report.Refusals = whole.Requests, whole.Units, whole.Hits, whole.Refused()
+	report.TotalRequests, report.WeightedUnits, report.CacheHits, report.Refusals = whole.Requests, whole.Units,
+		whole.Hits, whole.Refused()
 	report.SuccessRate = share(whole.Billable+whole.Hits, whole.Requests)
 	if err := h.durations(ctx, &w, now, &report); err != nil {
 		return UsageReport{}, err
@@ -105,13 +109,17 @@ func (h *service) makeUsageReport(ctx context.Context, c *Call, in UsageReportIn
 	if err != nil {
 		return UsageReport{}, err
 	}
-	report.ByKey = entriesOf(&sums.ByKey, whole, func(g *store.UsageGroup) UsageEntry { return keyEntry(c.Account.ID, g.Key, keys) })
+	report.ByKey = entriesOf(&sums.ByKey, whole, func(g *store.UsageGroup) UsageEntry {
+		return keyEntry(c.Account.ID, g.Key, keys)
+	})
 	return report, nil
 }
 
 // durations reads how long answered calls of a window took.
 func (h *service) durations(ctx context.Context, w *store.UsageWindow, now time.Time, report *UsageReport) error {
-	figures, err := h.Store.Latency(ctx, store.LatencyQuery{Account: w.Account, Since: w.Since, Until: now, Keys: w.Keys, Chain: w.Chain})
+	figures, err := h.Store.Latency(ctx, store.LatencyQuery{
+		Account: w.Account, Since: w.Since, Until: now, Keys: w.Keys, Chain: w.Chain,
+	})
 	if err != nil {
 		return toFault(err, "usage")
 	}
@@ -125,7 +133,9 @@ func (h *service) durations(ctx context.Context, w *store.UsageWindow, now time.
 }
 
 // entriesOf lists groups, and what is left of the whole in a last entry.
-func entriesOf(groups *store.UsageGroups, whole *store.UsageSums, entry func(*store.UsageGroup) UsageEntry) []UsageEntry {
+func entriesOf(groups *store.UsageGroups, whole *store.UsageSums,
+	entry func(*store.UsageGroup) UsageEntry,
+) []UsageEntry {
 	entries := []UsageEntry{}
 	rest := *whole
 	for i := range groups.Groups {
@@ -133,7 +143,8 @@ func entriesOf(groups *store.UsageGroups, whole *store.UsageSums, entry func(*st
 		e := entry(g)
 		e.fill(&g.UsageSums)
 		entries = append(entries, e)
-		rest.Requests, rest.Billable, rest.Hits, rest.Units = rest.Requests-g.Requests, rest.Billable-g.Billable, rest.Hits-g.Hits, rest.Units-g.Units
+		rest.Requests, rest.Billable, rest.Hits, rest.Units = rest.Requests-g.Requests, rest.Billable-g.Billable,
+			rest.Hits-g.Hits, rest.Units-g.Units
 	}
 	if left := groups.All - int64(len(groups.Groups)); left > 0 {
 		last := UsageEntry{Rest: left}
@@ -148,7 +159,9 @@ func (e *UsageEntry) fill(s *store.UsageSums) {
 }
 
 // keysOf reads what may be said of the keys of groups.
-func (h *service) keysOf(ctx context.Context, groups []store.UsageGroup) (keys map[account.KeyID]store.StatementKey, err error) {
+func (h *service) keysOf(ctx context.Context,
+	groups []store.UsageGroup,
+) (keys map[account.KeyID]store.StatementKey, err error) {
 	ids := make([]account.KeyID, len(groups))
 	for i := range groups {
 		ids[i] = groups[i].Key

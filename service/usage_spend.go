@@ -104,7 +104,10 @@ type allowance struct {
 // counts by it, else the plan's allowance; for a caller who sees a part of the account alone the
 // cap of its key, since the account's use is not its own.
 func (s *callerState) allowance() *allowance {
-	a := &allowance{at: s.standings.At, start: s.standings.Period.Start, end: s.standings.Period.End, limit: account.Unlimited, then: thenNothing}
+	a := &allowance{
+		at: s.standings.At, start: s.standings.Period.Start, end: s.standings.Period.End, limit: account.Unlimited,
+		then: thenNothing,
+	}
 	for i := range s.standings.Counters {
 		n := &s.standings.Counters[i]
 		switch {
@@ -165,7 +168,9 @@ func (a *allowance) exhausts(pace plan.Units) time.Time {
 func drawable(packs []account.Pack, counters []limits.CounterState, at time.Time) []account.Pack {
 	var left []account.Pack
 	for _, p := range packs {
-		if i := slices.IndexFunc(counters, func(s limits.CounterState) bool { return s.Source == p.ID.Source() }); i >= 0 {
+		if i := slices.IndexFunc(counters, func(s limits.CounterState) bool {
+			return s.Source == p.ID.Source()
+		}); i >= 0 {
 			p.Used = counters[i].ShouldBe
 		}
 		if at.Before(p.Expires) && p.Used < p.Units {

@@ -27,10 +27,12 @@ func TestAnAllowanceAndItsPacksLastAsLongAsThePaceLeavesThem(t *testing.T) {
 		"a pack carries it on":                     {600, 100, []account.Pack{pack(200, far)}, 6},
 		"packs carry it to the end":                {600, 100, []account.Pack{pack(200, far), pack(200, far)}, 0},
 		"a pack that expires before it is reached": {600, 100, []account.Pack{pack(5000, now.Add(3*24*time.Hour))}, 4},
-		"a pack that expires while it is drawn":    {600, 100, []account.Pack{pack(5000, now.Add(5*24*time.Hour)), pack(100, far)}, 6},
-		"it has ended":                             {1000, 100, nil, 0.000_000_001},
-		"it has ended and nothing goes on":         {1200, 0, nil, 0.000_000_001},
-		"a huge pace":                              {999, 1 << 50, nil, 0.000_000_001},
+		"a pack that expires while it is drawn": {
+			600, 100, []account.Pack{pack(5000, now.Add(5*24*time.Hour)), pack(100, far)}, 6,
+		},
+		"it has ended":                     {1000, 100, nil, 0.000_000_001},
+		"it has ended and nothing goes on": {1200, 0, nil, 0.000_000_001},
+		"a huge pace":                      {999, 1 << 50, nil, 0.000_000_001},
 	} {
 		a := allowance{at: now, end: end, used: c.used * plan.Unit, limit: 1000 * plan.Unit, packs: c.packs}
 		want := time.Time{}
@@ -46,7 +48,9 @@ func TestAnAllowanceAndItsPacksLastAsLongAsThePaceLeavesThem(t *testing.T) {
 func TestProductsAreDividedExactlyAndBounded(t *testing.T) {
 	t.Parallel()
 	const most = 1<<63 - 1
-	for _, c := range [][4]int64{{7, 3, 2, 10}, {most, most, most, most}, {most, 2, 1, most}, {1 << 62, 86_400, 86_400, 1 << 62}, {0, 5, 3, 0}} {
+	for _, c := range [][4]int64{
+		{7, 3, 2, 10}, {most, most, most, most}, {most, 2, 1, most}, {1 << 62, 86_400, 86_400, 1 << 62}, {0, 5, 3, 0},
+	} {
 		if got := mulDiv(c[0], c[1], c[2]); got != c[3] {
 			t.Errorf("%d · %d / %d is %d, want %d", c[0], c[1], c[2], got, c[3])
 		}

@@ -49,9 +49,11 @@ type StatsSummary struct {
 func (h *service) usageStats() *Operation[UsageStatsInput, UsageStats] {
 	return define(h, Meta{
 		Name: "get_usage_stats", Title: "Latency, errors, spend or cache", Access: Holders, Reads: true,
-		Description: "Gives one of four reports over a day, a week or 30 days: latency by chain, errors with the newest request ids, spend with a projection of the period, " +
-			"or the cache and what it saved. An agent's key sees its agent's usage only, an adopted key its own. It comes from the record, which is some seconds late; what " +
-			"spend says of allowances comes from the meter and is not. A repeat within 10 seconds gives the same. It costs nothing.",
+		Description: "Gives one of four reports over a day, a week or 30 days: latency by chain, errors with the " +
+			"newest request ids, spend with a projection of the period, or the cache and what it saved. An agent's " +
+			"key sees its agent's usage only, an adopted key its own. It comes from the record, which is some " +
+			"seconds late; what spend says of allowances comes from the meter and is not. A repeat within 10 seconds " +
+			"gives the same. It costs nothing.",
 		Fails: []fault.Reason{fault.MeterUnreachable, fault.DurableUnavailable},
 	}, h.runUsageStats)
 }
@@ -78,7 +80,10 @@ func (h *service) makeUsageStats(ctx context.Context, c *Call, in UsageStatsInpu
 	if err != nil {
 		return UsageStats{}, err
 	}
-	stats := UsageStats{Scope: scope, Report: in.Report, Window: name, BucketSeconds: int64(s.step / time.Second), Buckets: s.starts(now), Series: []StatsSeries{}}
+	stats := UsageStats{
+		Scope: scope, Report: in.Report, Window: name, BucketSeconds: int64(s.step / time.Second),
+		Buckets: s.starts(now), Series: []StatsSeries{},
+	}
 	if stats.AsOf, err = h.asOf(ctx, c); err != nil {
 		return UsageStats{}, err
 	}
@@ -133,7 +138,8 @@ type ChainLatency struct {
 
 func (h *service) latencyReport(ctx context.Context, l *look) error {
 	figures, err := h.Store.Latency(ctx, store.LatencyQuery{
-		Account: l.window.Account, Since: l.window.Since, Until: l.now, Keys: l.window.Keys, ByChain: true, Step: l.step,
+		Account: l.window.Account, Since: l.window.Since, Until: l.now, Keys: l.window.Keys, ByChain: true,
+		Step: l.step,
 	})
 	if err != nil {
 		return toFault(err, "usage")
@@ -158,12 +164,14 @@ func (h *service) latencyReport(ctx context.Context, l *look) error {
 	all := relayed
 	all.Add(&hits)
 	summary := LatencySummary{
-		Calls: all.Calls(), P50: millis(&all, median), P95: millis(&all, high), Hits: millis(&hits, median), Others: millis(&relayed, median),
-		Chains: []ChainLatency{},
+		Calls: all.Calls(), P50: millis(&all, median), P95: millis(&all, high), Hits: millis(&hits, median),
+		Others: millis(&relayed, median), Chains: []ChainLatency{},
 	}
 	for _, name := range sortedNames(chains) {
 		l.out.Series = append(l.out.Series,
-			StatsSeries{Name: "p50", Chain: name, Unit: "ms", Values: p50[name]}, StatsSeries{Name: "p95", Chain: name, Unit: "ms", Values: p95[name]})
+			StatsSeries{Name: "p50", Chain: name, Unit: "ms", Values: p50[name]}, StatsSeries{
+				Name: "p95", Chain: name, Unit: "ms", Values: p95[name],
+			})
 		of := chains[name]
 		summary.Chains = append(summary.Chains, ChainLatency{name, of.Calls(), millis(of, median), millis(of, high)})
 	}

@@ -31,14 +31,18 @@ const exportWait = 2 * time.Second
 
 // usageColumns are those of a statement, with the time and the method.
 var usageColumns = []string{
-	"from (UTC)", "key id", "prefix", "key name", "agent", "chain", "service", "method", "class", "requests", "billable", "units", "cache hits", "refusals",
+	"from (UTC)", "key id", "prefix", "key name", "agent", "chain", "service", "method", "class", "requests",
+	"billable", "units", "cache hits", "refusals",
 }
 
 func (h *service) exportUsage() *Operation[ExploreUsageInput, UsageTable] {
 	return define(h, Meta{
 		Name: "export_usage", Title: "Usage as a table", Access: Users, Reads: true,
-		Description: "Gives what was used in a range as CSV: a row for each hour or UTC day, key, chain, method and class. At most " +
-			plan.Group(strconv.Itoa(maxLines)) + " rows; a range that has more is refused, and so is a second table of an account while one is made. It costs nothing.",
+		Description: "Gives what was used in a range as CSV: a row for each hour or UTC day, key, chain, method and " +
+			"class. At most " +
+			plan.Group(strconv.Itoa(maxLines)) +
+			" rows; a range that has more is refused, and so is a second table of an account while one is made. It " +
+			"costs nothing.",
 		Fails: []fault.Reason{fault.NotYours, fault.DurableUnavailable},
 	}, h.runExportUsage)
 }
@@ -50,7 +54,9 @@ func (h *service) runExportUsage(ctx context.Context, c *Call, in ExploreUsageIn
 		return UsageTable{}, err
 	}
 	if _, busy := h.exporting.LoadOrStore(c.Account.ID, nil); busy {
-		f := fault.New(fault.RateWindow, "A table of this account's usage is being made now, and one is made at a time. Wait some seconds, then ask again.")
+		f := fault.New(fault.RateWindow,
+			"A table of this account's usage is being made now, and one is made at a time. Wait some seconds, then "+
+				"ask again.")
 		f.RetryAfter = exportWait
 		return UsageTable{}, f
 	}
@@ -60,7 +66,9 @@ func (h *service) runExportUsage(ctx context.Context, c *Call, in ExploreUsageIn
 		return UsageTable{}, toFault(err, "usage")
 	}
 	if len(lines) > h.maxLines {
-		return UsageTable{}, fault.New(fault.FieldRefused, "range has more than %s rows of usage. Choose a shorter range, one key or one chain.", plan.Group(strconv.Itoa(h.maxLines))).
+		return UsageTable{}, fault.New(fault.FieldRefused,
+			"range has more than %s rows of usage. Choose a shorter range, one key or one chain.",
+			plan.Group(strconv.Itoa(h.maxLines))).
 			With("most_rows", h.maxLines)
 	}
 	keys, err := h.keysOf(ctx, keysIn(lines))
@@ -71,10 +79,16 @@ func (h *service) runExportUsage(ctx context.Context, c *Call, in ExploreUsageIn
 	for i := range lines {
 		l := &lines[i]
 		k := keyEntry(c.Account.ID, l.Key, keys)
-		table.Row([]string{l.Start.Format(time.RFC3339), k.KeyID, k.KeyPrefix, k.Name, k.Agent, l.Chain, l.Service, l.Method, l.Class},
-			strconv.FormatInt(l.Requests, 10), strconv.FormatInt(l.Billable, 10), l.Units.String(), strconv.FormatInt(l.Hits, 10), strconv.FormatInt(l.Refused(), 10))
+		table.Row([]string{
+			l.Start.Format(time.RFC3339), k.KeyID, k.KeyPrefix, k.Name, k.Agent, l.Chain, l.Service, l.Method, l.Class,
+		},
+			strconv.FormatInt(l.Requests, 10), strconv.FormatInt(l.Billable, 10), l.Units.String(),
+			strconv.FormatInt(l.Hits, 10), strconv.FormatInt(l.Refused(), 10))
 	}
-	return UsageTable{FileName: "usage-" + in.Range + "-" + now.UTC().Format(time.DateOnly) + ".csv", Media: mediaCSV, Text: table.String()}, nil
+	return UsageTable{
+		FileName: "usage-" + in.Range + "-" + now.UTC().Format(time.DateOnly) + ".csv", Media: mediaCSV,
+		Text: table.String(),
+	}, nil
 }
 
 // keysIn are the keys that lines name, each once.

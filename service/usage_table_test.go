@@ -40,7 +40,8 @@ func (b *books) days(t *testing.T, key account.KeyID, from, to int) {
 		VALUES ($1, $2::date, 1, 1, 0, 0, 0, 1000, 1000, 0) ON CONFLICT DO NOTHING`, b.id.UUID, b.period)
 	b.sql(t, `INSERT INTO usage_days (account_id, period, key_id, day, agent, chain, service, method, class, outcome, source, tier, requests, units)
 		SELECT $1, $2::date, $3, $4::timestamptz, '', 'eth_mainnet', 'rpc', 'm' || n, 'standard', 'ok', 'plan', 'balanced', 1, 1000
-		FROM generate_series($5::integer, $6::integer) AS n`, b.id.UUID, b.period, key.UUID, noon.Truncate(24*time.Hour), from, to)
+		FROM generate_series($5::integer, $6::integer) AS n`, b.id.UUID, b.period, key.UUID,
+		noon.Truncate(24*time.Hour), from, to)
 }
 
 func TestATableHasAllItsLinesOrIsRefused(t *testing.T) {
@@ -58,11 +59,14 @@ func TestATableHasAllItsLinesOrIsRefused(t *testing.T) {
 	}
 	b.days(t, b.keyID, most+1, most+1)
 	_, refusal := b.ExportUsage.Invoke(b.ctx, b.ann, service.ExploreUsageInput{})
-	if refusal == nil || refusal.Reason != fault.FieldRefused || refusal.Data["most_rows"] != most || !strings.Contains(refusal.Message, "more than 1,200 rows") {
+	if refusal == nil || refusal.Reason != fault.FieldRefused || refusal.Data["most_rows"] != most ||
+		!strings.Contains(refusal.Message, "more than 1,200 rows") {
 		t.Errorf("one more is answered with %v", refusal)
 	}
 	// What it says to choose instead is given.
-	if _, refusal := b.ExportUsage.Invoke(b.ctx, b.ann, service.ExploreUsageInput{Chain: "base_mainnet"}); refusal != nil {
+	if _, refusal := b.ExportUsage.Invoke(b.ctx, b.ann, service.ExploreUsageInput{
+		Chain: "base_mainnet",
+	}); refusal != nil {
 		t.Errorf("a chain of them is refused: %v", refusal)
 	}
 }
@@ -87,14 +91,16 @@ func TestAnAccountHasOneTableMadeAtATime(t *testing.T) {
 	waiting := func(n int) func() bool {
 		return func() bool {
 			var found int
-			err := held.QueryRow(b.ctx, "SELECT count(*) FROM pg_locks WHERE relation = 'usage_days'::regclass AND NOT granted").Scan(&found)
+			err := held.QueryRow(b.ctx,
+				"SELECT count(*) FROM pg_locks WHERE relation = 'usage_days'::regclass AND NOT granted").Scan(&found)
 			return err == nil && found == n
 		}
 	}
 	go export(b.ann)
 	testkit.Eventually(t, 30*time.Second, waiting(1), "the first table waits for its lines")
 	_, refusal := b.ExportUsage.Invoke(b.ctx, b.ann, service.ExploreUsageInput{Range: "30d"})
-	if refusal == nil || refusal.Reason != fault.RateWindow || refusal.RetryAfter <= 0 || !strings.Contains(refusal.Message, "one is made at a time") {
+	if refusal == nil || refusal.Reason != fault.RateWindow || refusal.RetryAfter <= 0 ||
+		!strings.Contains(refusal.Message, "one is made at a time") {
 		t.Errorf("a second table is answered with %v", refusal)
 	}
 	go export(b.eve) // another account's

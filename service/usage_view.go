@@ -88,7 +88,9 @@ func mulDiv(a, b, c int64) int64 {
 
 // usageWindow is whose usage a caller may see, since an instant: an agent's key sees that of its
 // agent alone, whichever of its keys it used, and an adopted key its own.
-func (h *service) usageWindow(ctx context.Context, c *Call, since time.Time) (store.UsageWindow, statement.Scope, error) {
+func (h *service) usageWindow(ctx context.Context, c *Call,
+	since time.Time,
+) (store.UsageWindow, statement.Scope, error) {
 	w := store.UsageWindow{Account: c.Account.ID, Since: since}
 	scope, _ := c.sees()
 	var err error

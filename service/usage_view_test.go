@@ -61,9 +61,12 @@ func (b *books) claim(t *testing.T) {
 }
 
 // written is a usage line in few words.
-func (b *books) written(key account.KeyID, chain, method, class, outcome string, requests int64, units plan.Units) account.UsageLine {
+func (b *books) written(key account.KeyID, chain, method, class, outcome string, requests int64,
+	units plan.Units,
+) account.UsageLine {
 	l := account.UsageLine{
-		Period: b.period, Key: key, Chain: chain, Service: "rpc", Method: method, Class: class, Outcome: outcome, Tier: "balanced", Requests: requests, Units: units,
+		Period: b.period, Key: key, Chain: chain, Service: "rpc", Method: method, Class: class, Outcome: outcome,
+		Tier: "balanced", Requests: requests, Units: units,
 	}
 	if units != 0 {
 		l.Source = account.SourcePlan
@@ -74,7 +77,8 @@ func (b *books) written(key account.KeyID, chain, method, class, outcome string,
 func (b *books) commit(t *testing.T, at time.Time, latencies []account.LatencyLine, lines ...account.UsageLine) {
 	t.Helper()
 	err := b.store.CommitUsage(b.ctx, []account.UsageBucket{{
-		Shard: account.Shard(b.id), Slot: at, Account: b.id, Generation: uuid.NewString(), Lines: lines, Latencies: latencies,
+		Shard: account.Shard(b.id), Slot: at, Account: b.id, Generation: uuid.NewString(), Lines: lines,
+		Latencies: latencies,
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -82,7 +86,10 @@ func (b *books) commit(t *testing.T, at time.Time, latencies []account.LatencyLi
 }
 
 func took(key account.KeyID, chain, outcome string, d time.Duration, calls int64) account.LatencyLine {
-	return account.LatencyLine{Key: key, Chain: chain, Service: "rpc", Class: "standard", Outcome: outcome, Bucket: account.LatencyBucketOf(d), Calls: calls}
+	return account.LatencyLine{
+		Key: key, Chain: chain, Service: "rpc", Class: "standard", Outcome: outcome,
+		Bucket: account.LatencyBucketOf(d), Calls: calls,
+	}
 }
 
 // textOf is a value as clients see it.
@@ -100,39 +107,51 @@ func TestAReportAddsUpTheLastHours(t *testing.T) {
 	b := openBooks(t, atNoon)
 	// Nothing was used, and nothing is known to be recorded.
 	empty := must[service.UsageReport](t)(b.UsageReport.Invoke(b.ctx, b.eve, service.UsageReportInput{}))
-	if got, want := textOf(t, empty), `{"scope":"account","hours":24,"since":"2026-11-21T12:00:00Z","as_of":null,"total_requests":0,"weighted_units":0,"cache_hits":0,`+
-		`"refusals":0,"success_rate":null,"p50_duration_ms":null,"p95_duration_ms":null,"by_class":[],"by_key":[],"by_method":[],"by_chain":[]}`; got != want {
+	if got, want := textOf(t, empty),
+		`{"scope":"account","hours":24,"since":"2026-11-21T12:00:00Z","as_of":null,"total_requests":0,"weighted_units":0,"cache_hits":0,`+
+			`"refusals":0,"success_rate":null,"p50_duration_ms":null,"p95_duration_ms":null,"by_class":[],"by_key":[],"by_method":[],"by_chain":[]}`; got != want {
 		t.Errorf("of nothing it is\n%s, want\n%s", got, want)
 	}
 	// 10 ms falls between 9.024 and 10.752 ms: of four calls there the median is in the middle, and
 	// 95 of 100 at 0.95 of the way.
 	at := noon.Add(-24 * time.Hour).Truncate(time.Hour)
-	b.commit(t, at.Add(-time.Second), nil, b.written(b.keyID, "eth_mainnet", "eth_call", "standard", "ok", 1000, 1000*plan.Unit)) // the hour before
+	// the hour before
+	b.commit(t, at.Add(-time.Second), nil, b.written(b.keyID, "eth_mainnet", "eth_call", "standard", "ok", 1000,
+		1000*plan.Unit))
 	b.commit(t, at, []account.LatencyLine{took(b.keyID, "eth_mainnet", "ok", 10*time.Millisecond, 4)},
 		b.written(b.keyID, "eth_mainnet", "eth_call", "standard", "ok", 4, 3_500),
 		b.written(b.keyID, "eth_mainnet", "eth_getLogs", "heavy", "ok", 1, 2*plan.Unit),
 		b.written(b.keyID, "base_mainnet", "eth_chainId", "standard", "hit", 2, 0),
 		b.written(b.keyID, "base_mainnet", "", "", "rate_window", 3, 0))
-	if err := b.store.SaveWatermarks(b.ctx, map[int]time.Time{account.Shard(b.id): noon.Add(-12 * time.Second)}); err != nil {
+	if err := b.store.SaveWatermarks(b.ctx, map[int]time.Time{
+		account.Shard(b.id): noon.Add(-12 * time.Second),
+	}); err != nil {
 		t.Fatal(err)
 	}
-	got := textOf(t, must[service.UsageReport](t)(b.UsageReport.Invoke(b.ctx, b.key, service.UsageReportInput{Hours: 24})))
+	got := textOf(t,
+		must[service.UsageReport](t)(b.UsageReport.Invoke(b.ctx, b.key, service.UsageReportInput{Hours: 24})))
 	want := `{"scope":"account","hours":24,"since":"2026-11-21T12:00:00Z","as_of":"2026-11-22T12:29:48Z","total_requests":10,"weighted_units":5.5,"cache_hits":2,` +
 		`"refusals":3,"success_rate":0.7,"p50_duration_ms":9.888,"p95_duration_ms":10.665,` +
 		`"by_class":[{"name":"standard","requests":6,"weighted_units":3.5,"cache_hits":2,"refusals":0},{"name":"","requests":3,"weighted_units":0,"cache_hits":0,"refusals":3},` +
 		`{"name":"heavy","requests":1,"weighted_units":2,"cache_hits":0,"refusals":0}],` +
-		`"by_key":[{"name":"indexer","key_id":"` + b.keyID.String() + `","key_prefix":"` + b.keyPrefix + `","requests":10,"weighted_units":5.5,"cache_hits":2,"refusals":3}],` +
+		`"by_key":[{"name":"indexer","key_id":"` + b.keyID.String() + `","key_prefix":"` + b.keyPrefix +
+		`","requests":10,"weighted_units":5.5,"cache_hits":2,"refusals":3}],` +
 		`"by_method":[{"name":"eth_call","requests":4,"weighted_units":3.5,"cache_hits":0,"refusals":0},{"name":"","requests":3,"weighted_units":0,"cache_hits":0,"refusals":3},` +
 		`{"name":"eth_chainId","requests":2,"weighted_units":0,"cache_hits":2,"refusals":0},{"name":"eth_getLogs","requests":1,"weighted_units":2,"cache_hits":0,"refusals":0}],` +
 		`"by_chain":[{"name":"eth_mainnet","requests":5,"weighted_units":5.5,"cache_hits":0,"refusals":0},{"name":"base_mainnet","requests":5,"weighted_units":0,"cache_hits":2,"refusals":3}]}`
 	if got != want {
 		t.Errorf("the report is\n%s, want\n%s", got, want)
 	}
-	on := must[service.UsageReport](t)(b.UsageReport.Invoke(b.ctx, b.ann, service.UsageReportInput{Chain: "base_mainnet"}))
-	if on.TotalRequests != 5 || on.WeightedUnits != 0 || len(on.ByChain) != 1 || on.P50.Value != nil || on.Chain != "base_mainnet" {
+	on := must[service.UsageReport](t)(b.UsageReport.Invoke(b.ctx, b.ann, service.UsageReportInput{
+		Chain: "base_mainnet",
+	}))
+	if on.TotalRequests != 5 || on.WeightedUnits != 0 || len(on.ByChain) != 1 || on.P50.Value != nil ||
+		on.Chain != "base_mainnet" {
 		t.Errorf("on base_mainnet it is %+v", on)
 	}
-	if longer := must[service.UsageReport](t)(b.UsageReport.Invoke(b.ctx, b.ann, service.UsageReportInput{Hours: 25})); longer.TotalRequests != 1010 {
+	if longer := must[service.UsageReport](t)(b.UsageReport.Invoke(b.ctx, b.ann, service.UsageReportInput{
+		Hours: 25,
+	})); longer.TotalRequests != 1010 {
 		t.Errorf("an hour longer it has %d requests", longer.TotalRequests)
 	}
 	for _, hours := range []any{0.0, 721.0, 1.5, "24"} {
@@ -145,12 +164,14 @@ func TestListsOfAReportEndWithTheRest(t *testing.T) {
 	b := openBooks(t, atNoon)
 	var lines []account.UsageLine
 	for n := range int64(23) {
-		lines = append(lines, b.written(b.keyID, "eth_mainnet", fmt.Sprintf("eth_%02d", n), "standard", "ok", 100-n, plan.Units(100-n)*plan.Unit))
+		lines = append(lines, b.written(b.keyID, "eth_mainnet", fmt.Sprintf("eth_%02d", n), "standard", "ok", 100-n,
+			plan.Units(100-n)*plan.Unit))
 	}
 	b.commit(t, noon, nil, lines...)
 	methods := must[service.UsageReport](t)(b.UsageReport.Invoke(b.ctx, b.key, service.UsageReportInput{})).ByMethod
 	last := methods[len(methods)-1]
-	if len(methods) != 21 || methods[0].Name != "eth_00" || methods[19].Name != "eth_19" || last.Name != "" || last.Rest != 3 || last.Requests != 80+79+78 || last.Units != (80+79+78)*plan.Unit {
+	if len(methods) != 21 || methods[0].Name != "eth_00" || methods[19].Name != "eth_19" || last.Name != "" ||
+		last.Rest != 3 || last.Requests != 80+79+78 || last.Units != (80+79+78)*plan.Unit {
 		t.Errorf("the methods are %+v", methods)
 	}
 }
@@ -161,7 +182,8 @@ func TestVolumeHasEveryBucketAndTheLastIsUnderWay(t *testing.T) {
 	line := func(n int64) account.UsageLine {
 		return b.written(b.keyID, "eth_mainnet", "eth_call", "standard", "ok", n, plan.Units(n)*plan.Unit)
 	}
-	b.commit(t, noon.Add(-time.Minute), nil, line(1), b.written(b.keyID, "base_mainnet", "eth_call", "standard", "hit", 7, 0))
+	b.commit(t, noon.Add(-time.Minute), nil, line(1), b.written(b.keyID, "base_mainnet", "eth_call", "standard", "hit",
+		7, 0))
 	for window, c := range map[string]struct {
 		buckets, seconds int
 		first            time.Time
@@ -173,8 +195,10 @@ func TestVolumeHasEveryBucketAndTheLastIsUnderWay(t *testing.T) {
 	} {
 		v := must[service.UsageVolume](t)(b.UsageVolume.Invoke(b.ctx, b.key, service.UsageVolumeInput{Window: window}))
 		last := v.Buckets[len(v.Buckets)-1]
-		if len(v.Buckets) != c.buckets || v.BucketSeconds != int64(c.seconds) || !v.Buckets[0].Start.Equal(c.first) || v.Buckets[0].Partial || v.Buckets[0].Requests != 0 ||
-			!last.Partial || last.Requests != 8 || last.Units != plan.Unit || last.CacheHits != 7 || v.Buckets[c.buckets-2] != (service.VolumeBucket{Start: v.Buckets[c.buckets-2].Start}) {
+		if len(v.Buckets) != c.buckets || v.BucketSeconds != int64(c.seconds) || !v.Buckets[0].Start.Equal(c.first) ||
+			v.Buckets[0].Partial || v.Buckets[0].Requests != 0 ||
+			!last.Partial || last.Requests != 8 || last.Units != plan.Unit || last.CacheHits != 7 ||
+			v.Buckets[c.buckets-2] != (service.VolumeBucket{Start: v.Buckets[c.buckets-2].Start}) {
 			t.Errorf("%q gives %+v", window, v)
 		}
 		for i := range v.Buckets {
@@ -190,7 +214,9 @@ func TestVolumeHasEveryBucketAndTheLastIsUnderWay(t *testing.T) {
 	older.Period, first.Period = "2026-10-01", "2026-10-01"
 	b.commit(t, edge.Add(-time.Second), nil, older)
 	b.commit(t, edge, nil, first)
-	v := must[service.UsageVolume](t)(b.UsageVolume.Invoke(b.ctx, b.key, service.UsageVolumeInput{Window: "30d", Chain: "eth_mainnet"}))
+	v := must[service.UsageVolume](t)(b.UsageVolume.Invoke(b.ctx, b.key, service.UsageVolumeInput{
+		Window: "30d", Chain: "eth_mainnet",
+	}))
 	var all int64
 	for _, bucket := range v.Buckets {
 		all += bucket.Requests
@@ -202,21 +228,30 @@ func TestVolumeHasEveryBucketAndTheLastIsUnderWay(t *testing.T) {
 
 func stats(t *testing.T, b *books, caller *service.Caller, report, window string) service.UsageStats {
 	t.Helper()
-	return must[service.UsageStats](t)(b.UsageStats.Invoke(b.ctx, caller, service.UsageStatsInput{Report: report, Window: window}))
+	return must[service.UsageStats](t)(b.UsageStats.Invoke(b.ctx, caller, service.UsageStatsInput{
+		Report: report, Window: window,
+	}))
 }
 
 func TestLatencyIsToldByChainAndBucket(t *testing.T) {
 	t.Parallel()
 	b := openBooks(t, atNoon)
-	b.commit(t, noon, []account.LatencyLine{took(b.keyID, "eth_mainnet", "ok", 10*time.Millisecond, 4), took(b.keyID, "base_mainnet", "hit", 50*time.Microsecond, 4)})
-	b.commit(t, noon.Add(-23*time.Hour), []account.LatencyLine{took(b.keyID, "eth_mainnet", "ok", 10*time.Millisecond, 1)})
+	b.commit(t, noon, []account.LatencyLine{
+		took(b.keyID, "eth_mainnet", "ok", 10*time.Millisecond, 4),
+		took(b.keyID, "base_mainnet", "hit", 50*time.Microsecond, 4),
+	})
+	b.commit(t, noon.Add(-23*time.Hour), []account.LatencyLine{
+		took(b.keyID, "eth_mainnet", "ok", 10*time.Millisecond, 1),
+	})
 	s := stats(t, b, b.key, "latency", "24h")
 	if len(s.Series) != 4 || len(s.Buckets) != 24 || s.BucketSeconds != 3600 {
 		t.Fatalf("it is %+v", s)
 	}
 	eth := s.Series[2]
-	if s.Series[0].Chain != "base_mainnet" || eth.Name != "p50" || eth.Chain != "eth_mainnet" || s.Series[3].Name != "p95" || eth.Unit != "ms" || len(eth.Values) != 24 ||
-		textOf(t, eth.Values[0]) != "9.888" || textOf(t, eth.Values[1]) != "null" || textOf(t, eth.Values[23]) != "9.888" {
+	if s.Series[0].Chain != "base_mainnet" || eth.Name != "p50" || eth.Chain != "eth_mainnet" ||
+		s.Series[3].Name != "p95" || eth.Unit != "ms" || len(eth.Values) != 24 ||
+		textOf(t, eth.Values[0]) != "9.888" || textOf(t, eth.Values[1]) != "null" ||
+		textOf(t, eth.Values[23]) != "9.888" {
 		t.Errorf("the series are %s", textOf(t, s.Series))
 	}
 	// Of nine calls four took 0 to 100 µs: the fifth of them, and half of it, is a tenth into the
@@ -233,15 +268,17 @@ func TestErrorsNameMethodsReasonsAndTheNewestRequests(t *testing.T) {
 	b := openBooks(t, atNoon)
 	lines := []account.UsageLine{b.written(b.keyID, "eth_mainnet", "eth_call", "standard", "ok", 60, 60*plan.Unit)}
 	for n := range int64(12) {
-		lines = append(lines, b.written(b.keyID, "base_mainnet", fmt.Sprintf("eth_%02d", n), "standard", "rate_window", 20-n, 0))
+		lines = append(lines, b.written(b.keyID, "base_mainnet", fmt.Sprintf("eth_%02d", n), "standard", "rate_window",
+			20-n, 0))
 	}
 	lines = append(lines, b.written(b.keyID, "eth_mainnet", "", "", "method_not_served", 2, 0))
 	b.commit(t, noon.Add(-time.Hour), nil, lines...)
 	var calls []store.Call
 	for n := range 25 {
 		calls = append(calls, store.Call{
-			RequestID: uuid.Must(uuid.NewV7()), StartedAt: noon.Add(-time.Duration(n) * time.Minute), Account: b.id, Key: b.keyID, Chain: "base_mainnet", Service: "rpc",
-			Method: "eth_00", Class: "standard", Outcome: "rate_window", HTTPStatus: 429, Duration: 2500 * time.Microsecond,
+			RequestID: uuid.Must(uuid.NewV7()), StartedAt: noon.Add(-time.Duration(n) * time.Minute), Account: b.id,
+			Key: b.keyID, Chain: "base_mainnet", Service: "rpc", Method: "eth_00", Class: "standard",
+			Outcome: "rate_window", HTTPStatus: 429, Duration: 2500 * time.Microsecond,
 		})
 	}
 	calls[0].StartedAt = noon.Add(time.Minute) // of a clock ahead
@@ -251,18 +288,24 @@ func TestErrorsNameMethodsReasonsAndTheNewestRequests(t *testing.T) {
 	s := stats(t, b, b.key, "errors", "")
 	e := s.Summary.Errors
 	const refused = 20 + 19 + 18 + 17 + 16 + 15 + 14 + 13 + 12 + 11 + 10 + 9 + 2
-	if e.Requests != 60+refused || e.Failures != refused || textOf(t, e.Rate) != "0.745" || e.Truncated || len(e.Methods) != 13 || e.Methods[0] != (service.FailedMethod{Chain: "base_mainnet", Method: "eth_00", Requests: 20}) {
+	if e.Requests != 60+refused || e.Failures != refused || textOf(t, e.Rate) != "0.745" || e.Truncated ||
+		len(e.Methods) != 13 || e.Methods[0] != (service.FailedMethod{
+		Chain: "base_mainnet", Method: "eth_00", Requests: 20,
+	}) {
 		t.Errorf("the summary is %+v", e)
 	}
-	if len(e.Reasons) != 2 || e.Reasons[0].Reason != "rate_window" || e.Reasons[0].Code != -32005 || e.Reasons[0].Title == "" || e.Reasons[0].Requests != refused-2 || e.Reasons[1].Code != -32601 {
+	if len(e.Reasons) != 2 || e.Reasons[0].Reason != "rate_window" || e.Reasons[0].Code != -32005 ||
+		e.Reasons[0].Title == "" || e.Reasons[0].Requests != refused-2 || e.Reasons[1].Code != -32601 {
 		t.Errorf("the reasons are %+v", e.Reasons)
 	}
-	if len(e.Recent) != 20 || e.Recent[0].RequestID != calls[1].RequestID.String() || e.Recent[0].Code != -32005 || e.Recent[0].HTTPStatus != 429 ||
+	if len(e.Recent) != 20 || e.Recent[0].RequestID != calls[1].RequestID.String() || e.Recent[0].Code != -32005 ||
+		e.Recent[0].HTTPStatus != 429 ||
 		textOf(t, e.Recent[0].DurationMS) != "2.5" || e.Recent[19].RequestID != calls[20].RequestID.String() {
 		t.Errorf("the newest are %+v", e.Recent)
 	}
 	rest := s.Series[len(s.Series)-1]
-	if len(s.Series) != 11 || s.Series[0].Method != "eth_00" || textOf(t, s.Series[0].Values[22]) != "20" || textOf(t, s.Series[0].Values[23]) != "0" ||
+	if len(s.Series) != 11 || s.Series[0].Method != "eth_00" || textOf(t, s.Series[0].Values[22]) != "20" ||
+		textOf(t, s.Series[0].Values[23]) != "0" ||
 		rest.Rest != 3 || textOf(t, rest.Values[22]) != "21" || textOf(t, rest.Values[0]) != "0" {
 		t.Errorf("the series are %s", textOf(t, s.Series))
 	}
@@ -285,7 +328,8 @@ func TestTheCacheSavesWhatItsHitsWouldHaveCost(t *testing.T) {
 		b.written(key, "eth_mainnet", "eth_getBlockByHash", "standard", "ok", 1_000_000, 1_000_000*plan.Unit),
 		b.written(key, "eth_mainnet", "eth_getLogs", "heavy", "ok", 5, 10*plan.Unit),
 		b.written(key, "eth_mainnet", "eth_call", "standard", "rate_window", 50, 0),
-		b.written(key, "eth_mainnet", "eth_chainId", "standard", "hit", 1_000, 0), b.written(key, "polygon_pos", "net_version", "standard", "hit", 24_000, 0), util)
+		b.written(key, "eth_mainnet", "eth_chainId", "standard", "hit", 1_000, 0),
+		b.written(key, "polygon_pos", "net_version", "standard", "hit", 24_000, 0), util)
 	s := stats(t, b, b.ann, "cache", "24h")
 	// What the gateway answers by itself saves nothing, and utilities miss nothing. 2,000,000 · 1 +
 	// 1,000,000 · 0.5 + 100,000 · 2 units, at $6.60 a million: $17.82.
@@ -296,7 +340,9 @@ func TestTheCacheSavesWhatItsHitsWouldHaveCost(t *testing.T) {
 	if got := textOf(t, s.Summary); got != want {
 		t.Errorf("the summary is\n%s, want\n%s", got, want)
 	}
-	if len(s.Series) != 3 || textOf(t, s.Series[0].Values[22]) != "3125000" || textOf(t, s.Series[1].Values[22]) != "1000005" || textOf(t, s.Series[2].Values[22]) != "0.757" || textOf(t, s.Series[2].Values[0]) != "null" {
+	if len(s.Series) != 3 || textOf(t, s.Series[0].Values[22]) != "3125000" ||
+		textOf(t, s.Series[1].Values[22]) != "1000005" || textOf(t, s.Series[2].Values[22]) != "0.757" ||
+		textOf(t, s.Series[2].Values[0]) != "null" {
 		t.Errorf("the series are %s", textOf(t, s.Series))
 	}
 }
@@ -308,10 +354,17 @@ func TestUsageIsShownToWhomItIsOf(t *testing.T) {
 	b.use(t, b.id, b.keyID, "", 40)
 	b.claim(t) // used 3
 	now := time.Now().UTC()
-	b.commit(t, now, []account.LatencyLine{took(b.keyID, "eth_mainnet", "ok", time.Second, 40), took(b.agentKey, "base_mainnet", "ok", time.Millisecond, 3)},
-		b.written(b.keyID, "eth_mainnet", "eth_call", "standard", "key_budget", 5, 0), b.written(b.agentKey, "base_mainnet", "eth_call", "standard", "rate_window", 2, 0))
+	b.commit(t, now, []account.LatencyLine{
+		took(b.keyID, "eth_mainnet", "ok", time.Second, 40),
+		took(b.agentKey, "base_mainnet", "ok", time.Millisecond, 3),
+	},
+		b.written(b.keyID, "eth_mainnet", "eth_call", "standard", "key_budget", 5, 0),
+		b.written(b.agentKey, "base_mainnet", "eth_call", "standard", "rate_window", 2, 0))
 	call := func(key account.KeyID) store.Call {
-		return store.Call{RequestID: uuid.Must(uuid.NewV7()), StartedAt: now.Add(-time.Minute), Account: b.id, Key: key, Service: "rpc", Class: "standard", Outcome: "rate_window"}
+		return store.Call{
+			RequestID: uuid.Must(uuid.NewV7()), StartedAt: now.Add(-time.Minute), Account: b.id, Key: key,
+			Service: "rpc", Class: "standard", Outcome: "rate_window",
+		}
 	}
 	if err := b.store.CopyCalls(b.ctx, []store.Call{call(b.keyID), call(b.agentKey)}); err != nil {
 		t.Fatal(err)
@@ -327,27 +380,36 @@ func TestUsageIsShownToWhomItIsOf(t *testing.T) {
 		"the agent":            {b.agent, "agent", 5, 2, 3, 1, 1},
 		"another account":      {b.eve, "account", 0, 0, 0, 0, 0},
 	} {
-		report := must[service.UsageReport](t)(b.UsageReport.Invoke(b.ctx, c.caller, service.UsageReportInput{Hours: 48}))
-		volume := must[service.UsageVolume](t)(b.UsageVolume.Invoke(b.ctx, c.caller, service.UsageVolumeInput{Window: "7d"}))
-		failed, slow, cached, spent := stats(t, b, c.caller, "errors", "7d"), stats(t, b, c.caller, "latency", "7d"), stats(t, b, c.caller, "cache", "7d"), stats(t, b, c.caller, "spend", "7d")
+		report := must[service.UsageReport](t)(b.UsageReport.Invoke(b.ctx, c.caller,
+			service.UsageReportInput{Hours: 48}))
+		volume := must[service.UsageVolume](t)(b.UsageVolume.Invoke(b.ctx, c.caller,
+			service.UsageVolumeInput{Window: "7d"}))
+		failed, slow, cached, spent := stats(t, b, c.caller, "errors", "7d"), stats(t, b, c.caller, "latency", "7d"),
+			stats(t, b, c.caller, "cache", "7d"), stats(t, b, c.caller, "spend", "7d")
 		var charted int64
 		for _, bucket := range volume.Buckets {
 			charted += bucket.Requests
 		}
-		if string(report.Scope) != c.scope || report.TotalRequests != c.requests || int64(len(report.ByKey)) != c.keys || charted != c.requests {
+		if string(report.Scope) != c.scope || report.TotalRequests != c.requests ||
+			int64(len(report.ByKey)) != c.keys || charted != c.requests {
 			t.Errorf("%s sees %+v and %d charted", name, report, charted)
 		}
-		if failed.Summary.Errors.Failures != c.failures || len(failed.Summary.Errors.Recent) != c.recent || slow.Summary.Latency.Calls != c.timed || cached.Summary.Cache.Misses != c.timed {
-			t.Errorf("%s sees %+v, %+v and %+v", name, failed.Summary.Errors, slow.Summary.Latency, cached.Summary.Cache)
+		if failed.Summary.Errors.Failures != c.failures || len(failed.Summary.Errors.Recent) != c.recent ||
+			slow.Summary.Latency.Calls != c.timed || cached.Summary.Cache.Misses != c.timed {
+			t.Errorf("%s sees %+v, %+v and %+v", name, failed.Summary.Errors, slow.Summary.Latency,
+				cached.Summary.Cache)
 		}
 		// The account is younger than an hour, so the pace is that of an hour. The agent's key has
 		// no cap.
 		spend := spent.Summary.Spend
-		if name == "the agent" && (spend.Pace != 3*24*plan.Unit || spend.Used != 0 || spend.Limit != nil || spend.Risk != service.LowRisk || spend.Then != "nothing") ||
-			name == "a user" && (spend.Pace != 43*24*plan.Unit || spend.Used != 43*plan.Unit || *spend.Limit != 1_000_000*plan.Unit || spend.Then != "refused") {
+		if name == "the agent" && (spend.Pace != 3*24*plan.Unit || spend.Used != 0 || spend.Limit != nil ||
+			spend.Risk != service.LowRisk || spend.Then != "nothing") ||
+			name == "a user" && (spend.Pace != 43*24*plan.Unit || spend.Used != 43*plan.Unit ||
+				*spend.Limit != 1_000_000*plan.Unit || spend.Then != "refused") {
 			t.Errorf("%s is told of a spend of %+v", name, spend)
 		}
-		if name == "the agent" && strings.Contains(textOf(t, []any{report, volume, failed, slow, cached, spent}), b.keyID.String()) {
+		if name == "the agent" && strings.Contains(textOf(t, []any{report, volume, failed, slow, cached, spent}),
+			b.keyID.String()) {
 			t.Errorf("the agent is shown the other key")
 		}
 	}
@@ -361,19 +423,24 @@ func TestAnAllowanceThatHasEndedIsAHighRisk(t *testing.T) {
 	b.use(t, b.id, b.keyID, "", 1_000_000)
 	s := stats(t, b, b.key, "spend", "24h")
 	spend, last := s.Summary.Spend, s.Series[0].Values[23]
-	if spend.Risk != service.HighRisk || spend.ExhaustsAt == nil || spend.ExhaustsAt.After(time.Now().Add(time.Minute)) || spend.Used != *spend.Limit ||
-		spend.Pace != 24_000_000*plan.Unit || spend.Projected < spend.Used || s.Series[0].Name != "units" || textOf(t, last) != "1000000" {
+	if spend.Risk != service.HighRisk || spend.ExhaustsAt == nil ||
+		spend.ExhaustsAt.After(time.Now().Add(time.Minute)) || spend.Used != *spend.Limit ||
+		spend.Pace != 24_000_000*plan.Unit || spend.Projected < spend.Used || s.Series[0].Name != "units" ||
+		textOf(t, last) != "1000000" {
 		t.Errorf("it is %+v, and now %s", spend, textOf(t, last))
 	}
 	// A pack that is drawn next carries it on, as long as it holds.
 	pack := store.Pack{
-		Pack:    account.Pack{ID: account.NewPackID(), Units: 1_000_000_000 * plan.Unit, Expires: time.Now().Add(365 * 24 * time.Hour)},
+		Pack: account.Pack{
+			ID: account.NewPackID(), Units: 1_000_000_000 * plan.Unit, Expires: time.Now().Add(365 * 24 * time.Hour),
+		},
 		Account: b.id, Kind: "pack_l", Origin: "test", GrantedAt: time.Now(),
 	}
 	if _, _, err := b.limits.GrantPack(b.ctx, pack, store.Author{Actor: "test", Origin: "ops"}); err != nil {
 		t.Fatal(err)
 	}
-	if spend = stats(t, b, b.ann, "spend", "24h").Summary.Spend; spend.Risk == service.HighRisk || spend.ExhaustsAt != nil || spend.Packs != 1_000_000_000*plan.Unit {
+	if spend = stats(t, b, b.ann, "spend", "24h").Summary.Spend; spend.Risk == service.HighRisk ||
+		spend.ExhaustsAt != nil || spend.Packs != 1_000_000_000*plan.Unit {
 		t.Errorf("with a pack it is %+v", spend)
 	}
 }

@@ -40,14 +40,18 @@ type VolumeBucket struct {
 func (h *service) usageVolume() *Operation[UsageVolumeInput, UsageVolume] {
 	return define(h, Meta{
 		Name: "get_usage_volume", Title: "Usage over time", Access: Holders, Reads: true,
-		Description: "Gives requests and units by hour, six hours or day, for a chart: every bucket of the window is there, and the last one is under way. An agent's key " +
-			"sees its agent's usage only, an adopted key its own. It comes from the record, which is some seconds late. A repeat within 10 seconds gives the same. It costs nothing.",
+		Description: "Gives requests and units by hour, six hours or day, for a chart: every bucket of the window is " +
+			"there, and the last one is under way. An agent's key sees its agent's usage only, an adopted key its " +
+			"own. It comes from the record, which is some seconds late. A repeat within 10 seconds gives the same. " +
+			"It costs nothing.",
 		Fails: []fault.Reason{fault.DurableUnavailable},
 	}, h.runUsageVolume)
 }
 
 func (h *service) runUsageVolume(ctx context.Context, c *Call, in UsageVolumeInput) (UsageVolume, error) {
-	return keptUsage(ctx, h, c.asks("volume", in), func(ctx context.Context) (UsageVolume, error) { return h.makeUsageVolume(ctx, c, in) })
+	return keptUsage(ctx, h, c.asks("volume", in), func(ctx context.Context) (UsageVolume, error) {
+		return h.makeUsageVolume(ctx, c, in)
+	})
 }
 
 func (h *service) makeUsageVolume(ctx context.Context, c *Call, in UsageVolumeInput) (UsageVolume, error) {
@@ -58,7 +62,10 @@ func (h *service) makeUsageVolume(ctx context.Context, c *Call, in UsageVolumeIn
 		return UsageVolume{}, err
 	}
 	w.Chain = string(in.Chain)
-	v := UsageVolume{Scope: scope, Window: name, Chain: in.Chain, BucketSeconds: int64(s.step / time.Second), Buckets: make([]VolumeBucket, s.steps)}
+	v := UsageVolume{
+		Scope: scope, Window: name, Chain: in.Chain, BucketSeconds: int64(s.step / time.Second),
+		Buckets: make([]VolumeBucket, s.steps),
+	}
 	if v.AsOf, err = h.asOf(ctx, c); err != nil {
 		return UsageVolume{}, err
 	}

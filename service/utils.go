@@ -29,9 +29,11 @@ func (h *service) checksumAddress() *Operation[ChecksumInput, offline.CheckedAdd
 	return define(h, util(Meta{
 		Name: "checksum_address", Title: "Check an address",
 		Route: Route{Method: http.MethodGet, Path: "/toolbox/utils/checksum/{address}"},
-		Description: "Says whether a text is an EVM address, and writes it in the capitals of EIP-55, which are its checksum. An address in one case carries no " +
-			"checksum and is valid; one in mixed capitals that are not those of EIP-55 is not valid, as in ethers and viem, because a character may be " +
-			"mistyped. It does not look whether anything is at the address; names like someone.eth are resolved by /toolbox/ens/resolve/{name}.",
+		Description: "Says whether a text is an EVM address, and writes it in the capitals of EIP-55, which are its " +
+			"checksum. An address in one case carries no checksum and is valid; one in mixed capitals that are not " +
+			"those of EIP-55 is not valid, as in ethers and viem, because a character may be mistyped. It does not " +
+			"look whether anything is at the address; names like someone.eth are resolved by " +
+			"/toolbox/ens/resolve/{name}.",
 	}), func(_ context.Context, _ *Call, in ChecksumInput) (offline.CheckedAddress, error) {
 		return offline.Checksum(in.Address), nil
 	})
@@ -55,9 +57,10 @@ func (h *service) convertUnits() *Operation[ConvertInput, offline.Conversion] {
 	return define(h, util(Meta{
 		Name: "convert_units", Title: "Convert between units of ether",
 		Route: Route{Method: http.MethodGet, Path: "/toolbox/utils/convert"},
-		Description: "Converts an amount between wei, gwei, eth and the units between and beyond, exactly: no digit is rounded, and the result is a decimal string " +
-			"without an exponent. A fraction of a wei is converted too, with a note that no chain holds it. For tokens with other decimals, and for prices " +
-			"in dollars, see /toolbox/prices.",
+		Description: "Converts an amount between wei, gwei, eth and the units between and beyond, exactly: no digit " +
+			"is rounded, and the result is a decimal string without an exponent. A fraction of a wei is converted " +
+			"too, with a note that no chain holds it. For tokens with other decimals, and for prices in dollars, see " +
+			"/toolbox/prices.",
 	}), func(_ context.Context, _ *Call, in ConvertInput) (offline.Conversion, error) { return in.made, nil })
 }
 
@@ -77,9 +80,10 @@ func (h *service) computeSelector() *Operation[SelectorInput, offline.Selector] 
 	return define(h, util(Meta{
 		Name: "compute_selector", Title: "Compute a selector and a topic",
 		Route: Route{Method: http.MethodGet, Path: "/toolbox/utils/selector"},
-		Description: "Brings the signature of a function, an event or an error into its canonical form (uint becomes uint256, names are dropped) and gives its " +
-			"four-byte selector and its first topic. A type that the contract ABI does not have is refused by its name; tuples may stand inside each other " +
-			"16 deep. The way back, from calldata to a signature, is /toolbox/decode/{chain}/{address}.",
+		Description: "Brings the signature of a function, an event or an error into its canonical form (uint becomes " +
+			"uint256, names are dropped) and gives its four-byte selector and its first topic. A type that the " +
+			"contract ABI does not have is refused by its name; tuples may stand inside each other 16 deep. The way " +
+			"back, from calldata to a signature, is /toolbox/decode/{chain}/{address}.",
 	}), func(_ context.Context, _ *Call, in SelectorInput) (offline.Selector, error) { return in.made, nil })
 }
 
@@ -100,8 +104,9 @@ func (h *service) hashKeccak() *Operation[KeccakInput, offline.Digest] {
 	return define(h, util(Meta{
 		Name: "hash_keccak", Title: "Hash with Keccak-256",
 		Route: Route{Method: http.MethodGet, Path: "/toolbox/utils/keccak"},
-		Description: "Hashes a text, or bytes in hexadecimal digits with encoding=hex, with Keccak-256 as Ethereum does; that is not SHA3-256. For selectors and topics " +
-			"use /toolbox/utils/selector, which brings the signature into its canonical form first.",
+		Description: "Hashes a text, or bytes in hexadecimal digits with encoding=hex, with Keccak-256 as Ethereum " +
+			"does; that is not SHA3-256. For selectors and topics use /toolbox/utils/selector, which brings the " +
+			"signature into its canonical form first.",
 	}), func(_ context.Context, _ *Call, in KeccakInput) (offline.Digest, error) {
 		return offline.Keccak(in.Text, in.data), nil
 	})

@@ -33,9 +33,10 @@ func TestManyUnknownNamesCostNoMoreThanAFew(t *testing.T) {
 		}
 	}
 	fields, _ := refusal.Data["fields"].([]map[string]string)
-	if strings.Contains(refusal.Message, "k00005") || len(fields) == 0 || !slices.IsSortedFunc(fields, func(a, b map[string]string) int {
-		return strings.Compare(a["field"], b["field"])
-	}) {
+	if strings.Contains(refusal.Message, "k00005") || len(fields) == 0 ||
+		!slices.IsSortedFunc(fields, func(a, b map[string]string) int {
+			return strings.Compare(a["field"], b["field"])
+		}) {
 		t.Errorf("not the first few in their order: %s, %v", refusal.Message, refusal.Data["fields"])
 	}
 }
@@ -66,7 +67,8 @@ func TestListsAndObjectsAreLookedAtNoFurtherThanTheyMayGo(t *testing.T) {
 		}
 	}
 	short := []any{"rpc", 5.0}
-	if _, refusal := op.bind(map[string]any{"enabled": short}); refusal == nil || !strings.Contains(refusal.Message, "enabled[1]") {
+	if _, refusal := op.bind(map[string]any{"enabled": short}); refusal == nil ||
+		!strings.Contains(refusal.Message, "enabled[1]") {
 		t.Errorf("a wrong item: %v", refusal)
 	}
 }
@@ -85,7 +87,8 @@ func TestEveryInputBoundsItsLists(t *testing.T) {
 			switch {
 			case p.Ref != "", len(p.Properties) > 0, nested(p.Items), nested(more):
 				t.Errorf("%s of %s has parts of parts; bound them in sift first", name, c.Meta().Name)
-			case p.Type == huma.TypeArray && (p.MaxItems == nil || *p.MaxItems > 100), more != nil && (p.MaxProperties == nil || *p.MaxProperties > 100):
+			case p.Type == huma.TypeArray && (p.MaxItems == nil || *p.MaxItems > 100),
+				more != nil && (p.MaxProperties == nil || *p.MaxProperties > 100):
 				t.Errorf("%s of %s has any number of parts", name, c.Meta().Name)
 			}
 		}

@@ -28,7 +28,8 @@ func (in *VerifySignatureInput) chain() chain.ID { return in.Chain }
 
 func (in *VerifySignatureInput) check() *fault.Error {
 	if in.Chain != "" && in.Address == "" {
-		return refuseField("chain", "It is asked about address, which is missing. Name the wallet there, or leave chain out.")
+		return refuseField("chain",
+			"It is asked about address, which is missing. Name the wallet there, or leave chain out.")
 	}
 	message, refusal := in.Encoding.Decode("message", in.Message)
 	if refusal == nil {
@@ -41,15 +42,19 @@ func (h *service) verifySignature() *Operation[VerifySignatureInput, offline.Sig
 	return define(h, util(Meta{
 		Name: "verify_signature", Title: "Verify a signed message",
 		Route: Route{Method: http.MethodPost, Path: "/toolbox/utils/verify-signature"},
-		Description: "Says which wallet signed a message with personal_sign (EIP-191), and whether it is the expected one. Nothing is signed here, and no key is held. " +
-			"A signature of any other form is an answer with valid false and the reason in note: one in a high-s form too, which anybody can make of " +
-			"another (EIP-2). With address and chain a contract wallet is asked; when that chain does not answer, the call fails and costs nothing. Sign-in " +
-			"messages, with their times, are judged by /toolbox/utils/verify-siwe. Typed data (EIP-712) and transactions are not judged.",
+		Description: "Says which wallet signed a message with personal_sign (EIP-191), and whether it is the " +
+			"expected one. Nothing is signed here, and no key is held. A signature of any other form is an answer " +
+			"with valid false and the reason in note: one in a high-s form too, which anybody can make of another " +
+			"(EIP-2). With address and chain a contract wallet is asked; when that chain does not answer, the call " +
+			"fails and costs nothing. Sign-in messages, with their times, are judged by /toolbox/utils/verify-siwe. " +
+			"Typed data (EIP-712) and transactions are not judged.",
 		Fails: chainFailsWith,
 	}), h.runVerifySignature)
 }
 
-func (h *service) runVerifySignature(ctx context.Context, _ *Call, in VerifySignatureInput) (offline.SignatureVerdict, error) {
+func (h *service) runVerifySignature(ctx context.Context, _ *Call,
+	in VerifySignatureInput,
+) (offline.SignatureVerdict, error) {
 	v, err := in.signed.Verify(ctx, h.walletsIf(in.Chain))
 	return v, wallet.Refuse(fault.FieldRefused, err)
 }
@@ -74,10 +79,12 @@ func (h *service) verifySIWE() *Operation[VerifySIWEInput, offline.SignInVerdict
 	return define(h, util(Meta{
 		Name: "verify_siwe", Title: "Verify a sign-in with Ethereum",
 		Route: Route{Method: http.MethodPost, Path: "/toolbox/utils/verify-siwe"},
-		Description: "Says whether the address of a sign-in message (EIP-4361) signed it, and whether the message counts now by its Expiration Time and Not Before; gives its " +
-			"fields as well. Whether domain and nonce are yours is not judged: compare domain and uri with your own, and take each nonce once. A text that is " +
-			"no message of EIP-4361 is refused with the number of its first wrong line. With chain a contract wallet is asked; when that chain does not answer, " +
-			"the call fails and costs nothing. Other messages are judged by /toolbox/utils/verify-signature.",
+		Description: "Says whether the address of a sign-in message (EIP-4361) signed it, and whether the message " +
+			"counts now by its Expiration Time and Not Before; gives its fields as well. Whether domain and nonce " +
+			"are yours is not judged: compare domain and uri with your own, and take each nonce once. A text that is " +
+			"no message of EIP-4361 is refused with the number of its first wrong line. With chain a contract wallet " +
+			"is asked; when that chain does not answer, the call fails and costs nothing. Other messages are judged " +
+			"by /toolbox/utils/verify-signature.",
 		Fails: chainFailsWith,
 	}), h.runVerifySIWE)
 }
@@ -85,8 +92,10 @@ func (h *service) verifySIWE() *Operation[VerifySIWEInput, offline.SignInVerdict
 func (h *service) runVerifySIWE(ctx context.Context, _ *Call, in VerifySIWEInput) (offline.SignInVerdict, error) {
 	if in.Chain != "" { // contract wallets are resolved on the message's own chain (EIP-4361)
 		if id, _ := h.Toolbox.Node.ChainID(in.Chain); id != in.signed.ChainID() {
-			return offline.SignInVerdict{}, refuseField("chain", "The message's Chain ID is %d, and that of %s is %d. Name the message's chain, or leave chain out.",
-				in.signed.ChainID(), in.Chain, id)
+			return offline.SignInVerdict{},
+				refuseField("chain",
+					"The message's Chain ID is %d, and that of %s is %d. Name the message's chain, or leave chain out.",
+					in.signed.ChainID(), in.Chain, id)
 		}
 	}
 	v, err := in.signed.Verify(ctx, h.walletsIf(in.Chain), h.Now())

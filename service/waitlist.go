@@ -29,9 +29,12 @@ type JoinedWishlist struct {
 
 func (h *service) joinWishlist() *Operation[JoinWishlistInput, JoinedWishlist] {
 	return define(h, Meta{
-		Name: "join_enterprise_wishlist", Title: "Ask for an enterprise agreement", Access: Everybody, PerNetwork: true, Fails: []fault.Reason{fault.DurableUnavailable},
-		Description: "Tells the operator, by mail, what an enterprise agreement should hold; they answer to the address that is given. One mail confirms it there, with a link that " +
-			"withdraws it, the first time an address is given and never again. It needs no key and costs nothing. Each repeat tells it again, up to five times a day from one network.",
+		Name: "join_enterprise_wishlist", Title: "Ask for an enterprise agreement", Access: Everybody, PerNetwork: true,
+		Fails: []fault.Reason{fault.DurableUnavailable},
+		Description: "Tells the operator, by mail, what an enterprise agreement should hold; they answer to the " +
+			"address that is given. One mail confirms it there, with a link that withdraws it, the first time an " +
+			"address is given and never again. It needs no key and costs nothing. Each repeat tells it again, up to " +
+			"five times a day from one network.",
 	}, h.runJoinWishlist)
 }
 
@@ -70,9 +73,11 @@ type JoinedWaitlist struct {
 
 func (h *service) joinWaitlist() *Operation[JoinWaitlistInput, JoinedWaitlist] {
 	return define(h, Meta{
-		Name: "join_waitlist", Title: "Join the waitlist", Access: Everybody, PerNetwork: true, Fails: []fault.Reason{fault.DurableUnavailable},
-		Description: "Puts an address on the list of those who hear when something opens. One mail there asks to confirm it or to leave, once and never again. It needs no key and costs nothing. A repeat " +
-			"with the same address changes nothing; a network may send 20 a day.",
+		Name: "join_waitlist", Title: "Join the waitlist", Access: Everybody, PerNetwork: true,
+		Fails: []fault.Reason{fault.DurableUnavailable},
+		Description: "Puts an address on the list of those who hear when something opens. One mail there asks to " +
+			"confirm it or to leave, once and never again. It needs no key and costs nothing. A repeat with the same " +
+			"address changes nothing; a network may send 20 a day.",
 	}, h.runJoinWaitlist)
 }
 
@@ -90,7 +95,8 @@ func (h *service) runJoinWaitlist(ctx context.Context, c *Call, in JoinWaitlistI
 		return JoinedWaitlist{}, refusal
 	}
 	became, err := h.support.JoinWaitlist(ctx, store.Waiting{
-		Email: email, Qualifier: in.Qualifier, Source: in.Source, ProductUpdates: in.ProductUpdates, Channel: c.Door, At: h.Now(),
+		Email: email, Qualifier: in.Qualifier, Source: in.Source, ProductUpdates: in.ProductUpdates, Channel: c.Door,
+		At: h.Now(),
 	})
 	if err != nil {
 		return JoinedWaitlist{}, toFault(err, "address")

@@ -31,7 +31,8 @@ func TestTheCountOfSeatsIsKept(t *testing.T) {
 	o := advisers(t, nil)
 	first := must[service.PlanList](t)(o.ListPlans.Invoke(o.ctx, neighbour(0), service.Nothing{}))
 	o.store.Close()
-	if l := must[service.PlanList](t)(o.ListPlans.Invoke(o.ctx, neighbour(0), service.Nothing{})); l.Founding.SeatsLeft != first.Founding.SeatsLeft || l.Founding.SeatsLeft == 0 {
+	if l := must[service.PlanList](t)(o.ListPlans.Invoke(o.ctx, neighbour(0),
+		service.Nothing{})); l.Founding.SeatsLeft != first.Founding.SeatsLeft || l.Founding.SeatsLeft == 0 {
 		t.Errorf("%d seats are left", l.Founding.SeatsLeft)
 	}
 }

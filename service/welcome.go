@@ -80,12 +80,20 @@ func (h *service) doorways(door account.Door, code account.ClaimCode) map[string
 	ways := map[string]Doorway{
 		"wait": {Past: past, Do: until, Open: true},
 		"adopt": {
-			Past: past + ", requests_per_second, supply", Open: !code.IsZero(), ClaimCode: code.Reveal(), At: h.PublicURL + "/agents",
-			Do: "Give your owner the claim code. They sign in and type it there; this key then has the account's plan, packs and fences.",
+			Past: past + ", requests_per_second, supply", Open: !code.IsZero(), ClaimCode: code.Reveal(),
+			At: h.PublicURL + "/agents",
+			Do: "Give your owner the claim code. They sign in and type it there; this key then has the account's " +
+				"plan, packs and fences.",
 		},
-		"pay_per_call": {Past: past + ", supply", Open: h.Terms.Open(), Do: "Pay for units in USDC, with no account.", At: h.PublicURL + menuPath},
-		"buy_pack":     {Past: past + ", supply", Open: h.Stripe != nil, Do: "Buy a prepaid pack, once an owner has adopted this key.", At: h.PublicURL + "/billing"},
-		"ticket":       h.ticketDoorway("anything else"),
+		"pay_per_call": {
+			Past: past + ", supply", Open: h.Terms.Open(), Do: "Pay for units in USDC, with no account.",
+			At: h.PublicURL + menuPath,
+		},
+		"buy_pack": {
+			Past: past + ", supply", Open: h.Stripe != nil,
+			Do: "Buy a prepaid pack, once an owner has adopted this key.", At: h.PublicURL + "/billing",
+		},
+		"ticket": h.ticketDoorway("anything else"),
 	}
 	if door == account.DoorPublic {
 		ways["bind"] = Doorway{
@@ -99,7 +107,10 @@ func (h *service) doorways(door account.Door, code account.ClaimCode) map[string
 
 // ticketDoorway is the way that is always there: people who are asked.
 func (h *service) ticketDoorway(past string) Doorway {
-	return Doorway{Past: past, Open: true, Do: "File a ticket with the request id of the call: the tool manage_tickets takes it.", At: h.PublicURL + mcpPath}
+	return Doorway{
+		Past: past, Open: true, Do: "File a ticket with the request id of the call: the tool manage_tickets takes it.",
+		At: h.PublicURL + mcpPath,
+	}
 }
 
 // anotherKey is the doorway of an address that may make further keys.

@@ -86,8 +86,9 @@ type Pricing struct {
 func (h *service) whatCanIDo() *Operation[Nothing, WhatICanDo] {
 	return define(h, Meta{
 		Name: "what_can_i_do", Title: "Where you stand and what you can do", Access: Holders, Reads: true,
-		Description: "Tells a caller what is left of each budget and when it comes back, the way past each of its limits, what its last 30 days would cost on every way to " +
-			"buy units, which is the cheapest and from when another one is, and what its own last days suggest. It costs nothing.",
+		Description: "Tells a caller what is left of each budget and when it comes back, the way past each of its " +
+			"limits, what its last 30 days would cost on every way to buy units, which is the cheapest and from when " +
+			"another one is, and what its own last days suggest. It costs nothing.",
 		Fails: []fault.Reason{fault.MeterUnreachable, fault.DurableUnavailable},
 	}, h.runWhatCanIDo)
 }
@@ -115,7 +116,9 @@ func (h *service) runWhatCanIDo(ctx context.Context, c *Call, _ Nothing) (WhatIC
 	if err != nil {
 		return WhatICanDo{}, err
 	}
-	recent, err := keptUsage(ctx, h, c.asks("recent", nil), func(ctx context.Context) (recentUsage, error) { return h.readRecent(ctx, c) })
+	recent, err := keptUsage(ctx, h, c.asks("recent", nil), func(ctx context.Context) (recentUsage, error) {
+		return h.readRecent(ctx, c)
+	})
 	if err != nil {
 		return WhatICanDo{}, err
 	}
@@ -125,7 +128,8 @@ func (h *service) runWhatCanIDo(ctx context.Context, c *Call, _ Nothing) (WhatIC
 		return WhatICanDo{}, err
 	}
 	can.You = h.youOf(s, recent.scope)
-	can.Ladder, can.Doorways, can.Features, can.Doors = s.ladder.Rungs, h.fenceDoorways(s), h.featuresOf(s), h.doorsFor(s)
+	can.Ladder, can.Doorways, can.Features, can.Doors = s.ladder.Rungs, h.fenceDoorways(s), h.featuresOf(s),
+		h.doorsFor(s)
 	can.Recommendation, can.BreakEven = h.recommendLane(s), breakEven(&s.ladder)
 	can.Advice = h.adviseOn(s)
 	can.Pricing = Pricing{URL: h.PublicURL + "/pricing", Tool: "list_plans", Tax: h.planTax(ctx, c)}
@@ -195,8 +199,10 @@ func (h *service) loadState(ctx context.Context, c *Call) (*callerState, error) 
 func (h *service) youOf(s *callerState, scope statement.Scope) You {
 	rate := s.rate()
 	you := You{
-		AccountID: s.Account.ID.String(), Kind: s.Account.Kind, Plan: s.terms.Plan.Key, PlanTitle: s.terms.Plan.Title, Scope: scope, Manages: s.manages(),
-		Supply: s.terms.Plan.Supply, Rate: RateOffer{rate.Limit, int64(rate.Per / time.Second)},
+		AccountID: s.Account.ID.String(), Kind: s.Account.Kind, Plan: s.terms.Plan.Key, PlanTitle: s.terms.Plan.Title,
+		Scope: scope, Manages: s.manages(), Supply: s.terms.Plan.Supply, Rate: RateOffer{
+			rate.Limit, int64(rate.Per / time.Second),
+		},
 	}
 	if !s.Key.ID.IsZero() {
 		you.Door, you.KeyID, you.KeyPrefix, you.KeyName = s.Key.Door, s.Key.ID.String(), s.Key.Prefix, s.Key.Name
@@ -210,9 +216,11 @@ func (h *service) youOf(s *callerState, scope statement.Scope) You {
 // slowed reports whether the account is past its soft ceiling, which every key of it feels, whether
 // it sees that budget or not.
 func (s *callerState) slowed() bool {
-	return s.terms.Quota() == account.Unlimited && slices.ContainsFunc(s.standings.Counters, func(n limits.CounterState) bool { //nolint:gocritic // few
-		return n.Source == account.SourcePlan && n.Period == s.standings.Period.Key() && n.ShouldBe >= n.Limit
-	})
+	//nolint:gocritic // few
+	return s.terms.Quota() == account.Unlimited && slices.ContainsFunc(s.standings.Counters,
+		func(n limits.CounterState) bool {
+			return n.Source == account.SourcePlan && n.Period == s.standings.Period.Key() && n.ShouldBe >= n.Limit
+		})
 }
 
 // rate is what all keys of the account have together now.
@@ -231,7 +239,9 @@ func (s *callerState) isOff(service account.Service) bool {
 func (h *service) featuresOf(s *callerState) Features {
 	f := Features{
 		Premium: s.terms.Plan.Supply == plan.Premium || s.drawsPack, PaymentsLive: h.Stripe != nil,
-		Data: s.terms.Plan.Data && !s.isOff(account.Data), Agents: AgentFeature{MayClaim: s.manages(), Tool: "claim_agent_start"},
+		Data: s.terms.Plan.Data && !s.isOff(account.Data), Agents: AgentFeature{
+			MayClaim: s.manages(), Tool: "claim_agent_start",
+		},
 	}
 	for _, service := range account.Services() {
 		f.Services = append(f.Services, ServiceSwitch{service, !s.isOff(service)})
@@ -244,20 +254,37 @@ func (h *service) doorsFor(s *callerState) []Door {
 	open := func(is bool) *bool { return &is }
 	public, wallet := s.Key.Door == account.DoorPublic, s.Key.Door == account.DoorWallet
 	return []Door{
-		{Name: "public_key", Tool: "get_key", At: "POST /keys", Do: "Make an anonymous key without sign-up; three a UTC day for a network address, after which get_key refuses."},
-		{Name: "wallet_bound", Open: open(public), Tool: "bind_key_start", At: "POST /keys/bind/start", Do: "Bind an anonymous key to a wallet by a signature."},
+		{
+			Name: "public_key", Tool: "get_key", At: "POST /keys",
+			Do: "Make an anonymous key without sign-up; three a UTC day for a network address, after which get_key " +
+				"refuses.",
+		},
+		{
+			Name: "wallet_bound", Open: open(public), Tool: "bind_key_start", At: "POST /keys/bind/start",
+			Do: "Bind an anonymous key to a wallet by a signature.",
+		},
 		{
 			Name: "owner_adopted", Open: open((public || wallet) && s.Key.Adoptable), At: h.PublicURL + "/agents",
 			Do: "Give your owner the claim code; the key then has the account's plan, packs and fences.",
 		},
-		{Name: "account_key", Open: open(s.manages()), Tool: "create_api_key", At: h.PublicURL + "/keys", Do: "Make a further key of the account."},
-		{Name: "agent_key", Open: open(s.manages()), Tool: "claim_agent_start", At: h.PublicURL + "/agents", Do: "Give an agent with a wallet a key of its own, with a cap."},
-		{Name: "pay_per_call", Open: open(h.Terms.Open()), At: h.PublicURL + menuPath, Do: "Pay for units in USDC, without an account."},
+		{
+			Name: "account_key", Open: open(s.manages()), Tool: "create_api_key", At: h.PublicURL + "/keys",
+			Do: "Make a further key of the account.",
+		},
+		{
+			Name: "agent_key", Open: open(s.manages()), Tool: "claim_agent_start", At: h.PublicURL + "/agents",
+			Do: "Give an agent with a wallet a key of its own, with a cap.",
+		},
+		{
+			Name: "pay_per_call", Open: open(h.Terms.Open()), At: h.PublicURL + menuPath,
+			Do: "Pay for units in USDC, without an account.",
+		},
 	}
 }
 
 // taxRule is what holds for everybody (plan.VATApplies).
-const taxRule = "Prices are net; 20% VAT is added for customers in the EU and for those whose country is not known, none elsewhere."
+const taxRule = "Prices are net; 20% VAT is added for customers in the EU and for those whose country is not known, " +
+	"none elsewhere."
 
 // planTax says what is added to the prices of plans and packs; where the account is billed only to
 // whoever manages it.

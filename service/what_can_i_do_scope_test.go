@@ -40,12 +40,15 @@ func TestPayingByTheCallIsRecommendedOnlyWhereItIsSold(t *testing.T) {
 		t.Run(c.what, func(t *testing.T) {
 			t.Parallel()
 			b := openBooks(t, atNoon, func(o *service.Options) { o.Terms = c.terms })
-			b.commit(t, noon, nil, b.written(b.keyID, "eth_mainnet", "eth_call", "standard", "ok", 1_050_000, 1_050_000*plan.Unit))
+			b.commit(t, noon, nil, b.written(b.keyID, "eth_mainnet", "eth_call", "standard", "ok", 1_050_000,
+				1_050_000*plan.Unit))
 			can := b.can(t, b.key)
 			at := slices.IndexFunc(can.Ladder, func(r service.LadderRung) bool { return r.Key == "per_call" })
 			r := can.Recommendation
-			if can.Ladder[at].Live != c.live || can.Ladder[at].Supply != plan.Premium || r.Rung != c.rung || textOf(t, r.Cost) != c.cost || r.Supply != c.supply ||
-				!strings.Contains(r.Why, "from "+string(c.supply)+" upstreams") || r.Premium != "pack_s" || textOf(t, r.Extra) != "10.0" {
+			if can.Ladder[at].Live != c.live || can.Ladder[at].Supply != plan.Premium || r.Rung != c.rung ||
+				textOf(t, r.Cost) != c.cost || r.Supply != c.supply ||
+				!strings.Contains(r.Why, "from "+string(c.supply)+" upstreams") || r.Premium != "pack_s" ||
+				textOf(t, r.Extra) != "10.0" {
 				t.Errorf("its rung is %+v, recommended %+v", can.Ladder[at], r)
 			}
 			ladder := must[service.PriceLadder](t)(b.PriceLadder.Invoke(b.ctx, b.key, service.Nothing{}))
@@ -74,22 +77,28 @@ func TestKeysThatDoNotManageLearnTheRuleAndThePlanOnly(t *testing.T) {
 		t.Fatal(refusal)
 	}
 	for _, key := range []account.KeyID{agent, adopted.Key} {
-		b.commit(t, opened.Add(-time.Hour), nil, b.written(key, "eth_mainnet", "eth_getBlockByHash", "standard", "hit", 1_000_000, 0))
+		b.commit(t, opened.Add(-time.Hour), nil, b.written(key, "eth_mainnet", "eth_getBlockByHash", "standard", "hit",
+			1_000_000, 0))
 	}
 
 	owner := d.can(t, b.ann)
 	if !strings.Contains(owner.Pricing.Tax, "billed in DE") || currentOf(&owner) != "pro_yearly" {
 		t.Errorf("the owner is told %q, and to be on %q", owner.Pricing.Tax, currentOf(&owner))
 	}
-	if cache := stats(t, b, b.ann, "cache", "24h").Summary.Cache; cache.Rung != "pro_yearly" || textOf(t, cache.Money) != "11.0" {
+	if cache := stats(t, b, b.ann, "cache", "24h").Summary.Cache; cache.Rung != "pro_yearly" ||
+		textOf(t, cache.Money) != "11.0" {
 		t.Errorf("to the owner savings are %s", textOf(t, cache))
 	}
-	for what, key := range map[string]*service.Caller{"an adopted key": holder(door.Key), "an agent's key": holder(secret)} {
+	for what, key := range map[string]*service.Caller{
+		"an adopted key": holder(door.Key), "an agent's key": holder(secret),
+	} {
 		can := d.can(t, key)
-		if strings.Contains(textOf(t, can), "billed in") || !strings.Contains(can.Pricing.Tax, "20% VAT") || currentOf(&can) != "pro_monthly" || len(adviceOf(&can, "costs_more_than_needed")) != 0 {
+		if strings.Contains(textOf(t, can), "billed in") || !strings.Contains(can.Pricing.Tax, "20% VAT") ||
+			currentOf(&can) != "pro_monthly" || len(adviceOf(&can, "costs_more_than_needed")) != 0 {
 			t.Errorf("%s is told %q, %+v, and to be on %q", what, can.Pricing.Tax, can.Advice, currentOf(&can))
 		}
-		if cache := stats(t, b, key, "cache", "24h").Summary.Cache; cache.Rung != "pro_monthly" || textOf(t, cache.Money) != "6.6" {
+		if cache := stats(t, b, key, "cache", "24h").Summary.Cache; cache.Rung != "pro_monthly" ||
+			textOf(t, cache.Money) != "6.6" {
 			t.Errorf("to %s savings are %s", what, textOf(t, cache))
 		}
 		if can.You.Plan != plan.Pro || can.You.Manages || can.You.Door == account.DoorAccount && can.You.Agent == "" {
@@ -108,7 +117,9 @@ func (d *till) adopted(t *testing.T, door service.Welcome, owner string) { //nol
 		t.Fatal(err)
 	}
 	user := account.UserID{UUID: uuid.MustParse(d.whoIs(t, owner).UserID)}
-	if _, err := d.limits.AdoptKey(d.ctx, key.ID, d.id, user, store.Author{Actor: user.Actor(), Origin: "console"}); err != nil {
+	if _, err := d.limits.AdoptKey(d.ctx, key.ID, d.id, user, store.Author{
+		Actor: user.Actor(), Origin: "console",
+	}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -30,7 +30,10 @@ func fenceNamed(t *testing.T, can *service.WhatICanDo, name string) service.Fenc
 
 // ticketPast is the doorway of a ticket, which stands open past each limit.
 func (*office) ticketPast(fence string) service.Doorway {
-	return service.Doorway{Past: fence, Open: true, Do: "File a ticket with the request id of the call: the tool manage_tickets takes it.", At: "https://gateway.example/mcp"}
+	return service.Doorway{
+		Past: fence, Open: true, Do: "File a ticket with the request id of the call: the tool manage_tickets takes it.",
+		At: "https://gateway.example/mcp",
+	}
 }
 
 func adviceOf(can *service.WhatICanDo, kind string) []service.Advice {
@@ -42,8 +45,10 @@ func TestAnAnonymousKeyLearnsItsDayAndItsDoors(t *testing.T) {
 	o := openOffice(t)
 	key := o.doorKey(t)
 	fresh := o.can(t, holder(key.Key))
-	if fresh.You.Door != account.DoorPublic || fresh.You.KeyPrefix != key.KeyPrefix || fresh.You.Kind != store.KindDoor || fresh.You.Plan != plan.Door1 || fresh.You.Manages ||
-		fresh.You.Supply != plan.Public || fresh.You.Rate.Requests != 5 || fresh.You.Rate.PerSeconds != 1 || fresh.Volume != 0 || len(fresh.Advice) != 0 || fresh.AsOf != nil {
+	if fresh.You.Door != account.DoorPublic || fresh.You.KeyPrefix != key.KeyPrefix ||
+		fresh.You.Kind != store.KindDoor || fresh.You.Plan != plan.Door1 || fresh.You.Manages ||
+		fresh.You.Supply != plan.Public || fresh.You.Rate.Requests != 5 || fresh.You.Rate.PerSeconds != 1 ||
+		fresh.Volume != 0 || len(fresh.Advice) != 0 || fresh.AsOf != nil {
 		t.Errorf("a fresh key is told %+v", fresh.You)
 	}
 	if a := o.admit(t, key.Key, 8_500*plan.Unit); !a.Admitted {
@@ -54,12 +59,15 @@ func TestAnAnonymousKeyLearnsItsDayAndItsDoors(t *testing.T) {
 	if len(can.Budgets) != 1 {
 		t.Fatalf("its budgets are %+v", can.Budgets)
 	}
-	if b := can.Budgets[0]; b.Kind != service.BudgetKeyDay || b.Limit != 10_000*plan.Unit || b.Used != 8_500*plan.Unit || b.Left != 1_500*plan.Unit || !b.ResetsAt.Equal(midnight) ||
+	if b := can.Budgets[0]; b.Kind != service.BudgetKeyDay || b.Limit != 10_000*plan.Unit ||
+		b.Used != 8_500*plan.Unit || b.Left != 1_500*plan.Unit || !b.ResetsAt.Equal(midnight) ||
 		b.Code != -32016 || b.Then != "refused" {
 		t.Errorf("its day is %+v", b)
 	}
 	day := fenceNamed(t, &can, "units_per_day")
-	if day.Code != -32016 || !day.Ways["bind"].Open || !day.Ways["adopt"].Open || day.Ways["adopt"].ClaimCode != key.Doorways["adopt"].ClaimCode || !day.Ways["wait"].Open || day.Ways["buy_pack"].Open {
+	if day.Code != -32016 || !day.Ways["bind"].Open || !day.Ways["adopt"].Open ||
+		day.Ways["adopt"].ClaimCode != key.Doorways["adopt"].ClaimCode || !day.Ways["wait"].Open ||
+		day.Ways["buy_pack"].Open {
 		t.Errorf("past its day lead %+v", day)
 	}
 	for _, name := range []string{"requests", "supply", "data_service", "keys_per_address_and_day"} {
@@ -67,7 +75,8 @@ func TestAnAnonymousKeyLearnsItsDayAndItsDoors(t *testing.T) {
 			t.Errorf("%s is %+v", name, f)
 		}
 	}
-	if near := adviceOf(&can, "budget_near_its_end"); len(near) != 1 || !strings.Contains(near[0].Finding, "8,500 of 10,000") || near[0].Tool != "bind_key_start" {
+	if near := adviceOf(&can, "budget_near_its_end"); len(near) != 1 ||
+		!strings.Contains(near[0].Finding, "8,500 of 10,000") || near[0].Tool != "bind_key_start" {
 		t.Errorf("it is advised %+v", can.Advice)
 	}
 	open := map[string]bool{}
@@ -77,19 +86,23 @@ func TestAnAnonymousKeyLearnsItsDayAndItsDoors(t *testing.T) {
 		}
 		open[d.Name] = d.Open != nil && *d.Open
 	}
-	if len(can.Doors) != 6 || !open["wallet_bound"] || !open["owner_adopted"] || open["account_key"] || open["agent_key"] || open["pay_per_call"] {
+	if len(can.Doors) != 6 || !open["wallet_bound"] || !open["owner_adopted"] || open["account_key"] ||
+		open["agent_key"] || open["pay_per_call"] {
 		t.Errorf("its doors are %+v", can.Doors)
 	}
-	if can.Features.Data || can.Features.Premium || can.Features.PaymentsLive || can.Features.Agents.MayClaim || len(can.Features.Services) != 8 || !can.Features.Services[0].On {
+	if can.Features.Data || can.Features.Premium || can.Features.PaymentsLive || can.Features.Agents.MayClaim ||
+		len(can.Features.Services) != 8 || !can.Features.Services[0].On {
 		t.Errorf("its features are %+v", can.Features)
 	}
 	if r := can.Recommendation; r.Rung != plan.Door1 || !r.Current || r.Cost != 0 || r.Premium != "pack_s" {
 		t.Errorf("it is recommended %+v", r)
 	}
-	if can.BreakEven != "At 0 units in 30 days Public key is the cheapest at $0.00; from 300,001 units on it is Free, at $0.00." {
+	if can.BreakEven != "At 0 units in 30 days Public key is the cheapest at $0.00; from 300,001 units on it is "+
+		"Free, at $0.00." {
 		t.Errorf("it breaks even: %s", can.BreakEven)
 	}
-	if can.Pricing.URL != "https://gateway.example/pricing" || can.Pricing.Tool != "list_plans" || !strings.Contains(can.Pricing.Tax, "20%") {
+	if can.Pricing.URL != "https://gateway.example/pricing" || can.Pricing.Tool != "list_plans" ||
+		!strings.Contains(can.Pricing.Tax, "20%") {
 		t.Errorf("prices are at %+v", can.Pricing)
 	}
 }
@@ -99,13 +112,17 @@ func TestAnAccountsKeyLearnsEveryBudgetAndTheWayPastIt(t *testing.T) {
 	b := openBooks(t)
 	limit := int64(100)
 	change := must[service.ConfiguredKey](t)
-	change(b.ConfigureKey.Invoke(b.ctx, b.ann, service.ConfigureKeyInput{ID: b.keyID.String(), MonthlyRequestCap: &limit, Caps: &map[string]int64{"rpc": 90}}))
+	change(b.ConfigureKey.Invoke(b.ctx, b.ann, service.ConfigureKeyInput{
+		ID: b.keyID.String(), MonthlyRequestCap: &limit, Caps: &map[string]int64{"rpc": 90},
+	}))
 	must[service.ConfiguredServices](t)(b.ConfigureServices.Invoke(b.ctx, b.ann, service.ConfigureServicesInput{
-		Enabled: &[]string{"rpc", "data", "gas", "tx_status", "ens", "prices", "contracts"}, Caps: &map[string]int64{"rpc": 5000},
+		Enabled: &[]string{"rpc", "data", "gas", "tx_status", "ens", "prices", "contracts"},
+		Caps:    &map[string]int64{"rpc": 5000},
 	}))
 	expires := time.Now().UTC().Add(10 * 24 * time.Hour).Truncate(time.Second)
 	pack := store.Pack{
-		Pack: account.Pack{ID: account.NewPackID(), Units: 1_200_000 * plan.Unit, Expires: expires}, Account: b.id, Kind: "pack_s", Origin: "test", GrantedAt: time.Now(),
+		Pack: account.Pack{ID: account.NewPackID(), Units: 1_200_000 * plan.Unit, Expires: expires}, Account: b.id,
+		Kind: "pack_s", Origin: "test", GrantedAt: time.Now(),
 	}
 	if _, _, err := b.limits.GrantPack(b.ctx, pack, store.Author{Actor: "test", Origin: "ops"}); err != nil {
 		t.Fatal(err)
@@ -130,18 +147,22 @@ func TestAnAccountsKeyLearnsEveryBudgetAndTheWayPastIt(t *testing.T) {
 		if got := [3]plan.Units{budget.Limit, budget.Used, budget.Left}; got != want[budget.Kind] {
 			t.Errorf("%s is %v, want %v", budget.Kind, got, want[budget.Kind])
 		}
-		if pack := budget.Kind == service.BudgetPack; pack != (budget.ResetsAt == nil) || pack && !budget.ExpiresAt.Equal(expires) || !pack && !budget.ResetsAt.Equal(turn) {
+		if pack := budget.Kind == service.BudgetPack; pack != (budget.ResetsAt == nil) ||
+			pack && !budget.ExpiresAt.Equal(expires) || !pack && !budget.ResetsAt.Equal(turn) {
 			t.Errorf("%s ends at %v and %v", budget.Kind, budget.ResetsAt, budget.ExpiresAt)
 		}
 	}
 	for fence, way := range map[string]string{
-		"units_per_month": "buy_pack", "key_cap": "raise", "key_service_cap": "raise", "service_cap": "raise", "service_off": "switch_on", "data_service": "upgrade", "requests": "upgrade", "supply": "buy_pack",
+		"units_per_month": "buy_pack", "key_cap": "raise", "key_service_cap": "raise", "service_cap": "raise",
+		"service_off": "switch_on", "data_service": "upgrade", "requests": "upgrade", "supply": "buy_pack",
 	} {
-		if f := fenceNamed(t, &can, fence); f.Ways["ticket"] != b.ticketPast(fence) || f.Ways[way].Do == "" || strings.HasPrefix(way, "raise") && (!f.Ways[way].Open || !strings.Contains(f.Ways[way].Do, "configure_")) {
+		if f := fenceNamed(t, &can, fence); f.Ways["ticket"] != b.ticketPast(fence) || f.Ways[way].Do == "" ||
+			strings.HasPrefix(way, "raise") && (!f.Ways[way].Open || !strings.Contains(f.Ways[way].Do, "configure_")) {
 			t.Errorf("past %s lead %+v", fence, f)
 		}
 	}
-	if !can.You.Manages || can.You.Plan != plan.Free || can.You.KeyName != "indexer" || can.You.Door != account.DoorAccount || !can.Features.Premium || can.Features.Data {
+	if !can.You.Manages || can.You.Plan != plan.Free || can.You.KeyName != "indexer" ||
+		can.You.Door != account.DoorAccount || !can.Features.Premium || can.Features.Data {
 		t.Errorf("it is %+v with %+v", can.You, can.Features)
 	}
 	if off := can.Features.Services[7]; off.Service != account.Utils || off.On {
@@ -150,14 +171,18 @@ func TestAnAccountsKeyLearnsEveryBudgetAndTheWayPastIt(t *testing.T) {
 	if near := adviceOf(&can, "budget_near_its_end"); len(near) != 2 || near[0].Tool != "configure_key" {
 		t.Errorf("near their end are %+v", near)
 	}
-	if packs := adviceOf(&can, "pack_expires"); len(packs) != 1 || !strings.Contains(packs[0].Finding, "1,200,000 units") || !strings.Contains(packs[0].Finding, expires.UTC().Format("2 Jan 2006, 15:04")+" UTC") {
+	if packs := adviceOf(&can, "pack_expires"); len(packs) != 1 ||
+		!strings.Contains(packs[0].Finding, "1,200,000 units") ||
+		!strings.Contains(packs[0].Finding, expires.UTC().Format("2 Jan 2006, 15:04")+" UTC") {
 		t.Errorf("of packs it says %+v", packs)
 	}
 	// Somebody who signed in has no key, and its fences are not theirs.
-	if user := b.can(t, b.ann); user.You.KeyID != "" || user.You.Door != "" || !user.You.Manages || len(user.Budgets) != 3 {
+	if user := b.can(t, b.ann); user.You.KeyID != "" || user.You.Door != "" || !user.You.Manages ||
+		len(user.Budgets) != 3 {
 		t.Errorf("a user is told %+v and %+v", user.You, user.Budgets)
 	}
-	if eve := b.can(t, b.eve); len(eve.Budgets) != 1 || eve.Budgets[0].Used != 0 || len(eve.Advice) != 0 || eve.Volume != 0 {
+	if eve := b.can(t, b.eve); len(eve.Budgets) != 1 || eve.Budgets[0].Used != 0 || len(eve.Advice) != 0 ||
+		eve.Volume != 0 {
 		t.Errorf("another account is told %+v, %+v", eve.Budgets, eve.Advice)
 	}
 }
@@ -166,13 +191,15 @@ func TestTheLadderIsPricedAtTheVolumeOfThirtyDays(t *testing.T) {
 	t.Parallel()
 	b := openBooks(t, atNoon)
 	edge := time.Date(2026, time.October, 24, 0, 0, 0, 0, time.UTC)
-	old, first := b.written(b.keyID, "eth_mainnet", "eth_call", "standard", "ok", 9, 9_000_000*plan.Unit), b.written(b.keyID, "eth_mainnet", "eth_call", "standard", "ok", 1, 1_000_000*plan.Unit)
+	old, first := b.written(b.keyID, "eth_mainnet", "eth_call", "standard", "ok", 9, 9_000_000*plan.Unit),
+		b.written(b.keyID, "eth_mainnet", "eth_call", "standard", "ok", 1, 1_000_000*plan.Unit)
 	old.Period, first.Period = "2026-10-01", "2026-10-01"
 	b.commit(t, edge.Add(-time.Second), nil, old)
 	b.commit(t, edge, nil, first)
 	b.commit(t, noon, nil,
 		b.written(b.keyID, "eth_mainnet", "eth_getLogs", "heavy", "ok", 2, 4_000_000*plan.Unit),
-		b.written(b.keyID, "eth_mainnet", "eth_call", "standard", "hit", 1, 0), b.written(b.keyID, "eth_mainnet", "eth_call", "standard", "rate_window", 1234, 0))
+		b.written(b.keyID, "eth_mainnet", "eth_call", "standard", "hit", 1, 0),
+		b.written(b.keyID, "eth_mainnet", "eth_call", "standard", "rate_window", 1234, 0))
 	can := b.can(t, b.key)
 	if can.Volume != 5_000_000*plan.Unit || len(can.Ladder) != len(plan.Ladder()) {
 		t.Fatalf("the volume is %s on %d rungs", can.Volume, len(can.Ladder))
@@ -182,22 +209,31 @@ func TestTheLadderIsPricedAtTheVolumeOfThirtyDays(t *testing.T) {
 		cost[r.Key] = textOf(t, r.AtVolume)
 	}
 	// Five packs of 1,200,000 hold it, or one of 7,000,000; by the call it is 5 · $9.
-	for rung, want := range map[string]string{"builder": "12.0", "pack_s": "50.0", "pack_m": "50.0", "pack_l": "200.0", "per_call": "45.0", "pro_yearly": "82.5", "free": "0.0", "growth_monthly": "899.0"} {
+	for rung, want := range map[string]string{
+		"builder": "12.0", "pack_s": "50.0", "pack_m": "50.0", "pack_l": "200.0",
+		"per_call": "45.0", "pro_yearly": "82.5", "free": "0.0", "growth_monthly": "899.0",
+	} {
 		if cost[rung] != want {
 			t.Errorf("%s costs %s, want %s", rung, cost[rung], want)
 		}
 	}
-	if r := can.Recommendation; r.Rung != plan.Builder || textOf(t, r.Cost) != "12.0" || r.Current || r.OnSale || r.Premium != "pack_s" || textOf(t, r.Extra) != "50.0" ||
+	if r := can.Recommendation; r.Rung != plan.Builder || textOf(t, r.Cost) != "12.0" || r.Current || r.OnSale ||
+		r.Premium != "pack_s" || textOf(t, r.Extra) != "50.0" ||
 		!strings.Contains(r.Why, "5,000,000 units") || !strings.Contains(r.Why, "Free, does not cover it") {
 		t.Errorf("recommended is %+v", r)
 	}
-	if want := "At 5,000,000 units in 30 days Builder by the month is the cheapest at $12.00; from 20,000,001 units on it is "; !strings.HasPrefix(can.BreakEven, want) {
+	if want := "At 5,000,000 units in 30 days Builder by the month is the cheapest at $12.00; from 20,000,001 units " +
+		"on it is "; !strings.HasPrefix(can.BreakEven, want) {
 		t.Errorf("it breaks even: %s", can.BreakEven)
 	}
-	if heavy := adviceOf(&can, "heavy_ranges"); len(heavy) != 1 || !strings.Contains(heavy[0].Finding, "4,000,000 of 5,000,000") || !strings.Contains(heavy[0].Do, "eth_getLogs") || !strings.Contains(heavy[0].Finding, "25%") {
+	if heavy := adviceOf(&can, "heavy_ranges"); len(heavy) != 1 ||
+		!strings.Contains(heavy[0].Finding, "4,000,000 of 5,000,000") ||
+		!strings.Contains(heavy[0].Do, "eth_getLogs") || !strings.Contains(heavy[0].Finding, "25%") {
 		t.Errorf("of heavy calls it says %+v", heavy)
 	}
-	if refused := adviceOf(&can, "refusals"); len(refused) != 1 || !strings.Contains(refused[0].Finding, "1,234 calls") || !strings.Contains(refused[0].Finding, "-32005") || refused[0].Do != fault.RateWindow.Entry().Steps[0] {
+	if refused := adviceOf(&can, "refusals"); len(refused) != 1 ||
+		!strings.Contains(refused[0].Finding, "1,234 calls") || !strings.Contains(refused[0].Finding, "-32005") ||
+		refused[0].Do != fault.RateWindow.Entry().Steps[0] {
 		t.Errorf("of refusals it says %+v", refused)
 	}
 }
@@ -208,9 +244,12 @@ func TestAnAgentLearnsOfItsOwnKeyOnly(t *testing.T) {
 	b.use(t, b.id, b.keyID, "", 40)
 	b.claim(t) // used 3
 	limit := int64(1000)
-	must[service.ConfiguredKey](t)(b.ConfigureKey.Invoke(b.ctx, b.ann, service.ConfigureKeyInput{ID: b.agentKey.String(), MonthlyRequestCap: &limit}))
+	must[service.ConfiguredKey](t)(b.ConfigureKey.Invoke(b.ctx, b.ann, service.ConfigureKeyInput{
+		ID: b.agentKey.String(), MonthlyRequestCap: &limit,
+	}))
 	can := b.can(t, b.agent)
-	if can.Volume != 3*plan.Unit || len(can.Budgets) != 1 || can.Budgets[0].Kind != service.BudgetKey || can.Budgets[0].Used != 3*plan.Unit || can.Budgets[0].Limit != 1000*plan.Unit {
+	if can.Volume != 3*plan.Unit || len(can.Budgets) != 1 || can.Budgets[0].Kind != service.BudgetKey ||
+		can.Budgets[0].Used != 3*plan.Unit || can.Budgets[0].Limit != 1000*plan.Unit {
 		t.Errorf("it is told of %s units and %+v", can.Volume, can.Budgets)
 	}
 	if can.You.Scope != "agent" || can.You.Agent == "" || can.You.Manages || can.Features.Agents.MayClaim {
@@ -222,7 +261,8 @@ func TestAnAgentLearnsOfItsOwnKeyOnly(t *testing.T) {
 	if text := textOf(t, can); strings.Contains(text, b.keyID.String()) || strings.Contains(text, "indexer") {
 		t.Errorf("it is shown the other key: %s", text)
 	}
-	if spend := stats(t, b, b.agent, "spend", "7d").Summary.Spend; spend.Used != 3*plan.Unit || *spend.Limit != 1000*plan.Unit || spend.Then != "refused" {
+	if spend := stats(t, b, b.agent, "spend", "7d").Summary.Spend; spend.Used != 3*plan.Unit ||
+		*spend.Limit != 1000*plan.Unit || spend.Then != "refused" {
 		t.Errorf("its spend is %+v", spend)
 	}
 	b.refuses(t, b.WhatCanIDo, browser(""), nil, fault.KeyInvalid)
@@ -232,15 +272,18 @@ func TestTheFoundingOfferIsAdvisedWhileItIsOpen(t *testing.T) {
 	t.Parallel()
 	d := openTill(t)
 	can := d.can(t, browser(d.owner))
-	if offer := adviceOf(&can, "founding_offer"); len(offer) != 1 || !strings.Contains(offer[0].Finding, "$79.00") || !strings.Contains(offer[0].Finding, "100 seats") || !can.Features.PaymentsLive {
+	if offer := adviceOf(&can, "founding_offer"); len(offer) != 1 || !strings.Contains(offer[0].Finding, "$79.00") ||
+		!strings.Contains(offer[0].Finding, "100 seats") || !can.Features.PaymentsLive {
 		t.Errorf("it is advised %+v", can.Advice)
 	}
 	d.buy(t, "pro_monthly", "4242424242424242")
 	can = d.can(t, browser(d.owner))
-	if offer := adviceOf(&can, "founding_offer"); len(offer) != 0 || can.You.Supply != plan.Premium || !can.Features.Data {
+	if offer := adviceOf(&can, "founding_offer"); len(offer) != 0 || can.You.Supply != plan.Premium ||
+		!can.Features.Data {
 		t.Errorf("on Pro it is advised %+v", can.Advice)
 	}
-	if dear := adviceOf(&can, "costs_more_than_needed"); len(dear) != 1 || !strings.Contains(dear[0].Finding, "$99.00") || !strings.Contains(can.Pricing.Tax, "DE, so it is added") {
+	if dear := adviceOf(&can, "costs_more_than_needed"); len(dear) != 1 ||
+		!strings.Contains(dear[0].Finding, "$99.00") || !strings.Contains(can.Pricing.Tax, "DE, so it is added") {
 		t.Errorf("without use it is advised %+v, %s", can.Advice, can.Pricing.Tax)
 	}
 }

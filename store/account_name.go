@@ -28,7 +28,8 @@ func (s *Store) NameAccount(ctx context.Context, id account.ID, by Author, name 
 		if err := q.SetAccountName(ctx, db.SetAccountNameParams{ID: id.UUID, Name: name}); err != nil {
 			return err
 		}
-		return audit(ctx, q, subject{account: id}, "name_account", by, map[string]any{"name": row.Name}, map[string]any{"name": name})
+		return audit(ctx, q, subject{account: id}, "name_account", by, map[string]any{"name": row.Name},
+			map[string]any{"name": name})
 	})
 	if err != nil {
 		return fmt.Errorf("name account %s: %w", id, err)

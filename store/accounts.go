@@ -61,7 +61,8 @@ func (a *Account) Terms() (account.Terms, error) {
 	if a.NextPlan != "" {
 		next, ok := plan.Lookup(a.NextPlan)
 		if !ok {
-			return account.Terms{}, fmt.Errorf("account %s is to have plan %q, which this version does not know", a.ID, a.NextPlan)
+			return account.Terms{}, fmt.Errorf("account %s is to have plan %q, which this version does not know", a.ID,
+				a.NextPlan)
 		}
 		terms.Next, terms.NextFrom = &next, a.NextPlanFrom
 	}
@@ -169,7 +170,10 @@ func withPacks(ctx context.Context, q *db.Queries, row db.Account) (Account, err
 // ListAccounts reads up to limit accounts whose id comes after the one given, in the order of their
 // ids, without their packs.
 func (s *Store) ListAccounts(ctx context.Context, after account.ID, limit int) ([]Account, error) {
-	rows, err := s.queries().ListAccountsAfter(ctx, db.ListAccountsAfterParams{After: after.UUID, Most: int32(min(limit, maxPage))}) //nolint:gosec // bounded
+	//nolint:gosec // bounded
+	rows, err := s.queries().ListAccountsAfter(ctx, db.ListAccountsAfterParams{
+		After: after.UUID, Most: int32(min(limit, maxPage)),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list accounts: %w", err)
 	}
@@ -193,7 +197,8 @@ func accountOf(row db.Account) (Account, error) {
 	a := Account{
 		ID: account.ID{UUID: row.ID}, Kind: AccountKind(row.Kind), Plan: row.Plan,
 		Status: account.Status(row.Status), Version: row.Version, CreatedAt: row.CreatedAt.UTC(),
-		Cycle: plan.Cycle{Anchor: instant(row.CycleAnchor), Ends: instant(row.CycleEnds)}, NextPlanFrom: instant(row.NextPlanFrom),
+		Cycle:        plan.Cycle{Anchor: instant(row.CycleAnchor), Ends: instant(row.CycleEnds)},
+		NextPlanFrom: instant(row.NextPlanFrom),
 	}
 	if row.NextPlan != nil {
 		a.NextPlan = *row.NextPlan
@@ -201,7 +206,9 @@ func accountOf(row db.Account) (Account, error) {
 	if row.CustomQuota != nil && row.CustomRateLimit != nil && row.CustomRateMs != nil {
 		a.Custom = &account.Custom{
 			Quota: plan.Units(*row.CustomQuota),
-			Rate:  account.RateWindow{Limit: *row.CustomRateLimit, Per: time.Duration(*row.CustomRateMs) * time.Millisecond},
+			Rate: account.RateWindow{
+				Limit: *row.CustomRateLimit, Per: time.Duration(*row.CustomRateMs) * time.Millisecond,
+			},
 		}
 	}
 	var err error

@@ -55,7 +55,9 @@ func (s *Store) FindClaim(ctx context.Context, digest []byte) (Key, Adoption, er
 // are queued with the change. The same account again changes nothing and is told the same; another
 // one is refused, as is a key that is revoked or whose account is suspended. ErrNotFound when there
 // is no such key.
-func (s *Store) AdoptKey(ctx context.Context, id account.KeyID, to account.ID, user account.UserID, by Author, mails ...NewMail) (Adopted, error) {
+func (s *Store) AdoptKey(ctx context.Context, id account.KeyID, to account.ID, user account.UserID, by Author,
+	mails ...NewMail,
+) (Adopted, error) {
 	var adopted Adopted
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) (err error) {
 		adopted, err = adoptKey(ctx, q, id, to, user, by)
@@ -72,7 +74,9 @@ func (s *Store) AdoptKey(ctx context.Context, id account.KeyID, to account.ID, u
 
 // adoptKey locks the key, then the account that it leaves, then the one that it goes to, whose keys
 // nobody else adds to meanwhile.
-func adoptKey(ctx context.Context, q *db.Queries, id account.KeyID, to account.ID, user account.UserID, by Author) (Adopted, error) {
+func adoptKey(ctx context.Context, q *db.Queries, id account.KeyID, to account.ID, user account.UserID,
+	by Author,
+) (Adopted, error) {
 	row, err := q.LockKey(ctx, db.LockKeyParams{ID: id.UUID})
 	if err != nil {
 		return Adopted{}, found(err)
@@ -111,7 +115,9 @@ func adoptKey(ctx context.Context, q *db.Queries, id account.KeyID, to account.I
 // NoClaim refuses a claim code that no key waits with. It says the same of codes that never were
 // and of those that are used up.
 func NoClaim() *fault.Error {
-	return fault.New(fault.NotYours, "No key waits for an owner under this claim code. Check it for characters lost in copying; one that was used is used up.")
+	return fault.New(fault.NotYours,
+		"No key waits for an owner under this claim code. Check it for characters lost in copying; one that was used "+
+			"is used up.")
 }
 
 func mayAdopt(key *Key, source, target db.Account) *fault.Error { //nolint:gocritic // rows go by value
@@ -119,18 +125,25 @@ func mayAdopt(key *Key, source, target db.Account) *fault.Error { //nolint:gocri
 	case !key.Adoptable || (key.Door != account.DoorPublic && key.Door != account.DoorWallet):
 		return NoClaim()
 	case key.Status != account.Active:
-		return fault.New(fault.FieldRefused, "claim_code belongs to a key that is revoked. Ask for the code of one that works.")
+		return fault.New(fault.FieldRefused,
+			"claim_code belongs to a key that is revoked. Ask for the code of one that works.")
 	case source.Status != string(account.Active):
-		return fault.New(fault.AccountSuspended, "This key is suspended, and cannot be adopted before that ends. File a ticket to learn why.")
+		return fault.New(fault.AccountSuspended,
+			"This key is suspended, and cannot be adopted before that ends. File a ticket to learn why.")
 	case target.Kind != string(KindOwner):
-		return fault.New(fault.WrongKindOfKey, "Only the account of an owner adopts keys. Sign in with an e-mail address and try again.")
+		return fault.New(fault.WrongKindOfKey,
+			"Only the account of an owner adopts keys. Sign in with an e-mail address and try again.")
 	case target.Status != string(account.Active):
-		return fault.New(fault.AccountSuspended, "Your account is suspended, so it adopts no keys. File a ticket to learn why and how it ends.")
+		return fault.New(fault.AccountSuspended,
+			"Your account is suspended, so it adopts no keys. File a ticket to learn why and how it ends.")
 	}
 	return nil
 }
 
-func adopt(ctx context.Context, q *db.Queries, key *Key, claim []byte, target db.Account, user account.UserID, by Author) (Adopted, error) { //nolint:gocritic // rows go by value
+//nolint:gocritic // rows go by value
+func adopt(ctx context.Context, q *db.Queries, key *Key, claim []byte, target db.Account, user account.UserID,
+	by Author,
+) (Adopted, error) {
 	owner, err := withPacks(ctx, q, target)
 	if err != nil {
 		return Adopted{}, err
@@ -150,7 +163,8 @@ func adopt(ctx context.Context, q *db.Queries, key *Key, claim []byte, target db
 		return Adopted{}, err
 	}
 	adoption, err := q.InsertAdoption(ctx, db.InsertAdoptionParams{
-		KeyID: key.ID.UUID, ClaimDigest: claim, FromAccount: key.Account.UUID, AccountID: owner.ID.UUID, UserID: user.UUID,
+		KeyID: key.ID.UUID, ClaimDigest: claim, FromAccount: key.Account.UUID, AccountID: owner.ID.UUID,
+		UserID: user.UUID,
 	})
 	return Adopted{moved, owner, adoptionOf(adoption), false}, err
 }
@@ -158,18 +172,25 @@ func adopt(ctx context.Context, q *db.Queries, key *Key, claim []byte, target db
 // moveSupport takes along what the key asked support and what it thought of the service: it goes on
 // seeing these, and its owner begins to.
 func moveSupport(ctx context.Context, q *db.Queries, key *Key, to account.ID) error {
-	if err := q.MoveDeskLinesOfKey(ctx, db.MoveDeskLinesOfKeyParams{Account: to.UUID, FromAccount: key.Account.UUID, Key: key.ID.UUID}); err != nil {
+	if err := q.MoveDeskLinesOfKey(ctx, db.MoveDeskLinesOfKeyParams{
+		Account: to.UUID, FromAccount: key.Account.UUID, Key: key.ID.UUID,
+	}); err != nil {
 		return err
 	}
-	if err := q.MoveTicketsOfKey(ctx, db.MoveTicketsOfKeyParams{Account: to.UUID, FromAccount: key.Account.UUID, Key: &key.ID.UUID}); err != nil {
+	if err := q.MoveTicketsOfKey(ctx, db.MoveTicketsOfKeyParams{
+		Account: to.UUID, FromAccount: key.Account.UUID, Key: &key.ID.UUID,
+	}); err != nil {
 		return err
 	}
-	return q.MoveFeedbackOfKey(ctx, db.MoveFeedbackOfKeyParams{Account: to.UUID, FromAccount: key.Account.UUID, Key: &key.ID.UUID})
+	return q.MoveFeedbackOfKey(ctx, db.MoveFeedbackOfKeyParams{
+		Account: to.UUID, FromAccount: key.Account.UUID, Key: &key.ID.UUID,
+	})
 }
 
 func adoptionOf(row db.Adoption) Adoption {
 	return Adoption{
-		Key: account.KeyID{UUID: row.KeyID}, From: account.ID{UUID: row.FromAccount}, Account: account.ID{UUID: row.AccountID},
-		User: account.UserID{UUID: row.UserID}, AdoptedAt: row.AdoptedAt.UTC(),
+		Key: account.KeyID{UUID: row.KeyID}, From: account.ID{UUID: row.FromAccount},
+		Account: account.ID{UUID: row.AccountID}, User: account.UserID{UUID: row.UserID},
+		AdoptedAt: row.AdoptedAt.UTC(),
 	}
 }

@@ -60,7 +60,11 @@ type Claimed struct {
 // or nothing. within says what the key's monthly cap is, given the account with its packs; its
 // error undoes everything. The same key again changes nothing. ErrNotFound when there is no such
 // account; refused when it is suspended, no owner's, or has as many agents as one may.
-func (s *Store) ClaimAgent(ctx context.Context, c Claim, by Author, within func(Account) (plan.Units, error)) (Claimed, error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (s *Store) ClaimAgent(ctx context.Context, c Claim, by Author,
+	within func(Account) (plan.Units, error),
+) (Claimed, error) {
 	var claimed Claimed
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		row, err := q.LockAccount(ctx, c.Account.UUID)
@@ -80,7 +84,10 @@ func (s *Store) ClaimAgent(ctx context.Context, c Claim, by Author, within func(
 	return claimed, nil
 }
 
-func claimAgent(ctx context.Context, q *db.Queries, c *Claim, owner Account, by Author, within func(Account) (plan.Units, error)) (Claimed, error) { //nolint:gocritic // a copy does no harm
+//nolint:gocritic // a copy does no harm
+func claimAgent(ctx context.Context, q *db.Queries, c *Claim, owner Account, by Author,
+	within func(Account) (plan.Units, error),
+) (Claimed, error) {
 	if made, err := q.GetKey(ctx, c.Key.UUID); err == nil {
 		return claimedBefore(ctx, q, owner, made)
 	} else if !errors.Is(err, pgx.ErrNoRows) {
@@ -94,7 +101,8 @@ func claimAgent(ctx context.Context, q *db.Queries, c *Claim, owner Account, by 
 		return Claimed{}, err
 	}
 	agent, err := q.ClaimAgent(ctx, db.ClaimAgentParams{
-		ID: account.NewAgentID().UUID, AccountID: owner.ID.UUID, Address: c.Address[:], Name: c.Name, ClaimedVia: ClaimedViaWallet, Message: c.Message,
+		ID: account.NewAgentID().UUID, AccountID: owner.ID.UUID, Address: c.Address[:], Name: c.Name,
+		ClaimedVia: ClaimedViaWallet, Message: c.Message,
 	})
 	if err != nil {
 		return Claimed{}, err
@@ -103,12 +111,13 @@ func claimAgent(ctx context.Context, q *db.Queries, c *Claim, owner Account, by 
 	if claimed.Before, err = endKeyOf(ctx, q, agent, by); err != nil {
 		return Claimed{}, err
 	}
-	if err := roomForKey(ctx, q, owner.ID, "claim the agent again: nothing changed"); err != nil { // the agent's key before is revoked already
+	// the agent's key before is revoked already
+	if err := roomForKey(ctx, q, owner.ID, "claim the agent again: nothing changed"); err != nil {
 		return Claimed{}, err
 	}
 	row, err := q.InsertKey(ctx, insertKey(NewKey{
-		ID: c.Key, Account: owner.ID, Digest: c.Digest, Prefix: c.Prefix, Name: c.Name, Door: account.DoorAccount, Daily: account.Unlimited,
-		MonthlyCap: limit, Agent: account.AgentID{UUID: agent.ID},
+		ID: c.Key, Account: owner.ID, Digest: c.Digest, Prefix: c.Prefix, Name: c.Name, Door: account.DoorAccount,
+		Daily: account.Unlimited, MonthlyCap: limit, Agent: account.AgentID{UUID: agent.ID},
 	}))
 	if err != nil {
 		return Claimed{}, err
@@ -122,7 +131,8 @@ func claimAgent(ctx context.Context, q *db.Queries, c *Claim, owner Account, by 
 	return claimed, note(ctx, q, subject{owner.ID, key.ID, key.Version}, "claim_agent", by, nil, after)
 }
 
-func claimedBefore(ctx context.Context, q *db.Queries, owner Account, made db.Key) (Claimed, error) { //nolint:gocritic // a copy does no harm
+//nolint:gocritic // a copy does no harm
+func claimedBefore(ctx context.Context, q *db.Queries, owner Account, made db.Key) (Claimed, error) {
 	if made.AccountID != owner.ID.UUID || made.AgentID == nil {
 		return Claimed{}, ErrKeyExists
 	}
@@ -148,7 +158,8 @@ func claimedBefore(ctx context.Context, q *db.Queries, owner Account, made db.Ke
 func mayClaim(ctx context.Context, q *db.Queries, owner *Account, address wallet.Address) error {
 	switch {
 	case owner.Kind != KindOwner:
-		return fault.New(fault.WrongKindOfKey, "Only the account of an owner has agents. Sign in, or use a key of such an account.")
+		return fault.New(fault.WrongKindOfKey,
+			"Only the account of an owner has agents. Sign in, or use a key of such an account.")
 	case owner.Status != account.Active:
 		return fault.New(fault.AccountSuspended, "")
 	}
@@ -157,13 +168,17 @@ func mayClaim(ctx context.Context, q *db.Queries, owner *Account, address wallet
 		return err
 	}
 	if others >= maxAgents {
-		return fault.New(fault.FieldRefused, "The account has %d agents, which is as many as one may have. Claim with the wallet of one that is there, which gives it a fresh key.", others)
+		return fault.New(fault.FieldRefused,
+			"The account has %d agents, which is as many as one may have. Claim with the wallet of one that is "+
+				"there, which gives it a fresh key.", others)
 	}
 	return nil
 }
 
 // endKeyOf revokes the key of an agent that works, if there is one.
-func endKeyOf(ctx context.Context, q *db.Queries, agent db.Agent, by Author) (account.KeyID, error) { //nolint:gocritic // rows go by value
+//
+//nolint:gocritic // rows go by value
+func endKeyOf(ctx context.Context, q *db.Queries, agent db.Agent, by Author) (account.KeyID, error) {
 	row, err := q.LockKeyOfAgent(ctx, agent.ID)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return account.KeyID{}, nil
@@ -225,8 +240,8 @@ func (s *Store) ListAdoptedKeys(ctx context.Context, id account.ID) ([]AdoptedKe
 
 func agentOf(row db.Agent, key Key) Agent { //nolint:gocritic // rows go by value
 	a := Agent{
-		ID: account.AgentID{UUID: row.ID}, Account: account.ID{UUID: row.AccountID}, Name: row.Name, ClaimedVia: row.ClaimedVia,
-		ClaimedAt: row.ClaimedAt.UTC(), Key: key,
+		ID: account.AgentID{UUID: row.ID}, Account: account.ID{UUID: row.AccountID}, Name: row.Name,
+		ClaimedVia: row.ClaimedVia, ClaimedAt: row.ClaimedAt.UTC(), Key: key,
 	}
 	copy(a.Address[:], row.Address)
 	return a

@@ -27,14 +27,18 @@ type SweptKeys struct {
 // SweepAnonymousKeys sweeps the next page of anonymous keys after one, in the order of their ids,
 // and returns the last that it looked at; more is false when there are no further ones. Keys whose
 // account holds anything but usage, a pack or a ticket for example, stay.
-func (s *Store) SweepAnonymousKeys(ctx context.Context, after account.KeyID, sweep AnonymousSweep, page int) (done SweptKeys, last account.KeyID, more bool, err error) {
+func (s *Store) SweepAnonymousKeys(ctx context.Context, after account.KeyID, sweep AnonymousSweep,
+	page int,
+) (done SweptKeys, last account.KeyID, more bool, err error) {
 	page = min(page, maxPage)
 	row, err := s.queries().SweepAnonymousKeys(ctx, db.SweepAnonymousKeysParams{
-		After: after.UUID, MadeBefore: sweep.MadeBefore, UsedBefore: sweep.UsedBefore, RetiredBefore: sweep.RetiredBefore,
-		Most: int32(page), //nolint:gosec // bounded
+		After: after.UUID, MadeBefore: sweep.MadeBefore, UsedBefore: sweep.UsedBefore,
+		RetiredBefore: sweep.RetiredBefore, Most: int32(page), //nolint:gosec // bounded
 	})
 	if err != nil {
 		return SweptKeys{}, after, false, fmt.Errorf("sweep anonymous keys: %w", err)
 	}
-	return SweptKeys{row.Retired, row.Deleted, row.Accounts}, account.KeyID{UUID: row.Last}, row.Seen == int64(page), nil
+	return SweptKeys{row.Retired, row.Deleted, row.Accounts}, account.KeyID{
+		UUID: row.Last,
+	}, row.Seen == int64(page), nil
 }

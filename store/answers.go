@@ -43,7 +43,11 @@ func (a *Answer) line(subject string, of account.ID, before string) *DeskLine {
 // AnswerFeedback records what the service makes of feedback, of whichever account, with the mails
 // that tell of it; tell may be nil, and only computes. The same answer again changes nothing.
 // ErrNotFound when there is none, ErrUnread when somebody answered it meanwhile.
-func (s *Store) AnswerFeedback(ctx context.Context, id FeedbackID, a Answer, tell func(*Feedback, []TicketReader) ([]NewMail, error)) (f Feedback, err error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (s *Store) AnswerFeedback(ctx context.Context, id FeedbackID, a Answer,
+	tell func(*Feedback, []TicketReader) ([]NewMail, error),
+) (f Feedback, err error) {
 	err = s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		row, err := q.LockFeedback(ctx, id.UUID)
 		if err != nil {
@@ -61,7 +65,9 @@ func (s *Store) AnswerFeedback(ctx context.Context, id FeedbackID, a Answer, tel
 		if err := writeDeskLine(ctx, q, a.line(id.Subject(), f.Account, row.Status)); err != nil {
 			return err
 		}
-		if row, err = q.AnswerFeedback(ctx, db.AnswerFeedbackParams{ID: id.UUID, Status: a.Status, Reply: a.Reply, At: a.At}); err != nil {
+		if row, err = q.AnswerFeedback(ctx, db.AnswerFeedbackParams{
+			ID: id.UUID, Status: a.Status, Reply: a.Reply, At: a.At,
+		}); err != nil {
 			return err
 		}
 		if f = feedbackOf(row); tell == nil {
@@ -86,7 +92,11 @@ func (s *Store) AnswerFeedback(ctx context.Context, id FeedbackID, a Answer, tel
 // AnswerWish records what the service makes of a wish, with the mail that tells of it; tell may be
 // nil, and only computes. The same answer again changes nothing. ErrNotFound when there is none,
 // ErrUnread when somebody answered it meanwhile, ErrWithdrawn when nobody is left to answer.
-func (s *Store) AnswerWish(ctx context.Context, id WishID, a Answer, tell func(*Wish) ([]NewMail, error)) (w Wish, err error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (s *Store) AnswerWish(ctx context.Context, id WishID, a Answer,
+	tell func(*Wish) ([]NewMail, error),
+) (w Wish, err error) {
 	err = s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		row, err := q.LockWish(ctx, id.UUID)
 		if err != nil {
@@ -110,7 +120,9 @@ func (s *Store) AnswerWish(ctx context.Context, id WishID, a Answer, tell func(*
 		if err := writeDeskLine(ctx, q, a.line(id.Subject(), account.ID{}, row.Status)); err != nil {
 			return err
 		}
-		if row, err = q.AnswerWish(ctx, db.AnswerWishParams{ID: id.UUID, Status: a.Status, Reply: a.Reply, At: a.At}); err != nil {
+		if row, err = q.AnswerWish(ctx, db.AnswerWishParams{
+			ID: id.UUID, Status: a.Status, Reply: a.Reply, At: a.At,
+		}); err != nil {
 			return err
 		}
 		if w, err = wishOf(&row); err != nil || tell == nil {
@@ -134,8 +146,8 @@ func wishOf(row *db.Wishlist) (Wish, error) {
 		return Wish{}, fmt.Errorf("the address of wish %s is none", row.ID)
 	}
 	return Wish{
-		ID: WishID{row.ID}, Items: row.Items, Email: email, Channel: row.Channel, At: row.CreatedAt.UTC(), Status: row.Status, Reply: row.Reply,
-		Answers: int(row.Answers), AnsweredAt: instant(row.AnsweredAt),
+		ID: WishID{row.ID}, Items: row.Items, Email: email, Channel: row.Channel, At: row.CreatedAt.UTC(),
+		Status: row.Status, Reply: row.Reply, Answers: int(row.Answers), AnsweredAt: instant(row.AnsweredAt),
 	}, nil
 }
 
@@ -158,7 +170,10 @@ func FeedbackStatuses() []string {
 
 // ListWishes lists wishes, newest first, before one of them; from the newest on when that is zero.
 func (s *Store) ListWishes(ctx context.Context, statuses []string, before WishID, limit int) ([]Wish, error) {
-	rows, err := s.queries().ListWishes(ctx, db.ListWishesParams{Statuses: statuses, Before: orLast(before.UUID), Most: int32(min(limit, MaxDeskPage))}) //nolint:gosec // bounded
+	//nolint:gosec // bounded
+	rows, err := s.queries().ListWishes(ctx, db.ListWishesParams{
+		Statuses: statuses, Before: orLast(before.UUID), Most: int32(min(limit, MaxDeskPage)),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list wishes: %w", err)
 	}
@@ -187,7 +202,9 @@ type DeskFeedback struct {
 
 // ListDeskFeedback lists feedback of all accounts, newest first, before an id; from the newest on
 // when that is zero.
-func (s *Store) ListDeskFeedback(ctx context.Context, statuses []string, before FeedbackID, limit int) ([]DeskFeedback, error) {
+func (s *Store) ListDeskFeedback(ctx context.Context, statuses []string, before FeedbackID,
+	limit int,
+) ([]DeskFeedback, error) {
 	rows, err := s.queries().ListDeskFeedback(ctx, db.ListDeskFeedbackParams{
 		Statuses: statuses, Before: orLast(before.UUID), Most: int32(min(limit, MaxDeskPage)), //nolint:gosec // bounded
 	})
@@ -197,8 +214,9 @@ func (s *Store) ListDeskFeedback(ctx context.Context, statuses []string, before 
 	list := make([]DeskFeedback, len(rows))
 	for i, r := range rows {
 		list[i] = DeskFeedback{feedbackOf(db.Feedback{
-			ID: r.ID, AccountID: r.AccountID, KeyID: r.KeyID, UserID: r.UserID, Kind: r.Kind, Title: r.Title, Body: r.Body, Chain: r.Chain, Status: r.Status,
-			Reply: r.Reply, CreatedAt: r.CreatedAt, Answers: r.Answers, AnsweredAt: r.AnsweredAt,
+			ID: r.ID, AccountID: r.AccountID, KeyID: r.KeyID, UserID: r.UserID, Kind: r.Kind, Title: r.Title,
+			Body: r.Body, Chain: r.Chain, Status: r.Status, Reply: r.Reply, CreatedAt: r.CreatedAt, Answers: r.Answers,
+			AnsweredAt: r.AnsweredAt,
 		}), r.AccountName, r.AccountPlan}
 	}
 	return list, nil

@@ -66,11 +66,18 @@ func NewAttempt() Attempt { return Attempt{uuid.Must(uuid.NewV7())} }
 // ReserveAuthorization reserves an authorization for its attempt and says whether that got it.
 // Otherwise it gives who has it. A reservation that is not settled after hold may be given to
 // others.
-func (s *Store) ReserveAuthorization(ctx context.Context, a Authorization, hold time.Duration) (Authorization, bool, error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (s *Store) ReserveAuthorization(ctx context.Context, a Authorization,
+	hold time.Duration,
+) (Authorization, bool, error) {
 	for range 2 { // what was in the way may be released between the two statements
 		n, err := s.queries().ReserveAuthorization(ctx, db.ReserveAuthorizationParams{
-			ChainID: int64(a.Chain), Asset: a.Asset[:], Payer: a.Payer[:], Nonce: a.Nonce[:], Attempt: a.Attempt.UUID, Value: int64(a.Value), //nolint:gosec // ids are small
-			ValidBefore: a.ValidBefore, FromBlock: int64(a.FromBlock), Network: a.Network, HoldSeconds: hold.Seconds(), //nolint:gosec // heads are small
+			//nolint:gosec // ids are small
+			ChainID: int64(a.Chain), Asset: a.Asset[:], Payer: a.Payer[:], Nonce: a.Nonce[:], Attempt: a.Attempt.UUID,
+			Value: int64(a.Value),
+			//nolint:gosec // heads are small
+			ValidBefore: a.ValidBefore, FromBlock: int64(a.FromBlock), Network: a.Network, HoldSeconds: hold.Seconds(),
 		})
 		switch {
 		case err != nil:
@@ -93,7 +100,8 @@ func (s *Store) ReserveAuthorization(ctx context.Context, a Authorization, hold 
 // FindAuthorization reads an authorization, or ErrNotFound.
 func (s *Store) FindAuthorization(ctx context.Context, id AuthorizationID) (Authorization, error) {
 	row, err := s.queries().GetAuthorization(ctx, db.GetAuthorizationParams{
-		ChainID: int64(id.Chain), Asset: id.Asset[:], Payer: id.Payer[:], Nonce: id.Nonce[:], //nolint:gosec // ids are small
+		//nolint:gosec // ids are small
+		ChainID: int64(id.Chain), Asset: id.Asset[:], Payer: id.Payer[:], Nonce: id.Nonce[:],
 	})
 	if err != nil {
 		return Authorization{}, fmt.Errorf("find an authorization: %w", found(err))
@@ -104,7 +112,9 @@ func (s *Store) FindAuthorization(ctx context.Context, id AuthorizationID) (Auth
 // ReleaseAuthorization frees a reservation, so that the authorization may be presented again. One
 // that is being settled is given back only when the request to do so is known not to have left.
 func (s *Store) ReleaseAuthorization(ctx context.Context, of Attempt, unsent bool) error {
-	if _, err := s.queries().ReleaseAuthorization(ctx, db.ReleaseAuthorizationParams{Attempt: of.UUID, Unsent: unsent}); err != nil {
+	if _, err := s.queries().ReleaseAuthorization(ctx, db.ReleaseAuthorizationParams{
+		Attempt: of.UUID, Unsent: unsent,
+	}); err != nil {
 		return fmt.Errorf("release an authorization: %w", err)
 	}
 	return nil
@@ -124,7 +134,9 @@ func (s *Store) BeginSettling(ctx context.Context, of Attempt, hold time.Duratio
 // EndSettling records what a facilitator answered: settled with a transaction, failed or unknown
 // with a reason. What the chain was found to say meanwhile stands. The chain is looked at after
 // hold.
-func (s *Store) EndSettling(ctx context.Context, of Attempt, state AuthorizationState, reason string, tx x402.TxHash, hold time.Duration) error {
+func (s *Store) EndSettling(ctx context.Context, of Attempt, state AuthorizationState, reason string, tx x402.TxHash,
+	hold time.Duration,
+) error {
 	p := db.EndSettlingParams{Attempt: of.UUID, State: string(state), Reason: reason, HoldSeconds: hold.Seconds()}
 	if state == AuthorizationSettled {
 		p.TxHash = tx[:]
@@ -138,8 +150,13 @@ func (s *Store) EndSettling(ctx context.Context, of Attempt, state Authorization
 // CountOpenAuthorizations says of how many authorizations of a payer and of a network it is open
 // what became of them, each counted up to most. Reservations are not among them: anybody can make
 // those in a payer's name.
-func (s *Store) CountOpenAuthorizations(ctx context.Context, payer wallet.Address, network string, limit int) (ofPayer, ofNetwork int, err error) {
-	n, err := s.queries().CountOpenAuthorizations(ctx, db.CountOpenAuthorizationsParams{Payer: payer[:], Network: network, Most: int32(limit)}) //nolint:gosec // small
+func (s *Store) CountOpenAuthorizations(ctx context.Context, payer wallet.Address, network string,
+	limit int,
+) (ofPayer, ofNetwork int, err error) {
+	//nolint:gosec // small
+	n, err := s.queries().CountOpenAuthorizations(ctx, db.CountOpenAuthorizationsParams{
+		Payer: payer[:], Network: network, Most: int32(limit),
+	})
 	if err != nil {
 		return 0, 0, fmt.Errorf("count open authorizations: %w", err)
 	}
@@ -154,7 +171,10 @@ func (s *Store) ClaimAuthorizations(ctx context.Context, again time.Duration, li
 	if _, err := s.queries().ReleaseAbandoned(ctx); err != nil {
 		return nil, fmt.Errorf("release abandoned authorizations: %w", err)
 	}
-	rows, err := s.queries().ClaimAuthorizations(ctx, db.ClaimAuthorizationsParams{AgainSeconds: again.Seconds(), Most: int32(min(limit, maxPage))}) //nolint:gosec // bounded
+	//nolint:gosec // bounded
+	rows, err := s.queries().ClaimAuthorizations(ctx, db.ClaimAuthorizationsParams{
+		AgainSeconds: again.Seconds(), Most: int32(min(limit, maxPage)),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("claim authorizations: %w", err)
 	}
@@ -167,7 +187,9 @@ func (s *Store) ClaimAuthorizations(ctx context.Context, again time.Duration, li
 
 // ConcludeAuthorization records what the chain says: settled by a transaction, or failed because it
 // can move nothing any more. The first conclusion stands; false when there was one.
-func (s *Store) ConcludeAuthorization(ctx context.Context, of Attempt, state AuthorizationState, reason string, tx x402.TxHash) (bool, error) {
+func (s *Store) ConcludeAuthorization(ctx context.Context, of Attempt, state AuthorizationState, reason string,
+	tx x402.TxHash,
+) (bool, error) {
 	p := db.ConcludeAuthorizationParams{Attempt: of.UUID, State: string(state), Reason: reason}
 	if state == AuthorizationSettled {
 		p.TxHash = tx[:]
@@ -181,8 +203,12 @@ func (s *Store) ConcludeAuthorization(ctx context.Context, of Attempt, state Aut
 
 func authorizationOf(row db.PaymentAuthorization) Authorization { //nolint:gocritic // rows go by value
 	a := Authorization{
-		AuthorizationID: AuthorizationID{Chain: uint64(row.ChainID)}, Attempt: Attempt{row.Attempt}, State: AuthorizationState(row.State), //nolint:gosec // written as such
-		Network: row.Network, Reason: row.Reason, Value: plan.Atomic(row.Value), ValidBefore: row.ValidBefore.UTC(), FromBlock: uint64(row.FromBlock), Closed: row.ClosedAt != nil, //nolint:gosec // not negative, by its constraint
+		//nolint:gosec // written as such
+		AuthorizationID: AuthorizationID{Chain: uint64(row.ChainID)}, Attempt: Attempt{row.Attempt},
+		State: AuthorizationState(row.State),
+		//nolint:gosec // not negative, by its constraint
+		Network: row.Network, Reason: row.Reason, Value: plan.Atomic(row.Value), ValidBefore: row.ValidBefore.UTC(),
+		FromBlock: uint64(row.FromBlock), Closed: row.ClosedAt != nil,
 	}
 	copy(a.Asset[:], row.Asset)
 	copy(a.Payer[:], row.Payer)

@@ -20,8 +20,11 @@ import (
 // authorization is one of a payer, held by an attempt of its own.
 func authorization(nonce byte) store.Authorization {
 	return store.Authorization{
-		AuthorizationID: store.AuthorizationID{Chain: 8453, Asset: wallet.Address{1}, Payer: wallet.Address{2}, Nonce: x402.Nonce{nonce}},
-		Attempt:         store.NewAttempt(), Value: 54_000, ValidBefore: time.Unix(2_000_000_000, 0).UTC(), FromBlock: 77,
+		AuthorizationID: store.AuthorizationID{
+			Chain: 8453, Asset: wallet.Address{1}, Payer: wallet.Address{2}, Nonce: x402.Nonce{nonce},
+		},
+		Attempt: store.NewAttempt(), Value: 54_000, ValidBefore: time.Unix(2_000_000_000, 0).UTC(),
+		FromBlock: 77,
 	}
 }
 
@@ -81,7 +84,8 @@ func TestAReleasedAuthorizationMayBePresentedAgainAndOneBeingSettledMayNot(t *te
 	if err := s.ReleaseAuthorization(ctx, a.Attempt, false); err != nil {
 		t.Fatal(err)
 	}
-	if before, got, err := s.ReserveAuthorization(ctx, authorization(1), time.Minute); err != nil || got || before.State != store.AuthorizationSettling {
+	if before, got, err := s.ReserveAuthorization(ctx, authorization(1), time.Minute); err != nil || got ||
+		before.State != store.AuthorizationSettling {
 		t.Errorf("one being settled is given away: %+v, %t, %v", before, got, err)
 	}
 	if err := s.ReleaseAuthorization(ctx, a.Attempt, true); err != nil { // the request did not leave
@@ -112,7 +116,8 @@ func TestAnOpenAuthorizationIsLookedForUntilItIsConcludedOnce(t *testing.T) {
 	a := reserved(ctx, t, s, 1, time.Minute)
 	must[bool](t)(s.BeginSettling(ctx, a.Attempt, 0)) // as after a kill
 	claimed := must[[]store.Authorization](t)(s.ClaimAuthorizations(ctx, time.Hour, 10))
-	if len(claimed) != 1 || claimed[0].AuthorizationID != a.AuthorizationID || claimed[0].FromBlock != 77 || claimed[0].Value != 54_000 {
+	if len(claimed) != 1 || claimed[0].AuthorizationID != a.AuthorizationID || claimed[0].FromBlock != 77 ||
+		claimed[0].Value != 54_000 {
 		t.Fatalf("claimed %+v", claimed)
 	}
 	if again := must[[]store.Authorization](t)(s.ClaimAuthorizations(ctx, time.Hour, 10)); len(again) != 0 {
@@ -121,19 +126,22 @@ func TestAnOpenAuthorizationIsLookedForUntilItIsConcludedOnce(t *testing.T) {
 	if err := s.EndSettling(ctx, a.Attempt, store.AuthorizationUnknown, "timeout", x402.TxHash{}, 0); err != nil {
 		t.Fatal(err)
 	}
-	if again := must[[]store.Authorization](t)(s.ClaimAuthorizations(ctx, 0, 10)); len(again) != 1 || again[0].State != store.AuthorizationUnknown {
+	if again := must[[]store.Authorization](t)(s.ClaimAuthorizations(ctx, 0, 10)); len(again) != 1 ||
+		again[0].State != store.AuthorizationUnknown {
 		t.Errorf("one whose outcome is unknown is not looked for at once: %+v", again)
 	}
 	if ok := must[bool](t)(s.ConcludeAuthorization(ctx, a.Attempt, store.AuthorizationSettled, "", tx)); !ok {
 		t.Error("it cannot be concluded")
 	}
-	if ok := must[bool](t)(s.ConcludeAuthorization(ctx, a.Attempt, store.AuthorizationFailed, "void", x402.TxHash{})); ok {
+	if ok := must[bool](t)(s.ConcludeAuthorization(ctx, a.Attempt, store.AuthorizationFailed, "void",
+		x402.TxHash{})); ok {
 		t.Error("it is concluded twice")
 	}
 	if err := s.EndSettling(ctx, a.Attempt, store.AuthorizationFailed, "late", x402.TxHash{}, 0); err != nil {
 		t.Fatal(err)
 	}
-	if got := must[store.Authorization](t)(s.FindAuthorization(ctx, a.AuthorizationID)); got.State != store.AuthorizationSettled || got.Tx != tx || !got.Closed {
+	if got := must[store.Authorization](t)(s.FindAuthorization(ctx,
+		a.AuthorizationID)); got.State != store.AuthorizationSettled || got.Tx != tx || !got.Closed {
 		t.Errorf("it is %+v", got)
 	}
 	if left := must[[]store.Authorization](t)(s.ClaimAuthorizations(ctx, 0, 10)); len(left) != 0 {
@@ -146,10 +154,12 @@ func TestARefusedAuthorizationStaysRefusedAndIsStillLookedFor(t *testing.T) {
 	ctx, s := setup(t)
 	a := reserved(ctx, t, s, 1, time.Minute)
 	must[bool](t)(s.BeginSettling(ctx, a.Attempt, time.Minute))
-	if err := s.EndSettling(ctx, a.Attempt, store.AuthorizationFailed, "insufficient_funds", x402.TxHash{}, 0); err != nil {
+	if err := s.EndSettling(ctx, a.Attempt, store.AuthorizationFailed, "insufficient_funds", x402.TxHash{},
+		0); err != nil {
 		t.Fatal(err)
 	}
-	if before, got, err := s.ReserveAuthorization(ctx, authorization(1), time.Minute); err != nil || got || before.Reason != "insufficient_funds" {
+	if before, got, err := s.ReserveAuthorization(ctx, authorization(1), time.Minute); err != nil || got ||
+		before.Reason != "insufficient_funds" {
 		t.Errorf("%+v, %t, %v", before, got, err)
 	}
 	if open := must[[]store.Authorization](t)(s.ClaimAuthorizations(ctx, 0, 10)); len(open) != 1 {
@@ -170,7 +180,8 @@ func TestASettledAuthorizationIsLeftToItsRequestForAWhile(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if claimed := must[[]store.Authorization](t)(s.ClaimAuthorizations(ctx, 0, 10)); len(claimed) != 1 || claimed[0].Nonce != due.Nonce {
+	if claimed := must[[]store.Authorization](t)(s.ClaimAuthorizations(ctx, 0, 10)); len(claimed) != 1 ||
+		claimed[0].Nonce != due.Nonce {
 		t.Errorf("claimed are %+v", claimed)
 	}
 }
@@ -185,14 +196,20 @@ func TestTheOlderAnOpenAuthorizationTheLongerItIsLeftAlone(t *testing.T) {
 	conn := must[*pgx.Conn](t)(pgx.Connect(ctx, url))
 	t.Cleanup(func() { _ = conn.Close(context.Background()) })
 	for nonce, c := range map[byte]struct{ age, least, most time.Duration }{
-		1: {0, 14 * time.Second, 17 * time.Second}, 2: {9 * time.Minute, 149 * time.Second, 152 * time.Second}, 3: {24 * time.Hour, 3599 * time.Second, time.Hour},
+		1: {0, 14 * time.Second, 17 * time.Second}, 2: {9 * time.Minute, 149 * time.Second, 152 * time.Second},
+		3: {24 * time.Hour, 3599 * time.Second, time.Hour},
 	} {
 		a := reserved(ctx, t, s, nonce, time.Minute)
 		must[bool](t)(s.BeginSettling(ctx, a.Attempt, 0))
-		must[pgconn.CommandTag](t)(conn.Exec(ctx, "UPDATE payment_authorizations SET reserved_at = now() - make_interval(secs => $1) WHERE attempt = $2", c.age.Seconds(), a.Attempt.UUID))
+		must[pgconn.CommandTag](t)(
+			conn.Exec(ctx,
+				"UPDATE payment_authorizations SET reserved_at = now() - make_interval(secs => $1) WHERE attempt = $2",
+				c.age.Seconds(), a.Attempt.UUID))
 		must[[]store.Authorization](t)(s.ClaimAuthorizations(ctx, 15*time.Second, 10))
 		var left float64
-		if err := conn.QueryRow(ctx, "SELECT extract(EPOCH FROM look_at - now())::float8 FROM payment_authorizations WHERE attempt = $1", a.Attempt.UUID).Scan(&left); err != nil {
+		if err := conn.QueryRow(ctx,
+			"SELECT extract(EPOCH FROM look_at - now())::float8 FROM payment_authorizations WHERE attempt = $1",
+			a.Attempt.UUID).Scan(&left); err != nil {
 			t.Fatal(err)
 		}
 		if pause := time.Duration(left * float64(time.Second)); pause < c.least-10*time.Second || pause > c.most {
@@ -211,7 +228,8 @@ func TestTheNetworkOfAnAuthorizationIsForgottenWhenNothingMoreCanComeOfIt(t *tes
 	}
 	counts := func(want int) {
 		t.Helper()
-		if payer, network, err := s.CountOpenAuthorizations(ctx, a.Payer, a.Network, 10); err != nil || payer != want || network != want {
+		if payer, network, err := s.CountOpenAuthorizations(ctx, a.Payer, a.Network, 10); err != nil || payer != want ||
+			network != want {
 			t.Errorf("open are %d and %d, %v, want %d", payer, network, err, want)
 		}
 	}
@@ -220,7 +238,8 @@ func TestTheNetworkOfAnAuthorizationIsForgottenWhenNothingMoreCanComeOfIt(t *tes
 	counts(1)
 	must[bool](t)(s.ConcludeAuthorization(ctx, a.Attempt, store.AuthorizationFailed, "void", x402.TxHash{}))
 	counts(0)
-	if got := must[store.Authorization](t)(s.FindAuthorization(ctx, a.AuthorizationID)); got.Network != "" || !got.Closed {
+	if got := must[store.Authorization](t)(s.FindAuthorization(ctx, a.AuthorizationID)); got.Network != "" ||
+		!got.Closed {
 		t.Errorf("it is %+v", got)
 	}
 }

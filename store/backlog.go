@@ -28,10 +28,12 @@ type Backlog struct {
 	Unconfirmed       int64 // settlements that were granted and are not final in time
 	OpenPayments      map[AuthorizationState]Wait
 
-	Subscriptions      map[subscription.Status]int64 // that last
-	StuckSubscriptions int64                         // of those, not brought to what Stripe says of them, or charged by a price of no plan; and what lasts beside them
-	StripeEvents       Wait                          // stored and not handed on
-	LateCheckouts      int64                         // open for long after their end
+	Subscriptions map[subscription.Status]int64 // that last
+	// of those, not brought to what Stripe says of them, or charged by a price of no plan; and what
+	// lasts beside them
+	StuckSubscriptions int64
+	StripeEvents       Wait  // stored and not handed on
+	LateCheckouts      int64 // open for long after their end
 
 	LateStatements int64 // periods with usage that should have been closed
 
@@ -48,9 +50,12 @@ const MaxCounted = 10_000
 
 // From when on something is late.
 const (
-	lateBilling   = 2 * time.Hour    // after the end of a period or of a checkout, when Stripe was silent for a while
-	unreadBilling = 28 * time.Hour   // since Stripe was read: flows do once a day, and the sweep reminds them two hours later
-	lateStatement = 26 * time.Hour   // after the end of a period: the daily sweep comes up to twelve hours late, and the next one a day later
+	lateBilling = 2 * time.Hour // after the end of a period or of a checkout, when Stripe was silent for a while
+	// since Stripe was read: flows do once a day, and the sweep reminds them two hours later
+	unreadBilling = 28 * time.Hour
+	// after the end of a period: the daily sweep comes up to twelve hours late, and the next one a
+	// day later
+	lateStatement = 26 * time.Hour
 	lateTicket    = 5 * time.Minute  // the worker's sweep tells flows what they have not heard for a minute
 	lateIncident  = 15 * time.Minute // an incident is over five minutes before it is known to be
 )
@@ -104,7 +109,9 @@ func (b *Backlog) loadPayments(ctx context.Context, q *db.Queries, final time.Du
 }
 
 func (b *Backlog) loadBilling(ctx context.Context, q *db.Queries) error {
-	rows, err := q.CountSubscriptions(ctx, db.CountSubscriptionsParams{LateSeconds: lateBilling.Seconds(), UnreadSeconds: unreadBilling.Seconds()})
+	rows, err := q.CountSubscriptions(ctx, db.CountSubscriptionsParams{
+		LateSeconds: lateBilling.Seconds(), UnreadSeconds: unreadBilling.Seconds(),
+	})
 	if err != nil {
 		return err
 	}
@@ -143,7 +150,9 @@ func (b *Backlog) loadChains(ctx context.Context, q *db.Queries) error {
 	}
 	b.Chains = make(map[chain.ID]ChainMeasurement, len(newest))
 	for _, row := range newest {
-		b.Chains[chain.ID(row.Chain)] = ChainMeasurement{At: row.MeasuredAt.UTC(), State: chain.State(row.State), Why: row.Reason}
+		b.Chains[chain.ID(row.Chain)] = ChainMeasurement{
+			At: row.MeasuredAt.UTC(), State: chain.State(row.State), Why: row.Reason,
+		}
 	}
 	open, err := q.ListOpenIncidents(ctx, maxPage)
 	if err != nil {

@@ -90,8 +90,10 @@ func TestTheBacklogIsWhatWaitsAndNothingElse(t *testing.T) {
 	s := must[*store.Store](t)(store.Open(ctx, url))
 	t.Cleanup(s.Close)
 	empty := must[*store.Backlog](t)(s.LoadBacklog(ctx, time.Hour))
-	if empty.StuckSettlements != (store.Wait{}) || len(empty.OpenPayments)+len(empty.Subscriptions)+len(empty.Tickets)+len(empty.Chains)+len(empty.Incidents) > 0 ||
-		empty.StuckSubscriptions+empty.LateCheckouts+empty.LateStatements+empty.LateTickets+empty.LateIncidents+empty.Unconfirmed > 0 {
+	if empty.StuckSettlements != (store.Wait{}) || len(empty.OpenPayments)+len(empty.Subscriptions)+len(empty.Tickets)+
+		len(empty.Chains)+len(empty.Incidents) > 0 ||
+		empty.StuckSubscriptions+empty.LateCheckouts+empty.LateStatements+empty.LateTickets+empty.LateIncidents+
+			empty.Unconfirmed > 0 {
 		t.Errorf("nothing waits in an empty record: %+v", empty)
 	}
 
@@ -113,8 +115,10 @@ func TestTheBacklogIsWhatWaitsAndNothingElse(t *testing.T) {
 	waitsSince(t, "payments that settle", b.OpenPayments[store.AuthorizationSettling], 1, time.Minute)
 
 	lasting := map[subscription.Status]int64{subscription.Active: 2, subscription.PastDue: 1, subscription.Unpaid: 1}
-	if !maps.Equal(b.Subscriptions, lasting) || b.StuckSubscriptions != 5 || b.LateCheckouts != 1 || b.LateStatements != 2 {
-		t.Errorf("subscriptions %v, %d stuck; %d checkouts, %d statements late", b.Subscriptions, b.StuckSubscriptions, b.LateCheckouts, b.LateStatements)
+	if !maps.Equal(b.Subscriptions, lasting) || b.StuckSubscriptions != 5 || b.LateCheckouts != 1 ||
+		b.LateStatements != 2 {
+		t.Errorf("subscriptions %v, %d stuck; %d checkouts, %d statements late", b.Subscriptions, b.StuckSubscriptions,
+			b.LateCheckouts, b.LateStatements)
 	}
 	waitsSince(t, "events of Stripe", b.StripeEvents, 2, 2*time.Hour)
 
@@ -123,7 +127,8 @@ func TestTheBacklogIsWhatWaitsAndNothingElse(t *testing.T) {
 	}
 	waitsSince(t, "tickets", b.Tickets[ticket.High], 2, 7*time.Hour)
 
-	if !maps.Equal(b.Incidents, map[chain.ID]bool{chain.BaseMainnet: true}) || b.LateIncidents != 1 || len(b.Chains) != 1 || b.Chains[chain.EthMainnet].State != chain.Degraded {
+	if !maps.Equal(b.Incidents, map[chain.ID]bool{chain.BaseMainnet: true}) || b.LateIncidents != 1 ||
+		len(b.Chains) != 1 || b.Chains[chain.EthMainnet].State != chain.Degraded {
 		t.Errorf("incidents %v, %d untold; chains %v", b.Incidents, b.LateIncidents, b.Chains)
 	}
 }
@@ -156,7 +161,8 @@ func TestStatementsThatAreLateAreFoundWithoutThoseThatAreNot(t *testing.T) {
 	}
 	rows, err := conn.Query(ctx, "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) "+query)
 	plan := must[[]string](t)(pgx.CollectRows(rows, pgx.RowTo[string]))
-	if text := strings.Join(plan, "\n"); err != nil || strings.Contains(text, "Seq Scan") || !strings.Contains(text, "usage_periods_unstated") {
+	if text := strings.Join(plan, "\n"); err != nil || strings.Contains(text, "Seq Scan") ||
+		!strings.Contains(text, "usage_periods_unstated") {
 		t.Errorf("they are found by\n%s\n%v", text, err)
 	}
 }
@@ -166,13 +172,17 @@ func TestASettlementThatIsNotFinalInTimeIsTold(t *testing.T) {
 	ctx, s := setup(t)
 	id, digest := account.NewKeyID(), sha256.Sum256([]byte("credential"))
 	granted := must[store.Settlement](t)(s.GrantSettlement(ctx, store.Grant{
-		ID: x402.ID{Chain: 8453, Tx: x402.TxHash{1}, Payer: wallet.Address{1}}, Deal: x402.Deal{Tier: plan.Cheap, Country: "US", Paid: 4_500, Net: 4_500, Units: 1000 * plan.Unit},
+		ID: x402.ID{Chain: 8453, Tx: x402.TxHash{1}, Payer: wallet.Address{1}}, Deal: x402.Deal{
+			Tier: plan.Cheap, Country: "US", Paid: 4_500, Net: 4_500, Units: 1000 * plan.Unit,
+		},
 		Found:      x402.Finding{Paid: 4_500, Block: 7, BlockHash: x402.TxHash{1}, Time: 1_700_000_000},
 		Credential: store.Credential{Key: id, Digest: digest, Prefix: "cap_12345678"}, At: time.Now(),
 	}))
 	for final, want := range map[time.Duration]int64{time.Hour: 0, -time.Hour: 1} {
-		if b := must[*store.Backlog](t)(s.LoadBacklog(ctx, final)); b.Unconfirmed != want || b.RecentSettlements[granted.Stage] != 1 {
-			t.Errorf("%d are late to be final after %s, want %d; recent: %v", b.Unconfirmed, final, want, b.RecentSettlements)
+		if b := must[*store.Backlog](t)(s.LoadBacklog(ctx, final)); b.Unconfirmed != want ||
+			b.RecentSettlements[granted.Stage] != 1 {
+			t.Errorf("%d are late to be final after %s, want %d; recent: %v", b.Unconfirmed, final, want,
+				b.RecentSettlements)
 		}
 	}
 }

@@ -55,7 +55,8 @@ func (s *Store) SetCustomerEvidence(ctx context.Context, c *Customer, country st
 		c.Country = country
 	}
 	err := s.queries().SetCustomerEvidence(ctx, db.SetCustomerEvidenceParams{
-		Account: c.Account.UUID, Customer: c.ID, Country: country, NetworkCountry: c.Network, CountryAssumed: c.Assumed, TaxEvidence: c.Place().String(),
+		Account: c.Account.UUID, Customer: c.ID, Country: country, NetworkCountry: c.Network, CountryAssumed: c.Assumed,
+		TaxEvidence: c.Place().String(),
 	})
 	if err != nil {
 		return fmt.Errorf("record where account %s buys from: %w", c.Account, err)
@@ -66,7 +67,9 @@ func (s *Store) SetCustomerEvidence(ctx context.Context, c *Customer, country st
 // PutCustomer records the customer of an account. An account keeps the first one, which is what it
 // returns.
 func (s *Store) PutCustomer(ctx context.Context, id account.ID, customer, country string) (Customer, error) {
-	row, err := s.queries().PutCustomer(ctx, db.PutCustomerParams{AccountID: id.UUID, Customer: customer, Country: country})
+	row, err := s.queries().PutCustomer(ctx, db.PutCustomerParams{
+		AccountID: id.UUID, Customer: customer, Country: country,
+	})
 	if err != nil {
 		return Customer{}, fmt.Errorf("record the customer of account %s: %w", id, err)
 	}
@@ -76,7 +79,9 @@ func (s *Store) PutCustomer(ctx context.Context, id account.ID, customer, countr
 // ReplaceCustomer records the customer that follows one that was deleted, and gives the account's:
 // another one when somebody replaced the old one before.
 func (s *Store) ReplaceCustomer(ctx context.Context, id account.ID, old, customer, country string) (Customer, error) {
-	_, err := s.queries().ReplaceCustomer(ctx, db.ReplaceCustomerParams{Account: id.UUID, Old: old, Customer: customer, Country: country})
+	_, err := s.queries().ReplaceCustomer(ctx, db.ReplaceCustomerParams{
+		Account: id.UUID, Old: old, Customer: customer, Country: country,
+	})
 	if err != nil {
 		return Customer{}, fmt.Errorf("replace the customer of account %s: %w", id, err)
 	}
@@ -86,7 +91,11 @@ func (s *Store) ReplaceCustomer(ctx context.Context, id account.ID, old, custome
 // UpdateCustomer records what Stripe said of an account's customer at c.ReadAt. What it said later
 // stays.
 func (s *Store) UpdateCustomer(ctx context.Context, c Customer) error {
-	p := db.UpdateCustomerParams{Account: c.Account.UUID, Customer: c.ID, Country: c.Country, ReadAt: nullable(c.ReadAt), Beside: int16(min(c.Beside, math.MaxInt16))} //nolint:gosec // bounded
+	//nolint:gosec // bounded
+	p := db.UpdateCustomerParams{
+		Account: c.Account.UUID, Customer: c.ID, Country: c.Country, ReadAt: nullable(c.ReadAt),
+		Beside: int16(min(c.Beside, math.MaxInt16)),
+	}
 	if c.Card != nil {
 		p.CardBrand, p.CardLast4 = c.Card.Brand, c.Card.Last4
 		p.CardExpMonth, p.CardExpYear = int16(c.Card.ExpMonth), int16(c.Card.ExpYear) //nolint:gosec // months and years
@@ -120,7 +129,10 @@ func (s *Store) FindCustomerByID(ctx context.Context, customer string) (Customer
 // ListCustomers reads up to limit customers whose account's id comes after the one given, in the
 // order of those ids.
 func (s *Store) ListCustomers(ctx context.Context, after account.ID, limit int) ([]Customer, error) {
-	rows, err := s.queries().ListCustomersAfter(ctx, db.ListCustomersAfterParams{After: after.UUID, Most: int32(min(limit, maxPage))}) //nolint:gosec // bounded
+	//nolint:gosec // bounded
+	rows, err := s.queries().ListCustomersAfter(ctx, db.ListCustomersAfterParams{
+		After: after.UUID, Most: int32(min(limit, maxPage)),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list customers: %w", err)
 	}
@@ -134,8 +146,11 @@ func (s *Store) ListCustomers(ctx context.Context, after account.ID, limit int) 
 // ListUnreadCustomers reads up to limit customers for whom Stripe was last read before an instant:
 // lasting, for accounts with a subscription that lasts, or others. Oldest first, after the given
 // one (nil: from the first).
-func (s *Store) ListUnreadCustomers(ctx context.Context, lasting, others time.Time, after *Customer, limit int) ([]Customer, error) {
-	p := db.ListUnreadCustomersParams{Lasting: lasting, Others: others, Most: int32(min(limit, maxPage))} //nolint:gosec // bounded
+func (s *Store) ListUnreadCustomers(ctx context.Context, lasting, others time.Time, after *Customer,
+	limit int,
+) ([]Customer, error) {
+	//nolint:gosec // bounded
+	p := db.ListUnreadCustomersParams{Lasting: lasting, Others: others, Most: int32(min(limit, maxPage))}
 	if after != nil {
 		p.AfterRead, p.After = after.known(), after.Account.UUID
 	}
@@ -159,10 +174,16 @@ func (c *Customer) known() time.Time {
 }
 
 func customerOf(row db.BillingCustomer) Customer {
-	c := Customer{Account: account.ID{UUID: row.AccountID}, ID: row.Customer, Country: row.Country, ReadAt: instant(row.ReadAt), Beside: int(row.Beside), CreatedAt: row.CreatedAt.UTC()}
+	c := Customer{
+		Account: account.ID{UUID: row.AccountID}, ID: row.Customer, Country: row.Country, ReadAt: instant(row.ReadAt),
+		Beside: int(row.Beside), CreatedAt: row.CreatedAt.UTC(),
+	}
 	c.Network, c.Assumed = row.NetworkCountry, row.CountryAssumed
 	if row.CardLast4 != "" {
-		c.Card = &subscription.Card{Brand: row.CardBrand, Last4: row.CardLast4, ExpMonth: int(row.CardExpMonth), ExpYear: int(row.CardExpYear), Country: row.CardCountry}
+		c.Card = &subscription.Card{
+			Brand: row.CardBrand, Last4: row.CardLast4, ExpMonth: int(row.CardExpMonth),
+			ExpYear: int(row.CardExpYear), Country: row.CardCountry,
+		}
 	}
 	return c
 }
@@ -171,9 +192,10 @@ func customerOf(row db.BillingCustomer) Customer {
 // when another one lasts beside it; ErrNotFound when it belongs to another account.
 func (s *Store) PutSubscription(ctx context.Context, id account.ID, sub *subscription.Subscription) error {
 	n, err := s.queries().PutSubscription(ctx, db.PutSubscriptionParams{
-		ID: sub.ID, AccountID: id.UUID, Price: sub.Price, Status: string(sub.Status), Founding: sub.Founding, PriceCents: int64(sub.PriceCents),
-		StartedAt: sub.StartedAt, PeriodStart: sub.PeriodStart, PeriodEnd: sub.PeriodEnd, CancelAtPeriodEnd: sub.CancelAtPeriodEnd,
-		Held: sub.Held, HeldUntil: nullable(sub.HeldUntil), EndedAt: nullable(sub.EndedAt), OddPrice: sub.OddPrice,
+		ID: sub.ID, AccountID: id.UUID, Price: sub.Price, Status: string(sub.Status), Founding: sub.Founding,
+		PriceCents: int64(sub.PriceCents), StartedAt: sub.StartedAt, PeriodStart: sub.PeriodStart,
+		PeriodEnd: sub.PeriodEnd, CancelAtPeriodEnd: sub.CancelAtPeriodEnd, Held: sub.Held,
+		HeldUntil: nullable(sub.HeldUntil), EndedAt: nullable(sub.EndedAt), OddPrice: sub.OddPrice,
 	})
 	if broken, ok := errors.AsType[*pgconn.PgError](err); ok && broken.ConstraintName == "subscriptions_one_live" {
 		err = ErrSecondSubscription
@@ -194,16 +216,19 @@ func (s *Store) LastSubscription(ctx context.Context, id account.ID) (subscripti
 		return subscription.Subscription{}, fmt.Errorf("find the subscription of account %s: %w", id, found(err))
 	}
 	return subscription.Subscription{
-		ID: row.ID, Status: subscription.Status(row.Status), Price: row.Price, Founding: row.Founding, PriceCents: plan.Cents(row.PriceCents),
-		StartedAt: row.StartedAt.UTC(), PeriodStart: row.PeriodStart.UTC(), PeriodEnd: row.PeriodEnd.UTC(), CancelAtPeriodEnd: row.CancelAtPeriodEnd,
-		Held: row.Held, HeldUntil: instant(row.HeldUntil), EndedAt: instant(row.EndedAt), OddPrice: row.OddPrice,
+		ID: row.ID, Status: subscription.Status(row.Status), Price: row.Price, Founding: row.Founding,
+		PriceCents: plan.Cents(row.PriceCents), StartedAt: row.StartedAt.UTC(), PeriodStart: row.PeriodStart.UTC(),
+		PeriodEnd: row.PeriodEnd.UTC(), CancelAtPeriodEnd: row.CancelAtPeriodEnd, Held: row.Held,
+		HeldUntil: instant(row.HeldUntil), EndedAt: instant(row.EndedAt), OddPrice: row.OddPrice,
 	}, nil
 }
 
 // RecordedSubscriptions lists those of the given subscriptions that the record has of an account,
 // lasting or ended.
 func (s *Store) RecordedSubscriptions(ctx context.Context, id account.ID, ids []string) ([]string, error) {
-	had, err := s.queries().ListRecordedSubscriptions(ctx, db.ListRecordedSubscriptionsParams{Account: id.UUID, Ids: ids})
+	had, err := s.queries().ListRecordedSubscriptions(ctx, db.ListRecordedSubscriptionsParams{
+		Account: id.UUID, Ids: ids,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("find recorded subscriptions of account %s: %w", id, err)
 	}
@@ -217,10 +242,12 @@ func (s *Store) PutInvoices(ctx context.Context, id account.ID, invoices []subsc
 		for i := range invoices {
 			v := &invoices[i]
 			_, err := q.PutInvoice(ctx, db.PutInvoiceParams{
-				ID: v.ID, AccountID: id.UUID, Number: v.Number, Subscription: v.Subscription, Payment: v.Payment, Status: string(v.Status),
-				Reason: v.Reason, Currency: v.Currency, Net: int64(v.Net), Vat: int64(v.VAT), Total: int64(v.Total), Paid: int64(v.Paid),
-				CreatedAt: v.CreatedAt, PaidAt: nullable(v.PaidAt), PeriodStart: v.PeriodStart, PeriodEnd: v.PeriodEnd,
-				Attempts: int32(min(v.Attempts, maxPage)), NextAttempt: nullable(v.NextAttempt), //nolint:gosec // bounded
+				ID: v.ID, AccountID: id.UUID, Number: v.Number, Subscription: v.Subscription, Payment: v.Payment,
+				Status: string(v.Status), Reason: v.Reason, Currency: v.Currency, Net: int64(v.Net), Vat: int64(v.VAT),
+				Total: int64(v.Total), Paid: int64(v.Paid), CreatedAt: v.CreatedAt, PaidAt: nullable(v.PaidAt),
+				PeriodStart: v.PeriodStart, PeriodEnd: v.PeriodEnd,
+				//nolint:gosec // bounded
+				Attempts: int32(min(v.Attempts, maxPage)), NextAttempt: nullable(v.NextAttempt),
 			})
 			if err != nil {
 				return fmt.Errorf("invoice %s: %w", v.ID, err)
@@ -236,7 +263,9 @@ func (s *Store) PutInvoices(ctx context.Context, id account.ID, invoices []subsc
 
 // ListInvoices reads up to limit invoices of an account that were made from since on and before
 // before, newest first.
-func (s *Store) ListInvoices(ctx context.Context, id account.ID, since, before time.Time, limit int) ([]subscription.Invoice, error) {
+func (s *Store) ListInvoices(ctx context.Context, id account.ID, since, before time.Time,
+	limit int,
+) ([]subscription.Invoice, error) {
 	rows, err := s.queries().ListInvoices(ctx, db.ListInvoicesParams{
 		Account: id.UUID, Since: since, Before: before, Most: int32(min(limit, maxPage)), //nolint:gosec // bounded
 	})
@@ -271,9 +300,10 @@ func (s *Store) FindPayer(ctx context.Context, payment string) (account.ID, erro
 
 func invoiceOf(row *db.Invoice) subscription.Invoice {
 	return subscription.Invoice{
-		ID: row.ID, Number: row.Number, Subscription: row.Subscription, Payment: row.Payment, Status: subscription.InvoiceStatus(row.Status),
-		Reason: row.Reason, Currency: row.Currency, Net: plan.Cents(row.Net), VAT: plan.Cents(row.Vat), Total: plan.Cents(row.Total), Paid: plan.Cents(row.Paid),
-		CreatedAt: row.CreatedAt.UTC(), PaidAt: instant(row.PaidAt), PeriodStart: row.PeriodStart.UTC(), PeriodEnd: row.PeriodEnd.UTC(),
-		Attempts: int(row.Attempts), NextAttempt: instant(row.NextAttempt),
+		ID: row.ID, Number: row.Number, Subscription: row.Subscription, Payment: row.Payment,
+		Status: subscription.InvoiceStatus(row.Status), Reason: row.Reason, Currency: row.Currency,
+		Net: plan.Cents(row.Net), VAT: plan.Cents(row.Vat), Total: plan.Cents(row.Total), Paid: plan.Cents(row.Paid),
+		CreatedAt: row.CreatedAt.UTC(), PaidAt: instant(row.PaidAt), PeriodStart: row.PeriodStart.UTC(),
+		PeriodEnd: row.PeriodEnd.UTC(), Attempts: int(row.Attempts), NextAttempt: instant(row.NextAttempt),
 	}
 }

@@ -18,7 +18,10 @@ func TestWhatStripeSaidLastOfACustomerStays(t *testing.T) {
 	must[store.Customer](t)(s.PutCustomer(ctx, id, "cus_1", "AT"))
 	said := func(customer, country, last4 string, at time.Time) {
 		t.Helper()
-		if err := s.UpdateCustomer(ctx, store.Customer{Account: id, ID: customer, Country: country, Card: &subscription.Card{Brand: "visa", Last4: last4}, ReadAt: at}); err != nil {
+		if err := s.UpdateCustomer(ctx, store.Customer{
+			Account: id, ID: customer, Country: country, Card: &subscription.Card{Brand: "visa", Last4: last4},
+			ReadAt: at,
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -40,7 +43,8 @@ func TestWhatStripeSaidLastOfACustomerStays(t *testing.T) {
 		t.Fatal(err)
 	}
 	want("cus_1", "DE", "4242")
-	if c := must[store.Customer](t)(s.ReplaceCustomer(ctx, id, "cus_1", "cus_2", "IT")); c.ID != "cus_2" || !c.ReadAt.IsZero() {
+	if c := must[store.Customer](t)(s.ReplaceCustomer(ctx, id, "cus_1", "cus_2", "IT")); c.ID != "cus_2" ||
+		!c.ReadAt.IsZero() {
 		t.Errorf("replaced by %+v", c)
 	}
 	if c := must[store.Customer](t)(s.ReplaceCustomer(ctx, id, "cus_1", "cus_3", "US")); c.ID != "cus_2" {

@@ -17,7 +17,9 @@ var billed = time.Date(2026, time.November, 22, 9, 0, 0, 0, time.UTC)
 
 func newOwner(t *testing.T, s *store.Store) account.ID {
 	t.Helper()
-	a, err := s.CreateAccount(t.Context(), store.NewAccount{ID: account.NewID(), Kind: store.KindOwner, Plan: plan.Free})
+	a, err := s.CreateAccount(t.Context(), store.NewAccount{
+		ID: account.NewID(), Kind: store.KindOwner, Plan: plan.Free,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,14 +31,20 @@ func TestAnAccountKeepsItsFirstCustomer(t *testing.T) {
 	ctx, s := setup(t)
 	id := newOwner(t, s)
 	must[store.Customer](t)(s.PutCustomer(ctx, id, "cus_1", "AT"))
-	if c := must[store.Customer](t)(s.PutCustomer(ctx, id, "cus_2", "US")); c.ID != "cus_1" || c.Country != "AT" || c.Card != nil || !c.ReadAt.IsZero() {
+	if c := must[store.Customer](t)(s.PutCustomer(ctx, id, "cus_2", "US")); c.ID != "cus_1" || c.Country != "AT" ||
+		c.Card != nil || !c.ReadAt.IsZero() {
 		t.Errorf("another one took over: %+v", c)
 	}
-	said := store.Customer{Account: id, ID: "cus_1", Country: "CH", Card: &subscription.Card{Brand: "visa", Last4: "4242", ExpMonth: 12, ExpYear: 2030}, ReadAt: billed}
+	said := store.Customer{
+		Account: id, ID: "cus_1", Country: "CH", Card: &subscription.Card{
+			Brand: "visa", Last4: "4242", ExpMonth: 12, ExpYear: 2030,
+		}, ReadAt: billed,
+	}
 	if err := s.UpdateCustomer(ctx, said); err != nil {
 		t.Fatal(err)
 	}
-	if c := must[store.Customer](t)(s.FindCustomerByID(ctx, "cus_1")); c.Account != id || c.Country != "CH" || *c.Card != *said.Card || !c.ReadAt.Equal(billed) {
+	if c := must[store.Customer](t)(s.FindCustomerByID(ctx, "cus_1")); c.Account != id || c.Country != "CH" ||
+		*c.Card != *said.Card || !c.ReadAt.Equal(billed) {
 		t.Errorf("it is kept as %+v", c)
 	}
 	if _, err := s.FindCustomer(ctx, account.NewID()); !errors.Is(err, store.ErrNotFound) {
@@ -71,9 +79,13 @@ func TestOneSubscriptionLasts(t *testing.T) {
 	ctx, s := setup(t)
 	id, other := newOwner(t, s), newOwner(t, s)
 	first := &subscription.Subscription{
-		ID: "sub_1", Status: subscription.Active, Price: "pro_monthly", PriceCents: 7900, Founding: true, StartedAt: billed, PeriodStart: billed, PeriodEnd: billed.AddDate(0, 1, 0),
+		ID: "sub_1", Status: subscription.Active, Price: "pro_monthly", PriceCents: 7900, Founding: true,
+		StartedAt: billed, PeriodStart: billed, PeriodEnd: billed.AddDate(0, 1, 0),
 	}
-	second := &subscription.Subscription{ID: "sub_2", Status: subscription.Active, Price: "scale_monthly", StartedAt: billed, PeriodStart: billed, PeriodEnd: billed}
+	second := &subscription.Subscription{
+		ID: "sub_2", Status: subscription.Active, Price: "scale_monthly",
+		StartedAt: billed, PeriodStart: billed, PeriodEnd: billed,
+	}
 	if err := s.PutSubscription(ctx, id, first); err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +98,8 @@ func TestOneSubscriptionLasts(t *testing.T) {
 	if last := must[subscription.Subscription](t)(s.LastSubscription(ctx, id)); last != *first {
 		t.Errorf("kept as %+v, want %+v", last, *first)
 	}
-	first.Status, first.EndedAt, first.Held, first.HeldUntil, first.CancelAtPeriodEnd = subscription.Canceled, billed.AddDate(0, 1, 0), "scale_monthly", billed, true
+	first.Status, first.EndedAt, first.Held, first.HeldUntil, first.CancelAtPeriodEnd = subscription.Canceled,
+		billed.AddDate(0, 1, 0), "scale_monthly", billed, true
 	first.OddPrice = "price_x"
 	if err := s.PutSubscription(ctx, id, first); err != nil {
 		t.Fatal(err)
@@ -107,17 +120,20 @@ func TestInvoicesStayWithTheirAccount(t *testing.T) {
 	ctx, s := setup(t)
 	id, other := newOwner(t, s), newOwner(t, s)
 	open := subscription.Invoice{
-		ID: "in_1", Number: "CAG-1", Subscription: "sub_1", Status: subscription.InvoiceOpen, Reason: "subscription_cycle", Currency: "usd",
-		Net: 9900, VAT: 1980, Total: 11880, CreatedAt: billed, PeriodStart: billed, PeriodEnd: billed.AddDate(0, 1, 0), Attempts: 1, NextAttempt: billed.AddDate(0, 0, 3),
+		ID: "in_1", Number: "CAG-1", Subscription: "sub_1", Status: subscription.InvoiceOpen,
+		Reason: "subscription_cycle", Currency: "usd", Net: 9900, VAT: 1980, Total: 11880, CreatedAt: billed,
+		PeriodStart: billed, PeriodEnd: billed.AddDate(0, 1, 0), Attempts: 1, NextAttempt: billed.AddDate(0, 0, 3),
 	}
 	if err := s.PutInvoices(ctx, id, []subscription.Invoice{open}); err != nil {
 		t.Fatal(err)
 	}
 	paid := open
-	paid.Status, paid.Paid, paid.PaidAt, paid.NextAttempt, paid.Payment = subscription.InvoicePaid, 11880, billed.AddDate(0, 0, 3), time.Time{}, "pi_1"
+	paid.Status, paid.Paid, paid.PaidAt, paid.NextAttempt, paid.Payment = subscription.InvoicePaid, 11880,
+		billed.AddDate(0, 0, 3), time.Time{}, "pi_1"
 	stolen := paid
 	stolen.Number = "X"
-	if err := errors.Join(s.PutInvoices(ctx, id, []subscription.Invoice{paid}), s.PutInvoices(ctx, other, []subscription.Invoice{stolen})); err != nil {
+	if err := errors.Join(s.PutInvoices(ctx, id, []subscription.Invoice{paid}),
+		s.PutInvoices(ctx, other, []subscription.Invoice{stolen})); err != nil {
 		t.Fatal(err)
 	}
 	if got := must[subscription.Invoice](t)(s.FindInvoice(ctx, id, "in_1")); got != paid {
@@ -134,15 +150,22 @@ func TestInvoicesStayWithTheirAccount(t *testing.T) {
 	for _, tc := range []struct {
 		since, before time.Time
 		want          int
-	}{{billed, billed.Add(time.Second), 1}, {billed.Add(time.Second), billed.AddDate(1, 0, 0), 0}, {billed.AddDate(-1, 0, 0), billed, 0}} {
-		if list := must[[]subscription.Invoice](t)(s.ListInvoices(ctx, id, tc.since, tc.before, 10)); len(list) != tc.want {
+	}{
+		{billed, billed.Add(time.Second), 1},
+		{billed.Add(time.Second), billed.AddDate(1, 0, 0), 0},
+		{billed.AddDate(-1, 0, 0), billed, 0},
+	} {
+		if list := must[[]subscription.Invoice](t)(s.ListInvoices(ctx, id, tc.since, tc.before, 10)); len(
+			list) != tc.want {
 			t.Errorf("%d invoices from %s to %s", len(list), tc.since, tc.before)
 		}
 	}
 }
 
 func newCheckout(id account.ID, item string, at time.Time) store.Checkout {
-	return store.Checkout{ID: store.NewCheckoutID(), Account: id, Item: item, OpenedAt: at, ExpiresAt: at.Add(time.Hour)}
+	return store.Checkout{
+		ID: store.NewCheckoutID(), Account: id, Item: item, OpenedAt: at, ExpiresAt: at.Add(time.Hour),
+	}
 }
 
 // Seats are held while checkouts are open, and never more are given than there are, however many
@@ -156,7 +179,9 @@ func TestSeatsOfTheOfferAreNotGivenTwice(t *testing.T) {
 	for range 8 {
 		asking.Go(func() {
 			for range seats / 4 {
-				a, err := s.CreateAccount(ctx, store.NewAccount{ID: account.NewID(), Kind: store.KindOwner, Plan: plan.Free})
+				a, err := s.CreateAccount(ctx, store.NewAccount{
+					ID: account.NewID(), Kind: store.KindOwner, Plan: plan.Free,
+				})
 				if err != nil {
 					t.Error(err)
 					return
@@ -198,7 +223,8 @@ func TestACheckoutEndsOnce(t *testing.T) {
 	if err := s.SetCheckoutSession(ctx, c.ID, "cs_2"); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("it has two sessions: %v", err)
 	}
-	if found := must[store.Checkout](t)(s.FindCheckoutBySession(ctx, "cs_1")); found.ID != c.ID || found.State != store.CheckoutOpen {
+	if found := must[store.Checkout](t)(s.FindCheckoutBySession(ctx, "cs_1")); found.ID != c.ID ||
+		found.State != store.CheckoutOpen {
 		t.Errorf("found %+v", found)
 	}
 	for _, step := range []struct{ to, want store.CheckoutState }{
@@ -209,7 +235,8 @@ func TestACheckoutEndsOnce(t *testing.T) {
 		{store.CheckoutRefunded, store.CheckoutRefunded},
 		{store.CheckoutPaid, store.CheckoutRefunded},
 	} {
-		if c := must[store.Checkout](t)(s.EndCheckout(ctx, c.ID, step.to, billed)); c.State != step.want || !c.EndedAt.Equal(billed) {
+		if c := must[store.Checkout](t)(s.EndCheckout(ctx, c.ID, step.to, billed)); c.State != step.want ||
+			!c.EndedAt.Equal(billed) {
 			t.Errorf("asked for %s it is %+v", step.to, c)
 		}
 	}
@@ -229,7 +256,10 @@ func TestACheckoutEndsOnce(t *testing.T) {
 func TestAnEventIsKeptOnce(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
-	e := &store.StripeEvent{ID: "evt_1", Type: "invoice.paid", APIVersion: "2023-10-16", Object: "in_1", Customer: "cus_1", CreatedAt: billed}
+	e := &store.StripeEvent{
+		ID: "evt_1", Type: "invoice.paid", APIVersion: "2023-10-16", Object: "in_1", Customer: "cus_1",
+		CreatedAt: billed,
+	}
 	for i, want := range []bool{true, false, false} {
 		if fresh := must[bool](t)(s.RecordStripeEvent(ctx, e)); fresh != want {
 			t.Errorf("time %d: fresh is %v", i+1, fresh)
@@ -266,7 +296,10 @@ func TestAPeriodThatIsCutIsRecorded(t *testing.T) {
 		t.Helper()
 		by := operator
 		by.At = at
-		must[store.Account](t)(s.ChangeAccount(ctx, id, "cycle", by, func(a *store.Account) error { a.Cycle = c; return nil }))
+		must[store.Account](t)(s.ChangeAccount(ctx, id, "cycle", by, func(a *store.Account) error {
+			a.Cycle = c
+			return nil
+		}))
 	}
 	began := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
 	ended := time.Date(2026, 5, 20, 6, 0, 0, 0, time.UTC)
@@ -298,7 +331,10 @@ func TestASubscriptionThatBeginsOnTheFirstCutsNothing(t *testing.T) {
 	began := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	by := operator
 	by.At = began.Add(time.Second)
-	must[store.Account](t)(s.ChangeAccount(ctx, id, "cycle", by, func(a *store.Account) error { a.Cycle = plan.Cycle{Anchor: began}; return nil }))
+	must[store.Account](t)(s.ChangeAccount(ctx, id, "cycle", by, func(a *store.Account) error {
+		a.Cycle = plan.Cycle{Anchor: began}
+		return nil
+	}))
 	if got := must[[]store.EndedPeriod](t)(s.ListEndedPeriods(ctx, id)); len(got) != 0 {
 		t.Errorf("a period whose name goes on is over: %+v", got)
 	}

@@ -99,7 +99,8 @@ func readBooks(ctx context.Context, q *db.Queries, id account.ID, start time.Tim
 func (s *Store) PeriodTotals(ctx context.Context, of UsagePeriod) (PeriodTotals, error) {
 	start, err := time.Parse(periodLayout, of.Period)
 	if err != nil {
-		return PeriodTotals{}, fmt.Errorf("read the totals of account %s: period must be a date like 2026-11-01: %w", of.Account, err)
+		return PeriodTotals{}, fmt.Errorf("read the totals of account %s: period must be a date like 2026-11-01: %w",
+			of.Account, err)
 	}
 	row, err := s.queries().GetPeriod(ctx, db.GetPeriodParams{Account: of.Account.UUID, Period: start})
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
@@ -112,7 +113,8 @@ func (s *Store) PeriodTotals(ctx context.Context, of UsagePeriod) (PeriodTotals,
 // of account and date, after the given one; the zero one begins at the beginning. Fewer than that
 // say that there are no more.
 func (s *Store) ListUsagePeriods(ctx context.Context, after UsagePeriod, limit int) ([]UsagePeriod, error) {
-	p := db.ListPeriodsParams{AfterAccount: after.Account.UUID, Most: int32(min(limit, maxPage))} //nolint:gosec // bounded
+	//nolint:gosec // bounded
+	p := db.ListPeriodsParams{AfterAccount: after.Account.UUID, Most: int32(min(limit, maxPage))}
 	if after.Period != "" {
 		start, err := time.Parse(periodLayout, after.Period)
 		if err != nil {
@@ -168,7 +170,8 @@ func bookings(buckets []*account.UsageBucket) (map[periodKey]*booking, error) {
 				b.newest = bucket.Slot
 			}
 			if !b.add(line) {
-				return nil, fmt.Errorf("usage of account %s in slot %s: figures too large: %w", bucket.Account, bucket.Slot, ErrRejected)
+				return nil, fmt.Errorf("usage of account %s in slot %s: figures too large: %w", bucket.Account,
+					bucket.Slot, ErrRejected)
 			}
 		}
 	}
@@ -226,8 +229,9 @@ func periodColumns(all map[periodKey]*booking) (db.AddPeriodsParams, error) {
 	n := len(all)
 	figures := func() []int64 { return make([]int64, 0, n) }
 	p := db.AddPeriodsParams{
-		Accounts: make([]uuid.UUID, 0, n), Periods: make([]time.Time, 0, n), Requests: figures(), Billable: figures(), Hits: figures(),
-		Refused: figures(), Refunded: figures(), Units: figures(), PlanUnits: figures(), PackUnits: figures(),
+		Accounts: make([]uuid.UUID, 0, n), Periods: make([]time.Time, 0, n), Requests: figures(), Billable: figures(),
+		Hits: figures(), Refused: figures(), Refunded: figures(), Units: figures(), PlanUnits: figures(),
+		PackUnits: figures(),
 	}
 	for key, b := range all {
 		period, err := time.Parse(periodLayout, key.period)
@@ -235,7 +239,8 @@ func periodColumns(all map[periodKey]*booking) (db.AddPeriodsParams, error) {
 			return p, fmt.Errorf("usage of account %s: period is not a date: %w: %w", key.account, ErrRejected, err)
 		}
 		p.Accounts, p.Periods = append(p.Accounts, key.account), append(p.Periods, period)
-		p.Requests, p.Billable, p.Hits = append(p.Requests, b.Requests), append(p.Billable, b.Billable), append(p.Hits, b.Hits)
+		p.Requests, p.Billable, p.Hits = append(p.Requests, b.Requests), append(p.Billable, b.Billable),
+			append(p.Hits, b.Hits)
 		p.Refused, p.Refunded = append(p.Refused, b.Refused), append(p.Refunded, b.Refunded)
 		p.Units, p.PlanUnits = append(p.Units, int64(b.Units)), append(p.PlanUnits, int64(b.PlanUnits))
 		p.PackUnits = append(p.PackUnits, int64(b.PackUnits))

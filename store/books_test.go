@@ -48,14 +48,16 @@ func TestBothBooksOfAPeriodSayTheSame(t *testing.T) {
 	october.Period = "2026-10-01"
 	// Six calls of which one was split over plan and pack, and one of those from the pack refunded;
 	// two hits; two refusals.
-	charged := bucketOf(id, slot, "a", lineOf(key, "ok", "plan", 4, 5), lineOf(key, "ok", pack, 2, 5), lineOf(key, "hit", "", 2, 0), october)
-	refunded := bucketOf(id, slot.Add(time.Hour), "b", lineOf(key, "refund", pack, -1, -2), lineOf(key, "upstream_failed", "", 1, 0),
-		lineOf(key, "rate_window", "", 2, 0))
+	charged := bucketOf(id, slot, "a", lineOf(key, "ok", "plan", 4, 5), lineOf(key, "ok", pack, 2, 5),
+		lineOf(key, "hit", "", 2, 0), october)
+	refunded := bucketOf(id, slot.Add(time.Hour), "b", lineOf(key, "refund", pack, -1, -2),
+		lineOf(key, "upstream_failed", "", 1, 0), lineOf(key, "rate_window", "", 2, 0))
 	other := bucketOf(account.NewID(), slot, "a", lineOf(key, "ok", "plan", 100, 100))
 	commit(ctx, t, s, charged, other)
 	commit(ctx, t, s, charged, refunded, refunded)
 	want := store.PeriodTotals{
-		Requests: 10, Billable: 5, Hits: 2, Refused: 3, Refunded: 1, Units: unitsOf(8), PlanUnits: unitsOf(5), PackUnits: unitsOf(3),
+		Requests: 10, Billable: 5, Hits: 2, Refused: 3, Refunded: 1, Units: unitsOf(8), PlanUnits: unitsOf(5),
+		PackUnits: unitsOf(3),
 	}
 	of := store.UsagePeriod{Account: id, Period: november}
 	books := must[store.UsageBooks](t)(s.UsageBooks(ctx, of))
@@ -65,7 +67,9 @@ func TestBothBooksOfAPeriodSayTheSame(t *testing.T) {
 	if got := must[store.PeriodTotals](t)(s.PeriodTotals(ctx, of)); got != want {
 		t.Errorf("the totals are\n%+v, want\n%+v", got, want)
 	}
-	for source, figures := range map[string]store.Figures{"plan": {Requests: 4, Units: unitsOf(5)}, pack: {Requests: 1, Units: unitsOf(3)}, "": {Requests: 5}} {
+	for source, figures := range map[string]store.Figures{
+		"plan": {Requests: 4, Units: unitsOf(5)}, pack: {Requests: 1, Units: unitsOf(3)}, "": {Requests: 5},
+	} {
 		if got := books.BySource[source]; got != figures {
 			t.Errorf("from source %q came %+v, want %+v", source, got, figures)
 		}
@@ -82,7 +86,10 @@ func TestWhatIsWrongInOneBookIsNotInTheOther(t *testing.T) {
 	ctx, s, conn := setupDatabase(t)
 	id, key := account.NewID(), account.NewKeyID()
 	commit(ctx, t, s, bucketOf(id, slot, "a", lineOf(key, "ok", "plan", 3, 3)))
-	for _, change := range []string{"UPDATE usage_hours SET units = units + 1", "DELETE FROM usage_hours", "UPDATE usage_periods SET hits = 1, requests = requests + 1"} {
+	for _, change := range []string{
+		"UPDATE usage_hours SET units = units + 1", "DELETE FROM usage_hours",
+		"UPDATE usage_periods SET hits = 1, requests = requests + 1",
+	} {
 		tag, err := conn.Exec(ctx, change)
 		if err != nil || tag.RowsAffected() != 1 {
 			t.Fatalf("%s: %s, %v", change, tag, err)
@@ -107,7 +114,8 @@ func TestRefundThatLandsBeforeItsChargeIsTaken(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	id, key := account.NewID(), account.NewKeyID()
-	commit(ctx, t, s, bucketOf(id, slot, "refund", lineOf(key, "refund", "plan", -1, -2), lineOf(key, "upstream_timeout", "", 1, 0)))
+	commit(ctx, t, s, bucketOf(id, slot, "refund", lineOf(key, "refund", "plan", -1, -2),
+		lineOf(key, "upstream_timeout", "", 1, 0)))
 	of := store.UsagePeriod{Account: id, Period: november}
 	want := store.PeriodTotals{Billable: -1, Refused: 1, Refunded: 1, Units: unitsOf(-2), PlanUnits: unitsOf(-2)}
 	if got := must[store.PeriodTotals](t)(s.PeriodTotals(ctx, of)); got != want {
@@ -127,11 +135,13 @@ func TestFiguresThatDoNotFitAreRefusedAndChangeNothing(t *testing.T) {
 	large := lineOf(key, "ok", "plan", 1, 0)
 	large.Units = math.MaxInt64
 	more := lineOf(account.NewKeyID(), "ok", "plan", 1, 1)
-	if err := s.CommitUsage(ctx, []account.UsageBucket{bucketOf(id, slot, "a", large, more)}); !errors.Is(err, store.ErrRejected) {
+	if err := s.CommitUsage(ctx, []account.UsageBucket{bucketOf(id, slot, "a", large, more)}); !errors.Is(err,
+		store.ErrRejected) {
 		t.Errorf("units beyond 63 bits gave %v, want them refused", err)
 	}
 	commit(ctx, t, s, bucketOf(id, slot, "b", large))
-	if err := s.CommitUsage(ctx, []account.UsageBucket{bucketOf(id, slot, "c", more)}); !errors.Is(err, store.ErrRejected) {
+	if err := s.CommitUsage(ctx, []account.UsageBucket{bucketOf(id, slot, "c", more)}); !errors.Is(err,
+		store.ErrRejected) {
 		t.Errorf("a period's units beyond 63 bits gave %v, want them refused", err)
 	}
 	of := store.UsagePeriod{Account: id, Period: november}
@@ -162,11 +172,13 @@ func TestPeriodsOfEitherBookAreListedInPages(t *testing.T) {
 		book string
 		of   store.UsagePeriod
 	}{{"usage_hours", want[0]}, {"usage_periods", want[1]}, {"usage_periods", want[11]}, {"usage_hours", want[10]}} {
-		if _, err := conn.Exec(ctx, "DELETE FROM "+lost.book+" WHERE account_id = $1 AND period = $2::date", lost.of.Account.UUID, lost.of.Period); err != nil {
+		if _, err := conn.Exec(ctx, "DELETE FROM "+lost.book+" WHERE account_id = $1 AND period = $2::date",
+			lost.of.Account.UUID, lost.of.Period); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if all := must[[]store.UsagePeriod](t)(s.ListUsagePeriods(ctx, store.UsagePeriod{}, math.MaxInt)); !slices.Equal(all, want) {
+	if all := must[[]store.UsagePeriod](t)(s.ListUsagePeriods(ctx, store.UsagePeriod{}, math.MaxInt)); !slices.Equal(
+		all, want) {
 		t.Errorf("a page of any size lists\n%v, want\n%v", all, want)
 	}
 	for limit := 1; limit <= len(want)+1; limit += 4 {

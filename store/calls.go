@@ -64,8 +64,8 @@ func (s *Store) CopyCalls(ctx context.Context, calls []Call) error {
 }
 
 var callColumns = []string{
-	"request_id", "batch_index", "started_at", "account_id", "key_id", "chain", "service", "method", "class", "tier", "outcome",
-	"http_status", "units", "upstream", "attempts", "duration_us", "request_bytes", "response_bytes",
+	"request_id", "batch_index", "started_at", "account_id", "key_id", "chain", "service", "method", "class", "tier",
+	"outcome", "http_status", "units", "upstream", "attempts", "duration_us", "request_bytes", "response_bytes",
 }
 
 // callRows feeds COPY without an allocation per record: the values are pointers to one row, which
@@ -86,8 +86,8 @@ type callRows struct {
 func newCallRows(calls []Call) *callRows {
 	r := &callRows{calls: calls}
 	r.values = []any{
-		&r.request, &r.index, &r.started, &r.account, &r.key, &r.chain, &r.service, &r.method, &r.class, &r.tier, &r.outcome,
-		&r.status, &r.units, &r.served, &r.attempts, &r.duration, &r.requestBytes, &r.answerBytes,
+		&r.request, &r.index, &r.started, &r.account, &r.key, &r.chain, &r.service, &r.method, &r.class, &r.tier,
+		&r.outcome, &r.status, &r.units, &r.served, &r.attempts, &r.duration, &r.requestBytes, &r.answerBytes,
 	}
 	return r
 }
@@ -123,10 +123,11 @@ func (r *callRows) Err() error { return nil }
 
 func callOf(row db.Call) Call {
 	c := Call{
-		RequestID: row.RequestID, Index: int(row.BatchIndex), StartedAt: row.StartedAt.UTC(), Chain: chain.ID(row.Chain),
-		Service: row.Service, Method: row.Method, Class: row.Class, Tier: row.Tier, Outcome: row.Outcome,
-		HTTPStatus: int(row.HttpStatus), Units: plan.Units(row.Units), Upstream: row.Upstream, Attempts: int(row.Attempts),
-		Duration: time.Duration(row.DurationUs) * time.Microsecond, RequestBytes: row.RequestBytes, ResponseBytes: row.ResponseBytes,
+		RequestID: row.RequestID, Index: int(row.BatchIndex), StartedAt: row.StartedAt.UTC(),
+		Chain: chain.ID(row.Chain), Service: row.Service, Method: row.Method, Class: row.Class, Tier: row.Tier,
+		Outcome: row.Outcome, HTTPStatus: int(row.HttpStatus), Units: plan.Units(row.Units), Upstream: row.Upstream,
+		Attempts: int(row.Attempts), Duration: time.Duration(row.DurationUs) * time.Microsecond,
+		RequestBytes: row.RequestBytes, ResponseBytes: row.ResponseBytes,
 	}
 	if row.AccountID != nil {
 		c.Account = account.ID{UUID: *row.AccountID}

@@ -48,7 +48,9 @@ const cycleStep = time.Millisecond
 // entry among the pushes that are due are written together. A change that changes nothing writes
 // nothing. The fence is in force once the meter has the version. An error of change undoes
 // everything and is returned.
-func (s *Store) ChangeAccount(ctx context.Context, id account.ID, action string, by Author, change func(*Account) error) (Account, error) {
+func (s *Store) ChangeAccount(ctx context.Context, id account.ID, action string, by Author,
+	change func(*Account) error,
+) (Account, error) {
 	var after Account
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		if !by.Within.IsZero() && by.Within != id {
@@ -91,7 +93,9 @@ func (s *Store) ChangeAccount(ctx context.Context, id account.ID, action string,
 
 // ChangeKey changes fences of a key, as ChangeAccount does of an account: change may change its
 // status, monthly cap and services, and sees its account with packs. A revoked key stays revoked.
-func (s *Store) ChangeKey(ctx context.Context, id account.KeyID, action string, by Author, change func(*Key, Account) error) (Key, Account, error) {
+func (s *Store) ChangeKey(ctx context.Context, id account.KeyID, action string, by Author,
+	change func(*Key, Account) error,
+) (Key, Account, error) {
 	var after Key
 	var owner Account
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
@@ -172,10 +176,13 @@ func document(v any) []byte {
 // from no changes. All units in documents are whole ones; null stands for none.
 func accountDocument(a *Account) []byte {
 	off, _ := servicesRow(a.Services)
-	d := map[string]any{"plan": a.Plan, "status": a.Status, "services_off": off, "service_cap_units": capDocument(a.Services.Caps)}
+	d := map[string]any{
+		"plan": a.Plan, "status": a.Status, "services_off": off, "service_cap_units": capDocument(a.Services.Caps),
+	}
 	if a.Custom != nil {
 		d["custom"] = map[string]any{
-			"quota_units": unitsOrNull(a.Custom.Quota, account.Unlimited), "rate_limit": a.Custom.Rate.Limit, "rate_per": a.Custom.Rate.Per.String(),
+			"quota_units": unitsOrNull(a.Custom.Quota, account.Unlimited), "rate_limit": a.Custom.Rate.Limit,
+			"rate_per": a.Custom.Rate.Per.String(),
 		}
 	}
 	if !a.Cycle.Anchor.IsZero() {
@@ -193,7 +200,8 @@ func accountDocument(a *Account) []byte {
 func keyDocument(k *Key) []byte {
 	off, _ := servicesRow(k.Services)
 	return document(map[string]any{
-		"status": k.Status, "monthly_cap_units": unitsOrNull(k.MonthlyCap, 0), "services_off": off, "service_cap_units": capDocument(k.Services.Caps),
+		"status": k.Status, "monthly_cap_units": unitsOrNull(k.MonthlyCap, 0), "services_off": off,
+		"service_cap_units": capDocument(k.Services.Caps),
 	})
 }
 
@@ -215,7 +223,8 @@ func unitsOrNull(amount, none plan.Units) any {
 
 func accountRow(a *Account) db.UpdateAccountFencesParams {
 	p := db.UpdateAccountFencesParams{
-		ID: a.ID.UUID, Plan: a.Plan, Status: string(a.Status), CycleAnchor: nullable(a.Cycle.Anchor), CycleEnds: nullable(a.Cycle.Ends),
+		ID: a.ID.UUID, Plan: a.Plan, Status: string(a.Status), CycleAnchor: nullable(a.Cycle.Anchor),
+		CycleEnds: nullable(a.Cycle.Ends),
 	}
 	if a.NextPlan != "" {
 		p.NextPlan, p.NextPlanFrom = &a.NextPlan, nullable(a.NextPlanFrom)
@@ -256,15 +265,19 @@ func (s *Store) ListAudit(ctx context.Context, id account.ID, limit int) ([]Audi
 
 // ListAuditBefore is ListAudit of the lines whose ids are below before.
 func (s *Store) ListAuditBefore(ctx context.Context, id account.ID, before int64, limit int) ([]AuditLine, error) {
-	rows, err := s.queries().ListAudit(ctx, db.ListAuditParams{Account: id.UUID, Before: before, Most: int32(min(limit, maxPage))}) //nolint:gosec // bounded
+	//nolint:gosec // bounded
+	rows, err := s.queries().ListAudit(ctx, db.ListAuditParams{
+		Account: id.UUID, Before: before, Most: int32(min(limit, maxPage)),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list the audit log of account %s: %w", id, err)
 	}
 	lines := make([]AuditLine, len(rows))
 	for i, row := range rows {
 		lines[i] = AuditLine{
-			ID: row.ID, At: row.At.UTC(), Account: account.ID{UUID: row.AccountID}, Author: Author{Actor: row.Actor, Origin: row.Origin, Reason: row.Reason},
-			Action: row.Action, Before: row.Before, After: row.After,
+			ID: row.ID, At: row.At.UTC(), Account: account.ID{UUID: row.AccountID},
+			Author: Author{Actor: row.Actor, Origin: row.Origin, Reason: row.Reason}, Action: row.Action,
+			Before: row.Before, After: row.After,
 		}
 		if row.KeyID != nil {
 			lines[i].Key = account.KeyID{UUID: *row.KeyID}
@@ -292,14 +305,20 @@ const (
 
 // ListPushes reads up to limit pushes that have been due for as long, oldest first.
 func (s *Store) ListPushes(ctx context.Context, dueFor time.Duration, limit int) ([]Push, error) {
-	rows, err := s.queries().ListPushes(ctx, db.ListPushesParams{OlderSeconds: dueFor.Seconds(), Most: int32(min(limit, maxPage))}) //nolint:gosec // bounded
+	//nolint:gosec // bounded
+	rows, err := s.queries().ListPushes(ctx, db.ListPushesParams{
+		OlderSeconds: dueFor.Seconds(), Most: int32(min(limit, maxPage)),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list pushes that are due: %w", err)
 	}
 	pushes := make([]Push, len(rows))
 	for i, row := range rows {
 		pushes[i] = Push{
-			account.ID{UUID: row.AccountID}, account.KeyID{UUID: row.KeyID}, row.Version, row.Pushed >= row.Version, row.Since.UTC(),
+			account.ID{UUID: row.AccountID},
+			account.KeyID{UUID: row.KeyID},
+			row.Version, row.Pushed >= row.Version,
+			row.Since.UTC(),
 		}
 	}
 	return pushes, nil
@@ -314,7 +333,9 @@ func (s *Store) ListPushesOfKey(ctx context.Context, id account.KeyID) ([]Push, 
 	}
 	pushes := make([]Push, len(rows))
 	for i, row := range rows {
-		pushes[i] = Push{Account: account.ID{UUID: row.AccountID}, Key: id, Version: row.Version, Since: row.Since.UTC()}
+		pushes[i] = Push{
+			Account: account.ID{UUID: row.AccountID}, Key: id, Version: row.Version, Since: row.Since.UTC(),
+		}
 	}
 	return pushes, nil
 }

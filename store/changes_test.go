@@ -32,10 +32,12 @@ func TestRevokingRaisesTheVersionOnceAndIsForGood(t *testing.T) {
 		t.Fatal(err)
 	}
 	first, owner, err := s.ChangeKey(ctx, k.ID, "revoke_key", operator, revoke)
-	if err != nil || first.Status != account.Revoked || first.Version != 2 || first.RevokedAt.IsZero() || owner.ID != a.ID {
+	if err != nil || first.Status != account.Revoked || first.Version != 2 || first.RevokedAt.IsZero() ||
+		owner.ID != a.ID {
 		t.Errorf("revoked key is %+v of %+v, %v", first, owner, err)
 	}
-	if again, _, err := s.ChangeKey(ctx, k.ID, "revoke_key", operator, revoke); err != nil || !reflect.DeepEqual(again, first) {
+	if again, _, err := s.ChangeKey(ctx, k.ID, "revoke_key", operator, revoke); err != nil ||
+		!reflect.DeepEqual(again, first) {
 		t.Errorf("revoking again gives %+v, %v, want %+v", again, err, first)
 	}
 	if loaded := must[store.Key](t)(s.LoadKey(ctx, k.ID)); !reflect.DeepEqual(loaded, first) {
@@ -51,7 +53,8 @@ func TestRevokingRaisesTheVersionOnceAndIsForGood(t *testing.T) {
 	if !errors.Is(err, store.ErrRevoked) {
 		t.Errorf("bringing a revoked key back gives %v, want %v", err, store.ErrRevoked)
 	}
-	if _, _, err := s.ChangeKey(ctx, account.NewKeyID(), "revoke_key", operator, revoke); !errors.Is(err, store.ErrNotFound) {
+	if _, _, err := s.ChangeKey(ctx, account.NewKeyID(), "revoke_key", operator, revoke); !errors.Is(err,
+		store.ErrNotFound) {
 		t.Errorf("revoking an unknown key gives %v, want ErrNotFound", err)
 	}
 }
@@ -70,9 +73,11 @@ func TestAChangeIsWrittenWithItsAuditLineAndItsPush(t *testing.T) {
 	anchor := time.Date(2026, time.November, 20, 10, 30, 0, 123_456_789, time.UTC)
 	want := store.Account{
 		ID: id, Kind: store.KindOwner, Plan: plan.Enterprise, Status: account.Suspended,
-		Custom:   &account.Custom{Quota: 5 * plan.Unit, Rate: account.RateWindow{Limit: 7, Per: time.Minute}},
-		Cycle:    plan.Cycle{Anchor: anchor, Ends: anchor.AddDate(1, 0, 0)},
-		Services: account.ServiceFences{Off: []account.Service{account.Gas}, Caps: map[account.Service]plan.Units{account.RPC: 3000}},
+		Custom: &account.Custom{Quota: 5 * plan.Unit, Rate: account.RateWindow{Limit: 7, Per: time.Minute}},
+		Cycle:  plan.Cycle{Anchor: anchor, Ends: anchor.AddDate(1, 0, 0)},
+		Services: account.ServiceFences{
+			Off: []account.Service{account.Gas}, Caps: map[account.Service]plan.Units{account.RPC: 3000},
+		},
 	}
 	finer := want.Cycle
 	want.Cycle = finer.Truncate(time.Millisecond)
@@ -95,7 +100,8 @@ func TestAChangeIsWrittenWithItsAuditLineAndItsPush(t *testing.T) {
 		t.Errorf("the account is %+v, want %+v", got, want)
 	}
 	lines := must[[]store.AuditLine](t)(s.ListAudit(ctx, id, 100))
-	if len(lines) != 4 || lines[0].Author != operator || !strings.Contains(string(lines[0].After), `"service_cap_units": {"rpc": 3}`) ||
+	if len(lines) != 4 || lines[0].Author != operator || !strings.Contains(string(lines[0].After),
+		`"service_cap_units": {"rpc": 3}`) ||
 		!strings.Contains(string(lines[3].Before), `"status": "active"`) {
 		t.Errorf("the audit log is %+v", lines)
 	}
@@ -152,7 +158,10 @@ func TestTheAuditLogShowsWholeUnits(t *testing.T) {
 	slices.Reverse(lines)
 	for i, want := range []map[string]string{
 		{"monthly_cap_units": `5`, "service_cap_units": `{"gas": 0.5, "rpc": 5}`},
-		{"custom": `{"rate_per": "1m0s", "rate_limit": 7, "quota_units": 7}`, "service_cap_units": `{"gas": 0.5, "rpc": 5}`},
+		{
+			"custom":            `{"rate_per": "1m0s", "rate_limit": 7, "quota_units": 7}`,
+			"service_cap_units": `{"gas": 0.5, "rpc": 5}`,
+		},
 		{"custom": `{"rate_per": "1m0s", "rate_limit": 7, "quota_units": null}`},
 		{"pack_units": `9`},
 	} {
@@ -166,7 +175,8 @@ func TestTheAuditLogShowsWholeUnits(t *testing.T) {
 			}
 		}
 	}
-	if before := string(lines[0].Before); !strings.Contains(before, `"monthly_cap_units": null`) || !strings.Contains(before, `"service_cap_units": {}`) {
+	if before := string(lines[0].Before); !strings.Contains(before, `"monthly_cap_units": null`) ||
+		!strings.Contains(before, `"service_cap_units": {}`) {
 		t.Errorf("before the first change the log has %s, want no caps", before)
 	}
 }
@@ -195,10 +205,13 @@ func TestAChangeThatFailsLeavesNothingBehind(t *testing.T) {
 	if a := must[store.Account](t)(s.LoadAccount(ctx, id)); a.Version != 1 || a.Status != account.Active {
 		t.Errorf("the account is %+v", a)
 	}
-	if lines, pushes := must[[]store.AuditLine](t)(s.ListAudit(ctx, id, 9)), must[[]store.Push](t)(s.ListPushes(ctx, 0, 9)); len(lines)+len(pushes) > 0 {
+	if lines, pushes := must[[]store.AuditLine](t)(s.ListAudit(ctx, id, 9)),
+		must[[]store.Push](t)(s.ListPushes(ctx, 0, 9)); len(lines)+len(pushes) > 0 {
 		t.Errorf("left behind: %v, %v", lines, pushes)
 	}
-	if _, err := s.ChangeAccount(ctx, account.NewID(), "change", operator, func(*store.Account) error { return nil }); !errors.Is(err, store.ErrNotFound) {
+	if _, err := s.ChangeAccount(ctx, account.NewID(), "change", operator, func(*store.Account) error {
+		return nil
+	}); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("an unknown account gives %v, want ErrNotFound", err)
 	}
 }
@@ -214,10 +227,11 @@ func TestChangesOfTheSameFenceAtTheSameTimeAllCount(t *testing.T) {
 	var wg sync.WaitGroup
 	for range changes {
 		wg.Go(func() {
-			if _, _, err := s.ChangeKey(ctx, k.ID, "configure_key", operator, func(k *store.Key, _ store.Account) error {
-				k.MonthlyCap += plan.Unit
-				return nil
-			}); err != nil {
+			if _, _, err := s.ChangeKey(ctx, k.ID, "configure_key", operator,
+				func(k *store.Key, _ store.Account) error {
+					k.MonthlyCap += plan.Unit
+					return nil
+				}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -237,7 +251,9 @@ func TestAPackIsGrantedOnceForItsOrigin(t *testing.T) {
 	ctx, s := setup(t)
 	id, other := account.NewID(), account.NewID()
 	for _, owner := range []account.ID{id, other} {
-		must[store.Account](t)(s.CreateAccount(ctx, store.NewAccount{ID: owner, Kind: store.KindOwner, Plan: plan.Free}))
+		must[store.Account](t)(s.CreateAccount(ctx, store.NewAccount{
+			ID: owner, Kind: store.KindOwner, Plan: plan.Free,
+		}))
 	}
 	granted := time.Date(2128, time.February, 29, 12, 0, 0, 0, time.UTC)
 	pack, _ := plan.FindPack("s")
@@ -248,7 +264,8 @@ func TestAPackIsGrantedOnceForItsOrigin(t *testing.T) {
 		}, operator)
 	}
 	first, owner, fresh, err := grant(id, "payment 1", granted)
-	if err != nil || !fresh || owner.Version != 2 || len(owner.Packs) != 1 || !first.Expires.Equal(time.Date(2129, time.February, 28, 12, 0, 0, 0, time.UTC)) {
+	if err != nil || !fresh || owner.Version != 2 || len(owner.Packs) != 1 ||
+		!first.Expires.Equal(time.Date(2129, time.February, 28, 12, 0, 0, 0, time.UTC)) {
 		t.Fatalf("granted %+v to %+v, %t, %v", first, owner, fresh, err)
 	}
 	again, owner, fresh, err := grant(id, "payment 1", granted)
@@ -262,7 +279,8 @@ func TestAPackIsGrantedOnceForItsOrigin(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if packs := must[[]store.Pack](t)(s.ListPacks(ctx, id)); len(packs) != 2 || packs[0] != earlier || packs[1] != first {
+	if packs := must[[]store.Pack](t)(s.ListPacks(ctx, id)); len(packs) != 2 || packs[0] != earlier ||
+		packs[1] != first {
 		t.Errorf("packs are %+v, want them in order of expiry", packs)
 	}
 	if _, _, _, err := grant(account.NewID(), "payment 3", granted); !errors.Is(err, store.ErrNotFound) {
@@ -286,16 +304,19 @@ func TestAPackThatNobodyCanHoldIsRefused(t *testing.T) {
 		return err
 	}
 	for name, change := range map[string]func(*store.Pack){
-		"no units":                         func(p *store.Pack) { p.Units = 0 },
-		"fewer than none":                  func(p *store.Pack) { p.Units = -1 },
-		"more than the meter counts":       func(p *store.Pack) { p.Units = account.MaxCap + 1 },
-		"more than any number":             func(p *store.Pack) { p.Units = math.MaxInt64 },
-		"no kind":                          func(p *store.Pack) { p.Kind = "" },
-		"no origin":                        func(p *store.Pack) { p.Origin = "" },
-		"expired when it is granted":       func(p *store.Pack) { p.Expires = p.GrantedAt },
-		"granted long ago, and it is over": func(p *store.Pack) { p.GrantedAt, p.Expires = now.AddDate(-2, 0, 0), now.AddDate(-1, 0, 0) },
+		"no units":                   func(p *store.Pack) { p.Units = 0 },
+		"fewer than none":            func(p *store.Pack) { p.Units = -1 },
+		"more than the meter counts": func(p *store.Pack) { p.Units = account.MaxCap + 1 },
+		"more than any number":       func(p *store.Pack) { p.Units = math.MaxInt64 },
+		"no kind":                    func(p *store.Pack) { p.Kind = "" },
+		"no origin":                  func(p *store.Pack) { p.Origin = "" },
+		"expired when it is granted": func(p *store.Pack) { p.Expires = p.GrantedAt },
+		"granted long ago, and it is over": func(p *store.Pack) {
+			p.GrantedAt, p.Expires = now.AddDate(-2, 0, 0), now.AddDate(-1, 0, 0)
+		},
 	} {
-		if refused, ok := errors.AsType[*fault.Error](grant(name, change)); !ok || refused.Reason != fault.FieldRefused || refused.Message == "" {
+		if refused, ok := errors.AsType[*fault.Error](grant(name, change)); !ok ||
+			refused.Reason != fault.FieldRefused || refused.Message == "" {
 			t.Errorf("%s: %v, want %s", name, refused, fault.FieldRefused)
 		}
 	}

@@ -64,28 +64,36 @@ const maxOpenCheckouts = 10
 
 // OpenCheckout records a checkout before Stripe is asked for its session. fault.FieldRefused when
 // the item's offer is over or its seats are taken, or when the account has too many open.
-func (s *Store) OpenCheckout(ctx context.Context, c Checkout) (Checkout, error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (s *Store) OpenCheckout(ctx context.Context, c Checkout) (Checkout, error) {
 	var opened Checkout
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		if _, err := q.LockAccount(ctx, c.Account.UUID); err != nil {
 			return found(err)
 		}
 		sold, _ := plan.FindItem(c.Item)
-		open, err := q.CountOpenCheckouts(ctx, db.CountOpenCheckoutsParams{Account: c.Account.UUID, Packs: sold.IsPack(), Item: c.Item})
+		open, err := q.CountOpenCheckouts(ctx, db.CountOpenCheckoutsParams{
+			Account: c.Account.UUID, Packs: sold.IsPack(), Item: c.Item,
+		})
 		switch {
 		case err != nil:
 			return err
 		case open.Alike >= maxOpenCheckouts:
-			return refuse("%d checkouts of this kind are open for this account. Pay or leave one of them; each ends by itself within an hour.", open.Alike)
+			return refuse(
+				"%d checkouts of this kind are open for this account. Pay or leave one of them; each ends by itself "+
+					"within an hour.", open.Alike)
 		case c.Item == plan.Founding().Key && open.Same > 0:
-			return refuse("A checkout of this account holds a founding seat already. Pay it or leave it; it ends by itself within an hour.")
+			return refuse(
+				"A checkout of this account holds a founding seat already. Pay it or leave it; it ends by itself " +
+					"within an hour.")
 		}
 		if err := takeSeat(ctx, q, &c); err != nil {
 			return err
 		}
 		row, err := q.InsertCheckout(ctx, db.InsertCheckoutParams{
-			ID: c.ID.UUID, AccountID: c.Account.UUID, Item: c.Item, Country: c.Country, OpenedAt: c.OpenedAt, ExpiresAt: c.ExpiresAt,
-			TaxEvidence: c.Evidence,
+			ID: c.ID.UUID, AccountID: c.Account.UUID, Item: c.Item, Country: c.Country, OpenedAt: c.OpenedAt,
+			ExpiresAt: c.ExpiresAt, TaxEvidence: c.Evidence,
 		})
 		opened = checkoutOf(row)
 		return err
@@ -114,7 +122,9 @@ func takeSeat(ctx context.Context, q *db.Queries, c *Checkout) error {
 		return err
 	}
 	if !offer.Open(c.OpenedAt, int(taken)) {
-		return refuse("The founding offer is over, or its %d seats are taken or held by open checkouts. Choose %s_monthly or %s_yearly.", offer.Seats, offer.Plan, offer.Plan)
+		return refuse(
+			"The founding offer is over, or its %d seats are taken or held by open checkouts. Choose %s_monthly or "+
+				"%s_yearly.", offer.Seats, offer.Plan, offer.Plan)
 	}
 	return nil
 }
@@ -175,7 +185,10 @@ func (s *Store) EndCheckout(ctx context.Context, id CheckoutID, state CheckoutSt
 
 // ListCheckouts reads up to limit of an account's checkouts, newest first.
 func (s *Store) ListCheckouts(ctx context.Context, id account.ID, limit int) ([]Checkout, error) {
-	rows, err := s.queries().ListCheckouts(ctx, db.ListCheckoutsParams{Account: id.UUID, Most: int32(min(limit, maxPage))}) //nolint:gosec // bounded
+	//nolint:gosec // bounded
+	rows, err := s.queries().ListCheckouts(ctx, db.ListCheckoutsParams{
+		Account: id.UUID, Most: int32(min(limit, maxPage)),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list checkouts of account %s: %w", id, err)
 	}
@@ -184,7 +197,9 @@ func (s *Store) ListCheckouts(ctx context.Context, id account.ID, limit int) ([]
 
 // ListOpenCheckouts reads up to limit checkouts that are open although they expired before an
 // instant, in that order, after the given one (nil: from the first).
-func (s *Store) ListOpenCheckouts(ctx context.Context, before time.Time, after *Checkout, limit int) ([]Checkout, error) {
+func (s *Store) ListOpenCheckouts(ctx context.Context, before time.Time, after *Checkout,
+	limit int,
+) ([]Checkout, error) {
 	p := db.ListOpenCheckoutsParams{Before: before, Most: int32(min(limit, maxPage))} //nolint:gosec // bounded
 	if after != nil {
 		p.AfterExpiry, p.After = after.ExpiresAt, after.ID.UUID
@@ -206,8 +221,9 @@ func checkoutsOf(rows []db.Checkout) []Checkout {
 
 func checkoutOf(row db.Checkout) Checkout {
 	c := Checkout{
-		ID: CheckoutID{row.ID}, Account: account.ID{UUID: row.AccountID}, Item: row.Item, Country: row.Country, State: CheckoutState(row.State),
-		OpenedAt: row.OpenedAt.UTC(), ExpiresAt: row.ExpiresAt.UTC(), EndedAt: instant(row.EndedAt),
+		ID: CheckoutID{row.ID}, Account: account.ID{UUID: row.AccountID}, Item: row.Item, Country: row.Country,
+		State: CheckoutState(row.State), OpenedAt: row.OpenedAt.UTC(), ExpiresAt: row.ExpiresAt.UTC(),
+		EndedAt: instant(row.EndedAt),
 	}
 	if row.Session != nil {
 		c.Session = *row.Session

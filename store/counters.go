@@ -51,7 +51,9 @@ func sumCounters(ctx context.Context, q *db.Queries, id account.ID, counters []a
 
 func sumKeyDay(ctx context.Context, q *db.Queries, id account.ID, c *account.Counter) (plan.Units, error) {
 	day := c.Day.UTC().Truncate(24 * time.Hour)
-	units, err := q.SumKeyDay(ctx, db.SumKeyDayParams{Key: c.Key.UUID, Account: id.UUID, DayStart: day, DayEnd: day.Add(24 * time.Hour)})
+	units, err := q.SumKeyDay(ctx, db.SumKeyDayParams{
+		Key: c.Key.UUID, Account: id.UUID, DayStart: day, DayEnd: day.Add(24 * time.Hour),
+	})
 	return plan.Units(units), err
 }
 
@@ -85,7 +87,9 @@ func sumPacks(ctx context.Context, q *db.Queries, id account.ID, packs map[strin
 // sumPeriod sets the sums of those of the counters that are named by their places, all of one
 // period: one scan of the account's days for counters of the account, one of those keys' days for
 // counters of keys.
-func sumPeriod(ctx context.Context, q *db.Queries, id account.ID, period string, counters []account.Counter, which []int, sums []plan.Units) error {
+func sumPeriod(ctx context.Context, q *db.Queries, id account.ID, period string, counters []account.Counter,
+	which []int, sums []plan.Units,
+) error {
 	start, err := startOf(period)
 	if err != nil {
 		return err
@@ -100,7 +104,9 @@ func sumPeriod(ctx context.Context, q *db.Queries, id account.ID, period string,
 	}
 	var rows []db.SumPeriodOfKeysRow
 	if len(keys) > 0 {
-		if rows, err = q.SumPeriodOfKeys(ctx, db.SumPeriodOfKeysParams{Account: id.UUID, Period: start, Keys: keys}); err != nil {
+		if rows, err = q.SumPeriodOfKeys(ctx, db.SumPeriodOfKeysParams{
+			Account: id.UUID, Period: start, Keys: keys,
+		}); err != nil {
 			return err
 		}
 	}
@@ -126,7 +132,8 @@ func sumPeriod(ctx context.Context, q *db.Queries, id account.ID, period string,
 // counts reports whether units of a period belong to a counter of that period. Rows of the whole
 // account have no key.
 func counts(c *account.Counter, row *db.SumPeriodOfKeysRow) bool {
-	return c.Key.UUID == row.KeyID && (c.Service == "" || c.Service == row.Service) && (c.Source == "" || c.Source == row.Source)
+	return c.Key.UUID == row.KeyID && (c.Service == "" || c.Service == row.Service) &&
+		(c.Source == "" || c.Source == row.Source)
 }
 
 func startOf(period string) (time.Time, error) {

@@ -15,12 +15,18 @@ import (
 
 // Errors of a schema or a secret that this program cannot work with; each says what to do.
 var (
-	ErrSchemaEmpty = errors.New("the database has no schema of the gateway yet: run `gateway migrate up`, or name the right database in DATABASE_URL")
-	ErrSchemaOlder = errors.New("the schema of the database is older than this program: run `gateway migrate up` with this version")
-	ErrSchemaNewer = errors.New("the schema of the database is newer than this program: deploy the version that migrated it, or a later one")
-	ErrPepper      = errors.New("it is not the one that the keys in this database were made under, so every key would be unknown: " +
-		"give the one from before, which belongs in the backup of secrets, or name the right database in DATABASE_URL; " +
-		"when the first start after an upgrade had a wrong one, see \"A pepper that is refused\" in docs/operations.md")
+	ErrSchemaEmpty = errors.New(
+		"the database has no schema of the gateway yet: run `gateway migrate up`, or name the right database in " +
+			"DATABASE_URL")
+	ErrSchemaOlder = errors.New(
+		"the schema of the database is older than this program: run `gateway migrate up` with this version")
+	ErrSchemaNewer = errors.New(
+		"the schema of the database is newer than this program: deploy the version that migrated it, or a later one")
+	ErrPepper = errors.New(
+		"it is not the one that the keys in this database were made under, so every key would be unknown: " +
+			"give the one from before, which belongs in the backup of secrets, or name the right database in " +
+			"DATABASE_URL; when the first start after an upgrade had a wrong one, see \"A pepper that is refused\" " +
+			"in docs/operations.md")
 )
 
 // CheckSchema compares the migrations that were applied with those of this program. Errors are
@@ -50,10 +56,12 @@ func (s *Store) CheckSchema(ctx context.Context) error {
 // so sqlc does not know it.
 func (s *Store) appliedMigrations(ctx context.Context) ([]int64, error) {
 	var ran bool
-	if err := s.pool.QueryRow(ctx, "SELECT to_regclass('goose_db_version') IS NOT NULL").Scan(&ran); err != nil || !ran {
+	if err := s.pool.QueryRow(ctx, "SELECT to_regclass('goose_db_version') IS NOT NULL").Scan(&ran); err != nil ||
+		!ran {
 		return nil, err
 	}
-	rows, err := s.pool.Query(ctx, "SELECT DISTINCT version_id FROM goose_db_version WHERE is_applied AND version_id > 0")
+	rows, err := s.pool.Query(ctx,
+		"SELECT DISTINCT version_id FROM goose_db_version WHERE is_applied AND version_id > 0")
 	if err != nil {
 		return nil, err
 	}

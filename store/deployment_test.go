@@ -47,9 +47,21 @@ func TestCheckSchema_SaysWhichSideIsOlder(t *testing.T) {
 	}{
 		{name: "as the program's", url: testkit.Postgres(t)},
 		{name: "empty", url: testkit.EmptyPostgres(t), want: store.ErrSchemaEmpty},
-		{name: "the newest is pending", url: testkit.Postgres(t), change: "DELETE FROM goose_db_version WHERE version_id = $1", args: []any{newest}, want: store.ErrSchemaOlder},
-		{name: "one in between is pending", url: testkit.Postgres(t), change: "DELETE FROM goose_db_version WHERE version_id = $1", args: []any{all[3]}, want: store.ErrSchemaOlder},
-		{name: "one more was applied", url: testkit.Postgres(t), change: "INSERT INTO goose_db_version (version_id, is_applied) VALUES ($1, true)", args: []any{newest + 1}, want: store.ErrSchemaNewer},
+		{
+			name: "the newest is pending", url: testkit.Postgres(t),
+			change: "DELETE FROM goose_db_version WHERE version_id = $1", args: []any{newest},
+			want: store.ErrSchemaOlder,
+		},
+		{
+			name: "one in between is pending", url: testkit.Postgres(t),
+			change: "DELETE FROM goose_db_version WHERE version_id = $1", args: []any{all[3]},
+			want: store.ErrSchemaOlder,
+		},
+		{
+			name: "one more was applied", url: testkit.Postgres(t),
+			change: "INSERT INTO goose_db_version (version_id, is_applied) VALUES ($1, true)", args: []any{newest + 1},
+			want: store.ErrSchemaNewer,
+		},
 	} {
 		if tc.change != "" {
 			alter(t, tc.url, tc.change, tc.args...)
@@ -112,7 +124,8 @@ func TestReadDeployment_BeginsAnEpochWithAnotherServer(t *testing.T) {
 		}
 	}
 	present := read(s).Epoch
-	if told, err := s.BeginEpoch(t.Context(), present+1_000_000); err != nil || told.Epoch < present+1_000_000 || read(s).Epoch != told.Epoch {
+	if told, err := s.BeginEpoch(t.Context(), present+1_000_000); err != nil || told.Epoch < present+1_000_000 ||
+		read(s).Epoch != told.Epoch {
 		t.Errorf("an epoch that was told begins as %+v (%v)", told, err)
 	}
 }

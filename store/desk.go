@@ -31,7 +31,9 @@ type DeskFilter struct {
 }
 
 // ListDeskTickets lists tickets of all accounts.
-func (s *Store) ListDeskTickets(ctx context.Context, f DeskFilter) ([]DeskTicket, error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (s *Store) ListDeskTickets(ctx context.Context, f DeskFilter) ([]DeskTicket, error) {
 	rows, err := readDeskTickets(ctx, s.queries(), &f)
 	if err != nil {
 		return nil, fmt.Errorf("list tickets of the desk: %w", err)
@@ -39,9 +41,10 @@ func (s *Store) ListDeskTickets(ctx context.Context, f DeskFilter) ([]DeskTicket
 	list := make([]DeskTicket, len(rows))
 	for i, r := range rows {
 		list[i] = DeskTicket{Ticket{
-			Number: ticket.Number(r.Number), Account: account.ID{UUID: r.AccountID}, Subject: r.Subject, Category: ticket.Category(r.Category),
-			Priority: ticket.Priority(r.Priority), Channel: r.Channel, Status: ticket.Status(r.Status), Messages: int(r.Messages),
-			CreatedAt: r.CreatedAt.UTC(), LastActivityAt: r.LastActivityAt.UTC(),
+			Number: ticket.Number(r.Number), Account: account.ID{UUID: r.AccountID}, Subject: r.Subject,
+			Category: ticket.Category(r.Category), Priority: ticket.Priority(r.Priority), Channel: r.Channel,
+			Status: ticket.Status(r.Status), Messages: int(r.Messages), CreatedAt: r.CreatedAt.UTC(),
+			LastActivityAt: r.LastActivityAt.UTC(),
 		}, r.AccountName, r.AccountPlan}
 	}
 	return list, nil
@@ -49,7 +52,8 @@ func (s *Store) ListDeskTickets(ctx context.Context, f DeskFilter) ([]DeskTicket
 
 // readDeskTickets reads the page of a filter, in its order.
 func readDeskTickets(ctx context.Context, q *db.Queries, f *DeskFilter) (rows []db.ListDeskTicketsRow, err error) {
-	p := db.ListDeskTicketsParams{Before: int64(f.Past), Most: int32(min(f.Limit, MaxDeskPage))} //nolint:gosec // bounded
+	//nolint:gosec // bounded
+	p := db.ListDeskTicketsParams{Before: int64(f.Past), Most: int32(min(f.Limit, MaxDeskPage))}
 	if p.Before == 0 && !f.OldestFirst {
 		p.Before = math.MaxInt64
 	}
@@ -59,10 +63,14 @@ func readDeskTickets(ctx context.Context, q *db.Queries, f *DeskFilter) (rows []
 	for _, priority := range f.Priorities {
 		p.Priorities = append(p.Priorities, string(priority))
 	}
-	of := db.ListDeskTicketsOfParams{Account: f.Account.UUID, Before: p.Before, Statuses: p.Statuses, Priorities: p.Priorities, Most: p.Most}
+	of := db.ListDeskTicketsOfParams{
+		Account: f.Account.UUID, Before: p.Before, Statuses: p.Statuses, Priorities: p.Priorities, Most: p.Most,
+	}
 	switch {
 	case f.Account.IsZero() && f.OldestFirst:
-		some, err := q.ListOldestDeskTickets(ctx, db.ListOldestDeskTicketsParams{Statuses: p.Statuses, Priorities: p.Priorities, After: p.Before, Most: p.Most})
+		some, err := q.ListOldestDeskTickets(ctx, db.ListOldestDeskTicketsParams{
+			Statuses: p.Statuses, Priorities: p.Priorities, After: p.Before, Most: p.Most,
+		})
 		for _, row := range some {
 			rows = append(rows, db.ListDeskTicketsRow(row))
 		}

@@ -60,15 +60,18 @@ func writeDeskLine(ctx context.Context, q *db.Queries, l *DeskLine) error {
 		return document(m)
 	}
 	return q.InsertDeskLine(ctx, db.InsertDeskLineParams{
-		At: l.At, Account: optional(l.Account.UUID), Subject: l.Subject, Actor: l.Actor, Origin: l.Origin, Action: l.Action, Before: values(l.Before),
-		After: values(l.After), Form: optional(l.Form.UUID), FormDigest: l.FormDigest,
+		At: l.At, Account: optional(l.Account.UUID), Subject: l.Subject, Actor: l.Actor, Origin: l.Origin,
+		Action: l.Action, Before: values(l.Before), After: values(l.After), Form: optional(l.Form.UUID),
+		FormDigest: l.FormDigest,
 	})
 }
 
 // sentForm returns what was done with a form of an account that was sent before with a digest; an
 // empty subject when it was not sent. ErrFormSent when it said something else. The account is
 // locked, so that no two are sent at once.
-func sentForm(ctx context.Context, q *db.Queries, of account.ID, form FormID, digest []byte) (done db.FindSentFormRow, err error) {
+func sentForm(ctx context.Context, q *db.Queries, of account.ID, form FormID,
+	digest []byte,
+) (done db.FindSentFormRow, err error) {
 	if form.UUID == uuid.Nil {
 		return done, nil
 	}
@@ -96,9 +99,11 @@ func (s *Store) ListDeskLines(ctx context.Context, subject string) ([]DeskLine, 
 	lines := make([]DeskLine, len(rows))
 	for i, row := range rows {
 		lines[i] = DeskLine{
-			At: row.At.UTC(), Account: account.ID{UUID: given(row.AccountID)}, Subject: row.Subject, Actor: row.Actor, Origin: row.Origin, Action: row.Action,
+			At: row.At.UTC(), Account: account.ID{UUID: given(row.AccountID)}, Subject: row.Subject, Actor: row.Actor,
+			Origin: row.Origin, Action: row.Action,
 		}
-		if err := errors.Join(json.Unmarshal(row.Before, &lines[i].Before), json.Unmarshal(row.After, &lines[i].After)); err != nil {
+		if err := errors.Join(json.Unmarshal(row.Before, &lines[i].Before),
+			json.Unmarshal(row.After, &lines[i].After)); err != nil {
 			return nil, fmt.Errorf("line of %s: %w", subject, err)
 		}
 	}

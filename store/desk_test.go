@@ -30,7 +30,8 @@ func TestAFormThatIsSentTwiceIsDoneOnce(t *testing.T) {
 		must[store.Account](t)(s.CreateAccount(ctx, a))
 	}
 	told := 0
-	tell := func(*store.TicketStep) ([]store.NewMail, error) { told++; return nil, nil } //nolint:unparam // it counts, and mails nothing
+	//nolint:unparam // it counts, and mails nothing
+	tell := func(*store.TicketStep) ([]store.NewMail, error) { told++; return nil, nil }
 	create := func(n store.NewTicket) store.Ticket {
 		t.Helper()
 		n.Tell = tell
@@ -52,7 +53,8 @@ func TestAFormThatIsSentTwiceIsDoneOnce(t *testing.T) {
 		t.Errorf("another account's form made %+v", made)
 	}
 	reply := store.TicketReply{
-		Number: first.Number, Account: of.ID, By: ticket.Customer, Actor: "user x", Origin: "console", Text: "More.", Resolve: true, Form: newForm(), At: noon, Tell: tell,
+		Number: first.Number, Account: of.ID, By: ticket.Customer, Actor: "user x", Origin: "console", Text: "More.",
+		Resolve: true, Form: newForm(), At: noon, Tell: tell,
 	}
 	for range 3 {
 		got, verdict, err := s.ReplyTicket(ctx, reply)
@@ -64,8 +66,12 @@ func TestAFormThatIsSentTwiceIsDoneOnce(t *testing.T) {
 		t.Errorf("told %d times", told)
 	}
 	for name, change := range map[string]func(*store.NewTicket){
-		"message": func(n *store.NewTicket) { n.Message = "Besides." }, "subject": func(n *store.NewTicket) { n.Subject = "Other" },
-		"call": func(n *store.NewTicket) { n.RequestID = uuid.New() }, "category": func(n *store.NewTicket) { n.Chosen = ticket.Billing },
+		"message": func(n *store.NewTicket) { n.Message = "Besides." }, "subject": func(n *store.NewTicket) {
+			n.Subject = "Other"
+		},
+		"call": func(n *store.NewTicket) { n.RequestID = uuid.New() }, "category": func(n *store.NewTicket) {
+			n.Chosen = ticket.Billing
+		},
 		"scope": func(n *store.NewTicket) { n.Scope = store.Scope{UUID: uuid.New()} },
 	} {
 		other := n
@@ -75,7 +81,9 @@ func TestAFormThatIsSentTwiceIsDoneOnce(t *testing.T) {
 		}
 	}
 	for name, change := range map[string]func(*store.TicketReply){
-		"text": func(r *store.TicketReply) { r.Text = "Else." }, "reopen": func(r *store.TicketReply) { r.Resolve, r.Reopen = false, true },
+		"text": func(r *store.TicketReply) { r.Text = "Else." }, "reopen": func(r *store.TicketReply) {
+			r.Resolve, r.Reopen = false, true
+		},
 		"side": func(r *store.TicketReply) { r.By = ticket.Operator },
 	} {
 		other := reply
@@ -90,16 +98,24 @@ func TestAFormThatIsSentTwiceIsDoneOnce(t *testing.T) {
 		t.Errorf("the form of another ticket gives %v", err)
 	}
 	by := store.Writer{Account: of.ID, Channel: "console", Form: newForm()}
-	given := must[store.Feedback](t)(s.SubmitFeedback(ctx, by, store.Feedback{ID: store.NewFeedbackID(), Kind: "other", Title: "a", CreatedAt: noon}, nil))
-	again := must[store.Feedback](t)(s.SubmitFeedback(ctx, by, store.Feedback{ID: store.NewFeedbackID(), Kind: "other", Title: "a", CreatedAt: noon}, nil))
+	given := must[store.Feedback](t)(s.SubmitFeedback(ctx, by, store.Feedback{
+		ID: store.NewFeedbackID(), Kind: "other", Title: "a", CreatedAt: noon,
+	}, nil))
+	again := must[store.Feedback](t)(s.SubmitFeedback(ctx, by, store.Feedback{
+		ID: store.NewFeedbackID(), Kind: "other", Title: "a", CreatedAt: noon,
+	}, nil))
 	if given.ID != again.ID {
 		t.Error("feedback of one form is recorded twice")
 	}
-	if _, err := s.SubmitFeedback(ctx, by, store.Feedback{ID: store.NewFeedbackID(), Kind: "other", Title: "b", CreatedAt: noon}, nil); !errors.Is(err, store.ErrFormSent) {
+	if _, err := s.SubmitFeedback(ctx, by, store.Feedback{
+		ID: store.NewFeedbackID(), Kind: "other", Title: "b", CreatedAt: noon,
+	}, nil); !errors.Is(err, store.ErrFormSent) {
 		t.Errorf("feedback of another title gives %v", err)
 	}
 	by.Form = reply.Form
-	if _, err := s.SubmitFeedback(ctx, by, store.Feedback{ID: store.NewFeedbackID(), Kind: "other", Title: "a", CreatedAt: noon}, nil); !errors.Is(err, store.ErrFormSent) {
+	if _, err := s.SubmitFeedback(ctx, by, store.Feedback{
+		ID: store.NewFeedbackID(), Kind: "other", Title: "a", CreatedAt: noon,
+	}, nil); !errors.Is(err, store.ErrFormSent) {
 		t.Errorf("feedback with the form of a ticket gives %v", err)
 	}
 }
@@ -114,7 +130,10 @@ func TestAReplyThatOverlooksAMessageIsRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	reply := func(text string, seen int) error {
-		_, _, err := s.ReplyTicket(ctx, store.TicketReply{Number: made.Number, By: ticket.Operator, Actor: "op@host", Origin: "ops", Text: text, Seen: &seen, At: noon.Add(time.Minute)})
+		_, _, err := s.ReplyTicket(ctx, store.TicketReply{
+			Number: made.Number, By: ticket.Operator, Actor: "op@host",
+			Origin: "ops", Text: text, Seen: &seen, At: noon.Add(time.Minute),
+		})
 		return err
 	}
 	results := make(chan error, 2)
@@ -132,8 +151,10 @@ func TestAReplyThatOverlooksAMessageIsRefused(t *testing.T) {
 		t.Errorf("a reply that has seen all gives %v", err)
 	}
 	lines, err := s.ListDeskLines(ctx, made.Number.Reference())
-	if err != nil || len(lines) != 3 || lines[0].Action != "file" || lines[1].Actor != "op@host" || lines[1].Before["status"] != "open" ||
-		lines[1].After["status"] != "waiting_customer" || lines[2].After["message"] != 3.0 || lines[2].Account != of.ID {
+	if err != nil || len(lines) != 3 || lines[0].Action != "file" || lines[1].Actor != "op@host" ||
+		lines[1].Before["status"] != "open" ||
+		lines[1].After["status"] != "waiting_customer" || lines[2].After["message"] != 3.0 ||
+		lines[2].Account != of.ID {
 		t.Errorf("the log is %+v, %v", lines, err)
 	}
 }
@@ -154,24 +175,30 @@ func TestTheDeskReadsTenThousandTicketsByItsIndex(t *testing.T) {
 	must[store.Account](t)(s.CreateAccount(ctx, of))
 	conn := must[*pgx.Conn](t)(pgx.Connect(ctx, url))
 	t.Cleanup(func() { _ = conn.Close(context.Background()) })
-	fill := fmt.Sprintf(`INSERT INTO tickets (account_id, subject, category, priority, channel, status, gathers, evidence, messages, created_at, last_activity_at, resolved_at, closed_at)
+	fill := fmt.Sprintf(
+		`INSERT INTO tickets (account_id, subject, category, priority, channel, status, gathers, evidence, messages, created_at, last_activity_at, resolved_at, closed_at)
 		SELECT '%s', 'ticket ' || i, 'question', (ARRAY['low', 'normal', 'high', 'urgent'])[1 + i %% 4], 'api', CASE WHEN i %% 100 = 0 THEN 'open' ELSE 'closed' END, false, '{}', 1,
-			'2026-11-01', '2026-11-01', '2026-11-01', CASE WHEN i %% 100 = 0 THEN NULL ELSE '2026-11-08'::timestamptz END
+			'2026-11-01', '2026-11-01', '2026-11-01',
+			CASE WHEN i %% 100 = 0 THEN NULL ELSE '2026-11-08'::timestamptz END
 		FROM generate_series(1, 10000) AS i`, of.ID)
 	for _, sql := range []string{fill, "ANALYZE tickets"} {
 		if _, err := conn.Exec(ctx, sql); err != nil {
 			t.Fatal(err)
 		}
 	}
-	asked := store.DeskFilter{Statuses: []ticket.Status{ticket.Open, ticket.WaitingUs}, Priorities: ticket.Priorities(), Limit: 51}
+	asked := store.DeskFilter{
+		Statuses: []ticket.Status{ticket.Open, ticket.WaitingUs}, Priorities: ticket.Priorities(), Limit: 51,
+	}
 	first := must[[]store.DeskTicket](t)(s.ListDeskTickets(ctx, asked))
 	asked.Past = first[len(first)-1].Number
 	second := must[[]store.DeskTicket](t)(s.ListDeskTickets(ctx, asked))
-	if len(first) != 51 || len(second) != 49 || second[0].Number >= first[50].Number || first[0].Plan != of.Plan || first[0].Status != ticket.Open {
+	if len(first) != 51 || len(second) != 49 || second[0].Number >= first[50].Number || first[0].Plan != of.Plan ||
+		first[0].Status != ticket.Open {
 		t.Errorf("the pages have %d and %d tickets, of which the first is %+v", len(first), len(second), first[0])
 	}
 	asked.Past, asked.Account, asked.Priorities = 0, of.ID, []ticket.Priority{ticket.Low}
-	if low := must[[]store.DeskTicket](t)(s.ListDeskTickets(ctx, asked)); len(low) != 51 || low[0].Priority != ticket.Low {
+	if low := must[[]store.DeskTicket](t)(s.ListDeskTickets(ctx, asked)); len(low) != 51 ||
+		low[0].Priority != ticket.Low {
 		t.Errorf("%d tickets of low priority wait, want the first page of 100", len(low))
 	}
 	asked = store.DeskFilter{Statuses: asked.Statuses, Priorities: ticket.Priorities(), Limit: 51, OldestFirst: true}
@@ -195,12 +222,16 @@ func TestTheDeskReadsTenThousandTicketsByItsIndex(t *testing.T) {
 	for list, past := range map[string]int64{"ListDeskTickets": 1 << 62, "ListOldestDeskTickets": 0} {
 		_, query, _ := strings.Cut(string(source), "-- name: "+list+" :many\n")
 		query, _, _ = strings.Cut(query, ";")
-		for name, as := range map[string]string{"statuses": "$1", "priorities": "$2", "before": "$3", "after": "$3", "most": "$4"} {
+		for name, as := range map[string]string{
+			"statuses": "$1", "priorities": "$2", "before": "$3", "after": "$3", "most": "$4",
+		} {
 			query = strings.ReplaceAll(query, "sqlc.arg("+name+")", as)
 		}
-		rows, err := conn.Query(ctx, "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) "+query, []string{"open", "waiting_us", "closed"}, []string{"low", "urgent"}, past, 51)
+		rows, err := conn.Query(ctx, "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) "+query,
+			[]string{"open", "waiting_us", "closed"}, []string{"low", "urgent"}, past, 51)
 		plan := must[[]string](t)(pgx.CollectRows(rows, pgx.RowTo[string]))
-		if text := strings.Join(plan, "\n"); err != nil || !strings.Contains(text, "tickets_by_status") || strings.Contains(text, "Seq Scan on tickets") {
+		if text := strings.Join(plan, "\n"); err != nil || !strings.Contains(text, "tickets_by_status") ||
+			strings.Contains(text, "Seq Scan on tickets") {
 			t.Errorf("%s is read by\n%s\n%v", list, text, err)
 		}
 	}

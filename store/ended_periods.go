@@ -27,7 +27,8 @@ func (s *Store) ListEndedPeriods(ctx context.Context, id account.ID) ([]EndedPer
 	all := make([]EndedPeriod, len(rows))
 	for i, row := range rows {
 		all[i] = EndedPeriod{
-			Account: id, Period: row.Period.Format(periodLayout), Start: row.StartsAt.UTC(), End: row.EndsAt.UTC(), Plan: row.Plan, Cut: row.CutAt.UTC(),
+			Account: id, Period: row.Period.Format(periodLayout), Start: row.StartsAt.UTC(), End: row.EndsAt.UTC(),
+			Plan: row.Plan, Cut: row.CutAt.UTC(),
 		}
 	}
 	return all, nil

@@ -96,9 +96,12 @@ func (s *Store) Epoch() int64 { return s.epoch.Load() }
 func (s *Store) server(ctx context.Context) (string, error) {
 	const timelineDigits = 8
 	var system, file string
-	err := s.pool.QueryRow(ctx, `SELECT system_identifier::text, CASE WHEN pg_is_in_recovery() THEN '' ELSE pg_walfile_name(pg_current_wal_lsn()) END
+	err := s.pool.QueryRow(ctx,
+		`SELECT system_identifier::text, CASE WHEN pg_is_in_recovery() THEN '' ELSE pg_walfile_name(pg_current_wal_lsn()) END
 FROM pg_control_system()`).Scan(&system, &file)
-	if refused, ok := errors.AsType[*pgconn.PgError](err); ok && (strings.HasPrefix(refused.Code, "42") || refused.Code == "0A000" || refused.Code == "55000") { // no rights, no such function, or not here
+	// no rights, no such function, or not here
+	if refused, ok := errors.AsType[*pgconn.PgError](err); ok &&
+		(strings.HasPrefix(refused.Code, "42") || refused.Code == "0A000" || refused.Code == "55000") {
 		return "", nil
 	}
 	if err != nil || len(file) < timelineDigits {

@@ -51,8 +51,9 @@ func readStated(ctx context.Context, q *db.Queries, id account.ID, start time.Ti
 	}
 	return &StatedUsage{
 		Told: PeriodTotals{
-			Requests: row.Requests, Billable: row.Billable, Hits: row.Hits, Refused: row.Refused, Refunded: row.Refunded,
-			Units: plan.Units(row.Units), PlanUnits: plan.Units(row.PlanUnits), PackUnits: plan.Units(row.PackUnits),
+			Requests: row.Requests, Billable: row.Billable, Hits: row.Hits, Refused: row.Refused,
+			Refunded: row.Refunded, Units: plan.Units(row.Units), PlanUnits: plan.Units(row.PlanUnits),
+			PackUnits: plan.Units(row.PackUnits),
 		},
 		Frozen:  Figures{row.FrozenRequests, plan.Units(row.FrozenUnits)},
 		Content: Figures{row.ContentRequests, plan.Units(row.ContentUnits)},
@@ -109,8 +110,8 @@ func (s *Store) UsageEvidence(ctx context.Context, of UsagePeriod) (UsageEvidenc
 func overRefundOf(period string, row db.GetOverRefundRow) *OverRefund {
 	return &OverRefund{
 		Line: account.UsageLine{
-			Period: period, Key: account.KeyID{UUID: row.KeyID}, Agent: row.Agent, Chain: row.Chain, Service: row.Service,
-			Method: row.Method, Class: row.Class, Source: row.Source, Tier: row.Tier,
+			Period: period, Key: account.KeyID{UUID: row.KeyID}, Agent: row.Agent, Chain: row.Chain,
+			Service: row.Service, Method: row.Method, Class: row.Class, Source: row.Source, Tier: row.Tier,
 		},
 		Charged:  Figures{Requests: row.ChargedRequests, Units: plan.Units(row.ChargedUnits)},
 		Refunded: Figures{Requests: row.RefundedRequests, Units: plan.Units(row.RefundedUnits)},

@@ -55,7 +55,9 @@ type FeedbackTelling func(f *Feedback, accountName string) ([]NewMail, error)
 // SubmitFeedback records feedback of an account and gives it back; what a form that was sent before
 // made, when there is one. ErrTooMuchFeedback when the account has given a thousand; ErrFormSent.
 // tell may be nil.
-func (s *Store) SubmitFeedback(ctx context.Context, by Writer, f Feedback, tell FeedbackTelling) (Feedback, error) { //nolint:gocritic // copies do no harm
+//
+//nolint:gocritic // copies do no harm
+func (s *Store) SubmitFeedback(ctx context.Context, by Writer, f Feedback, tell FeedbackTelling) (Feedback, error) {
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		of, err := q.LockAccount(ctx, by.Account.UUID) // so that no two are counted at once
 		if err != nil {
@@ -77,16 +79,17 @@ func (s *Store) SubmitFeedback(ctx context.Context, by Writer, f Feedback, tell 
 			return ErrTooMuchFeedback
 		}
 		row, err := q.InsertFeedback(ctx, db.InsertFeedbackParams{
-			ID: f.ID.UUID, Account: by.Account.UUID, Key: optional(by.Key.UUID), UserID: optional(by.User.UUID), Agent: optional(by.Agent.UUID),
-			Scope: optional(by.Scope.UUID), Kind: f.Kind, Title: f.Title, Body: f.Body, Chain: string(f.Chain), Channel: by.Channel, At: f.CreatedAt,
+			ID: f.ID.UUID, Account: by.Account.UUID, Key: optional(by.Key.UUID), UserID: optional(by.User.UUID),
+			Agent: optional(by.Agent.UUID), Scope: optional(by.Scope.UUID), Kind: f.Kind, Title: f.Title, Body: f.Body,
+			Chain: string(f.Chain), Channel: by.Channel, At: f.CreatedAt,
 		})
 		if err != nil {
 			return err
 		}
 		f = feedbackOf(row)
 		err = writeDeskLine(ctx, q, &DeskLine{
-			At: f.CreatedAt, Account: by.Account, Subject: f.ID.Subject(), Actor: by.Actor(), Origin: by.Channel, Action: actionGive, Form: by.Form,
-			FormDigest: digest,
+			At: f.CreatedAt, Account: by.Account, Subject: f.ID.Subject(), Actor: by.Actor(), Origin: by.Channel,
+			Action: actionGive, Form: by.Form, FormDigest: digest,
 		})
 		if err != nil || tell == nil {
 			return err
@@ -129,9 +132,13 @@ type FeedbackFilter struct {
 }
 
 // ListFeedback lists feedback, newest first.
-func (s *Store) ListFeedback(ctx context.Context, f FeedbackFilter) ([]Feedback, error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (s *Store) ListFeedback(ctx context.Context, f FeedbackFilter) ([]Feedback, error) {
 	p := db.ListFeedbackParams{
-		Account: f.Account.UUID, Before: f.Before.UUID, Scope: optional(f.Scope.UUID), Most: int32(min(f.Limit, MaxFeedback)), //nolint:gosec // bounded
+		//nolint:gosec // bounded
+		Account: f.Account.UUID, Before: f.Before.UUID, Scope: optional(f.Scope.UUID),
+		Most: int32(min(f.Limit, MaxFeedback)),
 	}
 	if p.Before == uuid.Nil {
 		p.Before = uuid.Max
@@ -152,8 +159,10 @@ func (s *Store) ListFeedback(ctx context.Context, f FeedbackFilter) ([]Feedback,
 
 func feedbackOf(row db.Feedback) Feedback { //nolint:gocritic // the row is a copy already
 	return Feedback{
-		ID: FeedbackID{row.ID}, Kind: row.Kind, Title: row.Title, Body: row.Body, Chain: chain.ID(row.Chain), Status: row.Status, Reply: row.Reply,
-		CreatedAt: row.CreatedAt.UTC(), Account: account.ID{UUID: row.AccountID}, User: account.UserID{UUID: given(row.UserID)},
+		ID: FeedbackID{row.ID}, Kind: row.Kind, Title: row.Title, Body: row.Body, Chain: chain.ID(row.Chain),
+		Status: row.Status, Reply: row.Reply, CreatedAt: row.CreatedAt.UTC(), Account: account.ID{
+			UUID: row.AccountID,
+		}, User: account.UserID{UUID: given(row.UserID)},
 		Key: account.KeyID{UUID: given(row.KeyID)}, Answers: int(row.Answers), AnsweredAt: instant(row.AnsweredAt),
 	}
 }

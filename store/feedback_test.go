@@ -28,35 +28,44 @@ func TestFeedbackIsListedByPagesAndItsStatus(t *testing.T) {
 		if i == 4 {
 			by.Scope = scope
 		}
-		f := store.Feedback{ID: store.NewFeedbackID(), Kind: "feature", Title: `<b>"more"</b>`, Chain: "eth_mainnet", CreatedAt: noon}
+		f := store.Feedback{
+			ID: store.NewFeedbackID(), Kind: "feature", Title: `<b>"more"</b>`, Chain: "eth_mainnet", CreatedAt: noon,
+		}
 		given = append(given, must[store.Feedback](t)(s.SubmitFeedback(ctx, by, f, nil)))
 	}
 	if got := given[0]; got.Status != "new" || got.Title != `<b>"more"</b>` || !got.CreatedAt.Equal(noon) {
 		t.Errorf("given is %+v", got)
 	}
 	by := store.Author{Actor: "op@host", Origin: "ops"}
-	must[store.Feedback](t)(s.AnswerFeedback(ctx, given[1].ID, store.Answer{Status: "planned", Reply: "In spring.", By: by, At: noon}, nil))
+	must[store.Feedback](t)(s.AnswerFeedback(ctx, given[1].ID, store.Answer{
+		Status: "planned", Reply: "In spring.", By: by, At: noon,
+	}, nil))
 	list := func(f store.FeedbackFilter) []store.Feedback {
 		return must[[]store.Feedback](t)(s.ListFeedback(ctx, f))
 	}
 	if got := list(store.FeedbackFilter{Account: of.ID, Limit: 3}); len(got) != 3 || got[0].ID != given[4].ID {
 		t.Errorf("the first page is %+v", got)
-	} else if rest := list(store.FeedbackFilter{Account: of.ID, Before: got[2].ID, Limit: 3}); len(rest) != 2 || rest[1].ID != given[0].ID {
+	} else if rest := list(store.FeedbackFilter{Account: of.ID, Before: got[2].ID, Limit: 3}); len(rest) != 2 ||
+		rest[1].ID != given[0].ID {
 		t.Errorf("the second page is %+v", rest)
 	}
-	if got := list(store.FeedbackFilter{Account: of.ID, Status: "planned", Limit: 3}); len(got) != 1 || got[0].Reply != "In spring." {
+	if got := list(store.FeedbackFilter{Account: of.ID, Status: "planned", Limit: 3}); len(got) != 1 ||
+		got[0].Reply != "In spring." {
 		t.Errorf("planned are %+v", got)
 	}
-	if got := must[store.Feedback](t)(s.AnswerFeedback(ctx, given[1].ID, store.Answer{Status: "shipped", By: by, At: noon}, nil)); got.Status != "shipped" || got.Reply != "In spring." {
+	if got := must[store.Feedback](t)(s.AnswerFeedback(ctx, given[1].ID,
+		store.Answer{Status: "shipped", By: by, At: noon}, nil)); got.Status != "shipped" || got.Reply != "In spring." {
 		t.Errorf("a status alone makes it %+v", got)
 	}
-	if got := list(store.FeedbackFilter{Account: of.ID, Scope: scope, Limit: 3}); len(got) != 1 || got[0].ID != given[4].ID {
+	if got := list(store.FeedbackFilter{Account: of.ID, Scope: scope, Limit: 3}); len(got) != 1 ||
+		got[0].ID != given[4].ID {
 		t.Errorf("the agent's are %+v", got)
 	}
 	if got := list(store.FeedbackFilter{Account: other.ID, Limit: 3}); len(got) != 0 {
 		t.Errorf("another account has %+v", got)
 	}
-	if _, err := s.AnswerFeedback(ctx, store.NewFeedbackID(), store.Answer{Status: "planned", By: by, At: noon}, nil); !errors.Is(err, store.ErrNotFound) {
+	if _, err := s.AnswerFeedback(ctx, store.NewFeedbackID(), store.Answer{Status: "planned", By: by, At: noon},
+		nil); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("answered what there is not: %v", err)
 	}
 	if _, err := s.AnswerFeedback(ctx, given[0].ID, store.Answer{Status: "great", By: by, At: noon}, nil); err == nil {
@@ -73,10 +82,13 @@ func TestFeedbackOfAnAccountIsBounded(t *testing.T) {
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	of, _ := newDoorKey(1)
 	must[store.Account](t)(s.CreateAccount(ctx, of))
-	must[pgconn.CommandTag](t)(conn.Exec(ctx, `INSERT INTO feedback (id, account_id, kind, title, body, chain, channel, created_at)
-		SELECT gen_random_uuid(), $1, 'other', 't', '', '', 'api', now() FROM generate_series(2, $2::integer)`, of.ID.UUID, store.MaxFeedback))
+	must[pgconn.CommandTag](t)(
+		conn.Exec(ctx, `INSERT INTO feedback (id, account_id, kind, title, body, chain, channel, created_at)
+		SELECT gen_random_uuid(), $1, 'other', 't', '', '', 'api', now() FROM generate_series(2, $2::integer)`,
+			of.ID.UUID, store.MaxFeedback))
 	give := func() error {
-		_, err := s.SubmitFeedback(ctx, store.Writer{Account: of.ID, Channel: "api"}, store.Feedback{ID: store.NewFeedbackID(), Kind: "other", Title: "t", CreatedAt: noon}, nil)
+		_, err := s.SubmitFeedback(ctx, store.Writer{Account: of.ID, Channel: "api"},
+			store.Feedback{ID: store.NewFeedbackID(), Kind: "other", Title: "t", CreatedAt: noon}, nil)
 		return err
 	}
 	if err := give(); err != nil {

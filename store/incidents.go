@@ -41,7 +41,9 @@ type Patience struct {
 // ObserveChain notes that a chain was measured as down or well at an instant, and gives the
 // incident that this confirmed or ended, if any. An older measurement than the newest one changes
 // nothing.
-func (s *Store) ObserveChain(ctx context.Context, chain string, down bool, at time.Time, p Patience) (*Incident, error) {
+func (s *Store) ObserveChain(ctx context.Context, chain string, down bool, at time.Time,
+	p Patience,
+) (*Incident, error) {
 	var news *Incident
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) (err error) {
 		if down {
@@ -137,11 +139,13 @@ func (s *Store) ListReaders(ctx context.Context, i *Incident, since time.Time, l
 			Prefix: prefix, PrefixEnd: prefix + "~", AfterAccount: i.place.Account.UUID, AfterUser: i.place.User.UUID,
 			Topic: string(account.TopicIncidents), Most: int32(min(limit, maxPage)), //nolint:gosec // bounded
 		})
-		return readersOf(i, rows, err, func(r db.ListToldReadersRow) db.ListIncidentReadersRow { return db.ListIncidentReadersRow(r) })
+		return readersOf(i, rows, err, func(r db.ListToldReadersRow) db.ListIncidentReadersRow {
+			return db.ListIncidentReadersRow(r)
+		})
 	}
 	rows, err := s.queries().ListIncidentReaders(ctx, db.ListIncidentReadersParams{
-		AfterAccount: i.place.Account.UUID, AfterUser: i.place.User.UUID, Topic: string(account.TopicIncidents), Chain: i.Chain, Since: since,
-		Most: int32(min(limit, maxPage)), //nolint:gosec // bounded
+		AfterAccount: i.place.Account.UUID, AfterUser: i.place.User.UUID, Topic: string(account.TopicIncidents),
+		Chain: i.Chain, Since: since, Most: int32(min(limit, maxPage)), //nolint:gosec // bounded
 	})
 	return readersOf(i, rows, err, func(r db.ListIncidentReadersRow) db.ListIncidentReadersRow { return r })
 }
@@ -154,8 +158,8 @@ func readersOf[R any](i *Incident, rows []R, err error, row func(R) db.ListIncid
 	for n := range rows {
 		r := row(rows[n])
 		readers[n] = Reader{
-			Account: account.ID{UUID: r.AccountID}, User: account.UserID{UUID: r.UserID}, Email: account.RecordedEmail(r.Email, r.EmailKey),
-			Name: r.Name, Zone: r.TimeZone,
+			Account: account.ID{UUID: r.AccountID}, User: account.UserID{UUID: r.UserID},
+			Email: account.RecordedEmail(r.Email, r.EmailKey), Name: r.Name, Zone: r.TimeZone,
 		}
 	}
 	return readers, nil
@@ -186,7 +190,9 @@ func (s *Store) TellIncident(ctx context.Context, i *Incident, last *Reader, mai
 		}
 		switch {
 		case last != nil:
-			return q.MoveIncidentPlace(ctx, db.MoveIncidentPlaceParams{ToldAccount: last.Account.UUID, ToldUser: last.User.UUID, ID: i.ID.UUID})
+			return q.MoveIncidentPlace(ctx, db.MoveIncidentPlaceParams{
+				ToldAccount: last.Account.UUID, ToldUser: last.User.UUID, ID: i.ID.UUID,
+			})
 		case i.Over():
 			return q.EndTellingOver(ctx, i.ID.UUID)
 		}
@@ -203,8 +209,8 @@ func (s *Store) TellIncident(ctx context.Context, i *Incident, last *Reader, mai
 
 func incidentOf(row db.Incident) *Incident {
 	i := &Incident{
-		ID: IncidentID{row.ID}, Chain: row.Chain, BeganAt: row.BeganAt.UTC(), Confirmed: instant(row.ConfirmedAt), EndedAt: instant(row.EndedAt),
-		BeganTold: instant(row.BeganToldAt),
+		ID: IncidentID{row.ID}, Chain: row.Chain, BeganAt: row.BeganAt.UTC(), Confirmed: instant(row.ConfirmedAt),
+		EndedAt: instant(row.EndedAt), BeganTold: instant(row.BeganToldAt),
 	}
 	if row.ToldAccount != nil && row.ToldUser != nil {
 		i.place = Reader{Account: account.ID{UUID: *row.ToldAccount}, User: account.UserID{UUID: *row.ToldUser}}

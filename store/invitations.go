@@ -47,14 +47,18 @@ type Invitation struct {
 // invitations as it may have.
 func (s *Store) Invite(ctx context.Context, n NewInvitation, by Author, mails ...NewMail) error {
 	err := s.byOwner(ctx, n.Account, n.InvitedBy, func(q *db.Queries) error {
-		member, err := q.IsMemberByEmail(ctx, db.IsMemberByEmailParams{AccountID: n.Account.UUID, EmailKey: n.Email.Key()})
+		member, err := q.IsMemberByEmail(ctx, db.IsMemberByEmailParams{
+			AccountID: n.Account.UUID, EmailKey: n.Email.Key(),
+		})
 		if err != nil {
 			return err
 		}
 		if member {
 			return ErrMemberExists
 		}
-		err = q.ReplaceInvitation(ctx, db.ReplaceInvitationParams{At: n.At, AccountID: n.Account.UUID, EmailKey: n.Email.Key()})
+		err = q.ReplaceInvitation(ctx, db.ReplaceInvitationParams{
+			At: n.At, AccountID: n.Account.UUID, EmailKey: n.Email.Key(),
+		})
 		if err != nil {
 			return err
 		}
@@ -66,13 +70,15 @@ func (s *Store) Invite(ctx context.Context, n NewInvitation, by Author, mails ..
 			return ErrTooManyPeople
 		}
 		err = q.InsertInvitation(ctx, db.InsertInvitationParams{
-			ID: n.ID.UUID, AccountID: n.Account.UUID, Email: n.Email.Address(), EmailKey: n.Email.Key(), Role: string(n.Role),
-			InvitedBy: n.InvitedBy.UUID, LinkDigest: n.Link[:], CreatedAt: n.At, ExpiresAt: n.ExpiresAt,
+			ID: n.ID.UUID, AccountID: n.Account.UUID, Email: n.Email.Address(), EmailKey: n.Email.Key(),
+			Role: string(n.Role), InvitedBy: n.InvitedBy.UUID, LinkDigest: n.Link[:], CreatedAt: n.At,
+			ExpiresAt: n.ExpiresAt,
 		})
 		if err != nil {
 			return err
 		}
-		if err := notePerson(ctx, q, n.Account, "invite_member", by, nobody, invited(n.Email.Address(), string(n.Role))); err != nil {
+		if err := notePerson(ctx, q, n.Account, "invite_member", by, nobody,
+			invited(n.Email.Address(), string(n.Role))); err != nil {
 			return err
 		}
 		return queueMails(ctx, q, mails...)
@@ -85,15 +91,18 @@ func (s *Store) Invite(ctx context.Context, n NewInvitation, by Author, mails ..
 
 // ListInvitations reads the open invitations of an account, oldest first.
 func (s *Store) ListInvitations(ctx context.Context, id account.ID, at time.Time) ([]Invitation, error) {
-	rows, err := s.queries().ListOpenInvitations(ctx, db.ListOpenInvitationsParams{AccountID: id.UUID, At: at, Most: MaxInvitations})
+	rows, err := s.queries().ListOpenInvitations(ctx, db.ListOpenInvitationsParams{
+		AccountID: id.UUID, At: at, Most: MaxInvitations,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list invitations of account %s: %w", id, err)
 	}
 	all := make([]Invitation, len(rows))
 	for i, row := range rows {
 		all[i] = Invitation{
-			ID: InvitationID{row.ID}, Account: id, Email: account.RecordedEmail(row.Email, row.EmailKey), Role: Role(row.Role),
-			InvitedBy: row.InvitedBy, InvitedAt: row.CreatedAt.UTC(), ExpiresAt: row.ExpiresAt.UTC(),
+			ID: InvitationID{row.ID}, Account: id, Email: account.RecordedEmail(row.Email, row.EmailKey),
+			Role: Role(row.Role), InvitedBy: row.InvitedBy, InvitedAt: row.CreatedAt.UTC(),
+			ExpiresAt: row.ExpiresAt.UTC(),
 		}
 	}
 	return all, nil
@@ -101,7 +110,9 @@ func (s *Store) ListInvitations(ctx context.Context, id account.ID, at time.Time
 
 // RevokeInvitation takes an open invitation of an account back for one of its owners, or gives
 // ErrNotFound, or ErrNotOwner.
-func (s *Store) RevokeInvitation(ctx context.Context, of account.ID, owner account.UserID, id InvitationID, at time.Time, by Author) error {
+func (s *Store) RevokeInvitation(ctx context.Context, of account.ID, owner account.UserID, id InvitationID,
+	at time.Time, by Author,
+) error {
 	err := s.byOwner(ctx, of, owner, func(q *db.Queries) error {
 		row, err := q.RevokeInvitation(ctx, db.RevokeInvitationParams{At: at, ID: id.UUID, AccountID: of.UUID})
 		if err != nil {
@@ -143,7 +154,9 @@ var ErrSignInFirst = errors.New("store: the invited user must sign in first")
 // is ErrSignInFirst and nothing is used. ErrNotFound as of FindInvitation, ErrTooManyPeople when
 // the account has as many members as it may have. Whoever became a member meanwhile keeps their
 // role.
-func (s *Store) AcceptInvitation(ctx context.Context, link account.Digest, as account.UserID, b Browser, at time.Time, tell Telling) (Arrival, error) {
+func (s *Store) AcceptInvitation(ctx context.Context, link account.Digest, as account.UserID, b Browser, at time.Time,
+	tell Telling,
+) (Arrival, error) {
 	var arrived Arrival
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		of, err := findInvitation(ctx, q, link, at)
@@ -176,7 +189,9 @@ func (s *Store) AcceptInvitation(ctx context.Context, link account.Digest, as ac
 }
 
 // joinInvited makes an arrival a member of the locked account.
-func joinInvited(ctx context.Context, q *db.Queries, arrived *Arrival, of Invitation, at time.Time) error { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func joinInvited(ctx context.Context, q *db.Queries, arrived *Arrival, of Invitation, at time.Time) error {
 	joined, err := join(ctx, q, arrived.Account, arrived.User.UUID, of.Role, at)
 	if err != nil || !joined {
 		return err
@@ -191,7 +206,8 @@ func joinInvited(ctx context.Context, q *db.Queries, arrived *Arrival, of Invita
 	owners := slices.DeleteFunc(members, func(m Member) bool { return m.Role != RoleOwner || m.User == arrived.User })
 	arrived.Joined = &Joined{By: of, Owners: owners}
 	by := Author{Actor: arrived.User.Actor(), Origin: OriginConsole}
-	return notePerson(ctx, q, arrived.Account, "join_account", by, nobody, person(arrived.User, arrived.Email.Address(), string(of.Role)))
+	return notePerson(ctx, q, arrived.Account, "join_account", by, nobody,
+		person(arrived.User, arrived.Email.Address(), string(of.Role)))
 }
 
 // invited is what the audit log shows of an invitation.

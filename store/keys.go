@@ -71,7 +71,8 @@ func (s *Store) FindIdentity(ctx context.Context, digest []byte) (account.Identi
 	}
 	held, ok := plan.Lookup(row.Plan)
 	if !ok {
-		return account.Identity{}, fmt.Errorf("account %s is on plan %q, which this version does not know", row.AccountID, row.Plan)
+		return account.Identity{}, fmt.Errorf("account %s is on plan %q, which this version does not know",
+			row.AccountID, row.Plan)
 	}
 	id := account.Identity{
 		Key: account.KeyID{UUID: row.KeyID}, Account: account.ID{UUID: row.AccountID},
@@ -112,7 +113,9 @@ func roomForKey(ctx context.Context, q *db.Queries, id account.ID, then string) 
 		return err
 	}
 	if active >= MaxKeys {
-		return fault.New(fault.FieldRefused, "The account has %d active keys, and no account has more. Revoke one that is no longer used, and %s.", active, then)
+		return fault.New(fault.FieldRefused,
+			"The account has %d active keys, and no account has more. Revoke one that is no longer used, and %s.",
+			active, then)
 	}
 	return nil
 }
@@ -120,7 +123,9 @@ func roomForKey(ctx context.Context, q *db.Queries, id account.ID, then string) 
 // AddKey records a further key of an account, as CreateKey does, with a line in the audit log.
 // check sees the account with its packs and how many keys of it are active, while nobody else can
 // add one; its error undoes everything.
-func (s *Store) AddKey(ctx context.Context, k *NewKey, by Author, check func(owner Account, active int64) error) (Key, error) {
+func (s *Store) AddKey(ctx context.Context, k *NewKey, by Author,
+	check func(owner Account, active int64) error,
+) (Key, error) {
 	var made Key
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		row, err := q.LockAccount(ctx, k.Account.UUID)
@@ -145,7 +150,9 @@ func (s *Store) AddKey(ctx context.Context, k *NewKey, by Author, check func(own
 		if made, err = keyOf(inserted); err != nil {
 			return err
 		}
-		after := map[string]any{"name": made.Name, "prefix": made.Prefix, "monthly_cap_units": unitsOrNull(made.MonthlyCap, 0)}
+		after := map[string]any{
+			"name": made.Name, "prefix": made.Prefix, "monthly_cap_units": unitsOrNull(made.MonthlyCap, 0),
+		}
 		return audit(ctx, q, subject{account: k.Account, key: k.ID}, "create_key", by, nil, after)
 	})
 	if err != nil {
@@ -188,7 +195,10 @@ func (s *Store) lastUses(ctx context.Context, id account.ID) (map[uuid.UUID]time
 
 // ListKeysByPrefix reads up to limit keys whose shown prefix is this, oldest first.
 func (s *Store) ListKeysByPrefix(ctx context.Context, prefix string, limit int) ([]Key, error) {
-	rows, err := s.queries().ListKeysByPrefix(ctx, db.ListKeysByPrefixParams{Prefix: prefix, Most: int32(min(limit, maxPage))}) //nolint:gosec // bounded
+	//nolint:gosec // bounded
+	rows, err := s.queries().ListKeysByPrefix(ctx, db.ListKeysByPrefixParams{
+		Prefix: prefix, Most: int32(min(limit, maxPage)),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list keys by prefix: %w", err)
 	}
@@ -203,8 +213,8 @@ func (s *Store) ListKeysByPrefix(ctx context.Context, prefix string, limit int) 
 
 func insertKey(k NewKey) db.InsertKeyParams {
 	p := db.InsertKeyParams{
-		ID: k.ID.UUID, AccountID: k.Account.UUID, Digest: k.Digest, Prefix: k.Prefix, Name: k.Name, Door: string(k.Door),
-		ClaimDigest: k.Claim,
+		ID: k.ID.UUID, AccountID: k.Account.UUID, Digest: k.Digest, Prefix: k.Prefix, Name: k.Name,
+		Door: string(k.Door), ClaimDigest: k.Claim,
 	}
 	if k.Daily != account.Unlimited {
 		daily := int64(k.Daily)
@@ -223,8 +233,9 @@ func insertKey(k NewKey) db.InsertKeyParams {
 func keyOf(row db.Key) (Key, error) {
 	k := Key{
 		ID: account.KeyID{UUID: row.ID}, Account: account.ID{UUID: row.AccountID}, Prefix: row.Prefix, Name: row.Name,
-		Door: account.Door(row.Door), Status: account.Status(row.Status), Daily: account.Unlimited, Version: row.Version,
-		CreatedAt: row.CreatedAt.UTC(), RevokedAt: instant(row.RevokedAt), Expires: instant(row.ExpiresAt),
+		Door: account.Door(row.Door), Status: account.Status(row.Status), Daily: account.Unlimited,
+		Version: row.Version, CreatedAt: row.CreatedAt.UTC(), RevokedAt: instant(row.RevokedAt),
+		Expires: instant(row.ExpiresAt),
 	}
 	if row.DailyUnits != nil {
 		k.Daily = plan.Units(*row.DailyUnits)
@@ -244,7 +255,7 @@ func keyOf(row db.Key) (Key, error) {
 // Fences is the key's projection.
 func (k *Key) Fences() account.KeyLimits {
 	return account.KeyLimits{
-		Key: k.ID, Account: k.Account, Version: k.Version, Status: k.Status, Door: k.Door, Daily: k.Daily, MonthlyCap: k.MonthlyCap,
-		Services: k.Services, Expires: k.Expires,
+		Key: k.ID, Account: k.Account, Version: k.Version, Status: k.Status, Door: k.Door, Daily: k.Daily,
+		MonthlyCap: k.MonthlyCap, Services: k.Services, Expires: k.Expires,
 	}
 }

@@ -23,7 +23,8 @@ func TestDoorKeyAndItsAccountAreFoundByDigest(t *testing.T) {
 	if madeAccount.Version != 1 || madeAccount.Status != account.Active || madeAccount.CreatedAt.IsZero() {
 		t.Errorf("account begins as %+v", madeAccount)
 	}
-	if madeKey.Account != a.ID || madeKey.Daily != unitsOf(10_000) || madeKey.Version != 1 || !madeKey.RevokedAt.IsZero() {
+	if madeKey.Account != a.ID || madeKey.Daily != unitsOf(10_000) || madeKey.Version != 1 ||
+		!madeKey.RevokedAt.IsZero() {
 		t.Errorf("key begins as %+v", madeKey)
 	}
 	identity := must[account.Identity](t)(s.FindIdentity(ctx, k.Digest))

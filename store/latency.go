@@ -57,8 +57,8 @@ func (s *Store) Latency(ctx context.Context, q LatencyQuery) ([]LatencyFigures, 
 		toDay = fromDay
 	}
 	rows, err := s.sums().SumLatency(ctx, db.SumLatencyParams{
-		Account: q.Account.UUID, Since: since, Until: q.Until, FromDay: fromDay, ToDay: toDay, Keys: keyUUIDs(q.Keys), OnlyChain: q.Chain,
-		ByKey: q.ByKey, ByChain: q.ByChain, StepSeconds: int64(q.Step / time.Second),
+		Account: q.Account.UUID, Since: since, Until: q.Until, FromDay: fromDay, ToDay: toDay, Keys: keyUUIDs(q.Keys),
+		OnlyChain: q.Chain, ByKey: q.ByKey, ByChain: q.ByChain, StepSeconds: int64(q.Step / time.Second),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read latencies of account %s: %w", q.Account, err)
@@ -66,7 +66,8 @@ func (s *Store) Latency(ctx context.Context, q LatencyQuery) ([]LatencyFigures, 
 	var all []LatencyFigures
 	for _, row := range rows {
 		if row.Bucket >= account.LatencyBuckets {
-			return nil, fmt.Errorf("read latencies of account %s: bucket %d: the record is newer than this program", q.Account, row.Bucket)
+			return nil, fmt.Errorf("read latencies of account %s: bucket %d: the record is newer than this program",
+				q.Account, row.Bucket)
 		}
 		key, start := account.KeyID{UUID: row.KeyID}, row.Start.UTC()
 		if n := len(all); n == 0 || all[n-1].Key != key || all[n-1].Chain != row.Chain || !all[n-1].Start.Equal(start) {
@@ -104,8 +105,9 @@ func addLatency(ctx context.Context, q *db.Queries, fresh []*account.UsageBucket
 func newLatencyColumns(n int) db.AddLatencyParams {
 	text := func() []string { return make([]string, 0, n) }
 	return db.AddLatencyParams{
-		Accounts: make([]uuid.UUID, 0, n), Hours: make([]time.Time, 0, n), Keys: make([]uuid.UUID, 0, n), Chains: text(), Services: text(),
-		Classes: text(), Outcomes: text(), Buckets: make([]int16, 0, n), Calls: make([]int64, 0, n),
+		Accounts: make([]uuid.UUID, 0, n), Hours: make([]time.Time, 0, n), Keys: make([]uuid.UUID, 0, n),
+		Chains: text(), Services: text(), Classes: text(), Outcomes: text(), Buckets: make([]int16, 0, n),
+		Calls: make([]int64, 0, n),
 	}
 }
 
@@ -134,13 +136,19 @@ func (s *Store) DeleteLatencyBefore(ctx context.Context, before time.Time) (int6
 			return q.DeleteLatencyHoursBefore(ctx, db.DeleteLatencyHoursBeforeParams{Before: hour, Most: latencyBatch})
 		},
 		func() (int64, error) {
-			return q.DeleteAccountLatencyHoursBefore(ctx, db.DeleteAccountLatencyHoursBeforeParams{Before: hour, Most: latencyBatch})
+			return q.DeleteAccountLatencyHoursBefore(ctx, db.DeleteAccountLatencyHoursBeforeParams{
+				Before: hour, Most: latencyBatch,
+			})
 		},
 		func() (int64, error) {
-			return q.DeleteLatencyDaysBefore(ctx, db.DeleteLatencyDaysBeforeParams{Before: midnight, Most: latencyBatch})
+			return q.DeleteLatencyDaysBefore(ctx, db.DeleteLatencyDaysBeforeParams{
+				Before: midnight, Most: latencyBatch,
+			})
 		},
 		func() (int64, error) {
-			return q.DeleteAccountLatencyDaysBefore(ctx, db.DeleteAccountLatencyDaysBeforeParams{Before: midnight, Most: latencyBatch})
+			return q.DeleteAccountLatencyDaysBefore(ctx, db.DeleteAccountLatencyDaysBeforeParams{
+				Before: midnight, Most: latencyBatch,
+			})
 		},
 	} {
 		for n := int64(latencyBatch); n == latencyBatch; {

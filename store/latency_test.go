@@ -16,7 +16,8 @@ import (
 
 func tookOf(key account.KeyID, chain, outcome string, took time.Duration, calls int64) account.LatencyLine {
 	return account.LatencyLine{
-		Key: key, Chain: chain, Service: "rpc", Class: "standard", Outcome: outcome, Bucket: account.LatencyBucketOf(took), Calls: calls,
+		Key: key, Chain: chain, Service: "rpc", Class: "standard", Outcome: outcome,
+		Bucket: account.LatencyBucketOf(took), Calls: calls,
 	}
 }
 
@@ -57,12 +58,13 @@ func TestLatencyCommittedAgainCountsOnceAndMergesOverHoursAndProcesses(t *testin
 	id, key := account.NewID(), account.NewKeyID()
 	const fast, slow = time.Millisecond, 80 * time.Millisecond
 	usage := lineOf(key, "ok", "day", 6, 6)
-	first := slowBucket(id, slot, "a", tookOf(key, "eth_mainnet", "ok", fast, 3), tookOf(key, "eth_mainnet", "hit", fast, 2))
+	first := slowBucket(id, slot, "a", tookOf(key, "eth_mainnet", "ok", fast, 3),
+		tookOf(key, "eth_mainnet", "hit", fast, 2))
 	first.Lines = []account.UsageLine{usage}
 	// The same slot under another generation, as after a step of the clock, and the hour that
 	// follows.
-	second := slowBucket(id, slot, "b", tookOf(key, "eth_mainnet", "ok", fast, 4), tookOf(key, "eth_mainnet", "ok", slow, 1),
-		tookOf(key, "eth_mainnet", "ok", fast, 1)) // one line in two parts
+	second := slowBucket(id, slot, "b", tookOf(key, "eth_mainnet", "ok", fast, 4),
+		tookOf(key, "eth_mainnet", "ok", slow, 1), tookOf(key, "eth_mainnet", "ok", fast, 1)) // one line in two parts
 	third := slowBucket(id, slot.Add(10*time.Second), "c", tookOf(key, "eth_mainnet", "ok", slow, 7))
 	for _, batch := range [][]account.UsageBucket{{first}, {first, second, second}, {second, third}, {third}} {
 		if err := s.CommitUsage(ctx, batch); err != nil {
@@ -70,7 +72,9 @@ func TestLatencyCommittedAgainCountsOnceAndMergesOverHoursAndProcesses(t *testin
 		}
 	}
 	got := whole(ctx, t, s, id)
-	if want := map[int]int64{account.LatencyBucketOf(fast): 8, account.LatencyBucketOf(slow): 8}; !maps.Equal(counts(got.Relayed), want) {
+	if want := map[int]int64{
+		account.LatencyBucketOf(fast): 8, account.LatencyBucketOf(slow): 8,
+	}; !maps.Equal(counts(got.Relayed), want) {
 		t.Errorf("relayed calls are %v by bucket, want %v", counts(got.Relayed), want)
 	}
 	if want := map[int]int64{account.LatencyBucketOf(fast): 2}; !maps.Equal(counts(got.Hits), want) {
@@ -79,7 +83,9 @@ func TestLatencyCommittedAgainCountsOnceAndMergesOverHoursAndProcesses(t *testin
 	if all := got.Answered(); all.Calls() != 18 {
 		t.Errorf("%d calls in all, want 18", all.Calls())
 	}
-	if totals := must[store.PeriodTotals](t)(s.PeriodTotals(ctx, store.UsagePeriod{Account: id, Period: "2026-11-01"})); totals.Requests != 6 {
+	if totals := must[store.PeriodTotals](t)(s.PeriodTotals(ctx, store.UsagePeriod{
+		Account: id, Period: "2026-11-01",
+	})); totals.Requests != 6 {
 		t.Errorf("usage beside the latencies is %+v, want 6 calls", totals)
 	}
 }
@@ -140,7 +146,8 @@ func TestLatencyIsToldByWindowKeyChainAndStep(t *testing.T) {
 	err := s.CommitUsage(ctx, []account.UsageBucket{
 		slowBucket(id, noon.Add(-30*24*time.Hour), "a", tookOf(one, "eth_mainnet", "ok", time.Second, 1)),
 		slowBucket(id, noon.Add(-2*time.Hour-time.Second), "a", tookOf(one, "eth_mainnet", "ok", time.Second, 10)),
-		slowBucket(id, noon.Add(-time.Hour), "a", tookOf(one, "eth_mainnet", "ok", time.Second, 100), tookOf(two, "base_mainnet", "hit", time.Second, 1000)),
+		slowBucket(id, noon.Add(-time.Hour), "a", tookOf(one, "eth_mainnet", "ok", time.Second, 100),
+			tookOf(two, "base_mainnet", "hit", time.Second, 1000)),
 		slowBucket(id, noon, "a", tookOf(two, "eth_mainnet", "ok", time.Second, 10_000)),
 		slowBucket(stranger, noon, "a", tookOf(one, "eth_mainnet", "ok", time.Second, 100_000)),
 	})
@@ -167,22 +174,31 @@ func TestLatencyIsToldByWindowKeyChainAndStep(t *testing.T) {
 			store.LatencyQuery{Since: since.Add(time.Minute), Until: noon.Add(time.Second)},
 			[]group{{start: since, relayed: 10_110, hits: 1000}},
 		},
-		"until the hour": {store.LatencyQuery{Since: since, Until: noon}, []group{{start: since, relayed: 110, hits: 1000}}},
-		"one key":        {store.LatencyQuery{Since: since, Until: noon.Add(time.Minute), Keys: []account.KeyID{one}}, []group{{start: since, relayed: 110}}},
+		"until the hour": {
+			store.LatencyQuery{Since: since, Until: noon}, []group{{start: since, relayed: 110, hits: 1000}},
+		},
+		"one key": {
+			store.LatencyQuery{Since: since, Until: noon.Add(time.Minute), Keys: []account.KeyID{one}},
+			[]group{{start: since, relayed: 110}},
+		},
 		"one chain": {
 			store.LatencyQuery{Since: since, Until: noon.Add(time.Minute), Chain: "base_mainnet"},
 			[]group{{start: since, hits: 1000}},
 		},
 		"by chain": {
 			store.LatencyQuery{Since: since, Until: noon.Add(time.Minute), ByChain: true},
-			[]group{{chain: "base_mainnet", start: since, hits: 1000}, {chain: "eth_mainnet", start: since, relayed: 10_110}},
+			[]group{{chain: "base_mainnet", start: since, hits: 1000}, {
+				chain: "eth_mainnet", start: since, relayed: 10_110,
+			}},
 		},
 		"by key": {
 			store.LatencyQuery{Since: since, Until: noon.Add(time.Minute), ByKey: true, Chain: "eth_mainnet"},
 			[]group{{key: one, start: since, relayed: 110}, {key: two, start: since, relayed: 10_000}},
 		},
 		"by chain in steps": {
-			store.LatencyQuery{Since: noon.Add(-4 * time.Hour), Until: noon.Add(time.Minute), ByChain: true, Step: 2 * time.Hour},
+			store.LatencyQuery{
+				Since: noon.Add(-4 * time.Hour), Until: noon.Add(time.Minute), ByChain: true, Step: 2 * time.Hour,
+			},
 			[]group{
 				{chain: "eth_mainnet", start: noon.Add(-4 * time.Hour), relayed: 10},
 				{chain: "base_mainnet", start: noon.Add(-2 * time.Hour), hits: 1000},
@@ -207,7 +223,9 @@ func TestLatencyIsToldByWindowKeyChainAndStep(t *testing.T) {
 			}
 		}
 	}
-	if _, err := s.Latency(ctx, store.LatencyQuery{Account: id, Since: since, Until: noon, Step: 90 * time.Minute}); err == nil {
+	if _, err := s.Latency(ctx, store.LatencyQuery{
+		Account: id, Since: since, Until: noon, Step: 90 * time.Minute,
+	}); err == nil {
 		t.Error("steps of an hour and a half were accepted; what is recorded are hours")
 	}
 }

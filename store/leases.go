@@ -51,7 +51,8 @@ WHERE locktype = 'advisory' AND granted AND mode = 'ShareLock' AND objsubid = 2
   AND classid::bigint = $1 AND objid::bigint = $2`
 	var n int
 	number := int32(leaseMember)
-	err := l.conn.QueryRow(ctx, query, int64(uint32(l.class)), int64(uint32(number))).Scan(&n) //nolint:gosec // the same bits
+	//nolint:gosec // the same bits
+	err := l.conn.QueryRow(ctx, query, int64(uint32(l.class)), int64(uint32(number))).Scan(&n)
 	if err != nil {
 		return 0, fmt.Errorf("count lease members: %w", err)
 	}
@@ -61,7 +62,8 @@ WHERE locktype = 'advisory' AND granted AND mode = 'ShareLock' AND objsubid = 2
 // Take tries to get the lease on a piece of work and says whether the caller holds it now. A lease
 // that is held must not be taken again.
 func (l *Leases) Take(ctx context.Context, number int) (bool, error) {
-	held, err := db.New(l.conn).TryLease(ctx, db.TryLeaseParams{Class: int32(l.class), Number: int32(number)}) //nolint:gosec // small
+	//nolint:gosec // small
+	held, err := db.New(l.conn).TryLease(ctx, db.TryLeaseParams{Class: int32(l.class), Number: int32(number)})
 	if err != nil {
 		return false, fmt.Errorf("take lease %d: %w", number, err)
 	}
@@ -70,7 +72,8 @@ func (l *Leases) Take(ctx context.Context, number int) (bool, error) {
 
 // Release returns a lease.
 func (l *Leases) Release(ctx context.Context, number int) error {
-	_, err := db.New(l.conn).ReleaseLease(ctx, db.ReleaseLeaseParams{Class: int32(l.class), Number: int32(number)}) //nolint:gosec // small
+	//nolint:gosec // small
+	_, err := db.New(l.conn).ReleaseLease(ctx, db.ReleaseLeaseParams{Class: int32(l.class), Number: int32(number)})
 	if err != nil {
 		return fmt.Errorf("release lease %d: %w", number, err)
 	}

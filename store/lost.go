@@ -25,7 +25,8 @@ func (s *Store) AddLostCalls(ctx context.Context, calls []account.LostCall) (dro
 			continue
 		}
 		seen[c.Nonce] = c
-		p.Nonces, p.Accounts, p.Keys = append(p.Nonces, c.Nonce), append(p.Accounts, c.Account.UUID), append(p.Keys, c.Key.UUID)
+		p.Nonces, p.Accounts, p.Keys = append(p.Nonces, c.Nonce), append(p.Accounts, c.Account.UUID),
+			append(p.Keys, c.Key.UUID)
 		p.Units, p.Services = append(p.Units, int64(c.Units)), append(p.Services, c.Service)
 		p.Lines, p.Marks, p.NotAfter = append(p.Lines, c.Line), append(p.Marks, c.Mark), append(p.NotAfter, c.NotAfter)
 		p.Periods, p.Sources = append(p.Periods, c.Charge.Period), append(p.Sources, c.Charge.Sources)
@@ -53,9 +54,11 @@ func (s *Store) ListLostCalls(ctx context.Context, after *account.LostCall, limi
 	calls := make([]account.LostCall, len(rows))
 	for i, r := range rows {
 		calls[i] = account.LostCall{
-			Nonce: r.Nonce, Account: account.ID{UUID: r.AccountID}, Key: account.KeyID{UUID: r.KeyID}, Units: plan.Units(r.Units), Service: r.Service,
-			Line: r.Line, Mark: r.Mark, NotAfter: r.NotAfter.UTC(), LostAt: r.LostAt,
-			Charge: account.LostCharge{Period: r.Period, Sources: r.Sources, Slot: r.Slot, Reason: r.Reason},
+			Nonce: r.Nonce, Account: account.ID{UUID: r.AccountID}, Key: account.KeyID{UUID: r.KeyID},
+			Units: plan.Units(r.Units), Service: r.Service, Line: r.Line, Mark: r.Mark, NotAfter: r.NotAfter.UTC(),
+			LostAt: r.LostAt, Charge: account.LostCharge{
+				Period: r.Period, Sources: r.Sources, Slot: r.Slot, Reason: r.Reason,
+			},
 		}
 	}
 	return calls, nil

@@ -14,7 +14,8 @@ func lostCalls(n int, prefix string) []account.LostCall {
 	calls := make([]account.LostCall, n)
 	for i := range calls {
 		calls[i] = account.LostCall{
-			Nonce: fmt.Sprint(prefix, i), Account: account.NewID(), Key: account.NewKeyID(), Units: plan.Unit, Service: "rpc", Mark: "mark", NotAfter: time.Now(),
+			Nonce: fmt.Sprint(prefix, i), Account: account.NewID(), Key: account.NewKeyID(), Units: plan.Unit,
+			Service: "rpc", Mark: "mark", NotAfter: time.Now(),
 		}
 	}
 	return calls

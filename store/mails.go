@@ -60,8 +60,9 @@ func queueMails(ctx context.Context, q *db.Queries, mails ...NewMail) error {
 	for i := range mails {
 		m := &mails[i]
 		p := db.InsertMailParams{
-			ID: m.ID.UUID, Reason: m.Reason, Kind: m.Kind, RecipientDigest: m.RecipientDigest, Recipient: m.Recipient, Payload: m.Payload,
-			ExpiresAt: m.Expires, FullClass: MailCrowded, Most: int32(min(m.Most, maxMails)), //nolint:gosec // bounded
+			ID: m.ID.UUID, Reason: m.Reason, Kind: m.Kind, RecipientDigest: m.RecipientDigest, Recipient: m.Recipient,
+			//nolint:gosec // bounded
+			Payload: m.Payload, ExpiresAt: m.Expires, FullClass: MailCrowded, Most: int32(min(m.Most, maxMails)),
 			MaxOfAccount: maxMails,
 		}
 		if m.MaxOfAccount > 0 {
@@ -93,15 +94,18 @@ type ClaimedMail struct {
 // ClaimMails returns up to most mails that are due, those that expire first in front, and leases
 // them to the caller: no other gets them before the lease is over.
 func (s *Store) ClaimMails(ctx context.Context, lease time.Duration, limit int) ([]ClaimedMail, error) {
-	rows, err := s.queries().ClaimMails(ctx, db.ClaimMailsParams{LeaseSeconds: lease.Seconds(), Most: int32(min(limit, maxMails))}) //nolint:gosec // bounded
+	//nolint:gosec // bounded
+	rows, err := s.queries().ClaimMails(ctx, db.ClaimMailsParams{
+		LeaseSeconds: lease.Seconds(), Most: int32(min(limit, maxMails)),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("claim mails: %w", err)
 	}
 	claimed := make([]ClaimedMail, len(rows))
 	for i, row := range rows {
 		claimed[i] = ClaimedMail{
-			ID: MailID{row.ID}, Kind: row.Kind, Recipient: row.Recipient, Payload: row.Payload, Attempt: int(row.Attempts),
-			CreatedAt: row.CreatedAt.UTC(), Expires: row.ExpiresAt.UTC(),
+			ID: MailID{row.ID}, Kind: row.Kind, Recipient: row.Recipient, Payload: row.Payload,
+			Attempt: int(row.Attempts), CreatedAt: row.CreatedAt.UTC(), Expires: row.ExpiresAt.UTC(),
 		}
 	}
 	return claimed, nil
@@ -118,7 +122,8 @@ func (s *Store) EndMail(ctx context.Context, id MailID) error {
 // RetryMail records that an attempt failed, and makes the mail due again after a while. It does
 // nothing when the mail was claimed by another meanwhile.
 func (s *Store) RetryMail(ctx context.Context, id MailID, attempt int, after time.Duration, class string) error {
-	p := db.RetryMailParams{ID: id.UUID, Attempts: int32(attempt), AfterSeconds: after.Seconds(), Class: class} //nolint:gosec // counted by the record
+	//nolint:gosec // counted by the record
+	p := db.RetryMailParams{ID: id.UUID, Attempts: int32(attempt), AfterSeconds: after.Seconds(), Class: class}
 	if _, err := s.queries().RetryMail(ctx, p); err != nil {
 		return fmt.Errorf("put off mail %s: %w", id, err)
 	}
@@ -128,7 +133,8 @@ func (s *Store) RetryMail(ctx context.Context, id MailID, attempt int, after tim
 // GiveUpMail records that a mail will not be sent, and wipes what it held. It does nothing when the
 // mail was claimed by another meanwhile.
 func (s *Store) GiveUpMail(ctx context.Context, id MailID, attempt int, class string) error {
-	p := db.GiveUpMailParams{ID: id.UUID, Attempts: int32(attempt), Class: class} //nolint:gosec // counted by the record
+	//nolint:gosec // counted by the record
+	p := db.GiveUpMailParams{ID: id.UUID, Attempts: int32(attempt), Class: class}
 	if _, err := s.queries().GiveUpMail(ctx, p); err != nil {
 		return fmt.Errorf("give up mail %s: %w", id, err)
 	}
@@ -137,7 +143,10 @@ func (s *Store) GiveUpMail(ctx context.Context, id MailID, attempt int, class st
 
 // ExpireMails drops up to most mails whose time is over, and returns their kinds.
 func (s *Store) ExpireMails(ctx context.Context, limit int) ([]string, error) {
-	kinds, err := s.queries().ExpireMails(ctx, db.ExpireMailsParams{Class: MailExpired, Most: int32(min(limit, maxMails))}) //nolint:gosec // bounded
+	//nolint:gosec // bounded
+	kinds, err := s.queries().ExpireMails(ctx, db.ExpireMailsParams{
+		Class: MailExpired, Most: int32(min(limit, maxMails)),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("expire mails: %w", err)
 	}
@@ -167,7 +176,8 @@ func (s *Store) CountWaitingMails(ctx context.Context) ([]WaitingMails, error) {
 // ForgetMails deletes up to most mails that are over and were queued before, and returns how many.
 // Their reasons may then come again.
 func (s *Store) ForgetMails(ctx context.Context, before time.Time, limit int) (int, error) {
-	n, err := s.queries().ForgetMails(ctx, db.ForgetMailsParams{Before: before, Most: int32(min(limit, maxMails))}) //nolint:gosec // bounded
+	//nolint:gosec // bounded
+	n, err := s.queries().ForgetMails(ctx, db.ForgetMailsParams{Before: before, Most: int32(min(limit, maxMails))})
 	if err != nil {
 		return 0, fmt.Errorf("forget mails: %w", err)
 	}
@@ -193,8 +203,8 @@ func (s *Store) FindMail(ctx context.Context, reason string) (MailState, error) 
 		return MailState{}, fmt.Errorf("find a mail by its reason: %w", found(err))
 	}
 	state := MailState{
-		ID: MailID{row.ID}, Kind: row.Kind, Attempts: int(row.Attempts), Due: row.DueAt.UTC(), SentAt: instant(row.SentAt),
-		FailedAt: instant(row.FailedAt), Wiped: row.Recipient == nil && row.Payload == nil,
+		ID: MailID{row.ID}, Kind: row.Kind, Attempts: int(row.Attempts), Due: row.DueAt.UTC(),
+		SentAt: instant(row.SentAt), FailedAt: instant(row.FailedAt), Wiped: row.Recipient == nil && row.Payload == nil,
 	}
 	if row.LastError != nil {
 		state.LastError = *row.LastError

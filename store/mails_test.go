@@ -19,8 +19,8 @@ import (
 func newMail(reason string) store.NewMail {
 	digest := sha256.Sum256([]byte(reason))
 	return store.NewMail{
-		ID: store.NewMailID(), Reason: reason, Kind: "welcome", RecipientDigest: digest[:], Recipient: []byte("sealed"), Payload: []byte("sealed"),
-		Expires: time.Now().Add(time.Hour), Most: 10,
+		ID: store.NewMailID(), Reason: reason, Kind: "welcome", RecipientDigest: digest[:], Recipient: []byte("sealed"),
+		Payload: []byte("sealed"), Expires: time.Now().Add(time.Hour), Most: 10,
 	}
 }
 
@@ -49,12 +49,14 @@ func TestOnlyMailsThatAreDueAreClaimed(t *testing.T) {
 		t.Fatal(err)
 	}
 	claimed := must[[]store.ClaimedMail](t)(s.ClaimMails(ctx, time.Minute, 10))
-	if len(claimed) != 1 || claimed[0].ID != due.ID || claimed[0].Attempt != 1 || !bytes.Equal(claimed[0].Payload, []byte("sealed")) ||
+	if len(claimed) != 1 || claimed[0].ID != due.ID || claimed[0].Attempt != 1 ||
+		!bytes.Equal(claimed[0].Payload, []byte("sealed")) ||
 		claimed[0].Expires.Sub(due.Expires).Abs() > time.Millisecond {
 		t.Errorf("claimed %+v, want the one that is due", claimed)
 	}
 	// The wait of the one that was put off ends with its time.
-	if state := must[store.MailState](t)(s.FindMail(ctx, "later")); state.Due.After(later.Expires) || state.LastError != "greylisted" {
+	if state := must[store.MailState](t)(s.FindMail(ctx, "later")); state.Due.After(later.Expires) ||
+		state.LastError != "greylisted" {
 		t.Errorf("the one that was put off is %+v", state)
 	}
 }
@@ -78,7 +80,8 @@ func TestClaimsDoNotWaitForEachOther(t *testing.T) {
 	if err := tx.Rollback(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if claimed = must[[]store.ClaimedMail](t)(s.ClaimMails(ctx, time.Minute, 10)); len(claimed) != 1 || claimed[0].ID != held.ID {
+	if claimed = must[[]store.ClaimedMail](t)(s.ClaimMails(ctx, time.Minute, 10)); len(claimed) != 1 ||
+		claimed[0].ID != held.ID {
 		t.Errorf("claimed %+v, want the other one", claimed)
 	}
 }
@@ -94,7 +97,8 @@ func TestAMailThatWasSentAfterAllIsNoFailure(t *testing.T) {
 		t.Fatal("the mail was not claimed")
 	}
 	// Its sender is slow: lease and time are over, so it is given up meanwhile.
-	if _, err := conn.Exec(ctx, "UPDATE mails SET due_at = now() - interval '1 s', expires_at = now() - interval '1 s'"); err != nil {
+	if _, err := conn.Exec(ctx,
+		"UPDATE mails SET due_at = now() - interval '1 s', expires_at = now() - interval '1 s'"); err != nil {
 		t.Fatal(err)
 	}
 	if kinds := must[[]string](t)(s.ExpireMails(ctx, 10)); len(kinds) != 1 {
@@ -103,7 +107,8 @@ func TestAMailThatWasSentAfterAllIsNoFailure(t *testing.T) {
 	if err := s.EndMail(ctx, m.ID); err != nil {
 		t.Fatal(err)
 	}
-	if state := must[store.MailState](t)(s.FindMail(ctx, "slow")); state.SentAt.IsZero() || !state.FailedAt.IsZero() || state.LastError != "" || !state.Wiped {
+	if state := must[store.MailState](t)(s.FindMail(ctx, "slow")); state.SentAt.IsZero() || !state.FailedAt.IsZero() ||
+		state.LastError != "" || !state.Wiped {
 		t.Errorf("the mail is %+v, want it sent", state)
 	}
 }
@@ -146,7 +151,8 @@ func TestMailsThatNobodyGotDoNotCrowdARecipient(t *testing.T) {
 			t.Errorf("mail %d of a day is %+v", i, state)
 		}
 	}
-	if _, err := conn.Exec(ctx, "UPDATE mails SET created_at = now() - interval '25 hours' WHERE failed_at IS NULL"); err != nil {
+	if _, err := conn.Exec(ctx,
+		"UPDATE mails SET created_at = now() - interval '25 hours' WHERE failed_at IS NULL"); err != nil {
 		t.Fatal(err)
 	}
 	if state := queue("next"); !state.FailedAt.IsZero() {

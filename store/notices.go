@@ -141,7 +141,10 @@ func share(allowance plan.Units, percent int) plan.Units {
 // OpenNotices lists up to most notices that nothing delivers yet, and those whose delivery began
 // longer than stale ago and has not ended. The oldest come first.
 func (s *Store) OpenNotices(ctx context.Context, stale time.Duration, limit int) ([]UsageNotice, error) {
-	rows, err := s.queries().ListOpenNotices(ctx, db.ListOpenNoticesParams{StaleSeconds: stale.Seconds(), Most: int32(min(limit, maxPage))}) //nolint:gosec // bounded
+	//nolint:gosec // bounded
+	rows, err := s.queries().ListOpenNotices(ctx, db.ListOpenNoticesParams{
+		StaleSeconds: stale.Seconds(), Most: int32(min(limit, maxPage)),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list open notices: %w", err)
 	}
@@ -156,11 +159,16 @@ func (s *Store) OpenNotices(ctx context.Context, stale time.Duration, limit int)
 func (s *Store) FindNotice(ctx context.Context, id NoticeID) (UsageNotice, error) {
 	start, err := time.Parse(periodLayout, id.Period)
 	if err != nil {
-		return UsageNotice{}, fmt.Errorf("find a notice of account %s: period must be a date like 2026-11-01: %w", id.Account, err)
+		return UsageNotice{}, fmt.Errorf("find a notice of account %s: period must be a date like 2026-11-01: %w",
+			id.Account, err)
 	}
-	row, err := s.queries().GetNotice(ctx, db.GetNoticeParams{Account: id.Account.UUID, Period: start, Percent: int16(id.Percent)}) //nolint:gosec // a percentage
+	//nolint:gosec // a percentage
+	row, err := s.queries().GetNotice(ctx, db.GetNoticeParams{
+		Account: id.Account.UUID, Period: start, Percent: int16(id.Percent),
+	})
 	if err != nil {
-		return UsageNotice{}, fmt.Errorf("find the notice of %d percent of account %s, period %s: %w", id.Percent, id.Account, id.Period, found(err))
+		return UsageNotice{}, fmt.Errorf("find the notice of %d percent of account %s, period %s: %w", id.Percent,
+			id.Account, id.Period, found(err))
 	}
 	return noticeOf(row), nil
 }
@@ -169,10 +177,14 @@ func (s *Store) FindNotice(ctx context.Context, id NoticeID) (UsageNotice, error
 func (s *Store) StartNotice(ctx context.Context, id NoticeID) error {
 	start, err := time.Parse(periodLayout, id.Period)
 	if err == nil {
-		err = s.queries().StartNotice(ctx, db.StartNoticeParams{Account: id.Account.UUID, Period: start, Percent: int16(id.Percent)}) //nolint:gosec // a percentage
+		//nolint:gosec // a percentage
+		err = s.queries().StartNotice(ctx, db.StartNoticeParams{
+			Account: id.Account.UUID, Period: start, Percent: int16(id.Percent),
+		})
 	}
 	if err != nil {
-		return fmt.Errorf("start the notice of %d percent of account %s, period %s: %w", id.Percent, id.Account, id.Period, err)
+		return fmt.Errorf("start the notice of %d percent of account %s, period %s: %w", id.Percent, id.Account,
+			id.Period, err)
 	}
 	return nil
 }
@@ -183,11 +195,13 @@ func (s *Store) EndNotice(ctx context.Context, id NoticeID, result string, deliv
 	start, err := time.Parse(periodLayout, id.Period)
 	if err == nil {
 		result, err = s.queries().EndNotice(ctx, db.EndNoticeParams{
-			Account: id.Account.UUID, Period: start, Percent: int16(id.Percent), Result: result, Delivered: delivered, //nolint:gosec // a percentage
+			//nolint:gosec // a percentage
+			Account: id.Account.UUID, Period: start, Percent: int16(id.Percent), Result: result, Delivered: delivered,
 		})
 	}
 	if err != nil {
-		return "", fmt.Errorf("end the notice of %d percent of account %s, period %s: %w", id.Percent, id.Account, id.Period, found(err))
+		return "", fmt.Errorf("end the notice of %d percent of account %s, period %s: %w", id.Percent, id.Account,
+			id.Period, found(err))
 	}
 	return result, nil
 }

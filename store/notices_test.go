@@ -17,7 +17,9 @@ import (
 // owner makes an account on a plan.
 func owner(ctx context.Context, t *testing.T, s *store.Store, planKey string) account.ID {
 	t.Helper()
-	return must[store.Account](t)(s.CreateAccount(ctx, store.NewAccount{ID: account.NewID(), Kind: store.KindOwner, Plan: planKey})).ID
+	return must[store.Account](t)(s.CreateAccount(ctx, store.NewAccount{
+		ID: account.NewID(), Kind: store.KindOwner, Plan: planKey,
+	})).ID
 }
 
 // spent is a bucket that draws units from the plan, each time another one.
@@ -61,7 +63,9 @@ func noticesOf(ctx context.Context, t *testing.T, s *store.Store, id account.ID)
 func noticesIn(ctx context.Context, t *testing.T, s *store.Store, period string, id account.ID) (percents []int) {
 	t.Helper()
 	for _, percent := range []int{80, 100} {
-		_, err := s.FindNotice(ctx, store.NoticeID{UsagePeriod: store.UsagePeriod{Account: id, Period: period}, Percent: percent})
+		_, err := s.FindNotice(ctx, store.NoticeID{
+			UsagePeriod: store.UsagePeriod{Account: id, Period: period}, Percent: percent,
+		})
 		switch {
 		case err == nil:
 			percents = append(percents, percent)
@@ -172,7 +176,8 @@ func TestAShareIsNoticedOnceHoweverOftenItIsReached(t *testing.T) {
 	if first.Units != free*4/5 || first.Allowance != free || !first.StartedAt.IsZero() || first.Result != "" {
 		t.Errorf("the notice is %+v, want the figures of when it was reached", first)
 	}
-	if open := must[[]store.UsageNotice](t)(s.OpenNotices(ctx, time.Hour, 10)); len(open) != 2 || open[0].NoticeID != eighty {
+	if open := must[[]store.UsageNotice](t)(s.OpenNotices(ctx, time.Hour, 10)); len(open) != 2 ||
+		open[0].NoticeID != eighty {
 		t.Errorf("open are %+v, want 80 and then 100 percent", open)
 	}
 	// A refund and further calls reach it again.
@@ -233,7 +238,9 @@ func TestAPeriodThatIsOverIsNoticedOnlyByTermsThatHeldInIt(t *testing.T) {
 			a.Custom = &account.Custom{Quota: free, Rate: account.RateWindow{Limit: 1, Per: time.Second}}
 		}, 0},
 		"another cycle": {plan.Free, func(a *store.Account) { a.Cycle.Anchor = lastSlot().AddDate(0, 0, -3) }, 0},
-		"a cycle that begins with the next period": {plan.Free, func(a *store.Account) { a.Cycle.Anchor = lastSlot().Add(10 * time.Second) }, 0},
+		"a cycle that begins with the next period": {
+			plan.Free, func(a *store.Account) { a.Cycle.Anchor = lastSlot().Add(10 * time.Second) }, 0,
+		},
 	} {
 		id, at := owner(ctx, t, s, test.plan), lastSlot()
 		commit(ctx, t, s, spentAt(at.Add(-time.Minute), id, 1, free/2))
@@ -282,7 +289,8 @@ func TestNoticesStayOpenUntilTheyHaveAResult(t *testing.T) {
 		}
 	}
 	if fresh, stale := open(time.Hour), open(0); fresh != 0 || stale != 2 {
-		t.Errorf("%d notices that were started are open at once and %d when they are overdue, want 0 and 2", fresh, stale)
+		t.Errorf("%d notices that were started are open at once and %d when they are overdue, want 0 and 2", fresh,
+			stale)
 	}
 	if got := must[string](t)(s.EndNotice(ctx, eighty, "delivered", true)); got != "delivered" {
 		t.Errorf("ended with %q, want delivered", got)
@@ -302,7 +310,9 @@ func TestNoticesStayOpenUntilTheyHaveAResult(t *testing.T) {
 	if n := must[store.UsageNotice](t)(s.FindNotice(ctx, all)); !n.DeliveredAt.IsZero() {
 		t.Errorf("a notice that reached nobody says it was delivered at %s", n.DeliveredAt)
 	}
-	if _, err := s.EndNotice(ctx, store.NoticeID{UsagePeriod: store.UsagePeriod{Account: account.NewID(), Period: november}, Percent: 80}, "failed", false); !errors.Is(err, store.ErrNotFound) {
+	if _, err := s.EndNotice(ctx, store.NoticeID{
+		UsagePeriod: store.UsagePeriod{Account: account.NewID(), Period: november}, Percent: 80,
+	}, "failed", false); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("ending what is not there gave %v", err)
 	}
 }

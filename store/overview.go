@@ -19,7 +19,10 @@ func (s *Store) ListPushesOf(ctx context.Context, id account.ID) ([]Push, error)
 	}
 	pushes := make([]Push, len(rows))
 	for i, row := range rows {
-		pushes[i] = Push{Account: account.ID{UUID: row.AccountID}, Key: account.KeyID{UUID: row.KeyID}, Version: row.Version, Since: row.Since.UTC()}
+		pushes[i] = Push{
+			Account: account.ID{UUID: row.AccountID}, Key: account.KeyID{UUID: row.KeyID}, Version: row.Version,
+			Since: row.Since.UTC(),
+		}
 	}
 	return pushes, nil
 }

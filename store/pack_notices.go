@@ -43,8 +43,8 @@ func PackDays(expires, at time.Time) int {
 // instant and nobody was told yet. They come in the order in which they expire.
 func (s *Store) ListExpiringPacks(ctx context.Context, at time.Time, after *Pack, limit int) ([]Pack, error) {
 	p := db.ListExpiringPacksParams{
-		At: at, Soon: at.AddDate(0, 0, PackSoonDays), Until: at.AddDate(0, 0, PackAheadDays), SoonDays: PackSoonDays, UntilDays: PackAheadDays,
-		Most: int32(min(limit, maxPage)), //nolint:gosec // bounded
+		At: at, Soon: at.AddDate(0, 0, PackSoonDays), Until: at.AddDate(0, 0, PackAheadDays), SoonDays: PackSoonDays,
+		UntilDays: PackAheadDays, Most: int32(min(limit, maxPage)), //nolint:gosec // bounded
 	}
 	if after != nil {
 		p.AfterExpiry, p.AfterID = after.Expires, after.ID.UUID
@@ -62,9 +62,14 @@ func (s *Store) ListExpiringPacks(ctx context.Context, at time.Time, after *Pack
 
 // NotePackNotice records that the holders of a pack were told, or why not, and queues the mails
 // with it: once for each pack and number of days, whoever does it again.
-func (s *Store) NotePackNotice(ctx context.Context, of Pack, days int, result PackResult, mails ...NewMail) error { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (s *Store) NotePackNotice(ctx context.Context, of Pack, days int, result PackResult, mails ...NewMail) error {
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
-		n, err := q.InsertPackNotice(ctx, db.InsertPackNoticeParams{PackID: of.ID.UUID, Days: int16(days), Result: string(result)}) //nolint:gosec // at most 30
+		//nolint:gosec // at most 30
+		n, err := q.InsertPackNotice(ctx, db.InsertPackNoticeParams{
+			PackID: of.ID.UUID, Days: int16(days), Result: string(result),
+		})
 		if err != nil || n == 0 {
 			return err
 		}

@@ -43,7 +43,9 @@ func (s *Store) GrantPack(ctx context.Context, p Pack, by Author) (granted Pack,
 			return found(err)
 		}
 		if before.Kind == string(KindSettlement) {
-			return refuse("This is the account of a pay-per-call settlement, which has the units that were paid for and no packs. Choose another account.")
+			return refuse(
+				"This is the account of a pay-per-call settlement, which has the units that were paid for and no " +
+					"packs. Choose another account.")
 		}
 		row, err := q.InsertPack(ctx, db.InsertPackParams{
 			ID: p.ID.UUID, AccountID: p.Account.UUID, Kind: p.Kind, Units: int64(p.Units), Origin: p.Origin,
@@ -68,13 +70,18 @@ func (s *Store) GrantPack(ctx context.Context, p Pack, by Author) (granted Pack,
 				}
 			}
 			if expired {
-				return refuse("The pack expired on %s. Grant one that expires later.", p.Expires.UTC().Format(time.RFC3339))
+				return refuse("The pack expired on %s. Grant one that expires later.",
+					p.Expires.UTC().Format(time.RFC3339))
 			}
 			if before, err = q.BumpAccount(ctx, p.Account.UUID); err != nil {
 				return err
 			}
-			after := map[string]any{"pack": p.ID.String(), "kind": p.Kind, "pack_units": p.Units, "origin": p.Origin, "expires_at": p.Expires.UTC()}
-			if err := note(ctx, q, subject{account: p.Account, version: before.Version}, "grant_pack", by, nil, after); err != nil {
+			after := map[string]any{
+				"pack": p.ID.String(), "kind": p.Kind, "pack_units": p.Units, "origin": p.Origin,
+				"expires_at": p.Expires.UTC(),
+			}
+			if err := note(ctx, q, subject{account: p.Account, version: before.Version}, "grant_pack", by, nil,
+				after); err != nil {
 				return err
 			}
 		}
@@ -100,7 +107,9 @@ func (s *Store) FindPackByOrigin(ctx context.Context, origin string) (Pack, erro
 // VoidPack makes void what is left of the pack that was granted for an origin: from at on it is
 // drawn no more. What was drawn stays drawn, so it never holds less than nothing. Voiding again
 // changes nothing and reports false. ErrNotFound when nothing was granted for the origin.
-func (s *Store) VoidPack(ctx context.Context, origin, reason string, at time.Time, by Author) (voided Pack, owner Account, fresh bool, err error) {
+func (s *Store) VoidPack(ctx context.Context, origin, reason string, at time.Time,
+	by Author,
+) (voided Pack, owner Account, fresh bool, err error) {
 	err = s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		row, err := q.GetPackByOrigin(ctx, origin)
 		if err != nil {
@@ -120,7 +129,9 @@ func (s *Store) VoidPack(ctx context.Context, origin, reason string, at time.Tim
 			if held, err = q.BumpAccount(ctx, row.AccountID); err != nil {
 				return err
 			}
-			after := map[string]any{"pack": row.ID.String(), "kind": row.Kind, "origin": origin, "voided_at": at.UTC(), "reason": reason}
+			after := map[string]any{
+				"pack": row.ID.String(), "kind": row.Kind, "origin": origin, "voided_at": at.UTC(), "reason": reason,
+			}
 			of := subject{account: account.ID{UUID: row.AccountID}, version: held.Version}
 			if err := note(ctx, q, of, "void_pack", by, nil, after); err != nil {
 				return err
@@ -170,7 +181,9 @@ func (s *Store) ListPacks(ctx context.Context, id account.ID) ([]Pack, error) {
 
 func packOf(row db.Pack) Pack {
 	return Pack{
-		Pack:    account.Pack{ID: account.PackID{UUID: row.ID}, Units: plan.Units(row.Units), Expires: row.ExpiresAt.UTC()},
+		Pack: account.Pack{
+			ID: account.PackID{UUID: row.ID}, Units: plan.Units(row.Units), Expires: row.ExpiresAt.UTC(),
+		},
 		Account: account.ID{UUID: row.AccountID}, Kind: row.Kind, Origin: row.Origin, GrantedAt: row.GrantedAt.UTC(),
 		VoidedAt: instant(row.VoidedAt), VoidReason: row.VoidReason,
 	}

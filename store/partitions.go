@@ -114,22 +114,26 @@ func (s *Store) dropPartitions(ctx context.Context, d daily, limit time.Time) (i
 // in place would.
 func (s *Store) createPartition(ctx context.Context, d daily, start time.Time) (created bool, err error) {
 	name := pgx.Identifier{d.partition(start)}.Sanitize()
-	whole, rest, column := pgx.Identifier{d.table}.Sanitize(), pgx.Identifier{d.table + "_default"}.Sanitize(), pgx.Identifier{d.column}.Sanitize()
+	whole, rest, column := pgx.Identifier{d.table}.Sanitize(), pgx.Identifier{d.table + "_default"}.Sanitize(),
+		pgx.Identifier{d.column}.Sanitize()
 	end := start.Add(day)
 	bounds := fmt.Sprintf("FROM ('%s') TO ('%s')", start.Format(time.RFC3339), end.Format(time.RFC3339))
 	err = s.partitionTx(ctx, func(tx pgx.Tx) error {
 		var exists bool
-		if err := tx.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL", d.partition(start)).Scan(&exists); err != nil || exists {
+		if err := tx.QueryRow(ctx, "SELECT to_regclass($1) IS NOT NULL",
+			d.partition(start)).Scan(&exists); err != nil || exists {
 			return err
 		}
 		// Nothing may land in the default partition between the move and the attachment.
 		if _, err := tx.Exec(ctx, "LOCK TABLE "+rest+" IN ACCESS EXCLUSIVE MODE"); err != nil {
 			return err
 		}
-		if _, err := tx.Exec(ctx, "CREATE TABLE "+name+" (LIKE "+whole+" INCLUDING DEFAULTS INCLUDING CONSTRAINTS)"); err != nil {
+		if _, err := tx.Exec(ctx,
+			"CREATE TABLE "+name+" (LIKE "+whole+" INCLUDING DEFAULTS INCLUDING CONSTRAINTS)"); err != nil {
 			return err
 		}
-		move := "WITH moved AS (DELETE FROM " + rest + " WHERE " + column + " >= $1 AND " + column + " < $2 RETURNING *) INSERT INTO " +
+		move := "WITH moved AS (DELETE FROM " + rest + " WHERE " + column + " >= $1 AND " + column +
+			" < $2 RETURNING *) INSERT INTO " +
 			name + " SELECT * FROM moved"
 		if _, err := tx.Exec(ctx, move, start, end); err != nil {
 			return err

@@ -15,9 +15,9 @@ import (
 func callAt(at time.Time) store.Call {
 	return store.Call{
 		RequestID: uuid.Must(uuid.NewV7()), Index: 2, StartedAt: at, Account: account.NewID(), Key: account.NewKeyID(),
-		Chain: chain.EthMainnet, Service: "rpc", Method: "eth_getBalance", Class: "standard", Tier: "balanced", Outcome: "ok",
-		HTTPStatus: 200, Units: unitsOf(1), Upstream: "first", Attempts: 1, Duration: 1234 * time.Microsecond,
-		RequestBytes: 70, ResponseBytes: 90,
+		Chain: chain.EthMainnet, Service: "rpc", Method: "eth_getBalance", Class: "standard", Tier: "balanced",
+		Outcome: "ok", HTTPStatus: 200, Units: unitsOf(1), Upstream: "first", Attempts: 1,
+		Duration: 1234 * time.Microsecond, RequestBytes: 70, ResponseBytes: 90,
 	}
 }
 
@@ -53,7 +53,8 @@ func TestOldCallsAreDroppedByDay(t *testing.T) {
 	ctx, s := setup(t)
 	const days = 30
 	must[int](t)(s.EnsurePartitions(ctx, slot.Add(-2*24*time.Hour), 4))
-	old, kept, stray := callAt(slot.Add(-2*24*time.Hour)), callAt(slot.Add(-24*time.Hour)), callAt(slot.Add(-days*24*time.Hour))
+	old, kept, stray := callAt(slot.Add(-2*24*time.Hour)), callAt(slot.Add(-24*time.Hour)),
+		callAt(slot.Add(-days*24*time.Hour))
 	if err := s.CopyCalls(ctx, []store.Call{old, kept, stray}); err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +74,8 @@ func TestLedgerIsForgottenByDayAndNeverBeyondTheWatermark(t *testing.T) {
 	id, key := account.NewID(), account.NewKeyID()
 	const days = 5
 	bucket := func(n int) account.UsageBucket {
-		return bucketOf(id, slot.Add(time.Duration(n-days)*24*time.Hour), strconv.Itoa(n), lineOf(key, "ok", "plan", 1, 1))
+		return bucketOf(id, slot.Add(time.Duration(n-days)*24*time.Hour), strconv.Itoa(n),
+			lineOf(key, "ok", "plan", 1, 1))
 	}
 	// The first two days land in the default partition; the upkeep moves the second out of it.
 	if err := s.CommitUsage(ctx, []account.UsageBucket{bucket(0), bucket(1)}); err != nil {
@@ -86,7 +88,9 @@ func TestLedgerIsForgottenByDayAndNeverBeyondTheWatermark(t *testing.T) {
 	}
 	counted := func() int64 {
 		t.Helper()
-		return must[store.PeriodTotals](t)(s.PeriodTotals(ctx, store.UsagePeriod{Account: id, Period: "2026-11-01"})).Requests
+		return must[store.PeriodTotals](t)(s.PeriodTotals(ctx, store.UsagePeriod{
+			Account: id, Period: "2026-11-01",
+		})).Requests
 	}
 	for range 2 {
 		if err := s.CommitUsage(ctx, all); err != nil {

@@ -62,10 +62,14 @@ type Recorder struct {
 // NewRecorder starts a recorder that writes to s. Close it.
 func NewRecorder(s *Store, o RecorderOptions) *Recorder {
 	id := uuid.Must(uuid.NewV7())
-	return newRecorder(s.CopyCalls, func(ctx context.Context, sums []RefusedSum) error { return s.SetRefused(ctx, id, sums) }, o)
+	return newRecorder(s.CopyCalls, func(ctx context.Context, sums []RefusedSum) error {
+		return s.SetRefused(ctx, id, sums)
+	}, o)
 }
 
-func newRecorder(write func(context.Context, []Call) error, writeSum func(context.Context, []RefusedSum) error, o RecorderOptions) *Recorder {
+func newRecorder(write func(context.Context, []Call) error, writeSum func(context.Context, []RefusedSum) error,
+	o RecorderOptions,
+) *Recorder {
 	if o.Buffer <= 0 {
 		o.Buffer = 200_000
 	}
@@ -83,7 +87,8 @@ func newRecorder(write func(context.Context, []Call) error, writeSum func(contex
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &Recorder{
-		write: write, writeSum: writeSum, o: o, refused: newRefusals(o.Refused), wake: make(chan struct{}, 1), closing: make(chan struct{}), cancel: cancel, done: make(chan struct{}),
+		write: write, writeSum: writeSum, o: o, refused: newRefusals(o.Refused), wake: make(chan struct{}, 1),
+		closing: make(chan struct{}), cancel: cancel, done: make(chan struct{}),
 	}
 	go r.run(ctx)
 	return r
@@ -261,7 +266,8 @@ func (r *Recorder) writeBatch(ctx context.Context, calls []Call) {
 			r.split(ctx, calls)
 			return
 		}
-		r.o.Logger.Warn("call records not written; trying again", "records", len(calls), "backoff", backoff, "error", err)
+		r.o.Logger.Warn("call records not written; trying again", "records", len(calls), "backoff", backoff,
+			"error", err)
 		timer := time.NewTimer(backoff)
 		select {
 		case <-timer.C:

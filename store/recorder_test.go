@@ -102,7 +102,9 @@ func TestRecorderWritesEveryRecordOnce(t *testing.T) {
 func TestFullRecorderDropsTheNewestAndCounts(t *testing.T) {
 	t.Parallel()
 	var told int
-	g, r := setupRecorder(t, RecorderOptions{Buffer: 10, MaxBatch: 4, MaxDelay: time.Hour, OnDrop: func(n int) { told += n }})
+	g, r := setupRecorder(t, RecorderOptions{
+		Buffer: 10, MaxBatch: 4, MaxDelay: time.Hour, OnDrop: func(n int) { told += n },
+	})
 	g.set(true)
 	calls := make([]Call, 13)
 	for i := range calls {
@@ -211,7 +213,9 @@ func TestRecorderCopiesIntoPostgreSQL(t *testing.T) {
 }
 
 func BenchmarkRecord(b *testing.B) {
-	r := newRecorder(func(context.Context, []Call) error { return nil }, func(context.Context, []RefusedSum) error { return nil }, RecorderOptions{Buffer: 1 << 20})
+	r := newRecorder(func(context.Context, []Call) error { return nil }, func(context.Context, []RefusedSum) error {
+		return nil
+	}, RecorderOptions{Buffer: 1 << 20})
 	call := newCall()
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {

@@ -35,7 +35,9 @@ type Credential struct {
 // GrantSettlement grants the units of a settlement, once for ever: an account of its own, a pack
 // that ends with the window, and the credential. Granting again gives what was granted, and changes
 // nothing: whose credential it is shows Settlement.Key.
-func (s *Store) GrantSettlement(ctx context.Context, g Grant) (Settlement, error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (s *Store) GrantSettlement(ctx context.Context, g Grant) (Settlement, error) {
 	var granted Settlement
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		before, err := lockSettlement(ctx, q, g.ID)
@@ -47,8 +49,9 @@ func (s *Store) GrantSettlement(ctx context.Context, g Grant) (Settlement, error
 			return nil
 		}
 		if !before.RefundedAt.IsZero() {
-			return fault.New(fault.SettlementRedeemed, "Support noted at %s that this payment is sent back, so it buys nothing any more. Pay a new one against "+
-				"the menu at /x402.", before.RefundedAt.Format(time.RFC3339))
+			return fault.New(fault.SettlementRedeemed,
+				"Support noted at %s that this payment is sent back, so it buys nothing any more. Pay a new one "+
+					"against the menu at /x402.", before.RefundedAt.Format(time.RFC3339))
 		}
 		granted, err = grantSettlement(ctx, q, &g)
 		return err
@@ -66,31 +69,37 @@ func grantSettlement(ctx context.Context, q *db.Queries, g *Grant) (Settlement, 
 	}
 	at := g.At.UTC().Truncate(cycleStep)
 	ends := at.Add(plan.SettlementWindow)
-	own, err := q.InsertAccount(ctx, insertAccount(NewAccount{ID: account.NewID(), Kind: KindSettlement, Plan: held.Key}))
+	own, err := q.InsertAccount(ctx,
+		insertAccount(NewAccount{ID: account.NewID(), Kind: KindSettlement, Plan: held.Key}))
 	if err != nil {
 		return Settlement{}, err
 	}
 	_, err = q.InsertPack(ctx, db.InsertPackParams{
-		ID: account.NewPackID().UUID, AccountID: own.ID, Kind: settlementPack, Units: int64(g.Deal.Units), Origin: g.ID.Origin(), GrantedAt: at, ExpiresAt: ends,
+		ID: account.NewPackID().UUID, AccountID: own.ID, Kind: settlementPack, Units: int64(g.Deal.Units),
+		Origin: g.ID.Origin(), GrantedAt: at, ExpiresAt: ends,
 	})
 	if err != nil {
 		return Settlement{}, fmt.Errorf("its pack: %w", err)
 	}
-	key, err := q.InsertCredential(ctx, db.InsertCredentialParams{ID: g.Key.UUID, AccountID: own.ID, Digest: g.Digest[:], Prefix: g.Prefix, ExpiresAt: ends})
+	key, err := q.InsertCredential(ctx, db.InsertCredentialParams{
+		ID: g.Key.UUID, AccountID: own.ID, Digest: g.Digest[:], Prefix: g.Prefix, ExpiresAt: ends,
+	})
 	if err != nil {
 		return Settlement{}, err
 	}
 	k := settlementKey(g.ID)
 	number, seen := int64(g.Found.Block), time.Unix(g.Found.Time, 0) //nolint:gosec // blocks are few
 	row, err := q.RedeemSettlement(ctx, db.RedeemSettlementParams{
-		ChainID: k.ChainID, TxHash: k.TxHash, Payer: k.Payer, Paid: int64(g.Deal.Paid), BlockNumber: number, BlockHash: g.Found.BlockHash[:], BlockTime: seen,
-		Tier: string(g.Deal.Tier), Country: g.Deal.Country, Net: int64(g.Deal.Net), Vat: int64(g.Deal.VAT), Units: int64(g.Deal.Units), Capped: g.Deal.Capped,
+		ChainID: k.ChainID, TxHash: k.TxHash, Payer: k.Payer, Paid: int64(g.Deal.Paid), BlockNumber: number,
+		BlockHash: g.Found.BlockHash[:], BlockTime: seen, Tier: string(g.Deal.Tier), Country: g.Deal.Country,
+		Net: int64(g.Deal.Net), Vat: int64(g.Deal.VAT), Units: int64(g.Deal.Units), Capped: g.Deal.Capped,
 		AccountID: own.ID, KeyID: key.ID, RedeemedAt: at, WindowEnds: ends,
 	})
 	if err != nil {
 		return Settlement{}, err
 	}
-	words := fmt.Sprintf("Redeemed for %s units of the tier %s, until %s.", g.Deal.Units, g.Deal.Tier, ends.Format(time.RFC3339))
+	words := fmt.Sprintf("Redeemed for %s units of the tier %s, until %s.", g.Deal.Units, g.Deal.Tier,
+		ends.Format(time.RFC3339))
 	if err := addEvent(ctx, q, g.ID, x402.StageRedeemed, words); err != nil {
 		return Settlement{}, err
 	}
@@ -113,7 +122,9 @@ type Rotation struct {
 // Settlement.Key says which is in force. ErrNotFound when there is no such settlement, the error of
 // mayRotate when its units cannot be used any more. Rotating again with the same key changes
 // nothing.
-func (s *Store) RotateCredential(ctx context.Context, r *Rotation) (rotated Settlement, before account.KeyID, err error) {
+func (s *Store) RotateCredential(ctx context.Context,
+	r *Rotation,
+) (rotated Settlement, before account.KeyID, err error) {
 	err = s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		row, err := q.LockSettlement(ctx, db.LockSettlementParams(settlementKey(r.ID)))
 		if err != nil {
@@ -165,10 +176,14 @@ func mayRotate(s *Settlement, at time.Time) error {
 	case !s.Redeemed():
 		return errNotRedeemed
 	case s.Stage == x402.StageReorganised:
-		return fault.New(fault.SettlementRedeemed, "The transaction of this settlement is no longer part of the chain, so its credential ended. "+
-			"If the payment is there again, file a ticket with its hash; else pay a new one against the menu at /x402.")
+		return fault.New(fault.SettlementRedeemed,
+			"The transaction of this settlement is no longer part of the chain, so its credential ended. "+
+				"If the payment is there again, file a ticket with its hash; else pay a new one against the menu at "+
+				"/x402.")
 	case !at.Before(s.WindowEnds):
-		return fault.New(fault.SettlementOver, "The window of this settlement ended at %s. Pay a new one against the menu at /x402.", s.WindowEnds.Format(time.RFC3339))
+		return fault.New(fault.SettlementOver,
+			"The window of this settlement ended at %s. Pay a new one against the menu at /x402.",
+			s.WindowEnds.Format(time.RFC3339))
 	}
 	return nil
 }
@@ -183,7 +198,9 @@ func revoke(ctx context.Context, q *db.Queries, id account.KeyID, by Author) err
 }
 
 // revokeLocked is revoke for a key whose row is locked.
-func revokeLocked(ctx context.Context, q *db.Queries, row db.Key, by Author) error { //nolint:gocritic // rows go by value
+//
+//nolint:gocritic // rows go by value
+func revokeLocked(ctx context.Context, q *db.Queries, row db.Key, by Author) error {
 	key, err := keyOf(row)
 	if err != nil || key.Status == account.Revoked {
 		return err
@@ -200,7 +217,9 @@ func revokeLocked(ctx context.Context, q *db.Queries, row db.Key, by Author) err
 // good, and where. One that is gone is reorganised, and its credential ends; a final one is over
 // once its window is. Concluding again changes nothing; one that is reorganised stays so.
 // ErrNotFound when there is none, or it was not redeemed.
-func (s *Store) ConcludeSettlement(ctx context.Context, id x402.ID, f x402.Finality, seen *x402.Finding, words string, at time.Time, by Author) (Settlement, error) {
+func (s *Store) ConcludeSettlement(ctx context.Context, id x402.ID, f x402.Finality, seen *x402.Finding, words string,
+	at time.Time, by Author,
+) (Settlement, error) {
 	var concluded Settlement
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		row, err := q.LockSettlement(ctx, db.LockSettlementParams(settlementKey(id)))

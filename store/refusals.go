@@ -23,7 +23,9 @@ type RefusedBounds struct {
 }
 
 func (b *RefusedBounds) defaults() {
-	for figure, usual := range map[*int]int{&b.First: 5, &b.PerKey: 60, &b.PerNetwork: 600, &b.Whole: 12_000, &b.Sums: 20_000} {
+	for figure, usual := range map[*int]int{
+		&b.First: 5, &b.PerKey: 60, &b.PerNetwork: 600, &b.Whole: 12_000, &b.Sums: 20_000,
+	} {
 		if *figure <= 0 {
 			*figure = usual
 		}
@@ -81,7 +83,9 @@ type refusals struct {
 
 func newRefusals(b RefusedBounds) *refusals {
 	b.defaults()
-	return &refusals{b: b, sums: map[refusedOf]*refusedSum{}, callers: map[uuid.UUID]int{}, networks: map[netip.Prefix]int{}}
+	return &refusals{
+		b: b, sums: map[refusedOf]*refusedSum{}, callers: map[uuid.UUID]int{}, networks: map[netip.Prefix]int{},
+	}
 }
 
 // clockSlack is how many minutes back a call may have begun without being taken for a sign that the
@@ -181,7 +185,9 @@ func (r *refusals) changed() []RefusedSum {
 	var all []RefusedSum
 	for of, sum := range r.sums {
 		if sum.calls > sum.written {
-			all = append(all, RefusedSum{of.account, of.key, time.Unix(of.hour*3600, 0).UTC(), of.outcome, of.management, sum.calls})
+			all = append(all, RefusedSum{
+				of.account, of.key, time.Unix(of.hour*3600, 0).UTC(), of.outcome, of.management, sum.calls,
+			})
 		}
 	}
 	return all

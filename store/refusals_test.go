@@ -20,7 +20,10 @@ var (
 )
 
 func refusedCall(key account.KeyID, outcome string, at time.Time) Call {
-	return Call{RequestID: uuid.Must(uuid.NewV7()), StartedAt: at, Account: account.NewID(), Key: key, Outcome: outcome, HTTPStatus: 429}
+	return Call{
+		RequestID: uuid.Must(uuid.NewV7()), StartedAt: at, Account: account.NewID(), Key: key, Outcome: outcome,
+		HTTPStatus: 429,
+	}
 }
 
 // wantAll holds that records and sums together are all calls.
@@ -53,7 +56,9 @@ func TestRefusals_OfAMinuteAreTheFirstFewTheNewestAndASum(t *testing.T) {
 		t.Fatalf("recorded %d: %+v", len(records), records)
 	}
 	sums := r.changed()
-	want := RefusedSum{Account: c.Account, Key: key, Hour: refusedAt.Truncate(time.Hour), Outcome: "rate_window", Calls: 994}
+	want := RefusedSum{
+		Account: c.Account, Key: key, Hour: refusedAt.Truncate(time.Hour), Outcome: "rate_window", Calls: 994,
+	}
 	if len(sums) != 1 || sums[0] != want {
 		t.Errorf("the sums are %+v, want %+v", sums, want)
 	}
@@ -89,14 +94,21 @@ func TestRefusals_AreBoundedByKeyNetworkAndInAll(t *testing.T) {
 		call   func(i int) (netip.Prefix, account.KeyID, string)
 		want   int // records at once; as many again are left to the newest calls
 	}{
-		"key":              {RefusedBounds{}, func(i int) (netip.Prefix, account.KeyID, string) { return network(i), one, reason(i % 20) }, 30},
-		"area of networks": {RefusedBounds{}, func(i int) (netip.Prefix, account.KeyID, string) { return someNetwork, account.NewKeyID(), reason(0) }, 300},
-		"whole":            {RefusedBounds{}, func(i int) (netip.Prefix, account.KeyID, string) { return network(i), account.NewKeyID(), reason(0) }, 6_000},
+		"key": {RefusedBounds{}, func(i int) (netip.Prefix, account.KeyID, string) {
+			return network(i), one, reason(i % 20)
+		}, 30},
+		"area of networks": {RefusedBounds{}, func(i int) (netip.Prefix, account.KeyID, string) {
+			return someNetwork, account.NewKeyID(), reason(0)
+		}, 300},
+		"whole": {RefusedBounds{}, func(i int) (netip.Prefix, account.KeyID, string) {
+			return network(i), account.NewKeyID(), reason(0)
+		}, 6_000},
 		"sums that fit": {RefusedBounds{Sums: 7}, func(i int) (netip.Prefix, account.KeyID, string) {
 			return network(i), account.NewKeyID(), reason(i % 3)
 		}, 7},
 		"/48, its /64 one by one": {RefusedBounds{}, func(i int) (netip.Prefix, account.KeyID, string) {
-			return netip.PrefixFrom(netip.AddrFrom16([16]byte{0x20, 1, 0xd, 0xb8, 0, 7, byte(i >> 8), byte(i)}), 64), account.NewKeyID(), reason(0)
+			return netip.PrefixFrom(netip.AddrFrom16([16]byte{0x20, 1, 0xd, 0xb8, 0, 7, byte(i >> 8), byte(i)}), 64),
+				account.NewKeyID(), reason(0)
 		}, 300},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -172,7 +184,8 @@ func TestRecorder_WritesSumsUntilPostgreSQLTakesThemOrSaysThatTheyAreLost(t *tes
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
 	if err := r.Close(ctx); err == nil || r.Dropped() != 20 {
-		t.Errorf("closing says %v, %d dropped, want 20: five first, the newest and 14 that were summed", err, r.Dropped())
+		t.Errorf("closing says %v, %d dropped, want 20: five first, the newest and 14 that were summed", err,
+			r.Dropped())
 	}
 	r.Refused(someNetwork, c)
 	if r.Dropped() != 21 {
@@ -189,7 +202,11 @@ func TestRecorder_RefusedCallsInPostgreSQLAreAllOfThemOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	o := RecorderOptions{Logger: slog.New(slog.DiscardHandler), MaxDelay: time.Millisecond, Refused: RefusedBounds{Every: time.Millisecond}}
+	o := RecorderOptions{
+		Logger: slog.New(slog.DiscardHandler), MaxDelay: time.Millisecond, Refused: RefusedBounds{
+			Every: time.Millisecond,
+		},
+	}
 	const total = 10_000
 	c := refusedCall(account.NewKeyID(), "rate_window", refusedAt)
 	var newest uuid.UUID
@@ -216,7 +233,8 @@ func TestRecorder_RefusedCallsInPostgreSQLAreAllOfThemOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	var rows int64
-	if err := s.pool.QueryRow(ctx, "SELECT count(*) FROM calls WHERE class <> 'management'").Scan(&rows); err != nil || rows+beyond != 2*total || rows > 120 {
+	if err := s.pool.QueryRow(ctx, "SELECT count(*) FROM calls WHERE class <> 'management'").Scan(&rows); err != nil ||
+		rows+beyond != 2*total || rows > 120 {
 		t.Errorf("%d records and %d in sums (%v), want %d together", rows, beyond, err, 2*total)
 	}
 	if found, err := s.FindCalls(ctx, newest); err != nil || len(found) != 1 {
@@ -236,7 +254,9 @@ func TestRecorder_RefusedCallsInPostgreSQLAreAllOfThemOnce(t *testing.T) {
 }
 
 func BenchmarkRecordRefused(b *testing.B) {
-	r := newRecorder(func(context.Context, []Call) error { return nil }, func(context.Context, []RefusedSum) error { return nil }, RecorderOptions{Buffer: 1 << 20})
+	r := newRecorder(func(context.Context, []Call) error { return nil }, func(context.Context, []RefusedSum) error {
+		return nil
+	}, RecorderOptions{Buffer: 1 << 20})
 	call := refusedCall(account.NewKeyID(), "rate_window", refusedAt)
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {

@@ -30,7 +30,8 @@ func (s *Store) SetRefused(ctx context.Context, recorder uuid.UUID, sums []Refus
 	for i := range sums {
 		sum := &sums[i]
 		p.Accounts, p.Keys = append(p.Accounts, sum.Account.UUID), append(p.Keys, sum.Key.UUID)
-		p.Hours, p.Outcomes, p.Calls = append(p.Hours, sum.Hour), append(p.Outcomes, sum.Outcome), append(p.Calls, sum.Calls)
+		p.Hours, p.Outcomes, p.Calls = append(p.Hours, sum.Hour), append(p.Outcomes, sum.Outcome),
+			append(p.Calls, sum.Calls)
 		p.Management = append(p.Management, sum.Management)
 	}
 	if err := s.queries().SetRefusedCalls(ctx, p); err != nil {
@@ -42,7 +43,9 @@ func (s *Store) SetRefused(ctx context.Context, recorder uuid.UUID, sums []Refus
 // RefusedBeyond is how many calls of a window were refused and have no record of their own, by
 // whole hours. Its chain is not looked at.
 func (s *Store) RefusedBeyond(ctx context.Context, w *UsageWindow) (int64, error) {
-	n, err := s.queries().SumRefusedCalls(ctx, db.SumRefusedCallsParams{Account: w.Account.UUID, Since: w.since(), Keys: w.keys()})
+	n, err := s.queries().SumRefusedCalls(ctx, db.SumRefusedCallsParams{
+		Account: w.Account.UUID, Since: w.since(), Keys: w.keys(),
+	})
 	if err != nil {
 		return 0, w.failed("sums of refused calls", err)
 	}

@@ -12,12 +12,16 @@ import (
 
 // SumServices adds up the recorded units of an account, or of one key of it (zero: all), by
 // service, since the hour that holds an instant.
-func (s *Store) SumServices(ctx context.Context, id account.ID, key account.KeyID, since time.Time) (map[account.Service]plan.Units, error) {
+func (s *Store) SumServices(ctx context.Context, id account.ID, key account.KeyID,
+	since time.Time,
+) (map[account.Service]plan.Units, error) {
 	w := UsageWindow{Account: id, Since: since}
 	if !key.IsZero() {
 		w.Keys = []account.KeyID{key}
 	}
-	rows, err := s.sums().SumServices(ctx, db.SumServicesParams{Account: id.UUID, Since: w.since(), FromDay: w.fromDay(), Keys: w.keys()})
+	rows, err := s.sums().SumServices(ctx, db.SumServicesParams{
+		Account: id.UUID, Since: w.since(), FromDay: w.fromDay(), Keys: w.keys(),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("sum the services of account %s: %w", id, err)
 	}
@@ -42,7 +46,9 @@ const maxDays = 400
 // UsageByDay reads the recorded usage of an account from the day of from to the day of to, a row
 // for each day; with a period that is not zero what was counted into it alone, because the day on
 // which it begins has usage of the one before, too.
-func (s *Store) UsageByDay(ctx context.Context, id account.ID, from, to time.Time, only account.Period) ([]DayUsage, error) {
+func (s *Store) UsageByDay(ctx context.Context, id account.ID, from, to time.Time,
+	only account.Period,
+) ([]DayUsage, error) {
 	from = from.UTC().Truncate(day)
 	rows, err := s.queries().SumDays(ctx, db.SumDaysParams{Account: id.UUID, Since: from, OnlyPeriod: onlyPeriod(only)})
 	if err != nil {
@@ -55,7 +61,8 @@ func (s *Store) UsageByDay(ctx context.Context, id account.ID, from, to time.Tim
 			row := rows[0]
 			rows = rows[1:]
 			d = DayUsage{
-				at, row.Requests, plan.Units(row.Standard), plan.Units(row.Heavy), plan.Units(row.Other), row.Hits, row.Refused,
+				at, row.Requests, plan.Units(row.Standard), plan.Units(row.Heavy), plan.Units(row.Other), row.Hits,
+				row.Refused,
 			}
 		}
 		days = append(days, d)

@@ -50,8 +50,9 @@ func findUnequal(ctx context.Context, q *db.Queries, id account.ID, start time.T
 // ofAccount is a row of a whole account, which tells no key and no agent.
 func ofAccount(row db.GetUnequalAccountHourRow) db.GetUnequalDayRow {
 	return db.GetUnequalDayRow{
-		Start: row.Start, KeyID: uuid.Nil, Chain: row.Chain, Service: row.Service, Method: row.Method, Class: row.Class, Outcome: row.Outcome,
-		Source: row.Source, Tier: row.Tier, SumRequests: row.SumRequests, SumUnits: row.SumUnits, HourRequests: row.HourRequests, HourUnits: row.HourUnits,
+		Start: row.Start, KeyID: uuid.Nil, Chain: row.Chain, Service: row.Service, Method: row.Method, Class: row.Class,
+		Outcome: row.Outcome, Source: row.Source, Tier: row.Tier, SumRequests: row.SumRequests, SumUnits: row.SumUnits,
+		HourRequests: row.HourRequests, HourUnits: row.HourUnits,
 	}
 }
 
@@ -59,8 +60,8 @@ func rollupMismatch(book string, row db.GetUnequalDayRow) *RollupMismatch {
 	return &RollupMismatch{
 		Book: book, Start: row.Start.UTC(),
 		Line: account.UsageLine{
-			Key: account.KeyID{UUID: row.KeyID}, Agent: row.Agent, Chain: row.Chain, Service: row.Service, Method: row.Method, Class: row.Class,
-			Outcome: row.Outcome, Source: row.Source, Tier: row.Tier,
+			Key: account.KeyID{UUID: row.KeyID}, Agent: row.Agent, Chain: row.Chain, Service: row.Service,
+			Method: row.Method, Class: row.Class, Outcome: row.Outcome, Source: row.Source, Tier: row.Tier,
 		},
 		Sum:   Figures{row.SumRequests, plan.Units(row.SumUnits)},
 		Hours: Figures{row.HourRequests, plan.Units(row.HourUnits)},

@@ -30,7 +30,9 @@ const (
 // SumCounters reads, in one snapshot, what is recorded of an account's counters, in their order,
 // and the account's buckets that these sums hold and the meter may still hold too. A counter is its
 // sum plus the meter's buckets that are not among them.
-func (s *Store) SumCounters(ctx context.Context, id account.ID, counters []account.Counter) (sums []plan.Units, flushed []FlushEntry, err error) {
+func (s *Store) SumCounters(ctx context.Context, id account.ID,
+	counters []account.Counter,
+) (sums []plan.Units, flushed []FlushEntry, err error) {
 	snapshot := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	err = s.tx(ctx, snapshot, func(_ pgx.Tx, q *db.Queries) error {
 		flushed = nil // a transaction may be tried again
@@ -85,9 +87,9 @@ func usageHourOf(row db.UsageHour) UsageHour {
 	return UsageHour{
 		Account: account.ID{UUID: row.AccountID}, Hour: row.Hour.UTC(),
 		UsageLine: account.UsageLine{
-			Period: row.Period.Format(periodLayout), Key: account.KeyID{UUID: row.KeyID}, Agent: row.Agent, Chain: row.Chain,
-			Service: row.Service, Method: row.Method, Class: row.Class, Outcome: row.Outcome, Source: row.Source, Tier: row.Tier,
-			Requests: row.Requests, Units: plan.Units(row.Units),
+			Period: row.Period.Format(periodLayout), Key: account.KeyID{UUID: row.KeyID}, Agent: row.Agent,
+			Chain: row.Chain, Service: row.Service, Method: row.Method, Class: row.Class, Outcome: row.Outcome,
+			Source: row.Source, Tier: row.Tier, Requests: row.Requests, Units: plan.Units(row.Units),
 		},
 	}
 }

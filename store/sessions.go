@@ -65,21 +65,26 @@ type OpenSession struct {
 // more.
 func (s *Store) FindSession(ctx context.Context, token account.Digest, at time.Time) (Session, error) {
 	row, err := s.queries().FindSession(ctx, db.FindSessionParams{
-		At: at, Digest: token[:], SeenBefore: at.Add(-sessionStep), RenewedUntil: at.Add(sessionRolling), LongestSeconds: sessionLongest.Seconds(),
+		At: at, Digest: token[:], SeenBefore: at.Add(-sessionStep), RenewedUntil: at.Add(sessionRolling),
+		LongestSeconds: sessionLongest.Seconds(),
 	})
 	if err != nil {
 		return Session{}, fmt.Errorf("find session: %w", found(err))
 	}
 	return Session{
-		ID: SessionID{row.ID}, User: account.UserID{UUID: row.UserID}, Email: account.RecordedEmail(row.Email, row.EmailKey), Role: Role(row.Role),
-		Account: account.ID{UUID: row.AccountID}, AccountName: row.Name, Plan: row.Plan, Status: account.Status(row.Status),
-		SuspendedFor: row.SuspendedFor, BeganAt: row.CreatedAt.UTC(), Staff: row.Staff,
+		ID: SessionID{row.ID}, User: account.UserID{UUID: row.UserID},
+		Email: account.RecordedEmail(row.Email, row.EmailKey), Role: Role(row.Role),
+		Account: account.ID{UUID: row.AccountID}, AccountName: row.Name, Plan: row.Plan,
+		Status: account.Status(row.Status), SuspendedFor: row.SuspendedFor, BeganAt: row.CreatedAt.UTC(),
+		Staff: row.Staff,
 	}, nil
 }
 
 // EndSession ends the session of a token. Ending one that is over, or never was, is no error.
 func (s *Store) EndSession(ctx context.Context, token account.Digest, at time.Time) error {
-	if _, err := s.queries().EndSessionByDigest(ctx, db.EndSessionByDigestParams{At: at, Digest: token[:]}); err != nil {
+	if _, err := s.queries().EndSessionByDigest(ctx, db.EndSessionByDigestParams{
+		At: at, Digest: token[:],
+	}); err != nil {
 		return fmt.Errorf("end session: %w", err)
 	}
 	return nil
@@ -108,15 +113,18 @@ func (s *Store) EndSessionsOf(ctx context.Context, user account.UserID, at time.
 
 // ListSessions reads the open sessions of a user, the one seen last first.
 func (s *Store) ListSessions(ctx context.Context, user account.UserID, at time.Time) ([]OpenSession, error) {
-	rows, err := s.queries().ListSessionsOfUser(ctx, db.ListSessionsOfUserParams{UserID: user.UUID, At: at, Most: maxSessions})
+	rows, err := s.queries().ListSessionsOfUser(ctx, db.ListSessionsOfUserParams{
+		UserID: user.UUID, At: at, Most: maxSessions,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list sessions of user %s: %w", user, err)
 	}
 	all := make([]OpenSession, len(rows))
 	for i, row := range rows {
 		all[i] = OpenSession{
-			ID: SessionID{row.ID}, Account: account.ID{UUID: row.AccountID}, Network: row.Network, UserAgent: row.UserAgent,
-			BeganAt: row.CreatedAt.UTC(), SeenAt: row.LastSeenAt.UTC(), ExpiresAt: row.ExpiresAt.UTC(),
+			ID: SessionID{row.ID}, Account: account.ID{UUID: row.AccountID}, Network: row.Network,
+			UserAgent: row.UserAgent, BeganAt: row.CreatedAt.UTC(), SeenAt: row.LastSeenAt.UTC(),
+			ExpiresAt: row.ExpiresAt.UTC(),
 		}
 	}
 	return all, nil
@@ -124,7 +132,9 @@ func (s *Store) ListSessions(ctx context.Context, user account.UserID, at time.T
 
 // SwitchSession moves an open session of a user to another account of theirs. ErrNotFound when they
 // belong to no such account, or have no such session.
-func (s *Store) SwitchSession(ctx context.Context, user account.UserID, id SessionID, to account.ID, at time.Time) error {
+func (s *Store) SwitchSession(ctx context.Context, user account.UserID, id SessionID, to account.ID,
+	at time.Time,
+) error {
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		// The membership is locked by being written, so that a removal waits and then ends this
 		// session too.
@@ -149,7 +159,9 @@ func (s *Store) SwitchSession(ctx context.Context, user account.UserID, id Sessi
 
 // beginSession starts a session and ends the one that it replaces. Like a removal, it locks the
 // membership before any session.
-func beginSession(ctx context.Context, q *db.Queries, b Browser, user account.UserID, id account.ID, at time.Time) error {
+func beginSession(ctx context.Context, q *db.Queries, b Browser, user account.UserID, id account.ID,
+	at time.Time,
+) error {
 	n, err := q.UseMembership(ctx, db.UseMembershipParams{At: at, AccountID: id.UUID, UserID: user.UUID})
 	if err != nil {
 		return err
@@ -163,8 +175,8 @@ func beginSession(ctx context.Context, q *db.Queries, b Browser, user account.Us
 		}
 	}
 	err = q.InsertSession(ctx, db.InsertSessionParams{
-		Digest: b.Session[:], ID: uuid.Must(uuid.NewV7()), UserID: user.UUID, AccountID: id.UUID, Network: b.Network, UserAgent: b.UserAgent,
-		At: at, ExpiresAt: at.Add(sessionRolling),
+		Digest: b.Session[:], ID: uuid.Must(uuid.NewV7()), UserID: user.UUID, AccountID: id.UUID, Network: b.Network,
+		UserAgent: b.UserAgent, At: at, ExpiresAt: at.Add(sessionRolling),
 	})
 	if err != nil {
 		return err

@@ -56,7 +56,9 @@ func (s *Store) LoadSettings(ctx context.Context, id account.ID) (Settings, erro
 // ChangeSettings changes the settings of an account, with a line in the audit log; a change that
 // changes nothing writes nothing. ErrNotFound when there is no such account, or the author may not
 // change it.
-func (s *Store) ChangeSettings(ctx context.Context, id account.ID, by Author, change func(*Settings)) (Settings, error) {
+func (s *Store) ChangeSettings(ctx context.Context, id account.ID, by Author,
+	change func(*Settings),
+) (Settings, error) {
 	var after Settings
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		if !by.Within.IsZero() && by.Within != id {
@@ -109,7 +111,8 @@ func (s *Settings) document() []byte {
 
 func settingsOf(row db.AccountSetting) (Settings, error) {
 	s := Settings{
-		NotifyUsage80: row.NotifyUsage80, NotifyUsage100: row.NotifyUsage100, NotifyIncidents: row.NotifyIncidents, TimeZone: row.TimeZone,
+		NotifyUsage80: row.NotifyUsage80, NotifyUsage100: row.NotifyUsage100, NotifyIncidents: row.NotifyIncidents,
+		TimeZone: row.TimeZone,
 	}
 	if err := json.Unmarshal(row.Insights, &s.Insights); err != nil {
 		return Settings{}, fmt.Errorf("insights: %w", err)

@@ -68,7 +68,10 @@ const maxPayers = 100
 
 // ListSettlementsOf reads the settlements of a transaction, by payer, at most a hundred.
 func (s *Store) ListSettlementsOf(ctx context.Context, chain uint64, tx x402.TxHash) ([]Settlement, error) {
-	rows, err := s.queries().ListSettlementsOf(ctx, db.ListSettlementsOfParams{ChainID: int64(chain), TxHash: tx[:], Most: maxPayers}) //nolint:gosec // ids are small
+	//nolint:gosec // ids are small
+	rows, err := s.queries().ListSettlementsOf(ctx, db.ListSettlementsOfParams{
+		ChainID: int64(chain), TxHash: tx[:], Most: maxPayers,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list the settlements of %s: %w", tx, err)
 	}
@@ -102,8 +105,13 @@ func (s *Store) ListSettlements(ctx context.Context, f SettlementFilter) ([]Sett
 // ListUnconfirmed reads a page of the settlements that were granted longer ago than older and not
 // as long ago as younger, and are not final, the oldest first. after is the last of the page
 // before; nil for the first page.
-func (s *Store) ListUnconfirmed(ctx context.Context, older, younger time.Duration, after *Settlement, limit int) ([]Settlement, error) {
-	p := db.ListUnconfirmedParams{OlderSeconds: older.Seconds(), YoungerSeconds: younger.Seconds(), Most: int32(min(limit, maxPage))} //nolint:gosec // bounded
+func (s *Store) ListUnconfirmed(ctx context.Context, older, younger time.Duration, after *Settlement,
+	limit int,
+) ([]Settlement, error) {
+	//nolint:gosec // bounded
+	p := db.ListUnconfirmedParams{
+		OlderSeconds: older.Seconds(), YoungerSeconds: younger.Seconds(), Most: int32(min(limit, maxPage)),
+	}
 	if after != nil {
 		p.After, p.AfterTx, p.AfterPayer = &after.RedeemedAt, after.Tx[:], after.Payer[:]
 	}
@@ -117,7 +125,9 @@ func (s *Store) ListUnconfirmed(ctx context.Context, older, younger time.Duratio
 // NoteSettlement records how far a settlement came before it is redeemed, with a line of its
 // history when that is news. found is what the chain says, nil when it was not read. One that is
 // redeemed stays as it is, and is given so.
-func (s *Store) NoteSettlement(ctx context.Context, id x402.ID, stage x402.Stage, reason, words string, seen *x402.Finding) (Settlement, error) {
+func (s *Store) NoteSettlement(ctx context.Context, id x402.ID, stage x402.Stage, reason, words string,
+	seen *x402.Finding,
+) (Settlement, error) {
 	var noted Settlement
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		before, err := lockSettlement(ctx, q, id)
@@ -176,7 +186,9 @@ const maxHistory = 500
 // SettlementHistory reads the newest part of a settlement's history, oldest first.
 func (s *Store) SettlementHistory(ctx context.Context, id x402.ID) ([]SettlementEvent, error) {
 	k := settlementKey(id)
-	rows, err := s.queries().ListSettlementEvents(ctx, db.ListSettlementEventsParams{ChainID: k.ChainID, TxHash: k.TxHash, Payer: k.Payer, Most: maxHistory})
+	rows, err := s.queries().ListSettlementEvents(ctx, db.ListSettlementEventsParams{
+		ChainID: k.ChainID, TxHash: k.TxHash, Payer: k.Payer, Most: maxHistory,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("read the history of settlement %s: %w", id, err)
 	}
@@ -214,7 +226,9 @@ func lockSettlement(ctx context.Context, q *db.Queries, id x402.ID) (Settlement,
 
 func addEvent(ctx context.Context, q *db.Queries, id x402.ID, stage x402.Stage, words string) error {
 	k := settlementKey(id)
-	return q.AddSettlementEvent(ctx, db.AddSettlementEventParams{ChainID: k.ChainID, TxHash: k.TxHash, Payer: k.Payer, Stage: string(stage), Words: words})
+	return q.AddSettlementEvent(ctx, db.AddSettlementEventParams{
+		ChainID: k.ChainID, TxHash: k.TxHash, Payer: k.Payer, Stage: string(stage), Words: words,
+	})
 }
 
 // settlementParams is the key of the table, as queries take it.
@@ -225,12 +239,15 @@ type settlementParams struct {
 }
 
 func settlementKey(id x402.ID) settlementParams {
-	return settlementParams{ChainID: int64(id.Chain), TxHash: id.Tx[:], Payer: id.Payer[:]} //nolint:gosec // ids are small
+	//nolint:gosec // ids are small
+	return settlementParams{ChainID: int64(id.Chain), TxHash: id.Tx[:], Payer: id.Payer[:]}
 }
 
 func updateSettlement(id x402.ID, stage x402.Stage, reason string, f x402.Finding) db.UpdateSettlementParams {
 	k := settlementKey(id)
-	p := db.UpdateSettlementParams{Stage: string(stage), Reason: reason, ChainID: k.ChainID, TxHash: k.TxHash, Payer: k.Payer}
+	p := db.UpdateSettlementParams{
+		Stage: string(stage), Reason: reason, ChainID: k.ChainID, TxHash: k.TxHash, Payer: k.Payer,
+	}
 	if f.BlockHash.IsZero() {
 		return p
 	}
@@ -249,14 +266,17 @@ func settlementsOf(rows []db.Settlement) []Settlement {
 
 func settlementOf(row db.Settlement) Settlement { //nolint:gocritic // rows go by value
 	s := Settlement{
-		ID:    x402.ID{Chain: uint64(row.ChainID), Tx: x402.TxHash(row.TxHash), Payer: wallet.Address(row.Payer)}, //nolint:gosec // not negative
+		//nolint:gosec // not negative
+		ID:    x402.ID{Chain: uint64(row.ChainID), Tx: x402.TxHash(row.TxHash), Payer: wallet.Address(row.Payer)},
 		Stage: x402.Stage(row.Stage), Reason: row.Reason, SeenAt: row.SeenAt.UTC(), UpdatedAt: row.UpdatedAt.UTC(),
 		RedeemedAt: instant(row.RedeemedAt), WindowEnds: instant(row.WindowEnds),
 		Rotations: int(row.Rotations), RefundedAt: instant(row.RefundedAt),
 	}
 	if row.Paid != nil && row.BlockNumber != nil && row.BlockTime != nil {
 		s.Found = x402.Finding{
-			Paid: plan.Atomic(*row.Paid), Block: uint64(*row.BlockNumber), BlockHash: x402.TxHash(row.BlockHash), Time: row.BlockTime.Unix(), //nolint:gosec // not negative
+			//nolint:gosec // not negative
+			Paid: plan.Atomic(*row.Paid), Block: uint64(*row.BlockNumber), BlockHash: x402.TxHash(row.BlockHash),
+			Time: row.BlockTime.Unix(),
 		}
 	}
 	if row.AccountID == nil || row.KeyID == nil { // a constraint: all of what follows is there, or nothing
@@ -266,10 +286,12 @@ func settlementOf(row db.Settlement) Settlement { //nolint:gocritic // rows go b
 	if row.CredentialLeft != nil {
 		s.GivenLeft = plan.Units(*row.CredentialLeft)
 	}
-	s.Account, s.Key, s.Finality = account.ID{UUID: *row.AccountID}, account.KeyID{UUID: *row.KeyID}, x402.Finality(*row.Finality)
+	s.Account, s.Key, s.Finality = account.ID{UUID: *row.AccountID}, account.KeyID{
+		UUID: *row.KeyID,
+	}, x402.Finality(*row.Finality)
 	s.Deal = x402.Deal{
-		Tier: plan.Tier(*row.Tier), Country: *row.Country, Paid: s.Found.Paid, Net: plan.Atomic(*row.Net), VAT: plan.Atomic(*row.Vat),
-		Units: plan.Units(*row.Units), Capped: row.Capped,
+		Tier: plan.Tier(*row.Tier), Country: *row.Country, Paid: s.Found.Paid, Net: plan.Atomic(*row.Net),
+		VAT: plan.Atomic(*row.Vat), Units: plan.Units(*row.Units), Capped: row.Capped,
 	}
 	return s
 }

@@ -69,8 +69,9 @@ type Telling func(Arrival) ([]NewMail, error)
 func (s *Store) StartSignIn(ctx context.Context, n NewSignIn, mails ...NewMail) error {
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		err := q.InsertSignIn(ctx, db.InsertSignInParams{
-			ID: n.ID.UUID, Email: n.Email.Address(), EmailKey: n.Email.Key(), LinkDigest: n.Link[:], CodeDigest: n.Code[:],
-			BrowserDigest: n.Browser[:], ReturnTo: append([]byte{}, n.ReturnTo...), Network: n.Network, CreatedAt: n.At, ExpiresAt: n.ExpiresAt,
+			ID: n.ID.UUID, Email: n.Email.Address(), EmailKey: n.Email.Key(), LinkDigest: n.Link[:],
+			CodeDigest: n.Code[:], BrowserDigest: n.Browser[:], ReturnTo: append([]byte{}, n.ReturnTo...),
+			Network: n.Network, CreatedAt: n.At, ExpiresAt: n.ExpiresAt,
 		})
 		if err != nil {
 			return err
@@ -104,7 +105,9 @@ func (s *Store) FindSignInOfBrowser(ctx context.Context, browser account.Digest,
 
 // FinishByLink uses the sign-in of a link, once: it makes the user, an account when they have none,
 // and a session. ErrNotFound when it was used, is over, or never was.
-func (s *Store) FinishByLink(ctx context.Context, link account.Digest, b Browser, at time.Time, tell Telling) (Arrival, error) {
+func (s *Store) FinishByLink(ctx context.Context, link account.Digest, b Browser, at time.Time,
+	tell Telling,
+) (Arrival, error) {
 	var arrived Arrival
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		// Whoever waited for the lock sees the row as it is then, used.
@@ -112,7 +115,9 @@ func (s *Store) FinishByLink(ctx context.Context, link account.Digest, b Browser
 		if err != nil {
 			return found(err)
 		}
-		arrived = Arrival{Email: account.RecordedEmail(row.Email, row.EmailKey), SignIn: SignInID{row.ID}, ReturnTo: row.ReturnTo}
+		arrived = Arrival{
+			Email: account.RecordedEmail(row.Email, row.EmailKey), SignIn: SignInID{row.ID}, ReturnTo: row.ReturnTo,
+		}
 		return finish(ctx, q, row.ID, &arrived, b, at, tell)
 	})
 	if err != nil {
@@ -124,7 +129,9 @@ func (s *Store) FinishByLink(ctx context.Context, link account.Digest, b Browser
 // FinishByCode is FinishByLink for the code of the mail, typed in the browser that asked.
 // ErrWrongCode counts; after the fifth, and when the sign-in was used or is over, it is
 // ErrNotFound.
-func (s *Store) FinishByCode(ctx context.Context, browser, code account.Digest, b Browser, at time.Time, tell Telling) (Arrival, error) {
+func (s *Store) FinishByCode(ctx context.Context, browser, code account.Digest, b Browser, at time.Time,
+	tell Telling,
+) (Arrival, error) {
 	var (
 		arrived Arrival
 		wrong   bool
@@ -138,7 +145,9 @@ func (s *Store) FinishByCode(ctx context.Context, browser, code account.Digest, 
 			wrong = true // which is committed, so it is no error here
 			return q.CountWrongCode(ctx, row.ID)
 		}
-		arrived = Arrival{Email: account.RecordedEmail(row.Email, row.EmailKey), SignIn: SignInID{row.ID}, ReturnTo: row.ReturnTo}
+		arrived = Arrival{
+			Email: account.RecordedEmail(row.Email, row.EmailKey), SignIn: SignInID{row.ID}, ReturnTo: row.ReturnTo,
+		}
 		return finish(ctx, q, row.ID, &arrived, b, at, tell)
 	})
 	if err == nil && wrong {
@@ -151,7 +160,9 @@ func (s *Store) FinishByCode(ctx context.Context, browser, code account.Digest, 
 }
 
 // finish uses a locked sign-in.
-func finish(ctx context.Context, q *db.Queries, id uuid.UUID, arrived *Arrival, b Browser, at time.Time, tell Telling) error {
+func finish(ctx context.Context, q *db.Queries, id uuid.UUID, arrived *Arrival, b Browser, at time.Time,
+	tell Telling,
+) error {
 	if err := q.UseSignIn(ctx, db.UseSignInParams{At: at, ID: id}); err != nil {
 		return err
 	}

@@ -33,14 +33,17 @@ func (s *Store) AddStaff(ctx context.Context, email account.Email, at time.Time,
 
 // RemoveStaff takes the staff role from a user, from their next request on, and says whether they
 // had it. ErrNotFound when nobody ever signed in with the address.
-func (s *Store) RemoveStaff(ctx context.Context, email account.Email, at time.Time, by Author) (changed bool, err error) {
+func (s *Store) RemoveStaff(ctx context.Context, email account.Email, at time.Time,
+	by Author,
+) (changed bool, err error) {
 	return s.changeStaff(ctx, email, "remove_staff", at, by, func(q *db.Queries, user account.UserID) (int64, error) {
 		return q.RemoveStaff(ctx, user.UUID)
 	})
 }
 
 func (s *Store) changeStaff(
-	ctx context.Context, email account.Email, action string, at time.Time, by Author, change func(*db.Queries, account.UserID) (int64, error),
+	ctx context.Context, email account.Email, action string, at time.Time, by Author,
+	change func(*db.Queries, account.UserID) (int64, error),
 ) (changed bool, err error) {
 	err = s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		row, err := q.FindUserByEmail(ctx, email.Key())
@@ -53,7 +56,9 @@ func (s *Store) changeStaff(
 			return err
 		}
 		changed = true
-		return writeDeskLine(ctx, q, &DeskLine{Subject: "staff/" + user.String(), Actor: by.Actor, Origin: by.Origin, Action: action, At: at})
+		return writeDeskLine(ctx, q, &DeskLine{
+			Subject: "staff/" + user.String(), Actor: by.Actor, Origin: by.Origin, Action: action, At: at,
+		})
 	})
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", action, err)
@@ -70,8 +75,8 @@ func (s *Store) ListStaff(ctx context.Context) ([]StaffMember, error) {
 	all := make([]StaffMember, len(rows))
 	for i, row := range rows {
 		all[i] = StaffMember{
-			User: account.UserID{UUID: row.UserID}, Email: account.RecordedEmail(row.Email, row.EmailKey), Since: row.Since.UTC(), AddedBy: row.AddedBy,
-			LastSignedIn: instant(row.LastSignedInAt),
+			User: account.UserID{UUID: row.UserID}, Email: account.RecordedEmail(row.Email, row.EmailKey),
+			Since: row.Since.UTC(), AddedBy: row.AddedBy, LastSignedIn: instant(row.LastSignedInAt),
 		}
 	}
 	return all, nil

@@ -85,13 +85,18 @@ type Moment struct {
 func (s *Store) FindStatement(ctx context.Context, of UsagePeriod) (Statement, error) {
 	start, err := time.Parse(periodLayout, of.Period)
 	if err != nil {
-		return Statement{}, fmt.Errorf("find the statement of account %s: period must be a date like 2026-11-01: %w", of.Account, err)
+		return Statement{}, fmt.Errorf("find the statement of account %s: period must be a date like 2026-11-01: %w",
+			of.Account, err)
 	}
 	row, err := s.queries().GetStatement(ctx, db.GetStatementParams{Account: of.Account.UUID, Period: start})
 	if err != nil {
-		return Statement{}, fmt.Errorf("find the statement of account %s, period %s: %w", of.Account, of.Period, found(err))
+		return Statement{}, fmt.Errorf("find the statement of account %s, period %s: %w", of.Account, of.Period,
+			found(err))
 	}
-	return Statement{UsagePeriod: of, Start: row.StartsAt.UTC(), End: row.EndsAt.UTC(), Content: row.Content, Hash: [32]byte(row.ContentHash)}, nil
+	return Statement{
+		UsagePeriod: of, Start: row.StartsAt.UTC(), End: row.EndsAt.UTC(), Content: row.Content,
+		Hash: [32]byte(row.ContentHash),
+	}, nil
 }
 
 // StatementBook is what statements are made of and where they are kept, within one transaction.
@@ -138,7 +143,9 @@ func (b *StatementBook) Heads(ctx context.Context, accounts []account.ID, since 
 	rows, err := b.q.ListStatementHeads(ctx, db.ListStatementHeadsParams{Accounts: uuidsOf(accounts), Since: since})
 	heads := make([]StatementHead, len(rows))
 	for i, r := range rows {
-		heads[i] = StatementHead{periodOf(r.AccountID, r.Period), r.StartsAt.UTC(), r.EndsAt.UTC(), r.Requests, plan.Units(r.Units)}
+		heads[i] = StatementHead{
+			periodOf(r.AccountID, r.Period), r.StartsAt.UTC(), r.EndsAt.UTC(), r.Requests, plan.Units(r.Units),
+		}
 	}
 	return heads, err
 }
@@ -194,7 +201,9 @@ func (b *StatementBook) Lines(ctx context.Context, of []UsagePeriod, limits []st
 	if err != nil {
 		return nil, err
 	}
-	rows, err := b.q.SumStatementLines(ctx, db.SumStatementLinesParams{Accounts: accounts, Periods: periods, Limits: limits})
+	rows, err := b.q.SumStatementLines(ctx, db.SumStatementLinesParams{
+		Accounts: accounts, Periods: periods, Limits: limits,
+	})
 	lines := make([]StatementLine, len(rows))
 	for i := range rows {
 		lines[i] = lineOf(&rows[i])
@@ -219,7 +228,8 @@ func (b *StatementBook) LiveLines(ctx context.Context, of UsagePeriod, limits []
 
 func lineOf(r *db.SumStatementLinesRow) StatementLine {
 	return StatementLine{
-		UsagePeriod: periodOf(r.AccountID, r.Period), Key: account.KeyID{UUID: r.KeyID}, Agent: r.Agent, Chain: r.Chain, Class: r.Class, Limit: r.Limited,
+		UsagePeriod: periodOf(r.AccountID, r.Period), Key: account.KeyID{UUID: r.KeyID}, Agent: r.Agent, Chain: r.Chain,
+		Class: r.Class, Limit: r.Limited,
 		Totals: PeriodTotals{
 			Requests: r.Requests, Billable: r.Billable, Hits: r.Hits, Refused: r.Refused, Refunded: r.Refunded,
 			Units: plan.Units(r.Units), PlanUnits: plan.Units(r.PlanUnits), PackUnits: plan.Units(r.PackUnits),
@@ -236,7 +246,9 @@ func (b *StatementBook) Keys(ctx context.Context, ids []account.KeyID) (map[acco
 	rows, err := b.q.ListStatementKeys(ctx, list)
 	keys := make(map[account.KeyID]StatementKey, len(rows))
 	for _, r := range rows {
-		keys[account.KeyID{UUID: r.ID}] = StatementKey{account.ID{UUID: r.AccountID}, r.Prefix, r.Name, account.Door(r.Door), r.AgentName}
+		keys[account.KeyID{UUID: r.ID}] = StatementKey{
+			account.ID{UUID: r.AccountID}, r.Prefix, r.Name, account.Door(r.Door), r.AgentName,
+		}
 	}
 	return keys, err
 }
@@ -253,9 +265,10 @@ func (b *StatementBook) Invoices(ctx context.Context, before []Moment) ([]Statem
 	for i := range rows {
 		r := &rows[i]
 		invoices[i] = StatementInvoice{
-			Account: account.ID{UUID: r.AccountID}, ID: r.ID, Number: r.Number, Status: r.Status, Reason: r.Reason, Currency: r.Currency,
-			Net: plan.Cents(r.Net), VAT: plan.Cents(r.Vat), Total: plan.Cents(r.Total), Paid: plan.Cents(r.Paid),
-			CreatedAt: r.CreatedAt.UTC(), PeriodStart: r.PeriodStart.UTC(), PeriodEnd: r.PeriodEnd.UTC(),
+			Account: account.ID{UUID: r.AccountID}, ID: r.ID, Number: r.Number, Status: r.Status, Reason: r.Reason,
+			Currency: r.Currency, Net: plan.Cents(r.Net), VAT: plan.Cents(r.Vat), Total: plan.Cents(r.Total),
+			Paid: plan.Cents(r.Paid), CreatedAt: r.CreatedAt.UTC(), PeriodStart: r.PeriodStart.UTC(),
+			PeriodEnd: r.PeriodEnd.UTC(),
 		}
 		if r.PaidAt != nil {
 			invoices[i].PaidAt = r.PaidAt.UTC()
@@ -288,7 +301,9 @@ func (b *StatementBook) Adjusted(ctx context.Context, of []UsagePeriod) ([]State
 	rows, err := b.q.ListAdjustmentsOf(ctx, db.ListAdjustmentsOfParams{Accounts: accounts, Periods: periods})
 	all := make([]StatementAdjustment, len(rows))
 	for i, r := range rows {
-		all[i] = StatementAdjustment{UsagePeriod: periodOf(r.AccountID, r.Period), StatedIn: r.StatedIn.Format(periodLayout), Content: r.Content}
+		all[i] = StatementAdjustment{
+			UsagePeriod: periodOf(r.AccountID, r.Period), StatedIn: r.StatedIn.Format(periodLayout), Content: r.Content,
+		}
 	}
 	return all, err
 }

@@ -19,12 +19,14 @@ func (b *StatementBook) Freeze(ctx context.Context, statements []Statement) erro
 		s := &statements[i]
 		period, err := time.Parse(periodLayout, s.Period)
 		if err != nil {
-			return fmt.Errorf("freeze the statement of account %s: period must be a date like 2026-11-01: %w", s.Account, err)
+			return fmt.Errorf("freeze the statement of account %s: period must be a date like 2026-11-01: %w",
+				s.Account, err)
 		}
 		p.Accounts, p.Periods = append(p.Accounts, s.Account.UUID), append(p.Periods, period)
 		p.Starts, p.Ends = append(p.Starts, s.Start), append(p.Ends, s.End)
 		p.Contents, p.Hashes = append(p.Contents, s.Content), append(p.Hashes, s.Hash[:])
-		p.Requests, p.Billable, p.Hits = append(p.Requests, s.Totals.Requests), append(p.Billable, s.Totals.Billable), append(p.Hits, s.Totals.Hits)
+		p.Requests, p.Billable, p.Hits = append(p.Requests, s.Totals.Requests), append(p.Billable, s.Totals.Billable),
+			append(p.Hits, s.Totals.Hits)
 		p.Refused, p.Refunded = append(p.Refused, s.Totals.Refused), append(p.Refunded, s.Totals.Refunded)
 		p.Units, p.PlanUnits = append(p.Units, int64(s.Totals.Units)), append(p.PlanUnits, int64(s.Totals.PlanUnits))
 		p.PackUnits = append(p.PackUnits, int64(s.Totals.PackUnits))
@@ -45,15 +47,19 @@ func (b *StatementBook) Adjust(ctx context.Context, adjustments []StatementAdjus
 		a := &adjustments[i]
 		period, err := time.Parse(periodLayout, a.Period)
 		if err != nil {
-			return fmt.Errorf("adjust a statement of account %s: period must be a date like 2026-11-01: %w", a.Account, err)
+			return fmt.Errorf("adjust a statement of account %s: period must be a date like 2026-11-01: %w",
+				a.Account, err)
 		}
 		stated, err := time.Parse(periodLayout, a.StatedIn)
 		if err != nil {
-			return fmt.Errorf("adjust a statement of account %s: period must be a date like 2026-11-01: %w", a.Account, err)
+			return fmt.Errorf("adjust a statement of account %s: period must be a date like 2026-11-01: %w",
+				a.Account, err)
 		}
-		p.Accounts, p.Periods, p.StatedIn = append(p.Accounts, a.Account.UUID), append(p.Periods, period), append(p.StatedIn, stated)
+		p.Accounts, p.Periods, p.StatedIn = append(p.Accounts, a.Account.UUID), append(p.Periods, period),
+			append(p.StatedIn, stated)
 		p.Contents = append(p.Contents, a.Content)
-		p.Requests, p.Billable, p.Hits = append(p.Requests, a.Totals.Requests), append(p.Billable, a.Totals.Billable), append(p.Hits, a.Totals.Hits)
+		p.Requests, p.Billable, p.Hits = append(p.Requests, a.Totals.Requests), append(p.Billable, a.Totals.Billable),
+			append(p.Hits, a.Totals.Hits)
 		p.Refused, p.Refunded = append(p.Refused, a.Totals.Refused), append(p.Refunded, a.Totals.Refunded)
 		p.Units, p.PlanUnits = append(p.Units, int64(a.Totals.Units)), append(p.PlanUnits, int64(a.Totals.PlanUnits))
 		p.PackUnits = append(p.PackUnits, int64(a.Totals.PackUnits))
@@ -76,9 +82,11 @@ func (b *StatementBook) Tell(ctx context.Context, told []ToldInvoice) error {
 	for _, t := range told {
 		period, err := time.Parse(periodLayout, t.By.Period)
 		if err != nil {
-			return fmt.Errorf("tell of an invoice of account %s: period must be a date like 2026-11-01: %w", t.By.Account, err)
+			return fmt.Errorf("tell of an invoice of account %s: period must be a date like 2026-11-01: %w",
+				t.By.Account, err)
 		}
-		p.Invoices, p.Accounts, p.Periods = append(p.Invoices, t.Invoice), append(p.Accounts, t.By.Account.UUID), append(p.Periods, period)
+		p.Invoices, p.Accounts, p.Periods = append(p.Invoices, t.Invoice), append(p.Accounts, t.By.Account.UUID),
+			append(p.Periods, period)
 	}
 	return b.q.InsertToldInvoices(ctx, p)
 }
@@ -101,7 +109,8 @@ func columnsOf(of []UsagePeriod) (accounts []uuid.UUID, periods []time.Time, err
 	for i, p := range of {
 		accounts[i] = p.Account.UUID
 		if periods[i], err = time.Parse(periodLayout, p.Period); err != nil {
-			return nil, nil, fmt.Errorf("read a period of account %s: it must be a date like 2026-11-01: %w", p.Account, err)
+			return nil, nil, fmt.Errorf("read a period of account %s: it must be a date like 2026-11-01: %w",
+				p.Account, err)
 		}
 	}
 	return accounts, periods, nil

@@ -81,9 +81,13 @@ func (s *Store) RecordChain(ctx context.Context, r *ChainReport, gap time.Durati
 
 // measureChain moves the newest measurement on, adds the time that passed since the one before, and
 // gives the slots that it lies in.
-func measureChain(ctx context.Context, q *db.Queries, r *ChainReport, gap time.Duration) (slots []time.Time, err error) {
+func measureChain(ctx context.Context, q *db.Queries, r *ChainReport,
+	gap time.Duration,
+) (slots []time.Time, err error) {
 	at := r.MeasuredAt.UTC().Truncate(time.Millisecond)
-	before, err := q.MoveChainMeasurement(ctx, db.MoveChainMeasurementParams{Chain: string(r.Chain), At: at, State: string(r.State), Reason: r.Why})
+	before, err := q.MoveChainMeasurement(ctx, db.MoveChainMeasurementParams{
+		Chain: string(r.Chain), At: at, State: string(r.State), Reason: r.Why,
+	})
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return nil, nil // not newer
@@ -119,12 +123,13 @@ func measureChain(ctx context.Context, q *db.Queries, r *ChainReport, gap time.D
 
 func chainCallsParams(id chain.ID, c *ChainCalls) db.SetChainCallsParams {
 	p := db.SetChainCallsParams{
-		Chain: string(id), Slot: c.Slot.UTC(), Calls: c.Calls, Rerouted: c.Rerouted, Lost: c.Lost, Attempts: c.Attempts, Failed: c.Failed,
-		Buckets: []int16{}, Counts: []int64{},
+		Chain: string(id), Slot: c.Slot.UTC(), Calls: c.Calls, Rerouted: c.Rerouted, Lost: c.Lost, Attempts: c.Attempts,
+		Failed: c.Failed, Buckets: []int16{}, Counts: []int64{},
 	}
 	for bucket, n := range c.Latency {
 		if n > 0 {
-			p.Buckets, p.Counts = append(p.Buckets, int16(bucket)), append(p.Counts, n) //nolint:gosec // a hundred buckets
+			//nolint:gosec // a hundred buckets
+			p.Buckets, p.Counts = append(p.Buckets, int16(bucket)), append(p.Counts, n)
 		}
 	}
 	return p
@@ -138,7 +143,9 @@ func (s *Store) DeleteChainSlotsBefore(ctx context.Context, before time.Time) (i
 	const batch = 10_000
 	var total int64
 	for {
-		n, err := s.queries().DeleteChainSlotsBefore(ctx, db.DeleteChainSlotsBeforeParams{Before: dayOf(before), Most: batch})
+		n, err := s.queries().DeleteChainSlotsBefore(ctx, db.DeleteChainSlotsBeforeParams{
+			Before: dayOf(before), Most: batch,
+		})
 		total += n
 		if err != nil {
 			return total, fmt.Errorf("delete how chains stood: %w", err)

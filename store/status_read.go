@@ -40,7 +40,9 @@ type ChainWindow struct {
 
 // LoadChains reads how all chains stood: their calls since each of some instants, which are taken
 // by whole slots, and their days since one.
-func (s *Store) LoadChains(ctx context.Context, days time.Time, windows ...time.Time) (map[chain.ID]*ChainRecord, error) {
+func (s *Store) LoadChains(ctx context.Context, days time.Time,
+	windows ...time.Time,
+) (map[chain.ID]*ChainRecord, error) {
 	all := map[chain.ID]*ChainRecord{}
 	of := func(id string) *ChainRecord {
 		if all[chain.ID(id)] == nil {
@@ -54,10 +56,14 @@ func (s *Store) LoadChains(ctx context.Context, days time.Time, windows ...time.
 		return nil, fmt.Errorf("read how chains stand: %w", err)
 	}
 	for _, row := range newest {
-		of(row.Chain).Newest = &ChainMeasurement{At: row.MeasuredAt.UTC(), State: chain.State(row.State), Why: row.Reason}
+		of(row.Chain).Newest = &ChainMeasurement{
+			At: row.MeasuredAt.UTC(), State: chain.State(row.State), Why: row.Reason,
+		}
 	}
 	for i, since := range windows {
-		if err := loadWindow(ctx, q, since.UTC().Truncate(ChainSlot), func(id string) *ChainWindow { return &of(id).Windows[i] }); err != nil {
+		if err := loadWindow(ctx, q, since.UTC().Truncate(ChainSlot), func(id string) *ChainWindow {
+			return &of(id).Windows[i]
+		}); err != nil {
 			return nil, fmt.Errorf("read what became of calls: %w", err)
 		}
 	}
@@ -69,9 +75,12 @@ func (s *Store) LoadChains(ctx context.Context, days time.Time, windows ...time.
 		row := &rows[i]
 		c := of(row.Chain)
 		c.Days = append(c.Days, ChainDay{
-			Day: row.Day, Up: time.Duration(row.UpMs) * time.Millisecond, Degraded: time.Duration(row.DegradedMs) * time.Millisecond,
-			Down:         time.Duration(row.DownMs) * time.Millisecond,
-			ChainTraffic: ChainTraffic{Calls: row.Calls, Rerouted: row.Rerouted, Lost: row.Lost, Attempts: row.Attempts, Failed: row.Failed},
+			Day: row.Day, Up: time.Duration(row.UpMs) * time.Millisecond,
+			Degraded: time.Duration(row.DegradedMs) * time.Millisecond,
+			Down:     time.Duration(row.DownMs) * time.Millisecond,
+			ChainTraffic: ChainTraffic{
+				Calls: row.Calls, Rerouted: row.Rerouted, Lost: row.Lost, Attempts: row.Attempts, Failed: row.Failed,
+			},
 		})
 	}
 	return all, nil
@@ -83,7 +92,9 @@ func loadWindow(ctx context.Context, q *db.Queries, since time.Time, of func(id 
 		return err
 	}
 	for _, row := range sums {
-		of(row.Chain).ChainTraffic = ChainTraffic{Calls: row.Calls, Rerouted: row.Rerouted, Lost: row.Lost, Attempts: row.Attempts, Failed: row.Failed}
+		of(row.Chain).ChainTraffic = ChainTraffic{
+			Calls: row.Calls, Rerouted: row.Rerouted, Lost: row.Lost, Attempts: row.Attempts, Failed: row.Failed,
+		}
 	}
 	durations, err := q.SumChainLatency(ctx, since)
 	if err != nil {
@@ -101,7 +112,8 @@ func loadWindow(ctx context.Context, q *db.Queries, since time.Time, of func(id 
 // ListIncidents reads incidents that were long enough to be news, and go on or ended since an
 // instant, the newest first.
 func (s *Store) ListIncidents(ctx context.Context, since time.Time, limit int) ([]Incident, error) {
-	rows, err := s.queries().ListIncidents(ctx, db.ListIncidentsParams{Since: since, Most: int32(min(limit, maxPage))}) //nolint:gosec // bounded
+	//nolint:gosec // bounded
+	rows, err := s.queries().ListIncidents(ctx, db.ListIncidentsParams{Since: since, Most: int32(min(limit, maxPage))})
 	if err != nil {
 		return nil, fmt.Errorf("list incidents: %w", err)
 	}

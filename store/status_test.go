@@ -71,7 +71,8 @@ func TestTimeBetweenMeasurementsCountsOnceHoweverManyWorkersReportIt(t *testing.
 	if d := r.Days[0]; d.Degraded != 100*time.Second || d.Up != 0 || d.Down != 0 {
 		t.Errorf("before midnight: %+v", d)
 	}
-	if d := r.Days[1]; d.Degraded != 60*time.Second+250*time.Millisecond || d.Down != 30*time.Second || d.Up != 45*time.Second {
+	if d := r.Days[1]; d.Degraded != 60*time.Second+250*time.Millisecond || d.Down != 30*time.Second ||
+		d.Up != 45*time.Second {
 		t.Errorf("after midnight: %+v", d)
 	}
 	if n := r.Newest; n.State != chain.Up || !n.At.Equal(at) {
@@ -80,7 +81,9 @@ func TestTimeBetweenMeasurementsCountsOnceHoweverManyWorkersReportIt(t *testing.
 }
 
 func callsAt(at time.Time, n int64) store.ChainCalls {
-	c := store.ChainCalls{Slot: at, ChainTraffic: store.ChainTraffic{Calls: n, Rerouted: 1, Lost: 2, Attempts: n + 3, Failed: 3}}
+	c := store.ChainCalls{
+		Slot: at, ChainTraffic: store.ChainTraffic{Calls: n, Rerouted: 1, Lost: 2, Attempts: n + 3, Failed: 3},
+	}
 	c.Latency[account.LatencyBucketOf(time.Second)] = n
 	return c
 }
@@ -120,7 +123,8 @@ func TestSlotsAreForgottenAndTheirDaysStay(t *testing.T) {
 	ctx, s := setup(t)
 	for i := range 3 {
 		at := statusDay.AddDate(0, 0, i)
-		if err := s.RecordChain(ctx, report(chain.Up, at, callsAt(at, 10), callsAt(at.Add(store.ChainSlot), 10)), gap); err != nil {
+		if err := s.RecordChain(ctx, report(chain.Up, at, callsAt(at, 10), callsAt(at.Add(store.ChainSlot), 10)),
+			gap); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -148,10 +152,12 @@ func TestIncidentsAreListedOnceTheyAreNews(t *testing.T) {
 		observe("polygon_pos", i == 7, at.Add(10*time.Second)) // no news yet
 	}
 	all := must[[]store.Incident](t)(s.ListIncidents(ctx, statusDay, 50))
-	if len(all) != 2 || all[0].Chain != "base_mainnet" || all[0].Over() || all[1].Chain != "eth_mainnet" || !all[1].EndedAt.Equal(statusDay.Add(2*time.Minute)) {
+	if len(all) != 2 || all[0].Chain != "base_mainnet" || all[0].Over() || all[1].Chain != "eth_mainnet" ||
+		!all[1].EndedAt.Equal(statusDay.Add(2*time.Minute)) {
 		t.Errorf("the incidents are %+v", all)
 	}
-	if later := must[[]store.Incident](t)(s.ListIncidents(ctx, statusDay.Add(time.Hour), 50)); len(later) != 1 || later[0].Chain != "base_mainnet" {
+	if later := must[[]store.Incident](t)(s.ListIncidents(ctx, statusDay.Add(time.Hour), 50)); len(later) != 1 ||
+		later[0].Chain != "base_mainnet" {
 		t.Errorf("later: %+v", later)
 	}
 	if one := must[[]store.Incident](t)(s.ListIncidents(ctx, statusDay, 1)); len(one) != 1 {

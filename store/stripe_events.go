@@ -23,7 +23,8 @@ type StripeEvent struct {
 // RecordStripeEvent records an event, once by its id. It reports false when it came before.
 func (s *Store) RecordStripeEvent(ctx context.Context, e *StripeEvent) (fresh bool, err error) {
 	n, err := s.queries().InsertStripeEvent(ctx, db.InsertStripeEventParams{
-		ID: e.ID, Type: e.Type, ApiVersion: e.APIVersion, Object: e.Object, Customer: e.Customer, Session: e.Session, CreatedAt: e.CreatedAt,
+		ID: e.ID, Type: e.Type, ApiVersion: e.APIVersion, Object: e.Object, Customer: e.Customer, Session: e.Session,
+		CreatedAt: e.CreatedAt,
 	})
 	if err != nil {
 		return false, fmt.Errorf("record event %s: %w", e.ID, err)
@@ -52,8 +53,8 @@ func (s *Store) ListOpenStripeEvents(ctx context.Context, older time.Duration, l
 	all := make([]StripeEvent, len(rows))
 	for i, row := range rows {
 		all[i] = StripeEvent{
-			ID: row.ID, Type: row.Type, APIVersion: row.ApiVersion, Object: row.Object, Customer: row.Customer, Session: row.Session,
-			CreatedAt: row.CreatedAt.UTC(), ReceivedAt: row.ReceivedAt.UTC(),
+			ID: row.ID, Type: row.Type, APIVersion: row.ApiVersion, Object: row.Object, Customer: row.Customer,
+			Session: row.Session, CreatedAt: row.CreatedAt.UTC(), ReceivedAt: row.ReceivedAt.UTC(),
 		}
 	}
 	return all, nil
@@ -62,7 +63,10 @@ func (s *Store) ListOpenStripeEvents(ctx context.Context, older time.Duration, l
 // DeleteStripeEvents deletes up to limit events that were processed and came before an instant, and
 // says how many.
 func (s *Store) DeleteStripeEvents(ctx context.Context, before time.Time, limit int) (int64, error) {
-	n, err := s.queries().DeleteStripeEvents(ctx, db.DeleteStripeEventsParams{Before: before, Most: int32(min(limit, maxPage))}) //nolint:gosec // bounded
+	//nolint:gosec // bounded
+	n, err := s.queries().DeleteStripeEvents(ctx, db.DeleteStripeEventsParams{
+		Before: before, Most: int32(min(limit, maxPage)),
+	})
 	if err != nil {
 		return 0, fmt.Errorf("delete events of Stripe: %w", err)
 	}

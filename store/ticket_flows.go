@@ -20,7 +20,9 @@ type TicketNews struct {
 
 // MarkTicketTold records that the flow of a ticket has heard of a version.
 func (s *Store) MarkTicketTold(ctx context.Context, n TicketNews) error {
-	if err := s.queries().MarkTicketTold(ctx, db.MarkTicketToldParams{Number: int64(n.Number), Version: n.Version}); err != nil {
+	if err := s.queries().MarkTicketTold(ctx, db.MarkTicketToldParams{
+		Number: int64(n.Number), Version: n.Version,
+	}); err != nil {
 		return fmt.Errorf("mark ticket %s as told: %w", n.Number.Reference(), err)
 	}
 	return nil
@@ -29,9 +31,12 @@ func (s *Store) MarkTicketTold(ctx context.Context, n TicketNews) error {
 // ListUntoldTickets lists tickets in the order of their numbers, after one: those whose flow has
 // not heard of what changed before stale, and those that should have closed, because nothing
 // happened to them since overdue.
-func (s *Store) ListUntoldTickets(ctx context.Context, stale, overdue time.Time, after ticket.Number, limit int) ([]TicketNews, error) {
+func (s *Store) ListUntoldTickets(ctx context.Context, stale, overdue time.Time, after ticket.Number,
+	limit int,
+) ([]TicketNews, error) {
 	rows, err := s.queries().ListUntoldTickets(ctx, db.ListUntoldTicketsParams{
-		Stale: stale, Overdue: overdue, After: int64(after), Most: int32(min(limit, maxTicketPage)), //nolint:gosec // bounded
+		//nolint:gosec // bounded
+		Stale: stale, Overdue: overdue, After: int64(after), Most: int32(min(limit, maxTicketPage)),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list tickets whose flows are late: %w", err)
@@ -49,14 +54,17 @@ const maxRefusals = 20
 // SumRefusals counts the recorded calls of a window that were refused or failed: the most frequent
 // ones first, 20 lines at most. The window's chain is not looked at.
 func (s *Store) SumRefusals(ctx context.Context, w *UsageWindow) ([]ticket.RefusalCount, error) {
-	rows, err := s.sums().SumRefusals(ctx, db.SumRefusalsParams{Account: w.Account.UUID, Since: w.since(), Keys: w.keys(), OnlyPeriod: w.period(), Most: maxRefusals})
+	rows, err := s.sums().SumRefusals(ctx, db.SumRefusalsParams{
+		Account: w.Account.UUID, Since: w.since(), Keys: w.keys(), OnlyPeriod: w.period(), Most: maxRefusals,
+	})
 	if err != nil {
 		return nil, w.failed("refusals", err)
 	}
 	counts := make([]ticket.RefusalCount, len(rows))
 	for i, row := range rows {
 		counts[i] = ticket.RefusalCount{
-			Reason: row.Outcome, Code: ticket.CodeOf(row.Outcome), Chain: chain.ID(row.Chain), Method: row.Method, Count: row.Requests, Last: row.LastHour.UTC(),
+			Reason: row.Outcome, Code: ticket.CodeOf(row.Outcome), Chain: chain.ID(row.Chain), Method: row.Method,
+			Count: row.Requests, Last: row.LastHour.UTC(),
 		}
 	}
 	return counts, nil

@@ -14,14 +14,18 @@ import (
 )
 
 // moveTicket brings a ticket to a status, with a message when there is one to add.
-func moveTicket(ctx context.Context, q *db.Queries, row *db.Ticket, status ticket.Status, m *TicketMessage) (db.Ticket, error) {
+func moveTicket(ctx context.Context, q *db.Queries, row *db.Ticket, status ticket.Status,
+	m *TicketMessage,
+) (db.Ticket, error) {
 	p := db.UpdateTicketParams{
-		Number: row.Number, Status: string(status), Gathers: row.Gathers && !status.Over(), Messages: row.Messages, At: m.At, ResolvedAt: row.ResolvedAt,
+		Number: row.Number, Status: string(status), Gathers: row.Gathers && !status.Over(), Messages: row.Messages,
+		At: m.At, ResolvedAt: row.ResolvedAt,
 	}
 	if m.Body != "" {
 		p.Messages++
 		err := q.AddTicketMessage(ctx, db.AddTicketMessageParams{
-			Ticket: row.Number, Place: p.Messages, Author: string(m.Author), Writer: m.Writer, Body: m.Body, RequestID: optional(m.RequestID), At: m.At,
+			Ticket: row.Number, Place: p.Messages, Author: string(m.Author), Writer: m.Writer, Body: m.Body,
+			RequestID: optional(m.RequestID), At: m.At,
 		})
 		if err != nil {
 			return db.Ticket{}, err
@@ -64,7 +68,9 @@ type TicketReply struct {
 // there is no such ticket of the account and scope; ErrTooManyMessages; ErrTooManyMoves;
 // ErrTooManyTickets when one is to be reopened beside a hundred others; ErrUnread, with the ticket
 // as it is, when messages came that the writer has not seen; ErrFormSent.
-func (s *Store) ReplyTicket(ctx context.Context, r TicketReply) (t Ticket, verdict ticket.Verdict, err error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (s *Store) ReplyTicket(ctx context.Context, r TicketReply) (t Ticket, verdict ticket.Verdict, err error) {
 	err = s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		row, of, err := lockTicket(ctx, q, &r)
 		if err != nil {
@@ -73,7 +79,8 @@ func (s *Store) ReplyTicket(ctx context.Context, r TicketReply) (t Ticket, verdi
 		if t, err = ticketOf(row); err != nil {
 			return err
 		}
-		digest := r.Form.digest(r.action(), r.Scope, t.Number.Reference(), string(r.By), r.Text, strconv.FormatBool(r.Resolve), strconv.FormatBool(r.Reopen))
+		digest := r.Form.digest(r.action(), r.Scope, t.Number.Reference(), string(r.By), r.Text,
+			strconv.FormatBool(r.Resolve), strconv.FormatBool(r.Reopen))
 		switch done, err := sentForm(ctx, q, t.Account, r.Form, digest); {
 		case err != nil:
 			return err
@@ -84,7 +91,9 @@ func (s *Store) ReplyTicket(ctx context.Context, r TicketReply) (t Ticket, verdi
 			return ErrUnread
 		}
 		var after ticket.Status
-		after, verdict = t.Status.After(ticket.Move{By: r.By, Message: r.Text != "", Resolve: r.Resolve, Reopen: r.Reopen})
+		after, verdict = t.Status.After(ticket.Move{
+			By: r.By, Message: r.Text != "", Resolve: r.Resolve, Reopen: r.Reopen,
+		})
 		if verdict != ticket.Moves {
 			return nil
 		}
@@ -92,8 +101,10 @@ func (s *Store) ReplyTicket(ctx context.Context, r TicketReply) (t Ticket, verdi
 			return err
 		}
 		step := ticketStep{
-			of: &of, by: r.By, actor: r.Actor, origin: r.Origin, action: r.action(), form: r.Form, digest: digest, before: t.Status, after: after,
-			message: TicketMessage{Author: r.By, Writer: r.Writer, Body: r.Text, At: r.At}, tell: r.Tell,
+			of: &of, by: r.By, actor: r.Actor, origin: r.Origin, action: r.action(), form: r.Form, digest: digest,
+			before: t.Status, after: after, message: TicketMessage{
+				Author: r.By, Writer: r.Writer, Body: r.Text, At: r.At,
+			}, tell: r.Tell,
 		}
 		t, err = step.take(ctx, q, &row)
 		return err
@@ -159,7 +170,8 @@ func (s *Store) CloseTicket(ctx context.Context, n ticket.Number, at time.Time) 
 			return err
 		}
 		step := ticketStep{
-			of: &of, by: ticket.Service, action: actionClose, before: ticket.Resolved, after: ticket.Closed, message: TicketMessage{Author: ticket.Service, At: at},
+			of: &of, by: ticket.Service, action: actionClose, before: ticket.Resolved, after: ticket.Closed,
+			message: TicketMessage{Author: ticket.Service, At: at},
 		}
 		if row.Messages <= ticket.MaxMessages { // there is one place more than people can fill
 			step.message.Body = ClosedNote

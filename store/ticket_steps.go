@@ -86,7 +86,8 @@ func (s *ticketStep) take(ctx context.Context, q *db.Queries, row *db.Ticket) (t
 		return t, nil
 	}
 	told := TicketStep{
-		Ticket: t, Before: s.before, New: s.before == "", By: s.by, Text: s.message.Body, Account: s.of.Name, Plan: s.of.Plan,
+		Ticket: t, Before: s.before, New: s.before == "", By: s.by, Text: s.message.Body, Account: s.of.Name,
+		Plan: s.of.Plan,
 	}
 	if told.Readers, err = ticketReaders(ctx, q, t.Account, t.User); err != nil {
 		return t, err
@@ -100,8 +101,9 @@ func (s *ticketStep) take(ctx context.Context, q *db.Queries, row *db.Ticket) (t
 
 func (s *ticketStep) line(t *Ticket) *DeskLine {
 	l := &DeskLine{
-		At: s.message.At, Account: t.Account, Subject: t.Number.Reference(), Actor: s.actor, Origin: s.origin, Action: s.action, Form: s.form, FormDigest: s.digest,
-		Before: map[string]any{"status": s.before}, After: map[string]any{"status": s.after},
+		At: s.message.At, Account: t.Account, Subject: t.Number.Reference(), Actor: s.actor, Origin: s.origin,
+		Action: s.action, Form: s.form, FormDigest: s.digest, Before: map[string]any{"status": s.before},
+		After: map[string]any{"status": s.after},
 	}
 	if l.Actor == "" {
 		l.Actor = string(s.by)
@@ -117,13 +119,17 @@ func (s *ticketStep) line(t *Ticket) *DeskLine {
 
 // ticketReaders are whom mails about something of an account go to that a user, or a key, filed.
 func ticketReaders(ctx context.Context, q *db.Queries, of account.ID, filer account.UserID) ([]TicketReader, error) {
-	rows, err := q.ListTicketReaders(ctx, db.ListTicketReadersParams{Account: of.UUID, Filer: optional(filer.UUID), Most: maxTicketReaders})
+	rows, err := q.ListTicketReaders(ctx, db.ListTicketReadersParams{
+		Account: of.UUID, Filer: optional(filer.UUID), Most: maxTicketReaders,
+	})
 	if err != nil {
 		return nil, err
 	}
 	readers := make([]TicketReader, len(rows))
 	for i, row := range rows {
-		readers[i] = TicketReader{account.UserID{UUID: row.UserID}, account.RecordedEmail(row.Email, row.EmailKey), row.TimeZone}
+		readers[i] = TicketReader{
+			account.UserID{UUID: row.UserID}, account.RecordedEmail(row.Email, row.EmailKey), row.TimeZone,
+		}
 	}
 	return readers, nil
 }

@@ -80,7 +80,9 @@ func (s *Store) writersOf(ctx context.Context, actors []string) (map[string]Tick
 	}
 	for _, row := range rows {
 		id := account.KeyID{UUID: row.ID}
-		writers[actorKey+id.String()] = TicketWriter{Key: id, Prefix: row.Prefix, Agent: account.AgentID{UUID: given(row.AgentID)}, AgentName: row.AgentName}
+		writers[actorKey+id.String()] = TicketWriter{
+			Key: id, Prefix: row.Prefix, Agent: account.AgentID{UUID: given(row.AgentID)}, AgentName: row.AgentName,
+		}
 	}
 	return writers, nil
 }

@@ -87,8 +87,10 @@ type Ticket struct {
 
 // TicketMessage is what somebody wrote.
 type TicketMessage struct {
-	Author    ticket.Author
-	Writer    string // who of the account, as Writer.Actor names them; empty for other authors, and where it was not recorded
+	Author ticket.Author
+	// who of the account, as Writer.Actor names them; empty for other authors, and where it was not
+	// recorded
+	Writer    string
 	Body      string
 	RequestID uuid.UUID // zero when no call was named
 	At        time.Time
@@ -114,7 +116,9 @@ type NewTicket struct {
 // that was sent before gives what it made then. ErrTooManyTickets when the account has a hundred
 // unresolved ones, *TooManyTodayError when it made as many in 24 hours as it may, ErrFormSent;
 // ErrNotFound when there is no such account.
-func (s *Store) CreateTicket(ctx context.Context, n NewTicket) (t Ticket, joined bool, err error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (s *Store) CreateTicket(ctx context.Context, n NewTicket) (t Ticket, joined bool, err error) {
 	evidence, err := json.Marshal(n.Evidence)
 	if err != nil {
 		return t, false, fmt.Errorf("write the evidence of a ticket: %w", err)
@@ -140,8 +144,10 @@ func (s *Store) CreateTicket(ctx context.Context, n NewTicket) (t Ticket, joined
 		}
 		joined = joins
 		step := ticketStep{
-			of: &of, by: ticket.Customer, actor: n.Actor(), origin: n.Channel, action: actionFile, form: n.Form, digest: digest, tell: n.Tell,
-			message: TicketMessage{Author: ticket.Customer, Writer: n.Actor(), Body: n.Message, RequestID: n.RequestID, At: n.At}, after: ticket.Open,
+			of: &of, by: ticket.Customer, actor: n.Actor(), origin: n.Channel, action: actionFile, form: n.Form,
+			digest: digest, tell: n.Tell, message: TicketMessage{
+				Author: ticket.Customer, Writer: n.Actor(), Body: n.Message, RequestID: n.RequestID, At: n.At,
+			}, after: ticket.Open,
 		}
 		if joined {
 			step.action, step.before = actionJoin, ticket.Status(row.Status)
@@ -183,7 +189,9 @@ func findToJoin(ctx context.Context, q *db.Queries, n *NewTicket) (row db.Ticket
 		return row, false, nil
 	}
 	row, err = q.FindGatheringTicket(ctx, db.FindGatheringTicketParams{
-		Account: n.Account.UUID, Scope: optional(n.Scope.UUID), Code: int32(symptom.Code), Chain: string(symptom.Chain), Method: symptom.Method, //nolint:gosec // five digits
+		//nolint:gosec // five digits
+		Account: n.Account.UUID, Scope: optional(n.Scope.UUID), Code: int32(symptom.Code), Chain: string(symptom.Chain),
+		Method: symptom.Method,
 	})
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
@@ -197,7 +205,9 @@ func findToJoin(ctx context.Context, q *db.Queries, n *NewTicket) (row db.Ticket
 }
 
 // openTicket writes a ticket, without its message.
-func openTicket(ctx context.Context, q *db.Queries, kind AccountKind, n *NewTicket, evidence []byte) (db.Ticket, error) {
+func openTicket(ctx context.Context, q *db.Queries, kind AccountKind, n *NewTicket,
+	evidence []byte,
+) (db.Ticket, error) {
 	open, err := q.CountUnresolvedTickets(ctx, n.Account.UUID)
 	if err != nil {
 		return db.Ticket{}, err
@@ -209,8 +219,10 @@ func openTicket(ctx context.Context, q *db.Queries, kind AccountKind, n *NewTick
 		return db.Ticket{}, err
 	}
 	p := db.InsertTicketParams{
-		Account: n.Account.UUID, Key: optional(n.Key.UUID), UserID: optional(n.User.UUID), Agent: optional(n.Agent.UUID), Scope: optional(n.Scope.UUID),
-		Subject: n.Subject, Category: string(n.Category), Priority: string(n.Priority), Channel: n.Channel, RequestID: optional(n.RequestID), Evidence: evidence, At: n.At,
+		Account: n.Account.UUID, Key: optional(n.Key.UUID), UserID: optional(n.User.UUID),
+		Agent: optional(n.Agent.UUID), Scope: optional(n.Scope.UUID), Subject: n.Subject, Category: string(n.Category),
+		Priority: string(n.Priority), Channel: n.Channel, RequestID: optional(n.RequestID), Evidence: evidence,
+		At: n.At,
 	}
 	if symptom := n.Evidence.Symptom(); symptom != nil {
 		code, chainID := int32(symptom.Code), string(symptom.Chain) //nolint:gosec // five digits
@@ -243,29 +255,38 @@ func boundDay(ctx context.Context, q *db.Queries, kind AccountKind, n *NewTicket
 
 // LoadTicket reads a ticket of an account with its messages, oldest first; of one scope alone
 // unless that is zero. ErrNotFound when it has none.
-func (s *Store) LoadTicket(ctx context.Context, of account.ID, scope Scope, n ticket.Number) (Ticket, []TicketMessage, error) {
+func (s *Store) LoadTicket(ctx context.Context, of account.ID, scope Scope,
+	n ticket.Number,
+) (Ticket, []TicketMessage, error) {
 	var (
 		t        Ticket
 		messages []TicketMessage
 	)
-	err := s.tx(ctx, pgx.TxOptions{AccessMode: pgx.ReadOnly, IsoLevel: pgx.RepeatableRead}, func(_ pgx.Tx, q *db.Queries) error {
-		row, err := q.GetTicket(ctx, db.GetTicketParams{Number: int64(n), Account: optional(of.UUID), Scope: optional(scope.UUID)})
-		if err != nil {
-			return found(err)
-		}
-		if t, err = ticketOf(row); err != nil {
+	err := s.tx(ctx, pgx.TxOptions{AccessMode: pgx.ReadOnly, IsoLevel: pgx.RepeatableRead},
+		func(_ pgx.Tx, q *db.Queries) error {
+			row, err := q.GetTicket(ctx, db.GetTicketParams{
+				Number: int64(n), Account: optional(of.UUID), Scope: optional(scope.UUID),
+			})
+			if err != nil {
+				return found(err)
+			}
+			if t, err = ticketOf(row); err != nil {
+				return err
+			}
+			rows, err := q.ListTicketMessages(ctx, row.Number)
+			messages = make([]TicketMessage, len(rows))
+			for i, m := range rows {
+				messages[i] = TicketMessage{
+					Author: ticket.Author(m.Author), Writer: m.Writer, Body: m.Body, RequestID: given(m.RequestID),
+					At: m.At.UTC(),
+				}
+			}
+			// from before it was recorded
+			if len(messages) > 0 && messages[0].Author == ticket.Customer && messages[0].Writer == "" {
+				messages[0].Writer = (&Writer{Key: t.Key, User: t.User}).Actor()
+			}
 			return err
-		}
-		rows, err := q.ListTicketMessages(ctx, row.Number)
-		messages = make([]TicketMessage, len(rows))
-		for i, m := range rows {
-			messages[i] = TicketMessage{Author: ticket.Author(m.Author), Writer: m.Writer, Body: m.Body, RequestID: given(m.RequestID), At: m.At.UTC()}
-		}
-		if len(messages) > 0 && messages[0].Author == ticket.Customer && messages[0].Writer == "" { // from before it was recorded
-			messages[0].Writer = (&Writer{Key: t.Key, User: t.User}).Actor()
-		}
-		return err
-	})
+		})
 	if err != nil {
 		return t, nil, fmt.Errorf("load ticket %s: %w", n.Reference(), err)
 	}
@@ -282,9 +303,13 @@ type TicketFilter struct {
 }
 
 // ListTickets lists tickets, newest first.
-func (s *Store) ListTickets(ctx context.Context, f TicketFilter) ([]Ticket, error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (s *Store) ListTickets(ctx context.Context, f TicketFilter) ([]Ticket, error) {
 	p := db.ListTicketsParams{
-		Account: f.Account.UUID, Before: int64(f.Before), Scope: optional(f.Scope.UUID), Most: int32(min(f.Limit, maxTicketPage)), //nolint:gosec // bounded
+		//nolint:gosec // bounded
+		Account: f.Account.UUID, Before: int64(f.Before), Scope: optional(f.Scope.UUID),
+		Most: int32(min(f.Limit, maxTicketPage)),
 	}
 	if f.Before == 0 {
 		p.Before = math.MaxInt64
@@ -309,10 +334,11 @@ const maxTicketPage = 1000
 
 func ticketOf(row db.Ticket) (Ticket, error) { //nolint:gocritic // the row is a copy already
 	t := Ticket{
-		Number: ticket.Number(row.Number), Account: account.ID{UUID: row.AccountID}, Key: account.KeyID{UUID: given(row.KeyID)},
-		User: account.UserID{UUID: given(row.UserID)}, Subject: row.Subject, Category: ticket.Category(row.Category), Priority: ticket.Priority(row.Priority),
-		Channel: row.Channel, Status: ticket.Status(row.Status), RequestID: given(row.RequestID),
-		Messages: int(row.Messages), CreatedAt: row.CreatedAt.UTC(), LastActivityAt: row.LastActivityAt.UTC(), ResolvedAt: instant(row.ResolvedAt),
+		Number: ticket.Number(row.Number), Account: account.ID{UUID: row.AccountID},
+		Key: account.KeyID{UUID: given(row.KeyID)}, User: account.UserID{UUID: given(row.UserID)}, Subject: row.Subject,
+		Category: ticket.Category(row.Category), Priority: ticket.Priority(row.Priority), Channel: row.Channel,
+		Status: ticket.Status(row.Status), RequestID: given(row.RequestID), Messages: int(row.Messages),
+		CreatedAt: row.CreatedAt.UTC(), LastActivityAt: row.LastActivityAt.UTC(), ResolvedAt: instant(row.ResolvedAt),
 		ClosedAt: instant(row.ClosedAt), Version: row.Version, Told: row.ToldVersion,
 	}
 	if err := json.Unmarshal(row.Evidence, &t.Evidence); err != nil {

@@ -23,12 +23,15 @@ var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 func newTicket(of account.ID, code int, at time.Time) store.NewTicket {
 	n := store.NewTicket{
-		Writer: store.Writer{Account: of, Channel: "api"}, Subject: "Calls fail", Message: "They fail since noon.", Category: ticket.Incident,
-		Priority: ticket.Normal, At: at, Evidence: ticket.Evidence{GatheredAt: at},
+		Writer: store.Writer{Account: of, Channel: "api"}, Subject: "Calls fail", Message: "They fail since noon.",
+		Category: ticket.Incident, Priority: ticket.Normal, At: at, Evidence: ticket.Evidence{GatheredAt: at},
 	}
 	if code != 0 {
 		n.RequestID = uuid.Must(uuid.NewV7())
-		n.Evidence.Call = &ticket.ReportedCall{RequestID: n.RequestID.String(), Code: code, Chain: "eth_mainnet", Method: "eth_call", Outcome: "upstream_failed", Units: 500}
+		n.Evidence.Call = &ticket.ReportedCall{
+			RequestID: n.RequestID.String(), Code: code, Chain: "eth_mainnet",
+			Method: "eth_call", Outcome: "upstream_failed", Units: 500,
+		}
 	}
 	return n
 }
@@ -100,11 +103,14 @@ func TestTheSameSymptomJoinsItsTicketWithinAnHour(t *testing.T) {
 	if joined || second.Number == first.Number {
 		t.Errorf("the second is %+v", second)
 	}
-	if third, joined := create(newTicket(of.ID, -32022, noon.Add(2*time.Hour+time.Minute))); !joined || third.Number != second.Number {
+	if third, joined := create(newTicket(of.ID, -32022, noon.Add(2*time.Hour+time.Minute))); !joined ||
+		third.Number != second.Number {
 		t.Errorf("the third joins %s", third.Number.Reference())
 	}
 	// What is resolved gathers no more.
-	if _, _, err := s.ReplyTicket(ctx, store.TicketReply{Number: second.Number, Account: of.ID, By: ticket.Customer, Resolve: true, At: noon.Add(3 * time.Hour)}); err != nil {
+	if _, _, err := s.ReplyTicket(ctx, store.TicketReply{
+		Number: second.Number, Account: of.ID, By: ticket.Customer, Resolve: true, At: noon.Add(3 * time.Hour),
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if _, joined := create(newTicket(of.ID, -32022, noon.Add(3*time.Hour))); joined {
@@ -125,7 +131,9 @@ func TestTheSameSymptomJoinsItsTicketWithinAnHour(t *testing.T) {
 			return err
 		},
 		"another account's reply": func() error {
-			_, _, err := s.ReplyTicket(ctx, store.TicketReply{Number: first.Number, Account: other.ID, By: ticket.Customer, Text: "x", At: noon})
+			_, _, err := s.ReplyTicket(ctx, store.TicketReply{
+				Number: first.Number, Account: other.ID, By: ticket.Customer, Text: "x", At: noon,
+			})
 			return err
 		},
 	} {
@@ -136,7 +144,9 @@ func TestTheSameSymptomJoinsItsTicketWithinAnHour(t *testing.T) {
 	if _, _, err := s.LoadTicket(ctx, of.ID, ofAgent.Scope, agents.Number); err != nil {
 		t.Errorf("its own: %v", err)
 	}
-	list, err := s.ListTickets(ctx, store.TicketFilter{Account: of.ID, Scope: ofAgent.Scope, Statuses: ticket.Unresolved(), Limit: 10})
+	list, err := s.ListTickets(ctx, store.TicketFilter{
+		Account: of.ID, Scope: ofAgent.Scope, Statuses: ticket.Unresolved(), Limit: 10,
+	})
 	if err != nil || len(list) != 1 || list[0].Number != agents.Number {
 		t.Errorf("the agent's list is %+v, %v", list, err)
 	}
@@ -172,13 +182,17 @@ func TestAResolvedTicketClosesAfterSevenDaysWithoutAnAnswer(t *testing.T) {
 	if got := closes(ticket.CloseAfter); got.Status != ticket.Open || got.Version != 0 {
 		t.Errorf("an open one became %+v", got)
 	}
-	if got, _ := reply(store.TicketReply{By: ticket.Operator, Text: "Which chain?"}); got.Status != ticket.WaitingCustomer || got.Version != 0 {
+	if got, _ := reply(store.TicketReply{By: ticket.Operator, Text: "Which chain?"}); got.Status !=
+		ticket.WaitingCustomer || got.Version != 0 {
 		t.Errorf("answered it is %+v", got)
 	}
 	if got, _ := reply(store.TicketReply{Text: "Ethereum."}); got.Status != ticket.WaitingUs {
 		t.Errorf("answered back it is %+v", got)
 	}
-	if got, _ := reply(store.TicketReply{By: ticket.Operator, Text: "Mended.", Resolve: true}); got.Status != ticket.Resolved || !got.ResolvedAt.Equal(at) || got.Version != 1 {
+	if got, _ := reply(store.TicketReply{
+		By: ticket.Operator, Text: "Mended.",
+		Resolve: true,
+	}); got.Status != ticket.Resolved || !got.ResolvedAt.Equal(at) || got.Version != 1 {
 		t.Errorf("resolved it is %+v", got)
 	}
 	if got, _ := reply(store.TicketReply{Text: "Not yet."}); got.Status != ticket.WaitingUs || got.Version != 2 {
@@ -192,13 +206,16 @@ func TestAResolvedTicketClosesAfterSevenDaysWithoutAnAnswer(t *testing.T) {
 	if closed.Status != ticket.Closed || !closed.ClosedAt.Equal(at.Add(ticket.CloseAfter)) {
 		t.Errorf("after seven days it is %+v", closed)
 	}
-	if again := closes(2 * ticket.CloseAfter); again.Version != closed.Version || again.ClosedAt != closed.ClosedAt || again.Messages != closed.Messages {
+	if again := closes(2 * ticket.CloseAfter); again.Version != closed.Version || again.ClosedAt != closed.ClosedAt ||
+		again.Messages != closed.Messages {
 		t.Errorf("closed again it is %+v", again)
 	}
-	if got, verdict := reply(store.TicketReply{Text: "Still there?"}); verdict != ticket.IsClosed || got.Messages != closed.Messages {
+	if got, verdict := reply(store.TicketReply{Text: "Still there?"}); verdict != ticket.IsClosed ||
+		got.Messages != closed.Messages {
 		t.Errorf("a reply to a closed one is %s: %+v", verdict, got)
 	}
-	if got, _ := reply(store.TicketReply{Text: "It is back.", Reopen: true}); got.Status != ticket.WaitingUs || !got.ClosedAt.IsZero() {
+	if got, _ := reply(store.TicketReply{Text: "It is back.", Reopen: true}); got.Status != ticket.WaitingUs ||
+		!got.ClosedAt.IsZero() {
 		t.Errorf("reopened it is %+v", got)
 	}
 	_, messages, err := s.LoadTicket(ctx, of.ID, store.Scope{}, made.Number)
@@ -209,7 +226,8 @@ func TestAResolvedTicketClosesAfterSevenDaysWithoutAnAnswer(t *testing.T) {
 	for _, m := range messages {
 		who = append(who, string(m.Author))
 	}
-	if got := strings.Join(who, " "); got != "customer operator customer operator customer service customer" || messages[5].Body != store.ClosedNote {
+	if got := strings.Join(who, " "); got != "customer operator customer operator customer service customer" ||
+		messages[5].Body != store.ClosedNote {
 		t.Errorf("the messages are of %s", got)
 	}
 }
@@ -265,7 +283,8 @@ func TestTicketsAndMessagesOfAnAccountAreBounded(t *testing.T) {
 	if _, _, err := s.ReplyTicket(ctx, say); err != nil {
 		t.Fatal(err)
 	}
-	if closed, err := s.CloseTicket(ctx, full.Number, late.Add(ticket.CloseAfter)); err != nil || closed.Status != ticket.Closed || closed.Messages != ticket.MaxMessages+1 {
+	if closed, err := s.CloseTicket(ctx, full.Number, late.Add(ticket.CloseAfter)); err != nil ||
+		closed.Status != ticket.Closed || closed.Messages != ticket.MaxMessages+1 {
 		t.Errorf("a full one closes as %+v, %v", closed, err)
 	}
 }
@@ -311,14 +330,17 @@ func TestTicketsOfADayAreBounded(t *testing.T) {
 			at := noon.Add(time.Duration(i) * time.Minute)
 			made, _, err := s.CreateTicket(ctx, newTicket(of.ID, 0, at))
 			if err == nil {
-				_, _, err = s.ReplyTicket(ctx, store.TicketReply{Number: made.Number, Account: of.ID, By: ticket.Customer, Resolve: true, At: at})
+				_, _, err = s.ReplyTicket(ctx, store.TicketReply{
+					Number: made.Number, Account: of.ID, By: ticket.Customer, Resolve: true, At: at,
+				})
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
 		}
 		_, _, err := s.CreateTicket(ctx, newTicket(of.ID, 0, noon.Add(time.Hour)))
-		if refused, ok := errors.AsType[*store.TooManyTodayError](err); !ok || refused.Limit != limit || refused.Wait != 23*time.Hour {
+		if refused, ok := errors.AsType[*store.TooManyTodayError](err); !ok || refused.Limit != limit ||
+			refused.Wait != 23*time.Hour {
 			t.Errorf("beyond %d: %v", limit, err)
 		}
 		if _, _, err := s.CreateTicket(ctx, newTicket(of.ID, 0, noon.Add(24*time.Hour))); err != nil {
@@ -338,11 +360,15 @@ func TestTenThousandTicketsAreListedByPages(t *testing.T) {
 	of, _ := newDoorKey(1)
 	must[store.Account](t)(s.CreateAccount(ctx, of))
 	const many, page = 10_000, 1000
-	must[pgconn.CommandTag](t)(conn.Exec(ctx, `INSERT INTO tickets (account_id, subject, category, priority, channel, status, gathers, evidence, messages, created_at, last_activity_at, closed_at)
+	must[pgconn.CommandTag](t)(
+		conn.Exec(ctx,
+			`INSERT INTO tickets (account_id, subject, category, priority, channel, status, gathers, evidence, messages, created_at, last_activity_at, closed_at)
 		SELECT $1, 's', 'other', 'low', 'api', 'closed', false, '{}', 0, made, moved, ended FROM (SELECT now() AS made, now() AS moved, now() AS ended) AS present, generate_series(1, $2::integer)`, of.ID.UUID, many))
 	seen, before := 0, ticket.Number(0)
 	for {
-		list, err := s.ListTickets(ctx, store.TicketFilter{Account: of.ID, Statuses: []ticket.Status{ticket.Closed}, Before: before, Limit: page})
+		list, err := s.ListTickets(ctx, store.TicketFilter{
+			Account: of.ID, Statuses: []ticket.Status{ticket.Closed}, Before: before, Limit: page,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -359,7 +385,9 @@ func TestTenThousandTicketsAreListedByPages(t *testing.T) {
 	if seen != many {
 		t.Errorf("%d of %d were listed", seen, many)
 	}
-	if list, err := s.ListTickets(ctx, store.TicketFilter{Account: of.ID, Statuses: ticket.Unresolved(), Limit: page}); err != nil || len(list) != 0 {
+	if list, err := s.ListTickets(ctx, store.TicketFilter{
+		Account: of.ID, Statuses: ticket.Unresolved(), Limit: page,
+	}); err != nil || len(list) != 0 {
 		t.Errorf("unresolved are %d, %v", len(list), err)
 	}
 }
@@ -374,7 +402,9 @@ func TestFlowsOfTicketsThatAreLateAreListed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, err = s.ReplyTicket(ctx, store.TicketReply{Number: made.Number, By: ticket.Operator, Resolve: true, At: at}); err != nil {
+		if _, _, err = s.ReplyTicket(ctx, store.TicketReply{
+			Number: made.Number, By: ticket.Operator, Resolve: true, At: at,
+		}); err != nil {
 			t.Fatal(err)
 		}
 		return made
@@ -400,7 +430,10 @@ func TestFlowsOfTicketsThatAreLateAreListed(t *testing.T) {
 	if got := list(time.Time{}); len(got) != 0 {
 		t.Errorf("told, late are %+v", got)
 	}
-	resolve := store.TicketReply{Number: late.Number, Account: of.ID, By: ticket.Operator, Text: "Mended.", Resolve: true, At: noon.Add(-2 * time.Minute)}
+	resolve := store.TicketReply{
+		Number: late.Number, Account: of.ID, By: ticket.Operator, Text: "Mended.",
+		Resolve: true, At: noon.Add(-2 * time.Minute),
+	}
 	if _, _, err := s.ReplyTicket(ctx, resolve); err != nil {
 		t.Fatal(err)
 	}
@@ -426,22 +459,34 @@ func TestRefusalsOfADayAreCounted(t *testing.T) {
 	at := func(ago time.Duration, lines ...account.UsageLine) {
 		slot := noon.Add(-ago).Truncate(10 * time.Second)
 		for i := range lines {
-			lines[i].Period, lines[i].Chain, lines[i].Service, lines[i].Method, lines[i].Class = "2026-11-01", "eth_mainnet", "rpc", "eth_call", "standard"
+			lines[i].Period, lines[i].Chain, lines[i].Service, lines[i].Method, lines[i].Class = "2026-11-01",
+				"eth_mainnet", "rpc", "eth_call", "standard"
 		}
-		err := s.CommitUsage(ctx, []account.UsageBucket{{Shard: account.Shard(of.ID), Slot: slot, Account: of.ID, Generation: uuid.NewString(), Lines: lines}})
+		err := s.CommitUsage(ctx, []account.UsageBucket{
+			{Shard: account.Shard(of.ID), Slot: slot, Account: of.ID, Generation: uuid.NewString(), Lines: lines},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	at(time.Minute, account.UsageLine{Outcome: "ok", Source: "plan", Requests: 50}, account.UsageLine{Outcome: "rate_window", Requests: 2},
-		account.UsageLine{Outcome: "upstream_failed", Requests: 3, Key: key}, account.UsageLine{Outcome: "refund", Requests: -3})
-	at(23*time.Hour, account.UsageLine{Outcome: "rate_window", Requests: 5}, account.UsageLine{Outcome: "hit", Requests: 9})
+	at(time.Minute, account.UsageLine{Outcome: "ok", Source: "plan", Requests: 50},
+		account.UsageLine{Outcome: "rate_window", Requests: 2}, account.UsageLine{
+			Outcome: "upstream_failed", Requests: 3, Key: key,
+		}, account.UsageLine{Outcome: "refund", Requests: -3})
+	at(23*time.Hour, account.UsageLine{
+		Outcome: "rate_window", Requests: 5,
+	}, account.UsageLine{Outcome: "hit", Requests: 9})
 	at(26*time.Hour, account.UsageLine{Outcome: "plan_quota", Requests: 100})
-	got := must[[]ticket.RefusalCount](t)(s.SumRefusals(ctx, &store.UsageWindow{Account: of.ID, Since: noon.Add(-24 * time.Hour)}))
-	if len(got) != 2 || got[0].Reason != "rate_window" || got[0].Count != 7 || got[0].Code != -32005 || !got[0].Last.Equal(noon.Add(-time.Minute).Truncate(time.Hour)) || got[1].Count != 3 {
+	got := must[[]ticket.RefusalCount](t)(s.SumRefusals(ctx, &store.UsageWindow{
+		Account: of.ID, Since: noon.Add(-24 * time.Hour),
+	}))
+	if len(got) != 2 || got[0].Reason != "rate_window" || got[0].Count != 7 || got[0].Code != -32005 ||
+		!got[0].Last.Equal(noon.Add(-time.Minute).Truncate(time.Hour)) || got[1].Count != 3 {
 		t.Errorf("the refusals are %+v", got)
 	}
-	own := must[[]ticket.RefusalCount](t)(s.SumRefusals(ctx, &store.UsageWindow{Account: of.ID, Since: noon.Add(-24 * time.Hour), Keys: []account.KeyID{key}}))
+	own := must[[]ticket.RefusalCount](t)(s.SumRefusals(ctx, &store.UsageWindow{
+		Account: of.ID, Since: noon.Add(-24 * time.Hour), Keys: []account.KeyID{key},
+	}))
 	if len(own) != 1 || own[0].Reason != "upstream_failed" {
 		t.Errorf("the key's are %+v", own)
 	}
@@ -455,7 +500,8 @@ func TestTextsOfTicketsAreKeptAsTheyAre(t *testing.T) {
 	of, _ := newDoorKey(1)
 	must[store.Account](t)(s.CreateAccount(ctx, of))
 	n := newTicket(of.ID, 0, noon)
-	n.Subject, n.Message = `<script>alert("1")</script> & 'Ω'`, "  line one\n\n\t{{.}} ${x} %s '; DROP TABLE tickets; --\n"
+	n.Subject, n.Message = `<script>alert("1")</script> & 'Ω'`,
+		"  line one\n\n\t{{.}} ${x} %s '; DROP TABLE tickets; --\n"
 	made, _, err := s.CreateTicket(ctx, n)
 	if err != nil {
 		t.Fatal(err)
@@ -468,7 +514,9 @@ func TestTextsOfTicketsAreKeptAsTheyAre(t *testing.T) {
 	if _, _, err := s.CreateTicket(ctx, n); err == nil {
 		t.Error("a text beyond its bound is kept")
 	}
-	if list, err := s.ListTickets(ctx, store.TicketFilter{Account: of.ID, Statuses: ticket.Unresolved(), Limit: 10}); err != nil || len(list) != 1 {
+	if list, err := s.ListTickets(ctx, store.TicketFilter{
+		Account: of.ID, Statuses: ticket.Unresolved(), Limit: 10,
+	}); err != nil || len(list) != 1 {
 		t.Errorf("the refused one left %+v, %v", list, err)
 	}
 }

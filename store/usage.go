@@ -54,7 +54,8 @@ func (s *Store) CommitUsage(ctx context.Context, buckets []account.UsageBucket) 
 func flushParams(buckets []account.UsageBucket) db.InsertFlushesParams {
 	n := len(buckets)
 	p := db.InsertFlushesParams{
-		Shards: make([]int32, n), Slots: make([]time.Time, n), Accounts: make([]uuid.UUID, n), Generations: make([]string, n),
+		Shards: make([]int32, n), Slots: make([]time.Time, n), Accounts: make([]uuid.UUID, n),
+		Generations: make([]string, n),
 	}
 	for i := range buckets {
 		b := &buckets[i]
@@ -107,7 +108,8 @@ func linesOf(buckets []*account.UsageBucket) (db.AddUsageParams, error) {
 			if !ok {
 				var err error
 				if period, err = time.Parse(periodLayout, l.Period); err != nil {
-					return p, fmt.Errorf("usage of account %s in slot %s: period is not a date: %w: %w", b.Account, b.Slot, ErrRejected, err)
+					return p, fmt.Errorf("usage of account %s in slot %s: period is not a date: %w: %w", b.Account,
+						b.Slot, ErrRejected, err)
 				}
 				periods[l.Period] = period
 			}
@@ -121,8 +123,9 @@ func newUsageColumns(n int) db.AddUsageParams {
 	text := func() []string { return make([]string, 0, n) }
 	return db.AddUsageParams{
 		Accounts: make([]uuid.UUID, 0, n), Periods: make([]time.Time, 0, n), Hours: make([]time.Time, 0, n),
-		Keys: make([]uuid.UUID, 0, n), Agents: text(), Chains: text(), Services: text(), Methods: text(), Classes: text(),
-		Outcomes: text(), Sources: text(), Tiers: text(), Requests: make([]int64, 0, n), Units: make([]int64, 0, n),
+		Keys: make([]uuid.UUID, 0, n), Agents: text(), Chains: text(), Services: text(), Methods: text(),
+		Classes: text(), Outcomes: text(), Sources: text(), Tiers: text(), Requests: make([]int64, 0, n),
+		Units: make([]int64, 0, n),
 	}
 }
 

@@ -21,7 +21,9 @@ type UsageLine struct {
 // begins with; at most so many lines, the oldest first.
 func (s *Store) UsageLines(ctx context.Context, w *UsageWindow, hourly bool, limit int) ([]UsageLine, error) {
 	p := db.ListUsageLinesParams{
-		Account: w.Account.UUID, Since: w.since(), Step: "day", Keys: w.keys(), OnlyChain: w.Chain, OnlyPeriod: w.period(), Most: int32(limit), //nolint:gosec // a hundred thousand
+		//nolint:gosec // a hundred thousand
+		Account: w.Account.UUID, Since: w.since(), Step: "day", Keys: w.keys(), OnlyChain: w.Chain,
+		OnlyPeriod: w.period(), Most: int32(limit),
 	}
 	if hourly {
 		p.Step = "hour"
@@ -33,7 +35,12 @@ func (s *Store) UsageLines(ctx context.Context, w *UsageWindow, hourly bool, lim
 	lines := make([]UsageLine, len(rows))
 	for i := range rows {
 		r := &rows[i]
-		lines[i] = UsageLine{r.Start.UTC(), account.KeyID{UUID: r.KeyID}, r.Chain, r.Service, r.Method, r.Class, UsageSums{r.Requests, r.Billable, r.Hits, plan.Units(r.Units)}}
+		lines[i] = UsageLine{
+			r.Start.UTC(),
+			account.KeyID{UUID: r.KeyID},
+			r.Chain, r.Service, r.Method, r.Class,
+			UsageSums{r.Requests, r.Billable, r.Hits, plan.Units(r.Units)},
+		}
 	}
 	return lines, nil
 }

@@ -60,7 +60,8 @@ func generate(ctx context.Context, t *testing.T, s *store.Store) *ledgerOf {
 			l := g.line(r, at)
 			b.Lines = append(b.Lines, l)
 			g.lines = append(g.lines, usedLine{at.Truncate(time.Hour), l})
-			took := tookOf(l.Key, l.Chain, []string{"ok", "hit"}[r.IntN(2)], time.Duration(1+r.IntN(2000))*time.Millisecond, 1+r.Int64N(9))
+			took := tookOf(l.Key, l.Chain, []string{"ok", "hit"}[r.IntN(2)],
+				time.Duration(1+r.IntN(2000))*time.Millisecond, 1+r.Int64N(9))
 			b.Latencies = append(b.Latencies, took)
 			g.times = append(g.times, timed{at.Truncate(time.Hour), took})
 		}
@@ -91,13 +92,21 @@ func (g *ledgerOf) line(r *rand.Rand, at time.Time) account.UsageLine {
 	outcomes := []struct {
 		outcome, source string
 		sign            int64
-	}{{"ok", "plan", 1}, {"ok", "pack:" + g.id.String(), 1}, {"refund", "plan", -1}, {"hit", "", 0}, {"rate_window", "", 0}, {"bad_gateway", "", 0}}
+	}{
+		{"ok", "plan", 1},
+		{"ok", "pack:" + g.id.String(), 1},
+		{"refund", "plan", -1},
+		{"hit", "", 0},
+		{"rate_window", "", 0},
+		{"bad_gateway", "", 0},
+	}
 	o := outcomes[r.IntN(len(outcomes))]
 	if o.outcome == "refund" && r.IntN(2) == 0 { // of a call of the period before
 		period = before
 	}
-	l := windowed(g.keys[r.IntN(len(g.keys))], period, []string{"eth_mainnet", "base_mainnet", ""}[r.IntN(3)], []string{"eth_call", "eth_getLogs", ""}[r.IntN(3)],
-		[]string{"standard", "heavy", "toolbox"}[r.IntN(3)], o.outcome, o.source, 1+r.Int64N(9), 0)
+	l := windowed(g.keys[r.IntN(len(g.keys))], period, []string{"eth_mainnet", "base_mainnet", ""}[r.IntN(3)],
+		[]string{"eth_call", "eth_getLogs", ""}[r.IntN(3)], []string{"standard", "heavy", "toolbox"}[r.IntN(3)],
+		o.outcome, o.source, 1+r.Int64N(9), 0)
 	l.Service, l.Tier = []string{"rpc", "utils"}[r.IntN(2)], []string{"balanced", "fast"}[r.IntN(2)]
 	l.Units = unitsOf(o.sign * l.Requests)
 	if o.outcome == "refund" {
@@ -109,7 +118,8 @@ func (g *ledgerOf) line(r *rand.Rand, at time.Time) account.UsageLine {
 // sift are the lines of a window.
 func (g *ledgerOf) sift(w *store.UsageWindow) (in []usedLine) {
 	for _, l := range g.lines {
-		if !l.hour.Before(w.Since.Truncate(time.Hour)) && (w.Keys == nil || slices.Contains(w.Keys, l.Key)) && (w.Chain == "" || w.Chain == l.Chain) &&
+		if !l.hour.Before(w.Since.Truncate(time.Hour)) && (w.Keys == nil || slices.Contains(w.Keys, l.Key)) &&
+			(w.Chain == "" || w.Chain == l.Chain) &&
 			(w.Period.Start.IsZero() || w.Period.Key() == l.Period) {
 			in = append(in, l)
 		}
@@ -168,14 +178,17 @@ func groupsBy(name func(*usedLine) string) func(*usedLine) (string, []int64) {
 func (g *ledgerOf) windows() (all []store.UsageWindow) {
 	end := g.start.Add(generatedDays * day)
 	for _, since := range []time.Time{
-		g.start, g.start.Add(10 * day), g.start.Add(10*day + time.Hour), g.start.Add(11*day - time.Minute), end.Add(-30 * day), end.Add(-7*day - 6*time.Hour),
-		end.Add(-day - 5*time.Hour), end.Add(-day), end.Add(-3 * time.Hour), time.Date(2026, time.November, 5, 12, 0, 0, 0, time.UTC),
+		g.start, g.start.Add(10 * day), g.start.Add(10*day + time.Hour), g.start.Add(11*day - time.Minute),
+		end.Add(-30 * day), end.Add(-7*day - 6*time.Hour), end.Add(-day - 5*time.Hour), end.Add(-day),
+		end.Add(-3 * time.Hour), time.Date(2026, time.November, 5, 12, 0, 0, 0, time.UTC),
 	} {
 		for _, keys := range [][]account.KeyID{nil, g.keys[:1], g.keys[1:], {}} {
-			all = append(all, store.UsageWindow{Account: g.id, Since: since, Keys: keys}, store.UsageWindow{Account: g.id, Since: since, Keys: keys, Chain: "base_mainnet"})
+			all = append(all, store.UsageWindow{Account: g.id, Since: since, Keys: keys},
+				store.UsageWindow{Account: g.id, Since: since, Keys: keys, Chain: "base_mainnet"})
 		}
 	}
-	began := account.Period{Start: time.Date(2026, time.November, 5, 12, 0, 0, 0, time.UTC)} // with the midnight before it
+	// with the midnight before it
+	began := account.Period{Start: time.Date(2026, time.November, 5, 12, 0, 0, 0, time.UTC)}
 	for _, keys := range [][]account.KeyID{nil, g.keys[:1]} {
 		all = append(all, store.UsageWindow{Account: g.id, Since: began.Start.Truncate(day), Keys: keys, Period: began})
 	}
@@ -202,16 +215,19 @@ func TestWhatIsReadOfDaysIsWhatTheHoursAddUpTo(t *testing.T) {
 		group := func(word func(*store.UsageGroup) string) func(*store.UsageGroup) (string, []int64) {
 			return func(u *store.UsageGroup) (string, []int64) { return word(u), figuresOf(u.UsageSums) }
 		}
-		same("by class", tallied(report.ByClass.Groups, group(func(u *store.UsageGroup) string { return u.Class })), tallied(in, groupsBy(func(l *usedLine) string { return l.Class })))
+		same("by class", tallied(report.ByClass.Groups, group(func(u *store.UsageGroup) string { return u.Class })),
+			tallied(in, groupsBy(func(l *usedLine) string { return l.Class })))
 		same("by key", tallied(report.ByKey.Groups, group(func(u *store.UsageGroup) string { return u.Key.String() })),
 			tallied(in, groupsBy(func(l *usedLine) string { return l.Key.String() })))
 		same("by method", tallied(report.ByMethod.Groups, group(func(u *store.UsageGroup) string { return u.Method })),
 			tallied(in, groupsBy(func(l *usedLine) string { return l.Method })))
-		same("by chain", tallied(report.ByChain.Groups, group(func(u *store.UsageGroup) string { return u.Chain })), tallied(in, groupsBy(func(l *usedLine) string { return l.Chain })))
+		same("by chain", tallied(report.ByChain.Groups, group(func(u *store.UsageGroup) string { return u.Chain })),
+			tallied(in, groupsBy(func(l *usedLine) string { return l.Chain })))
 
-		same("answered", tallied(must[[]store.AnsweredUsage](t)(s.AnsweredUsage(ctx, &w)), func(a *store.AnsweredUsage) (string, []int64) {
-			return fmt.Sprint(a.Service, a.Method, a.Class, a.Tier), []int64{a.Billable, a.Hits, int64(a.Units)}
-		}), tallied(in, func(l *usedLine) (string, []int64) {
+		same("answered", tallied(must[[]store.AnsweredUsage](t)(s.AnsweredUsage(ctx, &w)),
+			func(a *store.AnsweredUsage) (string, []int64) {
+				return fmt.Sprint(a.Service, a.Method, a.Class, a.Tier), []int64{a.Billable, a.Hits, int64(a.Units)}
+			}), tallied(in, func(l *usedLine) (string, []int64) {
 			of := sumsOf([]usedLine{*l})
 			return fmt.Sprint(l.Service, l.Method, l.Class, l.Tier), []int64{of.Billable, of.Hits, int64(of.Units)}
 		}))
@@ -226,9 +242,10 @@ func (g *ledgerOf) holdSteps(ctx context.Context, t *testing.T, s *store.Store, 
 	t.Helper()
 	since := w.Since.Truncate(time.Hour)
 	for _, step := range []time.Duration{time.Hour, 6 * time.Hour, day, 2 * day} {
-		got := tallied(must[[]store.UsageStep](t)(s.UsageSteps(ctx, w, step)), func(u *store.UsageStep) (string, []int64) {
-			return u.Start.Format(time.RFC3339), append(figuresOf(u.UsageSums), int64(u.PackUnits), u.Computed)
-		})
+		got := tallied(must[[]store.UsageStep](t)(s.UsageSteps(ctx, w, step)),
+			func(u *store.UsageStep) (string, []int64) {
+				return u.Start.Format(time.RFC3339), append(figuresOf(u.UsageSums), int64(u.PackUnits), u.Computed)
+			})
 		want := tallied(g.sift(w), func(l *usedLine) (string, []int64) {
 			of := sumsOf([]usedLine{*l})
 			var pack, computed int64
@@ -238,7 +255,8 @@ func (g *ledgerOf) holdSteps(ctx context.Context, t *testing.T, s *store.Store, 
 			if l.Service == "utils" {
 				computed = of.Billable
 			}
-			return since.Add(l.hour.Sub(since).Truncate(step)).Format(time.RFC3339), append(figuresOf(of), pack, computed)
+			return since.Add(l.hour.Sub(since).Truncate(step)).Format(time.RFC3339), append(figuresOf(of), pack,
+				computed)
 		})
 		if got != want {
 			t.Errorf("%s, by steps of %s:\n%s\nwant\n%s", name, step, got, want)
@@ -253,7 +271,9 @@ func (g *ledgerOf) holdFailures(ctx context.Context, t *testing.T, s *store.Stor
 	count := func(f *store.FailureGroup) (string, []int64) {
 		return f.Reason + " " + f.Chain + " " + f.Method, []int64{f.Requests}
 	}
-	if got, want := tallied(failures.ByReason, count), tallied(failed, func(l *usedLine) (string, []int64) { return l.Outcome + "  ", []int64{l.Requests} }); got != want {
+	if got, want := tallied(failures.ByReason, count), tallied(failed, func(l *usedLine) (string, []int64) {
+		return l.Outcome + "  ", []int64{l.Requests}
+	}); got != want {
 		t.Errorf("%s, by reason:\n%s\nwant\n%s", name, got, want)
 	}
 	if got, want := tallied(failures.ByMethod, count), tallied(failed, func(l *usedLine) (string, []int64) {
@@ -263,15 +283,19 @@ func (g *ledgerOf) holdFailures(ctx context.Context, t *testing.T, s *store.Stor
 	}
 	since, of := w.Since.Truncate(time.Hour), failures.ByMethod[:min(len(failures.ByMethod), 3)]
 	for _, step := range []time.Duration{6 * time.Hour, day} {
-		got := tallied(must[[]store.FailureStep](t)(s.FailureSteps(ctx, w, step, of)), func(f *store.FailureStep) (string, []int64) {
-			return f.Start.Format(time.RFC3339) + f.Chain + " " + f.Method, []int64{f.Requests}
-		})
+		got := tallied(must[[]store.FailureStep](t)(s.FailureSteps(ctx, w, step, of)),
+			func(f *store.FailureStep) (string, []int64) {
+				return f.Start.Format(time.RFC3339) + f.Chain + " " + f.Method, []int64{f.Requests}
+			})
 		want := tallied(failed, func(l *usedLine) (string, []int64) {
 			n := l.Requests
-			if !slices.ContainsFunc(of, func(f store.FailureGroup) bool { return f.Chain == l.Chain && f.Method == l.Method }) {
+			if !slices.ContainsFunc(of, func(f store.FailureGroup) bool {
+				return f.Chain == l.Chain && f.Method == l.Method
+			}) {
 				n = 0
 			}
-			return since.Add(l.hour.Sub(since).Truncate(step)).Format(time.RFC3339) + l.Chain + " " + l.Method, []int64{n}
+			return since.Add(l.hour.Sub(since).Truncate(step)).Format(time.RFC3339) + l.Chain + " " + l.Method,
+				[]int64{n}
 		})
 		if got != want {
 			t.Errorf("%s, failures by steps of %s:\n%s\nwant\n%s", name, step, got, want)
@@ -311,11 +335,13 @@ func (g *ledgerOf) holdLatency(ctx context.Context, t *testing.T, s *store.Store
 		var got, want []cell
 		for _, f := range must[[]store.LatencyFigures](t)(s.Latency(ctx, q)) {
 			for bucket := range f.Relayed {
-				got = append(got, cell{text(f.Key, f.Chain, f.Start, "ok", bucket), f.Relayed[bucket]}, cell{text(f.Key, f.Chain, f.Start, "hit", bucket), f.Hits[bucket]})
+				got = append(got, cell{text(f.Key, f.Chain, f.Start, "ok", bucket), f.Relayed[bucket]},
+					cell{text(f.Key, f.Chain, f.Start, "hit", bucket), f.Hits[bucket]})
 			}
 		}
 		for _, l := range g.times {
-			if !l.hour.Before(since) && l.hour.Before(q.Until) && (q.Keys == nil || slices.Contains(q.Keys, l.Key)) && (q.Chain == "" || q.Chain == l.Chain) {
+			if !l.hour.Before(since) && l.hour.Before(q.Until) && (q.Keys == nil || slices.Contains(q.Keys, l.Key)) &&
+				(q.Chain == "" || q.Chain == l.Chain) {
 				want = append(want, cell{text(l.Key, l.Chain, l.hour, l.Outcome, l.Bucket), l.Calls})
 			}
 		}
@@ -345,19 +371,24 @@ func (g *ledgerOf) holdSums(ctx context.Context, t *testing.T, s *store.Store) {
 					t.Errorf("service %s since %s is %d, want %d", service, since, units, want[service])
 				}
 			}
-			got := tallied(must[[]ticket.RefusalCount](t)(s.SumRefusals(ctx, &w)), func(r *ticket.RefusalCount) (string, []int64) {
-				return fmt.Sprint(r.Reason, r.Chain, r.Method), []int64{r.Count}
-			})
-			if refusals := tallied(slices.DeleteFunc(in, func(l usedLine) bool { return !refused(l.Outcome) }), func(l *usedLine) (string, []int64) {
-				return fmt.Sprint(l.Outcome, chain.ID(l.Chain), l.Method), []int64{l.Requests}
-			}); got != refusals {
+			got := tallied(must[[]ticket.RefusalCount](t)(s.SumRefusals(ctx, &w)),
+				func(r *ticket.RefusalCount) (string, []int64) {
+					return fmt.Sprint(r.Reason, r.Chain, r.Method), []int64{r.Count}
+				})
+			if refusals := tallied(slices.DeleteFunc(in, func(l usedLine) bool { return !refused(l.Outcome) }),
+				func(l *usedLine) (string, []int64) {
+					return fmt.Sprint(l.Outcome, chain.ID(l.Chain), l.Method), []int64{l.Requests}
+				}); got != refusals {
 				t.Errorf("refused since %s:\n%s\nwant\n%s", since, got, refusals)
 			}
 		}
 	}
-	days := must[[]store.DayUsage](t)(s.UsageByDay(ctx, g.id, g.start, g.start.Add(generatedDays*day), account.Period{}))
+	days := must[[]store.DayUsage](t)(s.UsageByDay(ctx, g.id, g.start, g.start.Add(generatedDays*day),
+		account.Period{}))
 	got := tallied(days, func(d *store.DayUsage) (string, []int64) {
-		return d.Day.Format(time.DateOnly), []int64{d.Requests, int64(d.Standard), int64(d.Heavy), int64(d.Other), d.Hits, d.Refused}
+		return d.Day.Format(time.DateOnly), []int64{
+			d.Requests, int64(d.Standard), int64(d.Heavy), int64(d.Other), d.Hits, d.Refused,
+		}
 	})
 	want := tallied(g.lines, func(l *usedLine) (string, []int64) {
 		f := []int64{l.Requests, 0, 0, 0, 0, 0}
@@ -382,7 +413,10 @@ func (g *ledgerOf) holdSums(ctx context.Context, t *testing.T, s *store.Store) {
 			name := func(l *store.StatementLine) (string, []int64) {
 				n := &l.Totals
 				return fmt.Sprint(l.Key, l.Agent, l.Chain, l.Class, l.Limit),
-					[]int64{n.Requests, n.Billable, n.Hits, n.Refused, n.Refunded, int64(n.Units), int64(n.PlanUnits), int64(n.PackUnits)}
+					[]int64{
+						n.Requests, n.Billable, n.Hits, n.Refused, n.Refunded, int64(n.Units), int64(n.PlanUnits),
+						int64(n.PackUnits),
+					}
 			}
 			live, err := b.LiveLines(ctx, of, []string{"rate_window"})
 			if err != nil {
@@ -405,7 +439,8 @@ func (g *ledgerOf) holdSums(ctx context.Context, t *testing.T, s *store.Store) {
 func TestAFlushWithoutSumsIsRefused(t *testing.T) {
 	t.Parallel()
 	ctx, _, conn := setupDatabase(t)
-	_, err := conn.Exec(ctx, "INSERT INTO usage_flushes (shard, slot, account_id, generation) VALUES (7, now(), $1, 'old')", uuid.New())
+	_, err := conn.Exec(ctx,
+		"INSERT INTO usage_flushes (shard, slot, account_id, generation) VALUES (7, now(), $1, 'old')", uuid.New())
 	if refused, ok := errors.AsType[*pgconn.PgError](err); !ok || refused.Code != "23502" {
 		t.Errorf("it ended with %v, want it refused for a column that is not null", err)
 	}

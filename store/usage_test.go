@@ -17,8 +17,9 @@ var slot = time.Date(2026, time.November, 20, 9, 59, 50, 0, time.UTC)
 
 func lineOf(key account.KeyID, outcome, source string, requests, units int64) account.UsageLine {
 	return account.UsageLine{
-		Period: "2026-11-01", Key: key, Chain: "eth_mainnet", Service: "rpc", Method: "eth_getBalance", Class: "standard",
-		Outcome: outcome, Source: source, Tier: "balanced", Requests: requests, Units: unitsOf(units),
+		Period: "2026-11-01", Key: key, Chain: "eth_mainnet", Service: "rpc", Method: "eth_getBalance",
+		Class: "standard", Outcome: outcome, Source: source, Tier: "balanced", Requests: requests,
+		Units: unitsOf(units),
 	}
 }
 
@@ -103,10 +104,12 @@ func TestCountersAreSumsOfTheLinesThatTheyName(t *testing.T) {
 	gas := lineOf(key, "ok", "plan", 16, 16)
 	gas.Service = "gas"
 	err := s.CommitUsage(ctx, []account.UsageBucket{
-		bucketOf(id, slot, "a", lineOf(key, "ok", "plan", 1, 1), lineOf(key, "ok", pack, 2, 4), lineOf(other, "ok", "plan", 8, 8), gas),
+		bucketOf(id, slot, "a", lineOf(key, "ok", "plan", 1, 1), lineOf(key, "ok", pack, 2, 4),
+			lineOf(other, "ok", "plan", 8, 8), gas),
 		bucketOf(id, slot.Add(-24*time.Hour), "b", lineOf(key, "ok", "plan", 32, 32)),
 		bucketOf(id, slot.Add(-24*31*time.Hour), "c", earlier),
-		bucketOf(account.NewID(), slot, "d", lineOf(key, "ok", "plan", 64, 64)), // another account's, of a key that moved
+		bucketOf(account.NewID(), slot, "d",
+			lineOf(key, "ok", "plan", 64, 64)), // another account's, of a key that moved
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -142,14 +145,18 @@ func TestCountersAreSumsOfTheLinesThatTheyName(t *testing.T) {
 	if len(flushed) != 3 {
 		t.Errorf("ledger names %v, want the account's three buckets: they were flushed just now", flushed)
 	}
-	one, _, err := s.SumCounters(ctx, id, []account.Counter{counters["key"].counter, counters["service of a key"].counter})
+	one, _, err := s.SumCounters(ctx, id, []account.Counter{
+		counters["key"].counter, counters["service of a key"].counter,
+	})
 	if err != nil || one[0] != unitsOf(counters["key"].want) || one[1] != unitsOf(counters["service of a key"].want) {
 		t.Errorf("counters of keys alone are %v, %v", one, err)
 	}
 	if got := must[int64](t)(s.DeleteFlushesBefore(ctx, slot)); got != 2 {
 		t.Errorf("forgot %d ledger entries, want 2", got)
 	}
-	for _, c := range []account.Counter{{Period: "November", Key: key}, {Period: "November", Source: account.SourcePlan}} {
+	for _, c := range []account.Counter{
+		{Period: "November", Key: key}, {Period: "November", Source: account.SourcePlan},
+	} {
 		if _, _, err := s.SumCounters(ctx, id, []account.Counter{c}); err == nil {
 			t.Error("a period that is no date was accepted")
 		}
@@ -168,7 +175,9 @@ func TestUnitsOfThePlanAreNotAddedUpFromTheHours(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	sums, _, err := s.SumCounters(ctx, id, []account.Counter{{Period: november, Source: account.SourcePlan}, {Period: november, Key: key}})
+	sums, _, err := s.SumCounters(ctx, id, []account.Counter{
+		{Period: november, Source: account.SourcePlan}, {Period: november, Key: key},
+	})
 	if err != nil || sums[0] != unitsOf(7) || sums[1] != 0 {
 		t.Errorf("with hours lost the counters are %v, %v; want 7 of the plan and none of the key", sums, err)
 	}
@@ -179,13 +188,16 @@ func TestASeedIsToldOfTheFlushesThatTheMeterMayHave(t *testing.T) {
 	ctx, s, conn := setupDatabase(t)
 	id := account.NewID()
 	generations := map[time.Duration]string{
-		-48 * time.Hour: "long before", -2*time.Hour - 10*time.Second: "before", -2 * time.Hour: "again after a failover", 0: "at", time.Minute: "after",
+		-48 * time.Hour: "long before", -2*time.Hour - 10*time.Second: "before",
+		-2 * time.Hour: "again after a failover", 0: "at", time.Minute: "after",
 	}
 	for ago, generation := range generations {
 		commit(ctx, t, s, bucketOf(id, slot.Add(ago), generation, lineOf(account.NewKeyID(), "ok", "plan", 1, 1)))
 	}
 	commit(ctx, t, s, bucketOf(id, slot, "flushed long ago"))
-	if _, err := conn.Exec(ctx, "UPDATE usage_flushes SET flushed_at = now() - interval '49 hours' WHERE generation = 'flushed long ago'"); err != nil {
+	if _, err := conn.Exec(ctx,
+		"UPDATE usage_flushes SET flushed_at = now() - interval '49 hours' WHERE generation = 'flushed long "+
+			"ago'"); err != nil {
 		t.Fatal(err)
 	}
 	told := func() []string {
@@ -242,7 +254,9 @@ func TestTenThousandBucketsCommitInSeconds(t *testing.T) {
 	buckets := make([]account.UsageBucket, total)
 	for i := range buckets {
 		key := account.NewKeyID()
-		lines := []account.UsageLine{lineOf(key, "ok", "day", 1, 1), lineOf(key, "hit", "", 1, 0), lineOf(key, "rate_window", "", 1, 0)}
+		lines := []account.UsageLine{
+			lineOf(key, "ok", "day", 1, 1), lineOf(key, "hit", "", 1, 0), lineOf(key, "rate_window", "", 1, 0),
+		}
 		buckets[i] = bucketOf(account.NewID(), slot, strconv.Itoa(i), lines...)
 	}
 	begin := time.Now()
@@ -264,7 +278,9 @@ func TestWatermarksAreKeptPerShard(t *testing.T) {
 	if _, err := s.Watermark(ctx, 3); err == nil {
 		t.Error("a shard that was never flushed has a watermark")
 	}
-	for _, marks := range []map[int]time.Time{{3: slot, 4: slot}, {3: slot.Add(time.Minute)}, {4: slot.Add(-time.Minute)}, {}} {
+	for _, marks := range []map[int]time.Time{
+		{3: slot, 4: slot}, {3: slot.Add(time.Minute)}, {4: slot.Add(-time.Minute)}, {},
+	} {
 		if err := s.SaveWatermarks(ctx, marks); err != nil {
 			t.Fatal(err)
 		}

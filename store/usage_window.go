@@ -93,14 +93,17 @@ type UsageReport struct {
 func (s *Store) ReportUsage(ctx context.Context, w *UsageWindow, limit int) (UsageReport, error) {
 	var report UsageReport
 	rows, err := s.sums().SumUsageGroups(ctx, db.SumUsageGroupsParams{
-		Account: w.Account.UUID, Since: w.since(), FromDay: w.fromDay(), Keys: w.keys(), OnlyChain: w.Chain, OnlyPeriod: w.period(), Most: int64(limit),
+		Account: w.Account.UUID, Since: w.since(), FromDay: w.fromDay(), Keys: w.keys(), OnlyChain: w.Chain,
+		OnlyPeriod: w.period(), Most: int64(limit),
 	})
 	if err != nil {
 		return report, w.failed("usage", err)
 	}
 	// The values of GROUPING(class, key_id, method, chain): a bit is set for each word that is not
 	// told apart.
-	dimensions := map[int32]*UsageGroups{0b0111: &report.ByClass, 0b1011: &report.ByKey, 0b1101: &report.ByMethod, 0b1110: &report.ByChain}
+	dimensions := map[int32]*UsageGroups{
+		0b0111: &report.ByClass, 0b1011: &report.ByKey, 0b1101: &report.ByMethod, 0b1110: &report.ByChain,
+	}
 	for i := range rows {
 		r := &rows[i]
 		sums := UsageSums{r.Requests, r.Billable, r.Hits, plan.Units(r.Units)}
@@ -110,7 +113,9 @@ func (s *Store) ReportUsage(ctx context.Context, w *UsageWindow, limit int) (Usa
 			continue
 		}
 		groups.All = r.Groups
-		groups.Groups = append(groups.Groups, UsageGroup{Class: r.Class, Method: r.Method, Chain: r.Chain, Key: account.KeyID{UUID: r.KeyID}, UsageSums: sums})
+		groups.Groups = append(groups.Groups, UsageGroup{
+			Class: r.Class, Method: r.Method, Chain: r.Chain, Key: account.KeyID{UUID: r.KeyID}, UsageSums: sums,
+		})
 	}
 	return report, nil
 }
@@ -130,15 +135,19 @@ func (s *Store) UsageSteps(ctx context.Context, w *UsageWindow, step time.Durati
 		return nil, fmt.Errorf("read usage of account %s: a step of %s: ask for whole hours", w.Account, step)
 	}
 	rows, err := s.sums().SumUsageSteps(ctx, db.SumUsageStepsParams{
-		Account: w.Account.UUID, Since: w.since(), FromDay: daysOfSteps(w.since(), step), Keys: w.keys(), OnlyChain: w.Chain, OnlyPeriod: w.period(),
-		StepSeconds: int64(step / time.Second),
+		Account: w.Account.UUID, Since: w.since(), FromDay: daysOfSteps(w.since(), step), Keys: w.keys(),
+		OnlyChain: w.Chain, OnlyPeriod: w.period(), StepSeconds: int64(step / time.Second),
 	})
 	if err != nil {
 		return nil, w.failed("usage", err)
 	}
 	steps := make([]UsageStep, len(rows))
 	for i, r := range rows {
-		steps[i] = UsageStep{r.Start.UTC(), UsageSums{r.Requests, r.Billable, r.Hits, plan.Units(r.Units)}, plan.Units(r.PackUnits), r.Computed}
+		steps[i] = UsageStep{
+			r.Start.UTC(),
+			UsageSums{r.Requests, r.Billable, r.Hits, plan.Units(r.Units)},
+			plan.Units(r.PackUnits), r.Computed,
+		}
 	}
 	return steps, nil
 }
@@ -154,7 +163,8 @@ type AnsweredUsage struct {
 // hits first. There are as many as the catalog has.
 func (s *Store) AnsweredUsage(ctx context.Context, w *UsageWindow) ([]AnsweredUsage, error) {
 	rows, err := s.sums().SumAnswered(ctx, db.SumAnsweredParams{
-		Account: w.Account.UUID, Since: w.since(), FromDay: w.fromDay(), Keys: w.keys(), OnlyChain: w.Chain, OnlyPeriod: w.period(),
+		Account: w.Account.UUID, Since: w.since(), FromDay: w.fromDay(), Keys: w.keys(), OnlyChain: w.Chain,
+		OnlyPeriod: w.period(),
 	})
 	if err != nil {
 		return nil, w.failed("answered usage", err)
@@ -186,7 +196,8 @@ type FailureGroup struct {
 func (s *Store) Failures(ctx context.Context, w *UsageWindow, limit int) (Failures, error) {
 	var f Failures
 	rows, err := s.sums().SumFailureGroups(ctx, db.SumFailureGroupsParams{
-		Account: w.Account.UUID, Since: w.since(), FromDay: w.fromDay(), Keys: w.keys(), OnlyChain: w.Chain, OnlyPeriod: w.period(), Most: int64(limit),
+		Account: w.Account.UUID, Since: w.since(), FromDay: w.fromDay(), Keys: w.keys(), OnlyChain: w.Chain,
+		OnlyPeriod: w.period(), Most: int64(limit),
 	})
 	if err != nil {
 		return f, w.failed("failures", err)
@@ -212,13 +223,16 @@ type FailureStep struct {
 
 // FailureSteps adds up the failures of some methods on their chains by steps of whole hours from
 // the window's first hour on.
-func (s *Store) FailureSteps(ctx context.Context, w *UsageWindow, step time.Duration, of []FailureGroup) ([]FailureStep, error) {
+func (s *Store) FailureSteps(ctx context.Context, w *UsageWindow, step time.Duration,
+	of []FailureGroup,
+) ([]FailureStep, error) {
 	if step <= 0 || step%time.Hour != 0 {
 		return nil, fmt.Errorf("read failures of account %s: a step of %s: ask for whole hours", w.Account, step)
 	}
 	p := db.SumFailureStepsParams{
-		Account: w.Account.UUID, Since: w.since(), FromDay: daysOfSteps(w.since(), step), Keys: w.keys(), OnlyChain: w.Chain, OnlyPeriod: w.period(),
-		StepSeconds: int64(step / time.Second), Chains: []string{}, Methods: []string{},
+		Account: w.Account.UUID, Since: w.since(), FromDay: daysOfSteps(w.since(), step), Keys: w.keys(),
+		OnlyChain: w.Chain, OnlyPeriod: w.period(), StepSeconds: int64(step / time.Second), Chains: []string{},
+		Methods: []string{},
 	}
 	for _, g := range of {
 		p.Chains, p.Methods = append(p.Chains, g.Chain), append(p.Methods, g.Method)
@@ -241,7 +255,9 @@ func (s *Store) FailedCalls(ctx context.Context, w *UsageWindow, until time.Time
 	var rows []db.ListFailedCallsRow
 	var err error
 	if bound := int32(limit); w.Keys == nil { //nolint:gosec // some dozens
-		rows, err = s.queries().ListFailedCalls(ctx, db.ListFailedCallsParams{Account: w.Account.UUID, Since: w.since(), Until: until, Most: bound})
+		rows, err = s.queries().ListFailedCalls(ctx, db.ListFailedCallsParams{
+			Account: w.Account.UUID, Since: w.since(), Until: until, Most: bound,
+		})
 	} else {
 		var of []db.ListFailedCallsOfKeysRow
 		of, err = s.queries().ListFailedCallsOfKeys(ctx, db.ListFailedCallsOfKeysParams{
@@ -258,8 +274,9 @@ func (s *Store) FailedCalls(ctx context.Context, w *UsageWindow, until time.Time
 	for i := range rows {
 		r := &rows[i]
 		calls[i] = Call{
-			RequestID: r.RequestID, Index: int(r.BatchIndex), StartedAt: r.StartedAt.UTC(), Account: w.Account, Chain: chain.ID(r.Chain), Method: r.Method,
-			Outcome: r.Outcome, HTTPStatus: int(r.HttpStatus), Duration: time.Duration(r.DurationUs) * time.Microsecond,
+			RequestID: r.RequestID, Index: int(r.BatchIndex), StartedAt: r.StartedAt.UTC(), Account: w.Account,
+			Chain: chain.ID(r.Chain), Method: r.Method, Outcome: r.Outcome, HTTPStatus: int(r.HttpStatus),
+			Duration: time.Duration(r.DurationUs) * time.Microsecond,
 		}
 	}
 	return calls, nil

@@ -18,7 +18,9 @@ import (
 )
 
 // windowed is a line with the words that windows tell apart.
-func windowed(key account.KeyID, period, chain, method, class, outcome, source string, requests, units int64) account.UsageLine {
+func windowed(key account.KeyID, period, chain, method, class, outcome, source string,
+	requests, units int64,
+) account.UsageLine {
 	l := lineOf(key, outcome, source, requests, units)
 	l.Period, l.Chain, l.Method, l.Class = period, chain, method, class
 	return l
@@ -26,13 +28,16 @@ func windowed(key account.KeyID, period, chain, method, class, outcome, source s
 
 // aMonthOfUsage records usage of two keys around the turn of a period, and as much of another
 // account.
-func aMonthOfUsage(t *testing.T, commit func([]account.UsageBucket) error) (id account.ID, one, two account.KeyID, turn time.Time) {
+func aMonthOfUsage(t *testing.T, commit func([]account.UsageBucket) error) (id account.ID, one, two account.KeyID,
+	turn time.Time,
+) {
 	t.Helper()
 	id, one, two = account.NewID(), account.NewKeyID(), account.NewKeyID()
 	turn = time.Date(2026, time.November, 20, 0, 0, 0, 0, time.UTC) // a subscription's day
 	const before, after, pack = "2026-10-20", "2026-11-20", "pack:11111111-1111-4111-8111-111111111111"
 	buckets := []account.UsageBucket{
-		bucketOf(id, turn.Add(-25*time.Hour), "a", windowed(one, before, "eth_mainnet", "eth_call", "standard", "ok", "plan", 100, 100)), // outside
+		bucketOf(id, turn.Add(-25*time.Hour), "a", windowed(one, before, "eth_mainnet", "eth_call", "standard", "ok",
+			"plan", 100, 100)), // outside
 		bucketOf(id, turn.Add(-10*time.Second), "b",
 			windowed(one, before, "eth_mainnet", "eth_call", "standard", "ok", "plan", 8, 8),
 			windowed(one, before, "eth_mainnet", "eth_getLogs", "heavy", "ok", pack, 3, 6),
@@ -45,7 +50,8 @@ func aMonthOfUsage(t *testing.T, commit func([]account.UsageBucket) error) (id a
 			windowed(one, before, "eth_mainnet", "eth_call", "standard", "bad_gateway", "", 1, 0),
 			windowed(two, after, "base_mainnet", "eth_call", "standard", "rate_window", "", 4, 0)),
 	}
-	other := bucketOf(account.NewID(), turn, "d", windowed(account.NewKeyID(), after, "eth_mainnet", "eth_call", "standard", "ok", "plan", 1000, 1000))
+	other := bucketOf(account.NewID(), turn, "d", windowed(account.NewKeyID(), after, "eth_mainnet", "eth_call",
+		"standard", "ok", "plan", 1000, 1000))
 	if err := commit(append(buckets, other)); err != nil {
 		t.Fatal(err)
 	}
@@ -68,13 +74,23 @@ func TestAWindowAddsUpWhatWasRecordedAcrossPeriods(t *testing.T) {
 		got  store.UsageGroups
 		want []store.UsageGroup
 	}{
-		"by class": {report.ByClass, []store.UsageGroup{{Class: "standard", UsageSums: sums(19, 9, 5, 9)}, {Class: "heavy", UsageSums: sums(3, 3, 0, 6)}}},
-		"by key":   {report.ByKey, []store.UsageGroup{{Key: one, UsageSums: sums(13, 12, 0, 15)}, {Key: two, UsageSums: sums(9, 0, 5, 0)}}},
+		"by class": {
+			report.ByClass, []store.UsageGroup{
+				{Class: "standard", UsageSums: sums(19, 9, 5, 9)}, {Class: "heavy", UsageSums: sums(3, 3, 0, 6)},
+			},
+		},
+		"by key": {
+			report.ByKey, []store.UsageGroup{
+				{Key: one, UsageSums: sums(13, 12, 0, 15)}, {Key: two, UsageSums: sums(9, 0, 5, 0)},
+			},
+		},
 		"by method": {report.ByMethod, []store.UsageGroup{
 			{Method: "eth_call", UsageSums: sums(19, 9, 5, 9)}, {Method: "eth_getLogs", UsageSums: sums(3, 3, 0, 6)},
 		}},
 		"by chain": {report.ByChain, []store.UsageGroup{
-			{Chain: "eth_mainnet", UsageSums: sums(13, 12, 0, 15)}, {Chain: "base_mainnet", UsageSums: sums(9, 0, 5, 0)},
+			{Chain: "eth_mainnet", UsageSums: sums(13, 12, 0, 15)}, {
+				Chain: "base_mainnet", UsageSums: sums(9, 0, 5, 0),
+			},
 		}},
 	} {
 		if !slices.Equal(c.got.Groups, c.want) || c.got.All != int64(len(c.want)) {
@@ -82,19 +98,29 @@ func TestAWindowAddsUpWhatWasRecordedAcrossPeriods(t *testing.T) {
 		}
 	}
 	// A list is cut to its largest groups, and says how many there are.
-	if cut := must[store.UsageReport](t)(s.ReportUsage(ctx, &all, 1)).ByKey; len(cut.Groups) != 1 || cut.Groups[0].Key != one || cut.All != 2 {
+	if cut := must[store.UsageReport](t)(s.ReportUsage(ctx, &all, 1)).ByKey; len(cut.Groups) != 1 ||
+		cut.Groups[0].Key != one || cut.All != 2 {
 		t.Errorf("cut to one it is %+v", cut)
 	}
 	for what, c := range map[string]struct {
 		window store.UsageWindow
 		want   store.UsageSums
 	}{
-		"one key":        {store.UsageWindow{Account: id, Since: all.Since, Keys: []account.KeyID{two}}, sums(9, 0, 5, 0)},
-		"a chain":        {store.UsageWindow{Account: id, Since: all.Since, Chain: "eth_mainnet"}, sums(13, 12, 0, 15)},
-		"no key":         {store.UsageWindow{Account: id, Since: all.Since, Keys: []account.KeyID{}}, store.UsageSums{}},
+		"one key": {
+			store.UsageWindow{Account: id, Since: all.Since, Keys: []account.KeyID{two}}, sums(9, 0, 5, 0),
+		},
+		"a chain": {store.UsageWindow{Account: id, Since: all.Since, Chain: "eth_mainnet"}, sums(13, 12, 0, 15)},
+		"no key": {
+			store.UsageWindow{Account: id, Since: all.Since, Keys: []account.KeyID{}}, store.UsageSums{},
+		},
 		"since the turn": {store.UsageWindow{Account: id, Since: turn}, sums(6, 1, 0, 1)},
-		"a stranger":     {store.UsageWindow{Account: account.NewID(), Since: all.Since, Keys: []account.KeyID{one}}, store.UsageSums{}},
-		"longer ago":     {store.UsageWindow{Account: id, Since: turn.Add(-30 * 24 * time.Hour)}, sums(122, 112, 5, 115)},
+		"a stranger": {
+			store.UsageWindow{Account: account.NewID(), Since: all.Since, Keys: []account.KeyID{one}},
+			store.UsageSums{},
+		},
+		"longer ago": {
+			store.UsageWindow{Account: id, Since: turn.Add(-30 * 24 * time.Hour)}, sums(122, 112, 5, 115),
+		},
 	} {
 		if got := must[store.UsageReport](t)(s.ReportUsage(ctx, &c.window, 20)).Whole; got != c.want {
 			t.Errorf("%s: %+v, want %+v", what, got, c.want)
@@ -109,35 +135,49 @@ func TestAWindowIsToldByStepsAndByWhatWasAnsweredAndRefused(t *testing.T) {
 	w := store.UsageWindow{Account: id, Since: turn.Add(-2 * time.Hour)}
 	steps := must[[]store.UsageStep](t)(s.UsageSteps(ctx, &w, time.Hour))
 	want := []store.UsageStep{
-		{Start: turn.Add(-time.Hour), UsageSums: store.UsageSums{Requests: 16, Billable: 11, Hits: 5, Units: unitsOf(14)}, PackUnits: unitsOf(6)},
+		{Start: turn.Add(-time.Hour), UsageSums: store.UsageSums{
+			Requests: 16, Billable: 11, Hits: 5, Units: unitsOf(14),
+		}, PackUnits: unitsOf(6)},
 		{Start: turn, UsageSums: store.UsageSums{Requests: 6, Billable: 1, Units: unitsOf(1)}},
 	}
 	if !slices.Equal(steps, want) {
 		t.Errorf("by hours it is %+v, want %+v", steps, want)
 	}
-	if whole := must[[]store.UsageStep](t)(s.UsageSteps(ctx, &w, 6*time.Hour)); len(whole) != 1 || whole[0].Requests != 22 || !whole[0].Start.Equal(w.Since) {
+	if whole := must[[]store.UsageStep](t)(s.UsageSteps(ctx, &w, 6*time.Hour)); len(whole) != 1 ||
+		whole[0].Requests != 22 || !whole[0].Start.Equal(w.Since) {
 		t.Errorf("in one step it is %+v", whole)
 	}
 	answered := must[[]store.AnsweredUsage](t)(s.AnsweredUsage(ctx, &w))
 	wantAnswered := []store.AnsweredUsage{
-		{Service: "rpc", Method: "eth_call", Class: "standard", Tier: "balanced", Billable: 9, Hits: 5, Units: unitsOf(9)},
+		{
+			Service: "rpc", Method: "eth_call", Class: "standard", Tier: "balanced", Billable: 9, Hits: 5,
+			Units: unitsOf(9),
+		},
 		{Service: "rpc", Method: "eth_getLogs", Class: "heavy", Tier: "balanced", Billable: 3, Units: unitsOf(6)},
 	}
 	if !slices.Equal(answered, wantAnswered) {
 		t.Errorf("answered were %+v, want %+v", answered, wantAnswered)
 	}
 	failures := must[store.Failures](t)(s.Failures(ctx, &w, 20))
-	byMethod := []store.FailureGroup{{Chain: "base_mainnet", Method: "eth_call", Requests: 4}, {Chain: "eth_mainnet", Method: "eth_call", Requests: 1}}
-	if !slices.Equal(failures.ByReason, []store.FailureGroup{{Reason: "rate_window", Requests: 4}, {Reason: "bad_gateway", Requests: 1}}) ||
+	byMethod := []store.FailureGroup{
+		{Chain: "base_mainnet", Method: "eth_call", Requests: 4}, {
+			Chain: "eth_mainnet", Method: "eth_call", Requests: 1,
+		},
+	}
+	if !slices.Equal(failures.ByReason, []store.FailureGroup{
+		{Reason: "rate_window", Requests: 4}, {Reason: "bad_gateway", Requests: 1},
+	}) ||
 		!slices.Equal(failures.ByMethod, byMethod) || failures.AllReasons != 2 || failures.AllMethods != 2 {
 		t.Errorf("refused were %+v", failures)
 	}
 	failed := must[[]store.FailureStep](t)(s.FailureSteps(ctx, &w, time.Hour, byMethod[:1]))
-	if len(failed) != 1 || failed[0].Requests != 4 || failed[0].Chain != "base_mainnet" || !failed[0].Start.Equal(turn) {
+	if len(failed) != 1 || failed[0].Requests != 4 || failed[0].Chain != "base_mainnet" ||
+		!failed[0].Start.Equal(turn) {
 		t.Errorf("of base_mainnet, by hours, were refused %+v", failed)
 	}
 	w.Keys = []account.KeyID{one}
-	if own := must[store.Failures](t)(s.Failures(ctx, &w, 20)); len(own.ByReason) != 1 || own.ByReason[0].Reason != "bad_gateway" {
+	if own := must[store.Failures](t)(s.Failures(ctx, &w, 20)); len(own.ByReason) != 1 ||
+		own.ByReason[0].Reason != "bad_gateway" {
 		t.Errorf("of the other key %s is told %+v", two, own)
 	}
 	// The days of the account count a call once too, whether or not it was given back.
@@ -154,15 +194,18 @@ func TestFailedCallsAreTheNewestOfTheirKeysAndNothingElse(t *testing.T) {
 	at := time.Now().UTC().Truncate(time.Second)
 	callAt := func(ago time.Duration, of account.ID, key account.KeyID, class, outcome string) store.Call {
 		return store.Call{
-			RequestID: uuid.Must(uuid.NewV7()), StartedAt: at.Add(-ago), Account: of, Key: key, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call",
-			Class: class, Outcome: outcome, HTTPStatus: 429, Duration: 1500 * time.Microsecond,
+			RequestID: uuid.Must(uuid.NewV7()), StartedAt: at.Add(-ago), Account: of, Key: key, Chain: "eth_mainnet",
+			Service: "rpc", Method: "eth_call", Class: class, Outcome: outcome, HTTPStatus: 429,
+			Duration: 1500 * time.Microsecond,
 		}
 	}
 	calls := []store.Call{
-		callAt(time.Second, id, one, "standard", "rate_window"), callAt(2*time.Second, id, two, "standard", "upstream_timeout"),
+		callAt(time.Second, id, one, "standard", "rate_window"),
+		callAt(2*time.Second, id, two, "standard", "upstream_timeout"),
 		callAt(3*time.Second, id, one, "standard", "rate_window"), callAt(4*time.Second, id, one, "standard", "ok"),
 		callAt(5*time.Second, id, one, "standard", "hit"), callAt(6*time.Second, id, one, "standard", "client_gone"),
-		callAt(7*time.Second, id, one, "management", "field_refused"), callAt(8*time.Second, account.NewID(), one, "standard", "rate_window"),
+		callAt(7*time.Second, id, one, "management", "field_refused"),
+		callAt(8*time.Second, account.NewID(), one, "standard", "rate_window"),
 		callAt(48*time.Hour, id, one, "standard", "rate_window"),
 	}
 	if err := s.CopyCalls(ctx, calls); err != nil {
@@ -187,7 +230,8 @@ func TestFailedCallsAreTheNewestOfTheirKeysAndNothingElse(t *testing.T) {
 	if got := ids(20); got != second {
 		t.Errorf("of the second key are %s, want %s", got, second)
 	}
-	if c := must[[]store.Call](t)(s.FailedCalls(ctx, &w, at, 1))[0]; c.Outcome != "upstream_timeout" || c.HTTPStatus != 429 || c.Duration != 1500*time.Microsecond || c.Method != "eth_call" {
+	if c := must[[]store.Call](t)(s.FailedCalls(ctx, &w, at, 1))[0]; c.Outcome != "upstream_timeout" ||
+		c.HTTPStatus != 429 || c.Duration != 1500*time.Microsecond || c.Method != "eth_call" {
 		t.Errorf("it is %+v", c)
 	}
 }
@@ -200,7 +244,8 @@ func TestFailedCallsAreReadFromTheirIndex(t *testing.T) {
 	conn := must[*pgx.Conn](t)(pgx.Connect(ctx, testkit.Postgres(t)))
 	t.Cleanup(func() { _ = conn.Close(context.Background()) })
 	id := uuid.New()
-	_, err := conn.Exec(ctx, `INSERT INTO calls SELECT gen_random_uuid(), 0, now() - n * interval '1 second', $1, $1, 'eth_mainnet', 'rpc', 'eth_call', 'standard', '',
+	_, err := conn.Exec(ctx,
+		`INSERT INTO calls SELECT gen_random_uuid(), 0, now() - n * interval '1 second', $1, $1, 'eth_mainnet', 'rpc', 'eth_call', 'standard', '',
 		CASE WHEN n % 500 = 0 THEN 'rate_window' ELSE 'ok' END, 200, 1000, '', 1, 1, 1, 1 FROM generate_series(1, 20000) AS n`, id)
 	if err != nil {
 		t.Fatal(err)
@@ -208,8 +253,12 @@ func TestFailedCallsAreReadFromTheirIndex(t *testing.T) {
 	if _, err := conn.Exec(ctx, "ANALYZE calls"); err != nil {
 		t.Fatal(err)
 	}
-	for what, keys := range map[string]string{"an account": "", "an agent without failures": fmt.Sprintf("AND key_id = ANY('{%s}'::uuid[])", uuid.New())} {
-		rows, err := conn.Query(ctx, fmt.Sprintf(`EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT request_id FROM calls WHERE account_id = '%s' %s
+	for what, keys := range map[string]string{
+		"an account": "", "an agent without failures": fmt.Sprintf("AND key_id = ANY('{%s}'::uuid[])", uuid.New()),
+	} {
+		rows, err := conn.Query(ctx,
+			fmt.Sprintf(
+				`EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) SELECT request_id FROM calls WHERE account_id = '%s' %s
 			AND started_at >= now() - interval '1 day' AND started_at < now() AND outcome NOT IN ('ok', 'hit', 'client_gone') AND class <> 'management'
 			ORDER BY started_at DESC, request_id, batch_index LIMIT 20`, id, keys))
 		if err != nil {
@@ -217,7 +266,9 @@ func TestFailedCallsAreReadFromTheirIndex(t *testing.T) {
 		}
 		lines := must[[]string](t)(pgx.CollectRows(rows, pgx.RowTo[string]))
 		// Rows that a filter removes were read; keys in the index condition are not.
-		if plan := strings.Join(lines, "\n"); !strings.Contains(plan, "calls_default_account_id_started_at_key_id_idx") || strings.Contains(plan, "Seq Scan") || strings.Contains(plan, "Removed") {
+		if plan := strings.Join(lines, "\n"); !strings.Contains(plan,
+			"calls_default_account_id_started_at_key_id_idx") || strings.Contains(plan, "Seq Scan") ||
+			strings.Contains(plan, "Removed") {
 			t.Errorf("the plan of %s is\n%s", what, plan)
 		}
 	}
@@ -231,7 +282,8 @@ func TestWhatPacksGaveIsReadFromItsIndex(t *testing.T) {
 	conn := must[*pgx.Conn](t)(pgx.Connect(ctx, testkit.Postgres(t)))
 	t.Cleanup(func() { _ = conn.Close(context.Background()) })
 	id := uuid.New()
-	_, err := conn.Exec(ctx, `INSERT INTO account_days SELECT $1, '2026-01-01', '2026-01-01Z'::timestamptz + n / 100 * interval '1 day', 'eth_mainnet', 'rpc', n::text, 'standard', 'ok',
+	_, err := conn.Exec(ctx,
+		`INSERT INTO account_days SELECT $1, '2026-01-01', '2026-01-01Z'::timestamptz + n / 100 * interval '1 day', 'eth_mainnet', 'rpc', n::text, 'standard', 'ok',
 		CASE WHEN n % 500 = 0 THEN 'pack:one' ELSE 'plan' END, '', 1, 1 FROM generate_series(1, 20000) AS n`, id)
 	if err != nil {
 		t.Fatal(err)
@@ -247,7 +299,8 @@ func TestWhatPacksGaveIsReadFromItsIndex(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if plan := strings.Join(must[[]string](t)(pgx.CollectRows(rows, pgx.RowTo[string])), "\n"); !strings.Contains(plan, "account_days_from_packs") || strings.Contains(plan, "Seq Scan") {
+	if plan := strings.Join(must[[]string](t)(pgx.CollectRows(rows, pgx.RowTo[string])), "\n"); !strings.Contains(plan,
+		"account_days_from_packs") || strings.Contains(plan, "Seq Scan") {
 		t.Errorf("the plan is\n%s", plan)
 	}
 }

@@ -76,8 +76,8 @@ func listMembers(ctx context.Context, q *db.Queries, id account.ID, limit int32)
 	members := make([]Member, len(rows))
 	for i, row := range rows {
 		members[i] = Member{
-			User: account.UserID{UUID: row.UserID}, Email: account.RecordedEmail(row.Email, row.EmailKey), Role: Role(row.Role),
-			JoinedAt: row.JoinedAt.UTC(), LastSignedIn: instant(row.LastSignedInAt),
+			User: account.UserID{UUID: row.UserID}, Email: account.RecordedEmail(row.Email, row.EmailKey),
+			Role: Role(row.Role), JoinedAt: row.JoinedAt.UTC(), LastSignedIn: instant(row.LastSignedInAt),
 		}
 	}
 	return members, nil
@@ -122,7 +122,9 @@ func (s *Store) EmailsOf(ctx context.Context, actors []string) (map[string]strin
 // ErrNotOwner). ErrNotFound when there is no such member, ErrLastOwner when nobody would own the
 // account. Whoever stops being an owner has their open invitations taken back. The same role
 // changes nothing.
-func (s *Store) SetRole(ctx context.Context, id account.ID, owner, user account.UserID, role Role, at time.Time, by Author) error {
+func (s *Store) SetRole(ctx context.Context, id account.ID, owner, user account.UserID, role Role, at time.Time,
+	by Author,
+) error {
 	err := s.byOwner(ctx, id, owner, func(q *db.Queries) error {
 		member, err := q.GetMember(ctx, db.GetMemberParams{AccountID: id.UUID, UserID: user.UUID})
 		if err != nil {
@@ -136,10 +138,13 @@ func (s *Store) SetRole(ctx context.Context, id account.ID, owner, user account.
 				return err
 			}
 		}
-		if err := q.SetMemberRole(ctx, db.SetMemberRoleParams{AccountID: id.UUID, UserID: user.UUID, Role: string(role)}); err != nil {
+		if err := q.SetMemberRole(ctx, db.SetMemberRoleParams{
+			AccountID: id.UUID, UserID: user.UUID, Role: string(role),
+		}); err != nil {
 			return err
 		}
-		return notePerson(ctx, q, id, "change_member", by, person(user, member.Email, member.Role), person(user, member.Email, string(role)))
+		return notePerson(ctx, q, id, "change_member", by, person(user, member.Email, member.Role),
+			person(user, member.Email, string(role)))
 	})
 	if err != nil {
 		return fmt.Errorf("change the role of user %s in account %s: %w", user, id, err)
@@ -150,7 +155,9 @@ func (s *Store) SetRole(ctx context.Context, id account.ID, owner, user account.
 // RemoveMember takes a user out of an account and ends their sessions of it, in the name of an
 // owner of it (else ErrNotOwner), or of the user, who may always leave. ErrNotFound when there is
 // no such member, ErrLastOwner when nobody would own the account.
-func (s *Store) RemoveMember(ctx context.Context, id account.ID, owner, user account.UserID, at time.Time, by Author) error {
+func (s *Store) RemoveMember(ctx context.Context, id account.ID, owner, user account.UserID, at time.Time,
+	by Author,
+) error {
 	remove := func(q *db.Queries) error { return removeMember(ctx, q, id, user, at, by) }
 	var err error
 	if owner == user {
@@ -164,7 +171,9 @@ func (s *Store) RemoveMember(ctx context.Context, id account.ID, owner, user acc
 	return nil
 }
 
-func removeMember(ctx context.Context, q *db.Queries, id account.ID, user account.UserID, at time.Time, by Author) error {
+func removeMember(ctx context.Context, q *db.Queries, id account.ID, user account.UserID, at time.Time,
+	by Author,
+) error {
 	member, err := q.GetMember(ctx, db.GetMemberParams{AccountID: id.UUID, UserID: user.UUID})
 	if err != nil {
 		return found(err)
@@ -177,7 +186,9 @@ func removeMember(ctx context.Context, q *db.Queries, id account.ID, user accoun
 	if err := q.DeleteMember(ctx, db.DeleteMemberParams{AccountID: id.UUID, UserID: user.UUID}); err != nil {
 		return err
 	}
-	if _, err := q.EndSessionsOfMember(ctx, db.EndSessionsOfMemberParams{At: at, UserID: user.UUID, AccountID: id.UUID}); err != nil {
+	if _, err := q.EndSessionsOfMember(ctx, db.EndSessionsOfMemberParams{
+		At: at, UserID: user.UUID, AccountID: id.UUID,
+	}); err != nil {
 		return err
 	}
 	return notePerson(ctx, q, id, "remove_member", by, person(user, member.Email, member.Role), nobody)
@@ -232,7 +243,8 @@ func join(ctx context.Context, q *db.Queries, id account.ID, user uuid.UUID, rol
 // need not know.
 func notePerson(ctx context.Context, q *db.Queries, id account.ID, action string, by Author, before, after any) error {
 	return q.InsertAudit(ctx, db.InsertAuditParams{
-		AccountID: id.UUID, Actor: by.Actor, Origin: by.Origin, Action: action, Reason: by.Reason, Before: document(before), After: document(after),
+		AccountID: id.UUID, Actor: by.Actor, Origin: by.Origin, Action: action, Reason: by.Reason,
+		Before: document(before), After: document(after),
 	})
 }
 

@@ -43,7 +43,11 @@ const (
 // that the address is theirs. What is confirmed to the address may be nil; the address gets it once
 // for ever, now or, where too many were sent, when it is entered again. The digest is the
 // address's.
-func (s *Store) JoinWaitlist(ctx context.Context, w Waiting, digest account.Digest, c *Confirmation) (became Joining, err error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (s *Store) JoinWaitlist(ctx context.Context, w Waiting, digest account.Digest,
+	c *Confirmation,
+) (became Joining, err error) {
 	err = s.ofAddress(ctx, w.Email, func(q *db.Queries) error {
 		switch left, err := q.HasLeft(ctx, digest[:]); {
 		case err != nil:
@@ -53,8 +57,8 @@ func (s *Store) JoinWaitlist(ctx context.Context, w Waiting, digest account.Dige
 			return nil
 		}
 		n, err := q.JoinWaitlist(ctx, db.JoinWaitlistParams{
-			EmailKey: w.Email.Key(), Email: w.Email.Address(), Qualifier: w.Qualifier, Source: w.Source, ProductUpdates: w.ProductUpdates, Channel: w.Channel,
-			At: w.At,
+			EmailKey: w.Email.Key(), Email: w.Email.Address(), Qualifier: w.Qualifier, Source: w.Source,
+			ProductUpdates: w.ProductUpdates, Channel: w.Channel, At: w.At,
 		})
 		if err != nil {
 			return err
@@ -77,11 +81,13 @@ func (s *Store) JoinWaitlist(ctx context.Context, w Waiting, digest account.Dige
 // ConfirmWaiting notes that whoever reads an address wants it on the list, with news of the product
 // or without, and puts it there when it is not on it. Confirming again changes whether there is
 // news, and nothing else.
-func (s *Store) ConfirmWaiting(ctx context.Context, w Waiting, digest account.Digest) (confirmed Waiting, err error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (s *Store) ConfirmWaiting(ctx context.Context, w Waiting, digest account.Digest) (confirmed Waiting, err error) {
 	err = s.ofAddress(ctx, w.Email, func(q *db.Queries) error {
 		row, err := q.ConfirmWaiting(ctx, db.ConfirmWaitingParams{
-			EmailKey: w.Email.Key(), Email: w.Email.Address(), Qualifier: w.Qualifier, Source: w.Source, ProductUpdates: w.ProductUpdates, Channel: w.Channel,
-			At: w.At,
+			EmailKey: w.Email.Key(), Email: w.Email.Address(), Qualifier: w.Qualifier, Source: w.Source,
+			ProductUpdates: w.ProductUpdates, Channel: w.Channel, At: w.At,
 		})
 		if err != nil {
 			return err
@@ -97,7 +103,9 @@ func (s *Store) ConfirmWaiting(ctx context.Context, w Waiting, digest account.Di
 
 // LeaveWaitlist takes an address off the list for good: nothing of it is kept but its digest, so
 // that nobody else puts it back. It says whether it was on the list; leaving again changes nothing.
-func (s *Store) LeaveWaitlist(ctx context.Context, email account.Email, digest account.Digest, at time.Time) (was bool, err error) {
+func (s *Store) LeaveWaitlist(ctx context.Context, email account.Email, digest account.Digest,
+	at time.Time,
+) (was bool, err error) {
 	err = s.ofAddress(ctx, email, func(q *db.Queries) error {
 		n, err := q.DropWaiting(ctx, email.Key())
 		if err != nil {
@@ -119,7 +127,9 @@ var ErrUnconfirmed = errors.New("store: the address is not confirmed")
 // InviteWaiting notes that an address on the waitlist was told that it may come in, with the mails
 // that tell it; tell only computes. Who is invited already is not told again. ErrNotFound when the
 // address is not on the list, ErrUnconfirmed before it is confirmed.
-func (s *Store) InviteWaiting(ctx context.Context, email account.Email, digest account.Digest, by Author, at time.Time, tell func() ([]NewMail, error)) (already bool, err error) {
+func (s *Store) InviteWaiting(ctx context.Context, email account.Email, digest account.Digest, by Author, at time.Time,
+	tell func() ([]NewMail, error),
+) (already bool, err error) {
 	err = s.ofAddress(ctx, email, func(q *db.Queries) error {
 		row, err := q.GetWaiting(ctx, email.Key())
 		switch {
@@ -167,7 +177,8 @@ func (s *Store) ofAddress(ctx context.Context, email account.Email, do func(*db.
 // ListWaitlist lists the addresses on the waitlist with one of some statuses, newest first, after
 // one of them; from the newest on when that is nil.
 func (s *Store) ListWaitlist(ctx context.Context, statuses []string, after *Waiting, limit int) ([]Waiting, error) {
-	p := db.ListWaitlistParams{Statuses: statuses, Before: endOfTime, Most: int32(min(limit, MaxDeskPage))} //nolint:gosec // bounded
+	//nolint:gosec // bounded
+	p := db.ListWaitlistParams{Statuses: statuses, Before: endOfTime, Most: int32(min(limit, MaxDeskPage))}
 	if after != nil {
 		p.Before, p.BeforeKey = after.At, after.Email.Key()
 	}
@@ -193,8 +204,9 @@ func (s *Store) FindWaiting(ctx context.Context, email account.Email) (Waiting, 
 
 func waitingOf(row db.Waitlist) Waiting { //nolint:gocritic // the row is a copy already
 	return Waiting{
-		Email: account.RecordedEmail(row.Email, row.EmailKey), Qualifier: row.Qualifier, Source: row.Source, ProductUpdates: row.ProductUpdates,
-		Channel: row.Channel, At: row.JoinedAt.UTC(), Status: row.Status, ConfirmedAt: instant(row.ConfirmedAt), InvitedAt: instant(row.InvitedAt),
+		Email: account.RecordedEmail(row.Email, row.EmailKey), Qualifier: row.Qualifier, Source: row.Source,
+		ProductUpdates: row.ProductUpdates, Channel: row.Channel, At: row.JoinedAt.UTC(), Status: row.Status,
+		ConfirmedAt: instant(row.ConfirmedAt), InvitedAt: instant(row.InvitedAt),
 	}
 }
 

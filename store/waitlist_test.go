@@ -43,7 +43,9 @@ func TestAnAddressIsOnTheWaitlistOnce(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			email, _ := account.ParseEmail("Ann@Buyer.example")
-			became, err := s.JoinWaitlist(ctx, store.Waiting{Email: email, Qualifier: "developer", Channel: "api", At: noon}, digestOf(email), nil)
+			became, err := s.JoinWaitlist(ctx, store.Waiting{
+				Email: email, Qualifier: "developer", Channel: "api", At: noon,
+			}, digestOf(email), nil)
 			if err != nil {
 				t.Error(err)
 			} else if became == store.JoinedNow {
@@ -53,14 +55,17 @@ func TestAnAddressIsOnTheWaitlistOnce(t *testing.T) {
 	}
 	all.Wait()
 	again, _ := account.ParseEmail("ann@buyer.example")
-	became, err := s.JoinWaitlist(ctx, store.Waiting{Email: again, Qualifier: "investor", Source: "x", ProductUpdates: true, Channel: "api", At: noon.Add(time.Hour)}, digestOf(again), nil)
+	became, err := s.JoinWaitlist(ctx, store.Waiting{
+		Email: again, Qualifier: "investor", Source: "x", ProductUpdates: true, Channel: "api", At: noon.Add(time.Hour),
+	}, digestOf(again), nil)
 	if err != nil || became != store.JoinedBefore || joined.Load() != 1 {
 		t.Errorf("joined %d times, then %d, %v", joined.Load(), became, err)
 	}
 	var rows int
 	var qualifier string
 	var updates bool
-	if err := conn.QueryRow(ctx, "SELECT count(*), min(qualifier), bool_or(product_updates) FROM waitlist").Scan(&rows, &qualifier, &updates); err != nil {
+	if err := conn.QueryRow(ctx, "SELECT count(*), min(qualifier), bool_or(product_updates) FROM waitlist").Scan(&rows,
+		&qualifier, &updates); err != nil {
 		t.Fatal(err)
 	}
 	if rows != 1 || qualifier != "developer" || updates {
@@ -88,12 +93,16 @@ func openList(t *testing.T) *list {
 
 func (l *list) join(t *testing.T, e account.Email, at time.Time) store.Joining {
 	t.Helper()
-	return must[store.Joining](t)(l.JoinWaitlist(l.ctx, store.Waiting{Email: e, Qualifier: "developer", Source: "a friend", ProductUpdates: true, Channel: "api", At: at}, digestOf(e), nil))
+	return must[store.Joining](t)(l.JoinWaitlist(l.ctx, store.Waiting{
+		Email: e, Qualifier: "developer", Source: "a friend", ProductUpdates: true, Channel: "api", At: at,
+	}, digestOf(e), nil))
 }
 
 func (l *list) confirm(t *testing.T, e account.Email, news bool, at time.Time) store.Waiting {
 	t.Helper()
-	return must[store.Waiting](t)(l.ConfirmWaiting(l.ctx, store.Waiting{Email: e, Qualifier: "curious", ProductUpdates: news, Channel: "console", At: at}, digestOf(e)))
+	return must[store.Waiting](t)(l.ConfirmWaiting(l.ctx, store.Waiting{
+		Email: e, Qualifier: "curious", ProductUpdates: news, Channel: "console", At: at,
+	}, digestOf(e)))
 }
 
 func TestConfirmingKeepsWhatWasEnteredAndItsFirstInstant(t *testing.T) {
@@ -102,7 +111,8 @@ func TestConfirmingKeepsWhatWasEnteredAndItsFirstInstant(t *testing.T) {
 	l.join(t, ann, noon)
 	first := l.confirm(t, ann, true, noon.Add(time.Hour))
 	again := l.confirm(t, emailOf(t, "ANN@buyer.example"), false, noon.Add(2*time.Hour))
-	if first.Status != "confirmed" || !first.ConfirmedAt.Equal(noon.Add(time.Hour)) || !first.At.Equal(noon) || first.Qualifier != "developer" || !first.ProductUpdates {
+	if first.Status != "confirmed" || !first.ConfirmedAt.Equal(noon.Add(time.Hour)) || !first.At.Equal(noon) ||
+		first.Qualifier != "developer" || !first.ProductUpdates {
 		t.Errorf("confirmed is %+v", first)
 	}
 	if !again.ConfirmedAt.Equal(first.ConfirmedAt) || again.ProductUpdates || again.Qualifier != "developer" {
@@ -127,7 +137,8 @@ func TestWhoLeftIsPutBackByThemselvesAlone(t *testing.T) {
 	if err := l.conn.QueryRow(l.ctx, "SELECT count(*) FROM waitlist").Scan(&rows); err != nil || rows != 0 {
 		t.Errorf("%d rows are left, %v", rows, err)
 	}
-	if back := l.confirm(t, ann, false, noon.Add(time.Hour)); back.Status != "confirmed" || back.Qualifier != "curious" || back.Source != "" {
+	if back := l.confirm(t, ann, false, noon.Add(time.Hour)); back.Status != "confirmed" ||
+		back.Qualifier != "curious" || back.Source != "" {
 		t.Errorf("back is %+v", back)
 	}
 	if became := l.join(t, ann, noon); became != store.JoinedBefore {
@@ -151,7 +162,8 @@ func TestEnteringDoesNotOvertakeLeaving(t *testing.T) {
 	do("INSERT INTO confirmations (email_digest, about, at, left_at) VALUES ($1, 'waitlist', now(), now())", digest[:])
 	entered := make(chan store.Joining, 1)
 	go func() {
-		became, err := l.JoinWaitlist(l.ctx, store.Waiting{Email: ann, Qualifier: "curious", Channel: "api", At: noon}, digest, nil)
+		became, err := l.JoinWaitlist(l.ctx, store.Waiting{Email: ann, Qualifier: "curious", Channel: "api", At: noon},
+			digest, nil)
 		if err != nil {
 			t.Error(err)
 		}
@@ -161,7 +173,8 @@ func TestEnteringDoesNotOvertakeLeaving(t *testing.T) {
 		if len(entered) > 0 {
 			t.Fatalf("it did not wait, and became %d", <-entered)
 		}
-		err := leaving.QueryRow(l.ctx, `SELECT EXISTS (SELECT FROM pg_locks AS k JOIN pg_database AS d ON d.oid = k.database
+		err := leaving.QueryRow(l.ctx,
+			`SELECT EXISTS (SELECT FROM pg_locks AS k JOIN pg_database AS d ON d.oid = k.database
 			WHERE d.datname = current_database() AND k.locktype = 'advisory' AND NOT k.granted)`).Scan(&waits)
 		if err != nil {
 			t.Fatal(err)
@@ -181,7 +194,10 @@ func TestWhoIsConfirmedIsInvitedOnce(t *testing.T) {
 	by := store.Author{Actor: "op@host", Origin: "ops"}
 	told := 0
 	invite := func() (bool, error) {
-		return l.InviteWaiting(l.ctx, ann, digestOf(ann), by, noon, func() ([]store.NewMail, error) { told++; return nil, nil })
+		return l.InviteWaiting(l.ctx, ann, digestOf(ann), by, noon, func() ([]store.NewMail, error) {
+			told++
+			return nil, nil
+		})
 	}
 	if _, err := invite(); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("who is not on the list: %v", err)
@@ -197,7 +213,8 @@ func TestWhoIsConfirmedIsInvitedOnce(t *testing.T) {
 		}
 	}
 	lines := must[[]store.DeskLine](t)(l.ListDeskLines(l.ctx, "waitlist/"+digestOf(ann).String()))
-	if w := must[store.Waiting](t)(l.FindWaiting(l.ctx, ann)); told != 1 || w.Status != "invited" || !w.InvitedAt.Equal(noon) || len(lines) != 1 {
+	if w := must[store.Waiting](t)(l.FindWaiting(l.ctx, ann)); told != 1 || w.Status != "invited" ||
+		!w.InvitedAt.Equal(noon) || len(lines) != 1 {
 		t.Errorf("told %d times, %+v, %v", told, w, lines)
 	}
 }
@@ -209,7 +226,8 @@ func TestNobodyIsInvitedWithoutTheirMail(t *testing.T) {
 	l, ann := openList(t), emailOf(t, "ann@buyer.example")
 	l.confirm(t, ann, false, noon)
 	mail := store.NewMail{
-		ID: store.NewMailID(), Reason: "waitlist/invited/1", Kind: "waitlist_invited", RecipientDigest: make([]byte, sha256.Size), Recipient: []byte("r"), Payload: []byte("p"),
+		ID: store.NewMailID(), Reason: "waitlist/invited/1", Kind: "waitlist_invited",
+		RecipientDigest: make([]byte, sha256.Size), Recipient: []byte("r"), Payload: []byte("p"),
 		Expires: time.Now().Add(time.Hour), Most: 10,
 	}
 	tell := func() ([]store.NewMail, error) { return []store.NewMail{mail}, nil }
@@ -275,7 +293,9 @@ func TestWishesOfAnAddressAreWithdrawnAndEmptied(t *testing.T) {
 		}
 		ids = append(ids, w.ID)
 	}
-	must[store.Wish](t)(l.AnswerWish(l.ctx, ids[0], store.Answer{Status: "talking", Reply: "When?", By: by, At: noon}, nil))
+	must[store.Wish](t)(l.AnswerWish(l.ctx, ids[0], store.Answer{
+		Status: "talking", Reply: "When?", By: by, At: noon,
+	}, nil))
 	ann := emailOf(t, "ann@buyer.example")
 	if n := must[int](t)(l.CountWishes(l.ctx, ann)); n != 2 {
 		t.Errorf("%d wishes are Ann's", n)
@@ -286,16 +306,20 @@ func TestWishesOfAnAddressAreWithdrawnAndEmptied(t *testing.T) {
 		}
 	}
 	gone := must[[]store.Wish](t)(l.ListWishes(l.ctx, []string{store.WishWithdrawn}, store.WishID{}, 10))
-	if len(gone) != 2 || gone[0].Items+gone[1].Items+gone[0].Reply+gone[1].Reply != "" || !gone[0].Email.IsZero() || !gone[1].Email.IsZero() {
+	if len(gone) != 2 || gone[0].Items+gone[1].Items+gone[0].Reply+gone[1].Reply != "" || !gone[0].Email.IsZero() ||
+		!gone[1].Email.IsZero() {
 		t.Errorf("withdrawn are %+v", gone)
 	}
-	if stays := must[[]store.Wish](t)(l.ListWishes(l.ctx, store.WishAnswers(), store.WishID{}, 10)); len(stays) != 1 || stays[0].ID != ids[2] {
+	if stays := must[[]store.Wish](t)(l.ListWishes(l.ctx, store.WishAnswers(), store.WishID{}, 10)); len(stays) != 1 ||
+		stays[0].ID != ids[2] {
 		t.Errorf("others are %+v", stays)
 	}
-	if _, err := l.AnswerWish(l.ctx, ids[0], store.Answer{Status: "agreed", By: by, At: noon}, nil); !errors.Is(err, store.ErrWithdrawn) {
+	if _, err := l.AnswerWish(l.ctx, ids[0], store.Answer{Status: "agreed", By: by, At: noon}, nil); !errors.Is(err,
+		store.ErrWithdrawn) {
 		t.Errorf("answered: %v", err)
 	}
-	if lines := must[[]store.DeskLine](t)(l.ListDeskLines(l.ctx, ids[0].Subject())); len(lines) != 2 || lines[1].Action != "withdraw" {
+	if lines := must[[]store.DeskLine](t)(l.ListDeskLines(l.ctx, ids[0].Subject())); len(lines) != 2 ||
+		lines[1].Action != "withdraw" {
 		t.Errorf("the log says %+v", lines)
 	}
 }

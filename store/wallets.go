@@ -103,7 +103,8 @@ func bindKey(ctx context.Context, q *db.Queries, b Binding, by Author) (Bound, e
 		return Bound{key, owner, walletOf(has)}, err
 	case err == nil:
 		return Bound{}, fault.New(fault.BindingRefused,
-			"This key is bound to another wallet, and a key keeps its wallet. Make another key with POST /keys and bind that one.")
+			"This key is bound to another wallet, and a key keeps its wallet. Make another key with POST /keys and "+
+				"bind that one.")
 	case !errors.Is(err, pgx.ErrNoRows):
 		return Bound{}, err
 	}
@@ -123,7 +124,9 @@ func mayBind(key *Key, status string) *fault.Error {
 	case key.Status != account.Active:
 		return fault.New(fault.BindingRefused, "This key is revoked. Make another one with POST /keys and bind that.")
 	case key.Door != account.DoorPublic && key.Door != account.DoorWallet:
-		return fault.New(fault.WrongKindOfKey, "This key belongs to an account of an owner, so there is nothing to bind. A wallet binds keys of POST /keys.")
+		return fault.New(fault.WrongKindOfKey,
+			"This key belongs to an account of an owner, so there is nothing to bind. A wallet binds keys of POST "+
+				"/keys.")
 	case status != string(account.Active):
 		return fault.New(fault.AccountSuspended, "")
 	}
@@ -132,7 +135,9 @@ func mayBind(key *Key, status string) *fault.Error {
 
 // bindNew makes the key's own account that of a wallet which was never seen before. What the
 // account used this month counts.
-func bindNew(ctx context.Context, q *db.Queries, b Binding, key Key, own db.Account, by Author) (Bound, error) { //nolint:gocritic // rows go by value
+//
+//nolint:gocritic // rows go by value
+func bindNew(ctx context.Context, q *db.Queries, b Binding, key Key, own db.Account, by Author) (Bound, error) {
 	after, err := accountOf(own)
 	if err != nil {
 		return Bound{}, err
@@ -158,12 +163,16 @@ func bindNew(ctx context.Context, q *db.Queries, b Binding, key Key, own db.Acco
 	if err != nil {
 		return Bound{}, err
 	}
-	made, err := q.InsertWallet(ctx, db.InsertWalletParams{Address: b.Address[:], AccountID: own.ID, Key: b.Key.UUID, Message: b.Message})
+	made, err := q.InsertWallet(ctx, db.InsertWalletParams{
+		Address: b.Address[:], AccountID: own.ID, Key: b.Key.UUID, Message: b.Message,
+	})
 	return Bound{moved, owner, walletOf(made)}, err
 }
 
 // bindKnown takes the key into the account of a wallet that was bound before.
-func bindKnown(ctx context.Context, q *db.Queries, b Binding, key Key, known db.Wallet, by Author) (Bound, error) { //nolint:gocritic // rows go by value
+//
+//nolint:gocritic // rows go by value
+func bindKnown(ctx context.Context, q *db.Queries, b Binding, key Key, known db.Wallet, by Author) (Bound, error) {
 	if known.KeyID != nil {
 		// Read without a lock, which another binding of that key might hold while it waits for this
 		// wallet. Revoked keys stay so.
@@ -173,7 +182,8 @@ func bindKnown(ctx context.Context, q *db.Queries, b Binding, key Key, known db.
 		}
 		if other.Status == string(account.Active) {
 			return Bound{}, fault.New(fault.BindingRefused,
-				"This wallet is bound to another key, %s…, and a wallet has one key. Use that key, or have it revoked and start again.", other.Prefix)
+				"This wallet is bound to another key, %s…, and a wallet has one key. Use that key, or have it "+
+					"revoked and start again.", other.Prefix)
 		}
 	}
 	row, err := q.ShareAccount(ctx, known.AccountID)
@@ -181,7 +191,8 @@ func bindKnown(ctx context.Context, q *db.Queries, b Binding, key Key, known db.
 		return Bound{}, err
 	}
 	if row.Status != string(account.Active) {
-		return Bound{}, fault.New(fault.AccountSuspended, "The account of this wallet is suspended. File a ticket to learn why and how it ends.")
+		return Bound{}, fault.New(fault.AccountSuspended,
+			"The account of this wallet is suspended. File a ticket to learn why and how it ends.")
 	}
 	owner, err := withPacks(ctx, q, row)
 	if err != nil {
@@ -211,7 +222,8 @@ func bindRow(ctx context.Context, q *db.Queries, key *Key, to account.ID, by Aut
 // in the account where it is, and in the one where it was.
 func noteMove(ctx context.Context, q *db.Queries, before, after *Key, action string, by Author) error {
 	was, is := doorDocument(before), doorDocument(after)
-	if err := note(ctx, q, subject{after.Account, after.ID, after.Version}, action, by, was, is); err != nil || before.Account == after.Account {
+	if err := note(ctx, q, subject{after.Account, after.ID, after.Version}, action, by, was, is); err != nil ||
+		before.Account == after.Account {
 		return err
 	}
 	return note(ctx, q, subject{before.Account, after.ID, after.Version}, action, by, was, is)

@@ -52,7 +52,9 @@ func (c *Confirmation) confirm(ctx context.Context, q *db.Queries, at time.Time)
 	if c == nil {
 		return nil
 	}
-	n, err := q.ConfirmAddress(ctx, db.ConfirmAddressParams{EmailDigest: c.Email[:], About: c.About, At: at, Since: at.Add(-24 * time.Hour), Most: MaxConfirmations})
+	n, err := q.ConfirmAddress(ctx, db.ConfirmAddressParams{
+		EmailDigest: c.Email[:], About: c.About, At: at, Since: at.Add(-24 * time.Hour), Most: MaxConfirmations,
+	})
 	if err != nil || n == 0 {
 		return err
 	}
@@ -62,9 +64,13 @@ func (c *Confirmation) confirm(ctx context.Context, q *db.Queries, at time.Time)
 // JoinWishlist records a wish with the mails that tell of it, and says whether these wait to be
 // sent: not when there are none, or their recipient has got too many of the kind in 24 hours. What
 // is confirmed to whoever wishes may be nil.
-func (s *Store) JoinWishlist(ctx context.Context, w Wish, mails []NewMail, c *Confirmation) (queued bool, err error) { //nolint:gocritic // copies do no harm
+//
+//nolint:gocritic // copies do no harm
+func (s *Store) JoinWishlist(ctx context.Context, w Wish, mails []NewMail, c *Confirmation) (queued bool, err error) {
 	err = s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
-		err := q.InsertWish(ctx, db.InsertWishParams{ID: w.ID.UUID, Items: w.Items, Email: w.Email.Address(), Channel: w.Channel, At: w.At})
+		err := q.InsertWish(ctx, db.InsertWishParams{
+			ID: w.ID.UUID, Items: w.Items, Email: w.Email.Address(), Channel: w.Channel, At: w.At,
+		})
 		if err != nil {
 			return err
 		}
@@ -92,7 +98,9 @@ func (s *Store) JoinWishlist(ctx context.Context, w Wish, mails []NewMail, c *Co
 
 // WithdrawWishes empties what was entered with an address, and says how many wishes there were.
 // None are left to withdraw a second time.
-func (s *Store) WithdrawWishes(ctx context.Context, email account.Email, by Author, at time.Time) (withdrawn int, err error) {
+func (s *Store) WithdrawWishes(ctx context.Context, email account.Email, by Author,
+	at time.Time,
+) (withdrawn int, err error) {
 	err = s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		rows, err := q.WithdrawWishes(ctx, email.Key())
 		if err != nil {

@@ -25,8 +25,11 @@ func ParseAddress(id chain.ID, text string) (string, *fault.Error) {
 		}
 		return "", badAddress("%s takes 0x and 40 hexadecimal digits", id)
 	}
-	if digits := text[2:]; digits != strings.ToLower(digits) && digits != strings.ToUpper(digits) && a.Checksummed() != text {
-		return "", badAddress("its capitals are not those of EIP-55, so it may hold a typing error; check it, then send it in small letters")
+	if digits := text[2:]; digits != strings.ToLower(digits) && digits != strings.ToUpper(digits) &&
+		a.Checksummed() != text {
+		return "", badAddress(
+			"its capitals are not those of EIP-55, so it may hold a typing error; check it, then send it in small " +
+				"letters")
 	}
 	return a.Checksummed(), nil
 }
@@ -38,7 +41,8 @@ func parseSolanaAddress(text string) (string, *fault.Error) {
 	case strings.HasPrefix(text, "0x"):
 		return "", badAddress("this is an address of an EVM chain; %s takes 32 bytes in base58", chain.SolanaMainnet)
 	}
-	return "", badAddress("%s takes 32 bytes in base58, 32 to 44 characters, in exactly their case", chain.SolanaMainnet)
+	return "", badAddress("%s takes 32 bytes in base58, 32 to 44 characters, in exactly their case",
+		chain.SolanaMainnet)
 }
 
 // solanaKeySize is the size of a public key in bytes; base58 needs at most 44 characters for it.

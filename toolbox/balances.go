@@ -53,8 +53,8 @@ type coin struct {
 }
 
 var coins = map[chain.ID]coin{
-	chain.EthMainnet: {"ETH", 18}, chain.BaseMainnet: {"ETH", 18}, chain.ArbitrumOne: {"ETH", 18}, chain.OptimismMainnet: {"ETH", 18},
-	chain.PolygonPoS: {"POL", 18}, chain.SolanaMainnet: {"SOL", 9},
+	chain.EthMainnet: {"ETH", 18}, chain.BaseMainnet: {"ETH", 18}, chain.ArbitrumOne: {"ETH", 18},
+	chain.OptimismMainnet: {"ETH", 18}, chain.PolygonPoS: {"POL", 18}, chain.SolanaMainnet: {"SOL", 9},
 }
 
 // Ledger reads balances and transfers of addresses.
@@ -95,12 +95,16 @@ func (l *Ledger) Balances(ctx context.Context, id chain.ID, address string) (Bal
 		amount, err := native(asking, id, address)
 		if err == nil {
 			c := coins[id]
-			answer.Native = NativeBalance{Symbol: c.symbol, Decimals: c.decimals, Balance: amount.String(), Formatted: decimal(amount, c.decimals)}
+			answer.Native = NativeBalance{
+				Symbol: c.symbol, Decimals: c.decimals, Balance: amount.String(),
+				Formatted: decimal(amount, c.decimals),
+			}
 		}
 		return err
 	})
 	if availability == upstream.Absent {
-		answer.TokensNote = "No upstream of this chain keeps tokens by owner here, so tokens are not known; ask a token's balanceOf through the relay."
+		answer.TokensNote = "No upstream of this chain keeps tokens by owner here, so tokens are not known; ask a " +
+			"token's balanceOf through the relay."
 	} else {
 		group.Go(func() (err error) {
 			answer.Tokens, answer.TokensNote, err = tokens(asking, id, address)
@@ -116,7 +120,9 @@ func (l *Ledger) Balances(ctx context.Context, id chain.ID, address string) (Bal
 // evmCoin reads the balance of the native coin in wei.
 func (l *Ledger) evmCoin(ctx context.Context, id chain.ID, address string) (*big.Int, error) {
 	var balance quantity
-	if err := askAny(ctx, l.chains, &balance, node.Query{Chain: id, Method: "eth_getBalance", Params: []any{address, "latest"}}); err != nil {
+	if err := askAny(ctx, l.chains, &balance, node.Query{
+		Chain: id, Method: "eth_getBalance", Params: []any{address, "latest"},
+	}); err != nil {
 		return nil, err
 	}
 	return balance.Int, nil

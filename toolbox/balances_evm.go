@@ -48,7 +48,8 @@ const (
 )
 
 const (
-	erc20Note   = "ERC-20 tokens that an index of transfers saw this address receive, without those of balance 0. Names are what contracts say of themselves."
+	erc20Note = "ERC-20 tokens that an index of transfers saw this address receive, without those of balance 0. " +
+		"Names are what contracts say of themselves."
 	unreadNote  = " Left out, because their balance could not be read: %d."
 	unnamedNote = " Some tokens could not be asked for their name this time."
 )
@@ -75,7 +76,9 @@ func (l *Ledger) erc20(ctx context.Context, id chain.ID, address string) ([]Toke
 		if key != "" {
 			params = append(params, map[string]string{"pageKey": key})
 		}
-		if err := askIndex(ctx, l.chains, &page, node.Query{Chain: id, Method: "alchemy_getTokenBalances", Params: params}); err != nil {
+		if err := askIndex(ctx, l.chains, &page, node.Query{
+			Chain: id, Method: "alchemy_getTokenBalances", Params: params,
+		}); err != nil {
 			return nil, "", err
 		}
 		if page.Address.Checksummed() != address {
@@ -99,7 +102,9 @@ func (l *Ledger) erc20(ctx context.Context, id chain.ID, address string) ([]Toke
 	if unread > 0 {
 		note += fmt.Sprintf(unreadNote, unread)
 	}
-	contracts := slices.SortedFunc(maps.Keys(found), func(a, b wallet.Address) int { return slices.Compare(a[:], b[:]) })
+	contracts := slices.SortedFunc(maps.Keys(found), func(a, b wallet.Address) int {
+		return slices.Compare(a[:], b[:])
+	})
 	if key != "" || len(contracts) > maxTokens {
 		contracts, note = contracts[:min(len(contracts), maxTokens)], note+" "+cutNote
 	}

@@ -26,8 +26,8 @@ const (
 	commitment   = "confirmed"
 	splAnswer    = 8 << 20 // of one program: an account is about 600 bytes
 	maxSPLDigits = 20      // of a 64-bit amount
-	splNote      = "SPL tokens of the Token and the Token-2022 program, those of several accounts of one mint added up, without those of balance 0. " +
-		"Names are not part of them: look the mint up."
+	splNote      = "SPL tokens of the Token and the Token-2022 program, those of several accounts of one mint added " +
+		"up, without those of balance 0. Names are not part of them: look the mint up."
 	splUnread = " Accounts left out, because they could not be read: %d."
 )
 
@@ -36,7 +36,9 @@ func (l *Ledger) lamports(ctx context.Context, id chain.ID, address string) (*bi
 	var balance struct {
 		Value *uint64 `json:"value"`
 	}
-	q := node.Query{Chain: id, Method: "getBalance", Params: []any{address, map[string]string{"commitment": commitment}}}
+	q := node.Query{
+		Chain: id, Method: "getBalance", Params: []any{address, map[string]string{"commitment": commitment}},
+	}
 	if err := askAny(ctx, l.chains, &balance, q); err != nil {
 		return nil, err
 	}
@@ -85,7 +87,9 @@ func (l *Ledger) spl(ctx context.Context, id chain.ID, address string) ([]TokenB
 			}
 			err := askIndex(asking, l.chains, &result, node.Query{
 				Chain: id, Method: "getTokenAccountsByOwner", MaxAnswer: splAnswer, Params: []any{
-					address, map[string]string{"programId": program.id}, map[string]string{"encoding": "jsonParsed", "commitment": commitment},
+					address, map[string]string{"programId": program.id}, map[string]string{
+						"encoding": "jsonParsed", "commitment": commitment,
+					},
 				},
 			})
 			accounts[i] = result.Value
@@ -115,8 +119,8 @@ func (l *Ledger) spl(ctx context.Context, id chain.ID, address string) ([]TokenB
 	for i, mint := range mints {
 		h := held[mint]
 		tokens[i] = TokenBalance{
-			Contract: mint, Standard: h.standard, Decimals: h.decimals, Balance: h.amount.String(), Formatted: formatted(h.amount, h.decimals),
-			Accounts: h.accounts,
+			Contract: mint, Standard: h.standard, Decimals: h.decimals, Balance: h.amount.String(),
+			Formatted: formatted(h.amount, h.decimals), Accounts: h.accounts,
 		}
 	}
 	return tokens, note, nil

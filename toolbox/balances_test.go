@@ -120,7 +120,9 @@ func shown(tokens []TokenBalance) (lines []string) {
 		if b.Decimals != nil {
 			decimals = fmt.Sprint(*b.Decimals)
 		}
-		lines = append(lines, strings.Join([]string{b.Contract, b.Standard, text(b.Symbol), text(b.Name), decimals, b.Balance, text(b.Formatted)}, " "))
+		lines = append(lines, strings.Join([]string{
+			b.Contract, b.Standard, text(b.Symbol), text(b.Name), decimals, b.Balance, text(b.Formatted),
+		}, " "))
 	}
 	return lines
 }
@@ -138,9 +140,11 @@ func TestERC20BalancesAreListedWithWhatTokensSay(t *testing.T) {
 	s := &shelf{standing: upstream.Live, answers: map[string]func([]any) any{
 		"eth_getBalance": always("\"0xde0b6b3a7640001\""),
 		"alchemy_getTokenBalances": always(tokensOf("",
-			token(usdc, "0x00000000000000000000000000000000000000000000000000000000001e8480"), token(dai, "0x1"), token(odd, "0xff"),
-			token("0x00000000000000000000000000000000000000bb", "0x0"), token(ether, "0x5"), token("0x0000000000000000000000000000000000001010", "0x9"),
-			map[string]any{"contractAddress": strings.ToLower(other), "tokenBalance": nil, "error": "execution reverted"}, token("0x12", "0x1"),
+			token(usdc, "0x00000000000000000000000000000000000000000000000000000000001e8480"), token(dai, "0x1"),
+			token(odd, "0xff"), token("0x00000000000000000000000000000000000000bb", "0x0"), token(ether, "0x5"),
+			token("0x0000000000000000000000000000000000001010", "0x9"), map[string]any{
+				"contractAddress": strings.ToLower(other), "tokenBalance": nil, "error": "execution reverted",
+			}, token("0x12", "0x1"),
 		)),
 		"eth_call": factsFor(t, func(c string) []byte {
 			switch c {
@@ -166,10 +170,12 @@ func TestERC20BalancesAreListedWithWhatTokensSay(t *testing.T) {
 			dai+" erc20 DAI - 200 1 -",
 			usdc+" erc20 USDC USD Coin 6 2000000 2",
 		)
-		if got.Native != (NativeBalance{"ETH", 18, "1000000000000000001", "1.000000000000000001"}) || got.Address != owner || got.CheckedAt != dataNow() {
+		if got.Native != (NativeBalance{"ETH", 18, "1000000000000000001", "1.000000000000000001"}) ||
+			got.Address != owner || got.CheckedAt != dataNow() {
 			t.Errorf("%+v", got)
 		}
-		if !strings.Contains(got.TokensNote, "could not be read: 2.") || !strings.Contains(got.TokensNote, "could not be asked") {
+		if !strings.Contains(got.TokensNote, "could not be read: 2.") ||
+			!strings.Contains(got.TokensNote, "could not be asked") {
 			t.Errorf("the note is %q", got.TokensNote)
 		}
 		if s.count("eth_call") != round+1 { // for the one that was not asked
@@ -208,7 +214,8 @@ func TestPagesOfTokensAreFollowedUpToABound(t *testing.T) {
 		},
 	}}
 	got, err := ledgerOf(s).Balances(t.Context(), chain.BaseMainnet, owner)
-	if err != nil || len(got.Tokens) != maxTokens || pages != maxTokenPages || !strings.Contains(got.TokensNote, cutNote) {
+	if err != nil || len(got.Tokens) != maxTokens || pages != maxTokenPages ||
+		!strings.Contains(got.TokensNote, cutNote) {
 		t.Errorf("%d tokens of %d pages, %q, %v", len(got.Tokens), pages, got.TokensNote, err)
 	}
 	if n := s.count("eth_call"); n != maxTokens/factsTogether {
@@ -224,7 +231,8 @@ func TestPagesOfTokensAreFollowedUpToABound(t *testing.T) {
 func TestBalancesFollowTheStandingOfTheirChain(t *testing.T) {
 	t.Parallel()
 	plain := map[string]func([]any) any{"eth_getBalance": always(`"0x1"`)}
-	got, err := ledgerOf(&shelf{standing: upstream.Absent, answers: plain}).Balances(t.Context(), chain.BaseMainnet, owner)
+	got, err := ledgerOf(&shelf{standing: upstream.Absent, answers: plain}).Balances(t.Context(), chain.BaseMainnet,
+		owner)
 	if err != nil || got.Tokens != nil || got.Native.Balance != "1" || !strings.Contains(got.TokensNote, "not known") {
 		t.Errorf("where no upstream has an index: %+v, %v", got, err)
 	}
@@ -233,7 +241,9 @@ func TestBalancesFollowTheStandingOfTheirChain(t *testing.T) {
 	refusedFor(t, err, fault.NoUpstream)
 	_, err = ledgerOf(away).History(t.Context(), HistoryPage{Chain: chain.BaseMainnet, Address: owner, Limit: 1})
 	refusedFor(t, err, fault.NoUpstream)
-	_, err = ledgerOf(&shelf{standing: upstream.Absent}).History(t.Context(), HistoryPage{Chain: chain.BaseMainnet, Address: owner, Limit: 1})
+	_, err = ledgerOf(&shelf{standing: upstream.Absent}).History(t.Context(), HistoryPage{
+		Chain: chain.BaseMainnet, Address: owner, Limit: 1,
+	})
 	refusedFor(t, err, fault.NoUpstream)
 	if len(away.asked) > 0 {
 		t.Errorf("%+v were asked although nobody can answer", away.asked)
@@ -257,13 +267,18 @@ func TestBalancesFailLikeTheirUpstreams(t *testing.T) {
 		"no balance":           {"eth_getBalance", "null", fault.UpstreamFailed},
 		"a number":             {"eth_getBalance", "5", fault.UpstreamFailed},
 		"an error of the node": {"eth_getBalance", &node.Error{Code: -32000, Message: "busy"}, fault.UpstreamFailed},
-		"tokens of another":    {"alchemy_getTokenBalances", map[string]any{"address": other, "tokenBalances": []any{}}, fault.NoUpstream},
-		"no tokens":            {"alchemy_getTokenBalances", "null", fault.NoUpstream},
-		"another form":         {"alchemy_getTokenBalances", "[]", fault.NoUpstream},
+		"tokens of another": {
+			"alchemy_getTokenBalances", map[string]any{"address": other, "tokenBalances": []any{}}, fault.NoUpstream,
+		},
+		"no tokens":    {"alchemy_getTokenBalances", "null", fault.NoUpstream},
+		"another form": {"alchemy_getTokenBalances", "[]", fault.NoUpstream},
 	} {
-		answers := map[string]func([]any) any{"eth_getBalance": always(`"0x1"`), "alchemy_getTokenBalances": always(tokensOf(""))}
+		answers := map[string]func([]any) any{
+			"eth_getBalance": always(`"0x1"`), "alchemy_getTokenBalances": always(tokensOf("")),
+		}
 		answers[test.method] = always(test.answer)
-		_, err := ledgerOf(&shelf{standing: upstream.Live, answers: answers}).Balances(t.Context(), chain.EthMainnet, owner)
+		_, err := ledgerOf(&shelf{standing: upstream.Live, answers: answers}).Balances(t.Context(), chain.EthMainnet,
+			owner)
 		t.Log(name)
 		refusedFor(t, err, test.want)
 	}
@@ -273,17 +288,22 @@ func TestBalancesFailLikeTheirUpstreams(t *testing.T) {
 func TestAnEntryThatCannotBeReadIsLeftOutAlone(t *testing.T) {
 	t.Parallel()
 	for name, entry := range map[string]any{
-		"an immense balance": token(dai, "0x1"+strings.Repeat("0", 64)), "a decimal": token(dai, "12"), "a negative one": token(dai, "0x-1"),
-		"a word of text": token(dai, "0xnothing"), "a number": map[string]any{"contractAddress": dai, "tokenBalance": 5},
+		"an immense balance": token(dai, "0x1"+strings.Repeat("0", 64)), "a decimal": token(dai, "12"),
+		"a negative one": token(dai, "0x-1"), "a word of text": token(dai, "0xnothing"), "a number": map[string]any{
+			"contractAddress": dai, "tokenBalance": 5,
+		},
 		"a list": map[string]any{"contractAddress": dai, "tokenBalance": []int{}}, "no address": token("0x12", "0x1"),
-		"an address that is a number": map[string]any{"contractAddress": 12, "tokenBalance": "0x1"}, "null": nil, "a text": "0x1",
+		"an address that is a number": map[string]any{"contractAddress": 12, "tokenBalance": "0x1"}, "null": nil,
+		"a text": "0x1",
 	} {
 		s := &shelf{standing: upstream.Live, answers: map[string]func([]any) any{
-			"eth_getBalance": always(`"0x1"`), "alchemy_getTokenBalances": always(tokensOf("", entry, token(usdc, "0x5"))),
-			"eth_call": factsFor(t, func(string) []byte { return fact(6, "USDC", "USD Coin") }),
+			"eth_getBalance":           always(`"0x1"`),
+			"alchemy_getTokenBalances": always(tokensOf("", entry, token(usdc, "0x5"))),
+			"eth_call":                 factsFor(t, func(string) []byte { return fact(6, "USDC", "USD Coin") }),
 		}}
 		got, err := ledgerOf(s).Balances(t.Context(), chain.EthMainnet, owner)
-		if err != nil || len(got.Tokens) != 1 || got.Tokens[0].Contract != usdc || !strings.Contains(got.TokensNote, "could not be read: 1.") {
+		if err != nil || len(got.Tokens) != 1 || got.Tokens[0].Contract != usdc ||
+			!strings.Contains(got.TokensNote, "could not be read: 1.") {
 			t.Errorf("%s: %v, %q, %v", name, shown(got.Tokens), got.TokensNote, err)
 		}
 	}
@@ -293,14 +313,17 @@ func TestAnswersThatAreNotTokenFactsAreNotBelieved(t *testing.T) {
 	t.Parallel()
 	good := append([]byte{factsVersion}, fact(6, "USDC", "USD Coin")...)
 	for name, answer := range map[string][]byte{
-		"empty": nil, "another version": append([]byte{2}, good[1:]...), "cut": good[:len(good)-1], "longer": append(slices.Clone(good), 0),
-		"another kind": append([]byte{factsVersion, 9}, good[2:]...), "a string": []byte("\x00\x00\x00\x20"), "no record": {factsVersion},
+		"empty": nil, "another version": append([]byte{2}, good[1:]...), "cut": good[:len(good)-1],
+		"longer": append(slices.Clone(good), 0), "another kind": append([]byte{factsVersion, 9}, good[2:]...),
+		"a string": []byte("\x00\x00\x00\x20"), "no record": {factsVersion},
 	} {
 		s := &shelf{standing: upstream.Live, answers: map[string]func([]any) any{
-			"eth_getBalance": always(`"0x1"`), "alchemy_getTokenBalances": always(tokensOf("", token(usdc, "0x1"))), "eth_call": always(hexutil.Bytes(answer)),
+			"eth_getBalance": always(`"0x1"`), "alchemy_getTokenBalances": always(tokensOf("", token(usdc, "0x1"))),
+			"eth_call": always(hexutil.Bytes(answer)),
 		}}
 		got, err := ledgerOf(s).Balances(t.Context(), chain.EthMainnet, owner)
-		if err != nil || len(got.Tokens) != 1 || got.Tokens[0].Symbol != nil || got.Tokens[0].Decimals != nil || got.Tokens[0].Balance != "1" {
+		if err != nil || len(got.Tokens) != 1 || got.Tokens[0].Symbol != nil || got.Tokens[0].Decimals != nil ||
+			got.Tokens[0].Balance != "1" {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 	}
@@ -329,9 +352,16 @@ func TestSPLTokensAreAddedUpByMint(t *testing.T) {
 	t.Parallel()
 	const mintA, mintB = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v", "2b1kV6DkPAnxd5ixfnxCpjxmKwqjjaYmCZfHsFu24GXo"
 	holds := func(mint, of, amount string, decimals any) map[string]any {
-		return map[string]any{"pubkey": mint, "account": map[string]any{"data": map[string]any{"program": "spl-token", "parsed": map[string]any{
-			"type": "account", "info": map[string]any{"mint": mint, "owner": of, "tokenAmount": map[string]any{"amount": amount, "decimals": decimals, "uiAmount": 1.5}},
-		}}}}
+		return map[string]any{
+			"pubkey": mint,
+			"account": map[string]any{"data": map[string]any{"program": "spl-token", "parsed": map[string]any{
+				"type": "account", "info": map[string]any{
+					"mint": mint, "owner": of, "tokenAmount": map[string]any{
+						"amount": amount, "decimals": decimals, "uiAmount": 1.5,
+					},
+				},
+			}}},
+		}
 	}
 	s := &shelf{standing: upstream.Live, answers: map[string]func([]any) any{
 		"getBalance": always(`{"context":{"slot":1},"value":18446744073709551615}`),
@@ -340,11 +370,13 @@ func TestSPLTokensAreAddedUpByMint(t *testing.T) {
 			list := []any{holds(mintB, solOwner, "18446744073709551615", 0)}
 			if program["programId"] == "TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA" {
 				list = []any{
-					holds(mintA, solOwner, "1500000", 6), holds(mintA, solOwner, "18446744073709551615", 6), holds(mintA, solOwner, "0", 6),
-					holds("So11111111111111111111111111111111111111112", solOwner, "0", 9),
+					holds(mintA, solOwner, "1500000", 6), holds(mintA, solOwner, "18446744073709551615", 6),
+					holds(mintA, solOwner, "0", 6), holds("So11111111111111111111111111111111111111112", solOwner,
+						"0", 9),
 					map[string]any{"account": map[string]any{"data": []string{"AAAA", "base64"}}},
 					holds(mintA, mintB, "7", 6),
-					holds("nonsense", solOwner, "7", 6), holds(mintA, solOwner, "-7", 6), holds(mintA, solOwner, "1e9", 6), holds(mintA, solOwner, "7", nil),
+					holds("nonsense", solOwner, "7", 6), holds(mintA, solOwner, "-7", 6),
+					holds(mintA, solOwner, "1e9", 6), holds(mintA, solOwner, "7", nil),
 				}
 			}
 			return map[string]any{"context": map[string]any{"slot": 1}, "value": list}
@@ -358,7 +390,8 @@ func TestSPLTokensAreAddedUpByMint(t *testing.T) {
 		mintB+" spl-token-2022 - - 0 18446744073709551615 18446744073709551615",
 		mintA+" spl-token - - 6 18446744073711051615 18446744073711.051615",
 	)
-	if got.Tokens[1].Accounts != 2 || got.Native.Formatted != "18446744073.709551615" || !strings.Contains(got.TokensNote, "could not be read: 6.") {
+	if got.Tokens[1].Accounts != 2 || got.Native.Formatted != "18446744073.709551615" ||
+		!strings.Contains(got.TokensNote, "could not be read: 6.") {
 		t.Errorf("%+v", got)
 	}
 	for _, p := range splPrograms {

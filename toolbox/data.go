@@ -34,8 +34,9 @@ const dataPause = 5 * time.Second
 
 // noData is the refusal while no upstream of a chain has what the data service is made of.
 func noData(id chain.ID, cause error) *fault.Error {
-	f := fault.New(fault.NoUpstream, "No upstream of %s that keeps token balances and transfers by owner answers right now. Nothing was charged; retry "+
-		"in a few seconds, or read the chain itself through /rpc/%s.", id, id).Wrap(cause)
+	f := fault.New(fault.NoUpstream,
+		"No upstream of %s that keeps token balances and transfers by owner answers right now. Nothing was charged; "+
+			"retry in a few seconds, or read the chain itself through /rpc/%s.", id, id).Wrap(cause)
 	f.RetryAfter = dataPause
 	return f
 }

@@ -40,7 +40,10 @@ func TestAddressesHaveOneFormOnEachChain(t *testing.T) {
 		{chain.EthMainnet, owner, owner, ""},
 		{chain.BaseMainnet, strings.ToLower(owner), owner, ""},
 		{chain.PolygonPoS, "0x" + strings.ToUpper(owner[2:]), owner, ""},
-		{chain.EthMainnet, "0x0000000000000000000000000000000000000000", "0x0000000000000000000000000000000000000000", ""},
+		{
+			chain.EthMainnet, "0x0000000000000000000000000000000000000000",
+			"0x0000000000000000000000000000000000000000", "",
+		},
 		{chain.EthMainnet, strings.Replace(owner, "F", "f", 1), "", "EIP-55"},
 		{chain.EthMainnet, strings.ToUpper(owner), "", "40 hexadecimal"},
 		{chain.EthMainnet, owner[2:], "", "40 hexadecimal"},
@@ -75,10 +78,12 @@ func TestAddressesHaveOneFormOnEachChain(t *testing.T) {
 func TestLabelsAreFitToBeShown(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"USDC": "USDC", "  USD   Coin \n": "USD Coin", "": "", "\x00\x01\x02": "", "a\x00b": "ab", "\xff\xfeOK": "OK", "naïve 貨幣": "naïve 貨幣",
-		"evil\u202etxt": "eviltxt", "zero\u200bwidth\u200d": "zerowidth", "\ufeffBOM": "BOM", "tag\U000e0041": "tag", "line\u2028break": "linebreak",
-		"\u00a0no\u00a0break": "no break", "soft\u00adhyphen": "softhyphen", "hangul\u3164filler": "hangulfiller", "\ufffd": "",
-		strings.Repeat("x", 33): strings.Repeat("x", 32), strings.Repeat("é", 50): strings.Repeat("é", 32), strings.Repeat("a ", 40): strings.TrimSpace(strings.Repeat("a ", 16)),
+		"USDC": "USDC", "  USD   Coin \n": "USD Coin", "": "", "\x00\x01\x02": "", "a\x00b": "ab", "\xff\xfeOK": "OK",
+		"naïve 貨幣": "naïve 貨幣", "evil\u202etxt": "eviltxt", "zero\u200bwidth\u200d": "zerowidth", "\ufeffBOM": "BOM",
+		"tag\U000e0041": "tag", "line\u2028break": "linebreak", "\u00a0no\u00a0break": "no break",
+		"soft\u00adhyphen": "softhyphen", "hangul\u3164filler": "hangulfiller", "\ufffd": "",
+		strings.Repeat("x", 33): strings.Repeat("x", 32), strings.Repeat("é", 50): strings.Repeat("é", 32),
+		strings.Repeat("a ", 40): strings.TrimSpace(strings.Repeat("a ", 16)),
 	} {
 		got := ""
 		if shown := label(text, 32); shown != nil {
@@ -101,7 +106,8 @@ func FuzzLabel(f *testing.F) {
 		if shown == nil {
 			return
 		}
-		if *shown == "" || !utf8.ValidString(*shown) || utf8.RuneCountInString(*shown) > limit || strings.TrimSpace(*shown) != *shown {
+		if *shown == "" || !utf8.ValidString(*shown) || utf8.RuneCountInString(*shown) > limit ||
+			strings.TrimSpace(*shown) != *shown {
 			t.Errorf("%q is shown as %q", text, *shown)
 		}
 		if again := label(*shown, limit); again == nil || *again != *shown {
@@ -113,8 +119,10 @@ func FuzzLabel(f *testing.F) {
 func TestQuantitiesHaveBounds(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		`"0x0"`: "0", `"0x"`: "0", `"0x000f"`: "15", `"0x` + strings.Repeat("f", 64) + `"`: new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1)).String(),
-		`"0x1` + strings.Repeat("0", 64) + `"`: "", `"12"`: "", `12`: "", `"0x-1"`: "", `"0x_1"`: "", `"0xg"`: "", `""`: "", `true`: "", `"0X1"`: "",
+		`"0x0"`: "0", `"0x"`: "0", `"0x000f"`: "15",
+		`"0x` + strings.Repeat("f", 64) + `"`: new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256),
+			big.NewInt(1)).String(), `"0x1` + strings.Repeat("0", 64) + `"`: "", `"12"`: "", `12`: "", `"0x-1"`: "",
+		`"0x_1"`: "", `"0xg"`: "", `""`: "", `true`: "", `"0X1"`: "",
 	} {
 		var q quantity
 		err := json.Unmarshal([]byte(text), &q)

@@ -62,7 +62,8 @@ func called(t *testing.T, q node.Query) string {
 	text, err := json.Marshal(q.Params)
 	var params []json.RawMessage
 	var msg struct{ To, Data string }
-	if err != nil || json.Unmarshal(text, &params) != nil || len(params) != 2 || json.Unmarshal(params[0], &msg) != nil || string(params[1]) != `"latest"` {
+	if err != nil || json.Unmarshal(text, &params) != nil || len(params) != 2 ||
+		json.Unmarshal(params[0], &msg) != nil || string(params[1]) != `"latest"` {
 		t.Errorf("eth_call with %s, %v", text, err)
 		return ""
 	}

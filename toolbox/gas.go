@@ -98,7 +98,8 @@ func (g *GasOracle) Recommend(ctx context.Context, id chain.ID) (Gas, error) {
 	var dataFee *L1DataFee
 	group, asking := parallel.WithContext(ctx)
 	group.Go(func() error {
-		return ask(asking, g.chains, id, &history, "eth_feeHistory", hexutil.Uint64(historyBlocks), "latest", historyPercentiles)
+		return ask(asking, g.chains, id, &history, "eth_feeHistory", hexutil.Uint64(historyBlocks), "latest",
+			historyPercentiles)
 	})
 	if market.l1DataFee != nil {
 		group.Go(func() (err error) {
@@ -115,7 +116,8 @@ func (g *GasOracle) Recommend(ctx context.Context, id chain.ID) (Gas, error) {
 	answer := history.recommend(market)
 	answer.Chain, answer.L1DataFee, answer.ComputedAt = id, dataFee, stamp(g.now())
 	if market.l1DataFee != nil && dataFee == nil {
-		answer.Note = joinNotes(answer.Note, "This network does not say what a transaction's data costs on Ethereum, so that fee is not known.")
+		answer.Note = joinNotes(answer.Note,
+			"This network does not say what a transaction's data costs on Ethereum, so that fee is not known.")
 	}
 	return answer, nil
 }

@@ -58,8 +58,8 @@ func TestGasIsRecommendedFromTheBlocksThatCount(t *testing.T) {
 		noted   bool
 	}{
 		"odd number of blocks": {
-			chain.EthMainnet, history(100, []int64{7, 7, 7, 1000}, "0.5,0.5,0.5", row(1*m, 5*m, 9*m), row(3*m, 6*m, 7*m), row(2*m, 4*m, 8*m)),
-			"1000",
+			chain.EthMainnet, history(100, []int64{7, 7, 7, 1000}, "0.5,0.5,0.5", row(1*m, 5*m, 9*m),
+				row(3*m, 6*m, 7*m), row(2*m, 4*m, 8*m)), "1000",
 			offers{"2000000", "5000000", "8000000", "2001250", "5001500", "8002000"},
 			3, false,
 		},
@@ -70,14 +70,14 @@ func TestGasIsRecommendedFromTheBlocksThatCount(t *testing.T) {
 			2, false,
 		},
 		"emptier blocks are left out, a tenth is enough": {
-			chain.EthMainnet, history(100, []int64{7, 7, 7, 1000}, "0.0999,0.1,0", row(70*m, 80*m, 90*m), row(2*m, 3*m, 4*m), row(0, 0, 0)),
-			"1000",
+			chain.EthMainnet, history(100, []int64{7, 7, 7, 1000}, "0.0999,0.1,0", row(70*m, 80*m, 90*m),
+				row(2*m, 3*m, 4*m), row(0, 0, 0)), "1000",
 			offers{"2000000", "3000000", "4000000", "2001250", "3001500", "4002000"},
 			1, false,
 		},
 		"nearly empty blocks alone": {
-			chain.EthMainnet, history(100, []int64{7, 7, 1000}, "0.01,0.02", row(70*m, 80*m, 90*m), row(70*m, 80*m, 90*m)),
-			"1000",
+			chain.EthMainnet, history(100, []int64{7, 7, 1000}, "0.01,0.02", row(70*m, 80*m, 90*m),
+				row(70*m, 80*m, 90*m)), "1000",
 			offers{"1000000", "1000000", "1000000", "1001250", "1001500", "1002000"},
 			0, true,
 		},
@@ -106,14 +106,14 @@ func TestGasIsRecommendedFromTheBlocksThatCount(t *testing.T) {
 			1, false,
 		},
 		"no tips are told": {
-			chain.EthMainnet, `{"oldestBlock":"0x64","baseFeePerGas":["0x7","0x3e8"],"gasUsedRatio":[0.5],"reward":null}`,
-			"1000",
+			chain.EthMainnet,
+			`{"oldestBlock":"0x64","baseFeePerGas":["0x7","0x3e8"],"gasUsedRatio":[0.5],"reward":null}`, "1000",
 			offers{"1000000", "1000000", "1000000", "1001250", "1001500", "1002000"},
 			0, true,
 		},
 		"rows that lack something": {
-			chain.EthMainnet, history(100, []int64{7, 7, 7, 7, 1000}, "0.5,0.5,0.5,0.5", `["0x1"]`, `null`, `["0x1",null,"0x3"]`, row(2*m, 3*m, 4*m)),
-			"1000",
+			chain.EthMainnet, history(100, []int64{7, 7, 7, 7, 1000}, "0.5,0.5,0.5,0.5", `["0x1"]`, `null`,
+				`["0x1",null,"0x3"]`, row(2*m, 3*m, 4*m)), "1000",
 			offers{"2000000", "3000000", "4000000", "2001250", "3001500", "4002000"},
 			1, false,
 		},
@@ -137,7 +137,8 @@ func TestGasIsRecommendedFromTheBlocksThatCount(t *testing.T) {
 			if g.BaseFeePerGas != tc.base || g.ComputedFrom.BlocksCounted != tc.counted || (g.Note != "") != tc.noted {
 				t.Errorf("base fee %s from %+v, note %q", g.BaseFeePerGas, g.ComputedFrom, g.Note)
 			}
-			if g.Chain != tc.on || g.L1DataFee != nil || !g.ComputedAt.Equal(noon) || g.ComputedAt.Location() != time.UTC {
+			if g.Chain != tc.on || g.L1DataFee != nil || !g.ComputedAt.Equal(noon) ||
+				g.ComputedAt.Location() != time.UTC {
 				t.Errorf("%s at %s, %+v", g.Chain, g.ComputedAt, g.L1DataFee)
 			}
 		})
@@ -146,7 +147,11 @@ func TestGasIsRecommendedFromTheBlocksThatCount(t *testing.T) {
 
 func TestGasAsksForTwentyBlocksAndThreePercentilesAndNamesTheBlocks(t *testing.T) {
 	t.Parallel()
-	f := &fakeChain{t: t, answers: map[string]reply{"eth_feeHistory": {history(0x7b, []int64{7, 7, 1_500_000_000}, "0.5,0.5", row(1, 2, 3), row(1, 2, 3))}}}
+	f := &fakeChain{
+		t: t, answers: map[string]reply{
+			"eth_feeHistory": {history(0x7b, []int64{7, 7, 1_500_000_000}, "0.5,0.5", row(1, 2, 3), row(1, 2, 3))},
+		},
+	}
 	g, err := NewGasOracle(f, atNoon).Recommend(t.Context(), chain.EthMainnet)
 	if err != nil {
 		t.Fatal(err)
@@ -156,13 +161,15 @@ func TestGasAsksForTwentyBlocksAndThreePercentilesAndNamesTheBlocks(t *testing.T
 		t.Errorf("asked %s in %d calls, %v", params, len(f.asked), err)
 	}
 	want := GasHistory{
-		Blocks: 2, BlocksCounted: 2, OldestBlock: 123, NewestBlock: 124, MinPriorityFee: "1000000", MinPriorityFeeGwei: "0.001",
+		Blocks: 2, BlocksCounted: 2, OldestBlock: 123, NewestBlock: 124, MinPriorityFee: "1000000",
+		MinPriorityFeeGwei: "0.001",
 	}
 	if g.ComputedFrom != want {
 		t.Errorf("computed from %+v", g.ComputedFrom)
 	}
 	slow := GasOffer{
-		MaxPriorityFeePerGas: "1000000", MaxPriorityFeePerGasGwei: "0.001", MaxFeePerGas: "1876000000", MaxFeePerGasGwei: "1.876",
+		MaxPriorityFeePerGas: "1000000", MaxPriorityFeePerGasGwei: "0.001", MaxFeePerGas: "1876000000",
+		MaxFeePerGasGwei: "1.876",
 	}
 	if g.Recommendations.Slow != slow || g.BaseFeePerGasGwei != "1.5" {
 		t.Errorf("%+v over %s gwei", g.Recommendations.Slow, g.BaseFeePerGasGwei)
@@ -176,19 +183,31 @@ func TestAHistoryThatMakesNoSenseIsAFailureOfTheService(t *testing.T) {
 		answer any
 		want   fault.Reason
 	}{
-		"null":                  {"null", fault.UpstreamFailed},
-		"no object":             {`"0x1"`, fault.UpstreamFailed},
-		"no base fee":           {`{"oldestBlock":"0x1","baseFeePerGas":[],"gasUsedRatio":[0.5],"reward":[]}`, fault.UpstreamFailed},
-		"a null base fee":       {`{"oldestBlock":"0x1","baseFeePerGas":["0x1",null],"gasUsedRatio":[0.5]}`, fault.UpstreamFailed},
-		"no blocks":             {`{"oldestBlock":"0x0","baseFeePerGas":["0x7"],"gasUsedRatio":[],"reward":[]}`, fault.UpstreamFailed},
-		"no blocks, null":       {`{"oldestBlock":"0x0","gasUsedRatio":null}`, fault.UpstreamFailed},
-		"too few base fees":     {history(1, []int64{7}, "0.5", row(1, 2, 3)), fault.UpstreamFailed},
-		"too many base fees":    {history(1, []int64{7, 7, 7}, "0.5", row(1, 2, 3)), fault.UpstreamFailed},
-		"too many rows":         {history(1, []int64{7, 7}, "0.5", row(1, 2, 3), row(1, 2, 3)), fault.UpstreamFailed},
-		"more than asked for":   {history(1, make([]int64, 22), strings.TrimSuffix(strings.Repeat("0.5,", 21), ",")), fault.UpstreamFailed},
-		"a tip that is no hex":  {history(1, []int64{7, 7}, "0.5", `["1","2","3"]`), fault.UpstreamFailed},
-		"a tip of 257 bits":     {history(1, []int64{7, 7}, "0.5", `["0x1`+strings.Repeat("0", 64)+`","0x1","0x1"]`), fault.UpstreamFailed},
-		"a negative base fee":   {`{"oldestBlock":"0x1","baseFeePerGas":["0x1","-0x1"],"gasUsedRatio":[0.5]}`, fault.UpstreamFailed},
+		"null":      {"null", fault.UpstreamFailed},
+		"no object": {`"0x1"`, fault.UpstreamFailed},
+		"no base fee": {
+			`{"oldestBlock":"0x1","baseFeePerGas":[],"gasUsedRatio":[0.5],"reward":[]}`, fault.UpstreamFailed,
+		},
+		"a null base fee": {
+			`{"oldestBlock":"0x1","baseFeePerGas":["0x1",null],"gasUsedRatio":[0.5]}`, fault.UpstreamFailed,
+		},
+		"no blocks": {
+			`{"oldestBlock":"0x0","baseFeePerGas":["0x7"],"gasUsedRatio":[],"reward":[]}`, fault.UpstreamFailed,
+		},
+		"no blocks, null":    {`{"oldestBlock":"0x0","gasUsedRatio":null}`, fault.UpstreamFailed},
+		"too few base fees":  {history(1, []int64{7}, "0.5", row(1, 2, 3)), fault.UpstreamFailed},
+		"too many base fees": {history(1, []int64{7, 7, 7}, "0.5", row(1, 2, 3)), fault.UpstreamFailed},
+		"too many rows":      {history(1, []int64{7, 7}, "0.5", row(1, 2, 3), row(1, 2, 3)), fault.UpstreamFailed},
+		"more than asked for": {
+			history(1, make([]int64, 22), strings.TrimSuffix(strings.Repeat("0.5,", 21), ",")), fault.UpstreamFailed,
+		},
+		"a tip that is no hex": {history(1, []int64{7, 7}, "0.5", `["1","2","3"]`), fault.UpstreamFailed},
+		"a tip of 257 bits": {
+			history(1, []int64{7, 7}, "0.5", `["0x1`+strings.Repeat("0", 64)+`","0x1","0x1"]`), fault.UpstreamFailed,
+		},
+		"a negative base fee": {
+			`{"oldestBlock":"0x1","baseFeePerGas":["0x1","-0x1"],"gasUsedRatio":[0.5]}`, fault.UpstreamFailed,
+		},
 		"a share that is words": {history(1, []int64{7, 7}, `"half"`, row(1, 2, 3)), fault.UpstreamFailed},
 		"an error of the node":  {&node.Error{Code: -32000, Message: "nope"}, fault.UpstreamFailed},
 		"nobody to ask":         {down, fault.NoUpstream},
@@ -216,7 +235,8 @@ func TestOPStackChainsAddTheFeeOfAPlainTransfersData(t *testing.T) {
 			t.Fatal(err)
 		}
 		fee := g.L1DataFee
-		if fee == nil || fee.Fee != "12345678901" || fee.FeeGwei != "12.345678901" || fee.InGasLimit || fee.Gas != nil || g.Note != "" {
+		if fee == nil || fee.Fee != "12345678901" || fee.FeeGwei != "12.345678901" || fee.InGasLimit ||
+			fee.Gas != nil || g.Note != "" {
 			t.Fatalf("%s: %+v, note %q", id, fee, g.Note)
 		}
 		i := slices.IndexFunc(f.asked, func(q node.Query) bool { return q.Method == "eth_call" })
@@ -226,7 +246,8 @@ func TestOPStackChainsAddTheFeeOfAPlainTransfersData(t *testing.T) {
 		}
 		// Offset, length and content of the bytes argument: the transfer of EIP-1559 as it is
 		// signed, written out by hand.
-		fields := chainID + "8204d2" + "830f4240" + "8405f5e100" + "825208" + "945aaeb6053f3e94c9b9a09f33669435e7ef1beaed" + "8801b69b4ba630f34e" + "80" + "c0"
+		fields := chainID + "8204d2" + "830f4240" + "8405f5e100" + "825208" +
+			"945aaeb6053f3e94c9b9a09f33669435e7ef1beaed" + "8801b69b4ba630f34e" + "80" + "c0"
 		transfer := fmt.Sprintf("02%02x", 0xc0+len(fields)/2) + fields
 		argument := fmt.Sprintf("0x49948e0e%064x%064x%s", 32, len(transfer)/2, transfer)
 		argument += strings.Repeat("0", 128-len(transfer))
@@ -250,7 +271,8 @@ func TestArbitrumTakesNoTipsAndItsDataIsPaidInGas(t *testing.T) {
 		t.Errorf("recommends %v", got)
 	}
 	fee := g.L1DataFee
-	if fee == nil || fee.Fee != "80000004000" || !fee.InGasLimit || fee.Gas == nil || *fee.Gas != 4_000 || fee.L1BaseFeePerGas != "31000000000" {
+	if fee == nil || fee.Fee != "80000004000" || !fee.InGasLimit || fee.Gas == nil || *fee.Gas != 4_000 ||
+		fee.L1BaseFeePerGas != "31000000000" {
 		t.Fatalf("%+v", fee)
 	}
 	i := slices.IndexFunc(f.asked, func(q node.Query) bool { return q.Method == "eth_call" })
@@ -272,12 +294,19 @@ func TestADataFeeIsToldWholeOrNotAtAll(t *testing.T) {
 	}{
 		"a network without the oracle":         {chain.BaseMainnet, oracleCall, `"0x"`, 0},
 		"a network without the node interface": {chain.ArbitrumOne, nodeCall, `"0x"`, 0},
-		"the oracle reverts":                   {chain.OptimismMainnet, oracleCall, &node.Error{Code: 3, Message: "execution reverted"}, fault.UpstreamFailed},
-		"half a word":                          {chain.BaseMainnet, oracleCall, `"0x1234"`, fault.UpstreamFailed},
-		"two words":                            {chain.BaseMainnet, oracleCall, wordsHex(1, 2), fault.UpstreamFailed},
-		"three words of four":                  {chain.ArbitrumOne, nodeCall, wordsHex(1, 2, 3), fault.UpstreamFailed},
-		"more gas than there can be":           {chain.ArbitrumOne, nodeCall, wordsHex(1, -1, 3, 4), fault.UpstreamFailed},
-		"no upstream":                          {chain.ArbitrumOne, nodeCall, fault.New(fault.UpstreamTimeout, ""), fault.UpstreamTimeout},
+		"the oracle reverts": {
+			chain.OptimismMainnet, oracleCall, &node.Error{Code: 3, Message: "execution reverted"},
+			fault.UpstreamFailed,
+		},
+		"half a word":         {chain.BaseMainnet, oracleCall, `"0x1234"`, fault.UpstreamFailed},
+		"two words":           {chain.BaseMainnet, oracleCall, wordsHex(1, 2), fault.UpstreamFailed},
+		"three words of four": {chain.ArbitrumOne, nodeCall, wordsHex(1, 2, 3), fault.UpstreamFailed},
+		"more gas than there can be": {
+			chain.ArbitrumOne, nodeCall, wordsHex(1, -1, 3, 4), fault.UpstreamFailed,
+		},
+		"no upstream": {
+			chain.ArbitrumOne, nodeCall, fault.New(fault.UpstreamTimeout, ""), fault.UpstreamTimeout,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -322,7 +351,8 @@ func TestGasAsksConcurrently(t *testing.T) {
 	f := &fakeChain{t: t, answers: map[string]reply{
 		"eth_feeHistory": {history(1, []int64{7, 7}, "0.5", row(1, 2, 3))}, oracleCall: {wordsHex(1)},
 	}}
-	if _, err := NewGasOracle(&bothAtOnce{f, make(chan struct{}), make(chan struct{})}, atNoon).Recommend(ctx, chain.BaseMainnet); err != nil {
+	if _, err := NewGasOracle(&bothAtOnce{f, make(chan struct{}), make(chan struct{})}, atNoon).Recommend(ctx,
+		chain.BaseMainnet); err != nil {
 		t.Error(err)
 	}
 }

@@ -73,7 +73,8 @@ func (l *Ledger) History(ctx context.Context, p HistoryPage) (History, error) {
 	if refusal != nil {
 		return History{}, refusal
 	}
-	if availability := l.chains.Availability(p.Chain, chain.Data); availability == upstream.Away || availability == upstream.Absent {
+	if availability := l.chains.Availability(p.Chain, chain.Data); availability == upstream.Away ||
+		availability == upstream.Absent {
 		return History{}, noData(p.Chain, errNoIndex)
 	}
 	// Both directions are read up to the same block, or one that comes meanwhile would show half.
@@ -84,11 +85,16 @@ func (l *Ledger) History(ctx context.Context, p HistoryPage) (History, error) {
 		}
 	}
 	m := merge{owner: owner, after: after, limit: p.Limit, until: until}
-	m.sides = [2]side{{field: "fromAddress", size: p.Limit + roomForBlock}, {field: "toAddress", size: p.Limit + roomForBlock}}
+	m.sides = [2]side{
+		{field: "fromAddress", size: p.Limit + roomForBlock}, {field: "toAddress", size: p.Limit + roomForBlock},
+	}
 	if err := l.fill(ctx, p, &m); err != nil {
 		return History{}, err
 	}
-	answer := History{Chain: p.Chain, Address: p.Address, Transfers: make([]Transfer, min(p.Limit, len(m.ready))), CheckedAt: stamp(l.now())}
+	answer := History{
+		Chain: p.Chain, Address: p.Address, Transfers: make([]Transfer, min(p.Limit, len(m.ready))),
+		CheckedAt: stamp(l.now()),
+	}
 	for i := range answer.Transfers {
 		answer.Transfers[i] = m.ready[i].Transfer
 	}
@@ -119,7 +125,10 @@ func (l *Ledger) fill(ctx context.Context, p HistoryPage, m *merge) error {
 		for _, s := range m.behind() {
 			group.Go(func() error {
 				var page transferPage
-				q := node.Query{Chain: p.Chain, Method: "alchemy_getAssetTransfers", MaxAnswer: transfersAnswer, Params: []any{s.query(p.Chain, m)}}
+				q := node.Query{
+					Chain: p.Chain, Method: "alchemy_getAssetTransfers", MaxAnswer: transfersAnswer,
+					Params: []any{s.query(p.Chain, m)},
+				}
 				err := askIndex(asking, l.chains, &page, q)
 				if err == nil {
 					if err = s.take(&page, m); err != nil {
@@ -154,8 +163,9 @@ var errCrowdedBlock = errors.New("one block has more transfers of the address th
 // query asks for the next transfers of a side.
 func (s *side) query(id chain.ID, m *merge) map[string]any {
 	q := map[string]any{
-		s.field: m.owner.Checksummed(), "fromBlock": "0x0", "toBlock": hexutil.EncodeUint64(m.until), "category": categoriesOf(id), "order": "desc",
-		"withMetadata": true, "excludeZeroValue": false, "maxCount": hexutil.EncodeUint64(uint64(s.size)), //nolint:gosec // positive
+		s.field: m.owner.Checksummed(), "fromBlock": "0x0", "toBlock": hexutil.EncodeUint64(m.until),
+		"category": categoriesOf(id), "order": "desc", //nolint:gosec // positive
+		"withMetadata": true, "excludeZeroValue": false, "maxCount": hexutil.EncodeUint64(uint64(s.size)),
 	}
 	if s.pageKey != "" {
 		q["pageKey"] = s.pageKey

@@ -20,7 +20,8 @@ const (
 	checksumBytes  = 8
 	cursorBytes    = 1 + positionBytes + checksumBytes
 	cursorContext  = "history cursor"
-	badCursorWords = "Correct and send again. cursor: it is not a next_cursor of this address on this chain; send one exactly as it came, or none for the newest transfers."
+	badCursorWords = "Correct and send again. cursor: it is not a next_cursor of this address on this chain; send " +
+		"one exactly as it came, or none for the newest transfers."
 )
 
 // MaxCursor bounds a cursor in characters.
@@ -64,6 +65,7 @@ func parseCursor(id chain.ID, address, text string) (position, *fault.Error) {
 		return position{}, refused
 	}
 	return position{
-		block: binary.BigEndian.Uint64(body[1:]), place: binary.BigEndian.Uint32(body[9:]), id: [12]byte(body[13:25]), part: binary.BigEndian.Uint32(body[25:]),
+		block: binary.BigEndian.Uint64(body[1:]), place: binary.BigEndian.Uint32(body[9:]), id: [12]byte(body[13:25]),
+		part: binary.BigEndian.Uint32(body[25:]),
 	}, nil
 }

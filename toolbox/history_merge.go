@@ -26,7 +26,8 @@ type position struct {
 
 // compare is negative when a comes first.
 func (a position) compare(b position) int {
-	return cmp.Or(cmp.Compare(b.block, a.block), cmp.Compare(b.place, a.place), bytes.Compare(b.id[:], a.id[:]), cmp.Compare(a.part, b.part))
+	return cmp.Or(cmp.Compare(b.block, a.block), cmp.Compare(b.place, a.place), bytes.Compare(b.id[:], a.id[:]),
+		cmp.Compare(a.part, b.part))
 }
 
 // beginning is before every transfer.
@@ -149,5 +150,6 @@ func placeOf(id string) uint32 {
 
 func positionOf(block uint64, id string, part int) position {
 	digest := sha256.Sum256([]byte(id))
-	return position{block, placeOf(id), [12]byte(digest[:12]), uint32(part)} //nolint:gosec // bounded by the size of an answer
+	//nolint:gosec // bounded by the size of an answer
+	return position{block, placeOf(id), [12]byte(digest[:12]), uint32(part)}
 }

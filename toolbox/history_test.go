@@ -55,9 +55,13 @@ func (x *index) Availability(chain.ID, chain.Capability) upstream.Availability {
 func (x *index) add(block uint64, from, to, kind string, more map[string]any) string {
 	id := fmt.Sprintf("0x%064x:%s", block<<20+uint64(len(x.transfers)), kind) //nolint:gosec // small
 	t := map[string]any{
-		"blockNum": hexutil.EncodeUint64(block), "uniqueId": id, "hash": id[:66], "from": strings.ToLower(from), "to": strings.ToLower(to),
-		"category": "erc20", "asset": "USDC", "metadata": map[string]any{"blockTimestamp": "2026-11-02T11:00:00.000Z"},
-		"rawContract": map[string]any{"value": "0x0f4240", "address": "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48", "decimal": "0x6"},
+		"blockNum": hexutil.EncodeUint64(block), "uniqueId": id, "hash": id[:66], "from": strings.ToLower(from),
+		"to": strings.ToLower(to), "category": "erc20", "asset": "USDC", "metadata": map[string]any{
+			"blockTimestamp": "2026-11-02T11:00:00.000Z",
+		},
+		"rawContract": map[string]any{
+			"value": "0x0f4240", "address": "0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48", "decimal": "0x6",
+		},
 	}
 	maps.Copy(t, more)
 	rank := uint32(len(x.transfers)) * 2654435761 //nolint:gosec // small
@@ -109,7 +113,8 @@ func (x *index) page(q node.Query) (json.RawMessage, error) {
 			matching = append(matching, t)
 		}
 	}
-	salt := uint32(0x5bd1e995)*uint32(len(p.FromField)) ^ uint32(p.MaxCount)*2246822519 //nolint:gosec // another order for each side and size
+	//nolint:gosec // another order for each side and size
+	salt := uint32(0x5bd1e995)*uint32(len(p.FromField)) ^ uint32(p.MaxCount)*2246822519
 	slices.SortFunc(matching, func(a, b scripted) int {
 		return cmp.Or(cmp.Compare(b.block, a.block), cmp.Compare(a.rank^salt, b.rank^salt))
 	})
@@ -149,7 +154,8 @@ func walk(t *testing.T, l *Ledger, limits ...int) (all []Transfer, pages int) {
 			t.Fatal(err)
 		}
 		if len(got.Transfers) > p.Limit || (got.NextCursor != nil && len(got.Transfers) != p.Limit) {
-			t.Fatalf("page %d of %d has %d transfers, more to come: %t", pages, p.Limit, len(got.Transfers), got.NextCursor != nil)
+			t.Fatalf("page %d of %d has %d transfers, more to come: %t", pages, p.Limit, len(got.Transfers),
+				got.NextCursor != nil)
 		}
 		all, pages = append(all, got.Transfers...), pages+1
 		if got.NextCursor == nil {
@@ -245,11 +251,15 @@ func TestAUsualPageTakesOneQueryForEachSide(t *testing.T) {
 		x.add(block, owner, other, "external", nil)
 		x.add(block, other, owner, "external", nil)
 	}
-	first, err := ledgerOf(x).History(t.Context(), HistoryPage{Chain: chain.EthMainnet, Address: owner, Limit: UsualTransfers})
+	first, err := ledgerOf(x).History(t.Context(), HistoryPage{
+		Chain: chain.EthMainnet, Address: owner, Limit: UsualTransfers,
+	})
 	if err != nil || x.asked != 3 || first.NextCursor == nil {
 		t.Fatalf("the first page took %d queries, %v; want the head and both sides", x.asked, err)
 	}
-	_, err = ledgerOf(x).History(t.Context(), HistoryPage{Chain: chain.EthMainnet, Address: owner, Limit: UsualTransfers, Cursor: *first.NextCursor})
+	_, err = ledgerOf(x).History(t.Context(), HistoryPage{
+		Chain: chain.EthMainnet, Address: owner, Limit: UsualTransfers, Cursor: *first.NextCursor,
+	})
 	if err != nil || x.asked != 5 {
 		t.Errorf("the second took %d queries, %v; want both sides", x.asked-3, err)
 	}
@@ -260,17 +270,28 @@ func TestTransfersAreShownForWhatTheyAre(t *testing.T) {
 	nft := map[string]any{"value": nil, "address": "0xbc4ca0eda7647a8ab7c2061c2e118a18a936f13d", "decimal": nil}
 	x := &index{head: 9, keys: map[string]string{}}
 	x.add(9, owner, other, "external", map[string]any{
-		"category": "external", "asset": "ETH", "rawContract": map[string]any{"value": "0xde0b6b3a7640001", "address": nil, "decimal": "0x12"},
+		"category": "external", "asset": "ETH", "rawContract": map[string]any{
+			"value": "0xde0b6b3a7640001", "address": nil, "decimal": "0x12",
+		},
 	})
 	x.add(8, other, owner, "log:3", nil)
-	x.add(7, owner, owner, "log:2", map[string]any{"category": "erc721", "asset": "BAYC", "rawContract": nft, "erc721TokenId": "0x1f", "tokenId": "0x1f"})
-	x.add(6, other, owner, "log:1", map[string]any{"category": "erc1155", "asset": nil, "rawContract": nft, "erc1155Metadata": []any{
-		map[string]any{"tokenId": "0x05", "value": "0x02"}, map[string]any{"tokenId": "0x06", "value": "0x0100"},
-	}})
-	x.add(5, owner, other, "external", map[string]any{
-		"to": nil, "category": "external", "metadata": nil, "rawContract": map[string]any{"value": "0x0", "address": nil, "decimal": "0x12"},
+	x.add(7, owner, owner, "log:2", map[string]any{
+		"category": "erc721", "asset": "BAYC", "rawContract": nft, "erc721TokenId": "0x1f", "tokenId": "0x1f",
 	})
-	x.add(4, other, owner, "log:0", map[string]any{"asset": "A\u202eB\x00\n C", "rawContract": map[string]any{"value": "0xff", "address": other, "decimal": nil}})
+	x.add(6, other, owner, "log:1", map[string]any{
+		"category": "erc1155", "asset": nil, "rawContract": nft,
+		"erc1155Metadata": []any{
+			map[string]any{"tokenId": "0x05", "value": "0x02"}, map[string]any{"tokenId": "0x06", "value": "0x0100"},
+		},
+	})
+	x.add(5, owner, other, "external", map[string]any{
+		"to": nil, "category": "external", "metadata": nil, "rawContract": map[string]any{
+			"value": "0x0", "address": nil, "decimal": "0x12",
+		},
+	})
+	x.add(4, other, owner, "log:0", map[string]any{
+		"asset": "A\u202eB\x00\n C", "rawContract": map[string]any{"value": "0xff", "address": other, "decimal": nil},
+	})
 	all, _ := walk(t, ledgerOf(x), 100)
 	show := func(s *string) string {
 		if s == nil {
@@ -285,7 +306,8 @@ func TestTransfersAreShownForWhatTheyAre(t *testing.T) {
 			to = (*tr.To)[:6]
 		}
 		got = append(got, strings.Join([]string{
-			strconv.FormatUint(tr.BlockNumber, 10), tr.Direction, tr.Category, to, show(tr.Asset), show(tr.Value), show(tr.ValueRaw), show(tr.TokenID),
+			strconv.FormatUint(tr.BlockNumber, 10), tr.Direction, tr.Category, to, show(tr.Asset), show(tr.Value),
+			show(tr.ValueRaw), show(tr.TokenID),
 		}, " "))
 	}
 	want := []string{
@@ -300,7 +322,8 @@ func TestTransfersAreShownForWhatTheyAre(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if all[0].Contract != nil || show(all[2].Contract) != "0xBC4CA0EdA7647A8aB7C2061c2E118A18a936f13D" || all[3].ID == all[4].ID || all[5].Timestamp != nil {
+	if all[0].Contract != nil || show(all[2].Contract) != "0xBC4CA0EdA7647A8aB7C2061c2E118A18a936f13D" ||
+		all[3].ID == all[4].ID || all[5].Timestamp != nil {
 		t.Errorf("contracts, ids or times are wrong: %+v", all)
 	}
 }
@@ -322,7 +345,9 @@ func TestWhatAnIndexMayNotAnswer(t *testing.T) {
 		"with an immense value": func(p map[string]any) {
 			first(p)["rawContract"] = map[string]any{"value": "0x1" + strings.Repeat("0", 64)}
 		},
-		"a negative value":         func(p map[string]any) { first(p)["rawContract"] = map[string]any{"value": "0x-1"} },
+		"a negative value": func(p map[string]any) {
+			first(p)["rawContract"] = map[string]any{"value": "0x-1"}
+		},
 		"another category":         func(p map[string]any) { first(p)["category"] = "specialnft" },
 		"a page key and no more":   func(p map[string]any) { p["transfers"], p["pageKey"] = []any{}, "next" },
 		"an immense page key":      func(p map[string]any) { p["pageKey"] = strings.Repeat("k", 2000) },
@@ -376,7 +401,8 @@ func TestCursorsBelongToTheirAddressAndChain(t *testing.T) {
 	}
 	for i := range cursor {
 		for _, c := range []byte{'A', 'B', '_'} {
-			if changed := cursor[:i] + string(c) + cursor[i+1:]; changed != cursor && CheckCursor(chain.EthMainnet, owner, changed) == nil {
+			if changed := cursor[:i] + string(c) + cursor[i+1:]; changed != cursor &&
+				CheckCursor(chain.EthMainnet, owner, changed) == nil {
 				t.Errorf("with another character at %d it is accepted", i)
 			}
 		}

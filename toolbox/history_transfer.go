@@ -62,8 +62,8 @@ func (a *assetTransfer) read(owner wallet.Address) ([]placed, error) {
 		return nil, errNoID
 	}
 	t := Transfer{
-		Hash: a.Hash.Hex(), BlockNumber: uint64(a.Block), From: a.From.Checksummed(), To: checksummed(a.To), Category: a.Category,
-		Contract: checksummed(a.Raw.Address), ID: a.ID,
+		Hash: a.Hash.Hex(), BlockNumber: uint64(a.Block), From: a.From.Checksummed(), To: checksummed(a.To),
+		Category: a.Category, Contract: checksummed(a.Raw.Address), ID: a.ID,
 	}
 	if a.Asset != nil {
 		t.Asset = label(*a.Asset, assetLength)

@@ -31,11 +31,12 @@ type L1DataFee struct {
 // and adds 68 bytes for it (OP stack specification, Fjord); the node interface is no contract but
 // answers as one on every Arbitrum node.
 var (
-	gasPriceOracle  = common.HexToAddress("0x420000000000000000000000000000000000000F")
-	nodeInterface   = common.HexToAddress("0x00000000000000000000000000000000000000C8")
-	getL1Fee        = selector("getL1Fee(bytes)")
-	gasComponents   = selector("gasEstimateComponents(address,bool,bytes)")
-	transferTo      = common.HexToAddress("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed") // of EIP-55's examples; nothing is sent
+	gasPriceOracle = common.HexToAddress("0x420000000000000000000000000000000000000F")
+	nodeInterface  = common.HexToAddress("0x00000000000000000000000000000000000000C8")
+	getL1Fee       = selector("getL1Fee(bytes)")
+	gasComponents  = selector("gasEstimateComponents(address,bool,bytes)")
+	// of EIP-55's examples; nothing is sent
+	transferTo      = common.HexToAddress("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed")
 	errAnswerLength = errors.New("the result has another length than its type")
 )
 
@@ -78,8 +79,9 @@ func arbitrumDataFee(ctx context.Context, chains caller, id chain.ID) (*L1DataFe
 	gas, l2BaseFee := new(big.Int).SetBytes(result[32:64]), new(big.Int).SetBytes(result[64:96])
 	fee, units := new(big.Int).Mul(gas, l2BaseFee), gas.Uint64()
 	return &L1DataFee{
-		Fee: fee.String(), FeeGwei: gwei(fee), InGasLimit: true, Gas: &units, L1BaseFeePerGas: new(big.Int).SetBytes(result[96:128]).String(),
-		Transaction: pricedTransfer, Source: "gasEstimateComponents(address,bool,bytes) at " + nodeInterface.Hex(),
+		Fee: fee.String(), FeeGwei: gwei(fee), InGasLimit: true, Gas: &units,
+		L1BaseFeePerGas: new(big.Int).SetBytes(result[96:128]).String(), Transaction: pricedTransfer,
+		Source: "gasEstimateComponents(address,bool,bytes) at " + nodeInterface.Hex(),
 	}, nil
 }
 

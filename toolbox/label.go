@@ -14,7 +14,8 @@ func label(text string, limit int) *string {
 	var b strings.Builder
 	space, count := false, 0
 	for _, r := range strings.ToValidUTF8(text, "") {
-		if r == utf8.RuneError || !unicode.IsGraphic(r) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) || unicode.Is(unicode.Variation_Selector, r) {
+		if r == utf8.RuneError || !unicode.IsGraphic(r) || unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) ||
+			unicode.Is(unicode.Variation_Selector, r) {
 			continue
 		}
 		if unicode.IsSpace(r) {

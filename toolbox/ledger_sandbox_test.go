@@ -52,7 +52,9 @@ func openRealm(t *testing.T, id chain.ID, o sandbox.Options) *realm {
 	for _, u := range s.Upstreams() {
 		list = append(list, config.Upstream{Name: u.Name, URL: u.URL, Supply: "public"})
 	}
-	pool, err := upstream.NewPool(config.Upstreams{Chains: map[string]config.ChainUpstreams{string(id): {Upstreams: list}}}, time.Now)
+	pool, err := upstream.NewPool(config.Upstreams{
+		Chains: map[string]config.ChainUpstreams{string(id): {Upstreams: list}},
+	}, time.Now)
 	must(t, err)
 	t.Cleanup(pool.Close)
 	client, err := rpc.DialContext(t.Context(), s.Upstreams()[1].URL)
@@ -62,7 +64,8 @@ func openRealm(t *testing.T, id chain.ID, o sandbox.Options) *realm {
 	testkit.Eventually(t, patience, func() bool { // a busy machine may let a probe's question run out
 		r.probe()
 		on, _ := pool.Chain(id)
-		return on.Availability(chain.Data) == upstream.Live || (o.NoData && on.Availability(chain.Data) == upstream.Absent)
+		return on.Availability(chain.Data) == upstream.Live ||
+			(o.NoData && on.Availability(chain.Data) == upstream.Absent)
 	}, "the probes do not see what the upstreams are capable of")
 	return r
 }
@@ -130,7 +133,8 @@ func (r *realm) deploy(codes ...[]byte) (addresses []common.Address) {
 	for i, code := range codes {
 		n := uint64(nonce) + uint64(i) //nolint:gosec // small
 		tx, err := types.SignNewTx(from.Key, types.LatestSignerForChainID(id.ToInt()), &types.DynamicFeeTx{
-			ChainID: id.ToInt(), Nonce: n, Gas: params.MaxTxGas, Data: code, GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(50 * params.GWei),
+			ChainID: id.ToInt(), Nonce: n, Gas: params.MaxTxGas, Data: code, GasTipCap: big.NewInt(params.GWei),
+			GasFeeCap: big.NewInt(50 * params.GWei),
 		})
 		must(r.t, err)
 		raw, err := tx.MarshalBinary()
@@ -196,7 +200,8 @@ func TestAHundredTokensTakeOneRequestOfEachSource(t *testing.T) {
 			continue
 		}
 		got = append(got, token.Contract)
-		if *token.Name != "Plain Token" || token.Balance != "1500000" || *token.Formatted != "1.5" || *again.Tokens[i].Symbol != "PLAIN" {
+		if *token.Name != "Plain Token" || token.Balance != "1500000" || *token.Formatted != "1.5" ||
+			*again.Tokens[i].Symbol != "PLAIN" {
 			t.Errorf("%+v", token)
 		}
 	}
@@ -216,15 +221,21 @@ func TestTokensSayWhatTheyLikeAndHarmNobody(t *testing.T) {
 	}
 	all := ^uint64(0)
 	hostile := map[string][]byte{
-		"plain": contract(t, "PlainToken", holder), "bytes32": contract(t, "Bytes32Token", holder), "silent": contract(t, "SilentToken", holder),
-		"burning": contract(t, "BurningToken", holder), "long": contract(t, "LongToken", holder, big.NewInt(60_000)),
+		"plain": contract(t, "PlainToken", holder), "bytes32": contract(t, "Bytes32Token", holder),
+		"silent": contract(t, "SilentToken", holder), "burning": contract(t, "BurningToken", holder),
+		"long":            contract(t, "LongToken", holder, big.NewInt(60_000)),
 		"longer than gas": contract(t, "LongToken", holder, big.NewInt(5_000_000)),
-		"control":         contract(t, "RawToken", holder, text("a\x00\x07\u202eb")), "not UTF-8": contract(t, "RawToken", holder, text("\xff\xfeok\xc3")),
-		"far offset": contract(t, "RawToken", holder, slices.Concat(wordOf(all), wordOf(4), text("x"))),
-		"huge size":  contract(t, "RawToken", holder, slices.Concat(wordOf(32), common.Hash{0: 0xff}.Bytes(), []byte("four"))),
-		"short":      contract(t, "RawToken", holder, []byte("abc")), "number": contract(t, "RawToken", holder, wordOf(300)),
-		"33 bytes": contract(t, "RawToken", holder, make([]byte, 33)), "63 bytes": contract(t, "RawToken", holder, slices.Concat(wordOf(32), make([]byte, 31))),
-		"only an offset": contract(t, "RawToken", holder, slices.Concat(wordOf(32), wordOf(0))), "self-reference": contract(t, "RawToken", holder, slices.Concat(wordOf(0), wordOf(0))),
+		"control":         contract(t, "RawToken", holder, text("a\x00\x07\u202eb")),
+		"not UTF-8":       contract(t, "RawToken", holder, text("\xff\xfeok\xc3")),
+		"far offset":      contract(t, "RawToken", holder, slices.Concat(wordOf(all), wordOf(4), text("x"))),
+		"huge size": contract(t, "RawToken", holder, slices.Concat(wordOf(32), common.Hash{0: 0xff}.Bytes(),
+			[]byte("four"))),
+		"short":          contract(t, "RawToken", holder, []byte("abc")),
+		"number":         contract(t, "RawToken", holder, wordOf(300)),
+		"33 bytes":       contract(t, "RawToken", holder, make([]byte, 33)),
+		"63 bytes":       contract(t, "RawToken", holder, slices.Concat(wordOf(32), make([]byte, 31))),
+		"only an offset": contract(t, "RawToken", holder, slices.Concat(wordOf(32), wordOf(0))),
+		"self-reference": contract(t, "RawToken", holder, slices.Concat(wordOf(0), wordOf(0))),
 	}
 	names, codes := make([]string, 0, len(hostile)), make([][]byte, 0, len(hostile))
 	for name, code := range hostile {
@@ -246,9 +257,12 @@ func TestTokensSayWhatTheyLikeAndHarmNobody(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"plain": "PLAIN 1.5", "bytes32": "OLD 2", "silent": "-", "burning": "-", "long": "- 0.00000000000000000000000000000006", "longer than gas": "-", "control": "ab 0.00000000000000000000000000000004",
-		"not UTF-8": "ok 0.00000000000000000000000000000004", "far offset": "-", "huge size": "four 0.00000000000000000000000000000004", "short": "-", "number": "-",
-		"33 bytes": "- 4", "63 bytes": "- 0.00000000000000000000000000000004", "only an offset": "- 0.00000000000000000000000000000004", "self-reference": "- 4",
+		"plain": "PLAIN 1.5", "bytes32": "OLD 2", "silent": "-", "burning": "-",
+		"long": "- 0.00000000000000000000000000000006", "longer than gas": "-",
+		"control": "ab 0.00000000000000000000000000000004", "not UTF-8": "ok 0.00000000000000000000000000000004",
+		"far offset": "-", "huge size": "four 0.00000000000000000000000000000004", "short": "-", "number": "-",
+		"33 bytes": "- 4", "63 bytes": "- 0.00000000000000000000000000000004",
+		"only an offset": "- 0.00000000000000000000000000000004", "self-reference": "- 4",
 	} {
 		if shown[name] != want {
 			t.Errorf("%s is shown as %q, want %q", name, shown[name], want)
@@ -263,7 +277,8 @@ func TestTokensSayWhatTheyLikeAndHarmNobody(t *testing.T) {
 func TestTokenFactsStopsBeforeItsGasIsGone(t *testing.T) {
 	t.Parallel()
 	r := openRealm(t, chain.BaseMainnet, sandbox.Options{NoData: true})
-	tokens := r.deploy(contract(t, "BurningToken", holder), contract(t, "BurningToken", holder), contract(t, "PlainToken", holder))
+	tokens := r.deploy(contract(t, "BurningToken", holder), contract(t, "BurningToken", holder),
+		contract(t, "PlainToken", holder))
 	var file struct {
 		ABI      abi.ABI       `json:"abi"`
 		Bytecode hexutil.Bytes `json:"bytecode"`
@@ -307,7 +322,8 @@ func TestHistoryOverRealTraffic(t *testing.T) {
 		got, err := r.ledger.History(t.Context(), page)
 		must(t, err)
 		for _, tr := range got.Transfers {
-			if seen[tr.ID] || tr.Direction != "in" || tr.To == nil || *tr.To != owner.Hex() || tr.Timestamp == nil || tr.ValueRaw == nil {
+			if seen[tr.ID] || tr.Direction != "in" || tr.To == nil || *tr.To != owner.Hex() || tr.Timestamp == nil ||
+				tr.ValueRaw == nil {
 				t.Errorf("%+v", tr)
 			}
 			seen[tr.ID], newest = true, max(newest, tr.BlockNumber)
@@ -375,10 +391,13 @@ func TestAChainWithoutAnIndexHasNativeBalancesOnly(t *testing.T) {
 	var balance hexutil.Big
 	r.call(&balance, "eth_getBalance", owner, "latest")
 	got := r.balances(owner.Hex())
-	if got.Tokens != nil || !strings.Contains(got.TokensNote, "not known") || got.Native.Balance == "0" || len(got.Native.Balance) != len(balance.ToInt().String()) {
+	if got.Tokens != nil || !strings.Contains(got.TokensNote, "not known") || got.Native.Balance == "0" ||
+		len(got.Native.Balance) != len(balance.ToInt().String()) {
 		t.Errorf("%+v", got)
 	}
-	_, err := r.ledger.History(context.WithoutCancel(t.Context()), toolbox.HistoryPage{Chain: r.id, Address: owner.Hex(), Limit: 5})
+	_, err := r.ledger.History(context.WithoutCancel(t.Context()), toolbox.HistoryPage{
+		Chain: r.id, Address: owner.Hex(), Limit: 5,
+	})
 	if f, ok := errors.AsType[*fault.Error](err); !ok || f.Reason != fault.NoUpstream {
 		t.Errorf("history: %v", err)
 	}
@@ -392,7 +411,8 @@ func TestSolanaTokensOfBothProgramsAreListed(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 	pyusd, usdc := got.Tokens[0], got.Tokens[1]
-	if usdc.Standard != "spl-token" || usdc.Balance != "1000000000" || *usdc.Formatted != "1000" || pyusd.Standard != "spl-token-2022" || *pyusd.Formatted != "250" {
+	if usdc.Standard != "spl-token" || usdc.Balance != "1000000000" || *usdc.Formatted != "1000" ||
+		pyusd.Standard != "spl-token-2022" || *pyusd.Formatted != "250" {
 		t.Errorf("%+v", got.Tokens)
 	}
 	nobody := r.balances("SysvarC1ock11111111111111111111111111111111")

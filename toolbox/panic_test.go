@@ -34,9 +34,18 @@ func TestAPanicOfAPartIsThatOfTheWholeAnswer(t *testing.T) {
 	ctx, now := t.Context(), time.Now
 	const somebody = "0x00000000000000000000000000000000c0ffee01"
 	for name, run := range map[string]func() error{
-		"gas":    func() error { _, err := NewGasOracle(breaking{}, now).Recommend(ctx, chain.BaseMainnet); return err },
-		"prices": func() error { _, err := NewPriceReader(breaking{}, time.Hour, now).Read(ctx, "eth,btc"); return err },
-		"status": func() error { _, err := NewTxTracker(breaking{}, now).Status(ctx, chain.EthMainnet, "0x1"); return err },
+		"gas": func() error {
+			_, err := NewGasOracle(breaking{}, now).Recommend(ctx, chain.BaseMainnet)
+			return err
+		},
+		"prices": func() error {
+			_, err := NewPriceReader(breaking{}, time.Hour, now).Read(ctx, "eth,btc")
+			return err
+		},
+		"status": func() error {
+			_, err := NewTxTracker(breaking{}, now).Status(ctx, chain.EthMainnet, "0x1")
+			return err
+		},
 		"balances": func() error {
 			_, err := NewLedger(breaking{}, now).Balances(ctx, chain.EthMainnet, somebody)
 			return err
@@ -46,7 +55,9 @@ func TestAPanicOfAPartIsThatOfTheWholeAnswer(t *testing.T) {
 			return err
 		},
 		"history": func() error {
-			_, err := NewLedger(breaking{}, now).History(ctx, HistoryPage{Chain: chain.EthMainnet, Address: somebody, Limit: 1})
+			_, err := NewLedger(breaking{}, now).History(ctx, HistoryPage{
+				Chain: chain.EthMainnet, Address: somebody, Limit: 1,
+			})
 			return err
 		},
 		"facts of tokens": func() error {
@@ -57,7 +68,8 @@ func TestAPanicOfAPartIsThatOfTheWholeAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			defer func() {
-				if p, ok := recover().(*parallel.PanicError); !ok || p.Cause != "of the test" || !strings.Contains(string(p.Stack), "breaking.Call") {
+				if p, ok := recover().(*parallel.PanicError); !ok || p.Cause != "of the test" ||
+					!strings.Contains(string(p.Stack), "breaking.Call") {
 					t.Errorf("it panics with %v", p)
 				}
 			}()

@@ -74,7 +74,8 @@ func NewPriceReader(chains caller, heartbeat time.Duration, now func() time.Time
 func ParseSymbols(list string) (string, *fault.Error) {
 	named := strings.Split(list, ",")
 	if len(named) > maxSymbols {
-		return "", fault.New(fault.FieldRefused, "symbols takes at most %d symbols, separated by commas: %s are offered.", maxSymbols, offered())
+		return "", fault.New(fault.FieldRefused,
+			"symbols takes at most %d symbols, separated by commas: %s are offered.", maxSymbols, offered())
 	}
 	wanted := map[string]bool{}
 	for _, symbol := range named {
@@ -83,7 +84,8 @@ func ParseSymbols(list string) (string, *fault.Error) {
 			continue
 		}
 		if !slices.ContainsFunc(feeds, func(f feed) bool { return f.symbol == symbol }) {
-			return "", fault.New(fault.FieldRefused, "symbols: %.20q is not offered. It takes symbols separated by commas, of %s; leave it out for all.",
+			return "", fault.New(fault.FieldRefused,
+				"symbols: %.20q is not offered. It takes symbols separated by commas, of %s; leave it out for all.",
 				symbol, offered())
 		}
 		wanted[symbol] = true
@@ -126,7 +128,9 @@ func (p *PriceReader) Read(ctx context.Context, symbols string) (Prices, error) 
 		return Prices{}, err
 	}
 	now := p.now()
-	answer := Prices{Prices: make(map[string]Price, len(wanted)), Quote: "usd", Source: priceSource, CheckedAt: stamp(now)}
+	answer := Prices{
+		Prices: make(map[string]Price, len(wanted)), Quote: "usd", Source: priceSource, CheckedAt: stamp(now),
+	}
 	for i, f := range wanted {
 		answer.Prices[f.symbol] = found[i].price(f, now, p.heartbeat)
 	}
@@ -173,7 +177,8 @@ func (p *PriceReader) decimals(ctx context.Context, f feed, into *round) error {
 	}
 	n := new(big.Int).SetBytes(result)
 	if len(result) != 32 || n.Cmp(big.NewInt(maxDecimals)) > 0 {
-		return unusable(chain.EthMainnet, "decimals of "+f.symbol, fmt.Errorf("%w: %s decimals in %d bytes", errNoFeed, n, len(result)))
+		return unusable(chain.EthMainnet, "decimals of "+f.symbol, fmt.Errorf("%w: %s decimals in %d bytes", errNoFeed,
+			n, len(result)))
 	}
 	into.decimals = int(n.Int64())
 	return nil

@@ -32,7 +32,11 @@ func roundOf(answer int64, age time.Duration) string {
 
 func readOne(t *testing.T, roundData, decimals any) (Price, error) {
 	t.Helper()
-	f := &fakeChain{t: t, answers: map[string]reply{ofFeed("btc", roundSelector): {roundData}, ofFeed("btc", decimalsSelector): {decimals}}}
+	f := &fakeChain{
+		t: t, answers: map[string]reply{
+			ofFeed("btc", roundSelector): {roundData}, ofFeed("btc", decimalsSelector): {decimals},
+		},
+	}
 	answer, err := NewPriceReader(f, testHeartbeat, atNoon).Read(t.Context(), "btc")
 	for _, q := range f.asked {
 		if q.Chain != chain.EthMainnet {
@@ -70,7 +74,8 @@ func TestAPriceIsTheFeedsNewestAnswerInExactDecimals(t *testing.T) {
 			if got := p.Price; (got == nil) != (tc.price == "") || got != nil && *got != tc.price {
 				t.Errorf("price %v, want %s", got, tc.price)
 			}
-			if p.Stale != tc.stale || p.RoundID != "77" || p.Decimals != int(tc.decimals) || p.UpdatedAt == nil || p.UpdatedAt.Location() != time.UTC {
+			if p.Stale != tc.stale || p.RoundID != "77" || p.Decimals != int(tc.decimals) || p.UpdatedAt == nil ||
+				p.UpdatedAt.Location() != time.UTC {
 				t.Errorf("%+v", p)
 			}
 			if p.Feed != "0xF4030086522a5bEEa4988F8cA5B36dbC97BeE88c" {
@@ -116,7 +121,9 @@ func TestAllPricesAreGivenOrNone(t *testing.T) {
 	t.Parallel()
 	answers := map[string]reply{}
 	for i, symbol := range []string{"eth", "btc", "link"} {
-		answers[ofFeed(symbol, roundSelector)], answers[ofFeed(symbol, decimalsSelector)] = reply{roundOf(int64(i+1)*100, time.Minute)}, reply{wordsHex(2)}
+		answers[ofFeed(symbol, roundSelector)], answers[ofFeed(symbol, decimalsSelector)] = reply{
+			roundOf(int64(i+1)*100, time.Minute),
+		}, reply{wordsHex(2)}
 	}
 	f := &fakeChain{t: t, answers: answers}
 	all, err := NewPriceReader(f, testHeartbeat, atNoon).Read(t.Context(), "eth,btc,link")
@@ -127,11 +134,13 @@ func TestAllPricesAreGivenOrNone(t *testing.T) {
 	for _, symbol := range []string{"eth", "btc", "link"} {
 		got += fmt.Sprint(symbol, " ", *all.Prices[symbol].Price, " ")
 	}
-	if got != "eth 1 btc 2 link 3 " || all.Quote != "usd" || all.Source == "" || !all.CheckedAt.Equal(noon) || all.CheckedAt.Location() != time.UTC || len(f.asked) != 6 {
+	if got != "eth 1 btc 2 link 3 " || all.Quote != "usd" || all.Source == "" || !all.CheckedAt.Equal(noon) ||
+		all.CheckedAt.Location() != time.UTC || len(f.asked) != 6 {
 		t.Errorf("%s%+v after %d calls", got, all, len(f.asked))
 	}
 	answers[ofFeed("link", decimalsSelector)] = reply{`"0x"`}
-	some, err := NewPriceReader(&fakeChain{t: t, answers: answers}, testHeartbeat, atNoon).Read(t.Context(), "eth,btc,link")
+	some, err := NewPriceReader(&fakeChain{t: t, answers: answers}, testHeartbeat, atNoon).Read(t.Context(),
+		"eth,btc,link")
 	wantFault(t, err, fault.UpstreamFailed)
 	if len(some.Prices) != 0 {
 		t.Errorf("half an answer: %+v", some)
@@ -141,8 +150,8 @@ func TestAllPricesAreGivenOrNone(t *testing.T) {
 func TestSymbolsComeIntoOneForm(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[string]string{
-		"": "eth,btc,link", ",": "eth,btc,link", " , ,": "eth,btc,link", "eth": "eth", "BTC,Eth": "eth,btc", "link,eth,btc": "eth,btc,link",
-		" btc ,, btc,": "btc", strings.Repeat("eth,", 19) + "btc": "eth,btc",
+		"": "eth,btc,link", ",": "eth,btc,link", " , ,": "eth,btc,link", "eth": "eth", "BTC,Eth": "eth,btc",
+		"link,eth,btc": "eth,btc,link", " btc ,, btc,": "btc", strings.Repeat("eth,", 19) + "btc": "eth,btc",
 	} {
 		got, refusal := ParseSymbols(given)
 		if refusal != nil || got != want {
@@ -153,10 +162,12 @@ func TestSymbolsComeIntoOneForm(t *testing.T) {
 		}
 	}
 	for _, given := range []string{
-		"doge", "eth,doge", "eth btc", "eth;btc", "ETH/USD", "еth", "eth\u200b", "\xff", strings.Repeat("x", 5000), strings.Repeat("eth,", 20) + "eth", "0x", "*", "eth\x00",
+		"doge", "eth,doge", "eth btc", "eth;btc", "ETH/USD", "еth", "eth\u200b", "\xff", strings.Repeat("x", 5000),
+		strings.Repeat("eth,", 20) + "eth", "0x", "*", "eth\x00",
 	} {
 		got, refusal := ParseSymbols(given)
-		if refusal == nil || refusal.Reason != fault.FieldRefused || !strings.Contains(refusal.Message, "eth, btc, link") || len(refusal.Message) > 300 {
+		if refusal == nil || refusal.Reason != fault.FieldRefused ||
+			!strings.Contains(refusal.Message, "eth, btc, link") || len(refusal.Message) > 300 {
 			t.Errorf("%.40q: %q, %v", given, got, refusal)
 		}
 	}

@@ -52,15 +52,18 @@ type rememberedFacts struct {
 // Bounds of what is asked and kept. What tokens are called hardly ever changes; what could not be
 // read may be a proxy that gets its code later.
 const (
-	factsTogether = 100 // in one eth_call; more would not fit into the size of a contract's code, as which the answer comes
+	// in one eth_call; more would not fit into the size of a contract's code, as which the answer
+	// comes
+	factsTogether = 100
 	factsKept     = 20_000
 	factsLife     = 24 * time.Hour
 	noFactsLife   = time.Hour
 	factsTimeout  = 3 * time.Second
-	factsGas      = 16_000_000 // below the most that one transaction may have (EIP-7825), which some nodes hold calls to
-	factsAnswer   = 64 << 10
-	symbolLength  = 32
-	nameLength    = 64
+	// below the most that one transaction may have (EIP-7825), which some nodes hold calls to
+	factsGas     = 16_000_000
+	factsAnswer  = 64 << 10
+	symbolLength = 32
+	nameLength   = 64
 )
 
 func newTokenBook(chains dataCaller, now func() time.Time) *tokenBook {
@@ -73,7 +76,9 @@ func newTokenBook(chains dataCaller, now func() time.Time) *tokenBook {
 
 // of returns what is known of tokens, after it has asked for those that are not; all is false when
 // some could not be asked.
-func (b *tokenBook) of(ctx context.Context, id chain.ID, contracts []wallet.Address) (facts map[wallet.Address]tokenFacts, all bool) {
+func (b *tokenBook) of(ctx context.Context, id chain.ID,
+	contracts []wallet.Address,
+) (facts map[wallet.Address]tokenFacts, all bool) {
 	facts = make(map[wallet.Address]tokenFacts, len(contracts))
 	var missing []wallet.Address
 	for _, c := range contracts {
@@ -101,14 +106,18 @@ func (b *tokenBook) of(ctx context.Context, id chain.ID, contracts []wallet.Addr
 }
 
 // read asks for the facts of some tokens, and remembers those that were asked.
-func (b *tokenBook) read(ctx context.Context, id chain.ID, contracts []wallet.Address) (map[wallet.Address]tokenFacts, error) {
+func (b *tokenBook) read(ctx context.Context, id chain.ID,
+	contracts []wallet.Address,
+) (map[wallet.Address]tokenFacts, error) {
 	code, err := factsReader.with(contracts)
 	if err != nil {
 		return nil, err
 	}
 	var answer hexutil.Bytes
 	call := map[string]any{"data": hexutil.Bytes(code), "gas": hexutil.Uint64(factsGas)}
-	if err := askAny(ctx, b.chains, &answer, node.Query{Chain: id, Method: "eth_call", Params: []any{call, "latest"}, MaxAnswer: factsAnswer}); err != nil {
+	if err := askAny(ctx, b.chains, &answer, node.Query{
+		Chain: id, Method: "eth_call", Params: []any{call, "latest"}, MaxAnswer: factsAnswer,
+	}); err != nil {
 		return nil, err
 	}
 	read, err := readFacts(answer, contracts)

@@ -116,7 +116,10 @@ func (t *TxTracker) evm(ctx context.Context, id chain.ID, hash string) (TxStatus
 		return TxStatus{Status: TxUnknown, Note: "No upstream that was asked knows this transaction now. " +
 			"That does not prove that it was never sent: ask again before signing another one."}, nil
 	case tx.BlockNumber != nil:
-		return TxStatus{Status: TxPending, Note: fmt.Sprintf("It is in block %d, whose receipts are not there yet. Ask again.", uint64(*tx.BlockNumber))}, nil
+		return TxStatus{
+			Status: TxPending, Note: fmt.Sprintf("It is in block %d, whose receipts are not there yet. Ask again.",
+				uint64(*tx.BlockNumber)),
+		}, nil
 	}
 	return TxStatus{Status: TxPending}, nil
 }
@@ -132,7 +135,8 @@ func mined(id chain.ID, hash string, r *evmReceipt, tx *evmTx, head uint64) (TxS
 	block := uint64(*r.BlockNumber)
 	confirmations := max(head, block) - block + 1
 	s := TxStatus{
-		Status: TxConfirmed, BlockNumber: &block, Confirmations: &confirmations, GasUsed: new(big.Int).SetUint64(uint64(*r.GasUsed)).String(),
+		Status: TxConfirmed, BlockNumber: &block, Confirmations: &confirmations,
+		GasUsed: new(big.Int).SetUint64(uint64(*r.GasUsed)).String(),
 	}
 	switch {
 	case r.EffectiveGasPrice != nil:
@@ -142,7 +146,8 @@ func mined(id chain.ID, hash string, r *evmReceipt, tx *evmTx, head uint64) (TxS
 	}
 	switch {
 	case r.Status == nil:
-		s.Note = "Receipts from before Byzantium do not say whether a transaction succeeded: this one is in a block, that is all."
+		s.Note = "Receipts from before Byzantium do not say whether a transaction succeeded: this one is in a block, " +
+			"that is all."
 	case *r.Status == 0:
 		s.Status = TxFailed
 	}

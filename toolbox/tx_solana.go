@@ -39,7 +39,9 @@ var errStatuses = errors.New("it does not hold one status")
 func (t *TxTracker) solana(ctx context.Context, id chain.ID, signature string) (TxStatus, error) {
 	var answer signatureStatuses
 	q := node.Query{
-		Chain: id, Method: "getSignatureStatuses", Params: []any{[]string{signature}, map[string]bool{"searchTransactionHistory": true}},
+		Chain: id, Method: "getSignatureStatuses", Params: []any{
+			[]string{signature}, map[string]bool{"searchTransactionHistory": true},
+		},
 		Empty: holdsNoStatus,
 	}
 	if err := askFor(ctx, t.chains, &answer, q); err != nil {
@@ -50,13 +52,17 @@ func (t *TxTracker) solana(ctx context.Context, id chain.ID, signature string) (
 	}
 	got := answer.Value[0]
 	if got == nil {
-		return TxStatus{Status: TxUnknown, Note: "No upstream that was asked knows this signature now. Until its blockhash has expired, after about " +
-			"a minute and a half, the transaction may still land: do not sign another one before."}, nil
+		return TxStatus{
+			Status: TxUnknown,
+			Note: "No upstream that was asked knows this signature now. Until its blockhash has expired, after about " +
+				"a minute and a half, the transaction may still land: do not sign another one before.",
+		}, nil
 	}
 	s := TxStatus{Slot: &got.Slot, ConfirmationStatus: got.commitment(), Error: failureText(got.Err)}
 	switch {
 	case s.ConfirmationStatus == commitmentProcessed:
-		s.Status, s.Note = TxPending, "Its slot is processed and not voted for yet: what it did may still be undone. Ask again."
+		s.Status, s.Note = TxPending,
+			"Its slot is processed and not voted for yet: what it did may still be undone. Ask again."
 	case s.Error != "":
 		s.Status = TxFailed
 	default:

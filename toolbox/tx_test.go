@@ -39,13 +39,22 @@ func TestWhatBecameOfATransactionOnAnEVMChain(t *testing.T) {
 		note          string
 	}{
 		"confirmed": {
-			reply{known}, reply{receiptJSON(`,"status":"0x1","effectiveGasPrice":"0x3b9aca00"`)}, `"0x6e"`, TxConfirmed, 100, 11, "1000000000", "",
+			reply{known},
+			reply{receiptJSON(`,"status":"0x1","effectiveGasPrice":"0x3b9aca00"`)},
+			`"0x6e"`, TxConfirmed,
+			100, 11, "1000000000", "",
 		},
 		"confirmed in the head": {
-			reply{known}, reply{receiptJSON(`,"status":"0x1","effectiveGasPrice":"0x9"`)}, `"0x64"`, TxConfirmed, 100, 1, "9", "",
+			reply{known},
+			reply{receiptJSON(`,"status":"0x1","effectiveGasPrice":"0x9"`)},
+			`"0x64"`, TxConfirmed, 100,
+			1, "9", "",
 		},
 		"the head lags behind the receipt": {
-			reply{known}, reply{receiptJSON(`,"status":"0x1","effectiveGasPrice":"0x9"`)}, `"0x60"`, TxConfirmed, 100, 1, "9", "",
+			reply{known},
+			reply{receiptJSON(`,"status":"0x1","effectiveGasPrice":"0x9"`)},
+			`"0x60"`, TxConfirmed, 100,
+			1, "9", "",
 		},
 		"hash in other capitals": {
 			reply{txJSON(strings.ToUpper(someHash), `"0x64"`)},
@@ -54,22 +63,34 @@ func TestWhatBecameOfATransactionOnAnEVMChain(t *testing.T) {
 			TxConfirmed, 100, 1, "9", "",
 		},
 		"failed": {
-			reply{known}, reply{receiptJSON(`,"status":"0x0","effectiveGasPrice":"0x9"`)}, `"0x65"`, TxFailed, 100, 2, "9", "",
+			reply{known},
+			reply{receiptJSON(`,"status":"0x0","effectiveGasPrice":"0x9"`)},
+			`"0x65"`, TxFailed, 100, 2,
+			"9", "",
 		},
 		"before London the transaction says the price": {
 			reply{known}, reply{receiptJSON(`,"status":"0x1"`)}, `"0x64"`, TxConfirmed, 100, 1, "7", "",
 		},
 		"before Byzantium nobody says whether it succeeded": {
-			reply{known}, reply{receiptJSON(`,"root":"0x12","status":null`)}, `"0x64"`, TxConfirmed, 100, 1, "7", "Byzantium",
+			reply{known},
+			reply{receiptJSON(`,"root":"0x12","status":null`)},
+			`"0x64"`, TxConfirmed, 100, 1, "7",
+			"Byzantium",
 		},
 		"a receipt before the transaction": {
 			reply{"null"}, reply{receiptJSON(`,"status":"0x1"`)}, `"0x64"`, TxConfirmed, 100, 1, "", "",
 		},
 		"mined between the questions": {
-			reply{txJSON(someHash, "null")}, reply{receiptJSON(`,"status":"0x1","effectiveGasPrice":"0x9"`)}, `"0x64"`, TxConfirmed, 100, 1, "9", "",
+			reply{txJSON(someHash, "null")},
+			reply{receiptJSON(`,"status":"0x1","effectiveGasPrice":"0x9"`)},
+			`"0x64"`,
+			TxConfirmed, 100, 1, "9", "",
 		},
 		"a receipt at another upstream": {
-			reply{known}, reply{"null", receiptJSON(`,"status":"0x1","effectiveGasPrice":"0x9"`)}, `"0x64"`, TxConfirmed, 100, 1, "9", "",
+			reply{known},
+			reply{"null", receiptJSON(`,"status":"0x1","effectiveGasPrice":"0x9"`)},
+			`"0x64"`,
+			TxConfirmed, 100, 1, "9", "",
 		},
 		"in a block whose receipts nobody has": {
 			reply{known}, reply{"null"}, `"0x64"`, TxPending, 0, 0, "", "block 100",
@@ -84,21 +105,26 @@ func TestWhatBecameOfATransactionOnAnEVMChain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := &fakeChain{t: t, answers: map[string]reply{
-				"eth_getTransactionByHash": tc.tx, "eth_getTransactionReceipt": tc.receipt, "eth_blockNumber": {tc.head},
+				"eth_getTransactionByHash": tc.tx, "eth_getTransactionReceipt": tc.receipt,
+				"eth_blockNumber": {tc.head},
 			}}
 			s, err := NewTxTracker(f, atNoon).Status(t.Context(), chain.PolygonPoS, someHash)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if s.Status != tc.status || s.EffectiveGasPrice != tc.price || (s.Note == "") != (tc.note == "") || !strings.Contains(s.Note, tc.note) {
+			if s.Status != tc.status || s.EffectiveGasPrice != tc.price || (s.Note == "") != (tc.note == "") ||
+				!strings.Contains(s.Note, tc.note) {
 				t.Errorf("%+v", s)
 			}
-			if inBlock := tc.block != 0; (s.BlockNumber != nil) != inBlock || (s.Confirmations != nil) != inBlock || (s.GasUsed != "") != inBlock {
+			if inBlock := tc.block != 0; (s.BlockNumber != nil) != inBlock || (s.Confirmations != nil) != inBlock ||
+				(s.GasUsed != "") != inBlock {
 				t.Fatalf("%+v", s)
-			} else if inBlock && (*s.BlockNumber != tc.block || *s.Confirmations != tc.confirmations || s.GasUsed != "21000") {
+			} else if inBlock && (*s.BlockNumber != tc.block || *s.Confirmations != tc.confirmations ||
+				s.GasUsed != "21000") {
 				t.Errorf("block %d, %d confirmations, %s gas", *s.BlockNumber, *s.Confirmations, s.GasUsed)
 			}
-			if s.Chain != chain.PolygonPoS || s.Hash != someHash || !s.CheckedAt.Equal(noon) || s.CheckedAt.Location() != time.UTC {
+			if s.Chain != chain.PolygonPoS || s.Hash != someHash || !s.CheckedAt.Equal(noon) ||
+				s.CheckedAt.Location() != time.UTC {
 				t.Errorf("%s %s at %s", s.Chain, s.Hash, s.CheckedAt)
 			}
 			if s.Slot != nil || s.ConfirmationStatus != "" || s.Error != "" {
@@ -111,7 +137,8 @@ func TestWhatBecameOfATransactionOnAnEVMChain(t *testing.T) {
 func TestAnUnknownTransactionIsAskedForAtOtherUpstreams(t *testing.T) {
 	t.Parallel()
 	f := &fakeChain{t: t, answers: map[string]reply{
-		"eth_getTransactionByHash": {txJSON(someHash, `"0x64"`)}, "eth_getTransactionReceipt": {"null"}, "eth_blockNumber": {`"0x64"`},
+		"eth_getTransactionByHash": {txJSON(someHash, `"0x64"`)}, "eth_getTransactionReceipt": {"null"},
+		"eth_blockNumber": {`"0x64"`},
 	}}
 	if _, err := NewTxTracker(f, atNoon).Status(t.Context(), chain.EthMainnet, someHash); err != nil {
 		t.Fatal(err)
@@ -126,7 +153,8 @@ func TestAnUnknownTransactionIsAskedForAtOtherUpstreams(t *testing.T) {
 			t.Errorf("%s takes the wrong results for empty", q.Method)
 		}
 	}
-	if fmt.Sprint(elsewhere) != "[eth_getTransactionByHash eth_getTransactionReceipt]" || f.count("eth_getTransactionReceipt") != 2 || len(f.asked) != 4 {
+	if fmt.Sprint(elsewhere) != "[eth_getTransactionByHash eth_getTransactionReceipt]" ||
+		f.count("eth_getTransactionReceipt") != 2 || len(f.asked) != 4 {
 		t.Errorf("asked elsewhere for %v, in %d calls", elsewhere, len(f.asked))
 	}
 }
@@ -138,22 +166,32 @@ func TestAnswersAboutATransactionThatMakeNoSenseAreAFailureOfTheService(t *testi
 		tx, receipt, head any
 		want              fault.Reason
 	}{
-		"another transaction":     {txJSON(otherHash, `"0x64"`), mined, `"0x64"`, fault.UpstreamFailed},
-		"another one's receipt":   {known, strings.Replace(mined, someHash, otherHash, 1), `"0x64"`, fault.UpstreamFailed},
-		"an empty transaction":    {"{}", "null", `"0x64"`, fault.UpstreamFailed},
-		"an empty receipt":        {known, "{}", `"0x64"`, fault.UpstreamFailed},
-		"a receipt in no block":   {known, strings.Replace(mined, `"0x64"`, "null", 1), `"0x64"`, fault.UpstreamFailed},
-		"a receipt without gas":   {known, strings.Replace(mined, `"0x5208"`, "null", 1), `"0x64"`, fault.UpstreamFailed},
-		"gas that is no hex":      {known, strings.Replace(mined, `"0x5208"`, "21000", 1), `"0x64"`, fault.UpstreamFailed},
-		"a head that is no hex":   {known, mined, `"latest"`, fault.UpstreamFailed},
-		"an error of the node":    {known, &node.Error{Code: -32000, Message: "transaction indexing is in progress"}, `"0x64"`, fault.UpstreamFailed},
+		"another transaction": {txJSON(otherHash, `"0x64"`), mined, `"0x64"`, fault.UpstreamFailed},
+		"another one's receipt": {
+			known, strings.Replace(mined, someHash, otherHash, 1), `"0x64"`, fault.UpstreamFailed,
+		},
+		"an empty transaction":  {"{}", "null", `"0x64"`, fault.UpstreamFailed},
+		"an empty receipt":      {known, "{}", `"0x64"`, fault.UpstreamFailed},
+		"a receipt in no block": {known, strings.Replace(mined, `"0x64"`, "null", 1), `"0x64"`, fault.UpstreamFailed},
+		"a receipt without gas": {
+			known, strings.Replace(mined, `"0x5208"`, "null", 1), `"0x64"`, fault.UpstreamFailed,
+		},
+		"gas that is no hex": {
+			known, strings.Replace(mined, `"0x5208"`, "21000", 1), `"0x64"`, fault.UpstreamFailed,
+		},
+		"a head that is no hex": {known, mined, `"latest"`, fault.UpstreamFailed},
+		"an error of the node": {
+			known, &node.Error{Code: -32000, Message: "transaction indexing is in progress"},
+			`"0x64"`, fault.UpstreamFailed,
+		},
 		"the head cannot be read": {known, mined, fault.New(fault.UpstreamTimeout, ""), fault.UpstreamTimeout},
 		"nobody to ask":           {fault.New(fault.NoUpstream, ""), mined, `"0x64"`, fault.NoUpstream},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := &fakeChain{t: t, answers: map[string]reply{
-				"eth_getTransactionByHash": {tc.tx}, "eth_getTransactionReceipt": {tc.receipt}, "eth_blockNumber": {tc.head},
+				"eth_getTransactionByHash": {tc.tx}, "eth_getTransactionReceipt": {tc.receipt},
+				"eth_blockNumber": {tc.head},
 			}}
 			_, err := NewTxTracker(f, atNoon).Status(t.Context(), chain.EthMainnet, someHash)
 			wantFault(t, err, tc.want)
@@ -171,32 +209,61 @@ func TestWhatBecameOfATransactionOnSolana(t *testing.T) {
 		reason     string
 		noted      bool
 	}{
-		"finalized": {`{"slot":72,"confirmations":null,"err":null,"confirmationStatus":"finalized"}`, TxConfirmed, "finalized", "", false},
-		"confirmed": {`{"slot":72,"confirmations":10,"err":null,"confirmationStatus":"confirmed"}`, TxConfirmed, "confirmed", "", false},
-		"processed": {`{"slot":72,"confirmations":0,"err":null,"confirmationStatus":"processed"}`, TxPending, "processed", "", true},
+		"finalized": {
+			`{"slot":72,"confirmations":null,"err":null,"confirmationStatus":"finalized"}`, TxConfirmed,
+			"finalized", "", false,
+		},
+		"confirmed": {
+			`{"slot":72,"confirmations":10,"err":null,"confirmationStatus":"confirmed"}`, TxConfirmed,
+			"confirmed", "", false,
+		},
+		"processed": {
+			`{"slot":72,"confirmations":0,"err":null,"confirmationStatus":"processed"}`, TxPending,
+			"processed", "", true,
+		},
 		"failed": {
 			`{"slot":72,"confirmations":null,"err":{"InstructionError":[0,{"Custom":1}]},"confirmationStatus":"finalized"}`, TxFailed, "finalized",
 			`{"InstructionError":[0,{"Custom":1}]}`, false,
 		},
-		"failed by a word":   {`{"slot":72,"confirmations":3,"err":"AccountNotFound","confirmationStatus":"confirmed"}`, TxFailed, "confirmed", "AccountNotFound", false},
-		"failing, processed": {`{"slot":72,"confirmations":0,"err":"AccountNotFound","confirmationStatus":"processed"}`, TxPending, "processed", "AccountNotFound", true},
-		"failed at length": {
-			`{"slot":72,"confirmations":null,"err":"` + long + `","confirmationStatus":"finalized"}`, TxFailed, "finalized", strings.Repeat("é", 199) + "…", false,
+		"failed by a word": {
+			`{"slot":72,"confirmations":3,"err":"AccountNotFound","confirmationStatus":"confirmed"}`,
+			TxFailed, "confirmed", "AccountNotFound", false,
 		},
-		"failed without words":      {`{"slot":72,"confirmations":null,"err":"","confirmationStatus":"finalized"}`, TxFailed, "finalized", "failed", false},
-		"an old node, rooted":       {`{"slot":72,"confirmations":null,"err":null}`, TxConfirmed, "finalized", "", false},
+		"failing, processed": {
+			`{"slot":72,"confirmations":0,"err":"AccountNotFound","confirmationStatus":"processed"}`,
+			TxPending, "processed", "AccountNotFound", true,
+		},
+		"failed at length": {
+			`{"slot":72,"confirmations":null,"err":"` + long + `","confirmationStatus":"finalized"}`, TxFailed,
+			"finalized", strings.Repeat("é", 199) + "…", false,
+		},
+		"failed without words": {
+			`{"slot":72,"confirmations":null,"err":"","confirmationStatus":"finalized"}`,
+			TxFailed, "finalized", "failed", false,
+		},
+		"an old node, rooted": {
+			`{"slot":72,"confirmations":null,"err":null}`, TxConfirmed, "finalized", "", false,
+		},
 		"an old node, still voting": {`{"slot":72,"confirmations":4,"err":null}`, TxPending, "processed", "", true},
-		"a word nobody knows":       {`{"slot":72,"confirmations":4,"err":null,"confirmationStatus":"rumoured"}`, TxPending, "processed", "", true},
-		"unknown":                   {"null", TxUnknown, "", "", true},
+		"a word nobody knows": {
+			`{"slot":72,"confirmations":4,"err":null,"confirmationStatus":"rumoured"}`,
+			TxPending, "processed", "", true,
+		},
+		"unknown": {"null", TxUnknown, "", "", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			f := &fakeChain{t: t, answers: map[string]reply{"getSignatureStatuses": {`{"context":{"slot":82},"value":[` + tc.value + `]}`}}}
+			f := &fakeChain{
+				t: t, answers: map[string]reply{
+					"getSignatureStatuses": {`{"context":{"slot":82},"value":[` + tc.value + `]}`},
+				},
+			}
 			s, err := NewTxTracker(f, atNoon).Status(t.Context(), chain.SolanaMainnet, someSig)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if s.Status != tc.status || s.ConfirmationStatus != tc.commitment || s.Error != tc.reason || (s.Note != "") != tc.noted {
+			if s.Status != tc.status || s.ConfirmationStatus != tc.commitment || s.Error != tc.reason ||
+				(s.Note != "") != tc.noted {
 				t.Errorf("%+v", s)
 			}
 			if known := tc.status != TxUnknown; (s.Slot != nil) != known || known && *s.Slot != 72 {
@@ -206,10 +273,12 @@ func TestWhatBecameOfATransactionOnSolana(t *testing.T) {
 				t.Errorf("Solana with an EVM chain's words: %+v", s)
 			}
 			params, err := json.Marshal(f.asked[0].Params)
-			if err != nil || string(params) != `[["`+someSig+`"],{"searchTransactionHistory":true}]` || len(f.asked) != 1 {
+			if err != nil || string(params) != `[["`+someSig+`"],{"searchTransactionHistory":true}]` ||
+				len(f.asked) != 1 {
 				t.Errorf("asked %s, %v", params, err)
 			}
-			if empty := f.asked[0].Empty; !empty([]byte(`{"value":[null]}`)) || empty([]byte(`{"value":[`+strings.Replace(tc.value, "null", "1", 1)+`]}`)) && tc.value != "null" {
+			if empty := f.asked[0].Empty; !empty([]byte(`{"value":[null]}`)) ||
+				empty([]byte(`{"value":[`+strings.Replace(tc.value, "null", "1", 1)+`]}`)) && tc.value != "null" {
 				t.Error("the wrong results are taken for empty")
 			}
 		})
@@ -219,7 +288,8 @@ func TestWhatBecameOfATransactionOnSolana(t *testing.T) {
 func TestAnswersOfSolanaThatMakeNoSenseAreAFailureOfTheService(t *testing.T) {
 	t.Parallel()
 	for _, answer := range []any{
-		"null", `{"value":[]}`, `{"value":[null,null]}`, `[]`, `{"value":[{"slot":-1}]}`, `{"value":[{"slot":"72"}]}`, &node.Error{Code: -32602, Message: "no"},
+		"null", `{"value":[]}`, `{"value":[null,null]}`, `[]`, `{"value":[{"slot":-1}]}`, `{"value":[{"slot":"72"}]}`,
+		&node.Error{Code: -32602, Message: "no"},
 	} {
 		f := &fakeChain{t: t, answers: map[string]reply{"getSignatureStatuses": {answer}}}
 		_, err := NewTxTracker(f, atNoon).Status(t.Context(), chain.SolanaMainnet, someSig)

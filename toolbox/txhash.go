@@ -11,11 +11,12 @@ import (
 )
 
 const (
-	evmHashLength         = 2 + 64
-	signatureBytes        = 64
-	maxSignatureLength    = 88 // characters of 64 bytes in base58
-	evmHashTakes          = "hash takes the hash of a transaction: 0x and 64 hexadecimal digits."
-	solanaSignatureTakes  = "hash takes the signature of a transaction on Solana: 64 bytes in base58, 64 to 88 characters in their own capitals."
+	evmHashLength        = 2 + 64
+	signatureBytes       = 64
+	maxSignatureLength   = 88 // characters of 64 bytes in base58
+	evmHashTakes         = "hash takes the hash of a transaction: 0x and 64 hexadecimal digits."
+	solanaSignatureTakes = "hash takes the signature of a transaction on Solana: 64 bytes in base58, 64 to 88 " +
+		"characters in their own capitals."
 	evmHashOnSolana       = solanaSignatureTakes + " This is the hash of a transaction on an EVM chain."
 	solanaSignatureOnEVM  = evmHashTakes + " This looks like a signature of Solana."
 	evmHashWithoutPrefix  = evmHashTakes + " The 0x is missing."

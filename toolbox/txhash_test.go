@@ -36,15 +36,17 @@ func TestWhatNamesNoTransactionIsRefusedWithWhatTheChainTakes(t *testing.T) {
 		text string
 		says []string
 	}{
-		"nothing":                     {chain.EthMainnet, "", []string{evm}},
-		"the prefix alone":            {chain.EthMainnet, "0x", []string{evm}},
-		"a digit short":               {chain.EthMainnet, someHash[:65], []string{evm}},
-		"a digit long":                {chain.EthMainnet, someHash + "0", []string{evm}},
-		"a letter too far":            {chain.EthMainnet, someHash[:65] + "g", []string{evm}},
-		"a capital X":                 {chain.EthMainnet, "0X" + someHash[2:], []string{evm}},
-		"white space":                 {chain.EthMainnet, " " + someHash, []string{evm}},
-		"no prefix":                   {chain.EthMainnet, someHash[2:], []string{evm, "0x is missing"}},
-		"an address":                  {chain.EthMainnet, "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", []string{evm, "address"}},
+		"nothing":          {chain.EthMainnet, "", []string{evm}},
+		"the prefix alone": {chain.EthMainnet, "0x", []string{evm}},
+		"a digit short":    {chain.EthMainnet, someHash[:65], []string{evm}},
+		"a digit long":     {chain.EthMainnet, someHash + "0", []string{evm}},
+		"a letter too far": {chain.EthMainnet, someHash[:65] + "g", []string{evm}},
+		"a capital X":      {chain.EthMainnet, "0X" + someHash[2:], []string{evm}},
+		"white space":      {chain.EthMainnet, " " + someHash, []string{evm}},
+		"no prefix":        {chain.EthMainnet, someHash[2:], []string{evm, "0x is missing"}},
+		"an address": {
+			chain.EthMainnet, "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed", []string{evm, "address"},
+		},
 		"a signature of Solana":       {chain.PolygonPoS, someSig, []string{evm, "signature of Solana"}},
 		"full-width digits":           {chain.EthMainnet, "0x" + strings.Repeat("\uff11", 64), []string{evm}},
 		"nothing on Solana":           {chain.SolanaMainnet, "", []string{solana}},

@@ -15,8 +15,10 @@ type BillingStore interface {
 	activities.EventRecord
 	ListOpenStripeEvents(ctx context.Context, older time.Duration, limit int) ([]store.StripeEvent, error)
 	ListOpenCheckouts(ctx context.Context, before time.Time, after *store.Checkout, limit int) ([]store.Checkout, error)
-	EndCheckout(ctx context.Context, id store.CheckoutID, state store.CheckoutState, at time.Time) (store.Checkout, error)
-	ListUnreadCustomers(ctx context.Context, lasting, others time.Time, after *store.Customer, limit int) ([]store.Customer, error)
+	EndCheckout(ctx context.Context, id store.CheckoutID, state store.CheckoutState,
+		at time.Time) (store.Checkout, error)
+	ListUnreadCustomers(ctx context.Context, lasting, others time.Time, after *store.Customer,
+		limit int) ([]store.Customer, error)
 }
 
 const (
@@ -123,14 +125,19 @@ func (w *Worker) watchCheckout(ctx context.Context, c *workflows.Client, open *s
 
 // lookAtCustomers has flows look at a page of customers for whom Stripe was not read for long: a
 // flow was lost, or an event. It gives the last one, or nil when there are no more.
-func (w *Worker) lookAtCustomers(ctx context.Context, c *workflows.Client, now time.Time, last *store.Customer) (*store.Customer, error) {
+func (w *Worker) lookAtCustomers(ctx context.Context, c *workflows.Client, now time.Time,
+	last *store.Customer,
+) (*store.Customer, error) {
 	var page []store.Customer
 	err := within(ctx, func(ctx context.Context) (err error) {
-		page, err = w.o.Store.ListUnreadCustomers(ctx, now.Add(-lastingUnread), now.Add(-othersUnread), last, billingPage)
+		page, err = w.o.Store.ListUnreadCustomers(ctx, now.Add(-lastingUnread), now.Add(-othersUnread), last,
+			billingPage)
 		return err
 	})
 	for i := 0; err == nil && i < len(page); i++ {
-		err = within(ctx, func(ctx context.Context) error { return c.SignalSubscription(ctx, page[i].Account, "sweep") })
+		err = within(ctx, func(ctx context.Context) error {
+			return c.SignalSubscription(ctx, page[i].Account, "sweep")
+		})
 	}
 	if err != nil || len(page) < billingPage {
 		return nil, err

@@ -42,7 +42,9 @@ func TestWhatWasStoredAndNotToldIsToldByASweep(t *testing.T) {
 	}
 	checkout := func(of account.ID, session string, ago time.Duration) store.Checkout {
 		at := time.Now().Add(-ago)
-		c, err := record.OpenCheckout(ctx, store.Checkout{ID: store.NewCheckoutID(), Account: of, Item: "pack_s", OpenedAt: at, ExpiresAt: at.Add(time.Hour)})
+		c, err := record.OpenCheckout(ctx, store.Checkout{
+			ID: store.NewCheckoutID(), Account: of, Item: "pack_s", OpenedAt: at, ExpiresAt: at.Add(time.Hour),
+		})
 		must(err)
 		if session != "" {
 			must(record.SetCheckoutSession(ctx, c.ID, session))
@@ -50,16 +52,21 @@ func TestWhatWasStoredAndNotToldIsToldByASweep(t *testing.T) {
 		return c
 	}
 	event := func(id, customer, age string) {
-		_, err := record.RecordStripeEvent(ctx, &store.StripeEvent{ID: id, Type: "invoice.paid", Customer: customer, CreatedAt: time.Now()})
+		_, err := record.RecordStripeEvent(ctx, &store.StripeEvent{
+			ID: id, Type: "invoice.paid", Customer: customer, CreatedAt: time.Now(),
+		})
 		must(err)
-		_, err = db.Exec(ctx, "UPDATE stripe_events SET received_at = received_at - $2::interval WHERE id = $1", id, age)
+		_, err = db.Exec(ctx, "UPDATE stripe_events SET received_at = received_at - $2::interval WHERE id = $1",
+			id, age)
 		must(err)
 	}
 	told, stale, fresh := buyer("cus_told"), buyer("cus_stale"), buyer("cus_fresh")
 	event("evt_lost", "cus_told", "2 minutes")
 	event("evt_stranger", "cus_nobody", "2 minutes")
 	event("evt_young", "cus_fresh", "0 minutes")
-	must(record.UpdateCustomer(ctx, store.Customer{Account: stale, ID: "cus_stale", ReadAt: time.Now().Add(-8 * 24 * time.Hour)}))
+	must(record.UpdateCustomer(ctx, store.Customer{
+		Account: stale, ID: "cus_stale", ReadAt: time.Now().Add(-8 * 24 * time.Hour),
+	}))
 	must(record.UpdateCustomer(ctx, store.Customer{Account: fresh, ID: "cus_fresh", ReadAt: time.Now()}))
 	checkout(fresh, "cs_over", 2*time.Hour)
 	never, open := checkout(fresh, "", 2*time.Hour), checkout(fresh, "cs_open", 0)
@@ -70,7 +77,9 @@ func TestWhatWasStoredAndNotToldIsToldByASweep(t *testing.T) {
 	c, o := server.Dial(t), &outside{}
 	w := o.worker(t, c, server.Namespace, func(options *worker.Options) {
 		options.Store, options.NoticeInterval = record, 20*time.Millisecond
-		options.Billing = &activities.Billing{Stripe: &slowStripe{answer: answers}, Record: record, Now: time.Now, Logger: slog.New(slog.DiscardHandler)}
+		options.Billing = &activities.Billing{
+			Stripe: &slowStripe{answer: answers}, Record: record, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+		}
 	})
 	start(t, w)
 	ready(t, w)
@@ -78,14 +87,18 @@ func TestWhatWasStoredAndNotToldIsToldByASweep(t *testing.T) {
 		_, err := c.DescribeWorkflowExecution(ctx, id, "")
 		return err == nil
 	}
-	for _, id := range []string{workflows.SubscriptionID(told), workflows.SubscriptionID(stale), workflows.CheckoutID("cs_over")} {
+	for _, id := range []string{
+		workflows.SubscriptionID(told), workflows.SubscriptionID(stale), workflows.CheckoutID("cs_over"),
+	} {
 		testkit.Eventually(t, testTimeout, func() bool { return begun(id) }, "%s is begun", id)
 	}
 	testkit.Eventually(t, testTimeout, func() bool {
 		ended, err := record.FindCheckout(ctx, never.ID)
 		return err == nil && ended.State == store.CheckoutFailed
 	}, "a checkout without a session ends")
-	for id, want := range map[string]string{"evt_lost": activities.EventSignalled, "evt_stranger": activities.EventNobodys, "evt_young": ""} {
+	for id, want := range map[string]string{
+		"evt_lost": activities.EventSignalled, "evt_stranger": activities.EventNobodys, "evt_young": "",
+	} {
 		var result *string
 		must(db.QueryRow(ctx, "SELECT result FROM stripe_events WHERE id = $1", id).Scan(&result))
 		if (result == nil) != (want == "") || result != nil && *result != want {

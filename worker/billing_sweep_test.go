@@ -69,7 +69,9 @@ func unread(t *testing.T, customers int) *store.Store {
 	}
 	t.Cleanup(record.Close)
 	for i := range customers {
-		a, err := record.CreateAccount(t.Context(), store.NewAccount{ID: account.NewID(), Kind: store.KindOwner, Plan: plan.Free})
+		a, err := record.CreateAccount(t.Context(), store.NewAccount{
+			ID: account.NewID(), Kind: store.KindOwner, Plan: plan.Free,
+		})
 		if err == nil {
 			_, err = record.PutCustomer(t.Context(), a.ID, fmt.Sprintf("cus_%d", i), "DE")
 		}
@@ -82,7 +84,8 @@ func unread(t *testing.T, customers int) *store.Store {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close(context.WithoutCancel(t.Context())) }()
-	if _, err := db.Exec(t.Context(), "UPDATE billing_customers SET created_at = created_at - interval '8 days'"); err != nil {
+	if _, err := db.Exec(t.Context(),
+		"UPDATE billing_customers SET created_at = created_at - interval '8 days'"); err != nil {
 		t.Fatal(err)
 	}
 	return record
@@ -96,7 +99,9 @@ func TestTheSweepOfCustomersDoesNotOverrunStripe(t *testing.T) {
 	c, o := server.Dial(t), &outside{}
 	w := o.worker(t, c, server.Namespace, func(options *worker.Options) {
 		options.Store, options.NoticeInterval = record, 20*time.Millisecond
-		options.Billing = &activities.Billing{Stripe: slow, Record: record, Now: time.Now, Logger: slog.New(slog.DiscardHandler)}
+		options.Billing = &activities.Billing{
+			Stripe: slow, Record: record, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+		}
 	})
 	start(t, w)
 	ready(t, w)
@@ -126,7 +131,9 @@ func TestWithoutPaymentsNobodyIsSwept(t *testing.T) {
 	record, server := unread(t, 1), testkit.Temporal(t)
 	c, o := server.Dial(t), &outside{}
 	swept := &countedSweeps{Store: record}
-	w := o.worker(t, c, server.Namespace, func(options *worker.Options) { options.Store, options.NoticeInterval = swept, 20*time.Millisecond })
+	w := o.worker(t, c, server.Namespace, func(options *worker.Options) {
+		options.Store, options.NoticeInterval = swept, 20*time.Millisecond
+	})
 	start(t, w)
 	ready(t, w)
 	testkit.Eventually(t, testTimeout, func() bool { return o.rounds(chain.EthMainnet) >= 5 }, "the worker works")
@@ -143,7 +150,9 @@ type countedSweeps struct {
 	looks int
 }
 
-func (s *countedSweeps) ListUnreadCustomers(ctx context.Context, lasting, others time.Time, after *store.Customer, limit int) ([]store.Customer, error) {
+func (s *countedSweeps) ListUnreadCustomers(ctx context.Context, lasting, others time.Time, after *store.Customer,
+	limit int,
+) ([]store.Customer, error) {
 	s.mu.Lock()
 	s.looks++
 	s.mu.Unlock()

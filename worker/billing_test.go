@@ -16,11 +16,15 @@ func (o *outside) ListOpenCheckouts(context.Context, time.Time, *store.Checkout,
 	return nil, nil
 }
 
-func (o *outside) ListUnreadCustomers(context.Context, time.Time, time.Time, *store.Customer, int) ([]store.Customer, error) {
+func (o *outside) ListUnreadCustomers(context.Context, time.Time, time.Time, *store.Customer,
+	int,
+) ([]store.Customer, error) {
 	return nil, nil
 }
 
-func (o *outside) EndCheckout(context.Context, store.CheckoutID, store.CheckoutState, time.Time) (store.Checkout, error) {
+func (o *outside) EndCheckout(context.Context, store.CheckoutID, store.CheckoutState,
+	time.Time,
+) (store.Checkout, error) {
 	return store.Checkout{}, store.ErrNotFound
 }
 

@@ -58,12 +58,17 @@ func newMetered(t *testing.T, quota plan.Units) *metered {
 	_, err = m.store.CreateAccount(ctx, store.NewAccount{ID: m.account, Kind: store.KindOwner, Plan: plan.Enterprise})
 	must(err)
 	contract := account.Custom{Quota: quota, Rate: account.RateWindow{Limit: 1000, Per: time.Second}}
-	_, err = m.limits.SetEnterprise(ctx, m.account, contract, store.Author{Actor: "operator", Origin: "ops", Reason: "a test"})
+	_, err = m.limits.SetEnterprise(ctx, m.account, contract, store.Author{
+		Actor: "operator", Origin: "ops", Reason: "a test",
+	})
 	must(err)
 	var digest account.Digest
 	_, err = rand.Read(digest[:])
 	must(err)
-	key := store.NewKey{ID: account.NewKeyID(), Account: m.account, Digest: digest[:], Prefix: "cag_12345678", Door: account.DoorAccount, Daily: account.Unlimited}
+	key := store.NewKey{
+		ID: account.NewKeyID(), Account: m.account, Digest: digest[:], Prefix: "cag_12345678",
+		Door: account.DoorAccount, Daily: account.Unlimited,
+	}
 	_, err = m.store.CreateKey(ctx, key)
 	must(err)
 	m.subject = meter.NewSubject(account.Identity{Key: key.ID, Account: m.account, Plan: plan.Enterprise}, digest)
@@ -75,13 +80,16 @@ func (m *metered) use(t *testing.T, calls int) {
 	t.Helper()
 	for range calls {
 		_, a, err := m.limits.AdmitOrLoad(m.ctx, m.subject, &meter.Call{
-			Units: plan.Unit, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard", Tier: "balanced",
+			Units: plan.Unit, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard",
+			Tier: "balanced",
 		})
 		if err != nil || !a.Admitted {
 			t.Fatalf("%+v, %v", a, err)
 		}
 	}
-	if err := flush.New(m.meter, m.store, flush.FromStore(m.store), flush.Options{Logger: slog.New(slog.DiscardHandler)}).FlushAll(m.ctx); err != nil {
+	if err := flush.New(m.meter, m.store, flush.FromStore(m.store), flush.Options{
+		Logger: slog.New(slog.DiscardHandler),
+	}).FlushAll(m.ctx); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -100,7 +108,9 @@ func (m *metered) ref(t *testing.T, percent int) activities.NoticeRef {
 func (m *metered) row(t *testing.T, percent int) (n store.UsageNotice, found bool) {
 	t.Helper()
 	ref := m.ref(t, percent)
-	n, err := m.store.FindNotice(m.ctx, store.NoticeID{UsagePeriod: store.UsagePeriod{Account: ref.Account, Period: ref.Period}, Percent: percent})
+	n, err := m.store.FindNotice(m.ctx, store.NoticeID{
+		UsagePeriod: store.UsagePeriod{Account: ref.Account, Period: ref.Period}, Percent: percent,
+	})
 	return n, err == nil
 }
 
@@ -143,7 +153,8 @@ func TestWhatTheFlushNoticesIsDeliveredOnceByWhicheverWorker(t *testing.T) {
 			return found && n.Result == activities.NoticeNoRecipient && !n.StartedAt.IsZero() && n.DeliveredAt.IsZero()
 		}, "the notice of %d percent says that there is nobody to write to", percent)
 		var result string
-		if err := c.GetWorkflow(m.ctx, workflows.UsageNoticeID(m.ref(t, percent)), "").Get(m.ctx, &result); err != nil || result != activities.NoticeNoRecipient {
+		if err := c.GetWorkflow(m.ctx, workflows.UsageNoticeID(m.ref(t, percent)), "").Get(m.ctx,
+			&result); err != nil || result != activities.NoticeNoRecipient {
 			t.Errorf("the workflow of %d percent ended with %q, %v", percent, result, err)
 		}
 	}
@@ -154,7 +165,9 @@ func TestWhatTheFlushNoticesIsDeliveredOnceByWhicheverWorker(t *testing.T) {
 	}
 	m.use(t, quota/5-1)
 	ended(100)
-	testkit.Eventually(t, testTimeout, func() bool { return runs(t, c, server.Namespace) == 2 }, "there are two runs, one for each notice")
+	testkit.Eventually(t, testTimeout, func() bool {
+		return runs(t, c, server.Namespace) == 2
+	}, "there are two runs, one for each notice")
 }
 
 func TestANoticeThatTemporalLostIsBegunAgain(t *testing.T) {
@@ -186,7 +199,8 @@ func TestANoticeThatTemporalLostIsBegunAgain(t *testing.T) {
 		return found && n.Result == activities.NoticeNoRecipient
 	}, "the notice is delivered by another run")
 	var result string
-	if err := c.GetWorkflow(m.ctx, workflows.UsageNoticeID(ref), "").Get(m.ctx, &result); err != nil || result != activities.NoticeNoRecipient {
+	if err := c.GetWorkflow(m.ctx, workflows.UsageNoticeID(ref), "").Get(m.ctx, &result); err != nil ||
+		result != activities.NoticeNoRecipient {
 		t.Errorf("the workflow ended with %q, %v", result, err)
 	}
 	// It has a result, so nothing begins it any more.
@@ -195,6 +209,7 @@ func TestANoticeThatTemporalLostIsBegunAgain(t *testing.T) {
 	}
 	described, err := c.DescribeWorkflowExecution(m.ctx, workflows.UsageNoticeID(ref), "")
 	if err != nil || described.GetWorkflowExecutionInfo().GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_COMPLETED {
-		t.Errorf("the workflow is %s, %v, want it left completed", described.GetWorkflowExecutionInfo().GetStatus(), err)
+		t.Errorf("the workflow is %s, %v, want it left completed",
+			described.GetWorkflowExecutionInfo().GetStatus(), err)
 	}
 }

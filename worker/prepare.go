@@ -60,8 +60,9 @@ func (w *Worker) findNamespace(ctx context.Context) error {
 	if _, missing := errors.AsType[*serviceerror.NamespaceNotFound](err); missing && w.found {
 		return w.restoreNamespace(ctx)
 	} else if missing {
-		return fmt.Errorf("temporal has no namespace %q; create it with `temporal operator namespace create -n %s`, or name another "+
-			"in TEMPORAL_NAMESPACE", w.o.Namespace, w.o.Namespace)
+		return fmt.Errorf(
+			"temporal has no namespace %q; create it with `temporal operator namespace create -n %s`, or name another "+
+				"in TEMPORAL_NAMESPACE", w.o.Namespace, w.o.Namespace)
 	}
 	if err != nil {
 		return fmt.Errorf("look up namespace %q: %w", w.o.Namespace, err)
@@ -83,10 +84,13 @@ func (w *Worker) restoreNamespace(ctx context.Context) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("make namespace %q again, which Temporal has lost; create it with `temporal operator namespace create -n %s`: %w",
+		return fmt.Errorf(
+			"make namespace %q again, which Temporal has lost; create it with `temporal operator namespace create -n "+
+				"%s`: %w",
 			w.o.Namespace, w.o.Namespace, err)
 	}
-	w.o.Logger.Warn("Temporal had lost the namespace, which was made again; flows begin anew from the record", "namespace", w.o.Namespace)
+	w.o.Logger.Warn("Temporal had lost the namespace, which was made again; flows begin anew from the record",
+		"namespace", w.o.Namespace)
 	return nil
 }
 
@@ -110,7 +114,8 @@ func (w *Worker) findProbes(ctx context.Context) error {
 func (w *Worker) findSchedules(ctx context.Context) error {
 	flows := workflows.NewClient(w.o.Temporal)
 	for id, schedule := range map[string]step{
-		workflows.StatementSweepSchedule: flows.ScheduleStatementSweep, workflows.PartitionSchedule: w.schedulePartitions,
+		workflows.StatementSweepSchedule: flows.ScheduleStatementSweep,
+		workflows.PartitionSchedule:      w.schedulePartitions,
 	} {
 		stands, err := flows.HasSchedule(ctx, id)
 		if err == nil && !stands {
@@ -128,7 +133,9 @@ func (w *Worker) findSchedules(ctx context.Context) error {
 // setting one fails the workflow's task.
 func (w *Worker) addSearchAttributes(ctx context.Context) error {
 	operator := w.o.Temporal.OperatorService()
-	known, err := operator.ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{Namespace: w.o.Namespace})
+	known, err := operator.ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{
+		Namespace: w.o.Namespace,
+	})
 	if err != nil {
 		return fmt.Errorf("list search attributes of namespace %q: %w", w.o.Namespace, err)
 	}
@@ -148,7 +155,8 @@ func (w *Worker) addSearchAttributes(ctx context.Context) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("add search attributes to namespace %q; where the worker may not, add %v as Keyword by hand: %w",
+		return fmt.Errorf(
+			"add search attributes to namespace %q; where the worker may not, add %v as Keyword by hand: %w",
 			w.o.Namespace, workflows.SearchAttributes(), err)
 	}
 	return nil

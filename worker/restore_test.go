@@ -72,7 +72,8 @@ func TestWorker_StartsATerminatedProbeAndMakesDeletedSchedulesAgain(t *testing.T
 	if err != nil {
 		t.Fatal(err)
 	}
-	if kept.GetWorkflowExecutionInfo().GetExecution().GetRunId() != now.GetWorkflowExecutionInfo().GetExecution().GetRunId() {
+	if kept.GetWorkflowExecutionInfo().GetExecution().GetRunId() !=
+		now.GetWorkflowExecutionInfo().GetExecution().GetRunId() {
 		t.Error("the other chain's probe, which ran, was started anew")
 	}
 	for _, event := range eventsOf(t, c, workflows.ProbeID(chain.SolanaMainnet))[3:] {

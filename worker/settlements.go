@@ -48,11 +48,14 @@ func (w *Worker) watchSettlements(ctx context.Context) error {
 	for last := (*store.Settlement)(nil); ; {
 		var page []store.Settlement
 		err := within(ctx, func(ctx context.Context) (err error) {
-			page, err = w.o.Store.ListUnconfirmed(ctx, unwatchedDelays*w.o.FinalityDelay, x402.MaxAge, last, settlementPage)
+			page, err = w.o.Store.ListUnconfirmed(ctx, unwatchedDelays*w.o.FinalityDelay, x402.MaxAge, last,
+				settlementPage)
 			return err
 		})
 		for i := 0; err == nil && i < len(page); i++ {
-			err = within(ctx, func(ctx context.Context) error { return c.LookAtSettlement(ctx, page[i].ID, w.o.FinalityDelay) })
+			err = within(ctx, func(ctx context.Context) error {
+				return c.LookAtSettlement(ctx, page[i].ID, w.o.FinalityDelay)
+			})
 		}
 		if err != nil || len(page) < settlementPage {
 			return err

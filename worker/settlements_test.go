@@ -21,7 +21,9 @@ import (
 )
 
 // ListUnconfirmed has nothing.
-func (o *outside) ListUnconfirmed(context.Context, time.Duration, time.Duration, *store.Settlement, int) ([]store.Settlement, error) {
+func (o *outside) ListUnconfirmed(context.Context, time.Duration, time.Duration, *store.Settlement,
+	int,
+) ([]store.Settlement, error) {
 	return nil, nil
 }
 
@@ -56,8 +58,9 @@ func TestGrantedSettlementsThatNobodyWatchesAreLookedAt(t *testing.T) {
 			Credential: store.Credential{Key: account.NewKeyID(), Digest: account.Digest{n}, Prefix: "cagx_1234567"},
 		})
 		must(err)
-		_, err = db.Exec(ctx, "UPDATE settlements SET redeemed_at = redeemed_at - $2::interval, window_ends = window_ends - $2::interval, finality = $3 WHERE tx_hash = $1",
-			id.Tx[:], ago, string(finality))
+		_, err = db.Exec(ctx,
+			"UPDATE settlements SET redeemed_at = redeemed_at - $2::interval, window_ends = window_ends - "+
+				"$2::interval, finality = $3 WHERE tx_hash = $1", id.Tx[:], ago, string(finality))
 		must(err)
 		return id
 	}
@@ -78,7 +81,8 @@ func TestGrantedSettlementsThatNobodyWatchesAreLookedAt(t *testing.T) {
 		return err == nil
 	}
 	testkit.Eventually(t, testTimeout, func() bool { return watched(late) }, "it is looked at")
-	for what, id := range map[string]x402.ID{"final": final, "given up": given} { // older ones come first, so they had their turn
+	// older ones come first, so they had their turn
+	for what, id := range map[string]x402.ID{"final": final, "given up": given} {
 		if watched(id) {
 			t.Errorf("one that is %s is looked at", what)
 		}
@@ -91,7 +95,8 @@ func TestGrantedSettlementsThatNobodyWatchesAreLookedAt(t *testing.T) {
 	if err != nil || len(all) != 2 || all[0].ID != given || all[1].ID != late {
 		t.Fatalf("the first page is %+v, %v", all, err)
 	}
-	if rest, err := record.ListUnconfirmed(ctx, 0, 2*x402.MaxAge, &all[1], 2); err != nil || len(rest) != 1 || rest[0].ID != fresh {
+	if rest, err := record.ListUnconfirmed(ctx, 0, 2*x402.MaxAge, &all[1], 2); err != nil || len(rest) != 1 ||
+		rest[0].ID != fresh {
 		t.Errorf("the second page is %+v, %v", rest, err)
 	}
 }

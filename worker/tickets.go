@@ -13,7 +13,8 @@ import (
 // TicketStore is what the sweep of tickets reads.
 type TicketStore interface {
 	activities.TicketRecord
-	ListUntoldTickets(ctx context.Context, stale, overdue time.Time, after ticket.Number, limit int) ([]store.TicketNews, error)
+	ListUntoldTickets(ctx context.Context, stale, overdue time.Time, after ticket.Number,
+		limit int) ([]store.TicketNews, error)
 	MarkTicketTold(ctx context.Context, n store.TicketNews) error
 }
 
@@ -65,7 +66,9 @@ func (w *Worker) tellTickets(ctx context.Context, stale, overdue time.Time) erro
 		})
 		for i := 0; err == nil && i < len(page); i++ {
 			err = within(ctx, func(ctx context.Context) error {
-				if err := c.TellTicket(ctx, activities.TicketRef{Number: page[i].Number, Account: page[i].Account}); err != nil {
+				if err := c.TellTicket(ctx, activities.TicketRef{
+					Number: page[i].Number, Account: page[i].Account,
+				}); err != nil {
 					return err
 				}
 				return w.o.Store.MarkTicketTold(ctx, page[i])

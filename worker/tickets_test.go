@@ -30,7 +30,8 @@ func TestTicketsWhoseFlowsHeardNothingAreClosedAllTheSame(t *testing.T) {
 	now := time.Now()
 	create := func(at time.Time) store.Ticket {
 		made, _, err := record.CreateTicket(ctx, store.NewTicket{
-			Writer: store.Writer{Account: of.ID, Channel: "api"}, Subject: "s", Message: "m", Category: ticket.Other, Priority: ticket.Low, At: at,
+			Writer: store.Writer{Account: of.ID, Channel: "api"}, Subject: "s", Message: "m", Category: ticket.Other,
+			Priority: ticket.Low, At: at,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -38,7 +39,9 @@ func TestTicketsWhoseFlowsHeardNothingAreClosedAllTheSame(t *testing.T) {
 		return made
 	}
 	resolve := func(made store.Ticket, at time.Time, told bool) {
-		now, _, err := record.ReplyTicket(ctx, store.TicketReply{Number: made.Number, By: ticket.Operator, Resolve: true, At: at})
+		now, _, err := record.ReplyTicket(ctx, store.TicketReply{
+			Number: made.Number, By: ticket.Operator, Resolve: true, At: at,
+		})
 		if err == nil && told {
 			err = record.MarkTicketTold(ctx, store.TicketNews{Number: made.Number, Version: now.Version})
 		}
@@ -47,7 +50,8 @@ func TestTicketsWhoseFlowsHeardNothingAreClosedAllTheSame(t *testing.T) {
 		}
 	}
 	fresh, open := create(now), create(now.Add(-time.Hour))
-	resolved, unheard, lost := create(now.Add(-time.Hour)), create(now.Add(-30*24*time.Hour)), create(now.Add(-30*24*time.Hour))
+	resolved, unheard, lost := create(now.Add(-time.Hour)), create(now.Add(-30*24*time.Hour)),
+		create(now.Add(-30*24*time.Hour))
 	resolve(fresh, now, false)
 	resolve(resolved, now.Add(-time.Hour), false)
 	resolve(unheard, now.Add(-8*24*time.Hour), false)

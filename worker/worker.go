@@ -27,8 +27,8 @@ type Flusher interface {
 	Failed() error
 }
 
-// Sender sends mails until its context ends.
-type Courier interface {
+// MailSender sends mails until its context ends.
+type MailSender interface {
 	Run(ctx context.Context)
 }
 
@@ -38,7 +38,8 @@ type Store interface {
 	activities.NoticeStore
 	BillingStore
 	TicketStore
-	ListUnconfirmed(ctx context.Context, older, younger time.Duration, after *store.Settlement, limit int) ([]store.Settlement, error)
+	ListUnconfirmed(ctx context.Context, older, younger time.Duration, after *store.Settlement,
+		limit int) ([]store.Settlement, error)
 }
 
 // Options of a Worker. Those without a default are required.
@@ -60,7 +61,7 @@ type Options struct {
 	Prober     activities.Prober
 	Board      activities.Board
 	Flusher    Flusher
-	Courier    Courier
+	Mails      MailSender
 	Chains     func() []chain.ID // those to probe, asked at every beginning and after ChainsChanged
 	Now        func() time.Time
 	Logger     *slog.Logger // slog.Default()
@@ -101,9 +102,12 @@ type Worker struct {
 
 // New makes a worker, which does nothing before Run.
 func New(o Options) (*Worker, error) {
-	if o.Temporal == nil || o.Store == nil || o.Messenger == nil || o.Doors == nil || o.Settlements == nil || o.Billing == nil || o.Statements == nil || o.Prober == nil || o.Board == nil ||
-		o.Flusher == nil || o.Courier == nil || o.Chains == nil || o.Now == nil {
-		return nil, errors.New("worker: Temporal, Store, Messenger, Doors, Settlements, Billing, Statements, Prober, Board, Flusher, Courier, Chains and Now are required")
+	if o.Temporal == nil || o.Store == nil || o.Messenger == nil || o.Doors == nil || o.Settlements == nil ||
+		o.Billing == nil || o.Statements == nil || o.Prober == nil || o.Board == nil ||
+		o.Flusher == nil || o.Mails == nil || o.Chains == nil || o.Now == nil {
+		return nil, errors.New(
+			"worker: Temporal, Store, Messenger, Doors, Settlements, Billing, Statements, Prober, Board, Flusher, " +
+				"Mails, Chains and Now are required")
 	}
 	if o.Namespace == "" {
 		o.Namespace = client.DefaultNamespace
@@ -112,7 +116,8 @@ func New(o Options) (*Worker, error) {
 		o.Logger = slog.Default()
 	}
 	for value, byDefault := range map[*time.Duration]time.Duration{
-		&o.NoticeInterval: 10 * time.Second, &o.FinalityDelay: 20 * time.Minute, &o.CheckInterval: 10 * time.Second, &o.MaxBackoff: 30 * time.Second, &o.StopTimeout: 10 * time.Second,
+		&o.NoticeInterval: 10 * time.Second, &o.FinalityDelay: 20 * time.Minute, &o.CheckInterval: 10 * time.Second,
+		&o.MaxBackoff: 30 * time.Second, &o.StopTimeout: 10 * time.Second,
 	} {
 		if *value <= 0 {
 			*value = byDefault
@@ -129,7 +134,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		err    error
 	)
 	beside.Go(func() { w.keepDurable(ctx) })
-	beside.Go(func() { w.o.Courier.Run(ctx) })
+	beside.Go(func() { w.o.Mails.Run(ctx) })
 	if flushErr := w.o.Flusher.Run(ctx); flushErr != nil {
 		err = fmt.Errorf("usage flusher: %w", flushErr)
 	}

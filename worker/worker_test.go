@@ -90,7 +90,9 @@ func (o *outside) DeleteIdleEntries(context.Context, time.Time, int) (int64, err
 
 func (o *outside) UsageWatermark(context.Context) (time.Time, error) { return time.Now(), nil }
 
-func (o *outside) SweepAnonymousKeys(_ context.Context, after account.KeyID, _ store.AnonymousSweep, _ int) (store.SweptKeys, account.KeyID, bool, error) {
+func (o *outside) SweepAnonymousKeys(_ context.Context, after account.KeyID, _ store.AnonymousSweep,
+	_ int,
+) (store.SweptKeys, account.KeyID, bool, error) {
 	return store.SweptKeys{}, after, false, nil
 }
 
@@ -120,7 +122,9 @@ func (o *outside) PeriodTotals(context.Context, store.UsagePeriod) (store.Period
 }
 
 // No tickets: those are tested over a real record.
-func (o *outside) ListUntoldTickets(context.Context, time.Time, time.Time, ticket.Number, int) ([]store.TicketNews, error) {
+func (o *outside) ListUntoldTickets(context.Context, time.Time, time.Time, ticket.Number,
+	int,
+) ([]store.TicketNews, error) {
 	return nil, nil
 }
 
@@ -175,9 +179,12 @@ func (c courier) Run(ctx context.Context) {
 func (o *outside) worker(t *testing.T, c client.Client, namespace string, change func(*worker.Options)) *worker.Worker {
 	t.Helper()
 	options := worker.Options{
-		Temporal: c, Namespace: namespace, Store: o, Messenger: activities.NoRecipients{}, Doors: &activities.Doors{}, Settlements: &activities.Settlements{}, Billing: &activities.Billing{}, Statements: &activities.Statements{}, Prober: o, Board: o, Flusher: o,
-		Courier: courier{o}, Now: time.Now,
-		Chains: func() []chain.ID { return []chain.ID{chain.EthMainnet, chain.SolanaMainnet} }, Logger: slog.New(slog.DiscardHandler),
+		Temporal: c, Namespace: namespace, Store: o, Messenger: activities.NoRecipients{}, Doors: &activities.Doors{},
+		Settlements: &activities.Settlements{}, Billing: &activities.Billing{}, Statements: &activities.Statements{},
+		Prober: o, Board: o, Flusher: o, Mails: courier{o}, Now: time.Now,
+		Chains: func() []chain.ID {
+			return []chain.ID{chain.EthMainnet, chain.SolanaMainnet}
+		}, Logger: slog.New(slog.DiscardHandler),
 		ProbeInterval: 100 * time.Millisecond, ProbeTimeout: 5 * time.Second, CheckInterval: 100 * time.Millisecond,
 		MaxBackoff: time.Second,
 	}
@@ -267,7 +274,9 @@ func TestProbesPublishAndSurviveARestartOfTheWorker(t *testing.T) {
 	stop := start(t, first)
 	ready(t, first)
 	for _, id := range []chain.ID{chain.EthMainnet, chain.SolanaMainnet} {
-		testkit.Eventually(t, testTimeout, func() bool { return o.rounds(id) >= 3 }, "three rounds of %s are published", id)
+		testkit.Eventually(t, testTimeout, func() bool {
+			return o.rounds(id) >= 3
+		}, "three rounds of %s are published", id)
 	}
 	testkit.Eventually(t, testTimeout, func() bool {
 		o.mu.Lock()
@@ -299,7 +308,8 @@ func TestProbesPublishAndSurviveARestartOfTheWorker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if first, now := before.GetWorkflowExecutionInfo(), after.GetWorkflowExecutionInfo(); first.GetExecution().GetRunId() != now.GetExecution().GetRunId() {
+	if first, now := before.GetWorkflowExecutionInfo(),
+		after.GetWorkflowExecutionInfo(); first.GetExecution().GetRunId() != now.GetExecution().GetRunId() {
 		t.Error("the restart began another run of the probe")
 	}
 	testkit.Eventually(t, testTimeout, func() bool {
@@ -324,7 +334,9 @@ func TestAChainThatIsAddedIsProbedAtOnce(t *testing.T) {
 	})
 	start(t, w)
 	ready(t, w)
-	testkit.Eventually(t, testTimeout, func() bool { return o.rounds(chain.EthMainnet) > 0 }, "the first chain is probed")
+	testkit.Eventually(t, testTimeout, func() bool {
+		return o.rounds(chain.EthMainnet) > 0
+	}, "the first chain is probed")
 	before := o.rounds(chain.EthMainnet)
 	if o.rounds(chain.BaseMainnet) != 0 {
 		t.Fatal("the other chain is probed before it is there")
@@ -349,8 +361,12 @@ func TestNoAddressOfAnUpstreamEntersAHistory(t *testing.T) {
 	}, "the failure shows in the details")
 	o.set(func() { o.probeErr = nil })
 	for _, id := range []chain.ID{chain.EthMainnet, chain.SolanaMainnet} {
-		testkit.Eventually(t, testTimeout, func() bool { return o.rounds(id) > 0 && details(t, c, id) != "" }, "the probe of %s recovers", id)
-		for what, text := range map[string]string{"history": historyOf(t, c, workflows.ProbeID(id)), "details": details(t, c, id)} {
+		testkit.Eventually(t, testTimeout, func() bool {
+			return o.rounds(id) > 0 && details(t, c, id) != ""
+		}, "the probe of %s recovers", id)
+		for what, text := range map[string]string{
+			"history": historyOf(t, c, workflows.ProbeID(id)), "details": details(t, c, id),
+		} {
 			if text == "" || strings.Contains(text, canary) {
 				t.Errorf("the %s of %s is empty or holds the address of an upstream", what, id)
 			}
@@ -368,7 +384,9 @@ func TestUsageIsFlushedAndMailsAreSentWhileTemporalIsUnreachable(t *testing.T) {
 	if err := listener.Close(); err != nil {
 		t.Fatal(err)
 	}
-	c, err := client.NewLazyClient(client.Options{HostPort: address, Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler))})
+	c, err := client.NewLazyClient(client.Options{
+		HostPort: address, Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -413,7 +431,8 @@ func TestNewNamespaceIsMissedByNameAndThenPrepared(t *testing.T) {
 	w := o.worker(t, c, options.Namespace, nil)
 	start(t, w)
 	testkit.Eventually(t, testTimeout, func() bool {
-		return w.Ready() != nil && strings.Contains(w.Ready().Error(), "temporal operator namespace create -n "+options.Namespace)
+		return w.Ready() != nil && strings.Contains(w.Ready().Error(),
+			"temporal operator namespace create -n "+options.Namespace)
 	}, "the worker says how to make the namespace: %v", w.Ready())
 
 	namespaces, err := client.NewNamespaceClient(options)
@@ -428,7 +447,9 @@ func TestNewNamespaceIsMissedByNameAndThenPrepared(t *testing.T) {
 		t.Fatal(err)
 	}
 	ready(t, w)
-	testkit.Eventually(t, testTimeout, func() bool { return o.rounds(chain.EthMainnet) > 1 }, "the probe runs, with its search attribute")
+	testkit.Eventually(t, testTimeout, func() bool {
+		return o.rounds(chain.EthMainnet) > 1
+	}, "the probe runs, with its search attribute")
 }
 
 func TestWorkerNeedsWhatItWorksWith(t *testing.T) {

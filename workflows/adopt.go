@@ -34,7 +34,9 @@ type AdoptInput struct {
 // Adopt is the workflow. Its result is its last stage.
 func Adopt(ctx workflow.Context, in AdoptInput) (string, error) {
 	a := &adoption{key: in.Key, turn: workflow.NewMutex(ctx)}
-	err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateAdopt, a.adopt, workflow.UpdateHandlerOptions{Validator: a.mayAdopt})
+	err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateAdopt, a.adopt, workflow.UpdateHandlerOptions{
+		Validator: a.mayAdopt,
+	})
 	if err != nil {
 		return "", err
 	}
@@ -53,7 +55,8 @@ func Adopt(ctx workflow.Context, in AdoptInput) (string, error) {
 	}
 	if !a.adopted.InForce {
 		var doors *activities.Doors
-		err := workflow.ExecuteActivity(pushing(ctx, "tell the meter of the adoption"), doors.PutInForce, []account.KeyID{a.key}).Get(ctx, nil)
+		err := workflow.ExecuteActivity(pushing(ctx, "tell the meter of the adoption"), doors.PutInForce,
+			[]account.KeyID{a.key}).Get(ctx, nil)
 		if err != nil {
 			return "", err
 		}
@@ -95,7 +98,8 @@ func (a *adoption) adopt(ctx workflow.Context, in activities.KeyAdoption) (activ
 		doors   *activities.Doors
 		adopted activities.AdoptedKey
 	)
-	err := workflow.ExecuteActivity(changing(ctx, "move the key to its owner's account"), doors.AdoptKey, in).Get(ctx, &adopted)
+	err := workflow.ExecuteActivity(changing(ctx, "move the key to its owner's account"), doors.AdoptKey, in).Get(ctx,
+		&adopted)
 	if err != nil {
 		return adopted, a.failed(ctx, err)
 	}

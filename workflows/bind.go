@@ -58,7 +58,8 @@ func Bind(ctx workflow.Context, in BindInput) (string, error) {
 	}
 	if !b.bound.InForce {
 		var doors *activities.Doors
-		err := workflow.ExecuteActivity(pushing(ctx, "tell the meter of the binding"), doors.PutInForce, []account.KeyID{b.key}).Get(ctx, nil)
+		err := workflow.ExecuteActivity(pushing(ctx, "tell the meter of the binding"), doors.PutInForce,
+			[]account.KeyID{b.key}).Get(ctx, nil)
 		if err != nil {
 			return "", err
 		}
@@ -82,11 +83,14 @@ func (b *binding) listen(ctx workflow.Context) error {
 	if err := workflow.SetQueryHandler(ctx, QueryChallenge, b.query); err != nil {
 		return err
 	}
-	err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateChallenge, b.challenge, workflow.UpdateHandlerOptions{Validator: b.mayChallenge})
+	err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateChallenge, b.challenge,
+		workflow.UpdateHandlerOptions{Validator: b.mayChallenge})
 	if err != nil {
 		return err
 	}
-	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateComplete, b.complete, workflow.UpdateHandlerOptions{Validator: b.mayComplete})
+	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateComplete, b.complete, workflow.UpdateHandlerOptions{
+		Validator: b.mayComplete,
+	})
 }
 
 // wait ends when the key is bound or time is over.
@@ -120,7 +124,8 @@ func (b *binding) mayChallenge(ctx workflow.Context, in Challenge) error {
 func (b *binding) challenge(ctx workflow.Context, in Challenge) (Challenge, error) {
 	b.take(&in)
 	b.until = in.Expires
-	return in, b.show(ctx, StageChallenged, "Waits until a wallet signs its challenge, which ends at "+in.Expires.UTC().Format(time.RFC3339)+".")
+	return in, b.show(ctx, StageChallenged, "Waits until a wallet signs its challenge, which ends at "+
+		in.Expires.UTC().Format(time.RFC3339)+".")
 }
 
 func (b *binding) mayComplete(ctx workflow.Context, in BindProof) error {

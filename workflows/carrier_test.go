@@ -65,7 +65,8 @@ func carry(ctx context.Context) error {
 		return err
 	}
 	c, err := client.DialContext(ctx, client.Options{
-		HostPort: os.Getenv(carrierTemporal), Namespace: os.Getenv(carrierNamespace), Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler)),
+		HostPort: os.Getenv(carrierTemporal), Namespace: os.Getenv(carrierNamespace),
+		Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler)),
 	})
 	if err != nil {
 		return err
@@ -81,7 +82,9 @@ func carry(ctx context.Context) error {
 		Fences: limits.New(s, m, nil, time.Now), Logger: slog.New(slog.DiscardHandler),
 		Mails: &activities.AdoptionLetters{Owners: s, Sealer: mails, URL: publicURL, Now: time.Now},
 	})
-	w.RegisterActivity(&activities.Tickets{Record: &dyingDesk{s, os.Getenv(carrierDies)}, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
+	w.RegisterActivity(&activities.Tickets{
+		Record: &dyingDesk{s, os.Getenv(carrierDies)}, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+	})
 	if address := os.Getenv(carrierChain); address != "" {
 		if err := carrySettlements(w, s, limits.New(s, m, nil, time.Now), address); err != nil {
 			return err
@@ -207,7 +210,9 @@ func (c *carried) key(t *testing.T) (account.KeyID, account.ID) {
 // owner makes an account with two owners, of whom the first is given.
 func (c *carried) owner(t *testing.T) (account.ID, account.UserID) {
 	t.Helper()
-	a, err := c.store.CreateAccount(c.ctx, store.NewAccount{ID: account.NewID(), Kind: store.KindOwner, Plan: plan.Free})
+	a, err := c.store.CreateAccount(c.ctx, store.NewAccount{
+		ID: account.NewID(), Kind: store.KindOwner, Plan: plan.Free,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,10 +220,11 @@ func (c *carried) owner(t *testing.T) (account.ID, account.UserID) {
 	for _, user := range users {
 		address := "canary-" + strings.ToLower(rand.Text()) + "@owners.example"
 		c.secrets = append(c.secrets, address)
-		_, err := c.db.Exec(c.ctx, `INSERT INTO users (id, email, email_key, created_at) VALUES ($1, $2, $2, now())`, user.UUID, address)
+		_, err := c.db.Exec(c.ctx, `INSERT INTO users (id, email, email_key, created_at) VALUES ($1, $2, $2, now())`,
+			user.UUID, address)
 		if err == nil {
-			_, err = c.db.Exec(c.ctx, `INSERT INTO members (account_id, user_id, role, joined_at, last_used_at) VALUES ($1, $2, 'owner', now(), now())`,
-				a.ID.UUID, user.UUID)
+			_, err = c.db.Exec(c.ctx,
+				`INSERT INTO members (account_id, user_id, role, joined_at, last_used_at) VALUES ($1, $2, 'owner', now(), now())`, a.ID.UUID, user.UUID)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -234,7 +240,8 @@ func newWallet() wallet.Address {
 
 func challengeOf(address wallet.Address) workflows.Challenge {
 	return workflows.Challenge{
-		Address: address, Nonce: wallet.NewNonce(), Message: "a message for " + address.String(), Expires: time.Now().Add(workflows.ChallengeTime),
+		Address: address, Nonce: wallet.NewNonce(), Message: "a message for " + address.String(),
+		Expires: time.Now().Add(workflows.ChallengeTime),
 	}
 }
 

@@ -62,11 +62,13 @@ func (c *challenges) mayTake(now time.Time, in *Challenge) error {
 	case in.Nonce == "" || in.Message == "" || in.Nonce == c.newest.Nonce:
 		return startAgain("The challenge is not complete. Start again.")
 	case !now.Before(in.Expires) || in.Expires.After(now.Add(latestChallenge)):
-		return refuse(fault.DurableUnavailable, "The clocks of the service disagree, so the challenge cannot be timed. Try again in a minute.", time.Minute)
+		return refuse(fault.DurableUnavailable,
+			"The clocks of the service disagree, so the challenge cannot be timed. Try again in a minute.", time.Minute)
 	case c.taken >= maxChallenges:
 		wait := c.newest.Expires.Sub(now)
-		return refuse(fault.RateWindow, "Too many challenges for one wallet, none of them signed. Sign the newest one, or start again in "+
-			strconv.Itoa(int(wait.Minutes())+1)+" minutes.", max(wait, time.Second))
+		return refuse(fault.RateWindow,
+			"Too many challenges for one wallet, none of them signed. Sign the newest one, or start again in "+
+				strconv.Itoa(int(wait.Minutes())+1)+" minutes.", max(wait, time.Second))
 	}
 	return nil
 }
@@ -80,9 +82,12 @@ func (c *challenges) take(in *Challenge) {
 func (c *challenges) mayProve(now time.Time, in Proof) error {
 	switch {
 	case c.taken == 0 || c.newest.Nonce != in.Nonce:
-		return startAgain("This challenge was replaced by a newer one, or never was. Start again and sign the new message.")
+		return startAgain(
+			"This challenge was replaced by a newer one, or never was. Start again and sign the new message.")
 	case c.newest.Address != in.Address:
-		return startAgain("The challenge is for another wallet. Sign with the wallet that it was issued for, or start again with this one.")
+		return startAgain(
+			"The challenge is for another wallet. Sign with the wallet that it was issued for, or start again with " +
+				"this one.")
 	case c.used:
 		return startAgain("This challenge was used already. Start again and sign the new message.")
 	case !now.Before(c.newest.Expires):
@@ -96,12 +101,14 @@ func (c *challenges) query() (Challenge, error) { return c.newest, nil }
 
 // refuse is a refusal of a workflow's own.
 func refuse(reason fault.Reason, message string, wait time.Duration) error {
-	return temporal.NewNonRetryableApplicationError(message, reason.String(), nil, activities.RefusalDetails{RetryAfterMillis: wait.Milliseconds()})
+	return temporal.NewNonRetryableApplicationError(message, reason.String(), nil,
+		activities.RefusalDetails{RetryAfterMillis: wait.Milliseconds()})
 }
 
 // startAgain refuses a challenge, or a proof of it, where another challenge would do.
 func startAgain(message string) error {
-	return temporal.NewNonRetryableApplicationError(message, fault.BindingRefused.String(), nil, activities.RefusalDetails{StartAgain: true})
+	return temporal.NewNonRetryableApplicationError(message, fault.BindingRefused.String(), nil,
+		activities.RefusalDetails{StartAgain: true})
 }
 
 // notYetInForce is the answer to a change that is saved and of which the meter knows nothing yet.

@@ -46,7 +46,9 @@ func CheckOut(ctx workflow.Context, ref activities.CheckoutRef) (string, error) 
 	}
 	workflow.SetCurrentDetails(ctx, "The page to pay is open.")
 	for {
-		if _, err := workflow.AwaitWithTimeout(ctx, c.pause(), func() bool { return c.receiveSignals(hears) }); err != nil {
+		if _, err := workflow.AwaitWithTimeout(ctx, c.pause(), func() bool {
+			return c.receiveSignals(hears)
+		}); err != nil {
 			return "", err
 		}
 		c.told = false
@@ -130,7 +132,8 @@ func (c *checkingOut) look(ctx workflow.Context) error {
 	}
 	words := "The checkout is " + stage + "."
 	if stuck != "" {
-		words += " Stripe cannot be asked now: " + stuck + ". It is asked again by itself; until then nothing is given and no seat freed."
+		words += " Stripe cannot be asked now: " + stuck +
+			". It is asked again by itself; until then nothing is given and no seat freed."
 	}
 	workflow.SetCurrentDetails(ctx, words)
 	return nil

@@ -12,11 +12,15 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-var someCheckout = activities.CheckoutRef{Session: "cs_test_1", Checkout: "018f0000-0000-7000-8000-000000000000", Account: someOwner}
+var someCheckout = activities.CheckoutRef{
+	Session: "cs_test_1", Checkout: "018f0000-0000-7000-8000-000000000000", Account: someOwner,
+}
 
 // follow runs the flow of a checkout whose state after a time is scripted, and gives its result,
 // when it looked, and how long it lasted.
-func follow(t *testing.T, told []time.Duration, state func(after time.Duration) (string, error)) (stage string, looks []time.Duration, lasted time.Duration) {
+func follow(t *testing.T, told []time.Duration,
+	state func(after time.Duration) (string, error),
+) (stage string, looks []time.Duration, lasted time.Duration) {
 	t.Helper()
 	env := newEnvironment()
 	begun := env.Now()
@@ -29,7 +33,8 @@ func follow(t *testing.T, told []time.Duration, state func(after time.Duration) 
 		return state(env.Now().Sub(begun))
 	}, activity.RegisterOptions{Name: "FollowCheckout"})
 	for _, after := range told {
-		env.RegisterDelayedCallback(func() { env.SignalWorkflow(workflows.SignalLook, "checkout.session.completed") }, after)
+		env.RegisterDelayedCallback(func() { env.SignalWorkflow(workflows.SignalLook, "checkout.session.completed") },
+			after)
 	}
 	env.ExecuteWorkflow(workflows.CheckoutWorkflow, someCheckout)
 	if err := env.GetWorkflowResult(&stage); err != nil {
@@ -69,12 +74,26 @@ func TestACheckoutEndsWhenTheAccountHasWhatWasBought(t *testing.T) {
 			[2]time.Duration{5 * time.Minute, 6 * time.Minute},
 		},
 		"nobody tells": {
-			nil, states(at(0), "open", 20*time.Minute, "paying", 20*time.Minute+3*time.Second, "paid"), "paid", [2]time.Duration{20 * time.Minute, 31 * time.Minute},
+			nil, states(at(0), "open", 20*time.Minute, "paying", 20*time.Minute+3*time.Second, "paid"), "paid",
+			[2]time.Duration{20 * time.Minute, 31 * time.Minute},
 		},
-		"another was paid before":  {[]time.Duration{time.Minute}, states(at(0), "open", time.Minute, "refunded"), "refunded", [2]time.Duration{time.Minute, 2 * time.Minute}},
-		"it expires":               {nil, states(at(0), "open", time.Hour, "expired"), "expired", [2]time.Duration{time.Hour, 71 * time.Minute}},
-		"Stripe is away meanwhile": {nil, states(at(0), "away", 5*time.Hour, "expired"), "expired", [2]time.Duration{5 * time.Hour, 331 * time.Minute}},
-		"Stripe never tells":       {nil, states(at(0), "open"), "open", [2]time.Duration{3 * 24 * time.Hour, 3*24*time.Hour + 11*time.Minute}},
+		"another was paid before": {
+			[]time.Duration{time.Minute},
+			states(at(0), "open", time.Minute, "refunded"),
+			"refunded",
+			[2]time.Duration{time.Minute, 2 * time.Minute},
+		},
+		"it expires": {
+			nil, states(at(0), "open", time.Hour, "expired"), "expired", [2]time.Duration{time.Hour, 71 * time.Minute},
+		},
+		"Stripe is away meanwhile": {
+			nil, states(at(0), "away", 5*time.Hour, "expired"), "expired", [2]time.Duration{
+				5 * time.Hour, 331 * time.Minute,
+			},
+		},
+		"Stripe never tells": {
+			nil, states(at(0), "open"), "open", [2]time.Duration{3 * 24 * time.Hour, 3*24*time.Hour + 11*time.Minute},
+		},
 	} {
 		stage, looks, lasted := follow(t, c.told, c.state)
 		if stage != c.stage || lasted < c.lasted[0] || lasted > c.lasted[1] {

@@ -50,10 +50,11 @@ type ClaimChallenge struct {
 // ClaimProof completes a claim. The key's plaintext is not in it.
 type ClaimProof struct {
 	Proof
-	Key        account.KeyID         `json:"key"`
-	Digest     account.Digest        `json:"digest"`
-	Prefix     string                `json:"prefix"`
-	MonthlyCap *json.Number          `json:"monthly_cap,omitempty"` // in whole units, 0 for none; nil for what an agent has by default
+	Key    account.KeyID  `json:"key"`
+	Digest account.Digest `json:"digest"`
+	Prefix string         `json:"prefix"`
+	// in whole units, 0 for none; nil for what an agent has by default
+	MonthlyCap *json.Number          `json:"monthly_cap,omitempty"`
 	By         activities.DoorAuthor `json:"by"`
 }
 
@@ -79,7 +80,8 @@ func Claim(ctx workflow.Context, in ClaimInput) (string, error) {
 	if c.claimed == 0 {
 		return StageExpired, c.show(ctx, StageExpired, "The agent was not claimed: its last challenge has expired.")
 	}
-	return StageDone, c.show(ctx, StageDone, "The agent is claimed, and the key that it was given last is the one that works.")
+	return StageDone,
+		c.show(ctx, StageDone, "The agent is claimed, and the key that it was given last is the one that works.")
 }
 
 // claim is the state of a run.
@@ -101,11 +103,14 @@ func (c *claim) listen(ctx workflow.Context) error {
 	if err := workflow.SetQueryHandler(ctx, QueryChallenge, c.query); err != nil {
 		return err
 	}
-	err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateChallenge, c.challenge, workflow.UpdateHandlerOptions{Validator: c.mayChallenge})
+	err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateChallenge, c.challenge,
+		workflow.UpdateHandlerOptions{Validator: c.mayChallenge})
 	if err != nil {
 		return err
 	}
-	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateComplete, c.complete, workflow.UpdateHandlerOptions{Validator: c.mayComplete})
+	return workflow.SetUpdateHandlerWithOptions(ctx, UpdateComplete, c.complete, workflow.UpdateHandlerOptions{
+		Validator: c.mayComplete,
+	})
 }
 
 // wait ends when the newest challenge has expired. Keys that are not in force are pushed meanwhile.
@@ -128,7 +133,8 @@ func (c *claim) push(ctx workflow.Context) error {
 		due := c.due
 		c.due = nil
 		var doors *activities.Doors
-		if err := workflow.ExecuteActivity(pushing(ctx, "tell the meter of the agent's keys"), doors.PutInForce, due).Get(ctx, nil); err != nil {
+		if err := workflow.ExecuteActivity(pushing(ctx, "tell the meter of the agent's keys"), doors.PutInForce,
+			due).Get(ctx, nil); err != nil {
 			return err
 		}
 	}
@@ -158,7 +164,9 @@ func (c *claim) mayComplete(ctx workflow.Context, in ClaimProof) error {
 	}
 	if c.begun >= maxCompletions {
 		wait := c.newest.Expires.Sub(workflow.Now(ctx))
-		return refuse(fault.RateWindow, "This challenge gave as many keys as one may. Use the last of them, or start again when it has ended.", max(wait, time.Second))
+		return refuse(fault.RateWindow,
+			"This challenge gave as many keys as one may. Use the last of them, or start again when it has ended.",
+			max(wait, time.Second))
 	}
 	return nil
 }
@@ -167,8 +175,8 @@ func (c *claim) mayComplete(ctx workflow.Context, in ClaimProof) error {
 // waits for its turn.
 func (c *claim) complete(ctx workflow.Context, in ClaimProof) (activities.ClaimedAgent, error) {
 	asked := activities.AgentClaim{
-		Account: c.in.Account, Address: c.in.Address, Name: c.name, Message: c.newest.Message, Key: in.Key, Digest: in.Digest,
-		Prefix: in.Prefix, MonthlyCap: in.MonthlyCap, By: in.By,
+		Account: c.in.Account, Address: c.in.Address, Name: c.name, Message: c.newest.Message, Key: in.Key,
+		Digest: in.Digest, Prefix: in.Prefix, MonthlyCap: in.MonthlyCap, By: in.By,
 	}
 	c.begun++
 	if err := c.turn.Lock(ctx); err != nil {
@@ -197,5 +205,7 @@ func (c *claim) complete(ctx workflow.Context, in ClaimProof) (activities.Claime
 		}
 		return claimed, notYetInForce()
 	}
-	return claimed, c.show(ctx, StageDone, "The agent has a key. Until its challenge ends the claim may be completed again, with another key.")
+	return claimed,
+		c.show(ctx, StageDone,
+			"The agent has a key. Until its challenge ends the claim may be completed again, with another key.")
 }

@@ -68,7 +68,8 @@ func (c *Client) StartUsageNotice(ctx context.Context, ref activities.NoticeRef)
 		ID: UsageNoticeID(ref), TaskQueue: QueueGateway,
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
-		StaticSummary:            fmt.Sprintf("Tells that %d %% of the allowance of %s is used", ref.Percent, ref.Period),
+		StaticSummary: fmt.Sprintf("Tells that %d %% of the allowance of %s is used", ref.Percent,
+			ref.Period),
 	}
 	_, err := c.temporal.ExecuteWorkflow(ctx, options, UsageNoticeWorkflow, ref)
 	if _, before := errors.AsType[*serviceerror.WorkflowExecutionAlreadyStarted](err); before {

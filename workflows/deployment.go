@@ -29,7 +29,9 @@ const (
 // ClaimNamespace marks a namespace as a deployment's, unless it has a mark, and returns the id of
 // the deployment whose it is then. Of several who claim at once one wins, as an id is taken once.
 // It makes at most three calls and repeats none itself.
-func ClaimNamespace(ctx context.Context, service workflowservice.WorkflowServiceClient, namespace, deployment string) (owner string, err error) {
+func ClaimNamespace(ctx context.Context, service workflowservice.WorkflowServiceClient,
+	namespace, deployment string,
+) (owner string, err error) {
 	if owner, err = namespaceOwner(ctx, service, namespace); err != nil || owner != "" {
 		return owner, err
 	}
@@ -37,13 +39,16 @@ func ClaimNamespace(ctx context.Context, service workflowservice.WorkflowService
 	if err != nil {
 		return "", fmt.Errorf("mark namespace %q: %w", namespace, err)
 	}
-	summary, err := converter.GetDefaultDataConverter().ToPayload("Says in its memo which deployment this namespace belongs to; leave it alone")
+	summary, err := converter.GetDefaultDataConverter().ToPayload(
+		"Says in its memo which deployment this namespace belongs to; leave it alone")
 	if err != nil {
 		return "", fmt.Errorf("mark namespace %q: %w", namespace, err)
 	}
 	_, err = service.StartWorkflowExecution(ctx, &workflowservice.StartWorkflowExecutionRequest{
 		Namespace: namespace, WorkflowId: DeploymentWorkflow, RequestId: uuid.NewString(),
-		WorkflowType: &common.WorkflowType{Name: DeploymentWorkflow}, TaskQueue: &taskqueue.TaskQueue{Name: DeploymentWorkflow},
+		WorkflowType: &common.WorkflowType{Name: DeploymentWorkflow}, TaskQueue: &taskqueue.TaskQueue{
+			Name: DeploymentWorkflow,
+		},
 		WorkflowIdReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		WorkflowIdConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_FAIL,
 		WorkflowStartDelay:       durationpb.New(deploymentDelay),
@@ -60,7 +65,9 @@ func ClaimNamespace(ctx context.Context, service workflowservice.WorkflowService
 }
 
 // namespaceOwner reads the mark; empty when there is none, or somebody ended it.
-func namespaceOwner(ctx context.Context, service workflowservice.WorkflowServiceClient, namespace string) (string, error) {
+func namespaceOwner(ctx context.Context, service workflowservice.WorkflowServiceClient,
+	namespace string,
+) (string, error) {
 	found, err := service.DescribeWorkflowExecution(ctx, &workflowservice.DescribeWorkflowExecutionRequest{
 		Namespace: namespace, Execution: &common.WorkflowExecution{WorkflowId: DeploymentWorkflow},
 	})
@@ -75,8 +82,10 @@ func namespaceOwner(ctx context.Context, service workflowservice.WorkflowService
 		return "", nil
 	}
 	var owner string
-	if err := converter.GetDefaultDataConverter().FromPayload(info.GetMemo().GetFields()[deploymentMemo], &owner); err != nil || owner == "" {
-		return "", fmt.Errorf("workflow %s of namespace %q does not say whose it is: terminate it, and start again", DeploymentWorkflow, namespace)
+	if err := converter.GetDefaultDataConverter().FromPayload(info.GetMemo().GetFields()[deploymentMemo],
+		&owner); err != nil || owner == "" {
+		return "", fmt.Errorf("workflow %s of namespace %q does not say whose it is: terminate it, and start again",
+			DeploymentWorkflow, namespace)
 	}
 	return owner, nil
 }

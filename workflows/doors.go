@@ -29,9 +29,14 @@ var ErrNoChallenge = errors.New("workflows: no challenge is open")
 
 // BindChallenge begins a binding of a key, or a newer challenge of the one that is open. held is
 // the account that the key is in.
-func (c *Client) BindChallenge(ctx context.Context, key account.KeyID, held account.ID, in Challenge) (Challenge, error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (c *Client) BindChallenge(ctx context.Context, key account.KeyID, held account.ID,
+	in Challenge,
+) (Challenge, error) {
 	start := doorOptions(BindID(key), held, "Binds a key to a wallet")
-	return beginning[Challenge](ctx, c, start, BindWorkflow, BindInput{Key: key}, UpdateChallenge, UpdateChallenge+"/"+in.Nonce, in)
+	return beginning[Challenge](ctx, c, start, BindWorkflow, BindInput{Key: key}, UpdateChallenge,
+		UpdateChallenge+"/"+in.Nonce, in)
 }
 
 // OpenBindChallenge returns the newest challenge of a key's binding, or ErrNoChallenge.
@@ -46,7 +51,9 @@ func (c *Client) BindComplete(ctx context.Context, key account.KeyID, in BindPro
 }
 
 // Adopt moves a key to an owner's account.
-func (c *Client) Adopt(ctx context.Context, in activities.KeyAdoption) (activities.AdoptedKey, error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (c *Client) Adopt(ctx context.Context, in activities.KeyAdoption) (activities.AdoptedKey, error) {
 	start := doorOptions(AdoptID(in.Key), in.Account, "Moves a key to the account of its owner")
 	// Without an id of its own: Temporal would answer an update of the same id as the last run did,
 	// and a refusal may be over by now.
@@ -54,9 +61,12 @@ func (c *Client) Adopt(ctx context.Context, in activities.KeyAdoption) (activiti
 }
 
 // ClaimChallenge begins a claim of an agent, or a newer challenge of the one that is open.
-func (c *Client) ClaimChallenge(ctx context.Context, owner account.ID, in ClaimChallenge) (Challenge, error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (c *Client) ClaimChallenge(ctx context.Context, owner account.ID, in ClaimChallenge) (Challenge, error) {
 	start := doorOptions(ClaimID(owner, in.Address), owner, "Gives an agent a key for its wallet")
-	return beginning[Challenge](ctx, c, start, ClaimWorkflow, ClaimInput{Account: owner, Address: in.Address}, UpdateChallenge, UpdateChallenge+"/"+in.Nonce, in)
+	return beginning[Challenge](ctx, c, start, ClaimWorkflow, ClaimInput{Account: owner, Address: in.Address},
+		UpdateChallenge, UpdateChallenge+"/"+in.Nonce, in)
 }
 
 // OpenClaimChallenge returns the newest challenge of an agent's claim, or ErrNoChallenge.
@@ -66,7 +76,9 @@ func (c *Client) OpenClaimChallenge(ctx context.Context, owner account.ID, addre
 
 // ClaimComplete returns the key that was made for an agent whose wallet signed its challenge.
 // ErrNoChallenge when the flow is over.
-func (c *Client) ClaimComplete(ctx context.Context, owner account.ID, in ClaimProof) (activities.ClaimedAgent, error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (c *Client) ClaimComplete(ctx context.Context, owner account.ID, in ClaimProof) (activities.ClaimedAgent, error) {
 	return completing[activities.ClaimedAgent](ctx, c, ClaimID(owner, in.Address), in.Key.String(), in)
 }
 
@@ -84,7 +96,11 @@ const beginAgain = 3
 
 // beginning sends an update to the flow that runs, or to one that it starts, and waits for the
 // answer.
-func beginning[T any](ctx context.Context, c *Client, start client.StartWorkflowOptions, flow string, input any, update, updateID string, in ...any) (T, error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func beginning[T any](ctx context.Context, c *Client, start client.StartWorkflowOptions, flow string, input any,
+	update, updateID string, in ...any,
+) (T, error) {
 	ctx, cancel := context.WithTimeout(ctx, updateTimeout)
 	defer cancel()
 	var (
@@ -203,7 +219,8 @@ func answered(err error) error {
 		return fault.Internal(err)
 	}
 	refusal := fault.New(fault.DurableUnavailable,
-		"The part of the service that carries durable flows did not answer in time. What was begun goes on by itself; send the same again in some seconds. The relay is not affected.")
+		"The part of the service that carries durable flows did not answer in time. What was begun goes on by "+
+			"itself; send the same again in some seconds. The relay is not affected.")
 	refusal.RetryAfter = unavailableFor
 	return refusal.Wrap(err)
 }

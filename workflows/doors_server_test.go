@@ -60,7 +60,9 @@ func TestABindingOutlivesTheWorkerThatBeganIt(t *testing.T) {
 		}
 		return err
 	})
-	if _, err := c.flows.BindComplete(c.ctx, key, workflows.BindProof{Proof: workflows.Proof{Address: asked.Address, Nonce: "another"}, By: byKey}); reasonOf(err) != fault.BindingRefused || !errors.Is(err, workflows.ErrStartAgain) {
+	if _, err := c.flows.BindComplete(c.ctx, key,
+		workflows.BindProof{Proof: workflows.Proof{Address: asked.Address, Nonce: "another"}, By: byKey}); reasonOf(
+		err) != fault.BindingRefused || !errors.Is(err, workflows.ErrStartAgain) {
 		t.Errorf("a wrong nonce: %v", err)
 	}
 	var bound activities.BoundKey
@@ -78,7 +80,9 @@ func TestABindingOutlivesTheWorkerThatBeganIt(t *testing.T) {
 		_, err := c.flows.OpenBindChallenge(c.ctx, key)
 		return errors.Is(err, workflows.ErrNoChallenge)
 	}, "the flow ends")
-	if _, err := c.flows.BindComplete(c.ctx, key, workflows.BindProof{Proof: workflows.Proof{Address: asked.Address, Nonce: "after"}, By: byKey}); !errors.Is(err, workflows.ErrNoChallenge) {
+	if _, err := c.flows.BindComplete(c.ctx, key, workflows.BindProof{
+		Proof: workflows.Proof{Address: asked.Address, Nonce: "after"}, By: byKey,
+	}); !errors.Is(err, workflows.ErrNoChallenge) {
 		t.Errorf("a proof when the flow is over: %v", err)
 	}
 }
@@ -91,7 +95,11 @@ func TestAnAdoptionThatNoWorkerTookIsCarriedByTheNext(t *testing.T) {
 	owner, user := c.owner(t)
 	rival, rivalUser := c.owner(t)
 	kill()
-	adopt := activities.KeyAdoption{Key: key, Account: owner, User: user, By: activities.DoorAuthor{Actor: user.Actor(), Origin: store.OriginConsole}}
+	adopt := activities.KeyAdoption{
+		Key: key, Account: owner, User: user, By: activities.DoorAuthor{
+			Actor: user.Actor(), Origin: store.OriginConsole,
+		},
+	}
 	if _, err := c.flows.Adopt(c.ctx, adopt); reasonOf(err) != fault.DurableUnavailable {
 		t.Fatalf("without a worker: %v", err)
 	}
@@ -121,13 +129,16 @@ func TestAnAdoptionThatNoWorkerTookIsCarriedByTheNext(t *testing.T) {
 			t.Errorf("an owner is not told: %v", err)
 		}
 	}
-	if _, err := c.store.FindMail(c.ctx, "adopted/"+key.String()+"/"+rivalUser.String()); !errors.Is(err, store.ErrNotFound) {
+	if _, err := c.store.FindMail(c.ctx, "adopted/"+key.String()+"/"+rivalUser.String()); !errors.Is(err,
+		store.ErrNotFound) {
 		t.Errorf("the owner who got nothing is told of it: %v", err)
 	}
 }
 
 // agentKey makes a key for an agent, as an API process does.
-func (c *carried) agentKey(t *testing.T, asked workflows.Challenge) workflows.ClaimProof { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (c *carried) agentKey(t *testing.T, asked workflows.Challenge) workflows.ClaimProof {
 	t.Helper()
 	key, err := account.MintKey(rand.Reader)
 	if err != nil {
@@ -145,7 +156,9 @@ func TestAClaimOutlivesTheWorkerThatBeganItAndTheOneThatCompletedIt(t *testing.T
 	kill := c.carrier(t)
 	owner, _ := c.owner(t)
 	asked := challengeOf(newWallet())
-	if _, err := c.flows.ClaimChallenge(c.ctx, owner, workflows.ClaimChallenge{Challenge: asked, Name: "scout"}); err != nil {
+	if _, err := c.flows.ClaimChallenge(c.ctx, owner, workflows.ClaimChallenge{
+		Challenge: asked, Name: "scout",
+	}); err != nil {
 		t.Fatal(err)
 	}
 	kill()
@@ -174,7 +187,8 @@ func TestAClaimOutlivesTheWorkerThatBeganItAndTheOneThatCompletedIt(t *testing.T
 		t.Errorf("claimed again: %+v", claimed)
 	}
 	agents, err := c.store.ListAgents(c.ctx, owner)
-	if err != nil || len(agents) != 1 || agents[0].Key.ID != second.Key || agents[0].Name != "scout" || agents[0].Address != asked.Address {
+	if err != nil || len(agents) != 1 || agents[0].Key.ID != second.Key || agents[0].Name != "scout" ||
+		agents[0].Address != asked.Address {
 		t.Errorf("listed: %+v, %v", agents, err)
 	}
 	if k, err := c.store.LoadKey(c.ctx, first.Key); err != nil || k.Status != account.Revoked {
@@ -203,7 +217,9 @@ func TestFlowsThatRaceGiveEachThingToOne(t *testing.T) {
 		}
 		owner, user := c.owner(t)
 		adopt[i] = func() error {
-			_, err := c.flows.Adopt(c.ctx, activities.KeyAdoption{Key: contested, Account: owner, User: user, By: byKey})
+			_, err := c.flows.Adopt(c.ctx, activities.KeyAdoption{
+				Key: contested, Account: owner, User: user, By: byKey,
+			})
 			return err
 		}
 	}
@@ -258,12 +274,15 @@ func TestABindingWithoutRedisSaysItIsNotInForceAndIsOnceRedisAnswers(t *testing.
 		t.Fatal(err)
 	}
 	c.redis.Pause(t)
-	if _, err := c.flows.BindComplete(c.ctx, key, workflows.BindProof{Proof: proofOf(asked), By: byKey}); reasonOf(err) != fault.NotYetInForce {
+	if _, err := c.flows.BindComplete(c.ctx, key, workflows.BindProof{
+		Proof: proofOf(asked), By: byKey,
+	}); reasonOf(err) != fault.NotYetInForce {
 		t.Errorf("without Redis: %v", err)
 	}
 	c.redis.Resume(t)
 	var stage string
-	if err := c.client.GetWorkflow(c.ctx, workflows.BindID(key), "").Get(c.ctx, &stage); err != nil || stage != workflows.StageDone {
+	if err := c.client.GetWorkflow(c.ctx, workflows.BindID(key), "").Get(c.ctx, &stage); err != nil ||
+		stage != workflows.StageDone {
 		t.Errorf("the flow ended %q, %v", stage, err)
 	}
 	if due, err := c.store.ListPushesOfKey(c.ctx, key); err != nil || len(due) != 0 {
@@ -284,7 +303,8 @@ func TestRefusalsReachWhoAskedAsTheyAre(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := c.flows.BindComplete(c.ctx, revoked, workflows.BindProof{Proof: proofOf(asked), By: byKey})
-	if refusal, ok := errors.AsType[*fault.Error](err); !ok || refusal.Reason != fault.BindingRefused || !strings.HasPrefix(refusal.Message, "This key is revoked.") {
+	if refusal, ok := errors.AsType[*fault.Error](err); !ok || refusal.Reason != fault.BindingRefused ||
+		!strings.HasPrefix(refusal.Message, "This key is revoked.") {
 		t.Errorf("a revoked key: %v", err)
 	}
 	owner, _ := c.owner(t)
@@ -298,8 +318,8 @@ func TestRefusalsReachWhoAskedAsTheyAre(t *testing.T) {
 		t.Errorf("the key went there: %+v, %v", k, err)
 	}
 	// What was refused is not refused for ever.
-	if _, err := c.db.Exec(c.ctx, `INSERT INTO members (account_id, user_id, role, joined_at, last_used_at) VALUES ($1, $2, 'owner', now(), now())`,
-		owner.UUID, stranger.UUID); err != nil {
+	if _, err := c.db.Exec(c.ctx,
+		`INSERT INTO members (account_id, user_id, role, joined_at, last_used_at) VALUES ($1, $2, 'owner', now(), now())`, owner.UUID, stranger.UUID); err != nil {
 		t.Fatal(err)
 	}
 	if adopted, err := c.flows.Adopt(c.ctx, adopt); err != nil || adopted.Account != owner {
@@ -329,7 +349,9 @@ func TestNoHistoryHoldsASecret(t *testing.T) {
 			return err
 		},
 		func() error {
-			_, err := c.flows.Adopt(c.ctx, activities.KeyAdoption{Key: key, Account: owner, User: user, By: activities.DoorAuthor{Actor: user.Actor(), Origin: "console"}})
+			_, err := c.flows.Adopt(c.ctx, activities.KeyAdoption{
+				Key: key, Account: owner, User: user, By: activities.DoorAuthor{Actor: user.Actor(), Origin: "console"},
+			})
 			return err
 		},
 		func() error {
@@ -345,7 +367,9 @@ func TestNoHistoryHoldsASecret(t *testing.T) {
 		}
 	}
 	kept, ids := c.remembered(t, 3)
-	for _, id := range []string{workflows.BindID(key), workflows.AdoptID(key), workflows.ClaimID(owner, agent.Address)} {
+	for _, id := range []string{
+		workflows.BindID(key), workflows.AdoptID(key), workflows.ClaimID(owner, agent.Address),
+	} {
 		if !strings.Contains(ids, id) {
 			t.Errorf("there is no flow %s among %s", id, ids)
 		}
@@ -373,7 +397,9 @@ func (c *carried) remembered(t *testing.T, least int) (kept []byte, ids string) 
 	t.Helper()
 	var found []string
 	testkit.Eventually(t, testTimeout, func() bool { // the list lags behind
-		list, err := c.client.ListWorkflow(c.ctx, &workflowservice.ListWorkflowExecutionsRequest{Namespace: c.temporal.Namespace})
+		list, err := c.client.ListWorkflow(c.ctx, &workflowservice.ListWorkflowExecutionsRequest{
+			Namespace: c.temporal.Namespace,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -54,7 +54,9 @@ func newDoor() *door {
 		inForce, err := d.answer(len(d.adopts))
 		return activities.AdoptedKey{Key: a.Key, Account: a.Account, InForce: inForce}, err
 	}, activity.RegisterOptions{Name: "AdoptKey"})
-	d.env.RegisterActivityWithOptions(func(_ context.Context, c activities.AgentClaim) (activities.ClaimedAgent, error) {
+	d.env.RegisterActivityWithOptions(func(_ context.Context,
+		c activities.AgentClaim,
+	) (activities.ClaimedAgent, error) {
 		d.claims = append(d.claims, c)
 		inForce, err := d.answer(len(d.claims))
 		return activities.ClaimedAgent{Key: c.Key, InForce: inForce}, err
@@ -100,7 +102,9 @@ func (d *door) ask(after time.Duration, n int) *sent {
 }
 
 func (d *door) prove(after time.Duration, n int) *sent {
-	return d.proveAs(after, fmt.Sprintf("proof %s", after), workflows.Proof{Address: someWallet, Nonce: fmt.Sprintf("nonce%d", n)})
+	return d.proveAs(after, fmt.Sprintf("proof %s", after), workflows.Proof{
+		Address: someWallet, Nonce: fmt.Sprintf("nonce%d", n),
+	})
 }
 
 func (d *door) proveAs(after time.Duration, id string, p workflows.Proof) *sent {
@@ -163,7 +167,8 @@ func TestABindingTakesTheNewestChallengeOnly(t *testing.T) {
 	if !late.rejected || !stranger.rejected {
 		t.Error("wrong proofs are in the history")
 	}
-	if len(d.binds) != 1 || d.binds[0].Message != "message 2" || d.binds[0].Address != someWallet || d.binds[0].Key != someKey {
+	if len(d.binds) != 1 || d.binds[0].Message != "message 2" || d.binds[0].Address != someWallet ||
+		d.binds[0].Key != someKey {
 		t.Errorf("bound with %+v", d.binds)
 	}
 }
@@ -277,7 +282,8 @@ func TestARunTakesAFewChallengesOnly(t *testing.T) {
 	over.refused(t, "one challenge too many", fault.RateWindow)
 	failed, _ := errors.AsType[*temporal.ApplicationError](over.err)
 	var details activities.RefusalDetails
-	if err := failed.Details(&details); err != nil || details.RetryAfterMillis != (10*time.Minute+19*time.Second-time.Minute).Milliseconds() {
+	if err := failed.Details(&details); err != nil ||
+		details.RetryAfterMillis != (10*time.Minute+19*time.Second-time.Minute).Milliseconds() {
 		t.Errorf("to come again after %d ms, %v; want when the last challenge is over", details.RetryAfterMillis, err)
 	}
 	proven.succeeded(t, "the newest challenge")
@@ -351,9 +357,13 @@ func TestAnAdoptionEnds(t *testing.T) {
 		told   fault.Reason
 		pushes int
 	}{
-		"refused":          {someKey, func(int) (bool, error) { return false, refusal(fault.NotYours) }, workflows.StageRefused, fault.NotYours, 0},
-		"not in force yet": {someKey, func(int) (bool, error) { return false, nil }, workflows.StageDone, fault.NotYetInForce, 1},
-		"of another key":   {account.NewKeyID(), nil, workflows.StageExpired, fault.NotYours, 0},
+		"refused": {someKey, func(int) (bool, error) {
+			return false, refusal(fault.NotYours)
+		}, workflows.StageRefused, fault.NotYours, 0},
+		"not in force yet": {
+			someKey, func(int) (bool, error) { return false, nil }, workflows.StageDone, fault.NotYetInForce, 1,
+		},
+		"of another key": {account.NewKeyID(), nil, workflows.StageExpired, fault.NotYours, 0},
 	} {
 		d := newDoor()
 		d.answer = c.answer
@@ -380,7 +390,8 @@ func (d *door) askAgent(after time.Duration, n int, name string) {
 
 func (d *door) proveAgent(after time.Duration, n int) (*sent, account.KeyID) {
 	proof := workflows.ClaimProof{
-		Proof: workflows.Proof{Address: someWallet, Nonce: fmt.Sprintf("nonce%d", n)}, Key: account.NewKeyID(), Prefix: "cag_12345678",
+		Proof: workflows.Proof{Address: someWallet, Nonce: fmt.Sprintf("nonce%d", n)}, Key: account.NewKeyID(),
+		Prefix: "cag_12345678",
 	}
 	return d.send(after, workflows.UpdateComplete, proof.Key.String(), proof), proof.Key
 }
@@ -396,7 +407,8 @@ func TestAClaimMayBeCompletedAgainWhileItsChallengeLives(t *testing.T) {
 	}
 	first.succeeded(t, "the first completion")
 	second.succeeded(t, "the second completion")
-	if len(d.claims) != 2 || d.claims[0].Key != firstKey || d.claims[1].Key != secondKey || d.claims[1].Name != "scout" || d.claims[1].Message != "message 1" {
+	if len(d.claims) != 2 || d.claims[0].Key != firstKey || d.claims[1].Key != secondKey ||
+		d.claims[1].Name != "scout" || d.claims[1].Message != "message 1" {
 		t.Errorf("claimed with %+v", d.claims)
 	}
 }
@@ -449,7 +461,9 @@ func TestAClaimThatNobodyProvesEnds(t *testing.T) {
 	d := newDoor()
 	d.askAgent(0, 1, "scout")
 	stranger := d.send(time.Second, workflows.UpdateChallenge, "other", workflows.ClaimChallenge{
-		Challenge: workflows.Challenge{Address: wallet.Address{0xbb}, Nonce: "n", Message: "m", Expires: d.begun.Add(time.Minute)}, Name: "other",
+		Challenge: workflows.Challenge{
+			Address: wallet.Address{0xbb}, Nonce: "n", Message: "m", Expires: d.begun.Add(time.Minute),
+		}, Name: "other",
 	})
 	if stage := d.claim(t); stage != workflows.StageExpired || d.lasted() != 10*time.Minute || len(d.claims) != 0 {
 		t.Errorf("ended %s after %s with %+v", stage, d.lasted(), d.claims)

@@ -31,7 +31,8 @@ func UsageNotice(ctx workflow.Context, ref activities.NoticeRef) (string, error)
 		notices *activities.Notices
 		result  string
 	)
-	err := workflow.ExecuteActivity(telling(ctx, "tell the owner of the account"), notices.DeliverNotice, ref).Get(ctx, &result)
+	err := workflow.ExecuteActivity(telling(ctx, "tell the owner of the account"), notices.DeliverNotice, ref).Get(ctx,
+		&result)
 	if err == nil || failureKind(err) == activities.ErrNoticeMissing {
 		return result, err
 	}
@@ -42,6 +43,7 @@ func UsageNotice(ctx workflow.Context, ref activities.NoticeRef) (string, error)
 	// Recorded also when the workflow is cancelled: without a result it would be started again.
 	ending, stop := workflow.NewDisconnectedContext(ctx)
 	defer stop()
-	err = workflow.ExecuteActivity(upkeeping(ending, "record that it was given up"), notices.EndNotice, end).Get(ending, &result)
+	err = workflow.ExecuteActivity(upkeeping(ending, "record that it was given up"), notices.EndNotice, end).Get(ending,
+		&result)
 	return result, err
 }

@@ -59,7 +59,8 @@ func TestUsageNoticeIsTriedUntilItArrives(t *testing.T) {
 		}
 		return activities.NoticeDelivered, nil
 	})
-	if result, err := n.run(); err != nil || result != activities.NoticeDelivered || len(n.attempts) != 9 || len(n.ends) != 0 {
+	if result, err := n.run(); err != nil || result != activities.NoticeDelivered || len(n.attempts) != 9 ||
+		len(n.ends) != 0 {
 		t.Errorf("ended with %q, %v after %d attempts and %d ends", result, err, len(n.attempts), len(n.ends))
 	}
 }
@@ -72,7 +73,8 @@ func TestUsageNoticeThatIsGivenUpHasAResult(t *testing.T) {
 	if result, err := n.run(); err != nil || result != activities.NoticeFailed || len(n.attempts) < 9 {
 		t.Fatalf("ended with %q, %v after %d attempts", result, err, len(n.attempts))
 	}
-	if last := n.ends[len(n.ends)-1]; last.NoticeRef != someNotice || last.Result != activities.NoticeFailed || len(n.ends) != 3 {
+	if last := n.ends[len(n.ends)-1]; last.NoticeRef != someNotice || last.Result != activities.NoticeFailed ||
+		len(n.ends) != 3 {
 		t.Errorf("the end was recorded as %+v", n.ends)
 	}
 }
@@ -92,6 +94,7 @@ func TestUsageNoticeWithoutARowFails(t *testing.T) {
 		return "", temporal.NewNonRetryableApplicationError("no such notice", activities.ErrNoticeMissing, nil)
 	})
 	if result, err := n.run(); err == nil || len(n.attempts) != 1 || len(n.ends) != 0 {
-		t.Errorf("ended with %q, %v after %d attempts and %d ends, want a failure at once", result, err, len(n.attempts), len(n.ends))
+		t.Errorf("ended with %q, %v after %d attempts and %d ends, want a failure at once", result, err,
+			len(n.attempts), len(n.ends))
 	}
 }

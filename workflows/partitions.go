@@ -36,8 +36,8 @@ const (
 // Anonymous keys that were never used go after a month, others half a year after their last call.
 func PartitionInput() activities.PartitionUpkeep {
 	return activities.PartitionUpkeep{
-		DaysAhead: 7, KeepCallDays: 30, KeepLedgerDays: 35, KeepLatencyDays: 35, KeepPeopleDays: 1, KeepEventDays: 90, KeepStatusDays: 90,
-		KeepEntryDays: 30, KeepUnusedKeyDays: 30, KeepIdleKeyDays: 180,
+		DaysAhead: 7, KeepCallDays: 30, KeepLedgerDays: 35, KeepLatencyDays: 35, KeepPeopleDays: 1, KeepEventDays: 90,
+		KeepStatusDays: 90, KeepEntryDays: 30, KeepUnusedKeyDays: 30, KeepIdleKeyDays: 180,
 	}
 }
 
@@ -47,6 +47,7 @@ func KeepPartitions(ctx workflow.Context, in activities.PartitionUpkeep) (activi
 		partitions *activities.Partitions
 		report     activities.PartitionReport
 	)
-	err := workflow.ExecuteActivity(upkeeping(ctx, "keep the partitions of call records"), partitions.KeepPartitions, in).Get(ctx, &report)
+	err := workflow.ExecuteActivity(upkeeping(ctx, "keep the partitions of call records"), partitions.KeepPartitions,
+		in).Get(ctx, &report)
 	return report, err
 }

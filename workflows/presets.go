@@ -130,7 +130,8 @@ func asking(ctx workflow.Context, summary string) workflow.Context {
 		StartToCloseTimeout:    time.Minute,
 		ScheduleToCloseTimeout: 5 * time.Minute,
 		RetryPolicy: &temporal.RetryPolicy{
-			InitialInterval: 500 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second, MaximumAttempts: 3,
+			InitialInterval: 500 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second,
+			MaximumAttempts: 3,
 		},
 		Summary: summary,
 	})

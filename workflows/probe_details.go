@@ -43,8 +43,8 @@ func details(id chain.ID, s activities.ProbeResult, failures int, failure string
 			chainID = "not proven"
 		}
 		latency := strconv.FormatFloat(float64(u.LatencyMicros)/1000, 'f', 1, 64)
-		text("| ", cell(u.Name), " | ", state, " | ", number(u.Head), " | ", number(u.Lag), " | ", latency, " ms | ", chainID, " | ",
-			cell(u.Reason), " |\n")
+		text("| ", cell(u.Name), " | ", state, " | ", number(u.Head), " | ", number(u.Lag), " | ", latency, " ms | ",
+			chainID, " | ", cell(u.Reason), " |\n")
 	}
 	return b.String()
 }

@@ -90,11 +90,13 @@ func (p *probing) details(t *testing.T) string {
 
 func snapshot(usable ...bool) activities.ProbeResult {
 	s := activities.ProbeResult{
-		Chain: chain.EthMainnet, Head: 1234, HeadKnown: true, MeasuredAt: time.Date(2026, time.November, 20, 10, 0, 0, 0, time.UTC),
+		Chain: chain.EthMainnet, Head: 1234, HeadKnown: true, MeasuredAt: time.Date(2026, time.November, 20, 10, 0, 0,
+			0, time.UTC),
 	}
 	for i, ok := range usable {
 		state := upstream.UpstreamState{
-			Name: "up|stream-" + string(rune('a'+i)), Usable: ok, ChainIDOK: ok, Head: 1230, Lag: 4, LatencyMicros: 12_345,
+			Name: "up|stream-" + string(rune('a'+i)), Usable: ok, ChainIDOK: ok, Head: 1230, Lag: 4,
+			LatencyMicros: 12_345,
 		}
 		if !ok {
 			state.Reason = "wrong_chain"
@@ -148,7 +150,8 @@ func TestFailingRoundsAreShownAndDoNotEndTheProbe(t *testing.T) {
 		t.Errorf("after a good round it shows %q", got)
 	}
 	got := shown[5900*time.Millisecond]
-	if !strings.Contains(got, "2 rounds failed in a row, the last with `publish_failed`") || !strings.Contains(got, "1234") {
+	if !strings.Contains(got, "2 rounds failed in a row, the last with `publish_failed`") ||
+		!strings.Contains(got, "1234") {
 		t.Errorf("after two failing rounds it shows %q, want the failure and the last table", got)
 	}
 	if stage := p.next(t).Stage; stage != workflows.StageUnmeasured {
@@ -179,10 +182,22 @@ func TestProbeShowsEveryUpstreamAndItsStage(t *testing.T) {
 		stage  string
 		shows  []string
 	}{
-		"healthy":  {snapshot(true, true), workflows.StageHealthy, []string{"Head 1234", "| up/stream-a | usable | 1230 | 4 | 12.3 ms | ok |  |", "up/stream-b"}},
-		"degraded": {snapshot(true, false), workflows.StageDegraded, []string{"| up/stream-b | not used | 1230 | 4 | 12.3 ms | not proven | wrong_chain |"}},
-		"down":     {snapshot(false), workflows.StageDown, []string{"not used"}},
-		"no head":  {activities.ProbeResult{Upstreams: snapshot(true).Upstreams, MeasuredAt: time.Unix(1, 0)}, workflows.StageDegraded, []string{"Head unknown"}},
+		"healthy": {
+			snapshot(true, true), workflows.StageHealthy, []string{
+				"Head 1234", "| up/stream-a | usable | 1230 | 4 | 12.3 ms | ok |  |", "up/stream-b",
+			},
+		},
+		"degraded": {
+			snapshot(true, false), workflows.StageDegraded, []string{
+				"| up/stream-b | not used | 1230 | 4 | 12.3 ms | not proven | wrong_chain |",
+			},
+		},
+		"down": {snapshot(false), workflows.StageDown, []string{"not used"}},
+		"no head": {
+			activities.ProbeResult{Upstreams: snapshot(true).Upstreams, MeasuredAt: time.Unix(1, 0)},
+			workflows.StageDegraded,
+			[]string{"Head unknown"},
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -229,7 +244,9 @@ func TestProbeOfAChainThatNoWorkerKnowsEnds(t *testing.T) {
 		t.Errorf("after %d rounds it ended with %v, want an end after 60", len(p.rounds), err)
 	}
 	// One of several workers still has it, or it failed for another reason.
-	for name, every := range map[string]error{"known to another": nil, "failing": temporal.NewApplicationError("no", activities.ErrProbeFailed)} {
+	for name, every := range map[string]error{
+		"known to another": nil, "failing": temporal.NewApplicationError("no", activities.ErrProbeFailed),
+	} {
 		p := newProbing(func(n int) (activities.ProbeResult, error) {
 			if n%50 < 2 { // a round may have two attempts
 				return snapshot(true), every
@@ -259,7 +276,9 @@ func TestPartitionUpkeepRetriesUntilItIsDone(t *testing.T) {
 	env := newEnvironment()
 	workflows.RegisterGateway(env)
 	attempts := 0
-	env.RegisterActivityWithOptions(func(_ context.Context, in activities.PartitionUpkeep) (activities.PartitionReport, error) {
+	env.RegisterActivityWithOptions(func(_ context.Context,
+		in activities.PartitionUpkeep,
+	) (activities.PartitionReport, error) {
 		attempts++
 		if attempts < 9 { // more do not fit into the ten minutes of the test environment
 			return activities.PartitionReport{}, errors.New("PostgreSQL is away")

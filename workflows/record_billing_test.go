@@ -43,8 +43,10 @@ func (p *purchases) find(_ context.Context, id account.ID) (activities.Reconcile
 	p.accounts[id]++
 	start := time.Date(2026, time.November, 30, 10, 0, 0, 0, time.UTC)
 	known := activities.Reconciled{
-		Customer: true, Subscription: "sub_1", Status: subscription.Active, Lasts: true, Plan: plan.Pro, Next: start.AddDate(0, 1, 0).Add(24 * 365 * 10 * time.Hour),
-		Period: activities.BillingPeriod{Key: "2026-11-30", Start: start, End: start.AddDate(0, 1, 0), Plan: plan.Pro},
+		Customer: true, Subscription: "sub_1", Status: subscription.Active, Lasts: true, Plan: plan.Pro,
+		Next: start.AddDate(0, 1, 0).Add(24 * 365 * 10 * time.Hour), Period: activities.BillingPeriod{
+			Key: "2026-11-30", Start: start, End: start.AddDate(0, 1, 0), Plan: plan.Pro,
+		},
 	}
 	switch n := p.accounts[id]; {
 	case id == recordedAccount(2):
@@ -54,10 +56,14 @@ func (p *purchases) find(_ context.Context, id account.ID) (activities.Reconcile
 	case n == 3:
 		known.Status = subscription.PastDue
 	case n == 4 && id == recordedAccount(1):
-		known.Period = activities.BillingPeriod{Key: "2026-12-30", Start: known.Period.End, End: known.Period.End.AddDate(0, 1, 0), Plan: plan.Pro}
+		known.Period = activities.BillingPeriod{
+			Key: "2026-12-30", Start: known.Period.End, End: known.Period.End.AddDate(0, 1, 0), Plan: plan.Pro,
+		}
 	case n >= 4:
 		known.Status, known.Lasts, known.Plan, known.Next = subscription.Canceled, false, plan.Free, time.Time{}
-		known.Cut = []activities.BillingPeriod{{Key: "2026-11-30", Start: start.AddDate(-1, 0, 0), End: start.AddDate(-1, 0, 10), Plan: plan.Pro}}
+		known.Cut = []activities.BillingPeriod{
+			{Key: "2026-11-30", Start: start.AddDate(-1, 0, 0), End: start.AddDate(-1, 0, 10), Plan: plan.Pro},
+		}
 	}
 	return known, nil
 }
@@ -85,7 +91,8 @@ func registerBilling(w worker.Worker, followed chan<- struct{}) {
 	workflows.RegisterBilling(w)
 	p := &purchases{accounts: map[account.ID]int{}, checkouts: map[string]int{}, followed: followed}
 	for name, run := range map[string]any{
-		"Reconcile": p.find, "FollowCheckout": p.follow, "BeginClosing": func(context.Context, activities.Closing) error { return nil },
+		"Reconcile": p.find, "FollowCheckout": p.follow,
+		"BeginClosing": func(context.Context, activities.Closing) error { return nil },
 	} {
 		w.RegisterActivityWithOptions(run, activity.RegisterOptions{Name: name})
 	}
@@ -114,11 +121,15 @@ func recordBilling(ctx context.Context, t *testing.T, c client.Client, followed 
 		}
 		look(id, last)
 		run := described.GetWorkflowExecutionInfo().GetExecution().GetRunId()
-		testkit.Eventually(t, testTimeout, func() bool { // a run that continues as new is closed, its result is the next one's
+		// a run that continues as new is closed, its result is the next one's
+		testkit.Eventually(t, testTimeout, func() bool {
 			closed, err := c.DescribeWorkflowExecution(ctx, workflows.SubscriptionID(id), run)
-			return err == nil && closed.GetWorkflowExecutionInfo().GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING
+			return err == nil &&
+				closed.GetWorkflowExecutionInfo().GetStatus() != enums.WORKFLOW_EXECUTION_STATUS_RUNNING
 		}, "the run is over")
-		saveRun(ctx, t, c, workflows.SubscriptionID(id), run, map[byte]string{1: "subscription.json", 3: "subscription-ended.json"}[n])
+		saveRun(ctx, t, c, workflows.SubscriptionID(id), run, map[byte]string{
+			1: "subscription.json", 3: "subscription-ended.json",
+		}[n])
 		if n == 1 { // the next run, which goes on from it
 			if err := flows.SignalSubscription(ctx, id, "invoice.paid"); err != nil {
 				t.Fatal(err)
@@ -135,7 +146,9 @@ func recordBilling(ctx context.Context, t *testing.T, c client.Client, followed 
 	_ = c.GetWorkflow(ctx, workflows.SubscriptionID(nobody), "").Get(ctx, nil)
 	save(ctx, t, c, workflows.SubscriptionID(nobody), "subscription-none.json")
 	for session, file := range map[string]string{"cs_paid": "checkout.json", "cs_expired": "checkout-expired.json"} {
-		ref := activities.CheckoutRef{Session: session, Checkout: "018f0000-0000-7000-8000-000000000000", Account: recordedAccount(1)}
+		ref := activities.CheckoutRef{
+			Session: session, Checkout: "018f0000-0000-7000-8000-000000000000", Account: recordedAccount(1),
+		}
 		if err := flows.WatchCheckout(ctx, ref); err != nil {
 			t.Fatal(err)
 		}

@@ -104,7 +104,9 @@ func recordDoors(ctx context.Context, t *testing.T, c client.Client) {
 	_, err = flows.ClaimChallenge(ctx, owner, asked)
 	must(err)
 	for _, reason := range []fault.Reason{fault.BindingRefused, fault.NotYetInForce, 0} {
-		proof := workflows.ClaimProof{Proof: proofOf(asked.Challenge), Key: account.NewKeyID(), Prefix: "cag_12345678", By: byKey}
+		proof := workflows.ClaimProof{
+			Proof: proofOf(asked.Challenge), Key: account.NewKeyID(), Prefix: "cag_12345678", By: byKey,
+		}
 		if _, err = flows.ClaimComplete(ctx, owner, proof); reason == 0 {
 			must(err)
 		} else {

@@ -52,8 +52,8 @@ func registerSettlements(w worker.Worker, looked chan<- struct{}) {
 	grant := func(_ context.Context, g activities.SettlementGrant) (activities.RecordedSettlement, error) {
 		now := time.Now()
 		held[g.ID] = activities.RecordedSettlement{
-			Stage: x402.StageRedeemed, Finality: x402.FinalityWaiting, Account: someOwner, Key: g.Credential.Key, Paid: 90_000, Block: 100, RedeemedAt: now,
-			WindowEnds: now.Add(2 * time.Second),
+			Stage: x402.StageRedeemed, Finality: x402.FinalityWaiting, Account: someOwner, Key: g.Credential.Key,
+			Paid: 90_000, Block: 100, RedeemedAt: now, WindowEnds: now.Add(2 * time.Second),
 		}
 		return held[g.ID], nil
 	}
@@ -76,7 +76,8 @@ func registerSettlements(w worker.Worker, looked chan<- struct{}) {
 	tell := func(context.Context, activities.SettlementWord) error { return nil }
 	for name, run := range map[string]any{
 		"TellSettlement": tell,
-		"ReadSettlement": read, "NoteSettlement": note, "GrantSettlement": grant, "RotateSettlement": rotate, "ConcludeSettlement": conclude, "FindSettlement": find,
+		"ReadSettlement": read, "NoteSettlement": note, "GrantSettlement": grant, "RotateSettlement": rotate,
+		"ConcludeSettlement": conclude, "FindSettlement": find,
 	} {
 		w.RegisterActivityWithOptions(run, activity.RegisterOptions{Name: name})
 	}
@@ -89,7 +90,8 @@ func recordSettlements(ctx context.Context, t *testing.T, c client.Client, looke
 	flows := workflows.NewClient(c)
 	redeem := func(id x402.ID, want x402.Stage) {
 		t.Helper()
-		if answer, err := flows.RedeemSettlement(ctx, id, time.Minute, newRedeem()); err != nil || answer.Stage != want {
+		if answer, err := flows.RedeemSettlement(ctx, id, time.Minute, newRedeem()); err != nil ||
+			answer.Stage != want {
 			t.Fatalf("%+v, %v", answer, err)
 		}
 	}
@@ -130,8 +132,11 @@ func recordSettlements(ctx context.Context, t *testing.T, c client.Client, looke
 	late := func() {
 		t.Helper()
 		in := newRedeem()
-		in.Request = activities.RedeemRequest{ID: "late", Asked: time.Now().Add(-time.Minute), Deadline: time.Now().Add(-time.Second)}
-		if answer, err := flows.RedeemSettlement(ctx, recordedLate, time.Minute, in); reasonOf(err) != fault.DurableUnavailable {
+		in.Request = activities.RedeemRequest{
+			ID: "late", Asked: time.Now().Add(-time.Minute), Deadline: time.Now().Add(-time.Second),
+		}
+		if answer, err := flows.RedeemSettlement(ctx, recordedLate, time.Minute,
+			in); reasonOf(err) != fault.DurableUnavailable {
 			t.Fatalf("%+v, %v", answer, err)
 		}
 	}
@@ -151,7 +156,8 @@ func recordSettlements(ctx context.Context, t *testing.T, c client.Client, looke
 	look(recordedStuck)
 	end(recordedStuck, "settlement-stuck.json", x402.StagePayable)
 
-	if err := flows.LookAtSettlement(ctx, recordedGone, time.Minute); err != nil { // from the record, where nothing is left to do
+	// from the record, where nothing is left to do
+	if err := flows.LookAtSettlement(ctx, recordedGone, time.Minute); err != nil {
 		t.Fatal(err)
 	}
 	end(recordedGone, "settlement-again.json", x402.StageReorganised)

@@ -37,7 +37,8 @@ const (
 
 // SettlementID is the workflow id of a settlement.
 func SettlementID(id x402.ID) string {
-	return "settlement/" + strconv.FormatUint(id.Chain, 10) + "/" + id.Tx.String() + "/0x" + hex.EncodeToString(id.Payer[:])
+	return "settlement/" + strconv.FormatUint(id.Chain, 10) + "/" + id.Tx.String() + "/0x" +
+		hex.EncodeToString(id.Payer[:])
 }
 
 // SettlementInput names the settlement, and carries over what a run before knew.
@@ -51,15 +52,17 @@ type SettlementInput struct {
 
 // SettlementState is how far a run came.
 type SettlementState struct {
-	Stage         x402.Stage                     `json:"stage,omitempty"`
-	Reason        string                         `json:"reason,omitempty"`
-	Since         time.Time                      `json:"since"` // when the stage began
-	Tries         int                            `json:"tries,omitempty"`
-	Granted       *activities.RecordedSettlement `json:"granted,omitempty"`
-	Next          time.Time                      `json:"next"`             // look at a granted one
-	Missed        uint64                         `json:"missed,omitempty"` // final block at the first of the looks at which the only upstream said it is gone
-	SignalPending bool                           `json:"nudged,omitempty"` // by the signal, and not looked since
-	ShownReason   string                         `json:"shown,omitempty"`  // reason in the search attribute, which outlives the run
+	Stage   x402.Stage                     `json:"stage,omitempty"`
+	Reason  string                         `json:"reason,omitempty"`
+	Since   time.Time                      `json:"since"` // when the stage began
+	Tries   int                            `json:"tries,omitempty"`
+	Granted *activities.RecordedSettlement `json:"granted,omitempty"`
+	Next    time.Time                      `json:"next"` // look at a granted one
+	// final block at the first of the looks at which the only upstream said it is gone
+	Missed        uint64 `json:"missed,omitempty"`
+	SignalPending bool   `json:"nudged,omitempty"` // by the signal, and not looked since
+	// reason in the search attribute, which outlives the run
+	ShownReason string `json:"shown,omitempty"`
 }
 
 // How long a run looks at what is not granted, and how the pauses grow.
@@ -78,7 +81,9 @@ func Settle(ctx workflow.Context, in SettlementInput) (x402.Stage, error) { //no
 	if in.FinalityMillis > 0 {
 		s.delay = time.Duration(in.FinalityMillis) * time.Millisecond
 	}
-	err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateRedeem, s.redeem, workflow.UpdateHandlerOptions{Validator: s.mayRedeem})
+	err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateRedeem, s.redeem, workflow.UpdateHandlerOptions{
+		Validator: s.mayRedeem,
+	})
 	if err != nil {
 		return "", err
 	}
@@ -101,8 +106,10 @@ func Settle(ctx workflow.Context, in SettlementInput) (x402.Stage, error) { //no
 		if err := drainHandlers(ctx); err != nil {
 			return "", err
 		}
-		if s.idle() && s.SignalPending { // by somebody who may have seen more than the last look: as if the flow began with it
-			s.SettlementState, s.gaveUp, s.over = SettlementState{SignalPending: true, ShownReason: s.ShownReason}, false, false
+		// by somebody who may have seen more than the last look: as if the flow began with it
+		if s.idle() && s.SignalPending {
+			s.SettlementState, s.gaveUp, s.over = SettlementState{SignalPending: true, ShownReason: s.ShownReason},
+				false, false
 			if err := s.begin(ctx); err != nil {
 				return "", err
 			}
@@ -141,7 +148,9 @@ func (s *settling) receiveSignals(ctx workflow.Context) {
 // begin waits for the first redeem, or for the signal: then the record says how far the settlement
 // is.
 func (s *settling) begin(ctx workflow.Context) error {
-	if _, err := workflow.AwaitWithTimeout(ctx, idleTime, func() bool { return s.Stage != "" || s.SignalPending }); err != nil || !s.SignalPending || s.Stage != "" {
+	if _, err := workflow.AwaitWithTimeout(ctx, idleTime, func() bool {
+		return s.Stage != "" || s.SignalPending
+	}); err != nil || !s.SignalPending || s.Stage != "" {
 		return err
 	}
 	if err := s.mu.Lock(ctx); err != nil {
@@ -152,7 +161,8 @@ func (s *settling) begin(ctx workflow.Context) error {
 		settlements *activities.Settlements
 		known       activities.RecordedSettlement
 	)
-	if err := workflow.ExecuteActivity(upkeeping(ctx, "look the settlement up"), settlements.FindSettlement, s.id).Get(ctx, &known); err != nil {
+	if err := workflow.ExecuteActivity(upkeeping(ctx, "look the settlement up"), settlements.FindSettlement,
+		s.id).Get(ctx, &known); err != nil {
 		return err
 	}
 	if s.Stage != "" {
@@ -191,7 +201,9 @@ func (s *settling) step(ctx workflow.Context) error {
 		return s.watch(ctx)
 	}
 	stage := s.Stage
-	if _, err := workflow.AwaitWithTimeout(ctx, s.pause(), func() bool { return s.SignalPending || s.Stage != stage || s.Granted != nil }); err != nil {
+	if _, err := workflow.AwaitWithTimeout(ctx, s.pause(), func() bool {
+		return s.SignalPending || s.Stage != stage || s.Granted != nil
+	}); err != nil {
 		return err
 	}
 	if s.Stage != stage || s.Granted != nil {
@@ -199,9 +211,12 @@ func (s *settling) step(ctx workflow.Context) error {
 	}
 	told := s.SignalPending
 	s.SignalPending = false
-	if waited := workflow.Now(ctx).Sub(s.Since); !told && ((stage == x402.StagePending && waited >= pendingFor) || waited >= stuckFor) {
+	if waited := workflow.Now(ctx).Sub(s.Since); !told && ((stage == x402.StagePending && waited >= pendingFor) ||
+		waited >= stuckFor) {
 		s.gaveUp = true
-		return s.addEvent(ctx, "Nobody looks at it any more by itself. It can be redeemed at any time; support begins to look again with retry.")
+		return s.addEvent(ctx,
+			"Nobody looks at it any more by itself. It can be redeemed at any time; support begins to look again "+
+				"with retry.")
 	}
 	return s.look(ctx)
 }
@@ -246,10 +261,13 @@ func (s *settling) look(ctx workflow.Context) error {
 }
 
 // read asks what the chain says. That it could not be asked is an answer.
-func (s *settling) read(ctx workflow.Context, tier plan.Tier, country string) (facts activities.SettlementFacts, err error) {
+func (s *settling) read(ctx workflow.Context, tier plan.Tier,
+	country string,
+) (facts activities.SettlementFacts, err error) {
 	var settlements *activities.Settlements
 	question := activities.SettlementQuestion{ID: s.id, Tier: tier, Country: country}
-	err = workflow.ExecuteActivity(reading(ctx, "read the payment from the chain"), settlements.ReadSettlement, question).Get(ctx, &facts)
+	err = workflow.ExecuteActivity(reading(ctx, "read the payment from the chain"), settlements.ReadSettlement,
+		question).Get(ctx, &facts)
 	if err != nil && ctx.Err() == nil {
 		return activities.SettlementFacts{Stuck: failureKind(err)}, nil
 	}
@@ -262,7 +280,10 @@ func (s *settling) note(ctx workflow.Context, facts *activities.SettlementFacts)
 	var found *x402.Finding
 	switch {
 	case facts.Stuck != "":
-		answer = RedeemAnswer{Stage: x402.StageStuck, Why: facts.Stuck, Words: "The chain cannot be read, so the payment is not judged yet. It is looked at again by itself."}
+		answer = RedeemAnswer{
+			Stage: x402.StageStuck, Why: facts.Stuck,
+			Words: "The chain cannot be read, so the payment is not judged yet. It is looked at again by itself.",
+		}
 	case facts.Sight == x402.SightMined:
 		found = &facts.Found
 	}
@@ -276,9 +297,10 @@ func (s *settling) note(ctx workflow.Context, facts *activities.SettlementFacts)
 		settlements *activities.Settlements
 		noted       activities.RecordedSettlement
 	)
-	err := workflow.ExecuteActivity(changing(ctx, "record how far the settlement is"), settlements.NoteSettlement, activities.SettlementNote{
-		ID: s.id, Stage: answer.Stage, Reason: answer.Why, Words: answer.Words, Found: found,
-	}).Get(ctx, &noted)
+	err := workflow.ExecuteActivity(changing(ctx, "record how far the settlement is"), settlements.NoteSettlement,
+		activities.SettlementNote{
+			ID: s.id, Stage: answer.Stage, Reason: answer.Why, Words: answer.Words, Found: found,
+		}).Get(ctx, &noted)
 	switch {
 	case ctx.Err() != nil:
 		return answer, ctx.Err()

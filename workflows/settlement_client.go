@@ -14,14 +14,19 @@ import (
 // RedeemSettlement redeems what a payer sent, who has proved itself, and waits for the answer until
 // the request's deadline, ctx's or eight seconds, whichever is first; the flow is told until when.
 // finality is how long after the grant the transaction is looked at again; 0 for the flow's own.
-func (c *Client) RedeemSettlement(ctx context.Context, id x402.ID, finality time.Duration, in Redeem) (RedeemAnswer, error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (c *Client) RedeemSettlement(ctx context.Context, id x402.ID, finality time.Duration,
+	in Redeem,
+) (RedeemAnswer, error) {
 	ctx, cancel := context.WithTimeout(ctx, updateTimeout)
 	defer cancel()
 	if until, _ := ctx.Deadline(); in.Request.Deadline.IsZero() || until.Before(in.Request.Deadline) {
 		in.Request.Deadline = until
 	}
 	input := SettlementInput{ID: id, FinalityMillis: finality.Milliseconds()}
-	return beginning[RedeemAnswer](ctx, c, settlementOptions(id), SettlementWorkflow, input, UpdateRedeem, UpdateRedeem+"/"+in.Credential.Key.String(), in)
+	return beginning[RedeemAnswer](ctx, c, settlementOptions(id), SettlementWorkflow, input, UpdateRedeem,
+		UpdateRedeem+"/"+in.Credential.Key.String(), in)
 }
 
 // LookAtSettlement has the flow of a settlement look at the chain now: the one that runs, or one
@@ -29,7 +34,8 @@ func (c *Client) RedeemSettlement(ctx context.Context, id x402.ID, finality time
 func (c *Client) LookAtSettlement(ctx context.Context, id x402.ID, finality time.Duration) error {
 	options := settlementOptions(id)
 	input := SettlementInput{ID: id, FinalityMillis: finality.Milliseconds()}
-	if _, err := c.temporal.SignalWithStartWorkflow(ctx, options.ID, SignalRetry, nil, options, SettlementWorkflow, input); err != nil {
+	if _, err := c.temporal.SignalWithStartWorkflow(ctx, options.ID, SignalRetry, nil, options, SettlementWorkflow,
+		input); err != nil {
 		return fmt.Errorf("signal workflow %s: %w", options.ID, err)
 	}
 	return nil

@@ -31,7 +31,8 @@ func TestRedeem_LateOneChangesNoCredential(t *testing.T) {
 	p.run(t)
 	late.refused(t, "a late redeem of what is granted", fault.DurableUnavailable)
 	again.was(t, "one in time", x402.StageRedeemed)
-	if len(p.grants) != 1 || len(p.turns) != 1 || p.held.Key != timely.Credential.Key || p.turns[0].Request.ID != timely.Request.ID || !p.turns[0].Request.Asked.Equal(timely.Request.Asked) {
+	if len(p.grants) != 1 || len(p.turns) != 1 || p.held.Key != timely.Credential.Key ||
+		p.turns[0].Request.ID != timely.Request.ID || !p.turns[0].Request.Asked.Equal(timely.Request.Asked) {
 		t.Errorf("granted %+v, rotated %+v", p.grants, p.turns)
 	}
 }
@@ -56,7 +57,9 @@ func TestRedeem_ThatBecomesLateUnderWayGrantsNothing(t *testing.T) {
 	t.Parallel()
 	p := settle(from(good))
 	slow := p.redeem(0, p.until(8*time.Second))
-	p.env.RegisterActivityWithOptions(func(_ context.Context, g activities.SettlementGrant) (activities.RecordedSettlement, error) {
+	p.env.RegisterActivityWithOptions(func(_ context.Context,
+		g activities.SettlementGrant,
+	) (activities.RecordedSettlement, error) {
 		p.grants = append(p.grants, g)
 		return activities.RecordedSettlement{}, nil // as an activity that began too late
 	}, activity.RegisterOptions{Name: "GrantSettlement", DisableAlreadyRegisteredCheck: true})
@@ -72,7 +75,9 @@ func TestRedeem_SharesTheCredentialThatTheRecordKept(t *testing.T) {
 	p := settle(from(good, 10*time.Minute, final(good)))
 	p.hold(account.NewKeyID(), 90_000)
 	kept := p.held.Key
-	p.env.RegisterActivityWithOptions(func(_ context.Context, r activities.SettlementRotation) (activities.RecordedSettlement, error) {
+	p.env.RegisterActivityWithOptions(func(_ context.Context,
+		r activities.SettlementRotation,
+	) (activities.RecordedSettlement, error) {
 		p.turns = append(p.turns, r)
 		return p.held, nil
 	}, activity.RegisterOptions{Name: "RotateSettlement", DisableAlreadyRegisteredCheck: true})

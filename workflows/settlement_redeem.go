@@ -45,11 +45,13 @@ func (s *settling) mayRedeem(_ workflow.Context, in Redeem) error {
 // looked at is looked at once, for nobody.
 func (s *settling) tooLate(ctx workflow.Context) error {
 	if s.Stage == "" {
-		if err := s.enter(ctx, x402.StageReading, "", "Looks at the chain for a redeem that came too late to be answered."); err != nil {
+		if err := s.enter(ctx, x402.StageReading, "",
+			"Looks at the chain for a redeem that came too late to be answered."); err != nil {
 			return err
 		}
 	}
-	return refuse(fault.DurableUnavailable, "The redeem came too late to be answered, and changed nothing. Send it again.", lateAgain)
+	return refuse(fault.DurableUnavailable,
+		"The redeem came too late to be answered, and changed nothing. Send it again.", lateAgain)
 }
 
 // lateAgain is when to send a redeem again that came too late.
@@ -58,12 +60,15 @@ const lateAgain = 5 * time.Second
 // knowsLate reports whether the flow carries out a redeem by its request: not one that a worker of
 // before began, which had every redeem wait for ever.
 func knowsLate(ctx workflow.Context, r *activities.RedeemRequest) bool {
-	return r.ID != "" && workflow.GetVersion(ctx, "late redeem/"+r.ID, workflow.DefaultVersion, 1) != workflow.DefaultVersion
+	return r.ID != "" && workflow.GetVersion(ctx, "late redeem/"+r.ID, workflow.DefaultVersion,
+		1) != workflow.DefaultVersion
 }
 
 // redeem grants what was paid, or says why not. What is granted already gets another credential.
 // All of it only while somebody waits for the answer.
-func (s *settling) redeem(ctx workflow.Context, in Redeem) (RedeemAnswer, error) { //nolint:gocritic // what an update takes
+//
+//nolint:gocritic // what an update takes
+func (s *settling) redeem(ctx workflow.Context, in Redeem) (RedeemAnswer, error) {
 	if err := s.mu.Lock(ctx); err != nil {
 		return RedeemAnswer{}, err
 	}
@@ -78,7 +83,8 @@ func (s *settling) redeem(ctx workflow.Context, in Redeem) (RedeemAnswer, error)
 	)
 	if s.Granted != nil {
 		again := activities.SettlementRotation{ID: s.id, Credential: in.Credential, Request: in.Request}
-		err := workflow.ExecuteActivity(changing(ctx, "give another credential"), settlements.RotateSettlement, again).Get(ctx, &granted)
+		err := workflow.ExecuteActivity(changing(ctx, "give another credential"), settlements.RotateSettlement,
+			again).Get(ctx, &granted)
 		if err != nil {
 			return RedeemAnswer{}, handed(err)
 		}
@@ -98,8 +104,11 @@ func (s *settling) redeem(ctx workflow.Context, in Redeem) (RedeemAnswer, error)
 		}
 		return RedeemAnswer{}, s.tooLate(ctx)
 	}
-	asked := activities.SettlementGrant{ID: s.id, Deal: facts.Deal, Found: facts.Found, Credential: in.Credential, Request: in.Request}
-	err = workflow.ExecuteActivity(changing(ctx, "grant the units"), settlements.GrantSettlement, asked).Get(ctx, &granted)
+	asked := activities.SettlementGrant{
+		ID: s.id, Deal: facts.Deal, Found: facts.Found, Credential: in.Credential, Request: in.Request,
+	}
+	err = workflow.ExecuteActivity(changing(ctx, "grant the units"), settlements.GrantSettlement, asked).Get(ctx,
+		&granted)
 	if err != nil {
 		if s.Stage == "" { // whether it is recorded shows the next look
 			s.Stage, s.Since = x402.StageReading, workflow.Now(ctx)

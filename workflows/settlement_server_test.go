@@ -32,24 +32,31 @@ import (
 )
 
 var sold = x402.Terms{
-	Chain: 8453, Asset: wallet.Address{0x83}, PayTo: wallet.Address{0x5e}, Service: "Chain Access Gateway", Confirmations: 2, CorroborateAbove: 1_000_000,
+	Chain: 8453, Asset: wallet.Address{0x83}, PayTo: wallet.Address{0x5e}, Service: "Chain Access Gateway",
+	Confirmations: 2, CorroborateAbove: 1_000_000,
 }
 
 // carrySettlements has a carrier settle what is paid on a chain of one upstream, and die where it
 // is told to.
 func carrySettlements(w worker.Worker, s *store.Store, f *limits.Limits, address string) error {
 	list := config.ChainUpstreams{Upstreams: []config.Upstream{{Name: "a", URL: address, Supply: "public"}}}
-	pool, err := upstream.NewPool(config.Upstreams{Chains: map[string]config.ChainUpstreams{string(chain.BaseMainnet): list}}, time.Now)
+	pool, err := upstream.NewPool(config.Upstreams{
+		Chains: map[string]config.ChainUpstreams{string(chain.BaseMainnet): list},
+	}, time.Now)
 	if err != nil {
 		return err
 	}
 	on, _ := pool.Chain(chain.BaseMainnet)
 	on.Apply(upstream.Snapshot{
 		Chain: chain.BaseMainnet, ChainID: 8453, MeasuredAt: time.Now(), Head: 1000, HeadKnown: true,
-		Upstreams: []upstream.UpstreamState{{Name: "a", Fingerprint: on.Fingerprint("a"), Usable: true, ChainIDOK: true, Head: 1000}},
+		Upstreams: []upstream.UpstreamState{
+			{Name: "a", Fingerprint: on.Fingerprint("a"), Usable: true, ChainIDOK: true, Head: 1000},
+		},
 	})
 	d := &dying{at: os.Getenv(carrierDies), Limits: f, Store: s, Reader: settlement.New(pool, chain.BaseMainnet, sold)}
-	w.RegisterActivity(&activities.Settlements{Fences: d, Record: d, Chain: d, Now: time.Now, Logger: slog.New(slog.DiscardHandler)})
+	w.RegisterActivity(&activities.Settlements{
+		Fences: d, Record: d, Chain: d, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+	})
 	return nil
 }
 
@@ -85,25 +92,31 @@ func (d *dying) Read(ctx context.Context, tx x402.TxHash, expected ...x402.Payer
 	return d.Reader.Read(ctx, tx, expected...)
 }
 
-func (d *dying) NoteSettlement(ctx context.Context, id x402.ID, stage x402.Stage, reason, words string, seen *x402.Finding) (store.Settlement, error) {
+func (d *dying) NoteSettlement(ctx context.Context, id x402.ID, stage x402.Stage, reason, words string,
+	seen *x402.Finding,
+) (store.Settlement, error) {
 	d.on("before note")
 	defer d.on("after note")
 	return d.Store.NoteSettlement(ctx, id, stage, reason, words, seen)
 }
 
-func (d *dying) GrantSettlement(ctx context.Context, g store.Grant) (store.Settlement, error) { //nolint:gocritic // the signature is the interface's
+//nolint:gocritic // the signature is the interface's
+func (d *dying) GrantSettlement(ctx context.Context, g store.Grant) (store.Settlement, error) {
 	d.on("before grant")
 	defer d.on("after grant")
 	return d.Limits.GrantSettlement(ctx, g)
 }
 
-func (d *dying) RotateCredential(ctx context.Context, r store.Rotation) (store.Settlement, error) { //nolint:gocritic // the signature is the interface's
+//nolint:gocritic // the signature is the interface's
+func (d *dying) RotateCredential(ctx context.Context, r store.Rotation) (store.Settlement, error) {
 	d.on("before rotate")
 	defer d.on("after rotate")
 	return d.Limits.RotateCredential(ctx, r)
 }
 
-func (d *dying) ConcludeSettlement(ctx context.Context, id x402.ID, f x402.Finality, seen *x402.Finding, words string, by store.Author) (store.Settlement, error) {
+func (d *dying) ConcludeSettlement(ctx context.Context, id x402.ID, f x402.Finality, seen *x402.Finding, words string,
+	by store.Author,
+) (store.Settlement, error) {
 	d.on("before conclude")
 	defer d.on("after conclude")
 	return d.Limits.ConcludeSettlement(ctx, id, f, seen, words, by)
@@ -119,9 +132,13 @@ type buyer struct {
 }
 
 func (b *buyer) put(height uint64) {
-	b.ledger.Put(b.id.Tx.String(), testkit.LedgerTx{Block: height, Seconds: time.Now().Add(-time.Minute).Unix(), Logs: []testkit.LedgerLog{{
-		Token: strings.ToLower(sold.Asset.String()), From: strings.ToLower(b.id.Payer.String()), To: strings.ToLower(sold.PayTo.String()), Amount: 90_000,
-	}}})
+	b.ledger.Put(b.id.Tx.String(), testkit.LedgerTx{
+		Block: height, Seconds: time.Now().Add(-time.Minute).Unix(),
+		Logs: []testkit.LedgerLog{{
+			Token: strings.ToLower(sold.Asset.String()), From: strings.ToLower(b.id.Payer.String()),
+			To: strings.ToLower(sold.PayTo.String()), Amount: 90_000,
+		}},
+	})
 }
 
 // redeem redeems until it is answered so.
@@ -178,11 +195,17 @@ func TestWorkersThatDieAtEveryStepGrantEveryPaymentOnce(t *testing.T) {
 	for round := 0; round < 8 && (alive.Load() > 0 || round == 0); round++ {
 		var living sync.WaitGroup
 		for range 8 {
-			b := &buyer{c: c, ledger: ledger, id: x402.ID{Chain: 8453, Tx: x402.TxHash{0x7a, byte(len(buyers))}, Payer: newWallet()}}
+			b := &buyer{
+				c: c, ledger: ledger, id: x402.ID{
+					Chain: 8453, Tx: x402.TxHash{0x7a, byte(len(buyers))}, Payer: newWallet(),
+				},
+			}
 			buyers = append(buyers, b)
 			living.Go(func() { b.live(t) })
 		}
-		testkit.Eventually(t, testTimeout, func() bool { return alive.Load() <= int64(len(diesAt())/2) }, "half of the workers died; %d live", alive.Load())
+		testkit.Eventually(t, testTimeout, func() bool {
+			return alive.Load() <= int64(len(diesAt())/2)
+		}, "half of the workers died; %d live", alive.Load())
 		healthy() // or nobody is left who gets anything done
 		living.Wait()
 	}
@@ -193,10 +216,12 @@ func TestWorkersThatDieAtEveryStepGrantEveryPaymentOnce(t *testing.T) {
 		b.check(t)
 	}
 	var accounts, packs, settlements int
-	err := c.db.QueryRow(c.ctx, `SELECT (SELECT count(*) FROM accounts WHERE kind = 'settlement'), (SELECT count(*) FROM packs), (SELECT count(*) FROM settlements)`).
+	err := c.db.QueryRow(c.ctx,
+		`SELECT (SELECT count(*) FROM accounts WHERE kind = 'settlement'), (SELECT count(*) FROM packs), (SELECT count(*) FROM settlements)`).
 		Scan(&accounts, &packs, &settlements)
 	if err != nil || accounts != len(buyers) || packs != len(buyers) || settlements != len(buyers) {
-		t.Errorf("%d buyers have %d accounts, %d packs, %d settlements, %v", len(buyers), accounts, packs, settlements, err)
+		t.Errorf("%d buyers have %d accounts, %d packs, %d settlements, %v", len(buyers), accounts, packs,
+			settlements, err)
 	}
 }
 
@@ -228,6 +253,7 @@ func (b *buyer) check(t *testing.T) {
 		}
 	}
 	if active != 1 || s.Key != b.last {
-		t.Errorf("%s: %d keys are active, the settlement's is %s, the last that was answered %s", fmt.Sprint(b.id.Tx), active, s.Key, b.last)
+		t.Errorf("%s: %d keys are active, the settlement's is %s, the last that was answered %s", fmt.Sprint(b.id.Tx),
+			active, s.Key, b.last)
 	}
 }

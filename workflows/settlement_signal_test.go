@@ -39,7 +39,9 @@ func TestARetryThatComesWhileTheFlowEndsIsHeard(t *testing.T) {
 func TestARetryThatComesWithTheEndOfAWindowDoesNotKeepTheFlow(t *testing.T) {
 	t.Parallel()
 	p := settle(from(final(good)))
-	p.env.RegisterActivityWithOptions(func(_ context.Context, e activities.SettlementEnd) (activities.RecordedSettlement, error) {
+	p.env.RegisterActivityWithOptions(func(_ context.Context,
+		e activities.SettlementEnd,
+	) (activities.RecordedSettlement, error) {
 		p.env.SignalWorkflow(workflows.SignalRetry, nil)
 		p.ends = append(p.ends, e)
 		p.held.Finality = e.Finality

@@ -52,38 +52,45 @@ func settle(chain func(after time.Duration) activities.SettlementFacts) *paid {
 	register := func(name string, run any) {
 		p.env.RegisterActivityWithOptions(run, activity.RegisterOptions{Name: name})
 	}
-	register("ReadSettlement", func(_ context.Context, q activities.SettlementQuestion) (activities.SettlementFacts, error) {
-		p.looks = append(p.looks, p.after().Round(time.Second))
-		return p.chain(p.after())
-	})
-	register("FindSettlement", func(context.Context, x402.ID) (activities.RecordedSettlement, error) { return p.held, nil })
-	register("NoteSettlement", func(_ context.Context, n activities.SettlementNote) (activities.RecordedSettlement, error) {
-		p.notes = append(p.notes, n)
+	register("ReadSettlement",
+		func(_ context.Context, q activities.SettlementQuestion) (activities.SettlementFacts, error) {
+			p.looks = append(p.looks, p.after().Round(time.Second))
+			return p.chain(p.after())
+		})
+	register("FindSettlement", func(context.Context, x402.ID) (activities.RecordedSettlement, error) {
 		return p.held, nil
 	})
-	register("GrantSettlement", func(_ context.Context, g activities.SettlementGrant) (activities.RecordedSettlement, error) {
-		p.grants = append(p.grants, g)
-		if p.refuse == nil {
-			p.hold(g.Credential.Key, g.Deal.Paid)
-		}
-		return p.held, p.refuse
-	})
-	register("RotateSettlement", func(_ context.Context, r activities.SettlementRotation) (activities.RecordedSettlement, error) {
-		p.turns = append(p.turns, r)
-		p.held.Key = r.Credential.Key
-		return p.held, nil
-	})
-	register("ConcludeSettlement", func(_ context.Context, e activities.SettlementEnd) (activities.RecordedSettlement, error) {
-		p.ends = append(p.ends, e)
-		p.held.Finality = e.Finality
-		switch {
-		case e.Finality == x402.FinalityGone:
-			p.held.Stage = x402.StageReorganised
-		case !p.env.Now().Before(p.held.WindowEnds):
-			p.held.Stage = x402.StageOver
-		}
-		return p.held, nil
-	})
+	register("NoteSettlement",
+		func(_ context.Context, n activities.SettlementNote) (activities.RecordedSettlement, error) {
+			p.notes = append(p.notes, n)
+			return p.held, nil
+		})
+	register("GrantSettlement",
+		func(_ context.Context, g activities.SettlementGrant) (activities.RecordedSettlement, error) {
+			p.grants = append(p.grants, g)
+			if p.refuse == nil {
+				p.hold(g.Credential.Key, g.Deal.Paid)
+			}
+			return p.held, p.refuse
+		})
+	register("RotateSettlement",
+		func(_ context.Context, r activities.SettlementRotation) (activities.RecordedSettlement, error) {
+			p.turns = append(p.turns, r)
+			p.held.Key = r.Credential.Key
+			return p.held, nil
+		})
+	register("ConcludeSettlement",
+		func(_ context.Context, e activities.SettlementEnd) (activities.RecordedSettlement, error) {
+			p.ends = append(p.ends, e)
+			p.held.Finality = e.Finality
+			switch {
+			case e.Finality == x402.FinalityGone:
+				p.held.Stage = x402.StageReorganised
+			case !p.env.Now().Before(p.held.WindowEnds):
+				p.held.Stage = x402.StageOver
+			}
+			return p.held, nil
+		})
 	register("TellSettlement", func(context.Context, activities.SettlementWord) error { p.told++; return nil })
 	return p
 }
@@ -94,13 +101,17 @@ func (p *paid) after() time.Duration { return p.env.Now().Sub(p.begun) }
 func (p *paid) hold(key account.KeyID, paid plan.Atomic) {
 	now := p.env.Now()
 	p.held = activities.RecordedSettlement{
-		Stage: x402.StageRedeemed, Finality: x402.FinalityWaiting, Account: someOwner, Key: key, Paid: paid, Block: 100, RedeemedAt: now,
-		WindowEnds: now.Add(plan.SettlementWindow),
+		Stage: x402.StageRedeemed, Finality: x402.FinalityWaiting, Account: someOwner, Key: key, Paid: paid, Block: 100,
+		RedeemedAt: now, WindowEnds: now.Add(plan.SettlementWindow),
 	}
 }
 
 func newRedeem() workflows.Redeem {
-	return workflows.Redeem{Tier: plan.Balanced, Country: "US", Credential: activities.NewCredential{Key: account.NewKeyID(), Prefix: "cagx_1234567"}}
+	return workflows.Redeem{
+		Tier: plan.Balanced, Country: "US", Credential: activities.NewCredential{
+			Key: account.NewKeyID(), Prefix: "cagx_1234567",
+		},
+	}
 }
 
 func (p *paid) redeem(after time.Duration, in workflows.Redeem) *sent { //nolint:gocritic // a test's own
@@ -132,13 +143,22 @@ func (s *sent) was(t *testing.T, what string, want x402.Stage) {
 
 var (
 	good = activities.SettlementFacts{
-		Sight: x402.SightMined, Found: x402.Finding{Paid: 90_000, Block: 100, Depth: 2}, Finalized: 90, Stage: x402.StagePayable,
-		Deal: activities.BoughtDeal{Tier: plan.Balanced, Country: "US", Paid: 90_000, Net: 90_000, UnitsMilli: 10_000_000},
+		Sight: x402.SightMined, Found: x402.Finding{Paid: 90_000, Block: 100, Depth: 2}, Finalized: 90,
+		Stage: x402.StagePayable, Deal: activities.BoughtDeal{
+			Tier: plan.Balanced, Country: "US", Paid: 90_000, Net: 90_000, UnitsMilli: 10_000_000,
+		},
 	}
-	shallow = activities.SettlementFacts{Sight: x402.SightMined, Found: x402.Finding{Paid: 90_000, Block: 100}, Stage: x402.StagePending, Why: x402.WhyShallow, Words: "wait"}
-	failed  = activities.SettlementFacts{Sight: x402.SightFailed, Stage: x402.StageRefused, Why: x402.WhyFailed, Words: "pay again"}
+	shallow = activities.SettlementFacts{
+		Sight: x402.SightMined, Found: x402.Finding{Paid: 90_000, Block: 100},
+		Stage: x402.StagePending, Why: x402.WhyShallow, Words: "wait",
+	}
+	failed = activities.SettlementFacts{
+		Sight: x402.SightFailed, Stage: x402.StageRefused, Why: x402.WhyFailed, Words: "pay again",
+	}
 	away    = activities.SettlementFacts{Stuck: "no_usable_answer"}
-	missing = activities.SettlementFacts{Sight: x402.SightNone, Stage: x402.StageRefused, Why: x402.WhyUnknown, Words: "none", Finalized: 120}
+	missing = activities.SettlementFacts{
+		Sight: x402.SightNone, Stage: x402.StageRefused, Why: x402.WhyUnknown, Words: "none", Finalized: 120,
+	}
 )
 
 func final(f activities.SettlementFacts) activities.SettlementFacts { //nolint:gocritic // a copy is meant
@@ -147,7 +167,9 @@ func final(f activities.SettlementFacts) activities.SettlementFacts { //nolint:g
 }
 
 // from returns what is read from certain times on.
-func from(first activities.SettlementFacts, then ...any) func(time.Duration) activities.SettlementFacts { //nolint:gocritic // a test's own
+//
+//nolint:gocritic // a test's own
+func from(first activities.SettlementFacts, then ...any) func(time.Duration) activities.SettlementFacts {
 	return func(after time.Duration) activities.SettlementFacts {
 		now := first
 		for i := 0; i < len(then); i += 2 {
@@ -168,13 +190,15 @@ func TestAGoodPaymentIsGrantedOnceAndWatchedUntilItIsFinalAndItsWindowOver(t *te
 		t.Errorf("ended %s", stage)
 	}
 	answered.was(t, "the redeem", x402.StageRedeemed)
-	if len(p.grants) != 1 || p.grants[0].Credential != in.Credential || p.grants[0].Deal != good.Deal || p.grants[0].Found != good.Found || p.grants[0].ID != somePayment {
+	if len(p.grants) != 1 || p.grants[0].Credential != in.Credential || p.grants[0].Deal != good.Deal ||
+		p.grants[0].Found != good.Found || p.grants[0].ID != somePayment {
 		t.Errorf("granted %+v", p.grants)
 	}
 	if want := []time.Duration{0, 20 * time.Minute}; !slices.Equal(p.looks, want) {
 		t.Errorf("looked after %s, want %s", p.looks, want)
 	}
-	if len(p.ends) != 2 || p.ends[0].Finality != x402.FinalityFinal || p.ends[0].Found == nil || p.ends[1].Finality != x402.FinalityFinal {
+	if len(p.ends) != 2 || p.ends[0].Finality != x402.FinalityFinal || p.ends[0].Found == nil ||
+		p.ends[1].Finality != x402.FinalityFinal {
 		t.Errorf("concluded %+v", p.ends)
 	}
 	if lasted := p.after(); lasted < plan.SettlementWindow || lasted > plan.SettlementWindow+time.Minute {
@@ -210,16 +234,26 @@ func TestWhatTheFinalChainSaysDecidesWhatBecomesOfAGrant(t *testing.T) {
 		stage x402.Stage
 		after time.Duration // the deciding look
 	}{
-		"final":                          {from(good, time.Minute, final(good)), x402.StageOver, 20 * time.Minute},
-		"final late":                     {from(good, 33*time.Minute, final(good)), x402.StageOver, 35 * time.Minute},
-		"in another block":               {from(good, time.Minute, moved), x402.StageOver, 20 * time.Minute},
-		"gone":                           {from(good, time.Minute, missing), x402.StageReorganised, 20 * time.Minute},
-		"gone, before that is final":     {from(good, time.Minute, early, 24*time.Minute, missing), x402.StageReorganised, 25 * time.Minute},
-		"away for a while, then back":    {from(good, time.Minute, early, 24*time.Minute, final(good)), x402.StageOver, 25 * time.Minute},
-		"failed in another block":        {from(good, time.Minute, failed, 24*time.Minute, failedForGood), x402.StageReorganised, 25 * time.Minute},
-		"pays less":                      {from(good, time.Minute, less), x402.StageReorganised, 20 * time.Minute},
-		"cannot be read for a while":     {from(good, time.Minute, away, 25*time.Minute, final(good)), x402.StageOver, 27 * time.Minute},
-		"cannot be read, and gone later": {from(good, time.Minute, away, 25*time.Minute, missing), x402.StageReorganised, 27 * time.Minute},
+		"final":            {from(good, time.Minute, final(good)), x402.StageOver, 20 * time.Minute},
+		"final late":       {from(good, 33*time.Minute, final(good)), x402.StageOver, 35 * time.Minute},
+		"in another block": {from(good, time.Minute, moved), x402.StageOver, 20 * time.Minute},
+		"gone":             {from(good, time.Minute, missing), x402.StageReorganised, 20 * time.Minute},
+		"gone, before that is final": {
+			from(good, time.Minute, early, 24*time.Minute, missing), x402.StageReorganised, 25 * time.Minute,
+		},
+		"away for a while, then back": {
+			from(good, time.Minute, early, 24*time.Minute, final(good)), x402.StageOver, 25 * time.Minute,
+		},
+		"failed in another block": {
+			from(good, time.Minute, failed, 24*time.Minute, failedForGood), x402.StageReorganised, 25 * time.Minute,
+		},
+		"pays less": {from(good, time.Minute, less), x402.StageReorganised, 20 * time.Minute},
+		"cannot be read for a while": {
+			from(good, time.Minute, away, 25*time.Minute, final(good)), x402.StageOver, 27 * time.Minute,
+		},
+		"cannot be read, and gone later": {
+			from(good, time.Minute, away, 25*time.Minute, missing), x402.StageReorganised, 27 * time.Minute,
+		},
 	} {
 		p := settle(c.chain)
 		p.redeem(0, newRedeem())
@@ -239,7 +273,8 @@ func TestWhatTheFinalChainSaysDecidesWhatBecomesOfAGrant(t *testing.T) {
 // ends nobody's credential.
 func TestTheOnlyUpstreamSaysTwiceThatAGrantIsGone(t *testing.T) {
 	t.Parallel()
-	alone := func(f activities.SettlementFacts, finalized uint64) activities.SettlementFacts { //nolint:gocritic // a copy is meant
+	//nolint:gocritic // a copy is meant
+	alone := func(f activities.SettlementFacts, finalized uint64) activities.SettlementFacts {
 		f.Alone, f.Finalized = true, finalized
 		return f
 	}
@@ -252,17 +287,29 @@ func TestTheOnlyUpstreamSaysTwiceThatAGrantIsGone(t *testing.T) {
 		told  int
 	}{
 		"gone, and the chain goes on": {
-			from(good, time.Minute, alone(missing, 120), 24*time.Minute, alone(missing, 183), 34*time.Minute, alone(missing, 184)),
+			from(good, time.Minute, alone(missing, 120), 24*time.Minute, alone(missing, 183), 34*time.Minute,
+				alone(missing, 184)),
 			x402.StageReorganised, 35 * time.Minute, 1,
 		},
-		"failed":    {from(good, time.Minute, alone(final(failed), 120), 24*time.Minute, alone(final(failed), 200)), x402.StageReorganised, 25 * time.Minute, 1},
-		"pays less": {from(good, time.Minute, alone(less, 120), 24*time.Minute, alone(less, 200)), x402.StageReorganised, 25 * time.Minute, 1},
-		"a node that lost its index for a while": {
-			from(good, time.Minute, alone(missing, 120), 24*time.Minute, alone(final(good), 200)), x402.StageOver, 25 * time.Minute, 1,
+		"failed": {
+			from(good, time.Minute, alone(final(failed), 120), 24*time.Minute, alone(final(failed), 200)),
+			x402.StageReorganised, 25 * time.Minute, 1,
 		},
-		"another upstream says the same": {from(good, time.Minute, alone(missing, 120), 24*time.Minute, missing), x402.StageReorganised, 25 * time.Minute, 1},
+		"pays less": {
+			from(good, time.Minute, alone(less, 120), 24*time.Minute, alone(less, 200)), x402.StageReorganised,
+			25 * time.Minute, 1,
+		},
+		"a node that lost its index for a while": {
+			from(good, time.Minute, alone(missing, 120), 24*time.Minute, alone(final(good), 200)), x402.StageOver,
+			25 * time.Minute, 1,
+		},
+		"another upstream says the same": {
+			from(good, time.Minute, alone(missing, 120), 24*time.Minute, missing),
+			x402.StageReorganised, 25 * time.Minute, 1,
+		},
 		"back in between": {
-			from(good, time.Minute, alone(missing, 120), 24*time.Minute, good, 29*time.Minute, alone(missing, 200), 34*time.Minute, alone(missing, 264)),
+			from(good, time.Minute, alone(missing, 120), 24*time.Minute, good, 29*time.Minute, alone(missing, 200),
+				34*time.Minute, alone(missing, 264)),
 			x402.StageReorganised, 35 * time.Minute, 2,
 		},
 	} {
@@ -287,7 +334,8 @@ func TestAPendingPaymentIsWatchedForAnHourAndNeverGrantedByItself(t *testing.T) 
 	}
 	early.was(t, "too early", x402.StagePending)
 	again.was(t, "too early again", x402.StagePending)
-	if len(p.grants) != 0 || len(p.notes) != 2 || p.notes[0].Stage != x402.StagePending || p.notes[1].Stage != x402.StagePayable || p.notes[0].Found == nil {
+	if len(p.grants) != 0 || len(p.notes) != 2 || p.notes[0].Stage != x402.StagePending ||
+		p.notes[1].Stage != x402.StagePayable || p.notes[0].Found == nil {
 		t.Errorf("granted %+v, noted %+v", p.grants, p.notes)
 	}
 
@@ -396,7 +444,8 @@ func TestAGrantWhoseBlockIsNotKnownIsGoneOnlyWhenTheChainIsFinalLongAfterIt(t *t
 		stage x402.Stage
 		last  time.Duration
 	}{
-		"nobody ever knows it":  {100 * time.Hour, x402.StageReorganised, 100 * time.Minute}, // an hour and twenty minutes, the chain being final 15 late
+		// an hour and twenty minutes, the chain being final 15 late
+		"nobody ever knows it":  {100 * time.Hour, x402.StageReorganised, 100 * time.Minute},
 		"upstreams lag a while": {50 * time.Minute, x402.StageOver, 50 * time.Minute},
 	} {
 		p := settle(nil)
@@ -507,7 +556,8 @@ func TestALongLifeGoesOnInANewRun(t *testing.T) {
 	if err := p.env.GetWorkflowResult(nil); err == nil || next.Input == nil {
 		t.Fatal("nothing is carried over")
 	}
-	if err := converter.GetDefaultDataConverter().FromPayloads(next.Input, &carried); err != nil || carried.Carried == nil || carried.Carried.Granted == nil || carried.ID != somePayment {
+	if err := converter.GetDefaultDataConverter().FromPayloads(next.Input, &carried); err != nil ||
+		carried.Carried == nil || carried.Carried.Granted == nil || carried.ID != somePayment {
 		t.Fatalf("carried %+v, %v", carried, err)
 	}
 	after := settle(from(final(good)))
@@ -529,7 +579,8 @@ func TestTheReasonThatIsShownIsTakenAwayInALaterRun(t *testing.T) {
 		if !ok {
 			t.Fatalf("ended with %v", p.env.GetWorkflowError())
 		}
-		if err := converter.GetDefaultDataConverter().FromPayloads(again.Input, &next); err != nil || next.Carried == nil {
+		if err := converter.GetDefaultDataConverter().FromPayloads(again.Input, &next); err != nil ||
+			next.Carried == nil {
 			t.Fatalf("carried %+v, %v", next, err)
 		}
 		return next

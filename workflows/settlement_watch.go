@@ -33,7 +33,8 @@ const (
 func (s *settling) granted(ctx workflow.Context, g *activities.RecordedSettlement) error {
 	s.Granted, s.gaveUp = g, false
 	s.Next = g.RedeemedAt.Add(s.delay)
-	words := "Redeemed at " + g.RedeemedAt.UTC().Format(time.RFC3339) + ". Waits until the transaction is final and the window is over, at " +
+	words := "Redeemed at " + g.RedeemedAt.UTC().Format(time.RFC3339) +
+		". Waits until the transaction is final and the window is over, at " +
 		g.WindowEnds.UTC().Format(time.RFC3339) + "."
 	if err := s.enter(ctx, g.Stage, "", words); err != nil {
 		return err
@@ -64,7 +65,9 @@ func (s *settling) watch(ctx workflow.Context) error {
 	}
 	if !told && workflow.Now(ctx).Sub(s.Granted.RedeemedAt) >= stuckFor {
 		s.gaveUp = true
-		return s.addEvent(ctx, "For 30 days nobody told whether the transaction is final. Nobody looks at it any more by itself; support begins again with retry.")
+		return s.addEvent(ctx,
+			"For 30 days nobody told whether the transaction is final. Nobody looks at it any more by itself; "+
+				"support begins again with retry.")
 	}
 	return s.confirm(ctx)
 }
@@ -82,7 +85,9 @@ func (s *settling) confirm(ctx workflow.Context) error {
 	if facts.Stuck != "" {
 		s.Tries++
 		s.Next = workflow.Now(ctx).Add(growing(firstStuck, s.Tries-1, maxStuck))
-		workflow.SetCurrentDetails(ctx, "The chain cannot be read, so it is not known whether the transaction is final: "+facts.Stuck+". It is looked at again by itself.")
+		workflow.SetCurrentDetails(ctx,
+			"The chain cannot be read, so it is not known whether the transaction is final: "+facts.Stuck+
+				". It is looked at again by itself.")
 		return s.stuck(ctx, facts.Stuck)
 	}
 	s.Tries = 0
@@ -112,11 +117,13 @@ func (s *settling) gone(facts *activities.SettlementFacts) (found *x402.Finding,
 	switch {
 	case facts.Sight == x402.SightMined && f.Final:
 		return f, "The transaction is final in block " + number(f.Block) + ", where it pays " +
-			strconv.FormatInt(int64(f.Paid), 10) + " of " + strconv.FormatInt(int64(s.Granted.Paid), 10) + " atomic units."
+			strconv.FormatInt(int64(f.Paid), 10) + " of " + strconv.FormatInt(int64(s.Granted.Paid), 10) +
+			" atomic units."
 	case facts.Sight == x402.SightFailed && f.Final:
 		return f, "A reorganisation moved the transaction into block " + number(f.Block) + ", where it failed."
 	case facts.Sight == x402.SightNone && s.passed(facts):
-		return nil, "A reorganisation took the transaction away: block " + number(facts.Finalized) + " is final, and nobody knows it."
+		return nil, "A reorganisation took the transaction away: block " + number(facts.Finalized) +
+			" is final, and nobody knows it."
 	}
 	return nil, ""
 }
@@ -135,7 +142,8 @@ func (s *settling) doubt(ctx workflow.Context, facts *activities.SettlementFacts
 		return nil
 	}
 	s.Missed = facts.Finalized
-	return s.addEvent(ctx, "By the only upstream: "+words+" It counts when that one says so again once block "+number(s.Missed+chain.FinalDepth)+" is final.")
+	return s.addEvent(ctx, "By the only upstream: "+words+" It counts when that one says so again once block "+
+		number(s.Missed+chain.FinalDepth)+" is final.")
 }
 
 // passed reports whether the final part of the chain has come past where the transaction was. Of
@@ -164,7 +172,8 @@ func (s *settling) conclude(ctx workflow.Context, f x402.Finality, found *x402.F
 		concluded   activities.RecordedSettlement
 	)
 	end := activities.SettlementEnd{ID: s.id, Finality: f, Words: words, Found: found}
-	err := workflow.ExecuteActivity(changing(ctx, "record what became of the transaction"), settlements.ConcludeSettlement, end).Get(ctx, &concluded)
+	err := workflow.ExecuteActivity(changing(ctx, "record what became of the transaction"),
+		settlements.ConcludeSettlement, end).Get(ctx, &concluded)
 	s.Next = workflow.Now(ctx).Add(overAgain)
 	if err != nil {
 		return ctx.Err()

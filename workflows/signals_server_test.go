@@ -32,7 +32,9 @@ func TestASignalThatComesWithTheLastLookIsLookedAt(t *testing.T) {
 		return activities.Reconciled{Customer: true}, nil
 	}, activity.RegisterOptions{Name: "Reconcile"})
 	flows := func() worker.Worker {
-		w := worker.New(c.client, workflows.QueueBilling, worker.Options{LocalActivityWorkerOnly: true, StickyScheduleToStartTimeout: time.Second})
+		w := worker.New(c.client, workflows.QueueBilling, worker.Options{
+			LocalActivityWorkerOnly: true, StickyScheduleToStartTimeout: time.Second,
+		})
 		workflows.RegisterBilling(w)
 		if err := w.Start(); err != nil {
 			t.Fatal(err)

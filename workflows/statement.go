@@ -50,7 +50,9 @@ type StatementEnd struct {
 }
 
 // CloseStatement is the workflow.
-func CloseStatement(ctx workflow.Context, c activities.Closing) (StatementEnd, error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func CloseStatement(ctx workflow.Context, c activities.Closing) (StatementEnd, error) {
 	if err := workflow.UpsertTypedSearchAttributes(ctx, AccountID.ValueSet(c.Account.String())); err != nil {
 		return StatementEnd{}, err
 	}
@@ -60,7 +62,8 @@ func CloseStatement(ctx workflow.Context, c activities.Closing) (StatementEnd, e
 			statements *activities.Statements
 			now        activities.ClosedStatement
 		)
-		if err := workflow.ExecuteActivity(closingOne(ctx, "close the statement"), statements.CloseStatement, c).Get(ctx, &now); err != nil {
+		if err := workflow.ExecuteActivity(closingOne(ctx, "close the statement"), statements.CloseStatement,
+			c).Get(ctx, &now); err != nil {
 			return StatementEnd{}, err
 		}
 		stage, pause, words := closingStage(&now, workflow.Now(ctx), tries)
@@ -83,7 +86,9 @@ func CloseStatement(ctx workflow.Context, c activities.Closing) (StatementEnd, e
 }
 
 // closingStage returns the stage, and how long to wait in it; 0 for the end.
-func closingStage(s *activities.ClosedStatement, now time.Time, tries int) (stage string, pause time.Duration, words string) {
+func closingStage(s *activities.ClosedStatement, now time.Time,
+	tries int,
+) (stage string, pause time.Duration, words string) {
 	switch {
 	case s.Closed:
 		return stageClosed, 0, "The statement is closed for ever."
@@ -92,7 +97,8 @@ func closingStage(s *activities.ClosedStatement, now time.Time, tries int) (stag
 	case now.Before(s.Due):
 		return stageEnding, s.Due.Sub(now), "Waits until the period has been over for five minutes."
 	}
-	return stageRecording, growing(firstRecording, tries, maxRecording), "Waits until all usage of the period is recorded: the flush has not passed its end by five minutes."
+	return stageRecording, growing(firstRecording, tries, maxRecording),
+		"Waits until all usage of the period is recorded: the flush has not passed its end by five minutes."
 }
 
 // closingFlow is what operators see of a closing.

@@ -14,9 +14,12 @@ import (
 
 // CloseStatement has the statement of a period closed: by the flow that runs, or by one that it
 // starts, which ends at once when it is.
-func (c *Client) CloseStatement(ctx context.Context, closing activities.Closing) error { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (c *Client) CloseStatement(ctx context.Context, closing activities.Closing) error {
 	options := client.StartWorkflowOptions{
-		ID: StatementID(&closing), TaskQueue: QueueBilling, StaticSummary: "Closes the statement of " + closing.Period.Key,
+		ID: StatementID(&closing), TaskQueue: QueueBilling, StaticSummary: "Closes the statement of " +
+			closing.Period.Key,
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 	}
@@ -32,13 +35,14 @@ func (c *Client) ScheduleStatementSweep(ctx context.Context) error {
 		ID: StatementSweepSchedule,
 		Spec: client.ScheduleSpec{
 			Calendars: []client.ScheduleCalendarSpec{{
-				Hour: []client.ScheduleRange{{Start: 0}}, Minute: []client.ScheduleRange{{Start: sweepMinute}}, Comment: "daily at 00:10 UTC",
+				Hour: []client.ScheduleRange{{Start: 0}}, Minute: []client.ScheduleRange{{Start: sweepMinute}},
+				Comment: "daily at 00:10 UTC",
 			}},
 			TimeZoneName: "UTC",
 		},
 		Action: &client.ScheduleWorkflowAction{
-			ID: StatementSweepWorkflow, Workflow: StatementSweepWorkflow, Args: []any{StatementSweep{}}, TaskQueue: QueueBilling,
-			StaticSummary: "Closes the statements of periods that are over",
+			ID: StatementSweepWorkflow, Workflow: StatementSweepWorkflow, Args: []any{StatementSweep{}},
+			TaskQueue: QueueBilling, StaticSummary: "Closes the statements of periods that are over",
 		},
 		Overlap:       enums.SCHEDULE_OVERLAP_POLICY_SKIP,
 		CatchupWindow: sweepCatchup,

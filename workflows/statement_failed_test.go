@@ -66,7 +66,8 @@ func TestASweepGoesOnPastAccountsThatFailAndShowsThem(t *testing.T) {
 	}
 	env.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Maybe() // versions
 	env.ExecuteWorkflow(workflows.StatementSweepWorkflow, workflows.StatementSweep{})
-	if err := env.GetWorkflowError(); err != nil || book.tries != 9 || book.rounds != 3 || !slices.Equal(shown, []string{"failed", "well", "over"}) {
+	if err := env.GetWorkflowError(); err != nil || book.tries != 9 || book.rounds != 3 ||
+		!slices.Equal(shown, []string{"failed", "well", "over"}) {
 		t.Errorf("after %d tries and %d rounds it showed %v: %v", book.tries, book.rounds, shown, err)
 	}
 }

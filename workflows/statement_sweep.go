@@ -58,12 +58,16 @@ func SweepStatements(ctx workflow.Context, s StatementSweep) (StatementSweep, er
 			page       activities.SweptPage
 		)
 		summary := "close what is over, a page of accounts"
-		if err := workflow.ExecuteActivity(closingMany(ctx, summary), statements.SweepStatements, activities.SweepFrom{After: s.After}).Get(ctx, &page); err != nil {
+		if err := workflow.ExecuteActivity(closingMany(ctx, summary), statements.SweepStatements,
+			activities.SweepFrom{After: s.After}).Get(ctx, &page); err != nil {
 			return s, err
 		}
 		s.add(&page)
-		workflow.SetCurrentDetails(ctx, fmt.Sprintf("Round %d: %d accounts seen, %d statements closed, %d adjusted, %d wait for usage to be recorded, %d accounts failed.",
-			s.Round+1, s.Accounts, s.Closed, s.Adjusted, s.Waiting, s.Failed))
+		workflow.SetCurrentDetails(ctx,
+			fmt.Sprintf(
+				"Round %d: %d accounts seen, %d statements closed, %d adjusted, %d wait for usage to be recorded, %d "+
+					"accounts failed.",
+				s.Round+1, s.Accounts, s.Closed, s.Adjusted, s.Waiting, s.Failed))
 		if page.End {
 			s.Round++
 			if s.Waiting+s.Failed == 0 || s.Round >= sweepRounds {
@@ -95,7 +99,8 @@ func (s *StatementSweep) add(page *activities.SweptPage) {
 // again.
 func (s *StatementSweep) showFailed(ctx workflow.Context) error {
 	failed := s.Failed > 0
-	if failed == s.Stuck || workflow.GetVersion(ctx, "show accounts that failed", workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+	if failed == s.Stuck || workflow.GetVersion(ctx, "show accounts that failed", workflow.DefaultVersion,
+		1) == workflow.DefaultVersion {
 		return nil
 	}
 	s.Stuck = failed

@@ -18,11 +18,15 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-var someClosing = activities.Closing{Account: account.NewID(), Period: activities.BillingPeriod{Key: "2026-11-01", Plan: "pro"}}
+var someClosing = activities.Closing{
+	Account: account.NewID(), Period: activities.BillingPeriod{Key: "2026-11-01", Plan: "pro"},
+}
 
 // closePeriod runs the closing of a period whose usage is recorded after a time, and gives its end
 // and when it looked.
-func closePeriod(t *testing.T, ends, recorded time.Duration, known bool) (end workflows.StatementEnd, looks []time.Duration, stuck bool) {
+func closePeriod(t *testing.T, ends, recorded time.Duration,
+	known bool,
+) (end workflows.StatementEnd, looks []time.Duration, stuck bool) {
 	t.Helper()
 	env := newEnvironment()
 	begun := env.Now()
@@ -36,12 +40,19 @@ func closePeriod(t *testing.T, ends, recorded time.Duration, known bool) (end wo
 			return activities.ClosedStatement{}, temporal.NewApplicationError("not now", activities.ErrStatementFailed)
 		}
 		closed := known && env.Now().Sub(begun) >= recorded
-		return activities.ClosedStatement{Known: known, Closed: closed, Hash: map[bool]string{true: "sha256:00"}[closed], Due: begun.Add(ends + 5*time.Minute)}, nil
+		return activities.ClosedStatement{
+			Known: known, Closed: closed, Hash: map[bool]string{true: "sha256:00"}[closed],
+			Due: begun.Add(ends + 5*time.Minute),
+		}, nil
 	}, activity.RegisterOptions{Name: "CloseStatement"})
-	env.OnUpsertTypedSearchAttributes(temporal.NewSearchAttributes(workflows.StuckReason.ValueSet("usage_not_flushed"))).Run(func(mock.Arguments) { stuck = true }).Return(nil).Maybe()
+	env.OnUpsertTypedSearchAttributes(
+		temporal.NewSearchAttributes(workflows.StuckReason.ValueSet("usage_not_flushed"))).Run(func(mock.Arguments) {
+		stuck = true
+	}).Return(nil).Maybe()
 	for _, set := range []temporal.SearchAttributeUpdate{
-		workflows.StuckReason.ValueUnset(), workflows.AccountID.ValueSet(someClosing.Account.String()), workflows.Stage.ValueSet("ending"),
-		workflows.Stage.ValueSet("recording"), workflows.Stage.ValueSet("closed"), workflows.Stage.ValueSet("unknown"),
+		workflows.StuckReason.ValueUnset(), workflows.AccountID.ValueSet(someClosing.Account.String()),
+		workflows.Stage.ValueSet("ending"), workflows.Stage.ValueSet("recording"), workflows.Stage.ValueSet("closed"),
+		workflows.Stage.ValueSet("unknown"),
 	} {
 		env.OnUpsertTypedSearchAttributes(temporal.NewSearchAttributes(set)).Return(nil).Maybe()
 	}
@@ -59,7 +70,8 @@ func TestAStatementIsClosedOnceTheFlushHasPassedItsPeriod(t *testing.T) {
 		t.Errorf("ended %+v, stuck %t", end, stuck)
 	}
 	// A failed look, one that says when, one at that time, and more until the flush is there.
-	if len(looks) < 4 || looks[2] < 65*time.Minute || looks[2] > 66*time.Minute || looks[len(looks)-1] > 68*time.Minute {
+	if len(looks) < 4 || looks[2] < 65*time.Minute || looks[2] > 66*time.Minute ||
+		looks[len(looks)-1] > 68*time.Minute {
 		t.Errorf("it looked after %v", looks)
 	}
 }
@@ -85,7 +97,10 @@ func TestAPeriodThatThereIsNotIsNotWaitedFor(t *testing.T) {
 }
 
 // sweep runs a sweep over pages that a test scripts.
-func sweep(t *testing.T, from workflows.StatementSweep, page func(after account.ID, n int) activities.SweptPage) (end workflows.StatementSweep, asked []account.ID, lasted time.Duration) {
+func sweep(t *testing.T, from workflows.StatementSweep,
+	page func(after account.ID, n int) activities.SweptPage) (end workflows.StatementSweep, asked []account.ID,
+	lasted time.Duration,
+) {
 	t.Helper()
 	env := newEnvironment()
 	begun := env.Now()
@@ -135,10 +150,12 @@ func TestTheSweepGoesRoundAgainForWhatIsNotRecordedYetAndNotForEver(t *testing.T
 			return p
 		}
 	}
-	if end, asked, lasted := sweep(t, workflows.StatementSweep{}, recorded(3)); end.Round != 3 || end.Closed != 1 || end.Accounts != 1 || len(asked) != 4 || lasted < 20*time.Minute {
+	if end, asked, lasted := sweep(t, workflows.StatementSweep{}, recorded(3)); end.Round != 3 || end.Closed != 1 ||
+		end.Accounts != 1 || len(asked) != 4 || lasted < 20*time.Minute {
 		t.Errorf("it ended with %+v after %s and %d pages", end, lasted, len(asked))
 	}
-	if end, _, lasted := sweep(t, workflows.StatementSweep{}, recorded(1000)); end.Waiting != 1 || lasted > 7*time.Hour {
+	if end, _, lasted := sweep(t, workflows.StatementSweep{}, recorded(1000)); end.Waiting != 1 ||
+		lasted > 7*time.Hour {
 		t.Errorf("it ended with %+v after %s", end, lasted)
 	}
 }
@@ -200,7 +217,8 @@ func recordStatements(t *testing.T) {
 	if err := flows.ScheduleStatementSweep(ctx); err != nil { // as the next worker does
 		t.Fatal(err)
 	}
-	if err := c.ScheduleClient().GetHandle(ctx, workflows.StatementSweepSchedule).Trigger(ctx, client.ScheduleTriggerOptions{}); err != nil {
+	if err := c.ScheduleClient().GetHandle(ctx, workflows.StatementSweepSchedule).Trigger(ctx,
+		client.ScheduleTriggerOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	testkit.Eventually(t, testTimeout, func() bool {

@@ -43,15 +43,18 @@ type SubscriptionInput struct {
 
 // SubscriptionState is how far a run came.
 type SubscriptionState struct {
-	Known         *activities.Reconciled `json:"known,omitempty"` // by the last look that succeeded
-	LookedAt      time.Time              `json:"looked_at"`       // at Stripe, with success
-	Again         time.Time              `json:"again"`           // look once more after something that was due; zero for nothing
-	Retry         time.Time              `json:"retry"`           // after looks that failed
-	Tries         int                    `json:"tries,omitempty"` // that failed since the last success
-	Closed        time.Time              `json:"closed"`          // end of the newest period whose statement was told to close
-	SignalPending bool                   `json:"told,omitempty"`  // by the signal, and not looked since
-	Stage         string                 `json:"stage,omitempty"` // in the search attribute
-	Shown         string                 `json:"shown,omitempty"` // reason in the search attribute, which outlives the run
+	Known    *activities.Reconciled `json:"known,omitempty"` // by the last look that succeeded
+	LookedAt time.Time              `json:"looked_at"`       // at Stripe, with success
+	// look once more after something that was due; zero for nothing
+	Again time.Time `json:"again"`
+	Retry time.Time `json:"retry"`           // after looks that failed
+	Tries int       `json:"tries,omitempty"` // that failed since the last success
+	// end of the newest period whose statement was told to close
+	Closed        time.Time `json:"closed"`
+	SignalPending bool      `json:"told,omitempty"`  // by the signal, and not looked since
+	Stage         string    `json:"stage,omitempty"` // in the search attribute
+	// reason in the search attribute, which outlives the run
+	Shown string `json:"shown,omitempty"`
 }
 
 // When the flow looks by itself, and how pauses grow while it cannot.
@@ -80,7 +83,9 @@ const (
 // Subscribe is the workflow. Its result is the last stage.
 func Subscribe(ctx workflow.Context, in SubscriptionInput) (string, error) {
 	s := &subscribing{account: in.Account, turn: workflow.NewMutex(ctx)}
-	if err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateLook, s.lookNow, workflow.UpdateHandlerOptions{Validator: s.mayLook}); err != nil {
+	if err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateLook, s.lookNow, workflow.UpdateHandlerOptions{
+		Validator: s.mayLook,
+	}); err != nil {
 		return "", err
 	}
 	if in.Carried != nil {
@@ -88,7 +93,9 @@ func Subscribe(ctx workflow.Context, in SubscriptionInput) (string, error) {
 	}
 	workflow.Go(ctx, s.receiveSignals)
 	if in.Carried == nil {
-		if _, err := workflow.AwaitWithTimeout(ctx, idleTime, func() bool { return s.SignalPending || s.looked() }); err != nil {
+		if _, err := workflow.AwaitWithTimeout(ctx, idleTime, func() bool {
+			return s.SignalPending || s.looked()
+		}); err != nil {
 			return "", err
 		}
 	}
@@ -150,7 +157,9 @@ func (s *subscribing) step(ctx workflow.Context) error {
 	}
 	if !s.SignalPending {
 		at := s.due()
-		if _, err := workflow.AwaitWithTimeout(ctx, max(at.Sub(workflow.Now(ctx)), 0), func() bool { return s.SignalPending || !s.due().Equal(at) || s.idle() }); err != nil {
+		if _, err := workflow.AwaitWithTimeout(ctx, max(at.Sub(workflow.Now(ctx)), 0), func() bool {
+			return s.SignalPending || !s.due().Equal(at) || s.idle()
+		}); err != nil {
 			return err
 		}
 		if !s.SignalPending && (s.idle() || workflow.Now(ctx).Before(s.due())) { // an update looked in the meantime
@@ -203,14 +212,16 @@ func (s *subscribing) look(ctx workflow.Context) (activities.Reconciled, error) 
 		billing *activities.Billing
 		known   activities.Reconciled
 	)
-	err := workflow.ExecuteActivity(asking(ctx, "look at what was bought"), billing.Reconcile, s.account).Get(ctx, &known)
+	err := workflow.ExecuteActivity(asking(ctx, "look at what was bought"), billing.Reconcile, s.account).Get(ctx,
+		&known)
 	switch {
 	case ctx.Err() != nil:
 		return known, ctx.Err()
 	case err != nil:
 		s.Tries++
 		s.Retry = workflow.Now(ctx).Add(growing(firstAway, s.Tries-1, maxAway))
-		workflow.SetCurrentDetails(ctx, "What was bought is not known or not in force: "+failureKind(err)+". The plan goes on as it is; it is looked at again by itself.")
+		workflow.SetCurrentDetails(ctx, "What was bought is not known or not in force: "+failureKind(err)+
+			". The plan goes on as it is; it is looked at again by itself.")
 		if shown := s.stuck(ctx, failureKind(err)); shown != nil {
 			return known, shown
 		}
@@ -242,7 +253,8 @@ func (s *subscribing) enter(ctx workflow.Context) error {
 	stage, words := stageNone, "Nothing is bought that lasts."
 	if s.Known.Status != "" {
 		stage = string(s.Known.Status)
-		words = "The subscription is " + stage + ", the plan " + s.Known.Plan + ", the metering period ends at " + s.Known.Period.End.UTC().Format(time.RFC3339) + "."
+		words = "The subscription is " + stage + ", the plan " + s.Known.Plan + ", the metering period ends at " +
+			s.Known.Period.End.UTC().Format(time.RFC3339) + "."
 	}
 	if s.Known.Late {
 		words += " The paid period is over and Stripe has not said yet what comes after it; it is asked again."
@@ -250,15 +262,18 @@ func (s *subscribing) enter(ctx workflow.Context) error {
 	reason := ""
 	if len(s.Known.Odd) > 0 {
 		reason = paymentOdd
-		words += fmt.Sprintf(" %d payments contradict the pack that they are for, and nothing is granted of them: %s.", len(s.Known.Odd), strings.Join(s.Known.Odd, ", "))
+		words += fmt.Sprintf(" %d payments contradict the pack that they are for, and nothing is granted of them: %s.",
+			len(s.Known.Odd), strings.Join(s.Known.Odd, ", "))
 	}
 	if s.Known.OddPrice != "" {
 		reason = priceOdd
-		words += " Stripe charges " + s.Known.OddPrice + " for it, which is a price of no plan of ours; the plan that was bought goes on for as long as it is paid."
+		words += " Stripe charges " + s.Known.OddPrice +
+			" for it, which is a price of no plan of ours; the plan that was bought goes on for as long as it is paid."
 	}
 	if len(s.Known.Beside) > 0 {
 		reason = activities.ErrSecondSub
-		words += " Beside it lasts at Stripe what counted once, and may be charged still: " + strings.Join(s.Known.Beside, ", ") + "."
+		words += " Beside it lasts at Stripe what counted once, and may be charged still: " +
+			strings.Join(s.Known.Beside, ", ") + "."
 	}
 	workflow.SetCurrentDetails(ctx, words)
 	if stage != s.Stage {

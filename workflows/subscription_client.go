@@ -16,7 +16,8 @@ import (
 // runs, or one that it starts. hint is a word for operators, such as the type of an event.
 func (c *Client) SignalSubscription(ctx context.Context, id account.ID, hint string) error {
 	options := subscriptionOptions(id)
-	_, err := c.temporal.SignalWithStartWorkflow(ctx, options.ID, SignalLook, hint, options, SubscriptionWorkflow, SubscriptionInput{Account: id})
+	_, err := c.temporal.SignalWithStartWorkflow(ctx, options.ID, SignalLook, hint, options, SubscriptionWorkflow,
+		SubscriptionInput{Account: id})
 	if err != nil {
 		return fmt.Errorf("signal workflow %s: %w", options.ID, err)
 	}
@@ -28,7 +29,8 @@ func (c *Client) SignalSubscription(ctx context.Context, id account.ID, hint str
 // the flow does not answer in time, and then the flow goes on by itself.
 func (c *Client) LookAtSubscription(ctx context.Context, id account.ID) (activities.Reconciled, error) {
 	// Without an id of its own: another look is another answer.
-	return beginning[activities.Reconciled](ctx, c, subscriptionOptions(id), SubscriptionWorkflow, SubscriptionInput{Account: id}, UpdateLook, "")
+	return beginning[activities.Reconciled](ctx, c, subscriptionOptions(id), SubscriptionWorkflow,
+		SubscriptionInput{Account: id}, UpdateLook, "")
 }
 
 func subscriptionOptions(id account.ID) client.StartWorkflowOptions {
@@ -53,7 +55,8 @@ func (c *Client) WatchCheckout(ctx context.Context, ref activities.CheckoutRef) 
 // starts.
 func (c *Client) SignalCheckout(ctx context.Context, ref activities.CheckoutRef, hint string) error {
 	options := checkoutOptions(&ref)
-	if _, err := c.temporal.SignalWithStartWorkflow(ctx, options.ID, SignalLook, hint, options, CheckoutWorkflow, ref); err != nil {
+	if _, err := c.temporal.SignalWithStartWorkflow(ctx, options.ID, SignalLook, hint, options, CheckoutWorkflow,
+		ref); err != nil {
 		return fmt.Errorf("signal workflow %s: %w", options.ID, err)
 	}
 	return nil
@@ -61,7 +64,8 @@ func (c *Client) SignalCheckout(ctx context.Context, ref activities.CheckoutRef,
 
 func checkoutOptions(ref *activities.CheckoutRef) client.StartWorkflowOptions {
 	return client.StartWorkflowOptions{
-		ID: CheckoutID(ref.Session), TaskQueue: QueueBilling, StaticSummary: "Gives what a checkout bought, or frees its seat",
+		ID: CheckoutID(ref.Session), TaskQueue: QueueBilling,
+		StaticSummary:            "Gives what a checkout bought, or frees its seat",
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		TypedSearchAttributes:    temporal.NewSearchAttributes(AccountID.ValueSet(ref.Account.String())),

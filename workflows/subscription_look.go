@@ -29,7 +29,8 @@ func (s *subscribing) lookNow(ctx workflow.Context) (activities.Reconciled, erro
 // statements' own sweep.
 func (s *subscribing) close(ctx workflow.Context, known *activities.Reconciled) {
 	over := known.Cut
-	if s.Known != nil && s.Known.Customer && s.Known.Period.Key != known.Period.Key && !named(over, s.Known.Period.Key) {
+	if s.Known != nil && s.Known.Customer && s.Known.Period.Key != known.Period.Key &&
+		!named(over, s.Known.Period.Key) {
 		over = append(slices.Clip(over), s.Known.Period)
 	}
 	newest := s.Closed
@@ -38,7 +39,8 @@ func (s *subscribing) close(ctx workflow.Context, known *activities.Reconciled) 
 			continue
 		}
 		var billing *activities.Billing
-		_ = workflow.ExecuteActivity(changing(ctx, "have the statement of "+p.Key+" closed"), billing.BeginClosing, activities.Closing{Account: s.account, Period: p}).Get(ctx, nil)
+		_ = workflow.ExecuteActivity(changing(ctx, "have the statement of "+p.Key+" closed"), billing.BeginClosing,
+			activities.Closing{Account: s.account, Period: p}).Get(ctx, nil)
 		if p.End.After(newest) {
 			newest = p.End
 		}

@@ -33,13 +33,17 @@ func TestAPriceOfNoPlanIsShownUntilItIsMended(t *testing.T) {
 	}
 	var shown []string
 	for name, set := range map[string]temporal.SearchAttributeUpdate{
-		"odd": workflows.StuckReason.ValueSet("price_of_no_plan"), "two": workflows.StuckReason.ValueSet("second_subscription"), "well": workflows.StuckReason.ValueUnset(),
+		"odd": workflows.StuckReason.ValueSet("price_of_no_plan"),
+		"two": workflows.StuckReason.ValueSet("second_subscription"), "well": workflows.StuckReason.ValueUnset(),
 	} {
-		s.env.OnUpsertTypedSearchAttributes(temporal.NewSearchAttributes(set)).Run(func(mock.Arguments) { shown = append(shown, name) }).Return(nil).Maybe()
+		s.env.OnUpsertTypedSearchAttributes(temporal.NewSearchAttributes(set)).Run(func(mock.Arguments) {
+			shown = append(shown, name)
+		}).Return(nil).Maybe()
 	}
 	s.env.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Maybe()
 	s.tell(0)
-	if stage, _ := s.run(t, someSubscription()); stage != string(subscription.Canceled) || !slices.Equal(shown, []string{"odd", "two", "well"}) || len(s.looks) < 3 {
+	if stage, _ := s.run(t, someSubscription()); stage != string(subscription.Canceled) ||
+		!slices.Equal(shown, []string{"odd", "two", "well"}) || len(s.looks) < 3 {
 		t.Errorf("it ended %s after looks at %s and showed %v", stage, s.looks, shown)
 	}
 }

@@ -51,18 +51,23 @@ func subscribe(found func(after time.Duration) (activities.Reconciled, error)) *
 func (s *subscriber) after() time.Duration { return s.env.Now().Sub(s.begun) }
 
 func (s *subscriber) tell(after time.Duration) {
-	s.env.RegisterDelayedCallback(func() { s.env.SignalWorkflow(workflows.SignalLook, "customer.subscription.updated") }, after)
+	s.env.RegisterDelayedCallback(func() {
+		s.env.SignalWorkflow(workflows.SignalLook, "customer.subscription.updated")
+	}, after)
 }
 
 // run runs the flow until it ends or continues as new; then carried is what the next run begins
 // with.
-func (s *subscriber) run(t *testing.T, in workflows.SubscriptionInput) (stage string, carried *workflows.SubscriptionInput) {
+func (s *subscriber) run(t *testing.T,
+	in workflows.SubscriptionInput,
+) (stage string, carried *workflows.SubscriptionInput) {
 	t.Helper()
 	s.env.ExecuteWorkflow(workflows.SubscriptionWorkflow, in)
 	err := s.env.GetWorkflowError()
 	if next, ok := errors.AsType[*workflow.ContinueAsNewError](err); ok {
 		carried = &workflows.SubscriptionInput{}
-		if err := converter.GetDefaultDataConverter().FromPayloads(next.Input, carried); err != nil || carried.Carried == nil || carried.Account != in.Account {
+		if err := converter.GetDefaultDataConverter().FromPayloads(next.Input, carried); err != nil ||
+			carried.Carried == nil || carried.Account != in.Account {
 			t.Fatalf("carried %+v, %v", carried, err)
 		}
 		return "", carried
@@ -83,8 +88,10 @@ const month = 30*24*time.Hour + 7*time.Hour
 func (s *subscriber) monthly(n int, status subscription.Status) activities.Reconciled {
 	start := s.begun.Add(time.Duration(n) * month)
 	return activities.Reconciled{
-		Customer: true, Subscription: "sub_1", Status: status, Lasts: !status.Over(), Plan: plan.Pro, Next: start.Add(month),
-		Period: activities.BillingPeriod{Key: start.Format(time.DateOnly), Start: start, End: start.Add(month), Plan: plan.Pro},
+		Customer: true, Subscription: "sub_1", Status: status, Lasts: !status.Over(), Plan: plan.Pro,
+		Next: start.Add(month), Period: activities.BillingPeriod{
+			Key: start.Format(time.DateOnly), Start: start, End: start.Add(month), Plan: plan.Pro,
+		},
 	}
 }
 
@@ -103,7 +110,8 @@ func TestAPeriodThatEndsIsLookedAtClosedAndCarriedOver(t *testing.T) {
 	s.found = s.active
 	s.tell(0)
 	_, next := s.run(t, someSubscription())
-	if next == nil || len(s.closed) != 1 || s.closed[0].Account != someOwner || !s.closed[0].Period.Start.Equal(s.begun) || s.closed[0].Period.Plan != plan.Pro {
+	if next == nil || len(s.closed) != 1 || s.closed[0].Account != someOwner ||
+		!s.closed[0].Period.Start.Equal(s.begun) || s.closed[0].Period.Plan != plan.Pro {
 		t.Fatalf("closed %+v", s.closed)
 	}
 	// Once a day, because an event may be lost in the middle of a period, and a minute after its
@@ -150,7 +158,9 @@ func TestAPeriodThatStripeDoesNotTurnIsAskedForEveryTwoHours(t *testing.T) {
 	_, next := s.run(t, someSubscription())
 	later := subscribe(nil)
 	later.env.SetStartTime(s.env.Now())
-	later.begun, later.found = s.begun, func(after time.Duration) (activities.Reconciled, error) { return s.found(after) }
+	later.begun, later.found = s.begun, func(after time.Duration) (activities.Reconciled, error) {
+		return s.found(after)
+	}
 	later.run(t, *next)
 	want := []time.Duration{month + 2*time.Hour, month + 4*time.Hour, month + 6*time.Hour, month + 30*time.Hour}
 	if got := roundly(later.looks[:4]); !slices.Equal(got, want) {
@@ -188,7 +198,8 @@ func TestWhileStripeIsAwayTheFlowIsStuckAndTriesAgainWithLongerPauses(t *testing
 	s := subscribe(nil)
 	s.found = func(after time.Duration) (activities.Reconciled, error) {
 		if after < 2*time.Hour {
-			return activities.Reconciled{}, temporal.NewNonRetryableApplicationError("no", activities.ErrStripeAway, nil)
+			return activities.Reconciled{}, temporal.NewNonRetryableApplicationError("no",
+				activities.ErrStripeAway, nil)
 		}
 		return s.monthly(0, subscription.Canceled), nil
 	}
@@ -230,7 +241,9 @@ func TestTheUpdateIsAnsweredWithWhatTheAccountHasThen(t *testing.T) {
 
 func TestAnAccountThatBoughtNothingThatLastsHasNoFlow(t *testing.T) {
 	t.Parallel()
-	for name, known := range map[string]activities.Reconciled{"no customer": {}, "packs only": {Customer: true, Plan: plan.Free}} {
+	for name, known := range map[string]activities.Reconciled{
+		"no customer": {}, "packs only": {Customer: true, Plan: plan.Free},
+	} {
 		s := subscribe(func(time.Duration) (activities.Reconciled, error) { return known, nil })
 		s.tell(0)
 		if stage, _ := s.run(t, someSubscription()); stage != "none" || len(s.looks) != 1 {
@@ -246,14 +259,20 @@ func TestAnAccountThatBoughtNothingThatLastsHasNoFlow(t *testing.T) {
 func TestPeriodsThatAChangeCutShortAreClosedOnceWithTheirBounds(t *testing.T) {
 	t.Parallel()
 	s := subscribe(nil)
-	cut := activities.BillingPeriod{Key: "2026-11-01", Start: s.begun.Add(-5 * 24 * time.Hour), End: s.begun, Plan: plan.Free}
-	last := activities.BillingPeriod{Key: s.begun.Format(time.DateOnly), Start: s.begun, End: s.begun.Add(5 * 24 * time.Hour), Plan: plan.Pro}
+	cut := activities.BillingPeriod{
+		Key: "2026-11-01", Start: s.begun.Add(-5 * 24 * time.Hour), End: s.begun, Plan: plan.Free,
+	}
+	last := activities.BillingPeriod{
+		Key: s.begun.Format(time.DateOnly), Start: s.begun, End: s.begun.Add(5 * 24 * time.Hour), Plan: plan.Pro,
+	}
 	s.found = func(after time.Duration) (activities.Reconciled, error) {
 		known := s.monthly(0, subscription.Active)
 		known.Cut = []activities.BillingPeriod{cut}
 		if after > 5*24*time.Hour {
 			known.Status, known.Lasts = subscription.Canceled, false
-			known.Period = activities.BillingPeriod{Key: "after", Start: last.End, End: last.End.Add(month), Plan: plan.Free}
+			known.Period = activities.BillingPeriod{
+				Key: "after", Start: last.End, End: last.End.Add(month), Plan: plan.Free,
+			}
 			known.Cut = append(known.Cut, last)
 		}
 		return known, nil

@@ -48,7 +48,8 @@ func KeepTicket(ctx workflow.Context, ref activities.TicketRef) (ticket.Status, 
 			tickets *activities.Tickets
 			now     activities.TicketState
 		)
-		if err := workflow.ExecuteActivity(looking(ctx, "look at the ticket"), tickets.LookAtTicket, ref).Get(ctx, &now); err != nil {
+		if err := workflow.ExecuteActivity(looking(ctx, "look at the ticket"), tickets.LookAtTicket, ref).Get(ctx,
+			&now); err != nil {
 			return "", err
 		}
 		if err := showTicket(ctx, &shown, &now); err != nil {
@@ -106,11 +107,13 @@ func showTicket(ctx workflow.Context, shown *ticket.Status, now *activities.Tick
 // TellTicket has the flow of a ticket look at it: the one that runs, or one that it starts.
 func (c *Client) TellTicket(ctx context.Context, ref activities.TicketRef) error {
 	options := client.StartWorkflowOptions{
-		ID: TicketID(ref.Number), TaskQueue: QueueGateway, StaticSummary: "Closes ticket " + ref.Number.Reference() + " in time",
+		ID: TicketID(ref.Number), TaskQueue: QueueGateway, StaticSummary: "Closes ticket " + ref.Number.Reference() +
+			" in time",
 		WorkflowIDConflictPolicy: enums.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowIDReusePolicy:    enums.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 	}
-	if _, err := c.temporal.SignalWithStartWorkflow(ctx, options.ID, SignalLook, nil, options, TicketWorkflow, ref); err != nil {
+	if _, err := c.temporal.SignalWithStartWorkflow(ctx, options.ID, SignalLook, nil, options, TicketWorkflow,
+		ref); err != nil {
 		return fmt.Errorf("signal workflow %s: %w", options.ID, err)
 	}
 	return nil

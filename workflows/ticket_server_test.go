@@ -78,7 +78,8 @@ func TestATicketOutlivesTheWorkersThatKeptIt(t *testing.T) {
 			}
 			begun := time.Now().Add(-30 * day)
 			made, _, err := a.store.CreateTicket(a.ctx, store.NewTicket{
-				Writer: store.Writer{Account: of.ID, Channel: "console"}, Subject: "s", Message: "m", Category: ticket.Question, Priority: ticket.Low, At: begun,
+				Writer: store.Writer{Account: of.ID, Channel: "console"}, Subject: "s", Message: "m",
+				Category: ticket.Question, Priority: ticket.Low, At: begun,
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -86,7 +87,9 @@ func TestATicketOutlivesTheWorkersThatKeptIt(t *testing.T) {
 			a.ref = activities.TicketRef{Number: made.Number, Account: of.ID}
 			kill := a.carrier(t)
 			a.move(t, store.TicketReply{By: ticket.Operator, Text: "Mended.", Resolve: true, At: time.Now()})
-			testkit.Eventually(t, testTimeout, func() bool { return a.stage(t) == string(ticket.Resolved) }, "the flow knows that it is resolved")
+			testkit.Eventually(t, testTimeout, func() bool {
+				return a.stage(t) == string(ticket.Resolved)
+			}, "the flow knows that it is resolved")
 			kill()
 			// Without a worker: not mended after all, and mended long ago.
 			a.move(t, store.TicketReply{By: ticket.Customer, Text: "Not yet.", Reopen: true, At: time.Now()})
@@ -102,11 +105,13 @@ func TestATicketOutlivesTheWorkersThatKeptIt(t *testing.T) {
 			}
 			a.carrier(t)
 			var ended ticket.Status
-			if err := a.client.GetWorkflow(a.ctx, workflows.TicketID(made.Number), "").Get(a.ctx, &ended); err != nil || ended != ticket.Closed {
+			if err := a.client.GetWorkflow(a.ctx, workflows.TicketID(made.Number), "").Get(a.ctx, &ended); err != nil ||
+				ended != ticket.Closed {
 				t.Errorf("the flow ended with %q, %v", ended, err)
 			}
 			now, messages := a.now(t)
-			if last := messages[len(messages)-1]; now.Status != ticket.Closed || len(messages) != 5 || last.Author != ticket.Service || last.Body != store.ClosedNote {
+			if last := messages[len(messages)-1]; now.Status != ticket.Closed || len(messages) != 5 ||
+				last.Author != ticket.Service || last.Body != store.ClosedNote {
 				t.Errorf("it is %s, with %+v", now.Status, messages)
 			}
 		})

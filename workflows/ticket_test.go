@@ -151,7 +151,8 @@ func recordTickets(ctx context.Context, t *testing.T, c client.Client, looked <-
 		<-looked
 	}
 	var status ticket.Status
-	if err := c.GetWorkflow(ctx, workflows.TicketID(someTicket.Number), "").Get(ctx, &status); err != nil || status != ticket.Closed {
+	if err := c.GetWorkflow(ctx, workflows.TicketID(someTicket.Number), "").Get(ctx, &status); err != nil ||
+		status != ticket.Closed {
 		t.Fatalf("ended %s, %v", status, err)
 	}
 	save(ctx, t, c, workflows.TicketID(someTicket.Number), "ticket.json")
@@ -165,8 +166,8 @@ func TestATicketOutlivesItsFlowAndTheWorker(t *testing.T) {
 	of, _ := c.owner(t)
 	kill := c.carrier(t)
 	made, _, err := c.store.CreateTicket(c.ctx, store.NewTicket{
-		Writer: store.Writer{Account: of, Channel: "api"}, Subject: "s", Message: "m", Category: ticket.Other, Priority: ticket.Low,
-		At: time.Now().Add(-2 * ticket.CloseAfter),
+		Writer: store.Writer{Account: of, Channel: "api"}, Subject: "s", Message: "m", Category: ticket.Other,
+		Priority: ticket.Low, At: time.Now().Add(-2 * ticket.CloseAfter),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -176,10 +177,13 @@ func TestATicketOutlivesItsFlowAndTheWorker(t *testing.T) {
 	tell()
 	testkit.Eventually(t, testTimeout, func() bool {
 		described, err := c.client.DescribeWorkflowExecution(c.ctx, workflows.TicketID(made.Number), "")
-		return err == nil && len(described.PendingActivities) == 0 && described.WorkflowExecutionInfo.GetHistoryLength() > 8
+		return err == nil && len(described.PendingActivities) == 0 &&
+			described.WorkflowExecutionInfo.GetHistoryLength() > 8
 	}, "it was looked at")
 	kill()
-	reply := store.TicketReply{Number: made.Number, By: ticket.Operator, Resolve: true, At: time.Now().Add(-ticket.CloseAfter)}
+	reply := store.TicketReply{
+		Number: made.Number, By: ticket.Operator, Resolve: true, At: time.Now().Add(-ticket.CloseAfter),
+	}
 	end := func() {
 		t.Helper()
 		if _, _, err := c.store.ReplyTicket(c.ctx, reply); err != nil {
@@ -187,7 +191,8 @@ func TestATicketOutlivesItsFlowAndTheWorker(t *testing.T) {
 		}
 		tell()
 		var status ticket.Status
-		if err := c.client.GetWorkflow(c.ctx, workflows.TicketID(made.Number), "").Get(c.ctx, &status); err != nil || status != ticket.Closed {
+		if err := c.client.GetWorkflow(c.ctx, workflows.TicketID(made.Number), "").Get(c.ctx, &status); err != nil ||
+			status != ticket.Closed {
 			t.Errorf("ended %s, %v", status, err)
 		}
 	}

@@ -60,11 +60,13 @@ func (w *world) buy(key string) {
 	item, _ := plan.FindItem(key)
 	now := w.now()
 	c, err := w.store.OpenCheckout(w.ctx, store.Checkout{
-		ID: store.NewCheckoutID(), Account: w.owner, Item: key, Country: "DE", OpenedAt: now, ExpiresAt: now.Add(time.Hour),
+		ID: store.NewCheckoutID(), Account: w.owner, Item: key, Country: "DE", OpenedAt: now,
+		ExpiresAt: now.Add(time.Hour),
 	})
 	w.must(err)
 	session, _, err := w.way.OpenCheckout(w.ctx, &billing.Checkout{
-		ID: c.ID.String(), Account: w.owner, Customer: w.customer, Item: item, VAT: true, SuccessURL: publicURL, CancelURL: publicURL, Expires: c.ExpiresAt,
+		ID: c.ID.String(), Account: w.owner, Customer: w.customer, Item: item, VAT: true, SuccessURL: publicURL,
+		CancelURL: publicURL, Expires: c.ExpiresAt,
 	})
 	w.must(err)
 	w.must(w.store.SetCheckoutSession(w.ctx, c.ID, session))
@@ -117,7 +119,8 @@ func TestAYearOfASubscriptionBooksEveryUnitAndTellsEverythingOnce(t *testing.T) 
 	for seed := range *years {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, uint64(seed), time.Date(2026, time.November, 30, 10, 0, 0, 0, time.UTC), astray) //nolint:gosec // a seed
+			//nolint:gosec // a seed
+			w := newWorld(t, uint64(seed), time.Date(2026, time.November, 30, 10, 0, 0, 0, time.UTC), astray)
 			w.dies = 300
 			w.liveAYear()
 			w.live()
@@ -131,7 +134,9 @@ func (w *world) liveAYear() {
 	w.do(2*time.Hour, func() { w.buy("founding"); w.buy("pro_monthly") })
 	w.do(2*day, w.onPlan(plan.Pro))
 	for d := 3; d < 364; d += 4 {
-		w.do(time.Duration(d)*day, func() { w.use(1+w.random.IntN(5), plan.Units(1+w.random.Int64N(20_000))*plan.Unit/2) })
+		w.do(time.Duration(d)*day, func() {
+			w.use(1+w.random.IntN(5), plan.Units(1+w.random.Int64N(20_000))*plan.Unit/2)
+		})
 	}
 	w.do(40*day, func() { w.change("scale_monthly", true) })
 	w.do(42*day, w.onPlan(plan.Scale))
@@ -201,9 +206,10 @@ func (w *world) refundPack() {
 // invoices are all that Stripe made and did not keep as drafts.
 func (w *world) invoices() []*api.Invoice {
 	w.t.Helper()
-	c := client.New(stripe.DefaultSecretKey, &api.Backends{API: api.GetBackendWithConfig(api.APIBackend, &api.BackendConfig{
-		URL: new(w.api), LeveledLogger: &api.LeveledLogger{Level: api.LevelNull},
-	})})
+	c := client.New(stripe.DefaultSecretKey,
+		&api.Backends{API: api.GetBackendWithConfig(api.APIBackend, &api.BackendConfig{
+			URL: new(w.api), LeveledLogger: &api.LeveledLogger{Level: api.LevelNull},
+		})})
 	var all []*api.Invoice
 	list := c.Invoices.List(&api.InvoiceListParams{Customer: new(w.customer)})
 	for list.Next() {
@@ -223,7 +229,9 @@ func (w *world) check() {
 	w.checkMoney()
 	w.checkMails()
 	var differences []string
-	_, err := audit.Run(w.ctx, w.store, w.limits, audit.Options{Account: w.owner}, func(d audit.Difference) { differences = append(differences, fmt.Sprintf("%+v", d)) })
+	_, err := audit.Run(w.ctx, w.store, w.limits, audit.Options{Account: w.owner}, func(d audit.Difference) {
+		differences = append(differences, fmt.Sprintf("%+v", d))
+	})
 	if err != nil || len(differences) > 0 {
 		w.t.Errorf("the audit finds %v, %v", differences, err)
 	}
@@ -243,7 +251,8 @@ func (w *world) checkStatements() {
 			stated[e.Name] = s.Totals.Units
 		}
 		if (s.Status == statement.Closed) != w.now().After(s.EndsAt) || len(s.Adjustments) > 0 {
-			w.t.Errorf("%s: the statement of %s to %s is %s, with %d adjustments", w.now(), s.StartsAt, s.EndsAt, s.Status, len(s.Adjustments))
+			w.t.Errorf("%s: the statement of %s to %s is %s, with %d adjustments", w.now(), s.StartsAt, s.EndsAt,
+				s.Status, len(s.Adjustments))
 		}
 	}
 	maps.DeleteFunc(w.used, func(_ string, u plan.Units) bool { return u == 0 })
@@ -277,7 +286,8 @@ func (w *world) checkMoney() {
 		w.t.Errorf("recorded are the invoices\n%s\nStripe has\n%s", strings.Join(have, "\n"), strings.Join(want, "\n"))
 	}
 	var subs, live, packs, void, refunded, open int
-	w.must(w.db.QueryRow(w.ctx, `SELECT (SELECT count(*) FROM subscriptions), (SELECT count(*) FROM subscriptions WHERE ended_at IS NULL),
+	w.must(w.db.QueryRow(w.ctx,
+		`SELECT (SELECT count(*) FROM subscriptions), (SELECT count(*) FROM subscriptions WHERE ended_at IS NULL),
 		(SELECT count(*) FROM packs), (SELECT count(*) FROM packs WHERE voided_at IS NOT NULL),
 		(SELECT count(*) FROM checkouts WHERE state = 'refunded'), (SELECT count(*) FROM checkouts WHERE state = 'open')`).Scan(&subs, &live, &packs, &void, &refunded, &open))
 	snapshot, err := w.way.Snapshot(w.ctx, w.customer)
@@ -289,11 +299,13 @@ func (w *world) checkMoney() {
 		}
 	}
 	slices.Sort(back)
-	if !slices.Equal(back, []string{"11880 of 11880", "6000 of 6000"}) && !slices.Equal(back, []string{"6000 of 6000", "9480 of 9480"}) {
+	if !slices.Equal(back, []string{"11880 of 11880", "6000 of 6000"}) &&
+		!slices.Equal(back, []string{"6000 of 6000", "9480 of 9480"}) {
 		w.t.Errorf("the money that went back is %v", back)
 	}
 	if subs != 2 || live != 0 || packs != 2 || void != 1 || refunded != 2 || open != 0 {
-		w.t.Errorf("%d subscriptions, %d of them live; %d packs, %d of them void; %d checkouts refunded, %d open", subs, live, packs, void, refunded, open)
+		w.t.Errorf("%d subscriptions, %d of them live; %d packs, %d of them void; %d checkouts refunded, %d open", subs,
+			live, packs, void, refunded, open)
 	}
 }
 
@@ -345,7 +357,8 @@ func TestAYearlyPlanOfThe31stResetsItsQuotaTwelveTimes(t *testing.T) {
 	w.script = append(w.script, step{at: start.AddDate(1, 0, 2), do: func() { w.over = true }})
 	w.live()
 	want := []string{
-		"2027-01-31", "2027-02-28", "2027-03-31", "2027-04-30", "2027-05-31", "2027-06-30", "2027-07-31", "2027-08-31", "2027-09-30", "2027-10-31", "2027-11-30", "2027-12-31",
+		"2027-01-31", "2027-02-28", "2027-03-31", "2027-04-30", "2027-05-31", "2027-06-30", "2027-07-31", "2027-08-31",
+		"2027-09-30", "2027-10-31", "2027-11-30", "2027-12-31",
 	}
 	if !slices.Equal(resets, want) {
 		t.Errorf("the periods are %v, want %v", resets, want)

@@ -85,7 +85,9 @@ func newWorld(t *testing.T, seed uint64, start time.Time, policy stripe.Policy) 
 	ctx, cancel := context.WithTimeout(context.Background(), 10*testTimeout)
 	t.Cleanup(cancel)
 	w := &world{
-		t: t, ctx: ctx, random: mathrand.New(mathrand.NewPCG(seed, 7)), at: start, owner: account.NewID(), used: map[string]plan.Units{}, closed: map[string]int{}, //nolint:gosec // repeatable
+		//nolint:gosec // repeatable
+		t: t, ctx: ctx, random: mathrand.New(mathrand.NewPCG(seed, 7)), at: start, owner: account.NewID(),
+		used: map[string]plan.Units{}, closed: map[string]int{},
 	}
 	w.redis = testkit.Redis(t, testkit.WithClock())
 	var err error
@@ -109,10 +111,14 @@ func newWorld(t *testing.T, seed uint64, start time.Time, policy stripe.Policy) 
 	t.Cleanup(func() { _ = w.meter.Close() })
 	w.limits = limits.New(w.store, w.meter, nil, w.now)
 	w.book = &statement.Book{Store: w.store, Now: w.now}
-	mails, err := outbox.New(w.store, notify.Site{Name: "Chain Access Gateway", URL: publicURL, Contact: "help@gateway.example"}, pepper, w.now)
+	mails, err := outbox.New(w.store, notify.Site{
+		Name: "Chain Access Gateway", URL: publicURL, Contact: "help@gateway.example",
+	}, pepper, w.now)
 	w.must(err)
 	w.bought = &activities.Billing{
-		Stripe: w, Record: w.store, Fences: w.limits, Mails: &activities.ChargeMails{People: w.store, Letters: mails, PublicURL: publicURL},
+		Stripe: w, Record: w.store, Fences: w.limits, Mails: &activities.ChargeMails{
+			People: w.store, Letters: mails, PublicURL: publicURL,
+		},
 		Look: func(ctx context.Context, id account.ID) error { return w.SignalSubscription(ctx, id, "checkout") },
 		Close: func(_ context.Context, c activities.Closing) error {
 			w.mu.Lock()
@@ -144,17 +150,25 @@ func (w *world) populate() {
 		user := account.UserID{UUID: uuid.Must(uuid.NewV7())}
 		w.users = append(w.users, user)
 		address := fmt.Sprintf("user%d@buyer.example", i)
-		_, err = w.db.Exec(w.ctx, "INSERT INTO users (id, email, email_key, created_at) VALUES ($1, $2, $2, $3)", user.UUID, address, w.at)
+		_, err = w.db.Exec(w.ctx, "INSERT INTO users (id, email, email_key, created_at) VALUES ($1, $2, $2, $3)",
+			user.UUID, address, w.at)
 		w.must(err)
-		_, err = w.db.Exec(w.ctx, "INSERT INTO members (account_id, user_id, role, joined_at, last_used_at) VALUES ($1, $2, 'owner', $3, $3)", w.owner.UUID, user.UUID, w.at)
+		_, err = w.db.Exec(w.ctx,
+			"INSERT INTO members (account_id, user_id, role, joined_at, last_used_at) VALUES ($1, $2, 'owner', $3, $3)",
+			w.owner.UUID, user.UUID, w.at)
 		w.must(err)
 	}
 	var digest account.Digest
 	_, _ = rand.Read(digest[:])
-	key := store.NewKey{ID: account.NewKeyID(), Account: w.owner, Digest: digest[:], Prefix: "cag_12345678", Door: account.DoorAccount, Daily: account.Unlimited}
+	key := store.NewKey{
+		ID: account.NewKeyID(), Account: w.owner, Digest: digest[:], Prefix: "cag_12345678",
+		Door: account.DoorAccount, Daily: account.Unlimited,
+	}
 	_, err = w.store.CreateKey(w.ctx, key)
 	w.must(err)
-	w.subject = meter.NewSubject(account.Identity{Key: key.ID, Account: w.owner, Door: account.DoorAccount, Plan: plan.Free}, digest)
+	w.subject = meter.NewSubject(account.Identity{
+		Key: key.ID, Account: w.owner, Door: account.DoorAccount, Plan: plan.Free,
+	}, digest)
 	_, err = w.way.SetUp(w.ctx, billing.SetUpOptions{})
 	w.must(err)
 	id, err := w.way.EnsureCustomer(w.ctx, w.owner, "user0@buyer.example", "DE")
@@ -215,7 +229,8 @@ func (w *world) take(ctx context.Context, payload []byte, signature string) erro
 		return err
 	}
 	e := &store.StripeEvent{
-		ID: from.ID, Type: from.Type, APIVersion: from.APIVersion, Object: from.Object, Customer: from.Customer, Session: from.Session, CreatedAt: from.Created,
+		ID: from.ID, Type: from.Type, APIVersion: from.APIVersion, Object: from.Object, Customer: from.Customer,
+		Session: from.Session, CreatedAt: from.Created,
 	}
 	if _, err := w.store.RecordStripeEvent(ctx, e); err != nil {
 		return err
@@ -252,7 +267,8 @@ func (w *world) turn() {
 		_, err := activities.HandOn(w.ctx, w.store, w, &events[i])
 		w.must(err)
 	}
-	unread, err := w.store.ListUnreadCustomers(w.ctx, w.now().Add(-26*time.Hour), w.now().Add(-7*24*time.Hour), nil, 100)
+	unread, err := w.store.ListUnreadCustomers(w.ctx, w.now().Add(-26*time.Hour), w.now().Add(-7*24*time.Hour),
+		nil, 100)
 	w.must(err)
 	for i := range unread {
 		w.must(w.SignalSubscription(w.ctx, unread[i].Account, "sweep"))
@@ -311,7 +327,9 @@ func (w *world) later(c activities.Closing) {
 }
 
 func (w *world) flush() {
-	w.must(flush.New(w.meter, w.store, flush.FromStore(w.store), flush.Options{Logger: slog.New(slog.DiscardHandler)}).FlushAll(w.ctx))
+	w.must(flush.New(w.meter, w.store, flush.FromStore(w.store), flush.Options{
+		Logger: slog.New(slog.DiscardHandler),
+	}).FlushAll(w.ctx))
 }
 
 // next is when something is due next: at least twice a day, and soon while a purchase or a closing

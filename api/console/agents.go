@@ -40,13 +40,20 @@ func (v *request) agents() error {
 		a := &fleet.Agents[i]
 		p.Agents = append(p.Agents, v.agentRow(a))
 		if a.ClaimedVia == claimedByCode && a.KeyID == query.Get("adopted") {
-			notices = append(notices, notice{Tone: good, Title: "Key adopted", Text: a.KeyPrefix + "… has this account's plan, packs and fences from now on."})
+			notices = append(notices, notice{
+				Tone: good, Title: "Key adopted",
+				Text: a.KeyPrefix + "… has this account's plan, packs and fences from now on.",
+			})
 		}
 	}
 	if len(p.Agents) == 0 {
 		p.Empty = &empty{
-			Title: "No agent yet", Text: "An agent makes its own key with this command; the claim code is in the answer, under doorways.adopt.",
-			Command: &copyable{ID: "agent-key-command", What: "the command for an agent's key", Text: "curl -X POST " + v.PublicURL + "/keys"},
+			Title: "No agent yet",
+			Text: "An agent makes its own key with this command; the claim code is in the answer, under " +
+				"doorways.adopt.", Command: &copyable{
+				ID: "agent-key-command", What: "the command for an agent's key",
+				Text: "curl -X POST " + v.PublicURL + "/keys",
+			},
 		}
 	}
 	return v.show(http.StatusOK, p, notices...)
@@ -54,8 +61,8 @@ func (v *request) agents() error {
 
 func (v *request) agentRow(a *service.AgentView) agentRow {
 	return agentRow{
-		Name: agentTitle(a.Name), Address: a.Address, Via: viaWords[a.ClaimedVia], Since: v.reader.moment(a.ClaimedAt), KeyID: a.KeyID, KeyPrefix: a.KeyPrefix,
-		Cap: capWords(a.MonthlyRequestCap), Off: servicesOff(a.ServicesOff),
+		Name: agentTitle(a.Name), Address: a.Address, Via: viaWords[a.ClaimedVia], Since: v.reader.moment(a.ClaimedAt),
+		KeyID: a.KeyID, KeyPrefix: a.KeyPrefix, Cap: capWords(a.MonthlyRequestCap), Off: servicesOff(a.ServicesOff),
 	}
 }
 
@@ -70,7 +77,9 @@ func agentTitle(name string) string {
 // adopt takes a key over, and leads back to the agents with the result (docs/interface.md, 2.4):
 // the key's id in the address, or the refusal as a message.
 func (v *request) adopt() error {
-	adopted, err := ask(v, v.Calls.AdoptKey, service.AdoptKeyInput{ClaimCode: strings.TrimSpace(v.r.PostForm.Get(claimCodeField))})
+	adopted, err := ask(v, v.Calls.AdoptKey, service.AdoptKeyInput{
+		ClaimCode: strings.TrimSpace(v.r.PostForm.Get(claimCodeField)),
+	})
 	if err == nil {
 		return v.backToAgents(url.Values{"adopted": {adopted.ID}})
 	}

@@ -28,7 +28,9 @@ func TestAdoptionLeadsBackToTheAgentsWithItsResult(t *testing.T) {
 	if text := b.get("/agents?adopted=" + keyTwo).body; strings.Contains(text, "Key adopted") {
 		t.Error("a key that is not of the account is called adopted")
 	}
-	h.agents = append(h.agents, service.AgentView{ClaimedVia: "claim_code", ClaimedAt: sampleNow.Add(-3 * time.Hour), KeyID: keyTwo, KeyPrefix: "cag_00aTz81b"})
+	h.agents = append(h.agents, service.AgentView{
+		ClaimedVia: "claim_code", ClaimedAt: sampleNow.Add(-3 * time.Hour), KeyID: keyTwo, KeyPrefix: "cag_00aTz81b",
+	})
 	text := b.get("/agents?adopted=" + keyTwo).body
 	if !strings.Contains(text, "3 hours ago") {
 		t.Error("the page does not say when it was adopted")
@@ -48,7 +50,9 @@ func TestAdoptionLeadsBackToTheAgentsWithItsResult(t *testing.T) {
 		t.Error("the page does not say why nothing was adopted")
 	}
 	h.refusal = fault.New(fault.NotYetInForce, "Saved, and not in force yet.")
-	if got = b.post("/agents/adopt", url.Values{"claim_code": {claimCode}}); got.status != http.StatusServiceUnavailable {
+	if got = b.post("/agents/adopt", url.Values{
+		"claim_code": {claimCode},
+	}); got.status != http.StatusServiceUnavailable {
 		t.Errorf("a failure of the service answers %d", got.status)
 	}
 }
@@ -61,7 +65,8 @@ func TestClaimLinksBringTheirCodeThroughTheSignIn(t *testing.T) {
 		t.Errorf("it leads to %q", got.header.Get("Location"))
 	}
 	got := personOf(t, h).get(path)
-	if !strings.Contains(got.body, `name="claim_code" type="text" value="`+claimCode+`"`) || got.header.Get("Referrer-Policy") != "no-referrer" {
+	if !strings.Contains(got.body, `name="claim_code" type="text" value="`+claimCode+`"`) ||
+		got.header.Get("Referrer-Policy") != "no-referrer" {
 		t.Error("the form does not hold the code, or its address may be named")
 	}
 }
@@ -70,7 +75,10 @@ func TestFleetListsAgentsAndAdoptedKeys(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	text := personOf(t, h).get("/agents").body
-	for _, want := range []string{"trader-7", "0x00000000219ab540356cBB839Cbe05303d7705Fa", "wallet signature", "/keys/" + keyOne, "scout", "none", ">data<"} {
+	for _, want := range []string{
+		"trader-7", "0x00000000219ab540356cBB839Cbe05303d7705Fa", "wallet signature",
+		"/keys/" + keyOne, "scout", "none", ">data<",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the fleet does not show %q", want)
 		}
@@ -80,7 +88,8 @@ func TestFleetListsAgentsAndAdoptedKeys(t *testing.T) {
 		t.Error("a member is offered to adopt")
 	}
 	h.agents = nil
-	if text := personOf(t, h).get("/agents").body; !strings.Contains(text, "No agent yet") || !strings.Contains(text, "curl -X POST https://gateway.example/keys") {
+	if text := personOf(t, h).get("/agents").body; !strings.Contains(text, "No agent yet") ||
+		!strings.Contains(text, "curl -X POST https://gateway.example/keys") {
 		t.Error("without agents it does not say how they come")
 	}
 }
@@ -95,16 +104,44 @@ func TestProgramsAdoptWithJSON(t *testing.T) {
 		status       int
 		reason       fault.Reason
 	}{
-		"by an owner":              {body: `{"claim_code":"` + claimCode + `"}`, cookie: session, status: http.StatusFound},
-		"from a page of this site": {body: `{"claim_code":"x"}`, cookie: session, header: map[string]string{"Origin": "https://gateway.example", "Sec-Fetch-Site": "same-origin"}, status: http.StatusFound},
-		"refused":                  {body: `{"claim_code":"x"}`, cookie: session, refusal: fault.New(fault.NotYours, ""), status: http.StatusNotFound, reason: fault.NotYours},
-		"by nobody":                {body: `{"claim_code":"x"}`, refusal: fault.New(fault.KeyInvalid, ""), status: http.StatusUnauthorized, reason: fault.KeyInvalid},
-		"no JSON":                  {body: `{`, cookie: session, status: http.StatusBadRequest, reason: fault.NotJSON},
-		"another type":             {body: `{"claim_code":5}`, cookie: session, status: http.StatusUnprocessableEntity, reason: fault.FieldRefused},
-		"no object":                {body: `[]`, cookie: session, status: http.StatusUnprocessableEntity, reason: fault.FieldRefused},
-		"too large":                {body: `{"claim_code":"` + strings.Repeat("x", maxFormBytes) + `"}`, cookie: session, status: http.StatusRequestEntityTooLarge, reason: fault.BodyTooLarge},
-		"from another site":        {body: `{"claim_code":"x"}`, cookie: session, header: map[string]string{"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site"}, status: http.StatusUnprocessableEntity, reason: fault.FieldRefused},
-		"from an old browser":      {body: `{"claim_code":"x"}`, cookie: session, header: map[string]string{"Origin": "https://evil.example"}, status: http.StatusUnprocessableEntity, reason: fault.FieldRefused},
+		"by an owner": {
+			body: `{"claim_code":"` + claimCode + `"}`, cookie: session, status: http.StatusFound,
+		},
+		"from a page of this site": {
+			body: `{"claim_code":"x"}`, cookie: session, header: map[string]string{
+				"Origin": "https://gateway.example", "Sec-Fetch-Site": "same-origin",
+			}, status: http.StatusFound,
+		},
+		"refused": {
+			body: `{"claim_code":"x"}`, cookie: session, refusal: fault.New(fault.NotYours, ""),
+			status: http.StatusNotFound, reason: fault.NotYours,
+		},
+		"by nobody": {
+			body: `{"claim_code":"x"}`, refusal: fault.New(fault.KeyInvalid, ""),
+			status: http.StatusUnauthorized, reason: fault.KeyInvalid,
+		},
+		"no JSON": {body: `{`, cookie: session, status: http.StatusBadRequest, reason: fault.NotJSON},
+		"another type": {
+			body: `{"claim_code":5}`, cookie: session, status: http.StatusUnprocessableEntity,
+			reason: fault.FieldRefused,
+		},
+		"no object": {
+			body: `[]`, cookie: session, status: http.StatusUnprocessableEntity, reason: fault.FieldRefused,
+		},
+		"too large": {
+			body: `{"claim_code":"` + strings.Repeat("x", maxFormBytes) + `"}`, cookie: session,
+			status: http.StatusRequestEntityTooLarge, reason: fault.BodyTooLarge,
+		},
+		"from another site": {
+			body: `{"claim_code":"x"}`, cookie: session, header: map[string]string{
+				"Origin":         "https://evil.example",
+				"Sec-Fetch-Site": "cross-site",
+			}, status: http.StatusUnprocessableEntity, reason: fault.FieldRefused,
+		},
+		"from an old browser": {
+			body: `{"claim_code":"x"}`, cookie: session, header: map[string]string{"Origin": "https://evil.example"},
+			status: http.StatusUnprocessableEntity, reason: fault.FieldRefused,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -116,7 +153,8 @@ func TestProgramsAdoptWithJSON(t *testing.T) {
 				refused = f
 				w.WriteHeader(f.HTTP())
 			}
-			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/agents/adopt", strings.NewReader(c.body))
+			r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/agents/adopt",
+				strings.NewReader(c.body))
 			r.Header.Set("Content-Type", "application/json; charset=utf-8")
 			r.Header.Set("Cookie", c.cookie)
 			for name, value := range c.header {
@@ -124,7 +162,8 @@ func TestProgramsAdoptWithJSON(t *testing.T) {
 			}
 			w := httptest.NewRecorder()
 			p.ServeHTTP(w, r)
-			if w.Code != c.status || (refused == nil) != (c.reason == 0) || refused != nil && refused.Reason != c.reason {
+			if w.Code != c.status || (refused == nil) != (c.reason == 0) ||
+				refused != nil && refused.Reason != c.reason {
 				t.Errorf("it answers %d, refused %v", w.Code, refused)
 			}
 			if c.status == http.StatusFound && w.Header().Get("Location") != "/agents?adopted="+keyTwo {

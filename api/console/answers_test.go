@@ -12,7 +12,9 @@ import (
 
 func showText(t *testing.T, answer string) shown {
 	t.Helper()
-	s, err := showAnswer([]byte(answer), &huma.Schema{Properties: map[string]*huma.Schema{"hash": {Description: "which one it was"}}})
+	s, err := showAnswer([]byte(answer), &huma.Schema{
+		Properties: map[string]*huma.Schema{"hash": {Description: "which one it was"}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -21,7 +23,8 @@ func showText(t *testing.T, answer string) shown {
 
 func TestAnswersKeepTheirOrderAndTheirDigits(t *testing.T) {
 	t.Parallel()
-	s := showText(t, `{"hash":"0xab","zero":0,"big":123456789012345678901234567890,"small":1.50,"none":null,"yes":true,"note":"two words","empty":[]}`)
+	s := showText(t,
+		`{"hash":"0xab","zero":0,"big":123456789012345678901234567890,"small":1.50,"none":null,"yes":true,"note":"two words","empty":[]}`)
 	want := []pair{
 		{Name: "hash", About: "Which one it was.", Value: shown{Text: "0xab", Code: true}},
 		{Name: "zero", Value: shown{Text: "0", Code: true}},
@@ -39,12 +42,15 @@ func TestAnswersKeepTheirOrderAndTheirDigits(t *testing.T) {
 
 func TestListsOfObjectsAreTables(t *testing.T) {
 	t.Parallel()
-	s := showText(t, `{"transfers":[{"from":"a","value":"1","list":[1]},{"to":null,"value":"2","list":["x",{"y":1}]}],"names":["a","b"],"fees":{"slow":{"tip":"1"},"fast":{"tip":"2","max":"3"}}}`)
+	s := showText(t,
+		`{"transfers":[{"from":"a","value":"1","list":[1]},{"to":null,"value":"2","list":["x",{"y":1}]}],"names":["a","b"],"fees":{"slow":{"tip":"1"},"fast":{"tip":"2","max":"3"}}}`)
 	transfers, names, fees := s.Pairs[0].Value, s.Pairs[1].Value, s.Pairs[2].Value
-	if !reflect.DeepEqual(transfers.Columns, []string{"from", "value", "to", "list"}) || transfers.Label != "transfers" {
+	if !reflect.DeepEqual(transfers.Columns, []string{"from", "value", "to", "list"}) ||
+		transfers.Label != "transfers" {
 		t.Errorf("columns %v of %q", transfers.Columns, transfers.Label)
 	}
-	if got := transfers.Rows[1]; got[0].Text != "" || got[1].Text != "2" || !got[2].Nothing || got[3].Text != `["x",{"y":1}]` {
+	if got := transfers.Rows[1]; got[0].Text != "" || got[1].Text != "2" || !got[2].Nothing ||
+		got[3].Text != `["x",{"y":1}]` {
 		t.Errorf("the second row is %+v", got)
 	}
 	if len(names.Items) != 2 || names.Items[1].Text != "b" {
@@ -83,17 +89,19 @@ func TestWhatIsShownOfAnAnswerIsBounded(t *testing.T) {
 		answer string
 		left   string // what says that something is left out
 	}{
-		"many rows":      {`{"x":[` + strings.Repeat(row, 10_000) + `{}]}`, "9,951 more"},
-		"many items":     {`{"x":[` + strings.Repeat("1,", 10_000) + `1]}`, "9,951 more"},
-		"many pairs":     {`{` + wide.String() + `"x":1}`, "4,941 more"},
-		"many columns":   {`{"x":[{` + wide.String() + `"x":1}]}`, "…"},
-		"many tables":    {`{"x":[` + strings.Repeat(`[`+strings.Repeat(row, 100)+`1],`, 100) + `1]}`, "…"},
-		"deep lists":     {`{"x":` + strings.Repeat(`[`, 9000) + strings.Repeat(`]`, 9000) + `}`, "…"},
-		"deep objects":   {strings.Repeat(`{"x":`, 9000) + `1` + strings.Repeat(`}`, 9000), "…"},
-		"long text":      {`{"x":"` + strings.Repeat("ä", 5000) + `"}`, "…"},
-		"long name":      {`{"` + strings.Repeat("ä", 5000) + `":1}`, "…"},
-		"long digits":    {`{"x":` + strings.Repeat("9", 5000) + `}`, "…"},
-		"objects by two": {`{"x":{` + strings.TrimSuffix(strings.Repeat(`"a":{"b":1},`, 5000), ",") + `}}`, "4,950 more"},
+		"many rows":    {`{"x":[` + strings.Repeat(row, 10_000) + `{}]}`, "9,951 more"},
+		"many items":   {`{"x":[` + strings.Repeat("1,", 10_000) + `1]}`, "9,951 more"},
+		"many pairs":   {`{` + wide.String() + `"x":1}`, "4,941 more"},
+		"many columns": {`{"x":[{` + wide.String() + `"x":1}]}`, "…"},
+		"many tables":  {`{"x":[` + strings.Repeat(`[`+strings.Repeat(row, 100)+`1],`, 100) + `1]}`, "…"},
+		"deep lists":   {`{"x":` + strings.Repeat(`[`, 9000) + strings.Repeat(`]`, 9000) + `}`, "…"},
+		"deep objects": {strings.Repeat(`{"x":`, 9000) + `1` + strings.Repeat(`}`, 9000), "…"},
+		"long text":    {`{"x":"` + strings.Repeat("ä", 5000) + `"}`, "…"},
+		"long name":    {`{"` + strings.Repeat("ä", 5000) + `":1}`, "…"},
+		"long digits":  {`{"x":` + strings.Repeat("9", 5000) + `}`, "…"},
+		"objects by two": {
+			`{"x":{` + strings.TrimSuffix(strings.Repeat(`"a":{"b":1},`, 5000), ",") + `}}`, "4,950 more",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -114,7 +122,8 @@ func TestWhatIsShownOfAnAnswerIsBounded(t *testing.T) {
 
 func TestTheAnswerItselfIsShownAsJSON(t *testing.T) {
 	t.Parallel()
-	if text, whole := rawJSON([]byte(`{"a":[1],"b":{}}`)); text != "{\n  \"a\": [\n    1\n  ],\n  \"b\": {}\n}" || !whole {
+	if text, whole := rawJSON([]byte(`{"a":[1],"b":{}}`)); text != "{\n  \"a\": [\n    1\n  ],\n  \"b\": {}\n}" ||
+		!whole {
 		t.Errorf("it is %q", text)
 	}
 	if text, whole := rawJSON([]byte(`{"a":"` + strings.Repeat("x", maxRaw) + `"}`)); len(text) > maxRaw+4 || whole {

@@ -56,12 +56,17 @@ func auditNames(keys *service.KeyList) map[string]string {
 
 // Words for what the log says in names of the record.
 var (
-	originWords = map[string]string{"console": "in the console", "api": "by API", "mcp": "by agent tools", "ops": "by an operator"}
-	fieldWords  = strings.NewReplacer("_", " ")
+	originWords = map[string]string{
+		"console": "in the console", "api": "by API", "mcp": "by agent tools", "ops": "by an operator",
+	}
+	fieldWords = strings.NewReplacer("_", " ")
 )
 
 func (v *request) event(l *service.AuditLine, names map[string]string) event {
-	e := event{When: v.reader.moment(l.At), What: actionWords(l.Action), Who: actorWords(l), Where: originWords[l.Origin], Changes: differences(l.Before, l.After)}
+	e := event{
+		When: v.reader.moment(l.At), What: actionWords(l.Action), Who: actorWords(l),
+		Where: originWords[l.Origin], Changes: differences(l.Before, l.After),
+	}
 	if e.Where == "" {
 		e.Where = l.Origin
 	}
@@ -82,11 +87,14 @@ var ownReasons = map[string]bool{"created": true, "configured": true, "revoked":
 
 // changesWords are actions of the record, told as what happened.
 var changesWords = map[string]string{
-	"open_account": "Account opened", "join_account": "Account joined", "update_account": "Settings changed", "name_account": "Account named", "configure_account": "Services changed",
-	"create_key": "Key created", "configure_key": "Fences of a key changed", "revoke_key": "Key revoked", "bind_key": "Key bound to a wallet",
-	"bind_wallet": "Wallet bound", "adopt_key": "Key adopted", "claim_agent": "Agent claimed", "invite_member": "Member invited",
-	"revoke_invitation": "Invitation withdrawn", "change_member": "Role changed", "remove_member": "Member removed", "grant_pack": "Pack granted",
-	"suspend_account": "Account suspended", "resume_account": "Account resumed", "set_cycle": "Cycle changed", "set_plan": "Plan changed", "set_enterprise": "Contract figures changed",
+	"open_account": "Account opened", "join_account": "Account joined", "update_account": "Settings changed",
+	"name_account": "Account named", "configure_account": "Services changed", "create_key": "Key created",
+	"configure_key": "Fences of a key changed", "revoke_key": "Key revoked", "bind_key": "Key bound to a wallet",
+	"bind_wallet": "Wallet bound", "adopt_key": "Key adopted", "claim_agent": "Agent claimed",
+	"invite_member": "Member invited", "revoke_invitation": "Invitation withdrawn", "change_member": "Role changed",
+	"remove_member": "Member removed", "grant_pack": "Pack granted", "suspend_account": "Account suspended",
+	"resume_account": "Account resumed", "set_cycle": "Cycle changed", "set_plan": "Plan changed",
+	"set_enterprise": "Contract figures changed",
 }
 
 // actionWords says what an action did; one that has no words of its own by its name.

@@ -22,7 +22,8 @@ func (v *request) billing() error {
 	var invoices service.InvoiceList
 	in := service.ListInvoicesInput{Limit: invoicesShown, Before: v.r.URL.Query().Get("invoices_before")}
 	err := v.inParallel(
-		asked(v, v.Calls.BillingStatus, service.Nothing{}, &now), asked(v, v.Calls.PriceLadder, service.Nothing{}, &ladder),
+		asked(v, v.Calls.BillingStatus, service.Nothing{}, &now), asked(v, v.Calls.PriceLadder, service.Nothing{},
+			&ladder),
 		func(ctx context.Context) error {
 			err := asked(v, v.Calls.ListInvoices, in, &invoices)(ctx)
 			if mistakesOf(err) == nil {
@@ -37,8 +38,9 @@ func (v *request) billing() error {
 	}
 	may := v.owner() && now.Live
 	p := &billingPage{
-		Owner: v.owner(), Live: now.Live, Plan: v.planCard(&now, may), Card: cardOf(&now), Portal: may && now.Customer != nil,
-		Packs: v.packRows(&now), Ladder: ladderOf(&ladder, &now, may), Volume: ladder.Volume.Grouped(), Cheapest: cheapest(&ladder),
+		Owner: v.owner(), Live: now.Live, Plan: v.planCard(&now, may), Card: cardOf(&now),
+		Portal: may && now.Customer != nil, Packs: v.packRows(&now), Ladder: ladderOf(&ladder, &now, may),
+		Volume: ladder.Volume.Grouped(), Cheapest: cheapest(&ladder),
 		VAT: "Prices are net; no VAT is added for the country on file.",
 	}
 	if now.VATPercent > 0 {
@@ -48,7 +50,8 @@ func (v *request) billing() error {
 		p.Invoices = append(p.Invoices, v.invoiceRow(&invoices.Invoices[i], may))
 	}
 	if n := len(invoices.Invoices); invoices.More && n > 0 {
-		p.Older = pathBilling + "?invoices_before=" + invoices.Invoices[n-1].CreatedAt.UTC().Format("2006-01-02T15:04:05.999999999Z") + "#invoices"
+		p.Older = pathBilling + "?invoices_before=" + invoices.Invoices[n-
+			1].CreatedAt.UTC().Format("2006-01-02T15:04:05.999999999Z") + "#invoices"
 	}
 	return v.show(http.StatusOK, p, v.billingNotices(&now, p.Invoices)...)
 }
@@ -57,7 +60,10 @@ func (v *request) billing() error {
 func (v *request) billingNotices(now *service.BillingStatus, invoices []invoiceRow) []notice {
 	var all []notice
 	if !now.Live {
-		all = append(all, notice{Tone: warn, Title: "Payments are off on this gateway", Text: "Nothing can be bought, changed or paid here. What the account has goes on as it is."})
+		all = append(all, notice{
+			Tone: warn, Title: "Payments are off on this gateway",
+			Text: "Nothing can be bought, changed or paid here. What the account has goes on as it is.",
+		})
 	}
 	s := now.Subscription.Value
 	if s == nil || (s.Status != subscription.PastDue && s.Status != subscription.Unpaid) {
@@ -66,9 +72,11 @@ func (v *request) billingNotices(now *service.BillingStatus, invoices []invoiceR
 	n := notice{Tone: bad, Title: "The last invoice is not paid", Links: []link{{"To the invoices", "#invoices"}}}
 	if s.Status == subscription.PastDue {
 		n.Tone = warn
-		n.Text = "The card was declined. The plan goes on while it is tried again; pay the open invoice, or put another card on file, before that ends."
+		n.Text = "The card was declined. The plan goes on while it is tried again; pay the open invoice, or put " +
+			"another card on file, before that ends."
 	} else {
-		n.Text = "All attempts to charge it failed, so the account is on the Free plan. Pay the open invoice, and the plan is back."
+		n.Text = "All attempts to charge it failed, so the account is on the Free plan. Pay the open invoice, and " +
+			"the plan is back."
 	}
 	for i := range invoices {
 		if invoices[i].Due != "" {
@@ -95,7 +103,9 @@ func (v *request) planCard(now *service.BillingStatus, may bool) planCard {
 		v.describeSubscription(&c, s, may)
 	}
 	if now.NextTierFrom != nil {
-		c.Facts = append(c.Facts, fact{"Next", planTitle(now.NextTier) + " from " + v.reader.moment(*now.NextTierFrom).Exact})
+		c.Facts = append(c.Facts, fact{
+			"Next", planTitle(now.NextTier) + " from " + v.reader.moment(*now.NextTierFrom).Exact,
+		})
 	}
 	if now.TaxNote != "" {
 		c.Facts = append(c.Facts, fact{"VAT", now.TaxNote})
@@ -120,13 +130,15 @@ func (v *request) describeSubscription(c *planCard, s *service.SubscriptionView,
 	if s.Founding {
 		price += ", the founding price"
 	}
-	c.Facts = append(c.Facts, fact{"Subscription", itemTitle(s.Item)}, fact{"Price", price}, fact{"Paid until", v.reader.moment(s.PeriodEnd).Exact})
+	c.Facts = append(c.Facts, fact{"Subscription", itemTitle(s.Item)}, fact{"Price", price},
+		fact{"Paid until", v.reader.moment(s.PeriodEnd).Exact})
 	switch {
 	case s.CancelAtPeriodEnd:
 		c.Facts = append(c.Facts, fact{"Then", "it ends; the Free plan follows"})
 		c.Resume = may
 	case s.HeldUntil != nil:
-		c.Facts = append(c.Facts, fact{"Until " + v.reader.day(*s.HeldUntil), itemTitle(s.Held)}, fact{"Then", itemTitle(s.Item)})
+		c.Facts = append(c.Facts, fact{"Until " + v.reader.day(*s.HeldUntil), itemTitle(s.Held)},
+			fact{"Then", itemTitle(s.Item)})
 		c.Cancel = may
 	default:
 		c.Facts = append(c.Facts, fact{"Then", "charged again, until you cancel"})
@@ -190,8 +202,9 @@ func (v *request) packRows(now *service.BillingStatus) []packRow {
 
 func (v *request) invoiceRow(n *service.InvoiceView, may bool) invoiceRow {
 	row := invoiceRow{
-		ID: n.ID, Number: accountTitle(n.Number, "no number yet"), Day: v.reader.day(n.CreatedAt), What: invoiceWords[n.Reason],
-		Status: invoiceStatus(n.Status, n.Failed), Net: dollars(plan.Cents(n.Net)), VAT: dollars(plan.Cents(n.VAT)), Total: dollars(plan.Cents(n.Total)),
+		ID: n.ID, Number: accountTitle(n.Number, "no number yet"), Day: v.reader.day(n.CreatedAt),
+		What: invoiceWords[n.Reason], Status: invoiceStatus(n.Status, n.Failed), Net: dollars(plan.Cents(n.Net)),
+		VAT: dollars(plan.Cents(n.VAT)), Total: dollars(plan.Cents(n.Total)),
 	}
 	if row.What == "" {
 		row.What = "Purchase"
@@ -210,5 +223,6 @@ func (v *request) invoiceRow(n *service.InvoiceView, may bool) invoiceRow {
 
 // invoiceWords say what an invoice was made for, by the payment provider's word.
 var invoiceWords = map[string]string{
-	"subscription_create": "First period", "subscription_cycle": "Next period", "subscription_update": "Change of plan", "manual": "Purchase",
+	"subscription_create": "First period", "subscription_cycle": "Next period", "subscription_update": "Change of plan",
+	"manual": "Purchase",
 }

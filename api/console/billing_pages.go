@@ -13,7 +13,9 @@ type billingPage struct {
 }
 
 func (*billingPage) head() head {
-	return head{Template: "billing", Title: "Billing", Section: sectionBilling, Scripts: []string{scriptForms, scriptTable}}
+	return head{
+		Template: "billing", Title: "Billing", Section: sectionBilling, Scripts: []string{scriptForms, scriptTable},
+	}
 }
 
 // planCard is the plan in force, and what can be done with its subscription.
@@ -43,10 +45,11 @@ type ladderGroup struct {
 // rungRow is one way to buy units.
 type rungRow struct {
 	Title, Price, Units, PerMillion, AtVolume, Supply string
-	Short                                             string // what happens to calls beyond its units, when the volume is
-	Note                                              string
-	Current, Cheapest                                 bool
-	Action                                            *link
+	// what happens to calls beyond its units, when the volume is
+	Short             string
+	Note              string
+	Current, Cheapest bool
+	Action            *link
 }
 
 // invoiceRow is an invoice. Net and VAT add up to the total.
@@ -71,7 +74,10 @@ type choicePage struct {
 }
 
 func (p choicePage) head() head {
-	return head{Template: "choice", Title: p.Heading, Section: sectionBilling, Crumbs: billingCrumb, Scripts: []string{scriptForms}}
+	return head{
+		Template: "choice", Title: p.Heading, Section: sectionBilling, Crumbs: billingCrumb,
+		Scripts: []string{scriptForms},
+	}
 }
 
 // awayPage is left at once, for a page of the payment provider.

@@ -20,22 +20,31 @@ func sampleBilling() (service.BillingStatus, service.PriceLadder, service.Invoic
 	s := service.BillingStatus{
 		Tier: plan.Scale, TierTitle: "Scale", Live: true, Customer: &customer, Country: "DE", VATPercent: 20,
 		Packs: []service.PackView{
-			{ID: "p1", Kind: "pack_m", Units: 7_000_000 * plan.Unit, Remaining: 5_250_000 * plan.Unit, GrantedAt: sampleNow.AddDate(0, -11, 0), ExpiresAt: sampleNow.AddDate(0, 0, 20)},
-			{ID: "p2", Kind: "welcome", Units: 1_000 * plan.Unit, Remaining: 1_000 * plan.Unit, GrantedAt: sampleNow, ExpiresAt: sampleNow.AddDate(1, 0, 0)},
+			{
+				ID: "p1", Kind: "pack_m", Units: 7_000_000 * plan.Unit, Remaining: 5_250_000 * plan.Unit,
+				GrantedAt: sampleNow.AddDate(0, -11, 0), ExpiresAt: sampleNow.AddDate(0, 0, 20),
+			},
+			{
+				ID: "p2", Kind: "welcome", Units: 1_000 * plan.Unit, Remaining: 1_000 * plan.Unit, GrantedAt: sampleNow,
+				ExpiresAt: sampleNow.AddDate(1, 0, 0),
+			},
 		},
 	}
 	s.Subscription.Value = &service.SubscriptionView{
-		Plan: plan.Scale, Item: "scale_monthly", Interval: "month", PriceCents: 299_00, Status: subscription.Active, StartedAt: sampleNow.AddDate(0, -3, 0),
-		PeriodStart: end.AddDate(0, -1, 0), PeriodEnd: end,
+		Plan: plan.Scale, Item: "scale_monthly", Interval: "month", PriceCents: 299_00, Status: subscription.Active,
+		StartedAt: sampleNow.AddDate(0, -3, 0), PeriodStart: end.AddDate(0, -1, 0), PeriodEnd: end,
 	}
 	s.Payment.Value = &service.CardView{Brand: "visa", Last4: "4242", ExpMonth: 7, ExpYear: 2028}
-	ladder := service.PriceLadder{Volume: 20_000_000 * plan.Unit, Current: "scale_monthly", Cheapest: "builder", Premium: "pro_yearly"}
+	ladder := service.PriceLadder{
+		Volume: 20_000_000 * plan.Unit, Current: "scale_monthly", Cheapest: "builder", Premium: "pro_yearly",
+	}
 	for _, r := range plan.Ladder() {
 		item, sold := plan.FindItem(r.Key)
 		cost, covered := r.Cost(ladder.Volume)
 		rung := service.LadderRung{
-			Key: r.Key, Title: itemTitle(r.Key), Kind: r.Kind, Interval: string(item.Interval), Units: r.Units, Supply: r.Supply, Live: r.Live, OnSale: sold,
-			Covered: covered, Current: r.Key == ladder.Current, Cheapest: r.Key == ladder.Cheapest,
+			Key: r.Key, Title: itemTitle(r.Key), Kind: r.Kind, Interval: string(item.Interval), Units: r.Units,
+			Supply: r.Supply, Live: r.Live, OnSale: sold, Covered: covered, Current: r.Key == ladder.Current,
+			Cheapest: r.Key == ladder.Cheapest,
 		}
 		if p, known := plan.Lookup(r.Key); known && !sold {
 			rung.Title = p.Title
@@ -52,27 +61,40 @@ func sampleBilling() (service.BillingStatus, service.PriceLadder, service.Invoic
 	}
 	paid, next := sampleNow.AddDate(0, 0, -5), sampleNow.AddDate(0, 0, 3)
 	return s, ladder, service.InvoiceList{More: true, Invoices: []service.InvoiceView{
-		{ID: "in_2", Number: "CAG-0002", Status: "open", Reason: "subscription_cycle", Net: 299_00, VAT: 59_80, Total: 358_80, CreatedAt: sampleNow.AddDate(0, 0, -1), Attempts: 1, NextAttempt: &next, Failed: true},
-		{ID: "in_1", Number: "CAG-0001", Status: "paid", Reason: "subscription_create", Net: 299_00, VAT: 59_80, Total: 358_80, Paid: 358_80, CreatedAt: paid, PaidAt: &paid},
+		{
+			ID: "in_2", Number: "CAG-0002", Status: "open", Reason: "subscription_cycle", Net: 299_00, VAT: 59_80,
+			Total: 358_80, CreatedAt: sampleNow.AddDate(0, 0, -1), Attempts: 1, NextAttempt: &next, Failed: true,
+		},
+		{
+			ID: "in_1", Number: "CAG-0001", Status: "paid", Reason: "subscription_create", Net: 299_00, VAT: 59_80,
+			Total: 358_80, Paid: 358_80, CreatedAt: paid, PaidAt: &paid,
+		},
 	}}
 }
 
 // set fills the prices of a rung, whose type is the operation's own.
 func set(r *service.LadderRung, commitment, price, million, cost plan.Cents) {
 	for to, from := range map[*plan.Cents]plan.Cents{
-		(*plan.Cents)(&r.Commitment): commitment, (*plan.Cents)(&r.Price): price, (*plan.Cents)(&r.PerMillion): million, (*plan.Cents)(&r.AtVolume): cost,
+		(*plan.Cents)(&r.Commitment): commitment, (*plan.Cents)(&r.Price): price, (*plan.Cents)(&r.PerMillion): million,
+		(*plan.Cents)(&r.AtVolume): cost,
 	} {
 		*to = from
 	}
 }
 
 func sampleTotals(n int64) statement.Totals {
-	return statement.Totals{Requests: 6 * n, Billable: 3 * n, Units: plan.Units(5*n) * plan.Unit, PlanUnits: plan.Units(4*n) * plan.Unit, PackUnits: plan.Units(n) * plan.Unit, CacheHits: 2 * n, Refusals: n}
+	return statement.Totals{
+		Requests: 6 * n, Billable: 3 * n, Units: plan.Units(5*n) * plan.Unit, PlanUnits: plan.Units(4*n) * plan.Unit,
+		PackUnits: plan.Units(n) * plan.Unit, CacheHits: 2 * n, Refusals: n,
+	}
 }
 
 func sampleClass(name string, n int64) statement.Class {
 	t := sampleTotals(n)
-	return statement.Class{Class: name, Requests: t.Requests, Billable: t.Billable, Units: t.Units, PlanUnits: t.PlanUnits, PackUnits: t.PackUnits, CacheHits: t.CacheHits, Refusals: t.Refusals}
+	return statement.Class{
+		Class: name, Requests: t.Requests, Billable: t.Billable, Units: t.Units, PlanUnits: t.PlanUnits,
+		PackUnits: t.PackUnits, CacheHits: t.CacheHits, Refusals: t.Refusals,
+	}
 }
 
 // sampleStatements is a list of periods and the statement of a closed one, whose figures add up.
@@ -82,14 +104,22 @@ func sampleStatements(at time.Time, name string) (service.StatementList, stateme
 	requests, u := int64(600_006), 500_005*plan.Unit
 	list := service.StatementList{Scope: statement.OfAccount, Periods: []service.StatementSummary{
 		{Period: "2026-11-01", StartsAt: start, EndsAt: end, Status: statement.Open},
-		{Period: "2026-10-01", StartsAt: start.AddDate(0, -1, 0), EndsAt: start, Status: statement.Closed, Requests: &requests, Units: &u},
+		{
+			Period: "2026-10-01", StartsAt: start.AddDate(0, -1, 0), EndsAt: start, Status: statement.Closed,
+			Requests: &requests, Units: &u,
+		},
 	}}
 	var keys []statement.Key
 	for i, of := range []string{name, "trader-7"} {
-		k := statement.Key{ID: keyOne, Prefix: "cag_aHCrXoRO", Name: of, Door: "account", Totals: sampleTotals(50_000), Chains: []statement.Chain{
-			{Chain: "eth_mainnet", Totals: sampleTotals(40_000), Classes: []statement.Class{sampleClass("standard", 30_000), sampleClass("heavy", 10_000)}},
-			{Chain: "", Totals: sampleTotals(10_000), Classes: []statement.Class{sampleClass("", 10_000)}},
-		}}
+		k := statement.Key{
+			ID: keyOne, Prefix: "cag_aHCrXoRO", Name: of, Door: "account", Totals: sampleTotals(50_000),
+			Chains: []statement.Chain{
+				{Chain: "eth_mainnet", Totals: sampleTotals(40_000), Classes: []statement.Class{
+					sampleClass("standard", 30_000), sampleClass("heavy", 10_000),
+				}},
+				{Chain: "", Totals: sampleTotals(10_000), Classes: []statement.Class{sampleClass("", 10_000)}},
+			},
+		}
 		if i == 1 {
 			k.Agent = &statement.Agent{ID: "g1", Name: name}
 		}
@@ -97,13 +127,26 @@ func sampleStatements(at time.Time, name string) (service.StatementList, stateme
 	}
 	back := statement.Totals{Refusals: 1, Billable: -1, Units: -plan.Unit, PlanUnits: -plan.Unit, Refunded: 1}
 	return list, statement.Statement{
-		Account: "019a9f2e-1111-7000-8000-0000000000aa", Period: "2026-11-01", Scope: statement.OfAccount, Status: statement.Closed, StartsAt: start, EndsAt: end, Plan: plan.Scale,
+		Account: "019a9f2e-1111-7000-8000-0000000000aa", Period: "2026-11-01", Scope: statement.OfAccount,
+		Status: statement.Closed, StartsAt: start, EndsAt: end, Plan: plan.Scale,
 		Invoices: []statement.Invoice{
-			{ID: "in_1", Number: "CAG-0001", Status: "paid", Currency: "usd", NetCents: 299_00, VATCents: 59_80, TotalCents: 358_80, CreatedAt: start, PeriodStart: start, PeriodEnd: end},
-			{ID: "in_2", Number: name, Status: "void", Currency: "usd", NetCents: 10_00, VATCents: 2_00, TotalCents: 12_00, CreatedAt: start, PeriodStart: start, PeriodEnd: end},
+			{
+				ID: "in_1", Number: "CAG-0001", Status: "paid", Currency: "usd", NetCents: 299_00, VATCents: 59_80,
+				TotalCents: 358_80, CreatedAt: start, PeriodStart: start, PeriodEnd: end,
+			},
+			{
+				ID: "in_2", Number: name, Status: "void", Currency: "usd", NetCents: 10_00, VATCents: 2_00,
+				TotalCents: 12_00, CreatedAt: start, PeriodStart: start, PeriodEnd: end,
+			},
 		},
-		Totals: sampleTotals(100_000), AtTheLimit: []statement.Limit{{Reason: "plan_quota", Code: -32007, Requests: 12}}, Keys: keys,
-		Adjustments: []statement.Adjustment{{Period: "2026-10-01", Totals: back, Keys: []statement.Key{{ID: keyTwo, Totals: back, Chains: []statement.Chain{}}}}},
+		Totals: sampleTotals(100_000), AtTheLimit: []statement.Limit{
+			{Reason: "plan_quota", Code: -32007, Requests: 12},
+		}, Keys: keys,
+		Adjustments: []statement.Adjustment{
+			{Period: "2026-10-01", Totals: back, Keys: []statement.Key{
+				{ID: keyTwo, Totals: back, Chains: []statement.Chain{}},
+			}},
+		},
 		GeneratedAt: end.Add(10 * time.Minute), ContentHash: "sha256:" + long,
 	}
 }
@@ -112,15 +155,30 @@ func sampleStatements(at time.Time, name string) (service.StatementList, stateme
 func sampleBillingPage(name string) *billingPage {
 	bar := newMeterBar("Full speed", 21_000_000*plan.Unit, 20_000_000*plan.Unit, name)
 	return &billingPage{
-		Owner: true, Live: true, Portal: true, Volume: "1", Cheapest: name, VAT: name, Older: "/billing?invoices_before=x#invoices",
-		Plan:  planCard{Title: name, Status: status{warn, name}, Facts: []fact{{"Subscription", name}}, Meter: &bar, Cancel: true, Resume: true},
-		Card:  &cardOnFile{name, "4242", "07/2028"},
-		Packs: []packRow{{Title: name, Remaining: "1", Units: "2", Used: "50 %", Granted: "1 Nov 2026", Expires: sampleReader().moment(sampleNow)}},
+		Owner: true, Live: true, Portal: true, Volume: "1", Cheapest: name, VAT: name,
+		Older: "/billing?invoices_before=x#invoices", Plan: planCard{
+			Title: name, Status: status{warn, name},
+			Facts: []fact{{"Subscription", name}}, Meter: &bar, Cancel: true, Resume: true,
+		},
+		Card: &cardOnFile{name, "4242", "07/2028"},
+		Packs: []packRow{
+			{
+				Title: name, Remaining: "1", Units: "2", Used: "50 %", Granted: "1 Nov 2026",
+				Expires: sampleReader().moment(sampleNow),
+			},
+		},
 		Ladder: []ladderGroup{{Title: name, Rungs: []rungRow{
 			{Title: name, Price: "$1.00", Supply: "premium", Short: name, Note: name, Current: true, Cheapest: true},
-			{Title: "Pro", Price: "$1.00", Supply: "premium", Action: &link{"Change", "/billing/change?item=pro_monthly"}},
+			{Title: "Pro", Price: "$1.00", Supply: "premium", Action: &link{
+				"Change", "/billing/change?item=pro_monthly",
+			}},
 		}}},
-		Invoices: []invoiceRow{{ID: "in_1", Number: name, Day: "1 Nov 2026", What: name, Status: status{bad, "charge declined"}, Net: "$1.00", VAT: "$0.20", Total: "$1.20", Open: "Pay"}},
+		Invoices: []invoiceRow{
+			{
+				ID: "in_1", Number: name, Day: "1 Nov 2026", What: name, Status: status{bad, "charge declined"},
+				Net: "$1.00", VAT: "$0.20", Total: "$1.20", Open: "Pay",
+			},
+		},
 	}
 }
 

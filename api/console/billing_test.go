@@ -46,7 +46,8 @@ func TestTheBillingPageSaysWhatIsPaidAndPricesTheVolumeOnEachRung(t *testing.T) 
 	got := b.get("/billing").body
 	text := strings.Join(strings.Fields(spaced(parse(t, got))), " ")
 	for _, want := range []string{
-		"Plan Scale active Subscription Scale by the month Price $299.00 net a month", "Then charged again, until you cancel", "Brand visa Number ends in 4242 Expires 07/2028",
+		"Plan Scale active Subscription Scale by the month Price $299.00 net a month",
+		"Then charged again, until you cancel", "Brand visa Number ends in 4242 Expires 07/2028",
 		"You used 20,000,000 units in the last 30 days. At this volume Builder", "VAT of 20 % is added.",
 	} {
 		if !strings.Contains(text, want) {
@@ -54,16 +55,20 @@ func TestTheBillingPageSaysWhatIsPaidAndPricesTheVolumeOnEachRung(t *testing.T) 
 		}
 	}
 	for name, want := range map[string]string{
-		"Scale by the month":  "Scale by the month current premium supply $299.00 a month 60,000,000 $4.98 $299.00",
-		"Builder":             "Builder by the month costs least public supply $12.00 a month 20,000,000 $0.60 $12.00 Change Builder by the month",
-		"Pro by the year":     "Pro by the year premium supply $990.00 a year 15,000,000 $5.50 $132.50 Change Pro by the year",
-		"Pack L":              "Pack L premium supply $200.00 once 32,000,000 $6.25 $200.00 Buy Pack L",
-		"Pro by the month, f": "Pro by the month, founding price premium supply · 41 seats left, until 6 Dec 2026, 00:00 UTC $79.00 a month 15,000,000 $5.27 $129.00",
-		"Pay per call":        "Pay per call wholesale supply paid by the call 1,000,000 $9.00 $180.00",
-		"Free":                "Free public supply free 1,000,000 $0.00 $0.00 refused beyond its units",
-		"Pack M":              "Pack M 5,250,000 7,000,000 25 % 20 Dec 2025 in 20 days",
-		"CAG-0002":            "CAG-0002 19 Nov 2026 Next period charge declined $299.00 $59.80 $358.80 Pay invoice CAG-0002",
-		"CAG-0001":            "CAG-0001 15 Nov 2026 First period paid $299.00 $59.80 $358.80 Open invoice CAG-0001",
+		"Scale by the month": "Scale by the month current premium supply $299.00 a month 60,000,000 $4.98 $299.00",
+		"Builder": "Builder by the month costs least public supply $12.00 a month 20,000,000 $0.60 " +
+			"$12.00 Change Builder by the month",
+		"Pro by the year": "Pro by the year premium supply $990.00 a year 15,000,000 $5.50 $132.50 Change Pro by " +
+			"the year",
+		"Pack L": "Pack L premium supply $200.00 once 32,000,000 $6.25 $200.00 Buy Pack L",
+		"Pro by the month, f": "Pro by the month, founding price premium supply · 41 seats left, until 6 Dec 2026, " +
+			"00:00 UTC $79.00 a month 15,000,000 $5.27 $129.00",
+		"Pay per call": "Pay per call wholesale supply paid by the call 1,000,000 $9.00 $180.00",
+		"Free":         "Free public supply free 1,000,000 $0.00 $0.00 refused beyond its units",
+		"Pack M":       "Pack M 5,250,000 7,000,000 25 % 20 Dec 2025 in 20 days",
+		"CAG-0002": "CAG-0002 19 Nov 2026 Next period charge declined $299.00 $59.80 $358.80 Pay invoice " +
+			"CAG-0002",
+		"CAG-0001": "CAG-0001 15 Nov 2026 First period paid $299.00 $59.80 $358.80 Open invoice CAG-0001",
 	} {
 		if got := row(t, got, name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
@@ -78,7 +83,8 @@ func TestTheLadderStandsInTheOrderOfPricesWithinEachGroup(t *testing.T) {
 	t.Parallel()
 	_, ladder, _ := sampleBilling()
 	want := []string{
-		"Builder by the month, Pro by the month, founding price, Pro by the month, Scale by the month, Growth by the month",
+		"Builder by the month, Pro by the month, founding price, Pro by the month, Scale by the month, Growth by the " +
+			"month",
 		"Pro by the year, Scale by the year, Growth by the year", "Pack S, Pack M, Pack L", "Free, Pay per call",
 	}
 	groups := func() []string {
@@ -147,16 +153,33 @@ func TestThePlanSaysHowItGoesOn(t *testing.T) {
 		want   []string
 		not    string
 	}{
-		"cancelled": {func(s *service.SubscriptionView) { s.CancelAtPeriodEnd = true }, []string{"ends with its period", "it ends; the Free plan follows", "Resume plan"}, "Cancel plan"},
+		"cancelled": {
+			func(s *service.SubscriptionView) { s.CancelAtPeriodEnd = true }, []string{
+				"ends with its period", "it ends; the Free plan follows", "Resume plan",
+			}, "Cancel plan",
+		},
 		"planned": {func(s *service.SubscriptionView) {
 			s.Item, s.Held, s.HeldUntil = "pro_monthly", "scale_monthly", &until
 		}, []string{"Until 15 Dec 2026 Scale by the month Then Pro by the month", "Cancel plan"}, "Resume plan"},
 		"past due": {func(s *service.SubscriptionView) { s.Status = subscription.PastDue }, []string{
-			"payment is due", "The last invoice is not paid", "The plan goes on while it is tried again", "It is charged again on 23 Nov 2026, 15:05 CET.",
+			"payment is due", "The last invoice is not paid", "The plan goes on while it is tried again",
+			"It is charged again on 23 Nov 2026, 15:05 CET.",
 		}, "All attempts"},
-		"unpaid":   {func(s *service.SubscriptionView) { s.Status = subscription.Unpaid }, []string{"not paid", "so the account is on the Free plan"}, "goes on while"},
-		"over":     {func(s *service.SubscriptionView) { s.Status, s.EndedAt = subscription.Canceled, &until }, []string{"Scale by the month, over", "Ended 15 Dec 2026", "Choose Pro by the month"}, "Cancel plan"},
-		"founding": {func(s *service.SubscriptionView) { s.Founding, s.PriceCents = true, 79_00 }, []string{"$79.00 net a month, the founding price"}, "Resume plan"},
+		"unpaid": {
+			func(s *service.SubscriptionView) { s.Status = subscription.Unpaid }, []string{
+				"not paid", "so the account is on the Free plan",
+			}, "goes on while",
+		},
+		"over": {
+			func(s *service.SubscriptionView) { s.Status, s.EndedAt = subscription.Canceled, &until },
+			[]string{"Scale by the month, over", "Ended 15 Dec 2026", "Choose Pro by the month"},
+			"Cancel plan",
+		},
+		"founding": {
+			func(s *service.SubscriptionView) { s.Founding, s.PriceCents = true, 79_00 },
+			[]string{"$79.00 net a month, the founding price"},
+			"Resume plan",
+		},
 	} {
 		h := newHouse()
 		c.change(h.status.Subscription.Value)
@@ -177,7 +200,9 @@ func TestAPurchaseIsConfirmedAndLeadsToThePaymentPage(t *testing.T) {
 	h := newHouse()
 	b := personOf(t, h)
 	text := b.get("/billing/buy?item=pack_m").body
-	for _, want := range []string{"Buy Pack M", "$50.00 net once", "7,000,000", `name="item" value="pack_m"`, `value="DE"`, "Go to payment"} {
+	for _, want := range []string{
+		"Buy Pack M", "$50.00 net once", "7,000,000", `name="item" value="pack_m"`, `value="DE"`, "Go to payment",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q", want)
 		}
@@ -189,7 +214,8 @@ func TestAPurchaseIsConfirmedAndLeadsToThePaymentPage(t *testing.T) {
 	if in := lastChange[service.StartCheckoutInput](t, h); in.Item != "pack_m" || in.Country != "US" {
 		t.Errorf("it bought %+v", in)
 	}
-	if got.status != http.StatusOK || got.header.Get("Refresh") != "0; url="+checkoutURL || !strings.Contains(got.body, html.EscapeString(checkoutURL)) ||
+	if got.status != http.StatusOK || got.header.Get("Refresh") != "0; url="+checkoutURL ||
+		!strings.Contains(got.body, html.EscapeString(checkoutURL)) ||
 		got.header.Get("Cache-Control") != pageCaching || got.header.Get("Referrer-Policy") != referrerNever {
 		t.Errorf("it answers %d, %v", got.status, got.header)
 	}
@@ -201,15 +227,22 @@ func TestAPurchaseIsConfirmedAndLeadsToThePaymentPage(t *testing.T) {
 func TestRefusedPurchasesAndChangesSayWhyWhereTheyWereAsked(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
-	h.refusal = fault.New(fault.FieldRefused, "country takes the ISO 3166-1 code of a country.").With("field", "country")
+	h.refusal = fault.New(fault.FieldRefused, "country takes the ISO 3166-1 code of a country.").With("field",
+		"country")
 	b := personOf(t, h)
-	if got := b.post("/billing/buy", url.Values{"item": {"pro_yearly"}, "country": {"x"}}); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "country takes the ISO") {
+	if got := b.post("/billing/buy",
+		url.Values{"item": {"pro_yearly"}, "country": {"x"}}); got.status != http.StatusUnprocessableEntity ||
+		!strings.Contains(got.body, "country takes the ISO") {
 		t.Errorf("a country that is none answers %d", got.status)
 	}
 	h.refusal = fault.New(fault.FieldRefused, "The card was declined, so nothing was changed.")
-	for _, path := range []string{"/billing/buy", "/billing/change", "/billing/cancel", "/billing/resume", "/billing/portal", "/billing/invoices/in_1"} {
+	for _, path := range []string{
+		"/billing/buy", "/billing/change", "/billing/cancel", "/billing/resume",
+		"/billing/portal", "/billing/invoices/in_1",
+	} {
 		got := b.post(path, url.Values{"item": {"growth_monthly"}})
-		if got.status != http.StatusSeeOther || got.header.Get("Location") != "/billing" || got.header.Get("Refresh") != "" {
+		if got.status != http.StatusSeeOther || got.header.Get("Location") != "/billing" ||
+			got.header.Get("Refresh") != "" {
 			t.Errorf("%s answers %d, leads to %q", path, got.status, got.header.Get("Location"))
 			continue
 		}
@@ -225,7 +258,8 @@ func TestAnAddressOfTheProviderThatIsNoneLeadsNowhere(t *testing.T) {
 		h := newHouse()
 		b := personOf(t, h)
 		b.pages.Calls.OpenPortal = changes[service.Nothing](h, service.Portal{URL: to})
-		if got := b.post("/billing/portal", nil); got.status != http.StatusInternalServerError || got.header.Get("Refresh") != "" {
+		if got := b.post("/billing/portal", nil); got.status != http.StatusInternalServerError ||
+			got.header.Get("Refresh") != "" {
 			t.Errorf("%q answers %d with %v", to, got.status, got.header)
 		}
 	}
@@ -236,7 +270,10 @@ func TestAChangeSaysBeforeWhatItComesTo(t *testing.T) {
 	for item, want := range map[string][]string{
 		"growth_monthly": {"In force at once", "Change and pay the difference", "$899.00 net a month"},
 		"scale_yearly":   {"In force at once", "$2,990.00 net a year"},
-		"pro_monthly":    {"Scale by the month goes on until 15 Dec 2026, 15:05 CET, then Pro by the month takes over.", "Nothing is charged now."},
+		"pro_monthly": {
+			"Scale by the month goes on until 15 Dec 2026, 15:05 CET, then Pro by the month takes over.",
+			"Nothing is charged now.",
+		},
 	} {
 		h := newHouse()
 		got := personOf(t, h).get("/billing/change?item=" + item).body
@@ -252,11 +289,13 @@ func TestAChangeSaysBeforeWhatItComesTo(t *testing.T) {
 	h := newHouse()
 	b := personOf(t, h)
 	h.status.Subscription.Value.Status = subscription.PastDue
-	if got := b.get("/billing/change?item=growth_monthly"); got.header.Get("Location") != "/billing" || !strings.Contains(b.get("/billing").body, "Pay the open invoice first") {
+	if got := b.get("/billing/change?item=growth_monthly"); got.header.Get("Location") != "/billing" ||
+		!strings.Contains(b.get("/billing").body, "Pay the open invoice first") {
 		t.Errorf("past due it answers %d to %q", got.status, got.header.Get("Location"))
 	}
 	h.status.Subscription.Value = nil
-	if got := b.get("/billing/change?item=growth_monthly"); got.header.Get("Location") != "/billing/buy?item=growth_monthly" {
+	if got := b.get("/billing/change?item=growth_monthly"); got.header.Get(
+		"Location") != "/billing/buy?item=growth_monthly" {
 		t.Errorf("without a subscription it leads to %q", got.header.Get("Location"))
 	}
 }
@@ -265,11 +304,14 @@ func TestChangesOfThePlanSayWhatCameOfThem(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	b := personOf(t, h)
-	if got := b.get("/billing/cancel").body; !strings.Contains(got, "Cancel the plan?") || !strings.Contains(got, "What stops") || !strings.Contains(got, "15 Dec 2026") {
+	if got := b.get("/billing/cancel").body; !strings.Contains(got, "Cancel the plan?") ||
+		!strings.Contains(got, "What stops") || !strings.Contains(got, "15 Dec 2026") {
 		t.Error("cancelling is not confirmed with what stops")
 	}
 	for path, want := range map[string]string{
-		"/billing/change": "The new plan is in force.", "/billing/cancel": "It ends with its period. It shows here within some minutes.", "/billing/resume": "The subscription goes on.",
+		"/billing/change": "The new plan is in force.",
+		"/billing/cancel": "It ends with its period. It shows here within some minutes.",
+		"/billing/resume": "The subscription goes on.",
 	} {
 		b.post(path, url.Values{"item": {"growth_monthly"}})
 		if body := b.get("/billing").body; !strings.Contains(body, want) {
@@ -286,7 +328,8 @@ func TestABrowserThatComesBackFromPayingLooksAgainForAWhile(t *testing.T) {
 	h := newHouse()
 	b := personOf(t, h)
 	path := "/billing/done?checkout=" + checkoutOne
-	if got := b.get(path); got.header.Get("Refresh") != "" || !strings.Contains(got.body, "what was bought is in force") || !strings.Contains(got.body, "Scale") {
+	if got := b.get(path); got.header.Get("Refresh") != "" ||
+		!strings.Contains(got.body, "what was bought is in force") || !strings.Contains(got.body, "Scale") {
 		t.Errorf("a paid one says %s", got.body)
 	}
 	h.checkout.State, h.checkout.Note = checkoutOpen, "No payment is seen yet."
@@ -312,7 +355,9 @@ func TestOlderInvoicesAreAPageFurther(t *testing.T) {
 	h := newHouse()
 	b := personOf(t, h)
 	var asked []service.ListInvoicesInput
-	b.pages.Calls.ListInvoices = func(_ context.Context, _ *service.Caller, in service.ListInvoicesInput) (service.InvoiceList, *fault.Error) {
+	b.pages.Calls.ListInvoices = func(_ context.Context, _ *service.Caller,
+		in service.ListInvoicesInput,
+	) (service.InvoiceList, *fault.Error) {
 		asked = append(asked, in)
 		if in.Before == "x" {
 			return service.InvoiceList{}, fault.New(fault.FieldRefused, "before takes a time.")
@@ -336,7 +381,9 @@ func TestOlderInvoicesAreAPageFurther(t *testing.T) {
 
 func TestAmountsAreReadable(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[plan.Cents]string{0: "$0.00", 5: "$0.05", 1_250_00: "$1,250.00", -1_250_01: "-$1,250.01"} {
+	for in, want := range map[plan.Cents]string{
+		0: "$0.00", 5: "$0.05", 1_250_00: "$1,250.00", -1_250_01: "-$1,250.01",
+	} {
 		if got := dollars(in); got != want {
 			t.Errorf("%d: %q, want %q", in, got, want)
 		}

@@ -42,7 +42,9 @@ func (v *request) chainsView() *chainsView {
 
 // chainsStatus is how the chains stand, as all pages share it.
 func (v *request) chainsStatus() (service.Status, error) {
-	return v.stand.get(v.r.Context(), v.Now, func() (service.Status, error) { return ask(v, v.Calls.GetStatus, service.Nothing{}) })
+	return v.stand.get(v.r.Context(), v.Now, func() (service.Status, error) {
+		return ask(v, v.Calls.GetStatus, service.Nothing{})
+	})
 }
 
 func newChainsView(s *service.Status) chainsView {
@@ -58,8 +60,9 @@ const noFigure = "–"
 
 func newChainLine(c *service.ChainStatus) chainLine {
 	l := chainLine{
-		Title: c.Title, Status: chainStatus(c.State), Why: whyNotUp(c), Head: noFigure, P50: duration(c.LastHour.P50), P95: duration(c.LastHour.P95),
-		Errors: percentage(c.LastDay.Errors), Rerouted: noFigure, Uptime: percentage(c.Uptime),
+		Title: c.Title, Status: chainStatus(c.State), Why: whyNotUp(c), Head: noFigure, P50: duration(c.LastHour.P50),
+		P95: duration(c.LastHour.P95), Errors: percentage(c.LastDay.Errors), Rerouted: noFigure,
+		Uptime: percentage(c.Uptime),
 	}
 	if c.Head != nil {
 		l.Head = plan.Group(strconv.FormatUint(*c.Head, 10))
@@ -93,7 +96,8 @@ func whyNotUp(c *service.ChainStatus) string {
 	case "no_upstream":
 		return "None of its upstreams can be used. Calls are refused with -32020 and cost nothing."
 	case "one_upstream_left":
-		return "One of its " + number(int64(c.Upstreams)) + " upstreams can be used: when it fails, no other takes over."
+		return "One of its " + number(int64(c.Upstreams)) +
+			" upstreams can be used: when it fails, no other takes over."
 	case "head_stands_still":
 		return "No new block was seen for some minutes."
 	case "calls_lost":

@@ -199,7 +199,9 @@ func (d *dayUsage) total() plan.Units { return d.standard + d.heavy + d.other }
 // newChart draws units, oldest first, by the class of their calls.
 func (r reader) newChart(days []dayUsage) chart {
 	p := plotted{
-		id: "units", what: "Units by day", head: dayHead, series: []series{{"standard", "accent"}, {"heavy", "warn"}, {"toolbox and data", "muted"}},
+		id: "units", what: "Units by day", head: dayHead, series: []series{
+			{"standard", "accent"}, {"heavy", "warn"}, {"toolbox and data", "muted"},
+		},
 		columns: []string{"Standard", "Heavy", "Units", "Requests"},
 	}
 	if len(days) > 0 {
@@ -215,8 +217,11 @@ func (r reader) newChart(days []dayUsage) chart {
 		d := &days[i]
 		sum += d.total()
 		b := bar{
-			label: r.label(d.stretch), short: r.shortLabel(d.stretch), partial: d.partial, heights: []plan.Units{d.standard, d.heavy, d.other},
-			cells: []string{d.standard.Grouped(), d.heavy.Grouped(), d.total().Grouped(), number(d.requests)}, says: units(d.total()),
+			label: r.label(d.stretch), short: r.shortLabel(d.stretch), partial: d.partial,
+			heights: []plan.Units{d.standard, d.heavy, d.other}, cells: []string{
+				d.standard.Grouped(), d.heavy.Grouped(), d.total().Grouped(), number(d.requests),
+			},
+			says: units(d.total()),
 		}
 		if other {
 			b.cells = slices.Insert(b.cells, 2, d.other.Grouped())

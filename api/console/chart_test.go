@@ -15,7 +15,10 @@ func TestChartSaysTheSameInBarsTableAndReadOut(t *testing.T) {
 	c := sampleReader().newChart([]dayUsage{
 		{stretch: stretch{start: first}, standard: 100 * plan.Unit, requests: 101},
 		{stretch: stretch{start: first.AddDate(0, 0, 1)}},
-		{stretch: stretch{start: first.AddDate(0, 0, 2), partial: true}, standard: 50 * plan.Unit, heavy: 100 * plan.Unit, requests: 1},
+		{
+			stretch: stretch{start: first.AddDate(0, 0, 2), partial: true}, standard: 50 * plan.Unit,
+			heavy: 100 * plan.Unit, requests: 1,
+		},
 	})
 	if c.Ceiling != "200" || c.Middle != "100" || c.First != "18 Nov" || c.Last != "20 Nov, so far" {
 		t.Errorf("the scale reads %q, %q from %q to %q", c.Ceiling, c.Middle, c.First, c.Last)
@@ -46,7 +49,10 @@ func TestChartSaysTheSameInBarsTableAndReadOut(t *testing.T) {
 
 func TestChartFitsWhateverIsUsed(t *testing.T) {
 	t.Parallel()
-	for _, limit := range []plan.Units{0, 1, plan.Unit, 2 * plan.Unit, 2*plan.Unit + 1, 10 * plan.Unit, 61_000 * plan.Unit, 1_000_000_000_000 * plan.Unit} {
+	for _, limit := range []plan.Units{
+		0, 1, plan.Unit, 2 * plan.Unit, 2*plan.Unit + 1, 10 * plan.Unit, 61_000 * plan.Unit,
+		1_000_000_000_000 * plan.Unit,
+	} {
 		ceiling := niceCeiling(limit)
 		if ceiling < limit || ceiling%(2*plan.Unit) != 0 || limit > 2*plan.Unit && ceiling > 4*limit {
 			t.Errorf("the scale for %d ends at %d", limit, ceiling)
@@ -65,7 +71,8 @@ func TestChartsByDaySayAtTheAxisThatDaysAreUTC(t *testing.T) {
 	h := newHouse()
 	b := personOf(t, h)
 	for path, charts := range map[string]int{"/overview": 1, "/usage": 3} {
-		if body := b.get(path).body; strings.Count(body, "<span>UTC days</span>") != charts || strings.Count(body, `<th scope="col">Day (UTC)</th>`) != charts {
+		if body := b.get(path).body; strings.Count(body, "<span>UTC days</span>") != charts ||
+			strings.Count(body, `<th scope="col">Day (UTC)</th>`) != charts {
 			t.Errorf("%s does not say of its %d charts which days they show", path, charts)
 		}
 	}

@@ -27,7 +27,10 @@ var agentsCrumb = []link{{"Agents", pathAgents}}
 type claimPage struct{ Name, Address field }
 
 func (claimPage) head() head {
-	return head{Template: "claim", Title: "Claim an agent", Section: sectionAgents, Crumbs: agentsCrumb, Scripts: []string{scriptForms}}
+	return head{
+		Template: "claim", Title: "Claim an agent", Section: sectionAgents, Crumbs: agentsCrumb,
+		Scripts: []string{scriptForms},
+	}
 }
 
 // claimSignPage shows what the wallet signs, and asks for the signature.
@@ -39,13 +42,16 @@ type claimSignPage struct {
 }
 
 func (claimSignPage) head() head {
-	return head{Template: "claimsign", Title: "Sign with the wallet", Section: sectionAgents, Crumbs: agentsCrumb, Scripts: []string{scriptCopy, scriptForms}}
+	return head{
+		Template: "claimsign", Title: "Sign with the wallet", Section: sectionAgents, Crumbs: agentsCrumb,
+		Scripts: []string{scriptCopy, scriptForms},
+	}
 }
 
 func claimPageOf(name, address string, wrong mistakes) claimPage {
 	named, wallet := nameField(name, wrong["name"]), field{
-		Name: addressField, Label: "Wallet", Required: true, Most: 42, Value: address, Error: wrong[addressField], Hint: "0x…",
-		Rule: "The agent's own address: 0x and 40 hexadecimal digits.",
+		Name: addressField, Label: "Wallet", Required: true, Most: 42, Value: address, Error: wrong[addressField],
+		Hint: "0x…", Rule: "The agent's own address: 0x and 40 hexadecimal digits.",
 	}
 	named.Rule = "What the agent is called; up to 80 characters."
 	return claimPage{Name: named, Address: wallet}
@@ -73,10 +79,12 @@ func claimSignPageOf(address, message, signature, capTyped string, wrong mistake
 	limit := keyCapField(capTyped, wrong[capOfField])
 	limit.Rule = "Units that the agent's key may use in a period: 50,000 when empty, 0 for no cap of its own."
 	return claimSignPage{
-		Address: address, Message: copyable{ID: "message-to-sign", What: "the message to sign", Text: message, Wrap: true}, Cap: limit,
+		Address: address, Message: copyable{
+			ID: "message-to-sign", What: "the message to sign", Text: message, Wrap: true,
+		}, Cap: limit,
 		Signature: field{
-			Name: signatureField, Label: "Signature", Required: true, Most: 20_000, Value: signature, Error: wrong[signatureField], Hint: "0x…",
-			Rule: "What the wallet gave: 0x and hexadecimal digits.",
+			Name: signatureField, Label: "Signature", Required: true, Most: 20_000, Value: signature,
+			Error: wrong[signatureField], Hint: "0x…", Rule: "What the wallet gave: 0x and hexadecimal digits.",
 		},
 	}
 }

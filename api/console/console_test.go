@@ -35,7 +35,8 @@ func routesOf(p *Pages, method string) []string {
 		case strings.Contains(path, "sessions"):
 			id = "s2"
 		}
-		paths = append(paths, strings.NewReplacer("{$}", "", "{id}", id, "{period}", "2026-11-01", "{tx}", receiptOf.TxHash, "{reference}", "CAG-1001").Replace(path))
+		paths = append(paths, strings.NewReplacer("{$}", "", "{id}", id, "{period}", "2026-11-01", "{tx}",
+			receiptOf.TxHash, "{reference}", "CAG-1001").Replace(path))
 	}
 	return paths
 }
@@ -49,7 +50,9 @@ func TestEveryPageIsShownToWhoeverSignedIn(t *testing.T) {
 			t.Parallel()
 			b := personOf(t, h)
 			b.cookies["__Host-signin"] = signInUnderWay("cagb_x", "mira@studio-north.example")
-			got := b.get(path + map[string]string{"/billing/buy": "?item=pack_m", "/billing/change": "?item=growth_monthly"}[path])
+			got := b.get(path + map[string]string{
+				"/billing/buy": "?item=pack_m", "/billing/change": "?item=growth_monthly",
+			}[path])
 			if path == "/settings/members" || path == "/sign-in" || path == pathFirstKey { // lead elsewhere
 				if got.status != http.StatusSeeOther {
 					t.Errorf("it answers %d", got.status)
@@ -70,13 +73,17 @@ func TestConsolePagesLeadToTheSignInAndBack(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	p := visitorOf(t, h).pages
-	public := []string{"/", pathFirstKey, pathPricing, "/toolbox", pathStatus, "/sign-in", "/sign-in/code", "/sign-in/link", "/invitations/accept", pathUnsubscribe, pathEntries, pathReceipts + receiptOf.TxHash}
+	public := []string{
+		"/", pathFirstKey, pathPricing, "/toolbox", pathStatus, "/sign-in", "/sign-in/code",
+		"/sign-in/link", "/invitations/accept", pathUnsubscribe, pathEntries, pathReceipts + receiptOf.TxHash,
+	}
 	for _, path := range routesOf(p, http.MethodGet) {
 		if slices.Contains(public, path) || strings.HasPrefix(path, pathSupport+"/") {
 			continue
 		}
 		got := visitorOf(t, h).get(path + "?x=1")
-		if want := "/sign-in?next=" + url.QueryEscape(path+"?x=1"); got.status != http.StatusSeeOther || got.header.Get("Location") != want {
+		if want := "/sign-in?next=" + url.QueryEscape(path+"?x=1"); got.status != http.StatusSeeOther ||
+			got.header.Get("Location") != want {
 			t.Errorf("%s leads to %q with %d, want %q", path, got.header.Get("Location"), got.status, want)
 		}
 	}
@@ -92,8 +99,11 @@ func TestNoChangeGoesThroughWithoutTheToken(t *testing.T) {
 	for _, path := range paths {
 		b := personOf(t, h)
 		for _, token := range []string{"", "x", csrfToken("another session", "a1")} {
-			if got := b.send(http.MethodPost, path, url.Values{tokenField: {token}}); got.status != http.StatusForbidden {
-				if len(token) > 1 && (path == pathSignInLink || path == pathAccept) && got.header.Get("Location") == pathOverview {
+			if got := b.send(http.MethodPost, path, url.Values{
+				tokenField: {token},
+			}); got.status != http.StatusForbidden {
+				if len(token) > 1 && (path == pathSignInLink || path == pathAccept) &&
+					got.header.Get("Location") == pathOverview {
 					continue // pressed twice: nothing is done, and the page that follows is shown
 				}
 				t.Errorf("%s with the token %q answers %d", path, token, got.status)
@@ -111,13 +121,17 @@ func TestAFormOfAnotherAccountChangesNothing(t *testing.T) {
 	h := newHouse()
 	tried := 0
 	for _, path := range routesOf(personOf(t, h).pages, http.MethodPost) {
-		if part, _, _ := strings.Cut(path[1:], "/"); !slices.Contains([]string{"accounts", "keys", "agents", "settings", "tickets", "feedback"}, part) {
+		if part, _, _ := strings.Cut(path[1:], "/"); !slices.Contains([]string{
+			"accounts", "keys", "agents", "settings", "tickets", "feedback",
+		}, part) {
 			continue // of nobody's account
 		}
 		for _, account := range []string{"a2", ""} {
 			tried++
 			b := personOf(t, h)
-			got := b.send(http.MethodPost, path, url.Values{tokenField: {csrfToken(b.cookies["__Host-"+sessionCookie], account)}})
+			got := b.send(http.MethodPost, path, url.Values{
+				tokenField: {csrfToken(b.cookies["__Host-"+sessionCookie], account)},
+			})
 			if got.status != http.StatusConflict || !strings.Contains(got.body, "nothing was done") {
 				t.Errorf("%s with a form of account %q answers %d", path, account, got.status)
 			}
@@ -132,12 +146,15 @@ func TestChangesOfNobodyLeadToTheSignIn(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	for _, path := range routesOf(visitorOf(t, h).pages, http.MethodPost) {
-		if strings.HasPrefix(path, "/sign-") || strings.HasPrefix(path, "/invitations") || path == "/theme" || path == "/toolbox" || path == pathFirstKey || path == pathEntries || strings.HasPrefix(path, pathSupport+"/") {
+		if strings.HasPrefix(path, "/sign-") || strings.HasPrefix(path, "/invitations") || path == "/theme" ||
+			path == "/toolbox" || path == pathFirstKey || path == pathEntries ||
+			strings.HasPrefix(path, pathSupport+"/") {
 			continue
 		}
 		b := visitorOf(t, h)
 		b.get("/")
-		if got := b.post(path, nil); got.status != http.StatusSeeOther || !strings.HasPrefix(got.header.Get("Location"), "/sign-in?next=") {
+		if got := b.post(path, nil); got.status != http.StatusSeeOther || !strings.HasPrefix(got.header.Get("Location"),
+			"/sign-in?next=") {
 			t.Errorf("%s answers %d and leads to %q", path, got.status, got.header.Get("Location"))
 		}
 	}
@@ -151,7 +168,9 @@ func TestFrameNamesAccountAndPeriodEverywhere(t *testing.T) {
 	b := personOf(t, newHouse())
 	for _, path := range []string{"/overview", "/usage", "/keys", "/agents", "/settings", "/settings/audit"} {
 		text := b.get(path).body
-		for _, want := range []string{"Studio North", "1 – 30 Nov 2026", "10 days left", "mira@studio-north.example", "Change to Personal"} {
+		for _, want := range []string{
+			"Studio North", "1 – 30 Nov 2026", "10 days left", "mira@studio-north.example", "Change to Personal",
+		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s does not name %q", path, want)
 			}
@@ -166,11 +185,13 @@ func TestSuspendedAccountsSayWhyOnEveryPage(t *testing.T) {
 	h.refusal = fault.New(fault.AccountSuspended, "Nothing can be changed.")
 	b := personOf(t, h)
 	for _, path := range []string{"/overview", "/usage", "/keys", "/keys/" + keyOne, "/agents", "/settings"} {
-		if got := b.get(path); got.status != http.StatusOK || !strings.Contains(got.body, "An invoice was not paid.") || !strings.Contains(got.body, "-32009") {
+		if got := b.get(path); got.status != http.StatusOK || !strings.Contains(got.body, "An invoice was not paid.") ||
+			!strings.Contains(got.body, "-32009") {
 			t.Errorf("%s answers %d and does not say why the account is suspended", path, got.status)
 		}
 	}
-	if got := b.post("/keys/"+keyOne+"/revoke", nil); got.status != http.StatusForbidden || !strings.Contains(got.body, "An invoice was not paid.") {
+	if got := b.post("/keys/"+keyOne+"/revoke", nil); got.status != http.StatusForbidden ||
+		!strings.Contains(got.body, "An invoice was not paid.") {
 		t.Errorf("a change answers %d", got.status)
 	}
 	got := b.post("/keys/"+keyOne+"/revoke", nil)
@@ -187,10 +208,13 @@ func TestMembersAreToldThatAnOwnerDoesIt(t *testing.T) {
 	h.refusal = fault.New(fault.WrongKindOfKey, "Only owners of the account may do this.")
 	b := personOf(t, h)
 	got := b.post("/settings/invitations", url.Values{"email": {"new@studio-north.example"}, "role": {roleMember}})
-	if got.status != http.StatusForbidden || !strings.Contains(got.body, "Only for owners") || !strings.Contains(got.body, `href="/settings#people"`) || strings.Contains(got.body, "kind of key") {
+	if got.status != http.StatusForbidden || !strings.Contains(got.body, "Only for owners") ||
+		!strings.Contains(got.body, `href="/settings#people"`) || strings.Contains(got.body, "kind of key") {
 		t.Errorf("it answers %d: %s", got.status, got.body)
 	}
-	for _, path := range []string{"/billing/buy?item=pack_s", "/billing/cancel", "/billing/change?item=growth_monthly"} {
+	for _, path := range []string{
+		"/billing/buy?item=pack_s", "/billing/cancel", "/billing/change?item=growth_monthly",
+	} {
 		if got := b.get(path); got.status != http.StatusSeeOther || got.header.Get("Location") != "/billing" {
 			t.Errorf("%s answers %d and shows a form", path, got.status)
 		}
@@ -203,11 +227,17 @@ func TestMembersAreToldThatAnOwnerDoesIt(t *testing.T) {
 func TestWhatASchemaFindsIsToldAsWhatToDo(t *testing.T) {
 	t.Parallel()
 	for problem, want := range map[string]string{
-		"expected string to match pattern ^[A-Z]{2}$.": "Write it in the form that is described beside the field.", "expected length >= 1": "Enter something here.",
-		"expected length >= 3": "Enter at least 3 characters.", "expected length <= 5000": "Enter 5,000 characters at most.", "expected number <= 1e+12": "Enter 1,000,000,000,000 or less.",
-		"expected number >= 0": "Enter 0 or more.", "expected required property name to be present": "Enter something here.", "of another kind": "Of another kind.",
+		"expected string to match pattern ^[A-Z]{2}$.":  "Write it in the form that is described beside the field.",
+		"expected length >= 1":                          "Enter something here.",
+		"expected length >= 3":                          "Enter at least 3 characters.",
+		"expected length <= 5000":                       "Enter 5,000 characters at most.",
+		"expected number <= 1e+12":                      "Enter 1,000,000,000,000 or less.",
+		"expected number >= 0":                          "Enter 0 or more.",
+		"expected required property name to be present": "Enter something here.", "of another kind": "Of another kind.",
 	} {
-		err := fault.New(fault.FieldRefused, "wrong").With("fields", []map[string]string{{"field": "name", "problem": problem}})
+		err := fault.New(fault.FieldRefused, "wrong").With("fields", []map[string]string{
+			{"field": "name", "problem": problem},
+		})
 		if got := mistakesOf(err, "name")["name"]; got != want {
 			t.Errorf("%q is told as %q, want %q", problem, got, want)
 		}
@@ -217,7 +247,8 @@ func TestWhatASchemaFindsIsToldAsWhatToDo(t *testing.T) {
 func TestRefusalsAreShownWithCodeRequestAndSupport(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
-	h.refusal = fault.New(fault.NotYetInForce, "The change is saved, and not in force yet.").Wrap(http.ErrHandlerTimeout)
+	h.refusal = fault.New(fault.NotYetInForce, "The change is saved, and not in force yet.").Wrap(
+		http.ErrHandlerTimeout)
 	got := personOf(t, h).post("/keys/"+keyOne+"/revoke", nil)
 	for _, want := range []string{"The change is saved, and not in force yet.", "-32029"} {
 		if !strings.Contains(got.body, want) {
@@ -228,7 +259,8 @@ func TestRefusalsAreShownWithCodeRequestAndSupport(t *testing.T) {
 		t.Errorf("it answers %d: %s", got.status, got.body)
 	}
 	card := refusalCard(h.refusal, "019a9f2e")
-	if card.Request != "019a9f2e" || card.Links[0].To != "/docs/errors/-32029" || card.Links[1].To != "/support/new?request_id=019a9f2e" {
+	if card.Request != "019a9f2e" || card.Links[0].To != "/docs/errors/-32029" ||
+		card.Links[1].To != "/support/new?request_id=019a9f2e" {
 		t.Errorf("the card is %+v", card)
 	}
 }
@@ -283,7 +315,8 @@ func TestDestructiveChangesAreConfirmedWithWhatStops(t *testing.T) {
 	} {
 		b, before := personOf(t, h), h.changed()
 		text := b.get(path).body
-		if !strings.Contains(text, want) || !strings.Contains(text, "What stops") || !strings.Contains(text, `action="`+path+`"`) {
+		if !strings.Contains(text, want) || !strings.Contains(text, "What stops") ||
+			!strings.Contains(text, `action="`+path+`"`) {
 			t.Errorf("%s does not ask %q", path, want)
 		}
 		if h.changed() != before {
@@ -299,7 +332,8 @@ func TestThingsOfOthersAreNotFound(t *testing.T) {
 	t.Parallel()
 	b := personOf(t, newHouse())
 	for _, path := range []string{
-		"/keys/019a9f2e-1111-7000-8000-00000000ffff", "/keys/x/revoke", "/settings/members/u9/remove", "/settings/invitations/i9/withdraw", "/settings/sessions/s9/end",
+		"/keys/019a9f2e-1111-7000-8000-00000000ffff", "/keys/x/revoke", "/settings/members/u9/remove",
+		"/settings/invitations/i9/withdraw", "/settings/sessions/s9/end",
 	} {
 		if got := b.get(path); got.status != http.StatusNotFound {
 			t.Errorf("%s answers %d", path, got.status)
@@ -311,8 +345,9 @@ func TestOverviewCountsThePeriod(t *testing.T) {
 	t.Parallel()
 	text := personOf(t, newHouse()).get("/overview").body
 	for _, want := range []string{
-		"812,340.5", "of 1,000,000 in the plan", "812,340.5 of 1,000,000 units", "At 100 % calls are refused with -32007 until 1 Dec 2026.",
-		"2 from the cache, free", "20 Nov 2026: 4 units, 4 of them heavy, 0 requests, the day is not over", "indexer", "1 hour ago",
+		"812,340.5", "of 1,000,000 in the plan", "812,340.5 of 1,000,000 units",
+		"At 100 % calls are refused with -32007 until 1 Dec 2026.", "2 from the cache, free",
+		"20 Nov 2026: 4 units, 4 of them heavy, 0 requests, the day is not over", "indexer", "1 hour ago",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the overview does not say %q", want)
@@ -324,7 +359,8 @@ func TestOverviewSaysTheNextStepWhileNothingWasCalled(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	h.keys[0].LastUsedAt = nil
-	if text := personOf(t, h).get("/overview").body; !strings.Contains(text, "No call yet") || !strings.Contains(text, "/rpc/eth_mainnet") {
+	if text := personOf(t, h).get("/overview").body; !strings.Contains(text, "No call yet") ||
+		!strings.Contains(text, "/rpc/eth_mainnet") {
 		t.Error("with an unused key it shows no call to make")
 	}
 	h.keys = nil
@@ -336,7 +372,8 @@ func TestOverviewSaysTheNextStepWhileNothingWasCalled(t *testing.T) {
 func TestOwnersAloneManagePeople(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
-	if text := personOf(t, h).get("/settings").body; !strings.Contains(text, "/settings/members/u2/remove") || !strings.Contains(text, `action="/settings/invitations"`) {
+	if text := personOf(t, h).get("/settings").body; !strings.Contains(text, "/settings/members/u2/remove") ||
+		!strings.Contains(text, `action="/settings/invitations"`) {
 		t.Error("an owner cannot manage people")
 	}
 	h.session.Role = roleMember
@@ -382,9 +419,12 @@ func TestChangesThatARuleForbidsAreToldOnTheSettings(t *testing.T) {
 func TestBrowsersAreNamedAsFarAsTheyTell(t *testing.T) {
 	t.Parallel()
 	for agent, want := range map[string]string{
-		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36 Edg/142.0.0.0":           "Edge on Windows",
-		"Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.1 Mobile/15E148 Safari/604.1": "Safari on iPhone",
-		"Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Mobile Safari/537.36":                            "Chrome on Android",
+		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 " +
+			"Safari/537.36 Edg/142.0.0.0": "Edge on Windows",
+		"Mozilla/5.0 (iPhone; CPU iPhone OS 18_1 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) " +
+			"Version/18.1 Mobile/15E148 Safari/604.1": "Safari on iPhone",
+		"Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Mobile " +
+			"Safari/537.36": "Chrome on Android",
 		"": "A program",
 	} {
 		if got := browserTitle(agent, ""); got != want {
@@ -400,9 +440,13 @@ func TestTheAuditLogGoesOnByPages(t *testing.T) {
 	t.Parallel()
 	b := personOf(t, newHouse())
 	var asked []string
-	b.pages.Calls.ListAudit = func(_ context.Context, _ *service.Caller, in service.ListAuditInput) (service.AuditLog, *fault.Error) {
+	b.pages.Calls.ListAudit = func(_ context.Context, _ *service.Caller,
+		in service.ListAuditInput,
+	) (service.AuditLog, *fault.Error) {
 		asked = append(asked, in.Cursor)
-		log := service.AuditLog{Lines: []service.AuditLine{{At: sampleNow, Action: "create_key", Actor: "user u1", Origin: "console"}}}
+		log := service.AuditLog{
+			Lines: []service.AuditLine{{At: sampleNow, Action: "create_key", Actor: "user u1", Origin: "console"}},
+		}
 		if in.Cursor == "" {
 			log.NextCursor = "77"
 		}
@@ -413,7 +457,8 @@ func TestTheAuditLogGoesOnByPages(t *testing.T) {
 		t.Fatal("the log has no way to older lines")
 	}
 	last := b.get(html.UnescapeString(older[1]))
-	if !slices.Equal(asked, []string{"", "77"}) || last.status != http.StatusOK || strings.Contains(last.body, ">Older") || !strings.Contains(last.body, `href="`+pathAudit+`"`) {
+	if !slices.Equal(asked, []string{"", "77"}) || last.status != http.StatusOK ||
+		strings.Contains(last.body, ">Older") || !strings.Contains(last.body, `href="`+pathAudit+`"`) {
 		t.Errorf("asked for %q, the last page answers %d: %s", asked, last.status, last.body)
 	}
 }
@@ -421,12 +466,16 @@ func TestTheAuditLogGoesOnByPages(t *testing.T) {
 func TestAuditNamesWhoWhatAndTheDifference(t *testing.T) {
 	t.Parallel()
 	text := personOf(t, newHouse()).get("/settings/audit").body
-	for _, want := range []string{"Fences of a key changed", "mira@studio-north.example", "in the console", "monthly cap", "500,000", "caps rpc", ">indexer</a>"} {
+	for _, want := range []string{
+		"Fences of a key changed", "mira@studio-north.example", "in the console",
+		"monthly cap", "500,000", "caps rpc", ">indexer</a>",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the log does not say %q", want)
 		}
 	}
-	if got := differences([]byte(`{"a":1,"b":[1,2],"c":{"d":true},"same":"x"}`), []byte(`{"a":null,"b":[1],"c":{"d":false},"same":"x","new":1000.5}`)); !slices.Equal(got, []difference{
+	if got := differences([]byte(`{"a":1,"b":[1,2],"c":{"d":true},"same":"x"}`),
+		[]byte(`{"a":null,"b":[1],"c":{"d":false},"same":"x","new":1000.5}`)); !slices.Equal(got, []difference{
 		{"a", "1", ""},
 		{"b", "1, 2", "1"},
 		{"c d", "yes", "no"},
@@ -458,18 +507,27 @@ func TestFormsOfSettingsChangeWhatTheySayAndNothingElse(t *testing.T) {
 	if in = lastChange[service.UpdateAccountInput](t, h); *in.TimeZone != "Asia/Tokyo" || in.NotifyUsage80 != nil {
 		t.Errorf("the time zone changes %+v", in)
 	}
-	b.post("/settings/insights", url.Values{"use_case": {"indexing"}, "team_size": {""}, "chains": {"eth_mainnet", "polygon_pos"}, "wish_chain_other": {"Zcash"}})
+	b.post("/settings/insights", url.Values{
+		"use_case": {"indexing"}, "team_size": {""}, "chains": {"eth_mainnet", "polygon_pos"},
+		"wish_chain_other": {"Zcash"},
+	})
 	in = lastChange[service.UpdateAccountInput](t, h)
-	if *in.UseCase != "indexing" || in.TeamSize != nil || !slices.Equal(*in.Chains, []string{"eth_mainnet", "polygon_pos"}) || len(*in.WishChains) != 0 || *in.WishChainOther != "Zcash" {
+	if *in.UseCase != "indexing" || in.TeamSize != nil ||
+		!slices.Equal(*in.Chains, []string{"eth_mainnet", "polygon_pos"}) || len(*in.WishChains) != 0 ||
+		*in.WishChainOther != "Zcash" {
 		t.Errorf("insights change %+v", in)
 	}
-	b.post("/settings/services", url.Values{"enabled": {"rpc", "gas"}, "cap.rpc": {"1,000,000"}, "cap.gas": {""}, "cap.nonsense": {"5"}})
+	b.post("/settings/services", url.Values{
+		"enabled": {"rpc", "gas"}, "cap.rpc": {"1,000,000"}, "cap.gas": {""}, "cap.nonsense": {"5"},
+	})
 	services := lastChange[service.ConfigureServicesInput](t, h)
-	if !slices.Equal(*services.Enabled, []string{"rpc", "gas"}) || !maps.Equal(*services.Caps, map[string]int64{"rpc": 1_000_000}) {
+	if !slices.Equal(*services.Enabled, []string{"rpc", "gas"}) ||
+		!maps.Equal(*services.Caps, map[string]int64{"rpc": 1_000_000}) {
 		t.Errorf("services change to %v, %v", *services.Enabled, *services.Caps)
 	}
 	b.post("/settings/invitations", url.Values{"email": {"new@studio-north.example"}, "role": {"owner"}})
-	if got := lastChange[service.InviteMemberInput](t, h); got.Email != "new@studio-north.example" || got.Role != roleOwner {
+	if got := lastChange[service.InviteMemberInput](t, h); got.Email != "new@studio-north.example" ||
+		got.Role != roleOwner {
 		t.Errorf("inviting sends %+v", got)
 	}
 	if h.changed() != 5 {
@@ -480,9 +538,12 @@ func TestFormsOfSettingsChangeWhatTheySayAndNothingElse(t *testing.T) {
 func TestMistakesAreShownAtTheirFields(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
-	h.refusal = fault.New(fault.FieldRefused, "Correct and send again.").With("fields", []map[string]string{{"field": "time_zone", "problem": "is no zone"}})
+	h.refusal = fault.New(fault.FieldRefused, "Correct and send again.").With("fields",
+		[]map[string]string{{"field": "time_zone", "problem": "is no zone"}})
 	got := personOf(t, h).post("/settings/time-zone", url.Values{"time_zone": {"Mars/Base"}})
-	if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, `id="time_zone-error">Is no zone.<`) || !strings.Contains(got.body, `value="Mars/Base"`) {
+	if got.status != http.StatusUnprocessableEntity ||
+		!strings.Contains(got.body, `id="time_zone-error">Is no zone.<`) ||
+		!strings.Contains(got.body, `value="Mars/Base"`) {
 		t.Errorf("it answers %d without the mistake at its field", got.status)
 	}
 	h.refusal = fault.New(fault.FieldRefused, "caps.gas 5 is wider than the account's cap of 3 units a month.")
@@ -491,7 +552,8 @@ func TestMistakesAreShownAtTheirFields(t *testing.T) {
 		t.Error("a rule of fences is not told at its field")
 	}
 	h.refusal = fault.New(fault.FieldRefused, "Nobody knows why.")
-	if got = personOf(t, h).post("/settings/services", nil); !strings.Contains(got.body, "Nothing was changed") || !strings.Contains(got.body, "Nobody knows why.") {
+	if got = personOf(t, h).post("/settings/services", nil); !strings.Contains(got.body, "Nothing was changed") ||
+		!strings.Contains(got.body, "Nobody knows why.") {
 		t.Error("what belongs to no field is not told above the form")
 	}
 	h.refusal = nil
@@ -508,14 +570,17 @@ func TestAnAccountIsNamedInTheSettings(t *testing.T) {
 	if body := b.get("/settings").body; !strings.Contains(body, `value="Studio North"`) {
 		t.Error("the form does not show the name")
 	}
-	if got := b.post("/settings/name", url.Values{"account_name": {hostile}}); got.status != http.StatusSeeOther || got.header.Get("Location") != "/settings#account" {
+	if got := b.post("/settings/name", url.Values{"account_name": {hostile}}); got.status != http.StatusSeeOther ||
+		got.header.Get("Location") != "/settings#account" {
 		t.Errorf("answered %d, to %q", got.status, got.header.Get("Location"))
 	}
 	if in := lastChange[service.NameAccountInput](t, h); in.Name != hostile {
 		t.Errorf("named %+v", in)
 	}
 	h.refusal = fault.New(fault.FieldRefused, "name holds control or invisible characters.").With("field", "name")
-	if got := b.post("/settings/name", url.Values{"account_name": {hostile}}); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "account_name-error") || strings.Contains(got.body, hostile) {
+	if got := b.post("/settings/name",
+		url.Values{"account_name": {hostile}}); got.status != http.StatusUnprocessableEntity ||
+		!strings.Contains(got.body, "account_name-error") || strings.Contains(got.body, hostile) {
 		t.Errorf("refused it answers %d", got.status)
 	}
 }
@@ -523,11 +588,13 @@ func TestAnAccountIsNamedInTheSettings(t *testing.T) {
 func TestTheOverviewShowsHowChainsStand(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
-	if body := personOf(t, h).get("/overview").body; !strings.Contains(body, "Arbitrum One") || !strings.Contains(body, `href="/status"`) {
+	if body := personOf(t, h).get("/overview").body; !strings.Contains(body, "Arbitrum One") ||
+		!strings.Contains(body, `href="/status"`) {
 		t.Error("the overview does not say how chains stand")
 	}
 	h.statusRefused = fault.New(fault.RateWindow, "")
-	if got := personOf(t, h).get("/overview"); got.status != http.StatusOK || strings.Contains(got.body, `href="/status">Status and incidents`) {
+	if got := personOf(t, h).get("/overview"); got.status != http.StatusOK ||
+		strings.Contains(got.body, `href="/status">Status and incidents`) {
 		t.Errorf("while nobody says how chains stand it answers %d", got.status)
 	}
 }

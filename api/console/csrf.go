@@ -31,10 +31,14 @@ const (
 )
 
 const (
-	forgedText = "This form did not come from a page of this site, so nothing was done. Open the page here and send the form again."
-	filesText  = "No form here takes a file, so nothing was done. Go back, and put what matters of it into the message as text, up to 5,000 characters; of calls their request ids are enough."
-	movedText  = "It is of another account of yours than the one that you switched to since, so nothing was done. Switch back, or open the page here and send the form again."
-	staleText  = "Its forms belong to a session that is over, or the browser keeps no cookies, so nothing was done. Load the page again and send the form once more."
+	forgedText = "This form did not come from a page of this site, so nothing was done. Open the page here and send " +
+		"the form again."
+	filesText = "No form here takes a file, so nothing was done. Go back, and put what matters of it into the " +
+		"message as text, up to 5,000 characters; of calls their request ids are enough."
+	movedText = "It is of another account of yours than the one that you switched to since, so nothing was done. " +
+		"Switch back, or open the page here and send the form again."
+	staleText = "Its forms belong to a session that is over, or the browser keeps no cookies, so nothing was done. " +
+		"Load the page again and send the form once more."
 )
 
 // csrfToken is what forms carry: the account that the page is of, empty for none, and a digest
@@ -114,7 +118,10 @@ func (p *Pages) readForm(w http.ResponseWriter, r *http.Request) error {
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxFormBytes)
 	if err := r.ParseForm(); err != nil {
-		return &refusal{status: http.StatusBadRequest, heading: "The form could not be read", text: "Load the page again and send the form once more.", cause: err}
+		return &refusal{
+			status: http.StatusBadRequest, heading: "The form could not be read",
+			text: "Load the page again and send the form once more.", cause: err,
+		}
 	}
 	return nil
 }
@@ -127,7 +134,9 @@ var errStaleForm = errors.New("the form's token is of another cookie")
 // is done. A link that works still was not used, and its form is as stale as others. Nothing is
 // done here.
 func (v *request) sentAgain() error {
-	stale := &refusal{status: http.StatusForbidden, heading: "This page is too old", text: staleText, cause: errStaleForm}
+	stale := &refusal{
+		status: http.StatusForbidden, heading: "This page is too old", text: staleText, cause: errStaleForm,
+	}
 	_, _, formed := unmasked(v.r.PostForm.Get(tokenField))
 	if !formed || v.r.URL.Path != pathSignInLink && v.r.URL.Path != pathAccept {
 		return stale

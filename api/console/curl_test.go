@@ -19,7 +19,8 @@ import (
 // words are the arguments that a shell gives curl for a command.
 func words(t *testing.T, line string) []string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "sh", "-c", `curl() { for word; do printf '%s\0' "$word"; done; }`+"\n"+line)
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", `curl() { for word; do printf '%s\0' "$word"; done; }`+
+		"\n"+line)
 	cmd.Env = []string{"API_KEY=cag_of-the-test", "HOME=/elsewhere"}
 	out, err := cmd.Output()
 	if err != nil {
@@ -100,8 +101,9 @@ func arrived(t *testing.T, tool *tool, r *http.Request) map[string]any {
 
 // Texts that shells, URLs and JSON read in ways of their own.
 var hostileTexts = []string{
-	"a b", "it's", `''`, `"quoted"`, "$API_KEY", "$(id)", "`id`", `back\slash`, "!history", "~", "*", "[1-3]{a,b}", "a&b=c", "a+b", "100%", "%41", "#x", "?y",
-	"line one\nline two", "tab\tand\rreturn", "\x01\x1f\x7f", "päß", "🦄", "\u2028\u2029", "</script>", "-d", "@/etc/passwd", "null", "a/b",
+	"a b", "it's", `''`, `"quoted"`, "$API_KEY", "$(id)", "`id`", `back\slash`, "!history", "~", "*", "[1-3]{a,b}",
+	"a&b=c", "a+b", "100%", "%41", "#x", "?y", "line one\nline two", "tab\tand\rreturn", "\x01\x1f\x7f", "päß", "🦄",
+	"\u2028\u2029", "</script>", "-d", "@/etc/passwd", "null", "a/b",
 }
 
 // fill types a text into every field that takes one, and something else into the others.
@@ -163,10 +165,12 @@ func TestCommandsAreReadable(t *testing.T) {
 	}
 	want := map[string]string{
 		"get_gas": "curl 'https://gateway.example/toolbox/gas/eth_mainnet' \\\n  -H \"Authorization: Bearer $API_KEY\"",
-		"search": "curl 'https://gateway.example/toolbox/utils/search?value=1.5&from=eth&text=&limit=5&safe=true' \\\n" +
-			"  -H \"Authorization: Bearer $API_KEY\"",
-		"decode": "curl 'https://gateway.example/toolbox/decode/eth_mainnet/0xdAC17F958D2ee523a2206206994597C13D831ec7' \\\n" +
-			"  -H \"Authorization: Bearer $API_KEY\" \\\n  -H 'Content-Type: application/json' \\\n  -d '{\"data\":\"0xa9059cbb\"}'",
+		"search": "curl 'https://gateway.example/toolbox/utils/search?value=1.5&from=eth&text=&limit=5&safe=true' " +
+			"\\\n  -H \"Authorization: Bearer $API_KEY\"",
+		"decode": "curl " +
+			"'https://gateway.example/toolbox/decode/eth_mainnet/0xdAC17F958D2ee523a2206206994597C13D831ec7' \\\n  " +
+			"-H \"Authorization: Bearer $API_KEY\" \\\n  -H 'Content-Type: application/json' \\\n  -d " +
+			"'{\"data\":\"0xa9059cbb\"}'",
 	}
 	want["get_balances"] = strings.Replace(want["decode"], "toolbox/decode/eth_mainnet", "data/eth_mainnet/balances", 1)
 	if text := jsonText("<b> & \"c\""); text != `"<b> & \"c\""` {

@@ -89,8 +89,8 @@ func assemble(o Options, a *assets.Set, t *templates) (*Pages, error) {
 	}
 	https := public.Scheme == "https"
 	p := &Pages{
-		Options: o, mux: http.NewServeMux(), assets: a, templates: t, tools: tools, foreign: http.NewCrossOriginProtection(), jar: jar{secure: https}, seal: seal,
-		headers: securityHeaders(https),
+		Options: o, mux: http.NewServeMux(), assets: a, templates: t, tools: tools,
+		foreign: http.NewCrossOriginProtection(), jar: jar{secure: https}, seal: seal, headers: securityHeaders(https),
 	}
 	// A proxy may have changed the Host header that an Origin is compared with otherwise.
 	if err := p.foreign.AddTrustedOrigin(public.Scheme + "://" + public.Host); err != nil {
@@ -190,7 +190,8 @@ func (p *Pages) Serves(r *http.Request) bool {
 
 // Navigates reports whether a browser asks for a page to show, so that a person reads the answer.
 func (p *Pages) Navigates(r *http.Request) bool {
-	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && strings.Contains(r.Header.Get("Accept"), "text/html")
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && strings.Contains(r.Header.Get("Accept"),
+		"text/html")
 }
 
 // ServeHTTP answers with the page of the path, or with the page that says that there is none.

@@ -67,9 +67,11 @@ func TestEveryAnswerCarriesTheSecurityHeaders(t *testing.T) {
 	for _, path := range []string{"/", "/nothing-here", assetPath(t, p, "console.css"), "/assets/none.css"} {
 		h := send(t, p, http.MethodGet, path, nil, nil).header
 		for name, want := range map[string]string{
-			"Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
-			"X-Content-Type-Options":  "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "same-origin",
-			"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin", "Strict-Transport-Security": "max-age=63072000",
+			"Content-Security-Policy": "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' " +
+				"data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+			"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "same-origin",
+			"Cross-Origin-Opener-Policy": "same-origin", "Cross-Origin-Resource-Policy": "same-origin",
+			"Strict-Transport-Security": "max-age=63072000",
 		} {
 			if got := h.Get(name); got != want {
 				t.Errorf("%s answers %s: %q, want %q", path, name, got, want)
@@ -79,7 +81,8 @@ func TestEveryAnswerCarriesTheSecurityHeaders(t *testing.T) {
 			t.Errorf("%s switches off no features", path)
 		}
 	}
-	if got := send(t, newPages(t, "http://localhost:8080"), http.MethodGet, "/", nil, nil).header.Get("Strict-Transport-Security"); got != "" {
+	if got := send(t, newPages(t, "http://localhost:8080"), http.MethodGet, "/", nil,
+		nil).header.Get("Strict-Transport-Security"); got != "" {
 		t.Errorf("over http, transport security is promised: %q", got)
 	}
 }
@@ -98,7 +101,8 @@ func TestAssetsAreServedUnderTheAddressesThatPagesName(t *testing.T) {
 	t.Parallel()
 	p := newPages(t, "https://gateway.example")
 	for _, file := range p.assets.Files() {
-		if r := send(t, p, http.MethodGet, assetPath(t, p, file.File), nil, nil); r.status != http.StatusOK || r.body != string(file.Plain) {
+		if r := send(t, p, http.MethodGet, assetPath(t, p, file.File), nil, nil); r.status != http.StatusOK ||
+			r.body != string(file.Plain) {
 			t.Errorf("%s answers %d, %v", file.File, r.status, r.header)
 		}
 	}
@@ -134,7 +138,8 @@ func visited(t *testing.T, p *Pages) (cookie *http.Cookie, token string) {
 func TestVisitorsCookieIsBoundToTheHostOverHTTPS(t *testing.T) {
 	t.Parallel()
 	c, _ := visited(t, newPages(t, "https://gateway.example"))
-	if c.Name != "__Host-visitor" || !c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" {
+	if c.Name != "__Host-visitor" || !c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" ||
+		c.Domain != "" {
 		t.Errorf("over https the cookie is %+v", c)
 	}
 	c, _ = visited(t, newPages(t, "http://localhost:8080"))
@@ -152,8 +157,11 @@ func TestPagesGoCompressedAndTheirTokensAreNeverTheSameTwice(t *testing.T) {
 	seen := map[string]bool{}
 	for range 3 {
 		plain := send(t, p, http.MethodGet, "/sign-in", nil, map[string]string{"Cookie": carried})
-		small := send(t, p, http.MethodGet, "/sign-in", nil, map[string]string{"Cookie": carried, "Accept-Encoding": "gzip"})
-		if plain.header.Get("Content-Encoding") != "" || small.header.Get("Content-Encoding") != "gzip" || !slices.Contains(small.header.Values("Vary"), "Accept-Encoding") {
+		small := send(t, p, http.MethodGet, "/sign-in", nil, map[string]string{
+			"Cookie": carried, "Accept-Encoding": "gzip",
+		})
+		if plain.header.Get("Content-Encoding") != "" || small.header.Get("Content-Encoding") != "gzip" ||
+			!slices.Contains(small.header.Values("Vary"), "Accept-Encoding") {
 			t.Fatalf("plain: %v, small: %v", plain.header, small.header)
 		}
 		z, err := gzip.NewReader(strings.NewReader(small.body))
@@ -161,7 +169,8 @@ func TestPagesGoCompressedAndTheirTokensAreNeverTheSameTwice(t *testing.T) {
 			t.Fatal(err)
 		}
 		body, err := io.ReadAll(z)
-		if err != nil || len(small.body) >= len(body) || small.header.Get("Content-Length") != strconv.Itoa(len(small.body)) {
+		if err != nil || len(small.body) >= len(body) ||
+			small.header.Get("Content-Length") != strconv.Itoa(len(small.body)) {
 			t.Fatalf("%d bytes of %d, %v", len(small.body), len(body), err)
 		}
 		for _, page := range []string{plain.body, string(body)} {
@@ -170,7 +179,8 @@ func TestPagesGoCompressedAndTheirTokensAreNeverTheSameTwice(t *testing.T) {
 				t.Fatalf("the token %v was seen before", token)
 			}
 			seen[token[1]] = true
-			if got := send(t, p, http.MethodPost, "/theme", url.Values{"csrf": {token[1]}, "theme": {"dark"}}, map[string]string{"Cookie": carried}); got.status != http.StatusSeeOther {
+			if got := send(t, p, http.MethodPost, "/theme", url.Values{"csrf": {token[1]}, "theme": {"dark"}},
+				map[string]string{"Cookie": carried}); got.status != http.StatusSeeOther {
 				t.Errorf("a form with it is answered with %d", got.status)
 			}
 		}
@@ -188,26 +198,72 @@ func TestChangesAreTakenFromPagesOfThisSiteOnly(t *testing.T) {
 		header map[string]string
 		want   int
 	}{
-		"same origin":                  {token, map[string]string{"Origin": "https://gateway.example", "Sec-Fetch-Site": "same-origin", "Cookie": carried}, http.StatusSeeOther},
-		"old browser, same origin":     {token, map[string]string{"Origin": "https://gateway.example", "Cookie": carried}, http.StatusSeeOther},
-		"no browser":                   {token, map[string]string{"Cookie": carried}, http.StatusSeeOther},
-		"page without referrer":        {token, map[string]string{"Origin": "null", "Sec-Fetch-Site": "same-origin", "Cookie": carried}, http.StatusSeeOther},
-		"session's cookie":             {csrfToken("s", ""), map[string]string{"Cookie": carried + "; __Host-session=s"}, http.StatusSeeOther},
-		"session with visitor's token": {token, map[string]string{"Cookie": carried + "; __Host-session=s"}, http.StatusForbidden},
-		"another site":                 {token, map[string]string{"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site", "Cookie": carried}, http.StatusForbidden},
-		"sister host":                  {token, map[string]string{"Origin": "https://x.gateway.example", "Sec-Fetch-Site": "same-site", "Cookie": carried}, http.StatusForbidden},
-		"old browser, another site":    {token, map[string]string{"Origin": "https://evil.example", "Cookie": carried}, http.StatusForbidden},
-		"other scheme":                 {token, map[string]string{"Origin": "http://evil.example", "Cookie": carried}, http.StatusForbidden},
-		"sandboxed frame":              {token, map[string]string{"Origin": "null", "Cookie": carried}, http.StatusForbidden},
-		"no token":                     {"", map[string]string{"Origin": "https://gateway.example", "Cookie": carried}, http.StatusForbidden},
-		"token of another browser":     {foreignToken, map[string]string{"Origin": "https://gateway.example", "Cookie": carried}, http.StatusForbidden},
-		"no cookie":                    {token, map[string]string{"Origin": "https://gateway.example"}, http.StatusForbidden},
-		"token of an empty cookie":     {csrfToken("", ""), map[string]string{"Origin": "https://gateway.example", "Cookie": "__Host-visitor="}, http.StatusForbidden},
-		"cookie without its prefix":    {token, map[string]string{"Origin": "https://gateway.example", "Cookie": "visitor=" + cookie.Value}, http.StatusForbidden},
+		"same origin": {
+			token, map[string]string{
+				"Origin": "https://gateway.example", "Sec-Fetch-Site": "same-origin", "Cookie": carried,
+			}, http.StatusSeeOther,
+		},
+		"old browser, same origin": {
+			token, map[string]string{"Origin": "https://gateway.example", "Cookie": carried}, http.StatusSeeOther,
+		},
+		"no browser": {token, map[string]string{"Cookie": carried}, http.StatusSeeOther},
+		"page without referrer": {
+			token,
+			map[string]string{"Origin": "null", "Sec-Fetch-Site": "same-origin", "Cookie": carried},
+			http.StatusSeeOther,
+		},
+		"session's cookie": {
+			csrfToken("s", ""), map[string]string{"Cookie": carried + "; __Host-session=s"}, http.StatusSeeOther,
+		},
+		"session with visitor's token": {
+			token, map[string]string{"Cookie": carried + "; __Host-session=s"}, http.StatusForbidden,
+		},
+		"another site": {
+			token, map[string]string{
+				"Origin": "https://evil.example", "Sec-Fetch-Site": "cross-site", "Cookie": carried,
+			}, http.StatusForbidden,
+		},
+		"sister host": {
+			token, map[string]string{
+				"Origin": "https://x.gateway.example", "Sec-Fetch-Site": "same-site", "Cookie": carried,
+			}, http.StatusForbidden,
+		},
+		"old browser, another site": {
+			token, map[string]string{"Origin": "https://evil.example", "Cookie": carried}, http.StatusForbidden,
+		},
+		"other scheme": {
+			token, map[string]string{"Origin": "http://evil.example", "Cookie": carried}, http.StatusForbidden,
+		},
+		"sandboxed frame": {
+			token, map[string]string{"Origin": "null", "Cookie": carried}, http.StatusForbidden,
+		},
+		"no token": {
+			"", map[string]string{"Origin": "https://gateway.example", "Cookie": carried}, http.StatusForbidden,
+		},
+		"token of another browser": {
+			foreignToken,
+			map[string]string{"Origin": "https://gateway.example", "Cookie": carried},
+			http.StatusForbidden,
+		},
+		"no cookie": {
+			token, map[string]string{"Origin": "https://gateway.example"}, http.StatusForbidden,
+		},
+		"token of an empty cookie": {
+			csrfToken("", ""),
+			map[string]string{"Origin": "https://gateway.example", "Cookie": "__Host-visitor="},
+			http.StatusForbidden,
+		},
+		"cookie without its prefix": {
+			token,
+			map[string]string{"Origin": "https://gateway.example", "Cookie": "visitor=" + cookie.Value},
+			http.StatusForbidden,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := send(t, p, http.MethodPost, "/theme", url.Values{"csrf": {c.token}, "theme": {"dark"}, "back": {"/sign-in"}}, c.header)
+			r := send(t, p, http.MethodPost, "/theme", url.Values{
+				"csrf": {c.token}, "theme": {"dark"}, "back": {"/sign-in"},
+			}, c.header)
 			changed := strings.Contains(strings.Join(r.header.Values("Set-Cookie"), ";"), "__Host-theme=dark")
 			if r.status != c.want || changed != (c.want == http.StatusSeeOther) {
 				t.Errorf("it answers %d (changed: %t), want %d", r.status, changed, c.want)
@@ -223,7 +279,8 @@ func TestTokenInTheAddressIsNoToken(t *testing.T) {
 	t.Parallel()
 	p := newPages(t, "https://gateway.example")
 	cookie, token := visited(t, p)
-	r := send(t, p, http.MethodPost, "/theme?csrf="+token, url.Values{"theme": {"dark"}}, map[string]string{"Cookie": cookie.Name + "=" + cookie.Value})
+	r := send(t, p, http.MethodPost, "/theme?csrf="+token, url.Values{"theme": {"dark"}},
+		map[string]string{"Cookie": cookie.Name + "=" + cookie.Value})
 	if r.status != http.StatusForbidden {
 		t.Errorf("it answers %d", r.status)
 	}
@@ -234,7 +291,9 @@ func TestLargeFormsAreRefused(t *testing.T) {
 	p := newPages(t, "https://gateway.example")
 	cookie, token := visited(t, p)
 	form := url.Values{"csrf": {token}, "theme": {strings.Repeat("x", maxFormBytes)}}
-	if r := send(t, p, http.MethodPost, "/theme", form, map[string]string{"Cookie": cookie.Name + "=" + cookie.Value}); r.status != http.StatusBadRequest {
+	if r := send(t, p, http.MethodPost, "/theme", form, map[string]string{
+		"Cookie": cookie.Name + "=" + cookie.Value,
+	}); r.status != http.StatusBadRequest {
 		t.Errorf("it answers %d", r.status)
 	}
 }
@@ -245,21 +304,26 @@ func TestThemeIsKeptAndLeadsBack(t *testing.T) {
 	cookie, token := visited(t, p)
 	carried := cookie.Name + "=" + cookie.Value
 	for back, want := range map[string]string{
-		"/keys?x=1": "/keys?x=1", "//evil.example": "/", "https://evil.example": "/", `/\evil.example`: "/", "/\t/evil.example": "/", "": "/",
-		"/" + strings.Repeat("x", longestPath): "/",
+		"/keys?x=1": "/keys?x=1", "//evil.example": "/", "https://evil.example": "/", `/\evil.example`: "/",
+		"/\t/evil.example": "/", "": "/", "/" + strings.Repeat("x", longestPath): "/",
 	} {
-		r := send(t, p, http.MethodPost, "/theme", url.Values{"csrf": {token}, "theme": {"dark"}, "back": {back}}, map[string]string{"Cookie": carried})
+		r := send(t, p, http.MethodPost, "/theme", url.Values{"csrf": {token}, "theme": {"dark"}, "back": {back}},
+			map[string]string{"Cookie": carried})
 		if got := r.header.Get("Location"); got != want {
 			t.Errorf("from %q it leads to %q, want %q", back, got, want)
 		}
 	}
-	for value, want := range map[string]string{"dark": ` data-theme="dark"`, "light": ` data-theme="light"`, "auto": `<html lang="en">`, `"><script>`: `<html lang="en">`} {
+	for value, want := range map[string]string{
+		"dark": ` data-theme="dark"`, "light": ` data-theme="light"`,
+		"auto": `<html lang="en">`, `"><script>`: `<html lang="en">`,
+	} {
 		r := send(t, p, http.MethodGet, "/", nil, map[string]string{"Cookie": "__Host-theme=" + value})
 		if text := r.body; !strings.Contains(text, want) {
 			t.Errorf("with the theme %q the page begins %q", value, text[:120])
 		}
 	}
-	if r := send(t, p, http.MethodPost, "/theme", url.Values{"csrf": {token}, "theme": {"pink"}}, map[string]string{"Cookie": carried}); r.status != http.StatusUnprocessableEntity {
+	if r := send(t, p, http.MethodPost, "/theme", url.Values{"csrf": {token}, "theme": {"pink"}},
+		map[string]string{"Cookie": carried}); r.status != http.StatusUnprocessableEntity {
 		t.Errorf("an unknown theme answers %d", r.status)
 	}
 }
@@ -274,12 +338,16 @@ func TestDocumentsSwitchThemesWithoutATokenButFromHereAlone(t *testing.T) {
 		want        int
 		to          string
 	}{
-		"a document":           {"dark", "/docs/errors/-32005", from("same-origin"), http.StatusSeeOther, "/docs/errors/-32005"},
-		"leads elsewhere":      {"dark", "//evil.example", from("same-origin"), http.StatusSeeOther, "/"},
-		"another site":         {"dark", "/docs", from("cross-site"), http.StatusForbidden, ""},
-		"a sister host":        {"dark", "/docs", from("same-site"), http.StatusForbidden, ""},
-		"an old browser there": {"dark", "/docs", map[string]string{"Origin": "https://evil.example"}, http.StatusForbidden, ""},
-		"no theme":             {"pink", "/docs", from("same-origin"), http.StatusUnprocessableEntity, ""},
+		"a document": {
+			"dark", "/docs/errors/-32005", from("same-origin"), http.StatusSeeOther, "/docs/errors/-32005",
+		},
+		"leads elsewhere": {"dark", "//evil.example", from("same-origin"), http.StatusSeeOther, "/"},
+		"another site":    {"dark", "/docs", from("cross-site"), http.StatusForbidden, ""},
+		"a sister host":   {"dark", "/docs", from("same-site"), http.StatusForbidden, ""},
+		"an old browser there": {
+			"dark", "/docs", map[string]string{"Origin": "https://evil.example"}, http.StatusForbidden, "",
+		},
+		"no theme": {"pink", "/docs", from("same-origin"), http.StatusUnprocessableEntity, ""},
 	} {
 		r := send(t, p, http.MethodPost, pathDocumentTheme, url.Values{"theme": {c.theme}, "back": {c.back}}, c.header)
 		kept := strings.Contains(strings.Join(r.header.Values("Set-Cookie"), ";"), "__Host-theme=dark")
@@ -293,7 +361,8 @@ func TestPagesSayWhichRequestsAreTheirs(t *testing.T) {
 	t.Parallel()
 	p := newPages(t, "https://gateway.example")
 	for request, want := range map[string]bool{
-		"GET /": true, "HEAD /": true, "POST /theme": true, "GET /assets/x": true, "POST /": false, "GET /theme": false, "POST /keys": false, "GET /nothing": false,
+		"GET /": true, "HEAD /": true, "POST /theme": true, "GET /assets/x": true, "POST /": false, "GET /theme": false,
+		"POST /keys": false, "GET /nothing": false,
 	} {
 		method, path, _ := strings.Cut(request, " ")
 		if got := p.Serves(httptest.NewRequestWithContext(t.Context(), method, path, nil)); got != want {
@@ -309,7 +378,10 @@ func TestPagesSayWhichRequestsAreTheirs(t *testing.T) {
 func TestFirstPageShowsHowToGetAKeyHere(t *testing.T) {
 	t.Parallel()
 	text := send(t, newPages(t, "https://gateway.example"), http.MethodGet, "/", nil, nil).body
-	for _, want := range []string{"curl -X POST https://gateway.example/keys", "https://gateway.example/rpc/eth_mainnet", `href="/docs/quickstart"`, `href="/sign-in"`} {
+	for _, want := range []string{
+		"curl -X POST https://gateway.example/keys", "https://gateway.example/rpc/eth_mainnet",
+		`href="/docs/quickstart"`, `href="/sign-in"`,
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not show %q", want)
 		}
@@ -347,7 +419,8 @@ func TestStyleSheetAndScriptsKeepToTokensAndToThisHost(t *testing.T) {
 				t.Errorf("%s has the colour %s outside the tokens", file, found)
 			}
 		}
-		if found := regexp.MustCompile(`(https?:)?//[a-z][^\s"')]*|@import|url\(`).FindString(strings.ReplaceAll(text, "http://www.w3.org/2000/svg", "")); found != "" && file != "assets/icon.svg" {
+		if found := regexp.MustCompile(`(https?:)?//[a-z][^\s"')]*|@import|url\(`).FindString(strings.ReplaceAll(text,
+			"http://www.w3.org/2000/svg", "")); found != "" && file != "assets/icon.svg" {
 			t.Errorf("%s names %q", file, found)
 		}
 	}

@@ -47,13 +47,18 @@ func (v *request) changeEntry() error {
 	var done string
 	switch form.Get("do") {
 	case "confirm":
-		shown, err = ask(v, v.Calls.ConfirmEntry, service.ConfirmEntryInput{Token: token, ProductUpdates: form.Get("product_updates") != ""})
+		shown, err = ask(v, v.Calls.ConfirmEntry, service.ConfirmEntryInput{
+			Token: token, ProductUpdates: form.Get("product_updates") != "",
+		})
 		done = "Confirmed. " + newsWords(shown.ProductUpdates)
 	case "leave":
 		shown, err = ask(v, v.Calls.LeaveEntry, service.EntryInput{Token: token})
 		done = "Done. The address is deleted here."
 	default:
-		return &refusal{status: http.StatusBadRequest, heading: "The form could not be read", text: "Open the link of the mail again, and press one of its buttons."}
+		return &refusal{
+			status: http.StatusBadRequest, heading: "The form could not be read",
+			text: "Open the link of the mail again, and press one of its buttons.",
+		}
 	}
 	if err != nil {
 		return v.overEntry(err)
@@ -74,7 +79,8 @@ func (v *request) overEntry(err error) error {
 		return err
 	}
 	return v.show(http.StatusUnprocessableEntity, errorPage{
-		Heading: "This link does not work", Notice: notice{Tone: warn, Text: wrong["token"] + wrong[""]}, Public: true, Back: link{"To the first page", "/"},
+		Heading: "This link does not work", Notice: notice{Tone: warn, Text: wrong["token"] + wrong[""]}, Public: true,
+		Back: link{"To the first page", "/"},
 	})
 }
 
@@ -88,8 +94,8 @@ func newsWords(wanted bool) string {
 func newEntryPage(e *service.ShownEntry, token string, done *notice) entryPage {
 	p := entryPage{Token: token, Done: done}
 	news := &check{
-		ID: "product_updates", Name: "product_updates", Value: "yes", Label: "Also send news of the product", Checked: e.ProductUpdates,
-		Rule: "Without it you hear only when something opens.",
+		ID: "product_updates", Name: "product_updates", Value: "yes", Label: "Also send news of the product",
+		Checked: e.ProductUpdates, Rule: "Without it you hear only when something opens.",
 	}
 	switch e.Status {
 	case "waiting":
@@ -105,8 +111,10 @@ func newEntryPage(e *service.ShownEntry, token string, done *notice) entryPage {
 		p.Text = e.Email + " is off the waitlist, and deleted here. While this link works you can put it back."
 	case "asked":
 		p.Heading, p.Leave = "Withdraw your request", "Withdraw"
-		p.Text = number(int64(e.Wishes)) + " " + plural(int64(e.Wishes), "request") + " for an enterprise agreement came with " + e.Email + "."
-		p.LeaveMeans = "Deletes the address and what was asked. Nobody answers then. There is nothing to confirm: to be answered, do nothing."
+		p.Text = number(int64(e.Wishes)) + " " + plural(int64(e.Wishes), "request") +
+			" for an enterprise agreement came with " + e.Email + "."
+		p.LeaveMeans = "Deletes the address and what was asked. Nobody answers then. There is nothing to confirm: to " +
+			"be answered, do nothing."
 	default:
 		p.Heading = "Nothing is asked any more"
 		p.Text = "No request for an enterprise agreement stands here with " + e.Email + "."

@@ -34,11 +34,15 @@ type refusalRow struct {
 
 // evidenceView formats evidence, stored or of now.
 func (v *request) evidenceView(e *ticket.Evidence) *evidenceView {
-	shown := &evidenceView{Call: v.callFacts(e.Call), Chain: v.chainFacts(e.Chain), Fences: fenceFacts(&e.Fences), Gathered: v.reader.moment(e.GatheredAt)}
+	shown := &evidenceView{
+		Call: v.callFacts(e.Call), Chain: v.chainFacts(e.Chain), Fences: fenceFacts(&e.Fences),
+		Gathered: v.reader.moment(e.GatheredAt),
+	}
 	for i := range e.Refusals {
 		r := &e.Refusals[i]
 		row := refusalRow{
-			Title: outcomeWords(r.Reason), Chain: chainTitle(string(r.Chain)), Method: methodWords(r.Method), Count: number(r.Count), Last: v.reader.hour(r.Last),
+			Title: outcomeWords(r.Reason), Chain: chainTitle(string(r.Chain)), Method: methodWords(r.Method),
+			Count: number(r.Count), Last: v.reader.hour(r.Last),
 		}
 		if r.Code != 0 {
 			row.Code = codeOf(r.Code)
@@ -91,17 +95,22 @@ func (v *request) callFacts(c *ticket.ReportedCall) []detail {
 		facts = append(facts, detail{"HTTP status", strconv.Itoa(c.HTTPStatus), false})
 	}
 	if c.Batch > 1 {
-		facts = append(facts, detail{"Place", number(int64(c.Place)+1) + " of " + count(int64(c.Batch), "call") + " in the batch", false})
+		facts = append(facts, detail{
+			"Place", number(int64(c.Place)+1) + " of " + count(int64(c.Batch), "call") + " in the batch", false,
+		})
 	}
 	if c.Tier != "" {
 		facts = append(facts, detail{"Tier", c.Tier, false})
 	}
-	return append(facts, detail{"Charged", units(c.Units), false}, detail{"Upstreams asked", number(int64(c.Attempts)), false}, detail{"Duration", number(c.Millis) + " ms", false})
+	return append(facts, detail{"Charged", units(c.Units), false}, detail{
+		"Upstreams asked", number(int64(c.Attempts)), false,
+	}, detail{"Duration", number(c.Millis) + " ms", false})
 }
 
 // chainStates say how a chain stands.
 var chainStates = map[ticket.ChainState]string{
-	ticket.ChainUp: "up", ticket.ChainDegraded: "degraded", ticket.ChainDown: "down", ticket.ChainUnknown: "not measured yet",
+	ticket.ChainUp: "up", ticket.ChainDegraded: "degraded", ticket.ChainDown: "down",
+	ticket.ChainUnknown: "not measured yet",
 }
 
 func (v *request) chainFacts(c *ticket.ChainCondition) []detail {
@@ -134,7 +143,10 @@ func fenceFacts(f *ticket.FencesThen) []detail {
 	if words, known := doorWords[account.Door(door)]; known {
 		door = words[0]
 	}
-	facts = append(facts, detail{"Key", f.Key.Prefix + "…", true}, detail{"Key, door", door + ", " + f.Key.Status, false}, detail{"Key, monthly cap", unitsOrNone(f.Key.Cap), false})
+	facts = append(facts, detail{"Key", f.Key.Prefix + "…", true},
+		detail{"Key, door", door + ", " + f.Key.Status, false}, detail{
+			"Key, monthly cap", unitsOrNone(f.Key.Cap), false,
+		})
 	if f.Key.Daily != nil {
 		facts = append(facts, detail{"Key, units a day", units(*f.Key.Daily), false})
 	}

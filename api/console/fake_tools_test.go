@@ -82,10 +82,14 @@ func schemaOf(t reflect.Type) *huma.Schema {
 
 func fake[In, Out any](name, title string, of account.Service, method, path string) *fakeTool {
 	return &fakeTool{
-		in: schemaOf(reflect.TypeFor[In]()), out: schemaOf(reflect.TypeFor[Out]()), answer: service.Answer{JSON: []byte(`{}`)},
+		in: schemaOf(reflect.TypeFor[In]()), out: schemaOf(reflect.TypeFor[Out]()),
+		answer: service.Answer{JSON: []byte(`{}`)},
 		meta: service.Meta{
-			Name: name, Title: title, Description: "Tells what there is. It costs something. Repeat at will.", Service: of, Units: plan.Unit, TTL: 12 * time.Second,
-			Access: service.KeyHolders, Reads: true, Route: service.Route{Method: method, Path: path, Status: http.StatusOK},
+			Name: name, Title: title, Description: "Tells what there is. It costs something. Repeat at will.",
+			Service: of, Units: plan.Unit, TTL: 12 * time.Second, Access: service.KeyHolders, Reads: true,
+			Route: service.Route{
+				Method: method, Path: path, Status: http.StatusOK,
+			},
 		},
 	}
 }
@@ -95,8 +99,10 @@ func fakeTools() []*fakeTool {
 	return []*fakeTool{
 		fake[searchInput, chainAnswer]("search", "Search", account.Utils, http.MethodGet, "/toolbox/utils/search"),
 		fake[chainInput, chainAnswer]("get_gas", "Get gas", account.Gas, http.MethodGet, "/toolbox/gas/{chain}"),
-		fake[callInput, chainAnswer]("decode", "Decode a call", account.Contracts, http.MethodPost, "/toolbox/decode/{chain}/{address}"),
-		fake[callInput, chainAnswer]("get_balances", "Get balances", account.Data, http.MethodPost, "/data/{chain}/balances/{address}"),
+		fake[callInput, chainAnswer]("decode", "Decode a call", account.Contracts, http.MethodPost,
+			"/toolbox/decode/{chain}/{address}"),
+		fake[callInput, chainAnswer]("get_balances", "Get balances", account.Data, http.MethodPost,
+			"/data/{chain}/balances/{address}"),
 	}
 }
 

@@ -10,10 +10,18 @@ import (
 )
 
 // feedbackKinds are what feedback may be, in the order of the form.
-var feedbackKinds = [][2]string{{"feature", "Something to build"}, {"chain", "A chain to serve"}, {"praise", "Praise"}, {"complaint", "A complaint"}, {"other", "Something else"}}
+var feedbackKinds = [][2]string{
+	{"feature", "Something to build"},
+	{"chain", "A chain to serve"},
+	{"praise", "Praise"},
+	{"complaint", "A complaint"},
+	{"other", "Something else"},
+}
 
 // feedbackStatuses say what became of feedback, in the order of the page's filters.
-var feedbackStatuses = [][2]string{{"new", "New"}, {"reviewed", "Reviewed"}, {"planned", "Planned"}, {"shipped", "Shipped"}, {"declined", "Declined"}}
+var feedbackStatuses = [][2]string{
+	{"new", "New"}, {"reviewed", "Reviewed"}, {"planned", "Planned"}, {"shipped", "Shipped"}, {"declined", "Declined"},
+}
 
 var feedbackTones = map[string]tone{"planned": warn, "shipped": good}
 
@@ -29,17 +37,26 @@ func (v *request) showFeedback(code int, typed feedbackTyped, wrong mistakes) er
 	query := v.r.URL.Query()
 	chosen, cursor := query.Get(statusField), query.Get(cursorField)
 	p := feedbackPage{
-		Kind: choose("kind", "Kind", feedbackKinds, typed.kind, wrong["kind"]), Chain: choose("chain", "Chain", servedChains(), typed.chain, wrong["chain"]),
-		Title: field{Name: "title", Label: "Title", Required: true, Most: ticket.MaxSubject, Value: typed.title, Error: wrong["title"], Rule: "In one line."},
+		Kind:  choose("kind", "Kind", feedbackKinds, typed.kind, wrong["kind"]),
+		Chain: choose("chain", "Chain", servedChains(), typed.chain, wrong["chain"]),
+		Title: field{
+			Name: "title", Label: "Title", Required: true, Most: ticket.MaxSubject, Value: typed.title,
+			Error: wrong["title"], Rule: "In one line.",
+		},
 		Body: area{
-			Name: "body", Label: "More about it", Value: typed.body, Error: wrong["body"], Most: ticket.MaxMessage, Rows: 4,
-			Rule: "Plain text, up to 5,000 characters. Files are not taken.",
+			Name: "body", Label: "More about it", Value: typed.body, Error: wrong["body"], Most: ticket.MaxMessage,
+			Rows: 4, Rule: "Plain text, up to 5,000 characters. Files are not taken.",
 		},
 		Filters: filtersOf(pathFeedback, append([][2]string{{"", "All"}}, feedbackStatuses...), chosen),
 	}
-	given, err := ask(v, v.Calls.ListFeedback, service.ListFeedbackInput{Status: chosen, Cursor: cursor, Limit: feedbackPerPage})
+	given, err := ask(v, v.Calls.ListFeedback, service.ListFeedbackInput{
+		Status: chosen, Cursor: cursor, Limit: feedbackPerPage,
+	})
 	if refused := mistakesOf(err, statusField, cursorField); refused != nil {
-		p.Empty = &empty{Title: "Nothing can be listed", Text: refused[statusField] + refused[cursorField] + refused[""], Action: &link{"To all feedback", pathFeedback}}
+		p.Empty = &empty{
+			Title: "Nothing can be listed", Text: refused[statusField] + refused[cursorField] + refused[""],
+			Action: &link{"To all feedback", pathFeedback},
+		}
 		return v.show(http.StatusUnprocessableEntity, p)
 	}
 	if err != nil {
@@ -84,7 +101,11 @@ func servedChains() [][2]string {
 }
 
 func (v *request) feedbackView(f *service.FeedbackView) feedbackView {
-	view := feedbackView{Title: f.Title, Kind: wordsOf(feedbackKinds, f.Kind), Body: f.Body, Status: status{feedbackTones[f.Status], wordsOf(feedbackStatuses, f.Status)}, When: v.reader.moment(f.CreatedAt)}
+	view := feedbackView{
+		Title: f.Title, Kind: wordsOf(feedbackKinds, f.Kind), Body: f.Body, Status: status{
+			feedbackTones[f.Status], wordsOf(feedbackStatuses, f.Status),
+		}, When: v.reader.moment(f.CreatedAt),
+	}
 	if f.Chain != "" {
 		view.Chain = chainTitle(string(f.Chain))
 	}
@@ -107,8 +128,13 @@ func wordsOf(choices [][2]string, value string) string {
 // giveFeedback records what was typed.
 func (v *request) giveFeedback() error {
 	form := v.r.PostForm
-	typed := feedbackTyped{kind: form.Get("kind"), title: strings.TrimSpace(form.Get("title")), body: unixLines(form.Get("body")), chain: form.Get("chain")}
-	_, err := ask(v, v.Calls.SubmitFeedback, service.SubmitFeedbackInput{Kind: typed.kind, Title: typed.title, Body: typed.body, Chain: typed.chain, Form: form.Get(formField)})
+	typed := feedbackTyped{
+		kind: form.Get("kind"), title: strings.TrimSpace(form.Get("title")), body: unixLines(form.Get("body")),
+		chain: form.Get("chain"),
+	}
+	_, err := ask(v, v.Calls.SubmitFeedback, service.SubmitFeedbackInput{
+		Kind: typed.kind, Title: typed.title, Body: typed.body, Chain: typed.chain, Form: form.Get(formField),
+	})
 	if wrong := mistakesOf(err, "kind", "title", "body", "chain", formField); wrong != nil {
 		return v.showFeedback(http.StatusUnprocessableEntity, typed, wrong)
 	}

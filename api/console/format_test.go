@@ -38,7 +38,8 @@ func TestInstantsAreToldRelativelyWithTheExactOneInTheReadersZone(t *testing.T) 
 	if got := r.moment(sampleNow).Machine; got != "2026-11-20T14:05:00Z" {
 		t.Errorf("for machines the instant is %q", got)
 	}
-	if got := r.hour(sampleNow.Add(-5*time.Minute)).Relative + ", " + r.hour(sampleNow.Add(-65*time.Minute)).Relative; got != "in the last hour, 1 hour ago" {
+	if got := r.hour(sampleNow.Add(-5*time.Minute)).Relative + ", " +
+		r.hour(sampleNow.Add(-65*time.Minute)).Relative; got != "in the last hour, 1 hour ago" {
 		t.Errorf("hours read %q", got)
 	}
 	if !r.moment(time.Time{}).IsZero() || !r.hour(time.Time{}).IsZero() {
@@ -67,7 +68,8 @@ func TestPeriodsAreNamedByTheirDaysInUTC(t *testing.T) {
 	}
 	r := sampleReader()
 	for end, want := range map[time.Duration]string{
-		-time.Second: "over", time.Minute: "less than an hour left", time.Hour: "1 hour left", 47 * time.Hour: "1 day left", 10*24*time.Hour + 9*time.Hour: "10 days left",
+		-time.Second: "over", time.Minute: "less than an hour left", time.Hour: "1 hour left",
+		47 * time.Hour: "1 day left", 10*24*time.Hour + 9*time.Hour: "10 days left",
 	} {
 		if got := r.left(sampleNow.Add(end)); got != want {
 			t.Errorf("%s before the end reads %q, want %q", end, got, want)
@@ -78,15 +80,16 @@ func TestPeriodsAreNamedByTheirDaysInUTC(t *testing.T) {
 func TestNumbersCarryThousandsAndUnits(t *testing.T) {
 	t.Parallel()
 	for u, want := range map[plan.Units]string{
-		0: "0 units", plan.Unit: "1 unit", 500: "0.5 units", 1_234_567_500: "1,234,567.5 units", plan.Unlimited: "unlimited",
+		0: "0 units", plan.Unit: "1 unit", 500: "0.5 units", 1_234_567_500: "1,234,567.5 units",
+		plan.Unlimited: "unlimited",
 	} {
 		if got := units(u); got != want {
 			t.Errorf("%d thousandths read %q, want %q", u, got, want)
 		}
 	}
 	for u, want := range map[plan.Units]string{
-		0: "0", 500: "0.5", 999 * plan.Unit: "999", 1_000 * plan.Unit: "1k", 1_500 * plan.Unit: "1.5k", 20_000 * plan.Unit: "20k",
-		2_500_000 * plan.Unit: "2.5M", 3_000_000_000 * plan.Unit: "3B",
+		0: "0", 500: "0.5", 999 * plan.Unit: "999", 1_000 * plan.Unit: "1k", 1_500 * plan.Unit: "1.5k",
+		20_000 * plan.Unit: "20k", 2_500_000 * plan.Unit: "2.5M", 3_000_000_000 * plan.Unit: "3B",
 	} {
 		if got := compact(u); got != want {
 			t.Errorf("%d thousandths on a scale read %q, want %q", u, got, want)

@@ -49,7 +49,8 @@ func (m mistakes) notices() []notice {
 	if m[formField] != "" {
 		return []notice{{
 			Tone: warn, Title: "This was not sent",
-			Text: "What the form said when you sent it the first time was taken already. If what stands in it now is to be sent besides, send it again.",
+			Text: "What the form said when you sent it the first time was taken already. If what stands in it now is " +
+				"to be sent besides, send it again.",
 		}}
 	}
 	if text, ok := m[""]; ok {

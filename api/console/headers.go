@@ -4,12 +4,12 @@ import "net/http"
 
 // contentPolicy lets a page load what this server serves and nothing else: no other host, no inline
 // script or style, no frame.
-const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src " +
+	"'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // permissions switches off what no page uses.
-const permissions = "accelerometer=(), camera=(), display-capture=(), geolocation=(), gyroscope=(), magnetometer=(), microphone=(), " +
-	"midi=(), payment=(), publickey-credentials-get=(), usb=()"
+const permissions = "accelerometer=(), camera=(), display-capture=(), geolocation=(), gyroscope=(), magnetometer=(), " +
+	"microphone=(), midi=(), payment=(), publickey-credentials-get=(), usb=()"
 
 // Policies for the Referer header. A page whose own address holds a token names it to nobody, not
 // even to this server.

@@ -49,9 +49,12 @@ func (v *request) showHome(status int, made *service.Welcome, refused *notice) e
 		offers = service.PlanList{} // the page has more to say
 	}
 	p := homePage{
-		Tool: v.liveTool(homeTool), Refused: refused, Chains: v.chainsView(), Prices: priceRows(&offers), Doors: v.doorCards(&offers),
-		NewKey:    copyable{ID: "new-key-command", What: "the command for a key", Text: "curl -X POST " + v.PublicURL + "/keys"},
-		FirstCall: firstCall(v.PublicURL), PerDay: plan.Must(plan.Door1).DailyQuota().Grouped(), KeysPerDay: service.KeysPerDay,
+		Tool: v.liveTool(homeTool), Refused: refused, Chains: v.chainsView(), Prices: priceRows(&offers),
+		Doors: v.doorCards(&offers), NewKey: copyable{
+			ID: "new-key-command", What: "the command for a key", Text: "curl -X POST " + v.PublicURL + "/keys",
+		},
+		FirstCall: firstCall(v.PublicURL), PerDay: plan.Must(plan.Door1).DailyQuota().Grouped(),
+		KeysPerDay: service.KeysPerDay,
 	}
 	if made != nil {
 		p.Made = madeKeyOf(made)
@@ -65,7 +68,8 @@ func madeKeyOf(w *service.Welcome) *madeKey {
 		Secret:    copyable{ID: "secret", What: "the API key", Text: w.Key, Wrap: true},
 		ClaimCode: copyable{ID: "claim-code", What: "the claim code", Text: w.Doorways["adopt"].ClaimCode, Wrap: true},
 		Prefix:    w.KeyPrefix,
-		Limits:    units(w.Fences.UnitsPerDay) + " a UTC day, " + number(w.Fences.RequestsPerSecond) + " requests a second",
+		Limits: units(w.Fences.UnitsPerDay) + " a UTC day, " + number(w.Fences.RequestsPerSecond) +
+			" requests a second",
 	}
 }
 
@@ -86,13 +90,15 @@ func priceRows(l *service.PlanList) []offerRow {
 	var rows []offerRow
 	for i := range l.Plans {
 		r := planRowOf(&l.Plans[i])
-		rows = append(rows, offerRow{Title: r.Title, Price: r.Price, Units: r.Units, PerMillion: r.PerMillion, Supply: r.Supply})
+		rows = append(rows, offerRow{
+			Title: r.Title, Price: r.Price, Units: r.Units, PerMillion: r.PerMillion, Supply: r.Supply,
+		})
 	}
 	if n := len(l.Packs); n > 0 {
 		k := &l.Packs[n-1]
 		rows = append(rows, offerRow{
-			Title: "Pack " + strings.ToUpper(k.Size), Price: dollars(plan.Cents(k.PriceCents)) + " once", Units: k.Units.Grouped(),
-			PerMillion: dollars(plan.Cents(k.PerMillion)), Supply: string(k.Supply),
+			Title: "Pack " + strings.ToUpper(k.Size), Price: dollars(plan.Cents(k.PriceCents)) + " once",
+			Units: k.Units.Grouped(), PerMillion: dollars(plan.Cents(k.PerMillion)), Supply: string(k.Supply),
 		})
 	}
 	return rows
@@ -101,7 +107,8 @@ func priceRows(l *service.PlanList) []offerRow {
 // doorCards are the ways to a key, from the one that asks least.
 func (v *request) doorCards(l *service.PlanList) []doorCard {
 	limits := func(key string) []fact {
-		at := slices.IndexFunc(l.Plans, func(p service.PlanOffer) bool { return p.Key == key }) //nolint:gocritic // read once for a page
+		//nolint:gocritic // read once for a page
+		at := slices.IndexFunc(l.Plans, func(p service.PlanOffer) bool { return p.Key == key })
 		if at < 0 {
 			return nil
 		}
@@ -109,11 +116,25 @@ func (v *request) doorCards(l *service.PlanList) []doorCard {
 		return []fact{{"Price", r.Price}, {"Units", r.Units}, {"Requests", r.Rate}, {"Supply", r.Supply}}
 	}
 	cards := []doorCard{
-		{"Anonymous key", "A program makes it by one request. No name, no mail, no form.", limits(plan.Door1), link{"Make a key", "#first-key"}},
-		{"Wallet-bound key", "The same key, once a wallet signed a message for it. No transaction, no gas.", limits(plan.WalletBound), link{"How an agent binds it", "/skill.md"}},
-		{"Account", "For people, by mail and without a card: several keys, caps, statements, plans and packs.", limits(plan.Free), link{"Sign in or sign up", "/sign-in"}},
+		{
+			"Anonymous key", "A program makes it by one request. No name, no mail, no form.", limits(plan.Door1),
+			link{"Make a key", "#first-key"},
+		},
+		{
+			"Wallet-bound key", "The same key, once a wallet signed a message for it. No transaction, no gas.",
+			limits(plan.WalletBound),
+			link{"How an agent binds it", "/skill.md"},
+		},
+		{
+			"Account", "For people, by mail and without a card: several keys, caps, statements, plans and packs.",
+			limits(plan.Free),
+			link{"Sign in or sign up", "/sign-in"},
+		},
 	}
-	pay := doorCard{Title: "Pay per call", Text: "A program pays in USDC on Base and calls with what it bought. No account.", Go: link{"How it is paid", "/docs/pay-per-call"}}
+	pay := doorCard{
+		Title: "Pay per call", Text: "A program pays in USDC on Base and calls with what it bought. No account.",
+		Go: link{"How it is paid", "/docs/pay-per-call"},
+	}
 	if tier, ok := plan.FindPerCallTier(plan.Balanced); ok {
 		pay.Facts = []fact{
 			{"Price", fmt.Sprintf("%s USDC for %s", tier.NetAmountRequired().USDC(), units(plan.UnitsPerPayment))},

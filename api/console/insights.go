@@ -25,7 +25,9 @@ func (r reader) insights(in *service.UsageInsights) []insight {
 	list := []insight{r.paceInsight(&in.Spend), cacheInsight(&in.Cache), planInsight(in)}
 	for _, a := range in.Advice {
 		if to, known := adviceLinks[a.Kind]; known {
-			list = append(list, insight{Title: adviceTitles[a.Kind], Status: status{warn, "worth a look"}, Text: a.Finding, To: &to})
+			list = append(list, insight{
+				Title: adviceTitles[a.Kind], Status: status{warn, "worth a look"}, Text: a.Finding, To: &to,
+			})
 		}
 	}
 	return list
@@ -34,20 +36,30 @@ func (r reader) insights(in *service.UsageInsights) []insight {
 // What advice leads to that no other part of the overview says.
 var (
 	adviceLinks = map[string]link{
-		"pack_expires": {"Packs", pathBilling + "#packs"}, "heavy_ranges": {"Usage by method", pathUsage + "?range=30d#by-method"},
+		"pack_expires": {"Packs", pathBilling + "#packs"}, "heavy_ranges": {
+			"Usage by method", pathUsage + "?range=30d#by-method",
+		},
 		"founding_offer": {"Prices at your volume", pathBilling + "#ladder"},
 	}
-	adviceTitles = map[string]string{"pack_expires": "A pack expires", "heavy_ranges": "Heavy calls", "founding_offer": "An offer is open"}
+	adviceTitles = map[string]string{
+		"pack_expires": "A pack expires", "heavy_ranges": "Heavy calls", "founding_offer": "An offer is open",
+	}
 )
 
 var riskWords = map[service.Risk]status{
-	service.LowRisk: {good, "enough"}, service.MediumRisk: {warn, "may end early"}, service.HighRisk: {bad, "ends early"},
+	service.LowRisk: {good, "enough"}, service.MediumRisk: {warn, "may end early"},
+	service.HighRisk: {bad, "ends early"},
 }
 
 // paceInsight is the projected end of the period.
 func (r reader) paceInsight(s *service.SpendSummary) insight {
-	in := insight{Title: "Until the period ends", Status: riskWords[s.Risk], To: &link{"Usage of the period", pathUsage + "?range=period"}}
-	in.Text = "At the pace of the last 7 days, " + units(whole(s.Pace)) + " a day, it will be " + units(whole(s.Projected)) + " by " + r.day(s.PeriodEnd)
+	in := insight{
+		Title: "Until the period ends", Status: riskWords[s.Risk], To: &link{
+			"Usage of the period", pathUsage + "?range=period",
+		},
+	}
+	in.Text = "At the pace of the last 7 days, " + units(whole(s.Pace)) + " a day, it will be " +
+		units(whole(s.Projected)) + " by " + r.day(s.PeriodEnd)
 	if s.Limit == nil {
 		in.Status = status{"", "no limit"}
 		in.Text += "."
@@ -70,14 +82,18 @@ func whole(u plan.Units) plan.Units { return u / plan.Unit * plan.Unit }
 
 // cacheInsight is what the cache saved.
 func cacheInsight(c *service.CacheSummary) insight {
-	in := insight{Title: "Saved by the cache in 30 days", Status: status{"", "nothing yet"}, To: &link{"Usage of 30 days", pathUsage + "?range=30d"}}
+	in := insight{
+		Title: "Saved by the cache in 30 days", Status: status{"", "nothing yet"},
+		To: &link{"Usage of 30 days", pathUsage + "?range=30d"},
+	}
 	if c.Hits == 0 {
-		in.Text = "No call was answered from the cache, which costs nothing. Calls for what never changes, such as a receipt or a block by its hash, are, " +
-			"once " + count(chain.FinalDepth, "block") + " stand above it."
+		in.Text = "No call was answered from the cache, which costs nothing. Calls for what never changes, such as a " +
+			"receipt or a block by its hash, are, once " + count(chain.FinalDepth, "block") + " stand above it."
 		return in
 	}
 	in.Status = status{good, units(c.Saved)}
-	in.Text = number(c.Hits) + " of " + count(c.Hits+c.Misses, "call") + " (" + shareOf(c.Hits, c.Hits+c.Misses) + ") came from the cache and cost nothing, instead of " +
+	in.Text = number(c.Hits) + " of " + count(c.Hits+c.Misses, "call") + " (" + shareOf(c.Hits, c.Hits+c.Misses) +
+		") came from the cache and cost nothing, instead of " +
 		units(c.Saved)
 	if c.Money != nil && *c.Money > 0 {
 		in.Text += ", which are " + dollars(plan.Cents(*c.Money)) + " at your price"
@@ -89,7 +105,10 @@ func cacheInsight(c *service.CacheSummary) insight {
 // planInsight is the cheapest way at the account's volume.
 func planInsight(in *service.UsageInsights) insight {
 	r := &in.Recommendation
-	i := insight{Title: "Cheapest for your last 30 days", Text: r.Title + ". " + r.Why + " " + in.BreakEven, To: &link{"Prices at your volume", pathBilling + "#ladder"}}
+	i := insight{
+		Title: "Cheapest for your last 30 days", Text: r.Title + ". " + r.Why + " " + in.BreakEven,
+		To: &link{"Prices at your volume", pathBilling + "#ladder"},
+	}
 	i.Status = status{warn, r.Title}
 	if r.Current {
 		i.Status = status{good, "what you have"}
@@ -102,7 +121,10 @@ func refusedNotices(refused []service.Refused) []notice {
 	list := make([]notice, len(refused))
 	for i := range refused {
 		f := &refused[i]
-		n := notice{Tone: warn, Title: f.Title, Text: count(f.Requests, "request") + ". " + forPeople(f.Meaning), Steps: stepsForPeople(f.Steps)}
+		n := notice{
+			Tone: warn, Title: f.Title, Text: count(f.Requests, "request") + ". " + forPeople(f.Meaning),
+			Steps: stepsForPeople(f.Steps),
+		}
 		if f.Code != 0 {
 			n.Code = codeOf(f.Code)
 			n.Links = append(n.Links, link{"What " + strconv.Itoa(f.Code) + " means", failurePage(f.Code)})

@@ -27,13 +27,21 @@ func (v *request) keys() error {
 	}
 	query := v.r.URL.Query()
 	active, revoked := v.keyRows(list.Keys)
-	p := keysPage{Total: len(list.Keys), Find: field{Name: findField, Label: "Find", Type: "search", Value: query.Get(findField), Most: 80}}
+	p := keysPage{
+		Total: len(list.Keys), Find: field{
+			Name: findField, Label: "Find", Type: "search", Value: query.Get(findField), Most: 80,
+		},
+	}
 	shown, chosen := active, ""
 	if query.Get(statusField) == showRevoked {
 		shown, chosen = revoked, showRevoked
 	}
 	p.Status = chosen
-	p.Filters = filtersOf(pathKeys, [][2]string{{"", "Active (" + number(int64(len(active))) + ")"}, {showRevoked, "Revoked (" + number(int64(len(revoked))) + ")"}}, chosen)
+	p.Filters = filtersOf(pathKeys, [][2]string{
+		{"", "Active (" + number(int64(len(active))) + ")"}, {
+			showRevoked, "Revoked (" + number(int64(len(revoked))) + ")",
+		},
+	}, chosen)
 	p.Findable = len(shown) >= findableKeys || p.Find.Value != ""
 	shown = found(shown, p.Find.Value)
 	p.Keys = shown
@@ -58,11 +66,21 @@ func (v *request) keys() error {
 func noKeys(chosen, find string) *empty {
 	switch {
 	case find != "":
-		return &empty{Title: "No key holds this", Text: "Names, the first characters of keys and doors are searched.", Action: &link{"Show all", keysAt(chosen, "", 1)}}
+		return &empty{
+			Title: "No key holds this", Text: "Names, the first characters of keys and doors are searched.",
+			Action: &link{"Show all", keysAt(chosen, "", 1)},
+		}
 	case chosen == showRevoked:
-		return &empty{Title: "No key was revoked", Text: "A key that is revoked is listed here, and its usage stays on the statements."}
+		return &empty{
+			Title: "No key was revoked",
+			Text:  "A key that is revoked is listed here, and its usage stays on the statements.",
+		}
 	}
-	return &empty{Title: "No key yet", Text: "A key is what programs send with each call.", Action: &link{"Create key", pathKeys + "/new"}}
+	return &empty{
+		Title: "No key yet", Text: "A key is what programs send with each call.", Action: &link{
+			"Create key", pathKeys + "/new",
+		},
+	}
 }
 
 // found are the rows that hold a text, whatever its case.

@@ -64,7 +64,8 @@ func boundTo(bearing string) []byte { return []byte(keySealUse + ": " + bearing)
 func (s keySeal) close(key account.Key, bearing string, until time.Time) string {
 	content := binary.BigEndian.AppendUint64(nil, uint64(until.Unix())) //nolint:gosec // later than 1970
 	content = append(content, key.Reveal()...)
-	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(nil, nil, content, boundTo(bearing))) //nolint:gosec // this AEAD makes its nonces itself
+	//nolint:gosec // this AEAD makes its nonces itself
+	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(nil, nil, content, boundTo(bearing)))
 }
 
 // open returns the key of a cookie; false for one that was sealed under another secret or for
@@ -74,11 +75,13 @@ func (s keySeal) open(value, bearing string, now time.Time) (account.Key, bool) 
 		return account.Key{}, false
 	}
 	sealed, err := base64.RawURLEncoding.DecodeString(value)
-	if err != nil || base64.RawURLEncoding.EncodeToString(sealed) != value { // one seal has one spelling; the decoder skips line breaks
+	// one seal has one spelling; the decoder skips line breaks
+	if err != nil || base64.RawURLEncoding.EncodeToString(sealed) != value {
 		return account.Key{}, false
 	}
 	content, err := s.aead.Open(nil, nil, sealed, boundTo(bearing))
-	if err != nil || len(content) < expiryBytes || now.Unix() >= int64(binary.BigEndian.Uint64(content)) { //nolint:gosec // close wrote it
+	//nolint:gosec // close wrote it
+	if err != nil || len(content) < expiryBytes || now.Unix() >= int64(binary.BigEndian.Uint64(content)) {
 		return account.Key{}, false
 	}
 	return account.ParseKey(content[expiryBytes:])
@@ -87,7 +90,8 @@ func (s keySeal) open(value, bearing string, now time.Time) (account.Key, bool) 
 // keyCookie is the cookie with a value; a negative age drops it.
 func (j jar) keyCookie(value string, age int) *http.Cookie {
 	c := &http.Cookie{ //nolint:gosec // Secure wherever https is; see jar
-		Name: keyCookieName, Value: value, Path: pathSupport, MaxAge: age, Secure: j.secure, HttpOnly: true, SameSite: http.SameSiteStrictMode,
+		Name: keyCookieName, Value: value, Path: pathSupport, MaxAge: age, Secure: j.secure, HttpOnly: true,
+		SameSite: http.SameSiteStrictMode,
 	}
 	if j.secure {
 		c.Name = securePrefix + keyCookieName

@@ -37,8 +37,8 @@ func (v *request) keyRows(keys []service.KeyView) (active, revoked []keyRow) {
 
 func (v *request) keyRow(k *service.KeyView) keyRow {
 	row := keyRow{
-		ID: k.ID, Name: keyTitle(k.Name, k.Prefix), Prefix: k.Prefix, Door: doorWords[k.Door][0], Agent: k.Agent, Cap: capWords(k.MonthlyRequestCap),
-		Status: status{good, "active"}, Created: v.reader.moment(k.CreatedAt),
+		ID: k.ID, Name: keyTitle(k.Name, k.Prefix), Prefix: k.Prefix, Door: doorWords[k.Door][0], Agent: k.Agent,
+		Cap: capWords(k.MonthlyRequestCap), Status: status{good, "active"}, Created: v.reader.moment(k.CreatedAt),
 	}
 	if k.Status != account.Active {
 		row.Status = status{bad, string(k.Status)}
@@ -118,7 +118,10 @@ func (v *request) findKey() (*service.KeyView, error) {
 			return &list.Keys[i], nil
 		}
 	}
-	return nil, &refusal{status: http.StatusNotFound, heading: "There is no such key", text: "No key of this account has this address. All of them are listed under Keys."}
+	return nil, &refusal{
+		status: http.StatusNotFound, heading: "There is no such key",
+		text: "No key of this account has this address. All of them are listed under Keys.",
+	}
 }
 
 // key shows one key with its fences.
@@ -144,8 +147,8 @@ func (v *request) keyPage(k *service.KeyView) (keyPage, error) {
 		return keyPage{}, err
 	}
 	p := keyPage{
-		Key: v.keyRow(k), DoorMeaning: doorWords[k.Door][1], Cap: keyCapField(capText(k.MonthlyRequestCap), ""), Editable: k.Status == account.Active,
-		Services: serviceLines(fences.Services, around.Services),
+		Key: v.keyRow(k), DoorMeaning: doorWords[k.Door][1], Cap: keyCapField(capText(k.MonthlyRequestCap), ""),
+		Editable: k.Status == account.Active, Services: serviceLines(fences.Services, around.Services),
 	}
 	if k.Agent != "" {
 		fleet, err := ask(v, v.Calls.ListAgents, service.Nothing{})
@@ -180,7 +183,8 @@ func serviceLines(fences, around []service.ServiceFence) []serviceLine {
 	for i := range fences {
 		f := &fences[i]
 		line := serviceLine{
-			Key: string(f.Service), Label: serviceWords[f.Service][0], About: serviceWords[f.Service][1], On: f.Enabled, Cap: capText(f.Cap), Used: f.Used.Grouped(),
+			Key: string(f.Service), Label: serviceWords[f.Service][0], About: serviceWords[f.Service][1], On: f.Enabled,
+			Cap: capText(f.Cap), Used: f.Used.Grouped(),
 		}
 		for j := range around {
 			if around[j].Service == f.Service {
@@ -264,7 +268,8 @@ func (v *request) confirmRevoke() error {
 		Action:   at + "/revoke", Button: "Revoke key", Keep: link{"Keep it", at},
 	}
 	if k.LastUsedAt != nil {
-		p.Stops = append(p.Stops, "It was last used "+v.reader.hour(*k.LastUsedAt).Relative+": whatever uses it stops as well.")
+		p.Stops = append(p.Stops, "It was last used "+v.reader.hour(*k.LastUsedAt).Relative+
+			": whatever uses it stops as well.")
 	}
 	p.Stops = append(p.Stops, "It cannot be restored. A new key takes its place.")
 	return v.show(http.StatusOK, p)

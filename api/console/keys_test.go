@@ -30,7 +30,8 @@ func TestNewKeyIsShownOnceAndKeptNowhere(t *testing.T) {
 	if in := lastChange[service.CreateKeyInput](t, h); in.Name != "indexer" || *in.MonthlyRequestCap != 500_000 {
 		t.Errorf("it asks for %+v", in)
 	}
-	if !strings.Contains(got.body, `data-shown-once="/keys/`+keyOne+`"`) || !strings.Contains(got.body, "I have stored it") {
+	if !strings.Contains(got.body, `data-shown-once="/keys/`+keyOne+`"`) ||
+		!strings.Contains(got.body, "I have stored it") {
 		t.Error("nothing leads on from the key")
 	}
 	b.post("/keys/new", url.Values{"name": {"indexer"}})
@@ -43,7 +44,8 @@ func TestMistakesInANewKeyKeepWhatWasTyped(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	got := personOf(t, h).post("/keys/new", url.Values{"name": {"indexer <b>"}, "monthly_request_cap": {"much"}})
-	if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, wholeUnits) || !strings.Contains(got.body, `value="indexer &lt;b&gt;"`) || h.changed() != 0 {
+	if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, wholeUnits) ||
+		!strings.Contains(got.body, `value="indexer &lt;b&gt;"`) || h.changed() != 0 {
 		t.Errorf("it answers %d: %s", got.status, got.body)
 	}
 	h.refusal = fault.New(fault.FieldRefused, "name is empty. Give a name that you will recognise.")
@@ -60,11 +62,13 @@ func TestFencesOfAKeyAreSavedAsTheFormSays(t *testing.T) {
 	all := []string{"rpc", "data", "gas", "tx_status", "ens", "prices", "contracts", "utils"}
 	got := b.post("/keys/"+keyOne, url.Values{"monthly_request_cap": {""}, "enabled": all, "cap.rpc": {"7"}})
 	in := lastChange[service.ConfigureKeyInput](t, h)
-	if got.header.Get("Location") != "/keys/"+keyOne || in.ID != keyOne || *in.MonthlyRequestCap != 0 || in.Enabled != nil || (*in.Caps)["rpc"] != 7 {
+	if got.header.Get("Location") != "/keys/"+keyOne || in.ID != keyOne || *in.MonthlyRequestCap != 0 ||
+		in.Enabled != nil || (*in.Caps)["rpc"] != 7 {
 		t.Errorf("it answers %d and changes %+v", got.status, in)
 	}
 	b.post("/keys/"+keyOne, url.Values{"enabled": {"rpc", "gas"}})
-	if in = lastChange[service.ConfigureKeyInput](t, h); !slices.Equal(*in.Enabled, []string{"rpc", "gas"}) || len(*in.Caps) != 0 {
+	if in = lastChange[service.ConfigureKeyInput](t, h); !slices.Equal(*in.Enabled, []string{"rpc", "gas"}) ||
+		len(*in.Caps) != 0 {
 		t.Errorf("it changes %+v", in)
 	}
 }
@@ -75,7 +79,8 @@ func TestServicesThatTheAccountSwitchedOffAreNotAskedFor(t *testing.T) {
 	if _, changed := switched(now, []string{"rpc"}); changed {
 		t.Error("a service that the form could not offer counts as switched off by it")
 	}
-	if enabled, changed := switched(now, []string{"rpc", "gas", "data"}); !changed || !slices.Equal(enabled, []string{"rpc", "gas"}) {
+	if enabled, changed := switched(now, []string{"rpc", "gas", "data"}); !changed ||
+		!slices.Equal(enabled, []string{"rpc", "gas"}) {
 		t.Errorf("it asks for %v, changed: %t", enabled, changed)
 	}
 	if enabled, changed := switched(now, nil); !changed || enabled == nil || len(enabled) != 0 {
@@ -102,7 +107,8 @@ func TestRevokedKeysAreShownAndNotChanged(t *testing.T) {
 	h := newHouse()
 	b := personOf(t, h)
 	text := b.get("/keys/" + keyOld).body
-	if !strings.Contains(text, "revoked") || strings.Contains(text, "Save fences") || strings.Contains(text, "Revoke key") {
+	if !strings.Contains(text, "revoked") || strings.Contains(text, "Save fences") ||
+		strings.Contains(text, "Revoke key") {
 		t.Error("a revoked key is offered to be changed")
 	}
 	if got := b.get("/keys/" + keyOld + "/revoke"); got.header.Get("Location") != "/keys/"+keyOld {

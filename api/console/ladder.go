@@ -11,7 +11,12 @@ import (
 // ladder is the rungs in groups, each with the account's volume priced on it and what an owner can
 // do.
 func ladderOf(l *service.PriceLadder, now *service.BillingStatus, may bool) []ladderGroup {
-	groups := []ladderGroup{{Title: "By the month"}, {Title: "By the year"}, {Title: "Packs, paid once, valid for " + packLasts()}, {Title: "Without a purchase"}}
+	groups := []ladderGroup{
+		{Title: "By the month"},
+		{Title: "By the year"},
+		{Title: "Packs, paid once, valid for " + packLasts()},
+		{Title: "Without a purchase"},
+	}
 	running := now.Subscription.Value != nil && !now.Subscription.Value.Status.Over()
 	for _, r := range byPrice(l.Rungs) {
 		if !r.Live && !r.Current {
@@ -77,8 +82,9 @@ func rungAction(r *service.LadderRung, running bool) *link {
 
 func rungRowOf(r *service.LadderRung) rungRow {
 	row := rungRow{
-		Title: r.Title, Units: r.Units.Grouped(), PerMillion: dollars(plan.Cents(r.PerMillion)), AtVolume: dollars(plan.Cents(r.AtVolume)),
-		Supply: string(r.Served()), Price: rungPrice(r), Current: r.Current, Cheapest: r.Cheapest,
+		Title: r.Title, Units: r.Units.Grouped(), PerMillion: dollars(plan.Cents(r.PerMillion)),
+		AtVolume: dollars(plan.Cents(r.AtVolume)), Supply: string(r.Served()), Price: rungPrice(r), Current: r.Current,
+		Cheapest: r.Cheapest,
 	}
 	switch {
 	case !r.Covered && r.Kind == plan.Flat:

@@ -26,8 +26,9 @@ func (v *request) showUnsubscribe() error {
 		return v.overStop(err)
 	}
 	return v.show(http.StatusOK, linkPage{
-		Heading: "No more mails about " + topicWords[shown.Topic], Action: pathUnsubscribe, Token: token, Button: "Stop these mails",
-		Text: "To " + shown.Email + ", of any account. Mails that sign you in, and those about money and keys, are sent as before.",
+		Heading: "No more mails about " + topicWords[shown.Topic], Action: pathUnsubscribe, Token: token,
+		Button: "Stop these mails", Text: "To " + shown.Email +
+			", of any account. Mails that sign you in, and those about money and keys, are sent as before.",
 	})
 }
 
@@ -60,7 +61,10 @@ func (v *request) unsubscribe() error {
 	if token == "" {
 		v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxFormBytes)
 		if err := v.r.ParseForm(); err != nil {
-			return &refusal{status: http.StatusBadRequest, heading: "The form could not be read", text: "Open the link of the mail again.", cause: err}
+			return &refusal{
+				status: http.StatusBadRequest, heading: "The form could not be read",
+				text: "Open the link of the mail again.", cause: err,
+			}
 		}
 		token = v.r.PostForm.Get("token")
 	}
@@ -69,15 +73,22 @@ func (v *request) unsubscribe() error {
 		return v.overStop(err)
 	}
 	return v.show(http.StatusOK, errorPage{
-		Heading: "These mails are stopped", Public: true, Back: link{"Choose your mails in the settings", pathSettings + "#mails"},
-		Notice: notice{Tone: good, Text: stopped.Email + " gets no more mails about " + topicWords[stopped.Topic] + "."},
+		Heading: "These mails are stopped", Public: true, Back: link{
+			"Choose your mails in the settings", pathSettings + "#mails",
+		},
+		Notice: notice{
+			Tone: good, Text: stopped.Email + " gets no more mails about " + topicWords[stopped.Topic] + ".",
+		},
 	})
 }
 
 // mailChecks are what a user gets mails about.
 func mailChecks(wanted []account.Topic) []check {
 	box := func(topic account.Topic, label, rule string) check {
-		return check{ID: "topic-" + string(topic), Name: "topics", Value: string(topic), Label: label, Rule: rule, Checked: slices.Contains(wanted, topic)}
+		return check{
+			ID: "topic-" + string(topic), Name: "topics", Value: string(topic), Label: label, Rule: rule,
+			Checked: slices.Contains(wanted, topic),
+		}
 	}
 	return []check{
 		box(account.TopicUsage, "Used allowances", "As far as the account is told of them, above."),

@@ -17,12 +17,15 @@ func TestTheLinkOfAMailShowsAButtonThatStopsIt(t *testing.T) {
 	h := newHouse()
 	b := visitorOf(t, h)
 	got := b.get("/unsubscribe?token=tok")
-	if got.status != http.StatusOK || h.changed() != 0 || !strings.Contains(got.body, `value="tok"`) || !strings.Contains(got.body, "Stop these mails") ||
-		!strings.Contains(got.body, "No more mails about packs that expire") || got.header.Get("Referrer-Policy") != referrerNever {
+	if got.status != http.StatusOK || h.changed() != 0 || !strings.Contains(got.body, `value="tok"`) ||
+		!strings.Contains(got.body, "Stop these mails") ||
+		!strings.Contains(got.body, "No more mails about packs that expire") ||
+		got.header.Get("Referrer-Policy") != referrerNever {
 		t.Fatalf("the link answers %d and changed %d: %s", got.status, h.changed(), got.body)
 	}
 	got = b.post("/unsubscribe", url.Values{"token": {"tok"}})
-	if in := lastChange[service.UnsubscribeInput](t, h); got.status != http.StatusOK || in.Token != "tok" || !strings.Contains(got.body, "These mails are stopped") {
+	if in := lastChange[service.UnsubscribeInput](t, h); got.status != http.StatusOK || in.Token != "tok" ||
+		!strings.Contains(got.body, "These mails are stopped") {
 		t.Errorf("the button answers %d with %+v: %s", got.status, in, got.body)
 	}
 }
@@ -38,7 +41,8 @@ func TestAMailProgramStopsMailsWithoutAPage(t *testing.T) {
 		t.Errorf("it answers %d with %+v: %s", got.status, in, got.body)
 	}
 	foreign := map[string]string{"Origin": "https://mail.example", "Sec-Fetch-Site": "cross-site"}
-	if got = send(t, pages, http.MethodPost, "/unsubscribe?token=tok2", nil, foreign); got.status != http.StatusOK || h.changed() != 2 {
+	if got = send(t, pages, http.MethodPost, "/unsubscribe?token=tok2", nil, foreign); got.status != http.StatusOK ||
+		h.changed() != 2 {
 		t.Errorf("from a page of a mail provider it answers %d", got.status)
 	}
 }
@@ -49,10 +53,13 @@ func TestALinkThatIsNoneSaysWhereMailsAreChosen(t *testing.T) {
 	h.refusal = fault.New(fault.FieldRefused, "This link is not complete.").With("field", "token")
 	b := visitorOf(t, h)
 	got := b.post("/unsubscribe?token=x", nil)
-	if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "This link is not complete.") || !strings.Contains(got.body, `href="/settings#mails"`) {
+	if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "This link is not complete.") ||
+		!strings.Contains(got.body, `href="/settings#mails"`) {
 		t.Errorf("it answers %d: %s", got.status, got.body)
 	}
-	if got = b.send(http.MethodPost, "/unsubscribe", url.Values{"token": {strings.Repeat("x", maxFormBytes)}}); got.status != http.StatusBadRequest {
+	if got = b.send(http.MethodPost, "/unsubscribe", url.Values{
+		"token": {strings.Repeat("x", maxFormBytes)},
+	}); got.status != http.StatusBadRequest {
 		t.Errorf("a large form answers %d", got.status)
 	}
 }
@@ -72,7 +79,8 @@ func TestAUserChoosesMailsInTheSettings(t *testing.T) {
 	}
 	got := b.post("/settings/mails", url.Values{"topics": {"usage", "incidents"}})
 	in := lastChange[service.ChooseMailTopicsInput](t, h)
-	if got.header.Get("Location") != "/settings#mails" || !slices.Equal(in.Topics, []account.Topic{account.TopicUsage, account.TopicIncidents}) {
+	if got.header.Get("Location") != "/settings#mails" ||
+		!slices.Equal(in.Topics, []account.Topic{account.TopicUsage, account.TopicIncidents}) {
 		t.Errorf("it leads to %q with %v", got.header.Get("Location"), in.Topics)
 	}
 }

@@ -26,9 +26,11 @@ func (v *request) askForTicket(code int, typed ticketTyped, wrong mistakes, noti
 	switch {
 	case typed.request == "":
 	case refusedFor(err, fault.NotYours):
-		return v.askForTicket(http.StatusNotFound, typed.without(), wrong, append(notices, v.noSuchCall(typed.request, err))...)
+		return v.askForTicket(http.StatusNotFound, typed.without(), wrong,
+			append(notices, v.noSuchCall(typed.request, err))...)
 	case mistakesOf(err, requestField) != nil:
-		return v.askForTicket(http.StatusUnprocessableEntity, typed.without(), wrong, append(notices, notice{Tone: bad, Title: "This is no request id", Text: fault.From(err).Message})...)
+		return v.askForTicket(http.StatusUnprocessableEntity, typed.without(), wrong,
+			append(notices, notice{Tone: bad, Title: "This is no request id", Text: fault.From(err).Message})...)
 	}
 	if err != nil {
 		return err
@@ -36,7 +38,9 @@ func (v *request) askForTicket(code int, typed ticketTyped, wrong mistakes, noti
 	return v.showNewTicket(code, &preview, typed, wrong, notices...)
 }
 
-func (v *request) showNewTicket(code int, preview *service.TicketPreview, typed ticketTyped, wrong mistakes, notices ...notice) error {
+func (v *request) showNewTicket(code int, preview *service.TicketPreview, typed ticketTyped, wrong mistakes,
+	notices ...notice,
+) error {
 	p := v.newTicketPage(preview, typed, wrong)
 	var err error
 	if p.Form, err = v.formID(wrong); err != nil {
@@ -55,20 +59,27 @@ func (t ticketTyped) without() ticketTyped {
 func (v *request) noSuchCall(request string, cause error) notice {
 	n := notice{Tone: warn, Title: "The call is not found", Text: fault.From(cause).Message}
 	if v.holder.IsZero() {
-		n.Links = append(n.Links, link{"Ask with the key that made the call", pathAsk + "?" + url.Values{requestField: {request}, withKey: {keyField}}.Encode()})
+		n.Links = append(n.Links, link{
+			"Ask with the key that made the call", pathAsk + "?" + url.Values{
+				requestField: {request}, withKey: {keyField},
+			}.Encode(),
+		})
 	}
 	return n
 }
 
 func (v *request) newTicketPage(preview *service.TicketPreview, typed ticketTyped, wrong mistakes) newTicketPage {
 	p := newTicketPage{
-		Action: v.askAt(), Evidence: v.evidenceView(&preview.Evidence), Paths: pathsOf(preview.SuggestedPaths), Tickets: v.ticketsAt(), With: v.askingWith(), Crumb: v.ticketsCrumb(),
+		Action: v.askAt(), Evidence: v.evidenceView(&preview.Evidence), Paths: pathsOf(preview.SuggestedPaths),
+		Tickets: v.ticketsAt(), With: v.askingWith(), Crumb: v.ticketsCrumb(),
 		Subject: field{
-			Name: "subject", Label: "Subject", Required: true, Most: ticket.MaxSubject, Value: typed.subject, Error: wrong["subject"], Rule: "In one line.",
+			Name: "subject", Label: "Subject", Required: true, Most: ticket.MaxSubject, Value: typed.subject,
+			Error: wrong["subject"], Rule: "In one line.",
 		},
 		Message: area{
-			Name: messageField, Label: "What happened, and what you expected", Value: typed.message, Error: wrong[messageField], Rule: messageRule, Required: true,
-			Autofocus: true, Most: ticket.MaxMessage, Rows: 6,
+			Name: messageField, Label: "What happened, and what you expected", Value: typed.message,
+			Error: wrong[messageField], Rule: messageRule, Required: true, Autofocus: true, Most: ticket.MaxMessage,
+			Rows: 6,
 		},
 		Category: categorySelection(preview.Category, typed.category, wrong["category"]),
 	}
@@ -81,7 +92,8 @@ func (v *request) newTicketPage(preview *service.TicketPreview, typed ticketType
 	}
 	p.RequestID = &field{
 		Name: requestField, Label: "Request id", Value: typed.request, Error: wrong[requestField], Most: 36,
-		Rule: "Of the call that it is about: error.data.request_id, or the header X-Request-Id of its answer. The call is then attached.",
+		Rule: "Of the call that it is about: error.data.request_id, or the header X-Request-Id of its answer. The " +
+			"call is then attached.",
 	}
 	return p
 }
@@ -104,7 +116,11 @@ func subjectOf(c *ticket.ReportedCall) string {
 
 // categorySelection chooses what a ticket is about; unless somebody does, the evidence decides.
 func categorySelection(follows ticket.Category, chosen, wrong string) selection {
-	s := selection{Name: "category", Label: "About", Error: wrong, Options: []option{{"", "As the evidence says: " + string(follows), chosen == ""}}}
+	s := selection{
+		Name: "category", Label: "About", Error: wrong, Options: []option{
+			{"", "As the evidence says: " + string(follows), chosen == ""},
+		},
+	}
 	for _, c := range ticket.Categories() {
 		s.Options = append(s.Options, option{string(c), sentenceCase(string(c)), chosen == string(c)})
 	}
@@ -115,10 +131,12 @@ func categorySelection(follows ticket.Category, chosen, wrong string) selection 
 func (v *request) fileTicket() error {
 	form := v.r.PostForm
 	typed := ticketTyped{
-		request: strings.TrimSpace(form.Get(requestField)), subject: strings.TrimSpace(form.Get("subject")), message: unixLines(form.Get(messageField)), category: form.Get("category"),
+		request: strings.TrimSpace(form.Get(requestField)), subject: strings.TrimSpace(form.Get("subject")),
+		message: unixLines(form.Get(messageField)), category: form.Get("category"),
 	}
 	filed, err := ask(v, v.Calls.CreateTicket, service.CreateTicketInput{
-		Subject: typed.subject, Message: typed.message, RequestID: typed.request, Category: typed.category, Form: form.Get(formField),
+		Subject: typed.subject, Message: typed.message, RequestID: typed.request, Category: typed.category,
+		Form: form.Get(formField),
 	})
 	if wrong := mistakesOf(err, "subject", messageField, requestField, "category", formField); wrong != nil {
 		if wrong[requestField] != "" { // it is shown at its field, not looked up
@@ -136,7 +154,8 @@ func (v *request) fileTicket() error {
 		return err
 	}
 	if filed.Joined {
-		v.flash(good, "Added to this ticket", "The same symptom has an open ticket already, so your message was added to it.")
+		v.flash(good, "Added to this ticket",
+			"The same symptom has an open ticket already, so your message was added to it.")
 	} else {
 		v.flash(good, "Ticket filed", "A person reads it and answers here.")
 	}

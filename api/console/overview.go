@@ -25,7 +25,10 @@ func (v *request) overview() error {
 		asked(v, v.Calls.GetInsights, service.Nothing{}, &insights), // the slowest first
 		asked(v, v.Calls.UsageByDay, service.UsageByDayInput{}, &usage),
 		asked(v, v.Calls.ListKeys, service.ListKeysInput{}, &list),
-		func(context.Context) error { chains = v.chainsView(); return nil }, //nolint:contextcheck // it asks with the request's own
+		func(context.Context) error {
+			chains = v.chainsView() //nolint:contextcheck // it asks with the request's own
+			return nil
+		},
 	)
 	if err != nil {
 		return err
@@ -35,7 +38,9 @@ func (v *request) overview() error {
 	if err != nil {
 		return err
 	}
-	p := overviewPage{Stats: v.stats(&usage), Chart: v.reader.newChart(days), Fences: v.planFences(&usage), Chains: chains}
+	p := overviewPage{
+		Stats: v.stats(&usage), Chart: v.reader.newChart(days), Fences: v.planFences(&usage), Chains: chains,
+	}
 	p.Insights, p.Refusals = v.reader.insights(&insights), refusedNotices(insights.Refused)
 	used := slices.DeleteFunc(slices.Clone(keys), func(k keyRow) bool { return k.Used.IsZero() })
 	slices.SortFunc(used, func(a, b keyRow) int { return cmp.Compare(b.Used.Machine, a.Used.Machine) })
@@ -50,10 +55,16 @@ func (v *request) overview() error {
 // firstSteps is what to do before the first call.
 func (v *request) firstSteps(keys int) *empty {
 	if keys == 0 {
-		return &empty{Title: "No key yet", Text: "Create a key, then send it with each call.", Action: &link{"Create key", "/keys/new"}}
+		return &empty{
+			Title: "No key yet", Text: "Create a key, then send it with each call.",
+			Action: &link{"Create key", "/keys/new"},
+		}
 	}
 	call := firstCall(v.PublicURL)
-	return &empty{Title: "No call yet", Text: "Put your key into this command. The first call shows up here some seconds later.", Command: &call}
+	return &empty{
+		Title: "No call yet", Text: "Put your key into this command. The first call shows up here some seconds later.",
+		Command: &call,
+	}
 }
 
 // daysOf reads the days of a usage report.
@@ -65,7 +76,10 @@ func (r reader) daysOf(reported []service.DayUsage) ([]dayUsage, error) {
 			return nil, err
 		}
 		over := !r.now.Before(day.AddDate(0, 0, 1))
-		days[i] = dayUsage{stretch: stretch{start: day, partial: !over}, standard: d.Standard, heavy: d.Heavy, other: d.Other, requests: d.Requests}
+		days[i] = dayUsage{
+			stretch: stretch{start: day, partial: !over}, standard: d.Standard, heavy: d.Heavy,
+			other: d.Other, requests: d.Requests,
+		}
 	}
 	return days, nil
 }

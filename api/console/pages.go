@@ -87,7 +87,11 @@ type overviewPage struct {
 }
 
 func (overviewPage) head() head {
-	return head{Template: "overview", Title: "Overview", Section: sectionOverview, Scripts: []string{scriptCopy, scriptChart, scriptTable}}
+	return head{
+		Template: "overview", Title: "Overview", Section: sectionOverview, Scripts: []string{
+			scriptCopy, scriptChart, scriptTable,
+		},
+	}
 }
 
 // keyRow is a key in a list.
@@ -126,7 +130,10 @@ type newKeyPage struct {
 }
 
 func (newKeyPage) head() head {
-	return head{Template: "newkey", Title: "Create a key", Section: sectionKeys, Crumbs: keysCrumb, Scripts: []string{scriptForms}}
+	return head{
+		Template: "newkey", Title: "Create a key", Section: sectionKeys, Crumbs: keysCrumb,
+		Scripts: []string{scriptForms},
+	}
 }
 
 // secretPage shows a new key, once.
@@ -140,7 +147,10 @@ type secretPage struct {
 }
 
 func (p secretPage) head() head {
-	h := head{Template: "secret", Title: p.Heading, Section: p.Section, Crumbs: keysCrumb, Scripts: []string{scriptCopy, scriptForms}}
+	h := head{
+		Template: "secret", Title: p.Heading, Section: p.Section, Crumbs: keysCrumb,
+		Scripts: []string{scriptCopy, scriptForms},
+	}
 	return h
 }
 
@@ -157,7 +167,10 @@ type keyPage struct {
 }
 
 func (p keyPage) head() head {
-	return head{Template: "key", Title: p.Key.Name, Section: sectionKeys, Crumbs: keysCrumb, Scripts: []string{scriptCopy, scriptForms}}
+	return head{
+		Template: "key", Title: p.Key.Name, Section: sectionKeys, Crumbs: keysCrumb,
+		Scripts: []string{scriptCopy, scriptForms},
+	}
 }
 
 // agentRow is an agent of the fleet, or a key that was adopted.
@@ -236,7 +249,9 @@ func (p *settingsPage) say(part string, n notice) bool {
 }
 
 func (*settingsPage) head() head {
-	return head{Template: "settings", Title: "Settings", Section: sectionSettings, Scripts: []string{scriptForms, scriptTable}}
+	return head{
+		Template: "settings", Title: "Settings", Section: sectionSettings, Scripts: []string{scriptForms, scriptTable},
+	}
 }
 
 // auditPage is the log of changes, newest first.
@@ -247,7 +262,9 @@ type auditPage struct {
 }
 
 func (auditPage) head() head {
-	return head{Template: "audit", Title: "Audit log", Section: sectionSettings, Crumbs: []link{{"Settings", "/settings"}}}
+	return head{
+		Template: "audit", Title: "Audit log", Section: sectionSettings, Crumbs: []link{{"Settings", "/settings"}},
+	}
 }
 
 // hidden is a value that a form carries along.
@@ -268,7 +285,9 @@ type confirmPage struct {
 }
 
 func (p confirmPage) head() head {
-	return head{Template: "confirm", Title: p.Heading, Section: p.Section, Crumbs: p.CrumbsTo, Scripts: []string{scriptForms}}
+	return head{
+		Template: "confirm", Title: p.Heading, Section: p.Section, Crumbs: p.CrumbsTo, Scripts: []string{scriptForms},
+	}
 }
 
 // errorPage is a refusal for people: the same words as in the envelope.

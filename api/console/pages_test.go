@@ -19,7 +19,9 @@ import (
 var testSecret = []byte("a secret of the tests, 32 bytes or more")
 
 // parsed is read once: parsing templates takes most of a test's time.
-var parsed = sync.OnceValues(func() (*Pages, error) { return New(Options{PublicURL: "https://gateway.example", Secret: testSecret}) })
+var parsed = sync.OnceValues(func() (*Pages, error) {
+	return New(Options{PublicURL: "https://gateway.example", Secret: testSecret})
+})
 
 func newPages(t *testing.T, publicURL string) *Pages {
 	t.Helper()
@@ -28,7 +30,8 @@ func newPages(t *testing.T, publicURL string) *Pages {
 		t.Fatal(err)
 	}
 	p, err := assemble(Options{
-		PublicURL: publicURL, Now: func() time.Time { return sampleNow }, Random: rand.Reader, Logger: slog.New(slog.DiscardHandler), Calls: newHouse().calls(), Secret: testSecret,
+		PublicURL: publicURL, Now: func() time.Time { return sampleNow }, Random: rand.Reader,
+		Logger: slog.New(slog.DiscardHandler), Calls: newHouse().calls(), Secret: testSecret,
 		Network: func(*http.Request) netip.Prefix { return netip.MustParsePrefix("203.0.113.7/32") },
 	}, read.assets, read.templates)
 	if err != nil {
@@ -45,7 +48,8 @@ func document(t *testing.T, p *Pages, content page) string {
 		Theme: themeDark, Token: "token", Path: "/keys?x=" + hostile, Person: samplePerson(),
 		Notices: []notice{{Tone: good, Title: "Saved", Text: hostile}},
 	}
-	if err := p.templates.render(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody), http.StatusOK, f, content); err != nil {
+	if err := p.templates.render(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody),
+		http.StatusOK, f, content); err != nil {
 		t.Fatal(err)
 	}
 	return w.Body.String()
@@ -125,7 +129,8 @@ func TestPagesObeyTheirOwnContentPolicy(t *testing.T) {
 			if _, ok := attribute(n, "style"); ok || n.Data == "style" || n.Data == "iframe" {
 				t.Errorf("<%s> has a style of its own or is a frame; the policy forbids both", n.Data)
 			}
-			if source, ok := attribute(n, "src"); n.Data == "script" && (!ok || n.FirstChild != nil || !strings.HasPrefix(source, assetsPath)) {
+			if source, ok := attribute(n, "src"); n.Data == "script" &&
+				(!ok || n.FirstChild != nil || !strings.HasPrefix(source, assetsPath)) {
 				t.Errorf("a script is inline or from elsewhere: %q", source)
 			}
 			for _, name := range []string{"href", "src", "action", "formaction"} {

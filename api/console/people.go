@@ -27,7 +27,10 @@ func (v *request) describePeople(p *settingsPage, people *service.MemberList) {
 	}
 	for i := range people.Members {
 		m := &people.Members[i]
-		row := memberRow{ID: m.UserID, Email: m.Email, Role: m.Role, Since: v.reader.moment(m.JoinedAt), Self: m.Current, Removable: m.Current || v.owner()}
+		row := memberRow{
+			ID: m.UserID, Email: m.Email, Role: m.Role, Since: v.reader.moment(m.JoinedAt), Self: m.Current,
+			Removable: m.Current || v.owner(),
+		}
 		if m.Role == roleOwner && owners == 1 {
 			row.Removable = false // an account keeps an owner
 		}
@@ -41,22 +44,27 @@ func (v *request) describePeople(p *settingsPage, people *service.MemberList) {
 	}
 	for i := range people.Invitations {
 		n := &people.Invitations[i]
-		p.Invitations = append(p.Invitations, invitationRow{ID: n.ID, Email: n.Email, Role: n.Role, Expires: v.reader.moment(n.ExpiresAt)})
+		p.Invitations = append(p.Invitations, invitationRow{
+			ID: n.ID, Email: n.Email, Role: n.Role, Expires: v.reader.moment(n.ExpiresAt),
+		})
 	}
 }
 
 func inviteField(value, wrong string) field {
 	return field{
-		Name: "email", Label: "E-mail address", Type: "email", Required: true, Most: 254, Prefix: "invite-", Value: value, Error: wrong,
-		Rule: "The invitation is open for 7 days.",
+		Name: "email", Label: "E-mail address", Type: "email", Required: true, Most: 254, Prefix: "invite-",
+		Value: value, Error: wrong, Rule: "The invitation is open for 7 days.",
 	}
 }
 
 func roleSelection(chosen string) selection {
-	return selection{Name: "role", Label: "Role", Rule: "Owners manage people and adopt keys; members do all else.", Options: []option{
-		{roleMember, "Member", chosen == roleMember},
-		{roleOwner, "Owner", chosen == roleOwner},
-	}}
+	return selection{
+		Name: "role", Label: "Role", Rule: "Owners manage people and adopt keys; members do all else.",
+		Options: []option{
+			{roleMember, "Member", chosen == roleMember},
+			{roleOwner, "Owner", chosen == roleOwner},
+		},
+	}
 }
 
 // invite asks somebody to join the account.
@@ -90,7 +98,10 @@ var settingsCrumb = []link{{"Settings", pathSettings}}
 
 // missing is for ids that name nothing here.
 func missing(what string) error {
-	return &refusal{status: http.StatusNotFound, heading: "There is no such " + what, text: "It may have ended already. The settings list what there is."}
+	return &refusal{
+		status: http.StatusNotFound, heading: "There is no such " + what,
+		text: "It may have ended already. The settings list what there is.",
+	}
 }
 
 // confirmRemove names what ends for a member.
@@ -105,13 +116,18 @@ func (v *request) confirmRemove() error {
 		}
 		c := confirmPage{
 			Heading: "Remove this member?", Subject: m.Email, Section: sectionSettings, CrumbsTo: settingsCrumb,
-			Stops:  []string{"Their sessions of this account, at once.", "Their access to its keys, usage and settings."},
+			Stops: []string{
+				"Their sessions of this account, at once.", "Their access to its keys, usage and settings.",
+			},
 			Stays:  []string{"Keys that they made go on working: revoke those that you do not trust."},
-			Action: "/settings/members/" + m.ID + "/remove", Button: "Remove member", Keep: link{"Keep them", pathSettings + "#people"},
+			Action: "/settings/members/" + m.ID + "/remove", Button: "Remove member",
+			Keep: link{"Keep them", pathSettings + "#people"},
 		}
 		if m.Self {
 			c.Heading, c.Button, c.Keep.Text = "Leave this account?", "Leave account", "Stay"
-			c.Stops = []string{"Your sessions of this account, this one too.", "Your access to its keys, usage and settings."}
+			c.Stops = []string{
+				"Your sessions of this account, this one too.", "Your access to its keys, usage and settings.",
+			}
 		}
 		return v.show(http.StatusOK, c)
 	}
@@ -145,7 +161,9 @@ func (v *request) refusedOn(part string, err error) error {
 // changeRole makes a member an owner, or an owner a member.
 func (v *request) changeRole() error {
 	role := v.r.PostForm.Get("role")
-	if _, err := ask(v, v.Calls.ChangeMember, service.ChangeMemberInput{UserID: v.r.PathValue("id"), Role: role}); err != nil {
+	if _, err := ask(v, v.Calls.ChangeMember, service.ChangeMemberInput{
+		UserID: v.r.PathValue("id"), Role: role,
+	}); err != nil {
 		return v.refusedOn("people", err)
 	}
 	v.flashAt("people", good, "Role changed", "")
@@ -161,9 +179,10 @@ func (v *request) confirmWithdraw() error {
 	for _, n := range p.Invitations {
 		if n.ID == v.r.PathValue("id") {
 			return v.show(http.StatusOK, confirmPage{
-				Heading: "Withdraw this invitation?", Subject: n.Email, Section: sectionSettings, CrumbsTo: settingsCrumb,
-				Stops:  []string{"The link in their mail, at once."},
-				Action: "/settings/invitations/" + n.ID + "/withdraw", Button: "Withdraw invitation", Keep: link{"Keep it", pathSettings + "#people"},
+				Heading: "Withdraw this invitation?", Subject: n.Email, Section: sectionSettings,
+				CrumbsTo: settingsCrumb, Stops: []string{"The link in their mail, at once."},
+				Action: "/settings/invitations/" + n.ID + "/withdraw", Button: "Withdraw invitation",
+				Keep: link{"Keep it", pathSettings + "#people"},
 			})
 		}
 	}
@@ -181,15 +200,30 @@ func (v *request) withdraw() error {
 
 func (v *request) sessionRow(s *service.ListedSession) sessionRow {
 	return sessionRow{
-		ID: s.ID, Where: browserTitle(s.UserAgent, s.Network), Since: v.reader.moment(s.BeganAt), Last: v.reader.moment(s.SeenAt), Current: s.Current,
+		ID: s.ID, Where: browserTitle(s.UserAgent, s.Network), Since: v.reader.moment(s.BeganAt),
+		Last: v.reader.moment(s.SeenAt), Current: s.Current,
 	}
 }
 
 // Words of User-Agent headers by which browsers and systems are told apart, the telling ones first:
 // most name several others too.
 var (
-	browserMarks = [][2]string{{"Edg/", "Edge"}, {"OPR/", "Opera"}, {"Firefox/", "Firefox"}, {"Chrome/", "Chrome"}, {"Safari/", "Safari"}, {"curl/", "curl"}}
-	systemMarks  = [][2]string{{"Android", "Android"}, {"iPhone", "iPhone"}, {"iPad", "iPad"}, {"Windows", "Windows"}, {"Mac OS X", "macOS"}, {"Linux", "Linux"}}
+	browserMarks = [][2]string{
+		{"Edg/", "Edge"},
+		{"OPR/", "Opera"},
+		{"Firefox/", "Firefox"},
+		{"Chrome/", "Chrome"},
+		{"Safari/", "Safari"},
+		{"curl/", "curl"},
+	}
+	systemMarks = [][2]string{
+		{"Android", "Android"},
+		{"iPhone", "iPhone"},
+		{"iPad", "iPad"},
+		{"Windows", "Windows"},
+		{"Mac OS X", "macOS"},
+		{"Linux", "Linux"},
+	}
 )
 
 // browserTitle says what a session's browser is, as far as it tells.
@@ -225,10 +259,13 @@ func (v *request) confirmEnd() error {
 	for i := range list.Sessions {
 		if s := &list.Sessions[i]; s.ID == v.r.PathValue("id") {
 			return v.show(http.StatusOK, confirmPage{
-				Heading: "End this session?", Subject: browserTitle(s.UserAgent, s.Network), Section: sectionSettings, CrumbsTo: settingsCrumb,
-				Stops:  []string{"That browser is signed out at once. It may sign in again by mail."},
+				Heading: "End this session?", Subject: browserTitle(s.UserAgent, s.Network), Section: sectionSettings,
+				CrumbsTo: settingsCrumb, Stops: []string{
+					"That browser is signed out at once. It may sign in again by mail.",
+				},
 				Stays:  []string{"Keys and programs are not affected."},
-				Action: "/settings/sessions/" + s.ID + "/end", Button: "End session", Keep: link{"Keep it", pathSettings + "#sessions"},
+				Action: "/settings/sessions/" + s.ID + "/end", Button: "End session",
+				Keep: link{"Keep it", pathSettings + "#sessions"},
 			})
 		}
 	}
@@ -250,7 +287,9 @@ func (v *request) confirmSignOutEverywhere() error {
 		Heading: "Sign out everywhere?", Subject: v.session.Email, Section: sectionSettings, CrumbsTo: settingsCrumb,
 		Stops:  []string{"Every session of yours, in all accounts and browsers, this one too."},
 		Stays:  []string{"Keys and programs are not affected."},
-		Action: "/settings/sessions/end", Button: "Sign out everywhere", Keep: link{"Stay signed in", pathSettings + "#sessions"},
+		Action: "/settings/sessions/end", Button: "Sign out everywhere", Keep: link{
+			"Stay signed in", pathSettings + "#sessions",
+		},
 	})
 }
 

@@ -55,22 +55,26 @@ func (v *request) pricing() error {
 
 // offers is the list of prices, which is the same for everybody.
 func (v *request) offers() (service.PlanList, error) {
-	return v.plans.get(v.r.Context(), v.Now, func() (service.PlanList, error) { return ask(v, v.Calls.ListPlans, service.Nothing{}) })
+	return v.plans.get(v.r.Context(), v.Now, func() (service.PlanList, error) {
+		return ask(v, v.Calls.ListPlans, service.Nothing{})
+	})
 }
 
 func volumeField(value, wrong string) field {
 	return field{
-		Name: unitsField, Label: "Units in a month", Mode: "numeric", Most: 20, Required: true, Value: value, Error: wrong,
-		Rule: "A standard call takes 1 unit on the balanced tier, an answer from the cache none.",
+		Name: unitsField, Label: "Units in a month", Mode: "numeric", Most: 20, Required: true, Value: value,
+		Error: wrong, Rule: "A standard call takes 1 unit on the balanced tier, an answer from the cache none.",
 	}
 }
 
 func (v *request) pricingPage(l *service.PlanList) *pricingPage {
 	p := &pricingPage{
-		VAT:     fmt.Sprintf("Prices are net. %d %% VAT is added for customers in the EU, or without a country.", plan.VATPercent),
+		VAT: fmt.Sprintf("Prices are net. %d %% VAT is added for customers in the EU, or without a country.",
+			plan.VATPercent),
 		Live:    l.PaymentsLive,
 		PerCall: perCallRows(&l.PerCall), PerCallLive: l.PerCall.Live, PerCallUnits: plan.UnitsPerPayment.Grouped(),
-		Counts: v.countRows(), Tiers: tierRows(l.Tiers), PackMonths: plan.PackMonths, Enterprise: l.Enterprise.Text, Founding: foundingText(&l.Founding, l.Plans),
+		Counts: v.countRows(), Tiers: tierRows(l.Tiers), PackMonths: plan.PackMonths, Enterprise: l.Enterprise.Text,
+		Founding: foundingText(&l.Founding, l.Plans),
 	}
 	for i := range l.Plans {
 		p.Plans = append(p.Plans, planRowOf(&l.Plans[i]))
@@ -78,7 +82,8 @@ func (v *request) pricingPage(l *service.PlanList) *pricingPage {
 	for i := range l.Packs {
 		k := &l.Packs[i]
 		p.Packs = append(p.Packs, offerRow{
-			Title: "Pack " + k.Size, Price: dollars(plan.Cents(k.PriceCents)), Units: k.Units.Grouped(), PerMillion: dollars(plan.Cents(k.PerMillion)), Supply: string(k.Supply),
+			Title: "Pack " + k.Size, Price: dollars(plan.Cents(k.PriceCents)), Units: k.Units.Grouped(),
+			PerMillion: dollars(plan.Cents(k.PerMillion)), Supply: string(k.Supply),
 		})
 		if known, ok := plan.FindPack(k.Size); ok {
 			p.Packs[i].Title = known.Title
@@ -89,8 +94,9 @@ func (v *request) pricingPage(l *service.PlanList) *pricingPage {
 
 func planRowOf(o *service.PlanOffer) planRow {
 	row := planRow{
-		Key: o.Key, Title: o.Name, Price: "free", Yearly: "–", Units: o.Included.Grouped() + " a " + string(o.Period), Rate: rateWords(o.Rate),
-		Supply: string(o.Supply), Data: "no", PerMillion: dollars(plan.Cents(o.PerMillion)), Past: "refused with -32007, unless a pack has units",
+		Key: o.Key, Title: o.Name, Price: "free", Yearly: "–", Units: o.Included.Grouped() + " a " + string(o.Period),
+		Rate: rateWords(o.Rate), Supply: string(o.Supply), Data: "no", PerMillion: dollars(plan.Cents(o.PerMillion)),
+		Past: "refused with -32007, unless a pack has units",
 	}
 	if o.Data {
 		row.Data = "yes"
@@ -149,12 +155,16 @@ func tierRows(tiers []service.TierOffer) []fact {
 
 // foundingText tells the founding offer while it can be taken; empty otherwise.
 func foundingText(f *service.FoundingOffer, plans []service.PlanOffer) string {
-	at := slices.IndexFunc(plans, func(p service.PlanOffer) bool { return p.Key == f.Plan }) //nolint:gocritic // read once for a page
+	//nolint:gocritic // read once for a page
+	at := slices.IndexFunc(plans, func(p service.PlanOffer) bool { return p.Key == f.Plan })
 	if !f.Open || at < 0 {
 		return ""
 	}
-	return fmt.Sprintf("Founding price: %s at %s a month, locked for %d months, for new subscriptions while one of %s is left, until %s.",
-		plans[at].Name, dollars(plan.Cents(f.PriceCents)), f.LockedMonths, count(int64(f.SeatsLeft), "seat"), offerEnd(f.EndsAt))
+	return fmt.Sprintf(
+		"Founding price: %s at %s a month, locked for %d months, for new subscriptions while one of %s is left, "+
+			"until %s.",
+		plans[at].Name, dollars(plan.Cents(f.PriceCents)), f.LockedMonths, count(int64(f.SeatsLeft), "seat"),
+		offerEnd(f.EndsAt))
 }
 
 // offerEnd is the first instant at which an offer is over, in UTC for everybody: the same words on

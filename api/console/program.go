@@ -32,8 +32,9 @@ func (p *Pages) adoptByProgram(w http.ResponseWriter, r *http.Request) {
 
 func (v *request) adoptJSON() (service.AdoptedKey, error) {
 	if err := v.foreign.Check(v.r); err != nil {
-		return service.AdoptedKey{}, fault.New(fault.FieldRefused, "The request comes from a page of another site (Origin, Sec-Fetch-Site), so nothing was done. "+
-			"Send it from this site, or from a program without these headers.").Wrap(err)
+		return service.AdoptedKey{}, fault.New(fault.FieldRefused,
+			"The request comes from a page of another site (Origin, Sec-Fetch-Site), so nothing was done. "+
+				"Send it from this site, or from a program without these headers.").Wrap(err)
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(v.w, v.r.Body, maxFormBytes))
 	if err != nil {
@@ -47,9 +48,11 @@ func (v *request) adoptJSON() (service.AdoptedKey, error) {
 	}
 	if err := json.Unmarshal(body, &in); err != nil {
 		if _, wrong := errors.AsType[*json.UnmarshalTypeError](err); wrong {
-			return service.AdoptedKey{}, fault.New(fault.FieldRefused, "The body takes one object: {\"claim_code\": \"cagc_…\"}, a text.")
+			return service.AdoptedKey{}, fault.New(fault.FieldRefused,
+				"The body takes one object: {\"claim_code\": \"cagc_…\"}, a text.")
 		}
-		return service.AdoptedKey{}, fault.New(fault.NotJSON, "The body is not JSON. Send {\"claim_code\": \"cagc_…\"}.")
+		return service.AdoptedKey{}, fault.New(fault.NotJSON,
+			"The body is not JSON. Send {\"claim_code\": \"cagc_…\"}.")
 	}
 	return ask(v, v.Calls.AdoptKey, service.AdoptKeyInput{ClaimCode: in.ClaimCode})
 }

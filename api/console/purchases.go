@@ -50,7 +50,10 @@ func (v *request) leaveToOwners() error {
 func offered(key string) (plan.Item, error) {
 	item, known := plan.FindItem(key)
 	if !known {
-		return plan.Item{}, &refusal{status: http.StatusNotFound, heading: "This is not on sale", text: "Choose a plan or a pack on the billing page."}
+		return plan.Item{}, &refusal{
+			status: http.StatusNotFound, heading: "This is not on sale",
+			text: "Choose a plan or a pack on the billing page.",
+		}
 	}
 	return item, nil
 }
@@ -76,26 +79,37 @@ func (v *request) purchasePage(code int, key, country, wrong string) error {
 		country = now.Country
 	}
 	p := choicePage{
-		Heading: "Buy " + item.Title, Action: pathBilling + "/buy", Hidden: []hidden{{"item", item.Key}}, Button: "Go to payment", Keep: link{"Back to billing", pathBilling},
-		Facts: []fact{{"Price", dollars(item.Price) + " net " + onceOr(item.Interval)}},
-		Country: &field{
-			Name: "country", Label: "Country of the billing address", Value: country, Error: wrong, Most: 2, Pattern: "[A-Za-z]{2}", Complete: "country",
-			Rule: "Two letters, such as DE or US. In the EU, and without a country, VAT of " + number(plan.VATPercent) + " % is added.",
+		Heading: "Buy " + item.Title, Action: pathBilling + "/buy", Hidden: []hidden{{"item", item.Key}},
+		Button: "Go to payment", Keep: link{"Back to billing", pathBilling}, Facts: []fact{
+			{"Price", dollars(item.Price) + " net " + onceOr(item.Interval)},
 		},
-		Points: []string{"You pay by card on the payment provider's page; nothing is charged before.", "The page can be paid for an hour."},
+		Country: &field{
+			Name: "country", Label: "Country of the billing address", Value: country, Error: wrong, Most: 2,
+			Pattern: "[A-Za-z]{2}", Complete: "country",
+			Rule: "Two letters, such as DE or US. In the EU, and without a country, VAT of " + number(plan.VATPercent) +
+				" % is added.",
+		},
+		Points: []string{
+			"You pay by card on the payment provider's page; nothing is charged before.",
+			"The page can be paid for an hour.",
+		},
 	}
 	if item.IsPack() {
 		pack, _ := plan.FindPack(item.Pack)
 		p.Facts = append(p.Facts, fact{"Units", pack.Units.Grouped()}, fact{"Valid", packLasts() + " from the payment"})
-		p.Points = append(p.Points, "Calls draw from packs when the plan's units of a period are used. What is left when a pack expires is lost.")
+		p.Points = append(p.Points,
+			"Calls draw from packs when the plan's units of a period are used. What is left when a pack expires is "+
+				"lost.")
 	} else {
 		of := plan.Must(item.Plan)
 		p.Facts = append(p.Facts, fact{"Units", of.Included.Grouped() + " a month"})
-		p.Points = append(p.Points, "It renews by itself until you cancel, which you can do here at any time, for the end of what is paid.")
+		p.Points = append(p.Points,
+			"It renews by itself until you cancel, which you can do here at any time, for the end of what is paid.")
 	}
 	if item.Offer != "" {
 		offer := plan.Founding()
-		p.Points = append(p.Points, "The price is locked for "+count(int64(offer.LockedMonths), "month")+"; after that it is the plan's. A seat is held for you while the page is open.")
+		p.Points = append(p.Points, "The price is locked for "+count(int64(offer.LockedMonths), "month")+
+			"; after that it is the plan's. A seat is held for you while the page is open.")
 	}
 	return v.show(code, p)
 }
@@ -111,7 +125,9 @@ func onceOr(i plan.Interval) string {
 // purchase begins a checkout and leads to its page.
 func (v *request) purchase() error {
 	item, country := v.r.PostForm.Get("item"), v.r.PostForm.Get("country")
-	started, err := ask(v, v.Calls.StartCheckout, service.StartCheckoutInput{Item: item, Country: strings.ToUpper(strings.TrimSpace(country))})
+	started, err := ask(v, v.Calls.StartCheckout, service.StartCheckoutInput{
+		Item: item, Country: strings.ToUpper(strings.TrimSpace(country)),
+	})
 	if wrong := mistakesOf(err, "country"); wrong != nil && wrong["country"] != "" {
 		return v.purchasePage(http.StatusUnprocessableEntity, item, country, wrong["country"])
 	}
@@ -138,7 +154,9 @@ func (v *request) showChange() error {
 	if s == nil || s.Status.Over() {
 		return v.redirect(pathBilling + "/buy?item=" + item.Key)
 	}
-	running := subscription.Subscription{Price: s.Item, Status: s.Status, PeriodEnd: s.PeriodEnd, CancelAtPeriodEnd: s.CancelAtPeriodEnd, Held: s.Held}
+	running := subscription.Subscription{
+		Price: s.Item, Status: s.Status, PeriodEnd: s.PeriodEnd, CancelAtPeriodEnd: s.CancelAtPeriodEnd, Held: s.Held,
+	}
 	if s.HeldUntil != nil {
 		running.HeldUntil = *s.HeldUntil
 	}
@@ -147,20 +165,29 @@ func (v *request) showChange() error {
 		return v.backToBilling(refused)
 	}
 	p := choicePage{
-		Heading: "Change to " + item.Title, Action: pathBilling + "/change", Hidden: []hidden{{"item", item.Key}}, Keep: link{"Keep what you have", pathBilling},
-		Facts: []fact{{"Now", itemTitle(running.HeldAt(v.reader.now))}, {"Then", item.Title}, {"Price", dollars(item.Price) + " net " + onceOr(item.Interval)}},
+		Heading: "Change to " + item.Title, Action: pathBilling + "/change", Hidden: []hidden{{"item", item.Key}},
+		Keep: link{"Keep what you have", pathBilling}, Facts: []fact{
+			{"Now", itemTitle(running.HeldAt(v.reader.now))},
+			{"Then", item.Title},
+			{"Price", dollars(item.Price) + " net " + onceOr(item.Interval)},
+		},
 	}
 	end := v.reader.moment(s.PeriodEnd).Exact
 	switch kind {
 	case subscription.Upgrade:
 		p.Button = "Change and pay the difference"
 		p.Points = []string{
-			"It is in force at once. What it costs more for the rest of the interval is charged to the card on file now.",
-			"Units that were used of this period count on; the period stays.", "If the card is declined, nothing changes.",
+			"It is in force at once. What it costs more for the rest of the interval is charged to the card on file " +
+				"now.",
+			"Units that were used of this period count on; the period stays.",
+			"If the card is declined, nothing changes.",
 		}
 	case subscription.Downgrade:
 		p.Button = "Change at the end of what is paid"
-		p.Points = []string{itemTitle(running.HeldAt(v.reader.now)) + " goes on until " + end + ", then " + item.Title + " takes over.", "Nothing is charged now. You can take it back until then."}
+		p.Points = []string{
+			itemTitle(running.HeldAt(v.reader.now)) + " goes on until " + end + ", then " + item.Title + " takes over.",
+			"Nothing is charged now. You can take it back until then.",
+		}
 	case subscription.TakeBack:
 		p.Button = "Stay on " + item.Title
 		p.Points = []string{"The change that was planned for " + end + " is taken back. Nothing is charged."}
@@ -205,12 +232,16 @@ func (v *request) confirmCancel() error {
 	}
 	end := v.reader.moment(s.PeriodEnd).Exact
 	return v.show(http.StatusOK, confirmPage{
-		Heading: "Cancel the plan?", Subject: itemTitle(s.Item), Section: sectionBilling, CrumbsTo: billingCrumb, Action: pathBilling + "/cancel",
+		Heading: "Cancel the plan?", Subject: itemTitle(s.Item), Section: sectionBilling, CrumbsTo: billingCrumb,
+		Action: pathBilling + "/cancel",
 		Stops: []string{
-			"The plan, on " + end + ". The Free plan follows: " + plan.Must(plan.Free).Included.Grouped() + " units a month, public supply.",
+			"The plan, on " + end + ". The Free plan follows: " + plan.Must(plan.Free).Included.Grouped() +
+				" units a month, public supply.",
 			"Charges. Nothing is charged any more, and nothing is paid back.",
 		},
-		Stays:  []string{"The plan, until then. You can resume it until then, too.", "Packs, keys, statements and invoices."},
+		Stays: []string{
+			"The plan, until then. You can resume it until then, too.", "Packs, keys, statements and invoices.",
+		},
 		Button: "Cancel at the period's end", Keep: link{"Keep the plan", pathBilling},
 	})
 }
@@ -256,7 +287,10 @@ func (v *request) checkoutDone() error {
 	id := query.Get("checkout")
 	done, err := ask(v, v.Calls.FinishCheckout, service.FinishCheckoutInput{CheckoutID: id})
 	if refusedFor(err, fault.NotYours) || mistakesOf(err) != nil {
-		return &refusal{status: http.StatusNotFound, heading: "There is no such checkout", cause: err, text: "It is none of this account. The billing page shows what the account has."}
+		return &refusal{
+			status: http.StatusNotFound, heading: "There is no such checkout", cause: err,
+			text: "It is none of this account. The billing page shows what the account has.",
+		}
 	}
 	if err != nil {
 		return err
@@ -264,7 +298,9 @@ func (v *request) checkoutDone() error {
 	p := donePage{Title: done.Title, Text: done.Note, Status: checkoutStatus(done.State), Plan: planTitle(done.Tier)}
 	if done.State == checkoutOpen {
 		looks, _ := strconv.Atoi(query.Get("look")) // 0 when it is none
-		next := pathBilling + "/done?" + url.Values{"checkout": {id}, "look": {strconv.Itoa(min(max(looks, 0), maxLooks) + 1)}}.Encode()
+		next := pathBilling + "/done?" + url.Values{
+			"checkout": {id}, "look": {strconv.Itoa(min(max(looks, 0), maxLooks) + 1)},
+		}.Encode()
 		p.Again = &link{"Look again", next}
 		if looks < maxLooks {
 			v.w.Header().Set("Refresh", lookAgain+"; url="+next)

@@ -58,13 +58,19 @@ func (v *request) receipt() error {
 	v.w.Header().Set("X-Robots-Tag", "noindex")
 	r, err := ask(v, v.Calls.GetReceipt, service.ReceiptInput{TxHash: v.r.PathValue("tx")})
 	if refusedFor(err, fault.NotYours) {
-		return &refusal{status: http.StatusNotFound, heading: "There is no such receipt", cause: err, text: "No payment with this hash was redeemed here. Check the hash; " +
-			"who paid can redeem the payment first, as the menu at " + v.PublicURL + "/x402 says."}
+		return &refusal{
+			status: http.StatusNotFound, heading: "There is no such receipt", cause: err,
+			text: "No payment with this hash was redeemed here. Check the hash; " +
+				"who paid can redeem the payment first, as the menu at " + v.PublicURL + "/x402 says.",
+		}
 	}
 	if err != nil {
 		return err
 	}
-	p := receiptPage{Seller: r.Seller, Asset: r.Asset, Network: networkTitle(r.Network, r.ChainID), Tx: r.TxHash, JSON: pathReceipts + r.TxHash + ".json"}
+	p := receiptPage{
+		Seller: r.Seller, Asset: r.Asset, Network: networkTitle(r.Network, r.ChainID), Tx: r.TxHash,
+		JSON: pathReceipts + r.TxHash + ".json",
+	}
 	for i := range r.Settlements {
 		one := paymentOf(&r.Settlements[i], r.Asset)
 		one.ID = "payment-" + strconv.Itoa(i+1)
@@ -85,10 +91,14 @@ func networkTitle(name string, id uint64) string {
 func paymentOf(s *service.SettledPayment, asset string) payment {
 	p := payment{Wallet: s.Wallet, Status: paymentStatus(s), Text: s.StateText}
 	if b := s.Block; b != nil {
-		p.Facts = append(p.Facts, fact{Name: "Paid", Value: utc(b.Time)}, fact{Name: "Block", Value: number(int64(b.Number))}) //nolint:gosec // blocks are few
+		//nolint:gosec // blocks are few
+		p.Facts = append(p.Facts, fact{
+			Name: "Paid", Value: utc(b.Time),
+		}, fact{Name: "Block", Value: number(int64(b.Number))})
 	}
 	if u := s.Bought; u != nil {
-		p.Facts = append(p.Facts, fact{Name: "Redeemed", Value: utc(u.RedeemedAt)}, fact{Name: "Usable until", Value: utc(u.WindowEnds)}, fact{Name: "Tier", Value: string(u.Tier)})
+		p.Facts = append(p.Facts, fact{Name: "Redeemed", Value: utc(u.RedeemedAt)},
+			fact{Name: "Usable until", Value: utc(u.WindowEnds)}, fact{Name: "Tier", Value: string(u.Tier)})
 		p.Units = unitsOf(u)
 	}
 	switch {
@@ -106,7 +116,9 @@ func paymentOf(s *service.SettledPayment, asset string) payment {
 		p.Amounts = &sum{Title: "Amount", Unit: asset, Total: fact{Name: "Paid", Value: s.Amount}}
 	}
 	for _, line := range s.History {
-		p.History = append(p.History, happening{Machine: line.At.UTC().Format(time.RFC3339), Exact: utc(line.At), Words: line.Words})
+		p.History = append(p.History, happening{
+			Machine: line.At.UTC().Format(time.RFC3339), Exact: utc(line.At), Words: line.Words,
+		})
 	}
 	return p
 }
@@ -114,10 +126,15 @@ func paymentOf(s *service.SettledPayment, asset string) payment {
 func unitsOf(u *service.ReceiptUnits) *sum {
 	s := &sum{
 		Title: "Units", Total: fact{Name: "Bought", Value: u.Units.Grouped()},
-		Lines: []fact{{Name: "Used", Value: u.Used.Grouped()}, {Name: "Remaining", Value: u.Remaining.Grouped()}, {Name: "Expired", Value: u.Expired.Grouped()}},
+		Lines: []fact{
+			{Name: "Used", Value: u.Used.Grouped()},
+			{Name: "Remaining", Value: u.Remaining.Grouped()},
+			{Name: "Expired", Value: u.Expired.Grouped()},
+		},
 	}
 	if u.Capped {
-		s.Note = "More was paid than a settlement gives units for: " + plan.MaxUnitsPerSettlement.Grouped() + " units are the most."
+		s.Note = "More was paid than a settlement gives units for: " + plan.MaxUnitsPerSettlement.Grouped() +
+			" units are the most."
 	}
 	return s
 }

@@ -98,11 +98,25 @@ var rail = []railItem{
 	{link{"Overview", "/overview"}, sectionOverview, "M2.5 13.5h11M4 11V8m4 3V3m4 8V6"},
 	{link{"Usage", pathUsage}, sectionUsage, "M2 12.5l3.5-4 3 2.5L14 4m0 0h-3.5M14 4v3.5"},
 	{link{"Keys", "/keys"}, sectionKeys, "M8.2 7.8 13 3m-2 2 1.8 1.8M9 10.5a3 3 0 1 1-6 0 3 3 0 0 1 6 0Z"},
-	{link{"Agents", "/agents"}, sectionAgents, "M8 2v2.5M4.5 4.5h7A1.5 1.5 0 0 1 13 6v5a1.5 1.5 0 0 1-1.5 1.5h-7A1.5 1.5 0 0 1 3 11V6a1.5 1.5 0 0 1 1.5-1.5ZM6 7.5v1m4-1v1M5.5 14.5h5"},
+	{
+		link{"Agents", "/agents"},
+		sectionAgents,
+		"M8 2v2.5M4.5 4.5h7A1.5 1.5 0 0 1 13 6v5a1.5 1.5 0 0 1-1.5 1.5h-7A1.5 1.5 0 0 1 3 11V6a1.5 1.5 0 0 1 " +
+			"1.5-1.5ZM6 7.5v1m4-1v1M5.5 14.5h5",
+	},
 	{link{"Billing", "/billing"}, sectionBilling, "M2 4.5h12v8H2zM2 7h12M4.5 10.5h3"},
-	{link{"Statements", "/statements"}, sectionStatements, "M4 1.5h8v13l-2-1.2-2 1.2-2-1.2-2 1.2v-13ZM6 5h4m-4 3h4m-4 3h2"},
+	{
+		link{"Statements", "/statements"},
+		sectionStatements,
+		"M4 1.5h8v13l-2-1.2-2 1.2-2-1.2-2 1.2v-13ZM6 5h4m-4 3h4m-4 3h2",
+	},
 	{link{"Tickets", pathTickets}, sectionTickets, "M2.5 3.5h11v8H8l-3 2.5v-2.5H2.5v-8ZM5 6.5h6m-6 2.5h4"},
-	{link{"Settings", "/settings"}, sectionSettings, "M2.5 4.5h6m3 0h2m-11 7h2m3 0h6M11.5 4.5a1.5 1.5 0 1 1-3 0 1.5 1.5 0 0 1 3 0Zm-4 7a1.5 1.5 0 1 1-3 0 1.5 1.5 0 0 1 3 0Z"},
+	{
+		link{"Settings", "/settings"},
+		sectionSettings,
+		"M2.5 4.5h6m3 0h2m-11 7h2m3 0h6M11.5 4.5a1.5 1.5 0 1 1-3 0 1.5 1.5 0 0 1 3 0Zm-4 7a1.5 1.5 0 1 1-3 0 1.5 1.5 " +
+			"0 0 1 3 0Z",
+	},
 }
 
 // frame is what stands around every page.
@@ -136,7 +150,9 @@ func (t *templates) render(w http.ResponseWriter, r *http.Request, status int, f
 }
 
 // renderPart writes one of the templates of a page.
-func (t *templates) renderPart(w http.ResponseWriter, r *http.Request, status int, page, part string, content any) error {
+func (t *templates) renderPart(w http.ResponseWriter, r *http.Request, status int, page, part string,
+	content any,
+) error {
 	set, ok := t.pages[page]
 	if !ok {
 		return fmt.Errorf("render: there is no page %q", page)

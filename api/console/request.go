@@ -143,7 +143,8 @@ func (v *request) back() string {
 // redirect answers a change: the browser asks for the next page itself, so that loading it again
 // changes nothing again.
 func (v *request) redirect(to string) error {
-	http.Redirect(v.w, v.r, to, http.StatusSeeOther) //nolint:gosec // what a visitor names goes through localPath before
+	//nolint:gosec // what a visitor names goes through localPath before
+	http.Redirect(v.w, v.r, to, http.StatusSeeOther)
 	return nil
 }
 
@@ -160,7 +161,10 @@ func (e *refusal) Error() string { return fmt.Sprintf("%s: %v", e.heading, e.cau
 func (e *refusal) Unwrap() error { return e.cause }
 
 func (v *request) notFound() error {
-	return &refusal{status: http.StatusNotFound, heading: "There is no such page", text: "Check the address, or begin at the first page."}
+	return &refusal{
+		status: http.StatusNotFound, heading: "There is no such page",
+		text: "Check the address, or begin at the first page.",
+	}
 }
 
 const requestIDHeader = "X-Request-Id"
@@ -192,7 +196,8 @@ func (v *request) fail(err error) {
 		content.Notice.Title = "" // the heading says it
 		if f.Reason == fault.WrongKindOfKey && v.session != nil {
 			content.Heading, content.Notice.Steps = "Only for owners", []string{"Ask an owner of the account to do it."}
-			content.Notice.Links = append([]link{{"Who owns the account", pathSettings + "#people"}}, content.Notice.Links...)
+			content.Notice.Links = append([]link{{"Who owns the account", pathSettings + "#people"}},
+				content.Notice.Links...)
 		}
 		if f.Reason == fault.InternalFault {
 			v.Logger.Error("page failed", "request_id", request, "path", v.r.Pattern, "error", err)
@@ -222,7 +227,10 @@ const pathErrors = "/docs/errors/"
 // where to ask.
 func refusalCard(f *fault.Error, request string) notice {
 	entry := f.Reason.Entry()
-	n := notice{Tone: bad, Title: entry.Title, Text: forPeople(f.Message), Code: codeOf(entry.Code), Steps: stepsForPeople(entry.Steps), Request: request}
+	n := notice{
+		Tone: bad, Title: entry.Title, Text: forPeople(f.Message), Code: codeOf(entry.Code),
+		Steps: stepsForPeople(entry.Steps), Request: request,
+	}
 	n.Links = append(n.Links, link{"What " + n.Code + " means", pathErrors + n.Code})
 	if entry.Doorway != "" {
 		n.Links = append(n.Links, link{entry.Doorway, entry.Doorway})

@@ -40,8 +40,9 @@ func (v *request) settingsPage() (*settingsPage, error) {
 	p := &settingsPage{
 		Name:      accountNameField(v.session.AccountName, ""),
 		AccountID: v.session.AccountID, Plan: v.session.PlanTitle, Owner: v.owner(),
-		Notifications: notifications(&now), Mails: mailChecks(topics.Topics), TimeZone: zoneField(now.TimeZone, ""), Services: serviceLines(services.Services, nil),
-		Invite: inviteField("", ""), InviteRole: roleSelection(roleMember),
+		Notifications: notifications(&now), Mails: mailChecks(topics.Topics), TimeZone: zoneField(now.TimeZone, ""),
+		Services: serviceLines(services.Services, nil), Invite: inviteField("", ""),
+		InviteRole: roleSelection(roleMember),
 	}
 	v.describePeople(p, &people)
 	for i := range sessions.Sessions {
@@ -74,7 +75,9 @@ func notifications(now *service.AccountSettings) []check {
 	return []check{
 		box("notify_usage_80", "At 80 % of the allowance", "", now.NotifyUsage80),
 		box("notify_usage_100", "When the allowance is used up", "", now.NotifyUsage100),
-		box("notify_incidents", "Incidents", "When a chain that was called in the last 30 days is down for five minutes, and when it answers again.", now.NotifyIncidents),
+		box("notify_incidents", "Incidents",
+			"When a chain that was called in the last 30 days is down for five minutes, and when it answers again.",
+			now.NotifyIncidents),
 	}
 }
 
@@ -85,7 +88,8 @@ func (v *request) saveNotifications() error {
 		return &on
 	}
 	_, err := ask(v, v.Calls.UpdateAccount, service.UpdateAccountInput{
-		NotifyUsage80: ticked("notify_usage_80"), NotifyUsage100: ticked("notify_usage_100"), NotifyIncidents: ticked("notify_incidents"),
+		NotifyUsage80: ticked("notify_usage_80"), NotifyUsage100: ticked("notify_usage_100"),
+		NotifyIncidents: ticked("notify_incidents"),
 	})
 	if err != nil {
 		return err
@@ -96,7 +100,8 @@ func (v *request) saveNotifications() error {
 func accountNameField(value, wrong string) field {
 	return field{
 		Name: "account_name", Label: "Name", Most: 80, Value: value, Error: wrong, Complete: "organization",
-		Rule: "By which its people tell this account from others; up to 80 characters. Without one it goes by your address.",
+		Rule: "By which its people tell this account from others; up to 80 characters. Without one it goes by your " +
+			"address.",
 	}
 }
 
@@ -115,16 +120,19 @@ func (v *request) saveName() error {
 
 // zones are offered by the server; scripts add those that the browser knows.
 var zones = []string{
-	"UTC", "Africa/Johannesburg", "Africa/Lagos", "America/Argentina/Buenos_Aires", "America/Chicago", "America/Denver", "America/Los_Angeles",
-	"America/New_York", "America/Sao_Paulo", "America/Toronto", "Asia/Dubai", "Asia/Hong_Kong", "Asia/Kolkata", "Asia/Seoul", "Asia/Shanghai",
-	"Asia/Singapore", "Asia/Tokyo", "Australia/Sydney", "Europe/Berlin", "Europe/Istanbul", "Europe/Kyiv", "Europe/Lisbon", "Europe/London",
-	"Europe/Madrid", "Europe/Paris", "Europe/Vienna", "Europe/Warsaw", "Europe/Zurich", "Pacific/Auckland",
+	"UTC", "Africa/Johannesburg", "Africa/Lagos", "America/Argentina/Buenos_Aires", "America/Chicago", "America/Denver",
+	"America/Los_Angeles", "America/New_York", "America/Sao_Paulo", "America/Toronto", "Asia/Dubai", "Asia/Hong_Kong",
+	"Asia/Kolkata", "Asia/Seoul", "Asia/Shanghai", "Asia/Singapore", "Asia/Tokyo", "Australia/Sydney", "Europe/Berlin",
+	"Europe/Istanbul", "Europe/Kyiv", "Europe/Lisbon", "Europe/London", "Europe/Madrid", "Europe/Paris",
+	"Europe/Vienna", "Europe/Warsaw", "Europe/Zurich", "Pacific/Auckland",
 }
 
 func zoneField(value, wrong string) field {
 	return field{
-		Name: "time_zone", Label: "Time zone", Required: true, Most: 64, Value: value, Error: wrong, Options: zones, TimeZone: true,
-		Rule: "A name such as Europe/Vienna or Asia/Kolkata, as the list offers them. Metering periods stay in UTC.",
+		Name: "time_zone", Label: "Time zone", Required: true, Most: 64, Value: value, Error: wrong, Options: zones,
+		TimeZone: true,
+		Rule: "A name such as Europe/Vienna or Asia/Kolkata, as the list offers them. Metering periods stay in " +
+			"UTC.",
 	}
 }
 
@@ -146,7 +154,9 @@ func (v *request) saveServices() error {
 	sent := v.readServices()
 	wrong := sent.wrong
 	if len(wrong) == 0 {
-		_, err := ask(v, v.Calls.ConfigureServices, service.ConfigureServicesInput{Enabled: &sent.enabled, Caps: &sent.caps})
+		_, err := ask(v, v.Calls.ConfigureServices, service.ConfigureServicesInput{
+			Enabled: &sent.enabled, Caps: &sent.caps,
+		})
 		wrong = mistakesOf(err, serviceFields()...)
 		if wrong == nil && err != nil {
 			return err
@@ -172,7 +182,12 @@ var questions = []question{
 		{"analytics", "Analytics", false},
 		{"other", "Something else", false},
 	}},
-	{"team_size", "Team", []option{{"solo", "One person", false}, {"2_5", "2 to 5", false}, {"6_20", "6 to 20", false}, {"20_plus", "More than 20", false}}},
+	{"team_size", "Team", []option{
+		{"solo", "One person", false},
+		{"2_5", "2 to 5", false},
+		{"6_20", "6 to 20", false},
+		{"20_plus", "More than 20", false},
+	}},
 	{"volume", "Units a month", []option{
 		{"under_1m", "Under 1 million", false},
 		{"1m_15m", "1 to 15 million", false},
@@ -230,8 +245,8 @@ var (
 func describeInsights(p *settingsPage, now *service.AccountSettings) {
 	i := &now.Insights
 	told := map[string]string{
-		"use_case": i.UseCase, "team_size": i.TeamSize, "volume": i.Volume, "region": i.Region, "previous_provider": i.PreviousProvider,
-		"referral_source": i.ReferralSource,
+		"use_case": i.UseCase, "team_size": i.TeamSize, "volume": i.Volume, "region": i.Region,
+		"previous_provider": i.PreviousProvider, "referral_source": i.ReferralSource,
 	}
 	for _, q := range questions {
 		s := selection{Name: q.name, Label: q.label}
@@ -249,13 +264,19 @@ func describeInsights(p *settingsPage, now *service.AccountSettings) {
 }
 
 func wishField(value, wrong string) field {
-	return field{Name: "wish_chain_other", Label: "Another chain you miss", Most: 60, Value: value, Error: wrong, Rule: "Up to 60 characters."}
+	return field{
+		Name: "wish_chain_other", Label: "Another chain you miss", Most: 60, Value: value, Error: wrong,
+		Rule: "Up to 60 characters.",
+	}
 }
 
 func choices(label, name string, from []option, chosen []string) checkGroup {
 	g := checkGroup{Label: label}
 	for _, o := range from {
-		g.Checks = append(g.Checks, check{ID: name + "-" + o.Value, Name: name, Value: o.Value, Label: o.Text, Checked: slices.Contains(chosen, o.Value)})
+		g.Checks = append(g.Checks, check{
+			ID: name + "-" + o.Value, Name: name, Value: o.Value, Label: o.Text,
+			Checked: slices.Contains(chosen, o.Value),
+		})
 	}
 	return g
 }
@@ -279,7 +300,9 @@ func (v *request) saveInsights() error {
 		Chains: several("chains"), WishChains: several("wish_chains"), WishChainOther: &other,
 	})
 	if wrong := mistakesOf(err, "wish_chain_other"); wrong != nil {
-		return v.settingsAgain(wrong, func(p *settingsPage) { p.WishOther = wishField(other, wrong["wish_chain_other"]) })
+		return v.settingsAgain(wrong, func(p *settingsPage) {
+			p.WishOther = wishField(other, wrong["wish_chain_other"])
+		})
 	}
 	if err != nil {
 		return err

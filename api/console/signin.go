@@ -21,7 +21,8 @@ const signInMinutes = int(signInLifetime / time.Minute)
 
 func emailField(value, wrong string) field {
 	return field{
-		Name: "email", Label: "E-mail address", Type: "email", Required: true, Complete: "email", Autofocus: true, Most: 254, Value: value, Error: wrong,
+		Name: "email", Label: "E-mail address", Type: "email", Required: true, Complete: "email", Autofocus: true,
+		Most: 254, Value: value, Error: wrong,
 	}
 }
 
@@ -52,7 +53,9 @@ func (v *request) startSignIn() error {
 		if text, ok := wrong[""]; ok {
 			wrong["email"] = text
 		}
-		return v.show(http.StatusUnprocessableEntity, signInPage{Email: emailField(email, wrong["email"]), Next: next, Then: thenWords(next)})
+		return v.show(http.StatusUnprocessableEntity, signInPage{
+			Email: emailField(email, wrong["email"]), Next: next, Then: thenWords(next),
+		})
 	}
 	if err != nil {
 		return err
@@ -79,8 +82,8 @@ func (v *request) underWay() (browser, email string) {
 
 func (v *request) codePage(email, wrong string) codePage {
 	return codePage{Email: email, Minutes: signInMinutes, DevMail: v.DevMail, Code: field{
-		Name: "code", Label: "Code", Required: true, Mode: "numeric", Complete: "one-time-code", Pattern: "[0-9 ]{6,8}", Most: 8, Autofocus: true,
-		Rule: "Six digits.", Error: wrong,
+		Name: "code", Label: "Code", Required: true, Mode: "numeric", Complete: "one-time-code", Pattern: "[0-9 ]{6,8}",
+		Most: 8, Autofocus: true, Rule: "Six digits.", Error: wrong,
 	}}
 }
 
@@ -99,7 +102,9 @@ func (v *request) finishByCode() error {
 	if browser == "" {
 		return v.redirect(pathSignIn)
 	}
-	entered, err := ask(v, v.Calls.FinishByCode, service.SignInCodeInput{BrowserToken: browser, Code: v.r.PostForm.Get("code")})
+	entered, err := ask(v, v.Calls.FinishByCode, service.SignInCodeInput{
+		BrowserToken: browser, Code: v.r.PostForm.Get("code"),
+	})
 	if wrong := mistakesOf(err, "code"); wrong != nil {
 		return v.show(http.StatusUnprocessableEntity, v.codePage(email, wrong["code"]+wrong[""]))
 	}
@@ -129,7 +134,8 @@ func (v *request) showLink() error {
 		return v.overLink(err)
 	}
 	return v.show(http.StatusOK, linkPage{
-		Heading: "Sign in", Text: "As " + shown.Email + ", in this browser.", Action: pathSignInLink, Token: token, Button: "Sign in",
+		Heading: "Sign in", Text: "As " + shown.Email + ", in this browser.", Action: pathSignInLink, Token: token,
+		Button: "Sign in",
 	})
 }
 
@@ -150,7 +156,8 @@ func (v *request) overLink(err error) error {
 		return err
 	}
 	return v.show(http.StatusUnprocessableEntity, errorPage{
-		Heading: "This link does not work", Notice: notice{Tone: warn, Text: wrong["token"] + wrong[""]}, Public: true, Back: link{"Sign in", pathSignIn},
+		Heading: "This link does not work", Notice: notice{Tone: warn, Text: wrong["token"] + wrong[""]}, Public: true,
+		Back: link{"Sign in", pathSignIn},
 	})
 }
 
@@ -163,8 +170,10 @@ func (v *request) showInvitation() error {
 		return v.overLink(err)
 	}
 	return v.show(http.StatusOK, linkPage{
-		Heading: "Join " + accountTitle(shown.AccountName, "an account"), Action: pathAccept, Token: token, Button: "Join as " + shown.Email,
-		Text: shown.InvitedBy + " invites you to work with this account as " + roleWords[shown.Role] + ". Joining signs you in here as " + shown.Email + ".",
+		Heading: "Join " + accountTitle(shown.AccountName, "an account"), Action: pathAccept, Token: token,
+		Button: "Join as " + shown.Email,
+		Text: shown.InvitedBy + " invites you to work with this account as " + roleWords[shown.Role] +
+			". Joining signs you in here as " + shown.Email + ".",
 	})
 }
 
@@ -176,9 +185,13 @@ func (v *request) acceptInvitation() error {
 	entered, err := ask(v, v.Calls.AcceptInvitation, service.InvitationLinkInput{Token: token})
 	if refusedFor(err, fault.KeyInvalid) {
 		if _, signedOut := ask(v, v.Calls.ShowSession, service.Nothing{}); signedOut == nil {
-			return v.show(http.StatusConflict, errorPage{Heading: "This invitation is for another address", Public: true, Back: link{"Overview", pathOverview}, Notice: notice{
-				Tone: warn, Text: "You are signed in with another address than the invited one. Sign out, open the link again, and sign in with the invited address.",
-			}})
+			return v.show(http.StatusConflict, errorPage{
+				Heading: "This invitation is for another address",
+				Public:  true, Back: link{"Overview", pathOverview}, Notice: notice{
+					Tone: warn, Text: "You are signed in with another address than the invited one. Sign out, open " +
+						"the link again, and sign in with the invited address.",
+				},
+			})
 		}
 		return v.redirect(pathSignIn + "?next=" + url.QueryEscape(pathAccept+"?token="+url.QueryEscape(token)))
 	}
@@ -201,7 +214,9 @@ func (v *request) signOut() error {
 
 // switchAccount changes the account that the session is in.
 func (v *request) switchAccount() error {
-	if _, err := ask(v, v.Calls.SwitchAccount, service.SwitchAccountInput{AccountID: v.r.PostForm.Get("account")}); err != nil {
+	if _, err := ask(v, v.Calls.SwitchAccount, service.SwitchAccountInput{
+		AccountID: v.r.PostForm.Get("account"),
+	}); err != nil {
 		return err
 	}
 	return v.redirect(pathOverview)

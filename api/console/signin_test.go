@@ -22,10 +22,12 @@ func TestSignInByCodeGivesTheBrowserASession(t *testing.T) {
 	if got.header.Get("Location") != "/sign-in/code" {
 		t.Fatalf("it answers %d: %s", got.status, got.body)
 	}
-	if in := lastChange[service.StartSignInInput](t, h); in.Email != "mira@studio-north.example" || in.ReturnTo != "/keys" {
+	if in := lastChange[service.StartSignInInput](t, h); in.Email != "mira@studio-north.example" ||
+		in.ReturnTo != "/keys" {
 		t.Errorf("it asks for %+v", in)
 	}
-	if text := b.get("/sign-in/code").body; !strings.Contains(text, "mira@studio-north.example") || !strings.Contains(text, "15 minutes") {
+	if text := b.get("/sign-in/code").body; !strings.Contains(text, "mira@studio-north.example") ||
+		!strings.Contains(text, "15 minutes") {
 		t.Error("the page does not say where the code is")
 	}
 	before := b.cookies["__Host-visitor"]
@@ -39,7 +41,8 @@ func TestSignInByCodeGivesTheBrowserASession(t *testing.T) {
 	for _, c := range got.cookies {
 		switch c.Name {
 		case "__Host-session":
-			if c.Value != "cags_new" || !c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" || c.Domain != "" {
+			if c.Value != "cags_new" || !c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode ||
+				c.Path != "/" || c.Domain != "" {
 				t.Errorf("the session's cookie is %+v", c)
 			}
 		case "__Host-visitor", "__Host-signin":
@@ -62,14 +65,16 @@ func TestWrongCodesAreToldAtTheField(t *testing.T) {
 	b.get("/sign-in")
 	b.post("/sign-in", url.Values{"email": {"mira@studio-north.example"}})
 	h.refusal = fault.New(fault.FieldRefused, "This is not the code.").With("field", "code")
-	if got := b.post("/sign-in/code", url.Values{"code": {"000000"}}); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, `id="code-error">This is not the code.`) {
+	if got := b.post("/sign-in/code", url.Values{"code": {"000000"}}); got.status != http.StatusUnprocessableEntity ||
+		!strings.Contains(got.body, `id="code-error">This is not the code.`) {
 		t.Errorf("it answers %d", got.status)
 	}
 	if _, in := b.cookies["__Host-session"]; in {
 		t.Error("a wrong code signs in")
 	}
 	h.refusal = fault.New(fault.FieldRefused, "The e-mail address is missing.").With("field", "email")
-	if got := b.post("/sign-in", url.Values{"email": {""}}); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, `id="email-error">The e-mail address is missing.`) {
+	if got := b.post("/sign-in", url.Values{"email": {""}}); got.status != http.StatusUnprocessableEntity ||
+		!strings.Contains(got.body, `id="email-error">The e-mail address is missing.`) {
 		t.Errorf("no address answers %d", got.status)
 	}
 }
@@ -87,18 +92,22 @@ func TestCodesAreAskedForWhereASignInIsUnderWay(t *testing.T) {
 	}
 	b := visitorOf(t, h)
 	b.get("/")
-	if got := b.post("/sign-in/code", url.Values{"code": {"123456"}}); got.header.Get("Location") != "/sign-in" || h.changed() != 0 {
+	if got := b.post("/sign-in/code", url.Values{"code": {"123456"}}); got.header.Get("Location") != "/sign-in" ||
+		h.changed() != 0 {
 		t.Errorf("without a cookie a code answers %d", got.status)
 	}
 }
 
 func TestLinksOfMailsAreUsedUpByTheButtonOnly(t *testing.T) {
 	t.Parallel()
-	for path, button := range map[string]string{"/sign-in/link": "Sign in", "/invitations/accept": "Join as kim@studio-north.example"} {
+	for path, button := range map[string]string{
+		"/sign-in/link": "Sign in", "/invitations/accept": "Join as kim@studio-north.example",
+	} {
 		h := newHouse()
 		b := visitorOf(t, h)
 		got := b.get(path + "?token=cagl_x")
-		if got.status != http.StatusOK || !strings.Contains(got.body, button) || !strings.Contains(got.body, `name="token" value="cagl_x"`) {
+		if got.status != http.StatusOK || !strings.Contains(got.body, button) ||
+			!strings.Contains(got.body, `name="token" value="cagl_x"`) {
 			t.Errorf("%s answers %d without its button", path, got.status)
 		}
 		if got.header.Get("Referrer-Policy") != "no-referrer" {
@@ -107,7 +116,8 @@ func TestLinksOfMailsAreUsedUpByTheButtonOnly(t *testing.T) {
 		if h.changed() != 0 {
 			t.Errorf("looking at %s changed something", path)
 		}
-		if got := b.post(path, url.Values{"token": {"cagl_x"}}); got.header.Get("Location") != "/keys" || b.cookies["__Host-session"] != "cags_new" {
+		if got := b.post(path, url.Values{"token": {"cagl_x"}}); got.header.Get("Location") != "/keys" ||
+			b.cookies["__Host-session"] != "cags_new" {
 			t.Errorf("the button of %s answers %d", path, got.status)
 		}
 		before := h.changed()
@@ -116,7 +126,8 @@ func TestLinksOfMailsAreUsedUpByTheButtonOnly(t *testing.T) {
 			t.Errorf("a stale form of %s, whose link was not used, answers %d", path, got.status)
 		}
 		h.link = fault.New(fault.FieldRefused, "This link was used already.").With("field", "token")
-		if got := b.post(path, twice); got.status != http.StatusSeeOther || got.header.Get("Location") != "/overview" || h.changed() != before {
+		if got := b.post(path, twice); got.status != http.StatusSeeOther || got.header.Get("Location") != "/overview" ||
+			h.changed() != before {
 			t.Errorf("the button of %s, pressed twice, answers %d", path, got.status)
 		}
 		if got := visitorOf(t, h).post(path, twice); got.status != http.StatusForbidden || h.changed() != before {
@@ -128,7 +139,8 @@ func TestLinksOfMailsAreUsedUpByTheButtonOnly(t *testing.T) {
 		h.refusal = fault.New(fault.FieldRefused, "This link was used already.").With("field", "token")
 		b = visitorOf(t, h)
 		b.get("/")
-		if got := b.post(path, url.Values{"token": {"cagl_x"}}); got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "This link was used already.") {
+		if got := b.post(path, url.Values{"token": {"cagl_x"}}); got.status != http.StatusUnprocessableEntity ||
+			!strings.Contains(got.body, "This link was used already.") {
 			t.Errorf("used up, %s answers %d", path, got.status)
 		}
 	}
@@ -143,10 +155,12 @@ func TestAnInvitationForSomebodyKnownAsksForTheRightPerson(t *testing.T) {
 	form := url.Values{"token": {"cagi_x"}}
 	nobody := visitorOf(t, h)
 	nobody.get("/sign-in") // takes the cookie that forms hang on
-	if got := nobody.post("/invitations/accept", form); got.status != http.StatusSeeOther || got.header.Get("Location") != "/sign-in?next=%2Finvitations%2Faccept%3Ftoken%3Dcagi_x" {
+	if got := nobody.post("/invitations/accept", form); got.status != http.StatusSeeOther ||
+		got.header.Get("Location") != "/sign-in?next=%2Finvitations%2Faccept%3Ftoken%3Dcagi_x" {
 		t.Errorf("nobody is answered %d, to %s", got.status, got.header.Get("Location"))
 	}
-	if got := personOf(t, h).post("/invitations/accept", form); got.status != http.StatusConflict || !strings.Contains(got.body, "Sign out, open the link again") {
+	if got := personOf(t, h).post("/invitations/accept", form); got.status != http.StatusConflict ||
+		!strings.Contains(got.body, "Sign out, open the link again") {
 		t.Errorf("somebody else is answered %d", got.status)
 	}
 }
@@ -155,14 +169,17 @@ func TestSignInLeadsToThisSiteOnly(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	for _, next := range []string{"https://evil.example", "//evil.example", `/\evil.example`, "javascript:alert(1)"} {
-		if text := visitorOf(t, h).get("/sign-in?next=" + url.QueryEscape(next)).body; strings.Contains(text, `name="next"`) {
+		if text := visitorOf(t, h).get("/sign-in?next=" + url.QueryEscape(next)).body; strings.Contains(text,
+			`name="next"`) {
 			t.Errorf("%q stands in the form", next)
 		}
-		if got := personOf(t, h).get("/sign-in?next=" + url.QueryEscape(next)); got.header.Get("Location") != "/overview" {
+		if got := personOf(t, h).get("/sign-in?next=" + url.QueryEscape(next)); got.header.Get(
+			"Location") != "/overview" {
 			t.Errorf("%q leads to %q", next, got.header.Get("Location"))
 		}
 	}
-	if got := personOf(t, h).get("/sign-in?next=/agents%3Fclaim_code=cagc_x"); got.header.Get("Location") != "/agents?claim_code=cagc_x" {
+	if got := personOf(t, h).get("/sign-in?next=/agents%3Fclaim_code=cagc_x"); got.header.Get(
+		"Location") != "/agents?claim_code=cagc_x" {
 		t.Errorf("a claim link leads to %q", got.header.Get("Location"))
 	}
 }

@@ -23,7 +23,11 @@ const (
 )
 
 // deskItem is the place of the rail that staff has besides.
-var deskItem = railItem{link{"Desk", pathStaffTickets}, sectionDesk, "M2 9.5V8a6 6 0 0 1 12 0v1.5M2 9.5h2v3H2zm10 0h2v3h-2zm1 3c0 1.2-1.5 2-3.5 2"}
+var deskItem = railItem{
+	link{"Desk", pathStaffTickets},
+	sectionDesk,
+	"M2 9.5V8a6 6 0 0 1 12 0v1.5M2 9.5h2v3H2zm10 0h2v3h-2zm1 3c0 1.2-1.5 2-3.5 2",
+}
 
 func (p *Pages) staffRoutes() {
 	p.staff("GET "+pathStaffTickets, (*request).staffTickets)
@@ -45,8 +49,8 @@ func (p *Pages) staff(pattern string, f func(*request) error) {
 
 // deskStatuses say where a ticket stands, as those read it who answer.
 var deskStatuses = map[ticket.Status]status{
-	ticket.Open: {warn, "New"}, ticket.WaitingCustomer: {"", "Waiting for the customer"}, ticket.WaitingUs: {warn, "Waiting for us"},
-	ticket.Resolved: {good, "Resolved"}, ticket.Closed: {good, "Closed"},
+	ticket.Open: {warn, "New"}, ticket.WaitingCustomer: {"", "Waiting for the customer"},
+	ticket.WaitingUs: {warn, "Waiting for us"}, ticket.Resolved: {good, "Resolved"}, ticket.Closed: {good, "Closed"},
 }
 
 // deskFilters are what the desk's list may be narrowed to. The first is what it shows unasked.
@@ -61,7 +65,9 @@ var deskFilters = [][2]string{
 	{"all", "All"},
 }
 
-var deskPriorities = [][2]string{{"", "All"}, {"urgent", "Urgent"}, {"high", "High"}, {"normal", "Normal"}, {"low", "Low"}}
+var deskPriorities = [][2]string{
+	{"", "All"}, {"urgent", "Urgent"}, {"high", "High"}, {"normal", "Normal"}, {"low", "Low"},
+}
 
 // staffTickets lists the tickets of all accounts by pages: those to answer oldest first, others
 // newest first.
@@ -69,16 +75,24 @@ func (v *request) staffTickets() error {
 	query := v.r.URL.Query()
 	chosen := cmp.Or(query.Get(statusField), deskFilters[0][0])
 	in := service.DeskTicketsInput{
-		Status: query.Get(statusField), Priority: query.Get(priorityField), AccountID: strings.TrimSpace(query.Get(accountField)), Cursor: query.Get(cursorField),
+		Status: query.Get(statusField), Priority: query.Get(priorityField),
+		AccountID: strings.TrimSpace(query.Get(accountField)), Cursor: query.Get(cursorField),
 	}
 	list, err := ask(v, v.Calls.DeskListTickets, in)
 	wrong := mistakesOf(err, statusField, priorityField, accountField, cursorField)
 	p := staffTicketsPage{
-		Status: choose(statusField, "Status", deskFilters, chosen, wrong[statusField]), Priority: choose(priorityField, "Priority", deskPriorities, in.Priority, wrong[priorityField]),
-		Account: field{Name: accountField, Label: "Account", Most: 36, Value: in.AccountID, Error: wrong[accountField], Hint: "id of an account"},
+		Status:   choose(statusField, "Status", deskFilters, chosen, wrong[statusField]),
+		Priority: choose(priorityField, "Priority", deskPriorities, in.Priority, wrong[priorityField]),
+		Account: field{
+			Name: accountField, Label: "Account", Most: 36, Value: in.AccountID, Error: wrong[accountField],
+			Hint: "id of an account",
+		},
 	}
 	if wrong != nil {
-		p.Empty = &empty{Title: "Nothing can be listed", Text: strings.TrimSpace(wrong[cursorField] + wrong[""]), Action: &link{"To the tickets to answer", pathStaffTickets}}
+		p.Empty = &empty{
+			Title: "Nothing can be listed", Text: strings.TrimSpace(wrong[cursorField] + wrong[""]),
+			Action: &link{"To the tickets to answer", pathStaffTickets},
+		}
 		return v.show(http.StatusUnprocessableEntity, p)
 	}
 	if err != nil {
@@ -95,7 +109,11 @@ func (v *request) staffTickets() error {
 		p.First = deskPage(query, "")
 	}
 	if len(p.Tickets) == 0 {
-		p.Empty = &empty{Title: "No ticket stands here", Text: "Nobody waits for an answer of this kind. Choose another status above to read older ones.", Action: &link{"To all tickets", pathStaffTickets + "?status=all"}}
+		p.Empty = &empty{
+			Title:  "No ticket stands here",
+			Text:   "Nobody waits for an answer of this kind. Choose another status above to read older ones.",
+			Action: &link{"To all tickets", pathStaffTickets + "?status=all"},
+		}
 	}
 	return v.show(http.StatusOK, p)
 }
@@ -155,11 +173,14 @@ func plural(n int64, word string) string {
 func (v *request) deskRow(t *service.DeskTicket) deskRow {
 	return deskRow{
 		ticketRow: ticketRow{
-			Reference: t.Reference, Subject: t.Subject, Category: sentenceCase(string(t.Category)), Priority: sentenceCase(string(t.Priority)),
-			To: pathStaffTickets + "/" + t.Reference, Status: deskStatuses[t.Status], Filed: v.reader.moment(t.CreatedAt), Active: v.reader.moment(t.LastActivityAt),
+			Reference: t.Reference, Subject: t.Subject, Category: sentenceCase(string(t.Category)),
+			Priority: sentenceCase(string(t.Priority)), To: pathStaffTickets + "/" + t.Reference,
+			Status: deskStatuses[t.Status], Filed: v.reader.moment(t.CreatedAt),
+			Active: v.reader.moment(t.LastActivityAt),
 		},
-		Account: t.Account, Short: shortID(t.AccountID), AccountID: t.AccountID, OfAccount: deskPage(url.Values{accountField: {t.AccountID}, statusField: {"all"}}, ""),
-		Plan: planTitle(t.Plan), Messages: number(int64(t.Messages)), Rank: priorityRank(t.Priority),
+		Account: t.Account, Short: shortID(t.AccountID), AccountID: t.AccountID,
+		OfAccount: deskPage(url.Values{accountField: {t.AccountID}, statusField: {"all"}}, ""), Plan: planTitle(t.Plan),
+		Messages: number(int64(t.Messages)), Rank: priorityRank(t.Priority),
 	}
 }
 
@@ -183,7 +204,10 @@ func priorityRank(p ticket.Priority) int {
 func (v *request) findAsStaff() (service.DeskTicketDetail, error) {
 	found, err := ask(v, v.Calls.DeskGetTicket, service.DeskTicketInput{Reference: v.r.PathValue("reference")})
 	if refusedFor(err, fault.NotYours) || mistakesOf(err, "reference") != nil {
-		return found, &refusal{status: http.StatusNotFound, heading: "There is no such ticket", text: "No ticket has this reference. The desk lists all of them.", cause: err}
+		return found, &refusal{
+			status: http.StatusNotFound, heading: "There is no such ticket",
+			text: "No ticket has this reference. The desk lists all of them.", cause: err,
+		}
 	}
 	return found, err
 }
@@ -210,8 +234,11 @@ func (v *request) showAsStaff(code int, t *service.DeskTicketDetail, typed strin
 // it.
 func (v *request) staffTicketPage(t *service.DeskTicketDetail, typed, wrong string) staffTicketPage {
 	p := staffTicketPage{ticketPage: v.ticketPage(&t.TicketDetail, typed, wrong), Seen: strconv.Itoa(len(t.Messages))}
-	p.Status, p.Action, p.With, p.Crumb = deskStatuses[t.Status], pathStaffTickets+"/"+t.Reference, "", []link{{"Desk", pathStaffTickets}}
-	p.Reply.Rule = "Plain text, up to 5,000 characters. It is mailed to whoever filed the ticket, or to the owners of the account; to nobody while the account is a key without people."
+	p.Status, p.Action, p.With, p.Crumb = deskStatuses[t.Status], pathStaffTickets+"/"+t.Reference, "", []link{
+		{"Desk", pathStaffTickets},
+	}
+	p.Reply.Rule = "Plain text, up to 5,000 characters. It is mailed to whoever filed the ticket, or to the owners " +
+		"of the account; to nobody while the account is a key without people."
 	switch t.Status {
 	case ticket.Closed:
 		p.Reply.Label = "Reply"
@@ -238,14 +265,17 @@ func (v *request) staffTicketPage(t *service.DeskTicketDetail, typed, wrong stri
 		{"Filed by", t.FiledBy, false},
 	}...)
 	for _, l := range t.History {
-		p.History = append(p.History, deskEvent{v.reader.moment(l.At), l.Actor, l.Origin, deskDeeds[l.Action], deskStatuses[l.Status]})
+		p.History = append(p.History, deskEvent{
+			v.reader.moment(l.At), l.Actor, l.Origin, deskDeeds[l.Action], deskStatuses[l.Status],
+		})
 	}
 	return p
 }
 
 // deskDeeds say what was done.
 var deskDeeds = map[string]string{
-	"file": "filed it", "join": "wrote of the same matter again", "reply": "wrote", "resolve": "resolved it", "reopen": "reopened it", "close": "closed it",
+	"file": "filed it", "join": "wrote of the same matter again", "reply": "wrote", "resolve": "resolved it",
+	"reopen": "reopened it", "close": "closed it",
 }
 
 // answerAsStaff answers, resolves or reopens a ticket. What was typed stays in the form when that
@@ -258,14 +288,17 @@ func (v *request) answerAsStaff() error {
 	}
 	seen, _ := strconv.Atoi(form.Get(seenField)) // what is no number was not seen
 	moved, err := ask(v, v.Calls.DeskReplyTicket, service.DeskReplyInput{
-		Reference: v.r.PathValue("reference"), Message: typed, Resolve: do == doResolve, Reopen: do == doReopen, Seen: max(seen, 1), Form: form.Get(formField),
+		Reference: v.r.PathValue("reference"), Message: typed, Resolve: do == doResolve, Reopen: do == doReopen,
+		Seen: max(seen, 1), Form: form.Get(formField),
 	})
 	if wrong := mistakesOf(err, messageField, seenField, doReopen, doResolve, formField); wrong != nil {
 		found, err := v.findAsStaff()
 		if err != nil {
 			return err
 		}
-		if said := strings.TrimSpace(strings.Join([]string{wrong[""], wrong[seenField], wrong[doReopen], wrong[doResolve]}, " ")); said != "" {
+		if said := strings.TrimSpace(strings.Join([]string{
+			wrong[""], wrong[seenField], wrong[doReopen], wrong[doResolve],
+		}, " ")); said != "" {
 			wrong[""] = said
 		}
 		return v.showAsStaff(http.StatusUnprocessableEntity, &found, typed, wrong)
@@ -273,6 +306,7 @@ func (v *request) answerAsStaff() error {
 	if err != nil {
 		return err
 	}
-	v.flash(good, ticketMoves[do], fmt.Sprintf("%s: %s.", moved.Reference, strings.ToLower(deskStatuses[moved.Status].Text)))
+	v.flash(good, ticketMoves[do],
+		fmt.Sprintf("%s: %s.", moved.Reference, strings.ToLower(deskStatuses[moved.Status].Text)))
 	return v.redirect(pathStaffTickets + "/" + moved.Reference)
 }

@@ -28,7 +28,9 @@ func (v *request) showDeskFeedback(code int, id, becomes, typed string, wrong mi
 	list, err := ask(v, v.Calls.DeskListFeedback, service.DeskFeedbackInput{Status: chosen, Cursor: cursor})
 	if err == nil && id != "" && !listsFeedback(&list, id) {
 		// Whoever answered first moved it to another list.
-		list, err = ask(v, v.Calls.DeskListFeedback, service.DeskFeedbackInput{Status: "all", Limit: maxFeedback, Cursor: cursor})
+		list, err = ask(v, v.Calls.DeskListFeedback, service.DeskFeedbackInput{
+			Status: "all", Limit: maxFeedback, Cursor: cursor,
+		})
 		chosen = "all"
 		p.Status, p.Filters = chosen, deskFeedbackFilters(chosen)
 		if err == nil && !listsFeedback(&list, id) {
@@ -36,7 +38,10 @@ func (v *request) showDeskFeedback(code int, id, becomes, typed string, wrong mi
 		}
 	}
 	if refused := mistakesOf(err, statusField, cursorField); refused != nil {
-		p.Empty = &empty{Title: "Nothing can be listed", Text: refused[statusField] + refused[cursorField] + refused[""], Action: &link{"To new feedback", pathStaffFeedback}}
+		p.Empty = &empty{
+			Title: "Nothing can be listed", Text: refused[statusField] + refused[cursorField] + refused[""],
+			Action: &link{"To new feedback", pathStaffFeedback},
+		}
 		return v.show(http.StatusUnprocessableEntity, p)
 	}
 	if err != nil {
@@ -58,7 +63,10 @@ func (v *request) showDeskFeedback(code int, id, becomes, typed string, wrong mi
 		p.Newest = pathStaffFeedback + "?list=" + cmp.Or(chosen, "new")
 	}
 	if len(p.Given) == 0 {
-		p.Empty = &empty{Title: "No feedback stands here", Text: "Choose another status above.", Action: &link{"To all feedback", pathStaffFeedback + "?list=all"}}
+		p.Empty = &empty{
+			Title: "No feedback stands here", Text: "Choose another status above.",
+			Action: &link{"To all feedback", pathStaffFeedback + "?list=all"},
+		}
 	}
 	return v.show(code, p, wrong.notices()...)
 }
@@ -73,7 +81,8 @@ func listsFeedback(list *service.DeskFeedbackList, id string) bool {
 // deskFeedbackFilters are the lists that there are.
 func deskFeedbackFilters(chosen string) []filter {
 	var filters []filter
-	for i, f := range append([][2]string{{"new", "New"}}, append(feedbackStatuses[1:len(feedbackStatuses):len(feedbackStatuses)], [2]string{"all", "All"})...) {
+	for i, f := range append([][2]string{{"new", "New"}},
+		append(feedbackStatuses[1:len(feedbackStatuses):len(feedbackStatuses)], [2]string{"all", "All"})...) {
 		to := pathStaffFeedback
 		if i > 0 {
 			to += "?list=" + f[0]
@@ -85,10 +94,13 @@ func deskFeedbackFilters(chosen string) []filter {
 
 func (v *request) deskFeedback(f *service.DeskFeedback, becomes, wrong string) deskFeedbackRow {
 	row := deskFeedbackRow{
-		feedbackView: v.feedbackView(&f.FeedbackView), ID: f.ID, Account: accountTitle(f.Account, f.AccountID), Plan: planTitle(f.Plan), Seen: strconv.Itoa(f.Answers),
-		Becomes: choose(statusField, "What becomes of it", feedbackStatuses, becomes, ""),
+		feedbackView: v.feedbackView(&f.FeedbackView), ID: f.ID, Account: accountTitle(f.Account, f.AccountID),
+		Plan: planTitle(f.Plan), Seen: strconv.Itoa(f.Answers), Becomes: choose(statusField, "What becomes of it",
+			feedbackStatuses, becomes, ""),
 		Reply: area{
-			Name: replyField, Label: "Reply", Error: wrong, Most: ticket.MaxMessage, Rows: 3, Rule: "Plain text, up to 5,000 characters. It is mailed to whoever gave the feedback, or to the owners of the account; to nobody while the account is a key without people.",
+			Name: replyField, Label: "Reply", Error: wrong, Most: ticket.MaxMessage, Rows: 3,
+			Rule: "Plain text, up to 5,000 characters. It is mailed to whoever gave the feedback, or to the owners " +
+				"of the account; to nobody while the account is a key without people.",
 		},
 	}
 	row.Becomes.ID, row.Reply.ID = "status-"+f.ID, "reply-"+f.ID
@@ -104,7 +116,9 @@ func (v *request) answerFeedback() error {
 	form, id := v.r.PostForm, v.r.PathValue("id")
 	becomes, typed := form.Get(statusField), unixLines(form.Get(replyField))
 	seen, _ := strconv.Atoi(form.Get(seenField)) // what is no number was not seen
-	done, err := ask(v, v.Calls.DeskAnswerFeedback, service.AnswerFeedbackInput{ID: id, Status: becomes, Reply: typed, Seen: max(seen, 0)})
+	done, err := ask(v, v.Calls.DeskAnswerFeedback, service.AnswerFeedbackInput{
+		ID: id, Status: becomes, Reply: typed, Seen: max(seen, 0),
+	})
 	if wrong := mistakesOf(err, statusField, replyField, seenField); wrong != nil {
 		if said := wrong[statusField] + wrong[seenField]; said != "" {
 			wrong[""] += said
@@ -114,7 +128,8 @@ func (v *request) answerFeedback() error {
 	if err != nil {
 		return err
 	}
-	v.flash(good, "Answer saved", "It is "+wordsOf(feedbackStatuses, done.Status)+". Whoever gave it is mailed, or the owners of the account; nobody while it is a key without people.")
+	v.flash(good, "Answer saved", "It is "+wordsOf(feedbackStatuses, done.Status)+
+		". Whoever gave it is mailed, or the owners of the account; nobody while it is a key without people.")
 	to := pathStaffFeedback
 	if list := form.Get("list"); list != "" {
 		to += "?list=" + list

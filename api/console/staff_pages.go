@@ -21,7 +21,9 @@ type staffTicketsPage struct {
 }
 
 func (staffTicketsPage) head() head {
-	return head{Template: "stafftickets", Title: "Desk", Section: sectionDesk, Wide: true, Scripts: []string{scriptTable}}
+	return head{
+		Template: "stafftickets", Title: "Desk", Section: sectionDesk, Wide: true, Scripts: []string{scriptTable},
+	}
 }
 
 // deskEvent is something that was done about a ticket.
@@ -41,7 +43,10 @@ type staffTicketPage struct {
 }
 
 func (p staffTicketPage) head() head {
-	return head{Template: "staffticket", Title: p.Reference, Section: sectionDesk, Crumbs: p.Crumb, Wide: true, Scripts: []string{scriptForms, scriptTable}}
+	return head{
+		Template: "staffticket", Title: p.Reference, Section: sectionDesk, Crumbs: p.Crumb, Wide: true,
+		Scripts: []string{scriptForms, scriptTable},
+	}
 }
 
 // deskFeedbackRow is feedback with the form that answers it.
@@ -65,5 +70,8 @@ type staffFeedbackPage struct {
 }
 
 func (staffFeedbackPage) head() head {
-	return head{Template: "stafffeedback", Title: "Feedback of all accounts", Section: sectionDesk, Crumbs: []link{{"Desk", pathStaffTickets}}, Scripts: []string{scriptForms}}
+	return head{
+		Template: "stafffeedback", Title: "Feedback of all accounts", Section: sectionDesk,
+		Crumbs: []link{{"Desk", pathStaffTickets}}, Scripts: []string{scriptForms},
+	}
 }

@@ -28,7 +28,10 @@ type statementPage struct {
 }
 
 func (p *statementPage) head() head {
-	return head{Template: "statement", Title: "Statement of " + p.Days, Section: sectionStatements, Crumbs: []link{{"Statements", pathStatements}}, Scripts: []string{scriptTable}}
+	return head{
+		Template: "statement", Title: "Statement of " + p.Days, Section: sectionStatements,
+		Crumbs: []link{{"Statements", pathStatements}}, Scripts: []string{scriptTable},
+	}
 }
 
 // usage is a table of figures, grouped by key, that add up to their total.

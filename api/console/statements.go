@@ -25,7 +25,10 @@ func (v *request) statements() error {
 	p := statementsPage{Periods: make([]periodRow, len(list.Periods))}
 	for i := range list.Periods {
 		s := &list.Periods[i]
-		row := periodRow{Key: s.Period, Days: period(s.StartsAt, s.EndsAt), Status: periodStatus(s.Status), Requests: "–", Units: "–"}
+		row := periodRow{
+			Key: s.Period, Days: period(s.StartsAt, s.EndsAt), Status: periodStatus(s.Status),
+			Requests: "–", Units: "–",
+		}
 		if s.Requests != nil {
 			row.Requests = number(*s.Requests)
 		}
@@ -64,7 +67,10 @@ func (v *request) statement() error {
 // noPeriod says of what names no period of the account that there is none.
 func noPeriod(err error) error {
 	if refusedFor(err, fault.NotYours) || refusedFor(err, fault.FieldRefused) {
-		return &refusal{status: http.StatusNotFound, heading: "There is no such statement", cause: err, text: "No billing period of this account began on this date. The statements list those that there are."}
+		return &refusal{
+			status: http.StatusNotFound, heading: "There is no such statement", cause: err,
+			text: "No billing period of this account began on this date. The statements list those that there are.",
+		}
 	}
 	return err
 }
@@ -83,13 +89,15 @@ func (v *request) sendTable(name, media, text string) error {
 	v.w.Header().Set("Content-Type", media)
 	v.w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
 	v.w.WriteHeader(http.StatusOK)
-	_, _ = v.w.Write([]byte(text)) //nolint:gosec // it goes as a file, not as a page; a client that went away is told nothing
+	//nolint:gosec // it goes as a file, not as a page; a client that went away is told nothing
+	_, _ = v.w.Write([]byte(text))
 	return nil
 }
 
 func (v *request) statementPage(s *statement.Statement) *statementPage {
 	p := &statementPage{
-		Period: s.Period, Days: period(s.StartsAt, s.EndsAt), Status: periodStatus(s.Status), Hash: s.ContentHash, Table: pathStatements + "/" + s.Period + tableSuffix,
+		Period: s.Period, Days: period(s.StartsAt, s.EndsAt), Status: periodStatus(s.Status), Hash: s.ContentHash,
+		Table: pathStatements + "/" + s.Period + tableSuffix,
 		Facts: []fact{
 			{"Account", accountTitle(v.session.AccountName, v.session.Email)},
 			{"Account id", s.Account},
@@ -97,7 +105,8 @@ func (v *request) statementPage(s *statement.Statement) *statementPage {
 			{"From", utc(s.StartsAt)},
 			{"To", utc(s.EndsAt) + ", exclusive"},
 		},
-		Requests: requestsSum(&s.Totals), Units: unitsSum(&s.Totals), Limits: limitRows(s.AtTheLimit), Invoices: invoicesTable(s.Invoices),
+		Requests: requestsSum(&s.Totals), Units: unitsSum(&s.Totals), Limits: limitRows(s.AtTheLimit),
+		Invoices: invoicesTable(s.Invoices),
 	}
 	switch {
 	case s.Status == statement.Closed:
@@ -124,7 +133,11 @@ func planTitle(key string) string {
 func requestsSum(t *statement.Totals) sum {
 	s := sum{
 		Title: "Requests", Total: fact{"All", number(t.Requests)},
-		Lines: []fact{{"Charged", number(t.Billable)}, {"From the cache, free", number(t.CacheHits)}, {"Refused, free", number(t.Refusals)}},
+		Lines: []fact{
+			{"Charged", number(t.Billable)},
+			{"From the cache, free", number(t.CacheHits)},
+			{"Refused, free", number(t.Refusals)},
+		},
 	}
 	if t.Refunded > 0 {
 		s.Note = number(t.Refunded) + " of the refused ones were charged first and given back."
@@ -186,7 +199,8 @@ func usageTable(title string, keys []statement.Key, totals statement.Totals) usa
 			left = left.Plus(others[i].Totals)
 		}
 		u.Groups = append(u.Groups, usageGroup{Head: usageCells("All other keys", number(int64(len(others))), &left)})
-		u.Note = "These are the keys with the most requests. The CSV has every line of all " + number(int64(len(keys))) + "."
+		u.Note = "These are the keys with the most requests. The CSV has every line of all " +
+			number(int64(len(keys))) + "."
 	}
 	return u
 }
@@ -209,7 +223,10 @@ func mostUsed(keys []statement.Key) (shown, others []statement.Key) {
 		return keys, nil
 	}
 	sorted := slices.Clone(keys)
-	slices.SortStableFunc(sorted, func(a, b statement.Key) int { return cmp.Compare(b.Totals.Requests, a.Totals.Requests) }) //nolint:gocritic // a few
+	//nolint:gocritic // a few
+	slices.SortStableFunc(sorted, func(a, b statement.Key) int {
+		return cmp.Compare(b.Totals.Requests, a.Totals.Requests)
+	})
 	left, n := maxUsageLines, 0
 	for n < len(sorted) && (n == 0 || lines(&sorted[n]) <= left) {
 		left -= lines(&sorted[n])
@@ -247,8 +264,8 @@ func classTitle(class string) string {
 
 func usageCells(name, about string, t *statement.Totals) usageRow {
 	return usageRow{
-		Name: name, About: about, Requests: number(t.Requests), Charged: number(t.Billable), Hits: number(t.CacheHits), Refused: number(t.Refusals),
-		Units: t.Units.Grouped(),
+		Name: name, About: about, Requests: number(t.Requests), Charged: number(t.Billable), Hits: number(t.CacheHits),
+		Refused: number(t.Refusals), Units: t.Units.Grouped(),
 	}
 }
 
@@ -261,8 +278,10 @@ func invoicesTable(invoices []statement.Invoice) invoiceTable {
 	for i := range invoices {
 		n := &invoices[i]
 		table.Rows = append(table.Rows, statementInvoice{
-			Number: accountTitle(n.Number, n.ID), Day: n.CreatedAt.UTC().Format(dayLayout), For: period(n.PeriodStart, n.PeriodEnd),
-			Status: invoiceStatus(n.Status, false), Net: amount(n.NetCents, n.Currency), VAT: amount(n.VATCents, n.Currency), Total: amount(n.TotalCents, n.Currency),
+			Number: accountTitle(n.Number, n.ID), Day: n.CreatedAt.UTC().Format(dayLayout),
+			For: period(n.PeriodStart, n.PeriodEnd), Status: invoiceStatus(n.Status, false),
+			Net: amount(n.NetCents, n.Currency), VAT: amount(n.VATCents, n.Currency),
+			Total: amount(n.TotalCents, n.Currency),
 		})
 		if i == 0 {
 			one = n.Currency

@@ -125,11 +125,17 @@ func TestALongStatementShowsTheKeysWithTheMostRequests(t *testing.T) {
 	s := &h.stated
 	s.Keys, s.Totals = nil, statement.Totals{}
 	for n := range 400 {
-		on := statement.Chain{Chain: "eth_mainnet", Classes: []statement.Class{sampleClass("standard", int64(n+1)), sampleClass("heavy", 1)}}
+		on := statement.Chain{
+			Chain: "eth_mainnet", Classes: []statement.Class{
+				sampleClass("standard", int64(n+1)), sampleClass("heavy", 1),
+			},
+		}
 		for _, class := range on.Classes {
 			on.Totals = on.Totals.Plus(class.Totals())
 		}
-		s.Keys = append(s.Keys, statement.Key{ID: keyOne, Name: "service " + strconv.Itoa(n), Chains: []statement.Chain{on}, Totals: on.Totals})
+		s.Keys = append(s.Keys, statement.Key{
+			ID: keyOne, Name: "service " + strconv.Itoa(n), Chains: []statement.Chain{on}, Totals: on.Totals,
+		})
 		s.Totals = s.Totals.Plus(on.Totals)
 	}
 	page := personOf(t, h).get("/statements/2026-11-01").body
@@ -137,7 +143,9 @@ func TestALongStatementShowsTheKeysWithTheMostRequests(t *testing.T) {
 	if lines := strings.Count(page, `<tr class="part">`); lines < 60 || lines > maxUsageLines {
 		t.Errorf("%d lines are shown", lines)
 	}
-	for want, there := range map[string]bool{"service 399": true, "service 0<": false, "All other keys": true, "The CSV has every line of all 400.": true} {
+	for want, there := range map[string]bool{
+		"service 399": true, "service 0<": false, "All other keys": true, "The CSV has every line of all 400.": true,
+	} {
 		if strings.Contains(page, want) != there {
 			t.Errorf("%q is on the page: %t", want, !there)
 		}
@@ -154,8 +162,10 @@ func TestAStatementNamesItsPeriodPlanAndHash(t *testing.T) {
 	page := b.get("/statements/2026-11-01").body
 	said := strings.Join(strings.Fields(spaced(parse(t, page))), " ")
 	for _, want := range []string{
-		"Statement 1 – 30 Nov 2026 closed", "Account Studio North", "Plan Scale", "From 1 Nov 2026, 00:00 UTC", "To 1 Dec 2026, 00:00 UTC, exclusive", "Content hash sha256:",
-		"All, but void ones", "Plan quota", "-32007", "indexer cag_aHCrXoRO", "Ethereum standard", "no chain method not known", "Of the period that began on 2026-10-01", "Key of another account now",
+		"Statement 1 – 30 Nov 2026 closed", "Account Studio North", "Plan Scale", "From 1 Nov 2026, 00:00 UTC",
+		"To 1 Dec 2026, 00:00 UTC, exclusive", "Content hash sha256:", "All, but void ones", "Plan quota", "-32007",
+		"indexer cag_aHCrXoRO", "Ethereum standard", "no chain method not known",
+		"Of the period that began on 2026-10-01", "Key of another account now",
 	} {
 		if !strings.Contains(strings.ToLower(said), strings.ToLower(want)) {
 			t.Errorf("the page lacks %q", want)
@@ -165,7 +175,8 @@ func TestAStatementNamesItsPeriodPlanAndHash(t *testing.T) {
 		t.Error("no way to the table")
 	}
 	h.stated = statement.Statement{Period: "2026-11-01", Status: statement.Open, Plan: "free"}
-	if page = b.get("/statements/2026-11-01").body; !strings.Contains(page, "No call was made in this period") || !strings.Contains(page, "Nothing was invoiced in this period") {
+	if page = b.get("/statements/2026-11-01").body; !strings.Contains(page, "No call was made in this period") ||
+		!strings.Contains(page, "Nothing was invoiced in this period") {
 		t.Error("an empty statement does not say so")
 	}
 }
@@ -182,22 +193,28 @@ func TestStatementsAreListedAndDownloaded(t *testing.T) {
 		t.Errorf("an open one: %q", got)
 	}
 	got := b.get("/statements/2026-11-01.csv")
-	if got.status != http.StatusOK || got.body != "key\r\n" || got.header.Get("Content-Type") != "text/csv; charset=utf-8; header=present" ||
-		got.header.Get("Content-Disposition") != `attachment; filename="statement-2026-11-01.csv"` || got.header.Get("X-Content-Type-Options") != "nosniff" {
+	if got.status != http.StatusOK || got.body != "key\r\n" ||
+		got.header.Get("Content-Type") != "text/csv; charset=utf-8; header=present" ||
+		got.header.Get("Content-Disposition") != `attachment; filename="statement-2026-11-01.csv"` ||
+		got.header.Get("X-Content-Type-Options") != "nosniff" {
 		t.Errorf("the table answers %d, %v, %q", got.status, got.header, got.body)
 	}
 }
 
 func TestAPeriodThatIsNoneIsNotFound(t *testing.T) {
 	t.Parallel()
-	for _, refusal := range []*fault.Error{fault.New(fault.NotYours, "No billing period."), fault.New(fault.FieldRefused, "period takes a date.").With("field", "period")} {
+	for _, refusal := range []*fault.Error{
+		fault.New(fault.NotYours, "No billing period."),
+		fault.New(fault.FieldRefused, "period takes a date.").With("field", "period"),
+	} {
 		h := newHouse()
 		h.refusal = refusal
 		b := personOf(t, h)
 		b.pages.Calls.GetStatement = changes[service.StatementInput](h, statement.Statement{})
 		b.pages.Calls.ExportStatement = changes[service.ExportStatementInput](h, service.StatementTable{})
 		for _, path := range []string{"/statements/2026-13-01", "/statements/2026-13-01.csv", "/statements/.csv"} {
-			if got := b.get(path); got.status != http.StatusNotFound || !strings.Contains(got.body, "There is no such statement") {
+			if got := b.get(path); got.status != http.StatusNotFound ||
+				!strings.Contains(got.body, "There is no such statement") {
 				t.Errorf("%s answers %d", path, got.status)
 			}
 		}

@@ -112,36 +112,55 @@ func statusNow(s *service.Status) notice {
 	case chain.Up:
 		n = notice{Tone: good, Title: "All chains are up"}
 		if by[chain.Up] < int64(len(s.Chains)) {
-			n = notice{Title: "Chains that are measured are up", Text: count(by[chain.Unknown], "chain") + " not measured within two minutes."}
+			n = notice{
+				Title: "Chains that are measured are up",
+				Text:  count(by[chain.Unknown], "chain") + " not measured within two minutes.",
+			}
 		}
 	case chain.Degraded:
-		n = notice{Tone: warn, Title: count(by[chain.Degraded], "chain") + " degraded", Text: "Calls are answered, with something amiss. The table says what."}
+		n = notice{
+			Tone: warn, Title: count(by[chain.Degraded], "chain") + " degraded",
+			Text: "Calls are answered, with something amiss. The table says what.",
+		}
 	case chain.Down:
 		n = notice{
 			Tone: bad, Title: count(by[chain.Down], "chain") + " down",
-			Text: "Calls of a chain that is down are refused with -32020 and cost nothing. Calls of other chains are not affected.",
+			Text: "Calls of a chain that is down are refused with -32020 and cost nothing. Calls of other chains are " +
+				"not affected.",
 		}
 	case chain.Unknown:
-		n = notice{Tone: warn, Title: "Not measured", Text: "No probe has looked at a chain within two minutes, so nobody knows how they stand. Calls are served by what was known last."}
+		n = notice{
+			Tone: warn, Title: "Not measured",
+			Text: "No probe has looked at a chain within two minutes, so nobody knows how they stand. Calls are " +
+				"served by what was known last.",
+		}
 	}
 	if !s.Recorded {
-		n.Steps = append(n.Steps, "The record does not answer right now, so this shows no past. Load the page again in a minute.")
+		n.Steps = append(n.Steps,
+			"The record does not answer right now, so this shows no past. Load the page again in a minute.")
 	}
 	return n
 }
 
 func newStrip(c *service.ChainStatus) strip {
 	s := strip{
-		Title: c.Title, Uptime: percentage(c.Uptime), Width: len(c.Days) * stripDayWidth, Height: stripHeight, BarWidth: stripBarWidth,
+		Title: c.Title, Uptime: percentage(c.Uptime), Width: len(c.Days) * stripDayWidth, Height: stripHeight,
+		BarWidth: stripBarWidth,
 	}
 	by := map[chain.State]int64{}
 	for i := range c.Days {
 		d := &c.Days[i]
 		by[d.State]++
-		height := map[chain.State]int{chain.Up: stripHeight, chain.Degraded: 70, chain.Down: 40, chain.Unknown: 6}[d.State]
-		s.Bars = append(s.Bars, stripBar{State: d.State, X: i * stripDayWidth, Y: stripHeight - height, Height: height, Says: dateOf(d.Day) + ": " + dayCell(d)})
+		height := map[chain.State]int{
+			chain.Up: stripHeight, chain.Degraded: 70, chain.Down: 40, chain.Unknown: 6,
+		}[d.State]
+		s.Bars = append(s.Bars, stripBar{
+			State: d.State, X: i * stripDayWidth, Y: stripHeight - height, Height: height,
+			Says: dateOf(d.Day) + ": " + dayCell(d),
+		})
 	}
-	s.Label = c.Title + ", the last " + count(int64(len(c.Days)), "day") + ": " + number(by[chain.Up]) + " up, " + number(by[chain.Degraded]) + " degraded, " +
+	s.Label = c.Title + ", the last " + count(int64(len(c.Days)), "day") + ": " + number(by[chain.Up]) + " up, " +
+		number(by[chain.Degraded]) + " degraded, " +
 		number(by[chain.Down]) + " down, " + number(by[chain.Unknown]) + " not measured"
 	return s
 }

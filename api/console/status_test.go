@@ -14,20 +14,38 @@ import (
 func sampleStatus(name string) service.Status {
 	head, half, limit, whole, part := uint64(23_812_334), 12.4, 148.0, 100.0, 99.37
 	s := service.Status{State: chain.Down, Recorded: true, MadeAt: sampleNow, Incidents: []service.IncidentView{
-		{ID: "1", Chain: chain.ArbitrumOne, Title: "Arbitrum One", BeganAt: sampleNow.Add(-12 * time.Minute), Seconds: 720},
-		{ID: "2", Chain: chain.EthMainnet, Title: name, BeganAt: sampleNow.Add(-50 * time.Hour), EndedAt: new(sampleNow.Add(-49 * time.Hour)), Seconds: 3600},
+		{
+			ID: "1", Chain: chain.ArbitrumOne, Title: "Arbitrum One", BeganAt: sampleNow.Add(-12 * time.Minute),
+			Seconds: 720,
+		},
+		{
+			ID: "2", Chain: chain.EthMainnet, Title: name, BeganAt: sampleNow.Add(-50 * time.Hour),
+			EndedAt: new(sampleNow.Add(-49 * time.Hour)), Seconds: 3600,
+		},
 	}}
 	for i, c := range []service.ChainStatus{
 		{
-			Chain: chain.EthMainnet, Title: name, State: chain.Up, Head: &head, Upstreams: 3, Usable: 3, ProbeMS: &half, Uptime: &whole,
-			LastHour: service.CallFigures{Calls: 1200, P50: &half, P95: &limit}, LastDay: service.CallFigures{Calls: 88_012, Rerouted: 14, Lost: 3, Errors: new(0.0)},
+			Chain: chain.EthMainnet, Title: name, State: chain.Up, Head: &head, Upstreams: 3, Usable: 3, ProbeMS: &half,
+			Uptime: &whole, LastHour: service.CallFigures{Calls: 1200, P50: &half, P95: &limit},
+			LastDay: service.CallFigures{
+				Calls: 88_012, Rerouted: 14, Lost: 3, Errors: new(0.0),
+			},
 		},
-		{Chain: chain.BaseMainnet, Title: "Base", State: chain.Degraded, Why: "one_upstream_left", Head: &head, Upstreams: 3, Usable: 1, ProbeMS: &half, Uptime: &part},
-		{Chain: chain.ArbitrumOne, Title: "Arbitrum One", State: chain.Down, Why: "no_upstream", Upstreams: 2, Uptime: &part},
+		{
+			Chain: chain.BaseMainnet, Title: "Base", State: chain.Degraded, Why: "one_upstream_left", Head: &head,
+			Upstreams: 3, Usable: 1, ProbeMS: &half, Uptime: &part,
+		},
+		{
+			Chain: chain.ArbitrumOne, Title: "Arbitrum One", State: chain.Down, Why: "no_upstream", Upstreams: 2,
+			Uptime: &part,
+		},
 		{Chain: chain.PolygonPoS, Title: "Polygon", State: chain.Unknown},
 	} {
 		for n := range service.StatusDays {
-			d := service.StatusDay{Day: sampleNow.AddDate(0, 0, n+1-service.StatusDays).Format(time.DateOnly), State: chain.Unknown, Unknown: 86_400}
+			d := service.StatusDay{
+				Day:   sampleNow.AddDate(0, 0, n+1-service.StatusDays).Format(time.DateOnly),
+				State: chain.Unknown, Unknown: 86_400,
+			}
 			switch {
 			case i == 3 || n < 30:
 			case i == 2 && n == service.StatusDays-1:
@@ -61,7 +79,8 @@ func TestTheStatusPageSaysHowEveryChainStandsAndStood(t *testing.T) {
 		t.Fatalf("%d", got.status)
 	}
 	for _, want := range []string{
-		"1 chain down", "23,812,334", "14 of 88,012", "12 ms", "148 ms", "One of its 3 upstreams", "by a probe", "99.37 %, down 12 min", "goes on", "18 Nov 2026, 12:05 UTC", "1 h",
+		"1 chain down", "23,812,334", "14 of 88,012", "12 ms", "148 ms", "One of its 3 upstreams", "by a probe",
+		"99.37 %, down 12 min", "goes on", "18 Nov 2026, 12:05 UTC", "1 h",
 		"Base, the last 90 days: 56 up, 4 degraded, 0 down, 30 not measured", "/status.json",
 	} {
 		if !strings.Contains(got.body, want) {
@@ -74,7 +93,8 @@ func TestTheStatusPageSaysHowEveryChainStandsAndStood(t *testing.T) {
 	if len(got.body) > 100_000 {
 		t.Errorf("the page takes %d bytes", len(got.body))
 	}
-	if !strings.Contains(got.body, "/sign-in?next=") || !strings.Contains(personOf(t, h).get("/status").body, "/settings#notifications") {
+	if !strings.Contains(got.body, "/sign-in?next=") || !strings.Contains(personOf(t, h).get("/status").body,
+		"/settings#notifications") {
 		t.Error("the page does not lead to where mails are chosen")
 	}
 }

@@ -105,10 +105,13 @@ func (v *request) askForKey(wrong string) error {
 
 func (v *request) showDoor(code int, next, kept, wrong string) error {
 	p := supportDoorPage{
-		SignIn: link{"Sign in", pathSignIn + "?next=" + url.QueryEscape(strings.Replace(next, pathAskTickets, pathTickets, 1))}, Next: next, Kept: kept,
+		SignIn: link{
+			"Sign in", pathSignIn + "?next=" + url.QueryEscape(strings.Replace(next, pathAskTickets, pathTickets, 1)),
+		}, Next: next, Kept: kept,
 		Key: field{
 			Name: keyField, Label: "API key", Required: true, Most: 100, Hint: "cag_…", Error: wrong,
-			Rule: "The key that made the call. It is kept sealed in a cookie of these pages for an hour, and shown nowhere.",
+			Rule: "The key that made the call. It is kept sealed in a cookie of these pages for an hour, and shown " +
+				"nowhere.",
 		},
 	}
 	if at, err := url.Parse(next); err == nil {

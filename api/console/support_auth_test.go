@@ -35,7 +35,9 @@ func (b *browser) fill(page answer, path string, form url.Values) answer {
 func askingBrowser(t *testing.T, h *house) *browser {
 	t.Helper()
 	b := visitorOf(t, h)
-	if got := b.fill(b.get(pathAsk), pathAskKey, url.Values{keyField: {bearerOne}, nextField: {pathAskTickets}}); got.status != http.StatusSeeOther {
+	if got := b.fill(b.get(pathAsk), pathAskKey, url.Values{
+		keyField: {bearerOne}, nextField: {pathAskTickets},
+	}); got.status != http.StatusSeeOther {
 		t.Fatalf("the key is answered with %d: %s", got.status, got.body)
 	}
 	return b
@@ -50,34 +52,48 @@ func TestTheSupportPathOfAnErrorLeadsTheHolderOfAKeyToATicket(t *testing.T) {
 	var seen []answer
 	keep := func(a answer) answer { seen = append(seen, a); return a }
 	door := keep(b.get(supportPath + requestOne))
-	if door.status != http.StatusOK || !strings.Contains(door.body, requestOne) || !strings.Contains(door.body, `href="/sign-in?next=%2Fsupport%2Fnew%3Frequest_id%3D`+requestOne) {
+	if door.status != http.StatusOK || !strings.Contains(door.body, requestOne) ||
+		!strings.Contains(door.body, `href="/sign-in?next=%2Fsupport%2Fnew%3Frequest_id%3D`+requestOne) {
 		t.Fatalf("a stranger is shown %d: %s", door.status, door.body)
 	}
-	in := keep(b.fill(door, pathAskKey, url.Values{keyField: {" " + bearerOne + "\n"}, nextField: {supportPath + requestOne}}))
+	in := keep(b.fill(door, pathAskKey, url.Values{
+		keyField: {" " + bearerOne + "\n"}, nextField: {supportPath + requestOne},
+	}))
 	if in.status != http.StatusSeeOther || in.header.Get("Location") != supportPath+requestOne {
 		t.Fatalf("the key is answered with %d and leads to %q", in.status, in.header.Get("Location"))
 	}
 	kept := in.cookies[0]
-	if kept.Name != "__Secure-support" || kept.Path != pathSupport || kept.MaxAge != 3600 || !kept.HttpOnly || !kept.Secure || kept.SameSite != http.SameSiteStrictMode {
+	if kept.Name != "__Secure-support" || kept.Path != pathSupport || kept.MaxAge != 3600 || !kept.HttpOnly ||
+		!kept.Secure || kept.SameSite != http.SameSiteStrictMode {
 		t.Errorf("the key is kept as %+v", kept)
 	}
 	form := keep(b.get(supportPath + requestOne))
-	for _, want := range []string{"eth_getLogs on Polygon PoS: No usable answer from any upstream (-32022)", "cag_aHCrXoRO…", "2 of 3 calls in the batch", "1 of 2 usable", "1,204", "What you can try"} {
+	for _, want := range []string{
+		"eth_getLogs on Polygon PoS: No usable answer from any upstream (-32022)",
+		"cag_aHCrXoRO…", "2 of 3 calls in the batch", "1 of 2 usable", "1,204", "What you can try",
+	} {
 		if !strings.Contains(form.body, want) {
 			t.Errorf("the form does not show %q", want)
 		}
 	}
-	filed := keep(b.fill(form, pathAsk, url.Values{requestField: {requestOne}, "subject": {"s"}, messageField: {"one\r\ntwo"}, formField: {keyTwo}}))
+	filed := keep(b.fill(form, pathAsk, url.Values{
+		requestField: {requestOne}, "subject": {"s"}, messageField: {"one\r\ntwo"}, formField: {keyTwo},
+	}))
 	if filed.status != http.StatusSeeOther || filed.header.Get("Location") != "/support/tickets/CAG-1001" {
 		t.Fatalf("filing answers %d and leads to %q: %s", filed.status, filed.header.Get("Location"), filed.body)
 	}
-	if got, want := lastChange[service.CreateTicketInput](t, h), (service.CreateTicketInput{Subject: "s", Message: "one\ntwo", RequestID: requestOne, Form: keyTwo}); got != want {
+	if got, want := lastChange[service.CreateTicketInput](t, h),
+		(service.CreateTicketInput{
+			Subject: "s", Message: "one\ntwo", RequestID: requestOne, Form: keyTwo,
+		}); got != want {
 		t.Errorf("filed is %+v, want %+v", got, want)
 	}
-	if page := keep(b.get("/support/tickets/CAG-1001")); page.status != http.StatusOK || !strings.Contains(page.body, "Ticket filed") || strings.Contains(page.body, `href="/overview"`) {
+	if page := keep(b.get("/support/tickets/CAG-1001")); page.status != http.StatusOK ||
+		!strings.Contains(page.body, "Ticket filed") || strings.Contains(page.body, `href="/overview"`) {
 		t.Errorf("the ticket is shown with %d: %s", page.status, page.body)
 	}
-	if list := keep(b.get(pathAskTickets)); !strings.Contains(list.body, `href="/support/tickets/CAG-1000"`) || strings.Contains(list.body, `href="/tickets`) {
+	if list := keep(b.get(pathAskTickets)); !strings.Contains(list.body, `href="/support/tickets/CAG-1000"`) ||
+		strings.Contains(list.body, `href="/tickets`) {
 		t.Errorf("the list leads elsewhere: %s", list.body)
 	}
 	for _, a := range seen {
@@ -102,7 +118,8 @@ func TestASealedKeyIsOfItsSecretAndItsHour(t *testing.T) {
 		t.Fatal(err)
 	}
 	value := seal.close(key, "browser", sampleNow.Add(keyLifetime))
-	if got, ok := seal.open(value, "browser", sampleNow.Add(keyLifetime-time.Second)); !ok || got.Reveal() != key.Reveal() {
+	if got, ok := seal.open(value, "browser", sampleNow.Add(keyLifetime-time.Second)); !ok ||
+		got.Reveal() != key.Reveal() {
 		t.Error("it does not open within its hour")
 	}
 	if _, ok := seal.open(value, "browser", sampleNow.Add(keyLifetime)); ok {
@@ -123,7 +140,10 @@ func TestASealedKeyIsOfItsSecretAndItsHour(t *testing.T) {
 	if value[0] == 'A' {
 		changed = "B" + value[1:]
 	}
-	for _, wrong := range []string{"", "x", changed, value[:len(value)-4], strings.Repeat("A", longestKeyed+1), value + "\n", value[:9] + "\r\n" + value[9:], value + "="} {
+	for _, wrong := range []string{
+		"", "x", changed, value[:len(value)-4], strings.Repeat("A", longestKeyed+1),
+		value + "\n", value[:9] + "\r\n" + value[9:], value + "=",
+	} {
 		if _, ok := seal.open(wrong, "browser", sampleNow); ok {
 			t.Errorf("%q opens", wrong)
 		}
@@ -144,11 +164,15 @@ func TestKeysThatAreNoneAreRefusedAndNotRepeated(t *testing.T) {
 	}
 	for _, typed := range []string{"", "cag_x", bearerOne[:20], unknown.Reveal(), hostile} {
 		b := visitorOf(t, newHouse())
-		got := b.fill(b.get(supportPath+requestOne), pathAskKey, url.Values{keyField: {typed}, nextField: {supportPath + requestOne}})
-		if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, `id="key-error"`) || b.cookies["__Secure-support"] != "" {
+		got := b.fill(b.get(supportPath+requestOne), pathAskKey, url.Values{
+			keyField: {typed}, nextField: {supportPath + requestOne},
+		})
+		if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, `id="key-error"`) ||
+			b.cookies["__Secure-support"] != "" {
 			t.Errorf("%q is answered with %d", typed, got.status)
 		}
-		if typed != "" && strings.Contains(got.body, typed) || !strings.Contains(got.body, `value="`+supportPath+requestOne+`"`) {
+		if typed != "" && strings.Contains(got.body, typed) ||
+			!strings.Contains(got.body, `value="`+supportPath+requestOne+`"`) {
 			t.Errorf("%q comes back, or the way on is lost", typed)
 		}
 	}
@@ -162,7 +186,8 @@ func TestAKeyThatEndsIsPutAway(t *testing.T) {
 	h.desk.over = true
 	h.mu.Unlock()
 	got := b.get(pathAskTickets)
-	if got.status != http.StatusOK || !strings.Contains(got.body, "not taken any more") || b.cookies["__Secure-support"] != "" {
+	if got.status != http.StatusOK || !strings.Contains(got.body, "not taken any more") ||
+		b.cookies["__Secure-support"] != "" {
 		t.Errorf("a revoked key is answered with %d: %s", got.status, got.body)
 	}
 }
@@ -212,7 +237,9 @@ func TestAFormOfAnotherKeyChangesNothing(t *testing.T) {
 	for _, path := range []string{pathAsk, pathAskTickets + "/CAG-1001"} {
 		for _, of := range []string{"", "a1", "cag_00000000"} {
 			b := askingBrowser(t, h)
-			got := b.send(http.MethodPost, path, url.Values{tokenField: {csrfToken(b.cookies["__Host-"+visitorCookie], of)}, messageField: {"m"}, "subject": {"s"}})
+			got := b.send(http.MethodPost, path, url.Values{
+				tokenField: {csrfToken(b.cookies["__Host-"+visitorCookie], of)}, messageField: {"m"}, "subject": {"s"},
+			})
 			if got.status != http.StatusConflict {
 				t.Errorf("%s with a form of %q answers %d", path, of, got.status)
 			}
@@ -229,7 +256,8 @@ func TestAMessageOfNobodyIsGivenBack(t *testing.T) {
 	h := newHouse()
 	b := visitorOf(t, h)
 	got := b.fill(b.get(pathAsk), pathAsk, url.Values{messageField: {"a long <story>"}, requestField: {requestOne}})
-	if got.status != http.StatusForbidden || !strings.Contains(got.body, "a long &lt;story&gt;") || !strings.Contains(got.body, supportPath+requestOne) || h.changed() != 0 {
+	if got.status != http.StatusForbidden || !strings.Contains(got.body, "a long &lt;story&gt;") ||
+		!strings.Contains(got.body, supportPath+requestOne) || h.changed() != 0 {
 		t.Errorf("it is answered with %d: %s", got.status, got.body)
 	}
 }
@@ -240,9 +268,12 @@ func TestASessionThatIsOverLeavesTheWayByKey(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	b := personOf(t, h)
-	b.pages.Calls.ShowSession = changes[service.Nothing](&house{refusal: fault.New(fault.KeyInvalid, "")}, service.CurrentSession{})
+	b.pages.Calls.ShowSession = changes[service.Nothing](&house{refusal: fault.New(fault.KeyInvalid, "")},
+		service.CurrentSession{})
 	page := b.get(supportPath + requestOne)
-	if got := b.fill(page, pathAskKey, url.Values{keyField: {bearerOne}, nextField: {supportPath + requestOne}}); got.status != http.StatusSeeOther {
+	if got := b.fill(page, pathAskKey, url.Values{
+		keyField: {bearerOne}, nextField: {supportPath + requestOne},
+	}); got.status != http.StatusSeeOther {
 		t.Errorf("its form answers %d", got.status)
 	}
 }
@@ -251,10 +282,15 @@ func TestSomebodySignedInAsksWithTheKeyOfACallThatIsNotTheirs(t *testing.T) {
 	t.Parallel()
 	b := personOf(t, newHouse())
 	way := pathAsk + "?request_id=" + keyOne + "&with=key"
-	if unknown := b.get(supportPath + keyOne); unknown.status != http.StatusNotFound || !strings.Contains(unknown.body, `href="`+strings.ReplaceAll(way, "&", "&amp;")) {
-		t.Fatalf("a call of somebody else answers %d without the way to ask with its key: %s", unknown.status, unknown.body)
+	if unknown := b.get(supportPath + keyOne); unknown.status != http.StatusNotFound ||
+		!strings.Contains(unknown.body, `href="`+strings.ReplaceAll(way, "&", "&amp;")) {
+		t.Fatalf("a call of somebody else answers %d without the way to ask with its key: %s", unknown.status,
+			unknown.body)
 	}
-	if filed := b.post(pathNewTicket, url.Values{requestField: {keyOne}, "subject": {"s"}, messageField: {"m"}}); !strings.Contains(filed.body, `href="`+strings.ReplaceAll(way, "&", "&amp;")) {
+	if filed := b.post(pathNewTicket, url.Values{
+		requestField: {keyOne}, "subject": {"s"},
+		messageField: {"m"},
+	}); !strings.Contains(filed.body, `href="`+strings.ReplaceAll(way, "&", "&amp;")) {
 		t.Errorf("a ticket about it answers %d without that way", filed.status)
 	}
 	page := b.get(way)
@@ -262,10 +298,13 @@ func TestSomebodySignedInAsksWithTheKeyOfACallThatIsNotTheirs(t *testing.T) {
 	if next == nil {
 		t.Fatalf("the page has no way on: %s", page.body)
 	}
-	if got := b.fill(page, pathAskKey, url.Values{keyField: {bearerOne}, nextField: {html.UnescapeString(next[1])}}); got.header.Get("Location") != supportPath+keyOne {
+	if got := b.fill(page, pathAskKey, url.Values{
+		keyField: {bearerOne}, nextField: {html.UnescapeString(next[1])},
+	}); got.header.Get("Location") != supportPath+keyOne {
 		t.Fatalf("it leads to %q with %d", got.header.Get("Location"), got.status)
 	}
-	if got := b.get(pathAsk); !strings.Contains(got.body, "Asking with the key") || strings.Contains(got.body, "Studio North") {
+	if got := b.get(pathAsk); !strings.Contains(got.body, "Asking with the key") ||
+		strings.Contains(got.body, "Studio North") {
 		t.Errorf("then %d: %s", got.status, got.body)
 	}
 }
@@ -273,8 +312,9 @@ func TestSomebodySignedInAsksWithTheKeyOfACallThatIsNotTheirs(t *testing.T) {
 func TestThePagesOfSupportLeadNowhereElse(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]string{
-		"/support/tickets": "/support/tickets", "/support/new?request_id=x&with=key": "/support/new?request_id=x", "//evil.example/support/new": pathAsk, "/overview": pathAsk,
-		"/support/../keys": pathAsk, "https://evil.example/support/new": pathAsk, "/support": pathAsk, "": pathAsk, `/support/\evil`: pathAsk,
+		"/support/tickets": "/support/tickets", "/support/new?request_id=x&with=key": "/support/new?request_id=x",
+		"//evil.example/support/new": pathAsk, "/overview": pathAsk, "/support/../keys": pathAsk,
+		"https://evil.example/support/new": pathAsk, "/support": pathAsk, "": pathAsk, `/support/\evil`: pathAsk,
 	} {
 		if got := supportPathOf(path); got != want {
 			t.Errorf("%q leads to %q, want %q", path, got, want)

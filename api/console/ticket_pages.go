@@ -32,7 +32,10 @@ type ticketsPage struct {
 }
 
 func (ticketsPage) head() head {
-	return head{Template: "tickets", Title: "Tickets", Section: sectionTickets, Wide: true, Scripts: []string{scriptTable, scriptForms}}
+	return head{
+		Template: "tickets", Title: "Tickets", Section: sectionTickets, Wide: true,
+		Scripts: []string{scriptTable, scriptForms},
+	}
 }
 
 // area is a text of several lines.
@@ -71,7 +74,10 @@ type newTicketPage struct {
 }
 
 func (p newTicketPage) head() head {
-	return head{Template: "newticket", Title: "File a ticket", Section: sectionTickets, Crumbs: p.Crumb, Wide: true, Scripts: []string{scriptForms, scriptTable}}
+	return head{
+		Template: "newticket", Title: "File a ticket", Section: sectionTickets, Crumbs: p.Crumb, Wide: true,
+		Scripts: []string{scriptForms, scriptTable},
+	}
 }
 
 // noteView is a message of a ticket.
@@ -105,7 +111,10 @@ type button struct {
 }
 
 func (p ticketPage) head() head {
-	return head{Template: "ticket", Title: p.Reference, Section: sectionTickets, Crumbs: p.Crumb, Wide: true, Scripts: []string{scriptForms, scriptTable}}
+	return head{
+		Template: "ticket", Title: p.Reference, Section: sectionTickets, Crumbs: p.Crumb, Wide: true,
+		Scripts: []string{scriptForms, scriptTable},
+	}
 }
 
 // supportDoorPage offers somebody who is not known the ways to ask.
@@ -118,7 +127,10 @@ type supportDoorPage struct {
 }
 
 func (supportDoorPage) head() head {
-	return head{Template: "supportdoor", Title: "Ask for help", Section: sectionTickets, Wide: true, Scripts: []string{scriptForms}}
+	return head{
+		Template: "supportdoor", Title: "Ask for help", Section: sectionTickets, Wide: true,
+		Scripts: []string{scriptForms},
+	}
 }
 
 // feedbackView is feedback with what was said to it.
@@ -142,7 +154,10 @@ type feedbackPage struct {
 }
 
 func (feedbackPage) head() head {
-	return head{Template: "feedback", Title: "Feedback", Section: sectionTickets, Crumbs: ticketsCrumb, Scripts: []string{scriptForms}}
+	return head{
+		Template: "feedback", Title: "Feedback", Section: sectionTickets, Crumbs: ticketsCrumb,
+		Scripts: []string{scriptForms},
+	}
 }
 
 var ticketsCrumb = []link{{"Tickets", pathTickets}}

@@ -12,7 +12,9 @@ import (
 
 // ticketStatuses say where a ticket stands.
 var ticketStatuses = map[ticket.Status]status{
-	ticket.Open: {"", "Open"}, ticket.WaitingCustomer: {warn, "Waiting for you"}, ticket.WaitingUs: {"", "Waiting for us"},
+	ticket.Open: {"", "Open"}, ticket.WaitingCustomer: {
+		warn, "Waiting for you",
+	}, ticket.WaitingUs: {"", "Waiting for us"},
 	ticket.Resolved: {good, "Resolved"}, ticket.Closed: {good, "Closed"},
 }
 
@@ -72,9 +74,14 @@ func (v *request) tickets() error {
 		current = ticketFilters[0][0]
 	}
 	p := ticketsPage{Filters: filtersOf(at, ticketFilters, current), Ask: v.askAt(), With: v.askingWith()}
-	list, err := ask(v, v.Calls.ListTickets, service.ListTicketsInput{Status: chosen, Cursor: cursor, Limit: ticketsPerPage})
+	list, err := ask(v, v.Calls.ListTickets, service.ListTicketsInput{
+		Status: chosen, Cursor: cursor, Limit: ticketsPerPage,
+	})
 	if wrong := mistakesOf(err, statusField, cursorField); wrong != nil {
-		p.Empty = &empty{Title: "Nothing can be listed", Text: wrong[statusField] + wrong[cursorField] + wrong[""], Action: &link{"To all unresolved tickets", at}}
+		p.Empty = &empty{
+			Title: "Nothing can be listed", Text: wrong[statusField] + wrong[cursorField] + wrong[""],
+			Action: &link{"To all unresolved tickets", at},
+		}
 		return v.show(http.StatusUnprocessableEntity, p)
 	}
 	if err != nil {
@@ -98,19 +105,25 @@ func (v *request) tickets() error {
 // noTickets says that there is nothing in a list, and how something comes there.
 func (v *request) noTickets(chosen string) *empty {
 	if chosen != ticketFilters[0][0] && chosen != "all" {
-		return &empty{Title: "No ticket stands there", Text: "Choose another status above.", Action: &link{"To all tickets", pageAt(v.ticketsAt(), "all", "")}}
+		return &empty{
+			Title: "No ticket stands there", Text: "Choose another status above.",
+			Action: &link{"To all tickets", pageAt(v.ticketsAt(), "all", "")},
+		}
 	}
 	return &empty{
-		Title:  "No ticket is waiting for anybody",
-		Text:   "Every error has a path under error.data.support: it leads to a form that already shows the call. For anything else, ask here.",
+		Title: "No ticket is waiting for anybody",
+		Text: "Every error has a path under error.data.support: it leads to a form that already shows the call. " +
+			"For anything else, ask here.",
 		Action: &link{"File a ticket", v.askAt()},
 	}
 }
 
 func (v *request) ticketRow(t *service.TicketView) ticketRow {
 	return ticketRow{
-		Reference: t.Reference, Subject: t.Subject, Category: sentenceCase(string(t.Category)), Priority: sentenceCase(string(t.Priority)), To: v.ticketsAt() + "/" + t.Reference,
-		Status: ticketStatuses[t.Status], Filed: v.reader.moment(t.CreatedAt), Active: v.reader.moment(t.LastActivityAt),
+		Reference: t.Reference, Subject: t.Subject, Category: sentenceCase(string(t.Category)),
+		Priority: sentenceCase(string(t.Priority)), To: v.ticketsAt() + "/" + t.Reference,
+		Status: ticketStatuses[t.Status], Filed: v.reader.moment(t.CreatedAt),
+		Active: v.reader.moment(t.LastActivityAt),
 	}
 }
 
@@ -126,7 +139,8 @@ func (v *request) findTicket() (service.TicketDetail, error) {
 
 func noSuchTicket(cause error) error {
 	return &refusal{
-		status: http.StatusNotFound, heading: "There is no such ticket", text: "No ticket of yours has this reference. All of them are listed under Tickets.", cause: cause,
+		status: http.StatusNotFound, heading: "There is no such ticket",
+		text: "No ticket of yours has this reference. All of them are listed under Tickets.", cause: cause,
 	}
 }
 
@@ -149,12 +163,15 @@ func (v *request) showTicket(code int, found *service.TicketDetail, typed string
 }
 
 // channelWords say where a ticket came from.
-var channelWords = map[string]string{service.DoorConsole: "on these pages", service.DoorAPI: "by API", service.DoorMCP: "by agent tools"}
+var channelWords = map[string]string{
+	service.DoorConsole: "on these pages", service.DoorAPI: "by API", service.DoorMCP: "by agent tools",
+}
 
 // ticketPage formats a ticket, with what was typed and what is wrong with it.
 func (v *request) ticketPage(t *service.TicketDetail, typed, wrong string) ticketPage {
 	p := ticketPage{
-		Reference: t.Reference, Subject: t.Subject, Status: ticketStatuses[t.Status], Notes: v.notes(t.Messages), Paths: pathsOf(t.SuggestedPaths), Evidence: v.evidenceView(&t.Evidence),
+		Reference: t.Reference, Subject: t.Subject, Status: ticketStatuses[t.Status], Notes: v.notes(t.Messages),
+		Paths: pathsOf(t.SuggestedPaths), Evidence: v.evidenceView(&t.Evidence),
 		Action: v.ticketsAt() + "/" + t.Reference, With: v.askingWith(), Crumb: v.ticketsCrumb(),
 		Facts: []detail{
 			{"Category", sentenceCase(string(t.Category)), false},
@@ -163,7 +180,10 @@ func (v *request) ticketPage(t *service.TicketDetail, typed, wrong string) ticke
 			{"Last activity", v.reader.moment(t.LastActivityAt).Exact, false},
 		},
 	}
-	p.Reply = area{Name: messageField, Label: "Reply", Value: typed, Error: wrong, Rule: messageRule, Most: ticket.MaxMessage, Rows: 4}
+	p.Reply = area{
+		Name: messageField, Label: "Reply", Value: typed, Error: wrong, Rule: messageRule, Most: ticket.MaxMessage,
+		Rows: 4,
+	}
 	switch t.Status {
 	case ticket.Closed:
 		p.Reply.Label = "What is left to do"
@@ -173,7 +193,10 @@ func (v *request) ticketPage(t *service.TicketDetail, typed, wrong string) ticke
 		p.Buttons = []button{{doReply, "Send reply and reopen", true}, {doReopen, "Reopen without a reply", false}}
 		if t.ClosesAt != nil {
 			closes := v.reader.moment(*t.ClosesAt)
-			p.Closes = notice{Text: "Resolved. It closes by itself " + closes.Relative + " (" + closes.Exact + ") unless somebody writes."}
+			p.Closes = notice{
+				Text: "Resolved. It closes by itself " + closes.Relative + " (" + closes.Exact +
+					") unless somebody writes.",
+			}
 		}
 	default:
 		p.Buttons = []button{{doReply, "Send reply", true}, {doResolve, "Mark as resolved", false}}
@@ -197,7 +220,9 @@ func (v *request) notes(all []service.TicketNote) []noteView {
 		if n.Author == ticket.Customer {
 			words[0] = writerWords(n.Writer)
 		}
-		notes[i] = noteView{Who: words[0], Tone: words[1], When: v.reader.moment(n.At), Text: n.Message, Request: n.RequestID}
+		notes[i] = noteView{
+			Who: words[0], Tone: words[1], When: v.reader.moment(n.At), Text: n.Message, Request: n.RequestID,
+		}
 	}
 	return notes
 }
@@ -241,7 +266,8 @@ const (
 	doReopen  = "reopen"
 
 	messageField = "message"
-	messageRule  = "Plain text, up to 5,000 characters. Files are not taken: paste what matters of them. Never put keys into it."
+	messageRule  = "Plain text, up to 5,000 characters. Files are not taken: paste what matters of them. Never put " +
+		"keys into it."
 )
 
 // ticketMoves say what was done.
@@ -256,7 +282,8 @@ func (v *request) answerTicket() error {
 		do = doReply
 	}
 	moved, err := ask(v, v.Calls.ReplyTicket, service.ReplyTicketInput{
-		Reference: reference, Message: typed, Resolve: do == doResolve, Reopen: do == doReopen, Form: v.r.PostForm.Get(formField),
+		Reference: reference, Message: typed, Resolve: do == doResolve, Reopen: do == doReopen,
+		Form: v.r.PostForm.Get(formField),
 	})
 	if wrong := mistakesOf(err, messageField, doReopen, doResolve, formField); wrong != nil {
 		found, err := v.findTicket()

@@ -61,7 +61,9 @@ func (t *tool) args(values map[string]string) service.Args {
 		for i := range t.inputs {
 			in := &t.inputs[i]
 			if len(values[in.name]) > maxTyped {
-				return nil, fault.New(fault.FieldRefused, "%s is longer than the %d bytes that this page takes. Send it with the command instead.", in.name, maxTyped)
+				return nil, fault.New(fault.FieldRefused,
+					"%s is longer than the %d bytes that this page takes. Send it with the command instead.", in.name,
+					maxTyped)
 			}
 			if value, given := in.typed(values[in.name]); given {
 				args[in.name] = value

@@ -13,7 +13,9 @@ type toolboxPage struct {
 }
 
 func (toolboxPage) head() head {
-	return head{Template: "toolbox", Title: "Toolbox", Bare: true, Broad: true, Scripts: []string{scriptCopy, scriptToolbox}}
+	return head{
+		Template: "toolbox", Title: "Toolbox", Bare: true, Broad: true, Scripts: []string{scriptCopy, scriptToolbox},
+	}
 }
 
 // toolGroupView is a part of the page.
@@ -76,8 +78,10 @@ func (t *tool) names() []string {
 func (t *tool) view(publicURL, token string, values map[string]string) toolView {
 	name := t.meta.Name
 	view := toolView{
-		Name: name, Title: t.meta.Title, About: t.about, Cost: units(t.meta.Units), Kept: keptFor(t.meta.TTL), Live: t.live(), Method: t.method, Token: token,
-		Curl:      copyable{ID: name + "-curl", What: "the command for: " + t.meta.Title, Text: t.curl(publicURL, values), Wrap: true},
+		Name: name, Title: t.meta.Title, About: t.about, Cost: units(t.meta.Units), Kept: keptFor(t.meta.TTL),
+		Live: t.live(), Method: t.method, Token: token, Curl: copyable{
+			ID: name + "-curl", What: "the command for: " + t.meta.Title, Text: t.curl(publicURL, values), Wrap: true,
+		},
 		PublicURL: publicURL, Route: t.meta.Route.Path, RouteMethod: t.meta.Route.Method,
 	}
 	for i := range t.inputs {
@@ -91,9 +95,11 @@ func (in *input) view(tool, value string) inputView {
 	s := in.schema
 	v := inputView{
 		field: field{
-			Name: in.name, Label: in.label, Value: value, Rule: in.rule, Prefix: tool + "-", Required: in.required && !in.takesNothing(),
+			Name: in.name, Label: in.label, Value: value, Rule: in.rule, Prefix: tool + "-",
+			Required: in.required && !in.takesNothing(),
 		},
-		Optional: !in.required, Kind: in.kind, Ticked: value == "true", Place: in.place, JSONType: s.Type, Always: in.required && s.Type == huma.TypeString,
+		Optional: !in.required, Kind: in.kind, Ticked: value == "true", Place: in.place, JSONType: s.Type,
+		Always: in.required && s.Type == huma.TypeString,
 	}
 	if in.kind == tickKind {
 		v.Always = in.ticked(false) != ""

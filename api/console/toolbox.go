@@ -33,7 +33,9 @@ func (v *request) toolbox() error {
 	v.w.Header().Set("X-Robots-Tag", "noindex")
 	t := v.toolNamed(name)
 	if t == nil {
-		return v.showTools(http.StatusNotFound, nil, notice{Tone: warn, Title: "There is no such tool", Text: "These are the tools that there are."})
+		return v.showTools(http.StatusNotFound, nil, notice{
+			Tone: warn, Title: "There is no such tool", Text: "These are the tools that there are.",
+		})
 	}
 	values, status := t.sent(form), http.StatusOK
 	view := t.view(v.PublicURL, v.csrfToken(), values)

@@ -37,8 +37,13 @@ func TestEveryToolStandsInItsGroupWithItsCost(t *testing.T) {
 	}
 	page := parse(t, got.body)
 	for name, words := range map[string][]string{
-		"get_gas":      {"Get gas", "1 unit", "kept for 12 s", "Tells what there is.", "Run", "curl 'https://gateway.example/toolbox/gas/eth_mainnet'"},
-		"get_balances": {"Get balances", "paid plan", "curl 'https://gateway.example/data/eth_mainnet/balances/0xdAC17F"},
+		"get_gas": {
+			"Get gas", "1 unit", "kept for 12 s", "Tells what there is.", "Run",
+			"curl 'https://gateway.example/toolbox/gas/eth_mainnet'",
+		},
+		"get_balances": {
+			"Get balances", "paid plan", "curl 'https://gateway.example/data/eth_mainnet/balances/0xdAC17F",
+		},
 	} {
 		shown := text(byID(t, page, name))
 		for _, word := range words {
@@ -57,7 +62,9 @@ func TestEveryToolStandsInItsGroupWithItsCost(t *testing.T) {
 	for _, h := range elements(elements(page, "main")[0], "h2") {
 		titles = append(titles, text(h))
 	}
-	if want := []string{"Chain state", "Contracts", "Utilities", "Data"}; !slices.Equal(titles[len(titles)-len(want):], want) {
+	if want := []string{
+		"Chain state", "Contracts", "Utilities", "Data",
+	}; !slices.Equal(titles[len(titles)-len(want):], want) {
 		t.Errorf("the groups are %v, want %v", titles, want)
 	}
 }
@@ -70,13 +77,20 @@ func TestFormsFollowTheirSchemas(t *testing.T) {
 		element    string
 		attributes map[string]string
 	}{
-		"get_gas-chain":  {"select", map[string]string{"name": "chain"}},
-		"search-value":   {"input", map[string]string{"type": "text", "value": "1.5", "maxlength": "80", "required": "", "aria-describedby": "search-value-rule"}},
-		"search-limit":   {"input", map[string]string{"inputmode": "decimal", "value": "5"}},
-		"search-exact":   {"input", map[string]string{"type": "checkbox", "value": "true"}},
-		"search-safe":    {"input", map[string]string{"type": "checkbox", "checked": "", "data-always": ""}},
-		"decode-address": {"input", map[string]string{"pattern": "^0x[0-9a-fA-F]{40}$", "required": "", "title": "The contract."}},
-		"decode-data":    {"textarea", map[string]string{"required": ""}},
+		"get_gas-chain": {"select", map[string]string{"name": "chain"}},
+		"search-value": {
+			"input", map[string]string{
+				"type": "text", "value": "1.5", "maxlength": "80", "required": "",
+				"aria-describedby": "search-value-rule",
+			},
+		},
+		"search-limit": {"input", map[string]string{"inputmode": "decimal", "value": "5"}},
+		"search-exact": {"input", map[string]string{"type": "checkbox", "value": "true"}},
+		"search-safe":  {"input", map[string]string{"type": "checkbox", "checked": "", "data-always": ""}},
+		"decode-address": {
+			"input", map[string]string{"pattern": "^0x[0-9a-fA-F]{40}$", "required": "", "title": "The contract."},
+		},
+		"decode-data": {"textarea", map[string]string{"required": ""}},
 	} {
 		n := byID(t, page, id)
 		if n.Data != want.element {
@@ -88,7 +102,9 @@ func TestFormsFollowTheirSchemas(t *testing.T) {
 			}
 		}
 	}
-	for id, rule := range map[string]string{"search-from-rule": "eth is the largest.", "search-text-rule": "Any text."} {
+	for id, rule := range map[string]string{
+		"search-from-rule": "eth is the largest.", "search-text-rule": "Any text.",
+	} {
 		if got := text(byID(t, page, id)); got != rule {
 			t.Errorf("#%s says %q, want %q", id, got, rule)
 		}
@@ -120,7 +136,8 @@ func TestVisitorsUseToolsAsVisitors(t *testing.T) {
 		t.Errorf("it answers %d, %v", got.status, got.header)
 	}
 	c := gas.caller
-	if !c.Visitor || c.Session != "" || c.Bearer != "" || c.Door != service.DoorConsole || c.Network.String() != "203.0.113.7/32" {
+	if !c.Visitor || c.Session != "" || c.Bearer != "" || c.Door != service.DoorConsole ||
+		c.Network.String() != "203.0.113.7/32" {
 		t.Errorf("the caller is %+v", c)
 	}
 	if !maps.Equal(gas.args, map[string]any{"chain": "base_mainnet"}) {
@@ -128,7 +145,10 @@ func TestVisitorsUseToolsAsVisitors(t *testing.T) {
 	}
 	page := parse(t, got.body)
 	shown := text(byID(t, page, "get_gas"))
-	for _, want := range []string{"Answered in less than 1 ms, not from the cache. With a key it costs 1 unit.", "base_fee_per_gas", "Which chain it was.", `"base_fee_per_gas": "7"`, "/toolbox/gas/base_mainnet"} {
+	for _, want := range []string{
+		"Answered in less than 1 ms, not from the cache. With a key it costs 1 unit.",
+		"base_fee_per_gas", "Which chain it was.", `"base_fee_per_gas": "7"`, "/toolbox/gas/base_mainnet",
+	} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("it does not show %q in %s", want, shown)
 		}
@@ -137,7 +157,8 @@ func TestVisitorsUseToolsAsVisitors(t *testing.T) {
 		t.Error("another tool answered")
 	}
 	gas.answer.Hit = true
-	if body := b.get("/toolbox?tool=get_gas&chain=base_mainnet").body; !strings.Contains(body, "from the cache. With a key it costs nothing.") {
+	if body := b.get("/toolbox?tool=get_gas&chain=base_mainnet").body; !strings.Contains(body,
+		"from the cache. With a key it costs nothing.") {
 		t.Error("a hit is not told")
 	}
 }
@@ -146,8 +167,12 @@ func TestValuesArriveWithTheirTypes(t *testing.T) {
 	t.Parallel()
 	b, tools := toolVisitor(t)
 	for query, want := range map[string]map[string]any{
-		"value=2&from=eth&text=&limit=7&exact=true&labels=a,+b&to=": {"value": "2", "from": "eth", "text": "", "limit": 7.0, "exact": true, "safe": false, "labels": nil},
-		"value=2&from=eth&safe=true&limit=seven&to=wei":             {"value": "2", "from": "eth", "text": "", "limit": "seven", "safe": true, "to": "wei"},
+		"value=2&from=eth&text=&limit=7&exact=true&labels=a,+b&to=": {
+			"value": "2", "from": "eth", "text": "", "limit": 7.0, "exact": true, "safe": false, "labels": nil,
+		},
+		"value=2&from=eth&safe=true&limit=seven&to=wei": {
+			"value": "2", "from": "eth", "text": "", "limit": "seven", "safe": true, "to": "wei",
+		},
 	} {
 		b.get("/toolbox?tool=search&" + query)
 		got := tools["search"].args
@@ -159,7 +184,9 @@ func TestValuesArriveWithTheirTypes(t *testing.T) {
 		}
 	}
 	b.get("/toolbox")
-	b.post("/toolbox", url.Values{"tool": {"decode"}, "chain": {"eth_mainnet"}, "address": {"0x1"}, "data": {"0x"}, "note": {"one\r\ntwo"}})
+	b.post("/toolbox", url.Values{
+		"tool": {"decode"}, "chain": {"eth_mainnet"}, "address": {"0x1"}, "data": {"0x"}, "note": {"one\r\ntwo"},
+	})
 	if got := tools["decode"].args; got["note"] != "one\ntwo" || got["data"] != "0x" {
 		t.Errorf("lines arrive as %q", got["note"])
 	}
@@ -170,7 +197,8 @@ func TestLongTextsAreForPrograms(t *testing.T) {
 	b, tools := toolVisitor(t)
 	b.get("/toolbox")
 	got := b.post("/toolbox", url.Values{"tool": {"decode"}, "data": {strings.Repeat("x", maxTyped+1)}})
-	if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "longer than the 32768 bytes that this page takes") || tools["decode"].args != nil {
+	if got.status != http.StatusUnprocessableEntity ||
+		!strings.Contains(got.body, "longer than the 32768 bytes that this page takes") || tools["decode"].args != nil {
 		t.Errorf("it answers %d", got.status)
 	}
 }
@@ -180,7 +208,8 @@ func TestFormsThatArePostedAreGuarded(t *testing.T) {
 	b, tools := toolVisitor(t)
 	b.get("/toolbox")
 	form := url.Values{"tool": {"decode"}, "chain": {"eth_mainnet"}, "address": {"0x1"}, "data": {"0x"}}
-	if got := b.send(http.MethodPost, "/toolbox", form); got.status != http.StatusForbidden || tools["decode"].uses != 0 {
+	if got := b.send(http.MethodPost, "/toolbox", form); got.status != http.StatusForbidden ||
+		tools["decode"].uses != 0 {
 		t.Errorf("without the token it answers %d", got.status)
 	}
 	if got := b.post("/toolbox", form); got.status != http.StatusOK || tools["decode"].uses != 1 {
@@ -202,20 +231,23 @@ func TestRefusalsAreToldUnderTheFormAndAtTheirFields(t *testing.T) {
 		With("fields", []map[string]string{{"field": "chain", "problem": "expected value to be one of"}})
 	got := b.get("/toolbox?tool=get_gas&chain=solana_mainnet")
 	page := parse(t, got.body)
-	if shown := text(byID(t, page, "get_gas")); got.status != http.StatusUnprocessableEntity || !strings.Contains(shown, "-32602") || !strings.Contains(shown, "Correct and send again.") {
+	if shown := text(byID(t, page, "get_gas")); got.status != http.StatusUnprocessableEntity ||
+		!strings.Contains(shown, "-32602") || !strings.Contains(shown, "Correct and send again.") {
 		t.Errorf("it answers %d: %s", got.status, shown)
 	}
 	field := byID(t, page, "get_gas-chain")
 	invalid, _ := attribute(field, "aria-invalid")
 	described, _ := attribute(field, "aria-describedby")
-	if invalid != "true" || described != "get_gas-chain-rule get_gas-chain-error" || text(byID(t, page, "get_gas-chain-error")) != "Choose one of the list." {
+	if invalid != "true" || described != "get_gas-chain-rule get_gas-chain-error" ||
+		text(byID(t, page, "get_gas-chain-error")) != "Choose one of the list." {
 		t.Errorf("the field has aria-invalid=%q, aria-describedby=%q", invalid, described)
 	}
 
 	limited := fault.New(fault.RateWindow, "")
 	limited.RetryAfter = 1500 * time.Millisecond
 	tools["get_gas"].refusal = limited
-	if got := b.get("/toolbox?tool=get_gas&chain=eth_mainnet"); got.status != http.StatusTooManyRequests || got.header.Get("Retry-After") != "2" || !strings.Contains(got.body, "-32005") {
+	if got := b.get("/toolbox?tool=get_gas&chain=eth_mainnet"); got.status != http.StatusTooManyRequests ||
+		got.header.Get("Retry-After") != "2" || !strings.Contains(got.body, "-32005") {
 		t.Errorf("over the limit it answers %d, %v", got.status, got.header)
 	}
 }
@@ -227,7 +259,8 @@ func TestScriptsGetTheOutcomeAlone(t *testing.T) {
 		return send(t, b.pages, http.MethodGet, "/toolbox?"+query, nil, map[string]string{"X-Part": "outcome"})
 	}
 	got := ask("tool=get_gas&chain=eth_mainnet")
-	if got.header.Get("X-Part") != "outcome" || got.status != http.StatusOK || strings.Contains(got.body, "<body") || !strings.HasPrefix(got.body, `<p class="small muted" data-facts>Answered`) {
+	if got.header.Get("X-Part") != "outcome" || got.status != http.StatusOK || strings.Contains(got.body, "<body") ||
+		!strings.HasPrefix(got.body, `<p class="small muted" data-facts>Answered`) {
 		t.Errorf("it answers %d, %v: %.80s", got.status, got.header, got.body)
 	}
 	if got.header.Get("Content-Security-Policy") == "" || got.header.Get("Cache-Control") != "no-store" {
@@ -235,7 +268,8 @@ func TestScriptsGetTheOutcomeAlone(t *testing.T) {
 	}
 	tools["get_gas"].refusal = fault.New(fault.FieldRefused, "chain: nothing is there.")
 	got = ask("tool=get_gas&chain=eth_mainnet")
-	if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, `<li data-of="get_gas-chain">chain: nothing is there.</li>`) {
+	if got.status != http.StatusUnprocessableEntity ||
+		!strings.Contains(got.body, `<li data-of="get_gas-chain">chain: nothing is there.</li>`) {
 		t.Errorf("a refusal answers %d: %s", got.status, got.body)
 	}
 	for _, whole := range []string{"tool=none", "", "tool=decode"} {
@@ -248,7 +282,8 @@ func TestScriptsGetTheOutcomeAlone(t *testing.T) {
 func TestToolsThatAreNoneAreNotFound(t *testing.T) {
 	t.Parallel()
 	b, _ := toolVisitor(t)
-	if got := b.get("/toolbox?tool=" + url.QueryEscape(hostile)); got.status != http.StatusNotFound || !strings.Contains(got.body, "There is no such tool") {
+	if got := b.get("/toolbox?tool=" + url.QueryEscape(hostile)); got.status != http.StatusNotFound ||
+		!strings.Contains(got.body, "There is no such tool") {
 		t.Errorf("it answers %d", got.status)
 	}
 }
@@ -283,7 +318,9 @@ func TestToolsWithoutAFormStopTheStart(t *testing.T) {
 		"no group":       fake[chainInput, chainAnswer]("x", "X", account.RPC, http.MethodGet, "/toolbox/x"),
 		"a strange path": fake[chainInput, chainAnswer]("x", "X", account.Utils, http.MethodGet, "/toolbox/{other}"),
 	} {
-		if _, err := New(Options{PublicURL: "https://gateway.example", Calls: Calls{Tools: definitions([]*fakeTool{tool})}}); err == nil || !strings.Contains(err.Error(), "tool x") {
+		if _, err := New(Options{
+			PublicURL: "https://gateway.example", Calls: Calls{Tools: definitions([]*fakeTool{tool})},
+		}); err == nil || !strings.Contains(err.Error(), "tool x") {
 			t.Errorf("%s: %v", what, err)
 		}
 	}

@@ -191,7 +191,8 @@ func kindOf(s *huma.Schema, at place) kind {
 		if len(s.Enum) > 0 {
 			return choiceKind
 		}
-		if at != inPath && (s.MaxLength == nil || *s.MaxLength > longLine) && s.Format == "" && !fixedLength(s.Pattern) {
+		if at != inPath && (s.MaxLength == nil || *s.MaxLength > longLine) && s.Format == "" &&
+			!fixedLength(s.Pattern) {
 			return areaKind
 		}
 		return lineKind

@@ -16,7 +16,9 @@ func TestVisitorsShareWhatIsTheSameForAll(t *testing.T) {
 	now, asked := sampleNow, 0
 	var k ttlCache[int]
 	get := func(err error) (int, error) {
-		return k.get(context.Background(), func() time.Time { return now }, func() (int, error) { asked++; return asked, err })
+		return k.get(context.Background(), func() time.Time {
+			return now
+		}, func() (int, error) { asked++; return asked, err })
 	}
 	for range 2 {
 		if _, err := get(fault.New(fault.RateWindow, "")); err == nil || asked != 1 {
@@ -50,7 +52,8 @@ func TestAVisitorWaitsForTheQuestionOfAnotherAsLongAsTheirRequestLasts(t *testin
 	<-under
 	gone, end := context.WithCancel(context.Background())
 	end()
-	if _, err := k.get(gone, clock, func() (int, error) { t.Error("two ask at once"); return 0, nil }); !errors.Is(err, context.Canceled) {
+	if _, err := k.get(gone, clock, func() (int, error) { t.Error("two ask at once"); return 0, nil }); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("whoever goes is told %v", err)
 	}
 	leave()

@@ -32,7 +32,9 @@ const (
 // usageInput reads the range, the key and the chain of the address. Empty fields are for all.
 func (v *request) usageInput() service.ExploreUsageInput {
 	q := v.r.URL.Query()
-	return service.ExploreUsageInput{Range: cmp.Or(q.Get("range"), defaultRange), KeyID: q.Get("key"), Chain: chain.ID(q.Get("chain"))}
+	return service.ExploreUsageInput{
+		Range: cmp.Or(q.Get("range"), defaultRange), KeyID: q.Get("key"), Chain: chain.ID(q.Get("chain")),
+	}
 }
 
 // usageAddress is the page of a range, a key and a chain.
@@ -52,7 +54,8 @@ func (v *request) usage() error {
 	in := v.usageInput()
 	var used service.ExploredUsage
 	var list service.KeyList
-	err := v.inParallel(asked(v, v.Calls.ExploreUsage, in, &used), asked(v, v.Calls.ListKeys, service.ListKeysInput{}, &list))
+	err := v.inParallel(asked(v, v.Calls.ExploreUsage, in, &used), asked(v, v.Calls.ListKeys, service.ListKeysInput{},
+		&list))
 	if err != nil {
 		return noUsage(err)
 	}
@@ -73,7 +76,8 @@ func (v *request) usedSince(used *service.ExploredUsage) time.Time {
 
 func (r reader) usagePage(used *service.ExploredUsage, in *service.ExploreUsageInput, keys selection) *usagePage {
 	p := &usagePage{
-		Range: in.Range, Table: usageAddress(pathUsageTable, in), Since: r.usageSince(used), Filtered: in.KeyID != "" || in.Chain != "",
+		Range: in.Range, Table: usageAddress(pathUsageTable, in), Since: r.usageSince(used), Filtered: in.KeyID != "" ||
+			in.Chain != "",
 		Keys: keys, Chains: chainSelection(in.Chain), Stats: usageStats(used),
 		Units: r.unitsChart(used), Requests: r.requestsChart(used), Latency: r.latencyChart(used),
 		Groups: usageGroups(used, in), Reasons: failureRows(used.Reasons),
@@ -87,7 +91,9 @@ func (r reader) usagePage(used *service.ExploredUsage, in *service.ExploreUsageI
 		p.Ranges = append(p.Ranges, choiceLink{link{choice.Text, usageAddress(pathUsage, &to)}, choice.To == in.Range})
 	}
 	for _, l := range used.Latency {
-		p.LatencyByChain = append(p.LatencyByChain, latencyRow{chainTitle(l.Chain), number(l.Calls), millis(l.P50), millis(l.P95)})
+		p.LatencyByChain = append(p.LatencyByChain, latencyRow{
+			chainTitle(l.Chain), number(l.Calls), millis(l.P50), millis(l.P95),
+		})
 	}
 	if used.Beyond > 0 {
 		p.Beyond = number(used.Beyond)
@@ -113,7 +119,11 @@ func (v *request) usageTable() error {
 // noUsage says of an address that chooses what there is not that there is none.
 func noUsage(err error) error {
 	if refusedFor(err, fault.NotYours) || refusedFor(err, fault.FieldRefused) {
-		return &refusal{status: http.StatusNotFound, heading: "There is no such usage", cause: err, text: "The range, the key or the chain of this address is none of this account. Usage in the menu shows all of it."}
+		return &refusal{
+			status: http.StatusNotFound, heading: "There is no such usage", cause: err,
+			text: "The range, the key or the chain of this address is none of this account. Usage in the menu shows " +
+				"all of it.",
+		}
 	}
 	return err
 }
@@ -121,13 +131,22 @@ func noUsage(err error) error {
 // noUsageYet is what to do where nothing was used.
 func (v *request) noUsageYet(keys int, in string) *empty {
 	if keys == 0 {
-		return &empty{Title: "No key yet", Text: "Create a key, then send it with each call. What it uses shows up here.", Action: &link{"Create key", "/keys/new"}}
+		return &empty{
+			Title: "No key yet", Text: "Create a key, then send it with each call. What it uses shows up here.",
+			Action: &link{"Create key", "/keys/new"},
+		}
 	}
 	if in != "30d" {
-		return &empty{Title: "Nothing was used in this range", Text: "A call shows up here some seconds after it was made.", Action: &link{"Look at 30 days", pathUsage + "?range=30d"}}
+		return &empty{
+			Title: "Nothing was used in this range", Text: "A call shows up here some seconds after it was made.",
+			Action: &link{"Look at 30 days", pathUsage + "?range=30d"},
+		}
 	}
 	call := firstCall(v.PublicURL)
-	return &empty{Title: "Nothing was used in 30 days", Text: "Put your key into this command. The call shows up here some seconds later.", Command: &call}
+	return &empty{
+		Title: "Nothing was used in 30 days",
+		Text:  "Put your key into this command. The call shows up here some seconds later.", Command: &call,
+	}
 }
 
 // usageSince says what the range covers, in the zone in which it is cut.
@@ -168,10 +187,22 @@ func usageStats(u *service.ExploredUsage) []stat {
 	t := &u.Total
 	return []stat{
 		{Label: "Units", Value: t.Units.Grouped(), Unit: "units", Note: "charged"},
-		{Label: "Requests", Value: number(t.Requests), Note: shareOf(t.CacheHits, t.Requests) + " from the cache, free"},
-		{Label: "Refused or failed", Value: number(t.Refusals), Note: shareOf(t.Refusals, t.Requests) + " of the requests, free"},
-		{Label: "Half of the answers within", Value: orDash(bare(u.P50)), Unit: "ms", Note: "p50, from request to answer"},
-		{Label: "95 % of the answers within", Value: orDash(bare(u.P95)), Unit: "ms", Note: "p95, from request to answer"},
+		{
+			Label: "Requests", Value: number(t.Requests),
+			Note: shareOf(t.CacheHits, t.Requests) + " from the cache, free",
+		},
+		{
+			Label: "Refused or failed", Value: number(t.Refusals),
+			Note: shareOf(t.Refusals, t.Requests) + " of the requests, free",
+		},
+		{
+			Label: "Half of the answers within", Value: orDash(bare(u.P50)), Unit: "ms",
+			Note: "p50, from request to answer",
+		},
+		{
+			Label: "95 % of the answers within", Value: orDash(bare(u.P95)), Unit: "ms",
+			Note: "p95, from request to answer",
+		},
 	}
 }
 

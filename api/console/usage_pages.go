@@ -21,7 +21,11 @@ type usagePage struct {
 }
 
 func (*usagePage) head() head {
-	return head{Template: "usage", Title: "Usage", Section: sectionUsage, Scripts: []string{scriptCopy, scriptChart, scriptTable}}
+	return head{
+		Template: "usage", Title: "Usage", Section: sectionUsage, Scripts: []string{
+			scriptCopy, scriptChart, scriptTable,
+		},
+	}
 }
 
 // choiceLink is one of several views of a page.

@@ -20,7 +20,10 @@ func (r reader) unitsChart(u *service.ExploredUsage) chart {
 	days := make([]dayUsage, len(u.Steps))
 	for i := range u.Steps {
 		s := &u.Steps[i]
-		days[i] = dayUsage{stretch: stretchOf(u, s), standard: s.Units - s.Heavy - s.Other, heavy: s.Heavy, other: s.Other, requests: s.Requests}
+		days[i] = dayUsage{
+			stretch: stretchOf(u, s), standard: s.Units - s.Heavy - s.Other, heavy: s.Heavy,
+			other: s.Other, requests: s.Requests,
+		}
 	}
 	return r.newChart(days)
 }
@@ -28,8 +31,10 @@ func (r reader) unitsChart(u *service.ExploredUsage) chart {
 // requestsChart draws what became of the requests of a range.
 func (r reader) requestsChart(u *service.ExploredUsage) chart {
 	p := plotted{
-		id: "requests", what: "Requests", sum: count(u.Total.Requests, "request"), columns: []string{"Charged", "From the cache", "Refused", "Requests"},
-		series: []series{{"charged", "accent"}, {"from the cache", "muted"}, {"refused or failed", "bad"}},
+		id: "requests", what: "Requests", sum: count(u.Total.Requests, "request"),
+		columns: []string{"Charged", "From the cache", "Refused", "Requests"}, series: []series{
+			{"charged", "accent"}, {"from the cache", "muted"}, {"refused or failed", "bad"},
+		},
 	}
 	for i := range u.Steps {
 		s := &u.Steps[i]
@@ -38,9 +43,12 @@ func (r reader) requestsChart(u *service.ExploredUsage) chart {
 		charged := s.Requests - s.Hits - s.Refusals
 		p.bars = append(p.bars, bar{
 			label: r.label(at), short: r.shortLabel(at), partial: s.Partial,
-			heights: []plan.Units{plan.Units(charged) * plan.Unit, plan.Units(s.Hits) * plan.Unit, plan.Units(s.Refusals) * plan.Unit},
-			cells:   []string{number(charged), number(s.Hits), number(s.Refusals), number(s.Requests)},
-			says:    count(s.Requests, "request") + ", " + number(s.Hits) + " from the cache, " + number(s.Refusals) + " refused or failed" + at.notOver(),
+			heights: []plan.Units{
+				plan.Units(charged) * plan.Unit, plan.Units(s.Hits) * plan.Unit, plan.Units(s.Refusals) * plan.Unit,
+			},
+			cells: []string{number(charged), number(s.Hits), number(s.Refusals), number(s.Requests)},
+			says: count(s.Requests, "request") + ", " + number(s.Hits) + " from the cache, " + number(s.Refusals) +
+				" refused or failed" + at.notOver(),
 		})
 	}
 	return p.draw()
@@ -52,20 +60,25 @@ func (r reader) latencyChart(u *service.ExploredUsage) *chart {
 		return nil
 	}
 	p := plotted{
-		id: "latency", what: "Latency", sum: "p50 " + millis(u.P50) + ", p95 " + millis(u.P95), columns: []string{"p50", "p95", "Requests"},
-		series: []series{{"p50, milliseconds", "accent"}, {"p95, milliseconds", "muted"}},
+		id: "latency", what: "Latency", sum: "p50 " + millis(u.P50) + ", p95 " + millis(u.P95),
+		columns: []string{"p50", "p95", "Requests"}, series: []series{
+			{"p50, milliseconds", "accent"}, {"p95, milliseconds", "muted"},
+		},
 	}
 	for i := range u.Steps {
 		s := &u.Steps[i]
 		at := stretchOf(u, s)
 		p.head = at.head()
 		b := bar{
-			label: r.label(at), short: r.shortLabel(at), partial: s.Partial, cells: []string{millis(s.P50), millis(s.P95), number(s.Requests)},
+			label: r.label(at), short: r.shortLabel(at), partial: s.Partial, cells: []string{
+				millis(s.P50), millis(s.P95), number(s.Requests),
+			},
 			says: "no answer was measured" + at.notOver(),
 		}
 		if s.P50.Value != nil && s.P95.Value != nil {
 			b.heights = []plan.Units{plan.Units(*s.P50.Value), plan.Units(*s.P95.Value - *s.P50.Value)}
-			b.says = "p50 " + millis(s.P50) + ", p95 " + millis(s.P95) + ", " + count(s.Requests, "request") + at.notOver()
+			b.says = "p50 " + millis(s.P50) + ", p95 " + millis(s.P95) + ", " + count(s.Requests, "request") +
+				at.notOver()
 		}
 		p.bars = append(p.bars, b)
 	}
@@ -119,8 +132,9 @@ func usageKeyTitle(e *service.UsageEntry) string {
 
 func groupRow(u *service.ExploredUsage, e *service.UsageEntry, name, noun string) usageGroupRow {
 	row := usageGroupRow{
-		Name: name, Requests: number(e.Requests), Units: e.Units.Grouped(), Share: shareOf(int64(e.Units), int64(u.Total.Units)), Hits: number(e.CacheHits),
-		Lost: number(e.Refusals), Rest: e.Rest > 0,
+		Name: name, Requests: number(e.Requests), Units: e.Units.Grouped(),
+		Share: shareOf(int64(e.Units), int64(u.Total.Units)), Hits: number(e.CacheHits), Lost: number(e.Refusals),
+		Rest: e.Rest > 0,
 	}
 	if row.Rest {
 		row.Name = count(e.Rest, "further "+noun)
@@ -139,7 +153,9 @@ func failurePage(code int) string {
 func failureRows(reasons []service.FailedReason) []failureRow {
 	rows := make([]failureRow, len(reasons))
 	for i, f := range reasons {
-		rows[i] = failureRow{Title: f.Title, Code: codeOf(f.Code), Page: failurePage(f.Code), Requests: number(f.Requests)}
+		rows[i] = failureRow{
+			Title: f.Title, Code: codeOf(f.Code), Page: failurePage(f.Code), Requests: number(f.Requests),
+		}
 		if reason, known := fault.Named(f.Reason); known {
 			rows[i].Step = forPeople(reason.Entry().Steps[0])
 		}
@@ -149,8 +165,9 @@ func failureRows(reasons []service.FailedReason) []failureRow {
 
 func (r reader) failedRow(f *service.FailedCall) failedRow {
 	row := failedRow{
-		At: r.moment(f.At), Request: f.RequestID, Help: supportPath + f.RequestID, Chain: chainTitle(string(f.Chain)), Method: classTitle(f.Method),
-		Title: limitTitle(f.Reason), Code: codeOf(f.Code), Page: failurePage(f.Code), Status: strconv.Itoa(f.HTTPStatus),
+		At: r.moment(f.At), Request: f.RequestID, Help: supportPath + f.RequestID, Chain: chainTitle(string(f.Chain)),
+		Method: classTitle(f.Method), Title: limitTitle(f.Reason), Code: codeOf(f.Code), Page: failurePage(f.Code),
+		Status: strconv.Itoa(f.HTTPStatus),
 	}
 	duration := f.DurationMS
 	row.Duration = millis(service.MaybeFigure{Value: &duration})

@@ -4,15 +4,16 @@ import "strings"
 
 // places say where on these pages stands what the members of an error's data lead programs to.
 var places = strings.NewReplacer(
-	"at the path in data.support", "with its request id", "at data.support", "with its request id", "data.support", "the support page",
-	"at data.docs", "at /docs/methods", "data.docs", "/docs/methods",
+	"at the path in data.support", "with its request id", "at data.support", "with its request id", "data.support",
+	"the support page", "at data.docs", "at /docs/methods", "data.docs", "/docs/methods",
 	"at data.contact", "in a ticket", "data.contact", "a ticket",
 	"at the path in data.enable", "in the settings, or on the page of the key",
-	"data.blocked_by is key when the key's own switch blocks it", "The page of the key says whether its own switch blocks it",
-	"by the hash or signature in data", "by its hash or signature", "data.reason", "the answer",
-	"; data.scope says whether the key's or the account's", ", the key's or the account's",
-	"take the next door named in data.next_door", "bind the key to a wallet, or have an account adopt it",
-	"take one of the doorways in data.doorways", "have an account adopt one",
+	"data.blocked_by is key when the key's own switch blocks it",
+	"The page of the key says whether its own switch blocks it", "by the hash or signature in data",
+	"by its hash or signature", "data.reason", "the answer", "; data.scope says whether the key's or the account's",
+	", the key's or the account's", "take the next door named in data.next_door",
+	"bind the key to a wallet, or have an account adopt it", "take one of the doorways in data.doorways",
+	"have an account adopt one",
 )
 
 // forPeople is a text of a refusal for somebody who sees a page and no envelope.

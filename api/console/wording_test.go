@@ -21,9 +21,16 @@ func TestNextStepsOnPagesNameNoMembersOfAnEnvelope(t *testing.T) {
 		}
 		reason, _ := fault.Named(e.Name)
 		card := refusalCard(fault.New(reason, ""), "")
-		refused := refusedNotices([]service.Refused{{FailedReason: service.FailedReason{Reason: e.Name, Code: e.Code, Title: e.Title, Requests: 3}, Meaning: e.Meaning, Steps: e.Steps}})[0]
+		refused := refusedNotices([]service.Refused{
+			{
+				FailedReason: service.FailedReason{Reason: e.Name, Code: e.Code, Title: e.Title, Requests: 3},
+				Meaning:      e.Meaning, Steps: e.Steps,
+			},
+		})[0]
 		row := failureRows([]service.FailedReason{{Reason: e.Name, Code: e.Code}})[0]
-		for _, text := range append([]string{card.Text, refused.Text, row.Step}, append(card.Steps, refused.Steps...)...) {
+		for _, text := range append([]string{
+			card.Text, refused.Text, row.Step,
+		}, append(card.Steps, refused.Steps...)...) {
 			if strings.Contains(text, "data.") {
 				t.Errorf("%s: a card says %q", e.Name, text)
 			}
@@ -32,7 +39,8 @@ func TestNextStepsOnPagesNameNoMembersOfAnEnvelope(t *testing.T) {
 	if named == 0 {
 		t.Error("no reason names a member of an envelope, so this test shows nothing")
 	}
-	if got, want := forPeople("File a ticket at the path in data.support to learn why."), "File a ticket with its request id to learn why."; got != want {
+	if got, want := forPeople("File a ticket at the path in data.support to learn why."),
+		"File a ticket with its request id to learn why."; got != want {
 		t.Errorf("it reads %q, want %q", got, want)
 	}
 }
@@ -42,7 +50,8 @@ func TestASuspendedAccountIsToldWhatToDoInWords(t *testing.T) {
 	h := newHouse()
 	h.session.Status, h.session.SuspendedFor = "suspended", "An invoice was not paid."
 	got := personOf(t, h).get("/overview")
-	if got.status != http.StatusOK || !strings.Contains(got.body, `href="/support/new">File a ticket to learn why`) || strings.Contains(got.body, "data.support") {
+	if got.status != http.StatusOK || !strings.Contains(got.body, `href="/support/new">File a ticket to learn why`) ||
+		strings.Contains(got.body, "data.support") {
 		t.Errorf("the page answers %d and names a member of an envelope, or no step", got.status)
 	}
 }

@@ -44,11 +44,14 @@ const firstBuffer = 4 << 10
 
 func (s *Server) newConn(nc net.Conn) *conn {
 	c := &conn{server: s, net: nc, buffer: make([]byte, 0, firstBuffer), idle: s.clock()}
-	c.ctx, c.cancel = context.WithCancel(context.WithValue(s.base, http.LocalAddrContextKey, nc.LocalAddr())) // as net/http has it
+	// as net/http has it
+	c.ctx, c.cancel = context.WithCancel(context.WithValue(s.base, http.LocalAddrContextKey, nc.LocalAddr()))
 	c.fields.header = make(http.Header, 16)
 	c.response.header = make(http.Header, 16)
 	c.response.conn = c
-	c.blank = (&http.Request{Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, RemoteAddr: nc.RemoteAddr().String()}).WithContext(c.ctx)
+	c.blank = (&http.Request{
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, RemoteAddr: nc.RemoteAddr().String(),
+	}).WithContext(c.ctx)
 	return c
 }
 
@@ -154,7 +157,8 @@ func (c *conn) handle(h head) (usable bool) {
 	c.location = h.location
 	c.request = *c.blank
 	c.request.Method, c.request.URL, c.request.RequestURI, c.request.Host = h.method, &c.location, h.target, h.host
-	c.request.Header, c.request.Body, c.request.ContentLength, c.request.Close = c.fields.header, &c.body, int64(h.length), h.closes
+	c.request.Header, c.request.Body, c.request.ContentLength, c.request.Close = c.fields.header, &c.body,
+		int64(h.length), h.closes
 	c.following = err == nil && !h.closes && !c.server.stopping.Load()
 	c.response.reset()
 	usable = c.answer()

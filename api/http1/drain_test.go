@@ -92,7 +92,8 @@ func TestShutdown_EndsAnswersOfNetHTTPThatWereUnderWay(t *testing.T) {
 		<-finish
 		echo(w, r)
 	}})
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+b.address+"/mcp", strings.NewReader("a"))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+b.address+"/mcp",
+		strings.NewReader("a"))
 	if err != nil {
 		t.Fatal(err)
 	}

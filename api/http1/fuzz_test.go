@@ -26,21 +26,28 @@ func FuzzPlainRequestsAreReadAsNetHTTPReadsThem(f *testing.F) {
 		plainHead + "Connection: keep-alive, upgrade\r\nUpgrade: h2c\r\n\r\nbody",
 		plainHead + "Expect: 100-continue\r\n\r\nbody",
 		plainHead + "Pragma: no-cache\r\n\r\nbody",
-		plainHead + "X: \x00\r\n\r\nbody", plainHead + "X: \xff\r\n\r\nbody", plainHead + "X: a\nY: b\r\n\r\nbody", plainHead + "X: a\rb\r\n\r\nbody",
-		get("/toolbox/gas/base_mainnet"), get("/toolbox/ens/vitalik.eth"), get("/toolbox/prices?symbols=ETH,BTC"), get("/data/history?a=b&a=c"),
-		get("/toolbox/ens/%F0%9F%A6%84.eth?x=%zz"), get("/toolbox/a%2Fb"), get("/toolbox/%2e%2e/keys"), get("/toolbox/%zz"), get("/toolbox/%"),
-		get("/toolbox/x?"), get("/toolbox/x??"), get("/toolbox/x?a?"), get("/toolbox/x?a=b+c%20d;e"), get("/toolbox/x#y"), get("/toolbox/a:b@c"),
-		get("/toolbox/../keys"), get("/toolbox/./x"), get("/toolbox//x"), get("//toolbox/x"), get("/toolbox/a!b"), get("/toolbox/x?a=[b]|^`\"<>{}"),
-		get("http://b/toolbox/x"), get("/toolbox/\xff"), get("/toolbox/x y"), get("/toolbox/x", "Content-Length: 0"),
-		get("/toolbox/x", "Content-Length: 2"),
-		get("/toolbox/x", "If-None-Match: \"a\"", "Range: bytes=0-1", "Cookie: a=b"), get("/toolbox/x", "Upgrade: h2c", "Connection: upgrade"),
-		"GET /toolbox/x HTTP/1.0\r\nHost: a\r\n\r\n", "GET /toolbox/x\r\nHost: a\r\n\r\n", "HEAD /toolbox/x HTTP/1.1\r\nHost: a\r\n\r\n",
-		"GET  /toolbox/x HTTP/1.1\r\nHost: a\r\n\r\n", "GET /toolbox/x  HTTP/1.1\r\nHost: a\r\n\r\n", "get /toolbox/x HTTP/1.1\r\nHost: a\r\n\r\n",
-		"POST /toolbox/x?y=%31&z HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi", "GET /toolbox/", "GET /to", "GET /toolbox/ HTTP/1.1\r\n\r\n",
-		"POST //rpc/x HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n", "POST /rpc/x?y=%31 HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n",
-		"POST /rpc/x HTTP/1.0\r\nHost: a\r\nContent-Length: 0\r\n\r\n", "POST /rpc/x HTTP/1.1\r\nContent-Length: 0\r\n\r\n",
-		"POST /rpc/x HTTP/1.1\r\nHost: a:80\r\nContent-Length: +1\r\n\r\nx", "POST /rpc/x HTTP/1.1\r\nHost: [::1]\r\nContent-Length: 01\r\n\r\nx",
-		"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "GET /rpc/x HTTP/1.1\r\nHost: a\r\n\r\n", "POST /rpc/", "",
+		plainHead + "X: \x00\r\n\r\nbody", plainHead + "X: \xff\r\n\r\nbody", plainHead + "X: a\nY: b\r\n\r\nbody",
+		plainHead + "X: a\rb\r\n\r\nbody", get("/toolbox/gas/base_mainnet"), get("/toolbox/ens/vitalik.eth"),
+		get("/toolbox/prices?symbols=ETH,BTC"), get("/data/history?a=b&a=c"),
+		get("/toolbox/ens/%F0%9F%A6%84.eth?x=%zz"), get("/toolbox/a%2Fb"), get("/toolbox/%2e%2e/keys"),
+		get("/toolbox/%zz"), get("/toolbox/%"), get("/toolbox/x?"), get("/toolbox/x??"), get("/toolbox/x?a?"),
+		get("/toolbox/x?a=b+c%20d;e"), get("/toolbox/x#y"), get("/toolbox/a:b@c"), get("/toolbox/../keys"),
+		get("/toolbox/./x"), get("/toolbox//x"), get("//toolbox/x"), get("/toolbox/a!b"),
+		get("/toolbox/x?a=[b]|^`\"<>{}"), get("http://b/toolbox/x"), get("/toolbox/\xff"), get("/toolbox/x y"),
+		get("/toolbox/x", "Content-Length: 0"), get("/toolbox/x", "Content-Length: 2"),
+		get("/toolbox/x", "If-None-Match: \"a\"", "Range: bytes=0-1", "Cookie: a=b"),
+		get("/toolbox/x", "Upgrade: h2c", "Connection: upgrade"), "GET /toolbox/x HTTP/1.0\r\nHost: a\r\n\r\n",
+		"GET /toolbox/x\r\nHost: a\r\n\r\n", "HEAD /toolbox/x HTTP/1.1\r\nHost: a\r\n\r\n",
+		"GET  /toolbox/x HTTP/1.1\r\nHost: a\r\n\r\n", "GET /toolbox/x  HTTP/1.1\r\nHost: a\r\n\r\n",
+		"get /toolbox/x HTTP/1.1\r\nHost: a\r\n\r\n",
+		"POST /toolbox/x?y=%31&z HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi", "GET /toolbox/", "GET /to",
+		"GET /toolbox/ HTTP/1.1\r\n\r\n", "POST //rpc/x HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n",
+		"POST /rpc/x?y=%31 HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n",
+		"POST /rpc/x HTTP/1.0\r\nHost: a\r\nContent-Length: 0\r\n\r\n",
+		"POST /rpc/x HTTP/1.1\r\nContent-Length: 0\r\n\r\n",
+		"POST /rpc/x HTTP/1.1\r\nHost: a:80\r\nContent-Length: +1\r\n\r\nx",
+		"POST /rpc/x HTTP/1.1\r\nHost: [::1]\r\nContent-Length: 01\r\n\r\nx", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+		"GET /rpc/x HTTP/1.1\r\nHost: a\r\n\r\n", "POST /rpc/", "",
 	} {
 		f.Add(seed)
 	}
@@ -56,10 +63,13 @@ func FuzzPlainRequestsAreReadAsNetHTTPReadsThem(f *testing.F) {
 			t.Fatalf("%q: net/http refuses it: %v", text, err)
 		}
 		if want.Method != h.method || *want.URL != h.location || want.RequestURI != h.target || want.Host != h.host ||
-			want.ContentLength != int64(h.length) || want.Close != h.closes || len(want.TransferEncoding) > 0 || !want.ProtoAtLeast(1, 1) {
+			want.ContentLength != int64(h.length) || want.Close != h.closes || len(want.TransferEncoding) > 0 ||
+			!want.ProtoAtLeast(1, 1) {
 			t.Fatalf("%q: %+v, net/http reads %+v", text, h, want)
 		}
-		if !maps.EqualFunc(want.Header, fields.header, func(a, b []string) bool { return strings.Join(a, "\x00") == strings.Join(b, "\x00") }) {
+		if !maps.EqualFunc(want.Header, fields.header, func(a, b []string) bool {
+			return strings.Join(a, "\x00") == strings.Join(b, "\x00")
+		}) {
 			t.Fatalf("%q: %v, net/http reads %v", text, fields.header, want.Header)
 		}
 		if len(text) >= h.size+h.length {

@@ -41,7 +41,8 @@ func TestAPanicWhileAConnectionIsReadEndsThatConnectionOnly(t *testing.T) {
 	t.Parallel()
 	var lines bytes.Buffer // read once the server has ended
 	std := &http.Server{
-		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: 10 * time.Second, ErrorLog: log.New(&lines, "", 0),
+		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second,
+		IdleTimeout: 10 * time.Second, ErrorLog: log.New(&lines, "", 0),
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "fine") }),
 	}
 	server := http1.New(std, time.Now, "/rpc/")

@@ -136,7 +136,8 @@ func (h *head) take(name, value string, fields *fields) bool {
 		h.host = value
 		return true
 	case "Content-Length":
-		if h.length >= 0 || h.method == http.MethodGet { // a GET's body, or word of none, does not mean the same to everybody
+		// a GET's body, or word of none, does not mean the same to everybody
+		if h.length >= 0 || h.method == http.MethodGet {
 			return false
 		}
 		if h.length = digits(value); h.length < 0 || h.length > maxBody {
@@ -210,10 +211,10 @@ func all(s string, class uint8) bool {
 var common = func() map[string]string {
 	names := make(map[string]string)
 	for _, name := range []string{
-		"Accept", "Accept-Encoding", "Accept-Language", "Authorization", "Cache-Control", "Connection", "Content-Length", "Content-Type",
-		"Forwarded", "Host", "Origin", "Referer", "Sec-Fetch-Dest", "Sec-Fetch-Mode", "Sec-Fetch-Site", "Traceparent", "Tracestate",
-		"User-Agent", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Port", "X-Forwarded-Proto", "X-Payment", "X-Real-Ip",
-		"X-Request-Id", "X-Route-Tier",
+		"Accept", "Accept-Encoding", "Accept-Language", "Authorization", "Cache-Control", "Connection",
+		"Content-Length", "Content-Type", "Forwarded", "Host", "Origin", "Referer", "Sec-Fetch-Dest", "Sec-Fetch-Mode",
+		"Sec-Fetch-Site", "Traceparent", "Tracestate", "User-Agent", "X-Forwarded-For", "X-Forwarded-Host",
+		"X-Forwarded-Port", "X-Forwarded-Proto", "X-Payment", "X-Real-Ip", "X-Request-Id", "X-Route-Tier",
 	} {
 		names[name], names[strings.ToLower(name)] = name, name
 	}

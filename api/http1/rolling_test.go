@@ -26,8 +26,9 @@ import (
 )
 
 var (
-	rollingCalls = flag.Int64("rolling-calls", 1_000, "calls that a rolling restart is held to lose none of, for each way of calling")
-	rollingRuns  = flag.Int("rolling-runs", 1, "runs of the rolling restart")
+	rollingCalls = flag.Int64("rolling-calls", 1_000,
+		"calls that a rolling restart is held to lose none of, for each way of calling")
+	rollingRuns = flag.Int("rolling-runs", 1, "runs of the rolling restart")
 )
 
 // replica is one of two servers behind a proxy, which is stopped and started again on its address.
@@ -41,8 +42,8 @@ type replica struct {
 func (r *replica) start(t *testing.T) {
 	t.Helper()
 	std := &http.Server{
-		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: time.Minute,
-		ErrorLog: log.New(io.Discard, "", 0), Protocols: new(http.Protocols),
+		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second,
+		IdleTimeout: time.Minute, ErrorLog: log.New(io.Discard, "", 0), Protocols: new(http.Protocols),
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
 			<-time.After(time.Duration(len(body)%4) * time.Millisecond) // answers overtake each other
@@ -238,7 +239,8 @@ func outlive(t *testing.T, callers []*caller) {
 	t.Helper()
 	for _, c := range callers {
 		before := c.ended.Load()
-		testkit.Eventually(t, 2*time.Minute, func() bool { return c.ended.Load() >= before+2 }, "a call %s ends", c.way.name)
+		testkit.Eventually(t, 2*time.Minute, func() bool { return c.ended.Load() >= before+2 }, "a call %s ends",
+			c.way.name)
 	}
 }
 
@@ -276,7 +278,9 @@ func rollOver(t *testing.T, run int) {
 		}
 	}
 	restarts := 0
-	for ; restarts < 4 || slices.ContainsFunc(ways, func(w *way) bool { return w.calls.Load() < *rollingCalls }); restarts++ {
+	for ; restarts < 4 || slices.ContainsFunc(ways, func(w *way) bool {
+		return w.calls.Load() < *rollingCalls
+	}); restarts++ {
 		r := replicas[restarts%2]
 		r.stop(t)
 		r.start(t)

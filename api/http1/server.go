@@ -66,8 +66,8 @@ type tick struct {
 // body when they return.
 func New(s *http.Server, now func() time.Time, prefixes ...string) *Server {
 	server := &Server{
-		http: s, lane: openings(prefixes), now: now, idleTimeout: s.IdleTimeout, open: make(map[*conn]struct{}), stopped: make(chan struct{}),
-		resting: &resting{since: make(map[net.Conn]time.Time)},
+		http: s, lane: openings(prefixes), now: now, idleTimeout: s.IdleTimeout, open: make(map[*conn]struct{}),
+		stopped: make(chan struct{}), resting: &resting{since: make(map[net.Conn]time.Time)},
 	}
 	s.ConnState = server.resting.follow(s.ConnState, server.clock)
 	server.tick.Store(newTick(nil, now()))

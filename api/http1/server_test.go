@@ -58,11 +58,12 @@ func TestPlainRequestsWithATargetOfTheirOwnStayOnTheLane(t *testing.T) {
 	}})
 	c := b.dial(t)
 	targets := []string{
-		"/toolbox/gas/base_mainnet", "/toolbox/ens/vitalik.eth", "/toolbox/prices?symbols=ETH,BTC&x=%zz", "/toolbox/ens/%F0%9F%A6%84.eth?a=b+c",
-		"/toolbox/a%2Fb", "/toolbox/x?", "/toolbox/x",
+		"/toolbox/gas/base_mainnet", "/toolbox/ens/vitalik.eth", "/toolbox/prices?symbols=ETH,BTC&x=%zz",
+		"/toolbox/ens/%F0%9F%A6%84.eth?a=b+c", "/toolbox/a%2Fb", "/toolbox/x?", "/toolbox/x",
 	}
 	paths := []string{
-		"/toolbox/gas/base_mainnet", "/toolbox/ens/vitalik.eth", "/toolbox/prices", "/toolbox/ens/🦄.eth", "/toolbox/a/b", "/toolbox/x", "/toolbox/x",
+		"/toolbox/gas/base_mainnet", "/toolbox/ens/vitalik.eth", "/toolbox/prices", "/toolbox/ens/🦄.eth",
+		"/toolbox/a/b", "/toolbox/x", "/toolbox/x",
 	}
 	for i, target := range targets {
 		want := fmt.Sprintf("GET %s %q 0 \"\"", target, paths[i])
@@ -70,7 +71,8 @@ func TestPlainRequestsWithATargetOfTheirOwnStayOnTheLane(t *testing.T) {
 			t.Errorf("%v, want %s", got, want)
 		}
 		want = fmt.Sprintf("POST %s %q 2 \"hi\"", target, paths[i])
-		if got := c.send("POST " + target + " HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi").answer(); got.body != want {
+		if got := c.send("POST " + target + " HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi").answer(); got.body !=
+			want {
 			t.Errorf("%v, want %s", got, want)
 		}
 	}
@@ -80,7 +82,8 @@ func TestPlainRequestsWithATargetOfTheirOwnStayOnTheLane(t *testing.T) {
 			t.Errorf("kept of request %d: %#v, want %#v", i, u, want)
 		}
 	}
-	c.send("GET /toolbox/x HTTP/1.1\r\nHost: a\r\n\r\n" + post("a") + "PUT /toolbox/x HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n" +
+	c.send("GET /toolbox/x HTTP/1.1\r\nHost: a\r\n\r\n" + post("a") +
+		"PUT /toolbox/x HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n" +
 		"GET /toolbox/x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
 	for _, method := range []string{"GET", "POST", "PUT", "GET"} {
 		if got := c.answer().body; !strings.HasPrefix(got, method) {
@@ -103,10 +106,14 @@ func TestRequestsThatAreNotPlainAreNetHTTPs(t *testing.T) {
 		"a whole URL":       {"GET http://a/toolbox/x HTTP/1.1\r\nHost: a\r\n\r\n", ""},
 		"a GET's body":      {"GET /toolbox/x HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nhi", "hi"},
 		"a GET of HTTP/1.0": {"GET /toolbox/x HTTP/1.0\r\nHost: a\r\nConnection: keep-alive\r\n\r\n", ""},
-		"chunks":            {"POST /rpc/x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n", "hi"},
-		"a large body":      {post(large), large},
-		"a large head":      {post("hi", "X: "+strings.Repeat("z", 9<<10)), "hi"},
-		"many fields":       {post("hi", strings.Split(strings.TrimSpace(strings.Repeat("A: b\n", 60)), "\n")...), "hi"},
+		"chunks": {
+			"POST /rpc/x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n\r\n", "hi",
+		},
+		"a large body": {post(large), large},
+		"a large head": {post("hi", "X: "+strings.Repeat("z", 9<<10)), "hi"},
+		"many fields": {
+			post("hi", strings.Split(strings.TrimSpace(strings.Repeat("A: b\n", 60)), "\n")...), "hi",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -132,8 +139,9 @@ func TestRequestsThatAreNotPlainAreNetHTTPs(t *testing.T) {
 func TestMalformedRequestsAreRefusedByNetHTTP(t *testing.T) {
 	t.Parallel()
 	for _, request := range []string{
-		post("hi", "Content-Length: 3"), post("hi", "Host: b"), post("hi", "A : b"), "POST /rpc/x HTTP/1.1\r\nContent-Length: 0\r\n\r\n",
-		post("hi", "X: \x00"), post("hi", "X: a\rb"), "GET /toolbox/%zz HTTP/1.1\r\nHost: a\r\n\r\n",
+		post("hi", "Content-Length: 3"), post("hi", "Host: b"), post("hi", "A : b"),
+		"POST /rpc/x HTTP/1.1\r\nContent-Length: 0\r\n\r\n", post("hi", "X: \x00"), post("hi", "X: a\rb"),
+		"GET /toolbox/%zz HTTP/1.1\r\nHost: a\r\n\r\n",
 	} {
 		b := setup(t, settings{handler: echo})
 		if got := b.dial(t).send(request).answer(); got.status != http.StatusBadRequest {
@@ -149,7 +157,8 @@ func TestHTTP2IsNetHTTPs(t *testing.T) {
 	transport := &http.Transport{Protocols: new(http.Protocols)}
 	transport.Protocols.SetUnencryptedHTTP2(true)
 	defer transport.CloseIdleConnections()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+b.address+"/rpc/x", strings.NewReader("hi"))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+b.address+"/rpc/x",
+		strings.NewReader("hi"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +217,8 @@ func TestAnswersAreFramedByLengthOrInChunks(t *testing.T) {
 			c := b.dial(t)
 			for range 2 { // the second finds nothing of the first
 				got := c.send(post("q")).answer()
-				if got.body != string(row.want) || got.length != row.length || got.status != row.status || got.header.Get("Set-Cookie") != "" {
+				if got.body != string(row.want) || got.length != row.length || got.status != row.status ||
+					got.header.Get("Set-Cookie") != "" {
 					t.Fatalf("%d, %d bytes, length %d, %v", got.status, len(got.body), got.length, got.header)
 				}
 			}
@@ -283,7 +293,8 @@ func TestWhatIsSentDuringALongCallIsTheNextRequest(t *testing.T) {
 	c := b.dial(t).send(post("slow"))
 	next := post("next")
 	c.send(next[:1])
-	timer := time.AfterFunc(300*time.Millisecond, func() { close(reads) }) // after the watcher has begun and read the byte
+	// after the watcher has begun and read the byte
+	timer := time.AfterFunc(300*time.Millisecond, func() { close(reads) })
 	defer timer.Stop()
 	if got := c.answer().body; got != "slow" {
 		t.Fatal(got)
@@ -306,9 +317,11 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 		sent   string
 		status int // of an answer; 0 for none
 	}{
-		"says nothing":        {"", 0},
-		"stops in the head":   {"POST /rpc/x HT", 0},
-		"stops in the body":   {"POST /rpc/x HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf", http.StatusBadRequest},
+		"says nothing":      {"", 0},
+		"stops in the head": {"POST /rpc/x HT", 0},
+		"stops in the body": {
+			"POST /rpc/x HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf", http.StatusBadRequest,
+		},
 		"idles after a while": {post("q"), http.StatusOK},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -425,7 +438,8 @@ func TestShutdownWaitsForARequestThatIsArriving(t *testing.T) {
 
 func TestServeAfterShutdownTakesNothing(t *testing.T) {
 	t.Parallel()
-	server := http1.New(&http.Server{Handler: http.NotFoundHandler(), ReadHeaderTimeout: time.Second}, time.Now, "/rpc/")
+	server := http1.New(&http.Server{Handler: http.NotFoundHandler(), ReadHeaderTimeout: time.Second}, time.Now,
+		"/rpc/")
 	if err := server.Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -455,7 +469,9 @@ func TestShutdownGivesUpWhenItsTimeIsOver(t *testing.T) {
 func TestAWriteDeadlineOfTheHandlersOwnHolds(t *testing.T) {
 	t.Parallel()
 	ended := make(chan error, 1)
-	b := setup(t, settings{settings: func(s *http.Server) { s.WriteTimeout = time.Hour }, handler: func(w http.ResponseWriter, _ *http.Request) {
+	b := setup(t, settings{settings: func(s *http.Server) {
+		s.WriteTimeout = time.Hour
+	}, handler: func(w http.ResponseWriter, _ *http.Request) {
 		err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(200 * time.Millisecond))
 		for err == nil { // the client reads nothing
 			_, err = w.Write(make([]byte, 64<<10))

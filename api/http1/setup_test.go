@@ -38,8 +38,10 @@ func setup(t *testing.T, s settings) *bundle {
 	b := &bundle{served: make(chan error, 1)}
 	base, cancel := context.WithCancel(context.Background())
 	std := &http.Server{
-		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second, IdleTimeout: 10 * time.Second,
-		BaseContext: func(net.Listener) context.Context { return base }, ErrorLog: log.New(io.Discard, "", 0),
+		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second,
+		IdleTimeout: 10 * time.Second, BaseContext: func(net.Listener) context.Context {
+			return base
+		}, ErrorLog: log.New(io.Discard, "", 0),
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Context().Value(http.ServerContextKey) == nil {
 				b.lane.Add(1)

@@ -42,7 +42,8 @@ func TurnAway(l net.Listener) bool {
 	}
 	attached := false
 	err = control.Control(func(fd uintptr) {
-		attached = unix.SetsockoptSockFprog(int(fd), unix.SOL_SOCKET, unix.SO_ATTACH_FILTER, //nolint:gosec // a descriptor
+		//nolint:gosec // a descriptor
+		attached = unix.SetsockoptSockFprog(int(fd), unix.SOL_SOCKET, unix.SO_ATTACH_FILTER,
 			&unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}) == nil //nolint:gosec // five instructions
 	})
 	return err == nil && attached

@@ -117,7 +117,8 @@ func (x *exchange) result(o *outcome) int {
 	if o.refusal != nil {
 		text := escape(x.object(o.refusal))
 		b := append(x.opening("result", 2*len(text)+len(content)+len(o.meta)), content...)
-		return x.send(http.StatusOK, nil, append(jsonrpc.AppendString(b, text), `}],"isError":true`+o.meta+`}}`...), nil)
+		return x.send(http.StatusOK, nil,
+			append(jsonrpc.AppendString(b, text), `}],"isError":true`+o.meta+`}}`...), nil)
 	}
 	if o.hit {
 		x.w.Header()["X-Service-Cache"] = hitValue

@@ -51,7 +51,9 @@ func (g *greetings) admit(network netip.Prefix) *fault.Error {
 	if l.AllowN(g.now(), 1) {
 		return nil
 	}
-	f := fault.New(fault.RateWindow, "Too many handshakes and lists of tools from your network address. Keep the list, which changes with releases only, and wait a second.")
+	f := fault.New(fault.RateWindow,
+		"Too many handshakes and lists of tools from your network address. Keep the list, which changes with "+
+			"releases only, and wait a second.")
 	f.RetryAfter, f.Window = time.Second, &fault.Window{Limit: greetingsPerSecond, Reset: time.Second}
 	return f
 }

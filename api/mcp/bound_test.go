@@ -17,7 +17,8 @@ func TestGreetingsAreBoundedForEachNetwork(t *testing.T) {
 		}
 	}
 	refusal := g.admit(one)
-	if refusal == nil || refusal.RetryAfter != time.Second || refusal.Window == nil || refusal.Window.Limit != greetingsPerSecond {
+	if refusal == nil || refusal.RetryAfter != time.Second || refusal.Window == nil ||
+		refusal.Window.Limit != greetingsPerSecond {
 		t.Errorf("one greeting more than a burst: %+v", refusal)
 	}
 	if refusal := g.admit(other); refusal != nil {

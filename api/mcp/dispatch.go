@@ -17,7 +17,8 @@ func (d *Door) dispatch(x *exchange, m *jsonrpc.Message) {
 	case m.Answer, m.ID == nil && strings.HasPrefix(method, "notifications/"):
 		x.accepted() // no session waits for it
 	case m.ID == nil:
-		x.refuse(fault.New(fault.NotARequest, "The message %.64q has no id, so nobody waits for its answer. Send an id with requests.", method))
+		x.refuse(fault.New(fault.NotARequest,
+			"The message %.64q has no id, so nobody waits for its answer. Send an id with requests.", method))
 	case method == "ping":
 		x.give([]byte("{}"))
 	case method == "initialize", method == "tools/list":
@@ -34,7 +35,9 @@ func (d *Door) dispatch(x *exchange, m *jsonrpc.Message) {
 	case method == "tools/call":
 		d.callTool(x, m.Params)
 	default:
-		x.fail(fault.New(fault.MethodNotServed, "This server has tools, and answers initialize, ping, tools/list and tools/call. It does not know %.64q.", method))
+		x.fail(fault.New(fault.MethodNotServed,
+			"This server has tools, and answers initialize, ping, tools/list and tools/call. It does not know %.64q.",
+			method))
 	}
 }
 
@@ -82,7 +85,9 @@ func (d *Door) callTool(x *exchange, params []byte) {
 		x.fail(fault.New(fault.FieldRefused, "%s stands twice in params. Send it once.", twice))
 		return
 	case t == nil:
-		x.fail(fault.New(fault.FieldRefused, "No tool is called %.64q. Ask tools/list for those that there are; tools of earlier versions have gone.", name))
+		x.fail(fault.New(fault.FieldRefused,
+			"No tool is called %.64q. Ask tools/list for those that there are; tools of earlier versions have gone.",
+			name))
 		return
 	case len(arguments) > 0 && string(arguments) != "null" && arguments[0] != '{':
 		x.fail(fault.New(fault.FieldRefused, "The arguments of %s must be an object, {\"name\": value}.", name))
@@ -109,7 +114,8 @@ func (d *Door) callTool(x *exchange, params []byte) {
 func (d *Door) run(x *exchange, t *tool, arguments []byte) (o outcome) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			d.Logger.Error("panic", "request_id", x.caller.RequestID, "tool", t.name, "cause", cause, "stack", string(debug.Stack()))
+			d.Logger.Error("panic", "request_id", x.caller.RequestID, "tool", t.name, "cause", cause, "stack",
+				string(debug.Stack()))
 			o = outcome{refusal: fault.New(fault.InternalFault, "")}
 		}
 	}()

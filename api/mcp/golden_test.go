@@ -18,7 +18,10 @@ var update = flag.Bool("update", false, "write the golden file anew")
 func TestTheListOfToolsStaysAsItIs(t *testing.T) {
 	t.Parallel()
 	const path = "testdata/tools_list.golden.json"
-	d := New(Options{Capabilities: service.New(service.Options{PublicURL: "https://gateway.example"}), PublicURL: "https://gateway.example", Now: time.Now})
+	d := New(Options{
+		Capabilities: service.New(service.Options{PublicURL: "https://gateway.example"}),
+		PublicURL:    "https://gateway.example", Now: time.Now,
+	})
 	if want := len(strings.Fields(specified)); len(d.listed) != want {
 		t.Errorf("%d tools are listed, the interface has %d", len(d.listed), want)
 	}

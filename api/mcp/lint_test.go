@@ -12,7 +12,9 @@ import (
 
 func testTools(t *testing.T) []*tool {
 	t.Helper()
-	return (&Door{Options: Options{Capabilities: service.New(service.Options{PublicURL: "https://gateway.example"})}}).allTools()
+	return (&Door{
+		Options: Options{Capabilities: service.New(service.Options{PublicURL: "https://gateway.example"})},
+	}).allTools()
 }
 
 // specified are the tools of docs/interface.md, 2.4, with buy_pack.
@@ -29,7 +31,8 @@ func TestToolsAreDescribedForWhoMustChoose(t *testing.T) {
 	names := strings.Fields(specified)
 	sentence := regexp.MustCompile(`^([A-Z0-9-]|[a-z]+_[a-z_]+[ ,]).*\.$`)
 	snake := regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`)
-	mentioned := regexp.MustCompile(`\b(?:get|list|create|configure|revoke|update|join|manage|rpc|resolve|decode|convert|verify|what|explain|bind|claim|buy)_[a-z_]+\b`)
+	mentioned := regexp.MustCompile(
+		`\b(?:get|list|create|configure|revoke|update|join|manage|rpc|resolve|decode|convert|verify|what|explain|bind|claim|buy)_[a-z_]+\b`)
 	// Words that look like a tool's name and are a parameter's or a field's.
 	others := []string{"verify_signature", "claim_code"}
 	for _, tool := range tools {
@@ -38,7 +41,8 @@ func TestToolsAreDescribedForWhoMustChoose(t *testing.T) {
 		}
 		a := tool.about
 		for part, text := range map[string]string{
-			"purpose": a.Purpose, "use": a.Use, "instead": a.Instead, "cost": a.Cost, "limits": a.Limits, "fails": a.Fails, "again": a.Again,
+			"purpose": a.Purpose, "use": a.Use, "instead": a.Instead, "cost": a.Cost, "limits": a.Limits,
+			"fails": a.Fails, "again": a.Again,
 		} {
 			if !sentence.MatchString(text) || len(text) > 700 {
 				t.Errorf("%s: %s is no sentence, or too long: %q", tool.name, part, text)
@@ -102,7 +106,8 @@ func TestEveryParameterSaysWhatItTakes(t *testing.T) {
 			if len(p.Description) < 15 {
 				t.Errorf("%s: %s is described as %q", tool.name, name, p.Description)
 			}
-			told := name == "cursor" || len(p.Examples) > 0 || len(p.Enum) > 0 || len(p.Items.Enum) > 0 || p.Format != "" || p.Type == "boolean"
+			told := name == "cursor" || len(p.Examples) > 0 || len(p.Enum) > 0 || len(p.Items.Enum) > 0 ||
+				p.Format != "" || p.Type == "boolean"
 			if list, ok := p.Type.([]any); ok {
 				told = told || slices.Contains(list, any("boolean"))
 			}

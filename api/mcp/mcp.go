@@ -62,7 +62,10 @@ type Door struct {
 
 // New makes the door. A tool that is described wrongly is a mistake of the program, so it panics.
 func New(o Options) *Door {
-	d := &Door{Options: o, tools: map[string]*tool{}, hosts: hostsOf(o.PublicURL, o.Hosts), greetings: newGreetings(o.Now)}
+	d := &Door{
+		Options: o, tools: map[string]*tool{}, hosts: hostsOf(o.PublicURL, o.Hosts),
+		greetings: newGreetings(o.Now),
+	}
 	tools := d.allTools()
 	for _, t := range tools {
 		if d.tools[t.name] != nil {
@@ -110,13 +113,16 @@ func (d *Door) accept(w http.ResponseWriter, r *http.Request) ([]byte, *fault.Er
 		return nil, refusal
 	}
 	if slices.Contains(ClosedPaths(), r.URL.Path) {
-		return nil, fault.New(fault.PathClosed, "This door closed on 2026-09-26. Speak Streamable HTTP with POST %s%s instead; its tools have new names.", d.PublicURL, Path).
+		return nil, fault.New(fault.PathClosed,
+			"This door closed on 2026-09-26. Speak Streamable HTTP with POST %s%s instead; its tools have new names.",
+			d.PublicURL, Path).
 			With("use", d.PublicURL+Path)
 	}
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", "POST, OPTIONS")
-		return nil, fault.New(fault.MethodNotAllowed, "This endpoint takes POST: each message of the Model Context Protocol is one, and its answer comes with it. "+
-			"There is no stream to listen to and no session to end.")
+		return nil, fault.New(fault.MethodNotAllowed,
+			"This endpoint takes POST: each message of the Model Context Protocol is one, and its answer comes with "+
+				"it. There is no stream to listen to and no session to end.")
 	}
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	coding := r.Header.Get("Content-Encoding")
@@ -125,7 +131,8 @@ func (d *Door) accept(w http.ResponseWriter, r *http.Request) ([]byte, *fault.Er
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, d.MaxBodyBytes))
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
-		return nil, fault.New(fault.BodyTooLarge, "The message is larger than %d bytes. Ask for less in one call.", d.MaxBodyBytes)
+		return nil, fault.New(fault.BodyTooLarge, "The message is larger than %d bytes. Ask for less in one call.",
+			d.MaxBodyBytes)
 	}
 	if err != nil {
 		return nil, fault.New(fault.NotARequest, "The message did not arrive in whole. Send it again.").Wrap(err)
@@ -137,11 +144,14 @@ func (d *Door) accept(w http.ResponseWriter, r *http.Request) ([]byte, *fault.Er
 func unreadable(body []byte, err error) *fault.Error {
 	switch {
 	case jsonrpc.IsBatch(body) && jsonrpc.Valid(body):
-		return fault.New(fault.NotARequest, "Batches left the Model Context Protocol with its version 2025-06-18. Send one message in each request.")
+		return fault.New(fault.NotARequest,
+			"Batches left the Model Context Protocol with its version 2025-06-18. Send one message in each request.")
 	case errors.Is(err, jsonrpc.ErrTooDeep):
-		return fault.New(fault.NotARequest, "The message is nested deeper than %d levels. Send flatter arguments.", jsonrpc.MaxRequestDepth)
+		return fault.New(fault.NotARequest, "The message is nested deeper than %d levels. Send flatter arguments.",
+			jsonrpc.MaxRequestDepth)
 	case errors.Is(err, jsonrpc.ErrNotRequest):
-		return fault.New(fault.NotARequest, `The body is %s. Send {"jsonrpc":"2.0","id":1,"method":"…","params":{…}}.`, err)
+		return fault.New(fault.NotARequest,
+			`The body is %s. Send {"jsonrpc":"2.0","id":1,"method":"…","params":{…}}.`, err)
 	}
 	return fault.New(fault.NotJSON, "The body is not JSON: %s. Send one JSON object.", err)
 }

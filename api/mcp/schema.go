@@ -30,9 +30,11 @@ func listOf(known huma.Registry, tools []*tool) ([]byte, []Tool) {
 		t.check()
 		d, o := t.hints&destructive != 0, t.hints&openWorld != 0
 		result.Tools = append(result.Tools, &sdk.Tool{
-			Name: t.name, Title: t.title, Description: t.about.String() + t.strangersLine(), InputSchema: t.inputSchema(known), OutputSchema: t.outputSchema(known),
+			Name: t.name, Title: t.title, Description: t.about.String() + t.strangersLine(),
+			InputSchema: t.inputSchema(known), OutputSchema: t.outputSchema(known),
 			Annotations: &sdk.ToolAnnotations{
-				Title: t.title, ReadOnlyHint: t.hints&readOnly != 0, IdempotentHint: t.hints&idempotent != 0, DestructiveHint: &d, OpenWorldHint: &o,
+				Title: t.title, ReadOnlyHint: t.hints&readOnly != 0, IdempotentHint: t.hints&idempotent != 0,
+				DestructiveHint: &d, OpenWorldHint: &o,
 			},
 		})
 		told = append(told, Tool{t.name, t.title, t.about.Purpose, t.keyFree})

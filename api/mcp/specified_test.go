@@ -10,16 +10,19 @@ import (
 // hinted are the annotations of each tool: read-only, idempotent, destructive, open world
 // (docs/decisions/0063).
 var hinted = map[string]hints{
-	"get_key": 0, "bind_key_start": idempotent, "bind_key_complete": idempotent, "claim_agent_start": idempotent, "claim_agent_complete": 0,
-	"create_api_key": 0, "configure_key": idempotent, "revoke_api_key": destructive | idempotent, "list_api_keys": readOnly | idempotent,
-	"get_billing_status": readOnly | idempotent, "configure_services": idempotent, "update_account": idempotent, "join_enterprise_wishlist": 0,
-	"join_waitlist": idempotent, "list_plans": readOnly | idempotent, "get_usage": readOnly | idempotent, "get_statement": readOnly | idempotent,
-	"manage_tickets": 0, "manage_feedback": 0, "rpc_call": openWorld, "get_balances": readOnly | idempotent | openWorld,
-	"get_history": readOnly | idempotent | openWorld, "get_prices": readOnly | idempotent | openWorld, "get_tx_status": readOnly | idempotent,
-	"resolve_ens": readOnly | idempotent | openWorld, "get_abi": readOnly | idempotent, "decode_calldata": readOnly | idempotent | openWorld,
-	"convert_evm": readOnly | idempotent, "verify_signature": readOnly | idempotent, "what_can_i_do": readOnly | idempotent,
-	"get_quote": readOnly | idempotent, "explain_error": readOnly | idempotent, "recommend": readOnly | idempotent, "migrate": readOnly | idempotent,
-	"buy_pack": 0,
+	"get_key": 0, "bind_key_start": idempotent, "bind_key_complete": idempotent, "claim_agent_start": idempotent,
+	"claim_agent_complete": 0, "create_api_key": 0, "configure_key": idempotent,
+	"revoke_api_key": destructive | idempotent, "list_api_keys": readOnly | idempotent,
+	"get_billing_status": readOnly | idempotent, "configure_services": idempotent, "update_account": idempotent,
+	"join_enterprise_wishlist": 0, "join_waitlist": idempotent, "list_plans": readOnly | idempotent,
+	"get_usage": readOnly | idempotent, "get_statement": readOnly | idempotent, "manage_tickets": 0,
+	"manage_feedback": 0, "rpc_call": openWorld, "get_balances": readOnly | idempotent | openWorld,
+	"get_history": readOnly | idempotent | openWorld, "get_prices": readOnly | idempotent | openWorld,
+	"get_tx_status": readOnly | idempotent, "resolve_ens": readOnly | idempotent | openWorld,
+	"get_abi": readOnly | idempotent, "decode_calldata": readOnly | idempotent | openWorld,
+	"convert_evm": readOnly | idempotent, "verify_signature": readOnly | idempotent,
+	"what_can_i_do": readOnly | idempotent, "get_quote": readOnly | idempotent, "explain_error": readOnly | idempotent,
+	"recommend": readOnly | idempotent, "migrate": readOnly | idempotent, "buy_pack": 0,
 }
 
 // keyFree are the tools that need no key (docs/interface.md, 2.4).
@@ -51,20 +54,24 @@ func TestTheSpecifiedToolsAreThereAndNoOthers(t *testing.T) {
 // parameters are those of each tool, the required ones with an asterisk; further ones that the
 // operations have stand behind a bar.
 var parameters = map[string]string{
-	"get_key": "", "bind_key_start": "address*", "bind_key_complete": "address* signature*", "claim_agent_start": "name* address*",
-	"claim_agent_complete": "address* signature* monthly_request_cap", "create_api_key": "name* monthly_request_cap",
-	"configure_key": "id* monthly_request_cap enabled caps window", "revoke_api_key": "api_key_id*", "list_api_keys": "scope",
-	"get_billing_status": "", "configure_services": "enabled caps window",
-	"update_account": "notify_usage_80 notify_usage_100 notify_incidents time_zone use_case team_size volume region previous_provider referral_source chains " +
-		"wish_chains wish_chain_other",
-	"join_enterprise_wishlist": "items* email*", "join_waitlist": "email_address* qualifier* source product_updates", "list_plans": "",
-	"get_usage": "view* hours chain report window", "get_statement": "period",
+	"get_key": "", "bind_key_start": "address*", "bind_key_complete": "address* signature*",
+	"claim_agent_start": "name* address*", "claim_agent_complete": "address* signature* monthly_request_cap",
+	"create_api_key": "name* monthly_request_cap", "configure_key": "id* monthly_request_cap enabled caps window",
+	"revoke_api_key": "api_key_id*", "list_api_keys": "scope", "get_billing_status": "",
+	"configure_services": "enabled caps window",
+	"update_account": "notify_usage_80 notify_usage_100 notify_incidents time_zone use_case team_size volume region " +
+		"previous_provider referral_source chains wish_chains wish_chain_other",
+	"join_enterprise_wishlist": "items* email*", "join_waitlist": "email_address* qualifier* source product_updates",
+	"list_plans": "", "get_usage": "view* hours chain report window", "get_statement": "period",
 	"manage_tickets":  "action* subject message category request_id reference status resolve reopen | cursor limit",
-	"manage_feedback": "action* kind title body chain status | cursor limit", "rpc_call": "chain* method* params tier", "get_balances": "chain* address*",
-	"get_history": "chain* address* | limit cursor", "get_prices": "kind* chain symbols", "get_tx_status": "chain* hash*", "resolve_ens": "query*",
-	"get_abi": "chain* address*", "decode_calldata": "chain* address* calldata*", "convert_evm": "op* input* from to | encoding",
-	"verify_signature": "mode* message* signature* address | chain encoding", "what_can_i_do": "", "get_quote": "chain* method* tier",
-	"explain_error": "code*", "recommend": "what* family candidates prefer chain method need", "migrate": "config*", "buy_pack": "size*",
+	"manage_feedback": "action* kind title body chain status | cursor limit", "rpc_call": "chain* method* params tier",
+	"get_balances": "chain* address*", "get_history": "chain* address* | limit cursor",
+	"get_prices": "kind* chain symbols", "get_tx_status": "chain* hash*", "resolve_ens": "query*",
+	"get_abi": "chain* address*", "decode_calldata": "chain* address* calldata*",
+	"convert_evm":      "op* input* from to | encoding",
+	"verify_signature": "mode* message* signature* address | chain encoding", "what_can_i_do": "",
+	"get_quote": "chain* method* tier", "explain_error": "code*",
+	"recommend": "what* family candidates prefer chain method need", "migrate": "config*", "buy_pack": "size*",
 }
 
 func TestToolsTakeTheSpecifiedParameters(t *testing.T) {
@@ -93,7 +100,9 @@ func TestToolsTakeTheSpecifiedParameters(t *testing.T) {
 // Whatever a tool may refuse with has a word about it.
 func TestDescriptionsNameTheCodesOfRefusals(t *testing.T) {
 	t.Parallel()
-	usual := []int{-32600, -32603, -32030, -32021} // an unknown chain, our own fault, and a record or a meter that is away say themselves what to do
+	// an unknown chain, our own fault, and a record or a meter that is away say themselves what to
+	// do
+	usual := []int{-32600, -32603, -32030, -32021}
 	for _, tool := range testTools(t) {
 		for _, w := range tool.ways {
 			m := w.of.Meta()

@@ -10,13 +10,15 @@ func TestStringsAreRewrittenOnlyWhereTheyHide(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("é", maxOfStrangers)
 	for in, want := range map[string]struct{ shown, escaped string }{
-		`{"a":"plain é 🙂 \"x\"","b":[1,null]}`: {`{"a":"plain é 🙂 \"x\"","b":[1,null]}`, `{"a":"plain é 🙂 \"x\"","b":[1,null]}`},
-		`{"a":"x` + "\u202e" + `y"}`:           {`{"a":"x\\u202ey"}`, `{"a":"x\u202ey"}`},
-		`{"a":"x\u202Ey\n"}`:                   {`{"a":"x\\u202ey\\n"}`, `{"a":"x\u202Ey\n"}`},
-		`{"a":"` + "\U000e0041" + `"}`:         {`{"a":"\\U000e0041"}`, `{"a":"\udb40\udc41"}`},
-		`{"a` + "\u200b" + `":"\\"}`:           {`{"a\\u200b":"\\"}`, `{"a\u200b":"\\"}`},
-		`["` + long + `"]`:                     {`["` + long + `"]`, `["` + long + `"]`},
-		`["` + long + `z"]`:                    {`["` + long + `… (1025 characters)"]`, `["` + long + `z"]`},
+		`{"a":"plain é 🙂 \"x\"","b":[1,null]}`: {
+			`{"a":"plain é 🙂 \"x\"","b":[1,null]}`, `{"a":"plain é 🙂 \"x\"","b":[1,null]}`,
+		},
+		`{"a":"x` + "\u202e" + `y"}`:   {`{"a":"x\\u202ey"}`, `{"a":"x\u202ey"}`},
+		`{"a":"x\u202Ey\n"}`:           {`{"a":"x\\u202ey\\n"}`, `{"a":"x\u202Ey\n"}`},
+		`{"a":"` + "\U000e0041" + `"}`: {`{"a":"\\U000e0041"}`, `{"a":"\udb40\udc41"}`},
+		`{"a` + "\u200b" + `":"\\"}`:   {`{"a\\u200b":"\\"}`, `{"a\u200b":"\\"}`},
+		`["` + long + `"]`:             {`["` + long + `"]`, `["` + long + `"]`},
+		`["` + long + `z"]`:            {`["` + long + `… (1025 characters)"]`, `["` + long + `z"]`},
 		`["0x` + strings.Repeat("ab", 2000) + `"]`: {
 			`["0x` + strings.Repeat("ab", 2000) + `"]`, `["0x` + strings.Repeat("ab", 2000) + `"]`,
 		},

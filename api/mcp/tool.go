@@ -47,7 +47,8 @@ type about struct {
 
 // String is the description as tools/list has it.
 func (a *about) String() string {
-	return a.Purpose + "\nWhen: " + a.Use + "\nInstead: " + a.Instead + "\nCost: " + a.Cost + "\nLimits: " + a.Limits + "\nErrors: " + a.Fails +
+	return a.Purpose + "\nWhen: " + a.Use + "\nInstead: " + a.Instead + "\nCost: " + a.Cost + "\nLimits: " + a.Limits +
+		"\nErrors: " + a.Fails +
 		"\nRepeat: " + a.Again
 }
 
@@ -101,10 +102,14 @@ func (t *tool) choose(arguments []byte) (*way, *fault.Error) {
 func (t *tool) read(w *way, arguments []byte) (map[string]any, *fault.Error) {
 	args := map[string]any{}
 	if len(arguments) > t.most() {
-		return nil, fault.New(fault.BodyTooLarge, "The arguments are longer than %d bytes, which %s does not need. Send the parameters that it takes.", t.most(), t.name)
+		return nil, fault.New(fault.BodyTooLarge,
+			"The arguments are longer than %d bytes, which %s does not need. Send the parameters that it takes.",
+			t.most(), t.name)
 	}
-	if len(arguments) > 0 && json.Unmarshal(arguments, &args) != nil { // it is JSON, so a number is too large for any field
-		return nil, fault.New(fault.FieldRefused, "The arguments hold a number that is too large. Correct it and call again.")
+	// it is JSON, so a number is too large for any field
+	if len(arguments) > 0 && json.Unmarshal(arguments, &args) != nil {
+		return nil, fault.New(fault.FieldRefused,
+			"The arguments hold a number that is too large. Correct it and call again.")
 	}
 	if twice := repeated(arguments); twice != "" {
 		return nil, wrongField(shown(twice), "stands twice")
@@ -193,7 +198,8 @@ func (w *way) inOurWords(f *fault.Error) *fault.Error {
 	ours := map[string]string{}
 	for name, theirs := range w.names {
 		ours[theirs] = name
-		told.Message = regexp.MustCompile(`(^|again\. |; )`+regexp.QuoteMeta(theirs)+`:`).ReplaceAllString(told.Message, "${1}"+name+":")
+		told.Message = regexp.MustCompile(`(^|again\. |; )`+regexp.QuoteMeta(theirs)+`:`).ReplaceAllString(told.Message,
+			"${1}"+name+":")
 	}
 	rename := func(name string) string {
 		if our, ok := ours[name]; ok {

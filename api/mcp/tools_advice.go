@@ -13,7 +13,8 @@ type recommendInput struct {
 }
 
 // adviceFails are the codes of what needs no key and costs nothing.
-const adviceFails = "-32005 more than 60 a minute from this network, or with your key: wait retry_after seconds. " + fieldFails
+const adviceFails = "-32005 more than 60 a minute from this network, or with your key: wait retry_after seconds. " +
+	fieldFails
 
 // adviceTools tell how to use the service, to whoever asks.
 func adviceTools(c *service.Registry) []*tool {
@@ -24,13 +25,18 @@ func quoteTool(c *service.Registry) *tool {
 	return &tool{
 		name: "get_quote", title: "Quote a call", ways: one(c.GetQuote), hints: readOnly | idempotent, keyFree: true,
 		about: about{
-			Purpose: "Tells whether a JSON-RPC method is offered on a chain, how many weighted units a call takes, and what such calls cost on every lane of the price ladder.",
-			Use:     "Before you rely on a method, or to estimate a bill: each lane has the price of a million units, of 1,000 and of 1,000,000 such calls.",
-			Instead: "list_plans lists whole plans; what_can_i_do prices the volume that you already have; recommend says which tier to take.",
-			Cost:    keyFreeCost,
-			Limits: "Relay methods only. units is for a call that no parameter makes heavier; units_when_heavy and note tell of wide logs and deep state reads. Prices are net; a lane of a " +
-				"subscription is priced at its included volume.",
-			Fails: adviceFails + " A method that is not offered is an answer with offered false and what to do instead, not an error.",
+			Purpose: "Tells whether a JSON-RPC method is offered on a chain, how many weighted units a call takes, " +
+				"and what such calls cost on every lane of the price ladder.",
+			Use: "Before you rely on a method, or to estimate a bill: each lane has the price of a million " +
+				"units, of 1,000 and of 1,000,000 such calls.",
+			Instead: "list_plans lists whole plans; what_can_i_do prices the volume that you already have; recommend " +
+				"says which tier to take.",
+			Cost: keyFreeCost,
+			Limits: "Relay methods only. units is for a call that no parameter makes heavier; units_when_heavy and " +
+				"note tell of wide logs and deep state reads. Prices are net; a lane of a subscription is priced at " +
+				"its included volume.",
+			Fails: adviceFails +
+				" A method that is not offered is an answer with offered false and what to do instead, not an error.",
 			Again: "Safe; the answer changes only with the price list, or when upstreams gain or lose a method.",
 		},
 	}
@@ -38,31 +44,41 @@ func quoteTool(c *service.Registry) *tool {
 
 func explainTool(c *service.Registry) *tool {
 	return &tool{
-		name: "explain_error", title: "Explain an error code", ways: one(c.ExplainError), hints: readOnly | idempotent, keyFree: true,
+		name: "explain_error", title: "Explain an error code", ways: one(c.ExplainError), hints: readOnly | idempotent,
+		keyFree: true,
 		about: about{
-			Purpose: "Explains an error code: what it means, with which HTTP status it comes, what to do next, and whether the gateway or a chain's node says it.",
-			Use:     "A call was refused and its message is not enough; give error.code, such as -32005, or a reason's name, such as rate_window.",
-			Instead: "what_can_i_do tells which of your own limits is near; manage_tickets reaches people, with the request_id of the error.",
-			Cost:    keyFreeCost,
-			Limits:  "A code with several reasons gives all of them in reasons; codes that nodes use too have their meaning there in chain_meanings. It does not look at your call.",
-			Fails:   adviceFails + " A code that nobody agrees upon is an answer with known false and a hint.",
-			Again:   "Safe; the same answer.",
+			Purpose: "Explains an error code: what it means, with which HTTP status it comes, what to do next, and " +
+				"whether the gateway or a chain's node says it.",
+			Use: "A call was refused and its message is not enough; give error.code, such as -32005, or a " +
+				"reason's name, such as rate_window.",
+			Instead: "what_can_i_do tells which of your own limits is near; manage_tickets reaches people, with the " +
+				"request_id of the error.",
+			Cost: keyFreeCost,
+			Limits: "A code with several reasons gives all of them in reasons; codes that nodes use too have their " +
+				"meaning there in chain_meanings. It does not look at your call.",
+			Fails: adviceFails + " A code that nobody agrees upon is an answer with known false and a hint.",
+			Again: "Safe; the same answer.",
 		},
 	}
 }
 
 func recommendTool(c *service.Registry) *tool {
 	return &tool{
-		name: "recommend", title: "Recommend a chain or a route", input: recommendInput{}, selector: "what", hints: readOnly | idempotent, keyFree: true,
-		ways: []way{{of: c.RecommendChain, when: "chain"}, {of: c.RecommendRoute, when: "route"}},
+		name: "recommend", title: "Recommend a chain or a route", input: recommendInput{}, selector: "what",
+		hints: readOnly | idempotent, keyFree: true, ways: []way{
+			{of: c.RecommendChain, when: "chain"}, {of: c.RecommendRoute, when: "route"},
+		},
 		about: about{
-			Purpose: "Recommends a chain by measured latency or uptime (what chain), or the route tier of a call by its cost and measured latency (what route).",
-			Use:     "Your work can run on several chains, or you want to know whether the fast tier is worth twice the units now.",
+			Purpose: "Recommends a chain by measured latency or uptime (what chain), or the route tier of a call by " +
+				"its cost and measured latency (what route).",
+			Use: "Your work can run on several chains, or you want to know whether the fast tier is worth twice " +
+				"the units now.",
 			Instead: "get_quote for the price of a method alone; get_prices for gas on a chain.",
 			Cost:    keyFreeCost,
-			Limits: "Measured from the gateway to its upstreams within the last minutes, not from you; measured_at says when. What is not measured is not ranked. " +
-				"Uptime is of now, not of past months.",
-			Fails: adviceFails + " With nothing measured, pick is null or goes by what you asked for, and reason says so.",
+			Limits: "Measured from the gateway to its upstreams within the last minutes, not from you; measured_at " +
+				"says when. What is not measured is not ranked. Uptime is of now, not of past months.",
+			Fails: adviceFails +
+				" With nothing measured, pick is null or goes by what you asked for, and reason says so.",
 			Again: "Safe; the answer follows the measurements, so ask again rather than keep it for long.",
 		},
 	}
@@ -70,15 +86,18 @@ func recommendTool(c *service.Registry) *tool {
 
 func migrateTool(c *service.Registry) *tool {
 	return &tool{
-		name: "migrate", title: "Plan a move from other providers", ways: one(c.Migrate), hints: readOnly | idempotent, keyFree: true,
+		name: "migrate", title: "Plan a move from other providers", ways: one(c.Migrate), hints: readOnly | idempotent,
+		keyFree: true,
 		about: about{
-			Purpose: "Reads a pasted configuration or code, maps every RPC endpoint of other providers to this gateway's, weighs every JSON-RPC method, and lists what to change.",
-			Use: "You or your owner come from Alchemy, Infura, QuickNode, Ankr, dRPC, Chainstack, Moralis, Helius or public nodes, with viem, ethers, web3.py, Hardhat, Foundry, .env, JSON, " +
-				"YAML or TOML.",
+			Purpose: "Reads a pasted configuration or code, maps every RPC endpoint of other providers to this " +
+				"gateway's, weighs every JSON-RPC method, and lists what to change.",
+			Use: "You or your owner come from Alchemy, Infura, QuickNode, Ankr, dRPC, Chainstack, Moralis, Helius or " +
+				"public nodes, with viem, ethers, web3.py, Hardhat, Foundry, .env, JSON, YAML or TOML.",
 			Instead: "get_quote for a single method; list_plans for what a volume needs.",
 			Cost:    keyFreeCost,
-			Limits: "10 texts a minute, 20,000 characters, 50 endpoints, 200 methods. Text is read, never run, kept or logged, and all that looks like a key is masked; still, leave private keys out of what " +
-				"you paste. Websockets are not served: the answer says what to poll.",
+			Limits: "10 texts a minute, 20,000 characters, 50 endpoints, 200 methods. Text is read, never run, kept " +
+				"or logged, and all that looks like a key is masked; still, leave private keys out of what you " +
+				"paste. Websockets are not served: the answer says what to poll.",
 			Fails: adviceFails + " Text in which nothing is recognised is an answer with ready false.",
 			Again: "Safe; the same answer for the same text.",
 		},
@@ -87,15 +106,21 @@ func migrateTool(c *service.Registry) *tool {
 
 func plansTool(c *service.Registry) *tool {
 	return &tool{
-		name: "list_plans", title: "List plans and prices", ways: one(c.ListPlans), hints: readOnly | idempotent, keyFree: true,
+		name: "list_plans", title: "List plans and prices", ways: one(c.ListPlans), hints: readOnly | idempotent,
+		keyFree: true,
 		about: about{
-			Purpose: "Lists plans, packs, paying per call and the founding offer with prices, included units, rate limits and supply.",
-			Use:     "To choose a plan, or to tell your owner what more units cost; payments_live says whether anything can be bought by card now.",
-			Instead: "get_quote prices one method on every lane; what_can_i_do compares plans at your own volume; get_billing_status shows what you have; buy_pack begins a purchase.",
-			Cost:    keyFreeCost,
-			Limits:  "Prices are net US cents; VAT is added in the EU. Agreements of your own are not listed: join_enterprise_wishlist asks for one.",
-			Fails:   adviceFails + " While the seats of the founding offer cannot be counted, it is not on sale and note says so.",
-			Again:   "Safe; only the seats of the founding offer change.",
+			Purpose: "Lists plans, packs, paying per call and the founding offer with prices, included units, rate " +
+				"limits and supply.",
+			Use: "To choose a plan, or to tell your owner what more units cost; payments_live says whether " +
+				"anything can be bought by card now.",
+			Instead: "get_quote prices one method on every lane; what_can_i_do compares plans at your own volume; " +
+				"get_billing_status shows what you have; buy_pack begins a purchase.",
+			Cost: keyFreeCost,
+			Limits: "Prices are net US cents; VAT is added in the EU. Agreements of your own are not listed: " +
+				"join_enterprise_wishlist asks for one.",
+			Fails: adviceFails +
+				" While the seats of the founding offer cannot be counted, it is not on sale and note says so.",
+			Again: "Safe; only the seats of the founding offer change.",
 		},
 	}
 }

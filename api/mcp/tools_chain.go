@@ -36,14 +36,23 @@ func rpcTool() *tool {
 		name: "rpc_call", title: "Call a JSON-RPC method", relays: true, input: rpcInput{}, hints: openWorld,
 		strangers: []string{"result", "error"},
 		about: about{
-			Purpose: "Sends one JSON-RPC call to a chain and gives its answer, exactly as POST /rpc/{chain} does: same routing, cache and meter.",
-			Use:     "You need a method that no other tool covers: contract reads (eth_call), logs, blocks, receipts, sending a signed transaction.",
-			Instead: "get_balances, get_history, get_tx_status, get_prices, resolve_ens and decode_calldata answer common questions in one call; get_quote tells what a method weighs.",
-			Cost:    "1 unit for standard methods, 2 for heavy ones (traces, wide logs, state deeper than 128 blocks), times the tier; 0 for an answer from the cache.",
-			Limits:  "One call, no batch. eth_getLogs takes 1,000 blocks at most. Answers up to 512 KiB; larger ones are refused without charge: use POST /rpc/{chain}.",
-			Fails: meteredFails + "-32601 method not served: data.docs lists those that are. -32602 parameter refused, or an answer that is too large. " + callerIsServed + "-32017 outcome of a submission unknown: look it up with " +
-				"get_tx_status before signing again. An error of the chain itself (a revert) comes as error inside the result and is charged.",
-			Again: "Reads may be repeated. A signed transaction is sent to exactly one upstream, once; sending the identical bytes again is safe, a new signature on the same nonce is not.",
+			Purpose: "Sends one JSON-RPC call to a chain and gives its answer, exactly as POST /rpc/{chain} does: " +
+				"same routing, cache and meter.",
+			Use: "You need a method that no other tool covers: contract reads (eth_call), logs, blocks, " +
+				"receipts, sending a signed transaction.",
+			Instead: "get_balances, get_history, get_tx_status, get_prices, resolve_ens and decode_calldata answer " +
+				"common questions in one call; get_quote tells what a method weighs.",
+			Cost: "1 unit for standard methods, 2 for heavy ones (traces, wide logs, state deeper than 128 " +
+				"blocks), times the tier; 0 for an answer from the cache.",
+			Limits: "One call, no batch. eth_getLogs takes 1,000 blocks at most. Answers up to 512 KiB; larger ones " +
+				"are refused without charge: use POST /rpc/{chain}.",
+			Fails: meteredFails +
+				"-32601 method not served: data.docs lists those that are. -32602 parameter refused, or an answer " +
+				"that is too large. " + callerIsServed +
+				"-32017 outcome of a submission unknown: look it up with get_tx_status before signing again. An " +
+				"error of the chain itself (a revert) comes as error inside the result and is charged.",
+			Again: "Reads may be repeated. A signed transaction is sent to exactly one upstream, once; sending the " +
+				"identical bytes again is safe, a new signature on the same nonce is not.",
 		},
 	}
 }
@@ -54,23 +63,32 @@ func pricesTool(c *service.Registry) *tool {
 		ways:  []way{{of: c.GetGas, when: "gas"}, {of: c.GetPrices, when: "token"}},
 		hints: readOnly | idempotent | openWorld,
 		about: about{
-			Purpose: "Gives fee recommendations for a transaction (kind gas), or prices of eth, btc and link in US dollars from Chainlink's feeds on chain (kind token).",
-			Use:     "Before you send a transaction, or to value an amount. Amounts are exact decimal strings, in wei with gwei beside.",
-			Instead: "For the gas that a transaction needs use rpc_call with eth_estimateGas; for prices of this service use get_quote or list_plans.",
-			Cost:    unitOfToolbox + "a repeat within 12 seconds (gas) or 30 seconds (token) costs nothing.",
-			Limits:  "Gas: " + evmOnly + "Solana has no gas. Token: three feeds that move in steps, no ticker; a price that is marked stale must not be traded on.",
-			Fails:   meteredFails + callerIsServed + fieldFails,
-			Again:   "Safe; the answer changes with the chain.",
+			Purpose: "Gives fee recommendations for a transaction (kind gas), or prices of eth, btc and link in US " +
+				"dollars from Chainlink's feeds on chain (kind token).",
+			Use: "Before you send a transaction, or to value an amount. Amounts are exact decimal strings, in " +
+				"wei with gwei beside.",
+			Instead: "For the gas that a transaction needs use rpc_call with eth_estimateGas; for prices of this " +
+				"service use get_quote or list_plans.",
+			Cost: unitOfToolbox + "a repeat within 12 seconds (gas) or 30 seconds (token) costs nothing.",
+			Limits: "Gas: " + evmOnly +
+				"Solana has no gas. Token: three feeds that move in steps, no ticker; a price that is marked stale " +
+				"must not be traded on.",
+			Fails: meteredFails + callerIsServed + fieldFails,
+			Again: "Safe; the answer changes with the chain.",
 		},
 	}
 }
 
 func ensTool(c *service.Registry) *tool {
 	return &tool{
-		name: "resolve_ens", title: "Resolve an ENS name or address", input: ensInput{}, hints: readOnly | idempotent | openWorld,
-		strangers: []string{"name", "unconfirmed_name"},
-		ways:      []way{{of: c.ResolveENS, names: map[string]string{"query": "name"}}, {of: c.ReverseENS, names: map[string]string{"query": "address"}}},
-		selector:  "query",
+		name: "resolve_ens", title: "Resolve an ENS name or address", input: ensInput{},
+		hints: readOnly | idempotent | openWorld, strangers: []string{"name", "unconfirmed_name"},
+		ways: []way{
+			{of: c.ResolveENS, names: map[string]string{"query": "name"}}, {
+				of: c.ReverseENS, names: map[string]string{"query": "address"},
+			},
+		},
+		selector: "query",
 		chosen: func(query string) int {
 			if anyAddress.MatchString(strings.TrimSpace(query)) {
 				return 1
@@ -78,13 +96,17 @@ func ensTool(c *service.Registry) *tool {
 			return 0
 		},
 		about: about{
-			Purpose: "Gives the Ethereum address of an ENS name, or the primary name of an address, as the chain has it now.",
+			Purpose: "Gives the Ethereum address of an ENS name, or the primary name of an address, as the chain has " +
+				"it now.",
 			Use:     "Before sending to a name, or to show whom an address belongs to.",
 			Instead: "convert_evm with op checksum checks an address without asking a chain.",
 			Cost:    unitOfToolbox + "a repeat within 5 minutes costs nothing.",
-			Limits:  "Names in ASCII, up to 254 characters; wildcard and off-chain names (CCIP-read) are followed. Text with 0x and 40 digits is taken as an address.",
-			Fails:   meteredFails + callerIsServed + "-32602 the name is malformed. No record is an answer with resolved false, not an error.",
-			Again:   "Safe; the answer changes with the records. A reverse name that is unconfirmed must not be trusted.",
+			Limits: "Names in ASCII, up to 254 characters; wildcard and off-chain names (CCIP-read) are followed. " +
+				"Text with 0x and 40 digits is taken as an address.",
+			Fails: meteredFails + callerIsServed +
+				"-32602 the name is malformed. No record is an answer with resolved false, not an error.",
+			Again: "Safe; the answer changes with the records. A reverse name that is unconfirmed must not be " +
+				"trusted.",
 		},
 	}
 }
@@ -93,42 +115,53 @@ func ensTool(c *service.Registry) *tool {
 func dataTools(c *service.Registry) []*tool {
 	return []*tool{
 		{
-			name: "get_tx_status", title: "Get a transaction's status", ways: one(c.GetTxStatus), hints: readOnly | idempotent,
-			strangers: []string{"error"},
+			name: "get_tx_status", title: "Get a transaction's status", ways: one(c.GetTxStatus),
+			hints: readOnly | idempotent, strangers: []string{"error"},
 			about: about{
-				Purpose: "Says what became of a transaction: confirmed, failed, pending or unknown, with block, confirmations and price paid, or slot and commitment on Solana.",
-				Use:     "After every submission, and always before signing again when an outcome is unknown (-32017).",
-				Instead: "For logs and return values use rpc_call with eth_getTransactionReceipt or getTransaction; for an address' transfers get_history.",
-				Cost:    "2 units; a repeat within 5 seconds costs nothing, so poll no faster.",
-				Limits:  "All six chains. Unknown means that up to three upstreams do not know it now: it may still be on its way.",
-				Fails:   meteredFails + callerIsServed + fieldFails,
-				Again:   "Safe; the answer changes with the chain.",
+				Purpose: "Says what became of a transaction: confirmed, failed, pending or unknown, with block, " +
+					"confirmations and price paid, or slot and commitment on Solana.",
+				Use: "After every submission, and always before signing again when an outcome is unknown (-32017).",
+				Instead: "For logs and return values use rpc_call with eth_getTransactionReceipt or getTransaction; " +
+					"for an address' transfers get_history.",
+				Cost: "2 units; a repeat within 5 seconds costs nothing, so poll no faster.",
+				Limits: "All six chains. Unknown means that up to three upstreams do not know it now: it may still " +
+					"be on its way.",
+				Fails: meteredFails + callerIsServed + fieldFails,
+				Again: "Safe; the answer changes with the chain.",
 			},
 		},
 		{
-			name: "get_balances", title: "Get an address' balances", ways: one(c.GetBalances), hints: readOnly | idempotent | openWorld,
-			strangers: []string{"tokens[].symbol", "tokens[].name"},
+			name: "get_balances", title: "Get an address' balances", ways: one(c.GetBalances),
+			hints: readOnly | idempotent | openWorld, strangers: []string{"tokens[].symbol", "tokens[].name"},
 			about: about{
-				Purpose: "Lists what an address holds now: the chain's coin, ERC-20 tokens or SPL tokens, with exact amounts.",
-				Use:     "You want all holdings of an address in one call.",
-				Instead: "For one token, or a past block, use rpc_call (balanceOf by eth_call, eth_getBalance), which costs 1 unit; for transfers get_history.",
-				Cost:    "10 units each time; nothing is cached.",
-				Limits:  "Paid plans only. All six chains, at most 500 tokens, those of balance 0 left out. Token names are what contracts claim: trust addresses.",
-				Fails:   meteredFails + "-32010 the plan lacks data: list_plans shows those that have it. " + callerIsServed + fieldFails,
-				Again:   "Safe, and charged again.",
+				Purpose: "Lists what an address holds now: the chain's coin, ERC-20 tokens or SPL tokens, with exact " +
+					"amounts.",
+				Use: "You want all holdings of an address in one call.",
+				Instead: "For one token, or a past block, use rpc_call (balanceOf by eth_call, eth_getBalance), " +
+					"which costs 1 unit; for transfers get_history.",
+				Cost: "10 units each time; nothing is cached.",
+				Limits: "Paid plans only. All six chains, at most 500 tokens, those of balance 0 left out. Token " +
+					"names are what contracts claim: trust addresses.",
+				Fails: meteredFails + "-32010 the plan lacks data: list_plans shows those that have it. " +
+					callerIsServed + fieldFails,
+				Again: "Safe, and charged again.",
 			},
 		},
 		{
-			name: "get_history", title: "Get an address' transfers", ways: one(c.GetHistory), hints: readOnly | idempotent | openWorld,
-			strangers: []string{"transfers[].asset"},
+			name: "get_history", title: "Get an address' transfers", ways: one(c.GetHistory),
+			hints: readOnly | idempotent | openWorld, strangers: []string{"transfers[].asset"},
 			about: about{
-				Purpose: "Lists transfers from and to an address on an EVM chain, newest first, with direction and exact amounts.",
-				Use:     "You want to know what came and went.",
-				Instead: "For what the address holds use get_balances; for one transaction get_tx_status; for raw events rpc_call with eth_getLogs.",
-				Cost:    "10 units a page; nothing is cached.",
-				Limits:  "Paid plans only. " + evmOnly + "50 transfers a page, up to 100 with limit; next_cursor leads to older ones.",
-				Fails:   meteredFails + "-32010 the plan lacks data: list_plans shows those that have it. " + callerIsServed + fieldFails,
-				Again:   "Safe, and charged again; newer transfers appear on the first page only.",
+				Purpose: "Lists transfers from and to an address on an EVM chain, newest first, with direction and " +
+					"exact amounts.",
+				Use: "You want to know what came and went.",
+				Instead: "For what the address holds use get_balances; for one transaction get_tx_status; for raw " +
+					"events rpc_call with eth_getLogs.",
+				Cost: "10 units a page; nothing is cached.",
+				Limits: "Paid plans only. " + evmOnly +
+					"50 transfers a page, up to 100 with limit; next_cursor leads to older ones.",
+				Fails: meteredFails + "-32010 the plan lacks data: list_plans shows those that have it. " +
+					callerIsServed + fieldFails,
+				Again: "Safe, and charged again; newer transfers appear on the first page only.",
 			},
 		},
 	}
@@ -141,7 +174,8 @@ func contractTools(c *service.Registry) []*tool {
 			name: "get_abi", title: "Get a contract's ABI", ways: one(c.GetABI), hints: readOnly | idempotent,
 			strangers: []string{"name", "abi"},
 			about: about{
-				Purpose: "Gives the ABI of a contract that is verified at Sourcify; proxies are followed to their implementation.",
+				Purpose: "Gives the ABI of a contract that is verified at Sourcify; proxies are followed to their " +
+					"implementation.",
 				Use:     "You want to call a contract and need its functions.",
 				Instead: "To read what some calldata does, decode_calldata finds the ABI by itself.",
 				Cost:    unitOfToolbox + "a repeat within 24 hours (5 minutes when not verified) costs nothing.",
@@ -151,7 +185,9 @@ func contractTools(c *service.Registry) []*tool {
 			},
 		},
 		{
-			name: "decode_calldata", title: "Decode calldata", ways: []way{{of: c.DecodeCalldata, names: map[string]string{"calldata": "data"}}},
+			name: "decode_calldata", title: "Decode calldata", ways: []way{
+				{of: c.DecodeCalldata, names: map[string]string{"calldata": "data"}},
+			},
 			hints:     readOnly | idempotent | openWorld,
 			strangers: []string{"function", "candidates", "args[].name", "args[].type", "args[].value"},
 			about: about{
@@ -159,9 +195,12 @@ func contractTools(c *service.Registry) []*tool {
 				Use:     "Before signing a transaction that somebody else made, or to understand one on chain.",
 				Instead: "get_abi for the whole ABI; convert_evm with op selector for the selector of a signature.",
 				Cost:    unitOfToolbox + "a repeat within 24 hours (5 minutes for a guess) costs nothing.",
-				Limits:  evmOnly + "Calldata up to 131,072 bytes. Without a verified ABI the function is guessed from its selector, and guess says so.",
-				Fails:   meteredFails + callerIsServed + "-32602 the data does not fit the function, with what is wrong.",
-				Again:   "Safe.",
+				Limits: evmOnly +
+					"Calldata up to 131,072 bytes. Without a verified ABI the function is guessed from its selector, " +
+					"and guess says so.",
+				Fails: meteredFails + callerIsServed +
+					"-32602 the data does not fit the function, with what is wrong.",
+				Again: "Safe.",
 			},
 		},
 	}

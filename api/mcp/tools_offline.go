@@ -24,7 +24,8 @@ func offlineTools(c *service.Registry) []*tool {
 	input := func(theirs string) map[string]string { return map[string]string{"input": theirs} }
 	return []*tool{
 		{
-			name: "convert_evm", title: "EVM conversions", input: convertInput{}, selector: "op", hints: readOnly | idempotent,
+			name: "convert_evm", title: "EVM conversions", input: convertInput{}, selector: "op",
+			hints: readOnly | idempotent,
 			ways: []way{
 				{of: c.ChecksumAddress, when: "checksum", names: input("address")},
 				{of: c.ConvertUnits, when: "convert", names: input("value")},
@@ -32,26 +33,36 @@ func offlineTools(c *service.Registry) []*tool {
 				{of: c.HashKeccak, when: "keccak", names: input("text")},
 			},
 			about: about{
-				Purpose: "Works on EVM values exactly and offline: address checksums, units of ether, function selectors and event topics, Keccak-256.",
-				Use:     "Whenever you would compute such a value yourself: no digit is rounded and no case is guessed.",
-				Instead: "decode_calldata goes from calldata to a signature; resolve_ens from a name to an address; get_prices to dollars.",
-				Cost:    "1 unit.",
-				Limits:  "Input up to 8,192 characters (an amount 160, a signature 2,048). Offline: it does not look whether anything is at an address.",
-				Fails:   meteredFails + "-32602 the input does not fit the op, with what is wrong.",
-				Again:   "Safe; the same input gives the same answer for ever.",
+				Purpose: "Works on EVM values exactly and offline: address checksums, units of ether, function " +
+					"selectors and event topics, Keccak-256.",
+				Use: "Whenever you would compute such a value yourself: no digit is rounded and no case is " +
+					"guessed.",
+				Instead: "decode_calldata goes from calldata to a signature; resolve_ens from a name to an address; " +
+					"get_prices to dollars.",
+				Cost: "1 unit.",
+				Limits: "Input up to 8,192 characters (an amount 160, a signature 2,048). Offline: it does not look " +
+					"whether anything is at an address.",
+				Fails: meteredFails + "-32602 the input does not fit the op, with what is wrong.",
+				Again: "Safe; the same input gives the same answer for ever.",
 			},
 		},
 		{
-			name: "verify_signature", title: "Verify a signature", input: signatureInput{}, selector: "mode", hints: readOnly | idempotent,
-			ways: []way{{of: c.VerifySignature, when: "personal"}, {of: c.VerifySIWE, when: "siwe"}},
+			name: "verify_signature", title: "Verify a signature", input: signatureInput{}, selector: "mode",
+			hints: readOnly | idempotent, ways: []way{
+				{of: c.VerifySignature, when: "personal"}, {of: c.VerifySIWE, when: "siwe"},
+			},
 			about: about{
-				Purpose: "Says which wallet signed a message, and whether it is the expected one; for sign-in messages also whether they count now.",
+				Purpose: "Says which wallet signed a message, and whether it is the expected one; for sign-in " +
+					"messages also whether they count now.",
 				Use:     "You were given a signed message and must decide whether to trust it.",
 				Instead: "bind_key_complete and claim_agent_complete verify the messages of this service themselves.",
 				Cost:    "1 unit.",
-				Limits:  "Messages up to 16,384 characters. EIP-191 and EIP-4361; not typed data (EIP-712), not transactions. Nothing is signed here.",
-				Fails:   meteredFails + contractWallet + "-32602 a parameter or the sign-in message is malformed. A signature that does not hold is an answer with valid false.",
-				Again:   "Safe. Take each nonce of a sign-in once yourself: this does not.",
+				Limits: "Messages up to 16,384 characters. EIP-191 and EIP-4361; not typed data (EIP-712), not " +
+					"transactions. Nothing is signed here.",
+				Fails: meteredFails + contractWallet +
+					"-32602 a parameter or the sign-in message is malformed. A signature that does not hold is an " +
+					"answer with valid false.",
+				Again: "Safe. Take each nonce of a sign-in once yourself: this does not.",
 			},
 		},
 	}

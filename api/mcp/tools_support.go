@@ -33,56 +33,77 @@ func supportTools(c *service.Registry) []*tool {
 		{
 			name: "manage_tickets", title: "Ask support", input: ticketsInput{}, selector: "action", hints: 0,
 			ways: []way{
-				{of: c.CreateTicket, when: "create"}, {of: c.ListTickets, when: "list"}, {of: c.GetTicket, when: "get"}, {of: c.ReplyTicket, when: "reply"},
+				{of: c.CreateTicket, when: "create"},
+				{of: c.ListTickets, when: "list"},
+				{of: c.GetTicket, when: "get"},
+				{of: c.ReplyTicket, when: "reply"},
 			},
 			about: about{
-				Purpose: "Files a ticket with the people who run the service, lists yours, reads one with its evidence, or replies, resolves and reopens.",
-				Use: "A call failed and the steps of its error did not help, or something only people can mend. Pass the request_id of the error: the call, 24 hours " +
-					"of refusals, your key's limits and the chain's state are attached, never parameters or keys.",
-				Instead: "explain_error tells at once what a code means and what to do; what_can_i_do which limit stands in the way; manage_feedback takes wishes.",
-				Cost:    costsNothing,
-				Limits: "100 unresolved tickets of an account, 50 a day (10 without an owner), 190 messages of a ticket before the last answers. Pages of 20, up to 100. Keys of agents and adopted keys see their own tickets. A resolved " +
-					"ticket closes after seven days without an answer.",
-				Fails: holderFails + "-32026 no ticket of yours has this reference, or no call of yours this request_id (recorded some seconds after it, kept 30 days). " +
-					"-32602 a parameter is wrong, or the ticket is closed: reply with reopen true.",
-				Again: "To create with the same failing call within an hour joins the open ticket (joined true); without a request_id each makes another. Each reply adds its message.",
+				Purpose: "Files a ticket with the people who run the service, lists yours, reads one with its " +
+					"evidence, or replies, resolves and reopens.",
+				Use: "A call failed and the steps of its error did not help, or something only people can mend. Pass " +
+					"the request_id of the error: the call, 24 hours of refusals, your key's limits and the chain's " +
+					"state are attached, never parameters or keys.",
+				Instead: "explain_error tells at once what a code means and what to do; what_can_i_do which limit " +
+					"stands in the way; manage_feedback takes wishes.",
+				Cost: costsNothing,
+				Limits: "100 unresolved tickets of an account, 50 a day (10 without an owner), 190 messages of a " +
+					"ticket before the last answers. Pages of 20, up to 100. Keys of agents and adopted keys see " +
+					"their own tickets. A resolved ticket closes after seven days without an answer.",
+				Fails: holderFails +
+					"-32026 no ticket of yours has this reference, or no call of yours this request_id (recorded " +
+					"some seconds after it, kept 30 days). -32602 a parameter is wrong, or the ticket is closed: " +
+					"reply with reopen true.",
+				Again: "To create with the same failing call within an hour joins the open ticket (joined true); " +
+					"without a request_id each makes another. Each reply adds its message.",
 			},
 		},
 		{
 			name: "manage_feedback", title: "Give feedback", input: feedbackInput{}, selector: "action", hints: 0,
 			ways: []way{{of: c.SubmitFeedback, when: "submit"}, {of: c.ListFeedback, when: "list"}},
 			about: about{
-				Purpose: "Records a wish, praise or a complaint about the service, or lists what you gave with its status and the reply.",
-				Use:     "Something should be built or changed, a chain is missing, or something was good.",
-				Instead: "manage_tickets for what fails and waits for an answer; join_enterprise_wishlist for an agreement of your own.",
-				Cost:    costsNothing,
-				Limits:  "1,000 for an account. Pages of 20, up to 100. Keys of agents and adopted keys see their own.",
-				Fails:   holderFails + fieldFails,
-				Again:   "Each submit records it again: list first when you lost an answer.",
+				Purpose: "Records a wish, praise or a complaint about the service, or lists what you gave with its " +
+					"status and the reply.",
+				Use: "Something should be built or changed, a chain is missing, or something was good.",
+				Instead: "manage_tickets for what fails and waits for an answer; join_enterprise_wishlist for an " +
+					"agreement of your own.",
+				Cost:   costsNothing,
+				Limits: "1,000 for an account. Pages of 20, up to 100. Keys of agents and adopted keys see their own.",
+				Fails:  holderFails + fieldFails,
+				Again:  "Each submit records it again: list first when you lost an answer.",
 			},
 		},
 		{
-			name: "join_enterprise_wishlist", title: "Ask for an enterprise agreement", ways: one(c.JoinWishlist), hints: 0, keyFree: true,
+			name: "join_enterprise_wishlist", title: "Ask for an enterprise agreement", ways: one(c.JoinWishlist),
+			hints: 0, keyFree: true,
 			about: about{
-				Purpose: "Tells the operator by mail what an enterprise agreement should hold; people answer to the address that you give.",
-				Use:     "No plan is large enough, or dedicated capacity, a contract or guarantees are needed, and your owner wants to be written to.",
-				Instead: "list_plans shows what can be bought at once; manage_feedback takes wishes for the service itself.",
-				Cost:    keyFreeCost,
-				Limits:  "1,000 characters. Five a day from one network address. The address gets one mail that confirms it, the first time only, and the operator's answer.",
-				Fails:   "-32005 too many from your network: wait retry_after seconds. " + fieldFails,
-				Again:   "Each call tells it again. sent false: it is recorded, and contact is where to write.",
+				Purpose: "Tells the operator by mail what an enterprise agreement should hold; people answer to the " +
+					"address that you give.",
+				Use: "No plan is large enough, or dedicated capacity, a contract or guarantees are needed, and " +
+					"your owner wants to be written to.",
+				Instead: "list_plans shows what can be bought at once; manage_feedback takes wishes for the service " +
+					"itself.",
+				Cost: keyFreeCost,
+				Limits: "1,000 characters. Five a day from one network address. The address gets one mail that " +
+					"confirms it, the first time only, and the operator's answer.",
+				Fails: "-32005 too many from your network: wait retry_after seconds. " + fieldFails,
+				Again: "Each call tells it again. sent false: it is recorded, and contact is where to write.",
 			},
 		},
 		{
-			name: "join_waitlist", title: "Join the waitlist", ways: one(c.JoinWaitlist), hints: idempotent, keyFree: true,
+			name: "join_waitlist", title: "Join the waitlist", ways: one(c.JoinWaitlist), hints: idempotent,
+			keyFree: true,
 			about: about{
 				Purpose: "Puts an e-mail address on the list of those who hear when something opens.",
-				Use:     "Your owner wants to hear of the service and gave you the address for it; ask them before you say product_updates true.",
-				Instead: "get_key gives a key at once, without any list; join_enterprise_wishlist asks for an agreement.",
-				Cost:    keyFreeCost,
-				Limits:  "20 a day from one network address. The address gets one mail that confirms it, the first time only.",
-				Fails:   "-32005 too many from your network: wait retry_after seconds. " + fieldFails,
-				Again:   "The same address again changes nothing and says already_on_list true.",
+				Use: "Your owner wants to hear of the service and gave you the address for it; ask them before " +
+					"you say product_updates true.",
+				Instead: "get_key gives a key at once, without any list; join_enterprise_wishlist asks for an " +
+					"agreement.",
+				Cost: keyFreeCost,
+				Limits: "20 a day from one network address. The address gets one mail that confirms it, the first " +
+					"time only.",
+				Fails: "-32005 too many from your network: wait retry_after seconds. " + fieldFails,
+				Again: "The same address again changes nothing and says already_on_list true.",
 			},
 		},
 	}

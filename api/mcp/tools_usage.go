@@ -17,29 +17,45 @@ type usageInput struct {
 func usageTools(c *service.Registry) []*tool {
 	return []*tool{
 		{
-			name: "get_usage", title: "Get usage, latency, errors or spend", input: usageInput{}, selector: "view", hints: readOnly | idempotent,
-			ways: []way{{of: c.UsageReport, when: "report"}, {of: c.UsageStats, when: "stats"}, {of: c.UsageVolume, when: "volume"}},
+			name: "get_usage", title: "Get usage, latency, errors or spend", input: usageInput{}, selector: "view",
+			hints: readOnly | idempotent, ways: []way{
+				{of: c.UsageReport, when: "report"},
+				{of: c.UsageStats, when: "stats"},
+				{of: c.UsageVolume, when: "volume"},
+			},
 			about: about{
-				Purpose: "Tells what was used of late: totals with success rate and p50/p95 (report), latency, errors, spend or cache over time (stats), or requests and units over time (volume).",
-				Use:     "To find what uses up units, which calls fail and with which request ids, how fast a chain answers, or whether the period's allowance will last.",
-				Instead: "what_can_i_do says what is left and what to do next, get_statement what a billing period cost, get_quote what one call will.",
-				Cost:    costsNothing,
-				Limits: "Up to 30 days; lists have at most 20 entries, the most used first, and the newest failures are 20. It is some seconds late, as as_of says. Keys of agents " +
-					"and adopted keys see their own usage only.",
+				Purpose: "Tells what was used of late: totals with success rate and p50/p95 (report), latency, " +
+					"errors, spend or cache over time (stats), or requests and units over time (volume).",
+				Use: "To find what uses up units, which calls fail and with which request ids, how fast a chain " +
+					"answers, or whether the period's allowance will last.",
+				Instead: "what_can_i_do says what is left and what to do next, get_statement what a billing period " +
+					"cost, get_quote what one call will.",
+				Cost: costsNothing,
+				Limits: "Up to 30 days; lists have at most 20 entries, the most used first, and the newest failures " +
+					"are 20. It is some seconds late, as as_of says. Keys of agents and adopted keys see their own " +
+					"usage only.",
 				Fails: holderFails + "-32602 a parameter is wrong, or is none of this view's: data.fields names it.",
-				Again: "Safe; within 10 seconds it gives the same answer again, then figures grow as calls are recorded.",
+				Again: "Safe; within 10 seconds it gives the same answer again, then figures grow as calls are " +
+					"recorded.",
 			},
 		},
 		{
-			name: "what_can_i_do", title: "See where you stand and what to do next", ways: one(c.WhatCanIDo), hints: readOnly | idempotent,
+			name: "what_can_i_do", title: "See where you stand and what to do next", ways: one(c.WhatCanIDo),
+			hints: readOnly | idempotent,
 			about: about{
-				Purpose: "Tells who you are here, what is left of each budget and when it comes back, the way past each of your limits, and what your last 30 days would cost on every lane.",
-				Use:     "First with a new key, after a refusal for a budget, or before you ask your owner to pay for more.",
-				Instead: "explain_error explains one code, get_usage shows what was used and by whom, list_plans all prices without a key, get_quote the price of one call.",
-				Cost:    costsNothing,
-				Limits:  "Budgets are the meter's figures of now; the 30 days are some seconds late, as as_of says. Keys of agents and adopted keys see their own budgets and volume only.",
-				Fails:   holderFails + "-32021 the meter did not answer: call again in some seconds. -32602 it takes no parameters.",
-				Again:   "Safe; budgets are read anew each time, what is recorded of the 30 days at most every 10 seconds.",
+				Purpose: "Tells who you are here, what is left of each budget and when it comes back, the way past " +
+					"each of your limits, and what your last 30 days would cost on every lane.",
+				Use: "First with a new key, after a refusal for a budget, or before you ask your owner to pay " +
+					"for more.",
+				Instead: "explain_error explains one code, get_usage shows what was used and by whom, list_plans all " +
+					"prices without a key, get_quote the price of one call.",
+				Cost: costsNothing,
+				Limits: "Budgets are the meter's figures of now; the 30 days are some seconds late, as as_of says. " +
+					"Keys of agents and adopted keys see their own budgets and volume only.",
+				Fails: holderFails +
+					"-32021 the meter did not answer: call again in some seconds. -32602 it takes no parameters.",
+				Again: "Safe; budgets are read anew each time, what is recorded of the 30 days at most every 10 " +
+					"seconds.",
 			},
 		},
 	}

@@ -48,7 +48,8 @@ func (d *deflated) between(opening, closing []byte) []byte {
 	out = stored(out, closing, 1)
 	sum := crc32.Update(crc32.Update(crc32.ChecksumIEEE(opening), crc32.IEEETable, d.plain), crc32.IEEETable, closing)
 	out = binary.LittleEndian.AppendUint32(out, sum)
-	return binary.LittleEndian.AppendUint32(out, uint32(len(opening)+len(d.plain)+len(closing))) //nolint:gosec // modulo 2^32, by the form
+	//nolint:gosec // modulo 2^32, by the form
+	return binary.LittleEndian.AppendUint32(out, uint32(len(opening)+len(d.plain)+len(closing)))
 }
 
 // stored appends a block of bytes as they are; last is 1 for the last one of a stream.

@@ -22,7 +22,8 @@ func TestAValueThatIsCompressedOnceReadsBackWithWhatSurroundsIt(t *testing.T) {
 			r.Multistream(false)
 			got, err := io.ReadAll(r)
 			if err != nil || string(got) != opening+plain+"}" {
-				t.Errorf("%d bytes after an opening of %d read back as %d bytes: %v", len(plain), len(opening), len(got), err)
+				t.Errorf("%d bytes after an opening of %d read back as %d bytes: %v", len(plain), len(opening),
+					len(got), err)
 			}
 		}
 	}

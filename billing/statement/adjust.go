@@ -11,7 +11,9 @@ import (
 
 // adjust finds what was recorded of closed periods since they were frozen, less what was adjusted
 // before, and has the first statement that is closed now tell of it.
-func (c *closing) adjust(ctx context.Context, late []store.UsagePeriod, usage map[store.UsagePeriod]tally, keys map[account.KeyID]store.StatementKey) error {
+func (c *closing) adjust(ctx context.Context, late []store.UsagePeriod, usage map[store.UsagePeriod]tally,
+	keys map[account.KeyID]store.StatementKey,
+) error {
 	if len(late) == 0 {
 		return nil
 	}
@@ -40,7 +42,8 @@ func (c *closing) adjust(ctx context.Context, late []store.UsagePeriod, usage ma
 	for i := range before {
 		var a Adjustment
 		if err := json.Unmarshal(before[i].Content, &a); err != nil {
-			return fmt.Errorf("read an adjustment of account %s, period %s: %w", before[i].Account, before[i].Period, err)
+			return fmt.Errorf("read an adjustment of account %s, period %s: %w", before[i].Account,
+				before[i].Period, err)
 		}
 		usage[before[i].UsagePeriod].take(a.Keys)
 	}

@@ -149,8 +149,11 @@ func (h *history) usedNames() map[string]bool {
 
 // histories reads what is known of the periods of accounts, of closed ones those that ended after
 // an instant.
-func histories(ctx context.Context, r *store.StatementBook, accounts []store.Account, since time.Time) ([]*history, error) {
-	all, by, ids := make([]*history, len(accounts)), make(map[account.ID]*history, len(accounts)), make([]account.ID, len(accounts))
+func histories(ctx context.Context, r *store.StatementBook, accounts []store.Account,
+	since time.Time,
+) ([]*history, error) {
+	all, by, ids := make([]*history, len(accounts)), make(map[account.ID]*history, len(accounts)),
+		make([]account.ID, len(accounts))
 	for i := range accounts {
 		all[i] = &history{account: &accounts[i]}
 		ids[i], by[accounts[i].ID] = accounts[i].ID, all[i]
@@ -185,7 +188,10 @@ func histories(ctx context.Context, r *store.StatementBook, accounts []store.Acc
 // live compiles a period that is not closed, in one snapshot.
 func (b *Book) live(ctx context.Context, of *store.Account, p *Period) (Statement, error) {
 	now := b.Now()
-	f := facts{account: of.ID, period: *p, status: statusOf(p, now), at: now, usage: newTally(), plan: planBefore(of, now.Add(time.Nanosecond))}
+	f := facts{
+		account: of.ID, period: *p, status: statusOf(p, now), at: now, usage: newTally(),
+		plan: planBefore(of, now.Add(time.Nanosecond)),
+	}
 	if f.status == Closing {
 		f.plan = cmp.Or(p.Plan, planBefore(of, p.End))
 	}
@@ -221,7 +227,9 @@ func (b *Book) live(ctx context.Context, of *store.Account, p *Period) (Statemen
 	if err != nil {
 		return Statement{}, err
 	}
-	f.invoices = slices.DeleteFunc(f.invoices, func(i store.StatementInvoice) bool { return i.CreatedAt.Before(p.Start) })
+	f.invoices = slices.DeleteFunc(f.invoices, func(i store.StatementInvoice) bool {
+		return i.CreatedAt.Before(p.Start)
+	})
 	return compile(&f), nil
 }
 

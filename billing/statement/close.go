@@ -98,7 +98,9 @@ func (b *Book) look(ctx context.Context, accounts []store.Account, which Choice)
 }
 
 // choose lists what is to be closed, by account and date, and counts what is over and has to wait.
-func (b *Book) choose(ctx context.Context, r *store.StatementBook, accounts []store.Account, which Choice) (dues []due, waiting int, err error) {
+func (b *Book) choose(ctx context.Context, r *store.StatementBook, accounts []store.Account,
+	which Choice,
+) (dues []due, waiting int, err error) {
 	marks, err := r.Watermarks(ctx)
 	if err != nil {
 		return nil, 0, err
@@ -117,10 +119,13 @@ func (b *Book) choose(ctx context.Context, r *store.StatementBook, accounts []st
 			switch {
 			case !wanted || p.Closed:
 			case recorded(&p, mark):
-				if p.Plan != "" && which.ended.At.Equal(p.End) { // of one that was not cut the record knows more than who looked before its end
+				// of one that was not cut the record knows more than who looked before its end
+				if p.Plan != "" && which.ended.At.Equal(p.End) {
 					p.Plan = which.ended.Plan
 				}
-				dues = append(dues, due{account: h.account, period: p, ref: store.UsagePeriod{Account: h.account.ID, Period: p.Name}})
+				dues = append(dues, due{
+					account: h.account, period: p, ref: store.UsagePeriod{Account: h.account.ID, Period: p.Name},
+				})
 			case !now.Before(p.End):
 				waiting++
 			}
@@ -256,7 +261,9 @@ func (c *closing) invoice(ctx context.Context) error {
 }
 
 // write freezes what is due.
-func (c *closing) write(ctx context.Context, usage map[store.UsagePeriod]tally, keys map[account.KeyID]store.StatementKey) error {
+func (c *closing) write(ctx context.Context, usage map[store.UsagePeriod]tally,
+	keys map[account.KeyID]store.StatementKey,
+) error {
 	marks, err := c.w.Watermarks(ctx)
 	if err != nil {
 		return err
@@ -271,15 +278,16 @@ func (c *closing) write(ctx context.Context, usage map[store.UsagePeriod]tally, 
 			of = newTally()
 		}
 		s := compile(&facts{
-			account: d.account.ID, period: d.period, status: Closed, plan: d.plan, usage: of, keys: keys, invoices: d.invoices, adjustments: d.adjustments,
-			asOf: marks[account.Shard(d.account.ID)], at: c.at,
+			account: d.account.ID, period: d.period, status: Closed, plan: d.plan, usage: of, keys: keys,
+			invoices: d.invoices, adjustments: d.adjustments, asOf: marks[account.Shard(d.account.ID)], at: c.at,
 		})
 		content, err := freeze(&s)
 		if err != nil {
 			return err
 		}
 		statements[i] = store.Statement{
-			UsagePeriod: d.ref, Start: d.period.Start, End: d.period.End, Totals: s.Totals.record(), Content: content, Hash: sha256.Sum256(content),
+			UsagePeriod: d.ref, Start: d.period.Start, End: d.period.End, Totals: s.Totals.record(), Content: content,
+			Hash: sha256.Sum256(content),
 		}
 		for j := range d.invoices {
 			told = append(told, store.ToldInvoice{By: d.ref, Invoice: d.invoices[j].ID})
@@ -310,7 +318,8 @@ func (d *due) kept() ([]store.StatementAdjustment, error) {
 			return nil, fmt.Errorf("keep an adjustment of account %s, period %s: %w", d.account.ID, a.Period, err)
 		}
 		kept[i] = store.StatementAdjustment{
-			UsagePeriod: store.UsagePeriod{Account: d.account.ID, Period: a.Period}, StatedIn: d.ref.Period, Totals: a.Totals.record(), Content: content,
+			UsagePeriod: store.UsagePeriod{Account: d.account.ID, Period: a.Period}, StatedIn: d.ref.Period,
+			Totals: a.Totals.record(), Content: content,
 		}
 	}
 	return kept, nil

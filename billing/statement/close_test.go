@@ -24,9 +24,11 @@ func TestAClosedStatementNeverChangesAndTheNextOneTellsWhatCameLate(t *testing.T
 	first, second := d.key(a.ID, "indexer"), d.key(a.ID, "bot")
 	const november, december = "2026-11-01", "2026-12-01"
 	d.use(a.ID, "2026-11-20T11:00:00Z", line(november, first, "eth_mainnet", "standard", "ok", "plan", 10, 10_000),
-		line(november, first, "eth_mainnet", "heavy", "hit", "", 3, 0), line(november, second, "base_mainnet", "standard", "plan_quota", "", 2, 0))
+		line(november, first, "eth_mainnet", "heavy", "hit", "", 3, 0),
+		line(november, second, "base_mainnet", "standard", "plan_quota", "", 2, 0))
 	d.flushed("2026-11-20T11:59:50Z")
-	if s := d.get(a, november); s.Status != statement.Open || s.Totals.Requests != 15 || s.ContentHash != "" || !s.AsOf.Equal(at(t, "2026-11-20T11:59:50Z")) {
+	if s := d.get(a, november); s.Status != statement.Open || s.Totals.Requests != 15 || s.ContentHash != "" ||
+		!s.AsOf.Equal(at(t, "2026-11-20T11:59:50Z")) {
 		t.Errorf("while it is open it is %s", wire(t, s))
 	}
 	// Over, but the flush has not passed its end by the grace.
@@ -43,13 +45,15 @@ func TestAClosedStatementNeverChangesAndTheNextOneTellsWhatCameLate(t *testing.T
 	}
 	frozen := wire(t, d.get(a, november))
 	var stated []string
-	if err := d.conn.QueryRow(d.ctx, "SELECT array_agg(period::text) FROM usage_periods WHERE stated").Scan(&stated); err != nil || !slices.Equal(stated, []string{november}) {
+	if err := d.conn.QueryRow(d.ctx, "SELECT array_agg(period::text) FROM usage_periods WHERE stated").Scan(
+		&stated); err != nil || !slices.Equal(stated, []string{november}) {
 		t.Errorf("periods that are marked as stated: %v, %v", stated, err)
 	}
 	// Late: a call of the first key and a refund of another one of its, in two flushes.
 	d.use(a.ID, "2026-12-01T00:06:00Z", line(november, first, "eth_mainnet", "standard", "ok", "plan", 2, 2_000))
 	d.use(a.ID, "2026-12-01T00:07:00Z", line(november, first, "eth_mainnet", "standard", "refund", "plan", -1, -1_000),
-		line(november, first, "eth_mainnet", "standard", "upstream_failed", "", 1, 0), line(december, second, "base_mainnet", "standard", "ok", "plan", 4, 2_000))
+		line(november, first, "eth_mainnet", "standard", "upstream_failed", "", 1, 0),
+		line(december, second, "base_mainnet", "standard", "ok", "plan", 4, 2_000))
 	if r := d.close(a); r != (statement.Report{}) {
 		t.Errorf("again: %+v", r)
 	}
@@ -62,7 +66,8 @@ func TestAClosedStatementNeverChangesAndTheNextOneTellsWhatCameLate(t *testing.T
 	}
 	s := d.get(a, december)
 	want := statement.Totals{Requests: 2, Billable: 1, Units: 1_000, PlanUnits: 1_000, Refusals: 1, Refunded: 1}
-	if len(s.Adjustments) != 1 || s.Adjustments[0].Period != november || s.Adjustments[0].Totals != want || len(s.Adjustments[0].Keys) != 1 ||
+	if len(s.Adjustments) != 1 || s.Adjustments[0].Period != november || s.Adjustments[0].Totals != want ||
+		len(s.Adjustments[0].Keys) != 1 ||
 		s.Adjustments[0].Keys[0].Name != "indexer" || s.Totals.Requests != 4 {
 		t.Errorf("the next one is %s", wire(t, s))
 	}
@@ -71,12 +76,14 @@ func TestAClosedStatementNeverChangesAndTheNextOneTellsWhatCameLate(t *testing.T
 	d.wait("2027-02-01T00:10:00Z")
 	d.close(a)
 	s = d.get(a, "2027-01-01")
-	if len(s.Adjustments) != 1 || s.Adjustments[0].Totals != (statement.Totals{Requests: 5, Refusals: 5}) || s.Adjustments[0].Keys[0].AtTheLimit[0].Requests != 5 {
+	if len(s.Adjustments) != 1 || s.Adjustments[0].Totals != (statement.Totals{Requests: 5, Refusals: 5}) ||
+		s.Adjustments[0].Keys[0].AtTheLimit[0].Requests != 5 {
 		t.Errorf("the one after is %s", wire(t, s))
 	}
 	d.wait("2027-03-01T00:10:00Z")
 	d.close(a)
-	if s := d.get(a, "2027-02-01"); len(s.Adjustments) != 0 || s.Totals != (statement.Totals{}) || s.Status != statement.Closed {
+	if s := d.get(a, "2027-02-01"); len(s.Adjustments) != 0 || s.Totals != (statement.Totals{}) ||
+		s.Status != statement.Closed {
 		t.Errorf("with nothing to tell it is %s", wire(t, s))
 	}
 	if again := wire(t, d.get(a, november)); again != frozen {
@@ -90,7 +97,8 @@ func TestTheHashOfAStatementIsThatOfItsBytes(t *testing.T) {
 	t.Parallel()
 	d := open(t, "2026-12-02T00:00:00Z")
 	a := d.owner(store.KindOwner, "2026-11-03T09:00:00Z")
-	d.use(a.ID, "2026-11-20T11:00:00Z", line("2026-11-01", d.key(a.ID, `<script>"é\u2028=1+1`), "", "toolbox", "ok", "plan", 1, 500))
+	d.use(a.ID, "2026-11-20T11:00:00Z", line("2026-11-01", d.key(a.ID, `<script>"é\u2028=1+1`), "", "toolbox", "ok",
+		"plan", 1, 500))
 	d.flushed("2026-12-02T00:00:00Z")
 	served := wire(t, d.get(a, "2026-11-01"))
 	content, hash, ok := strings.Cut(served, `,"content_hash":"sha256:`)
@@ -100,7 +108,10 @@ func TestTheHashOfAStatementIsThatOfItsBytes(t *testing.T) {
 	}
 	var read map[string]any
 	d.must(json.Unmarshal([]byte(served), &read))
-	for _, name := range []string{"account", "period", "scope", "plan", "invoices", "totals", "at_the_limit", "keys", "generated_at", "status", "as_of", "adjustments"} {
+	for _, name := range []string{
+		"account", "period", "scope", "plan", "invoices", "totals", "at_the_limit", "keys",
+		"generated_at", "status", "as_of", "adjustments",
+	} {
 		if _, there := read[name]; !there {
 			t.Errorf("the statement lacks %s", name)
 		}
@@ -128,7 +139,8 @@ func TestPeriodsThatManyCloseAtOnceAreClosedOnce(t *testing.T) {
 		t.Fatalf("October: %+v", r)
 	}
 	for i := range accounts {
-		d.use(accounts[i].ID, "2026-11-20T11:00:00Z", line("2026-10-01", account.NewKeyID(), "eth_mainnet", "standard", "ok", "plan", 1, 1_000))
+		d.use(accounts[i].ID, "2026-11-20T11:00:00Z", line("2026-10-01", account.NewKeyID(), "eth_mainnet", "standard",
+			"ok", "plan", 1, 1_000))
 	}
 	d.flushed("2026-12-02T00:00:00Z")
 	// They all come as far as they can while nobody can write, and then all at once.
@@ -155,7 +167,9 @@ func TestPeriodsThatManyCloseAtOnceAreClosedOnce(t *testing.T) {
 		})
 	}
 	testkit.Eventually(t, testTimeout, func() bool {
-		return d.count("SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database WHERE datname = current_database() AND NOT granted") >= 3
+		return d.count(
+			"SELECT count(*) FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database WHERE datname = "+
+				"current_database() AND NOT granted") >= 3
 	}, "three of them wait")
 	d.exec("COMMIT")
 	all.Wait()
@@ -181,8 +195,9 @@ func TestStatementsAndAdjustmentsAddUpToTheUsage(t *testing.T) {
 			period := months[random.IntN(i+1)]
 			k := random.IntN(len(keys))
 			requests := int64(1 + random.IntN(9))
-			l := line(period, keys[k], []string{"", "eth_mainnet", "solana_mainnet"}[random.IntN(3)], []string{"standard", "heavy", "toolbox"}[random.IntN(3)], "ok",
-				"plan", requests, plan.Units(requests)*500)
+			l := line(period, keys[k], []string{"", "eth_mainnet", "solana_mainnet"}[random.IntN(3)],
+				[]string{"standard", "heavy", "toolbox"}[random.IntN(3)], "ok", "plan", requests,
+				plan.Units(requests)*500)
 			count := statement.Totals{Requests: requests}
 			switch random.IntN(4) {
 			case 0:
@@ -190,7 +205,8 @@ func TestStatementsAndAdjustmentsAddUpToTheUsage(t *testing.T) {
 			case 1:
 				l.Outcome, l.Source, l.Units, count.Refusals = "rate_window", "", 0, requests
 			case 2:
-				l.Source, count.Billable, count.Units, count.PackUnits = "pack:"+account.NewPackID().String(), requests, l.Units, l.Units
+				l.Source, count.Billable, count.Units, count.PackUnits = "pack:"+account.NewPackID().String(), requests,
+					l.Units, l.Units
 			default:
 				count.Billable, count.Units, count.PlanUnits = requests, l.Units, l.Units
 			}
@@ -237,7 +253,8 @@ func TestStatementsAndAdjustmentsAddUpToTheUsage(t *testing.T) {
 		}
 	}
 	if told != used || toldAgent != ofAgent || toldKey != ofKey {
-		t.Errorf("seed %d: statements tell of %+v, used was %+v; to the agent of %+v, used was %+v; to the key of %+v, used was %+v", seed, told, used, toldAgent, ofAgent, toldKey, ofKey)
+		t.Errorf("seed %d: statements tell of %+v, used was %+v; to the agent of %+v, used was %+v; to the key of "+
+			"%+v, used was %+v", seed, told, used, toldAgent, ofAgent, toldKey, ofKey)
 	}
 }
 

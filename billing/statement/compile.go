@@ -28,14 +28,16 @@ func limitNames() []string {
 // Plus adds figures.
 func (t Totals) Plus(o Totals) Totals { //nolint:gocritic // small enough
 	return Totals{
-		t.Requests + o.Requests, t.Billable + o.Billable, t.Units + o.Units, t.PlanUnits + o.PlanUnits, t.PackUnits + o.PackUnits,
-		t.CacheHits + o.CacheHits, t.Refusals + o.Refusals, t.Refunded + o.Refunded,
+		t.Requests + o.Requests, t.Billable + o.Billable, t.Units + o.Units, t.PlanUnits + o.PlanUnits,
+		t.PackUnits + o.PackUnits, t.CacheHits + o.CacheHits, t.Refusals + o.Refusals, t.Refunded + o.Refunded,
 	}
 }
 
 // negative is what takes figures away again.
 func (t Totals) negative() Totals { //nolint:gocritic // small enough
-	return Totals{-t.Requests, -t.Billable, -t.Units, -t.PlanUnits, -t.PackUnits, -t.CacheHits, -t.Refusals, -t.Refunded}
+	return Totals{
+		-t.Requests, -t.Billable, -t.Units, -t.PlanUnits, -t.PackUnits, -t.CacheHits, -t.Refusals, -t.Refunded,
+	}
 }
 
 func totalsOf(t *store.PeriodTotals) Totals {
@@ -122,7 +124,8 @@ func (t tally) sorted() []words {
 		}
 	}
 	slices.SortFunc(all, func(a, b words) int {
-		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.agent, b.agent), cmp.Compare(a.chain, b.chain), cmp.Compare(a.class, b.class))
+		return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.agent, b.agent), cmp.Compare(a.chain, b.chain),
+			cmp.Compare(a.class, b.class))
 	})
 	return all
 }
@@ -185,8 +188,9 @@ type facts struct {
 
 func compile(f *facts) Statement {
 	s := Statement{
-		Account: f.account.String(), Period: f.period.Name, Scope: OfAccount, Status: f.status, StartsAt: f.period.Start, EndsAt: f.period.End,
-		Plan: f.plan, Invoices: make([]Invoice, len(f.invoices)), Keys: f.usage.keys(f.account, f.keys), Adjustments: f.adjustments,
+		Account: f.account.String(), Period: f.period.Name, Scope: OfAccount, Status: f.status,
+		StartsAt: f.period.Start, EndsAt: f.period.End, Plan: f.plan, Invoices: make([]Invoice, len(f.invoices)),
+		Keys: f.usage.keys(f.account, f.keys), Adjustments: f.adjustments,
 		GeneratedAt: f.at.UTC().Truncate(time.Millisecond),
 	}
 	if s.Adjustments == nil {
@@ -205,8 +209,9 @@ func compile(f *facts) Statement {
 
 func invoiceOf(i *store.StatementInvoice) Invoice {
 	told := Invoice{
-		ID: i.ID, Number: i.Number, Status: i.Status, Reason: i.Reason, Currency: i.Currency, NetCents: i.Net, VATCents: i.VAT, TotalCents: i.Total,
-		PaidCents: i.Paid, CreatedAt: i.CreatedAt, PeriodStart: i.PeriodStart, PeriodEnd: i.PeriodEnd,
+		ID: i.ID, Number: i.Number, Status: i.Status, Reason: i.Reason, Currency: i.Currency, NetCents: i.Net,
+		VATCents: i.VAT, TotalCents: i.Total, PaidCents: i.Paid, CreatedAt: i.CreatedAt, PeriodStart: i.PeriodStart,
+		PeriodEnd: i.PeriodEnd,
 	}
 	if !i.PaidAt.IsZero() {
 		told.PaidAt = &i.PaidAt

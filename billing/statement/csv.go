@@ -8,7 +8,8 @@ import (
 
 // columns of a statement as a table.
 var columns = []string{
-	"account", "period", "key id", "prefix", "key name", "agent", "chain", "class", "requests", "billable", "units", "cache hits", "refusals",
+	"account", "period", "key id", "prefix", "key name", "agent", "chain", "class", "requests", "billable", "units",
+	"cache hits", "refusals",
 }
 
 // byteOrderMark has spreadsheets read the table as UTF-8.
@@ -61,8 +62,8 @@ func (t *Table) rows(of, period string, keys []Key) {
 		for j := range k.Chains {
 			for _, c := range k.Chains[j].Classes {
 				t.Row([]string{of, period, k.ID, k.Prefix, k.Name, agent, k.Chains[j].Chain, c.Class},
-					strconv.FormatInt(c.Requests, 10), strconv.FormatInt(c.Billable, 10), c.Units.String(), strconv.FormatInt(c.CacheHits, 10),
-					strconv.FormatInt(c.Refusals, 10))
+					strconv.FormatInt(c.Requests, 10), strconv.FormatInt(c.Billable, 10), c.Units.String(),
+					strconv.FormatInt(c.CacheHits, 10), strconv.FormatInt(c.Refusals, 10))
 			}
 		}
 	}

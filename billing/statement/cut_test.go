@@ -39,17 +39,19 @@ func TestACutPeriodIsClosedOnceUsageIsRecordedPastTheCut(t *testing.T) {
 	}
 	closeOne := func() statement.Outcome {
 		t.Helper()
-		out, err := d.CloseOne(d.ctx, store.UsagePeriod{Account: a.ID, Period: cut}, statement.Ended{At: at(t, "2026-11-10T12:00:00Z"), Plan: plan.Free})
+		out, err := d.CloseOne(d.ctx, store.UsagePeriod{Account: a.ID, Period: cut},
+			statement.Ended{At: at(t, "2026-11-10T12:00:00Z"), Plan: plan.Free})
 		d.must(err)
 		return out
 	}
-	if out := closeOne(); out.Closed || !out.Due.Equal(at(t, "2026-11-10T15:05:00Z")) || !out.Ends.Equal(at(t, "2026-11-10T12:00:00Z")) {
+	if out := closeOne(); out.Closed || !out.Due.Equal(at(t, "2026-11-10T15:05:00Z")) ||
+		!out.Ends.Equal(at(t, "2026-11-10T12:00:00Z")) {
 		t.Errorf("closing it came to %+v", out)
 	}
 	// What was counted until the cut was in force, flushed later.
 	d.use(a.ID, "2026-11-10T15:00:09Z", account.UsageLine{
-		Period: cut, Key: key, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard", Outcome: "ok", Source: "plan", Tier: "balanced",
-		Requests: 9, Units: 9_000,
+		Period: cut, Key: key, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard",
+		Outcome: "ok", Source: "plan", Tier: "balanced", Requests: 9, Units: 9_000,
 	})
 	d.wait("2026-11-10T15:04:59Z")
 	if r := d.close(a); r != (statement.Report{Waiting: 1}) {
@@ -59,7 +61,8 @@ func TestACutPeriodIsClosedOnceUsageIsRecordedPastTheCut(t *testing.T) {
 	if out := closeOne(); !out.Closed {
 		t.Errorf("after it: %+v", out)
 	}
-	if s := d.get(a, cut); s.Totals.Requests != 9 || s.Plan != plan.Free || !s.EndsAt.Equal(at(t, "2026-11-10T12:00:00Z")) {
+	if s := d.get(a, cut); s.Totals.Requests != 9 || s.Plan != plan.Free ||
+		!s.EndsAt.Equal(at(t, "2026-11-10T12:00:00Z")) {
 		t.Errorf("frozen is %s", wire(t, s))
 	}
 	// Cut again under the same name, later: the later cut counts.
@@ -82,15 +85,17 @@ func TestThePlanOfAPeriodThatWasNotCutIsWhatTheRecordSays(t *testing.T) {
 	t.Parallel()
 	d := open(t, "2026-12-01T00:10:00Z")
 	a := d.owner(store.KindOwner, "2026-11-03T09:00:00Z")
-	_, err := d.store.ChangeAccount(d.ctx, a.ID, "set_plan", store.Author{Actor: "test", Origin: "test"}, func(a *store.Account) error {
-		a.Plan = plan.Builder
-		return nil
-	})
+	_, err := d.store.ChangeAccount(d.ctx, a.ID, "set_plan", store.Author{Actor: "test", Origin: "test"},
+		func(a *store.Account) error {
+			a.Plan = plan.Builder
+			return nil
+		})
 	d.must(err)
 	// The record's own clock dates changes.
 	d.exec("UPDATE audit_log SET at = $2 WHERE account_id = $1", a.ID.UUID, at(t, "2026-11-20T12:00:00Z"))
 	d.flushed("2026-12-01T00:10:00Z")
-	out, err := d.CloseOne(d.ctx, store.UsagePeriod{Account: a.ID, Period: "2026-11-01"}, statement.Ended{At: at(t, "2026-12-01T00:00:00Z"), Plan: plan.Free})
+	out, err := d.CloseOne(d.ctx, store.UsagePeriod{Account: a.ID, Period: "2026-11-01"},
+		statement.Ended{At: at(t, "2026-12-01T00:00:00Z"), Plan: plan.Free})
 	d.must(err)
 	if s := d.get(d.load(a.ID), "2026-11-01"); !out.Closed || s.Plan != plan.Builder {
 		t.Errorf("closed %t, it is %s", out.Closed, wire(t, s))
@@ -109,7 +114,8 @@ func TestManyAccountsThatCannotBeClosedDoNotHoldUpThoseBehindThem(t *testing.T) 
 	}
 	// The books of the first ones take no statement.
 	for _, a := range all[:22] {
-		d.use(a.ID, "2026-11-20T11:00:00Z", line("2026-11-01", account.NewKeyID(), "eth_mainnet", "standard", "ok", "plan", 1, 1_000))
+		d.use(a.ID, "2026-11-20T11:00:00Z", line("2026-11-01", account.NewKeyID(), "eth_mainnet", "standard", "ok",
+			"plan", 1, 1_000))
 	}
 	d.exec(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
 		IF EXISTS (SELECT FROM usage_periods AS u WHERE u.account_id = NEW.account_id) THEN RAISE EXCEPTION 'not this one'; END IF; RETURN NEW; END $$`)

@@ -24,31 +24,44 @@ func TestPeriodsFollowCyclesCutsAndSharedNames(t *testing.T) {
 		want                []string // name start end
 	}{
 		"calendar months": {since: "2026-11-03T09:00:00Z", want: []string{
-			"2026-12-01 2026-12-01T00:00:00Z 2027-01-01T00:00:00Z", "2026-11-01 2026-11-01T00:00:00Z 2026-12-01T00:00:00Z",
+			"2026-12-01 2026-12-01T00:00:00Z 2027-01-01T00:00:00Z",
+			"2026-11-01 2026-11-01T00:00:00Z 2026-12-01T00:00:00Z",
 		}},
 		"a month cut by a subscription": {
-			since: "2026-11-03T09:00:00Z", anchor: "2026-11-20T10:30:00Z", cut: [][3]string{{"2026-11-01", "2026-11-01T00:00:00Z", "2026-11-20T10:30:00Z"}},
+			since: "2026-11-03T09:00:00Z", anchor: "2026-11-20T10:30:00Z", cut: [][3]string{
+				{"2026-11-01", "2026-11-01T00:00:00Z", "2026-11-20T10:30:00Z"},
+			},
 			want: []string{
-				"2026-12-20 2026-12-20T10:30:00Z 2027-01-20T10:30:00Z", "2026-11-20 2026-11-20T10:30:00Z 2026-12-20T10:30:00Z",
+				"2026-12-20 2026-12-20T10:30:00Z 2027-01-20T10:30:00Z",
+				"2026-11-20 2026-11-20T10:30:00Z 2026-12-20T10:30:00Z",
 				"2026-11-01 2026-11-01T00:00:00Z 2026-11-20T10:30:00Z",
 			},
 		},
 		"two that begin on one day": {
-			since: "2026-12-01T00:00:00Z", anchor: "2026-12-01T10:30:00Z", cut: [][3]string{{"2026-12-01", "2026-12-01T00:00:00Z", "2026-12-01T10:30:00Z"}},
+			since: "2026-12-01T00:00:00Z", anchor: "2026-12-01T10:30:00Z", cut: [][3]string{
+				{"2026-12-01", "2026-12-01T00:00:00Z", "2026-12-01T10:30:00Z"},
+			},
 			want: []string{"2026-12-01 2026-12-01T00:00:00Z 2027-01-01T10:30:00Z"},
 		},
 		"an earlier subscription, and months again": {
 			since: "2026-09-03T09:00:00Z", cut: [][3]string{
-				{"2026-09-01", "2026-09-01T00:00:00Z", "2026-10-10T00:00:00Z"}, {"2026-10-10", "2026-10-10T00:00:00Z", "2026-11-05T00:00:00Z"},
+				{"2026-09-01", "2026-09-01T00:00:00Z", "2026-10-10T00:00:00Z"}, {
+					"2026-10-10", "2026-10-10T00:00:00Z", "2026-11-05T00:00:00Z",
+				},
 			},
 			want: []string{
-				"2026-12-01 2026-12-01T00:00:00Z 2027-01-01T00:00:00Z", "2026-10-10 2026-10-10T00:00:00Z 2026-11-05T00:00:00Z",
+				"2026-12-01 2026-12-01T00:00:00Z 2027-01-01T00:00:00Z",
+				"2026-10-10 2026-10-10T00:00:00Z 2026-11-05T00:00:00Z",
 				"2026-09-01 2026-09-01T00:00:00Z 2026-10-10T00:00:00Z",
 			},
 		},
-		"usage of a period that nothing explains": {since: "2026-12-01T00:00:00Z", used: []string{"2026-11-17"}, want: []string{
-			"2026-12-01 2026-12-01T00:00:00Z 2027-01-01T00:00:00Z", "2026-11-17 2026-11-17T00:00:00Z 2026-12-01T00:00:00Z",
-		}},
+		"usage of a period that nothing explains": {
+			since: "2026-12-01T00:00:00Z", used: []string{"2026-11-17"},
+			want: []string{
+				"2026-12-01 2026-12-01T00:00:00Z 2027-01-01T00:00:00Z",
+				"2026-11-17 2026-11-17T00:00:00Z 2026-12-01T00:00:00Z",
+			},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -61,16 +74,19 @@ func TestPeriodsFollowCyclesCutsAndSharedNames(t *testing.T) {
 				a.Cycle.Ends = at(t, c.ends)
 			}
 			for _, cut := range c.cut {
-				d.exec("INSERT INTO ended_periods (account_id, period, starts_at, ends_at, plan, cut_at) VALUES ($1, $2::date, $3, $4, 'free', $4)", a.ID.UUID, cut[0], at(t, cut[1]), at(t, cut[2]))
+				d.exec("INSERT INTO ended_periods (account_id, period, starts_at, ends_at, plan, cut_at) VALUES ($1, "+
+					"$2::date, $3, $4, 'free', $4)", a.ID.UUID, cut[0], at(t, cut[1]), at(t, cut[2]))
 			}
 			for _, period := range c.used {
-				d.use(a.ID, "2026-11-20T11:00:00Z", line(period, account.NewKeyID(), "eth_mainnet", "standard", "ok", "plan", 1, 1_000))
+				d.use(a.ID, "2026-11-20T11:00:00Z", line(period, account.NewKeyID(), "eth_mainnet", "standard", "ok",
+					"plan", 1, 1_000))
 			}
 			list, err := d.List(d.ctx, &a)
 			d.must(err)
 			var got []string
 			for _, e := range list {
-				got = append(got, fmt.Sprintf("%s %s %s", e.Name, e.Start.Format(time.RFC3339), e.End.Format(time.RFC3339)))
+				got = append(got, fmt.Sprintf("%s %s %s", e.Name, e.Start.Format(time.RFC3339),
+					e.End.Format(time.RFC3339)))
 			}
 			if strings.Join(got, "\n") != strings.Join(c.want, "\n") {
 				t.Errorf("the periods are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(c.want, "\n"))
@@ -89,13 +105,15 @@ func TestNoStatementIsOfWhatIsNoPeriodOfTheAccount(t *testing.T) {
 	d := open(t, "2026-12-25T12:00:00Z")
 	d.flushed("2026-12-25T12:00:00Z")
 	a, other := d.owner(store.KindOwner, "2026-11-03T09:00:00Z"), d.owner(store.KindOwner, "2026-10-03T09:00:00Z")
-	d.use(other.ID, "2026-10-20T11:00:00Z", line("2026-10-01", account.NewKeyID(), "eth_mainnet", "standard", "ok", "plan", 1, 1_000))
+	d.use(other.ID, "2026-10-20T11:00:00Z", line("2026-10-01", account.NewKeyID(), "eth_mainnet", "standard", "ok",
+		"plan", 1, 1_000))
 	for _, period := range []string{"2026-12-02", "2026-10-01", "2027-01-01", "1999-01-01", "", "2026-13-01", "x"} {
 		if s, err := d.Get(d.ctx, &a, period); !errors.Is(err, statement.ErrNoPeriod) && err == nil {
 			t.Errorf("%q gives %s", period, wire(t, s))
 		}
 	}
-	if s := d.get(a, "2026-11-01"); s.Status != statement.Closed || s.Totals != (statement.Totals{}) || len(s.Keys) != 0 {
+	if s := d.get(a, "2026-11-01"); s.Status != statement.Closed || s.Totals != (statement.Totals{}) ||
+		len(s.Keys) != 0 {
 		t.Errorf("a period without usage gives %s", wire(t, s))
 	}
 	if d.Current(&a) != "2026-12-01" {
@@ -110,13 +128,15 @@ func TestEmptyPeriodsOfAnonymousKeysAreClosedWhenSomebodyAsks(t *testing.T) {
 	d := open(t, "2026-12-25T12:00:00Z")
 	d.flushed("2026-12-25T12:00:00Z")
 	door, owner := d.owner(store.KindDoor, "2026-10-03T09:00:00Z"), d.owner(store.KindOwner, "2026-10-03T09:00:00Z")
-	d.use(door.ID, "2026-10-20T11:00:00Z", line("2026-10-01", account.NewKeyID(), "eth_mainnet", "standard", "ok", "plan", 1, 1_000))
+	d.use(door.ID, "2026-10-20T11:00:00Z", line("2026-10-01", account.NewKeyID(), "eth_mainnet", "standard", "ok",
+		"plan", 1, 1_000))
 	if r := d.close(door, owner); r != (statement.Report{Closed: 3}) {
 		t.Errorf("closed %+v", r)
 	}
 	list, err := d.List(d.ctx, &door)
 	d.must(err)
-	if len(list) != 2 || list[0].Status != statement.Open || list[1].Status != statement.Closed || list[1].Requests != 1 || list[1].Units != 1_000 {
+	if len(list) != 2 || list[0].Status != statement.Open || list[1].Status != statement.Closed ||
+		list[1].Requests != 1 || list[1].Units != 1_000 {
 		t.Errorf("the list is %+v", list)
 	}
 	if s := d.get(door, "2026-11-01"); s.Status != statement.Closed || s.ContentHash == "" {
@@ -130,7 +150,8 @@ func TestInvoicesStandOnTheStatementOfTheirPeriodAndLateOnesOnTheNext(t *testing
 	a := d.owner(store.KindOwner, "2026-10-03T09:00:00Z")
 	invoice := func(id, created string) {
 		d.exec(`INSERT INTO invoices (id, account_id, number, status, reason, currency, net, vat, total, paid, created_at, paid_at, period_start, period_end)
-			VALUES ($1, $2, 'CAG-1', 'paid', 'subscription_cycle', 'usd', 10000, 2000, 12000, 12000, $3, $3, $3, $3)`, id, a.ID.UUID, at(t, created))
+			VALUES ($1, $2, 'CAG-1', 'paid', 'subscription_cycle', 'usd', 10000, 2000, 12000, 12000, $3, $3, $3, $3)`,
+			id, a.ID.UUID, at(t, created))
 	}
 	invoice("in_october", "2026-10-31T23:59:59Z")
 	invoice("in_november", "2026-11-01T00:00:00Z")
@@ -153,7 +174,8 @@ func TestInvoicesStandOnTheStatementOfTheirPeriodAndLateOnesOnTheNext(t *testing
 	invoice("in_late", "2026-10-20T00:00:00Z")
 	d.wait("2026-12-01T00:10:00Z")
 	d.close(a)
-	if october, november := ids("2026-10-01"), ids("2026-11-01"); october != "in_october" || november != "in_late in_november" {
+	if october, november := ids("2026-10-01"), ids("2026-11-01"); october != "in_october" ||
+		november != "in_late in_november" {
 		t.Errorf("October has %q, November %q", october, november)
 	}
 	d.wait("2027-01-01T00:10:00Z")
@@ -173,7 +195,8 @@ func TestInvoicesStandOnTheStatementOfTheirPeriodAndLateOnesOnTheNext(t *testing
 	if len(agents.Invoices) != 0 || agents.Totals != (statement.Totals{}) {
 		t.Errorf("an agent sees %s", wire(t, agents))
 	}
-	if keys := d.get(a, "2026-11-01").ForKey(account.NewKeyID()); len(keys.Invoices) != 0 || keys.Totals != (statement.Totals{}) {
+	if keys := d.get(a, "2026-11-01").ForKey(account.NewKeyID()); len(keys.Invoices) != 0 ||
+		keys.Totals != (statement.Totals{}) {
 		t.Errorf("a key sees %s", wire(t, keys))
 	}
 }
@@ -184,14 +207,18 @@ func TestTheStatementNamesThePlanThatThePeriodEndedWith(t *testing.T) {
 	d := open(t, "2026-11-25T12:00:00Z")
 	a := d.owner(store.KindOwner, "2026-10-03T09:00:00Z")
 	for _, change := range []struct{ at, before, after string }{
-		{"2026-10-20T00:00:00Z", plan.Free, plan.Pro}, {"2026-11-01T00:00:01Z", plan.Pro, plan.Scale}, {"2026-11-20T00:00:00Z", plan.Scale, plan.Growth},
+		{"2026-10-20T00:00:00Z", plan.Free, plan.Pro},
+		{"2026-11-01T00:00:01Z", plan.Pro, plan.Scale},
+		{"2026-11-20T00:00:00Z", plan.Scale, plan.Growth},
 	} {
-		_, err := d.store.ChangeAccount(d.ctx, a.ID, "set_plan", store.Author{Actor: "test", Origin: "ops"}, func(held *store.Account) error {
-			held.Plan = change.after
-			return nil
-		})
+		_, err := d.store.ChangeAccount(d.ctx, a.ID, "set_plan", store.Author{Actor: "test", Origin: "ops"},
+			func(held *store.Account) error {
+				held.Plan = change.after
+				return nil
+			})
 		d.must(err)
-		d.exec("UPDATE audit_log SET at = $2 WHERE account_id = $1 AND after ->> 'plan' = $3", a.ID.UUID, at(t, change.at), change.after)
+		d.exec("UPDATE audit_log SET at = $2 WHERE account_id = $1 AND after ->> 'plan' = $3", a.ID.UUID,
+			at(t, change.at), change.after)
 	}
 	a = d.load(a.ID)
 	if s := d.get(a, "2026-10-01"); s.Plan != plan.Pro || s.Status != statement.Closing {
@@ -199,7 +226,8 @@ func TestTheStatementNamesThePlanThatThePeriodEndedWith(t *testing.T) {
 	}
 	d.flushed("2026-11-25T12:00:00Z")
 	d.close(a)
-	if october, november := d.get(a, "2026-10-01"), d.get(a, "2026-11-01"); october.Plan != plan.Pro || november.Plan != plan.Growth {
+	if october, november := d.get(a, "2026-10-01"), d.get(a, "2026-11-01"); october.Plan != plan.Pro ||
+		november.Plan != plan.Growth {
 		t.Errorf("October was on %s, November is on %s", october.Plan, november.Plan)
 	}
 }
@@ -211,7 +239,8 @@ func TestAKeyThatMovedAwayIsNotNamed(t *testing.T) {
 	a, other := d.owner(store.KindDoor, "2026-11-03T09:00:00Z"), d.owner(store.KindOwner, "2026-11-03T09:00:00Z")
 	key := d.key(other.ID, "secret project")
 	d.use(a.ID, "2026-11-20T11:00:00Z", line("2026-11-01", key, "eth_mainnet", "standard", "ok", "plan", 1, 1_000))
-	if s := d.get(a, "2026-11-01"); len(s.Keys) != 1 || s.Keys[0].ID != key.String() || s.Keys[0].Name+s.Keys[0].Prefix+s.Keys[0].Door != "" {
+	if s := d.get(a, "2026-11-01"); len(s.Keys) != 1 || s.Keys[0].ID != key.String() ||
+		s.Keys[0].Name+s.Keys[0].Prefix+s.Keys[0].Door != "" {
 		t.Errorf("it shows %s", wire(t, s))
 	}
 }
@@ -221,11 +250,12 @@ func TestTheTableOpensInASpreadsheetAndHoldsNoFormula(t *testing.T) {
 	d := open(t, "2026-11-25T12:00:00Z")
 	a := d.owner(store.KindOwner, "2026-11-03T09:00:00Z")
 	names := []string{
-		"=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\tx", "a,b \"c\"", "plain é", "x;=1+1", "x; @SUM(A1)", "x|\"-1", "x\t+1", "＝1+1", "＋1", "－1", "＠A1", "x;＝1",
-		"1-2=3; a-b",
+		"=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)", "\tx", "a,b \"c\"", "plain é", "x;=1+1", "x; @SUM(A1)", "x|\"-1",
+		"x\t+1", "＝1+1", "＋1", "－1", "＠A1", "x;＝1", "1-2=3; a-b",
 	}
 	for _, name := range names {
-		d.use(a.ID, "2026-11-20T11:00:00Z", line("2026-11-01", d.key(a.ID, name), "eth_mainnet", "standard", "ok", "plan", 3, 1_500))
+		d.use(a.ID, "2026-11-20T11:00:00Z", line("2026-11-01", d.key(a.ID, name), "eth_mainnet", "standard", "ok",
+			"plan", 3, 1_500))
 	}
 	s := d.get(a, "2026-11-01")
 	text := s.CSV()
@@ -240,7 +270,8 @@ func TestTheTableOpensInASpreadsheetAndHoldsNoFormula(t *testing.T) {
 		t.Errorf("the rows are %q", rows)
 	}
 	for i, row := range rows[1:] {
-		if row[1] != "2026-11-01" || strings.Join(row[6:], " ") != "eth_mainnet standard 3 3 1.5 0 0" || strings.ReplaceAll(row[4], "'", "") != strings.ReplaceAll(s.Keys[i].Name, "'", "") {
+		if row[1] != "2026-11-01" || strings.Join(row[6:], " ") != "eth_mainnet standard 3 3 1.5 0 0" ||
+			strings.ReplaceAll(row[4], "'", "") != strings.ReplaceAll(s.Keys[i].Name, "'", "") {
 			t.Errorf("row %q of key %q", row, s.Keys[i].Name)
 		}
 		for _, cell := range row {
@@ -253,7 +284,8 @@ func TestTheTableOpensInASpreadsheetAndHoldsNoFormula(t *testing.T) {
 	for _, separator := range []string{";", "|", "\t"} {
 		for row := range strings.SplitSeq(body, "\r\n") {
 			for cell := range strings.SplitSeq(row, separator) {
-				if first, _ := utf8.DecodeRuneInString(strings.Trim(cell, ` "`)); strings.ContainsRune("=+-@＝＋－＠", first) {
+				if first, _ := utf8.DecodeRuneInString(strings.Trim(cell, ` "`)); strings.ContainsRune("=+-@＝＋－＠",
+					first) {
 					t.Errorf("cell %q is a formula where %q separates", cell, separator)
 				}
 			}
@@ -263,7 +295,8 @@ func TestTheTableOpensInASpreadsheetAndHoldsNoFormula(t *testing.T) {
 		t.Errorf("harmless text was marked in %q", body)
 	}
 	for _, row := range strings.Split(strings.TrimSpace(body), "\r\n")[1:] {
-		if !strings.HasPrefix(row, `"`+s.Account+`","2026-11-01","`) || !strings.HasSuffix(row, `","eth_mainnet","standard",3,3,1.5,0,0`) {
+		if !strings.HasPrefix(row, `"`+s.Account+`","2026-11-01","`) ||
+			!strings.HasSuffix(row, `","eth_mainnet","standard",3,3,1.5,0,0`) {
 			t.Errorf("row %s", row)
 		}
 	}

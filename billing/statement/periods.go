@@ -49,7 +49,9 @@ func (h *history) periods(now time.Time) []Period {
 	known := map[string]*Period{}
 	for i := range h.heads {
 		s := &h.heads[i]
-		known[s.Period] = &Period{Name: s.Period, Start: s.Start, End: s.End, Closed: true, Requests: s.Requests, Units: s.Units}
+		known[s.Period] = &Period{
+			Name: s.Period, Start: s.Start, End: s.End, Closed: true, Requests: s.Requests, Units: s.Units,
+		}
 	}
 	for i := range h.ended {
 		e := &h.ended[i]
@@ -66,7 +68,9 @@ func (h *history) periods(now time.Time) []Period {
 	h.walk(now, func(start, end time.Time) {
 		name := account.Period{Start: start}.Key()
 		// What an earlier cycle left is not what today's cycle says of the same time.
-		if !now.Before(end) && slices.ContainsFunc(past, func(p Period) bool { return p.Start.Before(end) && start.Before(p.End) }) {
+		if !now.Before(end) && slices.ContainsFunc(past, func(p Period) bool {
+			return p.Start.Before(end) && start.Before(p.End)
+		}) {
 			return
 		}
 		widen(known, name, start, end)

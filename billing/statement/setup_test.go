@@ -93,7 +93,8 @@ func (d *desk) key(of account.ID, name string) account.KeyID {
 	digest := make([]byte, 32)
 	copy(digest, id.UUID[:])
 	_, err := d.store.CreateKey(d.ctx, store.NewKey{
-		ID: id, Account: of, Digest: digest, Prefix: "cag_" + id.String()[:8], Name: name, Door: account.DoorAccount, Daily: account.Unlimited,
+		ID: id, Account: of, Digest: digest, Prefix: "cag_" + id.String()[:8], Name: name, Door: account.DoorAccount,
+		Daily: account.Unlimited,
 	})
 	d.must(err)
 	return id
@@ -104,15 +105,18 @@ func (d *desk) use(of account.ID, when string, lines ...account.UsageLine) {
 	d.t.Helper()
 	d.flush++
 	d.must(d.store.CommitUsage(d.ctx, []account.UsageBucket{{
-		Shard: account.Shard(of), Slot: at(d.t, when).Truncate(10 * time.Second), Account: of, Generation: fmt.Sprint("g", d.flush), Lines: lines,
+		Shard: account.Shard(of), Slot: at(d.t, when).Truncate(10 * time.Second), Account: of,
+		Generation: fmt.Sprint("g", d.flush), Lines: lines,
 	}}))
 }
 
 // line is usage of a period. units are thousandths of a unit in all.
-func line(period string, key account.KeyID, chain, class, outcome, source string, requests int64, units plan.Units) account.UsageLine {
+func line(period string, key account.KeyID, chain, class, outcome, source string, requests int64,
+	units plan.Units,
+) account.UsageLine {
 	return account.UsageLine{
-		Period: period, Key: key, Chain: chain, Service: "rpc", Method: "eth_call", Class: class, Outcome: outcome, Source: source, Tier: "balanced",
-		Requests: requests, Units: units,
+		Period: period, Key: key, Chain: chain, Service: "rpc", Method: "eth_call", Class: class, Outcome: outcome,
+		Source: source, Tier: "balanced", Requests: requests, Units: units,
 	}
 }
 
@@ -173,7 +177,8 @@ func (d *desk) addUp(s *statement.Statement) {
 			sum.Refusals += p.Refusals
 			sum.Refunded += p.Refunded
 		}
-		if sum != totals || totals.Requests != totals.Billable+totals.CacheHits+totals.Refusals || totals.Units != totals.PlanUnits+totals.PackUnits {
+		if sum != totals || totals.Requests != totals.Billable+totals.CacheHits+totals.Refusals ||
+			totals.Units != totals.PlanUnits+totals.PackUnits {
 			d.t.Errorf("%s of %s has %+v, its parts %+v", what, s.Period, totals, sum)
 		}
 	}

@@ -83,7 +83,9 @@ func (b *Book) SweepOn(ctx context.Context, after account.ID, page int, beat fun
 	return b.sweep(ctx, after, page, sweepBatch+1, beat, log)
 }
 
-func (b *Book) sweep(ctx context.Context, after account.ID, page, limit int, beat func(), log *slog.Logger) (Swept, error) {
+func (b *Book) sweep(ctx context.Context, after account.ID, page, limit int, beat func(),
+	log *slog.Logger,
+) (Swept, error) {
 	accounts, err := b.Store.ListAccounts(ctx, after, page)
 	if err != nil {
 		return Swept{}, err
@@ -112,7 +114,9 @@ func (b *Book) sweep(ctx context.Context, after account.ID, page, limit int, bea
 
 // closeBatch closes accounts together, and one by one when that fails. When most of them cannot be
 // closed, it is not the accounts' fault.
-func (b *Book) closeBatch(ctx context.Context, batch []store.Account, limit int, log *slog.Logger) (report Report, failed int, err error) {
+func (b *Book) closeBatch(ctx context.Context, batch []store.Account, limit int,
+	log *slog.Logger,
+) (report Report, failed int, err error) {
 	if report, err = b.Close(ctx, batch, Choice{}); err == nil || ctx.Err() != nil {
 		return report, 0, err
 	}
@@ -124,9 +128,11 @@ func (b *Book) closeBatch(ctx context.Context, batch []store.Account, limit int,
 		}
 		if err != nil {
 			failed++
-			log.Error("statement not closed; it is tried again at the next sweep", "account_id", batch[i].ID, "error", err)
+			log.Error("statement not closed; it is tried again at the next sweep", "account_id", batch[i].ID,
+				"error", err)
 			if failed >= limit {
-				return report, failed, fmt.Errorf("%d accounts of a batch could not be closed, the last: %w", failed, err)
+				return report, failed, fmt.Errorf("%d accounts of a batch could not be closed, the last: %w",
+					failed, err)
 			}
 			continue
 		}

@@ -20,8 +20,10 @@ func (d *desk) customers(n int) []store.Account {
 	for i := range all {
 		all[i] = d.owner(store.KindOwner, "2026-10-03T09:00:00Z")
 		key := d.key(all[i].ID, "k")
-		d.use(all[i].ID, "2026-10-20T11:00:00Z", line("2026-10-01", key, "eth_mainnet", "standard", "ok", "plan", 7, 7_000))
-		d.use(all[i].ID, "2026-11-20T11:00:00Z", line("2026-11-01", key, "eth_mainnet", "standard", "ok", "plan", 9, 9_000))
+		d.use(all[i].ID, "2026-10-20T11:00:00Z", line("2026-10-01", key, "eth_mainnet", "standard", "ok", "plan", 7,
+			7_000))
+		d.use(all[i].ID, "2026-11-20T11:00:00Z", line("2026-11-01", key, "eth_mainnet", "standard", "ok", "plan", 9,
+			9_000))
 	}
 	return all
 }
@@ -52,11 +54,14 @@ func TestASweepThatIsKilledLeavesWholeStatementsAndGoesOn(t *testing.T) {
 	if sum, pages := d.sweepAll(3); sum.Closed != 7 || sum.Waiting != 7 || sum.Accounts != 7 || pages != 3 {
 		t.Errorf("October: %+v in %d pages", sum, pages)
 	}
-	d.exec("INSERT INTO usage_hours SELECT account_id, period, hour, key_id, agent, chain, service, 'late', class, outcome, source, tier, 1, 1000 FROM usage_hours WHERE period = '2026-10-01'")
-	d.exec("UPDATE usage_periods SET requests = requests + 1, billable = billable + 1, units = units + 1000, plan_units = plan_units + 1000 WHERE period = '2026-10-01'")
+	d.exec("INSERT INTO usage_hours SELECT account_id, period, hour, key_id, agent, chain, service, 'late', class, " +
+		"outcome, source, tier, 1, 1000 FROM usage_hours WHERE period = '2026-10-01'")
+	d.exec("UPDATE usage_periods SET requests = requests + 1, billable = billable + 1, units = units + 1000, " +
+		"plan_units = plan_units + 1000 WHERE period = '2026-10-01'")
 	d.flushed("2026-12-02T00:00:00Z")
 	// Killed while it writes: after a time that falls into the reading, the writing, or the commit.
-	for after := time.Duration(0); d.count("SELECT count(*) FROM statements WHERE period = '2026-11-01'") == 0; after += 2 * time.Millisecond {
+	for after := time.Duration(0); d.count("SELECT count(*) FROM statements WHERE period = '2026-11-01'") ==
+		0; after += 2 * time.Millisecond {
 		ctx, kill := context.WithTimeout(d.ctx, after)
 		_, err := d.Sweep(ctx, account.ID{}, 3, func() {}, slog.New(slog.DiscardHandler))
 		kill()
@@ -85,7 +90,8 @@ func TestOneAccountThatCannotBeClosedHoldsUpNoOther(t *testing.T) {
 	d.close(all...)
 	// What was frozen of one cannot be read any more, and has to be, because usage came late.
 	d.exec("UPDATE statements SET content = 'x', content_hash = sha256('x') WHERE account_id = $1", all[2].ID.UUID)
-	d.use(all[2].ID, "2026-11-20T11:00:00Z", line("2026-10-01", account.NewKeyID(), "eth_mainnet", "standard", "ok", "plan", 1, 1_000))
+	d.use(all[2].ID, "2026-11-20T11:00:00Z", line("2026-10-01", account.NewKeyID(), "eth_mainnet", "standard", "ok",
+		"plan", 1, 1_000))
 	d.flushed("2026-12-02T00:00:00Z")
 	var log strings.Builder
 	swept, err := d.Sweep(d.ctx, account.ID{}, 100, func() {}, slog.New(slog.NewTextHandler(&log, nil)))
@@ -121,7 +127,9 @@ func TestClosingOnePeriodSaysWhatItWaitsFor(t *testing.T) {
 	if s := d.get(a, ref.Period); s.Plan != plan.Free || s.ContentHash != out.Hash {
 		t.Errorf("it is %s", wire(t, s))
 	}
-	for _, none := range []store.UsagePeriod{{Account: a.ID, Period: "2026-11-02"}, {Account: account.NewID(), Period: "2026-11-01"}} {
+	for _, none := range []store.UsagePeriod{
+		{Account: a.ID, Period: "2026-11-02"}, {Account: account.NewID(), Period: "2026-11-01"},
+	} {
 		if out := one(none); out != (statement.Outcome{}) {
 			t.Errorf("of %v: %+v", none, out)
 		}

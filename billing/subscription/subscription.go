@@ -130,7 +130,8 @@ type Card struct {
 	Last4    string `json:"last4"`
 	ExpMonth int    `json:"exp_month"`
 	ExpYear  int    `json:"exp_year"`
-	Country  string `json:"country,omitempty"` // of the bank that issued it, an ISO 3166-1 code; empty when Stripe does not know
+	// of the bank that issued it, an ISO 3166-1 code; empty when Stripe does not know
+	Country string `json:"country,omitempty"`
 }
 
 // Snapshot is everything that Stripe says of a customer, read in one go.
@@ -175,7 +176,8 @@ func (s *Snapshot) Keep(recorded Subscription) { //nolint:gocritic // a copy is 
 		return
 	}
 	sub := &s.Subscriptions[n]
-	if _, ours := sub.Sells(); ours || recorded.Status.Over() && !sub.Status.Over() { // what ended here does not come back by a price of another purpose
+	// what ended here does not come back by a price of another purpose
+	if _, ours := sub.Sells(); ours || recorded.Status.Over() && !sub.Status.Over() {
 		return
 	}
 	sub.OddPrice, sub.Price, sub.Plan = cmp.Or(sub.Price, noPrice), recorded.Price, recorded.Plan
@@ -266,7 +268,8 @@ func before(a, b *Subscription) bool {
 func (s *Snapshot) Others(current *Subscription, had []string) []Subscription {
 	return slices.DeleteFunc(slices.Clone(s.Subscriptions), func(sub Subscription) bool {
 		_, ours := sub.Sells()
-		return !ours || sub.Checkout == "" || sub.Status.Over() || sub.Status == Incomplete || current == nil || sub.ID == current.ID || slices.Contains(had, sub.ID)
+		return !ours || sub.Checkout == "" || sub.Status.Over() || sub.Status == Incomplete || current == nil ||
+			sub.ID == current.ID || slices.Contains(had, sub.ID)
 	})
 }
 

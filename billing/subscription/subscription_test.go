@@ -42,21 +42,56 @@ func TestEntitlementFollowsTheSubscription(t *testing.T) {
 		at   time.Time
 		want subscription.Entitlement
 	}{
-		"active":                       {on("pro_monthly"), now, subscription.Entitlement{Plan: plan.Pro, Cycle: open}},
-		"by the year":                  {on("scale_yearly"), now, subscription.Entitlement{Plan: plan.Scale, Cycle: open}},
-		"builder":                      {on("builder"), now, subscription.Entitlement{Plan: plan.Builder, Cycle: open}},
-		"past due goes on":             {on("pro_monthly", status(subscription.PastDue)), now, subscription.Entitlement{Plan: plan.Pro, Cycle: open}},
-		"past due after the boundary":  {on("pro_monthly", status(subscription.PastDue)), ends.Add(time.Hour), subscription.Entitlement{Plan: plan.Pro, Cycle: open}},
-		"unpaid is free":               {on("pro_monthly", status(subscription.Unpaid)), now, subscription.Entitlement{Plan: plan.Free, Cycle: open}},
-		"cancelled at the end":         {on("pro_monthly", cancelled), now, subscription.Entitlement{Plan: plan.Pro, Cycle: closed, Next: plan.Free, NextFrom: ends}},
-		"cancelled and over":           {on("pro_monthly", cancelled), ends, subscription.Entitlement{Plan: plan.Free, Cycle: closed}},
-		"downgrade waits":              {on("pro_monthly", held), now, subscription.Entitlement{Plan: plan.Scale, Cycle: open, Next: plan.Pro, NextFrom: ends}},
-		"downgrade took over":          {on("pro_monthly", held), ends, subscription.Entitlement{Plan: plan.Pro, Cycle: open}},
-		"downgrade, then cancelled":    {on("pro_monthly", held, cancelled), now, subscription.Entitlement{Plan: plan.Scale, Cycle: closed, Next: plan.Free, NextFrom: ends}},
-		"a price of its own":           {on("price_x", func(s *subscription.Subscription) { s.Plan = plan.Growth }), now, subscription.Entitlement{Plan: plan.Growth, Cycle: open}},
-		"unpaid, cancelled at the end": {on("pro_monthly", status(subscription.Unpaid), cancelled), now, subscription.Entitlement{Plan: plan.Free, Cycle: closed}},
+		"active": {on("pro_monthly"), now, subscription.Entitlement{Plan: plan.Pro, Cycle: open}},
+		"by the year": {
+			on("scale_yearly"), now, subscription.Entitlement{Plan: plan.Scale, Cycle: open},
+		},
+		"builder": {on("builder"), now, subscription.Entitlement{Plan: plan.Builder, Cycle: open}},
+		"past due goes on": {
+			on("pro_monthly", status(subscription.PastDue)), now, subscription.Entitlement{Plan: plan.Pro, Cycle: open},
+		},
+		"past due after the boundary": {
+			on("pro_monthly", status(subscription.PastDue)), ends.Add(time.Hour),
+			subscription.Entitlement{Plan: plan.Pro, Cycle: open},
+		},
+		"unpaid is free": {
+			on("pro_monthly", status(subscription.Unpaid)), now, subscription.Entitlement{Plan: plan.Free, Cycle: open},
+		},
+		"cancelled at the end": {
+			on("pro_monthly", cancelled), now, subscription.Entitlement{
+				Plan: plan.Pro, Cycle: closed, Next: plan.Free, NextFrom: ends,
+			},
+		},
+		"cancelled and over": {
+			on("pro_monthly", cancelled), ends, subscription.Entitlement{Plan: plan.Free, Cycle: closed},
+		},
+		"downgrade waits": {
+			on("pro_monthly", held), now, subscription.Entitlement{
+				Plan: plan.Scale, Cycle: open, Next: plan.Pro, NextFrom: ends,
+			},
+		},
+		"downgrade took over": {
+			on("pro_monthly", held), ends, subscription.Entitlement{Plan: plan.Pro, Cycle: open},
+		},
+		"downgrade, then cancelled": {
+			on("pro_monthly", held, cancelled), now, subscription.Entitlement{
+				Plan: plan.Scale, Cycle: closed, Next: plan.Free, NextFrom: ends,
+			},
+		},
+		"a price of its own": {
+			on("price_x", func(s *subscription.Subscription) { s.Plan = plan.Growth }),
+			now,
+			subscription.Entitlement{Plan: plan.Growth, Cycle: open},
+		},
+		"unpaid, cancelled at the end": {
+			on("pro_monthly", status(subscription.Unpaid), cancelled), now, subscription.Entitlement{
+				Plan: plan.Free, Cycle: closed,
+			},
+		},
 		"ended": {
-			on("pro_monthly", status(subscription.Canceled), func(s *subscription.Subscription) { s.EndedAt = now }), ends,
+			on("pro_monthly", status(subscription.Canceled), func(s *subscription.Subscription) {
+				s.EndedAt = now
+			}), ends,
 			subscription.Entitlement{Plan: plan.Free, Cycle: plan.Cycle{Anchor: began, Ends: now}},
 		},
 	} {
@@ -65,7 +100,9 @@ func TestEntitlementFollowsTheSubscription(t *testing.T) {
 		}
 	}
 	for name, sub := range map[string]*subscription.Subscription{
-		"none": nil, "of no plan of ours": on("price_x"), "first payment open": on("pro_monthly", status(subscription.Incomplete)), "never paid": on("pro_monthly", status(subscription.IncompleteExpired)),
+		"none": nil, "of no plan of ours": on("price_x"),
+		"first payment open": on("pro_monthly", status(subscription.Incomplete)),
+		"never paid":         on("pro_monthly", status(subscription.IncompleteExpired)),
 	} {
 		if e, ok := subscription.Entitle(sub, now); ok {
 			t.Errorf("%s entitles to %+v", name, e)
@@ -95,21 +132,28 @@ func TestChangesOfPlan(t *testing.T) {
 		"down, and further":        {on("pro_monthly", held), "builder", subscription.Downgrade, false},
 		"down, and not that far":   {on("builder", held), "pro_monthly", subscription.Downgrade, false},
 		"down, then up":            {on("pro_monthly", held), "growth_monthly", 0, true},
-		"up after the down":        {on("pro_monthly", func(s *subscription.Subscription) { s.Held, s.HeldUntil = "scale_monthly", now }), "scale_monthly", subscription.Upgrade, false},
-		"past due":                 {on("pro_monthly", status(subscription.PastDue)), "scale_monthly", 0, true},
-		"unpaid":                   {on("pro_monthly", status(subscription.Unpaid)), "scale_monthly", 0, true},
-		"ended":                    {on("pro_monthly", status(subscription.Canceled)), "scale_monthly", 0, true},
-		"cancelled":                {on("pro_monthly", cancelled), "scale_monthly", 0, true},
-		"a pack":                   {on("pro_monthly"), "pack_s", 0, true},
-		"charged something else":   {on("pro_monthly", func(s *subscription.Subscription) { s.OddPrice = "price_x" }), "scale_monthly", 0, true},
-		"the founding price":       {on("scale_monthly"), "founding", 0, true},
-		"no item":                  {on("pro_monthly"), "free", 0, true},
+		"up after the down": {
+			on("pro_monthly", func(s *subscription.Subscription) { s.Held, s.HeldUntil = "scale_monthly", now }),
+			"scale_monthly", subscription.Upgrade, false,
+		},
+		"past due":  {on("pro_monthly", status(subscription.PastDue)), "scale_monthly", 0, true},
+		"unpaid":    {on("pro_monthly", status(subscription.Unpaid)), "scale_monthly", 0, true},
+		"ended":     {on("pro_monthly", status(subscription.Canceled)), "scale_monthly", 0, true},
+		"cancelled": {on("pro_monthly", cancelled), "scale_monthly", 0, true},
+		"a pack":    {on("pro_monthly"), "pack_s", 0, true},
+		"charged something else": {
+			on("pro_monthly", func(s *subscription.Subscription) { s.OddPrice = "price_x" }), "scale_monthly", 0, true,
+		},
+		"the founding price": {on("scale_monthly"), "founding", 0, true},
+		"no item":            {on("pro_monthly"), "free", 0, true},
 	} {
 		got, refusal := tc.from.ChangeTo(tc.to, now)
 		if got != tc.want || (refusal != nil) != tc.refused {
 			t.Errorf("%s: %d, %v", name, got, refusal)
 		}
-		if name == "down, then up" && refusal != nil && (strings.Contains(refusal.Message, "_") || !strings.Contains(refusal.Message, plan.Must(plan.Scale).Title)) {
+		if name == "down, then up" && refusal != nil &&
+			(strings.Contains(refusal.Message, "_") ||
+				!strings.Contains(refusal.Message, plan.Must(plan.Scale).Title)) {
 			t.Errorf("people are told %q", refusal.Message)
 		}
 	}
@@ -118,9 +162,12 @@ func TestChangesOfPlan(t *testing.T) {
 func TestOneSubscriptionCounts(t *testing.T) {
 	t.Parallel()
 	one := func(id string, s subscription.Status, started, ended time.Time) subscription.Subscription {
-		return subscription.Subscription{ID: id, Status: s, StartedAt: started, EndedAt: ended, Price: "pro_monthly", Checkout: "c"}
+		return subscription.Subscription{
+			ID: id, Status: s, StartedAt: started, EndedAt: ended, Price: "pro_monthly", Checkout: "c",
+		}
 	}
-	old, young := one("sub_a", subscription.Active, began, time.Time{}), one("sub_b", subscription.Active, began.Add(time.Second), time.Time{})
+	old, young := one("sub_a", subscription.Active, began, time.Time{}), one("sub_b", subscription.Active,
+		began.Add(time.Second), time.Time{})
 	gone, goneLater := one("sub_c", subscription.Canceled, began, now), one("sub_d", subscription.Canceled, began, ends)
 	unpaid := one("sub_e", subscription.Incomplete, began.AddDate(-1, 0, 0), time.Time{})
 	foreign, byHand := old, old
@@ -164,10 +211,14 @@ func TestInvoicesFailAndPaymentsGoBack(t *testing.T) {
 		invoice subscription.Invoice
 		want    bool
 	}{
-		"declined":          {subscription.Invoice{Status: subscription.InvoiceOpen, Attempts: 1, Total: 100}, true},
-		"given up":          {subscription.Invoice{Status: subscription.InvoiceUncollectible, Attempts: 4, Total: 100}, true},
-		"not tried yet":     {subscription.Invoice{Status: subscription.InvoiceOpen, Total: 100}, false},
-		"paid at last":      {subscription.Invoice{Status: subscription.InvoicePaid, Attempts: 2, Total: 100, Paid: 100}, false},
+		"declined": {subscription.Invoice{Status: subscription.InvoiceOpen, Attempts: 1, Total: 100}, true},
+		"given up": {
+			subscription.Invoice{Status: subscription.InvoiceUncollectible, Attempts: 4, Total: 100}, true,
+		},
+		"not tried yet": {subscription.Invoice{Status: subscription.InvoiceOpen, Total: 100}, false},
+		"paid at last": {
+			subscription.Invoice{Status: subscription.InvoicePaid, Attempts: 2, Total: 100, Paid: 100}, false,
+		},
 		"void":              {subscription.Invoice{Status: subscription.InvoiceVoid, Attempts: 2, Total: 100}, false},
 		"nothing to charge": {subscription.Invoice{Status: subscription.InvoiceOpen, Attempts: 1}, false},
 	} {
@@ -216,23 +267,79 @@ func TestARecordedSubscriptionKeepsItsPlanWhileStripeHasItLast(t *testing.T) {
 		all      []subscription.Subscription
 		want     want
 	}{
-		"charged something else":          {of("sub_r", "pro_monthly"), []subscription.Subscription{of("sub_r", "price_x")}, want{"sub_r", "price_x", plan.Pro, time.Time{}}},
-		"without a price":                 {of("sub_r", "pro_monthly"), []subscription.Subscription{of("sub_r", "")}, want{"sub_r", "none", plan.Pro, time.Time{}}},
-		"its own price before":            {grown, []subscription.Subscription{of("sub_r", "price_x")}, want{"sub_r", "price_x", plan.Growth, time.Time{}}},
-		"and not paid":                    {of("sub_r", "pro_monthly"), []subscription.Subscription{of("sub_r", "price_x", status(subscription.Unpaid))}, want{"sub_r", "price_x", plan.Free, time.Time{}}},
-		"and over":                        {of("sub_r", "pro_monthly"), []subscription.Subscription{of("sub_r", "price_x", over)}, want{"sub_r", "price_x", plan.Free, now}},
-		"and over without a time":         {of("sub_r", "pro_monthly"), []subscription.Subscription{of("sub_r", "price_x", status(subscription.Canceled))}, want{"sub_r", "price_x", plan.Free, ends}},
-		"and over, as is recorded":        {of("sub_r", "pro_monthly", over), []subscription.Subscription{of("sub_r", "price_x", over)}, want{"sub_r", "price_x", plan.Free, now}},
-		"charged ours again":              {of("sub_r", "pro_monthly"), []subscription.Subscription{of("sub_r", "scale_monthly")}, want{"sub_r", "", plan.Scale, time.Time{}}},
-		"not told of":                     {of("sub_r", "pro_monthly"), nil, want{"sub_r", "", plan.Free, ends}},
-		"not told of, and over":           {of("sub_r", "pro_monthly", over), nil, want{"sub_r", "", plan.Free, now}},
-		"beside one of ours":              {of("sub_r", "pro_monthly"), []subscription.Subscription{of("sub_r", "price_x"), of("sub_n", "scale_monthly")}, want{"sub_n", "", plan.Scale, time.Time{}}},
-		"beside one that is not paid":     {of("sub_r", "pro_monthly"), []subscription.Subscription{of("sub_r", "price_x"), of("sub_n", "scale_monthly", status(subscription.Unpaid), byHand)}, want{"sub_r", "price_x", plan.Pro, time.Time{}}},
-		"beside one that is paused":       {of("sub_r", "pro_monthly"), []subscription.Subscription{of("sub_r", "price_x"), of("sub_n", "scale_monthly", status(subscription.Paused), byHand)}, want{"sub_r", "price_x", plan.Pro, time.Time{}}},
-		"beside one whose card failed":    {of("sub_r", "pro_monthly"), []subscription.Subscription{of("sub_r", "price_x"), of("sub_n", "scale_monthly", status(subscription.PastDue), byHand)}, want{"sub_n", "", plan.Scale, time.Time{}}},
-		"over here, another purpose":      {of("sub_r", "pro_monthly", over), []subscription.Subscription{of("sub_r", "price_x")}, want{}},
-		"nothing recorded":                {subscription.Subscription{}, []subscription.Subscription{of("sub_r", "price_x")}, want{}},
-		"beside one whose payment is due": {of("sub_r", "pro_monthly"), []subscription.Subscription{of("sub_n", "scale_monthly", status(subscription.Incomplete)), of("sub_r", "price_x")}, want{"sub_r", "price_x", plan.Pro, time.Time{}}},
+		"charged something else": {
+			of("sub_r", "pro_monthly"),
+			[]subscription.Subscription{of("sub_r", "price_x")},
+			want{"sub_r", "price_x", plan.Pro, time.Time{}},
+		},
+		"without a price": {
+			of("sub_r", "pro_monthly"),
+			[]subscription.Subscription{of("sub_r", "")},
+			want{"sub_r", "none", plan.Pro, time.Time{}},
+		},
+		"its own price before": {
+			grown, []subscription.Subscription{
+				of("sub_r", "price_x"),
+			}, want{"sub_r", "price_x", plan.Growth, time.Time{}},
+		},
+		"and not paid": {
+			of("sub_r", "pro_monthly"), []subscription.Subscription{
+				of("sub_r", "price_x", status(subscription.Unpaid)),
+			}, want{"sub_r", "price_x", plan.Free, time.Time{}},
+		},
+		"and over": {
+			of("sub_r", "pro_monthly"),
+			[]subscription.Subscription{of("sub_r", "price_x", over)},
+			want{"sub_r", "price_x", plan.Free, now},
+		},
+		"and over without a time": {
+			of("sub_r", "pro_monthly"), []subscription.Subscription{
+				of("sub_r", "price_x", status(subscription.Canceled)),
+			}, want{"sub_r", "price_x", plan.Free, ends},
+		},
+		"and over, as is recorded": {
+			of("sub_r", "pro_monthly", over),
+			[]subscription.Subscription{of("sub_r", "price_x", over)},
+			want{"sub_r", "price_x", plan.Free, now},
+		},
+		"charged ours again": {
+			of("sub_r", "pro_monthly"),
+			[]subscription.Subscription{of("sub_r", "scale_monthly")},
+			want{"sub_r", "", plan.Scale, time.Time{}},
+		},
+		"not told of":           {of("sub_r", "pro_monthly"), nil, want{"sub_r", "", plan.Free, ends}},
+		"not told of, and over": {of("sub_r", "pro_monthly", over), nil, want{"sub_r", "", plan.Free, now}},
+		"beside one of ours": {
+			of("sub_r", "pro_monthly"), []subscription.Subscription{
+				of("sub_r", "price_x"), of("sub_n", "scale_monthly"),
+			}, want{"sub_n", "", plan.Scale, time.Time{}},
+		},
+		"beside one that is not paid": {
+			of("sub_r", "pro_monthly"), []subscription.Subscription{
+				of("sub_r", "price_x"), of("sub_n", "scale_monthly", status(subscription.Unpaid), byHand),
+			}, want{"sub_r", "price_x", plan.Pro, time.Time{}},
+		},
+		"beside one that is paused": {
+			of("sub_r", "pro_monthly"), []subscription.Subscription{
+				of("sub_r", "price_x"), of("sub_n", "scale_monthly", status(subscription.Paused), byHand),
+			}, want{"sub_r", "price_x", plan.Pro, time.Time{}},
+		},
+		"beside one whose card failed": {
+			of("sub_r", "pro_monthly"), []subscription.Subscription{
+				of("sub_r", "price_x"), of("sub_n", "scale_monthly", status(subscription.PastDue), byHand),
+			}, want{"sub_n", "", plan.Scale, time.Time{}},
+		},
+		"over here, another purpose": {
+			of("sub_r", "pro_monthly", over), []subscription.Subscription{of("sub_r", "price_x")}, want{},
+		},
+		"nothing recorded": {
+			subscription.Subscription{}, []subscription.Subscription{of("sub_r", "price_x")}, want{},
+		},
+		"beside one whose payment is due": {
+			of("sub_r", "pro_monthly"), []subscription.Subscription{
+				of("sub_n", "scale_monthly", status(subscription.Incomplete)), of("sub_r", "price_x"),
+			}, want{"sub_r", "price_x", plan.Pro, time.Time{}},
+		},
 	} {
 		s := subscription.Snapshot{Subscriptions: tc.all, ReadAt: ends}
 		s.Keep(tc.recorded)
@@ -249,7 +356,8 @@ func TestARecordedSubscriptionKeepsItsPlanWhileStripeHasItLast(t *testing.T) {
 			t.Errorf("%s: %s would be cancelled and refunded", name, others[0].ID)
 		}
 		for i := range s.Subscriptions {
-			if sub := &s.Subscriptions[i]; current != nil && sub.ID == "sub_r" && current.ID != sub.ID && (!sub.Status.Over() || sub.EndedAt != ends) {
+			if sub := &s.Subscriptions[i]; current != nil && sub.ID == "sub_r" && current.ID != sub.ID &&
+				(!sub.Status.Over() || sub.EndedAt != ends) {
 				t.Errorf("%s: two would be recorded as lasting", name)
 			}
 		}

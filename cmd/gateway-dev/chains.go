@@ -28,7 +28,9 @@ func fileProviders(path string) (config.Upstreams, error) {
 
 // addSandbox runs the chains that no file names, each behind two upstreams. It gives nil when the
 // file names all.
-func addSandbox(ctx context.Context, providers *config.Upstreams, data string, log *slog.Logger) (*sandbox.Sandbox, error) {
+func addSandbox(ctx context.Context, providers *config.Upstreams, data string,
+	log *slog.Logger,
+) (*sandbox.Sandbox, error) {
 	var rest []chain.ID
 	for _, c := range chain.All() {
 		if _, named := providers.Chains[string(c.ID)]; !named {
@@ -54,16 +56,19 @@ func addSandbox(ctx context.Context, providers *config.Upstreams, data string, l
 // own servers when there is a sandbox.
 func configuration(stack *devstack.Stack, address string, box *sandbox.Sandbox) config.Config {
 	cfg := config.Config{
-		DatabaseURL: stack.DatabaseURL, RedisURL: stack.RedisURL, TemporalAddress: stack.TemporalAddress, TemporalNamespace: "default",
-		KeyPepper: developmentPepper, MetricsAddress: "127.0.0.1:0", PublicURL: "http://" + address,
-		Contact: "support@chainaccess.example", MaxBodyBytes: 1 << 20, MaxAnswerBytes: 512 << 20, BatchMemoryBytes: 256 << 20, CallTimeout: 30 * time.Second,
+		DatabaseURL: stack.DatabaseURL, RedisURL: stack.RedisURL, TemporalAddress: stack.TemporalAddress,
+		TemporalNamespace: "default", KeyPepper: developmentPepper, MetricsAddress: "127.0.0.1:0",
+		PublicURL: "http://" + address, Contact: "support@chainaccess.example", MaxBodyBytes: 1 << 20,
+		MaxAnswerBytes: 512 << 20, BatchMemoryBytes: 256 << 20, CallTimeout: 30 * time.Second,
 		ProbeInterval: 2 * time.Second, DrainTimeout: 10 * time.Second,
 		// The meter's own Redis, which production must not share: it evicts nothing. Here nothing
 		// fills it, and each start forgets.
 		CacheRedisURL: stack.RedisURL, CacheBytes: 64 << 20,
 		// The chain is paid on from its first start; blocks are final within seconds there.
-		ServiceTitle: "Chain Access Gateway", X402Asset: config.USDCOnBase, X402AssetName: "USD Coin", X402AssetVersion: "2", X402MinConfirmations: 2, X402CorroborateAbove: 1_000_000, X402FinalityDelay: 30 * time.Second,
-		PriceHeartbeat: time.Hour, SourcifyURL: "https://sourcify.dev", SignaturesURL: "https://api.4byte.sourcify.dev",
+		ServiceTitle: "Chain Access Gateway", X402Asset: config.USDCOnBase, X402AssetName: "USD Coin",
+		X402AssetVersion: "2", X402MinConfirmations: 2, X402CorroborateAbove: 1_000_000,
+		X402FinalityDelay: 30 * time.Second, PriceHeartbeat: time.Hour, SourcifyURL: "https://sourcify.dev",
+		SignaturesURL: "https://api.4byte.sourcify.dev",
 	}
 	if box != nil {
 		cfg.SourcifyURL, cfg.SignaturesURL = box.Sourcify().URL, box.Sourcify().URL

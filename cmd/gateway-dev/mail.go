@@ -15,8 +15,10 @@ import (
 // catchMail starts what takes all mails, prints a line for each, and shows them at /dev/mail. It
 // writes its address into cfg.
 func catchMail(ctx context.Context, cfg *config.Config, out io.Writer) (*mailbox.Box, wire.Route, error) {
-	box, err := mailbox.Start(ctx, mailbox.Options{Caught: func(m mailbox.Mail) { //nolint:gocritic // a copy does no harm
-		fmt.Fprintf(out, "mail to=%s subject=%q link=%s code=%s\n", strings.Join(m.To, ","), m.Subject, cmp.Or(m.Link(), "none"), cmp.Or(m.Code, "none"))
+	//nolint:gocritic // a copy does no harm
+	box, err := mailbox.Start(ctx, mailbox.Options{Caught: func(m mailbox.Mail) {
+		fmt.Fprintf(out, "mail to=%s subject=%q link=%s code=%s\n", strings.Join(m.To, ","), m.Subject,
+			cmp.Or(m.Link(), "none"), cmp.Or(m.Code, "none"))
 	}})
 	if err != nil {
 		return nil, wire.Route{}, err

@@ -29,7 +29,9 @@ func TestACaughtMailIsPrintedWithItsLinkAndItsCode(t *testing.T) {
 		t.Fatal(err)
 	}
 	const link = "https://gateway.example/sign-in?token=abc"
-	content, err := notify.Site{Name: "Gateway", URL: "https://gateway.example"}.Render(notify.SignIn{Link: link, Code: "604213"}, notify.Copy{})
+	content, err := notify.Site{Name: "Gateway", URL: "https://gateway.example"}.Render(notify.SignIn{
+		Link: link, Code: "604213",
+	}, notify.Copy{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,10 +47,12 @@ func TestACaughtMailIsPrintedWithItsLinkAndItsCode(t *testing.T) {
 	if err := <-delivered; err != nil {
 		t.Fatal(err)
 	}
-	if want := `mail to=reader@buyer.example subject="Sign in to Gateway" link=` + link + " code=604213\n"; string(printed) != want {
+	if want := `mail to=reader@buyer.example subject="Sign in to Gateway" link=` + link +
+		" code=604213\n"; string(printed) != want {
 		t.Errorf("printed %q, want %q", printed, want)
 	}
-	page, ask := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, route.Prefix, http.NoBody)
+	page, ask := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, route.Prefix,
+		http.NoBody)
 	ask.Host = "127.0.0.1:8080"
 	if route.Handler.ServeHTTP(page, ask); !strings.Contains(page.Body.String(), "604213") {
 		t.Errorf("%s shows %s", route.Prefix, page.Body)

@@ -55,9 +55,13 @@ Ctrl-C stops everything it started, and nothing else; the data stays for the nex
 	cmd.CompletionOptions.DisableDefaultCmd = true
 	cmd.Flags().StringVar(&o.listen, "listen", "127.0.0.1:8080", "address of the API, HOST:PORT")
 	cmd.Flags().StringVar(&o.data, "data", ".dev", "folder for the state")
-	cmd.Flags().StringVar(&o.upstreams, "upstreams", "", "use this upstreams file instead of the sandbox for the chains it names")
-	cmd.Flags().StringVar(&o.payTo, "pay-to", "", "address that is paid per call on base_mainnet, when that chain is one of the upstreams file; the sandbox has a seller of its own")
-	cmd.Flags().StringVar(&o.plan, "plan", plan.Door1, "plan of the key that is printed; another than door1 makes an account")
+	cmd.Flags().StringVar(&o.upstreams, "upstreams", "",
+		"use this upstreams file instead of the sandbox for the chains it names")
+	cmd.Flags().StringVar(&o.payTo, "pay-to", "",
+		"address that is paid per call on base_mainnet, when that chain is one of the upstreams file; the sandbox "+
+			"has a seller of its own")
+	cmd.Flags().StringVar(&o.plan, "plan", plan.Door1,
+		"plan of the key that is printed; another than door1 makes an account")
 	cmd.Flags().BoolVar(&o.headless, "headless", false, "run Temporal without its UI")
 	return cmd
 }

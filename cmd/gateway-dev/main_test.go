@@ -75,7 +75,8 @@ func TestHelpExplainsEveryFlag(t *testing.T) {
 	if code != 0 || errs != "" {
 		t.Errorf("exit code %d, %q", code, errs)
 	}
-	if code, out, errs := finish(t, program(t, "pay", "--help")); code != 0 || errs != "" || !strings.Contains(out, "--tier") || !strings.Contains(out, "--url") {
+	if code, out, errs := finish(t, program(t, "pay", "--help")); code != 0 || errs != "" ||
+		!strings.Contains(out, "--tier") || !strings.Contains(out, "--url") {
 		t.Errorf("pay --help: exit code %d, %q, %s", code, errs, out)
 	}
 	for _, flag := range []string{"--listen", "--data", "--upstreams", "--plan", "--headless", "pay"} {
@@ -124,13 +125,25 @@ func TestWhatCannotStartIsOneSentenceAndExitCode1(t *testing.T) {
 	}{
 		{"unknown flag", []string{"--bogus"}, []string{"--bogus"}},
 		{"argument", []string{"extra"}, []string{"extra"}},
-		{"port taken", []string{"--listen", taken.Addr().String()}, []string{"cannot listen on " + taken.Addr().String(), "choose another address with --listen"}},
+		{"port taken", []string{"--listen", taken.Addr().String()}, []string{
+			"cannot listen on " + taken.Addr().String(), "choose another address with --listen",
+		}},
 		{"no port", []string{"--listen", "localhost"}, []string{"cannot listen on localhost", "--listen"}},
-		{"no such port", []string{"--listen", "127.0.0.1:99999"}, []string{"cannot listen on 127.0.0.1:99999", "--listen"}},
-		{"no upstreams file", []string{free, "--upstreams", "/nonexistent.yaml"}, []string{"--upstreams", "check its path"}},
-		{"no YAML", []string{free, "--upstreams", writeFile(t, "chains: [")}, []string{"--upstreams", "line 1", "not valid YAML"}},
+		{"no such port", []string{"--listen", "127.0.0.1:99999"}, []string{
+			"cannot listen on 127.0.0.1:99999", "--listen",
+		}},
+		{"no upstreams file", []string{
+			free, "--upstreams", "/nonexistent.yaml",
+		}, []string{"--upstreams", "check its path"}},
+		{"no YAML", []string{
+			free, "--upstreams", writeFile(t, "chains: ["),
+		}, []string{"--upstreams", "line 1", "not valid YAML"}},
 		{"unknown plan", []string{free, "--plan", "gold"}, []string{"--plan", "gold", "builder", "enterprise"}},
-		{"unknown chain", []string{free, "--upstreams", writeFile(t, "chains: {bitcoin: {}}")}, []string{"chains.bitcoin: unknown chain", "eth_mainnet"}},
+		{
+			"unknown chain",
+			[]string{free, "--upstreams", writeFile(t, "chains: {bitcoin: {}}")},
+			[]string{"chains.bitcoin: unknown chain", "eth_mainnet"},
+		},
 		{"state is a file", []string{free, "--data", writeFile(t, "")}, []string{"--data", "choose a folder"}},
 	} {
 		cmd := program(t, tc.args...)
@@ -261,7 +274,8 @@ func post(t *testing.T, address, key, body string) (status int, answer string) {
 	return resp.StatusCode, string(text)
 }
 
-var curlLine = regexp.MustCompile(`^curl -s (\S+) -H 'Authorization: Bearer (\S+)' -H 'Content-Type: application/json' -d '(.*)'$`)
+var curlLine = regexp.MustCompile(
+	`^curl -s (\S+) -H 'Authorization: Bearer (\S+)' -H 'Content-Type: application/json' -d '(.*)'$`)
 
 // runCurl sends what the printed line says; curl itself is not on every machine.
 func (g *gateway) runCurl(t *testing.T) {
@@ -270,7 +284,8 @@ func (g *gateway) runCurl(t *testing.T) {
 	if m == nil || m[2] != g.key || !strings.HasPrefix(m[1], g.base+"/rpc/") {
 		t.Fatalf("the line %q does not hold the address and the key that were printed", g.curl)
 	}
-	if status, answer := post(t, m[1], m[2], m[3]); status != http.StatusOK || !strings.Contains(answer, `"result":"0x`) {
+	if status, answer := post(t, m[1], m[2], m[3]); status != http.StatusOK ||
+		!strings.Contains(answer, `"result":"0x`) {
 		t.Errorf("the printed call: %d %s", status, answer)
 	}
 }
@@ -287,7 +302,8 @@ func (g *gateway) wantUsage(t *testing.T, within time.Duration) {
 		return strings.Split(strings.TrimSpace(string(text)), "\n")
 	}
 	const portLine = 3 // of postmaster.pid, counted from 0
-	address := "postgres://gateway:" + read("password")[0] + "@127.0.0.1:" + strings.TrimSpace(read("data/postmaster.pid")[portLine]) + "/gateway"
+	address := "postgres://gateway:" + read("password")[0] + "@127.0.0.1:" +
+		strings.TrimSpace(read("data/postmaster.pid")[portLine]) + "/gateway"
 	db, err := pgx.Connect(t.Context(), address)
 	if err != nil {
 		t.Fatal(err)
@@ -303,7 +319,9 @@ func (g *gateway) wantUsage(t *testing.T, within time.Duration) {
 	}
 	var got map[string]int64
 	testkit.Eventually(t, within, func() bool {
-		rows, err := db.Query(t.Context(), "SELECT chain || ' ' || method, sum(requests)::bigint FROM usage_hours WHERE outcome IN ('ok', 'hit') GROUP BY 1")
+		rows, err := db.Query(t.Context(),
+			"SELECT chain || ' ' || method, sum(requests)::bigint FROM usage_hours WHERE outcome IN ('ok', 'hit') "+
+				"GROUP BY 1")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -343,7 +361,8 @@ func (g *gateway) wantMailbox(t *testing.T) {
 func (g *gateway) wantNames(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{sandbox.ENSAlice, sandbox.ENSCarol} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.base+"/toolbox/ens/resolve/"+name, http.NoBody)
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.base+"/toolbox/ens/resolve/"+name,
+			http.NoBody)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -364,7 +383,8 @@ func (g *gateway) wantNames(t *testing.T) {
 func (g *gateway) wantPaid(t *testing.T) {
 	t.Helper()
 	code, out, errs := finish(t, program(t, "pay", "--url", g.base, "--tier", "cheap", "--chain", "solana_mainnet"))
-	if code != 0 || errs != "" || !strings.Contains(out, "\nredeem   10000 units on cheap until ") || !strings.Contains(out, "\ncall     getBlockHeight on solana_mainnet answers ") ||
+	if code != 0 || errs != "" || !strings.Contains(out, "\nredeem   10000 units on cheap until ") ||
+		!strings.Contains(out, "\ncall     getBlockHeight on solana_mainnet answers ") ||
 		!strings.Contains(out, "\nreceipt  0.054000 USDC for 10000 units. ") {
 		t.Errorf("pay: exit code %d, %q, %s", code, errs, out)
 	}
@@ -404,7 +424,8 @@ func TestOneCommandServesSixChainsAndKeepsItsDataOverAStop(t *testing.T) {
 	if second.key == first.key {
 		t.Error("the second start prints the first one's key, want a fresh one")
 	}
-	if status, answer := post(t, second.base+"/rpc/eth_mainnet", first.key, `{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}`); status != http.StatusOK {
+	if status, answer := post(t, second.base+"/rpc/eth_mainnet", first.key,
+		`{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}`); status != http.StatusOK {
 		t.Errorf("the first start's key is not known to the second: %d %s", status, answer)
 	}
 	// One program at a time uses a folder.

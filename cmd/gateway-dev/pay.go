@@ -41,7 +41,8 @@ func payCommand(started *bool) *cobra.Command {
 lets the sandbox's faucet give the wallet USDC and gas, transfers what the menu asks for, signs the menu's message,
 redeems the payment for a credential, calls the relay with it, and reads the receipt.
 It ends with exit code 0 when all of it worked, with 1 and one sentence otherwise.`,
-		Example:       "  gateway-dev pay --tier balanced\n  gateway-dev pay --tier fast --chain base_mainnet --url http://127.0.0.1:9000",
+		Example: "  gateway-dev pay --tier balanced\n  gateway-dev pay --tier fast --chain base_mainnet --url " +
+			"http://127.0.0.1:9000",
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -111,7 +112,8 @@ func (s *stranger) pay(ctx context.Context) (err error) {
 	if !plan.VATApplies(menu.TaxCountry) {
 		amount = tier.NetAmountRequired
 	}
-	s.sayf("menu", "%s: %s units on %s for %s atomic %s to %s, on chain %d", s.url+"/x402", menu.UnitsPerPayment, tier.Name, amount, menu.Asset, menu.PayTo, menu.ChainID)
+	s.sayf("menu", "%s: %s units on %s for %s atomic %s to %s, on chain %d", s.url+"/x402", menu.UnitsPerPayment,
+		tier.Name, amount, menu.Asset, menu.PayTo, menu.ChainID)
 	given, err := s.askFaucet(ctx)
 	if err != nil {
 		return err
@@ -155,7 +157,8 @@ func callMethod(id string) string {
 func (s *stranger) transfer(ctx context.Context, rpc string, menu *menuAnswer, amount string) (common.Hash, error) {
 	value, ok := new(big.Int).SetString(amount, 10)
 	if !ok || !common.IsHexAddress(menu.PayTo) || !common.IsHexAddress(menu.AssetAddress) {
-		return common.Hash{}, fmt.Errorf("the menu asks for %.40q of %.60q to %.60q, which no transfer can be made of", amount, menu.AssetAddress, menu.PayTo)
+		return common.Hash{}, fmt.Errorf("the menu asks for %.40q of %.60q to %.60q, which no transfer can be made of",
+			amount, menu.AssetAddress, menu.PayTo)
 	}
 	node, err := ethclient.DialContext(ctx, rpc)
 	if err != nil {
@@ -167,7 +170,9 @@ func (s *stranger) transfer(ctx context.Context, rpc string, menu *menuAnswer, a
 		return common.Hash{}, err
 	}
 	if id.Uint64() != menu.ChainID {
-		return common.Hash{}, fmt.Errorf("the menu is of chain %d, the faucet of chain %d: give --url of a gateway-dev with its sandbox", menu.ChainID, id)
+		return common.Hash{},
+			fmt.Errorf("the menu is of chain %d, the faucet of chain %d: give --url of a gateway-dev with its sandbox",
+				menu.ChainID, id)
 	}
 	data := slices.Concat(crypto.Keccak256([]byte("transfer(address,uint256)"))[:4],
 		common.LeftPadBytes(common.HexToAddress(menu.PayTo).Bytes(), 32), common.LeftPadBytes(value.Bytes(), 32))

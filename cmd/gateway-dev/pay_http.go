@@ -68,7 +68,9 @@ func (s *stranger) askFaucet(ctx context.Context) (sandbox.Given, error) {
 }
 
 // redeem asks until the payment is deep enough.
-func (s *stranger) redeem(ctx context.Context, menu *menuAnswer, tx common.Hash, signature []byte) (boughtAnswer, error) {
+func (s *stranger) redeem(ctx context.Context, menu *menuAnswer, tx common.Hash,
+	signature []byte,
+) (boughtAnswer, error) {
 	var bought boughtAnswer
 	for {
 		body := map[string]string{"tx_hash": tx.Hex(), "tier": s.tier, "signature": hexutil.Encode(signature)}
@@ -81,7 +83,8 @@ func (s *stranger) redeem(ctx context.Context, menu *menuAnswer, tx common.Hash,
 		}
 		wait, err := strconv.Atoi(header.Get("Retry-After"))
 		if err != nil || wait < 1 {
-			return bought, fmt.Errorf("redeeming is pending and does not say for how long: Retry-After is %q", header.Get("Retry-After"))
+			return bought, fmt.Errorf("redeeming is pending and does not say for how long: Retry-After is %q",
+				header.Get("Retry-After"))
 		}
 		s.sayf("redeem", "not deep enough yet, again in %d s", wait)
 		select {
@@ -95,7 +98,8 @@ func (s *stranger) redeem(ctx context.Context, menu *menuAnswer, tx common.Hash,
 // call makes a call to the relay with the credential, and gives the result as it stands.
 func (s *stranger) call(ctx context.Context, menu *menuAnswer, credential string) (string, error) {
 	body := map[string]any{"jsonrpc": "2.0", "id": 1, "method": callMethod(s.chain), "params": []any{}}
-	status, text, _, err := s.ask(ctx, http.MethodPost, s.url+"/rpc/"+s.chain, body, map[string]string{menu.Header: credential})
+	status, text, _, err := s.ask(ctx, http.MethodPost, s.url+"/rpc/"+s.chain, body,
+		map[string]string{menu.Header: credential})
 	if err != nil {
 		return "", err
 	}
@@ -137,7 +141,9 @@ func (s *stranger) readReceipt(ctx context.Context, tx common.Hash) error {
 const maxAnswer = 1 << 20
 
 // ask sends JSON, or nothing, and gives what comes back.
-func (s *stranger) ask(ctx context.Context, method, url string, body any, headers map[string]string) (status int, text []byte, header http.Header, err error) {
+func (s *stranger) ask(ctx context.Context, method, url string, body any,
+	headers map[string]string,
+) (status int, text []byte, header http.Header, err error) {
 	var content io.Reader = http.NoBody
 	if body != nil {
 		document, err := json.Marshal(body)
@@ -158,7 +164,8 @@ func (s *stranger) ask(ctx context.Context, method, url string, body any, header
 	}
 	resp, err := s.client.Do(r)
 	if err != nil {
-		return 0, nil, nil, fmt.Errorf("no gateway answers there; start gateway-dev, or give its address with --url: %w", err)
+		return 0, nil, nil,
+			fmt.Errorf("no gateway answers there; start gateway-dev, or give its address with --url: %w", err)
 	}
 	defer func() { _ = resp.Body.Close() }()
 	text, err = io.ReadAll(io.LimitReader(resp.Body, maxAnswer))

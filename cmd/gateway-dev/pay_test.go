@@ -38,7 +38,9 @@ const credentialOfTheTest = "cagx_of-the-test"
 
 func newSeller(t *testing.T, country string) (*seller, string) {
 	t.Helper()
-	box, err := sandbox.Start(t.Context(), sandbox.Options{Chains: []chain.ID{chain.BaseMainnet}, BlockTime: 200 * time.Millisecond})
+	box, err := sandbox.Start(t.Context(), sandbox.Options{
+		Chains: []chain.ID{chain.BaseMainnet}, BlockTime: 200 * time.Millisecond,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +50,8 @@ func newSeller(t *testing.T, country string) (*seller, string) {
 	server := httptest.NewServer(mux)
 	t.Cleanup(server.Close)
 	mux.HandleFunc("GET /x402", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintf(w, `{"asset":"USDC","assetAddress":%q,"payTo":%q,"chainId":8453,"header":"X-PAYMENT","redeem":%q,"taxCountry":%q,"unitsPerPayment":10000,
+		fmt.Fprintf(w,
+			`{"asset":"USDC","assetAddress":%q,"payTo":%q,"chainId":8453,"header":"X-PAYMENT","redeem":%q,"taxCountry":%q,"unitsPerPayment":10000,
 			"messageToSign":"Some Gateway x402 redeem\n{tx_hash}","tiers":[{"name":"balanced","netAmountRequired":"90000","maxAmountRequired":"108000"}]}`,
 			sandbox.USDC(chain.BaseMainnet).Hex(), box.Seller().Address.Hex(), server.URL+"/x402/redeem", country)
 	})
@@ -61,7 +64,8 @@ func newSeller(t *testing.T, country string) (*seller, string) {
 		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":"0x7"}`)
 	})
 	mux.HandleFunc("GET /x402/receipts/{tx}", func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, `{"settlements":[{"amount":"0.108000","tax":{"treatment":"20 % VAT."},"bought":{"units":10000,"used":1}}]}`)
+		_, _ = io.WriteString(w,
+			`{"settlements":[{"amount":"0.108000","tax":{"treatment":"20 % VAT."},"bought":{"units":10000,"used":1}}]}`)
 	})
 	return s, server.URL
 }
@@ -90,7 +94,8 @@ func (s *seller) redeem(w http.ResponseWriter, r *http.Request) {
 		s.t.Errorf("signed by %v (%v) on %s, paid by %s", key, err, body.Tier, payer)
 	}
 	s.paid.Store(&amount)
-	fmt.Fprintf(w, `{"credential":%q,"units":10000,"tier":"balanced","expires_at":"2026-11-20T15:05:00Z"}`, credentialOfTheTest)
+	fmt.Fprintf(w, `{"credential":%q,"units":10000,"tier":"balanced","expires_at":"2026-11-20T15:05:00Z"}`,
+		credentialOfTheTest)
 }
 
 // payment reads who paid how much to the seller in a transaction.
@@ -106,7 +111,8 @@ func (s *seller) payment(ctx context.Context, tx common.Hash) (payer common.Addr
 		s.t.Fatalf("%s: %+v, %v", tx, receipt, err)
 	}
 	log := receipt.Logs[0]
-	if log.Address != sandbox.USDC(chain.BaseMainnet) || common.BytesToAddress(log.Topics[2].Bytes()) != s.box.Seller().Address {
+	if log.Address != sandbox.USDC(chain.BaseMainnet) ||
+		common.BytesToAddress(log.Topics[2].Bytes()) != s.box.Seller().Address {
 		s.t.Errorf("%s is no transfer of USDC to the seller: %+v", tx, log)
 	}
 	return common.BytesToAddress(log.Topics[1].Bytes()), new(hexutil.Big).ToInt().SetBytes(log.Data).String()
@@ -139,8 +145,10 @@ func TestPayDoesTheWholeSequenceAndPrintsEachStep(t *testing.T) {
 			}
 			last := -1
 			for _, step := range []string{
-				"wallet   0x", "\nmenu     ", "\nfaucet   gave 50000000", "\npay      " + want, "\nsign     \"Some Gateway x402 redeem\\n0x", "\nredeem   not deep enough yet, again in 1 s",
-				"\nredeem   10000 units on balanced until 2026-11-20T15:05:00Z: " + credentialOfTheTest, "\ncall     eth_gasPrice on polygon_pos answers \"0x7\"",
+				"wallet   0x", "\nmenu     ", "\nfaucet   gave 50000000", "\npay      " + want,
+				"\nsign     \"Some Gateway x402 redeem\\n0x", "\nredeem   not deep enough yet, again in 1 s",
+				"\nredeem   10000 units on balanced until 2026-11-20T15:05:00Z: " + credentialOfTheTest,
+				"\ncall     eth_gasPrice on polygon_pos answers \"0x7\"",
 				"\nreceipt  0.108000 USDC for 10000 units. 20 % VAT. " + url + "/x402/receipts/0x",
 			} {
 				at := strings.Index(out, step)
@@ -155,11 +163,15 @@ func TestPayDoesTheWholeSequenceAndPrintsEachStep(t *testing.T) {
 
 func TestPaySaysInOneSentenceWhatDoesNotWork(t *testing.T) {
 	t.Parallel()
-	closed := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{"tiers":[]}`) }))
+	closed := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"tiers":[]}`)
+	}))
 	t.Cleanup(closed.Close)
 	away := httptest.NewServer(nil)
 	away.Close()
-	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "no menu", http.StatusNotFound) }))
+	broken := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		http.Error(w, "no menu", http.StatusNotFound)
+	}))
 	t.Cleanup(broken.Close)
 	for want, args := range map[string][]string{
 		"choose cheap, balanced or fast": {"--tier", "gold"},

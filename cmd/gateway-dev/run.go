@@ -68,7 +68,8 @@ func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 
 	stack, err := devstack.Start(ctx, devstack.Options{
 		DataDir: data, Headless: o.headless, EmbeddedRedis: true, Progress: say, Logger: log,
-		DatabaseURL: os.Getenv("DATABASE_URL"), RedisURL: os.Getenv("REDIS_URL"), TemporalAddress: os.Getenv("TEMPORAL_ADDRESS"),
+		DatabaseURL: os.Getenv("DATABASE_URL"), RedisURL: os.Getenv("REDIS_URL"),
+		TemporalAddress: os.Getenv("TEMPORAL_ADDRESS"),
 	})
 	if err != nil {
 		return err
@@ -125,7 +126,8 @@ func openData(dir string) (data string, logFile *os.File, err error) {
 	// Others may pass through it: PostgreSQL runs as another user when this one is root. What is in
 	// it closes itself.
 	if err = os.MkdirAll(data, 0o711); err == nil { //nolint:gosec // see above
-		logFile, err = os.OpenFile(filepath.Join(data, "gateway.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600) //nolint:gosec // the user names the folder
+		//nolint:gosec // the user names the folder
+		logFile, err = os.OpenFile(filepath.Join(data, "gateway.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	}
 	if err != nil {
 		return "", nil, fmt.Errorf("--data: choose a folder that can be written: %w", err)
@@ -143,8 +145,8 @@ func greet(out io.Writer, cfg *config.Config, temporalUI, key string) {
 
 // serve runs both roles until ctx ends or one of them or a server fails, and calls ready once
 // everything answers.
-func serve(ctx context.Context, cfg config.Config, keyPlan plan.Plan, providers config.Upstreams, listener net.Listener, routes []wire.Route,
-	stack *devstack.Stack, log *slog.Logger, say func(string), ready func(key string),
+func serve(ctx context.Context, cfg config.Config, keyPlan plan.Plan, providers config.Upstreams, listener net.Listener,
+	routes []wire.Route, stack *devstack.Stack, log *slog.Logger, say func(string), ready func(key string),
 ) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)

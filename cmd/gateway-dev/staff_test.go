@@ -40,13 +40,21 @@ func TestTheStaffDeskGivesTheRoleToWhoeverSignedIn(t *testing.T) {
 		body   string
 		status int
 	}{
-		"by a name that leads here": {func(r *http.Request) { r.Host = "rebound.example" }, reader, http.StatusForbidden},
-		"by a page":                 {func(r *http.Request) { r.Header.Set("Origin", "http://127.0.0.1:8080") }, reader, http.StatusForbidden},
-		"by GET":                    {func(r *http.Request) { r.Method = http.MethodGet }, reader, http.StatusMethodNotAllowed},
-		"no JSON":                   {nil, "email=reader", http.StatusUnprocessableEntity},
-		"no address":                {nil, `{"email":"reader"}`, http.StatusUnprocessableEntity},
-		"too much":                  {nil, `{"email":"` + strings.Repeat("a", staffBody) + `@buyer.example"}`, http.StatusUnprocessableEntity},
-		"somebody unknown":          {nil, reader, http.StatusNotFound},
+		"by a name that leads here": {
+			func(r *http.Request) { r.Host = "rebound.example" }, reader, http.StatusForbidden,
+		},
+		"by a page": {
+			func(r *http.Request) { r.Header.Set("Origin", "http://127.0.0.1:8080") }, reader, http.StatusForbidden,
+		},
+		"by GET": {
+			func(r *http.Request) { r.Method = http.MethodGet }, reader, http.StatusMethodNotAllowed,
+		},
+		"no JSON":    {nil, "email=reader", http.StatusUnprocessableEntity},
+		"no address": {nil, `{"email":"reader"}`, http.StatusUnprocessableEntity},
+		"too much": {
+			nil, `{"email":"` + strings.Repeat("a", staffBody) + `@buyer.example"}`, http.StatusUnprocessableEntity,
+		},
+		"somebody unknown": {nil, reader, http.StatusNotFound},
 	} {
 		if status, body := ask(c.change, c.body); status != c.status || body == "" {
 			t.Errorf("%s: %d %s", name, status, body)
@@ -54,11 +62,13 @@ func TestTheStaffDeskGivesTheRoleToWhoeverSignedIn(t *testing.T) {
 	}
 	signedIn(t, cfg.DatabaseURL, "reader@buyer.example")
 	for range 2 {
-		if status, body := ask(nil, reader); status != http.StatusOK || !strings.Contains(body, cfg.PublicURL+"/staff/tickets") {
+		if status, body := ask(nil, reader); status != http.StatusOK ||
+			!strings.Contains(body, cfg.PublicURL+"/staff/tickets") {
 			t.Errorf("the role: %d %s", status, body)
 		}
 	}
-	if all, err := record.ListStaff(t.Context()); err != nil || len(all) != 1 || all[0].Email.Address() != "reader@buyer.example" {
+	if all, err := record.ListStaff(t.Context()); err != nil || len(all) != 1 ||
+		all[0].Email.Address() != "reader@buyer.example" {
 		t.Errorf("staff are %+v, %v", all, err)
 	}
 }
@@ -71,7 +81,9 @@ func signedIn(t *testing.T, database, email string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close(t.Context()) }()
-	if _, err := db.Exec(t.Context(), "INSERT INTO users (id, email, email_key, created_at, last_signed_in_at) VALUES ($1, $2, $2, now(), now())", uuid.New(), email); err != nil {
+	if _, err := db.Exec(t.Context(),
+		"INSERT INTO users (id, email, email_key, created_at, last_signed_in_at) VALUES ($1, $2, $2, now(), now())",
+		uuid.New(), email); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -37,7 +37,8 @@ type till struct {
 // it is reached. What was bought is kept in data.
 func takeCards(ctx context.Context, cfg *config.Config, data string, log *slog.Logger) (*till, error) {
 	sells, err := stripe.New(stripe.Options{
-		Clock: time.Now, WebhookURL: cfg.PublicURL + webhookPath, Seed: uint64(time.Now().UnixNano()), //nolint:gosec // a clock after 1970
+		//nolint:gosec // a clock after 1970
+		Clock: time.Now, WebhookURL: cfg.PublicURL + webhookPath, Seed: uint64(time.Now().UnixNano()),
 		File: filepath.Join(data, "stripe.json"), Logger: log,
 	})
 	if err != nil {
@@ -50,7 +51,10 @@ func takeCards(ctx context.Context, cfg *config.Config, data string, log *slog.L
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	t := &till{
 		URL: "http://" + listener.Addr().String(), stop: stop,
-		server: &http.Server{Handler: sells, ReadHeaderTimeout: stripeHeaderTimeout, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)},
+		server: &http.Server{
+			Handler: sells, ReadHeaderTimeout: stripeHeaderTimeout,
+			ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
+		},
 	}
 	t.work.Go(func() {
 		if err := t.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -58,7 +62,8 @@ func takeCards(ctx context.Context, cfg *config.Config, data string, log *slog.L
 		}
 	})
 	t.work.Go(func() { sells.Run(work) })
-	cfg.StripeSecretKey, cfg.StripeWebhookSecret, cfg.StripeAPIURL = stripe.DefaultSecretKey, stripe.DefaultWebhookSecret, t.URL
+	cfg.StripeSecretKey, cfg.StripeWebhookSecret, cfg.StripeAPIURL = stripe.DefaultSecretKey,
+		stripe.DefaultWebhookSecret, t.URL
 	if err := t.furnish(ctx); err != nil {
 		return nil, errors.Join(err, t.Close())
 	}
@@ -74,7 +79,9 @@ func (t *till) furnish(ctx context.Context) error {
 		return err
 	}
 	if _, err := way.SetUp(ctx, billing.SetUpOptions{}); err != nil {
-		return fmt.Errorf("sell at the sandbox's Stripe; if it was kept from other prices, remove stripe.json from the folder of the state: %w", err)
+		return fmt.Errorf(
+			"sell at the sandbox's Stripe; if it was kept from other prices, remove stripe.json from the folder of "+
+				"the state: %w", err)
 	}
 	return nil
 }

@@ -34,7 +34,9 @@ func TestSandboxsStripeSellsTellsAndKeepsItsCustomers(t *testing.T) {
 		if !cfg.TakesCards() || cfg.StripeWebhookSecret == "" {
 			t.Error("the gateway is not told of it")
 		}
-		way, err := billing.New(billing.Options{SecretKey: cfg.StripeSecretKey, APIURL: cfg.StripeAPIURL, Now: time.Now})
+		way, err := billing.New(billing.Options{
+			SecretKey: cfg.StripeSecretKey, APIURL: cfg.StripeAPIURL, Now: time.Now,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

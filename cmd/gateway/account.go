@@ -37,8 +37,8 @@ could not be told, and a worker does so as soon as it answers, or PostgreSQL was
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(accountShowCommand(), statusCommand(account.Suspended), statusCommand(account.Active), setPlanCommand(),
-		grantPackCommand(), setEnterpriseCommand())
+	cmd.AddCommand(accountShowCommand(), statusCommand(account.Suspended), statusCommand(account.Active),
+		setPlanCommand(), grantPackCommand(), setEnterpriseCommand())
 	return cmd
 }
 
@@ -67,7 +67,8 @@ USED counts every call until now; REQUESTS are those that are in PostgreSQL, whi
 				err = writeAccount(cmd.OutOrStdout(), &v)
 			}
 			if err == nil && v.MeterError != "" {
-				err = fmt.Errorf("REDIS_URL: Redis cannot be used, so what fences and packs have left is not shown: %s", v.MeterError)
+				err = fmt.Errorf("REDIS_URL: Redis cannot be used, so what fences and packs have left is not shown: %s",
+					v.MeterError)
 			}
 			return err
 		},
@@ -87,7 +88,9 @@ func changeCommand(cmd *cobra.Command, parse func(args []string) (change, error)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		id, err := account.ParseID(args[0])
 		if err != nil {
-			return fmt.Errorf("the id of an account is like 0198c5a2-7c1e-7b3f-9d21-3f0c5b7a9e11, not %q; gateway ops account show finds one by a key", shortened(args[0]))
+			return fmt.Errorf(
+				"the id of an account is like 0198c5a2-7c1e-7b3f-9d21-3f0c5b7a9e11, not %q; gateway ops account show "+
+					"finds one by a key", shortened(args[0]))
 		}
 		made, err := parse(args[1:])
 		if err != nil {
@@ -104,10 +107,11 @@ func changeCommand(cmd *cobra.Command, parse func(args []string) (change, error)
 		}
 		var said string
 		by := store.Author{Actor: operator(), Origin: "ops", Reason: why}
-		changed, err := wire.OpsChangeAccount(cmd.Context(), cfg, id, func(ctx context.Context, f *limits.Limits, before store.Account) (err error) {
-			said, err = made(ctx, f, before, by)
-			return err
-		})
+		changed, err := wire.OpsChangeAccount(cmd.Context(), cfg, id,
+			func(ctx context.Context, f *limits.Limits, before store.Account) (err error) {
+				said, err = made(ctx, f, before, by)
+				return err
+			})
 		switch {
 		case errors.Is(err, wire.ErrNotInForce):
 			return coded{err, notInForce}
@@ -179,7 +183,9 @@ The period goes on, with what was used of it. Figures of a contract end; set-ent
 		}
 		return func(ctx context.Context, f *limits.Limits, before store.Account, by store.Author) (string, error) {
 			if to.Key == plan.Door1 && before.Kind != store.KindDoor {
-				return "", fault.New(fault.FieldRefused, "the plan %s is for anonymous keys, whose day bounds them; this is a %s account", to.Key, before.Kind)
+				return "", fault.New(fault.FieldRefused,
+					"the plan %s is for anonymous keys, whose day bounds them; this is a %s account", to.Key,
+					before.Kind)
 			}
 			a, err := f.SetPlan(ctx, before.ID, to, by)
 			return "is on plan " + a.Plan, err
@@ -192,7 +198,8 @@ func grantPackCommand() *cobra.Command {
 	cmd := changeCommand(&cobra.Command{
 		Use:   "grant-pack ID --size s|m|l [--origin TEXT] --reason WHY",
 		Short: "Grant a pack of units for " + strconv.Itoa(plan.PackMonths) + " months",
-		Long: `gateway ops account grant-pack grants a pack, which is drawn after the plan's quota for ` + strconv.Itoa(plan.PackMonths) + ` months.
+		Long: `gateway ops account grant-pack grants a pack, which is drawn after the plan's quota for ` +
+			strconv.Itoa(plan.PackMonths) + ` months.
 
 --origin says what it is granted for; one pack is granted for each, so repeating a command with the same origin grants
 nothing more. Without it every command grants one more, under an origin of its own.`,
@@ -216,7 +223,8 @@ nothing more. Without it every command grants one more, under an origin of its o
 			if !fresh {
 				said = "has been granted, on " + p.GrantedAt.Format(time.DateOnly) + ","
 			}
-			said += fmt.Sprintf(" %s %s: %s units until %s, origin %s", p.Kind, p.ID, p.Units.Grouped(), p.Expires.Format(time.DateOnly), p.Origin)
+			said += fmt.Sprintf(" %s %s: %s units until %s, origin %s", p.Kind, p.ID, p.Units.Grouped(),
+				p.Expires.Format(time.DateOnly), p.Origin)
 			if terms, unknown := before.Terms(); unknown == nil && !terms.DrawsPacks() {
 				said += "; it is not drawn on plan " + before.Plan + ", where no quota refuses"
 			}
@@ -246,7 +254,8 @@ and its rate window: so many requests per 1s, 1m, 15m or any other time up to an
 			if err != nil {
 				return "", err
 			}
-			return fmt.Sprintf("is on plan %s: %s, %s requests per %s", a.Plan, quotaWords(c.Quota), plan.Group(fmt.Sprint(c.Rate.Limit)), duration(c.Rate.Per)), nil
+			return fmt.Sprintf("is on plan %s: %s, %s requests per %s", a.Plan, quotaWords(c.Quota),
+				plan.Group(fmt.Sprint(c.Rate.Limit)), duration(c.Rate.Per)), nil
 		}, nil
 	})
 	cmd.Flags().StringVar(&quota, "quota", "", "whole units of a period, or unlimited; required")
@@ -264,13 +273,15 @@ func contract(quota, rate, per string) (account.Custom, error) {
 	if quota != "unlimited" {
 		units, ok := whole(quota, int64(account.MaxCap/plan.Unit))
 		if !ok {
-			return c, fmt.Errorf("--quota must be whole units from 0 to %s, without commas, or unlimited, not %q", account.MaxCap.Grouped(), shortened(quota))
+			return c, fmt.Errorf("--quota must be whole units from 0 to %s, without commas, or unlimited, not %q",
+				account.MaxCap.Grouped(), shortened(quota))
 		}
 		c.Quota = plan.Units(units) * plan.Unit
 	}
 	requests, ok := whole(rate, maxRequests)
 	if !ok || requests == 0 {
-		return c, fmt.Errorf("--rate must be requests from 1 to %s, without commas, not %q", plan.Group(fmt.Sprint(maxRequests)), shortened(rate))
+		return c, fmt.Errorf("--rate must be requests from 1 to %s, without commas, not %q",
+			plan.Group(fmt.Sprint(maxRequests)), shortened(rate))
 	}
 	length, err := time.ParseDuration(per)
 	if err != nil {
@@ -286,7 +297,9 @@ func contract(quota, rate, per string) (account.Custom, error) {
 // whole reads a number of digits alone.
 func whole(text string, limit int64) (int64, bool) {
 	const longest = 18 // digits that fit for sure
-	if text == "" || len(text) > longest || strings.ContainsFunc(text, func(r rune) bool { return r < '0' || r > '9' }) {
+	if text == "" || len(text) > longest || strings.ContainsFunc(text, func(r rune) bool {
+		return r < '0' || r > '9'
+	}) {
 		return 0, false
 	}
 	var n int64

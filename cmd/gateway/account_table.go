@@ -17,7 +17,9 @@ import (
 // writeAccount writes an account for people: what it is, and a table of each thing that it has
 // several of.
 func writeAccount(out io.Writer, v *wire.AccountView) error {
-	sections := []func(io.Writer, *wire.AccountView){writeTerms, writeFences, writePacks, writeKeys, writeDue, writeChanges}
+	sections := []func(io.Writer, *wire.AccountView){
+		writeTerms, writeFences, writePacks, writeKeys, writeDue, writeChanges,
+	}
 	for _, section := range sections {
 		table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 		section(table, v)
@@ -69,8 +71,10 @@ func writeTerms(table io.Writer, v *wire.AccountView) {
 	line(table, "PERIOD", fmt.Sprintf("%s to %s (%s)", moment(v.PeriodStart), moment(v.PeriodEnd), months))
 	r := &v.Recorded
 	line(table, "REQUESTS", fmt.Sprintf("%s: %s billable, %s, %s refused (%s of them given back)",
-		number(r.Requests), number(r.Billable), counted(int(r.Hits), "cache hit"), number(r.Refused), number(r.Refunded)))
-	line(table, "UNITS", fmt.Sprintf("%s: %s from the plan, %s from packs", r.Units.Grouped(), r.PlanUnits.Grouped(), r.PackUnits.Grouped()))
+		number(r.Requests), number(r.Billable), counted(int(r.Hits), "cache hit"), number(r.Refused),
+		number(r.Refunded)))
+	line(table, "UNITS", fmt.Sprintf("%s: %s from the plan, %s from packs", r.Units.Grouped(), r.PlanUnits.Grouped(),
+		r.PackUnits.Grouped()))
 	until := "never flushed"
 	if v.CompleteUntil != nil {
 		until = moment(*v.CompleteUntil)
@@ -120,7 +124,8 @@ func writeKeys(table io.Writer, v *wire.AccountView) {
 		if k.MonthlyCap > 0 {
 			limit = k.MonthlyCap.Grouped()
 		}
-		line(table, k.ID.String(), k.Prefix, orDash(k.Name), string(k.Door), string(k.Status), limit, listed(k.ServicesOff), moment(k.ChangedAt))
+		line(table, k.ID.String(), k.Prefix, orDash(k.Name), string(k.Door), string(k.Status), limit,
+			listed(k.ServicesOff), moment(k.ChangedAt))
 	}
 	if v.MoreKeys > 0 {
 		line(table, "and "+counted(v.MoreKeys, "key")+" more")

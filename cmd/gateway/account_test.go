@@ -45,8 +45,14 @@ func TestChangesOfAnAccountHoldFromTheAnswerOnAndAreLogged(t *testing.T) {
 		{[]string{"suspend"}, "is suspended\n", "account_suspended"},
 		{[]string{"suspend"}, "is suspended; it was so before, and nothing changed\n", "account_suspended"},
 		{[]string{"resume"}, "is active\n", ""},
-		{[]string{"set-enterprise", "--quota", "5", "--rate", "1000000", "--per", "15m"}, "is on plan enterprise: 5 units a period, 1,000,000 requests per 15m\n", ""},
-		{[]string{"set-enterprise", "--quota", "unlimited", "--rate", "1000", "--per", "1s"}, "is on plan enterprise: no quota, 1,000 requests per 1s\n", ""},
+		{
+			[]string{"set-enterprise", "--quota", "5", "--rate", "1000000", "--per", "15m"},
+			"is on plan enterprise: 5 units a period, 1,000,000 requests per 15m\n", "",
+		},
+		{
+			[]string{"set-enterprise", "--quota", "unlimited", "--rate", "1000", "--per", "1s"},
+			"is on plan enterprise: no quota, 1,000 requests per 1s\n", "",
+		},
 		{[]string{"set-plan", "builder"}, "is on plan builder\n", ""},
 		{[]string{"set-plan", "pro"}, "is on plan pro\n", ""},
 		{[]string{"set-plan", "door1"}, "is on plan door1\n", ""},
@@ -60,14 +66,19 @@ func TestChangesOfAnAccountHoldFromTheAnswerOnAndAreLogged(t *testing.T) {
 	}
 	said := b.change(t, c, "grant-pack", "--size", "m", "--origin", "invoice 12")
 	expires := plan.AddMonths(time.Now(), 12).Format(time.DateOnly)
-	if !strings.HasPrefix(said, "was granted pack_m ") || !strings.HasSuffix(said, ": 7,000,000 units until "+expires+", origin invoice 12; it is not drawn on plan door1, where no quota refuses\n") {
+	if !strings.HasPrefix(said, "was granted pack_m ") ||
+		!strings.HasSuffix(said,
+			": 7,000,000 units until "+expires+
+				", origin invoice 12; it is not drawn on plan door1, where no quota refuses\n") {
 		t.Errorf("grant-pack said %q", said)
 	}
-	if again := b.change(t, c, "grant-pack", "--size", "l", "--origin", "invoice 12"); !strings.HasPrefix(again, "has been granted, on ") ||
+	if again := b.change(t, c, "grant-pack", "--size", "l", "--origin", "invoice 12"); !strings.HasPrefix(again,
+		"has been granted, on ") ||
 		!strings.Contains(again, " pack_m ") || !strings.HasSuffix(again, "; it was so before, and nothing changed\n") {
 		t.Errorf("grant-pack with the origin again said %q", again)
 	}
-	if fresh := b.change(t, c, "grant-pack", "--size", "s"); !strings.HasPrefix(fresh, "was granted pack_s ") || !strings.Contains(fresh, ", origin ops:") {
+	if fresh := b.change(t, c, "grant-pack", "--size", "s"); !strings.HasPrefix(fresh, "was granted pack_s ") ||
+		!strings.Contains(fresh, ", origin ops:") {
 		t.Errorf("grant-pack without an origin said %q", fresh)
 	}
 	lines, err := b.store.ListAudit(b.ctx, c.account, 50)
@@ -84,7 +95,10 @@ func TestChangesOfAnAccountHoldFromTheAnswerOnAndAreLogged(t *testing.T) {
 			t.Errorf("%s is logged as by %q from %q for %q at %s", l.Action, l.Actor, l.Origin, l.Reason, l.At)
 		}
 	}
-	want := []string{"grant_pack", "grant_pack", "set_plan", "set_plan", "set_plan", "set_enterprise", "set_enterprise", "resume_account", "suspend_account"}
+	want := []string{
+		"grant_pack", "grant_pack", "set_plan", "set_plan", "set_plan", "set_enterprise", "set_enterprise",
+		"resume_account", "suspend_account",
+	}
 	if !slices.Equal(actions, want) {
 		t.Errorf("the log has %s, want %s", actions, want)
 	}
@@ -98,10 +112,14 @@ func TestAnAccountIsShownWithAllThatFencesIt(t *testing.T) {
 	b := setUpBooks(t)
 	c := b.customer(t)
 	b.call(t, c, &meter.Call{Units: plan.Unit}) // not flushed
-	if _, err := b.db.Exec(b.ctx, "UPDATE keys SET name = E'bot \\x1b[2J one', services_off = '{gas,ens}' WHERE id = $1", c.key.UUID); err != nil {
+	if _, err := b.db.Exec(b.ctx,
+		"UPDATE keys SET name = E'bot \\x1b[2J one', services_off = '{gas,ens}' WHERE id = $1",
+		c.key.UUID); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.db.Exec(b.ctx, "UPDATE packs SET granted_at = granted_at - interval '1 year', expires_at = now() - interval '1 minute'"); err != nil {
+	if _, err := b.db.Exec(b.ctx,
+		"UPDATE packs SET granted_at = granted_at - interval '1 year', expires_at = now() - interval '1 "+
+			"minute'"); err != nil {
 		t.Fatal(err)
 	}
 	said := b.change(t, c, "grant-pack", "--size", "l", "--origin", "invoice 13")
@@ -150,7 +168,8 @@ func TestAnAccountIsShownWithAllThatFencesIt(t *testing.T) {
 		Keys  []struct{ Prefix string }
 	}
 	_, out, _ := run(t, b.env, "ops", "account", "show", prefix, "--json")
-	if err := json.Unmarshal([]byte(out), &v); err != nil || v.ID != c.account.String() || v.Quota != "5" || len(v.Packs) != 2 || len(v.Keys) != 1 {
+	if err := json.Unmarshal([]byte(out), &v); err != nil || v.ID != c.account.String() || v.Quota != "5" ||
+		len(v.Packs) != 2 || len(v.Keys) != 1 {
 		t.Errorf("%v: %+v of %s", err, v, out)
 	}
 }
@@ -175,13 +194,16 @@ func TestAChangeWithoutRedisIsSavedAndSaidNotToBeInForce(t *testing.T) {
 			c := b.customer(t)
 			back := away(t, b)
 			exit, out, errs := run(t, b.env, "ops", "account", "suspend", c.account.String(), "--reason", "abuse")
-			if exit != 3 || out != "" || strings.Count(errs, "\n") != 1 || !strings.HasPrefix(errs, "gateway: saved, but not in force yet: Redis could not be told (") ||
+			if exit != 3 || out != "" || strings.Count(errs, "\n") != 1 ||
+				!strings.HasPrefix(errs, "gateway: saved, but not in force yet: Redis could not be told (") ||
 				!strings.Contains(errs, "gateway ops account show "+c.account.String()+" says when") {
 				t.Errorf("exit code %d, %q, %q", exit, out, errs)
 			}
 			exit, out, errs = run(t, b.env, "ops", "account", "show", c.account.String())
-			if exit != 1 || !strings.Contains(errs, "REDIS_URL: Redis cannot be used") || !strings.Contains(out, "suspended") ||
-				!strings.Contains(out, "\nNOT IN FORCE YET") || !strings.Contains(spaces.ReplaceAllString(out, " | "), "\nthe account | 4 | ") {
+			if exit != 1 || !strings.Contains(errs, "REDIS_URL: Redis cannot be used") ||
+				!strings.Contains(out, "suspended") ||
+				!strings.Contains(out, "\nNOT IN FORCE YET") || !strings.Contains(spaces.ReplaceAllString(out, " | "),
+				"\nthe account | 4 | ") {
 				t.Errorf("exit code %d, %s, %s", exit, out, errs)
 			}
 			back()
@@ -193,7 +215,8 @@ func TestAChangeWithoutRedisIsSavedAndSaidNotToBeInForce(t *testing.T) {
 			if refused := b.refusal(t, c, plan.Unit); refused != "account_suspended" {
 				t.Errorf("once Redis is back: refused with %q", refused)
 			}
-			if _, out, _ := run(t, b.env, "ops", "account", "show", c.account.String()); strings.Contains(out, "NOT IN FORCE") {
+			if _, out, _ := run(t, b.env, "ops", "account", "show", c.account.String()); strings.Contains(out,
+				"NOT IN FORCE") {
 				t.Errorf("once it is in force: %s", out)
 			}
 		})
@@ -226,25 +249,40 @@ func TestAChangeThatCannotBeIsRefusedAndChangesNothing(t *testing.T) {
 		{"suspend bogus --reason=x", `not "bogus"`},
 		{"suspend {%a} --reason=x", "the id of an account is like"},
 		{"suspend " + nobody + " --reason=x", "there is no account " + nobody},
-		{"set-plan %a gold --reason=x", `there is no plan "gold"; plans are door1, wallet_bound, free, builder, pro, scale, growth`},
+		{
+			"set-plan %a gold --reason=x",
+			`there is no plan "gold"; plans are door1, wallet_bound, free, builder, pro, scale, growth`,
+		},
 		{"set-plan %a Pro --reason=x", `there is no plan "Pro"`},
 		{"set-plan %a enterprise --reason=x", "set-enterprise"},
 		{"set-plan " + other.account.String() + " door1 --reason=x", "is for anonymous keys"},
 		{"set-plan %a --reason=x", "2 arg"},
 		{"grant-pack %a --reason=x", "--size must be s, m or l"},
 		{"grant-pack %a --size=xl --reason=x", `not "xl"`},
-		{"grant-pack %a --size=s --origin=taken --reason=x", "granted to another account for this origin; nothing was changed"},
-		{"grant-pack %a --size=s --origin=" + strings.Repeat("x", 201) + " --reason=x", "--origin may have 200 characters"},
+		{
+			"grant-pack %a --size=s --origin=taken --reason=x",
+			"granted to another account for this origin; nothing was changed",
+		},
+		{
+			"grant-pack %a --size=s --origin=" + strings.Repeat("x", 201) + " --reason=x",
+			"--origin may have 200 characters",
+		},
 		{"set-enterprise %a --rate=1 --per=1s --reason=x", "--quota must be whole units from 0 to 1,000,000,000,000"},
 		{"set-enterprise %a --quota=-1 --rate=1 --per=1s --reason=x", `not "-1"`},
 		{"set-enterprise %a --quota=1.5 --rate=1 --per=1s --reason=x", `not "1.5"`},
 		{"set-enterprise %a --quota=1,000 --rate=1 --per=1s --reason=x", "without commas"},
 		{"set-enterprise %a --quota=1e9 --rate=1 --per=1s --reason=x", `not "1e9"`},
 		{"set-enterprise %a --quota=1000000000001 --rate=1 --per=1s --reason=x", "--quota must be whole units"},
-		{"set-enterprise %a --quota=99999999999999999999999 --rate=1 --per=1s --reason=x", "--quota must be whole units"},
+		{
+			"set-enterprise %a --quota=99999999999999999999999 --rate=1 --per=1s --reason=x",
+			"--quota must be whole units",
+		},
 		{"set-enterprise %a --quota=1 --rate=0 --per=1s --reason=x", "--rate must be requests from 1 to 1,000,000,000"},
 		{"set-enterprise %a --quota=1 --rate=1000000001 --per=1s --reason=x", "--rate must be requests"},
-		{"set-enterprise %a --quota=1 --rate=1 --per=soon --reason=x", `--per must be a time from 1s to 1h, like 1s, 1m or 15m, not "soon"`},
+		{
+			"set-enterprise %a --quota=1 --rate=1 --per=soon --reason=x",
+			`--per must be a time from 1s to 1h, like 1s, 1m or 15m, not "soon"`,
+		},
 		{"set-enterprise %a --quota=1 --rate=1 --per=999ms --reason=x", "999ms"},
 		{"set-enterprise %a --quota=1 --rate=1 --per=2h --reason=x", "2h0m0s"},
 		{"set-enterprise %a --quota=1 --rate=1 --per=-1m --reason=x", "-1m0s"},
@@ -254,7 +292,8 @@ func TestAChangeThatCannotBeIsRefusedAndChangesNothing(t *testing.T) {
 		{"show " + key.Reveal(), "a whole key does not belong on a command line"},
 		{"bogus", "bogus"},
 	} {
-		args := append([]string{"ops", "account"}, strings.Split(strings.ReplaceAll(tc.args, "%a", c.account.String()), " ")...)
+		args := append([]string{"ops", "account"}, strings.Split(strings.ReplaceAll(tc.args, "%a", c.account.String()),
+			" ")...)
 		exit, out, errs := run(t, b.env, args...)
 		refused(t, tc.args, exit, out, errs, tc.want)
 		if strings.Contains(errs, key.Reveal()) {

@@ -20,21 +20,24 @@ import (
 
 func opsFeedbackCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "feedback", Short: "Look at what customers think, and answer", Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Use: "feedback", Short: "Look at what customers think, and answer", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	list := listCommand("List feedback, newest first", store.FeedbackStatuses(), func(cmd *cobra.Command, cfg config.Config, statuses []string, before uuid.UUID, limit int, asJSON bool) error {
-		all, err := wire.OpsFeedback(cmd.Context(), cfg, statuses, store.FeedbackID{UUID: before}, limit)
-		switch {
-		case err != nil:
-			return err
-		case asJSON:
-			return writeJSON(cmd.OutOrStdout(), all)
-		}
-		return writeFeedback(cmd.OutOrStdout(), all, limit)
-	})
-	answer := answerCommand("Say what becomes of feedback, and mail it to its giver", store.FeedbackStatuses(), func(cmd *cobra.Command, cfg config.Config, id uuid.UUID, a *store.Answer) error {
-		return wire.OpsAnswerFeedback(cmd.Context(), cfg, store.FeedbackID{UUID: id}, *a)
-	})
+	list := listCommand("List feedback, newest first", store.FeedbackStatuses(),
+		func(cmd *cobra.Command, cfg config.Config, statuses []string, before uuid.UUID, limit int, asJSON bool) error {
+			all, err := wire.OpsFeedback(cmd.Context(), cfg, statuses, store.FeedbackID{UUID: before}, limit)
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return writeJSON(cmd.OutOrStdout(), all)
+			}
+			return writeFeedback(cmd.OutOrStdout(), all, limit)
+		})
+	answer := answerCommand("Say what becomes of feedback, and mail it to its giver", store.FeedbackStatuses(),
+		func(cmd *cobra.Command, cfg config.Config, id uuid.UUID, a *store.Answer) error {
+			return wire.OpsAnswerFeedback(cmd.Context(), cfg, store.FeedbackID{UUID: id}, *a)
+		})
 	cmd.AddCommand(list, answer)
 	return cmd
 }
@@ -44,25 +47,29 @@ func opsWishlistCommand() *cobra.Command {
 		Use: "wishlist", Short: "Look at requests for enterprise agreements, and answer", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	list := listCommand("List requests, newest first", store.WishStatuses(), func(cmd *cobra.Command, cfg config.Config, statuses []string, before uuid.UUID, limit int, asJSON bool) error {
-		all, err := wire.OpsWishes(cmd.Context(), cfg, statuses, store.WishID{UUID: before}, limit)
-		switch {
-		case err != nil:
-			return err
-		case asJSON:
-			return writeJSON(cmd.OutOrStdout(), all)
-		}
-		return writeWishes(cmd.OutOrStdout(), all, limit)
-	})
-	answer := answerCommand("Say what becomes of a request, and mail the reply to the address that was given", store.WishAnswers(), func(cmd *cobra.Command, cfg config.Config, id uuid.UUID, a *store.Answer) error {
-		return wire.OpsAnswerWish(cmd.Context(), cfg, store.WishID{UUID: id}, *a)
-	})
+	list := listCommand("List requests, newest first", store.WishStatuses(),
+		func(cmd *cobra.Command, cfg config.Config, statuses []string, before uuid.UUID, limit int, asJSON bool) error {
+			all, err := wire.OpsWishes(cmd.Context(), cfg, statuses, store.WishID{UUID: before}, limit)
+			switch {
+			case err != nil:
+				return err
+			case asJSON:
+				return writeJSON(cmd.OutOrStdout(), all)
+			}
+			return writeWishes(cmd.OutOrStdout(), all, limit)
+		})
+	answer := answerCommand("Say what becomes of a request, and mail the reply to the address that was given",
+		store.WishAnswers(), func(cmd *cobra.Command, cfg config.Config, id uuid.UUID, a *store.Answer) error {
+			return wire.OpsAnswerWish(cmd.Context(), cfg, store.WishID{UUID: id}, *a)
+		})
 	cmd.AddCommand(list, answer)
 	return cmd
 }
 
 // listCommand makes a command that lists what has a status.
-func listCommand(short string, statuses []string, show func(*cobra.Command, config.Config, []string, uuid.UUID, int, bool) error) *cobra.Command {
+func listCommand(short string, statuses []string, show func(*cobra.Command, config.Config, []string, uuid.UUID, int,
+	bool) error,
+) *cobra.Command {
 	var status, older string
 	var limit int
 	var asJSON bool
@@ -102,7 +109,9 @@ func listCommand(short string, statuses []string, show func(*cobra.Command, conf
 }
 
 // answerCommand makes a command that answers what has an id.
-func answerCommand(short string, statuses []string, answer func(*cobra.Command, config.Config, uuid.UUID, *store.Answer) error) *cobra.Command {
+func answerCommand(short string, statuses []string, answer func(*cobra.Command, config.Config, uuid.UUID,
+	*store.Answer) error,
+) *cobra.Command {
 	var status, message string
 	seen := -1
 	names := strings.Join(statuses, ", ")
@@ -135,7 +144,10 @@ refused when somebody answered after the answers that --seen counts; list shows 
 			if err != nil {
 				return err
 			}
-			a := store.Answer{Status: status, Reply: message, By: store.Author{Actor: operator(), Origin: "ops"}, Seen: &seen, At: time.Now()}
+			a := store.Answer{
+				Status: status, Reply: message, By: store.Author{Actor: operator(), Origin: "ops"},
+				Seen: &seen, At: time.Now(),
+			}
 			if err := answer(cmd, cfg, id, &a); err != nil {
 				return err
 			}
@@ -154,7 +166,8 @@ func writeFeedback(out io.Writer, all []wire.FeedbackView, limit int) error {
 	line(table, "GIVEN", "STATUS", "KIND", "ANSWERS", "PLAN", "ACCOUNT", "ID", "TITLE")
 	for i := range all {
 		f := &all[i]
-		line(table, moment(f.CreatedAt), f.Status, f.Kind, fmt.Sprint(f.Answers), f.Plan, f.AccountID, f.ID, notify.Spoken(f.Title))
+		line(table, moment(f.CreatedAt), f.Status, f.Kind, fmt.Sprint(f.Answers), f.Plan, f.AccountID, f.ID,
+			notify.Spoken(f.Title))
 	}
 	last := ""
 	if len(all) > 0 {

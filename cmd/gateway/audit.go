@@ -75,12 +75,15 @@ func auditOptions(id, period string) (audit.Options, error) {
 	if id != "" {
 		var err error
 		if o.Account, err = account.ParseID(id); err != nil {
-			return o, fmt.Errorf("--account must be the id of an account, like 0198c5a2-7c1e-7b3f-9d21-3f0c5b7a9e11, not %q", shortened(id))
+			return o, fmt.Errorf(
+				"--account must be the id of an account, like 0198c5a2-7c1e-7b3f-9d21-3f0c5b7a9e11, not %q",
+				shortened(id))
 		}
 	}
 	if period != "" {
 		if start, err := time.Parse(time.DateOnly, period); err != nil || start.Year() < 1 {
-			return o, fmt.Errorf("--period must be the date on which a period began, like 2026-11-01, not %q", shortened(period))
+			return o, fmt.Errorf("--period must be the date on which a period began, like 2026-11-01, not %q",
+				shortened(period))
 		}
 	}
 	return o, nil
@@ -155,8 +158,8 @@ func writeAudit(out io.Writer, r *auditResult, asJSON bool) error {
 }
 
 func summary(s audit.Summary) string {
-	text := fmt.Sprintf("%s, %s, %s, %s, %s", counted(s.Accounts, "account"), counted(s.Periods, "period"), counted(s.Packs, "pack"),
-		counted(s.Counters, "counter"), counted(s.Differences, "difference"))
+	text := fmt.Sprintf("%s, %s, %s, %s, %s", counted(s.Accounts, "account"), counted(s.Periods, "period"),
+		counted(s.Packs, "pack"), counted(s.Counters, "counter"), counted(s.Differences, "difference"))
 	if s.Unrecorded > 0 {
 		text += ", " + counted(s.Unrecorded, "charge") + " without a record of the call"
 	}

@@ -76,8 +76,13 @@ func (b *books) customer(t *testing.T) *customer {
 	c.tag = fmt.Sprintf("{u%04d}:", account.Shard(c.account))
 	by := store.Author{Actor: "somebody", Origin: "test", Reason: "a test"}
 	caps := map[account.Service]plan.Units{account.RPC: 1000 * plan.Unit}
-	_, _, err := b.store.CreateDoorKey(b.ctx, store.NewAccount{ID: c.account, Kind: store.KindDoor, Plan: plan.Enterprise},
-		store.NewKey{ID: c.key, Digest: append(c.key.UUID[:], c.key.UUID[:]...), Prefix: "cag_" + c.key.String()[28:], Door: account.DoorPublic, Daily: 1000 * plan.Unit})
+	_, _, err := b.store.CreateDoorKey(b.ctx, store.NewAccount{
+		ID: c.account, Kind: store.KindDoor, Plan: plan.Enterprise,
+	},
+		store.NewKey{
+			ID: c.key, Digest: append(c.key.UUID[:], c.key.UUID[:]...), Prefix: "cag_" + c.key.String()[28:],
+			Door: account.DoorPublic, Daily: 1000 * plan.Unit,
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,8 +144,11 @@ func (b *books) use(t *testing.T, c *customer) {
 
 func (b *books) call(t *testing.T, c *customer, call *meter.Call) (*meter.Subject, meter.Admission) {
 	t.Helper()
-	s := meter.NewSubject(account.Identity{Key: c.key, Account: c.account, Door: account.DoorPublic, Plan: plan.Enterprise}, account.Digest{})
-	call.Chain, call.Service, call.Method, call.Class, call.Tier = "eth_mainnet", "rpc", "eth_call", "standard", "balanced"
+	s := meter.NewSubject(account.Identity{
+		Key: c.key, Account: c.account, Door: account.DoorPublic, Plan: plan.Enterprise,
+	}, account.Digest{})
+	call.Chain, call.Service, call.Method, call.Class, call.Tier = "eth_mainnet", "rpc", "eth_call", "standard",
+		"balanced"
 	_, a, err := b.limits.AdmitOrLoad(b.ctx, s, call)
 	if err != nil {
 		t.Fatal(err)
@@ -170,13 +178,14 @@ func sql(statement string) func(*testing.T, *books, *customer) {
 func count(name, field string, thousandths int64) func(*testing.T, *books, *customer) {
 	return func(t *testing.T, b *books, c *customer) {
 		t.Helper()
-		put := strings.NewReplacer("%a", c.account.String(), "%k", c.key.String(), "%p", c.period, "%P", c.pack.String(),
-			"%d", fmt.Sprint(time.Now().Unix()/86400))
+		put := strings.NewReplacer("%a", c.account.String(), "%k", c.key.String(), "%p", c.period, "%P",
+			c.pack.String(), "%d", fmt.Sprint(time.Now().Unix()/86400))
 		key, place := c.tag+put.Replace(name), put.Replace(field)
 		var there bool
 		var err error
 		if place == "" {
-			there, err = b.rdb.SetXX(b.ctx, key, thousandths, redis.KeepTTL).Result() //nolint:staticcheck // the one that says whether it was there
+			//nolint:staticcheck // the one that says whether it was there
+			there, err = b.rdb.SetXX(b.ctx, key, thousandths, redis.KeepTTL).Result()
 		} else if there, err = b.rdb.HExists(b.ctx, key, place).Result(); there {
 			err = b.rdb.HSet(b.ctx, key, place, thousandths).Err()
 		}
@@ -220,8 +229,10 @@ func TestAuditNamesTheFigureThatWasSpoiled(t *testing.T) {
 			"sources: usage_hours: units by key, chain and class 6, units by source 1: 5 more",
 		},
 		{
-			sql("UPDATE usage_hours SET source = 'pack:0198c5a2-7c1e-7b3f-9d21-3f0c5b7a9e11' WHERE account_id = $1 AND outcome IN ('ok', 'refund') AND source LIKE 'pack:%'"),
-			"packs: pack:0198c5a2-7c1e-7b3f-9d21-3f0c5b7a9e11, which the account was not granted: used 1, granted 0: 1 more",
+			sql("UPDATE usage_hours SET source = 'pack:0198c5a2-7c1e-7b3f-9d21-3f0c5b7a9e11' WHERE account_id = $1 " +
+				"AND outcome IN ('ok', 'refund') AND source LIKE 'pack:%'"),
+			"packs: pack:0198c5a2-7c1e-7b3f-9d21-3f0c5b7a9e11, which the account was not granted: used 1, granted 0: " +
+				"1 more",
 		},
 		{
 			sql("UPDATE packs SET units = 1000 WHERE account_id = $1"),
@@ -232,7 +243,8 @@ func TestAuditNamesTheFigureThatWasSpoiled(t *testing.T) {
 			"double entry: requests: usage_periods 7, usage_hours 6: 1 more",
 		},
 		{
-			sql("UPDATE usage_hours SET units = units + 1 WHERE account_id = $1 AND outcome = 'ok' AND source = 'plan'"),
+			sql("UPDATE usage_hours SET units = units + 1 WHERE account_id = $1 AND outcome = 'ok' AND source = " +
+				"'plan'"),
 			"double entry: units: usage_periods 6, usage_hours 6.001: 0.001 less",
 		},
 		{
@@ -240,7 +252,8 @@ func TestAuditNamesTheFigureThatWasSpoiled(t *testing.T) {
 			"double entry: cache hits: usage_periods 2, usage_hours 1: 1 more",
 		},
 		{
-			sql("UPDATE usage_periods SET units = units + 1234567000, pack_units = pack_units + 1234567000 WHERE account_id = $1"),
+			sql("UPDATE usage_periods SET units = units + 1234567000, pack_units = pack_units + 1234567000 WHERE " +
+				"account_id = $1"),
 			"double entry: units: usage_periods 1,234,573, usage_hours 6: 1,234,567 more",
 		},
 		{
@@ -252,17 +265,39 @@ func TestAuditNamesTheFigureThatWasSpoiled(t *testing.T) {
 			`sums: account_hours of %h, line "method_not_served" of rpc eth_call on eth_mainnet, drawn from "": requests 0, by the hours 1: 1 less`,
 		},
 		{
-			sql("UPDATE account_days SET units = units - 250 WHERE account_id = $1 AND outcome = 'ok' AND source = 'plan'"),
+			sql("UPDATE account_days SET units = units - 250 WHERE account_id = $1 AND outcome = 'ok' AND source = " +
+				"'plan'"),
 			`sums: account_days of %DT00Z, line "ok" of rpc eth_call on eth_mainnet, drawn from "plan": units 4.75, by the hours 5: 0.25 less`,
 		},
-		{sql("DELETE FROM usage_periods WHERE account_id = $1"), "double entry: requests: usage_periods 0, usage_hours 7: 7 less"},
-		{count("ap:%a:%p", "u", 4000), "counters: units drawn from the plan: the meter has 4, usage lines add up to 5: 1 less"},
-		{count("ap:%a:%p", "u", -1), "counters: units drawn from the plan: the meter has -0.001, usage lines add up to 5: 5.001 less"},
-		{count("ap:%a:%p", "c:rpc", 7001), "counters: units of the account, service rpc: the meter has 7.001, usage lines add up to 7: 0.001 more"},
+		{
+			sql("DELETE FROM usage_periods WHERE account_id = $1"),
+			"double entry: requests: usage_periods 0, usage_hours 7: 7 less",
+		},
+		{
+			count("ap:%a:%p", "u", 4000),
+			"counters: units drawn from the plan: the meter has 4, usage lines add up to 5: 1 less",
+		},
+		{
+			count("ap:%a:%p", "u", -1),
+			"counters: units drawn from the plan: the meter has -0.001, usage lines add up to 5: 5.001 less",
+		},
+		{
+			count("ap:%a:%p", "c:rpc", 7001),
+			"counters: units of the account, service rpc: the meter has 7.001, usage lines add up to 7: 0.001 more",
+		},
 		{count("kp:%k:%p", "u", 0), "counters: units of key %k: the meter has 0, usage lines add up to 7: 7 less"},
-		{count("kp:%k:%p", "c:rpc", 8000), "counters: units of key %k, service rpc: the meter has 8, usage lines add up to 7: 1 more"},
-		{count("day:%k:%d", "", 9000), "counters: units of key %k, day %D: the meter has 9, usage lines add up to 7: 2 more"},
-		{count("pk:%a", "%P", 1999), "counters: units drawn from pack:%P: the meter has 1.999, usage lines add up to 2: 0.001 less"},
+		{
+			count("kp:%k:%p", "c:rpc", 8000),
+			"counters: units of key %k, service rpc: the meter has 8, usage lines add up to 7: 1 more",
+		},
+		{
+			count("day:%k:%d", "", 9000),
+			"counters: units of key %k, day %D: the meter has 9, usage lines add up to 7: 2 more",
+		},
+		{
+			count("pk:%a", "%P", 1999),
+			"counters: units drawn from pack:%P: the meter has 1.999, usage lines add up to 2: 0.001 less",
+		},
 	}
 	customers := make([]*customer, len(cases))
 	for i := range cases {
@@ -273,11 +308,13 @@ func TestAuditNamesTheFigureThatWasSpoiled(t *testing.T) {
 			t.Fatalf("%+v", a)
 		}
 	}
-	all := fmt.Sprintf("balanced: %d accounts, %d periods, %d packs, %d counters, 0 differences\n", len(cases), len(cases), len(cases), 6*len(cases))
+	all := fmt.Sprintf("balanced: %d accounts, %d periods, %d packs, %d counters, 0 differences\n", len(cases),
+		len(cases), len(cases), 6*len(cases))
 	if exit, out, errs := run(t, b.env, "ops", "audit"); exit != 0 || out != all || errs != "" {
 		t.Fatalf("before anything was spoiled: exit code %d, %q, %q", exit, out, errs)
 	}
-	if _, err := b.db.Exec(b.ctx, "ALTER TABLE usage_periods DROP CONSTRAINT usage_periods_requests_balance"); err != nil {
+	if _, err := b.db.Exec(b.ctx,
+		"ALTER TABLE usage_periods DROP CONSTRAINT usage_periods_requests_balance"); err != nil {
 		t.Fatal(err)
 	}
 	want := make(map[string]bool, len(cases))
@@ -285,18 +322,22 @@ func TestAuditNamesTheFigureThatWasSpoiled(t *testing.T) {
 		c := customers[i]
 		tc.spoil(t, b, c)
 		hour := time.Now().UTC().Truncate(time.Hour).Format("2006-01-02T15Z")
-		line := "account " + c.account.String() + ", period " + c.period + ": " + strings.NewReplacer("%k", c.key.String(), "%P", c.pack.String(),
-			"%h", hour, "%D", time.Now().UTC().Format(time.DateOnly)).Replace(tc.want)
+		line := "account " + c.account.String() + ", period " + c.period + ": " + strings.NewReplacer("%k",
+			c.key.String(), "%P", c.pack.String(), "%h", hour, "%D", time.Now().UTC().Format(time.DateOnly)).Replace(
+			tc.want)
 		want[line] = true
 		exit, out, errs := run(t, b.env, "ops", "audit", "--account", c.account.String())
-		if told, _, _ := strings.Cut(out, "\n"); exit != 1 || told != line || !strings.Contains(out, "\n1 period not balanced: 1 account, 1 period, ") ||
+		if told, _, _ := strings.Cut(out, "\n"); exit != 1 || told != line ||
+			!strings.Contains(out, "\n1 period not balanced: 1 account, 1 period, ") ||
 			!strings.HasPrefix(errs, "gateway: the books do not balance; docs/operations.md") {
 			t.Errorf("exit code %d, %q\nand %q, want\n%q", exit, out, errs, line)
 		}
 	}
 	exit, out, _ := run(t, b.env, "ops", "audit")
 	told := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
-	if exit != 1 || len(told) != len(cases)+1 || !strings.HasPrefix(told[len(cases)], fmt.Sprintf("%d periods not balanced: %d accounts, ", len(cases), len(cases))) {
+	if exit != 1 || len(told) != len(cases)+1 ||
+		!strings.HasPrefix(told[len(cases)], fmt.Sprintf("%d periods not balanced: %d accounts, ", len(cases),
+			len(cases))) {
 		t.Errorf("all together: exit code %d, %s", exit, out)
 	}
 	for _, line := range told[:len(told)-1] {
@@ -321,14 +362,17 @@ func TestAuditOfWhatIsNotKeptOrNotCalledIsBalanced(t *testing.T) {
 	}
 	// Only the books of another period, and a counter of an account without usage.
 	for _, args := range [][]string{{"--period", c.period}, {"--period", c.period, "--account", c.account.String()}} {
-		if exit, out, errs := run(t, b.env, append([]string{"ops", "audit"}, args...)...); exit != 0 || !strings.HasPrefix(out, "balanced: 1 account, 1 period, ") {
+		if exit, out, errs := run(t, b.env, append([]string{"ops", "audit"}, args...)...); exit != 0 ||
+			!strings.HasPrefix(out, "balanced: 1 account, 1 period, ") {
 			t.Errorf("%v: exit code %d, %q, %q", args, exit, out, errs)
 		}
 	}
 	idle, key := account.NewID(), account.NewKeyID()
-	if _, _, err := b.store.CreateDoorKey(b.ctx, store.NewAccount{ID: idle, Kind: store.KindDoor, Plan: plan.Pro}, store.NewKey{
-		ID: key, Digest: append(key.UUID[:], key.UUID[:]...), Prefix: "cag_idle", Door: account.DoorPublic, Daily: account.Unlimited,
-	}); err != nil {
+	if _, _, err := b.store.CreateDoorKey(b.ctx, store.NewAccount{ID: idle, Kind: store.KindDoor, Plan: plan.Pro},
+		store.NewKey{
+			ID: key, Digest: append(key.UUID[:], key.UUID[:]...), Prefix: "cag_idle", Door: account.DoorPublic,
+			Daily: account.Unlimited,
+		}); err != nil {
 		t.Fatal(err)
 	}
 	b.rdb.HSet(b.ctx, fmt.Sprintf("{u%04d}:ap:%s:%s", account.Shard(idle), idle, c.period), "u", 500)
@@ -347,20 +391,24 @@ func TestAuditOfWhatIsNotKeptOrNotCalledIsBalanced(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &result); err != nil {
 		t.Fatalf("%v: %q", err, out)
 	}
-	if exit != 1 || errs == "" || result.Balanced || result.Summary.Accounts != 2 || result.Summary.Periods != 1 || result.Summary.Differences != 1 {
+	if exit != 1 || errs == "" || result.Balanced || result.Summary.Accounts != 2 || result.Summary.Periods != 1 ||
+		result.Summary.Differences != 1 {
 		t.Errorf("exit code %d, %s", exit, out)
 	}
-	if d := result.Differences; len(d) != 1 || d[0].Account != idle.String() || d[0].Identity != "counters" || d[0].Left.Figure != "0.5" || d[0].Right.Figure != "0" {
+	if d := result.Differences; len(d) != 1 || d[0].Account != idle.String() || d[0].Identity != "counters" ||
+		d[0].Left.Figure != "0.5" || d[0].Right.Figure != "0" {
 		t.Errorf("differences %+v", d)
 	}
 	// Usage of nobody.
 	if _, err := b.db.Exec(b.ctx, "UPDATE usage_hours SET account_id = $1; ", account.NewID().UUID); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.db.Exec(b.ctx, "UPDATE usage_periods SET account_id = (SELECT account_id FROM usage_hours LIMIT 1)"); err != nil {
+	if _, err := b.db.Exec(b.ctx,
+		"UPDATE usage_periods SET account_id = (SELECT account_id FROM usage_hours LIMIT 1)"); err != nil {
 		t.Fatal(err)
 	}
-	if exit, out, _ = run(t, b.env, "ops", "audit"); exit != 1 || !strings.Contains(out, ": accounts: ") && !strings.Contains(out, ": packs: ") {
+	if exit, out, _ = run(t, b.env, "ops", "audit"); exit != 1 || !strings.Contains(out, ": accounts: ") &&
+		!strings.Contains(out, ": packs: ") {
 		t.Errorf("usage of nobody: exit code %d, %s", exit, out)
 	}
 }
@@ -379,27 +427,41 @@ func TestAuditThatCannotBeMadeIsExitCode2(t *testing.T) {
 		args string
 		want string
 	}{
-		{without("DATABASE_URL", away["DATABASE_URL"]), "", "DATABASE_URL: PostgreSQL cannot be used; check that it runs"},
+		{
+			without("DATABASE_URL", away["DATABASE_URL"]), "",
+			"DATABASE_URL: PostgreSQL cannot be used; check that it runs",
+		},
 		{without("REDIS_URL", away["REDIS_URL"]), "", "REDIS_URL: Redis cannot be used; check that it runs"},
 		{without("REDIS_URL", ""), "", "REDIS_URL is not set"},
 		{without("DATABASE_URL", ""), "", "DATABASE_URL is not set"},
 		{without("DATABASE_URL", "mysql://x"), "", "DATABASE_URL must start with postgres://"},
-		{b.env, "--account bogus", `--account must be the id of an account, like 0198c5a2-7c1e-7b3f-9d21-3f0c5b7a9e11, not "bogus"`},
-		{b.env, "--account 0198c5a2-7c1e-7b3f-9d21-3f0c5b7a9e11", "account 0198c5a2-7c1e-7b3f-9d21-3f0c5b7a9e11: there is no such account"},
-		{b.env, "--period 2026-02-30", `--period must be the date on which a period began, like 2026-11-01, not "2026-02-30"`},
+		{
+			b.env, "--account bogus",
+			`--account must be the id of an account, like 0198c5a2-7c1e-7b3f-9d21-3f0c5b7a9e11, not "bogus"`,
+		},
+		{
+			b.env, "--account 0198c5a2-7c1e-7b3f-9d21-3f0c5b7a9e11",
+			"account 0198c5a2-7c1e-7b3f-9d21-3f0c5b7a9e11: there is no such account",
+		},
+		{
+			b.env, "--period 2026-02-30",
+			`--period must be the date on which a period began, like 2026-11-01, not "2026-02-30"`,
+		},
 		{b.env, "--period 1999-01-01", "no usage was recorded in such a period"},
 		{b.env, "--bogus", "unknown flag: --bogus"},
 		{b.env, "extra", "extra"},
 	} {
 		exit, out, errs := run(t, tc.env, append([]string{"ops", "audit"}, strings.Fields(tc.args)...)...)
-		if exit != 2 || out != "" || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, tc.want) || strings.Contains(errs, canary) {
+		if exit != 2 || out != "" || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, tc.want) ||
+			strings.Contains(errs, canary) {
 			t.Errorf("%q: exit code %d, %q, %q; want 2 and %q", tc.args, exit, out, errs, tc.want)
 		}
 	}
 	// Redis goes away while it is asked.
 	b.redis.Pause(t)
 	defer b.redis.Resume(t)
-	if exit, out, errs := run(t, b.env, "ops", "audit"); exit != 2 || out != "" || !strings.Contains(errs, "REDIS_URL") {
+	if exit, out, errs := run(t, b.env, "ops", "audit"); exit != 2 || out != "" ||
+		!strings.Contains(errs, "REDIS_URL") {
 		t.Errorf("with a Redis that does not answer: exit code %d, %q, %q", exit, out, errs)
 	}
 }

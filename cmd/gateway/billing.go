@@ -53,14 +53,17 @@ be paying by it. It needs STRIPE_SECRET_KEY and PUBLIC_URL.`,
 			return errors.Join(table.Flush(), err)
 		},
 	}
-	cmd.Flags().BoolVar(&check, "check", false, "look only, make nothing; exit code 1 when something is missing or wrong")
+	cmd.Flags().BoolVar(&check, "check", false,
+		"look only, make nothing; exit code 1 when something is missing or wrong")
 	return cmd
 }
 
 func accountArgument(text string) (account.ID, error) {
 	id, err := account.ParseID(text)
 	if err != nil {
-		return id, fmt.Errorf("the id of an account is like 0198c5a2-7c1e-7b3f-9d21-3f0c5b7a9e11, not %q; gateway ops account show finds one by a key", shortened(text))
+		return id, fmt.Errorf(
+			"the id of an account is like 0198c5a2-7c1e-7b3f-9d21-3f0c5b7a9e11, not %q; gateway ops account show "+
+				"finds one by a key", shortened(text))
 	}
 	return id, nil
 }
@@ -68,7 +71,8 @@ func accountArgument(text string) (account.ID, error) {
 func billingShowCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "show ACCOUNT", Short: "Show plan, subscription, card, packs, invoices and checkouts of an account", Args: cobra.ExactArgs(1),
+		Use: "show ACCOUNT", Short: "Show plan, subscription, card, packs, invoices and checkouts of an account",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := accountArgument(args[0])
 			if err != nil {
@@ -94,7 +98,8 @@ func billingShowCommand() *cobra.Command {
 
 func billingReconcileCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "reconcile ACCOUNT", Short: "Have Stripe asked now what an account bought, and bring the account there", Args: cobra.ExactArgs(1),
+		Use: "reconcile ACCOUNT", Short: "Have Stripe asked now what an account bought, and bring the account there",
+		Args: cobra.ExactArgs(1),
 		Long: `gateway ops billing reconcile has the flow of the account's subscription read Stripe's objects now and bring the account there: plan, periods,
 packs, invoices, mails. It may be repeated; what was done is not done again. It needs a worker that runs, with STRIPE_SECRET_KEY.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -125,7 +130,8 @@ func reconciledWords(id account.ID, known *activities.Reconciled) string {
 	case known.Status == "":
 		return fmt.Sprintf("account %s is on %s and has no subscription; its packs are as Stripe says", id, known.Plan)
 	}
-	words := fmt.Sprintf("account %s is on %s: subscription %s is %s; the metering period ends %s", id, known.Plan, known.Subscription, known.Status, moment(known.Period.End))
+	words := fmt.Sprintf("account %s is on %s: subscription %s is %s; the metering period ends %s", id, known.Plan,
+		known.Subscription, known.Status, moment(known.Period.End))
 	if known.Late {
 		words += "; its paid period is over, and Stripe has not said yet what comes after it"
 	}
@@ -144,7 +150,8 @@ func writeBilling(out io.Writer, v *wire.BillingView) error {
 	line(table, "COUNTRY", orDash(v.Country))
 	line(table, "TAX", orDash(v.Tax))
 	if v.Card != nil {
-		line(table, "CARD", fmt.Sprintf("%s ending in %s, %02d/%d", v.Card.Brand, v.Card.Last4, v.Card.ExpMonth, v.Card.ExpYear))
+		line(table, "CARD", fmt.Sprintf("%s ending in %s, %02d/%d", v.Card.Brand, v.Card.Last4, v.Card.ExpMonth,
+			v.Card.ExpYear))
 	}
 	read := "never"
 	if v.ReadAt != nil {
@@ -162,7 +169,8 @@ func writeBilling(out io.Writer, v *wire.BillingView) error {
 	line(table, "INVOICE", "MADE", "STATUS", "NET", "VAT", "PAID", "ATTEMPTS", "NEXT ATTEMPT", "ID")
 	for i := range v.Invoices {
 		n := &v.Invoices[i]
-		line(table, orDash(n.Number), moment(n.CreatedAt), string(n.Status), "$"+n.Net.String(), "$"+n.VAT.String(), "$"+n.Paid.String(), fmt.Sprint(n.Attempts), momentOrDash(n.NextAttempt), n.ID)
+		line(table, orDash(n.Number), moment(n.CreatedAt), string(n.Status), "$"+n.Net.String(), "$"+n.VAT.String(),
+			"$"+n.Paid.String(), fmt.Sprint(n.Attempts), momentOrDash(n.NextAttempt), n.ID)
 	}
 	line(table, "")
 	line(table, "CHECKOUT", "OPENED", "STATE", "ITEM", "WORKFLOW")

@@ -40,20 +40,30 @@ func (b *books) bought(t *testing.T) (account.ID, subscription.Snapshot) {
 	_, err = b.store.PutCustomer(b.ctx, id, "cus_shown", "DE")
 	must(err)
 	invoice := subscription.Invoice{
-		ID: "in_1", Number: "CAG-0001", Subscription: "sub_shown", Payment: "pi_1", Status: subscription.InvoicePaid, Reason: "subscription_create", Currency: "usd",
-		Net: 99_00, VAT: 19_80, Total: 118_80, Paid: 118_80, CreatedAt: now, PaidAt: now, PeriodStart: now, PeriodEnd: now.AddDate(0, 1, 0), Attempts: 1,
+		ID: "in_1", Number: "CAG-0001", Subscription: "sub_shown", Payment: "pi_1", Status: subscription.InvoicePaid,
+		Reason: "subscription_create", Currency: "usd", Net: 99_00, VAT: 19_80, Total: 118_80, Paid: 118_80,
+		CreatedAt: now, PaidAt: now, PeriodStart: now, PeriodEnd: now.AddDate(0, 1, 0), Attempts: 1,
 	}
 	failed := invoice
-	failed.ID, failed.Number, failed.Status, failed.Paid, failed.PaidAt, failed.Reason, failed.NextAttempt = "in_2", "CAG-0002", subscription.InvoiceOpen, 0, time.Time{}, "subscription_cycle", now.AddDate(0, 0, 3)
+	failed.ID, failed.Number, failed.Status, failed.Paid, failed.PaidAt, failed.Reason, failed.NextAttempt = "in_2",
+		"CAG-0002", subscription.InvoiceOpen, 0, time.Time{}, "subscription_cycle", now.AddDate(0, 0, 3)
 	s := subscription.Snapshot{
-		Customer: "cus_shown", Country: "AT", Card: &subscription.Card{Brand: "visa", Last4: "4242", ExpMonth: 7, ExpYear: 2031}, ReadAt: now,
+		Customer: "cus_shown", Country: "AT", Card: &subscription.Card{
+			Brand: "visa", Last4: "4242", ExpMonth: 7, ExpYear: 2031,
+		}, ReadAt: now,
 		Subscriptions: []subscription.Subscription{{
-			ID: "sub_shown", Status: subscription.PastDue, Price: "pro_monthly", PriceCents: 99_00, StartedAt: now, PeriodStart: now, PeriodEnd: now.AddDate(0, 1, 0), Taxed: true,
+			ID: "sub_shown", Status: subscription.PastDue, Price: "pro_monthly", PriceCents: 99_00, StartedAt: now,
+			PeriodStart: now, PeriodEnd: now.AddDate(0, 1, 0), Taxed: true,
 		}},
 		Invoices: []subscription.Invoice{invoice, failed},
-		Payments: []subscription.Payment{{ID: "pi_pack", Item: "pack_s", Succeeded: true, Amount: 12_00, Currency: "usd", CreatedAt: now}},
+		Payments: []subscription.Payment{
+			{ID: "pi_pack", Item: "pack_s", Succeeded: true, Amount: 12_00, Currency: "usd", CreatedAt: now},
+		},
 	}
-	_, err = b.store.OpenCheckout(b.ctx, store.Checkout{ID: store.NewCheckoutID(), Account: id, Item: "pack_m", Country: "DE", OpenedAt: now, ExpiresAt: now.Add(time.Hour)})
+	_, err = b.store.OpenCheckout(b.ctx, store.Checkout{
+		ID: store.NewCheckoutID(), Account: id, Item: "pack_m",
+		Country: "DE", OpenedAt: now, ExpiresAt: now.Add(time.Hour),
+	})
 	must(err)
 	return id, s
 }
@@ -82,8 +92,8 @@ func TestReconcileBringsAnAccountToWhatStripeSaysAndShowTellsIt(t *testing.T) {
 	w := worker.New(server.Dial(t), workflows.QueueBilling, worker.Options{})
 	workflows.RegisterBilling(w)
 	w.RegisterActivity(&activities.Billing{
-		Stripe: said{snapshot: snapshot}, Record: b.store, Fences: b.limits, Mails: nobody{}, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
-		Close: func(context.Context, activities.Closing) error { return nil },
+		Stripe: said{snapshot: snapshot}, Record: b.store, Fences: b.limits, Mails: nobody{}, Now: time.Now,
+		Logger: slog.New(slog.DiscardHandler), Close: func(context.Context, activities.Closing) error { return nil },
 	})
 	if err := w.Start(); err != nil {
 		t.Fatal(err)
@@ -92,14 +102,15 @@ func TestReconcileBringsAnAccountToWhatStripeSaysAndShowTellsIt(t *testing.T) {
 
 	for range 2 { // what was done is not done again
 		exit, out, errs := run(t, b.env, "ops", "billing", "reconcile", id.String())
-		if exit != 0 || !strings.Contains(out, "is on pro: subscription sub_shown is past_due; the metering period ends ") {
+		if exit != 0 ||
+			!strings.Contains(out, "is on pro: subscription sub_shown is past_due; the metering period ends ") {
 			t.Fatalf("reconcile: exit code %d, %q, %q", exit, out, errs)
 		}
 	}
 	exit, out, errs := run(t, b.env, "ops", "billing", "show", id.String())
 	for _, part := range []string{
-		"cus_shown", "AT", "visa ending in 4242, 07/2031", "sub_shown, past_due, pro_monthly at $99.00", "payment/pi_pack", "1,200,000",
-		"CAG-0001", "CAG-0002", "$19.80", "pack_m", workflows.SubscriptionID(id),
+		"cus_shown", "AT", "visa ending in 4242, 07/2031", "sub_shown, past_due, pro_monthly at $99.00",
+		"payment/pi_pack", "1,200,000", "CAG-0001", "CAG-0002", "$19.80", "pack_m", workflows.SubscriptionID(id),
 	} {
 		if exit != 0 || !strings.Contains(out, part) {
 			t.Errorf("show: exit code %d, %q; %q lacks %q", exit, errs, out, part)
@@ -107,7 +118,8 @@ func TestReconcileBringsAnAccountToWhatStripeSaysAndShowTellsIt(t *testing.T) {
 	}
 	_, out, _ = run(t, b.env, "ops", "billing", "show", id.String(), "--json")
 	var v wire.BillingView
-	if err := json.Unmarshal([]byte(out), &v); err != nil || v.Plan != plan.Pro || len(v.Packs) != 1 || len(v.Invoices) != 2 || len(v.Checkouts) != 1 || v.ReadAt == nil {
+	if err := json.Unmarshal([]byte(out), &v); err != nil || v.Plan != plan.Pro || len(v.Packs) != 1 ||
+		len(v.Invoices) != 2 || len(v.Checkouts) != 1 || v.ReadAt == nil {
 		t.Errorf("%+v, %v", v, err)
 	}
 }
@@ -132,11 +144,13 @@ func TestBillingCommandsSayWhatIsWrong(t *testing.T) {
 
 func addEndpoint(t *testing.T, at string) {
 	t.Helper()
-	dashboard := client.New(stripe.DefaultSecretKey, &api.Backends{API: api.GetBackendWithConfig(api.APIBackend, &api.BackendConfig{
-		URL: new(at), LeveledLogger: &api.LeveledLogger{Level: api.LevelNull},
-	})})
+	dashboard := client.New(stripe.DefaultSecretKey,
+		&api.Backends{API: api.GetBackendWithConfig(api.APIBackend, &api.BackendConfig{
+			URL: new(at), LeveledLogger: &api.LeveledLogger{Level: api.LevelNull},
+		})})
 	_, err := dashboard.WebhookEndpoints.New(&api.WebhookEndpointParams{
-		URL: new("https://gateway.example/webhooks/stripe"), EnabledEvents: api.StringSlice(billing.Events()), APIVersion: api.String(billing.APIVersion),
+		URL: new("https://gateway.example/webhooks/stripe"), EnabledEvents: api.StringSlice(billing.Events()),
+		APIVersion: api.String(billing.APIVersion),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -151,14 +165,18 @@ func TestSetUpMakesWhatIsSoldOnceAndChecksIt(t *testing.T) {
 	}
 	front := httptest.NewServer(server)
 	t.Cleanup(front.Close)
-	env := map[string]string{"STRIPE_SECRET_KEY": stripe.DefaultSecretKey, "STRIPE_API_URL": front.URL, "PUBLIC_URL": "https://gateway.example"}
+	env := map[string]string{
+		"STRIPE_SECRET_KEY": stripe.DefaultSecretKey, "STRIPE_API_URL": front.URL,
+		"PUBLIC_URL": "https://gateway.example",
+	}
 	exit, out, errs := run(t, env, "ops", "billing", "setup", "--check")
 	if exit != 1 || !strings.Contains(out, "missing") || strings.Contains(out, "made") {
 		t.Errorf("nothing is there: exit code %d, %q, %q", exit, out, errs)
 	}
 	for _, state := range []string{"made", "there"} {
 		exit, out, errs := run(t, env, "ops", "billing", "setup")
-		if done := state == "there"; (exit == 0) != done || strings.Contains(errs, "add https://gateway.example/webhooks/stripe in Stripe's dashboard") == done {
+		if done := state == "there"; (exit == 0) != done ||
+			strings.Contains(errs, "add https://gateway.example/webhooks/stripe in Stripe's dashboard") == done {
 			t.Fatalf("%s: exit code %d, %q, %q", state, exit, out, errs)
 		}
 		addEndpoint(t, front.URL) // as the operator does who is told to

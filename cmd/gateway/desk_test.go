@@ -19,7 +19,8 @@ func setUpDesk(t *testing.T) *books {
 	t.Helper()
 	b := setUpBooks(t)
 	delete(b.env, "REDIS_URL")
-	b.env["KEY_PEPPER"], b.env["PUBLIC_URL"], b.env["CONTACT"] = strings.Repeat("pepper", 8), "https://gateway.example", "support@gateway.example"
+	b.env["KEY_PEPPER"], b.env["PUBLIC_URL"], b.env["CONTACT"] = strings.Repeat("pepper", 8), "https://gateway.example",
+		"support@gateway.example"
 	return b
 }
 
@@ -27,12 +28,16 @@ func setUpDesk(t *testing.T) *books {
 func (b *books) person(t *testing.T, address string) (account.UserID, account.ID) {
 	t.Helper()
 	user, of := uuid.Must(uuid.NewV7()), account.NewID()
-	if _, err := b.store.CreateAccount(b.ctx, store.NewAccount{ID: of, Kind: store.KindOwner, Plan: "free"}); err != nil {
+	if _, err := b.store.CreateAccount(b.ctx, store.NewAccount{
+		ID: of, Kind: store.KindOwner, Plan: "free",
+	}); err != nil {
 		t.Fatal(err)
 	}
 	for _, sql := range []string{
-		`INSERT INTO users (id, email, email_key, created_at) VALUES ('` + user.String() + `', '` + address + `', '` + address + `', now())`,
-		`INSERT INTO members (account_id, user_id, role, joined_at, last_used_at) VALUES ('` + of.String() + `', '` + user.String() + `', 'owner', now(), now())`,
+		`INSERT INTO users (id, email, email_key, created_at) VALUES ('` + user.String() + `', '` + address + `', '` +
+			address + `', now())`,
+		`INSERT INTO members (account_id, user_id, role, joined_at, last_used_at) VALUES ('` + of.String() + `', '` +
+			user.String() + `', 'owner', now(), now())`,
 	} {
 		if _, err := b.db.Exec(b.ctx, sql); err != nil {
 			t.Fatal(err)
@@ -44,7 +49,8 @@ func (b *books) person(t *testing.T, address string) (account.UserID, account.ID
 func (b *books) file(t *testing.T, of account.ID, user account.UserID, subject, message string) ticket.Number {
 	t.Helper()
 	made, _, err := b.store.CreateTicket(b.ctx, store.NewTicket{
-		Writer: store.Writer{Account: of, User: user, Channel: "console"}, Subject: subject, Message: message, Category: ticket.Question, Priority: ticket.Normal, At: time.Now(),
+		Writer: store.Writer{Account: of, User: user, Channel: "console"}, Subject: subject, Message: message,
+		Category: ticket.Question, Priority: ticket.Normal, At: time.Now(),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -93,35 +99,42 @@ func TestOperatorsListShowAnswerAndResolveTickets(t *testing.T) {
 	}
 	user, of := b.person(t, "ann@buyer.example")
 	n := b.file(t, of, user, "<b>Slow</b>", "Why?\n<script>alert(1)</script>").Reference()
-	if out := b.ops(t, "tickets", "list", "--priority", "normal", "--account", of.String()); !strings.Contains(out, n) || !strings.Contains(out, "<b>Slow</b>") || !strings.Contains(out, "free") {
+	if out := b.ops(t, "tickets", "list", "--priority", "normal", "--account", of.String()); !strings.Contains(out,
+		n) || !strings.Contains(out, "<b>Slow</b>") || !strings.Contains(out, "free") {
 		t.Errorf("the list is %q", out)
 	}
 	if out := b.ops(t, "tickets", "list", "--status", "closed"); strings.Contains(out, n) {
 		t.Errorf("closed are %q", out)
 	}
 	shown := b.ops(t, "tickets", "show", n)
-	for _, want := range []string{"ann@buyer.example", "> <script>alert(1)</script>", "filed it; since then it is open", "--seen 1"} {
+	for _, want := range []string{
+		"ann@buyer.example", "> <script>alert(1)</script>", "filed it; since then it is open", "--seen 1",
+	} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("the ticket lacks %q: %s", want, shown)
 		}
 	}
-	if out := b.ops(t, "tickets", "reply", n, "--seen", "1", "--message", "Since when?"); !strings.Contains(out, "waiting customer, with 2 messages") {
+	if out := b.ops(t, "tickets", "reply", n, "--seen", "1", "--message", "Since when?"); !strings.Contains(out,
+		"waiting customer, with 2 messages") {
 		t.Errorf("answered it is %q", out)
 	}
-	if said := b.refusesTo(t, "tickets", "reply", n, "--seen", "1", "--message", "Well?"); !strings.Contains(said, "has 2 messages and --seen is 1") {
+	if said := b.refusesTo(t, "tickets", "reply", n, "--seen", "1", "--message", "Well?"); !strings.Contains(said,
+		"has 2 messages and --seen is 1") {
 		t.Errorf("a reply that overlooks a message is refused with %q", said)
 	}
 	if out := b.ops(t, "tickets", "resolve", n, "--seen", "2"); !strings.Contains(out, "resolved") {
 		t.Errorf("resolved it is %q", out)
 	}
-	if shown := b.ops(t, "tickets", "show", n); !strings.Contains(shown, operator()) || !strings.Contains(shown, "resolved it; since then it is resolved") {
+	if shown := b.ops(t, "tickets", "show", n); !strings.Contains(shown, operator()) ||
+		!strings.Contains(shown, "resolved it; since then it is resolved") {
 		t.Errorf("the history is %s", shown)
 	}
 	if got := b.mails(t); got["ticket_replied"] != 1 || got["ticket_resolved"] != 1 || len(got) != 2 {
 		t.Errorf("mails wait: %v", got)
 	}
 	var v wire.DeskTicketHistory
-	if err := json.Unmarshal([]byte(b.ops(t, "tickets", "show", n, "--json")), &v); err != nil || v.Reference != n || len(v.History) != 3 || len(v.Messages) != 2 {
+	if err := json.Unmarshal([]byte(b.ops(t, "tickets", "show", n, "--json")), &v); err != nil || v.Reference != n ||
+		len(v.History) != 3 || len(v.Messages) != 2 {
 		t.Errorf("as JSON it is %+v, %v", v, err)
 	}
 	for _, wrong := range [][]string{
@@ -152,7 +165,8 @@ func TestOperatorsAnswerFeedbackAndWishesAndReadTheWaitlist(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out := b.ops(t, "feedback", "list"); !strings.Contains(out, given.ID.String()) || !strings.Contains(out, "> Please.") {
+	if out := b.ops(t, "feedback", "list"); !strings.Contains(out, given.ID.String()) ||
+		!strings.Contains(out, "> Please.") {
 		t.Errorf("feedback is %q", out)
 	}
 	b.ops(t, "feedback", "answer", given.ID.String(), "--status", "planned", "--message", "In spring.", "--seen", "0")
@@ -164,31 +178,39 @@ func TestOperatorsAnswerFeedbackAndWishesAndReadTheWaitlist(t *testing.T) {
 	}
 	wish := uuid.Must(uuid.NewV7())
 	for _, sql := range []string{
-		`INSERT INTO wishlist (id, items, email, channel, created_at) VALUES ('` + wish.String() + `', 'A node', 'bob@buyer.example', 'api', now())`,
+		`INSERT INTO wishlist (id, items, email, channel, created_at) VALUES ('` + wish.String() +
+			`', 'A node', 'bob@buyer.example', 'api', now())`,
 		`INSERT INTO waitlist (email_key, email, qualifier, source, product_updates, channel, joined_at) VALUES ('cem@buyer.example', 'cem@buyer.example', 'curious', 'a friend', true, 'api', now())`,
 	} {
 		if _, err := b.db.Exec(b.ctx, sql); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if out := b.ops(t, "wishlist", "list"); !strings.Contains(out, "bob@buyer.example") || !strings.Contains(out, "> A node") {
+	if out := b.ops(t, "wishlist", "list"); !strings.Contains(out, "bob@buyer.example") ||
+		!strings.Contains(out, "> A node") {
 		t.Errorf("wishes are %q", out)
 	}
-	b.ops(t, "wishlist", "answer", wish.String(), "--status", "talking", "--message", "When may we call you?", "--seen", "0")
-	if out := b.ops(t, "wishlist", "list", "--status", "all"); !strings.Contains(out, "talking") || !strings.Contains(out, "When may we call you?") {
+	b.ops(t, "wishlist", "answer", wish.String(), "--status", "talking", "--message", "When may we call you?",
+		"--seen", "0")
+	if out := b.ops(t, "wishlist", "list", "--status", "all"); !strings.Contains(out, "talking") ||
+		!strings.Contains(out, "When may we call you?") {
 		t.Errorf("answered wishes are %q", out)
 	}
-	if _, err := b.db.Exec(b.ctx, `INSERT INTO waitlist (email_key, email, qualifier, source, product_updates, channel, joined_at)
+	if _, err := b.db.Exec(b.ctx,
+		`INSERT INTO waitlist (email_key, email, qualifier, source, product_updates, channel, joined_at)
 		SELECT address, lower(address), 'curious', '', false, 'api', now() - interval '1 day' FROM unnest(ARRAY['a@old.example', 'b@old.example']) AS address`); err != nil {
 		t.Fatal(err)
 	}
 	// Two joined in one instant, and a page ends between them.
-	for before, want := range map[string]string{"": "Cem@buyer.example", "Cem@buyer.example": "b@old.example", "b@old.example": "a@old.example"} {
+	for before, want := range map[string]string{
+		"": "Cem@buyer.example", "Cem@buyer.example": "b@old.example", "b@old.example": "a@old.example",
+	} {
 		page := []string{"waitlist", "list", "--limit", "1"}
 		if before != "" {
 			page = append(page, "--before", before)
 		}
-		if out := b.ops(t, page...); !strings.Contains(strings.ToLower(out), strings.ToLower(want)) || strings.Count(out, "@") != 2 || !strings.Contains(out, "--before ") {
+		if out := b.ops(t, page...); !strings.Contains(strings.ToLower(out), strings.ToLower(want)) ||
+			strings.Count(out, "@") != 2 || !strings.Contains(out, "--before ") {
 			t.Errorf("the page after %q is %q", before, out)
 		}
 	}
@@ -197,7 +219,8 @@ func TestOperatorsAnswerFeedbackAndWishesAndReadTheWaitlist(t *testing.T) {
 	}
 	b.refusesTo(t, "waitlist", "list", "--before", "nobody@old.example")
 	b.refusesTo(t, "waitlist", "list", "--before", "nobody")
-	if out := b.ops(t, "waitlist", "list"); !strings.Contains(out, "cem@buyer.example") || !strings.Contains(out, "unconfirmed") {
+	if out := b.ops(t, "waitlist", "list"); !strings.Contains(out, "cem@buyer.example") ||
+		!strings.Contains(out, "unconfirmed") {
 		t.Errorf("the waitlist is %q", out)
 	}
 	if got := b.mails(t); got["feedback_answered"] != 1 || got["wish_answered"] != 1 {
@@ -208,21 +231,25 @@ func TestOperatorsAnswerFeedbackAndWishesAndReadTheWaitlist(t *testing.T) {
 func TestOperatorsInviteWhoIsConfirmedAndTakeAddressesOff(t *testing.T) {
 	t.Parallel()
 	b := setUpDesk(t)
-	if _, err := b.db.Exec(b.ctx, `INSERT INTO waitlist (email_key, email, qualifier, source, product_updates, channel, joined_at, confirmed_at)
+	if _, err := b.db.Exec(b.ctx,
+		`INSERT INTO waitlist (email_key, email, qualifier, source, product_updates, channel, joined_at, confirmed_at)
 		VALUES ('ann@buyer.example', 'ann@buyer.example', 'curious', '', true, 'api', now(), now()), ('bob@buyer.example', 'bob@buyer.example', 'curious', '', true, 'api', now(), NULL)`); err != nil {
 		t.Fatal(err)
 	}
-	if said := b.refusesTo(t, "waitlist", "invite", "bob@buyer.example", "eve@buyer.example"); !strings.Contains(said, "bob@buyer.example is not confirmed") || !strings.Contains(said, "eve@buyer.example is not on") {
+	if said := b.refusesTo(t, "waitlist", "invite", "bob@buyer.example", "eve@buyer.example"); !strings.Contains(said,
+		"bob@buyer.example is not confirmed") || !strings.Contains(said, "eve@buyer.example is not on") {
 		t.Errorf("nobody of them can be invited: %q", said)
 	}
 	if out := b.ops(t, "waitlist", "invite", "ann@buyer.example"); out != "ann@buyer.example is invited\n" {
 		t.Errorf("invited: %q", out)
 	}
-	if out := b.ops(t, "waitlist", "invite", "Ann@buyer.example"); !strings.Contains(out, "before") || b.mails(t)["waitlist_invited"] != 1 {
+	if out := b.ops(t, "waitlist", "invite", "Ann@buyer.example"); !strings.Contains(out, "before") ||
+		b.mails(t)["waitlist_invited"] != 1 {
 		t.Errorf("invited again: %q, mails wait: %v", out, b.mails(t))
 	}
 	for status, want := range map[string]string{"invited": "ann@", "waiting": "bob@", "confirmed": "none"} {
-		if out := b.ops(t, "waitlist", "list", "--status", status); !strings.Contains(out, want) || strings.Count(out, "@") > 1 {
+		if out := b.ops(t, "waitlist", "list", "--status", status); !strings.Contains(out, want) ||
+			strings.Count(out, "@") > 1 {
 			t.Errorf("%s are %q", status, out)
 		}
 	}
@@ -252,10 +279,12 @@ func TestOperatorsSayWhoIsStaff(t *testing.T) {
 	if out := b.ops(t, "staff", "add", "dee@staff.example"); !strings.Contains(out, "nothing changed") {
 		t.Errorf("added again: %q", out)
 	}
-	if out := b.ops(t, "staff", "list"); !strings.Contains(out, "dee@staff.example") || !strings.Contains(out, operator()) {
+	if out := b.ops(t, "staff", "list"); !strings.Contains(out, "dee@staff.example") ||
+		!strings.Contains(out, operator()) {
 		t.Errorf("staff is %q", out)
 	}
-	if said := b.refusesTo(t, "staff", "add", "eve@other.example"); !strings.Contains(said, "never") && !strings.Contains(said, "ever signed in") {
+	if said := b.refusesTo(t, "staff", "add", "eve@other.example"); !strings.Contains(said, "never") &&
+		!strings.Contains(said, "ever signed in") {
 		t.Errorf("somebody who never signed in: %q", said)
 	}
 	b.refusesTo(t, "staff", "add", "x")
@@ -272,20 +301,24 @@ func TestListsOfTheDeskGoOnBelowTheirLastLine(t *testing.T) {
 	user, of := b.person(t, "ann@buyer.example")
 	older, newer := b.file(t, of, user, "first", "m").Reference(), b.file(t, of, user, "second", "m").Reference()
 	out := b.ops(t, "tickets", "list", "--limit", "1")
-	if !strings.Contains(out, "second") || strings.Contains(out, "first") || !strings.Contains(out, "--before "+newer+" goes on") {
+	if !strings.Contains(out, "second") || strings.Contains(out, "first") ||
+		!strings.Contains(out, "--before "+newer+" goes on") {
 		t.Errorf("the newest ticket is %q", out)
 	}
-	if out := b.ops(t, "tickets", "list", "--limit", "2", "--before", newer); !strings.Contains(out, older) || strings.Contains(out, newer) || strings.Contains(out, "goes on") {
+	if out := b.ops(t, "tickets", "list", "--limit", "2", "--before", newer); !strings.Contains(out, older) ||
+		strings.Contains(out, newer) || strings.Contains(out, "goes on") {
 		t.Errorf("before it there is %q", out)
 	}
 	var ids []string
 	for _, title := range []string{"first", "second"} {
-		f, err := b.store.SubmitFeedback(b.ctx, store.Writer{Account: of, User: user, Channel: "api"}, store.Feedback{ID: store.NewFeedbackID(), Kind: "other", Title: title, CreatedAt: time.Now()}, nil)
+		f, err := b.store.SubmitFeedback(b.ctx, store.Writer{Account: of, User: user, Channel: "api"},
+			store.Feedback{ID: store.NewFeedbackID(), Kind: "other", Title: title, CreatedAt: time.Now()}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		wish := uuid.Must(uuid.NewV7())
-		if _, err := b.db.Exec(b.ctx, `INSERT INTO wishlist (id, items, email, channel, created_at) VALUES ('`+wish.String()+`', '`+title+`', 'bob@buyer.example', 'api', now())`); err != nil {
+		if _, err := b.db.Exec(b.ctx, `INSERT INTO wishlist (id, items, email, channel, created_at) VALUES ('`+
+			wish.String()+`', '`+title+`', 'bob@buyer.example', 'api', now())`); err != nil {
 			t.Fatal(err)
 		}
 		ids = []string{f.ID.String(), wish.String()}
@@ -294,7 +327,8 @@ func TestListsOfTheDeskGoOnBelowTheirLastLine(t *testing.T) {
 		if out := b.ops(t, noun, "list", "--limit", "1"); !strings.Contains(out, "--before "+ids[i]+" goes on") {
 			t.Errorf("the newest of the %s is %q", noun, out)
 		}
-		if out := b.ops(t, noun, "list", "--before", ids[i]); !strings.Contains(out, "first") || strings.Contains(out, "second") {
+		if out := b.ops(t, noun, "list", "--before", ids[i]); !strings.Contains(out, "first") ||
+			strings.Contains(out, "second") {
 			t.Errorf("before it the %s has %q", noun, out)
 		}
 		b.refusesTo(t, noun, "list", "--before", "x")

@@ -61,9 +61,10 @@ func exitCode(err error) int {
 // command returns the command line. started is set once it is understood.
 func command(started *bool) *cobra.Command {
 	root := &cobra.Command{
-		Use:              "gateway",
-		Short:            "One endpoint per chain, one key, one meter",
-		Long:             "gateway runs the roles of the Chain Access Gateway and helps to operate it. It is configured by environment variables, which docs/configuration.md lists.",
+		Use:   "gateway",
+		Short: "One endpoint per chain, one key, one meter",
+		Long: "gateway runs the roles of the Chain Access Gateway and helps to operate it. It is " +
+			"configured by environment variables, which docs/configuration.md lists.",
 		SilenceUsage:     true,
 		SilenceErrors:    true,
 		PersistentPreRun: func(*cobra.Command, []string) { *started = true },

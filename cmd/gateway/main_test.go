@@ -76,9 +76,11 @@ func environment(t *testing.T) map[string]string {
 	t.Helper()
 	closed := testkit.ClosedAddress(t)
 	return map[string]string{
-		"DATABASE_URL": "postgres://u:" + canary + "@" + closed + "/gateway", "REDIS_URL": "redis://:" + canary + "@" + closed + "/0",
-		"TEMPORAL_ADDRESS": closed, "KEY_PEPPER": canary, "LISTEN_ADDRESS": "127.0.0.1:0", "METRICS_ADDRESS": "127.0.0.1:0",
-		"UPSTREAMS_FILE": upstreamsFile(t, `chains: {base_mainnet: {upstreams: [{name: a, url: "https://a.example/`+canary+`"}]}}`),
+		"DATABASE_URL": "postgres://u:" + canary + "@" + closed + "/gateway",
+		"REDIS_URL":    "redis://:" + canary + "@" + closed + "/0", "TEMPORAL_ADDRESS": closed, "KEY_PEPPER": canary,
+		"LISTEN_ADDRESS": "127.0.0.1:0", "METRICS_ADDRESS": "127.0.0.1:0",
+		"UPSTREAMS_FILE": upstreamsFile(t, `chains: {base_mainnet: {upstreams: [{name: a, url: "https://a.example/`+
+			canary+`"}]}}`),
 	}
 }
 
@@ -174,9 +176,17 @@ func TestBadConfigurationIsOneSentenceAndExitCode1(t *testing.T) {
 		{"worker", "PROBE_INTERVAL", "1ms", []string{"PROBE_INTERVAL must be between"}},
 		{"serve", "LISTEN_ADDRESS", taken.Addr().String(), []string{"LISTEN_ADDRESS", "choose a free port"}},
 		{"serve", "UPSTREAMS_FILE", "/nonexistent/upstreams.yaml", []string{"UPSTREAMS_FILE", "check its path"}},
-		{"worker", "UPSTREAMS_FILE", upstreamsFile(t, "chains: ["+canary), []string{"UPSTREAMS_FILE", "line 1", "not valid YAML"}},
-		{"worker", "UPSTREAMS_FILE", upstreamsFile(t, "chains: {bitcoin: {}}"), []string{"chains.bitcoin: unknown chain", "eth_mainnet"}},
-		{"serve", "UPSTREAMS_FILE", upstreamsFile(t, `chains: {eth_mainnet: {upstreams: [{name: a, url: "https://a.example/${ABSENT_KEY}"}]}}`), []string{"ABSENT_KEY is not set"}},
+		{"worker", "UPSTREAMS_FILE", upstreamsFile(t, "chains: ["+canary), []string{
+			"UPSTREAMS_FILE", "line 1", "not valid YAML",
+		}},
+		{"worker", "UPSTREAMS_FILE", upstreamsFile(t, "chains: {bitcoin: {}}"), []string{
+			"chains.bitcoin: unknown chain", "eth_mainnet",
+		}},
+		{
+			"serve", "UPSTREAMS_FILE",
+			upstreamsFile(t, `chains: {eth_mainnet: {upstreams: [{name: a, url: "https://a.example/${ABSENT_KEY}"}]}}`),
+			[]string{"ABSENT_KEY is not set"},
+		},
 	} {
 		env := environment(t)
 		env[tc.variable] = tc.value
@@ -187,7 +197,9 @@ func TestBadConfigurationIsOneSentenceAndExitCode1(t *testing.T) {
 
 func TestServerThatDoesNotAnswerIsNamedWithoutItsPassword(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{{"serve"}, {"worker"}, {"migrate", "up"}, {"migrate", "status"}, {"migrate", "down"}} {
+	for _, args := range [][]string{
+		{"serve"}, {"worker"}, {"migrate", "up"}, {"migrate", "status"}, {"migrate", "down"},
+	} {
 		code, out, errs := run(t, environment(t), args...)
 		if code != 1 || out != "" || !strings.HasPrefix(errs, "gateway: ") || strings.Contains(errs, canary) {
 			t.Errorf("%v: exit code %d, stdout %q, stderr %q", args, code, out, errs)
@@ -282,12 +294,14 @@ func TestRolesRunBesideEachOtherUntilSIGTERM(t *testing.T) {
 	env["DATABASE_URL"], env["REDIS_URL"] = testkit.EmptyPostgres(t), testkit.Redis(t).URL
 	env["TEMPORAL_ADDRESS"], env["TEMPORAL_NAMESPACE"] = temporal.Address, temporal.Namespace
 	env["UPSTREAM_KEY"], env["PROBE_INTERVAL"] = canary, "500ms"
-	env["UPSTREAMS_FILE"] = upstreamsFile(t, fmt.Sprintf(`chains: {base_mainnet: {upstreams: [{name: a, url: "%s/v2/${UPSTREAM_KEY}"}]}}`, up.URL))
+	env["UPSTREAMS_FILE"] = upstreamsFile(t,
+		fmt.Sprintf(`chains: {base_mainnet: {upstreams: [{name: a, url: "%s/v2/${UPSTREAM_KEY}"}]}}`, up.URL))
 
 	if code, out, errs := run(t, env, "migrate", "up"); code != 0 || out == "" || errs != "" {
 		t.Fatalf("migrate up: exit code %d, %q, %q", code, out, errs)
 	}
-	if code, out, _ := run(t, env, "migrate", "status"); code != 0 || strings.Contains(out, "pending") || !strings.Contains(out, "applied") {
+	if code, out, _ := run(t, env, "migrate", "status"); code != 0 || strings.Contains(out, "pending") ||
+		!strings.Contains(out, "applied") {
 		t.Fatalf("migrate status: exit code %d, %q", code, out)
 	}
 	worker := begin(t, env, "worker", "durable work runs")

@@ -26,8 +26,9 @@ besides KEY_PEPPER, PUBLIC_URL and CONTACT as the servers have them, because the
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(opsUpstreamsCommand(), opsAccountCommand(), opsSettlementsCommand(), opsBillingCommand(), opsStatementsCommand(), opsAuditCommand(),
-		opsTicketsCommand(), opsFeedbackCommand(), opsWishlistCommand(), opsWaitlistCommand(), opsStaffCommand(), opsRecoverCommand())
+	cmd.AddCommand(opsUpstreamsCommand(), opsAccountCommand(), opsSettlementsCommand(), opsBillingCommand(),
+		opsStatementsCommand(), opsAuditCommand(), opsTicketsCommand(), opsFeedbackCommand(), opsWishlistCommand(),
+		opsWaitlistCommand(), opsStaffCommand(), opsRecoverCommand())
 	return cmd
 }
 

@@ -77,7 +77,8 @@ func TestOperatorsSteerAGatewayThatRuns(t *testing.T) {
 	one, two := baseNode(t, "0x01"), baseNode(t, "0x02")
 	env := environment(t)
 	env["DATABASE_URL"], env["REDIS_URL"] = testkit.EmptyPostgres(t), testkit.Redis(t).URL
-	env["TEMPORAL_ADDRESS"], env["TEMPORAL_NAMESPACE"], env["PROBE_INTERVAL"] = temporal.Address, temporal.Namespace, "500ms"
+	env["TEMPORAL_ADDRESS"], env["TEMPORAL_NAMESPACE"], env["PROBE_INTERVAL"] = temporal.Address, temporal.Namespace,
+		"500ms"
 	env["UPSTREAMS_FILE"] = upstreamsFile(t, nodesFile(map[string]*testkit.UpstreamServer{"one": one}))
 	ops := map[string]string{"REDIS_URL": env["REDIS_URL"], "UPSTREAMS_FILE": env["UPSTREAMS_FILE"]}
 	table := func(args ...string) string {
@@ -112,7 +113,10 @@ func TestOperatorsSteerAGatewayThatRuns(t *testing.T) {
 		}
 		return len(rows) == 1 && rows[0].State == upstream.StateUsable && rows[0].Processes == 1 && rows[0].Calls > 0
 	}, "the API's figures are in the table: %+v", &rows)
-	for _, want := range []string{"CHAIN | UPSTREAM | SUPPLY | SCORE | P50 | P95 | ERRORS | CALLS | LAG | STATE | CAN\n", "base_mainnet | one | public | ", " | 0.0 % | ", " | 0 | usable | "} {
+	for _, want := range []string{
+		"CHAIN | UPSTREAM | SUPPLY | SCORE | P50 | P95 | ERRORS | CALLS | LAG | STATE | CAN\n",
+		"base_mainnet | one | public | ", " | 0.0 % | ", " | 0 | usable | ",
+	} {
 		if got := table(); !strings.Contains(got, want) {
 			t.Errorf("the table lacks %q:\n%s", want, got)
 		}
@@ -124,10 +128,12 @@ func TestOperatorsSteerAGatewayThatRuns(t *testing.T) {
 		t.Fatalf("cordon: exit code %d, %q, %q", exit, out, errs)
 	}
 	code(t, api.address, welcome.Key, "-32020")
-	if got := table(); !strings.Contains(got, "| cordoned |") || !strings.Contains(got, "one of base_mainnet is cordoned: by ") || !strings.Contains(got, ": it lies") {
+	if got := table(); !strings.Contains(got, "| cordoned |") ||
+		!strings.Contains(got, "one of base_mainnet is cordoned: by ") || !strings.Contains(got, ": it lies") {
 		t.Errorf("the table is\n%s", got)
 	}
-	if exit, out, errs = run(t, ops, "ops", "upstreams", "uncordon", "one"); exit != 0 || out != "uncordoned one of base_mainnet\n" {
+	if exit, out, errs = run(t, ops, "ops", "upstreams", "uncordon", "one"); exit != 0 ||
+		out != "uncordoned one of base_mainnet\n" {
 		t.Fatalf("uncordon: exit code %d, %q, %q", exit, out, errs)
 	}
 	code(t, api.address, welcome.Key, `"0x01"`)
@@ -163,7 +169,8 @@ func TestOperatorsSteerAGatewayThatRuns(t *testing.T) {
 // says waits until the log of the role holds some words.
 func (s *service) says(t *testing.T, words string) {
 	t.Helper()
-	testkit.Eventually(t, patience, func() bool { return strings.Contains(s.logs.String(), words) }, "the log says %s", words)
+	testkit.Eventually(t, patience, func() bool { return strings.Contains(s.logs.String(), words) }, "the log says %s",
+		words)
 }
 
 func TestOpsThatCannotBeDoneSayWhyInOneSentence(t *testing.T) {
@@ -194,20 +201,27 @@ func TestOpsThatCannotBeDoneSayWhyInOneSentence(t *testing.T) {
 
 func TestCheckSaysEveryMistakeWithItsLine(t *testing.T) {
 	t.Parallel()
-	bad := upstreamsFile(t, "chains:\n  base_mainnet:\n    upstreams:\n      - name: A\n        url: https://"+canary+".example/${ABSENT_KEY}\n        haeders: {}\n")
+	bad := upstreamsFile(t, "chains:\n  base_mainnet:\n    upstreams:\n      - name: A\n        url: https://"+canary+
+		".example/${ABSENT_KEY}\n        haeders: {}\n")
 	exit, out, errs := run(t, nil, "check", bad)
 	lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
 	if exit != 1 || errs != "gateway: the upstreams file has 3 mistakes\n" || len(lines) != 5 {
 		t.Fatalf("exit code %d, %q, %q", exit, out, errs)
 	}
-	for i, want := range []string{":4:15: chains.base_mainnet.upstreams[0].name: ", ":5:14: chains.base_mainnet.upstreams[0].url: the environment variable ABSENT_KEY", ":6:9: chains"} {
+	for i, want := range []string{
+		":4:15: chains.base_mainnet.upstreams[0].name: ",
+		":5:14: chains.base_mainnet.upstreams[0].url: the environment variable ABSENT_KEY", ":6:9: chains",
+	} {
 		if !strings.HasPrefix(lines[i], bad+want) {
 			t.Errorf("line %d is %q, want it to begin with the path and %q", i, lines[i], want)
 		}
 	}
-	good := upstreamsFile(t, "chains: {base_mainnet: {upstreams: [{name: a, url: \"https://a.example/${KEY}\"}, {name: b, url: \"https://b.example\"}]}}")
+	good := upstreamsFile(t,
+		"chains: {base_mainnet: {upstreams: [{name: a, url: \"https://a.example/${KEY}\"}, {name: b, url: "+
+			"\"https://b.example\"}]}}")
 	exit, out, errs = run(t, map[string]string{"KEY": canary}, "check", good)
-	if exit != 0 || errs != "" || !strings.Contains(out, good+": note: chains: not named, so not served: eth_mainnet") ||
+	if exit != 0 || errs != "" ||
+		!strings.Contains(out, good+": note: chains: not named, so not served: eth_mainnet") ||
 		!strings.HasSuffix(out, good+": no mistakes; chains: 1, upstreams: 2\n") {
 		t.Errorf("exit code %d, %q, %q", exit, out, errs)
 	}

@@ -36,7 +36,9 @@ Exit codes: 0 when it is in force, 3 when it has begun and Redis does not answer
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "epoch %d is in force: %d projections and counters are loaded again from PostgreSQL\n", done.Epoch, done.Forgotten)
+			_, err = fmt.Fprintf(cmd.OutOrStdout(),
+				"epoch %d is in force: %d projections and counters are loaded again from PostgreSQL\n", done.Epoch,
+				done.Forgotten)
 			return err
 		},
 	}

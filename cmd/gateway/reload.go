@@ -25,7 +25,8 @@ func reloadOnHangup(ctx context.Context, cfg config.Config, log *slog.Logger) wi
 			}
 			file, err := config.LoadUpstreams(cfg.UpstreamsFile, wire.ChainNames())
 			if err != nil {
-				log.Error("upstreams not reloaded, the ones before stay in force: UPSTREAMS_FILE has mistakes", "error", err)
+				log.Error("upstreams not reloaded, the ones before stay in force: UPSTREAMS_FILE has mistakes",
+					"error", err)
 				continue
 			}
 			select {

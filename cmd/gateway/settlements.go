@@ -38,7 +38,8 @@ docs/operations.md says what to do with one that is stuck or was reorganised.`,
 
 // stages are those that --stage takes.
 var stages = []x402.Stage{
-	x402.StageReading, x402.StagePending, x402.StageStuck, x402.StagePayable, x402.StageRefused, x402.StageRedeemed, x402.StageOver, x402.StageReorganised,
+	x402.StageReading, x402.StagePending, x402.StageStuck, x402.StagePayable, x402.StageRefused, x402.StageRedeemed,
+	x402.StageOver, x402.StageReorganised,
 }
 
 func settlementsListCommand() *cobra.Command {
@@ -113,14 +114,16 @@ func (w *which) flags(cmd *cobra.Command) {
 func (w *which) read(hash string) (x402.TxHash, wallet.Address, error) {
 	tx, ok := x402.ParseTxHash(hash)
 	if !ok {
-		return x402.TxHash{}, wallet.Address{}, fmt.Errorf("a transaction is named by 0x and 64 hexadecimal digits, not %q", shortened(hash))
+		return x402.TxHash{}, wallet.Address{},
+			fmt.Errorf("a transaction is named by 0x and 64 hexadecimal digits, not %q", shortened(hash))
 	}
 	if w.payer == "" {
 		return tx, wallet.Address{}, nil
 	}
 	payer, err := wallet.ParseAddress(w.payer)
 	if err != nil {
-		return tx, payer, fmt.Errorf("--payer takes an address of 0x and 40 hexadecimal digits, not %q", shortened(w.payer))
+		return tx, payer, fmt.Errorf("--payer takes an address of 0x and 40 hexadecimal digits, not %q",
+			shortened(w.payer))
 	}
 	return tx, payer, nil
 }
@@ -129,7 +132,8 @@ func settlementShowCommand() *cobra.Command {
 	var w which
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "show TX", Short: "Show the settlements of a transaction, with their history in words", Args: cobra.ExactArgs(1),
+		Use: "show TX", Short: "Show the settlements of a transaction, with their history in words",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			tx, payer, err := w.read(args[0])
 			if err != nil {
@@ -180,7 +184,8 @@ started again and goes on from the record. It grants nothing by itself: a paymen
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s looks at the chain now; gateway ops settlements show %s tells what it found\n", workflowID, tx)
+			_, err = fmt.Fprintf(cmd.OutOrStdout(),
+				"%s looks at the chain now; gateway ops settlements show %s tells what it found\n", workflowID, tx)
 			return err
 		},
 	}
@@ -193,7 +198,8 @@ func refundNoteCommand() *cobra.Command {
 	var reason string
 	var again bool
 	cmd := &cobra.Command{
-		Use: "refund-note TX --reason WHY", Short: "Record that the money is sent back by hand, and show what is needed for it", Args: cobra.ExactArgs(1),
+		Use:   "refund-note TX --reason WHY",
+		Short: "Record that the money is sent back by hand, and show what is needed for it", Args: cobra.ExactArgs(1),
 		Long: `gateway ops settlements refund-note records in a settlement's history that its money is sent back by hand, and prints what that takes: to
 whom, how much was paid, how much of it no call used, and why. It moves no money and ends no credential.
 The reason stands on the receipt, which everybody can read who has the transaction's hash: write it for the payer.`,
@@ -231,7 +237,8 @@ func writeSettlements(out io.Writer, all []wire.SettlementView, limit int) error
 		if s.Granted != nil {
 			bought = s.Granted.Units.Grouped()
 		}
-		line(table, moment(s.UpdatedAt), string(s.Stage), orDash(s.Reason), paidWords(s), bought, fmt.Sprint(s.ChainID), s.Payer, s.Tx.String())
+		line(table, moment(s.UpdatedAt), string(s.Stage), orDash(s.Reason), paidWords(s), bought, fmt.Sprint(s.ChainID),
+			s.Payer, s.Tx.String())
 	}
 	switch len(all) {
 	case 0:
@@ -284,7 +291,8 @@ func writeGrant(table io.Writer, s *wire.SettlementHistory) {
 		capped = ", capped"
 	}
 	line(table, "TAX", fmt.Sprintf("%s USDC net and %s USDC VAT, %s", g.Net.USDC(), g.VAT.USDC(), country))
-	line(table, "UNITS", fmt.Sprintf("%s on %s%s: %s used, %s not used", g.Units.Grouped(), g.Tier, capped, s.Used.Grouped(), max(g.Units-s.Used, 0).Grouped()))
+	line(table, "UNITS", fmt.Sprintf("%s on %s%s: %s used, %s not used", g.Units.Grouped(), g.Tier, capped,
+		s.Used.Grouped(), max(g.Units-s.Used, 0).Grouped()))
 	line(table, "WINDOW", fmt.Sprintf("%s to %s", moment(g.RedeemedAt), moment(g.WindowEnds)))
 	if g.Rotations > 0 {
 		line(table, "REDEEMED", fmt.Sprintf("%d times again, each with a fresh credential", g.Rotations))
@@ -304,7 +312,8 @@ func writeRefund(out io.Writer, s *wire.SettlementHistory, why string) error {
 	line(table, "WHY", why)
 	switch {
 	case s.Stage == x402.StageReorganised:
-		line(table, "MIND", "the transaction is no longer part of the chain: the money never came, so there is nothing to send back")
+		line(table, "MIND",
+			"the transaction is no longer part of the chain: the money never came, so there is nothing to send back")
 	case s.Paid == 0:
 		line(table, "MIND", "the chain was not read: look the transfer up before anything is sent")
 	case s.Granted == nil:

@@ -25,7 +25,10 @@ func paidBy(tx, payer byte) x402.ID {
 }
 
 func foundPaid(amount plan.Atomic) *x402.Finding {
-	return &x402.Finding{Paid: amount, Block: 4_800_017, BlockHash: x402.TxHash{7}, Time: time.Date(2026, time.November, 20, 14, 5, 0, 0, time.UTC).Unix()}
+	return &x402.Finding{
+		Paid: amount, Block: 4_800_017, BlockHash: x402.TxHash{7}, Time: time.Date(2026, time.November, 20, 14, 5, 0, 0,
+			time.UTC).Unix(),
+	}
 }
 
 func (b *books) note(t *testing.T, id x402.ID, stage x402.Stage, reason, words string, found *x402.Finding) {
@@ -79,7 +82,9 @@ func TestSettlementsAreListedByStage(t *testing.T) {
 	b.grant(t, granted, 108_000, "DE")
 	all := b.settlements(t, "list")
 	for id, words := range map[x402.ID][]string{
-		stuck: {"stuck", "no_upstream"}, payable: {"payable", "0.090000 USDC"}, granted: {"redeemed", "0.108000 USDC", "10,000"},
+		stuck: {"stuck", "no_upstream"}, payable: {
+			"payable", "0.090000 USDC",
+		}, granted: {"redeemed", "0.108000 USDC", "10,000"},
 	} {
 		at := strings.Index(all, id.Tx.String())
 		row := all[strings.LastIndexByte(all[:max(at, 0)], '\n')+1 : max(at, 0)]
@@ -90,18 +95,22 @@ func TestSettlementsAreListedByStage(t *testing.T) {
 		}
 	}
 	for _, args := range [][]string{{"list", "--stuck"}, {"list", "--stage", "stuck"}} {
-		if out := b.settlements(t, args...); !strings.Contains(out, stuck.Tx.String()) || strings.Contains(out, granted.Tx.String()) {
+		if out := b.settlements(t, args...); !strings.Contains(out, stuck.Tx.String()) ||
+			strings.Contains(out, granted.Tx.String()) {
 			t.Errorf("%v: %s", args, out)
 		}
 	}
-	if out := b.settlements(t, "list", "--limit", "1"); strings.Count(out, "0xfe") != 1 || !strings.Contains(out, "there may be more") {
+	if out := b.settlements(t, "list", "--limit", "1"); strings.Count(out, "0xfe") != 1 ||
+		!strings.Contains(out, "there may be more") {
 		t.Errorf("one: %s", out)
 	}
 	var views []wire.SettlementView
-	if err := json.Unmarshal([]byte(b.settlements(t, "list", "--stage", "redeemed", "--json")), &views); err != nil || len(views) != 1 {
+	if err := json.Unmarshal([]byte(b.settlements(t, "list", "--stage", "redeemed", "--json")), &views); err != nil ||
+		len(views) != 1 {
 		t.Fatalf("%+v, %v", views, err)
 	}
-	if v := views[0]; v.Tx != granted.Tx || v.Granted == nil || v.Granted.Net+v.Granted.VAT != v.Paid || v.WorkflowID != workflows.SettlementID(granted) {
+	if v := views[0]; v.Tx != granted.Tx || v.Granted == nil || v.Granted.Net+v.Granted.VAT != v.Paid ||
+		v.WorkflowID != workflows.SettlementID(granted) {
 		t.Errorf("%+v", v)
 	}
 }
@@ -116,14 +125,16 @@ func TestShownSettlementsTellTheirHistoryInWords(t *testing.T) {
 	b.note(t, other, x402.StagePending, "", "The payment waits.", nil)
 	out := b.settlements(t, "show", id.Tx.String())
 	for _, part := range []string{
-		"Upstreams tell different things.", "Redeemed for 10000 units", "0.090000 USDC net and 0.018000 USDC VAT, not located", "10,000 on balanced: 0 used, 10,000 not used",
+		"Upstreams tell different things.", "Redeemed for 10000 units",
+		"0.090000 USDC net and 0.018000 USDC VAT, not located", "10,000 on balanced: 0 used, 10,000 not used",
 		"The payment waits.", id.Payer.String(), other.Payer.String(), workflows.SettlementID(id), "waiting",
 	} {
 		if !strings.Contains(out, part) {
 			t.Errorf("it lacks %q: %s", part, out)
 		}
 	}
-	if one := b.settlements(t, "show", id.Tx.String(), "--payer", other.Payer.String()); strings.Contains(one, id.Payer.String()) || !strings.Contains(one, "The payment waits.") {
+	if one := b.settlements(t, "show", id.Tx.String(), "--payer", other.Payer.String()); strings.Contains(one,
+		id.Payer.String()) || !strings.Contains(one, "The payment waits.") {
 		t.Errorf("of one payer: %s", one)
 	}
 }
@@ -136,12 +147,14 @@ func TestRetrySignalsTheFlowOrStartsIt(t *testing.T) {
 	id := paidBy(1, 0x11)
 	b.note(t, id, x402.StageStuck, "no_upstream", "No upstream answers.", nil)
 	for range 2 { // the first starts it, the second signals the one that runs
-		if out := b.settlements(t, "retry", id.Tx.String()); !strings.HasPrefix(out, workflows.SettlementID(id)+" looks at the chain now") {
+		if out := b.settlements(t, "retry", id.Tx.String()); !strings.HasPrefix(out,
+			workflows.SettlementID(id)+" looks at the chain now") {
 			t.Errorf("it said %q", out)
 		}
 	}
 	temporal := server.Dial(t)
-	history := temporal.GetWorkflowHistory(b.ctx, workflows.SettlementID(id), "", false, enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	history := temporal.GetWorkflowHistory(b.ctx, workflows.SettlementID(id), "", false,
+		enums.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	signals, starts := 0, 0
 	for history.HasNext() {
 		event, err := history.Next()
@@ -169,7 +182,10 @@ func TestRefundNotesSayWhatToSendAndAreNotedOnce(t *testing.T) {
 	id := paidBy(1, 0x11)
 	b.grant(t, id, 108_000, "US")
 	out := b.settlements(t, "refund-note", id.Tx.String(), "--reason", "The service was down.")
-	for _, part := range []string{id.Payer.String(), "0.108000 USDC in " + id.Tx.String(), "0.108000 USDC of it", "The service was down.", "its credential works until"} {
+	for _, part := range []string{
+		id.Payer.String(), "0.108000 USDC in " + id.Tx.String(), "0.108000 USDC of it",
+		"The service was down.", "its credential works until",
+	} {
 		if !strings.Contains(out, part) {
 			t.Errorf("it lacks %q: %s", part, out)
 		}
@@ -180,15 +196,18 @@ func TestRefundNotesSayWhatToSendAndAreNotedOnce(t *testing.T) {
 	}
 	b.settlements(t, "refund-note", id.Tx.String(), "--reason", "The rest.", "--again")
 	lines, err := b.store.SettlementHistory(b.ctx, id)
-	if err != nil || len(lines) != 3 || lines[1].Words != "Support noted a refund by hand: The service was down." || lines[2].Words != "Support noted a refund by hand: The rest." {
+	if err != nil || len(lines) != 3 || lines[1].Words != "Support noted a refund by hand: The service was down." ||
+		lines[2].Words != "Support noted a refund by hand: The rest." {
 		t.Errorf("the history is %+v, %v", lines, err)
 	}
 	gone := paidBy(2, 0x11)
 	b.grant(t, gone, 90_000, "US")
-	if _, err := b.limits.ConcludeSettlement(b.ctx, gone, x402.FinalityGone, nil, "Gone.", store.Author{Actor: "flow", Origin: "flow", Reason: "reorganised"}); err != nil {
+	if _, err := b.limits.ConcludeSettlement(b.ctx, gone, x402.FinalityGone, nil, "Gone.",
+		store.Author{Actor: "flow", Origin: "flow", Reason: "reorganised"}); err != nil {
 		t.Fatal(err)
 	}
-	if out := b.settlements(t, "refund-note", gone.Tx.String(), "--reason", "Asked for."); !strings.Contains(out, "0.000000 USDC of it") || !strings.Contains(out, "nothing to send back") {
+	if out := b.settlements(t, "refund-note", gone.Tx.String(), "--reason", "Asked for."); !strings.Contains(out,
+		"0.000000 USDC of it") || !strings.Contains(out, "nothing to send back") {
 		t.Errorf("of a payment that is gone: %s", out)
 	}
 }
@@ -206,7 +225,10 @@ func TestUnusedPartOfAPaymentIsRoundedDownAndNeverMore(t *testing.T) {
 		{100, 3 * plan.Unit, 4 * plan.Unit, 0},
 		{9_000_000_000_000_000_000, plan.MaxUnitsPerSettlement, 1, 8_999_999_955_000_000_000},
 	} {
-		h := wire.SettlementHistory{SettlementView: wire.SettlementView{Paid: tc.paid, Granted: &wire.GrantView{Units: tc.units}}, Used: tc.used}
+		h := wire.SettlementHistory{
+			SettlementView: wire.SettlementView{Paid: tc.paid, Granted: &wire.GrantView{Units: tc.units}},
+			Used:           tc.used,
+		}
 		if got := h.Unused(); got != tc.want {
 			t.Errorf("%d of %d units of %d: %d not used, want %d", tc.used, tc.units, tc.paid, got, tc.want)
 		}

@@ -50,9 +50,11 @@ func staffListCommand() *cobra.Command {
 }
 
 func staffChangeCommand(add bool) *cobra.Command {
-	use, short, done, same := "remove EMAIL", "Take the role away", "is no staff any more", "was no staff, and nothing changed"
+	use, short, done, same := "remove EMAIL", "Take the role away", "is no staff any more",
+		"was no staff, and nothing changed"
 	if add {
-		use, short, done, same = "add EMAIL", "Give the role to somebody who has signed in", "is staff", "was staff before, and nothing changed"
+		use, short, done, same = "add EMAIL", "Give the role to somebody who has signed in", "is staff",
+			"was staff before, and nothing changed"
 	}
 	return &cobra.Command{
 		Use: use, Short: short, Args: cobra.ExactArgs(1),
@@ -65,7 +67,9 @@ func staffChangeCommand(add bool) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			changed, err := wire.OpsChangeStaff(cmd.Context(), cfg, email, add, store.Author{Actor: operator(), Origin: "ops"})
+			changed, err := wire.OpsChangeStaff(cmd.Context(), cfg, email, add, store.Author{
+				Actor: operator(), Origin: "ops",
+			})
 			if err != nil {
 				return err
 			}

@@ -32,7 +32,8 @@ Temporal nor a worker. docs/operations.md says what to do when a close is stuck.
 func statementsShowCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "show ACCOUNT [PERIOD]", Short: "List the periods of an account, or show the statement of one as JSON", Args: cobra.RangeArgs(1, 2),
+		Use: "show ACCOUNT [PERIOD]", Short: "List the periods of an account, or show the statement of one as JSON",
+		Args: cobra.RangeArgs(1, 2),
 		Long: `gateway ops statements show lists the billing periods of an account, which is named by its id, a key's id or the first 12 characters of a key. With a
 period, named by the date on which it began, it gives the statement as its customer gets it. A period that can be closed is closed by that.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -104,7 +105,8 @@ func writePeriods(out io.Writer, periods []statement.Entry) error {
 func statementsCloseCommand() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
-		Use: "close ACCOUNT PERIOD | close --all", Short: "Close a period that is over, or all that are", Args: cobra.MaximumNArgs(2),
+		Use: "close ACCOUNT PERIOD | close --all", Short: "Close a period that is over, or all that are",
+		Args: cobra.MaximumNArgs(2),
 		Long: `gateway ops statements close freezes the statement of a period once all its usage is recorded, five minutes past its end. One that is closed stays as it
 is. With --all it does what the daily sweep does. Both may be repeated, and run beside the sweep.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -118,7 +120,9 @@ is. With --all it does what the daily sweep does. Both may be repeated, and run 
 			out := cmd.OutOrStdout()
 			if all {
 				log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
-				return wire.OpsSweepStatements(cmd.Context(), cfg, log, func(sum statement.Swept) { fmt.Fprintln(out, sweptWords(&sum)) })
+				return wire.OpsSweepStatements(cmd.Context(), cfg, log, func(sum statement.Swept) {
+					fmt.Fprintln(out, sweptWords(&sum))
+				})
 			}
 			if err := knownDate(args[1]); err != nil {
 				return err
@@ -135,7 +139,8 @@ is. With --all it does what the daily sweep does. Both may be repeated, and run 
 }
 
 func sweptWords(s *statement.Swept) string {
-	words := fmt.Sprintf("%s: %s closed, %s adjusted", counted(s.Accounts, "account"), counted(s.Closed, "statement"), counted(s.Adjusted, "earlier period"))
+	words := fmt.Sprintf("%s: %s closed, %s adjusted", counted(s.Accounts, "account"), counted(s.Closed, "statement"),
+		counted(s.Adjusted, "earlier period"))
 	if s.Waiting > 0 {
 		words += ", " + counted(s.Waiting, "period") + " over and not recorded yet"
 	}
@@ -153,7 +158,11 @@ func tellClosed(out io.Writer, period string, c *wire.ClosedPeriod) error {
 		_, err := fmt.Fprintf(out, "closed: account %s, period %s, %s\n", c.Account, period, c.Hash)
 		return err
 	case c.Watermark.IsZero():
-		return fmt.Errorf("not closed: no usage was ever flushed, so nothing says that all of %s is recorded; look whether a worker runs", period)
+		return fmt.Errorf(
+			"not closed: no usage was ever flushed, so nothing says that all of %s is recorded; look whether a "+
+				"worker runs", period)
 	}
-	return fmt.Errorf("not closed: period %s ends at %s, and usage is recorded up to %s; it has to be recorded five minutes past the end", period, moment(c.Ends), moment(c.Watermark))
+	return fmt.Errorf(
+		"not closed: period %s ends at %s, and usage is recorded up to %s; it has to be recorded five minutes past "+
+			"the end", period, moment(c.Ends), moment(c.Watermark))
 }

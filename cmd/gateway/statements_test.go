@@ -14,7 +14,9 @@ import (
 func (b *books) january(t *testing.T, until string) account.ID {
 	t.Helper()
 	id := account.NewID()
-	if _, err := b.store.CreateAccount(b.ctx, store.NewAccount{ID: id, Kind: store.KindOwner, Plan: plan.Pro}); err != nil {
+	if _, err := b.store.CreateAccount(b.ctx, store.NewAccount{
+		ID: id, Kind: store.KindOwner, Plan: plan.Pro,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	mark, err := time.Parse(time.RFC3339, until)
@@ -22,9 +24,10 @@ func (b *books) january(t *testing.T, until string) account.ID {
 		t.Fatal(err)
 	}
 	err = b.store.CommitUsage(b.ctx, []account.UsageBucket{{
-		Shard: account.Shard(id), Slot: time.Date(2026, time.January, 20, 0, 0, 0, 0, time.UTC), Account: id, Generation: "a", Lines: []account.UsageLine{{
-			Period: "2026-01-01", Key: account.NewKeyID(), Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard", Outcome: "ok", Source: "plan",
-			Tier: "balanced", Requests: 1_200, Units: 600 * plan.Unit,
+		Shard: account.Shard(id), Slot: time.Date(2026, time.January, 20, 0, 0, 0, 0, time.UTC), Account: id,
+		Generation: "a", Lines: []account.UsageLine{{
+			Period: "2026-01-01", Key: account.NewKeyID(), Chain: "eth_mainnet", Service: "rpc", Method: "eth_call",
+			Class: "standard", Outcome: "ok", Source: "plan", Tier: "balanced", Requests: 1_200, Units: 600 * plan.Unit,
 		}},
 	}})
 	if err == nil {
@@ -49,13 +52,17 @@ func TestOperatorsCloseStatementsOnceTheirUsageIsRecorded(t *testing.T) {
 		}
 		return out + errs
 	}
-	if got := ops(1, "close", id, "2026-01-01"); !strings.Contains(got, "not closed: period 2026-01-01 ends at 2026-02-01T00:00:00Z, and usage is recorded up to 2026-02-01T00:04:00Z") {
+	if got := ops(1, "close", id, "2026-01-01"); !strings.Contains(got,
+		"not closed: period 2026-01-01 ends at 2026-02-01T00:00:00Z, and usage is recorded up to "+
+			"2026-02-01T00:04:00Z") {
 		t.Errorf("too early: %q", got)
 	}
-	if got := ops(0, "close", "--all"); !strings.Contains(got, "1 account: 0 statements closed, 0 earlier periods adjusted, 1 period over and not recorded yet") {
+	if got := ops(0, "close", "--all"); !strings.Contains(got,
+		"1 account: 0 statements closed, 0 earlier periods adjusted, 1 period over and not recorded yet") {
 		t.Errorf("all, too early: %q", got)
 	}
-	if got := ops(0, "show", id); !strings.Contains(got, "2026-01-01  2026-01-01T00:00:00Z  2026-02-01T00:00:00Z  closing") {
+	if got := ops(0, "show", id); !strings.Contains(got,
+		"2026-01-01  2026-01-01T00:00:00Z  2026-02-01T00:00:00Z  closing") {
 		t.Errorf("too early it shows %q", got)
 	}
 	if _, err := b.db.Exec(b.ctx, "UPDATE usage_watermarks SET watermark = '2026-02-01T00:05:00Z'"); err != nil {
@@ -63,10 +70,12 @@ func TestOperatorsCloseStatementsOnceTheirUsageIsRecorded(t *testing.T) {
 	}
 	closed := ops(0, "close", id, "2026-01-01")
 	_, hash, _ := strings.Cut(closed, "sha256:")
-	if !strings.HasPrefix(closed, "closed: account "+id+", period 2026-01-01, sha256:") || ops(0, "close", id, "2026-01-01") != closed {
+	if !strings.HasPrefix(closed, "closed: account "+id+", period 2026-01-01, sha256:") ||
+		ops(0, "close", id, "2026-01-01") != closed {
 		t.Errorf("closed: %q", closed)
 	}
-	if got := ops(0, "show", id, "2026-01-01"); !strings.Contains(got, `"content_hash": "sha256:`+strings.TrimSpace(hash)) || !strings.Contains(got, `"units": 600,`) {
+	if got := ops(0, "show", id, "2026-01-01"); !strings.Contains(got,
+		`"content_hash": "sha256:`+strings.TrimSpace(hash)) || !strings.Contains(got, `"units": 600,`) {
 		t.Errorf("it shows %q", got)
 	}
 	if got := ops(0, "show", id); !strings.Contains(got, "closed  1,200     600") {
@@ -91,28 +100,46 @@ func TestOperatorsCloseStatementsOnceTheirUsageIsRecorded(t *testing.T) {
 }
 
 // allSums puts a call in every sum of the hours.
-const allSums = "d AS (UPDATE usage_days SET requests = requests + 1), h AS (UPDATE account_hours SET requests = requests + 1), " +
-	"w AS (UPDATE account_days SET requests = requests + 1)"
+const allSums = "d AS (UPDATE usage_days SET requests = requests + 1), h AS (UPDATE account_hours SET requests = " +
+	"requests + 1), w AS (UPDATE account_days SET requests = requests + 1)"
 
 // What was frozen and adjusted is what was used, and the audit tells where it is not.
 func TestTheAuditHoldsStatementsAgainstTheUsage(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ spoil, want string }{
-		"nothing":                           {"", ""},
-		"usage that was put in later":       {"UPDATE usage_periods SET requests = requests + 1, refused = refused + 1", "double entry"},
-		"usage that was put in both books":  {"WITH a AS (UPDATE usage_periods SET requests = requests + 1, billable = billable + 1) UPDATE usage_hours SET requests = requests + 1", "statements: requests: frozen and adjusted 1,200, used 1,201"},
-		"a statement with other figures":    {"UPDATE statements SET units = units + 1000", "statements: units of the statement: recorded 601, in its content 600"},
-		"a statement with another content":  {"UPDATE statements SET content = c.t, content_hash = sha256(c.t) FROM (SELECT convert_to(replace(convert_from(content, 'UTF8'), '1200', '1300'), 'UTF8') AS t FROM statements) AS c", "statements: requests of the statement: recorded 1,200, in its content 1,300"},
-		"usage that the next one will tell": {"WITH a AS (UPDATE usage_periods SET requests = requests + 1, billable = billable + 1, updated_at = now()), " + allSums + " UPDATE usage_hours SET requests = requests + 1", ""},
+		"nothing": {"", ""},
+		"usage that was put in later": {
+			"UPDATE usage_periods SET requests = requests + 1, refused = refused + 1", "double entry",
+		},
+		"usage that was put in both books": {
+			"WITH a AS (UPDATE usage_periods SET requests = requests + 1, billable = billable + 1) UPDATE " +
+				"usage_hours SET requests = requests + 1",
+			"statements: requests: frozen and adjusted 1,200, used 1,201",
+		},
+		"a statement with other figures": {
+			"UPDATE statements SET units = units + 1000",
+			"statements: units of the statement: recorded 601, in its content 600",
+		},
+		"a statement with another content": {
+			"UPDATE statements SET content = c.t, content_hash = sha256(c.t) FROM (SELECT " +
+				"convert_to(replace(convert_from(content, 'UTF8'), '1200', '1300'), 'UTF8') AS t FROM statements) AS c",
+			"statements: requests of the statement: recorded 1,200, in its content 1,300",
+		},
+		"usage that the next one will tell": {
+			"WITH a AS (UPDATE usage_periods SET requests = requests + 1, billable = billable + 1, updated_at = " +
+				"now()), " + allSums + " UPDATE usage_hours SET requests = requests + 1", "",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := setUpBooks(t)
 			id := b.january(t, "2026-03-01T00:00:00Z")
-			if exit, out, errs := run(t, b.env, "ops", "statements", "close", "--all"); exit != 0 || !strings.Contains(out, "1 statement closed") {
+			if exit, out, errs := run(t, b.env, "ops", "statements", "close", "--all"); exit != 0 ||
+				!strings.Contains(out, "1 statement closed") {
 				t.Fatalf("close: %d %q %q", exit, out, errs)
 			}
-			if _, err := b.db.Exec(b.ctx, "UPDATE usage_periods SET updated_at = now() - interval '10 minutes'"); err != nil {
+			if _, err := b.db.Exec(b.ctx,
+				"UPDATE usage_periods SET updated_at = now() - interval '10 minutes'"); err != nil {
 				t.Fatal(err)
 			}
 			if c.spoil != "" {

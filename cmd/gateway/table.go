@@ -37,7 +37,8 @@ func writeUpstreams(out io.Writer, all []upstream.Overview, now time.Time) error
 		}
 		if age := now.Sub(o.MeasuredAt); !told[o.Chain] && !o.MeasuredAt.IsZero() && age > staleProbes {
 			told[o.Chain] = true
-			notes = append(notes, fmt.Sprintf("the probes of %s are %s old: look whether a worker runs", o.Chain, age.Round(time.Second)))
+			notes = append(notes, fmt.Sprintf("the probes of %s are %s old: look whether a worker runs", o.Chain,
+				age.Round(time.Second)))
 		}
 	}
 	if err := table.Flush(); err != nil {
@@ -64,8 +65,8 @@ func row(o *upstream.Overview) []string {
 	}
 	return []string{
 		string(o.Chain), o.Upstream, string(o.Supply), figure(o.Score, 1, "%.1f"), figure(o.P50, 1, about+"%.1f ms"),
-		figure(o.P95, 1, about+"%.1f ms"), figure(o.ErrorRate, 100, "%.1f %%"), strconv.FormatInt(o.Calls, 10), lag, words(o.State),
-		cmp.Or(strings.Join(able, " "), "-"),
+		figure(o.P95, 1, about+"%.1f ms"), figure(o.ErrorRate, 100, "%.1f %%"), strconv.FormatInt(o.Calls, 10), lag,
+		words(o.State), cmp.Or(strings.Join(able, " "), "-"),
 	}
 }
 

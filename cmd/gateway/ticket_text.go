@@ -34,7 +34,8 @@ func writeTicket(out io.Writer, v *wire.DeskTicketHistory) error {
 		return err
 	}
 	for i, m := range v.Messages {
-		_, err := fmt.Fprintf(out, "\n%d. %s at %s:\n%s\n", i+1, m.Author, moment(m.At), notify.Prose(m.Message).Quoted())
+		_, err := fmt.Fprintf(out, "\n%d. %s at %s:\n%s\n", i+1, m.Author, moment(m.At),
+			notify.Prose(m.Message).Quoted())
 		if err != nil {
 			return err
 		}
@@ -46,13 +47,14 @@ func writeTicket(out io.Writer, v *wire.DeskTicketHistory) error {
 // writeEvidence writes what was known when the ticket was filed.
 func writeEvidence(table io.Writer, e *ticket.Evidence) {
 	if c := e.Call; c != nil {
-		line(table, "CALL", fmt.Sprintf("%s of %s, %s (%d) after %d ms and %d upstreams, at %s", c.Method, orDash(string(c.Chain)), words(c.Outcome), c.Code, c.Millis,
-			c.Attempts, moment(c.At)))
+		line(table, "CALL", fmt.Sprintf("%s of %s, %s (%d) after %d ms and %d upstreams, at %s", c.Method,
+			orDash(string(c.Chain)), words(c.Outcome), c.Code, c.Millis, c.Attempts, moment(c.At)))
 		line(table, "REQUEST", c.RequestID)
 	}
 	for i := range e.Refusals {
 		r := &e.Refusals[i]
-		line(table, "REFUSED", fmt.Sprintf("%d times %s (%d) %s %s", r.Count, words(r.Reason), r.Code, orDash(string(r.Chain)), r.Method))
+		line(table, "REFUSED", fmt.Sprintf("%d times %s (%d) %s %s", r.Count, words(r.Reason), r.Code,
+			orDash(string(r.Chain)), r.Method))
 	}
 	if k := e.Fences.Key; k != nil {
 		line(table, "KEY", fmt.Sprintf("%s, %s, %s", k.Prefix, k.Door, k.Status))
@@ -65,7 +67,8 @@ func writeEvidence(table io.Writer, e *ticket.Evidence) {
 // deskWords says what happened in a line of a history.
 func deskWords(h *wire.DeskHistoryLine) string {
 	done := map[string]string{
-		"file": "filed it", "join": "wrote of the same matter again", "reply": "wrote", "resolve": "resolved it", "reopen": "reopened it", "close": "closed it",
+		"file": "filed it", "join": "wrote of the same matter again", "reply": "wrote", "resolve": "resolved it",
+		"reopen": "reopened it", "close": "closed it",
 	}[h.Action]
 	if done == "" {
 		done = words(h.Action)

@@ -46,7 +46,8 @@ func ticketsListCommand() *cobra.Command {
 	var limit int
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "list [--status STATUS] [--priority PRIORITY] [--account ID] [--before REFERENCE]", Short: "List tickets, newest first", Args: cobra.NoArgs,
+		Use:   "list [--status STATUS] [--priority PRIORITY] [--account ID] [--before REFERENCE]",
+		Short: "List tickets, newest first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f, err := deskFilter(status, priority, of, limit)
 			if err != nil {
@@ -74,7 +75,8 @@ func ticketsListCommand() *cobra.Command {
 	cmd.Flags().StringVar(&status, "status", "to_answer", "which: "+ticketStatusNames)
 	cmd.Flags().StringVar(&priority, "priority", "", "only those of a priority: low, normal, high, urgent")
 	cmd.Flags().StringVar(&of, "account", "", "only those of the account with this id")
-	cmd.Flags().StringVar(&before, "before", "", "only tickets older than the one with this reference, to go on after a list")
+	cmd.Flags().StringVar(&before, "before", "",
+		"only tickets older than the one with this reference, to go on after a list")
 	cmd.Flags().IntVar(&limit, "limit", 100, "how many")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON, for programs")
 	return cmd
@@ -98,13 +100,16 @@ func deskFilter(status, priority, of string, limit int) (store.DeskFilter, error
 			}
 		}
 		if f.Priorities == nil {
-			return f, fmt.Errorf("--priority: there is no priority %q: choose from low, normal, high, urgent", shortened(priority))
+			return f, fmt.Errorf("--priority: there is no priority %q: choose from low, normal, high, urgent",
+				shortened(priority))
 		}
 	}
 	if of != "" {
 		id, err := account.ParseID(of)
 		if err != nil {
-			return f, fmt.Errorf("--account takes the id of an account, not %q; gateway ops account show finds one by a key", shortened(of))
+			return f, fmt.Errorf(
+				"--account takes the id of an account, not %q; gateway ops account show finds one by a key",
+				shortened(of))
 		}
 		f.Account = id
 	}
@@ -161,7 +166,8 @@ type written struct {
 }
 
 func (s *written) flags(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&s.message, "message", "", "what the customer is answered; without it, the text on standard input")
+	cmd.Flags().StringVar(&s.message, "message", "",
+		"what the customer is answered; without it, the text on standard input")
 	cmd.Flags().IntVar(&s.seen, "seen", 0, "how many messages you have read, as show counts them; required")
 	cmd.Flags().BoolVar(&s.reopen, "reopen", false, "open a resolved or closed ticket again")
 }
@@ -173,7 +179,8 @@ func (s *written) run(cmd *cobra.Command, reference string, resolve, must bool) 
 		return err
 	}
 	if s.seen < 1 {
-		return errors.New("--seen is missing: say how many messages you have read; gateway ops tickets show counts them")
+		return errors.New(
+			"--seen is missing: say how many messages you have read; gateway ops tickets show counts them")
 	}
 	text := s.message
 	if text == "" && must {
@@ -194,7 +201,8 @@ func (s *written) run(cmd *cobra.Command, reference string, resolve, must bool) 
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is %s, with %d messages\n", v.Reference, words(string(v.Status)), v.Messages)
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s is %s, with %d messages\n", v.Reference, words(string(v.Status)),
+		v.Messages)
 	return err
 }
 
@@ -238,7 +246,8 @@ filed it, or to the owners of the account. It is refused when somebody wrote aft
 func ticketResolveCommand() *cobra.Command {
 	var s written
 	cmd := &cobra.Command{
-		Use: "resolve REFERENCE --seen N [--message TEXT]", Short: "Say that nothing is left to do; the ticket closes after seven days", Args: cobra.ExactArgs(1),
+		Use:   "resolve REFERENCE --seen N [--message TEXT]",
+		Short: "Say that nothing is left to do; the ticket closes after seven days", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return s.run(cmd, args[0], true, false) },
 	}
 	cmd.Flags().StringVar(&s.message, "message", "", "what the customer is told besides")
@@ -251,8 +260,8 @@ func writeTickets(out io.Writer, all []wire.DeskTicketView, limit int) error {
 	line(table, "TICKET", "STATUS", "PRIORITY", "CATEGORY", "CHANGED", "MESSAGES", "PLAN", "ACCOUNT", "SUBJECT")
 	for i := range all {
 		t := &all[i]
-		line(table, t.Reference, words(string(t.Status)), string(t.Priority), string(t.Category), moment(t.LastActivityAt), fmt.Sprint(t.Messages), t.Plan,
-			t.AccountID, notify.Spoken(t.Subject))
+		line(table, t.Reference, words(string(t.Status)), string(t.Priority), string(t.Category),
+			moment(t.LastActivityAt), fmt.Sprint(t.Messages), t.Plan, t.AccountID, notify.Spoken(t.Subject))
 	}
 	last := ""
 	if len(all) > 0 {

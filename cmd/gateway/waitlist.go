@@ -42,7 +42,8 @@ func waitlistListCommand() *cobra.Command {
 			case status == "all":
 				chosen = statuses
 			case !slices.Contains(statuses, status):
-				return fmt.Errorf("--status: there is no status %q: choose from %s; of who left nothing is kept", shortened(status), names)
+				return fmt.Errorf("--status: there is no status %q: choose from %s; of who left nothing is kept",
+					shortened(status), names)
 			}
 			if err := checkLimit(limit); err != nil {
 				return err
@@ -78,7 +79,8 @@ func waitlistListCommand() *cobra.Command {
 
 func waitlistInviteCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "invite ADDRESS…", Short: "Tell confirmed addresses that they may come in, each once", Args: cobra.RangeArgs(1, maxInvited),
+		Use: "invite ADDRESS…", Short: "Tell confirmed addresses that they may come in, each once",
+		Args: cobra.RangeArgs(1, maxInvited),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			emails := make([]account.Email, len(args))
 			for i, text := range args { // all of them, before anybody is told
@@ -92,16 +94,18 @@ func waitlistInviteCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return wire.OpsInviteWaiting(cmd.Context(), cfg, emails, store.Author{Actor: operator(), Origin: "ops"}, func(email account.Email, what string) {
-				_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", notify.Spoken(email.Address()), what)
-			})
+			return wire.OpsInviteWaiting(cmd.Context(), cfg, emails, store.Author{Actor: operator(), Origin: "ops"},
+				func(email account.Email, what string) {
+					_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", notify.Spoken(email.Address()), what)
+				})
 		},
 	}
 }
 
 func waitlistRemoveCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "remove ADDRESS", Short: "Delete an address whose reader asks for it; nobody else puts it back", Args: cobra.ExactArgs(1),
+		Use: "remove ADDRESS", Short: "Delete an address whose reader asks for it; nobody else puts it back",
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			email, refusal := account.ParseEmail(args[0])
 			if refusal != nil {
@@ -137,7 +141,8 @@ func writeWaitlist(out io.Writer, all []wire.WaitingView, limit int) error {
 		case w.ProductUpdates:
 			news = "yes"
 		}
-		line(table, moment(w.JoinedAt), w.Status, w.Qualifier, news, notify.Spoken(w.Email), orDash(notify.Spoken(w.Source)))
+		line(table, moment(w.JoinedAt), w.Status, w.Qualifier, news, notify.Spoken(w.Email),
+			orDash(notify.Spoken(w.Source)))
 	}
 	last := ""
 	if len(all) > 0 {

@@ -29,7 +29,8 @@ func main() {
 func check(ctx context.Context, url string) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody) //nolint:gosec // asking the given address is the purpose
+	//nolint:gosec // asking the given address is the purpose
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		return err
 	}

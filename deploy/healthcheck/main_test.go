@@ -8,8 +8,12 @@ import (
 
 func TestOnlyAnAnswerOf200IsHealthy(t *testing.T) {
 	t.Parallel()
-	for status, healthy := range map[int]bool{http.StatusOK: true, http.StatusServiceUnavailable: false, http.StatusNoContent: false} {
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+	for status, healthy := range map[int]bool{
+		http.StatusOK: true, http.StatusServiceUnavailable: false, http.StatusNoContent: false,
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(status)
+		}))
 		t.Cleanup(server.Close)
 		if err := check(t.Context(), server.URL); (err == nil) != healthy {
 			t.Errorf("%d: got %v, want healthy to be %v", status, err, healthy)

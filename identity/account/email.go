@@ -22,7 +22,8 @@ const (
 
 // domains reads domains as look-ups do, and refuses empty and long labels too: "xn--" is one that
 // decodes to nothing.
-var domains = idna.New(idna.MapForLookup(), idna.StrictDomainName(true), idna.CheckHyphens(true), idna.CheckJoiners(true), idna.BidiRule(), idna.VerifyDNSLength(true))
+var domains = idna.New(idna.MapForLookup(), idna.StrictDomainName(true), idna.CheckHyphens(true),
+	idna.CheckJoiners(true), idna.BidiRule(), idna.VerifyDNSLength(true))
 
 // Email is an e-mail address. It prints and logs as a placeholder; only Address and Key give it
 // away. The zero one is of nobody.
@@ -60,7 +61,8 @@ func ParseEmail(text string) (Email, *fault.Error) {
 		return Email{}, refuseEmail("has more than 64 bytes before the @")
 	}
 	domain, err = domains.ToASCII(domain)
-	if err != nil || !strings.Contains(domain, ".") || strings.HasSuffix(domain, ".") || len(local)+1+len(domain) > maxEmailBytes {
+	if err != nil || !strings.Contains(domain, ".") || strings.HasSuffix(domain, ".") ||
+		len(local)+1+len(domain) > maxEmailBytes {
 		return Email{}, refuseEmail("has no domain that mail can be sent to")
 	}
 	address := local + "@" + domain
@@ -98,7 +100,8 @@ func (e Email) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 func (e Email) Digest(h *Hasher) Digest { return h.DigestOf("e-mail address", e.key) }
 
 func refuseEmail(why string) *fault.Error {
-	return fault.New(fault.FieldRefused, "The e-mail address %s. Give one address in the form name@domain.example.", why).With("field", "email")
+	return fault.New(fault.FieldRefused, "The e-mail address %s. Give one address in the form name@domain.example.",
+		why).With("field", "email")
 }
 
 func lowerASCII(s string) string {

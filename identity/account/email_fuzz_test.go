@@ -9,7 +9,9 @@ import (
 
 // FuzzParseEmail holds what is taken to what can be mailed to, and to reading the same again.
 func FuzzParseEmail(f *testing.F) {
-	for _, seed := range []string{"ann@buyer.example", "a@xn--.example", "a@bücher.example", "josé@xn--bcher-kva.example", "a@b..c", "a@。example"} {
+	for _, seed := range []string{
+		"ann@buyer.example", "a@xn--.example", "a@bücher.example", "josé@xn--bcher-kva.example", "a@b..c", "a@。example",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

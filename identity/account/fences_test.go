@@ -22,7 +22,10 @@ func TestPlanFencesCoverThisMonthAndTheNext(t *testing.T) {
 		{utc(2027, 1, 31, 12), "2027-01-01", "2027-02-01", "2027-03-01"},
 		{utc(2028, 2, 29, 23), "2028-02-01", "2028-03-01", "2028-04-01"},
 		{utc(2028, 1, 31, 0), "2028-01-01", "2028-02-01", "2028-03-01"},
-		{time.Date(2026, 12, 31, 22, 0, 0, 0, time.FixedZone("west", -5*3600)), "2027-01-01", "2027-02-01", "2027-03-01"},
+		{
+			time.Date(2026, 12, 31, 22, 0, 0, 0, time.FixedZone("west", -5*3600)), "2027-01-01", "2027-02-01",
+			"2027-03-01",
+		},
 		{time.Date(2027, 1, 1, 3, 0, 0, 0, time.FixedZone("east", 9*3600)), "2026-12-01", "2027-01-01", "2027-02-01"},
 	} {
 		f := account.Terms{Plan: plan.Must(plan.Pro)}.Fences(id, 7, account.Active, account.ServiceFences{}, nil, tc.at)
@@ -52,10 +55,12 @@ func TestPlanFencesProjectTheQuotaOfEachPlan(t *testing.T) {
 		default:
 			quota, daily = p.Included, account.Unlimited
 		}
-		if f.Current.Quota != quota || p.DailyQuota() != daily || f.SoftCeiling != ceiling || (f.SoftRate.Limit > 0) != (ceiling > 0) {
+		if f.Current.Quota != quota || p.DailyQuota() != daily || f.SoftCeiling != ceiling ||
+			(f.SoftRate.Limit > 0) != (ceiling > 0) {
 			t.Errorf("%s: quota %d, daily %d, ceiling %d", p.Key, f.Current.Quota, p.DailyQuota(), f.SoftCeiling)
 		}
-		if f.Rate != p.Rate || f.Rate.Limit <= 0 || f.Rate.Per <= 0 || f.Status != account.Suspended || f.Data != p.Data {
+		if f.Rate != p.Rate || f.Rate.Limit <= 0 || f.Rate.Per <= 0 || f.Status != account.Suspended ||
+			f.Data != p.Data {
 			t.Errorf("%s: %+v", p.Key, f)
 		}
 	}
@@ -69,21 +74,25 @@ func TestTheNextPlanIsProjectedBeforeItsPeriodBegins(t *testing.T) {
 	pro := plan.Must(plan.Pro)
 	down := account.Terms{Plan: plan.Must(plan.Scale), Cycle: plan.Cycle{Anchor: began}, Next: &pro, NextFrom: ends}
 	free := plan.Must(plan.Free)
-	over := account.Terms{Plan: plan.Must(plan.Builder), Cycle: plan.Cycle{Anchor: began, Ends: ends}, Next: &free, NextFrom: ends}
+	over := account.Terms{
+		Plan: plan.Must(plan.Builder), Cycle: plan.Cycle{Anchor: began, Ends: ends}, Next: &free, NextFrom: ends,
+	}
 	later := down
 	later.NextFrom = ends.AddDate(0, 6, 0)
 	packs := []account.Pack{{ID: account.NewPackID(), Units: 1, Expires: ends.AddDate(1, 0, 0)}}
 	project := func(terms account.Terms, at time.Time) account.AccountLimits {
 		return terms.Fences(account.NewID(), 1, account.Active, account.ServiceFences{}, packs, at)
 	}
-	if f := project(down, at); f.Current.Quota != 60_000_000*plan.Unit || f.Next.Quota != pro.Included || f.Following == nil || f.Following.Rate != pro.Rate {
+	if f := project(down, at); f.Current.Quota != 60_000_000*plan.Unit || f.Next.Quota != pro.Included ||
+		f.Following == nil || f.Following.Rate != pro.Rate {
 		t.Errorf("before a smaller plan: %+v", f)
 	}
 	if f := project(down, ends); f.Current.Quota != pro.Included || f.Rate != pro.Rate || f.Following != nil {
 		t.Errorf("after it took over: %+v", f)
 	}
 	f := project(over, at)
-	if f.Next.Quota != free.Included || !f.Current.End.Equal(ends) || f.Next.End != time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC) {
+	if f.Next.Quota != free.Included || !f.Current.End.Equal(ends) || f.Next.End != time.Date(2026, 3, 1, 0, 0, 0, 0,
+		time.UTC) {
 		t.Errorf("before an end: %+v", f)
 	}
 	if f.Following == nil || f.Following.Data || f.DrawsPacks || !f.Following.DrawsPacks || len(f.Packs) != 1 {

@@ -3,7 +3,9 @@ package account
 import "strings"
 
 // prefixes of everything that opens something.
-var secretPrefixes = [...]string{keyPrefix, credentialPrefix, claimPrefix, sessionPrefix, linkPrefix, browserPrefix, invitationPrefix}
+var secretPrefixes = [...]string{
+	keyPrefix, credentialPrefix, claimPrefix, sessionPrefix, linkPrefix, browserPrefix, invitationPrefix,
+}
 
 // HoldsSecret reports whether a text holds a key, a credential, a claim code or a token of ours:
 // something of their form whose checksum is right.

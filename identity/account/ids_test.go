@@ -36,7 +36,8 @@ func TestIDsTravelThroughPostgreSQLTypes(t *testing.T) {
 			t.Fatalf("encode array: %v", err)
 		}
 		var backMany []account.KeyID
-		if err := types.Scan(pgtype.UUIDArrayOID, format, encoded, &backMany); err != nil || len(backMany) != 2 || backMany[1] != many[1] {
+		if err := types.Scan(pgtype.UUIDArrayOID, format, encoded, &backMany); err != nil || len(backMany) != 2 ||
+			backMany[1] != many[1] {
 			t.Errorf("format %d: %v comes back as %v: %v", format, many, backMany, err)
 		}
 	}
@@ -70,7 +71,10 @@ func TestIDsHaveOneSpelling(t *testing.T) {
 	if got, err := account.ParseKeyID(id.String()); err != nil || got.UUID != id.UUID {
 		t.Errorf("%s parses as %s: %v", id, got, err)
 	}
-	for _, text := range []string{"", "x", "{" + id.String() + "}", "urn:uuid:" + id.String(), strings.ReplaceAll(id.String(), "-", ""), id.String() + " ", strings.Repeat("g", 36)} {
+	for _, text := range []string{
+		"", "x", "{" + id.String() + "}", "urn:uuid:" + id.String(), strings.ReplaceAll(id.String(), "-", ""),
+		id.String() + " ", strings.Repeat("g", 36),
+	} {
 		if _, err := account.ParseID(text); err == nil {
 			t.Errorf("%q is an account id", text)
 		}

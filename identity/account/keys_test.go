@@ -94,7 +94,8 @@ func TestAClaimCodeFollowsFromKeyAndPepper(t *testing.T) {
 	}
 	key, other, h := mintKey(t), mintKey(t), hasher("p")
 	code := key.ClaimCode(h)
-	if parsed, ok := account.ParseClaimCode(code.Reveal()); !ok || parsed != code || !strings.HasPrefix(code.Reveal(), "cagc_") {
+	if parsed, ok := account.ParseClaimCode(code.Reveal()); !ok || parsed != code ||
+		!strings.HasPrefix(code.Reveal(), "cagc_") {
 		t.Errorf("%q is not of the form of claim codes", code.Reveal())
 	}
 	if key.ClaimCode(h) != code {
@@ -187,8 +188,9 @@ func swapCase(key string) string {
 
 func FuzzParseKey(f *testing.F) {
 	for _, seed := range []string{
-		"", "cag_", seal("cag_" + strings.Repeat("0", 43)), seal("cag_" + encodeBig(new(big.Int).Lsh(big.NewInt(1), 255), 43)),
-		seal("cag_" + strings.Repeat("z", 43)), seal("cagx_" + strings.Repeat("1", 43)), strings.Repeat("0", 53),
+		"", "cag_", seal("cag_" + strings.Repeat("0", 43)),
+		seal("cag_" + encodeBig(new(big.Int).Lsh(big.NewInt(1), 255), 43)), seal("cag_" + strings.Repeat("z", 43)),
+		seal("cagx_" + strings.Repeat("1", 43)), strings.Repeat("0", 53),
 	} {
 		f.Add([]byte(seed), uint8(7), byte('x'))
 	}
@@ -323,7 +325,9 @@ func TestDigestTravelsAsText(t *testing.T) {
 	if err := json.Unmarshal(encoded, &back); err != nil || back != d {
 		t.Errorf("%s comes back as %s: %v", d, back, err)
 	}
-	for _, bad := range []string{`""`, `"00"`, `"` + strings.Repeat("zz", 32) + `"`, `"` + strings.Repeat("00", 33) + `"`} {
+	for _, bad := range []string{
+		`""`, `"00"`, `"` + strings.Repeat("zz", 32) + `"`, `"` + strings.Repeat("00", 33) + `"`,
+	} {
 		if err := json.Unmarshal([]byte(bad), &back); err == nil {
 			t.Errorf("%s is a digest", bad)
 		}

@@ -51,22 +51,27 @@ type Around struct {
 // ForAccount returns the service fences of an account after the change.
 func (s Settings) ForAccount(now ServiceFences) (ServiceFences, *fault.Error) {
 	if s.MonthlyCap != nil {
-		return now, refuse("monthly_request_cap is a fence of a key. Set it on a key of the account; an account's own is its plan.")
+		return now, refuse(
+			"monthly_request_cap is a fence of a key. Set it on a key of the account; an account's own is its plan.")
 	}
 	return s.services(now, nil)
 }
 
 // ForKey returns the cap and the service fences of a key after the change. A fence that would be
 // wider than the account's is refused with the account's value named.
-func (s Settings) ForKey(monthlyCap plan.Units, now ServiceFences, around Around) (plan.Units, ServiceFences, *fault.Error) {
+func (s Settings) ForKey(monthlyCap plan.Units, now ServiceFences,
+	around Around,
+) (plan.Units, ServiceFences, *fault.Error) {
 	if s.MonthlyCap != nil {
 		wanted, refusal := parseCap("monthly_request_cap", *s.MonthlyCap)
 		switch {
 		case refusal != nil:
 			return monthlyCap, now, refusal
 		case around.Allowance != Unlimited && wanted > around.Allowance:
-			return monthlyCap, now, refuse("monthly_request_cap %s is wider than the account, which has %s units a month. Choose at most that, or 0 for no cap of the key's own.",
-				wanted, around.Allowance)
+			return monthlyCap, now,
+				refuse("monthly_request_cap %s is wider than the account, which has %s units a month. Choose at most "+
+					"that, or 0 for no cap of the key's own.",
+					wanted, around.Allowance)
 		}
 		monthlyCap = wanted
 	}
@@ -96,7 +101,8 @@ func (s Settings) services(now ServiceFences, around *ServiceFences) (ServiceFen
 				return now, refusal
 			}
 			if wanted == 0 {
-				return now, refuse("caps.%s is 0. Leave %s out of enabled to switch it off, or out of caps for no cap.", name, name)
+				return now, refuse("caps.%s is 0. Leave %s out of enabled to switch it off, or out of caps for no cap.",
+					name, name)
 			}
 			after.Caps[service] = wanted
 		}
@@ -115,7 +121,8 @@ func (s Settings) wider(after, around ServiceFences) *fault.Error {
 	if s.Enabled != nil {
 		for _, service := range around.Off {
 			if slices.Contains(*s.Enabled, string(service)) {
-				return refuse("enabled names %s, which is switched off for the account. Switch it on there first.", service)
+				return refuse("enabled names %s, which is switched off for the account. Switch it on there first.",
+					service)
 			}
 		}
 	}
@@ -125,7 +132,9 @@ func (s Settings) wider(after, around ServiceFences) *fault.Error {
 	for _, service := range services {
 		limit, capped := around.Caps[service]
 		if wanted, ok := after.Caps[service]; ok && capped && wanted > limit {
-			return refuse("caps.%s %s is wider than the account's cap of %s units a month. Choose at most that, or leave it out.", service, wanted, limit)
+			return refuse(
+				"caps.%s %s is wider than the account's cap of %s units a month. Choose at most that, or leave it out.",
+				service, wanted, limit)
 		}
 	}
 	return nil

@@ -25,7 +25,9 @@ func enabled(services ...string) account.Settings { return account.Settings{Enab
 // around is an account with 1,000 units a month, gas switched off and ens capped at 100.
 var around = account.Around{
 	Allowance: 1000 * plan.Unit,
-	Services:  account.ServiceFences{Off: []account.Service{account.Gas}, Caps: map[account.Service]plan.Units{account.ENS: 100 * plan.Unit}},
+	Services: account.ServiceFences{
+		Off: []account.Service{account.Gas}, Caps: map[account.Service]plan.Units{account.ENS: 100 * plan.Unit},
+	},
 }
 
 func TestSettingsThatNobodyCanMeanAreRefusedWithWhatIsPossible(t *testing.T) {
@@ -34,34 +36,47 @@ func TestSettingsThatNobodyCanMeanAreRefusedWithWhatIsPossible(t *testing.T) {
 		settings account.Settings
 		says     string
 	}{
-		"negative":                  {account.Settings{MonthlyCap: number("-1")}, "whole units from 0 to 1000000000000"},
-		"not whole":                 {account.Settings{MonthlyCap: number("1.5")}, "whole units"},
-		"exponent":                  {account.Settings{MonthlyCap: number("1e3")}, "whole units"},
-		"plus":                      {account.Settings{MonthlyCap: number("+5")}, "whole units"},
-		"empty":                     {account.Settings{MonthlyCap: number("")}, "whole units"},
-		"above what is counted":     {account.Settings{MonthlyCap: number("1000000000001")}, "to 1000000000000"},
-		"overflow":                  {account.Settings{MonthlyCap: number("18446744073709551616")}, "whole units"},
-		"a screen of digits":        {account.Settings{MonthlyCap: number(strings.Repeat("9", 10_000))}, "99999999999999999999…"},
-		"wider than the account":    {account.Settings{MonthlyCap: number("1001")}, "which has 1000 units a month"},
-		"negative cap":              {capOf("rpc", "-7"), "caps.rpc"},
-		"fraction of a cap":         {capOf("rpc", "0.25"), "caps.rpc"},
-		"cap of 0":                  {capOf("rpc", "0"), "Leave rpc out of enabled"},
-		"cap of no service":         {capOf("mail", "5"), "Services are rpc, data, gas, tx_status, ens, prices, contracts, utils"},
-		"service in another case":   {enabled("RPC"), "Services are rpc"},
-		"no service":                {enabled("rpc", ""), "no service"},
-		"long name":                 {enabled(strings.Repeat("x", 10_000)), "xxxxxxxxxxxxxxxxxxxx…"},
-		"off for the account":       {enabled("rpc", "gas"), "switched off for the account"},
-		"cap above the account's":   {capOf("ens", "101"), "account's cap of 100 units"},
-		"one bad cap beside a good": {account.Settings{MonthlyCap: number("5"), Caps: &map[string]json.Number{"rpc": "5", "gas": "x"}}, "caps.gas"},
+		"negative": {
+			account.Settings{MonthlyCap: number("-1")}, "whole units from 0 to 1000000000000",
+		},
+		"not whole":             {account.Settings{MonthlyCap: number("1.5")}, "whole units"},
+		"exponent":              {account.Settings{MonthlyCap: number("1e3")}, "whole units"},
+		"plus":                  {account.Settings{MonthlyCap: number("+5")}, "whole units"},
+		"empty":                 {account.Settings{MonthlyCap: number("")}, "whole units"},
+		"above what is counted": {account.Settings{MonthlyCap: number("1000000000001")}, "to 1000000000000"},
+		"overflow":              {account.Settings{MonthlyCap: number("18446744073709551616")}, "whole units"},
+		"a screen of digits": {
+			account.Settings{MonthlyCap: number(strings.Repeat("9", 10_000))}, "99999999999999999999…",
+		},
+		"wider than the account": {account.Settings{MonthlyCap: number("1001")}, "which has 1000 units a month"},
+		"negative cap":           {capOf("rpc", "-7"), "caps.rpc"},
+		"fraction of a cap":      {capOf("rpc", "0.25"), "caps.rpc"},
+		"cap of 0":               {capOf("rpc", "0"), "Leave rpc out of enabled"},
+		"cap of no service": {
+			capOf("mail", "5"), "Services are rpc, data, gas, tx_status, ens, prices, contracts, utils",
+		},
+		"service in another case": {enabled("RPC"), "Services are rpc"},
+		"no service":              {enabled("rpc", ""), "no service"},
+		"long name":               {enabled(strings.Repeat("x", 10_000)), "xxxxxxxxxxxxxxxxxxxx…"},
+		"off for the account":     {enabled("rpc", "gas"), "switched off for the account"},
+		"cap above the account's": {capOf("ens", "101"), "account's cap of 100 units"},
+		"one bad cap beside a good": {
+			account.Settings{MonthlyCap: number("5"), Caps: &map[string]json.Number{"rpc": "5", "gas": "x"}},
+			"caps.gas",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			before := account.ServiceFences{Off: []account.Service{account.Utils}, Caps: map[account.Service]plan.Units{account.RPC: 7}}
+			before := account.ServiceFences{
+				Off: []account.Service{account.Utils}, Caps: map[account.Service]plan.Units{account.RPC: 7},
+			}
 			limit, after, refusal := row.settings.ForKey(42, before, around)
-			if refusal == nil || refusal.Reason != fault.FieldRefused || !strings.Contains(refusal.Message, row.says) || len(refusal.Message) > 400 {
+			if refusal == nil || refusal.Reason != fault.FieldRefused || !strings.Contains(refusal.Message, row.says) ||
+				len(refusal.Message) > 400 {
 				t.Fatalf("refused with %v, want it to say %q", refusal, row.says)
 			}
-			if (row.settings.MonthlyCap == nil && limit != 42) || (row.settings.Caps == nil && row.settings.Enabled == nil && !after.Equal(before)) {
+			if (row.settings.MonthlyCap == nil && limit != 42) ||
+				(row.settings.Caps == nil && row.settings.Enabled == nil && !after.Equal(before)) {
 				t.Errorf("a refused change gave cap %s and %+v", limit, after)
 			}
 		})
@@ -70,21 +85,38 @@ func TestSettingsThatNobodyCanMeanAreRefusedWithWhatIsPossible(t *testing.T) {
 
 func TestSettingsChangeOnlyWhatTheyName(t *testing.T) {
 	t.Parallel()
-	before := account.ServiceFences{Off: []account.Service{account.Utils}, Caps: map[account.Service]plan.Units{account.RPC: 7}}
+	before := account.ServiceFences{
+		Off: []account.Service{account.Utils}, Caps: map[account.Service]plan.Units{account.RPC: 7},
+	}
 	for name, row := range map[string]struct {
 		settings account.Settings
 		limit    plan.Units
 		services account.ServiceFences
 	}{
-		"nothing":            {account.Settings{}, 42, before},
-		"the cap":            {account.Settings{MonthlyCap: number("1000")}, 1000 * plan.Unit, before},
-		"no cap":             {account.Settings{MonthlyCap: number("0")}, 0, before},
-		"every service":      {enabled("rpc", "data", "tx_status", "ens", "prices", "contracts", "utils"), 42, account.ServiceFences{Off: []account.Service{account.Gas}, Caps: before.Caps}},
-		"no service":         {enabled(), 42, account.ServiceFences{Off: account.Services(), Caps: before.Caps}},
-		"named twice":        {enabled("rpc", "rpc"), 42, account.ServiceFences{Off: account.Services()[1:], Caps: before.Caps}},
-		"the account's cap":  {capOf("ens", "100"), 42, account.ServiceFences{Off: before.Off, Caps: map[account.Service]plan.Units{account.ENS: 100 * plan.Unit}}},
-		"no service's cap":   {account.Settings{Caps: &map[string]json.Number{}}, 42, account.ServiceFences{Off: before.Off}},
-		"the largest of all": {capOf("rpc", "1000000000000"), 42, account.ServiceFences{Off: before.Off, Caps: map[account.Service]plan.Units{account.RPC: account.MaxCap}}},
+		"nothing": {account.Settings{}, 42, before},
+		"the cap": {account.Settings{MonthlyCap: number("1000")}, 1000 * plan.Unit, before},
+		"no cap":  {account.Settings{MonthlyCap: number("0")}, 0, before},
+		"every service": {
+			enabled("rpc", "data", "tx_status", "ens", "prices", "contracts", "utils"), 42,
+			account.ServiceFences{Off: []account.Service{account.Gas}, Caps: before.Caps},
+		},
+		"no service": {enabled(), 42, account.ServiceFences{Off: account.Services(), Caps: before.Caps}},
+		"named twice": {
+			enabled("rpc", "rpc"), 42, account.ServiceFences{Off: account.Services()[1:], Caps: before.Caps},
+		},
+		"the account's cap": {
+			capOf("ens", "100"), 42, account.ServiceFences{
+				Off: before.Off, Caps: map[account.Service]plan.Units{account.ENS: 100 * plan.Unit},
+			},
+		},
+		"no service's cap": {
+			account.Settings{Caps: &map[string]json.Number{}}, 42, account.ServiceFences{Off: before.Off},
+		},
+		"the largest of all": {
+			capOf("rpc", "1000000000000"), 42, account.ServiceFences{
+				Off: before.Off, Caps: map[account.Service]plan.Units{account.RPC: account.MaxCap},
+			},
+		},
 	} {
 		limit, services, refusal := row.settings.ForKey(42, before, around)
 		if refusal != nil || limit != row.limit || !services.Equal(row.services) {
@@ -94,11 +126,13 @@ func TestSettingsChangeOnlyWhatTheyName(t *testing.T) {
 	if _, refusal := (account.Settings{MonthlyCap: number("1")}).ForAccount(before); refusal == nil {
 		t.Error("a key's cap was taken for an account")
 	}
-	if after, refusal := enabled("gas").ForAccount(before); refusal != nil || after.IsOff(account.Gas) || !after.IsOff(account.RPC) {
+	if after, refusal := enabled("gas").ForAccount(before); refusal != nil || after.IsOff(account.Gas) ||
+		!after.IsOff(account.RPC) {
 		t.Errorf("the account is %+v, %v", after, refusal)
 	}
 	unbounded := account.Around{Allowance: account.Unlimited}
-	if limit, _, refusal := (account.Settings{MonthlyCap: number("1000000000000")}).ForKey(0, before, unbounded); refusal != nil || limit != account.MaxCap {
+	if limit, _, refusal := (account.Settings{MonthlyCap: number("1000000000000")}).ForKey(0, before,
+		unbounded); refusal != nil || limit != account.MaxCap {
 		t.Errorf("where nothing refuses: %s, %v", limit, refusal)
 	}
 }
@@ -147,10 +181,12 @@ func TestTermsSayWhatAPeriodIncludes(t *testing.T) {
 		packs     int
 		soft      bool
 	}{
-		"free":                     {account.Terms{Plan: plan.Must(plan.Free)}, 1_000_000 * plan.Unit, 1, false},
-		"builder":                  {account.Terms{Plan: plan.Must(plan.Builder)}, 20_000_000 * plan.Unit, 0, true},
-		"enterprise":               {account.Terms{Plan: plan.Must(plan.Enterprise)}, account.Unlimited, 0, false},
-		"enterprise with a quota":  {account.Terms{Plan: plan.Must(plan.Enterprise), Custom: custom}, 9 * plan.Unit, 1, false},
+		"free":       {account.Terms{Plan: plan.Must(plan.Free)}, 1_000_000 * plan.Unit, 1, false},
+		"builder":    {account.Terms{Plan: plan.Must(plan.Builder)}, 20_000_000 * plan.Unit, 0, true},
+		"enterprise": {account.Terms{Plan: plan.Must(plan.Enterprise)}, account.Unlimited, 0, false},
+		"enterprise with a quota": {
+			account.Terms{Plan: plan.Must(plan.Enterprise), Custom: custom}, 9 * plan.Unit, 1, false,
+		},
 		"door key, counted by day": {account.Terms{Plan: plan.Must(plan.Door1)}, account.Unlimited, 0, false},
 	} {
 		f := row.terms.Fences(account.NewID(), 1, account.Active, account.ServiceFences{}, packs, at)
@@ -160,18 +196,22 @@ func TestTermsSayWhatAPeriodIncludes(t *testing.T) {
 		if row.packs == 1 && f.Packs[0].Units != 2 {
 			t.Errorf("%s: the pack that expired is projected", name)
 		}
-		if c := row.terms.Custom; c != nil && (f.Rate != c.Rate || f.Current.Quota != c.Quota || f.Next.Quota != c.Quota) {
+		if c := row.terms.Custom; c != nil && (f.Rate != c.Rate || f.Current.Quota != c.Quota ||
+			f.Next.Quota != c.Quota) {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}
 }
 
 func FuzzCap(f *testing.F) {
-	for _, seed := range []string{"0", "1", "-1", "1.0", "1e9", "9223372036854775808", "1000000000000", "1000000000001", " 1", "0x10", "०"} {
+	for _, seed := range []string{
+		"0", "1", "-1", "1.0", "1e9", "9223372036854775808", "1000000000000", "1000000000001", " 1", "0x10", "०",
+	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		limit, _, refusal := account.Settings{MonthlyCap: number(text)}.ForKey(0, account.ServiceFences{}, account.Around{Allowance: account.Unlimited})
+		limit, _, refusal := account.Settings{MonthlyCap: number(text)}.ForKey(0, account.ServiceFences{},
+			account.Around{Allowance: account.Unlimited})
 		if refusal == nil && (limit < 0 || limit > account.MaxCap || limit%plan.Unit != 0) {
 			t.Errorf("%q became %d", text, limit)
 		}

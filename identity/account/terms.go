@@ -90,9 +90,14 @@ func (t Terms) Period(at time.Time) Period {
 // Fences is the projection of an account with these terms at a time: the period that holds it and
 // the next one, and the packs that have not expired by then and are not known to be used up. packs
 // come in the order in which they are drawn.
-func (t Terms) Fences(id ID, version int64, status Status, services ServiceFences, packs []Pack, at time.Time) AccountLimits {
+func (t Terms) Fences(id ID, version int64, status Status, services ServiceFences, packs []Pack,
+	at time.Time,
+) AccountLimits {
 	now := t.At(at)
-	f := AccountLimits{Account: id, Version: version, Status: status, Services: services, Current: now.Period(at), Figures: now.figures()}
+	f := AccountLimits{
+		Account: id, Version: version, Status: status, Services: services, Current: now.Period(at),
+		Figures: now.figures(),
+	}
 	following := now.At(f.Current.End)
 	f.Next = following.Period(f.Current.End)
 	if now.Next != nil && following.Next == nil {

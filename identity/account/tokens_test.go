@@ -61,11 +61,15 @@ func TestTokensOfSignInsHaveTheFormOfKeysAndNeverShareADigest(t *testing.T) {
 		}
 		digests[token.Digest(h)] = name
 		for parser, other := range kinds {
-			if got, ok := other.parse(token.Reveal()); ok != (parser == name) || ok && got.Digest(h) != token.Digest(h) {
+			if got, ok := other.parse(token.Reveal()); ok != (parser == name) ||
+				ok && got.Digest(h) != token.Digest(h) {
 				t.Errorf("a %s token is taken for one of %s: %v", name, parser, ok)
 			}
 		}
-		for _, bad := range []string{"", token.Reveal()[1:], token.Reveal() + "0", strings.ToUpper(token.Reveal()), strings.Replace(token.Reveal(), "_", "-", 1)} {
+		for _, bad := range []string{
+			"", token.Reveal()[1:], token.Reveal() + "0", strings.ToUpper(token.Reveal()),
+			strings.Replace(token.Reveal(), "_", "-", 1),
+		} {
 			if _, ok := kind.parse(bad); ok {
 				t.Errorf("%s takes a token that is none", name)
 			}
@@ -101,7 +105,9 @@ func TestCodesAreSixDigitsHoweverTyped(t *testing.T) {
 	if _, err := account.MintCode(bytes.NewReader(nil)); err == nil {
 		t.Error("a code is minted without randomness")
 	}
-	for _, bad := range []string{"", "12345", "1234567", "12345a", "１２３４５６", "123456\n", "12.456", strings.Repeat(" ", 40) + "123456", "-12345"} {
+	for _, bad := range []string{
+		"", "12345", "1234567", "12345a", "１２３４５６", "123456\n", "12.456", strings.Repeat(" ", 40) + "123456", "-12345",
+	} {
 		if _, ok := account.ParseCode(bad); ok {
 			t.Errorf("%q is taken for a code", bad)
 		}

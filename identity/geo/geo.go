@@ -59,7 +59,8 @@ func (l *Locator) Reload() error {
 		return errors.New("the file is no MaxMind database; give one that ends in .mmdb")
 	}
 	if !hasCountries(database.Metadata.DatabaseType) {
-		return fmt.Errorf("a database of type %.40q has no countries; give one of countries or cities", database.Metadata.DatabaseType)
+		return fmt.Errorf("a database of type %.40q has no countries; give one of countries or cities",
+			database.Metadata.DatabaseType)
 	}
 	l.database.Store(database)
 	return nil
@@ -96,7 +97,8 @@ func (l *Locator) told(header http.Header) string {
 	}
 	values := header.Values(l.options.Header)
 	passed := header.Values("X-Forwarded-For")
-	if len(values) != 1 || len(passed) == 0 || 1+strings.Count(strings.Join(passed, ","), ",") < l.options.TrustedProxies {
+	if len(values) != 1 || len(passed) == 0 ||
+		1+strings.Count(strings.Join(passed, ","), ",") < l.options.TrustedProxies {
 		return ""
 	}
 	return country(strings.TrimSpace(values[0]))

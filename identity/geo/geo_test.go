@@ -62,8 +62,11 @@ func locator(t *testing.T, o Options) *Locator {
 func TestDatabaseTellsTheCountryOfANetwork(t *testing.T) {
 	t.Parallel()
 	l := locator(t, Options{Database: database(t, "GeoLite2-Country", map[string]mmdbtype.DataType{
-		"192.0.2.0/24": in("country", "DE"), "2001:db8:1::/48": in("country", "US"), "198.51.100.0/24": in("registered_country", "FR"),
-		"203.0.113.0/25": in("country", "ZZ"), "203.0.113.128/25": mmdbtype.Map{"country": mmdbtype.Map{"iso_code": mmdbtype.Uint32(7)}},
+		"192.0.2.0/24": in("country", "DE"), "2001:db8:1::/48": in("country", "US"),
+		"198.51.100.0/24": in("registered_country", "FR"), "203.0.113.0/25": in("country", "ZZ"),
+		"203.0.113.128/25": mmdbtype.Map{
+			"country": mmdbtype.Map{"iso_code": mmdbtype.Uint32(7)},
+		},
 	})})
 	for network, want := range map[string]string{
 		"192.0.2.77/32": "DE", "2001:db8:1:2::/64": "US",
@@ -91,16 +94,18 @@ func TestHeaderOfTheTrustedProxyGoesBeforeTheDatabase(t *testing.T) {
 		header  http.Header
 		want    string
 	}{
-		"named":                      {2, http.Header{name: {"US"}, "X-Forwarded-For": {through}}, "US"},
-		"named in small letters":     {2, http.Header{name: {" us "}, "X-Forwarded-For": {through}}, "US"},
-		"in two lines of forwarders": {2, http.Header{name: {"US"}, "X-Forwarded-For": {"192.0.2.1", "10.0.0.1"}}, "US"},
-		"not named":                  {2, http.Header{"X-Forwarded-For": {through}}, "DE"},
-		"twice":                      {2, http.Header{name: {"US", "US"}, "X-Forwarded-For": {through}}, "DE"},
-		"two in one":                 {2, http.Header{name: {"US, CH"}, "X-Forwarded-For": {through}}, "DE"},
-		"unknown to the proxy":       {2, http.Header{name: {"XX"}, "X-Forwarded-For": {through}}, "DE"},
-		"came around a proxy":        {3, http.Header{name: {"US"}, "X-Forwarded-For": {through}}, "DE"},
-		"came by no proxy":           {1, http.Header{name: {"US"}}, "DE"},
-		"no proxy is trusted":        {0, http.Header{name: {"US"}, "X-Forwarded-For": {through}}, "DE"},
+		"named":                  {2, http.Header{name: {"US"}, "X-Forwarded-For": {through}}, "US"},
+		"named in small letters": {2, http.Header{name: {" us "}, "X-Forwarded-For": {through}}, "US"},
+		"in two lines of forwarders": {
+			2, http.Header{name: {"US"}, "X-Forwarded-For": {"192.0.2.1", "10.0.0.1"}}, "US",
+		},
+		"not named":            {2, http.Header{"X-Forwarded-For": {through}}, "DE"},
+		"twice":                {2, http.Header{name: {"US", "US"}, "X-Forwarded-For": {through}}, "DE"},
+		"two in one":           {2, http.Header{name: {"US, CH"}, "X-Forwarded-For": {through}}, "DE"},
+		"unknown to the proxy": {2, http.Header{name: {"XX"}, "X-Forwarded-For": {through}}, "DE"},
+		"came around a proxy":  {3, http.Header{name: {"US"}, "X-Forwarded-For": {through}}, "DE"},
+		"came by no proxy":     {1, http.Header{name: {"US"}}, "DE"},
+		"no proxy is trusted":  {0, http.Header{name: {"US"}, "X-Forwarded-For": {through}}, "DE"},
 	} {
 		l := locator(t, Options{Header: "CF-IPCountry", TrustedProxies: tc.proxies, Database: path})
 		if got := l.Country(tc.header, netip.MustParsePrefix("192.0.2.1/32")); got != tc.want {
@@ -126,7 +131,8 @@ func TestWhatIsNoDatabaseOfCountriesIsSaid(t *testing.T) {
 		"another file":     {file(t, []byte("countries")), "no MaxMind database"},
 		"another database": {database(t, "GeoLite2-ASN", nil), "has no countries"},
 	} {
-		if _, err := New(Options{Database: tc.path}); err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "canary") {
+		if _, err := New(Options{Database: tc.path}); err == nil || !strings.Contains(err.Error(), tc.want) ||
+			strings.Contains(err.Error(), "canary") {
 			t.Errorf("%s: %v, want %q", what, err, tc.want)
 		}
 	}
@@ -143,7 +149,9 @@ func TestReloadTakesTheNewDatabaseOrKeepsTheOldOne(t *testing.T) {
 	if err := l.Reload(); err == nil || l.Country(nil, client) != "DE" {
 		t.Errorf("a broken file: %v, and the client is in %q", err, l.Country(nil, client))
 	}
-	next, err := os.ReadFile(database(t, "GeoIP2-City", map[string]mmdbtype.DataType{"192.0.2.0/24": in("country", "CH")}))
+	next, err := os.ReadFile(database(t, "GeoIP2-City", map[string]mmdbtype.DataType{
+		"192.0.2.0/24": in("country", "CH"),
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}

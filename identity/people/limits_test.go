@@ -28,7 +28,8 @@ func (n *noted) Limit(ctx context.Context, name string, w account.RateWindow) (m
 func (b *bundle) noting() (*people.People, *noted) {
 	n := &noted{b.meter, map[string]account.RateWindow{}}
 	return people.New(people.Options{
-		Store: b.store, Limiter: n, Outbox: b, Hasher: b.hasher, PublicURL: "https://gateway.example", Now: b.clock.Now, Random: rand.Reader,
+		Store: b.store, Limiter: n, Outbox: b, Hasher: b.hasher, PublicURL: "https://gateway.example", Now: b.clock.Now,
+		Random: rand.Reader,
 	}), n
 }
 

@@ -42,7 +42,9 @@ func (p *People) Unsubscribe(ctx context.Context, token string) (Stopped, error)
 }
 
 func badStop() *fault.Error {
-	return fault.New(fault.FieldRefused, "This link is not complete. Copy all of it from the mail, or sign in and choose your mails in the settings.").With("field", "token")
+	return fault.New(fault.FieldRefused,
+		"This link is not complete. Copy all of it from the mail, or sign in and choose your mails in the "+
+			"settings.").With("field", "token")
 }
 
 // WantedTopics are those that the session's user gets mails about, in any account.

@@ -17,7 +17,8 @@ import (
 // catches is a server that takes every mail and gives its content on.
 type catches chan notify.Content
 
-func (c catches) Deliver(_ context.Context, p notify.Message) error { //nolint:gocritic // the signature is the package's
+//nolint:gocritic // the signature is the package's
+func (c catches) Deliver(_ context.Context, p notify.Message) error {
 	c <- p.Content
 	return nil
 }
@@ -26,8 +27,10 @@ func (c catches) Deliver(_ context.Context, p notify.Message) error { //nolint:g
 func (b *bundle) stopLink(t *testing.T, s *store.Session, topic account.Topic) string {
 	t.Helper()
 	err := b.outbox.Queue(b.ctx, outbox.Mail{
-		Reason: "test/" + string(topic) + "/" + s.User.String(), To: s.Email.Address(), Topic: topic, User: s.User, Expires: time.Now().Add(time.Hour),
-		Mail: notify.IncidentBegan{Account: "Buyer", Chain: "Ethereum", Began: time.Now(), Link: "https://gateway.example/overview"},
+		Reason: "test/" + string(topic) + "/" + s.User.String(), To: s.Email.Address(), Topic: topic, User: s.User,
+		Expires: time.Now().Add(time.Hour), Mail: notify.IncidentBegan{
+			Account: "Buyer", Chain: "Ethereum", Began: time.Now(), Link: "https://gateway.example/overview",
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +88,8 @@ func TestALinkStopsTheMailsOfItsTopicForItsReaderUntilTheyAreWantedAgain(t *test
 	}
 	wants("stopped", &ann, account.TopicUsage, account.TopicIncidents)
 	wants("stopped", &bob, account.Topics()...)
-	if out, err := b.store.ListOptedOut(b.ctx, ann.Account, account.TopicPacks); err != nil || !slices.Equal(out, []account.UserID{ann.User}) {
+	if out, err := b.store.ListOptedOut(b.ctx, ann.Account, account.TopicPacks); err != nil ||
+		!slices.Equal(out, []account.UserID{ann.User}) {
 		t.Errorf("of the account, %v want no mails about packs, %v", out, err)
 	}
 	if err := b.people.ChooseTopics(b.ctx, &ann, []account.Topic{account.TopicPacks}); err != nil {

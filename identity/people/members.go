@@ -43,7 +43,8 @@ func (p *People) Invite(ctx context.Context, s *store.Session, address, role str
 	if refusal != nil {
 		return store.Invitation{}, refusal
 	}
-	if err := p.limit(ctx, "invite:account:"+s.Account.String(), invitationsPerAccount, "invitations of this account"); err != nil {
+	if err := p.limit(ctx, "invite:account:"+s.Account.String(), invitationsPerAccount,
+		"invitations of this account"); err != nil {
 		return store.Invitation{}, err
 	}
 	if err := p.limitAddress(ctx, "invite", email, invitationsPerAddress, "invitations"); err != nil {
@@ -55,11 +56,12 @@ func (p *People) Invite(ctx context.Context, s *store.Session, address, role str
 	}
 	now := p.o.Now()
 	n := store.NewInvitation{
-		ID: store.InvitationID{UUID: uuid.Must(uuid.NewV7())}, Account: s.Account, Email: email, Role: as, InvitedBy: s.User,
-		Link: link.Digest(p.o.Hasher), At: now, ExpiresAt: now.Add(InvitationValid),
+		ID: store.InvitationID{UUID: uuid.Must(uuid.NewV7())}, Account: s.Account, Email: email, Role: as,
+		InvitedBy: s.User, Link: link.Digest(p.o.Hasher), At: now, ExpiresAt: now.Add(InvitationValid),
 	}
 	mails, err := p.prepare(outbox.Mail{
-		Reason: "invitation/" + n.ID.String(), To: email.Address(), Account: s.Account, Expires: n.ExpiresAt, Mail: notify.Invitation{
+		Reason: "invitation/" + n.ID.String(), To: email.Address(), Account: s.Account, Expires: n.ExpiresAt,
+		Mail: notify.Invitation{
 			InvitedBy: s.Email.Address(), Account: called(s.AccountName, s.Email.Address()),
 			Link: p.o.PublicURL + pathInvitation + link.Reveal(), Expires: n.ExpiresAt,
 		},
@@ -71,7 +73,8 @@ func (p *People) Invite(ctx context.Context, s *store.Session, address, role str
 		return store.Invitation{}, toFault(err, notFound("account"))
 	}
 	return store.Invitation{
-		ID: n.ID, Account: n.Account, AccountName: s.AccountName, Email: email, Role: as, InvitedBy: s.Email.Address(), InvitedAt: now, ExpiresAt: n.ExpiresAt,
+		ID: n.ID, Account: n.Account, AccountName: s.AccountName, Email: email, Role: as, InvitedBy: s.Email.Address(),
+		InvitedAt: now, ExpiresAt: n.ExpiresAt,
 	}, nil
 }
 
@@ -111,7 +114,9 @@ func (p *People) AcceptInvitation(ctx context.Context, token string, v Visitor) 
 	return p.enter(v, func(b store.Browser) (store.Arrival, error) {
 		arrival, err := p.o.Store.AcceptInvitation(ctx, link.Digest(p.o.Hasher), as, b, p.o.Now(), p.tell)
 		if errors.Is(err, store.ErrSignInFirst) {
-			return arrival, fault.New(fault.KeyInvalid, "This invitation is for somebody who has an account here. Sign in with the invited address, then open the link again.")
+			return arrival, fault.New(fault.KeyInvalid,
+				"This invitation is for somebody who has an account here. Sign in with the invited address, then "+
+					"open the link again.")
 		}
 		return arrival, toFault(err, invitationOver())
 	})
@@ -153,7 +158,8 @@ func parseRole(text string) (store.Role, error) {
 	case store.RoleOwner, store.RoleMember:
 		return role, nil
 	}
-	return "", fault.New(fault.FieldRefused, "The role is owner or member. Owners manage the members of the account.").With("field", "role")
+	return "", fault.New(fault.FieldRefused,
+		"The role is owner or member. Owners manage the members of the account.").With("field", "role")
 }
 
 func (p *People) invitation(ctx context.Context, token string, v *Visitor) (account.InvitationToken, error) {
@@ -162,12 +168,15 @@ func (p *People) invitation(ctx context.Context, token string, v *Visitor) (acco
 	}
 	link, ok := account.ParseInvitationToken(token)
 	if !ok {
-		return link, fault.New(fault.FieldRefused, "This link is not complete. Copy all of it from the mail, or ask for a new invitation.").With("field", "token")
+		return link, fault.New(fault.FieldRefused,
+			"This link is not complete. Copy all of it from the mail, or ask for a new invitation.").With("field",
+			"token")
 	}
 	return link, nil
 }
 
 func invitationOver() *fault.Error {
 	return fault.New(fault.FieldRefused,
-		"This invitation was accepted or taken back, or is older than 7 days. Ask whoever invited you for a new one; who accepted already signs in as usual.").With("field", "token")
+		"This invitation was accepted or taken back, or is older than 7 days. Ask whoever invited you for a new one; "+
+			"who accepted already signs in as usual.").With("field", "token")
 }

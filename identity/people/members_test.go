@@ -30,7 +30,8 @@ func TestAnInvitationSignsInAndJoinsInOneStepAndOnce(t *testing.T) {
 	_, token := b.invite(t, &ann, "bob@buyer.example", store.RoleMember)
 	for range 2 {
 		shown, err := b.people.ShowInvitation(b.ctx, token, home)
-		if err != nil || shown.Email.Address() != "bob@buyer.example" || shown.InvitedBy != "ann@buyer.example" || shown.Role != store.RoleMember {
+		if err != nil || shown.Email.Address() != "bob@buyer.example" || shown.InvitedBy != "ann@buyer.example" ||
+			shown.Role != store.RoleMember {
 			t.Fatalf("the invitation shows %+v, %v", shown, err)
 		}
 	}
@@ -54,7 +55,8 @@ func TestAnInvitationSignsInAndJoinsInOneStepAndOnce(t *testing.T) {
 		t.Fatalf("%d of 3 accepted one invitation, want 1", n)
 	}
 	session := b.session(t, <-entries)
-	if session.Account != ann.Account || session.Role != store.RoleMember || session.Email.Address() != "bob@buyer.example" {
+	if session.Account != ann.Account || session.Role != store.RoleMember ||
+		session.Email.Address() != "bob@buyer.example" {
 		t.Errorf("who accepted has the session %+v", session)
 	}
 	_, err := b.people.ShowInvitation(b.ctx, token, home)
@@ -76,7 +78,10 @@ func TestAnInvitationSignsInAndJoinsInOneStepAndOnce(t *testing.T) {
 	for i, line := range audit {
 		actions[i] = line.Action + " by " + line.Actor
 	}
-	want := []string{"join_account by " + session.User.Actor(), "invite_member by " + ann.User.Actor(), "open_account by " + ann.User.Actor()}
+	want := []string{
+		"join_account by " + session.User.Actor(), "invite_member by " + ann.User.Actor(),
+		"open_account by " + ann.User.Actor(),
+	}
 	if !slices.Equal(actions, want) {
 		t.Errorf("the audit log holds %q, want %q", actions, want)
 	}
@@ -105,7 +110,8 @@ func TestAnInvitationOpensNothingOfAUserWhoIsKnown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if session := b.session(t, entered); session.User != bob.User || session.Account != ann.Account || session.Role != store.RoleMember {
+	if session := b.session(t, entered); session.User != bob.User || session.Account != ann.Account ||
+		session.Role != store.RoleMember {
 		t.Errorf("bob is %+v", session)
 	}
 }
@@ -125,7 +131,8 @@ func TestInvitationsEnd(t *testing.T) {
 	_, replaced := b.invite(t, &ann, "bob@buyer.example", store.RoleOwner)
 	revoked, second := b.invite(t, &ann, "BOB@buyer.example", store.RoleMember)
 	dead("replaced", replaced)
-	if open, err := b.people.ListInvitations(b.ctx, &ann); err != nil || len(open) != 1 || open[0].ID != revoked.ID || open[0].Role != store.RoleMember {
+	if open, err := b.people.ListInvitations(b.ctx, &ann); err != nil || len(open) != 1 || open[0].ID != revoked.ID ||
+		open[0].Role != store.RoleMember {
 		t.Errorf("open invitations are %+v, %v", open, err)
 	}
 	if err := b.people.RevokeInvitation(b.ctx, &ann, revoked.ID.String()); err != nil {
@@ -157,15 +164,19 @@ func TestOnlyOwnersManagePeople(t *testing.T) {
 		_, err := b.people.Invite(b.ctx, &as, "friend@buyer.example", "owner")
 		for what, err := range map[string]error{
 			"invite": err, "revoke": b.people.RevokeInvitation(b.ctx, &as, open.ID.String()),
-			"promote": b.people.SetRole(b.ctx, &as, bob.User.String(), "owner"), "demote": b.people.SetRole(b.ctx, &as, ann.User.String(), "member"),
-			"remove": b.people.RemoveMember(b.ctx, &as, ann.User.String()),
+			"promote": b.people.SetRole(b.ctx, &as, bob.User.String(), "owner"),
+			"demote":  b.people.SetRole(b.ctx, &as, ann.User.String(), "member"),
+			"remove":  b.people.RemoveMember(b.ctx, &as, ann.User.String()),
 		} {
-			if refusal := refused(t, err, fault.WrongKindOfKey); refusal.Message == fault.WrongKindOfKey.Entry().Meaning {
+			if refusal := refused(t, err,
+				fault.WrongKindOfKey); refusal.Message == fault.WrongKindOfKey.Entry().Meaning {
 				t.Errorf("%s who wants to %s is told of keys", name, what)
 			}
 		}
 	}
-	if n := b.number(t, "SELECT 10 * count(*) + (SELECT count(*) FROM invitations WHERE revoked_at IS NULL AND accepted_at IS NULL) FROM members"); n != 21 {
+	if n := b.number(t,
+		"SELECT 10 * count(*) + (SELECT count(*) FROM invitations WHERE revoked_at IS NULL AND accepted_at IS NULL) "+
+			"FROM members"); n != 21 {
 		t.Errorf("members and invitations are %d, want 2 and 1 (21)", n)
 	}
 }
@@ -189,7 +200,8 @@ func TestIdsOfAnotherAccountAreNotFound(t *testing.T) {
 	if all, err := b.people.ListInvitations(b.ctx, &eve); err != nil || len(all) != 0 {
 		t.Errorf("eve sees the invitations %+v, %v", all, err)
 	}
-	if all, err := b.people.ListMembers(b.ctx, &ann); err != nil || len(all) != 2 || all[1].User != bob.User || all[1].Role != store.RoleMember {
+	if all, err := b.people.ListMembers(b.ctx, &ann); err != nil || len(all) != 2 || all[1].User != bob.User ||
+		all[1].Role != store.RoleMember {
 		t.Errorf("ann's members are %+v, %v", all, err)
 	}
 }
@@ -197,7 +209,9 @@ func TestIdsOfAnotherAccountAreNotFound(t *testing.T) {
 func TestAnAccountKeepsAnOwnerHoweverItsOwnersGo(t *testing.T) {
 	t.Parallel()
 	for name, leave := range map[string]func(b *bundle, me, other *store.Session) error{
-		"each leaves": func(b *bundle, me, _ *store.Session) error { return b.people.RemoveMember(b.ctx, me, me.User.String()) },
+		"each leaves": func(b *bundle, me, _ *store.Session) error {
+			return b.people.RemoveMember(b.ctx, me, me.User.String())
+		},
 		"each removes another": func(b *bundle, me, other *store.Session) error {
 			return b.people.RemoveMember(b.ctx, me, other.User.String())
 		},
@@ -216,7 +230,8 @@ func TestAnAccountKeepsAnOwnerHoweverItsOwnersGo(t *testing.T) {
 			release := b.hold(t, "invitations")
 			went := make(chan int64, 1)
 			go func() {
-				went <- atOnce(t, 2, func(i int) error { return leave(b, both[i], both[1-i]) }, fault.FieldRefused, fault.WrongKindOfKey)
+				went <- atOnce(t, 2, func(i int) error { return leave(b, both[i], both[1-i]) }, fault.FieldRefused,
+					fault.WrongKindOfKey)
 			}()
 			b.waiting(t, 2)
 			release()
@@ -280,7 +295,9 @@ func TestWhoeverIsRemovedIsOutAtOnce(t *testing.T) {
 	}
 	refused(t, b.people.RemoveMember(b.ctx, &ann, bob.User.String()), fault.NotYours)
 	audit, err := b.store.ListAudit(b.ctx, ann.Account, 3)
-	if err != nil || !slices.ContainsFunc(audit, func(l store.AuditLine) bool { return l.Action == "remove_member" && l.Actor == ann.User.Actor() }) {
+	if err != nil || !slices.ContainsFunc(audit, func(l store.AuditLine) bool {
+		return l.Action == "remove_member" && l.Actor == ann.User.Actor()
+	}) {
 		t.Errorf("the audit log holds %+v, %v", audit, err)
 	}
 }
@@ -322,8 +339,9 @@ func TestInvitationsAreBounded(t *testing.T) {
 		}
 		id := newInvitationID()
 		return b.store.Invite(b.ctx, store.NewInvitation{
-			ID: id, Account: ann.Account, Email: email, Role: store.RoleMember, InvitedBy: ann.User, Link: b.hasher.DigestOf("test", id.String()),
-			At: b.clock.Now(), ExpiresAt: b.clock.Now().Add(people.InvitationValid),
+			ID: id, Account: ann.Account, Email: email, Role: store.RoleMember, InvitedBy: ann.User,
+			Link: b.hasher.DigestOf("test", id.String()), At: b.clock.Now(),
+			ExpiresAt: b.clock.Now().Add(people.InvitationValid),
 		}, store.Author{Actor: "test"})
 	}
 	if n := atOnce(t, 4, func(i int) error {
@@ -363,7 +381,9 @@ func TestWhatIsOverIsSweptAndNothingElse(t *testing.T) {
 	b.start(t, "bob@buyer.example")
 	b.invite(t, &ann, "eve@buyer.example", store.RoleMember)
 	rows := func() int {
-		return b.number(t, "SELECT 100 * (SELECT count(*) FROM sign_ins) + 10 * (SELECT count(*) FROM invitations) + (SELECT count(*) FROM sessions)")
+		return b.number(t,
+			"SELECT 100 * (SELECT count(*) FROM sign_ins) + 10 * (SELECT count(*) FROM invitations) + (SELECT "+
+				"count(*) FROM sessions)")
 	}
 	sweep := func(limit int) int64 {
 		n, err := b.store.SweepPeople(b.ctx, b.clock.Now(), limit)

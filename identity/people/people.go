@@ -155,13 +155,16 @@ func tooMany(what string, wait time.Duration, window fault.Window) *fault.Error 
 const retryMeter = 2 * time.Second
 
 func meterAway(err error) *fault.Error {
-	f := fault.New(fault.MeterUnreachable, "Signing in is not possible right now, because limits cannot be kept. Try again in a few seconds.")
+	f := fault.New(fault.MeterUnreachable,
+		"Signing in is not possible right now, because limits cannot be kept. Try again in a few seconds.")
 	f.RetryAfter = retryMeter
 	return f.Wrap(err)
 }
 
 // limitAddress goes by a digest: names of limits are read by operators.
-func (p *People) limitAddress(ctx context.Context, purpose string, e account.Email, w account.RateWindow, what string) error {
+func (p *People) limitAddress(ctx context.Context, purpose string, e account.Email, w account.RateWindow,
+	what string,
+) error {
 	return p.limit(ctx, purpose+":address:"+e.Digest(p.o.Hasher).String(), w, what+" for this address")
 }
 
@@ -187,16 +190,21 @@ func toFault(err error, missing *fault.Error) error {
 	case errors.Is(err, store.ErrNotFound) && missing != nil:
 		return missing
 	case errors.Is(err, store.ErrNotOwner):
-		return fault.New(fault.WrongKindOfKey, "Only owners of the account may do this. Ask one of them: they are listed under members.")
+		return fault.New(fault.WrongKindOfKey,
+			"Only owners of the account may do this. Ask one of them: they are listed under members.")
 	case errors.Is(err, store.ErrLastOwner):
-		return fault.New(fault.FieldRefused, "The account would have no owner left. Make another member an owner first.").With("field", "user")
+		return fault.New(fault.FieldRefused,
+			"The account would have no owner left. Make another member an owner first.").With("field", "user")
 	case errors.Is(err, store.ErrMemberExists):
-		return fault.New(fault.FieldRefused, "This address belongs to a member already. Change the member's role instead.").With("field", "email")
+		return fault.New(fault.FieldRefused,
+			"This address belongs to a member already. Change the member's role instead.").With("field", "email")
 	case errors.Is(err, store.ErrTooManyPeople):
-		return fault.New(fault.FieldRefused, "The account has as many people as it can have: %d members and %d open invitations. Remove some first.",
+		return fault.New(fault.FieldRefused,
+			"The account has as many people as it can have: %d members and %d open invitations. Remove some first.",
 			store.MaxMembers, store.MaxInvitations).With("field", "email")
 	}
-	f := fault.New(fault.DurableUnavailable, "The record does not answer right now, so nothing was done. Try again in a minute.").Wrap(err)
+	f := fault.New(fault.DurableUnavailable,
+		"The record does not answer right now, so nothing was done. Try again in a minute.").Wrap(err)
 	f.RetryAfter = retryRecord
 	return f
 }

@@ -23,7 +23,8 @@ func (p *People) FindSession(ctx context.Context, cookie string) (store.Session,
 }
 
 func (p *People) signedOut() *fault.Error {
-	return fault.New(fault.KeyInvalid, "You are not signed in, or your session is over. Sign in at %s/sign-in and try again.", p.o.PublicURL)
+	return fault.New(fault.KeyInvalid,
+		"You are not signed in, or your session is over. Sign in at %s/sign-in and try again.", p.o.PublicURL)
 }
 
 // SignOut ends the session of a cookie. Whatever the cookie holds, there is none afterwards, so

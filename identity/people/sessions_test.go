@@ -21,8 +21,8 @@ func TestCookiesThatWereTamperedWithOpenNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	tampered := []string{
-		"", " " + cookie, cookie + " ", cookie[:len(cookie)-1], cookie + "A", strings.ToLower(cookie), "cagl_" + cookie[5:],
-		unknown.Reveal(), strings.Repeat("c", 10_000), cookie + "\x00", "' OR 1=1 --",
+		"", " " + cookie, cookie + " ", cookie[:len(cookie)-1], cookie + "A", strings.ToLower(cookie),
+		"cagl_" + cookie[5:], unknown.Reveal(), strings.Repeat("c", 10_000), cookie + "\x00", "' OR 1=1 --",
 	}
 	for at := range cookie {
 		tampered = append(tampered, flip(cookie, at))
@@ -125,7 +125,9 @@ func TestPeopleEndTheirOwnSessionsAndNobodyElses(t *testing.T) {
 	if err != nil || len(listed) != 2 || listed[0].Network != "192.0.2.0/24" || listed[0].UserAgent != "Browser/1.0" {
 		t.Fatalf("the sessions are %+v, %v", listed, err)
 	}
-	for _, id := range []string{bob.ID.String(), "no id", strings.ToUpper(second.ID.String()), "00000000-0000-0000-0000-000000000000"} {
+	for _, id := range []string{
+		bob.ID.String(), "no id", strings.ToUpper(second.ID.String()), "00000000-0000-0000-0000-000000000000",
+	} {
 		refused(t, b.people.EndSession(b.ctx, &ann, id), fault.NotYours)
 	}
 	if err := b.people.EndSession(b.ctx, &ann, second.ID.String()); err != nil {
@@ -191,7 +193,9 @@ func TestSigningInStillShowsWhyAnAccountIsSuspended(t *testing.T) {
 	b := setup(t)
 	_, ann := b.signIn(t, "ann@buyer.example")
 	set := func(to account.Status, action, reason string) {
-		_, err := b.store.ChangeAccount(b.ctx, ann.Account, action, store.Author{Actor: "operator", Origin: "ops", Reason: reason}, func(a *store.Account) error {
+		_, err := b.store.ChangeAccount(b.ctx, ann.Account, action, store.Author{
+			Actor: "operator", Origin: "ops", Reason: reason,
+		}, func(a *store.Account) error {
 			a.Status = to
 			return nil
 		})
@@ -222,13 +226,14 @@ func TestUsersKeepTheirNewestFiftySessions(t *testing.T) {
 		b.clock.Advance(time.Second)
 		link, now := account.Digest{byte(i), 1}, b.clock.Now()
 		n := store.NewSignIn{
-			ID: store.SignInID{UUID: newInvitationID().UUID}, Email: ann.Email, Link: link, Browser: account.Digest{byte(i), 2}, At: now,
-			ExpiresAt: now.Add(people.SignInValid),
+			ID: store.SignInID{UUID: newInvitationID().UUID}, Email: ann.Email, Link: link,
+			Browser: account.Digest{byte(i), 2}, At: now, ExpiresAt: now.Add(people.SignInValid),
 		}
 		if err := b.store.StartSignIn(b.ctx, n); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := b.store.FinishByLink(b.ctx, link, store.Browser{Session: account.Digest{byte(i), 3}}, now, nil); err != nil {
+		if _, err := b.store.FinishByLink(b.ctx, link, store.Browser{Session: account.Digest{byte(i), 3}}, now,
+			nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -77,12 +77,15 @@ func setup(t *testing.T) *bundle {
 	if b.hasher, err = account.NewHasher([]byte(pepper)); err != nil {
 		t.Fatal(err)
 	}
-	house := notify.Site{Name: "Chain Access Gateway", URL: "https://gateway.example", Contact: "support@gateway.example"}
+	house := notify.Site{
+		Name: "Chain Access Gateway", URL: "https://gateway.example", Contact: "support@gateway.example",
+	}
 	if b.outbox, err = outbox.New(b.store, house, []byte(pepper), b.clock.Now); err != nil {
 		t.Fatal(err)
 	}
 	b.people = people.New(people.Options{
-		Store: b.store, Limiter: b.meter, Outbox: b, Hasher: b.hasher, PublicURL: house.URL, Now: b.clock.Now, Random: rand.Reader,
+		Store: b.store, Limiter: b.meter, Outbox: b, Hasher: b.hasher, PublicURL: house.URL, Now: b.clock.Now,
+		Random: rand.Reader,
 	})
 	return b
 }
@@ -170,7 +173,9 @@ func (b *bundle) session(t *testing.T, entered people.Entered) store.Session {
 }
 
 // invite invites an address and gives the token of its link.
-func (b *bundle) invite(t *testing.T, owner *store.Session, address string, role store.Role) (store.Invitation, string) {
+func (b *bundle) invite(t *testing.T, owner *store.Session, address string,
+	role store.Role,
+) (store.Invitation, string) {
 	t.Helper()
 	invitation, err := b.people.Invite(b.ctx, owner, address, string(role))
 	if err != nil {
@@ -184,7 +189,9 @@ func (b *bundle) invite(t *testing.T, owner *store.Session, address string, role
 }
 
 // join makes an address a member of the owner's account.
-func (b *bundle) join(t *testing.T, owner *store.Session, address string, role store.Role) (people.Entered, store.Session) {
+func (b *bundle) join(t *testing.T, owner *store.Session, address string,
+	role store.Role,
+) (people.Entered, store.Session) {
 	t.Helper()
 	_, token := b.invite(t, owner, address, role)
 	entered, err := b.people.AcceptInvitation(b.ctx, token, home)
@@ -249,6 +256,8 @@ func (b *bundle) hold(t *testing.T, table string) (release func()) {
 func (b *bundle) waiting(t *testing.T, connections int) {
 	t.Helper()
 	testkit.Eventually(t, testTimeout, func() bool {
-		return b.number(t, "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'") == connections
+		return b.number(t,
+			"SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'") ==
+			connections
 	}, "transactions wait for locks")
 }

@@ -79,12 +79,13 @@ func (p *People) StartSignIn(ctx context.Context, address, back string, v Visito
 	}
 	n := store.NewSignIn{
 		ID: id, Email: email, Link: link.Digest(p.o.Hasher), Code: code.DigestFor(browser, p.o.Hasher),
-		Browser: browser.Digest(p.o.Hasher), ReturnTo: sealed, Network: shownNetwork(v.Network), At: now, ExpiresAt: now.Add(SignInValid),
+		Browser: browser.Digest(p.o.Hasher), ReturnTo: sealed, Network: shownNetwork(v.Network), At: now,
+		ExpiresAt: now.Add(SignInValid),
 	}
 	mail, err := p.o.Outbox.Prepare(outbox.Mail{
 		Reason: "sign_in/" + n.ID.String(), To: email.Address(), Expires: n.ExpiresAt, Mail: notify.SignIn{
-			Link: p.o.PublicURL + pathSignInLink + link.Reveal(), Code: code.Reveal(), Minutes: int(SignInValid / time.Minute),
-			Origin: orUnknown(n.Network), At: now,
+			Link: p.o.PublicURL + pathSignInLink + link.Reveal(), Code: code.Reveal(),
+			Minutes: int(SignInValid / time.Minute), Origin: orUnknown(n.Network), At: now,
 		},
 	})
 	if err != nil {
@@ -141,7 +142,8 @@ func (p *People) FinishByCode(ctx context.Context, browser, code string, v Visit
 	}
 	typed, ok := account.ParseCode(code)
 	if !ok {
-		return Entered{}, fault.New(fault.FieldRefused, "The code has six digits. Type it as it stands in the mail.").With("field", "code")
+		return Entered{}, fault.New(fault.FieldRefused,
+			"The code has six digits. Type it as it stands in the mail.").With("field", "code")
 	}
 	open, err := p.o.Store.FindSignInOfBrowser(ctx, asked.Digest(p.o.Hasher), p.o.Now())
 	if err != nil {
@@ -151,10 +153,12 @@ func (p *People) FinishByCode(ctx context.Context, browser, code string, v Visit
 		return Entered{}, err
 	}
 	return p.enter(v, func(b store.Browser) (store.Arrival, error) {
-		arrival, err := p.o.Store.FinishByCode(ctx, asked.Digest(p.o.Hasher), typed.DigestFor(asked, p.o.Hasher), b, p.o.Now(), p.tell)
+		arrival, err := p.o.Store.FinishByCode(ctx, asked.Digest(p.o.Hasher), typed.DigestFor(asked, p.o.Hasher), b,
+			p.o.Now(), p.tell)
 		if errors.Is(err, store.ErrWrongCode) {
 			return arrival, fault.New(fault.FieldRefused,
-				"This is not the code of the newest mail that this browser asked for. Check it; the fifth wrong code ends the sign-in.").With("field", "code")
+				"This is not the code of the newest mail that this browser asked for. Check it; the fifth wrong code "+
+					"ends the sign-in.").With("field", "code")
 		}
 		return arrival, toFault(err, codeOver())
 	})
@@ -185,19 +189,24 @@ func (p *People) link(ctx context.Context, token string, v *Visitor) (account.Li
 	}
 	link, ok := account.ParseLinkToken(token)
 	if !ok {
-		return link, fault.New(fault.FieldRefused, "This link is not complete. Copy all of it from the mail, or ask for a new one by signing in again.").With("field", "token")
+		return link, fault.New(fault.FieldRefused,
+			"This link is not complete. Copy all of it from the mail, or ask for a new one by signing in again.").With(
+			"field", "token")
 	}
 	return link, nil
 }
 
 // linkOver refuses used and expired links and those that never were in the same words.
 func linkOver() *fault.Error {
-	return fault.New(fault.FieldRefused, "This link was used already, or is older than 15 minutes. Ask for a new one by signing in again.").With("field", "token")
+	return fault.New(fault.FieldRefused,
+		"This link was used already, or is older than 15 minutes. Ask for a new one by signing in again.").With("field",
+		"token")
 }
 
 func codeOver() *fault.Error {
 	return fault.New(fault.FieldRefused,
-		"No code is waited for in this browser: it was used, is older than 15 minutes, or was mistyped five times. Ask for a new one by signing in again.").With("field", "code")
+		"No code is waited for in this browser: it was used, is older than 15 minutes, or was mistyped five times. "+
+			"Ask for a new one by signing in again.").With("field", "code")
 }
 
 // tell writes the mails about an arrival.
@@ -213,10 +222,11 @@ func (p *People) tell(a store.Arrival) ([]store.NewMail, error) { //nolint:gocri
 	if j := a.Joined; j != nil {
 		for _, owner := range j.Owners {
 			letters = append(letters, outbox.Mail{
-				Reason: "joined/" + j.By.ID.String() + "/" + owner.User.String(), To: owner.Email.Address(), Account: a.Account,
+				Reason: "joined/" + j.By.ID.String() + "/" + owner.User.String(), To: owner.Email.Address(),
+				Account: a.Account,
 				Mail: notify.MemberJoined{
-					Member: a.Email.Address(), InvitedBy: j.By.InvitedBy, Account: called(j.By.AccountName, j.By.InvitedBy), At: p.o.Now(),
-					Link: p.o.PublicURL + pathMembers,
+					Member: a.Email.Address(), InvitedBy: j.By.InvitedBy,
+					Account: called(j.By.AccountName, j.By.InvitedBy), At: p.o.Now(), Link: p.o.PublicURL + pathMembers,
 				},
 			})
 		}

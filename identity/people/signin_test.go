@@ -51,7 +51,8 @@ func TestAPersonSignsUpAndOwnsAnAccountOnTheFreePlan(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	entered, session := b.signIn(t, "Ann@buyer.example")
-	if !entered.NewAccount || session.Account != entered.Account || session.Role != store.RoleOwner || session.Plan != plan.Free ||
+	if !entered.NewAccount || session.Account != entered.Account || session.Role != store.RoleOwner ||
+		session.Plan != plan.Free ||
 		session.Status != account.Active || session.Email.Address() != "Ann@buyer.example" {
 		t.Errorf("the first sign-in gave %+v and the session %+v", entered.Arrival, session)
 	}
@@ -63,7 +64,8 @@ func TestAPersonSignsUpAndOwnsAnAccountOnTheFreePlan(t *testing.T) {
 		t.Errorf("the welcome is %+v, %v", welcome, ok)
 	}
 	audit, err := b.store.ListAudit(b.ctx, session.Account, 10)
-	if err != nil || len(audit) != 1 || audit[0].Action != "open_account" || audit[0].Actor != "user "+session.User.String() {
+	if err != nil || len(audit) != 1 || audit[0].Action != "open_account" ||
+		audit[0].Actor != "user "+session.User.String() {
 		t.Errorf("the audit log holds %+v, %v", audit, err)
 	}
 	// The same person, who writes the address in another way.
@@ -111,7 +113,9 @@ func TestTheCodeWorksOnceAndOnlyInTheBrowserThatAsked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, browser := range []string{other.Reveal(), "", started.Browser.Reveal() + "x", strings.ToUpper(started.Browser.Reveal())} {
+	for _, browser := range []string{
+		other.Reveal(), "", started.Browser.Reveal() + "x", strings.ToUpper(started.Browser.Reveal()),
+	} {
 		_, err := b.people.FinishByCode(b.ctx, browser, mail.code, home)
 		refused(t, err, fault.FieldRefused)
 	}
@@ -219,7 +223,9 @@ func TestMailsToSignInEndAfterAQuarterOfAnHour(t *testing.T) {
 	refused(t, err, fault.FieldRefused)
 	_, err = b.people.FinishByCode(b.ctx, started.Browser.Reveal(), mail.code, home)
 	refused(t, err, fault.FieldRefused)
-	if n := b.number(t, "SELECT (SELECT count(*) FROM users) + (SELECT count(*) FROM accounts) + (SELECT count(*) FROM sessions)"); n != 0 {
+	if n := b.number(t,
+		"SELECT (SELECT count(*) FROM users) + (SELECT count(*) FROM accounts) + (SELECT count(*) FROM sessions)"); n !=
+		0 {
 		t.Errorf("%d rows were made by mails that are over", n)
 	}
 }
@@ -263,7 +269,8 @@ func TestKnownAndUnknownAddressesAreAnsweredAlike(t *testing.T) {
 	known, knownMail := shape("known@buyer.example")
 	unknown, unknownMail := shape("unknown@buyer.example")
 	if known != unknown || knownMail != unknownMail {
-		t.Errorf("a known address is answered %+v, %+v, an unknown one %+v, %+v", known, knownMail, unknown, unknownMail)
+		t.Errorf("a known address is answered %+v, %+v, an unknown one %+v, %+v", known, knownMail, unknown,
+			unknownMail)
 	}
 	if n := b.number(t, "SELECT count(*) FROM users"); n != 1 {
 		t.Errorf("asking made %d users", n)
@@ -278,10 +285,14 @@ func TestTheRecordHoldsNoSecretOfASignIn(t *testing.T) {
 	entered, _ := b.signIn(t, "bob@buyer.example")
 	_, invitation := b.invite(t, &session, "eve@buyer.example", store.RoleMember)
 	for what, secret := range map[string]string{
-		"browser": started.Browser.Reveal(), "link": mail.link, "code": mail.code, "session": entered.Session.Reveal(), "invitation": invitation,
+		"browser": started.Browser.Reveal(), "link": mail.link, "code": mail.code, "session": entered.Session.Reveal(),
+		"invitation": invitation,
 	} {
-		for _, table := range []string{"sign_ins", "sessions", "invitations", "users", "members", "mails", "audit_log"} {
-			const query = " AS r WHERE to_jsonb(r)::text LIKE '%' || $1 || '%' OR to_jsonb(r)::text LIKE '%' || encode(convert_to($1, 'UTF8'), 'hex') || '%'"
+		for _, table := range []string{
+			"sign_ins", "sessions", "invitations", "users", "members", "mails", "audit_log",
+		} {
+			const query = " AS r WHERE to_jsonb(r)::text LIKE '%' || $1 || '%' OR to_jsonb(r)::text LIKE '%' || " +
+				"encode(convert_to($1, 'UTF8'), 'hex') || '%'"
 			if n := b.number(t, "SELECT count(*) FROM "+table+query, secret); n != 0 {
 				t.Errorf("%s holds the %s in the clear", table, what)
 			}
@@ -328,17 +339,20 @@ func TestMailsToSignInAreLimitedByAddressAndNetwork(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for i := range 5 {
-		if _, err := b.people.StartSignIn(b.ctx, "ann@buyer.example", "", from("2001:db8::"+string(rune('1'+i)))); err != nil {
+		if _, err := b.people.StartSignIn(b.ctx, "ann@buyer.example", "",
+			from("2001:db8::"+string(rune('1'+i)))); err != nil {
 			t.Fatal(err)
 		}
 	}
 	_, err := b.people.StartSignIn(b.ctx, "ANN@buyer.example", "", from("203.0.113.9"))
-	if refusal := refused(t, err, fault.RateWindow); refusal.RetryAfter < 11*time.Minute || strings.Contains(refusal.Message, "@") {
+	if refusal := refused(t, err, fault.RateWindow); refusal.RetryAfter < 11*time.Minute ||
+		strings.Contains(refusal.Message, "@") {
 		t.Errorf("the sixth mail to an address is refused with %+v", refusal)
 	}
 	// All addresses of one /64 are one network, and malformed addresses count too.
 	for i := range 15 {
-		if _, err := b.people.StartSignIn(b.ctx, "p"+string(rune('a'+i))+"@buyer.example", "", from("2001:db8::ffff")); err != nil {
+		if _, err := b.people.StartSignIn(b.ctx, "p"+string(rune('a'+i))+"@buyer.example", "",
+			from("2001:db8::ffff")); err != nil {
 			t.Fatal(err)
 		}
 	}

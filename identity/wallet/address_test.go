@@ -51,8 +51,9 @@ func TestWhatIsNoAddressIsRefused(t *testing.T) {
 	t.Parallel()
 	const good = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 	for _, s := range []string{
-		"", "0x", good[2:], "0X" + good[2:], good[:41], good + "0", good + " ", " " + good, good[:41] + "g", "0x" + strings.Repeat("\u0430", 20),
-		"0x0x" + good[4:], good[:20] + "\x00" + good[21:], "someone.eth", "-0x" + good[3:],
+		"", "0x", good[2:], "0X" + good[2:], good[:41], good + "0", good + " ", " " + good, good[:41] + "g",
+		"0x" + strings.Repeat("\u0430", 20), "0x0x" + good[4:], good[:20] + "\x00" + good[21:], "someone.eth",
+		"-0x" + good[3:],
 	} {
 		if a, err := wallet.ParseAddress(s); !errors.Is(err, wallet.ErrAddress) || !a.IsZero() {
 			t.Errorf("%q: %s, %v", s, a, err)

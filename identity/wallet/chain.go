@@ -67,7 +67,9 @@ func ReadResult(result []byte) ([]byte, error) {
 const reverted = 3
 
 // failures are the words by which nodes say that a call ran and failed, whatever the code.
-var failures = []string{"revert", "out of gas", "invalid opcode", "invalid jump", "stack underflow", "stack limit", "vm execution error"}
+var failures = []string{
+	"revert", "out of gas", "invalid opcode", "invalid jump", "stack underflow", "stack limit", "vm execution error",
+}
 
 // ReadError reads the error that came in place of the result of an eth_call. One by which the chain
 // says that the call failed wraps ErrReverted; its text is not repeated.

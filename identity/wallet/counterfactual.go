@@ -41,7 +41,8 @@ func unwrap(signature []byte) (counterfactual, error) {
 	if !found {
 		return counterfactual{signature: signature}, nil
 	}
-	unreadable := ErrSignatureForm.about("It ends as signatures of EIP-6492 do, but what is in front of that is not (address, bytes, bytes).")
+	unreadable := ErrSignatureForm.about(
+		"It ends as signatures of EIP-6492 do, but what is in front of that is not (address, bytes, bytes).")
 	values, err := wrapping.Unpack(inner)
 	if err != nil || len(values) != 3 {
 		return counterfactual{}, unreadable

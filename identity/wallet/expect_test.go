@@ -15,11 +15,13 @@ func expected(t *testing.T) (wallet.Message, wallet.Expect, time.Time) {
 	now := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
 	_, address := key(t, "expected")
 	m := wallet.Message{
-		Domain: "gateway.example", Address: address, Statement: new("Bind this key."), URI: "https://gateway.example/keys/bind", ChainID: 1,
-		Nonce: "0123456789abcdef", IssuedAt: wallet.TimestampOf(now), ExpirationTime: wallet.TimestampOf(now.Add(10 * time.Minute)),
+		Domain: "gateway.example", Address: address, Statement: new("Bind this key."),
+		URI: "https://gateway.example/keys/bind", ChainID: 1, Nonce: "0123456789abcdef",
+		IssuedAt: wallet.TimestampOf(now), ExpirationTime: wallet.TimestampOf(now.Add(10 * time.Minute)),
 	}
 	return m, wallet.Expect{
-		Domain: m.Domain, URI: m.URI, ChainID: 1, Nonce: m.Nonce, Address: address, Statement: new("Bind this key."), MaxAge: 10 * time.Minute,
+		Domain: m.Domain, URI: m.URI, ChainID: 1, Nonce: m.Nonce, Address: address, Statement: new("Bind this key."),
+		MaxAge: 10 * time.Minute,
 	}, now
 }
 
@@ -40,39 +42,58 @@ func TestEveryFieldThatDiffersIsRefusedByItsName(t *testing.T) {
 		change func(*wallet.Message)
 		want   *wallet.Error
 	}{
-		"domain":                       {func(m *wallet.Message) { m.Domain = "other.example" }, wallet.ErrDomain},
-		"a subdomain":                  {func(m *wallet.Message) { m.Domain = "a.gateway.example" }, wallet.ErrDomain},
-		"a longer domain":              {func(m *wallet.Message) { m.Domain = "gateway.example.evil.example" }, wallet.ErrDomain},
-		"a point behind the domain":    {func(m *wallet.Message) { m.Domain = "gateway.example." }, wallet.ErrDomain},
-		"the domain in capitals":       {func(m *wallet.Message) { m.Domain = "Gateway.example" }, wallet.ErrDomain},
-		"a port":                       {func(m *wallet.Message) { m.Domain = "gateway.example:443" }, wallet.ErrDomain},
-		"a user":                       {func(m *wallet.Message) { m.Domain = "gateway.example@evil.example" }, wallet.ErrDomain},
-		"a domain that looks alike":    {func(m *wallet.Message) { m.Domain = "gatevvay.example" }, wallet.ErrDomain},
-		"a digit that looks alike":     {func(m *wallet.Message) { m.Domain = "gatew4y.example" }, wallet.ErrDomain},
-		"a homoglyph in punycode":      {func(m *wallet.Message) { m.Domain = "xn--gtewy-3ve3e.example" }, wallet.ErrDomain},
-		"a homoglyph, percent-encoded": {func(m *wallet.Message) { m.Domain = "g%D0%B0teway.example" }, wallet.ErrDomain},
-		"the domain, percent-encoded":  {func(m *wallet.Message) { m.Domain = "%67ateway.example" }, wallet.ErrDomain},
-		"no domain":                    {func(m *wallet.Message) { m.Domain = "" }, wallet.ErrDomain},
-		"scheme":                       {func(m *wallet.Message) { m.Scheme = "https" }, wallet.ErrDomain},
-		"chain":                        {func(m *wallet.Message) { m.ChainID = 8453 }, wallet.ErrChainID},
-		"no chain":                     {func(m *wallet.Message) { m.ChainID = 0 }, wallet.ErrChainID},
-		"nonce":                        {func(m *wallet.Message) { m.Nonce = "fedcba9876543210" }, wallet.ErrNonce},
-		"nonce in capitals":            {func(m *wallet.Message) { m.Nonce = "0123456789ABCDEF" }, wallet.ErrNonce},
-		"a longer nonce":               {func(m *wallet.Message) { m.Nonce += "0" }, wallet.ErrNonce},
-		"wallet":                       {func(m *wallet.Message) { m.Address = other }, wallet.ErrWallet},
-		"no wallet":                    {func(m *wallet.Message) { m.Address = wallet.Address{} }, wallet.ErrWallet},
-		"uri":                          {func(m *wallet.Message) { m.URI = "https://gateway.example/keys" }, wallet.ErrURI},
-		"statement":                    {func(m *wallet.Message) { m.Statement = new("Bind that key.") }, wallet.ErrContent},
-		"no statement":                 {func(m *wallet.Message) { m.Statement = nil }, wallet.ErrContent},
-		"request id":                   {func(m *wallet.Message) { m.RequestID = new("1") }, wallet.ErrContent},
-		"resources":                    {func(m *wallet.Message) { m.Resources = []string{"urn:recap:e30"} }, wallet.ErrContent},
-		"valid in a millisecond":       {func(m *wallet.Message) { m.NotBefore = wallet.TimestampOf(m.IssuedAt.Time().Add(time.Millisecond)) }, wallet.ErrNotYetValid},
-		"expired just now":             {func(m *wallet.Message) { m.ExpirationTime = m.IssuedAt }, wallet.ErrExpired},
+		"domain":      {func(m *wallet.Message) { m.Domain = "other.example" }, wallet.ErrDomain},
+		"a subdomain": {func(m *wallet.Message) { m.Domain = "a.gateway.example" }, wallet.ErrDomain},
+		"a longer domain": {
+			func(m *wallet.Message) { m.Domain = "gateway.example.evil.example" }, wallet.ErrDomain,
+		},
+		"a point behind the domain": {func(m *wallet.Message) { m.Domain = "gateway.example." }, wallet.ErrDomain},
+		"the domain in capitals":    {func(m *wallet.Message) { m.Domain = "Gateway.example" }, wallet.ErrDomain},
+		"a port": {
+			func(m *wallet.Message) { m.Domain = "gateway.example:443" }, wallet.ErrDomain,
+		},
+		"a user": {
+			func(m *wallet.Message) { m.Domain = "gateway.example@evil.example" }, wallet.ErrDomain,
+		},
+		"a domain that looks alike": {func(m *wallet.Message) { m.Domain = "gatevvay.example" }, wallet.ErrDomain},
+		"a digit that looks alike":  {func(m *wallet.Message) { m.Domain = "gatew4y.example" }, wallet.ErrDomain},
+		"a homoglyph in punycode": {
+			func(m *wallet.Message) { m.Domain = "xn--gtewy-3ve3e.example" }, wallet.ErrDomain,
+		},
+		"a homoglyph, percent-encoded": {
+			func(m *wallet.Message) { m.Domain = "g%D0%B0teway.example" }, wallet.ErrDomain,
+		},
+		"the domain, percent-encoded": {func(m *wallet.Message) { m.Domain = "%67ateway.example" }, wallet.ErrDomain},
+		"no domain":                   {func(m *wallet.Message) { m.Domain = "" }, wallet.ErrDomain},
+		"scheme":                      {func(m *wallet.Message) { m.Scheme = "https" }, wallet.ErrDomain},
+		"chain":                       {func(m *wallet.Message) { m.ChainID = 8453 }, wallet.ErrChainID},
+		"no chain":                    {func(m *wallet.Message) { m.ChainID = 0 }, wallet.ErrChainID},
+		"nonce":                       {func(m *wallet.Message) { m.Nonce = "fedcba9876543210" }, wallet.ErrNonce},
+		"nonce in capitals":           {func(m *wallet.Message) { m.Nonce = "0123456789ABCDEF" }, wallet.ErrNonce},
+		"a longer nonce":              {func(m *wallet.Message) { m.Nonce += "0" }, wallet.ErrNonce},
+		"wallet":                      {func(m *wallet.Message) { m.Address = other }, wallet.ErrWallet},
+		"no wallet":                   {func(m *wallet.Message) { m.Address = wallet.Address{} }, wallet.ErrWallet},
+		"uri": {
+			func(m *wallet.Message) { m.URI = "https://gateway.example/keys" }, wallet.ErrURI,
+		},
+		"statement": {
+			func(m *wallet.Message) { m.Statement = new("Bind that key.") }, wallet.ErrContent,
+		},
+		"no statement": {func(m *wallet.Message) { m.Statement = nil }, wallet.ErrContent},
+		"request id":   {func(m *wallet.Message) { m.RequestID = new("1") }, wallet.ErrContent},
+		"resources": {
+			func(m *wallet.Message) { m.Resources = []string{"urn:recap:e30"} }, wallet.ErrContent,
+		},
+		"valid in a millisecond": {func(m *wallet.Message) {
+			m.NotBefore = wallet.TimestampOf(m.IssuedAt.Time().Add(time.Millisecond))
+		}, wallet.ErrNotYetValid},
+		"expired just now": {func(m *wallet.Message) { m.ExpirationTime = m.IssuedAt }, wallet.ErrExpired},
 		"issued over a minute ahead": {func(m *wallet.Message) {
 			m.IssuedAt = wallet.TimestampOf(m.IssuedAt.Time().Add(time.Minute + time.Millisecond))
 		}, wallet.ErrIssuedInFuture},
 		"issued ten minutes ago, unlimited": {func(m *wallet.Message) {
-			m.IssuedAt, m.ExpirationTime = wallet.TimestampOf(m.IssuedAt.Time().Add(-10*time.Minute)), wallet.Timestamp{}
+			m.IssuedAt, m.ExpirationTime = wallet.TimestampOf(m.IssuedAt.Time().Add(-10*time.Minute)),
+				wallet.Timestamp{}
 		}, wallet.ErrExpired},
 	} {
 		m, e, now := expected(t)
@@ -94,15 +115,18 @@ func TestExpectationWithoutFieldsFailsClosed(t *testing.T) {
 func TestRefuseGivesTheDoorsReasonAndTellsAnUnreachableChainApart(t *testing.T) {
 	t.Parallel()
 	wrong := fault.From(wallet.Refuse(fault.BindingRefused, errors.Join(errors.New("bind"), wallet.ErrNonce)))
-	if wrong.Reason != fault.BindingRefused || wrong.HTTP() != 422 || wrong.Message != wallet.ErrNonce.Message || wrong.Data["why"] != "nonce" {
+	if wrong.Reason != fault.BindingRefused || wrong.HTTP() != 422 || wrong.Message != wallet.ErrNonce.Message ||
+		wrong.Data["why"] != "nonce" {
 		t.Errorf("%+v", wrong)
 	}
-	away := fault.From(wallet.Refuse(fault.BindingRefused, errors.Join(wallet.ErrChainUnreachable, errors.New("connection refused"))))
+	away := fault.From(wallet.Refuse(fault.BindingRefused,
+		errors.Join(wallet.ErrChainUnreachable, errors.New("connection refused"))))
 	if away.HTTP() != 503 || away.RetryAfter == 0 || away.Data["why"] != nil {
 		t.Errorf("%+v", away)
 	}
 	strange := errors.New("strange")
-	if got := wallet.Refuse(fault.BindingRefused, strange); !errors.Is(got, strange) || fault.From(got).Reason != fault.InternalFault {
+	if got := wallet.Refuse(fault.BindingRefused, strange); !errors.Is(got, strange) ||
+		fault.From(got).Reason != fault.InternalFault {
 		t.Errorf("%v", got)
 	}
 	if got := wallet.Refuse(fault.BindingRefused, nil); got != nil {

@@ -18,7 +18,9 @@ import (
 // seeds adds every message and signature of the data files.
 func seeds(f *testing.F, add func(message, signature string)) {
 	f.Helper()
-	for _, name := range []string{"messages_accepted.json", "messages_refused.json", "signatures_accepted.json", "signatures_refused.json"} {
+	for _, name := range []string{
+		"messages_accepted.json", "messages_refused.json", "signatures_accepted.json", "signatures_refused.json",
+	} {
 		text, err := os.ReadFile(filepath.Join("testdata", name))
 		if err != nil {
 			f.Fatal(err)
@@ -66,12 +68,16 @@ func FuzzParse(f *testing.F) {
 
 // A message that validates reads back as itself, whatever its fields were made of.
 func FuzzValidate(f *testing.F) {
-	f.Add("https", "a.example", "statement", "https://a.example", uint64(1), "01234567", "2026-01-01T00:00:00Z", "1", "urn:a")
-	f.Add("", "a.example", "s\n\nURI: a:b", "a:b\nVersion: 1", uint64(0), "01234567\nIssued At: x", "", "1\nResources:", "a:b\n- c:d")
-	f.Fuzz(func(t *testing.T, scheme, domain, statement, uri string, id uint64, nonce, issued, request, resource string) {
+	f.Add("https", "a.example", "statement", "https://a.example", uint64(1), "01234567", "2026-01-01T00:00:00Z", "1",
+		"urn:a")
+	f.Add("", "a.example", "s\n\nURI: a:b", "a:b\nVersion: 1", uint64(0), "01234567\nIssued At: x", "", "1\nResources:",
+		"a:b\n- c:d")
+	f.Fuzz(func(t *testing.T, scheme, domain, statement, uri string, id uint64,
+		nonce, issued, request, resource string,
+	) {
 		m := &wallet.Message{
-			Scheme: scheme, Domain: domain, Statement: &statement, URI: uri, ChainID: id, Nonce: nonce, RequestID: &request,
-			Resources: []string{resource},
+			Scheme: scheme, Domain: domain, Statement: &statement, URI: uri, ChainID: id, Nonce: nonce,
+			RequestID: &request, Resources: []string{resource},
 		}
 		if m.IssuedAt.UnmarshalText([]byte(issued)) != nil || m.Validate() != nil {
 			return
@@ -96,7 +102,8 @@ func FuzzSignature(f *testing.F) {
 		before := bytes.Clone(signature)
 		hash := wallet.TextHash(message)
 		signer, err := wallet.RecoverHash(hash, signature)
-		if again, wrong := wallet.Recover(message, "0x"+hex.EncodeToString(signature)); again != signer || (err == nil) != (wrong == nil) {
+		if again, wrong := wallet.Recover(message, "0x"+hex.EncodeToString(signature)); again != signer ||
+			(err == nil) != (wrong == nil) {
 			t.Fatalf("in digits: %s, %v; in bytes: %s, %v", again, wrong, signer, err)
 		}
 		refusing := &caller{answer: []byte{2}}

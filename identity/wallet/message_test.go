@@ -36,7 +36,9 @@ func (o *object) message() (*wallet.Message, bool) {
 		Scheme: o.Scheme, Domain: o.Domain, Address: address, Statement: o.Statement, URI: o.URI, ChainID: o.ChainID,
 		Nonce: o.Nonce, RequestID: o.RequestID, Resources: o.Resources,
 	}
-	for to, from := range map[*wallet.Timestamp]string{&m.IssuedAt: o.IssuedAt, &m.ExpirationTime: o.ExpirationTime, &m.NotBefore: o.NotBefore} {
+	for to, from := range map[*wallet.Timestamp]string{
+		&m.IssuedAt: o.IssuedAt, &m.ExpirationTime: o.ExpirationTime, &m.NotBefore: o.NotBefore,
+	} {
 		err = errors.Join(err, to.UnmarshalText([]byte(from)))
 	}
 	return m, err == nil
@@ -136,12 +138,14 @@ func TestMessageBuiltWithTheServicesFieldsIsTheOneOfTheStandard(t *testing.T) {
 	}
 	at := time.Date(2026, 3, 4, 5, 6, 7, 899_999_999, time.FixedZone("", 3600))
 	m := wallet.Message{
-		Domain: "gateway.example", Address: address, Statement: new("Bind this key."), URI: "https://gateway.example/keys/bind",
-		ChainID: 1, Nonce: "0123456789abcdef", IssuedAt: wallet.TimestampOf(at), ExpirationTime: wallet.TimestampOf(at.Add(10 * time.Minute)),
+		Domain: "gateway.example", Address: address, Statement: new("Bind this key."),
+		URI: "https://gateway.example/keys/bind", ChainID: 1, Nonce: "0123456789abcdef",
+		IssuedAt: wallet.TimestampOf(at), ExpirationTime: wallet.TimestampOf(at.Add(10 * time.Minute)),
 	}
 	const want = "gateway.example wants you to sign in with your Ethereum account:\n" +
-		"0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266\n\nBind this key.\n\nURI: https://gateway.example/keys/bind\nVersion: 1\nChain ID: 1\n" +
-		"Nonce: 0123456789abcdef\nIssued At: 2026-03-04T04:06:07.899Z\nExpiration Time: 2026-03-04T04:16:07.899Z"
+		"0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266\n\nBind this key.\n\nURI: " +
+		"https://gateway.example/keys/bind\nVersion: 1\nChain ID: 1\nNonce: 0123456789abcdef\nIssued At: " +
+		"2026-03-04T04:06:07.899Z\nExpiration Time: 2026-03-04T04:16:07.899Z"
 	if err := m.Validate(); err != nil || m.String() != want {
 		t.Errorf("%v: %s", err, &m)
 	}
@@ -150,14 +154,16 @@ func TestMessageBuiltWithTheServicesFieldsIsTheOneOfTheStandard(t *testing.T) {
 func TestMessagesAreBounded(t *testing.T) {
 	t.Parallel()
 	m := wallet.Message{
-		Domain: "a.example", Statement: new(""), URI: "https://a.example", Nonce: "01234567", IssuedAt: wallet.TimestampOf(time.Unix(0, 0)),
+		Domain: "a.example", Statement: new(""), URI: "https://a.example", Nonce: "01234567",
+		IssuedAt: wallet.TimestampOf(time.Unix(0, 0)),
 	}
 	*m.Statement = strings.Repeat("a", 16<<10-len(m.String()))
 	if err := m.Validate(); err != nil {
 		t.Errorf("16 KiB: %v", err)
 	}
 	*m.Statement += "a"
-	if _, err := wallet.Parse(m.String()); !errors.Is(err, wallet.ErrMessage) || !strings.Contains(err.Error(), "16384") {
+	if _, err := wallet.Parse(m.String()); !errors.Is(err, wallet.ErrMessage) ||
+		!strings.Contains(err.Error(), "16384") {
 		t.Errorf("a byte more: %v", err)
 	}
 }
@@ -166,7 +172,10 @@ func TestNoncesAreOfTheGrammarAndDiffer(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for range 1000 {
-		m := wallet.Message{Domain: "a.example", URI: "https://a.example", Nonce: wallet.NewNonce(), IssuedAt: wallet.TimestampOf(time.Unix(0, 0))}
+		m := wallet.Message{
+			Domain: "a.example", URI: "https://a.example", Nonce: wallet.NewNonce(),
+			IssuedAt: wallet.TimestampOf(time.Unix(0, 0)),
+		}
 		if err := m.Validate(); err != nil {
 			t.Fatal(err)
 		}

@@ -26,20 +26,45 @@ func (e *Error) Is(target error) bool {
 
 // What may be wrong. Every one is the caller's to correct.
 var (
-	ErrAddress            = &Error{"address", "The address is not valid: send 0x and 40 hexadecimal digits."}
-	ErrMessage            = &Error{"message", "The message is not an EIP-4361 message: sign and send the issued text unchanged."}
-	ErrDomain             = &Error{"domain", "The message is for another domain: sign the message that this service issued."}
-	ErrURI                = &Error{"uri", "The message is for another URI: sign the message that this service issued."}
-	ErrChainID            = &Error{"chain_id", "The message is for another chain: sign the message that this service issued."}
-	ErrNonce              = &Error{"nonce", "The message has another nonce: start again and sign the new message."}
-	ErrWallet             = &Error{"wallet", "The message is for another wallet: sign with the wallet that it was issued for, or start again with this one."}
-	ErrContent            = &Error{"content", "The message was changed: sign the message that this service issued, character by character."}
-	ErrExpired            = &Error{"expired", "The message has expired: start again and sign the new message."}
-	ErrNotYetValid        = &Error{"not_yet_valid", "The message is not valid yet: wait until its Not Before, or start again."}
-	ErrIssuedInFuture     = &Error{"issued_in_future", "The message says that it is issued in the future: set the clock of the machine that made it, or start again."}
-	ErrSignatureForm      = &Error{"signature_form", "The signature is not valid: send what personal_sign gave, 0x and hexadecimal digits."}
-	ErrSignatureMalleable = &Error{"signature_malleable", "The signature has a high s, so others could make it of the wallet's own: send it in the low-s form that wallets give."}
-	ErrSignatureMismatch  = &Error{"signature_mismatch", "The signature is not one of this wallet over this message: sign exactly the issued text with this wallet."}
+	ErrAddress = &Error{"address", "The address is not valid: send 0x and 40 hexadecimal digits."}
+	ErrMessage = &Error{
+		"message", "The message is not an EIP-4361 message: sign and send the issued text unchanged.",
+	}
+	ErrDomain = &Error{
+		"domain", "The message is for another domain: sign the message that this service issued.",
+	}
+	ErrURI     = &Error{"uri", "The message is for another URI: sign the message that this service issued."}
+	ErrChainID = &Error{
+		"chain_id", "The message is for another chain: sign the message that this service issued.",
+	}
+	ErrNonce  = &Error{"nonce", "The message has another nonce: start again and sign the new message."}
+	ErrWallet = &Error{
+		"wallet", "The message is for another wallet: sign with the wallet that it was issued for, or start again " +
+			"with this one.",
+	}
+	ErrContent = &Error{
+		"content", "The message was changed: sign the message that this service issued, character by character.",
+	}
+	ErrExpired     = &Error{"expired", "The message has expired: start again and sign the new message."}
+	ErrNotYetValid = &Error{
+		"not_yet_valid", "The message is not valid yet: wait until its Not Before, or start again.",
+	}
+	ErrIssuedInFuture = &Error{
+		"issued_in_future",
+		"The message says that it is issued in the future: set the clock of the machine that made it, or start again.",
+	}
+	ErrSignatureForm = &Error{
+		"signature_form", "The signature is not valid: send what personal_sign gave, 0x and hexadecimal digits.",
+	}
+	ErrSignatureMalleable = &Error{
+		"signature_malleable",
+		"The signature has a high s, so others could make it of the wallet's own: send it in the low-s form that " +
+			"wallets give.",
+	}
+	ErrSignatureMismatch = &Error{
+		"signature_mismatch",
+		"The signature is not one of this wallet over this message: sign exactly the issued text with this wallet.",
+	}
 )
 
 // ErrChainUnreachable is that of a check which only the chain could decide, when the chain gave no
@@ -62,8 +87,9 @@ func Refuse(reason fault.Reason, err error) error {
 		return fault.New(reason, "%s", wrong.Message).With("why", wrong.Name).Wrap(err)
 	}
 	if errors.Is(err, ErrChainUnreachable) {
-		f := fault.New(fault.NoUpstream, "The signature could not be checked: it may be one of a contract wallet, and the chain does not answer right now. "+
-			"Send the same again in some seconds.").Wrap(err)
+		f := fault.New(fault.NoUpstream,
+			"The signature could not be checked: it may be one of a contract wallet, and the chain does not answer "+
+				"right now. Send the same again in some seconds.").Wrap(err)
 		f.RetryAfter = whenToComeAgain
 		return f
 	}

@@ -67,7 +67,8 @@ func RecoverHash(hash [32]byte, signature []byte) (Address, error) {
 		normal[64] = normal[32] >> 7
 		normal[32] &= 0x7f
 	default:
-		return Address{}, ErrSignatureForm.about("The signature has %d bytes, where a key's has 65 or 64.", len(signature))
+		return Address{}, ErrSignatureForm.about("The signature has %d bytes, where a key's has 65 or 64.",
+			len(signature))
 	}
 	r, s := new(big.Int).SetBytes(normal[:32]), new(big.Int).SetBytes(normal[32:64])
 	if !crypto.ValidateSignatureValues(normal[64], r, s, false) {

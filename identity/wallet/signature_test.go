@@ -78,7 +78,9 @@ func sign(t *testing.T, k *ecdsa.PrivateKey, hash [32]byte) []byte {
 
 func TestTextHashIsThatOfEthereumClients(t *testing.T) {
 	t.Parallel()
-	for _, message := range []string{"", "a", "ü", strings.Repeat("x", 9), strings.Repeat("x", 10), strings.Repeat("\n", 12345)} {
+	for _, message := range []string{
+		"", "a", "ü", strings.Repeat("x", 9), strings.Repeat("x", 10), strings.Repeat("\n", 12345),
+	} {
 		if got, want := wallet.TextHash(message), accounts.TextHash([]byte(message)); [32]byte(want) != got {
 			t.Errorf("%d bytes: %x, want %x", len(message), got, want)
 		}
@@ -103,7 +105,8 @@ func TestRecoverFindsTheWalletOfEveryForm(t *testing.T) {
 			if err != nil || got != address {
 				t.Errorf("%s: %s, %v; want %s", name, got, err, address)
 			}
-			if got, err := wallet.RecoverHash(wallet.TextHash(message), signature); err != nil || got != address || hex.EncodeToString(signature) != before {
+			if got, err := wallet.RecoverHash(wallet.TextHash(message), signature); err != nil || got != address ||
+				hex.EncodeToString(signature) != before {
 				t.Errorf("%s: %s, %v; the signature must stay as it is", name, got, err)
 			}
 		}
@@ -121,7 +124,8 @@ func TestTheOtherSignatureOfTheSameKeyIsRefused(t *testing.T) {
 	s := new(big.Int).SetBytes(raw[32:64])
 	new(big.Int).Sub(crypto.S256().Params().N, s).FillBytes(raw[32:64])
 	raw[64] ^= 1
-	if other, err := crypto.SigToPub(hash[:], raw); err != nil || wallet.Address(crypto.PubkeyToAddress(*other)) != address {
+	if other, err := crypto.SigToPub(hash[:], raw); err != nil ||
+		wallet.Address(crypto.PubkeyToAddress(*other)) != address {
 		t.Fatalf("the other signature is none: %v", err)
 	}
 	if _, err := wallet.RecoverHash(hash, raw); !errors.Is(err, wallet.ErrSignatureMalleable) {
@@ -134,14 +138,21 @@ func TestDecodeSignatureIsBounded(t *testing.T) {
 	for _, c := range []struct {
 		digits int
 		want   error
-	}{{0, nil}, {2, nil}, {1, wallet.ErrSignatureForm}, {2 * wallet.MaxSignature, nil}, {2*wallet.MaxSignature + 2, wallet.ErrSignatureForm}} {
+	}{
+		{0, nil},
+		{2, nil},
+		{1, wallet.ErrSignatureForm},
+		{2 * wallet.MaxSignature, nil},
+		{2*wallet.MaxSignature + 2, wallet.ErrSignatureForm},
+	} {
 		raw, err := wallet.DecodeSignature("0x" + strings.Repeat("a", c.digits))
 		if !errors.Is(err, c.want) || (err == nil && len(raw) != c.digits/2) {
 			t.Errorf("%d digits: %d bytes, %v; want %v", c.digits, len(raw), err, c.want)
 		}
 	}
 	_, address := key(t, "bounded")
-	if err := wallet.Verify(t.Context(), nil, address, [32]byte{}, make([]byte, wallet.MaxSignature+1)); !errors.Is(err, wallet.ErrSignatureForm) {
+	if err := wallet.Verify(t.Context(), nil, address, [32]byte{}, make([]byte, wallet.MaxSignature+1)); !errors.Is(err,
+		wallet.ErrSignatureForm) {
 		t.Errorf("got %v", err)
 	}
 }

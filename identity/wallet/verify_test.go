@@ -34,7 +34,8 @@ func wrap(factory wallet.Address, factoryData, signature []byte) []byte {
 		return append(append(word(len(b)), b...), make([]byte, (32-len(b)%32)%32)...)
 	}
 	data := padded(factoryData)
-	return slices.Concat(make([]byte, 12), factory[:], word(96), word(96+len(data)), data, padded(signature), bytes.Repeat([]byte{0x64, 0x92}, 16))
+	return slices.Concat(make([]byte, 12), factory[:], word(96), word(96+len(data)), data, padded(signature),
+		bytes.Repeat([]byte{0x64, 0x92}, 16))
 }
 
 func TestKeysOwnSignatureIsJudgedWithoutTheChain(t *testing.T) {
@@ -71,19 +72,25 @@ func TestVerdictsOfTheChain(t *testing.T) {
 		signature []byte
 		want      error
 	}{
-		"accepted":              {caller{answer: []byte{1}}, sign(t, k, hash), nil},
-		"refused":               {caller{answer: []byte{2}}, sign(t, k, hash), wallet.ErrSignatureMismatch},
-		"no code":               {caller{answer: []byte{0}}, sign(t, k, hash), wallet.ErrSignatureMismatch},
-		"no code, short":        {caller{answer: []byte{0}}, []byte{1}, wallet.ErrSignatureForm},
-		"no code, wrapped":      {caller{answer: []byte{0}}, wrap(address, nil, nil), wallet.ErrSignatureMismatch},
-		"failed":                {caller{err: fmt.Errorf("call: %w", wallet.ErrReverted)}, sign(t, k, hash), wallet.ErrSignatureMismatch},
-		"unreachable":           {caller{err: down}, sign(t, k, hash), wallet.ErrChainUnreachable},
-		"nothing answered":      {caller{}, sign(t, k, hash), wallet.ErrChainUnreachable},
-		"two bytes answered":    {caller{answer: []byte{1, 1}}, sign(t, k, hash), wallet.ErrChainUnreachable},
-		"a word answered":       {caller{answer: append(make([]byte, 31), 1)}, sign(t, k, hash), wallet.ErrChainUnreachable},
-		"unknown verdict":       {caller{answer: []byte{3}}, sign(t, k, hash), wallet.ErrChainUnreachable},
-		"much answered":         {caller{answer: make([]byte, 1<<20)}, sign(t, k, hash), wallet.ErrChainUnreachable},
-		"the magic value alone": {caller{answer: []byte{0x16, 0x26, 0xba, 0x7e}}, sign(t, k, hash), wallet.ErrChainUnreachable},
+		"accepted":         {caller{answer: []byte{1}}, sign(t, k, hash), nil},
+		"refused":          {caller{answer: []byte{2}}, sign(t, k, hash), wallet.ErrSignatureMismatch},
+		"no code":          {caller{answer: []byte{0}}, sign(t, k, hash), wallet.ErrSignatureMismatch},
+		"no code, short":   {caller{answer: []byte{0}}, []byte{1}, wallet.ErrSignatureForm},
+		"no code, wrapped": {caller{answer: []byte{0}}, wrap(address, nil, nil), wallet.ErrSignatureMismatch},
+		"failed": {
+			caller{err: fmt.Errorf("call: %w", wallet.ErrReverted)}, sign(t, k, hash), wallet.ErrSignatureMismatch,
+		},
+		"unreachable":        {caller{err: down}, sign(t, k, hash), wallet.ErrChainUnreachable},
+		"nothing answered":   {caller{}, sign(t, k, hash), wallet.ErrChainUnreachable},
+		"two bytes answered": {caller{answer: []byte{1, 1}}, sign(t, k, hash), wallet.ErrChainUnreachable},
+		"a word answered": {
+			caller{answer: append(make([]byte, 31), 1)}, sign(t, k, hash), wallet.ErrChainUnreachable,
+		},
+		"unknown verdict": {caller{answer: []byte{3}}, sign(t, k, hash), wallet.ErrChainUnreachable},
+		"much answered":   {caller{answer: make([]byte, 1<<20)}, sign(t, k, hash), wallet.ErrChainUnreachable},
+		"the magic value alone": {
+			caller{answer: []byte{0x16, 0x26, 0xba, 0x7e}}, sign(t, k, hash), wallet.ErrChainUnreachable,
+		},
 	} {
 		err := wallet.Verify(t.Context(), &c.chain, address, hash, c.signature)
 		if !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
@@ -92,7 +99,8 @@ func TestVerdictsOfTheChain(t *testing.T) {
 		if name == "unreachable" && !errors.Is(err, down) {
 			t.Errorf("the cause is lost: %v", err)
 		}
-		if len(c.chain.asked) != 1 || c.chain.asked[0].To != nil || c.chain.asked[0].Gas == 0 || c.chain.asked[0].Gas > 10_000_000 {
+		if len(c.chain.asked) != 1 || c.chain.asked[0].To != nil || c.chain.asked[0].Gas == 0 ||
+			c.chain.asked[0].Gas > 10_000_000 {
 			t.Errorf("%s: asked %+v", name, c.chain.asked)
 		}
 	}
@@ -109,11 +117,14 @@ func TestWrappingThatCannotBeReadIsRefusedWithoutTheChain(t *testing.T) {
 	huge := bytes.Clone(whole)
 	copy(huge[96:128], append(make([]byte, 24), bytes.Repeat([]byte{0x7f}, 8)...)) // and is very long
 	for name, signature := range map[string][]byte{
-		"the ending alone": ending, "a word": append(make([]byte, 32), ending...), "cut off": append(bytes.Clone(whole[:64]), ending...),
-		"offset beyond": long, "length beyond": huge, "zeros that refer to themselves": append(make([]byte, 31), ending...),
+		"the ending alone": ending, "a word": append(make([]byte, 32), ending...),
+		"cut off": append(bytes.Clone(whole[:64]), ending...), "offset beyond": long, "length beyond": huge,
+		"zeros that refer to themselves": append(make([]byte, 31),
+			ending...),
 	} {
 		chain := &caller{answer: []byte{1}}
-		if err := wallet.Verify(t.Context(), chain, address, hash, signature); !errors.Is(err, wallet.ErrSignatureForm) || len(chain.asked) != 0 {
+		if err := wallet.Verify(t.Context(), chain, address, hash, signature); !errors.Is(err,
+			wallet.ErrSignatureForm) || len(chain.asked) != 0 {
 			t.Errorf("%s: %v, %d calls", name, err, len(chain.asked))
 		}
 	}
@@ -171,8 +182,12 @@ func TestParamsAreThoseOfEthCall(t *testing.T) {
 	t.Parallel()
 	to := wallet.Address{19: 1}
 	for want, msg := range map[string]wallet.CallMsg{
-		`[{"data":"0x0102","gas":"0x989680"},"latest"]`:                                             {Data: []byte{1, 2}, Gas: 10_000_000},
-		`[{"to":"0x0000000000000000000000000000000000000001","data":"0x","gas":"0x5208"},"latest"]`: {To: &to, Gas: 21_000},
+		`[{"data":"0x0102","gas":"0x989680"},"latest"]`: {
+			Data: []byte{1, 2}, Gas: 10_000_000,
+		},
+		`[{"to":"0x0000000000000000000000000000000000000001","data":"0x","gas":"0x5208"},"latest"]`: {
+			To: &to, Gas: 21_000,
+		},
 	} {
 		if got, err := json.Marshal(msg.Params()); err != nil || string(got) != want {
 			t.Errorf("got %s, %v; want %s", got, err, want)

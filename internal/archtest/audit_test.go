@@ -27,8 +27,10 @@ func TestAuditDeps_FailsForHolesAndSaysWhenNothingWasLookedAt(t *testing.T) {
 	t.Parallel()
 	const (
 		fetching = "govulncheck: fetching vulnerabilities: "
-		noGo     = fetching + `Get "https://vuln.go.dev/index/modules.json.gz": dial tcp: lookup vuln.go.dev: no such host`
-		goHole   = "Vulnerability #1: GO-2025-0001\n  fetching vulnerabilities: dial tcp" // whatever a finding says, it is one
+		noGo     = fetching +
+			`Get "https://vuln.go.dev/index/modules.json.gz": dial tcp: lookup vuln.go.dev: no such host`
+		// whatever a finding says, it is one
+		goHole   = "Vulnerability #1: GO-2025-0001\n  fetching vulnerabilities: dial tcp"
 		npmClean = `{"auditReportVersion": 2, "vulnerabilities": {}}`
 		npmHole  = `{"auditReportVersion": 2, "vulnerabilities": {"left-pad": {"severity": "high", "via": ["ENOTFOUND"]}}}`
 		noNPM    = `{"message": "request to https://registry.example failed", "error": {"code": "ENOTFOUND"}}`
@@ -38,19 +40,30 @@ func TestAuditDeps_FailsForHolesAndSaysWhenNothingWasLookedAt(t *testing.T) {
 		fails                            bool
 		want                             []string
 	}{
-		"clean":                 {"No vulnerabilities found.", "0", npmClean, "0", false, []string{"no known hole is called", "no known hole of high severity"}},
-		"a hole in a module":    {goHole, "3", npmClean, "0", true, []string{"GO-2025-0001", "upgrade"}},
-		"a hole in a package":   {"", "0", npmHole, "1", true, []string{"left-pad", "npm audit fix"}},
-		"no databases":          {noGo, "1", noNPM, "1", false, []string{"Go modules were NOT audited", "npm packages of test/e2e/ were NOT audited"}},
-		"a broken database":     {fetching + "unexpected format", "1", npmClean, "0", true, []string{"another reason"}},
-		"code that is no code":  {"govulncheck: loading packages: syntax error", "1", npmClean, "0", true, []string{"another reason"}},
+		"clean": {
+			"No vulnerabilities found.", "0", npmClean, "0", false, []string{
+				"no known hole is called", "no known hole of high severity",
+			},
+		},
+		"a hole in a module":  {goHole, "3", npmClean, "0", true, []string{"GO-2025-0001", "upgrade"}},
+		"a hole in a package": {"", "0", npmHole, "1", true, []string{"left-pad", "npm audit fix"}},
+		"no databases": {
+			noGo, "1", noNPM, "1", false, []string{
+				"Go modules were NOT audited", "npm packages of test/e2e/ were NOT audited",
+			},
+		},
+		"a broken database": {fetching + "unexpected format", "1", npmClean, "0", true, []string{"another reason"}},
+		"code that is no code": {
+			"govulncheck: loading packages: syntax error", "1", npmClean, "0", true, []string{"another reason"},
+		},
 		"npm without lock file": {"", "0", `{"error": {"code": "ENOLOCK"}}`, "1", true, []string{"another reason"}},
 		"a hole, and no npm":    {goHole, "3", noNPM, "1", true, []string{"GO-2025-0001", "NOT audited"}},
 	} {
 		dir := t.TempDir()
 		fakeProgram(t, dir, "npm", tc.npmSays, tc.npmCode)
 		cmd := exec.CommandContext(t.Context(), filepath.Join(root(t), "scripts", "audit-deps"))
-		cmd.Env = append(os.Environ(), "GOVULNCHECK="+fakeProgram(t, dir, "govulncheck", tc.goSays, tc.goCode), "PATH="+dir+":"+os.Getenv("PATH"))
+		cmd.Env = append(os.Environ(), "GOVULNCHECK="+fakeProgram(t, dir, "govulncheck", tc.goSays, tc.goCode),
+			"PATH="+dir+":"+os.Getenv("PATH"))
 		out, err := cmd.CombinedOutput()
 		if (err != nil) != tc.fails {
 			t.Errorf("%s: ended with %v, want a failure: %v\n%s", name, err, tc.fails, out)

@@ -17,7 +17,8 @@ const maxCommentColumns = 100
 // oddVerbs are how a comment on a function does not begin after its name, with what it says
 // instead.
 var oddVerbs = map[string]string{
-	"gives": "returns", "is whether": "reports whether", "says whether": "reports whether", "tells whether": "reports whether",
+	"gives": "returns", "is whether": "reports whether", "says whether": "reports whether",
+	"tells whether": "reports whether",
 }
 
 func TestComments_AreShortLinesThatBeginWithStandardVerbs(t *testing.T) {
@@ -103,7 +104,8 @@ func longComments(fset *token.FileSet, file *ast.File, source string) []string {
 	for _, group := range file.Comments {
 		for _, c := range group.List {
 			line := lines[fset.Position(c.Pos()).Line-1]
-			if c.Text != strings.TrimLeft(line, "\t") || strings.HasPrefix(c.Text, "//\t") || strings.HasPrefix(c.Text, "//nolint") {
+			if c.Text != strings.TrimLeft(line, "\t") || strings.HasPrefix(c.Text, "//\t") ||
+				strings.HasPrefix(c.Text, "//nolint") {
 				continue
 			}
 			if utf8.RuneCountInString(strings.ReplaceAll(line, "\t", "    ")) > maxCommentColumns {

@@ -73,13 +73,15 @@ var secretVariable = regexp.MustCompile(`^(SMTP_URL|CACHE_REDIS_URL|DATABASE_URL
 func TestCompose_GivesEachRoleItsOwnSecretsAlone(t *testing.T) {
 	t.Parallel()
 	roles := map[string]string{}
-	for _, row := range regexp.MustCompile("(?m)^\\| `([A-Z0-9_]+)` \\| [^|]* \\| ([^|]*) \\|").FindAllStringSubmatch(read(t, "docs/configuration.md"), -1) {
+	for _, row := range regexp.MustCompile("(?m)^\\| `([A-Z0-9_]+)` \\| [^|]* \\| ([^|]*) \\|").FindAllStringSubmatch(
+		read(t, "docs/configuration.md"), -1) {
 		roles[row[1]] = row[2]
 	}
 	services := compose(t).Services
 	for service, role := range map[string]string{"api": "serve", "worker": "worker", "migrate": "migrate"} {
 		s := services[service]
-		for _, line := range regexp.MustCompile(`(?m)^(?:# )?([A-Z0-9_]+)=`).FindAllStringSubmatch(read(t, ".env.example"), -1) {
+		for _, line := range regexp.MustCompile(`(?m)^(?:# )?([A-Z0-9_]+)=`).FindAllStringSubmatch(
+			read(t, ".env.example"), -1) {
 			name := line[1]
 			if !secretVariable.MatchString(name) || slices.Contains(strings.Split(roles[name], ", "), role) {
 				continue
@@ -122,7 +124,9 @@ func TestCompose_AsksForPasswordsEverywhere(t *testing.T) {
 		}
 	}
 	front := read(t, "deploy/operators/nginx.conf")
-	for _, want := range []string{"auth_basic_user_file /tmp/operators;", "set $to temporal-ui;", "set $to prometheus;"} {
+	for _, want := range []string{
+		"auth_basic_user_file /tmp/operators;", "set $to temporal-ui;", "set $to prometheus;",
+	} {
 		if !strings.Contains(front, want) {
 			t.Errorf("the operators' proxy lacks %q", want)
 		}

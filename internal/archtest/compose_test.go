@@ -111,7 +111,9 @@ func TestComposeRunsTheProductionShape(t *testing.T) {
 		}
 	}
 	for name, s := range services {
-		once := slices.ContainsFunc([]string{"migrate", "temporal-schema", "temporal-namespace"}, func(n string) bool { return n == name })
+		once := slices.ContainsFunc([]string{"migrate", "temporal-schema", "temporal-namespace"}, func(n string) bool {
+			return n == name
+		})
 		if !once && len(s.Healthcheck.Test) == 0 {
 			t.Errorf("%s has no health check", name)
 		}
@@ -122,7 +124,9 @@ func TestComposeRedisLosesAndEvictsNothing(t *testing.T) {
 	t.Parallel()
 	redis := compose(t).Services["redis"]
 	command := strings.Join(redis.Command, " ")
-	for _, want := range []string{"--appendonly yes", "--maxmemory-policy noeviction", "--maxmemory ${REDIS_MAXMEMORY:-"} {
+	for _, want := range []string{
+		"--appendonly yes", "--maxmemory-policy noeviction", "--maxmemory ${REDIS_MAXMEMORY:-",
+	} {
 		if !strings.Contains(command, want) {
 			t.Errorf("redis runs %q, want %q in it", command, want)
 		}
@@ -275,7 +279,8 @@ func TestEveryTemporalHasTheSameSearchAttributes(t *testing.T) {
 	t.Parallel()
 	want := "for name in " + strings.Join(devstack.SearchAttributes(), " ") + "; do"
 	if !strings.Contains(read(t, "deploy/temporal/namespace.sh"), want) {
-		t.Errorf("deploy/temporal/namespace.sh does not make the search attributes of the development stack: want %q", want)
+		t.Errorf("deploy/temporal/namespace.sh does not make the search attributes of the development stack: want %q",
+			want)
 	}
 }
 

@@ -20,7 +20,8 @@ func TestDocuments_NameFilesThatExist(t *testing.T) {
 	seen := 0
 	for folder, files := range sourceFiles(t) {
 		for _, name := range files {
-			if !strings.HasSuffix(name, ".md") || strings.Contains(folder, "testdata") || strings.Contains(folder, "templates") {
+			if !strings.HasSuffix(name, ".md") || strings.Contains(folder, "testdata") ||
+				strings.Contains(folder, "templates") {
 				continue
 			}
 			text := read(t, filepath.Join(folder, name))

@@ -15,11 +15,26 @@ const module = "github.com/chainaccess/gateway"
 
 // Groups of packages that rules speak of.
 var (
-	words   = []string{"internal/fault", "relay/chain", "toolbox/provider", "metering/plan", "identity/account", "identity/wallet", "payments/x402", "billing/subscription", "toolbox/abi", "messaging/ticket", "relay/jsonrpc", "internal/redisconn", "metering/netlimit", "internal/config", "internal/telemetry", "internal/faultpoint", "internal/parallel"}
-	outside = []string{"store", "metering/meter", "relay/upstream", "relay/cache", "billing", "messaging/notify", "identity/geo", "payments/facilitator"}
-	flows   = []string{"metering/limits", "metering/audit", "metering/flush", "messaging/outbox", "identity/people", "metering/admission", "relay", "toolbox/node", "toolbox", "toolbox/ens", "toolbox/contracts", "payments/settlement", "payments/stock", "billing/statement", "messaging/alerts", "messaging/support", "activities", "workflows"}
+	words = []string{
+		"internal/fault", "relay/chain", "toolbox/provider", "metering/plan", "identity/account",
+		"identity/wallet", "payments/x402", "billing/subscription", "toolbox/abi", "messaging/ticket", "relay/jsonrpc",
+		"internal/redisconn", "metering/netlimit", "internal/config", "internal/telemetry", "internal/faultpoint",
+		"internal/parallel",
+	}
+	outside = []string{
+		"store", "metering/meter", "relay/upstream", "relay/cache", "billing", "messaging/notify",
+		"identity/geo", "payments/facilitator",
+	}
+	flows = []string{
+		"metering/limits", "metering/audit", "metering/flush", "messaging/outbox", "identity/people",
+		"metering/admission", "relay", "toolbox/node", "toolbox", "toolbox/ens", "toolbox/contracts",
+		"payments/settlement", "payments/stock", "billing/statement", "messaging/alerts", "messaging/support",
+		"activities", "workflows",
+	}
 	doors   = []string{"api", "api/mcp", "api/console", "worker"}
-	serving = join(words, outside, flows, doors, []string{"service", "internal/assets", "migrations", "cmd/internal/wire"})
+	serving = join(words, outside, flows, doors, []string{
+		"service", "internal/assets", "migrations", "cmd/internal/wire",
+	})
 )
 
 // rule is one line of the table: a package, with everything below it that has no line of its own,
@@ -81,7 +96,9 @@ var layers = []rule{
 	{"messaging/alerts", join(words, []string{"store", "relay/upstream", "messaging/notify", "messaging/outbox"})},
 	{"messaging/support", join(words, []string{"store", "messaging/notify", "messaging/outbox"})},
 	// Durable work.
-	{"activities", join(words, outside, []string{"metering/limits", "messaging/outbox", "payments/settlement", "billing/statement"})},
+	{"activities", join(words, outside, []string{
+		"metering/limits", "messaging/outbox", "payments/settlement", "billing/statement",
+	})},
 	{"workflows", join(words, []string{"activities"})},
 	// What the service can do, and its doors. The relay's own route and the keys' route are no
 	// operations yet, so api still reaches what they need.
@@ -95,7 +112,9 @@ var layers = []rule{
 	{"internal/sandbox", words},
 	{"internal/devstack", []string{"internal/config"}},
 	// The programs.
-	{"cmd/internal/wire", join(words, outside, flows, doors, []string{"api/http1", "service", "internal/egress", "migrations"})},
+	{"cmd/internal/wire", join(words, outside, flows, doors, []string{
+		"api/http1", "service", "internal/egress", "migrations",
+	})},
 	{"cmd/gateway", serving},
 	{"cmd/gateway-dev", join(serving, []string{"internal/sandbox", "internal/devstack"})},
 	// Aside.
@@ -128,7 +147,9 @@ var unreachable = []struct {
 }
 
 // vague are names that say nothing of what a package owns.
-var vague = []string{"util", "utils", "common", "model", "models", "helper", "helpers", "types", "base", "misc", "shared", "lib"}
+var vague = []string{
+	"util", "utils", "common", "model", "models", "helper", "helpers", "types", "base", "misc", "shared", "lib",
+}
 
 func join(lists ...[]string) []string { return slices.Concat(lists...) }
 
@@ -200,13 +221,17 @@ func ruleOf(name string) (rule, bool) {
 // they answer nobody, or do so on one machine.
 const errgroup = "golang.org/x/sync/errgroup"
 
-var mayEnd = []string{"internal/parallel", "metering/flush", "metering/audit", "internal/bench", "internal/sandbox", "internal/devstack"}
+var mayEnd = []string{
+	"internal/parallel", "metering/flush", "metering/audit", "internal/bench", "internal/sandbox", "internal/devstack",
+}
 
 // violations says what is wrong with a package's imports.
 func violations(p listed) []string {
 	r, known := ruleOf(p.name)
 	if !known {
-		return []string{fmt.Sprintf("%s is not in the table of layers: give it a place there and in ARCHITECTURE.md", p.name)}
+		return []string{
+			fmt.Sprintf("%s is not in the table of layers: give it a place there and in ARCHITECTURE.md", p.name),
+		}
 	}
 	var wrong []string
 	for _, imported := range p.imports {
@@ -221,7 +246,9 @@ func violations(p listed) []string {
 			wrong = append(wrong, fmt.Sprintf("%s reaches %s: %s", p.name, u.to, u.why))
 		}
 	}
-	if slices.Contains(p.imports, errgroup) && !slices.ContainsFunc(mayEnd, func(name string) bool { return within(p.name, name) }) {
+	if slices.Contains(p.imports, errgroup) && !slices.ContainsFunc(mayEnd, func(name string) bool {
+		return within(p.name, name)
+	}) {
 		wrong = append(wrong, p.name+" imports "+errgroup+", in which a panic ends the process: use internal/parallel")
 	}
 	if slices.Contains(vague, path.Base(p.name)) {
@@ -247,10 +274,19 @@ func TestLayerRulesFindViolations(t *testing.T) {
 	}{
 		{listed{name: "store", imports: []string{module + "/metering/meter"}}, "store imports metering/meter"},
 		{listed{name: "store/db", imports: []string{module + "/relay"}}, "store/db imports relay"},
-		{listed{name: "internal/config", imports: []string{module + "/internal/fault"}}, "internal/config imports internal/fault"},
+		{
+			listed{name: "internal/config", imports: []string{module + "/internal/fault"}},
+			"internal/config imports internal/fault",
+		},
 		{listed{name: "api", imports: []string{module + "/internal/testkit"}}, "api imports internal/testkit"},
-		{listed{name: "cmd/gateway", deps: []string{"github.com/ethereum/go-ethereum/node"}}, "reaches github.com/ethereum/go-ethereum/node"},
-		{listed{name: "cmd/gateway", imports: []string{module + "/internal/sandbox"}}, "cmd/gateway imports internal/sandbox"},
+		{
+			listed{name: "cmd/gateway", deps: []string{"github.com/ethereum/go-ethereum/node"}},
+			"reaches github.com/ethereum/go-ethereum/node",
+		},
+		{
+			listed{name: "cmd/gateway", imports: []string{module + "/internal/sandbox"}},
+			"cmd/gateway imports internal/sandbox",
+		},
 		{listed{name: "relay", deps: []string{"go.temporal.io/sdk/client"}}, "reaches go.temporal.io"},
 		{listed{name: "toolbox", imports: []string{"golang.org/x/sync/errgroup"}}, "a panic ends the process"},
 		{listed{name: "store/common"}, "the name does not say"},

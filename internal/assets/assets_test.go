@@ -30,7 +30,8 @@ func zipped(t *testing.T, text string) []byte {
 func load(t *testing.T) *assets.Set {
 	t.Helper()
 	s, err := assets.Load("/files/", fstest.MapFS{
-		"own/page.css": {Data: []byte(style)}, "own/icon.svg": {Data: []byte("<svg/>")}, "kept/viewer.js.gz": {Data: zipped(t, style)}, "kept/notes.json": {Data: []byte("{}")},
+		"own/page.css": {Data: []byte(style)}, "own/icon.svg": {Data: []byte("<svg/>")},
+		"kept/viewer.js.gz": {Data: zipped(t, style)}, "kept/notes.json": {Data: []byte("{}")},
 	}, "own/*", "kept/*.gz")
 	if err != nil {
 		t.Fatal(err)
@@ -50,7 +51,10 @@ func ask(t *testing.T, s *assets.Set, method, path, accept string) (*httptest.Re
 func TestFilesAreKeptForAYearUnderNamesOfTheirContent(t *testing.T) {
 	t.Parallel()
 	s := load(t)
-	for file, media := range map[string]string{"page.css": "text/css; charset=utf-8", "viewer.js": "text/javascript; charset=utf-8", "icon.svg": "image/svg+xml"} {
+	for file, media := range map[string]string{
+		"page.css": "text/css; charset=utf-8", "viewer.js": "text/javascript; charset=utf-8",
+		"icon.svg": "image/svg+xml",
+	} {
 		path, err := s.Path(file)
 		name, kind, _ := strings.Cut(file, ".")
 		if err != nil || !regexp.MustCompile(`^/files/`+name+`\.[0-9a-f]{12}\.`+kind+`$`).MatchString(path) {
@@ -61,10 +65,12 @@ func TestFilesAreKeptForAYearUnderNamesOfTheirContent(t *testing.T) {
 		if !found || w.Code != http.StatusOK || h.Get("Content-Type") != media || h.Get("Content-Encoding") != "" {
 			t.Errorf("%s answers %d, %v", file, w.Code, h)
 		}
-		if h.Get("Cache-Control") != "public, max-age=31536000, immutable" || h.Get("X-Content-Type-Options") != "nosniff" {
+		if h.Get("Cache-Control") != "public, max-age=31536000, immutable" ||
+			h.Get("X-Content-Type-Options") != "nosniff" {
 			t.Errorf("%s goes out with %v", file, h)
 		}
-		if head, _ := ask(t, s, http.MethodHead, path, ""); head.Body.Len() != 0 || head.Result().Header.Get("Content-Length") == "" {
+		if head, _ := ask(t, s, http.MethodHead, path, ""); head.Body.Len() != 0 ||
+			head.Result().Header.Get("Content-Length") == "" {
 			t.Errorf("HEAD of %s answers a body, or no length", file)
 		}
 	}
@@ -87,8 +93,8 @@ func TestFilesGoCompressedToWhoTakesIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		for accept, want := range map[string]bool{
-			"gzip, deflate, br": true, "br, gzip;q=0.5": true, "*": true, "GZIP": true, "gzip;q=0": false, "br": false, "": false,
-			"identity, gzip;q=0.5": false, "gzip;q=x": false, "gzip;q=NaN": false,
+			"gzip, deflate, br": true, "br, gzip;q=0.5": true, "*": true, "GZIP": true, "gzip;q=0": false, "br": false,
+			"": false, "identity, gzip;q=0.5": false, "gzip;q=x": false, "gzip;q=NaN": false,
 		} {
 			w, _ := ask(t, s, http.MethodGet, path, accept)
 			h := w.Result().Header
@@ -115,7 +121,9 @@ func TestFilesGoCompressedToWhoTakesIt(t *testing.T) {
 func TestWhatIsNoneOfTheFilesIsNotServed(t *testing.T) {
 	t.Parallel()
 	s := load(t)
-	for _, gone := range []string{"/files/page.css", "/files/page.000000000000.css", "/files/notes.json", "/files/", "/files/..%2fassets.go"} {
+	for _, gone := range []string{
+		"/files/page.css", "/files/page.000000000000.css", "/files/notes.json", "/files/", "/files/..%2fassets.go",
+	} {
 		if w, found := ask(t, s, http.MethodGet, gone, ""); found || w.Body.Len() != 0 {
 			t.Errorf("%s is served", gone)
 		}
@@ -127,7 +135,9 @@ func TestWhatIsNoneOfTheFilesIsNotServed(t *testing.T) {
 
 func TestFilesThatCannotBeServedStopTheStart(t *testing.T) {
 	t.Parallel()
-	for _, from := range []fstest.MapFS{{"a/x.exe": {Data: []byte("x")}}, {"a/x.js.gz": {Data: []byte("not compressed")}}, {"a/x": {}}} {
+	for _, from := range []fstest.MapFS{
+		{"a/x.exe": {Data: []byte("x")}}, {"a/x.js.gz": {Data: []byte("not compressed")}}, {"a/x": {}},
+	} {
 		if _, err := assets.Load("/", from, "a/*"); err == nil {
 			t.Errorf("%v is taken", from)
 		}

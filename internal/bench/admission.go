@@ -51,8 +51,8 @@ type admissionFigures struct {
 
 // admissionCall is a metered read of the standard weight, as most calls are.
 var admissionCall = &meter.Call{
-	Mode: meter.Charge, Units: plan.Unit, Chain: "eth_mainnet", Service: string(account.RPC), Method: "eth_getBalance", Class: "standard",
-	Tier: "balanced",
+	Mode: meter.Charge, Units: plan.Unit, Chain: "eth_mainnet", Service: string(account.RPC), Method: "eth_getBalance",
+	Class: "standard", Tier: "balanced",
 }
 
 // measureAdmissions admits through the meter as the relay does: with all that one Redis takes, and
@@ -118,7 +118,9 @@ func (a *admitted) median() admissionFigures {
 
 // admitAll admits for as long as it is told, with every caller asking again as soon as it is
 // answered.
-func (l *ledger) admitAll(ctx context.Context, subjects []*meter.Subject, lasts time.Duration) (admissionFigures, error) {
+func (l *ledger) admitAll(ctx context.Context, subjects []*meter.Subject,
+	lasts time.Duration,
+) (admissionFigures, error) {
 	if err := l.rdb.ConfigResetStat(ctx).Err(); err != nil {
 		return admissionFigures{}, err
 	}
@@ -149,7 +151,8 @@ func (l *ledger) admitAll(ctx context.Context, subjects []*meter.Subject, lasts 
 func (l *ledger) admit(ctx context.Context, s *meter.Subject) error {
 	a, err := l.meter.Admit(ctx, s, admissionCall)
 	if err == nil && !a.Admitted {
-		err = fmt.Errorf("a call of account %s was not admitted: refused %q, missing %q", s.Account, a.Refused, a.Missing)
+		err = fmt.Errorf("a call of account %s was not admitted: refused %q, missing %q", s.Account, a.Refused,
+			a.Missing)
 	}
 	return err
 }
@@ -183,7 +186,8 @@ func (l *ledger) openLoop(ctx context.Context, o options, subjects []*meter.Subj
 	if err != nil {
 		return err
 	}
-	report.sayf("calls began %.2f ms late at p99, of which the load's own clock is the cause; slowest answer %.2f ms", percentile(late, 99), percentile(took, 100))
+	report.sayf("calls began %.2f ms late at p99, of which the load's own clock is the cause; slowest answer %.2f ms",
+		percentile(late, 99), percentile(took, 100))
 	report.add(result{openLoopName, openLoopP50Key, percentile(took, 50), 2, bar{}})
 	report.add(result{openLoopName, openLoopP99Key, percentile(took, 99), 2, openLoopBar})
 	report.add(result{openLoopName, scriptKey, script, 1, bar{}})
@@ -192,7 +196,9 @@ func (l *ledger) openLoop(ctx context.Context, o options, subjects []*meter.Subj
 
 // admitAtRate admits n calls and gives how long each took from when it was due, and how late it was
 // begun.
-func (l *ledger) admitAtRate(ctx context.Context, subjects []*meter.Subject, rate, n int) (took, late []time.Duration, err error) {
+func (l *ledger) admitAtRate(ctx context.Context, subjects []*meter.Subject,
+	rate, n int,
+) (took, late []time.Duration, err error) {
 	took, late = make([]time.Duration, n), make([]time.Duration, n)
 	due := make(chan int, n) // never full: the load does not wait for its callers
 	begun := time.Now()

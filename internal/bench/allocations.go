@@ -22,8 +22,8 @@ func measureAllocations(ctx context.Context, r *rig, _ options, report *report) 
 		return err
 	}
 	report.sayf("%s: go test -bench BenchmarkRelayedCall ./cmd/internal/wire", allocationsName)
-	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "^BenchmarkRelayedCall$", "-benchtime", "20000x", "-count", "1",
-		"./cmd/internal/wire")
+	cmd := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-bench", "^BenchmarkRelayedCall$", "-benchtime",
+		"20000x", "-count", "1", "./cmd/internal/wire")
 	text, err := cmd.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("%w: %s", err, text)

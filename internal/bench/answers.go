@@ -128,13 +128,16 @@ func receiptOf(transaction string) receipt {
 	word := func(b []byte) string { return "0x" + hex.EncodeToString(append(make([]byte, 32-len(b)), b...)) }
 	address := func(b []byte) string { return "0x" + hex.EncodeToString(append(make([]byte, 20-len(b)), b...)) }
 	return receipt{
-		BlockHash: block, BlockNumber: quantity(number), TransactionHash: transaction, TransactionIndex: at, Type: "0x2", Status: "0x1",
-		From: address(d[:20]), To: address(d[12:32]), GasUsed: "0xb41d", CumulativeGasUsed: "0x8a3f21", EffectiveGasPrice: "0x4a817c80",
+		BlockHash: block, BlockNumber: quantity(number), TransactionHash: transaction, TransactionIndex: at,
+		Type: "0x2", Status: "0x1", From: address(d[:20]), To: address(d[12:32]), GasUsed: "0xb41d",
+		CumulativeGasUsed: "0x8a3f21", EffectiveGasPrice: "0x4a817c80",
 		LogsBloom: "0x" + strings.Repeat("0", 511) + "1",
 		Logs: []eventLog{{
-			Address: address(d[12:32]), Data: word(d[:8]), BlockNumber: quantity(number), BlockHash: block, TransactionHash: transaction,
-			TransactionIndex: at, LogIndex: "0x5f",
-			Topics: []string{"0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef", word(d[:20]), word(d[8:28])},
+			Address: address(d[12:32]), Data: word(d[:8]), BlockNumber: quantity(number), BlockHash: block,
+			TransactionHash: transaction, TransactionIndex: at, LogIndex: "0x5f",
+			Topics: []string{
+				"0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef", word(d[:20]), word(d[8:28]),
+			},
 		}},
 	}
 }
@@ -160,10 +163,11 @@ func blockOf(number uint64, now time.Time) *block {
 		return nil
 	}
 	b := &block{
-		Hash: hashOf(number), ParentHash: hashOf(number - 1), Number: quantity(number), GasLimit: "0x2255100", GasUsed: "0x112a880",
-		Timestamp: quantity(uint64(now.Unix()) - (head-number)*uint64(blockTime/time.Second)), //nolint:gosec // after 1970
-		BaseFee:   "0x3b9aca00", Miner: "0x4838b106fce9647bdf1e7877bf73ce8b0bad5f97", LogsBloom: "0x" + strings.Repeat("a5", 256),
-		StateRoot: hashOf(number),
+		Hash: hashOf(number), ParentHash: hashOf(number - 1), Number: quantity(number), GasLimit: "0x2255100",
+		GasUsed:   "0x112a880", //nolint:gosec // after 1970
+		Timestamp: quantity(uint64(now.Unix()) - (head-number)*uint64(blockTime/time.Second)),
+		BaseFee:   "0x3b9aca00", Miner: "0x4838b106fce9647bdf1e7877bf73ce8b0bad5f97",
+		LogsBloom: "0x" + strings.Repeat("a5", 256), StateRoot: hashOf(number),
 	}
 	for i := range transactionsIn {
 		b.Transactions = append(b.Transactions, "0x"+hex.EncodeToString(digest(b.Hash+strconv.Itoa(i))))
@@ -203,7 +207,8 @@ const (
 // the machine.
 func writeTrace(w io.Writer, id json.RawMessage, size int) {
 	buffer := bytes.NewBuffer(make([]byte, 0, 2*traceChunk))
-	fmt.Fprintf(buffer, `{"jsonrpc":"2.0","id":%s,"result":{"gas":30000000,"failed":false,"returnValue":"0x","structLogs":[`, id)
+	fmt.Fprintf(buffer,
+		`{"jsonrpc":"2.0","id":%s,"result":{"gas":30000000,"failed":false,"returnValue":"0x","structLogs":[`, id)
 	operations := [...]string{"PUSH1", "DUP2", "SLOAD", "ADD", "SWAP1", "MSTORE", "JUMPI", "CALL"}
 	written := 0
 	for step := uint64(0); written+buffer.Len() < size; step++ {
@@ -211,7 +216,8 @@ func writeTrace(w io.Writer, id json.RawMessage, size int) {
 			buffer.WriteByte(',')
 		}
 		fmt.Fprintf(buffer, `{"pc":%d,"op":%q,"gas":%d,"gasCost":3,"depth":%d,"stack":["0x%x","0x%x","0x80"]}`,
-			step%24576, operations[step%8], 30_000_000-step%30_000_000, 1+step%5, step*0x9e3779b97f4a7c15, step*0xc2b2ae3d27d4eb4f)
+			step%24576, operations[step%8], 30_000_000-step%30_000_000, 1+step%5, step*0x9e3779b97f4a7c15,
+			step*0xc2b2ae3d27d4eb4f)
 		if buffer.Len() < traceChunk {
 			continue
 		}

@@ -59,7 +59,8 @@ func measureBalances(ctx context.Context, r *rig, o options, report *report) err
 	p50 := func(owners string) float64 { return percentile(all[owners].took, median) }
 	each := func(trips int64) float64 { return float64(trips) / balancesEach }
 	known, fresh := all[sameTokens], all[otherTokens]
-	report.sayf("eth_getBalance %.1f ms, balances of known tokens %.1f ms, of new ones %.1f ms (p50; the node is %v away)",
+	report.sayf(
+		"eth_getBalance %.1f ms, balances of known tokens %.1f ms, of new ones %.1f ms (p50; the node is %v away)",
 		p50(onlyCoin), p50(sameTokens), p50(otherTokens), holdingsDistance)
 	report.add(result{balancesName, coinTripsKey, max(each(known.trips.coin), each(fresh.trips.coin)), 2, oneTrip})
 	report.add(result{balancesName, indexTripsKey, max(each(known.trips.index), each(fresh.trips.index)), 2, oneTrip})
@@ -86,13 +87,16 @@ func (s *service) balances(ctx context.Context, owners string, from int, took []
 		took = append(took, time.Since(begun))
 	}
 	after, err := readTrips(ctx, node)
-	return timed{slices.Clone(took), trips{after.coin - before.coin, after.index - before.index, after.names - before.names}}, err
+	return timed{
+		slices.Clone(took), trips{after.coin - before.coin, after.index - before.index, after.names - before.names},
+	}, err
 }
 
 // ownedBy asks for what one owner holds, which has to be all of it.
 func (s *service) ownedBy(ctx context.Context, owners, owner string, n int) error {
 	if owners == onlyCoin {
-		_, err := s.client.call(ctx, n, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"eth_getBalance","params":[%q,"latest"]}`, n, owner))
+		_, err := s.client.call(ctx, n,
+			fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"eth_getBalance","params":[%q,"latest"]}`, n, owner))
 		return err
 	}
 	req, err := s.client.request(ctx, n, "")
@@ -115,7 +119,8 @@ func (s *service) ownedBy(ctx context.Context, owners, owner string, n int) erro
 			Symbol string `json:"symbol"`
 		} `json:"tokens"`
 	}
-	if err := json.Unmarshal(body, &answer); err != nil || resp.StatusCode != http.StatusOK || len(answer.Tokens) != holdingsTokens ||
+	if err := json.Unmarshal(body, &answer); err != nil || resp.StatusCode != http.StatusOK ||
+		len(answer.Tokens) != holdingsTokens ||
 		answer.Tokens[0].Symbol == "" {
 		return fmt.Errorf("HTTP %d with %d tokens: %.300s", resp.StatusCode, len(answer.Tokens), body)
 	}

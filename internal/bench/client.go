@@ -66,7 +66,8 @@ func (c *client) generate(ctx context.Context, connections int, began time.Time)
 	for i := range all {
 		wg.Go(func() {
 			for n := i; ctx.Err() == nil; n += connections {
-				body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"eth_getBalance","params":["0x%040x","latest"]}`, n, n)
+				body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"eth_getBalance","params":["0x%040x","latest"]}`,
+					n, n)
 				started := time.Now()
 				_, err := c.call(context.WithoutCancel(ctx), n, body)
 				ended := time.Now()
@@ -85,7 +86,8 @@ func (c *client) generate(ctx context.Context, connections int, began time.Time)
 // firstCalls makes a call with every key, so that the gateway has loaded what it keeps of them.
 func (c *client) firstCalls(ctx context.Context) error {
 	for n := range c.keys {
-		if _, err := c.call(ctx, n, `{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":["0x00000000000000000000000000000000000000aa","latest"]}`); err != nil {
+		if _, err := c.call(ctx, n,
+			`{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":["0x00000000000000000000000000000000000000aa","latest"]}`); err != nil {
 			return fmt.Errorf("first calls: %w", err)
 		}
 	}

@@ -41,10 +41,12 @@ var (
 func (v *visited) pages() []string {
 	key := v.keys[7].String()
 	return []string{
-		"/overview", "/usage?range=24h", "/usage?range=7d", "/usage?range=30d", "/usage?range=period", "/usage?range=30d&key=" + key,
-		"/usage?chain=base_mainnet&range=30d", "/keys", "/keys/" + key, "/agents", "/billing", "/statements", "/statements/" + v.open,
-		"/statements/" + v.closed, "/tickets", "/tickets?status=closed", "/tickets/" + v.ticket, "/tickets/new", "/support/new?request_id=" + v.request.String(), "/feedback",
-		"/settings", "/settings/audit", "/", "/pricing", "/status", "/toolbox",
+		"/overview", "/usage?range=24h", "/usage?range=7d", "/usage?range=30d", "/usage?range=period",
+		"/usage?range=30d&key=" + key, "/usage?chain=base_mainnet&range=30d", "/keys", "/keys/" + key, "/agents",
+		"/billing", "/statements", "/statements/" + v.open, "/statements/" + v.closed, "/tickets",
+		"/tickets?status=closed", "/tickets/" + v.ticket, "/tickets/new",
+		"/support/new?request_id=" + v.request.String(), "/feedback", "/settings", "/settings/audit", "/", "/pricing",
+		"/status", "/toolbox",
 	}
 }
 
@@ -91,7 +93,8 @@ func measureConsole(ctx context.Context, r *rig, _ options, report *report) (err
 		if failed[i] != nil {
 			continue
 		}
-		report.sayf("%-45.45s p50 %6.1f ms  p95 %6.1f ms  %6.1f kB", page, percentile(took[i], median), percentile(took[i], pageP95), float64(weight[i])/kilobyte)
+		report.sayf("%-45.45s p50 %6.1f ms  p95 %6.1f ms  %6.1f kB", page, percentile(took[i], median),
+			percentile(took[i], pageP95), float64(weight[i])/kilobyte)
 		p50, p95 = max(p50, percentile(took[i], median)), max(p95, percentile(took[i], pageP95))
 		largest = max(largest, float64(weight[i])/kilobyte)
 	}

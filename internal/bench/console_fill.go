@@ -41,7 +41,9 @@ type visited struct {
 // fillConsole records an account, with everything that its pages show.
 func fillConsole(ctx context.Context, s *store.Store, conn *pgx.Conn, now time.Time) (*visited, error) {
 	v := &visited{account: account.NewID(), request: uuid.Must(uuid.NewV7())}
-	if _, err := s.CreateAccount(ctx, store.NewAccount{ID: v.account, Kind: store.KindOwner, Plan: plan.Growth}); err != nil {
+	if _, err := s.CreateAccount(ctx, store.NewAccount{
+		ID: v.account, Kind: store.KindOwner, Plan: plan.Growth,
+	}); err != nil {
 		return nil, err
 	}
 	for _, fill := range []func(context.Context, *store.Store, *pgx.Conn, time.Time) error{
@@ -72,8 +74,12 @@ func (v *visited) people(ctx context.Context, _ *store.Store, conn *pgx.Conn, no
 		args []any
 	}{
 		{"UPDATE accounts SET created_at = $2 WHERE id = $1", []any{v.account.UUID, now.AddDate(-1, 0, 0)}},
-		{"INSERT INTO users (id, email, email_key, created_at) VALUES ($1, 'owner@bench.example', 'owner@bench.example', $2)", []any{user.UUID, now}},
-		{"INSERT INTO members (account_id, user_id, role, joined_at, last_used_at) VALUES ($1, $2, 'owner', $3, $3)", []any{v.account.UUID, user.UUID, now}},
+		{"INSERT INTO users (id, email, email_key, created_at) VALUES ($1, 'owner@bench.example', " +
+			"'owner@bench.example', $2)", []any{user.UUID, now}},
+		{
+			"INSERT INTO members (account_id, user_id, role, joined_at, last_used_at) VALUES ($1, $2, 'owner', $3, $3)",
+			[]any{v.account.UUID, user.UUID, now},
+		},
 		{`INSERT INTO sessions (digest, id, user_id, account_id, network, user_agent, created_at, last_seen_at, expires_at)
 			VALUES ($1, $2, $3, $4, '127.0.0.1', 'bench', $5::timestamptz, $5::timestamptz, $5::timestamptz + interval '1 day')`, []any{digest[:], uuid.Must(uuid.NewV7()), user.UUID, v.account.UUID, now}},
 	} {
@@ -90,8 +96,8 @@ func (v *visited) holders(ctx context.Context, s *store.Store, _ *pgx.Conn, _ ti
 		digest := make([]byte, 32) // nobody calls with it
 		copy(digest, id.UUID[:])
 		_, err := s.CreateKey(ctx, store.NewKey{
-			ID: id, Account: v.account, Digest: digest, Prefix: fmt.Sprintf("cag_%08d", n), Name: fmt.Sprintf("service %d", n), Door: account.DoorAccount,
-			Daily: account.Unlimited,
+			ID: id, Account: v.account, Digest: digest, Prefix: fmt.Sprintf("cag_%08d", n),
+			Name: fmt.Sprintf("service %d", n), Door: account.DoorAccount, Daily: account.Unlimited,
 		})
 		if err != nil {
 			return err
@@ -107,15 +113,19 @@ func (v *visited) usage(ctx context.Context, s *store.Store, _ *pgx.Conn, now ti
 	for hour := range consoleHours {
 		at := begin.Add(time.Duration(hour) * time.Hour)
 		start, _ := plan.CalendarMonth(at)
-		bucket := account.UsageBucket{Shard: account.Shard(v.account), Slot: at, Account: v.account, Generation: "bench"}
+		bucket := account.UsageBucket{
+			Shard: account.Shard(v.account), Slot: at, Account: v.account, Generation: "bench",
+		}
 		for n, key := range v.keys {
 			for word := range consoleWords {
 				bucket.Lines = append(bucket.Lines, consoleLine(start.Format(time.DateOnly), key, n, word))
 			}
 			for word := range 4 {
 				bucket.Latencies = append(bucket.Latencies, account.LatencyLine{
-					Key: key, Chain: string(consoleChain(n + word/2)), Service: string(account.RPC), Class: "standard", Outcome: []string{"ok", "hit"}[word%2],
-					Bucket: account.LatencyBucketOf(time.Duration(1+(hour*7+n+word*13)%400) * time.Millisecond), Calls: 9,
+					Key: key, Chain: string(consoleChain(n + word/2)), Service: string(account.RPC), Class: "standard",
+					Outcome: []string{"ok", "hit"}[word%2],
+					Bucket:  account.LatencyBucketOf(time.Duration(1+(hour*7+n+word*13)%400) * time.Millisecond),
+					Calls:   9,
 				})
 			}
 		}
@@ -127,15 +137,19 @@ func (v *visited) usage(ctx context.Context, s *store.Store, _ *pgx.Conn, now ti
 }
 
 func consoleChain(n int) chain.ID {
-	return []chain.ID{chain.EthMainnet, chain.BaseMainnet, chain.ArbitrumOne, chain.OptimismMainnet, chain.PolygonPoS, chain.SolanaMainnet}[n%6]
+	return []chain.ID{
+		chain.EthMainnet, chain.BaseMainnet, chain.ArbitrumOne, chain.OptimismMainnet, chain.PolygonPoS,
+		chain.SolanaMainnet,
+	}[n%6]
 }
 
 // consoleLine is one of the lines that a key leaves in an hour: eight that are charged, four hits,
 // two refusals, of thirty methods on all chains.
 func consoleLine(period string, key account.KeyID, n, word int) account.UsageLine {
 	l := account.UsageLine{
-		Period: period, Key: key, Chain: string(consoleChain(n + word)), Service: string(account.RPC), Method: fmt.Sprintf("eth_method%d", (word*7+n)%30),
-		Class: "standard", Tier: "balanced", Requests: int64(1 + word%7),
+		Period: period, Key: key, Chain: string(consoleChain(n + word)), Service: string(account.RPC),
+		Method: fmt.Sprintf("eth_method%d", (word*7+n)%30), Class: "standard", Tier: "balanced",
+		Requests: int64(1 + word%7),
 	}
 	if word%4 == 0 {
 		l.Class = "heavy"
@@ -157,8 +171,10 @@ func (v *visited) calls(ctx context.Context, s *store.Store, _ *pgx.Conn, now ti
 	calls := make([]store.Call, consoleCalls)
 	for n := range calls {
 		calls[n] = store.Call{
-			RequestID: uuid.Must(uuid.NewV7()), StartedAt: now.Add(-time.Duration(n) * time.Minute), Account: v.account, Key: v.keys[n%len(v.keys)], Chain: consoleChain(n),
-			Service: string(account.RPC), Method: "eth_call", Class: "standard", Tier: "balanced", Outcome: "ok", HTTPStatus: 200, Units: plan.Unit, Duration: time.Millisecond,
+			RequestID: uuid.Must(uuid.NewV7()), StartedAt: now.Add(-time.Duration(n) * time.Minute), Account: v.account,
+			Key: v.keys[n%len(v.keys)], Chain: consoleChain(n), Service: string(account.RPC), Method: "eth_call",
+			Class: "standard", Tier: "balanced", Outcome: "ok", HTTPStatus: 200, Units: plan.Unit,
+			Duration: time.Millisecond,
 		}
 		if n%10 == 0 {
 			calls[n].Outcome, calls[n].HTTPStatus, calls[n].Units = "rate_window", 429, 0
@@ -170,7 +186,8 @@ func (v *visited) calls(ctx context.Context, s *store.Store, _ *pgx.Conn, now ti
 
 // tickets are of all statuses, with a message and an answer each.
 func (v *visited) tickets(ctx context.Context, _ *store.Store, conn *pgx.Conn, now time.Time) error {
-	_, err := conn.Exec(ctx, `INSERT INTO tickets (account_id, subject, category, priority, channel, status, gathers, evidence, messages, created_at, last_activity_at,
+	_, err := conn.Exec(ctx,
+		`INSERT INTO tickets (account_id, subject, category, priority, channel, status, gathers, evidence, messages, created_at, last_activity_at,
 			resolved_at, closed_at)
 		SELECT $1, 'Calls are refused since ' || n, 'incident', 'normal', 'dashboard', status, false, '{}', 2, $2::timestamptz - n * interval '1 hour', $2::timestamptz - n * interval '1 hour',
 			CASE WHEN status IN ('resolved', 'closed') THEN $2::timestamptz END, CASE WHEN status = 'closed' THEN $2::timestamptz END
@@ -184,7 +201,8 @@ func (v *visited) tickets(ctx context.Context, _ *store.Store, conn *pgx.Conn, n
 		FROM tickets, generate_series(1, 2) AS place WHERE account_id = $1`, v.account.UUID); err != nil {
 		return err
 	}
-	return conn.QueryRow(ctx, "SELECT 'CAG-' || max(number) FROM tickets WHERE account_id = $1", v.account.UUID).Scan(&v.ticket)
+	return conn.QueryRow(ctx, "SELECT 'CAG-' || max(number) FROM tickets WHERE account_id = $1",
+		v.account.UUID).Scan(&v.ticket)
 }
 
 // statements closes the month before, out of its usage, and adds old ones of which the list is all
@@ -200,7 +218,8 @@ func (v *visited) statements(ctx context.Context, s *store.Store, conn *pgx.Conn
 	if _, err := book.Close(ctx, []store.Account{held}, statement.Only(v.closed)); err != nil {
 		return err
 	}
-	_, err = conn.Exec(ctx, `INSERT INTO statements (account_id, period, starts_at, ends_at, requests, billable, hits, refused, refunded, units, plan_units, pack_units,
+	_, err = conn.Exec(ctx,
+		`INSERT INTO statements (account_id, period, starts_at, ends_at, requests, billable, hits, refused, refunded, units, plan_units, pack_units,
 			content, content_hash)
 		SELECT $1, m.start AS period, m.start AS starts_at, m.start + interval '1 month', 10, 10, 0, 0, 0, 10000, 10000, 0, '{}'::bytea, sha256('{}'::bytea)
 		FROM generate_series(1, $3::integer - 1) AS n, LATERAL (SELECT $2::date - (n + 1) * interval '1 month' AS start) AS m`, v.account.UUID, start, consoleStatements)

@@ -72,7 +72,12 @@ func perCall(before, after map[string]time.Duration, calls float64) spent {
 func (s spent) String() string {
 	var parts []string
 	for _, of := range [...]struct{ name, label string }{
-		{"nginx", "nginx"}, {"gateway", "gateway"}, {"redis-server", "redis-server"}, {"postgres", "postgres"}, {"bench", "upstream"}, {"wrk", "wrk"},
+		{"nginx", "nginx"},
+		{"gateway", "gateway"},
+		{"redis-server", "redis-server"},
+		{"postgres", "postgres"},
+		{"bench", "upstream"},
+		{"wrk", "wrk"},
 	} {
 		if s[of.name] > 0 {
 			parts = append(parts, fmt.Sprintf("%s %.0f µs", of.label, s[of.name]))

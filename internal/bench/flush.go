@@ -32,9 +32,18 @@ var flushBar = bar{below, 60, 0}
 // flushCalls are what every account did in its bucket: three usage lines, with how long the calls
 // took.
 var flushCalls = []*meter.Call{
-	{Units: plan.Unit, Chain: "eth_mainnet", Service: string(account.RPC), Method: "eth_getBalance", Class: "standard", Tier: "balanced"},
-	{Units: 5 * plan.Unit, Chain: "base_mainnet", Service: string(account.RPC), Method: "eth_getLogs", Class: "heavy", Tier: "fast"},
-	{Mode: meter.Hit, Chain: "eth_mainnet", Service: string(account.RPC), Method: "eth_getTransactionReceipt", Class: "standard", Tier: "balanced"},
+	{
+		Units: plan.Unit, Chain: "eth_mainnet", Service: string(account.RPC), Method: "eth_getBalance",
+		Class: "standard", Tier: "balanced",
+	},
+	{
+		Units: 5 * plan.Unit, Chain: "base_mainnet", Service: string(account.RPC), Method: "eth_getLogs",
+		Class: "heavy", Tier: "fast",
+	},
+	{
+		Mode: meter.Hit, Chain: "eth_mainnet", Service: string(account.RPC), Method: "eth_getTransactionReceipt",
+		Class: "standard", Tier: "balanced",
+	},
 }
 
 // measureFlush fills a bucket for each of many accounts by admissions, and has the flusher move
@@ -59,7 +68,8 @@ func measureFlush(ctx context.Context, r *rig, o options, report *report) (err e
 	if err != nil {
 		return err
 	}
-	report.sayf("%s: %s buckets, of %s calls", flushName, thousands(float64(buckets)), thousands(float64(len(holders)*len(flushCalls))))
+	report.sayf("%s: %s buckets, of %s calls", flushName, thousands(float64(buckets)),
+		thousands(float64(len(holders)*len(flushCalls))))
 	took, err := l.flush(ctx, buckets, report)
 	if err != nil {
 		return err
@@ -95,7 +105,8 @@ func (l *ledger) record(ctx context.Context, holders []holder) (err error) {
 		ids[i], plans[i] = holders[i].account.UUID, holders[i].kind.plan
 	}
 	return l.query(ctx, func(c *pgx.Conn) error {
-		_, err := c.Exec(ctx, `INSERT INTO accounts (id, kind, plan) SELECT unnest($1::uuid[]), 'owner', unnest($2::text[])`, ids, plans)
+		_, err := c.Exec(ctx,
+			`INSERT INTO accounts (id, kind, plan) SELECT unnest($1::uuid[]), 'owner', unnest($2::text[])`, ids, plans)
 		if err == nil {
 			_, err = c.Exec(ctx, `ANALYZE accounts`)
 		}
@@ -132,7 +143,8 @@ func (l *ledger) use(ctx context.Context, holders []holder) error {
 				return err
 			}
 			if !a.Admitted {
-				return fmt.Errorf("a call of account %s was not admitted: refused %q, missing %q", s.Account, a.Refused, a.Missing)
+				return fmt.Errorf("a call of account %s was not admitted: refused %q, missing %q", s.Account, a.Refused,
+					a.Missing)
 			}
 			book.Observe(s, call, time.Duration(1+(i+n)%50)*time.Millisecond)
 		}
@@ -208,7 +220,8 @@ func (l *ledger) flush(ctx context.Context, buckets int, report *report) (time.D
 		case <-ctx.Done():
 			return 0, errors.Join(fmt.Errorf("%d of %d buckets moved: %w", moved.Load(), buckets, ctx.Err()), <-ended)
 		case <-tick.C:
-			report.sayf("%s: %s of %s buckets", flushName, thousands(float64(moved.Load())), thousands(float64(buckets)))
+			report.sayf("%s: %s of %s buckets", flushName, thousands(float64(moved.Load())),
+				thousands(float64(buckets)))
 		}
 	}
 }
@@ -222,7 +235,8 @@ func (l *ledger) checkBooks(ctx context.Context, holders []holder) error {
 		err := c.QueryRow(ctx, `SELECT (SELECT coalesce(sum(requests), 0)::bigint FROM usage_hours),
 			(SELECT coalesce(sum(requests), 0)::bigint FROM usage_periods), (SELECT count(DISTINCT account_id) FROM latency_hours)`).Scan(&hours, &periods, &timed)
 		if err == nil && (hours != want || periods != want || timed != int64(len(holders))) {
-			err = fmt.Errorf("of %d calls of %d accounts, the hours have %d, the periods %d, and latencies %d accounts", want, len(holders), hours, periods, timed)
+			err = fmt.Errorf("of %d calls of %d accounts, the hours have %d, the periods %d, and latencies %d accounts",
+				want, len(holders), hours, periods, timed)
 		}
 		return err
 	})

@@ -48,7 +48,8 @@ type gateway struct {
 func (r *rig) buildGateway(ctx context.Context) error {
 	r.sayf("building the gateway")
 	program := filepath.Join(r.dir, "gateway")
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", program, "./cmd/gateway") //nolint:gosec // a path of ours
+	//nolint:gosec // a path of ours
+	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", program, "./cmd/gateway")
 	build.Stdout, build.Stderr = r.progress, r.progress
 	if err := build.Run(); err != nil {
 		return fmt.Errorf("build the gateway: %w", err)
@@ -90,9 +91,10 @@ func (r *rig) freshGateway(ctx context.Context, nodes ...*nodeProcess) (*gateway
 		}
 	}
 	g.url, g.pprof = "http://"+addresses[0], "http://"+addresses[1]+"/debug/pprof"
-	env := append(os.Environ(), "DATABASE_URL="+r.stack.DatabaseURL, "REDIS_URL="+r.stack.RedisURL, "KEY_PEPPER="+benchPepper,
-		"UPSTREAMS_FILE="+file, "LISTEN_ADDRESS="+addresses[0], "METRICS_ADDRESS="+addresses[1], "TEMPORAL_ADDRESS="+addresses[2],
-		"TRUSTED_PROXIES=1", "DRAIN_DELAY=0s", "DRAIN_TIMEOUT=5s")
+	env := append(os.Environ(), "DATABASE_URL="+r.stack.DatabaseURL, "REDIS_URL="+r.stack.RedisURL,
+		"KEY_PEPPER="+benchPepper, "UPSTREAMS_FILE="+file, "LISTEN_ADDRESS="+addresses[0],
+		"METRICS_ADDRESS="+addresses[1], "TEMPORAL_ADDRESS="+addresses[2], "TRUSTED_PROXIES=1", "DRAIN_DELAY=0s",
+		"DRAIN_TIMEOUT=5s")
 	if g.Process, err = r.start("gateway", r.program, env, "serve"); err != nil {
 		return nil, err
 	}

@@ -49,7 +49,9 @@ const (
 func newHolder(k *kind, now time.Time) holder {
 	h := holder{kind: k, account: account.NewID(), key: account.NewKeyID()}
 	if k.capped {
-		h.packs = []account.Pack{{ID: account.NewPackID(), Units: 32_000_000 * plan.Unit, Expires: now.AddDate(1, 0, 0)}}
+		h.packs = []account.Pack{
+			{ID: account.NewPackID(), Units: 32_000_000 * plan.Unit, Expires: now.AddDate(1, 0, 0)},
+		}
 	}
 	return h
 }
@@ -69,14 +71,16 @@ func (h *holder) door() account.Door {
 }
 
 func (h *holder) accountFences(now time.Time) account.AccountLimits {
-	f := account.Terms{Plan: plan.Must(h.kind.plan)}.Fences(h.account, 1, account.Active, account.ServiceFences{}, h.packs, now)
+	f := account.Terms{Plan: plan.Must(h.kind.plan)}.Fences(h.account, 1, account.Active, account.ServiceFences{},
+		h.packs, now)
 	f.Rate.Limit = wideWindow
 	return f
 }
 
 func (h *holder) keyFences() account.KeyLimits {
 	f := account.KeyLimits{
-		Key: h.key, Account: h.account, Version: 1, Status: account.Active, Door: h.door(), Daily: plan.Must(h.kind.plan).DailyQuota(),
+		Key: h.key, Account: h.account, Version: 1, Status: account.Active, Door: h.door(),
+		Daily: plan.Must(h.kind.plan).DailyQuota(),
 	}
 	if h.kind.capped {
 		f.MonthlyCap = account.MaxCap

@@ -97,7 +97,9 @@ func tokensOf(owner string) tokenList {
 	}
 	for i := range holdingsTokens {
 		d := digest(fmt.Sprintf("%s token %d", seed, i))
-		list.Tokens = append(list.Tokens, tokenOwned{"0x" + hex.EncodeToString(d[:20]), "0x" + strings.Repeat("0", 48) + hex.EncodeToString(d[20:28])})
+		list.Tokens = append(list.Tokens, tokenOwned{
+			"0x" + hex.EncodeToString(d[:20]), "0x" + strings.Repeat("0", 48) + hex.EncodeToString(d[20:28]),
+		})
 	}
 	return list
 }

@@ -90,7 +90,8 @@ func dialIdle(ctx context.Context, url string) (*idle, error) {
 }
 
 func (i *idle) call(ctx context.Context, c *client, n int) error {
-	req, err := c.request(ctx, n, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":["0x%040x","latest"]}`, n))
+	req, err := c.request(ctx, n,
+		fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":["0x%040x","latest"]}`, n))
 	if err != nil {
 		return err
 	}

@@ -119,7 +119,9 @@ func (l *ledger) loadIdle(ctx context.Context, holders []holder) error {
 
 // seedIdle sets their counters of the present period and day, as after their first call.
 func (l *ledger) seedIdle(ctx context.Context, holders []holder) error {
-	return l.each(ctx, "seeding counters", len(holders), func(ctx context.Context, i int) error { return holders[i].seed(ctx, l) })
+	return l.each(ctx, "seeding counters", len(holders), func(ctx context.Context, i int) error {
+		return holders[i].seed(ctx, l)
+	})
 }
 
 func (l *ledger) memory(ctx context.Context) (float64, error) {

@@ -95,7 +95,8 @@ func (r *rig) killOne(ctx context.Context, o options, report *report) (*timeline
 	if t.back >= 0 {
 		back = "back after " + t.back.String()
 	}
-	report.sayf("%d reads, %d failed, %d sent again; p99 %.1f ms before, %s", t.reads, len(t.failed), again, t.usual, back)
+	report.sayf("%d reads, %d failed, %d sent again; p99 %.1f ms before, %s", t.reads, len(t.failed), again,
+		t.usual, back)
 	return t, again, err
 }
 

@@ -46,7 +46,8 @@ func (r *rig) ledger(ctx context.Context, services ...devstack.Service) (*ledger
 }
 
 func (l *ledger) start(ctx context.Context, services []devstack.Service) error {
-	if err := os.Chmod(l.dir, 0o755); err != nil { //nolint:gosec // PostgreSQL may run as another user, and its own directory is closed
+	//nolint:gosec // PostgreSQL may run as another user, and its own directory is closed
+	if err := os.Chmod(l.dir, 0o755); err != nil {
 		return err
 	}
 	var err error

@@ -43,18 +43,20 @@ const (
 
 var loads = []load{
 	{
-		name: "distinct_reads", about: "rate and p99 of metered reads, each another, to nginx's", body: getBalance, plan: plan.Enterprise,
-		ratio: bar{atLeast, 0.40, 0.50}, p99: bar{atMost, 2, 0},
+		name: "distinct_reads", about: "rate and p99 of metered reads, each another, to nginx's", body: getBalance,
+		plan: plan.Enterprise, ratio: bar{atLeast, 0.40, 0.50}, p99: bar{atMost, 2, 0},
 	},
 	{
-		name: "distinct_reads_with_quota", about: "the same with accounts that a quota is counted for", body: getBalance, plan: plan.Growth,
+		name: "distinct_reads_with_quota", about: "the same with accounts that a quota is counted for",
+		body: getBalance, plan: plan.Growth,
 	},
 	{
-		name: "cache_hits", about: "rate of receipts that the gateway keeps, still admitted, to nginx's", body: getReceipt,
-		plan: plan.Enterprise, ratio: bar{atLeast, 0.55, 0.70}, kept: true,
+		name: "cache_hits", about: "rate of receipts that the gateway keeps, still admitted, to nginx's",
+		body: getReceipt, plan: plan.Enterprise, ratio: bar{atLeast, 0.55, 0.70}, kept: true,
 	},
 	{
-		name: "local_hits", about: "rate of eth_chainId and eth_blockNumber, still admitted, to nginx's", body: getLocal, plan: plan.Enterprise,
+		name: "local_hits", about: "rate of eth_chainId and eth_blockNumber, still admitted, to nginx's",
+		body: getLocal, plan: plan.Enterprise,
 	},
 }
 
@@ -145,7 +147,8 @@ func (r *rig) prepare(ctx context.Context, l load) error {
 func (r *rig) checkKept(ctx context.Context) error {
 	hits, err := r.askForReceipts(ctx)
 	if err == nil && hits < receipts {
-		err = fmt.Errorf("%d of %d receipts came from the gateway's cache: this load would not measure it", hits, receipts)
+		err = fmt.Errorf("%d of %d receipts came from the gateway's cache: this load would not measure it", hits,
+			receipts)
 	}
 	return err
 }
@@ -194,7 +197,9 @@ func (f figures) String() string {
 // newHTTPClient keeps as many connections as it is told.
 func newHTTPClient(connections int) *http.Client {
 	return &http.Client{
-		Timeout:   time.Minute,
-		Transport: &http.Transport{MaxIdleConnsPerHost: connections, MaxConnsPerHost: connections, DisableCompression: true},
+		Timeout: time.Minute,
+		Transport: &http.Transport{
+			MaxIdleConnsPerHost: connections, MaxConnsPerHost: connections, DisableCompression: true,
+		},
 	}
 }

@@ -64,14 +64,19 @@ func parse(args []string, progress io.Writer) (options, error) {
 	flags.DurationVar(&o.duration, "duration", 5*time.Second, "length of one round of a load, in whole seconds")
 	flags.IntVar(&o.rounds, "rounds", 3, "rounds of each side of a load, and kills of an upstream")
 	flags.IntVar(&o.connections, "connections", 32, "connections that a load keeps open")
-	flags.IntVar(&o.accounts, "accounts", wholeAccounts, "accounts among which the idle keys are shared; the bar is for no fewer than this")
-	flags.IntVar(&o.keys, "keys", wholeKeys, "idle keys, as many for each account as for the others; the bar is for no fewer than this")
-	flags.IntVar(&o.subscriptions, "subscriptions", wholeSubscriptions, "subscriptions whose period ends; the bar is for no fewer than this")
+	flags.IntVar(&o.accounts, "accounts", wholeAccounts,
+		"accounts among which the idle keys are shared; the bar is for no fewer than this")
+	flags.IntVar(&o.keys, "keys", wholeKeys,
+		"idle keys, as many for each account as for the others; the bar is for no fewer than this")
+	flags.IntVar(&o.subscriptions, "subscriptions", wholeSubscriptions,
+		"subscriptions whose period ends; the bar is for no fewer than this")
 	flags.IntVar(&o.buckets, "buckets", wholeBuckets, "accounts with usage to flush; the bar is for no fewer than this")
 	flags.BoolVar(&o.strict, "strict", false, "end with exit code 1 when a bar is not met")
-	flags.BoolVar(&o.record, "record", false, "add a line to internal/bench/results.md and draw internal/bench/results.svg; run it on a quiet machine")
+	flags.BoolVar(&o.record, "record", false,
+		"add a line to internal/bench/results.md and draw internal/bench/results.svg; run it on a quiet machine")
 	flags.StringVar(&o.chart, "chart", "", "draw the results to this SVG file")
-	flags.StringVar(&o.profile, "profile", "", "write a CPU profile of the gateway under each load to FILE.<load>, and its allocations beside it")
+	flags.StringVar(&o.profile, "profile", "",
+		"write a CPU profile of the gateway under each load to FILE.<load>, and its allocations beside it")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -82,8 +87,10 @@ func parse(args []string, progress io.Writer) (options, error) {
 		return o, errors.New("give at least one round, one connection and one whole second")
 	case o.accounts < 1 || o.keys < o.accounts || o.buckets < 1 || o.subscriptions < 1:
 		return o, errors.New("give at least one account, a key for each, and one account with usage")
-	case o.record && (o.accounts < wholeAccounts || o.keys < wholeKeys || o.buckets < wholeBuckets || o.subscriptions < wholeSubscriptions):
-		return o, errors.New("--record needs the whole sizes: leave --accounts, --keys, --buckets and --subscriptions out")
+	case o.record && (o.accounts < wholeAccounts || o.keys < wholeKeys || o.buckets < wholeBuckets ||
+		o.subscriptions < wholeSubscriptions):
+		return o, errors.New(
+			"--record needs the whole sizes: leave --accounts, --keys, --buckets and --subscriptions out")
 	case o.profile != "" && o.duration < 2*time.Second:
 		return o, errors.New("a profile needs a --duration of two seconds or more")
 	case o.record && o.only != "":

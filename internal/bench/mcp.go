@@ -31,8 +31,9 @@ const (
 	calledMark  = `"isError":false`
 
 	callRead    = `string.format('` + toolCall + `', n, "eth_getBalance", string.format('"0x%040x","latest"', n))`
-	callReceipt = `string.format('` + toolCall + `', n, "eth_getTransactionReceipt", string.format('"0x%064x"', n % 1000))`
-	toolCall    = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"rpc_call","arguments":{"chain":"eth_mainnet","method":"%s","params":[%s]}}}`
+	callReceipt = `string.format('` + toolCall +
+		`', n, "eth_getTransactionReceipt", string.format('"0x%064x"', n % 1000))`
+	toolCall = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"rpc_call","arguments":{"chain":"eth_mainnet","method":"%s","params":[%s]}}}`
 )
 
 var (
@@ -54,7 +55,8 @@ var (
 		load{name: mcpHitName + "_rpc", plan: plan.Enterprise, body: getReceipt, kept: true},
 	}
 	toolsList = load{
-		name: toolsListName, plan: plan.Enterprise, to: mcpPath, many: true, body: `string.format('{"jsonrpc":"2.0","id":%d,"method":"tools/list"}', n)`, wrong: `,"error":{"code":-`,
+		name: toolsListName, plan: plan.Enterprise, to: mcpPath, many: true,
+		body: `string.format('{"jsonrpc":"2.0","id":%d,"method":"tools/list"}', n)`, wrong: `,"error":{"code":-`,
 	}
 )
 
@@ -113,14 +115,18 @@ func measureMCPClients(ctx context.Context, r *rig, o options, report *report) e
 	}
 	for round := range o.rounds {
 		var held float64
-		if err := visit(ctx, s, o, mcpClients, func() (err error) { held, err = s.gateway.heapBytes(ctx); return err }); err != nil {
+		if err := visit(ctx, s, o, mcpClients, func() (err error) {
+			held, err = s.gateway.heapBytes(ctx)
+			return err
+		}); err != nil {
 			return err
 		}
 		after, err := s.gateway.heapBytes(ctx)
 		if err != nil {
 			return err
 		}
-		report.sayf("round %d: heap %.1f MB before all, %.1f MB with %d clients, %.1f MB without", round+1, before/megabyte, held/megabyte, mcpClients, after/megabyte)
+		report.sayf("round %d: heap %.1f MB before all, %.1f MB with %d clients, %.1f MB without", round+1,
+			before/megabyte, held/megabyte, mcpClients, after/megabyte)
 		if round == o.rounds-1 {
 			report.add(result{mcpClientsName, heapGrowthKey, max(0, after-before) / megabyte, 1, mcpClientsBar})
 		}

@@ -21,7 +21,8 @@ func TestToolsAreComparedByTheGatewaysOwnCPU(t *testing.T) {
 
 func TestLoadsGoWhereTheyAreSaidTo(t *testing.T) {
 	t.Parallel()
-	if got := mcpMiss.tool.request(); !strings.HasPrefix(got, `wrk.format("POST", "/mcp", headers, `) || !strings.Contains(got, "tools/call") {
+	if got := mcpMiss.tool.request(); !strings.HasPrefix(got, `wrk.format("POST", "/mcp", headers, `) ||
+		!strings.Contains(got, "tools/call") {
 		t.Errorf("a tool is called by %s", got)
 	}
 	if got := mcpMiss.relay.request(); !strings.HasPrefix(got, `wrk.format("POST", nil, headers, `) {
@@ -37,8 +38,12 @@ func TestLoadsGoWhereTheyAreSaidTo(t *testing.T) {
 
 func TestLoadsAreTakenBeforeWhatTakesTheirGatewayAway(t *testing.T) {
 	t.Parallel()
-	own := map[string]bool{balancesName: true, mcpClientsName: true, consoleName: true, traceName: true, idleName: true, killedName: true}
-	shared := map[string]bool{utilitiesName: true, toolboxHitName: true, mcpMissName: true, mcpHitName: true, toolsListName: true}
+	own := map[string]bool{
+		balancesName: true, mcpClientsName: true, consoleName: true, traceName: true, idleName: true, killedName: true,
+	}
+	shared := map[string]bool{
+		utilitiesName: true, toolboxHitName: true, mcpMissName: true, mcpHitName: true, toolsListName: true,
+	}
 	for _, l := range loads {
 		shared[l.name] = true
 	}

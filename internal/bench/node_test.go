@@ -67,7 +67,8 @@ func TestNodeAnswersAsOneOfMainnetDoes(t *testing.T) {
 	if future := askNode(t, server.URL, "eth_getBlockByNumber", `["0x7fffffff",false]`); string(future) != "null" {
 		t.Errorf("a block of the future is %.100s", future)
 	}
-	if a, b := askNode(t, server.URL, "eth_getBalance", `["0xa"]`), askNode(t, server.URL, "eth_getBalance", `["0xb"]`); bytes.Equal(a, b) {
+	if a, b := askNode(t, server.URL, "eth_getBalance", `["0xa"]`), askNode(t, server.URL, "eth_getBalance",
+		`["0xb"]`); bytes.Equal(a, b) {
 		t.Error("two addresses have one balance")
 	}
 }
@@ -153,17 +154,20 @@ func TestNodeCountsWhatIsAskedOfOwnersOfTokens(t *testing.T) {
 	defer server.Close()
 	owner := sameTokens + strings.Repeat("0", 38)
 	var list tokenList
-	if err := json.Unmarshal(askNode(t, server.URL, tokensMethod, fmt.Sprintf(`[%q,"erc20"]`, owner)), &list); err != nil || len(list.Tokens) != holdingsTokens {
+	if err := json.Unmarshal(askNode(t, server.URL, tokensMethod, fmt.Sprintf(`[%q,"erc20"]`, owner)),
+		&list); err != nil || len(list.Tokens) != holdingsTokens {
 		t.Errorf("it lists %d tokens: %v", len(list.Tokens), err)
 	}
 	askNode(t, server.URL, "eth_getBalance", fmt.Sprintf(`[%q,"latest"]`, owner))
 	askNode(t, server.URL, "eth_getBalance", `["0x00000000000000000000000000000000000000aa","latest"]`)
 	code := "0x6001" + fmt.Sprintf("%064x%064x", abiWord, 2) + strings.Repeat("0", 128)
-	if got := askNode(t, server.URL, "eth_call", fmt.Sprintf(`[{"data":%q},"latest"]`, code)); string(got) != `"`+namesOf(2)+`"` {
+	if got := askNode(t, server.URL, "eth_call", fmt.Sprintf(`[{"data":%q},"latest"]`, code)); string(got) != `"`+
+		namesOf(2)+`"` {
 		t.Errorf("of two tokens it says %s", got)
 	}
 	askNode(t, server.URL, "eth_call", fmt.Sprintf(`[{"data":%q,"to":%q},"latest"]`, code, owner))
-	if got, err := readTrips(t.Context(), strings.TrimPrefix(server.URL, "http://")); err != nil || got != (trips{1, 1, 1}) || n.calls.Load() != 5 {
+	if got, err := readTrips(t.Context(), strings.TrimPrefix(server.URL, "http://")); err != nil ||
+		got != (trips{1, 1, 1}) || n.calls.Load() != 5 {
 		t.Errorf("it counts %+v of %d calls: %v", got, n.calls.Load(), err)
 	}
 }

@@ -25,7 +25,8 @@ func (r *rig) profileDuring(ctx context.Context, o options, l load, now bool) <-
 }
 
 func download(ctx context.Context, url, path string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody) //nolint:gosec // of the gateway that the bench started
+	//nolint:gosec // of the gateway that the bench started
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
 	if err != nil {
 		return err
 	}

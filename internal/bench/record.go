@@ -79,7 +79,8 @@ func (r *report) record(path string, now time.Time) error {
 	if !strings.Contains(table, "\n"+header()+"\n") || !strings.HasSuffix(table, "|") {
 		return fmt.Errorf("%s does not end with the table that this program writes; its header is\n%s", path, header())
 	}
-	if err := os.WriteFile(path, []byte(table+"\n"+r.row(now)+"\n"), 0o644); err != nil { //nolint:gosec // a page, for everybody
+	//nolint:gosec // a page, for everybody
+	if err := os.WriteFile(path, []byte(table+"\n"+r.row(now)+"\n"), 0o644); err != nil {
 		return fmt.Errorf("record the run: %w", err)
 	}
 	r.sayf("added a line to %s", path)

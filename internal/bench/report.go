@@ -149,7 +149,8 @@ func (r *report) keep(o options, now time.Time) error {
 }
 
 func writePicture(path string, r *report, now time.Time) error {
-	if err := os.WriteFile(path, []byte(picture(r, now)), 0o644); err != nil { //nolint:gosec // a picture, for everybody
+	//nolint:gosec // a picture, for everybody
+	if err := os.WriteFile(path, []byte(picture(r, now)), 0o644); err != nil {
 		return fmt.Errorf("draw the results: %w", err)
 	}
 	r.sayf("drew %s", path)

@@ -16,12 +16,18 @@ import (
 func TestEachComparisonIsOneLineWithItsBar(t *testing.T) {
 	t.Parallel()
 	for want, r := range map[string]result{
-		"distinct_reads ratio_to_nginx=0.38 bar=0.40 aim=0.50 met=no":    {"distinct_reads", ratioKey, 0.389, 2, bar{atLeast, 0.40, 0.50}},
-		"distinct_reads p99_to_nginx=2.00 bar=2.00 met=yes":              {"distinct_reads", p99Key, 2, 2, bar{atMost, 2, 0}},
-		"local_hits ratio_to_nginx=0.65":                                 {"local_hits", ratioKey, 0.65, 2, bar{}},
-		"trace_50mb resident_growth_mb=8.0 bar=8.0 met=no":               {traceName, residentKey, 8, 1, traceBar},
-		"upstream_killed failed=0 bar=0 met=yes":                         {killedName, "failed", 0, 0, failedBar},
-		"upstream_killed p99_back_ms=never bar=2000 met=no":              {killedName, "p99_back_ms", math.Inf(1), 0, backBar},
+		"distinct_reads ratio_to_nginx=0.38 bar=0.40 aim=0.50 met=no": {
+			"distinct_reads", ratioKey, 0.389, 2, bar{atLeast, 0.40, 0.50},
+		},
+		"distinct_reads p99_to_nginx=2.00 bar=2.00 met=yes": {
+			"distinct_reads", p99Key, 2, 2, bar{atMost, 2, 0},
+		},
+		"local_hits ratio_to_nginx=0.65":                   {"local_hits", ratioKey, 0.65, 2, bar{}},
+		"trace_50mb resident_growth_mb=8.0 bar=8.0 met=no": {traceName, residentKey, 8, 1, traceBar},
+		"upstream_killed failed=0 bar=0 met=yes":           {killedName, "failed", 0, 0, failedBar},
+		"upstream_killed p99_back_ms=never bar=2000 met=no": {
+			killedName, "p99_back_ms", math.Inf(1), 0, backBar,
+		},
 		"idle_connections_1000 resident_growth_mb=63.9 bar=64.0 met=yes": {idleName, residentKey, 63.9, 1, idleBar},
 	} {
 		if got := r.String(); got != want {
@@ -111,8 +117,9 @@ func TestPictureIsWellFormedAndTellsEveryComparison(t *testing.T) {
 	whole := wholeRun()
 	svg := picture(whole, time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC))
 	for _, want := range []string{
-		"distinct_reads_with_quota", "cache_hits", "40,000", "2026-11-20", "upstream killed", "12,345 reads, 1 failed", "p99 is back after 400 ms",
-		"prefers-color-scheme: dark", "a failed read", "at least 0.40", "0.37", "less than 64",
+		"distinct_reads_with_quota", "cache_hits", "40,000", "2026-11-20", "upstream killed", "12,345 reads, 1 failed",
+		"p99 is back after 400 ms", "prefers-color-scheme: dark", "a failed read", "at least 0.40", "0.37",
+		"less than 64",
 	} {
 		if !strings.Contains(svg, want) {
 			t.Errorf("the picture lacks %q", want)
@@ -124,7 +131,9 @@ func TestPictureIsWellFormedAndTellsEveryComparison(t *testing.T) {
 		}
 	}
 	for name, r := range map[string]*report{
-		"a whole run": whole, "nothing": {}, "never back": {kill: &timeline{before: []float64{1}, after: []float64{9}, usual: 1, back: -1}},
+		"a whole run": whole, "nothing": {}, "never back": {
+			kill: &timeline{before: []float64{1}, after: []float64{9}, usual: 1, back: -1},
+		},
 	} {
 		svg := picture(r, time.Now())
 		for _, unwanted := range []string{"NaN", "Inf", "<script", "@import", "%!"} {
@@ -167,8 +176,9 @@ func TestRecordAddsALineToTheTableOfTheCheckout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	line := "| 2026-11-20 | " + machine() + " | 0.37 | 1.67 | 0.40 | 0.42 | 0.45 | 2.1 | 3.2 | 22.0 | 1 | 300 | 52 | 45000 | 17.0 | 1.42 | 249 | 334 | 16.1 | 21000 | 1.20 " +
-		"| 1.30 | 1.50 | 4.5 | 0.89 | 0 | 2 | 41.3 | 88.0 |\n"
+	line := "| 2026-11-20 | " + machine() +
+		" | 0.37 | 1.67 | 0.40 | 0.42 | 0.45 | 2.1 | 3.2 | 22.0 | 1 | 300 | 52 | 45000 | 17.0 | 1.42 | 249 | 334 | " +
+		"16.1 | 21000 | 1.20 | 1.30 | 1.50 | 4.5 | 0.89 | 0 | 2 | 41.3 | 88.0 |\n"
 	if want := string(committed) + line + line; string(got) != want {
 		t.Errorf("the table is now\n%s\nwant\n%s", got, want)
 	}
@@ -218,7 +228,8 @@ func TestListNamesWhatOnlyTakes(t *testing.T) {
 	if n := strings.Count(list.String(), "\n"); n != len(measurements()) {
 		t.Errorf("%d are listed, want %d", n, len(measurements()))
 	}
-	if _, err := choose(measurements(), "trace_50mb,nonsense"); err == nil || !strings.Contains(err.Error(), `"nonsense"`) {
+	if _, err := choose(measurements(), "trace_50mb,nonsense"); err == nil ||
+		!strings.Contains(err.Error(), `"nonsense"`) {
 		t.Errorf("an unknown name: %v", err)
 	}
 }

@@ -65,7 +65,8 @@ func (s *service) end() {
 // done.
 func grownBy(p *gateway, report *report, work func() error) (float64, error) {
 	pid := p.PID()
-	if err := os.WriteFile(procFile(pid, "clear_refs"), []byte("5"), 0); err != nil { // begins the peak anew, see proc(5)
+	// begins the peak anew, see proc(5)
+	if err := os.WriteFile(procFile(pid, "clear_refs"), []byte("5"), 0); err != nil {
 		return 0, fmt.Errorf("resident memory can be measured on Linux only: %w", err)
 	}
 	before, err := residentMemory(pid, "VmRSS")
@@ -80,7 +81,8 @@ func grownBy(p *gateway, report *report, work func() error) (float64, error) {
 		return 0, err
 	}
 	after, err := residentMemory(pid, "VmRSS")
-	report.sayf("resident: %.1f MB before, %.1f MB at the peak, %.1f MB after", before/megabyte, peak/megabyte, after/megabyte)
+	report.sayf("resident: %.1f MB before, %.1f MB at the peak, %.1f MB after", before/megabyte, peak/megabyte,
+		after/megabyte)
 	return max(0, peak-before) / megabyte, err
 }
 

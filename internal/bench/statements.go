@@ -56,7 +56,8 @@ var fillSteps = []string{
 	SELECT account_id, period, sum(requests), coalesce(sum(requests) FILTER (WHERE outcome = 'ok'), 0), coalesce(sum(requests) FILTER (WHERE outcome = 'hit'), 0),
 		coalesce(sum(requests) FILTER (WHERE outcome NOT IN ('ok', 'hit')), 0), 0, sum(units), sum(units) FILTER (WHERE source = 'plan'), 0
 	FROM usage_hours WHERE $1::integer > 0 GROUP BY 1, 2`,
-	`INSERT INTO usage_watermarks (shard, watermark) SELECT n, '2026-11-01 00:05:00Z' FROM generate_series(0, ` + fmt.Sprint(account.Shards-1) + `) AS n WHERE $1::integer > 0`,
+	`INSERT INTO usage_watermarks (shard, watermark) SELECT n, '2026-11-01 00:05:00Z' FROM generate_series(0, ` +
+		fmt.Sprint(account.Shards-1) + `) AS n WHERE $1::integer > 0`,
 }
 
 // measureStatements closes a month of more and more accounts, each with a hundred rows of usage, as

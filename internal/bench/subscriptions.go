@@ -139,10 +139,13 @@ type monthly struct {
 // Snapshot is what it says by its clock.
 func (m monthly) Snapshot(_ context.Context, customer string) (subscription.Snapshot, error) {
 	start, end := plan.Cycle{Anchor: subscribedAt}.Period(m.now())
-	return subscription.Snapshot{Customer: customer, Country: "US", ReadAt: m.now(), Subscriptions: []subscription.Subscription{{
-		ID: strings.Replace(customer, "cus", "sub", 1), Status: subscription.Active, Price: "pro_monthly", PriceCents: plan.Must(plan.Pro).MonthlyPrice,
-		StartedAt: subscribedAt, PeriodStart: start, PeriodEnd: end,
-	}}}, nil
+	return subscription.Snapshot{
+		Customer: customer, Country: "US", ReadAt: m.now(),
+		Subscriptions: []subscription.Subscription{{
+			ID: strings.Replace(customer, "cus", "sub", 1), Status: subscription.Active, Price: "pro_monthly",
+			PriceCents: plan.Must(plan.Pro).MonthlyPrice, StartedAt: subscribedAt, PeriodStart: start, PeriodEnd: end,
+		}},
+	}, nil
 }
 
 // untold are failed charges, of which there are none here.
@@ -168,7 +171,8 @@ func passBoundary(s *store.Store, f *limits.Limits, id account.ID) (closed int, 
 		env.SetStartTime(at)
 		workflows.RegisterBilling(env)
 		env.RegisterActivity(&activities.Billing{
-			Stripe: monthly{now: env.Now}, Record: s, Fences: f, Mails: untold{}, Now: env.Now, Logger: slog.New(slog.DiscardHandler),
+			Stripe: monthly{now: env.Now}, Record: s, Fences: f, Mails: untold{}, Now: env.Now,
+			Logger: slog.New(slog.DiscardHandler),
 			Close: func(_ context.Context, c activities.Closing) error {
 				if c.Period.End.Equal(turning) {
 					closed++

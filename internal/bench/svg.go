@@ -63,7 +63,9 @@ text { font: 13px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", s
 func picture(r *report, now time.Time) string {
 	c := &canvas{y: margin}
 	c.text(margin, c.y+16, "h1", "start", "The gateway beside nginx, on one machine in one run")
-	c.text(margin, c.y+38, "soft", "start", fmt.Sprintf("make bench, %s, %s shared with wrk, Redis, PostgreSQL and the upstream", now.UTC().Format(time.DateOnly), machine()))
+	c.text(margin, c.y+38, "soft", "start",
+		fmt.Sprintf("make bench, %s, %s shared with wrk, Redis, PostgreSQL and the upstream",
+			now.UTC().Format(time.DateOnly), machine()))
 	c.y += 62
 	c.rates(r.loads)
 	if r.kill != nil {
@@ -90,11 +92,13 @@ func describe(r *report) string {
 }
 
 func (c *canvas) text(x, y float64, class, anchor, words string) {
-	fmt.Fprintf(&c.shapes, `<text x="%.1f" y="%.1f" class="%s" text-anchor="%s">%s</text>`+"\n", x, y, class, anchor, html.EscapeString(words))
+	fmt.Fprintf(&c.shapes, `<text x="%.1f" y="%.1f" class="%s" text-anchor="%s">%s</text>`+"\n", x, y, class, anchor,
+		html.EscapeString(words))
 }
 
 func (c *canvas) rect(x, y, width, height float64, class string) {
-	fmt.Fprintf(&c.shapes, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" class="%s"/>`+"\n", x, y, width, height, class)
+	fmt.Fprintf(&c.shapes, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" class="%s"/>`+"\n", x, y, width, height,
+		class)
 }
 
 func (c *canvas) line(x1, y1, x2, y2 float64, class string) {

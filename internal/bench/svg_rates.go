@@ -82,18 +82,20 @@ func thousands(value float64) string {
 
 // words are what keys of the table stand for.
 var words = map[string]string{
-	residentKey: "resident memory grows by, in MB", "failed": "failed reads", "retried": "reads sent to the other upstream",
-	"p99_back_ms": "p99 is back after, in ms", "value": "allocations",
+	residentKey: "resident memory grows by, in MB", "failed": "failed reads",
+	"retried": "reads sent to the other upstream", "p99_back_ms": "p99 is back after, in ms", "value": "allocations",
 	perSecondKey: "per second", scriptKey: "µs of Redis for each", openLoopP50Key: "p50 from when due, in ms",
-	openLoopP99Key: "p99 from when due, in ms", bytesKey: "bytes of Redis for a key", withCountersKey: "the same with counters",
-	secondsKey: "seconds for all", bucketsKey: "buckets per second", requestsKey: "requests per second",
-	costKey: "CPU time to a cache hit of the relay", rateKey: "rate to cache hits of the relay",
-	cpuToRelayKey: "CPU time to the same call on /rpc", heapGrowthKey: "heap grows by, in MB", heapKey: "largest heap, in MB",
-	perAccountKey: "µs for each account", growthKey: "cost of one of 10,000 to one of 1,000",
-	missedKey: "periods that were missed", repeatedKey: "periods that were closed twice",
-	coinTripsKey: "calls for the coin, each answer", indexTripsKey: "calls to the index, each answer",
-	nameTripsKey: "calls for names of new tokens", toReadKey: "time to one eth_getBalance", newToReadKey: "the same with new tokens",
-	slowestP50Key: "slowest page's p50, in ms", slowestP95Key: "slowest page's p95, in ms", largestPageKey: "largest page, in KB",
+	openLoopP99Key: "p99 from when due, in ms", bytesKey: "bytes of Redis for a key",
+	withCountersKey: "the same with counters", secondsKey: "seconds for all", bucketsKey: "buckets per second",
+	requestsKey: "requests per second", costKey: "CPU time to a cache hit of the relay",
+	rateKey: "rate to cache hits of the relay", cpuToRelayKey: "CPU time to the same call on /rpc",
+	heapGrowthKey: "heap grows by, in MB", heapKey: "largest heap, in MB", perAccountKey: "µs for each account",
+	growthKey: "cost of one of 10,000 to one of 1,000", missedKey: "periods that were missed",
+	repeatedKey: "periods that were closed twice", coinTripsKey: "calls for the coin, each answer",
+	indexTripsKey: "calls to the index, each answer", nameTripsKey: "calls for names of new tokens",
+	toReadKey: "time to one eth_getBalance", newToReadKey: "the same with new tokens",
+	slowestP50Key: "slowest page's p50, in ms", slowestP95Key: "slowest page's p95, in ms",
+	largestPageKey: "largest page, in KB",
 }
 
 // table lists the comparisons that no chart shows.

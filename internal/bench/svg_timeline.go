@@ -19,9 +19,11 @@ func (c *canvas) timeline(t *timeline) {
 	if t.back >= 0 && t.back < time.Hour {
 		back = fmt.Sprintf("p99 is back after %d ms", t.back.Milliseconds())
 	}
-	c.heading("One of two upstreams killed under load", fmt.Sprintf("%s reads, %d failed; %s", thousands(float64(t.reads)), len(t.failed), back))
-	c.text(margin, c.y+2, "soft small", "start", fmt.Sprintf("p99 by windows of %d ms; green: at most %.1f times what it was before",
-		window.Milliseconds(), backFactor))
+	c.heading("One of two upstreams killed under load",
+		fmt.Sprintf("%s reads, %d failed; %s", thousands(float64(t.reads)), len(t.failed), back))
+	c.text(margin, c.y+2, "soft small", "start",
+		fmt.Sprintf("p99 by windows of %d ms; green: at most %.1f times what it was before",
+			window.Milliseconds(), backFactor))
 	c.y += 18
 	all := append(append([]float64{}, t.before...), t.after...)
 	top := niceTop(all, backFactor*t.usual)
@@ -47,7 +49,8 @@ func (c *canvas) timeline(t *timeline) {
 	}
 	for _, at := range t.failed {
 		middle := x(float64(len(t.before)) + float64(at)/float64(window))
-		fmt.Fprintf(&c.shapes, `<circle class="killed" cx="%.1f" cy="%.1f" r="3"><title>a failed read</title></circle>`+"\n", middle, bottom-4)
+		fmt.Fprintf(&c.shapes, `<circle class="killed" cx="%.1f" cy="%.1f" r="3"><title>a failed read</title></circle>`+
+			"\n", middle, bottom-4)
 	}
 	c.y = bottom + 44
 }

@@ -23,7 +23,10 @@ func TestToolIsComparedWithTheRoundBesideIt(t *testing.T) {
 func TestCPUTimeIsSharedOutBetweenCalls(t *testing.T) {
 	t.Parallel()
 	before := map[string]time.Duration{"gateway": time.Second, "redis-server": time.Second, "postgres": time.Second}
-	after := map[string]time.Duration{"gateway": 3 * time.Second, "redis-server": 1500 * time.Millisecond, "postgres": time.Second, "bench": time.Second}
+	after := map[string]time.Duration{
+		"gateway": 3 * time.Second, "redis-server": 1500 * time.Millisecond,
+		"postgres": time.Second, "bench": time.Second,
+	}
 	s := perCall(before, after, 100_000)
 	if want := "gateway 20 µs, redis-server 5 µs, upstream 10 µs"; s.String() != want || s.ours() != 25 {
 		t.Errorf("%s, ours %v, want %s", s, s.ours(), want)

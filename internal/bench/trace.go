@@ -38,7 +38,9 @@ func (r *rig) growthByTraces(ctx context.Context, o options, report *report, enc
 		return 0, err
 	}
 	defer s.end()
-	want, err := fetchTrace(ctx, &client{url: "http://" + s.nodes[0].address, keys: s.client.keys, http: s.client.http}, "")
+	want, err := fetchTrace(ctx, &client{
+		url: "http://" + s.nodes[0].address, keys: s.client.keys, http: s.client.http,
+	}, "")
 	if err != nil {
 		return 0, fmt.Errorf("the node's own answer: %w", err)
 	}
@@ -51,8 +53,8 @@ func (r *rig) growthByTraces(ctx context.Context, o options, report *report, enc
 			if got.sum != want.sum {
 				return fmt.Errorf("the gateway's answer of %d bytes is not the node's of %d", got.bytes, want.bytes)
 			}
-			report.sayf("a trace of %.1f MB in %s, %.1f MB on the wire", float64(got.bytes)/megabyte, got.took.Round(time.Millisecond),
-				float64(got.wire)/megabyte)
+			report.sayf("a trace of %.1f MB in %s, %.1f MB on the wire", float64(got.bytes)/megabyte,
+				got.took.Round(time.Millisecond), float64(got.wire)/megabyte)
 		}
 		return nil
 	})
@@ -67,7 +69,8 @@ type trace struct {
 
 func fetchTrace(ctx context.Context, c *client, encoding string) (trace, error) {
 	started := time.Now()
-	req, err := c.request(ctx, 0, `{"jsonrpc":"2.0","id":1,"method":"`+traceMethod+`","params":["0x`+strings.Repeat("ab", 32)+`"]}`)
+	req, err := c.request(ctx, 0, `{"jsonrpc":"2.0","id":1,"method":"`+traceMethod+`","params":["0x`+
+		strings.Repeat("ab", 32)+`"]}`)
 	if err != nil {
 		return trace{}, err
 	}

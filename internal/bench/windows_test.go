@@ -70,9 +70,11 @@ func TestTimelineSortsCallsByTheirEndAroundTheKill(t *testing.T) {
 	samples = append(samples, sample{ended: killed + 20*time.Millisecond, took: time.Second, err: errors.New("reset")})
 	line := newTimeline(samples, killed, 3*time.Second, 5*time.Second)
 	if len(line.before) != 30 || len(line.after) != 50 || line.usual != 4 || line.reads != 801 {
-		t.Errorf("%d windows before, %d after, usually %g ms, %d reads", len(line.before), len(line.after), line.usual, line.reads)
+		t.Errorf("%d windows before, %d after, usually %g ms, %d reads", len(line.before), len(line.after), line.usual,
+			line.reads)
 	}
-	if line.before[29] != 4 || line.after[0] != 140 || line.after[2] != 140 || line.after[3] != 4 || line.back != 400*time.Millisecond {
+	if line.before[29] != 4 || line.after[0] != 140 || line.after[2] != 140 || line.after[3] != 4 ||
+		line.back != 400*time.Millisecond {
 		t.Errorf("p99 after the kill is %v, back after %s", line.after[:4], line.back)
 	}
 	if len(line.failed) != 1 || line.failed[0] != 20*time.Millisecond {

@@ -59,7 +59,8 @@ func (r *rig) wrk(ctx context.Context, o options, l load, url string) (figures, 
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		return figures{}, err
 	}
-	cmd := exec.CommandContext(ctx, "wrk", "-t2", "-c", strconv.Itoa(o.connections), //nolint:gosec // numbers and paths of ours
+	//nolint:gosec // numbers and paths of ours
+	cmd := exec.CommandContext(ctx, "wrk", "-t2", "-c", strconv.Itoa(o.connections),
 		"-d", strconv.Itoa(int(o.duration.Seconds()))+"s", "--latency", "-s", file, url)
 	before := cpuByProgram()
 	said, err := cmd.CombinedOutput()

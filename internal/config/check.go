@@ -195,15 +195,18 @@ func (c *checker) headers(u *upstreamNode, n ast.Node, place string) {
 func (c *checker) compare(u upstreamNode, before []upstreamNode) {
 	for _, other := range before {
 		if u.Name == other.Name && u.Name != "" {
-			c.mistake(u.fields["name"], u.place+".name", fmt.Sprintf("%q is used twice, by %s already", shown(u.Name), other.place))
+			c.mistake(u.fields["name"], u.place+".name", fmt.Sprintf("%q is used twice, by %s already", shown(u.Name),
+				other.place))
 		}
 		if u.URL == "" || sameAddress(u.URL) != sameAddress(other.URL) {
 			continue
 		}
 		if maps.Equal(u.Headers, other.Headers) {
-			c.mistake(u.fields["url"], u.place+".url", "it is the address of "+other.place+" too: name an upstream once")
+			c.mistake(u.fields["url"], u.place+".url",
+				"it is the address of "+other.place+" too: name an upstream once")
 		} else {
-			c.note(u.fields["url"], u.place+".url", "it is the address of "+other.place+" too; one provider does not replace another, whatever the account")
+			c.note(u.fields["url"], u.place+".url",
+				"it is the address of "+other.place+" too; one provider does not replace another, whatever the account")
 		}
 	}
 }

@@ -47,7 +47,9 @@ func parse(raw []byte) (file *ast.File, err error) {
 
 // syntax says where the YAML is at fault; the parser's own words quote the file.
 func (c *checker) syntax(err error) {
-	m := Mistake{Rule: "it is not valid YAML; look at the quotes, brackets and indents of this line and the one before" + form}
+	m := Mistake{
+		Rule: "it is not valid YAML; look at the quotes, brackets and indents of this line and the one before" + form,
+	}
 	if at, ok := errors.AsType[yaml.Error](err); ok && at.GetToken() != nil && at.GetToken().Position != nil {
 		m.Line, m.Column = at.GetToken().Position.Line, at.GetToken().Position.Column
 	}

@@ -84,7 +84,8 @@ line 8, column 5: chains.eth_mainnet.upstreams: only one, so there is none to tu
 	if got := told(report.Notes); got != want {
 		t.Errorf("noted\n%s\nwant\n%s", got, want)
 	}
-	if len(report.Upstreams.Chains) != 2 || report.Upstreams.Chains["base_mainnet"].Upstreams[1].Headers["X-Key"] != "canary-42" {
+	if len(report.Upstreams.Chains) != 2 ||
+		report.Upstreams.Chains["base_mainnet"].Upstreams[1].Headers["X-Key"] != "canary-42" {
 		t.Errorf("upstreams are %+v", report.Upstreams)
 	}
 }
@@ -118,7 +119,8 @@ func FuzzCheckOfAnUpstreamsFileNeverFails(f *testing.F) {
 	f.Add("chains: {eth_mainnet: {upstreams: [{name: a, url: \"https://a.example\"}]}}")
 	f.Add("chains:\n  eth_mainnet: &x\n    upstreams: *x\n")
 	f.Add("- a\n- b: !!int c\n? d\n: e\n<<: *f\n")
-	f.Add("chains: {eth_mainnet: {chain_id: 99999999999999999999, upstreams: [{max_per_second: .inf, max_concurrent: 1e9}]}}")
+	f.Add("chains: {eth_mainnet: {chain_id: 99999999999999999999, upstreams: [{max_per_second: .inf, max_concurrent: " +
+		"1e9}]}}")
 	f.Add("---\nchains:\n...\n---\n|\n text\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		report := check(text)

@@ -135,7 +135,9 @@ func fromMap(role Role, environment map[string]string) (Config, error) {
 	if err != nil {
 		return Config{}, nameVariables(err)
 	}
-	for _, base := range []*string{&c.PublicURL, &c.SourcifyURL, &c.SignaturesURL, &c.X402FacilitatorURL, &c.StripeAPIURL} {
+	for _, base := range []*string{
+		&c.PublicURL, &c.SourcifyURL, &c.SignaturesURL, &c.X402FacilitatorURL, &c.StripeAPIURL,
+	} {
 		*base = strings.TrimRight(*base, "/") // paths are appended to it
 	}
 	if err := c.validate(role); err != nil {
@@ -178,7 +180,8 @@ func (c *Config) validate(role Role) error {
 	if role != Ops && role != OpsStripe {
 		f.need("DATABASE_URL", c.DatabaseURL, "give PostgreSQL as postgres://user:password@host:5432/database")
 	}
-	f.check(role == Ops || role == OpsStripe || c.DatabaseURL == "" || hasScheme(c.DatabaseURL, "postgres", "postgresql"), "DATABASE_URL", "must start with postgres://")
+	f.check(role == Ops || role == OpsStripe || c.DatabaseURL == "" ||
+		hasScheme(c.DatabaseURL, "postgres", "postgresql"), "DATABASE_URL", "must start with postgres://")
 	switch role {
 	case Migrate, OpsPaid: // need no more than the database
 	case OpsFlows:
@@ -187,7 +190,8 @@ func (c *Config) validate(role Role) error {
 	case Ops:
 		c.checkBoard(&f)
 	case OpsStripe:
-		f.need("STRIPE_SECRET_KEY", c.StripeSecretKey, "give a secret key of Stripe, from the dashboard's page of API keys")
+		f.need("STRIPE_SECRET_KEY", c.StripeSecretKey,
+			"give a secret key of Stripe, from the dashboard's page of API keys")
 		c.checkStripe(&f)
 		c.checkPublic(&f)
 	case OpsRecord:
@@ -199,7 +203,8 @@ func (c *Config) validate(role Role) error {
 		c.checkServe(&f)
 	case Worker:
 		c.checkShared(&f)
-		f.check(c.ProbeInterval >= 500*time.Millisecond && c.ProbeInterval <= time.Minute, "PROBE_INTERVAL", "must be between 500ms and 1m")
+		f.check(c.ProbeInterval >= 500*time.Millisecond && c.ProbeInterval <= time.Minute, "PROBE_INTERVAL",
+			"must be between 500ms and 1m")
 		c.checkMail(&f)
 	}
 	return errors.Join(f...)
@@ -228,7 +233,8 @@ func (c *Config) firstTLS() string {
 // checkBoard checks what leads to the board and says what stands there.
 func (c *Config) checkBoard(f *faults) {
 	c.checkRedis(f)
-	f.need("UPSTREAMS_FILE", c.UpstreamsFile, "give the path of the upstreams file; upstreams.example.yaml is one to start from")
+	f.need("UPSTREAMS_FILE", c.UpstreamsFile,
+		"give the path of the upstreams file; upstreams.example.yaml is one to start from")
 }
 
 // checkRedis checks what leads to the meter and the board.
@@ -239,20 +245,24 @@ func (c *Config) checkRedis(f *faults) {
 		if err != nil {
 			*f = append(*f, fmt.Errorf("REDIS_URL %w", err))
 		} else {
-			f.check(where.TLS() || !c.RedisCertificates().Any(), c.firstTLS(), "must be left out: the connection to REDIS_URL is encrypted only with rediss")
+			f.check(where.TLS() || !c.RedisCertificates().Any(), c.firstTLS(),
+				"must be left out: the connection to REDIS_URL is encrypted only with rediss")
 		}
 	}
-	f.check((c.RedisTLSCertFile == "") == (c.RedisTLSKeyFile == ""), "REDIS_TLS_CERT_FILE", "must come together with REDIS_TLS_KEY_FILE")
+	f.check((c.RedisTLSCertFile == "") == (c.RedisTLSKeyFile == ""), "REDIS_TLS_CERT_FILE",
+		"must come together with REDIS_TLS_KEY_FILE")
 }
 
 // checkShared checks what both long-running roles need.
 func (c *Config) checkShared(f *faults) {
 	c.checkBoard(f)
 	f.check(validAddress(c.MetricsAddress), "METRICS_ADDRESS", "must be HOST:PORT or :PORT")
-	f.check(c.ProfileToken == "" || len(c.ProfileToken) >= minToken, "PROFILE_TOKEN", "must be at least 16 characters long; openssl rand -hex 24 makes one")
+	f.check(c.ProfileToken == "" || len(c.ProfileToken) >= minToken, "PROFILE_TOKEN",
+		"must be at least 16 characters long; openssl rand -hex 24 makes one")
 	c.checkTemporal(f)
 	c.checkMailed(f)
-	f.check(c.CallRecordsDays >= 2 && c.CallRecordsDays <= 366, "CALL_RECORDS_DAYS", "must be between 2, of which the audit reads, and 366")
+	f.check(c.CallRecordsDays >= 2 && c.CallRecordsDays <= 366, "CALL_RECORDS_DAYS",
+		"must be between 2, of which the audit reads, and 366")
 	f.check(c.LogFormat == "json" || c.LogFormat == "text", "LOG_FORMAT", "must be json or text")
 	c.checkPayments(f)
 	c.checkStripe(f)
@@ -270,7 +280,8 @@ func (c *Config) checkMailed(f *faults) {
 // checkPublic checks where people and other services find us.
 func (c *Config) checkPublic(f *faults) {
 	f.check(validBase(c.PublicURL), "PUBLIC_URL", "must be an http:// or https:// address without a query")
-	f.check(!validBase(c.PublicURL) || guarded(c.PublicURL), "PUBLIC_URL", "must begin with https:// unless its host is this machine: session cookies and keys pass there")
+	f.check(!validBase(c.PublicURL) || guarded(c.PublicURL), "PUBLIC_URL",
+		"must begin with https:// unless its host is this machine: session cookies and keys pass there")
 }
 
 // checkTemporal checks what leads to the durable flows.
@@ -283,24 +294,33 @@ func (c *Config) checkTemporal(f *faults) {
 func (c *Config) checkServe(f *faults) {
 	f.check(validAddress(c.ListenAddress), "LISTEN_ADDRESS", "must be HOST:PORT or :PORT")
 	f.check(c.TrustedProxies >= 0 && c.TrustedProxies <= 10, "TRUSTED_PROXIES", "must be between 0 and 10")
-	f.check(len(c.AgentHosts()) <= 20 && !slices.ContainsFunc(c.AgentHosts(), func(h string) bool { return h != "*" && !hostName.MatchString(h) }),
+	f.check(len(c.AgentHosts()) <= 20 && !slices.ContainsFunc(c.AgentHosts(), func(h string) bool {
+		return h != "*" && !hostName.MatchString(h)
+	}),
 		"MCP_HOSTS", "must be host names separated by commas, without ports, at most 20, or *")
 	f.check(c.MaxBodyBytes >= 1024 && c.MaxBodyBytes <= 64<<20, "MAX_BODY_BYTES", "must be between 1024 and 67108864")
 	f.check(c.MaxAnswerBytes >= 1<<20, "MAX_ANSWER_BYTES", "must be at least 1048576")
 	f.check(c.BatchMemoryBytes >= 32<<20, "BATCH_MEMORY_BYTES", "must be at least 33554432, which one batch may take")
-	f.check(c.CacheBytes == 0 || (c.CacheBytes >= 1<<20 && c.CacheBytes <= 1<<40), "CACHE_BYTES", "must be 0 or between 1048576 and 1099511627776")
+	f.check(c.CacheBytes == 0 || (c.CacheBytes >= 1<<20 && c.CacheBytes <= 1<<40), "CACHE_BYTES",
+		"must be 0 or between 1048576 and 1099511627776")
 	c.checkCache(f)
-	f.check(c.MaxConnections >= 0 && c.MaxConnections <= 1<<20, "MAX_CONNECTIONS", "must be between 0, for no bound, and 1048576")
-	f.check(c.MaxConnectionsPerAddress >= 0 && c.MaxConnectionsPerAddress <= 1<<20, "MAX_CONNECTIONS_PER_ADDRESS", "must be between 0, for no bound, and 1048576")
+	f.check(c.MaxConnections >= 0 && c.MaxConnections <= 1<<20, "MAX_CONNECTIONS",
+		"must be between 0, for no bound, and 1048576")
+	f.check(c.MaxConnectionsPerAddress >= 0 && c.MaxConnectionsPerAddress <= 1<<20, "MAX_CONNECTIONS_PER_ADDRESS",
+		"must be between 0, for no bound, and 1048576")
 	if _, err := c.NetworkFigures(); err != nil {
 		*f = append(*f, err)
 	}
-	f.check(c.CallRecordsBuffer >= 1000 && c.CallRecordsBuffer <= 10_000_000, "CALL_RECORDS_BUFFER", "must be between 1000 and 10000000")
-	f.check(c.CallRecordsDelay >= 10*time.Millisecond && c.CallRecordsDelay <= time.Minute, "CALL_RECORDS_DELAY", "must be between 10ms and 1m")
+	f.check(c.CallRecordsBuffer >= 1000 && c.CallRecordsBuffer <= 10_000_000, "CALL_RECORDS_BUFFER",
+		"must be between 1000 and 10000000")
+	f.check(c.CallRecordsDelay >= 10*time.Millisecond && c.CallRecordsDelay <= time.Minute, "CALL_RECORDS_DELAY",
+		"must be between 10ms and 1m")
 	f.check(c.CallTimeout >= time.Second && c.CallTimeout <= 5*time.Minute, "CALL_TIMEOUT", "must be between 1s and 5m")
-	f.check(c.PriceHeartbeat >= time.Minute && c.PriceHeartbeat <= 48*time.Hour, "PRICE_HEARTBEAT", "must be between 1m and 48h")
+	f.check(c.PriceHeartbeat >= time.Minute && c.PriceHeartbeat <= 48*time.Hour, "PRICE_HEARTBEAT",
+		"must be between 1m and 48h")
 	f.check(c.DrainDelay >= 0 && c.DrainDelay <= time.Minute, "DRAIN_DELAY", "must be between 0s and 1m")
-	f.check(c.DrainTimeout >= time.Second && c.DrainTimeout <= 10*time.Minute, "DRAIN_TIMEOUT", "must be between 1s and 10m")
+	f.check(c.DrainTimeout >= time.Second && c.DrainTimeout <= 10*time.Minute, "DRAIN_TIMEOUT",
+		"must be between 1s and 10m")
 	f.check(validBase(c.SourcifyURL), "SOURCIFY_URL", "must be an http:// or https:// address without a query")
 	f.check(validBase(c.SignaturesURL), "SIGNATURES_URL", "must be an http:// or https:// address without a query")
 	c.checkFacilitator(f)

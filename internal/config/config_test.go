@@ -54,8 +54,10 @@ func TestEveryRoleStartsOnItsRequiredVariables(t *testing.T) {
 					without[name] = ""
 				}
 				_, err := fromMap(role, without)
-				if err == nil || !strings.HasPrefix(err.Error(), name+" is not set: ") || strings.Contains(err.Error(), "\n") {
-					t.Errorf("role %d with %s %s: %v, want one sentence that begins with its name", role, name, what, err)
+				if err == nil || !strings.HasPrefix(err.Error(), name+" is not set: ") ||
+					strings.Contains(err.Error(), "\n") {
+					t.Errorf("role %d with %s %s: %v, want one sentence that begins with its name", role, name,
+						what, err)
 				}
 			}
 		}
@@ -71,14 +73,17 @@ func TestDefaultsAreThoseOfTheTags(t *testing.T) {
 	}
 	want := Config{
 		DatabaseURL: c.DatabaseURL, RedisURL: c.RedisURL, TemporalAddress: c.TemporalAddress, KeyPepper: c.KeyPepper,
-		UpstreamsFile: c.UpstreamsFile, TemporalNamespace: "default", ListenAddress: ":8080", MetricsAddress: "127.0.0.1:9464",
-		SourcifyURL: "https://sourcify.dev", SignaturesURL: "https://api.4byte.sourcify.dev",
-		PublicURL: "http://localhost:8080", Contact: "support@chainaccess.example", MaxBodyBytes: 1 << 20, MaxAnswerBytes: 512 << 20, CacheBytes: 64 << 20,
+		UpstreamsFile: c.UpstreamsFile, TemporalNamespace: "default", ListenAddress: ":8080",
+		MetricsAddress: "127.0.0.1:9464", SourcifyURL: "https://sourcify.dev",
+		SignaturesURL: "https://api.4byte.sourcify.dev", PublicURL: "http://localhost:8080",
+		Contact: "support@chainaccess.example", MaxBodyBytes: 1 << 20, MaxAnswerBytes: 512 << 20, CacheBytes: 64 << 20,
 		BatchMemoryBytes: 256 << 20, MaxConnections: 16384, MaxConnectionsPerAddress: 512, CallRecordsBuffer: 200_000,
-		CallRecordsDelay: 250 * time.Millisecond, CallRecordsDays: 30,
-		CallTimeout: 30 * time.Second, ProbeInterval: 5 * time.Second, PriceHeartbeat: time.Hour, DrainDelay: 3 * time.Second, DrainTimeout: 35 * time.Second,
-		ServiceTitle: "Chain Access Gateway", X402Asset: USDCOnBase, X402AssetName: "USD Coin", X402AssetVersion: "2", X402MinConfirmations: 2, X402CorroborateAbove: 1_000_000, X402FinalityDelay: 20 * time.Minute,
-		LogFormat: "json", OTLPProtocol: "http/protobuf", ServiceName: "chain-access-gateway", TracesSampler: "parentbased_always_on", TracesSamplerArg: 1,
+		CallRecordsDelay: 250 * time.Millisecond, CallRecordsDays: 30, CallTimeout: 30 * time.Second,
+		ProbeInterval: 5 * time.Second, PriceHeartbeat: time.Hour, DrainDelay: 3 * time.Second,
+		DrainTimeout: 35 * time.Second, ServiceTitle: "Chain Access Gateway", X402Asset: USDCOnBase,
+		X402AssetName: "USD Coin", X402AssetVersion: "2", X402MinConfirmations: 2, X402CorroborateAbove: 1_000_000,
+		X402FinalityDelay: 20 * time.Minute, LogFormat: "json", OTLPProtocol: "http/protobuf",
+		ServiceName: "chain-access-gateway", TracesSampler: "parentbased_always_on", TracesSamplerArg: 1,
 	}
 	if c != want {
 		t.Errorf("got %+v\nwant %+v", c, want)
@@ -88,9 +93,10 @@ func TestDefaultsAreThoseOfTheTags(t *testing.T) {
 func TestValuesAreTakenOver(t *testing.T) {
 	t.Parallel()
 	c, err := fromMap(Serve, environment(map[string]string{
-		"PUBLIC_URL": "https://rpc.example.org/", "SOURCIFY_URL": "http://sourcify.internal:5555/", "SIGNATURES_URL": "https://names.example/4byte//",
-		"TRUSTED_PROXIES": "2", "MAX_BODY_BYTES": "2048", "CALL_TIMEOUT": "5s", "PRICE_HEARTBEAT": "24h",
-		"LOG_LEVEL": "debug", "LOG_FORMAT": "text", "REDIS_URL": "rediss://redis.internal:6380/1", "LISTEN_ADDRESS": "[::1]:0",
+		"PUBLIC_URL": "https://rpc.example.org/", "SOURCIFY_URL": "http://sourcify.internal:5555/",
+		"SIGNATURES_URL": "https://names.example/4byte//", "TRUSTED_PROXIES": "2", "MAX_BODY_BYTES": "2048",
+		"CALL_TIMEOUT": "5s", "PRICE_HEARTBEAT": "24h", "LOG_LEVEL": "debug", "LOG_FORMAT": "text",
+		"REDIS_URL": "rediss://redis.internal:6380/1", "LISTEN_ADDRESS": "[::1]:0",
 	}))
 	if err != nil {
 		t.Fatal(err)
@@ -99,9 +105,11 @@ func TestValuesAreTakenOver(t *testing.T) {
 		t.Errorf("public URL is %q, want it without the slash that paths begin with", c.PublicURL)
 	}
 	if c.SourcifyURL != "http://sourcify.internal:5555" || c.SignaturesURL != "https://names.example/4byte" {
-		t.Errorf("Sourcify is at %q, signatures at %q, want them without slashes at their ends", c.SourcifyURL, c.SignaturesURL)
+		t.Errorf("Sourcify is at %q, signatures at %q, want them without slashes at their ends", c.SourcifyURL,
+			c.SignaturesURL)
 	}
-	if c.TrustedProxies != 2 || c.MaxBodyBytes != 2048 || c.CallTimeout != 5*time.Second || c.PriceHeartbeat != 24*time.Hour || c.LogLevel != slog.LevelDebug ||
+	if c.TrustedProxies != 2 || c.MaxBodyBytes != 2048 || c.CallTimeout != 5*time.Second ||
+		c.PriceHeartbeat != 24*time.Hour || c.LogLevel != slog.LevelDebug ||
 		c.LogFormat != "text" || c.RedisURL != "rediss://redis.internal:6380/1" || c.ListenAddress != "[::1]:0" {
 		t.Errorf("got %+v", c)
 	}
@@ -247,7 +255,8 @@ func TestBadValueStopsTheStartWithItsVariableAndNotItsValue(t *testing.T) {
 		if strings.Contains(tc.variable, "_TLS_") { // a certificate without its key is told as well
 			sentence, _, _ = strings.Cut(sentence, "\n")
 		}
-		if !strings.HasPrefix(sentence, tc.variable+" must ") || !strings.Contains(sentence, tc.rule) || strings.Contains(sentence, "\n") {
+		if !strings.HasPrefix(sentence, tc.variable+" must ") || !strings.Contains(sentence, tc.rule) ||
+			strings.Contains(sentence, "\n") {
 			t.Errorf("%s=%s: %q, want one sentence with the variable and %q", tc.variable, tc.value, sentence, tc.rule)
 		}
 		if strings.Contains(sentence, "canary") {
@@ -258,10 +267,12 @@ func TestBadValueStopsTheStartWithItsVariableAndNotItsValue(t *testing.T) {
 
 func TestAddressesOfPaymentsAreTakenInLowerCaseOrWithTheirChecksum(t *testing.T) {
 	t.Parallel()
-	for _, address := range []string{"0x70997970C51812dc3A010C7d01b50e0d17dc79C8", "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"} {
+	for _, address := range []string{
+		"0x70997970C51812dc3A010C7d01b50e0d17dc79C8", "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+	} {
 		e := environment(map[string]string{
-			"X402_PAY_TO": address, "X402_FACILITATOR_URL": "https://facilitator.example/x402/", "TRUSTED_PROXIES": "1", "COUNTRY_HEADER": "CF-IPCountry",
-			"X402_MIN_CONFIRMATIONS": "0", "X402_CORROBORATE_ABOVE": "0",
+			"X402_PAY_TO": address, "X402_FACILITATOR_URL": "https://facilitator.example/x402/", "TRUSTED_PROXIES": "1",
+			"COUNTRY_HEADER": "CF-IPCountry", "X402_MIN_CONFIRMATIONS": "0", "X402_CORROBORATE_ABOVE": "0",
 		})
 		c, err := fromMap(Serve, e)
 		if err != nil {
@@ -279,7 +290,9 @@ func TestFacilitatorIsNotReachedWithoutEncryption(t *testing.T) {
 		"https://facilitator.example": true, "http://127.0.0.1:4021": true, "http://localhost:4021/x402": true,
 		"http://facilitator.example": false, "https://user@facilitator.example": false, "facilitator.example": false,
 	} {
-		_, err := fromMap(Serve, environment(map[string]string{"X402_FACILITATOR_URL": address, "X402_PAY_TO": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8"}))
+		_, err := fromMap(Serve, environment(map[string]string{
+			"X402_FACILITATOR_URL": address, "X402_PAY_TO": "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
+		}))
 		if (err == nil) != ok || (err != nil && !strings.HasPrefix(err.Error(), "X402_FACILITATOR_URL must ")) {
 			t.Errorf("%s: %v", address, err)
 		}
@@ -307,7 +320,8 @@ func TestCacheIsNotPutOntoAServerOfTheMeter(t *testing.T) {
 		"redis+cluster://a.internal:7000?addr=b.internal:7001": "redis://c.internal:7000",
 		"redis+sentinel://a.internal?master_name=m":            "redis://c.internal:6379",
 	} {
-		if _, err := fromMap(Serve, environment(map[string]string{"REDIS_URL": metered, "CACHE_REDIS_URL": stored})); err != nil {
+		if _, err := fromMap(Serve,
+			environment(map[string]string{"REDIS_URL": metered, "CACHE_REDIS_URL": stored})); err != nil {
 			t.Errorf("%s beside %s: %v", stored, metered, err)
 		}
 	}
@@ -316,7 +330,8 @@ func TestCacheIsNotPutOntoAServerOfTheMeter(t *testing.T) {
 func TestCertificateComesWithItsKey(t *testing.T) {
 	t.Parallel()
 	e := map[string]string{"REDIS_URL": "rediss://redis.internal", "REDIS_TLS_CERT_FILE": "/tls/cert.pem"}
-	if _, err := fromMap(Ops, environment(e)); err == nil || !strings.Contains(err.Error(), "REDIS_TLS_CERT_FILE must come together with") {
+	if _, err := fromMap(Ops, environment(e)); err == nil ||
+		!strings.Contains(err.Error(), "REDIS_TLS_CERT_FILE must come together with") {
 		t.Errorf("a certificate without its key gave %v", err)
 	}
 	e["REDIS_TLS_KEY_FILE"] = "/tls/key.pem"
@@ -331,8 +346,14 @@ func TestEveryVariableAtFaultIsNamedAtOnce(t *testing.T) {
 		changes map[string]string
 		want    []string
 	}{
-		{map[string]string{"DATABASE_URL": "", "KEY_PEPPER": "short", "CALL_TIMEOUT": "1h"}, []string{"DATABASE_URL", "KEY_PEPPER", "CALL_TIMEOUT"}},
-		{map[string]string{"CALL_TIMEOUT": "soon", "MAX_BODY_BYTES": "many", "LOG_LEVEL": "loud"}, []string{"CALL_TIMEOUT", "MAX_BODY_BYTES", "LOG_LEVEL"}},
+		{
+			map[string]string{"DATABASE_URL": "", "KEY_PEPPER": "short", "CALL_TIMEOUT": "1h"},
+			[]string{"DATABASE_URL", "KEY_PEPPER", "CALL_TIMEOUT"},
+		},
+		{
+			map[string]string{"CALL_TIMEOUT": "soon", "MAX_BODY_BYTES": "many", "LOG_LEVEL": "loud"},
+			[]string{"CALL_TIMEOUT", "MAX_BODY_BYTES", "LOG_LEVEL"},
+		},
 	} {
 		_, err := fromMap(Serve, environment(tc.changes))
 		if err == nil {
@@ -353,12 +374,18 @@ func TestEveryVariableAtFaultIsNamedAtOnce(t *testing.T) {
 func TestRolesDoNotAskForWhatTheyDoNotUse(t *testing.T) {
 	t.Parallel()
 	for role, changes := range map[Role]map[string]string{
-		Serve:     {"PROBE_INTERVAL": "1h", "SMTP_URL": "nonsense"},
-		Worker:    {"LISTEN_ADDRESS": "nonsense", "MAX_BODY_BYTES": "1", "SOURCIFY_URL": "nonsense", "COUNTRY_HEADER": "non sense", "X402_FACILITATOR_URL": "nonsense"},
+		Serve: {"PROBE_INTERVAL": "1h", "SMTP_URL": "nonsense"},
+		Worker: {
+			"LISTEN_ADDRESS": "nonsense", "MAX_BODY_BYTES": "1", "SOURCIFY_URL": "nonsense",
+			"COUNTRY_HEADER": "non sense", "X402_FACILITATOR_URL": "nonsense",
+		},
 		Ops:       {"DATABASE_URL": "nonsense", "KEY_PEPPER": "", "TEMPORAL_ADDRESS": "", "LOG_FORMAT": "nonsense"},
 		OpsRecord: {"UPSTREAMS_FILE": "", "KEY_PEPPER": "", "TEMPORAL_ADDRESS": "", "LOG_FORMAT": "nonsense"},
 
-		Migrate: {"KEY_PEPPER": "", "REDIS_URL": "", "TEMPORAL_ADDRESS": "", "UPSTREAMS_FILE": "", "LOG_FORMAT": "nonsense"},
+		Migrate: {
+			"KEY_PEPPER": "", "REDIS_URL": "", "TEMPORAL_ADDRESS": "", "UPSTREAMS_FILE": "",
+			"LOG_FORMAT": "nonsense",
+		},
 	} {
 		if _, err := fromMap(role, environment(changes)); err != nil {
 			t.Errorf("role %d: %v", role, err)
@@ -373,20 +400,49 @@ func TestStripeNeedsItsWebhookSecretWhereWebhooksComeIn(t *testing.T) {
 		changes map[string]string
 		fault   string // how the error begins; empty for none
 	}{
-		"whole":                {Serve, map[string]string{"STRIPE_SECRET_KEY": "rk_live_canary", "STRIPE_WEBHOOK_SECRET": "whsec_canary"}, ""},
-		"no secret":            {Serve, map[string]string{"STRIPE_SECRET_KEY": "sk_live_canary"}, "STRIPE_WEBHOOK_SECRET is not set: "},
-		"another secret":       {Serve, map[string]string{"STRIPE_SECRET_KEY": "sk_live_canary", "STRIPE_WEBHOOK_SECRET": "canary"}, "STRIPE_WEBHOOK_SECRET must "},
-		"the worker":           {Worker, map[string]string{"STRIPE_SECRET_KEY": "sk_live_canary", "STRIPE_WEBHOOK_SECRET": "canary"}, ""},
-		"on this machine":      {Worker, map[string]string{"STRIPE_SECRET_KEY": "sk_test_canary", "STRIPE_API_URL": "http://127.0.0.1:1/dev/stripe/"}, ""},
-		"without encryption":   {Worker, map[string]string{"STRIPE_SECRET_KEY": "sk_test_canary", "STRIPE_API_URL": "http://canary.example"}, "STRIPE_API_URL must "},
-		"no address at all":    {Worker, map[string]string{"STRIPE_SECRET_KEY": "sk_test_canary", "STRIPE_API_URL": "canary"}, "STRIPE_API_URL must "},
-		"setting up elsewhere": {OpsStripe, map[string]string{"STRIPE_SECRET_KEY": "sk_test_canary", "PUBLIC_URL": "http://canary.example"}, "PUBLIC_URL must "},
+		"whole": {
+			Serve, map[string]string{
+				"STRIPE_SECRET_KEY": "rk_live_canary", "STRIPE_WEBHOOK_SECRET": "whsec_canary",
+			}, "",
+		},
+		"no secret": {
+			Serve, map[string]string{"STRIPE_SECRET_KEY": "sk_live_canary"}, "STRIPE_WEBHOOK_SECRET is not set: ",
+		},
+		"another secret": {
+			Serve,
+			map[string]string{"STRIPE_SECRET_KEY": "sk_live_canary", "STRIPE_WEBHOOK_SECRET": "canary"},
+			"STRIPE_WEBHOOK_SECRET must ",
+		},
+		"the worker": {
+			Worker, map[string]string{"STRIPE_SECRET_KEY": "sk_live_canary", "STRIPE_WEBHOOK_SECRET": "canary"}, "",
+		},
+		"on this machine": {
+			Worker, map[string]string{
+				"STRIPE_SECRET_KEY": "sk_test_canary", "STRIPE_API_URL": "http://127.0.0.1:1/dev/stripe/",
+			}, "",
+		},
+		"without encryption": {
+			Worker,
+			map[string]string{"STRIPE_SECRET_KEY": "sk_test_canary", "STRIPE_API_URL": "http://canary.example"},
+			"STRIPE_API_URL must ",
+		},
+		"no address at all": {
+			Worker,
+			map[string]string{"STRIPE_SECRET_KEY": "sk_test_canary", "STRIPE_API_URL": "canary"},
+			"STRIPE_API_URL must ",
+		},
+		"setting up elsewhere": {
+			OpsStripe,
+			map[string]string{"STRIPE_SECRET_KEY": "sk_test_canary", "PUBLIC_URL": "http://canary.example"},
+			"PUBLIC_URL must ",
+		},
 	} {
 		got, err := fromMap(c.role, environment(c.changes))
 		switch {
 		case c.fault == "" && (err != nil || !got.TakesCards() || strings.HasSuffix(got.StripeAPIURL, "/")):
 			t.Errorf("%s: %v, takes cards %t at %s", name, err, got.TakesCards(), got.StripeAPIURL)
-		case c.fault != "" && (err == nil || !strings.HasPrefix(err.Error(), c.fault) || strings.Contains(err.Error(), "canary")):
+		case c.fault != "" && (err == nil || !strings.HasPrefix(err.Error(), c.fault) ||
+			strings.Contains(err.Error(), "canary")):
 			t.Errorf("%s: %v, want %q and no value", name, err, c.fault)
 		}
 	}

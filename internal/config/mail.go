@@ -36,8 +36,9 @@ const (
 	submissionsPort = 465
 )
 
-var errSMTP = errors.New("must be smtp://user:password@host:587, which needs STARTTLS, or smtps://user:password@host:465; " +
-	"smtp://host:1025?tls=off for a server that catches mails on a private network, without user and password")
+var errSMTP = errors.New(
+	"must be smtp://user:password@host:587, which needs STARTTLS, or smtps://user:password@host:465; " +
+		"smtp://host:1025?tls=off for a server that catches mails on a private network, without user and password")
 
 // ParseSMTP reads an address of SMTP_URL. The error does not hold it.
 func ParseSMTP(address string) (SMTP, error) {

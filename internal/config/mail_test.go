@@ -8,25 +8,34 @@ import (
 func TestAddressOfTheMailServerDecidesHowItIsEncrypted(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]SMTP{
-		"smtp://u:p%40w@smtp.example":             {Host: "smtp.example", Port: 587, Username: "u", Password: "p@w", TLS: SMTPStartTLS},
-		"smtp://u:p@smtp.example:2525/":           {Host: "smtp.example", Port: 2525, Username: "u", Password: "p", TLS: SMTPStartTLS},
-		"smtp://10.0.0.7":                         {Host: "10.0.0.7", Port: 587, TLS: SMTPStartTLS},
-		"smtps://u:p@smtp.example":                {Host: "smtp.example", Port: 465, Username: "u", Password: "p", TLS: SMTPImplicit},
-		"smtp://127.0.0.1:1025":                   {Host: "127.0.0.1", Port: 1025, TLS: SMTPOptional},
-		"smtp://[::1]:1025":                       {Host: "::1", Port: 1025, TLS: SMTPOptional},
-		"smtp://localhost:1025":                   {Host: "localhost", Port: 1025, TLS: SMTPOptional},
-		"smtp://localhost.evil.example:1025":      {Host: "localhost.evil.example", Port: 1025, TLS: SMTPStartTLS},
-		"smtp://mail:1025?tls=off":                {Host: "mail", Port: 1025, TLS: SMTPPlain},
-		"smtp://u%40buyer.example:p@smtp.example": {Host: "smtp.example", Port: 587, Username: "u@buyer.example", Password: "p", TLS: SMTPStartTLS},
+		"smtp://u:p%40w@smtp.example": {
+			Host: "smtp.example", Port: 587, Username: "u", Password: "p@w", TLS: SMTPStartTLS,
+		},
+		"smtp://u:p@smtp.example:2525/": {
+			Host: "smtp.example", Port: 2525, Username: "u", Password: "p", TLS: SMTPStartTLS,
+		},
+		"smtp://10.0.0.7": {Host: "10.0.0.7", Port: 587, TLS: SMTPStartTLS},
+		"smtps://u:p@smtp.example": {
+			Host: "smtp.example", Port: 465, Username: "u", Password: "p", TLS: SMTPImplicit,
+		},
+		"smtp://127.0.0.1:1025":              {Host: "127.0.0.1", Port: 1025, TLS: SMTPOptional},
+		"smtp://[::1]:1025":                  {Host: "::1", Port: 1025, TLS: SMTPOptional},
+		"smtp://localhost:1025":              {Host: "localhost", Port: 1025, TLS: SMTPOptional},
+		"smtp://localhost.evil.example:1025": {Host: "localhost.evil.example", Port: 1025, TLS: SMTPStartTLS},
+		"smtp://mail:1025?tls=off":           {Host: "mail", Port: 1025, TLS: SMTPPlain},
+		"smtp://u%40buyer.example:p@smtp.example": {
+			Host: "smtp.example", Port: 587, Username: "u@buyer.example", Password: "p", TLS: SMTPStartTLS,
+		},
 	} {
 		if got, err := ParseSMTP(address); err != nil || got != want {
 			t.Errorf("%s: %+v, %v, want %+v", address, got, err, want)
 		}
 	}
 	for _, address := range []string{
-		"", "smtp.example:587", "http://canary.example", "smtp://", "smtp://u:canary@mail:1025?tls=off", "smtps://canary.example?tls=off",
-		"smtp://canary.example?tls=maybe", "smtp://canary.example?verify=no", "smtp://canary.example/path", "smtp://canary.example:0",
-		"smtp://canary.example:99999", "smtp://canary@smtp.example", "smtp://:canary@smtp.example", "smtp://u:canary@smtp.example:port",
+		"", "smtp.example:587", "http://canary.example", "smtp://", "smtp://u:canary@mail:1025?tls=off",
+		"smtps://canary.example?tls=off", "smtp://canary.example?tls=maybe", "smtp://canary.example?verify=no",
+		"smtp://canary.example/path", "smtp://canary.example:0", "smtp://canary.example:99999",
+		"smtp://canary@smtp.example", "smtp://:canary@smtp.example", "smtp://u:canary@smtp.example:port",
 	} {
 		if got, err := ParseSMTP(address); err == nil || strings.Contains(err.Error(), "canary") {
 			t.Errorf("%s: %+v, %v, want an error that does not repeat it", address, got, err)
@@ -42,7 +51,8 @@ func TestMailServerNeedsASender(t *testing.T) {
 	}
 	for _, from := range []string{"canary", "a@b.example, canary@b.example", "Canary <>"} {
 		e["MAIL_FROM"] = from
-		if _, err := fromMap(Worker, e); err == nil || !strings.HasPrefix(err.Error(), "MAIL_FROM must be") || strings.Contains(err.Error(), "anary") {
+		if _, err := fromMap(Worker, e); err == nil || !strings.HasPrefix(err.Error(), "MAIL_FROM must be") ||
+			strings.Contains(err.Error(), "anary") {
 			t.Errorf("from %s: %v", from, err)
 		}
 	}

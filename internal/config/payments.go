@@ -25,15 +25,21 @@ func (c *Config) SellsPerCall() bool { return c.X402PayTo != "" }
 
 // checkPayments checks what both long-running roles know of paying per call.
 func (c *Config) checkPayments(f *faults) {
-	f.check(plainTitle(c.ServiceTitle), "SERVICE_TITLE", "must be one line of 1 to 60 letters that can be seen, without spaces at its ends: payers sign it")
+	f.check(plainTitle(c.ServiceTitle), "SERVICE_TITLE",
+		"must be one line of 1 to 60 letters that can be seen, without spaces at its ends: payers sign it")
 	f.check(c.X402PayTo == "" || typedAddress(c.X402PayTo), "X402_PAY_TO",
-		"must be an address of 0x and 40 hexadecimal digits, all lower-case or with the capitals of its checksum (EIP-55), and not the zero address")
+		"must be an address of 0x and 40 hexadecimal digits, all lower-case or with the capitals of its checksum "+
+			"(EIP-55), and not the zero address")
 	f.check(typedAddress(c.X402Asset), "X402_ASSET",
-		"must be an address of 0x and 40 hexadecimal digits, all lower-case or with the capitals of its checksum (EIP-55), and not the zero address")
-	f.check(c.X402PayTo == "" || !strings.EqualFold(c.X402PayTo, c.X402Asset), "X402_PAY_TO", "must be another address than X402_ASSET: the token's contract gives nothing back")
+		"must be an address of 0x and 40 hexadecimal digits, all lower-case or with the capitals of its checksum "+
+			"(EIP-55), and not the zero address")
+	f.check(c.X402PayTo == "" || !strings.EqualFold(c.X402PayTo, c.X402Asset), "X402_PAY_TO",
+		"must be another address than X402_ASSET: the token's contract gives nothing back")
 	f.check(c.X402MinConfirmations <= maxConfirmations, "X402_MIN_CONFIRMATIONS", "must be between 0 and 1000")
-	f.check(c.X402CorroborateAbove >= 0 && c.X402CorroborateAbove <= maxAtomic, "X402_CORROBORATE_ABOVE", "must be between 0 and 1000000000000")
-	f.check(c.X402FinalityDelay >= time.Second && c.X402FinalityDelay <= 24*time.Hour, "X402_FINALITY_DELAY", "must be between 1s and 24h")
+	f.check(c.X402CorroborateAbove >= 0 && c.X402CorroborateAbove <= maxAtomic, "X402_CORROBORATE_ABOVE",
+		"must be between 0 and 1000000000000")
+	f.check(c.X402FinalityDelay >= time.Second && c.X402FinalityDelay <= 24*time.Hour, "X402_FINALITY_DELAY",
+		"must be between 1s and 24h")
 }
 
 // checkFacilitator checks the lane of stock clients.
@@ -43,10 +49,14 @@ func (c *Config) checkFacilitator(f *faults) {
 	}
 	ok := validBase(c.X402FacilitatorURL)
 	f.check(ok, "X402_FACILITATOR_URL", "must be an http:// or https:// address without a query")
-	f.check(!ok || guarded(c.X402FacilitatorURL), "X402_FACILITATOR_URL", "must begin with https:// unless its host is this machine: what it answers is taken for money")
-	f.check(plainTitle(c.X402AssetName), "X402_ASSET_NAME", "must be the token's name in its EIP-712 domain: one line of 1 to 60 letters")
-	f.check(plainTitle(c.X402AssetVersion), "X402_ASSET_VERSION", "must be the token's version in its EIP-712 domain: one line of 1 to 60 letters")
-	f.check(c.SellsPerCall(), "X402_FACILITATOR_URL", "must be left out: X402_PAY_TO is not set, so nothing can be paid")
+	f.check(!ok || guarded(c.X402FacilitatorURL), "X402_FACILITATOR_URL",
+		"must begin with https:// unless its host is this machine: what it answers is taken for money")
+	f.check(plainTitle(c.X402AssetName), "X402_ASSET_NAME",
+		"must be the token's name in its EIP-712 domain: one line of 1 to 60 letters")
+	f.check(plainTitle(c.X402AssetVersion), "X402_ASSET_VERSION",
+		"must be the token's version in its EIP-712 domain: one line of 1 to 60 letters")
+	f.check(c.SellsPerCall(), "X402_FACILITATOR_URL",
+		"must be left out: X402_PAY_TO is not set, so nothing can be paid")
 }
 
 // checkCountry checks what tells where callers are. A header that no proxy of ours wrote may come
@@ -57,7 +67,8 @@ func (c *Config) checkCountry(f *faults) {
 	}
 	ok := fieldName(c.CountryHeader)
 	f.check(ok, "COUNTRY_HEADER", "must be the name of a header, CF-IPCountry for instance")
-	f.check(!ok || c.TrustedProxies > 0, "COUNTRY_HEADER", "must be left out: TRUSTED_PROXIES is 0, so anybody could send it")
+	f.check(!ok || c.TrustedProxies > 0, "COUNTRY_HEADER",
+		"must be left out: TRUSTED_PROXIES is 0, so anybody could send it")
 }
 
 // typedAddress reports whether the text is an address that was not mistyped: its capitals are its
@@ -78,7 +89,8 @@ func plainTitle(title string) bool {
 func fieldName(text string) bool {
 	for i := range len(text) {
 		c := text[i]
-		if !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
+		if !strings.ContainsRune("!#$%&'*+-.^_`|~", rune(c)) && (c < '0' || c > '9') && (c < 'A' || c > 'Z') &&
+			(c < 'a' || c > 'z') {
 			return false
 		}
 	}

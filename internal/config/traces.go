@@ -10,17 +10,21 @@ import (
 // samplers are the values of OTEL_TRACES_SAMPLER (OpenTelemetry's specification of environment
 // variables) that need no outside service.
 var samplers = []string{
-	"always_on", "always_off", "traceidratio", "parentbased_always_on", "parentbased_always_off", "parentbased_traceidratio",
+	"always_on", "always_off", "traceidratio", "parentbased_always_on", "parentbased_always_off",
+	"parentbased_traceidratio",
 }
 
 func (c *Config) checkTraces(f *faults) {
-	f.check(c.OTLPEndpoint == "" || validReceiver(c.OTLPEndpoint), "OTEL_EXPORTER_OTLP_ENDPOINT", "must be an http:// or https:// address")
-	f.check(c.OTLPTracesEndpoint == "" || validReceiver(c.OTLPTracesEndpoint), "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "must be an http:// or https:// address")
+	f.check(c.OTLPEndpoint == "" || validReceiver(c.OTLPEndpoint), "OTEL_EXPORTER_OTLP_ENDPOINT",
+		"must be an http:// or https:// address")
+	f.check(c.OTLPTracesEndpoint == "" || validReceiver(c.OTLPTracesEndpoint), "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
+		"must be an http:// or https:// address")
 	_, err := c.TraceHeaders()
 	f.check(err == nil, "OTEL_EXPORTER_OTLP_HEADERS", headersForm)
 	f.check(c.OTLPProtocol == "http/protobuf", "OTEL_EXPORTER_OTLP_PROTOCOL", "must be http/protobuf")
 	f.check(c.ServiceName != "", "OTEL_SERVICE_NAME", "must not be empty")
-	f.check(slices.Contains(samplers, c.TracesSampler), "OTEL_TRACES_SAMPLER", "must be one of "+strings.Join(samplers, ", "))
+	f.check(slices.Contains(samplers, c.TracesSampler), "OTEL_TRACES_SAMPLER",
+		"must be one of "+strings.Join(samplers, ", "))
 	f.check(c.TracesSamplerArg >= 0 && c.TracesSamplerArg <= 1, "OTEL_TRACES_SAMPLER_ARG", "must be between 0 and 1")
 }
 

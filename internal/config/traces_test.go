@@ -14,7 +14,9 @@ func TestTracesGoWhereTheVariablesSay(t *testing.T) {
 		{"http://collector:4318", "https://example.org/custom", "https://example.org/custom"},
 		{"", "https://example.org/custom", "https://example.org/custom"},
 	} {
-		c, err := fromMap(Serve, environment(map[string]string{"OTEL_EXPORTER_OTLP_ENDPOINT": tc.base, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": tc.whole}))
+		c, err := fromMap(Serve, environment(map[string]string{
+			"OTEL_EXPORTER_OTLP_ENDPOINT": tc.base, "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": tc.whole,
+		}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -26,7 +28,9 @@ func TestTracesGoWhereTheVariablesSay(t *testing.T) {
 
 func TestTraceHeadersArePairsInPercentEncoding(t *testing.T) {
 	t.Parallel()
-	c, err := fromMap(Worker, environment(map[string]string{"OTEL_EXPORTER_OTLP_HEADERS": "Authorization=Bearer%20a%3D%3D , x-tenant = 7,"}))
+	c, err := fromMap(Worker, environment(map[string]string{
+		"OTEL_EXPORTER_OTLP_HEADERS": "Authorization=Bearer%20a%3D%3D , x-tenant = 7,",
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -50,8 +50,8 @@ const (
 // fixedHeaders are what the gateway or HTTP itself sets. The last two would make HTTP clients and
 // proxies send a submission twice.
 var fixedHeaders = []string{
-	"accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "expect", "host", "te", "trailer",
-	"transfer-encoding", "upgrade", "idempotency-key", "x-idempotency-key",
+	"accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "expect", "host",
+	"te", "trailer", "transfer-encoding", "upgrade", "idempotency-key", "x-idempotency-key",
 }
 
 var (

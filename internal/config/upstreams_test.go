@@ -61,7 +61,8 @@ chains:
 		!maps.Equal(first.Headers, map[string]string{"Authorization": "Bearer canary-42", "X-Plan": "gold"}) {
 		t.Errorf("first is %+v", first)
 	}
-	if first.MaxConcurrent != 20 || first.MaxPerSecond != 12.5 || second.MaxConcurrent != 0 || second.MaxPerSecond != 0 {
+	if first.MaxConcurrent != 20 || first.MaxPerSecond != 12.5 || second.MaxConcurrent != 0 ||
+		second.MaxPerSecond != 0 {
 		t.Errorf("first is %+v, second %+v, want bounds for the first only", first, second)
 	}
 	if second.URL != "http://[::1]:8545" || second.Supply != "public" {
@@ -97,8 +98,15 @@ func TestBadUpstreamsFileNamesThePlaceAndNoCredential(t *testing.T) {
 		{`chains: {eth_mainnet: {chain_id: -1, upstreams: [{` + good + `}]}}`, "a value is of the wrong kind"},
 		{`chains: {eth_mainnet: {upstreams: []}}`, "chains.eth_mainnet.upstreams: give between 1 and 32"},
 		{`chains: {eth_mainnet: }`, "chains.eth_mainnet.upstreams: give between 1 and 32"},
-		{`chains: {bitcoin: {upstreams: [{` + good + `}]}}`, "chains.bitcoin: unknown chain, use one of eth_mainnet, base_mainnet"},
-		{`chains: {eth_mainnet: {upstreams: [{` + good + `}, {name: b, url: "HTTPS://Canary.example:443/v2/canary/"}]}}`, `line 1, column 103: chains.eth_mainnet.upstreams[1].url: it is the address of chains.eth_mainnet.upstreams[0] too`},
+		{
+			`chains: {bitcoin: {upstreams: [{` + good + `}]}}`,
+			"chains.bitcoin: unknown chain, use one of eth_mainnet, base_mainnet",
+		},
+		{
+			`chains: {eth_mainnet: {upstreams: [{` + good +
+				`}, {name: b, url: "HTTPS://Canary.example:443/v2/canary/"}]}}`,
+			`line 1, column 103: chains.eth_mainnet.upstreams[1].url: it is the address of chains.eth_mainnet.upstreams[0] too`,
+		},
 		{one(`url: "https://canary.example"`), "chains.eth_mainnet.upstreams[0].name: give 1 to 40"},
 		{one(`name: "UPPER", url: "https://canary.example"`), "upstreams[0].name: give 1 to 40"},
 		{one(`name: a`), "upstreams[0].url: give an http:// or https:// address"},
@@ -106,14 +114,26 @@ func TestBadUpstreamsFileNamesThePlaceAndNoCredential(t *testing.T) {
 		{one(`name: a, url: "canary.example"`), "upstreams[0].url: give an http:// or https:// address"},
 		{one(`name: a, url: "https://:443/canary"`), "upstreams[0].url: give an http:// or https:// address"},
 		{one(`name: a, url: "https://canary example"`), "upstreams[0].url: give an http:// or https:// address"},
-		{one(`name: a, url: "https://canary.example/${ABSENT}"`), "upstreams[0].url: the environment variable ABSENT is not set"},
+		{
+			one(`name: a, url: "https://canary.example/${ABSENT}"`),
+			"upstreams[0].url: the environment variable ABSENT is not set",
+		},
 		{one(`name: a, url: "https://canary.example/${SECRET"`), "upstreams[0].url: write a variable as ${NAME}"},
 		{one(`name: a, url: "https://canary.example/${MY-KEY}"`), "upstreams[0].url: write a variable as ${NAME}"},
-		{one(good + `, headers: {Authorization: "Bearer ${ABSENT}"}`), "upstreams[0].headers.Authorization: the environment variable ABSENT is not set"},
+		{
+			one(good + `, headers: {Authorization: "Bearer ${ABSENT}"}`),
+			"upstreams[0].headers.Authorization: the environment variable ABSENT is not set",
+		},
 		{one(good + `, headers: {"a b": canary}`), "upstreams[0].headers: a name is made of"},
 		{one(good + `, headers: {X-A: "canary\r\nX-B: canary"}`), "upstreams[0].headers.X-A: a value is one line"},
-		{one(good + `, headers: {Idempotency-Key: canary}`), "upstreams[0].headers.Idempotency-Key: the gateway sets it itself"},
-		{one(good + `, headers: {content-type: canary}`), "upstreams[0].headers.content-type: the gateway sets it itself"},
+		{
+			one(good + `, headers: {Idempotency-Key: canary}`),
+			"upstreams[0].headers.Idempotency-Key: the gateway sets it itself",
+		},
+		{
+			one(good + `, headers: {content-type: canary}`),
+			"upstreams[0].headers.content-type: the gateway sets it itself",
+		},
 		{one(good + `, max_concurrent: -1`), "upstreams[0].max_concurrent: give a whole number"},
 		{one(good + `, max_concurrent: 100001`), "upstreams[0].max_concurrent: give a whole number"},
 		{one(good + `, max_concurrent: canary`), "a value is of the wrong kind"},
@@ -157,8 +177,9 @@ chains:
 		places = append(places, where+" "+place)
 	}
 	want := []string{
-		"line 3, column 39 chains.solana_mainnet.upstreams[0].name", "line 3, column 49 chains.solana_mainnet.upstreams[0].url",
-		"line 4, column 3 chains.bitcoin", "line 5, column 73 chains.eth_mainnet.upstreams[0].supply",
+		"line 3, column 39 chains.solana_mainnet.upstreams[0].name",
+		"line 3, column 49 chains.solana_mainnet.upstreams[0].url", "line 4, column 3 chains.bitcoin",
+		"line 5, column 73 chains.eth_mainnet.upstreams[0].supply",
 	}
 	if !slices.Equal(places, want) {
 		t.Errorf("told %q, want %q", places, want)
@@ -171,7 +192,8 @@ func TestAChainHasAtMost32Upstreams(t *testing.T) {
 		var b strings.Builder
 		b.WriteString("chains:\n  eth_mainnet:\n    upstreams:\n")
 		for i := range n {
-			b.WriteString("      - {name: u" + strings.Repeat("x", i) + ", url: \"https://a.example/" + strings.Repeat("x", i) + "\"}\n")
+			b.WriteString("      - {name: u" + strings.Repeat("x", i) + ", url: \"https://a.example/" +
+				strings.Repeat("x", i) + "\"}\n")
 		}
 		return b.String()
 	}
@@ -187,7 +209,8 @@ func TestUnreadableUpstreamsFileSaysWhatToCheck(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{filepath.Join(t.TempDir(), "absent.yaml"), t.TempDir()} {
 		_, err := LoadUpstreams(path, chainNames())
-		if err == nil || !strings.Contains(err.Error(), "check its path") || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), "\n") {
+		if err == nil || !strings.Contains(err.Error(), "check its path") || !strings.Contains(err.Error(), path) ||
+			strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
@@ -199,7 +222,8 @@ func TestMistakeInTheFileIsToldWithItsPath(t *testing.T) {
 	if err := os.WriteFile(path, []byte("chains: {}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := LoadUpstreams(path, chainNames()); err == nil || !strings.Contains(err.Error(), path+": line 1, column 1: it names no chain") {
+	if _, err := LoadUpstreams(path, chainNames()); err == nil ||
+		!strings.Contains(err.Error(), path+": line 1, column 1: it names no chain") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -250,6 +274,7 @@ func TestCommentedExampleWithACredentialIsValid(t *testing.T) {
 		}
 	}
 	if withCredential == 0 || withHeader == 0 {
-		t.Errorf("%d upstreams with a credential in the URL and %d headers, want one of each", withCredential, withHeader)
+		t.Errorf("%d upstreams with a credential in the URL and %d headers, want one of each", withCredential,
+			withHeader)
 	}
 }

@@ -37,7 +37,9 @@ func TestSecondStartKeepsTheData(t *testing.T) {
 func TestRedisRunsAsInProduction(t *testing.T) {
 	t.Parallel()
 	stack := begin(t, Options{Services: []Service{Redis}})
-	for name, want := range map[string]string{"appendonly": "yes", "maxmemory-policy": "noeviction", "bind": "127.0.0.1"} {
+	for name, want := range map[string]string{
+		"appendonly": "yes", "maxmemory-policy": "noeviction", "bind": "127.0.0.1",
+	} {
 		got, ok := redisCall(t, stack.RedisURL, "config", "get", name).(map[any]any)
 		if !ok || got[name] != want {
 			t.Errorf("%s is %v, want %s", name, got[name], want)
@@ -50,11 +52,15 @@ func TestTemporalServesTheSearchAttributesOnEachStart(t *testing.T) {
 	opts := Options{DataDir: dataDir(t), Services: []Service{Temporal}}
 	for range 2 {
 		stack := begin(t, opts)
-		c, err := client.DialContext(t.Context(), client.Options{HostPort: stack.TemporalAddress, Logger: log.NewStructuredLogger(discard)})
+		c, err := client.DialContext(t.Context(), client.Options{
+			HostPort: stack.TemporalAddress, Logger: log.NewStructuredLogger(discard),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		res, err := c.OperatorService().ListSearchAttributes(t.Context(), &operatorservice.ListSearchAttributesRequest{Namespace: "default"})
+		res, err := c.OperatorService().ListSearchAttributes(t.Context(), &operatorservice.ListSearchAttributesRequest{
+			Namespace: "default",
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -75,7 +81,8 @@ func TestHeadlessHasNoUI(t *testing.T) {
 	t.Parallel()
 	stack := begin(t, Options{Services: []Service{Temporal}, Headless: true})
 	if stack.TemporalUI != "" || stack.DatabaseURL != "" || stack.RedisURL != "" {
-		t.Errorf("got UI %q, database %q, Redis %q; want Temporal alone", stack.TemporalUI, stack.DatabaseURL, stack.RedisURL)
+		t.Errorf("got UI %q, database %q, Redis %q; want Temporal alone", stack.TemporalUI, stack.DatabaseURL,
+			stack.RedisURL)
 	}
 }
 
@@ -230,7 +237,8 @@ func TestMissingProgramsAreSaidInOneSentence(t *testing.T) {
 	for service, want := range map[Service]string{
 		PostgreSQL: "PostgreSQL was not found: run scripts/bootstrap dev, or set DATABASE_URL to one that runs",
 		Redis:      "redis-server was not found: run scripts/bootstrap test, or set REDIS_URL to one that runs",
-		Temporal:   "Temporal was not found, and without the go command it cannot be built: install Go, or set TEMPORAL_ADDRESS to one that runs",
+		Temporal: "Temporal was not found, and without the go command it cannot be built: install Go, or set " +
+			"TEMPORAL_ADDRESS to one that runs",
 	} {
 		t.Run(string(service), func(t *testing.T) {
 			t.Parallel()
@@ -277,11 +285,25 @@ func TestGivenServersThatDoNotAnswerAreNamedWithoutTheirPassword(t *testing.T) {
 		opts Options
 		want string
 	}{
-		"DATABASE_URL":         {Options{DatabaseURL: "postgres://u:hushhush@" + closed + "/x", Services: []Service{PostgreSQL}}, "the PostgreSQL of DATABASE_URL does not answer"},
-		"DATABASE_URL, no URL": {Options{DatabaseURL: "postgres://u:hushhush@a b/x", Services: []Service{PostgreSQL}}, "the PostgreSQL of DATABASE_URL does not answer"},
-		"REDIS_URL":            {Options{RedisURL: "redis://:hushhush@" + closed, Services: []Service{Redis}}, "the Redis of REDIS_URL does not answer"},
-		"REDIS_URL, no URL":    {Options{RedisURL: "redis://:hushhush@a b", Services: []Service{Redis}}, "REDIS_URL is not a Redis URL"},
-		"TEMPORAL_ADDRESS":     {Options{TemporalAddress: closed, Services: []Service{Temporal}}, "the Temporal server of TEMPORAL_ADDRESS does not answer"},
+		"DATABASE_URL": {
+			Options{DatabaseURL: "postgres://u:hushhush@" + closed + "/x", Services: []Service{PostgreSQL}},
+			"the PostgreSQL of DATABASE_URL does not answer",
+		},
+		"DATABASE_URL, no URL": {
+			Options{DatabaseURL: "postgres://u:hushhush@a b/x", Services: []Service{PostgreSQL}},
+			"the PostgreSQL of DATABASE_URL does not answer",
+		},
+		"REDIS_URL": {
+			Options{RedisURL: "redis://:hushhush@" + closed, Services: []Service{Redis}},
+			"the Redis of REDIS_URL does not answer",
+		},
+		"REDIS_URL, no URL": {
+			Options{RedisURL: "redis://:hushhush@a b", Services: []Service{Redis}}, "REDIS_URL is not a Redis URL",
+		},
+		"TEMPORAL_ADDRESS": {
+			Options{TemporalAddress: closed, Services: []Service{Temporal}},
+			"the Temporal server of TEMPORAL_ADDRESS does not answer",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -344,7 +366,8 @@ func TestCancelledStartLeavesNothingRunning(t *testing.T) {
 func TestEmbeddedRedisExpiresKeysInRealTime(t *testing.T) {
 	t.Parallel()
 	programs := finder{look: func(string) string { return "" }}
-	stack, err := start(t.Context(), Options{DataDir: dataDir(t), Services: []Service{Redis}, EmbeddedRedis: true}, programs)
+	stack, err := start(t.Context(), Options{DataDir: dataDir(t), Services: []Service{Redis}, EmbeddedRedis: true},
+		programs)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -354,7 +377,9 @@ func TestEmbeddedRedisExpiresKeysInRealTime(t *testing.T) {
 	}
 	redisCall(t, stack.RedisURL, "set", "short", "1", "px", "200")
 	redisCall(t, stack.RedisURL, "set", "long", "1", "ex", "1000")
-	waitFor(t, "the short key expires", func() bool { return redisCall(t, stack.RedisURL, "exists", "short") == int64(0) })
+	waitFor(t, "the short key expires", func() bool {
+		return redisCall(t, stack.RedisURL, "exists", "short") == int64(0)
+	})
 	if redisCall(t, stack.RedisURL, "exists", "long") != int64(1) {
 		t.Error("the long key expired too")
 	}
@@ -368,7 +393,8 @@ func TestTemporaryStackLeavesNothingBehind(t *testing.T) {
 	}
 	var dir, fsync string
 	conn := connect(t, stack.DatabaseURL)
-	if err := conn.QueryRow(t.Context(), `SELECT current_setting('data_directory'), current_setting('fsync')`).Scan(&dir, &fsync); err != nil {
+	if err := conn.QueryRow(t.Context(), `SELECT current_setting('data_directory'), current_setting('fsync')`).Scan(
+		&dir, &fsync); err != nil {
 		t.Fatal(err)
 	}
 	if fsync != "off" {
@@ -401,7 +427,8 @@ func TestDataLiesInMemoryOnlyWhereThereIsRoom(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := inMemory && hasRoom(memoryBase, memoryRoom); (base == memoryBase) != want && os.TempDir() != memoryBase {
+		if want := inMemory && hasRoom(memoryBase, memoryRoom); (base == memoryBase) != want &&
+			os.TempDir() != memoryBase {
 			t.Errorf("asked for memory: %t; the data lies in %s, though memory has room: %t", inMemory, base, want)
 		}
 	}
@@ -411,7 +438,8 @@ func TestTemporaryStackOfAKilledProcessLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	parent, url := startParent(t, "temporary")
 	var data string
-	if err := connect(t, url).QueryRow(t.Context(), `SELECT current_setting('data_directory')`).Scan(&data); err != nil {
+	if err := connect(t, url).QueryRow(t.Context(), `SELECT current_setting('data_directory')`).Scan(
+		&data); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile(filepath.Join(data, "postmaster.pid")) //nolint:gosec // the database's own directory
@@ -460,7 +488,8 @@ func TestOldTemporalInPathIsNotUsable(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			program := filepath.Join(t.TempDir(), "temporal")
-			if err := os.WriteFile(program, []byte("#!/bin/sh\necho '"+version+"'\n"), 0o755); err != nil { //nolint:gosec // a program
+			//nolint:gosec // a program
+			if err := os.WriteFile(program, []byte("#!/bin/sh\necho '"+version+"'\n"), 0o755); err != nil {
 				t.Fatal(err)
 			}
 			if got := temporalUsable(t.Context(), program); got != want {

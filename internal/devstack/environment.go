@@ -16,7 +16,9 @@ import (
 // machine may lack.
 func serverEnv(prefixes ...string) []string {
 	env := slices.DeleteFunc(os.Environ(), func(entry string) bool {
-		return strings.HasPrefix(entry, "LC_") || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(entry, p) })
+		return strings.HasPrefix(entry, "LC_") || slices.ContainsFunc(prefixes, func(p string) bool {
+			return strings.HasPrefix(entry, p)
+		})
 	})
 	return append(env, "LC_ALL=C")
 }
@@ -24,10 +26,12 @@ func serverEnv(prefixes ...string) []string {
 // commandLine is what a process was started with; empty when there is no such process.
 func commandLine(ctx context.Context, pid int) string {
 	id := strconv.Itoa(pid)
-	if text, err := os.ReadFile(filepath.Join("/proc", id, "cmdline")); err == nil { //nolint:gosec // the id is a number
+	//nolint:gosec // the id is a number
+	if text, err := os.ReadFile(filepath.Join("/proc", id, "cmdline")); err == nil {
 		return string(bytes.ReplaceAll(text, []byte{0}, []byte{' '}))
 	}
-	text, err := exec.CommandContext(ctx, "ps", "-o", "command=", "-p", id).Output() //nolint:gosec // the id is a number
+	//nolint:gosec // the id is a number
+	text, err := exec.CommandContext(ctx, "ps", "-o", "command=", "-p", id).Output()
 	if err != nil {
 		return ""
 	}

@@ -21,7 +21,8 @@ func lockDir(dir string) (unlock func() error, err error) {
 	if errors.Is(err, syscall.EWOULDBLOCK) {
 		owner, _ := os.ReadFile(path) //nolint:gosec // as above
 		_ = f.Close()
-		return nil, fmt.Errorf("another stack already runs on %s (process %s): stop it, or choose another data directory",
+		return nil, fmt.Errorf(
+			"another stack already runs on %s (process %s): stop it, or choose another data directory",
 			dir, strings.TrimSpace(string(owner)))
 	}
 	if err != nil {

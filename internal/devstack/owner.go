@@ -37,8 +37,9 @@ func postgresOwner(dataDir string) (*syscall.Credential, error) {
 			return &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}, nil
 		}
 	}
-	return nil, errors.New("PostgreSQL refuses to run as root, and there is neither a user postgres nor a user nobody: " +
-		"run as another user, or set DATABASE_URL to one that runs")
+	return nil, errors.New(
+		"PostgreSQL refuses to run as root, and there is neither a user postgres nor a user nobody: " +
+			"run as another user, or set DATABASE_URL to one that runs")
 }
 
 // postgresHome makes the directory of the cluster, closed to everybody but its owner. When the
@@ -85,7 +86,8 @@ func (s *starter) relocate(link string, owner *syscall.Credential) (string, erro
 	if err := os.Symlink(home, link); err != nil {
 		return fail(err)
 	}
-	s.progress.sayf("the database lies in %s, because PostgreSQL does not run as root and its user cannot enter %s", home, s.opts.DataDir)
+	s.progress.sayf("the database lies in %s, because PostgreSQL does not run as root and its user cannot enter %s",
+		home, s.opts.DataDir)
 	return home, nil
 }
 

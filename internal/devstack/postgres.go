@@ -57,7 +57,9 @@ func (s *starter) usePostgres(ctx context.Context) error {
 		defer cancel()
 		conn, err := pgx.Connect(ctx, s.opts.DatabaseURL)
 		if err != nil {
-			return fmt.Errorf("the PostgreSQL of DATABASE_URL does not answer: start it, correct the address, or unset the variable: %s", oneLine(err))
+			return fmt.Errorf(
+				"the PostgreSQL of DATABASE_URL does not answer: start it, correct the address, or unset the "+
+					"variable: %s", oneLine(err))
 		}
 		s.stack.DatabaseURL = s.opts.DatabaseURL
 		return conn.Close(ctx)
@@ -77,7 +79,9 @@ func (s *starter) startPostgres(ctx context.Context, found []postgresPrograms) e
 	if c.programs, err = matching(ctx, found, c.data()); err != nil {
 		return err
 	}
-	if err := s.progress.during("preparing the database in "+home, func() error { return s.initialise(ctx, c) }); err != nil {
+	if err := s.progress.during("preparing the database in "+home, func() error {
+		return s.initialise(ctx, c)
+	}); err != nil {
 		return err
 	}
 	password, err := os.ReadFile(c.password())
@@ -264,7 +268,8 @@ func endOrphan(ctx context.Context, data string) error {
 	pid, err := strconv.Atoi(strings.TrimSpace(first))
 	if err == nil && pid > 0 && strings.Contains(commandLine(ctx, pid), data) {
 		if err := endProcess(ctx, pid); err != nil {
-			return fmt.Errorf("a PostgreSQL that an earlier run left behind does not stop: end process %d: %w", pid, err)
+			return fmt.Errorf("a PostgreSQL that an earlier run left behind does not stop: end process %d: %w",
+				pid, err)
 		}
 	}
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {

@@ -53,7 +53,8 @@ func (s *starter) useRedis(ctx context.Context) error {
 		client := redis.NewClient(opts)
 		defer func() { _ = client.Close() }()
 		if err := client.Ping(ctx).Err(); err != nil {
-			return fmt.Errorf("the Redis of REDIS_URL does not answer: start it, correct the address, or unset the variable: %w", err)
+			return fmt.Errorf(
+				"the Redis of REDIS_URL does not answer: start it, correct the address, or unset the variable: %w", err)
 		}
 		s.stack.RedisURL = s.opts.RedisURL
 		return nil
@@ -78,7 +79,8 @@ func (s *starter) startRedis(ctx context.Context, program string) error {
 				Name: "Redis", Path: program, Dir: dir, LogFile: s.logFile("redis"),
 				Args: []string{
 					"--bind", "127.0.0.1", "--port", strconv.Itoa(port), "--dir", dir, "--daemonize", "no",
-					"--appendonly", "yes", "--appendfsync", "everysec", "--save", "", "--maxmemory-policy", "noeviction",
+					"--appendonly", "yes", "--appendfsync", "everysec", "--save", "", "--maxmemory-policy",
+					"noeviction",
 				},
 				Stop: []syscall.Signal{syscall.SIGTERM}, ParentDeath: syscall.SIGTERM,
 			}, func(ctx context.Context, p *process.Process) error { return RedisReady(ctx, addr, p.PID()) }}, nil

@@ -23,7 +23,8 @@ type restartable struct {
 
 func (r *restartable) stop(ctx context.Context) error { return r.process.Stop(ctx) }
 
-var errNotRestartable = errors.New("the stack has no PostgreSQL of its own that can be restarted: set Options.Restartable")
+var errNotRestartable = errors.New(
+	"the stack has no PostgreSQL of its own that can be restarted: set Options.Restartable")
 
 // StopPostgres ends a restartable PostgreSQL as pg_ctl stop -m immediate does: sessions break
 // wherever they are, and the next start recovers from the log. Not for concurrent use with
@@ -97,7 +98,8 @@ func replaceDirectory(ctx context.Context, from, to string) error {
 	if err := os.RemoveAll(to); err != nil {
 		return fmt.Errorf("make way for a copy: %w", err)
 	}
-	if out, err := exec.CommandContext(ctx, "cp", "-a", from, to).CombinedOutput(); err != nil { //nolint:gosec // the stack's own directories
+	//nolint:gosec // the stack's own directories
+	if out, err := exec.CommandContext(ctx, "cp", "-a", from, to).CombinedOutput(); err != nil {
 		return fmt.Errorf("copy %s: %w: %s", from, err, out)
 	}
 	return nil

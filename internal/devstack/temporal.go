@@ -45,7 +45,8 @@ func (s *starter) planTemporal() (func(context.Context) error, error) {
 	}
 	inPath, built, goTool := s.programs.look("temporal"), filepath.Join(cache, "bin", "temporal"), s.programs.look("go")
 	if inPath == "" && goTool == "" && !executable(built) {
-		return nil, errors.New("Temporal was not found, and without the go command it cannot be built: " + //nolint:staticcheck // a name
+		//nolint:staticcheck // a name
+		return nil, errors.New("Temporal was not found, and without the go command it cannot be built: " +
 			"install Go, or set TEMPORAL_ADDRESS to one that runs")
 	}
 	return func(ctx context.Context) error {
@@ -101,7 +102,8 @@ func (s *starter) temporalAttempt(ctx context.Context, program, dir string) (att
 		return attempt{}, err
 	}
 	args := []string{
-		"server", "start-dev", "--ip", "127.0.0.1", "--port", strconv.Itoa(port), "--log-level", "warn", "--color", "never",
+		"server", "start-dev", "--ip", "127.0.0.1", "--port", strconv.Itoa(port), "--log-level", "warn", "--color",
+		"never",
 	}
 	for _, name := range SearchAttributes() {
 		args = append(args, "--search-attribute", name+"=Keyword")
@@ -123,7 +125,8 @@ func (s *starter) temporalAttempt(ctx context.Context, program, dir string) (att
 	}
 	address, ui := s.stack.TemporalAddress, s.stack.TemporalUI
 	return attempt{process.Spec{
-		Name: "Temporal", Path: program, Args: args, Dir: dir, Env: serverEnv("TEMPORAL_"), LogFile: s.logFile("temporal"),
+		Name: "Temporal", Path: program, Args: args, Dir: dir, Env: serverEnv("TEMPORAL_"),
+		LogFile: s.logFile("temporal"),
 		// Its store survives a kill, and a kill leaves no server that still holds the file at the
 		// next start.
 		Stop: []syscall.Signal{syscall.SIGTERM}, ParentDeath: syscall.SIGKILL,

@@ -26,8 +26,9 @@ func (s *starter) buildTemporal(ctx context.Context, target, goTool string) erro
 		return nil
 	}
 	if goTool == "" {
-		return errors.New("the temporal program in PATH is too old, and without the go command a newer one cannot be built: " +
-			"install Go, or set TEMPORAL_ADDRESS to a server that runs")
+		return errors.New(
+			"the temporal program in PATH is too old, and without the go command a newer one cannot be built: " +
+				"install Go, or set TEMPORAL_ADDRESS to a server that runs")
 	}
 	bin := filepath.Dir(target)
 	if err := os.MkdirAll(bin, 0o755); err != nil { //nolint:gosec // programs are no secret
@@ -56,7 +57,9 @@ func (s *starter) install(ctx context.Context, goTool, target string) error {
 	defer func() { _ = os.RemoveAll(scratch) }()
 
 	p, err := process.Start(process.Spec{
-		Name: "the build of Temporal", Path: goTool, Args: []string{"install", "-trimpath", "-ldflags=-s -w", temporalModule},
+		Name: "the build of Temporal", Path: goTool, Args: []string{
+			"install", "-trimpath", "-ldflags=-s -w", temporalModule,
+		},
 		Dir: scratch, Env: buildEnv(scratch), LogFile: filepath.Join(filepath.Dir(target), "temporal-build.log"),
 	})
 	if err != nil {
@@ -68,8 +71,9 @@ func (s *starter) install(ctx context.Context, goTool, target string) error {
 		return errors.Join(context.Cause(ctx), p.Kill())
 	}
 	if p.Err() != nil {
-		return fmt.Errorf("the Temporal dev server could not be built: check the network, or set TEMPORAL_ADDRESS to one that runs: "+
-			"%s (the log is %s)", lastWords(p), p.LogFile())
+		return fmt.Errorf(
+			"the Temporal dev server could not be built: check the network, or set TEMPORAL_ADDRESS to one that runs: "+
+				"%s (the log is %s)", lastWords(p), p.LogFile())
 	}
 	return os.Rename(filepath.Join(scratch, filepath.Base(target)), target)
 }

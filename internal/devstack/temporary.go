@@ -28,7 +28,8 @@ func (s *starter) prepareTemporary() error {
 		return err
 	}
 	s.own(component{name: "temporary directory", order: stopTemporary, stop: sweep})
-	if err := os.Chmod(dir, 0o711); err != nil { //nolint:gosec // PostgreSQL's user passes through; what matters is closed itself
+	//nolint:gosec // PostgreSQL's user passes through; what matters is closed itself
+	if err := os.Chmod(dir, 0o711); err != nil {
 		return fmt.Errorf("open the temporary directory: %w", err)
 	}
 	return os.Mkdir(filepath.Join(dir, "logs"), 0o700)
@@ -57,7 +58,8 @@ func temporaryBase(inMemory bool) (string, error) {
 			return dir, nil
 		}
 	}
-	return "", fmt.Errorf("no temporary directory that every user can enter: set TMPDIR to one (it is %s)", os.TempDir())
+	return "", fmt.Errorf("no temporary directory that every user can enter: set TMPDIR to one (it is %s)",
+		os.TempDir())
 }
 
 // hasRoom reports whether this process may make files in a directory, and that many bytes are free
@@ -67,7 +69,8 @@ func hasRoom(dir string, bytes uint64) bool {
 	if unix.Statfs(dir, &fs) != nil || unix.Access(dir, unix.W_OK|unix.X_OK) != nil {
 		return false
 	}
-	return fs.Bavail*uint64(fs.Bsize) >= bytes //nolint:gosec,unconvert,nolintlint // a size; its type differs between systems
+	//nolint:gosec,unconvert,nolintlint // a size; its type differs between systems
+	return fs.Bavail*uint64(fs.Bsize) >= bytes
 }
 
 // sweeper starts a shell that waits for this process to end, however it ends, and then removes the
@@ -83,7 +86,8 @@ for i in 1 2 3 4 5 6 7 8 9 10; do rm -rf -- "$1" 2>/dev/null && break; sleep 0.2
 		return nil, fmt.Errorf("make a pipe: %w", err)
 	}
 	defer func() { _ = alive.Close() }()
-	cmd := exec.Command("/bin/sh", "-c", script, "sweeper", dir) //nolint:gosec,noctx // constant script; it has to outlive this process
+	//nolint:gosec,noctx // constant script; it has to outlive this process
+	cmd := exec.Command("/bin/sh", "-c", script, "sweeper", dir)
 	cmd.Stdin = alive
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {

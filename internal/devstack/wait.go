@@ -112,7 +112,9 @@ func (s *starter) launch(ctx context.Context, begin func() (attempt, error)) (*p
 }
 
 // awaitReady polls ready until it answers nil, the child ends, or the time is over.
-func (s *starter) awaitReady(ctx context.Context, p *process.Process, ready func(context.Context, *process.Process) error) error {
+func (s *starter) awaitReady(ctx context.Context, p *process.Process,
+	ready func(context.Context, *process.Process) error,
+) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, fmt.Errorf("no answer within %s", startTimeout))
 	defer cancel()
 	tick := time.NewTicker(pollEvery)
@@ -126,7 +128,8 @@ func (s *starter) awaitReady(ctx context.Context, p *process.Process, ready func
 		case <-p.Exited():
 			return fmt.Errorf("%s did not start: %s%s", p.Name(), lastWords(p), s.seeLog(p))
 		case <-ctx.Done():
-			return fmt.Errorf("%s did not start: %w (last answer: %s)%s", p.Name(), context.Cause(ctx), oneLine(last), s.seeLog(p))
+			return fmt.Errorf("%s did not start: %w (last answer: %s)%s", p.Name(), context.Cause(ctx), oneLine(last),
+				s.seeLog(p))
 		case <-tick.C:
 		}
 	}

@@ -31,10 +31,12 @@ const (
 	MaxURL    = 16 << 10
 	MaxAnswer = 128 << 10
 
-	timeout     = 4 * time.Second
-	maxHeaders  = 16 << 10 // of the answer, in bytes
-	maxUnderWay = 64       // requests of this process; more wait for a place as long as their context lasts, and perSite of one site
-	maxIdle     = 32       // connections that are kept
+	timeout    = 4 * time.Second
+	maxHeaders = 16 << 10 // of the answer, in bytes
+	// requests of this process; more wait for a place as long as their context lasts, and perSite
+	// of one site
+	maxUnderWay = 64
+	maxIdle     = 32 // connections that are kept
 	idleTime    = 30 * time.Second
 	port        = "443"
 	agent       = "chain-access-gateway (CCIP-Read)"
@@ -158,7 +160,8 @@ func (c *Client) send(ctx context.Context, r Request) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	response, err := c.http.Do(request) //nolint:gosec // G704: calling where strangers point is what this package guards
+	//nolint:gosec // G704: calling where strangers point is what this package guards
+	response, err := c.http.Do(request)
 	if err != nil {
 		if wrapped, ok := errors.AsType[*url.Error](err); ok {
 			err = wrapped.Err // without the URL, which says what was asked
@@ -193,7 +196,8 @@ func (c *Client) allows(text string) (*url.URL, error) {
 	if at == "" {
 		at = map[string]string{"https": port, "http": "80"}[u.Scheme]
 	}
-	if slices.Contains(c.trusted, strings.ToLower(net.JoinHostPort(u.Hostname(), at))) && (u.Scheme == "https" || u.Scheme == "http") {
+	if slices.Contains(c.trusted, strings.ToLower(net.JoinHostPort(u.Hostname(), at))) &&
+		(u.Scheme == "https" || u.Scheme == "http") {
 		return u, nil
 	}
 	if u.Scheme != "https" || at != port {

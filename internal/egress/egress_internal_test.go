@@ -72,8 +72,9 @@ func wantWait(t *testing.T, h *hosts, host, when string) {
 func TestSitesAreWhatSomebodyRegistered(t *testing.T) {
 	t.Parallel()
 	for host, want := range map[string]string{
-		"a.b.evil.example": "evil.example", "evil.example.": "evil.example", "a.b.evil.co.uk": "evil.co.uk", "mine.workers.dev": "mine.workers.dev",
-		"localhost": "localhost", "1.2.3.4": "1.2.3.4", "2a00:1450:4001::1": "2a00:1450:4001::/48", "2a00:1450:4001:ff::2": "2a00:1450:4001::/48",
+		"a.b.evil.example": "evil.example", "evil.example.": "evil.example", "a.b.evil.co.uk": "evil.co.uk",
+		"mine.workers.dev": "mine.workers.dev", "localhost": "localhost", "1.2.3.4": "1.2.3.4",
+		"2a00:1450:4001::1": "2a00:1450:4001::/48", "2a00:1450:4001:ff::2": "2a00:1450:4001::/48",
 	} {
 		if got := siteOf(host); got != want {
 			t.Errorf("the site of %s is %s, want %s", host, got, want)
@@ -148,11 +149,13 @@ func TestWhoWaitsForAHostThatTimesOutIsToldSo(t *testing.T) {
 func TestTextsOfStrangersInFailuresAreBounded(t *testing.T) {
 	t.Parallel()
 	err := failed("ask", "gateway.example", fmt.Errorf("%s: %w", strings.Repeat("é", 10_000), context.Canceled))
-	if len(err.Error()) > maxFailure+len("…") || !errors.Is(err, context.Canceled) || !strings.HasPrefix(err.Error(), "ask gateway.example: é") {
+	if len(err.Error()) > maxFailure+len("…") || !errors.Is(err, context.Canceled) ||
+		!strings.HasPrefix(err.Error(), "ask gateway.example: é") {
 		t.Errorf("%d bytes: %.40s", len(err.Error()), err)
 	}
 	c := New(Options{Now: time.Now})
-	if _, err := c.Do(t.Context(), Request{URL: "https://" + strings.Repeat("a", maxHost+1) + "/"}); !errors.Is(err, ErrRefused) {
+	if _, err := c.Do(t.Context(), Request{URL: "https://" + strings.Repeat("a", maxHost+1) + "/"}); !errors.Is(err,
+		ErrRefused) {
 		t.Errorf("a name that is none: %v, want ErrRefused", err)
 	}
 }

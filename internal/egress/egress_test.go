@@ -28,9 +28,10 @@ func TestURLsThatAreNoPublicHTTPSAreRefusedUnasked(t *testing.T) {
 	t.Parallel()
 	client := egress.New(egress.Options{Now: time.Now, Resolver: resolver(t, nil), Timeout: patience})
 	for _, url := range []string{
-		"", "gateway.example", "//gateway.example/x", "https://", "https:///x", "https:gateway.example", "http://gateway.example/",
-		"ftp://gateway.example/", "file:///etc/passwd", "data:application/json,{}", "x-batch-gateway:true", "gopher://gateway.example:443/",
-		"https://gateway.example:8443/", "https://gateway.example:80/", "https://user:secret@gateway.example/", "https://user@gateway.example/",
+		"", "gateway.example", "//gateway.example/x", "https://", "https:///x", "https:gateway.example",
+		"http://gateway.example/", "ftp://gateway.example/", "file:///etc/passwd", "data:application/json,{}",
+		"x-batch-gateway:true", "gopher://gateway.example:443/", "https://gateway.example:8443/",
+		"https://gateway.example:80/", "https://user:secret@gateway.example/", "https://user@gateway.example/",
 		"https://gateway.example:port/", "https://gateway.example\r\nX-Header: 1/", "https://[::1/", "https://%zz/",
 		"https://gateway.example/" + strings.Repeat("a", egress.MaxURL),
 	} {
@@ -43,17 +44,22 @@ func TestURLsThatAreNoPublicHTTPSAreRefusedUnasked(t *testing.T) {
 func TestAddressesInsideAreRefusedHoweverTheyAreWritten(t *testing.T) {
 	t.Parallel()
 	inside := map[string]string{
-		"loopback.test": "127.0.0.1", "loopback6.test": "::1", "private.test": "10.1.2.3", "metadata.test": "169.254.169.254",
-		"unspecified.test": "0.0.0.0", "shared.test": "100.64.0.1", "mapped.test": "::ffff:127.0.0.1", "nat64.test": "64:ff9b::7f00:1",
-		"local.test": "fd00::1", "multicast.test": "224.0.0.1",
+		"loopback.test": "127.0.0.1", "loopback6.test": "::1", "private.test": "10.1.2.3",
+		"metadata.test": "169.254.169.254", "unspecified.test": "0.0.0.0", "shared.test": "100.64.0.1",
+		"mapped.test": "::ffff:127.0.0.1", "nat64.test": "64:ff9b::7f00:1", "local.test": "fd00::1",
+		"multicast.test": "224.0.0.1",
 	}
 	client := egress.New(egress.Options{Now: time.Now, Resolver: resolver(t, inside), Timeout: patience})
-	hosts := []string{"127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::]", "0.0.0.0", "169.254.169.254", "[fe80::1%25lo]", "10.0.0.1"}
+	hosts := []string{
+		"127.0.0.1", "[::1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[::]", "0.0.0.0", "169.254.169.254",
+		"[fe80::1%25lo]", "10.0.0.1",
+	}
 	for name := range inside {
 		hosts = append(hosts, name)
 	}
 	for _, host := range hosts {
-		if _, err := client.Do(t.Context(), egress.Request{URL: "https://" + host + "/{data}"}); !errors.Is(err, egress.ErrRefused) {
+		if _, err := client.Do(t.Context(), egress.Request{URL: "https://" + host + "/{data}"}); !errors.Is(err,
+			egress.ErrRefused) {
 			t.Errorf("%s: %v, want ErrRefused", host, err)
 		}
 	}
@@ -62,7 +68,9 @@ func TestAddressesInsideAreRefusedHoweverTheyAreWritten(t *testing.T) {
 // What a host is trusted for ends at its port.
 func TestATrustedHostIsReachedAtItsPortOnly(t *testing.T) {
 	t.Parallel()
-	secure := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "secure") }))
+	secure := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, "secure")
+	}))
 	t.Cleanup(secure.Close)
 	plain, client := serve(t, 0, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "plain") })
 	if got, err := client.Do(t.Context(), egress.Request{URL: plain}); err != nil || string(got.Body) != "plain" {
@@ -75,9 +83,11 @@ func TestATrustedHostIsReachedAtItsPortOnly(t *testing.T) {
 	roots.AddCert(secure.Certificate())
 	_, port, _ := net.SplitHostPort(secure.Listener.Addr().String())
 	client = egress.New(egress.Options{
-		Now: time.Now, Trusted: []string{"Example.com:" + port}, Roots: roots, Resolver: resolver(t, map[string]string{"example.com": "127.0.0.1"}), Timeout: patience,
+		Now: time.Now, Trusted: []string{"Example.com:" + port}, Roots: roots,
+		Resolver: resolver(t, map[string]string{"example.com": "127.0.0.1"}), Timeout: patience,
 	})
-	if got, err := client.Do(t.Context(), egress.Request{URL: "https://EXAMPLE.com:" + port + "/"}); err != nil || string(got.Body) != "secure" {
+	if got, err := client.Do(t.Context(), egress.Request{URL: "https://EXAMPLE.com:" + port + "/"}); err != nil ||
+		string(got.Body) != "secure" {
 		t.Errorf("a trusted name with a certificate: %q, %v", got.Body, err)
 	}
 }
@@ -88,7 +98,9 @@ func TestCertificatesAreChecked(t *testing.T) {
 	server.Config.ErrorLog = quiet()
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	client := egress.New(egress.Options{Now: time.Now, Trusted: []string{server.Listener.Addr().String()}, Timeout: patience})
+	client := egress.New(egress.Options{
+		Now: time.Now, Trusted: []string{server.Listener.Addr().String()}, Timeout: patience,
+	})
 	_, err := client.Do(t.Context(), egress.Request{URL: server.URL})
 	if _, unknown := errors.AsType[x509.UnknownAuthorityError](err); !unknown {
 		t.Errorf("a certificate of nobody's: %v", err)
@@ -117,7 +129,9 @@ func TestARequestCarriesNothingOfOurs(t *testing.T) {
 	t.Parallel()
 	var seen http.Header
 	var method string
-	url, client := serve(t, 0, func(_ http.ResponseWriter, r *http.Request) { seen, method = r.Header.Clone(), r.Method })
+	url, client := serve(t, 0, func(_ http.ResponseWriter, r *http.Request) {
+		seen, method = r.Header.Clone(), r.Method
+	})
 	for _, body := range [][]byte{nil, []byte(`{"data":"0x"}`)} {
 		if _, err := client.Do(t.Context(), egress.Request{URL: url, Body: body}); err != nil {
 			t.Fatal(err)
@@ -155,7 +169,9 @@ func TestLongAnswersAreLetGo(t *testing.T) {
 		t.Errorf("%d of %d pieces were sent", n, pieces)
 	}
 
-	url, client = serve(t, 0, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, egress.MaxAnswer)) })
+	url, client = serve(t, 0, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write(make([]byte, egress.MaxAnswer))
+	})
 	if got, err := client.Do(t.Context(), egress.Request{URL: url}); err != nil || len(got.Body) != egress.MaxAnswer {
 		t.Errorf("an answer of the greatest length: %d bytes, %v", len(got.Body), err)
 	}
@@ -163,7 +179,9 @@ func TestLongAnswersAreLetGo(t *testing.T) {
 
 func TestLongHeadersAreLetGo(t *testing.T) {
 	t.Parallel()
-	url, client := serve(t, 0, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X-Long", strings.Repeat("a", 1<<20)) })
+	url, client := serve(t, 0, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Long", strings.Repeat("a", 1<<20))
+	})
 	if got, err := client.Do(t.Context(), egress.Request{URL: url}); err == nil {
 		t.Errorf("a mebibyte of headers: %+v", got)
 	}
@@ -218,7 +236,9 @@ func serve(t *testing.T, timeout time.Duration, behave http.HandlerFunc) (string
 	if timeout == 0 {
 		timeout = patience
 	}
-	return server.URL, egress.New(egress.Options{Now: time.Now, Trusted: []string{server.Listener.Addr().String()}, Timeout: timeout})
+	return server.URL, egress.New(egress.Options{
+		Now: time.Now, Trusted: []string{server.Listener.Addr().String()}, Timeout: timeout,
+	})
 }
 
 // resolver resolves names as a server of the test's says, and no others.

@@ -16,11 +16,12 @@ import (
 // registered, while a host that does not answer is known by its own name: beside it in the domain
 // others may answer.
 const (
-	perSite    = 4                // requests under way to one site
-	awayFor    = 30 * time.Second // how long a host that timed out is left alone
-	maxAway    = 4096             // hosts that are remembered for it
-	maxHost    = 253              // bytes of a host's name (RFC 1035)
-	maxFailure = 300              // bytes of a failure's text, of which strangers may have written most: names, certificates
+	perSite = 4                // requests under way to one site
+	awayFor = 30 * time.Second // how long a host that timed out is left alone
+	maxAway = 4096             // hosts that are remembered for it
+	maxHost = 253              // bytes of a host's name (RFC 1035)
+	// bytes of a failure's text, of which strangers may have written most: names, certificates
+	maxFailure = 300
 )
 
 // ErrAway is that of a host that did not answer in time a moment ago.
@@ -42,7 +43,9 @@ type site struct {
 }
 
 func newHosts(now func() time.Time) *hosts {
-	return &hosts{now: now, all: make(chan struct{}, maxUnderWay), sites: map[string]*site{}, away: map[string]time.Time{}}
+	return &hosts{
+		now: now, all: make(chan struct{}, maxUnderWay), sites: map[string]*site{}, away: map[string]time.Time{},
+	}
 }
 
 // enter takes a place for a request to a host, which leave gives back. Nobody waits in a place of

@@ -46,7 +46,8 @@ func TestFromKeepsRefusalsAndHidesEverythingElse(t *testing.T) {
 	if got.Reason != fault.InternalFault || got.HTTP() != 500 || got.Code() != -32603 {
 		t.Errorf("an unexpected error becomes %+v", got)
 	}
-	if strings.Contains(got.Message, inner) || got.Message != fault.InternalFault.Entry().Meaning || len(got.Data) != 0 {
+	if strings.Contains(got.Message, inner) || got.Message != fault.InternalFault.Entry().Meaning ||
+		len(got.Data) != 0 {
 		t.Errorf("the cause shows: %q %v", got.Message, got.Data)
 	}
 	if !errors.Is(got, cause) || !strings.Contains(got.Error(), inner) {
@@ -62,15 +63,18 @@ func TestWithAndWrapLeaveTheOriginalAlone(t *testing.T) {
 	first := original.With("a", 1)
 	second := first.With("b", 2)
 	third := first.With("a", 3)
-	if len(original.Data) != 0 || len(first.Data) != 1 || first.Data["a"] != 1 || len(second.Data) != 2 || third.Data["a"] != 3 {
+	if len(original.Data) != 0 || len(first.Data) != 1 || first.Data["a"] != 1 || len(second.Data) != 2 ||
+		third.Data["a"] != 3 {
 		t.Errorf("data: %v, %v, %v, %v", original.Data, first.Data, second.Data, third.Data)
 	}
 	wrapped := second.Wrap(context.DeadlineExceeded)
-	if second.Cause != nil || !errors.Is(wrapped, context.DeadlineExceeded) || errors.Is(second, context.DeadlineExceeded) {
+	if second.Cause != nil || !errors.Is(wrapped, context.DeadlineExceeded) ||
+		errors.Is(second, context.DeadlineExceeded) {
 		t.Error("a cause reached the original, or not the copy")
 	}
 	for _, e := range []*fault.Error{first, second, third, wrapped} {
-		if e.Reason != fault.RateWindow || e.Message != "wait" || e.RetryAfter != time.Second || e.Window == nil || e.Window.Limit != 5 {
+		if e.Reason != fault.RateWindow || e.Message != "wait" || e.RetryAfter != time.Second || e.Window == nil ||
+			e.Window.Limit != 5 {
 			t.Errorf("the copy lost something: %+v", e)
 		}
 	}

@@ -67,7 +67,8 @@ func TestEveryReasonExplainsItselfAndSaysWhatToDoNext(t *testing.T) {
 	name := regexp.MustCompile(`^[a-z][a-z_]*[a-z]$`)
 	sentence := regexp.MustCompile(`^[A-Z0-9].*\.$`)
 	// A first step begins with what to do; a list, so that a new one is looked at.
-	imperatives := regexp.MustCompile(`^(Ask|Check|Choose|Correct|Buy|Do|File|List|Look|Pay|Raise|Read|Retry|Send|Sign|Split|Spread|Start|Switch|Use|Wait)\b`)
+	imperatives := regexp.MustCompile(
+		`^(Ask|Check|Choose|Correct|Buy|Do|File|List|Look|Pay|Raise|Read|Retry|Send|Sign|Split|Spread|Start|Switch|Use|Wait)\b`)
 	names := make(map[string]bool)
 	for _, e := range fault.Table() {
 		if !name.MatchString(e.Name) || names[e.Name] {
@@ -135,7 +136,10 @@ func TestUnknownCodesAndReasonsAreHandled(t *testing.T) {
 func TestMeaningsCarryTheInterfacesRules(t *testing.T) {
 	t.Parallel()
 	for reason, parts := range map[fault.Reason][]string{
-		fault.OutcomeUnknown:   {"Look", "before signing again", "re-sending the identical signed bytes is safe", "a new signature on the same nonce is not"},
+		fault.OutcomeUnknown: {
+			"Look", "before signing again", "re-sending the identical signed bytes is safe",
+			"a new signature on the same nonce is not",
+		},
 		fault.PaymentRequired:  {"Pay against the menu", "retry", "X-PAYMENT"},
 		fault.DoorKeyDay:       {"next door"},
 		fault.ServiceOff:       {"data.enable"},
@@ -151,7 +155,9 @@ func TestMeaningsCarryTheInterfacesRules(t *testing.T) {
 			}
 		}
 	}
-	for _, chain := range []string{"eth_mainnet", "base_mainnet", "arbitrum_one", "optimism_mainnet", "polygon_pos", "solana_mainnet"} {
+	for _, chain := range []string{
+		"eth_mainnet", "base_mainnet", "arbitrum_one", "optimism_mainnet", "polygon_pos", "solana_mainnet",
+	} {
 		if !strings.Contains(fault.UnknownChain.Entry().Meaning, chain) {
 			t.Errorf("the refusal of an unknown chain does not offer %s", chain)
 		}

@@ -42,7 +42,8 @@ func TestAPanicEndsTheOthersAndReachesWhoeverWaits(t *testing.T) {
 	}
 	var lines bytes.Buffer
 	slog.New(slog.NewTextHandler(&lines, nil)).Error("panic", "cause", any(p))
-	if said := lines.String(); !strings.Contains(said, "cause.panic=broken") || !strings.Contains(said, "parallel_test.broken") {
+	if said := lines.String(); !strings.Contains(said, "cause.panic=broken") ||
+		!strings.Contains(said, "parallel_test.broken") {
 		t.Errorf("the log does not tell where it panicked: %s", said)
 	}
 }
@@ -57,7 +58,8 @@ func TestAPanicKeepsItsPlaceThroughGroups(t *testing.T) {
 		inner.Go(broken)
 		return inner.Wait()
 	})
-	if p := panicOf(t, outer.Wait); p != nil && (p.Cause != "broken" || !strings.Contains(string(p.Stack), "parallel_test.broken")) {
+	if p := panicOf(t, outer.Wait); p != nil &&
+		(p.Cause != "broken" || !strings.Contains(string(p.Stack), "parallel_test.broken")) {
 		t.Errorf("it says %v at %s", p.Cause, p.Stack)
 	}
 }

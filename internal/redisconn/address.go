@@ -19,8 +19,8 @@ import (
 // forms says how an address is written.
 const forms = "redis://[USER:PASSWORD@]HOST:6379/0 or unix:///PATH for one server, " +
 	"redis+sentinel://[USER:PASSWORD@]SENTINEL:26379/0?master_name=NAME for the master that sentinels name, " +
-	"redis+cluster://[USER:PASSWORD@]HOST:6379 for a cluster; further sentinels or nodes are given as &addr=HOST:PORT, and rediss in " +
-	"place of redis is TLS"
+	"redis+cluster://[USER:PASSWORD@]HOST:6379 for a cluster; further sentinels or nodes are given as " +
+	"&addr=HOST:PORT, and rediss in place of redis is TLS"
 
 const (
 	serverPort   = "6379"
@@ -69,7 +69,9 @@ var errForm = errors.New("must be " + forms)
 
 func parseSingle(address string, u *url.URL) (*redis.Options, error) {
 	if u.Query().Has("skip_verify") {
-		return nil, errors.New("must not have skip_verify: a server that is not checked may be anybody; REDIS_TLS_CA_FILE says who is trusted")
+		return nil, errors.New(
+			"must not have skip_verify: a server that is not checked may be anybody; REDIS_TLS_CA_FILE says who is " +
+				"trusted")
 	}
 	opts, err := redis.ParseURL(address)
 	if err != nil { // the cause may quote the address
@@ -84,7 +86,8 @@ func parseSentinel(u *url.URL) (*redis.FailoverOptions, error) {
 		return nil, err
 	}
 	o := &redis.FailoverOptions{
-		MasterName: q.Get("master_name"), SentinelUsername: q.Get("sentinel_username"), SentinelPassword: q.Get("sentinel_password"),
+		MasterName: q.Get("master_name"), SentinelUsername: q.Get("sentinel_username"),
+		SentinelPassword: q.Get("sentinel_password"),
 	}
 	if o.MasterName == "" {
 		return nil, errors.New("must have ?master_name=NAME, under which the sentinels know the master")

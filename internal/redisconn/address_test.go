@@ -11,14 +11,23 @@ import (
 func TestAddressesNameWhatIsConnected(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]Address{
-		"redis+cluster://node-a":                                  {cluster: &redis.ClusterOptions{Addrs: []string{"node-a:6379"}}},
-		"rediss+cluster://u:p%40w@node-a:7000?addr=node-b:7001":   {cluster: &redis.ClusterOptions{Addrs: []string{"node-a:7000", "node-b:7001"}, Username: "u", Password: "p@w"}, tls: true},
-		"redis+cluster://[2001:db8::1]/0?addr=[2001:db8::2]:6379": {cluster: &redis.ClusterOptions{Addrs: []string{"[2001:db8::1]:6379", "[2001:db8::2]:6379"}}},
+		"redis+cluster://node-a": {
+			cluster: &redis.ClusterOptions{Addrs: []string{"node-a:6379"}},
+		},
+		"rediss+cluster://u:p%40w@node-a:7000?addr=node-b:7001": {
+			cluster: &redis.ClusterOptions{
+				Addrs: []string{"node-a:7000", "node-b:7001"}, Username: "u", Password: "p@w",
+			}, tls: true,
+		},
+		"redis+cluster://[2001:db8::1]/0?addr=[2001:db8::2]:6379": {
+			cluster: &redis.ClusterOptions{Addrs: []string{"[2001:db8::1]:6379", "[2001:db8::2]:6379"}},
+		},
 		"redis+sentinel://:pw@s-a/3?master_name=meter&addr=s-b:26380": {failover: &redis.FailoverOptions{
 			MasterName: "meter", SentinelAddrs: []string{"s-a:26379", "s-b:26380"}, Password: "pw", DB: 3,
 		}},
 		"REDISS+SENTINEL://u@s-a:1?master_name=m&sentinel_username=su&sentinel_password=sp": {failover: &redis.FailoverOptions{
-			MasterName: "m", SentinelAddrs: []string{"s-a:1"}, Username: "u", SentinelUsername: "su", SentinelPassword: "sp",
+			MasterName: "m", SentinelAddrs: []string{"s-a:1"}, Username: "u", SentinelUsername: "su",
+			SentinelPassword: "sp",
 		}, tls: true},
 	} {
 		got, err := Parse(address)
@@ -76,7 +85,8 @@ func TestBadAddressIsToldWithoutAPartOfIt(t *testing.T) {
 func TestNoClientRepeatsByItself(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{
-		"redis://h?max_retries=5", "rediss://h", "unix:///run/r.sock", "redis+sentinel://h?master_name=m", "redis+cluster://h", "rediss+cluster://h",
+		"redis://h?max_retries=5", "rediss://h", "unix:///run/r.sock", "redis+sentinel://h?master_name=m",
+		"redis+cluster://h", "rediss+cluster://h",
 	} {
 		a, err := Parse(address)
 		if err != nil {
@@ -92,7 +102,8 @@ func TestNoClientRepeatsByItself(t *testing.T) {
 				t.Errorf("%s: %d redirections, %d retries", address, o.MaxRedirects, o.MaxRetries)
 			}
 		case *redis.Client:
-			if o := c.Options(); o.MaxRetries != 0 || (o.TLSConfig != nil) != a.TLS() && strings.HasPrefix(address, "rediss") {
+			if o := c.Options(); o.MaxRetries != 0 || (o.TLSConfig != nil) != a.TLS() &&
+				strings.HasPrefix(address, "rediss") {
 				t.Errorf("%s: %d retries", address, o.MaxRetries)
 			}
 		default:

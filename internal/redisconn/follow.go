@@ -94,7 +94,9 @@ func (f *follower) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		cmd.SetErr(next(ctx, cmd))
 		if cmd.Err() != nil {
-			f.follow(ctx, []redis.Cmder{cmd}, func(ctx context.Context, cmds []redis.Cmder) { cmds[0].SetErr(next(ctx, cmds[0])) })
+			f.follow(ctx, []redis.Cmder{cmd}, func(ctx context.Context, cmds []redis.Cmder) {
+				cmds[0].SetErr(next(ctx, cmds[0]))
+			})
 		}
 		return cmd.Err()
 	}

@@ -39,7 +39,8 @@ func (c Certificates) load() (*tls.Config, error) {
 	if c.CertFile != "" || c.KeyFile != "" {
 		pair, err := tls.LoadX509KeyPair(c.CertFile, c.KeyFile)
 		if err != nil {
-			return nil, errors.Join(errors.New("REDIS_TLS_CERT_FILE and REDIS_TLS_KEY_FILE: not a certificate and its key in PEM"), err)
+			return nil, errors.Join(
+				errors.New("REDIS_TLS_CERT_FILE and REDIS_TLS_KEY_FILE: not a certificate and its key in PEM"), err)
 		}
 		conf.Certificates = []tls.Certificate{pair}
 	}

@@ -40,14 +40,15 @@ var (
 	ENSRegistry       = genesis.ENSRegistry       // eth_mainnet
 	UniversalResolver = genesis.UniversalResolver // eth_mainnet
 	PublicResolver    = genesis.PublicResolver    // eth_mainnet
-	FeedETH           = genesis.FeedETH           // eth_mainnet, as the two that follow: Chainlink's, answered within the last ten minutes
-	FeedBTC           = genesis.FeedBTC
-	FeedLINK          = genesis.FeedLINK
-	FeedStale         = genesis.FeedStale      // eth_mainnet: answered two hours before the chain began
-	FeedZero          = genesis.FeedZero       // eth_mainnet: its answer is 0
-	GasPriceOracle    = genesis.GasPriceOracle // base_mainnet and optimism_mainnet
-	NodeInterface     = genesis.NodeInterface  // arbitrum_one
-	Multicall3        = genesis.Multicall3     // every EVM chain
+	// eth_mainnet, as the two that follow: Chainlink's, answered within the last ten minutes
+	FeedETH        = genesis.FeedETH
+	FeedBTC        = genesis.FeedBTC
+	FeedLINK       = genesis.FeedLINK
+	FeedStale      = genesis.FeedStale      // eth_mainnet: answered two hours before the chain began
+	FeedZero       = genesis.FeedZero       // eth_mainnet: its answer is 0
+	GasPriceOracle = genesis.GasPriceOracle // base_mainnet and optimism_mainnet
+	NodeInterface  = genesis.NodeInterface  // arbitrum_one
+	Multicall3     = genesis.Multicall3     // every EVM chain
 )
 
 // Contracts to read and to decode, on every EVM chain.

@@ -27,7 +27,9 @@ func (s *Sandbox) startCCIPGateway(ctx context.Context, o Options) error {
 	}
 	handler, err := ccip.New(ccip.Config{
 		Signer: s.keys.gateway, Asker: genesis.UniversalResolver, Labels: labels,
-		Zones: map[string]common.Address{genesis.Offchain: genesis.OffchainResolver, genesis.Direct: genesis.DirectResolver},
+		Zones: map[string]common.Address{
+			genesis.Offchain: genesis.OffchainResolver, genesis.Direct: genesis.DirectResolver,
+		},
 	})
 	if err != nil {
 		return err

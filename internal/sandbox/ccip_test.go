@@ -150,7 +150,8 @@ func TestOffchainNamesAreAnsweredByTheGateway(t *testing.T) {
 		t.Errorf("account 5 is %v", out)
 	}
 	for name, want := range map[string]string{
-		ENSMissing: "HttpError", ENSForged: "ResolverError", ENSExpired: "ResolverError", "a.b." + ENSOffchain: "HttpError",
+		ENSMissing: "HttpError", ENSForged: "ResolverError", ENSExpired: "ResolverError",
+		"a.b." + ENSOffchain: "HttpError",
 	} {
 		revert, err := universal.offchain(t, "resolve", dns(name), addrCall(t, name))
 		if id := universal.ABI.Errors[want].ID; err == nil || !bytes.HasPrefix(revert, id[:4]) {
@@ -163,7 +164,8 @@ func TestGatewayOfNamesRefusesWhatItDoesNotServe(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Chains: []chain.ID{chain.EthMainnet}})
 	url := s.CCIPGateway().URL
-	question, err := s.contract(t, chain.EthMainnet, "WildcardResolver", genesis.OffchainResolver).ABI.Pack("resolve", dns(ENSCarol), addrCall(t, ENSCarol))
+	question, err := s.contract(t, chain.EthMainnet, "WildcardResolver", genesis.OffchainResolver).ABI.Pack("resolve",
+		dns(ENSCarol), addrCall(t, ENSCarol))
 	must(t, err)
 	carol := hexutil.Encode(question)
 	for path, want := range map[string]int{

@@ -45,7 +45,8 @@ func (c contract) try(t *testing.T, method string, args ...any) ([]any, error) {
 	input, err := c.ABI.Pack(method, args...)
 	must(t, err)
 	var answer hexutil.Bytes
-	if err := call(t, c.url, "eth_call", &answer, map[string]any{"to": c.at, "data": hexutil.Bytes(input)}, "latest"); err != nil {
+	if err := call(t, c.url, "eth_call", &answer, map[string]any{"to": c.at, "data": hexutil.Bytes(input)},
+		"latest"); err != nil {
 		return nil, err
 	}
 	return c.ABI.Unpack(method, answer)
@@ -147,11 +148,13 @@ func TestUniversalResolverConfirmsPrimaryNames(t *testing.T) {
 			t.Errorf("account %d is %v, want %q", i, out, want)
 		}
 	}
-	if out := universal.ask(t, "reverse", accounts[1].Address.Bytes(), big.NewInt(0x80000000|8453)); out[0] != ENSAlice {
+	if out := universal.ask(t, "reverse", accounts[1].Address.Bytes(),
+		big.NewInt(0x80000000|8453)); out[0] != ENSAlice {
 		t.Errorf("on Base account 1 is %v", out)
 	}
 	name, args := universal.refused(t, "reverse", accounts[3].Address.Bytes(), ether)
-	if found, _ := args[1].([]byte); name != "ReverseAddressMismatch" || args[0] != ENSAlice || common.BytesToAddress(found) != accounts[1].Address {
+	if found, _ := args[1].([]byte); name != "ReverseAddressMismatch" || args[0] != ENSAlice ||
+		common.BytesToAddress(found) != accounts[1].Address {
 		t.Errorf("a name of somebody else is refused with %s%v", name, args)
 	}
 	for i, want := range map[int]string{4: "ResolverNotFound", 7: "ResolverNotFound", 9: "ResolverNotFound"} {
@@ -183,7 +186,8 @@ func TestUniversalResolverTakesSeveralQuestionsAtOnce(t *testing.T) {
 	unpacked, err := arguments.Unpack(answer) // bytes[] and string[] look the same
 	must(t, err)
 	answers, _ := unpacked[0].([]string)
-	if len(answers) != 3 || common.BytesToAddress([]byte(answers[0])) != s.Accounts()[1].Address || !strings.Contains(answers[1], "https://") {
+	if len(answers) != 3 || common.BytesToAddress([]byte(answers[0])) != s.Accounts()[1].Address ||
+		!strings.Contains(answers[1], "https://") {
 		t.Errorf("answers %q", answers)
 	}
 }
@@ -197,7 +201,8 @@ func TestENSRegistryAndResolverAnswerByThemselves(t *testing.T) {
 	if got := registry.ask(t, "resolver", alice)[0]; got != PublicResolver {
 		t.Errorf("resolver %v", got)
 	}
-	if owner := registry.ask(t, "owner", alice)[0]; owner == (common.Address{}) || registry.ask(t, "recordExists", alice)[0] != true {
+	if owner := registry.ask(t, "owner", alice)[0]; owner == (common.Address{}) ||
+		registry.ask(t, "recordExists", alice)[0] != true {
 		t.Errorf("owner %v", owner)
 	}
 	if registry.ask(t, "recordExists", genesis.Namehash(ENSNobody))[0] != false {
@@ -235,13 +240,15 @@ func TestPriceFeedsAreFreshWhereTheyShould(t *testing.T) {
 		if begin := blockAt(t, feed.url, "0x0").Time; tc.fresh && updated.Uint64() <= uint64(begin) {
 			t.Errorf("%s was not answered again since the genesis block", tc.name)
 		}
-		if answer.Int64() != tc.answer || (age < 10*time.Minute) != tc.fresh || round[0] == nil || answered.Sign() <= 0 {
+		if answer.Int64() != tc.answer || (age < 10*time.Minute) != tc.fresh || round[0] == nil ||
+			answered.Sign() <= 0 {
 			t.Errorf("%s: round %v, %s old", tc.name, round, age)
 		}
 		if feed.ask(t, "decimals")[0] != uint8(8) || feed.ask(t, "description")[0] != tc.name {
 			t.Errorf("%s is %v", tc.name, feed.ask(t, "description"))
 		}
-		if _, err := feed.try(t, "getRoundData", big.NewInt(99)); err == nil || !strings.Contains(err.Error(), "No data present") {
+		if _, err := feed.try(t, "getRoundData", big.NewInt(99)); err == nil ||
+			!strings.Contains(err.Error(), "No data present") {
 			t.Errorf("a round that never was: %v", err)
 		}
 	}

@@ -58,15 +58,20 @@ func code(err error) int {
 
 func TestOnlyTheFirstUpstreamOfAnEVMChainHasDataMethods(t *testing.T) {
 	t.Parallel()
-	with, without := start(t, Options{Chains: []chain.ID{chain.BaseMainnet}}), start(t, Options{Chains: []chain.ID{chain.BaseMainnet}, NoData: true})
+	with, without := start(t, Options{Chains: []chain.ID{chain.BaseMainnet}}),
+		start(t, Options{Chains: []chain.ID{chain.BaseMainnet}, NoData: true})
 	owner := with.Accounts()[0].Address
-	if err := call(t, with.upstream(t, chain.BaseMainnet, 0).URL, "alchemy_getTokenBalances", nil, owner, "erc20"); err != nil {
+	if err := call(t, with.upstream(t, chain.BaseMainnet, 0).URL, "alchemy_getTokenBalances", nil, owner,
+		"erc20"); err != nil {
 		t.Error(err)
 	}
 	for name, u := range map[string]*Upstream{
-		"second": with.upstream(t, chain.BaseMainnet, 1), "first without data": without.upstream(t, chain.BaseMainnet, 0),
+		"second":             with.upstream(t, chain.BaseMainnet, 1),
+		"first without data": without.upstream(t, chain.BaseMainnet, 0),
 	} {
-		for _, method := range []string{"alchemy_getTokenBalances", "alchemy_getAssetTransfers", "alchemy_getTokenMetadata"} {
+		for _, method := range []string{
+			"alchemy_getTokenBalances", "alchemy_getAssetTransfers", "alchemy_getTokenMetadata",
+		} {
 			if err := call(t, u.URL, method, nil, owner, "erc20"); code(err) != -32601 {
 				t.Errorf("%s: %s answered %v", name, method, err)
 			}
@@ -107,18 +112,22 @@ func TestAssetTransfersAreThoseOfTheChain(t *testing.T) {
 		t.Fatalf("the history has %d transfers to %s", len(want), owner)
 	}
 	found, got := s.transfers(t, chain.EthMainnet, query{
-		"toAddress": owner, "toBlock": until, "category": []string{"external", "internal", "erc20", "erc721", "erc1155"}, "withMetadata": true, "order": "desc",
+		"toAddress": owner, "toBlock": until, "category": []string{
+			"external", "internal", "erc20", "erc721", "erc1155",
+		}, "withMetadata": true, "order": "desc",
 	}), map[string]string{}
 	for i, f := range found.Transfers {
 		got[f.ID] = f.Raw.Value.ToInt().String()
 		if i > 0 && f.Block > found.Transfers[i-1].Block {
 			t.Errorf("block %d follows %d", f.Block, found.Transfers[i-1].Block)
 		}
-		if block := blockAt(t, url, f.Block.String()); f.Metadata == nil || f.Metadata.At.Unix() != int64(block.Time) { //nolint:gosec // a date
+		//nolint:gosec // a date
+		if block := blockAt(t, url, f.Block.String()); f.Metadata == nil || f.Metadata.At.Unix() != int64(block.Time) {
 			t.Errorf("transfer of block %d is dated %v", f.Block, f.Metadata)
 		}
 		coin := f.Category == "external"
-		if coin != (f.Asset != nil && *f.Asset == "ETH") || coin != (f.Raw.Address == nil) || !strings.HasPrefix(f.ID, f.Hash.Hex()) {
+		if coin != (f.Asset != nil && *f.Asset == "ETH") || coin != (f.Raw.Address == nil) ||
+			!strings.HasPrefix(f.ID, f.Hash.Hex()) {
 			t.Errorf("transfer %+v", f)
 		}
 	}
@@ -131,7 +140,9 @@ func TestAssetTransfersArePagedFilteredAndRefusedLikeTheProviders(t *testing.T) 
 	t.Parallel()
 	s := start(t, Options{Chains: []chain.ID{chain.BaseMainnet}})
 	url := s.upstream(t, chain.BaseMainnet, 0).URL
-	all := s.transfers(t, chain.BaseMainnet, query{"toBlock": "0x80", "category": []string{"external", "erc20"}, "excludeZeroValue": false})
+	all := s.transfers(t, chain.BaseMainnet, query{
+		"toBlock": "0x80", "category": []string{"external", "erc20"}, "excludeZeroValue": false,
+	})
 	ids := func(a assetTransfers) (list []string) {
 		for _, f := range a.Transfers {
 			list = append(list, f.ID)
@@ -139,7 +150,10 @@ func TestAssetTransfersArePagedFilteredAndRefusedLikeTheProviders(t *testing.T) 
 		return list
 	}
 	for _, order := range []string{"asc", "desc"} {
-		q, paged, pages := query{"toBlock": "0x80", "category": []string{"external", "erc20"}, "excludeZeroValue": false, "order": order, "maxCount": "0x7"},
+		q, paged, pages := query{
+			"toBlock": "0x80", "category": []string{"external", "erc20"}, "excludeZeroValue": false, "order": order,
+			"maxCount": "0x7",
+		},
 			[]string{}, 0
 		for {
 			page := s.transfers(t, chain.BaseMainnet, q)
@@ -162,7 +176,9 @@ func TestAssetTransfersArePagedFilteredAndRefusedLikeTheProviders(t *testing.T) 
 		}
 	}
 	emitter := s.LogEmitter(chain.BaseMainnet)
-	tokens := s.transfers(t, chain.BaseMainnet, query{"toBlock": "0x80", "category": []string{"external", "erc20"}, "contractAddresses": []any{emitter}})
+	tokens := s.transfers(t, chain.BaseMainnet, query{
+		"toBlock": "0x80", "category": []string{"external", "erc20"}, "contractAddresses": []any{emitter},
+	})
 	for _, f := range tokens.Transfers {
 		if f.Raw.Address != nil && *f.Raw.Address != emitter || f.Raw.Value.ToInt().Sign() == 0 {
 			t.Errorf("%+v is of another contract, or of value zero", f)
@@ -179,7 +195,9 @@ func TestAssetTransfersArePagedFilteredAndRefusedLikeTheProviders(t *testing.T) 
 			t.Errorf("%s answered %v", name, err)
 		}
 	}
-	if err := call(t, url, "alchemy_getAssetTransfers", nil, query{"category": []string{"internal"}}); code(err) != -32600 {
+	if err := call(t, url, "alchemy_getAssetTransfers", nil, query{
+		"category": []string{"internal"},
+	}); code(err) != -32600 {
 		t.Errorf("internal transfers of Base answered %v", err)
 	}
 }
@@ -187,7 +205,8 @@ func TestAssetTransfersArePagedFilteredAndRefusedLikeTheProviders(t *testing.T) 
 func TestTokenBalancesAreWhatTheTokensSay(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Chains: []chain.ID{chain.PolygonPoS}})
-	owner, url, emitter := s.Accounts()[3].Address, s.upstream(t, chain.PolygonPoS, 0).URL, s.LogEmitter(chain.PolygonPoS)
+	owner, url, emitter := s.Accounts()[3].Address, s.upstream(t, chain.PolygonPoS, 0).URL,
+		s.LogEmitter(chain.PolygonPoS)
 	type amount struct {
 		Contract common.Address `json:"contractAddress"`
 		Balance  *common.Hash   `json:"tokenBalance"`
@@ -201,17 +220,20 @@ func TestTokenBalancesAreWhatTheTokensSay(t *testing.T) {
 	must(t, call(t, url, "alchemy_getTokenBalances", &held, owner, "erc20", query{"maxCount": 100}))
 	// The emitter answers every call with one, and has sent everybody something.
 	found := slices.IndexFunc(held.Tokens, func(a amount) bool { return a.Contract == emitter })
-	if held.Address != owner || found < 0 || held.Tokens[found].Balance == nil || held.Tokens[found].Balance.Big().Int64() != 1 {
+	if held.Address != owner || found < 0 || held.Tokens[found].Balance == nil ||
+		held.Tokens[found].Balance.Big().Int64() != 1 {
 		t.Errorf("%s holds %+v", owner, held.Tokens)
 	}
 	nobody := common.HexToAddress("0x00000000000000000000000000000000000e0a00")
 	must(t, call(t, url, "alchemy_getTokenBalances", &listed, owner, []any{emitter, nobody}))
-	if len(listed.Tokens) != 2 || listed.Tokens[0].Error != nil || listed.Tokens[1].Error == nil || listed.Tokens[1].Balance != nil {
+	if len(listed.Tokens) != 2 || listed.Tokens[0].Error != nil || listed.Tokens[1].Error == nil ||
+		listed.Tokens[1].Balance != nil {
 		t.Errorf("asked for two contracts it gave %+v", listed.Tokens)
 	}
 	must(t, call(t, url, "alchemy_getTokenBalances", &native, owner, "NATIVE_TOKEN"))
 	for name, params := range map[string][]any{
-		"wrong spec": {owner, "erc721"}, "wrong list": {owner, []string{"0x1"}}, "no address": {}, "wrong address": {"0x12", "erc20"},
+		"wrong spec": {owner, "erc721"}, "wrong list": {owner, []string{"0x1"}}, "no address": {},
+		"wrong address": {"0x12", "erc20"},
 	} {
 		if err := call(t, url, "alchemy_getTokenBalances", nil, params...); code(err) != -32602 {
 			t.Errorf("%s answered %v", name, err)

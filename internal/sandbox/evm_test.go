@@ -83,7 +83,9 @@ func TestEVMChainsAnswerTheirRealChainIDAndAdvance(t *testing.T) {
 		}
 		u := s.upstream(t, w.id, 0)
 		first := blockAt(t, u.URL, "latest")
-		eventually(t, "head of "+u.Name+" advances", func() bool { return blockAt(t, u.URL, "latest").Number > first.Number+2 })
+		eventually(t, "head of "+u.Name+" advances", func() bool {
+			return blockAt(t, u.URL, "latest").Number > first.Number+2
+		})
 		var version string
 		must(t, call(t, u.URL, "web3_clientVersion", &version))
 	}
@@ -99,7 +101,8 @@ func TestEVMChainsHaveHistoryLogsTracesAndFinality(t *testing.T) {
 	}
 	var logs []types.Log
 	must(t, call(t, u.URL, "eth_getLogs", &logs, map[string]any{
-		"fromBlock": "0x0", "toBlock": "latest", "address": s.LogEmitter(chain.BaseMainnet), "topics": []any{evm.TransferTopic},
+		"fromBlock": "0x0", "toBlock": "latest", "address": s.LogEmitter(chain.BaseMainnet),
+		"topics": []any{evm.TransferTopic},
 	}))
 	if len(logs) < 16 || len(logs[0].Topics) != 3 || len(logs[0].Data) != 32 {
 		t.Fatalf("%d logs, first %+v", len(logs), logs)
@@ -171,7 +174,9 @@ func TestEVMLiveTrafficKeepsMakingLogs(t *testing.T) {
 	from := blockAt(t, u.URL, "latest").Number
 	eventually(t, "a log after the history", func() bool {
 		var logs []types.Log
-		must(t, call(t, u.URL, "eth_getLogs", &logs, map[string]any{"fromBlock": from, "topics": []any{evm.TransferTopic}}))
+		must(t, call(t, u.URL, "eth_getLogs", &logs, map[string]any{
+			"fromBlock": from, "topics": []any{evm.TransferTopic},
+		}))
 		return len(logs) > 0 && logs[len(logs)-1].BlockNumber > uint64(from)
 	})
 }
@@ -211,7 +216,8 @@ func TestEVMUpstreamsServeNeitherAdminNorMiner(t *testing.T) {
 	s := start(t, Options{Chains: []chain.ID{chain.EthMainnet}})
 	for _, method := range []string{"admin_nodeInfo", "miner_setExtra", "txpool_status", "dev_addWithdrawal"} {
 		err := call(t, s.upstream(t, chain.EthMainnet, 0).URL, method, nil)
-		if refused, ok := err.(*rpcError); !ok || refused.Code != -32601 { //nolint:errorlint // call returns it as it is
+		//nolint:errorlint // call returns it as it is
+		if refused, ok := err.(*rpcError); !ok || refused.Code != -32601 {
 			t.Errorf("%s answered %v", method, err)
 		}
 	}

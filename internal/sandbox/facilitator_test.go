@@ -20,7 +20,9 @@ import (
 
 // sold is a quote of the sandbox's seller for USDC on Base.
 func (s *Sandbox) sold() x402.Quote {
-	return x402.Terms{Chain: 8453, Asset: wallet.Address(USDC(chain.BaseMainnet)), PayTo: wallet.Address(s.Seller().Address)}.
+	return x402.Terms{
+		Chain: 8453, Asset: wallet.Address(USDC(chain.BaseMainnet)), PayTo: wallet.Address(s.Seller().Address),
+	}.
 		Quote(x402.Token{Name: "USD Coin", Version: "2"}, "", "", "https://gateway.example/x402/rpc/base_mainnet")
 }
 
@@ -28,7 +30,8 @@ func (s *Sandbox) sold() x402.Quote {
 func pay(t *testing.T, q *x402.Quote, from EVMAccount, version int, nonce byte) *x402.Payload {
 	t.Helper()
 	p := &x402.Payload{Version: version, Offer: q.Offers[0], Authorization: x402.Authorization{
-		From: wallet.Address(from.Address), To: q.Terms.PayTo, Value: q.Offers[0].Amount, ValidBefore: time.Now().Add(time.Hour).Unix(), Nonce: x402.Nonce{nonce},
+		From: wallet.Address(from.Address), To: q.Terms.PayTo, Value: q.Offers[0].Amount,
+		ValidBefore: time.Now().Add(time.Hour).Unix(), Nonce: x402.Nonce{nonce},
 	}}
 	digest := p.Digest(q.Terms, q.Token)
 	var err error
@@ -39,7 +42,9 @@ func pay(t *testing.T, q *x402.Quote, from EVMAccount, version int, nonce byte) 
 }
 
 // ask posts a payment to the facilitator.
-func (f *Facilitator) ask(t *testing.T, path string, q *x402.Quote, p *x402.Payload) (answer map[string]any, err error) {
+func (f *Facilitator) ask(t *testing.T, path string, q *x402.Quote,
+	p *x402.Payload,
+) (answer map[string]any, err error) {
 	t.Helper()
 	body, err := q.FacilitatorRequest(p)
 	must(t, err)
@@ -73,17 +78,21 @@ func TestTheFacilitatorSettlesWhatItsPayerSignedInBothVersions(t *testing.T) {
 	for _, version := range []int{x402.Version1, x402.Version2} {
 		p := pay(t, &q, s.Accounts()[6], version, byte(version))
 		before := s.balance(t, s.Seller())
-		if verdict, err := f.ask(t, "/verify", &q, p); err != nil || verdict["isValid"] != true || verdict["payer"] == nil {
+		if verdict, err := f.ask(t, "/verify", &q, p); err != nil || verdict["isValid"] != true ||
+			verdict["payer"] == nil {
 			t.Fatalf("version %d: the verdict is %v, %v", version, verdict, err)
 		}
 		outcome, err := f.ask(t, "/settle", &q, p)
-		if err != nil || outcome["success"] != true || outcome["network"] != q.Terms.Network(version) || !strings.HasPrefix(outcome["transaction"].(string), "0x") { //nolint:errcheck,forcetypeassert // a text
+		//nolint:errcheck,forcetypeassert // a text
+		if err != nil || outcome["success"] != true || outcome["network"] != q.Terms.Network(version) ||
+			!strings.HasPrefix(outcome["transaction"].(string), "0x") {
 			t.Fatalf("version %d: the outcome is %v, %v", version, outcome, err)
 		}
 		if got := s.balance(t, s.Seller()) - before; got != 54_000 {
 			t.Errorf("version %d moved %d", version, got)
 		}
-		if again, err := f.ask(t, "/settle", &q, p); err != nil || again["success"] != false || again["transaction"] != "" {
+		if again, err := f.ask(t, "/settle", &q, p); err != nil || again["success"] != false ||
+			again["transaction"] != "" {
 			t.Errorf("version %d settled again: %v, %v", version, again, err)
 		}
 	}
@@ -114,10 +123,12 @@ func TestTheFacilitatorRefusesWhatWouldNotSettle(t *testing.T) {
 		} else {
 			p.To = q.Terms.PayTo
 		}
-		if verdict, err := f.ask(t, "/verify", &q, p); err != nil || verdict["isValid"] != false || verdict["invalidReason"] != reason {
+		if verdict, err := f.ask(t, "/verify", &q, p); err != nil || verdict["isValid"] != false ||
+			verdict["invalidReason"] != reason {
 			t.Errorf("%s: the verdict is %v, %v", reason, verdict, err)
 		}
-		if outcome, err := f.ask(t, "/settle", &q, p); err != nil || outcome["success"] != false || outcome["errorReason"] != reason || outcome["transaction"] != "" {
+		if outcome, err := f.ask(t, "/settle", &q, p); err != nil || outcome["success"] != false ||
+			outcome["errorReason"] != reason || outcome["transaction"] != "" {
 			t.Errorf("%s: the outcome is %v, %v", reason, outcome, err)
 		}
 	}
@@ -136,7 +147,8 @@ func TestTheFacilitatorCanSettleAndNotAnswer(t *testing.T) {
 		t.Errorf("%d moved", got)
 	}
 	f.TroubleAfter(Trouble{})
-	if outcome, err := f.ask(t, "/settle", &q, pay(t, &q, s.Accounts()[6], x402.Version2, 2)); err != nil || outcome["success"] != true {
+	if outcome, err := f.ask(t, "/settle", &q, pay(t, &q, s.Accounts()[6], x402.Version2, 2)); err != nil ||
+		outcome["success"] != true {
 		t.Errorf("after the trouble: %v, %v", outcome, err)
 	}
 }

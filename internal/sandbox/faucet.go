@@ -94,7 +94,8 @@ func (f *faucet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, `POST {"address":"0x…"}`, http.StatusMethodNotAllowed)
 	case r.Header.Get("Origin") != "":
 		http.Error(w, "the faucet is for programs, not for pages", http.StatusForbidden)
-	case json.NewDecoder(http.MaxBytesReader(w, r.Body, faucetBody)).Decode(&asked) != nil || !common.IsHexAddress(asked.Address):
+	case json.NewDecoder(http.MaxBytesReader(w, r.Body, faucetBody)).Decode(&asked) != nil ||
+		!common.IsHexAddress(asked.Address):
 		http.Error(w, `send {"address":"0x…"} with 40 hexadecimal digits`, http.StatusUnprocessableEntity)
 	case !f.take():
 		w.Header().Set("Retry-After", "60")
@@ -148,12 +149,15 @@ func (f *faucet) give(ctx context.Context, to common.Address) (Given, error) {
 		return Given{}, fmt.Errorf("USDC: %w", err)
 	}
 	return Given{
-		Address: to, Chain: chain.BaseMainnet, USDC: big.NewInt(faucetUSDC).String(), Wei: big.NewInt(faucetGas).String(), Tx: tx.Hash(), RPC: f.rpc,
+		Address: to, Chain: chain.BaseMainnet, USDC: big.NewInt(faucetUSDC).String(),
+		Wei: big.NewInt(faucetGas).String(), Tx: tx.Hash(), RPC: f.rpc,
 	}, nil
 }
 
 // send makes a transaction and waits until it is in a block.
-func (f *faucet) send(ctx context.Context, node *ethclient.Client, to common.Address, value *big.Int, data []byte) (*types.Transaction, error) {
+func (f *faucet) send(ctx context.Context, node *ethclient.Client, to common.Address, value *big.Int,
+	data []byte,
+) (*types.Transaction, error) {
 	tx, err := SignCall(ctx, node, f.key, to, value, data)
 	if err != nil {
 		return nil, err
@@ -187,7 +191,9 @@ func AwaitMined(ctx context.Context, node *ethclient.Client, tx common.Hash) err
 }
 
 // SignCall signs a transaction with the account's next nonce, at twice the fees of now.
-func SignCall(ctx context.Context, node *ethclient.Client, key *ecdsa.PrivateKey, to common.Address, value *big.Int, data []byte) (*types.Transaction, error) {
+func SignCall(ctx context.Context, node *ethclient.Client, key *ecdsa.PrivateKey, to common.Address, value *big.Int,
+	data []byte,
+) (*types.Transaction, error) {
 	from := crypto.PubkeyToAddress(key.PublicKey)
 	nonce, err := node.PendingNonceAt(ctx, from)
 	if err != nil {
@@ -206,6 +212,7 @@ func SignCall(ctx context.Context, node *ethclient.Client, key *ecdsa.PrivateKey
 		return nil, fmt.Errorf("tip: %w", err)
 	}
 	return types.SignNewTx(key, types.LatestSignerForChainID(id), &types.DynamicFeeTx{
-		ChainID: id, Nonce: nonce, To: &to, Value: value, Data: data, Gas: faucetCallGas, GasTipCap: tip, GasFeeCap: price.Mul(price, big.NewInt(2)),
+		ChainID: id, Nonce: nonce, To: &to, Value: value, Data: data, Gas: faucetCallGas, GasTipCap: tip,
+		GasFeeCap: price.Mul(price, big.NewInt(2)),
 	})
 }

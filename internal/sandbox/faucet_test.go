@@ -14,9 +14,12 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-func askFaucet(t *testing.T, h http.Handler, method, body string, change ...func(*http.Request)) *httptest.ResponseRecorder {
+func askFaucet(t *testing.T, h http.Handler, method, body string,
+	change ...func(*http.Request),
+) *httptest.ResponseRecorder {
 	t.Helper()
-	r := httptest.NewRequestWithContext(t.Context(), method, "http://127.0.0.1:8080"+FaucetPath, strings.NewReader(body))
+	r := httptest.NewRequestWithContext(t.Context(), method, "http://127.0.0.1:8080"+FaucetPath,
+		strings.NewReader(body))
 	for _, f := range change {
 		f(r)
 	}
@@ -59,23 +62,34 @@ func TestFaucetIsForProgramsOfThisMachineAndBounded(t *testing.T) {
 		change       func(*http.Request)
 		status       int
 	}{
-		"a name as host": {http.MethodPost, good, func(r *http.Request) { r.Host = "rebound.example" }, http.StatusForbidden},
-		"a page":         {http.MethodPost, good, func(r *http.Request) { r.Header.Set("Origin", "http://127.0.0.1:8080") }, http.StatusForbidden},
-		"GET":            {http.MethodGet, "", func(*http.Request) {}, http.StatusMethodNotAllowed},
-		"no JSON":        {http.MethodPost, "address", func(*http.Request) {}, http.StatusUnprocessableEntity},
-		"no address":     {http.MethodPost, `{"address":"0x12"}`, func(*http.Request) {}, http.StatusUnprocessableEntity},
-		"too much":       {http.MethodPost, `{"x":"` + strings.Repeat("x", 2000) + `"}`, func(*http.Request) {}, http.StatusUnprocessableEntity},
+		"a name as host": {
+			http.MethodPost, good, func(r *http.Request) { r.Host = "rebound.example" }, http.StatusForbidden,
+		},
+		"a page": {http.MethodPost, good, func(r *http.Request) {
+			r.Header.Set("Origin", "http://127.0.0.1:8080")
+		}, http.StatusForbidden},
+		"GET":     {http.MethodGet, "", func(*http.Request) {}, http.StatusMethodNotAllowed},
+		"no JSON": {http.MethodPost, "address", func(*http.Request) {}, http.StatusUnprocessableEntity},
+		"no address": {
+			http.MethodPost, `{"address":"0x12"}`, func(*http.Request) {}, http.StatusUnprocessableEntity,
+		},
+		"too much": {
+			http.MethodPost, `{"x":"` + strings.Repeat("x", 2000) + `"}`, func(*http.Request) {},
+			http.StatusUnprocessableEntity,
+		},
 	} {
 		if w := askFaucet(t, f, tc.method, tc.body, tc.change); w.Code != tc.status {
 			t.Errorf("%s: %d %s, want %d", what, w.Code, w.Body, tc.status)
 		}
 	}
 	for range faucetAMinute {
-		if w := askFaucet(t, f, http.MethodPost, good); w.Code != http.StatusServiceUnavailable { // nobody listens there
+		// nobody listens there
+		if w := askFaucet(t, f, http.MethodPost, good); w.Code != http.StatusServiceUnavailable {
 			t.Fatalf("%d %s", w.Code, w.Body)
 		}
 	}
-	if w := askFaucet(t, f, http.MethodPost, good); w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") == "" {
+	if w := askFaucet(t, f, http.MethodPost, good); w.Code != http.StatusTooManyRequests ||
+		w.Header().Get("Retry-After") == "" {
 		t.Errorf("one more: %d %s", w.Code, w.Body)
 	}
 	clock = clock.Add(time.Minute)

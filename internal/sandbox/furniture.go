@@ -27,7 +27,14 @@ func serviceKeys() (k keys, err error) {
 	for _, each := range []struct {
 		key   **ecdsa.PrivateKey
 		index uint32
-	}{{&k.traffic, trafficIndex}, {&k.gateway, gatewayIndex}, {&k.minter, minterIndex}, {&k.seller, sellerIndex}, {&k.faucet, faucetIndex}, {&k.relayer, relayerIndex}} {
+	}{
+		{&k.traffic, trafficIndex},
+		{&k.gateway, gatewayIndex},
+		{&k.minter, minterIndex},
+		{&k.seller, sellerIndex},
+		{&k.faucet, faucetIndex},
+		{&k.relayer, relayerIndex},
+	} {
 		if *each.key, err = devkey.EVM(each.index); err != nil {
 			return k, fmt.Errorf("sandbox accounts: %w", err)
 		}
@@ -39,9 +46,9 @@ func serviceKeys() (k keys, err error) {
 // them up to date. What was placed is known once the chain runs.
 func (s *Sandbox) furnish(id chain.ID, cfg *evm.Config, k keys, placed *[]genesis.Placed) error {
 	owners := genesis.Owners{
-		Admin: crypto.PubkeyToAddress(k.traffic.PublicKey), Funded: cfg.Funded, Gateway: crypto.PubkeyToAddress(k.gateway.PublicKey),
-		Minter: crypto.PubkeyToAddress(k.minter.PublicKey), Faucet: crypto.PubkeyToAddress(k.faucet.PublicKey),
-		Relayer: crypto.PubkeyToAddress(k.relayer.PublicKey),
+		Admin: crypto.PubkeyToAddress(k.traffic.PublicKey), Funded: cfg.Funded,
+		Gateway: crypto.PubkeyToAddress(k.gateway.PublicKey), Minter: crypto.PubkeyToAddress(k.minter.PublicKey),
+		Faucet: crypto.PubkeyToAddress(k.faucet.PublicKey), Relayer: crypto.PubkeyToAddress(k.relayer.PublicKey),
 	}
 	cfg.Traffic = k.traffic
 	cfg.Workload = genesis.Workload

@@ -26,7 +26,8 @@ func TestProxiesOfEveryKindReachTheSameCode(t *testing.T) {
 	writer := s.Accounts()[2]
 	for _, at := range []common.Address{Overloads, Unverified, StorageProxy, BeaconProxy, MinimalProxy} {
 		c := s.contract(t, chain.BaseMainnet, "Overloads", at)
-		if receipt := c.send(t, writer, c.named(t, "note(string)"), "hello"); receipt.Status != types.ReceiptStatusSuccessful || len(receipt.Logs) != 2 {
+		if receipt := c.send(t, writer, c.named(t, "note(string)"),
+			"hello"); receipt.Status != types.ReceiptStatusSuccessful || len(receipt.Logs) != 2 {
 			t.Fatalf("%s: receipt %+v", at, receipt)
 		}
 		if count, _ := c.ask(t, "count", writer.Address)[0].(*big.Int); count.Int64() != 1 {
@@ -78,7 +79,8 @@ func TestMulticallAnswersManyCallsAtOnce(t *testing.T) {
 		Success    bool   `json:"success"`
 		ReturnData []byte `json:"returnData"`
 	})
-	if len(results) != 2 || !results[0].Success || !bytes.Contains(results[0].ReturnData, []byte("USDC")) || results[1].Success {
+	if len(results) != 2 || !results[0].Success || !bytes.Contains(results[0].ReturnData, []byte("USDC")) ||
+		results[1].Success {
 		t.Errorf("results %v", out)
 	}
 }

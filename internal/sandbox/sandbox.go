@@ -77,11 +77,26 @@ var world = []struct {
 	baseFee   int64 // in wei, about what the real chain has
 	tip       int64 // the same; Arbitrum's sequencer takes none
 }{
-	{chain.EthMainnet, "eth", 1, 2 * time.Second, evm.Data{Coin: "ETH", Internal: true}, 2 * params.GWei, params.GWei / 2},
+	{
+		chain.EthMainnet, "eth", 1, 2 * time.Second,
+		evm.Data{Coin: "ETH", Internal: true},
+		2 * params.GWei,
+		params.GWei / 2,
+	},
 	{chain.BaseMainnet, "base", 8453, 2 * time.Second, evm.Data{Coin: "ETH"}, params.GWei / 200, params.GWei / 1000},
 	{chain.ArbitrumOne, "arbitrum", 42161, time.Second, evm.Data{Coin: "ETH"}, params.GWei / 80, 0},
-	{chain.OptimismMainnet, "optimism", 10, 2 * time.Second, evm.Data{Coin: "ETH"}, params.GWei / 1000, params.GWei / 1000},
-	{chain.PolygonPoS, "polygon", 137, 2 * time.Second, evm.Data{Coin: "POL", Internal: true}, 30 * params.GWei, 30 * params.GWei},
+	{
+		chain.OptimismMainnet, "optimism", 10, 2 * time.Second,
+		evm.Data{Coin: "ETH"},
+		params.GWei / 1000,
+		params.GWei / 1000,
+	},
+	{
+		chain.PolygonPoS, "polygon", 137, 2 * time.Second,
+		evm.Data{Coin: "POL", Internal: true},
+		30 * params.GWei,
+		30 * params.GWei,
+	},
 	{chain.SolanaMainnet, "solana", 0, 0, evm.Data{}, 0, 0},
 }
 
@@ -99,7 +114,9 @@ func Start(ctx context.Context, o Options) (*Sandbox, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Sandbox{keys: signing, evm: map[chain.ID]*evm.Node{}, placed: map[chain.ID][]genesis.Placed{}, accounts: funded}
+	s := &Sandbox{
+		keys: signing, evm: map[chain.ID]*evm.Node{}, placed: map[chain.ID][]genesis.Placed{}, accounts: funded,
+	}
 	if err := s.startCCIPGateway(ctx, o); err != nil {
 		return nil, err
 	}

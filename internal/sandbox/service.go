@@ -31,7 +31,9 @@ type Trouble struct {
 }
 
 // newService listens like an upstream; Close of the sandbox stops it.
-func (s *Sandbox) newService(ctx context.Context, name, host string, handler http.Handler, log *slog.Logger) (*Service, error) {
+func (s *Sandbox) newService(ctx context.Context, name, host string, handler http.Handler,
+	log *slog.Logger,
+) (*Service, error) {
 	service := &Service{}
 	listener, err := newUpstream(ctx, "", name, host, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if trouble := service.trouble.Load(); trouble != nil && trouble.befall(w, r) {
@@ -72,7 +74,8 @@ func (t Trouble) befall(w http.ResponseWriter, r *http.Request) bool {
 	case t.Status != 0:
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(t.Status)
-		_, _ = fmt.Fprintf(w, `{"customCode":"sandbox_trouble","message":%q,"errorId":%q}`, http.StatusText(t.Status), rand.Text())
+		_, _ = fmt.Fprintf(w, `{"customCode":"sandbox_trouble","message":%q,"errorId":%q}`, http.StatusText(t.Status),
+			rand.Text())
 	case t.Garbage:
 		_, _ = io.WriteString(w, "<html>\x00\xff this is no JSON")
 	case t.Bytes > 0:

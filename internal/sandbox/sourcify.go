@@ -22,7 +22,8 @@ func (s *Sandbox) startSourcify(ctx context.Context, o Options) error {
 		for _, p := range s.placed[w.id] {
 			listings = append(listings, sourcify.Listing{
 				// What is linked by hand matches but for its metadata.
-				ChainID: w.chainID, Address: p.Address, Contract: p.Contract, Exact: len(p.Contract.Links) == 0, Proxy: p.Proxy, Target: p.Target,
+				ChainID: w.chainID, Address: p.Address, Contract: p.Contract, Exact: len(p.Contract.Links) == 0,
+				Proxy: p.Proxy, Target: p.Target,
 			})
 		}
 	}

@@ -22,7 +22,9 @@ func get(t *testing.T, url string) (int, []byte) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
 	must(t, err)
-	resp, err := (&http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}).Do(req)
+	resp, err := (&http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}).Do(req)
 	must(t, err)
 	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(resp.Body)
@@ -75,16 +77,19 @@ func TestSourcifyKnowsTheContractsOfTheSandbox(t *testing.T) {
 		{"8453/" + LoopingProxy.Hex(), "StorageProxy", "exact_match", "EIP1967Proxy", "StorageProxy"},
 	} {
 		status, l := s.listing(t, tc.path+fields)
-		if status != http.StatusOK || l.Match == nil || *l.Match != tc.match || l.Compilation.Name != tc.name || len(l.ABI) == 0 || l.Sources != nil {
+		if status != http.StatusOK || l.Match == nil || *l.Match != tc.match || l.Compilation.Name != tc.name ||
+			len(l.ABI) == 0 || l.Sources != nil {
 			t.Errorf("%s: %d, %+v", tc.path, status, l)
 			continue
 		}
-		if l.Proxy.IsProxy != (tc.proxy != "") || tc.proxy != "" && (*l.Proxy.Type != tc.proxy || l.Proxy.Implementations[0]["name"] != tc.target) {
+		if l.Proxy.IsProxy != (tc.proxy != "") ||
+			tc.proxy != "" && (*l.Proxy.Type != tc.proxy || l.Proxy.Implementations[0]["name"] != tc.target) {
 			t.Errorf("%s is a proxy: %+v", tc.path, l.Proxy)
 		}
 	}
 	status, l := s.listing(t, "1/"+UniversalResolver.Hex()+"?fields=sources,compilation.name")
-	if status != http.StatusOK || !strings.Contains(l.Sources["UniversalResolver.sol"].Content, "contract UniversalResolver") {
+	if status != http.StatusOK || !strings.Contains(l.Sources["UniversalResolver.sol"].Content,
+		"contract UniversalResolver") {
 		t.Errorf("sources: %d, %+v", status, l)
 	}
 	if l.Compilation.Name != "UniversalResolver" || l.Compilation.Compiler != "" {
@@ -133,11 +138,16 @@ func TestSignatureDatabaseKnowsWhatContractsHave(t *testing.T) {
 	}
 	const transfer, event = "0xa9059cbb", "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 	for query, want := range map[string]map[string][]string{
-		"?function=" + transfer + "&filter=true":             {transfer: {"transfer(address,uint256)"}},
-		"?function=" + transfer + "&filter=false":            {transfer: {"many_msg_babbage(bytes1)", "transfer(address,uint256)"}},
-		"?function=0x42966c68,0xffffffff":                    {"0x42966c68": {"burn(uint256)", "collate_propagate_storage(bytes16)"}, "0xffffffff": nil},
-		"?event=" + event + "&filter=true":                   {event: {"Transfer(address,address,uint256)"}},
-		"?function=0x77209fe8":                               {"0x77209fe8": {"ResolverNotFound(bytes)"}}, // errors are as functions
+		"?function=" + transfer + "&filter=true": {transfer: {"transfer(address,uint256)"}},
+		"?function=" + transfer + "&filter=false": {
+			transfer: {"many_msg_babbage(bytes1)", "transfer(address,uint256)"},
+		},
+		"?function=0x42966c68,0xffffffff": {
+			"0x42966c68": {"burn(uint256)", "collate_propagate_storage(bytes16)"}, "0xffffffff": nil,
+		},
+		"?event=" + event + "&filter=true": {event: {"Transfer(address,address,uint256)"}},
+		// errors are as functions
+		"?function=0x77209fe8":                               {"0x77209fe8": {"ResolverNotFound(bytes)"}},
 		"?event=0x" + strings.Repeat("00", 32) + "&function": {"0x" + strings.Repeat("00", 32): {}},
 	} {
 		status, body := get(t, s.Sourcify().URL+"/signature-database/v1/lookup"+query)
@@ -162,7 +172,8 @@ func TestSignatureDatabaseKnowsWhatContractsHave(t *testing.T) {
 			t.Errorf("%s: %v, want %v", query, got, want)
 		}
 	}
-	if status, body := get(t, s.Sourcify().URL+"/signature-database/v1/lookup?function=0x12"); status != http.StatusBadRequest {
+	if status, body := get(t, s.Sourcify().URL+"/signature-database/v1/lookup?function=0x12"); status !=
+		http.StatusBadRequest {
 		t.Errorf("a short hash: %d, %s", status, body)
 	}
 }

@@ -32,7 +32,9 @@ type Upstream struct {
 	gate   *sync.RWMutex // held for reading by each request in progress, for good by Stop
 }
 
-func newUpstream(ctx context.Context, id chain.ID, name, host string, handler http.Handler, log *slog.Logger) (*Upstream, error) {
+func newUpstream(ctx context.Context, id chain.ID, name, host string, handler http.Handler,
+	log *slog.Logger,
+) (*Upstream, error) {
 	u := &Upstream{Chain: id, Name: name, handler: handler, log: log, address: net.JoinHostPort(host, "0")}
 	listener, err := u.listen(ctx)
 	if err != nil {

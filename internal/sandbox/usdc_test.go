@@ -18,7 +18,8 @@ import (
 )
 
 var evmChains = map[chain.ID]uint64{
-	chain.EthMainnet: 1, chain.BaseMainnet: 8453, chain.ArbitrumOne: 42161, chain.OptimismMainnet: 10, chain.PolygonPoS: 137,
+	chain.EthMainnet: 1, chain.BaseMainnet: 8453, chain.ArbitrumOne: 42161, chain.OptimismMainnet: 10,
+	chain.PolygonPoS: 137,
 }
 
 // send signs a call, sends it, and waits for its receipt.
@@ -57,14 +58,17 @@ func TestUSDCIsTheRealTokenOnEveryChain(t *testing.T) {
 	for id, chainID := range evmChains {
 		token := s.usdc(t, id)
 		for method, want := range map[string]any{
-			"name": "USD Coin", "symbol": "USDC", "version": "2", "currency": "USD", "decimals": uint8(6), "owner": s.Minter().Address,
+			"name": "USD Coin", "symbol": "USDC", "version": "2", "currency": "USD", "decimals": uint8(6),
+			"owner": s.Minter().Address,
 		} {
 			if got := token.ask(t, method)[0]; got != want {
 				t.Errorf("%s: %s is %v, want %v", id, method, got, want)
 			}
 		}
 		domain := apitypes.TypedDataDomain{
-			Name: "USD Coin", Version: "2", ChainId: math.NewHexOrDecimal256(int64(chainID)), VerifyingContract: USDC(id).Hex(), //nolint:gosec // small
+			//nolint:gosec // small
+			Name: "USD Coin", Version: "2", ChainId: math.NewHexOrDecimal256(int64(chainID)),
+			VerifyingContract: USDC(id).Hex(),
 		}
 		want, err := (&apitypes.TypedData{Types: usdcTypes, Domain: domain}).HashStruct("EIP712Domain", domain.Map())
 		must(t, err)
@@ -72,12 +76,14 @@ func TestUSDCIsTheRealTokenOnEveryChain(t *testing.T) {
 			t.Errorf("%s: signatures are for %x, want %x", id, got, want)
 		}
 		for i, account := range s.Accounts() {
-			if balance, _ := token.ask(t, "balanceOf", account.Address)[0].(*big.Int); balance.Cmp(big.NewInt(999_000_000_000)) < 0 {
+			if balance, _ := token.ask(t, "balanceOf", account.Address)[0].(*big.Int); balance.Cmp(
+				big.NewInt(999_000_000_000)) < 0 {
 				t.Errorf("%s: account %d has %s", id, i, balance)
 			}
 		}
 		var slot common.Hash
-		must(t, call(t, token.url, "eth_getStorageAt", &slot, USDC(id), crypto.Keccak256Hash([]byte("org.zeppelinos.proxy.implementation")), "latest"))
+		must(t, call(t, token.url, "eth_getStorageAt", &slot, USDC(id),
+			crypto.Keccak256Hash([]byte("org.zeppelinos.proxy.implementation")), "latest"))
 		var code hexutil.Bytes
 		must(t, call(t, token.url, "eth_getCode", &code, common.BytesToAddress(slot.Bytes()), "latest"))
 		if len(code) < 20_000 {
@@ -107,16 +113,19 @@ func TestUSDCMovesBySignatureThatSomebodyElseRelays(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Chains: []chain.ID{chain.BaseMainnet}})
 	token := s.usdc(t, chain.BaseMainnet)
-	payer, relayer, to := s.Accounts()[3], s.Accounts()[4], common.HexToAddress("0x00000000000000000000000000000000c0ffee01")
+	payer, relayer, to := s.Accounts()[3], s.Accounts()[4],
+		common.HexToAddress("0x00000000000000000000000000000000c0ffee01")
 	nonce, value := crypto.Keccak256Hash([]byte("once")), big.NewInt(12_345_678)
 	before := big.NewInt(time.Now().Add(24 * time.Hour).Unix())
 	hash, _, err := apitypes.TypedDataAndHash(apitypes.TypedData{
 		Types: usdcTypes, PrimaryType: "TransferWithAuthorization",
 		Domain: apitypes.TypedDataDomain{
-			Name: "USD Coin", Version: "2", ChainId: math.NewHexOrDecimal256(8453), VerifyingContract: USDC(chain.BaseMainnet).Hex(),
+			Name: "USD Coin", Version: "2", ChainId: math.NewHexOrDecimal256(8453),
+			VerifyingContract: USDC(chain.BaseMainnet).Hex(),
 		},
 		Message: apitypes.TypedDataMessage{
-			"from": payer.Address.Hex(), "to": to.Hex(), "value": value.String(), "validAfter": "0", "validBefore": before.String(), "nonce": nonce.Hex(),
+			"from": payer.Address.Hex(), "to": to.Hex(), "value": value.String(), "validAfter": "0",
+			"validBefore": before.String(), "nonce": nonce.Hex(),
 		},
 	})
 	must(t, err)
@@ -138,7 +147,8 @@ func TestUSDCMovesBySignatureThatSomebodyElseRelays(t *testing.T) {
 	if !moved || token.ask(t, "authorizationState", payer.Address, nonce)[0] != true {
 		t.Errorf("no transfer from the payer in %+v, or its nonce is not used", receipt.Logs)
 	}
-	if again := token.send(t, relayer, transfer, payer.Address, to, value, new(big.Int), before, nonce, signature); again.Status != types.ReceiptStatusFailed {
+	if again := token.send(t, relayer, transfer, payer.Address, to, value, new(big.Int), before, nonce,
+		signature); again.Status != types.ReceiptStatusFailed {
 		t.Error("the same signature moved money twice")
 	}
 	if mint := token.send(t, s.Minter(), "mint", to, value); mint.Status != types.ReceiptStatusSuccessful {
@@ -166,11 +176,14 @@ func TestHistoryHasUSDCGoingInAndOutOfFundedAccounts(t *testing.T) {
 	}
 	from := blockAt(t, url, "latest").Number
 	eventually(t, "USDC moves between the last three accounts", func() bool {
-		must(t, call(t, url, "eth_getLogs", &logs, map[string]any{"fromBlock": from, "address": USDC(chain.PolygonPoS)}))
+		must(t, call(t, url, "eth_getLogs", &logs, map[string]any{
+			"fromBlock": from, "address": USDC(chain.PolygonPoS),
+		}))
 		return len(logs) > 2
 	})
 	for _, l := range logs {
-		if to := common.BytesToAddress(l.Topics[2].Bytes()); to != s.Accounts()[7].Address && to != s.Accounts()[8].Address && to != s.Accounts()[9].Address {
+		if to := common.BytesToAddress(l.Topics[2].Bytes()); to != s.Accounts()[7].Address &&
+			to != s.Accounts()[8].Address && to != s.Accounts()[9].Address {
 			t.Errorf("later USDC goes to %s", to)
 		}
 	}

@@ -14,14 +14,21 @@ type CacheFigures struct {
 }
 
 var (
-	cacheHits   = describe("gateway_cache_hits_total", "Answers found: local ones the service gives by itself, short ones are kept for seconds, those of memory and redis do not change any more.", "place")
-	cacheMisses = describe("gateway_cache_misses_total", "Answers that do not change any more and were looked for in vain.")
-	cacheShared = describe("gateway_cache_coalesced_calls_total", "Calls that took the answer of an identical one under way.")
+	cacheHits = describe("gateway_cache_hits_total",
+		"Answers found: local ones the service gives by itself, short ones are kept for seconds, those of memory and "+
+			"redis do not change any more.", "place")
+	cacheMisses = describe("gateway_cache_misses_total",
+		"Answers that do not change any more and were looked for in vain.")
+	cacheShared = describe("gateway_cache_coalesced_calls_total",
+		"Calls that took the answer of an identical one under way.")
 	cacheStores = describe("gateway_cache_stores_total", "Answers that were taken into the cache.")
-	cacheEvicts = describe("gateway_cache_evictions_total", "Answers that left the process before their time, for want of room.")
+	cacheEvicts = describe("gateway_cache_evictions_total",
+		"Answers that left the process before their time, for want of room.")
 	cacheBytes  = describe("gateway_cache_size_bytes", "Memory that stored answers take in this process.")
 	cacheCount  = describe("gateway_cache_entries", "Answers stored in this process.")
-	cacheFaults = describe("gateway_cache_redis_faults_total", "What went wrong with the shared part of the cache: failed, what was found and not believed, writes dropped.", "fault")
+	cacheFaults = describe("gateway_cache_redis_faults_total",
+		"What went wrong with the shared part of the cache: failed, what was found and not believed, writes dropped.",
+		"fault")
 )
 
 // cacheCollector reads the cache at each scrape.
@@ -36,7 +43,9 @@ func (m *Metrics) WatchCache(read func() CacheFigures) {
 
 // Describe lists the families.
 func (*cacheCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{cacheHits, cacheMisses, cacheShared, cacheStores, cacheEvicts, cacheBytes, cacheCount, cacheFaults} {
+	for _, d := range []*prometheus.Desc{
+		cacheHits, cacheMisses, cacheShared, cacheStores, cacheEvicts, cacheBytes, cacheCount, cacheFaults,
+	} {
 		ch <- d
 	}
 }

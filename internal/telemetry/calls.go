@@ -24,7 +24,9 @@ const (
 	classes
 )
 
-var classNames = [classes]string{NoClass: "none", Standard: string(chain.Standard), Heavy: string(chain.Heavy), Write: "write"}
+var classNames = [classes]string{
+	NoClass: "none", Standard: string(chain.Standard), Heavy: string(chain.Heavy), Write: "write",
+}
 
 // ClassOf returns the class of a method whose call weighs weighed.
 func ClassOf(m *chain.Method, weighed chain.Class) Class {
@@ -56,8 +58,8 @@ const (
 )
 
 var outcomeNames = [outcomes]string{
-	OK: "ok", UpstreamError: "upstream_error", Hit: "hit", Refused: "refused", Failed: "failed", OutcomeUnknown: "outcome_unknown",
-	ClientGone: "client_gone",
+	OK: "ok", UpstreamError: "upstream_error", Hit: "hit", Refused: "refused", Failed: "failed",
+	OutcomeUnknown: "outcome_unknown", ClientGone: "client_gone",
 }
 
 // String is the outcome's word in labels, spans and logs.
@@ -150,18 +152,22 @@ func newCalls(registry prometheus.Registerer) *Calls {
 	v := callVectors{
 		requests: counters("gateway_requests_total", "Calls by chain, class and outcome; each item of a batch is one. "+
 			"Class write is submissions.", "chain", "class", "outcome"),
-		units: counters("gateway_charged_units_total", "Weighted units charged and not given back.", "chain", "class", "tier"),
+		units: counters("gateway_charged_units_total", "Weighted units charged and not given back.", "chain", "class",
+			"tier"),
 		streams: counters("gateway_streamed_answers_total",
 			"Answers that were passed on while they came, being too long to be judged whole.", "chain"),
 		bytesIn:  counters("gateway_request_params_bytes_total", "Bytes of the parameters of calls.", "chain"),
 		bytesOut: counters("gateway_answer_bytes_total", "Bytes of answers to calls, as they were written.", "chain"),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "gateway_call_duration_seconds", Buckets: durationBuckets,
-			Help: "Time of calls by part: gate (weight, cache, admission), route and upstream (of those for which an upstream was asked), total.",
+			Help: "Time of calls by part: gate (weight, cache, admission), route and upstream (of those for which an " +
+				"upstream was asked), total.",
 		}, []string{"chain", "part"}),
 	}
-	refusals := counters("gateway_refusals_total", "Calls and requests refused or failed, by reason and code.", "reason", "code")
-	refunds := counters("gateway_refunds_total", "Charges given back for failures of the service's own, and those that could not be.", "result")
+	refusals := counters("gateway_refusals_total", "Calls and requests refused or failed, by reason and code.",
+		"reason", "code")
+	refunds := counters("gateway_refunds_total",
+		"Charges given back for failures of the service's own, and those that could not be.", "result")
 	registry.MustRegister(v.requests, v.units, v.streams, v.bytesIn, v.bytesOut, v.duration, refusals, refunds)
 
 	c := &Calls{
@@ -183,7 +189,8 @@ func newCalls(registry prometheus.Registerer) *Calls {
 // of resolves the figures of one chain.
 func (v *callVectors) of(name string) *chainCalls {
 	c := &chainCalls{
-		streams: v.streams.WithLabelValues(name), bytesIn: v.bytesIn.WithLabelValues(name), bytesOut: v.bytesOut.WithLabelValues(name),
+		streams: v.streams.WithLabelValues(name), bytesIn: v.bytesIn.WithLabelValues(name),
+		bytesOut: v.bytesOut.WithLabelValues(name),
 	}
 	for class, className := range classNames {
 		for outcome, outcomeName := range outcomeNames {

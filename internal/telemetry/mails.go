@@ -21,7 +21,8 @@ func (m *Metrics) WatchMails(kinds, results []string) *Mails {
 			Name: "gateway_mails_waiting", Help: "Mails that are neither sent nor given up.",
 		}, []string{"kind"}),
 		oldest: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "gateway_mails_oldest_wait_seconds", Help: "How long the oldest mail that is neither sent nor given up has waited; 0 when none waits.",
+			Name: "gateway_mails_oldest_wait_seconds",
+			Help: "How long the oldest mail that is neither sent nor given up has waited; 0 when none waits.",
 		}, []string{"kind"}),
 		kinds: map[string]bool{},
 	}

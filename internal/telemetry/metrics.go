@@ -29,13 +29,17 @@ func NewMetrics() *Metrics {
 	m := &Metrics{
 		Registry:           prometheus.NewRegistry(),
 		CallRecordsWritten: counter("gateway_call_records_written_total", "Call records written to PostgreSQL."),
-		CallRecordsDropped: counter("gateway_call_records_dropped_total", "Call records lost because their buffer was full or PostgreSQL refused them."),
-		UsageFlushed:       counter("gateway_usage_buckets_flushed_total", "Usage buckets moved from the meter to PostgreSQL."),
-		UsageFlushErrors:   counter("gateway_usage_flush_errors_total", "Passes of the usage flusher that failed and are tried again."),
+		CallRecordsDropped: counter("gateway_call_records_dropped_total",
+			"Call records lost because their buffer was full or PostgreSQL refused them."),
+		UsageFlushed: counter("gateway_usage_buckets_flushed_total",
+			"Usage buckets moved from the meter to PostgreSQL."),
+		UsageFlushErrors: counter("gateway_usage_flush_errors_total",
+			"Passes of the usage flusher that failed and are tried again."),
 	}
 	m.Registry.MustRegister(
 		m.CallRecordsWritten, m.CallRecordsDropped, m.UsageFlushed, m.UsageFlushErrors,
-		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector(),
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		collectors.NewBuildInfoCollector(),
 	)
 	m.Calls = newCalls(m.Registry)
 	m.Operations = newOperations(m.Registry)

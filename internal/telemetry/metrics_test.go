@@ -20,16 +20,20 @@ func busy(t testing.TB) *telemetry.Metrics {
 	m.Calls.Expect(chain.EthMainnet)
 	m.Upstreams.Upstream("eth_mainnet", "provider-a", []string{"answer", "unreachable"})
 	m.Upstreams.Watch(func() []telemetry.ChainState {
-		return []telemetry.ChainState{{Chain: "eth_mainnet", Head: 100, MeasuredAt: time.Unix(1_800_000_000, 0), Upstreams: []telemetry.UpstreamState{
-			{Name: "provider-a", Usable: true, Head: 97, Lag: 3, LagTime: 36 * time.Second}, {Name: "provider-b", Excluded: true},
-		}}}
+		return []telemetry.ChainState{{
+			Chain: "eth_mainnet", Head: 100, MeasuredAt: time.Unix(1_800_000_000, 0),
+			Upstreams: []telemetry.UpstreamState{
+				{Name: "provider-a", Usable: true, Head: 97, Lag: 3, LagTime: 36 * time.Second},
+				{Name: "provider-b", Excluded: true},
+			},
+		}}
 	})
 	m.Pipelines.End(m.Pipelines.Begin(), 3, false)
 	m.WatchMails([]string{"sign_in"}, []string{"sent"}).Ended("sign_in", "sent")
 	m.WatchCache(func() telemetry.CacheFigures {
 		return telemetry.CacheFigures{
-			Local: 1, Short: 2, Memory: 3, Redis: 4, Misses: 5, Shared: 6, Stores: 7, Evictions: 8, Bytes: 9, Entries: 10,
-			RedisErrors: 11, Corrupt: 12, DroppedWrites: 13,
+			Local: 1, Short: 2, Memory: 3, Redis: 4, Misses: 5, Shared: 6, Stores: 7, Evictions: 8, Bytes: 9,
+			Entries: 10, RedisErrors: 11, Corrupt: 12, DroppedWrites: 13,
 		}
 	})
 	return m
@@ -78,10 +82,15 @@ func TestCallsAreCountedByChainClassAndOutcome(t *testing.T) {
 	m := telemetry.NewMetrics()
 	m.Calls.Done(chain.EthMainnet, &telemetry.Call{
 		Class: telemetry.Heavy, Outcome: telemetry.OK, Tier: plan.Cheap, Units: 1000, Asked: true, Streamed: true,
-		Gate: 2 * time.Millisecond, Route: time.Millisecond, Upstream: 20 * time.Millisecond, Total: 24 * time.Millisecond, RequestBytes: 10, AnswerBytes: 300,
+		Gate: 2 * time.Millisecond, Route: time.Millisecond, Upstream: 20 * time.Millisecond,
+		Total: 24 * time.Millisecond, RequestBytes: 10, AnswerBytes: 300,
 	})
-	m.Calls.Done(chain.EthMainnet, &telemetry.Call{Class: telemetry.Standard, Outcome: telemetry.Refused, Tier: plan.Fast, Reason: fault.RateWindow})
-	m.Calls.Done("no_such_chain", &telemetry.Call{Outcome: telemetry.Refused, Reason: fault.UnknownChain, Tier: plan.Balanced})
+	m.Calls.Done(chain.EthMainnet, &telemetry.Call{
+		Class: telemetry.Standard, Outcome: telemetry.Refused, Tier: plan.Fast, Reason: fault.RateWindow,
+	})
+	m.Calls.Done("no_such_chain", &telemetry.Call{
+		Outcome: telemetry.Refused, Reason: fault.UnknownChain, Tier: plan.Balanced,
+	})
 	m.Calls.Refused(fault.KeyInvalid)
 	m.Calls.Refunded(true)
 	m.Calls.Refunded(false)
@@ -164,10 +173,12 @@ func TestUpstreamsAreCountedByNameAndGoneWhenRemoved(t *testing.T) {
 	m.Upstreams.Watch(func() []telemetry.ChainState { return nil })
 	a.Attempt(0, true, time.Millisecond) // of a call that was under way
 	left := scrape(t, m)
-	if strings.Contains(left, of+`,outcome`) || strings.Contains(left, of+`,result`) || strings.Contains(left, of+`,upstream`) || strings.Contains(left, of+`,limit`) {
+	if strings.Contains(left, of+`,outcome`) || strings.Contains(left, of+`,result`) ||
+		strings.Contains(left, of+`,upstream`) || strings.Contains(left, of+`,limit`) {
 		t.Error("series of an upstream that is configured no more are left")
 	}
-	if value(t, left, `gateway_upstream_attempts_total{chain="base_mainnet",outcome="answer",upstream="provider-a"}`) != "1" {
+	if value(t, left,
+		`gateway_upstream_attempts_total{chain="base_mainnet",outcome="answer",upstream="provider-a"}`) != "1" {
 		t.Error("the upstream of that name on another chain was removed too")
 	}
 }
@@ -178,9 +189,10 @@ func TestTheCacheIsReadAtEachScrape(t *testing.T) {
 	for series, want := range map[string]string{
 		`gateway_cache_hits_total{place="local"}`: "1", `gateway_cache_hits_total{place="short"}`: "2",
 		`gateway_cache_hits_total{place="memory"}`: "3", `gateway_cache_hits_total{place="redis"}`: "4",
-		"gateway_cache_misses_total": "5", "gateway_cache_coalesced_calls_total": "6", "gateway_cache_stores_total": "7",
-		"gateway_cache_evictions_total": "8", "gateway_cache_size_bytes": "9", "gateway_cache_entries": "10",
-		`gateway_cache_redis_faults_total{fault="failed"}`: "11", `gateway_cache_redis_faults_total{fault="corrupt"}`: "12",
+		"gateway_cache_misses_total": "5", "gateway_cache_coalesced_calls_total": "6",
+		"gateway_cache_stores_total": "7", "gateway_cache_evictions_total": "8", "gateway_cache_size_bytes": "9",
+		"gateway_cache_entries": "10", `gateway_cache_redis_faults_total{fault="failed"}`: "11",
+		`gateway_cache_redis_faults_total{fault="corrupt"}`:       "12",
 		`gateway_cache_redis_faults_total{fault="dropped_write"}`: "13",
 	} {
 		if v := value(t, got, series); v != want {
@@ -240,8 +252,8 @@ func recordStep(m *telemetry.Metrics) func() {
 		up.Attempt(0, true, 800*time.Microsecond)
 		m.Calls.Done(chain.EthMainnet, &telemetry.Call{
 			Class: telemetry.Standard, Outcome: telemetry.OK, Tier: plan.Balanced, Units: 1000, Asked: true,
-			Gate: 300 * time.Microsecond, Route: 20 * time.Microsecond, Upstream: 800 * time.Microsecond, Total: 1200 * time.Microsecond,
-			RequestBytes: 80, AnswerBytes: 200,
+			Gate: 300 * time.Microsecond, Route: 20 * time.Microsecond, Upstream: 800 * time.Microsecond,
+			Total: 1200 * time.Microsecond, RequestBytes: 80, AnswerBytes: 200,
 		})
 	}
 }

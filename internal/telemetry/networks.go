@@ -7,9 +7,12 @@ import (
 )
 
 var (
-	networkLimit    = describe("gateway_network_limit", "What strangers may do of an action, by level: address, area, whole; 0 for no bound.", "action", "level")
-	networkUsed     = describe("gateway_network_limit_used_ratio", "How much of an action's bound of all networks is used up, as far as this process knows: 0 to 1.", "action")
-	networkRefusals = describe("gateway_network_limit_refusals_total", "Actions of strangers that were refused, by the level whose bound was reached.", "action", "level")
+	networkLimit = describe("gateway_network_limit",
+		"What strangers may do of an action, by level: address, area, whole; 0 for no bound.", "action", "level")
+	networkUsed = describe("gateway_network_limit_used_ratio",
+		"How much of an action's bound of all networks is used up, as far as this process knows: 0 to 1.", "action")
+	networkRefusals = describe("gateway_network_limit_refusals_total",
+		"Actions of strangers that were refused, by the level whose bound was reached.", "action", "level")
 )
 
 // networks gives the limits of networks as they are at the time of a scrape.
@@ -32,8 +35,10 @@ func (n networks) Collect(ch chan<- prometheus.Metric) {
 	for _, action := range netlimit.Actions() {
 		ch <- prometheus.MustNewConstMetric(networkUsed, prometheus.GaugeValue, n.of.Share(action), string(action))
 		for _, level := range netlimit.Levels() {
-			ch <- prometheus.MustNewConstMetric(networkLimit, prometheus.GaugeValue, float64(n.of.Figure(action, level)), string(action), string(level))
-			ch <- prometheus.MustNewConstMetric(networkRefusals, prometheus.CounterValue, float64(n.of.Refusals(action, level)), string(action), string(level))
+			ch <- prometheus.MustNewConstMetric(networkLimit, prometheus.GaugeValue,
+				float64(n.of.Figure(action, level)), string(action), string(level))
+			ch <- prometheus.MustNewConstMetric(networkRefusals, prometheus.CounterValue,
+				float64(n.of.Refusals(action, level)), string(action), string(level))
 		}
 	}
 }

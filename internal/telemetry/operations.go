@@ -19,10 +19,12 @@ type Operations struct {
 func newOperations(r prometheus.Registerer) *Operations {
 	o := &Operations{
 		done: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "gateway_operations_total", Help: "Uses of capabilities, by name and outcome: ok, hit, refused, failed, client_gone.",
+			Name: "gateway_operations_total",
+			Help: "Uses of capabilities, by name and outcome: ok, hit, refused, failed, client_gone.",
 		}, []string{"operation", "outcome"}),
 		units: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "gateway_operation_units_total", Help: "Weighted units charged for uses of metered capabilities and not given back.",
+			Name: "gateway_operation_units_total",
+			Help: "Weighted units charged for uses of metered capabilities and not given back.",
 		}, []string{"operation"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "gateway_operation_duration_seconds", Help: "How long uses of capabilities took.",

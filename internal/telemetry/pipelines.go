@@ -25,7 +25,8 @@ func newPipelines(registry prometheus.Registerer, now func() time.Time) *Pipelin
 			Name: "gateway_meter_pipeline_commands", Buckets: prometheus.ExponentialBuckets(1, 2, 9),
 			Help: "Commands in a round trip to the meter.",
 		}),
-		errors: counter("gateway_meter_errors_total", "Round trips to the meter that failed or were answered too late."),
+		errors: counter("gateway_meter_errors_total",
+			"Round trips to the meter that failed or were answered too late."),
 	}
 	registry.MustRegister(p.duration, p.size, p.errors)
 	return p

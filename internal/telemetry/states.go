@@ -40,14 +40,22 @@ func describe(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	chainHead = describe("gateway_chain_head_block", "The chain's head as this process knows it: a block number, or a slot on Solana.", "chain")
-	chainTime = describe("gateway_chain_probed_timestamp_seconds", "When the newest probes that this process knows of were made.", "chain")
-	upUsable  = describe("gateway_upstream_usable", "Whether probes let calls through to the upstream.", "chain", "upstream")
-	upOut     = describe("gateway_upstream_excluded", "Whether this process leaves the upstream out for what its calls came to.", "chain", "upstream")
-	upCordon  = describe("gateway_upstream_cordoned", "Whether an operator took the upstream out of rotation.", "chain", "upstream")
-	upHead    = describe("gateway_upstream_head_block", "The upstream's own head, as the probes found it.", "chain", "upstream")
-	upLag     = describe("gateway_upstream_head_lag_blocks", "How many blocks the upstream is behind the chain's head.", "chain", "upstream")
-	upLagTime = describe("gateway_upstream_head_lag_seconds", "The same in seconds, by the chain's usual block time.", "chain", "upstream")
+	chainHead = describe("gateway_chain_head_block",
+		"The chain's head as this process knows it: a block number, or a slot on Solana.", "chain")
+	chainTime = describe("gateway_chain_probed_timestamp_seconds",
+		"When the newest probes that this process knows of were made.", "chain")
+	upUsable = describe("gateway_upstream_usable", "Whether probes let calls through to the upstream.", "chain",
+		"upstream")
+	upOut = describe("gateway_upstream_excluded",
+		"Whether this process leaves the upstream out for what its calls came to.", "chain", "upstream")
+	upCordon = describe("gateway_upstream_cordoned", "Whether an operator took the upstream out of rotation.", "chain",
+		"upstream")
+	upHead = describe("gateway_upstream_head_block", "The upstream's own head, as the probes found it.", "chain",
+		"upstream")
+	upLag = describe("gateway_upstream_head_lag_blocks", "How many blocks the upstream is behind the chain's head.",
+		"chain", "upstream")
+	upLagTime = describe("gateway_upstream_head_lag_seconds", "The same in seconds, by the chain's usual block time.",
+		"chain", "upstream")
 )
 
 // stateCollector gives the states as they are at the time of a scrape, so that an upstream which is

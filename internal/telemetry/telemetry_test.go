@@ -31,7 +31,8 @@ func TestJSONLogsAreOneObjectPerLine(t *testing.T) {
 	if len(lines) != 2 {
 		t.Fatalf("two messages made %d lines: %s", len(lines), out.String())
 	}
-	if l := lines[0]; l["msg"] != "call failed" || l["level"] != "INFO" || l["request_id"] != "r-1" || l["cause"] != "two\nlines" || l["time"] == nil {
+	if l := lines[0]; l["msg"] != "call failed" || l["level"] != "INFO" || l["request_id"] != "r-1" ||
+		l["cause"] != "two\nlines" || l["time"] == nil {
 		t.Errorf("first line is %v", l)
 	}
 	if l := lines[1]; l["level"] != "WARN" || l["chain"] != "eth_mainnet" {
@@ -43,7 +44,8 @@ func TestTextLogsAreReadable(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	telemetry.NewLogger(&out, "text", slog.LevelInfo).Error("refund failed", "units", 1000)
-	if line := out.String(); !strings.Contains(line, `level=ERROR msg="refund failed" units=1000`) || strings.Count(line, "\n") != 1 {
+	if line := out.String(); !strings.Contains(line, `level=ERROR msg="refund failed" units=1000`) ||
+		strings.Count(line, "\n") != 1 {
 		t.Errorf("got %q", line)
 	}
 }
@@ -67,7 +69,8 @@ func TestLevelKeepsQuieterMessagesOut(t *testing.T) {
 // scrape returns the exposition of a process's metrics.
 func scrape(t *testing.T, m *telemetry.Metrics) string {
 	t.Helper()
-	answer, ask := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody)
+	answer, ask := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics",
+		http.NoBody)
 	promhttp.HandlerFor(m.Registry, promhttp.HandlerOpts{}).ServeHTTP(answer, ask)
 	return answer.Body.String()
 }

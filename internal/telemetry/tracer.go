@@ -73,9 +73,12 @@ func NewTracer(ctx context.Context, o Tracing) (*Tracer, error) {
 	if err != nil {
 		return nil, err
 	}
-	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(o.Endpoint), otlptracehttp.WithHeaders(o.Headers))
+	exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(o.Endpoint),
+		otlptracehttp.WithHeaders(o.Headers))
 	if err != nil {
-		return nil, fmt.Errorf("traces: the receiver cannot be set up (%s): check its address, its headers and its certificates", undelivered(err))
+		return nil, fmt.Errorf(
+			"traces: the receiver cannot be set up (%s): check its address, its headers and its certificates",
+			undelivered(err))
 	}
 	about, err := resource.New(ctx, resource.WithFromEnv(), resource.WithAttributes(
 		attribute.String("service.name", o.ServiceName), attribute.String("gateway.role", o.Role)))
@@ -85,11 +88,15 @@ func NewTracer(ctx context.Context, o Tracing) (*Tracer, error) {
 	limit := NewLogLimit[string](1, complainEvery, time.Now)
 	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) {
 		if leftOut, ok := limit.Let(""); ok {
-			o.Logger.Warn("traces not delivered; calls are not affected", "left_out", leftOut, "error", undelivered(err))
+			o.Logger.Warn("traces not delivered; calls are not affected", "left_out", leftOut, "error",
+				undelivered(err))
 		}
 	}))
-	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithSampler(sampler), sdktrace.WithResource(about))
-	return &Tracer{provider: provider, tracer: provider.Tracer("github.com/chainaccess/gateway"), follow: o.FollowClients}, nil
+	provider := sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter), sdktrace.WithSampler(sampler),
+		sdktrace.WithResource(about))
+	return &Tracer{
+		provider: provider, tracer: provider.Tracer("github.com/chainaccess/gateway"), follow: o.FollowClients,
+	}, nil
 }
 
 // refusedStatus is where the exporter's error has the status of an answer.
@@ -98,7 +105,8 @@ var refusedStatus = regexp.MustCompile(`: ([1-5][0-9]{2}) [A-Za-z -]*\(body: `)
 // undelivered says in our words why traces did not arrive. The error's own may hold the receiver's
 // address, and with it a credential, or what the receiver answered.
 func undelivered(err error) string {
-	if timeout, ok := errors.AsType[net.Error](err); errors.Is(err, context.DeadlineExceeded) || (ok && timeout.Timeout()) {
+	if timeout, ok := errors.AsType[net.Error](err); errors.Is(err, context.DeadlineExceeded) ||
+		(ok && timeout.Timeout()) {
 		return "the receiver did not answer in time"
 	}
 	if _, ok := errors.AsType[*net.DNSError](err); ok {
@@ -148,10 +156,12 @@ func (t *Tracer) Request(r *http.Request, route, requestID string) (context.Cont
 	attributes := []attribute.KeyValue{attribute.String("gateway.request_id", requestID)}
 	if route != "" {
 		name = r.Method + " " + route // a method that has a route
-		attributes = append(attributes, attribute.String("http.request.method", r.Method), attribute.String("http.route", route))
+		attributes = append(attributes, attribute.String("http.request.method", r.Method),
+			attribute.String("http.route", route))
 	}
 	options := []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(attributes...)}
-	client := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), propagation.HeaderCarrier(r.Header)))
+	client := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(),
+		propagation.HeaderCarrier(r.Header)))
 	client = client.WithTraceState(trace.TraceState{}) // its text is the client's
 	switch {
 	case !client.IsValid():

@@ -37,7 +37,9 @@ const clientTrace = "0af7651916cd43dd8448eb211c80319c"
 func request(t testing.TB, tr *telemetry.Tracer, sampledByClient bool) {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/rpc/eth_mainnet", http.NoBody)
-	r.Header.Set("Traceparent", "00-"+clientTrace+"-b7ad6b7169203331-"+map[bool]string{true: "01", false: "00"}[sampledByClient])
+	r.Header.Set("Traceparent", "00-"+clientTrace+"-b7ad6b7169203331-"+map[bool]string{
+		true: "01", false: "00",
+	}[sampledByClient])
 	r.Header.Set("Tracestate", "vendor=Zq7client")
 	ctx, span := tr.Request(r, "/rpc/:chain", "request-1")
 	_, step := tr.Start(ctx, "admit")
@@ -63,7 +65,8 @@ func TestSpansArriveAtTheReceiverAsATree(t *testing.T) {
 		root.Resource["service.name"] != "gateway-test" || root.Resource["gateway.role"] != "api" {
 		t.Errorf("the request's span is %+v", root)
 	}
-	if step.Name != "admit" || step.Parent != root.ID || step.TraceID != root.TraceID || step.Attributes["gateway.attempts"] != "2" {
+	if step.Name != "admit" || step.Parent != root.ID || step.TraceID != root.TraceID ||
+		step.Attributes["gateway.attempts"] != "2" {
 		t.Errorf("the step's span is %+v", step)
 	}
 	if receiver.Headers()[0].Get("X-Tenant") != "seven" {
@@ -132,12 +135,15 @@ func TestSamplersKeepTheirShare(t *testing.T) {
 			t.Errorf("%s %v kept %d of %d", tc.sampler, tc.ratio, n, requests)
 		}
 	}
-	if _, err := telemetry.NewTracer(t.Context(), telemetry.Tracing{Endpoint: "http://127.0.0.1:1", Sampler: "some"}); err == nil {
+	if _, err := telemetry.NewTracer(t.Context(), telemetry.Tracing{
+		Endpoint: "http://127.0.0.1:1", Sampler: "some",
+	}); err == nil {
 		t.Error("an unknown sampler is taken")
 	}
 }
 
-func TestAReceiverThatIsAwayIsToldWithoutItsAddress(t *testing.T) { //nolint:paralleltest // the library's error handler is one for the process
+//nolint:paralleltest // the library's error handler is one for the process
+func TestAReceiverThatIsAwayIsToldWithoutItsAddress(t *testing.T) {
 	var out bytes.Buffer
 	address := testkit.ClosedAddress(t)
 	tr, _ := tracer(t, func(o *telemetry.Tracing) {
@@ -158,7 +164,8 @@ func TestAReceiverThatIsAwayIsToldWithoutItsAddress(t *testing.T) { //nolint:par
 
 func TestARefusalOfTheReceiverIsToldByItsStatusAlone(t *testing.T) { //nolint:paralleltest // as above
 	for status, want := range map[int]string{
-		http.StatusUnauthorized: "HTTP 401", http.StatusForbidden: "HTTP 403", http.StatusTooManyRequests: "cannot take them now",
+		http.StatusUnauthorized: "HTTP 401", http.StatusForbidden: "HTTP 403",
+		http.StatusTooManyRequests: "cannot take them now",
 	} {
 		receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "3600")
@@ -198,7 +205,8 @@ func work(tr *telemetry.Tracer, r *http.Request) {
 		step.SetInt("gateway.attempts", 1)
 		step.End()
 	}
-	tr.Current(ctx).Set("gateway.chain", "eth_mainnet") //nolint:contextcheck // the span is found in the context of the request
+	//nolint:contextcheck // the span is found in the context of the request
+	tr.Current(ctx).Set("gateway.chain", "eth_mainnet")
 	span.End()
 }
 

@@ -23,20 +23,29 @@ type Upstreams struct {
 
 func newUpstreams(registry prometheus.Registerer) *Upstreams {
 	u := &Upstreams{
-		attempts: counters("gateway_upstream_attempts_total", "Requests sent to an upstream for calls, by what came of them. "+
-			"Those whose client went away meanwhile are left out.", "chain", "upstream", "outcome"),
+		attempts: counters("gateway_upstream_attempts_total",
+			"Requests sent to an upstream for calls, by what came of them. "+
+				"Those whose client went away meanwhile are left out.", "chain", "upstream", "outcome"),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "gateway_upstream_attempt_duration_seconds", Buckets: durationBuckets,
-			Help: "Time from asking an upstream to its answer, or to the beginning of a streamed one, by whether there was one.",
+			Help: "Time from asking an upstream to its answer, or to the beginning of a streamed one, by whether " +
+				"there was one.",
 		}, []string{"chain", "upstream", "result"}),
-		broken:     counters("gateway_upstream_broken_streams_total", "Streamed answers that an upstream broke off.", "chain", "upstream"),
-		hedges:     counters("gateway_upstream_hedges_total", "Second requests for a slow read, by whose answer was used.", "chain", "upstream", "result"),
-		exclusions: counters("gateway_upstream_exclusions_total", "Times that an upstream was left out for what its calls came to.", "chain", "upstream"),
-		limits:     counters("gateway_upstream_limits_reached_total", "Times that an upstream was passed over for a limit that the operator set.", "chain", "upstream", "limit"),
-		strays: counters("gateway_upstream_stray_answers_total", "What an upstream sent that answers no call of its connection: answers under another "+
-			"call's id, and bytes before anything was asked. None of it is passed on.", "chain", "upstream", "kind"),
+		broken: counters("gateway_upstream_broken_streams_total", "Streamed answers that an upstream broke off.",
+			"chain", "upstream"),
+		hedges: counters("gateway_upstream_hedges_total",
+			"Second requests for a slow read, by whose answer was used.", "chain", "upstream", "result"),
+		exclusions: counters("gateway_upstream_exclusions_total",
+			"Times that an upstream was left out for what its calls came to.", "chain", "upstream"),
+		limits: counters("gateway_upstream_limits_reached_total",
+			"Times that an upstream was passed over for a limit that the operator set.", "chain", "upstream", "limit"),
+		strays: counters("gateway_upstream_stray_answers_total",
+			"What an upstream sent that answers no call of its connection: answers under another "+
+				"call's id, and bytes before anything was asked. None of it is passed on.", "chain", "upstream",
+			"kind"),
 	}
-	registry.MustRegister(u.attempts, u.duration, u.broken, u.hedges, u.exclusions, u.limits, u.strays, &stateCollector{of: u})
+	registry.MustRegister(u.attempts, u.duration, u.broken, u.hedges, u.exclusions, u.limits, u.strays,
+		&stateCollector{of: u})
 	return u
 }
 

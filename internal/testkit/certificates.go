@@ -27,7 +27,8 @@ func NewCertificates(t testing.TB, name string) Certificates {
 	t.Helper()
 	dir := t.TempDir()
 	c := Certificates{
-		CAFile: filepath.Join(dir, "ca.pem"), CertFile: filepath.Join(dir, "cert.pem"), KeyFile: filepath.Join(dir, "key.pem"), Name: name,
+		CAFile: filepath.Join(dir, "ca.pem"), CertFile: filepath.Join(dir, "cert.pem"),
+		KeyFile: filepath.Join(dir, "key.pem"), Name: name,
 	}
 	authority := &x509.Certificate{
 		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority of a test"},
@@ -36,8 +37,10 @@ func NewCertificates(t testing.TB, name string) Certificates {
 	}
 	leaf := &x509.Certificate{
 		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: name}, DNSNames: []string{name},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), KeyUsage: x509.KeyUsageDigitalSignature,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{
+			x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth,
+		},
 	}
 	authorityKey, leafKey := newKey(t), newKey(t)
 	sign := func(of *x509.Certificate, key *ecdsa.PrivateKey, file string) {
@@ -78,7 +81,7 @@ func writePEM(t testing.TB, file, kind string, der []byte) {
 func WithTLS(c Certificates) RedisOption {
 	return func(r *RedisServer) {
 		r.tlsPort = -1
-		r.args = append(r.args, "--tls-cert-file", c.CertFile, "--tls-key-file", c.KeyFile, "--tls-ca-cert-file", c.CAFile,
-			"--tls-auth-clients", "yes")
+		r.args = append(r.args, "--tls-cert-file", c.CertFile, "--tls-key-file", c.KeyFile, "--tls-ca-cert-file",
+			c.CAFile, "--tls-auth-clients", "yes")
 	}
 }

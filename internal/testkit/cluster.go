@@ -74,7 +74,8 @@ func (c *RedisClusterServers) AwaitWhole(t testing.TB) {
 	Eventually(t, redisDeadline, func() bool {
 		for _, n := range c.Nodes {
 			info, ok := n.Do(t, "cluster", "info").(string)
-			if !ok || !strings.Contains(info, "cluster_state:ok") || !strings.Contains(info, "cluster_slots_ok:16384") ||
+			if !ok || !strings.Contains(info, "cluster_state:ok") ||
+				!strings.Contains(info, "cluster_slots_ok:16384") ||
 				!strings.Contains(info, "cluster_known_nodes:"+strconv.Itoa(clusterNodes)+"\r\n") {
 				return false
 			}
@@ -110,7 +111,8 @@ func (r *RedisServer) Do(t testing.TB, args ...any) any {
 	ctx, cancel := context.WithTimeout(context.Background(), redisDeadline)
 	defer cancel()
 	client := redis.NewClient(&redis.Options{
-		Addr: r.Addr, MaxRetries: -1, DialerRetries: 1, PoolSize: 1, Protocol: 2, DisableIdentity: true, ReadTimeout: 5 * time.Second,
+		Addr: r.Addr, MaxRetries: -1, DialerRetries: 1, PoolSize: 1, Protocol: 2, DisableIdentity: true,
+		ReadTimeout: 5 * time.Second,
 	})
 	defer func() { _ = client.Close() }()
 	answer, err := client.Do(ctx, args...).Result()
@@ -122,7 +124,9 @@ func (r *RedisServer) Do(t testing.TB, args ...any) any {
 
 // MoveSlot moves the slot of a key, with all that it holds, from one node to another, in the steps
 // of redis-cli's reshard. When the keys that first picks have moved, halfway runs; both may be nil.
-func (c *RedisClusterServers) MoveSlot(t testing.TB, key string, from, to *RedisServer, first func(name string) bool, halfway func()) {
+func (c *RedisClusterServers) MoveSlot(t testing.TB, key string, from, to *RedisServer, first func(name string) bool,
+	halfway func(),
+) {
 	t.Helper()
 	slot := from.Do(t, "cluster", "keyslot", key)
 	to.Do(t, "cluster", "setslot", slot, "importing", from.ID(t))

@@ -143,7 +143,8 @@ func (l *Ledger) receipt(params []json.RawMessage) any {
 		logs = append(logs, tx.Logs[i].wire(hash))
 	}
 	return map[string]any{
-		"transactionHash": hash, "status": status, "blockNumber": quantity(tx.Block), "blockHash": l.hashAt(tx.Block), "logs": logs,
+		"transactionHash": hash, "status": status, "blockNumber": quantity(tx.Block), "blockHash": l.hashAt(tx.Block),
+		"logs": logs,
 	}
 }
 
@@ -155,7 +156,9 @@ func (g *LedgerLog) wire(tx string) map[string]any {
 	if topics == nil {
 		topics, data = []string{transferTopic, word(g.From), word(g.To)}, word(quantity(g.Amount))
 	}
-	return map[string]any{"address": g.Token, "topics": topics, "data": data, "removed": g.Removed, "transactionHash": tx}
+	return map[string]any{
+		"address": g.Token, "topics": topics, "data": data, "removed": g.Removed, "transactionHash": tx,
+	}
 }
 
 // word fills digits up to 32 bytes.

@@ -96,7 +96,8 @@ func ensureTemplate(ctx context.Context, conn *pgx.Conn, admin string, schema fs
 	defer func() { _, _ = conn.Exec(ctx, `SELECT pg_advisory_unlock($1)`, key) }()
 
 	var exists bool
-	if err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)`, name).Scan(&exists); err != nil || exists {
+	if err := conn.QueryRow(ctx, `SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)`,
+		name).Scan(&exists); err != nil || exists {
 		return name, err
 	}
 	// It is made under another name, so that an interrupted try is not taken for the template.
@@ -174,7 +175,8 @@ func replaceDatabase(admin, name string) (string, error) {
 	u, err := url.Parse(admin)
 	if err != nil {
 		// The cause is left out: it holds the URL with its password.
-		return "", errors.New(DatabaseVariable + " is not a URL: write it as postgres://user:password@host:port/database")
+		return "", errors.New(DatabaseVariable +
+			" is not a URL: write it as postgres://user:password@host:port/database")
 	}
 	u.Path = "/" + name
 	return u.String(), nil

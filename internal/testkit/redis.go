@@ -151,8 +151,9 @@ func (r *RedisServer) Resume(t testing.TB) {
 func (r *RedisServer) start(t testing.TB) bool {
 	t.Helper()
 	p, err := process.Start(process.Spec{
-		Name: "redis-server", Path: r.program, Args: r.commandLine(), Dir: r.dir, LogFile: filepath.Join(r.dir, "redis.log"), Env: r.environment(t),
-		Stop: []syscall.Signal{syscall.SIGTERM}, Grace: redisDeadline,
+		Name: "redis-server", Path: r.program, Args: r.commandLine(), Dir: r.dir,
+		LogFile: filepath.Join(r.dir, "redis.log"), Env: r.environment(t), Stop: []syscall.Signal{syscall.SIGTERM},
+		Grace: redisDeadline,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -190,7 +191,8 @@ func (r *RedisServer) commandLine() []string {
 		args = append(args, "--cluster-port", strconv.Itoa(r.busPort))
 	}
 	if r.tlsPort != 0 {
-		args = append(args, "--tls-port", strconv.Itoa(r.tlsPort), "--tls-cluster", "yes") // nodes announce that port to who speaks TLS
+		// nodes announce that port to who speaks TLS
+		args = append(args, "--tls-port", strconv.Itoa(r.tlsPort), "--tls-cluster", "yes")
 	}
 	return args
 }

@@ -15,7 +15,8 @@ const clockFile = "clock"
 // faketimeLibraries are globs of where the package managers of Debian, Red Hat, Alpine and Arch put
 // libfaketime.
 var faketimeLibraries = []string{
-	"/usr/lib/*/faketime/libfaketime.so.1", "/usr/lib64/faketime/libfaketime.so.1", "/usr/lib/faketime/libfaketime.so.1",
+	"/usr/lib/*/faketime/libfaketime.so.1", "/usr/lib64/faketime/libfaketime.so.1",
+	"/usr/lib/faketime/libfaketime.so.1",
 }
 
 // WithClock has the server live by a clock that SetClock steps. It needs libfaketime, which
@@ -73,6 +74,7 @@ func (r *RedisServer) environment(t testing.TB) []string {
 	}
 	// libfaketime begins by allocating memory, and jemalloc by asking for the time: with libc's own
 	// allocator in front of jemalloc, neither waits for the other.
-	return append(os.Environ(), "LD_PRELOAD="+library+":libc.so.6", "FAKETIME_TIMESTAMP_FILE="+filepath.Join(r.dir, clockFile),
-		"FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1")
+	return append(os.Environ(), "LD_PRELOAD="+library+":libc.so.6",
+		"FAKETIME_TIMESTAMP_FILE="+filepath.Join(r.dir, clockFile), "FAKETIME_NO_CACHE=1",
+		"FAKETIME_DONT_FAKE_MONOTONIC=1")
 }

@@ -78,7 +78,8 @@ func Preceded(stray, reply Reply) Reply {
 		through.W = said
 		stray(&through)
 		if conn, ok := x.Context.Value(connKey{}).(net.Conn); ok {
-			_, _ = fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", said.Body.Len(), said.Body) // the client may have hung up
+			// the client may have hung up
+			_, _ = fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", said.Body.Len(), said.Body)
 		}
 		reply(x)
 	}
@@ -172,7 +173,8 @@ func (x *Exchange) hijack() net.Conn {
 // Truncated announces a whole answer, sends half of it and closes the connection.
 func Truncated() Reply {
 	return func(x *Exchange) {
-		body := `{"jsonrpc":"2.0","id":` + string(x.Request.ID) + `,"result":"0x` + string(bytes.Repeat([]byte("0"), 64)) + `"}`
+		body := `{"jsonrpc":"2.0","id":` + string(x.Request.ID) + `,"result":"0x` +
+			string(bytes.Repeat([]byte("0"), 64)) + `"}`
 		x.W.Header().Set("Content-Type", "application/json")
 		x.W.Header().Set("Content-Length", strconv.Itoa(len(body)))
 		_, _ = io.WriteString(x.W, body[:len(body)/2])

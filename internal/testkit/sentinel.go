@@ -29,7 +29,8 @@ sentinel failover-timeout meter 5000
 func RedisSentinel(t testing.TB, options ...RedisOption) *RedisSentinelServers {
 	t.Helper()
 	s := &RedisSentinelServers{Master: Redis(t, options...)}
-	s.Replica = Redis(t, append([]RedisOption{WithRedisArgs("--replicaof", "127.0.0.1", strconv.Itoa(s.Master.port))}, options...)...)
+	s.Replica = Redis(t, append([]RedisOption{WithRedisArgs("--replicaof", "127.0.0.1", strconv.Itoa(s.Master.port))},
+		options...)...)
 	Eventually(t, redisDeadline, func() bool {
 		return strings.Contains(fmt.Sprint(s.Replica.Do(t, "info", "replication")), "master_link_status:up")
 	}, "the replica follows its master")
@@ -45,7 +46,8 @@ func RedisSentinel(t testing.TB, options ...RedisOption) *RedisSentinelServers {
 	sentinel.launch(t)
 	Eventually(t, redisDeadline, func() bool {
 		known := fmt.Sprint(sentinel.Do(t, "sentinel", "replicas", "meter"))
-		return strings.Contains(known, "127.0.0.1:"+strconv.Itoa(s.Replica.port)) && strings.Contains(known, "master-link-status ok")
+		return strings.Contains(known, "127.0.0.1:"+strconv.Itoa(s.Replica.port)) &&
+			strings.Contains(known, "master-link-status ok")
 	}, "the sentinel knows the replica")
 	s.URL = "redis+sentinel://" + sentinel.Addr + "/0?master_name=meter"
 	return s

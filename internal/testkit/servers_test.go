@@ -39,7 +39,8 @@ func TestEachTestHasAMigratedDatabaseOfItsOwn(t *testing.T) {
 				t.Fatal(err)
 			}
 			var applied int
-			if err := conn.QueryRow(t.Context(), `SELECT max(version_id) FROM goose_db_version`).Scan(&applied); err != nil || applied < 1 {
+			if err := conn.QueryRow(t.Context(), `SELECT max(version_id) FROM goose_db_version`).Scan(
+				&applied); err != nil || applied < 1 {
 				t.Errorf("migrations up to %d (%v), want all", applied, err)
 			}
 		})
@@ -166,7 +167,8 @@ func TestEachTestHasATemporalNamespaceOfItsOwn(t *testing.T) {
 				t.Fatal(err)
 			}
 			t.Cleanup(w.Stop)
-			run, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "same", TaskQueue: "queue"}, "echo")
+			run, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "same", TaskQueue: "queue"},
+				"echo")
 			if err != nil {
 				t.Fatal(err)
 			}

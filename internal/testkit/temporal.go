@@ -75,7 +75,9 @@ func (s *TemporalServer) addSearchAttributes(t testing.TB) {
 // Dial connects to the namespace; the connection is closed when the test ends.
 func (s *TemporalServer) Dial(t testing.TB) client.Client {
 	t.Helper()
-	c, err := client.DialContext(t.Context(), client.Options{HostPort: s.Address, Namespace: s.Namespace, Logger: quiet()})
+	c, err := client.DialContext(t.Context(), client.Options{
+		HostPort: s.Address, Namespace: s.Namespace, Logger: quiet(),
+	})
 	if err != nil {
 		t.Fatalf("connect to the Temporal server of the tests: %v", err)
 	}

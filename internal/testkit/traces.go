@@ -80,8 +80,8 @@ func (r *TraceReceiver) take(header http.Header, export *collector.ExportTraceSe
 			for _, s := range scope.GetSpans() {
 				span := Span{
 					Name: s.GetName(), TraceID: fmt.Sprintf("%x", s.GetTraceId()), ID: fmt.Sprintf("%x", s.GetSpanId()),
-					Parent: fmt.Sprintf("%x", s.GetParentSpanId()), Attributes: words(s.GetAttributes()), Resource: about,
-					StartNano: s.GetStartTimeUnixNano(), EndNano: s.GetEndTimeUnixNano(),
+					Parent: fmt.Sprintf("%x", s.GetParentSpanId()), Attributes: words(s.GetAttributes()),
+					Resource: about, StartNano: s.GetStartTimeUnixNano(), EndNano: s.GetEndTimeUnixNano(),
 				}
 				for _, l := range s.GetLinks() {
 					span.Links = append(span.Links, fmt.Sprintf("%x", l.GetTraceId()))

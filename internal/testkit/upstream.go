@@ -74,7 +74,9 @@ func Upstream(t testing.TB) *UpstreamServer {
 	u.server = httptest.NewUnstartedServer(http.HandlerFunc(u.serve))
 	_ = u.server.Listener.Close()
 	u.server.Listener = &resettingListener{Listener: listen(t), upstream: u}
-	u.server.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) }
+	u.server.Config.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		return context.WithValue(ctx, connKey{}, c)
+	}
 	u.server.Start()
 	u.URL = u.server.URL
 	t.Cleanup(u.Close)

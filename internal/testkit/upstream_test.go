@@ -86,18 +86,35 @@ func TestUpstreamAnswersInEveryWay(t *testing.T) {
 		status int
 		holds  func(header http.Header, body string) bool
 	}{
-		"error with data":   {testkit.ErrorWithData(3, "execution reverted", "0x08"), 200, contains(`"error":{"code":3,"message":"execution reverted","data":"0x08"}`)},
+		"error with data": {
+			testkit.ErrorWithData(3, "execution reverted", "0x08"), 200,
+			contains(`"error":{"code":3,"message":"execution reverted","data":"0x08"}`),
+		},
 		"error with status": {testkit.ErrorWithStatus(500, -32000, "broken"), 500, contains(`"code":-32000`)},
 		"wrong id":          {testkit.WrongID("0x1"), 200, contains(`"id":"another-id"`)},
-		"raw":               {testkit.Raw(200, "application/json", `{"id":$id}`), 200, contains(`{"id":12345678901234567890}`)},
-		"html":              {testkit.HTML(502), 502, contains("<html>")},
-		"status":            {testkit.Status(500), 500, contains("Internal Server Error")},
-		"too many":          {testkit.TooMany(7 * time.Second), 429, func(h http.Header, _ string) bool { return h.Get("Retry-After") == "7" }},
-		"redirect":          {testkit.Redirect("http://elsewhere.invalid/"), 307, func(h http.Header, _ string) bool { return h.Get("Location") == "http://elsewhere.invalid/" }},
-		"invalid JSON":      {testkit.InvalidJSON(), 200, func(_ http.Header, b string) bool { return !json.Valid([]byte(b)) }},
-		"large":             {testkit.Large(3 << 20), 200, func(_ http.Header, b string) bool { return len(b) > 3<<20 && json.Valid([]byte(b)) }},
-		"drip":              {testkit.Drip("0x1", time.Millisecond), 200, contains(`"result":"0x1"}`)},
-		"header":            {testkit.WithHeader("X-Up", "1", testkit.Result(1)), 200, func(h http.Header, _ string) bool { return h.Get("X-Up") == "1" }},
+		"raw": {
+			testkit.Raw(200, "application/json", `{"id":$id}`), 200, contains(`{"id":12345678901234567890}`),
+		},
+		"html":   {testkit.HTML(502), 502, contains("<html>")},
+		"status": {testkit.Status(500), 500, contains("Internal Server Error")},
+		"too many": {testkit.TooMany(7 * time.Second), 429, func(h http.Header, _ string) bool {
+			return h.Get("Retry-After") == "7"
+		}},
+		"redirect": {testkit.Redirect("http://elsewhere.invalid/"), 307, func(h http.Header, _ string) bool {
+			return h.Get("Location") == "http://elsewhere.invalid/"
+		}},
+		"invalid JSON": {
+			testkit.InvalidJSON(), 200, func(_ http.Header, b string) bool { return !json.Valid([]byte(b)) },
+		},
+		"large": {testkit.Large(3 << 20), 200, func(_ http.Header, b string) bool {
+			return len(b) > 3<<20 && json.Valid([]byte(b))
+		}},
+		"drip": {testkit.Drip("0x1", time.Millisecond), 200, contains(`"result":"0x1"}`)},
+		"header": {
+			testkit.WithHeader("X-Up", "1", testkit.Result(1)), 200, func(h http.Header, _ string) bool {
+				return h.Get("X-Up") == "1"
+			},
+		},
 		"gzip": {testkit.Gzip("0x1"), 200, func(h http.Header, b string) bool {
 			z, err := gzip.NewReader(bytes.NewReader([]byte(b)))
 			if err != nil || h.Get("Content-Encoding") != "gzip" {
@@ -106,7 +123,9 @@ func TestUpstreamAnswersInEveryWay(t *testing.T) {
 			text, err := io.ReadAll(z)
 			return err == nil && json.Valid(text)
 		}},
-		"result of": {testkit.ResultOf(func(r testkit.Request) any { return r.Method }), 200, contains(`"result":"eth_call"`)},
+		"result of": {
+			testkit.ResultOf(func(r testkit.Request) any { return r.Method }), 200, contains(`"result":"eth_call"`),
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -131,11 +150,19 @@ func TestUpstreamBreaksConnections(t *testing.T) {
 		want     error
 		requests int
 	}{
-		"reset after the request was read": {func(u *testkit.UpstreamServer) { u.Next(testkit.Reset()) }, syscall.ECONNRESET, 1},
-		"reset before anything is read":    {func(u *testkit.UpstreamServer) { u.ResetConnections(1) }, syscall.ECONNRESET, 0},
-		"truncated":                        {func(u *testkit.UpstreamServer) { u.Next(testkit.Truncated()) }, io.ErrUnexpectedEOF, 1},
-		"broken stream":                    {func(u *testkit.UpstreamServer) { u.Next(testkit.BreakAfter(1 << 20)) }, io.ErrUnexpectedEOF, 1},
-		"closed":                           {func(u *testkit.UpstreamServer) { u.Close() }, syscall.ECONNREFUSED, 0},
+		"reset after the request was read": {
+			func(u *testkit.UpstreamServer) { u.Next(testkit.Reset()) }, syscall.ECONNRESET, 1,
+		},
+		"reset before anything is read": {
+			func(u *testkit.UpstreamServer) { u.ResetConnections(1) }, syscall.ECONNRESET, 0,
+		},
+		"truncated": {
+			func(u *testkit.UpstreamServer) { u.Next(testkit.Truncated()) }, io.ErrUnexpectedEOF, 1,
+		},
+		"broken stream": {
+			func(u *testkit.UpstreamServer) { u.Next(testkit.BreakAfter(1 << 20)) }, io.ErrUnexpectedEOF, 1,
+		},
+		"closed": {func(u *testkit.UpstreamServer) { u.Close() }, syscall.ECONNREFUSED, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -66,7 +66,9 @@ type Watcher struct{ Options }
 
 // New makes a watcher, which does nothing before Run.
 func New(o Options) *Watcher { //nolint:gocritic // a copy at the start does no harm
-	for value, byDefault := range map[*time.Duration]time.Duration{&o.ChainInterval: 10 * time.Second, &o.PackInterval: 10 * time.Minute} {
+	for value, byDefault := range map[*time.Duration]time.Duration{
+		&o.ChainInterval: 10 * time.Second, &o.PackInterval: 10 * time.Minute,
+	} {
 		if *value <= 0 {
 			*value = byDefault
 		}

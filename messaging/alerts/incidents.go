@@ -48,16 +48,20 @@ func (s *Watcher) observe(ctx context.Context) error {
 		}
 		state, why := posted.State(slots[id])
 		at := posted.Snapshot.MeasuredAt
-		report := &store.ChainReport{Chain: id, State: state, Why: why, MeasuredAt: at, Calls: callsOf(slots[id], s.Now())}
+		report := &store.ChainReport{
+			Chain: id, State: state, Why: why, MeasuredAt: at, Calls: callsOf(slots[id], s.Now()),
+		}
 		err = errors.Join(err, s.Record.RecordChain(ctx, report, patience.Gap))
 		news, failed := s.Record.ObserveChain(ctx, string(id), state == chain.Down, at, patience)
 		err = errors.Join(err, failed)
 		switch {
 		case news == nil:
 		case news.Over():
-			s.Logger.Info("a chain is well again", "chain", id, "incident_id", news.ID.String(), "began_at", news.BeganAt, "ended_at", news.EndedAt)
+			s.Logger.Info("a chain is well again", "chain", id, "incident_id", news.ID.String(), "began_at",
+				news.BeganAt, "ended_at", news.EndedAt)
 		default:
-			s.Logger.Error("a chain is down; users are told", "chain", id, "incident_id", news.ID.String(), "began_at", news.BeganAt)
+			s.Logger.Error("a chain is down; users are told", "chain", id, "incident_id", news.ID.String(), "began_at",
+				news.BeganAt)
 		}
 	}
 	return err
@@ -74,7 +78,8 @@ func (s *Watcher) endUnserved(ctx context.Context) error {
 	ended, err := s.Record.EndUnservedIncidents(ctx, served, s.Now().Add(-patience.Gap))
 	for i := range ended {
 		over := &ended[i]
-		s.Logger.Info("a chain that was down is served no more", "chain", over.Chain, "incident_id", over.ID.String(), "began_at", over.BeganAt, "ended_at", over.EndedAt)
+		s.Logger.Info("a chain that was down is served no more", "chain", over.Chain, "incident_id", over.ID.String(),
+			"began_at", over.BeganAt, "ended_at", over.EndedAt)
 	}
 	return err
 }
@@ -116,7 +121,8 @@ func (s *Watcher) tellIncident(ctx context.Context, i *store.Incident) error {
 		for n := range readers {
 			mail, err := s.Mails.Prepare(s.incidentLetter(i, &readers[n]))
 			if errors.Is(err, outbox.ErrAddress) {
-				s.Logger.Warn("a user cannot be told of an incident: no mail can go to the address", "user_id", readers[n].User.String())
+				s.Logger.Warn("a user cannot be told of an incident: no mail can go to the address", "user_id",
+					readers[n].User.String())
 				continue
 			}
 			if err != nil {
@@ -145,7 +151,9 @@ func (s *Watcher) incidentLetter(i *store.Incident, r *store.Reader) outbox.Mail
 	}
 	l := outbox.Mail{
 		To: r.Email.Address(), Account: r.Account, Zone: r.Zone, Topic: account.TopicIncidents, User: r.User,
-		Reason: i.Reason(r.User.String()), Mail: notify.IncidentBegan{Account: name, Chain: title, Began: i.BeganAt, Link: link},
+		Reason: i.Reason(r.User.String()), Mail: notify.IncidentBegan{
+			Account: name, Chain: title, Began: i.BeganAt, Link: link,
+		},
 	}
 	if i.Over() {
 		l.Reason = i.OverReason(r.User.String())

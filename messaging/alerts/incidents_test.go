@@ -16,7 +16,9 @@ func (b *bundle) measured(id chain.ID, usable bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.board[id] = upstream.Posted{Known: true, Snapshot: upstream.Snapshot{
-		Chain: id, MeasuredAt: b.clock.Now(), Upstreams: []upstream.UpstreamState{{Name: "first"}, {Name: "second", Usable: usable}},
+		Chain: id, MeasuredAt: b.clock.Now(), Upstreams: []upstream.UpstreamState{
+			{Name: "first"}, {Name: "second", Usable: usable},
+		},
 	}}
 }
 
@@ -42,7 +44,8 @@ func (b *bundle) sweepChains(t *testing.T) {
 
 func (b *bundle) incident(t *testing.T) (id string) {
 	t.Helper()
-	if err := b.db.QueryRow(b.ctx, "SELECT id::text FROM incidents ORDER BY began_at DESC LIMIT 1").Scan(&id); err != nil {
+	if err := b.db.QueryRow(b.ctx, "SELECT id::text FROM incidents ORDER BY began_at DESC LIMIT 1").Scan(
+		&id); err != nil {
 		t.Fatal(err)
 	}
 	return id
@@ -84,7 +87,9 @@ func TestUsersOfAChainAreToldOnceThatItIsDownAndOnceThatItIsOver(t *testing.T) {
 	reason := func(stage string, n int) string { return fmt.Sprintf("incident/%s/%s/%s", incident, stage, users[n]) }
 	b.wantMails(t, "down for more than five minutes", reason("began", 0), reason("began", 1))
 	l := b.letter(t, "ann@buyer.example")
-	if want := (notify.IncidentBegan{Account: "ann@buyer.example", Chain: "Ethereum", Began: began.UTC(), Link: "https://gateway.example/status"}); l.Mail != want ||
+	if want := (notify.IncidentBegan{
+		Account: "ann@buyer.example", Chain: "Ethereum", Began: began.UTC(), Link: "https://gateway.example/status",
+	}); l.Mail != want ||
 		l.Zone != "America/New_York" || l.Topic != account.TopicIncidents || l.User != users[0] {
 		t.Errorf("it says %+v in %+v, want %+v", l.Mail, l, want)
 	}
@@ -95,7 +100,8 @@ func TestUsersOfAChainAreToldOnceThatItIsDownAndOnceThatItIsOver(t *testing.T) {
 	b.passes(t, true, 2*time.Minute)
 	b.wantMails(t, "over", reason("began", 0), reason("began", 1), reason("over", 0), reason("over", 1))
 	l = b.letter(t, "bob@buyer.example")
-	if said, ok := l.Mail.(notify.IncidentOver); !ok || !said.Began.Equal(began) || !said.Ended.Equal(ended) || said.Chain != "Ethereum" {
+	if said, ok := l.Mail.(notify.IncidentOver); !ok || !said.Began.Equal(began) || !said.Ended.Equal(ended) ||
+		said.Chain != "Ethereum" {
 		t.Errorf("it says %+v, want from %s to %s", l.Mail, began, ended)
 	}
 	b.passes(t, false, 6*time.Minute)
@@ -273,7 +279,9 @@ func TestWhatIsSeenOfChainsIsRecordedOnceHoweverManyLook(t *testing.T) {
 	b := setup(t)
 	start := b.clock.Now().UTC().Truncate(upstream.SlotLength)
 	b.slots = map[chain.ID][]upstream.Slot{chain.EthMainnet: {
-		{Start: start.Add(-upstream.SlotLength), Calls: 4, Attempts: 4, Latencies: map[int]int64{7: 4, -1: 1, account.LatencyBuckets: 1}},
+		{Start: start.Add(-upstream.SlotLength), Calls: 4, Attempts: 4, Latencies: map[int]int64{
+			7: 4, -1: 1, account.LatencyBuckets: 1,
+		}},
 		{Start: start, Calls: 100, Rerouted: 3, Lost: 30, Attempts: 160, Failed: 60},
 		{Start: start.Add(24 * time.Hour), Calls: 1, Attempts: 1}, // of a process whose clock is wrong
 	}}
@@ -289,10 +297,12 @@ func TestWhatIsSeenOfChainsIsRecordedOnceHoweverManyLook(t *testing.T) {
 		up, degraded, down = up+d.Up, degraded+d.Degraded, down+d.Down
 	}
 	// One of two upstreams was usable from the first measurement to the first without any.
-	if up != 0 || degraded != 3*time.Minute || down != 30*time.Second || r.Newest.State != chain.Down || r.Newest.Why != upstream.WhyNoUpstream {
+	if up != 0 || degraded != 3*time.Minute || down != 30*time.Second || r.Newest.State != chain.Down ||
+		r.Newest.Why != upstream.WhyNoUpstream {
 		t.Errorf("up %s, degraded %s, down %s; the newest is %+v", up, degraded, down, r.Newest)
 	}
-	if w := r.Windows[0]; w.Calls != 104 || w.Rerouted != 3 || w.Lost != 30 || w.Attempts != 164 || w.Latency.Calls() != 4 {
+	if w := r.Windows[0]; w.Calls != 104 || w.Rerouted != 3 || w.Lost != 30 || w.Attempts != 164 ||
+		w.Latency.Calls() != 4 {
 		t.Errorf("calls are %+v", w)
 	}
 }

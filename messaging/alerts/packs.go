@@ -79,7 +79,9 @@ func (s *Watcher) leftIn(ctx context.Context, p *store.Pack) (plan.Units, error)
 	return holder.Packs[i].Units - holder.Packs[i].Used, nil
 }
 
-func (s *Watcher) packLetters(ctx context.Context, p *store.Pack, days int, left plan.Units) ([]outbox.Mail, store.PackResult, error) {
+func (s *Watcher) packLetters(ctx context.Context, p *store.Pack, days int,
+	left plan.Units,
+) ([]outbox.Mail, store.PackResult, error) {
 	members, err := s.Record.ListMembers(ctx, p.Account)
 	if err != nil {
 		return nil, "", err
@@ -95,7 +97,10 @@ func (s *Watcher) packLetters(ctx context.Context, p *store.Pack, days int, left
 	if err != nil {
 		return nil, "", err
 	}
-	said := notify.PackExpiring{Pack: titleOf(p.Kind), Left: left, Units: p.Units, Expires: p.Expires, Days: days, Link: s.PublicURL + billingPage}
+	said := notify.PackExpiring{
+		Pack: titleOf(p.Kind), Left: left, Units: p.Units, Expires: p.Expires, Days: days,
+		Link: s.PublicURL + billingPage,
+	}
 	if said.Account, err = s.nameOf(ctx, p.Account, &members[0]); err != nil {
 		return nil, "", err
 	}
@@ -105,8 +110,9 @@ func (s *Watcher) packLetters(ctx context.Context, p *store.Pack, days int, left
 			continue
 		}
 		letters = append(letters, outbox.Mail{
-			Reason: fmt.Sprintf("pack/%s/%d/%s", p.ID, days, members[i].User), To: members[i].Email.Address(), Account: p.Account,
-			Zone: settings.TimeZone, Mail: said, Topic: account.TopicPacks, User: members[i].User, Expires: p.Expires,
+			Reason: fmt.Sprintf("pack/%s/%d/%s", p.ID, days, members[i].User), To: members[i].Email.Address(),
+			Account: p.Account, Zone: settings.TimeZone, Mail: said, Topic: account.TopicPacks, User: members[i].User,
+			Expires: p.Expires,
 		})
 	}
 	if len(letters) == 0 {

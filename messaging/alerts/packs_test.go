@@ -37,7 +37,9 @@ func (b *bundle) drawn(t *testing.T, p store.Pack, units plan.Units) { //nolint:
 func (b *bundle) packResult(t *testing.T, p store.Pack, days int) string { //nolint:gocritic // a copy does no harm
 	t.Helper()
 	var result string
-	if err := b.db.QueryRow(b.ctx, "SELECT coalesce((SELECT result FROM pack_notices WHERE pack_id = $1 AND days = $2), '')", p.ID.UUID, days).Scan(&result); err != nil {
+	if err := b.db.QueryRow(b.ctx,
+		"SELECT coalesce((SELECT result FROM pack_notices WHERE pack_id = $1 AND days = $2), '')", p.ID.UUID,
+		days).Scan(&result); err != nil {
 		t.Fatal(err)
 	}
 	return result
@@ -61,10 +63,11 @@ func TestHoldersAreToldThirtyAndSevenDaysBeforeAPackExpires(t *testing.T) {
 	b.wantMails(t, "30 days before", reason(30, 0), reason(30, 1))
 	l := b.letter(t, "bob@buyer.example")
 	want := notify.PackExpiring{
-		Account: "ann@buyer.example", Pack: "Pack M", Left: 2_000_000*plan.Unit - 1, Units: 7_000_000 * plan.Unit, Expires: expires.UTC(), Days: 30,
-		Link: "https://gateway.example/billing",
+		Account: "ann@buyer.example", Pack: "Pack M", Left: 2_000_000*plan.Unit - 1, Units: 7_000_000 * plan.Unit,
+		Expires: expires.UTC(), Days: 30, Link: "https://gateway.example/billing",
 	}
-	if l.Mail != want || l.Zone != "Europe/Berlin" || l.Topic != account.TopicPacks || l.User != users[1] || !l.Expires.Equal(expires) {
+	if l.Mail != want || l.Zone != "Europe/Berlin" || l.Topic != account.TopicPacks || l.User != users[1] ||
+		!l.Expires.Equal(expires) {
 		t.Errorf("it says %+v\nin %+v", l.Mail, l)
 	}
 
@@ -107,7 +110,8 @@ func TestNobodyIsToldOfAPackThatIsUsedUpOrThatNobodyWantsToHearOf(t *testing.T) 
 	b.sweepPacks(t)
 	b.wantMails(t, "after a sweep", fmt.Sprintf("pack/%s/30/%s", alone.ID, users[1]))
 	for p, want := range map[*store.Pack]store.PackResult{
-		&empty: store.PackUsedUp, &alone: store.PackQueued, &unread: store.PackNoRecipient, &unwanted: store.PackDeclined,
+		&empty: store.PackUsedUp, &alone: store.PackQueued, &unread: store.PackNoRecipient,
+		&unwanted: store.PackDeclined,
 	} {
 		if got := b.packResult(t, *p, 30); got != string(want) {
 			t.Errorf("pack %s: %q, want %q", p.Origin, got, want)

@@ -92,8 +92,8 @@ func setup(t *testing.T) *bundle {
 	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	t.Cleanup(cancel)
 	b := &bundle{
-		ctx: ctx, clock: testkit.NewClock(time.Now().Truncate(time.Second)), board: map[chain.ID]upstream.Posted{}, failAfter: -1,
-		served: []chain.ID{chain.EthMainnet, chain.BaseMainnet},
+		ctx: ctx, clock: testkit.NewClock(time.Now().Truncate(time.Second)), board: map[chain.ID]upstream.Posted{},
+		failAfter: -1, served: []chain.ID{chain.EthMainnet, chain.BaseMainnet},
 	}
 	url := testkit.Postgres(t)
 	var err error
@@ -131,11 +131,13 @@ func (b *bundle) buyer(t *testing.T, zone string, incidents bool, addresses ...s
 	if _, err := b.store.CreateAccount(b.ctx, a); err != nil {
 		t.Fatal(err)
 	}
-	b.exec(t, "INSERT INTO account_settings (account_id, notify_incidents, time_zone) VALUES ($1, $2, $3)", a.ID.UUID, incidents, zone)
+	b.exec(t, "INSERT INTO account_settings (account_id, notify_incidents, time_zone) VALUES ($1, $2, $3)", a.ID.UUID,
+		incidents, zone)
 	users := make([]account.UserID, len(addresses))
 	for i, address := range addresses {
 		users[i] = account.NewUserID()
-		b.exec(t, "INSERT INTO users (id, email, email_key, created_at) VALUES ($1, $2, $2, now())", users[i].UUID, address)
+		b.exec(t, "INSERT INTO users (id, email, email_key, created_at) VALUES ($1, $2, $2, now())", users[i].UUID,
+			address)
 		b.join(t, a.ID, users[i])
 	}
 	return a.ID, users
@@ -143,7 +145,8 @@ func (b *bundle) buyer(t *testing.T, zone string, incidents bool, addresses ...s
 
 func (b *bundle) join(t *testing.T, id account.ID, user account.UserID) {
 	t.Helper()
-	b.exec(t, "INSERT INTO members (account_id, user_id, role, joined_at, last_used_at) VALUES ($1, $2, 'owner', clock_timestamp(), now())", id.UUID, user.UUID)
+	b.exec(t, "INSERT INTO members (account_id, user_id, role, joined_at, last_used_at) VALUES ($1, $2, 'owner', "+
+		"clock_timestamp(), now())", id.UUID, user.UUID)
 }
 
 // called records a call of a chain by an account.

@@ -159,9 +159,11 @@ type IncidentOver struct {
 // enterprise agreement.
 type EnterpriseWish struct {
 	Wanted Passage // what they ask for, in their words
-	ID     string  // by which gateway ops shows and answers it. The address is there alone, so that withdrawing the wish takes it away everywhere
-	At     time.Time
-	Link   string // to the service
+	// by which gateway ops shows and answers it. The address is there alone, so that withdrawing
+	// the wish takes it away everywhere
+	ID   string
+	At   time.Time
+	Link string // to the service
 }
 
 // Passage is a text that somebody wrote and that is longer than a name: one line of at most 1,000
@@ -260,7 +262,8 @@ var ErrUnknownKind = errors.New("notify: a kind of mail that this version does n
 // Encode writes a mail for Decode.
 func Encode(m Mail) ([]byte, error) {
 	var b bytes.Buffer
-	if err := gob.NewEncoder(&b).Encode(m); err != nil { // JSON would write units in whole ones, and cannot read them back
+	// JSON would write units in whole ones, and cannot read them back
+	if err := gob.NewEncoder(&b).Encode(m); err != nil {
 		return nil, fmt.Errorf("encode a mail of kind %s: %w", m.Kind(), err)
 	}
 	return b.Bytes(), nil

@@ -57,9 +57,11 @@ var pages = func() map[Kind]page {
 	for _, m := range kinds {
 		name := string(m.Kind())
 		all[m.Kind()] = page{
-			text: text.Must(text.New("base.txt").ParseFS(templates, "templates/base.txt", "templates/usage_next.partial", "templates/"+name+".txt")),
+			text: text.Must(text.New("base.txt").ParseFS(templates, "templates/base.txt",
+				"templates/usage_next.partial", "templates/"+name+".txt")),
 			html: html.Must(html.New("base.html").Funcs(html.FuncMap{"button": newButton, "fact": newFact}).
-				ParseFS(templates, "templates/base.html", "templates/usage_next.partial", "templates/prose.partial", "templates/"+name+".html")),
+				ParseFS(templates, "templates/base.html", "templates/usage_next.partial", "templates/prose.partial",
+					"templates/"+name+".html")),
 		}
 	}
 	return all

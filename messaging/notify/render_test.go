@@ -20,89 +20,131 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-var house = notify.Site{Name: "Chain Access Gateway", URL: "https://gateway.example", Contact: "support@gateway.example"}
+var house = notify.Site{
+	Name: "Chain Access Gateway", URL: "https://gateway.example", Contact: "support@gateway.example",
+}
 
 // samples are mails of every kind, each with the name of its golden files.
 var samples = func() map[string]notify.Mail {
 	at := time.Date(2026, 11, 20, 13, 5, 0, 0, time.UTC)
 	usage := notify.UsageReached{
-		Account: "ann@buyer.example", Percent: 80, Start: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), End: time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC),
-		Used: 800_000*plan.Unit + 500, Allowance: 1_000_000 * plan.Unit, Next: notify.NextRefused, Link: house.URL + "/overview",
+		Account: "ann@buyer.example", Percent: 80, Start: time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC),
+		End: time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC), Used: 800_000*plan.Unit + 500,
+		Allowance: 1_000_000 * plan.Unit, Next: notify.NextRefused, Link: house.URL + "/overview",
 	}
 	all, packs, slower := usage, usage, usage
 	all.Percent, all.Used = 100, 1_000_000*plan.Unit
-	packs.Percent, packs.Used, packs.Next, packs.Packs = 100, 1_000_000*plan.Unit, notify.NextPacks, 32_000_000*plan.Unit
+	packs.Percent, packs.Used, packs.Next, packs.Packs = 100, 1_000_000*plan.Unit, notify.NextPacks,
+		32_000_000*plan.Unit
 	slower.Next, slower.SlowRate = notify.NextSlower, "10 requests per second"
 	return map[string]notify.Mail{
 		"sign_in": notify.SignIn{
-			Link: house.URL + "/sign-in/finish?token=cagl_0123456789", Code: "604213", Minutes: 15, Origin: "203.0.113.7", At: at,
+			Link: house.URL + "/sign-in/finish?token=cagl_0123456789", Code: "604213", Minutes: 15,
+			Origin: "203.0.113.7", At: at,
 		},
 		"invitation": notify.Invitation{
-			InvitedBy: "ann@buyer.example", Account: "Buyer", Link: house.URL + "/invitations/0123456789", Expires: at.AddDate(0, 0, 7),
+			InvitedBy: "ann@buyer.example", Account: "Buyer", Link: house.URL + "/invitations/0123456789",
+			Expires: at.AddDate(0, 0, 7),
 		},
-		"welcome":     notify.Welcome{Plan: "Free", Included: 1_000_000 * plan.Unit, Link: house.URL + "/overview"},
-		"key_adopted": notify.KeyAdopted{Prefix: "cag_b7899294", Account: "Buyer", By: "ann@buyer.example", At: at, Link: house.URL + "/agents"},
+		"welcome": notify.Welcome{Plan: "Free", Included: 1_000_000 * plan.Unit, Link: house.URL + "/overview"},
+		"key_adopted": notify.KeyAdopted{
+			Prefix: "cag_b7899294", Account: "Buyer", By: "ann@buyer.example", At: at, Link: house.URL + "/agents",
+		},
 		"member_joined": notify.MemberJoined{
-			Member: "bob@buyer.example", InvitedBy: "ann@buyer.example", Account: "Buyer", At: at, Link: house.URL + "/settings",
+			Member: "bob@buyer.example", InvitedBy: "ann@buyer.example", Account: "Buyer", At: at,
+			Link: house.URL + "/settings",
 		},
 		"usage_80":        usage,
 		"usage_100":       all,
 		"usage_100_packs": packs,
 		"usage_80_slower": slower,
 		"charge_failed": notify.ChargeFailed{
-			Account: "Buyer", Plan: "Pro", Invoice: "CAG-0007", Amount: "$118.80", Card: "visa ending in 0341", Next: at.AddDate(0, 0, 3), Link: house.URL + "/billing",
+			Account: "Buyer", Plan: "Pro", Invoice: "CAG-0007", Amount: "$118.80", Card: "visa ending in 0341",
+			Next: at.AddDate(0, 0, 3), Link: house.URL + "/billing",
 		},
-		"charge_failed_last": notify.ChargeFailed{Account: "Buyer", Plan: "Pro", Amount: "$118.80", Link: house.URL + "/billing"},
-		"account_suspended":  notify.AccountSuspended{Account: "Buyer", Reason: "abuse, ticket 17", At: at, Link: house.URL + "/overview"},
+		"charge_failed_last": notify.ChargeFailed{
+			Account: "Buyer", Plan: "Pro", Amount: "$118.80", Link: house.URL + "/billing",
+		},
+		"account_suspended": notify.AccountSuspended{
+			Account: "Buyer", Reason: "abuse, ticket 17", At: at, Link: house.URL + "/overview",
+		},
 		"pack_expiring": notify.PackExpiring{
-			Account: "Buyer", Pack: "Pack M", Left: 1_200_000*plan.Unit + 500, Units: 7_000_000 * plan.Unit, Expires: at.AddDate(0, 0, 7), Days: 7,
-			Link: house.URL + "/billing",
+			Account: "Buyer", Pack: "Pack M", Left: 1_200_000*plan.Unit + 500, Units: 7_000_000 * plan.Unit,
+			Expires: at.AddDate(0, 0, 7), Days: 7, Link: house.URL + "/billing",
 		},
-		"incident_began": notify.IncidentBegan{Account: "Buyer", Chain: "Arbitrum One", Began: at, Link: house.URL + "/status"},
+		"incident_began": notify.IncidentBegan{
+			Account: "Buyer", Chain: "Arbitrum One", Began: at, Link: house.URL + "/status",
+		},
 		"enterprise_wish": notify.EnterpriseWish{
-			Wanted: "A node of our own in Frankfurt, and 2 billion calls a month.", ID: "019aa1c4-5b3e-7d10-8f21-4c0d9e7b6a55", At: at, Link: house.URL + "/",
+			Wanted: "A node of our own in Frankfurt, and 2 billion calls a month.",
+			ID:     "019aa1c4-5b3e-7d10-8f21-4c0d9e7b6a55", At: at, Link: house.URL + "/",
 		},
 		"ticket_received": notify.TicketReceived{
-			Reference: "CAG-1001", Subject: "eth_getLogs times out", Paths: "Rate limit\nWait for the seconds that Retry-After names.", Link: house.URL + "/tickets/CAG-1001",
+			Reference: "CAG-1001", Subject: "eth_getLogs times out",
+			Paths: "Rate limit\nWait for the seconds that Retry-After names.", Link: house.URL + "/tickets/CAG-1001",
 		},
-		"ticket_received_bare": notify.TicketReceived{Reference: "CAG-1001", Subject: "A question", Link: house.URL + "/tickets/CAG-1001"},
+		"ticket_received_bare": notify.TicketReceived{
+			Reference: "CAG-1001", Subject: "A question", Link: house.URL + "/tickets/CAG-1001",
+		},
 		"ticket_replied": notify.TicketReplied{
-			Reference: "CAG-1001", Subject: "eth_getLogs times out", Message: "Since 13:00 the second upstream is back.\n\nDoes it work now?", Link: house.URL + "/tickets/CAG-1001",
+			Reference: "CAG-1001", Subject: "eth_getLogs times out",
+			Message: "Since 13:00 the second upstream is back.\n\nDoes it work now?",
+			Link:    house.URL + "/tickets/CAG-1001",
 		},
 		"ticket_resolved": notify.TicketResolved{
-			Reference: "CAG-1001", Subject: "eth_getLogs times out", Message: "It is mended.", Closes: at.AddDate(0, 0, 7), Link: house.URL + "/tickets/CAG-1001",
+			Reference: "CAG-1001", Subject: "eth_getLogs times out", Message: "It is mended.",
+			Closes: at.AddDate(0, 0, 7), Link: house.URL + "/tickets/CAG-1001",
 		},
 		"ticket_resolved_bare": notify.TicketResolved{
-			Reference: "CAG-1001", Subject: "eth_getLogs times out", Closes: at.AddDate(0, 0, 7), Link: house.URL + "/tickets/CAG-1001",
+			Reference: "CAG-1001", Subject: "eth_getLogs times out", Closes: at.AddDate(0, 0, 7),
+			Link: house.URL + "/tickets/CAG-1001",
 		},
 		"ticket_news": notify.TicketNews{
-			Reference: "CAG-1001", Subject: "eth_getLogs times out", New: true, Priority: "high", Category: "incident", Account: "Buyer", Plan: "pro",
-			Message: "Since 13:00 every call of 500 blocks times out.", Link: house.URL + "/staff/tickets/CAG-1001",
+			Reference: "CAG-1001", Subject: "eth_getLogs times out", New: true, Priority: "high", Category: "incident",
+			Account: "Buyer", Plan: "pro", Message: "Since 13:00 every call of 500 blocks times out.",
+			Link: house.URL + "/staff/tickets/CAG-1001",
 		},
 		"ticket_news_reopened": notify.TicketNews{
-			Reference: "CAG-1001", Subject: "eth_getLogs times out", Priority: "high", Category: "incident", Account: "Buyer", Plan: "pro", Link: house.URL + "/staff/tickets/CAG-1001",
+			Reference: "CAG-1001", Subject: "eth_getLogs times out", Priority: "high", Category: "incident",
+			Account: "Buyer", Plan: "pro", Link: house.URL + "/staff/tickets/CAG-1001",
 		},
 		"ticket_pressing": notify.TicketPressing{
-			Reference: "CAG-1001", Subject: "eth_getLogs times out", New: true, Priority: "urgent", Category: "incident", Account: "Buyer", Plan: "pro",
+			Reference: "CAG-1001", Subject: "eth_getLogs times out", New: true, Priority: "urgent",
+			Category: "incident", Account: "Buyer", Plan: "pro",
 			Message: "Since 13:00 every call of 500 blocks times out.", Link: house.URL + "/staff/tickets/CAG-1001",
 		},
-		"ticket_reopened":    notify.TicketReopened{Reference: "CAG-1001", Subject: "eth_getLogs times out", Link: house.URL + "/tickets/CAG-1001"},
-		"feedback_news":      notify.FeedbackNews{Kinds: "feature", Title: "WebSocket subscriptions", Body: "We follow new heads.", Account: "Buyer", Link: house.URL + "/staff/feedback"},
-		"feedback_news_bare": notify.FeedbackNews{Kinds: "praise", Title: "Fast", Account: "Buyer", Link: house.URL + "/staff/feedback"},
-		"feedback_answered":  notify.FeedbackAnswered{Title: "WebSocket subscriptions", Status: "planned", Reply: "In spring.", Link: house.URL + "/feedback"},
-		"wish_received":      notify.WishReceived{At: at, Days: 90, Link: house.URL + "/entries?token=0123456789"},
-		"wish_answered":      notify.WishAnswered{At: at, Status: "talking", Reply: "When may we call you?", Days: 90, Link: house.URL + "/entries?token=0123456789"},
-		"waitlist_joined":    notify.WaitlistJoined{At: at, Days: 90, Link: house.URL + "/entries?token=0123456789"},
-		"waitlist_invited":   notify.WaitlistInvited{Link: house.URL + "/sign-in"},
+		"ticket_reopened": notify.TicketReopened{
+			Reference: "CAG-1001", Subject: "eth_getLogs times out", Link: house.URL + "/tickets/CAG-1001",
+		},
+		"feedback_news": notify.FeedbackNews{
+			Kinds: "feature", Title: "WebSocket subscriptions", Body: "We follow new heads.", Account: "Buyer",
+			Link: house.URL + "/staff/feedback",
+		},
+		"feedback_news_bare": notify.FeedbackNews{
+			Kinds: "praise", Title: "Fast", Account: "Buyer", Link: house.URL + "/staff/feedback",
+		},
+		"feedback_answered": notify.FeedbackAnswered{
+			Title: "WebSocket subscriptions", Status: "planned", Reply: "In spring.", Link: house.URL + "/feedback",
+		},
+		"wish_received": notify.WishReceived{At: at, Days: 90, Link: house.URL + "/entries?token=0123456789"},
+		"wish_answered": notify.WishAnswered{
+			At: at, Status: "talking", Reply: "When may we call you?", Days: 90,
+			Link: house.URL + "/entries?token=0123456789",
+		},
+		"waitlist_joined":  notify.WaitlistJoined{At: at, Days: 90, Link: house.URL + "/entries?token=0123456789"},
+		"waitlist_invited": notify.WaitlistInvited{Link: house.URL + "/sign-in"},
 		"incident_over": notify.IncidentOver{
-			Account: "Buyer", Chain: "Arbitrum One", Began: at, Ended: at.Add(17 * time.Minute), Link: house.URL + "/status",
+			Account: "Buyer", Chain: "Arbitrum One", Began: at, Ended: at.Add(17 * time.Minute),
+			Link: house.URL + "/status",
 		},
 	}
 }()
 
 // stop is where mails like m are stopped; empty when they cannot be.
 func stop(m notify.Mail) string {
-	stoppable := []notify.Kind{notify.KindUsageReached, notify.KindPackExpiring, notify.KindIncidentBegan, notify.KindIncidentOver}
+	stoppable := []notify.Kind{
+		notify.KindUsageReached, notify.KindPackExpiring, notify.KindIncidentBegan, notify.KindIncidentOver,
+	}
 	if slices.Contains(stoppable, m.Kind()) {
 		return house.URL + "/unsubscribe?token=AQA0123456789-_"
 	}
@@ -124,10 +166,13 @@ func TestMailsReadAsTheGoldenFilesSay(t *testing.T) {
 	for name, m := range samples {
 		seen[m.Kind()] = true
 		c := render(t, m, "Europe/Berlin")
-		for file, got := range map[string]string{name + ".txt": "Subject: " + c.Subject + "\n\n" + c.Text, name + ".html": c.HTML} {
+		for file, got := range map[string]string{
+			name + ".txt": "Subject: " + c.Subject + "\n\n" + c.Text, name + ".html": c.HTML,
+		} {
 			path := filepath.Join("testdata", file)
 			if *update {
-				if err := os.WriteFile(path, []byte(got), 0o644); err != nil { //nolint:gosec // a file of this repository
+				//nolint:gosec // a file of this repository
+				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -166,12 +211,14 @@ func TestBothFormsOfAMailSayTheSame(t *testing.T) {
 				t.Errorf("%s: the HTML lacks %s %q", name, field.Name, value)
 			}
 		}
-		if want := stop(m); c.Unsubscribe != want || strings.Contains(c.Text, "/unsubscribe") != (want != "") || !strings.Contains(c.Text, want) ||
+		if want := stop(m); c.Unsubscribe != want || strings.Contains(c.Text, "/unsubscribe") != (want != "") ||
+			!strings.Contains(c.Text, want) ||
 			(want != "" && !slices.Contains(attributes(t, c.HTML, "href"), want)) {
 			t.Errorf("%s: it is stopped at %q, want %q in both forms", name, c.Unsubscribe, want)
 		}
 		// The marks before quoted lines are no markup.
-		if strings.ContainsAny(strings.ReplaceAll(c.Text, "\n>", "\n")+c.Subject, "!<>") || strings.Contains(c.Text, "&#") {
+		if strings.ContainsAny(strings.ReplaceAll(c.Text, "\n>", "\n")+c.Subject, "!<>") ||
+			strings.Contains(c.Text, "&#") {
 			t.Errorf("%s: the text shouts or holds markup: %s", name, c.Text)
 		}
 		if links := attributes(t, c.HTML, "href"); !slices.Contains(links, v.FieldByName("Link").String()) {
@@ -194,7 +241,8 @@ func TestHTMLLoadsNothingAndRunsNothing(t *testing.T) {
 				t.Errorf("%s has an element %s", name, node.Data)
 			}
 			for _, a := range node.Attr {
-				if strings.HasPrefix(a.Key, "on") || a.Key == "src" || a.Key == "background" || strings.Contains(a.Val, "url(") ||
+				if strings.HasPrefix(a.Key, "on") || a.Key == "src" || a.Key == "background" ||
+					strings.Contains(a.Val, "url(") ||
 					(a.Key == "href" && !allowed.MatchString(a.Val)) {
 					t.Errorf("%s: %s %s=%q", name, node.Data, a.Key, a.Val)
 				}
@@ -213,7 +261,8 @@ func TestHTMLLoadsNothingAndRunsNothing(t *testing.T) {
 }
 
 // hostile is what somebody may give as a name.
-const hostile = "Ann\r\nBcc: all@victim.example\r\n\r\n<script>alert(1)</script><a href=\"https://evil.example\">x</a> \u202egnp.exe\u2028\x00{{.House}}"
+const hostile = "Ann\r\nBcc: all@victim.example\r\n\r\n<script>alert(1)</script><a " +
+	"href=\"https://evil.example\">x</a> \u202egnp.exe\u2028\x00{{.House}}"
 
 func TestTextsOfOthersStayTextAndOneLine(t *testing.T) {
 	t.Parallel()
@@ -228,7 +277,8 @@ func TestTextsOfOthersStayTextAndOneLine(t *testing.T) {
 		}
 		given, _ := reflect.TypeAssert[notify.Mail](changed)
 		c := render(t, given, "")
-		if strings.ContainsAny(c.Subject, "\r\n\x00\u202e\u2028") || strings.ContainsAny(c.Text+c.HTML, "\r\x00\u202e\u2028") {
+		if strings.ContainsAny(c.Subject, "\r\n\x00\u202e\u2028") ||
+			strings.ContainsAny(c.Text+c.HTML, "\r\x00\u202e\u2028") {
 			t.Errorf("%s: control characters reach the reader: %q", name, c.Subject)
 		}
 		if strings.Contains("\n"+c.Text, "\nBcc:") {
@@ -260,7 +310,9 @@ func TestALongNameIsCut(t *testing.T) {
 func TestAPassageIsLongerThanAName(t *testing.T) {
 	t.Parallel()
 	for length, want := range map[int]string{1000: strings.Repeat("é", 1000), 1001: strings.Repeat("é", 999) + "…"} {
-		c := render(t, notify.EnterpriseWish{Wanted: notify.Passage(strings.Repeat("é", length)), Link: house.URL + "/"}, "")
+		c := render(t, notify.EnterpriseWish{
+			Wanted: notify.Passage(strings.Repeat("é", length)), Link: house.URL + "/",
+		}, "")
 		if !strings.Contains(c.Text, "\n"+want+"\n") || !strings.Contains(c.HTML, ">"+want+"<") {
 			t.Errorf("%d letters read\n%s", length, c.Text)
 		}
@@ -272,9 +324,12 @@ func TestProseKeepsItsLinesAndNothingElse(t *testing.T) {
 	for text, want := range map[string][]string{
 		"":                                 nil,
 		"\n\n a\tb \r\n\r\n\r\nc\u2028d\n": {"a b", "", "c", "d"},
-		hostile:                            {"Ann", "Bcc: all@victim.example", "", "<script>alert(1)</script><a href=\"https://evil.example\">x</a> gnp.exe", "{{.House}}"},
-		strings.Repeat("é", 6000):          {strings.Repeat("é", 4999) + "…"},
-		strings.Repeat("a\n", 6000):        append(slices.Repeat([]string{"a"}, 5000), "…"),
+		hostile: {
+			"Ann", "Bcc: all@victim.example", "",
+			"<script>alert(1)</script><a href=\"https://evil.example\">x</a> gnp.exe", "{{.House}}",
+		},
+		strings.Repeat("é", 6000):   {strings.Repeat("é", 4999) + "…"},
+		strings.Repeat("a\n", 6000): append(slices.Repeat([]string{"a"}, 5000), "…"),
 	} {
 		if got := notify.Prose(text).Lines(); !slices.Equal(got, want) {
 			t.Errorf("%.40q has the lines %.200q, want %.200q", text, got, want)
@@ -284,7 +339,8 @@ func TestProseKeepsItsLinesAndNothingElse(t *testing.T) {
 		t.Errorf("quoted it reads %q", got)
 	}
 	c := render(t, notify.TicketReplied{Reference: "CAG-1", Subject: "s", Message: hostile, Link: house.URL + "/"}, "")
-	if !strings.Contains(c.Text, "\n> Bcc: all@victim.example\n>\n> <script>") || strings.Contains(c.HTML, "<script") || !strings.Contains(c.HTML, "Ann<br>Bcc") {
+	if !strings.Contains(c.Text, "\n> Bcc: all@victim.example\n>\n> <script>") || strings.Contains(c.HTML, "<script") ||
+		!strings.Contains(c.HTML, "Ann<br>Bcc") {
 		t.Errorf("the mail reads\n%s\n%s", c.Text, c.HTML)
 	}
 }
@@ -292,15 +348,19 @@ func TestProseKeepsItsLinesAndNothingElse(t *testing.T) {
 func TestALinkThatLeadsElsewhereIsNoMail(t *testing.T) {
 	t.Parallel()
 	for _, link := range []string{
-		"", "/overview", "https://gateway.example.evil.example/x", "https://evil.example/https://gateway.example", "javascript:alert(1)",
-		"http://gateway.example/x", "https://user@gateway.example/x", "https://gateway.example/x\r\nBcc: a@b.example", "https://gateway.example/a b",
-		"https://gateway.example/\"onclick=", "https://gateway.example/" + strings.Repeat("x", 3000), "https://gateway.example\\@evil.example/",
+		"", "/overview", "https://gateway.example.evil.example/x", "https://evil.example/https://gateway.example",
+		"javascript:alert(1)", "http://gateway.example/x", "https://user@gateway.example/x",
+		"https://gateway.example/x\r\nBcc: a@b.example", "https://gateway.example/a b",
+		"https://gateway.example/\"onclick=", "https://gateway.example/" + strings.Repeat("x", 3000),
+		"https://gateway.example\\@evil.example/",
 	} {
-		if _, err := house.Render(notify.Welcome{Plan: "Free", Link: link}, notify.Copy{}); !errors.Is(err, notify.ErrLink) {
+		if _, err := house.Render(notify.Welcome{Plan: "Free", Link: link}, notify.Copy{}); !errors.Is(err,
+			notify.ErrLink) {
 			t.Errorf("%q: %v, want ErrLink", link, err)
 		}
 		whole := notify.Welcome{Plan: "Free", Link: house.URL}
-		if _, err := house.Render(whole, notify.Copy{Unsubscribe: link}); link != "" && !errors.Is(err, notify.ErrLink) {
+		if _, err := house.Render(whole, notify.Copy{Unsubscribe: link}); link != "" &&
+			!errors.Is(err, notify.ErrLink) {
 			t.Errorf("%q to stop mails: %v, want ErrLink", link, err)
 		}
 	}
@@ -310,10 +370,13 @@ func TestTimesAreToldInTheReadersZone(t *testing.T) {
 	t.Parallel()
 	suspended := samples["account_suspended"]
 	for zone, want := range map[string]string{
-		"Europe/Berlin": "20 Nov 2026, 14:05 CET", "America/New_York": "20 Nov 2026, 08:05 EST", "Asia/Kathmandu": "20 Nov 2026, 18:50 UTC+05:45",
-		"": "20 Nov 2026, 13:05 UTC", "Mars/Olympus": "20 Nov 2026, 13:05 UTC", "Local": "20 Nov 2026, 13:05 UTC", "../../etc/passwd": "20 Nov 2026, 13:05 UTC",
+		"Europe/Berlin": "20 Nov 2026, 14:05 CET", "America/New_York": "20 Nov 2026, 08:05 EST",
+		"Asia/Kathmandu": "20 Nov 2026, 18:50 UTC+05:45", "": "20 Nov 2026, 13:05 UTC",
+		"Mars/Olympus": "20 Nov 2026, 13:05 UTC", "Local": "20 Nov 2026, 13:05 UTC",
+		"../../etc/passwd": "20 Nov 2026, 13:05 UTC",
 	} {
-		if c := render(t, suspended, zone); !strings.Contains(c.Text, want) || !strings.Contains(html.UnescapeString(c.HTML), want) {
+		if c := render(t, suspended, zone); !strings.Contains(c.Text, want) ||
+			!strings.Contains(html.UnescapeString(c.HTML), want) {
 			t.Errorf("zone %q: want %s in %s", zone, want, c.Text)
 		}
 	}

@@ -32,7 +32,9 @@ const (
 
 // Classes lists the classes.
 func Classes() []Class {
-	return []Class{ServerUnreachable, ServerTLS, ServerAuth, SenderRefused, RecipientRefused, ContentRefused, Unreadable}
+	return []Class{
+		ServerUnreachable, ServerTLS, ServerAuth, SenderRefused, RecipientRefused, ContentRefused, Unreadable,
+	}
 }
 
 // DeliveryError is a delivery that did not succeed. Its text holds no address and nothing of the
@@ -151,7 +153,8 @@ func (s *Sender) message(p Message) (*gomail.Msg, error) { //nolint:gocritic // 
 
 func (s *Sender) options(line *connection) []gomail.Option {
 	options := []gomail.Option{
-		gomail.WithPort(s.o.Server.Port), gomail.WithTimeout(s.o.Timeout), gomail.WithTLSConfig(s.o.TLS.Clone()), gomail.WithoutNoop(),
+		gomail.WithPort(s.o.Server.Port), gomail.WithTimeout(s.o.Timeout), gomail.WithTLSConfig(s.o.TLS.Clone()),
+		gomail.WithoutNoop(),
 		gomail.WithDialContextFunc(func(ctx context.Context, network, address string) (net.Conn, error) {
 			return s.dial(ctx, network, address, line)
 		}),

@@ -48,7 +48,10 @@ func sender(t *testing.T, address string, change func(*notify.SenderOptions)) *n
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := notify.SenderOptions{Server: config.SMTP{Host: host, TLS: config.SMTPPlain}, From: "Gateway <no-reply@gateway.example>", Timeout: testTimeout}
+	o := notify.SenderOptions{
+		Server: config.SMTP{Host: host, TLS: config.SMTPPlain}, From: "Gateway <no-reply@gateway.example>",
+		Timeout: testTimeout,
+	}
 	if o.Server.Port, err = strconv.Atoi(port); err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +69,10 @@ func parcel(t *testing.T) notify.Message {
 	t.Helper()
 	return notify.Message{
 		ID: "01a1fa08-fab9-74fb-8624-15f495b06326", To: reader, Date: time.Date(2026, 11, 20, 13, 5, 0, 0, time.UTC),
-		Content: render(t, notify.SignIn{Link: house.URL + "/sign-in?token=cagl_" + strings.Repeat("ab=", 60), Code: "604213", Minutes: 15, Origin: "Zürich — 203.0.113.7"}, ""),
+		Content: render(t, notify.SignIn{
+			Link: house.URL + "/sign-in?token=cagl_" + strings.Repeat("ab=", 60),
+			Code: "604213", Minutes: 15, Origin: "Zürich — 203.0.113.7",
+		}, ""),
 	}
 }
 
@@ -82,16 +88,17 @@ func TestBothFormsArriveAsTheyWereWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.Text != p.Content.Text || m.HTML != p.Content.HTML || m.Subject != p.Content.Subject || m.From != "no-reply@gateway.example" {
+	if m.Text != p.Content.Text || m.HTML != p.Content.HTML || m.Subject != p.Content.Subject ||
+		m.From != "no-reply@gateway.example" {
 		t.Errorf("arrived: from %s, %q\n%s\n%s", m.From, m.Subject, m.Text, m.HTML)
 	}
 	if m.Code != "604213" || m.Link() != house.URL+"/sign-in?token=cagl_"+strings.Repeat("ab=", 60) {
 		t.Errorf("code %q, link %q", m.Code, m.Link())
 	}
 	for name, want := range map[string]string{
-		"Message-Id": "<" + p.ID + "@gateway.example>", "From": `"Gateway" <no-reply@gateway.example>`, "To": "<" + reader + ">",
-		"Date": "Fri, 20 Nov 2026 13:05:00 +0000", "Auto-Submitted": "auto-generated", "Bcc": "", "User-Agent": "", "X-Mailer": "",
-		"List-Unsubscribe": "", "List-Unsubscribe-Post": "",
+		"Message-Id": "<" + p.ID + "@gateway.example>", "From": `"Gateway" <no-reply@gateway.example>`,
+		"To": "<" + reader + ">", "Date": "Fri, 20 Nov 2026 13:05:00 +0000", "Auto-Submitted": "auto-generated",
+		"Bcc": "", "User-Agent": "", "X-Mailer": "", "List-Unsubscribe": "", "List-Unsubscribe-Post": "",
 	} {
 		if got := m.Header(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
@@ -135,7 +142,10 @@ func certified(t *testing.T) (server, client *tls.Config) {
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(authority)
-	return &tls.Config{Certificates: []tls.Certificate{pair}}, &tls.Config{RootCAs: roots, ServerName: "smtp.gateway.example"} //nolint:gosec // Go's own versions
+	//nolint:gosec // Go's own versions
+	return &tls.Config{Certificates: []tls.Certificate{pair}}, &tls.Config{
+		RootCAs: roots, ServerName: "smtp.gateway.example",
+	}
 }
 
 func TestMailGoesOnlyOverTheConnectionThatWasAskedFor(t *testing.T) {
@@ -152,11 +162,20 @@ func TestMailGoesOnlyOverTheConnectionThatWasAskedFor(t *testing.T) {
 		{"STARTTLS is not offered", mailbox.Options{}, config.SMTPStartTLS, true, notify.ServerTLS},
 		{"STARTTLS of a stranger", mailbox.Options{TLS: server}, config.SMTPStartTLS, false, notify.ServerTLS},
 		{"TLS at once", mailbox.Options{TLS: server, TLSOnly: true}, config.SMTPImplicit, true, ""},
-		{"TLS at once of a stranger", mailbox.Options{TLS: server, TLSOnly: true}, config.SMTPImplicit, false, notify.ServerTLS},
+		{
+			"TLS at once of a stranger",
+			mailbox.Options{TLS: server, TLSOnly: true},
+			config.SMTPImplicit, false,
+			notify.ServerTLS,
+		},
 		{"TLS at once where there is none", mailbox.Options{}, config.SMTPImplicit, true, notify.ServerTLS},
 		{"offered on this machine", mailbox.Options{TLS: server}, config.SMTPOptional, true, ""},
 		{"not offered on this machine", mailbox.Options{}, config.SMTPOptional, true, ""},
-		{"with a password", mailbox.Options{TLS: server, Username: "u", Password: "password-canary"}, config.SMTPStartTLS, true, ""},
+		{
+			"with a password",
+			mailbox.Options{TLS: server, Username: "u", Password: "password-canary"},
+			config.SMTPStartTLS, true, "",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -236,7 +255,9 @@ func TestAServerThatIsAwayIsToldFromAMailThatIsRefused(t *testing.T) {
 	s := sender(t, box.Address(), func(o *notify.SenderOptions) {
 		o.TLS, o.Server.TLS, o.Server.Username, o.Server.Password = client, config.SMTPStartTLS, "u", "password-canary"
 	})
-	wantFailure(t, s.Deliver(testContext(t), parcel(t)), notify.DeliveryError{Class: notify.ServerAuth, Whole: true, Code: 535})
+	wantFailure(t, s.Deliver(testContext(t), parcel(t)), notify.DeliveryError{
+		Class: notify.ServerAuth, Whole: true, Code: 535,
+	})
 }
 
 func TestAServerThatHangsIsLeft(t *testing.T) {
@@ -247,7 +268,9 @@ func TestAServerThatHangsIsLeft(t *testing.T) {
 	}
 	defer func() { _ = listener.Close() }()
 	s := sender(t, listener.Addr().String(), func(o *notify.SenderOptions) { o.Timeout = 50 * time.Millisecond })
-	wantFailure(t, s.Deliver(testContext(t), parcel(t)), notify.DeliveryError{Class: notify.ServerUnreachable, Whole: true})
+	wantFailure(t, s.Deliver(testContext(t), parcel(t)), notify.DeliveryError{
+		Class: notify.ServerUnreachable, Whole: true,
+	})
 	// A caller that goes away is not kept.
 	patient := sender(t, listener.Addr().String(), func(o *notify.SenderOptions) { o.Timeout = time.Hour })
 	ctx, cancel := context.WithCancel(testContext(t))

@@ -126,7 +126,8 @@ const maxProse = 5000
 // Lines are the lines of the text, without empty ones at its ends and without two empty ones in a
 // row.
 func (p Prose) Lines() []string {
-	text := strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n", "\v", "\n", "\f", "\n").Replace(string(p))
+	text := strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n", "\v", "\n", "\f",
+		"\n").Replace(string(p))
 	var lines []string
 	left, blank := maxProse, false
 	for line := range strings.SplitSeq(text, "\n") {

@@ -23,8 +23,10 @@ const (
 // seconds) and what it holds, bound to what it is for. Nothing of it is kept, and it tells nothing
 // to whoever sees it pass.
 func (o *Outbox) SealLink(use string, content []byte, until time.Time) string {
-	text := binary.BigEndian.AppendUint64(nil, uint64(until.Unix()))                                               //nolint:gosec // later than 1970
-	return base64.RawURLEncoding.EncodeToString(o.seal.held.Seal(nil, nil, append(text, content...), []byte(use))) //nolint:gosec // this AEAD makes its nonces itself
+	//nolint:gosec // later than 1970
+	text := binary.BigEndian.AppendUint64(nil, uint64(until.Unix()))
+	//nolint:gosec // this AEAD makes its nonces itself
+	return base64.RawURLEncoding.EncodeToString(o.seal.held.Seal(nil, nil, append(text, content...), []byte(use)))
 }
 
 // OpenLink returns what SealLink closed for the same use. ErrLink, ErrLinkOver.
@@ -33,7 +35,8 @@ func (o *Outbox) OpenLink(use, token string) ([]byte, error) {
 		return nil, ErrLink
 	}
 	sealed, err := base64.RawURLEncoding.Strict().DecodeString(token)
-	if err != nil || base64.RawURLEncoding.EncodeToString(sealed) != token { // one seal has one spelling; the decoder skips line ends
+	// one seal has one spelling; the decoder skips line ends
+	if err != nil || base64.RawURLEncoding.EncodeToString(sealed) != token {
 		return nil, ErrLink
 	}
 	text, err := o.seal.held.Open(nil, nil, sealed, []byte(use))

@@ -50,11 +50,14 @@ func TestASealedLinkOpensWhereItWasMadeForItsUseUntilItsEnd(t *testing.T) {
 	for place := range raw {
 		changed := append([]byte(nil), raw...)
 		changed[place] ^= 1
-		if _, err := here.OpenLink("use", base64.RawURLEncoding.EncodeToString(changed)); !errors.Is(err, outbox.ErrLink) {
+		if _, err := here.OpenLink("use", base64.RawURLEncoding.EncodeToString(changed)); !errors.Is(err,
+			outbox.ErrLink) {
 			t.Errorf("with byte %d changed: %v", place, err)
 		}
 	}
-	for _, text := range []string{"", "x", token + "A", token[:len(token)-1], token + "\n", " " + token, strings.Repeat("A", 1<<20)} {
+	for _, text := range []string{
+		"", "x", token + "A", token[:len(token)-1], token + "\n", " " + token, strings.Repeat("A", 1<<20),
+	} {
 		if _, err := here.OpenLink("use", text); !errors.Is(err, outbox.ErrLink) {
 			t.Errorf("%.60q: %v", text, err)
 		}

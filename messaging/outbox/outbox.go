@@ -94,13 +94,17 @@ func (o *Outbox) Prepare(l Mail) (store.NewMail, error) {
 		return store.NewMail{}, err
 	}
 	kind := l.Mail.Kind()
-	if l.Reason == "" || len(l.Reason) > maxReason || strings.ContainsFunc(l.Reason, func(r rune) bool { return r == '@' || r <= ' ' || r > unicode.MaxASCII }) {
-		return store.NewMail{}, fmt.Errorf("prepare a mail of kind %s: the reason must be a short key without an address", kind)
+	if l.Reason == "" || len(l.Reason) > maxReason || strings.ContainsFunc(l.Reason, func(r rune) bool {
+		return r == '@' || r <= ' ' || r > unicode.MaxASCII
+	}) {
+		return store.NewMail{},
+			fmt.Errorf("prepare a mail of kind %s: the reason must be a short key without an address", kind)
 	}
 	of := notify.Copy{Zone: l.Zone}
 	if l.Topic != "" {
 		if !l.Topic.Known() || l.User == (account.UserID{}) {
-			return store.NewMail{}, fmt.Errorf("prepare a mail of kind %s: a mail that can be stopped names a topic and its reader", kind)
+			return store.NewMail{},
+				fmt.Errorf("prepare a mail of kind %s: a mail that can be stopped names a topic and its reader", kind)
 		}
 		of.Unsubscribe = o.house.URL + UnsubscribePath + "?token=" + o.seal.token(l.User, l.Topic)
 	}
@@ -118,8 +122,8 @@ func (o *Outbox) Prepare(l Mail) (store.NewMail, error) {
 		return store.NewMail{}, err
 	}
 	m := store.NewMail{
-		ID: store.NewMailID(), Reason: l.Reason, Kind: string(kind), Account: l.Account, RecipientDigest: o.seal.digest(l.To),
-		Expires: l.Expires,
+		ID: store.NewMailID(), Reason: l.Reason, Kind: string(kind), Account: l.Account,
+		RecipientDigest: o.seal.digest(l.To), Expires: l.Expires,
 	}
 	m.Most, m.MaxOfAccount = most(kind)
 	m.Recipient = o.seal.close(m.ID, m.Kind, partRecipient, []byte(l.To))
@@ -144,7 +148,9 @@ func (o *Outbox) Queue(ctx context.Context, letters ...Mail) error {
 func checkAddress(address string) error {
 	parsed, err := mail.ParseAddress(address)
 	if err != nil || parsed.Address != address || parsed.Name != "" || len(address) > maxAddress ||
-		strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || unicode.IsControl(r) || unicode.IsSpace(r) }) {
+		strings.ContainsFunc(address, func(r rune) bool {
+			return r <= ' ' || unicode.IsControl(r) || unicode.IsSpace(r)
+		}) {
 		return ErrAddress
 	}
 	return nil

@@ -32,7 +32,8 @@ func TestAReasonHasOneMailWhoeverQueuesItHowOften(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(waiting) != 1 || waiting[0].Count != 2 || waiting[0].Kind != "welcome" || time.Since(waiting[0].Oldest) > testTimeout {
+	if len(waiting) != 1 || waiting[0].Count != 2 || waiting[0].Kind != "welcome" ||
+		time.Since(waiting[0].Oldest) > testTimeout {
 		t.Errorf("there wait %v, want two mails of kind welcome", waiting)
 	}
 }
@@ -46,7 +47,10 @@ func TestTheRecordHoldsNeitherAddressNorTokenInTheClear(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, canary := range []string{address, "buyer", token, code, "203.0.113.7"} {
-		for _, form := range []string{canary, hex.EncodeToString([]byte(canary)), strings.TrimRight(base64.StdEncoding.EncodeToString([]byte(canary)), "=")} {
+		for _, form := range []string{
+			canary, hex.EncodeToString([]byte(canary)),
+			strings.TrimRight(base64.StdEncoding.EncodeToString([]byte(canary)), "="),
+		} {
 			if strings.Contains(row, form) {
 				t.Errorf("the row holds %s as %s", canary, form)
 			}
@@ -102,8 +106,9 @@ func TestWhatCannotBeSentIsNotQueued(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for _, to := range []string{
-		"", "ann", "ann@", "@buyer.example", "Ann <ann@buyer.example>", "ann@buyer.example, bob@buyer.example", "ann@buyer.example\r\nBcc: x@y.example",
-		"ann @buyer.example", "ann@buyer.example\x00", strings.Repeat("a", 250) + "@buyer.example", "\"a b\"@buyer.example",
+		"", "ann", "ann@", "@buyer.example", "Ann <ann@buyer.example>", "ann@buyer.example, bob@buyer.example",
+		"ann@buyer.example\r\nBcc: x@y.example", "ann @buyer.example", "ann@buyer.example\x00",
+		strings.Repeat("a", 250) + "@buyer.example", "\"a b\"@buyer.example",
 	} {
 		l := welcome("welcome/1")
 		l.To = to
@@ -125,7 +130,8 @@ func TestWhatCannotBeSentIsNotQueued(t *testing.T) {
 	}
 	elsewhere := welcome("welcome/1")
 	elsewhere.Mail = notify.Welcome{Link: "https://evil.example/"}
-	if err := b.outbox.Queue(b.ctx, welcome("welcome/2"), elsewhere); !errors.Is(err, notify.ErrLink) || !b.missing(t, "welcome/2") {
+	if err := b.outbox.Queue(b.ctx, welcome("welcome/2"), elsewhere); !errors.Is(err, notify.ErrLink) ||
+		!b.missing(t, "welcome/2") {
 		t.Errorf("%v, want ErrLink and nothing queued", err)
 	}
 }

@@ -79,7 +79,8 @@ func binding(id store.MailID, kind, part string) []byte {
 }
 
 func (s *seal) close(id store.MailID, kind, part string, value []byte) []byte {
-	return s.aead.Seal([]byte{sealVersion}, nil, value, binding(id, kind, part)) //nolint:gosec // this AEAD makes its nonces itself
+	//nolint:gosec // this AEAD makes its nonces itself
+	return s.aead.Seal([]byte{sealVersion}, nil, value, binding(id, kind, part))
 }
 
 func (s *seal) open(id store.MailID, kind, part string, sealed []byte) ([]byte, error) {

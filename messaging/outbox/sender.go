@@ -45,13 +45,15 @@ func Results() []Result { return []Result{Sent, PutOff, GivenUp, Expired} }
 
 // SenderOptions are those of a Sender. Zero values take the defaults named here.
 type SenderOptions struct {
-	Abreast      int           // mails sent at the same time; 4
-	Interval     time.Duration // between looks for mails that are due; one second
-	Lease        time.Duration // how long a claimed mail is nobody else's, longer than a delivery takes; two minutes
-	FirstBackoff time.Duration // after a mail's first failed attempt; five seconds, and twice as long after each further one
+	Abreast  int           // mails sent at the same time; 4
+	Interval time.Duration // between looks for mails that are due; one second
+	Lease    time.Duration // how long a claimed mail is nobody else's, longer than a delivery takes; two minutes
+	// after a mail's first failed attempt; five seconds, and twice as long after each further one
+	FirstBackoff time.Duration
 	MaxBackoff   time.Duration // ten minutes
 	MaxPause     time.Duration // between attempts while the server takes no mail at all; thirty seconds
-	TendInterval time.Duration // between looks for mails whose time is over, and counts of those that wait; fifteen seconds
+	// between looks for mails whose time is over, and counts of those that wait; fifteen seconds
+	TendInterval time.Duration
 	Drain        time.Duration // for deliveries under way when Run ends; ten seconds
 	Logger       *slog.Logger  // slog.Default()
 
@@ -85,10 +87,13 @@ type Sender struct {
 
 // NewSender makes a sender of an outbox. Without a deliverer mails wait, but for those whose time
 // is over.
-func (o *Outbox) NewSender(record SenderRecord, deliver Deliverer, options SenderOptions) *Sender { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (o *Outbox) NewSender(record SenderRecord, deliver Deliverer, options SenderOptions) *Sender {
 	for value, byDefault := range map[*time.Duration]time.Duration{
-		&options.Interval: time.Second, &options.Lease: 2 * time.Minute, &options.FirstBackoff: 5 * time.Second, &options.MaxBackoff: 10 * time.Minute,
-		&options.MaxPause: 30 * time.Second, &options.TendInterval: 15 * time.Second, &options.Drain: 10 * time.Second,
+		&options.Interval: time.Second, &options.Lease: 2 * time.Minute, &options.FirstBackoff: 5 * time.Second,
+		&options.MaxBackoff: 10 * time.Minute, &options.MaxPause: 30 * time.Second,
+		&options.TendInterval: 15 * time.Second, &options.Drain: 10 * time.Second,
 	} {
 		if *value <= 0 {
 			*value = byDefault
@@ -223,7 +228,8 @@ func (c *Sender) send(ctx context.Context, m *store.ClaimedMail) error {
 	}
 	c.o.OnResult(m.Kind, result)
 	if err := c.recorded(ctx, mark); err != nil {
-		log.Error("the end of an attempt at a mail could not be recorded; the mail is tried again when its lease is over", "error", err)
+		log.Error("the end of an attempt at a mail could not be recorded; the mail is tried again when its lease is "+
+			"over", "error", err)
 	}
 	if failure.Whole {
 		return err

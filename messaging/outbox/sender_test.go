@@ -25,8 +25,8 @@ import (
 // impatient are options of a sender for whom no test waits long.
 func impatient() outbox.SenderOptions {
 	return outbox.SenderOptions{
-		Interval: 10 * time.Millisecond, FirstBackoff: 10 * time.Millisecond, MaxBackoff: 50 * time.Millisecond, MaxPause: 50 * time.Millisecond,
-		TendInterval: 10 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
+		Interval: 10 * time.Millisecond, FirstBackoff: 10 * time.Millisecond, MaxBackoff: 50 * time.Millisecond,
+		MaxPause: 50 * time.Millisecond, TendInterval: 10 * time.Millisecond, Logger: slog.New(slog.DiscardHandler),
 	}
 }
 
@@ -68,7 +68,8 @@ func sender(t *testing.T, at string) *notify.Sender {
 		t.Fatal(err)
 	}
 	s, err := notify.NewSender(notify.SenderOptions{
-		Server: config.SMTP{Host: host, Port: number, TLS: config.SMTPPlain}, From: "no-reply@gateway.example", Timeout: testTimeout,
+		Server: config.SMTP{Host: host, Port: number, TLS: config.SMTPPlain}, From: "no-reply@gateway.example",
+		Timeout: testTimeout,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -139,7 +140,8 @@ func TestMailsWaitWhileTheServerIsDownAndGoWhenItIsBack(t *testing.T) {
 	}
 	b.queue(t, signIn())
 	b.await(t, signInReason, "tried several times", func(s store.MailState) bool { return s.Attempts > 2 })
-	if s := b.state(t, signInReason); s.LastError != string(notify.ServerUnreachable) || s.Wiped || !s.FailedAt.IsZero() {
+	if s := b.state(t, signInReason); s.LastError != string(notify.ServerUnreachable) || s.Wiped ||
+		!s.FailedAt.IsZero() {
 		t.Errorf("while the server is down: %+v", s)
 	}
 	box := catcher(t, mailbox.Options{Address: at})
@@ -227,7 +229,8 @@ func TestALinkThatIsOverIsNotSent(t *testing.T) {
 	}
 	run(t, b.outbox.NewSender(b.store, sender(t, box.Address()), o))
 	b.await(t, "welcome/1", "sent", sent)
-	if s := b.await(t, signInReason, "given up", failed); s.LastError != store.MailExpired || !s.Wiped || s.Attempts != 0 {
+	if s := b.await(t, signInReason, "given up", failed); s.LastError != store.MailExpired || !s.Wiped ||
+		s.Attempts != 0 {
 		t.Errorf("the mail whose link is over is %+v", s)
 	}
 	if n := len(box.Mails()); n != 1 || expired.Load() != 1 {
@@ -280,7 +283,8 @@ func TestAMailOfAWorkerThatDiedIsSentByAnother(t *testing.T) {
 	if again, err := b.store.ClaimMails(b.ctx, lease, 10); err != nil || len(again) != 0 {
 		t.Fatalf("another worker claimed %d mails within the lease: %v", len(again), err)
 	}
-	if _, err := b.database(t).Exec(b.ctx, "UPDATE mails SET due_at = due_at - make_interval(secs => $1)", lease.Seconds()); err != nil {
+	if _, err := b.database(t).Exec(b.ctx, "UPDATE mails SET due_at = due_at - make_interval(secs => $1)",
+		lease.Seconds()); err != nil {
 		t.Fatal(err) // the lease is over
 	}
 	run(t, b.outbox.NewSender(b.store, sender(t, box.Address()), impatient()))
@@ -328,7 +332,8 @@ func TestAMailThatWasSentTwiceCanBeToldByItsMessageID(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if first := box.To(address)[0]; first.MessageID == "" || first.MessageID != second.MessageID || first.Text != second.Text {
+	if first := box.To(address)[0]; first.MessageID == "" || first.MessageID != second.MessageID ||
+		first.Text != second.Text {
 		t.Errorf("the two have the Message-IDs %s and %s", first.MessageID, second.MessageID)
 	}
 	b.await(t, signInReason, "sent", sent)
@@ -445,12 +450,16 @@ func TestPartsOfOneRowCannotBePutIntoAnother(t *testing.T) {
 	mine := welcome("welcome/mine")
 	mine.To = "thief@evil.example"
 	b.queue(t, signIn(), mine)
-	if _, err := b.database(t).Exec(b.ctx, "UPDATE mails SET recipient = (SELECT recipient FROM mails WHERE reason = 'welcome/mine') WHERE reason = $1", signInReason); err != nil {
+	if _, err := b.database(t).Exec(b.ctx,
+		"UPDATE mails SET recipient = (SELECT recipient FROM mails WHERE reason = 'welcome/mine') WHERE reason = $1",
+		signInReason); err != nil {
 		t.Fatal(err)
 	}
 	run(t, b.outbox.NewSender(b.store, sender(t, box.Address()), impatient()))
 	b.await(t, "welcome/mine", "sent", sent)
-	b.await(t, signInReason, "not readable", func(s store.MailState) bool { return s.LastError == string(notify.Unreadable) })
+	b.await(t, signInReason, "not readable", func(s store.MailState) bool {
+		return s.LastError == string(notify.Unreadable)
+	})
 	if n := len(box.Mails()); n != 1 {
 		t.Errorf("%d mails arrived, want the one that was left alone", n)
 	}
@@ -461,11 +470,14 @@ func TestMailsAreForgottenWhenTheyAreLongOver(t *testing.T) {
 	b := setup(t)
 	box := catcher(t, mailbox.Options{})
 	b.queue(t, welcome("welcome/old"), welcome("welcome/new"))
-	if _, err := b.database(t).Exec(b.ctx, "UPDATE mails SET created_at = now() - interval '401 days' WHERE reason = 'welcome/old'"); err != nil {
+	if _, err := b.database(t).Exec(b.ctx,
+		"UPDATE mails SET created_at = now() - interval '401 days' WHERE reason = 'welcome/old'"); err != nil {
 		t.Fatal(err)
 	}
 	run(t, b.outbox.NewSender(b.store, sender(t, box.Address()), impatient()))
-	testkit.Eventually(t, testTimeout, func() bool { return b.missing(t, "welcome/old") }, "the old mail is sent and forgotten")
+	testkit.Eventually(t, testTimeout, func() bool {
+		return b.missing(t, "welcome/old")
+	}, "the old mail is sent and forgotten")
 	if b.await(t, "welcome/new", "sent", sent); len(box.Mails()) != 2 {
 		t.Errorf("%d mails arrived, want both", len(box.Mails()))
 	}

@@ -26,7 +26,9 @@ const (
 	signInReason = "sign-in/1"
 )
 
-var house = notify.Site{Name: "Chain Access Gateway", URL: "https://gateway.example", Contact: "support@gateway.example"}
+var house = notify.Site{
+	Name: "Chain Access Gateway", URL: "https://gateway.example", Contact: "support@gateway.example",
+}
 
 // bundle is an outbox on a record of its own.
 type bundle struct {
@@ -56,7 +58,9 @@ func setup(t *testing.T) *bundle {
 func signIn() outbox.Mail {
 	return outbox.Mail{
 		Reason: signInReason, To: address, Expires: time.Now().Add(15 * time.Minute),
-		Mail: notify.SignIn{Link: house.URL + "/sign-in?token=" + token, Code: code, Minutes: 15, Origin: "203.0.113.7", At: time.Now()},
+		Mail: notify.SignIn{
+			Link: house.URL + "/sign-in?token=" + token, Code: code, Minutes: 15, Origin: "203.0.113.7", At: time.Now(),
+		},
 	}
 }
 

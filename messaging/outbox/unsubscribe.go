@@ -26,7 +26,8 @@ const (
 
 // token names a user and a topic, so that nobody else can.
 func (s *seal) token(user account.UserID, topic account.Topic) string {
-	head := append([]byte{tokenVersion, byte(slices.Index(account.Topics(), topic))}, user.UUID[:]...) //nolint:gosec // a handful of topics
+	//nolint:gosec // a handful of topics
+	head := append([]byte{tokenVersion, byte(slices.Index(account.Topics(), topic))}, user.UUID[:]...)
 	return base64.RawURLEncoding.EncodeToString(append(head, s.mark(head)...))
 }
 
@@ -43,7 +44,8 @@ func (o *Outbox) ReadUnsubscribe(token string) (user account.UserID, topic accou
 		return account.UserID{}, "", false
 	}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(token) // which leaves out line ends
-	if err != nil || len(raw) != tokenHead+tokenMark || raw[0] != tokenVersion || int(raw[1]) >= len(account.Topics()) ||
+	if err != nil || len(raw) != tokenHead+tokenMark || raw[0] != tokenVersion ||
+		int(raw[1]) >= len(account.Topics()) ||
 		!hmac.Equal(raw[tokenHead:], o.seal.mark(raw[:tokenHead])) {
 		return account.UserID{}, "", false
 	}

@@ -19,7 +19,9 @@ import (
 func incident(user account.UserID) outbox.Mail {
 	return outbox.Mail{
 		Reason: "incident/1/began/" + user.String(), To: address, Topic: account.TopicIncidents, User: user,
-		Mail: notify.IncidentBegan{Account: "Buyer", Chain: "Ethereum", Began: time.Now(), Link: house.URL + "/overview"},
+		Mail: notify.IncidentBegan{
+			Account: "Buyer", Chain: "Ethereum", Began: time.Now(), Link: house.URL + "/overview",
+		},
 	}
 }
 
@@ -66,7 +68,10 @@ func TestTheLinkOfAMailNamesItsReaderAndTopicAndNobodyMakesAnother(t *testing.T)
 	if _, _, ok := other.ReadUnsubscribe(token); ok {
 		t.Error("a house with another secret takes it")
 	}
-	for _, text := range []string{"", "x", token + "A", token[:len(token)-1], token + "\n", " " + token, strings.Repeat("A", 1<<20), uuid.NewString()} {
+	for _, text := range []string{
+		"", "x", token + "A", token[:len(token)-1], token + "\n", " " + token, strings.Repeat("A", 1<<20),
+		uuid.NewString(),
+	} {
 		if _, _, ok := b.outbox.ReadUnsubscribe(text); ok {
 			t.Errorf("%.60q is taken", text)
 		}

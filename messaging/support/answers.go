@@ -11,32 +11,45 @@ import (
 )
 
 // SubmitFeedback is store.SubmitFeedback, told to the operator.
-func (d *Service) SubmitFeedback(ctx context.Context, by store.Writer, f store.Feedback) (store.Feedback, error) { //nolint:gocritic // copies do no harm
+//
+//nolint:gocritic // copies do no harm
+func (d *Service) SubmitFeedback(ctx context.Context, by store.Writer, f store.Feedback) (store.Feedback, error) {
 	return d.Store.SubmitFeedback(ctx, by, f, func(f *store.Feedback, accountName string) ([]store.NewMail, error) {
 		said := notify.FeedbackNews{
-			Kinds: f.Kind, Title: f.Title, Body: notify.Prose(f.Body), Account: cmp.Or(accountName, f.Account.String()), Link: d.PublicURL + "/staff/feedback",
+			Kinds: f.Kind, Title: f.Title, Body: notify.Prose(f.Body), Account: cmp.Or(accountName, f.Account.String()),
+			Link: d.PublicURL + "/staff/feedback",
 		}
-		return d.prepared([]outbox.Mail{{Reason: f.ID.Subject() + "/given", To: d.Contact, Account: f.Account, Mail: said}})
+		return d.prepared([]outbox.Mail{
+			{Reason: f.ID.Subject() + "/given", To: d.Contact, Account: f.Account, Mail: said},
+		})
 	})
 }
 
 // AnswerFeedback is store.AnswerFeedback, told to whoever gave the feedback.
-func (d *Service) AnswerFeedback(ctx context.Context, id store.FeedbackID, a store.Answer) (store.Feedback, error) { //nolint:gocritic // a copy does no harm
-	return d.Store.AnswerFeedback(ctx, id, a, func(f *store.Feedback, readers []store.TicketReader) ([]store.NewMail, error) {
-		said := notify.FeedbackAnswered{Title: f.Title, Status: f.Status, Reply: notify.Prose(f.Reply), Link: d.PublicURL + "/feedback"}
-		letters := make([]outbox.Mail, len(readers))
-		for i, r := range readers {
-			letters[i] = outbox.Mail{
-				Reason: fmt.Sprintf("feedback/%s/%d/%s", f.ID, f.Answers, r.User), To: r.Email.Address(), Account: f.Account, Zone: r.Zone, Mail: said,
+//
+//nolint:gocritic // a copy does no harm
+func (d *Service) AnswerFeedback(ctx context.Context, id store.FeedbackID, a store.Answer) (store.Feedback, error) {
+	return d.Store.AnswerFeedback(ctx, id, a,
+		func(f *store.Feedback, readers []store.TicketReader) ([]store.NewMail, error) {
+			said := notify.FeedbackAnswered{
+				Title: f.Title, Status: f.Status, Reply: notify.Prose(f.Reply), Link: d.PublicURL + "/feedback",
 			}
-		}
-		return d.prepared(letters)
-	})
+			letters := make([]outbox.Mail, len(readers))
+			for i, r := range readers {
+				letters[i] = outbox.Mail{
+					Reason: fmt.Sprintf("feedback/%s/%d/%s", f.ID, f.Answers, r.User), To: r.Email.Address(),
+					Account: f.Account, Zone: r.Zone, Mail: said,
+				}
+			}
+			return d.prepared(letters)
+		})
 }
 
 // AnswerWish is store.AnswerWish, mailed to the address that was given with the wish when there is
 // something to read.
-func (d *Service) AnswerWish(ctx context.Context, id store.WishID, a store.Answer) (store.Wish, error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (d *Service) AnswerWish(ctx context.Context, id store.WishID, a store.Answer) (store.Wish, error) {
 	return d.Store.AnswerWish(ctx, id, a, func(w *store.Wish) ([]store.NewMail, error) {
 		if w.Reply == "" {
 			return nil, nil
@@ -50,17 +63,23 @@ func (d *Service) AnswerWish(ctx context.Context, id store.WishID, a store.Answe
 		}
 		return d.prepared([]outbox.Mail{{
 			Reason: fmt.Sprintf("wish/%s/%d", w.ID, w.Answers), To: w.Email.Address(),
-			Mail: notify.WishAnswered{At: w.At, Status: w.Status, Reply: notify.Prose(w.Reply), Days: LinkDays, Link: link},
+			Mail: notify.WishAnswered{
+				At: w.At, Status: w.Status, Reply: notify.Prose(w.Reply), Days: LinkDays, Link: link,
+			},
 		}})
 	})
 }
 
 // JoinWishlist records a wish, tells the operator, and confirms it to the address once for ever. It
 // says whether the operator's mail waits to be sent.
-func (d *Service) JoinWishlist(ctx context.Context, w store.Wish) (sent bool, err error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (d *Service) JoinWishlist(ctx context.Context, w store.Wish) (sent bool, err error) {
 	mails, err := d.prepared([]outbox.Mail{{
 		Reason: "wish/" + w.ID.String(), To: d.Contact,
-		Mail: notify.EnterpriseWish{Wanted: notify.Passage(w.Items), ID: w.ID.String(), At: w.At, Link: d.PublicURL + "/"},
+		Mail: notify.EnterpriseWish{
+			Wanted: notify.Passage(w.Items), ID: w.ID.String(), At: w.At, Link: d.PublicURL + "/",
+		},
 	}})
 	if err != nil {
 		return false, err

@@ -81,7 +81,10 @@ func (d *Service) confirmation(e entry, to account.Email, at time.Time) (*store.
 		said = notify.WishReceived{At: at, Days: LinkDays, Link: link}
 	}
 	digest := to.Digest(d.Hasher)
-	mail, err := d.Mails.Prepare(outbox.Mail{Reason: "confirm/" + e.About + "/" + digest.String() + "/" + store.NewMailID().String(), To: to.Address(), Mail: said})
+	mail, err := d.Mails.Prepare(outbox.Mail{
+		Reason: "confirm/" + e.About + "/" + digest.String() + "/" + store.NewMailID().String(), To: to.Address(),
+		Mail: said,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -123,7 +126,9 @@ func (d *Service) showEntry(ctx context.Context, e entry, email account.Email) (
 
 // ConfirmEntry confirms an address of the waitlist, and puts it back when it was taken off. Wishes
 // have nothing to confirm: ErrLink.
-func (d *Service) ConfirmEntry(ctx context.Context, token string, productUpdates bool, channel string, at time.Time) (Entry, error) {
+func (d *Service) ConfirmEntry(ctx context.Context, token string, productUpdates bool, channel string,
+	at time.Time,
+) (Entry, error) {
 	e, email, err := d.openEntry(token)
 	if err != nil {
 		return Entry{}, err
@@ -157,7 +162,9 @@ func (d *Service) LeaveEntry(ctx context.Context, token string, at time.Time) (E
 
 // JoinWaitlist puts an address on the list, confirms it there once for ever, and says what became
 // of it.
-func (d *Service) JoinWaitlist(ctx context.Context, w store.Waiting) (store.Joining, error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (d *Service) JoinWaitlist(ctx context.Context, w store.Waiting) (store.Joining, error) {
 	c, err := d.confirmation(entry{About: Waitlist, Email: w.Email.Address(), Qualifier: w.Qualifier}, w.Email, w.At)
 	if err != nil {
 		return 0, err
@@ -173,7 +180,9 @@ func (d *Service) LeaveWaitlist(ctx context.Context, email account.Email, at tim
 
 // InviteWaiting tells an address of the waitlist that it may come in, once, and says whether it was
 // told before. store.ErrNotFound, store.ErrUnconfirmed.
-func (d *Service) InviteWaiting(ctx context.Context, email account.Email, by store.Author, at time.Time) (already bool, err error) {
+func (d *Service) InviteWaiting(ctx context.Context, email account.Email, by store.Author,
+	at time.Time,
+) (already bool, err error) {
 	digest := email.Digest(d.Hasher)
 	return d.Store.InviteWaiting(ctx, email, digest, by, at, func() ([]store.NewMail, error) {
 		return d.prepared([]outbox.Mail{{

@@ -34,13 +34,19 @@ type Service struct {
 }
 
 // CreateTicket is store.CreateTicket, told to whoever filed it and to the operator.
-func (d *Service) CreateTicket(ctx context.Context, n store.NewTicket) (t store.Ticket, joined bool, err error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (d *Service) CreateTicket(ctx context.Context, n store.NewTicket) (t store.Ticket, joined bool, err error) {
 	n.Tell = d.tellTicket
 	return d.Store.CreateTicket(ctx, n)
 }
 
 // ReplyTicket is store.ReplyTicket, told to the other side.
-func (d *Service) ReplyTicket(ctx context.Context, r store.TicketReply) (t store.Ticket, verdict ticket.Verdict, err error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (d *Service) ReplyTicket(ctx context.Context,
+	r store.TicketReply,
+) (t store.Ticket, verdict ticket.Verdict, err error) {
 	r.Tell = d.tellTicket
 	return d.Store.ReplyTicket(ctx, r)
 }
@@ -79,7 +85,10 @@ func (d *Service) tellTicket(s *store.TicketStep) ([]store.NewMail, error) {
 func reopened(s *store.TicketStep) bool { return s.Before.Over() && !s.Ticket.Status.Over() }
 
 func (d *Service) received(s *store.TicketStep) []outbox.Mail {
-	said := notify.TicketReceived{Reference: s.Ticket.Number.Reference(), Subject: s.Ticket.Subject, Paths: paths(s.Ticket.Evidence.Paths()), Link: d.page(&s.Ticket)}
+	said := notify.TicketReceived{
+		Reference: s.Ticket.Number.Reference(), Subject: s.Ticket.Subject, Paths: paths(s.Ticket.Evidence.Paths()),
+		Link: d.page(&s.Ticket),
+	}
 	return letters(s, "received", said)
 }
 
@@ -88,14 +97,19 @@ func (d *Service) toCustomer(s *store.TicketStep) []outbox.Mail {
 	switch {
 	case t.Status == ticket.Resolved && s.Before != ticket.Resolved:
 		said := notify.TicketResolved{
-			Reference: t.Number.Reference(), Subject: t.Subject, Message: notify.Prose(s.Text), Closes: t.LastActivityAt.Add(ticket.CloseAfter), Link: d.page(t),
+			Reference: t.Number.Reference(), Subject: t.Subject, Message: notify.Prose(s.Text),
+			Closes: t.LastActivityAt.Add(ticket.CloseAfter), Link: d.page(t),
 		}
 		return letters(s, fmt.Sprintf("resolved/%d", t.Version), said)
 	case s.Text != "":
-		said := notify.TicketReplied{Reference: t.Number.Reference(), Subject: t.Subject, Message: notify.Prose(s.Text), Link: d.page(t)}
+		said := notify.TicketReplied{
+			Reference: t.Number.Reference(), Subject: t.Subject, Message: notify.Prose(s.Text), Link: d.page(t),
+		}
 		return letters(s, fmt.Sprintf("replied/%d", t.Messages), said)
 	case reopened(s):
-		return letters(s, fmt.Sprintf("reopened/%d", t.Version), notify.TicketReopened{Reference: t.Number.Reference(), Subject: t.Subject, Link: d.page(t)})
+		return letters(s, fmt.Sprintf("reopened/%d", t.Version), notify.TicketReopened{
+			Reference: t.Number.Reference(), Subject: t.Subject, Link: d.page(t),
+		})
 	}
 	return nil
 }
@@ -105,7 +119,8 @@ func letters(s *store.TicketStep, why string, said notify.Mail) []outbox.Mail {
 	all := make([]outbox.Mail, len(s.Readers))
 	for i, r := range s.Readers {
 		all[i] = outbox.Mail{
-			Reason: fmt.Sprintf("ticket/%s/%s/%s", s.Ticket.Number.Reference(), why, r.User), To: r.Email.Address(), Account: s.Ticket.Account, Zone: r.Zone, Mail: said,
+			Reason: fmt.Sprintf("ticket/%s/%s/%s", s.Ticket.Number.Reference(), why, r.User), To: r.Email.Address(),
+			Account: s.Ticket.Account, Zone: r.Zone, Mail: said,
 		}
 	}
 	return all
@@ -123,8 +138,9 @@ func (d *Service) toOperator(s *store.TicketStep) outbox.Mail {
 	t := &s.Ticket
 	reference := t.Number.Reference()
 	said := notify.TicketNews{
-		Reference: reference, Subject: t.Subject, New: s.New, Priority: string(t.Priority), Category: string(t.Category), Account: s.Account, Plan: s.Plan,
-		Message: notify.Prose(s.Text), Link: d.PublicURL + "/staff/tickets/" + reference,
+		Reference: reference, Subject: t.Subject, New: s.New, Priority: string(t.Priority),
+		Category: string(t.Category), Account: s.Account, Plan: s.Plan, Message: notify.Prose(s.Text),
+		Link: d.PublicURL + "/staff/tickets/" + reference,
 	}
 	if said.Account == "" {
 		said.Account = t.Account.String()

@@ -24,7 +24,9 @@ import (
 // testTimeout bounds whatever a test waits for.
 const testTimeout = 90 * time.Second
 
-var house = notify.Site{Name: "Chain Access Gateway", URL: "https://gateway.example", Contact: "support@gateway.example"}
+var house = notify.Site{
+	Name: "Chain Access Gateway", URL: "https://gateway.example", Contact: "support@gateway.example",
+}
 
 // noon begins an hour, so that a test's changes fall into one.
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
@@ -56,14 +58,19 @@ func setup(t *testing.T) *bundle {
 	must(err)
 	mails, err := outbox.New(s, house, secret, time.Now)
 	must(err)
-	return &bundle{&support.Service{Store: s, Mails: mails, Hasher: hasher, PublicURL: house.URL, Contact: house.Contact}, ctx, url}
+	return &bundle{
+		&support.Service{Store: s, Mails: mails, Hasher: hasher, PublicURL: house.URL, Contact: house.Contact},
+		ctx, url,
+	}
 }
 
 // person makes an account with an owner who reads mails.
 func (b *bundle) person(t *testing.T, address string) (user account.UserID, of account.ID) {
 	t.Helper()
 	user, of = account.UserID{UUID: uuid.Must(uuid.NewV7())}, account.NewID()
-	if _, err := b.Store.CreateAccount(b.ctx, store.NewAccount{ID: of, Kind: store.KindOwner, Plan: plan.Free}); err != nil {
+	if _, err := b.Store.CreateAccount(b.ctx, store.NewAccount{
+		ID: of, Kind: store.KindOwner, Plan: plan.Free,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	db, err := pgx.Connect(b.ctx, b.url)
@@ -71,10 +78,13 @@ func (b *bundle) person(t *testing.T, address string) (user account.UserID, of a
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close(b.ctx) }()
-	if _, err := db.Exec(b.ctx, "INSERT INTO users (id, email, email_key, created_at) VALUES ($1, $2, $2, now())", user.UUID, address); err != nil {
+	if _, err := db.Exec(b.ctx, "INSERT INTO users (id, email, email_key, created_at) VALUES ($1, $2, $2, now())",
+		user.UUID, address); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Exec(b.ctx, "INSERT INTO members (account_id, user_id, role, joined_at, last_used_at) VALUES ($1, $2, 'owner', now(), now())", of.UUID, user.UUID); err != nil {
+	if _, err := db.Exec(b.ctx,
+		"INSERT INTO members (account_id, user_id, role, joined_at, last_used_at) VALUES ($1, $2, 'owner', now(), "+
+			"now())", of.UUID, user.UUID); err != nil {
 		t.Fatal(err)
 	}
 	return user, of
@@ -83,7 +93,8 @@ func (b *bundle) person(t *testing.T, address string) (user account.UserID, of a
 func (b *bundle) file(t *testing.T, of account.ID, by account.UserID, p ticket.Priority) store.Ticket {
 	t.Helper()
 	made, _, err := b.CreateTicket(b.ctx, store.NewTicket{
-		Writer: store.Writer{Account: of, User: by, Channel: "api"}, Subject: "Slow", Message: "Why?", Category: ticket.Question, Priority: p, At: noon,
+		Writer: store.Writer{Account: of, User: by, Channel: "api"}, Subject: "Slow", Message: "Why?",
+		Category: ticket.Question, Priority: p, At: noon,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -195,13 +206,18 @@ func TestADeskWithoutMailsTakesWishesAndTheWaitlist(t *testing.T) {
 	if refusal != nil {
 		t.Fatal(refusal)
 	}
-	if sent, err := b.JoinWishlist(b.ctx, store.Wish{ID: store.NewWishID(), Items: "A node", Email: email, Channel: "api", At: noon}); err != nil || sent {
+	if sent, err := b.JoinWishlist(b.ctx, store.Wish{
+		ID: store.NewWishID(), Items: "A node", Email: email, Channel: "api", At: noon,
+	}); err != nil || sent {
 		t.Errorf("a wish gives %v, %v", sent, err)
 	}
-	if became, err := b.JoinWaitlist(b.ctx, store.Waiting{Email: email, Qualifier: "curious", Channel: "api", At: noon}); err != nil || became != store.JoinedNow {
+	if became, err := b.JoinWaitlist(b.ctx, store.Waiting{
+		Email: email, Qualifier: "curious", Channel: "api", At: noon,
+	}); err != nil || became != store.JoinedNow {
 		t.Errorf("the waitlist gives %v, %v", became, err)
 	}
-	if wishes, err := b.Store.ListWishes(b.ctx, store.WishStatuses(), store.WishID{}, 2); err != nil || len(wishes) != 1 || len(b.waiting(t)) != 0 {
+	if wishes, err := b.Store.ListWishes(b.ctx, store.WishStatuses(), store.WishID{}, 2); err != nil ||
+		len(wishes) != 1 || len(b.waiting(t)) != 0 {
 		t.Errorf("there are %v, %v", wishes, err)
 	}
 }
@@ -233,7 +249,9 @@ func TestAnAnswerToAWishLeadsToWithdrawingIt(t *testing.T) {
 	if _, err := b.JoinWishlist(b.ctx, w); err != nil {
 		t.Fatal(err)
 	}
-	a := store.Answer{Status: "talking", Reply: "When?", By: store.Author{Actor: "op@host", Origin: "ops"}, At: time.Now()}
+	a := store.Answer{
+		Status: "talking", Reply: "When?", By: store.Author{Actor: "op@host", Origin: "ops"}, At: time.Now(),
+	}
 	if _, err := b.AnswerWish(b.ctx, w.ID, a); err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +259,8 @@ func TestAnAnswerToAWishLeadsToWithdrawingIt(t *testing.T) {
 	for _, l := range kept.all {
 		switch m := l.Mail.(type) {
 		case notify.EnterpriseWish:
-			if text, err := json.Marshal(m); err != nil || strings.Contains(string(text), "buyer.example") || m.ID != w.ID.String() {
+			if text, err := json.Marshal(m); err != nil || strings.Contains(string(text), "buyer.example") ||
+				m.ID != w.ID.String() {
 				t.Errorf("the operator's mail is %s, %v", text, err)
 			}
 		case notify.WishAnswered:

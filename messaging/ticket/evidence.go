@@ -121,7 +121,8 @@ const firstServerError = 500
 
 // money are the reasons that a payment ends.
 var money = map[fault.Reason]bool{
-	fault.PlanQuota: true, fault.PlanLacksService: true, fault.PaymentRequired: true, fault.SettlementRedeemed: true, fault.SettlementOver: true,
+	fault.PlanQuota: true, fault.PlanLacksService: true, fault.PaymentRequired: true, fault.SettlementRedeemed: true,
+	fault.SettlementOver: true,
 }
 
 // Category is what the evidence says that the ticket is about: a failure of the service, a payment,

@@ -28,15 +28,23 @@ func (e *Evidence) Paths() []Path {
 		paths = append(paths, e.ofChain())
 	}
 	if e.Fences.Key != nil && e.Fences.Key.Status == "revoked" {
-		paths = append(paths, Path{Reason: "key_revoked", Title: "The key is revoked", At: "/keys", Steps: []string{"Use another key of the account: a revoked one is not restored."}})
+		paths = append(paths, Path{
+			Reason: "key_revoked", Title: "The key is revoked", At: "/keys", Steps: []string{
+				"Use another key of the account: a revoked one is not restored.",
+			},
+		})
 	}
 	add := func(reason string) {
 		r, ok := fault.Named(reason)
-		if !ok || len(paths) >= maxPaths || slices.ContainsFunc(paths, func(p Path) bool { return p.Reason == reason }) {
+		if !ok || len(paths) >= maxPaths || slices.ContainsFunc(paths, func(p Path) bool {
+			return p.Reason == reason
+		}) {
 			return
 		}
 		entry := r.Entry()
-		paths = append(paths, Path{Reason: reason, Code: entry.Code, Title: entry.Title, Steps: slices.Clone(entry.Steps), At: entry.Doorway})
+		paths = append(paths, Path{
+			Reason: reason, Code: entry.Code, Title: entry.Title, Steps: slices.Clone(entry.Steps), At: entry.Doorway,
+		})
 	}
 	if e.Call != nil {
 		add(e.Call.Outcome)
@@ -52,14 +60,16 @@ func (e *Evidence) ofChain() Path {
 	if e.Chain.State == ChainDown {
 		p.Title = string(e.Chain.Chain) + " cannot be reached"
 		p.Steps = []string{
-			"Wait: no upstream of the chain could be used when this was written, and calls of it cost nothing meanwhile.",
+			"Wait: no upstream of the chain could be used when this was written, and calls of it cost nothing " +
+				"meanwhile.",
 			"A transaction that was answered with -32017 may have been sent: look it up before signing again.",
 		}
 		return p
 	}
 	p.Title = string(e.Chain.Chain) + " is served by fewer upstreams"
 	p.Steps = []string{
-		"Retry: " + strconv.Itoa(e.Chain.Usable) + " of " + strconv.Itoa(e.Chain.Upstreams) + " upstreams could be used when this was written.",
+		"Retry: " + strconv.Itoa(e.Chain.Usable) + " of " + strconv.Itoa(e.Chain.Upstreams) +
+			" upstreams could be used when this was written.",
 	}
 	return p
 }

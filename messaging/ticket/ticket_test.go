@@ -14,7 +14,8 @@ func TestAReferenceIsReadAsItIsWritten(t *testing.T) {
 		t.Errorf("read %d, %t", n, ok)
 	}
 	for _, wrong := range []string{
-		"", "CAG-", "CAG-0", "CAG-01", "cag-1001", "CAG-1001 ", " CAG-1001", "CAG--1", "CAG-1e3", "CAG-1\n", "1001", "CAG-" + strings.Repeat("9", 19),
+		"", "CAG-", "CAG-0", "CAG-01", "cag-1001", "CAG-1001 ", " CAG-1001", "CAG--1", "CAG-1e3", "CAG-1\n", "1001",
+		"CAG-" + strings.Repeat("9", 19),
 	} {
 		if n, ok := ticket.ParseReference(wrong); ok {
 			t.Errorf("%q is read as %d", wrong, n)
@@ -58,7 +59,12 @@ func TestATicketMovesAsItsPeopleSay(t *testing.T) {
 		{ticket.Closed, says(operator), ticket.Closed, ticket.IsClosed},
 		{ticket.Closed, resolves(customer, true), ticket.Closed, ticket.IsClosed},
 		{ticket.Closed, reopens(customer, true), ticket.WaitingUs, ticket.Moves},
-		{ticket.Closed, ticket.Move{By: customer, Message: true, Resolve: true, Reopen: true}, ticket.Closed, ticket.Contrary},
+		{
+			ticket.Closed,
+			ticket.Move{By: customer, Message: true, Resolve: true, Reopen: true},
+			ticket.Closed,
+			ticket.Contrary,
+		},
 	} {
 		if to, verdict := c.from.After(c.move); to != c.to || verdict != c.verdict {
 			t.Errorf("%s after %+v is %s (%s), want %s (%s)", c.from, c.move, to, verdict, c.to, c.verdict)
@@ -67,14 +73,20 @@ func TestATicketMovesAsItsPeopleSay(t *testing.T) {
 }
 
 func called(reason fault.Reason) ticket.Evidence {
-	return ticket.Evidence{Call: &ticket.ReportedCall{Outcome: reason.String(), Code: reason.Entry().Code, Chain: "eth_mainnet", Method: "eth_call"}}
+	return ticket.Evidence{
+		Call: &ticket.ReportedCall{
+			Outcome: reason.String(), Code: reason.Entry().Code, Chain: "eth_mainnet", Method: "eth_call",
+		},
+	}
 }
 
 func TestCategoryAndPriorityFollowFromTheEvidence(t *testing.T) {
 	t.Parallel()
 	down := called(fault.NoUpstream)
 	down.Chain = &ticket.ChainCondition{State: ticket.ChainDown}
-	refused := ticket.Evidence{Refusals: []ticket.RefusalCount{{Reason: "upstream_timeout", Count: 7}, {Reason: "plan_quota", Count: 1}}}
+	refused := ticket.Evidence{
+		Refusals: []ticket.RefusalCount{{Reason: "upstream_timeout", Count: 7}, {Reason: "plan_quota", Count: 1}},
+	}
 	hit := ticket.Evidence{Call: &ticket.ReportedCall{Outcome: "hit"}, Refusals: refused.Refusals}
 	unknown := ticket.Evidence{Refusals: []ticket.RefusalCount{{Reason: "client_gone"}}}
 	for name, c := range map[string]struct {
@@ -95,8 +107,10 @@ func TestCategoryAndPriorityFollowFromTheEvidence(t *testing.T) {
 		"an outcome of none":   {unknown, ticket.Question, ticket.Low, ticket.Normal},
 	} {
 		about := c.evidence.Category()
-		if about != c.about || c.evidence.Priority(about, false) != c.free || c.evidence.Priority(about, true) != c.paid {
-			t.Errorf("%s is %s, %s on a free plan and %s on a paid one", name, about, c.evidence.Priority(about, false), c.evidence.Priority(about, true))
+		if about != c.about || c.evidence.Priority(about, false) != c.free ||
+			c.evidence.Priority(about, true) != c.paid {
+			t.Errorf("%s is %s, %s on a free plan and %s on a paid one", name, about, c.evidence.Priority(about, false),
+				c.evidence.Priority(about, true))
 		}
 	}
 }
@@ -104,7 +118,13 @@ func TestCategoryAndPriorityFollowFromTheEvidence(t *testing.T) {
 func TestPathsComeFromTheFaultTableAndTheEvidence(t *testing.T) {
 	t.Parallel()
 	e := called(fault.DoorKeyDay)
-	e.Refusals = []ticket.RefusalCount{{Reason: "door_key_day"}, {Reason: "key_invalid"}, {Reason: "client_gone"}, {Reason: "rate_window"}, {Reason: "plan_quota"}}
+	e.Refusals = []ticket.RefusalCount{
+		{Reason: "door_key_day"},
+		{Reason: "key_invalid"},
+		{Reason: "client_gone"},
+		{Reason: "rate_window"},
+		{Reason: "plan_quota"},
+	}
 	e.Chain = &ticket.ChainCondition{Chain: "eth_mainnet", State: ticket.ChainDegraded, Usable: 1, Upstreams: 2}
 	var got []string
 	for _, p := range e.Paths() {

@@ -74,7 +74,9 @@ func (g *Gate) Admit(ctx context.Context, c *Call) *fault.Error {
 		f := fault.New(fault.MeterUnreachable, "")
 		f.RetryAfter = retryMeter
 		if errors.Is(err, meter.ErrEvicts) {
-			f = fault.New(fault.MeterUnreachable, "The meter might lose what it counts, so no call is relayed until its settings are mended. Retry in a minute.")
+			f = fault.New(fault.MeterUnreachable,
+				"The meter might lose what it counts, so no call is relayed until its settings are mended. Retry in "+
+					"a minute.")
 			f.RetryAfter = retryMended
 		}
 		return f.Wrap(err)
@@ -133,19 +135,22 @@ func (g *Gate) Refund(ctx context.Context, c *Call, own *fault.Error) *fault.Err
 	lost := meter.FailedRefund(c.Subject, &c.Metered, c.Receipt, name, own.Reason.String())
 	if g.Limits.GiveBackLater(ctx, lost) {
 		c.Charged = false
-		g.Logger.Warn("refund failed; it is made once the meter answers", "request_id", c.RequestID, "account_id", c.Subject.Account,
-			"units", c.Metered.Units, "error", err)
+		g.Logger.Warn("refund failed; it is made once the meter answers", "request_id", c.RequestID, "account_id",
+			c.Subject.Account, "units", c.Metered.Units, "error", err)
 		if own.Reason != fault.OutcomeUnknown { // its message says nothing of the charge
-			told.Message = "The call failed. Its charge of " + c.Metered.Units.String() + " units is given back as soon as the meter answers."
+			told.Message = "The call failed. Its charge of " + c.Metered.Units.String() +
+				" units is given back as soon as the meter answers."
 		}
 		return &told
 	}
 	g.Metrics.Refunded(false)
-	g.Logger.Error("refund failed", "request_id", c.RequestID, "account_id", c.Subject.Account, "units", c.Metered.Units, "error", err)
+	g.Logger.Error("refund failed", "request_id", c.RequestID, "account_id", c.Subject.Account, "units",
+		c.Metered.Units, "error", err)
 	if own.Reason == fault.OutcomeUnknown {
 		return own
 	}
-	told.Message = "The call failed, and its charge of " + c.Metered.Units.String() + " units could not be given back because the meter " +
+	told.Message = "The call failed, and its charge of " + c.Metered.Units.String() +
+		" units could not be given back because the meter " +
 		"did not answer. File a ticket at data.support to have it given back."
 	return &told
 }

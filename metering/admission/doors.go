@@ -21,7 +21,8 @@ const (
 // failures are no doors; what was not refused at all stays nil.
 func WithNextDoor(c *Call, f *fault.Error) *fault.Error {
 	s := c.Subject
-	if f == nil || s == nil || (s.Door != account.DoorPublic && s.Door != account.DoorWallet) || f.HTTP() >= http.StatusInternalServerError {
+	if f == nil || s == nil || (s.Door != account.DoorPublic && s.Door != account.DoorWallet) ||
+		f.HTTP() >= http.StatusInternalServerError {
 		return f
 	}
 	return f.With("next_door", nextDoor(c, f))
@@ -33,11 +34,15 @@ func nextDoor(c *Call, f *fault.Error) map[string]string {
 	wait := "wait " + seconds(f.RetryAfter) + " s, "
 	switch f.Reason {
 	case fault.RateWindow:
-		return map[string]string{"door": "wait", "do": "Wait " + seconds(f.RetryAfter) + " s, then keep to " + limit(f) + " requests per second with this key."}
+		return map[string]string{
+			"door": "wait", "do": "Wait " + seconds(f.RetryAfter) + " s, then keep to " + limit(f) +
+				" requests per second with this key.",
+		}
 	case fault.DoorKeyDay:
 		return map[string]string{
 			"door": "bind", "where": bindRoute,
-			"do": "Bind this key to a wallet with a signature: " + plan.Must(plan.WalletBound).MonthlyQuota().String() + " units a month; or " + wait +
+			"do": "Bind this key to a wallet with a signature: " + plan.Must(plan.WalletBound).MonthlyQuota().String() +
+				" units a month; or " + wait +
 				"until 00:00 UTC, when this key has " + limit(f) + " units again.",
 		}
 	case fault.PlanQuota:
@@ -47,9 +52,11 @@ func nextDoor(c *Call, f *fault.Error) map[string]string {
 				"until the month ends, when this key has the units of a new one.",
 		}
 	case fault.KeyBudget:
-		return anotherKey("or " + wait + "until the month ends, when this key's own cap has " + limit(f) + " units again.")
+		return anotherKey("or " + wait + "until the month ends, when this key's own cap has " + limit(f) +
+			" units again.")
 	case fault.ServiceCap:
-		return anotherKey("or " + wait + "until the month ends, when the cap on " + c.Metered.Service + " has " + limit(f) + " units again.")
+		return anotherKey("or " + wait + "until the month ends, when the cap on " + c.Metered.Service + " has " +
+			limit(f) + " units again.")
 	case fault.ServiceOff:
 		return anotherKey("or have " + c.Metered.Service + " switched on at the path in data.enable.")
 	case fault.KeyInvalid:
@@ -67,7 +74,9 @@ func nextDoor(c *Call, f *fault.Error) map[string]string {
 }
 
 func anotherKey(otherwise string) map[string]string {
-	return map[string]string{"door": "new_key", "do": "Make another key without sign-up, " + otherwise, "where": newKeyRoute}
+	return map[string]string{
+		"door": "new_key", "do": "Make another key without sign-up, " + otherwise, "where": newKeyRoute,
+	}
 }
 
 func sameKey(do, where string) map[string]string {

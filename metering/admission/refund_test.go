@@ -51,7 +51,8 @@ func (l *list) ListLostCalls(context.Context, *account.LostCall, int) ([]account
 	return l.calls, nil
 }
 
-func (l *list) DeleteLostCall(context.Context, string) (bool, error) { return true, nil } // and leaves it, as when the answer was lost
+// and leaves it, as when the answer was lost
+func (l *list) DeleteLostCall(context.Context, string) (bool, error) { return true, nil }
 
 func TestARefundWhoseFirstTryHangsIsMadeByTheSecond(t *testing.T) {
 	t.Parallel()
@@ -79,11 +80,18 @@ func TestARefundWhoseFirstTryHangsIsMadeByTheSecond(t *testing.T) {
 			var lostCalls list
 			quiet := slog.New(slog.DiscardHandler)
 			g := Gate{Meter: m, Limits: limits.New(&lostCalls, m, nil, time.Now), Logger: quiet}
-			subject := meter.NewSubject(account.Identity{Account: account.NewID(), Key: account.NewKeyID()}, account.Digest{})
+			subject := meter.NewSubject(account.Identity{Account: account.NewID(), Key: account.NewKeyID()},
+				account.Digest{})
 			c := &Call{
 				RequestID: uuid.Must(uuid.NewV7()), Subject: subject, Charged: true,
-				Metered: meter.Call{Units: plan.Unit, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard", Tier: "balanced"},
-				Receipt: meter.Receipt{Period: "2026-11-01", Sources: account.SourcePlan, Slot: strconv.FormatInt(time.Now().Unix()/10*10, 10)},
+				Metered: meter.Call{
+					Units: plan.Unit, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call",
+					Class: "standard", Tier: "balanced",
+				},
+				Receipt: meter.Receipt{
+					Period: "2026-11-01", Sources: account.SourcePlan,
+					Slot: strconv.FormatInt(time.Now().Unix()/10*10, 10),
+				},
 			}
 			lost.Store(row.hang)
 			begun := time.Now()
@@ -91,7 +99,8 @@ func TestARefundWhoseFirstTryHangsIsMadeByTheSecond(t *testing.T) {
 			if took := time.Since(begun); took > 4*refundAttempts*refundTimeout {
 				t.Errorf("it took %s", took)
 			}
-			if given := told.Message == fault.UpstreamFailed.Entry().Meaning; given != row.given || c.Charged || !row.given && !strings.Contains(told.Message, "is given back as soon as") {
+			if given := told.Message == fault.UpstreamFailed.Entry().Meaning; given != row.given || c.Charged ||
+				!row.given && !strings.Contains(told.Message, "is given back as soon as") {
 				t.Errorf("told %q, charged %t", told.Message, c.Charged)
 			}
 			if len(lostCalls.calls) == 1 == row.given {

@@ -31,7 +31,8 @@ func refusal(c *Call, a meter.Admission) *fault.Error {
 	}
 	switch reason {
 	case fault.ServiceOff:
-		f = f.With("blocked_by", string(a.Scope)).With("service", c.Metered.Service).With("enable", enablePath(a.Scope, c.Subject))
+		f = f.With("blocked_by", string(a.Scope)).With("service", c.Metered.Service).With("enable",
+			enablePath(a.Scope, c.Subject))
 	case fault.ServiceCap:
 		f = f.With("scope", string(a.Scope)).With("service", c.Metered.Service)
 	case fault.KeyBudget:

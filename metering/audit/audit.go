@@ -42,8 +42,9 @@ type Summary struct {
 	Counters int `json:"counters"` // that the meter keeps for fences
 	// Unrecorded are charges of the last day without a record of the call; a process that is killed
 	// loses its last records.
-	Unrecorded  int `json:"unrecorded_charges"`
-	LostCalls   int `json:"lost_calls"`  // that still wait to be given back, or for somebody to know whether they were charged
+	Unrecorded int `json:"unrecorded_charges"`
+	// that still wait to be given back, or for somebody to know whether they were charged
+	LostCalls   int `json:"lost_calls"`
 	Differences int `json:"differences"` // one at most for each account and period
 }
 
@@ -56,7 +57,9 @@ var (
 // Run audits and tells each difference as it finds it, the first of each account and period. It is
 // right while calls are admitted, refunded and flushed. An error says that not everything could be
 // read, so that nothing is proven.
-func Run(ctx context.Context, record *store.Store, f *limits.Limits, o Options, tell func(Difference)) (Summary, error) {
+func Run(ctx context.Context, record *store.Store, f *limits.Limits, o Options,
+	tell func(Difference),
+) (Summary, error) {
 	if o.Patience <= 0 {
 		o.Patience = 30 * time.Second
 	}
@@ -212,7 +215,10 @@ func (a *auditor) provePeriods(
 			return nil, err
 		}
 		if d == nil && unknown {
-			d = &Difference{Identity: Accounts, What: "usage of an account that is not recorded", Left: Side{"periods with usage", Count(1)}, Right: Side{"periods it can have", Count(0)}}
+			d = &Difference{
+				Identity: Accounts, What: "usage of an account that is not recorded",
+				Left: Side{"periods with usage", Count(1)}, Right: Side{"periods it can have", Count(0)},
+			}
 		}
 		if d != nil {
 			tell(d, period)

@@ -28,7 +28,8 @@ type UnrecordedCharges struct {
 
 // String is it in one line.
 func (u UnrecordedCharges) String() string {
-	return fmt.Sprintf("account %s, key %s, hour %s: charges without a record of the call: %s", u.Account, u.Key, hourName(u.Hour), Count(u.Charges))
+	return fmt.Sprintf("account %s, key %s, hour %s: charges without a record of the call: %s", u.Account, u.Key,
+		hourName(u.Hour), Count(u.Charges))
 }
 
 func hourName(hour time.Time) string { return hour.UTC().Format("2006-01-02T15Z") }
@@ -63,8 +64,10 @@ func (a *auditor) proveCalls(ctx context.Context, id account.ID, seen *Summary) 
 			a.unrecorded(UnrecordedCharges{id, h.Key, h.Hour, h.Unrecorded})
 		}
 		if first == nil && h.Recorded > h.Lines {
-			first = differ(Calls, "key "+h.Key.String()+", hour "+hourName(h.Hour), Side{"served and charged by their records", Count(h.Recorded)},
-				Side{"charged in usage", Count(h.Lines)})
+			first = differ(Calls, "key "+h.Key.String()+", hour "+hourName(h.Hour),
+				Side{"served and charged by their records", Count(h.Recorded)}, Side{
+					"charged in usage", Count(h.Lines),
+				})
 		}
 	}
 	return first, nil

@@ -18,8 +18,9 @@ func (b *bundle) recordCalls(t *testing.T, h *holder, n int, at time.Time) {
 	calls := make([]store.Call, n)
 	for i := range calls {
 		calls[i] = store.Call{
-			RequestID: uuid.Must(uuid.NewV7()), StartedAt: at, Account: h.Account, Key: h.Key, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call",
-			Class: "standard", Tier: "balanced", Outcome: "ok", HTTPStatus: 200, Units: plan.Unit,
+			RequestID: uuid.Must(uuid.NewV7()), StartedAt: at, Account: h.Account, Key: h.Key, Chain: "eth_mainnet",
+			Service: "rpc", Method: "eth_call", Class: "standard", Tier: "balanced", Outcome: "ok", HTTPStatus: 200,
+			Units: plan.Unit,
 		}
 	}
 	if err := b.store.CopyCalls(b.ctx, calls); err != nil {
@@ -32,10 +33,15 @@ func (b *bundle) recordCalls(t *testing.T, h *holder, n int, at time.Time) {
 func (b *bundle) chargeAt(t *testing.T, h *holder, n int64, at time.Time, outcome string) {
 	t.Helper()
 	period, _ := plan.CalendarMonth(at)
-	err := b.store.CommitUsage(b.ctx, []account.UsageBucket{{Slot: at.Truncate(10 * time.Second), Account: h.Account, Generation: uuid.NewString(), Lines: []account.UsageLine{{
-		Period: period.Format(time.DateOnly), Key: h.Key, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard", Tier: "balanced",
-		Outcome: outcome, Source: account.SourcePlan, Requests: n, Units: plan.Units(n) * plan.Unit,
-	}}}})
+	err := b.store.CommitUsage(b.ctx,
+		[]account.UsageBucket{{
+			Slot: at.Truncate(10 * time.Second), Account: h.Account, Generation: uuid.NewString(),
+			Lines: []account.UsageLine{{
+				Period: period.Format(time.DateOnly), Key: h.Key, Chain: "eth_mainnet", Service: "rpc",
+				Method: "eth_call", Class: "standard", Tier: "balanced", Outcome: outcome, Source: account.SourcePlan,
+				Requests: n, Units: plan.Units(n) * plan.Unit,
+			}},
+		}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +73,8 @@ func TestAudit_NamesCallsThatWereServedAndNotBilled(t *testing.T) {
 	b.recordCalls(t, h, 2, at) // as when Redis evicted a bucket
 	b.chargeAt(t, h, 2, at.Add(-time.Hour), "ok")
 	_, told := b.audit(t, audit.Options{})
-	if len(told) != 1 || told[0].Identity != audit.Calls || told[0].Left.Figure != audit.Count(charges+2) || told[0].Right.Figure != audit.Count(charges) {
+	if len(told) != 1 || told[0].Identity != audit.Calls || told[0].Left.Figure != audit.Count(charges+2) ||
+		told[0].Right.Figure != audit.Count(charges) {
 		t.Errorf("with two calls that were not billed: %v", told)
 	}
 }
@@ -85,9 +92,12 @@ VALUES ('lost', gen_random_uuid(), 0, gen_random_uuid(), 'rpc', '', 'mark', now(
 	var named []audit.UnrecordedCharges
 	s, told := b.audit(t, audit.Options{Unrecorded: func(u audit.UnrecordedCharges) { named = append(named, u) }})
 	if len(told) != 0 || s.Unrecorded != 1 || s.LostCalls != 1 {
-		t.Errorf("the audit says %+v and %v, want one charge without a record, one lost call and no difference", s, told)
+		t.Errorf("the audit says %+v and %v, want one charge without a record, one lost call and no difference",
+			s, told)
 	}
-	if want := (audit.UnrecordedCharges{Account: h.Account, Key: h.Key, Hour: at.Truncate(time.Hour), Charges: 1}); len(named) != 1 || named[0] != want {
+	if want := (audit.UnrecordedCharges{
+		Account: h.Account, Key: h.Key, Hour: at.Truncate(time.Hour), Charges: 1,
+	}); len(named) != 1 || named[0] != want {
 		t.Errorf("named %v, want %v", named, want)
 	}
 }

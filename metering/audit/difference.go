@@ -14,8 +14,9 @@ type Identity string
 
 // The identities, in the order in which they are proven.
 const (
-	Accounts    Identity = "accounts"     // usage belongs to an account that is recorded
-	Lines       Identity = "lines"        // only a refund takes back, and it never gives; hits and refusals cost nothing
+	Accounts Identity = "accounts" // usage belongs to an account that is recorded
+	// only a refund takes back, and it never gives; hits and refusals cost nothing
+	Lines       Identity = "lines"
 	Refunds     Identity = "refunds"      // no more was given back than was charged
 	Requests    Identity = "requests"     // requests = billable + cache hits + refusals
 	Sources     Identity = "sources"      // units by key, chain and class = units by source
@@ -25,7 +26,8 @@ const (
 	Statements  Identity = "statements"   // frozen + adjustments = usage, but for what the next statement adjusts
 	Calls       Identity = "calls"        // every charged call that is recorded stands in the usage
 	Counters    Identity = "counters"     // flushed + unflushed usage = the meter's counters
-	Settled     Identity = "settled"      // what a payment bought = what was granted, which packs hold against remaining + used + expired
+	// what a payment bought = what was granted, which packs hold against remaining + used + expired
+	Settled Identity = "settled"
 )
 
 // Difference is where an identity does not hold.

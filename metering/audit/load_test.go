@@ -89,7 +89,8 @@ func (s shape) whole() bool { return s.drawn > 0 && s.refunded > 0 && s.refused 
 
 func (b *bundle) shape(t *testing.T) (s shape) {
 	t.Helper()
-	row := b.db.QueryRow(b.ctx, `SELECT count(*) FILTER (WHERE source LIKE 'pack:%'), coalesce(-sum(requests) FILTER (WHERE outcome = 'refund'), 0)::bigint,
+	row := b.db.QueryRow(b.ctx,
+		`SELECT count(*) FILTER (WHERE source LIKE 'pack:%'), coalesce(-sum(requests) FILTER (WHERE outcome = 'refund'), 0)::bigint,
 		coalesce(sum(requests) FILTER (WHERE outcome = 'plan_quota'), 0)::bigint FROM usage_hours`)
 	if err := row.Scan(&s.drawn, &s.refunded, &s.refused); err != nil {
 		t.Fatal(err)
@@ -162,7 +163,8 @@ func TestARefundRecordedBeforeItsChargeIsWaitedFor(t *testing.T) {
 	if err := b.store.CommitUsage(b.ctx, refunds); err != nil {
 		t.Fatal(err)
 	}
-	if _, told := b.audit(t, audit.Options{Patience: time.Millisecond}); len(told) != 1 || told[0].Identity != audit.Refunds ||
+	if _, told := b.audit(t, audit.Options{Patience: time.Millisecond}); len(told) != 1 ||
+		told[0].Identity != audit.Refunds ||
 		told[0].String() != "account "+h.Account.String()+", period "+a.Receipt.Period+": refunds: key "+h.Key.String()+
 			", rpc eth_call on eth_mainnet, drawn from plan: units given back 2, charged 0: 2 more" {
 		t.Errorf("without its charge: %v", told)

@@ -17,7 +17,9 @@ const lookAgain = 500 * time.Millisecond
 
 // provePeriod returns the first difference in the books of a period, nil when there is none. packs
 // are those of the account.
-func (a *auditor) provePeriod(ctx context.Context, of store.UsagePeriod, packs map[account.PackID]bool) (*Difference, error) {
+func (a *auditor) provePeriod(ctx context.Context, of store.UsagePeriod,
+	packs map[account.PackID]bool,
+) (*Difference, error) {
 	again := time.NewTimer(0)
 	defer again.Stop()
 	<-again.C
@@ -76,18 +78,26 @@ func impossible(line *store.UsageHour) *Difference {
 	if line == nil {
 		return nil
 	}
-	what := fmt.Sprintf("line %q of %s, hour %s", line.Outcome, words(&line.UsageLine), line.Hour.Format("2006-01-02T15Z"))
+	what := fmt.Sprintf("line %q of %s, hour %s", line.Outcome, words(&line.UsageLine),
+		line.Hour.Format("2006-01-02T15Z"))
 	bound := "at least"
 	if line.Outcome == "refund" {
 		bound = "at most"
 	}
 	if line.Requests != 0 && (line.Requests > 0) == (line.Outcome == "refund") {
-		return &Difference{Identity: Lines, What: what, Left: Side{"requests are", Count(line.Requests)}, Right: Side{"can be " + bound, Count(0)}}
+		return &Difference{
+			Identity: Lines, What: what, Left: Side{"requests are", Count(line.Requests)},
+			Right: Side{"can be " + bound, Count(0)},
+		}
 	}
 	if line.Outcome != "refund" && line.Outcome != "ok" {
 		bound = "only"
 	}
-	return &Difference{Identity: Lines, What: what, Left: Side{"units are", Amount(line.Units)}, Right: Side{"can be " + bound, Amount(0)}}
+	return &Difference{
+		Identity: Lines, What: what, Left: Side{
+			"units are", Amount(line.Units),
+		}, Right: Side{"can be " + bound, Amount(0)},
+	}
 }
 
 func overRefunded(o *store.OverRefund) *Difference {
@@ -96,9 +106,15 @@ func overRefunded(o *store.OverRefund) *Difference {
 	}
 	what := words(&o.Line) + ", drawn from " + o.Line.Source
 	if o.Refunded.Units > o.Charged.Units {
-		return &Difference{Identity: Refunds, What: what, Left: Side{"units given back", Amount(o.Refunded.Units)}, Right: Side{"charged", Amount(o.Charged.Units)}}
+		return &Difference{
+			Identity: Refunds, What: what, Left: Side{"units given back", Amount(o.Refunded.Units)},
+			Right: Side{"charged", Amount(o.Charged.Units)},
+		}
 	}
-	return &Difference{Identity: Refunds, What: what, Left: Side{"calls given back", Count(o.Refunded.Requests)}, Right: Side{"charged", Count(o.Charged.Requests)}}
+	return &Difference{
+		Identity: Refunds, What: what, Left: Side{"calls given back", Count(o.Refunded.Requests)},
+		Right: Side{"charged", Count(o.Charged.Requests)},
+	}
 }
 
 // words names the calls of a line.
@@ -107,12 +123,15 @@ func words(l *account.UsageLine) string {
 }
 
 func requests(book string, t *store.PeriodTotals) *Difference {
-	return differ(Requests, book, Side{"requests", Count(t.Requests)}, Side{"billable + cache hits + refusals", Count(t.Billable + t.Hits + t.Refused)})
+	return differ(Requests, book, Side{"requests", Count(t.Requests)}, Side{
+		"billable + cache hits + refusals", Count(t.Billable + t.Hits + t.Refused),
+	})
 }
 
 // sources compares units with where they were drawn from, in each book.
 func sources(e *store.UsageEvidence) *Difference {
-	if d := differ(Sources, "usage_periods", Side{"units", Amount(e.Totals.Units)}, Side{"from the plan and packs", Amount(e.Totals.PlanUnits + e.Totals.PackUnits)}); d != nil {
+	if d := differ(Sources, "usage_periods", Side{"units", Amount(e.Totals.Units)},
+		Side{"from the plan and packs", Amount(e.Totals.PlanUnits + e.Totals.PackUnits)}); d != nil {
 		return d
 	}
 	var drawn plan.Units
@@ -121,7 +140,8 @@ func sources(e *store.UsageEvidence) *Difference {
 			drawn += f.Units
 		}
 	}
-	return differ(Sources, "usage_hours", Side{"units by key, chain and class", Amount(e.WordUnits)}, Side{"units by source", Amount(drawn)})
+	return differ(Sources, "usage_hours", Side{"units by key, chain and class", Amount(e.WordUnits)},
+		Side{"units by source", Amount(drawn)})
 }
 
 // foreignPack finds units that were drawn from a pack which the account was not granted.
@@ -153,11 +173,14 @@ func rollupMismatch(u *store.RollupMismatch) *Difference {
 		return nil
 	}
 	l := &u.Line
-	what := fmt.Sprintf("%s of %s, line %q of %s %s on %s, drawn from %q", u.Book, u.Start.Format("2006-01-02T15Z"), l.Outcome, l.Service, l.Method, l.Chain, l.Source)
+	what := fmt.Sprintf("%s of %s, line %q of %s %s on %s, drawn from %q", u.Book, u.Start.Format("2006-01-02T15Z"),
+		l.Outcome, l.Service, l.Method, l.Chain, l.Source)
 	if !l.Key.IsZero() {
 		what += ", key " + l.Key.String()
 	}
-	if d := differ(Sums, what, Side{"requests", Count(u.Sum.Requests)}, Side{"by the hours", Count(u.Hours.Requests)}); d != nil {
+	if d := differ(Sums, what, Side{"requests", Count(u.Sum.Requests)}, Side{
+		"by the hours", Count(u.Hours.Requests),
+	}); d != nil {
 		return d
 	}
 	return differ(Sums, what, Side{"units", Amount(u.Sum.Units)}, Side{"by the hours", Amount(u.Hours.Units)})
@@ -170,10 +193,12 @@ func stated(e *store.UsageEvidence) *Difference {
 	if s == nil {
 		return nil
 	}
-	if d := differ(Statements, "units of the statement", Side{"recorded", Amount(s.Frozen.Units)}, Side{"in its content", Amount(s.Content.Units)}); d != nil {
+	if d := differ(Statements, "units of the statement", Side{"recorded", Amount(s.Frozen.Units)},
+		Side{"in its content", Amount(s.Content.Units)}); d != nil {
 		return d
 	}
-	if d := differ(Statements, "requests of the statement", Side{"recorded", Count(s.Frozen.Requests)}, Side{"in its content", Count(s.Content.Requests)}); d != nil || s.Pending {
+	if d := differ(Statements, "requests of the statement", Side{"recorded", Count(s.Frozen.Requests)},
+		Side{"in its content", Count(s.Content.Requests)}); d != nil || s.Pending {
 		return d
 	}
 	for _, f := range figures(&s.Told, &e.Totals) {
@@ -206,7 +231,9 @@ func figures(left, right *store.PeriodTotals) []pair {
 // proveCounters compares packs and counters with the sum of usage, flushed or not, and tells the
 // first difference as one of the account's present period, unless that has one already. It looks at
 // nothing when the audit is of another period.
-func (a *auditor) proveCounters(ctx context.Context, held *store.Account, differing map[string]bool, seen *Summary) error {
+func (a *auditor) proveCounters(ctx context.Context, held *store.Account, differing map[string]bool,
+	seen *Summary,
+) error {
 	keys, err := a.record.ListKeys(ctx, held.ID)
 	if err != nil {
 		return err
@@ -229,9 +256,15 @@ func (a *auditor) proveCounters(ctx context.Context, held *store.Account, differ
 		_, pack := account.PackOf(c.Source)
 		switch {
 		case pack && c.ShouldBe > c.Limit:
-			d = &Difference{Identity: Packs, What: c.Source, Left: Side{"used", Amount(c.ShouldBe)}, Right: Side{"granted", Amount(c.Limit)}}
+			d = &Difference{
+				Identity: Packs, What: c.Source, Left: Side{"used", Amount(c.ShouldBe)},
+				Right: Side{"granted", Amount(c.Limit)},
+			}
 		case c.Differs():
-			d = &Difference{Identity: Counters, What: Name(&c.Counter), Left: Side{"the meter has", Amount(c.Is)}, Right: Side{"usage lines add up to", Amount(c.ShouldBe)}}
+			d = &Difference{
+				Identity: Counters, What: Name(&c.Counter), Left: Side{"the meter has", Amount(c.Is)},
+				Right: Side{"usage lines add up to", Amount(c.ShouldBe)},
+			}
 		}
 		if first == nil {
 			first = d

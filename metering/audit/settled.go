@@ -18,7 +18,8 @@ func (a *auditor) proveSettled(ctx context.Context, held *store.Account) (*Diffe
 	}
 	of, err := a.record.FindSettlementOf(ctx, held.ID)
 	if errors.Is(err, store.ErrNotFound) {
-		return differ(Settled, "an account without its settlement", Side{"granted", Amount(granted)}, Side{"settled", Amount(0)}), nil
+		return differ(Settled, "an account without its settlement", Side{"granted", Amount(granted)},
+			Side{"settled", Amount(0)}), nil
 	}
 	if err != nil {
 		return nil, err

@@ -74,14 +74,25 @@ func (b *bundle) holder(t *testing.T, quota plan.Units, packs ...plan.Units) *ho
 	t.Helper()
 	id, key := account.NewID(), account.NewKeyID()
 	_, _, err := b.store.CreateDoorKey(b.ctx, store.NewAccount{ID: id, Kind: store.KindDoor, Plan: plan.Enterprise},
-		store.NewKey{ID: key, Digest: append(key.UUID[:], key.UUID[:]...), Prefix: "cag_test", Door: account.DoorPublic, Daily: account.MaxCap})
+		store.NewKey{
+			ID: key, Digest: append(key.UUID[:], key.UUID[:]...), Prefix: "cag_test", Door: account.DoorPublic,
+			Daily: account.MaxCap,
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &holder{Subject: meter.NewSubject(account.Identity{Key: key, Account: id, Door: account.DoorPublic, Plan: plan.Enterprise}, account.Digest{})}
+	h := &holder{
+		Subject: meter.NewSubject(account.Identity{
+			Key: key, Account: id, Door: account.DoorPublic, Plan: plan.Enterprise,
+		}, account.Digest{}),
+	}
 	for i, units := range packs {
-		p := account.Pack{ID: account.NewPackID(), Units: units, Expires: time.Now().AddDate(0, 1+i, 0).UTC().Truncate(time.Second)}
-		if _, _, err := b.limits.GrantPack(b.ctx, store.Pack{Pack: p, Account: id, Kind: "pack_s", Origin: p.ID.String(), GrantedAt: time.Now()}, author); err != nil {
+		p := account.Pack{
+			ID: account.NewPackID(), Units: units, Expires: time.Now().AddDate(0, 1+i, 0).UTC().Truncate(time.Second),
+		}
+		if _, _, err := b.limits.GrantPack(b.ctx, store.Pack{
+			Pack: p, Account: id, Kind: "pack_s", Origin: p.ID.String(), GrantedAt: time.Now(),
+		}, author); err != nil {
 			t.Fatal(err)
 		}
 		h.packs = append(h.packs, p)
@@ -104,7 +115,10 @@ func (b *bundle) holder(t *testing.T, quota plan.Units, packs ...plan.Units) *ho
 }
 
 func call(mode meter.Mode, units plan.Units) *meter.Call {
-	c := &meter.Call{Mode: mode, Units: units, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard", Tier: "balanced"}
+	c := &meter.Call{
+		Mode: mode, Units: units, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard",
+		Tier: "balanced",
+	}
 	if mode == meter.WindowOnly {
 		c.Reason = "method_not_served"
 	}
@@ -126,7 +140,8 @@ func (b *bundle) charge(t *testing.T, h *holder, units plan.Units, refund bool) 
 
 func (b *bundle) refund(t *testing.T, h *holder, c *meter.Call, r meter.Receipt) {
 	t.Helper()
-	if err := b.meter.Refund(b.ctx, h.Subject, c, r, strconv.FormatInt(b.calls.Add(1), 10), "upstream_failed"); err != nil {
+	if err := b.meter.Refund(b.ctx, h.Subject, c, r, strconv.FormatInt(b.calls.Add(1), 10),
+		"upstream_failed"); err != nil {
 		t.Error(err)
 	}
 }

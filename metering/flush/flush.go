@@ -23,7 +23,8 @@ type Meter interface {
 	// SealedBuckets seals what is due (everything when all) and gives up to limit sealed buckets,
 	// oldest first, those given before and not dropped again. oldestOpen is the start of the oldest
 	// slot not sealed, zero when there is none.
-	SealedBuckets(ctx context.Context, shard int, all bool, limit int) (sealed []account.UsageBucket, oldestOpen time.Time, err error)
+	SealedBuckets(ctx context.Context, shard int, all bool,
+		limit int) (sealed []account.UsageBucket, oldestOpen time.Time, err error)
 	// DropBuckets deletes sealed buckets. Dropping what is gone is no error.
 	DropBuckets(ctx context.Context, buckets []account.UsageBucket) error
 }
@@ -126,7 +127,8 @@ func (f *Flusher) Run(ctx context.Context) error {
 		case ctx.Err() != nil: // interrupted by the stop, not failed
 		default:
 			backoff = min(2*backoff, f.o.MaxBackoff)
-			f.o.Logger.Error("usage not flushed; it stays in the meter and is tried again", "backoff", backoff, "error", err)
+			f.o.Logger.Error("usage not flushed; it stays in the meter and is tried again", "backoff", backoff,
+				"error", err)
 			if f.o.OnError != nil {
 				f.o.OnError(err)
 			}

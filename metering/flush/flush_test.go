@@ -101,8 +101,8 @@ func wait(t *testing.T, what string, holds func() bool) {
 
 func line(requests int64) account.UsageLine {
 	return account.UsageLine{
-		Period: period, Key: account.NewKeyID(), Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard",
-		Outcome: "ok", Source: "day", Tier: "balanced", Requests: requests, Units: 1000,
+		Period: period, Key: account.NewKeyID(), Chain: "eth_mainnet", Service: "rpc", Method: "eth_call",
+		Class: "standard", Outcome: "ok", Source: "day", Tier: "balanced", Requests: requests, Units: 1000,
 	}
 }
 
@@ -170,7 +170,8 @@ func TestFlushAllTakesOpenBucketsOfManyPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := b.requests(ctx, t, id); got != buckets || b.meter.left() != 0 || commits.Load() < 3 {
-		t.Errorf("%d requests recorded in %d commits, %d buckets left; want %d in several and none", got, commits.Load(), b.meter.left(), buckets)
+		t.Errorf("%d requests recorded in %d commits, %d buckets left; want %d in several and none", got,
+			commits.Load(), b.meter.left(), buckets)
 	}
 }
 

@@ -82,14 +82,17 @@ func TestFlusherKilledByTheSystemBetweenCommitAndDropCountsNothingTwice(t *testi
 	id, key := account.NewID(), account.NewKeyID()
 	now, err := m.Now(ctx)
 	must(err)
-	fences := account.Terms{Plan: plan.Must(plan.Enterprise)}.Fences(id, 1, account.Active, account.ServiceFences{}, nil, now)
+	fences := account.Terms{Plan: plan.Must(plan.Enterprise)}.Fences(id, 1, account.Active, account.ServiceFences{},
+		nil, now)
 	load, err := m.BeginLoadAccount(ctx, id)
 	must(err)
 	_, err = m.PushLoadedAccount(ctx, fences, load)
 	must(err)
 	load, err = m.BeginLoadKey(ctx, id, key)
 	must(err)
-	_, err = m.PushLoadedKey(ctx, account.KeyLimits{Key: key, Account: id, Version: 1, Status: account.Active, Daily: account.Unlimited}, load)
+	_, err = m.PushLoadedKey(ctx, account.KeyLimits{
+		Key: key, Account: id, Version: 1, Status: account.Active, Daily: account.Unlimited,
+	}, load)
 	must(err)
 	var digest account.Digest
 	_, err = rand.Read(digest[:])
@@ -98,7 +101,8 @@ func TestFlusherKilledByTheSystemBetweenCommitAndDropCountsNothingTwice(t *testi
 	const calls = 25
 	for range calls {
 		a, err := m.Admit(ctx, subject, &meter.Call{
-			Units: plan.Unit, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard", Tier: "balanced",
+			Units: plan.Unit, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard",
+			Tier: "balanced",
 		})
 		must(err)
 		if !a.Admitted {

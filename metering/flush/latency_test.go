@@ -39,12 +39,16 @@ func TestLatenciesFlushedByAProcessThatIsKilledBeforeTheDropCountOnce(t *testing
 	count := func(took time.Duration) {
 		book := meter.NewLatencies(m, meter.LatencyOptions{}) //nolint:contextcheck // it outlives what it counts
 		for range 25 {
-			book.Observe(subject, &meter.Call{Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard"}, took)
+			book.Observe(subject, &meter.Call{
+				Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard",
+			}, took)
 		}
 		must(book.Close(ctx))
 	}
 	recorded := func() account.Latency {
-		all, err := s.Latency(ctx, store.LatencyQuery{Account: subject.Account, Since: since, Until: since.Add(time.Hour)})
+		all, err := s.Latency(ctx, store.LatencyQuery{
+			Account: subject.Account, Since: since, Until: since.Add(time.Hour),
+		})
 		must(err)
 		if len(all) != 1 {
 			t.Fatalf("%d groups are recorded", len(all))

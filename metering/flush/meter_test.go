@@ -79,7 +79,9 @@ func (m *memoryMeter) DirtyShards(_ context.Context, from, to int) ([]int, error
 	return dirty, m.downErr
 }
 
-func (m *memoryMeter) SealedBuckets(_ context.Context, shard int, all bool, limit int) ([]account.UsageBucket, time.Time, error) {
+func (m *memoryMeter) SealedBuckets(_ context.Context, shard int, all bool,
+	limit int,
+) ([]account.UsageBucket, time.Time, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var stillOpen []account.UsageBucket

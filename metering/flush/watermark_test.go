@@ -27,7 +27,9 @@ func (w watched) CommitUsage(ctx context.Context, buckets []account.UsageBucket)
 	return w.Store.CommitUsage(ctx, buckets)
 }
 
-func (b *bundle) watchedFlusher(o flush.Options, commit func(context.Context, []account.UsageBucket) error) *flush.Flusher {
+func (b *bundle) watchedFlusher(o flush.Options,
+	commit func(context.Context, []account.UsageBucket) error,
+) *flush.Flusher {
 	o.Logger, o.Interval, o.MaxBackoff = slog.New(slog.DiscardHandler), 5*time.Millisecond, 20*time.Millisecond
 	return flush.New(b.meter, watched{b.store, commit}, flush.FromStore(b.store), o)
 }
@@ -65,7 +67,8 @@ func TestWatermarkGoesBackBeforeUsageThatCameBackIsCommitted(t *testing.T) {
 	stepped := start.Add(-15 * time.Second)
 	b.meter.add(shard, id, stepped.Add(-slotLength), line(2))
 	b.meter.set(func(m *memoryMeter) { m.now = stepped })
-	wait(t, "the watermark stands at the slot that came back, though it is not committed", b.marks(ctx, shard, stepped.Add(-slotLength).Truncate(slotLength)))
+	wait(t, "the watermark stands at the slot that came back, though it is not committed",
+		b.marks(ctx, shard, stepped.Add(-slotLength).Truncate(slotLength)))
 	if got := b.requests(ctx, t, id); got != 0 {
 		t.Fatalf("%d requests are recorded while PostgreSQL takes none", got)
 	}
@@ -169,14 +172,15 @@ func TestEveryRangeHasADeadlineOfItsOwn(t *testing.T) {
 		b.meter.add(n*size, id, start.Add(-slotLength), line(1))
 	}
 	deadlines := make(chan time.Time, ranges)
-	b.start(ctx, t, b.watchedFlusher(flush.Options{RangeSize: size}, func(ctx context.Context, _ []account.UsageBucket) error {
-		deadline, ok := ctx.Deadline()
-		if !ok {
-			t.Error("a range has no deadline")
-		}
-		deadlines <- deadline
-		return nil
-	}))
+	b.start(ctx, t, b.watchedFlusher(flush.Options{RangeSize: size},
+		func(ctx context.Context, _ []account.UsageBucket) error {
+			deadline, ok := ctx.Deadline()
+			if !ok {
+				t.Error("a range has no deadline")
+			}
+			deadlines <- deadline
+			return nil
+		}))
 	seen := map[time.Time]bool{}
 	for range ranges {
 		seen[<-deadlines] = true

@@ -18,7 +18,9 @@ import (
 // meter as soon as it answers.
 
 // SetStatus makes an account active or suspended.
-func (f *Limits) SetStatus(ctx context.Context, id account.ID, status account.Status, by store.Author) (store.Account, error) {
+func (f *Limits) SetStatus(ctx context.Context, id account.ID, status account.Status,
+	by store.Author,
+) (store.Account, error) {
 	action := "suspend_account"
 	if status == account.Active {
 		action = "resume_account"
@@ -45,7 +47,9 @@ func (f *Limits) SetPlan(ctx context.Context, id account.ID, p plan.Plan, by sto
 }
 
 // SetEnterprise puts an account on the Enterprise plan with the figures of its contract.
-func (f *Limits) SetEnterprise(ctx context.Context, id account.ID, c account.Custom, by store.Author) (store.Account, error) {
+func (f *Limits) SetEnterprise(ctx context.Context, id account.ID, c account.Custom,
+	by store.Author,
+) (store.Account, error) {
 	if refusal := c.Check(); refusal != nil {
 		return store.Account{}, refusal
 	}
@@ -60,7 +64,9 @@ func (f *Limits) SetEnterprise(ctx context.Context, id account.ID, c account.Cus
 
 // paidByTheCall refuses what a settlement's account never has.
 func paidByTheCall() error {
-	return fault.New(fault.FieldRefused, "This is the account of a pay-per-call settlement, which has what was paid for and nothing else. Choose another account.")
+	return fault.New(fault.FieldRefused,
+		"This is the account of a pay-per-call settlement, which has what was paid for and nothing else. Choose "+
+			"another account.")
 }
 
 // SetCycle lets an account's periods follow a subscription, or calendar months.
@@ -68,9 +74,11 @@ func (f *Limits) SetCycle(ctx context.Context, id account.ID, c plan.Cycle, by s
 	switch {
 	case c.Ends.IsZero(): // goes on
 	case c.Anchor.IsZero():
-		return store.Account{}, fault.New(fault.FieldRefused, "cycle_ends comes without cycle_anchor. Give both, or neither for calendar months.")
+		return store.Account{}, fault.New(fault.FieldRefused,
+			"cycle_ends comes without cycle_anchor. Give both, or neither for calendar months.")
 	case c.Ends.Before(c.Anchor):
-		return store.Account{}, fault.New(fault.FieldRefused, "cycle_ends %s lies before cycle_anchor %s. Give an end at or after the begin.",
+		return store.Account{}, fault.New(fault.FieldRefused,
+			"cycle_ends %s lies before cycle_anchor %s. Give an end at or after the begin.",
 			c.Ends.UTC().Format(time.RFC3339Nano), c.Anchor.UTC().Format(time.RFC3339Nano))
 	}
 	return f.changeAccount(ctx, id, "set_cycle", by, func(a *store.Account) error {
@@ -80,7 +88,9 @@ func (f *Limits) SetCycle(ctx context.Context, id account.ID, c plan.Cycle, by s
 }
 
 // ConfigureAccount changes the service switches and caps of an account.
-func (f *Limits) ConfigureAccount(ctx context.Context, id account.ID, s account.Settings, by store.Author) (store.Account, error) {
+func (f *Limits) ConfigureAccount(ctx context.Context, id account.ID, s account.Settings,
+	by store.Author,
+) (store.Account, error) {
 	return f.changeAccount(ctx, id, "configure_account", by, func(a *store.Account) error {
 		services, refusal := s.ForAccount(a.Services)
 		if refusal != nil {
@@ -121,7 +131,11 @@ func (f *Limits) VoidPack(ctx context.Context, origin, reason string, by store.A
 // Entitle puts in force what an account has by its subscription: the plan, when its periods begin,
 // and what takes over next. What a contract gives (Enterprise) stays as it is, save for the
 // periods.
-func (f *Limits) Entitle(ctx context.Context, id account.ID, e subscription.Entitlement, by store.Author) (store.Account, error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (f *Limits) Entitle(ctx context.Context, id account.ID, e subscription.Entitlement,
+	by store.Author,
+) (store.Account, error) {
 	if by.At.IsZero() {
 		by.At = f.now()
 	}
@@ -149,7 +163,9 @@ func (f *Limits) RevokeKey(ctx context.Context, id account.KeyID, by store.Autho
 
 // ConfigureKey changes the monthly cap, the service switches and the service caps of a key, never
 // to be wider than its account's.
-func (f *Limits) ConfigureKey(ctx context.Context, id account.KeyID, s account.Settings, by store.Author) (store.Key, error) {
+func (f *Limits) ConfigureKey(ctx context.Context, id account.KeyID, s account.Settings,
+	by store.Author,
+) (store.Key, error) {
 	at, err := f.meter.Now(ctx) // packs expire by Redis' clock
 	if err != nil {
 		at = f.now() // the change is saved all the same, and the meter goes by its own
@@ -187,7 +203,9 @@ func around(owner *store.Account, at time.Time) (account.Around, error) {
 	return a, nil
 }
 
-func (f *Limits) changeAccount(ctx context.Context, id account.ID, action string, by store.Author, change func(*store.Account) error) (store.Account, error) {
+func (f *Limits) changeAccount(ctx context.Context, id account.ID, action string, by store.Author,
+	change func(*store.Account) error,
+) (store.Account, error) {
 	epoch := f.store.Epoch()
 	a, err := f.store.ChangeAccount(ctx, id, action, by, change)
 	if err != nil {
@@ -196,7 +214,9 @@ func (f *Limits) changeAccount(ctx context.Context, id account.ID, action string
 	return a, f.inForce(ctx, epoch, &a, nil)
 }
 
-func (f *Limits) changeKey(ctx context.Context, id account.KeyID, action string, by store.Author, change func(*store.Key, store.Account) error) (store.Key, error) {
+func (f *Limits) changeKey(ctx context.Context, id account.KeyID, action string, by store.Author,
+	change func(*store.Key, store.Account) error,
+) (store.Key, error) {
 	epoch := f.store.Epoch()
 	k, owner, err := f.store.ChangeKey(ctx, id, action, by, change)
 	if err != nil {

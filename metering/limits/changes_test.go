@@ -34,13 +34,17 @@ func TestAChangeThatCannotBePushedIsSaidNotToBeInForceAndIsPushedLater(t *testin
 	}
 	b.redis.Pause(t) // it keeps the projections that the change is about
 	changes := map[string]func() error{
-		"revoke":  func() error { _, err := b.limits.RevokeKey(b.ctx, h.key.ID, author); return err },
-		"suspend": func() error { _, err := b.limits.SetStatus(b.ctx, h.account.ID, account.Suspended, author); return err },
-		"again":   func() error { _, err := b.limits.RevokeKey(b.ctx, h.key.ID, author); return err },
+		"revoke": func() error { _, err := b.limits.RevokeKey(b.ctx, h.key.ID, author); return err },
+		"suspend": func() error {
+			_, err := b.limits.SetStatus(b.ctx, h.account.ID, account.Suspended, author)
+			return err
+		},
+		"again": func() error { _, err := b.limits.RevokeKey(b.ctx, h.key.ID, author); return err },
 	}
 	for _, name := range []string{"revoke", "suspend", "again"} {
 		err := changes[name]()
-		if refused, ok := errors.AsType[*fault.Error](err); !ok || refused.Reason != fault.NotYetInForce || refused.Cause == nil {
+		if refused, ok := errors.AsType[*fault.Error](err); !ok || refused.Reason != fault.NotYetInForce ||
+			refused.Cause == nil {
 			t.Errorf("%s without Redis gave %v, want %s with its cause", name, err, fault.NotYetInForce)
 		}
 	}
@@ -116,7 +120,8 @@ func TestALoadThatWasPausedWhileFencesChangedChangesNothing(t *testing.T) {
 				reached, release := b.wire.hold(t, query)
 				var paused sync.WaitGroup
 				paused.Go(func() {
-					if _, a, err := b.limits.AdmitOrLoad(b.ctx, s, charge(1)); err != nil || a.Refused != "key_invalid" {
+					if _, a, err := b.limits.AdmitOrLoad(b.ctx, s, charge(1)); err != nil ||
+						a.Refused != "key_invalid" {
 						t.Errorf("the paused call: %+v, %v; want what holds when it is answered", a, err)
 					}
 				})
@@ -148,7 +153,8 @@ func TestASeedThatWasPausedWhileTheQuotaWasSpentChangesNothing(t *testing.T) {
 	reached, release := b.wire.hold(t, "ListFlushes") // the sums are read
 	var paused sync.WaitGroup
 	paused.Go(func() {
-		if _, a, err := b.limits.AdmitOrLoad(b.ctx, s, charge(300)); err != nil || a.Refused != "door_key_day" || a.Remaining != 200 {
+		if _, a, err := b.limits.AdmitOrLoad(b.ctx, s, charge(300)); err != nil || a.Refused != "door_key_day" ||
+			a.Remaining != 200 {
 			t.Errorf("the paused call: %+v, %v; want 200 left", a, err)
 		}
 	})
@@ -277,7 +283,8 @@ func TestFencesHoldFromTheAnswerOnInEveryProcess(t *testing.T) {
 	want(plan.Unit, "", "")
 	want(1, "service_cap", meter.ScopeAccount)
 	owner(`{"caps":{"rpc":5}}`)
-	if a := processes[1].admit(t, processes[1].identify(t, h), charge(plan.Unit+1)); a.Refused != "service_cap" || a.Remaining != int64(plan.Unit) {
+	if a := processes[1].admit(t, processes[1].identify(t, h), charge(plan.Unit+1)); a.Refused != "service_cap" ||
+		a.Remaining != int64(plan.Unit) {
 		t.Errorf("past what the cap has left: %+v", a)
 	}
 	b.flushAll(t)
@@ -289,7 +296,8 @@ func TestFencesHoldFromTheAnswerOnInEveryProcess(t *testing.T) {
 	if requests, units := b.recorded(t, h); requests != 5 || units != 5*plan.Unit {
 		t.Errorf("PostgreSQL has %d calls of %s units, want 5 of 5", requests, units)
 	}
-	if _, err := b.limits.ConfigureKey(b.ctx, account.NewKeyID(), settings(t, `{}`), author); !errors.Is(err, store.ErrNotFound) {
+	if _, err := b.limits.ConfigureKey(b.ctx, account.NewKeyID(), settings(t, `{}`), author); !errors.Is(err,
+		store.ErrNotFound) {
 		t.Errorf("configuring nobody's key gives %v", err)
 	}
 }
@@ -300,7 +308,9 @@ func TestAGrantedPackIsDrawnAtOnce(t *testing.T) {
 	h := b.holder(t, plan.Free, account.Unlimited)
 	s := b.identify(t, h)
 	const custom = 2 * plan.Unit
-	_, err := b.limits.SetEnterprise(b.ctx, h.account.ID, account.Custom{Quota: custom, Rate: account.RateWindow{Limit: 1000, Per: time.Second}}, author)
+	_, err := b.limits.SetEnterprise(b.ctx, h.account.ID, account.Custom{
+		Quota: custom, Rate: account.RateWindow{Limit: 1000, Per: time.Second},
+	}, author)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -379,8 +389,10 @@ func TestACycleThatCannotBeIsRefusedAndOneToTheNanosecondIsSetOnce(t *testing.T)
 		if err != nil || first.Cycle != cycle.Truncate(time.Millisecond) {
 			t.Fatalf("set %+v, %v; want %+v by the millisecond", first.Cycle, err, cycle)
 		}
-		if again, err := b.limits.SetCycle(b.ctx, h.account.ID, cycle, author); err != nil || again.Version != first.Version {
-			t.Errorf("setting %+v again gives version %d, %v; want %d as before", cycle, again.Version, err, first.Version)
+		if again, err := b.limits.SetCycle(b.ctx, h.account.ID, cycle, author); err != nil ||
+			again.Version != first.Version {
+			t.Errorf("setting %+v again gives version %d, %v; want %d as before", cycle, again.Version, err,
+				first.Version)
 		}
 	}
 }
@@ -388,10 +400,14 @@ func TestACycleThatCannotBeIsRefusedAndOneToTheNanosecondIsSetOnce(t *testing.T)
 // rich is a record in which an account's packs are as large as numbers are.
 type rich struct{ *store.Store }
 
-func (r rich) ChangeKey(ctx context.Context, id account.KeyID, action string, by store.Author, change func(*store.Key, store.Account) error) (store.Key, store.Account, error) {
+func (r rich) ChangeKey(ctx context.Context, id account.KeyID, action string, by store.Author,
+	change func(*store.Key, store.Account) error,
+) (store.Key, store.Account, error) {
 	return r.Store.ChangeKey(ctx, id, action, by, func(k *store.Key, owner store.Account) error {
 		for range 2 {
-			owner.Packs = append(owner.Packs, account.Pack{Units: math.MaxInt64, Expires: time.Now().AddDate(100, 0, 0)})
+			owner.Packs = append(owner.Packs, account.Pack{
+				Units: math.MaxInt64, Expires: time.Now().AddDate(100, 0, 0),
+			})
 		}
 		return change(k, owner)
 	})
@@ -403,7 +419,8 @@ func TestPacksOfAnySizeLeaveAKeysCapAtTheLargest(t *testing.T) {
 	h := b.holder(t, plan.Free, account.Unlimited)
 	f := limits.New(rich{b.store}, b.meter, b.hasher, b.clock.Now)
 	limit := `{"monthly_request_cap":` + account.MaxCap.String() + `}`
-	if k, err := f.ConfigureKey(b.ctx, h.key.ID, settings(t, limit), author); err != nil || k.MonthlyCap != account.MaxCap {
+	if k, err := f.ConfigureKey(b.ctx, h.key.ID, settings(t, limit), author); err != nil ||
+		k.MonthlyCap != account.MaxCap {
 		t.Errorf("the largest cap with packs for it gives %s, %v", k.MonthlyCap, err)
 	}
 }
@@ -510,7 +527,8 @@ func TestAPackThatIsKnownToBeUsedUpIsNoPartOfTheProjection(t *testing.T) {
 	if a := b.admit(t, s, charge(1500)); !a.Admitted || strings.Contains(a.Receipt.Sources, packs[0].ID.String()) {
 		t.Errorf("%+v", a)
 	}
-	if list := b.rdb.HGet(b.ctx, fmt.Sprintf("{u%04d}:cfg:%s", account.Shard(h.account.ID), h.account.ID), "pk").Val(); strings.Count(list, ",") != 2 {
+	if list := b.rdb.HGet(b.ctx, fmt.Sprintf("{u%04d}:cfg:%s", account.Shard(h.account.ID), h.account.ID),
+		"pk").Val(); strings.Count(list, ",") != 2 {
 		t.Errorf("the projection has packs %q, want the two with units left", list)
 	}
 }

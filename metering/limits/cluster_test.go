@@ -20,7 +20,8 @@ func TestFencesAreLoadedChangedAndSeededOnACluster(t *testing.T) {
 		if a := b.admit(t, b.identify(t, h), charge(plan.Unit)); !a.Admitted {
 			t.Fatalf("the first call: %+v", a)
 		}
-		if _, err := b.limits.ConfigureKey(b.ctx, h.key.ID, settings(t, `{"monthly_request_cap":2}`), author); err != nil {
+		if _, err := b.limits.ConfigureKey(b.ctx, h.key.ID, settings(t, `{"monthly_request_cap":2}`),
+			author); err != nil {
 			t.Fatal(err)
 		}
 		if a := other.admit(t, other.identify(t, h), charge(2*plan.Unit)); a.Refused != "key_budget" {

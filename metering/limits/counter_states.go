@@ -38,7 +38,9 @@ const maxCompared = 200
 // lines, flushed and unflushed, each while calls go on: a flush in between makes it read again. Of
 // counters that the meter does not keep only packs are summed, unless all is set. It changes
 // nothing.
-func (f *Limits) CounterStates(ctx context.Context, a *store.Account, keys []store.Key, all bool) (CounterStates, error) {
+func (f *Limits) CounterStates(ctx context.Context, a *store.Account, keys []store.Key,
+	all bool,
+) (CounterStates, error) {
 	terms, err := a.Terms()
 	if err != nil {
 		return CounterStates{}, err
@@ -69,13 +71,19 @@ func askedByAccount(a *store.Account, terms account.Terms, period string) []Coun
 	var asked []CounterState
 	switch quota, ceiling := terms.Quota(), terms.Plan.SoftCeiling(); {
 	case quota != account.Unlimited:
-		asked = append(asked, CounterState{Counter: account.Counter{Period: period, Source: account.SourcePlan}, Limit: quota})
+		asked = append(asked, CounterState{
+			Counter: account.Counter{Period: period, Source: account.SourcePlan}, Limit: quota,
+		})
 	case terms.Custom == nil && ceiling != plan.Unlimited:
-		asked = append(asked, CounterState{Counter: account.Counter{Period: period, Source: account.SourcePlan}, Limit: ceiling})
+		asked = append(asked, CounterState{
+			Counter: account.Counter{Period: period, Source: account.SourcePlan}, Limit: ceiling,
+		})
 	}
 	for _, service := range account.Services() {
 		if limit, capped := a.Services.Caps[service]; capped {
-			asked = append(asked, CounterState{Counter: account.Counter{Period: period, Service: string(service)}, Limit: limit})
+			asked = append(asked, CounterState{
+				Counter: account.Counter{Period: period, Service: string(service)}, Limit: limit,
+			})
 		}
 	}
 	for _, p := range a.Packs {
@@ -92,7 +100,9 @@ func askedByKey(k *store.Key, period string, at time.Time) []CounterState {
 	}
 	for _, service := range account.Services() {
 		if limit, capped := k.Services.Caps[service]; capped {
-			asked = append(asked, CounterState{Counter: account.Counter{Period: period, Key: k.ID, Service: string(service)}, Limit: limit})
+			asked = append(asked, CounterState{
+				Counter: account.Counter{Period: period, Key: k.ID, Service: string(service)}, Limit: limit,
+			})
 		}
 	}
 	if k.Daily >= 0 {
@@ -102,7 +112,9 @@ func askedByKey(k *store.Key, period string, at time.Time) []CounterState {
 }
 
 // stand compares some counters.
-func (f *Limits) stand(ctx context.Context, id account.ID, asked []CounterState, left time.Duration, all bool) ([]CounterState, error) {
+func (f *Limits) stand(ctx context.Context, id account.ID, asked []CounterState, left time.Duration,
+	all bool,
+) ([]CounterState, error) {
 	if !all {
 		var err error
 		if asked, err = f.keptOf(ctx, id, asked); err != nil || len(asked) == 0 {
@@ -152,9 +164,12 @@ const (
 	longestCompare = time.Second
 )
 
-var errFlushing = errors.New("usage is flushed faster than counters can be compared; try again, or look why PostgreSQL is slow")
+var errFlushing = errors.New(
+	"usage is flushed faster than counters can be compared; try again, or look why PostgreSQL is slow")
 
-func (f *Limits) compare(ctx context.Context, id account.ID, counters []account.Counter, left time.Duration) ([]meter.CounterState, error) {
+func (f *Limits) compare(ctx context.Context, id account.ID, counters []account.Counter,
+	left time.Duration,
+) ([]meter.CounterState, error) {
 	pause := time.NewTimer(0)
 	defer pause.Stop()
 	for n := range maxCompares {

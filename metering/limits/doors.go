@@ -18,7 +18,9 @@ import (
 // BindKey binds a key to a wallet that proved itself. When it answers without an error, the
 // wallet's fences hold for every call of the key. Binding again changes nothing, and answers only
 // when the first time is in force.
-func (f *Limits) BindKey(ctx context.Context, b store.Binding, by store.Author) (store.Bound, error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (f *Limits) BindKey(ctx context.Context, b store.Binding, by store.Author) (store.Bound, error) {
 	bound, err := f.store.BindKey(ctx, b, by)
 	if err != nil {
 		return store.Bound{}, refusalOr(err)
@@ -29,7 +31,9 @@ func (f *Limits) BindKey(ctx context.Context, b store.Binding, by store.Author) 
 // AdoptKey moves a key to an owner's account. When it answers without an error, every call of the
 // key counts there, in all processes. Adopting again changes nothing, queues no mail, and answers
 // only when the first time is in force.
-func (f *Limits) AdoptKey(ctx context.Context, id account.KeyID, to account.ID, user account.UserID, by store.Author, mails ...store.NewMail) (store.Adopted, error) {
+func (f *Limits) AdoptKey(ctx context.Context, id account.KeyID, to account.ID, user account.UserID, by store.Author,
+	mails ...store.NewMail,
+) (store.Adopted, error) {
 	adopted, err := f.store.AdoptKey(ctx, id, to, user, by, mails...)
 	if err != nil {
 		return store.Adopted{}, refusalOr(err)
@@ -44,12 +48,17 @@ const DefaultAgentCap = 50_000 * plan.Unit
 // ClaimAgent makes an agent with its key, or gives it a fresh one. settings may hold the key's
 // monthly cap; without one it is DefaultAgentCap, or the account's allowance when that is less.
 // When it answers without an error, the key before is refused everywhere.
-func (f *Limits) ClaimAgent(ctx context.Context, c store.Claim, settings account.Settings, by store.Author) (store.Claimed, error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (f *Limits) ClaimAgent(ctx context.Context, c store.Claim, settings account.Settings,
+	by store.Author,
+) (store.Claimed, error) {
 	at, err := f.meter.Now(ctx) // packs expire by Redis' clock
 	if err != nil {
 		at = f.now()
 	}
-	claimed, err := f.store.ClaimAgent(ctx, c, by, func(owner store.Account) (plan.Units, error) { //nolint:gocritic // a copy does no harm
+	//nolint:gocritic // a copy does no harm
+	claimed, err := f.store.ClaimAgent(ctx, c, by, func(owner store.Account) (plan.Units, error) {
 		return agentCap(&owner, settings, at)
 	})
 	if err != nil {

@@ -50,9 +50,11 @@ func (b *bundle) doorKeyIn(t *testing.T, shard int) *holder {
 	for account.Shard(id) != shard {
 		id = account.NewID()
 	}
-	a, k, err := b.store.CreateDoorKey(b.ctx, store.NewAccount{ID: id, Kind: store.KindDoor, Plan: plan.Door1}, store.NewKey{
-		ID: account.NewKeyID(), Digest: digest[:], Prefix: key.Prefix(), Door: account.DoorPublic, Daily: plan.Must(plan.Door1).DailyQuota(),
-	})
+	a, k, err := b.store.CreateDoorKey(b.ctx, store.NewAccount{ID: id, Kind: store.KindDoor, Plan: plan.Door1},
+		store.NewKey{
+			ID: account.NewKeyID(), Digest: digest[:], Prefix: key.Prefix(), Door: account.DoorPublic,
+			Daily: plan.Must(plan.Door1).DailyQuota(),
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +129,8 @@ func TestABoundKeyHasItsWalletsFencesInEveryProcessOnceItIsAnswered(t *testing.T
 	if err != nil {
 		t.Fatal(err)
 	}
-	if bound.Key.Door != account.DoorWallet || bound.Account.Kind != store.KindWallet || bound.Account.Plan != plan.WalletBound ||
+	if bound.Key.Door != account.DoorWallet || bound.Account.Kind != store.KindWallet ||
+		bound.Account.Plan != plan.WalletBound ||
 		bound.Account.ID != h.account.ID || bound.Key.Daily != account.Unlimited || !bound.Key.Adoptable {
 		t.Errorf("bound as %+v", bound)
 	}
@@ -144,7 +147,8 @@ func TestABoundKeyHasItsWalletsFencesInEveryProcessOnceItIsAnswered(t *testing.T
 		}
 	}
 	b.redisWindow(t, h.account.ID)
-	if a := b.admit(t, both[1].subject, charge(1)); a.Refused != fault.PlanQuota.String() || a.Limit != int64(1_000_000*plan.Unit) {
+	if a := b.admit(t, both[1].subject, charge(1)); a.Refused != fault.PlanQuota.String() ||
+		a.Limit != int64(1_000_000*plan.Unit) {
 		t.Errorf("past the million: %+v", a)
 	}
 	again, err := both[0].limits.BindKey(b.ctx, binding(h, 1), author)
@@ -188,7 +192,8 @@ func followsTheWallet(t *testing.T, b *bundle, first, second *holder) {
 		t.Fatal(err)
 	}
 	bound, err := b.limits.BindKey(b.ctx, binding(second, 1), author)
-	if err != nil || bound.Account.ID != first.account.ID || bound.Key.Account != first.account.ID || bound.Wallet.Key != second.key.ID {
+	if err != nil || bound.Account.ID != first.account.ID || bound.Key.Account != first.account.ID ||
+		bound.Wallet.Key != second.key.ID {
 		t.Fatalf("bound anew: %+v, %v; want the account of the first key", bound, err)
 	}
 	for i, process := range both {
@@ -206,12 +211,15 @@ func followsTheWallet(t *testing.T, b *bundle, first, second *holder) {
 	if units := b.charged(t, second.account.ID); units != 2*plan.Unit {
 		t.Errorf("the account that the key left was charged %s units, want those from before", units)
 	}
-	if _, err := audit.Run(b.ctx, b.store, b.limits, audit.Options{}, func(d audit.Difference) { t.Errorf("the books differ: %s", d) }); err != nil {
+	if _, err := audit.Run(b.ctx, b.store, b.limits, audit.Options{}, func(d audit.Difference) {
+		t.Errorf("the books differ: %s", d)
+	}); err != nil {
 		t.Error(err)
 	}
 	for _, id := range []account.ID{first.account.ID, second.account.ID} {
 		lines, err := b.store.ListAudit(b.ctx, id, 10)
-		if err != nil || lines[0].Action != "bind_key" || lines[0].Key != second.key.ID || !strings.Contains(string(lines[0].After), first.account.ID.String()) {
+		if err != nil || lines[0].Action != "bind_key" || lines[0].Key != second.key.ID ||
+			!strings.Contains(string(lines[0].After), first.account.ID.String()) {
 			t.Errorf("the audit log of account %s begins with %+v, %v", id, lines, err)
 		}
 	}
@@ -236,7 +244,8 @@ func TestAKeyThatMovesWithinAShardGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, of := range []account.ID{h.account.ID, owner} {
-		if _, err := b.db.Exec(b.ctx, "UPDATE fence_pushes SET due_at = now() - interval '1 hour' WHERE account_id = $1", of.UUID); err != nil {
+		if _, err := b.db.Exec(b.ctx,
+			"UPDATE fence_pushes SET due_at = now() - interval '1 hour' WHERE account_id = $1", of.UUID); err != nil {
 			t.Fatal(err)
 		}
 		if pushed, err := b.limits.PushDue(b.ctx); err != nil || pushed == 0 {
@@ -259,7 +268,9 @@ func TestAKeyThatMovesWithinAShardGoesOn(t *testing.T) {
 func TestTheNextCallOfAnAdoptedKeyCountsForItsOwnerInEveryProcess(t *testing.T) {
 	t.Parallel()
 	for name, of := range map[string]struct{ bindFirst, sameShard bool }{
-		"a public key": {}, "a key of a wallet": {bindFirst: true}, "a key that moves within a shard": {sameShard: true},
+		"a public key": {}, "a key of a wallet": {
+			bindFirst: true,
+		}, "a key that moves within a shard": {sameShard: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -279,7 +290,8 @@ func TestTheNextCallOfAnAdoptedKeyCountsForItsOwnerInEveryProcess(t *testing.T) 
 			if err != nil {
 				t.Fatal(err)
 			}
-			if k := adopted.Key; k.Door != account.DoorAdopted || k.Account != owner || k.Daily != account.Unlimited || k.Adoptable {
+			if k := adopted.Key; k.Door != account.DoorAdopted || k.Account != owner || k.Daily != account.Unlimited ||
+				k.Adoptable {
 				t.Errorf("adopted as %+v", k)
 			}
 			for i, process := range both {
@@ -402,7 +414,8 @@ func TestADoorThatRefusesChangesNothing(t *testing.T) {
 		_, err := b.limits.SetStatus(b.ctx, id, account.Suspended, author)
 		must(err)
 	}
-	bound, revoked, suspended, adopted, ofOwner, plain := door(), door(), door(), door(), b.holder(t, plan.Free, account.Unlimited), door()
+	bound, revoked, suspended, adopted, ofOwner, plain := door(), door(), door(), door(), b.holder(t, plan.Free,
+		account.Unlimited), door()
 	must(bind(bound, 1))
 	revoke(revoked)
 	suspend(suspended.account.ID)
@@ -422,20 +435,48 @@ func TestADoorThatRefusesChangesNothing(t *testing.T) {
 		do   func(*holder) error
 		want fault.Reason
 	}{
-		"bind a key of another wallet":              {bound, func(h *holder) error { return bind(h, 9) }, fault.BindingRefused},
-		"bind to a wallet of another key":           {plain, func(h *holder) error { return bind(h, 1) }, fault.BindingRefused},
-		"bind a revoked key":                        {revoked, func(h *holder) error { return bind(h, 9) }, fault.BindingRefused},
-		"bind a suspended key":                      {suspended, func(h *holder) error { return bind(h, 9) }, fault.AccountSuspended},
-		"bind into a suspended account":             {plain, func(h *holder) error { return bind(h, 2) }, fault.AccountSuspended},
-		"bind an adopted key":                       {adopted, func(h *holder) error { return bind(h, 9) }, fault.WrongKindOfKey},
-		"bind a key of an account":                  {ofOwner, func(h *holder) error { return bind(h, 9) }, fault.WrongKindOfKey},
-		"adopt a revoked key":                       {revoked, func(h *holder) error { return adopt(h, owner) }, fault.FieldRefused},
-		"adopt a suspended key":                     {suspended, func(h *holder) error { return adopt(h, owner) }, fault.AccountSuspended},
-		"adopt a key of another owner":              {adopted, func(h *holder) error { return adopt(h, b.owner(t, plan.Free)) }, fault.NotYours},
-		"adopt a key of an account":                 {ofOwner, func(h *holder) error { return adopt(h, owner) }, fault.NotYours},
-		"adopt into a suspended account":            {plain, func(h *holder) error { return adopt(h, shut) }, fault.AccountSuspended},
-		"adopt into an account of a door":           {plain, func(h *holder) error { return adopt(h, bound.account.ID) }, fault.WrongKindOfKey},
-		"adopt a key of a wallet that is suspended": {lost, func(h *holder) error { return adopt(h, owner) }, fault.FieldRefused},
+		"bind a key of another wallet": {
+			bound, func(h *holder) error { return bind(h, 9) }, fault.BindingRefused,
+		},
+		"bind to a wallet of another key": {
+			plain, func(h *holder) error { return bind(h, 1) }, fault.BindingRefused,
+		},
+		"bind a revoked key": {
+			revoked, func(h *holder) error { return bind(h, 9) }, fault.BindingRefused,
+		},
+		"bind a suspended key": {
+			suspended, func(h *holder) error { return bind(h, 9) }, fault.AccountSuspended,
+		},
+		"bind into a suspended account": {
+			plain, func(h *holder) error { return bind(h, 2) }, fault.AccountSuspended,
+		},
+		"bind an adopted key": {
+			adopted, func(h *holder) error { return bind(h, 9) }, fault.WrongKindOfKey,
+		},
+		"bind a key of an account": {
+			ofOwner, func(h *holder) error { return bind(h, 9) }, fault.WrongKindOfKey,
+		},
+		"adopt a revoked key": {
+			revoked, func(h *holder) error { return adopt(h, owner) }, fault.FieldRefused,
+		},
+		"adopt a suspended key": {
+			suspended, func(h *holder) error { return adopt(h, owner) }, fault.AccountSuspended,
+		},
+		"adopt a key of another owner": {
+			adopted, func(h *holder) error { return adopt(h, b.owner(t, plan.Free)) }, fault.NotYours,
+		},
+		"adopt a key of an account": {
+			ofOwner, func(h *holder) error { return adopt(h, owner) }, fault.NotYours,
+		},
+		"adopt into a suspended account": {
+			plain, func(h *holder) error { return adopt(h, shut) }, fault.AccountSuspended,
+		},
+		"adopt into an account of a door": {
+			plain, func(h *holder) error { return adopt(h, bound.account.ID) }, fault.WrongKindOfKey,
+		},
+		"adopt a key of a wallet that is suspended": {
+			lost, func(h *holder) error { return adopt(h, owner) }, fault.FieldRefused,
+		},
 	} {
 		before, err := b.store.LoadKey(b.ctx, c.h.key.ID)
 		must(err)
@@ -446,7 +487,9 @@ func TestADoorThatRefusesChangesNothing(t *testing.T) {
 			t.Errorf("%s changed the key from %+v to %+v", name, before, after)
 		}
 	}
-	for name, err := range map[string]error{"bind": bind(unknown, 9), "adopt": adopt(unknown, owner), "adopt into nothing": adopt(plain, account.NewID())} {
+	for name, err := range map[string]error{
+		"bind": bind(unknown, 9), "adopt": adopt(unknown, owner), "adopt into nothing": adopt(plain, account.NewID()),
+	} {
 		if !errors.Is(err, store.ErrNotFound) {
 			t.Errorf("%s what is not there: %v", name, err)
 		}
@@ -474,7 +517,8 @@ func TestAMoveThatCannotBePushedIsInForceAsSoonAsTheMeterAnswers(t *testing.T) {
 	stop()
 	wg.Wait()
 	for i, process := range both {
-		if moved, a, err := process.limits.AdmitOrLoad(b.ctx, process.subject, charge(1)); err != nil || !a.Admitted || moved.Account != owner {
+		if moved, a, err := process.limits.AdmitOrLoad(b.ctx, process.subject, charge(1)); err != nil || !a.Admitted ||
+			moved.Account != owner {
 			t.Errorf("process %d: %+v, %+v, %v", i, moved, a, err)
 		}
 	}
@@ -504,20 +548,23 @@ func TestAnAgentThatIsClaimedAgainHasAFreshKeyAndTheOldOneIsDead(t *testing.T) {
 	owner := b.owner(t, plan.Free)
 	c, old := b.claim(t, owner)
 	first, err := b.limits.ClaimAgent(b.ctx, c, account.Settings{}, author)
-	if err != nil || first.Agent.Key.MonthlyCap != 50_000*plan.Unit || first.Agent.Key.Door != account.DoorAccount || !first.Before.IsZero() {
+	if err != nil || first.Agent.Key.MonthlyCap != 50_000*plan.Unit || first.Agent.Key.Door != account.DoorAccount ||
+		!first.Before.IsZero() {
 		t.Fatalf("claimed: %+v, %v", first, err)
 	}
 	both := b.two(t, old)
 	if both[0].subject.Agent != first.Agent.ID {
 		t.Errorf("the key is known as %+v, want the agent's", both[0].subject.Identity)
 	}
-	if again, err := b.limits.ClaimAgent(b.ctx, c, account.Settings{}, author); err != nil || again.Agent.Key.ID != c.Key || again.Agent.ID != first.Agent.ID {
+	if again, err := b.limits.ClaimAgent(b.ctx, c, account.Settings{}, author); err != nil ||
+		again.Agent.Key.ID != c.Key || again.Agent.ID != first.Agent.ID {
 		t.Errorf("the same key again: %+v, %v", again, err)
 	}
 	next, fresh := b.claim(t, owner)
 	next.Name = "scout the second"
 	second, err := b.limits.ClaimAgent(b.ctx, next, account.Settings{}, author)
-	if err != nil || second.Agent.ID != first.Agent.ID || second.Before != old.key.ID || second.Agent.Name != next.Name {
+	if err != nil || second.Agent.ID != first.Agent.ID || second.Before != old.key.ID ||
+		second.Agent.Name != next.Name {
 		t.Fatalf("claimed again: %+v, %v", second, err)
 	}
 	for i, process := range both {
@@ -529,7 +576,8 @@ func TestAnAgentThatIsClaimedAgainHasAFreshKeyAndTheOldOneIsDead(t *testing.T) {
 		}
 	}
 	// A repetition of an older claim, by an activity that was tried twice, revives nothing.
-	if late, err := b.limits.ClaimAgent(b.ctx, c, account.Settings{}, author); err != nil || late.Agent.Key.Status != account.Revoked {
+	if late, err := b.limits.ClaimAgent(b.ctx, c, account.Settings{}, author); err != nil ||
+		late.Agent.Key.Status != account.Revoked {
 		t.Errorf("the older claim again: %+v, %v", late, err)
 	}
 	agents, err := b.store.ListAgents(b.ctx, owner)
@@ -618,7 +666,8 @@ func TestAnAccountThatIsFullTakesNoKeyOver(t *testing.T) {
 		t.Errorf("the key is %+v, %v", key, err)
 	}
 	again, _ := b.claim(t, owner)
-	if claimed, err := b.limits.ClaimAgent(b.ctx, again, account.Settings{}, author); err != nil || claimed.Before != known.Key {
+	if claimed, err := b.limits.ClaimAgent(b.ctx, again, account.Settings{}, author); err != nil ||
+		claimed.Before != known.Key {
 		t.Errorf("a fresh key of an agent that is there: %+v, %v", claimed, err)
 	}
 	other, _ := b.claim(t, owner)
@@ -628,7 +677,8 @@ func TestAnAccountThatIsFullTakesNoKeyOver(t *testing.T) {
 	if agents, err := b.store.ListAgents(b.ctx, owner); err != nil || len(agents) != 1 {
 		t.Errorf("there are %d agents, %v", len(agents), err)
 	}
-	if _, err := b.db.Exec(b.ctx, `UPDATE keys SET status = 'revoked', revoked_at = now() WHERE id = (SELECT id FROM keys WHERE account_id = $1 AND prefix = 'cag_filler' LIMIT 1)`, owner.UUID); err != nil {
+	if _, err := b.db.Exec(b.ctx,
+		`UPDATE keys SET status = 'revoked', revoked_at = now() WHERE id = (SELECT id FROM keys WHERE account_id = $1 AND prefix = 'cag_filler' LIMIT 1)`, owner.UUID); err != nil {
 		t.Fatal(err)
 	}
 	if err := adopt(); err != nil {

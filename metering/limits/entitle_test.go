@@ -27,14 +27,18 @@ func TestAnEntitlementIsInForceAtOnce(t *testing.T) {
 		t.Fatalf("past the Free plan: %+v", a)
 	}
 	now := b.now(t)
-	began, ends := now.AddDate(0, 0, -10).Truncate(time.Millisecond), now.Add(400*time.Millisecond).Truncate(time.Millisecond)
-	e := subscription.Entitlement{Plan: plan.Pro, Cycle: plan.Cycle{Anchor: began, Ends: ends}, Next: plan.Free, NextFrom: ends}
+	began, ends := now.AddDate(0, 0, -10).Truncate(time.Millisecond),
+		now.Add(400*time.Millisecond).Truncate(time.Millisecond)
+	e := subscription.Entitlement{
+		Plan: plan.Pro, Cycle: plan.Cycle{Anchor: began, Ends: ends}, Next: plan.Free, NextFrom: ends,
+	}
 	entitled, err := b.limits.Entitle(b.ctx, h.account.ID, e, author)
 	if err != nil || entitled.Plan != plan.Pro || entitled.NextPlan != plan.Free {
 		t.Fatalf("%+v, %v", entitled, err)
 	}
 	a := b.admit(t, subject, charge(plan.Unit))
-	if b.now(t).Before(ends) && (!a.Admitted || a.Supply != plan.Premium || a.Receipt.Period != (account.Period{Start: began}).Key()) {
+	if b.now(t).Before(ends) &&
+		(!a.Admitted || a.Supply != plan.Premium || a.Receipt.Period != (account.Period{Start: began}).Key()) {
 		t.Errorf("with the larger plan: %+v", a)
 	}
 	again, err := b.limits.Entitle(b.ctx, h.account.ID, e, author)
@@ -61,7 +65,9 @@ func TestAnEntitlementLeavesAContractAlone(t *testing.T) {
 	if _, err := b.limits.SetEnterprise(b.ctx, h.account.ID, custom, author); err != nil {
 		t.Fatal(err)
 	}
-	got, err := b.limits.Entitle(b.ctx, h.account.ID, subscription.Entitlement{Plan: plan.Free, Cycle: plan.Cycle{Anchor: b.now(t)}}, author)
+	got, err := b.limits.Entitle(b.ctx, h.account.ID, subscription.Entitlement{
+		Plan: plan.Free, Cycle: plan.Cycle{Anchor: b.now(t)},
+	}, author)
 	if err != nil || got.Plan != plan.Enterprise || got.Custom == nil || *got.Custom != custom || got.NextPlan != "" {
 		t.Errorf("%+v, %v", got, err)
 	}

@@ -13,7 +13,9 @@ import (
 var (
 	// ErrOlderRecord says that Redis holds fences which PostgreSQL never had: it was restored to an
 	// earlier state, and nobody said so.
-	ErrOlderRecord = errors.New("PostgreSQL is older than the fences that are in force, as after a restore: `gateway ops recover` puts its own in force")
+	ErrOlderRecord = errors.New(
+		"PostgreSQL is older than the fences that are in force, as after a restore: `gateway ops recover` puts its " +
+			"own in force")
 	// errNotTaken says that a push changed nothing.
 	errNotTaken = errors.New("the meter did not take the change; it is pushed again")
 )
@@ -78,7 +80,8 @@ func (f *Limits) recorded(ctx context.Context, of *version, held meter.InForce) 
 	}
 	switch {
 	case held.Epoch > d.Epoch || (held.Epoch == d.Epoch && held.Version > number):
-		return fmt.Errorf("%w (in force is version %d of epoch %d, PostgreSQL has version %d of epoch %d)", ErrOlderRecord, held.Version, held.Epoch, number, d.Epoch)
+		return fmt.Errorf("%w (in force is version %d of epoch %d, PostgreSQL has version %d of epoch %d)",
+			ErrOlderRecord, held.Version, held.Epoch, number, d.Epoch)
 	case d.Epoch != of.epoch: // it began since this change was read
 		return errNotTaken
 	}

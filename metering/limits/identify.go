@@ -81,7 +81,9 @@ func (f *Limits) Identify(ctx context.Context, key string, network netip.Prefix)
 
 // IdentifyCredential is Identify for pay-per-call credentials. What Identify calls an invalid key
 // is an unknown credential.
-func (f *Limits) IdentifyCredential(ctx context.Context, credential string, network netip.Prefix) (*meter.Subject, *fault.Error) {
+func (f *Limits) IdentifyCredential(ctx context.Context, credential string,
+	network netip.Prefix,
+) (*meter.Subject, *fault.Error) {
 	parsed, ok := account.ParseCredential(credential)
 	if !ok {
 		return nil, x402.Unpaid(x402.Unknown)
@@ -93,7 +95,9 @@ func (f *Limits) IdentifyCredential(ctx context.Context, credential string, netw
 	return s, refusal
 }
 
-func (f *Limits) identify(ctx context.Context, digest account.Digest, network netip.Prefix) (*meter.Subject, *fault.Error) {
+func (f *Limits) identify(ctx context.Context, digest account.Digest,
+	network netip.Prefix,
+) (*meter.Subject, *fault.Error) {
 	now := f.now()
 	remembered, ok := f.ids.known.Get(digest)
 	if ok && now.UnixNano() < remembered.stale.Load() {
@@ -107,7 +111,8 @@ func (f *Limits) identify(ctx context.Context, digest account.Digest, network ne
 	}
 	misses := f.ids.missesOf(network)
 	if wait := f.ids.wait(misses); wait > 0 {
-		e := fault.New(fault.RateWindow, "Too many unknown keys from your network address. Check the key, and wait a second.")
+		e := fault.New(fault.RateWindow,
+			"Too many unknown keys from your network address. Check the key, and wait a second.")
 		e.RetryAfter = wait
 		e.Window = &fault.Window{Limit: lookupsPerSecond, Reset: wait}
 		return nil, e
@@ -122,7 +127,8 @@ func (f *Limits) identify(ctx context.Context, digest account.Digest, network ne
 		f.ids.unknown.Add(digest, f.now().Add(unknownFor))
 		return nil, fault.New(fault.KeyInvalid, "")
 	case err != nil:
-		e := fault.New(fault.MeterUnreachable, "The key could not be looked up, so the call was not relayed. Retry in a few seconds.")
+		e := fault.New(fault.MeterUnreachable,
+			"The key could not be looked up, so the call was not relayed. Retry in a few seconds.")
 		e.RetryAfter = retryMeter
 		return nil, e.Wrap(err)
 	}

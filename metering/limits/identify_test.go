@@ -29,7 +29,10 @@ func TestKeyWithABadChecksumIsRefusedWithoutAnyLookUp(t *testing.T) {
 	if h.text[len(h.text)-1] == last {
 		last = '1'
 	}
-	for _, key := range []string{"", "cag_", "cag_x", h.text[:len(h.text)-1] + string(last), h.text + "0", "Bearer " + h.text, "cagx_" + h.text[4:]} {
+	for _, key := range []string{
+		"", "cag_", "cag_x", h.text[:len(h.text)-1] + string(last), h.text + "0",
+		"Bearer " + h.text, "cagx_" + h.text[4:],
+	} {
 		b.wantRefused(t, key, network, fault.KeyInvalid)
 	}
 	if n := b.wire.count("GetIdentity"); n != 0 {
@@ -69,7 +72,8 @@ func TestKnownKeyIsAskedForOnceByCallersAtTheSameTime(t *testing.T) {
 		wg.Go(func() {
 			<-begin
 			s, refused := b.limits.Identify(b.ctx, h.text, network)
-			if refused != nil || s.Account != h.account.ID || s.Key != h.key.ID || s.Plan != plan.Pro || s.Supply != plan.Premium {
+			if refused != nil || s.Account != h.account.ID || s.Key != h.key.ID || s.Plan != plan.Pro ||
+				s.Supply != plan.Premium {
 				t.Errorf("identified as %+v, %v", s, refused)
 			}
 		})

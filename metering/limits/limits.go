@@ -1,4 +1,4 @@
-// Package fences owns the way between the record and the meter: it finds who a key is, loads an
+// Package limits owns the way between the record and the meter: it finds who a key is, loads an
 // account's and a key's projection from PostgreSQL into Redis when it is missing there, seeds lost
 // counters, and pushes changes before they are answered. It decides nothing itself: the rules are
 // in package account, the verdicts in package meter.
@@ -28,19 +28,27 @@ type Record interface {
 	FindIdentity(ctx context.Context, digest []byte) (account.Identity, error)
 	LoadAccount(ctx context.Context, id account.ID) (store.Account, error)
 	LoadKey(ctx context.Context, id account.KeyID) (store.Key, error)
-	SumCounters(ctx context.Context, id account.ID, counters []account.Counter) ([]plan.Units, []store.FlushEntry, error)
+	SumCounters(ctx context.Context, id account.ID,
+		counters []account.Counter) ([]plan.Units, []store.FlushEntry, error)
 	CreateDoorKey(ctx context.Context, a store.NewAccount, k store.NewKey) (store.Account, store.Key, error)
-	AddKey(ctx context.Context, k *store.NewKey, by store.Author, check func(owner store.Account, active int64) error) (store.Key, error)
-	ChangeAccount(ctx context.Context, id account.ID, action string, by store.Author, change func(*store.Account) error) (store.Account, error)
-	ChangeKey(ctx context.Context, id account.KeyID, action string, by store.Author, change func(*store.Key, store.Account) error) (store.Key, store.Account, error)
+	AddKey(ctx context.Context, k *store.NewKey, by store.Author,
+		check func(owner store.Account, active int64) error) (store.Key, error)
+	ChangeAccount(ctx context.Context, id account.ID, action string, by store.Author,
+		change func(*store.Account) error) (store.Account, error)
+	ChangeKey(ctx context.Context, id account.KeyID, action string, by store.Author,
+		change func(*store.Key, store.Account) error) (store.Key, store.Account, error)
 	GrantPack(ctx context.Context, p store.Pack, by store.Author) (store.Pack, store.Account, bool, error)
-	VoidPack(ctx context.Context, origin, reason string, at time.Time, by store.Author) (store.Pack, store.Account, bool, error)
+	VoidPack(ctx context.Context, origin, reason string, at time.Time,
+		by store.Author) (store.Pack, store.Account, bool, error)
 	BindKey(ctx context.Context, b store.Binding, by store.Author) (store.Bound, error)
-	AdoptKey(ctx context.Context, id account.KeyID, to account.ID, user account.UserID, by store.Author, mails ...store.NewMail) (store.Adopted, error)
-	ClaimAgent(ctx context.Context, c store.Claim, by store.Author, within func(store.Account) (plan.Units, error)) (store.Claimed, error)
+	AdoptKey(ctx context.Context, id account.KeyID, to account.ID, user account.UserID, by store.Author,
+		mails ...store.NewMail) (store.Adopted, error)
+	ClaimAgent(ctx context.Context, c store.Claim, by store.Author,
+		within func(store.Account) (plan.Units, error)) (store.Claimed, error)
 	GrantSettlement(ctx context.Context, g store.Grant) (store.Settlement, error)
 	RotateCredential(ctx context.Context, r *store.Rotation) (store.Settlement, account.KeyID, error)
-	ConcludeSettlement(ctx context.Context, id x402.ID, f x402.Finality, seen *x402.Finding, words string, at time.Time, by store.Author) (store.Settlement, error)
+	ConcludeSettlement(ctx context.Context, id x402.ID, f x402.Finality, seen *x402.Finding, words string, at time.Time,
+		by store.Author) (store.Settlement, error)
 	ListPushesOfKey(ctx context.Context, id account.KeyID) ([]store.Push, error)
 	ListPushes(ctx context.Context, dueFor time.Duration, limit int) ([]store.Push, error)
 	DonePush(ctx context.Context, id account.ID, key account.KeyID, version int64) error
@@ -83,7 +91,9 @@ var (
 // AdmitOrLoad asks the meter, loads what it lacks, and follows a key that moved to another account.
 // It gives the subject that was admitted. An error means that the call must not be relayed; if it
 // was charged all the same, that is given back (RunReclaims).
-func (f *Limits) AdmitOrLoad(ctx context.Context, s *meter.Subject, c *meter.Call) (*meter.Subject, meter.Admission, error) {
+func (f *Limits) AdmitOrLoad(ctx context.Context, s *meter.Subject,
+	c *meter.Call,
+) (*meter.Subject, meter.Admission, error) {
 	for range maxLoads {
 		a, err := f.meter.Admit(ctx, s, c)
 		if lost, ok := errors.AsType[*meter.LostError](err); ok {
@@ -233,7 +243,9 @@ const maxSeeds = 3
 
 // seed sets lost counters to the value they had: what PostgreSQL knows, plus what was not flushed.
 // A flush or a change in between makes both wrong together, so it is tried again.
-func (f *Limits) seed(ctx context.Context, s *meter.Subject, missing *meter.Admission, counters []account.Counter) error {
+func (f *Limits) seed(ctx context.Context, s *meter.Subject, missing *meter.Admission,
+	counters []account.Counter,
+) error {
 	for range maxSeeds {
 		done, err := f.trySeed(ctx, s, missing, counters)
 		if err != nil || done {
@@ -243,7 +255,9 @@ func (f *Limits) seed(ctx context.Context, s *meter.Subject, missing *meter.Admi
 	return nil
 }
 
-func (f *Limits) trySeed(ctx context.Context, s *meter.Subject, missing *meter.Admission, counters []account.Counter) (bool, error) {
+func (f *Limits) trySeed(ctx context.Context, s *meter.Subject, missing *meter.Admission,
+	counters []account.Counter,
+) (bool, error) {
 	epoch := f.store.Epoch()
 	a, err := f.store.LoadAccount(ctx, s.Account)
 	if err != nil {

@@ -180,7 +180,9 @@ func (h *holder) keyName() string {
 func TestMovedKeyIsAdmittedByItsNewAccount(t *testing.T) {
 	t.Parallel()
 	for name, mark := range map[string]func(b *bundle, h *holder){
-		"the meter says so":          func(b *bundle, h *holder) { b.rdb.HSet(b.ctx, h.keyName(), "st", "moved", "v", 2) },
+		"the meter says so": func(b *bundle, h *holder) {
+			b.rdb.HSet(b.ctx, h.keyName(), "st", "moved", "v", 2)
+		},
 		"the meter lost everything":  func(b *bundle, _ *holder) { b.rdb.FlushAll(b.ctx) },
 		"the meter lost the old key": func(b *bundle, h *holder) { b.rdb.Del(b.ctx, h.keyName()) },
 	} {
@@ -188,7 +190,8 @@ func TestMovedKeyIsAdmittedByItsNewAccount(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
 			h, owner := b.holder(t, plan.Enterprise, account.Unlimited), b.holder(t, plan.Pro, account.Unlimited)
-			for account.Shard(owner.account.ID) == account.Shard(h.account.ID) { // one of a thousand: there the meter does not say so
+			// one of a thousand: there the meter does not say so
+			for account.Shard(owner.account.ID) == account.Shard(h.account.ID) {
 				owner = b.holder(t, plan.Pro, account.Unlimited)
 			}
 			s := b.identify(t, h)
@@ -198,7 +201,8 @@ func TestMovedKeyIsAdmittedByItsNewAccount(t *testing.T) {
 			b.move(t, h, owner)
 			mark(b, h)
 			moved, a, err := b.limits.AdmitOrLoad(b.ctx, s, charge(20))
-			if err != nil || !a.Admitted || moved.Account != owner.account.ID || moved.Key != h.key.ID || moved.Plan != plan.Pro {
+			if err != nil || !a.Admitted || moved.Account != owner.account.ID || moved.Key != h.key.ID ||
+				moved.Plan != plan.Pro {
 				t.Fatalf("admitted as %+v, %+v, %v; want the new account's", moved, a, err)
 			}
 			if again := b.identify(t, h); again.Account != owner.account.ID {
@@ -257,7 +261,9 @@ func TestCallerWhoLeavesDoesNotEndTheLoadOfOthers(t *testing.T) {
 		})
 	}
 	testkit.Eventually(t, testTimeout, func() bool {
-		return strings.Contains(b.rdb.Info(b.ctx, "commandstats").Val(), fmt.Sprintf("cmdstat_evalsha:calls=%d,", 2+others)) // the load began with one
+		// the load began with one
+		return strings.Contains(b.rdb.Info(b.ctx, "commandstats").Val(),
+			fmt.Sprintf("cmdstat_evalsha:calls=%d,", 2+others))
 	}, "all have asked the meter")
 	leave()
 	first.Wait()

@@ -151,7 +151,9 @@ func (l *losses) tellDropped(logger *slog.Logger, count func(result string, n in
 	n := 0
 	for of, sum := range dropped {
 		n += sum.calls
-		logger.Error("calls whose reply was lost found no room to be written down, and may have been charged; compare the account's usage",
+		logger.Error(
+			"calls whose reply was lost found no room to be written down, and may have been charged; compare the "+
+				"account's usage",
 			"account_id", of.account, "key_id", of.key, "calls", sum.calls, "units", sum.units)
 	}
 	count(lostDropped, n)
@@ -184,7 +186,9 @@ func (f *Limits) RunReclaims(ctx context.Context, logger *slog.Logger, count fun
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastLostTimeout)
 			defer cancel()
 			if err := f.lost.write(last); err != nil {
-				logger.Error("calls whose reply was lost cannot be written down; what was charged of them stays charged", "error", err)
+				logger.Error(
+					"calls whose reply was lost cannot be written down; what was charged of them stays charged",
+					"error", err)
 				f.lost.giveUp()
 			}
 			f.lost.tellDropped(logger, count)
@@ -197,7 +201,9 @@ func (f *Limits) RunReclaims(ctx context.Context, logger *slog.Logger, count fun
 // Reclaim decides what it can of the lost calls, and returns how many charges were given back. A
 // call that cannot be decided now holds up no other; of a shard whose Redis does not answer, one is
 // tried.
-func (f *Limits) Reclaim(ctx context.Context, logger *slog.Logger, count func(result string, n int)) (givenBack int, err error) {
+func (f *Limits) Reclaim(ctx context.Context, logger *slog.Logger,
+	count func(result string, n int),
+) (givenBack int, err error) {
 	writing, cancel := context.WithTimeout(ctx, reclaimTimeout)
 	wrote := f.lost.write(writing)
 	cancel()
@@ -275,8 +281,8 @@ func (r *reclaims) one(ctx context.Context, c *account.LostCall) error {
 		r.count(lostNotCharged, 1)
 	default:
 		r.count(lostForgotten, 1)
-		r.logger.Error("nobody knows whether a call was charged whose reply was lost; compare the account's usage", "account_id", c.Account,
-			"key_id", c.Key, "units", c.Units, "at", c.NotAfter)
+		r.logger.Error("nobody knows whether a call was charged whose reply was lost; compare the account's usage",
+			"account_id", c.Account, "key_id", c.Key, "units", c.Units, "at", c.NotAfter)
 	}
 	return nil
 }

@@ -99,7 +99,9 @@ func TestReclaim_GivesBackWhatADeadProcessLostTheReplyOf(t *testing.T) {
 	}
 	results := map[string]int{}
 	testkit.Eventually(t, testTimeout, func() bool {
-		if _, err := b.limits.Reclaim(b.ctx, slog.New(slog.DiscardHandler), func(result string, n int) { results[result] += n }); err != nil {
+		if _, err := b.limits.Reclaim(b.ctx, slog.New(slog.DiscardHandler), func(result string, n int) {
+			results[result] += n
+		}); err != nil {
 			t.Fatal(err)
 		}
 		return b.lostCalls(t) == 0
@@ -135,7 +137,9 @@ func TestReclaim_WritesDownWhatTheRecordDidNotTake(t *testing.T) {
 	}
 	results := map[string]int{}
 	testkit.Eventually(t, testTimeout, func() bool {
-		if _, err := f.Reclaim(b.ctx, slog.New(slog.DiscardHandler), func(result string, n int) { results[result] += n }); err != nil {
+		if _, err := f.Reclaim(b.ctx, slog.New(slog.DiscardHandler), func(result string, n int) {
+			results[result] += n
+		}); err != nil {
 			t.Fatal(err)
 		}
 		return results["given_back"] > 0
@@ -155,11 +159,13 @@ func (b *bundle) stuck(t *testing.T, n int, notShard int) {
 		t.Fatal(err)
 	}
 	for step := now.Unix()/10_000 - 3; step <= now.Unix()/10_000+1; step++ {
-		if err := b.rdb.Set(b.ctx, fmt.Sprintf("{u%04d}:ran:%d", account.Shard(id), step), "no hash", 0).Err(); err != nil {
+		if err := b.rdb.Set(b.ctx, fmt.Sprintf("{u%04d}:ran:%d", account.Shard(id), step), "no hash",
+			0).Err(); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := b.db.Exec(b.ctx, `INSERT INTO lost_calls (nonce, account_id, key_id, units, service, line, mark, not_after, lost_at)
+	if _, err := b.db.Exec(b.ctx,
+		`INSERT INTO lost_calls (nonce, account_id, key_id, units, service, line, mark, not_after, lost_at)
 SELECT 'stuck' || n, $1, gen_random_uuid(), 1000, 'rpc', '', 'mark', now() - interval '1 hour', now() - interval '1 hour' FROM generate_series(1, $2::int) AS n`,
 		id.UUID, n); err != nil {
 		t.Fatal(err)
@@ -201,7 +207,8 @@ func TestReclaim_NamesWhoseCallsFoundNoRoom(t *testing.T) {
 	h := b.holder(t, plan.Enterprise, 100*plan.Unit)
 	s := b.identify(t, h)
 	b.admit(t, s, charge(plan.Unit))
-	if _, err := b.db.Exec(b.ctx, `INSERT INTO lost_calls (nonce, account_id, units, key_id, service, line, mark, not_after)
+	if _, err := b.db.Exec(b.ctx,
+		`INSERT INTO lost_calls (nonce, account_id, units, key_id, service, line, mark, not_after)
 SELECT 'other' || n, gen_random_uuid(), 0, gen_random_uuid(), 'rpc', '', 'mark', now() FROM generate_series(1, $1::int) AS n`, store.MaxLostCalls); err != nil {
 		t.Fatal(err)
 	}
@@ -218,7 +225,9 @@ SELECT 'other' || n, gen_random_uuid(), 0, gen_random_uuid(), 'rpc', '', 'mark',
 	}
 	var log bytes.Buffer
 	results := map[string]int{}
-	if _, err := f.Reclaim(b.ctx, slog.New(slog.NewJSONHandler(&log, nil)), func(result string, n int) { results[result] += n }); err != nil {
+	if _, err := f.Reclaim(b.ctx, slog.New(slog.NewJSONHandler(&log, nil)), func(result string, n int) {
+		results[result] += n
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if results["dropped"] != 1 {

@@ -33,7 +33,9 @@ func (f *Limits) NewDoorKey(ctx context.Context, random io.Reader) (account.Key,
 
 // NewKey makes a further key of an account, with a monthly cap or none (0). The cap is never wider
 // than what the account has. The plaintext exists in the answer only.
-func (f *Limits) NewKey(ctx context.Context, random io.Reader, owner account.ID, name string, s account.Settings, by store.Author) (account.Key, store.Key, error) {
+func (f *Limits) NewKey(ctx context.Context, random io.Reader, owner account.ID, name string, s account.Settings,
+	by store.Author,
+) (account.Key, store.Key, error) {
 	key, err := account.MintKey(random)
 	if err != nil {
 		return account.Key{}, store.Key{}, fmt.Errorf("mint a key: %w", err)
@@ -44,11 +46,13 @@ func (f *Limits) NewKey(ctx context.Context, random io.Reader, owner account.ID,
 	}
 	digest := key.Digest(f.ids.hasher)
 	wanted := store.NewKey{
-		ID: account.NewKeyID(), Account: owner, Digest: digest[:], Prefix: key.Prefix(), Name: name, Door: account.DoorAccount, Daily: account.Unlimited,
+		ID: account.NewKeyID(), Account: owner, Digest: digest[:], Prefix: key.Prefix(), Name: name,
+		Door: account.DoorAccount, Daily: account.Unlimited,
 	}
 	made, err := f.store.AddKey(ctx, &wanted, by, func(a store.Account, active int64) error {
 		if active >= store.MaxKeys {
-			return fault.New(fault.FieldRefused, "The account has %d active keys, and no account has more. Revoke one that is no longer used.", active)
+			return fault.New(fault.FieldRefused,
+				"The account has %d active keys, and no account has more. Revoke one that is no longer used.", active)
 		}
 		bounds, err := around(&a, at)
 		if err != nil {

@@ -33,7 +33,8 @@ func (b *bundle) contract(t *testing.T, h *holder, quota plan.Units, boundary ti
 	t.Helper()
 	c, before, after := turning(boundary)
 	rate := account.RateWindow{Limit: 1_000_000, Per: time.Second}
-	if _, err := b.limits.SetEnterprise(b.ctx, h.account.ID, account.Custom{Quota: quota, Rate: rate}, author); err != nil {
+	if _, err := b.limits.SetEnterprise(b.ctx, h.account.ID, account.Custom{Quota: quota, Rate: rate},
+		author); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.limits.SetCycle(b.ctx, h.account.ID, c, author); err != nil {
@@ -103,12 +104,15 @@ func TestEachCallBelongsToOnePeriodWhenItEndsUnderLoad(t *testing.T) {
 			}
 		case !a.Admitted:
 			t.Errorf("%+v", a)
-		case answered.Before(boundary) && a.Receipt.Period != before, !sent.Before(boundary) && a.Receipt.Period != after,
+		case answered.Before(boundary) && a.Receipt.Period != before, !sent.Before(boundary) &&
+			a.Receipt.Period != after,
 			a.Receipt.Period != before && a.Receipt.Period != after:
-			t.Errorf("a call between %s and %s is of period %s; the boundary is %s", sent, answered, a.Receipt.Period, boundary)
+			t.Errorf("a call between %s and %s is of period %s; the boundary is %s", sent, answered, a.Receipt.Period,
+				boundary)
 		default:
 			slot, err := strconv.ParseInt(a.Receipt.Slot, 10, 64)
-			if begun := time.Unix(slot, 0); err != nil || begun.After(answered) || !begun.Add(meter.SlotLength).After(sent) {
+			if begun := time.Unix(slot, 0); err != nil || begun.After(answered) ||
+				!begun.Add(meter.SlotLength).After(sent) {
 				t.Errorf("a call between %s and %s is of slot %s", sent, answered, a.Receipt.Slot)
 			}
 			mu.Lock()
@@ -131,11 +135,14 @@ func TestEachCallBelongsToOnePeriodWhenItEndsUnderLoad(t *testing.T) {
 	for of, calls := range receipts {
 		inPeriod[of.period] += calls
 		slot, _ := strconv.ParseInt(of.slot, 10, 64)
-		if begun := time.Unix(slot, 0); of.period == before && !begun.Before(boundary) || of.period == after && !begun.Add(meter.SlotLength).After(boundary) {
-			t.Errorf("%d calls of slot %s are of period %s; the boundary is %s", calls, begun.UTC(), of.period, boundary)
+		if begun := time.Unix(slot, 0); of.period == before && !begun.Before(boundary) || of.period == after &&
+			!begun.Add(meter.SlotLength).After(boundary) {
+			t.Errorf("%d calls of slot %s are of period %s; the boundary is %s", calls, begun.UTC(), of.period,
+				boundary)
 		}
 	}
-	if n := inPeriod[before]; n == 0 || n > quota || inPeriod[after] != quota { // the load goes on until the new quota is used up
+	// the load goes on until the new quota is used up
+	if n := inPeriod[before]; n == 0 || n > quota || inPeriod[after] != quota {
 		t.Errorf("admitted %v, want up to %d before and %d after", inPeriod, quota, quota)
 	}
 	if lines := b.inBuckets(t, h); !maps.Equal(lines, receipts) {
@@ -214,7 +221,8 @@ func TestARefundOfThePeriodBeforeAndToAnExpiredPackLeavesTheNewPeriodAlone(t *te
 	boundary := b.now(t).Add(3 * time.Second).Truncate(time.Millisecond)
 	before, after := b.contract(t, h, 2*plan.Unit, boundary)
 	expired, second := b.grant(t, h, 3*plan.Unit, boundary), b.grant(t, h, 5*plan.Unit, boundary.AddDate(0, 1, 0))
-	if _, err := b.limits.ConfigureKey(b.ctx, h.key.ID, settings(t, `{"monthly_request_cap":9,"caps":{"rpc":9}}`), author); err != nil {
+	if _, err := b.limits.ConfigureKey(b.ctx, h.key.ID, settings(t, `{"monthly_request_cap":9,"caps":{"rpc":9}}`),
+		author); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := b.limits.ConfigureAccount(b.ctx, h.account.ID, settings(t, `{"caps":{"rpc":9}}`), author); err != nil {
@@ -228,20 +236,24 @@ func TestARefundOfThePeriodBeforeAndToAnExpiredPackLeavesTheNewPeriodAlone(t *te
 		t.Fatalf("%+v, %+v", first, split)
 	}
 	b.flushAll(t)
-	testkit.Eventually(t, testTimeout, func() bool { return !b.now(t).Before(boundary) }, "the period and the pack are over")
-	if a := b.admit(t, s, charge(3*plan.Unit)); !a.Admitted || a.Receipt.Sources != fmt.Sprintf("plan=2000,%s=1000", second.Source()) {
+	testkit.Eventually(t, testTimeout, func() bool {
+		return !b.now(t).Before(boundary)
+	}, "the period and the pack are over")
+	if a := b.admit(t, s, charge(3*plan.Unit)); !a.Admitted || a.Receipt.Sources != fmt.Sprintf("plan=2000,%s=1000",
+		second.Source()) {
 		t.Fatalf("in the new period: %+v", a)
 	}
 	counters := b.counters(t, h)
 	for range 3 {
-		if err := b.meter.Refund(b.ctx, s, charge(5*plan.Unit), split.Receipt, "request:0", "upstream_failed"); err != nil {
+		if err := b.meter.Refund(b.ctx, s, charge(5*plan.Unit), split.Receipt, "request:0",
+			"upstream_failed"); err != nil {
 			t.Fatal(err)
 		}
 	}
 	ap, kp, pk := "ap:"+h.account.ID.String()+":", "kp:"+h.key.ID.String()+":", "pk:"+h.account.ID.String()+" "
 	maps.Copy(counters, map[string]string{ // what the refund changes, and nothing else
-		ap + before + " u": "1000", ap + before + " c:rpc": "1000", kp + before + " u": "1000", kp + before + " c:rpc": "1000",
-		pk + expired.String(): "0", pk + second.String(): "1000",
+		ap + before + " u": "1000", ap + before + " c:rpc": "1000", kp + before + " u": "1000",
+		kp + before + " c:rpc": "1000", pk + expired.String(): "0", pk + second.String(): "1000",
 	})
 	want := maps.Clone(counters)
 	if got := b.counters(t, h); !maps.Equal(got, want) {
@@ -249,12 +261,15 @@ func TestARefundOfThePeriodBeforeAndToAnExpiredPackLeavesTheNewPeriodAlone(t *te
 	}
 	b.flushAll(t)
 	if got, want := b.usage(t, h, before), (usage{
-		"ok plan": {2, 2000}, "ok " + expired.Source(): {0, 3000}, "ok " + second.Source(): {0, 1000}, "upstream_failed ": {requests: 1},
-		"refund plan": {-1, -1000}, "refund " + expired.Source(): {0, -3000}, "refund " + second.Source(): {0, -1000},
+		"ok plan": {2, 2000}, "ok " + expired.Source(): {0, 3000}, "ok " + second.Source(): {0, 1000},
+		"upstream_failed ": {requests: 1}, "refund plan": {-1, -1000}, "refund " + expired.Source(): {0, -3000},
+		"refund " + second.Source(): {0, -1000},
 	}); !maps.Equal(got, want) {
 		t.Errorf("the old period's lines are\n%v, want\n%v", got, want)
 	}
-	if got, want := b.usage(t, h, after), (usage{"ok plan": {1, 2000}, "ok " + second.Source(): {0, 1000}}); !maps.Equal(got, want) {
+	if got, want := b.usage(t, h, after), (usage{
+		"ok plan": {1, 2000}, "ok " + second.Source(): {0, 1000},
+	}); !maps.Equal(got, want) {
 		t.Errorf("the new period's lines are %v, want %v", got, want)
 	}
 	// Four are left of the other pack and none of what has expired, now and when everything is

@@ -136,14 +136,19 @@ func (b *bundle) wantOneStory(t *testing.T, h *holder, made *changed) {
 		}
 	}
 	// A change to what there is already is none.
-	if a.Version != 1+ofAccount || k.Version != 1+ofKey || ofAccount == 0 || ofAccount > made.account.Load() || ofKey > made.key.Load() {
+	if a.Version != 1+ofAccount || k.Version != 1+ofKey || ofAccount == 0 || ofAccount > made.account.Load() ||
+		ofKey > made.key.Load() {
 		t.Errorf("versions are %d and %d after %d and %d audit lines; %d and %d changes answered",
 			a.Version, k.Version, ofAccount, ofKey, made.account.Load(), made.key.Load())
 	}
 	tag := fmt.Sprintf("{u%04d}:", account.Shard(h.account.ID))
 	for name, want := range map[string]map[string]string{
-		tag + "cfg:" + h.account.ID.String(): {"v": strconv.FormatInt(a.Version, 10), "c:rpc": strconv.FormatInt(int64(a.Services.Caps["rpc"]), 10)},
-		h.keyName():                          {"v": strconv.FormatInt(k.Version, 10), "c:rpc": capText(k.Services.Caps["rpc"])},
+		tag + "cfg:" + h.account.ID.String(): {
+			"v": strconv.FormatInt(a.Version, 10), "c:rpc": strconv.FormatInt(int64(a.Services.Caps["rpc"]), 10),
+		},
+		h.keyName(): {
+			"v": strconv.FormatInt(k.Version, 10), "c:rpc": capText(k.Services.Caps["rpc"]),
+		},
 	} {
 		held := b.rdb.HGetAll(b.ctx, name).Val()
 		if got := map[string]string{"v": held["v"], "c:rpc": held["c:rpc"]}; !maps.Equal(got, want) {
@@ -168,12 +173,16 @@ func (b *bundle) wantInForce(t *testing.T, h *holder, processes []*bundle) {
 	limit := json.Number(strconv.Itoa(narrow))
 	var both sync.WaitGroup
 	both.Go(func() {
-		if _, err := b.limits.ConfigureAccount(b.ctx, h.account.ID, account.Settings{Caps: &map[string]json.Number{"rpc": limit}}, author); err != nil {
+		if _, err := b.limits.ConfigureAccount(b.ctx, h.account.ID, account.Settings{
+			Caps: &map[string]json.Number{"rpc": limit},
+		}, author); err != nil {
 			t.Error(err)
 		}
 	})
 	both.Go(func() {
-		_, err := processes[1].limits.ConfigureKey(b.ctx, h.key.ID, account.Settings{Caps: &map[string]json.Number{"rpc": "10"}}, author)
+		_, err := processes[1].limits.ConfigureKey(b.ctx, h.key.ID, account.Settings{
+			Caps: &map[string]json.Number{"rpc": "10"},
+		}, author)
 		if err != nil && fault.From(err).Reason != fault.FieldRefused {
 			t.Error(err)
 		}

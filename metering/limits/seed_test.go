@@ -37,7 +37,8 @@ func TestSeedIsMadeAgainWhenAFlushCameInBetween(t *testing.T) {
 	reached, release := b.wire.hold(t, "ListFlushes")
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if _, a, err := b.limits.AdmitOrLoad(b.ctx, s, charge(601)); err != nil || a.Refused != "door_key_day" || a.Remaining != 600 {
+		if _, a, err := b.limits.AdmitOrLoad(b.ctx, s, charge(601)); err != nil || a.Refused != "door_key_day" ||
+			a.Remaining != 600 {
 			t.Errorf("601 of 1000 with 400 used: %+v, %v; want a refusal with 600 left", a, err)
 		}
 	})
@@ -73,7 +74,9 @@ func TestSeedCountsOnceWhatIsFlushedAndNotDropped(t *testing.T) {
 	if a := b.admit(t, s, charge(400)); !a.Admitted {
 		t.Fatalf("%+v", a)
 	}
-	f := flush.New(undropped{b.meter}, b.store, flush.FromStore(b.store), flush.Options{Logger: slog.New(slog.DiscardHandler)})
+	f := flush.New(undropped{b.meter}, b.store, flush.FromStore(b.store), flush.Options{
+		Logger: slog.New(slog.DiscardHandler),
+	})
 	if err := f.FlushAll(b.ctx); !errors.Is(err, errKilled) {
 		t.Fatalf("the flusher ended with %v", err)
 	}
@@ -102,27 +105,45 @@ func TestNothingThatIsLostInTheMeterAdmitsMore(t *testing.T) {
 		fence   func(b *bundle, h *holder) error
 		refused string
 	}{
-		"day":    {plan: plan.Enterprise, daily: 2000 * units, units: units, most: 2000, refused: "door_key_day"},
-		"period": {plan: plan.Pro, daily: account.Unlimited, units: plan.Must(plan.Pro).MonthlyQuota() / 1500, most: 1500, refused: "plan_quota"},
-		"key's monthly cap": {plan: plan.Enterprise, daily: account.Unlimited, units: units, most: calls, refused: "key_budget", fence: func(b *bundle, h *holder) error {
-			_, err := b.limits.ConfigureKey(b.ctx, h.key.ID, account.Settings{MonthlyCap: &limit}, author)
-			return err
-		}},
-		"key's cap of a service": {plan: plan.Enterprise, daily: account.Unlimited, units: units, most: calls, refused: "service_cap", fence: func(b *bundle, h *holder) error {
-			_, err := b.limits.ConfigureKey(b.ctx, h.key.ID, capped, author)
-			return err
-		}},
-		"account's cap of a service": {plan: plan.Enterprise, daily: account.Unlimited, units: units, most: calls, refused: "service_cap", fence: func(b *bundle, h *holder) error {
-			_, err := b.limits.ConfigureAccount(b.ctx, h.account.ID, capped, author)
-			return err
-		}},
+		"day": {plan: plan.Enterprise, daily: 2000 * units, units: units, most: 2000, refused: "door_key_day"},
+		"period": {
+			plan: plan.Pro, daily: account.Unlimited, units: plan.Must(plan.Pro).MonthlyQuota() / 1500,
+			most: 1500, refused: "plan_quota",
+		},
+		"key's monthly cap": {
+			plan: plan.Enterprise, daily: account.Unlimited, units: units, most: calls,
+			refused: "key_budget", fence: func(b *bundle, h *holder) error {
+				_, err := b.limits.ConfigureKey(b.ctx, h.key.ID, account.Settings{MonthlyCap: &limit}, author)
+				return err
+			},
+		},
+		"key's cap of a service": {
+			plan: plan.Enterprise, daily: account.Unlimited, units: units, most: calls,
+			refused: "service_cap", fence: func(b *bundle, h *holder) error {
+				_, err := b.limits.ConfigureKey(b.ctx, h.key.ID, capped, author)
+				return err
+			},
+		},
+		"account's cap of a service": {
+			plan: plan.Enterprise, daily: account.Unlimited, units: units, most: calls,
+			refused: "service_cap", fence: func(b *bundle, h *holder) error {
+				_, err := b.limits.ConfigureAccount(b.ctx, h.account.ID, capped, author)
+				return err
+			},
+		},
 		// The quota ends within a call and so does the first pack: both calls are split.
-		"packs": {plan: plan.Enterprise, daily: account.Unlimited, units: units, most: calls, refused: "plan_quota", fence: func(b *bundle, h *holder) error {
-			return b.quotaAndPacks(h, units*calls/3+units/2, units*calls/3, units*calls/3-units/2)
-		}},
-		"packs alone": {plan: plan.Enterprise, daily: account.Unlimited, units: units, most: calls, refused: "plan_quota", fence: func(b *bundle, h *holder) error {
-			return b.quotaAndPacks(h, 0, units*calls/2+1, units*calls/2-1)
-		}},
+		"packs": {
+			plan: plan.Enterprise, daily: account.Unlimited, units: units, most: calls, refused: "plan_quota",
+			fence: func(b *bundle, h *holder) error {
+				return b.quotaAndPacks(h, units*calls/3+units/2, units*calls/3, units*calls/3-units/2)
+			},
+		},
+		"packs alone": {
+			plan: plan.Enterprise, daily: account.Unlimited, units: units, most: calls,
+			refused: "plan_quota", fence: func(b *bundle, h *holder) error {
+				return b.quotaAndPacks(h, 0, units*calls/2+1, units*calls/2-1)
+			},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -156,7 +177,9 @@ func TestNothingThatIsLostInTheMeterAdmitsMore(t *testing.T) {
 			}
 			tag := fmt.Sprintf("{u%04d}:", account.Shard(h.account.ID))
 			losses := [][]string{
-				{"cfg:*"}, {"key:*"}, {"day:*", "ap:*", "kp:*", "pk:*"}, {"cfg:*", "key:*", "day:*", "ap:*", "kp:*", "pk:*"},
+				{"cfg:*"}, {"key:*"}, {
+					"day:*", "ap:*", "kp:*", "pk:*",
+				}, {"cfg:*", "key:*", "day:*", "ap:*", "kp:*", "pk:*"},
 			}
 			loop(func(n int) {
 				for _, kind := range losses[n%len(losses)] {
@@ -200,7 +223,8 @@ func TestNothingThatIsLostInTheMeterAdmitsMore(t *testing.T) {
 			}
 			b.flushAll(t)
 			if requests, units := b.recorded(t, h); requests != tt.most || units != plan.Units(tt.most)*tt.units {
-				t.Errorf("PostgreSQL has %d calls of %d units, want %d of %d", requests, units, tt.most, plan.Units(tt.most)*tt.units)
+				t.Errorf("PostgreSQL has %d calls of %d units, want %d of %d", requests, units, tt.most,
+					plan.Units(tt.most)*tt.units)
 			}
 		})
 	}

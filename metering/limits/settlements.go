@@ -12,7 +12,9 @@ import (
 // GrantSettlement grants the units of a settlement, once for ever, from the meter's time on.
 // Granted before, it gives what was granted: the caller's credential works only when Settlement.Key
 // names it. Nothing is pushed: the credential's first call loads its fences.
-func (f *Limits) GrantSettlement(ctx context.Context, g store.Grant) (store.Settlement, error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (f *Limits) GrantSettlement(ctx context.Context, g store.Grant) (store.Settlement, error) {
 	at, err := f.meter.Now(ctx) // credentials expire by Redis' clock
 	if err != nil {
 		at = f.now()
@@ -28,7 +30,9 @@ func (f *Limits) GrantSettlement(ctx context.Context, g store.Grant) (store.Sett
 // everywhere; fault.NotYetInForce when that is saved and the meter could not be told.
 // store.ErrNotFound when there is no such settlement, fault.SettlementRedeemed and
 // fault.SettlementOver when it cannot be used any more.
-func (f *Limits) RotateCredential(ctx context.Context, r store.Rotation) (store.Settlement, error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (f *Limits) RotateCredential(ctx context.Context, r store.Rotation) (store.Settlement, error) {
 	at, err := f.meter.Now(ctx)
 	if err != nil {
 		at = f.now()
@@ -46,7 +50,9 @@ func (f *Limits) RotateCredential(ctx context.Context, r store.Rotation) (store.
 
 // ConcludeSettlement records whether a redeemed settlement is part of its chain for good. When one
 // that is gone is answered without an error, its credential is refused everywhere.
-func (f *Limits) ConcludeSettlement(ctx context.Context, id x402.ID, fin x402.Finality, seen *x402.Finding, words string, by store.Author) (store.Settlement, error) {
+func (f *Limits) ConcludeSettlement(ctx context.Context, id x402.ID, fin x402.Finality, seen *x402.Finding,
+	words string, by store.Author,
+) (store.Settlement, error) {
 	at, err := f.meter.Now(ctx)
 	if err != nil {
 		at = f.now()

@@ -30,7 +30,9 @@ func (b *bundle) mint(t *testing.T) credential {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return credential{store.Credential{Key: account.NewKeyID(), Digest: c.Digest(b.hasher), Prefix: c.Prefix()}, c.Reveal()}
+	return credential{
+		store.Credential{Key: account.NewKeyID(), Digest: c.Digest(b.hasher), Prefix: c.Prefix()}, c.Reveal(),
+	}
 }
 
 // settlement is a payment of so many units' price on the cheap tier from outside the EU.
@@ -43,7 +45,8 @@ func settlement(units plan.Units) store.Grant {
 	}
 }
 
-func (b *bundle) settle(t *testing.T, g store.Grant) (store.Settlement, credential) { //nolint:gocritic // a copy does no harm
+//nolint:gocritic // a copy does no harm
+func (b *bundle) settle(t *testing.T, g store.Grant) (store.Settlement, credential) {
 	t.Helper()
 	c := b.mint(t)
 	g.Credential = c.Credential
@@ -118,7 +121,8 @@ func TestASettlementIsGrantedOnceHoweverManyAskAtOnce(t *testing.T) {
 		t.Errorf("%d credentials work", working)
 	}
 	packs, err := b.store.ListPacks(b.ctx, granted[0].Account)
-	if err != nil || len(packs) != 1 || packs[0].Units != 3*plan.Unit || packs[0].Expires.Sub(packs[0].GrantedAt) != plan.SettlementWindow {
+	if err != nil || len(packs) != 1 || packs[0].Units != 3*plan.Unit ||
+		packs[0].Expires.Sub(packs[0].GrantedAt) != plan.SettlementWindow {
 		t.Errorf("packs are %+v, %v", packs, err)
 	}
 	b.balances(t)
@@ -168,7 +172,9 @@ func TestAnExpiredCredentialIsRefusedForAnswersFromTheCacheToo(t *testing.T) {
 	s := b.holderOf(t, c)
 	b.admits(t, s, meter.Charge, plan.Unit, fault.PaymentRequired)
 	b.admits(t, s, meter.Hit, 0, fault.PaymentRequired)
-	_, err = b.limits.RotateCredential(b.ctx, store.Rotation{ID: g.ID, Credential: b.mint(t).Credential, By: store.Author{Actor: "payer", Origin: "test"}})
+	_, err = b.limits.RotateCredential(b.ctx, store.Rotation{
+		ID: g.ID, Credential: b.mint(t).Credential, By: store.Author{Actor: "payer", Origin: "test"},
+	})
 	refusedWith(t, "another credential after the window", err, fault.SettlementOver)
 	b.balances(t)
 }
@@ -184,8 +190,11 @@ func TestARotatedCredentialTakesWhatIsLeftAndEndsTheOneBeforeInEveryProcess(t *t
 	second := b.mint(t)
 	by := store.Author{Actor: "payer", Origin: "test"}
 	for range 2 { // an answer that was lost, and asked for again
-		rotated, err := b.limits.RotateCredential(b.ctx, store.Rotation{ID: g.ID, Credential: second.Credential, By: by})
-		if err != nil || rotated.Key != second.Key || rotated.Account != granted.Account || !rotated.WindowEnds.Equal(granted.WindowEnds) {
+		rotated, err := b.limits.RotateCredential(b.ctx, store.Rotation{
+			ID: g.ID, Credential: second.Credential, By: by,
+		})
+		if err != nil || rotated.Key != second.Key || rotated.Account != granted.Account ||
+			!rotated.WindowEnds.Equal(granted.WindowEnds) {
 			t.Fatalf("rotated to %+v, %v", rotated, err)
 		}
 	}
@@ -195,7 +204,8 @@ func TestARotatedCredentialTakesWhatIsLeftAndEndsTheOneBeforeInEveryProcess(t *t
 	other.admits(t, after, meter.Charge, 4*plan.Unit, fault.PlanQuota)
 	other.admits(t, after, meter.Charge, 3*plan.Unit, 0)
 	_, again := b.settle(t, g) // granting what was granted gives no credential
-	if _, refused := b.limits.IdentifyCredential(b.ctx, again.text, network); refused == nil || refused.Reason != fault.PaymentRequired {
+	if _, refused := b.limits.IdentifyCredential(b.ctx, again.text, network); refused == nil ||
+		refused.Reason != fault.PaymentRequired {
 		t.Errorf("a second grant's credential: %v", refused)
 	}
 	b.balances(t)
@@ -207,9 +217,12 @@ func TestRotateCredential_KeepsWhatWasGivenSinceTheRequestCameIn(t *testing.T) {
 	g := settlement(5 * plan.Unit)
 	asked := time.Now().Add(-time.Second)
 	granted, first := b.settle(t, g)
-	r := store.Rotation{ID: g.ID, Credential: b.mint(t).Credential, Since: asked, By: store.Author{Actor: "payer", Origin: "test"}}
+	r := store.Rotation{
+		ID: g.ID, Credential: b.mint(t).Credential, Since: asked, By: store.Author{Actor: "payer", Origin: "test"},
+	}
 	for range 2 {
-		if kept, err := b.limits.RotateCredential(b.ctx, r); err != nil || kept.Key != granted.Key || kept.Rotations != 0 {
+		if kept, err := b.limits.RotateCredential(b.ctx, r); err != nil || kept.Key != granted.Key ||
+			kept.Rotations != 0 {
 			t.Errorf("asked before it was given: %+v, %v", kept, err)
 		}
 	}
@@ -237,7 +250,8 @@ func TestASettlementThatLeftTheChainEndsItsCredentialAndStaysSo(t *testing.T) {
 	s := b.holderOf(t, c)
 	b.admits(t, s, meter.Charge, 5*plan.Unit, 0)
 	for _, f := range []x402.Finality{x402.FinalityGone, x402.FinalityFinal, x402.FinalityGone} {
-		gone, err := b.limits.ConcludeSettlement(b.ctx, g.ID, f, nil, "The transaction is no longer part of the chain.", by)
+		gone, err := b.limits.ConcludeSettlement(b.ctx, g.ID, f, nil,
+			"The transaction is no longer part of the chain.", by)
 		if err != nil || gone.Stage != x402.StageReorganised || gone.Finality != x402.FinalityGone {
 			t.Fatalf("concluded %+v, %v", gone, err)
 		}
@@ -264,7 +278,8 @@ func TestAFinalSettlementIsOverWithItsWindow(t *testing.T) {
 	moved := g.Found
 	moved.Block, moved.BlockHash = 8, x402.TxHash{2}
 	s, err := b.store.ConcludeSettlement(b.ctx, g.ID, x402.FinalityFinal, &moved, "Final.", time.Now(), by)
-	if err != nil || s.Stage != x402.StageRedeemed || s.Finality != x402.FinalityFinal || s.Found.Block != 8 || s.Found.BlockHash != moved.BlockHash {
+	if err != nil || s.Stage != x402.StageRedeemed || s.Finality != x402.FinalityFinal || s.Found.Block != 8 ||
+		s.Found.BlockHash != moved.BlockHash {
 		t.Errorf("within the window: %+v, %v", s, err)
 	}
 	s, err = b.store.ConcludeSettlement(b.ctx, g.ID, x402.FinalityFinal, nil, "Over.", s.WindowEnds, by)
@@ -284,10 +299,13 @@ func TestASettlementsAccountTakesNoPlanAndNoPack(t *testing.T) {
 	s, _ := b.settle(t, settlement(5*plan.Unit))
 	_, err := b.limits.SetPlan(b.ctx, s.Account, plan.Must(plan.Pro), by)
 	refusedWith(t, "a plan", err, fault.FieldRefused)
-	_, err = b.limits.SetEnterprise(b.ctx, s.Account, account.Custom{Quota: account.Unlimited, Rate: account.RateWindow{Limit: 1, Per: time.Second}}, by)
+	_, err = b.limits.SetEnterprise(b.ctx, s.Account, account.Custom{
+		Quota: account.Unlimited, Rate: account.RateWindow{Limit: 1, Per: time.Second},
+	}, by)
 	refusedWith(t, "a contract", err, fault.FieldRefused)
 	_, _, err = b.limits.GrantPack(b.ctx, store.Pack{
-		Pack: account.Pack{ID: account.NewPackID(), Units: plan.Unit, Expires: time.Now().Add(time.Hour)}, Account: s.Account, Kind: "s", Origin: "x", GrantedAt: time.Now(),
+		Pack:    account.Pack{ID: account.NewPackID(), Units: plan.Unit, Expires: time.Now().Add(time.Hour)},
+		Account: s.Account, Kind: "s", Origin: "x", GrantedAt: time.Now(),
 	}, by)
 	refusedWith(t, "a pack", err, fault.FieldRefused)
 }
@@ -304,11 +322,14 @@ func TestTheAuditHoldsWhatWasGrantedAgainstWhatWasPaid(t *testing.T) {
 			t.Fatal(err)
 		}
 		var told []audit.Difference
-		_, err := audit.Run(b.ctx, b.store, b.limits, audit.Options{Account: s.Account}, func(d audit.Difference) { told = append(told, d) })
+		_, err := audit.Run(b.ctx, b.store, b.limits, audit.Options{Account: s.Account}, func(d audit.Difference) {
+			told = append(told, d)
+		})
 		if err != nil || len(told) == 0 || told[0].Identity != audit.Settled || told[0].Left.Name != row.what {
 			t.Errorf("after %s the audit tells %v, %v", row.spoil, told, err)
 		}
-		if _, err := b.db.Exec(b.ctx, `UPDATE packs SET units = 5000; UPDATE settlements SET units = 5000`); err != nil {
+		if _, err := b.db.Exec(b.ctx,
+			`UPDATE packs SET units = 5000; UPDATE settlements SET units = 5000`); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -325,7 +346,8 @@ func TestAPaymentThatIsSentBackIsNotGrantedAndOneOfTwoSupportersIsToldSo(t *test
 	var both sync.WaitGroup
 	for range 8 {
 		both.Go(func() {
-			switch before, err := b.store.NoteRefund(b.ctx, g.ID, "Support noted a refund by hand: asked for.", false); {
+			switch before, err := b.store.NoteRefund(b.ctx, g.ID, "Support noted a refund by hand: asked for.",
+				false); {
 			case err == nil:
 			case errors.Is(err, store.ErrRefundNoted) && !before.RefundedAt.IsZero():
 				refused.Add(1)
@@ -350,7 +372,9 @@ func TestRedeemingOverAndOverHidesNothingOfTheHistory(t *testing.T) {
 	g := settlement(5 * plan.Unit)
 	b.settle(t, g)
 	for range 3 {
-		if _, err := b.limits.RotateCredential(b.ctx, store.Rotation{ID: g.ID, Credential: b.mint(t).Credential, By: by}); err != nil {
+		if _, err := b.limits.RotateCredential(b.ctx, store.Rotation{
+			ID: g.ID, Credential: b.mint(t).Credential, By: by,
+		}); err != nil {
 			t.Fatal(err)
 		}
 	}

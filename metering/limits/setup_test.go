@@ -113,8 +113,12 @@ func (b *bundle) holder(t *testing.T, planKey string, daily plan.Units) *holder 
 		t.Fatal(err)
 	}
 	digest := key.Digest(b.hasher)
-	a, k, err := b.store.CreateDoorKey(b.ctx, store.NewAccount{ID: account.NewID(), Kind: store.KindDoor, Plan: planKey},
-		store.NewKey{ID: account.NewKeyID(), Digest: digest[:], Prefix: key.Prefix(), Door: account.DoorPublic, Daily: daily})
+	a, k, err := b.store.CreateDoorKey(b.ctx, store.NewAccount{
+		ID: account.NewID(), Kind: store.KindDoor, Plan: planKey,
+	},
+		store.NewKey{
+			ID: account.NewKeyID(), Digest: digest[:], Prefix: key.Prefix(), Door: account.DoorPublic, Daily: daily,
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +136,8 @@ func (b *bundle) identify(t *testing.T, h *holder) *meter.Subject {
 
 func charge(units plan.Units) *meter.Call {
 	return &meter.Call{
-		Mode: meter.Charge, Units: units, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard", Tier: "balanced",
+		Mode: meter.Charge, Units: units, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard",
+		Tier: "balanced",
 	}
 }
 

@@ -29,7 +29,9 @@ func TestChargeMovesCountersAndUsageTogether(t *testing.T) {
 		c := b.client(t, limits(wideWindow, 10_000, 100_000))
 		r := b.mustAdmit(t, c, charge(1500))
 		b.mustAdmit(t, c, charge(500))
-		want := meter.Receipt{Period: c.account.Current.Key(), Sources: "plan", Slot: time64(b.now(t).Truncate(meter.SlotLength))}
+		want := meter.Receipt{
+			Period: c.account.Current.Key(), Sources: "plan", Slot: time64(b.now(t).Truncate(meter.SlotLength)),
+		}
 		if r != want {
 			t.Errorf("receipt is %+v, want %+v", r, want)
 		}
@@ -47,8 +49,8 @@ func TestChargeMovesCountersAndUsageTogether(t *testing.T) {
 			merged.Units += l.Units
 		}
 		wantLine := account.UsageLine{
-			Period: c.account.Current.Key(), Key: c.Key, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard",
-			Outcome: "ok", Source: "plan", Tier: "balanced", Requests: 2, Units: 2000,
+			Period: c.account.Current.Key(), Key: c.Key, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call",
+			Class: "standard", Outcome: "ok", Source: "plan", Tier: "balanced", Requests: 2, Units: 2000,
 		}
 		if merged != wantLine {
 			t.Errorf("usage line is %+v, want %+v", merged, wantLine)
@@ -80,7 +82,8 @@ func TestRefusalsComeInTheOrderOfTheirRank(t *testing.T) {
 		b.change(t, c, func(a *account.AccountLimits, _ *account.KeyLimits) { a.Rate.Limit = 1000 })
 		b.mustAdmit(t, c, windowOnly("method_unknown"))
 		b.mustAdmit(t, c, hit())
-		if a := b.mustRefuse(t, c, charge(1000), "door_key_day"); !slices.Equal(a.Also, []meter.Refusal{{Reason: "plan_quota"}}) {
+		if a := b.mustRefuse(t, c, charge(1000), "door_key_day"); !slices.Equal(a.Also,
+			[]meter.Refusal{{Reason: "plan_quota"}}) {
 			t.Errorf("also names %v, want plan_quota", a.Also)
 		}
 		b.change(t, c, func(_ *account.AccountLimits, k *account.KeyLimits) { k.Daily = 5000 })
@@ -91,8 +94,8 @@ func TestRefusalsComeInTheOrderOfTheirRank(t *testing.T) {
 		b.mustAdmit(t, c, charge(1000))
 		b.wantUsage(t, c, usage{
 			"key_invalid": {requests: 3}, "account_suspended": {requests: 3}, "rate_window": {requests: 3},
-			"method_unknown": {requests: 1}, "hit": {requests: 1}, "door_key_day": {requests: 1}, "plan_quota": {requests: 1},
-			"ok": {1, 1000},
+			"method_unknown": {requests: 1}, "hit": {requests: 1}, "door_key_day": {requests: 1},
+			"plan_quota": {requests: 1}, "ok": {1, 1000},
 		})
 	})
 }
@@ -245,7 +248,8 @@ func TestWithoutLimitsNothingIsCountedButUsage(t *testing.T) {
 		for range 50 {
 			b.mustAdmit(t, c, charge(2000))
 		}
-		if n := b.rdb.Exists(b.ctx, windowKey(c), dayKey(c, b.now(t)), periodKey(c, c.account.Current.Key())).Val(); n != 0 {
+		if n := b.rdb.Exists(b.ctx, windowKey(c), dayKey(c, b.now(t)),
+			periodKey(c, c.account.Current.Key())).Val(); n != 0 {
 			t.Errorf("%d counters exist that nobody needs", n)
 		}
 		b.wantUsage(t, c, usage{"ok": {50, 100_000}})
@@ -293,7 +297,9 @@ func TestCallsThatWouldSpoilTheBooksAreRefusedBeforeRedis(t *testing.T) {
 	withBar := charge(1000)
 	withBar.Method = "eth_call|x"
 	for name, call := range map[string]*meter.Call{
-		"negative units": charge(-1), "more units than any call": charge(1_000_000*plan.Unit + 1), "overflow": charge(1 << 62), "no reason": windowOnly(""), "bar in reason": windowOnly("a|b"), "bar in method": withBar,
+		"negative units": charge(-1), "more units than any call": charge(1_000_000*plan.Unit + 1),
+		"overflow": charge(1 << 62), "no reason": windowOnly(""), "bar in reason": windowOnly("a|b"),
+		"bar in method": withBar,
 	} {
 		if a, err := b.meter.Admit(b.ctx, c.Subject, call); err == nil {
 			t.Errorf("%s: the meter said %+v", name, a)
@@ -302,7 +308,9 @@ func TestCallsThatWouldSpoilTheBooksAreRefusedBeforeRedis(t *testing.T) {
 	if err := b.meter.Refund(b.ctx, c.Subject, charge(-1), meter.Receipt{}, "r", "x"); err == nil {
 		t.Error("a negative refund was made")
 	}
-	if err := b.meter.PushAccount(b.ctx, account.AccountLimits{Account: c.Account, Version: 9, Figures: account.Figures{Rate: account.RateWindow{Limit: 1}}}); err == nil {
+	if err := b.meter.PushAccount(b.ctx, account.AccountLimits{
+		Account: c.Account, Version: 9, Figures: account.Figures{Rate: account.RateWindow{Limit: 1}},
+	}); err == nil {
 		t.Error("a window without length was put in force")
 	}
 	if after := b.snapshot(t, c); !maps.Equal(before, after) {
@@ -316,7 +324,9 @@ func TestPeriodRollsOverToTheNextByTheServersClock(t *testing.T) {
 		end := b.now(t).Add(1500 * time.Millisecond).Truncate(time.Millisecond)
 		c := b.client(t, func(a *account.AccountLimits, _ *account.KeyLimits) {
 			a.Current.End, a.Current.Quota = end, 5000
-			a.Next = account.Period{Start: a.Current.Start.AddDate(0, 1, 0), End: end.Add(1500 * time.Millisecond), Quota: 7000}
+			a.Next = account.Period{
+				Start: a.Current.Start.AddDate(0, 1, 0), End: end.Add(1500 * time.Millisecond), Quota: 7000,
+			}
 		})
 		if got := b.mustAdmit(t, c, charge(5000)).Period; got != c.account.Current.Key() {
 			t.Errorf("charged to %s before the end, want %s", got, c.account.Current.Key())

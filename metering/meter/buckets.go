@@ -40,7 +40,9 @@ func (m *Meter) DirtyShards(ctx context.Context, from, to int) ([]int, error) {
 // (every bucket when all) and gives up to limit sealed ones, oldest first; those given before and
 // not dropped come again. oldestOpen is the start of the oldest slot that is still open, zero when
 // there is none.
-func (m *Meter) SealedBuckets(ctx context.Context, shard int, all bool, limit int) (sealed []account.UsageBucket, oldestOpen time.Time, err error) {
+func (m *Meter) SealedBuckets(ctx context.Context, shard int, all bool,
+	limit int,
+) (sealed []account.UsageBucket, oldestOpen time.Time, err error) {
 	t := tag(shard)
 	everything := 0
 	if all {

@@ -26,7 +26,9 @@ func TestSealedBucketsNeverChangeAndComeAgainUntilDropped(t *testing.T) {
 		b.mustAdmit(t, c, charge(200)) // most likely the same slot
 		b.mustAdmit(t, c, charge(30))
 		again := b.buckets(t, c)
-		i := slices.IndexFunc(again, func(bucket account.UsageBucket) bool { return bucket.Generation == first[0].Generation })
+		i := slices.IndexFunc(again, func(bucket account.UsageBucket) bool {
+			return bucket.Generation == first[0].Generation
+		})
 		if i < 0 || !reflect.DeepEqual(again[i], first[0]) {
 			t.Fatalf("the sealed bucket is %+v now, was %+v", again, first[0])
 		}
@@ -70,15 +72,19 @@ func TestSlotsAreSealedWhenTheyAreOver(t *testing.T) {
 	b.mustAdmit(t, c, charge(1))
 	// A Redis that takes over, with a clock behind by less than the delay, would still write into
 	// the bucket.
-	for _, early := range []time.Duration{meter.SlotLength - time.Second, meter.SlotLength + meter.SealDelay - time.Second} {
+	for _, early := range []time.Duration{
+		meter.SlotLength - time.Second, meter.SlotLength + meter.SealDelay - time.Second,
+	} {
 		b.mini.SetTime(noon.Add(early))
 		if sealed, oldest := shards(c.Account); len(sealed) != 0 || !oldest.Equal(noon) {
-			t.Errorf("%d buckets sealed %s after their slot began, the oldest open one is said to be of %s", len(sealed), early, oldest)
+			t.Errorf("%d buckets sealed %s after their slot began, the oldest open one is said to be of %s",
+				len(sealed), early, oldest)
 		}
 	}
 	b.mini.SetTime(noon.Add(meter.SlotLength + meter.SealDelay))
 	b.mustAdmit(t, c, charge(1))
-	if sealed, oldest := shards(c.Account); len(sealed) != 1 || !sealed[0].Slot.Equal(noon) || !oldest.Equal(noon.Add(meter.SlotLength)) {
+	if sealed, oldest := shards(c.Account); len(sealed) != 1 || !sealed[0].Slot.Equal(noon) ||
+		!oldest.Equal(noon.Add(meter.SlotLength)) {
 		t.Errorf("sealed %+v, the oldest open one is said to be of %s", sealed, oldest)
 	}
 	// A clock that steps back opens the slot again, under another generation, older than the open

@@ -30,7 +30,9 @@ type clusterPipeliner struct {
 
 var _ scriptRunner = (*clusterPipeliner)(nil)
 
-func newClusterPipeliner(cluster *redis.ClusterClient, pipelines *atomic.Pointer[telemetry.Pipelines]) *clusterPipeliner {
+func newClusterPipeliner(cluster *redis.ClusterClient,
+	pipelines *atomic.Pointer[telemetry.Pipelines],
+) *clusterPipeliner {
 	s := &clusterPipeliner{cluster: cluster, pipelines: pipelines}
 	s.masters.Store(&map[*redis.Client]*pipeliner{})
 	return s

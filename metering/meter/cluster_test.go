@@ -70,12 +70,15 @@ func TestHangingMasterHoldsUpItsOwnAccountsOnly(t *testing.T) {
 			}
 		})
 	}
-	testkit.Eventually(t, testTimeout, func() bool { return failed.Load() > 0 }, "calls of the hanging master are refused")
+	testkit.Eventually(t, testTimeout, func() bool {
+		return failed.Load() > 0
+	}, "calls of the hanging master are refused")
 	began := time.Now()
 	for range calls {
 		c.admitAllBut(t, hanging)
 	}
-	if took := time.Since(began); took > 20*time.Second { // a reply of the hanging one takes a second alone: all of them would take minutes
+	// a reply of the hanging one takes a second alone: all of them would take minutes
+	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("%d calls of the other masters took %s beside one that hangs", 2*calls, took)
 	}
 	if err := c.meter.Ping(c.ctx); err != nil {
@@ -197,7 +200,9 @@ func TestCallsWhileTheirShardMovesAreChargedOnceOrNotAtAll(t *testing.T) {
 		before := answered.Load()
 		nodes := c.cluster.Nodes
 		c.cluster.MoveSlot(t, tagOf(one), nodes[at%len(nodes)], nodes[(at+1)%len(nodes)], nil, nil)
-		testkit.Eventually(t, testTimeout, func() bool { return answered.Load() > before+callers }, "calls go on after the move")
+		testkit.Eventually(t, testTimeout, func() bool {
+			return answered.Load() > before+callers
+		}, "calls go on after the move")
 	}
 	close(stop)
 	load.Wait()
@@ -232,7 +237,8 @@ func TestHalfOfAShardAdmitsNothingWrongly(t *testing.T) {
 		}
 		answered++
 		if day, period := c.usedDay(t, one), c.usedPeriod(t, one); day != 10*(answered-refunded) || period != day {
-			t.Fatalf("the move that began with %s: %d and %d units stand for %d calls and %d refunds", first, day, period, answered, refunded)
+			t.Fatalf("the move that began with %s: %d and %d units stand for %d calls and %d refunds", first, day,
+				period, answered, refunded)
 		}
 	}
 	want := usage{"ok": {answered, 10 * answered}}

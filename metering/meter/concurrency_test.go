@@ -18,7 +18,9 @@ import (
 
 // hammer admits calls from many goroutines over several meters until stop says so, and counts the
 // admitted.
-func hammer(ctx context.Context, t *testing.T, meters []*meter.Meter, c *client, call *meter.Call, stop func() bool) int64 {
+func hammer(ctx context.Context, t *testing.T, meters []*meter.Meter, c *client, call *meter.Call,
+	stop func() bool,
+) int64 {
 	t.Helper()
 	var admitted atomic.Int64
 	var wg sync.WaitGroup
@@ -78,7 +80,8 @@ func TestTwoMetersNeverAdmitMoreThanTheWindowAllows(t *testing.T) {
 	took := b.now(t).Sub(from)
 	upTo := int64(limit*(1+float64(took)/float64(rate.Per))) + 1
 	if admitted > upTo || admitted < upTo/2 {
-		t.Errorf("%d admitted in %s at %d per %s, want at most %d and not under half of it", admitted, took, limit, rate.Per, upTo)
+		t.Errorf("%d admitted in %s at %d per %s, want at most %d and not under half of it", admitted, took, limit,
+			rate.Per, upTo)
 	}
 	if got := b.usage(t, c)["hit"].requests; got != admitted {
 		t.Errorf("%d usage lines for %d admitted calls", got, admitted)
@@ -253,7 +256,9 @@ func TestForgottenScriptsAreSentAgainAndChargeOnce(t *testing.T) {
 			t.Errorf("the counters stand at %d and %d, want %d", day, period, 3*callers*calls)
 		}
 		b.rdb.ScriptFlush(b.ctx)
-		b.refund(t, c, charge(3), meter.Receipt{Period: c.account.Current.Key(), Sources: "plan", Slot: time64(b.now(t).Truncate(meter.SlotLength))}, "request")
+		b.refund(t, c, charge(3), meter.Receipt{
+			Period: c.account.Current.Key(), Sources: "plan", Slot: time64(b.now(t).Truncate(meter.SlotLength)),
+		}, "request")
 		b.wantUsage(t, c, usage{
 			"ok": {callers * calls, 3 * callers * calls}, "refund": {-1, -3}, "upstream_timeout": {requests: 1},
 		})

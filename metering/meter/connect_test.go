@@ -20,7 +20,9 @@ func TestFailoverThroughASentinelIsFollowed(t *testing.T) {
 	c := b.client(t, limits(noWindow, 1<<50, 1<<50))
 	b.mustAdmit(t, c, charge(5))
 	charged := b.rdb.DBSize(b.ctx).Val()
-	testkit.Eventually(t, testTimeout, func() bool { return servers.Replica.Do(t, "dbsize") == charged }, "the replica has all of it")
+	testkit.Eventually(t, testTimeout, func() bool {
+		return servers.Replica.Do(t, "dbsize") == charged
+	}, "the replica has all of it")
 	servers.Master.Kill(t)
 	if a, err := b.meter.Admit(b.ctx, c.Subject, charge(5)); err == nil {
 		t.Errorf("the meter said %+v without a master", a)
@@ -66,12 +68,21 @@ func TestMeterSpeaksTLSWithCertificatesOnly(t *testing.T) {
 				t.Error(err)
 			}
 			for name, bad := range map[string]redisconn.Certificates{
-				"the system's roots":        {CertFile: good.CertFile, KeyFile: good.KeyFile, ServerName: good.ServerName},
-				"another authority":         {CAFile: foreign.CAFile, CertFile: good.CertFile, KeyFile: good.KeyFile, ServerName: good.ServerName},
-				"another name":              {CAFile: good.CAFile, CertFile: good.CertFile, KeyFile: good.KeyFile, ServerName: "other.internal"},
+				"the system's roots": {
+					CertFile: good.CertFile, KeyFile: good.KeyFile, ServerName: good.ServerName,
+				},
+				"another authority": {
+					CAFile: foreign.CAFile, CertFile: good.CertFile, KeyFile: good.KeyFile, ServerName: good.ServerName,
+				},
+				"another name": {
+					CAFile: good.CAFile, CertFile: good.CertFile, KeyFile: good.KeyFile, ServerName: "other.internal",
+				},
 				"the address as its name":   {CAFile: good.CAFile, CertFile: good.CertFile, KeyFile: good.KeyFile},
 				"no certificate of its own": {CAFile: good.CAFile, ServerName: good.ServerName},
-				"a foreign certificate":     {CAFile: good.CAFile, CertFile: foreign.CertFile, KeyFile: foreign.KeyFile, ServerName: good.ServerName},
+				"a foreign certificate": {
+					CAFile: good.CAFile, CertFile: foreign.CertFile, KeyFile: foreign.KeyFile,
+					ServerName: good.ServerName,
+				},
 			} {
 				ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 				if m, err := meter.OpenTLS(ctx, address, bad); err == nil {
@@ -92,7 +103,8 @@ func TestBadCertificateFilesAreNamed(t *testing.T) {
 		"REDIS_TLS_CERT_FILE": {CertFile: good.CertFile, KeyFile: good.CAFile},
 		"REDIS_TLS_KEY_FILE":  {CertFile: good.CertFile, KeyFile: good.KeyFile + ".missing"},
 	} {
-		if _, err := meter.OpenTLS(t.Context(), "rediss://"+testkit.ClosedAddress(t), files); err == nil || !strings.Contains(err.Error(), variable) {
+		if _, err := meter.OpenTLS(t.Context(), "rediss://"+testkit.ClosedAddress(t), files); err == nil ||
+			!strings.Contains(err.Error(), variable) {
 			t.Errorf("%v, want an error that names %s", err, variable)
 		}
 	}

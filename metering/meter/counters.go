@@ -105,7 +105,9 @@ func BucketName(slot time.Time, id account.ID, generation string) string {
 // Seed sets counters that are missing: the record's plus what is not flushed yet. It reports false
 // when a flush, a change of a fence or a loss came in between: read everything again. key is the
 // one by whose call they were missing.
-func (m *Meter) Seed(ctx context.Context, id account.ID, key account.KeyID, figures []Figure, s Snapshot) (bool, error) {
+func (m *Meter) Seed(ctx context.Context, id account.ID, key account.KeyID, figures []Figure,
+	s Snapshot,
+) (bool, error) {
 	reply, err := m.seedScript(ctx, id, key, figures, s, false)
 	return len(reply) > 0 && reply[0] == 1, err
 }
@@ -146,7 +148,9 @@ func (m *Meter) Kept(ctx context.Context, id account.ID, counters []account.Coun
 
 // Compare says of each counter what it is and what it should be, and changes nothing. It reports
 // false as Seed does.
-func (m *Meter) Compare(ctx context.Context, id account.ID, figures []Figure, s Snapshot) ([]CounterState, bool, error) {
+func (m *Meter) Compare(ctx context.Context, id account.ID, figures []Figure,
+	s Snapshot,
+) ([]CounterState, bool, error) {
 	reply, err := m.seedScript(ctx, id, account.KeyID{}, figures, s, true)
 	if err != nil || len(reply) == 0 || reply[0] != 1 {
 		return nil, false, err
@@ -163,7 +167,9 @@ func (m *Meter) Compare(ctx context.Context, id account.ID, figures []Figure, s 
 	return all, true, nil
 }
 
-func (m *Meter) seedScript(ctx context.Context, id account.ID, key account.KeyID, figures []Figure, s Snapshot, audit bool) ([]int64, error) {
+func (m *Meter) seedScript(ctx context.Context, id account.ID, key account.KeyID, figures []Figure, s Snapshot,
+	audit bool,
+) ([]int64, error) {
 	t := accountTag(id)
 	keys := []string{t + "cfg:" + id.String(), t + "key:" + key.String(), t + "dirty", t + "sealed", t + "epoch"}
 	args := []any{s.Epoch, id.String(), orEmpty(s.AccountVersion), orEmpty(s.KeyVersion), audit, len(figures)}

@@ -27,7 +27,8 @@ func TestAServiceThatIsSwitchedOffIsRefusedForHitsToo(t *testing.T) {
 		})
 		for _, call := range []*meter.Call{charge(1000), hit()} {
 			a := b.mustRefuse(t, c, call, "service_off")
-			if a.Scope != meter.ScopeAccount || !slices.Equal(a.Also, []meter.Refusal{{Reason: "service_off", Scope: meter.ScopeKey}}) {
+			if a.Scope != meter.ScopeAccount ||
+				!slices.Equal(a.Also, []meter.Refusal{{Reason: "service_off", Scope: meter.ScopeKey}}) {
 				t.Errorf("refused with %+v, want the account before the key", a)
 			}
 		}
@@ -36,7 +37,9 @@ func TestAServiceThatIsSwitchedOffIsRefusedForHitsToo(t *testing.T) {
 		}
 		b.mustAdmit(t, c, of("prices", 1000))
 		b.mustAdmit(t, c, windowOnly("method_not_served")) // the request's own fault outranks the switch
-		b.change(t, c, func(a *account.AccountLimits, k *account.KeyLimits) { a.Services.Off, k.Services.Off = nil, nil })
+		b.change(t, c, func(a *account.AccountLimits, k *account.KeyLimits) {
+			a.Services.Off, k.Services.Off = nil, nil
+		})
 		b.mustAdmit(t, c, charge(1000))
 		b.wantUsage(t, c, usage{"service_off": {3, 0}, "ok": {2, 2000}, "method_not_served": {1, 0}})
 	})
@@ -46,7 +49,8 @@ func TestDataNeedsAPlanThatHasIt(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, limits(noWindow, unlimited, 5000))
-		if a := b.mustRefuse(t, c, of("data", 10_000), "plan_lacks_service"); !slices.Equal(a.Also, []meter.Refusal{{Reason: "plan_quota"}}) {
+		if a := b.mustRefuse(t, c, of("data", 10_000), "plan_lacks_service"); !slices.Equal(a.Also,
+			[]meter.Refusal{{Reason: "plan_quota"}}) {
 			t.Errorf("also %v, want the quota that is too small as well", a.Also)
 		}
 		b.change(t, c, func(a *account.AccountLimits, _ *account.KeyLimits) { a.Data = true })
@@ -83,7 +87,8 @@ func TestFencesRefuseInTheirOrder(t *testing.T) {
 		for i, first := range order {
 			before := b.snapshot(t, c, "b:", "dirty")
 			a := b.mustRefuse(t, c, charge(200), first.Reason)
-			if a.Scope != first.Scope || !slices.Equal(a.Also, order[i+1:]) || a.Limit != most || a.Remaining != most-used {
+			if a.Scope != first.Scope || !slices.Equal(a.Also, order[i+1:]) || a.Limit != most ||
+				a.Remaining != most-used {
 				t.Errorf("refused with %+v, want %v and also %v", a, first, order[i+1:])
 			}
 			if after := b.snapshot(t, c, "b:", "dirty"); !maps.Equal(before, after) {
@@ -112,7 +117,9 @@ func TestCapsEndWithThePeriod(t *testing.T) {
 		t.Fatalf("the meter said %+v in the new period, want its counters missing", a)
 	}
 	next := c.account.Next.Key()
-	b.seedCounters(t, c, figure{}, account.Counter{Period: next, Key: c.Key}, account.Counter{Period: next, Service: "rpc"})
+	b.seedCounters(t, c, figure{}, account.Counter{
+		Period: next, Key: c.Key,
+	}, account.Counter{Period: next, Service: "rpc"})
 	b.mustAdmit(t, c, charge(1000))
 	b.mustRefuse(t, c, charge(1), "key_budget")
 }
@@ -204,8 +211,8 @@ func TestAnOlderProgramsProjectionIsLoadedAnew(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.stranger(t, nil)
-		b.rdb.HSet(b.ctx, tagOf(c)+"cfg:"+c.Account.String(), "v", 1, "st", "active", "rl", -1, "rw", 1000, "p", c.account.Current.Key(),
-			"pe", c.account.Current.End.UnixMilli(), "q", -1)
+		b.rdb.HSet(b.ctx, tagOf(c)+"cfg:"+c.Account.String(), "v", 1, "st", "active", "rl", -1, "rw", 1000, "p",
+			c.account.Current.Key(), "pe", c.account.Current.End.UnixMilli(), "q", -1)
 		b.rdb.HSet(b.ctx, tagOf(c)+"key:"+c.Key.String(), "v", 1, "st", "active", "dy", -1)
 		if a := b.admit(t, c, charge(1)); !slices.Equal(a.Missing, []string{meter.MissingAccount, meter.MissingKey}) {
 			t.Fatalf("the meter said %+v, want both missing", a)
@@ -223,12 +230,18 @@ func TestOnlyAProjectionWithoutFurtherFencesIsPlain(t *testing.T) {
 		"a soft ceiling": func(a *account.AccountLimits, _ *account.KeyLimits) {
 			a.SoftRate, a.SoftCeiling = account.RateWindow{Limit: 1, Per: time.Hour}, 5000
 		},
-		"a pack":              func(a *account.AccountLimits, _ *account.KeyLimits) { a.Packs = []account.Pack{{Units: 1000}} },
-		"an account's switch": func(a *account.AccountLimits, _ *account.KeyLimits) { a.Services.Off = []account.Service{account.Gas} },
+		"a pack": func(a *account.AccountLimits, _ *account.KeyLimits) {
+			a.Packs = []account.Pack{{Units: 1000}}
+		},
+		"an account's switch": func(a *account.AccountLimits, _ *account.KeyLimits) {
+			a.Services.Off = []account.Service{account.Gas}
+		},
 		"an account's service cap": func(a *account.AccountLimits, _ *account.KeyLimits) {
 			a.Services.Caps = map[account.Service]plan.Units{account.Gas: 1}
 		},
-		"a key's switch": func(_ *account.AccountLimits, k *account.KeyLimits) { k.Services.Off = []account.Service{account.Gas} },
+		"a key's switch": func(_ *account.AccountLimits, k *account.KeyLimits) {
+			k.Services.Off = []account.Service{account.Gas}
+		},
 		"a key's service cap": func(_ *account.AccountLimits, k *account.KeyLimits) {
 			k.Services.Caps = map[account.Service]plan.Units{account.Gas: 1}
 		},
@@ -236,11 +249,13 @@ func TestOnlyAProjectionWithoutFurtherFencesIsPlain(t *testing.T) {
 	}
 	onBoth(t, func(t *testing.T, b *bundle) {
 		plain := func(c *client) (ofAccount, ofKey bool) {
-			return b.rdb.HGet(b.ctx, tagOf(c)+"cfg:"+c.Account.String(), "pl").Val() == "1", b.rdb.HGet(b.ctx, tagOf(c)+"key:"+c.Key.String(), "pl").Val() == "1"
+			return b.rdb.HGet(b.ctx, tagOf(c)+"cfg:"+c.Account.String(), "pl").Val() == "1",
+				b.rdb.HGet(b.ctx, tagOf(c)+"key:"+c.Key.String(), "pl").Val() == "1"
 		}
 		c := b.client(t, limits(wideWindow, 10_000, 10_000))
 		if ofAccount, ofKey := plain(c); !ofAccount || !ofKey {
-			t.Fatalf("plain are the account: %t, the key: %t; want both, with a window, a quota and a day", ofAccount, ofKey)
+			t.Fatalf("plain are the account: %t, the key: %t; want both, with a window, a quota and a day", ofAccount,
+				ofKey)
 		}
 		b.mustAdmit(t, c, charge(1))
 		b.rdb.HSet(b.ctx, tagOf(c)+"cfg:"+c.Account.String(), "pl", "3")

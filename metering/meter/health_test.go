@@ -24,7 +24,8 @@ func TestCheckHealth_StopsAdmissionsWhileRedisMayEvict(t *testing.T) {
 	c := b.client(t, limits(noWindow, unlimited, 1<<50))
 	b.mustAdmit(t, c, charge(7))
 	h := b.health(t)
-	if h.Evicts() || h.Policy != "noeviction" || !h.AppendOnly || h.Failed != "" || h.Limit != 512<<20 || h.Used <= 0 || h.Used >= h.Limit {
+	if h.Evicts() || h.Policy != "noeviction" || !h.AppendOnly || h.Failed != "" || h.Limit != 512<<20 || h.Used <= 0 ||
+		h.Used >= h.Limit {
 		t.Errorf("a Redis in order is %+v", h)
 	}
 	for _, policy := range []string{"allkeys-lru", "volatile-ttl"} {

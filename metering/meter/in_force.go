@@ -37,7 +37,10 @@ func (m *Meter) MovedInForce(ctx context.Context, from account.ID, key account.K
 }
 
 // byTime are fields that change without a version, and those that order projections.
-var byTime = map[string]bool{"v": true, "e": true, "pl": true, "npl": true, "p": true, "pe": true, "np": true, "ne": true, "pk": true, "npk": true}
+var byTime = map[string]bool{
+	"v": true, "e": true, "pl": true, "npl": true, "p": true, "pe": true, "np": true,
+	"ne": true, "pk": true, "npk": true,
+}
 
 func (m *Meter) inForce(ctx context.Context, name string, asked *projection) (InForce, error) {
 	held, err := m.rdb.HGetAll(ctx, name).Result()

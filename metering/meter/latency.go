@@ -90,7 +90,8 @@ func NewLatencies(m *Meter, o LatencyOptions) *Latencies {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	l := &Latencies{
-		meter: m, o: o, wake: make(chan struct{}, 1), closing: make(chan struct{}), cancel: cancel, done: make(chan struct{}),
+		meter: m, o: o, wake: make(chan struct{}, 1), closing: make(chan struct{}), cancel: cancel,
+		done: make(chan struct{}),
 	}
 	for i := range l.parts {
 		l.parts[i].counts, l.parts[i].spare = map[latencyCell]int64{}, map[latencyCell]int64{}
@@ -210,7 +211,8 @@ func (l *Latencies) take(into []latencyCount) []latencyCount {
 		p.mu.Unlock()
 	}
 	slices.SortFunc(into, func(a, b latencyCount) int {
-		return cmp.Or(cmp.Compare(l.turn(a.shard), l.turn(b.shard)), bytes.Compare(a.account.UUID[:], b.account.UUID[:]), bytes.Compare(a.key.UUID[:], b.key.UUID[:]))
+		return cmp.Or(cmp.Compare(l.turn(a.shard), l.turn(b.shard)),
+			bytes.Compare(a.account.UUID[:], b.account.UUID[:]), bytes.Compare(a.key.UUID[:], b.key.UUID[:]))
 	})
 	return into
 }

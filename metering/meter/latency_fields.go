@@ -102,6 +102,7 @@ func parseLatency(words, value string) (account.LatencyLine, error) {
 		return account.LatencyLine{}, fmt.Errorf("%d calls in bucket %d", calls, bucket)
 	}
 	return account.LatencyLine{
-		Key: account.KeyID{UUID: key}, Chain: w[1], Service: w[2], Class: w[3], Outcome: w[4], Bucket: int(bucket), Calls: calls,
+		Key: account.KeyID{UUID: key}, Chain: w[1], Service: w[2], Class: w[3], Outcome: w[4], Bucket: int(bucket),
+		Calls: calls,
 	}, nil
 }

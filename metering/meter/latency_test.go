@@ -115,11 +115,13 @@ func TestBucketOpenedByLatenciesIsSealedAndDropped(t *testing.T) {
 		l := book(t, b.meter, meter.LatencyOptions{})
 		l.Observe(c.Subject, charge(1000), time.Second)
 		b.closeBook(t, l)
-		if dirty, err := b.meter.DirtyShards(b.ctx, 0, account.Shards); err != nil || !slices.Contains(dirty, account.Shard(c.Account)) {
+		if dirty, err := b.meter.DirtyShards(b.ctx, 0, account.Shards); err != nil ||
+			!slices.Contains(dirty, account.Shard(c.Account)) {
 			t.Fatalf("shards %v have something to flush, %v", dirty, err)
 		}
 		sealed := b.buckets(t, c)
-		if len(sealed) != 1 || sealed[0].Generation == "" || len(sealed[0].Lines) != 0 || len(sealed[0].Latencies) != 1 {
+		if len(sealed) != 1 || sealed[0].Generation == "" || len(sealed[0].Lines) != 0 ||
+			len(sealed[0].Latencies) != 1 {
 			t.Fatalf("sealed %+v, want one bucket with latencies alone", sealed)
 		}
 		if err := b.meter.DropBuckets(b.ctx, sealed); err != nil {
@@ -180,7 +182,8 @@ func TestLostReplyOfLatenciesCountsAtMostOnce(t *testing.T) {
 			if l.Written() != 0 || l.Dropped() != 5 {
 				t.Errorf("%d written and %d dropped, want 5 dropped", l.Written(), l.Dropped())
 			}
-			b.wantLatencies(t, c, map[took]int64{{c.Key, "eth_mainnet", "ok", account.LatencyBucketOf(time.Second)}: 5}) // the server has run it
+			// the server has run it
+			b.wantLatencies(t, c, map[took]int64{{c.Key, "eth_mainnet", "ok", account.LatencyBucketOf(time.Second)}: 5})
 		})
 	}
 }
@@ -201,13 +204,17 @@ func TestLatenciesThatWereNotSentAreKept(t *testing.T) {
 	for _, c := range clients {
 		l.Observe(c.Subject, charge(1), time.Second)
 	}
-	testkit.Eventually(t, testTimeout, func() bool { return l.Written()+l.Dropped() == int64(len(clients)) }, "all are written or lost")
+	testkit.Eventually(t, testTimeout, func() bool {
+		return l.Written()+l.Dropped() == int64(len(clients))
+	}, "all are written or lost")
 	b.closeBook(t, l)
 	if l.Dropped() == 0 || l.Written() == 0 || p.count("evalsha") > len(clients) {
 		t.Errorf("%d written and %d lost with %d scripts", l.Written(), l.Dropped(), p.count("evalsha"))
 	}
 	for i, c := range clients {
-		if got := b.latencies(t, c); len(got) != 1 || got[took{c.Key, "eth_mainnet", "ok", account.LatencyBucketOf(time.Second)}] != 1 {
+		if got := b.latencies(t, c); len(got) != 1 || got[took{
+			c.Key, "eth_mainnet", "ok", account.LatencyBucketOf(time.Second),
+		}] != 1 {
 			t.Errorf("client %d has %v", i, got)
 		}
 	}
@@ -228,7 +235,9 @@ func TestLatenciesWaitForARedisThatIsAway(t *testing.T) {
 	}
 	testkit.Eventually(t, testTimeout, func() bool { return l.Dropped() > 0 }, "the first is given up")
 	p.swallow.Store(0)
-	testkit.Eventually(t, testTimeout, func() bool { return l.Written()+l.Dropped() == accounts }, "the others are written")
+	testkit.Eventually(t, testTimeout, func() bool {
+		return l.Written()+l.Dropped() == accounts
+	}, "the others are written")
 	b.closeBook(t, l)
 	if l.Dropped() >= accounts/2 {
 		t.Errorf("%d of %d are lost", l.Dropped(), accounts)
@@ -293,12 +302,14 @@ func TestLatencyThatNoScriptWroteIsRefusedAsUsage(t *testing.T) {
 	good := "l|" + c.Key.String() + "|eth_mainnet|rpc|standard|ok|"
 	name := tagOf(c) + "b:" + time64(noon) + ":" + c.Account.String()
 	for field, value := range map[string]string{
-		good + "5": "3", good + "a": "1", good + "6": "x", good + "9999": "1", good + "102": "1", good + "7": "0", "l|1|2": "1", "l|": "1",
+		good + "5": "3", good + "a": "1", good + "6": "x", good + "9999": "1", good + "102": "1", good + "7": "0",
+		"l|1|2": "1", "l|": "1",
 	} {
 		b.rdb.HSet(b.ctx, name, field, value)
 	}
 	sealed := b.buckets(t, c)
-	if len(sealed) != 1 || len(sealed[0].Latencies) != 1 || sealed[0].Latencies[0].Calls != 3 || sealed[0].Latencies[0].Bucket != 5 {
+	if len(sealed) != 1 || len(sealed[0].Latencies) != 1 || sealed[0].Latencies[0].Calls != 3 ||
+		sealed[0].Latencies[0].Bucket != 5 {
 		t.Fatalf("sealed %+v, want one good count", sealed)
 	}
 	foreign := 0
@@ -377,7 +388,9 @@ func TestLatenciesOfProcessesAddUpExactlyOnceInTheRecord(t *testing.T) {
 // latencyInRecord is what PostgreSQL has of a client since an instant.
 func (r *recorded) latencyInRecord(t testing.TB, c *client, since time.Time) account.Latency {
 	t.Helper()
-	all, err := r.store.Latency(r.ctx, store.LatencyQuery{Account: c.Account, Since: since, Until: since.Add(24 * time.Hour)})
+	all, err := r.store.Latency(r.ctx, store.LatencyQuery{
+		Account: c.Account, Since: since, Until: since.Add(24 * time.Hour),
+	})
 	if err != nil || len(all) > 1 {
 		t.Fatalf("%d groups, %v", len(all), err)
 	}

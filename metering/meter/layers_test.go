@@ -28,7 +28,9 @@ func TestLayers_DayGivesExactlyItsLimit(t *testing.T) {
 		for i := range 40 {
 			m := []*meter.Meter{b.meter, other}[i%2]
 			wg.Go(func() {
-				got, err := m.TakeQuota(b.ctx, "new-keys", 1, daily, []netlimit.Layer{layer("192.0.2.1/32", 3), layer("area", 60)})
+				got, err := m.TakeQuota(b.ctx, "new-keys", 1, daily, []netlimit.Layer{
+					layer("192.0.2.1/32", 3), layer("area", 60),
+				})
 				if err != nil {
 					t.Error(err)
 					return
@@ -44,9 +46,12 @@ func TestLayers_DayGivesExactlyItsLimit(t *testing.T) {
 		}
 		wg.Wait()
 		if taken.Load() != 3 || left.Load() != 2+1+0 {
-			t.Errorf("%d taken, told that %d were left in all, want 3 taken with 2, 1 and 0 left", taken.Load(), left.Load())
+			t.Errorf("%d taken, told that %d were left in all, want 3 taken with 2, 1 and 0 left", taken.Load(),
+				left.Load())
 		}
-		got, err := b.meter.TakeQuota(b.ctx, "new-keys", 1, daily, []netlimit.Layer{layer("192.0.2.2/32", 3), layer("area", 60)})
+		got, err := b.meter.TakeQuota(b.ctx, "new-keys", 1, daily, []netlimit.Layer{
+			layer("192.0.2.2/32", 3), layer("area", 60),
+		})
 		if err != nil || got.Refused >= 0 || got.Layers[0].Left != 2 || got.Layers[1].Left != 56 {
 			t.Errorf("another address got %+v, %v; want 2 left of its own, and 56 of the area after 4", got, err)
 		}
@@ -60,7 +65,9 @@ func TestLayers_RefusalUsesUpNoLayer(t *testing.T) {
 			t.Parallel()
 			onBothAlone(t, func(t *testing.T, b *bundle) {
 				take := func(address string) netlimit.Counted {
-					got, err := b.meter.TakeQuota(b.ctx, "mails", 1, bounds, []netlimit.Layer{layer(address, 2), layer("area", 3), layer("whole", 100)})
+					got, err := b.meter.TakeQuota(b.ctx, "mails", 1, bounds, []netlimit.Layer{
+						layer(address, 2), layer("area", 3), layer("whole", 100),
+					})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -69,7 +76,8 @@ func TestLayers_RefusalUsesUpNoLayer(t *testing.T) {
 				var story string
 				for i, address := range []string{"a", "a", "a", "a", "b", "b", "b", "c"} {
 					got := take(address)
-					story += fmt.Sprintf("%d%s%d:%d/%d/%d ", i, address, got.Refused, got.Layers[0].Left, got.Layers[1].Left, got.Layers[2].Left)
+					story += fmt.Sprintf("%d%s%d:%d/%d/%d ", i, address, got.Refused, got.Layers[0].Left,
+						got.Layers[1].Left, got.Layers[2].Left)
 					if (got.Refused >= 0) != (got.Wait > 0) && got.Layers[0].Left > 0 && got.Layers[1].Left > 0 {
 						t.Errorf("%s is told to wait %s", address, got.Wait)
 					}
@@ -89,7 +97,9 @@ func TestLayers_LongestWaitIsTold(t *testing.T) {
 	t.Parallel()
 	b := setupMini(t)
 	take := func() netlimit.Counted {
-		got, err := b.meter.TakeQuota(b.ctx, "mails", 1, hourly, []netlimit.Layer{layer("address", 4), layer("area", 2)})
+		got, err := b.meter.TakeQuota(b.ctx, "mails", 1, hourly, []netlimit.Layer{
+			layer("address", 4), layer("area", 2),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +118,9 @@ func TestLayers_GivenBackCanBeTakenAgainAndNoMore(t *testing.T) {
 	t.Parallel()
 	onBothAlone(t, func(t *testing.T, b *bundle) {
 		take := func() netlimit.Counted {
-			got, err := b.meter.TakeQuota(b.ctx, "name", 1, daily, []netlimit.Layer{layer("address", 2), layer("whole", 2)})
+			got, err := b.meter.TakeQuota(b.ctx, "name", 1, daily, []netlimit.Layer{
+				layer("address", 2), layer("whole", 2),
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -153,7 +165,8 @@ func TestLayers_DayBeginsAnewAtMidnightUTC(t *testing.T) {
 		}
 	}
 	b.mini.SetTime(midnight)
-	if got, err := b.meter.TakeQuota(b.ctx, "name", 1, daily, one); err != nil || got.Refused >= 0 || got.Layers[0].Reset != 24*time.Hour {
+	if got, err := b.meter.TakeQuota(b.ctx, "name", 1, daily, one); err != nil || got.Refused >= 0 ||
+		got.Layers[0].Reset != 24*time.Hour {
 		t.Errorf("after midnight: %+v, %v", got, err)
 	}
 }
@@ -163,7 +176,9 @@ func TestTakeQuota_TakesSomeAtOnceOrNone(t *testing.T) {
 	onBothAlone(t, func(t *testing.T, b *bundle) {
 		calls := netlimit.Bounds{Per: time.Minute}
 		take := func(n int64, address string) netlimit.Counted {
-			got, err := b.meter.TakeQuota(b.ctx, "calls", n, calls, []netlimit.Layer{layer(address, 10), layer("area", 25)})
+			got, err := b.meter.TakeQuota(b.ctx, "calls", n, calls, []netlimit.Layer{
+				layer(address, 10), layer("area", 25),
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

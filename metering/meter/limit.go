@@ -21,7 +21,8 @@ type Limited struct {
 // come back evenly over w.Per. A name must not hold braces; whose it is belongs into it (an e-mail
 // address's digest, a key's id), never a secret. Limits of networks are netlimit's.
 func (m *Meter) Limit(ctx context.Context, name string, w account.RateWindow) (Limited, error) {
-	c, err := m.takeFrom(ctx, []string{"{limit:" + name + "}"}, 1, w.Per.Milliseconds(), []netlimit.Layer{{Limit: w.Limit}})
+	c, err := m.takeFrom(ctx, []string{"{limit:" + name + "}"}, 1, w.Per.Milliseconds(),
+		[]netlimit.Layer{{Limit: w.Limit}})
 	if err != nil {
 		return Limited{}, err
 	}
@@ -32,7 +33,9 @@ var _ netlimit.Counter = (*Meter)(nil)
 
 // TakeQuota lets n through all layers of the limit called name, or none through any of them. All
 // counts of a name lie in one hash slot.
-func (m *Meter) TakeQuota(ctx context.Context, name string, n int64, b netlimit.Bounds, layers []netlimit.Layer) (netlimit.Counted, error) {
+func (m *Meter) TakeQuota(ctx context.Context, name string, n int64, b netlimit.Bounds,
+	layers []netlimit.Layer,
+) (netlimit.Counted, error) {
 	keys, window := make([]string, len(layers)), b.Per.Milliseconds()
 	for i := range layers {
 		keys[i] = "{limit:" + name + "}:" + layers[i].Name
@@ -43,7 +46,9 @@ func (m *Meter) TakeQuota(ctx context.Context, name string, n int64, b netlimit.
 	return m.takeFrom(ctx, keys, n, window, layers)
 }
 
-func (m *Meter) takeFrom(ctx context.Context, keys []string, n, window int64, layers []netlimit.Layer) (netlimit.Counted, error) {
+func (m *Meter) takeFrom(ctx context.Context, keys []string, n, window int64,
+	layers []netlimit.Layer,
+) (netlimit.Counted, error) {
 	args := []any{window, n}
 	for i := range layers {
 		args = append(args, layers[i].Limit)

@@ -35,7 +35,8 @@ func TestALimitLetsThroughItsNumberFromSeveralProcesses(t *testing.T) {
 		if through.Load() != 5 {
 			t.Errorf("%d went through, want 5", through.Load())
 		}
-		if got, err := b.meter.Limit(b.ctx, "sign-in:192.0.2.2/32", limit); err != nil || !got.OK || got.Left != 4 || got.Wait != 0 {
+		if got, err := b.meter.Limit(b.ctx, "sign-in:192.0.2.2/32", limit); err != nil || !got.OK || got.Left != 4 ||
+			got.Wait != 0 {
 			t.Errorf("another name got %+v, %v", got, err)
 		}
 	})

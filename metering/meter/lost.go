@@ -30,7 +30,8 @@ func lostError(s *Subject, c *Call, cmd *redis.Cmd, cause error) *LostError {
 	notAfter, _ := args[notAfterArg].(int64)
 	mark, _ := args[markArg].(string)
 	return &LostError{cause: cause, Call: account.LostCall{
-		Nonce: id, Account: s.Account, Key: s.Key, Units: c.Units, Service: c.Service, Line: s.line(c), Mark: mark, NotAfter: time.UnixMilli(notAfter).UTC(),
+		Nonce: id, Account: s.Account, Key: s.Key, Units: c.Units, Service: c.Service, Line: s.line(c), Mark: mark,
+		NotAfter: time.UnixMilli(notAfter).UTC(),
 	}}
 }
 
@@ -50,8 +51,10 @@ const (
 func FailedRefund(s *Subject, c *Call, r Receipt, request, reason string) account.LostCall {
 	slot, _ := strconv.ParseInt(r.Slot, 10, 64) // of a receipt, always a number
 	return account.LostCall{
-		Nonce: request, Account: s.Account, Key: s.Key, Units: c.Units, Service: c.Service, Line: s.line(c), NotAfter: time.Unix(slot, 0).UTC(),
-		Charge: account.LostCharge{Period: r.Period, Sources: r.Sources, Slot: r.Slot, Reason: reason},
+		Nonce: request, Account: s.Account, Key: s.Key, Units: c.Units, Service: c.Service, Line: s.line(c),
+		NotAfter: time.Unix(slot, 0).UTC(), Charge: account.LostCharge{
+			Period: r.Period, Sources: r.Sources, Slot: r.Slot, Reason: reason,
+		},
 	}
 }
 
@@ -62,8 +65,9 @@ func (m *Meter) Reclaim(ctx context.Context, l *account.LostCall, reason string)
 	if l.Charge.Reason != "" {
 		reason = l.Charge.Reason
 	}
-	reply, err := m.run(ctx, m.refund, keys, l.Account.String(), l.Key.String(), int64(l.Units), l.Charge.Period, l.Charge.Sources, l.Charge.Slot,
-		l.Line, reason, nonce(), serviceArg(l.Service), l.Mark, l.Nonce, l.NotAfter.UnixMilli()).Int()
+	reply, err := m.run(ctx, m.refund, keys, l.Account.String(), l.Key.String(), int64(l.Units), l.Charge.Period,
+		l.Charge.Sources, l.Charge.Slot, l.Line, reason, nonce(), serviceArg(l.Service), l.Mark, l.Nonce,
+		l.NotAfter.UnixMilli()).Int()
 	if err != nil {
 		return Undecided, fmt.Errorf("reclaim a lost call: %w", err)
 	}

@@ -36,7 +36,9 @@ func reclaimed(t *testing.T, b *bundle, l *account.LostCall) (what meter.Reclaim
 
 func TestAdmit_ChargesNothingOnceItsCallerHasGivenUp(t *testing.T) {
 	t.Parallel()
-	for name, off := range map[string]time.Duration{"steady": 0, "after a step back": -30 * time.Second, "after a step forward": 30 * time.Second} {
+	for name, off := range map[string]time.Duration{
+		"steady": 0, "after a step back": -30 * time.Second, "after a step forward": 30 * time.Second,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := testkit.Redis(t, testkit.WithClock())

@@ -16,7 +16,8 @@ func measured(t *testing.T, m *telemetry.Metrics) (trips uint64, commands, faile
 	for _, f := range families {
 		switch f.GetName() {
 		case "gateway_meter_pipeline_commands":
-			trips, commands = f.GetMetric()[0].GetHistogram().GetSampleCount(), f.GetMetric()[0].GetHistogram().GetSampleSum()
+			trips, commands = f.GetMetric()[0].GetHistogram().GetSampleCount(),
+				f.GetMetric()[0].GetHistogram().GetSampleSum()
 		case "gateway_meter_errors_total":
 			failed = f.GetMetric()[0].GetCounter().GetValue()
 		}
@@ -39,7 +40,8 @@ func TestRoundTripsAreMeasuredWithTheirCommandsAndFailures(t *testing.T) {
 	}
 	trips, commands, failed := measured(t, metrics)
 	if trips-before != calls || commands-commandsBefore != calls || failed != 0 {
-		t.Errorf("%d calls one after another were %d round trips with %v commands, %v failed", calls, trips-before, commands-commandsBefore, failed)
+		t.Errorf("%d calls one after another were %d round trips with %v commands, %v failed", calls, trips-before,
+			commands-commandsBefore, failed)
 	}
 	server.Stop(t)
 	if _, err := b.meter.Admit(b.ctx, c.Subject, charge(1000)); err == nil {

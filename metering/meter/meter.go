@@ -221,7 +221,9 @@ func (m *Meter) loadScripts(ctx context.Context) error {
 	answers := make(chan error, 1)
 	n, err := m.eachMaster(ctx, func(r redis.Cmdable) {
 		var err error
-		for _, s := range []*redis.Script{m.admit, m.refund, m.push, m.load, m.seed, m.seal, m.returnQuota, m.limit, latencyScript} {
+		for _, s := range []*redis.Script{
+			m.admit, m.refund, m.push, m.load, m.seed, m.seal, m.returnQuota, m.limit, latencyScript,
+		} {
 			if err = s.Load(ctx, r).Err(); err != nil {
 				break
 			}

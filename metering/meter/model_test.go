@@ -54,8 +54,10 @@ type modelCharge struct {
 func (m *model) sum(c account.Counter) plan.Units {
 	var total plan.Units
 	for _, charge := range m.charges {
-		if charge.refunded || (c.Period != "" && charge.receipt.Period != c.Period) || (!c.Key.IsZero() && charge.key.fences.Key != c.Key) ||
-			(c.Service != "" && charge.call.Service != c.Service) || (!c.Day.IsZero() && charge.day != c.Day.Format(time.DateOnly)) {
+		if charge.refunded || (c.Period != "" && charge.receipt.Period != c.Period) ||
+			(!c.Key.IsZero() && charge.key.fences.Key != c.Key) ||
+			(c.Service != "" && charge.call.Service != c.Service) ||
+			(!c.Day.IsZero() && charge.day != c.Day.Format(time.DateOnly)) {
 			continue
 		}
 		for source, units := range charge.parts {
@@ -69,7 +71,9 @@ func (m *model) sum(c account.Counter) plan.Units {
 
 // verdict is what the meter should answer: the fences that refuse, in their order, or how much each
 // source gives.
-func (m *model) verdict(k *modelKey, call *meter.Call, now time.Time) (refusals []meter.Refusal, parts map[string]plan.Units) {
+func (m *model) verdict(k *modelKey, call *meter.Call,
+	now time.Time,
+) (refusals []meter.Refusal, parts map[string]plan.Units) {
 	service, a := account.Service(call.Service), m.account
 	refuse := func(reason string, scope meter.Scope) {
 		refusals = append(refusals, meter.Refusal{Reason: reason, Scope: scope})
@@ -101,10 +105,13 @@ func (m *model) verdict(k *modelKey, call *meter.Call, now time.Time) (refusals 
 	if k.fences.MonthlyCap > 0 && over(k.fences.MonthlyCap, account.Counter{Period: period, Key: k.fences.Key}) {
 		refuse("key_budget", meter.ScopeKey)
 	}
-	if limit, ok := k.fences.Services.Caps[service]; ok && over(limit, account.Counter{Period: period, Key: k.fences.Key, Service: call.Service}) {
+	if limit, ok := k.fences.Services.Caps[service]; ok &&
+		over(limit, account.Counter{Period: period, Key: k.fences.Key, Service: call.Service}) {
 		refuse("service_cap", meter.ScopeKey)
 	}
-	if limit, ok := a.Services.Caps[service]; ok && over(limit, account.Counter{Period: period, Service: call.Service}) {
+	if limit, ok := a.Services.Caps[service]; ok && over(limit, account.Counter{
+		Period: period, Service: call.Service,
+	}) {
 		refuse("service_cap", meter.ScopeAccount)
 	}
 	if k.fences.Daily >= 0 && over(k.fences.Daily, account.Counter{Day: now, Key: k.fences.Key}) {
@@ -134,8 +141,10 @@ func (m *model) figure(c account.Counter) plan.Units {
 	var total plan.Units
 	for _, bucket := range m.record {
 		for _, l := range bucket.Lines {
-			if (c.Period == "" || l.Period == c.Period) && (c.Source == "" || l.Source == c.Source) && (c.Key.IsZero() || l.Key == c.Key) &&
-				(c.Service == "" || l.Service == c.Service) && (c.Day.IsZero() || bucket.Slot.Format(time.DateOnly) == c.Day.Format(time.DateOnly)) {
+			if (c.Period == "" || l.Period == c.Period) && (c.Source == "" || l.Source == c.Source) &&
+				(c.Key.IsZero() || l.Key == c.Key) &&
+				(c.Service == "" || l.Service == c.Service) &&
+				(c.Day.IsZero() || bucket.Slot.Format(time.DateOnly) == c.Day.Format(time.DateOnly)) {
 				total += l.Units
 			}
 		}
@@ -167,7 +176,9 @@ func (m *model) load(t *testing.T, k *modelKey, service string, a *meter.Admissi
 			}
 			epoch, err := m.b.meter.Epoch(m.b.ctx, m.id)
 			m.must(t, err)
-			_, err = m.b.meter.Seed(m.b.ctx, m.id, k.fences.Key, []meter.Figure{{Counter: c, Units: m.figure(c), Keep: time.Hour}},
+			_, err = m.b.meter.Seed(m.b.ctx, m.id, k.fences.Key, []meter.Figure{
+				{Counter: c, Units: m.figure(c), Keep: time.Hour},
+			},
 				meter.Snapshot{Epoch: epoch, AccountVersion: m.version, KeyVersion: k.fences.Version})
 			m.must(t, err)
 		}
@@ -259,10 +270,14 @@ func (m *model) call(t *testing.T) {
 			delete(parts, source)
 		}
 	}
-	if given := partsOf(a.Receipt, call.Units); !reflect.DeepEqual(given, parts) || a.Receipt.Period != m.terms.Period(now).Key() {
-		m.failf(t, "drawn %v of period %s, the model says %v of %s", given, a.Receipt.Period, parts, m.terms.Period(now).Key())
+	if given := partsOf(a.Receipt, call.Units); !reflect.DeepEqual(given, parts) ||
+		a.Receipt.Period != m.terms.Period(now).Key() {
+		m.failf(t, "drawn %v of period %s, the model says %v of %s", given, a.Receipt.Period, parts,
+			m.terms.Period(now).Key())
 	}
-	m.charges = append(m.charges, &modelCharge{key: k, call: call, receipt: a.Receipt, day: now.Format(time.DateOnly), parts: parts})
+	m.charges = append(m.charges, &modelCharge{
+		key: k, call: call, receipt: a.Receipt, day: now.Format(time.DateOnly), parts: parts,
+	})
 }
 
 // subsequence reports whether some are in all, in the same order.
@@ -304,7 +319,8 @@ func (m *model) refund(t *testing.T) {
 	}
 	m.notef("refund %+v", c.receipt)
 	for range 1 + m.random.IntN(2) {
-		m.must(t, m.b.meter.Refund(m.b.ctx, c.key.subject, c.call, c.receipt, "request:"+strconv.Itoa(i), "upstream_failed"))
+		m.must(t, m.b.meter.Refund(m.b.ctx, c.key.subject, c.call, c.receipt, "request:"+strconv.Itoa(i),
+			"upstream_failed"))
 	}
 	c.refunded = true
 	m.refused["upstream_failed"]++
@@ -344,19 +360,24 @@ func (m *model) change(t *testing.T) {
 	m.stale = append(m.stale, m.account)
 	m.version++
 	m.terms = m.terms.At(now)
-	m.services, m.terms.Custom = fences(), &account.Custom{Quota: limit(12_000), Rate: account.RateWindow{Limit: 1, Per: time.Second}}
+	m.services, m.terms.Custom = fences(), &account.Custom{
+		Quota: limit(12_000), Rate: account.RateWindow{Limit: 1, Per: time.Second},
+	}
 	if m.random.IntN(3) == 0 {
 		m.terms.Custom.Quota = account.Unlimited
 	}
 	if m.random.IntN(3) == 0 {
 		m.packs = append(m.packs, account.Pack{
-			ID: account.NewPackID(), Units: 1 + limit(4000), Expires: now.Add(time.Duration(1 + m.random.Int64N(int64(60*24*time.Hour)))).Truncate(time.Millisecond),
+			ID: account.NewPackID(), Units: 1 + limit(4000),
+			Expires: now.Add(time.Duration(1 + m.random.Int64N(int64(60*24*time.Hour)))).Truncate(time.Millisecond),
 		})
 		slices.SortFunc(m.packs, func(x, y account.Pack) int { return x.Expires.Compare(y.Expires) })
 	}
 	m.terms.Next = nil
 	if m.random.IntN(2) == 0 { // another plan takes over when the period ends
-		m.terms.Next = &plan.Plan{Key: "next", Included: limit(12_000), Period: plan.Monthly, Rate: noWindow, Data: m.random.IntN(2) == 0}
+		m.terms.Next = &plan.Plan{
+			Key: "next", Included: limit(12_000), Period: plan.Monthly, Rate: noWindow, Data: m.random.IntN(2) == 0,
+		}
 		m.terms.NextFrom = m.terms.Period(now).End
 	}
 	m.account = m.project(now)
@@ -490,7 +511,9 @@ func newModel(t *testing.T, seed uint64) *model {
 	for range 2 {
 		key := account.NewKeyID()
 		m.keys = append(m.keys, &modelKey{
-			fences:  account.KeyLimits{Key: key, Account: m.id, Version: 1, Status: account.Active, Daily: account.Unlimited},
+			fences: account.KeyLimits{
+				Key: key, Account: m.id, Version: 1, Status: account.Active, Daily: account.Unlimited,
+			},
 			subject: meter.NewSubject(account.Identity{Key: key, Account: m.id}, account.Digest{}),
 		})
 	}

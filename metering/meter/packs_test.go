@@ -17,7 +17,9 @@ func withPacks(now time.Time, sizes ...plan.Units) func(a *account.AccountLimits
 	return func(a *account.AccountLimits, _ *account.KeyLimits) {
 		a.Current.Quota, a.Next.Quota = 1000, 1000
 		for i, units := range sizes {
-			a.Packs = append(a.Packs, account.Pack{ID: account.NewPackID(), Units: units, Expires: now.Add(time.Duration(i+1) * 24 * time.Hour)})
+			a.Packs = append(a.Packs, account.Pack{
+				ID: account.NewPackID(), Units: units, Expires: now.Add(time.Duration(i+1) * 24 * time.Hour),
+			})
 		}
 	}
 }
@@ -157,7 +159,8 @@ func TestALostPackCounterIsSeededFromWhateverPeriod(t *testing.T) {
 		pack := c.account.Packs[0].ID.Source()
 		b.mustAdmit(t, c, charge(1200))
 		// A line of an earlier period, still unflushed.
-		b.rdb.HIncrBy(b.ctx, openBucket(t, b, c), "2020-01-01|ok|"+pack+"|"+c.Key.String()+"||c|rpc|m|x|balanced|+70", 1)
+		b.rdb.HIncrBy(b.ctx, openBucket(t, b, c),
+			"2020-01-01|ok|"+pack+"|"+c.Key.String()+"||c|rpc|m|x|balanced|+70", 1)
 		b.rdb.Del(b.ctx, tagOf(c)+"pk:"+c.Account.String())
 		a := b.admit(t, c, charge(1))
 		if !slices.Equal(a.Missing, []string{pack}) {

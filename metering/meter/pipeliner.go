@@ -20,7 +20,9 @@ import (
 // was under way. Two lanes keep Redis busy while one of them decodes.
 const (
 	pipelineCount = 2
-	pipelineQueue = 1024 // callers block when it is full, until there is room or their context ends: admission is never skipped
+	// callers block when it is full, until there is room or their context ends: admission is never
+	// skipped
+	pipelineQueue = 1024
 	maxPipeline   = 256
 	pipelineTime  = 3 * time.Second
 )
@@ -81,7 +83,8 @@ var _ scriptRunner = (*pipeliner)(nil)
 
 func startPipeliner(rdb redis.UniversalClient, pipelines *atomic.Pointer[telemetry.Pipelines]) *pipeliner {
 	l := &pipeliner{
-		rdb: rdb, queue: make(chan *job, pipelineQueue), quit: make(chan struct{}), stopped: make(chan struct{}), pipelines: pipelines,
+		rdb: rdb, queue: make(chan *job, pipelineQueue), quit: make(chan struct{}), stopped: make(chan struct{}),
+		pipelines: pipelines,
 	}
 	for range pipelineCount {
 		l.wg.Go(l.work)
@@ -150,7 +153,9 @@ func (l *pipeliner) work() {
 			l.finish(batch[:0], &names)
 			return
 		}
-		runtime.Gosched() // calls that are ready join before the pipeline leaves: fewer, longer pipelines cost both sides less
+		// calls that are ready join before the pipeline leaves: fewer, longer pipelines cost both
+		// sides less
+		runtime.Gosched()
 		batch = l.gather(batch)
 		l.send(batch, &names)
 		clear(batch)

@@ -37,7 +37,8 @@ func (m *Meter) pushAccount(ctx context.Context, f account.AccountLimits, token 
 func projectAccount(f *account.AccountLimits) (*projection, error) {
 	for _, g := range []*account.Figures{&f.Figures, f.Following} {
 		if g != nil && g.Rate.Limit >= 0 && g.Rate.Per < time.Millisecond {
-			return nil, fmt.Errorf("push the fences of account %s: a rate window of %s is too short", f.Account, g.Rate.Per)
+			return nil, fmt.Errorf("push the fences of account %s: a rate window of %s is too short", f.Account,
+				g.Rate.Per)
 		}
 	}
 	p := projection{premium: f.Supply == plan.Premium}
@@ -92,7 +93,8 @@ func (m *Meter) pushKey(ctx context.Context, f account.KeyLimits, token string, 
 	for _, period := range periods {
 		counters = append(counters, kpName(f.Account, f.Key, period))
 	}
-	return m.put(ctx, accountTag(f.Account), "key:"+f.Key.String(), f.Key.String(), projectKey(&f), edition{f.Epoch, f.Version}, 0, token, counters...)
+	return m.put(ctx, accountTag(f.Account), "key:"+f.Key.String(), f.Key.String(), projectKey(&f),
+		edition{f.Epoch, f.Version}, 0, token, counters...)
 }
 
 func projectKey(f *account.KeyLimits) *projection {
@@ -223,9 +225,12 @@ func packList(packs []account.Pack) string {
 type edition struct{ epoch, version int64 }
 
 // put runs push.lua. It reports false when the token of a load has ended.
-func (m *Meter) put(ctx context.Context, tag, name, id string, p *projection, s edition, end int64, token string, counters ...string) (bool, error) {
+func (m *Meter) put(ctx context.Context, tag, name, id string, p *projection, s edition, end int64, token string,
+	counters ...string,
+) (bool, error) {
 	keys := append([]string{tag + name, tag + "ld:" + id}, counters...)
-	args := append([]any{s.version, end, token, p.asked.String() + ",", s.epoch, "pl", p.plain()}, p.fields...) // first, where it is found soonest
+	// first, where it is found soonest
+	args := append([]any{s.version, end, token, p.asked.String() + ",", s.epoch, "pl", p.plain()}, p.fields...)
 	n, err := m.run(ctx, m.push, keys, args...).Int()
 	if err != nil {
 		return false, fmt.Errorf("push the fences %s: %w", name, err)

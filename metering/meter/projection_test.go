@@ -205,7 +205,9 @@ func TestSeedIsRefusedWhenAFlushCameInBetween(t *testing.T) {
 			t.Fatal(err)
 		}
 		day, err1 := b.trySeed(t, c, epoch, figure{}, account.Counter{Day: b.now(t), Key: c.Key})
-		period, err2 := b.trySeed(t, c, epoch, figure{}, account.Counter{Period: c.account.Current.Key(), Source: account.SourcePlan})
+		period, err2 := b.trySeed(t, c, epoch, figure{}, account.Counter{
+			Period: c.account.Current.Key(), Source: account.SourcePlan,
+		})
 		if day || period || err1 != nil || err2 != nil {
 			t.Errorf("seeded from figures of before a flush: %t %t, %v %v", day, period, err1, err2)
 		}
@@ -227,7 +229,8 @@ func TestDropBuckets_DropsCountersSeededWithoutABucketThatWasLost(t *testing.T) 
 		b.mustAdmit(t, c, charge(400))
 		b.mustAdmit(t, other, charge(300))
 		sealed := b.buckets(t, c)
-		b.rdb.Del(b.ctx, dayKey(c, b.now(t)), periodKey(c, c.account.Current.Key()), tagOf(c)+"sealed", tagOf(c)+"epoch")
+		b.rdb.Del(b.ctx, dayKey(c, b.now(t)), periodKey(c, c.account.Current.Key()), tagOf(c)+"sealed",
+			tagOf(c)+"epoch")
 		for _, name := range b.rdb.Keys(b.ctx, tagOf(c)+"s:*").Val() {
 			b.rdb.Del(b.ctx, name)
 		}
@@ -258,7 +261,8 @@ func TestSeedsAtTheSameTimeMakeOneCounter(t *testing.T) {
 		admitted := make(chan struct{}, 100)
 		for range 20 {
 			wg.Go(func() {
-				if ok, err := b.trySeed(t, c, epoch, figure{units: 500}, account.Counter{Day: now, Key: c.Key}); !ok || err != nil {
+				if ok, err := b.trySeed(t, c, epoch, figure{units: 500}, account.Counter{Day: now, Key: c.Key}); !ok ||
+					err != nil {
 					t.Errorf("seed: %t, %v", ok, err)
 				}
 				a, err := b.meter.Admit(b.ctx, c.Subject, charge(100))
@@ -302,7 +306,8 @@ func TestASeedFindsOpenBucketsHoweverFarApart(t *testing.T) {
 		c := b.client(t, limits(noWindow, unlimited, 100_000))
 		b.mustAdmit(t, c, charge(1000))
 		const slot = "100"
-		b.rdb.HSet(b.ctx, tagOf(c)+"b:"+slot+":"+c.Account.String(), "g", "old", c.account.Current.Key()+"|ok|plan|"+c.Key.String()+"||c|rpc|m|x|balanced|70", 1)
+		b.rdb.HSet(b.ctx, tagOf(c)+"b:"+slot+":"+c.Account.String(), "g", "old",
+			c.account.Current.Key()+"|ok|plan|"+c.Key.String()+"||c|rpc|m|x|balanced|70", 1)
 		b.rdb.ZAdd(b.ctx, tagOf(c)+"dirty", redis.Z{Score: 100, Member: slot + ":" + c.Account.String()})
 		b.rdb.Del(b.ctx, periodKey(c, c.account.Current.Key()))
 		b.seed(t, c, figure{})
@@ -333,7 +338,9 @@ func TestDroppingBucketsWithoutMemoryEndsTheEpochToo(t *testing.T) {
 	if left := b.buckets(t, c); len(left) > 0 {
 		t.Fatalf("%d buckets left, want them dropped", len(left))
 	}
-	if ok, err := b.trySeed(t, c, epoch, figure{}, account.Counter{Period: c.account.Current.Key(), Source: account.SourcePlan}); ok || err != nil {
+	if ok, err := b.trySeed(t, c, epoch, figure{}, account.Counter{
+		Period: c.account.Current.Key(), Source: account.SourcePlan,
+	}); ok || err != nil {
 		t.Errorf("seeded %t, %v, from what was read before the buckets went", ok, err)
 	}
 }

@@ -19,8 +19,10 @@ import (
 type proxy struct {
 	listener net.Listener
 	target   string
-	swallow  atomic.Int64 // replies that are swallowed still, each with its connection; negative for silence without an end
-	wg       sync.WaitGroup
+	// replies that are swallowed still, each with its connection; negative for silence without an
+	// end
+	swallow atomic.Int64
+	wg      sync.WaitGroup
 
 	mu    sync.Mutex // guards the rest
 	sent  bytes.Buffer
@@ -267,8 +269,10 @@ func TestLostRepliesUnderLoadChargeAtMostOnce(t *testing.T) {
 			b.wantUsage(t, c, want)
 			charged += day
 		}
-		if charged < answered.Load() || charged > answered.Load()+lost.Load() || lost.Load() == 0 || answered.Load()+lost.Load() != callers*calls {
-			t.Errorf("%d charged for %d answered and %d lost of %d calls", charged, answered.Load(), lost.Load(), callers*calls)
+		if charged < answered.Load() || charged > answered.Load()+lost.Load() || lost.Load() == 0 ||
+			answered.Load()+lost.Load() != callers*calls {
+			t.Errorf("%d charged for %d answered and %d lost of %d calls", charged, answered.Load(), lost.Load(),
+				callers*calls)
 		}
 		if sent := int64(p.count("evalsha")); sent > callers*calls {
 			t.Errorf("%d scripts sent for %d calls", sent, callers*calls)

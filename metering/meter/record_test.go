@@ -142,13 +142,15 @@ func TestNothingIsLostOrTwiceInTheRecordUnderLoad(t *testing.T) {
 	onRecorded(t, func(t *testing.T, r *recorded) {
 		clients := make([]*client, 4)
 		for i := range clients {
-			clients[i] = r.client(t, limits(noWindow, unlimited, unlimited)) // flushers that drop the same buckets drop counters, too
+			// flushers that drop the same buckets drop counters, too
+			clients[i] = r.client(t, limits(noWindow, unlimited, unlimited))
 		}
 		other := openMeter(r.ctx, t, r.url)
 		var charged [4]atomic.Int64
 		var load, flushes sync.WaitGroup
 		done := make(chan struct{})
-		for n, m := range []flush.Meter{r.meter, other, killed{r.meter}} { // two that flush the same shards, and one that always dies
+		// two that flush the same shards, and one that always dies
+		for n, m := range []flush.Meter{r.meter, other, killed{r.meter}} {
 			f := r.flusher(m)
 			flushes.Go(func() {
 				for {

@@ -56,8 +56,8 @@ func TestRefundLineIsTheNegativeOfItsCharge(t *testing.T) {
 			}
 		}
 		line := account.UsageLine{
-			Period: c.account.Current.Key(), Key: c.Key, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard",
-			Source: "plan", Tier: "balanced",
+			Period: c.account.Current.Key(), Key: c.Key, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call",
+			Class: "standard", Source: "plan", Tier: "balanced",
 		}
 		ok, refund, failed := line, line, line
 		ok.Outcome, refund.Outcome, failed.Outcome, failed.Source = "ok", "refund", "upstream_timeout", ""
@@ -95,7 +95,8 @@ func TestRefundAfterMidnightGoesToTheDayOfItsCharge(t *testing.T) {
 	}
 	for _, bucket := range b.buckets(t, c) {
 		if !bucket.Slot.Before(midnight) {
-			t.Errorf("a bucket of slot %s counts %+v, want all in the day before %s", bucket.Slot, bucket.Lines, midnight)
+			t.Errorf("a bucket of slot %s counts %+v, want all in the day before %s", bucket.Slot, bucket.Lines,
+				midnight)
 		}
 	}
 	b.wantUsage(t, c, usage{"ok": {1, 2000}, "refund": {-1, -2000}, "upstream_timeout": {requests: 1}})
@@ -106,14 +107,16 @@ func TestRefundBelongsToThePeriodOfItsCharge(t *testing.T) {
 	onBoth(t, func(t *testing.T, b *bundle) {
 		end := b.now(t).Add(time.Second).Truncate(time.Millisecond)
 		c := b.client(t, func(a *account.AccountLimits, _ *account.KeyLimits) {
-			a.Current.End, a.Current.Quota, a.Next.Start, a.Next.Quota = end, 5000, a.Current.Start.AddDate(0, 1, 0), 5000
+			a.Current.End, a.Current.Quota, a.Next.Start, a.Next.Quota = end, 5000, a.Current.Start.AddDate(0, 1,
+				0), 5000
 		})
 		r := b.mustAdmit(t, c, charge(2000))
 		b.passes(t, end)
 		b.seedPeriod(t, c, c.account.Next.Key(), figure{})
 		b.mustAdmit(t, c, charge(3000))
 		b.refund(t, c, charge(2000), r, "request")
-		if old, current := b.usedPeriod(t, c), b.counter(t, periodKey(c, c.account.Next.Key())); old != 0 || current != 3000 {
+		if old, current := b.usedPeriod(t, c), b.counter(t, periodKey(c, c.account.Next.Key())); old != 0 ||
+			current != 3000 {
 			t.Errorf("the periods stand at %d and %d, want 0 and 3000", old, current)
 		}
 		for _, bucket := range b.buckets(t, c) {

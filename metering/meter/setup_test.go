@@ -209,7 +209,9 @@ func (b *bundle) stranger(t testing.TB, change func(a *account.AccountLimits, k 
 	end := now.Add(20 * 24 * time.Hour)
 	c := &client{
 		account: account.AccountLimits{
-			Account: id, Version: 1, Status: account.Active, Figures: account.Figures{Rate: account.RateWindow{Limit: -1, Per: time.Second}, DrawsPacks: true},
+			Account: id, Version: 1, Status: account.Active, Figures: account.Figures{
+				Rate: account.RateWindow{Limit: -1, Per: time.Second}, DrawsPacks: true,
+			},
 			Current: account.Period{Start: start, End: end, Quota: unlimited},
 			Next:    account.Period{Start: end, End: end.Add(30 * 24 * time.Hour), Quota: unlimited},
 		},
@@ -328,7 +330,8 @@ func (b *bundle) epoch(t testing.TB, c *client) int64 {
 
 func charge(units plan.Units) *meter.Call {
 	return &meter.Call{
-		Mode: meter.Charge, Units: units, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard", Tier: "balanced",
+		Mode: meter.Charge, Units: units, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard",
+		Tier: "balanced",
 	}
 }
 

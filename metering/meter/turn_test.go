@@ -16,7 +16,9 @@ func TestAnotherPlanTakesOverWithThePeriod(t *testing.T) {
 	c := b.client(t, func(a *account.AccountLimits, _ *account.KeyLimits) {
 		a.Rate, a.Supply, a.Data = account.RateWindow{Limit: 9, Per: time.Second}, plan.Premium, true
 		a.Current.Quota, a.Next.Quota = 100_000, 2000
-		a.Following = &account.Figures{Rate: account.RateWindow{Limit: 2, Per: 2 * time.Second}, Supply: plan.Public, DrawsPacks: true}
+		a.Following = &account.Figures{
+			Rate: account.RateWindow{Limit: 2, Per: 2 * time.Second}, Supply: plan.Public, DrawsPacks: true,
+		}
 		a.Packs = []account.Pack{{ID: account.NewPackID(), Units: 500, Expires: a.Next.End}}
 	})
 	data := charge(1000)
@@ -56,7 +58,8 @@ func TestASoftPlanTakesOverWithThePeriod(t *testing.T) {
 	c := b.client(t, func(a *account.AccountLimits, _ *account.KeyLimits) {
 		a.Current.Quota = 1000
 		a.Following = &account.Figures{
-			Rate: account.RateWindow{Limit: 30, Per: time.Second}, SoftCeiling: 3000, SoftRate: account.RateWindow{Limit: 1, Per: time.Second}, Data: true,
+			Rate: account.RateWindow{Limit: 30, Per: time.Second}, SoftCeiling: 3000,
+			SoftRate: account.RateWindow{Limit: 1, Per: time.Second}, Data: true,
 		}
 		a.Packs = []account.Pack{{ID: account.NewPackID(), Units: 500, Expires: a.Next.End}}
 	})

@@ -31,7 +31,9 @@ func (m *Meter) Unflushed(ctx context.Context) (Unflushed, error) {
 	for shard := range account.Shards {
 		for _, state := range []struct{ list, bucket string }{{"dirty", "b:"}, {"sealed", "s:"}} {
 			name := tag(shard) + state.list
-			lists = append(lists, listed{tag(shard) + state.bucket, pipe.ZCard(ctx, name), pipe.ZRangeWithScores(ctx, name, 0, 0)})
+			lists = append(lists, listed{
+				tag(shard) + state.bucket, pipe.ZCard(ctx, name), pipe.ZRangeWithScores(ctx, name, 0, 0),
+			})
 		}
 	}
 	if _, err := pipe.Exec(ctx); err != nil {

@@ -33,7 +33,10 @@ func (w *windowModel) admit(nowMS int64) bool {
 func TestWindowAdmitsWhatItsModelAdmits(t *testing.T) {
 	t.Parallel()
 	for _, rate := range []account.RateWindow{
-		{Limit: 5, Per: time.Second}, {Limit: 100, Per: 15 * time.Minute}, {Limit: 30, Per: time.Second}, {Limit: 1, Per: time.Minute},
+		{Limit: 5, Per: time.Second},
+		{Limit: 100, Per: 15 * time.Minute},
+		{Limit: 30, Per: time.Second},
+		{Limit: 1, Per: time.Minute},
 	} {
 		t.Run(fmt.Sprintf("%d per %s", rate.Limit, rate.Per), func(t *testing.T) {
 			t.Parallel()
@@ -95,11 +98,13 @@ func reopens(t *testing.T, model *windowModel, now time.Time, a meter.Admission)
 	}
 	at := now.Add(a.Reset).UnixMilli()
 	if model.estimate(at)+1 > float64(model.limit)+1e-9 {
-		t.Fatalf("%s after a refusal at %s the model still stands at %f of %d", a.Reset, now, model.estimate(at), model.limit)
+		t.Fatalf("%s after a refusal at %s the model still stands at %f of %d", a.Reset, now, model.estimate(at),
+			model.limit)
 	}
 	before := at - 2
 	if before > now.UnixMilli() && model.estimate(before)+1 <= float64(model.limit)-1e-9 {
-		t.Fatalf("the model admits 2ms sooner than %s after a refusal at %s: %f of %d", a.Reset, now, model.estimate(before), model.limit)
+		t.Fatalf("the model admits 2ms sooner than %s after a refusal at %s: %f of %d", a.Reset, now,
+			model.estimate(before), model.limit)
 	}
 }
 
@@ -125,7 +130,8 @@ func TestClockThatStepsBackNeitherOpensNorClosesTheWindow(t *testing.T) {
 			}
 		}
 		if admitted < limit || admitted > 2*limit+1 {
-			t.Errorf("%d of %d a second admitted in the two seconds after one, the clock having stepped back by %s", admitted, limit, back)
+			t.Errorf("%d of %d a second admitted in the two seconds after one, the clock having stepped back by %s",
+				admitted, limit, back)
 		}
 	}
 }

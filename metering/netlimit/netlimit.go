@@ -200,7 +200,8 @@ func (l *Limits) TakeSome(ctx context.Context, action Action, n int64, network n
 		}
 	}
 	t := Taken{
-		Limit: layers[at].Limit, Left: counted.Layers[at].Left, Wait: counted.Wait, Reset: counted.Layers[at].Reset, counts: counted.Names,
+		Limit: layers[at].Limit, Left: counted.Layers[at].Left, Wait: counted.Wait, Reset: counted.Layers[at].Reset,
+		counts: counted.Names,
 	}
 	if counted.Refused >= 0 {
 		t.Refused, t.counts = levels[at], nil
@@ -227,7 +228,11 @@ func (b *Bounds) layers(network netip.Prefix) (levels []Level, layers []Layer) {
 		level Level
 		name  string
 		limit int64
-	}{{Address, network.String(), b.Address}, {Area, "area:" + AreaOf(network).String(), b.Area}, {Whole, "whole", b.Whole}} {
+	}{
+		{Address, network.String(), b.Address},
+		{Area, "area:" + AreaOf(network).String(), b.Area},
+		{Whole, "whole", b.Whole},
+	} {
 		if one.limit > 0 {
 			levels, layers = append(levels, one.level), append(layers, Layer{one.name, one.limit})
 		}

@@ -33,7 +33,8 @@ func TestDefaults_LeaveNoAreaMoreThanASmallShare(t *testing.T) {
 	t.Parallel()
 	for action, b := range netlimit.Defaults() {
 		if b.Address < 1 || b.Area < b.Address || b.Whole < 50*b.Area {
-			t.Errorf("%s lets %d, %d and %d through: fifty areas must fit into the whole", action, b.Address, b.Area, b.Whole)
+			t.Errorf("%s lets %d, %d and %d through: fifty areas must fit into the whole", action, b.Address, b.Area,
+				b.Whole)
 		}
 	}
 	if keys := netlimit.Defaults()[netlimit.NewKeys]; keys.Address != 3 || !keys.Daily {
@@ -48,7 +49,9 @@ func TestParse_ChangesWhatItNamesAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := netlimit.Defaults()
-	for action, figures := range map[netlimit.Action][3]int64{netlimit.Wishes: {7, 0, 900}, netlimit.NewKeys: {3, 120, 50_000}} {
+	for action, figures := range map[netlimit.Action][3]int64{
+		netlimit.Wishes: {7, 0, 900}, netlimit.NewKeys: {3, 120, 50_000},
+	} {
 		b := want[action]
 		b.Address, b.Area, b.Whole = figures[0], figures[1], figures[2]
 		want[action] = b
@@ -66,7 +69,9 @@ type scripted struct {
 	asked  []netlimit.Layer
 }
 
-func (s *scripted) TakeQuota(_ context.Context, _ string, _ int64, _ netlimit.Bounds, layers []netlimit.Layer) (netlimit.Counted, error) {
+func (s *scripted) TakeQuota(_ context.Context, _ string, _ int64, _ netlimit.Bounds,
+	layers []netlimit.Layer,
+) (netlimit.Counted, error) {
 	s.asked = layers
 	return s.answer, nil
 }
@@ -75,7 +80,9 @@ func (s *scripted) ReturnQuota(context.Context, []string) error { return nil }
 
 func TestLimits_TellWhoseBoundRefused(t *testing.T) {
 	t.Parallel()
-	for at, want := range map[int]string{0: "this network", 1: "the networks around yours", 2: "all networks together"} {
+	for at, want := range map[int]string{
+		0: "this network", 1: "the networks around yours", 2: "all networks together",
+	} {
 		s := &scripted{answer: netlimit.Counted{Refused: at, Wait: time.Minute, Layers: make([]netlimit.LayerCount, 3)}}
 		l := netlimit.New(s, netlimit.Defaults(), time.Now)
 		got, err := l.Take(t.Context(), netlimit.Wishes, netip.MustParsePrefix("2001:db8::/64"))
@@ -101,7 +108,8 @@ func TestLimits_ZeroBoundsNothing(t *testing.T) {
 	if got, err := l.Take(t.Context(), netlimit.Wishes, netip.Prefix{}); err != nil || !got.OK() || s.asked != nil {
 		t.Errorf("without bounds: %+v, %v, and asked for %v", got, err, s.asked)
 	}
-	if got, err := l.Take(t.Context(), netlimit.Waitlist, netip.Prefix{}); err != nil || got.Refused != netlimit.Whole || len(s.asked) != 1 {
+	if got, err := l.Take(t.Context(), netlimit.Waitlist, netip.Prefix{}); err != nil ||
+		got.Refused != netlimit.Whole || len(s.asked) != 1 {
 		t.Errorf("with one of all: %+v, %v, and asked for %v", got, err, s.asked)
 	}
 }
@@ -112,7 +120,9 @@ func TestLimits_ShareOfTheWholeFallsWithTime(t *testing.T) {
 	s := &scripted{}
 	l := netlimit.New(s, netlimit.Defaults(), func() time.Time { return now })
 	take := func(action netlimit.Action, left int64, reset time.Duration) {
-		s.answer = netlimit.Counted{Refused: -1, Layers: []netlimit.LayerCount{{Left: 9}, {Left: 9}, {Left: left, Reset: reset}}}
+		s.answer = netlimit.Counted{
+			Refused: -1, Layers: []netlimit.LayerCount{{Left: 9}, {Left: 9}, {Left: left, Reset: reset}},
+		}
 		if _, err := l.Take(t.Context(), action, netip.MustParsePrefix("192.0.2.1/32")); err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +148,9 @@ func TestLimits_ShareOfTheWholeFallsWithTime(t *testing.T) {
 
 func TestParse_RepeatsNoFigure(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"wishes=4711/1/2", "wishes=-4711/1/2", "4711=1/1/1", "wishes=4711", "new_keys=4711/5000/9000"} {
+	for _, text := range []string{
+		"wishes=4711/1/2", "wishes=-4711/1/2", "4711=1/1/1", "wishes=4711", "new_keys=4711/5000/9000",
+	} {
 		if _, err := netlimit.Parse(text); err == nil || strings.Contains(err.Error(), "4711") {
 			t.Errorf("%s: %v", text, err)
 		}

@@ -51,12 +51,15 @@ func (b *Bounds) check(name Action) error {
 	widest := int64(0)
 	for _, limit := range []int64{b.Address, b.Area, b.Whole} {
 		if limit > 0 && limit < widest {
-			return fmt.Errorf("must let an area do at least what one of its addresses may, and all together what an area may: %s", name)
+			return fmt.Errorf(
+				"must let an area do at least what one of its addresses may, and all together what an area may: %s",
+				name)
 		}
 		widest = max(widest, limit)
 	}
 	if name == NewKeys && b.Address != contractKeys {
-		return fmt.Errorf("must leave %s at %d for an address: the interface promises that many a day", name, contractKeys)
+		return fmt.Errorf("must leave %s at %d for an address: the interface promises that many a day", name,
+			contractKeys)
 	}
 	return nil
 }

@@ -43,7 +43,8 @@ func TestAVolumeCostsItsPriceOnEachRung(t *testing.T) {
 func TestPacksForAVolumeAreTheCheapest(t *testing.T) {
 	t.Parallel()
 	for _, units := range []plan.Units{
-		100_000, 1_200_000, 5_800_000, 6_000_000, 27_900_000, 31_900_000, 32_100_000, 63_900_000, 64_100_000, 97_300_000, 351_900_000,
+		100_000, 1_200_000, 5_800_000, 6_000_000, 27_900_000, 31_900_000, 32_100_000, 63_900_000, 64_100_000,
+		97_300_000, 351_900_000,
 	} {
 		units *= plan.Unit
 		if got, want := plan.PacksFor(units), cheapestPacks(units); got != want {

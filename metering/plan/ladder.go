@@ -108,7 +108,7 @@ func perCallRung() Rung {
 	}
 	price := t.CentsPerMillion()
 	return Rung{
-		Key: "per_call", Kind: PerCall, Price: price, Units: 1_000_000 * Unit, Supply: Premium, FastShare: 1000, Live: true,
-		total: price, months: 1,
+		Key: "per_call", Kind: PerCall, Price: price, Units: 1_000_000 * Unit, Supply: Premium, FastShare: 1000,
+		Live: true, total: price, months: 1,
 	}
 }

@@ -141,7 +141,8 @@ func TestMenuReproducesEveryFigureOfTheDocument(t *testing.T) {
 		got := tiers[i]
 		if got.Tier != w.tier || got.PricePer1kUnits != w.price || got.CentsPerMillion().String() != w.usdPerMillion ||
 			got.NetAmountRequired() != w.net || got.MaxAmountRequired() != w.most {
-			t.Errorf("%s: %+v, %s per million, net %d, max %d", w.tier, got, got.CentsPerMillion(), got.NetAmountRequired(), got.MaxAmountRequired())
+			t.Errorf("%s: %+v, %s per million, net %d, max %d", w.tier, got, got.CentsPerMillion(),
+				got.NetAmountRequired(), got.MaxAmountRequired())
 		}
 		// The price carries the tier's multiplier.
 		if got.PricePer1kUnits*1000 != tiers[1].PricePer1kUnits*plan.Atomic(w.tier.Multiplier()) {
@@ -152,7 +153,8 @@ func TestMenuReproducesEveryFigureOfTheDocument(t *testing.T) {
 		}
 	}
 	if plan.X402Version != 1 || plan.X402Scheme != "exact" || plan.X402Network != "base" || plan.X402Asset != "USDC" ||
-		plan.UnitsPerPayment != 10000*plan.Unit || plan.MaxUnitsPerSettlement != 200000*plan.Unit || plan.SettlementWindow.Seconds() != 3600 {
+		plan.UnitsPerPayment != 10000*plan.Unit || plan.MaxUnitsPerSettlement != 200000*plan.Unit ||
+		plan.SettlementWindow.Seconds() != 3600 {
 		t.Error("a constant of the menu differs from the document")
 	}
 }

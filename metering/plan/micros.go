@@ -21,7 +21,8 @@ func (r Rung) PriceOf(units Units) Micros {
 	if units <= 0 {
 		return 0
 	}
-	price, divisor := uint64(r.total)*microsPerCent, uint64(r.months)*uint64(r.Units) //nolint:gosec // prices and units are positive
+	//nolint:gosec // prices and units are positive
+	price, divisor := uint64(r.total)*microsPerCent, uint64(r.months)*uint64(r.Units)
 	high, low := bits.Mul64(price, uint64(units))
 	low, carry := bits.Add64(low, divisor/2, 0)
 	quotient, _ := bits.Div64(high+carry, low, divisor)

@@ -44,8 +44,8 @@ var perCallPlans = func() []Plan {
 	all := make([]Plan, len(perCallTiers))
 	for i, t := range perCallTiers {
 		all[i] = Plan{
-			Key: string(PerCall) + "_" + string(t.Tier), Title: "Pay per call, " + string(t.Tier), Kind: PerCall, Period: Monthly, Rate: perCallRate,
-			Supply: t.Supply, Tier: t.Tier,
+			Key: string(PerCall) + "_" + string(t.Tier), Title: "Pay per call, " + string(t.Tier), Kind: PerCall,
+			Period: Monthly, Rate: perCallRate, Supply: t.Supply, Tier: t.Tier,
 		}
 	}
 	return all

@@ -83,7 +83,8 @@ func (p TaxPlace) Overruled() bool { return p.Declared != "" && p.Declared != p.
 
 // String is the place with its evidence, for the books.
 func (p TaxPlace) String() string {
-	return fmt.Sprintf("%s: %s (declared %s, card %s, network %s)", dash(p.Country), p.Standing, dash(p.Declared), dash(p.Card), dash(p.Network))
+	return fmt.Sprintf("%s: %s (declared %s, card %s, network %s)", dash(p.Country), p.Standing, dash(p.Declared),
+		dash(p.Card), dash(p.Network))
 }
 
 func dash(code string) string {

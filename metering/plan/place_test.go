@@ -41,7 +41,8 @@ func TestTaxPlace_IsWhereTwoItemsOfEvidenceAgree(t *testing.T) {
 			t.Errorf("%+v: overruled %t", e, got.Overruled())
 		}
 	}
-	if got := (plan.TaxEvidence{Declared: "US", Card: "de", Network: "DE"}).Place().String(); got != "DE: agreed (declared US, card DE, network DE)" {
+	if got := (plan.TaxEvidence{Declared: "US", Card: "de", Network: "DE"}).Place().String(); got !=
+		"DE: agreed (declared US, card DE, network DE)" {
 		t.Errorf("the books have %q", got)
 	}
 }

@@ -20,28 +20,71 @@ func TestPlansCarryTheFiguresOfTheInterface(t *testing.T) {
 		daily, quota    plan.Units
 		data            bool
 	}{
-		{"door1", 10_000_000, plan.Daily, plan.RateWindow{Limit: 5, Per: time.Second}, plan.Public, "0.00", "0.00", 10_000_000, plan.Unlimited, false},
-		{"wallet_bound", 1_000_000_000, plan.Monthly, plan.RateWindow{Limit: 5, Per: time.Second}, plan.Public, "0.00", "0.00", plan.Unlimited, 1_000_000_000, false},
-		{"free", 1_000_000_000, plan.Monthly, plan.RateWindow{Limit: 100, Per: 15 * time.Minute}, plan.Public, "0.00", "0.00", plan.Unlimited, 1_000_000_000, false},
-		{"builder", 20_000_000_000, plan.Monthly, plan.RateWindow{Limit: 30, Per: time.Second}, plan.Public, "12.00", "0.00", plan.Unlimited, plan.Unlimited, true},
-		{"pro", 15_000_000_000, plan.Monthly, plan.RateWindow{Limit: 6000, Per: time.Minute}, plan.Premium, "99.00", "990.00", plan.Unlimited, 15_000_000_000, true},
-		{"scale", 60_000_000_000, plan.Monthly, plan.RateWindow{Limit: 12000, Per: time.Minute}, plan.Premium, "299.00", "2990.00", plan.Unlimited, 60_000_000_000, true},
-		{"growth", 200_000_000_000, plan.Monthly, plan.RateWindow{Limit: 18000, Per: time.Minute}, plan.Premium, "899.00", "8990.00", plan.Unlimited, 200_000_000_000, true},
-		{"enterprise", plan.Unlimited, plan.Monthly, plan.RateWindow{Limit: 18000, Per: time.Minute}, plan.Premium, "0.00", "0.00", plan.Unlimited, plan.Unlimited, true},
+		{
+			"door1", 10_000_000, plan.Daily,
+			plan.RateWindow{Limit: 5, Per: time.Second},
+			plan.Public, "0.00", "0.00",
+			10_000_000, plan.Unlimited, false,
+		},
+		{
+			"wallet_bound", 1_000_000_000, plan.Monthly,
+			plan.RateWindow{Limit: 5, Per: time.Second},
+			plan.Public, "0.00",
+			"0.00", plan.Unlimited, 1_000_000_000, false,
+		},
+		{
+			"free", 1_000_000_000, plan.Monthly,
+			plan.RateWindow{Limit: 100, Per: 15 * time.Minute},
+			plan.Public, "0.00",
+			"0.00", plan.Unlimited, 1_000_000_000, false,
+		},
+		{
+			"builder", 20_000_000_000, plan.Monthly,
+			plan.RateWindow{Limit: 30, Per: time.Second},
+			plan.Public, "12.00",
+			"0.00", plan.Unlimited, plan.Unlimited, true,
+		},
+		{
+			"pro", 15_000_000_000, plan.Monthly,
+			plan.RateWindow{Limit: 6000, Per: time.Minute},
+			plan.Premium, "99.00",
+			"990.00", plan.Unlimited, 15_000_000_000, true,
+		},
+		{
+			"scale", 60_000_000_000, plan.Monthly,
+			plan.RateWindow{Limit: 12000, Per: time.Minute},
+			plan.Premium, "299.00",
+			"2990.00", plan.Unlimited, 60_000_000_000, true,
+		},
+		{
+			"growth", 200_000_000_000, plan.Monthly,
+			plan.RateWindow{Limit: 18000, Per: time.Minute},
+			plan.Premium,
+			"899.00", "8990.00", plan.Unlimited, 200_000_000_000, true,
+		},
+		{
+			"enterprise", plan.Unlimited, plan.Monthly,
+			plan.RateWindow{Limit: 18000, Per: time.Minute},
+			plan.Premium,
+			"0.00", "0.00", plan.Unlimited, plan.Unlimited, true,
+		},
 	} {
 		p, ok := plan.Lookup(want.key)
 		if !ok {
 			t.Errorf("no plan %s", want.key)
 			continue
 		}
-		if p.Included != want.included || p.Period != want.period || p.Rate != want.rate || p.Supply != want.supply || p.Data != want.data {
+		if p.Included != want.included || p.Period != want.period || p.Rate != want.rate || p.Supply != want.supply ||
+			p.Data != want.data {
 			t.Errorf("%s is %+v, want %+v", want.key, p, want)
 		}
 		if p.MonthlyPrice.String() != want.monthly || p.YearlyPrice.String() != want.yearly {
-			t.Errorf("%s costs %s and %s, want %s and %s", want.key, p.MonthlyPrice, p.YearlyPrice, want.monthly, want.yearly)
+			t.Errorf("%s costs %s and %s, want %s and %s", want.key, p.MonthlyPrice, p.YearlyPrice, want.monthly,
+				want.yearly)
 		}
 		if p.DailyQuota() != want.daily || p.MonthlyQuota() != want.quota {
-			t.Errorf("%s has quotas %d and %d, want %d and %d", want.key, p.DailyQuota(), p.MonthlyQuota(), want.daily, want.quota)
+			t.Errorf("%s has quotas %d and %d, want %d and %d", want.key, p.DailyQuota(), p.MonthlyQuota(), want.daily,
+				want.quota)
 		}
 	}
 	if n := len(plan.All()); n != 8 {
@@ -71,9 +114,14 @@ func TestPacksStayValidTwelveMonths(t *testing.T) {
 		size  string
 		price string
 		units plan.Units
-	}{{"s", "10.00", 1_200_000 * plan.Unit}, {"m", "50.00", 7_000_000 * plan.Unit}, {"l", "200.00", 32_000_000 * plan.Unit}} {
+	}{
+		{"s", "10.00", 1_200_000 * plan.Unit},
+		{"m", "50.00", 7_000_000 * plan.Unit},
+		{"l", "200.00", 32_000_000 * plan.Unit},
+	} {
 		p, ok := plan.FindPack(want.size)
-		if !ok || p.Price.String() != want.price || p.Units != want.units || p.Supply != plan.Premium || p.Key != "pack_"+want.size {
+		if !ok || p.Price.String() != want.price || p.Units != want.units || p.Supply != plan.Premium ||
+			p.Key != "pack_"+want.size {
 			t.Errorf("pack %s is %+v", want.size, p)
 		}
 		granted := time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)
@@ -120,7 +168,8 @@ func TestCalendarMonthIsUTC(t *testing.T) {
 		{time.Date(2028, 2, 29, 12, 0, 0, 0, time.UTC), first(2028, 2), first(2028, 3)},
 		{time.Date(2026, 12, 31, 22, 0, 0, 0, time.FixedZone("west", -5*3600)), first(2027, 1), first(2027, 2)},
 	} {
-		if start, end := plan.CalendarMonth(tc.at); !start.Equal(tc.start) || !end.Equal(tc.end) || start.Location() != time.UTC {
+		if start, end := plan.CalendarMonth(tc.at); !start.Equal(tc.start) || !end.Equal(tc.end) ||
+			start.Location() != time.UTC {
 			t.Errorf("%s lies in %s to %s", tc.at, start, end)
 		}
 	}

@@ -41,10 +41,15 @@ func Items() []Item {
 			if p.Kind == Flat { // sold by the month only, under its own name
 				key = p.Key
 			}
-			items = append(items, Item{Key: key, Title: p.Title + " by the month", Plan: p.Key, Interval: ByMonth, Price: p.MonthlyPrice})
+			items = append(items, Item{
+				Key: key, Title: p.Title + " by the month", Plan: p.Key, Interval: ByMonth, Price: p.MonthlyPrice,
+			})
 		}
 		if p.YearlyPrice > 0 {
-			items = append(items, Item{Key: p.Key + "_yearly", Title: p.Title + " by the year", Plan: p.Key, Interval: ByYear, Price: p.YearlyPrice})
+			items = append(items, Item{
+				Key: p.Key + "_yearly", Title: p.Title + " by the year", Plan: p.Key,
+				Interval: ByYear, Price: p.YearlyPrice,
+			})
 		}
 	}
 	for _, p := range packs {
@@ -52,8 +57,8 @@ func Items() []Item {
 	}
 	offer := Founding()
 	return append(items, Item{
-		Key: offer.Key, Title: Must(offer.Plan).Title + " by the month, founding price", Plan: offer.Plan, Interval: ByMonth, Price: offer.Price,
-		Offer: offer.Key, PaidAs: offer.Plan + "_monthly",
+		Key: offer.Key, Title: Must(offer.Plan).Title + " by the month, founding price", Plan: offer.Plan,
+		Interval: ByMonth, Price: offer.Price, Offer: offer.Key, PaidAs: offer.Plan + "_monthly",
 	})
 }
 

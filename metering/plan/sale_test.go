@@ -27,7 +27,8 @@ func TestWhatIsSoldStandsOnTheLadder(t *testing.T) {
 			t.Errorf("%s is neither a plan nor a pack: %+v", item.Key, item)
 		}
 		if item.PaidAs != "" {
-			if regular, ok := plan.FindItem(item.PaidAs); !ok || regular.Price <= item.Price || regular.Plan != item.Plan {
+			if regular, ok := plan.FindItem(item.PaidAs); !ok || regular.Price <= item.Price ||
+				regular.Plan != item.Plan {
 				t.Errorf("%s lowers the price of %+v", item.Key, regular)
 			}
 		}
@@ -45,7 +46,8 @@ func TestWhatIsSoldStandsOnTheLadder(t *testing.T) {
 
 func TestPlansHaveAnOrder(t *testing.T) {
 	t.Parallel()
-	if plan.Rank("nothing") != -1 || plan.Rank(plan.Free) >= plan.Rank(plan.Builder) || plan.Rank(plan.Pro) >= plan.Rank(plan.Scale) {
+	if plan.Rank("nothing") != -1 || plan.Rank(plan.Free) >= plan.Rank(plan.Builder) ||
+		plan.Rank(plan.Pro) >= plan.Rank(plan.Scale) {
 		t.Error("plans are out of order")
 	}
 }

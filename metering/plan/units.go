@@ -45,7 +45,8 @@ func (u *Units) UnmarshalJSON(text []byte) error {
 	whole, fraction, split := strings.Cut(string(text), ".")
 	digits := whole + (fraction + "000")[:max(thousandths, len(fraction))]
 	n, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || len(fraction) > thousandths || split && fraction == "" || strings.ContainsAny(fraction, "+-") || whole == "" || whole == "-" {
+	if err != nil || len(fraction) > thousandths || split && fraction == "" || strings.ContainsAny(fraction, "+-") ||
+		whole == "" || whole == "-" {
 		return fmt.Errorf("%q is no number of units with at most three decimals", text)
 	}
 	*u = Units(n)

@@ -8,9 +8,10 @@ const VATPercent = 20
 
 // eu holds the member states by ISO 3166-1 code, and EL, which Greece uses for VAT.
 var eu = map[string]bool{
-	"AT": true, "BE": true, "BG": true, "CY": true, "CZ": true, "DE": true, "DK": true, "EE": true, "EL": true, "ES": true,
-	"FI": true, "FR": true, "GR": true, "HR": true, "HU": true, "IE": true, "IT": true, "LT": true, "LU": true, "LV": true,
-	"MT": true, "NL": true, "PL": true, "PT": true, "RO": true, "SE": true, "SI": true, "SK": true,
+	"AT": true, "BE": true, "BG": true, "CY": true, "CZ": true, "DE": true, "DK": true, "EE": true, "EL": true,
+	"ES": true, "FI": true, "FR": true, "GR": true, "HR": true, "HU": true, "IE": true, "IT": true, "LT": true,
+	"LU": true, "LV": true, "MT": true, "NL": true, "PL": true, "PT": true, "RO": true, "SE": true, "SI": true,
+	"SK": true,
 }
 
 // VATApplies reports whether a payer of that country pays VAT: members of the EU do, and so does

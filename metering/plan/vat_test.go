@@ -11,9 +11,10 @@ import (
 func TestVATFollowsThePayersLocation(t *testing.T) {
 	t.Parallel()
 	for country, want := range map[string]bool{
-		"": true, "DE": true, "de": true, "FR": true, "GR": true, "EL": true, "HR": true, "IE": true, "SE": true, "CY": true,
-		"XX": true, "T1": true, "ZZ": true, "EU": true, "A1": true, "D": true, "DEU": true, "??": true, "QQ": true, "ÄÖ": true,
-		"US": false, "GB": false, "CH": false, "NO": false, "UA": false, "JP": false, "QA": false, "XK": false, "IS": false, "TR": false,
+		"": true, "DE": true, "de": true, "FR": true, "GR": true, "EL": true, "HR": true, "IE": true, "SE": true,
+		"CY": true, "XX": true, "T1": true, "ZZ": true, "EU": true, "A1": true, "D": true, "DEU": true, "??": true,
+		"QQ": true, "ÄÖ": true, "US": false, "GB": false, "CH": false, "NO": false, "UA": false, "JP": false,
+		"QA": false, "XK": false, "IS": false, "TR": false,
 	} {
 		if got := plan.VATApplies(country); got != want {
 			t.Errorf("VAT for %q is %v, want %v", country, got, want)
@@ -82,7 +83,9 @@ func TestUnitsBoughtAreRoundedDownAndCapped(t *testing.T) {
 
 // FuzzPaymentArithmetic compares VAT and units with exact arithmetic for every payment that fits.
 func FuzzPaymentArithmetic(f *testing.F) {
-	for _, paid := range []int64{0, 1, 5, 6, 7, 119, 120, 54000, 108000, 216000, 2_160_000, 2_160_011, math.MaxInt64, math.MaxInt64 - 1} {
+	for _, paid := range []int64{
+		0, 1, 5, 6, 7, 119, 120, 54000, 108000, 216000, 2_160_000, 2_160_011, math.MaxInt64, math.MaxInt64 - 1,
+	} {
 		f.Add(paid)
 	}
 	f.Fuzz(func(t *testing.T, paid int64) {
@@ -105,7 +108,8 @@ func FuzzPaymentArithmetic(f *testing.F) {
 			units, capped := tier.UnitsFor(net)
 			exact := new(big.Int).Mul(big.NewInt(int64(net)), big.NewInt(1000))
 			exact.Div(exact, big.NewInt(int64(tier.PricePer1kUnits)))
-			if over := exact.Cmp(big.NewInt(200_000)) > 0; over != capped || (!over && int64(units) != exact.Int64()*1000) {
+			if over := exact.Cmp(big.NewInt(200_000)) > 0; over != capped ||
+				(!over && int64(units) != exact.Int64()*1000) {
 				t.Fatalf("net %d at %s buys %s (capped %v), exactly %s", net, tier.Tier, units, capped, exact)
 			}
 			if units%plan.Unit != 0 || units > plan.MaxUnitsPerSettlement {

@@ -42,7 +42,8 @@ func (r *RefusalError) Error() string { return "the facilitator refused: " + r.R
 
 // Options of a Client. Only URL is required.
 type Options struct {
-	URL           string        // /verify and /settle are below it; credentials in it are sent as HTTP basic authentication
+	// /verify and /settle are below it; credentials in it are sent as HTTP basic authentication
+	URL           string
 	VerifyTimeout time.Duration // ten seconds
 	SettleTimeout time.Duration // for the transaction to be mined; thirty seconds
 }
@@ -67,7 +68,8 @@ type Client struct {
 // New makes a client, or says what is wrong with the URL without repeating it.
 func New(o Options) (*Client, error) {
 	base, err := url.Parse(strings.TrimRight(o.URL, "/"))
-	if err != nil || base.Host == "" || (base.Scheme != "https" && base.Scheme != "http") || base.RawQuery != "" || base.Fragment != "" {
+	if err != nil || base.Host == "" || (base.Scheme != "https" && base.Scheme != "http") || base.RawQuery != "" ||
+		base.Fragment != "" {
 		return nil, errors.New("takes an http or https URL without a query")
 	}
 	if o.VerifyTimeout <= 0 {
@@ -163,8 +165,10 @@ func (c *Client) Settle(ctx context.Context, q *x402.Quote, p *x402.Payload) (x4
 		return x402.TxHash{}, &RefusalError{word(o.Reason)}
 	case !*o.Success:
 		return x402.TxHash{}, fmt.Errorf("%w: it failed with %s", ErrUnknown, word(o.Reason))
-	case status != http.StatusOK, !named, tx.IsZero(), o.Network != q.Terms.Network(p.Version), !isPayer(o.Payer, p.From):
-		return x402.TxHash{}, fmt.Errorf("%w: status %d with an outcome that is not of this payment", ErrUnknown, status)
+	case status != http.StatusOK, !named, tx.IsZero(), o.Network != q.Terms.Network(p.Version),
+		!isPayer(o.Payer, p.From):
+		return x402.TxHash{}, fmt.Errorf("%w: status %d with an outcome that is not of this payment", ErrUnknown,
+			status)
 	}
 	return tx, nil
 }
@@ -176,21 +180,24 @@ func (c *Client) Settle(ctx context.Context, q *x402.Quote, p *x402.Payload) (x4
 // time that is over are what that looks like afterwards, "invalid_exact_evm_transaction_failed" is
 // also said of one that was waited for in vain.
 var formReasons = map[string]bool{
-	"invalid_x402_version": true, "invalid_scheme": true, "unsupported_scheme": true, "invalid_network": true, "invalid_payload": true,
-	"invalid_payment_requirements": true, "unsupported_payload_type": true,
+	"invalid_x402_version": true, "invalid_scheme": true, "unsupported_scheme": true, "invalid_network": true,
+	"invalid_payload": true, "invalid_payment_requirements": true, "unsupported_payload_type": true,
 	"invalid_exact_evm_scheme": true, "invalid_exact_evm_network_mismatch": true, "invalid_exact_evm_payload": true,
-	"invalid_exact_evm_missing_eip712_domain": true, "invalid_exact_evm_token_name_mismatch": true, "invalid_exact_evm_token_version_mismatch": true,
-	"invalid_exact_evm_recipient_mismatch": true, "invalid_exact_evm_payload_recipient_mismatch": true,
-	"invalid_exact_evm_authorization_value": true, "invalid_exact_evm_required_amount": true,
-	"invalid_exact_evm_payload_authorization_value": true, "invalid_exact_evm_payload_authorization_value_mismatch": true,
-	"invalid_exact_evm_payload_missing_signature": true, "invalid_exact_evm_signature_format": true,
-	"invalid_exact_evm_failed_to_parse_signature": true, "invalid_exact_evm_signature": true, "invalid_exact_evm_payload_signature": true,
+	"invalid_exact_evm_missing_eip712_domain": true, "invalid_exact_evm_token_name_mismatch": true,
+	"invalid_exact_evm_token_version_mismatch": true, "invalid_exact_evm_recipient_mismatch": true,
+	"invalid_exact_evm_payload_recipient_mismatch": true, "invalid_exact_evm_authorization_value": true,
+	"invalid_exact_evm_required_amount": true, "invalid_exact_evm_payload_authorization_value": true,
+	"invalid_exact_evm_payload_authorization_value_mismatch": true, "invalid_exact_evm_payload_missing_signature": true,
+	"invalid_exact_evm_signature_format": true, "invalid_exact_evm_failed_to_parse_signature": true,
+	"invalid_exact_evm_signature": true, "invalid_exact_evm_payload_signature": true,
 }
 
 // post sends one request. left says whether it may have left this machine.
 func (c *Client) post(ctx context.Context, path string, body []byte) (status int, answer []byte, left bool, err error) {
 	var connected atomic.Bool
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { connected.Store(true) }})
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(httptrace.GotConnInfo) { connected.Store(true) },
+	})
 	to := c.base.JoinPath(path)
 	to.User = nil
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, to.String(), bytes.NewReader(body))
@@ -198,7 +205,9 @@ func (c *Client) post(ctx context.Context, path string, body []byte) (status int
 		return 0, nil, false, errors.New("the request cannot be made")
 	}
 	req.GetBody = nil // nothing below can send it again
-	req.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {"chain-access-gateway"}}
+	req.Header = http.Header{
+		"Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {"chain-access-gateway"},
+	}
 	if u := c.base.User; u != nil {
 		password, _ := u.Password()
 		req.SetBasicAuth(u.Username(), password)

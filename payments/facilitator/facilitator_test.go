@@ -26,9 +26,12 @@ var (
 
 // ask returns a quote and a payment for it, of a version.
 func ask(version int) (*x402.Quote, *x402.Payload) {
-	q := x402.Terms{Chain: 8453, Asset: wallet.Address{3}, PayTo: wallet.Address{2}}.Quote(x402.Token{Name: "USD Coin", Version: "2"}, plan.Cheap, "", "https://x.example/")
+	q := x402.Terms{Chain: 8453, Asset: wallet.Address{3}, PayTo: wallet.Address{2}}.Quote(x402.Token{
+		Name: "USD Coin", Version: "2",
+	}, plan.Cheap, "", "https://x.example/")
 	return &q, &x402.Payload{Version: version, Offer: q.Offers[0], Authorization: x402.Authorization{
-		From: payer, To: wallet.Address{2}, Value: 54_000, ValidBefore: 2_000_000_000, Nonce: x402.Nonce{9}, Signature: []byte{1, 2},
+		From: payer, To: wallet.Address{2}, Value: 54_000, ValidBefore: 2_000_000_000, Nonce: x402.Nonce{9},
+		Signature: []byte{1, 2},
 	}}
 }
 
@@ -53,7 +56,9 @@ func serve(t *testing.T, answer http.HandlerFunc) *server {
 
 func client(t *testing.T, url string) *facilitator.Client {
 	t.Helper()
-	c, err := facilitator.New(facilitator.Options{URL: url, VerifyTimeout: 2 * time.Second, SettleTimeout: 2 * time.Second})
+	c, err := facilitator.New(facilitator.Options{
+		URL: url, VerifyTimeout: 2 * time.Second, SettleTimeout: 2 * time.Second,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,28 +92,48 @@ func TestSettlingSendsOneRequestWhateverComesOfIt(t *testing.T) {
 		want   error // nil: settled
 		reason string
 	}{
-		"settled":                    {says(200, good), nil, ""},
-		"settled, no payer named":    {says(200, `{"success":true,"transaction":"`+tx+`","network":"base"}`), nil, ""},
-		"refused for its form":       {says(200, `{"success":false,"errorReason":"invalid_exact_evm_signature","transaction":"","network":"base"}`), nil, "invalid_exact_evm_signature"},
-		"refused with a status":      {says(400, `{"success":false,"errorReason":"invalid_exact_evm_payload_signature","transaction":""}`), nil, "invalid_exact_evm_payload_signature"},
-		"failed with a transaction":  {says(200, `{"success":false,"errorReason":"invalid_exact_evm_payload_signature","transaction":"`+tx+`"}`), facilitator.ErrUnknown, ""},
-		"failed for reasons unknown": {says(200, `{"success":false,"errorReason":"unexpected_settle_error","transaction":""}`), facilitator.ErrUnknown, ""},
-		"another network":            {says(200, strings.Replace(good, "base", "base-sepolia", 1)), facilitator.ErrUnknown, ""},
-		"another payer":              {says(200, strings.Replace(good, payer.String(), wallet.Address{7}.String(), 1)), facilitator.ErrUnknown, ""},
-		"no transaction":             {says(200, `{"success":true,"transaction":"","network":"base"}`), facilitator.ErrUnknown, ""},
-		"no outcome":                 {says(200, `{}`), facilitator.ErrUnknown, ""},
-		"no JSON":                    {says(502, `<html>`), facilitator.ErrUnknown, ""},
-		"too long":                   {says(200, `{"success":true,"x":"`+strings.Repeat("a", 70_000)+`"}`), facilitator.ErrUnknown, ""},
-		"broken off":                 {breakOff, facilitator.ErrUnknown, ""},
-		"redirected":                 {redirect, facilitator.ErrUnknown, ""},
-		"server error":               {says(500, good), facilitator.ErrUnknown, ""},
+		"settled":                 {says(200, good), nil, ""},
+		"settled, no payer named": {says(200, `{"success":true,"transaction":"`+tx+`","network":"base"}`), nil, ""},
+		"refused for its form": {
+			says(200, `{"success":false,"errorReason":"invalid_exact_evm_signature","transaction":"","network":"base"}`), nil, "invalid_exact_evm_signature",
+		},
+		"refused with a status": {
+			says(400, `{"success":false,"errorReason":"invalid_exact_evm_payload_signature","transaction":""}`), nil,
+			"invalid_exact_evm_payload_signature",
+		},
+		"failed with a transaction": {
+			says(200, `{"success":false,"errorReason":"invalid_exact_evm_payload_signature","transaction":"`+tx+`"}`),
+			facilitator.ErrUnknown, "",
+		},
+		"failed for reasons unknown": {
+			says(200, `{"success":false,"errorReason":"unexpected_settle_error","transaction":""}`),
+			facilitator.ErrUnknown, "",
+		},
+		"another network": {
+			says(200, strings.Replace(good, "base", "base-sepolia", 1)), facilitator.ErrUnknown, "",
+		},
+		"another payer": {
+			says(200, strings.Replace(good, payer.String(), wallet.Address{7}.String(), 1)), facilitator.ErrUnknown, "",
+		},
+		"no transaction": {
+			says(200, `{"success":true,"transaction":"","network":"base"}`), facilitator.ErrUnknown, "",
+		},
+		"no outcome": {says(200, `{}`), facilitator.ErrUnknown, ""},
+		"no JSON":    {says(502, `<html>`), facilitator.ErrUnknown, ""},
+		"too long": {
+			says(200, `{"success":true,"x":"`+strings.Repeat("a", 70_000)+`"}`), facilitator.ErrUnknown, "",
+		},
+		"broken off":   {breakOff, facilitator.ErrUnknown, ""},
+		"redirected":   {redirect, facilitator.ErrUnknown, ""},
+		"server error": {says(500, good), facilitator.ErrUnknown, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := serve(t, c.answer)
 			q, p := ask(x402.Version1)
 			got, err := client(t, s.URL).Settle(t.Context(), q, p)
-			if refusal, refused := errors.AsType[*facilitator.RefusalError](err); refused != (c.reason != "") || (refused && refusal.Reason != c.reason) {
+			if refusal, refused := errors.AsType[*facilitator.RefusalError](err); refused != (c.reason != "") ||
+				(refused && refusal.Reason != c.reason) {
 				t.Errorf("%v, want a refusal for %q", err, c.reason)
 			} else if !refused && (!errors.Is(err, c.want) || (err == nil && got.String() != tx)) {
 				t.Errorf("%s, %v, want %v", got, err, c.want)
@@ -125,10 +150,11 @@ func TestSettlingSendsOneRequestWhateverComesOfIt(t *testing.T) {
 func TestReasonsThatATransactionMayHaveAreNoRefusals(t *testing.T) {
 	t.Parallel()
 	for _, reason := range []string{
-		"invalid_exact_evm_transaction_failed", "transaction failed", "invalid_exact_evm_nonce_already_used", "invalid_exact_evm_transaction_simulation_failed",
-		"invalid_exact_evm_payload_simulation_failed", "invalid_exact_evm_failed_to_get_receipt", "invalid_exact_evm_failed_to_execute_transfer",
-		"invalid_exact_evm_verification_failed", "invalid_exact_evm_insufficient_balance", "insufficient_funds", "payment_expired",
-		"invalid_exact_evm_payload_authorization_valid_before", "invalid_exact_evm_of_next_year", "",
+		"invalid_exact_evm_transaction_failed", "transaction failed", "invalid_exact_evm_nonce_already_used",
+		"invalid_exact_evm_transaction_simulation_failed", "invalid_exact_evm_payload_simulation_failed",
+		"invalid_exact_evm_failed_to_get_receipt", "invalid_exact_evm_failed_to_execute_transfer",
+		"invalid_exact_evm_verification_failed", "invalid_exact_evm_insufficient_balance", "insufficient_funds",
+		"payment_expired", "invalid_exact_evm_payload_authorization_valid_before", "invalid_exact_evm_of_next_year", "",
 	} {
 		t.Run(reason, func(t *testing.T) {
 			t.Parallel()
@@ -158,7 +184,8 @@ func TestASettlementThatHangsOrWhoseCallerLeftIsWaitedForAndUnknown(t *testing.T
 		t.Fatal(err)
 	}
 	q, p := ask(x402.Version2)
-	if _, err := c.Settle(ctx, q, p); !errors.Is(err, facilitator.ErrUnknown) || !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := c.Settle(ctx, q, p); !errors.Is(err, facilitator.ErrUnknown) ||
+		!errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%v, want unknown for the deadline", err)
 	}
 	if n := s.got.Load(); n != 1 {
@@ -195,10 +222,15 @@ func TestAVerdictIsTakenOnlyWhenItIsOne(t *testing.T) {
 		want   error
 		reason string
 	}{
-		"good":           {says(200, `{"isValid":true,"payer":"`+payer.String()+`"}`), nil, ""},
-		"bad":            {says(200, `{"isValid":false,"invalidReason":"insufficient_funds"}`), nil, "insufficient_funds"},
-		"bad, a status":  {says(400, `{"isValid":false,"invalidReason":"<b>no</b>"}`), nil, "unnamed"},
-		"another payer":  {says(200, `{"isValid":true,"payer":"0x0000000000000000000000000000000000000009"}`), facilitator.ErrUnavailable, ""},
+		"good": {says(200, `{"isValid":true,"payer":"`+payer.String()+`"}`), nil, ""},
+		"bad": {
+			says(200, `{"isValid":false,"invalidReason":"insufficient_funds"}`), nil, "insufficient_funds",
+		},
+		"bad, a status": {says(400, `{"isValid":false,"invalidReason":"<b>no</b>"}`), nil, "unnamed"},
+		"another payer": {
+			says(200, `{"isValid":true,"payer":"0x0000000000000000000000000000000000000009"}`),
+			facilitator.ErrUnavailable, "",
+		},
 		"good, a status": {says(500, `{"isValid":true}`), facilitator.ErrUnavailable, ""},
 		"no verdict":     {says(200, `{"success":true}`), facilitator.ErrUnavailable, ""},
 		"broken off":     {breakOff, facilitator.ErrUnavailable, ""},
@@ -209,7 +241,8 @@ func TestAVerdictIsTakenOnlyWhenItIsOne(t *testing.T) {
 			s := serve(t, c.answer)
 			q, p := ask(x402.Version2)
 			err := client(t, s.URL+"/base/").Verify(t.Context(), q, p)
-			if refusal, refused := errors.AsType[*facilitator.RefusalError](err); refused != (c.reason != "") || (refused && refusal.Reason != c.reason) {
+			if refusal, refused := errors.AsType[*facilitator.RefusalError](err); refused != (c.reason != "") ||
+				(refused && refusal.Reason != c.reason) {
 				t.Errorf("%v, want a refusal for %q", err, c.reason)
 			} else if !refused && !errors.Is(err, c.want) {
 				t.Errorf("%v, want %v", err, c.want)
@@ -239,19 +272,24 @@ func TestTheFacilitatorIsToldThePaymentAndItsOwnCredentials(t *testing.T) {
 	}))
 	t.Cleanup(s.Close)
 	q, p := ask(x402.Version2)
-	if err := client(t, strings.Replace(s.URL, "://", "://name:word@", 1)+"/v2/").Verify(t.Context(), q, p); err != nil {
+	if err := client(t, strings.Replace(s.URL, "://", "://name:word@", 1)+"/v2/").Verify(t.Context(), q,
+		p); err != nil {
 		t.Fatal(err)
 	}
 	seen := <-got
-	if seen.path != "/v2/verify" || seen.user != "name" || seen.password != "word" || seen.body["x402Version"] != 2.0 || seen.body["paymentPayload"] == nil {
+	if seen.path != "/v2/verify" || seen.user != "name" || seen.password != "word" || seen.body["x402Version"] != 2.0 ||
+		seen.body["paymentPayload"] == nil {
 		t.Errorf("it got %+v", seen)
 	}
 }
 
 func TestAddressesThatAreNoneAreRefusedWithoutRepeatingThem(t *testing.T) {
 	t.Parallel()
-	for _, url := range []string{"", "facilitator.example", "ftp://canary.example", "https://canary.example/?key=canary", "http://%zz"} {
-		if _, err := facilitator.New(facilitator.Options{URL: url}); err == nil || strings.Contains(err.Error(), "canary") {
+	for _, url := range []string{
+		"", "facilitator.example", "ftp://canary.example", "https://canary.example/?key=canary", "http://%zz",
+	} {
+		if _, err := facilitator.New(facilitator.Options{URL: url}); err == nil ||
+			strings.Contains(err.Error(), "canary") {
 			t.Errorf("%q: %v", url, err)
 		}
 	}

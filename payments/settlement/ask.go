@@ -46,7 +46,9 @@ func without(name string) among { return func(n string) bool { return n != name 
 
 // ask returns the result of a read and the name of the upstream that gave it. Of the whole supply,
 // because money hangs on it. nullAsksOn has others asked too where one answers null.
-func (r *Reader) ask(ctx context.Context, method string, params []any, who among, nullAsksOn bool) (json.RawMessage, string, error) {
+func (r *Reader) ask(ctx context.Context, method string, params []any, who among,
+	nullAsksOn bool,
+) (json.RawMessage, string, error) {
 	on, ok := r.pool.Chain(r.on)
 	if !ok {
 		return nil, "", errAlone
@@ -56,7 +58,8 @@ func (r *Reader) ask(ctx context.Context, method string, params []any, who among
 		return nil, "", fmt.Errorf("parameters of %s: %w", method, err)
 	}
 	q := &upstream.Request{
-		Method: []byte(method), Params: encoded, Supply: plan.Premium, Tier: plan.Balanced, MaxAnswer: maxAnswer, May: who,
+		Method: []byte(method), Params: encoded, Supply: plan.Premium, Tier: plan.Balanced, MaxAnswer: maxAnswer,
+		May: who,
 	}
 	if nullAsksOn {
 		q.Empty = isNull

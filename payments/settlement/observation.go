@@ -149,7 +149,8 @@ func (r *Reader) place(ctx context.Context, tx x402.TxHash, t *observation) erro
 	case at == nil || at.Hash == nil || *at.Hash != t.blockHash:
 		t.sight, t.payments = x402.SightWaiting, nil
 		return nil
-	case at.Number == nil || uint64(*at.Number) != t.block || at.Time > math.MaxInt64 || !slices.Contains(at.Transactions, tx):
+	case at.Number == nil || uint64(*at.Number) != t.block || at.Time > math.MaxInt64 ||
+		!slices.Contains(at.Transactions, tx):
 		return fmt.Errorf("%w: the receipt's block does not hold the transaction", errBroken)
 	}
 	t.time = int64(at.Time) //nolint:gosec // see above

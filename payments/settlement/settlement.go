@@ -61,7 +61,8 @@ func (r *Reading) Answers(expected ...x402.PayerSum) bool {
 // Finding is what the reading says of one payer.
 func (r *Reading) Finding(payer wallet.Address) x402.Finding {
 	return x402.Finding{
-		Paid: x402.PaidBy(r.Payments, payer), Block: r.Block, BlockHash: r.BlockHash, Time: r.Time, Depth: r.Depth, Final: r.Final,
+		Paid: x402.PaidBy(r.Payments, payer), Block: r.Block, BlockHash: r.BlockHash, Time: r.Time, Depth: r.Depth,
+		Final: r.Final,
 	}
 }
 
@@ -191,13 +192,16 @@ func reconcile(a, b *observation) (Reading, error) {
 }
 
 func disagreement(a, b *observation) error {
-	return &UnreadableError{StuckDisagree, fmt.Errorf("%s says %s in block %d, %s says %s in block %d", a.by, a.sight, a.block, b.by, b.sight, b.block)}
+	return &UnreadableError{
+		StuckDisagree, fmt.Errorf("%s says %s in block %d, %s says %s in block %d", a.by, a.sight, a.block, b.by,
+			b.sight, b.block),
+	}
 }
 
 func (t *observation) reading() Reading {
 	r := Reading{
-		Sight: t.sight, Payments: t.payments, Block: t.block, BlockHash: t.blockHash, Time: t.time, Finalized: t.finalized, FinalizedTime: t.finalizedTime,
-		Final: t.finalized >= t.block && t.block > 0,
+		Sight: t.sight, Payments: t.payments, Block: t.block, BlockHash: t.blockHash, Time: t.time,
+		Finalized: t.finalized, FinalizedTime: t.finalizedTime, Final: t.finalized >= t.block && t.block > 0,
 	}
 	if t.head > t.block {
 		r.Depth = t.head - t.block

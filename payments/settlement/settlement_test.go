@@ -47,9 +47,12 @@ type scene struct {
 // lose has no call go to an upstream any more.
 func (s *scene) lose(name string) {
 	on, _ := s.pool.Chain(chain.BaseMainnet)
-	on.Apply(upstream.Snapshot{Chain: chain.BaseMainnet, ChainID: 8453, MeasuredAt: time.Now(), Head: 110, HeadKnown: true, Upstreams: []upstream.UpstreamState{
-		{Name: name, Fingerprint: on.Fingerprint(name)},
-	}})
+	on.Apply(upstream.Snapshot{
+		Chain: chain.BaseMainnet, ChainID: 8453, MeasuredAt: time.Now(), Head: 110,
+		HeadKnown: true, Upstreams: []upstream.UpstreamState{
+			{Name: name, Fingerprint: on.Fingerprint(name)},
+		},
+	})
 }
 
 func open(t *testing.T, upstreams int) *scene {
@@ -60,30 +63,44 @@ func open(t *testing.T, upstreams int) *scene {
 		u, l := testkit.Upstream(t), testkit.NewLedger(8453, 110)
 		l.Serve(u)
 		s.servers, s.ledgers = append(s.servers, u), append(s.ledgers, l)
-		list.Upstreams = append(list.Upstreams, config.Upstream{Name: string(rune('a' + i)), URL: u.URL, Supply: "public"})
+		list.Upstreams = append(list.Upstreams, config.Upstream{
+			Name: string(rune('a' + i)), URL: u.URL, Supply: "public",
+		})
 	}
-	pool, err := upstream.NewPool(config.Upstreams{Chains: map[string]config.ChainUpstreams{string(chain.BaseMainnet): list}}, time.Now)
+	pool, err := upstream.NewPool(config.Upstreams{
+		Chains: map[string]config.ChainUpstreams{string(chain.BaseMainnet): list},
+	}, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
 	s.pool = pool
 	on, _ := pool.Chain(chain.BaseMainnet)
-	snapshot := upstream.Snapshot{Chain: chain.BaseMainnet, ChainID: 8453, MeasuredAt: time.Now(), Head: 110, HeadKnown: true}
+	snapshot := upstream.Snapshot{
+		Chain: chain.BaseMainnet, ChainID: 8453, MeasuredAt: time.Now(), Head: 110, HeadKnown: true,
+	}
 	for i, u := range list.Upstreams {
 		snapshot.Upstreams = append(snapshot.Upstreams, upstream.UpstreamState{
-			Name: u.Name, Fingerprint: on.Fingerprint(u.Name), Usable: true, ChainIDOK: true, Head: 110, LatencyMicros: int64(1000 << (4 * i)), // a is asked first
+			// a is asked first
+			Name: u.Name, Fingerprint: on.Fingerprint(u.Name), Usable: true, ChainIDOK: true, Head: 110,
+			LatencyMicros: int64(1000 << (4 * i)),
 		})
 	}
 	on.Apply(snapshot)
-	s.Reader = settlement.New(pool, chain.BaseMainnet, x402.Terms{Chain: 8453, Asset: usdc, PayTo: seller, Confirmations: 2, CorroborateAbove: 1_000_000})
+	s.Reader = settlement.New(pool, chain.BaseMainnet, x402.Terms{
+		Chain: 8453, Asset: usdc, PayTo: seller, Confirmations: 2, CorroborateAbove: 1_000_000,
+	})
 	return s
 }
 
 func digits(a wallet.Address) string { return strings.ToLower(a.String()) }
 
 func transfer(amount uint64) testkit.LedgerTx {
-	return testkit.LedgerTx{Block: 100, Seconds: 1_790_000_000, Logs: []testkit.LedgerLog{{Token: digits(usdc), From: digits(alice), To: digits(seller), Amount: amount}}}
+	return testkit.LedgerTx{
+		Block: 100, Seconds: 1_790_000_000, Logs: []testkit.LedgerLog{
+			{Token: digits(usdc), From: digits(alice), To: digits(seller), Amount: amount},
+		},
+	}
 }
 
 func (s *scene) pay(tx testkit.LedgerTx) { //nolint:gocritic // a test's own
@@ -117,7 +134,9 @@ func TestASmallPaymentIsToldByOneUpstreamAndALargeOneByTwo(t *testing.T) {
 			t.Fatal(err)
 		}
 		f := got.Finding(alice)
-		want := x402.Finding{Paid: plan.Atomic(amount), Block: 100, BlockHash: f.BlockHash, Time: 1_790_000_000, Depth: 10, Final: true}
+		want := x402.Finding{
+			Paid: plan.Atomic(amount), Block: 100, BlockHash: f.BlockHash, Time: 1_790_000_000, Depth: 10, Final: true,
+		}
 		if second == 1 { // the one that knows less
 			want.Depth, want.Final = 4, false
 		}
@@ -134,16 +153,28 @@ func TestWhatOneUpstreamMakesUpIsNeverGranted(t *testing.T) {
 	t.Parallel()
 	for name, lie := range map[string]func(l *testkit.Ledger){
 		"a payment that is not there": func(l *testkit.Ledger) { l.Drop(paying.String()) },
-		"one that failed":             func(l *testkit.Ledger) { tx := transfer(large); tx.Failed = true; l.Put(paying.String(), tx) },
-		"another amount":              func(l *testkit.Ledger) { l.Put(paying.String(), transfer(large+1)) },
+		"one that failed": func(l *testkit.Ledger) {
+			tx := transfer(large)
+			tx.Failed = true
+			l.Put(paying.String(), tx)
+		},
+		"another amount": func(l *testkit.Ledger) { l.Put(paying.String(), transfer(large+1)) },
 		"another payer": func(l *testkit.Ledger) {
 			tx := transfer(large)
 			tx.Logs[0].From = digits(wallet.Address{0xb0})
 			l.Put(paying.String(), tx)
 		},
-		"another block":      func(l *testkit.Ledger) { tx := transfer(large); tx.Block = 99; l.Put(paying.String(), tx) },
+		"another block": func(l *testkit.Ledger) {
+			tx := transfer(large)
+			tx.Block = 99
+			l.Put(paying.String(), tx)
+		},
 		"another block hash": func(l *testkit.Ledger) { l.Fork(100) },
-		"nothing paid":       func(l *testkit.Ledger) { tx := transfer(large); tx.Logs = nil; l.Put(paying.String(), tx) },
+		"nothing paid": func(l *testkit.Ledger) {
+			tx := transfer(large)
+			tx.Logs = nil
+			l.Put(paying.String(), tx)
+		},
 	} {
 		for liar := range 2 {
 			s := open(t, 2)
@@ -157,7 +188,11 @@ func TestWhatOneUpstreamMakesUpIsNeverGranted(t *testing.T) {
 func TestAPaymentIsNotTakenAwayByOneUpstream(t *testing.T) {
 	t.Parallel()
 	for name, lie := range map[string]func(l *testkit.Ledger){
-		"it failed":     func(l *testkit.Ledger) { tx := transfer(small); tx.Failed = true; l.Put(paying.String(), tx) },
+		"it failed": func(l *testkit.Ledger) {
+			tx := transfer(small)
+			tx.Failed = true
+			l.Put(paying.String(), tx)
+		},
 		"it pays other": func(l *testkit.Ledger) { tx := transfer(small); tx.Logs = nil; l.Put(paying.String(), tx) },
 		"it pays less":  func(l *testkit.Ledger) { l.Put(paying.String(), transfer(small-1)) },
 		"others pay": func(l *testkit.Ledger) {
@@ -189,7 +224,9 @@ func TestTheWordOfOneTakesNothingAwayWhileAnotherIsConfigured(t *testing.T) {
 	t.Parallel()
 	failed, other := transfer(small), transfer(small)
 	failed.Failed, other.Logs = true, nil
-	for name, tx := range map[string]*testkit.LedgerTx{"unknown": nil, "failed": &failed, "pays nothing": &other, "pays less": new(transfer(small - 1))} {
+	for name, tx := range map[string]*testkit.LedgerTx{
+		"unknown": nil, "failed": &failed, "pays nothing": &other, "pays less": new(transfer(small - 1)),
+	} {
 		for _, upstreams := range []int{1, 2} {
 			s := open(t, upstreams)
 			if tx != nil {
@@ -200,7 +237,8 @@ func TestTheWordOfOneTakesNothingAwayWhileAnotherIsConfigured(t *testing.T) {
 				s.unreadable(t, name, settlement.StuckAlone)
 				continue
 			}
-			if got, err := s.Read(t.Context(), paying, expecting); err != nil || got.Finding(alice).Paid >= small || !got.Alone {
+			if got, err := s.Read(t.Context(), paying, expecting); err != nil || got.Finding(alice).Paid >= small ||
+				!got.Alone {
 				t.Errorf("%s, the only one says: %+v, %v", name, got, err)
 			}
 		}
@@ -208,7 +246,8 @@ func TestTheWordOfOneTakesNothingAwayWhileAnotherIsConfigured(t *testing.T) {
 	s := open(t, 2)
 	s.pay(transfer(small))
 	s.lose("b")
-	if got, err := s.Read(t.Context(), paying, x402.PayerSum{Paid: small}); err != nil || got.Finding(alice).Paid != small {
+	if got, err := s.Read(t.Context(), paying, x402.PayerSum{Paid: small}); err != nil ||
+		got.Finding(alice).Paid != small {
 		t.Errorf("what is expected, by whomever: %+v, %v", got, err)
 	}
 	s.unreadableOf(t, "by another", x402.PayerSum{Payer: seller, Paid: small}, settlement.StuckAlone)
@@ -223,7 +262,8 @@ func TestUpstreamsThatLagAreWaitedFor(t *testing.T) {
 		t.Errorf("while the second has not come so far: %+v, %v", got, err)
 	}
 	s.ledgers[1].Grow(100, 90)
-	if got, err := s.Read(t.Context(), paying, expecting); err != nil || got.Sight != x402.SightMined || got.Depth != 0 || got.Final {
+	if got, err := s.Read(t.Context(), paying, expecting); err != nil || got.Sight != x402.SightMined ||
+		got.Depth != 0 || got.Final {
 		t.Errorf("when it has: %+v, %v", got, err)
 	}
 }
@@ -238,13 +278,17 @@ func TestHowFarATransactionCame(t *testing.T) {
 		arrange func(s *scene)
 		want    x402.Sight
 	}{
-		"never seen":          {func(*scene) {}, x402.SightNone},
-		"waits":               {func(s *scene) { s.pay(waiting) }, x402.SightWaiting},
-		"waits at one":        {func(s *scene) { s.ledgers[1].Put(paying.String(), waiting) }, x402.SightWaiting},
-		"failed":              {func(s *scene) { s.pay(failed) }, x402.SightFailed},
-		"in a block":          {func(s *scene) { s.pay(transfer(small)) }, x402.SightMined},
-		"pays somebody else":  {func(s *scene) { tx := transfer(small); tx.Logs[0].To = digits(alice); s.pay(tx) }, x402.SightMined},
-		"its log was removed": {func(s *scene) { tx := transfer(small); tx.Logs[0].Removed = true; s.pay(tx) }, x402.SightMined},
+		"never seen":   {func(*scene) {}, x402.SightNone},
+		"waits":        {func(s *scene) { s.pay(waiting) }, x402.SightWaiting},
+		"waits at one": {func(s *scene) { s.ledgers[1].Put(paying.String(), waiting) }, x402.SightWaiting},
+		"failed":       {func(s *scene) { s.pay(failed) }, x402.SightFailed},
+		"in a block":   {func(s *scene) { s.pay(transfer(small)) }, x402.SightMined},
+		"pays somebody else": {
+			func(s *scene) { tx := transfer(small); tx.Logs[0].To = digits(alice); s.pay(tx) }, x402.SightMined,
+		},
+		"its log was removed": {
+			func(s *scene) { tx := transfer(small); tx.Logs[0].Removed = true; s.pay(tx) }, x402.SightMined,
+		},
 	} {
 		s := open(t, 2)
 		c.arrange(s)
@@ -268,7 +312,8 @@ func TestAReceiptOfABlockThatIsNotCanonicalCountsForNothing(t *testing.T) {
 	other.Fork(100)
 	other.Serve(s.servers[0])
 	s.servers[0].On("eth_getTransactionReceipt", testkit.Result(genuine.Receipt(paying.String())))
-	if got, err := s.Read(t.Context(), paying, expecting); err != nil || got.Sight != x402.SightWaiting || len(got.Payments) != 0 {
+	if got, err := s.Read(t.Context(), paying, expecting); err != nil || got.Sight != x402.SightWaiting ||
+		len(got.Payments) != 0 {
 		t.Errorf("read %+v, %v", got, err)
 	}
 }
@@ -276,7 +321,9 @@ func TestAReceiptOfABlockThatIsNotCanonicalCountsForNothing(t *testing.T) {
 func TestAnswersThatContradictThemselvesAreNoReading(t *testing.T) {
 	t.Parallel()
 	for name, arrange := range map[string]func(u *testkit.UpstreamServer, l *testkit.Ledger){
-		"another chain": func(u *testkit.UpstreamServer, _ *testkit.Ledger) { u.On("eth_chainId", testkit.Result("0x1")) },
+		"another chain": func(u *testkit.UpstreamServer, _ *testkit.Ledger) {
+			u.On("eth_chainId", testkit.Result("0x1"))
+		},
 		"a receipt of another hash": func(u *testkit.UpstreamServer, l *testkit.Ledger) {
 			other := x402.TxHash{9}.String()
 			l.Put(other, transfer(small))
@@ -332,7 +379,8 @@ func TestANodeWithoutFinalizedBlocksLeavesItOpen(t *testing.T) {
 	s := open(t, 1)
 	s.pay(transfer(small))
 	s.ledgers[0].Grow(110, 105)
-	if got, err := s.Read(t.Context(), paying, expecting); err != nil || !got.Final || got.Finalized != 105 || got.FinalizedTime != 1 {
+	if got, err := s.Read(t.Context(), paying, expecting); err != nil || !got.Final || got.Finalized != 105 ||
+		got.FinalizedTime != 1 {
 		t.Errorf("with one: %+v, %v", got, err)
 	}
 	genuine := s.ledgers[0]
@@ -379,7 +427,8 @@ func TestContractWalletsThatPaidMuchNeedTheWordOfTwo(t *testing.T) {
 		for i, u := range s.servers {
 			u.On("eth_call", testkit.Result(c.answers[i]))
 		}
-		if err := s.Proves(t.Context(), x402.PayerSum{Payer: c.payer, Paid: c.paid}, "a message", signature); !errors.Is(err, c.want) {
+		if err := s.Proves(t.Context(), x402.PayerSum{Payer: c.payer, Paid: c.paid}, "a message",
+			signature); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}

@@ -20,7 +20,8 @@ func (b *till) leave(n int) []*x402.Payload {
 	for i := range left {
 		p := b.sign(b.quote())
 		a, got, err := b.store.ReserveAuthorization(b.t.Context(), store.Authorization{
-			AuthorizationID: idOf(b.Terms, p), Attempt: store.NewAttempt(), Value: p.Value, ValidBefore: time.Unix(p.ValidBefore, 0), FromBlock: 1000, Network: network.String(),
+			AuthorizationID: idOf(b.Terms, p), Attempt: store.NewAttempt(), Value: p.Value,
+			ValidBefore: time.Unix(p.ValidBefore, 0), FromBlock: 1000, Network: network.String(),
 		}, 0)
 		if err != nil || !got {
 			b.t.Fatal(err)
@@ -36,7 +37,10 @@ func (b *till) leave(n int) []*x402.Payload {
 func TestAuthorizationsThatCannotBeReadDoNotKeepOthersFromBeingLookedAt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	l := &ledger{head: 1010, final: 900, used: 1003, genesis: time.Now().Add(-2020 * time.Second), failing: map[x402.Nonce]bool{}}
+	l := &ledger{
+		head: 1010, final: 900, used: 1003, genesis: time.Now().Add(-2020 * time.Second),
+		failing: map[x402.Nonce]bool{},
+	}
 	s := stock.NewResolver(stock.ResolverOptions{Record: b.store, Chain: l, Watch: l.watch, Confirmations: 2})
 	left := b.leave(14) // of which ten are a page
 	for _, p := range left[:4] {

@@ -25,11 +25,14 @@ import (
 
 // Record keeps what became of authorizations.
 type Record interface {
-	ReserveAuthorization(ctx context.Context, a store.Authorization, hold time.Duration) (store.Authorization, bool, error)
-	CountOpenAuthorizations(ctx context.Context, payer wallet.Address, network string, limit int) (ofPayer, ofNetwork int, err error)
+	ReserveAuthorization(ctx context.Context, a store.Authorization,
+		hold time.Duration) (store.Authorization, bool, error)
+	CountOpenAuthorizations(ctx context.Context, payer wallet.Address, network string,
+		limit int) (ofPayer, ofNetwork int, err error)
 	ReleaseAuthorization(ctx context.Context, of store.Attempt, unsent bool) error
 	BeginSettling(ctx context.Context, of store.Attempt, hold time.Duration) (bool, error)
-	EndSettling(ctx context.Context, of store.Attempt, state store.AuthorizationState, reason string, tx x402.TxHash, hold time.Duration) error
+	EndSettling(ctx context.Context, of store.Attempt, state store.AuthorizationState, reason string, tx x402.TxHash,
+		hold time.Duration) error
 	TellSettlement(ctx context.Context, id x402.ID, words string) error
 }
 
@@ -99,19 +102,26 @@ const (
 // Take takes a payment and grants what it buys. A refusal says whether to pay again:
 // fault.PaymentRequired when nothing moved and a payment may be signed anew, fault.OutcomeUnknown
 // when money may have moved, with words what to do.
-func (c *Processor) Take(ctx context.Context, q *x402.Quote, p *x402.Payload, network netip.Prefix) (Sale, *fault.Error) {
+func (c *Processor) Take(ctx context.Context, q *x402.Quote, p *x402.Payload,
+	network netip.Prefix,
+) (Sale, *fault.Error) {
 	sale, outcome, refusal := c.take(ctx, q, p, network)
 	c.OnTaken(outcome)
 	return sale, refusal
 }
 
-func (c *Processor) take(ctx context.Context, q *x402.Quote, p *x402.Payload, network netip.Prefix) (Sale, Outcome, *fault.Error) {
+func (c *Processor) take(ctx context.Context, q *x402.Quote, p *x402.Payload,
+	network netip.Prefix,
+) (Sale, Outcome, *fault.Error) {
 	if wrong := p.Check(q.Terms, p.Offer.Amount, c.Now()); wrong != "" {
 		return Sale{}, Refused, refused(wrong)
 	}
 	head, known := c.Head()
 	if !known {
-		return Sale{}, Failed, retry(fault.New(fault.NoUpstream, "The chain that is paid on cannot be read right now, so the payment was not taken. Retry in a few seconds."))
+		return Sale{}, Failed,
+			retry(fault.New(fault.NoUpstream,
+				"The chain that is paid on cannot be read right now, so the payment was not taken. Retry in a few "+
+					"seconds."))
 	}
 	if refusal := c.limit(ctx, network); refusal != nil {
 		return Sale{}, outcomeOf(refusal), refusal
@@ -143,23 +153,30 @@ func (c *Processor) limit(ctx context.Context, network netip.Prefix) *fault.Erro
 	taken, err := c.Networks.Take(ctx, netlimit.Payments, network)
 	switch {
 	case err != nil:
-		return retry(fault.New(fault.MeterUnreachable, "The meter did not answer, so the payment was not taken. Retry in a few seconds.").Wrap(err))
+		return retry(fault.New(fault.MeterUnreachable,
+			"The meter did not answer, so the payment was not taken. Retry in a few seconds.").Wrap(err))
 	case taken.OK():
 		return nil
 	}
-	f := fault.New(fault.RateWindow, "Too many payments from %s; this one was not taken. Wait, and use the credential that an earlier one bought.", taken.Whose())
+	f := fault.New(fault.RateWindow,
+		"Too many payments from %s; this one was not taken. Wait, and use the credential that an earlier one bought.",
+		taken.Whose())
 	f.RetryAfter, f.Window = taken.Wait, &fault.Window{Limit: taken.Limit, Reset: taken.Reset}
 	return f
 }
 
 // reserve makes the authorization this request's own, or says who had it before: then it is not the
 // first.
-func (c *Processor) reserve(ctx context.Context, q *x402.Quote, p *x402.Payload, head uint64, network netip.Prefix) (a store.Authorization, first bool, refusal *fault.Error) {
+func (c *Processor) reserve(ctx context.Context, q *x402.Quote, p *x402.Payload, head uint64,
+	network netip.Prefix,
+) (a store.Authorization, first bool, refusal *fault.Error) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	a, got, err := c.Record.ReserveAuthorization(ctx, store.Authorization{
-		AuthorizationID: store.AuthorizationID{Chain: q.Terms.Chain, Asset: q.Terms.Asset, Payer: p.From, Nonce: p.Nonce},
-		Attempt:         store.NewAttempt(), Value: p.Value, ValidBefore: time.Unix(p.ValidBefore, 0), FromBlock: head,
+		AuthorizationID: store.AuthorizationID{
+			Chain: q.Terms.Chain, Asset: q.Terms.Asset, Payer: p.From, Nonce: p.Nonce,
+		},
+		Attempt: store.NewAttempt(), Value: p.Value, ValidBefore: time.Unix(p.ValidBefore, 0), FromBlock: head,
 		Network: network.String(),
 	}, hold)
 	switch {
@@ -179,8 +196,10 @@ func (c *Processor) reserve(ctx context.Context, q *x402.Quote, p *x402.Payload,
 func before(q *x402.Quote, a *store.Authorization) *fault.Error {
 	switch a.State {
 	case store.AuthorizationSettled:
-		return withAuthorization(fault.New(fault.SettlementRedeemed, "This authorization was settled by transaction %s, and a payment header works once. "+
-			"Redeem the transaction at POST /x402/redeem for a credential, or pay again.", a.Tx), q, a).With("transaction_hash", a.Tx.String())
+		return withAuthorization(fault.New(fault.SettlementRedeemed,
+			"This authorization was settled by transaction %s, and a payment header works once. "+
+				"Redeem the transaction at POST /x402/redeem for a credential, or pay again.", a.Tx), q,
+			a).With("transaction_hash", a.Tx.String())
 	case store.AuthorizationFailed:
 		if !a.Closed { // a facilitator's word, and the chain has not said the same yet
 			return unknown(q, a)
@@ -189,33 +208,44 @@ func before(q *x402.Quote, a *store.Authorization) *fault.Error {
 	case store.AuthorizationUnknown:
 		return unknown(q, a)
 	default:
-		return withAuthorization(fault.New(fault.OutcomeUnknown, "Another request is settling this authorization. Wait for its answer, and do not sign another one meanwhile."), q, a)
+		return withAuthorization(fault.New(fault.OutcomeUnknown,
+			"Another request is settling this authorization. Wait for its answer, and do not sign another one "+
+				"meanwhile."), q, a)
 	}
 }
 
 // verify asks whether the payment would settle, and releases the authorization when it would not.
-func (c *Processor) verify(ctx context.Context, q *x402.Quote, p *x402.Payload, held store.Authorization) *fault.Error { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (c *Processor) verify(ctx context.Context, q *x402.Quote, p *x402.Payload, held store.Authorization) *fault.Error {
 	err := c.Facilitator.Verify(ctx, q, p)
 	if err == nil {
 		return nil
 	}
 	c.release(ctx, held.Attempt, false)
 	if refusal, ok := errors.AsType[*facilitator.RefusalError](err); ok {
-		return refused(fmt.Sprintf("The payment would not settle: %s. This request paid nothing. Sign another one; or, when the "+
-			"authorization was used before, redeem its transaction at POST /x402/redeem.", refusal.Reason))
+		return refused(
+			fmt.Sprintf("The payment would not settle: %s. This request paid nothing. Sign another one; or, when the "+
+				"authorization was used before, redeem its transaction at POST /x402/redeem.", refusal.Reason))
 	}
 	return unavailable(err)
 }
 
 // settle has the payment settled, once.
-func (c *Processor) settle(ctx context.Context, q *x402.Quote, p *x402.Payload, held store.Authorization) (x402.TxHash, *fault.Error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func (c *Processor) settle(ctx context.Context, q *x402.Quote, p *x402.Payload,
+	held store.Authorization,
+) (x402.TxHash, *fault.Error) {
 	begun, err := c.begin(ctx, held.Attempt)
 	switch {
 	case err != nil:
 		c.release(ctx, held.Attempt, true) // what was not recorded is not sent
 		return x402.TxHash{}, notRecorded(err)
 	case !begun:
-		return x402.TxHash{}, retry(fault.New(fault.DurableUnavailable, "Verifying the payment took too long, so it was not settled. Nothing was paid; send it again."))
+		return x402.TxHash{},
+			retry(fault.New(fault.DurableUnavailable,
+				"Verifying the payment took too long, so it was not settled. Nothing was paid; send it again."))
 	}
 	tx, err := c.Facilitator.Settle(ctx, q, p)
 	refusal, isRefusal := errors.AsType[*facilitator.RefusalError](err)
@@ -225,7 +255,9 @@ func (c *Processor) settle(ctx context.Context, q *x402.Quote, p *x402.Payload, 
 		return tx, nil
 	case isRefusal:
 		c.end(ctx, held.Attempt, store.AuthorizationFailed, refusal.Reason, tx)
-		return tx, refused(fmt.Sprintf("The payment was refused when it was to be settled: %s. Nothing was paid; sign another one.", refusal.Reason))
+		return tx, refused(
+			fmt.Sprintf("The payment was refused when it was to be settled: %s. Nothing was paid; sign another one.",
+				refusal.Reason))
 	case errors.Is(err, facilitator.ErrUnavailable):
 		c.release(ctx, held.Attempt, true)
 		return tx, unavailable(err)
@@ -246,7 +278,9 @@ func (c *Processor) grant(ctx context.Context, q *x402.Quote, p *x402.Payload, t
 	deal, _ := x402.Price(p.Value, p.Offer.Tier, q.Country)
 	grant := store.Grant{
 		ID: id, Deal: deal, Found: c.found(ctx, tx, p.Value), Origin: "facilitator",
-		Credential: store.Credential{Key: account.NewKeyID(), Digest: credential.Digest(c.Hasher), Prefix: credential.Prefix()},
+		Credential: store.Credential{
+			Key: account.NewKeyID(), Digest: credential.Digest(c.Hasher), Prefix: credential.Prefix(),
+		},
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
@@ -280,17 +314,21 @@ func (c *Processor) release(ctx context.Context, of store.Attempt, unsent bool) 
 // payer redeemed the transaction first, or it was settled in one transaction with another one, and
 // its units were not granted.
 func (c *Processor) tellOfSecond(ctx context.Context, id x402.ID, p *x402.Payload) {
-	c.Logger.Warn("a payment settled in a transaction that was granted before; its units may be missing", "settlement", id.String(),
-		"nonce", p.Nonce.String(), "value", int64(p.Value))
-	words := fmt.Sprintf("A stock client's authorization %s of %d atomic units settled in this transaction after its units were granted. "+
-		"When they are not part of what was paid, they are owed.", p.Nonce, p.Value)
+	c.Logger.Warn("a payment settled in a transaction that was granted before; its units may be missing", "settlement",
+		id.String(), "nonce", p.Nonce.String(), "value", int64(p.Value))
+	words := fmt.Sprintf(
+		"A stock client's authorization %s of %d atomic units settled in this transaction after its units were "+
+			"granted. When they are not part of what was paid, they are owed.", p.Nonce, p.Value)
 	if err := c.Record.TellSettlement(ctx, id, words); err != nil {
-		c.Logger.Error("the history of a settlement lacks a payment that came later", "settlement", id.String(), "error", err)
+		c.Logger.Error("the history of a settlement lacks a payment that came later", "settlement", id.String(),
+			"error", err)
 	}
 }
 
 // end records what a facilitator answered. When that fails, the sweep reads it from the chain.
-func (c *Processor) end(ctx context.Context, of store.Attempt, state store.AuthorizationState, reason string, tx x402.TxHash) {
+func (c *Processor) end(ctx context.Context, of store.Attempt, state store.AuthorizationState, reason string,
+	tx x402.TxHash,
+) {
 	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	after := time.Duration(0)
@@ -298,6 +336,7 @@ func (c *Processor) end(ctx context.Context, of store.Attempt, state store.Autho
 		after = hold // the grant comes first, so that what is watched then was granted
 	}
 	if err := c.Record.EndSettling(ctx, of, state, reason, tx, after); err != nil {
-		c.Logger.Warn("what became of an authorization will be read from the chain", "state", string(state), "error", err)
+		c.Logger.Warn("what became of an authorization will be read from the chain", "state", string(state),
+			"error", err)
 	}
 }

@@ -70,9 +70,11 @@ func TestWhatBecameOfEachPaymentIsCounted(t *testing.T) {
 		pay(first)
 	}
 	want := []stock.Outcome{
-		stock.Granted, stock.Again, stock.NotGranted, stock.Unknown, stock.Again, stock.Refused, stock.Failed, stock.Failed, stock.Refused,
+		stock.Granted, stock.Again, stock.NotGranted, stock.Unknown, stock.Again, stock.Refused, stock.Failed,
+		stock.Failed, stock.Refused,
 	}
-	if len(counted) != len(want)+30 || !slices.Equal(counted[:len(want)], want) || counted[len(counted)-1] != stock.Limited {
+	if len(counted) != len(want)+30 || !slices.Equal(counted[:len(want)], want) ||
+		counted[len(counted)-1] != stock.Limited {
 		t.Errorf("counted %v, want %v, more of again, and limited ones at last", counted, want)
 	}
 	for _, outcome := range counted {
@@ -89,7 +91,10 @@ func TestAPaymentThatDoesNotVerifyIsReleasedAndNeverSettled(t *testing.T) {
 		reason fault.Reason
 		says   string
 	}{
-		"refused":    {says(200, `{"isValid":false,"invalidReason":"insufficient_funds"}`), fault.PaymentRequired, "insufficient_funds"},
+		"refused": {
+			says(200, `{"isValid":false,"invalidReason":"insufficient_funds"}`), fault.PaymentRequired,
+			"insufficient_funds",
+		},
 		"fails":      {says(500, `oops`), fault.DurableUnavailable, "Nothing was paid"},
 		"breaks off": {breakOff, fault.DurableUnavailable, "Nothing was paid"},
 		"times out":  {hang, fault.DurableUnavailable, "Nothing was paid"},
@@ -105,7 +110,8 @@ func TestAPaymentThatDoesNotVerifyIsReleasedAndNeverSettled(t *testing.T) {
 				t.Errorf("the authorization stays %s", state)
 			}
 			b.requests(1, 0)
-			b.desk.on(&b.desk.verify, says(http.StatusOK, `{"isValid":true}`)) // the same payment is good for another try
+			// the same payment is good for another try
+			b.desk.on(&b.desk.verify, says(http.StatusOK, `{"isValid":true}`))
 			sale, refusal := b.pay(p)
 			if refusal != nil {
 				t.Fatal(refusal)
@@ -123,13 +129,27 @@ func TestASettlementIsSentOnceWhateverComesOfIt(t *testing.T) {
 		reason, again fault.Reason
 		says, state   string
 	}{
-		"refused for its form":       {says(200, `{"success":false,"errorReason":"invalid_exact_evm_signature","transaction":""}`), fault.PaymentRequired, fault.OutcomeUnknown, "evm_signature", "failed"},
-		"failed without a hash":      {says(200, `{"success":false,"errorReason":"invalid_exact_evm_transaction_failed","transaction":""}`), fault.OutcomeUnknown, fault.OutcomeUnknown, "/x402/redeem", "unknown"},
-		"used by somebody":           {says(200, `{"success":false,"errorReason":"invalid_exact_evm_nonce_already_used","transaction":""}`), fault.OutcomeUnknown, fault.OutcomeUnknown, "/x402/redeem", "unknown"},
-		"failed after a transaction": {says(200, `{"success":false,"errorReason":"invalid_transaction_state","transaction":"`+paidIn.String()+`"}`), fault.OutcomeUnknown, fault.OutcomeUnknown, "/x402/redeem", "unknown"},
-		"fails":                      {says(503, `busy`), fault.OutcomeUnknown, fault.OutcomeUnknown, "/x402/redeem", "unknown"},
-		"breaks off":                 {breakOff, fault.OutcomeUnknown, fault.OutcomeUnknown, "/x402/redeem", "unknown"},
-		"times out":                  {hang, fault.OutcomeUnknown, fault.OutcomeUnknown, "/x402/redeem", "unknown"},
+		"refused for its form": {
+			says(200, `{"success":false,"errorReason":"invalid_exact_evm_signature","transaction":""}`),
+			fault.PaymentRequired, fault.OutcomeUnknown, "evm_signature", "failed",
+		},
+		"failed without a hash": {
+			says(200, `{"success":false,"errorReason":"invalid_exact_evm_transaction_failed","transaction":""}`),
+			fault.OutcomeUnknown, fault.OutcomeUnknown, "/x402/redeem", "unknown",
+		},
+		"used by somebody": {
+			says(200, `{"success":false,"errorReason":"invalid_exact_evm_nonce_already_used","transaction":""}`),
+			fault.OutcomeUnknown, fault.OutcomeUnknown, "/x402/redeem", "unknown",
+		},
+		"failed after a transaction": {
+			says(200, `{"success":false,"errorReason":"invalid_transaction_state","transaction":"`+paidIn.String()+
+				`"}`), fault.OutcomeUnknown, fault.OutcomeUnknown, "/x402/redeem", "unknown",
+		},
+		"fails": {
+			says(503, `busy`), fault.OutcomeUnknown, fault.OutcomeUnknown, "/x402/redeem", "unknown",
+		},
+		"breaks off": {breakOff, fault.OutcomeUnknown, fault.OutcomeUnknown, "/x402/redeem", "unknown"},
+		"times out":  {hang, fault.OutcomeUnknown, fault.OutcomeUnknown, "/x402/redeem", "unknown"},
 		"redirects": {func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, r.URL.Path, http.StatusTemporaryRedirect)
 		}, fault.OutcomeUnknown, fault.OutcomeUnknown, "/x402/redeem", "unknown"},
@@ -222,12 +242,14 @@ func TestTwoPaymentsThatSettleInOneTransactionAreGrantedOnce(t *testing.T) {
 	}
 	_, refusal = b.pay(b.sign(b.quote()))
 	b.refusedAs("the second", refusal, fault.SettlementRedeemed, "POST /support that names the transaction")
-	if refusal != nil && (refusal.Data["transaction_hash"] != paidIn.String() || refusal.Data["support"] != "/support") {
+	if refusal != nil && (refusal.Data["transaction_hash"] != paidIn.String() ||
+		refusal.Data["support"] != "/support") {
 		t.Errorf("it is told %v", refusal.Data)
 	}
 	b.works(sale)
 	told, err := b.store.SettlementHistory(t.Context(), sale.Settlement.ID)
-	if err != nil || len(told) != 2 || !strings.Contains(told[1].Words, "0x02") || !strings.Contains(told[1].Words, "54000 atomic units") {
+	if err != nil || len(told) != 2 || !strings.Contains(told[1].Words, "0x02") ||
+		!strings.Contains(told[1].Words, "54000 atomic units") {
 		t.Errorf("the history is %+v, %v", told, err)
 	}
 	b.requests(2, 2)
@@ -268,14 +290,17 @@ func (f failing) BeginSettling(ctx context.Context, of store.Attempt, hold time.
 	return begun, err
 }
 
-func (f failing) EndSettling(ctx context.Context, of store.Attempt, state store.AuthorizationState, reason string, tx x402.TxHash, hold time.Duration) error {
+func (f failing) EndSettling(ctx context.Context, of store.Attempt, state store.AuthorizationState, reason string,
+	tx x402.TxHash, hold time.Duration,
+) error {
 	if f.end {
 		return errAway
 	}
 	return f.Store.EndSettling(ctx, of, state, reason, tx, hold)
 }
 
-func (f failing) GrantSettlement(ctx context.Context, g store.Grant) (store.Settlement, error) { //nolint:gocritic // as the interface has it
+//nolint:gocritic // as the interface has it
+func (f failing) GrantSettlement(ctx context.Context, g store.Grant) (store.Settlement, error) {
 	if f.grant {
 		return store.Settlement{}, errAway
 	}
@@ -343,7 +368,8 @@ func TestWhatDoesNotPayReachesNoFacilitator(t *testing.T) {
 func TestANetworkAddressPresentsOnlySoManyPayments(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.desk.on(&b.desk.verify, says(http.StatusOK, `{"isValid":false,"invalidReason":"invalid_exact_evm_payload_signature"}`))
+	b.desk.on(&b.desk.verify,
+		says(http.StatusOK, `{"isValid":false,"invalidReason":"invalid_exact_evm_payload_signature"}`))
 	var refusal *fault.Error
 	for range 40 {
 		if _, refusal = b.pay(b.sign(b.quote())); refusal.Reason == fault.RateWindow {

@@ -29,14 +29,16 @@ func (c *Processor) found(ctx context.Context, tx x402.TxHash, paid plan.Atomic)
 		In     x402.TxHash `json:"blockHash"`
 		Status quantity    `json:"status"`
 	}
-	if !c.look(ctx, &receipt, "eth_getTransactionReceipt", tx) || receipt.Hash != tx || receipt.Status != 1 || receipt.Block == 0 || receipt.In.IsZero() {
+	if !c.look(ctx, &receipt, "eth_getTransactionReceipt", tx) || receipt.Hash != tx || receipt.Status != 1 ||
+		receipt.Block == 0 || receipt.In.IsZero() {
 		return f
 	}
 	var in struct {
 		Number, Timestamp quantity
 		Hash              x402.TxHash
 	}
-	if !c.look(ctx, &in, "eth_getBlockByHash", receipt.In, false) || in.Hash != receipt.In || in.Number != receipt.Block || in.Timestamp == 0 {
+	if !c.look(ctx, &in, "eth_getBlockByHash", receipt.In, false) || in.Hash != receipt.In ||
+		in.Number != receipt.Block || in.Timestamp == 0 {
 		return f // a part of it would be taken for the whole
 	}
 	f.Block, f.BlockHash, f.Time = uint64(in.Number), in.Hash, int64(in.Timestamp) //nolint:gosec // seconds since 1970

@@ -17,7 +17,8 @@ import (
 // OpenRecord keeps authorizations whose outcome is open; store.Store does.
 type OpenRecord interface {
 	ClaimAuthorizations(ctx context.Context, again time.Duration, limit int) ([]store.Authorization, error)
-	ConcludeAuthorization(ctx context.Context, of store.Attempt, state store.AuthorizationState, reason string, tx x402.TxHash) (bool, error)
+	ConcludeAuthorization(ctx context.Context, of store.Attempt, state store.AuthorizationState, reason string,
+		tx x402.TxHash) (bool, error)
 }
 
 // Chain reads the chain that is paid on: the result of one JSON-RPC call.
@@ -173,7 +174,8 @@ func (s *Resolver) resolve(ctx context.Context, a *store.Authorization, at view)
 	if err != nil {
 		return err
 	}
-	finalAfter := func(end time.Time) bool { return at.final.Number <= at.deep && int64(at.final.Time) >= end.Unix() } //nolint:gosec // a time
+	//nolint:gosec // a time
+	finalAfter := func(end time.Time) bool { return at.final.Number <= at.deep && int64(at.final.Time) >= end.Unix() }
 	if !spent {
 		if finalAfter(a.ValidBefore) {
 			return s.conclude(ctx, a, "it was not used in its time", x402.TxHash{})
@@ -212,7 +214,8 @@ func (s *Resolver) conclude(ctx context.Context, a *store.Authorization, reason 
 	}
 	news, err := s.Record.ConcludeAuthorization(ctx, a.Attempt, state, reason, tx)
 	if err == nil && news && a.State != state {
-		s.Logger.Info("the chain says what became of a payment", "was", string(a.State), "is", string(state), "reason", reason)
+		s.Logger.Info("the chain says what became of a payment", "was", string(a.State), "is", string(state), "reason",
+			reason)
 	}
 	return err
 }

@@ -51,9 +51,11 @@ func (l *ledger) Call(_ context.Context, method string, params ...any) (json.Raw
 		l.blocks++
 		number := map[any]uint64{"latest": l.head, "finalized": l.final}[params[0]]
 		if number == 0 {
-			_, _ = fmt.Sscanf(params[0].(string), "0x%x", &number) //nolint:errcheck,forcetypeassert // a number otherwise
+			//nolint:errcheck,forcetypeassert // a number otherwise
+			_, _ = fmt.Sscanf(params[0].(string), "0x%x", &number)
 		}
-		return fmt.Appendf(nil, `{"number":"0x%x","timestamp":"0x%x","hash":"%s"}`, number, l.at(number), x402.TxHash{byte(number)}), nil
+		return fmt.Appendf(nil, `{"number":"0x%x","timestamp":"0x%x","hash":"%s"}`, number, l.at(number),
+			x402.TxHash{byte(number)}), nil
 	case "eth_call":
 		l.asks++
 		var at uint64
@@ -101,7 +103,9 @@ func openPayment(t *testing.T) (*till, *x402.Payload, *ledger, *stock.Resolver) 
 	p := b.sign(b.quote())
 	_, refusal := b.pay(p)
 	b.refusedAs("no answer", refusal, fault.OutcomeUnknown, "")
-	return b, p, l, stock.NewResolver(stock.ResolverOptions{Record: due{b.store}, Chain: l, Watch: l.watch, Confirmations: 2})
+	return b, p, l, stock.NewResolver(stock.ResolverOptions{
+		Record: due{b.store}, Chain: l, Watch: l.watch, Confirmations: 2,
+	})
 }
 
 // due is a record in which what is open is due at once.
@@ -208,7 +212,8 @@ func TestAProcessKilledBeforeOrAfterTheSettlementLeavesAPaymentThatIsFound(t *te
 	b, _, l, s := openPayment(t)
 	p := b.sign(b.quote())
 	a, got, err := b.store.ReserveAuthorization(t.Context(), store.Authorization{
-		AuthorizationID: idOf(b.Terms, p), Attempt: store.NewAttempt(), Value: p.Value, ValidBefore: time.Unix(p.ValidBefore, 0), FromBlock: 1000,
+		AuthorizationID: idOf(b.Terms, p), Attempt: store.NewAttempt(), Value: p.Value,
+		ValidBefore: time.Unix(p.ValidBefore, 0), FromBlock: 1000,
 	}, 0)
 	if err != nil || !got {
 		t.Fatal(err)
@@ -223,7 +228,8 @@ func TestAProcessKilledBeforeOrAfterTheSettlementLeavesAPaymentThatIsFound(t *te
 	}
 	dead := b.sign(b.quote()) // reserved, and never asked to be settled
 	if _, got, err := b.store.ReserveAuthorization(t.Context(), store.Authorization{
-		AuthorizationID: idOf(b.Terms, dead), Attempt: store.NewAttempt(), Value: p.Value, ValidBefore: time.Unix(p.ValidBefore, 0), FromBlock: 1000,
+		AuthorizationID: idOf(b.Terms, dead), Attempt: store.NewAttempt(), Value: p.Value,
+		ValidBefore: time.Unix(p.ValidBefore, 0), FromBlock: 1000,
 	}, 0); err != nil || !got {
 		t.Fatal(err)
 	}
@@ -241,7 +247,9 @@ func TestSweepingEndsWithItsContext(t *testing.T) {
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		stock.NewResolver(stock.ResolverOptions{Record: due{b.store}, Chain: l, Watch: l.watch, Confirmations: 2, Interval: 10 * time.Millisecond}).Run(ctx)
+		stock.NewResolver(stock.ResolverOptions{
+			Record: due{b.store}, Chain: l, Watch: l.watch, Confirmations: 2, Interval: 10 * time.Millisecond,
+		}).Run(ctx)
 	}()
 	deadline := time.After(testTimeout)
 	for b.state(p) != "settled" {
@@ -262,7 +270,9 @@ func TestSweepingEndsWithItsContext(t *testing.T) {
 // hasty is a record in which what settled is due at once, as when its process died a while ago.
 type hasty struct{ *store.Store }
 
-func (h hasty) EndSettling(ctx context.Context, of store.Attempt, state store.AuthorizationState, reason string, tx x402.TxHash, _ time.Duration) error {
+func (h hasty) EndSettling(ctx context.Context, of store.Attempt, state store.AuthorizationState, reason string,
+	tx x402.TxHash, _ time.Duration,
+) error {
 	return h.Store.EndSettling(ctx, of, state, reason, tx, 0)
 }
 
@@ -274,7 +284,9 @@ func TestAPaymentThatIsBeingGrantedIsNotSweptBefore(t *testing.T) {
 	var b *till
 	b = setup(t, func(o *stock.Options) {
 		o.Grants = granting{o.Grants, func() {
-			b.sweep(stock.NewResolver(stock.ResolverOptions{Record: due{b.store}, Chain: l, Watch: l.watch, Confirmations: 2}))
+			b.sweep(stock.NewResolver(stock.ResolverOptions{
+				Record: due{b.store}, Chain: l, Watch: l.watch, Confirmations: 2,
+			}))
 		}}
 	})
 	p := b.sign(b.quote())
@@ -283,7 +295,8 @@ func TestAPaymentThatIsBeingGrantedIsNotSweptBefore(t *testing.T) {
 		t.Fatal(refusal)
 	}
 	b.works(sale)
-	if a, err := b.store.FindAuthorization(t.Context(), idOf(b.Terms, p)); err != nil || a.Closed || len(l.watched) != 0 {
+	if a, err := b.store.FindAuthorization(t.Context(), idOf(b.Terms, p)); err != nil || a.Closed ||
+		len(l.watched) != 0 {
 		t.Errorf("it was swept before its grant: %+v, %v", a, l.watched)
 	}
 }
@@ -295,14 +308,16 @@ type granting struct {
 	first func()
 }
 
-func (g granting) GrantSettlement(ctx context.Context, grant store.Grant) (store.Settlement, error) { //nolint:gocritic // as the interface has it
+//nolint:gocritic // as the interface has it
+func (g granting) GrantSettlement(ctx context.Context, grant store.Grant) (store.Settlement, error) {
 	g.first()
 	return g.Grants.GrantSettlement(ctx, grant)
 }
 
 func TestAGrantedSettlementIsWatchedAlthoughItsProcessDiedOrDurableFlowsAreAway(t *testing.T) {
 	t.Parallel()
-	b := setup(t, func(o *stock.Options) { o.Record = hasty{o.Record.(*store.Store)} }) //nolint:errcheck,forcetypeassert // setup's
+	//nolint:errcheck,forcetypeassert // setup's
+	b := setup(t, func(o *stock.Options) { o.Record = hasty{o.Record.(*store.Store)} })
 	l := &ledger{unwatchable: true, away: true}
 	s := stock.NewResolver(stock.ResolverOptions{Record: due{b.store}, Chain: l, Watch: l.watch, Confirmations: 2})
 	sale, refusal := b.pay(b.sign(b.quote()))

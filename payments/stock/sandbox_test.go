@@ -58,7 +58,9 @@ func (n node) Call(ctx context.Context, method string, params ...any) (json.RawM
 // payment is found, and was sent once.
 func TestAPaymentWhoseAnswerIsLostIsFoundOnTheRealToken(t *testing.T) {
 	t.Parallel()
-	box, err := sandbox.Start(t.Context(), sandbox.Options{Chains: []chain.ID{chain.BaseMainnet}, BlockTime: 50 * time.Millisecond})
+	box, err := sandbox.Start(t.Context(), sandbox.Options{
+		Chains: []chain.ID{chain.BaseMainnet}, BlockTime: 50 * time.Millisecond,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +76,8 @@ func TestAPaymentWhoseAnswerIsLostIsFoundOnTheRealToken(t *testing.T) {
 	base := node(box.Upstreams()[0].URL)
 	b := setup(t, func(o *stock.Options) {
 		o.Facilitator = asks
-		o.Terms.Asset, o.Terms.PayTo = wallet.Address(sandbox.USDC(chain.BaseMainnet)), wallet.Address(box.Seller().Address)
+		o.Terms.Asset, o.Terms.PayTo = wallet.Address(sandbox.USDC(chain.BaseMainnet)),
+			wallet.Address(box.Seller().Address)
 		o.Head = func() (uint64, bool) {
 			var number hexutil.Uint64
 			result, err := base.Call(t.Context(), "eth_blockNumber")
@@ -92,10 +95,13 @@ func TestAPaymentWhoseAnswerIsLostIsFoundOnTheRealToken(t *testing.T) {
 		t.Fatalf("it is %s after %d settlements", state, box.Facilitator().Settlements())
 	}
 	var watched []x402.ID
-	s := stock.NewResolver(stock.ResolverOptions{Record: due{b.store}, Chain: base, Confirmations: 2, Watch: func(_ context.Context, id x402.ID) error {
-		watched = append(watched, id)
-		return nil
-	}})
+	s := stock.NewResolver(stock.ResolverOptions{
+		Record: due{b.store}, Chain: base, Confirmations: 2,
+		Watch: func(_ context.Context, id x402.ID) error {
+			watched = append(watched, id)
+			return nil
+		},
+	})
 	deadline := time.Now().Add(testTimeout)
 	for b.state(p) != "settled" {
 		if time.Now().After(deadline) {

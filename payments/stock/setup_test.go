@@ -120,11 +120,15 @@ func setup(t *testing.T, change ...func(*stock.Options)) *till {
 	b.limits = limits.New(b.store, b.meter, hasher, time.Now)
 	b.payer, err = crypto.GenerateKey()
 	b.must(err)
-	asks, err := facilitator.New(facilitator.Options{URL: b.desk.URL, VerifyTimeout: time.Second, SettleTimeout: time.Second})
+	asks, err := facilitator.New(facilitator.Options{
+		URL: b.desk.URL, VerifyTimeout: time.Second, SettleTimeout: time.Second,
+	})
 	b.must(err)
 	o := stock.Options{
-		Record: b.store, Facilitator: asks, Grants: b.limits, Networks: netlimit.New(b.meter, netlimit.Defaults(), time.Now), Hasher: hasher,
-		Terms: x402.Terms{Chain: 8453, Asset: wallet.Address{1}, PayTo: wallet.Address{2}, Confirmations: 2},
+		Record: b.store, Facilitator: asks, Grants: b.limits, Networks: netlimit.New(b.meter, netlimit.Defaults(),
+			time.Now), Hasher: hasher, Terms: x402.Terms{
+			Chain: 8453, Asset: wallet.Address{1}, PayTo: wallet.Address{2}, Confirmations: 2,
+		},
 		Token: x402.Token{Name: "USD Coin", Version: "2"},
 		Head:  func() (uint64, bool) { return 1000, true },
 		Now:   time.Now, Random: rand.Reader, Logger: slog.New(slog.DiscardHandler),
@@ -191,7 +195,8 @@ func (b *till) works(s stock.Sale) {
 	if refusal != nil || subject.Tier != plan.Cheap {
 		b.t.Errorf("the credential is of %+v, %v", subject, refusal)
 	}
-	if s.Settlement.Deal.Units != plan.UnitsPerPayment || s.Settlement.Tx != paidIn || s.Settlement.Deal.Net+s.Settlement.Deal.VAT != 54_000 {
+	if s.Settlement.Deal.Units != plan.UnitsPerPayment || s.Settlement.Tx != paidIn ||
+		s.Settlement.Deal.Net+s.Settlement.Deal.VAT != 54_000 {
 		b.t.Errorf("granted %+v", s.Settlement)
 	}
 }

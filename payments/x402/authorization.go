@@ -40,16 +40,19 @@ type Authorization struct {
 }
 
 var authorizationType = crypto.Keccak256(
-	[]byte("TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"))
+	[]byte("TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 " +
+		"validBefore,bytes32 nonce)"))
 
-var domainType = crypto.Keccak256([]byte("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"))
+var domainType = crypto.Keccak256(
+	[]byte("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"))
 
 // Digest is the hash that the payer signs (EIP-712 over EIP-3009's type) for the asset of the
 // terms.
 func (a *Authorization) Digest(t Terms, token Token) [32]byte {
-	domain := crypto.Keccak256(domainType, crypto.Keccak256([]byte(token.Name)), crypto.Keccak256([]byte(token.Version)),
-		word(t.Chain), padded(t.Asset))
-	message := crypto.Keccak256(authorizationType, padded(a.From), padded(a.To), word(uint64(a.Value)), //nolint:gosec // parsed as not negative
+	domain := crypto.Keccak256(domainType, crypto.Keccak256([]byte(token.Name)),
+		crypto.Keccak256([]byte(token.Version)), word(t.Chain), padded(t.Asset))
+	//nolint:gosec // parsed as not negative
+	message := crypto.Keccak256(authorizationType, padded(a.From), padded(a.To), word(uint64(a.Value)),
 		word(uint64(a.ValidAfter)), word(uint64(a.ValidBefore)), a.Nonce[:]) //nolint:gosec // parsed as not negative
 	return crypto.Keccak256Hash([]byte{0x19, 0x01}, domain, message)
 }
@@ -82,13 +85,17 @@ func (a *Authorization) Check(t Terms, least plan.Atomic, now time.Time) (wrong 
 	case a.From.IsZero() || a.From == t.PayTo:
 		return "The authorization's from is no payer. Sign one of the wallet that pays."
 	case a.Value < least:
-		return fmt.Sprintf("The authorization is for %d atomic units, and %d are required. Sign one for the amount asked.", a.Value, least)
+		return fmt.Sprintf(
+			"The authorization is for %d atomic units, and %d are required. Sign one for the amount asked.", a.Value,
+			least)
 	case time.Unix(a.ValidAfter, 0).After(now.Add(skew)):
 		return "The authorization is not valid yet. Sign one whose validAfter has passed."
 	case until < leastLeft:
-		return fmt.Sprintf("The authorization ends too soon to be settled. Sign one that is valid for %d seconds.", MaxTimeout/time.Second)
+		return fmt.Sprintf("The authorization ends too soon to be settled. Sign one that is valid for %d seconds.",
+			MaxTimeout/time.Second)
 	case until > longest:
-		return fmt.Sprintf("The authorization ends more than an hour from now. Sign one that is valid for %d seconds.", MaxTimeout/time.Second)
+		return fmt.Sprintf("The authorization ends more than an hour from now. Sign one that is valid for %d seconds.",
+			MaxTimeout/time.Second)
 	}
 	return ""
 }
@@ -138,7 +145,8 @@ func (w *wireExact) read() (a Authorization, wrong string) {
 		{"validBefore", w.Authorization.ValidBefore, &a.ValidBefore},
 	} {
 		if *field.to, ok = decimal(field.text); !ok {
-			return a, "payload.authorization." + field.name + " takes a whole number in decimal digits, in a string, below 2^53."
+			return a, "payload.authorization." + field.name +
+				" takes a whole number in decimal digits, in a string, below 2^53."
 		}
 	}
 	a.Value = plan.Atomic(value)
@@ -161,21 +169,26 @@ func decimal(text string) (int64, bool) {
 // AuthorizationState is the calldata of authorizationState(address,bytes32), which says whether an
 // authorization was used or cancelled (EIP-3009).
 func AuthorizationState(payer wallet.Address, nonce Nonce) []byte {
-	return append(append(crypto.Keccak256([]byte("authorizationState(address,bytes32)"))[:4:4], padded(payer)...), nonce[:]...)
+	return append(append(crypto.Keccak256([]byte("authorizationState(address,bytes32)"))[:4:4], padded(payer)...),
+		nonce[:]...)
 }
 
 // UsedTopics are the topics of AuthorizationUsed(address,bytes32), which the asset writes when an
 // authorization moves its value (EIP-3009).
 func UsedTopics(payer wallet.Address, nonce Nonce) [3][32]byte {
-	return [3][32]byte{crypto.Keccak256Hash([]byte("AuthorizationUsed(address,bytes32)")), [32]byte(padded(payer)), nonce}
+	return [3][32]byte{
+		crypto.Keccak256Hash([]byte("AuthorizationUsed(address,bytes32)")), [32]byte(padded(payer)), nonce,
+	}
 }
 
 // TransferWithAuthorization is the calldata that settles an authorization: the overload that takes
 // the signature as bytes (FiatTokenV2_2), which contract wallets can use too.
 func (a *Authorization) TransferWithAuthorization() []byte {
-	data := crypto.Keccak256([]byte("transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)"))[:4:4]
+	data := crypto.Keccak256(
+		[]byte("transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)"))[:4:4]
 	for _, w := range [][]byte{
-		padded(a.From), padded(a.To), word(uint64(a.Value)), word(uint64(a.ValidAfter)), word(uint64(a.ValidBefore)), //nolint:gosec // parsed as not negative
+		padded(a.From), padded(a.To), word(uint64(a.Value)), word(uint64(a.ValidAfter)),
+		word(uint64(a.ValidBefore)), //nolint:gosec // parsed as not negative
 		a.Nonce[:], word(7 * 32), big.NewInt(int64(len(a.Signature))).FillBytes(make([]byte, 32)),
 	} {
 		data = append(data, w...)

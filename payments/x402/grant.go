@@ -5,8 +5,9 @@ import "github.com/chainaccess/gateway/metering/plan"
 // Deal is what a payment buys. Net and VAT add up to what was paid, always; the units never exceed
 // what the net buys.
 type Deal struct {
-	Tier    plan.Tier   `json:"tier"`
-	Country string      `json:"country,omitempty"` // ISO 3166-1 code that the tax went by; empty when the payer was not located
+	Tier plan.Tier `json:"tier"`
+	// ISO 3166-1 code that the tax went by; empty when the payer was not located
+	Country string      `json:"country,omitempty"`
 	Paid    plan.Atomic `json:"paid"`
 	Net     plan.Atomic `json:"net"`
 	VAT     plan.Atomic `json:"vat"`

@@ -12,7 +12,10 @@ import (
 // payment draws what a log may say was paid: amounts about those of the menu, and anything that a
 // bigint holds.
 func payment(r *rand.Rand) plan.Atomic {
-	edges := []int64{0, 1, 44_999, 45_000, 53_999, 54_000, 90_000, 107_999, 108_000, 180_000, 216_000, 900_000, 1_080_000, 4_320_000, 1<<62 - 1}
+	edges := []int64{
+		0, 1, 44_999, 45_000, 53_999, 54_000, 90_000, 107_999, 108_000, 180_000, 216_000, 900_000,
+		1_080_000, 4_320_000, 1<<62 - 1,
+	}
 	switch r.IntN(4) {
 	case 0:
 		return plan.Atomic(edges[r.IntN(len(edges))])
@@ -81,12 +84,15 @@ func TestPaymentsOfTheMenuBuyWhatTheMenuSays(t *testing.T) {
 		{plan.Cheap, 45_000, "CH", x402.Deal{Net: 45_000, Units: 10_000 * plan.Unit}, true},
 		{plan.Fast, 3_600_001, "US", x402.Deal{Net: 3_600_001, Units: 200_000 * plan.Unit}, true},
 		{plan.Fast, 3_600_018, "US", x402.Deal{Net: 3_600_018, Units: 200_000 * plan.Unit, Capped: true}, true},
-		{plan.Fast, 1_000_000_000_000, "XX", x402.Deal{Net: 833_333_333_333, VAT: 166_666_666_667, Units: 200_000 * plan.Unit, Capped: true}, true},
+		{plan.Fast, 1_000_000_000_000, "XX", x402.Deal{
+			Net: 833_333_333_333, VAT: 166_666_666_667, Units: 200_000 * plan.Unit, Capped: true,
+		}, true},
 	} {
 		tier, _ := plan.FindPerCallTier(row.tier)
 		row.want.Tier, row.want.Country, row.want.Paid = row.tier, row.country, row.paid
 		if d, enough := x402.Price(row.paid, tier, row.country); d != row.want || enough != row.enough {
-			t.Errorf("%d on %s from %q: %+v, %t; want %+v, %t", row.paid, row.tier, row.country, d, enough, row.want, row.enough)
+			t.Errorf("%d on %s from %q: %+v, %t; want %+v, %t", row.paid, row.tier, row.country, d, enough, row.want,
+				row.enough)
 		}
 	}
 }
@@ -98,7 +104,9 @@ func TestHashesAreReadInWhateverCapitalsAndWrittenInLowerCase(t *testing.T) {
 	if !ok || h.String() != "0xabcdef0000000000000000000000000000000000000000000000000000000001" {
 		t.Errorf("%q is read as %s, %t", text, h, ok)
 	}
-	for _, bad := range []string{"", "0x", text[2:], text + "0", text[:65], "0X" + text[2:], text[:65] + "g", " " + text[1:], text[:64] + "é"} {
+	for _, bad := range []string{
+		"", "0x", text[2:], text + "0", text[:65], "0X" + text[2:], text[:65] + "g", " " + text[1:], text[:64] + "é",
+	} {
 		if h, ok := x402.ParseTxHash(bad); ok {
 			t.Errorf("%q is read as %s", bad, h)
 		}

@@ -51,13 +51,17 @@ func (t Terms) Judge(sight Sight, f Finding, tier plan.Tier, country string, see
 	switch sight {
 	case SightMined:
 	case SightWaiting:
-		v.Stage, v.Why, v.Words = StagePending, WhyWaiting, "The transaction is in no block yet. Redeem again with the same body when it is."
+		v.Stage, v.Why, v.Words = StagePending, WhyWaiting,
+			"The transaction is in no block yet. Redeem again with the same body when it is."
 		return v, nil
 	case SightFailed:
-		v.Why, v.Words = WhyFailed, "The transaction failed on the chain, so it moved nothing. Pay again, and redeem the new transaction."
+		v.Why, v.Words = WhyFailed,
+			"The transaction failed on the chain, so it moved nothing. Pay again, and redeem the new transaction."
 		return v, nil
 	case SightNone:
-		v.Why, v.Words = WhyUnknown, "No upstream knows this transaction on the network of the menu. Check its hash and its network; if it was sent just now, redeem again in some seconds."
+		v.Why, v.Words = WhyUnknown,
+			"No upstream knows this transaction on the network of the menu. Check its hash and its network; if it "+
+				"was sent just now, redeem again in some seconds."
 		return v, nil
 	default:
 		return v, fmt.Errorf("x402: no sight %q", sight)
@@ -66,16 +70,24 @@ func (t Terms) Judge(sight Sight, f Finding, tier plan.Tier, country string, see
 	age := seen.Sub(time.Unix(f.Time, 0))
 	switch {
 	case f.Paid <= 0:
-		v.Why, v.Words = WhyNothing, "Nothing in this transaction pays the menu's asset from this wallet to payTo. Compare asset, network and payTo with the menu."
+		v.Why, v.Words = WhyNothing,
+			"Nothing in this transaction pays the menu's asset from this wallet to payTo. Compare asset, network and "+
+				"payTo with the menu."
 	case age > MaxAge:
-		v.Why, v.Words = WhyTooOld, "The payment is older than 30 days, after which it cannot be redeemed for the first time. File a ticket at data.support."
+		v.Why, v.Words = WhyTooOld,
+			"The payment is older than 30 days, after which it cannot be redeemed for the first time. File a ticket "+
+				"at data.support."
 	case !enough:
 		v.Why = WhyTooSmall
-		v.Words = fmt.Sprintf("The payment is %d atomic units; the tier %s takes at least %d, plus VAT where it applies. Redeem it on a cheaper tier, or file a ticket at data.support.",
+		v.Words = fmt.Sprintf(
+			"The payment is %d atomic units; the tier %s takes at least %d, plus VAT where it applies. Redeem it on "+
+				"a cheaper tier, or file a ticket at data.support.",
 			f.Paid, tier, sold.NetAmountRequired())
 	case f.Depth < t.Confirmations && !f.Final:
 		v.Stage, v.Why = StagePending, WhyShallow
-		v.Words = fmt.Sprintf("The payment has %d of the %d confirmations that it needs. Redeem again with the same body in some seconds.", f.Depth, t.Confirmations)
+		v.Words = fmt.Sprintf(
+			"The payment has %d of the %d confirmations that it needs. Redeem again with the same body in some "+
+				"seconds.", f.Depth, t.Confirmations)
 	default:
 		v.Stage, v.Deal = StagePayable, d
 	}

@@ -57,10 +57,16 @@ func TestJudgeSplitsTaxByCountryAndCapsUnits(t *testing.T) {
 		want    Deal
 	}{
 		"outside the EU": {90_000, "US", Deal{plan.Balanced, "US", 90_000, 90_000, 0, 10_000 * plan.Unit, false}},
-		"in the EU":      {108_000, "FR", Deal{plan.Balanced, "FR", 108_000, 90_000, 18_000, 10_000 * plan.Unit, false}},
-		"not located":    {90_001, "", Deal{plan.Balanced, "", 90_001, 75_000, 15_001, 8_333 * plan.Unit, false}},
-		"at the cap":     {1_800_000, "US", Deal{plan.Balanced, "US", 1_800_000, 1_800_000, 0, plan.MaxUnitsPerSettlement, false}},
-		"over the cap":   {1_800_009, "US", Deal{plan.Balanced, "US", 1_800_009, 1_800_009, 0, plan.MaxUnitsPerSettlement, true}},
+		"in the EU": {
+			108_000, "FR", Deal{plan.Balanced, "FR", 108_000, 90_000, 18_000, 10_000 * plan.Unit, false},
+		},
+		"not located": {90_001, "", Deal{plan.Balanced, "", 90_001, 75_000, 15_001, 8_333 * plan.Unit, false}},
+		"at the cap": {
+			1_800_000, "US", Deal{plan.Balanced, "US", 1_800_000, 1_800_000, 0, plan.MaxUnitsPerSettlement, false},
+		},
+		"over the cap": {
+			1_800_009, "US", Deal{plan.Balanced, "US", 1_800_009, 1_800_009, 0, plan.MaxUnitsPerSettlement, true},
+		},
 	} {
 		v, err := terms.Judge(SightMined, found(c.paid, 2), plan.Balanced, c.country, noon)
 		if err != nil || v.Deal != c.want {
@@ -74,7 +80,8 @@ func TestJudgeKnowsNoOtherTiersAndSights(t *testing.T) {
 	if v, err := terms.Judge(SightMined, found(90_000, 2), "gold", "US", noon); err == nil || v.Stage == StagePayable {
 		t.Errorf("a tier that is not sold: %+v", v)
 	}
-	if v, err := terms.Judge("sideways", found(90_000, 2), plan.Balanced, "US", noon); err == nil || v.Stage == StagePayable {
+	if v, err := terms.Judge("sideways", found(90_000, 2), plan.Balanced, "US", noon); err == nil ||
+		v.Stage == StagePayable {
 		t.Errorf("a sight that is none: %+v", v)
 	}
 }

@@ -38,7 +38,8 @@ func (t Terms) oldMessage(tx string) string { return t.Service + " x402 redeem\n
 
 func (t Terms) message(tx string, issued time.Time) string {
 	return t.oldMessage(tx) + "\nHost: " + t.Host + "\nChain ID: " + strconv.FormatUint(t.Chain, 10) +
-		"\nPurpose: get a credential for the units that this transaction paid for\nIssued At: " + issued.UTC().Format(issueFormat)
+		"\nPurpose: get a credential for the units that this transaction paid for\nIssued At: " +
+		issued.UTC().Format(issueFormat)
 }
 
 // IssueTimes lists the times that menus wrote into messages since some time back, the newest first.

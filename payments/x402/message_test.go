@@ -15,7 +15,9 @@ func TestMessage_ExtendsTheOldOneByHostChainPurposeAndTime(t *testing.T) {
 		t.Errorf("the old message is %q", got)
 	}
 	now := time.Date(2026, 11, 23, 12, 47, 3, 9, time.FixedZone("", 3600))
-	want := old + "\nHost: gateway.example\nChain ID: 8453\nPurpose: get a credential for the units that this transaction paid for\nIssued At: 2026-11-23T11:47:03Z"
+	want := old +
+		"\nHost: gateway.example\nChain ID: 8453\nPurpose: get a credential for the units that this transaction paid " +
+		"for\nIssued At: 2026-11-23T11:47:03Z"
 	if got := terms.Message(x402.TxHash{0x7a}, now); got != want {
 		t.Errorf("the message is %q, want %q", got, want)
 	}

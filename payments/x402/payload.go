@@ -52,7 +52,9 @@ func (q *Quote) FacilitatorRequest(p *Payload) ([]byte, error) {
 	}
 	if p.Version == Version1 {
 		requirement := q.requirementV1(p.Offer)
-		return json.Marshal(request{Version1, payloadV1{Version1, requirement.Scheme, requirement.Network, p.wire()}, requirement})
+		return json.Marshal(request{
+			Version1, payloadV1{Version1, requirement.Scheme, requirement.Network, p.wire()}, requirement,
+		})
 	}
 	requirement := q.requirementV2(p.Offer)
 	return json.Marshal(request{Version2, struct {

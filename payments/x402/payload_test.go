@@ -31,7 +31,8 @@ func address(t testing.TB, text string) wallet.Address {
 func laneTerms(t testing.TB) x402.Terms {
 	t.Helper()
 	return x402.Terms{
-		Chain: 8453, Asset: address(t, "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"), PayTo: address(t, "0x00000000000000000000000000000000000Ca511"),
+		Chain: 8453, Asset: address(t, "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"),
+		PayTo: address(t, "0x00000000000000000000000000000000000Ca511"),
 	}
 }
 
@@ -58,7 +59,8 @@ func TestPaymentsOfStockClientsAreReadAndSignedByTheirPayer(t *testing.T) {
 		if wrong != "" {
 			t.Fatalf("%s: %s", name, wrong)
 		}
-		if p.From != address(t, paidBy) || p.To != q.Terms.PayTo || p.Value != 54_000 || p.Offer.Tier.Tier != plan.Cheap || p.Version != version {
+		if p.From != address(t, paidBy) || p.To != q.Terms.PayTo || p.Value != 54_000 ||
+			p.Offer.Tier.Tier != plan.Cheap || p.Version != version {
 			t.Errorf("%s was read as %+v", name, p)
 		}
 		if by, err := wallet.RecoverHash(p.Digest(q.Terms, usdCoin), p.Signature); err != nil || by != p.From {
@@ -91,12 +93,14 @@ func TestFacilitatorsAreAskedInTheWordsOfTheVersionOverOurOwnTerms(t *testing.T)
 		if version == x402.Version1 {
 			amount, network = "maxAmountRequired", "base"
 		}
-		if request.Version != version || request.Requirements[amount] != "54000" || request.Requirements["network"] != network {
+		if request.Version != version || request.Requirements[amount] != "54000" ||
+			request.Requirements["network"] != network {
 			t.Errorf("%s is asked as %s", name, body)
 		}
 		// What is passed on says what the client said.
 		again, wrong := q.ReadPayload(version, base64.StdEncoding.EncodeToString(request.Payment))
-		if wrong != "" || again.Nonce != p.Nonce || string(again.Signature) != string(p.Signature) || again.ValidBefore != p.ValidBefore {
+		if wrong != "" || again.Nonce != p.Nonce || string(again.Signature) != string(p.Signature) ||
+			again.ValidBefore != p.ValidBefore {
 			t.Errorf("%s is passed on as %s: %s", name, request.Payment, wrong)
 		}
 	}
@@ -167,7 +171,8 @@ func TestAuthorizationsThatDoNotPayAreRefused(t *testing.T) {
 		p, _ := q.ReadPayload(x402.Version1, fixture(t, "x402-fetch"))
 		p.ValidAfter, p.ValidBefore = now.Unix()+5, now.Unix()+10
 		spoil(&p.Authorization)
-		if wrong := p.Check(q.Terms, p.Offer.Amount, now); (wrong == "") != (says == "") || !strings.Contains(wrong, says) {
+		if wrong := p.Check(q.Terms, p.Offer.Amount, now); (wrong == "") != (says == "") ||
+			!strings.Contains(wrong, says) {
 			t.Errorf("%q, want %q", wrong, says)
 		}
 	}
@@ -213,7 +218,8 @@ func TestAPaymentOfVersion1IsForTheTierWhoseAmountItPays(t *testing.T) {
 	} {
 		q := laneQuote(t, c.asked, "")
 		p, wrong := q.ReadPayload(x402.Version1, changed(t, "x402-fetch", `"value":"54000"`, `"value":"`+c.paid+`"`))
-		if p.Offer.Tier.Tier != c.want || (wrong == "") != (c.want != "") || (wrong != "" && !strings.Contains(wrong, "no offer's amount")) {
+		if p.Offer.Tier.Tier != c.want || (wrong == "") != (c.want != "") ||
+			(wrong != "" && !strings.Contains(wrong, "no offer's amount")) {
 			t.Errorf("asked for %q and paid %s: %s, %q, want %q", c.asked, c.paid, p.Offer.Tier.Tier, wrong, c.want)
 		}
 	}
@@ -238,14 +244,17 @@ func TestAPaymentOfVersion2IsForWhatItAccepted(t *testing.T) {
 		{"", "US", "45000", "cheap", plan.Cheap},
 	} {
 		q := laneQuote(t, c.asked, c.country)
-		document, err := base64.StdEncoding.DecodeString(changed(t, "x402-fetch-v2", `"amount":"54000"`, `"amount":"`+c.amount+`"`))
+		document, err := base64.StdEncoding.DecodeString(changed(t, "x402-fetch-v2", `"amount":"54000"`,
+			`"amount":"`+c.amount+`"`))
 		if err != nil {
 			t.Fatal(err)
 		}
 		document = []byte(strings.Replace(string(document), `"tier":"cheap"`, `"tier":"`+c.tier+`"`, 1))
 		p, wrong := q.ReadPayload(x402.Version2, base64.StdEncoding.EncodeToString(document))
-		if p.Offer.Tier.Tier != c.want || (wrong == "") != (c.want != "") || (wrong != "" && !strings.Contains(wrong, "no offer of now")) {
-			t.Errorf("accepted %s of %q in %q: %s, %q, want %q", c.amount, c.tier, c.country, p.Offer.Tier.Tier, wrong, c.want)
+		if p.Offer.Tier.Tier != c.want || (wrong == "") != (c.want != "") ||
+			(wrong != "" && !strings.Contains(wrong, "no offer of now")) {
+			t.Errorf("accepted %s of %q in %q: %s, %q, want %q", c.amount, c.tier, c.country, p.Offer.Tier.Tier, wrong,
+				c.want)
 		}
 	}
 }
@@ -277,7 +286,8 @@ func FuzzReadPayload(f *testing.F) {
 			t.Fatal(err)
 		}
 		again, wrong := q.ReadPayload(version, base64.StdEncoding.EncodeToString(request.Payment))
-		if wrong != "" || again.Digest(q.Terms, usdCoin) != p.Digest(q.Terms, usdCoin) || string(again.Signature) != string(p.Signature) {
+		if wrong != "" || again.Digest(q.Terms, usdCoin) != p.Digest(q.Terms, usdCoin) ||
+			string(again.Signature) != string(p.Signature) {
 			t.Errorf("%s is passed on as %s: %s", document, request.Payment, wrong)
 		}
 	})

@@ -69,7 +69,8 @@ func (t Terms) Payments(logs []Log) ([]PayerSum, error) {
 // seller.
 func (t Terms) transfer(l *Log) (from wallet.Address, amount plan.Atomic, pays bool, err error) {
 	const indexed, word = 3, 32
-	if l.Removed || l.Contract != t.Asset || len(l.Topics) != indexed || l.Topics[0] != transferTopic || len(l.Data) != word {
+	if l.Removed || l.Contract != t.Asset || len(l.Topics) != indexed || l.Topics[0] != transferTopic ||
+		len(l.Data) != word {
 		return from, 0, false, nil
 	}
 	from, isFrom := addressIn(l.Topics[1])

@@ -18,7 +18,10 @@ var (
 	seller = wallet.Address{0x5e}
 	alice  = wallet.Address{0xa1}
 	bob    = wallet.Address{0xb0}
-	terms  = Terms{Chain: 8453, Asset: usdc, PayTo: seller, Service: "Chain Access Gateway", Confirmations: 2, CorroborateAbove: 1_000_000}
+	terms  = Terms{
+		Chain: 8453, Asset: usdc, PayTo: seller, Service: "Chain Access Gateway", Confirmations: 2,
+		CorroborateAbove: 1_000_000,
+	}
 )
 
 func topicOf(a wallet.Address) TxHash { return TxHash(common.BytesToHash(a[:])) }
@@ -50,25 +53,34 @@ func TestOnlyTransfersOfTheAssetToTheSellerPay(t *testing.T) {
 		logs []Log
 		want []PayerSum
 	}{
-		"a transfer":                      {[]Log{moved(alice, seller, 5)}, []PayerSum{{alice, 5}}},
-		"several of one payer are summed": {[]Log{moved(alice, seller, 5), moved(bob, seller, 1), moved(alice, seller, 7)}, []PayerSum{{alice, 12}, {bob, 1}}},
-		"the largest amount":              {[]Log{moved(alice, seller, math.MaxInt64)}, []PayerSum{{alice, math.MaxInt64}}},
-		"no logs":                         {nil, none},
-		"nothing moved":                   {[]Log{moved(alice, seller, 0)}, none},
-		"to somebody else":                {[]Log{moved(alice, bob, 5)}, none},
-		"from the seller to itself":       {[]Log{moved(seller, seller, 5)}, none},
-		"minted":                          {[]Log{moved(wallet.Address{}, seller, 5)}, none},
-		"another token":                   {with(func(l *Log) { l.Contract[19] = 1 }), none},
-		"removed":                         {with(func(l *Log) { l.Removed = true }), none},
-		"another event":                   {with(func(l *Log) { l.Topics[0] = TxHash{1} }), none},
-		"a token by number (ERC-721)":     {with(func(l *Log) { l.Topics = append(l.Topics, TxHash{5}); l.Data = nil }), none},
-		"nothing indexed":                 {with(func(l *Log) { l.Topics = l.Topics[:1]; l.Data = make([]byte, 96) }), none},
-		"no topics":                       {with(func(l *Log) { l.Topics = nil }), none},
-		"short data":                      {with(func(l *Log) { l.Data = l.Data[1:] }), none},
-		"long data":                       {with(func(l *Log) { l.Data = append(l.Data, 0) }), none},
-		"no data":                         {with(func(l *Log) { l.Data = nil }), none},
-		"a payer that is no address":      {with(func(l *Log) { l.Topics[1][0] = 1 }), none},
-		"a recipient that is no address":  {with(func(l *Log) { l.Topics[2][11] = 1 }), none},
+		"a transfer": {[]Log{moved(alice, seller, 5)}, []PayerSum{{alice, 5}}},
+		"several of one payer are summed": {
+			[]Log{moved(alice, seller, 5), moved(bob, seller, 1), moved(alice, seller, 7)},
+			[]PayerSum{{alice, 12}, {bob, 1}},
+		},
+		"the largest amount": {
+			[]Log{moved(alice, seller, math.MaxInt64)}, []PayerSum{{alice, math.MaxInt64}},
+		},
+		"no logs":                   {nil, none},
+		"nothing moved":             {[]Log{moved(alice, seller, 0)}, none},
+		"to somebody else":          {[]Log{moved(alice, bob, 5)}, none},
+		"from the seller to itself": {[]Log{moved(seller, seller, 5)}, none},
+		"minted":                    {[]Log{moved(wallet.Address{}, seller, 5)}, none},
+		"another token":             {with(func(l *Log) { l.Contract[19] = 1 }), none},
+		"removed":                   {with(func(l *Log) { l.Removed = true }), none},
+		"another event":             {with(func(l *Log) { l.Topics[0] = TxHash{1} }), none},
+		"a token by number (ERC-721)": {
+			with(func(l *Log) { l.Topics = append(l.Topics, TxHash{5}); l.Data = nil }), none,
+		},
+		"nothing indexed": {
+			with(func(l *Log) { l.Topics = l.Topics[:1]; l.Data = make([]byte, 96) }), none,
+		},
+		"no topics":                      {with(func(l *Log) { l.Topics = nil }), none},
+		"short data":                     {with(func(l *Log) { l.Data = l.Data[1:] }), none},
+		"long data":                      {with(func(l *Log) { l.Data = append(l.Data, 0) }), none},
+		"no data":                        {with(func(l *Log) { l.Data = nil }), none},
+		"a payer that is no address":     {with(func(l *Log) { l.Topics[1][0] = 1 }), none},
+		"a recipient that is no address": {with(func(l *Log) { l.Topics[2][11] = 1 }), none},
 	} {
 		got, err := terms.Payments(c.logs)
 		if err != nil || !slices.Equal(got, c.want) {

@@ -56,8 +56,11 @@ func (q *Quote) Meant(paid plan.Atomic) (o Offer, wrong string) {
 			return o, ""
 		}
 	}
-	return Offer{}, fmt.Sprintf("The authorization is for %d atomic units, which is no offer's amount: %d are required for %s. Sign one for exactly what one of accepts asks.",
-		paid, q.Offers[0].Amount, q.Offers[0].Tier.Tier)
+	return Offer{},
+		fmt.Sprintf(
+			"The authorization is for %d atomic units, which is no offer's amount: %d are required for %s. Sign one "+
+				"for exactly what one of accepts asks.",
+			paid, q.Offers[0].Amount, q.Offers[0].Tier.Tier)
 }
 
 // accepted is the offer that a payment of version 2 says it accepted, while that is an offer of
@@ -68,8 +71,11 @@ func (q *Quote) accepted(tier plan.Tier, amount string) (o Offer, wrong string) 
 			return o, ""
 		}
 	}
-	return Offer{}, wrongFieldPrefix + "accepted is no offer of now: its amount and extra.tier are not those of one. Accept one of the offers in " +
-		RequiredV2Header + ", and sign again."
+	return Offer{},
+		wrongFieldPrefix +
+			"accepted is no offer of now: its amount and extra.tier are not those of one. Accept one of the offers " +
+			"in " +
+			RequiredV2Header + ", and sign again."
 }
 
 func (o Offer) description() string {

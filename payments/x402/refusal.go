@@ -7,7 +7,9 @@ type Why string
 
 // The reasons of a refused credential.
 const (
-	Unknown Why = "unknown" // no such credential, or one that ended: a newer one took its place, or its settlement left the chain
+	// no such credential, or one that ended: a newer one took its place, or its settlement left the
+	// chain
+	Unknown Why = "unknown"
 	Spent   Why = "spent"   // fewer units left than the call weighs; the remainder stays
 	Expired Why = "expired" // its window is over
 )
@@ -21,13 +23,14 @@ func Unpaid(why Why) *fault.Error {
 	var message string
 	switch why {
 	case Spent:
-		message = "The credential in X-PAYMENT has fewer units left than this call weighs; what is left stays usable until its window ends. " +
-			"Pay a new settlement against the menu at " + MenuPath + "."
+		message = "The credential in X-PAYMENT has fewer units left than this call weighs; what is left stays usable " +
+			"until its window ends. Pay a new settlement against the menu at " + MenuPath + "."
 	case Expired:
-		message = "The window of the credential in X-PAYMENT is over. Pay a new settlement against the menu at " + MenuPath + "."
+		message = "The window of the credential in X-PAYMENT is over. Pay a new settlement against the menu at " +
+			MenuPath + "."
 	default:
-		message = "The credential in X-PAYMENT is not known, or a newer one took its place. Redeem your settlement again for a fresh one, or pay a " +
-			"new one against the menu at " + MenuPath + "."
+		message = "The credential in X-PAYMENT is not known, or a newer one took its place. Redeem your settlement " +
+			"again for a fresh one, or pay a new one against the menu at " + MenuPath + "."
 	}
 	return fault.New(fault.PaymentRequired, "%s", message).With("reason", string(why)).With("menu", MenuPath)
 }

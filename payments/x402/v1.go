@@ -63,8 +63,9 @@ func (q *Quote) V1(why string) RequiredV1 {
 
 func (q *Quote) requirementV1(o Offer) RequirementV1 {
 	return RequirementV1{
-		Scheme: plan.X402Scheme, Network: q.Terms.networkV1(), MaxAmountRequired: o.amount(), Resource: q.Resource, Description: o.description(),
-		MimeType: contentType, PayTo: q.Terms.PayTo, MaxTimeoutSeconds: maxTimeoutSeconds, Asset: q.Terms.Asset, Extra: q.extra(o),
+		Scheme: plan.X402Scheme, Network: q.Terms.networkV1(), MaxAmountRequired: o.amount(), Resource: q.Resource,
+		Description: o.description(), MimeType: contentType, PayTo: q.Terms.PayTo, MaxTimeoutSeconds: maxTimeoutSeconds,
+		Asset: q.Terms.Asset, Extra: q.extra(o),
 	}
 }
 

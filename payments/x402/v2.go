@@ -41,7 +41,10 @@ type RequirementV2 struct {
 
 // V2 is the quote as the header PAYMENT-REQUIRED.
 func (q *Quote) V2(why string) string {
-	r := requiredV2{Version: Version2, Error: why, Resource: q.resourceV2(q.Offers[0]), Accepts: make([]RequirementV2, len(q.Offers))}
+	r := requiredV2{
+		Version: Version2, Error: why, Resource: q.resourceV2(q.Offers[0]),
+		Accepts: make([]RequirementV2, len(q.Offers)),
+	}
 	for i, o := range q.Offers {
 		r.Accepts[i] = q.requirementV2(o)
 	}
@@ -54,8 +57,8 @@ func (q *Quote) resourceV2(o Offer) resourceV2 {
 
 func (q *Quote) requirementV2(o Offer) RequirementV2 {
 	return RequirementV2{
-		Scheme: plan.X402Scheme, Network: q.Terms.caip2(), Amount: o.amount(), Asset: q.Terms.Asset, PayTo: q.Terms.PayTo,
-		MaxTimeoutSeconds: maxTimeoutSeconds, Extra: q.extra(o),
+		Scheme: plan.X402Scheme, Network: q.Terms.caip2(), Amount: o.amount(), Asset: q.Terms.Asset,
+		PayTo: q.Terms.PayTo, MaxTimeoutSeconds: maxTimeoutSeconds, Extra: q.extra(o),
 	}
 }
 

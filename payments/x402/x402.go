@@ -82,7 +82,9 @@ const (
 
 // Stages lists the stages.
 func Stages() []Stage {
-	return []Stage{StageReading, StagePending, StageStuck, StagePayable, StageRefused, StageRedeemed, StageOver, StageReorganised}
+	return []Stage{
+		StageReading, StagePending, StageStuck, StagePayable, StageRefused, StageRedeemed, StageOver, StageReorganised,
+	}
 }
 
 // Finality is whether a redeemed settlement's transaction is part of the chain for good.

@@ -184,9 +184,10 @@ func (c *Cache) Stats() Stats {
 	}
 	n := &c.counters
 	s := Stats{
-		MemoryHits: n.memoryHits.Load(), RedisHits: n.redisHits.Load(), Misses: n.misses.Load(), Stores: n.stores.Load(),
-		Refused: n.refused.Load(), Evictions: n.evictions.Load(), RedisErrors: n.redisErrors.Load(), Corrupt: n.corrupt.Load(),
-		RedisWrites: n.redisWrites.Load(), DroppedWrites: n.droppedWrites.Load(),
+		MemoryHits: n.memoryHits.Load(), RedisHits: n.redisHits.Load(), Misses: n.misses.Load(),
+		Stores: n.stores.Load(), Refused: n.refused.Load(), Evictions: n.evictions.Load(),
+		RedisErrors: n.redisErrors.Load(), Corrupt: n.corrupt.Load(), RedisWrites: n.redisWrites.Load(),
+		DroppedWrites: n.droppedWrites.Load(),
 	}
 	s.Bytes, s.Entries = c.memory.held()
 	return s

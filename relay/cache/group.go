@@ -56,7 +56,8 @@ func (g *Group[K, V]) Join(key K) (f *Flight[K, V], leads bool) {
 // nobody follows. After landing it is cancelled with ctx alone, because nobody else reads on. The
 // leader must call end when it has read everything.
 func (f *Flight[K, V]) Start(ctx context.Context) (flight context.Context, end func()) {
-	flight, cancel := context.WithCancel(context.WithoutCancel(ctx)) //nolint:gosec // its parent holds nothing of it, so it may be left uncalled
+	//nolint:gosec // its parent holds nothing of it, so it may be left uncalled
+	flight, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	f.group.mu.Lock()
 	f.cancel = cancel
 	f.group.mu.Unlock()

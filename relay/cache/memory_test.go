@@ -123,7 +123,17 @@ func TestKeysDifferWhereverTheirPartsDo(t *testing.T) {
 	t.Parallel()
 	seen := make(map[cache.Key]int)
 	for i, parts := range [][]string{
-		{}, {""}, {"", ""}, {"ab"}, {"a", "b"}, {"ab", ""}, {"", "ab"}, {"b", "a"}, {"a\x01b"}, {strings.Repeat("a", 600)}, {strings.Repeat("a", 601)},
+		{},
+		{""},
+		{"", ""},
+		{"ab"},
+		{"a", "b"},
+		{"ab", ""},
+		{"", "ab"},
+		{"b", "a"},
+		{"a\x01b"},
+		{strings.Repeat("a", 600)},
+		{strings.Repeat("a", 601)},
 	} {
 		var all [][]byte
 		for _, p := range parts {

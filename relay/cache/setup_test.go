@@ -26,7 +26,8 @@ var secret = []byte(strings.Repeat("pepper", 8))
 func open(t testing.TB, change ...func(*cache.Options)) *cache.Cache {
 	t.Helper()
 	o := cache.Options{
-		Bytes: 8 << 20, Secret: secret, LookupTimeout: 10 * time.Second, Now: time.Now, Logger: slog.New(slog.DiscardHandler),
+		Bytes: 8 << 20, Secret: secret, LookupTimeout: 10 * time.Second, Now: time.Now,
+		Logger: slog.New(slog.DiscardHandler),
 	}
 	for _, f := range change {
 		f(&o)

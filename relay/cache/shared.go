@@ -116,7 +116,8 @@ func (s *shared) get(ctx context.Context, key Key) (value []byte, expires time.T
 		return s.rdb.Get(ctx, redisKey(key)).Bytes()
 	})
 	switch {
-	case errors.Is(err, redis.Nil), errors.Is(err, context.Canceled), errors.Is(err, gobreaker.ErrOpenState), errors.Is(err, gobreaker.ErrTooManyRequests):
+	case errors.Is(err, redis.Nil), errors.Is(err, context.Canceled), errors.Is(err, gobreaker.ErrOpenState),
+		errors.Is(err, gobreaker.ErrTooManyRequests):
 		return nil, time.Time{}, false
 	case err != nil:
 		s.n.redisErrors.Add(1)
@@ -201,7 +202,8 @@ func (s *shared) close(ctx context.Context) error {
 	select {
 	case <-s.done:
 	case <-ctx.Done():
-		err = fmt.Errorf("%d bytes of stored answers were not written to Redis any more: %w", s.queued.Load(), ctx.Err())
+		err = fmt.Errorf("%d bytes of stored answers were not written to Redis any more: %w", s.queued.Load(),
+			ctx.Err())
 	}
 	s.stop()
 	<-s.done

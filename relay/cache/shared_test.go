@@ -121,7 +121,8 @@ func TestWhatOthersWriteIntoRedisIsNotServed(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect(t, open(t, with(server.URL)), key(1), `{"value":"0x1"}`, cache.Redis)
-	expect(t, open(t, with(server.URL), func(o *cache.Options) { o.Secret = []byte("another secret") }), key(1), "", cache.Nowhere)
+	expect(t, open(t, with(server.URL), func(o *cache.Options) { o.Secret = []byte("another secret") }), key(1), "",
+		cache.Nowhere)
 	if err := rdb.Set(t.Context(), redisKey(key(3)), noJSON, time.Hour).Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -272,7 +273,9 @@ func TestForgettingLeavesEverythingElse(t *testing.T) {
 
 func TestABadAddressIsToldWithoutItsPassword(t *testing.T) {
 	t.Parallel()
-	for _, address := range []string{"redis://:canary@host:port:x/0", "http://canary", "redis://user:canary@host/notanumber"} {
+	for _, address := range []string{
+		"redis://:canary@host:port:x/0", "http://canary", "redis://user:canary@host/notanumber",
+	} {
 		_, err := cache.New(cache.Options{RedisURL: address, Secret: secret, Now: time.Now})
 		if err == nil || strings.Contains(err.Error(), "canary") || !strings.Contains(err.Error(), "CACHE_REDIS_URL") {
 			t.Errorf("%s: %v", address, err)

@@ -175,7 +175,10 @@ func TestChainsCarryTheirIDs(t *testing.T) {
 func TestMethodNamesAreExact(t *testing.T) {
 	t.Parallel()
 	c := lookup(t, "eth_mainnet")
-	for _, name := range []string{"", "eth_Call", "ETH_CALL", "eth_call ", " eth_call", "eth_call\x00", "getSlot", "arbtrace_call", "bor_getAuthor"} {
+	for _, name := range []string{
+		"", "eth_Call", "ETH_CALL", "eth_call ", " eth_call", "eth_call\x00", "getSlot",
+		"arbtrace_call", "bor_getAuthor",
+	} {
 		if _, ok := c.Method([]byte(name)); ok {
 			t.Errorf("%q is served on Ethereum", name)
 		}

@@ -66,10 +66,11 @@ func readBound(v any, head uint64) (*big.Int, bool) {
 // the filter.
 func FuzzLogRangeIsNeverExceeded(f *testing.F) {
 	for _, seed := range []string{
-		``, `[]`, `[null]`, `[{}]`, `[{"fromBlock":"0x1","toBlock":"0x3e8"}]`, `[{"fromBlock":"0x1","toBlock":"0x3e9"}]`,
-		`[{"fromBlock":"0x3e9","toBlock":"0x3e9","fromBlock":"0x1"}]`, `[{"FROMBLOCK":"0x1","fromBlock":"0x3e9"}]`,
-		`[{"fromBloc\u212a":"0x0"}]`, `[{"from\u0042lock":"0x1"}]`, `[{"fromBlock":"\u0030x1"}]`, `[{"fromBlock":1}]`,
-		`[{"blockHash":"0x1","fromBlock":"0x0"}]`, `[{"fromBlock":"0xfffffffffffffffb"}]`, `[{"a":[{"fromBlock":1}],"toBlock":null}]`,
+		``, `[]`, `[null]`, `[{}]`, `[{"fromBlock":"0x1","toBlock":"0x3e8"}]`,
+		`[{"fromBlock":"0x1","toBlock":"0x3e9"}]`, `[{"fromBlock":"0x3e9","toBlock":"0x3e9","fromBlock":"0x1"}]`,
+		`[{"FROMBLOCK":"0x1","fromBlock":"0x3e9"}]`, `[{"fromBloc\u212a":"0x0"}]`, `[{"from\u0042lock":"0x1"}]`,
+		`[{"fromBlock":"\u0030x1"}]`, `[{"fromBlock":1}]`, `[{"blockHash":"0x1","fromBlock":"0x0"}]`,
+		`[{"fromBlock":"0xfffffffffffffffb"}]`, `[{"a":[{"fromBlock":1}],"toBlock":null}]`,
 	} {
 		f.Add([]byte(seed), uint64(0x2710))
 	}
@@ -109,7 +110,10 @@ func FuzzLogRangeIsNeverExceeded(f *testing.F) {
 
 // FuzzFeeHistoryIsNeverExceeded does the same for the block count of eth_feeHistory.
 func FuzzFeeHistoryIsNeverExceeded(f *testing.F) {
-	for _, seed := range []string{``, `["0x400"]`, `["0x401"]`, `[1024]`, `[1025]`, `["1025"]`, `[1e9]`, `["0\u0078401"]`, `[" 1025"]`, `["0x10000000000000000"]`} {
+	for _, seed := range []string{
+		``, `["0x400"]`, `["0x401"]`, `[1024]`, `[1025]`, `["1025"]`, `[1e9]`, `["0\u0078401"]`, `[" 1025"]`,
+		`["0x10000000000000000"]`,
+	} {
 		f.Add([]byte(seed))
 	}
 	c, _ := chain.Lookup("eth_mainnet")
@@ -159,10 +163,12 @@ var stateReaders = map[string]func(json.RawMessage) any{
 // weighs 1, and that what is plainly near weighs 1.
 func FuzzDeepStateReadWeighsTwo(f *testing.F) {
 	for _, seed := range []string{
-		`"0x268f"`, `"0x2690"`, `"earliest"`, `"Earliest"`, `"latest"`, `"pending"`, `null`, `1`, `"1"`, `0`, `1e0`, `"\u0030x1"`, `"0X1"`, `" 0x1"`,
-		`{"blockNumber":"0x1"}`, `{"blockNumber":"0x2700","blockNumber":"0x1"}`, `{"BlockNumber":"0x1","blockNumber":"0x2700"}`,
-		`{"bloc\u212aNumber":"0x1"}`, `{"blockHash":"0x01"}`, `{"blockHash":null,"blockNumber":"0x1"}`, `{"blockNumber":"earliest"}`, `{}`,
-		`"0x0000000000000000000000000000000000000000000000000000000000000001"`, `"0x10000000000000001"`, `["0x1"]`, `-1`, `"0x"`, `"0"`,
+		`"0x268f"`, `"0x2690"`, `"earliest"`, `"Earliest"`, `"latest"`, `"pending"`, `null`, `1`, `"1"`, `0`, `1e0`,
+		`"\u0030x1"`, `"0X1"`, `" 0x1"`, `{"blockNumber":"0x1"}`, `{"blockNumber":"0x2700","blockNumber":"0x1"}`,
+		`{"BlockNumber":"0x1","blockNumber":"0x2700"}`, `{"bloc\u212aNumber":"0x1"}`, `{"blockHash":"0x01"}`,
+		`{"blockHash":null,"blockNumber":"0x1"}`, `{"blockNumber":"earliest"}`, `{}`,
+		`"0x0000000000000000000000000000000000000000000000000000000000000001"`, `"0x10000000000000001"`, `["0x1"]`,
+		`-1`, `"0x"`, `"0"`,
 	} {
 		f.Add([]byte(seed), uint64(0x2710))
 	}
@@ -188,7 +194,8 @@ func FuzzDeepStateReadWeighsTwo(f *testing.F) {
 			}
 			for reader, read := range stateReaders {
 				if deep := readsDeep(read(block), head); deep && w.Units != 2 {
-					t.Fatalf("%s %s at head %d weighs %d, and the %s reader reads a deep block", name, params, head, w.Units, reader)
+					t.Fatalf("%s %s at head %d weighs %d, and the %s reader reads a deep block", name, params, head,
+						w.Units, reader)
 				}
 			}
 			if string(block) == `"latest"` && w.Units != 1 {
@@ -217,7 +224,10 @@ func readsDeep(v any, head uint64) bool {
 
 // FuzzWeighNeverPanics throws anything at every method's rules.
 func FuzzWeighNeverPanics(f *testing.F) {
-	for _, seed := range []string{``, `[`, `["`, `["\`, `[{`, `[{"`, `[{"a`, `[{"a":`, `[{"a":[`, `["0xaa",{"blockNumber":"0x1"}]`, `["a" "b"]`, `[,]`, `]`, `[}`} {
+	for _, seed := range []string{
+		``, `[`, `["`, `["\`, `[{`, `[{"`, `[{"a`, `[{"a":`, `[{"a":[`, `["0xaa",{"blockNumber":"0x1"}]`, `["a" "b"]`,
+		`[,]`, `]`, `[}`,
+	} {
 		f.Add([]byte(seed), uint64(1))
 	}
 	f.Fuzz(func(t *testing.T, params []byte, head uint64) {

@@ -55,7 +55,8 @@ func weighLogs(params []byte, head uint64) (Weight, *fault.Error) {
 
 func logRangeTooLarge(from, to uint64) *fault.Error {
 	return fault.New(fault.RangeTooLarge,
-		"eth_getLogs answers for at most %d blocks per call; %d to %d are more. Paginate: ask for fromBlock %#x toBlock %#x, then go on from %#x, up to %d blocks at a time, until %#x.",
+		"eth_getLogs answers for at most %d blocks per call; %d to %d are more. Paginate: ask for fromBlock %#x "+
+			"toBlock %#x, then go on from %#x, up to %d blocks at a time, until %#x.",
 		MaxLogBlocks, from, to, from, from+MaxLogBlocks-1, from+MaxLogBlocks, MaxLogBlocks, to).
 		With("from_block", from).With("to_block", to).With("max_blocks", MaxLogBlocks)
 }
@@ -81,7 +82,8 @@ func readLogFilter(params []byte) (logFilter, *fault.Error) {
 	walk, ok := membersOf(raw)
 	if !ok {
 		return logFilter{}, fault.New(fault.ParameterRefused,
-			"The filter of eth_getLogs (first parameter) is %s. Send an object with fromBlock and toBlock, or with blockHash.", shown(raw))
+			"The filter of eth_getLogs (first parameter) is %s. Send an object with fromBlock and toBlock, or with "+
+				"blockHash.", shown(raw))
 	}
 	var values [len(rangeMembers)][]byte
 	for {
@@ -94,7 +96,9 @@ func readLogFilter(params []byte) (logFilter, *fault.Error) {
 		}
 	}
 	if walk.broken {
-		return logFilter{}, fault.New(fault.ParameterRefused, "The filter of eth_getLogs is not valid JSON. Send an object with fromBlock and toBlock, or with blockHash.")
+		return logFilter{}, fault.New(fault.ParameterRefused,
+			"The filter of eth_getLogs is not valid JSON. Send an object with fromBlock and toBlock, or with "+
+				"blockHash.")
 	}
 	return rangeOf(values)
 }
@@ -102,14 +106,17 @@ func readLogFilter(params []byte) (logFilter, *fault.Error) {
 func takeRangeMember(values *[len(rangeMembers)][]byte, name, value []byte) *fault.Error {
 	key, ok := text(name)
 	if !ok {
-		return fault.New(fault.ParameterRefused, "The filter of eth_getLogs has a member name that is not a string. Send valid JSON.")
+		return fault.New(fault.ParameterRefused,
+			"The filter of eth_getLogs has a member name that is not a string. Send valid JSON.")
 	}
 	for i, member := range rangeMembers {
 		if !bytes.EqualFold(key, member) {
 			continue
 		}
 		if !bytes.Equal(key, member) {
-			return fault.New(fault.ParameterRefused, "The filter of eth_getLogs has a member %s. Spell it %s: names are case-sensitive.", excerpt(key), member)
+			return fault.New(fault.ParameterRefused,
+				"The filter of eth_getLogs has a member %s. Spell it %s: names are case-sensitive.", excerpt(key),
+				member)
 		}
 		if values[i] != nil {
 			return fault.New(fault.ParameterRefused, "The filter of eth_getLogs has %s twice. Send it once.", member)
@@ -123,7 +130,9 @@ func rangeOf(values [len(rangeMembers)][]byte) (filter logFilter, refusal *fault
 	given := func(i int) bool { return values[i] != nil && !isNull(values[i]) }
 	if given(memberHash) {
 		if given(memberFrom) || given(memberTo) {
-			return logFilter{}, fault.New(fault.ParameterRefused, "The filter of eth_getLogs has blockHash beside fromBlock or toBlock. Send either the hash or the range.")
+			return logFilter{}, fault.New(fault.ParameterRefused,
+				"The filter of eth_getLogs has blockHash beside fromBlock or toBlock. Send either the hash or the "+
+					"range.")
 		}
 		return logFilter{byHash: true}, nil
 	}
@@ -156,6 +165,7 @@ func readBound(member string, raw []byte) (bound, *fault.Error) {
 		}
 	}
 	return bound{}, fault.New(fault.ParameterRefused,
-		"%s of the eth_getLogs filter is %s. Send a block number as a hex quantity such as \"0x10\", or one of latest, pending, safe, finalized, earliest.",
+		"%s of the eth_getLogs filter is %s. Send a block number as a hex quantity such as \"0x10\", or one of "+
+			"latest, pending, safe, finalized, earliest.",
 		member, shown(raw))
 }

@@ -34,7 +34,8 @@ func TestTermsSayWhatWeighGoesBy(t *testing.T) {
 		for _, m := range c.Methods() {
 			terms := m.Terms()
 			capped := m.rule == weighLogRange || m.rule == weighFeeWindow
-			if (terms.Heavy != "") != (m.rule == weighLogRange || m.rule == weighStateDepth) || (terms.Cap != "") != capped {
+			if (terms.Heavy != "") != (m.rule == weighLogRange || m.rule == weighStateDepth) ||
+				(terms.Cap != "") != capped {
 				t.Errorf("%s has terms %+v", m.Name, terms)
 			}
 		}

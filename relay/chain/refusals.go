@@ -27,14 +27,17 @@ func (c *Chain) Refuse(name string, links Links) *fault.Error {
 		return links.On(fault.New(fault.MethodNotServed, "%s is not served. %s", quoted, advice))
 	}
 	if near, ok := c.catalog.nearest(name); ok {
-		return links.On(fault.New(fault.MethodNotServed, "%s is not served: names are exact and case-sensitive. Use %s.", quoted, near)).
+		return links.On(fault.New(fault.MethodNotServed,
+			"%s is not served: names are exact and case-sensitive. Use %s.", quoted, near)).
 			With("suggestion", near)
 	}
 	if titles := c.elsewhere(name); titles != "" {
-		return links.On(fault.New(fault.MethodNotServed, "%s is not a method of %s. Send it to %s.", quoted, c.ID, titles))
+		return links.On(fault.New(fault.MethodNotServed, "%s is not a method of %s. Send it to %s.", quoted, c.ID,
+			titles))
 	}
 	return links.On(fault.New(fault.MethodNotServed,
-		"%s is not in the method catalog of %s. Check the spelling (names are exact and case-sensitive), look it up in the catalog at data.docs, or ask for it at data.contact.",
+		"%s is not in the method catalog of %s. Check the spelling (names are exact and case-sensitive), look it up "+
+			"in the catalog at data.docs, or ask for it at data.contact.",
 		quoted, c.ID))
 }
 
@@ -112,34 +115,55 @@ func refusalsOf(family Family) []refusalRule {
 }
 
 const (
-	adviceFilter = "A filter lives in one node, and calls go to several. Poll eth_getLogs over the blocks since your last poll instead (ethers does so when its provider is made with polling: true)."
-	adviceSign   = "The gateway holds no keys. Sign in your wallet and send the signed bytes with eth_sendRawTransaction."
+	adviceFilter = "A filter lives in one node, and calls go to several. Poll eth_getLogs over the blocks since your " +
+		"last poll instead (ethers does so when its provider is made with polling: true)."
+	adviceSign = "The gateway holds no keys. Sign in your wallet and send the signed bytes with " +
+		"eth_sendRawTransaction."
 	adviceWallet = "The gateway holds no accounts. Ask your wallet for them."
 	adviceMining = "There is nothing to mine on this chain. Read blocks with eth_getBlockByNumber."
 	adviceNode   = "It administers a node and is never relayed. Run it against a node of your own."
-	advicePool   = "Pending transactions differ from node to node. Look one up with eth_getTransactionByHash, or count an account's with eth_getTransactionCount and the tag pending."
+	advicePool   = "Pending transactions differ from node to node. Look one up with eth_getTransactionByHash, or " +
+		"count an account's with eth_getTransactionCount and the tag pending."
 	adviceSend   = "Send the signed bytes with eth_sendRawTransaction, then poll eth_getTransactionReceipt."
-	adviceBundle = "Bundles and private order flow are not relayed. Send them to a builder directly, or a public transaction with eth_sendRawTransaction."
-	adviceTrace  = "This debug method changes or inspects one node. Use debug_traceTransaction, debug_traceCall or debug_traceBlockByNumber."
-	adviceHeader = "Use eth_getBlockByNumber or eth_getBlockByHash with false as second parameter; the block without full transactions carries the header."
+	adviceBundle = "Bundles and private order flow are not relayed. Send them to a builder directly, or a public " +
+		"transaction with eth_sendRawTransaction."
+	adviceTrace = "This debug method changes or inspects one node. Use debug_traceTransaction, debug_traceCall or " +
+		"debug_traceBlockByNumber."
+	adviceHeader = "Use eth_getBlockByNumber or eth_getBlockByHash with false as second parameter; the block without " +
+		"full transactions carries the header."
 )
 
 // evmRefusals are the known methods that are not served on EVM chains, most specific first.
 var evmRefusals = []refusalRule{
-	{"eth_newBlockFilter", "A filter lives in one node, and calls go to several. Poll eth_blockNumber instead, then read the new blocks with eth_getBlockByNumber."},
+	{
+		"eth_newBlockFilter",
+		"A filter lives in one node, and calls go to several. Poll eth_blockNumber instead, then read the new blocks " +
+			"with eth_getBlockByNumber.",
+	},
 	{"eth_newPendingTransactionFilter", advicePool},
 	{"eth_newFilter", adviceFilter},
 	{"eth_getFilterChanges", adviceFilter},
 	{"eth_getFilterLogs", adviceFilter},
 	{"eth_uninstallFilter", adviceFilter},
-	{"eth_subscribe", "There are no subscriptions over HTTP. Poll eth_blockNumber for new blocks and eth_getLogs for events instead."},
+	{
+		"eth_subscribe",
+		"There are no subscriptions over HTTP. Poll eth_blockNumber for new blocks and eth_getLogs for events " +
+			"instead.",
+	},
 	{"eth_unsubscribe", "There are no subscriptions over HTTP. Stop polling instead."},
 
 	{"eth_signTransaction", adviceSign},
-	{"eth_sign*", "The gateway holds no keys. Sign in your wallet; send a signed transaction with eth_sendRawTransaction."},
+	{
+		"eth_sign*",
+		"The gateway holds no keys. Sign in your wallet; send a signed transaction with eth_sendRawTransaction.",
+	},
 	{"eth_sendTransaction", adviceSign},
 	{"eth_resend", adviceSign},
-	{"eth_fillTransaction", "Fill the transaction yourself with eth_getTransactionCount, eth_estimateGas and eth_feeHistory, sign it in your wallet, and send it with eth_sendRawTransaction."},
+	{
+		"eth_fillTransaction",
+		"Fill the transaction yourself with eth_getTransactionCount, eth_estimateGas and eth_feeHistory, sign it in " +
+			"your wallet, and send it with eth_sendRawTransaction.",
+	},
 	{"eth_accounts", adviceWallet},
 	{"eth_requestAccounts", adviceWallet},
 	{"eth_coinbase", adviceWallet},
@@ -148,7 +172,10 @@ var evmRefusals = []refusalRule{
 
 	{"eth_sendRawTransactionSync", adviceSend},
 	{"eth_sendRawTransactionConditional", adviceSend},
-	{"eth_sendUserOperation", "User operations go to a bundler. Send it to one, or a transaction with eth_sendRawTransaction."},
+	{
+		"eth_sendUserOperation",
+		"User operations go to a bundler. Send it to one, or a transaction with eth_sendRawTransaction.",
+	},
 	{"eth_sendPrivate*", adviceBundle},
 	{"eth_cancelPrivate*", adviceBundle},
 	{"eth_sendBundle", adviceBundle},
@@ -181,17 +208,27 @@ var evmRefusals = []refusalRule{
 	{"eth_getRawTransaction*", "Use debug_getRawTransaction with the transaction's hash."},
 	{"alchemy_getTokenBalances", "Use GET /data/{chain}/balances/{address}, which reads ERC-20 balances."},
 	{"alchemy_getAssetTransfers", "Use GET /data/{chain}/history/{address}, which lists transfers, newest first."},
-	{"alchemy_*", "It belongs to one provider. Use eth_* methods, or GET /data/{chain}/balances/{address} and GET /data/{chain}/history/{address}."},
+	{
+		"alchemy_*",
+		"It belongs to one provider. Use eth_* methods, or GET /data/{chain}/balances/{address} and GET " +
+			"/data/{chain}/history/{address}.",
+	},
 }
 
 const (
-	adviceSolanaPoll = "There are no subscriptions over HTTP. Poll getSlot, getAccountInfo, getSignatureStatuses or getSignaturesForAddress instead."
-	adviceSolanaFee  = "It was removed from Solana. Use getFeeForMessage, and getRecentPrioritizationFees for the priority fee."
+	adviceSolanaPoll = "There are no subscriptions over HTTP. Poll getSlot, getAccountInfo, getSignatureStatuses or " +
+		"getSignaturesForAddress instead."
+	adviceSolanaFee = "It was removed from Solana. Use getFeeForMessage, and getRecentPrioritizationFees for the " +
+		"priority fee."
 )
 
 // solanaRefusals are the known methods that are not served on Solana, most specific first.
 var solanaRefusals = []refusalRule{
-	{"getProgramAccounts", "It scans every account of a program. Read known accounts with getMultipleAccounts, and token accounts with getTokenAccountsByOwner; for other scans use an indexer, or ask at data.contact."},
+	{
+		"getProgramAccounts",
+		"It scans every account of a program. Read known accounts with getMultipleAccounts, and token accounts with " +
+			"getTokenAccountsByOwner; for other scans use an indexer, or ask at data.contact.",
+	},
 	{"requestAirdrop", "Mainnet has no airdrops. Use a faucet of devnet, or send SOL with sendTransaction."},
 	{"getIdentity", "It names one node, and calls go to several. Use getClusterNodes."},
 	{"*Subscribe", adviceSolanaPoll},
@@ -201,7 +238,10 @@ var solanaRefusals = []refusalRule{
 	{"getConfirmedBlocksWithLimit", "It was removed from Solana. Use getBlocksWithLimit."},
 	{"getConfirmedTransaction", "It was removed from Solana. Use getTransaction."},
 	{"getConfirmedSignaturesForAddress*", "It was removed from Solana. Use getSignaturesForAddress."},
-	{"getConfirmed*", "It was removed from Solana. Use getBlock, getTransaction, getSignaturesForAddress or getSignatureStatuses."},
+	{
+		"getConfirmed*",
+		"It was removed from Solana. Use getBlock, getTransaction, getSignaturesForAddress or getSignatureStatuses.",
+	},
 	{"getSignatureStatus", "Use getSignatureStatuses, which takes several signatures."},
 	{"getSignatureConfirmation", "It was removed from Solana. Use getSignatureStatuses."},
 	{"getRecentBlockhash", "It was removed from Solana. Use getLatestBlockhash."},
@@ -209,5 +249,9 @@ var solanaRefusals = []refusalRule{
 	{"getFeeCalculatorForBlockhash", adviceSolanaFee},
 	{"getFeeRateGovernor", adviceSolanaFee},
 	{"getSnapshotSlot", "It was removed from Solana. Use getHighestSnapshotSlot."},
-	{"getStakeActivation", "It was removed from Solana. Read the stake account with getAccountInfo and encoding jsonParsed, and the epoch with getEpochInfo."},
+	{
+		"getStakeActivation",
+		"It was removed from Solana. Read the stake account with getAccountInfo and encoding jsonParsed, and the " +
+			"epoch with getEpochInfo.",
+	},
 }

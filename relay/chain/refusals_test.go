@@ -114,9 +114,17 @@ func TestNoServedMethodIsAdvisedAgainst(t *testing.T) {
 func TestAdviceOnlyNamesServedMethods(t *testing.T) {
 	t.Parallel()
 	for _, c := range chain.All() {
-		for _, name := range []string{"eth_newFilter", "eth_sendTransaction", "eth_fillTransaction", "debug_getBadBlocks", "eth_getHeaderByNumber", "eth_getRawTransactionByHash", "txpool_status", "eth_sendRawTransactionSync", "getFees", "getStakeActivation", "slotSubscribe", "getProgramAccounts", "getConfirmedX"} {
-			for _, word := range strings.FieldsFunc(c.Refuse(name, links).Message, func(r rune) bool { return strings.ContainsRune(" .,;()\"", r) }) {
-				if _, isChain := chain.Lookup(word); isChain || word == name || (!strings.HasPrefix(word, "eth_") && !strings.HasPrefix(word, "debug_") && !strings.HasPrefix(word, "get")) || word == "get" {
+		for _, name := range []string{
+			"eth_newFilter", "eth_sendTransaction", "eth_fillTransaction", "debug_getBadBlocks",
+			"eth_getHeaderByNumber", "eth_getRawTransactionByHash", "txpool_status", "eth_sendRawTransactionSync",
+			"getFees", "getStakeActivation", "slotSubscribe", "getProgramAccounts", "getConfirmedX",
+		} {
+			for _, word := range strings.FieldsFunc(c.Refuse(name, links).Message, func(r rune) bool {
+				return strings.ContainsRune(" .,;()\"", r)
+			}) {
+				if _, isChain := chain.Lookup(word); isChain || word == name ||
+					(!strings.HasPrefix(word, "eth_") && !strings.HasPrefix(word, "debug_") &&
+						!strings.HasPrefix(word, "get")) || word == "get" {
 					continue
 				}
 				if _, ok := c.Method([]byte(word)); !ok {

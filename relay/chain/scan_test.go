@@ -9,7 +9,10 @@ import (
 // FuzzScannerReadsValidJSONLikeTheStandardLibrary compares the walk over raw JSON with
 // encoding/json.
 func FuzzScannerReadsValidJSONLikeTheStandardLibrary(f *testing.F) {
-	for _, seed := range []string{`[]`, ` [ 1 , "a\"]" , {"x":[1,{"y":"}"}]} , null ] `, `["\\",[[]],-1.5e3,true]`, `[{"a":1,"b":[2]}]`, `[{"\"":"\\"}]`} {
+	for _, seed := range []string{
+		`[]`, ` [ 1 , "a\"]" , {"x":[1,{"y":"}"}]} , null ] `, `["\\",[[]],-1.5e3,true]`,
+		`[{"a":1,"b":[2]}]`, `[{"\"":"\\"}]`,
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, params []byte) {
@@ -23,7 +26,8 @@ func FuzzScannerReadsValidJSONLikeTheStandardLibrary(f *testing.F) {
 				t.Fatalf("parameter %d of %s is %s (%v), want %s", i, params, got, ok, want)
 			}
 			var s string
-			if content, isString := text(got); json.Unmarshal(want, &s) == nil && !isNull(want) && (!isString || (string(content) != s && bytes.IndexByte(want, '\\') >= 0)) {
+			if content, isString := text(got); json.Unmarshal(want, &s) == nil && !isNull(want) &&
+				(!isString || (string(content) != s && bytes.IndexByte(want, '\\') >= 0)) {
 				t.Fatalf("%s reads as %q, want %q", want, content, s)
 			}
 			checkMembers(t, want)

@@ -54,7 +54,8 @@ func sidecars() map[string]*types.BlobTxSidecar {
 	blobs := []kzg4844.Blob{{0: 1}, {1: 2}}
 	commitments := []kzg4844.Commitment{{0: 0xc0}, {0: 0xc1}}
 	return map[string]*types.BlobTxSidecar{
-		"proofs of blobs": types.NewBlobTxSidecar(types.BlobSidecarVersion0, blobs, commitments, make([]kzg4844.Proof, len(blobs))),
+		"proofs of blobs": types.NewBlobTxSidecar(types.BlobSidecarVersion0, blobs, commitments,
+			make([]kzg4844.Proof, len(blobs))),
 		"proofs of cells": types.NewBlobTxSidecar(types.BlobSidecarVersion1, blobs, commitments,
 			make([]kzg4844.Proof, len(blobs)*kzg4844.CellProofsPerBlob)),
 	}
@@ -68,19 +69,26 @@ func TestSubmissionIDIsTheHashOfEveryKindOfTransaction(t *testing.T) {
 	}
 	to, one := common.HexToAddress("0xa11ce"), big.NewInt(1)
 	access := types.AccessList{{Address: to, StorageKeys: []common.Hash{{1}}}}
-	authorization, err := types.SignSetCode(key, types.SetCodeAuthorization{ChainID: *uint256.NewInt(1), Address: to, Nonce: 1})
+	authorization, err := types.SignSetCode(key, types.SetCodeAuthorization{
+		ChainID: *uint256.NewInt(1), Address: to, Nonce: 1,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	kinds := map[string]types.TxData{
-		"legacy":        &types.LegacyTx{Nonce: 1, GasPrice: one, Gas: 21_000, To: &to, Value: one},
-		"deployment":    &types.LegacyTx{Nonce: 1, GasPrice: one, Gas: 21_000, Data: make([]byte, 24<<10)},
-		"EIP-2930":      &types.AccessListTx{ChainID: one, Nonce: 2, GasPrice: one, Gas: 21_000, To: &to, AccessList: access},
-		"EIP-1559":      &types.DynamicFeeTx{ChainID: one, Nonce: 3, GasTipCap: one, GasFeeCap: one, Gas: 21_000, To: &to, AccessList: access, Data: []byte{3}},
+		"legacy":     &types.LegacyTx{Nonce: 1, GasPrice: one, Gas: 21_000, To: &to, Value: one},
+		"deployment": &types.LegacyTx{Nonce: 1, GasPrice: one, Gas: 21_000, Data: make([]byte, 24<<10)},
+		"EIP-2930": &types.AccessListTx{
+			ChainID: one, Nonce: 2, GasPrice: one, Gas: 21_000, To: &to, AccessList: access,
+		},
+		"EIP-1559": &types.DynamicFeeTx{
+			ChainID: one, Nonce: 3, GasTipCap: one, GasFeeCap: one, Gas: 21_000,
+			To: &to, AccessList: access, Data: []byte{3},
+		},
 		"EIP-4844 bare": blobTx(nil),
 		"EIP-7702": &types.SetCodeTx{
-			ChainID: uint256.NewInt(1), Nonce: 4, GasTipCap: uint256.NewInt(1), GasFeeCap: uint256.NewInt(1), Gas: 60_000, To: to,
-			AuthList: []types.SetCodeAuthorization{authorization},
+			ChainID: uint256.NewInt(1), Nonce: 4, GasTipCap: uint256.NewInt(1), GasFeeCap: uint256.NewInt(1),
+			Gas: 60_000, To: to, AuthList: []types.SetCodeAuthorization{authorization},
 		},
 	}
 	for name, sidecar := range sidecars() {
@@ -107,7 +115,8 @@ func TestSubmissionIDIsThePublishedHash(t *testing.T) {
 		example = "0xf86c098504a817c800825208943535353535353535353535353535353535353535880de0b6b3a76400008025a028ef61340bd939bc2195fe537567866003e1a15d3c71ff63e1590620aa636276a067cbe9d8997f761aecb703304b3800ccf555c9f3dc64214b297fb1966a3b6d83"
 		hash    = "0x33469b22e9f636356c4160a87eb19df52b7412e8eac32a4a55ffe88ea8350788"
 	)
-	if field, value := lookup(t, "eth_mainnet").SubmissionID([]byte(`["` + example + `"]`)); field != "transaction_hash" || value != hash {
+	if field, value := lookup(t, "eth_mainnet").SubmissionID(
+		[]byte(`["` + example + `"]`)); field != "transaction_hash" || value != hash {
 		t.Errorf("got %s %s, want %s", field, value, hash)
 	}
 }
@@ -153,7 +162,8 @@ func TestSubmissionIDOnSolanaIsTheFirstSignature(t *testing.T) {
 				`["` + strings.ReplaceAll(in64, "/", `\/`) + `",{"encoding":"base64"}]`,
 			} {
 				if field, value := c.SubmissionID([]byte(params)); field != "signature" || value != first {
-					t.Errorf("%s with %d signers, %.40s…: got %s %s, want %s", version, signers, params, field, value, first)
+					t.Errorf("%s with %d signers, %.40s…: got %s %s, want %s", version, signers, params, field, value,
+						first)
 				}
 			}
 			// Read in the wrong encoding it must name no transaction rather than a wrong one.
@@ -168,8 +178,8 @@ func TestSubmissionIDIsEmptyForWhatIsNoTransaction(t *testing.T) {
 	t.Parallel()
 	for _, c := range []string{"eth_mainnet", "solana_mainnet"} {
 		for _, params := range []string{
-			``, `[]`, `[null]`, `[1]`, `[""]`, `["0x"]`, `["0x1"]`, `["0xzz"]`, `["abc"]`, `[{}]`, `["0x12`, `["` + strings.Repeat("z", 1<<20) + `"]`,
-			`["AAAA",{"encoding":"base64"}]`, `["AAAA",{"encoding":"json"}]`,
+			``, `[]`, `[null]`, `[1]`, `[""]`, `["0x"]`, `["0x1"]`, `["0xzz"]`, `["abc"]`, `[{}]`, `["0x12`,
+			`["` + strings.Repeat("z", 1<<20) + `"]`, `["AAAA",{"encoding":"base64"}]`, `["AAAA",{"encoding":"json"}]`,
 		} {
 			if field, value := lookup(t, c).SubmissionID([]byte(params)); field != "" || value != "" {
 				t.Errorf("%s %.60s: got %s %s", c, params, field, value)

@@ -21,13 +21,22 @@ func (m *Method) Terms() Terms {
 	case weighLogRange:
 		return Terms{
 			Heavy: fmt.Sprintf("its range spans more than %d blocks, both bounds counted", WideLogBlocks),
-			Cap: fmt.Sprintf("A range of more than %d blocks is refused with -32602 and costs nothing: ask for %d blocks at a time. A filter with blockHash weighs 1.",
+			Cap: fmt.Sprintf(
+				"A range of more than %d blocks is refused with -32602 and costs nothing: ask for %d blocks at a "+
+					"time. A filter with blockHash weighs 1.",
 				MaxLogBlocks, MaxLogBlocks),
 		}
 	case weighFeeWindow:
-		return Terms{Cap: fmt.Sprintf("More than %d blocks are refused with -32602 and cost nothing: ask for %d at a time.", MaxFeeBlocks, MaxFeeBlocks)}
+		return Terms{
+			Cap: fmt.Sprintf("More than %d blocks are refused with -32602 and cost nothing: ask for %d at a time.",
+				MaxFeeBlocks, MaxFeeBlocks),
+		}
 	case weighStateDepth:
-		return Terms{Heavy: fmt.Sprintf("its block number lies more than %d blocks below the head, or is earliest; tags near the head and block hashes weigh 1", StateDepth)}
+		return Terms{
+			Heavy: fmt.Sprintf(
+				"its block number lies more than %d blocks below the head, or is earliest; tags near the head and "+
+					"block hashes weigh 1", StateDepth),
+		}
 	default:
 		return Terms{}
 	}

@@ -35,7 +35,8 @@ func TestHeavyCallsNameWhatTheCatalogHasAsHeavy(t *testing.T) {
 		}
 	}
 	logs, state := strconv.Itoa(chain.WideLogBlocks), strconv.Itoa(chain.StateDepth)
-	if got, want := strings.Join(rest, "; "), "logs over more than "+logs+" blocks; state more than "+state+" blocks below the head"; got != want {
+	if got, want := strings.Join(rest, "; "), "logs over more than "+logs+" blocks; state more than "+state+
+		" blocks below the head"; got != want {
 		t.Errorf("beside methods it says %q, want %q", got, want)
 	}
 }

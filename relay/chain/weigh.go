@@ -82,7 +82,8 @@ func weighFeeHistory(params []byte) (Weight, *fault.Error) {
 			return standardWeight, nil
 		}
 		return Weight{}, fault.New(fault.RangeTooLarge,
-			"eth_feeHistory answers for at most %d blocks per call and %s were asked for. Paginate: ask for %d blocks at a time, each call with a newestBlock %d lower than the last.",
+			"eth_feeHistory answers for at most %d blocks per call and %s were asked for. Paginate: ask for %d "+
+				"blocks at a time, each call with a newestBlock %d lower than the last.",
 			MaxFeeBlocks, excerpt(digits), MaxFeeBlocks, MaxFeeBlocks).
 			With("max_blocks", MaxFeeBlocks)
 	}
@@ -90,7 +91,8 @@ func weighFeeHistory(params []byte) (Weight, *fault.Error) {
 		return standardWeight, nil // nodes read an empty count as none at all
 	}
 	return Weight{}, fault.New(fault.ParameterRefused,
-		"The block count of eth_feeHistory (first parameter) is %s. Send a hex quantity such as \"0x14\" or a whole number, at most %d.",
+		"The block count of eth_feeHistory (first parameter) is %s. Send a hex quantity such as \"0x14\" or a whole "+
+			"number, at most %d.",
 		shown(raw), MaxFeeBlocks)
 }
 
@@ -142,7 +144,8 @@ func stateBlock(params []byte, index int) blockRef {
 			continue
 		}
 		found := readBlock(value)
-		if found.kind > deepest.kind || found.kind == blockNumber && deepest.kind == blockNumber && found.number < deepest.number {
+		if found.kind > deepest.kind || found.kind == blockNumber && deepest.kind == blockNumber &&
+			found.number < deepest.number {
 			deepest = found
 		}
 	}

@@ -78,7 +78,10 @@ func TestLogRangesAreWeighedAndCapped(t *testing.T) {
 		{"escaped digits", `[{"fromBlock":"0x1","toBlock":"\u0030x3e9"}]`, 0, tooLarge, false},
 		{"escaped name", `[{"from\u0042lock":"0x1","toBlock":"0x3e9"}]`, 0, tooLarge, false},
 		{"repeated bound", `[{"fromBlock":"0x3e9","toBlock":"0x3e9","fromBlock":"0x1"}]`, 0, refused, false},
-		{"repeated bound through an escape", `[{"fromBlock":"0x3e9","toBlock":"0x3e9","fromBloc\u006b":"0x1"}]`, 0, refused, false},
+		{
+			"repeated bound through an escape", `[{"fromBlock":"0x3e9","toBlock":"0x3e9","fromBloc\u006b":"0x1"}]`, 0,
+			refused, false,
+		},
 		{"another case", `[{"fromBlock":"0x3e9","toBlock":"0x3e9","FROMBLOCK":"0x1"}]`, 0, refused, false},
 		{"another case alone", `[{"fromblock":"0x1","toblock":"0x3e9"}]`, 0, refused, false},
 		{"another case beyond ASCII", `[{"fromBloc\u212a":"0x1","toBlock":"0x3e9"}]`, 0, refused, false},
@@ -96,13 +99,22 @@ func TestLogRangesAreWeighedAndCapped(t *testing.T) {
 		{"bound is an object", `[{"fromBlock":{"blockNumber":"0x1"},"toBlock":"0x2"}]`, 0, refused, false},
 		{"bound is a boolean", `[{"fromBlock":false,"toBlock":"0x2"}]`, 0, refused, false},
 		{"largest block number", `[{"fromBlock":"0x7fffffffffffffff","toBlock":"0x7fffffffffffffff"}]`, 1, 0, false},
-		{"beyond 63 bits, which some read as a tag", `[{"fromBlock":"0xfffffffffffffffb","toBlock":"latest"}]`, 0, refused, false},
+		{
+			"beyond 63 bits, which some read as a tag", `[{"fromBlock":"0xfffffffffffffffb","toBlock":"latest"}]`, 0,
+			refused, false,
+		},
 		{"beyond 64 bits", `[{"fromBlock":"0x1","toBlock":"0x10000000000000001"}]`, 0, refused, false},
 		{"from zero to the largest", `[{"fromBlock":"0x0","toBlock":"0x7fffffffffffffff"}]`, 0, tooLarge, false},
 		{"filter is an array", `[[{"fromBlock":"0x0"}]]`, 0, refused, false},
 		{"filter is a string", `["0x1"]`, 0, refused, false},
-		{"bounds inside other members do not count", `[{"topics":[{"fromBlock":"0x0"}],"fromBlock":"0x1","toBlock":"0x1"}]`, 1, 0, false},
-		{"a second filter is not read", `[{"fromBlock":"0x1","toBlock":"0x1"},{"fromBlock":"0x0","toBlock":"latest"}]`, 1, 0, false},
+		{
+			"bounds inside other members do not count",
+			`[{"topics":[{"fromBlock":"0x0"}],"fromBlock":"0x1","toBlock":"0x1"}]`, 1, 0, false,
+		},
+		{
+			"a second filter is not read",
+			`[{"fromBlock":"0x1","toBlock":"0x1"},{"fromBlock":"0x0","toBlock":"latest"}]`, 1, 0, false,
+		},
 		{"white space and order", "[ {\n\t\"toBlock\" : \"0x81\" ,\r\"fromBlock\": \"0x1\" } ]", 2, 0, false},
 		{"filter cut off", `[{"fromBlock":"0x1","toBlock"`, 1, 0, false},
 		{"member cut off", `[{"fromBlock":"0x1" "toBlock":"0x9"}]`, 0, refused, false},
@@ -118,16 +130,20 @@ func TestRangeRefusalSaysHowToPaginate(t *testing.T) {
 	if refusal == nil {
 		t.Fatal("not refused")
 	}
-	for _, part := range []string{"1000 blocks", "100 to 10000", "Paginate", "fromBlock 0x64 toBlock 0x44b", "from 0x44c", "until 0x2710"} {
+	for _, part := range []string{
+		"1000 blocks", "100 to 10000", "Paginate", "fromBlock 0x64 toBlock 0x44b", "from 0x44c", "until 0x2710",
+	} {
 		if !strings.Contains(refusal.Message, part) {
 			t.Errorf("message %q lacks %q", refusal.Message, part)
 		}
 	}
-	if refusal.Data["from_block"] != uint64(100) || refusal.Data["to_block"] != uint64(head) || refusal.Data["max_blocks"] != 1000 {
+	if refusal.Data["from_block"] != uint64(100) || refusal.Data["to_block"] != uint64(head) ||
+		refusal.Data["max_blocks"] != 1000 {
 		t.Errorf("data is %v", refusal.Data)
 	}
 	linked := chain.Links{Contact: "help@example.org", Docs: "https://example.org/docs"}.On(refusal)
-	if linked.Data["contact"] != "help@example.org" || linked.Data["docs"] != "https://example.org/docs" || linked.Data["max_blocks"] != 1000 {
+	if linked.Data["contact"] != "help@example.org" || linked.Data["docs"] != "https://example.org/docs" ||
+		linked.Data["max_blocks"] != 1000 {
 		t.Errorf("links are missing: %v", linked.Data)
 	}
 }
@@ -216,7 +232,10 @@ func TestStateReadsWeighByDepth(t *testing.T) {
 			tc.params = strings.Replace(template, "BLOCK", tc.params, 1)
 			tc.check(t, c, method)
 		}
-		weighCase{name: "omitted block is latest", params: strings.Replace(template, ",BLOCK", "", 1), units: 1}.checkOmitted(t, c, method)
+		weighCase{
+			name: "omitted block is latest", params: strings.Replace(template, ",BLOCK", "", 1),
+			units: 1,
+		}.checkOmitted(t, c, method)
 	}
 }
 

@@ -183,7 +183,8 @@ func loneSurrogate(quoted []byte) bool {
 			continue
 		}
 		pair := quoted[i+1:]
-		if len(pair) < 6 || pair[0] != '\\' || pair[1] != 'u' || utf16.DecodeRune(first, codeUnit(pair[2:])) == utf8.RuneError {
+		if len(pair) < 6 || pair[0] != '\\' || pair[1] != 'u' ||
+			utf16.DecodeRune(first, codeUnit(pair[2:])) == utf8.RuneError {
 			return true
 		}
 		i += 6

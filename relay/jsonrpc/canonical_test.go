@@ -50,7 +50,8 @@ func TestWhatReadersTakeInDifferentWaysHasNoCanonicalForm(t *testing.T) {
 	}
 }
 
-func TestCanonicalFormOfPlainParametersAllocatesNothing(t *testing.T) { //nolint:paralleltest // counting allocations excludes it
+//nolint:paralleltest // counting allocations excludes it
+func TestCanonicalFormOfPlainParametersAllocatesNothing(t *testing.T) {
 	params := []byte(`["0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b", false]`)
 	n := testing.AllocsPerRun(100, func() {
 		var room [128]byte
@@ -96,8 +97,9 @@ func TestMembersAreThoseOfTheObjectItself(t *testing.T) {
 
 func FuzzCanonical(f *testing.F) {
 	for _, seed := range []string{
-		`[]`, `[{"b":1,"a":[null,"\u00e9"]}]`, `{"a":{"a":1}}`, `"\ud800"`, `[1e400]`, `{"":0}`, `["\ud83d\ude00\u0000\/"]`,
-		`["0x88DF016429689C079F3B2F6AD39FA052532C56795B733DA78A91EBE6A713944B", true ]`, `[{"a":1,"\u0061":2}]`, "\"\u2028\\n\"",
+		`[]`, `[{"b":1,"a":[null,"\u00e9"]}]`, `{"a":{"a":1}}`, `"\ud800"`, `[1e400]`, `{"":0}`,
+		`["\ud83d\ude00\u0000\/"]`, `["0x88DF016429689C079F3B2F6AD39FA052532C56795B733DA78A91EBE6A713944B", true ]`,
+		`[{"a":1,"\u0061":2}]`, "\"\u2028\\n\"",
 	} {
 		f.Add(seed)
 	}
@@ -120,7 +122,8 @@ func FuzzCanonical(f *testing.F) {
 			t.Fatalf("%q: %q then %q, %v", text, once, twice, err)
 		}
 		var before, after any
-		if json.Unmarshal([]byte(text), &before) == nil && (json.Unmarshal(once, &after) != nil || !reflect.DeepEqual(before, after)) {
+		if json.Unmarshal([]byte(text), &before) == nil &&
+			(json.Unmarshal(once, &after) != nil || !reflect.DeepEqual(before, after)) {
 			t.Fatalf("%q became %q", text, once)
 		}
 		// Any other way of writing it ends in the same form: here, with every letter escaped.

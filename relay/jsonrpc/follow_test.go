@@ -26,15 +26,17 @@ func follow(body []byte, size int) (end int, err error) {
 }
 
 var values = []string{
-	`{"a":[1,"}]\"\\",{"b":null}],"c":"x"}`, ` [ ] `, `{}`, `[[],[{}],[ [ ] ]]`, `"é😀\u00e9\ud83d\ude00\/\b\f\n\r\t"`, `[-0,0.5,-1.25e+10,1E-2,10,1e5]`,
-	`[true,false,null]`, `"exactly8"`, `"0123456789abcdef0123456789abcde\\"`, "[\"\x7f\x80\xff\"]", `{"":{"":""}}`, `{"a" : 1 , "b" : [ 2 , 3 ] }`,
+	`{"a":[1,"}]\"\\",{"b":null}],"c":"x"}`, ` [ ] `, `{}`, `[[],[{}],[ [ ] ]]`, `"é😀\u00e9\ud83d\ude00\/\b\f\n\r\t"`,
+	`[-0,0.5,-1.25e+10,1E-2,10,1e5]`, `[true,false,null]`, `"exactly8"`, `"0123456789abcdef0123456789abcde\\"`,
+	"[\"\x7f\x80\xff\"]", `{"":{"":""}}`, `{"a" : 1 , "b" : [ 2 , 3 ] }`,
 	strings.Repeat("[", MaxResponseDepth) + strings.Repeat("]", MaxResponseDepth),
 }
 
 var nonValues = []string{
-	`[}`, `{]`, `[1,]`, `{"a":1,}`, `{"a"}`, `{"a":}`, `{1:2}`, `{a:1}`, `[1 2]`, `{"a":1 "b":2}`, `[,1]`, `{,}`, `[01]`, `[-]`, `[1.]`, `[.5]`,
-	`[1e]`, `[1e+]`, `[+1]`, `[1.5.5]`, `[--1]`, `[tru]`, `[truee]`, `[nul1]`, `["\x"]`, `["\u12g4"]`, "[\"a\nb\"]", "[\"aaaaaaa\x00aaaaaaaa\"]", `]`, `}`, `,`, `:`,
-	"\x00", "\ufeff[]", `[1}`, `[0x1]`, `[NaN]`, `['a']`, `[/*x*/1]`,
+	`[}`, `{]`, `[1,]`, `{"a":1,}`, `{"a"}`, `{"a":}`, `{1:2}`, `{a:1}`, `[1 2]`, `{"a":1 "b":2}`, `[,1]`, `{,}`,
+	`[01]`, `[-]`, `[1.]`, `[.5]`, `[1e]`, `[1e+]`, `[+1]`, `[1.5.5]`, `[--1]`, `[tru]`, `[truee]`, `[nul1]`, `["\x"]`,
+	`["\u12g4"]`, "[\"a\nb\"]", "[\"aaaaaaa\x00aaaaaaaa\"]", `]`, `}`, `,`, `:`, "\x00", "\ufeff[]", `[1}`, `[0x1]`,
+	`[NaN]`, `['a']`, `[/*x*/1]`,
 }
 
 func TestFollowerFindsTheEndOfEveryValueWhateverTheChunks(t *testing.T) {
@@ -107,7 +109,8 @@ func trace() []byte {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		b.WriteString(`{"pc":` + strconv.Itoa(i) + `,"op":"SLOAD","gas":` + strconv.Itoa(8_000_000-i) + `,"gasCost":2100,"depth":3,"stack":[`)
+		b.WriteString(`{"pc":` + strconv.Itoa(i) + `,"op":"SLOAD","gas":` + strconv.Itoa(8_000_000-i) +
+			`,"gasCost":2100,"depth":3,"stack":[`)
 		for j := range 12 {
 			if j > 0 {
 				b.WriteByte(',')
@@ -123,7 +126,9 @@ func trace() []byte {
 // BenchmarkFollow is the cost of following a streamed trace, and one long string of hexadecimal
 // digits.
 func BenchmarkFollow(b *testing.B) {
-	for name, body := range map[string][]byte{"trace": trace(), "bytes": []byte(`"0x` + strings.Repeat("00ff", 1<<18) + `"`)} {
+	for name, body := range map[string][]byte{
+		"trace": trace(), "bytes": []byte(`"0x` + strings.Repeat("00ff", 1<<18) + `"`),
+	} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(body)))
 			b.ReportAllocs()
@@ -138,7 +143,9 @@ func BenchmarkFollow(b *testing.B) {
 
 // BenchmarkValid is the cost of judging the same answers whole.
 func BenchmarkValid(b *testing.B) {
-	for name, body := range map[string][]byte{"trace": trace(), "bytes": []byte(`"0x` + strings.Repeat("00ff", 1<<18) + `"`)} {
+	for name, body := range map[string][]byte{
+		"trace": trace(), "bytes": []byte(`"0x` + strings.Repeat("00ff", 1<<18) + `"`),
+	} {
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(body)))
 			for b.Loop() {

@@ -13,7 +13,10 @@ func TestSplitRequestKeepsMembersByteForByte(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, body, id, method, params string }{
 		{"plain", `{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}`, `1`, "eth_chainId", `[]`},
-		{"large id", `{"id":123456789012345678901234567890,"jsonrpc":"2.0","method":"m"}`, `123456789012345678901234567890`, "m", ""},
+		{
+			"large id", `{"id":123456789012345678901234567890,"jsonrpc":"2.0","method":"m"}`,
+			`123456789012345678901234567890`, "m", "",
+		},
 		{"string id with escapes", `{"id":"a\"\u00e9","jsonrpc":"2.0","method":"m"}`, `"a\"\u00e9"`, "m", ""},
 		{"null id", `{"id":null,"jsonrpc":"2.0","method":"m","params":null}`, `null`, "m", ""},
 		{"object id", `{"id":{"a":[1, 2]},"jsonrpc":"2.0","method":"m"}`, `{"a":[1, 2]}`, "m", ""},
@@ -118,7 +121,8 @@ func TestSplitResponse(t *testing.T) {
 		{`{"id":1,"result":1}x`, "", "", ErrSyntax},
 	} {
 		r, err := SplitResponse([]byte(c.body))
-		if !errors.Is(err, c.want) || (c.want == nil && (string(r.Result) != c.result || string(r.Error) != c.errObject)) {
+		if !errors.Is(err, c.want) ||
+			(c.want == nil && (string(r.Result) != c.result || string(r.Error) != c.errObject)) {
 			t.Errorf("%s: result %s error %s, %v", c.body, r.Result, r.Error, err)
 		}
 	}
@@ -127,8 +131,13 @@ func TestSplitResponse(t *testing.T) {
 // The parts of a response that is cut at any byte give the same result as the whole.
 func TestOpeningFindsTheEndOfTheResultWhereverItIsCut(t *testing.T) {
 	t.Parallel()
-	for _, result := range []string{`{"a":[1,"}]\"\\",{"b":null}],"c":"x"}`, `"0xabcdef\"} ,"`, `[[],[{}]]`, `1234567890`} {
-		for _, form := range []string{`{"jsonrpc":"2.0","id":1,"result":%}`, `{"result":%,"id":1,"jsonrpc":"2.0"}`, "{ \"id\" : 1 , \"result\" : % } \n"} {
+	for _, result := range []string{
+		`{"a":[1,"}]\"\\",{"b":null}],"c":"x"}`, `"0xabcdef\"} ,"`, `[[],[{}]]`, `1234567890`,
+	} {
+		for _, form := range []string{
+			`{"jsonrpc":"2.0","id":1,"result":%}`, `{"result":%,"id":1,"jsonrpc":"2.0"}`,
+			"{ \"id\" : 1 , \"result\" : % } \n",
+		} {
 			body := []byte(strings.Replace(form, "%", result, 1))
 			from := bytes.Index(body, []byte(result))
 			for cut := from + 1; cut < len(bytes.TrimRight(body, " \n")); cut++ {
@@ -173,8 +182,9 @@ func TestCheckTailRefusesBrokenEnds(t *testing.T) {
 
 func FuzzSplitRequest(f *testing.F) {
 	for _, seed := range []string{
-		`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[{"to":"0x"},"latest"]}`, `[]`, `[{}]`, `{"id":1e9}`, `"\ud800"`, `-`, `1.`, `tru`,
-		`{"a":{"b":[1,2,{"c":null}]}}`, "\xff", `{"jsonrpc":"2.0","method":"m","params":[[[[]]]]}`,
+		`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[{"to":"0x"},"latest"]}`, `[]`, `[{}]`, `{"id":1e9}`,
+		`"\ud800"`, `-`, `1.`, `tru`, `{"a":{"b":[1,2,{"c":null}]}}`, "\xff",
+		`{"jsonrpc":"2.0","method":"m","params":[[[[]]]]}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -201,14 +211,18 @@ func FuzzSplitRequest(f *testing.F) {
 		if params == "null" {
 			params = ""
 		}
-		if string(r.ID) != string(want["id"]) || `"`+string(r.Method)+`"` != string(want["method"]) || string(r.Params) != params {
+		if string(r.ID) != string(want["id"]) || `"`+string(r.Method)+`"` != string(want["method"]) ||
+			string(r.Params) != params {
 			t.Fatalf("%q: id %q method %q params %q", body, r.ID, r.Method, r.Params)
 		}
 	})
 }
 
 func FuzzSplitResponse(f *testing.F) {
-	for _, seed := range []string{`{"jsonrpc":"2.0","id":1,"result":{"a":[1]}}`, `{"error":{"code":1},"id":null}`, `{"result":`, `{"result":"\"`, `{"result":1}`} {
+	for _, seed := range []string{
+		`{"jsonrpc":"2.0","id":1,"result":{"a":[1]}}`, `{"error":{"code":1},"id":null}`,
+		`{"result":`, `{"result":"\"`, `{"result":1}`,
+	} {
 		f.Add([]byte(seed), 3)
 	}
 	f.Fuzz(func(t *testing.T, body []byte, cut int) {

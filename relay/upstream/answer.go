@@ -67,7 +67,8 @@ func (a *Answer) Release() {
 // otherwise. On error everything is released, and an answer that has another id ends its
 // connection.
 func (e *Endpoint) readAnswer(resp *http.Response, limit int64, id []byte) (*Answer, error) {
-	a := &Answer{body: resp.Body, source: resp.Body, buffer: buffers.Get().(*[]byte)} //nolint:errcheck,forcetypeassert // the pool holds these only
+	//nolint:errcheck,forcetypeassert // the pool holds these only
+	a := &Answer{body: resp.Body, source: resp.Body, buffer: buffers.Get().(*[]byte)}
 	if resp.ContentLength > limit {
 		a.Release()
 		return nil, ErrTooLarge

@@ -10,7 +10,8 @@ import (
 
 func TestStandingTellsWhetherAChainHasACapabilityNow(t *testing.T) {
 	t.Parallel()
-	able, unable := measured(map[chain.Capability]bool{chain.Data: true}), measured(map[chain.Capability]bool{chain.Data: false})
+	able, unable := measured(map[chain.Capability]bool{chain.Data: true}),
+		measured(map[chain.Capability]bool{chain.Data: false})
 	old := map[chain.Capability]Verdict{chain.Data: {Able: true, MeasuredAt: time.Now().Add(-verdictLasts)}}
 	var (
 		has     = UpstreamState{ChainIDOK: true, Usable: true, Capabilities: able}
@@ -43,7 +44,11 @@ func TestStandingTellsWhetherAChainHasACapabilityNow(t *testing.T) {
 			if got := c.Availability(chain.Data); got != Unmeasured {
 				t.Errorf("before any probe it is %d", got)
 			}
-			s := Snapshot{Chain: c.ID, ChainID: c.ChainID, MeasuredAt: time.Now(), Upstreams: []UpstreamState{test.first, test.second}}
+			s := Snapshot{
+				Chain: c.ID, ChainID: c.ChainID, MeasuredAt: time.Now(), Upstreams: []UpstreamState{
+					test.first, test.second,
+				},
+			}
 			for i, e := range c.endpoints {
 				s.Upstreams[i].Name, s.Upstreams[i].Fingerprint = e.Name, e.fingerprint
 			}

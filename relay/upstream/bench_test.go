@@ -56,7 +56,9 @@ func benchmarked(b *testing.B, n int) *Chain {
 	for i := range n {
 		list = append(list, config.Upstream{Name: fmt.Sprintf("up-%d", i), URL: "http://127.0.0.1:1", Supply: "public"})
 	}
-	p, err := NewPool(config.Upstreams{Chains: map[string]config.ChainUpstreams{string(chain.EthMainnet): {Upstreams: list}}}, time.Now)
+	p, err := NewPool(config.Upstreams{
+		Chains: map[string]config.ChainUpstreams{string(chain.EthMainnet): {Upstreams: list}},
+	}, time.Now)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -97,7 +99,8 @@ func BenchmarkRead(b *testing.B) {
 			b.RunParallel(func(p *testing.PB) {
 				for p.Next() {
 					answer, f := c.Read(ctx, &Request{
-						Method: []byte("eth_call"), Params: []byte(`[{},"latest"]`), Supply: plan.Public, Tier: tier, MaxAnswer: maxAnswer,
+						Method: []byte("eth_call"), Params: []byte(`[{},"latest"]`), Supply: plan.Public, Tier: tier,
+						MaxAnswer: maxAnswer,
 					})
 					if f != nil {
 						b.Error(f)

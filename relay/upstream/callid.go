@@ -26,7 +26,8 @@ const (
 
 // appendID appends a new id.
 func appendID(b []byte) []byte {
-	return strconv.AppendUint(b, firstID+rand.Uint64N(lastID-firstID+1), 10) //nolint:gosec // ChaCha8 with a random key; a call takes nanoseconds
+	//nolint:gosec // ChaCha8 with a random key; a call takes nanoseconds
+	return strconv.AppendUint(b, firstID+rand.Uint64N(lastID-firstID+1), 10)
 }
 
 // body renders the request under a new id.

@@ -30,7 +30,8 @@ func TestCallID_IsANumberThatEveryClientKeeps(t *testing.T) {
 			t.Fatalf("the id is %s", id)
 		}
 		seen[id] = true
-		if want := `{"jsonrpc":"2.0","id":` + id + `,"method":"eth_call","params":[]}`; string(body) != want || !json.Valid(body) {
+		if want := `{"jsonrpc":"2.0","id":` + id + `,"method":"eth_call","params":[]}`; string(body) != want ||
+			!json.Valid(body) {
 			t.Fatalf("the request is %s", body)
 		}
 	}
@@ -65,7 +66,8 @@ func TestCallID_IsNewForEveryAttempt(t *testing.T) {
 	}
 }
 
-func TestCallID_CostsOneAllocationWithItsRequest(t *testing.T) { //nolint:paralleltest // allocations are counted per process
+//nolint:paralleltest // allocations are counted per process
+func TestCallID_CostsOneAllocationWithItsRequest(t *testing.T) {
 	r := request("eth_call")
 	if n := testing.AllocsPerRun(1000, func() { r.body() }); n != 1 {
 		t.Errorf("a request allocates %v times", n)
@@ -161,7 +163,8 @@ func TestNullID_IsHeardButNeverPassedOn(t *testing.T) {
 				t.Fatal(err)
 			}
 			c, first, second := twoUpstreams(t)
-			first.Default(testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":null,"error":`+string(object)+`}`))
+			first.Default(testkit.Raw(http.StatusOK, "application/json",
+				`{"jsonrpc":"2.0","id":null,"error":`+string(object)+`}`))
 			second.Next(testkit.Result("0xgood"), testkit.Status(http.StatusBadGateway))
 			answer, f := c.Read(deadline(t, testTimeout), request("eth_call"))
 			if f != nil || string(answer.Result) != `"0xgood"` {
@@ -175,7 +178,8 @@ func TestNullID_IsHeardButNeverPassedOn(t *testing.T) {
 				t.Errorf("a call that nobody answered got %s", answer.Error)
 			}
 			c.endpoints = c.endpoints[:1]
-			if _, f := c.Submit(deadline(t, testTimeout), request("eth_sendRawTransaction")); f == nil || f.Reason != fault.OutcomeUnknown {
+			if _, f := c.Submit(deadline(t, testTimeout), request("eth_sendRawTransaction")); f == nil ||
+				f.Reason != fault.OutcomeUnknown {
 				t.Errorf("a submission got %v", f)
 			}
 		})
@@ -185,8 +189,9 @@ func TestNullID_IsHeardButNeverPassedOn(t *testing.T) {
 func TestAnotherID_LeavesTheOutcomeOfASubmissionUnknown(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{
-		"a result": `{"id":1000000000000001,"result":"0xhash"}`, "an error": `{"id":1,"error":{"code":-32000,"message":"nonce too low"}}`,
-		"none": `{"error":{"code":-32000,"message":"nonce too low"}}`,
+		"a result": `{"id":1000000000000001,"result":"0xhash"}`,
+		"an error": `{"id":1,"error":{"code":-32000,"message":"nonce too low"}}`,
+		"none":     `{"error":{"code":-32000,"message":"nonce too low"}}`,
 	} {
 		c, first, second := twoUpstreams(t)
 		first.Default(testkit.Raw(http.StatusOK, "application/json", body))
@@ -207,7 +212,8 @@ func TestRenumbered_ChangesNothingButTheID(t *testing.T) {
 	body := r.body()
 	kept := bytes.Clone(body)
 	again := renumbered(body)
-	if !bytes.Equal(body, kept) || bytes.Equal(idOf(again), idOf(body)) || !bytes.Equal(bytes.Replace(again, idOf(again), idOf(body), 1), body) {
+	if !bytes.Equal(body, kept) || bytes.Equal(idOf(again), idOf(body)) ||
+		!bytes.Equal(bytes.Replace(again, idOf(again), idOf(body), 1), body) {
 		t.Errorf("%s became %s", kept, again)
 	}
 }

@@ -38,22 +38,36 @@ var capabilityProbes = []capabilityProbe{
 	{of: chain.Debug, calls: []capabilityCall{
 		{method: "debug_traceCall", params: fixed(`[{"to":` + zeroAddress + `},"latest",{"tracer":"callTracer"}]`)},
 	}},
-	{of: chain.Trace, calls: []capabilityCall{{method: "trace_call", params: fixed(`[{"to":` + zeroAddress + `},["trace"],"latest"]`)}}},
+	{of: chain.Trace, calls: []capabilityCall{
+		{method: "trace_call", params: fixed(`[{"to":` + zeroAddress + `},["trace"],"latest"]`)},
+	}},
 	// Only blocks from before Nitro have these traces.
 	{of: chain.ArbTrace, only: chain.ArbitrumOne, calls: []capabilityCall{
 		{method: "arbtrace_call", params: fixed(`[{"to":` + zeroAddress + `},["trace"],"0x1"]`)},
 	}},
-	{of: chain.Bor, only: chain.PolygonPoS, calls: []capabilityCall{{method: "bor_getCurrentProposer", params: fixed(`[]`)}}},
-	{of: chain.Simulate, calls: []capabilityCall{{method: "eth_simulateV1", params: fixed(`[{"blockStateCalls":[{}]},"latest"]`)}}},
+	{of: chain.Bor, only: chain.PolygonPoS, calls: []capabilityCall{
+		{method: "bor_getCurrentProposer", params: fixed(`[]`)},
+	}},
+	{of: chain.Simulate, calls: []capabilityCall{
+		{method: "eth_simulateV1", params: fixed(`[{"blockStateCalls":[{}]},"latest"]`)},
+	}},
 	{of: chain.Archive, calls: []capabilityCall{{method: "eth_getBalance", params: stateAt(firstState)}}},
-	{of: recentState, calls: []capabilityCall{{method: "eth_getBalance", params: stateAt(func(_ *Chain, head uint64) uint64 {
-		return head - min(head, chain.StateDepth)
-	})}}},
+	{
+		of: recentState,
+		calls: []capabilityCall{{method: "eth_getBalance", params: stateAt(func(_ *Chain, head uint64) uint64 {
+			return head - min(head, chain.StateDepth)
+		})}},
+	},
 	{of: chain.Data, calls: []capabilityCall{
 		{method: "alchemy_getTokenBalances", params: fixed(`[` + zeroAddress + `,[` + zeroAddress + `]]`)},
-		{method: "alchemy_getAssetTransfers", params: fixed(`[{"fromBlock":"0x0","toBlock":"0x0","category":["external"],"maxCount":"0x1"}]`)},
+		{
+			method: "alchemy_getAssetTransfers",
+			params: fixed(`[{"fromBlock":"0x0","toBlock":"0x0","category":["external"],"maxCount":"0x1"}]`),
+		},
 	}},
-	{of: chain.History, family: chain.Solana, calls: []capabilityCall{{method: "getFirstAvailableBlock", params: fixed(`[]`), able: reachesBack}}},
+	{of: chain.History, family: chain.Solana, calls: []capabilityCall{
+		{method: "getFirstAvailableBlock", params: fixed(`[]`), able: reachesBack},
+	}},
 	// An address that owns no tokens: cheap where the index exists, an error where it does not.
 	{of: chain.Data, family: chain.Solana, calls: []capabilityCall{{method: "getTokenAccountsByOwner", params: fixed(
 		`["SysvarC1ock11111111111111111111111111111111",{"programId":"TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"},` +
@@ -103,7 +117,8 @@ const (
 // its own, so that one that hangs does not take that of the others; what the round has no whole one
 // left for is asked in the next. What an upstream does not answer clearly keeps its last verdict.
 // ctx is of the round; after begin is over no question begins.
-func (c *Chain) measureCapabilities(ctx, begin context.Context, e *Endpoint, last map[chain.Capability]Verdict, head uint64, now time.Time,
+func (c *Chain) measureCapabilities(ctx, begin context.Context, e *Endpoint, last map[chain.Capability]Verdict,
+	head uint64, now time.Time,
 ) map[chain.Capability]Verdict {
 	measured := maps.Clone(last)
 	if measured == nil {

@@ -73,16 +73,22 @@ func TestMethodGoesToAnUpstreamThatIsCapableOfIt(t *testing.T) {
 func TestCapabilitiesAreMeasuredWhereTheyExist(t *testing.T) {
 	t.Parallel()
 	const head = 200_000_000
-	evm := []string{"debug_traceCall", "trace_call", "eth_simulateV1", "alchemy_getTokenBalances", "alchemy_getAssetTransfers"}
+	evm := []string{
+		"debug_traceCall", "trace_call", "eth_simulateV1", "alchemy_getTokenBalances", "alchemy_getAssetTransfers",
+	}
 	for id, want := range map[chain.ID]struct {
 		methods []string
 		state   []string // the heights at which state is asked for
 	}{
-		chain.EthMainnet:      {evm, []string{"0x1", fmt.Sprintf("0x%x", head-128)}},
-		chain.ArbitrumOne:     {append(slices.Clone(evm), "arbtrace_call"), []string{"0x152dd4a", fmt.Sprintf("0x%x", head-128)}},
+		chain.EthMainnet: {evm, []string{"0x1", fmt.Sprintf("0x%x", head-128)}},
+		chain.ArbitrumOne: {
+			append(slices.Clone(evm), "arbtrace_call"), []string{"0x152dd4a", fmt.Sprintf("0x%x", head-128)},
+		},
 		chain.OptimismMainnet: {evm, []string{"0x645c278", fmt.Sprintf("0x%x", head-128)}},
-		chain.PolygonPoS:      {append(slices.Clone(evm), "bor_getCurrentProposer"), []string{"0x1", fmt.Sprintf("0x%x", head-128)}},
-		chain.SolanaMainnet:   {[]string{"getFirstAvailableBlock", "getTokenAccountsByOwner"}, nil},
+		chain.PolygonPoS: {
+			append(slices.Clone(evm), "bor_getCurrentProposer"), []string{"0x1", fmt.Sprintf("0x%x", head-128)},
+		},
+		chain.SolanaMainnet: {[]string{"getFirstAvailableBlock", "getTokenAccountsByOwner"}, nil},
 	} {
 		u := testkit.Upstream(t)
 		known, _ := chain.Lookup(string(id))
@@ -109,7 +115,8 @@ func TestCapabilitiesAreMeasuredWhereTheyExist(t *testing.T) {
 		slices.Sort(methods)
 		slices.Sort(want.methods)
 		if !slices.Equal(methods, want.methods) || !slices.Equal(heights, want.state) {
-			t.Errorf("%s was asked for %v and for state at %v, want %v and %v", id, methods, heights, want.methods, want.state)
+			t.Errorf("%s was asked for %v and for state at %v, want %v and %v", id, methods, heights, want.methods,
+				want.state)
 		}
 	}
 }
@@ -196,7 +203,9 @@ func TestACapabilityThatHangsTakesNoTimeOfTheOthers(t *testing.T) {
 		t.Errorf("the one after it: %v (%v)", able, known)
 	}
 	s = n.round().Upstreams[0] // a slow machine may need the second
-	for of, want := range map[chain.Capability]bool{chain.Simulate: false, chain.Archive: true, recentState: true, chain.Data: false} {
+	for of, want := range map[chain.Capability]bool{
+		chain.Simulate: false, chain.Archive: true, recentState: true, chain.Data: false,
+	} {
 		if able, known := s.Capable(of, n.clock.Now()); !known || able != want {
 			t.Errorf("%s: %v (%v), want %v", of, able, known, want)
 		}

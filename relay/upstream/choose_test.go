@@ -19,7 +19,9 @@ func chooser(t *testing.T, supplies ...plan.Supply) (*Chain, *testkit.Clock, Sna
 	clock := testkit.NewClock(noon)
 	var list []config.Upstream
 	for i, s := range supplies {
-		list = append(list, config.Upstream{Name: fmt.Sprintf("%s-%d", s, i), URL: "http://127.0.0.1:1", Supply: string(s)})
+		list = append(list, config.Upstream{
+			Name: fmt.Sprintf("%s-%d", s, i), URL: "http://127.0.0.1:1", Supply: string(s),
+		})
 	}
 	_, c := poolOf(t, chain.EthMainnet, clock.Now, list)
 	s := healthy(c, noon)
@@ -130,7 +132,8 @@ func TestExcludedUpstreamsAreUsedWhenEveryoneIs(t *testing.T) {
 	}
 	c.endpoints[1].health.fail(minSamples)
 	first := c.choice(plan.Public, plan.Balanced, 0)
-	if second := c.choice(plan.Public, plan.Balanced, 1<<place(c, first)); first == "none" || second == "none" || first == second {
+	if second := c.choice(plan.Public, plan.Balanced, 1<<place(c, first)); first == "none" || second == "none" ||
+		first == second {
 		t.Errorf("chose %s and %s: when everyone is excluded, everyone is to be used", first, second)
 	}
 	clock.Advance(firstExclusion)
@@ -166,7 +169,8 @@ func TestAnUpstreamThatLacksAMethodComesLastForItAlone(t *testing.T) {
 	if got := c.choice(plan.Public, plan.Balanced, 0); got != "public-1" {
 		t.Errorf("chose %s for a method that it lacks", got)
 	}
-	if c.choiceFor(&Request{Method: []byte("eth_getBalance"), Supply: plan.Public, Tier: plan.Balanced}, 0) != "public-0" {
+	if c.choiceFor(&Request{Method: []byte("eth_getBalance"), Supply: plan.Public, Tier: plan.Balanced},
+		0) != "public-0" {
 		t.Error("it stays the favourite for every other method")
 	}
 	if got := c.choice(plan.Public, plan.Balanced, 1<<1); got != "public-0" {
@@ -231,10 +235,14 @@ func TestFastGetsTheLowestLatencyOfTheBestSupply(t *testing.T) {
 	c, _, s := chooser(t, plan.Public, plan.Premium, plan.Premium, plan.Wholesale)
 	s.Upstreams[2].Lag = 3 // in blocks: not what fast is about
 	c.Apply(s)
-	for i, took := range []time.Duration{time.Millisecond, 300 * time.Millisecond, 200 * time.Millisecond, 2 * time.Millisecond} {
+	for i, took := range []time.Duration{
+		time.Millisecond, 300 * time.Millisecond, 200 * time.Millisecond, 2 * time.Millisecond,
+	} {
 		c.endpoints[i].measured(took)
 	}
-	for supply, want := range map[plan.Supply]string{plan.Premium: "premium-2", plan.Wholesale: "wholesale-3", plan.Public: "public-0"} {
+	for supply, want := range map[plan.Supply]string{
+		plan.Premium: "premium-2", plan.Wholesale: "wholesale-3", plan.Public: "public-0",
+	} {
 		if got := c.choice(supply, plan.Fast, 0); got != want {
 			t.Errorf("a %s caller on fast got %s, want %s", supply, got, want)
 		}
@@ -313,7 +321,8 @@ func TestHeavyReadsAreChosenByTheirOwnLatency(t *testing.T) {
 	if got := c.choice(plan.Public, plan.Balanced, 0); got != "public-0" {
 		t.Errorf("a standard read went to %s", got)
 	}
-	if got := c.choiceFor(&Request{Method: []byte("eth_call"), Supply: plan.Public, Tier: plan.Balanced, Heavy: true}, 0); got != "public-1" {
+	if got := c.choiceFor(&Request{Method: []byte("eth_call"), Supply: plan.Public, Tier: plan.Balanced, Heavy: true},
+		0); got != "public-1" {
 		t.Errorf("a heavy read went to %s", got)
 	}
 }
@@ -325,7 +334,9 @@ func TestAnUpstreamOnTrialGetsOneCheapReadAtATime(t *testing.T) {
 	c.Apply(s)
 	c.endpoints[0].health.fail(minSamples)
 	take := func(change func(*search)) choice {
-		s := &search{r: &Request{Method: []byte("eth_call"), Supply: plan.Public, Tier: plan.Balanced}, list: c.endpoints}
+		s := &search{
+			r: &Request{Method: []byte("eth_call"), Supply: plan.Public, Tier: plan.Balanced}, list: c.endpoints,
+		}
 		change(s)
 		to, ok := c.next(s)
 		if !ok {
@@ -394,7 +405,9 @@ func TestOnlyUpstreamsThatMayBeAskedAreChosen(t *testing.T) {
 	c.Apply(s)
 	held := c.choice(plan.Public, plan.Balanced, 0)
 	not := func(name string) *Request {
-		return &Request{Method: []byte("eth_call"), Supply: plan.Public, Tier: plan.Balanced, May: func(n string) bool { return n != name }}
+		return &Request{Method: []byte("eth_call"), Supply: plan.Public, Tier: plan.Balanced, May: func(n string) bool {
+			return n != name
+		}}
 	}
 	if got := c.choiceFor(not(held), 0); got == held || got == "none" {
 		t.Errorf("without %s: chose %s", held, got)
@@ -407,7 +420,9 @@ func TestOnlyUpstreamsThatMayBeAskedAreChosen(t *testing.T) {
 	if got := c.choiceFor(not("public-1"), 0); got != "public-0" {
 		t.Errorf("without the one that lags: chose %s", got)
 	}
-	if got := c.choiceFor(&Request{Method: []byte("eth_call"), Supply: plan.Public, May: func(string) bool { return false }}, 0); got != "none" {
+	if got := c.choiceFor(&Request{
+		Method: []byte("eth_call"), Supply: plan.Public, May: func(string) bool { return false },
+	}, 0); got != "none" {
 		t.Errorf("chose %s of none", got)
 	}
 }

@@ -100,19 +100,23 @@ const (
 // means, was collected from their public nodes and documentation.
 var patterns = []pattern{
 	{rankRange, isRange, []string{
-		"block range is too wide", "range too large", "max block range", "exceeds the range", "logs over more", "returned more than",
-		"exceeds max results", "response too large", "query exceeds limit", "limit the query to", "too many results", "try paginating",
-		"eth_getlogs is limited", "is too big", "range is too large", "maximum block range", "block range limit", "block range should work",
-		"blocks range", "ranges over", "too many blocks", "response size exceeded",
+		"block range is too wide", "range too large", "max block range", "exceeds the range", "logs over more",
+		"returned more than", "exceeds max results", "response too large", "query exceeds limit", "limit the query to",
+		"too many results", "try paginating", "eth_getlogs is limited", "is too big", "range is too large",
+		"maximum block range", "block range limit", "block range should work", "blocks range", "ranges over",
+		"too many blocks", "response size exceeded",
 	}},
 	{rankSender, isAnswer, []string{"sender is over rate limit"}}, // the sequencer limits the sender, not us
 	{rankPlan, isPlan, []string{
-		"on the free tier", "on freetier", "on free tier", "on the free plan", "on your plan", "in your plan", "on your current plan",
-		"upgrade your plan",
+		"on the free tier", "on freetier", "on free tier", "on the free plan", "on your plan", "in your plan",
+		"on your current plan", "upgrade your plan",
 	}},
-	{rankBilling, isBilling, []string{"reached the free tier", "monthly capacity limit", "limit for your current plan"}},
+	{rankBilling, isBilling, []string{
+		"reached the free tier", "monthly capacity limit", "limit for your current plan",
+	}},
 	{rankThrottled, isThrottled, []string{
-		"has exceeded", "exceeded the quota", "too many requests", "under too much load", "rate limit", "limit exceeded", "request rate exceeded",
+		"has exceeded", "exceeded the quota", "too many requests", "under too much load", "rate limit",
+		"limit exceeded", "request rate exceeded",
 	}},
 	{rankData, isMissingData, []string{
 		"block tag", "missing trie node", "header not found", "unknown block", "block not found", "no state available",
@@ -122,7 +126,9 @@ var patterns = []pattern{
 	{rankRevert, isAnswer, revertWords},
 	{rankKnown, isAnswer, []string{"already known", "known transaction", "already imported", "already in mempool"}},
 	{rankNonce, isAnswer, []string{"nonce too low", "replacement transaction underpriced", "insufficient funds"}},
-	{rankAbsent, isAbsent, []string{"method not found", "does not exist/is not available", "unsupported method", notSupported}},
+	{rankAbsent, isAbsent, []string{
+		"method not found", "does not exist/is not available", "unsupported method", notSupported,
+	}},
 	{rankOther, isDenied, []string{"invalid api key"}},
 }
 
@@ -135,8 +141,8 @@ const notSupported = "not supported"
 // solanaRetry are Solana's codes for which another node may have the answer: behind, block not
 // available, slot skipped or cleaned up, ledger jump, long-term storage.
 var solanaRetry = map[int]bool{
-	-32001: true, -32004: true, -32005: true, -32007: true, -32008: true, -32009: true, -32010: true, -32011: true, -32012: true,
-	-32014: true, -32016: true, -32019: true,
+	-32001: true, -32004: true, -32005: true, -32007: true, -32008: true, -32009: true, -32010: true, -32011: true,
+	-32012: true, -32014: true, -32016: true, -32019: true,
 }
 
 var solanaAnswers = map[int]bool{

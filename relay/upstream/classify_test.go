@@ -32,8 +32,8 @@ var saying = []struct {
 	{"block range is too large, narrow your filter", isRange},
 	{"exceed maximum block range: 5000", isRange},
 	{"block range limit exceeded", isRange},
-	{"Under the Free tier plan, you can make eth_getLogs requests with up to a 10 block range. Based on your parameters, " +
-		"this block range should work: [0x1, 0xa]", isRange},
+	{"Under the Free tier plan, you can make eth_getLogs requests with up to a 10 block range. Based on your " +
+		"parameters, this block range should work: [0x1, 0xa]", isRange},
 	{"eth_getLogs and eth_newFilter are limited to a 10,000 blocks range", isRange},
 	{"ranges over 10000 blocks are not supported on freetier", isRange},
 	{"requested too many blocks from 1 to 9999, maximum is set to 2048", isRange},
@@ -113,14 +113,17 @@ func TestTheFirstPatternThatMatchesWins(t *testing.T) {
 			}
 			v, _ := classifyError(chain.EVM, errorObject(-32000, second.message+"; "+first.message), nil)
 			if v.meaning != first.want {
-				t.Errorf("%q then %q means %d, want the earlier row's %d", second.message, first.message, v.meaning, first.want)
+				t.Errorf("%q then %q means %d, want the earlier row's %d", second.message, first.message, v.meaning,
+					first.want)
 			}
 		}
 	}
 }
 
 func beginsAsRevert(message string) bool {
-	return slices.ContainsFunc(revertWords, func(words string) bool { return strings.HasPrefix(strings.ToLower(message), words) })
+	return slices.ContainsFunc(revertWords, func(words string) bool {
+		return strings.HasPrefix(strings.ToLower(message), words)
+	})
 }
 
 func TestEveryPatternHasARow(t *testing.T) {
@@ -169,7 +172,8 @@ func TestWordsOfTheRequestMeanNothing(t *testing.T) {
 			if v != verdicts[isAnswer] {
 				t.Errorf("%q repeated from %s means %d", row.message, asked, v.meaning)
 			}
-			if v, _ := classifyError(chain.EVM, errorObject(-32000, "monthly capacity limit; "+row.message), asked); row.want != isRange &&
+			if v, _ := classifyError(chain.EVM, errorObject(-32000, "monthly capacity limit; "+row.message),
+				asked); row.want != isRange &&
 				!strings.Contains(strings.ToLower(row.message), "monthly capacity limit") && v.meaning != isBilling {
 				t.Errorf("beside %q of the request the provider's own words mean %d", row.message, v.meaning)
 			}
@@ -229,8 +233,11 @@ func TestCodesCorrectWhatWordsSay(t *testing.T) {
 
 func TestSolanaCodesDecideBeforeWords(t *testing.T) {
 	t.Parallel()
-	for _, code := range []int{-32001, -32004, -32005, -32007, -32008, -32009, -32010, -32011, -32012, -32014, -32016, -32019} {
-		if v, _ := classifyError(chain.Solana, errorObject(code, "execution reverted"), nil); v.meaning != isMissingData {
+	for _, code := range []int{
+		-32001, -32004, -32005, -32007, -32008, -32009, -32010, -32011, -32012, -32014, -32016, -32019,
+	} {
+		if v, _ := classifyError(chain.Solana, errorObject(code, "execution reverted"),
+			nil); v.meaning != isMissingData {
 			t.Errorf("%d means %d: another node may have it", code, v.meaning)
 		}
 	}

@@ -79,7 +79,8 @@ func (c *Chain) Expect(m *chain.Method, supply plan.Supply, tier plan.Tier) (Exp
 			continue
 		}
 		usable++
-		if a := (rated{i, rankFor(tier, e.rank, false), e.score(e.health.snapshot(now), s, r, lag)}); a.betterThan(best) {
+		if a := (rated{i, rankFor(tier, e.rank, false), e.score(e.health.snapshot(now), s, r, lag)}); a.betterThan(
+			best) {
 			best = a
 		}
 	}
@@ -88,7 +89,10 @@ func (c *Chain) Expect(m *chain.Method, supply plan.Supply, tier plan.Tier) (Exp
 	}
 	e := c.endpoints[best.place]
 	s, h := e.state.Load(), e.health.snapshot(now)
-	x := Expectation{Supply: e.Supply, Usable: usable, FromCalls: h.latency[classOf(r.Heavy)].known || h.latency[standardReads].known}
+	x := Expectation{
+		Supply: e.Supply, Usable: usable, FromCalls: h.latency[classOf(r.Heavy)].known ||
+			h.latency[standardReads].known,
+	}
 	if x.FromCalls || s.LatencyMicros > 0 {
 		x.Latency = h.usual(r.Heavy, s)
 	}

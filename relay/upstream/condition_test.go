@@ -32,7 +32,9 @@ func TestAConditionTellsOfUsableUpstreamsOnly(t *testing.T) {
 	s.Upstreams[0].Usable, s.Upstreams[0].Reason = false, ReasonLagging
 	s.Upstreams[1].Lag = 2
 	c.Apply(s)
-	want := Condition{MeasuredAt: now.UTC(), Head: testHead, Upstreams: 3, Usable: 2, Latency: 4 * time.Millisecond, Behind: 2}
+	want := Condition{
+		MeasuredAt: now.UTC(), Head: testHead, Upstreams: 3, Usable: 2, Latency: 4 * time.Millisecond, Behind: 2,
+	}
 	if got := c.Condition(); got != want {
 		t.Errorf("with one that lags it is %+v, want %+v", got, want)
 	}
@@ -78,7 +80,9 @@ func TestAnExpectationFollowsSupplyAndTier(t *testing.T) {
 		{call, plan.Premium, plan.Cheap, Expectation{Supply: plan.Public, Latency: time.Millisecond, Usable: 3}},
 		{call, plan.Premium, plan.Balanced, Expectation{Supply: plan.Public, Latency: time.Millisecond, Usable: 3}},
 		{call, plan.Premium, plan.Fast, Expectation{Supply: plan.Premium, Latency: 4 * time.Millisecond, Usable: 3}},
-		{call, plan.Wholesale, plan.Fast, Expectation{Supply: plan.Wholesale, Latency: 16 * time.Millisecond, Usable: 2}},
+		{call, plan.Wholesale, plan.Fast, Expectation{
+			Supply: plan.Wholesale, Latency: 16 * time.Millisecond, Usable: 2,
+		}},
 		{trace, plan.Premium, plan.Cheap, Expectation{Supply: plan.Premium, Latency: 4 * time.Millisecond, Usable: 1}},
 	} {
 		if got, ok := c.Expect(x.m, x.supply, x.tier); !ok || got != x.want {
@@ -93,7 +97,8 @@ func TestAnExpectationFollowsSupplyAndTier(t *testing.T) {
 		c.endpoints[0].observe(observation{verdict: verdicts[isAnswer], took: 30 * time.Millisecond})
 	}
 	now = now.Add(staleAfter)
-	if got, _ := c.Expect(call, plan.Public, plan.Balanced); !got.FromCalls || got.Latency < 26*time.Millisecond || got.Latency > 34*time.Millisecond {
+	if got, _ := c.Expect(call, plan.Public, plan.Balanced); !got.FromCalls || got.Latency < 26*time.Millisecond ||
+		got.Latency > 34*time.Millisecond {
 		t.Errorf("after calls of 30 ms it meets %+v", got)
 	}
 }

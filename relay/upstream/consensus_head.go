@@ -16,7 +16,9 @@ const corroborateFrom = 3
 // Rounds of probes for which a head is doubted.
 const (
 	doubtRounds = 12 // one far below the last, which more than one upstream or the only one vouches for: a minute
-	aloneRounds = 3  // the first head, while one upstream of several answers and its block has a fresh time; doubtRounds when it has not
+	// the first head, while one upstream of several answers and its block has a fresh time;
+	// doubtRounds when it has not
+	aloneRounds = 3
 )
 
 // judge compares the upstreams with each other, finds the head that more than one vouches for, and
@@ -38,7 +40,8 @@ const (
 // and not asked for their opinion.
 func (c *Chain) judge(ctx context.Context, s *Snapshot) (fell bool) {
 	last := c.prober.last
-	s.Head, s.HeadAt, s.Slack, s.Doubts, s.BlockMicros = last.Head, last.HeadAt, last.Slack, last.Doubts, last.BlockMicros
+	s.Head, s.HeadAt, s.Slack, s.Doubts, s.BlockMicros = last.Head, last.HeadAt, last.Slack, last.Doubts,
+		last.BlockMicros
 	claims := c.claims(s)
 	limit := c.limit(last, s.MeasuredAt)
 	var f finding

@@ -30,16 +30,17 @@ func TestOneUpstreamThatLiesNeitherMovesTheHeadNorExcludesAnHonestOne(t *testing
 		for _, lie := range lies {
 			for _, from := range []int{0, 4} { // from the first round on, or later
 				for liar := range nodes {
-					t.Run(fmt.Sprintf("%d upstreams, number %d is %s from round %d", nodes, liar, lie.name, from), func(t *testing.T) {
-						t.Parallel()
-						n := newNetwork(t, nodes)
-						for round := range 10 {
-							if round >= from {
-								n.nodes[liar].set(func(u *node) { lie.tell(u, round-from) })
+					t.Run(fmt.Sprintf("%d upstreams, number %d is %s from round %d", nodes, liar, lie.name, from),
+						func(t *testing.T) {
+							t.Parallel()
+							n := newNetwork(t, nodes)
+							for round := range 10 {
+								if round >= from {
+									n.nodes[liar].set(func(u *node) { lie.tell(u, round-from) })
+								}
+								n.holds(n.round(), liar, round)
 							}
-							n.holds(n.round(), liar, round)
-						}
-					})
+						})
 				}
 			}
 		}
@@ -94,14 +95,16 @@ func TestTheWordOfAnOnlyUpstreamCountsAsFarAsTheChainCanHaveComeOrBlocksAreShown
 					shown := said <= trueHead(n.clock.Now()) || u.forges
 					switch {
 					case said >= before && (round == 0 || shown) && (s.Head != said || !got.Usable):
-						t.Errorf("round %d: it shows the block of %d, and the head is %d; it is %q", round, said, s.Head, got.Reason)
+						t.Errorf("round %d: it shows the block of %d, and the head is %d; it is %q", round, said,
+							s.Head, got.Reason)
 					case s.Head != before && s.Head != said:
 						t.Errorf("round %d: the head is %d, which nobody said", round, s.Head)
 					case s.Head > limit && !shown && s.Head != before:
 						t.Errorf("round %d: it shows nothing, and led the head %d too far", round, s.Head-limit)
 					case s.Head < before:
 						t.Errorf("round %d: the head went back from %d to %d", round, before, s.Head)
-					case said > limit && !shown && got.Reason != ReasonAhead, said+minLagBlocks < before && got.Reason != ReasonLagging:
+					case said > limit && !shown && got.Reason != ReasonAhead, said+minLagBlocks < before &&
+						got.Reason != ReasonLagging:
 						t.Errorf("round %d: it says %d after %d, and is %q", round, said, before, got.Reason)
 					}
 				}
@@ -118,7 +121,8 @@ func TestAnUpstreamFarOffIsNotUsable(t *testing.T) {
 			n.round()
 			n.nodes[0].set(func(u *node) { u.lead = lead })
 			if got := n.round().Upstreams[0]; got.Usable || got.Reason != want {
-				t.Errorf("one of %d that is off by %d: usable %v, %q, want %q", nodes, lead, got.Usable, got.Reason, want)
+				t.Errorf("one of %d that is off by %d: usable %v, %q, want %q", nodes, lead, got.Usable,
+					got.Reason, want)
 			}
 		}
 	}
@@ -158,7 +162,9 @@ func TestWithoutMemoryTheTimesOfBlocksTellWhoLies(t *testing.T) {
 			n.nodes[liar].set(func(u *node) { u.lead = lead })
 			s := n.round()
 			if s.Head != trueHead(n.clock.Now()) || !s.Upstreams[1-liar].Usable || s.Upstreams[liar].Usable {
-				t.Errorf("off by %d: head is %d off, upstreams %+v", lead, int64(s.Head)-int64(trueHead(n.clock.Now())), s.Upstreams) //nolint:gosec // small
+				//nolint:gosec // small
+				t.Errorf("off by %d: head is %d off, upstreams %+v", lead, int64(s.Head)-int64(trueHead(n.clock.Now())),
+					s.Upstreams)
 			}
 		}
 	}
@@ -255,16 +261,19 @@ func TestAChainThatIsFasterThanTheCatalogSaysIsBelieved(t *testing.T) {
 				s := n.round()
 				n.chain.Apply(s)
 				if s.Head != n.nodes[0].claims() || !s.HeadKnown || !s.Upstreams[0].Usable {
-					t.Fatalf("%d nodes, blocks of %s, round %d: head %d of %d, %q", nodes, every, round, s.Head, n.nodes[0].claims(), s.Upstreams[0].Reason)
+					t.Fatalf("%d nodes, blocks of %s, round %d: head %d of %d, %q", nodes, every, round, s.Head,
+						n.nodes[0].claims(), s.Upstreams[0].Reason)
 				}
 			}
-			if seen := n.chain.blockTime(&n.last); seen < every || seen > 2*every { // its word is enough for twice the pace
+			// its word is enough for twice the pace
+			if seen := n.chain.blockTime(&n.last); seen < every || seen > 2*every {
 				t.Errorf("%d nodes: blocks of %s are taken for blocks of %s", nodes, every, seen)
 			}
 			n.clock.Advance(3 * blockTime) // the probes stand still; the answers of upstreams do not
 			said := n.nodes[0].claims()
 			if head, ok := n.chain.ObserveHead(Latest, said); !ok || head != said {
-				t.Errorf("%d nodes, blocks of %s: an answer that the chain has come to gives %d (%v), want %d", nodes, every, head, ok, said)
+				t.Errorf("%d nodes, blocks of %s: an answer that the chain has come to gives %d (%v), want %d", nodes,
+					every, head, ok, said)
 			}
 			slow := int64(n.last.Head) - int64(trueHead(n.clock.Now())) //nolint:gosec // small
 			for _, u := range n.nodes {
@@ -274,7 +283,8 @@ func TestAChainThatIsFasterThanTheCatalogSaysIsBelieved(t *testing.T) {
 				n.round()
 			}
 			if n.last.BlockMicros != 0 {
-				t.Errorf("%d nodes: the chain is slow again, and is taken for one with blocks of %d µs", nodes, n.last.BlockMicros)
+				t.Errorf("%d nodes: the chain is slow again, and is taken for one with blocks of %d µs", nodes,
+					n.last.BlockMicros)
 			}
 		}
 	}
@@ -286,10 +296,12 @@ func TestHowFastAChainIsIsLearnedFromNobodysWordAlone(t *testing.T) {
 		n := newNetwork(t, nodes)
 		for round := range 30 {
 			if round > 0 {
-				n.nodes[0].set(func(u *node) { u.lead = int64(2 * round) }) // twice as fast as usual: just what its word is enough for
+				// twice as fast as usual: just what its word is enough for
+				n.nodes[0].set(func(u *node) { u.lead = int64(2 * round) })
 			}
 			if s := n.round(); n.chain.blockTime(&s) < blockTime*2/3 {
-				t.Fatalf("%d nodes, round %d: its word alone made the chain one with blocks of %d µs", nodes, round, s.BlockMicros)
+				t.Fatalf("%d nodes, round %d: its word alone made the chain one with blocks of %d µs", nodes, round,
+					s.BlockMicros)
 			}
 		}
 	}

@@ -58,7 +58,8 @@ func TestACordonedUpstreamIsNotUsedAtAll(t *testing.T) {
 		}
 	}
 	cordon("up-0")
-	testkit.Eventually(t, testTimeout, func() bool { return c.choice(plan.Public, plan.Balanced, 0) == "up-1" }, "the cordon is in force")
+	testkit.Eventually(t, testTimeout, func() bool { return c.choice(plan.Public, plan.Balanced, 0) == "up-1" },
+		"the cordon is in force")
 	// Neither when it is the last one left, nor when all are unusable, nor for submissions, nor
 	// after another round of probes.
 	for range 20 {
@@ -70,11 +71,13 @@ func TestACordonedUpstreamIsNotUsedAtAll(t *testing.T) {
 		}
 	}
 	cordon("up-1")
-	testkit.Eventually(t, testTimeout, func() bool { return c.choice(plan.Public, plan.Balanced, 0) == "none" }, "both are out")
+	testkit.Eventually(t, testTimeout, func() bool { return c.choice(plan.Public, plan.Balanced, 0) == "none" },
+		"both are out")
 	if _, f := c.Read(deadline(t, testTimeout), request("eth_call")); f == nil || f.Reason != fault.NoUpstream {
 		t.Errorf("a read with every upstream cordoned gives %v", f)
 	}
-	if _, f := c.Submit(deadline(t, testTimeout), request("eth_sendRawTransaction")); f == nil || f.Reason != fault.NoUpstream {
+	if _, f := c.Submit(deadline(t, testTimeout), request("eth_sendRawTransaction")); f == nil ||
+		f.Reason != fault.NoUpstream {
 		t.Errorf("a submission gives %v", f)
 	}
 	if first.Total()+second.Total() != 0 {
@@ -97,7 +100,8 @@ func TestACordonedUpstreamIsNotUsedAtAll(t *testing.T) {
 	if found, err := board.Uncordon(ctx, chain.EthMainnet, "nobody"); err != nil || found {
 		t.Errorf("taking back what was not there: %v, %v", found, err)
 	}
-	testkit.Eventually(t, testTimeout, func() bool { return c.choice(plan.Public, plan.Balanced, 0) == "up-0" }, "it is used again")
+	testkit.Eventually(t, testTimeout, func() bool { return c.choice(plan.Public, plan.Balanced, 0) == "up-0" },
+		"it is used again")
 }
 
 func TestOneChainThatCannotBeReadDoesNotHoldTheOthers(t *testing.T) {
@@ -110,7 +114,8 @@ func TestOneChainThatCannotBeReadDoesNotHoldTheOthers(t *testing.T) {
 		t.Fatal(err)
 	}
 	all, err := board.ReadAll(ctx, chain.BaseMainnet, chain.EthMainnet)
-	if base := all[chain.BaseMainnet]; base.Known || len(base.Cordons) > 0 || err == nil || all[chain.EthMainnet].Snapshot.Head != 7 {
+	if base := all[chain.BaseMainnet]; base.Known || len(base.Cordons) > 0 || err == nil ||
+		all[chain.EthMainnet].Snapshot.Head != 7 {
 		t.Errorf("read %+v, %v", all, err)
 	}
 }
@@ -132,5 +137,6 @@ func TestACordonHoldsWhenTheSnapshotCannotBeRead(t *testing.T) {
 		t.Errorf("read %+v, %v", posted, err)
 	}
 	watch(t, board, p)
-	testkit.Eventually(t, testTimeout, func() bool { return c.choice(plan.Public, plan.Balanced, 0) == "up-1" }, "the cordon is in force")
+	testkit.Eventually(t, testTimeout, func() bool { return c.choice(plan.Public, plan.Balanced, 0) == "up-1" },
+		"the cordon is in force")
 }

@@ -128,11 +128,13 @@ func TestHeadsGoDownOnNobodysWordAlone(t *testing.T) {
 				}
 				before := n.last.Head
 				if s := n.round(); s.Head < before || s.Generation != begun {
-					t.Fatalf("of %d, forging %v, round %d: the head went from %d to %d", nodes, forges, round, before, s.Head)
+					t.Fatalf("of %d, forging %v, round %d: the head went from %d to %d", nodes, forges, round, before,
+						s.Head)
 				}
 				for i, u := range n.last.Upstreams[1:] {
 					if round < doubtRounds && !u.Usable {
-						t.Errorf("of %d, forging %v, round %d: honest upstream %d is %s", nodes, forges, round, i+1, u.Reason)
+						t.Errorf("of %d, forging %v, round %d: honest upstream %d is %s", nodes, forges, round, i+1,
+							u.Reason)
 					}
 				}
 			}
@@ -187,7 +189,9 @@ func TestASnapshotOfAnotherChainIDIsNotBelieved(t *testing.T) {
 	}
 	n.round()
 	old := Posted{Known: true, Snapshot: n.last, Cordons: map[string]Cordon{"up-1": {}}}
-	file := fileOf(map[chain.ID][]config.Upstream{chain.EthMainnet: providers(n.nodes[0].UpstreamServer, n.nodes[1].UpstreamServer)})
+	file := fileOf(map[chain.ID][]config.Upstream{
+		chain.EthMainnet: providers(n.nodes[0].UpstreamServer, n.nodes[1].UpstreamServer),
+	})
 	listed := file.Chains["eth_mainnet"]
 	listed.ChainID = 31337
 	file.Chains["eth_mainnet"] = listed
@@ -209,7 +213,8 @@ func TestASnapshotOfAnotherChainIDIsNotBelieved(t *testing.T) {
 		u.set(func(u *node) { u.lead = 0 })
 	}
 	s := n.round()
-	if s.Head != trueHead(n.clock.Now()) || !s.Upstreams[0].Usable || !s.Upstreams[1].Usable || s.Generation < old.Snapshot.Generation {
+	if s.Head != trueHead(n.clock.Now()) || !s.Upstreams[0].Usable || !s.Upstreams[1].Usable ||
+		s.Generation < old.Snapshot.Generation {
 		t.Errorf("head %d, upstreams %+v", s.Head, s.Upstreams)
 	}
 	n.chain.follow(Posted{Known: true, Snapshot: s})

@@ -20,12 +20,16 @@ func TestAnEmptyResultIsAskedForElsewhereOnlyWhenTheCallSaysSo(t *testing.T) {
 		want          string
 		asked         [2]int
 	}{
-		"another one knows":           {isNull, null, known, `"0x1"`, [2]int{1, 1}},
-		"the first one knows":         {isNull, known, null, `"0x1"`, [2]int{1, 0}},
-		"nobody knows":                {isNull, null, null, "null", [2]int{1, 1}},
-		"the other one is down":       {isNull, null, testkit.Status(http.StatusInternalServerError), "null", [2]int{1, 1}},
-		"the other one lacks it":      {isNull, null, testkit.Error(-32601, "method not found"), "null", [2]int{1, 1}},
-		"the first one is down":       {isNull, testkit.Status(http.StatusInternalServerError), null, "null", [2]int{1, 1}},
+		"another one knows":   {isNull, null, known, `"0x1"`, [2]int{1, 1}},
+		"the first one knows": {isNull, known, null, `"0x1"`, [2]int{1, 0}},
+		"nobody knows":        {isNull, null, null, "null", [2]int{1, 1}},
+		"the other one is down": {
+			isNull, null, testkit.Status(http.StatusInternalServerError), "null", [2]int{1, 1},
+		},
+		"the other one lacks it": {isNull, null, testkit.Error(-32601, "method not found"), "null", [2]int{1, 1}},
+		"the first one is down": {
+			isNull, testkit.Status(http.StatusInternalServerError), null, "null", [2]int{1, 1},
+		},
 		"every result is an answer":   {nil, null, known, "null", [2]int{1, 0}},
 		"an error is no empty result": {isNull, testkit.Error(3, "execution reverted"), known, "", [2]int{1, 0}},
 	} {

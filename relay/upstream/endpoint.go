@@ -55,7 +55,9 @@ func newEndpoint(family chain.Family, u config.Upstream, now func() time.Time) (
 	if err != nil {
 		return nil, fmt.Errorf("upstream %s: the url cannot be parsed", u.Name)
 	}
-	header := http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {"chain-access-gateway"}}
+	header := http.Header{
+		"Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {"chain-access-gateway"},
+	}
 	for name, value := range u.Headers {
 		header.Set(name, value)
 	}

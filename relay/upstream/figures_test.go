@@ -50,7 +50,9 @@ func TestFiguresOfAllProcessesAddUp(t *testing.T) {
 	// Half of all answers took ten milliseconds, the other half a hundred: no process alone has
 	// these quantiles.
 	q := f.quantiles(standardReads, heavyReads)
-	if near := func(got, want time.Duration) bool { return got > want*7/8 && got < want*9/8 }; !near(q.p90, 100*time.Millisecond) {
+	if near := func(got, want time.Duration) bool {
+		return got > want*7/8 && got < want*9/8
+	}; !near(q.p90, 100*time.Millisecond) {
 		t.Errorf("nine of ten take %s", q.p90)
 	}
 	if sum := slices.Sorted(maps.Values(f.Latencies[standardReads])); len(sum) != 2 || sum[0] != 50 || sum[1] != 50 {
@@ -58,7 +60,8 @@ func TestFiguresOfAllProcessesAddUp(t *testing.T) {
 	}
 	// A process that ended is forgotten with its figures.
 	c, _ := pools[0].Chain(chain.EthMainnet)
-	if ttl, err := board.rdb.TTL(ctx, figuresKey(chain.EthMainnet, "a")).Result(); err != nil || ttl <= 0 || ttl > figuresLast {
+	if ttl, err := board.rdb.TTL(ctx, figuresKey(chain.EthMainnet, "a")).Result(); err != nil || ttl <= 0 ||
+		ttl > figuresLast {
 		t.Errorf("figures of %s last %s, %v", c.ID, ttl, err)
 	}
 	if err := board.rdb.Del(ctx, figuresKey(chain.EthMainnet, "b")).Err(); err != nil {
@@ -81,7 +84,8 @@ func TestProcessesKeptTrackOfAreBounded(t *testing.T) {
 	if err := board.putFigures(ctx, p, "new"); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := board.rdb.ZRange(ctx, processesKey, 0, -1).Result(); err != nil || !slices.Equal(got, []string{"new"}) {
+	if got, err := board.rdb.ZRange(ctx, processesKey, 0, -1).Result(); err != nil ||
+		!slices.Equal(got, []string{"new"}) {
 		t.Errorf("processes %v, %v", got, err)
 	}
 }
@@ -103,7 +107,8 @@ func overviewOf(t *testing.T, board *Board, p *Pool) map[string]Overview {
 func TestOverviewSaysWhatIsKnownOfEveryUpstream(t *testing.T) {
 	t.Parallel()
 	ctx, board := t.Context(), newBoard(t)
-	list := providers(testkit.Upstream(t), testkit.Upstream(t), testkit.Upstream(t), testkit.Upstream(t), testkit.Upstream(t))
+	list := providers(testkit.Upstream(t), testkit.Upstream(t), testkit.Upstream(t), testkit.Upstream(t),
+		testkit.Upstream(t))
 	list[0].Supply = string(plan.Premium)
 	p, c := poolOf(t, chain.EthMainnet, time.Now, list)
 	for name, o := range overviewOf(t, board, p) {
@@ -141,7 +146,8 @@ func TestOverviewSaysWhatIsKnownOfEveryUpstream(t *testing.T) {
 		}
 	}
 	first, second := rows["up-0"], rows["up-1"]
-	if first.Calls != 100 || *first.ErrorRate != 0.1 || *first.P50 < 17 || *first.P50 > 23 || first.Supply != plan.Premium {
+	if first.Calls != 100 || *first.ErrorRate != 0.1 || *first.P50 < 17 || *first.P50 > 23 ||
+		first.Supply != plan.Premium {
 		t.Errorf("up-0 is %+v with %f errors, p50 %f", first, *first.ErrorRate, *first.P50)
 	}
 	if want := *first.P95 * 1.4; *first.Score < want*0.99 || *first.Score > want*1.01 {
@@ -151,7 +157,8 @@ func TestOverviewSaysWhatIsKnownOfEveryUpstream(t *testing.T) {
 		t.Errorf("up-1: score %f, lag %d, p95 %f", *second.Score, *second.HeadLag, *second.P95)
 	}
 	able, unknown := first.Able()
-	if !slices.Equal(able, []string{"debug"}) || slices.Contains(unknown, "trace") || !slices.Contains(unknown, "archive") {
+	if !slices.Equal(able, []string{"debug"}) || slices.Contains(unknown, "trace") ||
+		!slices.Contains(unknown, "archive") {
 		t.Errorf("up-0 can %v, and perhaps %v", able, unknown)
 	}
 }

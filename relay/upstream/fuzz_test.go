@@ -58,10 +58,12 @@ func FuzzClassification(f *testing.F) {
 		if own, _ := classifyError(family, object, []byte(message)); own.blame != blameNobody {
 			t.Errorf("a message of the request's own words blames: %s", object)
 		}
-		if family == chain.EVM && strings.HasPrefix(strings.ToLower(message), "execution reverted") && v != verdicts[isAnswer] {
+		if family == chain.EVM && strings.HasPrefix(strings.ToLower(message), "execution reverted") &&
+			v != verdicts[isAnswer] {
 			t.Errorf("a revert means %d: %s", v.meaning, object)
 		}
-		if byStatus, r := classifyStatus(status); (status == 401 || status == 403) && (byStatus != verdicts[isDenied] || r >= rank) {
+		if byStatus, r := classifyStatus(status); (status == 401 || status == 403) &&
+			(byStatus != verdicts[isDenied] || r >= rank) {
 			t.Errorf("HTTP %d does not outrank %s", status, object)
 		}
 		classifyError(family, []byte(message), []byte(asked)) // an object that is none must not stop anything

@@ -20,7 +20,8 @@ func TestCompressedAnswersAreTheSameAnswers(t *testing.T) {
 	c.endpoints = c.endpoints[:1]
 	const result = `{"b":[1.00, 1e2,"\u0041\/"] , "a":null}`
 	for range 3 { // its decompressor is used again
-		first.Default(testkit.Compressed(testkit.Raw(200, "application/json", `{"jsonrpc":"2.0","id":$id,"result":`+result+`}`)))
+		first.Default(
+			testkit.Compressed(testkit.Raw(200, "application/json", `{"jsonrpc":"2.0","id":$id,"result":`+result+`}`)))
 		answer, f := c.Read(deadline(t, testTimeout), request("eth_call"))
 		if f != nil || string(answer.Result) != result {
 			t.Fatalf("got %v, %v", answer, f)
@@ -80,7 +81,8 @@ func TestACompressedStreamThatBreaksIsTold(t *testing.T) {
 		"spoilt": func(body []byte) []byte { return append(body[:len(body)-8], 0, 0, 0, 0, 0, 0, 0, 0) },
 	} {
 		first.Default(func(x *testkit.Exchange) {
-			body := zip(x.Fill(`{"jsonrpc":"2.0","id":$id,"result":"`)+strings.Repeat("0123456789abcdef", 64<<10)+`"}`, 0)
+			body := zip(x.Fill(`{"jsonrpc":"2.0","id":$id,"result":"`)+strings.Repeat("0123456789abcdef", 64<<10)+
+				`"}`, 0)
 			testkit.Encoded("gzip", breakIt(body))(x)
 		})
 		answer, f := c.Read(deadline(t, testTimeout), request("eth_call"))

@@ -71,7 +71,8 @@ func (c *Chain) Heads() (standing string, known bool) {
 	if age < oldHead {
 		return "ok", true
 	}
-	return "head is " + age.Truncate(time.Second).String() + " old: look whether a worker runs and reaches Temporal", true
+	return "head is " + age.Truncate(time.Second).String() +
+		" old: look whether a worker runs and reaches Temporal", true
 }
 
 // CorroboratedHead is the head that the probes found last, which no single upstream's answer has

@@ -19,7 +19,9 @@ func chainAt(t *testing.T, id chain.ID) (*Chain, *testkit.Clock) {
 func nowhere(upstreams int) []config.Upstream {
 	list := make([]config.Upstream, upstreams)
 	for i := range list {
-		list[i] = config.Upstream{Name: fmt.Sprintf("up-%d", i), URL: fmt.Sprintf("http://127.0.0.1:%d", i+1), Supply: "public"}
+		list[i] = config.Upstream{
+			Name: fmt.Sprintf("up-%d", i), URL: fmt.Sprintf("http://127.0.0.1:%d", i+1), Supply: "public",
+		}
 	}
 	return list
 }
@@ -142,7 +144,9 @@ func TestHeadsAreReadStrictly(t *testing.T) {
 			t.Errorf("%s reads as %d (%v)", text, got, ok)
 		}
 	}
-	for _, text := range []string{`null`, `""`, `"0x"`, `"16"`, `-1`, `1.5`, `"0xzz"`, `{}`, `"0xffffffffffffffffff"`, `true`, ``} {
+	for _, text := range []string{
+		`null`, `""`, `"0x"`, `"16"`, `-1`, `1.5`, `"0xzz"`, `{}`, `"0xffffffffffffffffff"`, `true`, ``,
+	} {
 		if got, ok := parseHead([]byte(text)); ok {
 			t.Errorf("%s reads as %d", text, got)
 		}

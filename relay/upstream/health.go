@@ -20,7 +20,8 @@ const (
 	probationCalls    = 10
 	firstExclusion    = time.Second
 	maxExclusion      = time.Minute
-	trialPatience     = 10 * time.Second // without a read that could be a trial; then probes alone bring an upstream back
+	// without a read that could be a trial; then probes alone bring an upstream back
+	trialPatience = 10 * time.Second
 
 	publishEvery = 100 * time.Millisecond // of figures; a change of state is published at once
 	staleAfter   = 5 * time.Second        // figures without a call are computed anew, so that old failures fade

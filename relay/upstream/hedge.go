@@ -74,7 +74,9 @@ type racer struct {
 // race makes a read's first attempt, and a second beside it when the first takes longer than after.
 // The first usable answer wins; the other attempt is called off, which blames nobody, and its
 // answer released. It gives nil when neither was usable.
-func (c *Chain) race(ctx context.Context, s *search, first choice, ask question, after time.Duration, o *outcome) *Answer {
+func (c *Chain) race(ctx context.Context, s *search, first choice, ask question, after time.Duration,
+	o *outcome,
+) *Answer {
 	started := c.now()
 	results, decided := make(chan attempted), make(chan struct{})
 	defer close(decided)
@@ -109,7 +111,9 @@ func (c *Chain) race(ctx context.Context, s *search, first choice, ask question,
 
 // start makes an attempt of a race. What is not taken from results when the race is decided is
 // released.
-func (c *Chain) start(ctx context.Context, to choice, ask question, left int, results chan<- attempted, decided <-chan struct{}) racer {
+func (c *Chain) start(ctx context.Context, to choice, ask question, left int, results chan<- attempted,
+	decided <-chan struct{},
+) racer {
 	ctx, callOff := context.WithCancel(ctx)
 	c.hedges.racing.Go(func() {
 		a := c.attemptSafely(ctx, to, ask, left)
@@ -132,7 +136,10 @@ func (c *Chain) attemptSafely(ctx context.Context, to choice, ask question, left
 		if p := recover(); p != nil {
 			cause := to.scrub.text(fmt.Sprint(p))
 			c.panics.write(c.ID, to.Name, cause, debug.Stack())
-			a = attempted{to: to.Endpoint, verdict: verdicts[isBroken], err: fmt.Errorf("upstream %s: %w: %s", to.Name, errPanicked, cause)}
+			a = attempted{
+				to: to.Endpoint, verdict: verdicts[isBroken],
+				err: fmt.Errorf("upstream %s: %w: %s", to.Name, errPanicked, cause),
+			}
 			to.observe(observation{verdict: a.verdict, heavy: ask.heavy})
 		}
 	}()

@@ -105,7 +105,8 @@ func TestARaceGoesOnWhenOneFails(t *testing.T) {
 				defer answer.Release()
 				done <- string(answer.Result)
 			}()
-			testkit.Eventually(t, testTimeout, func() bool { return c.endpoints[1].health.newest().calls == 1 }, "the hedge fails")
+			testkit.Eventually(t, testTimeout, func() bool { return c.endpoints[1].health.newest().calls == 1 },
+				"the hedge fails")
 			servers[0].Release()
 			if got := <-done; got != `"0xgood"` {
 				t.Errorf("got %s", got)
@@ -148,7 +149,8 @@ func TestAnAnswerThatComesAfterARaceIsReleased(t *testing.T) {
 	if !ok {
 		t.Fatal("nobody was chosen")
 	}
-	late := c.start(deadline(t, testTimeout), to, question{body: fast().body(), most: maxAnswer}, 0, make(chan attempted), decided)
+	late := c.start(deadline(t, testTimeout), to, question{body: fast().body(), most: maxAnswer}, 0,
+		make(chan attempted), decided)
 	c.hedges.racing.Wait()
 	late.callOff()
 	if n := c.endpoints[0].limits.inFlight.Load(); n != 0 {

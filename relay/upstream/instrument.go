@@ -18,9 +18,11 @@ const (
 
 // attemptOutcomes are the words for what attempts come to.
 var attemptOutcomes = [outcomeEnd]string{
-	isAnswer: "answer", isRange: "range_refused", isPlan: "plan_refused", isBilling: "billing", isThrottled: "throttled", isMissingData: "missing_data",
-	isExecTimeout: "execution_timeout", isAbsent: "method_absent", isUnsupported: "unsupported", isDenied: "denied", isNullID: "null_id",
-	isBroken: "broken", isUnreachable: "unreachable", timedOut: "timeout", calledOff: "called_off", writeLost: "write_lost",
+	isAnswer: "answer", isRange: "range_refused", isPlan: "plan_refused", isBilling: "billing",
+	isThrottled: "throttled", isMissingData: "missing_data", isExecTimeout: "execution_timeout",
+	isAbsent: "method_absent", isUnsupported: "unsupported", isDenied: "denied", isNullID: "null_id",
+	isBroken: "broken", isUnreachable: "unreachable", timedOut: "timeout", calledOff: "called_off",
+	writeLost: "write_lost",
 }
 
 // counted returns the place of an observation among attemptOutcomes.
@@ -51,7 +53,9 @@ func (p *Pool) Instrument(m *telemetry.Upstreams, t *telemetry.Tracer, log *slog
 	defer p.reloading.Unlock()
 	p.metrics, p.tracer = m, t
 	if log != nil {
-		p.panics = &panicLog{log, telemetry.NewLogLimit[panicKind](telemetry.LinesPerKind, telemetry.LogInterval, p.now)}
+		p.panics = &panicLog{
+			log, telemetry.NewLogLimit[panicKind](telemetry.LinesPerKind, telemetry.LogInterval, p.now),
+		}
 	}
 	p.instrument(p.set.Load())
 	m.Watch(p.states)
@@ -96,9 +100,13 @@ func (p *Pool) states() []telemetry.ChainState {
 			of.MeasuredAt = time.Unix(0, at)
 		}
 		for _, e := range c.endpoints {
-			u := telemetry.UpstreamState{Name: e.Name, Excluded: e.health.snapshot(now).out, Cordoned: e.cordoned.Load()}
+			u := telemetry.UpstreamState{
+				Name: e.Name, Excluded: e.health.snapshot(now).out, Cordoned: e.cordoned.Load(),
+			}
 			if s := e.state.Load(); s != nil {
-				u.Usable, u.Head, u.Lag, u.LagTime = s.Usable && s.ChainIDOK, s.Head, s.Lag, time.Duration(s.Lag)*c.BlockTime //nolint:gosec // far from its end
+				//nolint:gosec // far from its end
+				u.Usable, u.Head, u.Lag, u.LagTime = s.Usable && s.ChainIDOK, s.Head, s.Lag,
+					time.Duration(s.Lag)*c.BlockTime
 			}
 			of.Upstreams = append(of.Upstreams, u)
 		}
@@ -124,6 +132,7 @@ func (l *panicLog) write(on chain.ID, upstream, cause string, stack []byte) {
 		return
 	}
 	if leftOut, ok := l.limit.Let(panicKind{on, upstream}); ok {
-		l.logger.Error("an attempt panicked", "chain", on, "upstream", upstream, "cause", cause, "stack", string(stack), "left_out", leftOut)
+		l.logger.Error("an attempt panicked", "chain", on, "upstream", upstream, "cause", cause, "stack", string(stack),
+			"left_out", leftOut)
 	}
 }

@@ -50,7 +50,9 @@ func wantExposed(t *testing.T, m *telemetry.Metrics, want map[string]string) {
 }
 
 // instrumented returns Ethereum over scripted upstreams that are counted.
-func instrumented(t *testing.T, change func([]config.Upstream), servers ...*testkit.UpstreamServer) (*telemetry.Metrics, *Pool, *Chain) {
+func instrumented(t *testing.T, change func([]config.Upstream),
+	servers ...*testkit.UpstreamServer,
+) (*telemetry.Metrics, *Pool, *Chain) {
 	t.Helper()
 	list := providers(servers...)
 	for i := range list {
@@ -88,8 +90,10 @@ func TestAttemptsAreCountedByWhatCameOfThem(t *testing.T) {
 	second.Default(testkit.Result("0x1"))
 	for method, reply := range map[string]testkit.Reply{
 		"eth_call": testkit.Result("0x1"), "eth_getLogs": testkit.Error(-32000, "block range is too wide"),
-		"eth_getBalance": testkit.Error(-32000, "missing trie node"), "trace_block": testkit.Error(-32601, "method not found"),
-		"eth_getCode": testkit.Status(http.StatusUnauthorized), "eth_gasPrice": testkit.Status(http.StatusPaymentRequired),
+		"eth_getBalance": testkit.Error(-32000, "missing trie node"),
+		"trace_block":    testkit.Error(-32601, "method not found"),
+		"eth_getCode":    testkit.Status(http.StatusUnauthorized),
+		"eth_gasPrice":   testkit.Status(http.StatusPaymentRequired),
 	} {
 		first.On(method, reply)
 		answer, f := c.Read(deadline(t, testTimeout), request(method))
@@ -103,11 +107,15 @@ func TestAttemptsAreCountedByWhatCameOfThem(t *testing.T) {
 		t.Fatal("a submission without an answer succeeded")
 	}
 	wantExposed(t, m, map[string]string{
-		`attempts_total{outcome="answer",upstream="up-0"}`: "1", `attempts_total{outcome="range_refused",upstream="up-0"}`: "1",
-		`attempts_total{outcome="missing_data",upstream="up-0"}`: "1", `attempts_total{outcome="method_absent",upstream="up-0"}`: "1",
-		`attempts_total{outcome="denied",upstream="up-0"}`: "1", `attempts_total{outcome="billing",upstream="up-0"}`: "1",
-		`attempts_total{outcome="write_lost",upstream="up-0"}`: "1", `attempts_total{outcome="answer",upstream="up-1"}`: "5",
-		`usable{upstream="up-0"}`: "1", `usable{upstream="up-1"}`: "1",
+		`attempts_total{outcome="answer",upstream="up-0"}`:        "1",
+		`attempts_total{outcome="range_refused",upstream="up-0"}`: "1",
+		`attempts_total{outcome="missing_data",upstream="up-0"}`:  "1",
+		`attempts_total{outcome="method_absent",upstream="up-0"}`: "1",
+		`attempts_total{outcome="denied",upstream="up-0"}`:        "1",
+		`attempts_total{outcome="billing",upstream="up-0"}`:       "1",
+		`attempts_total{outcome="write_lost",upstream="up-0"}`:    "1",
+		`attempts_total{outcome="answer",upstream="up-1"}`:        "5", `usable{upstream="up-0"}`: "1",
+		`usable{upstream="up-1"}`: "1",
 	})
 }
 
@@ -126,8 +134,9 @@ func TestExclusionsAndLimitsAreCounted(t *testing.T) {
 		t.Fatal("the limit is not kept")
 	}
 	wantExposed(t, m, map[string]string{
-		`attempts_total{outcome="throttled",upstream="up-0"}`: "1", `attempts_total{outcome="answer",upstream="up-1"}`: "1",
-		`exclusions_total{upstream="up-0"}`: "1", `excluded{upstream="up-0"}`: "1", `usable{upstream="up-0"}`: "1", `usable{upstream="up-1"}`: "1",
+		`attempts_total{outcome="throttled",upstream="up-0"}`: "1",
+		`attempts_total{outcome="answer",upstream="up-1"}`:    "1", `exclusions_total{upstream="up-0"}`: "1",
+		`excluded{upstream="up-0"}`: "1", `usable{upstream="up-0"}`: "1", `usable{upstream="up-1"}`: "1",
 		`limits_reached_total{limit="concurrency",upstream="up-1"}`: "1",
 	})
 }
@@ -141,7 +150,9 @@ func TestTimeOutsAreToldFromOtherFailures(t *testing.T) {
 		t.Fatal("an upstream that hangs answered")
 	}
 	up.Release()
-	wantExposed(t, m, map[string]string{`attempts_total{outcome="timeout",upstream="up-0"}`: "1", `usable{upstream="up-0"}`: "1"})
+	wantExposed(t, m, map[string]string{
+		`attempts_total{outcome="timeout",upstream="up-0"}`: "1", `usable{upstream="up-0"}`: "1",
+	})
 }
 
 func TestHedgesAreCountedByWhoseAnswerWasUsed(t *testing.T) {
@@ -162,8 +173,8 @@ func TestHedgesAreCountedByWhoseAnswerWasUsed(t *testing.T) {
 	got := exposed(t, m)
 	for series, want := range map[string]string{
 		`hedges_total{result="used",upstream="up-1"}`: "1", `attempts_total{outcome="called_off",upstream="up-0"}`: "1",
-		`attempts_total{outcome="answer",upstream="up-1"}`: "1", `attempts_total{outcome="answer",upstream="up-0"}`: before,
-		`hedges_total{result="unused",upstream="up-1"}`: "",
+		`attempts_total{outcome="answer",upstream="up-1"}`: "1",
+		`attempts_total{outcome="answer",upstream="up-0"}`: before, `hedges_total{result="unused",upstream="up-1"}`: "",
 	} {
 		if got[series] != want {
 			t.Errorf("%s is %q, want %q", series, got[series], want)
@@ -174,7 +185,9 @@ func TestHedgesAreCountedByWhoseAnswerWasUsed(t *testing.T) {
 func TestAStreamThatBreaksOffIsCounted(t *testing.T) {
 	t.Parallel()
 	m := telemetry.NewMetrics()
-	e := &Endpoint{health: health{now: time.Now}, metrics: m.Upstreams.Upstream("eth_mainnet", "up-0", attemptOutcomes[:])}
+	e := &Endpoint{
+		health: health{now: time.Now}, metrics: m.Upstreams.Upstream("eth_mainnet", "up-0", attemptOutcomes[:]),
+	}
 	e.observe(observation{verdict: verdicts[isBroken], brokeOff: true})
 	wantExposed(t, m, map[string]string{`broken_streams_total{upstream="up-0"}`: "1"})
 }
@@ -192,7 +205,8 @@ func TestAReloadBeginsAndEndsSeriesWithTheUpstreams(t *testing.T) {
 	list := providers(kept, added)
 	list[0].MaxConcurrent = 9 // other settings, the same name
 	list[1].Name = "new"
-	c = reload(t, p, fileOf(map[chain.ID][]config.Upstream{chain.EthMainnet: list}), Reloaded{Chains: 1, Added: 2, Removed: 2})
+	c = reload(t, p, fileOf(map[chain.ID][]config.Upstream{chain.EthMainnet: list}),
+		Reloaded{Chains: 1, Added: 2, Removed: 2})
 	c.Apply(healthy(c, time.Now()))
 	removed.observe(observation{verdict: verdicts[isAnswer]}) // of a call that was under way
 	if answer, f = c.Read(deadline(t, testTimeout), request("eth_call")); f != nil {
@@ -200,7 +214,8 @@ func TestAReloadBeginsAndEndsSeriesWithTheUpstreams(t *testing.T) {
 	}
 	answer.Release()
 	wantExposed(t, m, map[string]string{
-		`attempts_total{outcome="answer",upstream="up-0"}`: "2", `usable{upstream="up-0"}`: "1", `usable{upstream="new"}`: "1",
+		`attempts_total{outcome="answer",upstream="up-0"}`: "2", `usable{upstream="up-0"}`: "1",
+		`usable{upstream="new"}`: "1",
 	})
 	families, err := m.Registry.Gather()
 	if err != nil {
@@ -214,10 +229,13 @@ func TestAReloadBeginsAndEndsSeriesWithTheUpstreams(t *testing.T) {
 			t.Errorf("%s shows a credential", f.GetName())
 		}
 	}
-	if _, err := p.Reload(fileOf(map[chain.ID][]config.Upstream{chain.EthMainnet: {{Name: "bad", URL: "http://a\x7f/"}}})); err == nil {
+	if _, err := p.Reload(fileOf(map[chain.ID][]config.Upstream{
+		chain.EthMainnet: {{Name: "bad", URL: "http://a\x7f/"}},
+	})); err == nil {
 		t.Fatal("a bad file was taken")
 	}
-	if got := exposed(t, m); got[`usable{upstream="new"}`] != "1" || strings.Contains(strings.Join(keysOf(got), " "), "bad") {
+	if got := exposed(t, m); got[`usable{upstream="new"}`] != "1" || strings.Contains(strings.Join(keysOf(got), " "),
+		"bad") {
 		t.Errorf("a reload that failed changed the series: %v", got)
 	}
 }

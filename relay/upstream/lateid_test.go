@@ -13,7 +13,8 @@ import (
 
 // longAnswer is one that writes its id last, behind more than is judged whole.
 func longAnswer(of string) testkit.Reply {
-	return testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","result":"`+of+strings.Repeat(".", 2*peekBytes)+`","id":$id}`)
+	return testkit.Raw(http.StatusOK, "application/json",
+		`{"jsonrpc":"2.0","result":"`+of+strings.Repeat(".", 2*peekBytes)+`","id":$id}`)
 }
 
 // readAll returns all that went out of an answer.
@@ -51,7 +52,8 @@ func TestLateIDs_GoOutOnConnectionsOfTheirOwn(t *testing.T) {
 		}
 	}
 	if requests, connections := u.Total(), u.Connections(); requests != 5 || connections != 4 {
-		t.Errorf("%d requests on %d connections: want the second call asked twice, and each that begins with its result on a connection of its own", requests, connections)
+		t.Errorf("%d requests on %d connections: want the second call asked twice, and each that begins with its "+
+			"result on a connection of its own", requests, connections)
 	}
 	if n := c.endpoints[0].health.inARow; n != 0 {
 		t.Errorf("the upstream is blamed %d times for writing ids last", n)

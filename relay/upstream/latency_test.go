@@ -49,7 +49,9 @@ func TestQuantilesNeedTenSamples(t *testing.T) {
 func TestBucketsAreInOrder(t *testing.T) {
 	t.Parallel()
 	last := -1
-	for _, d := range []time.Duration{0, 1, time.Microsecond, 2 * time.Microsecond, 5 * time.Microsecond, time.Millisecond, time.Second, time.Hour} {
+	for _, d := range []time.Duration{
+		0, 1, time.Microsecond, 2 * time.Microsecond, 5 * time.Microsecond, time.Millisecond, time.Second, time.Hour,
+	} {
 		b := latencyBucket(d)
 		if b < last || b >= latencyBuckets {
 			t.Errorf("%s is in bucket %d, after %d", d, b, last)

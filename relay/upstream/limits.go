@@ -118,7 +118,8 @@ func (p *pace) take(now time.Time) (wait time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	t := now.UnixNano()
-	if ago := time.Duration(t - p.sent[p.next]); ago >= 0 && ago < p.window { // a clock that was set back must not stop the calls
+	// a clock that was set back must not stop the calls
+	if ago := time.Duration(t - p.sent[p.next]); ago >= 0 && ago < p.window {
 		return p.window - ago
 	}
 	p.count(t)

@@ -118,7 +118,8 @@ func TestAnUpstreamAtItsLimitIsPassedOverWithoutBlame(t *testing.T) {
 			}
 			answer.Release()
 		})
-		testkit.Eventually(t, testTimeout, func() bool { return servers[0].Total()+servers[1].Total() == before+1 }, "the call arrives")
+		testkit.Eventually(t, testTimeout, func() bool { return servers[0].Total()+servers[1].Total() == before+1 },
+			"the call arrives")
 	}
 	hold(c.Read)
 	hold(c.Submit)
@@ -129,7 +130,8 @@ func TestAnUpstreamAtItsLimitIsPassedOverWithoutBlame(t *testing.T) {
 	for _, ask := range []func(context.Context, *Request) (*Answer, *fault.Error){c.Read, c.Submit} {
 		r := request("eth_call")
 		_, f := ask(deadline(t, testTimeout), r)
-		if f == nil || f.Reason != fault.NoUpstream || f.RetryAfter != time.Second || !strings.Contains(f.Message, "at its limit") {
+		if f == nil || f.Reason != fault.NoUpstream || f.RetryAfter != time.Second ||
+			!strings.Contains(f.Message, "at its limit") {
 			t.Fatalf("with everyone at the limit: %v", f)
 		}
 		if r.Asked.Attempts != 0 {

@@ -48,7 +48,9 @@ func (n *node) set(change func(n *node)) {
 }
 
 // trueHead is the head of the chain that honest nodes follow.
-func trueHead(now time.Time) uint64 { return trueGenesis + uint64(now.Sub(noon)/blockTime) } //nolint:gosec // after noon
+//
+//nolint:gosec // after noon
+func trueHead(now time.Time) uint64 { return trueGenesis + uint64(now.Sub(noon)/blockTime) }
 
 func (n *node) claims() uint64 {
 	n.mu.Lock()

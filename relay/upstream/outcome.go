@@ -100,8 +100,9 @@ func (o *outcome) conclude(ctx context.Context, c *Chain, s *search) (*Answer, *
 	r := s.r
 	if o.tooLarge {
 		o.discardLastWords()
-		return nil, r.Links.On(fault.New(fault.RangeTooLarge, "The answer is larger than the %d bytes that this gateway passes on. "+
-			"Ask for less in one call, and send several. Nothing was charged.", r.MaxAnswer))
+		return nil, r.Links.On(fault.New(fault.RangeTooLarge,
+			"The answer is larger than the %d bytes that this gateway passes on. "+
+				"Ask for less in one call, and send several. Nothing was charged.", r.MaxAnswer))
 	}
 	if o.rangeRefused {
 		o.discardLastWords()
@@ -117,8 +118,9 @@ func (o *outcome) conclude(ctx context.Context, c *Chain, s *search) (*Answer, *
 	case s.full != 0 && ctx.Err() == nil:
 		return nil, c.nobody(s).Wrap(o.lastCause)
 	case o.absent == o.attempts:
-		return nil, r.Links.On(fault.New(fault.MethodNotServed, "No upstream of %s serves %s right now. Nothing was charged; "+
-			"ask at data.contact when you need it.", c.ID, r.Method))
+		return nil, r.Links.On(fault.New(fault.MethodNotServed,
+			"No upstream of %s serves %s right now. Nothing was charged; "+
+				"ask at data.contact when you need it.", c.ID, r.Method))
 	case errors.Is(ctx.Err(), context.DeadlineExceeded) || o.timeouts == o.attempts:
 		return nil, fault.New(fault.UpstreamTimeout, "").Wrap(o.lastCause)
 	}
@@ -132,16 +134,17 @@ func (c *Chain) nobody(s *search) *fault.Error {
 		f.RetryAfter = noUpstream
 		return f
 	}
-	f := fault.New(fault.NoUpstream, "Every upstream of %s that could serve this call is at its limit right now. Nothing was charged; "+
-		"retry in a second.", c.ID)
+	f := fault.New(fault.NoUpstream,
+		"Every upstream of %s that could serve this call is at its limit right now. Nothing was charged; "+
+			"retry in a second.", c.ID)
 	f.RetryAfter = atLimit
 	return f
 }
 
 func rangeMessage(method []byte) string {
 	if string(method) == "eth_getLogs" {
-		return "No upstream serves a block range this wide for this filter. Split it into smaller ranges and send one call for each. " +
-			"Nothing was charged."
+		return "No upstream serves a block range this wide for this filter. Split it into smaller ranges and send " +
+			"one call for each. Nothing was charged."
 	}
 	return "No upstream gives an answer this large. Ask for less in one call, and send several. Nothing was charged."
 }

@@ -72,7 +72,9 @@ func (b *Board) Overview(ctx context.Context, p *Pool) ([]Overview, error) {
 			snapshot := posted[id].Snapshot
 			o := Overview{Chain: id, Upstream: e.Name, Supply: e.Supply, MeasuredAt: snapshot.MeasuredAt}
 			s, measured := snapshot.of(e)
-			i := slices.IndexFunc(figures[id], func(f Figures) bool { return f.Upstream == e.Name && f.Fingerprint == e.fingerprint })
+			i := slices.IndexFunc(figures[id], func(f Figures) bool {
+				return f.Upstream == e.Name && f.Fingerprint == e.fingerprint
+			})
 			var seen Figures
 			if i >= 0 {
 				seen = figures[id][i]
@@ -134,7 +136,8 @@ func (o *Overview) state(posted Posted, f Figures, s UpstreamState, measured boo
 	case !s.Usable:
 		o.State = s.Reason
 	case f.Out > 0:
-		o.State, o.Detail = StateExcluded, fmt.Sprintf("by %d of %d processes, for its failures or at its wish", f.Out, f.Processes)
+		o.State, o.Detail = StateExcluded, fmt.Sprintf("by %d of %d processes, for its failures or at its wish", f.Out,
+			f.Processes)
 	default:
 		o.State = StateUsable
 	}

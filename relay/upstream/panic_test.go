@@ -47,7 +47,8 @@ func TestAPanicInARaceIsABrokenAttempt(t *testing.T) {
 				defer answer.Release()
 				done <- string(answer.Result)
 			}()
-			testkit.Eventually(t, testTimeout, func() bool { return c.endpoints[place].health.newest().calls%10 == 1 }, "it panicked")
+			testkit.Eventually(t, testTimeout, func() bool { return c.endpoints[place].health.newest().calls%10 == 1 },
+				"it panicked")
 			servers[0].Release()
 			servers[1].Release()
 			if got := <-done; got != `"0xgood"` {
@@ -55,7 +56,8 @@ func TestAPanicInARaceIsABrokenAttempt(t *testing.T) {
 			}
 			c.hedges.racing.Wait()
 			line := logged.String()
-			if !strings.Contains(line, "a mistake") || !strings.Contains(line, "panic_test.go") || !strings.Contains(line, c.endpoints[place].Name) {
+			if !strings.Contains(line, "a mistake") || !strings.Contains(line, "panic_test.go") ||
+				!strings.Contains(line, c.endpoints[place].Name) {
 				t.Errorf("the mistake is not told, nor where it is: %s", line)
 			}
 			c.panics.write(c.ID, c.endpoints[place].Name, "again", nil)

@@ -65,7 +65,8 @@ func (p *pausingReader) Read(b []byte) (int, error) {
 // its own time pass: the deadline stands still while the reader does.
 func (p *pausingReader) explain(err error) error {
 	if p.paused < slowReader || errors.Is(err, ErrTooLarge) || errors.Is(err, context.DeadlineExceeded) ||
-		errors.Is(err, jsonrpc.ErrSyntax) || errors.Is(err, jsonrpc.ErrNotResponse) || errors.Is(err, jsonrpc.ErrTooDeep) ||
+		errors.Is(err, jsonrpc.ErrSyntax) || errors.Is(err, jsonrpc.ErrNotResponse) ||
+		errors.Is(err, jsonrpc.ErrTooDeep) ||
 		errors.Is(err, errWrongID) || errors.Is(err, errNoID) {
 		return err
 	}

@@ -79,7 +79,9 @@ func (p *Pool) Probe(ctx context.Context, id chain.ID) (Snapshot, error) {
 	c.prober.mu.Lock()
 	defer c.prober.mu.Unlock()
 	now := c.now()
-	s := Snapshot{Chain: c.ID, ChainID: c.ChainID, MeasuredAt: now.UTC(), Upstreams: make([]UpstreamState, len(c.endpoints))}
+	s := Snapshot{
+		Chain: c.ID, ChainID: c.ChainID, MeasuredAt: now.UTC(), Upstreams: make([]UpstreamState, len(c.endpoints)),
+	}
 	var asking parallel.Group
 	for i, e := range c.endpoints {
 		asking.Go(func() error {

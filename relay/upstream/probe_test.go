@@ -40,7 +40,8 @@ func probe(t *testing.T, p *Pool, id chain.ID) Snapshot {
 
 func TestAProbeSaysWhyAnUpstreamIsNotUsable(t *testing.T) {
 	t.Parallel()
-	good, other, lagging, down, html := probing(t, 1000), probing(t, 1000), probing(t, 900), probing(t, 1000), probing(t, 1000)
+	good, other, lagging, down, html := probing(t, 1000), probing(t, 1000), probing(t, 900), probing(t, 1000),
+		probing(t, 1000)
 	other.On("eth_chainId", testkit.Result("0x5"))
 	good.On("eth_getBlockByNumber", testkit.Result(map[string]string{
 		"number": "0x3e8", "hash": "0xabc", "timestamp": fmt.Sprintf("0x%x", time.Now().Unix()),
@@ -57,7 +58,8 @@ func TestAProbeSaysWhyAnUpstreamIsNotUsable(t *testing.T) {
 		{Reason: ReasonUnreachable},
 		{Reason: ReasonBadAnswer},
 	} {
-		if got := s.Upstreams[i]; got.Usable != want.Usable || got.Reason != want.Reason || got.ChainIDOK != want.ChainIDOK || got.Lag != want.Lag {
+		if got := s.Upstreams[i]; got.Usable != want.Usable || got.Reason != want.Reason ||
+			got.ChainIDOK != want.ChainIDOK || got.Lag != want.Lag {
 			t.Errorf("upstream %d is %+v, want %+v", i, got, want)
 		}
 	}
@@ -209,7 +211,8 @@ func TestTheBoardCarriesVerdictsBetweenProcesses(t *testing.T) {
 	if head, known := c.Head(); !known || head != 1000 || c.choice(plan.Public, plan.Balanced, 0) != "up-0" {
 		t.Errorf("head %d (%v), choice %s", head, known, c.choice(plan.Public, plan.Balanced, 0))
 	}
-	if raw, _ := json.Marshal(snapshot); strings.Contains(string(raw), "canary") || strings.Contains(string(raw), "127.0.0.1") {
+	if raw, _ := json.Marshal(snapshot); strings.Contains(string(raw), "canary") ||
+		strings.Contains(string(raw), "127.0.0.1") {
 		t.Errorf("the snapshot shows an address: %s", raw)
 	}
 	server.Kill(t)

@@ -126,7 +126,8 @@ func (c *Chain) attempt(ctx context.Context, to choice, ask question, left int) 
 			e.limits.give()
 		}
 	}()
-	until, given := allow(started, ask.deadline, min(left, to.more), &e.health.snapshot(started).latency[classOf(ask.heavy)])
+	until, given := allow(started, ask.deadline, min(left, to.more),
+		&e.health.snapshot(started).latency[classOf(ask.heavy)])
 	answer, v, wait, err := e.exchange(ctx, ask.body, ask.most, until)
 	if ask.head != NoHead && answer != nil && answer.Error == nil {
 		if answer.Result, err = c.checkHead(ask.head, answer.Result); err != nil {
@@ -139,7 +140,8 @@ func (c *Chain) attempt(ctx context.Context, to choice, ask question, left int) 
 	}
 	a := attempted{to: e, answer: answer, verdict: v, err: err, took: c.now().Sub(started)}
 	o := observation{
-		verdict: v, took: a.took, retryAfter: wait, heavy: ask.heavy, timedOut: answer == nil && errors.Is(err, context.DeadlineExceeded),
+		verdict: v, took: a.took, retryAfter: wait, heavy: ask.heavy,
+		timedOut: answer == nil && errors.Is(err, context.DeadlineExceeded),
 	}
 	switch {
 	case errors.Is(ctx.Err(), context.Canceled): // a client that goes away blames nobody
@@ -224,9 +226,12 @@ func (b *reportingReader) Read(p []byte) (int, error) {
 
 // exchange sends a read, as Request.body renders it, and judges the answer, which is nil when it is
 // not usable at all.
-func (e *Endpoint) exchange(ctx context.Context, body []byte, limit int64, deadline time.Time) (*Answer, verdict, time.Duration, error) {
+func (e *Endpoint) exchange(ctx context.Context, body []byte, limit int64,
+	deadline time.Time,
+) (*Answer, verdict, time.Duration, error) {
 	method := methodOf(body)
-	resp, answer, err := e.answered(ctx, body, limit, deadline, e.lateIDs.has(method)) //nolint:bodyclose // the answer has the body
+	//nolint:bodyclose // the answer has the body
+	resp, answer, err := e.answered(ctx, body, limit, deadline, e.lateIDs.has(method))
 	if errors.Is(err, errLateID) {
 		e.lateIDs.note(method)
 		body = renumbered(body)
@@ -265,7 +270,9 @@ func (e *Endpoint) exchange(ctx context.Context, body []byte, limit int64, deadl
 
 // answered sends a read and reads what comes back, save for the body of a refusal that its status
 // tells whole. The response is nil when there is none.
-func (e *Endpoint) answered(ctx context.Context, body []byte, limit int64, deadline time.Time, alone bool) (*http.Response, *Answer, error) {
+func (e *Endpoint) answered(ctx context.Context, body []byte, limit int64, deadline time.Time,
+	alone bool,
+) (*http.Response, *Answer, error) {
 	do := e.reads.Do
 	if alone {
 		do = e.reads.DoAlone

@@ -21,64 +21,85 @@ import (
 // failing is every way in which an upstream gives no usable answer to a read.
 func failing(second *testkit.UpstreamServer) map[string]testkit.Reply {
 	return map[string]testkit.Reply{
-		"reset":                testkit.Reset(),
-		"HTML 200":             testkit.HTML(http.StatusOK),
-		"HTML 502":             testkit.HTML(http.StatusBadGateway),
-		"307":                  testkit.Redirect(second.URL),
-		"500":                  testkit.Status(http.StatusInternalServerError),
-		"500 with words":       testkit.ErrorWithStatus(http.StatusInternalServerError, -32603, "internal error"),
-		"500 with a result":    testkit.Raw(http.StatusInternalServerError, "application/json", `{"jsonrpc":"2.0","id":$id,"result":"0xbad"}`),
-		"401":                  testkit.ErrorWithStatus(http.StatusUnauthorized, 3, "execution reverted"),
-		"403":                  testkit.Status(http.StatusForbidden),
-		"402":                  testkit.Status(http.StatusPaymentRequired),
-		"429":                  testkit.TooMany(time.Second),
-		"429 in band":          testkit.Error(-32005, "rate limit reached"),
-		"billing in band":      testkit.Error(-32000, "monthly capacity limit exceeded"),
-		"denied in band":       testkit.Error(-32000, "invalid api key"),
-		"absent":               testkit.Error(-32601, "the method eth_call does not exist/is not available"),
-		"range":                testkit.Error(-32000, "block range is too wide"),
-		"plan":                 testkit.Error(-32600, "trace_block is not available on the Free tier"),
-		"413":                  testkit.HTML(http.StatusRequestEntityTooLarge),
-		"missing data":         testkit.Error(-32000, "header not found"),
-		"execution timeout":    testkit.Error(-32000, "execution timeout"),
-		"another id":           testkit.WrongID("0xbad"),
-		"an earlier id":        testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":1,"result":"0xbad"}`),
-		"the id as a string":   testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":"$id","result":"0xbad"}`),
-		"null for the id":      testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":null,"result":"0xbad"}`),
-		"a revert, id null":    testkit.Raw(http.StatusOK, "application/json", `{"id":null,"error":{"code":3,"message":"execution reverted"}}`),
-		"a limit, id null":     testkit.Raw(http.StatusOK, "application/json", `{"id":null,"error":{"code":-32005,"message":"rate limit reached"}}`),
-		"no id":                testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","result":"0xbad"}`),
-		"truncated":            testkit.Truncated(),
-		"half a document":      testkit.InvalidJSON(),
-		"empty":                testkit.Raw(http.StatusOK, "application/json", ""),
-		"no content":           testkit.Raw(http.StatusNoContent, "application/json", ""),
-		"null":                 testkit.Raw(http.StatusOK, "application/json", "null"),
-		"an array":             testkit.Raw(http.StatusOK, "application/json", `[{"jsonrpc":"2.0","id":$id,"result":"0xbad"}]`),
-		"neither":              testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":$id}`),
-		"both":                 testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":$id,"result":"0xbad","error":{"code":1,"message":"x"}}`),
-		"error is a string":    testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":$id,"error":"no"}`),
-		"two results":          testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":$id,"result":"0xbad","result":"0xbad"}`),
-		"more than one value":  testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":$id,"result":"0xbad"}{}`),
-		"no gzip at all":       testkit.Encoded("gzip", []byte(`{"jsonrpc":"2.0","id":$id,"result":"0xbad"}`)),
-		"gzip of nothing":      testkit.Encoded("gzip", nil),
-		"gzip that is cut":     zipped("gzip", -4, ""),
-		"gzip that is spoilt":  zipped("gzip", -5, ""),
-		"gzip and more":        zipped("gzip", 0, "more"),
-		"another coding":       testkit.Encoded("br", []byte("\x0b\x02\x80{}\x03")),
-		"coded twice":          zipped("gzip, gzip", 0, ""),
-		"two ids":              testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":$id,"id":$id,"result":"0xbad"}`),
-		"two errors":           testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":$id,"error":{"code":1},"error":{"code":3}}`),
-		"NUL in a string":      testkit.Raw(http.StatusOK, "application/json", "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":\"0x\x00bad\"}"),
-		"NUL at the end":       testkit.Raw(http.StatusOK, "application/json", "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":\"0xbad\"}\x00"),
-		"a byte order mark":    testkit.Raw(http.StatusOK, "application/json", "\ufeff"+`{"jsonrpc":"2.0","id":$id,"result":"0xbad"}`),
-		"the request itself":   testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":$id,"method":"eth_call","params":[]}`),
-		"announces too little": testkit.Wire("HTTP/1.1 200 OK\r\nContent-Length: 30\r\n\r\n" + `{"jsonrpc":"2.0","id":$id,"result":"0xbad"}`),
-		"announces more":       testkit.Wire("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n" + `{"jsonrpc":"2.0","id":$id,"result":"0xbad"}`),
-		"garbage for chunks":   testkit.Wire("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n" + `{"jsonrpc":"2.0","id":$id,"result":"0xbad"}`),
-		"1xx for ever":         testkit.Wire(strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n", 4<<10)),
-		"giant headers":        testkit.Wire("HTTP/1.1 200 OK\r\n" + strings.Repeat("X-Filler: "+strings.Repeat("y", 1000)+"\r\n", 200) + "\r\n"),
-		"hangs up":             testkit.Wire(""),
-		"announces too much":   testkit.WithHeader("Content-Length", "999999999999", testkit.Result("0xbad")),
+		"reset":          testkit.Reset(),
+		"HTML 200":       testkit.HTML(http.StatusOK),
+		"HTML 502":       testkit.HTML(http.StatusBadGateway),
+		"307":            testkit.Redirect(second.URL),
+		"500":            testkit.Status(http.StatusInternalServerError),
+		"500 with words": testkit.ErrorWithStatus(http.StatusInternalServerError, -32603, "internal error"),
+		"500 with a result": testkit.Raw(http.StatusInternalServerError, "application/json",
+			`{"jsonrpc":"2.0","id":$id,"result":"0xbad"}`),
+		"401":               testkit.ErrorWithStatus(http.StatusUnauthorized, 3, "execution reverted"),
+		"403":               testkit.Status(http.StatusForbidden),
+		"402":               testkit.Status(http.StatusPaymentRequired),
+		"429":               testkit.TooMany(time.Second),
+		"429 in band":       testkit.Error(-32005, "rate limit reached"),
+		"billing in band":   testkit.Error(-32000, "monthly capacity limit exceeded"),
+		"denied in band":    testkit.Error(-32000, "invalid api key"),
+		"absent":            testkit.Error(-32601, "the method eth_call does not exist/is not available"),
+		"range":             testkit.Error(-32000, "block range is too wide"),
+		"plan":              testkit.Error(-32600, "trace_block is not available on the Free tier"),
+		"413":               testkit.HTML(http.StatusRequestEntityTooLarge),
+		"missing data":      testkit.Error(-32000, "header not found"),
+		"execution timeout": testkit.Error(-32000, "execution timeout"),
+		"another id":        testkit.WrongID("0xbad"),
+		"an earlier id": testkit.Raw(http.StatusOK, "application/json",
+			`{"jsonrpc":"2.0","id":1,"result":"0xbad"}`),
+		"the id as a string": testkit.Raw(http.StatusOK, "application/json",
+			`{"jsonrpc":"2.0","id":"$id","result":"0xbad"}`),
+		"null for the id": testkit.Raw(http.StatusOK, "application/json",
+			`{"jsonrpc":"2.0","id":null,"result":"0xbad"}`),
+		"a revert, id null": testkit.Raw(http.StatusOK, "application/json",
+			`{"id":null,"error":{"code":3,"message":"execution reverted"}}`),
+		"a limit, id null": testkit.Raw(http.StatusOK, "application/json",
+			`{"id":null,"error":{"code":-32005,"message":"rate limit reached"}}`),
+		"no id":           testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","result":"0xbad"}`),
+		"truncated":       testkit.Truncated(),
+		"half a document": testkit.InvalidJSON(),
+		"empty":           testkit.Raw(http.StatusOK, "application/json", ""),
+		"no content":      testkit.Raw(http.StatusNoContent, "application/json", ""),
+		"null":            testkit.Raw(http.StatusOK, "application/json", "null"),
+		"an array": testkit.Raw(http.StatusOK, "application/json",
+			`[{"jsonrpc":"2.0","id":$id,"result":"0xbad"}]`),
+		"neither": testkit.Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":$id}`),
+		"both": testkit.Raw(http.StatusOK, "application/json",
+			`{"jsonrpc":"2.0","id":$id,"result":"0xbad","error":{"code":1,"message":"x"}}`),
+		"error is a string": testkit.Raw(http.StatusOK, "application/json",
+			`{"jsonrpc":"2.0","id":$id,"error":"no"}`),
+		"two results": testkit.Raw(http.StatusOK, "application/json",
+			`{"jsonrpc":"2.0","id":$id,"result":"0xbad","result":"0xbad"}`),
+		"more than one value": testkit.Raw(http.StatusOK, "application/json",
+			`{"jsonrpc":"2.0","id":$id,"result":"0xbad"}{}`),
+		"no gzip at all":      testkit.Encoded("gzip", []byte(`{"jsonrpc":"2.0","id":$id,"result":"0xbad"}`)),
+		"gzip of nothing":     testkit.Encoded("gzip", nil),
+		"gzip that is cut":    zipped("gzip", -4, ""),
+		"gzip that is spoilt": zipped("gzip", -5, ""),
+		"gzip and more":       zipped("gzip", 0, "more"),
+		"another coding":      testkit.Encoded("br", []byte("\x0b\x02\x80{}\x03")),
+		"coded twice":         zipped("gzip, gzip", 0, ""),
+		"two ids": testkit.Raw(http.StatusOK, "application/json",
+			`{"jsonrpc":"2.0","id":$id,"id":$id,"result":"0xbad"}`),
+		"two errors": testkit.Raw(http.StatusOK, "application/json",
+			`{"jsonrpc":"2.0","id":$id,"error":{"code":1},"error":{"code":3}}`),
+		"NUL in a string": testkit.Raw(http.StatusOK, "application/json",
+			"{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":\"0x\x00bad\"}"),
+		"NUL at the end": testkit.Raw(http.StatusOK, "application/json",
+			"{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":\"0xbad\"}\x00"),
+		"a byte order mark": testkit.Raw(http.StatusOK, "application/json",
+			"\ufeff"+`{"jsonrpc":"2.0","id":$id,"result":"0xbad"}`),
+		"the request itself": testkit.Raw(http.StatusOK, "application/json",
+			`{"jsonrpc":"2.0","id":$id,"method":"eth_call","params":[]}`),
+		"announces too little": testkit.Wire("HTTP/1.1 200 OK\r\nContent-Length: 30\r\n\r\n" +
+			`{"jsonrpc":"2.0","id":$id,"result":"0xbad"}`),
+		"announces more": testkit.Wire("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n" +
+			`{"jsonrpc":"2.0","id":$id,"result":"0xbad"}`),
+		"garbage for chunks": testkit.Wire("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n" +
+			`{"jsonrpc":"2.0","id":$id,"result":"0xbad"}`),
+		"1xx for ever": testkit.Wire(strings.Repeat("HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n", 4<<10)),
+		"giant headers": testkit.Wire(
+			"HTTP/1.1 200 OK\r\n" + strings.Repeat("X-Filler: "+strings.Repeat("y", 1000)+"\r\n", 200) + "\r\n"),
+		"hangs up":           testkit.Wire(""),
+		"announces too much": testkit.WithHeader("Content-Length", "999999999999", testkit.Result("0xbad")),
 	}
 }
 
@@ -156,15 +177,17 @@ func TestAnswersAreNotTriedElsewhere(t *testing.T) {
 	for name, reply := range map[string]testkit.Reply{
 		"revert":             testkit.ErrorWithData(3, "execution reverted", "0x08c379a0"),
 		"revert in HTTP 500": testkit.ErrorWithStatus(http.StatusInternalServerError, 3, "execution reverted"),
-		"invalid parameters": testkit.ErrorWithStatus(http.StatusBadRequest, -32602, "missing value for required argument 0"),
-		"unknown":            testkit.Error(-32000, "something nobody has heard of"),
-		"result null":        testkit.Result(nil),
-		"error null":         testkit.Raw(http.StatusOK, "application/json", `{"id":$id,"result":"0x1","error":null}`),
-		"compressed":         testkit.Gzip("0x1"),
-		"identity":           testkit.Encoded("identity", []byte(`{"jsonrpc":"2.0","id":$id,"result":"0x1"}`)),
-		"JSON as HTML":       testkit.Raw(http.StatusOK, "text/html", `{"jsonrpc":"2.0","id":$id,"result":"0x1"}`),
-		"not UTF-8":          testkit.Raw(http.StatusOK, "application/json", "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":\"\xff\"}"),
-		"no version":         testkit.Raw(http.StatusOK, "text/plain", "\n{\"result\":\"0x1\",\"id\":$id}\n"),
+		"invalid parameters": testkit.ErrorWithStatus(http.StatusBadRequest, -32602,
+			"missing value for required argument 0"),
+		"unknown":      testkit.Error(-32000, "something nobody has heard of"),
+		"result null":  testkit.Result(nil),
+		"error null":   testkit.Raw(http.StatusOK, "application/json", `{"id":$id,"result":"0x1","error":null}`),
+		"compressed":   testkit.Gzip("0x1"),
+		"identity":     testkit.Encoded("identity", []byte(`{"jsonrpc":"2.0","id":$id,"result":"0x1"}`)),
+		"JSON as HTML": testkit.Raw(http.StatusOK, "text/html", `{"jsonrpc":"2.0","id":$id,"result":"0x1"}`),
+		"not UTF-8": testkit.Raw(http.StatusOK, "application/json",
+			"{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":\"\xff\"}"),
+		"no version": testkit.Raw(http.StatusOK, "text/plain", "\n{\"result\":\"0x1\",\"id\":$id}\n"),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -192,11 +215,24 @@ func TestWhenNobodyAnswersTheFaultSaysWhy(t *testing.T) {
 		want          fault.Reason
 		says          string
 	}{
-		"both broken":      {testkit.HTML(502), testkit.Reset(), fault.UpstreamFailed, "No upstream gave a usable answer"},
-		"both hang":        {testkit.Hang(nil), testkit.Hang(nil), fault.UpstreamTimeout, "No upstream answered in time"},
-		"both lack it":     {testkit.Error(-32601, "method not found"), testkit.Error(-32601, "x"), fault.MethodNotServed, "No upstream of eth_mainnet serves eth_call"},
-		"one lacks it":     {testkit.Error(-32601, "method not found"), testkit.HTML(502), fault.UpstreamFailed, "No upstream gave a usable answer"},
-		"both limit range": {testkit.Error(-1, "range too large"), testkit.Error(-1, "too many results"), fault.RangeTooLarge, "Nothing was charged"},
+		"both broken": {
+			testkit.HTML(502), testkit.Reset(), fault.UpstreamFailed, "No upstream gave a usable answer",
+		},
+		"both hang": {
+			testkit.Hang(nil), testkit.Hang(nil), fault.UpstreamTimeout, "No upstream answered in time",
+		},
+		"both lack it": {
+			testkit.Error(-32601, "method not found"), testkit.Error(-32601, "x"), fault.MethodNotServed,
+			"No upstream of eth_mainnet serves eth_call",
+		},
+		"one lacks it": {
+			testkit.Error(-32601, "method not found"), testkit.HTML(502), fault.UpstreamFailed,
+			"No upstream gave a usable answer",
+		},
+		"both limit range": {
+			testkit.Error(-1, "range too large"), testkit.Error(-1, "too many results"), fault.RangeTooLarge,
+			"Nothing was charged",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -244,7 +280,8 @@ func TestARangeIsRefusedInOurOwnWordsWhateverTheOrder(t *testing.T) {
 				_, c := poolOf(t, chain.EthMainnet, time.Now, providers(servers...))
 				c.Apply(healthy(c, time.Now()))
 				answer, f := c.Read(deadline(t, testTimeout), request("eth_getLogs"))
-				if answer != nil || f == nil || f.Reason != fault.RangeTooLarge || !strings.Contains(f.Message, "smaller ranges") {
+				if answer != nil || f == nil || f.Reason != fault.RangeTooLarge ||
+					!strings.Contains(f.Message, "smaller ranges") {
 					t.Fatalf("%d, %d, %d: got %+v, %v", first, second, third, answer, f)
 				}
 				if strings.Contains(f.Error(), "canary") {
@@ -331,7 +368,8 @@ func TestAClientThatGoesAwayBlamesNobody(t *testing.T) {
 		<-done
 	}
 	if second.Total() != 0 || c.endpoints[0].health.newest().calls != 0 {
-		t.Errorf("after clients went away the other upstream got %d requests, standing: %+v", second.Total(), c.endpoints[0].health.newest())
+		t.Errorf("after clients went away the other upstream got %d requests, standing: %+v", second.Total(),
+			c.endpoints[0].health.newest())
 	}
 }
 
@@ -390,12 +428,14 @@ func TestStreamsThatBreakAreToldAndBlamed(t *testing.T) {
 		"ends inside the result":   testkit.Raw(200, "application/json", head),
 		"ends after the result":    testkit.Raw(200, "application/json", head+`"`),
 		"garbage after the result": testkit.Raw(200, "application/json", head+`"garbage}`),
-		"no JSON in the result":    testkit.Raw(200, "application/json", `{"jsonrpc":"2.0","id":$id,"result":["`+strings.Repeat("0", 2*peekBytes)+`"}`),
-		"two results":              testkit.Raw(200, "application/json", head+`","result":1}`),
-		"an error after all":       testkit.Raw(200, "application/json", head+`","error":{"code":1}}`),
-		"another id at the end":    testkit.Raw(200, "application/json", lateHead+`","id":2}`),
-		"no id at all":             testkit.Raw(200, "application/json", lateHead+`"}`),
-		"too much after it":        testkit.Raw(200, "application/json", head+`","x":"`+strings.Repeat("0", 2*tailBytes)+`"}`),
+		"no JSON in the result": testkit.Raw(200, "application/json",
+			`{"jsonrpc":"2.0","id":$id,"result":["`+strings.Repeat("0", 2*peekBytes)+`"}`),
+		"two results":           testkit.Raw(200, "application/json", head+`","result":1}`),
+		"an error after all":    testkit.Raw(200, "application/json", head+`","error":{"code":1}}`),
+		"another id at the end": testkit.Raw(200, "application/json", lateHead+`","id":2}`),
+		"no id at all":          testkit.Raw(200, "application/json", lateHead+`"}`),
+		"too much after it": testkit.Raw(200, "application/json",
+			head+`","x":"`+strings.Repeat("0", 2*tailBytes)+`"}`),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -495,11 +535,16 @@ func TestAStreamThatEndsAfterItsReaderMadeItWaitBlamesNobody(t *testing.T) {
 		pauses []time.Duration
 		blamed bool
 	}{
-		"one pause":      {testkit.BreakAfter(2 << 20), []time.Duration{slowReader}, false},
-		"many pauses":    {testkit.BreakAfter(2 << 20), []time.Duration{slowReader / 2, slowReader / 4, slowReader / 4}, false},
+		"one pause": {testkit.BreakAfter(2 << 20), []time.Duration{slowReader}, false},
+		"many pauses": {
+			testkit.BreakAfter(2 << 20), []time.Duration{slowReader / 2, slowReader / 4, slowReader / 4}, false,
+		},
 		"hardly a pause": {testkit.BreakAfter(2 << 20), []time.Duration{slowReader - time.Millisecond}, true},
 		"none":           {testkit.BreakAfter(2 << 20), nil, true},
-		"no JSON":        {testkit.Raw(200, "application/json", `{"jsonrpc":"2.0","id":$id,"result":[`+strings.Repeat("1,", 1<<20)+"}"), []time.Duration{slowReader}, true},
+		"no JSON": {
+			testkit.Raw(200, "application/json", `{"jsonrpc":"2.0","id":$id,"result":[`+strings.Repeat("1,", 1<<20)+
+				"}"), []time.Duration{slowReader}, true,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -538,7 +583,8 @@ func TestARefusedRangeOutranksWhatOthersLack(t *testing.T) {
 		"a refused range": testkit.Error(-32000, "block range is too wide"), "an answer too large": announced(2 << 20),
 	} {
 		for other, lacks := range map[string]testkit.Reply{
-			"missing data": testkit.Error(-32000, "header not found"), "no time": testkit.Error(-32000, "execution timeout"),
+			"missing data": testkit.Error(-32000, "header not found"),
+			"no time":      testkit.Error(-32000, "execution timeout"),
 		} {
 			for place := range 2 {
 				c, first, second := twoUpstreams(t)
@@ -564,6 +610,7 @@ func announced(size int) testkit.Reply {
 	body := `{"jsonrpc":"2.0","id":$id,"result":"` + strings.Repeat("0", size) + `"}`
 	return func(x *testkit.Exchange) {
 		filled := x.Fill(body)
-		testkit.WithHeader("Content-Length", strconv.Itoa(len(filled)), testkit.Raw(http.StatusOK, "application/json", filled))(x)
+		testkit.WithHeader("Content-Length", strconv.Itoa(len(filled)),
+			testkit.Raw(http.StatusOK, "application/json", filled))(x)
 	}
 }

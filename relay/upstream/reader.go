@@ -41,10 +41,12 @@ func newReader(template *http.Request, http2 bool, now func() time.Time, unasked
 		})
 	}
 	n := &negotiated{template: template, now: now, Transport: &http.Transport{
-		DialContext:            (&net.Dialer{Timeout: dialTimeout}).DialContext,
-		TLSHandshakeTimeout:    dialTimeout,
-		ForceAttemptHTTP2:      true,
-		HTTP2:                  &http.HTTP2Config{MaxReceiveBufferPerStream: streamWindow, SendPingTimeout: pingAfter, PingTimeout: dialTimeout},
+		DialContext:         (&net.Dialer{Timeout: dialTimeout}).DialContext,
+		TLSHandshakeTimeout: dialTimeout,
+		ForceAttemptHTTP2:   true,
+		HTTP2: &http.HTTP2Config{
+			MaxReceiveBufferPerStream: streamWindow, SendPingTimeout: pingAfter, PingTimeout: dialTimeout,
+		},
 		MaxIdleConnsPerHost:    maxIdleConns,
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxAnswerHeader,
@@ -97,7 +99,9 @@ func (n *negotiated) DoAlone(ctx context.Context, payload []byte, deadline time.
 	return n.do(ctx, n.alone(), payload, deadline)
 }
 
-func (n *negotiated) do(ctx context.Context, by *http.Transport, payload []byte, deadline time.Time) (*http.Response, error) {
+func (n *negotiated) do(ctx context.Context, by *http.Transport, payload []byte,
+	deadline time.Time,
+) (*http.Response, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	if deadline.IsZero() {
 		deadline = n.now().Add(longest)
@@ -118,7 +122,8 @@ func (n *negotiated) do(ctx context.Context, by *http.Transport, payload []byte,
 	if err != nil {
 		timer.Stop()
 		cancel(nil)
-		if cause := context.Cause(ctx); ctx.Err() != nil && cause != context.Canceled { //nolint:errorlint // the cause itself
+		//nolint:errorlint // the cause itself
+		if cause := context.Cause(ctx); ctx.Err() != nil && cause != context.Canceled {
 			err = cause
 		}
 		return nil, plainhttp.WithoutPeer(err)

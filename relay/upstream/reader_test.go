@@ -97,7 +97,9 @@ func leaving(t *testing.T, refusing int64) (e *Endpoint, requests *atomic.Int64)
 			wg.Go(func() { serve(c, n < refusing) })
 		}
 	})
-	_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{{Name: "up-0", URL: "https://" + l.Addr().String(), Supply: "public"}})
+	_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{
+		{Name: "up-0", URL: "https://" + l.Addr().String(), Supply: "public"},
+	})
 	e = c.endpoints[0]
 	reads, ok := e.reads.(*negotiated)
 	if !ok {
@@ -145,7 +147,8 @@ func TestASubmissionCannotBeRewound(t *testing.T) {
 	t.Parallel()
 	e, _ := leaving(t, 0)
 	var seen *http.Request
-	_, err := e.post(t.Context(), roundTripper(func(r *http.Request) (*http.Response, error) { //nolint:bodyclose // it fails
+	//nolint:bodyclose // it fails
+	_, err := e.post(t.Context(), roundTripper(func(r *http.Request) (*http.Response, error) {
 		seen = r
 		return nil, io.EOF
 	}), []byte(`{}`))

@@ -48,12 +48,15 @@ func TestReloadKeepsWhatIsKnownOfUnchangedUpstreams(t *testing.T) {
 	answer.Release()
 	connections := up.Connections()
 
-	same := config.Upstream{Name: "up-0", URL: list[0].URL, Supply: "public", Headers: map[string]string{"X-Plan": "gold"}}
+	same := config.Upstream{
+		Name: "up-0", URL: list[0].URL, Supply: "public", Headers: map[string]string{"X-Plan": "gold"},
+	}
 	changed := list[1]
 	changed.MaxConcurrent = 7
 	added := providers(testkit.Upstream(t))[0]
 	added.Name = "new"
-	after := reload(t, p, fileOf(map[chain.ID][]config.Upstream{chain.EthMainnet: {added, changed, same}}), Reloaded{Chains: 1, Kept: 1, Added: 2, Removed: 1})
+	after := reload(t, p, fileOf(map[chain.ID][]config.Upstream{chain.EthMainnet: {added, changed, same}}),
+		Reloaded{Chains: 1, Kept: 1, Added: 2, Removed: 1})
 	if after.endpoints[2] != before.endpoints[0] || after.endpoints[1] == before.endpoints[1] {
 		t.Error("the unchanged upstream is to be kept, the changed one made anew")
 	}
@@ -117,7 +120,8 @@ func TestCallUnderWayFinishesAtAnUpstreamThatAReloadRemoved(t *testing.T) {
 		answer.Release()
 	}()
 	testkit.Eventually(t, testTimeout, func() bool { return old.Count("eth_call") == 1 }, "the call is under way")
-	after := reload(t, p, fileOf(map[chain.ID][]config.Upstream{chain.EthMainnet: providers(next)}), Reloaded{Chains: 1, Added: 1, Removed: 1})
+	after := reload(t, p, fileOf(map[chain.ID][]config.Upstream{chain.EthMainnet: providers(next)}),
+		Reloaded{Chains: 1, Added: 1, Removed: 1})
 	after.Apply(healthy(after, time.Now()))
 	answer, f := after.Read(deadline(t, testTimeout), request("eth_call"))
 	if f != nil {
@@ -163,7 +167,8 @@ func TestAChangedCredentialInAURLTakesNoChainOut(t *testing.T) {
 	for _, secret := range []string{"first", "second"} { // and again before anything was measured
 		rotated := providers(up)
 		rotated[0].URL += "/v2/" + secret
-		after = reload(t, p, fileOf(map[chain.ID][]config.Upstream{chain.EthMainnet: rotated}), Reloaded{Chains: 1, Added: 1, Removed: 1})
+		after = reload(t, p, fileOf(map[chain.ID][]config.Upstream{chain.EthMainnet: rotated}),
+			Reloaded{Chains: 1, Added: 1, Removed: 1})
 		clock.Advance(handoverTime / 3)
 		stale := healthy(before, clock.Now()) // of a worker that has the old file
 		after.follow(Posted{Known: true, Snapshot: stale})
@@ -183,7 +188,8 @@ func TestAChangedCredentialInAURLTakesNoChainOut(t *testing.T) {
 	// When nothing is measured in time, the removed one goes all the same.
 	last := providers(up)
 	last[0].URL += "/v2/last"
-	after = reload(t, p, fileOf(map[chain.ID][]config.Upstream{chain.EthMainnet: last}), Reloaded{Chains: 1, Added: 1, Removed: 1})
+	after = reload(t, p, fileOf(map[chain.ID][]config.Upstream{chain.EthMainnet: last}),
+		Reloaded{Chains: 1, Added: 1, Removed: 1})
 	clock.Advance(handoverTime)
 	if len(after.eligible()) != 1 || served(after) {
 		t.Error("the removed upstream outlives its time")
@@ -199,17 +205,21 @@ func TestChainsComeAndGoWithAReload(t *testing.T) {
 	eth, base := providers(testkit.Upstream(t)), providers(testkit.Upstream(t))
 	p, before := poolOf(t, chain.EthMainnet, time.Now, eth)
 	before.Apply(healthy(before, time.Now()))
-	reload(t, p, fileOf(map[chain.ID][]config.Upstream{chain.EthMainnet: eth, chain.BaseMainnet: base}), Reloaded{Chains: 2, Kept: 1, Added: 1})
+	reload(t, p, fileOf(map[chain.ID][]config.Upstream{chain.EthMainnet: eth, chain.BaseMainnet: base}),
+		Reloaded{Chains: 2, Kept: 1, Added: 1})
 	added, ok := p.Chain(chain.BaseMainnet)
 	if !ok || !added.Joined() || added.Measured() {
 		t.Fatalf("the added chain is %+v", added)
 	}
 	added.Apply(healthy(added, time.Now()))
-	reload(t, p, fileOf(map[chain.ID][]config.Upstream{chain.BaseMainnet: base}), Reloaded{Chains: 1, Kept: 1, Removed: 1})
+	reload(t, p, fileOf(map[chain.ID][]config.Upstream{chain.BaseMainnet: base}), Reloaded{
+		Chains: 1, Kept: 1, Removed: 1,
+	})
 	if _, ok := p.Chain(chain.EthMainnet); ok || len(p.Chains()) != 1 {
 		t.Errorf("chains are %v", p.Chains())
 	}
-	if _, err := p.Probe(t.Context(), chain.EthMainnet); err == nil || !strings.Contains(err.Error(), ErrNotConfigured.Error()) {
+	if _, err := p.Probe(t.Context(), chain.EthMainnet); err == nil ||
+		!strings.Contains(err.Error(), ErrNotConfigured.Error()) {
 		t.Errorf("probing it says %v", err)
 	}
 	if kept, _ := p.Chain(chain.BaseMainnet); !kept.Measured() && kept.choice(plan.Public, plan.Balanced, 0) == "none" {

@@ -61,7 +61,9 @@ func (c *Chain) checkPast(ctx context.Context, s *Snapshot) {
 			return
 		}
 		if b, ok := c.blockAt(ctx, asked, height); ok {
-			s.Checkpoints = slices.Concat(known, []Checkpoint{{Height: height, Hash: b.hash, By: asked.Name, Confirmed: alone}})
+			s.Checkpoints = slices.Concat(known, []Checkpoint{
+				{Height: height, Hash: b.hash, By: asked.Name, Confirmed: alone},
+			})
 		}
 	}
 }

@@ -54,10 +54,12 @@ func TestAReorganisationDeeperThanFinalRaisesTheGenerationOnce(t *testing.T) {
 			n.reorganise(chain.FinalDepth+8, n.nodes...) // three rounds are three blocks
 			first := n.rounds(settled)
 			if first <= begun || n.chain.Generation() != first {
-				t.Errorf("%d upstreams, after %d rounds: the generation is %d, %d in the process", nodes, 20+before, first, n.chain.Generation())
+				t.Errorf("%d upstreams, after %d rounds: the generation is %d, %d in the process", nodes, 20+before,
+					first, n.chain.Generation())
 			}
 			if again := n.rounds(settled); again != first {
-				t.Errorf("%d upstreams: one reorganisation raised the generation to %d and then to %d", nodes, first, again)
+				t.Errorf("%d upstreams: one reorganisation raised the generation to %d and then to %d", nodes, first,
+					again)
 			}
 			for _, u := range n.nodes {
 				u.set(func(u *node) { u.branch = "c" })
@@ -219,7 +221,8 @@ func TestTwoWorkersShareThePastOnTheBoard(t *testing.T) {
 	}
 	after, err := board.Read(t.Context(), chain.EthMainnet)
 	if err != nil || after.Known || after.Snapshot.Generation <= raised.Snapshot.Generation {
-		t.Errorf("after a late round and a forgotten snapshot: %+v, %v, want a higher generation and no snapshot", after, err)
+		t.Errorf("after a late round and a forgotten snapshot: %+v, %v, want a higher generation and no snapshot",
+			after, err)
 	}
 }
 

@@ -49,8 +49,12 @@ func TestAnUpstreamKilledUnderLoadFailsNoRead(t *testing.T) {
 					}
 				})
 			}
-			testkit.Eventually(t, testTimeout, func() bool { return done.Load() > clients*reads/4 }, "a quarter of the reads")
-			server := slices.MaxFunc(servers, func(a, b *testkit.UpstreamServer) int { return cmp.Compare(a.Total(), b.Total()) })
+			testkit.Eventually(t, testTimeout, func() bool {
+				return done.Load() > clients*reads/4
+			}, "a quarter of the reads")
+			server := slices.MaxFunc(servers, func(a, b *testkit.UpstreamServer) int {
+				return cmp.Compare(a.Total(), b.Total())
+			})
 			kill(server)
 			before := server.Total()
 			wg.Wait()
@@ -186,12 +190,14 @@ func TestACallThatTakesLongEverywhereBlamesNobody(t *testing.T) {
 	}()
 	testkit.Eventually(t, testTimeout, func() bool { return second.Total() == 1 }, "the second is asked")
 	asked := time.Now()
-	testkit.Eventually(t, testTimeout, func() bool { return time.Since(asked) > minAttemptTime+100*time.Millisecond }, "the second takes longer too")
+	testkit.Eventually(t, testTimeout, func() bool { return time.Since(asked) > minAttemptTime+100*time.Millisecond },
+		"the second takes longer too")
 	second.Release()
 	if f := <-done; f != nil {
 		t.Fatal(f)
 	}
-	if s := c.endpoints[0].health.newest(); s.errorRate != 0 || c.endpoints[0].health.inARow != 0 || s.calls != 4*minSamples+1 {
+	if s := c.endpoints[0].health.newest(); s.errorRate != 0 || c.endpoints[0].health.inARow != 0 ||
+		s.calls != 4*minSamples+1 {
 		t.Errorf("standing %+v", s)
 	}
 }

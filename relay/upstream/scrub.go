@@ -25,7 +25,9 @@ const (
 )
 
 // commonWords stand in the paths of providers and in the messages of nodes, and are no secrets.
-var commonWords = []string{"ethereum", "arbitrum", "optimism", "execution", "solana-mainnet", "blockchain", "mainnet-beta"}
+var commonWords = []string{
+	"ethereum", "arbitrum", "optimism", "execution", "solana-mainnet", "blockchain", "mainnet-beta",
+}
 
 // newScrubber collects what may be secret: the address, its host, user and password (also as Basic
 // authorization carries them), long path segments, query values, and header values.
@@ -74,7 +76,10 @@ func newScrubber(address *url.URL, headers map[string]string) scrubber {
 func forms(s string) []string {
 	quoted, _ := json.Marshal(s) // a string never fails
 	inJSON := string(quoted[1 : len(quoted)-1])
-	return []string{s, url.QueryEscape(s), url.PathEscape(s), inJSON, strings.ReplaceAll(s, "/", `\/`), strings.ReplaceAll(inJSON, "/", `\/`)}
+	return []string{
+		s, url.QueryEscape(s), url.PathEscape(s), inJSON, strings.ReplaceAll(s, "/", `\/`),
+		strings.ReplaceAll(inJSON, "/", `\/`),
+	}
 }
 
 func scrubberOf(found map[string]bool) scrubber {

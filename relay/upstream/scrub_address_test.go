@@ -76,7 +76,9 @@ func TestErrorsOfReadsAndSubmissionsNameNoAddress(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{{Name: "first", URL: address, Supply: "public"}})
+			_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{
+				{Name: "first", URL: address, Supply: "public"},
+			})
 			e := c.endpoints[0]
 			_, _, _, readErr := e.exchange(t.Context(), request("eth_call").body(), 1<<20, time.Now().Add(testTimeout))
 			_, _, submitErr := e.submit(deadline(t, testTimeout), request("eth_call").body())
@@ -92,7 +94,8 @@ func TestErrorsOfReadsAndSubmissionsNameNoAddress(t *testing.T) {
 					}
 				}
 			}
-			if want := "upstream first: dial: connect: connection refused"; strings.HasPrefix(name, "refused") && name != "refused by IPv6" &&
+			if want := "upstream first: dial: connect: connection refused"; strings.HasPrefix(name, "refused") &&
+				name != "refused by IPv6" &&
 				(readErr.Error() != want || submitErr.Error() != want) {
 				t.Errorf("they say %q and %q", readErr, submitErr)
 			}
@@ -108,7 +111,8 @@ func TestStreamsThatAreResetNameNoAddress(t *testing.T) {
 		if err != nil {
 			return
 		}
-		_, _ = out.WriteString("HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n" + `{"jsonrpc":"2.0","id":1,"result":"` + strings.Repeat("x", 2*peekBytes))
+		_, _ = out.WriteString("HTTP/1.1 200 OK\r\nContent-Length: 100000000\r\n\r\n" +
+			`{"jsonrpc":"2.0","id":1,"result":"` + strings.Repeat("x", 2*peekBytes))
 		_ = out.Flush()
 		under := conn
 		if secure, ok := conn.(*tls.Conn); ok {
@@ -123,7 +127,9 @@ func TestStreamsThatAreResetNameNoAddress(t *testing.T) {
 	t.Cleanup(plain.Close)
 	t.Cleanup(secure.Close)
 	for _, server := range []*httptest.Server{plain, secure} {
-		_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{{Name: "first", URL: server.URL, Supply: "public"}})
+		_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{
+			{Name: "first", URL: server.URL, Supply: "public"},
+		})
 		reads := c.endpoints[0].reads
 		if n, ok := reads.(*negotiated); ok {
 			n.TLSClientConfig = trusting(server)
@@ -144,20 +150,42 @@ func TestErrorsSayWhatWentWrongWithoutSayingWhere(t *testing.T) {
 	peer := &net.TCPAddr{IP: net.IPv4(10, 1, 2, 3), Port: 8545}
 	reset := &net.OpError{Op: "read", Net: "tcp", Source: peer, Addr: peer, Err: syscall.ECONNRESET}
 	for want, err := range map[string]error{
-		"read: connection reset by peer":                          fmt.Errorf("net/http: reading from %s: %w", peer, reset),
-		"write: broken pipe":                                      &net.OpError{Op: "write", Addr: peer, Err: syscall.EPIPE},
-		"the host name was not found":                             &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "node", Server: "10.1.2.3:53", IsNotFound: true}},
-		"the host name could not be looked up: temporary failure": &net.DNSError{Err: "server misbehaving", Name: "node", IsTemporary: true},
-		"the host name could not be looked up":                    &net.DNSError{Err: "unrecognized", Name: "node"},
-		"looking up the host name took too long":                  &net.DNSError{Err: "i/o timeout", Name: "node", IsTimeout: true},
-		"dial: missing port in address":                           &net.OpError{Op: "dial", Err: &net.AddrError{Err: "missing port in address", Addr: "node"}},
-		"invalid IP address":                                      &net.ParseError{Type: "IP address", Text: "node"},
-		"the certificate is for another host name":                x509.HostnameError{Certificate: &x509.Certificate{DNSNames: []string{"node"}}, Host: "node"},
-		"the certificate is signed by an unknown authority":       &url.Error{Op: "Post", URL: "https://node", Err: x509.UnknownAuthorityError{}},
-		"the certificate has expired or is not valid yet":         x509.CertificateInvalidError{Reason: x509.Expired, Detail: "node"},
-		"the certificate is not valid":                            x509.CertificateInvalidError{Reason: x509.NameMismatch, Detail: "node"},
-		"EOF":                                                     errors.New("EOF"),
-		"no route to [redacted] via [redacted] and [redacted], [redacted] [redacted]": errors.New("no route to [2001:db8::1]:443 via 10.1.2.3:80 and 10.1.2.3, fe80::1:2 other.example:8545"),
+		"read: connection reset by peer": fmt.Errorf("net/http: reading from %s: %w", peer,
+			reset),
+		"write: broken pipe": &net.OpError{
+			Op: "write", Addr: peer, Err: syscall.EPIPE,
+		},
+		"the host name was not found": &net.OpError{
+			Op: "dial", Net: "tcp", Err: &net.DNSError{
+				Err: "no such host", Name: "node", Server: "10.1.2.3:53", IsNotFound: true,
+			},
+		},
+		"the host name could not be looked up: temporary failure": &net.DNSError{
+			Err: "server misbehaving", Name: "node", IsTemporary: true,
+		},
+		"the host name could not be looked up": &net.DNSError{Err: "unrecognized", Name: "node"},
+		"looking up the host name took too long": &net.DNSError{
+			Err: "i/o timeout", Name: "node", IsTimeout: true,
+		},
+		"dial: missing port in address": &net.OpError{
+			Op: "dial", Err: &net.AddrError{Err: "missing port in address", Addr: "node"},
+		},
+		"invalid IP address": &net.ParseError{Type: "IP address", Text: "node"},
+		"the certificate is for another host name": x509.HostnameError{
+			Certificate: &x509.Certificate{DNSNames: []string{"node"}}, Host: "node",
+		},
+		"the certificate is signed by an unknown authority": &url.Error{
+			Op: "Post", URL: "https://node", Err: x509.UnknownAuthorityError{},
+		},
+		"the certificate has expired or is not valid yet": x509.CertificateInvalidError{
+			Reason: x509.Expired, Detail: "node",
+		},
+		"the certificate is not valid": x509.CertificateInvalidError{
+			Reason: x509.NameMismatch, Detail: "node",
+		},
+		"EOF": errors.New("EOF"),
+		"no route to [redacted] via [redacted] and [redacted], [redacted] [redacted]": errors.New(
+			"no route to [2001:db8::1]:443 via 10.1.2.3:80 and 10.1.2.3, fe80::1:2 other.example:8545"),
 		"[redacted] hung up": errors.New("node hung up"),
 	} {
 		if got := withoutAddress(err, "node"); got != want {

@@ -24,7 +24,8 @@ const (
 func scrubbed(t *testing.T) scrubber {
 	t.Helper()
 	address, err := url.Parse("https://" + url.QueryEscape(userCanary) + ":" + url.QueryEscape(passCanary) +
-		"@tenant-canary-1234.provider.example/v2/" + url.PathEscape(pathCanary) + "?apikey=" + url.QueryEscape(queryCanary) + "&v=2")
+		"@tenant-canary-1234.provider.example/v2/" + url.PathEscape(pathCanary) + "?apikey=" +
+		url.QueryEscape(queryCanary) + "&v=2")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,9 +45,12 @@ func leaks(text string) []string {
 			text += plain
 		}
 	}
-	text = strings.NewReplacer(`\/`, "/", `\u0026`, "&", `\u003c`, "<", `\u003e`, ">", `\u002b`, "+", `\u003d`, "=").Replace(text)
+	text = strings.NewReplacer(`\/`, "/", `\u0026`, "&", `\u003c`, "<", `\u003e`, ">", `\u002b`, "+", `\u003d`,
+		"=").Replace(text)
 	basic := base64.StdEncoding.EncodeToString([]byte(userCanary + ":" + passCanary))
-	for _, secret := range []string{pathCanary, queryCanary, userCanary, passCanary, headerCanary, "token-canary-42", "tenant-canary-1234", basic} {
+	for _, secret := range []string{
+		pathCanary, queryCanary, userCanary, passCanary, headerCanary, "token-canary-42", "tenant-canary-1234", basic,
+	} {
 		if strings.Contains(text, secret) {
 			found = append(found, secret)
 		}
@@ -70,17 +74,22 @@ func TestCredentialsAreCutOutOfErrorsInEveryForm(t *testing.T) {
 		"bearer":         `token token-canary-42`,
 		"host":           `host tenant-canary-1234.provider.example`,
 		"label":          `tenant tenant-canary-1234`,
-		"basic":          `Authorization: Basic ` + base64.StdEncoding.EncodeToString([]byte(userCanary+":"+passCanary)),
-		"nothing":        `execution reverted`,
+		"basic": `Authorization: Basic ` +
+			base64.StdEncoding.EncodeToString([]byte(userCanary+":"+passCanary)),
+		"nothing": `execution reverted`,
 	} {
 		for form, object := range map[string]string{
-			"go":      string(errorObject(-32000, message)),
-			"marshal": mustJSON(t, map[string]any{"code": -32000, "message": message, "data": map[string]any{"url": message}}),
+			"go": string(errorObject(-32000, message)),
+			"marshal": mustJSON(t, map[string]any{
+				"code": -32000, "message": message, "data": map[string]any{"url": message},
+			}),
 			"slashes": strings.ReplaceAll(mustJSON(t, map[string]any{"code": -32000, "message": message}), "/", `\/`),
-			"unicode": strings.NewReplacer("+", `\u002b`, "a", `\u0061`).Replace(mustJSON(t, map[string]any{"code": -32000, "message": message})),
+			"unicode": strings.NewReplacer("+", `\u002b`, "a",
+				`\u0061`).Replace(mustJSON(t, map[string]any{"code": -32000, "message": message})),
 		} {
 			if form == "unicode" {
-				object = strings.NewReplacer(`"mess\u0061ge"`, `"message"`, `"d\u0061t\u0061"`, `"data"`).Replace(object)
+				object = strings.NewReplacer(`"mess\u0061ge"`, `"message"`, `"d\u0061t\u0061"`,
+					`"data"`).Replace(object)
 			}
 			clean := string(s.object([]byte(object)))
 			var e struct{ Code int }
@@ -146,14 +155,17 @@ func TestASecretThatLooksLikeANumberLeavesValidJSON(t *testing.T) {
 func TestTransportErrorsDoNotNameTheAddress(t *testing.T) {
 	t.Parallel()
 	_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{{
-		Name: "up-0", URL: "http://" + userCanary + ":secretpass@no-such-host-canary-99.invalid/" + url.PathEscape(pathCanary), Supply: "public",
+		Name: "up-0", URL: "http://" + userCanary + ":secretpass@no-such-host-canary-99.invalid/" +
+			url.PathEscape(pathCanary), Supply: "public",
 	}})
 	e := c.endpoints[0]
 	_, _, _, err := e.exchange(t.Context(), []byte(`{}`), 1<<20, time.Now().Add(testTimeout))
 	if err == nil || strings.Contains(err.Error(), "canary") || !strings.Contains(err.Error(), "up-0") {
 		t.Errorf("the error is %v", err)
 	}
-	wrapped := e.safe(&url.Error{Op: "Post", URL: "http://host/" + pathCanary, Err: errors.New("refused by " + pathCanary)})
+	wrapped := e.safe(&url.Error{
+		Op: "Post", URL: "http://host/" + pathCanary, Err: errors.New("refused by " + pathCanary),
+	})
 	if strings.Contains(wrapped.Error(), "canary") {
 		t.Errorf("the error is %v", wrapped)
 	}

@@ -47,7 +47,8 @@ func healthy(c *Chain, at time.Time) Snapshot {
 	for i, e := range c.endpoints {
 		s.Upstreams = append(s.Upstreams, UpstreamState{
 			Fingerprint: e.fingerprint,
-			Name:        e.Name, Usable: true, ChainIDOK: true, Head: testHead, LatencyMicros: int64(1000 * (1 << (2 * i))),
+			Name:        e.Name, Usable: true, ChainIDOK: true, Head: testHead,
+			LatencyMicros: int64(1000 * (1 << (2 * i))),
 		})
 	}
 	return s

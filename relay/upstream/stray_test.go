@@ -26,7 +26,8 @@ import (
 )
 
 // strayCalls is how many calls the attack of every combination makes together.
-var strayCalls = flag.Int("stray-calls", 6_400, "calls that TestStrayAnswers_NeverReachAnotherCall makes in all, in every way of lying together")
+var strayCalls = flag.Int("stray-calls", 6_400,
+	"calls that TestStrayAnswers_NeverReachAnotherCall makes in all, in every way of lying together")
 
 // liar is an upstream that answers every call rightly, and sends answers to other calls besides.
 type liar struct {
@@ -61,13 +62,15 @@ func (l *liar) extra(id, result string) string {
 	choices := []string{id, other[0], "1", "null", strconv.Itoa(firstID + rand.IntN(lastID-firstID))}
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":%q}`, choices[rand.IntN(len(choices))], other[1])
 	if rand.IntN(5) == 0 {
-		body = fmt.Sprintf(`{"jsonrpc":"2.0","id":null,"error":{"code":3,"message":"execution reverted: %s"}}`, other[1])
+		body = fmt.Sprintf(`{"jsonrpc":"2.0","id":null,"error":{"code":3,"message":"execution reverted: %s"}}`,
+			other[1])
 	}
 	return answering(body)
 }
 
 func answering(body string) string {
-	return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		len(body), body)
 }
 
 // serve speaks HTTP/1.1 on one connection.
@@ -155,7 +158,9 @@ func (l *liar) start(t *testing.T, over string) (config.Upstream, *tls.Config) {
 		t.Fatal(err)
 	}
 	if over == "https" {
-		listener = tls.NewListener(listener, &tls.Config{Certificates: secure.TLS.Certificates, MinVersion: tls.VersionTLS12})
+		listener = tls.NewListener(listener, &tls.Config{
+			Certificates: secure.TLS.Certificates, MinVersion: tls.VersionTLS12,
+		})
 	}
 	var serving sync.WaitGroup
 	serving.Go(func() {
@@ -228,7 +233,8 @@ func TestStrayAnswers_NeverReachAnotherCall(t *testing.T) {
 	}
 	var total, wrong, failed, sent atomic.Int64
 	t.Cleanup(func() {
-		t.Logf("in all: %d calls, %d wrong, %d refused, %d stray answers", total.Load(), wrong.Load(), failed.Load(), sent.Load())
+		t.Logf("in all: %d calls, %d wrong, %d refused, %d stray answers", total.Load(), wrong.Load(), failed.Load(),
+			sent.Load())
 	})
 	for _, a := range attacks {
 		t.Run(fmt.Sprintf("%s, one in %d, late up to %s", a.over, a.every, a.late), func(t *testing.T) {

@@ -54,7 +54,9 @@ func certificate(t *testing.T, host string, life time.Duration) (tls.Certificate
 
 // overTLS serves handler with a certificate over HTTP/2 and HTTP/1.1, as an upstream that is asked
 // before second.
-func overTLS(t *testing.T, c tls.Certificate, trusted *x509.Certificate, handler http.Handler, second ...*testkit.UpstreamServer) *Chain {
+func overTLS(t *testing.T, c tls.Certificate, trusted *x509.Certificate, handler http.Handler,
+	second ...*testkit.UpstreamServer,
+) *Chain {
 	t.Helper()
 	server := httptest.NewUnstartedServer(handler)
 	server.EnableHTTP2 = true
@@ -101,7 +103,9 @@ func TestAnUpstreamWhoseCertificateFailsGetsNothing(t *testing.T) {
 			if !row.trusted {
 				parsed = nil
 			}
-			c := overTLS(t, pair, parsed, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request came") }), second)
+			c := overTLS(t, pair, parsed, http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+				t.Error("a request came")
+			}), second)
 			answer, f := c.Read(deadline(t, testTimeout), request("eth_call"))
 			if f != nil || string(answer.Result) != `"0xgood"` {
 				t.Fatalf("a read gives %v, %v", answer, f)
@@ -114,7 +118,8 @@ func TestAnUpstreamWhoseCertificateFailsGetsNothing(t *testing.T) {
 				t.Fatalf("nothing was sent, yet a submission gives %v", f)
 			}
 			answer.Release()
-			_, _, _, err := c.endpoints[0].exchange(t.Context(), request("eth_call").body(), 1<<20, time.Now().Add(testTimeout))
+			_, _, _, err := c.endpoints[0].exchange(t.Context(), request("eth_call").body(), 1<<20,
+				time.Now().Add(testTimeout))
 			if err == nil || strings.Contains(err.Error(), "canary") || strings.Contains(err.Error(), "127.0.0.1") {
 				t.Errorf("the error is %v", err)
 			}
@@ -175,7 +180,9 @@ func TestAnUpstreamThatKnowsHTTP2IsReadOverItWithoutTLSAndWrittenOverHTTP1(t *te
 	server.Config.Protocols.SetUnencryptedHTTP2(true)
 	server.Start()
 	t.Cleanup(server.Close)
-	_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{{Name: "up-0", URL: server.URL, Supply: "public", HTTP2: true}})
+	_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{
+		{Name: "up-0", URL: server.URL, Supply: "public", HTTP2: true},
+	})
 	c.Apply(healthy(c, time.Now()))
 	for _, method := range []string{"eth_call", "eth_sendRawTransaction", "eth_call"} {
 		ask := c.Read

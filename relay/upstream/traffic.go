@@ -124,7 +124,8 @@ func (h *health) addTo(s *Slot, first int64) {
 			continue
 		}
 		failed := m.failed + m.throttled + m.forgivenFailed
-		s.Attempts += max(m.calls+m.forgivenCalls, failed) // a stream that broke off may have begun in the minute before
+		// a stream that broke off may have begun in the minute before
+		s.Attempts += max(m.calls+m.forgivenCalls, failed)
 		s.Failed += failed
 		for class := range m.latencies {
 			for bucket, n := range m.latencies[class].counts {

@@ -32,7 +32,8 @@ func TestASlotTellsWhatBecameOfCalls(t *testing.T) {
 	first.Default(testkit.Result("0x1"))
 	second.Default(testkit.Result("0x2"))
 	c.read(t, 3)
-	if s := running(c); s.Calls != 3 || s.Attempts != 3 || s.Rerouted != 0 || s.Lost != 0 || s.Failed != 0 || !s.Start.Equal(begun) {
+	if s := running(c); s.Calls != 3 || s.Attempts != 3 || s.Rerouted != 0 || s.Lost != 0 || s.Failed != 0 ||
+		!s.Start.Equal(begun) {
 		t.Errorf("answered at once: %+v", s)
 	}
 	broken := testkit.InvalidJSON()
@@ -63,7 +64,8 @@ func TestASlotTellsWhatBecameOfCalls(t *testing.T) {
 	// The next slot begins anew, and the one before is still told of; after another one it is not.
 	clock.Advance(SlotLength)
 	slots := c.Slots()
-	if slots[0].Calls != 8 || slots[0].Lost != 3 || slots[1].Calls != 0 || !slots[1].Start.Equal(begun.Add(SlotLength)) {
+	if slots[0].Calls != 8 || slots[0].Lost != 3 || slots[1].Calls != 0 ||
+		!slots[1].Start.Equal(begun.Add(SlotLength)) {
 		t.Errorf("five minutes later: %+v", slots)
 	}
 	clock.Advance(SlotLength)
@@ -139,14 +141,16 @@ func TestSlotsOfAllProcessesAddUp(t *testing.T) {
 	if p50, _ := l.Quantile(0.5); l.Calls() != 100 || p50 < 8*time.Millisecond || p50 > 13*time.Millisecond {
 		t.Errorf("half of %d answers took %s", l.Calls(), p50)
 	}
-	if ttl, err := board.rdb.TTL(ctx, slotsKey(chain.EthMainnet, "a")).Result(); err != nil || ttl <= SlotLength || ttl > slotsLast {
+	if ttl, err := board.rdb.TTL(ctx, slotsKey(chain.EthMainnet, "a")).Result(); err != nil || ttl <= SlotLength ||
+		ttl > slotsLast {
 		t.Errorf("slots last %s, %v", ttl, err)
 	}
 }
 
 func TestTheStateOfAChainFollowsFromProbesAndCalls(t *testing.T) {
 	t.Parallel()
-	_, c := poolOf(t, chain.EthMainnet, testkit.NewClock(noon).Now, providers(testkit.Upstream(t), testkit.Upstream(t), testkit.Upstream(t)))
+	_, c := poolOf(t, chain.EthMainnet, testkit.NewClock(noon).Now, providers(testkit.Upstream(t), testkit.Upstream(t),
+		testkit.Upstream(t)))
 	quiet, bad, few := Slot{Calls: 100, Lost: 10}, Slot{Calls: 100, Lost: 11}, Slot{Calls: 19, Lost: 19}
 	for name, x := range map[string]struct {
 		change func(p *Posted)
@@ -154,15 +158,28 @@ func TestTheStateOfAChainFollowsFromProbesAndCalls(t *testing.T) {
 		state  chain.State
 		why    string
 	}{
-		"all well":               {func(*Posted) {}, nil, chain.Up, ""},
-		"never measured":         {func(p *Posted) { p.Known = false }, nil, chain.Unknown, ""},
-		"one of three away":      {func(p *Posted) { p.Snapshot.Upstreams[0].Usable = false }, nil, chain.Up, ""},
-		"one of three left":      {func(p *Posted) { p.Snapshot.Upstreams[0].Usable, p.Snapshot.Upstreams[1].Usable = false, false }, nil, chain.Degraded, WhyOneLeft},
-		"one is all there is":    {func(p *Posted) { p.Snapshot.Upstreams = p.Snapshot.Upstreams[:1] }, nil, chain.Up, ""},
-		"two out of rotation":    {func(p *Posted) { p.Cordons = map[string]Cordon{"up-0": {}, "up-1": {}} }, nil, chain.Degraded, WhyOneLeft},
-		"all out of rotation":    {func(p *Posted) { p.Cordons = map[string]Cordon{"up-0": {}, "up-1": {}, "up-2": {}} }, nil, chain.Down, WhyNoUpstream},
-		"none usable":            {func(p *Posted) { clear(p.Snapshot.Upstreams) }, []Slot{quiet}, chain.Down, WhyNoUpstream},
-		"the head stands":        {func(p *Posted) { p.Snapshot.HeadAt = noon.Add(-headStandsAt - time.Second) }, nil, chain.Degraded, WhyHeadStands},
+		"all well":          {func(*Posted) {}, nil, chain.Up, ""},
+		"never measured":    {func(p *Posted) { p.Known = false }, nil, chain.Unknown, ""},
+		"one of three away": {func(p *Posted) { p.Snapshot.Upstreams[0].Usable = false }, nil, chain.Up, ""},
+		"one of three left": {func(p *Posted) {
+			p.Snapshot.Upstreams[0].Usable, p.Snapshot.Upstreams[1].Usable = false, false
+		}, nil, chain.Degraded, WhyOneLeft},
+		"one is all there is": {
+			func(p *Posted) { p.Snapshot.Upstreams = p.Snapshot.Upstreams[:1] }, nil, chain.Up, "",
+		},
+		"two out of rotation": {
+			func(p *Posted) { p.Cordons = map[string]Cordon{"up-0": {}, "up-1": {}} }, nil, chain.Degraded, WhyOneLeft,
+		},
+		"all out of rotation": {func(p *Posted) {
+			p.Cordons = map[string]Cordon{"up-0": {}, "up-1": {}, "up-2": {}}
+		}, nil, chain.Down, WhyNoUpstream},
+		"none usable": {
+			func(p *Posted) { clear(p.Snapshot.Upstreams) }, []Slot{quiet}, chain.Down, WhyNoUpstream,
+		},
+		"the head stands": {
+			func(p *Posted) { p.Snapshot.HeadAt = noon.Add(-headStandsAt - time.Second) }, nil,
+			chain.Degraded, WhyHeadStands,
+		},
 		"a tenth is lost":        {func(*Posted) {}, []Slot{bad, quiet}, chain.Up, ""},
 		"more is lost":           {func(*Posted) {}, []Slot{quiet, bad}, chain.Degraded, WhyCallsLost},
 		"too few to tell of now": {func(*Posted) {}, []Slot{bad, few}, chain.Degraded, WhyCallsLost},

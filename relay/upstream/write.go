@@ -63,8 +63,9 @@ func (c *Chain) submit(ctx context.Context, r *Request) (*Answer, *fault.Error) 
 	case attempts == 0:
 		return nil, c.nobody(&s)
 	case ctx.Err() != nil:
-		return nil, fault.New(fault.UpstreamTimeout, "No connection to an upstream could be made in time, so the transaction was not sent. "+
-			"Nothing was charged; send it again.").Wrap(cause)
+		return nil, fault.New(fault.UpstreamTimeout,
+			"No connection to an upstream could be made in time, so the transaction was not sent. "+
+				"Nothing was charged; send it again.").Wrap(cause)
 	}
 	return nil, fault.New(fault.UpstreamFailed, "No upstream could be reached, so the transaction was not sent. "+
 		"Nothing was charged; send it again.").Wrap(cause)
@@ -77,7 +78,10 @@ func (c *Chain) submitTo(ctx context.Context, to choice, body []byte) (answer *A
 	ctx, span := c.tracer.Start(ctx, "upstream")
 	defer span.End()
 	answer, left, err = to.submit(ctx, body)
-	seen := observation{took: c.now().Sub(started), write: true, lost: left && err != nil, timedOut: errors.Is(err, context.DeadlineExceeded)}
+	seen := observation{
+		took: c.now().Sub(started), write: true, lost: left && err != nil,
+		timedOut: errors.Is(err, context.DeadlineExceeded),
+	}
 	if err == nil {
 		seen.verdict = to.verdictOn(answer, body)
 	} else {

@@ -48,7 +48,8 @@ func TestASubmissionIsSentExactlyOnceWhateverHappens(t *testing.T) {
 // an error in band.
 func isWriteAnswer(name string) bool {
 	switch name {
-	case "429 in band", "billing in band", "denied in band", "absent", "range", "plan", "missing data", "execution timeout":
+	case "429 in band", "billing in band", "denied in band", "absent", "range", "plan", "missing data",
+		"execution timeout":
 		return true
 	}
 	return false
@@ -224,7 +225,9 @@ func TestAServerThatInsistsOnHTTP2GetsNothing(t *testing.T) {
 	server := httptest.NewTLSServer(nil)
 	t.Cleanup(server.Close)
 	certificate := server.TLS.Certificates
-	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: certificate, NextProtos: []string{"h2"}, MinVersion: tls.VersionTLS12})
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
+		Certificates: certificate, NextProtos: []string{"h2"}, MinVersion: tls.VersionTLS12,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +243,9 @@ func TestAServerThatInsistsOnHTTP2GetsNothing(t *testing.T) {
 		_, _ = io.ReadFull(conn, begin)
 		received <- string(begin)
 	}()
-	_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{{Name: "up-0", URL: "https://" + listener.Addr().String(), Supply: "public"}})
+	_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{
+		{Name: "up-0", URL: "https://" + listener.Addr().String(), Supply: "public"},
+	})
 	c.Apply(healthy(c, time.Now()))
 	c.endpoints[0].writes.TLSClientConfig = trusting(server)
 	_, f := c.Submit(deadline(t, testTimeout), request("eth_sendRawTransaction"))
@@ -255,7 +260,9 @@ func TestAServerThatInsistsOnHTTP2GetsNothing(t *testing.T) {
 
 func TestNoConnectionInTimeIsNoUnknownOutcome(t *testing.T) {
 	t.Parallel()
-	_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{{Name: "up-0", URL: "http://127.0.0.1:1", Supply: "public"}})
+	_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{
+		{Name: "up-0", URL: "http://127.0.0.1:1", Supply: "public"},
+	})
 	c.Apply(healthy(c, time.Now()))
 	c.endpoints[0].writes.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
 		<-ctx.Done() // a host that drops packets

@@ -64,8 +64,9 @@ func openTill(t *testing.T) *till {
 	node := testkit.Upstream(t)
 	node.On("eth_chainId", testkit.Result("0x1"))
 	node.On("eth_blockNumber", testkit.Result("0x1000000"))
-	b.flowRig = newFlowRig(t, fmt.Sprintf("chains:\n  eth_mainnet:\n    upstreams:\n      - { name: a, url: %q }\n", node.URL),
-		"STRIPE_SECRET_KEY="+stripe.DefaultSecretKey, "STRIPE_WEBHOOK_SECRET="+stripe.DefaultWebhookSecret, "STRIPE_API_URL="+front.URL)
+	b.flowRig = newFlowRig(t, fmt.Sprintf("chains:\n  eth_mainnet:\n    upstreams:\n      - { name: a, url: %q }\n",
+		node.URL), "STRIPE_SECRET_KEY="+stripe.DefaultSecretKey, "STRIPE_WEBHOOK_SECRET="+stripe.DefaultWebhookSecret,
+		"STRIPE_API_URL="+front.URL)
 	b.flows = workflows.NewClient(b.temporal)
 	return b
 }
@@ -88,7 +89,8 @@ func (b *till) owner(months int) account.ID {
 	id := account.NewID()
 	_, err := b.store.CreateAccount(b.t.Context(), store.NewAccount{ID: id, Kind: store.KindOwner, Plan: plan.Free})
 	b.must(err)
-	_, err = b.db.Exec(b.t.Context(), "UPDATE accounts SET created_at = $2 WHERE id = $1", id.UUID, time.Now().AddDate(0, -months, 0))
+	_, err = b.db.Exec(b.t.Context(), "UPDATE accounts SET created_at = $2 WHERE id = $1", id.UUID,
+		time.Now().AddDate(0, -months, 0))
 	b.must(err)
 	return id
 }
@@ -101,10 +103,13 @@ func (b *till) buy(of account.ID, customer, key string) {
 	if !ok {
 		b.t.Fatalf("no %s is sold", key)
 	}
-	c, err := b.store.OpenCheckout(ctx, store.Checkout{ID: store.NewCheckoutID(), Account: of, Item: key, Country: "DE", OpenedAt: now, ExpiresAt: now.Add(time.Hour)})
+	c, err := b.store.OpenCheckout(ctx, store.Checkout{
+		ID: store.NewCheckoutID(), Account: of, Item: key, Country: "DE", OpenedAt: now, ExpiresAt: now.Add(time.Hour),
+	})
 	b.must(err)
 	session, _, err := b.way.OpenCheckout(ctx, &billing.Checkout{
-		ID: c.ID.String(), Account: of, Customer: customer, Item: item, VAT: true, SuccessURL: b.serve[0].url(), CancelURL: b.serve[0].url(), Expires: c.ExpiresAt,
+		ID: c.ID.String(), Account: of, Customer: customer, Item: item, VAT: true, SuccessURL: b.serve[0].url(),
+		CancelURL: b.serve[0].url(), Expires: c.ExpiresAt,
 	})
 	b.must(err)
 	b.must(b.store.SetCheckoutSession(ctx, c.ID, session))
@@ -132,7 +137,8 @@ func (b *till) tell(e event) int {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.t.Context(), patience)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, b.serve[0].url()+"/webhooks/stripe", strings.NewReader(e.body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, b.serve[0].url()+"/webhooks/stripe",
+		strings.NewReader(e.body))
 	b.must(err)
 	req.Header.Set("Stripe-Signature", e.signature)
 	resp, err := http.DefaultClient.Do(req)
@@ -177,10 +183,12 @@ func (b *till) lost(flow string) func() {
 		seen, err := b.temporal.DescribeWorkflowExecution(ctx, flow, "")
 		b.must(err)
 		for _, a := range seen.GetPendingActivities() {
-			if a.GetState() != enums.PENDING_ACTIVITY_STATE_STARTED || !strings.HasPrefix(a.GetLastWorkerIdentity(), dead) {
+			if a.GetState() != enums.PENDING_ACTIVITY_STATE_STARTED || !strings.HasPrefix(a.GetLastWorkerIdentity(),
+				dead) {
 				continue
 			}
-			err := b.temporal.CompleteActivityByID(ctx, b.space, flow, "", a.GetActivityId(), nil, temporal.NewApplicationError("its worker died", "lost"))
+			err := b.temporal.CompleteActivityByID(ctx, b.space, flow, "", a.GetActivityId(), nil,
+				temporal.NewApplicationError("its worker died", "lost"))
 			b.must(err)
 			return
 		}
@@ -226,7 +234,8 @@ func (b *till) purchases() {
 	if n := b.number(open); n != 1 {
 		b.t.Fatalf("%d events are open, want the one whose process died", n)
 	}
-	_, err = b.db.Exec(ctx, "UPDATE stripe_events SET received_at = received_at - interval '2 minutes'") // when it counts as lost
+	// when it counts as lost
+	_, err = b.db.Exec(ctx, "UPDATE stripe_events SET received_at = received_at - interval '2 minutes'")
 	b.must(err)
 
 	b.dies(faultpoint.EventSignalled, 1)
@@ -260,7 +269,8 @@ func (b *till) purchases() {
 			b.t.Errorf("%d %s, want %d", n, what, c.want)
 		}
 	}
-	if now, err := b.flows.LookAtSubscription(ctx, of); err != nil || now.Plan != plan.Pro || now.Status != subscription.Active || len(now.Odd) != 0 {
+	if now, err := b.flows.LookAtSubscription(ctx, of); err != nil || now.Plan != plan.Pro ||
+		now.Status != subscription.Active || len(now.Odd) != 0 {
 		b.t.Errorf("the account has %+v, %v", now, err)
 	}
 }
@@ -272,7 +282,10 @@ func (b *till) statements() {
 	ctx := b.t.Context()
 	of, key, digest := b.owner(4), account.NewKeyID(), make([]byte, 32)
 	copy(digest, key.UUID[:])
-	_, err := b.store.CreateKey(ctx, store.NewKey{ID: key, Account: of, Digest: digest, Prefix: "cag_12345678", Door: account.DoorAccount, Daily: account.Unlimited})
+	_, err := b.store.CreateKey(ctx, store.NewKey{
+		ID: key, Account: of, Digest: digest, Prefix: "cag_12345678",
+		Door: account.DoorAccount, Daily: account.Unlimited,
+	})
 	b.must(err)
 	// The month before the last one is over for long on the first of a month, too.
 	month, _ := plan.CalendarMonth(time.Now())
@@ -281,20 +294,24 @@ func (b *till) statements() {
 	name := begin.Format(time.DateOnly)
 	b.must(b.store.CommitUsage(ctx, []account.UsageBucket{{
 		Shard: account.Shard(of), Slot: end.Add(-time.Hour), Account: of, Generation: "g", Lines: []account.UsageLine{{
-			Period: name, Key: key, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard", Outcome: "ok", Source: "plan", Tier: "balanced",
-			Requests: 7, Units: 7 * plan.Unit,
+			Period: name, Key: key, Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard",
+			Outcome: "ok", Source: "plan", Tier: "balanced", Requests: 7, Units: 7 * plan.Unit,
 		}},
 	}}))
 	b.must(b.store.PutInvoices(ctx, of, []subscription.Invoice{{
-		ID: "in_of_that_month", Status: subscription.InvoicePaid, Reason: "manual", Currency: "usd", Net: 1000, Total: 1000, Paid: 1000,
-		CreatedAt: begin.Add(time.Hour), PaidAt: begin.Add(time.Hour), PeriodStart: begin, PeriodEnd: end,
+		ID: "in_of_that_month", Status: subscription.InvoicePaid, Reason: "manual", Currency: "usd", Net: 1000,
+		Total: 1000, Paid: 1000, CreatedAt: begin.Add(time.Hour), PaidAt: begin.Add(time.Hour), PeriodStart: begin,
+		PeriodEnd: end,
 	}}))
 	testkit.Eventually(b.t, patience, func() bool {
-		return b.number("SELECT count(*) FROM usage_watermarks WHERE watermark > $1", end.Add(time.Hour)) == account.Shards
+		return b.number("SELECT count(*) FROM usage_watermarks WHERE watermark > $1",
+			end.Add(time.Hour)) == account.Shards
 	}, "all usage of that month is recorded")
 	b.must(b.worker.Stop(ctx))
 
-	closing := activities.Closing{Account: of, Period: activities.BillingPeriod{Key: name, Start: begin, End: end, Plan: plan.Free}}
+	closing := activities.Closing{
+		Account: of, Period: activities.BillingPeriod{Key: name, Start: begin, End: end, Plan: plan.Free},
+	}
 	flow := workflows.StatementID(&closing)
 	closed := "SELECT count(*) FROM statements WHERE account_id = $1 AND period = $2"
 	told := "SELECT count(*) FROM statement_invoices WHERE account_id = $1 AND period = $2"
@@ -308,7 +325,9 @@ func (b *till) statements() {
 		b.t.Helper()
 		var sum []byte
 		var requests, units int64
-		err := b.db.QueryRow(ctx, "SELECT content_hash, requests, units FROM statements WHERE account_id = $1 AND period = $2", of.UUID, begin).Scan(&sum, &requests, &units)
+		err := b.db.QueryRow(ctx,
+			"SELECT content_hash, requests, units FROM statements WHERE account_id = $1 AND period = $2", of.UUID,
+			begin).Scan(&sum, &requests, &units)
 		b.must(err)
 		if requests != 7 || units != int64(7*plan.Unit) {
 			b.t.Errorf("the statement has %d requests of %d thousandths", requests, units)
@@ -326,7 +345,8 @@ func (b *till) statements() {
 		b.t.Errorf("the closing ended %+v, %v", ended, err)
 	}
 	if now := hash(); now != first || b.number(closed, of.UUID, begin) != 1 || b.number(told, of.UUID, begin) != 1 {
-		b.t.Errorf("the hash was %s and is %s; the invoice is told %d times", first, now, b.number(told, of.UUID, begin))
+		b.t.Errorf("the hash was %s and is %s; the invoice is told %d times", first, now,
+			b.number(told, of.UUID, begin))
 	}
 	if !strings.Contains(ended.Hash, first) {
 		b.t.Errorf("the flow was told the hash %q, want %s", ended.Hash, first)

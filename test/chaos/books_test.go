@@ -30,7 +30,9 @@ func (r *rig) finish() {
 	underLoad := r.audit()
 	close(r.stop)
 	r.load.Wait()
-	testkit.Eventually(r.t, patience, func() bool { return r.lostCalls() == 0 }, "calls whose reply was lost are reclaimed")
+	testkit.Eventually(r.t, patience, func() bool {
+		return r.lostCalls() == 0
+	}, "calls whose reply was lost are reclaimed")
 	for _, p := range append(r.serve[:], r.worker) {
 		if err := errors.Join(p.Stop(r.t.Context()), p.Err()); err != nil {
 			r.t.Errorf("%s did not end in order: %v: %s", p.name, err, p.Tail(5))
@@ -58,9 +60,11 @@ func (r *rig) finish() {
 	for _, check := range r.atEnd {
 		check()
 	}
-	r.t.Logf("%d calls: %d answered, %d hits, %d refused, %d given back, %d answered 503, %d of which nothing is known, %d not sent; %d replies of Redis swallowed",
-		len(log), tally.fates[answered], tally.fates[hit], tally.fates[refused], tally.fates[refunded]+tally.fates[unrefunded],
-		tally.fates[unrelayed], tally.fates[unknown], tally.fates[unsent], r.proxy.lost.Load())
+	r.t.Logf("%d calls: %d answered, %d hits, %d refused, %d given back, %d answered 503, %d of which nothing is "+
+		"known, %d not sent; %d replies of Redis swallowed",
+		len(log), tally.fates[answered], tally.fates[hit], tally.fates[refused],
+		tally.fates[refunded]+tally.fates[unrefunded], tally.fates[unrelayed], tally.fates[unknown],
+		tally.fates[unsent], r.proxy.lost.Load())
 	for f, least := range map[fate]int64{answered: 100, refused: 20, refunded: 5, hit: 1} {
 		if tally.fates[f] < least {
 			r.t.Errorf("only %d calls of kind %d, want %d at least: the load proves nothing", tally.fates[f], f, least)
@@ -68,7 +72,8 @@ func (r *rig) finish() {
 	}
 	if r.t.Failed() {
 		name := strings.ReplaceAll(r.t.Name(), "/", "$/")
-		r.t.Logf("go test -race ./faults -run '^%s$' -seed %d -long=%t repeats the moments; -artifacts keeps the client's log and those of the processes",
+		r.t.Logf("go test -race ./faults -run '^%s$' -seed %d -long=%t repeats the moments; -artifacts keeps the "+
+			"client's log and those of the processes",
 			name, *seed, *long)
 	}
 }
@@ -142,7 +147,8 @@ func (r *rig) scan(match string) []string {
 // lines reads every usage line of PostgreSQL.
 func (r *rig) lines() []line {
 	r.t.Helper()
-	rows, err := r.db.Query(r.t.Context(), `SELECT key_id::text, method, tier, outcome, sum(requests)::bigint, sum(units)::bigint
+	rows, err := r.db.Query(r.t.Context(),
+		`SELECT key_id::text, method, tier, outcome, sum(requests)::bigint, sum(units)::bigint
 FROM usage_hours GROUP BY key_id, method, tier, outcome`)
 	if err != nil {
 		r.t.Fatal(err)
@@ -221,7 +227,8 @@ func (w *wipe) check(t *testing.T, log []entry, lines []line) {
 			least += s.least
 		}
 		if now.charges[at] < least {
-			t.Errorf("charges of %v: PostgreSQL has %d, want %d at least: what it had before Redis lost everything, and what came after", at, now.charges[at], least)
+			t.Errorf("charges of %v: PostgreSQL has %d, want %d at least: what it had before Redis lost everything, "+
+				"and what came after", at, now.charges[at], least)
 		}
 	}
 	if since.fates[answered] == 0 {

@@ -131,10 +131,15 @@ const (
 
 func newConnection(key apiKey, log *callLog, processes []string, seed uint64) *connection {
 	return &connection{
-		key: key, log: log, processes: processes, pace: pace, random: rand.New(rand.NewPCG(seed, uint64(len(key.secret)))), //nolint:gosec // a load, no secret
+		//nolint:gosec // a load, no secret
+		key: key, log: log, processes: processes, pace: pace,
+		random: rand.New(rand.NewPCG(seed, uint64(len(key.secret)))),
 		http: &http.Client{
-			Timeout:   answerWithin,
-			Transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 1, DialContext: (&net.Dialer{Timeout: 2 * time.Second}).DialContext},
+			Timeout: answerWithin,
+			Transport: &http.Transport{
+				DisableCompression: true, MaxIdleConnsPerHost: 1,
+				DialContext: (&net.Dialer{Timeout: 2 * time.Second}).DialContext,
+			},
 		},
 	}
 }
@@ -178,7 +183,8 @@ func (c *connection) once() (trouble bool) {
 			kind = pick(c.random, size > 1)
 		}
 		entries[i] = entry{
-			Number: number, Index: i, Key: c.key.id, Method: kind.method, Tier: tierOf(tier), Units: weigh(kind.weight, tier),
+			Number: number, Index: i, Key: c.key.id, Method: kind.method, Tier: tierOf(tier),
+			Units: weigh(kind.weight, tier),
 		}
 		bodies[i] = kind.body(i+1, number, i)
 	}
@@ -189,7 +195,8 @@ func (c *connection) once() (trouble bool) {
 	c.ask(c.processes[c.random.IntN(len(c.processes))], tier, body, entries)
 	for i := range entries {
 		c.log.write(&entries[i])
-		trouble = trouble || entries[i].Unsent || entries[i].Lost != "" || entries[i].Status == http.StatusServiceUnavailable
+		trouble = trouble || entries[i].Unsent || entries[i].Lost != "" ||
+			entries[i].Status == http.StatusServiceUnavailable
 	}
 	return trouble
 }
@@ -200,7 +207,8 @@ type onlyReader struct{ io.Reader }
 func (c *connection) ask(base, tier, body string, entries []entry) {
 	sent := time.Now()
 	// No context: a call that was begun is waited for, or nothing would be known of it.
-	req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, base+"/rpc/eth_mainnet", onlyReader{strings.NewReader(body)})
+	req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, base+"/rpc/eth_mainnet",
+		onlyReader{strings.NewReader(body)})
 	if err != nil {
 		panic(err) // the address is ours
 	}
@@ -228,7 +236,8 @@ func (c *connection) ask(base, tier, body string, entries []entry) {
 			}
 			continue
 		}
-		e.Status, e.Request, e.Hit = resp.StatusCode, resp.Header.Get("X-Request-Id"), resp.Header.Get("X-Service-Cache") == "hit"
+		e.Status, e.Request, e.Hit = resp.StatusCode, resp.Header.Get("X-Request-Id"),
+			resp.Header.Get("X-Service-Cache") == "hit"
 	}
 	if err == nil {
 		read(answer, entries)
@@ -291,13 +300,22 @@ var kinds = []struct {
 	kind
 }{
 	{620, usual},
-	{100, kind{"eth_getLogs", 2000, "eth_getLogs", `[{"fromBlock":"0x1","toBlock":"0x100","address":"0x0000000000000000%s"}]`}},
+	{100, kind{
+		"eth_getLogs", 2000, "eth_getLogs",
+		`[{"fromBlock":"0x1","toBlock":"0x100","address":"0x0000000000000000%s"}]`,
+	}},
 	{120, kind{"eth_getBalance", 1000, "eth_getBalance", `["0x` + failWord + `%s","latest"]`}},
 	{50, kind{"eth_getBalance", 1000, "eth_getBalance", `["0x` + revertBy + `%s","latest"]`}},
 	{3, kind{"eth_getBalance", 1000, "eth_getBalance", `["0x` + hangWord + `%s","latest"]`}},
-	{40, kind{"eth_getLogs", 2000, "eth_getLogs", `[{"fromBlock":"0x1","toBlock":"0x10000","address":"0x0000000000000000%s"}]`}}, // too wide
-	{37, kind{"", 1000, "eth_mining%s", `[]`}},                                                                                   // not in the catalog
-	{30, kind{"eth_chainId", 1000, "eth_chainId", `[]`}},                                                                         // a hit
+	// too wide
+	{40, kind{
+		"eth_getLogs", 2000, "eth_getLogs",
+		`[{"fromBlock":"0x1","toBlock":"0x10000","address":"0x0000000000000000%s"}]`,
+	}},
+	// not in the catalog
+	{37, kind{"", 1000, "eth_mining%s", `[]`}},
+	// a hit
+	{30, kind{"eth_chainId", 1000, "eth_chainId", `[]`}},
 }
 
 func pick(random *rand.Rand, batch bool) kind {

@@ -72,13 +72,15 @@ func (r *rig) checkCounters(log []entry) {
 		}
 		for field, counted := range r.counter(name) {
 			var recorded int64
-			err := r.db.QueryRow(r.t.Context(), `SELECT coalesce(sum(units), 0)::bigint FROM usage_hours WHERE `+condition,
+			err := r.db.QueryRow(r.t.Context(), `SELECT coalesce(sum(units), 0)::bigint FROM usage_hours WHERE `+
+				condition,
 				parts[2], parts[3], field).Scan(&recorded)
 			if err != nil {
 				r.t.Fatal(err)
 			}
 			if beyond := counted - recorded; beyond < 0 || beyond > givenBack[parts[2]] {
-				r.t.Errorf("%s %s: the meter has counted %d thousandths of units, PostgreSQL has %d", name, field, counted, recorded)
+				r.t.Errorf("%s %s: the meter has counted %d thousandths of units, PostgreSQL has %d", name, field,
+					counted, recorded)
 			}
 			checked[parts[1]]++
 		}

@@ -29,7 +29,8 @@ func TestDeployments_NeverShareARedis(t *testing.T) {
 	other.on("REDIS_URL", one.env["REDIS_URL"])
 	api := one.begin("serve")
 	for _, args := range opensRedis {
-		other.refused("another deployment's Redis", args, "REDIS_URL", "belongs to another deployment", "give each a Redis of its own")
+		other.refused("another deployment's Redis", args, "REDIS_URL", "belongs to another deployment",
+			"give each a Redis of its own")
 	}
 	// A second database of the same server is another Redis.
 	other.on("REDIS_URL", strings.TrimSuffix(one.env["REDIS_URL"], "/0")+"/1")
@@ -47,7 +48,8 @@ func TestDeployments_NeverShareANamespace(t *testing.T) {
 	testkit.Eventually(t, patience, func() bool { return owner(t, temporal) != "" }, "the namespace is marked")
 	mark := owner(t, temporal)
 	for _, args := range opensRedis[:2] {
-		other.refused("another deployment's namespace", args, "TEMPORAL_NAMESPACE", "belongs to another deployment", "temporal operator namespace create")
+		other.refused("another deployment's namespace", args, "TEMPORAL_NAMESPACE", "belongs to another deployment",
+			"temporal operator namespace create")
 	}
 	if now := owner(t, temporal); now != mark {
 		t.Errorf("the namespace was %q's and is %q's", mark, now)
@@ -56,7 +58,8 @@ func TestDeployments_NeverShareANamespace(t *testing.T) {
 	// Temporal loses the mark, and another deployment is there first: those who ran there before
 	// end.
 	testkit.Eventually(t, patience, func() bool {
-		_ = temporal.TerminateWorkflow(t.Context(), workflows.DeploymentWorkflow, "", "by hand") // not found when nobody marked it again
+		// not found when nobody marked it again
+		_ = temporal.TerminateWorkflow(t.Context(), workflows.DeploymentWorkflow, "", "by hand")
 		now, err := workflows.ClaimNamespace(t.Context(), temporal.WorkflowService(), server.Namespace, "another")
 		return err == nil && now == "another"
 	}, "another deployment marks the namespace")
@@ -69,7 +72,8 @@ func TestDeployments_NeverShareANamespace(t *testing.T) {
 				return false
 			}
 		}, "%s ends", p.name)
-		if last := p.Tail(1); !strings.Contains(last, "TEMPORAL_NAMESPACE") || !strings.Contains(last, "belongs to another deployment") {
+		if last := p.Tail(1); !strings.Contains(last, "TEMPORAL_NAMESPACE") ||
+			!strings.Contains(last, "belongs to another deployment") {
 			t.Errorf("%s ended with %q", p.name, last)
 		}
 	}

@@ -39,7 +39,9 @@ func (r *rig) of(key apiKey) []entry {
 // until waits until n calls of the key came to the same.
 func (r *rig) until(key apiKey, wanted fate, n int) {
 	r.t.Helper()
-	testkit.Eventually(r.t, patience, func() bool { return r.log.cameTo(key, wanted) >= n }, "%d calls of a key came to %d", n, wanted)
+	testkit.Eventually(r.t, patience, func() bool {
+		return r.log.cameTo(key, wanted) >= n
+	}, "%d calls of a key came to %d", n, wanted)
 }
 
 // revoke revokes a key under load. From the moment on in which that is answered, none of its calls
@@ -137,7 +139,8 @@ func (r *rig) deleteAgain(ctx context.Context, keys []apiKey, quit <-chan struct
 					}
 					break
 				}
-				if kind, _, _ := strings.Cut(strings.TrimPrefix(iter.Val(), tag), ":"); slices.Contains(what[n%len(what)], kind) {
+				if kind, _, _ := strings.Cut(strings.TrimPrefix(iter.Val(), tag),
+					":"); slices.Contains(what[n%len(what)], kind) {
 					doomed = append(doomed, iter.Val())
 				}
 			}
@@ -177,7 +180,8 @@ func flushAll(r *rig) {
 // it the new one's.
 func endPeriods(r *rig) {
 	r.t.Helper()
-	key, other := r.newKey(holder{plan: plan.Scale, door: account.DoorAccount}), r.newKey(holder{plan: plan.Growth, door: account.DoorAccount})
+	key, other := r.newKey(holder{plan: plan.Scale, door: account.DoorAccount}),
+		r.newKey(holder{plan: plan.Growth, door: account.DoorAccount})
 	boundary := time.Now().Add(r.clockOff + 3*time.Second).Truncate(time.Millisecond).UTC()
 	ends := plan.Cycle{Anchor: boundary.AddDate(0, 0, -10), Ends: boundary}
 	turns := plan.Cycle{Anchor: plan.AddMonths(boundary, -1)}
@@ -246,7 +250,8 @@ WHERE key_id = $1 AND outcome = 'ok' GROUP BY 1`, key.id, boundary.Format(time.D
 		r.t.Errorf("%d calls before the periods turned and %d after: the load proves nothing", before, after)
 	}
 	if !old.holds(recorded[false]) || !next.holds(recorded[true]) {
-		r.t.Errorf("PostgreSQL has %d calls in the old period and %d in the new one; the client made %d before it turned, %d after and %d about then",
+		r.t.Errorf("PostgreSQL has %d calls in the old period and %d in the new one; the client made %d before it "+
+			"turned, %d after and %d about then",
 			recorded[false], recorded[true], before, after, between)
 	}
 }

@@ -36,7 +36,8 @@ func newFlowRig(t *testing.T, upstreams string, more ...string) *flowRig {
 	t.Logf("seed %d", *seed)
 	program(t) // which takes a while the first time
 	r := &flowRig{rig: &rig{
-		t: t, dir: t.ArtifactDir(), random: rand.New(rand.NewPCG(*seed, name.Sum64())), //nolint:gosec // moments, no secret
+		//nolint:gosec // moments, no secret
+		t: t, dir: t.ArtifactDir(), random: rand.New(rand.NewPCG(*seed, name.Sum64())),
 		redis: testkit.Redis(t), url: testkit.Postgres(t), worker: &role{name: "worker"},
 	}}
 	host := ownHost()
@@ -59,9 +60,10 @@ func newFlowRig(t *testing.T, upstreams string, more ...string) *flowRig {
 		t.Fatal(err)
 	}
 	r.env = append(os.Environ(),
-		"DATABASE_URL="+r.url, "KEY_PEPPER="+flowPepper, "UPSTREAMS_FILE="+file, "METRICS_ADDRESS=127.0.0.1:0", "DRAIN_DELAY=0s", "DRAIN_TIMEOUT=10s",
-		"GOMAXPROCS=2", "TEMPORAL_ADDRESS="+server.Address, "TEMPORAL_NAMESPACE="+server.Namespace, "PROBE_INTERVAL=500ms",
-		"PUBLIC_URL="+r.serve[0].url(), "TRUSTED_PROXIES=1",
+		"DATABASE_URL="+r.url, "KEY_PEPPER="+flowPepper, "UPSTREAMS_FILE="+file, "METRICS_ADDRESS=127.0.0.1:0",
+		"DRAIN_DELAY=0s", "DRAIN_TIMEOUT=10s", "GOMAXPROCS=2", "TEMPORAL_ADDRESS="+server.Address,
+		"TEMPORAL_NAMESPACE="+server.Namespace, "PROBE_INTERVAL=500ms", "PUBLIC_URL="+r.serve[0].url(),
+		"TRUSTED_PROXIES=1",
 	)
 	r.env = append(r.env, more...)
 	return r

@@ -111,18 +111,24 @@ func (r *rig) newKey(h holder) apiKey {
 		daily = plan.Units(h.daily) * plan.Unit
 	}
 	key, err := r.store.CreateKey(ctx, store.NewKey{
-		ID: account.NewKeyID(), Account: owner.ID, Digest: digest[:], Prefix: minted.Prefix(), Door: h.door, Daily: daily,
+		ID: account.NewKeyID(), Account: owner.ID, Digest: digest[:], Prefix: minted.Prefix(), Door: h.door,
+		Daily: daily,
 	})
 	must(err)
 	if h.quota > 0 {
-		contract := account.Custom{Quota: plan.Units(h.quota) * plan.Unit, Rate: plan.RateWindow{Limit: 10_000, Per: time.Second}}
+		contract := account.Custom{
+			Quota: plan.Units(h.quota) * plan.Unit, Rate: plan.RateWindow{Limit: 10_000, Per: time.Second},
+		}
 		_, err = r.limits.SetEnterprise(ctx, owner.ID, contract, harness)
 		must(err)
 	}
 	for i, units := range h.packs {
 		now := time.Now()
 		_, _, err = r.limits.GrantPack(ctx, store.Pack{
-			Pack:    account.Pack{ID: account.NewPackID(), Units: plan.Units(units) * plan.Unit, Expires: plan.AddMonths(now, 12).Add(time.Duration(i) * time.Hour)},
+			Pack: account.Pack{
+				ID: account.NewPackID(), Units: plan.Units(units) * plan.Unit,
+				Expires: plan.AddMonths(now, 12).Add(time.Duration(i) * time.Hour),
+			},
 			Account: owner.ID, Kind: "pack_s", Origin: account.NewPackID().String(), GrantedAt: now,
 		}, harness)
 		must(err)
@@ -138,7 +144,8 @@ func (r *rig) newKey(h holder) apiKey {
 		must(err)
 	}
 	made := apiKey{
-		holder: h, id: key.ID.String(), account: owner.ID.String(), accountID: owner.ID, keyID: key.ID, secret: minted.Reveal(),
+		holder: h, id: key.ID.String(), account: owner.ID.String(), accountID: owner.ID, keyID: key.ID,
+		secret: minted.Reveal(),
 	}
 	r.keys = append(r.keys, made)
 	return made

@@ -18,7 +18,8 @@ import (
 )
 
 var (
-	long = flag.Bool("long", false, "run every scenario alone and in several rounds, and all of them mixed (make test-faults)")
+	long = flag.Bool("long", false,
+		"run every scenario alone and in several rounds, and all of them mixed (make test-faults)")
 	seed = flag.Uint64("seed", 0, "repeat the random moments of a run whose seed was printed; 0 takes a new one")
 )
 
@@ -62,11 +63,14 @@ func program(t *testing.T) string {
 	built.once.Do(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 		defer cancel()
-		built.dir, built.err = os.MkdirTemp("", "gateway-faults-") //nolint:usetesting // it outlives the test that needs it first
+		//nolint:usetesting // it outlives the test that needs it first
+		built.dir, built.err = os.MkdirTemp("", "gateway-faults-")
 		if built.err != nil {
 			return
 		}
-		build := exec.CommandContext(ctx, "go", "build", "-race", "-tags", "faultpoints", "-o", built.dir, "../../cmd/gateway") //nolint:gosec // constants
+		//nolint:gosec // constants
+		build := exec.CommandContext(ctx, "go", "build", "-race", "-tags", "faultpoints", "-o", built.dir,
+			"../../cmd/gateway")
 		if text, err := build.CombinedOutput(); err != nil {
 			built.err = fmt.Errorf("build the gateway: %w: %s", err, text)
 		}

@@ -23,7 +23,8 @@ type callAt struct {
 func (r *rig) recorded() recorded {
 	r.t.Helper()
 	found := recorded{calls: map[callAt]bool{}}
-	rows, err := r.db.Query(r.t.Context(), `SELECT request_id::text, batch_index, units = 0 AND attempts = 0 AND outcome NOT IN ('ok', 'hit') FROM calls`)
+	rows, err := r.db.Query(r.t.Context(),
+		`SELECT request_id::text, batch_index, units = 0 AND attempts = 0 AND outcome NOT IN ('ok', 'hit') FROM calls`)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -42,7 +43,8 @@ func (r *rig) recorded() recorded {
 	if err := rows.Err(); err != nil {
 		r.t.Fatal(err)
 	}
-	if err := r.db.QueryRow(r.t.Context(), `SELECT coalesce(sum(calls), 0)::bigint FROM refused_calls`).Scan(&found.summed); err != nil {
+	if err := r.db.QueryRow(r.t.Context(), `SELECT coalesce(sum(calls), 0)::bigint FROM refused_calls`).Scan(
+		&found.summed); err != nil {
 		r.t.Fatal(err)
 	}
 	return found
@@ -107,11 +109,13 @@ func TestCallRecords_AKilledProcessLosesThoseOfTheDelay(t *testing.T) {
 			}
 		}
 		if before > delay+slack {
-			t.Errorf("call %d of request %s has no record and was answered %s before a process was killed", missing[i].Number, missing[i].Request, before)
+			t.Errorf("call %d of request %s has no record and was answered %s before a process was killed",
+				missing[i].Number, missing[i].Request, before)
 		}
 		oldest = max(oldest, before)
 	}
-	t.Logf("%d of %d calls left no record after %d kills, the oldest was answered %s before one", len(missing), known, rounds, oldest)
+	t.Logf("%d of %d calls left no record after %d kills, the oldest was answered %s before one", len(missing), known,
+		rounds, oldest)
 }
 
 // A process that ends in order writes every record and every sum, however long they may wait.
@@ -144,5 +148,6 @@ func TestCallRecords_AProcessThatEndsInOrderLosesNone(t *testing.T) {
 	if found.failed+found.summed != all {
 		t.Errorf("%d refused calls have records and %d are in sums, want %d together", found.failed, found.summed, all)
 	}
-	t.Logf("%d calls have a record each; of %d refused ones %d have, %d are in sums", known, all, found.failed, found.summed)
+	t.Logf("%d calls have a record each; of %d refused ones %d have, %d are in sums", known, all, found.failed,
+		found.summed)
 }

@@ -44,7 +44,9 @@ const (
 func openShop(t *testing.T) *shop {
 	t.Helper()
 	// Faster blocks would run ahead of the clock.
-	box, err := sandbox.Start(t.Context(), sandbox.Options{Chains: []chain.ID{chain.BaseMainnet}, BlockTime: time.Second})
+	box, err := sandbox.Start(t.Context(), sandbox.Options{
+		Chains: []chain.ID{chain.BaseMainnet}, BlockTime: time.Second,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +60,8 @@ func openShop(t *testing.T) *shop {
 		text += fmt.Sprintf("      - { name: %s, url: %q, supply: public }\n", u.Name, u.URL)
 	}
 	s := &shop{box: box, payer: box.Accounts()[7]}
-	s.flowRig = newFlowRig(t, text, "X402_PAY_TO="+box.Seller().Address.Hex(), fmt.Sprintf("X402_MIN_CONFIRMATIONS=%d", confirmations))
+	s.flowRig = newFlowRig(t, text, "X402_PAY_TO="+box.Seller().Address.Hex(),
+		fmt.Sprintf("X402_MIN_CONFIRMATIONS=%d", confirmations))
 	if s.node, err = ethclient.DialContext(t.Context(), box.Upstreams()[0].URL); err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +135,8 @@ func (s *shop) redeemAsTold(at *role, visitor int, hash, signature string) redee
 
 // call asks for a block with a credential, and gives HTTP's status.
 func (s *shop) call(at *role, credential string) int {
-	status, _ := s.post(at, "/rpc/base_mainnet", []byte(`{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}`), "X-PAYMENT", credential)
+	status, _ := s.post(at, "/rpc/base_mainnet",
+		[]byte(`{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}`), "X-PAYMENT", credential)
 	return status
 }
 
@@ -170,7 +174,8 @@ func (s *shop) check(hash string, keys int) {
 	}
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.serve[1].url()+"/x402/receipts/"+hash+".json", http.NoBody)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.serve[1].url()+"/x402/receipts/"+hash+".json",
+		http.NoBody)
 	s.must(err)
 	resp, err := http.DefaultClient.Do(req)
 	s.must(err)
@@ -185,7 +190,10 @@ func (s *shop) check(hash string, keys int) {
 		least, most int
 	}{
 		"settlements": {"SELECT count(*) FROM settlements WHERE tx_hash = $1", 1, 1},
-		"packs":       {"SELECT count(*) FROM settlements AS s JOIN packs AS p ON p.account_id = s.account_id WHERE s.tx_hash = $1", 1, 1},
+		"packs": {
+			"SELECT count(*) FROM settlements AS s JOIN packs AS p ON p.account_id = s.account_id WHERE s.tx_hash = $1",
+			1, 1,
+		},
 		"keys":        {"SELECT count(*) " + of, keys, 1 << 20},
 		"active keys": {"SELECT count(*) " + of + " AND k.status = 'active' AND k.id = s.key_id", 1, 1},
 		"all active":  {"SELECT count(*) " + of + " AND k.status = 'active'", 1, 1},
@@ -232,13 +240,15 @@ func (s *shop) redeemsAtOnce() {
 	close(start)
 	under.Wait()
 	var bought plan.Units
-	s.must(s.db.QueryRow(s.t.Context(), "SELECT units FROM settlements WHERE tx_hash = $1", common.HexToHash(hash).Bytes()).Scan(&bought))
+	s.must(s.db.QueryRow(s.t.Context(), "SELECT units FROM settlements WHERE tx_hash = $1",
+		common.HexToHash(hash).Bytes()).Scan(&bought))
 	given := map[string]bool{}
 	for i := range all {
 		switch r := &all[i]; {
 		case r.Status == http.StatusOK && r.Credential != "" && r.Tier == "balanced" && r.Units == bought:
 			given[r.Credential] = true
-		case r.Status == http.StatusTooManyRequests: // so many rotations of one settlement are let through a minute, and this one may come again
+		// so many rotations of one settlement are let through a minute, and this one may come again
+		case r.Status == http.StatusTooManyRequests:
 		default:
 			s.t.Errorf("redeem %d: HTTP %d: %.300s", i, r.Status, r.text)
 		}
@@ -280,9 +290,11 @@ func (s *shop) redeemsAgainElsewhere() {
 	}
 	var units int64
 	var ends time.Time
-	s.must(s.db.QueryRow(s.t.Context(), "SELECT units, window_ends FROM settlements WHERE tx_hash = $1", common.HexToHash(hash).Bytes()).Scan(&units, &ends))
+	s.must(s.db.QueryRow(s.t.Context(), "SELECT units, window_ends FROM settlements WHERE tx_hash = $1",
+		common.HexToHash(hash).Bytes()).Scan(&units, &ends))
 	if int64(again.Units) != units || !again.ExpiresAt.Equal(ends) {
-		s.t.Errorf("redeemed again: %s units until %s; granted were %d thousandths until %s", again.Units, again.ExpiresAt, units, ends)
+		s.t.Errorf("redeemed again: %s units until %s; granted were %d thousandths until %s", again.Units,
+			again.ExpiresAt, units, ends)
 	}
 	if status := s.call(other, again.Credential); status != http.StatusOK {
 		s.t.Errorf("the credential is answered with HTTP %d", status)

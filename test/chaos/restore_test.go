@@ -81,7 +81,8 @@ func (r *restored) accountOf(prefix string) (id string) {
 		r.t.Fatal(err)
 	}
 	defer func() { _ = conn.Close(r.t.Context()) }()
-	if err := conn.QueryRow(r.t.Context(), "SELECT account_id::text FROM keys WHERE prefix = $1", prefix).Scan(&id); err != nil {
+	if err := conn.QueryRow(r.t.Context(), "SELECT account_id::text FROM keys WHERE prefix = $1",
+		prefix).Scan(&id); err != nil {
 		r.t.Fatal(err)
 	}
 	return id
@@ -113,7 +114,8 @@ func (r *restored) is(of, want int) {
 // change changes an account, with a command that ends with this code, and gives what it said.
 func (r *restored) change(of int, what string, want int, flags ...string) string {
 	r.t.Helper()
-	code, out, errs := r.run(append([]string{"ops", "account", what, r.accounts[of], "--reason", "a restore"}, flags...)...)
+	code, out, errs := r.run(append([]string{"ops", "account", what, r.accounts[of], "--reason", "a restore"},
+		flags...)...)
 	if code != want {
 		r.t.Errorf("%s ended with exit code %d, want %d: %q, %q", what, code, want, out, errs)
 	}
@@ -129,7 +131,8 @@ func TestRestore_ToAPointInTimeWinsOverRedis(t *testing.T) {
 	r.is(0, suspendedCode) // from the answer on
 	r.change(0, "resume", 0)
 	r.is(0, 0)
-	if said := r.change(0, "set-enterprise", 0, "--quota", "5", "--rate", "100", "--per", "1s"); !strings.Contains(said, "is on plan enterprise") {
+	if said := r.change(0, "set-enterprise", 0, "--quota", "5", "--rate", "100", "--per", "1s"); !strings.Contains(said,
+		"is on plan enterprise") {
 		t.Errorf("set-enterprise said %q", said)
 	}
 	// What nobody changes again is as PostgreSQL has it, too.
@@ -143,7 +146,8 @@ func TestRestore_OfASnapshotIsToldAndRecovered(t *testing.T) {
 	r := restore(t, false)
 	for _, said := range []string{
 		r.change(0, "suspend", 3), // a lower version than Redis has
-		r.change(0, "set-enterprise", 3, "--quota", "5", "--rate", "100", "--per", "1s"), // the same version, with other content
+		r.change(0, "set-enterprise", 3, "--quota", "5", "--rate", "100", "--per",
+			"1s"), // the same version, with other content
 		r.change(1, "set-enterprise", 3, "--quota", "5", "--rate", "100", "--per", "1s"),
 	} {
 		if !strings.Contains(said, "saved, but not in force yet") || !strings.Contains(said, "gateway ops recover") {

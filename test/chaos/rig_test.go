@@ -116,8 +116,8 @@ func newRig(t *testing.T, n needs) *rig {
 	r.startProbes(file)
 	const pepper = "fault-pepper-of-at-least-thirty-two-bytes"
 	r.env = append(os.Environ(),
-		"DATABASE_URL="+r.url, "KEY_PEPPER="+pepper, "UPSTREAMS_FILE="+file, "METRICS_ADDRESS=127.0.0.1:0", "CALL_TIMEOUT=2s",
-		"DRAIN_DELAY=0s", "DRAIN_TIMEOUT=10s", "GOMAXPROCS=2",
+		"DATABASE_URL="+r.url, "KEY_PEPPER="+pepper, "UPSTREAMS_FILE="+file, "METRICS_ADDRESS=127.0.0.1:0",
+		"CALL_TIMEOUT=2s", "DRAIN_DELAY=0s", "DRAIN_TIMEOUT=10s", "GOMAXPROCS=2",
 		// The flusher needs no Temporal, and probes are made by the harness.
 		"TEMPORAL_ADDRESS="+testkit.ClosedAddress(t),
 	)
@@ -163,8 +163,8 @@ func (r *rig) start(p *role, more ...string) {
 	}
 	var err error
 	p.Process, err = process.Start(process.Spec{
-		Name: p.name, Path: program(r.t), Args: args, Env: slices.Concat(r.env, own, more), Dir: r.dir, LogFile: filepath.Join(r.dir, p.name+".log"),
-		Stop: []syscall.Signal{syscall.SIGTERM}, Grace: 30 * time.Second,
+		Name: p.name, Path: program(r.t), Args: args, Env: slices.Concat(r.env, own, more), Dir: r.dir,
+		LogFile: filepath.Join(r.dir, p.name+".log"), Stop: []syscall.Signal{syscall.SIGTERM}, Grace: 30 * time.Second,
 	})
 	if err != nil {
 		r.t.Fatal(err)

@@ -49,7 +49,10 @@ var groups = []struct {
 	ordered   bool // otherwise the order is random
 }{
 	{name: "nothing is lost when processes and Redis are killed", scenarios: []scenario{
-		{name: "API killed before the reply of the script", strike: killAPI(faultpoint.AdmitSent, 200, shortly), rounds: 6},
+		{
+			name: "API killed before the reply of the script", strike: killAPI(faultpoint.AdmitSent, 200, shortly),
+			rounds: 6,
+		},
 		{name: "API killed after the reply of the script", strike: killAPI(faultpoint.AdmitReplied, 200, 0), rounds: 6},
 		{name: "API killed before it settles", strike: killAPI(faultpoint.SettleDue, 150, 0), rounds: 6},
 		{name: "API killed in the middle of a refund", strike: killAPI(faultpoint.RefundReplied, 10, 0), rounds: 6},
@@ -61,14 +64,20 @@ var groups = []struct {
 		{name: "scripts forgotten", strike: flushScripts, rounds: 5},
 		{name: "replies of Redis swallowed after they ran", strike: swallowReplies, rounds: 3},
 		{name: "a revoked key is admitted no more", strike: revoke, rounds: 3},
-		{name: "projections deleted while usage is not flushed admit not one unit too many", strike: deleteProjections, rounds: 3},
+		{
+			name:   "projections deleted while usage is not flushed admit not one unit too many",
+			strike: deleteProjections, rounds: 3,
+		},
 		{name: "a period ends", strike: endPeriods, rounds: 3},
 	}},
-	{name: "nothing is lost and no total falls when the record is away or slots come again", ordered: true, scenarios: []scenario{
-		{name: "PostgreSQL stopped at once", strike: stopPostgres, rounds: 4, needs: needs{ownPostgres: true}},
-		{name: "flusher killed between commit and drop", strike: killFlusher, rounds: 3},
-		{name: "the clock of Redis stepped back", strike: stepClockBack, rounds: 2, needs: needs{clock: true}},
-	}},
+	{
+		name: "nothing is lost and no total falls when the record is away or slots come again", ordered: true,
+		scenarios: []scenario{
+			{name: "PostgreSQL stopped at once", strike: stopPostgres, rounds: 4, needs: needs{ownPostgres: true}},
+			{name: "flusher killed between commit and drop", strike: killFlusher, rounds: 3},
+			{name: "the clock of Redis stepped back", strike: stepClockBack, rounds: 2, needs: needs{clock: true}},
+		},
+	},
 	{name: "only what was not flushed is lost", scenarios: []scenario{
 		{name: "Redis loses everything", strike: flushAll, rounds: 1},
 	}},

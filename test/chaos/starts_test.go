@@ -39,12 +39,15 @@ func newSite(t *testing.T) *site {
 	program(t) // which takes a while the first time
 	s := &site{t: t, dir: t.TempDir()}
 	file := filepath.Join(s.dir, "upstreams.yaml")
-	if err := os.WriteFile(file, []byte(`chains: {eth_mainnet: {upstreams: [{name: a, url: "`+testkit.Upstream(t).URL+`"}]}}`), 0o600); err != nil {
+	if err := os.WriteFile(file,
+		[]byte(`chains: {eth_mainnet: {upstreams: [{name: a, url: "`+testkit.Upstream(t).URL+`"}]}}`),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	s.env = map[string]string{
-		"DATABASE_URL": testkit.Postgres(t), "REDIS_URL": testkit.Redis(t).URL, "TEMPORAL_ADDRESS": testkit.ClosedAddress(t),
-		"KEY_PEPPER": flowPepper, "UPSTREAMS_FILE": file, "METRICS_ADDRESS": "127.0.0.1:0", "DRAIN_DELAY": "0s", "DRAIN_TIMEOUT": "10s",
+		"DATABASE_URL": testkit.Postgres(t), "REDIS_URL": testkit.Redis(t).URL,
+		"TEMPORAL_ADDRESS": testkit.ClosedAddress(t), "KEY_PEPPER": flowPepper, "UPSTREAMS_FILE": file,
+		"METRICS_ADDRESS": "127.0.0.1:0", "DRAIN_DELAY": "0s", "DRAIN_TIMEOUT": "10s",
 	}
 	return s
 }
@@ -101,8 +104,8 @@ func (s *site) begin(name string) *role {
 	}
 	var err error
 	p.Process, err = process.Start(process.Spec{
-		Name: name, Path: program(s.t), Args: []string{name}, Env: s.environment(changes...), Dir: s.dir, LogFile: filepath.Join(s.dir, name+".log"),
-		Stop: []syscall.Signal{syscall.SIGTERM}, Grace: 30 * time.Second,
+		Name: name, Path: program(s.t), Args: []string{name}, Env: s.environment(changes...), Dir: s.dir,
+		LogFile: filepath.Join(s.dir, name+".log"), Stop: []syscall.Signal{syscall.SIGTERM}, Grace: 30 * time.Second,
 	})
 	if err != nil {
 		s.t.Fatal(err)
@@ -160,15 +163,24 @@ func (s *site) alter(statement string, args ...any) {
 
 // opensRecord are commands that work with PostgreSQL.
 var opensRecord = [][]string{
-	{"serve"}, {"worker"}, {"ops", "account", "show", "0198c5a2-7c1e-7b3f-9d21-3f0c5b7a9e11"}, {"ops", "tickets", "list"},
+	{"serve"},
+	{"worker"},
+	{"ops", "account", "show", "0198c5a2-7c1e-7b3f-9d21-3f0c5b7a9e11"},
+	{"ops", "tickets", "list"},
 }
 
 func TestStart_RefusesASchemaThatIsNotThePrograms(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ name, change, want string }{
 		{"empty", "DROP TABLE goose_db_version", "gateway migrate up"},
-		{"older", "DELETE FROM goose_db_version WHERE version_id = (SELECT max(version_id) FROM goose_db_version)", "older than this program: run `gateway migrate up`"},
-		{"newer", "INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, true)", "newer than this program: deploy the version that migrated it"},
+		{
+			"older", "DELETE FROM goose_db_version WHERE version_id = (SELECT max(version_id) FROM goose_db_version)",
+			"older than this program: run `gateway migrate up`",
+		},
+		{
+			"newer", "INSERT INTO goose_db_version (version_id, is_applied) VALUES (9999, true)",
+			"newer than this program: deploy the version that migrated it",
+		},
 	} {
 		s := newSite(t)
 		s.alter(tc.change)

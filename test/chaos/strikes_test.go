@@ -137,7 +137,9 @@ func letRedisEvict(r *rig) {
 	}
 	set("allkeys-lru")
 	for _, s := range r.serve {
-		testkit.Eventually(r.t, patience, func() bool { return !ready(r.t, s.url()) }, "%s is not ready while Redis may evict", s.name)
+		testkit.Eventually(r.t, patience, func() bool {
+			return !ready(r.t, s.url())
+		}, "%s is not ready while Redis may evict", s.name)
 	}
 	set("noeviction")
 	for _, s := range r.serve {
@@ -181,7 +183,9 @@ func stepClockBack(r *rig) {
 	r.t.Helper()
 	const step = 15 * time.Second
 	again := func() time.Time { return time.Now().Add(r.clockOff - step).Truncate(slotLength) }
-	testkit.Eventually(r.t, patience, func() bool { return r.flushed(again()) > 0 }, "the slot that will come again is flushed")
+	testkit.Eventually(r.t, patience, func() bool {
+		return r.flushed(again()) > 0
+	}, "the slot that will come again is flushed")
 	watch := r.watchTotals()
 	comes := again()
 	r.clockOff -= step
@@ -204,7 +208,8 @@ const slotLength = 10 * time.Second
 // flushed is how many buckets of a slot are in PostgreSQL.
 func (r *rig) flushed(slot time.Time) (n int) {
 	r.t.Helper()
-	if err := r.db.QueryRow(r.t.Context(), `SELECT count(*) FROM usage_flushes WHERE slot = $1`, slot).Scan(&n); err != nil {
+	if err := r.db.QueryRow(r.t.Context(), `SELECT count(*) FROM usage_flushes WHERE slot = $1`,
+		slot).Scan(&n); err != nil {
 		r.t.Fatal(err)
 	}
 	return n

@@ -13,14 +13,16 @@ import (
 type fate int
 
 const (
-	unsent     fate = iota // no connection was made: nothing happened
-	unknown                // the connection broke, or the meter's reply was lost: at most one charge
-	answered               // charged
-	hit                    // from the cache: a line that costs nothing
-	refused                // a line under the reason's name
-	refunded               // charged, given back, and a line under the reason's name
-	unrefunded             // charged, and told that it stays so: the refund's reply was lost twice, and no room to give it back later
-	unrelayed              // answered 503: what was charged all the same is given back
+	unsent   fate = iota // no connection was made: nothing happened
+	unknown              // the connection broke, or the meter's reply was lost: at most one charge
+	answered             // charged
+	hit                  // from the cache: a line that costs nothing
+	refused              // a line under the reason's name
+	refunded             // charged, given back, and a line under the reason's name
+	// charged, and told that it stays so: the refund's reply was lost twice, and no room to give it
+	// back later
+	unrefunded
+	unrelayed // answered 503: what was charged all the same is given back
 )
 
 // reasons are the refusals that the load may meet, by code (docs/interface.md, 1.7):
@@ -60,7 +62,8 @@ func fateOf(e *entry) (f fate, reason string, trouble error) {
 	r, ok := reasons[e.Code]
 	switch {
 	case !ok:
-		return unknown, "", fmt.Errorf("call %d of key %s was answered with HTTP %d, code %d: %s", e.Number, e.Key, e.Status, e.Code, e.Message)
+		return unknown, "", fmt.Errorf("call %d of key %s was answered with HTTP %d, code %d: %s", e.Number, e.Key,
+			e.Status, e.Code, e.Message)
 	case r.fate == refunded && strings.Contains(e.Message, "could not be given back"):
 		return unrefunded, r.name, nil
 	}
@@ -109,12 +112,14 @@ func (o outage) met(e *entry) bool {
 func count(log []entry, outages []outage, lost func(*entry) bool) *tally {
 	t := &tally{
 		fates: map[fate]int64{}, charges: map[place]*span{}, refunds: map[place]*span{}, hits: map[string]*span{},
-		refused: map[string]map[string]*span{}, open: map[string]int64{}, weights: map[[2]string]int64{}, doubts: map[place]int64{},
-		silent: map[place]int64{},
+		refused: map[string]map[string]*span{}, open: map[string]int64{}, weights: map[[2]string]int64{},
+		doubts: map[place]int64{}, silent: map[place]int64{},
 	}
 	for i := range log {
 		e := &log[i]
-		uncounted := (e.Code == -32601 || e.Code == -32602) && slices.ContainsFunc(outages, func(o outage) bool { return o.met(e) })
+		uncounted := (e.Code == -32601 || e.Code == -32602) && slices.ContainsFunc(outages, func(o outage) bool {
+			return o.met(e)
+		})
 		t.add(e, uncounted || lost != nil && lost(e))
 	}
 	return t
@@ -196,7 +201,8 @@ func (t *tally) compare(lines []line) (wrong []error) {
 			want = &span{}
 		}
 		if !want.holds(got) {
-			wrong = append(wrong, fmt.Errorf("%s: PostgreSQL has %d, the client knows of %d to %d", what, got, want.least, want.most))
+			wrong = append(wrong, fmt.Errorf("%s: PostgreSQL has %d, the client knows of %d to %d", what, got,
+				want.least, want.most))
 		}
 	}
 	for _, l := range lines {
@@ -205,7 +211,8 @@ func (t *tally) compare(lines []line) (wrong []error) {
 			weight = 0
 		}
 		if l.units != l.requests*weight {
-			wrong = append(wrong, fmt.Errorf("%v: %d lines %q have %d thousandths of units, want %d each", l.place, l.requests, l.outcome, l.units, weight))
+			wrong = append(wrong, fmt.Errorf("%v: %d lines %q have %d thousandths of units, want %d each", l.place,
+				l.requests, l.outcome, l.units, weight))
 		}
 	}
 	for at := range union(t.charges, sums.charges) {
@@ -239,12 +246,15 @@ func (t *tally) budget(s *sums) (wrong []error) {
 	for at, want := range t.refunds {
 		more := s.refunds[at] - want.least
 		if net := s.charges[at] - t.charges[at].least - more; net > t.silent[at] {
-			wrong = append(wrong, fmt.Errorf("%v: PostgreSQL has %d charges for good that the client does not know of, and only %d calls may have one: one that was "+
-				"answered 503 is charged", at, net, t.silent[at]))
+			wrong = append(wrong,
+				fmt.Errorf("%v: PostgreSQL has %d charges for good that the client does not know of, and only %d "+
+					"calls may have one: one that was answered 503 is charged", at, net, t.silent[at]))
 		}
 		refunds[at.key] += more
 		if charges := s.charges[at] - t.charges[at].least; more > charges+t.doubts[at] && !t.losses {
-			wrong = append(wrong, fmt.Errorf("%v: PostgreSQL has %d refunds that the client does not know of, and only %d charges", at, more, charges))
+			wrong = append(wrong,
+				fmt.Errorf("%v: PostgreSQL has %d refunds that the client does not know of, and only %d charges", at,
+					more, charges))
 		}
 	}
 	for key, want := range t.hits {
@@ -258,8 +268,10 @@ func (t *tally) budget(s *sums) (wrong []error) {
 	for key, n := range beyond {
 		// A charge that was given back is the charge and the reason's line: less its refund, one.
 		if n -= refunds[key]; n > t.open[key] {
-			wrong = append(wrong, fmt.Errorf("key %s: PostgreSQL has %d calls that the client does not know of, and there are %d of which it knows nothing",
-				key, n, t.open[key]))
+			wrong = append(wrong,
+				fmt.Errorf("key %s: PostgreSQL has %d calls that the client does not know of, and there are %d of "+
+					"which it knows nothing",
+					key, n, t.open[key]))
 		}
 	}
 	return wrong
@@ -274,7 +286,10 @@ type sums struct {
 }
 
 func sum(lines []line) *sums {
-	s := &sums{charges: map[place]int64{}, refunds: map[place]int64{}, hits: map[string]int64{}, refused: map[string]map[string]int64{}}
+	s := &sums{
+		charges: map[place]int64{}, refunds: map[place]int64{}, hits: map[string]int64{},
+		refused: map[string]map[string]int64{},
+	}
 	for _, l := range lines {
 		switch l.outcome {
 		case "ok":
@@ -338,15 +353,17 @@ func TestTallyFindsEveryKindOfDifference(t *testing.T) {
 		}
 	}
 	for what, bad := range map[string][]line{
-		"a charge lost":                 lines(1, 1, 1, 1, 1, 2000),
-		"a charge made twice":           lines(4, 1, 1, 1, 1, 2000),
-		"the refund lost":               lines(2, 0, 1, 1, 1, 2000),
-		"the refund made twice":         lines(2, 2, 1, 1, 1, 2000),
-		"the refusal lost":              lines(2, 1, 0, 1, 1, 2000),
-		"the hit lost":                  lines(2, 1, 1, 1, 0, 2000),
-		"too few units":                 lines(2, 1, 1, 1, 1, 1000),
-		"one unknown explains two":      lines(3, 1, 2, 1, 1, 2000),
-		"a charge of a key never used":  append(lines(2, 1, 1, 1, 1, 2000), line{place{"other", "m", "fast"}, "ok", 1, 2000}),
+		"a charge lost":            lines(1, 1, 1, 1, 1, 2000),
+		"a charge made twice":      lines(4, 1, 1, 1, 1, 2000),
+		"the refund lost":          lines(2, 0, 1, 1, 1, 2000),
+		"the refund made twice":    lines(2, 2, 1, 1, 1, 2000),
+		"the refusal lost":         lines(2, 1, 0, 1, 1, 2000),
+		"the hit lost":             lines(2, 1, 1, 1, 0, 2000),
+		"too few units":            lines(2, 1, 1, 1, 1, 1000),
+		"one unknown explains two": lines(3, 1, 2, 1, 1, 2000),
+		"a charge of a key never used": append(lines(2, 1, 1, 1, 1, 2000), line{
+			place{"other", "m", "fast"}, "ok", 1, 2000,
+		}),
 		"a refusal for another reason":  append(lines(2, 1, 1, 1, 1, 2000), line{at, "plan_quota", 2, 0}),
 		"a refund beyond what is known": lines(3, 3, 1, 2, 1, 2000),
 	} {
@@ -367,10 +384,14 @@ func TestTally_FindsACallThatIsChargedAndWasAnswered503(t *testing.T) {
 		lines []line
 		wrong bool
 	}{
-		"not charged":               {[]line{{at, "ok", 1, 2000}}, false},
-		"charged and given back":    {[]line{{at, "ok", 2, 4000}, {at, "refund", -1, -2000}, {at, "meter_unreachable", 1, 0}}, false},
-		"charged":                   {[]line{{at, "ok", 2, 4000}}, true},
-		"given back, never charged": {[]line{{at, "ok", 1, 2000}, {at, "refund", -1, -2000}, {at, "meter_unreachable", 1, 0}}, true},
+		"not charged": {[]line{{at, "ok", 1, 2000}}, false},
+		"charged and given back": {
+			[]line{{at, "ok", 2, 4000}, {at, "refund", -1, -2000}, {at, "meter_unreachable", 1, 0}}, false,
+		},
+		"charged": {[]line{{at, "ok", 2, 4000}}, true},
+		"given back, never charged": {
+			[]line{{at, "ok", 1, 2000}, {at, "refund", -1, -2000}, {at, "meter_unreachable", 1, 0}}, true,
+		},
 	} {
 		if wrong := count(log, nil, nil).compare(row.lines); (wrong != nil) != row.wrong {
 			t.Errorf("%s: %v", what, wrong)

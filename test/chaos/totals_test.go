@@ -41,7 +41,8 @@ func (r *rig) watchTotals() (stop func()) {
 
 // totals are of lines that only grow; refunds are negative and count the other way.
 func (r *rig) totals() (map[string]int64, error) {
-	rows, err := r.db.Query(r.t.Context(), `SELECT key_id::text || ' ' || outcome, abs(sum(requests))::bigint, abs(sum(units))::bigint
+	rows, err := r.db.Query(r.t.Context(),
+		`SELECT key_id::text || ' ' || outcome, abs(sum(requests))::bigint, abs(sum(units))::bigint
 FROM usage_hours GROUP BY 1`)
 	if err != nil {
 		return nil, err

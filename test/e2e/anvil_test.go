@@ -37,7 +37,8 @@ func TestTheGatewayOverASecondNode(t *testing.T) {
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	env := append(gateway(t, "--upstreams", file, "--pay-to", seller), "ETHEREUM_NODE="+ethereum, "BASE_NODE="+base, "SELLER="+seller)
+	env := append(gateway(t, "--upstreams", file, "--pay-to", seller), "ETHEREUM_NODE="+ethereum, "BASE_NODE="+base,
+		"SELLER="+seller)
 	scripts, err := filepath.Glob("anvil/*.test.js")
 	if err != nil || len(scripts) == 0 {
 		t.Fatalf("no scripts: %v", err)
@@ -54,8 +55,9 @@ func anvil(t *testing.T, chainID int) string {
 	if program == "" {
 		program = anvilProgram
 	}
-	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program, "--port", "0", "--chain-id", fmt.Sprint(chainID), //nolint:gosec // see above
-		"--no-mining", "--slots-in-an-epoch", "1", "--gas-limit", "2000000")
+	//nolint:gosec // see above
+	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program, "--port", "0", "--chain-id",
+		fmt.Sprint(chainID), "--no-mining", "--slots-in-an-epoch", "1", "--gas-limit", "2000000")
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()

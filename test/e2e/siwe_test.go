@@ -53,10 +53,13 @@ var stricter = []struct {
 	in        func(message string) bool
 }{
 	{
-		"loose IPv4 at the end of IPv6", "RFC 3986 has four octets without leading zeros there; npm siwe takes empty and padded ones",
+		"loose IPv4 at the end of IPv6",
+		"RFC 3986 has four octets without leading zeros there; npm siwe takes empty and padded ones",
 		func(message string) bool {
 			for _, found := range ipv4InIPv6.FindAllStringSubmatch(message, -1) {
-				if slices.ContainsFunc(strings.Split(found[1], "."), func(octet string) bool { return octet == "" || (octet[0] == '0' && len(octet) > 1) }) {
+				if slices.ContainsFunc(strings.Split(found[1], "."), func(octet string) bool {
+					return octet == "" || (octet[0] == '0' && len(octet) > 1)
+				}) {
 					return true
 				}
 			}
@@ -64,7 +67,8 @@ var stricter = []struct {
 		},
 	},
 	{
-		"chain id with leading zeros", "a number is written in one way, so that a message renders to the bytes that were signed",
+		"chain id with leading zeros",
+		"a number is written in one way, so that a message renders to the bytes that were signed",
 		regexp.MustCompile(`(?m)^Chain ID: 0[0-9]+$`).MatchString,
 	},
 	{
@@ -84,8 +88,9 @@ var stricter = []struct {
 		func(message string) bool { return len(message) > 16<<10 },
 	},
 	{
-		"leap second anywhere", "RFC 3339 has one only at the end of a month in UTC; JavaScript has none, so siwe lets such a message never expire",
-		regexp.MustCompile(`(?m)^(Issued At|Expiration Time|Not Before): [^ ]{17}60`).MatchString,
+		"leap second anywhere",
+		"RFC 3339 has one only at the end of a month in UTC; JavaScript has none, so siwe lets such a message never " +
+			"expire", regexp.MustCompile(`(?m)^(Issued At|Expiration Time|Not Before): [^ ]{17}60`).MatchString,
 	},
 }
 
@@ -208,7 +213,8 @@ func compareUtility(t *testing.T, c *siweLine, m *wallet.Message, valid bool) {
 	}
 	inTime := !v.Expired && !v.NotYetValid
 	bySigner := v.RecoveredAddress != nil && *v.RecoveredAddress == m.Address.Checksummed()
-	if v.Valid != valid || v.Valid != (inTime && bySigner) || inTime != (m.Current(c.Time) == nil) || v.Fields.Nonce != m.Nonce || v.Fields.ChainID != m.ChainID {
+	if v.Valid != valid || v.Valid != (inTime && bySigner) || inTime != (m.Current(c.Time) == nil) ||
+		v.Fields.Nonce != m.Nonce || v.Fields.ChainID != m.ChainID {
 		t.Errorf("%s: the utility says %+v of %s over %q at %s", c.Kind, v, c.Signature, c.Message, c.Time)
 	}
 }
@@ -221,9 +227,9 @@ func fieldsOf(m *wallet.Message) *siweFields {
 		return &s
 	}
 	return &siweFields{
-		Scheme: optional(m.Scheme), Domain: m.Domain, Address: m.Address.Checksummed(), Statement: m.Statement, URI: m.URI,
-		ChainID: float64(m.ChainID), // npm siwe has no other numbers
-		Nonce:   m.Nonce, IssuedAt: m.IssuedAt.String(), ExpirationTime: optional(m.ExpirationTime.String()),
+		Scheme: optional(m.Scheme), Domain: m.Domain, Address: m.Address.Checksummed(), Statement: m.Statement,
+		URI: m.URI, ChainID: float64(m.ChainID), // npm siwe has no other numbers
+		Nonce: m.Nonce, IssuedAt: m.IssuedAt.String(), ExpirationTime: optional(m.ExpirationTime.String()),
 		NotBefore: optional(m.NotBefore.String()), RequestID: m.RequestID, Resources: m.Resources,
 	}
 }

@@ -42,19 +42,28 @@ var differences = []struct {
 	{
 		"viem", "address in capitals", "it carries no checksum, so nothing is wrong with it (EIP-55)",
 		func(c *utilsLine) bool {
-			return c.Op == "checksum" && strings.HasPrefix(c.Input.Address, "0x") && c.Input.Address[2:] == strings.ToUpper(c.Input.Address[2:])
+			return c.Op == "checksum" && strings.HasPrefix(c.Input.Address, "0x") &&
+				c.Input.Address[2:] == strings.ToUpper(c.Input.Address[2:])
 		},
 	},
 	{"ethers", "hexadecimal amount", "nodes write balances so", hexAmount},
 	{"viem", "hexadecimal amount", "nodes write balances so", hexAmount},
 	{"ethers", "comma behind the last type", "Solidity does not take it, so a type is missing", commaBehindLast},
 	{"viem", "comma behind the last type", "Solidity does not take it, so a type is missing", commaBehindLast},
-	{"ethers", "zeros in front of a size", "a canonical form is the only one; ethers drops some of them, viem hashes those that it reads", paddedSize},
-	{"viem", "zeros in front of a size", "a canonical form is the only one; ethers drops some of them, viem hashes those that it reads", paddedSize},
+	{
+		"ethers", "zeros in front of a size",
+		"a canonical form is the only one; ethers drops some of them, viem hashes those that it reads", paddedSize,
+	},
+	{
+		"viem", "zeros in front of a size",
+		"a canonical form is the only one; ethers drops some of them, viem hashes those that it reads", paddedSize,
+	},
 	{"ethers", "brackets that do not pair", "what they mean is a guess", oddBrackets},
 	{
-		"ethers", "types of the ABI that ethers does not have", "function and fixed-point numbers are types of the contract ABI, byte was bytes1",
-		func(c *utilsLine) bool { return c.Op == "selector" && rareType.MatchString(c.Input.Signature) },
+		"ethers", "types of the ABI that ethers does not have",
+		"function and fixed-point numbers are types of the contract ABI, byte was bytes1", func(c *utilsLine) bool {
+			return c.Op == "selector" && rareType.MatchString(c.Input.Signature)
+		},
 	},
 	{
 		"ethers", "a parameter that is named tuple", "Solidity lets it be",
@@ -77,12 +86,14 @@ var differences = []struct {
 		func(c *utilsLine) bool { return c.Op == "selector" && c.Kind != "read" && string(c.Viem) == "null" },
 	},
 	{
-		"ethers", "no word in front", "most people write transfer(address,uint256); ethers reads it too, told that it is a function",
+		"ethers", "no word in front",
+		"most people write transfer(address,uint256); ethers reads it too, told that it is a function",
 		func(c *utilsLine) bool { return c.Op == "selector" && !keyword.MatchString(c.Input.Signature) },
 	},
 	{
-		"ethers", "v of EIP-155", "ethers takes every odd v for 27 and every even one for 28, as in transactions; personal_sign knows 0, 1, 27 and 28",
-		func(c *utilsLine) bool { return c.Op == "verify" && c.Kind == "v of EIP-155" },
+		"ethers", "v of EIP-155",
+		"ethers takes every odd v for 27 and every even one for 28, as in transactions; personal_sign knows 0, 1, 27 " +
+			"and 28", func(c *utilsLine) bool { return c.Op == "verify" && c.Kind == "v of EIP-155" },
 	},
 	{
 		"viem", "64 bytes", "wallets give them too (EIP-2098); viem has functions of their own for them",
@@ -152,7 +163,10 @@ func TestUtilitiesAnswerAsEthersAndViem(t *testing.T) {
 		}
 	}
 	t.Logf("answered %v, refused %v; listed differences %v", answered, refused, met)
-	for op, least := range map[string][2]int{"checksum": {300, 300}, "convert": {3300, 50}, "selector": {5000, 1000}, "keccak": {1000, 0}, "verify": {400, 400}} {
+	for op, least := range map[string][2]int{
+		"checksum": {300, 300}, "convert": {3300, 50}, "selector": {5000, 1000},
+		"keccak": {1000, 0}, "verify": {400, 400},
+	} {
 		if answered[op] < least[0] || refused[op] < least[1] {
 			t.Errorf("too few of %s were compared", op)
 		}

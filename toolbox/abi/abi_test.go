@@ -73,12 +73,15 @@ func TestSignaturesAreReadInCanonicalForm(t *testing.T) {
 func TestWhatIsNoSignatureIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
-		"", "f", "f(", "f)", "(uint256)", "f(uint256", "f(uint256))", "f(uint256)x", "f(uint256,)", "f(,)", "f( uint256)", "f(uint256 a)",
-		"1f()", "f-g()", "é()", "f(uint7)", "f(uint264)", "f(uint08)", "f(uint0)", "f(int-8)", "f(bytes0)", "f(bytes33)", "f(bytes01)", "f(uint256[)",
-		"f(uint256])", "f(uint256[0])", "f(uint256[01])", "f(uint256[-1])", "f(uint256[+1])", "f(uint256[1e3])", "f(uint256[65537])", "f(uint256[99999999999999999999])",
-		"f(uint256[300][300])", "f(())", "f(()[])", "f(fixed)", "f(tuple)", "f(address payable)", "f(Uint256)", "f(uint256[]uint8)", "f([])",
-		"f(" + strings.Repeat("(", 17) + "bool" + strings.Repeat(")", 17) + ")", "f(bool" + strings.Repeat("[]", 17) + ")",
-		"f(" + strings.Repeat("bool,", 512) + "bool)", strings.Repeat("f", 257) + "()", "f(" + strings.Repeat("(", 1_000_000),
+		"", "f", "f(", "f)", "(uint256)", "f(uint256", "f(uint256))", "f(uint256)x", "f(uint256,)", "f(,)",
+		"f( uint256)", "f(uint256 a)", "1f()", "f-g()", "é()", "f(uint7)", "f(uint264)", "f(uint08)", "f(uint0)",
+		"f(int-8)", "f(bytes0)", "f(bytes33)", "f(bytes01)", "f(uint256[)", "f(uint256])", "f(uint256[0])",
+		"f(uint256[01])", "f(uint256[-1])", "f(uint256[+1])", "f(uint256[1e3])", "f(uint256[65537])",
+		"f(uint256[99999999999999999999])", "f(uint256[300][300])", "f(())", "f(()[])", "f(fixed)", "f(tuple)",
+		"f(address payable)", "f(Uint256)", "f(uint256[]uint8)", "f([])",
+		"f(" + strings.Repeat("(", 17) + "bool" + strings.Repeat(")", 17) + ")",
+		"f(bool" + strings.Repeat("[]", 17) + ")", "f(" + strings.Repeat("bool,", 512) + "bool)",
+		strings.Repeat("f", 257) + "()", "f(" + strings.Repeat("(", 1_000_000),
 	} {
 		if f, err := abi.ParseSignature(text); err == nil {
 			t.Errorf("%.60q is read as %.60s", text, f.Signature())
@@ -102,7 +105,11 @@ func TestArgumentsAreShownByTheirTypes(t *testing.T) {
 			`["0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed","115792089237316195423570985008687907853269984665640564039457584007913129639935"]`,
 		},
 		{"f(int256,int8,int8)", []string{minusOne, strings.Repeat("f", 62) + "80", "7f"}, `["-1","-128","127"]`},
-		{"f(int256)", []string{"80" + strings.Repeat("0", 62)}, `["-57896044618658097711785492504343953926634992332820282019728792003956564819968"]`},
+		{
+			"f(int256)",
+			[]string{"80" + strings.Repeat("0", 62)},
+			`["-57896044618658097711785492504343953926634992332820282019728792003956564819968"]`,
+		},
 		{
 			"f(bool,bool,bytes3,function)",
 			[]string{"1", "0", "010203.", address + "a9059cbb."},
@@ -159,11 +166,20 @@ func TestLayoutsBesideTheStandardOneAreReadAndTold(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, signature, want, data string }{
 		{"bytes behind the last argument", "f(bool)", `[true]`, string(words(t, "1")) + "referrer"},
-		{"tails in another order", "f(string,string)", `["b","a"]`, string(words(t, "80", "40", "1", "61.", "1", "62."))},
-		{"two arguments that share a tail", "f(bytes,bytes)", `["0x61","0x61"]`, string(words(t, "40", "40", "1", "61."))},
+		{
+			"tails in another order", "f(string,string)", `["b","a"]`,
+			string(words(t, "80", "40", "1", "61.", "1", "62.")),
+		},
+		{
+			"two arguments that share a tail", "f(bytes,bytes)", `["0x61","0x61"]`,
+			string(words(t, "40", "40", "1", "61.")),
+		},
 		{"a gap before the tail", "f(bytes)", `["0x61"]`, string(words(t, "40", "ff", "1", "61."))},
 		{"no zeros behind the content", "f(string)", `["abc"]`, string(words(t, "20", "3")) + "abc"},
-		{"something else than zeros behind the content", "f(string)", `["abc"]`, string(words(t, "20", "3", "61626378."))},
+		{
+			"something else than zeros behind the content", "f(string)", `["abc"]`,
+			string(words(t, "20", "3", "61626378.")),
+		},
 	} {
 		args, err := function(t, c.signature).Decode([]byte(c.data))
 		if err != nil {
@@ -187,31 +203,77 @@ func TestWhatDoesNotFitIsRefusedByPlaceAndReason(t *testing.T) {
 		data            []string
 		want            string
 	}{
-		{"short", "f(uint8,uint8)", []string{"1"}, "f(uint8,uint8) needs at least 64 bytes after the selector, and there are 32"},
+		{
+			"short", "f(uint8,uint8)",
+			[]string{"1"},
+			"f(uint8,uint8) needs at least 64 bytes after the selector, and there are 32",
+		},
 		{"nothing", "f(string)", nil, "f(string) needs at least 32 bytes after the selector, and there are 0"},
-		{"offset past the end", "f(string)", []string{"40"}, "argument 1 has an offset that leads past the end of the data"},
-		{"offset to the very end", "f(string)", []string{"20"}, "argument 1 has an offset that leads past the end of the data"},
-		{"offset of 2^256-1", "f(string)", []string{huge}, "argument 1 has an offset that leads past the end of the data"},
-		{"offset of 2^31", "f(string)", []string{"80000000"}, "argument 1 has an offset that leads past the end of the data"},
-		{"offset of 2^64", "f(string)", []string{"10000000000000000"}, "argument 1 has an offset that leads past the end of the data"},
-		{"length past the end", "f(string)", []string{"20", "21", "61."}, "argument 1 has a length that is longer than the data"},
+		{
+			"offset past the end", "f(string)",
+			[]string{"40"},
+			"argument 1 has an offset that leads past the end of the data",
+		},
+		{
+			"offset to the very end", "f(string)",
+			[]string{"20"},
+			"argument 1 has an offset that leads past the end of the data",
+		},
+		{
+			"offset of 2^256-1", "f(string)",
+			[]string{huge},
+			"argument 1 has an offset that leads past the end of the data",
+		},
+		{
+			"offset of 2^31", "f(string)",
+			[]string{"80000000"},
+			"argument 1 has an offset that leads past the end of the data",
+		},
+		{
+			"offset of 2^64", "f(string)",
+			[]string{"10000000000000000"},
+			"argument 1 has an offset that leads past the end of the data",
+		},
+		{"length past the end", "f(string)", []string{
+			"20", "21", "61.",
+		}, "argument 1 has a length that is longer than the data"},
 		{"length of 2^256-1", "f(bytes)", []string{"20", huge}, "argument 1 has a length that is longer than the data"},
 		{"too many items", "f(uint8[])", []string{"20", "2", "1"}, "argument 1 has more items than the data holds"},
-		{"length of 2^31-1 items", "f(uint8[])", []string{"20", "7fffffff"}, "argument 1 has more items than the data holds"},
+		{"length of 2^31-1 items", "f(uint8[])", []string{
+			"20", "7fffffff",
+		}, "argument 1 has more items than the data holds"},
 		{"item of an array", "f(uint8[2])", []string{"1", "100"}, "argument 1[1] has bits beyond its type, uint8"},
 		{
 			"component of a tuple", "f(bool,(bool,string)[])",
 			[]string{"1", "40", "1", "20", "1", "40", "1"},
 			"argument 2[0].1 has a length that is longer than the data",
 		},
-		{"tuple past the end", "f((bool,string))", []string{"20", "1"}, "argument 1 has an offset that leads past the end of the data"},
-		{"array of fixed length past the end", "f(string[2])", []string{"20", "1"}, "argument 1 has more items than the data holds"},
-		{"dirty address", "f(address)", []string{"01" + strings.Repeat("0", 40)}, "argument 1 has bits beyond its type, address"},
+		{
+			"tuple past the end", "f((bool,string))",
+			[]string{"20", "1"},
+			"argument 1 has an offset that leads past the end of the data",
+		},
+		{
+			"array of fixed length past the end", "f(string[2])",
+			[]string{"20", "1"},
+			"argument 1 has more items than the data holds",
+		},
+		{"dirty address", "f(address)", []string{
+			"01" + strings.Repeat("0", 40),
+		}, "argument 1 has bits beyond its type, address"},
 		{"dirty uint", "f(uint8)", []string{"100"}, "argument 1 has bits beyond its type, uint8"},
 		{"dirty int", "f(int8)", []string{"80"}, "argument 1 has bits beyond its type, int8"},
-		{"dirty negative int", "f(int16)", []string{"ff" + strings.Repeat("0", 58) + "8000"}, "argument 1 has bits beyond its type, int16"},
+		{
+			"dirty negative int", "f(int16)",
+			[]string{"ff" + strings.Repeat("0", 58) + "8000"},
+			"argument 1 has bits beyond its type, int16",
+		},
 		{"dirty bytes", "f(bytes2)", []string{"616263."}, "argument 1 has bits beyond its type, bytes2"},
-		{"dirty function", "f(function)", []string{strings.Repeat("1", 50) + "."}, "argument 1 has bits beyond its type, function"},
+		{
+			"dirty function", "f(function)",
+			[]string{strings.Repeat("1", 50) + "."},
+			"argument 1 has bits beyond its type, function",
+		},
 		{"bool of 2", "f(bool)", []string{"2"}, "argument 1 is neither 0 nor 1, and its type is bool"},
 		{"bool of 257", "f(bool)", []string{"101"}, "argument 1 has bits beyond its type, bool"},
 	} {
@@ -267,7 +329,8 @@ func TestAnABIIsReadWithinBounds(t *testing.T) {
 		t.Errorf("more than %d entries are read", abi.MaxEntries)
 	}
 	deep := strings.Repeat(`{"type":"tuple","components":[`, 4000) + strings.Repeat(`]}`, 4000)
-	c, err := abi.ParseContract(entries(t, `[{"type":"function","name":"f","inputs":[`+deep+`]},{"type":"function","name":"g"}]`))
+	c, err := abi.ParseContract(
+		entries(t, `[{"type":"function","name":"f","inputs":[`+deep+`]},{"type":"function","name":"g"}]`))
 	if err != nil || len(c.Functions) != 1 {
 		t.Errorf("beside a function of deep components there are %v, %v", c, err)
 	}

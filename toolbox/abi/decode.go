@@ -59,7 +59,10 @@ func (f *Function) Decode(data []byte) ([]Argument, error) {
 		words += in.Type.words
 	}
 	if len(data) < words*WordSize {
-		return nil, &ArgumentError{What: fmt.Sprintf("%s needs at least %d bytes after the selector, and there are %d", f.signature, words*WordSize, len(data))}
+		return nil, &ArgumentError{
+			What: fmt.Sprintf("%s needs at least %d bytes after the selector, and there are %d", f.signature,
+				words*WordSize, len(data)),
+		}
 	}
 	d := decoder{data: data, budget: budgetAtLeast + budgetPerWord*(len(data)/WordSize)}
 	args := make([]Argument, 0, len(f.Inputs))

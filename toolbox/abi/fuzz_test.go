@@ -35,12 +35,15 @@ func steps(words int) []byte {
 
 func TestOverlappingOffsetsCauseBoundedWork(t *testing.T) { //nolint:paralleltest // counts what the process allocates
 	for _, signature := range []string{
-		"f(uint8" + strings.Repeat("[]", 12) + ")", "f(string" + strings.Repeat("[]", 14) + ")", "f((uint8[][][][][],string[][][][])[][][])",
-		"f(bytes" + strings.Repeat("[3]", 8) + ")", "f((string,string,string)" + strings.Repeat("[]", 13) + ")",
-		"f(" + strings.Repeat("uint8[][][][][],", 60) + "bool)",
+		"f(uint8" + strings.Repeat("[]", 12) + ")", "f(string" + strings.Repeat("[]", 14) + ")",
+		"f((uint8[][][][][],string[][][][])[][][])", "f(bytes" + strings.Repeat("[3]", 8) + ")",
+		"f((string,string,string)" + strings.Repeat("[]", 13) + ")", "f(" + strings.Repeat("uint8[][][][][],", 60) +
+			"bool)",
 	} {
 		f := function(t, signature)
-		for _, data := range [][]byte{ladder(11, 4), ladder(11, 100), ladder(11, 700), steps(100), steps(8000), make([]byte, 256<<10)} {
+		for _, data := range [][]byte{
+			ladder(11, 4), ladder(11, 100), ladder(11, 700), steps(100), steps(8000), make([]byte, 256<<10),
+		} {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			started := time.Now()
@@ -48,7 +51,8 @@ func TestOverlappingOffsetsCauseBoundedWork(t *testing.T) { //nolint:paralleltes
 			took := time.Since(started)
 			runtime.ReadMemStats(&after)
 			if limit := uint64(60*len(data) + 100_000); after.TotalAlloc-before.TotalAlloc > limit {
-				t.Errorf("%s over %d bytes allocated %d bytes, more than %d", signature, len(data), after.TotalAlloc-before.TotalAlloc, limit)
+				t.Errorf("%s over %d bytes allocated %d bytes, more than %d", signature, len(data),
+					after.TotalAlloc-before.TotalAlloc, limit)
 			}
 			if took > 5*time.Second {
 				t.Errorf("%s over %d bytes took %s", signature, len(data), took)
@@ -115,9 +119,11 @@ func FuzzDecode(f *testing.F) {
 // FuzzParseContract holds the reading of ABIs to its bounds: what it gives can be asked for
 // everything.
 func FuzzParseContract(f *testing.F) {
-	f.Add([]byte(`[{"type":"function","name":"f","inputs":[{"name":"a","type":"tuple[2][]","components":[{"name":"b","type":"bytes"}]}]}]`))
+	f.Add([]byte(
+		`[{"type":"function","name":"f","inputs":[{"name":"a","type":"tuple[2][]","components":[{"name":"b","type":"bytes"}]}]}]`))
 	f.Add([]byte(`[{"type":"fallback","payable":true},{"type":"receive"},{"name":"g"}]`))
-	f.Add([]byte(`[{"type":"function","name":"f","inputs":[{"type":"tuple[[]]","components":[{"type":"uint8[65537]"}]}]}]`))
+	f.Add([]byte(
+		`[{"type":"function","name":"f","inputs":[{"type":"tuple[[]]","components":[{"type":"uint8[65537]"}]}]}]`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		var entries []json.RawMessage
 		if json.Unmarshal(text, &entries) != nil {

@@ -60,8 +60,9 @@ const (
 const WordSize = 32
 
 var (
-	errTooLarge = fmt.Errorf("nests deeper than %d, or is made of more than %d types or %d words", maxDepth, maxParts, maxWords)
-	errEmpty    = errors.New("an array or tuple of nothing is no type")
+	errTooLarge = fmt.Errorf("nests deeper than %d, or is made of more than %d types or %d words", maxDepth, maxParts,
+		maxWords)
+	errEmpty = errors.New("an array or tuple of nothing is no type")
 )
 
 // String is the type in canonical form, as signatures have it: (address,uint256)[2].
@@ -121,7 +122,10 @@ func number(digits string) (int, bool) {
 
 // arrayOf returns an array of size items, or of any number when size is zero.
 func arrayOf(elem *Type, size int) (*Type, error) {
-	t := &Type{Kind: Slice, Elem: elem, text: elem.text + "[]", dynamic: true, words: 1, depth: elem.depth + 1, parts: elem.parts + 1}
+	t := &Type{
+		Kind: Slice, Elem: elem, text: elem.text + "[]", dynamic: true, words: 1, depth: elem.depth + 1,
+		parts: elem.parts + 1,
+	}
 	if size > 0 {
 		t.Kind, t.Size, t.dynamic = Array, size, elem.dynamic
 		t.text = elem.text + "[" + strconv.Itoa(size) + "]"

@@ -80,7 +80,8 @@ const searchTimeout = 12 * time.Second
 // the time.
 func (s *Service) find(ctx context.Context, id chain.ID, address wallet.Address) (*contract, error) {
 	chainID, _ := s.node.ChainID(id)
-	past := strconv.AppendUint(nil, s.node.Generation(id), 10) // what was read before a deep reorganisation is of another chain
+	// what was read before a deep reorganisation is of another chain
+	past := strconv.AppendUint(nil, s.node.Generation(id), 10)
 	key := cache.NewKey([]byte("contract"), []byte(id), strconv.AppendUint(nil, chainID, 10), past, address[:])
 	if text, tier := s.answers.Get(ctx, key); tier != cache.Nowhere {
 		c := &contract{}
@@ -124,7 +125,9 @@ type look struct {
 
 // lookAt asks both at once. Slots are read only of the address that was asked for: what a proxy
 // calls runs on the proxy's storage.
-func (s *Service) lookAt(ctx context.Context, r *chainReader, chainID uint64, address wallet.Address, slots bool) (*look, error) {
+func (s *Service) lookAt(ctx context.Context, r *chainReader, chainID uint64, address wallet.Address,
+	slots bool,
+) (*look, error) {
 	var l look
 	g, ctx := parallel.WithContext(ctx)
 	g.Go(func() (err error) {

@@ -36,8 +36,10 @@ func TestAVerifiedContractIsToldWithItsABI(t *testing.T) {
 	h := setup(t)
 	h.verified(token, "Token", tokenABI, notAProxy)
 	a, kept := h.abi(t)
-	if !a.Verified || *a.Name != "Token" || *a.Match != "exact_match" || a.Source != "sourcify" || a.Address.Checksummed() != checksummed(token) ||
-		a.Chain != chain.EthMainnet || len(a.ABI) != 1 || *a.ABIAddress != a.Address || a.Proxy != nil || a.Implementation != nil || a.Note != "" {
+	if !a.Verified || *a.Name != "Token" || *a.Match != "exact_match" || a.Source != "sourcify" ||
+		a.Address.Checksummed() != checksummed(token) ||
+		a.Chain != chain.EthMainnet || len(a.ABI) != 1 || *a.ABIAddress != a.Address || a.Proxy != nil ||
+		a.Implementation != nil || a.Note != "" {
 		t.Errorf("gave %+v", a)
 	}
 	if kept != 24*time.Hour {
@@ -61,7 +63,9 @@ func TestProxiesAreToldWithTheABIOfWhatTheyRun(t *testing.T) {
 			h.chain.returns(beacon, "0x5c60da1b", logic)
 		}},
 		{"minimal", "EIP-1167", func(h *house) { h.chain.code(token, minimal(logic)) }},
-		{"clone with arguments of its own", "EIP-1167", func(h *house) { h.chain.code(token, minimal(logic)+"0102030405") }},
+		{"clone with arguments of its own", "EIP-1167", func(h *house) {
+			h.chain.code(token, minimal(logic)+"0102030405")
+		}},
 		{"account with a contract's code", "EIP-7702", func(h *house) {
 			h.chain.code(token, "0xef0100"+strings.TrimPrefix(logic, "0x"))
 			h.chain.slot(implementationSlot, beacon) // left from what the account ran before
@@ -76,10 +80,14 @@ func TestProxiesAreToldWithTheABIOfWhatTheyRun(t *testing.T) {
 			h.unverified(clone)
 		}},
 		{"of a kind that only Sourcify tells", "GnosisSafeProxy", func(h *house) {
-			h.verified(token, "Proxy", adminABI, fmt.Sprintf(`{"isProxy":true,"proxyType":"GnosisSafeProxy","implementations":[{"address":%q,"name":"Safe"}]}`, logic))
+			h.verified(token, "Proxy", adminABI,
+				fmt.Sprintf(
+					`{"isProxy":true,"proxyType":"GnosisSafeProxy","implementations":[{"address":%q,"name":"Safe"}]}`,
+					logic))
 		}},
 		{"both say it, and the chain is newer", "EIP-1967", func(h *house) {
-			h.verified(token, "Proxy", adminABI, fmt.Sprintf(`{"isProxy":true,"proxyType":"EIP1967Proxy","implementations":[{"address":%q}]}`, beacon))
+			h.verified(token, "Proxy", adminABI,
+				fmt.Sprintf(`{"isProxy":true,"proxyType":"EIP1967Proxy","implementations":[{"address":%q}]}`, beacon))
 			h.chain.slot(implementationSlot, logic)
 		}},
 	} {
@@ -90,8 +98,10 @@ func TestProxiesAreToldWithTheABIOfWhatTheyRun(t *testing.T) {
 			h.verified(logic, "Logic", tokenABI, notAProxy)
 			c.script(h)
 			a, kept := h.abi(t)
-			if !a.Verified || *a.Name != "Logic" || *a.Proxy != c.kind || a.Implementation.Checksummed() != checksummed(logic) || *a.ABIAddress != *a.Implementation ||
-				!strings.Contains(string(a.ABI[0]), "transfer") || a.Note != "The ABI is the implementation's." || kept != 24*time.Hour {
+			if !a.Verified || *a.Name != "Logic" || *a.Proxy != c.kind ||
+				a.Implementation.Checksummed() != checksummed(logic) || *a.ABIAddress != *a.Implementation ||
+				!strings.Contains(string(a.ABI[0]), "transfer") || a.Note != "The ABI is the implementation's." ||
+				kept != 24*time.Hour {
 				t.Errorf("gave %+v, kept for %s", a, kept)
 			}
 		})
@@ -101,9 +111,11 @@ func TestProxiesAreToldWithTheABIOfWhatTheyRun(t *testing.T) {
 func TestWhatIsNoProxyIsNotTakenForOne(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]func(h *house){
-		"a slot with more than an address": func(h *house) { h.chain.slot(implementationSlot, "1"+strings.Repeat("0", 41)) },
-		"a slot that leads to itself":      func(h *house) { h.chain.slot(implementationSlot, token) },
-		"a beacon that reverts":            func(h *house) { h.chain.slot(beaconSlot, beacon) },
+		"a slot with more than an address": func(h *house) {
+			h.chain.slot(implementationSlot, "1"+strings.Repeat("0", 41))
+		},
+		"a slot that leads to itself": func(h *house) { h.chain.slot(implementationSlot, token) },
+		"a beacon that reverts":       func(h *house) { h.chain.slot(beaconSlot, beacon) },
 		"a beacon that reverts in other words": func(h *house) {
 			h.chain.slot(beaconSlot, beacon)
 			h.chain.fail("eth_call", &node.Error{Code: -32015, Message: "VM execution error."})
@@ -116,9 +128,13 @@ func TestWhatIsNoProxyIsNotTakenForOne(t *testing.T) {
 			h.chain.slot(beaconSlot, beacon)
 			h.chain.returns(beacon, "0x5c60da1b", strings.Repeat("f", 64))
 		},
-		"code that only ends like a minimal proxy": func(h *house) { h.chain.code(token, "0x00"+strings.TrimPrefix(minimal(logic), "0x")) },
-		"code that is cut off":                     func(h *house) { h.chain.code(token, minimal(logic)[:80]) },
-		"a designator that is too long":            func(h *house) { h.chain.code(token, "0xef0100"+strings.TrimPrefix(logic, "0x")+"00") },
+		"code that only ends like a minimal proxy": func(h *house) {
+			h.chain.code(token, "0x00"+strings.TrimPrefix(minimal(logic), "0x"))
+		},
+		"code that is cut off": func(h *house) { h.chain.code(token, minimal(logic)[:80]) },
+		"a designator that is too long": func(h *house) {
+			h.chain.code(token, "0xef0100"+strings.TrimPrefix(logic, "0x")+"00")
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -135,9 +151,13 @@ func TestWhatIsNoProxyIsNotTakenForOne(t *testing.T) {
 func TestADiamondIsToldWithItsFacets(t *testing.T) {
 	t.Parallel()
 	h := setup(t)
-	h.verified(token, "Diamond", adminABI, fmt.Sprintf(`{"isProxy":true,"proxyType":"DiamondProxy","implementations":[{"address":%q,"name":"A"},{"address":%q}]}`, logic, clone))
+	h.verified(token, "Diamond", adminABI,
+		fmt.Sprintf(
+			`{"isProxy":true,"proxyType":"DiamondProxy","implementations":[{"address":%q,"name":"A"},{"address":%q}]}`,
+			logic, clone))
 	a, _ := h.abi(t)
-	if *a.Name != "Diamond" || *a.Proxy != "DiamondProxy" || a.Implementation != nil || len(a.Facets) != 2 || a.Facets[1].Checksummed() != checksummed(clone) ||
+	if *a.Name != "Diamond" || *a.Proxy != "DiamondProxy" || a.Implementation != nil || len(a.Facets) != 2 ||
+		a.Facets[1].Checksummed() != checksummed(clone) ||
 		!strings.Contains(a.Note, "ask for the ABI of each") {
 		t.Errorf("gave %+v", a)
 	}
@@ -151,21 +171,39 @@ func TestWhatIsNotVerifiedIsSaidWithWhatToDo(t *testing.T) {
 		verified   bool
 		kept       time.Duration
 	}{
-		{"a contract", "This contract is not verified. Whoever has its sources can verify it at https://verify.sourcify.dev", func(*house) {}, false, 5 * time.Minute},
-		{"no contract", "No contract is at this address on eth_mainnet.", func(h *house) { h.chain.code(token, "0x") }, false, 5 * time.Minute},
+		{
+			"a contract",
+			"This contract is not verified. Whoever has its sources can verify it at https://verify.sourcify.dev",
+			func(*house) {}, false, 5 * time.Minute,
+		},
+		{
+			"no contract", "No contract is at this address on eth_mainnet.", func(h *house) {
+				h.chain.code(token, "0x")
+			},
+			false, 5 * time.Minute,
+		},
 		{"a chain that Sourcify does not know", "Sourcify verifies no contracts of chain 1,", func(h *house) {
-			h.sourcify.on(lookup(token), says(http.StatusNotFound, `{"customCode":"unsupported_chain","message":"Chain 1 not found","errorId":"00000000-0000-0000-0000-000000000000"}`))
+			h.sourcify.on(lookup(token),
+				says(http.StatusNotFound,
+					`{"customCode":"unsupported_chain","message":"Chain 1 not found","errorId":"00000000-0000-0000-0000-000000000000"}`))
 		}, false, 5 * time.Minute},
-		{"a proxy and what it runs", "Neither this proxy nor its implementation is verified.", func(h *house) { h.chain.slot(implementationSlot, logic) }, false, 5 * time.Minute},
+		{"a proxy and what it runs", "Neither this proxy nor its implementation is verified.", func(h *house) {
+			h.chain.slot(implementationSlot, logic)
+		}, false, 5 * time.Minute},
 		{"what a proxy runs", "The ABI is the proxy's own: its implementation is not verified.", func(h *house) {
 			h.verified(token, "Proxy", adminABI, notAProxy)
 			h.chain.slot(implementationSlot, logic)
 		}, true, 5 * time.Minute},
-		{"a proxy whose implementation is", "The ABI is the implementation's; the proxy itself is not verified.", func(h *house) {
-			h.verified(logic, "Logic", tokenABI, notAProxy)
-			h.chain.slot(implementationSlot, logic)
+		{
+			"a proxy whose implementation is", "The ABI is the implementation's; the proxy itself is not verified.",
+			func(h *house) {
+				h.verified(logic, "Logic", tokenABI, notAProxy)
+				h.chain.slot(implementationSlot, logic)
+			}, true, 24 * time.Hour,
+		},
+		{"a contract that was verified without an ABI", "It was verified without an ABI.", func(h *house) {
+			h.verified(token, "Yul", "null", notAProxy)
 		}, true, 24 * time.Hour},
-		{"a contract that was verified without an ABI", "It was verified without an ABI.", func(h *house) { h.verified(token, "Yul", "null", notAProxy) }, true, 24 * time.Hour},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -188,35 +226,43 @@ func TestAnOutageIsNeverToldAsNotVerified(t *testing.T) {
 	t.Parallel()
 	answer := fmt.Sprintf(`"chainId":"1","address":%q`, checksummed(token))
 	for name, handler := range map[string]http.HandlerFunc{
-		"too many requests":           says(http.StatusTooManyRequests, `{"customCode":"too_many_requests"}`),
-		"an internal error":           says(http.StatusInternalServerError, `{"customCode":"internal_error"}`),
-		"away for maintenance":        says(http.StatusServiceUnavailable, ""),
-		"a bad request":               says(http.StatusBadRequest, `{"customCode":"invalid_parameter"}`),
-		"a page that is not found":    says(http.StatusNotFound, "<html>404</html>"),
-		"another program's 404":       says(http.StatusNotFound, `{"error":"Not Found"}`),
-		"a route that is not there":   says(http.StatusNotFound, `{"customCode":"route_not_found","message":"API v2 is disabled"}`),
-		"an empty 404":                says(http.StatusNotFound, ""),
-		"a 404 about another address": says(http.StatusNotFound, `{"match":null,"chainId":"1","address":"0x0000000000000000000000000000000000000001"}`),
-		"a 404 about another chain":   says(http.StatusNotFound, strings.Replace(`{"match":null,`+answer+`}`, `"1"`, `"10"`, 1)),
-		"a 404 that is a match":       says(http.StatusNotFound, `{"match":"match","abi":[],`+answer+`}`),
-		"nothing":                     says(http.StatusOK, ""),
-		"no JSON":                     says(http.StatusOK, "<html>"),
-		"null":                        says(http.StatusOK, "null"),
-		"a list":                      says(http.StatusOK, "[]"),
-		"another contract":            says(http.StatusOK, `{"match":"match","abi":[],"chainId":"1","address":"0x0000000000000000000000000000000000000001"}`),
-		"another chain's":             says(http.StatusOK, strings.Replace(`{"match":"match","abi":[],`+answer+`}`, `"1"`, `"5"`, 1)),
-		"no match told":               says(http.StatusOK, `{"abi":[],`+answer+`}`),
-		"an unknown match":            says(http.StatusOK, `{"match":"perhaps","abi":[],`+answer+`}`),
-		"no ABI":                      says(http.StatusOK, `{"match":"match",`+answer+`}`),
-		"an ABI that is a text":       says(http.StatusOK, `{"match":"match","abi":"[]",`+answer+`}`),
-		"an ABI of texts":             says(http.StatusOK, `{"match":"match","abi":["transfer"],`+answer+`}`),
-		"too many entries":            says(http.StatusOK, `{"match":"match","abi":[`+strings.Repeat("{},", 10_000)+`{}],`+answer+`}`),
-		"a name of a kilobyte":        says(http.StatusOK, `{"match":"match","abi":[],"compilation":{"name":"`+strings.Repeat("x", 1024)+`"},`+answer+`}`),
+		"too many requests":        says(http.StatusTooManyRequests, `{"customCode":"too_many_requests"}`),
+		"an internal error":        says(http.StatusInternalServerError, `{"customCode":"internal_error"}`),
+		"away for maintenance":     says(http.StatusServiceUnavailable, ""),
+		"a bad request":            says(http.StatusBadRequest, `{"customCode":"invalid_parameter"}`),
+		"a page that is not found": says(http.StatusNotFound, "<html>404</html>"),
+		"another program's 404":    says(http.StatusNotFound, `{"error":"Not Found"}`),
+		"a route that is not there": says(http.StatusNotFound,
+			`{"customCode":"route_not_found","message":"API v2 is disabled"}`),
+		"an empty 404": says(http.StatusNotFound, ""),
+		"a 404 about another address": says(http.StatusNotFound,
+			`{"match":null,"chainId":"1","address":"0x0000000000000000000000000000000000000001"}`),
+		"a 404 about another chain": says(http.StatusNotFound, strings.Replace(`{"match":null,`+answer+`}`, `"1"`,
+			`"10"`, 1)),
+		"a 404 that is a match": says(http.StatusNotFound, `{"match":"match","abi":[],`+answer+`}`),
+		"nothing":               says(http.StatusOK, ""),
+		"no JSON":               says(http.StatusOK, "<html>"),
+		"null":                  says(http.StatusOK, "null"),
+		"a list":                says(http.StatusOK, "[]"),
+		"another contract": says(http.StatusOK,
+			`{"match":"match","abi":[],"chainId":"1","address":"0x0000000000000000000000000000000000000001"}`),
+		"another chain's": says(http.StatusOK, strings.Replace(`{"match":"match","abi":[],`+answer+`}`,
+			`"1"`, `"5"`, 1)),
+		"no match told":         says(http.StatusOK, `{"abi":[],`+answer+`}`),
+		"an unknown match":      says(http.StatusOK, `{"match":"perhaps","abi":[],`+answer+`}`),
+		"no ABI":                says(http.StatusOK, `{"match":"match",`+answer+`}`),
+		"an ABI that is a text": says(http.StatusOK, `{"match":"match","abi":"[]",`+answer+`}`),
+		"an ABI of texts":       says(http.StatusOK, `{"match":"match","abi":["transfer"],`+answer+`}`),
+		"too many entries": says(http.StatusOK,
+			`{"match":"match","abi":[`+strings.Repeat("{},", 10_000)+`{}],`+answer+`}`),
+		"a name of a kilobyte": says(http.StatusOK,
+			`{"match":"match","abi":[],"compilation":{"name":"`+strings.Repeat("x", 1024)+`"},`+answer+`}`),
 		"an implementation that is no address": says(http.StatusOK,
 			`{"match":"match","abi":[],"proxyResolution":{"isProxy":true,"proxyType":"x","implementations":[{"address":"0x1"}]},`+answer+`}`),
 		"an answer that is cut off": says(http.StatusOK, `{"match":"match","abi":[`),
 		"an answer that is too large": func(w http.ResponseWriter, _ *http.Request) {
-			_, _ = w.Write([]byte(`{"match":"match","abi":[],` + answer + `,"metadata":"` + strings.Repeat("x", 5<<20) + `"}`))
+			_, _ = w.Write([]byte(`{"match":"match","abi":[],` + answer + `,"metadata":"` + strings.Repeat("x", 5<<20) +
+				`"}`))
 		},
 		"a connection that breaks": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 	} {
@@ -270,10 +316,14 @@ func TestSourcifyThatAsksForRestGetsIt(t *testing.T) {
 func TestRedirectsAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	h := setup(t)
-	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect was followed") }))
+	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+		t.Error("a redirect was followed")
+	}))
 	t.Cleanup(inside.Close)
 	for _, status := range []int{http.StatusMovedPermanently, http.StatusFound, http.StatusTemporaryRedirect} {
-		h.sourcify.on(lookup(token), func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, inside.URL, status) })
+		h.sourcify.on(lookup(token), func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, inside.URL, status)
+		})
 		h.fails(t, "a redirect", fault.NoUpstream)
 	}
 }
@@ -288,7 +338,10 @@ func TestAChainThatCannotBeReadIsAFailure(t *testing.T) {
 		want   fault.Reason
 	}{
 		{"eth_getStorageAt", away, fault.NoUpstream},
-		{"eth_getStorageAt", &node.Error{Code: -32000, Message: "historical state is not available"}, fault.UpstreamFailed},
+		{
+			"eth_getStorageAt", &node.Error{Code: -32000, Message: "historical state is not available"},
+			fault.UpstreamFailed,
+		},
 		{"eth_getCode", fault.New(fault.UpstreamTimeout, ""), fault.UpstreamTimeout},
 		{"eth_call", &node.Error{Code: -32000, Message: "busy"}, fault.UpstreamFailed},
 	} {

@@ -52,7 +52,9 @@ const (
 // Decode tells what data means as a call of a contract, and how long to keep the answer. Data that
 // does not fit the function that the contract has for it, and data without a meaning, are refused
 // with the reason.
-func (s *Service) Decode(ctx context.Context, id chain.ID, address wallet.Address, data []byte) (Decoded, time.Duration, error) {
+func (s *Service) Decode(ctx context.Context, id chain.ID, address wallet.Address,
+	data []byte,
+) (Decoded, time.Duration, error) {
 	c, err := s.find(ctx, id, address)
 	if err != nil {
 		return Decoded{}, 0, err
@@ -112,7 +114,8 @@ func parseABIs(c *contract) ([]source, error) {
 	}
 	parsed, err := abi.ParseContract(c.ABI.ABI)
 	if err != nil {
-		return nil, fault.New(fault.UpstreamFailed, "The ABI that Sourcify has of this contract cannot be read. Nothing was charged.").Wrap(err)
+		return nil, fault.New(fault.UpstreamFailed,
+			"The ABI that Sourcify has of this contract cannot be read. Nothing was charged.").Wrap(err)
 	}
 	list[0] = source{parsed, *c.ABI.ABIAddress}
 	if parsed, err = abi.ParseContract(c.Own); err == nil && c.Own != nil {
@@ -142,7 +145,9 @@ func selected(list []source, selector [selectorSize]byte) []function {
 const facetCall = "0xcdffacc6"
 
 // ofFacet finds a function of a contract that is made of several, and until when that holds.
-func (s *Service) ofFacet(ctx context.Context, c *contract, selector [selectorSize]byte) ([]function, time.Time, error) {
+func (s *Service) ofFacet(ctx context.Context, c *contract,
+	selector [selectorSize]byte,
+) ([]function, time.Time, error) {
 	r := &chainReader{s.node, c.ABI.Chain}
 	data := facetCall + fmt.Sprintf("%x%056x", selector, 0)
 	facet, err := r.addressFrom(ctx, c.ABI.Address, data)
@@ -170,8 +175,9 @@ func (d *Decoded) unnamed(c *contract, own *abi.Contract, data []byte) error {
 		d.Function, d.Source, d.ABIAddress = &name, &from, c.ABI.ABIAddress
 		d.Args = words(data)
 	case len(data) > 0:
-		return fault.New(fault.FieldRefused, "data has %d bytes. A call begins with the four bytes of a function's selector; fewer are taken only by a "+
-			"fallback function, and no verified ABI of this contract has one.", len(data)).With("field", "data")
+		return fault.New(fault.FieldRefused,
+			"data has %d bytes. A call begins with the four bytes of a function's selector; fewer are taken only by a "+
+				"fallback function, and no verified ABI of this contract has one.", len(data)).With("field", "data")
 	case own.Receive || own.Payable:
 		name := receiveFunction
 		if !own.Receive {
@@ -220,7 +226,8 @@ func (d *Decoded) read(functions []function, data []byte) error {
 		d.TrailingData = abi.Hex(rest)
 		d.Note = fmt.Sprintf("%d bytes follow the last argument; the function does not read them.", len(rest))
 	case !ok:
-		d.Note = "The arguments are laid out in another way than encoders lay them out; their values are these all the same."
+		d.Note = "The arguments are laid out in another way than encoders lay them out; their values are these all " +
+			"the same."
 	}
 	return nil
 }
@@ -231,7 +238,9 @@ func misfit(f *abi.Function, err error) error {
 	if !ok {
 		return err
 	}
-	return fault.New(fault.FieldRefused, "data does not fit %.200s, the function of this contract with its selector: %.300s.", f.Signature(), wrong.Error()).With("field", "data")
+	return fault.New(fault.FieldRefused,
+		"data does not fit %.200s, the function of this contract with its selector: %.300s.", f.Signature(),
+		wrong.Error()).With("field", "data")
 }
 
 // guess takes the first function by which the data reads without a rest, and names the others.

@@ -90,7 +90,8 @@ func TestACallIsReadByTheVerifiedABI(t *testing.T) {
 	h := setup(t)
 	h.verified(token, "Token", tokenABI, notAProxy)
 	d, kept := h.decoded(t, call("a9059cbb", who, "f4240"))
-	want := `{"chain":"eth_mainnet","address":"` + checksummed(token) + `","function":"transfer(address,uint256)","selector":"0xa9059cbb","args":[` +
+	want := `{"chain":"eth_mainnet","address":"` + checksummed(token) +
+		`","function":"transfer(address,uint256)","selector":"0xa9059cbb","args":[` +
 		`{"name":"to","type":"address","value":"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed","dynamic":false},` +
 		`{"name":"value","type":"uint256","value":"1000000","dynamic":false}],"source":"sourcify","guess":false,"abi_address":"` + checksummed(token) + `"}`
 	if got := shown(t, d); got != want || kept != 24*time.Hour {
@@ -108,14 +109,17 @@ func TestACallIsReadByTheVerifiedABI(t *testing.T) {
 func TestDynamicArgumentsStandBesideTheirBytes(t *testing.T) {
 	t.Parallel()
 	h := setup(t)
-	h.verified(token, "Market", `[{"type":"function","name":"fill","inputs":[{"name":"orders","type":"tuple[]","components":[{"name":"maker","type":"address"},
+	h.verified(token, "Market",
+		`[{"type":"function","name":"fill","inputs":[{"name":"orders","type":"tuple[]","components":[{"name":"maker","type":"address"},
 		{"name":"memo","type":"string"}]},{"name":"ids","type":"uint8[2]"},{"name":"","type":"string"}]}]`, notAProxy)
 	orders := call("", "1", "20", who, "40", "2", "6869.")
-	d, _ := h.decoded(t, call(selectorOf(t, "fill((address,string)[],uint8[2],string)"), "80", "7", "8", "140", "1", "20", who, "40", "2", "6869.", "1", "ff."))
+	d, _ := h.decoded(t, call(selectorOf(t, "fill((address,string)[],uint8[2],string)"), "80", "7", "8", "140", "1",
+		"20", who, "40", "2", "6869.", "1", "ff."))
 	want := `[{"name":"orders","type":"(address,string)[]","value":[[{"name":"maker","type":"address","value":"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"},` +
 		`{"name":"memo","type":"string","value":"hi"}]],"dynamic":true,"raw":"0x` + orders + `"},` +
 		`{"name":"ids","type":"uint8[2]","value":["7","8"],"dynamic":false},` +
-		`{"name":"","type":"string","value":{"invalid_utf8":"0xff"},"dynamic":true,"raw":"0x` + call("", "1", "ff.") + `"}]`
+		`{"name":"","type":"string","value":{"invalid_utf8":"0xff"},"dynamic":true,"raw":"0x` +
+		call("", "1", "ff.") + `"}]`
 	if got := shown(t, d.Args); got != want {
 		t.Errorf("gave %s\nwant %s", got, want)
 	}
@@ -130,10 +134,12 @@ func TestACallOfAProxyIsReadByWhatItRunsAndThenByItself(t *testing.T) {
 	h.verified(token, "Proxy", adminABI, notAProxy)
 	h.verified(logic, "Logic", tokenABI, notAProxy)
 	h.chain.slot(implementationSlot, logic)
-	if d, _ := h.decoded(t, call("a9059cbb", who, "1")); *d.Function != "transfer(address,uint256)" || d.ABIAddress.Checksummed() != checksummed(logic) {
+	if d, _ := h.decoded(t, call("a9059cbb", who, "1")); *d.Function != "transfer(address,uint256)" ||
+		d.ABIAddress.Checksummed() != checksummed(logic) {
 		t.Errorf("a call of the implementation gave %s", shown(t, d))
 	}
-	if d, _ := h.decoded(t, call(selectorOf(t, "upgradeTo(address)"), who)); *d.Function != "upgradeTo(address)" || d.ABIAddress.Checksummed() != checksummed(token) {
+	if d, _ := h.decoded(t, call(selectorOf(t, "upgradeTo(address)"), who)); *d.Function != "upgradeTo(address)" ||
+		d.ABIAddress.Checksummed() != checksummed(token) {
 		t.Errorf("a call of the proxy gave %s", shown(t, d))
 	}
 }
@@ -141,10 +147,13 @@ func TestACallOfAProxyIsReadByWhatItRunsAndThenByItself(t *testing.T) {
 func TestACallOfADiamondIsReadByTheFacetThatHasIt(t *testing.T) {
 	t.Parallel()
 	h := setup(t)
-	h.verified(token, "Diamond", adminABI, fmt.Sprintf(`{"isProxy":true,"proxyType":"DiamondProxy","implementations":[{"address":%q},{"address":%q}]}`, logic, clone))
+	h.verified(token, "Diamond", adminABI,
+		fmt.Sprintf(`{"isProxy":true,"proxyType":"DiamondProxy","implementations":[{"address":%q},{"address":%q}]}`,
+			logic, clone))
 	h.verified(logic, "Facet", tokenABI, notAProxy)
 	h.chain.returns(token, "0xcdffacc6a9059cbb"+strings.Repeat("0", 56), logic)
-	if d, _ := h.decoded(t, call("a9059cbb", who, "1")); *d.Function != "transfer(address,uint256)" || d.Guess || d.ABIAddress.Checksummed() != checksummed(logic) {
+	if d, _ := h.decoded(t, call("a9059cbb", who, "1")); *d.Function != "transfer(address,uint256)" || d.Guess ||
+		d.ABIAddress.Checksummed() != checksummed(logic) {
 		t.Errorf("gave %s", shown(t, d))
 	}
 	h.known("12345678", "null")
@@ -157,7 +166,8 @@ func TestOfFunctionsWithOneSelectorTheOneThatReadsWithoutARestIsTaken(t *testing
 	t.Parallel()
 	h := setup(t)
 	// Both have the selector 0x42966c68, a known collision.
-	h.verified(token, "Both", `[{"type":"function","name":"collate_propagate_storage","inputs":[{"name":"a","type":"bytes16"}]},
+	h.verified(token, "Both",
+		`[{"type":"function","name":"collate_propagate_storage","inputs":[{"name":"a","type":"bytes16"}]},
 		{"type":"function","name":"burn","inputs":[{"name":"amount","type":"uint256"}]}]`, notAProxy)
 	for data, want := range map[string]string{
 		call("42966c68", "7"):                                   "burn(uint256)",
@@ -171,7 +181,8 @@ func TestOfFunctionsWithOneSelectorTheOneThatReadsWithoutARestIsTaken(t *testing
 	}
 	// Overloaded functions have selectors of their own; the same function twice is one.
 	h = setup(t)
-	h.verified(token, "Overloaded", `[{"type":"function","name":"f","inputs":[{"name":"a","type":"uint256"}]},{"type":"function","name":"f","inputs":[{"name":"b","type":"uint256"}]},
+	h.verified(token, "Overloaded",
+		`[{"type":"function","name":"f","inputs":[{"name":"a","type":"uint256"}]},{"type":"function","name":"f","inputs":[{"name":"b","type":"uint256"}]},
 		{"type":"function","name":"f","inputs":[{"name":"c","type":"address"}]}]`, notAProxy)
 	if d, _ := h.decoded(t, call(selectorOf(t, "f(uint256)"), "7")); d.Args[0].Name != "a" {
 		t.Errorf("gave %s", shown(t, d))
@@ -186,10 +197,12 @@ func TestDataThatIsLaidOutOtherwiseIsReadAndSaidSo(t *testing.T) {
 	h := setup(t)
 	h.verified(token, "Token", `[{"type":"function","name":"f","inputs":[{"name":"a","type":"string"}]}]`, notAProxy)
 	f := selectorOf(t, "f(string)")
-	if d, _ := h.decoded(t, call(f, "20", "2", "6869.")+"c0ffee"); d.TrailingData != "0xc0ffee" || !strings.HasPrefix(d.Note, "3 bytes follow the last argument") {
+	if d, _ := h.decoded(t, call(f, "20", "2", "6869.")+"c0ffee"); d.TrailingData != "0xc0ffee" ||
+		!strings.HasPrefix(d.Note, "3 bytes follow the last argument") {
 		t.Errorf("bytes behind gave %s", shown(t, d))
 	}
-	if d, _ := h.decoded(t, call(f, "40", "0", "2", "6869.")); d.TrailingData != "" || !strings.Contains(d.Note, "laid out in another way") || d.Args[0].Value != "hi" {
+	if d, _ := h.decoded(t, call(f, "40", "0", "2", "6869.")); d.TrailingData != "" ||
+		!strings.Contains(d.Note, "laid out in another way") || d.Args[0].Value != "hi" {
 		t.Errorf("a gap gave %s", shown(t, d))
 	}
 }
@@ -199,11 +212,16 @@ func TestDataThatDoesNotFitIsRefusedWithWhatIsWrong(t *testing.T) {
 	h := setup(t)
 	h.verified(token, "Token", tokenABI, notAProxy)
 	for data, want := range map[string]string{
-		call("a9059cbb"):                     "data does not fit transfer(address,uint256), the function of this contract with its selector: transfer(address,uint256) needs at least 64 bytes after the selector, and there are 0.",
-		call("a9059cbb", "1"+who, "1"):       "data does not fit transfer(address,uint256), the function of this contract with its selector: to has bits beyond its type, address.",
+		call("a9059cbb"): "data does not fit transfer(address,uint256), the function of this " +
+			"contract with its selector: transfer(address,uint256) needs at least 64 bytes after the selector, and " +
+			"there are 0.",
+		call("a9059cbb", "1"+who,
+			"1"): "data does not fit transfer(address,uint256), the function of this contract with its selector: to " +
+			"has bits beyond its type, address.",
 		call("a9059cbb", who, "1")[:8+64+62]: "there are 63.",
-		"a9":                                 "data has 1 bytes. A call begins with the four bytes of a function's selector",
-		"a9059c":                             "data has 3 bytes.",
+		"a9": "data has 1 bytes. A call begins with the four bytes of a function's " +
+			"selector",
+		"a9059c": "data has 3 bytes.",
 	} {
 		d, _, err := h.decode(t, data)
 		refusal, ok := errors.AsType[*fault.Error](err)
@@ -216,7 +234,10 @@ func TestDataThatDoesNotFitIsRefusedWithWhatIsWrong(t *testing.T) {
 func TestDataWithoutASelectorIsATransferOrAFallback(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ abi, data, function, note string }{
-		{`[{"type":"receive","stateMutability":"payable"},{"type":"fallback"}]`, "", "receive()", "a plain transfer of value."},
+		{
+			`[{"type":"receive","stateMutability":"payable"},{"type":"fallback"}]`, "", "receive()",
+			"a plain transfer of value.",
+		},
 		{`[{"type":"fallback","stateMutability":"payable"}]`, "", "fallback()", "a plain transfer of value."},
 		{`[{"type":"fallback","payable":true}]`, "", "fallback()", "a plain transfer of value."},
 		{`[{"type":"fallback","stateMutability":"nonpayable"}]`, "", "", "By its ABI the contract takes none."},
@@ -254,10 +275,12 @@ func TestWithoutAnABIAFunctionIsGuessedByItsSelector(t *testing.T) {
 	h.unverified(token)
 	// The first is junk that has the selector and does not read; the last one's selector is
 	// another.
-	h.known("a9059cbb", `[{"name":"many_msg_babbage(bytes1)","filtered":false,"hasVerifiedContract":false},{"name":"transfer(address,uint256)","filtered":false,"hasVerifiedContract":true},
+	h.known("a9059cbb",
+		`[{"name":"many_msg_babbage(bytes1)","filtered":false,"hasVerifiedContract":false},{"name":"transfer(address,uint256)","filtered":false,"hasVerifiedContract":true},
 		{"name":"transfer(bytes4[9],bytes5[6],int48[11])","filtered":false},{"name":"approve(address,uint256)","filtered":false,"hasVerifiedContract":true}]`)
 	d, kept := h.decoded(t, call("a9059cbb", who, "1"))
-	want := `{"chain":"eth_mainnet","address":"` + checksummed(token) + `","function":"transfer(address,uint256)","selector":"0xa9059cbb","args":[` +
+	want := `{"chain":"eth_mainnet","address":"` + checksummed(token) +
+		`","function":"transfer(address,uint256)","selector":"0xa9059cbb","args":[` +
 		`{"name":"","type":"address","value":"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed","dynamic":false},{"name":"","type":"uint256","value":"1","dynamic":false}],` +
 		`"source":"signature_database","guess":true,"abi_address":null,` +
 		`"note":"No verified ABI of this contract is there: the function is a guess by its selector, and its arguments have no names."}`
@@ -308,7 +331,9 @@ func TestAnswersAreKeptNoLongerThanWhatTheyAreMadeOf(t *testing.T) {
 func TestACallOfAFacetIsKeptNoLongerThanTheFacet(t *testing.T) {
 	t.Parallel()
 	h := setup(t)
-	h.verified(token, "Diamond", adminABI, fmt.Sprintf(`{"isProxy":true,"proxyType":"DiamondProxy","implementations":[{"address":%q},{"address":%q}]}`, logic, clone))
+	h.verified(token, "Diamond", adminABI,
+		fmt.Sprintf(`{"isProxy":true,"proxyType":"DiamondProxy","implementations":[{"address":%q},{"address":%q}]}`,
+			logic, clone))
 	h.verified(logic, "Facet", tokenABI, notAProxy)
 	h.chain.returns(token, "0xcdffacc6a9059cbb"+strings.Repeat("0", 56), logic)
 	if _, _, err := h.ABI(t.Context(), chain.EthMainnet, mustAddress(logic)); err != nil {
@@ -340,7 +365,8 @@ func TestAGuessNamesTheOthersThatReadToo(t *testing.T) {
 	t.Parallel()
 	h := setup(t)
 	h.unverified(token)
-	h.known("42966c68", `[{"name":"collate_propagate_storage(bytes16)"},{"name":"burn(uint256)","hasVerifiedContract":true}]`)
+	h.known("42966c68",
+		`[{"name":"collate_propagate_storage(bytes16)"},{"name":"burn(uint256)","hasVerifiedContract":true}]`)
 	d, _ := h.decoded(t, call("42966c68", "0")) // reads as either
 	if *d.Function != "burn(uint256)" || !slices.Equal(d.Candidates, []string{"collate_propagate_storage(bytes16)"}) {
 		t.Errorf("gave %s", shown(t, d))
@@ -357,7 +383,8 @@ func TestOfALongListOfSignaturesAFewAreTriedAndNamed(t *testing.T) {
 	t.Parallel()
 	h := setup(t)
 	h.unverified(token)
-	h.known("42966c68", "["+strings.Repeat(`{"name":"collate_propagate_storage(bytes16)"},`, 1000)+`{"name":"burn(uint256)"}]`)
+	h.known("42966c68", "["+strings.Repeat(`{"name":"collate_propagate_storage(bytes16)"},`, 1000)+
+		`{"name":"burn(uint256)"}]`)
 	if d, _ := h.decoded(t, call("42966c68", "0")); len(d.Candidates) != 8 {
 		t.Errorf("%d further candidates are named", len(d.Candidates))
 	}
@@ -373,7 +400,10 @@ func TestWhatNobodyKnowsIsShownInWords(t *testing.T) {
 		{"", "[]", "", "no known signature fits"},
 		{"", `[{"name":"f(uint8)"}]`, "", "no known signature fits"},
 		{"", `[{"name":"junk(bytes1)","filtered":true}]`, "", "no known signature fits"},
-		{tokenABI, "null", "", "The verified ABI of this contract has no function with this selector, and no known signature fits"},
+		{
+			tokenABI, "null", "",
+			"The verified ABI of this contract has no function with this selector, and no known signature fits",
+		},
 		{adminABI, "null", "fallback()", "so its fallback function runs"},
 	} {
 		h := setup(t)
@@ -387,8 +417,10 @@ func TestWhatNobodyKnowsIsShownInWords(t *testing.T) {
 		if d.Function != nil {
 			function = *d.Function
 		}
-		args := `[{"name":"","type":"bytes32","value":"0x` + strings.Repeat("0", 63) + `1","dynamic":false},{"name":"","type":"bytes1","value":"0xff","dynamic":false}]`
-		if function != c.function || !strings.Contains(d.Note, c.note) || shown(t, d.Args) != args || kept != 5*time.Minute || d.Guess {
+		args := `[{"name":"","type":"bytes32","value":"0x` + strings.Repeat("0", 63) +
+			`1","dynamic":false},{"name":"","type":"bytes1","value":"0xff","dynamic":false}]`
+		if function != c.function || !strings.Contains(d.Note, c.note) || shown(t, d.Args) != args ||
+			kept != 5*time.Minute || d.Guess {
 			t.Errorf("%s with %s gave %s, kept for %s", c.entries, c.abi, shown(t, d), kept)
 		}
 	}
@@ -397,15 +429,16 @@ func TestWhatNobodyKnowsIsShownInWords(t *testing.T) {
 func TestADatabaseOfSignaturesThatFailsIsNeverToldAsKnowingNone(t *testing.T) {
 	t.Parallel()
 	for name, handler := range map[string]http.HandlerFunc{
-		"too many requests":        says(http.StatusTooManyRequests, "{}"),
-		"an internal error":        says(http.StatusInternalServerError, `{"ok":false}`),
-		"not found":                says(http.StatusNotFound, `{"ok":true,"result":{"function":{"0x12345678":null}}}`),
-		"no JSON":                  says(http.StatusOK, "<html>"),
-		"not ok":                   says(http.StatusOK, `{"ok":false,"result":{"function":{"0x12345678":null}}}`),
-		"no result":                says(http.StatusOK, `{"ok":true}`),
-		"another selector":         says(http.StatusOK, `{"ok":true,"result":{"function":{"0x12345679":null}}}`),
-		"a text":                   says(http.StatusOK, `{"ok":true,"result":{"function":{"0x12345678":"f()"}}}`),
-		"too large":                says(http.StatusOK, `{"ok":true,"result":{"function":{"0x12345678":[`+strings.Repeat(`{"name":"f()"},`, 400_000)+`{}]}}}`),
+		"too many requests": says(http.StatusTooManyRequests, "{}"),
+		"an internal error": says(http.StatusInternalServerError, `{"ok":false}`),
+		"not found":         says(http.StatusNotFound, `{"ok":true,"result":{"function":{"0x12345678":null}}}`),
+		"no JSON":           says(http.StatusOK, "<html>"),
+		"not ok":            says(http.StatusOK, `{"ok":false,"result":{"function":{"0x12345678":null}}}`),
+		"no result":         says(http.StatusOK, `{"ok":true}`),
+		"another selector":  says(http.StatusOK, `{"ok":true,"result":{"function":{"0x12345679":null}}}`),
+		"a text":            says(http.StatusOK, `{"ok":true,"result":{"function":{"0x12345678":"f()"}}}`),
+		"too large": says(http.StatusOK,
+			`{"ok":true,"result":{"function":{"0x12345678":[`+strings.Repeat(`{"name":"f()"},`, 400_000)+`{}]}}}`),
 		"a connection that breaks": func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -414,7 +447,8 @@ func TestADatabaseOfSignaturesThatFailsIsNeverToldAsKnowingNone(t *testing.T) {
 			h.unverified(token)
 			h.names.on("/signature-database/v1/lookup?function=0x12345678&filter=true", handler)
 			d, _, err := h.decode(t, call("12345678", "1"))
-			if refusal, ok := errors.AsType[*fault.Error](err); !ok || refusal.Reason != fault.NoUpstream || refusal.RetryAfter == 0 {
+			if refusal, ok := errors.AsType[*fault.Error](err); !ok || refusal.Reason != fault.NoUpstream ||
+				refusal.RetryAfter == 0 {
 				t.Errorf("gave %s, %v", shown(t, d), err)
 			}
 		})

@@ -12,9 +12,11 @@ func (c *contract) note(own, inner *look, chainID uint64) string {
 	var said []string
 	switch {
 	case !a.Verified && own.standing == unknownChain:
-		said = append(said, fmt.Sprintf("Sourcify verifies no contracts of chain %d, so none of them is verified here.", chainID))
+		said = append(said, fmt.Sprintf("Sourcify verifies no contracts of chain %d, so none of them is verified here.",
+			chainID))
 	case !a.Verified && !c.Code:
-		said = append(said, fmt.Sprintf("No contract is at this address on %s. Check the address and the chain.", a.Chain))
+		said = append(said, fmt.Sprintf("No contract is at this address on %s. Check the address and the chain.",
+			a.Chain))
 	case !a.Verified && inner != nil:
 		said = append(said, "Neither this proxy nor its implementation is verified. "+howToVerify)
 	case !a.Verified:
@@ -35,4 +37,5 @@ func (c *contract) note(own, inner *look, chainID uint64) string {
 	return strings.Join(said, " ")
 }
 
-const howToVerify = "Whoever has its sources can verify it at https://verify.sourcify.dev; it is looked up again after five minutes."
+const howToVerify = "Whoever has its sources can verify it at https://verify.sourcify.dev; it is looked up again " +
+	"after five minutes."

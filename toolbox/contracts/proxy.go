@@ -159,7 +159,8 @@ func (r *chainReader) implementationOf(ctx context.Context, beacon wallet.Addres
 // addressFrom calls a function that gives an address; zero when it reverts or gives something else.
 func (r *chainReader) addressFrom(ctx context.Context, of wallet.Address, data string) (wallet.Address, error) {
 	word, err := r.bytes(ctx, "eth_call", map[string]any{"to": of, "data": data}, "latest")
-	if e, ok := errors.AsType[*node.Error](err); ok && errors.Is(wallet.ReadError(e.Code, e.Message), wallet.ErrReverted) {
+	if e, ok := errors.AsType[*node.Error](err); ok && errors.Is(wallet.ReadError(e.Code, e.Message),
+		wallet.ErrReverted) {
 		return wallet.Address{}, nil
 	}
 	return addressIn(word), err

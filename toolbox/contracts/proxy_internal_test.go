@@ -26,10 +26,14 @@ func TestMinimalProxiesAreToldByTheirCode(t *testing.T) {
 		full = "bebebebebebebebebebebebebebebebebebebebe" // the standard's example
 	)
 	for name, c := range map[string]struct{ code, want string }{
-		"the standard's":              {head + "73" + full + tail, full},
-		"with arguments behind":       {head + "73" + full + tail + "00ff", full},
-		"an address of sixteen bytes": {head + "6f" + full[:32] + "5af43d82803e903d91602757fd5bf3", "00000000" + full[:32]},
-		"an address of one byte":      {head + "60" + "05" + "5af43d82803e903d91601857fd5bf3", strings.Repeat("0", 39) + "5"},
+		"the standard's":        {head + "73" + full + tail, full},
+		"with arguments behind": {head + "73" + full + tail + "00ff", full},
+		"an address of sixteen bytes": {
+			head + "6f" + full[:32] + "5af43d82803e903d91602757fd5bf3", "00000000" + full[:32],
+		},
+		"an address of one byte": {
+			head + "60" + "05" + "5af43d82803e903d91601857fd5bf3", strings.Repeat("0", 39) + "5",
+		},
 		"a jump that leads elsewhere": {head + "6f" + full[:32] + tail, ""},
 		"the zero address":            {head + "73" + strings.Repeat("0", 40) + tail, ""},
 		"a push of 21 bytes":          {head + "74" + full + "be" + tail, ""},
@@ -39,7 +43,8 @@ func TestMinimalProxiesAreToldByTheirCode(t *testing.T) {
 		"nothing":                     {"", ""},
 	} {
 		to, ok := minimalProxy(unhex(c.code))
-		if got := strings.TrimPrefix(strings.ToLower(to.Checksummed()), "0x"); ok != (c.want != "") || (ok && got != c.want) {
+		if got := strings.TrimPrefix(strings.ToLower(to.Checksummed()), "0x"); ok != (c.want != "") ||
+			(ok && got != c.want) {
 			t.Errorf("%s: gives %s, %v; want %q", name, got, ok, c.want)
 		}
 	}

@@ -37,7 +37,9 @@ func onSandbox(t *testing.T, id chain.ID) (*contracts.Service, *sandbox.Sandbox)
 	for _, u := range box.Upstreams() {
 		listed = append(listed, config.Upstream{Name: u.Name, URL: u.URL, Supply: "public"})
 	}
-	pool, err := upstream.NewPool(config.Upstreams{Chains: map[string]config.ChainUpstreams{string(id): {Upstreams: listed}}}, time.Now)
+	pool, err := upstream.NewPool(config.Upstreams{
+		Chains: map[string]config.ChainUpstreams{string(id): {Upstreams: listed}},
+	}, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +52,8 @@ func onSandbox(t *testing.T, id chain.ID) (*contracts.Service, *sandbox.Sandbox)
 	on.Apply(measured)
 	var none *cache.Cache // each question is asked
 	return contracts.New(contracts.Options{
-		Node: node.New(pool, chain.Links{}), SourcifyURL: box.Sourcify().URL, SignaturesURL: box.Sourcify().URL, Answers: none, Now: time.Now,
+		Node: node.New(pool, chain.Links{}), SourcifyURL: box.Sourcify().URL, SignaturesURL: box.Sourcify().URL,
+		Answers: none, Now: time.Now,
 	}), box
 }
 
@@ -82,13 +85,15 @@ func TestContractsOfTheSandboxAreFoundOnTheirChain(t *testing.T) {
 			t.Errorf("%s gave verified %v, name %v, note %q", c.at, a.Verified, a.Name, a.Note)
 		case c.proxy != "" && (a.Proxy == nil || *a.Proxy != c.proxy):
 			t.Errorf("%s gave proxy %v", c.at, a.Proxy)
-		case c.implementation != (common.Address{}) && (a.Implementation == nil || *a.Implementation != wallet.Address(c.implementation)):
+		case c.implementation != (common.Address{}) &&
+			(a.Implementation == nil || *a.Implementation != wallet.Address(c.implementation)):
 			t.Errorf("%s gave implementation %v", c.at, a.Implementation)
 		}
 	}
 	box.Sourcify().Trouble(sandbox.Trouble{Status: http.StatusTooManyRequests, Retry: "7"})
 	_, _, err := s.ABI(t.Context(), chain.BaseMainnet, wallet.Address(sandbox.Overloads))
-	if refusal, ok := errors.AsType[*fault.Error](err); !ok || refusal.Reason != fault.NoUpstream || refusal.RetryAfter != 7*time.Second {
+	if refusal, ok := errors.AsType[*fault.Error](err); !ok || refusal.Reason != fault.NoUpstream ||
+		refusal.RetryAfter != 7*time.Second {
 		t.Errorf("while Sourcify is asked too often: %v", err)
 	}
 }
@@ -103,12 +108,21 @@ func TestCallsOfTheSandboxAreDecoded(t *testing.T) {
 		data, function, source string
 		args                   string
 	}{
-		{usdc, call("a9059cbb", who, "f4240"), "transfer(address,uint256)", "sourcify", `"name":"value","type":"uint256","value":"1000000"`},
+		{
+			usdc, call("a9059cbb", who, "f4240"), "transfer(address,uint256)", "sourcify",
+			`"name":"value","type":"uint256","value":"1000000"`,
+		},
 		{sandbox.Overloads, call(selectorOf(t, "note(bytes32)"), "61."), "note(bytes32)", "sourcify", `"name":"hash"`},
 		{sandbox.MinimalProxy, note, "note(uint256[],string[])", "sourcify", `"value":["hi"]`},
 		{sandbox.BeaconProxy, note, "note(uint256[],string[])", "sourcify", `"value":["7"]`},
-		{sandbox.Unverified, note, "note(uint256[],string[])", "signature_database", `"name":"","type":"string[]","value":["hi"]`},
-		{sandbox.Unverified, call("42966c68", strings.Repeat("7", 32)+"."), "burn(uint256)", "signature_database", `"type":"uint256"`},
+		{
+			sandbox.Unverified, note, "note(uint256[],string[])", "signature_database",
+			`"name":"","type":"string[]","value":["hi"]`,
+		},
+		{
+			sandbox.Unverified, call("42966c68", strings.Repeat("7", 32)+"."), "burn(uint256)", "signature_database",
+			`"type":"uint256"`,
+		},
 		{sandbox.Unverified, call("12345678", "1"), "", "", `"type":"bytes32"`},
 		{sandbox.Arguments, call(selectorOf(t, "nothing()")), "nothing()", "sourcify", `[]`},
 	} {

@@ -39,14 +39,18 @@ type house struct {
 
 func setup(t *testing.T) *house {
 	t.Helper()
-	h := &house{chain: &scriptedChain{answers: map[string]string{}}, sourcify: script(t), names: script(t), clock: time.Now()}
+	h := &house{
+		chain: &scriptedChain{answers: map[string]string{}}, sourcify: script(t), names: script(t), clock: time.Now(),
+	}
 	answers, err := cache.New(cache.Options{Bytes: 8 << 20, Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = answers.Close(context.Background()) }) //nolint:usetesting // the test's own context is over by then
+	//nolint:usetesting // the test's own context is over by then
+	t.Cleanup(func() { _ = answers.Close(context.Background()) })
 	h.Service = contracts.New(contracts.Options{
-		Node: h.chain, SourcifyURL: h.sourcify.URL, SignaturesURL: h.names.URL, Answers: answers, Now: func() time.Time { return h.clock },
+		Node: h.chain, SourcifyURL: h.sourcify.URL, SignaturesURL: h.names.URL, Answers: answers,
+		Now: func() time.Time { return h.clock },
 	})
 	return h
 }
@@ -120,16 +124,18 @@ const notAProxy = `{"isProxy":false,"proxyType":null,"implementations":[]}`
 
 // verified has Sourcify know a contract, as its interface answers (version 2).
 func (h *house) verified(address, name, abi, proxy string) {
-	h.sourcify.on(lookup(address), says(http.StatusOK, fmt.Sprintf(`{"abi":%s,"compilation":{"language":"Solidity","compiler":"solc",
+	h.sourcify.on(lookup(address),
+		says(http.StatusOK, fmt.Sprintf(`{"abi":%s,"compilation":{"language":"Solidity","compiler":"solc",
 		"compilerVersion":"0.8.30+commit.73712a01","compilerSettings":{},"name":%q,"fullyQualifiedName":"src/%s.sol:%s"},"proxyResolution":%s,
 		"matchId":"1","creationMatch":null,"runtimeMatch":"exact_match","verifiedAt":"2025-01-01T00:00:00Z","match":"exact_match","chainId":"1","address":%q}`,
-		abi, name, name, name, proxy, checksummed(address))))
+			abi, name, name, name, proxy, checksummed(address))))
 }
 
 // unverified has Sourcify say that it does not know a contract.
 func (h *house) unverified(address string) {
 	h.sourcify.on(lookup(address), says(http.StatusNotFound,
-		fmt.Sprintf(`{"match":null,"creationMatch":null,"runtimeMatch":null,"chainId":"1","address":%q}`, checksummed(address))))
+		fmt.Sprintf(`{"match":null,"creationMatch":null,"runtimeMatch":null,"chainId":"1","address":%q}`,
+			checksummed(address))))
 }
 
 // scriptedChain answers by method and parameters, and else as about an address where there is a
@@ -201,12 +207,14 @@ func (c *scriptedChain) code(address, code string) {
 
 // slot fills a slot of the token.
 func (c *scriptedChain) slot(slot, value string) {
-	c.on(fmt.Sprintf(`eth_getStorageAt["%s","%s","latest"]`, token, slot), `"0x`+fmt.Sprintf("%064s", strings.TrimPrefix(value, "0x"))+`"`)
+	c.on(fmt.Sprintf(`eth_getStorageAt["%s","%s","latest"]`, token, slot),
+		`"0x`+fmt.Sprintf("%064s", strings.TrimPrefix(value, "0x"))+`"`)
 }
 
 // returns has a call of a contract give an address.
 func (c *scriptedChain) returns(of, data, value string) {
-	c.on(fmt.Sprintf(`eth_call[{"data":"%s","to":"%s"},"latest"]`, data, of), `"0x`+fmt.Sprintf("%064s", strings.TrimPrefix(value, "0x"))+`"`)
+	c.on(fmt.Sprintf(`eth_call[{"data":"%s","to":"%s"},"latest"]`, data, of),
+		`"0x`+fmt.Sprintf("%064s", strings.TrimPrefix(value, "0x"))+`"`)
 }
 
 // abi asks for the ABI of the token.
@@ -227,7 +235,8 @@ func (h *house) abi(t *testing.T) (contracts.ABI, time.Duration) {
 func (h *house) fails(t *testing.T, what string, reason fault.Reason) {
 	t.Helper()
 	refusal := h.failure(t, what, reason)
-	if reason == fault.NoUpstream && (refusal.RetryAfter < time.Second || !strings.Contains(refusal.Message, "Nothing was charged")) {
+	if reason == fault.NoUpstream &&
+		(refusal.RetryAfter < time.Second || !strings.Contains(refusal.Message, "Nothing was charged")) {
 		t.Errorf("%s: refused with %q and %s to wait", what, refusal.Message, refusal.RetryAfter)
 	}
 }

@@ -59,7 +59,8 @@ type signatures struct {
 func (s *Service) signaturesOf(ctx context.Context, selector [4]byte) (signatures, error) {
 	key := cache.NewKey([]byte("signatures of"), selector[:])
 	var listed signatures
-	if text, tier := s.answers.Get(ctx, key); tier != cache.Nowhere && json.Unmarshal(text, &listed) == nil && s.left(listed.Until) > 0 {
+	if text, tier := s.answers.Get(ctx, key); tier != cache.Nowhere && json.Unmarshal(text, &listed) == nil &&
+		s.left(listed.Until) > 0 {
 		return listed, nil
 	}
 	hash := abi.Hex(selector[:])

@@ -52,7 +52,9 @@ const (
 // contractOf asks Sourcify for a contract. Every answer that is not clearly one is a failure, so
 // that an outage, a page of a proxy in between or another program's 404 is never told as "not
 // verified".
-func (s *Service) contractOf(ctx context.Context, chainID uint64, address wallet.Address) (*listing, verification, error) {
+func (s *Service) contractOf(ctx context.Context, chainID uint64,
+	address wallet.Address,
+) (*listing, verification, error) {
 	path := fmt.Sprintf("/server/v2/contract/%d/%s?fields=abi,compilation,proxyResolution", chainID, address)
 	status, body, err := s.sourcify.get(ctx, path)
 	if err != nil {
@@ -98,6 +100,7 @@ func (s *Service) contractOf(ctx context.Context, chainID uint64, address wallet
 
 // plausible reports whether a listing is of the form and the size that compilers and Sourcify make.
 func (l *listing) plausible() bool {
-	return len(l.Name) <= maxNameBytes && len(l.ABI) <= abi.MaxEntries && (l.Proxy == nil || len(l.Proxy.Implementations) <= maxImplementations) &&
+	return len(l.Name) <= maxNameBytes && len(l.ABI) <= abi.MaxEntries &&
+		(l.Proxy == nil || len(l.Proxy.Implementations) <= maxImplementations) &&
 		!slices.ContainsFunc(l.ABI, func(entry json.RawMessage) bool { return len(entry) == 0 || entry[0] != '{' })
 }

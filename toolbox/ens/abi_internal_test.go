@@ -55,18 +55,28 @@ func TestEncodingIsThatOfSolidity(t *testing.T) {
 	long := bytes.Repeat([]byte{7}, 100)
 	address := common.HexToAddress("0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")
 	for name, c := range map[string]struct{ got, want []byte }{
-		"bytes":   {encode(blob(long), blob(nil)), pack(t, "bytes,bytes", long, []byte{})},
-		"a word":  {encode(blob(make([]byte, 32)), number(coinEther)), pack(t, "bytes uint256", make([]byte, 32), big.NewInt(60))},
-		"lists":   {encode(list(number(0), number(1)), list(blob(long), blob(nil))), pack(t, "bool[] bytes[]", []bool{false, true}, [][]byte{long, {}})},
+		"bytes": {encode(blob(long), blob(nil)), pack(t, "bytes,bytes", long, []byte{})},
+		"a word": {
+			encode(blob(make([]byte, 32)), number(coinEther)),
+			pack(t, "bytes uint256", make([]byte, 32), big.NewInt(60)),
+		},
+		"lists": {
+			encode(list(number(0), number(1)), list(blob(long), blob(nil))),
+			pack(t, "bool[] bytes[]", []bool{false, true}, [][]byte{long, {}}),
+		},
 		"nothing": {encode(list(), list()), pack(t, "bool[] bytes[]", []bool{}, [][]byte{})},
-		"a hash":  {encode(hash([32]byte{1, 2}), number(60)), pack(t, "bytes32 uint256", [32]byte{1, 2}, big.NewInt(60))},
+		"a hash": {
+			encode(hash([32]byte{1, 2}), number(60)), pack(t, "bytes32 uint256", [32]byte{1, 2}, big.NewInt(60)),
+		},
 	} {
 		if !bytes.Equal(c.got, c.want) {
 			t.Errorf("%s:\n%x, want\n%x", name, c.got, c.want)
 		}
 	}
-	l, ok := readLookup(pack(t, "address string[] bytes bytes4 bytes", address, []string{"a", "b"}, long, [4]byte{1, 2, 3, 4}, []byte("extra")))
-	if !ok || common.Address(l.sender) != address || strings.Join(l.urls, " ") != "a b" || !bytes.Equal(l.data, long) || l.callback != (selector{1, 2, 3, 4}) ||
+	l, ok := readLookup(pack(t, "address string[] bytes bytes4 bytes", address, []string{"a", "b"}, long,
+		[4]byte{1, 2, 3, 4}, []byte("extra")))
+	if !ok || common.Address(l.sender) != address || strings.Join(l.urls, " ") != "a b" || !bytes.Equal(l.data, long) ||
+		l.callback != (selector{1, 2, 3, 4}) ||
 		string(l.extra) != "extra" {
 		t.Errorf("the lookup was read as %+v, %v", l, ok)
 	}
@@ -98,10 +108,12 @@ func TestEncodingThatLiesIsRefused(t *testing.T) {
 		return e
 	}
 	for name, e := range map[string]encoded{
-		"nothing": nil, "half a word": make(encoded, 31), "offset behind the end": join("40"), "offset at the end": join("20"),
-		"offset beyond 64 bits": join(strings.Repeat("f", 64)), "offset of 2^64+32": join("10000000000000020", "0"), "offset of 2^63": join("8000000000000000", "0"),
-		"length behind the end": join("20", "1"), "length of 2^64-1": join("20", "ffffffffffffffff"), "length beyond 64 bits": join("20", strings.Repeat("f", 64)),
-		"length one too long": append(join("20", "21"), make([]byte, 32)...), "offset into the last word": join("21"),
+		"nothing": nil, "half a word": make(encoded, 31), "offset behind the end": join("40"),
+		"offset at the end": join("20"), "offset beyond 64 bits": join(strings.Repeat("f", 64)),
+		"offset of 2^64+32": join("10000000000000020", "0"), "offset of 2^63": join("8000000000000000", "0"),
+		"length behind the end": join("20", "1"), "length of 2^64-1": join("20", "ffffffffffffffff"),
+		"length beyond 64 bits": join("20", strings.Repeat("f", 64)),
+		"length one too long":   append(join("20", "21"), make([]byte, 32)...), "offset into the last word": join("21"),
 	} {
 		if b, ok := e.bytes(0); ok {
 			t.Errorf("%s: bytes %x", name, b)
@@ -133,13 +145,15 @@ func TestOffsetsToTheSamePlaceCostNothing(t *testing.T) {
 	copy(e[2*32:], number(len(e)-size-32).words)
 	copy(e[4*32:], number(len(e)-size-32).words)
 	l, ok := readLookup(e)
-	if !ok || len(l.urls) != maxURLs || len(l.urls[0]) != size || &l.data[0] != &e[len(e)-size] || &l.extra[0] != &l.data[0] {
+	if !ok || len(l.urls) != maxURLs || len(l.urls[0]) != size || &l.data[0] != &e[len(e)-size] ||
+		&l.extra[0] != &l.data[0] {
 		t.Errorf("%d URLs, %d bytes of data, %v", len(l.urls), len(l.data), ok)
 	}
 }
 
 func FuzzReadLookup(f *testing.F) {
-	f.Add(pack(f, "address string[] bytes bytes4 bytes", common.Address{1}, []string{"https://a"}, []byte("b"), [4]byte{1}, []byte("c")))
+	f.Add(pack(f, "address string[] bytes bytes4 bytes", common.Address{1}, []string{"https://a"}, []byte("b"),
+		[4]byte{1}, []byte("c")))
 	f.Add(pack(f, "tuple[]", []request{{common.Address{1}, []string{"https://a"}, []byte("b")}}))
 	f.Add(make([]byte, 160))
 	f.Fuzz(func(t *testing.T, data []byte) {

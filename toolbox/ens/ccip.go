@@ -79,7 +79,8 @@ func (s *session) read(ctx context.Context, data []byte) ([]byte, error) {
 		s.hops++
 		l, ok := readLookup(r.args)
 		if !ok || l.sender != universalResolver {
-			return nil, gatewayFault(errors.New("a lookup that cannot be read, or of another contract than the one called"))
+			return nil, gatewayFault(
+				errors.New("a lookup that cannot be read, or of another contract than the one called"))
 		}
 		answer, err := s.answer(ctx, &l)
 		if err != nil {
@@ -97,7 +98,8 @@ func (s *session) read(ctx context.Context, data []byte) ([]byte, error) {
 func (s *session) verdict(r *revert) error {
 	if !s.asked {
 		if r.selector == (selector{}) {
-			return fault.New(fault.UpstreamFailed, "").Wrap(errors.New(r.Error())) // not r itself, which would be found in it as the contract's answer
+			// not r itself, which would be found in it as the contract's answer
+			return fault.New(fault.UpstreamFailed, "").Wrap(errors.New(r.Error()))
 		}
 		return r
 	}
@@ -223,9 +225,13 @@ func encodeFailure(err error) []byte {
 // client.
 func gatewayFault(cause error) *fault.Error {
 	if told, ok := errors.AsType[*statusError](cause); ok && told.refused() {
-		return fault.New(fault.UpstreamFailed, "The records of this name are kept off-chain (EIP-3668), and their gateway refused with HTTP %d. Check the "+
-			"name; asking again helps only when the gateway's operator changes something. Nothing was charged.", told.status).Wrap(cause)
+		return fault.New(fault.UpstreamFailed,
+			"The records of this name are kept off-chain (EIP-3668), and their gateway refused with HTTP %d. Check "+
+				"the name; asking again helps only when the gateway's operator changes something. Nothing was charged.",
+			told.status).Wrap(cause)
 	}
-	return fault.New(fault.UpstreamFailed, "The records of this name are kept off-chain (EIP-3668), and their gateway gave no answer that the name's "+
-		"resolver takes. A gateway must stand at a public address and answer by https on port 443. Ask again later. Nothing was charged.").Wrap(cause)
+	return fault.New(fault.UpstreamFailed,
+		"The records of this name are kept off-chain (EIP-3668), and their gateway gave no answer that the name's "+
+			"resolver takes. A gateway must stand at a public address and answer by https on port 443. Ask again "+
+			"later. Nothing was charged.").Wrap(cause)
 }

@@ -30,19 +30,24 @@ func callback(t *testing.T, answer []byte) []byte {
 func TestALookupIsAskedOfItsGateway(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ url, asks, body string }{
-		"by GET": {"https://gateway.example/{sender}/{data}.json", "https://gateway.example/0xeeeeeeee14d718c2b47d9923deab1335e144eeee/0xda7a.json", ""},
+		"by GET": {
+			"https://gateway.example/{sender}/{data}.json",
+			"https://gateway.example/0xeeeeeeee14d718c2b47d9923deab1335e144eeee/0xda7a.json", "",
+		},
 		"by POST": {
 			"https://gateway.example/{sender}", "https://gateway.example/0xeeeeeeee14d718c2b47d9923deab1335e144eeee",
 			`{"data":"0xda7a","sender":"0xeeeeeeee14d718c2b47d9923deab1335e144eeee"}`,
 		},
 	} {
 		g := answering("0xa115e4")
-		n, chain := names(t, g, reverts(offchain(t, universal, []string{c.url}, []byte{0xda, 0x7a})), gives(resolved(t, pack(t, "address", holder))))
+		n, chain := names(t, g, reverts(offchain(t, universal, []string{c.url}, []byte{0xda, 0x7a})),
+			gives(resolved(t, pack(t, "address", holder))))
 		got, err := n.Resolve(t.Context(), "a.eth")
 		if err != nil || !got.Resolved || *got.Address != *address(holder) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
-		if len(g.asked) != 1 || g.asked[0].URL != c.asks || string(g.asked[0].Body) != c.body || (g.asked[0].Body == nil) != (c.body == "") {
+		if len(g.asked) != 1 || g.asked[0].URL != c.asks || string(g.asked[0].Body) != c.body ||
+			(g.asked[0].Body == nil) != (c.body == "") {
 			t.Errorf("%s: asked %+v", name, g.asked)
 		}
 		if want := callback(t, []byte{0xa1, 0x15, 0xe4}); !bytes.Equal(chain.asked[1], want) {
@@ -61,13 +66,15 @@ func TestGatewaysAreTriedInTheirOrder(t *testing.T) {
 		asked    string
 		fails    string // words of the refusal; empty when there is none
 	}{
-		"the first answers":  {map[string]int{a: 200, b: 200}, a, ""},
-		"5xx":                {map[string]int{a: 500, b: 503, c: 200}, a + " " + b + " " + c, ""},
-		"no connection":      {map[string]int{b: 200}, a + " " + b, ""},
-		"a redirect":         {map[string]int{a: 307, b: 200}, a + " " + b, ""},
-		"4xx":                {map[string]int{a: 404, b: 200}, a, "HTTP 404"},
-		"4xx after 5xx":      {map[string]int{a: 500, b: 429, c: 200}, a + " " + b, "HTTP 429"},
-		"all fail":           {map[string]int{a: 500, b: 500, c: 500, d: 500}, a + " " + b + " " + c + " " + d, "no answer that"},
+		"the first answers": {map[string]int{a: 200, b: 200}, a, ""},
+		"5xx":               {map[string]int{a: 500, b: 503, c: 200}, a + " " + b + " " + c, ""},
+		"no connection":     {map[string]int{b: 200}, a + " " + b, ""},
+		"a redirect":        {map[string]int{a: 307, b: 200}, a + " " + b, ""},
+		"4xx":               {map[string]int{a: 404, b: 200}, a, "HTTP 404"},
+		"4xx after 5xx":     {map[string]int{a: 500, b: 429, c: 200}, a + " " + b, "HTTP 429"},
+		"all fail": {
+			map[string]int{a: 500, b: 500, c: 500, d: 500}, a + " " + b + " " + c + " " + d, "no answer that",
+		},
 		"the fifth is there": {map[string]int{e: 200}, a + " " + b + " " + c + " " + d, "no answer that"},
 	} {
 		g := withStatus(test.statuses)
@@ -94,14 +101,18 @@ func TestAnswersOfGatewaysAreJSONWithHexadecimalData(t *testing.T) {
 	t.Parallel()
 	for body, fine := range map[string]bool{
 		`{"data":"0x"}`: true, `{"data":"0x00FF"}`: true, ` {"data":"0x01","more":[1]} `: true,
-		``: false, `0x01`: false, `"0x01"`: false, `{}`: false, `null`: false, `[]`: false, `{"data":null}`: false, `{"data":""}`: false, `{"data":"01"}`: false,
-		`{"data":"0x1"}`: false, `{"data":"0xzz"}`: false, `{"data":1}`: false, `{"data":["0x01"]}`: false, `{"data":"0x01"} {}`: false, `{"data":"0x01"`: false,
+		``: false, `0x01`: false, `"0x01"`: false, `{}`: false, `null`: false, `[]`: false, `{"data":null}`: false,
+		`{"data":""}`: false, `{"data":"01"}`: false, `{"data":"0x1"}`: false, `{"data":"0xzz"}`: false,
+		`{"data":1}`: false, `{"data":["0x01"]}`: false, `{"data":"0x01"} {}`: false, `{"data":"0x01"`: false,
 		`<html>`: false, strings.Repeat("[", 100000): false,
 	} {
 		g := &gateways{answer: func(egress.Request) (egress.Answer, error) {
 			return egress.Answer{Status: 200, Body: []byte(body)}, nil
 		}}
-		steps := []step{reverts(offchain(t, universal, []string{"https://a/{data}"}, nil)), gives(resolved(t, pack(t, "address", holder)))}
+		steps := []step{
+			reverts(offchain(t, universal, []string{"https://a/{data}"}, nil)),
+			gives(resolved(t, pack(t, "address", holder))),
+		}
 		if !fine {
 			steps = steps[:1]
 		}
@@ -151,7 +162,8 @@ func batchOf(t *testing.T, gateway string, lists ...[]string) []byte {
 	for i, urls := range lists {
 		requests = append(requests, request{common.Address{byte(i + 1)}, urls, []byte{byte(i + 1)}})
 	}
-	return offchain(t, universal, []string{gateway}, packed(t, "query((address,string[],bytes)[])", "tuple[]", requests))
+	return offchain(t, universal, []string{gateway}, packed(t, "query((address,string[],bytes)[])", "tuple[]",
+		requests))
 }
 
 // A batch is taken apart whoever is named as its gateway, and each request asked of its own
@@ -161,7 +173,8 @@ func TestABatchIsAnsweredHere(t *testing.T) {
 	for _, gateway := range []string{localBatch, "https://batch.example/{data}"} {
 		g := withStatus(map[string]int{"https://a/0x01": 200, "https://b/0x02": 404, "https://d/0x03": 500})
 		n, chain := names(t, g,
-			reverts(batchOf(t, gateway, []string{"https://a/{data}"}, []string{"https://b/{data}"}, []string{"https://c/{data}", "https://d/{data}"}, nil)),
+			reverts(batchOf(t, gateway, []string{"https://a/{data}"}, []string{"https://b/{data}"},
+				[]string{"https://c/{data}", "https://d/{data}"}, nil)),
 			gives(resolved(t, pack(t, "address", holder))))
 		if got, err := n.Resolve(t.Context(), "a.eth"); err != nil || !got.Resolved {
 			t.Errorf("%+v, %v", got, err)
@@ -169,7 +182,9 @@ func TestABatchIsAnsweredHere(t *testing.T) {
 		if got, want := g.urls(), "https://a/0x01 https://b/0x02 https://c/0x03 https://d/0x03"; got != want {
 			t.Errorf("asked %s, want %s", got, want)
 		}
-		httpError := func(status uint16) []byte { return packed(t, "HttpError(uint16,string)", "uint16 string", status, "") }
+		httpError := func(status uint16) []byte {
+			return packed(t, "HttpError(uint16,string)", "uint16 string", status, "")
+		}
 		want := callback(t, pack(t, "bool[] bytes[]", []bool{false, true, true, true}, [][]byte{
 			{1}, httpError(404), httpError(500), packed(t, "Error(string)", "string", "no usable answer"),
 		}))
@@ -182,7 +197,9 @@ func TestABatchIsAnsweredHere(t *testing.T) {
 func TestABatchThatIsNoneIsNotFollowed(t *testing.T) {
 	t.Parallel()
 	many := make([][]string, maxBatch+1)
-	requests := packed(t, "query((address,string[],bytes)[])", "tuple[]", []request{{holder, []string{"https://a/"}, nil}})
+	requests := packed(t, "query((address,string[],bytes)[])", "tuple[]", []request{
+		{holder, []string{"https://a/"}, nil},
+	})
 	for name, lookup := range map[string][]byte{
 		"another question": offchain(t, universal, []string{localBatch}, []byte{1, 2, 3, 4, 5}),
 		"no question":      offchain(t, universal, []string{localBatch}, nil),
@@ -238,7 +255,8 @@ func TestASecondQuestionHasNoGatewaysOfItsOwn(t *testing.T) {
 		t.Errorf("%d lookups, want %d", len(g.asked), maxHops)
 	}
 	// What a gateway did to the first question is not what became of the second.
-	n, _ = names(t, answering("0x"), alone, unsupported, reverts(packed(t, "ResolverError(bytes)", "bytes", []byte("no"))))
+	n, _ = names(t, answering("0x"), alone, unsupported,
+		reverts(packed(t, "ResolverError(bytes)", "bytes", []byte("no"))))
 	if got, err := n.Resolve(t.Context(), "a.eth"); err != nil || got.Note != noteRefused {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -263,7 +281,8 @@ func TestTimeWithGatewaysIsBoundedInAll(t *testing.T) {
 func TestAURLIsBoundedBeforeItIsFilled(t *testing.T) {
 	t.Parallel()
 	g := answering("0x")
-	n, _ := names(t, g, reverts(offchain(t, universal, []string{"https://a/" + strings.Repeat("{data}", 2000)}, make([]byte, 50_000))))
+	n, _ := names(t, g,
+		reverts(offchain(t, universal, []string{"https://a/" + strings.Repeat("{data}", 2000)}, make([]byte, 50_000))))
 	_, err := n.Resolve(t.Context(), "a.eth")
 	if _ = failed(t, err, fault.UpstreamFailed); len(g.asked) > 0 {
 		t.Errorf("asked a URL of %d bytes", len(g.asked[0].URL))
@@ -280,10 +299,14 @@ func TestAFailedGatewayIsNoAnswer(t *testing.T) {
 		says    []byte
 		message string
 	}{
-		"its status":             {404, packed(t, "HttpError(uint16,string)", "uint16 string", uint16(404), ""), "HTTP 404"},
-		"no status":              {0, packed(t, "Error(string)", "string", "no usable answer"), "no answer that"},
-		"a wrong number":         {200, packed(t, "InvalidBatchGatewayResponse()", ""), "no answer that"},
-		"a signature not taken":  {200, packed(t, "ResolverError(bytes)", "bytes", []byte("expired")), "no answer that"},
+		"its status": {
+			404, packed(t, "HttpError(uint16,string)", "uint16 string", uint16(404), ""), "HTTP 404",
+		},
+		"no status":      {0, packed(t, "Error(string)", "string", "no usable answer"), "no answer that"},
+		"a wrong number": {200, packed(t, "InvalidBatchGatewayResponse()", ""), "no answer that"},
+		"a signature not taken": {
+			200, packed(t, "ResolverError(bytes)", "bytes", []byte("expired")), "no answer that",
+		},
 		"an answer not readable": {200, nil, "no answer that"},
 	} {
 		statuses := map[string]int{}
@@ -305,7 +328,8 @@ func TestAFailedGatewayIsNoAnswer(t *testing.T) {
 		}
 	}
 	// A resolver that was asked off-chain and has no such record is an answer.
-	n, _ := names(t, answering("0x"), batch, reverts(packed(t, "ResolverNotFound(bytes)", "bytes", []byte("\x01a\x00"))))
+	n, _ := names(t, answering("0x"), batch,
+		reverts(packed(t, "ResolverNotFound(bytes)", "bytes", []byte("\x01a\x00"))))
 	if got, err := n.Resolve(t.Context(), "a.eth"); err != nil || got.Note != noteNoResolver {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -314,7 +338,8 @@ func TestAFailedGatewayIsNoAnswer(t *testing.T) {
 func TestTimeThatRunsOutIsTold(t *testing.T) {
 	t.Parallel()
 	for name, lookup := range map[string][]byte{
-		"alone": offchain(t, universal, []string{"https://a/", "https://b/"}, nil), "in a batch": batchOf(t, localBatch, []string{"https://a/", "https://b/"}),
+		"alone":      offchain(t, universal, []string{"https://a/", "https://b/"}, nil),
+		"in a batch": batchOf(t, localBatch, []string{"https://a/", "https://b/"}),
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		g := &gateways{answer: func(egress.Request) (egress.Answer, error) {
@@ -322,7 +347,8 @@ func TestTimeThatRunsOutIsTold(t *testing.T) {
 			return egress.Answer{}, context.Canceled
 		}}
 		n, _ := names(t, g, reverts(lookup))
-		if _, err := n.Resolve(ctx, "a.eth"); !errors.Is(err, context.Canceled) || errors.As(err, new(*fault.Error)) || len(g.asked) != 1 {
+		if _, err := n.Resolve(ctx, "a.eth"); !errors.Is(err, context.Canceled) || errors.As(err, new(*fault.Error)) ||
+			len(g.asked) != 1 {
 			t.Errorf("%s: %v after %s", name, err, g.urls())
 		}
 	}
@@ -362,16 +388,21 @@ func TestHostileGatewaysAreLetGo(t *testing.T) {
 		}
 	})
 	clock := testkit.NewClock(checked)
-	later := func() time.Time { return clock.Advance(time.Hour) } // nobody is left alone for what another path of the host did
+	// nobody is left alone for what another path of the host did
+	later := func() time.Time { return clock.Advance(time.Hour) }
 	guard := egress.New(egress.Options{Now: later, Trusted: []string{hostile}, Timeout: 200 * time.Millisecond})
 	for _, url := range []string{
-		"http://" + hostile + "/redirect", "http://" + hostile + "/megabytes", "http://" + hostile + "/never", "http://" + hostile + "/slowly",
-		"http://" + hostile + "/gzip", "http://" + hostile + "/closed", "http://" + hostile + "/empty",
-		"http://" + secret + "/", "https://" + secret + "/", "https://127.0.0.1/", "https://localhost/", "https://localhost:" + port + "/", "https://[::1]/",
-		"https://[::ffff:127.0.0.1]/", "https://0x7f000001/", "https://2130706433/", "https://127.1/", "https://169.254.169.254/latest/meta-data/",
+		"http://" + hostile + "/redirect", "http://" + hostile + "/megabytes", "http://" + hostile + "/never",
+		"http://" + hostile + "/slowly", "http://" + hostile + "/gzip", "http://" + hostile + "/closed",
+		"http://" + hostile + "/empty", "http://" + secret + "/", "https://" + secret + "/", "https://127.0.0.1/",
+		"https://localhost/", "https://localhost:" + port + "/", "https://[::1]/", "https://[::ffff:127.0.0.1]/",
+		"https://0x7f000001/", "https://2130706433/", "https://127.1/", "https://169.254.169.254/latest/meta-data/",
 		"https://10.0.0.1/", "https://[fd00:ec2::254]/", "file:///etc/passwd", "ftp://" + hostile + "/", "", "{data}",
 	} {
-		for kind, lookup := range map[string][]byte{"alone": offchain(t, universal, []string{url}, []byte{1}), "in a batch": batchOf(t, localBatch, []string{url})} {
+		for kind, lookup := range map[string][]byte{
+			"alone":      offchain(t, universal, []string{url}, []byte{1}),
+			"in a batch": batchOf(t, localBatch, []string{url}),
+		} {
 			steps := []step{reverts(lookup)}
 			if kind != "alone" {
 				steps = append(steps, reverts(packed(t, "Error(string)", "string", "no usable answer")))

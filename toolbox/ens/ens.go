@@ -67,19 +67,26 @@ type Reverse struct {
 
 // What notes say.
 const (
-	noteNoResolver    = "The name has no resolver: it was never registered, or not set up."
-	noteNotContract   = "The name's resolver is not a contract, so it keeps no address."
-	noteNoProfile     = "The name's resolver keeps no addresses."
-	noteNoAddress     = "The name has a resolver, but no Ethereum address is set there."
-	noteRefused       = "The name's resolver refused to answer, so the name has no address that can be used."
-	noteUnreadable    = "The name's resolver gave an answer that is no address."
-	noteConfirmed     = "Forward resolution confirms the name: it resolves to this address. Reverse records are self-declared and change at any time; verify again before relying on it."
-	noteNoRecord      = "The address declares no name."
-	noteMismatch      = "The address claims the name in unconfirmed_name, which resolves to another address. Forward resolution does not confirm it: do not trust it."
-	noteNotForward    = "The address claims the name in unconfirmed_name, which resolves to no address. Forward resolution does not confirm it: do not trust it."
-	noteNotNormal     = "The address claims a name that is not in its normal form (ENSIP-15) and may look like another one. It is not repeated here: do not trust it."
-	noteNotASCII      = "The address claims a name with characters beyond ASCII, which this service neither checks nor repeats. Read it by eth_call of reverse() on the Universal Resolver, and normalise it with a library of ENSIP-15 before trusting it."
-	noteReverseBroken = "A resolver on the way from the address to its name and back refused to answer, so forward resolution confirms no name."
+	noteNoResolver  = "The name has no resolver: it was never registered, or not set up."
+	noteNotContract = "The name's resolver is not a contract, so it keeps no address."
+	noteNoProfile   = "The name's resolver keeps no addresses."
+	noteNoAddress   = "The name has a resolver, but no Ethereum address is set there."
+	noteRefused     = "The name's resolver refused to answer, so the name has no address that can be used."
+	noteUnreadable  = "The name's resolver gave an answer that is no address."
+	noteConfirmed   = "Forward resolution confirms the name: it resolves to this address. Reverse records are " +
+		"self-declared and change at any time; verify again before relying on it."
+	noteNoRecord = "The address declares no name."
+	noteMismatch = "The address claims the name in unconfirmed_name, which resolves to another address. Forward " +
+		"resolution does not confirm it: do not trust it."
+	noteNotForward = "The address claims the name in unconfirmed_name, which resolves to no address. Forward " +
+		"resolution does not confirm it: do not trust it."
+	noteNotNormal = "The address claims a name that is not in its normal form (ENSIP-15) and may look like " +
+		"another one. It is not repeated here: do not trust it."
+	noteNotASCII = "The address claims a name with characters beyond ASCII, which this service neither checks " +
+		"nor repeats. Read it by eth_call of reverse() on the Universal Resolver, and normalise it with a library of " +
+		"ENSIP-15 before trusting it."
+	noteReverseBroken = "A resolver on the way from the address to its name and back refused to answer, so forward " +
+		"resolution confirms no name."
 )
 
 // Resolve returns the address of a name that Normalize gave. A name without an address is an

@@ -52,16 +52,22 @@ func TestAResolvedNameHasItsAddress(t *testing.T) {
 	t.Parallel()
 	n, chain := names(t, nil, gives(resolved(t, pack(t, "address", holder))))
 	got, err := n.Resolve(t.Context(), "vitalik.eth")
-	want := Forward{Name: "vitalik.eth", Address: address(holder), Resolved: true, CheckedAt: time.Date(2026, 11, 22, 2, 4, 5, 0, time.UTC)}
+	want := Forward{
+		Name: "vitalik.eth", Address: address(holder), Resolved: true,
+		CheckedAt: time.Date(2026, 11, 22, 2, 4, 5, 0, time.UTC),
+	}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v; want %+v", got, err, want)
 	}
-	question := packed(t, "addr(bytes32)", "bytes32", common.HexToHash("0xee6c4522aab0003e8d14cd40a6af439055fd2577951148c14b6cea9a53475835"))
-	if want := packed(t, "resolve(bytes,bytes)", "bytes,bytes", []byte("\x07vitalik\x03eth\x00"), question); !bytes.Equal(chain.asked[0], want) {
+	question := packed(t, "addr(bytes32)", "bytes32",
+		common.HexToHash("0xee6c4522aab0003e8d14cd40a6af439055fd2577951148c14b6cea9a53475835"))
+	if want := packed(t, "resolve(bytes,bytes)", "bytes,bytes", []byte("\x07vitalik\x03eth\x00"),
+		question); !bytes.Equal(chain.asked[0], want) {
 		t.Errorf("asked %x, want %x", chain.asked[0], want)
 	}
-	if text, err := json.Marshal(got); err != nil || string(text) != `{"name":"vitalik.eth","address":"0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045",`+
-		`"resolved":true,"checked_at":"2026-11-22T02:04:05Z","unit_weight":0}` {
+	if text, err := json.Marshal(got); err != nil ||
+		string(text) != `{"name":"vitalik.eth","address":"0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045",`+
+			`"resolved":true,"checked_at":"2026-11-22T02:04:05Z","unit_weight":0}` {
 		t.Errorf("%s, %v", text, err)
 	}
 }
@@ -73,8 +79,10 @@ func TestANameWithoutAnAddressIsAnAnswer(t *testing.T) {
 		step step
 		note string
 	}{
-		"not registered":    {reverts(packed(t, "ResolverNotFound(bytes)", "bytes", dns)), noteNoResolver},
-		"not a contract":    {reverts(packed(t, "ResolverNotContract(bytes,address)", "bytes address", dns, holder)), noteNotContract},
+		"not registered": {reverts(packed(t, "ResolverNotFound(bytes)", "bytes", dns)), noteNoResolver},
+		"not a contract": {
+			reverts(packed(t, "ResolverNotContract(bytes,address)", "bytes address", dns, holder)), noteNotContract,
+		},
 		"a refusal":         {reverts(packed(t, "ResolverError(bytes)", "bytes", []byte("OutOfOffice"))), noteRefused},
 		"an empty refusal":  {reverts(packed(t, "ResolverError(bytes)", "bytes", []byte{})), noteRefused},
 		"no address":        {gives(resolved(t, pack(t, "address", common.Address{}))), noteNoAddress},
@@ -108,11 +116,13 @@ func TestAResolverMayKnowAddressesByCoinOnly(t *testing.T) {
 	} {
 		n, chain := names(t, nil, unsupported, c.step)
 		got, err := n.Resolve(t.Context(), "a.eth")
-		if err != nil || got.Resolved != c.resolved || got.Note != c.note || (got.Address != nil) != c.resolved || c.resolved && *got.Address != *address(holder) {
+		if err != nil || got.Resolved != c.resolved || got.Note != c.note || (got.Address != nil) != c.resolved ||
+			c.resolved && *got.Address != *address(holder) {
 			t.Errorf("%s: %+v, %v", name, got, err)
 		}
 		question := packed(t, "addr(bytes32,uint256)", "bytes32 uint256", namehash("a.eth"), big.NewInt(60))
-		if want := packed(t, "resolve(bytes,bytes)", "bytes,bytes", dnsEncode("a.eth"), question); !bytes.Equal(chain.asked[1], want) {
+		if want := packed(t, "resolve(bytes,bytes)", "bytes,bytes", dnsEncode("a.eth"),
+			question); !bytes.Equal(chain.asked[1], want) {
 			t.Errorf("%s: asked %x, want %x", name, chain.asked[1], want)
 		}
 	}
@@ -126,8 +136,13 @@ func TestRevertsAreReadHoweverNodesTellThem(t *testing.T) {
 	for name, e := range map[string]*node.Error{
 		"go-ethereum": {Code: 3, Message: "execution reverted", Data: json.RawMessage(`"0x` + text + `"`)},
 		"no code":     {Code: -32000, Message: "VM execution error.", Data: json.RawMessage(`"0x` + text + `"`)},
-		"Hardhat":     {Code: -32603, Message: "Error: VM Exception", Data: json.RawMessage(`{"message":"Error: VM Exception","data":"0x` + text + `"}`)},
-		"Parity":      {Code: -32015, Message: "VM execution error.", Data: json.RawMessage(`"Reverted 0x` + text + `"`)},
+		"Hardhat": {
+			Code: -32603, Message: "Error: VM Exception",
+			Data: json.RawMessage(`{"message":"Error: VM Exception","data":"0x` + text + `"}`),
+		},
+		"Parity": {
+			Code: -32015, Message: "VM execution error.", Data: json.RawMessage(`"Reverted 0x` + text + `"`),
+		},
 	} {
 		n, _ := names(t, nil, fails(e))
 		if got, err := n.Resolve(t.Context(), "a.eth"); err != nil || got.Note != noteNoResolver {
@@ -142,18 +157,32 @@ func TestTheServicesFailureIsNoAnswer(t *testing.T) {
 		step step
 		want fault.Reason
 	}{
-		"no upstream":            {fails(fault.New(fault.NoUpstream, "")), fault.NoUpstream},
-		"an error of the node":   {fails(&node.Error{Code: -32603, Message: "internal error"}), fault.UpstreamFailed},
-		"an error with words":    {fails(&node.Error{Code: -32000, Message: "busy", Data: json.RawMessage(`"try later"`)}), fault.UpstreamFailed},
-		"a mute revert":          {fails(&node.Error{Code: -32000, Message: "execution reverted"}), fault.UpstreamFailed},
-		"a revert of no bytes":   {reverts([]byte{}), fault.UpstreamFailed},
-		"of two bytes":           {reverts([]byte{1, 2}), fault.UpstreamFailed},
-		"out of gas":             {fails(&node.Error{Code: -32000, Message: "out of gas"}), fault.UpstreamFailed},
-		"an object without data": {fails(&node.Error{Code: 3, Message: "reverted", Data: json.RawMessage(`{"message":"0x"}`)}), fault.UpstreamFailed},
-		"no contract":            {gives(nil), fault.UpstreamFailed},
-		"a null":                 {func() (json.RawMessage, error) { return json.RawMessage("null"), nil }, fault.UpstreamFailed},
-		"what is no hexadecimal": {func() (json.RawMessage, error) { return json.RawMessage(`"0xzz"`), nil }, fault.UpstreamFailed},
-		"an object":              {func() (json.RawMessage, error) { return json.RawMessage(`{}`), nil }, fault.UpstreamFailed},
+		"no upstream":          {fails(fault.New(fault.NoUpstream, "")), fault.NoUpstream},
+		"an error of the node": {fails(&node.Error{Code: -32603, Message: "internal error"}), fault.UpstreamFailed},
+		"an error with words": {
+			fails(&node.Error{Code: -32000, Message: "busy", Data: json.RawMessage(`"try later"`)}),
+			fault.UpstreamFailed,
+		},
+		"a mute revert": {
+			fails(&node.Error{Code: -32000, Message: "execution reverted"}), fault.UpstreamFailed,
+		},
+		"a revert of no bytes": {reverts([]byte{}), fault.UpstreamFailed},
+		"of two bytes":         {reverts([]byte{1, 2}), fault.UpstreamFailed},
+		"out of gas":           {fails(&node.Error{Code: -32000, Message: "out of gas"}), fault.UpstreamFailed},
+		"an object without data": {
+			fails(&node.Error{Code: 3, Message: "reverted", Data: json.RawMessage(`{"message":"0x"}`)}),
+			fault.UpstreamFailed,
+		},
+		"no contract": {gives(nil), fault.UpstreamFailed},
+		"a null": {
+			func() (json.RawMessage, error) { return json.RawMessage("null"), nil }, fault.UpstreamFailed,
+		},
+		"what is no hexadecimal": {
+			func() (json.RawMessage, error) { return json.RawMessage(`"0xzz"`), nil }, fault.UpstreamFailed,
+		},
+		"an object": {
+			func() (json.RawMessage, error) { return json.RawMessage(`{}`), nil }, fault.UpstreamFailed,
+		},
 	} {
 		n, _ := names(t, nil, c.step)
 		got, err := n.Resolve(t.Context(), "a.eth")
@@ -173,10 +202,12 @@ func TestTheUniversalResolverIsENS(t *testing.T) {
 	if universalResolver.Checksummed() != "0xeEeEEEeE14D718C2B47D9923Deab1335E144EeEe" {
 		t.Error(universalResolver)
 	}
-	for signature, want := range map[string]selector{ // interface 0xcd191b34 and its errors, as ensdomains/ens-contracts notes them
-		"0x77209fe8": failNotFound, "0x1e9535f2": failNotContract, "0x7b1c461b": failUnsupported, "0x95c0c752": failResolver,
-		"0xef9c03ce": failMismatch, "0x01800152": failHTTP, "0x556f1830": failLookOffchain, "0x9061b923": callResolve, "0xa780bab6": callQuery,
-		"0x3b3b57de": callAddr, "0xf1cb7e06": callAddrOfCoin, "0x691f3431": callName,
+	// interface 0xcd191b34 and its errors, as ensdomains/ens-contracts notes them
+	for signature, want := range map[string]selector{
+		"0x77209fe8": failNotFound, "0x1e9535f2": failNotContract, "0x7b1c461b": failUnsupported,
+		"0x95c0c752": failResolver, "0xef9c03ce": failMismatch, "0x01800152": failHTTP, "0x556f1830": failLookOffchain,
+		"0x9061b923": callResolve, "0xa780bab6": callQuery, "0x3b3b57de": callAddr, "0xf1cb7e06": callAddrOfCoin,
+		"0x691f3431": callName,
 	} {
 		if want.String() != signature {
 			t.Errorf("%s, want %s", want, signature)

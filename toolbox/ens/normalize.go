@@ -18,9 +18,10 @@ type NameError struct {
 
 func (e *NameError) Error() string { return "the name " + e.Problem }
 
-const beyondASCII = "holds a character beyond ASCII: an emoji, a letter with an accent or of another script, an invisible or a look-alike character. " +
-	"Only the ASCII subset of ENSIP-15 is served here: a-z, 0-9, hyphens, $ and leading underscores, in labels joined by dots. Type the name anew if it " +
-	"was meant to be plain; else normalise it with a library of ENSIP-15 and call the Universal Resolver by eth_call"
+const beyondASCII = "holds a character beyond ASCII: an emoji, a letter with an accent or of another script, an " +
+	"invisible or a look-alike character. Only the ASCII subset of ENSIP-15 is served here: a-z, 0-9, hyphens, $ and " +
+	"leading underscores, in labels joined by dots. Type the name anew if it was meant to be plain; else normalise " +
+	"it with a library of ENSIP-15 and call the Universal Resolver by eth_call"
 
 // Normalize returns the normal form of a name (ENSIP-15) when it consists of ASCII characters,
 // which is: in lower case, labels not empty, no other characters than letters, digits, hyphen, $
@@ -71,11 +72,13 @@ func problemOf(label string) string {
 		case c == '_':
 			return "has an underscore within a label. Underscores stand at the begin of a label only (ENSIP-15)"
 		default:
-			return "holds a character that no name has. Names have letters, digits, hyphens, $ and leading underscores, in labels joined by dots (ENSIP-15)"
+			return "holds a character that no name has. Names have letters, digits, hyphens, $ and leading " +
+				"underscores, in labels joined by dots (ENSIP-15)"
 		}
 	}
 	if len(label) >= 4 && label[2:4] == "--" {
-		return "has a label with hyphens at its third and fourth place, as in xn--. Such labels are no normalised names (ENSIP-15)"
+		return "has a label with hyphens at its third and fourth place, as in xn--. Such labels are no normalised " +
+			"names (ENSIP-15)"
 	}
 	return ""
 }

@@ -34,7 +34,9 @@ type chained struct {
 
 func openSandbox(t *testing.T) *chained {
 	t.Helper()
-	box, err := sandbox.Start(t.Context(), sandbox.Options{Chains: []chain.ID{chain.EthMainnet}, BlockTime: time.Second})
+	box, err := sandbox.Start(t.Context(), sandbox.Options{
+		Chains: []chain.ID{chain.EthMainnet}, BlockTime: time.Second,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,15 +45,22 @@ func openSandbox(t *testing.T) *chained {
 	for _, u := range box.Upstreams() {
 		on.Upstreams = append(on.Upstreams, config.Upstream{Name: u.Name, URL: u.URL, Supply: "public"})
 	}
-	pool, err := upstream.NewPool(config.Upstreams{Chains: map[string]config.ChainUpstreams{string(chain.EthMainnet): on}}, time.Now)
+	pool, err := upstream.NewPool(config.Upstreams{
+		Chains: map[string]config.ChainUpstreams{string(chain.EthMainnet): on},
+	}, time.Now)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
 	proven(pool, on.Upstreams)
 	reader := node.New(pool, chain.Links{})
-	trusted := egress.Options{Now: time.Now, Trusted: []string{strings.TrimPrefix(box.CCIPGateway().URL, "http://")}, Timeout: patience}
-	return &chained{t, box, ens.New(reader, egress.New(trusted), time.Now), ens.New(reader, egress.New(egress.Options{Now: time.Now, Timeout: patience}), time.Now)}
+	trusted := egress.Options{
+		Now: time.Now, Trusted: []string{strings.TrimPrefix(box.CCIPGateway().URL, "http://")}, Timeout: patience,
+	}
+	return &chained{
+		t, box, ens.New(reader, egress.New(trusted), time.Now),
+		ens.New(reader, egress.New(egress.Options{Now: time.Now, Timeout: patience}), time.Now),
+	}
 }
 
 // proven says of every upstream that it was seen to be of its chain, as probes do.
@@ -60,7 +69,8 @@ func proven(pool *upstream.Pool, upstreams []config.Upstream) {
 	s := upstream.Snapshot{Chain: chain.EthMainnet, MeasuredAt: time.Now(), Head: 1, HeadKnown: true}
 	for _, u := range upstreams {
 		s.Upstreams = append(s.Upstreams, upstream.UpstreamState{
-			Fingerprint: on.Fingerprint(u.Name), Name: u.Name, Usable: true, ChainIDOK: true, Head: 1, LatencyMicros: 1000,
+			Fingerprint: on.Fingerprint(u.Name), Name: u.Name, Usable: true, ChainIDOK: true, Head: 1,
+			LatencyMicros: 1000,
 		})
 	}
 	on.Apply(s)
@@ -74,18 +84,22 @@ func TestNamesOfTheSandboxResolve(t *testing.T) {
 	c := openSandbox(t)
 	for name, want := range map[string]common.Address{
 		sandbox.ENSRoot: c.account(0), sandbox.ENSAlice: c.account(1), sandbox.ENSBob: c.account(2),
-		"anything." + sandbox.ENSWildcard: sandbox.ENSWildcardAddress("anything"), "a.b." + sandbox.ENSWildcard: sandbox.ENSWildcardAddress("a"),
-		sandbox.ENSCarol: c.account(3), sandbox.ENSDave: c.account(4), sandbox.ENSErin: c.account(5),
+		"anything." + sandbox.ENSWildcard: sandbox.ENSWildcardAddress("anything"),
+		"a.b." + sandbox.ENSWildcard:      sandbox.ENSWildcardAddress("a"), sandbox.ENSCarol: c.account(3),
+		sandbox.ENSDave: c.account(4), sandbox.ENSErin: c.account(5),
 	} {
 		got, err := c.Resolve(t.Context(), name)
-		if err != nil || !got.Resolved || got.Address == nil || common.Address(*got.Address) != want || got.Name != name || got.Note != "" {
+		if err != nil || !got.Resolved || got.Address == nil || common.Address(*got.Address) != want ||
+			got.Name != name || got.Note != "" {
 			t.Errorf("%s: %+v, %v; want %s", name, got, err, want)
 		}
 	}
 	for name, words := range map[string]string{
-		sandbox.ENSNobody: "has no resolver", "below." + sandbox.ENSAlice: "has no resolver", "com": "has no resolver", sandbox.ENSEmpty: "no Ethereum address is set",
-		sandbox.ENSReverting: "refused to answer", sandbox.ENSSilent: "keeps no addresses", sandbox.ENSNoCode: "not a contract",
-		"nobody." + sandbox.ENSOffchain: "no Ethereum address is set", "nobody." + sandbox.ENSDirect: "no Ethereum address is set",
+		sandbox.ENSNobody: "has no resolver", "below." + sandbox.ENSAlice: "has no resolver", "com": "has no resolver",
+		sandbox.ENSEmpty: "no Ethereum address is set", sandbox.ENSReverting: "refused to answer",
+		sandbox.ENSSilent: "keeps no addresses", sandbox.ENSNoCode: "not a contract",
+		"nobody." + sandbox.ENSOffchain: "no Ethereum address is set",
+		"nobody." + sandbox.ENSDirect:   "no Ethereum address is set",
 	} {
 		got, err := c.Resolve(t.Context(), name)
 		if err != nil || got.Resolved || got.Address != nil || !strings.Contains(got.Note, words) {
@@ -97,22 +111,27 @@ func TestNamesOfTheSandboxResolve(t *testing.T) {
 func TestPrimaryNamesOfTheSandboxAreShownWhenTheyLeadBack(t *testing.T) {
 	t.Parallel()
 	c := openSandbox(t)
-	for i, want := range map[int]string{0: sandbox.ENSRoot, 1: sandbox.ENSAlice, 2: sandbox.ENSBob, 5: sandbox.ENSErin} {
+	for i, want := range map[int]string{
+		0: sandbox.ENSRoot, 1: sandbox.ENSAlice, 2: sandbox.ENSBob, 5: sandbox.ENSErin,
+	} {
 		got, err := c.Reverse(t.Context(), wallet.Address(c.account(i)))
-		if err != nil || !got.Resolved || got.Name == nil || *got.Name != want || got.UnconfirmedName != nil || !strings.Contains(got.Note, "confirms the name") {
+		if err != nil || !got.Resolved || got.Name == nil || *got.Name != want || got.UnconfirmedName != nil ||
+			!strings.Contains(got.Note, "confirms the name") {
 			t.Errorf("account %d: %+v, %v; want %s", i, got, err, want)
 		}
 	}
 	for i, want := range map[int]struct{ claims, words string }{
-		3: {sandbox.ENSAlice, "resolves to another address"}, 4: {sandbox.ENSNobody, "resolves to no address"}, 6: {"", "declares no name"},
-		7: {"grace." + sandbox.ENSReverting, "resolves to no address"}, 8: {"", "declares no name"},
+		3: {sandbox.ENSAlice, "resolves to another address"}, 4: {sandbox.ENSNobody, "resolves to no address"},
+		6: {"", "declares no name"}, 7: {"grace." + sandbox.ENSReverting, "resolves to no address"},
+		8: {"", "declares no name"},
 	} {
 		got, err := c.Reverse(t.Context(), wallet.Address(c.account(i)))
 		claims := ""
 		if got.UnconfirmedName != nil {
 			claims = *got.UnconfirmedName
 		}
-		if err != nil || got.Resolved || got.Name != nil || claims != want.claims || !strings.Contains(got.Note, want.words) {
+		if err != nil || got.Resolved || got.Name != nil || claims != want.claims ||
+			!strings.Contains(got.Note, want.words) {
 			t.Errorf("account %d: %+v (claims %s), %v; want %+v", i, got, claims, err, want)
 		}
 	}
@@ -128,15 +147,18 @@ func TestGatewaysOfTheSandboxThatFailAreNoAnswer(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		got, err := names.Resolve(ctx, name)
-		if refusal, ok := errors.AsType[*fault.Error](err); !ok || refusal.Reason != fault.UpstreamFailed || !strings.Contains(refusal.Message, words) {
+		if refusal, ok := errors.AsType[*fault.Error](err); !ok || refusal.Reason != fault.UpstreamFailed ||
+			!strings.Contains(refusal.Message, words) {
 			t.Errorf("%s: %+v, %v; want %q", what, got, err, words)
 		}
 	}
 	refused("404", c.Names, sandbox.ENSMissing, "HTTP 404")
-	refused("404, asked directly", c.Names, strings.Replace(sandbox.ENSMissing, sandbox.ENSOffchain, sandbox.ENSDirect, 1), "HTTP 404")
+	refused("404, asked directly", c.Names, strings.Replace(sandbox.ENSMissing, sandbox.ENSOffchain, sandbox.ENSDirect,
+		1), "HTTP 404")
 	refused("a forged signature", c.Names, sandbox.ENSForged, "gave no answer")
 	refused("an old signature", c.Names, sandbox.ENSExpired, "gave no answer")
-	refused("a forged signature, asked directly", c.Names, strings.Replace(sandbox.ENSForged, sandbox.ENSOffchain, sandbox.ENSDirect, 1), "gave no answer")
+	refused("a forged signature, asked directly", c.Names, strings.Replace(sandbox.ENSForged, sandbox.ENSOffchain,
+		sandbox.ENSDirect, 1), "gave no answer")
 	before := c.box.CCIPGateway().Requests()
 	refused("a gateway inside", c.guarded, sandbox.ENSCarol, "gave no answer")
 	refused("a gateway inside, asked directly", c.guarded, sandbox.ENSDave, "gave no answer")

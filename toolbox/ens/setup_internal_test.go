@@ -147,8 +147,8 @@ func reversed(t *testing.T, name string) []byte {
 // offchain is a lookup of the Universal Resolver.
 func offchain(t *testing.T, sender common.Address, urls []string, data []byte) []byte {
 	t.Helper()
-	return packed(t, "OffchainLookup(address,string[],bytes,bytes4,bytes)", "address string[] bytes bytes4 bytes", sender, urls, data,
-		[4]byte{0xca, 0x11, 0xba, 0xcc}, []byte("extra"))
+	return packed(t, "OffchainLookup(address,string[],bytes,bytes4,bytes)", "address string[] bytes bytes4 bytes",
+		sender, urls, data, [4]byte{0xca, 0x11, 0xba, 0xcc}, []byte("extra"))
 }
 
 // failed takes the refusal out of an error.

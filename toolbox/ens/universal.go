@@ -21,7 +21,8 @@ import (
 // universalResolver is ENS' entrance on Ethereum, a proxy whose address stays
 // (docs.ens.domains/resolvers/universal).
 var universalResolver = wallet.Address{
-	0xee, 0xee, 0xee, 0xee, 0x14, 0xd7, 0x18, 0xc2, 0xb4, 0x7d, 0x99, 0x23, 0xde, 0xab, 0x13, 0x35, 0xe1, 0x44, 0xee, 0xee,
+	0xee, 0xee, 0xee, 0xee, 0x14, 0xd7, 0x18, 0xc2, 0xb4, 0x7d, 0x99, 0x23, 0xde, 0xab, 0x13, 0x35, 0xe1, 0x44,
+	0xee, 0xee,
 }
 
 const (
@@ -113,7 +114,8 @@ func (n *Names) ethCall(ctx context.Context, data []byte) ([]byte, error) {
 		Data hexutil.Bytes  `json:"data"`
 	}
 	raw, err := n.chain.Call(ctx, node.Query{
-		Chain: chain.EthMainnet, Method: "eth_call", Params: []any{message{universalResolver, data}, "latest"}, MaxAnswer: maxCall,
+		Chain: chain.EthMainnet, Method: "eth_call", Params: []any{message{universalResolver, data}, "latest"},
+		MaxAnswer: maxCall,
 	})
 	if inBand, ok := errors.AsType[*node.Error](err); ok {
 		return nil, readRevert(inBand)
@@ -126,7 +128,8 @@ func (n *Names) ethCall(ctx context.Context, data []byte) ([]byte, error) {
 		return nil, fault.New(fault.UpstreamFailed, "").Wrap(fmt.Errorf("result of eth_call: %w", err))
 	}
 	if len(out) == 0 { // a call to an address without code succeeds and gives nothing
-		return nil, fault.New(fault.UpstreamFailed, "No Universal Resolver of ENS answers at %s on eth_mainnet. Nothing was charged.", universalResolver)
+		return nil, fault.New(fault.UpstreamFailed,
+			"No Universal Resolver of ENS answers at %s on eth_mainnet. Nothing was charged.", universalResolver)
 	}
 	return out, nil
 }

@@ -79,8 +79,8 @@ func (r *Reader) Call(ctx context.Context, q Query) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	answer, refusal := on.Read(ctx, &upstream.Request{
-		Method: []byte(q.Method), Params: params, Supply: supplyOf(q), Tier: plan.Balanced, Links: r.links, Needs: q.Needs, MaxAnswer: maxOf(q),
-		Empty: q.Empty,
+		Method: []byte(q.Method), Params: params, Supply: supplyOf(q), Tier: plan.Balanced, Links: r.links,
+		Needs: q.Needs, MaxAnswer: maxOf(q), Empty: q.Empty,
 	})
 	if refusal != nil {
 		return nil, serviceFailure(refusal)

@@ -22,7 +22,9 @@ import (
 func open(t *testing.T) (r *node.Reader, public, premium *testkit.UpstreamServer) {
 	t.Helper()
 	public, premium = testkit.Upstream(t), testkit.Upstream(t)
-	list := []config.Upstream{{Name: "public", URL: public.URL, Supply: "public"}, {Name: "premium", URL: premium.URL, Supply: "premium"}}
+	list := []config.Upstream{
+		{Name: "public", URL: public.URL, Supply: "public"}, {Name: "premium", URL: premium.URL, Supply: "premium"},
+	}
 	pool, err := upstream.NewPool(config.Upstreams{Chains: map[string]config.ChainUpstreams{
 		string(chain.EthMainnet): {ChainID: 1337, Upstreams: list},
 	}}, time.Now)
@@ -33,7 +35,9 @@ func open(t *testing.T) (r *node.Reader, public, premium *testkit.UpstreamServer
 	on, _ := pool.Chain(chain.EthMainnet)
 	s := upstream.Snapshot{Chain: chain.EthMainnet, MeasuredAt: time.Now(), Head: 100, HeadKnown: true}
 	for _, u := range list {
-		s.Upstreams = append(s.Upstreams, upstream.UpstreamState{Name: u.Name, Fingerprint: on.Fingerprint(u.Name), Usable: true, ChainIDOK: true, Head: 100})
+		s.Upstreams = append(s.Upstreams, upstream.UpstreamState{
+			Name: u.Name, Fingerprint: on.Fingerprint(u.Name), Usable: true, ChainIDOK: true, Head: 100,
+		})
 	}
 	on.Apply(s)
 	return node.New(pool, chain.Links{}), public, premium
@@ -42,15 +46,20 @@ func open(t *testing.T) (r *node.Reader, public, premium *testkit.UpstreamServer
 func TestAQueryIsAskedOfPublicSupplyUnlessItSaysOtherwise(t *testing.T) {
 	t.Parallel()
 	r, public, premium := open(t)
-	result, err := r.Call(t.Context(), node.Query{Chain: chain.EthMainnet, Method: "eth_getBalance", Params: []any{"0xab", "latest"}})
+	result, err := r.Call(t.Context(), node.Query{
+		Chain: chain.EthMainnet, Method: "eth_getBalance", Params: []any{"0xab", "latest"},
+	})
 	if err != nil || string(result) != `"0x1"` {
 		t.Errorf("answered %s, %v", result, err)
 	}
-	if public.Count("eth_getBalance") != 1 || premium.Total() != 0 || string(public.Requests()[0].Params) != `["0xab","latest"]` {
+	if public.Count("eth_getBalance") != 1 || premium.Total() != 0 ||
+		string(public.Requests()[0].Params) != `["0xab","latest"]` {
 		t.Errorf("public got %+v, premium %d requests", public.Requests(), premium.Total())
 	}
 	public.Default(testkit.HTML(http.StatusBadGateway))
-	if _, err = r.Call(t.Context(), node.Query{Chain: chain.EthMainnet, Method: "eth_chainId", Supply: plan.Premium}); err != nil {
+	if _, err = r.Call(t.Context(), node.Query{
+		Chain: chain.EthMainnet, Method: "eth_chainId", Supply: plan.Premium,
+	}); err != nil {
 		t.Errorf("premium supply: %v", err)
 	}
 	if id, ok := r.ChainID(chain.EthMainnet); !ok || id != 1337 {
@@ -75,17 +84,22 @@ func TestErrorsOfNodesAndOfTheServiceAreToldApart(t *testing.T) {
 		reply testkit.Reply
 		query node.Query
 	}{
-		"broken":                         {testkit.HTML(http.StatusBadGateway), node.Query{}},
-		"larger than was allowed":        {testkit.Result(strings.Repeat("a", 4096)), node.Query{MaxAnswer: 1024}},
-		"longer than is judged whole":    {testkit.Result(strings.Repeat("a", 600<<10)), node.Query{MaxAnswer: 300 << 10}},
-		"a range that we did not ask of": {testkit.Error(-32005, "query returned more than 10000 results"), node.Query{}},
+		"broken":                  {testkit.HTML(http.StatusBadGateway), node.Query{}},
+		"larger than was allowed": {testkit.Result(strings.Repeat("a", 4096)), node.Query{MaxAnswer: 1024}},
+		"longer than is judged whole": {
+			testkit.Result(strings.Repeat("a", 600<<10)), node.Query{MaxAnswer: 300 << 10},
+		},
+		"a range that we did not ask of": {
+			testkit.Error(-32005, "query returned more than 10000 results"), node.Query{},
+		},
 	} {
 		public.Default(row.reply)
 		if f, ok := errors.AsType[*fault.Error](ask(row.query)); !ok || f.HTTP() < 500 {
 			t.Errorf("%s: %v; want the service's own failure", name, f)
 		}
 	}
-	if _, err := r.Call(t.Context(), node.Query{Chain: chain.PolygonPoS, Method: "eth_call"}); !isReason(err, fault.NoUpstream) {
+	if _, err := r.Call(t.Context(), node.Query{Chain: chain.PolygonPoS, Method: "eth_call"}); !isReason(err,
+		fault.NoUpstream) {
 		t.Errorf("a chain without upstreams: %v", err)
 	}
 }

@@ -24,7 +24,9 @@ func (r *Reader) Wallets(on chain.ID) wallet.ChainCaller { return wallets{r, on}
 
 // Call is that of wallet.ChainCaller.
 func (w wallets) Call(ctx context.Context, msg wallet.CallMsg) ([]byte, error) {
-	result, err := w.reader.Call(ctx, Query{Chain: w.on, Method: "eth_call", Params: msg.Params(), MaxAnswer: maxWalletAnswer})
+	result, err := w.reader.Call(ctx, Query{
+		Chain: w.on, Method: "eth_call", Params: msg.Params(), MaxAnswer: maxWalletAnswer,
+	})
 	if inBand, ok := errors.AsType[*Error](err); ok {
 		return nil, wallet.ReadError(inBand.Code, inBand.Message)
 	}

@@ -49,7 +49,8 @@ func TestContractWalletsAreJudgedByTheChain(t *testing.T) {
 	if public.Count("eth_call") != public.Total() || public.Total() == 0 {
 		t.Errorf("asked %d calls of %d", public.Count("eth_call"), public.Total())
 	}
-	if err := wallet.Verify(t.Context(), r.Wallets(chain.BaseMainnet), wallet.Address{1}, hash, signature); !errors.Is(err, wallet.ErrChainUnreachable) {
+	if err := wallet.Verify(t.Context(), r.Wallets(chain.BaseMainnet), wallet.Address{1}, hash,
+		signature); !errors.Is(err, wallet.ErrChainUnreachable) {
 		t.Errorf("a chain without upstreams: %v", err)
 	}
 }

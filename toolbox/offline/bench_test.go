@@ -27,7 +27,8 @@ func BenchmarkConvert(b *testing.B) {
 func BenchmarkSelect(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, refusal := offline.Select("function f(address to, (uint a, bytes b)[] calldata calls) external returns (bool)"); refusal != nil {
+		if _, refusal := offline.Select(
+			"function f(address to, (uint a, bytes b)[] calldata calls) external returns (bool)"); refusal != nil {
 			b.Fatal(refusal)
 		}
 	}

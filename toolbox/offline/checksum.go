@@ -31,8 +31,8 @@ func Checksum(address string) CheckedAddress {
 	case digits == strings.ToLower(digits) || digits == strings.ToUpper(digits): // no checksum
 	default:
 		checked.ValidAddress, checked.ChecksumOK = false, new(false)
-		checked.Note = "The capitals are not those of EIP-55, so a character may be mistyped: compare the address with where it comes from. " +
-			"If it is right, checksummed is how it is written."
+		checked.Note = "The capitals are not those of EIP-55, so a character may be mistyped: compare the address " +
+			"with where it comes from. If it is right, checksummed is how it is written."
 	}
 	return checked
 }

@@ -42,7 +42,8 @@ func TestMixedCapitalsThatAreNotThoseOfTheChecksumAreNotValid(t *testing.T) {
 		"0x5AaEB6053f3e94c9B9a09F33669435e7eF1bEaED", // every letter's case
 	} {
 		got := offline.Checksum(s)
-		if got.ValidAddress || got.Checksummed == nil || *got.Checksummed != right || got.ChecksumOK == nil || *got.ChecksumOK || got.Note == "" {
+		if got.ValidAddress || got.Checksummed == nil || *got.Checksummed != right || got.ChecksumOK == nil ||
+			*got.ChecksumOK || got.Note == "" {
 			t.Errorf("%s: %+v", s, got)
 		}
 	}

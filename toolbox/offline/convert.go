@@ -41,7 +41,9 @@ func Convert(value, from, to string) (Conversion, *fault.Error) {
 	if refusal != nil {
 		return Conversion{}, refusal
 	}
-	c := Conversion{Value: value, From: source.Name, To: target.Name, Result: a.shift(source.decimals - target.decimals)}
+	c := Conversion{
+		Value: value, From: source.Name, To: target.Name, Result: a.shift(source.decimals - target.decimals),
+	}
 	if a.places(source.decimals) > 0 {
 		c.Note = fractionOfWei
 	}
@@ -83,7 +85,9 @@ func parseAmount(s string) (amount, *fault.Error) {
 }
 
 func noAmount(s string) *fault.Error {
-	return refuse("value", "%s is no amount. It takes a decimal like 1.5 or -20, or a whole number like 0x1bc1, without spaces, plus sign, exponent or separators.", shown(s))
+	return refuse("value",
+		"%s is no amount. It takes a decimal like 1.5 or -20, or a whole number like 0x1bc1, without spaces, plus "+
+			"sign, exponent or separators.", shown(s))
 }
 
 // places is how many digits stand behind the point once it is moved by that many to the right.

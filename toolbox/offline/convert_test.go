@@ -12,9 +12,10 @@ import (
 
 // units by every name in ethers, viem and web3, with their powers of ten of wei.
 var units = map[string]int64{
-	"wei": 0, "kwei": 3, "babbage": 3, "femtoether": 3, "mwei": 6, "lovelace": 6, "picoether": 6, "gwei": 9, "shannon": 9, "nanoether": 9,
-	"nanoeth": 9, "nano": 9, "szabo": 12, "microether": 12, "micro": 12, "finney": 15, "milliether": 15, "milli": 15, "eth": 18, "ether": 18,
-	"kether": 21, "grand": 21, "mether": 24, "gether": 27, "tether": 30,
+	"wei": 0, "kwei": 3, "babbage": 3, "femtoether": 3, "mwei": 6, "lovelace": 6, "picoether": 6, "gwei": 9,
+	"shannon": 9, "nanoether": 9, "nanoeth": 9, "nano": 9, "szabo": 12, "microether": 12, "micro": 12, "finney": 15,
+	"milliether": 15, "milli": 15, "eth": 18, "ether": 18, "kether": 21, "grand": 21, "mether": 24, "gether": 27,
+	"tether": 30,
 }
 
 func TestAmountsAreConvertedExactly(t *testing.T) {
@@ -44,12 +45,18 @@ func TestAmountsAreConvertedExactly(t *testing.T) {
 		{eighty, "wei", "eth", eighty[:62] + "." + strings.TrimRight(eighty[62:], "0")},
 		{eighty, "eth", "wei", eighty + strings.Repeat("0", 18)},
 		{"0." + eighty, "eth", "wei", strings.TrimRight("123456789012345678."+eighty[18:], "0")},
-		{strings.Repeat("9", offline.MaxValue), "tether", "wei", strings.Repeat("9", offline.MaxValue) + strings.Repeat("0", 30)},
+		{
+			strings.Repeat("9", offline.MaxValue), "tether", "wei",
+			strings.Repeat("9", offline.MaxValue) + strings.Repeat("0", 30),
+		},
 		{"0xde0b6b3a7640000", "wei", "eth", "1"},
 		{"0xDE0B6B3A7640000", "wei", "eth", "1"},
 		{"0x0", "wei", "eth", "0"},
 		{"-0x0010", "gwei", "wei", "-16000000000"},
-		{"0x" + strings.Repeat("f", 64), "wei", "wei", "115792089237316195423570985008687907853269984665640564039457584007913129639935"},
+		{
+			"0x" + strings.Repeat("f", 64), "wei", "wei",
+			"115792089237316195423570985008687907853269984665640564039457584007913129639935",
+		},
 	} {
 		got, refusal := offline.Convert(c.value, c.from, c.to)
 		if refusal != nil || got.Result != c.want {
@@ -124,8 +131,9 @@ func plain(t *testing.T, result string) {
 func TestWhatIsNoAmountIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, value := range []string{
-		"", ".", "-", "-.", "+1", "--1", "1-", "1e18", "1E18", "1e-3", "1.2.3", "1..2", " 1", "1 ", "1 000", "1,000", "1_000", "1'000", "١", "１", "½", "NaN", "inf",
-		"Infinity", "0x", "-0x", "0xg", "0x1.8", "0x-1", "0x+1", "0x 1", "0x1_0", "0X10", "1x", "ten", "1 eth", "1\x00", "\xff", strings.Repeat("1", offline.MaxValue+1),
+		"", ".", "-", "-.", "+1", "--1", "1-", "1e18", "1E18", "1e-3", "1.2.3", "1..2", " 1", "1 ", "1 000", "1,000",
+		"1_000", "1'000", "١", "１", "½", "NaN", "inf", "Infinity", "0x", "-0x", "0xg", "0x1.8", "0x-1", "0x+1", "0x 1",
+		"0x1_0", "0X10", "1x", "ten", "1 eth", "1\x00", "\xff", strings.Repeat("1", offline.MaxValue+1),
 	} {
 		got, refusal := offline.Convert(value, "eth", "wei")
 		refused(t, value, refusal, "value")
@@ -137,7 +145,10 @@ func TestWhatIsNoAmountIsRefused(t *testing.T) {
 
 func TestUnitsThatDoNotExistAreRefused(t *testing.T) {
 	t.Parallel()
-	for _, unit := range []string{"", "btc", "we", "weii", " wei", "wei ", "gwei,eth", "wеi" /* Cyrillic */, "18", strings.Repeat("wei", 1000), "\x00", "Kwei\u0130"} {
+	for _, unit := range []string{
+		"", "btc", "we", "weii", " wei", "wei ", "gwei,eth", "wеi" /* Cyrillic */, "18",
+		strings.Repeat("wei", 1000), "\x00", "Kwei\u0130",
+	} {
 		_, refusal := offline.Convert("1", unit, "wei")
 		refused(t, unit, refusal, "from")
 		_, refusal = offline.Convert("1", "wei", unit)

@@ -14,7 +14,10 @@ import (
 // Whatever is converted is exact by another library's arithmetic, plainly written, and comes back
 // as it was.
 func FuzzConvert(f *testing.F) {
-	for _, value := range []string{"1", "-0.5", "1.50", "007", ".5", "5.", "0x10", "1e18", "+1", "1.2.3", "", "-", strings.Repeat("9", 80), "0." + strings.Repeat("0", 78) + "1"} {
+	for _, value := range []string{
+		"1", "-0.5", "1.50", "007", ".5", "5.", "0x10", "1e18", "+1", "1.2.3", "", "-",
+		strings.Repeat("9", 80), "0." + strings.Repeat("0", 78) + "1",
+	} {
 		f.Add(value, "eth", "wei")
 		f.Add(value, "WEI", "Tether")
 		f.Add(value, "finney", "szabo")
@@ -30,7 +33,8 @@ func FuzzConvert(f *testing.F) {
 		}
 		plain(t, there.Result)
 		if !strings.Contains(value, "0x") { // a rational of the other library may be written so too, but means the same
-			if want := rat(t, decimal(value), units[there.From]-units[there.To]); rat(t, there.Result, 0).Cmp(want) != 0 {
+			if want := rat(t, decimal(value), units[there.From]-units[there.To]); rat(t, there.Result,
+				0).Cmp(want) != 0 {
 				t.Fatalf("%s %s is %s %s", value, from, there.Result, to)
 			}
 		}
@@ -58,9 +62,11 @@ func decimal(value string) string {
 // too.
 func FuzzCanonical(f *testing.F) {
 	for _, signature := range []string{
-		"transfer(address,uint256)", "function f(uint a, tuple(int[] b, bool)[2] memory c) external view returns (byte d);",
-		"event E(address indexed a, fixed)", "error e ( ( ( ) ) )", "f(address payable[] x, function cb)", "f(uint7)", "f(address uint)", "f((((((((", "f(uint[",
-		"constructor()", "f(uint)\x00", "f\u0430(bytes32)", "function(function)",
+		"transfer(address,uint256)",
+		"function f(uint a, tuple(int[] b, bool)[2] memory c) external view returns (byte d);",
+		"event E(address indexed a, fixed)", "error e ( ( ( ) ) )", "f(address payable[] x, function cb)", "f(uint7)",
+		"f(address uint)", "f((((((((", "f(uint[", "constructor()", "f(uint)\x00", "f\u0430(bytes32)",
+		"function(function)",
 	} {
 		f.Add(signature)
 	}
@@ -75,7 +81,8 @@ func FuzzCanonical(f *testing.F) {
 		if again, refusal := offline.Canonical(canonical); refusal != nil || again != canonical {
 			t.Fatalf("%q becomes %q, which becomes %q: %v", written, canonical, again, refusal)
 		}
-		if strings.ContainsAny(canonical, " \t\r\n;") || strings.Count(canonical, "(") != strings.Count(canonical, ")") {
+		if strings.ContainsAny(canonical, " \t\r\n;") || strings.Count(canonical, "(") != strings.Count(canonical,
+			")") {
 			t.Fatalf("%q becomes %q", written, canonical)
 		}
 		knownToGoEthereum(t, canonical)
@@ -107,7 +114,8 @@ func knownToGoEthereum(t *testing.T, canonical string) {
 
 // What is an address is one to go-ethereum as well, and its checksummed form is valid.
 func FuzzChecksum(f *testing.F) {
-	for _, address := range append(eip55, "", "0x", "0X00", "someone.eth", strings.ToLower(eip55[4]), eip55[4][:41]+"d") {
+	for _, address := range append(eip55, "", "0x", "0X00", "someone.eth", strings.ToLower(eip55[4]),
+		eip55[4][:41]+"d") {
 		f.Add(address)
 	}
 	f.Fuzz(func(t *testing.T, address string) {
@@ -121,7 +129,8 @@ func FuzzChecksum(f *testing.F) {
 		if got.Checksummed == nil {
 			return
 		}
-		if right := offline.Checksum(*got.Checksummed); !right.ValidAddress || !*right.ChecksumOK || *right.Checksummed != common.HexToAddress(address).Hex() {
+		if right := offline.Checksum(*got.Checksummed); !right.ValidAddress || !*right.ChecksumOK ||
+			*right.Checksummed != common.HexToAddress(address).Hex() {
 			t.Fatalf("%q: %+v, which is %+v", address, got, right)
 		}
 	})

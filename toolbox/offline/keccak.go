@@ -29,7 +29,8 @@ func (e Encoding) Decode(field, text string) ([]byte, *fault.Error) {
 	}
 	raw, err := hex.DecodeString(digits)
 	if err != nil {
-		return nil, refuse(field, "With encoding=hex it is 0x and an even number of hexadecimal digits, two for each byte.")
+		return nil, refuse(field,
+			"With encoding=hex it is 0x and an even number of hexadecimal digits, two for each byte.")
 	}
 	return raw, nil
 }

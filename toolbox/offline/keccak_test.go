@@ -14,7 +14,10 @@ func TestTextsAndBytesHaveTheirKnownHashes(t *testing.T) {
 	}{
 		{"", "", "0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470"},
 		{offline.UTF8, "hello", "0x1c8aff950685c2ed4bc3174f3472287b56d9517b9c948127319a09a7a36deac8"},
-		{offline.UTF8, "Transfer(address,address,uint256)", "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"},
+		{
+			offline.UTF8, "Transfer(address,address,uint256)",
+			"0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef",
+		},
 		{offline.Hex, "0x", "0xc5d2460186f7233c927e7db2dcc703c0e500b653ca82273b7bfad8045d85a470"},
 		{offline.Hex, "0x68656C6c6f", "0x1c8aff950685c2ed4bc3174f3472287b56d9517b9c948127319a09a7a36deac8"},
 		{offline.UTF8, "0x68656c6c6f", "0x43e4886c04c4563d8da337f177f98d3b7b8c9f78e70ece7566829146fd4fb54d"},

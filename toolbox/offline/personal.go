@@ -43,7 +43,8 @@ func NewPersonal(message []byte, signature, address string) (*Personal, *fault.E
 	if address != "" {
 		expected, err := wallet.ParseAddress(address)
 		if err != nil {
-			return nil, refuse("address", "It takes 0x and 40 hexadecimal digits: the wallet that is expected to have signed.")
+			return nil, refuse("address",
+				"It takes 0x and 40 hexadecimal digits: the wallet that is expected to have signed.")
 		}
 		p.expected = &expected
 	}
@@ -54,12 +55,15 @@ func NewPersonal(message []byte, signature, address string) (*Personal, *fault.E
 func parseSignature(signature string) ([]byte, *fault.Error) {
 	raw, err := wallet.DecodeSignature(signature)
 	if err != nil {
-		return nil, refuse("signature", "It takes what the wallet gave: 0x and an even number of hexadecimal digits, %d bytes at most.", wallet.MaxSignature)
+		return nil, refuse("signature",
+			"It takes what the wallet gave: 0x and an even number of hexadecimal digits, %d bytes at most.",
+			wallet.MaxSignature)
 	}
 	return raw, nil
 }
 
-const noExpectation = "No address was expected, so valid says only that some key signed this message. Compare recovered_address with whom you expect."
+const noExpectation = "No address was expected, so valid says only that some key signed this message. Compare " +
+	"recovered_address with whom you expect."
 
 // Verify judges the signature. Where a chain is handed in and the expected address did not sign
 // with a key, its contract is asked: it may be a contract wallet. A chain that gives no usable
@@ -70,14 +74,17 @@ func (p *Personal) Verify(ctx context.Context, chain wallet.ChainCaller) (Signat
 		if wrong != nil {
 			return SignatureVerdict{Note: whyNot(wrong, false)}, nil
 		}
-		return SignatureVerdict{RecoveredAddress: new(signer.Checksummed()), Valid: true, VerifiedBy: byKey, Note: noExpectation}, nil
+		return SignatureVerdict{
+			RecoveredAddress: new(signer.Checksummed()), Valid: true, VerifiedBy: byKey, Note: noExpectation,
+		}, nil
 	}
 	j, err := judge(ctx, chain, *p.expected, p.hash, p.signature)
 	if err != nil {
 		return SignatureVerdict{}, err
 	}
 	return SignatureVerdict{
-		RecoveredAddress: j.recovered, Valid: j.by != "", ExpectedAddress: new(p.expected.Checksummed()), VerifiedBy: j.by, Note: j.why,
+		RecoveredAddress: j.recovered, Valid: j.by != "", ExpectedAddress: new(p.expected.Checksummed()),
+		VerifiedBy: j.by, Note: j.why,
 	}, nil
 }
 
@@ -94,7 +101,9 @@ type judgement struct {
 	why       string  // it is not
 }
 
-func judge(ctx context.Context, chain wallet.ChainCaller, expected wallet.Address, hash [32]byte, signature []byte) (judgement, error) {
+func judge(ctx context.Context, chain wallet.ChainCaller, expected wallet.Address, hash [32]byte,
+	signature []byte,
+) (judgement, error) {
 	var j judgement
 	signer, wrong := wallet.RecoverHash(hash, signature)
 	if wrong == nil {
@@ -127,8 +136,8 @@ func whyNot(wrong error, recovered bool) string {
 	case !errors.Is(wrong, wallet.ErrSignatureMismatch):
 		return wrong.Error()
 	case recovered:
-		return "The expected address did not sign this message: another wallet did, or the message is not, character by character, the one that " +
-			"was signed."
+		return "The expected address did not sign this message: another wallet did, or the message is not, character " +
+			"by character, the one that was signed."
 	}
 	return "No key made this signature over this message."
 }

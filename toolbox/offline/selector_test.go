@@ -11,13 +11,20 @@ func TestKnownSignaturesHaveTheirKnownSelectorsAndTopics(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ written, canonical, selector, topic string }{
 		{"transfer(address,uint256)", "transfer(address,uint256)", "0xa9059cbb", ""},
-		{"function transfer(address to, uint amount) external returns (bool);", "transfer(address,uint256)", "0xa9059cbb", ""},
+		{
+			"function transfer(address to, uint amount) external returns (bool);", "transfer(address,uint256)",
+			"0xa9059cbb", "",
+		},
 		{"balanceOf(address)", "balanceOf(address)", "0x70a08231", ""},
 		{"error Error(string)", "Error(string)", "0x08c379a0", ""},
 		{"Panic(uint)", "Panic(uint256)", "0x4e487b71", ""},
-		{"aggregate3((address target, bool allowFailure, bytes callData)[] calls)", "aggregate3((address,bool,bytes)[])", "0x82ad56cb", ""},
 		{
-			"event Transfer(address indexed from, address indexed to, uint256 value)", "Transfer(address,address,uint256)", "0xddf252ad",
+			"aggregate3((address target, bool allowFailure, bytes callData)[] calls)",
+			"aggregate3((address,bool,bytes)[])", "0x82ad56cb", "",
+		},
+		{
+			"event Transfer(address indexed from, address indexed to, uint256 value)",
+			"Transfer(address,address,uint256)", "0xddf252ad",
 			"0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef",
 		},
 		{
@@ -30,7 +37,8 @@ func TestKnownSignaturesHaveTheirKnownSelectorsAndTopics(t *testing.T) {
 			t.Errorf("%s: %v", c.written, refusal)
 			continue
 		}
-		if got.Signature != c.canonical || got.Selector != c.selector || !strings.HasPrefix(got.Topic0, c.selector) || len(got.Topic0) != 66 {
+		if got.Signature != c.canonical || got.Selector != c.selector || !strings.HasPrefix(got.Topic0, c.selector) ||
+			len(got.Topic0) != 66 {
 			t.Errorf("%s: %+v", c.written, got)
 		}
 		if c.topic != "" && got.Topic0 != c.topic {
@@ -47,7 +55,8 @@ func TestSignaturesAreBroughtIntoTheirCanonicalForm(t *testing.T) {
 		"\n\tf\r\n(\n)\n": "f()",
 		"f(uint,int,uint8,int248,byte,fixed,ufixed,fixed8x0,ufixed256x80)": "f(uint256,int256,uint8,int248,bytes1,fixed128x18,ufixed128x18,fixed8x0,ufixed256x80)",
 		"f(address,bool,string,bytes,bytes1,bytes32,function)":             "f(address,bool,string,bytes,bytes1,bytes32,function)",
-		"f(uint[],uint[3],uint[][2][],uint [ ] [ 10 ])":                    "f(uint256[],uint256[3],uint256[][2][],uint256[][10])",
+		"f(uint[],uint[3],uint[][2][],uint [ ] [ 10 " +
+			"])": "f(uint256[],uint256[3],uint256[][2][],uint256[][10])",
 		"f((uint,address))": "f((uint256,address))",
 		"f(tuple(uint a, tuple(int[] b, bool c)[2] d)[] e, string f)": "f((uint256,(int256[],bool)[2])[],string)",
 		"f(())":           "f(())",

@@ -77,21 +77,26 @@ func TestSignaturesOfKeysAreRecovered(t *testing.T) {
 	t.Parallel()
 	key, signer := owner(t, "signer")
 	_, other := owner(t, "other")
-	for _, message := range []string{"", "a message", "0x68656c6c6f", "naïve 😀\r\n", strings.Repeat("a", offline.MaxMessage)} {
+	for _, message := range []string{
+		"", "a message", "0x68656c6c6f", "naïve 😀\r\n", strings.Repeat("a", offline.MaxMessage),
+	} {
 		signature := spell(sign(t, key, message))
-		if v := verdict(t, message, signature, "", nil); !v.Valid || *v.RecoveredAddress != signer.Checksummed() || v.ExpectedAddress != nil || v.Note == "" {
+		if v := verdict(t, message, signature, "", nil); !v.Valid || *v.RecoveredAddress != signer.Checksummed() ||
+			v.ExpectedAddress != nil || v.Note == "" {
 			t.Errorf("%.20q, nobody expected: %+v", message, v)
 		}
 		never := &contracts{verdict: 2}
 		v := verdict(t, message, signature, strings.ToLower(signer.Checksummed()), never)
-		if !v.Valid || *v.RecoveredAddress != signer.Checksummed() || *v.ExpectedAddress != signer.Checksummed() || v.VerifiedBy != "key" || v.Note != "" {
+		if !v.Valid || *v.RecoveredAddress != signer.Checksummed() || *v.ExpectedAddress != signer.Checksummed() ||
+			v.VerifiedBy != "key" || v.Note != "" {
 			t.Errorf("%.20q, the signer expected: %+v", message, v)
 		}
 		if never.calls != 0 {
 			t.Errorf("%.20q: the chain was asked about a key's signature", message)
 		}
 		v = verdict(t, message, signature, other.Checksummed(), nil)
-		if v.Valid || *v.RecoveredAddress != signer.Checksummed() || *v.ExpectedAddress != other.Checksummed() || v.VerifiedBy != "" ||
+		if v.Valid || *v.RecoveredAddress != signer.Checksummed() || *v.ExpectedAddress != other.Checksummed() ||
+			v.VerifiedBy != "" ||
 			!strings.Contains(v.Note, "another wallet") || !strings.Contains(v.Note, "chain") {
 			t.Errorf("%.20q, another expected: %+v", message, v)
 		}
@@ -139,10 +144,12 @@ func TestContractWalletsAreAskedOnTheChain(t *testing.T) {
 	}{{0, false}, {1, true}, {2, false}} {
 		chain := &contracts{verdict: c.verdict}
 		v := verdict(t, "a message", signature, contract.Checksummed(), chain)
-		if v.Valid != c.valid || (v.VerifiedBy == "contract") != c.valid || (v.Note == "") != c.valid || chain.calls != 1 || v.RecoveredAddress == nil {
+		if v.Valid != c.valid || (v.VerifiedBy == "contract") != c.valid || (v.Note == "") != c.valid ||
+			chain.calls != 1 || v.RecoveredAddress == nil {
 			t.Errorf("verdict %d: %+v after %d calls", c.verdict, v, chain.calls)
 		}
-		if v := verdict(t, "a message", "0x", contract.Checksummed(), chain); v.Valid != c.valid || v.RecoveredAddress != nil {
+		if v := verdict(t, "a message", "0x", contract.Checksummed(), chain); v.Valid != c.valid ||
+			v.RecoveredAddress != nil {
 			t.Errorf("verdict %d, nothing signed: %+v", c.verdict, v)
 		}
 	}
@@ -150,7 +157,8 @@ func TestContractWalletsAreAskedOnTheChain(t *testing.T) {
 	if refusal != nil {
 		t.Fatal(refusal)
 	}
-	if v, err := p.Verify(t.Context(), &contracts{err: errors.New("refused")}); !errors.Is(err, wallet.ErrChainUnreachable) || v != (offline.SignatureVerdict{}) {
+	if v, err := p.Verify(t.Context(), &contracts{err: errors.New("refused")}); !errors.Is(err,
+		wallet.ErrChainUnreachable) || v != (offline.SignatureVerdict{}) {
 		t.Errorf("a chain that is away: %+v, %v", v, err)
 	}
 	chain := &contracts{verdict: 1}
@@ -163,7 +171,10 @@ func TestWhatIsNoSignatureOrNoAddressIsRefused(t *testing.T) {
 	t.Parallel()
 	key, signer := owner(t, "signer")
 	good := spell(sign(t, key, "a message"))
-	for _, signature := range []string{"", good[2:], good + "0", "0X" + good[2:], "0xzz", " " + good, "0x" + strings.Repeat("00", wallet.MaxSignature+1), "0x\u0660"} {
+	for _, signature := range []string{
+		"", good[2:], good + "0", "0X" + good[2:], "0xzz", " " + good,
+		"0x" + strings.Repeat("00", wallet.MaxSignature+1), "0x\u0660",
+	} {
 		_, refusal := offline.NewPersonal([]byte("a message"), signature, "")
 		refused(t, signature, refusal, "signature")
 		_, refusal = offline.NewSignIn(signIn(signer).String(), signature)
@@ -182,13 +193,17 @@ var issued = time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
 // signIn is a message with every field.
 func signIn(by wallet.Address) *wallet.Message {
 	return &wallet.Message{
-		Scheme: "https", Domain: "app.example:8443", Address: by, Statement: new("Sign in."), URI: "https://app.example/sign-in", ChainID: 8453,
-		Nonce: "0123456789abcdef", IssuedAt: wallet.TimestampOf(issued), ExpirationTime: wallet.TimestampOf(issued.Add(time.Hour)),
-		NotBefore: wallet.TimestampOf(issued.Add(time.Minute)), RequestID: new("7"), Resources: []string{"https://app.example/terms"},
+		Scheme: "https", Domain: "app.example:8443", Address: by, Statement: new("Sign in."),
+		URI: "https://app.example/sign-in", ChainID: 8453, Nonce: "0123456789abcdef",
+		IssuedAt: wallet.TimestampOf(issued), ExpirationTime: wallet.TimestampOf(issued.Add(time.Hour)),
+		NotBefore: wallet.TimestampOf(issued.Add(time.Minute)), RequestID: new("7"),
+		Resources: []string{"https://app.example/terms"},
 	}
 }
 
-func signInVerdict(t *testing.T, message, signature string, chain wallet.ChainCaller, now time.Time) offline.SignInVerdict {
+func signInVerdict(t *testing.T, message, signature string, chain wallet.ChainCaller,
+	now time.Time,
+) offline.SignInVerdict {
 	t.Helper()
 	s, refusal := offline.NewSignIn(message, signature)
 	if refusal != nil {
@@ -218,17 +233,20 @@ func TestSignInMessagesCountBetweenTheirTimes(t *testing.T) {
 		{24 * time.Hour, false, true, false},
 	} {
 		v := signInVerdict(t, message, signature, nil, issued.Add(c.after))
-		if v.Valid != c.valid || v.Expired != c.expired || v.NotYetValid != c.notYetTrue || *v.RecoveredAddress != signer.Checksummed() || v.VerifiedBy != "key" {
+		if v.Valid != c.valid || v.Expired != c.expired || v.NotYetValid != c.notYetTrue ||
+			*v.RecoveredAddress != signer.Checksummed() || v.VerifiedBy != "key" {
 			t.Errorf("after %s: %+v", c.after, v)
 		}
-		if !strings.Contains(v.Note, "nonce") || strings.Contains(v.Note, "expired") != c.expired || strings.Contains(v.Note, "not count yet") != c.notYetTrue {
+		if !strings.Contains(v.Note, "nonce") || strings.Contains(v.Note, "expired") != c.expired ||
+			strings.Contains(v.Note, "not count yet") != c.notYetTrue {
 			t.Errorf("after %s: %q", c.after, v.Note)
 		}
 	}
 	m := signIn(signer)
 	m.ExpirationTime, m.NotBefore = wallet.Timestamp{}, wallet.Timestamp{}
 	forever := m.String()
-	if v := signInVerdict(t, forever, spell(sign(t, key, forever)), nil, issued.Add(1e6*time.Hour)); !v.Valid || v.Expired || v.NotYetValid {
+	if v := signInVerdict(t, forever, spell(sign(t, key, forever)), nil, issued.Add(1e6*time.Hour)); !v.Valid ||
+		v.Expired || v.NotYetValid {
 		t.Errorf("without times: %+v", v)
 	}
 }
@@ -241,13 +259,15 @@ func TestSignInMessagesOfAnotherWalletAreNotValid(t *testing.T) {
 	signature := spell(sign(t, key, message))
 	now := issued.Add(time.Minute)
 	v := signInVerdict(t, message, signature, nil, now)
-	if v.Valid || *v.RecoveredAddress != signer.Checksummed() || v.Fields.Address != contract.Checksummed() || v.VerifiedBy != "" {
+	if v.Valid || *v.RecoveredAddress != signer.Checksummed() || v.Fields.Address != contract.Checksummed() ||
+		v.VerifiedBy != "" {
 		t.Errorf("%+v", v)
 	}
 	if v := signInVerdict(t, message, signature, &contracts{verdict: 1}, now); !v.Valid || v.VerifiedBy != "contract" {
 		t.Errorf("a contract that accepts: %+v", v)
 	}
-	if v := signInVerdict(t, message, signature, &contracts{verdict: 1}, issued); v.Valid || v.VerifiedBy != "contract" {
+	if v := signInVerdict(t, message, signature, &contracts{verdict: 1}, issued); v.Valid ||
+		v.VerifiedBy != "contract" {
 		t.Errorf("a contract that accepts, too early: %+v", v)
 	}
 	if v := signInVerdict(t, message, signature, &contracts{verdict: 2}, now); v.Valid || v.VerifiedBy != "" {
@@ -257,7 +277,8 @@ func TestSignInMessagesOfAnotherWalletAreNotValid(t *testing.T) {
 	if refusal != nil || s.ChainID() != 8453 {
 		t.Fatal(s, refusal)
 	}
-	if _, err := s.Verify(t.Context(), &contracts{err: errors.New("refused")}, now); !errors.Is(err, wallet.ErrChainUnreachable) {
+	if _, err := s.Verify(t.Context(), &contracts{err: errors.New("refused")}, now); !errors.Is(err,
+		wallet.ErrChainUnreachable) {
 		t.Errorf("a chain that is away: %v", err)
 	}
 }
@@ -266,15 +287,21 @@ func TestFieldsOfSignInMessagesAreShownAsTheyWereWritten(t *testing.T) {
 	t.Parallel()
 	_, signer := owner(t, "signer")
 	full := signInVerdict(t, signIn(signer).String(), "0x", nil, issued).Fields
-	if *full.Scheme != "https" || full.Domain != "app.example:8443" || full.Address != signer.Checksummed() || *full.Statement != "Sign in." ||
-		full.URI != "https://app.example/sign-in" || full.Version != "1" || full.ChainID != 8453 || full.Nonce != "0123456789abcdef" ||
-		full.IssuedAt != "2026-05-06T07:08:09.000Z" || *full.ExpirationTime != "2026-05-06T08:08:09.000Z" || *full.NotBefore != "2026-05-06T07:09:09.000Z" ||
+	if *full.Scheme != "https" || full.Domain != "app.example:8443" || full.Address != signer.Checksummed() ||
+		*full.Statement != "Sign in." ||
+		full.URI != "https://app.example/sign-in" || full.Version != "1" || full.ChainID != 8453 ||
+		full.Nonce != "0123456789abcdef" ||
+		full.IssuedAt != "2026-05-06T07:08:09.000Z" || *full.ExpirationTime != "2026-05-06T08:08:09.000Z" ||
+		*full.NotBefore != "2026-05-06T07:09:09.000Z" ||
 		*full.RequestID != "7" || len(full.Resources) != 1 || full.Resources[0] != "https://app.example/terms" {
 		t.Errorf("%+v", full)
 	}
-	m := &wallet.Message{Domain: "a.example", Address: signer, URI: "a:b", Nonce: "01234567", IssuedAt: wallet.TimestampOf(issued)}
+	m := &wallet.Message{
+		Domain: "a.example", Address: signer, URI: "a:b", Nonce: "01234567", IssuedAt: wallet.TimestampOf(issued),
+	}
 	bare := signInVerdict(t, m.String(), "0x", nil, issued).Fields
-	if bare.Scheme != nil || bare.Statement != nil || bare.ExpirationTime != nil || bare.NotBefore != nil || bare.RequestID != nil || bare.Resources == nil {
+	if bare.Scheme != nil || bare.Statement != nil || bare.ExpirationTime != nil || bare.NotBefore != nil ||
+		bare.RequestID != nil || bare.Resources == nil {
 		t.Errorf("%+v", bare)
 	}
 }

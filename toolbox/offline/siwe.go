@@ -61,7 +61,8 @@ func NewSignIn(message, signature string) (*SignIn, *fault.Error) {
 func (s *SignIn) ChainID() uint64 { return s.message.ChainID }
 
 // leftToCheck stands under every verdict: they are policies of who asked for the signature.
-const leftToCheck = "Yours to check: that domain and uri are your own, and that the nonce is one that you issued and that was not used before."
+const leftToCheck = "Yours to check: that domain and uri are your own, and that the nonce is one that you issued and " +
+	"that was not used before."
 
 // Verify judges the signature, and the message's times at an instant. Whether a chain is asked, and
 // what comes of one that gives no usable answer, is as in Personal.Verify.
@@ -101,9 +102,10 @@ func fieldsOf(m *wallet.Message) SignInFields {
 		return &s
 	}
 	f := SignInFields{
-		Scheme: optional(m.Scheme), Domain: m.Domain, Address: m.Address.Checksummed(), Statement: m.Statement, URI: m.URI, Version: wallet.Version,
-		ChainID: m.ChainID, Nonce: m.Nonce, IssuedAt: m.IssuedAt.String(), ExpirationTime: optional(m.ExpirationTime.String()),
-		NotBefore: optional(m.NotBefore.String()), RequestID: m.RequestID, Resources: m.Resources,
+		Scheme: optional(m.Scheme), Domain: m.Domain, Address: m.Address.Checksummed(), Statement: m.Statement,
+		URI: m.URI, Version: wallet.Version, ChainID: m.ChainID, Nonce: m.Nonce, IssuedAt: m.IssuedAt.String(),
+		ExpirationTime: optional(m.ExpirationTime.String()), NotBefore: optional(m.NotBefore.String()),
+		RequestID: m.RequestID, Resources: m.Resources,
 	}
 	if f.Resources == nil {
 		f.Resources = []string{}

@@ -42,8 +42,8 @@ func split(word string) (family, size string) {
 
 // noType says why a word is no type.
 func noType(word string) string {
-	why := "not one of the contract ABI. A contract is an address there, an enum uint8, a struct the tuple of its members in brackets, " +
-		"and a type of one's own what it is made of"
+	why := "not one of the contract ABI. A contract is an address there, an enum uint8, a struct the tuple of its " +
+		"members in brackets, and a type of one's own what it is made of"
 	switch family, _ := split(word); family {
 	case "uint", "int":
 		why = "integers have 8 to 256 bits, in steps of 8"

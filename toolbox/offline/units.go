@@ -7,8 +7,8 @@ import (
 )
 
 // UnitNames is what a unit may be called, for descriptions and refusals.
-const UnitNames = "wei, kwei (babbage), mwei (lovelace), gwei (shannon, nanoeth), szabo (microether), finney (milliether), eth (ether), " +
-	"kether (grand), mether, gether, tether"
+const UnitNames = "wei, kwei (babbage), mwei (lovelace), gwei (shannon, nanoeth), szabo (microether), finney " +
+	"(milliether), eth (ether), kether (grand), mether, gether, tether"
 
 // decimals says how many powers of ten of wei a unit is, by each of its names in ethers, viem and
 // web3.

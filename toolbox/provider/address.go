@@ -51,7 +51,8 @@ func digits(s string) bool {
 
 // plainWords are what may be shown of paths, hosts and names in queries besides networks: they are
 // parts of forms and tell nothing of who uses them.
-var plainWords = words(`v1 v2 v3 ws wss http https rpc api jsonrpc json-rpc ogrpc ogws premium-http premium-ws mainnet archive public full node nodes eth evm solana bc c ext
+var plainWords = words(
+	`v1 v2 v3 ws wss http https rpc api jsonrpc json-rpc ogrpc ogws premium-http premium-ws mainnet archive public full node nodes eth evm solana bc c ext
 	www lb go site1 site2 nd discover core g speedy-nodes-nyc main gateway endpoints developer-access-mainnet mainnet-preconf noreverts fast fullprivacy
 	network dkey api-key apikey api_key key token auth access_token app_id project_id chain chainid`)
 
@@ -168,8 +169,9 @@ func (p *parts) credential(f *form) (carried, keyless bool) {
 		}
 	}
 	for _, pair := range p.query {
-		if name := strings.ToLower(pair[0]); name != "network" && pair[1] != "" && (strings.Contains(name, "key") || strings.Contains(name, "token") || strings.Contains(name, "auth") ||
-			strings.Contains(name, "secret") || keyLike(pair[1])) {
+		if name := strings.ToLower(pair[0]); name != "network" && pair[1] != "" &&
+			(strings.Contains(name, "key") || strings.Contains(name, "token") || strings.Contains(name, "auth") ||
+				strings.Contains(name, "secret") || keyLike(pair[1])) {
 			note(pair[1])
 		}
 	}

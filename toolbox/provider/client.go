@@ -18,12 +18,15 @@ var clientSigns = []sign{
 	{"viem", []string{"'viem'", `"viem"`, "'viem/", `"viem/`, "createPublicClient", "createWalletClient"}},
 	{"wagmi", []string{"'wagmi'", `"wagmi"`, "'wagmi/", `"wagmi/`, "'@wagmi/core", `"@wagmi/core`}},
 	{"ethers", []string{
-		"'ethers'", `"ethers"`, "JsonRpcProvider", "WebSocketProvider", "InfuraProvider", "AlchemyProvider", "AnkrProvider", "QuickNodeProvider", "ChainstackProvider", "PocketProvider",
-		"getDefaultProvider",
+		"'ethers'", `"ethers"`, "JsonRpcProvider", "WebSocketProvider", "InfuraProvider", "AlchemyProvider",
+		"AnkrProvider", "QuickNodeProvider", "ChainstackProvider", "PocketProvider", "getDefaultProvider",
 	}},
 	{"web3.js", []string{"new Web3(", "'web3'", `"web3"`}},
 	{"web3.py", []string{"from web3 import", "HTTPProvider("}},
-	{"foundry", []string{"[rpc_endpoints]", "[profile.", "foundry.toml", "forge script", "forge test", "forge create", "cast call", "cast send", "cast block"}},
+	{"foundry", []string{
+		"[rpc_endpoints]", "[profile.", "foundry.toml", "forge script", "forge test", "forge create",
+		"cast call", "cast send", "cast block",
+	}},
 	{"solana-web3.js", []string{"@solana/web3.js", "new Connection(", "clusterApiUrl"}},
 	{"solana-kit", []string{"@solana/kit", "createSolanaRpc"}},
 	{"alchemy-sdk", []string{"alchemy-sdk", "new Alchemy("}},
@@ -162,7 +165,8 @@ func (c *constructor) byDefault(args string) chain.ID {
 		return c.alone
 	case c.name == "clusterApiUrl": // devnet
 		return ""
-	case first == "" || first == "null" || first == "undefined", c.name == "new Alchemy" && strings.Contains(args, "{") && !strings.Contains(args, "network"):
+	case first == "" || first == "null" || first == "undefined",
+		c.name == "new Alchemy" && strings.Contains(args, "{") && !strings.Contains(args, "network"):
 		return chain.EthMainnet
 	}
 	return ""
@@ -176,7 +180,8 @@ func networkIn(args string) (id chain.ID, name string) {
 			n++
 		}
 		word := args[i : i+n]
-		if found, known := named(word); known && isNetwork(strings.ToLower(word)) && (!digits(word) || strings.Trim(args[:i], " \n\t") == "") {
+		if found, known := named(word); known && isNetwork(strings.ToLower(word)) &&
+			(!digits(word) || strings.Trim(args[:i], " \n\t") == "") {
 			return found, strings.ToLower(word)
 		}
 		i += n + 1

@@ -16,7 +16,8 @@ func unescape(text string) string {
 	if !strings.Contains(text, `\`) {
 		return text
 	}
-	return strings.NewReplacer(`\/`, "/", `\u002f`, "/", `\u002F`, "/", `\u003a`, ":", `\u003A`, ":", `\u0026`, "&").Replace(text)
+	return strings.NewReplacer(`\/`, "/", `\u002f`, "/", `\u002F`, "/", `\u003a`, ":", `\u003A`, ":", `\u0026`,
+		"&").Replace(text)
 }
 
 // findURLs finds addresses from left to right: those with a scheme, and those without whose host is
@@ -137,7 +138,8 @@ func standsForHost(text string, from, to int) bool {
 	if len(last) < 2 || strings.Trim(last, "abcdefghijklmnopqrstuvwxyz") != "" || files[last] || isPage(host) {
 		return false
 	}
-	if from == 0 || strings.IndexByte("\"'`=", text[from-1]) < 0 || to < len(text) && strings.IndexByte("\"'`/?:\r\n", text[to]) < 0 {
+	if from == 0 || strings.IndexByte("\"'`=", text[from-1]) < 0 ||
+		to < len(text) && strings.IndexByte("\"'`/?:\r\n", text[to]) < 0 {
 		return false
 	}
 	_, name := guess(&parts{host: host})

@@ -59,7 +59,9 @@ var forms = []form{
 	{Provider{"nodies", "Nodies"}, "nodies.app", []place{inHost}, "", []string{"-pokt"}, false, false},
 	{Provider{"meowrpc", "MeowRPC"}, "meowrpc.com", []place{inHost}, "", nil, true, false},
 	{Provider{"cloudflare", "Cloudflare"}, "cloudflare-eth.com", []place{nowhere}, chain.EthMainnet, nil, true, false},
-	{Provider{"base", "Base"}, "base.org", []place{inHost}, "", []string{"developer-access-", "-preconf", "-flashblocks"}, true, false},
+	{Provider{"base", "Base"}, "base.org", []place{inHost}, "", []string{
+		"developer-access-", "-preconf", "-flashblocks",
+	}, true, false},
 	{Provider{"arbitrum", "Arbitrum"}, "arbitrum.io", []place{inHost}, "", nil, true, false},
 	{Provider{"optimism", "Optimism"}, "optimism.io", []place{inHost}, "", nil, true, false},
 	{Provider{"polygon", "Polygon"}, "polygon-rpc.com", []place{nowhere}, chain.PolygonPoS, nil, true, false},
@@ -70,7 +72,10 @@ var forms = []form{
 }
 
 // homes are the chains whose own public nodes are called mainnet.
-var homes = map[string]chain.ID{"base": chain.BaseMainnet, "optimism": chain.OptimismMainnet, "polygon": chain.PolygonPoS, "solana": chain.SolanaMainnet, "helius": chain.SolanaMainnet}
+var homes = map[string]chain.ID{
+	"base": chain.BaseMainnet, "optimism": chain.OptimismMainnet, "polygon": chain.PolygonPoS,
+	"solana": chain.SolanaMainnet, "helius": chain.SolanaMainnet,
+}
 
 var (
 	unknown = Provider{"unknown", "another provider"}
@@ -153,7 +158,8 @@ func private(host string) bool {
 	if hasPlaceholder(host) {
 		return false
 	}
-	if host == "localhost" || strings.HasSuffix(host, ".localhost") || strings.HasSuffix(host, ".local") || strings.HasSuffix(host, ".internal") || !strings.Contains(host, ".") {
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") || strings.HasSuffix(host, ".local") ||
+		strings.HasSuffix(host, ".internal") || !strings.Contains(host, ".") {
 		return true
 	}
 	ip, err := netip.ParseAddr(host)

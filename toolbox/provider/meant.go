@@ -10,7 +10,8 @@ import (
 // it.
 
 // plainNames are methods of refused families that look like names of variables.
-var plainNames = words(`personal_sign txpool_content txpool_inspect txpool_status admin_peers admin_datadir miner_start miner_stop clique_propose clique_discard clique_status evm_mine evm_revert evm_snapshot hardhat_mine hardhat_reset hardhat_metadata anvil_mine anvil_reset`)
+var plainNames = words(
+	`personal_sign txpool_content txpool_inspect txpool_status admin_peers admin_datadir miner_start miner_stop clique_propose clique_discard clique_status evm_mine evm_revert evm_snapshot hardhat_mine hardhat_reset hardhat_metadata anvil_mine anvil_reset`)
 
 // ofNodes are refused families of which no configuration names its own keys, as alchemy_apiKey is
 // one of another.
@@ -50,7 +51,8 @@ func isCamel(name string) bool {
 	if n := len(name); n > 3 && name[n-3:n-1] == "_v" && isDigit(name[n-1]) {
 		name = name[:n-3]
 	}
-	return name != "" && 'a' <= name[0] && name[0] <= 'z' && strings.ToLower(name) != name && !strings.Contains(name, "_")
+	return name != "" && 'a' <= name[0] && name[0] <= 'z' && strings.ToLower(name) != name &&
+		!strings.Contains(name, "_")
 }
 
 // isVariable reports whether text[from:to] is the name of a variable or of a key of a
@@ -63,10 +65,12 @@ func isVariable(text string, from, to int) bool {
 	switch {
 	case rule == name && isCamel(name):
 		return false // it can be nothing else
-	case key && (strings.TrimSuffix(rule, "*") == name || plainNames[name] || isCamel(name) && ofNodes[name[:max(0, strings.IndexByte(name, '_'))]]):
+	case key && (strings.TrimSuffix(rule, "*") == name || plainNames[name] ||
+		isCamel(name) && ofNodes[name[:max(0, strings.IndexByte(name, '_'))]]):
 		return false // what is set for a method, as its limit
 	}
-	return key || strings.HasPrefix(after, "=") && !strings.HasPrefix(after, "==") || from > 0 && strings.IndexByte("$.{", text[from-1]) >= 0
+	return key || strings.HasPrefix(after, "=") && !strings.HasPrefix(after, "==") ||
+		from > 0 && strings.IndexByte("$.{", text[from-1]) >= 0
 }
 
 // inQuotes reports whether text[from:to] stands in quotes, and nothing else does.
@@ -84,7 +88,8 @@ func isCalled(text string, from, to int) bool {
 // begins an item, and before what ends one or another method.
 func isItem(text string, from, to int) bool {
 	before := strings.TrimRight(text[max(0, from-maxSpaces):from], " \t")
-	if before != "" && strings.IndexByte(":,;[-=*\r\n", before[len(before)-1]) < 0 || before == "" && from >= maxSpaces {
+	if before != "" && strings.IndexByte(":,;[-=*\r\n", before[len(before)-1]) < 0 ||
+		before == "" && from >= maxSpaces {
 		return false
 	}
 	after := to + spaces(text[to:])

@@ -8,10 +8,12 @@ import (
 )
 
 // namespaces are what methods of EVM nodes begin with, before the underscore.
-var namespaces = words(`eth net web3 debug trace arbtrace bor txpool personal admin miner clique engine wallet alchemy qn erigon ots parity flashbots mev hardhat anvil evm testing`)
+var namespaces = words(
+	`eth net web3 debug trace arbtrace bor txpool personal admin miner clique engine wallet alchemy qn erigon ots parity flashbots mev hardhat anvil evm testing`)
 
 // libraries are names of programs' parts that look like methods.
-var libraries = words(`eth_account eth_abi eth_utils eth_keys eth_typing eth_tester eth_hash eth_rlp evm_version testing_mode`)
+var libraries = words(
+	`eth_account eth_abi eth_utils eth_keys eth_typing eth_tester eth_hash eth_rlp evm_version testing_mode`)
 
 const maxName = 64
 
@@ -112,7 +114,8 @@ func (r *Reading) ofSolana(text string, seen map[string]bool) {
 		}
 		name := text[from:to]
 		is := isKnown(chain.Solana, name)
-		if inQuotes(text, from, to) || is && (isCalled(text, from, to) || isItem(text, from, to) || known >= 0 && isNextTo(text, known, from)) {
+		if inQuotes(text, from, to) ||
+			is && (isCalled(text, from, to) || isItem(text, from, to) || known >= 0 && isNextTo(text, known, from)) {
 			r.addMethod(seen, chain.Solana, name)
 			known = to
 		}

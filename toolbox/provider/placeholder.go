@@ -49,7 +49,8 @@ func inAngles(s string) int {
 // hasPlaceholder reports whether one stands anywhere in a piece of an address.
 func hasPlaceholder(s string) bool {
 	for i := range len(s) {
-		if strings.IndexByte("${<", s[i]) >= 0 && (placeholderAt(s[i:]) > 0 || s[i] == '$' && i+1 < len(s) && isLetter(s[i+1])) {
+		if strings.IndexByte("${<", s[i]) >= 0 &&
+			(placeholderAt(s[i:]) > 0 || s[i] == '$' && i+1 < len(s) && isLetter(s[i+1])) {
 			return true
 		}
 	}
@@ -70,7 +71,8 @@ func isPlaceholder(s string) bool {
 
 // askingWords are all that a value may consist of that is not there yet. Other words may be part of
 // a key.
-var askingWords = words(`your my the a an replace replaceme insert enter paste add put change changeme me with this api apikey project app access auth key keys token id secret here
+var askingWords = words(
+	`your my the a an replace replaceme insert enter paste add put change changeme me with this api apikey project app access auth key keys token id secret here
 	value demo public docs example placeholder rpc node url endpoint yourkey yourapikey mykey myapikey todo none
 	alchemy infura quicknode ankr drpc chainstack moralis helius blast getblock tenderly blockpi thirdweb etherscan pocket nodies`)
 
@@ -82,7 +84,9 @@ func spelledOut(s string) bool {
 	} else if len(s) >= 3 && strings.Trim(lower, "x") == "" || strings.Trim(lower, ".") == "" {
 		return true
 	}
-	for word := range strings.FieldsFuncSeq(strings.ToLower(s), func(r rune) bool { return r == '-' || r == '_' || r == ' ' }) {
+	for word := range strings.FieldsFuncSeq(strings.ToLower(s), func(r rune) bool {
+		return r == '-' || r == '_' || r == ' '
+	}) {
 		if !askingWords[word] {
 			return false
 		}

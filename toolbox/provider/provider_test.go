@@ -23,44 +23,140 @@ func TestEachProvidersAddressesAreRead(t *testing.T) {
 		id                    chain.ID
 		keyed, ws             bool
 	}{
-		{"https://eth-mainnet.g.alchemy.com/v2/" + secret, "alchemy", "https://eth-mainnet.g.alchemy.com/v2/***", chain.EthMainnet, true, false},
-		{"https://arb-mainnet.g.alchemy.com/v2/" + secret, "alchemy", "https://arb-mainnet.g.alchemy.com/v2/***", chain.ArbitrumOne, true, false},
-		{"https://opt-mainnet.g.alchemy.com/v2/" + secret, "alchemy", "https://opt-mainnet.g.alchemy.com/v2/***", chain.OptimismMainnet, true, false},
-		{"https://solana-mainnet.g.alchemy.com/v2/" + secret, "alchemy", "https://solana-mainnet.g.alchemy.com/v2/***", chain.SolanaMainnet, true, false},
-		{"wss://base-mainnet.g.alchemy.com/v2/" + secret, "alchemy", "wss://base-mainnet.g.alchemy.com/v2/***", chain.BaseMainnet, true, true},
-		{"https://eth-sepolia.g.alchemy.com/v2/" + secret, "alchemy", "https://eth-sepolia.g.alchemy.com/v2/***", "", true, false},
-		{"https://eth-mainnet.alchemyapi.io/v2/" + secret, "alchemy", "https://eth-mainnet.alchemyapi.io/v2/***", chain.EthMainnet, true, false},
-		{"https://mainnet.infura.io/v3/" + secret, "infura", "https://mainnet.infura.io/v3/***", chain.EthMainnet, true, false},
-		{"https://polygon-mainnet.infura.io/v3/" + secret, "infura", "https://polygon-mainnet.infura.io/v3/***", chain.PolygonPoS, true, false},
-		{"https://:" + secret + "@base-mainnet.infura.io/v3/abc", "infura", "https://***@base-mainnet.infura.io/v3/***", chain.BaseMainnet, true, false},
-		{"wss://mainnet.infura.io/ws/v3/" + secret, "infura", "wss://mainnet.infura.io/ws/v3/***", chain.EthMainnet, true, true},
-		{"https://still-near-moon.quiknode.pro/" + secret + "/", "quicknode", "https://***.quiknode.pro/***", chain.EthMainnet, true, false},
-		{"https://cool-name.base-mainnet.quiknode.pro/" + secret + "/", "quicknode", "https://***.base-mainnet.quiknode.pro/***", chain.BaseMainnet, true, false},
-		{"https://cool-name.matic.quiknode.pro/" + secret, "quicknode", "https://***.matic.quiknode.pro/***", chain.PolygonPoS, true, false},
-		{"https://cool-name.solana-mainnet.discover.quiknode.pro/" + secret, "quicknode", "https://***.solana-mainnet.discover.quiknode.pro/***", chain.SolanaMainnet, true, false},
-		{"https://cool-name.arbitrum-sepolia.quiknode.pro/" + secret, "quicknode", "https://***.arbitrum-sepolia.quiknode.pro/***", "", true, false},
+		{
+			"https://eth-mainnet.g.alchemy.com/v2/" + secret, "alchemy", "https://eth-mainnet.g.alchemy.com/v2/***",
+			chain.EthMainnet, true, false,
+		},
+		{
+			"https://arb-mainnet.g.alchemy.com/v2/" + secret, "alchemy", "https://arb-mainnet.g.alchemy.com/v2/***",
+			chain.ArbitrumOne, true, false,
+		},
+		{
+			"https://opt-mainnet.g.alchemy.com/v2/" + secret, "alchemy", "https://opt-mainnet.g.alchemy.com/v2/***",
+			chain.OptimismMainnet, true, false,
+		},
+		{
+			"https://solana-mainnet.g.alchemy.com/v2/" + secret, "alchemy",
+			"https://solana-mainnet.g.alchemy.com/v2/***", chain.SolanaMainnet, true, false,
+		},
+		{
+			"wss://base-mainnet.g.alchemy.com/v2/" + secret, "alchemy", "wss://base-mainnet.g.alchemy.com/v2/***",
+			chain.BaseMainnet, true, true,
+		},
+		{
+			"https://eth-sepolia.g.alchemy.com/v2/" + secret, "alchemy", "https://eth-sepolia.g.alchemy.com/v2/***", "",
+			true, false,
+		},
+		{
+			"https://eth-mainnet.alchemyapi.io/v2/" + secret, "alchemy", "https://eth-mainnet.alchemyapi.io/v2/***",
+			chain.EthMainnet, true, false,
+		},
+		{
+			"https://mainnet.infura.io/v3/" + secret, "infura", "https://mainnet.infura.io/v3/***",
+			chain.EthMainnet, true, false,
+		},
+		{
+			"https://polygon-mainnet.infura.io/v3/" + secret, "infura", "https://polygon-mainnet.infura.io/v3/***",
+			chain.PolygonPoS, true, false,
+		},
+		{
+			"https://:" + secret + "@base-mainnet.infura.io/v3/abc", "infura",
+			"https://***@base-mainnet.infura.io/v3/***", chain.BaseMainnet, true, false,
+		},
+		{
+			"wss://mainnet.infura.io/ws/v3/" + secret, "infura", "wss://mainnet.infura.io/ws/v3/***", chain.EthMainnet,
+			true, true,
+		},
+		{
+			"https://still-near-moon.quiknode.pro/" + secret + "/", "quicknode", "https://***.quiknode.pro/***",
+			chain.EthMainnet, true, false,
+		},
+		{
+			"https://cool-name.base-mainnet.quiknode.pro/" + secret + "/", "quicknode",
+			"https://***.base-mainnet.quiknode.pro/***", chain.BaseMainnet, true, false,
+		},
+		{
+			"https://cool-name.matic.quiknode.pro/" + secret, "quicknode", "https://***.matic.quiknode.pro/***",
+			chain.PolygonPoS, true, false,
+		},
+		{
+			"https://cool-name.solana-mainnet.discover.quiknode.pro/" + secret, "quicknode",
+			"https://***.solana-mainnet.discover.quiknode.pro/***", chain.SolanaMainnet, true, false,
+		},
+		{
+			"https://cool-name.arbitrum-sepolia.quiknode.pro/" + secret, "quicknode",
+			"https://***.arbitrum-sepolia.quiknode.pro/***", "", true, false,
+		},
 		{"https://rpc.ankr.com/eth/" + secret, "ankr", "https://rpc.ankr.com/eth/***", chain.EthMainnet, true, false},
 		{"https://rpc.ankr.com/arbitrum", "ankr", "https://rpc.ankr.com/arbitrum", chain.ArbitrumOne, false, false},
-		{"https://rpc.ankr.com/premium-http/polygon/" + secret, "ankr", "https://rpc.ankr.com/premium-http/polygon/***", chain.PolygonPoS, true, false},
-		{"wss://rpc.ankr.com/base/ws/" + secret, "ankr", "wss://rpc.ankr.com/base/ws/***", chain.BaseMainnet, true, true},
+		{
+			"https://rpc.ankr.com/premium-http/polygon/" + secret, "ankr",
+			"https://rpc.ankr.com/premium-http/polygon/***", chain.PolygonPoS, true, false,
+		},
+		{
+			"wss://rpc.ankr.com/base/ws/" + secret, "ankr", "wss://rpc.ankr.com/base/ws/***", chain.BaseMainnet, true,
+			true,
+		},
 		{"https://rpc.ankr.com/eth_sepolia", "ankr", "https://rpc.ankr.com/eth_sepolia", "", false, false},
-		{"https://lb.drpc.org/ogrpc?network=optimism&dkey=" + secret, "drpc", "https://lb.drpc.org/ogrpc?network=optimism&dkey=***", chain.OptimismMainnet, true, false},
-		{"wss://lb.drpc.org/ogws?network=ethereum&dkey=" + secret, "drpc", "wss://lb.drpc.org/ogws?network=ethereum&dkey=***", chain.EthMainnet, true, true},
+		{
+			"https://lb.drpc.org/ogrpc?network=optimism&dkey=" + secret, "drpc",
+			"https://lb.drpc.org/ogrpc?network=optimism&dkey=***", chain.OptimismMainnet, true, false,
+		},
+		{
+			"wss://lb.drpc.org/ogws?network=ethereum&dkey=" + secret, "drpc",
+			"wss://lb.drpc.org/ogws?network=ethereum&dkey=***", chain.EthMainnet, true, true,
+		},
 		{"https://lb.drpc.org/base/" + secret, "drpc", "https://lb.drpc.org/base/***", chain.BaseMainnet, true, false},
 		{"https://polygon.drpc.org", "drpc", "https://polygon.drpc.org", chain.PolygonPoS, false, false},
-		{"https://ethereum-mainnet.core.chainstack.com/" + secret, "chainstack", "https://ethereum-mainnet.core.chainstack.com/***", chain.EthMainnet, true, false},
-		{"https://solana-mainnet.core.chainstack.com/" + secret, "chainstack", "https://solana-mainnet.core.chainstack.com/***", chain.SolanaMainnet, true, false},
+		{
+			"https://ethereum-mainnet.core.chainstack.com/" + secret, "chainstack",
+			"https://ethereum-mainnet.core.chainstack.com/***", chain.EthMainnet, true, false,
+		},
+		{
+			"https://solana-mainnet.core.chainstack.com/" + secret, "chainstack",
+			"https://solana-mainnet.core.chainstack.com/***", chain.SolanaMainnet, true, false,
+		},
 		{"https://nd-123-456-789.p2pify.com/" + secret, "chainstack", "https://***.p2pify.com/***", "", true, false},
-		{"https://site1.moralis-nodes.com/eth/" + secret, "moralis", "https://site1.moralis-nodes.com/eth/***", chain.EthMainnet, true, false},
-		{"https://speedy-nodes-nyc.moralis.io/" + secret + "/polygon/mainnet", "moralis", "https://speedy-nodes-nyc.moralis.io/***/polygon/mainnet", chain.PolygonPoS, true, false},
-		{"https://speedy-nodes-nyc.moralis.io/" + secret + "/eth/goerli", "moralis", "https://speedy-nodes-nyc.moralis.io/***/eth/goerli", "", true, false},
-		{"https://mainnet.helius-rpc.com/?api-key=" + secret, "helius", "https://mainnet.helius-rpc.com?api-key=***", chain.SolanaMainnet, true, false},
-		{"https://rpc.helius.xyz/?api-key=" + secret, "helius", "https://rpc.helius.xyz?api-key=***", chain.SolanaMainnet, true, false},
-		{"https://devnet.helius-rpc.com/?api-key=" + secret, "helius", "https://devnet.helius-rpc.com?api-key=***", "", true, false},
-		{"https://ethereum-rpc.publicnode.com", "publicnode", "https://ethereum-rpc.publicnode.com", chain.EthMainnet, false, false},
-		{"https://polygon-bor-rpc.publicnode.com", "publicnode", "https://polygon-bor-rpc.publicnode.com", chain.PolygonPoS, false, false},
-		{"wss://arbitrum-one-rpc.publicnode.com", "publicnode", "wss://arbitrum-one-rpc.publicnode.com", chain.ArbitrumOne, false, true},
-		{"https://ethereum-sepolia-rpc.publicnode.com", "publicnode", "https://ethereum-sepolia-rpc.publicnode.com", "", false, false},
+		{
+			"https://site1.moralis-nodes.com/eth/" + secret, "moralis", "https://site1.moralis-nodes.com/eth/***",
+			chain.EthMainnet, true, false,
+		},
+		{
+			"https://speedy-nodes-nyc.moralis.io/" + secret + "/polygon/mainnet", "moralis",
+			"https://speedy-nodes-nyc.moralis.io/***/polygon/mainnet", chain.PolygonPoS, true, false,
+		},
+		{
+			"https://speedy-nodes-nyc.moralis.io/" + secret + "/eth/goerli", "moralis",
+			"https://speedy-nodes-nyc.moralis.io/***/eth/goerli", "", true, false,
+		},
+		{
+			"https://mainnet.helius-rpc.com/?api-key=" + secret, "helius", "https://mainnet.helius-rpc.com?api-key=***",
+			chain.SolanaMainnet, true, false,
+		},
+		{
+			"https://rpc.helius.xyz/?api-key=" + secret, "helius", "https://rpc.helius.xyz?api-key=***",
+			chain.SolanaMainnet, true, false,
+		},
+		{
+			"https://devnet.helius-rpc.com/?api-key=" + secret, "helius",
+			"https://devnet.helius-rpc.com?api-key=***", "", true, false,
+		},
+		{
+			"https://ethereum-rpc.publicnode.com", "publicnode", "https://ethereum-rpc.publicnode.com",
+			chain.EthMainnet, false, false,
+		},
+		{
+			"https://polygon-bor-rpc.publicnode.com", "publicnode", "https://polygon-bor-rpc.publicnode.com",
+			chain.PolygonPoS, false, false,
+		},
+		{
+			"wss://arbitrum-one-rpc.publicnode.com", "publicnode", "wss://arbitrum-one-rpc.publicnode.com",
+			chain.ArbitrumOne, false, true,
+		},
+		{
+			"https://ethereum-sepolia-rpc.publicnode.com", "publicnode",
+			"https://ethereum-sepolia-rpc.publicnode.com", "", false, false,
+		},
 		{"https://eth.llamarpc.com", "llamarpc", "https://eth.llamarpc.com", chain.EthMainnet, false, false},
 		{"https://cloudflare-eth.com", "cloudflare", "https://cloudflare-eth.com", chain.EthMainnet, false, false},
 		{"https://mainnet.base.org", "base", "https://mainnet.base.org", chain.BaseMainnet, false, false},
@@ -69,13 +165,22 @@ func TestEachProvidersAddressesAreRead(t *testing.T) {
 		{"https://mainnet.optimism.io", "optimism", "https://mainnet.optimism.io", chain.OptimismMainnet, false, false},
 		{"https://polygon-rpc.com/", "polygon", "https://polygon-rpc.com", chain.PolygonPoS, false, false},
 		{"https://rpc-amoy.polygon.technology", "polygon", "https://rpc-amoy.polygon.technology", "", false, false},
-		{"https://api.mainnet-beta.solana.com", "solana", "https://api.mainnet-beta.solana.com", chain.SolanaMainnet, false, false},
+		{
+			"https://api.mainnet-beta.solana.com", "solana", "https://api.mainnet-beta.solana.com", chain.SolanaMainnet,
+			false, false,
+		},
 		{"https://api.devnet.solana.com", "solana", "https://api.devnet.solana.com", "", false, false},
 		{"https://1rpc.io/base", "onerpc", "https://1rpc.io/base", chain.BaseMainnet, false, false},
-		{"https://8453.rpc.thirdweb.com/" + secret, "thirdweb", "https://8453.rpc.thirdweb.com/***", chain.BaseMainnet, true, false},
+		{
+			"https://8453.rpc.thirdweb.com/" + secret, "thirdweb", "https://8453.rpc.thirdweb.com/***",
+			chain.BaseMainnet, true, false,
+		},
 		{"http://localhost:8545", "local", "http://localhost:8545", "", false, false},
 		{"http://127.0.0.1:8545/", "local", "http://127.0.0.1:8545", "", false, false},
-		{"https://user:" + secret + "@rpc.acme-corp.example:8443/eth/" + secret, "unknown", "https://***@rpc.***.***:8443/eth/***", chain.EthMainnet, true, false},
+		{
+			"https://user:" + secret + "@rpc.acme-corp.example:8443/eth/" + secret, "unknown",
+			"https://***@rpc.***.***:8443/eth/***", chain.EthMainnet, true, false,
+		},
 	} {
 		r := Read("url = \"" + c.raw + "\"\n")
 		if len(r.Endpoints) != 1 {
@@ -83,7 +188,8 @@ func TestEachProvidersAddressesAreRead(t *testing.T) {
 			continue
 		}
 		e := r.Endpoints[0]
-		if e.Provider.Key != c.provider || e.Source != c.source || e.Chain != c.id || e.KeyInURL != c.keyed || e.WebSocket != c.ws || e.Keyless {
+		if e.Provider.Key != c.provider || e.Source != c.source || e.Chain != c.id || e.KeyInURL != c.keyed ||
+			e.WebSocket != c.ws || e.Keyless {
 			t.Errorf("%s is read as %+v", c.raw, e)
 		}
 		if strings.Contains(fmt.Sprintf("%+v", r), secret) {
@@ -95,8 +201,9 @@ func TestEachProvidersAddressesAreRead(t *testing.T) {
 func TestAddressesOfPagesAreNoEndpoints(t *testing.T) {
 	t.Parallel()
 	for _, raw := range []string{
-		"https://docs.alchemy.com/reference", "https://www.infura.io", "https://docs.base.org/", "https://explorer.solana.com/", "https://github.com/acme/app", "https://etherscan.io/tx/1",
-		"https://", "http://?", "https:///v2/x", "ftp://eth-mainnet.g.alchemy.com/v2/x",
+		"https://docs.alchemy.com/reference", "https://www.infura.io", "https://docs.base.org/",
+		"https://explorer.solana.com/", "https://github.com/acme/app", "https://etherscan.io/tx/1", "https://",
+		"http://?", "https:///v2/x", "ftp://eth-mainnet.g.alchemy.com/v2/x",
 	} {
 		if r := Read(raw); len(r.Endpoints) != 0 {
 			t.Errorf("%s is read as %+v", raw, r.Endpoints)
@@ -107,11 +214,14 @@ func TestAddressesOfPagesAreNoEndpoints(t *testing.T) {
 func TestPlaceholdersAreNoSecrets(t *testing.T) {
 	t.Parallel()
 	for _, raw := range []string{
-		"https://eth-mainnet.g.alchemy.com/v2/${process.env.ALCHEMY_API_KEY}", "https://eth-mainnet.g.alchemy.com/v2/YOUR_API_KEY", "https://eth-mainnet.g.alchemy.com/v2/<api key>",
-		"https://mainnet.infura.io/v3/{{INFURA_KEY}}", "https://lb.drpc.org/ogrpc?network=ethereum&dkey=${DRPC_KEY}", "https://mainnet.infura.io/v3/$INFURA_KEY",
+		"https://eth-mainnet.g.alchemy.com/v2/${process.env.ALCHEMY_API_KEY}",
+		"https://eth-mainnet.g.alchemy.com/v2/YOUR_API_KEY", "https://eth-mainnet.g.alchemy.com/v2/<api key>",
+		"https://mainnet.infura.io/v3/{{INFURA_KEY}}", "https://lb.drpc.org/ogrpc?network=ethereum&dkey=${DRPC_KEY}",
+		"https://mainnet.infura.io/v3/$INFURA_KEY",
 	} {
 		r := Read("`" + raw + "`")
-		if len(r.Endpoints) != 1 || !r.Endpoints[0].KeyInURL || !r.Endpoints[0].Keyless || r.Endpoints[0].Chain != chain.EthMainnet || r.Secrets != (Secrets{}) {
+		if len(r.Endpoints) != 1 || !r.Endpoints[0].KeyInURL || !r.Endpoints[0].Keyless ||
+			r.Endpoints[0].Chain != chain.EthMainnet || r.Secrets != (Secrets{}) {
 			t.Errorf("%s is read as %+v", raw, r)
 		}
 	}
@@ -134,7 +244,8 @@ func TestConfigurationsOfClientsAreRead(t *testing.T) {
 		"app.env":           "[]; [env]; eth_mainnet solana_mainnet; []; {1 1 3}",
 		"chains.json":       "[]; [json]; eth_mainnet base_mainnet; [eth_call eth_blockNumber]; {0 0 1}",
 		"config.yaml":       "[]; [yaml]; base_mainnet polygon_pos; []; {0 0 1}",
-		"solana.ts":         "[solana-web3.js]; [javascript]; solana_mainnet solana_mainnet; [getProgramAccounts getSlot]; {1 0 1}",
+		"solana.ts": "[solana-web3.js]; [javascript]; solana_mainnet solana_mainnet; [getProgramAccounts " +
+			"getSlot]; {1 0 1}",
 	}
 	files, err := filepath.Glob("testdata/*.*")
 	if err != nil || len(files) != len(want) {
@@ -158,7 +269,8 @@ func TestConfigurationsOfClientsAreRead(t *testing.T) {
 		if got != want[filepath.Base(file)] {
 			t.Errorf("%s is read as\n%s, want\n%s\n%+v", file, got, want[filepath.Base(file)], r.Endpoints)
 		}
-		if text := fmt.Sprintf("%+v", r); strings.Contains(text, "0SECRET") || strings.Contains(text, "deadbeef") || strings.Contains(text, "abandon") {
+		if text := fmt.Sprintf("%+v", r); strings.Contains(text, "0SECRET") || strings.Contains(text, "deadbeef") ||
+			strings.Contains(text, "abandon") {
 			t.Errorf("%s: a secret is in %s", file, text)
 		}
 	}
@@ -167,7 +279,8 @@ func TestConfigurationsOfClientsAreRead(t *testing.T) {
 func TestARepeatedAddressIsListedOnceWithItsLines(t *testing.T) {
 	t.Parallel()
 	r := Read(strings.Repeat("https://eth.llamarpc.com\n", 30))
-	if len(r.Endpoints) != 1 || !slices.Equal(r.Endpoints[0].Lines, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}) || r.Truncated {
+	if len(r.Endpoints) != 1 || !slices.Equal(r.Endpoints[0].Lines, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}) ||
+		r.Truncated {
 		t.Errorf("read as %+v", r)
 	}
 	var many strings.Builder
@@ -189,8 +302,10 @@ func TestAddressesThatNothingPartsAreTwo(t *testing.T) {
 
 func TestNamesThatAreNoMethodsAreLeftOut(t *testing.T) {
 	t.Parallel()
-	r := Read("from eth_account import Account\nchain = \"eth_mainnet\"\nENV eth_rpc_url net_version \"eth_accounts\" eth_" + secret + " 'eth_madeUp' \"eth_simulateV1\" eth_call, eth_call")
-	if got := fmt.Sprint(r.Methods); got != "[net_version eth_accounts eth_simulateV1 eth_call]" || r.OtherMethods != 1 {
+	r := Read("from eth_account import Account\nchain = \"eth_mainnet\"\nENV eth_rpc_url net_version " +
+		"\"eth_accounts\" eth_" + secret + " 'eth_madeUp' \"eth_simulateV1\" eth_call, eth_call")
+	if got := fmt.Sprint(r.Methods); got != "[net_version eth_accounts eth_simulateV1 eth_call]" ||
+		r.OtherMethods != 1 {
 		t.Errorf("the methods are %s, and %d others", got, r.OtherMethods)
 	}
 }
@@ -211,8 +326,10 @@ func FuzzRead(f *testing.F) {
 		f.Add("wss://u:@"+form.suffix+"/eth/?network=&api-key=", uint16(6))
 	}
 	for _, text := range []string{
-		"\"eth_\"", "https://.g.alchemy.com", "https://x.quiknode.pro/?network=eth-", "https://[::1]:8545", "\xff\xfe", "PRIVATE_KEY=", "${", "https://{", "'getAccountInfo' solana", "new AlchemyProvider('mainnet', '')", "getDefaultProvider('')",
-		"new Alchemy({apiKey:'', network: Network.ETH_MAINNET})", "'eth_'", "method: ''", "http://:8545", `https:\/\/eth-mainnet.g.alchemy.com\/v2\/`, "rpc: eth.host.example/",
+		"\"eth_\"", "https://.g.alchemy.com", "https://x.quiknode.pro/?network=eth-", "https://[::1]:8545", "\xff\xfe",
+		"PRIVATE_KEY=", "${", "https://{", "'getAccountInfo' solana", "new AlchemyProvider('mainnet', '')",
+		"getDefaultProvider('')", "new Alchemy({apiKey:'', network: Network.ETH_MAINNET})", "'eth_'", "method: ''",
+		"http://:8545", `https:\/\/eth-mainnet.g.alchemy.com\/v2\/`, "rpc: eth.host.example/",
 		"mainnet.infura.io/v3/wss://host.example",
 	} {
 		f.Add(text, uint16(len(text)))
@@ -239,8 +356,11 @@ func FuzzRead(f *testing.F) {
 // its length.
 func BenchmarkRead(b *testing.B) {
 	for name, piece := range map[string]string{
-		"words": "abandon ", "hex": "a", "digits": "[1,2,", "addresses": "https://{${", "assignments": "token: ", "names": "eth_a", "lines": "A=b\n", "braces": "https://${aaaaaaaaaaaaaaaaaaaaaaaa",
-		"dots": "eth.a/", "constructors": "AlchemyProvider('a'", "methods": "method:'a", "values": "method: a\n", "called": "solana .getSlots(", "items": "solana, ", "refused": "eth_signA        ,", "mixed": "rpc=https://eth.llamarpc.com/x AlchemyProvider(1,'k') 'eth_x' solana token: abcd\n",
+		"words": "abandon ", "hex": "a", "digits": "[1,2,", "addresses": "https://{${", "assignments": "token: ",
+		"names": "eth_a", "lines": "A=b\n", "braces": "https://${aaaaaaaaaaaaaaaaaaaaaaaa", "dots": "eth.a/",
+		"constructors": "AlchemyProvider('a'", "methods": "method:'a", "values": "method: a\n",
+		"called": "solana .getSlots(", "items": "solana, ", "refused": "eth_signA        ,",
+		"mixed": "rpc=https://eth.llamarpc.com/x AlchemyProvider(1,'k') 'eth_x' solana token: abcd\n",
 	} {
 		text := strings.Repeat(piece, MaxText/len(piece))
 		b.Run(name, func(b *testing.B) {

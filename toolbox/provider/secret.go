@@ -105,7 +105,8 @@ func isHex64(word string) bool {
 
 // namesKey reports whether a line tells that 64 hexadecimal digits are a key rather than a hash.
 func namesKey(line string) bool {
-	return containsAny(strings.ToLower(line), "priv", "secret", "account", "deployer", "signer", "wallet", "_pk", "pk=", "pk:", "pk ", "mnemonic", "owner", "key")
+	return containsAny(strings.ToLower(line), "priv", "secret", "account", "deployer", "signer", "wallet", "_pk", "pk=",
+		"pk:", "pk ", "mnemonic", "owner", "key")
 }
 
 // namesPhrase tells a mnemonic from prose: what it is called, or that it is a value.
@@ -121,7 +122,8 @@ func namesPhrase(line string) bool {
 		n := 0
 		for range 3 {
 			word := wordLen(rest)
-			if word < 3 || word > 8 || word == len(rest) || rest[word] != ' ' || strings.Trim(rest[:word], "abcdefghijklmnopqrstuvwxyz") != "" {
+			if word < 3 || word > 8 || word == len(rest) || rest[word] != ' ' ||
+				strings.Trim(rest[:word], "abcdefghijklmnopqrstuvwxyz") != "" {
 				break
 			}
 			rest = rest[word+1:]
@@ -168,8 +170,8 @@ func byteArrays(text string) int {
 // keyNames are what credentials are called, in lower case; a credential is in one place though
 // several names lead to it.
 var keyNames = []string{
-	"api_key", "api-key", "apikey", "secret", "token", "password", "passwd", "bearer", "authorization", "dkey", "project_id", "project-id", "projectid", "access_key", "access-key",
-	"accesskey",
+	"api_key", "api-key", "apikey", "secret", "token", "password", "passwd", "bearer", "authorization", "dkey",
+	"project_id", "project-id", "projectid", "access_key", "access-key", "accesskey",
 }
 
 const leastCredential = 16 // characters

@@ -7,7 +7,8 @@ import (
 
 // formats is what a text looks like. JSON is held to be so when it parses.
 func formats(text string) []string {
-	if trimmed := strings.TrimSpace(text); trimmed != "" && (trimmed[0] == '{' || trimmed[0] == '[') && json.Valid([]byte(trimmed)) {
+	if trimmed := strings.TrimSpace(text); trimmed != "" && (trimmed[0] == '{' || trimmed[0] == '[') &&
+		json.Valid([]byte(trimmed)) {
 		return []string{"json"}
 	}
 	found := map[string]bool{}
@@ -35,7 +36,8 @@ func formatOf(line string) string {
 	case isAssignment(line):
 		return "env"
 	case line[0] == '[':
-		if inner := strings.Trim(line, "[]"); strings.HasSuffix(line, "]") && inner != "" && nameLen(inner) == len(inner) {
+		if inner := strings.Trim(line, "[]"); strings.HasSuffix(line, "]") && inner != "" &&
+			nameLen(inner) == len(inner) {
 			return "toml"
 		}
 	case isPython(line):
@@ -56,7 +58,8 @@ func isAssignment(line string) bool {
 	line = strings.TrimPrefix(line, "export ")
 	name, value, ok := strings.Cut(line, "=")
 	name = strings.TrimRight(name, " ")
-	return ok && name != "" && isLetter(name[0]) && name[0] != '_' && name == strings.ToUpper(name) && wordLen(name) == len(name) && strings.TrimSpace(value) != ""
+	return ok && name != "" && isLetter(name[0]) && name[0] != '_' && name == strings.ToUpper(name) &&
+		wordLen(name) == len(name) && strings.TrimSpace(value) != ""
 }
 
 func isPython(line string) bool {

@@ -28,8 +28,10 @@ type envelope struct {
 }
 
 var (
-	plainEnvelope = envelope{schema: refusalSchema, example: func(e fault.Entry) any { return map[string]any{"error": errorExample(e)} }}
-	rpcEnvelope   = envelope{
+	plainEnvelope = envelope{
+		schema: refusalSchema, example: func(e fault.Entry) any { return map[string]any{"error": errorExample(e)} },
+	}
+	rpcEnvelope = envelope{
 		schema: rpcRefusalSchema, prefix: "rpc_",
 		example: func(e fault.Entry) any {
 			return map[string]any{"jsonrpc": "2.0", "id": 1, "error": errorExample(e)}
@@ -79,7 +81,9 @@ func (d *document) refusal(status int, entries []fault.Entry, form envelope) *hu
 		Content: map[string]*huma.MediaType{jsonMedia: {Examples: examples, Schema: &huma.Schema{AllOf: []*huma.Schema{
 			{Ref: schemasPrefix + form.schema},
 			{Type: huma.TypeObject, Properties: map[string]*huma.Schema{
-				"error": {Type: huma.TypeObject, Properties: map[string]*huma.Schema{"code": {Type: huma.TypeInteger, Enum: codes}}},
+				"error": {Type: huma.TypeObject, Properties: map[string]*huma.Schema{
+					"code": {Type: huma.TypeInteger, Enum: codes},
+				}},
 			}},
 		}}}},
 	}
@@ -100,51 +104,69 @@ func (d *document) refusal(status int, entries []fault.Entry, form envelope) *hu
 func envelopeSchemas() map[string]*huma.Schema {
 	said := func(text string) *huma.Schema { return &huma.Schema{Type: huma.TypeString, Description: text} }
 	data := map[string]*huma.Schema{
-		"request_id":       {Type: huma.TypeString, Format: "uuid", Description: "the same as X-Request-Id"},
-		"support":          said("path at which the request is filed as a ticket"),
-		"contact":          said("whom to ask for what is not served"),
-		"docs":             said("the catalog of methods"),
-		"retry_after":      {Type: huma.TypeInteger, Minimum: new(1.0), Description: "seconds to wait, as in Retry-After"},
-		"next_door":        door("for the holder of a door key: what to do next, and where"),
-		"doorways":         {Type: huma.TypeObject, Description: "ways past the limit, by name", AdditionalProperties: true},
-		"also":             {Type: huma.TypeArray, Items: &huma.Schema{}, Description: "other fences that would have refused as well"},
-		"blocked_by":       said("key when the key's own switch blocks the service"),
-		"enable":           said("path that switches the service on"),
-		"scope":            said("whose cap is reached: key or account"),
-		"service":          said("the service that is switched off or capped"),
-		"index":            {Type: huma.TypeInteger, Minimum: new(0.0), Description: "position of the request in its batch"},
+		"request_id": {Type: huma.TypeString, Format: "uuid", Description: "the same as X-Request-Id"},
+		"support":    said("path at which the request is filed as a ticket"),
+		"contact":    said("whom to ask for what is not served"),
+		"docs":       said("the catalog of methods"),
+		"retry_after": {
+			Type: huma.TypeInteger, Minimum: new(1.0), Description: "seconds to wait, as in Retry-After",
+		},
+		"next_door": door("for the holder of a door key: what to do next, and where"),
+		"doorways": {
+			Type: huma.TypeObject, Description: "ways past the limit, by name", AdditionalProperties: true,
+		},
+		"also": {
+			Type: huma.TypeArray, Items: &huma.Schema{}, Description: "other fences that would have refused as well",
+		},
+		"blocked_by": said("key when the key's own switch blocks the service"),
+		"enable":     said("path that switches the service on"),
+		"scope":      said("whose cap is reached: key or account"),
+		"service":    said("the service that is switched off or capped"),
+		"index": {
+			Type: huma.TypeInteger, Minimum: new(0.0), Description: "position of the request in its batch",
+		},
 		"fields":           fields(),
 		"transaction_hash": said("EVM: hash of the transaction that was sent"),
 		"signature":        said("Solana: signature of the transaction that was sent"),
 		"rule":             said("what to do about a submission whose outcome is not known"),
 	}
 	failure := &huma.Schema{
-		Type: huma.TypeObject, Description: "What went wrong, and what to do next.", Required: []string{"code", "message", "data"}, AdditionalProperties: false,
+		Type: huma.TypeObject, Description: "What went wrong, and what to do next.",
+		Required: []string{"code", "message", "data"}, AdditionalProperties: false,
 		Properties: map[string]*huma.Schema{
-			"code":    {Type: huma.TypeInteger, Description: "JSON-RPC style code; the tool explain_error tells of each"},
+			"code": {
+				Type: huma.TypeInteger, Description: "JSON-RPC style code; the tool explain_error tells of each",
+			},
 			"message": {Type: huma.TypeString, MinLength: new(1), Description: "says what to do next"},
 			"data": {
-				Type: huma.TypeObject, Required: []string{"request_id", "support"}, Properties: data, AdditionalProperties: true,
-				Description: "what belongs to the refusal; further members may come with it",
+				Type: huma.TypeObject, Required: []string{"request_id", "support"}, Properties: data,
+				AdditionalProperties: true,
+				Description:          "what belongs to the refusal; further members may come with it",
 			},
 		},
 	}
 	refusal := &huma.Schema{
-		Type: huma.TypeObject, Required: []string{"error"}, AdditionalProperties: false, Description: "The error envelope.",
-		Properties: map[string]*huma.Schema{"error": {Ref: schemasPrefix + errorSchema}},
+		Type: huma.TypeObject, Required: []string{"error"}, AdditionalProperties: false,
+		Description: "The error envelope.", Properties: map[string]*huma.Schema{
+			"error": {Ref: schemasPrefix + errorSchema},
+		},
 	}
 	rpc := &huma.Schema{
 		Type: huma.TypeObject, Required: []string{"jsonrpc", "id", "error"}, AdditionalProperties: false,
 		Description: "The error envelope as a JSON-RPC response.", Properties: maps.Clone(refusal.Properties),
 	}
-	maps.Copy(rpc.Properties, map[string]*huma.Schema{"jsonrpc": jsonrpcVersion(), "id": idSchema("the request's id; null when it had none or none could be read")})
+	maps.Copy(rpc.Properties, map[string]*huma.Schema{
+		"jsonrpc": jsonrpcVersion(), "id": idSchema("the request's id; null when it had none or none could be read"),
+	})
 	return map[string]*huma.Schema{errorSchema: failure, refusalSchema: refusal, rpcRefusalSchema: rpc}
 }
 
 func door(text string) *huma.Schema {
 	return &huma.Schema{
 		Type: huma.TypeObject, Description: text, Required: []string{"door", "do"}, AdditionalProperties: false,
-		Properties: map[string]*huma.Schema{"door": {Type: huma.TypeString}, "do": {Type: huma.TypeString}, "where": {Type: huma.TypeString}},
+		Properties: map[string]*huma.Schema{
+			"door": {Type: huma.TypeString}, "do": {Type: huma.TypeString}, "where": {Type: huma.TypeString},
+		},
 	}
 }
 

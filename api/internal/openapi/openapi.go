@@ -103,7 +103,9 @@ func Build(o Options) *huma.OpenAPI {
 				Headers:         headers(),
 				Examples:        map[string]*huma.Example{},
 			},
-			ExternalDocs: &huma.ExternalDocs{Description: "How a program uses the service", URL: o.PublicURL + "/skill.md"},
+			ExternalDocs: &huma.ExternalDocs{
+				Description: "How a program uses the service", URL: o.PublicURL + "/skill.md",
+			},
 		},
 		own: huma.NewMapRegistry(schemasPrefix, huma.DefaultSchemaNamer), borrowed: o.Schemas, tags: map[string]bool{},
 	}
@@ -129,9 +131,9 @@ func Build(o Options) *huma.OpenAPI {
 
 const schemasPrefix = "#/components/schemas/"
 
-const introduction = "Blockchain access through one key: JSON-RPC to six chains, metered in weighted units, and the operations around it. " +
-	"Every answer carries X-Request-Id; every refusal says what to do next. How a program uses the service is told at /skill.md, " +
-	"the methods of each chain and their units at /docs/methods."
+const introduction = "Blockchain access through one key: JSON-RPC to six chains, metered in weighted units, and the " +
+	"operations around it. Every answer carries X-Request-Id; every refusal says what to do next. How a program uses " +
+	"the service is told at /skill.md, the methods of each chain and their units at /docs/methods."
 
 func contact(at string) *huma.Contact {
 	if strings.Contains(at, "@") {
@@ -178,7 +180,8 @@ func (d *document) takeParts(from huma.Registry, s *huma.Schema) {
 		d.take(from, from.SchemaFromRef(s.Ref))
 		return
 	}
-	parts := slices.Concat([]*huma.Schema{s.Items, s.Not}, s.OneOf, s.AnyOf, s.AllOf, slices.Collect(maps.Values(s.Properties)))
+	parts := slices.Concat([]*huma.Schema{s.Items, s.Not}, s.OneOf, s.AnyOf, s.AllOf,
+		slices.Collect(maps.Values(s.Properties)))
 	if more, ok := s.AdditionalProperties.(*huma.Schema); ok {
 		parts = append(parts, more)
 	}
@@ -205,11 +208,15 @@ func (d *document) plain(p Plain) {
 	}
 	for _, v := range p.Values {
 		op.Parameters = append(op.Parameters, &huma.Param{
-			Name: v.Name, In: "path", Required: true, Description: v.Description, Schema: &huma.Schema{Type: huma.TypeString}, Example: v.Example,
+			Name: v.Name, In: "path", Required: true, Description: v.Description, Schema: &huma.Schema{
+				Type: huma.TypeString,
+			}, Example: v.Example,
 		})
 	}
 	for status, a := range p.Answers {
-		r := &huma.Response{Description: a.Description, Headers: map[string]*huma.Param{requestID: headerRef(requestID)}}
+		r := &huma.Response{
+			Description: a.Description, Headers: map[string]*huma.Param{requestID: headerRef(requestID)},
+		}
 		if a.Media != "" {
 			r.Content = map[string]*huma.MediaType{a.Media: {Schema: &huma.Schema{Type: huma.TypeString}}}
 			if a.Type != nil {
@@ -222,7 +229,9 @@ func (d *document) plain(p Plain) {
 	}
 	if p.Body != "" {
 		op.RequestBody = &huma.RequestBody{
-			Description: p.Body, Required: true, Content: map[string]*huma.MediaType{jsonMedia: {Schema: &huma.Schema{Type: huma.TypeObject}}},
+			Description: p.Body, Required: true, Content: map[string]*huma.MediaType{
+				jsonMedia: {Schema: &huma.Schema{Type: huma.TypeObject}},
+			},
 		}
 	}
 	form := plainEnvelope
@@ -265,7 +274,10 @@ func Operations(d *huma.OpenAPI) []Operation {
 	for path, item := range d.Paths {
 		for _, op := range []*huma.Operation{item.Get, item.Post, item.Put, item.Patch, item.Delete, item.Options} {
 			if op != nil {
-				list = append(list, Operation{Method: op.Method, Path: path, Name: op.OperationID, Title: op.Summary, Tag: op.Tags[0], Details: op.Description})
+				list = append(list, Operation{
+					Method: op.Method, Path: path, Name: op.OperationID, Title: op.Summary,
+					Tag: op.Tags[0], Details: op.Description,
+				})
 			}
 		}
 	}

@@ -32,11 +32,15 @@ type greeting struct {
 func describe() *huma.OpenAPI {
 	catalogue := service.New(service.Options{PublicURL: publicURL})
 	return openapi.Build(openapi.Options{
-		Operations: catalogue.All(), Schemas: catalogue.Schemas(), PublicURL: publicURL, Contact: "contact@gateway.example",
-		Console: []openapi.Console{{Operation: catalogue.AdoptKey, Path: "/agents/adopt"}},
+		Operations: catalogue.All(), Schemas: catalogue.Schemas(), PublicURL: publicURL,
+		Contact: "contact@gateway.example", Console: []openapi.Console{
+			{Operation: catalogue.AdoptKey, Path: "/agents/adopt"},
+		},
 		Plain: []openapi.Plain{{
-			Method: http.MethodGet, Path: "/healthz", Name: "health", Title: "Whether it lives", Description: "It answers.",
-			Answers: map[int]openapi.Answer{http.StatusOK: {Description: "It lives.", Media: "application/json", Type: reflect.TypeFor[greeting]()}},
+			Method: http.MethodGet, Path: "/healthz", Name: "health", Title: "Whether it lives",
+			Description: "It answers.", Answers: map[int]openapi.Answer{
+				http.StatusOK: {Description: "It lives.", Media: "application/json", Type: reflect.TypeFor[greeting]()},
+			},
 		}},
 	})
 }
@@ -68,7 +72,9 @@ func TestTheListOfOperationsStandsInSections(t *testing.T) {
 			}
 		}
 	}
-	if want := []string{"Relay", "Keys", "Toolbox", "Data", "Pay per call", "Statements", "Agents", "Status", "Documents", "Health"}; !slices.Equal(names, want) {
+	if want := []string{
+		"Relay", "Keys", "Toolbox", "Data", "Pay per call", "Statements", "Agents", "Status", "Documents", "Health",
+	}; !slices.Equal(names, want) {
 		t.Errorf("the sections are %q, want %q", names, want)
 	}
 	if !slices.Equal(listed, list) {
@@ -289,7 +295,10 @@ func TestEveryCapabilityWithARouteIsDescribedFromItsDefinition(t *testing.T) {
 	if routed == 0 {
 		t.Error("no capability has a route")
 	}
-	for _, r := range []fault.Reason{fault.RateWindow, fault.OutcomeUnknown, fault.PaymentRequired, fault.UnknownChain, fault.MethodNotServed, fault.RangeTooLarge} {
+	for _, r := range []fault.Reason{
+		fault.RateWindow, fault.OutcomeUnknown, fault.PaymentRequired, fault.UnknownChain,
+		fault.MethodNotServed, fault.RangeTooLarge,
+	} {
 		responses, _ := all["POST /rpc/{chain}"]["responses"].(map[string]any)
 		if !declares(responses, r) {
 			t.Errorf("the relay does not declare %s", r)
@@ -308,7 +317,8 @@ func TestAdoptionIsDescribedAsTheConsolesRedirect(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`"application/x-www-form-urlencoded":{`, `"application/json":{`, `"302":{"description":"Found","headers":{"Location":`, `"security":[{"session":[]}]`,
+		`"application/x-www-form-urlencoded":{`, `"application/json":{`,
+		`"302":{"description":"Found","headers":{"Location":`, `"security":[{"session":[]}]`,
 	} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("it lacks %s: %s", want, text)
@@ -401,7 +411,8 @@ func TestEveryExampleMatchesItsSchema(t *testing.T) {
 // inline compiles a schema of the document that is no component, with its references.
 func inline(t *testing.T, c *jsonschema.Compiler, text string, n int) *jsonschema.Schema {
 	t.Helper()
-	tree, err := jsonschema.UnmarshalJSON(strings.NewReader(strings.ReplaceAll(text, `"#/components`, `"https://document.example/#/components`)))
+	tree, err := jsonschema.UnmarshalJSON(
+		strings.NewReader(strings.ReplaceAll(text, `"#/components`, `"https://document.example/#/components`)))
 	if err != nil {
 		t.Fatal(err)
 	}

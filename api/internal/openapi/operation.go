@@ -62,8 +62,10 @@ func (d *document) console(c Console) {
 	m, in := c.Operation.Meta(), c.Operation.Input()
 	op := &huma.Operation{
 		Method: http.MethodPost, Path: c.Path, OperationID: m.Name, Summary: m.Title,
-		Description: m.Description + " It takes JSON or a form, and leads to a page of the console with the result; a form is refused there too.",
-		Security:    security(m.Access), RequestBody: d.body(in, in.Properties),
+		Description: m.Description +
+			" It takes JSON or a form, and leads to a page of the console with the result; a form is refused there " +
+			"too.",
+		Security: security(m.Access), RequestBody: d.body(in, in.Properties),
 		Responses: map[string]*huma.Response{statusKey(http.StatusFound): success(http.StatusFound, nil)},
 	}
 	op.RequestBody.Content[formMedia] = op.RequestBody.Content[jsonMedia]
@@ -78,7 +80,8 @@ func (d *document) shown(s Shown) {
 	m, in := s.Operation.Meta(), s.Operation.Input()
 	op := &huma.Operation{
 		Method: http.MethodGet, Path: s.Path, OperationID: m.Name + "_page", Summary: m.Title + ", as a page",
-		Description: "Shows people what " + m.Route.Path + " gives programs.", Security: security(m.Access), Responses: map[string]*huma.Response{},
+		Description: "Shows people what " + m.Route.Path + " gives programs.", Security: security(m.Access),
+		Responses: map[string]*huma.Response{},
 	}
 	for _, name := range pathParams(s.Path) {
 		op.Parameters = append(op.Parameters, d.parameter(in, name, "path"))
@@ -116,7 +119,10 @@ func (d *document) parameter(in *huma.Schema, name, place string) *huma.Param {
 		panic("openapi: no input has the parameter " + name)
 	}
 	d.takeParts(d.borrowed, s)
-	p := &huma.Param{Name: name, In: place, Schema: s, Description: s.Description, Required: place == "path" || slices.Contains(in.Required, name)}
+	p := &huma.Param{
+		Name: name, In: place, Schema: s, Description: s.Description, Required: place == "path" ||
+			slices.Contains(in.Required, name),
+	}
 	if s.Type == huma.TypeArray {
 		p.Explode = new(bool) // one text with commas
 	}
@@ -138,6 +144,8 @@ func (d *document) body(in *huma.Schema, rest map[string]*huma.Schema) *huma.Req
 		}
 	}
 	return &huma.RequestBody{
-		Required: len(schema.Required) > 0, Content: map[string]*huma.MediaType{jsonMedia: {Schema: d.take(d.borrowed, schema)}},
+		Required: len(schema.Required) > 0, Content: map[string]*huma.MediaType{
+			jsonMedia: {Schema: d.take(d.borrowed, schema)},
+		},
 	}
 }

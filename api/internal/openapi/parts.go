@@ -41,11 +41,15 @@ func headers() map[string]*huma.Param {
 		},
 		retryAfter: {Required: true, Description: "Seconds to wait before the next try.", Schema: whole(1)},
 		retryLater: {Description: "Seconds to wait before the next try, where that is known.", Schema: whole(1)},
-		limit:      {Required: true, Description: "What the limit that refused lets through: requests or units.", Schema: whole(0)},
-		remaining:  {Required: true, Description: "What is left of it.", Schema: whole(0)},
-		reset:      {Required: true, Description: "Seconds until it counts anew.", Schema: whole(1)},
+		limit: {
+			Required: true, Description: "What the limit that refused lets through: requests or units.",
+			Schema: whole(0),
+		},
+		remaining: {Required: true, Description: "What is left of it.", Schema: whole(0)},
+		reset:     {Required: true, Description: "Seconds until it counts anew.", Schema: whole(1)},
 		limit + optional: {
-			Description: "Requests that the caller's rate window lets through; absent where there is none.", Schema: whole(1),
+			Description: "Requests that the caller's rate window lets through; absent where there is none.",
+			Schema:      whole(1),
 		},
 		remaining + optional: {Description: "How many of them it takes now.", Schema: whole(0)},
 		reset + optional:     {Description: "Seconds until more come back.", Schema: whole(1)},
@@ -59,7 +63,9 @@ func headers() map[string]*huma.Param {
 		},
 		timing: {
 			Description: "Where the time went, in milliseconds: gate, route, upstream; or a cache hit.",
-			Schema:      &huma.Schema{Type: huma.TypeString, Examples: []any{"gate;dur=0.412, route;dur=0.051, upstream;dur=12.300"}},
+			Schema: &huma.Schema{
+				Type: huma.TypeString, Examples: []any{"gate;dur=0.412, route;dur=0.051, upstream;dur=12.300"},
+			},
 		},
 	}
 }
@@ -79,8 +85,9 @@ func securitySchemes() map[string]*huma.SecurityScheme {
 		},
 		paymentScheme: {
 			Type: "apiKey", In: "header", Name: "X-PAYMENT",
-			Description: "A pay-per-call credential, cagx_…, for the relay alone: POST /x402/redeem gives one for a payment against the menu at " +
-				"/x402. Its calls have the tier that was paid for, until its units or its window are used up. With an API key beside it the key wins.",
+			Description: "A pay-per-call credential, cagx_…, for the relay alone: POST /x402/redeem gives one for a " +
+				"payment against the menu at /x402. Its calls have the tier that was paid for, until its units or " +
+				"its window are used up. With an API key beside it the key wins.",
 		},
 		sessionScheme: {
 			Type: "apiKey", In: "cookie", Name: "__Host-session",
@@ -91,10 +98,14 @@ func securitySchemes() map[string]*huma.SecurityScheme {
 
 // success is the answer of an operation that succeeded.
 func success(status int, schema *huma.Schema) *huma.Response {
-	r := &huma.Response{Description: http.StatusText(status), Headers: map[string]*huma.Param{requestID: headerRef(requestID)}}
+	r := &huma.Response{
+		Description: http.StatusText(status), Headers: map[string]*huma.Param{requestID: headerRef(requestID)},
+	}
 	if status >= http.StatusMultipleChoices && status < http.StatusBadRequest {
 		r.Headers["Location"] = &huma.Param{
-			Required: true, Description: "Where to go on.", Schema: &huma.Schema{Type: huma.TypeString, Format: "uri-reference"},
+			Required: true, Description: "Where to go on.", Schema: &huma.Schema{
+				Type: huma.TypeString, Format: "uri-reference",
+			},
 		}
 		return r
 	}

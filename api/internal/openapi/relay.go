@@ -20,9 +20,10 @@ var relayRefusals = []fault.Reason{
 	fault.KeyInvalid, fault.AccountSuspended,
 	fault.RateWindow, fault.KeyBudget, fault.PlanQuota, fault.ServiceCap, fault.DoorKeyDay,
 	fault.ServiceOff,
-	fault.NotJSON, fault.NotARequest, fault.BodyTooLarge, fault.BatchTooLarge, fault.UnknownChain, fault.MethodNotServed, fault.RangeTooLarge, fault.ParameterRefused,
-	fault.OutcomeUnknown, fault.PaymentRequired,
-	fault.NoUpstream, fault.MeterUnreachable, fault.UpstreamFailed, fault.UpstreamTimeout, fault.DurableUnavailable, fault.InternalFault,
+	fault.NotJSON, fault.NotARequest, fault.BodyTooLarge, fault.BatchTooLarge, fault.UnknownChain,
+	fault.MethodNotServed, fault.RangeTooLarge, fault.ParameterRefused, fault.OutcomeUnknown, fault.PaymentRequired,
+	fault.NoUpstream, fault.MeterUnreachable, fault.UpstreamFailed, fault.UpstreamTimeout, fault.DurableUnavailable,
+	fault.InternalFault,
 }
 
 // relay describes /rpc/{chain} (docs/interface.md, 1.4).
@@ -34,10 +35,12 @@ func (d *document) relay(stockClients bool) {
 	}
 	op := &huma.Operation{
 		Method: http.MethodPost, Path: "/rpc/{chain}", OperationID: "rpc", Summary: "Send JSON-RPC to a chain",
-		Description: fmt.Sprintf("Relays one JSON-RPC 2.0 request, or a batch of up to %d, to a healthy upstream of the chain. Reads fail over to other "+
-			"upstreams; submissions go to exactly one and are never sent again. A call costs the units of its method (GET /docs/methods) times the route "+
-			"tier's multiplier; an answer from the cache costs nothing. Each item of a batch is metered and refused on its own, inside an answer with "+
-			"status 200. In-band errors of an upstream pass through with status 200.", relay.MaxBatch),
+		Description: fmt.Sprintf(
+			"Relays one JSON-RPC 2.0 request, or a batch of up to %d, to a healthy upstream of the chain. Reads fail "+
+				"over to other upstreams; submissions go to exactly one and are never sent again. A call costs the "+
+				"units of its method (GET /docs/methods) times the route tier's multiplier; an answer from the cache "+
+				"costs nothing. Each item of a batch is metered and refused on its own, inside an answer with status "+
+				"200. In-band errors of an upstream pass through with status 200.", relay.MaxBatch),
 		Security: []map[string][]string{{keyScheme: {}}, {paymentScheme: {}}},
 		Parameters: []*huma.Param{chainParam, {
 			Name: "X-Route-Tier", In: "header", Description: tierText(),
@@ -46,7 +49,10 @@ func (d *document) relay(stockClients bool) {
 		RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{jsonMedia: {
 			Schema: &huma.Schema{OneOf: []*huma.Schema{
 				{Ref: schemasPrefix + "RpcRequest"},
-				{Type: huma.TypeArray, MinItems: new(1), MaxItems: new(relay.MaxBatch), Items: &huma.Schema{Ref: schemasPrefix + "RpcRequest"}},
+				{
+					Type: huma.TypeArray, MinItems: new(1), MaxItems: new(relay.MaxBatch),
+					Items: &huma.Schema{Ref: schemasPrefix + "RpcRequest"},
+				},
 			}},
 			Examples: rpcExamples(),
 		}}},
@@ -54,7 +60,9 @@ func (d *document) relay(stockClients bool) {
 	}
 	ok := success(http.StatusOK, &huma.Schema{OneOf: []*huma.Schema{
 		{Ref: schemasPrefix + "RpcResponse"},
-		{Type: huma.TypeArray, MinItems: new(1), MaxItems: new(relay.MaxBatch), Items: &huma.Schema{Ref: schemasPrefix + "RpcResponse"}},
+		{Type: huma.TypeArray, MinItems: new(1), MaxItems: new(relay.MaxBatch), Items: &huma.Schema{
+			Ref: schemasPrefix + "RpcResponse",
+		}},
 	}})
 	ok.Description = "The upstream's answer with the request's id, or those of a batch in the order of its requests."
 	ok.Content[jsonMedia].Examples = map[string]*huma.Example{
@@ -76,7 +84,9 @@ func (d *document) relay(stockClients bool) {
 	// What fails before the body is looked at knows nothing of JSON-RPC.
 	d.refuses(op, []fault.Reason{fault.HeadersTooLarge}, plainEnvelope)
 	either := op.Responses[statusKey(http.StatusInternalServerError)].Content[jsonMedia]
-	either.Schema.AllOf[0] = &huma.Schema{AnyOf: []*huma.Schema{{Ref: schemasPrefix + rpcRefusalSchema}, {Ref: schemasPrefix + refusalSchema}}}
+	either.Schema.AllOf[0] = &huma.Schema{
+		AnyOf: []*huma.Schema{{Ref: schemasPrefix + rpcRefusalSchema}, {Ref: schemasPrefix + refusalSchema}},
+	}
 	if stockClients {
 		d.pay(op)
 	}
@@ -90,7 +100,8 @@ func (d *document) relay(stockClients bool) {
 // preflight describes what browsers ask before they let a page of another origin call the relay.
 func (d *document) preflight(chainParam *huma.Param, path, name string) {
 	op := &huma.Operation{
-		Method: http.MethodOptions, Path: path, OperationID: name, Summary: "Ask whether pages of other origins may call",
+		Method: http.MethodOptions, Path: path, OperationID: name,
+		Summary:     "Ask whether pages of other origins may call",
 		Description: "They may, from every origin. It needs no key and is not metered.",
 		Parameters:  []*huma.Param{chainParam}, Security: []map[string][]string{{}},
 		Responses: map[string]*huma.Response{statusKey(http.StatusNoContent): {
@@ -122,7 +133,8 @@ func tierText() string {
 	for _, t := range plan.Tiers() {
 		told = append(told, fmt.Sprintf("%s %s", t, plan.Units(t.Multiplier())))
 	}
-	return "which upstreams of the key's supply serve the call, and what its units are multiplied with: " + strings.Join(told, ", ")
+	return "which upstreams of the key's supply serve the call, and what its units are multiplied with: " +
+		strings.Join(told, ", ")
 }
 
 func jsonrpcVersion() *huma.Schema {
@@ -137,29 +149,44 @@ func rpcSchemas() map[string]*huma.Schema {
 		Type: huma.TypeObject, Required: []string{"jsonrpc", "method"}, Description: "A JSON-RPC 2.0 request.",
 		Properties: map[string]*huma.Schema{
 			"jsonrpc": jsonrpcVersion(), "id": idSchema("any JSON value; the answer has it byte for byte"),
-			"method": {Type: huma.TypeString, MinLength: new(1), Description: "exact name of a method of the chain's catalog (GET /docs/methods)"},
-			"params": {Type: huma.TypeArray, Nullable: true, Items: &huma.Schema{}, Description: "the method's parameters; absent or null for none"},
+			"method": {
+				Type: huma.TypeString, MinLength: new(1),
+				Description: "exact name of a method of the chain's catalog (GET /docs/methods)",
+			},
+			"params": {
+				Type: huma.TypeArray, Nullable: true, Items: &huma.Schema{},
+				Description: "the method's parameters; absent or null for none",
+			},
 		},
 	}
 	result := &huma.Schema{
-		Type: huma.TypeObject, Required: []string{"jsonrpc", "id", "result"}, AdditionalProperties: false, Title: "Result",
-		Properties: map[string]*huma.Schema{"jsonrpc": jsonrpcVersion(), "id": idSchema("the request's id"), "result": {Description: "what the method gives"}},
+		Type: huma.TypeObject, Required: []string{"jsonrpc", "id", "result"}, AdditionalProperties: false,
+		Title: "Result", Properties: map[string]*huma.Schema{
+			"jsonrpc": jsonrpcVersion(),
+			"id":      idSchema("the request's id"), "result": {Description: "what the method gives"},
+		},
 	}
 	failure := &huma.Schema{
-		Type: huma.TypeObject, Required: []string{"jsonrpc", "id", "error"}, AdditionalProperties: false, Title: "Error",
+		Type: huma.TypeObject, Required: []string{"jsonrpc", "id", "error"}, AdditionalProperties: false,
+		Title: "Error",
 		Properties: map[string]*huma.Schema{
 			"jsonrpc": jsonrpcVersion(), "id": idSchema("the request's id"),
 			"error": {
 				Type: huma.TypeObject, Required: []string{"code", "message"},
-				Description: "The upstream's own error as it came; in a batch also the error envelope of an item that was refused.",
-				Properties:  map[string]*huma.Schema{"code": {Type: huma.TypeInteger}, "message": {Type: huma.TypeString}, "data": {}},
+				Description: "The upstream's own error as it came; in a batch also the error envelope of an item " +
+					"that was refused.",
+				Properties: map[string]*huma.Schema{
+					"code": {Type: huma.TypeInteger}, "message": {Type: huma.TypeString}, "data": {},
+				},
 			},
 		},
 	}
 	return map[string]*huma.Schema{
 		"RpcRequest": request,
 		"RpcResponse": {
-			Description: "A JSON-RPC 2.0 response.", OneOf: []*huma.Schema{{Ref: schemasPrefix + "RpcResult"}, {Ref: schemasPrefix + "RpcError"}},
+			Description: "A JSON-RPC 2.0 response.", OneOf: []*huma.Schema{
+				{Ref: schemasPrefix + "RpcResult"}, {Ref: schemasPrefix + "RpcError"},
+			},
 		},
 		"RpcResult": result, "RpcError": failure,
 	}
@@ -174,9 +201,12 @@ func rpcExamples() map[string]*huma.Example {
 		return map[string]any{"jsonrpc": "2.0", "id": id, "method": method, "params": append([]any{}, params...)}
 	}
 	return map[string]*huma.Example{
-		"block":       {Summary: "The newest block's number", Value: call(1, "eth_blockNumber")},
-		"slot":        {Summary: "The newest slot, on Solana", Value: call(1, "getSlot")},
-		"logs":        {Summary: "Logs of a range", Value: call(1, "eth_getLogs", map[string]any{"fromBlock": "0x10d4f0", "toBlock": "0x10d56f"})},
+		"block": {Summary: "The newest block's number", Value: call(1, "eth_blockNumber")},
+		"slot":  {Summary: "The newest slot, on Solana", Value: call(1, "getSlot")},
+		"logs": {
+			Summary: "Logs of a range",
+			Value:   call(1, "eth_getLogs", map[string]any{"fromBlock": "0x10d4f0", "toBlock": "0x10d56f"}),
+		},
 		"two_calls":   {Summary: "Two calls at once", Value: []any{call(1, "eth_chainId"), call(2, "eth_gasPrice")}},
 		"transaction": {Summary: "A signed transaction", Value: call(1, "eth_sendRawTransaction", "0x02f8…")},
 	}

@@ -24,7 +24,10 @@ var tags = []tag{
 	{"Statements", "What an account, an agent or a key used in a period, closed with a hash.", []string{"api"}},
 	{"Agents", "Programs that act for an account.", []string{"agents", "mcp"}},
 	{"Status", "How the chains stand, and stood. No key is needed.", []string{"status", "status.json"}},
-	{"Documents", "What there is to read. No key is needed.", []string{"docs", "openapi.json", "terms", "skill.md", "llms.txt", "sitemap.xml", "robots.txt", "server.json", ".well-known"}},
+	{"Documents", "What there is to read. No key is needed.", []string{
+		"docs", "openapi.json", "terms", "skill.md",
+		"llms.txt", "sitemap.xml", "robots.txt", "server.json", ".well-known",
+	}},
 	{"Webhooks", "What other services tell this one.", []string{"webhooks"}},
 	{"Health", "For whoever routes requests to this process.", []string{"healthz", "readyz"}},
 }

@@ -94,8 +94,8 @@ func fromEnvironment(form string) member { return bearer("Bearer " + fmt.Sprintf
 // agentPrograms lists them for a server at an address.
 func agentPrograms(address string) []agentProgram {
 	programs := []agentProgram{
-		claudeCode(address), claudeDesktop(address), cursor(address), vsCode(address), windsurf(address), codex(address),
-		gemini(address), cline(address), zed(address), goose(address),
+		claudeCode(address), claudeDesktop(address), cursor(address), vsCode(address), windsurf(address),
+		codex(address), gemini(address), cline(address), zed(address), goose(address),
 	}
 	for i := range programs {
 		p := &programs[i]
@@ -114,23 +114,30 @@ func text(format string, args ...any) Snippet { return Snippet{Text: fmt.Sprintf
 func claudeCode(address string) agentProgram {
 	return agentProgram{
 		Name: "Claude Code", Where: "In a shell.",
-		Free:  text("claude mcp add --transport http \\\n  %s %s", serverLabel, address),
-		Keyed: text("claude mcp add --transport http \\\n  %s %s \\\n  --header \"Authorization: Bearer $%s\"", serverLabel, address, keyVariable),
-		Notes: []string{"`--scope user` adds it for all your projects, `--scope project` for everybody who works on this one. `/mcp` shows whether it is connected."},
+		Free: text("claude mcp add --transport http \\\n  %s %s", serverLabel, address),
+		Keyed: text("claude mcp add --transport http \\\n  %s %s \\\n  --header \"Authorization: Bearer $%s\"",
+			serverLabel, address, keyVariable),
+		Notes: []string{
+			"`--scope user` adds it for all your projects, `--scope project` for everybody who works on this one. " +
+				"`/mcp` shows whether it is connected.",
+		},
 	}
 }
 
 func claudeDesktop(address string) agentProgram {
 	return agentProgram{
-		Name: "Claude Desktop", Where: "Without a key: Customize, Connectors, Add custom connector, and this address. With a key: `claude_desktop_config.json` " +
-			"(Settings, Developer, Edit Config), through `mcp-remote`, which needs Node.js.",
+		Name: "Claude Desktop",
+		Where: "Without a key: Customize, Connectors, Add custom connector, and this address. With a key: " +
+			"`claude_desktop_config.json` (Settings, Developer, Edit Config), through `mcp-remote`, which needs " +
+			"Node.js.",
 		Free: text("%s", address),
 		Keyed: Snippet{Text: jsonConfig("mcpServers",
 			member{"command", "npx"},
 			member{"args", []string{"-y", "mcp-remote", address, "--header", "Authorization:${AUTH_HEADER}"}},
 			member{"env", object(member{"AUTH_HEADER", keyInPlace})})},
 		Notes: []string{
-			"A connector sends no header of yours, so it has the key-free tools. It calls from the internet: the address must be reachable from there.",
+			"A connector sends no header of yours, so it has the key-free tools. It calls from the internet: the " +
+				"address must be reachable from there.",
 		},
 	}
 }
@@ -145,13 +152,21 @@ func cursor(address string) agentProgram {
 
 func vsCode(address string) agentProgram {
 	server := func(more ...member) member {
-		return member{"servers", object(member{serverLabel, object(append([]member{{"type", "http"}, {"url", address}}, more...)...)})}
+		return member{
+			"servers", object(member{
+				serverLabel, object(append([]member{{"type", "http"}, {"url", address}}, more...)...),
+			}),
+		}
 	}
-	ask := object(member{"type", "promptString"}, member{"id", "chain-access-key"}, member{"description", "API key of the Chain Access Gateway"}, member{"password", true})
+	ask := object(member{"type", "promptString"}, member{"id", "chain-access-key"},
+		member{"description", "API key of the Chain Access Gateway"}, member{"password", true})
 	return agentProgram{
 		Name: "VS Code", Where: "`.vscode/mcp.json`, or the command MCP: Open User Configuration.",
-		Free:  Snippet{Text: object(server()).indent()},
-		Keyed: Snippet{Text: object(member{"inputs", []orderedJSON{ask}}, server(bearer("Bearer ${input:chain-access-key}"))).indent()},
+		Free: Snippet{Text: object(server()).indent()},
+		Keyed: Snippet{
+			Text: object(member{"inputs", []orderedJSON{ask}},
+				server(bearer("Bearer ${input:chain-access-key}"))).indent(),
+		},
 		Notes: []string{"VS Code asks for the key once and keeps it out of the file."},
 	}
 }
@@ -176,15 +191,20 @@ func codex(address string) agentProgram {
 func gemini(address string) agentProgram {
 	return agentProgram{
 		Name: "Gemini CLI", Where: "In a shell.",
-		Free:  text("gemini mcp add --transport http \\\n  %s %s", serverLabel, address),
-		Keyed: text("gemini mcp add --transport http \\\n  --header \"Authorization: Bearer $%s\" \\\n  %s %s", keyVariable, serverLabel, address),
-		Notes: []string{"`--scope user` adds it for all projects. In `settings.json` the address stands under `httpUrl`; `url` is for another transport."},
+		Free: text("gemini mcp add --transport http \\\n  %s %s", serverLabel, address),
+		Keyed: text("gemini mcp add --transport http \\\n  --header \"Authorization: Bearer $%s\" \\\n  %s %s",
+			keyVariable, serverLabel, address),
+		Notes: []string{
+			"`--scope user` adds it for all projects. In `settings.json` the address stands under `httpUrl`; `url` " +
+				"is for another transport.",
+		},
 	}
 }
 
 func cline(address string) agentProgram {
 	members := func(more ...member) []member {
-		return append(append([]member{{"type", "streamableHttp"}, {"url", address}}, more...), member{"disabled", false}, member{"autoApprove", []string{}})
+		return append(append([]member{{"type", "streamableHttp"}, {"url", address}}, more...),
+			member{"disabled", false}, member{"autoApprove", []string{}})
 	}
 	return agentProgram{
 		Name: "Cline", Where: "`cline_mcp_settings.json`: MCP Servers, Configure, Configure MCP Servers.",
@@ -202,7 +222,8 @@ func zed(address string) agentProgram {
 }
 
 func goose(address string) agentProgram {
-	const form = "extensions:\n  %s:\n    name: Chain Access Gateway\n    type: streamable_http\n    uri: %s\n    enabled: true\n    timeout: 60"
+	const form = "extensions:\n  %s:\n    name: Chain Access Gateway\n    type: streamable_http\n    uri: %s\n    " +
+		"enabled: true\n    timeout: 60"
 	return agentProgram{
 		Name: "Goose", Where: "`~/.config/goose/config.yaml`, or `goose configure`.",
 		Free:  text(form, serverLabel, address),
@@ -213,15 +234,23 @@ func goose(address string) agentProgram {
 // anyClient is for programs that are not listed, and for a look by hand.
 func anyClient(address string) []Snippet {
 	return []Snippet{
-		{"list-tools", "list the tools", fmt.Sprintf("curl %s \\\n  -H 'Content-Type: application/json' \\\n  -d '%s'", address, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)},
-		{"call-tool", "call a tool", fmt.Sprintf("curl %s \\\n  -H \"Authorization: Bearer $%s\" -H 'Content-Type: application/json' \\\n  -d '%s'", address, keyVariable,
-			`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"rpc_call","arguments":{"chain":"eth_mainnet","method":"eth_blockNumber"}}}`)},
+		{"list-tools", "list the tools", fmt.Sprintf("curl %s \\\n  -H 'Content-Type: application/json' \\\n  -d '%s'",
+			address, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)},
+		{
+			"call-tool", "call a tool",
+			fmt.Sprintf(
+				"curl %s \\\n  -H \"Authorization: Bearer $%s\" -H 'Content-Type: application/json' \\\n  -d '%s'",
+				address, keyVariable,
+				`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"rpc_call","arguments":{"chain":"eth_mainnet","method":"eth_blockNumber"}}}`),
+		},
 	}
 }
 
 // fromTypeScript connects with the official SDK, as e2e/mcp does.
 func fromTypeScript(address string) Snippet {
-	return Snippet{"typescript", "TypeScript", fmt.Sprintf(`import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+	return Snippet{
+		"typescript", "TypeScript",
+		fmt.Sprintf(`import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 
 const client = new Client({ name: 'my-agent', version: '1.0.0' });
@@ -231,5 +260,6 @@ await client.connect(new StreamableHTTPClientTransport(new URL('%s'), {
 const answer = await client.callTool({
   name: 'rpc_call', arguments: { chain: 'eth_mainnet', method: 'eth_blockNumber' },
 });
-console.log(answer.isError, answer.content);`, address, "`Bearer ${process.env."+keyVariable+"}`")}
+console.log(answer.isError, answer.content);`, address, "`Bearer ${process.env."+keyVariable+"}`"),
+	}
 }

@@ -106,7 +106,8 @@ func TestKeysReachTheHeaderWhereProgramsHaveFormsOfTheirOwn(t *testing.T) {
 	if err := json.Unmarshal([]byte(code.Keyed.Text), &asked); err != nil {
 		t.Fatal(err)
 	}
-	if len(asked.Inputs) != 1 || asked.Servers[serverLabel].Headers["Authorization"] != "Bearer ${input:"+asked.Inputs[0].ID+"}" || asked.Servers[serverLabel].Type != "http" {
+	if len(asked.Inputs) != 1 || asked.Servers[serverLabel].Headers["Authorization"] != "Bearer ${input:"+
+		asked.Inputs[0].ID+"}" || asked.Servers[serverLabel].Type != "http" {
 		t.Errorf("VS Code is told %+v", asked)
 	}
 	desktop := claudeDesktop(testAddress)
@@ -121,15 +122,18 @@ func TestKeysReachTheHeaderWhereProgramsHaveFormsOfTheirOwn(t *testing.T) {
 		t.Fatal(err)
 	}
 	server := run.Servers[serverLabel]
-	if server.Command != "npx" || strings.Join(server.Args, " ") != "-y mcp-remote "+testAddress+" --header Authorization:${AUTH_HEADER}" || server.Env["AUTH_HEADER"] != keyInPlace {
+	if server.Command != "npx" || strings.Join(server.Args, " ") != "-y mcp-remote "+testAddress+
+		" --header Authorization:${AUTH_HEADER}" || server.Env["AUTH_HEADER"] != keyInPlace {
 		t.Errorf("Claude Desktop runs %+v", server)
 	}
 	for _, program := range []agentProgram{claudeCode(testAddress), gemini(testAddress)} {
-		if !strings.Contains(program.Keyed.Text, `--header "Authorization: Bearer $`+keyVariable+`"`) || !strings.Contains(program.Keyed.Text, "--transport http ") {
+		if !strings.Contains(program.Keyed.Text, `--header "Authorization: Bearer $`+keyVariable+`"`) ||
+			!strings.Contains(program.Keyed.Text, "--transport http ") {
 			t.Errorf("%s is told %s", program.Name, program.Keyed.Text)
 		}
 	}
-	if want := "[mcp_servers." + serverLabel + "]\nurl = \"" + testAddress + "\"\nbearer_token_env_var = \"" + keyVariable + `"`; codex(testAddress).Keyed.Text != want {
+	if want := "[mcp_servers." + serverLabel + "]\nurl = \"" + testAddress + "\"\nbearer_token_env_var = \"" +
+		keyVariable + `"`; codex(testAddress).Keyed.Text != want {
 		t.Errorf("Codex is told %s", codex(testAddress).Keyed.Text)
 	}
 }

@@ -31,7 +31,8 @@ func TestTheViewerIsTheLockedRelease(t *testing.T) {
 	}
 	locked := lock.Packages["node_modules/"+m.Package]
 	if m.Version == "" || locked.Version != m.Version || locked.License != m.License {
-		t.Errorf("embedded is %s %s (%s), locked %s (%s); make viewer takes the locked one", m.Package, m.Version, m.License, locked.Version, locked.License)
+		t.Errorf("embedded is %s %s (%s), locked %s (%s); make viewer takes the locked one", m.Package, m.Version,
+			m.License, locked.Version, locked.License)
 	}
 	assets, err := pages.Assets()
 	if err != nil {
@@ -66,7 +67,8 @@ func TestStyleSheetsLoadNothingAndNoAssetNamesAMap(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, a := range assets.Files() {
-		if strings.HasSuffix(a.File, ".css") && (strings.Contains(string(a.Plain), "url(http") || strings.Contains(string(a.Plain), "@import")) {
+		if strings.HasSuffix(a.File, ".css") && (strings.Contains(string(a.Plain), "url(http") ||
+			strings.Contains(string(a.Plain), "@import")) {
 			t.Errorf("%s loads from elsewhere", a.File)
 		}
 		if strings.Contains(string(a.Plain), "sourceMappingURL=") {

@@ -35,7 +35,8 @@ func TestEveryCodeHasSnippetsForTheThreeClients(t *testing.T) {
 		var ids []string
 		for _, s := range e.Snippets {
 			ids = append(ids, s.ID)
-			if !strings.Contains(s.Text, "https://gateway.example/") || strings.Contains(s.Text, "<<") || strings.Contains(s.Text, "<no value>") {
+			if !strings.Contains(s.Text, "https://gateway.example/") || strings.Contains(s.Text, "<<") ||
+				strings.Contains(s.Text, "<no value>") {
 				t.Errorf("%d in %s is\n%s", code, s.What, s.Text)
 			}
 			if strings.HasPrefix(s.Text, "import") && !strings.Contains(s.Text, e.number()) {

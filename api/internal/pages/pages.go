@@ -36,7 +36,8 @@ type Facts struct {
 	Tools        []service.Meta                    // metered operations with a route
 	AgentTools   []AgentTool                       // of the MCP server; none where it does not run
 	Asset        func(file string) (string, error) // address of an asset
-	Console      func(path string) bool            // whether a page of the console stands there; nil where there is none
+	// whether a page of the console stands there; nil where there is none
+	Console func(path string) bool
 }
 
 // Themes are the colours in which pages are made: those of the reader's system, and those that they
@@ -83,7 +84,10 @@ func entryOf(shown, to, text string) entry {
 }
 
 // consolePaths are those of the console that documents lead to.
-var consolePaths = []string{"/pricing", "/toolbox", "/status", "/sign-in", "/billing", "/keys", "/agents", "/settings", "/statements", "/support/new"}
+var consolePaths = []string{
+	"/pricing", "/toolbox", "/status", "/sign-in", "/billing", "/keys", "/agents", "/settings",
+	"/statements", "/support/new",
+}
 
 // Names of the pages.
 const (
@@ -113,7 +117,8 @@ func Render(p Page, f Facts) ([]byte, error) {
 	}
 	if strings.HasSuffix(p.Name, ".html") {
 		var t *htmltemplate.Template
-		if t, err = htmltemplate.New(p.Name).Funcs(words(f)).ParseFS(templateFiles, "templates/frame.html", "templates/"+p.Name); err == nil {
+		if t, err = htmltemplate.New(p.Name).Funcs(words(f)).ParseFS(templateFiles, "templates/frame.html",
+			"templates/"+p.Name); err == nil {
 			err = t.Execute(&out, content)
 		}
 	} else {
@@ -146,14 +151,15 @@ func words(f Facts) template.FuncMap {
 			return slices.ContainsFunc(f.Operations, func(o openapi.Operation) bool { return o.Path == path })
 		},
 		"sections": openapi.Sections,
-		"parts":    func(path string) []string { return strings.SplitAfter(path, "/") }, // a long path goes on in the next line after one of them
-		"tools":    func() []tool { return toolsOf(f.Tools) },
-		"heavy":    heavy,
-		"short":    func() []cached { return byRule(chain.Short) },
-		"final":    func() []cached { return byRule(chain.Final) },
-		"local":    func() []cached { return byRule(chain.Local) },
-		"writes":   writes,
-		"wide":     func() (int, error) { return weight("eth_getLogs", `[{"fromBlock":"0x0","toBlock":"0x3e7"}]`) },
+		// a long path goes on in the next line after one of them
+		"parts":  func(path string) []string { return strings.SplitAfter(path, "/") },
+		"tools":  func() []tool { return toolsOf(f.Tools) },
+		"heavy":  heavy,
+		"short":  func() []cached { return byRule(chain.Short) },
+		"final":  func() []cached { return byRule(chain.Final) },
+		"local":  func() []cached { return byRule(chain.Local) },
+		"writes": writes,
+		"wide":   func() (int, error) { return weight("eth_getLogs", `[{"fromBlock":"0x0","toBlock":"0x3e7"}]`) },
 		"deep": func() (int, error) {
 			return weight("eth_getBalance", `["0x0000000000000000000000000000000000000000","0x0"]`)
 		},
@@ -164,8 +170,9 @@ func words(f Facts) template.FuncMap {
 		"keysPerDay": func() int { return service.KeysPerDay },
 		"limits": func() limits {
 			return limits{
-				Batch: relay.MaxBatch, LogBlocks: chain.MaxLogBlocks, WideLogBlocks: chain.WideLogBlocks, FeeBlocks: chain.MaxFeeBlocks,
-				StateDepth: chain.StateDepth, FinalDepth: chain.FinalDepth, PackMonths: plan.PackMonths, KeepCallDays: f.KeepCallDays,
+				Batch: relay.MaxBatch, LogBlocks: chain.MaxLogBlocks, WideLogBlocks: chain.WideLogBlocks,
+				FeeBlocks: chain.MaxFeeBlocks, StateDepth: chain.StateDepth, FinalDepth: chain.FinalDepth,
+				PackMonths: plan.PackMonths, KeepCallDays: f.KeepCallDays,
 			}
 		},
 	}
@@ -290,7 +297,10 @@ func toolsOf(metas []service.Meta) []tool {
 	list := make([]tool, 0, len(metas))
 	for i := range metas {
 		m := &metas[i]
-		t := tool{Route: m.Route.Method + " " + m.Route.Path, Title: m.Title, Units: m.Units.String(), Kept: "never", Service: string(m.Service)}
+		t := tool{
+			Route: m.Route.Method + " " + m.Route.Path, Title: m.Title, Units: m.Units.String(), Kept: "never",
+			Service: string(m.Service),
+		}
 		if m.TTL > 0 {
 			t.Kept = ttl(m.TTL)
 		}

@@ -30,17 +30,27 @@ type request struct{ Method, Path, Body string }
 // elsewhere has the codes that come from other routes than those of chains, and from tools only
 // where the path is that of the MCP server.
 var elsewhere = map[int]request{
-	fault.PlanLacksService.Entry().Code:   {http.MethodGet, "/data/eth_mainnet/balances/0x00000000219ab540356cBB839Cbe05303d7705Fa", ""},
-	fault.NewKeyQuota.Entry().Code:        {http.MethodPost, "/keys", ""},
-	fault.BindingRefused.Entry().Code:     {http.MethodPost, "/keys/bind", `{"address":"0x00000000219ab540356cBB839Cbe05303d7705Fa","signature":"0x00"}`},
-	fault.NotYours.Entry().Code:           {http.MethodGet, "/api/statements/2020-01-01", ""},
-	fault.SettlementRedeemed.Entry().Code: {http.MethodPost, "/x402/redeem", `{"tx_hash":"0x…","tier":"balanced","signature":"0x…"}`},
-	fault.DurableUnavailable.Entry().Code: {http.MethodPost, "/keys/bind/start", `{"address":"0x00000000219ab540356cBB839Cbe05303d7705Fa"}`},
+	fault.PlanLacksService.Entry().Code: {
+		http.MethodGet, "/data/eth_mainnet/balances/0x00000000219ab540356cBB839Cbe05303d7705Fa", "",
+	},
+	fault.NewKeyQuota.Entry().Code: {http.MethodPost, "/keys", ""},
+	fault.BindingRefused.Entry().Code: {
+		http.MethodPost, "/keys/bind", `{"address":"0x00000000219ab540356cBB839Cbe05303d7705Fa","signature":"0x00"}`,
+	},
+	fault.NotYours.Entry().Code: {http.MethodGet, "/api/statements/2020-01-01", ""},
+	fault.SettlementRedeemed.Entry().Code: {
+		http.MethodPost, "/x402/redeem", `{"tx_hash":"0x…","tier":"balanced","signature":"0x…"}`,
+	},
+	fault.DurableUnavailable.Entry().Code: {
+		http.MethodPost, "/keys/bind/start", `{"address":"0x00000000219ab540356cBB839Cbe05303d7705Fa"}`,
+	},
 	fault.WrongKindOfKey.Entry().Code: {
-		http.MethodPost, mcpPath, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"create_api_key","arguments":{"name":"worker"}}}`,
+		http.MethodPost, mcpPath,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"create_api_key","arguments":{"name":"worker"}}}`,
 	},
 	fault.NotYetInForce.Entry().Code: {
-		http.MethodPost, mcpPath, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"configure_services","arguments":{"enabled":["rpc"]}}}`,
+		http.MethodPost, mcpPath,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"configure_services","arguments":{"enabled":["rpc"]}}}`,
 	},
 }
 
@@ -61,12 +71,16 @@ func snippet(file, id, what string, with filled) (Snippet, error) {
 }
 
 // handled names the files of each way to handle a refusal.
-var handled = map[handling]string{mend: "mend", wait: "wait", stop: "stop", lookUp: "lookup", identify: "identify", payAgain: "payagain"}
+var handled = map[handling]string{
+	mend: "mend", wait: "wait", stop: "stop", lookUp: "lookup", identify: "identify", payAgain: "payagain",
+}
 
 // errorSnippets are what a program does about a code: in curl, viem and ethers, or by fetch where
 // these clients never meet it.
 func errorSnippets(code int, does handling, publicURL string) ([]Snippet, error) {
-	name, clients := handled[does], []struct{ suffix, id, what string }{{"sh", "curl", "curl"}, {"viem.js", "viem", "viem"}, {"ethers.js", "ethers", "ethers"}}
+	name, clients := handled[does], []struct{ suffix, id, what string }{
+		{"sh", "curl", "curl"}, {"viem.js", "viem", "viem"}, {"ethers.js", "ethers", "ethers"},
+	}
 	asked, other := elsewhere[code]
 	if other {
 		clients = []struct{ suffix, id, what string }{{"sh", "curl", "curl"}, {"js", "javascript", "JavaScript"}}
@@ -100,17 +114,24 @@ func quickStarts(publicURL string) ([]started, error) {
 
 		file, install string
 	}{
-		{started{ID: "curl", Title: "curl", Notes: []string{"`-i` shows the headers: `X-Request-Id` names the call in a ticket, `X-Service-Cache: hit` says that it was free."}}, "start.sh", ""},
+		{started{ID: "curl", Title: "curl", Notes: []string{
+			"`-i` shows the headers: `X-Request-Id` names the call in a ticket, `X-Service-Cache: hit` says that it " +
+				"was free.",
+		}}, "start.sh", ""},
 		{started{ID: "viem", Title: "viem", Notes: []string{
-			"viem waits and tries again by itself when the rate window is full (-32005); `retryCount` says how often. `batch: true` sends calls together; each item counts.",
+			"viem waits and tries again by itself when the rate window is full (-32005); `retryCount` says how " +
+				"often. `batch: true` sends calls together; each item counts.",
 		}}, "start.viem.js", "npm install viem"},
 		{started{ID: "ethers", Title: "ethers", Notes: []string{
-			"`batchMaxCount: 1` sends each call alone: ethers makes batches by default and does not try their items again. For events add `polling: true`, because filters are not served.",
+			"`batchMaxCount: 1` sends each call alone: ethers makes batches by default and does not try their items " +
+				"again. For events add `polling: true`, because filters are not served.",
 		}}, "start.ethers.js", "npm install ethers"},
 		{started{ID: "web3py", Title: "web3.py", Notes: []string{
 			"A refusal is an HTTP error: `error.response.json()[\"error\"]` has its code, message and what to do next.",
 		}}, "start.py", "pip install web3"},
-		{started{ID: "solana-kit", Title: "Solana kit", Notes: []string{"A refusal is a `SolanaError` with the HTTP status and the headers in its `context`."}}, "start.solana.js", "npm install @solana/kit"},
+		{started{ID: "solana-kit", Title: "Solana kit", Notes: []string{
+			"A refusal is a `SolanaError` with the HTTP status and the headers in its `context`.",
+		}}, "start.solana.js", "npm install @solana/kit"},
 	}
 	var all []started
 	for _, c := range clients {

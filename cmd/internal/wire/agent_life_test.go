@@ -24,7 +24,9 @@ func setupDoors(t *testing.T) (*bench, *mailbox.Box) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = box.Close() })
-	return setup(t, func(c *config.Config) { c.SMTPURL, c.MailFrom = box.URL(), "Gateway <no-reply@gateway.example>" }), box
+	return setup(t, func(c *config.Config) {
+		c.SMTPURL, c.MailFrom = box.URL(), "Gateway <no-reply@gateway.example>"
+	}), box
 }
 
 // welcomed is what an agent reads of get_key and of bind_key_complete.
@@ -45,7 +47,11 @@ type welcomed struct {
 
 // codeCall is the read that the agent makes all its life.
 func codeCall() map[string]any {
-	return map[string]any{"chain": "base_mainnet", "method": "eth_getCode", "params": []any{"0x0000000000000000000000000000000000000001", "latest"}}
+	return map[string]any{
+		"chain": "base_mainnet", "method": "eth_getCode", "params": []any{
+			"0x0000000000000000000000000000000000000001", "latest",
+		},
+	}
 }
 
 // useUpDay has the meter hold the key's day as used up, which takes half an hour at the key's own
@@ -77,7 +83,8 @@ func TestAnAgentsWholeLife(t *testing.T) {
 	agent, me := welcomed{}, newWallet(t)
 	b.gives(t, &agent, "", "get_key", nil)
 	key := agent.Key
-	if _, ok := account.ParseKey(key); !ok || agent.Door != "public" || agent.Fences.Day != 10_000*plan.Unit || agent.Doorways["adopt"].ClaimCode == "" {
+	if _, ok := account.ParseKey(key); !ok || agent.Door != "public" || agent.Fences.Day != 10_000*plan.Unit ||
+		agent.Doorways["adopt"].ClaimCode == "" {
 		t.Fatalf("welcomed with %+v", agent)
 	}
 	var can struct {
@@ -96,11 +103,14 @@ func TestAnAgentsWholeLife(t *testing.T) {
 		t.Errorf("the next door is %v", end.Data.NextDoor)
 	}
 	bound := b.bindByTools(t, key, me)
-	if !bound.Bound || bound.Door != "wallet_bound" || bound.BoundAddress != me.address || bound.Prefix != agent.Prefix || bound.Key != "" || bound.Fences.Month != 1_000_000*plan.Unit {
+	if !bound.Bound || bound.Door != "wallet_bound" || bound.BoundAddress != me.address ||
+		bound.Prefix != agent.Prefix || bound.Key != "" || bound.Fences.Month != 1_000_000*plan.Unit {
 		t.Errorf("bound as %+v", bound)
 	}
 	b.agentCalls(t, key)
-	if no := b.refuses(t, -32028, key, "create_api_key", map[string]any{"name": "more"}); no.Data.NextDoor["door"] != "adopt" {
+	if no := b.refuses(t, -32028, key, "create_api_key", map[string]any{
+		"name": "more",
+	}); no.Data.NextDoor["door"] != "adopt" {
 		t.Errorf("the next door is %v", no.Data.NextDoor)
 	}
 
@@ -114,7 +124,9 @@ func TestAnAgentsWholeLife(t *testing.T) {
 	b.livesAdopted(t, key)
 	_, page = owner.send(t, "/keys/new", "/keys/new", url.Values{"name": {"owner"}})
 	b.endsByOwner(t, plaintextKey.FindString(page), key, adopted)
-	for _, secret := range []string{key, agent.Doorways["adopt"].ClaimCode, plaintextKey.FindString(page), "owner@buyer.example"} {
+	for _, secret := range []string{
+		key, agent.Doorways["adopt"].ClaimCode, plaintextKey.FindString(page), "owner@buyer.example",
+	} {
 		if strings.Contains(b.log.String(), secret) {
 			t.Errorf("the log shows %.12s…", secret)
 		}
@@ -140,7 +152,9 @@ func (b *bench) bindByTools(t *testing.T, key string, me signed) (bound welcomed
 	if !strings.Contains(asked.Message, me.address) || asked.Expires < 500 || asked.Expires > 600 {
 		t.Errorf("asked to sign %q within %d s", asked.Message, asked.Expires)
 	}
-	b.gives(t, &bound, key, "bind_key_complete", map[string]any{"address": me.address, "signature": me.sign(asked.Message)})
+	b.gives(t, &bound, key, "bind_key_complete", map[string]any{
+		"address": me.address, "signature": me.sign(asked.Message),
+	})
 	return bound
 }
 
@@ -157,11 +171,14 @@ func (b *bench) livesAdopted(t *testing.T, key string) {
 		Totals struct{ Requests, Units float64 }
 		Keys   []struct{ Prefix string }
 	}
-	if b.gives(t, &statement, key, "get_statement", nil); statement.Plan != "free" || statement.Totals.Units != 2 || len(statement.Keys) != 1 || statement.Keys[0].Prefix != key[:12] {
+	if b.gives(t, &statement, key, "get_statement", nil); statement.Plan != "free" || statement.Totals.Units != 2 ||
+		len(statement.Keys) != 1 || statement.Keys[0].Prefix != key[:12] {
 		t.Errorf("the statement is %+v, want the two calls since the adoption", statement)
 	}
 	b.asksForHelp(t, key, failed.Data.RequestID)
-	for name, arguments := range map[string]map[string]any{"create_api_key": {"name": "more"}, "list_api_keys": nil, "revoke_api_key": {"api_key_id": "x"}} {
+	for name, arguments := range map[string]map[string]any{
+		"create_api_key": {"name": "more"}, "list_api_keys": nil, "revoke_api_key": {"api_key_id": "x"},
+	} {
 		b.refuses(t, -32028, key, name, arguments)
 	}
 }
@@ -170,24 +187,32 @@ func (b *bench) livesAdopted(t *testing.T, key string) {
 func (b *bench) asksForHelp(t *testing.T, key, requestID string) {
 	t.Helper()
 	testkit.Eventually(t, patience, func() bool {
-		return sums(t, b.cfg.DatabaseURL, "SELECT request_id::text, count(*), sum(units)::bigint FROM calls GROUP BY 1")[requestID].requests == 1
+		return sums(t, b.cfg.DatabaseURL,
+			"SELECT request_id::text, count(*), sum(units)::bigint FROM calls GROUP BY 1")[requestID].requests == 1
 	}, "the call is recorded")
 	var ticket struct {
 		Reference, Status, Channel string
 		Evidence                   map[string]any
 	}
-	b.gives(t, &ticket, key, "manage_tickets", map[string]any{"action": "create", "subject": "eth_accounts", "message": "Is it served?", "request_id": requestID})
+	b.gives(t, &ticket, key, "manage_tickets", map[string]any{
+		"action": "create", "subject": "eth_accounts", "message": "Is it served?", "request_id": requestID,
+	})
 	if !strings.HasPrefix(ticket.Reference, "CAG-") || ticket.Status != "open" || ticket.Channel != "mcp" {
 		t.Fatalf("the ticket is %+v", ticket)
 	}
 	var list struct{ Tickets []struct{ Reference string } }
-	if b.gives(t, &list, key, "manage_tickets", map[string]any{"action": "list"}); len(list.Tickets) != 1 || list.Tickets[0].Reference != ticket.Reference {
+	if b.gives(t, &list, key, "manage_tickets", map[string]any{"action": "list"}); len(list.Tickets) != 1 ||
+		list.Tickets[0].Reference != ticket.Reference {
 		t.Errorf("the tickets are %+v", list)
 	}
-	if b.gives(t, &ticket, key, "manage_tickets", map[string]any{"action": "get", "reference": ticket.Reference}); len(ticket.Evidence) == 0 {
+	if b.gives(t, &ticket, key, "manage_tickets", map[string]any{
+		"action": "get", "reference": ticket.Reference,
+	}); len(ticket.Evidence) == 0 {
 		t.Errorf("without evidence: %+v", ticket)
 	}
-	b.gives(t, &ticket, key, "manage_tickets", map[string]any{"action": "reply", "reference": ticket.Reference, "resolve": true})
+	b.gives(t, &ticket, key, "manage_tickets", map[string]any{
+		"action": "reply", "reference": ticket.Reference, "resolve": true,
+	})
 	if ticket.Status != "resolved" {
 		t.Errorf("afterwards it is %+v", ticket)
 	}
@@ -219,7 +244,8 @@ func (b *bench) endsByOwner(t *testing.T, ownerKey, key, id string) {
 	b.gives(t, &first, ownerKey, "revoke_api_key", map[string]any{"api_key_id": id})
 	b.refuses(t, -32001, key, "rpc_call", codeCall())
 	b.refuses(t, -32001, key, "get_statement", nil)
-	if b.gives(t, &second, ownerKey, "revoke_api_key", map[string]any{"api_key_id": id}); first.At.IsZero() || !second.At.Equal(first.At) {
+	if b.gives(t, &second, ownerKey, "revoke_api_key", map[string]any{"api_key_id": id}); first.At.IsZero() ||
+		!second.At.Equal(first.At) {
 		t.Errorf("revoked at %s, and again at %s", first.At, second.At)
 	}
 	b.agentCalls(t, ownerKey)

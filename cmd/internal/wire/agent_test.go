@@ -34,12 +34,15 @@ type toolRefusal struct {
 func (b *bench) tool(t *testing.T, key, name string, arguments map[string]any) (json.RawMessage, *toolRefusal) {
 	t.Helper()
 	message, err := json.Marshal(map[string]any{
-		"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{"name": name, "arguments": arguments},
+		"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": map[string]any{
+			"name": name, "arguments": arguments,
+		},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.url+"/mcp", strings.NewReader(string(message)))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.url+"/mcp",
+		strings.NewReader(string(message)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +66,8 @@ func (b *bench) tool(t *testing.T, key, name string, arguments map[string]any) (
 			IsError           bool
 		}
 	}
-	if err := json.Unmarshal(text, &answer); err != nil || resp.StatusCode != http.StatusOK || len(answer.Result.Content) != 1 {
+	if err := json.Unmarshal(text, &answer); err != nil || resp.StatusCode != http.StatusOK ||
+		len(answer.Result.Content) != 1 {
 		t.Fatalf("%s: HTTP %d %s (%v)", name, resp.StatusCode, text, err)
 	}
 	if !answer.Result.IsError {

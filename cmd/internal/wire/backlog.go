@@ -38,9 +38,11 @@ type backlogWatch struct {
 	log     *slog.Logger
 }
 
-func newBacklogWatch(cfg config.Config, b *base, log *slog.Logger) *backlogWatch { //nolint:gocritic // read once at the start
+//nolint:gocritic // read once at the start
+func newBacklogWatch(cfg config.Config, b *base, log *slog.Logger) *backlogWatch {
 	return &backlogWatch{
-		record: b.store, figures: b.metrics.WatchBacklog(), chains: b.pool.Chains, final: lateFinality * cfg.X402FinalityDelay, now: time.Now, log: log,
+		record: b.store, figures: b.metrics.WatchBacklog(), chains: b.pool.Chains,
+		final: lateFinality * cfg.X402FinalityDelay, now: time.Now, log: log,
 	}
 }
 
@@ -125,9 +127,13 @@ func chainFigures(b *store.Backlog, chains []chain.ID, now time.Time) (all []tel
 		}
 		all = append(all, telemetry.Figure{Of: telemetry.ChainMeasured, Value: at, Labels: []string{string(id)}})
 		for _, s := range chain.States() {
-			all = append(all, telemetry.Figure{Of: telemetry.ChainStatus, Value: truth[s == state], Labels: []string{string(id), string(s)}})
+			all = append(all, telemetry.Figure{
+				Of: telemetry.ChainStatus, Value: truth[s == state], Labels: []string{string(id), string(s)},
+			})
 		}
-		all = append(all, telemetry.Figure{Of: telemetry.IncidentOpen, Value: truth[b.Incidents[id]], Labels: []string{string(id)}})
+		all = append(all, telemetry.Figure{
+			Of: telemetry.IncidentOpen, Value: truth[b.Incidents[id]], Labels: []string{string(id)},
+		})
 	}
 	return all
 }

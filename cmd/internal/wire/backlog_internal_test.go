@@ -24,7 +24,8 @@ import (
 func scraped(t *testing.T, m *telemetry.Metrics) string {
 	t.Helper()
 	w := httptest.NewRecorder()
-	promhttp.HandlerFor(m.Registry, promhttp.HandlerOpts{}).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
+	promhttp.HandlerFor(m.Registry, promhttp.HandlerOpts{}).ServeHTTP(w,
+		httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", http.NoBody))
 	if w.Code != http.StatusOK {
 		t.Fatalf("a scrape is %d %s", w.Code, w.Body)
 	}
@@ -46,16 +47,18 @@ func TestWhatWaitsIsServedAsLongAsTheRecordTellsIt(t *testing.T) {
 	}
 	m, at := telemetry.NewMetrics(), time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 	w := backlogWatch{
-		record: s, figures: m.WatchBacklog(), chains: func() []chain.ID { return []chain.ID{chain.EthMainnet} }, final: time.Hour,
-		now: func() time.Time { return at }, log: slog.New(slog.DiscardHandler),
+		record: s, figures: m.WatchBacklog(), chains: func() []chain.ID { return []chain.ID{chain.EthMainnet} },
+		final: time.Hour, now: func() time.Time { return at }, log: slog.New(slog.DiscardHandler),
 	}
-	if text := scraped(t, m); strings.Contains(text, "gateway_settlements") || strings.Contains(text, "gateway_backlog") {
+	if text := scraped(t, m); strings.Contains(text, "gateway_settlements") ||
+		strings.Contains(text, "gateway_backlog") {
 		t.Error("figures are served before any was read")
 	}
 	w.read(t.Context())
 	readAt := "\ngateway_backlog_read_timestamp_seconds 1.795176e+09\n"
 	for _, want := range []string{
-		readAt, "\ngateway_settlements_stuck 2\n", "\ngateway_settlements_last_day{stage=\"pending\"} 1\n", "\ngateway_tickets_waiting{priority=\"urgent\"} 0\n",
+		readAt, "\ngateway_settlements_stuck 2\n", "\ngateway_settlements_last_day{stage=\"pending\"} 1\n",
+		"\ngateway_tickets_waiting{priority=\"urgent\"} 0\n",
 		"\ngateway_chain_status{chain=\"eth_mainnet\",state=\"unknown\"} 1\n",
 	} {
 		if text := scraped(t, m); !strings.Contains(text, want) {
@@ -75,10 +78,14 @@ func TestFiguresOfTheBacklogAreOfKnownWordsAndOfServedChainsOnly(t *testing.T) {
 	now := time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 	b := &store.Backlog{
 		Subscriptions: map[subscription.Status]int64{subscription.PastDue: 3, "of a later version": 2},
-		Tickets:       map[ticket.Priority]store.Wait{ticket.High: {Count: 4, Oldest: time.Hour}, "of a later version": {Count: 1}},
+		Tickets: map[ticket.Priority]store.Wait{
+			ticket.High: {Count: 4, Oldest: time.Hour}, "of a later version": {Count: 1},
+		},
 		Chains: map[chain.ID]store.ChainMeasurement{
-			chain.EthMainnet:  {At: now.Add(-time.Minute), State: chain.Degraded},
-			chain.BaseMainnet: {At: now.Add(-3 * time.Minute), State: chain.Up}, "served_once": {At: now, State: chain.Down},
+			chain.EthMainnet: {At: now.Add(-time.Minute), State: chain.Degraded},
+			chain.BaseMainnet: {
+				At: now.Add(-3 * time.Minute), State: chain.Up,
+			}, "served_once": {At: now, State: chain.Down},
 		},
 		Incidents: map[chain.ID]bool{chain.BaseMainnet: true, "served_once": true},
 	}
@@ -86,11 +93,14 @@ func TestFiguresOfTheBacklogAreOfKnownWordsAndOfServedChainsOnly(t *testing.T) {
 	m.WatchBacklog().Set(figuresOf(b, []chain.ID{chain.EthMainnet, chain.BaseMainnet}, now), now)
 	text := scraped(t, m)
 	for _, want := range []string{
-		`gateway_subscriptions{status="past_due"} 3`, `gateway_subscriptions{status="other"} 2`, `gateway_subscriptions{status="active"} 0`,
-		`gateway_tickets_waiting{priority="high"} 4`, `gateway_tickets_oldest_wait_seconds{priority="high"} 3600`,
-		`gateway_chain_status{chain="eth_mainnet",state="degraded"} 1`, `gateway_chain_status{chain="eth_mainnet",state="up"} 0`,
-		`gateway_chain_status{chain="base_mainnet",state="unknown"} 1`, `gateway_chain_status{chain="base_mainnet",state="up"} 0`,
-		`gateway_incident_open{chain="base_mainnet"} 1`, `gateway_incident_open{chain="eth_mainnet"} 0`,
+		`gateway_subscriptions{status="past_due"} 3`, `gateway_subscriptions{status="other"} 2`,
+		`gateway_subscriptions{status="active"} 0`, `gateway_tickets_waiting{priority="high"} 4`,
+		`gateway_tickets_oldest_wait_seconds{priority="high"} 3600`,
+		`gateway_chain_status{chain="eth_mainnet",state="degraded"} 1`,
+		`gateway_chain_status{chain="eth_mainnet",state="up"} 0`,
+		`gateway_chain_status{chain="base_mainnet",state="unknown"} 1`,
+		`gateway_chain_status{chain="base_mainnet",state="up"} 0`, `gateway_incident_open{chain="base_mainnet"} 1`,
+		`gateway_incident_open{chain="eth_mainnet"} 0`,
 	} {
 		if !strings.Contains(text, "\n"+want+"\n") {
 			t.Errorf("%s is not served", want)

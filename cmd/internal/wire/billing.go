@@ -11,7 +11,9 @@ import (
 const webhookPath = "/webhooks/stripe"
 
 // OpsBillingSetUp makes at Stripe what is sold, or only checks it.
-func OpsBillingSetUp(ctx context.Context, cfg config.Config, check bool) ([]billing.Line, error) { //nolint:gocritic // of a command
+//
+//nolint:gocritic // of a command
+func OpsBillingSetUp(ctx context.Context, cfg config.Config, check bool) ([]billing.Line, error) {
 	stripe, err := newStripe(cfg)
 	if err != nil {
 		return nil, err

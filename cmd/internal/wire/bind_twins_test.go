@@ -100,15 +100,20 @@ func TestBindingByToolsIsBindingOverHTTP(t *testing.T) {
 		{"complete before start", complete, false, sign(other), -32025},
 		{"no address", start, false, func(int) map[string]any { return map[string]any{"address": "0x12"} }, -32602},
 		{"an address that lacks", start, false, func(int) map[string]any { return map[string]any{} }, -32602},
-		{"a field too many", start, false, func(side int) map[string]any { return map[string]any{"address": wallets[side].address, "name": "x"} }, -32602},
+		{"a field too many", start, false, func(side int) map[string]any {
+			return map[string]any{"address": wallets[side].address, "name": "x"}
+		}, -32602},
 		{"without a key", start, true, address, -32001},
 		{"start", start, false, address, 0},
-		{"another wallet's signature", complete, false, sign(other), -32020}, // it may be a contract's, and Ethereum is not served here
+		// it may be a contract's, and Ethereum is not served here
+		{"another wallet's signature", complete, false, sign(other), -32020},
 		{"no signature", complete, false, address, -32602},
 		{"without a key", complete, true, own, -32001},
 		{"complete", complete, false, own, 0},
 		{"complete again", complete, false, own, 0},
-		{"start when it is bound", start, false, func(int) map[string]any { return map[string]any{"address": other.address} }, -32025},
+		{"start when it is bound", start, false, func(int) map[string]any {
+			return map[string]any{"address": other.address}
+		}, -32025},
 	} {
 		tool := map[string]string{start: "bind_key_start", complete: "bind_key_complete"}[step.path]
 		as := keys
@@ -123,21 +128,25 @@ func TestBindingByToolsIsBindingOverHTTP(t *testing.T) {
 			two.refusal, code = refusal.raw, refusal.Code
 		}
 		if code != step.code || (one.refusal == nil) != (two.refusal == nil) {
-			t.Fatalf("%s: the tool gives %s%s, HTTP %s%s, want code %d", step.name, two.object, two.refusal, one.object, one.refusal, step.code)
+			t.Fatalf("%s: the tool gives %s%s, HTTP %s%s, want code %d", step.name, two.object, two.refusal, one.object,
+				one.refusal, step.code)
 		}
 		got, want := form(t, append(two.object, two.refusal...)), form(t, append(one.object, one.refusal...))
 		if got != want {
 			t.Errorf("%s: the tool gives\n%s\nHTTP gives\n%s", step.name, got, want)
 		}
-		if code == -32025 && (!bytes.Contains(two.refusal, []byte(`"tool":"`)) || bytes.Contains(one.refusal, []byte(`"tool":"`))) {
-			t.Errorf("%s: the next door of an agent is a tool, and that of a program a route; they are %s and %s", step.name, two.refusal, one.refusal)
+		if code == -32025 && (!bytes.Contains(two.refusal, []byte(`"tool":"`)) ||
+			bytes.Contains(one.refusal, []byte(`"tool":"`))) {
+			t.Errorf("%s: the next door of an agent is a tool, and that of a program a route; they are %s and %s",
+				step.name, two.refusal, one.refusal)
 		}
 		if step.path == start && code == 0 {
 			for side, text := range []json.RawMessage{one.object, two.object} {
 				var asks struct {
 					Message string `json:"message_to_sign"`
 				}
-				if err := json.Unmarshal(text, &asks); err != nil || !strings.Contains(asks.Message, wallets[side].address) {
+				if err := json.Unmarshal(text, &asks); err != nil ||
+					!strings.Contains(asks.Message, wallets[side].address) {
 					t.Fatalf("%s: %v in %s", step.name, err, text)
 				}
 				messages[side] = asks.Message

@@ -26,7 +26,9 @@ func openRecord(ctx context.Context, cfg config.Config) (*store.Store, error) { 
 }
 
 // checkPepper refuses a pepper under which the record's keys are unknown.
-func checkPepper(ctx context.Context, cfg config.Config, s *store.Store) error { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func checkPepper(ctx context.Context, cfg config.Config, s *store.Store) error {
 	hasher, err := account.NewHasher([]byte(cfg.KeyPepper))
 	if err != nil {
 		return fmt.Errorf("KEY_PEPPER: %w", err)
@@ -69,7 +71,9 @@ const settleWithin = time.Minute
 
 // watchDeployment looks at PostgreSQL, Redis and Temporal until ctx ends, and calls end when one is
 // another deployment's.
-func (b *base) watchDeployment(ctx context.Context, gate *namespaceGate, end context.CancelCauseFunc, log *slog.Logger) {
+func (b *base) watchDeployment(ctx context.Context, gate *namespaceGate, end context.CancelCauseFunc,
+	log *slog.Logger,
+) {
 	tick := time.NewTicker(deploymentInterval)
 	defer tick.Stop()
 	for {
@@ -97,6 +101,7 @@ func (b *base) tellEpoch(r recovered, err error, log *slog.Logger) {
 	case errors.Is(err, errOlderRecord):
 		log.Error("changes of fences are not in force", "error", err)
 	case r.Begun || r.Forgotten > 0:
-		log.Warn("PostgreSQL was restored or is another one: what Redis held of the record was forgotten and is loaded again", "epoch", r.Epoch, "forgotten", r.Forgotten)
+		log.Warn("PostgreSQL was restored or is another one: what Redis held of the record was forgotten and is "+
+			"loaded again", "epoch", r.Epoch, "forgotten", r.Forgotten)
 	}
 }

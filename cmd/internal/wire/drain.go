@@ -19,8 +19,9 @@ import (
 
 // What is left over when DRAIN_TIMEOUT has run out has these bounds, one after another.
 const (
-	tellWithin      = 2 * time.Second // calls that were ended are told so
-	endWithin       = 5 * time.Second // what their connections' end did not stop, a submission that has left above all, is settled
+	tellWithin = 2 * time.Second // calls that were ended are told so
+	// what their connections' end did not stop, a submission that has left above all, is settled
+	endWithin       = 5 * time.Second
 	recordWithin    = 5 * time.Second // latencies, call records and stored answers are written
 	latenciesWithin = 2 * time.Second // of these
 )
@@ -133,7 +134,8 @@ func (r *running) wait(within time.Duration) error {
 	case <-r.over:
 		return nil
 	case <-timer.C:
-		return fmt.Errorf("%d requests did not end within %s of their connections; look for their charges", r.count.Load(), within)
+		return fmt.Errorf("%d requests did not end within %s of their connections; look for their charges",
+			r.count.Load(), within)
 	}
 }
 

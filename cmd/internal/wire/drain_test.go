@@ -26,7 +26,8 @@ func TestDrainingProcessSaysSoWhileItStillTakesCalls(t *testing.T) {
 		}
 		return status == http.StatusServiceUnavailable && strings.Contains(answer, `"process":"draining"`)
 	}, "the API says that it drains")
-	b.call(t, key, "eth_getCode", `["0x0000000000000000000000000000000000000001","latest"]`, http.StatusOK, `"result":"0x6001"`)
+	b.call(t, key, "eth_getCode", `["0x0000000000000000000000000000000000000001","latest"]`, http.StatusOK,
+		`"result":"0x6001"`)
 	if err := b.serve.end(t); err != nil {
 		t.Errorf("serve: %v", err)
 	}
@@ -82,7 +83,8 @@ func (b *bench) begin(t *testing.T, key, method, params string) <-chan ending {
 	t.Helper()
 	ended := make(chan ending, 1)
 	go func() {
-		status, answer := b.ask(t, http.MethodPost, "/rpc/base_mainnet", key, `{"jsonrpc":"2.0","id":7,"method":"`+method+`","params":`+params+`}`)
+		status, answer := b.ask(t, http.MethodPost, "/rpc/base_mainnet", key,
+			`{"jsonrpc":"2.0","id":7,"method":"`+method+`","params":`+params+`}`)
 		ended <- ending{status, answer}
 	}()
 	testkit.Eventually(t, patience, func() bool {
@@ -121,7 +123,8 @@ func TestCallsThatOutliveTheDrainAreGivenBackOrSettledBeforeTheEnd(t *testing.T)
 	if got, want := records["base_mainnet eth_call upstream_failed balanced"], (figures{1, 0}); got != want {
 		t.Errorf("records are %v, want one of a read given back", records)
 	}
-	if got := records["base_mainnet eth_sendRawTransaction ok balanced"]; got.requests != 1 || got.units == 0 || len(records) != 2 {
+	if got := records["base_mainnet eth_sendRawTransaction ok balanced"]; got.requests != 1 || got.units == 0 ||
+		len(records) != 2 {
 		t.Errorf("records are %v, want one of a write that is charged", records)
 	}
 	var usage map[string]figures

@@ -13,8 +13,9 @@ import (
 )
 
 // errOlderRecord says that Redis is of a later epoch than PostgreSQL.
-var errOlderRecord = errors.New("DATABASE_URL: this PostgreSQL is older than what Redis holds: if it was restored, run `gateway ops recover`, which puts it in force; " +
-	"if it is not the present one, correct the address")
+var errOlderRecord = errors.New(
+	"DATABASE_URL: this PostgreSQL is older than what Redis holds: if it was restored, run `gateway ops recover`, " +
+		"which puts it in force; if it is not the present one, correct the address")
 
 // recovered is what became of a look at PostgreSQL and Redis together.
 type recovered struct {
@@ -37,8 +38,10 @@ func settleEpoch(ctx context.Context, s *store.Store, m *meter.Meter) (recovered
 	case err != nil:
 		return r, unreachable("REDIS_URL", "Redis", err)
 	case owner != r.ID.String():
-		return r, fmt.Errorf("REDIS_URL: this Redis %w (%s; this one, by DATABASE_URL, is %s): give each a Redis of its own, or another database of one "+
-			"(redis://host:6379/1), or correct the address. If the other is gone for good: `redis-cli -n DATABASE DEL %s`",
+		return r, fmt.Errorf(
+			"REDIS_URL: this Redis %w (%s; this one, by DATABASE_URL, is %s): give each a Redis of its own, or "+
+				"another database of one (redis://host:6379/1), or correct the address. If the other is gone for "+
+				"good: `redis-cli -n DATABASE DEL %s`",
 			errNotOurs, owner, r.ID, meter.DeploymentKey)
 	case held > r.Epoch:
 		return r, fmt.Errorf("%w (epoch %d, and PostgreSQL's is %d)", errOlderRecord, held, r.Epoch)
@@ -85,8 +88,10 @@ func OpsRecover(ctx context.Context, cfg config.Config) (Recovery, error) { //no
 	r, err = settleEpoch(ctx, s, m)
 	done := Recovery{Epoch: r.Epoch, Forgotten: r.Forgotten}
 	if err != nil {
-		return done, fmt.Errorf("%w: epoch %d has begun in PostgreSQL. Every running API process and worker puts it in force within ten seconds after Redis answers: %w",
-			ErrNotInForce, done.Epoch, err)
+		return done,
+			fmt.Errorf("%w: epoch %d has begun in PostgreSQL. Every running API process and worker puts it in force "+
+				"within ten seconds after Redis answers: %w",
+				ErrNotInForce, done.Epoch, err)
 	}
 	return done, nil
 }

@@ -36,8 +36,10 @@ type front struct {
 
 // newFront puts the relay, the operations and their doors over a base. Serve closes what it
 // starts.
-func newFront(cfg config.Config, b *base, hasher *account.Hasher, flows *workflows.Client, tracer *telemetry.Tracer, routes []Route, //nolint:gocritic // read once at the start
-	log *slog.Logger,
+//
+//nolint:gocritic // read once at the start
+func newFront(cfg config.Config, b *base, hasher *account.Hasher, flows *workflows.Client, tracer *telemetry.Tracer,
+	routes []Route, log *slog.Logger,
 ) (*front, error) {
 	f := &front{draining: make(chan struct{})}
 	f.recorder = store.NewRecorder(b.store, store.RecorderOptions{
@@ -53,7 +55,9 @@ func newFront(cfg config.Config, b *base, hasher *account.Hasher, flows *workflo
 	if err != nil {
 		return nil, err
 	}
-	f.locator, err = geo.New(geo.Options{Header: cfg.CountryHeader, TrustedProxies: cfg.TrustedProxies, Database: cfg.GeoIPDatabase})
+	f.locator, err = geo.New(geo.Options{
+		Header: cfg.CountryHeader, TrustedProxies: cfg.TrustedProxies, Database: cfg.GeoIPDatabase,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("GEOIP_DATABASE: %w", err)
 	}
@@ -62,9 +66,9 @@ func newFront(cfg config.Config, b *base, hasher *account.Hasher, flows *workflo
 	f.limits = fence
 	f.latencies = meter.NewLatencies(b.meter, meter.LatencyOptions{Logger: log})
 	f.relay = relay.New(relay.Options{
-		Pool: b.pool, Limits: fence, Meter: b.meter, Recorder: f.recorder, Latencies: f.latencies, Cache: f.answers, Links: links,
-		Timeout: cfg.CallTimeout, MaxAnswer: cfg.MaxAnswerBytes, BatchMemory: cfg.BatchMemoryBytes, Now: time.Now, Logger: log,
-		Metrics: b.metrics.Calls, Tracer: tracer,
+		Pool: b.pool, Limits: fence, Meter: b.meter, Recorder: f.recorder, Latencies: f.latencies, Cache: f.answers,
+		Links: links, Timeout: cfg.CallTimeout, MaxAnswer: cfg.MaxAnswerBytes, BatchMemory: cfg.BatchMemoryBytes,
+		Now: time.Now, Logger: log, Metrics: b.metrics.Calls, Tracer: tracer,
 	})
 	operations, pages, err := newDoors(cfg, b, routes, service.Options{
 		Limits: fence, Hasher: hasher, Recorder: f.recorder, Links: links, Flows: flows, Logger: log,
@@ -78,18 +82,19 @@ func newFront(cfg config.Config, b *base, hasher *account.Hasher, flows *workflo
 		return nil, err
 	}
 	agents := mcp.New(mcp.Options{
-		Capabilities: operations, Relay: f.relay, Limits: fence, Pool: b.pool, Links: links, PublicURL: cfg.PublicURL, Hosts: cfg.AgentHosts(),
-		MaxBodyBytes: cfg.MaxBodyBytes, Now: time.Now, Logger: log,
+		Capabilities: operations, Relay: f.relay, Limits: fence, Pool: b.pool, Links: links, PublicURL: cfg.PublicURL,
+		Hosts: cfg.AgentHosts(), MaxBodyBytes: cfg.MaxBodyBytes, Now: time.Now, Logger: log,
 	})
 	var tools []api.AgentTool
 	for _, t := range agents.Tools() {
 		tools = append(tools, api.AgentTool(t))
 	}
 	f.handler = api.Handler(api.Options{
-		Relay: f.relay, Capabilities: operations, Limits: fence, Meter: b.meter, Store: b.store, Pool: b.pool, Links: links, PublicURL: cfg.PublicURL,
-		MaxBodyBytes: cfg.MaxBodyBytes, KeepCallDays: cfg.CallRecordsDays, TrustedProxies: cfg.TrustedProxies, Locator: f.locator, Stock: sells,
-		Agents: agents, AgentTools: tools, Pages: pages, Now: time.Now, Logger: log,
-		Draining: f.draining, ClientStall: api.ClientStall(cfg.CallTimeout), Metrics: b.metrics.Calls, Tracer: tracer,
+		Relay: f.relay, Capabilities: operations, Limits: fence, Meter: b.meter, Store: b.store, Pool: b.pool,
+		Links: links, PublicURL: cfg.PublicURL, MaxBodyBytes: cfg.MaxBodyBytes, KeepCallDays: cfg.CallRecordsDays,
+		TrustedProxies: cfg.TrustedProxies, Locator: f.locator, Stock: sells, Agents: agents, AgentTools: tools,
+		Pages: pages, Now: time.Now, Logger: log, Draining: f.draining, ClientStall: api.ClientStall(cfg.CallTimeout),
+		Metrics: b.metrics.Calls, Tracer: tracer,
 	})
 	return f, nil
 }

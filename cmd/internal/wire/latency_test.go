@@ -72,7 +72,8 @@ func recordedLatency(t *testing.T, b *bench) store.LatencyFigures {
 		t.Fatal(err)
 	}
 	defer func() { _ = m.Close() }()
-	if err := flush.New(m, s, flush.FromStore(s), flush.Options{Logger: slog.New(slog.DiscardHandler)}).FlushAll(t.Context()); err != nil {
+	if err := flush.New(m, s, flush.FromStore(s), flush.Options{Logger: slog.New(slog.DiscardHandler)}).FlushAll(
+		t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	conn, err := pgx.Connect(t.Context(), b.cfg.DatabaseURL)
@@ -85,7 +86,9 @@ func recordedLatency(t *testing.T, b *bench) store.LatencyFigures {
 		t.Fatal(err)
 	}
 	now := time.Now()
-	figures, err := s.Latency(t.Context(), store.LatencyQuery{Account: owner, Since: now.Add(-24 * time.Hour), Until: now.Add(time.Hour)})
+	figures, err := s.Latency(t.Context(), store.LatencyQuery{
+		Account: owner, Since: now.Add(-24 * time.Hour), Until: now.Add(time.Hour),
+	})
 	if err != nil || len(figures) != 1 {
 		t.Fatalf("%d groups are recorded, %v", len(figures), err)
 	}

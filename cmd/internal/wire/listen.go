@@ -76,10 +76,13 @@ type connections struct {
 func bounded(listener net.Listener, b connectionBounds, closeIdle func(limit int) int, log *slog.Logger) *connections {
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err == nil && files.Max < uint64(b.all)+spareFiles {
-		log.Warn("the process may open too few files for MAX_CONNECTIONS: raise the limit (ulimit -n) or lower the variable",
+		log.Warn("the process may open too few files for MAX_CONNECTIONS: raise the limit (ulimit -n) or lower the "+
+			"variable",
 			"files", files.Max, "max_connections", b.all, "files_needed", b.all+spareFiles)
 	}
-	l := &connections{Listener: listener, bounds: b, closeIdle: closeIdle, over: make(chan struct{}), of: map[netip.Prefix]int{}}
+	l := &connections{
+		Listener: listener, bounds: b, closeIdle: closeIdle, over: make(chan struct{}), of: map[netip.Prefix]int{},
+	}
 	if b.all > 0 {
 		l.slots = make(chan struct{}, b.all)
 	}
@@ -200,13 +203,18 @@ func (l *connections) busiest() float64 {
 
 // watch serves figures of the bounds.
 func (l *connections) watch(m *telemetry.Metrics) {
-	m.Gauge("gateway_http_connections_limit", "Connections of clients that may be open (MAX_CONNECTIONS); 0 for no bound.",
-		func() float64 { return float64(l.bounds.all) })
+	m.Gauge("gateway_http_connections_limit",
+		"Connections of clients that may be open (MAX_CONNECTIONS); 0 for no bound.", func() float64 {
+			return float64(l.bounds.all)
+		})
 	m.Gauge("gateway_http_connections_address_limit", "Connections that one address may have open; 0 for no bound.",
 		func() float64 { return float64(l.bounds.perAddress) })
-	m.Gauge("gateway_http_connections_busiest_address", "Connections of the address that has the most; 0 without a bound.", l.busiest)
-	m.Counter("gateway_http_connections_refused_total", "Connections closed at once because their address had as many as it may have.",
-		func() float64 { return float64(l.refused.Load()) })
+	m.Gauge("gateway_http_connections_busiest_address",
+		"Connections of the address that has the most; 0 without a bound.", l.busiest)
+	m.Counter("gateway_http_connections_refused_total",
+		"Connections closed at once because their address had as many as it may have.", func() float64 {
+			return float64(l.refused.Load())
+		})
 	m.Counter("gateway_http_connections_shed_total", "Idle connections closed because MAX_CONNECTIONS was near.",
 		func() float64 { return float64(l.shed.Load()) })
 }

@@ -48,7 +48,8 @@ func serveBounded(t *testing.T, family, address string, b connectionBounds) (net
 // dial connects from one of this machine's addresses: all of 127.0.0.0/8 are.
 func dial(t *testing.T, from string, to net.Addr) net.Conn {
 	t.Helper()
-	c, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}).DialContext(t.Context(), to.Network(), to.String())
+	c, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}).DialContext(t.Context(), to.Network(),
+		to.String())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +133,9 @@ func TestABoundThatTheProcessCannotKeepIsTold(t *testing.T) {
 func TestBoundsOf_AddressesHaveNoneBehindProxies(t *testing.T) {
 	t.Parallel()
 	for proxies, want := range map[int]connectionBounds{0: {16, 4}, 1: {16, 0}} {
-		if got := boundsOf(&config.Config{MaxConnections: 16, MaxConnectionsPerAddress: 4, TrustedProxies: proxies}); got != want {
+		if got := boundsOf(&config.Config{
+			MaxConnections: 16, MaxConnectionsPerAddress: 4, TrustedProxies: proxies,
+		}); got != want {
 			t.Errorf("behind %d proxies the bounds are %+v, want %+v", proxies, got, want)
 		}
 	}
@@ -155,7 +158,9 @@ func TestConnections_OfOneAddressLeaveRoomForOthers(t *testing.T) {
 		}
 		return n
 	}
-	testkit.Eventually(t, 20*time.Second, func() bool { return open() == perAddress }, "the address keeps as many connections as it may have")
+	testkit.Eventually(t, 20*time.Second, func() bool {
+		return open() == perAddress
+	}, "the address keeps as many connections as it may have")
 	if busiest := l.busiest(); busiest != perAddress {
 		t.Errorf("the busiest address is said to have %v connections, want %d", busiest, perAddress)
 	}
@@ -183,7 +188,9 @@ func TestConnections_OfOneIPv6NetworkAreBoundTogether(t *testing.T) {
 	for range 5 {
 		dial(t, "::1", address)
 	}
-	testkit.Eventually(t, 20*time.Second, func() bool { return l.refused.Load() == 3 && l.busiest() == 2 }, "two of five are taken")
+	testkit.Eventually(t, 20*time.Second, func() bool {
+		return l.refused.Load() == 3 && l.busiest() == 2
+	}, "two of five are taken")
 }
 
 // When few connections are left, the oldest idle ones make room: nobody waits behind connections

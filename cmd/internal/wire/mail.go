@@ -36,14 +36,19 @@ func newMailSender(cfg config.Config, b *base, mails *outbox.Outbox, log *slog.L
 	}
 	figures := b.metrics.WatchMails(words(notify.Kinds()), words(outbox.Results()))
 	return mails.NewSender(b.store, sender, outbox.SenderOptions{
-		Logger: log, OnResult: func(kind string, r outbox.Result) { figures.Ended(kind, string(r)) }, OnWaiting: countWaiting(figures, time.Now),
+		Logger: log, OnResult: func(kind string, r outbox.Result) {
+			figures.Ended(kind, string(r))
+		}, OnWaiting: countWaiting(figures, time.Now),
 	}), nil
 }
 
 // newAlerts makes what tells users of packs that are about to expire, and of chains that are down.
-func newAlerts(cfg config.Config, b *base, mails *outbox.Outbox, log *slog.Logger) *alerts.Watcher { //nolint:gocritic // read once at the start
+//
+//nolint:gocritic // read once at the start
+func newAlerts(cfg config.Config, b *base, mails *outbox.Outbox, log *slog.Logger) *alerts.Watcher {
 	return alerts.New(alerts.Options{
-		Record: b.store, Board: b.board, Chains: b.pool.Chains, Mails: mails, PublicURL: cfg.PublicURL, Now: time.Now, Logger: log,
+		Record: b.store, Board: b.board, Chains: b.pool.Chains, Mails: mails, PublicURL: cfg.PublicURL, Now: time.Now,
+		Logger: log,
 	})
 }
 

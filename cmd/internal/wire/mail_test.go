@@ -49,10 +49,13 @@ func TestTheWorkerRoleSendsMailsAndTheAPIShowsNone(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The worker writes as the service it is configured to be, whoever queued the mail.
-	if m.Code != "604213" || m.Link() != b.url+"/sign-in/token-canary" || !strings.Contains(m.Text, "Chain Access Gateway, "+b.url+"\nQuestions: "+b.cfg.Contact) {
+	if m.Code != "604213" || m.Link() != b.url+"/sign-in/token-canary" ||
+		!strings.Contains(m.Text, "Chain Access Gateway, "+b.url+"\nQuestions: "+b.cfg.Contact) {
 		t.Errorf("arrived: %s", m.Text)
 	}
-	testkit.Eventually(t, patience, func() bool { return len(b.log.values("mail sent", "mail_id")) == 1 }, "the log says once that a mail was sent")
+	testkit.Eventually(t, patience, func() bool {
+		return len(b.log.values("mail sent", "mail_id")) == 1
+	}, "the log says once that a mail was sent")
 	for _, secret := range []string{"reader-canary", "token-canary", "604213"} {
 		if strings.Contains(b.log.String(), secret) {
 			t.Errorf("the log holds %s", secret)

@@ -43,8 +43,8 @@ func (p sidePort) serve(ctx context.Context, log *slog.Logger) {
 	}
 	server := &http.Server{
 		Handler:           p.handler(isLoopback(listener.Addr().String())),
-		ReadHeaderTimeout: metricsHeaderTimeout, ReadTimeout: metricsHeaderTimeout, WriteTimeout: profileTime, IdleTimeout: profileTime,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		ReadHeaderTimeout: metricsHeaderTimeout, ReadTimeout: metricsHeaderTimeout, WriteTimeout: profileTime,
+		IdleTimeout: profileTime, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
 	log.Info("metrics", "address", listener.Addr().String())
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
@@ -87,13 +87,16 @@ func (p sidePort) guarded(next http.Handler, loopback bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		shown := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 		switch {
-		case p.profileToken == "" && loopback, p.profileToken != "" && subtle.ConstantTimeCompare([]byte(shown), []byte(p.profileToken)) == 1:
+		case p.profileToken == "" && loopback, p.profileToken != "" && subtle.ConstantTimeCompare([]byte(shown),
+			[]byte(p.profileToken)) == 1:
 			next.ServeHTTP(w, r)
 		case p.profileToken == "":
-			http.Error(w, "profiles are off on this address: set PROFILE_TOKEN, or METRICS_ADDRESS to one of 127.0.0.1", http.StatusForbidden)
+			http.Error(w, "profiles are off on this address: set PROFILE_TOKEN, or METRICS_ADDRESS to one of 127.0.0.1",
+				http.StatusForbidden)
 		default:
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			http.Error(w, "profiles need the token of PROFILE_TOKEN: send it as Authorization: Bearer", http.StatusUnauthorized)
+			http.Error(w, "profiles need the token of PROFILE_TOKEN: send it as Authorization: Bearer",
+				http.StatusUnauthorized)
 		}
 	})
 }

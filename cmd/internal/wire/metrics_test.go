@@ -30,7 +30,8 @@ func TestMetricsOnLoopbackAnswerOnlyThoseWhoNameThisMachine(t *testing.T) {
 		{"api:9464", false, http.StatusOK}, // an operator opened the port, and Prometheus asks by name
 	} {
 		for _, path := range []string{"/metrics", "/debug/pprof/", "/debug/pprof/heap"} {
-			answer, ask := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody)
+			answer, ask := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, path,
+				http.NoBody)
 			ask.Host = tc.host
 			token := ""
 			if !tc.loopback {
@@ -46,7 +47,9 @@ func TestMetricsOnLoopbackAnswerOnlyThoseWhoNameThisMachine(t *testing.T) {
 			}
 		}
 	}
-	for address, want := range map[string]bool{"127.0.0.1:9464": true, "[::1]:1": true, "[::]:9464": false, "0.0.0.0:9464": false, "10.0.0.7:9464": false} {
+	for address, want := range map[string]bool{
+		"127.0.0.1:9464": true, "[::1]:1": true, "[::]:9464": false, "0.0.0.0:9464": false, "10.0.0.7:9464": false,
+	} {
 		if isLoopback(address) != want {
 			t.Errorf("a listener on %s is loopback: %v", address, !want)
 		}
@@ -71,13 +74,16 @@ func TestProfiles_NeedATokenOffLoopback(t *testing.T) {
 		"elsewhere, shown":            {profileToken, "Bearer " + profileToken, false, http.StatusOK},
 	} {
 		for _, path := range []string{"/debug/pprof/", "/debug/pprof/heap", "/debug/pprof/goroutine"} {
-			answer, ask := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody)
+			answer, ask := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, path,
+				http.NoBody)
 			ask.Host = "127.0.0.1:9464"
 			if tc.shown != "" {
 				ask.Header.Set("Authorization", tc.shown)
 			}
-			sidePort{profileToken: tc.token, metrics: telemetry.NewMetrics()}.handler(tc.loopback).ServeHTTP(answer, ask)
-			if answer.Code != tc.status || (tc.status != http.StatusOK && strings.Contains(answer.Body.String(), "canary")) {
+			sidePort{profileToken: tc.token, metrics: telemetry.NewMetrics()}.handler(tc.loopback).ServeHTTP(
+				answer, ask)
+			if answer.Code != tc.status ||
+				(tc.status != http.StatusOK && strings.Contains(answer.Body.String(), "canary")) {
 				t.Errorf("%s, %s: %d %.200s, want %d", name, path, answer.Code, answer.Body, tc.status)
 			}
 		}

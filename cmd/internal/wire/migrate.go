@@ -30,7 +30,8 @@ const (
 func Migrate(ctx context.Context, databaseURL string, d Direction, out io.Writer) (err error) {
 	db, err := sql.Open("pgx", databaseURL)
 	if err != nil {
-		return errors.New("DATABASE_URL is not a PostgreSQL address: expected postgres://user:password@host:5432/database")
+		return errors.New(
+			"DATABASE_URL is not a PostgreSQL address: expected postgres://user:password@host:5432/database")
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	if err := db.PingContext(ctx); err != nil {

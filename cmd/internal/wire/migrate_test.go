@@ -106,7 +106,8 @@ func TestMigrateErrorsShowNoPassword(t *testing.T) {
 			t.Errorf("%s: %v", tc.d, err)
 		}
 	}
-	if err := wire.Migrate(t.Context(), testkit.EmptyPostgres(t), "sideways", io.Discard); err == nil || !strings.Contains(err.Error(), "up, down or status") {
+	if err := wire.Migrate(t.Context(), testkit.EmptyPostgres(t), "sideways", io.Discard); err == nil ||
+		!strings.Contains(err.Error(), "up, down or status") {
 		t.Errorf("an unknown direction: %v", err)
 	}
 }

@@ -34,14 +34,16 @@ func NewPlanKey(ctx context.Context, cfg config.Config, p plan.Plan) (account.Ke
 		}
 		digest := key.Digest(hasher)
 		_, err = s.CreateKey(ctx, store.NewKey{
-			ID: account.NewKeyID(), Account: owner.ID, Digest: digest[:], Prefix: key.Prefix(), Door: account.DoorAccount,
-			Daily: account.Unlimited,
+			ID: account.NewKeyID(), Account: owner.ID, Digest: digest[:], Prefix: key.Prefix(),
+			Door: account.DoorAccount, Daily: account.Unlimited,
 		})
 		return key, err
 	})
 }
 
-func mint(ctx context.Context, cfg config.Config, makeKey func(*store.Store, *account.Hasher) (account.Key, error)) (account.Key, error) {
+func mint(ctx context.Context, cfg config.Config,
+	makeKey func(*store.Store, *account.Hasher) (account.Key, error),
+) (account.Key, error) {
 	hasher, err := account.NewHasher([]byte(cfg.KeyPepper))
 	if err != nil {
 		return account.Key{}, fmt.Errorf("KEY_PEPPER: %w", err)
@@ -62,6 +64,8 @@ func AddStaff(ctx context.Context, cfg config.Config, email account.Email) error
 		return fmt.Errorf("DATABASE_URL: %w", err)
 	}
 	defer s.Close()
-	_, err = s.AddStaff(ctx, email, time.Now(), store.Author{Actor: "operator", Origin: "ops", Reason: "asked for on a development gateway"})
+	_, err = s.AddStaff(ctx, email, time.Now(), store.Author{
+		Actor: "operator", Origin: "ops", Reason: "asked for on a development gateway",
+	})
 	return err
 }

@@ -13,7 +13,9 @@ import (
 )
 
 // OpsUpstreams returns what is known of the upstreams of a chain; of every chain when it is empty.
-func OpsUpstreams(ctx context.Context, cfg config.Config, providers config.Upstreams, on string) ([]upstream.Overview, error) {
+func OpsUpstreams(ctx context.Context, cfg config.Config, providers config.Upstreams,
+	on string,
+) ([]upstream.Overview, error) {
 	if err := named(providers, on); err != nil {
 		return nil, err
 	}
@@ -35,7 +37,9 @@ func OpsUpstreams(ctx context.Context, cfg config.Config, providers config.Upstr
 
 // OpsCordon takes an upstream out of rotation, on one chain or on every chain that has one of this
 // name, and gives those chains.
-func OpsCordon(ctx context.Context, cfg config.Config, providers config.Upstreams, name, on string, c upstream.Cordon) ([]chain.ID, error) {
+func OpsCordon(ctx context.Context, cfg config.Config, providers config.Upstreams, name, on string,
+	c upstream.Cordon,
+) ([]chain.ID, error) {
 	ids, err := chainsWith(providers, name, on)
 	if err != nil {
 		return nil, err
@@ -95,7 +99,8 @@ func chainsWith(providers config.Upstreams, name, on string) ([]chain.ID, error)
 	}
 	if len(ids) == 0 {
 		slices.Sort(names)
-		return nil, fmt.Errorf("the upstreams file has no upstream %q%s; it has %s", name, onChain(on), strings.Join(slices.Compact(names), ", "))
+		return nil, fmt.Errorf("the upstreams file has no upstream %q%s; it has %s", name, onChain(on),
+			strings.Join(slices.Compact(names), ", "))
 	}
 	return ids, nil
 }

@@ -42,14 +42,17 @@ const prefixLength = 12
 func find(ctx context.Context, s *store.Store, subject string) (store.Account, error) {
 	if strings.HasPrefix(subject, "cag_") {
 		if len(subject) != prefixLength {
-			return store.Account{}, fmt.Errorf("give the first %d characters of the key and no more: a whole key does not belong on a command line", prefixLength)
+			return store.Account{},
+				fmt.Errorf("give the first %d characters of the key and no more: a whole key does not belong on a "+
+					"command line", prefixLength)
 		}
 		keys, err := s.ListKeysByPrefix(ctx, subject, 2)
 		switch {
 		case err != nil:
 			return store.Account{}, err
 		case len(keys) == 0:
-			return store.Account{}, errors.New("no key begins so; give the first 12 characters of a key, or the id of an account or a key")
+			return store.Account{},
+				errors.New("no key begins so; give the first 12 characters of a key, or the id of an account or a key")
 		case len(keys) > 1 && keys[0].Account != keys[1].Account:
 			return store.Account{}, errors.New("keys of several accounts begin so; give the id of an account or a key")
 		}
@@ -57,7 +60,9 @@ func find(ctx context.Context, s *store.Store, subject string) (store.Account, e
 	}
 	id, err := account.ParseID(subject)
 	if err != nil {
-		return store.Account{}, errors.New("give the id of an account or a key, like 0198c5a2-7c1e-7b3f-9d21-3f0c5b7a9e11, or the first 12 characters of a key")
+		return store.Account{},
+			errors.New("give the id of an account or a key, like 0198c5a2-7c1e-7b3f-9d21-3f0c5b7a9e11, or the first " +
+				"12 characters of a key")
 	}
 	a, err := s.LoadAccount(ctx, id)
 	if !errors.Is(err, store.ErrNotFound) {
@@ -81,9 +86,9 @@ func view(ctx context.Context, s *store.Store, f *limits.Limits, a *store.Accoun
 	}
 	terms = terms.At(time.Now())
 	v := AccountView{
-		ID: a.ID, Kind: string(a.Kind), Status: a.Status, Plan: a.Plan, Contract: a.Custom != nil, Quota: orNone(terms.Quota()),
-		RateLimit: terms.Rate().Limit, RatePer: terms.Rate().Per.String(), DrawsPacks: terms.DrawsPacks(), Version: a.Version,
-		CreatedAt: a.CreatedAt, ServicesOff: names(a.Services.Off),
+		ID: a.ID, Kind: string(a.Kind), Status: a.Status, Plan: a.Plan, Contract: a.Custom != nil,
+		Quota: orNone(terms.Quota()), RateLimit: terms.Rate().Limit, RatePer: terms.Rate().Per.String(),
+		DrawsPacks: terms.DrawsPacks(), Version: a.Version, CreatedAt: a.CreatedAt, ServicesOff: names(a.Services.Off),
 	}
 	if a.Custom == nil {
 		v.SoftCeiling = orNone(terms.Plan.SoftCeiling())
@@ -158,7 +163,8 @@ func (v *AccountView) packs(ctx context.Context, s *store.Store, id account.ID, 
 	packs, err := s.ListPacks(ctx, id)
 	for _, p := range packs {
 		pack := PackView{
-			ID: p.ID, Kind: p.Kind, Origin: p.Origin, Granted: p.Units, ExpiresAt: p.Expires, Expired: !standings.At.Before(p.Expires),
+			ID: p.ID, Kind: p.Kind, Origin: p.Origin, Granted: p.Units, ExpiresAt: p.Expires,
+			Expired: !standings.At.Before(p.Expires),
 		}
 		if used, ok := drawn[p.ID]; ok {
 			left := max(0, p.Units-used)
@@ -204,7 +210,9 @@ func (v *AccountView) changes(ctx context.Context, s *store.Store, id account.ID
 	v.Changes, v.Due = []ChangeView{}, []DueChangeView{}
 	for i := range lines {
 		l := &lines[i]
-		v.Changes = append(v.Changes, ChangeView{At: l.At, Actor: l.Actor, Origin: l.Origin, Action: l.Action, Key: name(l.Key), Reason: l.Reason})
+		v.Changes = append(v.Changes, ChangeView{
+			At: l.At, Actor: l.Actor, Origin: l.Origin, Action: l.Action, Key: name(l.Key), Reason: l.Reason,
+		})
 	}
 	due, err := s.ListPushesOf(ctx, id)
 	for _, p := range due {

@@ -10,23 +10,24 @@ import (
 // AccountView is what operators see of an account. Units are in whole ones as JSON; a quota or cap
 // that is null is none.
 type AccountView struct {
-	ID            account.ID      `json:"account_id"`
-	Kind          string          `json:"kind"`
-	Status        account.Status  `json:"status"`
-	Plan          string          `json:"plan"`
-	Contract      bool            `json:"contract"` // the figures are a contract's, not the plan's
-	Quota         *plan.Units     `json:"quota"`    // before packs are drawn, and then calls refused
-	SoftCeiling   *plan.Units     `json:"soft_ceiling"`
-	RateLimit     int64           `json:"rate_limit"`
-	RatePer       string          `json:"rate_per"`
-	DrawsPacks    bool            `json:"draws_packs"`
-	Version       int64           `json:"version"`
-	CreatedAt     time.Time       `json:"created_at"`
-	CycleAnchor   *time.Time      `json:"cycle_anchor"` // of the subscription; null for calendar months
-	PeriodStart   time.Time       `json:"period_start"`
-	PeriodEnd     time.Time       `json:"period_end"`
-	Recorded      RecordedView    `json:"recorded"`
-	CompleteUntil *time.Time      `json:"complete_until"` // usage before it is in Recorded; null when nothing was flushed yet
+	ID          account.ID     `json:"account_id"`
+	Kind        string         `json:"kind"`
+	Status      account.Status `json:"status"`
+	Plan        string         `json:"plan"`
+	Contract    bool           `json:"contract"` // the figures are a contract's, not the plan's
+	Quota       *plan.Units    `json:"quota"`    // before packs are drawn, and then calls refused
+	SoftCeiling *plan.Units    `json:"soft_ceiling"`
+	RateLimit   int64          `json:"rate_limit"`
+	RatePer     string         `json:"rate_per"`
+	DrawsPacks  bool           `json:"draws_packs"`
+	Version     int64          `json:"version"`
+	CreatedAt   time.Time      `json:"created_at"`
+	CycleAnchor *time.Time     `json:"cycle_anchor"` // of the subscription; null for calendar months
+	PeriodStart time.Time      `json:"period_start"`
+	PeriodEnd   time.Time      `json:"period_end"`
+	Recorded    RecordedView   `json:"recorded"`
+	// usage before it is in Recorded; null when nothing was flushed yet
+	CompleteUntil *time.Time      `json:"complete_until"`
 	ServicesOff   []string        `json:"services_off"`
 	Fences        []FenceView     `json:"fences"`
 	Packs         []PackView      `json:"packs"`

@@ -30,14 +30,17 @@ type FeedbackView struct {
 }
 
 // OpsFeedback lists feedback of all accounts, newest first, below an id unless that is zero.
-func OpsFeedback(ctx context.Context, cfg config.Config, statuses []string, before store.FeedbackID, limit int) ([]FeedbackView, error) {
+func OpsFeedback(ctx context.Context, cfg config.Config, statuses []string, before store.FeedbackID,
+	limit int,
+) ([]FeedbackView, error) {
 	views := []FeedbackView{}
 	err := withPayments(ctx, cfg, func(s *store.Store) error {
 		all, err := s.ListDeskFeedback(ctx, statuses, before, limit)
 		for i := range all {
 			f := &all[i]
 			views = append(views, FeedbackView{
-				f.ID.String(), f.Kind, f.Title, f.Body, f.Chain, f.Status, f.Reply, f.Answers, f.Account.String(), f.AccountName, f.Plan, f.CreatedAt,
+				f.ID.String(), f.Kind, f.Title, f.Body, f.Chain, f.Status, f.Reply, f.Answers, f.Account.String(),
+				f.AccountName, f.Plan, f.CreatedAt,
 			})
 		}
 		return err
@@ -58,13 +61,17 @@ type WishView struct {
 }
 
 // OpsWishes lists wishes, newest first, below an id unless that is zero.
-func OpsWishes(ctx context.Context, cfg config.Config, statuses []string, before store.WishID, limit int) ([]WishView, error) {
+func OpsWishes(ctx context.Context, cfg config.Config, statuses []string, before store.WishID,
+	limit int,
+) ([]WishView, error) {
 	views := []WishView{}
 	err := withPayments(ctx, cfg, func(s *store.Store) error {
 		all, err := s.ListWishes(ctx, statuses, before, limit)
 		for i := range all {
 			w := &all[i]
-			views = append(views, WishView{w.ID.String(), w.Items, w.Email.Address(), w.Channel, w.Status, w.Reply, w.Answers, w.At})
+			views = append(views, WishView{
+				w.ID.String(), w.Items, w.Email.Address(), w.Channel, w.Status, w.Reply, w.Answers, w.At,
+			})
 		}
 		return err
 	})
@@ -72,7 +79,9 @@ func OpsWishes(ctx context.Context, cfg config.Config, statuses []string, before
 }
 
 // OpsAnswerFeedback says what becomes of feedback and mails it to its giver.
-func OpsAnswerFeedback(ctx context.Context, cfg config.Config, id store.FeedbackID, a store.Answer) error { //nolint:gocritic // once for a command
+//
+//nolint:gocritic // once for a command
+func OpsAnswerFeedback(ctx context.Context, cfg config.Config, id store.FeedbackID, a store.Answer) error {
 	return withDesk(ctx, cfg, func(d *support.Service) error {
 		f, err := d.AnswerFeedback(ctx, id, a)
 		return answered("feedback", id.String(), f.Answers, &a, err)
@@ -81,7 +90,9 @@ func OpsAnswerFeedback(ctx context.Context, cfg config.Config, id store.Feedback
 
 // OpsAnswerWish says what becomes of a wish and mails the reply to the address that was given with
 // it.
-func OpsAnswerWish(ctx context.Context, cfg config.Config, id store.WishID, a store.Answer) error { //nolint:gocritic // once for a command
+//
+//nolint:gocritic // once for a command
+func OpsAnswerWish(ctx context.Context, cfg config.Config, id store.WishID, a store.Answer) error {
 	return withDesk(ctx, cfg, func(d *support.Service) error {
 		w, err := d.AnswerWish(ctx, id, a)
 		return answered("wishlist", id.String(), w.Answers, &a, err)
@@ -93,9 +104,12 @@ func answered(list, id string, answers int, a *store.Answer, err error) error {
 	case errors.Is(err, store.ErrNotFound):
 		return fmt.Errorf("there is no %s; gateway ops %s list --status all shows what there is", id, list)
 	case errors.Is(err, store.ErrWithdrawn):
-		return fmt.Errorf("%s was withdrawn by whoever reads its address, which is deleted: nobody is left to answer", id)
+		return fmt.Errorf("%s was withdrawn by whoever reads its address, which is deleted: nobody is left to answer",
+			id)
 	case errors.Is(err, store.ErrUnread):
-		return fmt.Errorf("%s was answered %d times and --seen is %d: read the answer with gateway ops %s list --status all, then send yours with --seen %d",
+		return fmt.Errorf(
+			"%s was answered %d times and --seen is %d: read the answer with gateway ops %s list --status all, then "+
+				"send yours with --seen %d",
 			id, answers, *a.Seen, list, answers)
 	}
 	return err
@@ -126,7 +140,9 @@ func OpsStaff(ctx context.Context, cfg config.Config) ([]StaffView, error) {
 
 // OpsChangeStaff grants the staff role to who signed in with an address, or takes it away, and
 // reports whether that changed anything.
-func OpsChangeStaff(ctx context.Context, cfg config.Config, email account.Email, add bool, by store.Author) (changed bool, err error) {
+func OpsChangeStaff(ctx context.Context, cfg config.Config, email account.Email, add bool,
+	by store.Author,
+) (changed bool, err error) {
 	err = withPayments(ctx, cfg, func(s *store.Store) (err error) {
 		if add {
 			changed, err = s.AddStaff(ctx, email, time.Now(), by)

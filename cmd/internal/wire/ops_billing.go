@@ -63,7 +63,9 @@ type CheckoutView struct {
 const billingLines = 20
 
 // OpsBilling reads what is recorded of what an account bought.
-func OpsBilling(ctx context.Context, cfg config.Config, id account.ID) (BillingView, error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func OpsBilling(ctx context.Context, cfg config.Config, id account.ID) (BillingView, error) {
 	var v BillingView
 	err := withPayments(ctx, cfg, func(s *store.Store) (err error) {
 		v, err = viewBilling(ctx, s, id, time.Now())
@@ -81,12 +83,14 @@ func viewBilling(ctx context.Context, s *store.Store, id account.ID, now time.Ti
 		return BillingView{}, err
 	}
 	v := BillingView{
-		AccountID: id, Plan: a.Plan, NextPlan: a.NextPlan, NextPlanFrom: nullTime(a.NextPlanFrom), CycleAnchor: nullTime(a.Cycle.Anchor), WorkflowID: workflows.SubscriptionID(id),
+		AccountID: id, Plan: a.Plan, NextPlan: a.NextPlan, NextPlanFrom: nullTime(a.NextPlanFrom),
+		CycleAnchor: nullTime(a.Cycle.Anchor), WorkflowID: workflows.SubscriptionID(id),
 	}
 	v.PeriodStart, v.PeriodEnd = a.Cycle.Period(now)
 	customer, err := s.FindCustomer(ctx, id)
 	if err == nil {
-		v.Customer, v.Country, v.Card, v.ReadAt = customer.ID, customer.Country, customer.Card, nullTime(customer.ReadAt)
+		v.Customer, v.Country, v.Card, v.ReadAt = customer.ID, customer.Country, customer.Card,
+			nullTime(customer.ReadAt)
 		v.Tax = customer.Place().String()
 	} else if !errors.Is(err, store.ErrNotFound) {
 		return v, err
@@ -108,7 +112,10 @@ func (v *BillingView) lists(ctx context.Context, s *store.Store, now time.Time) 
 	}
 	for i := range packs {
 		p := &packs[i]
-		v.Packs = append(v.Packs, BoughtPackView{Kind: p.Kind, Origin: p.Origin, Units: p.Units, GrantedAt: p.GrantedAt, ExpiresAt: p.Expires, Void: p.VoidReason})
+		v.Packs = append(v.Packs, BoughtPackView{
+			Kind: p.Kind, Origin: p.Origin, Units: p.Units, GrantedAt: p.GrantedAt,
+			ExpiresAt: p.Expires, Void: p.VoidReason,
+		})
 	}
 	if v.Invoices, err = s.ListInvoices(ctx, v.AccountID, time.Time{}, now.Add(time.Hour), billingLines); err != nil {
 		return err
@@ -116,7 +123,9 @@ func (v *BillingView) lists(ctx context.Context, s *store.Store, now time.Time) 
 	checkouts, err := s.ListCheckouts(ctx, v.AccountID, billingLines)
 	for i := range checkouts {
 		c := &checkouts[i]
-		line := CheckoutView{ID: c.ID.String(), Item: c.Item, State: c.State, OpenedAt: c.OpenedAt, EndedAt: nullTime(c.EndedAt)}
+		line := CheckoutView{
+			ID: c.ID.String(), Item: c.Item, State: c.State, OpenedAt: c.OpenedAt, EndedAt: nullTime(c.EndedAt),
+		}
 		if c.Session != "" {
 			line.WorkflowID = workflows.CheckoutID(c.Session)
 		}
@@ -139,7 +148,9 @@ func noAccount(id account.ID) error {
 
 // OpsReconcile has the flow of an account's subscription look at Stripe now, and gives what the
 // account has then. An error of the flow says that it goes on by itself.
-func OpsReconcile(ctx context.Context, cfg config.Config, id account.ID) (activities.Reconciled, error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func OpsReconcile(ctx context.Context, cfg config.Config, id account.ID) (activities.Reconciled, error) {
 	var known activities.Reconciled
 	err := withPayments(ctx, cfg, func(s *store.Store) error {
 		_, err := s.LoadAccount(ctx, id)
@@ -160,8 +171,11 @@ func OpsReconcile(ctx context.Context, cfg config.Config, id account.ID) (activi
 		defer temporal.Close()
 		known, err = workflows.NewClient(temporal.Client).LookAtSubscription(ctx, id)
 		if refusal, ok := errors.AsType[*fault.Error](err); ok {
-			return fmt.Errorf("the flow %s did not bring the account there yet, and goes on by itself; its details in the Temporal UI and StuckReason say why. "+
-				"If nothing runs there, check TEMPORAL_ADDRESS and that a worker runs: %s", workflows.SubscriptionID(id), refusal.Message)
+			return fmt.Errorf(
+				"the flow %s did not bring the account there yet, and goes on by itself; its details in the Temporal "+
+					"UI and StuckReason say why. If nothing runs there, check TEMPORAL_ADDRESS and that a worker "+
+					"runs: %s",
+				workflows.SubscriptionID(id), refusal.Message)
 		}
 		return err
 	})

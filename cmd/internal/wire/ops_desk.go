@@ -72,12 +72,16 @@ func withDesk(ctx context.Context, cfg config.Config, use func(*support.Service)
 		if err != nil {
 			return err
 		}
-		return use(&support.Service{Store: s, Mails: mails, Hasher: hasher, PublicURL: cfg.PublicURL, Contact: cfg.Contact})
+		return use(&support.Service{
+			Store: s, Mails: mails, Hasher: hasher, PublicURL: cfg.PublicURL, Contact: cfg.Contact,
+		})
 	})
 }
 
 // OpsTickets lists tickets of all accounts, newest first.
-func OpsTickets(ctx context.Context, cfg config.Config, f store.DeskFilter) ([]DeskTicketView, error) { //nolint:gocritic // once for a command
+//
+//nolint:gocritic // once for a command
+func OpsTickets(ctx context.Context, cfg config.Config, f store.DeskFilter) ([]DeskTicketView, error) {
 	views := []DeskTicketView{}
 	err := withPayments(ctx, cfg, func(s *store.Store) error {
 		all, err := s.ListDeskTickets(ctx, f)
@@ -92,8 +96,9 @@ func OpsTickets(ctx context.Context, cfg config.Config, f store.DeskFilter) ([]D
 
 func viewTicket(t *store.Ticket, name, plan string) DeskTicketView {
 	return DeskTicketView{
-		Reference: t.Number.Reference(), Subject: t.Subject, Status: t.Status, Priority: t.Priority, Category: t.Category, Channel: t.Channel,
-		AccountID: t.Account.String(), Account: name, Plan: plan, Messages: t.Messages, CreatedAt: t.CreatedAt, LastActivityAt: t.LastActivityAt,
+		Reference: t.Number.Reference(), Subject: t.Subject, Status: t.Status, Priority: t.Priority,
+		Category: t.Category, Channel: t.Channel, AccountID: t.Account.String(), Account: name, Plan: plan,
+		Messages: t.Messages, CreatedAt: t.CreatedAt, LastActivityAt: t.LastActivityAt,
 	}
 }
 
@@ -125,7 +130,9 @@ func OpsTicket(ctx context.Context, cfg config.Config, n ticket.Number) (DeskTic
 }
 
 // history reads what was done about a subject, and names one more actor in the same words.
-func history(ctx context.Context, s *store.Store, subject, who string) (lines []DeskHistoryLine, named string, err error) {
+func history(ctx context.Context, s *store.Store,
+	subject, who string,
+) (lines []DeskHistoryLine, named string, err error) {
 	all, err := s.ListDeskLines(ctx, subject)
 	if err != nil {
 		return nil, "", err
@@ -150,26 +157,33 @@ func history(ctx context.Context, s *store.Store, subject, who string) (lines []
 
 func noTicket(n ticket.Number, err error) error {
 	if errors.Is(err, store.ErrNotFound) {
-		return fmt.Errorf("there is no ticket %s; gateway ops tickets list --status all shows those that there are", n.Reference())
+		return fmt.Errorf("there is no ticket %s; gateway ops tickets list --status all shows those that there are",
+			n.Reference())
 	}
 	return err
 }
 
 // OpsReplyTicket answers, resolves or reopens a ticket in the name of an operator. A worker tells
 // its flow within a minute.
-func OpsReplyTicket(ctx context.Context, cfg config.Config, r store.TicketReply) (DeskTicketView, error) { //nolint:gocritic // once for a command
+//
+//nolint:gocritic // once for a command
+func OpsReplyTicket(ctx context.Context, cfg config.Config, r store.TicketReply) (DeskTicketView, error) {
 	var v DeskTicketView
 	r.By, r.Origin = ticket.Operator, "ops"
 	err := withDesk(ctx, cfg, func(d *support.Service) error {
 		t, verdict, err := d.ReplyTicket(ctx, r)
 		switch {
 		case errors.Is(err, store.ErrUnread):
-			return fmt.Errorf("%s has %d messages and --seen is %d: read what came with gateway ops tickets show, then send yours with --seen %d",
+			return fmt.Errorf(
+				"%s has %d messages and --seen is %d: read what came with gateway ops tickets show, then send yours "+
+					"with --seen %d",
 				r.Number.Reference(), t.Messages, *r.Seen, t.Messages)
 		case errors.Is(err, store.ErrTooManyMessages):
-			return fmt.Errorf("%s has %d messages, as many as a ticket may have: resolve it without a message", r.Number.Reference(), ticket.MaxMessages)
+			return fmt.Errorf("%s has %d messages, as many as a ticket may have: resolve it without a message",
+				r.Number.Reference(), ticket.MaxMessages)
 		case errors.Is(err, store.ErrTooManyTickets):
-			return errors.New("the account has a hundred unresolved tickets, as many as it may have: resolve one of them first")
+			return errors.New(
+				"the account has a hundred unresolved tickets, as many as it may have: resolve one of them first")
 		case err != nil:
 			return noTicket(r.Number, err)
 		}

@@ -17,7 +17,9 @@ import (
 )
 
 // withRecord lends the record and the fences over it for one command.
-func withRecord(ctx context.Context, cfg config.Config, use func(*store.Store, *meter.Meter, *limits.Limits) error) error {
+func withRecord(ctx context.Context, cfg config.Config,
+	use func(*store.Store, *meter.Meter, *limits.Limits) error,
+) error {
 	s, err := openRecord(ctx, cfg)
 	if err != nil {
 		return err
@@ -54,11 +56,14 @@ func withRecordOnly(ctx context.Context, cfg config.Config, use func(*store.Stor
 
 // OpsAudit proves the books and tells each difference. An error says that nothing is proven, and
 // what to check.
-func OpsAudit(ctx context.Context, cfg config.Config, o audit.Options, tell func(audit.Difference)) (audit.Summary, error) {
+func OpsAudit(ctx context.Context, cfg config.Config, o audit.Options,
+	tell func(audit.Difference),
+) (audit.Summary, error) {
 	var done audit.Summary
 	err := withRecord(ctx, cfg, func(s *store.Store, _ *meter.Meter, f *limits.Limits) (err error) {
 		if done, err = audit.Run(ctx, s, f, o, tell); err != nil {
-			err = fmt.Errorf("the audit ended early and proves nothing: %s", strings.Join(strings.Fields(err.Error()), " "))
+			err = fmt.Errorf("the audit ended early and proves nothing: %s",
+				strings.Join(strings.Fields(err.Error()), " "))
 		}
 		return err
 	})
@@ -70,7 +75,9 @@ var ErrNotInForce = errors.New("saved, but not in force yet")
 
 // OpsChangeAccount changes an account, which has to exist, and reports whether anything changed. An
 // error that is ErrNotInForce says that it did.
-func OpsChangeAccount(ctx context.Context, cfg config.Config, id account.ID, change func(context.Context, *limits.Limits, store.Account) error) (bool, error) {
+func OpsChangeAccount(ctx context.Context, cfg config.Config, id account.ID,
+	change func(context.Context, *limits.Limits, store.Account) error,
+) (bool, error) {
 	var changed bool
 	err := withRecordOnly(ctx, cfg, func(s *store.Store, f *limits.Limits) error {
 		before, err := s.LoadAccount(ctx, id)
@@ -98,15 +105,21 @@ func told(err error, id account.ID) error {
 	refusal, ok := errors.AsType[*fault.Error](err)
 	switch {
 	case ok && errors.Is(refusal.Cause, limits.ErrOlderRecord):
-		return fmt.Errorf("%w: %s. Until then calls go by the fences from before. gateway ops account show %s says when nothing is due any more",
+		return fmt.Errorf(
+			"%w: %s. Until then calls go by the fences from before. gateway ops account show %s says when nothing is "+
+				"due any more",
 			ErrNotInForce, refusal.Cause.Error(), id)
 	case ok && refusal.Reason == fault.NotYetInForce:
-		return fmt.Errorf("%w: Redis could not be told (%s). A worker puts it in force as soon as Redis answers; until then calls, if Redis admits any, go by the fences from before. gateway ops account show %s says when nothing is due any more",
+		return fmt.Errorf(
+			"%w: Redis could not be told (%s). A worker puts it in force as soon as Redis answers; until then calls, "+
+				"if Redis admits any, go by the fences from before. gateway ops account show %s says when nothing is "+
+				"due any more",
 			ErrNotInForce, strings.Join(strings.Fields(fmt.Sprint(refusal.Cause)), " "), id)
 	case ok:
 		return errors.New(refusal.Message)
 	case errors.Is(err, store.ErrOriginTaken):
 		return errors.New("a pack was granted to another account for this origin; nothing was changed")
 	}
-	return fmt.Errorf("%s: whether it was saved is not known; look with gateway ops account show %s", strings.Join(strings.Fields(err.Error()), " "), id)
+	return fmt.Errorf("%s: whether it was saved is not known; look with gateway ops account show %s",
+		strings.Join(strings.Fields(err.Error()), " "), id)
 }

@@ -72,9 +72,10 @@ func (h *SettlementHistory) Unused() plan.Atomic {
 		return h.Paid
 	}
 	left := max(h.Granted.Units-h.Used, 0)
-	high, low := bits.Mul64(uint64(h.Paid), uint64(left))     //nolint:gosec // constraints of the record: not negative
-	part, _ := bits.Div64(high, low, uint64(h.Granted.Units)) //nolint:gosec // left is at most units, which are positive
-	return plan.Atomic(part)                                  //nolint:gosec // at most what was paid
+	high, low := bits.Mul64(uint64(h.Paid), uint64(left)) //nolint:gosec // constraints of the record: not negative
+	//nolint:gosec // left is at most units, which are positive
+	part, _ := bits.Div64(high, low, uint64(h.Granted.Units))
+	return plan.Atomic(part) //nolint:gosec // at most what was paid
 }
 
 // OpsSettlements lists settlements, newest change first; of all stages when stage is empty.
@@ -92,7 +93,9 @@ func OpsSettlements(ctx context.Context, cfg config.Config, stage x402.Stage, li
 
 // OpsSettlement returns the settlements of a transaction, with their histories; of one payer unless
 // payer is zero.
-func OpsSettlement(ctx context.Context, cfg config.Config, chainID uint64, tx x402.TxHash, payer wallet.Address) ([]SettlementHistory, error) {
+func OpsSettlement(ctx context.Context, cfg config.Config, chainID uint64, tx x402.TxHash,
+	payer wallet.Address,
+) ([]SettlementHistory, error) {
 	var views []SettlementHistory
 	err := withPayments(ctx, cfg, func(s *store.Store) (err error) {
 		views, err = settlementHistories(ctx, s, chainID, tx, payer)
@@ -101,9 +104,12 @@ func OpsSettlement(ctx context.Context, cfg config.Config, chainID uint64, tx x4
 	return views, err
 }
 
-var errNoSettlement = errors.New("no settlement of this transaction is recorded; check the hash, --chain-id and --payer")
+var errNoSettlement = errors.New(
+	"no settlement of this transaction is recorded; check the hash, --chain-id and --payer")
 
-func settlementHistories(ctx context.Context, s *store.Store, chainID uint64, tx x402.TxHash, payer wallet.Address) ([]SettlementHistory, error) {
+func settlementHistories(ctx context.Context, s *store.Store, chainID uint64, tx x402.TxHash,
+	payer wallet.Address,
+) ([]SettlementHistory, error) {
 	all, err := s.ListSettlementsOf(ctx, chainID, tx)
 	if err != nil {
 		return nil, err
@@ -135,7 +141,9 @@ func settlementHistories(ctx context.Context, s *store.Store, chainID uint64, tx
 }
 
 // oneSettlement is the only one of a transaction that is meant.
-func oneSettlement(ctx context.Context, s *store.Store, chainID uint64, tx x402.TxHash, payer wallet.Address) (*SettlementHistory, x402.ID, error) {
+func oneSettlement(ctx context.Context, s *store.Store, chainID uint64, tx x402.TxHash,
+	payer wallet.Address,
+) (*SettlementHistory, x402.ID, error) {
 	all, err := settlementHistories(ctx, s, chainID, tx, payer)
 	if err != nil {
 		return nil, x402.ID{}, err
@@ -148,7 +156,9 @@ func oneSettlement(ctx context.Context, s *store.Store, chainID uint64, tx x402.
 }
 
 // OpsRetrySettlement has the flow of a settlement look at the chain now, and gives the flow's id.
-func OpsRetrySettlement(ctx context.Context, cfg config.Config, chainID uint64, tx x402.TxHash, payer wallet.Address) (string, error) {
+func OpsRetrySettlement(ctx context.Context, cfg config.Config, chainID uint64, tx x402.TxHash,
+	payer wallet.Address,
+) (string, error) {
 	var workflowID string
 	err := withPayments(ctx, cfg, func(s *store.Store) error {
 		v, id, err := oneSettlement(ctx, s, chainID, tx, payer)
@@ -179,7 +189,9 @@ const refundNoted = "Support noted a refund by hand: "
 // OpsNoteRefund records that the money of a settlement is sent back by hand, and gives what support
 // needs for it. Noted before, it is refused unless again is set, so that two people do not send it
 // twice.
-func OpsNoteRefund(ctx context.Context, cfg config.Config, chainID uint64, tx x402.TxHash, payer wallet.Address, why string, again bool) (SettlementHistory, error) {
+func OpsNoteRefund(ctx context.Context, cfg config.Config, chainID uint64, tx x402.TxHash, payer wallet.Address,
+	why string, again bool,
+) (SettlementHistory, error) {
 	var noted SettlementHistory
 	err := withPayments(ctx, cfg, func(s *store.Store) error {
 		v, id, err := oneSettlement(ctx, s, chainID, tx, payer)
@@ -189,7 +201,9 @@ func OpsNoteRefund(ctx context.Context, cfg config.Config, chainID uint64, tx x4
 		noted = *v
 		before, err := s.NoteRefund(ctx, id, refundNoted+why, again)
 		if errors.Is(err, store.ErrRefundNoted) {
-			return fmt.Errorf("a refund was noted before, at %s; see whether it was sent, and note another one with --again", before.RefundedAt.Format(time.RFC3339))
+			return fmt.Errorf(
+				"a refund was noted before, at %s; see whether it was sent, and note another one with --again",
+				before.RefundedAt.Format(time.RFC3339))
 		}
 		return err
 	})
@@ -198,19 +212,22 @@ func OpsNoteRefund(ctx context.Context, cfg config.Config, chainID uint64, tx x4
 
 func viewSettlement(s *store.Settlement) SettlementView {
 	v := SettlementView{
-		ChainID: s.Chain, Tx: s.Tx, Payer: s.Payer.Checksummed(), Stage: s.Stage, Reason: s.Reason, Finality: s.Finality, SeenAt: s.SeenAt, UpdatedAt: s.UpdatedAt,
-		Paid: s.Found.Paid, Block: s.Found.Block, WorkflowID: workflows.SettlementID(s.ID),
+		ChainID: s.Chain, Tx: s.Tx, Payer: s.Payer.Checksummed(), Stage: s.Stage, Reason: s.Reason,
+		Finality: s.Finality, SeenAt: s.SeenAt, UpdatedAt: s.UpdatedAt, Paid: s.Found.Paid, Block: s.Found.Block,
+		WorkflowID: workflows.SettlementID(s.ID),
 	}
 	if s.Redeemed() {
 		v.Granted = &GrantView{
-			AccountID: s.Account.String(), Tier: s.Deal.Tier, Country: s.Deal.Country, Net: s.Deal.Net, VAT: s.Deal.VAT, Units: s.Deal.Units, Capped: s.Deal.Capped,
-			RedeemedAt: s.RedeemedAt, WindowEnds: s.WindowEnds, Rotations: s.Rotations,
+			AccountID: s.Account.String(), Tier: s.Deal.Tier, Country: s.Deal.Country, Net: s.Deal.Net, VAT: s.Deal.VAT,
+			Units: s.Deal.Units, Capped: s.Deal.Capped, RedeemedAt: s.RedeemedAt, WindowEnds: s.WindowEnds,
+			Rotations: s.Rotations,
 		}
 	}
 	return v
 }
 
-func withPayments(ctx context.Context, cfg config.Config, use func(*store.Store) error) error { //nolint:gocritic // a copy does no harm
+//nolint:gocritic // a copy does no harm
+func withPayments(ctx context.Context, cfg config.Config, use func(*store.Store) error) error {
 	s, err := openRecord(ctx, cfg)
 	if err != nil {
 		return err

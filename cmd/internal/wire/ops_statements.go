@@ -14,7 +14,11 @@ import (
 )
 
 // OpsStatements lists the billing periods of an account, newest first.
-func OpsStatements(ctx context.Context, cfg config.Config, subject string) (id account.ID, periods []statement.Entry, err error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func OpsStatements(ctx context.Context, cfg config.Config,
+	subject string,
+) (id account.ID, periods []statement.Entry, err error) {
 	err = withStatements(ctx, cfg, func(s *store.Store, book *statement.Book) error {
 		of, err := find(ctx, s, subject)
 		if err != nil {
@@ -28,7 +32,11 @@ func OpsStatements(ctx context.Context, cfg config.Config, subject string) (id a
 }
 
 // OpsStatement returns the statement of a period.
-func OpsStatement(ctx context.Context, cfg config.Config, subject, period string) (told statement.Statement, err error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func OpsStatement(ctx context.Context, cfg config.Config,
+	subject, period string,
+) (told statement.Statement, err error) {
 	err = withStatements(ctx, cfg, func(s *store.Store, book *statement.Book) error {
 		of, err := find(ctx, s, subject)
 		if err != nil {
@@ -36,7 +44,8 @@ func OpsStatement(ctx context.Context, cfg config.Config, subject, period string
 		}
 		told, err = book.Get(ctx, &of, period)
 		if errors.Is(err, statement.ErrNoPeriod) {
-			return fmt.Errorf("account %s has no period that began on %s; gateway ops statements show %s lists them", of.ID, period, of.ID)
+			return fmt.Errorf("account %s has no period that began on %s; gateway ops statements show %s lists them",
+				of.ID, period, of.ID)
 		}
 		return err
 	})
@@ -54,7 +63,11 @@ type ClosedPeriod struct {
 
 // OpsCloseStatement closes a period of an account if all its usage is recorded, and says what it
 // waits for otherwise. It needs no durable flow.
-func OpsCloseStatement(ctx context.Context, cfg config.Config, subject, period string) (closed ClosedPeriod, err error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func OpsCloseStatement(ctx context.Context, cfg config.Config,
+	subject, period string,
+) (closed ClosedPeriod, err error) {
 	err = withStatements(ctx, cfg, func(s *store.Store, book *statement.Book) error {
 		of, err := find(ctx, s, subject)
 		if err != nil {
@@ -65,7 +78,8 @@ func OpsCloseStatement(ctx context.Context, cfg config.Config, subject, period s
 		case err != nil:
 			return err
 		case !out.Known:
-			return fmt.Errorf("account %s has no period that began on %s; gateway ops statements show %s lists them", of.ID, period, of.ID)
+			return fmt.Errorf("account %s has no period that began on %s; gateway ops statements show %s lists them",
+				of.ID, period, of.ID)
 		}
 		closed = ClosedPeriod{Account: of.ID, Closed: out.Closed, Hash: out.Hash, Ends: out.Ends}
 		closed.Watermark, err = s.AccountWatermark(ctx, of.ID)
@@ -79,13 +93,19 @@ func OpsCloseStatement(ctx context.Context, cfg config.Config, subject, period s
 
 // OpsSweepStatements closes what is over and recorded of all accounts, as the daily sweep does, and
 // tells after each page how far it is.
-func OpsSweepStatements(ctx context.Context, cfg config.Config, log *slog.Logger, tell func(sum statement.Swept)) error { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func OpsSweepStatements(ctx context.Context, cfg config.Config, log *slog.Logger,
+	tell func(sum statement.Swept),
+) error {
 	return withStatements(ctx, cfg, func(_ *store.Store, book *statement.Book) error {
 		var sum statement.Swept
 		for !sum.End {
 			page, err := book.Sweep(ctx, sum.Last, statement.SweepPage, func() {}, log)
 			if err != nil {
-				return fmt.Errorf("the sweep stopped after %d accounts; what is closed stays closed, and it may be run again: %w", sum.Accounts, err)
+				return fmt.Errorf(
+					"the sweep stopped after %d accounts; what is closed stays closed, and it may be run again: %w",
+					sum.Accounts, err)
 			}
 			sum.Add(&page)
 			tell(sum)
@@ -94,7 +114,8 @@ func OpsSweepStatements(ctx context.Context, cfg config.Config, log *slog.Logger
 	})
 }
 
-func withStatements(ctx context.Context, cfg config.Config, use func(*store.Store, *statement.Book) error) error { //nolint:gocritic // a copy does no harm
+//nolint:gocritic // a copy does no harm
+func withStatements(ctx context.Context, cfg config.Config, use func(*store.Store, *statement.Book) error) error {
 	return withPayments(ctx, cfg, func(s *store.Store) error {
 		return use(s, &statement.Book{Store: s, Now: time.Now})
 	})

@@ -27,7 +27,9 @@ type WaitingView struct {
 
 // OpsWaitlist lists addresses on the waitlist with one of some statuses, newest first; those that
 // joined before one of them, unless that is nil.
-func OpsWaitlist(ctx context.Context, cfg config.Config, statuses []string, before *account.Email, limit int) ([]WaitingView, error) {
+func OpsWaitlist(ctx context.Context, cfg config.Config, statuses []string, before *account.Email,
+	limit int,
+) ([]WaitingView, error) {
 	views := []WaitingView{}
 	err := withPayments(ctx, cfg, func(s *store.Store) error {
 		var last *store.Waiting
@@ -45,7 +47,8 @@ func OpsWaitlist(ctx context.Context, cfg config.Config, statuses []string, befo
 		for i := range all {
 			w := &all[i]
 			views = append(views, WaitingView{
-				w.Email.Address(), w.Status, w.Qualifier, w.Source, w.ProductUpdates, w.Channel, w.At, w.ConfirmedAt, w.InvitedAt,
+				w.Email.Address(), w.Status, w.Qualifier, w.Source, w.ProductUpdates, w.Channel, w.At, w.ConfirmedAt,
+				w.InvitedAt,
 			})
 		}
 		return err
@@ -56,7 +59,9 @@ func OpsWaitlist(ctx context.Context, cfg config.Config, statuses []string, befo
 // OpsInviteWaiting tells addresses of the waitlist that they may come in, each once, and says of
 // each that it is invited. It goes on after an address that cannot be, and its error names all of
 // those.
-func OpsInviteWaiting(ctx context.Context, cfg config.Config, emails []account.Email, by store.Author, say func(account.Email, string)) error {
+func OpsInviteWaiting(ctx context.Context, cfg config.Config, emails []account.Email, by store.Author,
+	say func(account.Email, string),
+) error {
 	return withDesk(ctx, cfg, func(d *support.Service) error {
 		var missed []error
 		for _, email := range emails {
@@ -65,7 +70,8 @@ func OpsInviteWaiting(ctx context.Context, cfg config.Config, emails []account.E
 			case errors.Is(err, store.ErrNotFound):
 				missed = append(missed, fmt.Errorf("%s is not on the waitlist", email.Address()))
 			case errors.Is(err, store.ErrUnconfirmed):
-				missed = append(missed, fmt.Errorf("%s is not confirmed, so nobody is told: it may be somebody else's", email.Address()))
+				missed = append(missed, fmt.Errorf("%s is not confirmed, so nobody is told: it may be somebody else's",
+					email.Address()))
 			case err != nil:
 				return err
 			case already:

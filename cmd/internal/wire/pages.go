@@ -17,12 +17,17 @@ import (
 const caughtMail = "/dev/mail"
 
 // newDoors makes the operations, with what this process gives them, and the pages over them.
-func newDoors(cfg config.Config, b *base, routes []Route, o service.Options) (*service.Registry, *console.Pages, error) { //nolint:gocritic // read once at the start
+//
+//nolint:gocritic // read once at the start
+func newDoors(cfg config.Config, b *base, routes []Route,
+	o service.Options,
+) (*service.Registry, *console.Pages, error) {
 	persons, err := newPeople(cfg, b, o.Hasher)
 	if err != nil {
 		return nil, nil, err
 	}
-	o.Store, o.Meter, o.Networks, o.Pool, o.People, o.Metrics = b.store, b.meter, b.networks, b.pool, persons, b.metrics.Operations
+	o.Store, o.Meter, o.Networks, o.Pool, o.People, o.Metrics = b.store, b.meter, b.networks, b.pool, persons,
+		b.metrics.Operations
 	o.PublicURL, o.Now, o.Random = cfg.PublicURL, time.Now, rand.Reader
 	if o.Terms, err = newTerms(cfg, b.pool); err != nil {
 		return nil, nil, err
@@ -43,7 +48,11 @@ func newDoors(cfg config.Config, b *base, routes []Route, o service.Options) (*s
 }
 
 // newPages makes the browsers' door. Where mails are caught, the sign-in says where they are read.
-func newPages(cfg config.Config, operations *service.Registry, routes []Route, log *slog.Logger) (*console.Pages, error) { //nolint:gocritic // read once at the start
+//
+//nolint:gocritic // read once at the start
+func newPages(cfg config.Config, operations *service.Registry, routes []Route,
+	log *slog.Logger,
+) (*console.Pages, error) {
 	o := console.Options{
 		PublicURL: cfg.PublicURL, Now: time.Now, Random: rand.Reader, Logger: log, Calls: console.CallsOf(operations),
 		Network: api.ClientNetwork(cfg.TrustedProxies), Refuse: api.WriteRefusal, Secret: []byte(cfg.KeyPepper),

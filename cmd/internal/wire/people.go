@@ -10,12 +10,15 @@ import (
 )
 
 // newPeople makes what signs people in and keeps their sessions.
-func newPeople(cfg config.Config, b *base, hasher *account.Hasher) (*people.People, error) { //nolint:gocritic // read once at the start
+//
+//nolint:gocritic // read once at the start
+func newPeople(cfg config.Config, b *base, hasher *account.Hasher) (*people.People, error) {
 	mails, err := newOutbox(cfg, b.store)
 	if err != nil {
 		return nil, err
 	}
 	return people.New(people.Options{
-		Store: b.store, Limiter: b.meter, Networks: b.networks, Outbox: mails, Hasher: hasher, PublicURL: cfg.PublicURL, Now: time.Now, Random: rand.Reader,
+		Store: b.store, Limiter: b.meter, Networks: b.networks, Outbox: mails, Hasher: hasher, PublicURL: cfg.PublicURL,
+		Now: time.Now, Random: rand.Reader,
 	}), nil
 }

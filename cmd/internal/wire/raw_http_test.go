@@ -115,7 +115,8 @@ func serveRaw(conn net.Conn) {
 		"eth_getTransactionReceipt": `{"blockNumber":"0x10","transactionHash":"` + storedHash + `","root":"0xfeed"}`,
 	} {
 		body := rawID + `0000000000000000,"result":` + result + `}`
-		answers[method] = []byte("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: " + strconv.Itoa(len(body)) + "\r\n\r\n" + body)
+		answers[method] = []byte("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: " +
+			strconv.Itoa(len(body)) + "\r\n\r\n" + body)
 	}
 	buffer := make([]byte, 8<<10)
 	for {

@@ -27,14 +27,20 @@ func TestWorkerReadiness_SaysWhatDoesNotWork(t *testing.T) {
 		status   int
 		said     string // of the chain
 	}{
-		"all is well":         {nil, measured(time.Minute), http.StatusOK, "ok"},
-		"an old head":         {nil, measured(2 * time.Minute), http.StatusServiceUnavailable, "head is 2m0s old: look whether a worker runs and reaches Temporal"},
-		"no head yet":         {nil, nil, http.StatusServiceUnavailable, "head not known yet"},
-		"Temporal is not set": {errors.New("durable work waits for Temporal"), measured(0), http.StatusServiceUnavailable, "ok"},
+		"all is well": {nil, measured(time.Minute), http.StatusOK, "ok"},
+		"an old head": {
+			nil, measured(2 * time.Minute), http.StatusServiceUnavailable,
+			"head is 2m0s old: look whether a worker runs and reaches Temporal",
+		},
+		"no head yet": {nil, nil, http.StatusServiceUnavailable, "head not known yet"},
+		"Temporal is not set": {
+			errors.New("durable work waits for Temporal"), measured(0), http.StatusServiceUnavailable, "ok",
+		},
 	} {
-		pool, err := upstream.NewPool(config.Upstreams{Chains: map[string]config.ChainUpstreams{"base_mainnet": {Upstreams: []config.Upstream{
-			{Name: "first", URL: "http://127.0.0.1:1", Supply: "public"},
-		}}}}, func() time.Time { return now })
+		pool, err := upstream.NewPool(
+			config.Upstreams{Chains: map[string]config.ChainUpstreams{"base_mainnet": {Upstreams: []config.Upstream{
+				{Name: "first", URL: "http://127.0.0.1:1", Supply: "public"},
+			}}}}, func() time.Time { return now })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,15 +50,18 @@ func TestWorkerReadiness_SaysWhatDoesNotWork(t *testing.T) {
 		}
 		port := sidePort{metrics: telemetry.NewMetrics(), ready: workerReadiness(func() error { return tc.work }, pool)}
 		answer := httptest.NewRecorder()
-		port.handler(false).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/readyz", http.NoBody))
+		port.handler(false).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/readyz",
+			http.NoBody))
 		var said readiness
 		if err := json.Unmarshal(answer.Body.Bytes(), &said); err != nil {
 			t.Fatalf("%s: %v in %s", name, err, answer.Body)
 		}
-		if answer.Code != tc.status || said.Checks["chain base_mainnet"] != tc.said || (said.Status == "ready") != (tc.status == http.StatusOK) {
+		if answer.Code != tc.status || said.Checks["chain base_mainnet"] != tc.said ||
+			(said.Status == "ready") != (tc.status == http.StatusOK) {
 			t.Errorf("%s: %d %+v, want %d and %q", name, answer.Code, said, tc.status, tc.said)
 		}
-		if work := said.Checks["work"]; (tc.work == nil) != (work == "ok") || (tc.work != nil && !strings.Contains(work, "Temporal")) {
+		if work := said.Checks["work"]; (tc.work == nil) != (work == "ok") ||
+			(tc.work != nil && !strings.Contains(work, "Temporal")) {
 			t.Errorf("%s: of the work it says %q", name, work)
 		}
 	}

@@ -43,7 +43,8 @@ func watchRedis(m *meter.Meter, metrics *telemetry.Metrics, log *slog.Logger, us
 			return math.NaN()
 		})
 	}
-	gauge("gateway_redis_evicts", "Whether the meter's Redis may delete usage, by its maxmemory-policy. Nothing is admitted then.",
+	gauge("gateway_redis_evicts",
+		"Whether the meter's Redis may delete usage, by its maxmemory-policy. Nothing is admitted then.",
 		func(h *meter.Health) float64 { return oneIf(h.Evicts()) })
 	gauge("gateway_redis_policy_unknown", "Whether a server of the meter's Redis does not say its maxmemory-policy.",
 		func(h *meter.Health) float64 { return oneIf(h.Unknown) })
@@ -70,9 +71,12 @@ func (w *redisHealth) serveUsage(metrics *telemetry.Metrics) {
 			return math.NaN()
 		})
 	}
-	gauge("gateway_usage_unflushed_buckets", "Buckets of usage in Redis that are not in PostgreSQL.", func(u *meter.Unflushed) float64 { return float64(u.Buckets) })
-	gauge("gateway_usage_unflushed_bytes", "Memory of Redis that they take, estimated from some of them.", func(u *meter.Unflushed) float64 { return float64(u.Bytes) })
-	gauge("gateway_usage_unflushed_oldest_seconds", "Since when the oldest of them was open, by Redis' clock.", func(u *meter.Unflushed) float64 { return u.Oldest.Seconds() })
+	gauge("gateway_usage_unflushed_buckets", "Buckets of usage in Redis that are not in PostgreSQL.",
+		func(u *meter.Unflushed) float64 { return float64(u.Buckets) })
+	gauge("gateway_usage_unflushed_bytes", "Memory of Redis that they take, estimated from some of them.",
+		func(u *meter.Unflushed) float64 { return float64(u.Bytes) })
+	gauge("gateway_usage_unflushed_oldest_seconds", "Since when the oldest of them was open, by Redis' clock.",
+		func(u *meter.Unflushed) float64 { return u.Oldest.Seconds() })
 }
 
 func oneIf(is bool) float64 {
@@ -86,8 +90,10 @@ func oneIf(is bool) float64 {
 func (w *redisHealth) refuse(ctx context.Context) error {
 	w.look(ctx)
 	if h := w.last.Load(); h != nil && h.Evicts() {
-		return fmt.Errorf("REDIS_URL: Redis has maxmemory-policy %s, by which it deletes usage that is not billed yet; set it to noeviction "+
-			"(CONFIG SET maxmemory-policy noeviction, and in its configuration), or give the gateway a Redis of its own", h.Policy)
+		return fmt.Errorf(
+			"REDIS_URL: Redis has maxmemory-policy %s, by which it deletes usage that is not billed yet; set it to "+
+				"noeviction (CONFIG SET maxmemory-policy noeviction, and in its configuration), or give the gateway "+
+				"a Redis of its own", h.Policy)
 	}
 	return nil
 }
@@ -134,16 +140,19 @@ func (w *redisHealth) look(ctx context.Context) {
 // tell logs what has changed.
 func (w *redisHealth) tell(h *meter.Health) {
 	if h.Evicts() && h.Policy != w.told.Policy {
-		w.log.Error("Redis may delete usage, so nothing is admitted: set maxmemory-policy to noeviction", "policy", h.Policy)
+		w.log.Error("Redis may delete usage, so nothing is admitted: set maxmemory-policy to noeviction", "policy",
+			h.Policy)
 	} else if !h.Evicts() && w.told.Evicts() {
 		w.log.Info("Redis deletes nothing any more; calls are admitted", "policy", h.Policy)
 	}
 	if h.Unknown && !w.told.Unknown {
-		w.log.Error("Redis does not say its maxmemory-policy, so nobody would notice if it deleted usage: see that it is noeviction, and allow INFO to " +
-			"the user of REDIS_URL (ACL SETUSER NAME +info)")
+		w.log.Error(
+			"Redis does not say its maxmemory-policy, so nobody would notice if it deleted usage: see that it is " +
+				"noeviction, and allow INFO to the user of REDIS_URL (ACL SETUSER NAME +info)")
 	}
 	if w.told.AppendOnly && !h.AppendOnly && h.Policy != "" {
-		w.log.Warn("Redis keeps no append-only file: when it stops, usage of up to 20 seconds is lost; set appendonly yes")
+		w.log.Warn("Redis keeps no append-only file: when it stops, usage of up to 20 seconds is lost; set " +
+			"appendonly yes")
 	}
 	if h.Failed != "" && h.Failed != w.told.Failed {
 		w.log.Error("Redis fails to write to its disk: look at its log and at the room there", "failed", h.Failed)

@@ -21,8 +21,9 @@ func TestServe_RefusesARedisThatMayDeleteUsage(t *testing.T) {
 	redis := testkit.Redis(t, testkit.WithRedisArgs("--maxmemory-policy", "allkeys-lru"))
 	redis.Do(t, "config", "set", "requirepass", canary)
 	cfg := config.Config{
-		DatabaseURL: testkit.Postgres(t), RedisURL: "redis://:" + canary + "@" + redis.Addr + "/0", KeyPepper: strings.Repeat("p", account.MinPepperBytes),
-		MetricsAddress: "127.0.0.1:0", TemporalAddress: testkit.ClosedAddress(t), TemporalNamespace: "default", DrainTimeout: time.Second,
+		DatabaseURL: testkit.Postgres(t), RedisURL: "redis://:" + canary + "@" + redis.Addr + "/0",
+		KeyPepper: strings.Repeat("p", account.MinPepperBytes), MetricsAddress: "127.0.0.1:0",
+		TemporalAddress: testkit.ClosedAddress(t), TemporalNamespace: "default", DrainTimeout: time.Second,
 	}
 	err := Serve(t.Context(), cfg, config.Upstreams{}, nil, slog.New(slog.DiscardHandler), nil)
 	if err == nil || !strings.HasPrefix(err.Error(), "REDIS_URL: ") || !strings.Contains(err.Error(), "allkeys-lru") ||
@@ -72,7 +73,8 @@ func TestRedisHealth_StopsAndBeginsAdmittingAsThePolicyChanges(t *testing.T) {
 			return (m.Ping(t.Context()) != nil) == (row.evicts == 1) && served("gateway_redis_evicts") == row.evicts
 		}, "the gate notices %s", row.policy)
 	}
-	if served("gateway_redis_append_only") != 1 || served("gateway_redis_write_failed") != 0 || served("gateway_redis_memory_used_bytes") == 0 {
+	if served("gateway_redis_append_only") != 1 || served("gateway_redis_write_failed") != 0 ||
+		served("gateway_redis_memory_used_bytes") == 0 {
 		t.Error("a Redis in order is served as one that is not")
 	}
 }

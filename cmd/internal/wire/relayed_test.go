@@ -121,10 +121,19 @@ type request struct{ line, body, wants string }
 
 // Reads that are sent: one that every call relays, and one that the first call stores. And a tool.
 var (
-	relayedRead    = request{"POST /rpc/eth_mainnet", `{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":["0x00000000000000000000000000000000000000aa","latest"]}`, `"0xfeed"`}
-	storedRead     = request{"POST /rpc/eth_mainnet", `{"jsonrpc":"2.0","id":1,"method":"eth_getTransactionReceipt","params":["` + storedHash + `"]}`, `"0xfeed"`}
+	relayedRead = request{
+		"POST /rpc/eth_mainnet",
+		`{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":["0x00000000000000000000000000000000000000aa","latest"]}`, `"0xfeed"`,
+	}
+	storedRead = request{
+		"POST /rpc/eth_mainnet", `{"jsonrpc":"2.0","id":1,"method":"eth_getTransactionReceipt","params":["` +
+			storedHash + `"]}`, `"0xfeed"`,
+	}
 	gasRecommended = request{"GET /toolbox/gas/eth_mainnet", "", `"base_fee_per_gas":"1000000000"`}
-	utility        = request{"GET /toolbox/utils/keccak?text=hello", "", "0x1c8aff950685c2ed4bc3174f3472287b56d9517b9c948127319a09a7a36deac8"}
+	utility        = request{
+		"GET /toolbox/utils/keccak?text=hello", "",
+		"0x1c8aff950685c2ed4bc3174f3472287b56d9517b9c948127319a09a7a36deac8",
+	}
 )
 
 // relayed is an API role with clients that allocate nothing.
@@ -137,13 +146,15 @@ func startRelayed(t testing.TB, read request) *relayed {
 	t.Helper()
 	node := startRawUpstream(t)
 	cfg := config.Config{
-		DatabaseURL: testkit.Postgres(t), RedisURL: testkit.Redis(t).URL, KeyPepper: "a pepper of the tests, which is long enough",
-		MetricsAddress: "127.0.0.1:0", Contact: "help@example.org", PublicURL: "http://localhost",
-		MaxBodyBytes: 1 << 20, MaxAnswerBytes: 64 << 20, CallTimeout: 30 * time.Second, DrainTimeout: patience,
-		CacheBytes: 1 << 20,
+		DatabaseURL: testkit.Postgres(t), RedisURL: testkit.Redis(t).URL,
+		KeyPepper: "a pepper of the tests, which is long enough", MetricsAddress: "127.0.0.1:0",
+		Contact: "help@example.org", PublicURL: "http://localhost", MaxBodyBytes: 1 << 20, MaxAnswerBytes: 64 << 20,
+		CallTimeout: 30 * time.Second, DrainTimeout: patience, CacheBytes: 1 << 20,
 	}
 	providers := config.Upstreams{Chains: map[string]config.ChainUpstreams{
-		string(chain.EthMainnet): {Upstreams: []config.Upstream{{Name: "node", URL: "http://" + node, Supply: "public"}}},
+		string(chain.EthMainnet): {
+			Upstreams: []config.Upstream{{Name: "node", URL: "http://" + node, Supply: "public"}},
+		},
 	}}
 	publishProbes(t, cfg, providers)
 	listener := listenLocally(t)
@@ -234,7 +245,9 @@ func makeKeys(t testing.TB, cfg config.Config) []string {
 	keys := make([]string, relayedKeys)
 	for i := range keys {
 		owner := account.NewID()
-		if _, err := s.CreateAccount(t.Context(), store.NewAccount{ID: owner, Kind: store.KindOwner, Plan: plan.Enterprise}); err != nil {
+		if _, err := s.CreateAccount(t.Context(), store.NewAccount{
+			ID: owner, Kind: store.KindOwner, Plan: plan.Enterprise,
+		}); err != nil {
 			t.Fatal(err)
 		}
 		key, err := account.MintKey(rand.Reader)
@@ -243,7 +256,8 @@ func makeKeys(t testing.TB, cfg config.Config) []string {
 		}
 		digest := key.Digest(hasher)
 		if _, err := s.CreateKey(t.Context(), store.NewKey{
-			ID: account.NewKeyID(), Account: owner, Digest: digest[:], Prefix: key.Prefix(), Door: account.DoorAccount, Daily: account.Unlimited,
+			ID: account.NewKeyID(), Account: owner, Digest: digest[:], Prefix: key.Prefix(), Door: account.DoorAccount,
+			Daily: account.Unlimited,
 		}); err != nil {
 			t.Fatal(err)
 		}

@@ -23,7 +23,8 @@ func (r Reloads) follow(ctx context.Context, pool *upstream.Pool, log *slog.Logg
 				log.Error("upstreams not reloaded, the ones before stay in force", "error", err)
 				continue
 			}
-			log.Info("upstreams reloaded", "chains", done.Chains, "kept", done.Kept, "added", done.Added, "removed", done.Removed)
+			log.Info("upstreams reloaded", "chains", done.Chains, "kept", done.Kept, "added", done.Added, "removed",
+				done.Removed)
 			then()
 		}
 	}

@@ -38,8 +38,10 @@ func TestUpstreamsAreReloadedWhileCallsAreServed(t *testing.T) {
 		u.On("eth_getCode", testkit.Result("0x6002"))
 	}
 	file := config.Upstreams{Chains: map[string]config.ChainUpstreams{
-		"base_mainnet": {Upstreams: []config.Upstream{{Name: "next", URL: next.URL + "/v2/" + canary, Supply: "public"}}},
-		"eth_mainnet":  {Upstreams: []config.Upstream{{Name: "other", URL: other.URL, Supply: "public"}}},
+		"base_mainnet": {
+			Upstreams: []config.Upstream{{Name: "next", URL: next.URL + "/v2/" + canary, Supply: "public"}},
+		},
+		"eth_mainnet": {Upstreams: []config.Upstream{{Name: "other", URL: other.URL, Supply: "public"}}},
 	}}
 	b.give(t, file)
 	for _, path := range []string{"/rpc/base_mainnet", "/rpc/eth_mainnet"} {
@@ -48,7 +50,8 @@ func TestUpstreamsAreReloadedWhileCallsAreServed(t *testing.T) {
 			if status, ready := b.ask(t, http.MethodGet, "/readyz", "", ""); status != http.StatusOK {
 				t.Fatalf("the reload took the API out of service: %s", ready)
 			}
-			_, answer = b.ask(t, http.MethodPost, path, asking, `{"jsonrpc":"2.0","id":1,"method":"eth_getCode","params":`+code+`}`)
+			_, answer = b.ask(t, http.MethodPost, path, asking,
+				`{"jsonrpc":"2.0","id":1,"method":"eth_getCode","params":`+code+`}`)
 			return strings.Contains(answer, `"result":"0x6002"`)
 		}, "%s is served by its new upstream, not %s", path, &answer)
 	}
@@ -71,7 +74,8 @@ func TestUpstreamsAreReloadedWhileCallsAreServed(t *testing.T) {
 	delete(file.Chains, "eth_mainnet")
 	b.give(t, file)
 	testkit.Eventually(t, patience, func() bool {
-		status, answer := b.ask(t, http.MethodPost, "/rpc/eth_mainnet", asking, `{"jsonrpc":"2.0","id":1,"method":"eth_getCode","params":`+code+`}`)
+		status, answer := b.ask(t, http.MethodPost, "/rpc/eth_mainnet", asking,
+			`{"jsonrpc":"2.0","id":1,"method":"eth_getCode","params":`+code+`}`)
 		return status == http.StatusNotFound && strings.Contains(answer, "-32600")
 	}, "the chain is not served any more")
 	if got := b.log.values("upstreams reloaded", "chains"); len(got) != 4 {

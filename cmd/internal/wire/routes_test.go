@@ -12,7 +12,10 @@ func TestRoutesOfTheDevelopmentStandBesideTheAPI(t *testing.T) {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(text)) })
 	}
 	both := besides(says("api"), []Route{{Prefix: "/dev/mail", Handler: says("mail")}})
-	for path, want := range map[string]string{"/dev/mail": "mail", "/dev/mail.json": "mail", "/dev/mail/1": "mail", "/dev": "api", "/rpc/eth_mainnet": "api", "/": "api"} {
+	for path, want := range map[string]string{
+		"/dev/mail": "mail", "/dev/mail.json": "mail", "/dev/mail/1": "mail",
+		"/dev": "api", "/rpc/eth_mainnet": "api", "/": "api",
+	} {
 		answer := httptest.NewRecorder()
 		both.ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
 		if answer.Body.String() != want {

@@ -22,8 +22,13 @@ import (
 )
 
 // newCashier makes what takes payments of stock x402 clients; nil without a facilitator.
-func newCashier(cfg config.Config, b *base, fence *limits.Limits, hasher *account.Hasher, log *slog.Logger) (*stock.Processor, error) { //nolint:gocritic // read once at the start
-	count := b.metrics.Outcomes("gateway_payments_total", "Payments that stock clients presented, by what became of them.", "outcome", words(stock.Outcomes())...)
+//
+//nolint:gocritic // read once at the start
+func newCashier(cfg config.Config, b *base, fence *limits.Limits, hasher *account.Hasher,
+	log *slog.Logger,
+) (*stock.Processor, error) {
+	count := b.metrics.Outcomes("gateway_payments_total",
+		"Payments that stock clients presented, by what became of them.", "outcome", words(stock.Outcomes())...)
 	if cfg.X402FacilitatorURL == "" {
 		return nil, nil //nolint:nilnil // the lane of stock clients is off, which is no error
 	}
@@ -38,8 +43,8 @@ func newCashier(cfg config.Config, b *base, fence *limits.Limits, hasher *accoun
 	return stock.New(stock.Options{
 		Record: b.store, Facilitator: asks, Grants: fence, Networks: b.networks, Terms: terms,
 		Token: x402.Token{Name: cfg.X402AssetName, Version: cfg.X402AssetVersion}, Hasher: hasher,
-		Chain: paidChain{node.New(b.pool, chain.Links{})}, Head: headOf(b.pool), Now: time.Now, Random: rand.Reader, Logger: log,
-		OnTaken: func(o stock.Outcome) { count(string(o), 1) },
+		Chain: paidChain{node.New(b.pool, chain.Links{})}, Head: headOf(b.pool), Now: time.Now, Random: rand.Reader,
+		Logger: log, OnTaken: func(o stock.Outcome) { count(string(o), 1) },
 	}), nil
 }
 
@@ -56,9 +61,12 @@ func headOf(pool *upstream.Pool) func() (uint64, bool) {
 
 // newResolver makes what reads from the chain what became of payments that no answer tells of. It
 // is there without a facilitator too: one may have been taken away.
-func newResolver(cfg config.Config, b *base, flows *workflows.Client, log *slog.Logger) *stock.Resolver { //nolint:gocritic // read once at the start
+//
+//nolint:gocritic // read once at the start
+func newResolver(cfg config.Config, b *base, flows *workflows.Client, log *slog.Logger) *stock.Resolver {
 	return stock.NewResolver(stock.ResolverOptions{
-		Record: b.store, Chain: paidChain{node.New(b.pool, chain.Links{})}, Confirmations: cfg.X402MinConfirmations, Logger: log,
+		Record: b.store, Chain: paidChain{node.New(b.pool, chain.Links{})}, Confirmations: cfg.X402MinConfirmations,
+		Logger: log,
 		Watch: func(ctx context.Context, id x402.ID) error {
 			return flows.LookAtSettlement(ctx, id, cfg.X402FinalityDelay)
 		},
@@ -70,5 +78,7 @@ type paidChain struct{ reader *node.Reader }
 
 // Call returns the result of one call.
 func (p paidChain) Call(ctx context.Context, method string, params ...any) (json.RawMessage, error) {
-	return p.reader.Call(ctx, node.Query{Chain: chain.BaseMainnet, Method: method, Params: params, Supply: plan.Premium})
+	return p.reader.Call(ctx, node.Query{
+		Chain: chain.BaseMainnet, Method: method, Params: params, Supply: plan.Premium,
+	})
 }

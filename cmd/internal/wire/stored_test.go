@@ -15,13 +15,15 @@ func TestStoredAnswersAreSharedThroughTheCachesRedis(t *testing.T) {
 	kept := testkit.Redis(t)
 	b := setup(t, func(cfg *config.Config) { cfg.CacheBytes, cfg.CacheRedisURL = 8<<20, kept.URL })
 	for _, u := range b.upstreams {
-		u.On("eth_getTransactionReceipt", testkit.Result(map[string]any{"blockNumber": "0x1", "transactionHash": storedHash}))
+		u.On("eth_getTransactionReceipt",
+			testkit.Result(map[string]any{"blockNumber": "0x1", "transactionHash": storedHash}))
 	}
 	key := b.newKey(t)
 	for range 3 {
 		b.call(t, key, "eth_getTransactionReceipt", `["`+storedHash+`"]`, http.StatusOK, storedHash)
 	}
-	if n := b.upstreams[0].Count("eth_getTransactionReceipt") + b.upstreams[1].Count("eth_getTransactionReceipt"); n != 1 {
+	if n := b.upstreams[0].Count("eth_getTransactionReceipt") +
+		b.upstreams[1].Count("eth_getTransactionReceipt"); n != 1 {
 		t.Errorf("%d calls reached the upstreams", n)
 	}
 	b.serve.stop()
@@ -41,7 +43,8 @@ func TestTheAPIStartsAndStopsWithoutTheCachesRedis(t *testing.T) {
 		cfg.CacheBytes, cfg.CacheRedisURL = 8<<20, "redis://"+testkit.ClosedAddress(t)+"/0"
 	})
 	for _, u := range b.upstreams {
-		u.On("eth_getTransactionReceipt", testkit.Result(map[string]any{"blockNumber": "0x1", "transactionHash": storedHash}))
+		u.On("eth_getTransactionReceipt",
+			testkit.Result(map[string]any{"blockNumber": "0x1", "transactionHash": storedHash}))
 	}
 	key := b.newKey(t)
 	for range 3 {

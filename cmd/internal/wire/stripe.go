@@ -29,7 +29,11 @@ func newStripe(cfg config.Config) (*billing.Stripe, error) { //nolint:gocritic /
 
 // newBilling makes what keeps accounts at what they bought. It is there without Stripe too: it says
 // then why it cannot ask.
-func newBilling(cfg config.Config, b *base, f *limits.Limits, mails *outbox.Outbox, flows *workflows.Client, log *slog.Logger) (*activities.Billing, error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func newBilling(cfg config.Config, b *base, f *limits.Limits, mails *outbox.Outbox, flows *workflows.Client,
+	log *slog.Logger,
+) (*activities.Billing, error) {
 	stripe, err := newStripe(cfg)
 	if err != nil {
 		return nil, err

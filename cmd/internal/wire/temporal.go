@@ -31,7 +31,11 @@ type temporalClient struct {
 
 // dialTemporal returns a client that connects with its first use, so that a role starts and works
 // while Temporal is away. deployment is the id of the record's.
-func dialTemporal(cfg config.Config, deployment string, tracer *telemetry.Tracer, log *slog.Logger) (*temporalClient, error) { //nolint:gocritic // a copy does no harm
+//
+//nolint:gocritic // a copy does no harm
+func dialTemporal(cfg config.Config, deployment string, tracer *telemetry.Tracer,
+	log *slog.Logger,
+) (*temporalClient, error) {
 	traced, err := traceWorkflows(tracer)
 	if err != nil {
 		return nil, err
@@ -66,7 +70,9 @@ type asks struct{}
 
 // ungated are calls that touch nobody's work, by the last part of their names. The worker makes a
 // namespace that its server lost.
-var ungated = map[string]bool{"GetSystemInfo": true, "Check": true, "DescribeNamespace": true, "RegisterNamespace": true}
+var ungated = map[string]bool{
+	"GetSystemInfo": true, "Check": true, "DescribeNamespace": true, "RegisterNamespace": true,
+}
 
 // CheckCallAllowed is asked before each call.
 func (g *namespaceGate) CheckCallAllowed(ctx context.Context, method string, _, _ any) error {
@@ -101,8 +107,10 @@ func (g *namespaceGate) check(ctx context.Context) error {
 	}
 	if owner != g.deployment {
 		g.open.Store(false)
-		return fmt.Errorf("TEMPORAL_NAMESPACE: the namespace %q %w (%s; this one, by DATABASE_URL, is %s): give each a namespace of its own, "+
-			"`temporal operator namespace create -n NAME`, or correct the address. If the other is gone for good: `temporal workflow terminate -n %s -w %s`",
+		return fmt.Errorf(
+			"TEMPORAL_NAMESPACE: the namespace %q %w (%s; this one, by DATABASE_URL, is %s): give each a namespace "+
+				"of its own, `temporal operator namespace create -n NAME`, or correct the address. If the other is "+
+				"gone for good: `temporal workflow terminate -n %s -w %s`",
 			g.namespace, errNotOurs, owner, g.deployment, g.namespace, workflows.DeploymentWorkflow)
 	}
 	g.open.Store(true)

@@ -13,8 +13,9 @@ import (
 	"github.com/chainaccess/gateway/relay/upstream"
 )
 
-var errNothingToRead = errors.New("X402_PAY_TO is set, but the upstreams file names no base_mainnet, so payments could not be read: " +
-	"name its upstreams there, or leave the variable out")
+var errNothingToRead = errors.New(
+	"X402_PAY_TO is set, but the upstreams file names no base_mainnet, so payments could not be read: " +
+		"name its upstreams there, or leave the variable out")
 
 // newTerms are the seller's terms, of the configuration and of the chain's id in the upstreams
 // file; the same in every process that has both. Without an address to pay to they are closed.
@@ -25,7 +26,8 @@ func newTerms(cfg config.Config, pool *upstream.Pool) (x402.Terms, error) { //no
 	}
 	t := x402.Terms{
 		Host:    public.Host,
-		Service: cfg.ServiceTitle, Confirmations: cfg.X402MinConfirmations, CorroborateAbove: plan.Atomic(cfg.X402CorroborateAbove),
+		Service: cfg.ServiceTitle, Confirmations: cfg.X402MinConfirmations,
+		CorroborateAbove: plan.Atomic(cfg.X402CorroborateAbove),
 	}
 	paidOn, listed := pool.Chain(chain.BaseMainnet)
 	switch {

@@ -26,12 +26,16 @@ func poolOf(t *testing.T, name string, id uint64) *upstream.Pool {
 func TestTermsAreThoseOfTheConfigurationOnTheConfiguredChain(t *testing.T) {
 	t.Parallel()
 	cfg := config.Config{
-		PublicURL: "https://gateway.example:8443/behind", ServiceTitle: "Some Gateway", X402PayTo: "0x70997970C51812dc3A010C7d01b50e0d17dc79C8", X402Asset: config.USDCOnBase,
-		X402MinConfirmations: 3, X402CorroborateAbove: 7,
+		PublicURL: "https://gateway.example:8443/behind", ServiceTitle: "Some Gateway",
+		X402PayTo: "0x70997970C51812dc3A010C7d01b50e0d17dc79C8", X402Asset: config.USDCOnBase, X402MinConfirmations: 3,
+		X402CorroborateAbove: 7,
 	}
 	payTo, _ := wallet.ParseAddress("0x70997970c51812dc3a010c7d01b50e0d17dc79c8")
 	asset, _ := wallet.ParseAddress("0x833589fcd6edb6e08f4c7c32d4f71b54bda02913")
-	want := x402.Terms{Chain: 84532, Asset: asset, PayTo: payTo, Service: "Some Gateway", Host: "gateway.example:8443", Confirmations: 3, CorroborateAbove: 7}
+	want := x402.Terms{
+		Chain: 84532, Asset: asset, PayTo: payTo, Service: "Some Gateway", Host: "gateway.example:8443",
+		Confirmations: 3, CorroborateAbove: 7,
+	}
 	got, err := newTerms(cfg, poolOf(t, "base_mainnet", 84532))
 	if err != nil || got != want || !got.Open() {
 		t.Errorf("%+v, %v, want %+v", got, err, want)

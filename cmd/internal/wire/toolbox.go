@@ -14,17 +14,21 @@ import (
 )
 
 // newToolbox makes what metered operations answer from.
-func newToolbox(cfg config.Config, b *base, o *service.Options) service.Toolbox { //nolint:gocritic // read once at the start
+//
+//nolint:gocritic // read once at the start
+func newToolbox(cfg config.Config, b *base, o *service.Options) service.Toolbox {
 	reader := node.New(b.pool, o.Links)
 	return service.Toolbox{
 		Node:         reader,
 		Gas:          toolbox.NewGasOracle(reader, time.Now),
 		Transactions: toolbox.NewTxTracker(reader, time.Now),
 		Prices:       toolbox.NewPriceReader(reader, cfg.PriceHeartbeat, time.Now),
-		ENS:          ens.New(reader, egress.New(egress.Options{Now: time.Now, Trusted: strings.Fields(cfg.TrustedGateways)}), time.Now),
-		Ledger:       toolbox.NewLedger(reader, time.Now),
+		ENS: ens.New(reader,
+			egress.New(egress.Options{Now: time.Now, Trusted: strings.Fields(cfg.TrustedGateways)}), time.Now),
+		Ledger: toolbox.NewLedger(reader, time.Now),
 		Contracts: contracts.New(contracts.Options{
-			Node: reader, SourcifyURL: cfg.SourcifyURL, SignaturesURL: cfg.SignaturesURL, Answers: o.Answers, Now: time.Now,
+			Node: reader, SourcifyURL: cfg.SourcifyURL, SignaturesURL: cfg.SignaturesURL, Answers: o.Answers,
+			Now: time.Now,
 		}),
 	}
 }

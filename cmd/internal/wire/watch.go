@@ -17,23 +17,31 @@ import (
 
 // watchAPI has the figures of the API role read at each scrape. What it gives listens in the
 // listener's place.
-func watchAPI(b *base, server *apiServer, recorder *store.Recorder, latencies *meter.Latencies, calls *relay.Relay, listener net.Listener,
+func watchAPI(b *base, server *apiServer, recorder *store.Recorder, latencies *meter.Latencies, calls *relay.Relay,
+	listener net.Listener,
 ) net.Listener {
 	b.metrics.WatchCache(calls.CacheFigures)
 	counted := &countedListener{Listener: listener}
 	b.metrics.Calls.Expect(b.pool.Chains()...)
-	b.metrics.Gauge("gateway_http_requests_in_flight", "HTTP requests that are being handled; a batch is one.", server.running.requests)
+	b.metrics.Gauge("gateway_http_requests_in_flight", "HTTP requests that are being handled; a batch is one.",
+		server.running.requests)
 	b.metrics.Gauge("gateway_http_connections_open", "Connections of clients that are open.", counted.connections)
 	b.metrics.Gauge("gateway_call_records_buffered", "Call records in memory that are not written yet.",
 		func() float64 { held, _ := recorder.Buffered(); return float64(held) })
 	b.metrics.Gauge("gateway_call_records_buffer_limit", "Call records that are held at most; more are dropped.",
 		func() float64 { _, limit := recorder.Buffered(); return float64(limit) })
-	b.metrics.Counter("gateway_call_records_summed_total", "Refused calls that are in a sum instead of a record of their own.",
-		func() float64 { return float64(recorder.Summed()) })
-	b.metrics.Counter("gateway_latencies_written_total", "Answered calls whose duration reached the meter, for the statistics of their accounts.",
-		func() float64 { return float64(latencies.Written()) })
-	b.metrics.Counter("gateway_latencies_dropped_total", "Answered calls whose duration was left out because the book was full, or lost on its way.",
-		func() float64 { return float64(latencies.Dropped()) })
+	b.metrics.Counter("gateway_call_records_summed_total",
+		"Refused calls that are in a sum instead of a record of their own.", func() float64 {
+			return float64(recorder.Summed())
+		})
+	b.metrics.Counter("gateway_latencies_written_total",
+		"Answered calls whose duration reached the meter, for the statistics of their accounts.", func() float64 {
+			return float64(latencies.Written())
+		})
+	b.metrics.Counter("gateway_latencies_dropped_total",
+		"Answered calls whose duration was left out because the book was full, or lost on its way.", func() float64 {
+			return float64(latencies.Dropped())
+		})
 	return counted
 }
 

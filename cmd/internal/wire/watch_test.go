@@ -52,7 +52,8 @@ func (b *bench) scrape(t *testing.T) (text string, families map[string]*dto.Metr
 func expressions(t *testing.T) map[string]string {
 	t.Helper()
 	read := func(name string) []byte {
-		text, err := os.ReadFile(filepath.Join("..", "..", "..", "deploy", filepath.FromSlash(name))) //nolint:gosec // a file of this repository
+		//nolint:gosec // a file of this repository
+		text, err := os.ReadFile(filepath.Join("..", "..", "..", "deploy", filepath.FromSlash(name)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -255,7 +256,8 @@ func figure(families map[string]*dto.MetricFamily, name string, pairs ...string)
 			}
 		}
 		if has == len(pairs) {
-			sum, ok = sum+m.GetCounter().GetValue()+m.GetGauge().GetValue()+float64(m.GetHistogram().GetSampleCount()), true
+			sum, ok = sum+m.GetCounter().GetValue()+m.GetGauge().GetValue()+
+				float64(m.GetHistogram().GetSampleCount()), true
 		}
 	}
 	return sum, ok
@@ -282,7 +284,8 @@ func TestBothRolesAreWatchedByMetricsAndTraces(t *testing.T) {
 	})
 	key := b.newKey(t)
 	for range 3 {
-		b.call(t, key, "eth_getCode", `["0x0000000000000000000000000000000000000001","latest"]`, http.StatusOK, `"result":"0x6001"`)
+		b.call(t, key, "eth_getCode", `["0x0000000000000000000000000000000000000001","latest"]`, http.StatusOK,
+			`"result":"0x6001"`)
 	}
 	b.call(t, key, "eth_accounts", "[]", http.StatusNotFound, `"code":-32601`)
 
@@ -312,7 +315,10 @@ func TestBothRolesAreWatchedByMetricsAndTraces(t *testing.T) {
 			t.Errorf("%s %v is %v (%v), want %v", want.name, want.pairs, got, ok, want.value)
 		}
 	}
-	for _, name := range []string{"gateway_meter_round_trip_duration_seconds", "gateway_http_connections_open", "gateway_call_records_buffer_limit"} {
+	for _, name := range []string{
+		"gateway_meter_round_trip_duration_seconds", "gateway_http_connections_open",
+		"gateway_call_records_buffer_limit",
+	} {
 		if got, _ := figure(families, name); got < 1 {
 			t.Errorf("%s is %v", name, got)
 		}
@@ -342,7 +348,9 @@ func TestBothRolesAreWatchedByMetricsAndTraces(t *testing.T) {
 		t.Error("the receiver's credential did not come along")
 	}
 	for what, all := range map[string]string{"a scrape": text, "a trace": receiver.Text(), "the log": b.log.String()} {
-		for _, secret := range []string{canary, key, b.cfg.KeyPepper, strings.TrimPrefix(b.upstreams[0].URL, "http://")} {
+		for _, secret := range []string{
+			canary, key, b.cfg.KeyPepper, strings.TrimPrefix(b.upstreams[0].URL, "http://"),
+		} {
 			if strings.Contains(all, secret) {
 				t.Errorf("%s shows %q", what, secret)
 			}

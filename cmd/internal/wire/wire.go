@@ -66,7 +66,10 @@ func openBase(ctx context.Context, cfg config.Config, providers config.Upstreams
 	}
 	metrics := telemetry.NewMetrics()
 	m.Measure(metrics.Pipelines)
-	b := &base{store: s, meter: m, pool: pool, board: upstream.NewBoard(m.Client()), metrics: metrics, deployment: settled.ID.String()}
+	b := &base{
+		store: s, meter: m, pool: pool, board: upstream.NewBoard(m.Client()), metrics: metrics,
+		deployment: settled.ID.String(),
+	}
 	b.tellEpoch(settled, nil, log)
 	return b, nil
 }
@@ -103,8 +106,8 @@ const boardInterval = 500 * time.Millisecond
 // taken for cfg.DrainDelay. Then no more connections are taken, answers end theirs, idle ones are
 // closed after a pause without answers; requests under way are finished within cfg.DrainTimeout,
 // latencies and call records are written. Routes are answered besides the API.
-func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, listener net.Listener, log *slog.Logger, reloads Reloads,
-	routes ...Route,
+func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, listener net.Listener, log *slog.Logger,
+	reloads Reloads, routes ...Route,
 ) error {
 	hasher, err := account.NewHasher([]byte(cfg.KeyPepper))
 	if err != nil {
@@ -147,7 +150,8 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 	}
 	server := newAPIServer(ctx, besides(f.handler, routes), cfg, log)
 	entrance := listener
-	taken := bounded(watchAPI(b, server, f.recorder, f.latencies, f.relay, listener), boundsOf(&cfg), server.http.CloseOldestIdle, log)
+	taken := bounded(watchAPI(b, server, f.recorder, f.latencies, f.relay, listener), boundsOf(&cfg),
+		server.http.CloseOldestIdle, log)
 	taken.watch(b.metrics)
 
 	// The board is read until the last call is answered.
@@ -172,7 +176,8 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 		close(f.draining)
 	}
 	err = errors.Join(ignoreClosed(err), server.drain(ctx, cfg.DrainTimeout,
-		tolerate(log, latenciesWithin, f.latencies.Close), f.recorder.Close, tolerate(log, recordWithin, f.answers.Close)))
+		tolerate(log, latenciesWithin, f.latencies.Close), f.recorder.Close,
+		tolerate(log, recordWithin, f.answers.Close)))
 	closeTracer(ctx, tracer, log)
 	stopWatching()
 	background.Wait()
@@ -181,8 +186,9 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 
 // countLost counts what became of calls whose reply was lost.
 func countLost(m *telemetry.Metrics) func(result string, n int) {
-	return m.Outcomes("gateway_lost_calls_total", "Calls that were not relayed because the meter's reply was lost, by what became of their charge: "+
-		"given_back, not_charged, forgotten, dropped.", "result", limits.LostResults()...)
+	return m.Outcomes("gateway_lost_calls_total",
+		"Calls that were not relayed because the meter's reply was lost, by what became of their charge: "+
+			"given_back, not_charged, forgotten, dropped.", "result", limits.LostResults()...)
 }
 
 func ignoreClosed(err error) error {

@@ -113,9 +113,9 @@ func setup(t *testing.T, changes ...func(*config.Config)) *bench {
 	b := &bench{log: &buffer{}, cfg: config.Config{
 		DatabaseURL: testkit.Postgres(t), RedisURL: testkit.Redis(t).URL,
 		TemporalAddress: temporal.Address, TemporalNamespace: temporal.Namespace,
-		KeyPepper: "a pepper of the tests, which is long enough", MetricsAddress: "127.0.0.1:0", Contact: "help@example.org",
-		MaxBodyBytes: 1 << 20, MaxAnswerBytes: 64 << 20, CallTimeout: 30 * time.Second, ProbeInterval: 500 * time.Millisecond,
-		DrainTimeout: patience,
+		KeyPepper: "a pepper of the tests, which is long enough", MetricsAddress: "127.0.0.1:0",
+		Contact: "help@example.org", MaxBodyBytes: 1 << 20, MaxAnswerBytes: 64 << 20, CallTimeout: 30 * time.Second,
+		ProbeInterval: 500 * time.Millisecond, DrainTimeout: patience,
 	}}
 	for _, change := range changes {
 		change(&b.cfg)
@@ -139,7 +139,9 @@ func setup(t *testing.T, changes ...func(*config.Config)) *bench {
 	b.cfg.PublicURL = b.url
 	log := telemetry.NewLogger(b.log, "json", slog.LevelDebug)
 	b.reloads = [2]chan config.Upstreams{make(chan config.Upstreams), make(chan config.Upstreams)}
-	b.work = start(t, func(ctx context.Context) error { return wire.Work(ctx, b.cfg, b.providers, false, log, b.reloads[0]) })
+	b.work = start(t, func(ctx context.Context) error {
+		return wire.Work(ctx, b.cfg, b.providers, false, log, b.reloads[0])
+	})
 	b.serve = start(t, func(ctx context.Context) error {
 		return wire.Serve(ctx, b.cfg, b.providers, listener, log, b.reloads[1])
 	})
@@ -242,9 +244,11 @@ func TestCallsAreRelayedAndBecomeUsageRowsForExactlyThem(t *testing.T) {
 	b.call(t, key, "eth_getCode", code, http.StatusOK, `"result":"0x6001"`)
 	b.call(t, key, "eth_chainId", "[]", http.StatusOK, `"result":"0x2105"`)
 	b.call(t, key, "eth_accounts", "[]", http.StatusNotFound, `"code":-32601`)
-	status, answer := b.ask(t, http.MethodPost, "/rpc/base_mainnet", key, `[{"jsonrpc":"2.0","id":1,"method":"eth_getCode","params":`+code+`},`+
-		`{"jsonrpc":"2.0","id":2,"method":"eth_getCode","params":`+code+`}]`)
-	if want := `[{"jsonrpc":"2.0","id":1,"result":"0x6001"},{"jsonrpc":"2.0","id":2,"result":"0x6001"}]`; status != http.StatusOK || answer != want {
+	status, answer := b.ask(t, http.MethodPost, "/rpc/base_mainnet", key,
+		`[{"jsonrpc":"2.0","id":1,"method":"eth_getCode","params":`+code+`},`+
+			`{"jsonrpc":"2.0","id":2,"method":"eth_getCode","params":`+code+`}]`)
+	if want := `[{"jsonrpc":"2.0","id":1,"result":"0x6001"},{"jsonrpc":"2.0","id":2,"result":"0x6001"}]`; status !=
+		http.StatusOK || answer != want {
 		t.Fatalf("the batch: %d %s, want %s", status, answer, want)
 	}
 	want := map[string]figures{
@@ -277,7 +281,10 @@ func TestCallsAreRelayedAndBecomeUsageRowsForExactlyThem(t *testing.T) {
 func (b *bench) checkMetrics(t *testing.T) {
 	t.Helper()
 	all, _ := b.scrape(t)
-	for _, want := range []string{"gateway_call_records_written_total 5", "gateway_call_records_dropped_total 0", "gateway_usage_flush_errors_total 0"} {
+	for _, want := range []string{
+		"gateway_call_records_written_total 5", "gateway_call_records_dropped_total 0",
+		"gateway_usage_flush_errors_total 0",
+	} {
 		if !strings.Contains(all, "\n"+want+"\n") {
 			t.Errorf("metrics lack %s", want)
 		}
@@ -296,7 +303,8 @@ func TestStopFinishesWhatIsUnderWay(t *testing.T) {
 	}
 	answered := make(chan string, 1)
 	go func() {
-		_, answer := b.ask(t, http.MethodPost, "/rpc/base_mainnet", key, `{"jsonrpc":"2.0","id":7,"method":"eth_call","params":[{},"latest"]}`)
+		_, answer := b.ask(t, http.MethodPost, "/rpc/base_mainnet", key,
+			`{"jsonrpc":"2.0","id":7,"method":"eth_call","params":[{},"latest"]}`)
 		answered <- answer
 	}()
 	testkit.Eventually(t, patience, func() bool {
@@ -326,7 +334,9 @@ func TestStopFinishesWhatIsUnderWay(t *testing.T) {
 		t.Errorf("work: %v", err)
 	}
 	// Records are written before the API stops, so nothing is to be waited for.
-	if got, want := sums(t, b.cfg.DatabaseURL, callsQuery), (figures{1, 1000}); got["base_mainnet eth_call ok balanced"] != want {
+	if got, want := sums(t, b.cfg.DatabaseURL, callsQuery), (figures{
+		1, 1000,
+	}); got["base_mainnet eth_call ok balanced"] != want {
 		t.Errorf("records are %v", got)
 	}
 }
@@ -338,15 +348,17 @@ func TestRolesNameTheServerThatDoesNotAnswer(t *testing.T) {
 	closed := testkit.ClosedAddress(t)
 	log := slog.New(slog.DiscardHandler)
 	good := config.Config{
-		DatabaseURL: database, RedisURL: redis.URL, KeyPepper: strings.Repeat("p", account.MinPepperBytes), MetricsAddress: "127.0.0.1:0",
-		TemporalAddress: closed, TemporalNamespace: "default", DrainTimeout: time.Second,
+		DatabaseURL: database, RedisURL: redis.URL, KeyPepper: strings.Repeat("p", account.MinPepperBytes),
+		MetricsAddress: "127.0.0.1:0", TemporalAddress: closed, TemporalNamespace: "default", DrainTimeout: time.Second,
 	}
 	for _, tc := range []struct {
 		name   string
 		change func(*config.Config)
 	}{
 		{"DATABASE_URL", func(c *config.Config) { c.DatabaseURL = "postgres://u:" + canary + "@" + closed + "/x" }},
-		{"DATABASE_URL", func(c *config.Config) { c.DatabaseURL = "postgres://u:" + canary + "@" + closed + "/x?sslmode=bogus" }},
+		{"DATABASE_URL", func(c *config.Config) {
+			c.DatabaseURL = "postgres://u:" + canary + "@" + closed + "/x?sslmode=bogus"
+		}},
 		{"REDIS_URL", func(c *config.Config) { c.RedisURL = "redis://:" + canary + "@" + closed + "/0" }},
 		{"REDIS_URL", func(c *config.Config) { c.RedisURL = "redis://:" + canary + "@" + closed + "/no-number" }},
 	} {
@@ -369,7 +381,8 @@ func TestRolesNameTheServerThatDoesNotAnswer(t *testing.T) {
 	}
 	short := good
 	short.KeyPepper = "short"
-	if err := wire.Serve(t.Context(), short, config.Upstreams{}, nil, log, nil); err == nil || !strings.HasPrefix(err.Error(), "KEY_PEPPER") {
+	if err := wire.Serve(t.Context(), short, config.Upstreams{}, nil, log, nil); err == nil ||
+		!strings.HasPrefix(err.Error(), "KEY_PEPPER") {
 		t.Errorf("serve with a short pepper: %v", err)
 	}
 }

@@ -24,25 +24,19 @@ import (
 
 // Work runs the worker until ctx ends: durable workflows, and the usage flusher. With flushAll
 // usage that is still open is moved at the end as well, for a Redis that keeps nothing.
-func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, flushAll bool, log *slog.Logger, reloads Reloads) error {
+func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, flushAll bool, log *slog.Logger,
+	reloads Reloads,
+) error {
 	b, err := openBase(ctx, cfg, providers, log)
 	if err != nil {
 		return err
 	}
 	defer b.close()
-	tracer, err := newTracer(ctx, cfg, "worker", log)
+	temporal, closeTemporal, err := openTemporal(ctx, cfg, b, log)
 	if err != nil {
 		return err
 	}
-	defer closeTracer(ctx, tracer, log)
-	temporal, err := dialTemporal(cfg, b.deployment, tracer, log)
-	if err != nil {
-		return err
-	}
-	defer temporal.Close()
-	if err := foreign(temporal.gate.check(ctx)); err != nil {
-		return err
-	}
+	defer closeTemporal()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	flusher := newFlusher(b, log)
@@ -50,31 +44,32 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 	if err != nil {
 		return err
 	}
-	courier, err := newMailSender(cfg, b, mails, log)
+	sender, err := newMailSender(cfg, b, mails, log)
 	if err != nil {
 		return err
 	}
 	messenger := &activities.UsageMails{People: b.store, Letters: mails, PublicURL: cfg.PublicURL, Now: time.Now}
-	fence := limits.New(b.store, b.meter, nil, time.Now)
+	accountLimits := limits.New(b.store, b.meter, nil, time.Now)
 	letters := &activities.AdoptionLetters{Owners: b.store, Sealer: mails, URL: cfg.PublicURL, Now: time.Now}
 	terms, err := newTerms(cfg, b.pool)
 	if err != nil {
 		return err
 	}
 	settlements := &activities.Settlements{
-		Fences: fence, Record: b.store, Chain: settlement.New(b.pool, chain.BaseMainnet, terms), Now: time.Now, Logger: log,
+		Fences: accountLimits, Record: b.store, Chain: settlement.New(b.pool, chain.BaseMainnet, terms), Now: time.Now,
+		Logger: log,
 	}
 	flows := workflows.NewClient(temporal.Client)
-	bought, err := newBilling(cfg, b, fence, mails, flows, log)
+	bought, err := newBilling(cfg, b, accountLimits, mails, flows, log)
 	if err != nil {
 		return err
 	}
 	w, err := worker.New(worker.Options{
 		Temporal: temporal.Client, Namespace: cfg.TemporalNamespace, Store: b.store, Messenger: messenger,
-		Doors: &activities.Doors{Fences: fence, Logger: log, Mails: letters}, Settlements: settlements, Billing: bought, Statements: newStatements(b, log),
-		Prober: b.pool, Board: b.board, Flusher: flusher, Courier: courier,
-		Chains: b.pool.Chains, Now: time.Now, Logger: log, ProbeInterval: cfg.ProbeInterval, KeepCallDays: cfg.CallRecordsDays,
-		FinalityDelay: cfg.X402FinalityDelay, OnSwept: countSwept(b.metrics),
+		Doors: &activities.Doors{Fences: accountLimits, Logger: log, Mails: letters}, Settlements: settlements,
+		Billing: bought, Statements: newStatements(b, log), Prober: b.pool, Board: b.board, Flusher: flusher,
+		Mails: sender, Chains: b.pool.Chains, Now: time.Now, Logger: log, ProbeInterval: cfg.ProbeInterval,
+		KeepCallDays: cfg.CallRecordsDays, FinalityDelay: cfg.X402FinalityDelay, OnSwept: countSwept(b.metrics),
 	})
 	if err != nil {
 		return err
@@ -83,18 +78,19 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 	var background sync.WaitGroup
 	background.Go(func() { reloads.follow(watching, b.pool, log, w.ChainsChanged) })
 	background.Go(func() { b.sidePort(cfg, workerReadiness(w.Ready, b.pool)).serve(watching, log) })
-	background.Go(func() { fence.RunPushes(watching, log) })
+	background.Go(func() { accountLimits.RunPushes(watching, log) })
 	health := watchRedis(b.meter, b.metrics, log, true)
 	background.Go(func() { health.run(watching) })
 	background.Go(func() { b.watchDeployment(watching, temporal.gate, end, log) })
-	background.Go(func() { fence.RunReclaims(watching, log, countLost(b.metrics)) })
-	background.Go(func() { b.board.Watch(watching, b.pool, boardInterval, log) }) // settlements are read from the upstreams that it finds usable
+	background.Go(func() { accountLimits.RunReclaims(watching, log, countLost(b.metrics)) })
+	// settlements are read from the upstreams that it finds usable
+	background.Go(func() { b.board.Watch(watching, b.pool, boardInterval, log) })
 	background.Go(func() { newAlerts(cfg, b, mails, log).Run(watching) })
 	waits := newBacklogWatch(cfg, b, log)
 	background.Go(func() { waits.run(watching) })
 	if cfg.SellsPerCall() {
-		sweeper := newResolver(cfg, b, flows, log)
-		background.Go(func() { sweeper.Run(watching) })
+		resolver := newResolver(cfg, b, flows, log)
+		background.Go(func() { resolver.Run(watching) })
 	}
 	err = w.Run(ctx)
 	if flushAll {
@@ -105,6 +101,29 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 	stopWatching()
 	background.Wait()
 	return errors.Join(err, foreign(context.Cause(ctx)))
+}
+
+// openTemporal connects the worker to Temporal, traced, and refuses a namespace of another
+// deployment. The caller closes it.
+func openTemporal(ctx context.Context, cfg config.Config, b *base, log *slog.Logger) (*temporalClient, func(), error) {
+	tracer, err := newTracer(ctx, cfg, "worker", log)
+	if err != nil {
+		return nil, nil, err
+	}
+	temporal, err := dialTemporal(cfg, b.deployment, tracer, log)
+	if err != nil {
+		closeTracer(ctx, tracer, log)
+		return nil, nil, err
+	}
+	closeAll := func() {
+		temporal.Close()
+		closeTracer(ctx, tracer, log)
+	}
+	if err := foreign(temporal.gate.check(ctx)); err != nil {
+		closeAll()
+		return nil, nil, err
+	}
+	return temporal, closeAll, nil
 }
 
 // newFlusher moves usage to PostgreSQL, and counts what it moves.
@@ -119,15 +138,21 @@ func newFlusher(b *base, log *slog.Logger) *flush.Flusher {
 
 // newStatements closes statements, and counts what became of each closing.
 func newStatements(b *base, log *slog.Logger) *activities.Statements {
-	return &activities.Statements{Book: &statement.Book{Store: b.store, Now: time.Now}, Logger: log, Count: b.metrics.Outcomes(
-		"gateway_statement_closings_total", "Closings of statements by what became of them: closed, adjusted, failed.", "result", activities.ClosingResults()...)}
+	return &activities.Statements{
+		Book: &statement.Book{Store: b.store, Now: time.Now}, Logger: log,
+		Count: b.metrics.Outcomes(
+			"gateway_statement_closings_total",
+			"Closings of statements by what became of them: closed, adjusted, failed.", "result",
+			activities.ClosingResults()...),
+	}
 }
 
 // watchWatermark serves the watermark of all usage as a metric, and gives what tells it; no number
 // before it was told once.
 func watchWatermark(m *telemetry.Metrics) func(at time.Time) {
 	var told atomic.Int64
-	m.Gauge("gateway_usage_watermark_timestamp_seconds", "The instant before which all usage is in PostgreSQL, by the meter's clock.",
+	m.Gauge("gateway_usage_watermark_timestamp_seconds",
+		"The instant before which all usage is in PostgreSQL, by the meter's clock.",
 		func() float64 {
 			if millis := told.Load(); millis != 0 {
 				return float64(millis) / 1000
@@ -142,7 +167,9 @@ const lastFlush = 10 * time.Second
 // countSwept counts what became of anonymous keys that nobody uses.
 func countSwept(m *telemetry.Metrics) func(store.SweptKeys) {
 	const retired, deleted, account = "key_retired", "key_deleted", "account_deleted"
-	count := m.Outcomes("gateway_anonymous_swept_total", "Anonymous keys that nobody uses, and their accounts, by what became of them.", "step", retired, deleted, account)
+	count := m.Outcomes("gateway_anonymous_swept_total",
+		"Anonymous keys that nobody uses, and their accounts, by what became of them.", "step", retired, deleted,
+		account)
 	return func(n store.SweptKeys) {
 		count(retired, int(n.Retired))
 		count(deleted, int(n.Deleted))

@@ -23,7 +23,8 @@ type judged struct {
 func (n *node) judge(t *testing.T, hash [32]byte, all []judged) {
 	t.Helper()
 	for _, c := range all {
-		if err := wallet.Verify(t.Context(), n, c.address, hash, c.signature); !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
+		if err := wallet.Verify(t.Context(), n, c.address, hash, c.signature); !errors.Is(err, c.want) ||
+			(err == nil) != (c.want == nil) {
 			t.Errorf("%s: got %v, want %v", c.name, err, c.want)
 		}
 	}
@@ -57,14 +58,20 @@ func TestContractWalletsAreJudgedByTheirContract(t *testing.T) {
 	zeros := [32]byte{} // the precompile that answers its input would answer the magic value
 	for precompile := byte(1); precompile < 18; precompile++ {
 		at := wallet.Address{19: precompile}
-		n.judge(t, hash, []judged{{fmt.Sprintf("precompile %d", precompile), at, sign(t, owner, hash), wallet.ErrSignatureMismatch}})
-		n.judge(t, zeros, []judged{{fmt.Sprintf("precompile %d, zeros", precompile), at, sign(t, owner, zeros), wallet.ErrSignatureMismatch}})
+		n.judge(t, hash, []judged{
+			{fmt.Sprintf("precompile %d", precompile), at, sign(t, owner, hash), wallet.ErrSignatureMismatch},
+		})
+		n.judge(t, zeros, []judged{
+			{fmt.Sprintf("precompile %d, zeros", precompile), at, sign(t, owner, zeros), wallet.ErrSignatureMismatch},
+		})
 	}
 	n.judge(t, other, []judged{{"another message was approved", approving, nil, wallet.ErrSignatureMismatch}})
-	if err := wallet.VerifyMessage(t.Context(), n, owned, "a message", fmt.Sprintf("0x%x", sign(t, owner, hash))); err != nil {
+	if err := wallet.VerifyMessage(t.Context(), n, owned, "a message",
+		fmt.Sprintf("0x%x", sign(t, owner, hash))); err != nil {
 		t.Error(err)
 	}
-	if err := wallet.VerifyMessage(t.Context(), n, owned, "a message", "0x0"); !errors.Is(err, wallet.ErrSignatureForm) {
+	if err := wallet.VerifyMessage(t.Context(), n, owned, "a message", "0x0"); !errors.Is(err,
+		wallet.ErrSignatureForm) {
 		t.Error(err)
 	}
 }
@@ -86,16 +93,38 @@ func TestWalletsThatAreNotDeployedYetAreJudgedByWhatTheyWillBe(t *testing.T) {
 		{"its owner, again: the first time deployed nothing", future, wrap(t, factory, deployment, good), nil},
 		{"its owner, bare", future, good, wallet.ErrSignatureMismatch},
 		{"a stranger", future, wrap(t, factory, deployment, sign(t, stranger, hash)), wallet.ErrSignatureMismatch},
-		{"another wallet of the same owner", elsewhere, wrap(t, factory, deployment, good), wallet.ErrSignatureMismatch},
-		{"a stranger's wallet", future, wrap(t, factory, n.input(t, "WalletFactory", "deploy", common.Address(strangerAddress), salt), sign(t, stranger, hash)), wallet.ErrSignatureMismatch},
+		{
+			"another wallet of the same owner", elsewhere, wrap(t, factory, deployment, good),
+			wallet.ErrSignatureMismatch,
+		},
+		{
+			"a stranger's wallet", future,
+			wrap(t, factory, n.input(t, "WalletFactory", "deploy", common.Address(strangerAddress), salt),
+				sign(t, stranger, hash)), wallet.ErrSignatureMismatch,
+		},
 		{"a key's address", strangerAddress, wrap(t, factory, deployment, good), wallet.ErrSignatureMismatch},
-		{"a key's address and its own signature, wrapped", ownerAddress, wrap(t, factory, deployment, good), wallet.ErrSignatureMismatch},
-		{"a factory that refuses", future, wrap(t, factory, n.input(t, "WalletFactory", "refuse"), good), wallet.ErrSignatureMismatch},
-		{"a factory that burns all gas", future, wrap(t, factory, n.input(t, "WalletFactory", "burn"), good), wallet.ErrSignatureMismatch},
+		{
+			"a key's address and its own signature, wrapped", ownerAddress, wrap(t, factory, deployment, good),
+			wallet.ErrSignatureMismatch,
+		},
+		{
+			"a factory that refuses", future, wrap(t, factory, n.input(t, "WalletFactory", "refuse"), good),
+			wallet.ErrSignatureMismatch,
+		},
+		{
+			"a factory that burns all gas", future, wrap(t, factory, n.input(t, "WalletFactory", "burn"), good),
+			wallet.ErrSignatureMismatch,
+		},
 		{"a factory that is none", future, wrap(t, strangerAddress, deployment, good), wallet.ErrSignatureMismatch},
-		{"a factory that is a precompile", future, wrap(t, wallet.Address{19: 4}, deployment, good), wallet.ErrSignatureMismatch},
+		{
+			"a factory that is a precompile", future, wrap(t, wallet.Address{19: 4}, deployment, good),
+			wallet.ErrSignatureMismatch,
+		},
 		{"no factory", future, wrap(t, wallet.Address{}, nil, good), wallet.ErrSignatureMismatch},
-		{"twice wrapped", future, wrap(t, factory, deployment, wrap(t, factory, deployment, good)), wallet.ErrSignatureMismatch},
+		{
+			"twice wrapped", future, wrap(t, factory, deployment, wrap(t, factory, deployment, good)),
+			wallet.ErrSignatureMismatch,
+		},
 	})
 	if n.hasCode(t, future) {
 		t.Fatal("asking deployed the wallet")
@@ -103,9 +132,15 @@ func TestWalletsThatAreNotDeployedYetAreJudgedByWhatTheyWillBe(t *testing.T) {
 	n.send(t, &factory, deployment)
 	n.judge(t, hash, []judged{
 		{"deployed meanwhile", future, wrap(t, factory, deployment, good), nil},
-		{"deployed meanwhile, with a factory that burns all gas", future, wrap(t, factory, n.input(t, "WalletFactory", "burn"), good), nil},
+		{
+			"deployed meanwhile, with a factory that burns all gas", future,
+			wrap(t, factory, n.input(t, "WalletFactory", "burn"), good), nil,
+		},
 		{"deployed meanwhile, bare", future, good, nil},
-		{"deployed meanwhile, a stranger", future, wrap(t, factory, deployment, sign(t, stranger, hash)), wallet.ErrSignatureMismatch},
+		{
+			"deployed meanwhile, a stranger", future, wrap(t, factory, deployment, sign(t, stranger, hash)),
+			wallet.ErrSignatureMismatch,
+		},
 	})
 }
 
@@ -118,7 +153,10 @@ func TestDeployedWalletMayBePreparedForTheQuestionOnly(t *testing.T) {
 	good := sign(t, owner, hash)
 	n.judge(t, hash, []judged{
 		{"not started", started, good, wallet.ErrSignatureMismatch},
-		{"started by the way", started, wrap(t, started, n.input(t, "StartedWallet", "start", common.Address(ownerAddress)), good), nil},
+		{
+			"started by the way", started,
+			wrap(t, started, n.input(t, "StartedWallet", "start", common.Address(ownerAddress)), good), nil,
+		},
 		{"still not started", started, good, wallet.ErrSignatureMismatch},
 	})
 	if by := n.addressFrom(t, started, "StartedWallet", "owner"); !by.IsZero() {
@@ -136,9 +174,20 @@ func TestContractsThatMisbehaveAreNoMatch(t *testing.T) {
 		bad := n.deploy(t, "Misbehaving", big.NewInt(int64(way)))
 		n.judge(t, hash, []judged{
 			{fmt.Sprintf("way %d", way), bad, good, wallet.ErrSignatureMismatch},
-			{fmt.Sprintf("way %d, long signature", way), bad, make([]byte, wallet.MaxSignature), wallet.ErrSignatureMismatch},
-			{fmt.Sprintf("way %d, as its own factory", way), bad, wrap(t, bad, []byte{1, 2, 3, 4}, good), wallet.ErrSignatureMismatch},
-			{fmt.Sprintf("way %d, as the factory of nothing", way), wallet.Address{1}, wrap(t, bad, nil, good), wallet.ErrSignatureMismatch},
+			{
+				fmt.Sprintf("way %d, long signature", way), bad, make([]byte, wallet.MaxSignature),
+				wallet.ErrSignatureMismatch,
+			},
+			{
+				fmt.Sprintf("way %d, as its own factory", way), bad, wrap(t, bad, []byte{1, 2, 3, 4}, good),
+				wallet.ErrSignatureMismatch,
+			},
+			{
+				fmt.Sprintf("way %d, as the factory of nothing", way),
+				wallet.Address{1},
+				wrap(t, bad, nil, good),
+				wallet.ErrSignatureMismatch,
+			},
 		})
 	}
 }

@@ -49,7 +49,9 @@ type contract struct {
 
 func ethereum(t *testing.T) *node {
 	t.Helper()
-	s, err := sandbox.Start(t.Context(), sandbox.Options{Chains: []chain.ID{chain.EthMainnet}, BlockTime: 50 * time.Millisecond})
+	s, err := sandbox.Start(t.Context(), sandbox.Options{
+		Chains: []chain.ID{chain.EthMainnet}, BlockTime: 50 * time.Millisecond,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +101,9 @@ type inBandError struct {
 	Message string `json:"message"`
 }
 
-func (n *node) post(ctx context.Context, method string, params []byte) (result json.RawMessage, inBand *inBandError, err error) {
+func (n *node) post(ctx context.Context, method string,
+	params []byte,
+) (result json.RawMessage, inBand *inBandError, err error) {
 	body := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}`, method, params)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, n.upstream.URL, bytes.NewReader(body))
 	if err != nil {

@@ -21,7 +21,9 @@ const parentMode = "PROCESS_TEST_PARENT_LOG"
 
 func TestMain(m *testing.M) {
 	if log := os.Getenv(parentMode); log != "" {
-		p, err := process.Start(process.Spec{Name: "sleeper", Path: "/bin/sh", Args: []string{"-c", "exec sleep 1000"}, LogFile: log})
+		p, err := process.Start(process.Spec{
+			Name: "sleeper", Path: "/bin/sh", Args: []string{"-c", "exec sleep 1000"}, LogFile: log,
+		})
 		if err != nil {
 			panic(err)
 		}
@@ -107,7 +109,9 @@ func TestTailShowsOnlyThisRun(t *testing.T) {
 	t.Parallel()
 	log := filepath.Join(t.TempDir(), "x.log")
 	for _, word := range []string{"first", "second"} {
-		p, err := process.Start(process.Spec{Name: "echo", Path: "/bin/sh", Args: []string{"-c", "echo " + word}, LogFile: log})
+		p, err := process.Start(process.Spec{
+			Name: "echo", Path: "/bin/sh", Args: []string{"-c", "echo " + word}, LogFile: log,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +124,9 @@ func TestTailShowsOnlyThisRun(t *testing.T) {
 
 func TestMissingProgramIsAnError(t *testing.T) {
 	t.Parallel()
-	_, err := process.Start(process.Spec{Name: "nothing", Path: "/nonexistent", LogFile: filepath.Join(t.TempDir(), "x.log")})
+	_, err := process.Start(process.Spec{
+		Name: "nothing", Path: "/nonexistent", LogFile: filepath.Join(t.TempDir(), "x.log"),
+	})
 	if !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "start nothing") {
 		t.Errorf("got %v, want an error that names the program", err)
 	}

@@ -34,7 +34,8 @@ func start(t *testing.T, o mailbox.Options) *mailbox.Box {
 
 func send(t *testing.T, box *mailbox.Box, to, message string) error {
 	t.Helper()
-	return smtp.SendMail(box.Address(), nil, "no-reply@gateway.example", []string{to}, []byte(strings.ReplaceAll(message, "\n", "\r\n")))
+	return smtp.SendMail(box.Address(), nil, "no-reply@gateway.example", []string{to},
+		[]byte(strings.ReplaceAll(message, "\n", "\r\n")))
 }
 
 // message is one in two forms.
@@ -84,7 +85,8 @@ func TestAMailIsCaughtWithItsLinkAndItsCode(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, m := range []mailbox.Mail{<-caught, <-awaited} {
-		if m.Link() != "https://gateway.example/sign-in?token=abc" || m.Code != "604213" || m.Subject != "Grüße" || m.MessageID != "<1@gateway.example>" ||
+		if m.Link() != "https://gateway.example/sign-in?token=abc" || m.Code != "604213" || m.Subject != "Grüße" ||
+			m.MessageID != "<1@gateway.example>" ||
 			!strings.HasPrefix(m.HTML, "<p>Grüße</p>") || m.From != "no-reply@gateway.example" {
 			t.Errorf("caught %+v", m)
 		}
@@ -137,7 +139,8 @@ func TestRepliesAreThoseThatWereAskedFor(t *testing.T) {
 	if err := send(t, box, "reader@buyer.example", "no mail at all"); err == nil {
 		t.Error("what is no mail was taken")
 	}
-	if err := send(t, box, "reader@buyer.example", message(strings.Repeat(strings.Repeat("x", 99)+"\n", 11_000))); err == nil || len(box.Mails()) != 0 {
+	if err := send(t, box, "reader@buyer.example",
+		message(strings.Repeat(strings.Repeat("x", 99)+"\n", 11_000))); err == nil || len(box.Mails()) != 0 {
 		t.Errorf("a mail of more than a megabyte: %v", err)
 	}
 }
@@ -167,25 +170,32 @@ func TestPagesShowMailsWithoutRunningThem(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, page := get(t, box, "/dev/mail", host); strings.Index(page, "100002") > strings.Index(page, "100001") || !strings.Contains(page, `href="/dev/mail/2"`) {
+	if _, page := get(t, box, "/dev/mail", host); strings.Index(page, "100002") > strings.Index(page, "100001") ||
+		!strings.Contains(page, `href="/dev/mail/2"`) {
 		t.Errorf("the list is %s", page)
 	}
 	resp, page := get(t, box, "/dev/mail/2", host)
-	for _, want := range []string{`<iframe sandbox title`, `src="/dev/mail/2/html"`, "100002", `href="https://gateway.example/sign-in?token=abc"`, "Message-Id", "reader@buyer.example"} {
+	for _, want := range []string{
+		`<iframe sandbox title`, `src="/dev/mail/2/html"`, "100002", `href="https://gateway.example/sign-in?token=abc"`,
+		"Message-Id", "reader@buyer.example",
+	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the mail's page lacks %s: %s", want, page)
 		}
 	}
-	if policy := resp.Header().Get("Content-Security-Policy"); strings.Contains(page, "<script") || !strings.HasPrefix(policy, "default-src 'none'") {
+	if policy := resp.Header().Get("Content-Security-Policy"); strings.Contains(page, "<script") ||
+		!strings.HasPrefix(policy, "default-src 'none'") {
 		t.Errorf("the page may run scripts: %s", policy)
 	}
 	resp, raw := get(t, box, "/dev/mail/2/html", host)
-	if policy := resp.Header().Get("Content-Security-Policy"); !strings.Contains(raw, "<script>") || !strings.HasPrefix(policy, "sandbox; default-src 'none'") {
+	if policy := resp.Header().Get("Content-Security-Policy"); !strings.Contains(raw, "<script>") ||
+		!strings.HasPrefix(policy, "sandbox; default-src 'none'") {
 		t.Errorf("the mail itself comes as %s under %q", raw, policy)
 	}
 	_, list := get(t, box, "/dev/mail.json?to=reader@buyer.example", host)
 	var mails []mailbox.Mail
-	if err := json.Unmarshal([]byte(list), &mails); err != nil || len(mails) != 2 || mails[0].Code != "100002" || mails[0].Link() == "" {
+	if err := json.Unmarshal([]byte(list), &mails); err != nil || len(mails) != 2 || mails[0].Code != "100002" ||
+		mails[0].Link() == "" {
 		t.Errorf("%v, the list for programs is %s", err, list)
 	}
 	if _, list := get(t, box, "/dev/mail.json?to=other@buyer.example", host); strings.TrimSpace(list) != "[]" {
@@ -200,7 +210,8 @@ func TestPagesOfOtherNamesReadNothing(t *testing.T) {
 	t.Parallel()
 	box := start(t, mailbox.Options{})
 	for host, status := range map[string]int{
-		"localhost:8080": 200, "127.0.0.1:8080": 200, "[::1]:8080": 200, "192.168.1.7:8080": 200, "evil.example:8080": 403, "localhost.evil.example": 403, "": 403,
+		"localhost:8080": 200, "127.0.0.1:8080": 200, "[::1]:8080": 200, "192.168.1.7:8080": 200,
+		"evil.example:8080": 403, "localhost.evil.example": 403, "": 403,
 	} {
 		for _, path := range []string{"/dev/mail", "/dev/mail.json"} {
 			if resp, _ := get(t, box, path, host); resp.Code != status {

@@ -21,8 +21,10 @@ var pages = template.Must(template.New("pages").Parse(pagesText))
 // Policies of content: nothing runs and nothing is loaded. A mail may not even be told which page
 // shows it.
 const (
-	pagePolicy = "default-src 'none'; style-src 'unsafe-inline'; frame-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-	mailPolicy = "sandbox; default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+	pagePolicy = "default-src 'none'; style-src 'unsafe-inline'; frame-src 'self'; base-uri 'none'; form-action " +
+		"'none'; frame-ancestors 'none'"
+	mailPolicy = "sandbox; default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; " +
+		"frame-ancestors 'self'"
 )
 
 // Handler shows what was caught: Path lists it, Path/ID is one mail, Path/ID/html its HTML,

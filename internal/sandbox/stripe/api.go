@@ -41,7 +41,9 @@ func (s *Server) api(pattern string, do endpoint) {
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
 		if err != nil {
-			writeError(w, &apiError{Status: http.StatusRequestEntityTooLarge, Type: invalidRequest, Message: "The request is too large."})
+			writeError(w, &apiError{
+				Status: http.StatusRequestEntityTooLarge, Type: invalidRequest, Message: "The request is too large.",
+			})
 			return
 		}
 		status, answer, lost := s.answer(pattern, do, w, r, body)
@@ -52,13 +54,18 @@ func (s *Server) api(pattern string, do endpoint) {
 	})
 }
 
-func (s *Server) answer(pattern string, do endpoint, w http.ResponseWriter, r *http.Request, body []byte) (status int, answer []byte, lost bool) {
+func (s *Server) answer(pattern string, do endpoint, w http.ResponseWriter, r *http.Request,
+	body []byte,
+) (status int, answer []byte, lost bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.follow()
 	s.requests[pattern]++
 	if s.down {
-		return failure(&apiError{Status: http.StatusServiceUnavailable, Type: apiFailure, Message: "Stripe is down. This is the sandbox's doing."})
+		return failure(&apiError{
+			Status: http.StatusServiceUnavailable, Type: apiFailure,
+			Message: "Stripe is down. This is the sandbox's doing.",
+		})
 	}
 	if err := s.admit(r); err != nil {
 		return failure(err)
@@ -74,7 +81,8 @@ func (s *Server) answer(pattern string, do endpoint, w http.ResponseWriter, r *h
 			if kept.Request != digest {
 				return failure(&apiError{
 					Status: http.StatusBadRequest, Type: idempotencyError,
-					Message: "Keys for idempotent requests can only be used with the same parameters they were first used with. Key: " + key,
+					Message: "Keys for idempotent requests can only be used with the same parameters they were first " +
+						"used with. Key: " + key,
 				})
 			}
 			w.Header().Set("Idempotent-Replayed", "true")

@@ -37,8 +37,10 @@ func TestAPIRefusesWhatStripeRefuses(t *testing.T) {
 	u := b.customer(t, "DE")
 	pro, vat := b.price(t, "pro_monthly"), b.vat(t)
 	session := url.Values{
-		"mode": {"subscription"}, "customer": {u.ID}, "success_url": {"https://a.example"}, "line_items[0][price]": {pro}, "line_items[0][quantity]": {"1"},
-		"subscription_data[default_tax_rates][0]": {vat},
+		"mode": {"subscription"}, "customer": {u.ID}, "success_url": {"https://a.example"},
+		"line_items[0][price]": {pro}, "line_items[0][quantity]": {
+			"1",
+		}, "subscription_data[default_tax_rates][0]": {vat},
 	}
 	with := func(pairs ...string) string {
 		form := url.Values{}
@@ -53,31 +55,56 @@ func TestAPIRefusesWhatStripeRefuses(t *testing.T) {
 		change     func(*http.Request)
 		status     int
 	}{
-		"as it should be":            {path: "/v1/checkout/sessions", form: with(), status: 200},
-		"unknown parameter":          {path: "/v1/customers", form: "emial=a@b.example", status: 400},
-		"unknown nested parameter":   {path: "/v1/customers", form: "address[contry]=DE", status: 400},
-		"country of three letters":   {path: "/v1/customers", form: "address[country]=DEU", status: 400},
-		"mail without an @":          {path: "/v1/customers", form: "email=a", status: 400},
-		"unknown customer":           {path: "/v1/customers/cus_none", form: "", status: 404},
-		"unknown path":               {path: "/v1/quotes", form: "", status: 404},
-		"wrong key":                  {path: "/v1/customers", change: func(r *http.Request) { r.Header.Set("Authorization", "Bearer sk_other") }, status: 401},
-		"no version":                 {path: "/v1/customers", change: func(r *http.Request) { r.Header.Del("Stripe-Version") }, status: 400},
-		"session of unknown price":   {path: "/v1/checkout/sessions", form: with("line_items[0][price]", "price_none"), status: 400},
-		"session of the wrong mode":  {path: "/v1/checkout/sessions", form: with("mode", "payment", "invoice_creation[enabled]", "true"), status: 400},
-		"session of a minute":        {path: "/v1/checkout/sessions", form: with("expires_at", "1769853660"), status: 400},
-		"session without a success":  {path: "/v1/checkout/sessions", form: with("success_url", ""), status: 400},
-		"invoice of a subscription":  {path: "/v1/checkout/sessions", form: with("invoice_creation[enabled]", "true"), status: 400},
-		"session of unknown tax":     {path: "/v1/checkout/sessions", form: with("subscription_data[default_tax_rates][0]", "txr_none"), status: 400},
-		"session of unknown coupon":  {path: "/v1/checkout/sessions", form: with("discounts[0][coupon]", "none"), status: 400},
-		"price key in use":           {path: "/v1/prices", form: "currency=usd&unit_amount=1&product=cag_pro&lookup_key=pack_s", status: 400},
-		"price of a loud currency":   {path: "/v1/prices", form: "currency=USD&unit_amount=1&product=cag_pro", status: 400},
-		"product id in use":          {path: "/v1/products", form: "id=cag_pro&name=x", status: 400},
-		"coupon without an amount":   {path: "/v1/coupons", form: "duration=once", status: 400},
-		"refund of nothing":          {path: "/v1/refunds", form: "", status: 400},
-		"expansion of what is none":  {path: "/v1/customers", form: "expand[]=emial", status: 400},
-		"expansion too deep":         {path: "/v1/customers", form: "expand[]=a.b.c.d.e", status: 400},
-		"portal without settings":    {path: "/v1/billing_portal/sessions", form: "customer=" + u.ID, status: 400},
-		"card that declines at once": {path: "/v1/subscriptions", form: "customer=" + u.ID + "&items[0][price]=" + pro + "&payment_behavior=error_if_incomplete", status: 400},
+		"as it should be":          {path: "/v1/checkout/sessions", form: with(), status: 200},
+		"unknown parameter":        {path: "/v1/customers", form: "emial=a@b.example", status: 400},
+		"unknown nested parameter": {path: "/v1/customers", form: "address[contry]=DE", status: 400},
+		"country of three letters": {path: "/v1/customers", form: "address[country]=DEU", status: 400},
+		"mail without an @":        {path: "/v1/customers", form: "email=a", status: 400},
+		"unknown customer":         {path: "/v1/customers/cus_none", form: "", status: 404},
+		"unknown path":             {path: "/v1/quotes", form: "", status: 404},
+		"wrong key": {path: "/v1/customers", change: func(r *http.Request) {
+			r.Header.Set("Authorization", "Bearer sk_other")
+		}, status: 401},
+		"no version": {
+			path: "/v1/customers", change: func(r *http.Request) { r.Header.Del("Stripe-Version") }, status: 400,
+		},
+		"session of unknown price": {
+			path: "/v1/checkout/sessions", form: with("line_items[0][price]", "price_none"), status: 400,
+		},
+		"session of the wrong mode": {
+			path: "/v1/checkout/sessions", form: with("mode", "payment", "invoice_creation[enabled]", "true"),
+			status: 400,
+		},
+		"session of a minute": {
+			path: "/v1/checkout/sessions", form: with("expires_at", "1769853660"), status: 400,
+		},
+		"session without a success": {path: "/v1/checkout/sessions", form: with("success_url", ""), status: 400},
+		"invoice of a subscription": {
+			path: "/v1/checkout/sessions", form: with("invoice_creation[enabled]", "true"), status: 400,
+		},
+		"session of unknown tax": {
+			path: "/v1/checkout/sessions", form: with("subscription_data[default_tax_rates][0]", "txr_none"),
+			status: 400,
+		},
+		"session of unknown coupon": {
+			path: "/v1/checkout/sessions", form: with("discounts[0][coupon]", "none"), status: 400,
+		},
+		"price key in use": {
+			path: "/v1/prices", form: "currency=usd&unit_amount=1&product=cag_pro&lookup_key=pack_s", status: 400,
+		},
+		"price of a loud currency": {
+			path: "/v1/prices", form: "currency=USD&unit_amount=1&product=cag_pro", status: 400,
+		},
+		"product id in use":         {path: "/v1/products", form: "id=cag_pro&name=x", status: 400},
+		"coupon without an amount":  {path: "/v1/coupons", form: "duration=once", status: 400},
+		"refund of nothing":         {path: "/v1/refunds", form: "", status: 400},
+		"expansion of what is none": {path: "/v1/customers", form: "expand[]=emial", status: 400},
+		"expansion too deep":        {path: "/v1/customers", form: "expand[]=a.b.c.d.e", status: 400},
+		"portal without settings":   {path: "/v1/billing_portal/sessions", form: "customer=" + u.ID, status: 400},
+		"card that declines at once": {
+			path: "/v1/subscriptions", form: "customer=" + u.ID + "&items[0][price]=" + pro +
+				"&payment_behavior=error_if_incomplete", status: 400,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -213,7 +240,8 @@ func TestEverythingIsThereAgainAfterAStart(t *testing.T) {
 		t.Errorf("the clock stands at %s", b.Now())
 	}
 	b.Advance(time.Unix(sub.CurrentPeriodEnd, 0).Add(time.Hour))
-	if after := b.subscription(t, sub.ID); after.Status != api.SubscriptionStatusPastDue || after.Discount.Coupon.AmountOff != 2000 {
+	if after := b.subscription(t, sub.ID); after.Status != api.SubscriptionStatusPastDue ||
+		after.Discount.Coupon.AmountOff != 2000 {
 		t.Errorf("went on as %s with %+v", after.Status, after.Discount)
 	}
 	if other := b.customer(t, "DE"); other.ID == u.ID {

@@ -33,7 +33,8 @@ var declines = map[Card]struct{ code, reason, message string }{
 
 // byToken are the names that Stripe's own tests have for cards.
 var byToken = map[string]Card{
-	"pm_card_visa": Visa, "pm_card_mastercard": Mastercard, "pm_card_chargeDeclined": Declined, "pm_card_chargeCustomerFail": DeclinesLater,
+	"pm_card_visa": Visa, "pm_card_mastercard": Mastercard, "pm_card_chargeDeclined": Declined,
+	"pm_card_chargeCustomerFail": DeclinesLater,
 }
 
 func (c Card) plain() Card {
@@ -57,14 +58,17 @@ func (s *Server) method(card Card, details billingDetails) (*paymentMethod, erro
 	if !number.known() {
 		return nil, &apiError{
 			Status: http.StatusPaymentRequired, Type: cardError, Code: "incorrect_number", Param: "number",
-			Message: "Your card number is incorrect. The sandbox knows 4242 4242 4242 4242 and the other cards that its page names.",
+			Message: "Your card number is incorrect. The sandbox knows 4242 4242 4242 4242 and the other cards that " +
+				"its page names.",
 		}
 	}
-	m := &paymentMethod{thing: s.thing("pm", "payment_method"), BillingDetails: details, Type: "card", Number: string(number)}
+	m := &paymentMethod{
+		thing: s.thing("pm", "payment_method"), BillingDetails: details, Type: "card", Number: string(number),
+	}
 	sum := sha256.Sum256([]byte(number))
 	m.Card = cardDetails{
-		Brand: "visa", Country: "US", ExpMonth: int(s.now.Month()), ExpYear: s.now.Year() + 3, Fingerprint: hex.EncodeToString(sum[:])[:16],
-		Funding: "credit", Last4: string(number[len(number)-4:]),
+		Brand: "visa", Country: "US", ExpMonth: int(s.now.Month()), ExpYear: s.now.Year() + 3,
+		Fingerprint: hex.EncodeToString(sum[:])[:16], Funding: "credit", Last4: string(number[len(number)-4:]),
 	}
 	if strings.HasPrefix(string(number), "5") {
 		m.Card.Brand = "mastercard"
@@ -82,7 +86,9 @@ func (m *paymentMethod) refuses() *apiError {
 	if !declined || Card(m.Number) == DeclinesLater && m.Charges == 0 {
 		return nil
 	}
-	return &apiError{Status: http.StatusPaymentRequired, Type: cardError, Code: d.code, DeclineCode: d.reason, Message: d.message}
+	return &apiError{
+		Status: http.StatusPaymentRequired, Type: cardError, Code: d.code, DeclineCode: d.reason, Message: d.message,
+	}
 }
 
 func (s *Server) attach(m *paymentMethod, customer string) {

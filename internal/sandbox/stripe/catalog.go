@@ -18,7 +18,9 @@ func (s *Server) routesOfCatalog() {
 	s.api("POST /v1/coupons", createCoupon)
 	s.api("POST /v1/coupons/{id}", updateCoupon)
 	s.api("GET /v1/coupons/{id}", func(s *Server, c *call) (any, error) { return one(c, s.Coupons) })
-	s.api("GET /v1/coupons", func(s *Server, c *call) (any, error) { return page(c, s.Coupons, func(*coupon) bool { return true }) })
+	s.api("GET /v1/coupons", func(s *Server, c *call) (any, error) {
+		return page(c, s.Coupons, func(*coupon) bool { return true })
+	})
 	s.api("DELETE /v1/coupons/{id}", deleteCoupon)
 	s.api("POST /v1/tax_rates", createTaxRate)
 	s.api("POST /v1/tax_rates/{id}", updateTaxRate)
@@ -42,7 +44,9 @@ func (s *Server) unused(id, param string, exists bool) error {
 }
 
 func createProduct(s *Server, c *call) (any, error) {
-	p := &product{thing: s.thing("prod", "product"), Active: true, Type: c.p.oneOf("type", "service"), Name: c.p.require("name")}
+	p := &product{
+		thing: s.thing("prod", "product"), Active: true, Type: c.p.oneOf("type", "service"), Name: c.p.require("name"),
+	}
 	if id := c.p.text("id"); id != "" {
 		p.ID = id
 	}
@@ -99,7 +103,10 @@ func listProducts(s *Server, c *call) (any, error) {
 }
 
 func createPrice(s *Server, c *call) (any, error) {
-	p := &price{thing: s.thing("price", "price"), Active: true, BillingScheme: c.p.oneOf("billing_scheme", "per_unit"), Type: "one_time"}
+	p := &price{
+		thing: s.thing("price", "price"), Active: true, BillingScheme: c.p.oneOf("billing_scheme", "per_unit"),
+		Type: "one_time",
+	}
 	p.Currency, p.Product = c.p.require("currency"), c.p.require("product")
 	p.UnitAmount, _ = c.p.integer("unit_amount")
 	c.p.require("unit_amount")
@@ -107,7 +114,10 @@ func createPrice(s *Server, c *call) (any, error) {
 	if in := c.p.in("recurring"); c.p.any("recurring") {
 		in.require("interval")
 		p.Type = "recurring"
-		p.Recurring = &recurring{Interval: in.oneOf("interval", "month", "year"), IntervalCount: 1, UsageType: in.oneOf("usage_type", "licensed")}
+		p.Recurring = &recurring{
+			Interval: in.oneOf("interval", "month", "year"), IntervalCount: 1,
+			UsageType: in.oneOf("usage_type", "licensed"),
+		}
 		if n, ok := in.integer("interval_count"); ok {
 			p.Recurring.IntervalCount = n
 		}
@@ -119,7 +129,8 @@ func createPrice(s *Server, c *call) (any, error) {
 	}
 	switch {
 	case p.UnitAmount < 0 || p.Recurring != nil && p.Recurring.IntervalCount < 1:
-		return nil, invalid("parameter_invalid_integer", "unit_amount", "Amounts are not negative and intervals at least one.")
+		return nil, invalid("parameter_invalid_integer", "unit_amount",
+			"Amounts are not negative and intervals at least one.")
 	case len(p.Currency) != 3 || strings.ToLower(p.Currency) != p.Currency:
 		return nil, invalid("", "currency", "Invalid currency: %s. Write three lower-case letters.", p.Currency)
 	}
@@ -199,18 +210,23 @@ func listPrices(s *Server, c *call) (any, error) {
 	}
 	return page(c, s.Prices, func(p *price) bool {
 		return (!named || slices.Contains(keys, string(p.LookupKey))) && (!filtered || p.Active == want) &&
-			(product == "" || p.Product == product) && (kind == "" || p.Type == kind) && (currency == "" || p.Currency == currency)
+			(product == "" || p.Product == product) && (kind == "" || p.Type == kind) &&
+			(currency == "" || p.Currency == currency)
 	})
 }
 
 func createCoupon(s *Server, c *call) (any, error) {
-	k := &coupon{thing: s.thing("coupon", "coupon"), Duration: c.p.oneOf("duration", "once", "forever", "repeating"), Valid: true}
+	k := &coupon{
+		thing: s.thing("coupon", "coupon"), Duration: c.p.oneOf("duration", "once", "forever", "repeating"),
+		Valid: true,
+	}
 	k.ID = k.ID[len("coupon_"):][:8]
 	if id := c.p.text("id"); id != "" {
 		k.ID = id
 	}
 	for name, field := range map[string]*number{
-		"amount_off": &k.AmountOff, "percent_off": &k.PercentOff, "duration_in_months": &k.DurationInMonths, "max_redemptions": &k.MaxRedemptions,
+		"amount_off": &k.AmountOff, "percent_off": &k.PercentOff, "duration_in_months": &k.DurationInMonths,
+		"max_redemptions": &k.MaxRedemptions,
 	} {
 		v, _ := c.p.integer(name)
 		*field = number(v)
@@ -232,7 +248,8 @@ func createCoupon(s *Server, c *call) (any, error) {
 	case k.AmountOff != 0 && k.Currency == "":
 		return nil, invalid("parameter_missing", "currency", "You must pass currency when passing amount_off.")
 	case (k.Duration == "repeating") != (k.DurationInMonths > 0):
-		return nil, invalid("", "duration_in_months", "You must pass duration_in_months when passing duration=repeating, and only then.")
+		return nil, invalid("", "duration_in_months",
+			"You must pass duration_in_months when passing duration=repeating, and only then.")
 	case k.RedeemBy != 0 && instant(k.RedeemBy).Before(s.now):
 		return nil, invalid("", "redeem_by", "redeem_by must be in the future.")
 	}
@@ -280,7 +297,8 @@ func (s *Server) redeemable(id, param string) error {
 	switch {
 	case err != nil:
 		return err
-	case k.RedeemBy != 0 && !s.now.Before(instant(k.RedeemBy)), k.MaxRedemptions != 0 && k.TimesRedeemed >= int64(k.MaxRedemptions):
+	case k.RedeemBy != 0 && !s.now.Before(instant(k.RedeemBy)), k.MaxRedemptions != 0 &&
+		k.TimesRedeemed >= int64(k.MaxRedemptions):
 		return invalid("coupon_expired", param, "Coupon expired: %s", id)
 	}
 	return nil
@@ -315,7 +333,8 @@ func (t *taxRate) edit(in params) {
 		t.DisplayName = v
 	}
 	for name, field := range map[string]*word{
-		"description": &t.Description, "jurisdiction": &t.Jurisdiction, "state": &t.State, "tax_type": &t.TaxType, "country": &t.Country,
+		"description": &t.Description, "jurisdiction": &t.Jurisdiction, "state": &t.State, "tax_type": &t.TaxType,
+		"country": &t.Country,
 	} {
 		if v, ok := in.lookup(name); ok {
 			*field = word(v)
@@ -342,7 +361,9 @@ func updateTaxRate(s *Server, c *call) (any, error) {
 func listTaxRates(s *Server, c *call) (any, error) {
 	want, filtered := c.p.boolean("active")
 	inclusive, asked := c.p.boolean("inclusive")
-	return page(c, s.TaxRates, func(t *taxRate) bool { return (!filtered || t.Active == want) && (!asked || t.Inclusive == inclusive) })
+	return page(c, s.TaxRates, func(t *taxRate) bool {
+		return (!filtered || t.Active == want) && (!asked || t.Inclusive == inclusive)
+	})
 }
 
 // errorsFirst returns the first error that there is.

@@ -33,9 +33,11 @@ const (
 
 func createSession(s *Server, c *call) (any, error) {
 	x := &session{
-		thing: s.thing("cs_test", "checkout.session"), CancelURL: word(c.p.text("cancel_url")), ClientReferenceID: word(c.p.text("client_reference_id")),
-		Customer: word(c.p.text("customer")), CustomerEmail: word(c.p.text("customer_email")), Mode: c.p.oneOf("mode", modePayment, modeSubscription),
-		PaymentStatus: unpaid, MethodTypes: []string{"card"}, Status: open, SuccessURL: word(c.p.require("success_url")), Locale: word(c.p.text("locale")),
+		thing: s.thing("cs_test", "checkout.session"), CancelURL: word(c.p.text("cancel_url")),
+		ClientReferenceID: word(c.p.text("client_reference_id")), Customer: word(c.p.text("customer")),
+		CustomerEmail: word(c.p.text("customer_email")), Mode: c.p.oneOf("mode", modePayment, modeSubscription),
+		PaymentStatus: unpaid, MethodTypes: []string{"card"}, Status: open,
+		SuccessURL: word(c.p.require("success_url")), Locale: word(c.p.text("locale")),
 	}
 	c.p.require("mode")
 	x.Metadata = c.p.metadata(nil)
@@ -121,10 +123,12 @@ func (s *Server) checkSession(x *session) error {
 		return err
 	}
 	if item.Quantity < 1 {
-		return invalid("parameter_invalid_integer", "line_items[0][quantity]", "This value must be greater than or equal to 1.")
+		return invalid("parameter_invalid_integer", "line_items[0][quantity]",
+			"This value must be greater than or equal to 1.")
 	}
 	if err := errorsFirst(
-		s.ratesExist(item.TaxRates, "line_items[0][tax_rates]"), s.ratesExist(x.Sale.TaxRates, "subscription_data[default_tax_rates]"),
+		s.ratesExist(item.TaxRates, "line_items[0][tax_rates]"),
+		s.ratesExist(x.Sale.TaxRates, "subscription_data[default_tax_rates]"),
 	); err != nil {
 		return err
 	}
@@ -142,7 +146,9 @@ func (s *Server) checkSession(x *session) error {
 	case x.Customer == "" && x.AddressUpdate:
 		return invalid("", "customer_update", "`customer_update` can only be used with `customer`.")
 	case life < shortestSession || life > longestSession:
-		return invalid("", "expires_at", "The `expires_at` timestamp must be at least 30 minutes and at most 24 hours from Checkout Session creation.")
+		return invalid("", "expires_at",
+			"The `expires_at` timestamp must be at least 30 minutes and at most 24 hours from Checkout Session "+
+				"creation.")
 	case !strings.HasPrefix(string(x.SuccessURL), "http"):
 		return invalid("url_invalid", "success_url", "Not a valid URL")
 	}
@@ -157,7 +163,8 @@ func (s *Server) checkSession(x *session) error {
 func (s *Server) price(x *session) {
 	item := x.LineItems.Data[0]
 	p := s.Prices.rows[item.Price]
-	item.Currency, item.Description, item.Subtotal = p.Currency, s.Products.rows[p.Product].Name, p.UnitAmount*item.Quantity
+	item.Currency, item.Description, item.Subtotal = p.Currency, s.Products.rows[p.Product].Name,
+		p.UnitAmount*item.Quantity
 	if x.Sale.Coupon != "" {
 		item.Discount = s.off(&discount{Coupon: x.Sale.Coupon}, p.ID, item.Subtotal)
 	}
@@ -190,7 +197,8 @@ func expireSession(s *Server, c *call) (any, error) {
 	}
 	if x.Status != open {
 		return nil, invalid("", "",
-			"Only Checkout Sessions with a status in [\"open\"] can be expired. This Checkout Session has a status of `%s`.", x.Status)
+			"Only Checkout Sessions with a status in [\"open\"] can be expired. This Checkout Session has a status "+
+				"of `%s`.", x.Status)
 	}
 	s.expire(x)
 	return x, nil
@@ -246,7 +254,10 @@ func (s *Server) pay(x *session, card Card, country string) error {
 
 // guest is the customer of a session that names none.
 func (s *Server) guest(x *session) *customer {
-	u := &customer{thing: s.thing("cus", "customer"), TaxExempt: "none", NextInvoice: 1, Email: x.CustomerEmail, InvoicePrefix: s.newID("x")[2:10]}
+	u := &customer{
+		thing: s.thing("cus", "customer"), TaxExempt: "none", NextInvoice: 1, Email: x.CustomerEmail,
+		InvoicePrefix: s.newID("x")[2:10],
+	}
 	s.Customers.add(u)
 	x.Customer = word(u.ID)
 	s.emit("customer.created", u)
@@ -274,8 +285,9 @@ func (s *Server) intentOf(x *session) *intent {
 func (s *Server) completeSubscription(x *session, m *paymentMethod) {
 	item := x.LineItems.Data[0]
 	sub, i := s.subscribe(&order{
-		Customer: string(x.Customer), Price: item.Price, Coupon: x.Sale.Coupon, Method: m.ID, Description: x.Sale.Description, Quantity: item.Quantity,
-		Rates: x.Sale.TaxRates, ItemRates: item.TaxRates, Metadata: x.Sale.SubscriptionMetadata, Session: x.ID,
+		Customer: string(x.Customer), Price: item.Price, Coupon: x.Sale.Coupon, Method: m.ID,
+		Description: x.Sale.Description, Quantity: item.Quantity, Rates: x.Sale.TaxRates, ItemRates: item.TaxRates,
+		Metadata: x.Sale.SubscriptionMetadata, Session: x.ID,
 	})
 	s.collect(i) // by a card that was just seen to pay
 	x.Subscription, x.Invoice = word(sub.ID), word(i.ID)

@@ -33,7 +33,9 @@ func createCustomer(s *Server, c *call) (any, error) {
 }
 
 func (u *customer) edit(in params) {
-	for name, field := range map[string]*word{"email": &u.Email, "name": &u.Name, "description": &u.Description, "phone": &u.Phone} {
+	for name, field := range map[string]*word{
+		"email": &u.Email, "name": &u.Name, "description": &u.Description, "phone": &u.Phone,
+	} {
 		if v, ok := in.lookup(name); ok {
 			*field = word(v)
 		}
@@ -63,14 +65,16 @@ func editAddress(in params, name string, old *address) *address {
 	}
 	under := in.in(name)
 	for field, at := range map[string]*word{
-		"city": &a.City, "country": &a.Country, "line1": &a.Line1, "line2": &a.Line2, "postal_code": &a.PostalCode, "state": &a.State,
+		"city": &a.City, "country": &a.Country, "line1": &a.Line1, "line2": &a.Line2, "postal_code": &a.PostalCode,
+		"state": &a.State,
 	} {
 		if v, ok := under.lookup(field); ok {
 			*at = word(v)
 		}
 	}
 	if a.Country != "" && len(a.Country) != 2 {
-		in.fail(invalid("", name+"[country]", "Country '%s' is unknown. Try using a 2-character alphanumeric country code instead.", a.Country))
+		in.fail(invalid("", name+"[country]",
+			"Country '%s' is unknown. Try using a 2-character alphanumeric country code instead.", a.Country))
 	}
 	return a
 }
@@ -111,7 +115,8 @@ func (s *Server) owns(method, customer string) error {
 		return err
 	}
 	if string(m.Customer) != customer {
-		return invalid("", "default_payment_method", "The customer does not have a payment method with the ID %s.", method)
+		return invalid("", "default_payment_method", "The customer does not have a payment method with the ID %s.",
+			method)
 	}
 	return nil
 }
@@ -190,7 +195,8 @@ func detachMethod(s *Server, c *call) (any, error) {
 		return nil, err
 	}
 	if m.Customer == "" {
-		return nil, invalid("", "", "The payment method you provided is not attached to a customer so detachment is impossible.")
+		return nil, invalid("", "",
+			"The payment method you provided is not attached to a customer so detachment is impossible.")
 	}
 	for _, u := range s.Subscriptions.rows {
 		if string(u.DefaultPaymentMethod) == m.ID {

@@ -29,7 +29,10 @@ type apiError struct {
 func (e *apiError) Error() string { return fmt.Sprintf("%s %s: %s", e.Type, e.Code, e.Message) }
 
 func invalid(code, param, format string, args ...any) *apiError {
-	return &apiError{Status: http.StatusBadRequest, Type: invalidRequest, Code: code, Param: param, Message: fmt.Sprintf(format, args...)}
+	return &apiError{
+		Status: http.StatusBadRequest, Type: invalidRequest, Code: code, Param: param,
+		Message: fmt.Sprintf(format, args...),
+	}
 }
 
 // missing is the answer for an object that there is not. param names where it stood; "id" for the
@@ -40,7 +43,8 @@ func missing(kind, id, param string) *apiError {
 		status = http.StatusNotFound
 	}
 	return &apiError{
-		Status: status, Type: invalidRequest, Code: "resource_missing", Param: param, Message: fmt.Sprintf("No such %s: '%s'", kind, id),
+		Status: status, Type: invalidRequest, Code: "resource_missing", Param: param,
+		Message: fmt.Sprintf("No such %s: '%s'", kind, id),
 	}
 }
 

@@ -29,7 +29,8 @@ func (s *Server) emit(kind string, object any) {
 		shown = map[string]any{}
 	}
 	e := &event{
-		ID: s.newID("evt"), Object: "event", APIVersion: Version, Created: s.unix(), Data: eventData{shown}, Request: s.request, Type: kind,
+		ID: s.newID("evt"), Object: "event", APIVersion: Version, Created: s.unix(), Data: eventData{shown},
+		Request: s.request, Type: kind,
 	}
 	s.changed = true
 	s.Events.add(e)
@@ -56,7 +57,8 @@ func listEvents(s *Server, c *call) (any, error) {
 	kinds, named := c.p.list("types")
 	return page(c, s.Events, func(e *event) bool {
 		prefix, wild := strings.CutSuffix(kind, "*")
-		return (kind == "" || e.Type == kind || wild && strings.HasPrefix(e.Type, prefix)) && (!named || slices.Contains(kinds, e.Type))
+		return (kind == "" || e.Type == kind || wild && strings.HasPrefix(e.Type, prefix)) &&
+			(!named || slices.Contains(kinds, e.Type))
 	})
 }
 
@@ -80,7 +82,10 @@ func (w *webhookEndpoint) edit(in params) {
 }
 
 func createEndpoint(s *Server, c *call) (any, error) {
-	w := &webhookEndpoint{thing: s.thing("we", "webhook_endpoint"), Status: "enabled", APIVersion: word(c.p.oneOf("api_version", "", Version))}
+	w := &webhookEndpoint{
+		thing: s.thing("we", "webhook_endpoint"), Status: "enabled",
+		APIVersion: word(c.p.oneOf("api_version", "", Version)),
+	}
 	c.p.require("url")
 	w.edit(c.p)
 	if err := c.p.done(); err != nil {

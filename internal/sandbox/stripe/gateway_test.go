@@ -27,7 +27,9 @@ func (b *bundle) gateway(t *testing.T) (way *billing.Stripe, owner account.ID, c
 	return way, owner, customer
 }
 
-func (b *bundle) buy(t *testing.T, way *billing.Stripe, owner account.ID, customer, key string, card stripe.Card) subscription.Session {
+func (b *bundle) buy(t *testing.T, way *billing.Stripe, owner account.ID, customer, key string,
+	card stripe.Card,
+) subscription.Session {
 	t.Helper()
 	item, ok := plan.FindItem(key)
 	if !ok {
@@ -35,7 +37,8 @@ func (b *bundle) buy(t *testing.T, way *billing.Stripe, owner account.ID, custom
 	}
 	session, page, err := way.OpenCheckout(t.Context(), &billing.Checkout{
 		ID: "checkout-of-" + key, Account: owner, Customer: customer, Item: item, VAT: true,
-		SuccessURL: "https://gateway.example/billing/done", CancelURL: "https://gateway.example/billing", Expires: b.Now().Add(time.Hour),
+		SuccessURL: "https://gateway.example/billing/done", CancelURL: "https://gateway.example/billing",
+		Expires: b.Now().Add(time.Hour),
 	})
 	must(t, err)
 	if !strings.HasPrefix(page, b.http.URL+"/pay/") {
@@ -53,7 +56,8 @@ func TestGatewaySellsChangesAndCancelsAPlan(t *testing.T) {
 	b := bare(t)
 	way, owner, customer := b.gateway(t)
 	sold := b.buy(t, way, owner, customer, "founding", stripe.Visa)
-	if sold.Status != subscription.SessionComplete || !sold.Paid || sold.Checkout != "checkout-of-founding" || sold.Subscription == "" {
+	if sold.Status != subscription.SessionComplete || !sold.Paid || sold.Checkout != "checkout-of-founding" ||
+		sold.Subscription == "" {
 		t.Fatalf("session %+v", sold)
 	}
 	see := func() (subscription.Snapshot, subscription.Subscription) {
@@ -65,10 +69,12 @@ func TestGatewaySellsChangesAndCancelsAPlan(t *testing.T) {
 		return snapshot, snapshot.Subscriptions[0]
 	}
 	all, sub := see()
-	if sub.Price != "pro_monthly" || !sub.Founding || sub.PriceCents != 7900 || !sub.Taxed || sub.Status != subscription.Active || all.Country != "DE" || all.Card.Last4 != "4242" {
+	if sub.Price != "pro_monthly" || !sub.Founding || sub.PriceCents != 7900 || !sub.Taxed ||
+		sub.Status != subscription.Active || all.Country != "DE" || all.Card.Last4 != "4242" {
 		t.Errorf("bought %+v from %s by %+v", sub, all.Country, all.Card)
 	}
-	if i := all.Invoices[0]; i.Net != 7900 || i.VAT != 1580 || i.Paid != 9480 || i.Subscription != sub.ID || i.Payment == "" || !i.PeriodEnd.Equal(sub.PeriodEnd) {
+	if i := all.Invoices[0]; i.Net != 7900 || i.VAT != 1580 || i.Paid != 9480 || i.Subscription != sub.ID ||
+		i.Payment == "" || !i.PeriodEnd.Equal(sub.PeriodEnd) {
 		t.Errorf("invoice %+v", i)
 	}
 	for _, change := range []billing.Change{
@@ -80,7 +86,8 @@ func TestGatewaySellsChangesAndCancelsAPlan(t *testing.T) {
 		b.Advance(b.Now().Add(24 * time.Hour))
 		change.Subscription = sub.ID
 		must(t, way.ChangePrice(t.Context(), change))
-		if _, now := see(); now.Price != change.Item.Key || now.Held != change.Held || !now.StartedAt.Equal(sub.StartedAt) {
+		if _, now := see(); now.Price != change.Item.Key || now.Held != change.Held ||
+			!now.StartedAt.Equal(sub.StartedAt) {
 			t.Errorf("after a change to %s: %+v", change.Item.Key, now)
 		}
 	}
@@ -114,7 +121,8 @@ func TestGatewaySellsAndRefundsAPack(t *testing.T) {
 	must(t, way.RefundPayment(t.Context(), sold.Payment, "refund/2"))
 	snapshot, err := way.Snapshot(t.Context(), customer)
 	must(t, err)
-	if p := snapshot.Payments[0]; p.ID != sold.Payment || p.Item != "pack_s" || p.Amount != 1200 || p.Refunded != 1200 || !p.Succeeded {
+	if p := snapshot.Payments[0]; p.ID != sold.Payment || p.Item != "pack_s" || p.Amount != 1200 ||
+		p.Refunded != 1200 || !p.Succeeded {
 		t.Errorf("payment %+v", p)
 	}
 	page, err := way.InvoiceURL(t.Context(), snapshot.Invoices[0].ID)

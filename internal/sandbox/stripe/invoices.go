@@ -12,7 +12,9 @@ func (s *Server) routesOfInvoices() {
 	s.api("POST /v1/invoices/{id}/finalize", finalizeInvoice)
 	s.api("POST /v1/invoices/{id}/pay", payInvoice)
 	s.api("POST /v1/invoices/{id}/void", func(s *Server, c *call) (any, error) { return s.closeInvoice(c, void) })
-	s.api("POST /v1/invoices/{id}/mark_uncollectible", func(s *Server, c *call) (any, error) { return s.closeInvoice(c, uncollectible) })
+	s.api("POST /v1/invoices/{id}/mark_uncollectible", func(s *Server, c *call) (any, error) {
+		return s.closeInvoice(c, uncollectible)
+	})
 	s.api("DELETE /v1/invoices/{id}", deleteInvoice)
 }
 
@@ -38,7 +40,8 @@ func listInvoices(s *Server, c *call) (any, error) {
 	status := c.p.oneOf("status", "", draft, open, paid, void, uncollectible)
 	c.p.oneOf("collection_method", "charge_automatically")
 	found, err := page(c, s.Invoices, func(i *invoice) bool {
-		return (owner == "" || i.Customer == owner) && (of == "" || string(i.Subscription) == of) && (status == "" || i.Status == status)
+		return (owner == "" || i.Customer == owner) && (of == "" || string(i.Subscription) == of) &&
+			(status == "" || i.Status == status)
 	})
 	if all, ok := found.(list[*invoice]); ok {
 		for n, i := range all.Data {
@@ -73,7 +76,8 @@ func updateInvoice(s *Server, c *call) (any, error) {
 	}
 	if retaxed {
 		if i.Status != draft {
-			return nil, invalid("invoice_not_editable", "default_tax_rates", "Finalized invoices can't be updated in this way.")
+			return nil, invalid("invoice_not_editable", "default_tax_rates",
+				"Finalized invoices can't be updated in this way.")
 		}
 		if err := s.ratesExist(rates, "default_tax_rates"); err != nil {
 			return nil, err

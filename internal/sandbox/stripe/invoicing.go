@@ -25,9 +25,10 @@ var retryAfter = []time.Duration{5 * 24 * time.Hour, 7 * 24 * time.Hour, 9 * 24 
 // for what is paid once.
 func (s *Server) bill(u *customer, sub *subscription, reason string, lines []*line) *invoice {
 	i := &invoice{
-		thing: s.thing("in", "invoice"), AccountCountry: "DE", BillingReason: reason, CollectionMethod: "charge_automatically", Currency: "usd",
-		Customer: u.ID, CustomerAddress: u.Address, CustomerEmail: u.Email, DefaultTaxRates: []string{}, Status: draft, AutoAdvance: true,
-		PeriodStart: s.unix(), PeriodEnd: s.unix(), TotalDiscounts: []discountAmount{}, TotalTaxes: []taxAmount{},
+		thing: s.thing("in", "invoice"), AccountCountry: "DE", BillingReason: reason,
+		CollectionMethod: "charge_automatically", Currency: "usd", Customer: u.ID, CustomerAddress: u.Address,
+		CustomerEmail: u.Email, DefaultTaxRates: []string{}, Status: draft, AutoAdvance: true, PeriodStart: s.unix(),
+		PeriodEnd: s.unix(), TotalDiscounts: []discountAmount{}, TotalTaxes: []taxAmount{},
 	}
 	if sub != nil {
 		i.Subscription, i.Currency, i.DefaultTaxRates = word(sub.ID), sub.Currency, slices.Clone(sub.DefaultTaxRates)
@@ -63,7 +64,9 @@ func (s *Server) total(i *invoice) {
 		}
 		for _, id := range rates {
 			tax := percentOf(net, string(s.TaxRates.rows[id].Percentage))
-			l.TaxAmounts = append(l.TaxAmounts, taxAmount{Amount: tax, TaxRate: id, TaxableAmount: net, Reason: "standard_rated"})
+			l.TaxAmounts = append(l.TaxAmounts, taxAmount{
+				Amount: tax, TaxRate: id, TaxableAmount: net, Reason: "standard_rated",
+			})
 			i.Tax += tax
 			i.addTax(id, tax, net)
 		}
@@ -84,7 +87,9 @@ func (i *invoice) addTax(rate string, tax, net int64) {
 			return
 		}
 	}
-	i.TotalTaxes = append(i.TotalTaxes, taxAmount{Amount: tax, TaxRate: rate, TaxableAmount: net, Reason: "standard_rated"})
+	i.TotalTaxes = append(i.TotalTaxes, taxAmount{
+		Amount: tax, TaxRate: rate, TaxableAmount: net, Reason: "standard_rated",
+	})
 }
 
 // off is what a discount takes off an amount of a price.
@@ -129,15 +134,17 @@ func (s *Server) lineOf(sub *subscription, period span) *line {
 	l := s.newLine(p, sub.item().Quantity, p.UnitAmount*sub.item().Quantity, period)
 	l.Subscription, l.SubscriptionItem, l.Type, l.Discountable = word(sub.ID), sub.item().ID, "subscription", true
 	l.Metadata, l.TaxRates = sub.Metadata, slices.Clone(sub.item().TaxRates)
-	l.Description = fmt.Sprintf("%d × %s (at %s / %s)", l.Quantity, s.Products.rows[p.Product].Name, dollars(p.UnitAmount), p.Recurring.Interval)
+	l.Description = fmt.Sprintf("%d × %s (at %s / %s)", l.Quantity, s.Products.rows[p.Product].Name,
+		dollars(p.UnitAmount), p.Recurring.Interval)
 	return l
 }
 
 func (s *Server) newLine(p *price, quantity, amount int64, period span) *line {
 	return &line{
-		ID: s.newID("il"), Object: "line_item", Amount: amount, Currency: p.Currency, Description: s.Products.rows[p.Product].Name,
-		DiscountAmounts: []discountAmount{}, Metadata: map[string]string{}, Period: period, Price: p.ID, Quantity: quantity,
-		TaxAmounts: []taxAmount{}, TaxRates: []string{}, Type: "invoiceitem",
+		ID: s.newID("il"), Object: "line_item", Amount: amount, Currency: p.Currency,
+		Description: s.Products.rows[p.Product].Name, DiscountAmounts: []discountAmount{},
+		Metadata: map[string]string{}, Period: period, Price: p.ID, Quantity: quantity, TaxAmounts: []taxAmount{},
+		TaxRates: []string{}, Type: "invoiceitem",
 	}
 }
 
@@ -188,7 +195,8 @@ func (s *Server) collect(i *invoice) {
 	s.Customers.rows[i.Customer].Delinquent = true
 	i.NextPaymentAttempt = 0
 	sub := s.Subscriptions.rows[string(i.Subscription)]
-	again := int(i.AttemptCount) <= len(retryAfter) && i.AutoAdvance && sub != nil && !sub.ended() && sub.Status != incomplete
+	again := int(i.AttemptCount) <= len(retryAfter) && i.AutoAdvance && sub != nil && !sub.ended() &&
+		sub.Status != incomplete
 	if again {
 		at := s.now.Add(retryAfter[i.AttemptCount-1])
 		i.NextPaymentAttempt = stamp(at.Unix())

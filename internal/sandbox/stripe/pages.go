@@ -14,9 +14,10 @@ import (
 //go:embed pages.html
 var pagesText string
 
-var pages = template.Must(template.New("pages").Funcs(template.FuncMap{"dollars": dollars, "day": func(at stamp) string {
-	return instant(at).Format("2 January 2006")
-}}).Parse(pagesText))
+var pages = template.Must(
+	template.New("pages").Funcs(template.FuncMap{"dollars": dollars, "day": func(at stamp) string {
+		return instant(at).Format("2 January 2006")
+	}}).Parse(pagesText))
 
 const (
 	// pagePolicy lets nothing run and nothing load. Forms may lead elsewhere: back to whoever
@@ -59,7 +60,8 @@ func (s *Server) page(pattern string, do func(s *Server, v visit) sheet) {
 			return
 		}
 		// A page of somebody else's must not pay.
-		if from := r.Header.Get("Origin"); r.Method == http.MethodPost && from != "" && from != "null" && from != base(r) {
+		if from := r.Header.Get("Origin"); r.Method == http.MethodPost && from != "" && from != "null" &&
+			from != base(r) {
 			http.Error(w, "this form came from another page than ours", http.StatusForbidden)
 			return
 		}
@@ -180,12 +182,17 @@ func showPortal(s *Server, v visit) sheet {
 	if !ok {
 		return nowhere()
 	}
-	p := portalPage{portalSession: session, Customer: s.Customers.rows[session.Customer], May: s.Configurations.rows[session.Configuration].Features}
+	p := portalPage{
+		portalSession: session, Customer: s.Customers.rows[session.Customer],
+		May: s.Configurations.rows[session.Configuration].Features,
+	}
 	p.Address = p.May.CustomerUpdate.Enabled && slices.Contains(p.May.CustomerUpdate.AllowedUpdates, "address")
 	if m := s.Methods.rows[string(p.Customer.InvoiceSettings.DefaultPaymentMethod)]; m != nil {
 		p.Card = &m.Card
 	}
-	for _, sub := range s.Subscriptions.all(func(x *subscription) bool { return x.Customer == p.Customer.ID && !x.ended() }) {
+	for _, sub := range s.Subscriptions.all(func(x *subscription) bool {
+		return x.Customer == p.Customer.ID && !x.ended()
+	}) {
 		price := s.Prices.rows[sub.item().Price]
 		p.Subscriptions = append(p.Subscriptions, portalSubscription{sub, s.Products.rows[price.Product].Name, price})
 		if m := s.methodOf(sub); m != nil {

@@ -51,7 +51,8 @@ func TestCheckoutPageShowsThePriceDeclinesAndPays(t *testing.T) {
 		p.CustomerUpdate = &api.CheckoutSessionCustomerUpdateParams{Address: new("auto")}
 	})
 	status, page, _ := b.visit(t, x.URL, nil)
-	has(t, page, "cag_pro, each month", "$99.00", "−$20.00", "$15.80", "Pay $94.80", `href="https://gateway.example/billing"`, `value="DE"`)
+	has(t, page, "cag_pro, each month", "$99.00", "−$20.00", "$15.80", "Pay $94.80",
+		`href="https://gateway.example/billing"`, `value="DE"`)
 	if status != http.StatusOK {
 		t.Errorf("the page answered %d", status)
 	}

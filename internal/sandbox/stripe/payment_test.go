@@ -24,7 +24,9 @@ func (b *bundle) pack(t *testing.T, customer string, card stripe.Card) (*api.Che
 	})
 	must(t, err)
 	paid := b.Pay(x.ID, card)
-	x, err = b.api.CheckoutSessions.Get(x.ID, &api.CheckoutSessionParams{Expand: api.StringSlice([]string{"payment_intent.latest_charge", "invoice"})})
+	x, err = b.api.CheckoutSessions.Get(x.ID, &api.CheckoutSessionParams{
+		Expand: api.StringSlice([]string{"payment_intent.latest_charge", "invoice"}),
+	})
 	must(t, err)
 	return x, paid
 }
@@ -36,14 +38,18 @@ func TestPackIsPaidOnceWithItsInvoice(t *testing.T) {
 	x, err := b.pack(t, u.ID, stripe.Mastercard)
 	must(t, err)
 	p := x.PaymentIntent
-	if x.Status != api.CheckoutSessionStatusComplete || x.PaymentStatus != api.CheckoutSessionPaymentStatusPaid || x.AmountTotal != 1200 || x.URL != "" {
+	if x.Status != api.CheckoutSessionStatusComplete || x.PaymentStatus != api.CheckoutSessionPaymentStatusPaid ||
+		x.AmountTotal != 1200 || x.URL != "" {
 		t.Errorf("session %s, %s, %d, %q", x.Status, x.PaymentStatus, x.AmountTotal, x.URL)
 	}
-	if p.Status != api.PaymentIntentStatusSucceeded || p.AmountReceived != 1200 || p.Metadata["checkout"] != "c-1" || p.LatestCharge.PaymentMethodDetails.Card.Last4 != "4444" {
+	if p.Status != api.PaymentIntentStatusSucceeded || p.AmountReceived != 1200 || p.Metadata["checkout"] != "c-1" ||
+		p.LatestCharge.PaymentMethodDetails.Card.Last4 != "4444" {
 		t.Errorf("payment %s of %d, %v", p.Status, p.AmountReceived, p.Metadata)
 	}
-	if i := x.Invoice; i.Status != api.InvoiceStatusPaid || i.Total != 1200 || i.Tax != 200 || i.Number == "" || !strings.HasPrefix(i.HostedInvoiceURL, "/invoice/") {
-		t.Errorf("invoice %s of %d with %d tax, number %q at %s", i.Status, i.Total, i.Tax, i.Number, i.HostedInvoiceURL)
+	if i := x.Invoice; i.Status != api.InvoiceStatusPaid || i.Total != 1200 || i.Tax != 200 || i.Number == "" ||
+		!strings.HasPrefix(i.HostedInvoiceURL, "/invoice/") {
+		t.Errorf("invoice %s of %d with %d tax, number %q at %s", i.Status, i.Total, i.Tax, i.Number,
+			i.HostedInvoiceURL)
 	}
 	if err := b.Pay(x.ID, stripe.Visa); err == nil {
 		t.Error("a session was paid twice")
@@ -62,11 +68,13 @@ func TestDeclinedCheckoutStaysOpenAndCanBePaidByAnotherCard(t *testing.T) {
 	}
 	x, err := b.api.CheckoutSessions.Get(x.ID, nil)
 	must(t, err)
-	if x.Status != api.CheckoutSessionStatusOpen || x.PaymentStatus != api.CheckoutSessionPaymentStatusUnpaid || x.Subscription != nil {
+	if x.Status != api.CheckoutSessionStatusOpen || x.PaymentStatus != api.CheckoutSessionPaymentStatusUnpaid ||
+		x.Subscription != nil {
 		t.Errorf("session %s, %s", x.Status, x.PaymentStatus)
 	}
 	must(t, b.Pay(x.ID, "4242 4242 4242 4242"))
-	if list := b.api.Subscriptions.List(&api.SubscriptionListParams{Customer: new(u.ID)}); !list.Next() || list.Subscription().Status != api.SubscriptionStatusActive {
+	if list := b.api.Subscriptions.List(&api.SubscriptionListParams{Customer: new(u.ID)}); !list.Next() ||
+		list.Subscription().Status != api.SubscriptionStatusActive {
 		t.Errorf("no active subscription: %v", list.Err())
 	}
 }
@@ -111,17 +119,21 @@ func TestRefundsAddUpToThePaymentAndNoFurther(t *testing.T) {
 	p := &api.RefundParams{PaymentIntent: new(x.PaymentIntent.ID), Amount: api.Int64(500)}
 	_, err = b.api.Refunds.New(p)
 	must(t, err)
-	if c := b.charge(t, x.PaymentIntent.LatestCharge.ID); c.AmountRefunded != 500 || c.Refunded || len(c.Refunds.Data) != 1 {
+	if c := b.charge(t, x.PaymentIntent.LatestCharge.ID); c.AmountRefunded != 500 || c.Refunded ||
+		len(c.Refunds.Data) != 1 {
 		t.Errorf("refunded %d, whole %v, %d refunds", c.AmountRefunded, c.Refunded, len(c.Refunds.Data))
 	}
-	if _, err := b.api.Refunds.New(&api.RefundParams{PaymentIntent: p.PaymentIntent, Amount: api.Int64(701)}); err == nil {
+	if _, err := b.api.Refunds.New(&api.RefundParams{
+		PaymentIntent: p.PaymentIntent, Amount: api.Int64(701),
+	}); err == nil {
 		t.Error("more was given back than paid")
 	}
 	must(t, b.Refund(x.PaymentIntent.ID, 0))
 	if c := b.charge(t, x.PaymentIntent.LatestCharge.ID); c.AmountRefunded != 1200 || !c.Refunded {
 		t.Errorf("refunded %d, whole %v", c.AmountRefunded, c.Refunded)
 	}
-	if _, err := b.api.Refunds.New(&api.RefundParams{PaymentIntent: p.PaymentIntent}); err == nil || !strings.Contains(err.Error(), "already") {
+	if _, err := b.api.Refunds.New(&api.RefundParams{PaymentIntent: p.PaymentIntent}); err == nil ||
+		!strings.Contains(err.Error(), "already") {
 		t.Errorf("refunded again: %v", err)
 	}
 }
@@ -149,7 +161,8 @@ func TestDisputeTakesTheMoneyUntilItIsWon(t *testing.T) {
 	}
 	must(t, b.CloseDispute(list.Dispute().ID, true))
 	if got := types(b.told(t)); !slices.Equal(got, []string{
-		"charge.dispute.created", "charge.dispute.funds_withdrawn", "charge.dispute.funds_reinstated", "charge.dispute.closed",
+		"charge.dispute.created", "charge.dispute.funds_withdrawn", "charge.dispute.funds_reinstated",
+		"charge.dispute.closed",
 	}) {
 		t.Errorf("told of %v", got)
 	}

@@ -24,8 +24,8 @@ const (
 
 func (s *Server) newIntent(amount int64, currency, customer string, metadata map[string]string) *intent {
 	p := &intent{
-		thing: s.thing("pi", "payment_intent"), Amount: amount, CaptureMethod: "automatic", Currency: currency, Customer: word(customer),
-		MethodTypes: []string{"card"}, Status: needsMethod,
+		thing: s.thing("pi", "payment_intent"), Amount: amount, CaptureMethod: "automatic", Currency: currency,
+		Customer: word(customer), MethodTypes: []string{"card"}, Status: needsMethod,
 	}
 	p.Metadata, p.ClientSecret = metadata, p.ID+"_secret_"+s.newID("x")
 	s.Intents.add(p)
@@ -44,8 +44,9 @@ func (s *Server) charge(p *intent, m *paymentMethod) *apiError {
 		return refusal
 	}
 	c := &charge{
-		thing: s.thing("ch", "charge"), Amount: p.Amount, BillingDetails: m.BillingDetails, Currency: p.Currency, Customer: p.Customer,
-		Description: p.Description, Invoice: p.Invoice, PaymentIntent: word(p.ID), PaymentMethod: m.ID, MethodDetails: methodDetails{m.Card, "card"},
+		thing: s.thing("ch", "charge"), Amount: p.Amount, BillingDetails: m.BillingDetails, Currency: p.Currency,
+		Customer: p.Customer, Description: p.Description, Invoice: p.Invoice, PaymentIntent: word(p.ID),
+		PaymentMethod: m.ID, MethodDetails: methodDetails{m.Card, "card"},
 	}
 	c.Metadata = p.Metadata
 	p.LatestCharge = word(c.ID)
@@ -55,7 +56,8 @@ func (s *Server) charge(p *intent, m *paymentMethod) *apiError {
 		c.Outcome = outcome{"declined_by_network", word(refusal.DeclineCode), refusal.Message, "issuer_declined"}
 		refusal.Charge = c.ID
 		p.LastError = map[string]any{
-			"type": refusal.Type, "code": refusal.Code, "decline_code": refusal.DeclineCode, "message": refusal.Message, "charge": c.ID,
+			"type": refusal.Type, "code": refusal.Code, "decline_code": refusal.DeclineCode, "message": refusal.Message,
+			"charge": c.ID,
 		}
 		s.emit("charge.failed", c)
 		s.emit("payment_intent.payment_failed", p)
@@ -107,7 +109,8 @@ func createRefund(s *Server, c *call) (any, error) {
 		return nil, err
 	}
 	if (by == "") == (direct == "") {
-		return nil, invalid("parameter_missing", "charge", "One of the following params should be provided for this request: payment_intent or charge.")
+		return nil, invalid("parameter_missing", "charge",
+			"One of the following params should be provided for this request: payment_intent or charge.")
 	}
 	if by != "" {
 		p, err := s.Intents.find(by, "payment_intent")
@@ -115,7 +118,8 @@ func createRefund(s *Server, c *call) (any, error) {
 			return nil, err
 		}
 		if p.Status != succeeded {
-			return nil, invalid("", "payment_intent", "This PaymentIntent (%s) does not have a successful charge to refund.", by)
+			return nil, invalid("", "payment_intent",
+				"This PaymentIntent (%s) does not have a successful charge to refund.", by)
 		}
 		direct = string(p.LatestCharge)
 	}
@@ -138,12 +142,13 @@ func (s *Server) refund(x *charge, amount int64, reason string, meta map[string]
 	case s.contested(x.ID):
 		return nil, invalid("charge_disputed", "charge", "Charge %s is disputed and cannot be refunded.", x.ID)
 	case amount < 1 || amount > x.Amount-x.AmountRefunded:
-		return nil, invalid("", "amount", "Refund amount (%s) is greater than unrefunded amount on charge (%s), or not positive.",
-			dollars(amount), dollars(x.Amount-x.AmountRefunded))
+		return nil, invalid("", "amount",
+			"Refund amount (%s) is greater than unrefunded amount on charge (%s), or not positive.", dollars(amount),
+			dollars(x.Amount-x.AmountRefunded))
 	}
 	r := &refund{
-		thing: s.thing("re", "refund"), Amount: amount, Charge: x.ID, Currency: x.Currency, PaymentIntent: x.PaymentIntent,
-		Reason: word(reason), Status: succeeded,
+		thing: s.thing("re", "refund"), Amount: amount, Charge: x.ID, Currency: x.Currency,
+		PaymentIntent: x.PaymentIntent, Reason: word(reason), Status: succeeded,
 	}
 	r.Metadata = meta
 	s.Refunds.add(r)
@@ -181,8 +186,8 @@ func (s *Server) contested(charge string) bool {
 // complain opens a dispute over the whole of a charge; its money is taken back at once.
 func (s *Server) complain(x *charge, reason string) *dispute {
 	d := &dispute{
-		thing: s.thing("du", "dispute"), Amount: x.Amount, Charge: x.ID, Currency: x.Currency, PaymentIntent: x.PaymentIntent,
-		Reason: reason, Status: "needs_response",
+		thing: s.thing("du", "dispute"), Amount: x.Amount, Charge: x.ID, Currency: x.Currency,
+		PaymentIntent: x.PaymentIntent, Reason: reason, Status: "needs_response",
 	}
 	x.Disputed = true
 	s.Disputes.add(d)

@@ -7,14 +7,17 @@ import (
 func (s *Server) routesOfPortal() {
 	s.api("POST /v1/billing_portal/configurations", createConfiguration)
 	s.api("POST /v1/billing_portal/configurations/{id}", updateConfiguration)
-	s.api("GET /v1/billing_portal/configurations/{id}", func(s *Server, c *call) (any, error) { return one(c, s.Configurations) })
+	s.api("GET /v1/billing_portal/configurations/{id}", func(s *Server, c *call) (any, error) {
+		return one(c, s.Configurations)
+	})
 	s.api("GET /v1/billing_portal/configurations", listConfigurations)
 	s.api("POST /v1/billing_portal/sessions", createPortalSession)
 }
 
 func createConfiguration(s *Server, c *call) (any, error) {
 	g := &portalConfiguration{
-		thing: s.thing("bpc", "billing_portal.configuration"), Active: true, IsDefault: len(s.Configurations.made) == 0, BusinessProfile: map[string]any{},
+		thing: s.thing("bpc", "billing_portal.configuration"), Active: true, IsDefault: len(s.Configurations.made) == 0,
+		BusinessProfile: map[string]any{},
 	}
 	if !c.p.any("features") {
 		return nil, invalid("parameter_missing", "features", "Missing required param: features.")
@@ -59,9 +62,11 @@ func (g *portalConfiguration) edit(in params) {
 	on(features.in("subscription_update"), &f.SubscriptionUpdate.Enabled)
 	cancel := features.in("subscription_cancel")
 	on(cancel, &f.SubscriptionCancel.Enabled)
-	f.SubscriptionCancel.Mode = cancel.oneOf("mode", or(f.SubscriptionCancel.Mode, "at_period_end"), "at_period_end", "immediately")
+	f.SubscriptionCancel.Mode = cancel.oneOf("mode", or(f.SubscriptionCancel.Mode, "at_period_end"), "at_period_end",
+		"immediately")
 	prorate := or(f.SubscriptionCancel.Prorate, "none")
-	f.SubscriptionCancel.Prorate = cancel.oneOf("proration_behavior", prorate, "none", "create_prorations", "always_invoice")
+	f.SubscriptionCancel.Prorate = cancel.oneOf("proration_behavior", prorate, "none", "create_prorations",
+		"always_invoice")
 	for _, list := range []*[]string{&f.CustomerUpdate.AllowedUpdates, &f.SubscriptionUpdate.AllowedUpdates} {
 		if *list == nil {
 			*list = []string{}
@@ -102,7 +107,10 @@ func listConfigurations(s *Server, c *call) (any, error) {
 }
 
 func createPortalSession(s *Server, c *call) (any, error) {
-	v := &portalSession{thing: s.thing("bps", "billing_portal.session"), Customer: c.p.require("customer"), Locale: word(c.p.text("locale"))}
+	v := &portalSession{
+		thing: s.thing("bps", "billing_portal.session"), Customer: c.p.require("customer"),
+		Locale: word(c.p.text("locale")),
+	}
 	v.Configuration, v.ReturnURL = c.p.text("configuration"), word(c.p.text("return_url"))
 	if err := c.p.done(); err != nil {
 		return nil, err
@@ -111,10 +119,13 @@ func createPortalSession(s *Server, c *call) (any, error) {
 		return nil, err
 	}
 	if v.Configuration == "" {
-		i := slices.IndexFunc(s.Configurations.made, func(g *portalConfiguration) bool { return g.IsDefault && g.Active })
+		i := slices.IndexFunc(s.Configurations.made, func(g *portalConfiguration) bool {
+			return g.IsDefault && g.Active
+		})
 		if i < 0 {
-			return nil, invalid("", "", "No configuration provided and your test mode default configuration has not been created. "+
-				"Provide a configuration or create your default by saving your customer portal settings.")
+			return nil, invalid("", "",
+				"No configuration provided and your test mode default configuration has not been created. "+
+					"Provide a configuration or create your default by saving your customer portal settings.")
 		}
 		v.Configuration = s.Configurations.made[i].ID
 	}

@@ -104,11 +104,13 @@ type state struct {
 
 func newState() state {
 	return state{
-		Products: newTable[*product]("product"), Prices: newTable[*price]("price"), Coupons: newTable[*coupon]("coupon"),
-		TaxRates: newTable[*taxRate]("tax rate"), Customers: newTable[*customer]("customer"), Methods: newTable[*paymentMethod]("PaymentMethod"),
+		Products: newTable[*product]("product"), Prices: newTable[*price]("price"),
+		Coupons: newTable[*coupon]("coupon"), TaxRates: newTable[*taxRate]("tax rate"),
+		Customers: newTable[*customer]("customer"), Methods: newTable[*paymentMethod]("PaymentMethod"),
 		Sessions: newTable[*session]("checkout.session"), Subscriptions: newTable[*subscription]("subscription"),
-		Invoices: newTable[*invoice]("invoice"), Intents: newTable[*intent]("payment_intent"), Charges: newTable[*charge]("charge"),
-		Refunds: newTable[*refund]("refund"), Disputes: newTable[*dispute]("dispute"), Endpoints: newTable[*webhookEndpoint]("webhook endpoint"),
+		Invoices: newTable[*invoice]("invoice"), Intents: newTable[*intent]("payment_intent"),
+		Charges: newTable[*charge]("charge"), Refunds: newTable[*refund]("refund"),
+		Disputes: newTable[*dispute]("dispute"), Endpoints: newTable[*webhookEndpoint]("webhook endpoint"),
 		Events: newTable[*event]("event"), Configurations: newTable[*portalConfiguration]("configuration"),
 		Portals: newTable[*portalSession]("portal session"), Replies: map[string]reply{},
 	}
@@ -129,7 +131,9 @@ func New(o Options) (*Server, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{
-		o: o, http: &http.Client{Timeout: webhookTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
+		o: o, http: &http.Client{Timeout: webhookTimeout, CheckRedirect: func(*http.Request, []*http.Request) error {
+			return http.ErrUseLastResponse
+		}},
 		now: o.Start.UTC().Truncate(time.Second), policy: o.Policy, state: newState(), requests: map[string]int{},
 	}
 	if err := s.load(); err != nil {

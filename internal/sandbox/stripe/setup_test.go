@@ -58,9 +58,12 @@ func (b *bundle) connect(t *testing.T) {
 	t.Helper()
 	b.http = httptest.NewServer(b.Server)
 	t.Cleanup(b.http.Close)
-	b.api = client.New(stripe.DefaultSecretKey, &api.Backends{API: api.GetBackendWithConfig(api.APIBackend, &api.BackendConfig{
-		URL: new(b.http.URL), MaxNetworkRetries: api.Int64(0), LeveledLogger: &api.LeveledLogger{Level: api.LevelNull},
-	})})
+	b.api = client.New(stripe.DefaultSecretKey,
+		&api.Backends{API: api.GetBackendWithConfig(api.APIBackend, &api.BackendConfig{
+			URL: new(b.http.URL), MaxNetworkRetries: api.Int64(0), LeveledLogger: &api.LeveledLogger{
+				Level: api.LevelNull,
+			},
+		})})
 }
 
 // furnish sells Pro and Scale by the month, Scale by the year and a pack, with 20 % VAT and a
@@ -75,7 +78,10 @@ func (b *bundle) furnish(t *testing.T) {
 		key, product, interval string
 		cents                  int64
 	}{
-		{"pro_monthly", "cag_pro", "month", 9900}, {"scale_monthly", "cag_scale", "month", 29900}, {"scale_yearly", "cag_scale", "year", 299000}, {"pack_s", "cag_pack_s", "", 1000},
+		{"pro_monthly", "cag_pro", "month", 9900},
+		{"scale_monthly", "cag_scale", "month", 29900},
+		{"scale_yearly", "cag_scale", "year", 299000},
+		{"pack_s", "cag_pack_s", "", 1000},
 	} {
 		params := &api.PriceParams{
 			Currency: new("usd"), Product: new(p.product), UnitAmount: new(p.cents), LookupKey: new(p.key),
@@ -88,17 +94,23 @@ func (b *bundle) furnish(t *testing.T) {
 		must(t, err)
 	}
 	_, err := b.api.Coupons.New(&api.CouponParams{
-		ID: new("founding"), AmountOff: api.Int64(2000), Currency: new("usd"), Duration: new("repeating"), DurationInMonths: api.Int64(12),
-		AppliesTo: &api.CouponAppliesToParams{Products: api.StringSlice([]string{"cag_pro"})},
+		ID: new("founding"), AmountOff: api.Int64(2000), Currency: new("usd"), Duration: new("repeating"),
+		DurationInMonths: api.Int64(12), AppliesTo: &api.CouponAppliesToParams{
+			Products: api.StringSlice([]string{"cag_pro"}),
+		},
 	})
 	must(t, err)
-	_, err = b.api.TaxRates.New(&api.TaxRateParams{DisplayName: new("VAT"), Percentage: api.Float64(20), Inclusive: new(false)})
+	_, err = b.api.TaxRates.New(&api.TaxRateParams{
+		DisplayName: new("VAT"), Percentage: api.Float64(20), Inclusive: new(false),
+	})
 	must(t, err)
 }
 
 // take is told of events.
 func (b *bundle) take(_ context.Context, payload []byte, signature string) error {
-	e, err := webhook.ConstructEventWithOptions(payload, signature, secret, webhook.ConstructEventOptions{IgnoreTolerance: true})
+	e, err := webhook.ConstructEventWithOptions(payload, signature, secret, webhook.ConstructEventOptions{
+		IgnoreTolerance: true,
+	})
 	if err != nil {
 		return err
 	}
@@ -144,19 +156,28 @@ func (b *bundle) vat(t *testing.T) string {
 
 func (b *bundle) customer(t *testing.T, country string) *api.Customer {
 	t.Helper()
-	u, err := b.api.Customers.New(&api.CustomerParams{Email: new("a@b.example"), Address: &api.AddressParams{Country: new(country)}})
+	u, err := b.api.Customers.New(&api.CustomerParams{
+		Email: new("a@b.example"), Address: &api.AddressParams{Country: new(country)},
+	})
 	must(t, err)
 	return u
 }
 
 // checkout opens a session for a subscription; change may alter what is asked.
-func (b *bundle) checkout(t *testing.T, customer, key string, change ...func(*api.CheckoutSessionParams)) *api.CheckoutSession {
+func (b *bundle) checkout(t *testing.T, customer, key string,
+	change ...func(*api.CheckoutSessionParams),
+) *api.CheckoutSession {
 	t.Helper()
 	p := &api.CheckoutSessionParams{
-		Mode: new("subscription"), Customer: new(customer), SuccessURL: new("https://gateway.example/done?session={CHECKOUT_SESSION_ID}"),
-		CancelURL: new("https://gateway.example/billing"), ExpiresAt: new(b.Now().Add(time.Hour).Unix()), ClientReferenceID: new("c-1"),
-		LineItems:        []*api.CheckoutSessionLineItemParams{{Price: new(b.price(t, key)), Quantity: api.Int64(1)}},
-		SubscriptionData: &api.CheckoutSessionSubscriptionDataParams{DefaultTaxRates: api.StringSlice([]string{b.vat(t)})},
+		Mode: new("subscription"), Customer: new(customer),
+		SuccessURL: new("https://gateway.example/done?session={CHECKOUT_SESSION_ID}"),
+		CancelURL:  new("https://gateway.example/billing"), ExpiresAt: new(b.Now().Add(time.Hour).Unix()),
+		ClientReferenceID: new("c-1"), LineItems: []*api.CheckoutSessionLineItemParams{
+			{Price: new(b.price(t, key)), Quantity: api.Int64(1)},
+		},
+		SubscriptionData: &api.CheckoutSessionSubscriptionDataParams{
+			DefaultTaxRates: api.StringSlice([]string{b.vat(t)}),
+		},
 	}
 	for _, f := range change {
 		f(p)
@@ -167,11 +188,15 @@ func (b *bundle) checkout(t *testing.T, customer, key string, change ...func(*ap
 }
 
 // subscribe pays a session and gives its subscription.
-func (b *bundle) subscribe(t *testing.T, customer, key string, card stripe.Card, change ...func(*api.CheckoutSessionParams)) *api.Subscription {
+func (b *bundle) subscribe(t *testing.T, customer, key string, card stripe.Card,
+	change ...func(*api.CheckoutSessionParams),
+) *api.Subscription {
 	t.Helper()
 	x := b.checkout(t, customer, key, change...)
 	must(t, b.Pay(x.ID, card))
-	x, err := b.api.CheckoutSessions.Get(x.ID, &api.CheckoutSessionParams{Expand: api.StringSlice([]string{"subscription"})})
+	x, err := b.api.CheckoutSessions.Get(x.ID, &api.CheckoutSessionParams{
+		Expand: api.StringSlice([]string{"subscription"}),
+	})
 	must(t, err)
 	return x.Subscription
 }
@@ -187,7 +212,9 @@ func (b *bundle) subscription(t *testing.T, id string) *api.Subscription {
 func (b *bundle) invoices(t *testing.T, customer string) []*api.Invoice {
 	t.Helper()
 	var all []*api.Invoice
-	list := b.api.Invoices.List(&api.InvoiceListParams{Customer: new(customer), ListParams: api.ListParams{Limit: api.Int64(3)}})
+	list := b.api.Invoices.List(&api.InvoiceListParams{
+		Customer: new(customer), ListParams: api.ListParams{Limit: api.Int64(3)},
+	})
 	for list.Next() {
 		all = append([]*api.Invoice{list.Invoice()}, all...)
 	}

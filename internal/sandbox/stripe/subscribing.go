@@ -18,13 +18,15 @@ type order struct {
 func (s *Server) subscribe(o *order) (*subscription, *invoice) {
 	p := s.Prices.rows[o.Price]
 	sub := &subscription{
-		thing: s.thing("sub", "subscription"), Anchor: s.unix(), CollectionMethod: "charge_automatically", Currency: p.Currency, PeriodStart: s.unix(),
-		PeriodEnd: stamp(boundary(s.now, s.now, p.months()).Unix()), Customer: o.Customer, DefaultPaymentMethod: word(o.Method),
-		DefaultTaxRates: append([]string{}, o.Rates...), Description: word(o.Description), StartDate: s.unix(), Status: incomplete,
+		thing: s.thing("sub", "subscription"), Anchor: s.unix(), CollectionMethod: "charge_automatically",
+		Currency: p.Currency, PeriodStart: s.unix(), PeriodEnd: stamp(boundary(s.now, s.now, p.months()).Unix()),
+		Customer: o.Customer, DefaultPaymentMethod: word(o.Method), DefaultTaxRates: append([]string{}, o.Rates...),
+		Description: word(o.Description), StartDate: s.unix(), Status: incomplete,
 	}
 	sub.Metadata = o.Metadata
 	item := &subscriptionItem{
-		thing: s.thing("si", "subscription_item"), Price: p.ID, Quantity: o.Quantity, Subscription: sub.ID, TaxRates: append([]string{}, o.ItemRates...),
+		thing: s.thing("si", "subscription_item"), Price: p.ID, Quantity: o.Quantity, Subscription: sub.ID,
+		TaxRates: append([]string{}, o.ItemRates...),
 	}
 	sub.Items = listOf("/v1/subscription_items?subscription="+sub.ID, item)
 	if o.Coupon != "" {
@@ -32,7 +34,9 @@ func (s *Server) subscribe(o *order) (*subscription, *invoice) {
 	}
 	s.Subscriptions.add(sub)
 	s.emit("customer.subscription.created", sub)
-	i := s.bill(s.Customers.rows[o.Customer], sub, "subscription_create", []*line{s.lineOf(sub, span{Start: sub.PeriodStart, End: sub.PeriodEnd})})
+	i := s.bill(s.Customers.rows[o.Customer], sub, "subscription_create", []*line{
+		s.lineOf(sub, span{Start: sub.PeriodStart, End: sub.PeriodEnd}),
+	})
 	s.issue(sub, i)
 	s.finalize(i)
 	return sub, i
@@ -49,7 +53,8 @@ func (s *Server) issue(sub *subscription, i *invoice) {
 func (s *Server) grant(sub *subscription, id, session string) {
 	k := s.Coupons.rows[id]
 	sub.Discount = &discount{
-		ID: s.newID("di"), Object: "discount", Coupon: id, Customer: sub.Customer, Start: s.unix(), Subscription: word(sub.ID), Session: word(session),
+		ID: s.newID("di"), Object: "discount", Coupon: id, Customer: sub.Customer, Start: s.unix(),
+		Subscription: word(sub.ID), Session: word(session),
 	}
 	switch k.Duration {
 	case "repeating":
@@ -74,7 +79,8 @@ func (s *Server) renew(sub *subscription) {
 		sub.Discount = nil
 		s.emit("customer.discount.deleted", d)
 	}
-	lines := append(sub.Pending, s.lineOf(sub, span{Start: sub.PeriodStart, End: sub.PeriodEnd})) //nolint:gocritic // the pending ones go with it
+	//nolint:gocritic // the pending ones go with it
+	lines := append(sub.Pending, s.lineOf(sub, span{Start: sub.PeriodStart, End: sub.PeriodEnd}))
 	sub.Pending = nil
 	i := s.bill(s.Customers.rows[sub.Customer], sub, "subscription_cycle", lines)
 	i.PeriodStart, i.PeriodEnd = over.Start, over.End // of an invoice: the time before it
@@ -138,7 +144,8 @@ func (s *Server) reprice(sub *subscription, to change) []*line {
 	sub.Items = listOf(sub.Items.URL, &item)
 	switch {
 	case restart:
-		sub.Anchor, sub.PeriodStart, sub.PeriodEnd = s.unix(), s.unix(), stamp(boundary(s.now, s.now, to.price.months()).Unix())
+		sub.Anchor, sub.PeriodStart, sub.PeriodEnd = s.unix(), s.unix(),
+			stamp(boundary(s.now, s.now, to.price.months()).Unix())
 		return append(lines, s.lineOf(sub, span{Start: sub.PeriodStart, End: sub.PeriodEnd}))
 	case to.prorate == "none":
 		return nil

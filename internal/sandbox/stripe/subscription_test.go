@@ -26,8 +26,10 @@ func TestFoundingOfferTakesTwentyOffForTwelveMonths(t *testing.T) {
 		if n >= 12 {
 			net, tax = 9900, 1980
 		}
-		if i.TotalExcludingTax != net || i.Tax != tax || i.Total != net+tax || i.AmountPaid != i.Total || i.Status != api.InvoiceStatusPaid {
-			t.Errorf("invoice %d: net %d, tax %d, total %d, paid %d, %s; want %d and %d paid", n, i.TotalExcludingTax, i.Tax, i.Total, i.AmountPaid, i.Status, net, tax)
+		if i.TotalExcludingTax != net || i.Tax != tax || i.Total != net+tax || i.AmountPaid != i.Total ||
+			i.Status != api.InvoiceStatusPaid {
+			t.Errorf("invoice %d: net %d, tax %d, total %d, paid %d, %s; want %d and %d paid", n, i.TotalExcludingTax,
+				i.Tax, i.Total, i.AmountPaid, i.Status, net, tax)
 		}
 	}
 }
@@ -56,7 +58,8 @@ func TestRenewalIsADraftForAnHourAndTellsThePeriodsOfBoth(t *testing.T) {
 	end := time.Unix(sub.CurrentPeriodEnd, 0)
 	b.Advance(end)
 	i := b.invoices(t, u.ID)[1]
-	if i.Status != api.InvoiceStatusDraft || i.BillingReason != api.InvoiceBillingReasonSubscriptionCycle || i.Number != "" {
+	if i.Status != api.InvoiceStatusDraft || i.BillingReason != api.InvoiceBillingReasonSubscriptionCycle ||
+		i.Number != "" {
 		t.Errorf("at the boundary the invoice is %s, %s, %q", i.Status, i.BillingReason, i.Number)
 	}
 	if i.PeriodStart != start.Unix() || i.PeriodEnd != end.Unix() || i.Lines.Data[0].Period.Start != end.Unix() {
@@ -89,13 +92,16 @@ func TestDeclinedRenewalIsTriedFourTimesAndThenUnpaid(t *testing.T) {
 		if attempt == 3 {
 			want, next = api.SubscriptionStatusUnpaid, false
 		}
-		if i.AttemptCount != int64(attempt+1) || i.Status != api.InvoiceStatusOpen || sub.Status != want || (i.NextPaymentAttempt != 0) != next {
-			t.Fatalf("after attempt %d: %d attempts, invoice %s, subscription %s, next %d", attempt+1, i.AttemptCount, i.Status, sub.Status, i.NextPaymentAttempt)
+		if i.AttemptCount != int64(attempt+1) || i.Status != api.InvoiceStatusOpen || sub.Status != want ||
+			(i.NextPaymentAttempt != 0) != next {
+			t.Fatalf("after attempt %d: %d attempts, invoice %s, subscription %s, next %d", attempt+1, i.AttemptCount,
+				i.Status, sub.Status, i.NextPaymentAttempt)
 		}
 	}
 	// Unpaid, it makes drafts that nobody collects.
 	b.Advance(start.AddDate(0, 3, 0))
-	if drafts := b.invoices(t, u.ID)[2:]; len(drafts) == 0 || drafts[0].Status != api.InvoiceStatusDraft || drafts[0].AutoAdvance {
+	if drafts := b.invoices(t, u.ID)[2:]; len(drafts) == 0 || drafts[0].Status != api.InvoiceStatusDraft ||
+		drafts[0].AutoAdvance {
 		t.Fatalf("invoices of an unpaid subscription: %+v", drafts)
 	}
 	must(t, b.SetCard(u.ID, stripe.Mastercard))
@@ -114,7 +120,8 @@ func TestUpgradeIsProratedToTheSecondAndPaidAtOnce(t *testing.T) {
 	sub, err := b.api.Subscriptions.Update(sub.ID, b.move(t, sub, "scale_monthly", "always_invoice"))
 	must(t, err)
 	i := b.invoices(t, u.ID)[1]
-	if i.BillingReason != api.InvoiceBillingReasonSubscriptionUpdate || len(i.Lines.Data) != 2 || i.Lines.Data[0].Amount != -3950 || i.Lines.Data[1].Amount != 14950 {
+	if i.BillingReason != api.InvoiceBillingReasonSubscriptionUpdate || len(i.Lines.Data) != 2 ||
+		i.Lines.Data[0].Amount != -3950 || i.Lines.Data[1].Amount != 14950 {
 		t.Fatalf("%s with lines %+v", i.BillingReason, i.Lines.Data)
 	}
 	if i.Subtotal != 11000 || i.Tax != 2200 || i.AmountPaid != 13200 {
@@ -145,12 +152,15 @@ func TestDeclinedUpgradeChangesNothing(t *testing.T) {
 	sub := b.subscribe(t, u.ID, "pro_monthly", stripe.DeclinesLater)
 	_, err := b.api.Subscriptions.Update(sub.ID, b.move(t, sub, "scale_monthly", "always_invoice"))
 	var refusal *api.Error
-	if !errors.As(err, &refusal) || refusal.HTTPStatusCode != http.StatusPaymentRequired || refusal.Code != api.ErrorCodeCardDeclined {
+	if !errors.As(err, &refusal) || refusal.HTTPStatusCode != http.StatusPaymentRequired ||
+		refusal.Code != api.ErrorCodeCardDeclined {
 		t.Fatalf("refused with %v", err)
 	}
 	after := b.subscription(t, sub.ID)
-	if after.Items.Data[0].Price.LookupKey != "pro_monthly" || after.Status != api.SubscriptionStatusActive || len(b.invoices(t, u.ID)) != 1 {
-		t.Errorf("after the refusal: %s, %s, %d invoices", after.Items.Data[0].Price.LookupKey, after.Status, len(b.invoices(t, u.ID)))
+	if after.Items.Data[0].Price.LookupKey != "pro_monthly" || after.Status != api.SubscriptionStatusActive ||
+		len(b.invoices(t, u.ID)) != 1 {
+		t.Errorf("after the refusal: %s, %s, %d invoices", after.Items.Data[0].Price.LookupKey, after.Status,
+			len(b.invoices(t, u.ID)))
 	}
 }
 
@@ -176,12 +186,15 @@ func TestMonthToYearBeginsANewCycleWithCredit(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	u := b.customer(t, "US")
-	sub := b.subscribe(t, u.ID, "scale_monthly", stripe.Visa, func(p *api.CheckoutSessionParams) { p.SubscriptionData = nil })
+	sub := b.subscribe(t, u.ID, "scale_monthly", stripe.Visa, func(p *api.CheckoutSessionParams) {
+		p.SubscriptionData = nil
+	})
 	now := start.Add(14 * 24 * time.Hour)
 	b.Advance(now)
 	sub, err := b.api.Subscriptions.Update(sub.ID, b.move(t, sub, "scale_yearly", "always_invoice"))
 	must(t, err)
-	if sub.CurrentPeriodStart != now.Unix() || sub.CurrentPeriodEnd != now.AddDate(1, 0, 0).Unix() || sub.StartDate != start.Unix() {
+	if sub.CurrentPeriodStart != now.Unix() || sub.CurrentPeriodEnd != now.AddDate(1, 0, 0).Unix() ||
+		sub.StartDate != start.Unix() {
 		t.Errorf("period %d to %d, started %d", sub.CurrentPeriodStart, sub.CurrentPeriodEnd, sub.StartDate)
 	}
 	if i := b.invoices(t, u.ID)[1]; i.Total != 299000-14950 || i.AmountPaid != i.Total {
@@ -208,7 +221,9 @@ func TestCancelledAtTheEndItEndsThereAndResumedItGoesOn(t *testing.T) {
 	if sub.Status != api.SubscriptionStatusCanceled || sub.EndedAt != end || len(b.invoices(t, u.ID)) != 1 {
 		t.Errorf("%s, ended at %d, %d invoices", sub.Status, sub.EndedAt, len(b.invoices(t, u.ID)))
 	}
-	if _, err := b.api.Subscriptions.Update(sub.ID, &api.SubscriptionParams{CancelAtPeriodEnd: new(false)}); err == nil {
+	if _, err := b.api.Subscriptions.Update(sub.ID, &api.SubscriptionParams{
+		CancelAtPeriodEnd: new(false),
+	}); err == nil {
 		t.Error("an ended subscription was resumed")
 	}
 	if _, err := b.api.Subscriptions.Cancel(sub.ID, nil); err == nil {

@@ -20,7 +20,8 @@ func (s *Server) sellable(id, param, kind string) (*price, error) {
 	case err != nil:
 		return nil, err
 	case !p.Active:
-		return nil, invalid("price_inactive", param, "The price specified is inactive. This field only accepts active prices.")
+		return nil, invalid("price_inactive", param,
+			"The price specified is inactive. This field only accepts active prices.")
 	case !s.Products.rows[p.Product].Active:
 		return nil, invalid("product_inactive", param, "The product %s of price %s is not active.", p.Product, id)
 	case p.Type != kind:
@@ -90,7 +91,8 @@ func (s *Server) mayBegin(o *order) error {
 // refusalOf is why a payment method, or none, would not pay now.
 func refusalOf(m *paymentMethod) *apiError {
 	if m == nil {
-		return invalid("resource_missing", "", "This customer has no attached payment source or default payment method.")
+		return invalid("resource_missing", "",
+			"This customer has no attached payment source or default payment method.")
 	}
 	return m.refuses()
 }
@@ -120,7 +122,8 @@ func updateSubscription(s *Server, c *call) (any, error) {
 	}
 	if sub.ended() {
 		if e.to != nil || e.atEndTold || e.ratesTold || e.methodTold || e.coupTold || e.description != nil {
-			return nil, invalid("", "", "A canceled subscription can only update its cancellation_details and metadata.")
+			return nil, invalid("", "",
+				"A canceled subscription can only update its cancellation_details and metadata.")
 		}
 	}
 	if err := s.check(sub, &e); err != nil {
@@ -150,10 +153,13 @@ func (s *Server) readEdit(p params, sub *subscription) (edit, error) {
 	if len(items) == 0 && !restart {
 		return e, nil
 	}
-	e.to = &change{price: s.Prices.rows[sub.item().Price], quantity: sub.item().Quantity, prorate: prorate, restart: restart}
+	e.to = &change{
+		price: s.Prices.rows[sub.item().Price], quantity: sub.item().Quantity, prorate: prorate, restart: restart,
+	}
 	for n, item := range items {
 		if id := item.require("id"); n > 0 || id != sub.item().ID {
-			return e, invalid("", "items", "The sandbox takes subscriptions of one item: name its id, %s, and no other.", sub.item().ID)
+			return e, invalid("", "items",
+				"The sandbox takes subscriptions of one item: name its id, %s, and no other.", sub.item().ID)
 		}
 		if id, ok := item.lookup("price"); ok {
 			to, err := s.sellable(id, item.key("price"), "recurring")
@@ -203,10 +209,12 @@ func (s *Server) check(sub *subscription, e *edit) error {
 		return s.redeemable(e.coupon, "coupon")
 	}
 	if e.to != nil && e.to.price.Currency != sub.Currency {
-		return invalid("", "items[0][price]", "The price is in %s, and the subscription in %s.", e.to.price.Currency, sub.Currency)
+		return invalid("", "items[0][price]", "The price is in %s, and the subscription in %s.", e.to.price.Currency,
+			sub.Currency)
 	}
 	if e.to != nil && sub.Status == incomplete {
-		return invalid("", "items", "A subscription that is incomplete can only update its metadata and default payment method.")
+		return invalid("", "items",
+			"A subscription that is incomplete can only update its metadata and default payment method.")
 	}
 	return nil
 }
@@ -309,7 +317,8 @@ func cancelSubscription(s *Server, c *call) (any, error) {
 
 func listSubscriptions(s *Server, c *call) (any, error) {
 	owner, by := c.p.text("customer"), c.p.text("price")
-	status := c.p.oneOf("status", "", "all", active, pastDue, unpaid, canceled, incomplete, incompleteExpired, "ended", "trialing", "paused")
+	status := c.p.oneOf("status", "", "all", active, pastDue, unpaid, canceled, incomplete, incompleteExpired, "ended",
+		"trialing", "paused")
 	return page(c, s.Subscriptions, func(u *subscription) bool {
 		var fits bool
 		switch status {

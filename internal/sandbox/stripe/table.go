@@ -87,7 +87,8 @@ func page[T row](c *call, t *table[T], fits func(T) bool) (any, error) {
 		return nil, err
 	}
 	if limit < 1 || limit > maxPage {
-		return nil, invalid("parameter_invalid_integer", "limit", "This value must be between 1 and %d: %d", maxPage, limit)
+		return nil, invalid("parameter_invalid_integer", "limit", "This value must be between 1 and %d: %d", maxPage,
+			limit)
 	}
 	found := t.all(func(v T) bool { return made(v.made()) && fits(v) })
 	slices.Reverse(found)

@@ -20,8 +20,11 @@ var embedded = map[string]func(s *Server, id string) (any, bool){
 
 // expandable are the references that a request may expand, by the name of their field.
 var expandable = map[string]func(s *Server, id string) (any, bool){
-	"customer":               func(s *Server, id string) (any, bool) { v, ok := s.Customers.rows[id]; return v, ok },
-	"subscription":           func(s *Server, id string) (any, bool) { v, ok := s.Subscriptions.rows[id]; return v, ok },
+	"customer": func(s *Server, id string) (any, bool) { v, ok := s.Customers.rows[id]; return v, ok },
+	"subscription": func(s *Server, id string) (any, bool) {
+		v, ok := s.Subscriptions.rows[id]
+		return v, ok
+	},
 	"invoice":                func(s *Server, id string) (any, bool) { v, ok := s.Invoices.rows[id]; return v, ok },
 	"latest_invoice":         func(s *Server, id string) (any, bool) { v, ok := s.Invoices.rows[id]; return v, ok },
 	"payment_intent":         func(s *Server, id string) (any, bool) { v, ok := s.Intents.rows[id]; return v, ok },
@@ -30,7 +33,10 @@ var expandable = map[string]func(s *Server, id string) (any, bool){
 	"default_payment_method": func(s *Server, id string) (any, bool) { v, ok := s.Methods.rows[id]; return v, ok },
 	"product":                func(s *Server, id string) (any, bool) { v, ok := s.Products.rows[id]; return v, ok },
 	"tax_rate":               func(s *Server, id string) (any, bool) { v, ok := s.TaxRates.rows[id]; return v, ok },
-	"configuration":          func(s *Server, id string) (any, bool) { v, ok := s.Configurations.rows[id]; return v, ok },
+	"configuration": func(s *Server, id string) (any, bool) {
+		v, ok := s.Configurations.rows[id]
+		return v, ok
+	},
 }
 
 // included are the fields that an object shows only to who asks for them, by kind of object.
@@ -51,7 +57,8 @@ func (s *Server) view(object any, expand []string) (any, error) {
 	paths := make([][]string, len(expand))
 	for i, path := range expand {
 		if paths[i] = strings.Split(path, "."); len(paths[i]) > maxExpansion {
-			return nil, invalid("", "expand", "You cannot expand more than %d levels of a property. Property: %s", maxExpansion, path)
+			return nil, invalid("", "expand", "You cannot expand more than %d levels of a property. Property: %s",
+				maxExpansion, path)
 		}
 	}
 	return s.show(tree, paths)
@@ -133,9 +140,12 @@ func (s *Server) include(kind string, node map[string]any, paths [][]string) err
 		var more any
 		switch name {
 		case "refunds":
-			more = listOf("/v1/charges/"+id+"/refunds", s.Refunds.all(func(r *refund) bool { return r.Charge == id })...)
+			more = listOf("/v1/charges/"+id+"/refunds", s.Refunds.all(func(r *refund) bool {
+				return r.Charge == id
+			})...)
 		case "subscriptions":
-			more = listOf("/v1/customers/"+id+"/subscriptions", s.Subscriptions.all(func(u *subscription) bool { return u.Customer == id && !u.ended() })...)
+			more = listOf("/v1/customers/"+id+"/subscriptions",
+				s.Subscriptions.all(func(u *subscription) bool { return u.Customer == id && !u.ended() })...)
 		case "applies_to":
 			if s.Coupons.rows[id].AppliesTo == nil {
 				node[name] = nil

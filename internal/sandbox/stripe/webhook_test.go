@@ -21,8 +21,9 @@ func TestEventsAreToldInOrderWithTheirObjects(t *testing.T) {
 	sub := b.subscribe(t, u.ID, "pro_monthly", stripe.Visa)
 	events := b.told(t)
 	want := []string{
-		"payment_method.attached", "customer.subscription.created", "invoice.created", "payment_intent.created", "invoice.finalized", "charge.succeeded",
-		"payment_intent.succeeded", "invoice.updated", "invoice.paid", "invoice.payment_succeeded", "customer.subscription.updated", "checkout.session.completed",
+		"payment_method.attached", "customer.subscription.created", "invoice.created", "payment_intent.created",
+		"invoice.finalized", "charge.succeeded", "payment_intent.succeeded", "invoice.updated", "invoice.paid",
+		"invoice.payment_succeeded", "customer.subscription.updated", "checkout.session.completed",
 	}
 	if got := types(events); !slices.Equal(got, want) {
 		t.Fatalf("told of %v, want %v", got, want)
@@ -37,7 +38,8 @@ func TestEventsAreToldInOrderWithTheirObjects(t *testing.T) {
 			}
 		}
 	}
-	if made := events[1].Data.Object; made["id"] != sub.ID || made["status"] != "incomplete" || made["customer"] != u.ID {
+	if made := events[1].Data.Object; made["id"] != sub.ID || made["status"] != "incomplete" ||
+		made["customer"] != u.ID {
 		t.Errorf("created: %v", made)
 	}
 	stored, err := b.api.Events.Get(events[0].ID, nil)
@@ -114,7 +116,9 @@ func TestPolicyDropsDoublesDelaysAndReorders(t *testing.T) {
 func (b *bundle) order(t *testing.T, n int) []string {
 	t.Helper()
 	var ids []string
-	list := b.api.Customers.List(&api.CustomerListParams{ListParams: api.ListParams{Limit: new(int64(n)), Single: true}})
+	list := b.api.Customers.List(&api.CustomerListParams{
+		ListParams: api.ListParams{Limit: new(int64(n)), Single: true},
+	})
 	for list.Next() {
 		ids = append([]string{list.Customer().ID}, ids...)
 	}
@@ -130,7 +134,9 @@ func TestEndpointsAreToldOverHTTPOfWhatTheyAskedFor(t *testing.T) {
 		got = append(got, r.Header.Get("Stripe-Signature"))
 	}))
 	t.Cleanup(receiver.Close)
-	w, err := b.api.WebhookEndpoints.New(&api.WebhookEndpointParams{URL: new(receiver.URL), EnabledEvents: api.StringSlice([]string{"customer.created"})})
+	w, err := b.api.WebhookEndpoints.New(&api.WebhookEndpointParams{
+		URL: new(receiver.URL), EnabledEvents: api.StringSlice([]string{"customer.created"}),
+	})
 	must(t, err)
 	if !strings.HasPrefix(w.Secret, "whsec_") {
 		t.Errorf("secret %q", w.Secret)

@@ -40,8 +40,8 @@ const (
 
 // deliverAgain are the pauses before a webhook that was not taken is sent again: for three days.
 var deliverAgain = []time.Duration{
-	5 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 12 * time.Hour, 12 * time.Hour,
-	12 * time.Hour, 12 * time.Hour,
+	5 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour,
+	12 * time.Hour, 12 * time.Hour, 12 * time.Hour, 12 * time.Hour,
 }
 
 // delivery is one arrival of an event that is still to come.
@@ -68,7 +68,9 @@ func (s *Server) enqueue(e *event, endpoint string) {
 		d.At, d.Late = s.now.Add(wait()), late
 		if doubled {
 			s.told.Duplicated++
-			s.Queue = append(s.Queue, delivery{Event: e.ID, Endpoint: endpoint, At: s.now.Add(wait()), Late: true, Again: true})
+			s.Queue = append(s.Queue, delivery{
+				Event: e.ID, Endpoint: endpoint, At: s.now.Add(wait()), Late: true, Again: true,
+			})
 		}
 		if dropped {
 			s.told.Dropped++

@@ -63,7 +63,10 @@ type header struct {
 // Load reads a document. undefined names the component schema that answers to undeclared routes
 // match.
 func Load(text []byte, undefined string) (*Document, error) {
-	d := &Document{schemas: map[string]*jsonschema.Schema{}, compiler: jsonschema.NewCompiler(), undefined: pointer("components", "schemas", undefined)}
+	d := &Document{
+		schemas: map[string]*jsonschema.Schema{}, compiler: jsonschema.NewCompiler(),
+		undefined: pointer("components", "schemas", undefined),
+	}
 	if err := json.Unmarshal(text, &d.root); err != nil {
 		return nil, fmt.Errorf("read the document: %w", err)
 	}
@@ -107,19 +110,22 @@ func (d *Document) Check(a *Answer) error {
 	}
 	declared, ok := op.Responses[strconv.Itoa(a.Status)]
 	if !ok {
-		return wrap(a, fmt.Errorf("the status is not declared; %s of %s has %s", a.Method, path, strings.Join(slices.Sorted(maps.Keys(op.Responses)), ", ")))
+		return wrap(a, fmt.Errorf("the status is not declared; %s of %s has %s", a.Method, path,
+			strings.Join(slices.Sorted(maps.Keys(op.Responses)), ", ")))
 	}
 	if err := d.checkHeaders(a, declared.Headers); err != nil {
 		return wrap(a, err)
 	}
-	return wrap(a, d.checkBody(a, declared, pointer("paths", path, method, "responses", strconv.Itoa(a.Status), "content")))
+	return wrap(a,
+		d.checkBody(a, declared, pointer("paths", path, method, "responses", strconv.Itoa(a.Status), "content")))
 }
 
 func wrap(a *Answer, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s %s answered %d outside its contract: %w\n%.600s", a.Method, a.URL.EscapedPath(), a.Status, err, a.Body)
+	return fmt.Errorf("%s %s answered %d outside its contract: %w\n%.600s", a.Method, a.URL.EscapedPath(), a.Status,
+		err, a.Body)
 }
 
 // find returns the path that a request's path is of. A path without braces comes first (OpenAPI
@@ -147,7 +153,8 @@ func matches(template, asked []string) bool {
 			continue
 		}
 		_, end, braced := strings.Cut(segment, "}")
-		if value, ok := strings.CutSuffix(asked[i], end); !braced || !strings.HasPrefix(segment, "{") || !ok || value == "" {
+		if value, ok := strings.CutSuffix(asked[i], end); !braced || !strings.HasPrefix(segment, "{") || !ok ||
+			value == "" {
 			return false
 		}
 	}
@@ -208,7 +215,8 @@ func (d *Document) checkBody(a *Answer, declared response, content string) error
 	}
 	media, _, err := mime.ParseMediaType(a.Header.Get("Content-Type"))
 	if err != nil || declared.Content[media] == nil {
-		return fmt.Errorf("its Content-Type is %q; declared are %s", a.Header.Get("Content-Type"), strings.Join(slices.Sorted(maps.Keys(declared.Content)), ", "))
+		return fmt.Errorf("its Content-Type is %q; declared are %s", a.Header.Get("Content-Type"),
+			strings.Join(slices.Sorted(maps.Keys(declared.Content)), ", "))
 	}
 	if a.Cut || media != "application/json" {
 		return nil

@@ -47,7 +47,9 @@ func load(t *testing.T) *oascheck.Document {
 func TestWhatTheDocumentDoesNotDeclareIsSeen(t *testing.T) {
 	t.Parallel()
 	d := load(t)
-	json, page := http.Header{"Content-Type": {"application/json; charset=utf-8"}, "X-Id": {"1"}}, http.Header{"Content-Type": {"text/html"}}
+	json, page := http.Header{
+		"Content-Type": {"application/json; charset=utf-8"}, "X-Id": {"1"},
+	}, http.Header{"Content-Type": {"text/html"}}
 	with := func(h http.Header, name, value string) http.Header {
 		h = h.Clone()
 		h.Set(name, value)
@@ -60,16 +62,26 @@ func TestWhatTheDocumentDoesNotDeclareIsSeen(t *testing.T) {
 		body         string
 		wrong        string // words of the complaint; empty for none
 	}{
-		"as declared":                        {"GET", "/things", 200, json, thing, ""},
-		"a header in another spelling":       {"GET", "/things", 200, http.Header{"content-type": nil, "Content-Type": {"application/json"}, "X-ID": {"1"}}, thing, ""},
-		"a status that is not declared":      {"GET", "/things", 201, json, thing, "the status is not declared"},
-		"a member that is not declared":      {"GET", "/things", 200, json, `{"id":"0199d5b2-6f00-7c3a-9d4e-2b1f0a9c8e77","more":1}`, "more"},
-		"a member that is missing":           {"GET", "/things", 200, json, `{}`, "id"},
-		"a format that does not hold":        {"GET", "/things", 200, json, `{"id":"7"}`, "uuid"},
-		"no JSON":                            {"GET", "/things", 200, json, `{"id":`, "no JSON"},
-		"a header that is missing":           {"GET", "/things", 200, http.Header{"Content-Type": {"application/json"}}, thing, "X-Id"},
-		"a header of another type":           {"GET", "/things", 200, with(json, "Left", "some"), thing, "Left"},
-		"another media type":                 {"GET", "/things", 200, with(json, "Content-Type", "text/plain"), thing, "Content-Type"},
+		"as declared": {"GET", "/things", 200, json, thing, ""},
+		"a header in another spelling": {
+			"GET", "/things", 200, http.Header{
+				"content-type": nil, "Content-Type": {"application/json"}, "X-ID": {"1"},
+			}, thing, "",
+		},
+		"a status that is not declared": {"GET", "/things", 201, json, thing, "the status is not declared"},
+		"a member that is not declared": {
+			"GET", "/things", 200, json, `{"id":"0199d5b2-6f00-7c3a-9d4e-2b1f0a9c8e77","more":1}`, "more",
+		},
+		"a member that is missing":    {"GET", "/things", 200, json, `{}`, "id"},
+		"a format that does not hold": {"GET", "/things", 200, json, `{"id":"7"}`, "uuid"},
+		"no JSON":                     {"GET", "/things", 200, json, `{"id":`, "no JSON"},
+		"a header that is missing": {
+			"GET", "/things", 200, http.Header{"Content-Type": {"application/json"}}, thing, "X-Id",
+		},
+		"a header of another type": {"GET", "/things", 200, with(json, "Left", "some"), thing, "Left"},
+		"another media type": {
+			"GET", "/things", 200, with(json, "Content-Type", "text/plain"), thing, "Content-Type",
+		},
 		"a body where none is declared":      {"GET", "/things", 204, json, thing, "none is declared"},
 		"no body where none is declared":     {"GET", "/things", 204, http.Header{}, "", ""},
 		"the head of what is declared":       {"HEAD", "/things", 200, json, "", ""},
@@ -86,7 +98,10 @@ func TestWhatTheDocumentDoesNotDeclareIsSeen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			err := d.Check(&oascheck.Answer{Method: row.method, URL: &url.URL{Path: row.path}, Status: row.status, Header: row.header, Body: []byte(row.body)})
+			err := d.Check(&oascheck.Answer{
+				Method: row.method, URL: &url.URL{Path: row.path}, Status: row.status,
+				Header: row.header, Body: []byte(row.body),
+			})
 			switch {
 			case row.wrong == "" && err != nil:
 				t.Error(err)
@@ -118,7 +133,11 @@ func TestEveryAnswerOfATransportIsJudgedWhenItIsRead(t *testing.T) {
 	}))
 	t.Cleanup(server.Close)
 	var complaints []error
-	client := &http.Client{Transport: load(t).Transport(server.Client().Transport, func(err error) { complaints = append(complaints, err) })}
+	client := &http.Client{
+		Transport: load(t).Transport(server.Client().Transport, func(err error) {
+			complaints = append(complaints, err)
+		}),
+	}
 	ask := func(path, coding string) {
 		t.Helper()
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL+path, http.NoBody)

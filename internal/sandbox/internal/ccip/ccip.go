@@ -42,8 +42,10 @@ var errNotOurs = errors.New("no such name here")
 // Config says whose names the gateway serves.
 type Config struct {
 	Signer *ecdsa.PrivateKey
-	Zones  map[string]common.Address // "offchain.sandbox.eth" and its resolver, for which it signs: names below have records
-	Asker  common.Address            // who may ask besides, for any of the resolvers: the UniversalResolver does in its own name
+	// "offchain.sandbox.eth" and its resolver, for which it signs: names below have records
+	Zones map[string]common.Address
+	// who may ask besides, for any of the resolvers: the UniversalResolver does in its own name
+	Asker  common.Address
 	Labels map[string]common.Address // addresses by first label, the same in every zone; others have none
 }
 
@@ -100,7 +102,8 @@ func write(w http.ResponseWriter, status int, key, value string) {
 
 func (g *Gateway) answer(w http.ResponseWriter, sender, data string) {
 	request, err := hexutil.Decode(data)
-	if err != nil || !common.IsHexAddress(sender) || len(request) < len(g.service.ID) || !slices.Equal(request[:len(g.service.ID)], g.service.ID) {
+	if err != nil || !common.IsHexAddress(sender) || len(request) < len(g.service.ID) ||
+		!slices.Equal(request[:len(g.service.ID)], g.service.ID) {
 		refuse(w, http.StatusBadRequest, "sender must be an address, data a call of resolve(bytes,bytes)")
 		return
 	}
@@ -156,7 +159,8 @@ func (g *Gateway) resolve(sender common.Address, request []byte) ([]byte, error)
 // signedHash is OffchainResolver's.
 func signedHash(resolver common.Address, expires uint64, request, result []byte) []byte {
 	return crypto.Keccak256(
-		[]byte{0x19, 0x00}, resolver.Bytes(), binary.BigEndian.AppendUint64(nil, expires), crypto.Keccak256(request), crypto.Keccak256(result),
+		[]byte{0x19, 0x00}, resolver.Bytes(), binary.BigEndian.AppendUint64(nil, expires), crypto.Keccak256(request),
+		crypto.Keccak256(result),
 	)
 }
 

@@ -33,27 +33,28 @@ func blockSeconds(blockTime time.Duration) time.Duration {
 func (n *Node) writeHistory(genesis *core.Genesis) error {
 	spacing := int64(blockSeconds(n.cfg.BlockTime)/time.Second) - generatedSpacing
 	var failed error
-	_, blocks, _ := core.GenerateChainWithGenesis(genesis, n.eth.Engine(), historyBlocks, func(i int, b *core.BlockGen) {
-		b.OffsetTime(spacing)
-		b.SetCoinbase(coinbase)
-		b.SetExtra([]byte("sandbox"))
-		if failed != nil {
-			return
-		}
-		var calls []Call
-		if i > 0 && i%2 == 0 {
-			calls, failed = n.traffic.calls(uint64(i / 2)) //nolint:gosec // counts from 0
-		}
-		work := n.traffic.load.steady()
-		if i >= historyBlocks-lively {
-			work = n.traffic.load.next(b.Number().Uint64(), b.BaseFee())
-		}
-		txs, err := n.traffic.block(b.TxNonce(n.traffic.from), b.BaseFee(), calls, work)
-		failed = errors.Join(failed, err)
-		for _, tx := range txs {
-			b.AddTx(tx)
-		}
-	})
+	_, blocks, _ := core.GenerateChainWithGenesis(genesis, n.eth.Engine(), historyBlocks,
+		func(i int, b *core.BlockGen) {
+			b.OffsetTime(spacing)
+			b.SetCoinbase(coinbase)
+			b.SetExtra([]byte("sandbox"))
+			if failed != nil {
+				return
+			}
+			var calls []Call
+			if i > 0 && i%2 == 0 {
+				calls, failed = n.traffic.calls(uint64(i / 2)) //nolint:gosec // counts from 0
+			}
+			work := n.traffic.load.steady()
+			if i >= historyBlocks-lively {
+				work = n.traffic.load.next(b.Number().Uint64(), b.BaseFee())
+			}
+			txs, err := n.traffic.block(b.TxNonce(n.traffic.from), b.BaseFee(), calls, work)
+			failed = errors.Join(failed, err)
+			for _, tx := range txs {
+				b.AddTx(tx)
+			}
+		})
 	if failed != nil {
 		return failed
 	}

@@ -113,7 +113,8 @@ func Start(ctx context.Context, cfg Config) (*Node, error) {
 
 func explainUsed(cfg Config, err error) error {
 	if errors.Is(err, node.ErrDatadirUsed) {
-		return fmt.Errorf("sandbox chain %s: %s is in use by another process: stop it or choose another data directory: %w",
+		return fmt.Errorf(
+			"sandbox chain %s: %s is in use by another process: stop it or choose another data directory: %w",
 			cfg.Name, cfg.DataDir, err)
 	}
 	return err
@@ -121,13 +122,14 @@ func explainUsed(cfg Config, err error) error {
 
 func open(ctx context.Context, cfg Config, genesisTime uint64, resume bool) (n *Node, err error) {
 	stack, err := node.New(&node.Config{
-		Name:        "geth",
-		Version:     clientVersion,
-		DataDir:     cfg.DataDir,
-		P2P:         p2p.Config{NoDiscovery: true, NoDial: true},
-		Logger:      gethlog.NewLogger(gethlog.DiscardHandler()),
-		DBEngine:    "pebble",
-		KeyStoreDir: os.TempDir(), // never read: without it every memory-only node leaves a directory behind when killed
+		Name:     "geth",
+		Version:  clientVersion,
+		DataDir:  cfg.DataDir,
+		P2P:      p2p.Config{NoDiscovery: true, NoDial: true},
+		Logger:   gethlog.NewLogger(gethlog.DiscardHandler()),
+		DBEngine: "pebble",
+		// never read: without it every memory-only node leaves a directory behind when killed
+		KeyStoreDir: os.TempDir(),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("sandbox chain %s: create node: %w", cfg.Name, err)
@@ -247,7 +249,8 @@ func newRPC(backend *eth.Ethereum, more ...rpc.API) (*rpc.Server, error) {
 	apis = append(apis,
 		rpc.API{
 			Namespace: "eth",
-			Service:   filters.NewFilterAPI(filters.NewFilterSystem(backend.APIBackend, filters.Config{LogQueryLimit: 1_000})),
+			Service: filters.NewFilterAPI(filters.NewFilterSystem(backend.APIBackend,
+				filters.Config{LogQueryLimit: 1_000})),
 		},
 		rpc.API{Namespace: "web3", Service: web3{}},
 	)

@@ -45,7 +45,8 @@ func newTraffic(cfg Config) *traffic {
 	from := crypto.PubkeyToAddress(cfg.Traffic.PublicKey)
 	t := &traffic{
 		key: cfg.Traffic, from: from, emitter: crypto.CreateAddress(from, 0),
-		signer: types.LatestSignerForChainID(new(big.Int).SetUint64(cfg.ChainID)), load: load{at: cfg.Workload, typical: cfg.BaseFee, tip: cfg.Tip},
+		signer: types.LatestSignerForChainID(new(big.Int).SetUint64(cfg.ChainID)),
+		load:   load{at: cfg.Workload, typical: cfg.BaseFee, tip: cfg.Tip},
 	}
 	targets := cfg.Funded
 	if len(targets) == 0 {

@@ -105,7 +105,8 @@ func (f *Facilitator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusBadRequest, map[string]any{"error": "the body is no request to a facilitator"})
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), mineTimeout) // what is sent is waited for, whoever asked
+	// what is sent is waited for, whoever asked
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), mineTimeout)
 	defer cancel()
 	p, err := f.judge(ctx, &asked)
 	if r.URL.Path == "/verify" {
@@ -173,7 +174,9 @@ func (f *Facilitator) simulate(ctx context.Context, p *payment) error {
 	if err != nil {
 		return fmt.Errorf("write the transfer: %w", err)
 	}
-	_, err = f.chain.CallContract(ctx, ethereum.CallMsg{From: crypto.PubkeyToAddress(f.Relayer.PublicKey), To: &f.Token, Data: input}, nil)
+	_, err = f.chain.CallContract(ctx, ethereum.CallMsg{
+		From: crypto.PubkeyToAddress(f.Relayer.PublicKey), To: &f.Token, Data: input,
+	}, nil)
 	return err
 }
 
@@ -222,7 +225,8 @@ func (f *Facilitator) send(ctx context.Context, p *payment) (common.Hash, error)
 	const gas, tip, headroom = 400_000, 1_000_000_000, 3
 	price := new(big.Int).Add(new(big.Int).Mul(head.BaseFee, big.NewInt(headroom)), big.NewInt(tip))
 	tx, err := types.SignNewTx(f.Relayer, types.LatestSignerForChainID(f.chainID), &types.DynamicFeeTx{
-		ChainID: f.chainID, Nonce: nonce, To: &f.Token, Data: input, Gas: gas, GasTipCap: big.NewInt(tip), GasFeeCap: price,
+		ChainID: f.chainID, Nonce: nonce, To: &f.Token, Data: input, Gas: gas, GasTipCap: big.NewInt(tip),
+		GasFeeCap: price,
 	})
 	if err != nil {
 		return common.Hash{}, err
@@ -263,7 +267,9 @@ type payment struct {
 // read turns the numbers of a payment into integers.
 func (p *payment) read() bool {
 	ok := true
-	for text, to := range map[*string]**big.Int{&p.Value: &p.value, &p.ValidAfter: &p.validAfter, &p.ValidBefore: &p.validBefore} {
+	for text, to := range map[*string]**big.Int{
+		&p.Value: &p.value, &p.ValidAfter: &p.validAfter, &p.ValidBefore: &p.validBefore,
+	} {
 		n, err := strconv.ParseUint(*text, 10, 63)
 		*to = new(big.Int).SetUint64(n)
 		ok = ok && err == nil

@@ -15,9 +15,11 @@ import (
 // judge says what a request pays, or a refusal in the protocol's words why it does not. The payment
 // is there also with a refusal, once it could be read.
 func (f *Facilitator) judge(ctx context.Context, asked *request) (*payment, error) {
-	scheme, network, amount, wants := asked.Payment.Scheme, asked.Payment.Network, asked.Requirements.MaxAmountRequired, f.Network
+	scheme, network, amount, wants := asked.Payment.Scheme, asked.Payment.Network, asked.Requirements.MaxAmountRequired,
+		f.Network
 	if asked.Version == 2 {
-		scheme, network, amount = asked.Payment.Accepted.Scheme, asked.Payment.Accepted.Network, asked.Requirements.Amount
+		scheme, network, amount = asked.Payment.Accepted.Scheme, asked.Payment.Accepted.Network,
+			asked.Requirements.Amount
 		wants = "eip155:" + f.chainID.String()
 	}
 	p := asked.Payment.Payload.Authorization
@@ -93,10 +95,13 @@ func (f *Facilitator) signer(p *payment, name, version string) (common.Address, 
 	const primary = "TransferWithAuthorization"
 	data := apitypes.TypedData{
 		Types: apitypes.Types{
-			"EIP712Domain": {field("name", "string"), field("version", "string"), field("chainId", "uint256"), field("verifyingContract", "address")},
+			"EIP712Domain": {
+				field("name", "string"), field("version", "string"), field("chainId", "uint256"),
+				field("verifyingContract", "address"),
+			},
 			primary: {
-				field("from", "address"), field("to", "address"), field("value", "uint256"), field("validAfter", "uint256"),
-				field("validBefore", "uint256"), field("nonce", "bytes32"),
+				field("from", "address"), field("to", "address"), field("value", "uint256"),
+				field("validAfter", "uint256"), field("validBefore", "uint256"), field("nonce", "bytes32"),
 			},
 		},
 		PrimaryType: primary,
@@ -104,7 +109,8 @@ func (f *Facilitator) signer(p *payment, name, version string) (common.Address, 
 			Name: name, Version: version, ChainId: (*math.HexOrDecimal256)(f.chainID), VerifyingContract: f.Token.Hex(),
 		},
 		Message: apitypes.TypedDataMessage{
-			"from": p.From.Hex(), "to": p.To.Hex(), "value": p.Value, "validAfter": p.ValidAfter, "validBefore": p.ValidBefore, "nonce": p.Nonce.Hex(),
+			"from": p.From.Hex(), "to": p.To.Hex(), "value": p.Value, "validAfter": p.ValidAfter,
+			"validBefore": p.ValidBefore, "nonce": p.Nonce.Hex(),
 		},
 	}
 	hash, _, err := apitypes.TypedDataAndHash(data)

@@ -56,7 +56,9 @@ func newBuilder(config *params.ChainConfig, time uint64) (*builder, error) {
 		b.written[at][slot] = true
 	}})
 	b.evm = vm.NewEVM(vm.BlockContext{
-		CanTransfer: core.CanTransfer, Transfer: core.Transfer, GetHash: func(uint64) common.Hash { return common.Hash{} },
+		CanTransfer: core.CanTransfer, Transfer: core.Transfer, GetHash: func(uint64) common.Hash {
+			return common.Hash{}
+		},
 		BlockNumber: new(big.Int), Time: time, Difficulty: new(big.Int), GasLimit: callGas, BaseFee: new(big.Int),
 		BlobBaseFee: new(big.Int), Random: new(common.Hash), CostPerStateByte: params.CostPerStateByte,
 	}, hooked, config, vm.Config{})
@@ -176,7 +178,8 @@ func (b *builder) alloc() (types.GenesisAlloc, error) {
 
 func (b *builder) account(at common.Address) types.Account {
 	account := types.Account{
-		Code: b.state.GetCode(at), Nonce: b.state.GetNonce(at), Balance: new(big.Int), Storage: map[common.Hash]common.Hash{},
+		Code: b.state.GetCode(at), Nonce: b.state.GetNonce(at), Balance: new(big.Int),
+		Storage: map[common.Hash]common.Hash{},
 	}
 	for slot := range b.written[at] {
 		if value := b.state.GetState(at, slot); value != (common.Hash{}) {

@@ -73,7 +73,8 @@ func (b *builder) ens(owners Owners) {
 	b.place(admin, DirectResolver, "OffchainResolver", admin, owners.Gateway, true)
 	register := func(name string, resolver common.Address) common.Hash {
 		label, parent, _ := strings.Cut(name, ".")
-		b.send(admin, registry, "setSubnodeRecord", Namehash(parent), crypto.Keccak256Hash([]byte(label)), admin, resolver, uint64(0))
+		b.send(admin, registry, "setSubnodeRecord", Namehash(parent), crypto.Keccak256Hash([]byte(label)), admin,
+			resolver, uint64(0))
 		return Namehash(name)
 	}
 	for _, name := range []string{"eth", "reverse", "addr.reverse", "80002105.reverse"} {

@@ -30,7 +30,8 @@ const (
 const arbitrumFloor = params.GWei / 100
 
 func (b *builder) gasPriceOracle(admin common.Address) {
-	b.place(admin, GasPriceOracle, "GasPriceOracle", big.NewInt(l1BaseFee), big.NewInt(blobBaseFee), baseFeeScalar, blobBaseFeeScalar)
+	b.place(admin, GasPriceOracle, "GasPriceOracle", big.NewInt(l1BaseFee), big.NewInt(blobBaseFee), baseFeeScalar,
+		blobBaseFeeScalar)
 }
 
 func (b *builder) nodeInterface(admin common.Address) {

@@ -6,10 +6,11 @@ import (
 
 // Contracts to read and to decode, on every EVM chain.
 var (
-	Multicall3   = common.HexToAddress("0xcA11bde05977b3631167028862bE2a173976CA11") // where it really stands
-	Overloads    = common.HexToAddress("0x5a4d000000000000000000000000000000005a01")
-	Arguments    = common.HexToAddress("0x5a4d000000000000000000000000000000005a02")
-	Unverified   = common.HexToAddress("0x5a4d000000000000000000000000000000005a03") // the same code, nobody published its source
+	Multicall3 = common.HexToAddress("0xcA11bde05977b3631167028862bE2a173976CA11") // where it really stands
+	Overloads  = common.HexToAddress("0x5a4d000000000000000000000000000000005a01")
+	Arguments  = common.HexToAddress("0x5a4d000000000000000000000000000000005a02")
+	// the same code, nobody published its source
+	Unverified   = common.HexToAddress("0x5a4d000000000000000000000000000000005a03")
 	StorageProxy = common.HexToAddress("0x5a4d000000000000000000000000000000005a04") // EIP-1967, before Overloads
 	Beacon       = common.HexToAddress("0x5a4d000000000000000000000000000000005a05") // names Overloads
 	BeaconProxy  = common.HexToAddress("0x5a4d000000000000000000000000000000005a06") // EIP-1967, asks Beacon

@@ -11,19 +11,24 @@ import (
 // usdcAt is where USDC and its code stand on the real chains.
 var usdcAt = map[chain.ID]struct{ proxy, code common.Address }{
 	chain.EthMainnet: {
-		common.HexToAddress("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"), common.HexToAddress("0x43506849D7C04F9138D1A2050bbF3A0c054402dd"),
+		common.HexToAddress("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"),
+		common.HexToAddress("0x43506849D7C04F9138D1A2050bbF3A0c054402dd"),
 	},
 	chain.BaseMainnet: {
-		common.HexToAddress("0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"), common.HexToAddress("0x2Ce6311ddAE708829bc0784C967b7d77D19FD779"),
+		common.HexToAddress("0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"),
+		common.HexToAddress("0x2Ce6311ddAE708829bc0784C967b7d77D19FD779"),
 	},
 	chain.ArbitrumOne: {
-		common.HexToAddress("0xaf88d065e77c8cC2239327C5EDb3A432268e5831"), common.HexToAddress("0x86E721b43d4ECFa71119Dd38c0f938A75Fdb57B3"),
+		common.HexToAddress("0xaf88d065e77c8cC2239327C5EDb3A432268e5831"),
+		common.HexToAddress("0x86E721b43d4ECFa71119Dd38c0f938A75Fdb57B3"),
 	},
 	chain.OptimismMainnet: {
-		common.HexToAddress("0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85"), common.HexToAddress("0xdEd3b9a8DBeDC2F9CB725B55d0E686A81E6d06dC"),
+		common.HexToAddress("0x0b2C639c533813f4Aa9D7837CAf62653d097Ff85"),
+		common.HexToAddress("0xdEd3b9a8DBeDC2F9CB725B55d0E686A81E6d06dC"),
 	},
 	chain.PolygonPoS: {
-		common.HexToAddress("0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359"), common.HexToAddress("0x235AE97b28466Db30469b89A9fe4cFf0659f82Cb"),
+		common.HexToAddress("0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359"),
+		common.HexToAddress("0x235AE97b28466Db30469b89A9fe4cFf0659f82Cb"),
 	},
 }
 

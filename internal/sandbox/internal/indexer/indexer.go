@@ -127,7 +127,8 @@ func (x *Indexer) catchUp(ctx context.Context, to uint64) error {
 func (x *Indexer) take(block *types.Block, receipts types.Receipts) error {
 	transactions := block.Transactions()
 	if len(receipts) != len(transactions) {
-		return fmt.Errorf("index block %d: %d transactions, %d receipts", block.NumberU64(), len(transactions), len(receipts))
+		return fmt.Errorf("index block %d: %d transactions, %d receipts", block.NumberU64(), len(transactions),
+			len(receipts))
 	}
 	place := 0
 	for i, tx := range transactions {
@@ -140,7 +141,8 @@ func (x *Indexer) take(block *types.Block, receipts types.Receipts) error {
 		}
 		seen := transfer{block: block.NumberU64(), at: block.Time(), hash: tx.Hash()}
 		coin := seen
-		coin.from, coin.to, coin.value, coin.category, coin.id = from, tx.To(), tx.Value(), categoryExternal, tx.Hash().Hex()+":external"
+		coin.from, coin.to, coin.value, coin.category, coin.id = from, tx.To(), tx.Value(), categoryExternal,
+			tx.Hash().Hex()+":external"
 		x.add(coin, &place)
 		for _, log := range receipts[i].Logs {
 			if moved, ok := fromLog(seen, log); ok {

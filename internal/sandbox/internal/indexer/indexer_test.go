@@ -39,16 +39,25 @@ func TestTransfersAreReadOutOfLogs(t *testing.T) {
 		log  types.Log
 		want string // category, value, token id, batch; empty when the log tells of no transfer
 	}{
-		"erc20":                 {types.Log{Topics: topics(transferTopic, a, b), Data: words(70)}, "erc20 70 <nil> "},
-		"erc20 with more data":  {types.Log{Topics: topics(transferTopic, a, b), Data: words(70, 1)}, ""},
-		"erc721":                {types.Log{Topics: topics(transferTopic, a, b, big.NewInt(5))}, "erc721 <nil> 5 "},
-		"erc1155 single":        {types.Log{Topics: topics(singleTopic, operator, a, b), Data: words(5, 6)}, "erc1155 <nil> <nil> 5x6 "},
-		"erc1155 batch":         {types.Log{Topics: topics(batchTopic, operator, a, b), Data: words(64, 160, 2, 5, 7, 2, 6, 8)}, "erc1155 <nil> <nil> 5x6 7x8 "},
-		"erc1155 cut batch":     {types.Log{Topics: topics(batchTopic, operator, a, b), Data: words(64, 160, 2, 5, 7, 2, 6)}, ""},
-		"erc1155 immense batch": {types.Log{Topics: topics(batchTopic, operator, a, b), Data: words(64, 160, 1<<62, 5, 7, 2, 6)}, ""},
-		"erc1155 empty batch":   {types.Log{Topics: topics(batchTopic, operator, a, b)}, ""},
-		"another event":         {types.Log{Topics: topics(common.HexToHash("0x1"), a, b), Data: words(1)}, ""},
-		"anonymous":             {types.Log{Data: words(1)}, ""},
+		"erc20":                {types.Log{Topics: topics(transferTopic, a, b), Data: words(70)}, "erc20 70 <nil> "},
+		"erc20 with more data": {types.Log{Topics: topics(transferTopic, a, b), Data: words(70, 1)}, ""},
+		"erc721":               {types.Log{Topics: topics(transferTopic, a, b, big.NewInt(5))}, "erc721 <nil> 5 "},
+		"erc1155 single": {
+			types.Log{Topics: topics(singleTopic, operator, a, b), Data: words(5, 6)}, "erc1155 <nil> <nil> 5x6 ",
+		},
+		"erc1155 batch": {
+			types.Log{Topics: topics(batchTopic, operator, a, b), Data: words(64, 160, 2, 5, 7, 2, 6, 8)},
+			"erc1155 <nil> <nil> 5x6 7x8 ",
+		},
+		"erc1155 cut batch": {
+			types.Log{Topics: topics(batchTopic, operator, a, b), Data: words(64, 160, 2, 5, 7, 2, 6)}, "",
+		},
+		"erc1155 immense batch": {
+			types.Log{Topics: topics(batchTopic, operator, a, b), Data: words(64, 160, 1<<62, 5, 7, 2, 6)}, "",
+		},
+		"erc1155 empty batch": {types.Log{Topics: topics(batchTopic, operator, a, b)}, ""},
+		"another event":       {types.Log{Topics: topics(common.HexToHash("0x1"), a, b), Data: words(1)}, ""},
+		"anonymous":           {types.Log{Data: words(1)}, ""},
 	} {
 		got := ""
 		if moved, ok := fromLog(transfer{}, &test.log); ok {

@@ -40,7 +40,9 @@ const maxTokens = 100 // of a page, and of a list that is asked for
 
 // GetTokenBalances answers alchemy_getTokenBalances. The second parameter is "erc20" (also when it
 // is missing, and for the outdated "DEFAULT_TOKENS"), "NATIVE_TOKEN", or a list of contracts.
-func (x *Indexer) GetTokenBalances(ctx context.Context, owner common.Address, spec *json.RawMessage, o *BalanceOptions) (*Balances, error) {
+func (x *Indexer) GetTokenBalances(ctx context.Context, owner common.Address, spec *json.RawMessage,
+	o *BalanceOptions,
+) (*Balances, error) {
 	answer := &Balances{Address: lowerAddress(owner), Tokens: []TokenAmount{}}
 	contracts, listed, err := requested(spec)
 	if err != nil {
@@ -82,7 +84,9 @@ func requested(spec *json.RawMessage) (contracts []common.Address, listed bool, 
 		case "NATIVE_TOKEN":
 			return nil, true, nil
 		}
-		return nil, false, invalid("Invalid token spec %q: choose erc20, NATIVE_TOKEN, DEFAULT_TOKENS or a list of contract addresses", name)
+		return nil, false,
+			invalid("Invalid token spec %q: choose erc20, NATIVE_TOKEN, DEFAULT_TOKENS or a list of contract addresses",
+				name)
 	}
 	if err := json.Unmarshal(*spec, &contracts); err != nil {
 		return nil, false, invalid("Invalid token spec: %v", err)
@@ -144,7 +148,8 @@ func (x *Indexer) metadata(ctx context.Context, contract common.Address) (Metada
 			*into = text(raw)
 		}
 	}
-	if raw, err := x.call(ctx, contract, "decimals()", nil); err == nil && len(raw) >= word && bytes.Count(raw[:word-1], []byte{0}) == word-1 {
+	if raw, err := x.call(ctx, contract, "decimals()", nil); err == nil && len(raw) >= word &&
+		bytes.Count(raw[:word-1], []byte{0}) == word-1 {
 		facts.Decimals = &raw[word-1]
 	}
 	if err := ctx.Err(); err != nil {
@@ -161,7 +166,8 @@ func (x *Indexer) metadata(ctx context.Context, contract common.Address) (Metada
 func (x *Indexer) call(ctx context.Context, to common.Address, signature string, argument []byte) ([]byte, error) {
 	var result hexutil.Bytes
 	data := slices.Concat(crypto.Keccak256([]byte(signature))[:4], argument)
-	err := x.cfg.Node.CallContext(ctx, &result, "eth_call", map[string]any{"to": to, "data": hexutil.Bytes(data)}, "latest")
+	err := x.cfg.Node.CallContext(ctx, &result, "eth_call", map[string]any{"to": to, "data": hexutil.Bytes(data)},
+		"latest")
 	if err != nil {
 		return nil, fmt.Errorf("call %s of %s: %w", signature, to, err)
 	}

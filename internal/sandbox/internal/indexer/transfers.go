@@ -105,7 +105,9 @@ const (
 	timeLayout  = "2006-01-02T15:04:05.000Z"
 )
 
-var categories = []string{categoryExternal, categoryInternal, categoryERC20, categoryERC721, categoryERC1155, categorySpecial}
+var categories = []string{
+	categoryExternal, categoryInternal, categoryERC20, categoryERC721, categoryERC1155, categorySpecial,
+}
 
 // GetAssetTransfers answers alchemy_getAssetTransfers.
 func (x *Indexer) GetAssetTransfers(ctx context.Context, q TransferQuery) (*Transfers, error) {
@@ -134,11 +136,17 @@ func (x *Indexer) GetAssetTransfers(ctx context.Context, q TransferQuery) (*Tran
 }
 
 func (x *Indexer) check(q *TransferQuery) error {
-	if len(q.Category) == 0 || slices.ContainsFunc(q.Category, func(c string) bool { return !slices.Contains(categories, c) }) {
-		return invalid("Invalid category param: category must be a non-empty list containing the possible values: {%s}", strings.Join(categories, ", "))
+	if len(q.Category) == 0 || slices.ContainsFunc(q.Category, func(c string) bool {
+		return !slices.Contains(categories, c)
+	}) {
+		return invalid("Invalid category param: category must be a non-empty list containing the possible values: {%s}",
+			strings.Join(categories, ", "))
 	}
 	if slices.Contains(q.Category, categoryInternal) && !x.cfg.Internal {
-		return &refusal{-32600, fmt.Sprintf(`Provided network %s does not support these requested categories: ["internal"]`, x.cfg.Network)}
+		return &refusal{
+			-32600, fmt.Sprintf(`Provided network %s does not support these requested categories: ["internal"]`,
+				x.cfg.Network),
+		}
 	}
 	switch q.Order {
 	case "", "asc", "desc":
@@ -207,8 +215,10 @@ func (q *TransferQuery) matches(t *transfer) bool {
 // the exact one.
 func (x *Indexer) view(ctx context.Context, t *transfer, withMetadata bool) TransferView {
 	v := TransferView{
-		BlockNum: hexutil.Uint64(t.block), UniqueID: t.id, Hash: t.hash, From: lowerAddress(t.from), To: (*lowerAddress)(t.to),
-		Category: t.category, ERC1155: t.batch, RawContract: rawContract{Address: (*lowerAddress)(t.contract), Value: (*hexutil.Big)(t.value)},
+		BlockNum: hexutil.Uint64(t.block), UniqueID: t.id, Hash: t.hash, From: lowerAddress(t.from),
+		To: (*lowerAddress)(t.to), Category: t.category, ERC1155: t.batch, RawContract: rawContract{
+			Address: (*lowerAddress)(t.contract), Value: (*hexutil.Big)(t.value),
+		},
 	}
 	if t.tokenID != nil {
 		v.ERC721ID, v.TokenID = (*hexutil.Big)(t.tokenID), (*hexutil.Big)(t.tokenID)
@@ -224,7 +234,9 @@ func (x *Indexer) view(ctx context.Context, t *transfer, withMetadata bool) Tran
 		}
 	}
 	if t.value != nil && v.RawContract.Decimal != nil {
-		value, _ := new(big.Rat).SetFrac(t.value, new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(decimals)), nil)).Float64() //nolint:gosec // below 256
+		//nolint:gosec // below 256
+		value, _ := new(big.Rat).SetFrac(t.value, new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(decimals)),
+			nil)).Float64()
 		v.Value = &value
 	}
 	if withMetadata {

@@ -37,7 +37,9 @@ func (tx *executed) view(o options) (map[string]any, error) {
 	case "binary":
 		view["transaction"] = base58.Encode(tx.raw)
 	default:
-		return nil, invalidParams("Invalid params: unknown variant `%s`, expected one of `binary`, `base64`, `base58`, `json`, `jsonParsed`.", o.Encoding)
+		return nil, invalidParams(
+			"Invalid params: unknown variant `%s`, expected one of `binary`, `base64`, `base58`, `json`, `jsonParsed`.",
+			o.Encoding)
 	}
 	return view, nil
 }
@@ -74,7 +76,8 @@ func (m *message) json() map[string]any {
 	instructions := make([]map[string]any, len(m.instructions))
 	for i, in := range m.instructions {
 		instructions[i] = map[string]any{
-			"programIdIndex": in.program, "accounts": indexes(in.accounts), "data": base58.Encode(in.data), "stackHeight": 1,
+			"programIdIndex": in.program, "accounts": indexes(in.accounts), "data": base58.Encode(in.data),
+			"stackHeight": 1,
 		}
 	}
 	view := map[string]any{
@@ -102,7 +105,9 @@ func indexes(bytes []byte) []int {
 func (m *message) parsedKeys() []map[string]any {
 	all := make([]map[string]any, len(m.keys))
 	for i, k := range m.keys {
-		all[i] = map[string]any{"pubkey": k, "signer": m.isSigner(i), "writable": m.isWritable(i), "source": "transaction"}
+		all[i] = map[string]any{
+			"pubkey": k, "signer": m.isSigner(i), "writable": m.isWritable(i), "source": "transaction",
+		}
 	}
 	return all
 }
@@ -132,7 +137,8 @@ func (m *message) parseInstruction(in instruction) map[string]any {
 		}
 	case program == memoProgram || program == memoProgramV1:
 		return map[string]any{
-			"program": "spl-memo", "programId": program, "parsed": strings.ToValidUTF8(string(in.data), "\uFFFD"), "stackHeight": 1,
+			"program": "spl-memo", "programId": program, "parsed": strings.ToValidUTF8(string(in.data), "\uFFFD"),
+			"stackHeight": 1,
 		}
 	}
 	accounts := make([]key, len(in.accounts))

@@ -14,17 +14,25 @@ func (e *txError) MarshalJSON() ([]byte, error) { return marshal(e.value) }
 
 // The transaction errors that the scripted node gives (agave, solana-transaction-error).
 var (
-	errSanitize          = &txError{"SanitizeFailure", "Transaction failed to sanitize accounts offsets correctly"}
-	errLoadedTwice       = &txError{"AccountLoadedTwice", "Account loaded twice"}
-	errNoLookupTable     = &txError{"AddressLookupTableNotFound", "Transaction loads an address table account that doesn't exist"}
+	errSanitize      = &txError{"SanitizeFailure", "Transaction failed to sanitize accounts offsets correctly"}
+	errLoadedTwice   = &txError{"AccountLoadedTwice", "Account loaded twice"}
+	errNoLookupTable = &txError{
+		"AddressLookupTableNotFound", "Transaction loads an address table account that doesn't exist",
+	}
 	errBlockhashNotFound = &txError{"BlockhashNotFound", "Blockhash not found"}
 	errAlreadyProcessed  = &txError{"AlreadyProcessed", "This transaction has already been processed"}
-	errAccountNotFound   = &txError{"AccountNotFound", "Attempt to debit an account but found no record of a prior credit."}
-	errInvalidFeePayer   = &txError{"InvalidAccountForFee", "This account may not be used to pay transaction fees"}
-	errFeeFunds          = &txError{"InsufficientFundsForFee", "Insufficient funds for fee"}
-	errProgramNotFound   = &txError{"ProgramAccountNotFound", "Attempt to load a program that does not exist"}
-	errNotExecutable     = &txError{"InvalidProgramForExecution", "This program may not be used for executing instructions"}
-	errTooManyAccounts   = &txError{"WouldExceedAccountDataTotalLimit", "Transaction would exceed total account data limit"}
+	errAccountNotFound   = &txError{
+		"AccountNotFound", "Attempt to debit an account but found no record of a prior credit.",
+	}
+	errInvalidFeePayer = &txError{"InvalidAccountForFee", "This account may not be used to pay transaction fees"}
+	errFeeFunds        = &txError{"InsufficientFundsForFee", "Insufficient funds for fee"}
+	errProgramNotFound = &txError{"ProgramAccountNotFound", "Attempt to load a program that does not exist"}
+	errNotExecutable   = &txError{
+		"InvalidProgramForExecution", "This program may not be used for executing instructions",
+	}
+	errTooManyAccounts = &txError{
+		"WouldExceedAccountDataTotalLimit", "Transaction would exceed total account data limit",
+	}
 )
 
 func errRent(index int) *txError {
@@ -45,10 +53,14 @@ var (
 	insInvalidData      = &instructionError{"InvalidInstructionData", "invalid instruction data"}
 	insNotEnoughKeys    = &instructionError{"NotEnoughAccountKeys", "insufficient account keys for instruction"}
 	insInvalidArgument  = &instructionError{"InvalidArgument", "invalid program argument"}
-	insReadonlyChange   = &instructionError{"ReadonlyLamportChange", "instruction changed the balance of a read-only account"}
-	insExternalSpend    = &instructionError{"ExternalAccountLamportSpend", "instruction spent from the balance of an account it does not own"}
-	insUnsupported      = &instructionError{"UnsupportedProgramId", "Unsupported program id"}
-	insOverflow         = &instructionError{"ArithmeticOverflow", "Program arithmetic overflowed"}
+	insReadonlyChange   = &instructionError{
+		"ReadonlyLamportChange", "instruction changed the balance of a read-only account",
+	}
+	insExternalSpend = &instructionError{
+		"ExternalAccountLamportSpend", "instruction spent from the balance of an account it does not own",
+	}
+	insUnsupported = &instructionError{"UnsupportedProgramId", "Unsupported program id"}
+	insOverflow    = &instructionError{"ArithmeticOverflow", "Program arithmetic overflowed"}
 )
 
 func insCustom(code int) *instructionError {
@@ -76,7 +88,10 @@ func invalidParams(format string, args ...any) *rpcError {
 }
 
 func blockCleanedUp(slot, first uint64) *rpcError {
-	return &rpcError{Code: -32001, Message: fmt.Sprintf("Block %d cleaned up, does not exist on node. First available block: %d", slot, first)}
+	return &rpcError{
+		Code: -32001, Message: fmt.Sprintf("Block %d cleaned up, does not exist on node. First available block: %d",
+			slot, first),
+	}
 }
 
 func blockNotAvailable(slot uint64) *rpcError {
@@ -84,10 +99,17 @@ func blockNotAvailable(slot uint64) *rpcError {
 }
 
 func slotSkipped(slot uint64) *rpcError {
-	return &rpcError{Code: -32007, Message: fmt.Sprintf("Slot %d was skipped, or missing due to ledger jump to recent snapshot", slot)}
+	return &rpcError{
+		Code: -32007, Message: fmt.Sprintf("Slot %d was skipped, or missing due to ledger jump to recent snapshot",
+			slot),
+	}
 }
 
 func unsupportedVersion(version int) *rpcError {
-	return &rpcError{Code: -32015, Message: fmt.Sprintf("Transaction version (%d) is not supported by the requesting client. "+
-		"Please try the request again with the following configuration parameter: \"maxSupportedTransactionVersion\": %d", version, version)}
+	return &rpcError{
+		Code: -32015,
+		Message: fmt.Sprintf("Transaction version (%d) is not supported by the requesting client. "+
+			"Please try the request again with the following configuration parameter: "+
+			"\"maxSupportedTransactionVersion\": %d", version, version),
+	}
 }

@@ -53,7 +53,8 @@ type ledger struct {
 
 func newLedger(leader key) *ledger {
 	return &ledger{
-		leader: leader, accounts: map[key][]version{}, bySignature: map[signature]*executed{}, heights: map[key]uint64{},
+		leader: leader, accounts: map[key][]version{}, bySignature: map[signature]*executed{},
+		heights: map[key]uint64{},
 	}
 }
 

@@ -26,7 +26,9 @@ func (n *Node) viewAccount(k key, at *block, o options) (*accountView, error) {
 	if !ok {
 		return nil, nil //nolint:nilnil // null is the documented answer for an account that does not exist
 	}
-	v := &accountView{Executable: a.executable, Lamports: a.lamports, Owner: a.owner, RentEpoch: rentExemptEver, Space: len(a.data)}
+	v := &accountView{
+		Executable: a.executable, Lamports: a.lamports, Owner: a.owner, RentEpoch: rentExemptEver, Space: len(a.data),
+	}
 	data := a.data
 	if s := o.DataSlice; s != nil && o.Encoding != "jsonParsed" {
 		from := min(max(s.Offset, 0), len(data))
@@ -35,7 +37,10 @@ func (n *Node) viewAccount(k key, at *block, o options) (*accountView, error) {
 	switch o.Encoding {
 	case "", "binary", "base58":
 		if len(data) > maxBase58Data {
-			return nil, &rpcError{Code: -32600, Message: "Encoded binary (base 58) data should be less than 128 bytes, please use Base64 encoding."}
+			return nil, &rpcError{
+				Code:    -32600,
+				Message: "Encoded binary (base 58) data should be less than 128 bytes, please use Base64 encoding.",
+			}
 		}
 		if v.Data = base58.Encode(data); o.Encoding == "base58" {
 			v.Data = []string{base58.Encode(data), "base58"}
@@ -51,7 +56,9 @@ func (n *Node) viewAccount(k key, at *block, o options) (*accountView, error) {
 			v.Data = []string{base64.StdEncoding.EncodeToString(data), "base64"}
 		}
 	default:
-		return nil, invalidParams("Invalid params: unknown variant `%s`, expected one of `binary`, `base58`, `base64`, `base64+zstd`, `jsonParsed`.", o.Encoding)
+		return nil, invalidParams(
+			"Invalid params: unknown variant `%s`, expected one of `binary`, `base58`, `base64`, `base64+zstd`, "+
+				"`jsonParsed`.", o.Encoding)
 	}
 	return v, nil
 }
@@ -290,7 +297,8 @@ func (n *Node) tokenAccounts(p *params, matches func(token, key) bool) (any, err
 	for _, address := range n.ledger.addresses() {
 		a, _ := n.ledger.at(address, at.slot)
 		t, ok := a.token()
-		if !ok || !matches(t, k) || (filter.Mint != "" && t.mint != wantedKey) || (filter.Mint == "" && a.owner != wantedKey) {
+		if !ok || !matches(t, k) || (filter.Mint != "" && t.mint != wantedKey) ||
+			(filter.Mint == "" && a.owner != wantedKey) {
 			continue
 		}
 		v, err := n.viewAccount(address, at, o)

@@ -105,11 +105,14 @@ func getBlock(n *Node, p *params) (any, error) {
 		view["signatures"] = all
 	case "none":
 	default:
-		return nil, invalidParams("Invalid params: unknown variant `%s`, expected one of `full`, `signatures`, `none`, `accounts`.", o.TransactionPart)
+		return nil, invalidParams(
+			"Invalid params: unknown variant `%s`, expected one of `full`, `signatures`, `none`, `accounts`.",
+			o.TransactionPart)
 	}
 	if o.Rewards == nil || *o.Rewards {
 		view["rewards"] = []map[string]any{{
-			"pubkey": n.identity, "lamports": b.reward, "postBalance": b.leaderBalance, "rewardType": "Fee", "commission": nil,
+			"pubkey": n.identity, "lamports": b.reward, "postBalance": b.leaderBalance, "rewardType": "Fee",
+			"commission": nil,
 		}}
 		view["numRewardPartitions"] = nil
 	}

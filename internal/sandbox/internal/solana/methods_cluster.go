@@ -31,16 +31,18 @@ var methods = map[string]method{
 	"getBlockCommitment": getBlockCommitment, "getRecentPrioritizationFees": getRecentPrioritizationFees,
 	"getRecentPerformanceSamples": getRecentPerformanceSamples,
 
-	"sendTransaction": sendTransaction, "simulateTransaction": simulateTransaction, "getFeeForMessage": getFeeForMessage,
-	"getTransaction": getTransaction, "getSignatureStatuses": getSignatureStatuses,
-	"getSignaturesForAddress": getSignaturesForAddress,
+	"sendTransaction": sendTransaction, "simulateTransaction": simulateTransaction,
+	"getFeeForMessage": getFeeForMessage, "getTransaction": getTransaction,
+	"getSignatureStatuses": getSignatureStatuses, "getSignaturesForAddress": getSignaturesForAddress,
 
 	"getHealth":      func(*Node, *params) (any, error) { return "ok", nil },
 	"getGenesisHash": func(*Node, *params) (any, error) { return genesisHash, nil },
 	"getVersion": func(*Node, *params) (any, error) {
 		return map[string]any{"solana-core": solanaVersion, "feature-set": featureSet}, nil
 	},
-	"getIdentity":           func(n *Node, _ *params) (any, error) { return map[string]key{"identity": n.identity}, nil },
+	"getIdentity": func(n *Node, _ *params) (any, error) {
+		return map[string]key{"identity": n.identity}, nil
+	},
 	"getEpochInfo":          getEpochInfo,
 	"getEpochSchedule":      getEpochSchedule,
 	"getSlotLeader":         getSlotLeader,
@@ -107,7 +109,8 @@ func getSlotLeaders(n *Node, p *params) (any, error) {
 		return nil, invalidParams("Invalid limit; max 5000")
 	}
 	if epochs := n.ledger.tip().slot/slotsPerEpoch + 2; start >= epochs*slotsPerEpoch {
-		return nil, invalidParams("Invalid slot range: leader schedule for epoch %d is unavailable", start/slotsPerEpoch)
+		return nil, invalidParams("Invalid slot range: leader schedule for epoch %d is unavailable",
+			start/slotsPerEpoch)
 	}
 	return slices.Repeat([]key{n.identity}, int(limit)), nil //nolint:gosec // at most 5000
 }
@@ -161,8 +164,8 @@ func getVoteAccounts(n *Node, p *params) (any, error) {
 func getClusterNodes(n *Node, _ *params) (any, error) {
 	return []map[string]any{{
 		"pubkey": n.identity, "version": solanaVersion, "featureSet": featureSet, "shredVersion": shredVersion,
-		"gossip": nil, "tpu": nil, "tpuQuic": nil, "tpuForwards": nil, "tpuForwardsQuic": nil, "tpuVote": nil, "tvu": nil,
-		"serveRepair": nil, "rpc": nil, "pubsub": nil,
+		"gossip": nil, "tpu": nil, "tpuQuic": nil, "tpuForwards": nil, "tpuForwardsQuic": nil, "tpuVote": nil,
+		"tvu": nil, "serveRepair": nil, "rpc": nil, "pubsub": nil,
 	}}, nil
 }
 
@@ -175,7 +178,8 @@ func getBlockProduction(n *Node, p *params) (any, error) {
 	first, last := n.ledger.blocks[0].slot, at.slot
 	if o.Range != nil {
 		if o.Range.First < first {
-			return nil, invalidParams("Invalid first_slot: %d is before the first available slot %d", o.Range.First, first)
+			return nil, invalidParams("Invalid first_slot: %d is before the first available slot %d", o.Range.First,
+				first)
 		}
 		if first = o.Range.First; o.Range.Last != nil {
 			last = min(last, *o.Range.Last)
@@ -208,7 +212,8 @@ func getInflationGovernor(n *Node, p *params) (any, error) {
 		return nil, err
 	}
 	return map[string]float64{
-		"initial": inflationInitial, "terminal": inflationTerminal, "taper": inflationTaper, "foundation": 0, "foundationTerm": 0,
+		"initial": inflationInitial, "terminal": inflationTerminal, "taper": inflationTaper, "foundation": 0,
+		"foundationTerm": 0,
 	}, nil
 }
 

@@ -25,13 +25,15 @@ func TestEveryMethodAnswers(t *testing.T) {
 	calls := map[string][]any{
 		"getAccountInfo": {owner}, "getBalance": {owner}, "getMultipleAccounts": {[]key{owner, {9}}},
 		"getMinimumBalanceForRentExemption": {165}, "getTokenAccountBalance": {held}, "getTokenSupply": {usdcMint},
-		"getTokenLargestAccounts":    {usdcMint},
-		"getTokenAccountsByOwner":    {owner, map[string]any{"mint": usdcMint}, map[string]any{"encoding": "jsonParsed"}},
+		"getTokenLargestAccounts": {usdcMint},
+		"getTokenAccountsByOwner": {
+			owner, map[string]any{"mint": usdcMint}, map[string]any{"encoding": "jsonParsed"},
+		},
 		"getTokenAccountsByDelegate": {owner, map[string]any{"programId": tokenProgram}, base64Encoding},
-		"isBlockhashValid":           {w.blockhash}, "getBlock": {slot, map[string]any{"commitment": confirmed}}, "getBlockTime": {slot},
-		"getBlocks": {slot - 9, slot}, "getBlocksWithLimit": {slot - 99, 5}, "getBlockCommitment": {slot},
-		"sendTransaction": {encode64(w), base64Encoding}, "simulateTransaction": {encode64(w), base64Encoding},
-		"getFeeForMessage":     {encode64(&wire{raw: w.signed})},
+		"isBlockhashValid":           {w.blockhash}, "getBlock": {slot, map[string]any{"commitment": confirmed}},
+		"getBlockTime": {slot}, "getBlocks": {slot - 9, slot}, "getBlocksWithLimit": {slot - 99, 5},
+		"getBlockCommitment": {slot}, "sendTransaction": {encode64(w), base64Encoding},
+		"simulateTransaction": {encode64(w), base64Encoding}, "getFeeForMessage": {encode64(&wire{raw: w.signed})},
 		"getTransaction":       {w.signatures[0]},
 		"getSignatureStatuses": {[]signature{w.signatures[0]}}, "getSignaturesForAddress": {owner},
 		"getSlotLeaders": {slot, 5}, "getInflationReward": {[]key{owner}},
@@ -62,7 +64,8 @@ func TestBlocksAnswerNativeCodesWhenTheyAreNotThere(t *testing.T) {
 			t.Errorf("%s: %+v, want %d", name, err, c.code)
 		}
 	}
-	if err := b.call(nil, "getBlock", slot, map[string]string{"commitment": processed}); err == nil || err.Code != -32602 {
+	if err := b.call(nil, "getBlock", slot, map[string]string{"commitment": processed}); err == nil ||
+		err.Code != -32602 {
 		t.Errorf("processed: %+v", err)
 	}
 	ahead := map[string]any{"minContextSlot": slot + 1_000_000}
@@ -106,7 +109,8 @@ func TestBadParametersAreRefused(t *testing.T) {
 func TestBatchAnswersInOrderWithEachIDAsSent(t *testing.T) {
 	t.Parallel()
 	b := setup(t, steady)
-	answer := string(b.post([]byte(`[{"jsonrpc":"2.0","id":1e2,"method":"getHealth"},{"jsonrpc":"2.0","id":"b","method":"nope"}]`)))
+	answer := string(
+		b.post([]byte(`[{"jsonrpc":"2.0","id":1e2,"method":"getHealth"},{"jsonrpc":"2.0","id":"b","method":"nope"}]`)))
 	want := `[{"jsonrpc":"2.0","result":"ok","id":1e2},{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":"b"}]`
 	if answer != want {
 		t.Errorf("answer %s", answer)
@@ -117,8 +121,11 @@ func TestTokenAccountsAreParsed(t *testing.T) {
 	t.Parallel()
 	b := setup(t, steady)
 	var raw json.RawMessage
-	b.get(&raw, "getTokenAccountsByOwner", publicKey(b.rich), map[string]any{"programId": tokenProgram}, map[string]any{"encoding": "jsonParsed"})
-	for _, part := range []string{`"uiAmountString":"1000"`, usdcMint.String(), publicKey(b.rich).String(), `"program":"spl-token"`} {
+	b.get(&raw, "getTokenAccountsByOwner", publicKey(b.rich), map[string]any{"programId": tokenProgram},
+		map[string]any{"encoding": "jsonParsed"})
+	for _, part := range []string{
+		`"uiAmountString":"1000"`, usdcMint.String(), publicKey(b.rich).String(), `"program":"spl-token"`,
+	} {
 		if !strings.Contains(string(raw), part) {
 			t.Errorf("%s lacks %s", raw, part)
 		}
@@ -155,7 +162,8 @@ func TestLedgerForgetsOldBlocks(t *testing.T) {
 		l.enqueue(w)
 	}
 	if len(l.blocks) != maxBlocks || len(l.bySignature) != l.kept || l.kept > maxBlocks || len(l.heights) > 2*maxAge {
-		t.Errorf("%d blocks, %d signatures, %d transactions, %d blockhashes", len(l.blocks), len(l.bySignature), l.kept, len(l.heights))
+		t.Errorf("%d blocks, %d signatures, %d transactions, %d blockhashes", len(l.blocks), len(l.bySignature), l.kept,
+			len(l.heights))
 	}
 	if l.bySignature[first.signatures[0]] != nil {
 		t.Error("the first transaction is still there")
@@ -171,7 +179,11 @@ func TestFeeIncludesThePriceOfComputeUnits(t *testing.T) {
 	t.Parallel()
 	limit := append([]byte{2}, binary.LittleEndian.AppendUint32(nil, 1_000)...)
 	price := append([]byte{3}, binary.LittleEndian.AppendUint64(nil, 1_500)...)
-	m := &message{required: 2, keys: []key{{1}, {2}, computeProgram}, instructions: []instruction{{program: 2, data: limit}, {program: 2, data: price}}}
+	m := &message{
+		required: 2, keys: []key{{1}, {2}, computeProgram}, instructions: []instruction{
+			{program: 2, data: limit}, {program: 2, data: price},
+		},
+	}
 	if fee, unitPrice := m.fee(); fee != 2*signatureFee+2 || unitPrice != 1_500 {
 		t.Errorf("fee %d at %d", fee, unitPrice)
 	}

@@ -38,7 +38,8 @@ func decodeWire(encoded, encoding string) (*wire, error) {
 	case err != nil:
 		return nil, invalidParams("invalid %s encoding: %v", encoding, err)
 	case len(encoded) > limit:
-		return nil, invalidParams("%s encoded %s too large: %d bytes (max: encoded/raw %d/%d)", encoding, subject, len(encoded), limit, maxWireBytes)
+		return nil, invalidParams("%s encoded %s too large: %d bytes (max: encoded/raw %d/%d)", encoding, subject,
+			len(encoded), limit, maxWireBytes)
 	case len(raw) > maxWireBytes:
 		return nil, invalidParams("decoded %s too large: %d bytes (max: %d bytes)", subject, len(raw), maxWireBytes)
 	}
@@ -86,7 +87,10 @@ func sendTransaction(n *Node, p *params) (any, error) {
 		}
 	}
 	if genuine && !n.ledger.enqueue(w) {
-		return nil, &rpcError{Code: -32603, Message: "The sandbox holds " + strconv.Itoa(maxPending) + " waiting transactions: send again after the next slot"}
+		return nil, &rpcError{
+			Code: -32603, Message: "The sandbox holds " + strconv.Itoa(maxPending) +
+				" waiting transactions: send again after the next slot",
+		}
 	}
 	return w.signatures[0], nil
 }
@@ -98,8 +102,8 @@ func (o *outcome) simulation() map[string]any {
 		logs = []string{}
 	}
 	return map[string]any{
-		"err": o.err, "logs": logs, "accounts": nil, "unitsConsumed": o.units, "returnData": nil, "innerInstructions": nil,
-		"replacementBlockhash": nil, "loadedAccountsDataSize": o.loaded,
+		"err": o.err, "logs": logs, "accounts": nil, "unitsConsumed": o.units, "returnData": nil,
+		"innerInstructions": nil, "replacementBlockhash": nil, "loadedAccountsDataSize": o.loaded,
 	}
 }
 
@@ -157,7 +161,10 @@ func (n *Node) accountsAfter(trial *outcome, at *block, want *wanted) ([]*accoun
 		case changed.lamports == 0:
 			views[i] = nil
 		case views[i] == nil:
-			views[i] = &accountView{Data: []string{"", "base64"}, Lamports: changed.lamports, Owner: changed.owner, RentEpoch: rentExemptEver}
+			views[i] = &accountView{
+				Data: []string{"", "base64"}, Lamports: changed.lamports, Owner: changed.owner,
+				RentEpoch: rentExemptEver,
+			}
 		default:
 			views[i].Lamports = changed.lamports
 		}
@@ -256,7 +263,8 @@ func getSignatureStatuses(n *Node, p *params) (any, error) {
 		if tx := n.ledger.bySignature[sig]; tx != nil {
 			confirmations, status := n.progress(tx.slot)
 			views[i] = map[string]any{
-				"slot": tx.slot, "confirmations": confirmations, "err": tx.err, "status": tx.result(), "confirmationStatus": status,
+				"slot": tx.slot, "confirmations": confirmations, "err": tx.err, "status": tx.result(),
+				"confirmationStatus": status,
 			}
 		}
 	}
@@ -298,7 +306,8 @@ func getSignaturesForAddress(n *Node, p *params) (any, error) {
 			if started && slices.Contains(tx.keys, k) {
 				_, status := n.progress(b.slot)
 				found = append(found, map[string]any{
-					"signature": name, "slot": b.slot, "err": tx.err, "memo": tx.memo(), "blockTime": b.time, "confirmationStatus": status,
+					"signature": name, "slot": b.slot, "err": tx.err, "memo": tx.memo(), "blockTime": b.time,
+					"confirmationStatus": status,
 				})
 			}
 			started = started || name == o.Before

@@ -285,8 +285,14 @@ func TestSendTransactionRefusesWithNativeCodes(t *testing.T) {
 		{"forged signature", encode64(forged), -32003, ""},
 		{"blockhash unknown", encode64(transfer(b.rich, to, 1_000_000, key{1})), -32002, `"BlockhashNotFound"`},
 		{"payer without account", encode64(transfer(b.poor, publicKey(b.rich), 1, hash)), -32002, `"AccountNotFound"`},
-		{"more than the balance", encode64(transfer(b.rich, to, 1<<60, hash)), -32002, `{"InstructionError":[0,{"Custom":1}]}`},
-		{"receiver below rent", encode64(transfer(b.rich, to, 5, hash)), -32002, `{"InsufficientFundsForRent":{"account_index":1}}`},
+		{
+			"more than the balance", encode64(transfer(b.rich, to, 1<<60, hash)), -32002,
+			`{"InstructionError":[0,{"Custom":1}]}`,
+		},
+		{
+			"receiver below rent", encode64(transfer(b.rich, to, 5, hash)), -32002,
+			`{"InsufficientFundsForRent":{"account_index":1}}`,
+		},
 		{"cut off", base64.StdEncoding.EncodeToString(truncated.raw[:100]), -32602, ""},
 		{"program index out of range", encode64(outOfRange), -32602, ""},
 		{"not base64", "!!!", -32602, ""},

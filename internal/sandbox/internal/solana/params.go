@@ -169,7 +169,9 @@ func (n *Node) view(o options) (*block, error) {
 	}
 	if o.MinContextSlot != nil && b.slot < *o.MinContextSlot {
 		return nil, &rpcError{
-			Code: -32016, Message: "Minimum context slot has not been reached", Data: map[string]uint64{"contextSlot": b.slot},
+			Code: -32016, Message: "Minimum context slot has not been reached", Data: map[string]uint64{
+				"contextSlot": b.slot,
+			},
 		}
 	}
 	return b, nil
@@ -184,7 +186,8 @@ func (n *Node) atCommitment(commitment string) (*block, error) {
 	case finalized, "":
 		return n.ledger.behind(finalizedDepth), nil
 	default:
-		return nil, invalidParams("Invalid params: unknown variant `%s`, expected one of `processed`, `confirmed`, `finalized`.", commitment)
+		return nil, invalidParams(
+			"Invalid params: unknown variant `%s`, expected one of `processed`, `confirmed`, `finalized`.", commitment)
 	}
 }
 

@@ -41,20 +41,26 @@ func (l *ledger) seedToken(mint, program key, perOwner uint64, owners []key) {
 		copy(data[32:], owner[:])
 		binary.LittleEndian.PutUint64(data[64:], perOwner)
 		data[108] = 1 // initialized
-		l.write(associated(owner, mint, program), 0, account{lamports: rentExempt(tokenAccountSize), owner: program, data: data})
+		l.write(associated(owner, mint, program), 0, account{
+			lamports: rentExempt(tokenAccountSize), owner: program, data: data,
+		})
 	}
 }
 
 // tokenPrograms are those that tokens belong to, with the names by which parsed accounts tell them.
 // Accounts of the second may have extensions; here none has.
-var tokenPrograms = map[key]string{tokenProgram: "spl-token", token2022Program: "spl-token-2022"} //nolint:gosec // names of programs, no credentials
+//
+//nolint:gosec // names of programs, no credentials
+var tokenPrograms = map[key]string{tokenProgram: "spl-token", token2022Program: "spl-token-2022"}
 
 // associated is the associated token account: the first program-derived address that is no point of
 // the curve.
 func associated(owner, mint, program key) key {
 	for bump := 255; bump >= 0; bump-- {
 		h := sha256.New()
-		for _, part := range [][]byte{owner[:], program[:], mint[:], {byte(bump)}, ataProgram[:], []byte("ProgramDerivedAddress")} {
+		for _, part := range [][]byte{
+			owner[:], program[:], mint[:], {byte(bump)}, ataProgram[:], []byte("ProgramDerivedAddress"),
+		} {
 			h.Write(part)
 		}
 		if k := key(h.Sum(nil)); !onCurve(k) {
@@ -140,5 +146,7 @@ func (l *ledger) parsed(a account, slot uint64) map[string]any {
 	} else {
 		return nil
 	}
-	return map[string]any{"program": tokenPrograms[a.owner], "parsed": map[string]any{"type": kind, "info": info}, "space": len(a.data)}
+	return map[string]any{
+		"program": tokenPrograms[a.owner], "parsed": map[string]any{"type": kind, "info": info}, "space": len(a.data),
+	}
 }

@@ -140,7 +140,8 @@ func parseMessage(r *reader) (*message, []byte, error) {
 	m := &message{version: legacyVersion}
 	if len(r.buf) > 0 && r.buf[0]&0x80 != 0 {
 		if m.version = r.u8() & 0x7f; m.version != 0 {
-			return nil, nil, fmt.Errorf("invalid value: integer `%d`, expected a valid transaction message version", m.version)
+			return nil, nil, fmt.Errorf("invalid value: integer `%d`, expected a valid transaction message version",
+				m.version)
 		}
 	}
 	m.required, m.readonlySigned, m.readonlyUnsigned = r.u8(), r.u8(), r.u8()
@@ -231,7 +232,8 @@ func transfer(from ed25519.PrivateKey, to key, lamports uint64, blockhash key) *
 	signed = append(signed, to[:]...)
 	signed = append(signed, systemProgram[:]...)
 	signed = append(signed, blockhash[:]...)
-	signed = append(signed, 1, 2, 2, 0, 1, 12, 2, 0, 0, 0) // one instruction: program 2, accounts 0 and 1, 12 bytes: Transfer
+	// one instruction: program 2, accounts 0 and 1, 12 bytes: Transfer
+	signed = append(signed, 1, 2, 2, 0, 1, 12, 2, 0, 0, 0)
 	signed = binary.LittleEndian.AppendUint64(signed, lamports)
 	s := signature(ed25519.Sign(from, signed))
 	raw := append(append([]byte{1}, s[:]...), signed...)

@@ -92,7 +92,9 @@ func signaturesOf(c contracts.Contract) map[string][]map[string]string {
 		add("error", e.Sig)
 	}
 	for _, list := range all {
-		slices.SortFunc(list, func(a, b map[string]string) int { return strings.Compare(a["signature"], b["signature"]) })
+		slices.SortFunc(list, func(a, b map[string]string) int {
+			return strings.Compare(a["signature"], b["signature"])
+		})
 	}
 	return all
 }
@@ -114,7 +116,9 @@ func (s signatures) lookup(w http.ResponseWriter, r *http.Request) {
 			}
 			hash = strings.ToLower(hash)
 			if _, err := hexutil.Decode(hash); err != nil || len(hash) != kind.length {
-				answer(w, http.StatusBadRequest, map[string]any{"ok": false, "error": "Invalid " + kind.name + " hash: " + hash})
+				answer(w, http.StatusBadRequest, map[string]any{
+					"ok": false, "error": "Invalid " + kind.name + " hash: " + hash,
+				})
 				return
 			}
 			found[kind.name][hash] = kind.none

@@ -45,7 +45,9 @@ type Server struct {
 // New knows the listings and nothing else; of chains without any it answers as of chains that
 // Sourcify does not serve.
 func New(listings []Listing, verifiedAt time.Time) (*Server, error) {
-	s := &Server{verifiedAt: verifiedAt.UTC().Truncate(time.Second), listings: map[place]Listing{}, mux: http.NewServeMux()}
+	s := &Server{
+		verifiedAt: verifiedAt.UTC().Truncate(time.Second), listings: map[place]Listing{}, mux: http.NewServeMux(),
+	}
 	for _, l := range listings {
 		at := place{l.ChainID, l.Address}
 		if _, twice := s.listings[at]; twice {
@@ -68,7 +70,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.Serve
 
 // refuse answers with an error in Sourcify's form.
 func refuse(w http.ResponseWriter, status int, code, message string) {
-	answer(w, status, map[string]string{"customCode": code, "message": message, "errorId": strings.ToLower(rand.Text())})
+	answer(w, status, map[string]string{
+		"customCode": code, "message": message, "errorId": strings.ToLower(rand.Text()),
+	})
 }
 
 func answer(w http.ResponseWriter, status int, body any) {
@@ -94,7 +98,8 @@ func (s *Server) contract(w http.ResponseWriter, r *http.Request) {
 	}
 	at := place{chainID, common.HexToAddress(r.PathValue("address"))}
 	body := map[string]any{
-		"match": nil, "creationMatch": nil, "runtimeMatch": nil, "chainId": strconv.FormatUint(chainID, 10), "address": at.address.Hex(),
+		"match": nil, "creationMatch": nil, "runtimeMatch": nil, "chainId": strconv.FormatUint(chainID, 10),
+		"address": at.address.Hex(),
 	}
 	l, ok := s.listings[at]
 	if !ok {
@@ -130,9 +135,11 @@ func (s *Server) field(l Listing, name string) any {
 		return l.Contract.RawABI
 	case "compilation":
 		return map[string]any{
-			"language": "Solidity", "compiler": "solc", "compilerVersion": strings.TrimSuffix(l.Contract.Compiler, ".Emscripten.clang"),
-			"compilerSettings": map[string]any{"optimizer": map[string]any{"enabled": true, "runs": 200}},
-			"name":             l.Contract.Name, "fullyQualifiedName": l.Contract.Source + ":" + l.Contract.Name,
+			"language": "Solidity", "compiler": "solc", "compilerVersion": strings.TrimSuffix(l.Contract.Compiler,
+				".Emscripten.clang"), "compilerSettings": map[string]any{
+				"optimizer": map[string]any{"enabled": true, "runs": 200},
+			},
+			"name": l.Contract.Name, "fullyQualifiedName": l.Contract.Source + ":" + l.Contract.Name,
 		}
 	case "sources":
 		text, err := contracts.Text(l.Contract.Source)
@@ -163,8 +170,8 @@ func (s *Server) proxy(l Listing) any {
 // known are the fields that version 2 has, with the parts that can be asked for alone.
 var known = map[string][]string{
 	"abi": nil, "metadata": nil, "sources": nil, "sourceIds": nil, "userdoc": nil, "devdoc": nil, "storageLayout": nil,
-	"transientStorageLayout": nil, "additionalInput": nil, "stdJsonInput": nil, "stdJsonOutput": nil, "proxyResolution": nil,
-	"creationBytecode": nil, "runtimeBytecode": nil,
+	"transientStorageLayout": nil, "additionalInput": nil, "stdJsonInput": nil, "stdJsonOutput": nil,
+	"proxyResolution": nil, "creationBytecode": nil, "runtimeBytecode": nil,
 	"deployment":  {"transactionHash", "blockNumber", "transactionIndex", "deployer"},
 	"compilation": {"language", "compiler", "compilerVersion", "compilerSettings", "name", "fullyQualifiedName"},
 	"signatures":  {"function", "event", "error"},

@@ -57,7 +57,8 @@ func (c *conn) quiet() error {
 		return nil
 	}
 	said := c.looked.b[:max(c.looked.n, 0)]
-	if len(said) == 0 || (len(said) == len(timeoutLine) && bytes.HasPrefix(said, []byte("HTTP/1.")) && bytes.HasSuffix(said, []byte(" 408"))) {
+	if len(said) == 0 || (len(said) == len(timeoutLine) && bytes.HasPrefix(said, []byte("HTTP/1.")) &&
+		bytes.HasSuffix(said, []byte(" 408"))) {
 		return errHungUp
 	}
 	return errSpoke

@@ -44,7 +44,8 @@ func readOne(br *bufio.Reader) (h head, err error) {
 	}
 	line = trim(line)
 	// HTTP/1.1 200 OK
-	if len(line) < 12 || !bytes.HasPrefix(line, []byte("HTTP/1.")) || (line[7] != '0' && line[7] != '1') || line[8] != ' ' ||
+	if len(line) < 12 || !bytes.HasPrefix(line, []byte("HTTP/1.")) || (line[7] != '0' && line[7] != '1') ||
+		line[8] != ' ' ||
 		(len(line) > 12 && line[12] != ' ') {
 		return head{}, errHead
 	}

@@ -109,12 +109,15 @@ func (t *Transport) idlers() []*conn {
 
 func TestAReadThatTimesOutLeavesTheIdleConnectionsAlone(t *testing.T) {
 	t.Parallel()
-	for name, limit := range map[string]time.Duration{"before the patience ends": patience / 2, "after it": 2 * patience} {
+	for name, limit := range map[string]time.Duration{
+		"before the patience ends": patience / 2, "after it": 2 * patience,
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tr := idling(t, 3)
 			_, err := tr.Do(t.Context(), []byte("hang"), time.Now().Add(limit)) //nolint:bodyclose // it fails
-			if err != context.DeadlineExceeded {                                //nolint:errorlint // itself, and nothing that a dial would say
+			//nolint:errorlint // itself, and nothing that a dial would say
+			if err != context.DeadlineExceeded {
 				t.Errorf("the error is %v", err)
 			}
 			if n := len(tr.idlers()); n != 2 {
@@ -130,7 +133,9 @@ func TestAReadThatTimesOutLeavesTheIdleConnectionsAlone(t *testing.T) {
 func TestACallWithoutTimeTakesNoConnection(t *testing.T) {
 	t.Parallel()
 	tr := idling(t, 3)
-	for name, deadline := range map[string]time.Time{"past": time.Now().Add(-time.Second), "long past": time.Unix(1, 0)} {
+	for name, deadline := range map[string]time.Time{
+		"past": time.Now().Add(-time.Second), "long past": time.Unix(1, 0),
+	} {
 		_, err := tr.Do(t.Context(), []byte("x"), deadline) //nolint:bodyclose // it fails
 		if err != context.DeadlineExceeded {                //nolint:errorlint // itself
 			t.Errorf("%s: the error is %v", name, err)
@@ -239,7 +244,8 @@ func TestIdleConnectionsKeepNoLargeBuffer(t *testing.T) {
 
 func TestOnlyTheHeadersThatAnybodyAsksForAreKept(t *testing.T) {
 	t.Parallel()
-	address, _ := scripted(t, "HTTP/1.1 429 \r\ncontent-encoding:gzip\r\nServer: x\r\nretry-after: 7\r\nContent-Length: 0\r\n\r\n")
+	address, _ := scripted(t,
+		"HTTP/1.1 429 \r\ncontent-encoding:gzip\r\nServer: x\r\nretry-after: 7\r\nContent-Length: 0\r\n\r\n")
 	resp, err := transportTo(t, address).Do(t.Context(), []byte("x"), time.Now().Add(time.Minute))
 	if err != nil {
 		t.Fatal(err)

@@ -57,7 +57,9 @@ func New(o Options) *Transport {
 			head = fmt.Appendf(head, "%s: %s\r\n", name, v)
 		}
 	}
-	return &Transport{o: o, address: address, head: append(head, "Content-Length: "...), dialer: net.Dialer{Timeout: o.DialTimeout}}
+	return &Transport{
+		o: o, address: address, head: append(head, "Content-Length: "...), dialer: net.Dialer{Timeout: o.DialTimeout},
+	}
 }
 
 var errDead = errors.New("the server closed the idle connection")

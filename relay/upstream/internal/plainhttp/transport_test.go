@@ -24,8 +24,11 @@ func transportTo(t *testing.T, address string) *Transport {
 		t.Fatal(err)
 	}
 	tr := New(Options{
-		Template:    &http.Request{Method: http.MethodPost, URL: u, Host: u.Host, Header: http.Header{"X-Token": {"canary"}}},
-		DialTimeout: time.Second, IdleTimeout: time.Minute, MaxIdle: 8, MaxHeaderBytes: 16 << 10, Now: time.Now, Unasked: func() {},
+		Template: &http.Request{
+			Method: http.MethodPost, URL: u, Host: u.Host, Header: http.Header{"X-Token": {"canary"}},
+		},
+		DialTimeout: time.Second, IdleTimeout: time.Minute, MaxIdle: 8, MaxHeaderBytes: 16 << 10, Now: time.Now,
+		Unasked: func() {},
 	})
 	t.Cleanup(tr.CloseIdleConnections)
 	return tr
@@ -65,7 +68,8 @@ func TestAnswersComeWholeOnOneConnection(t *testing.T) {
 	var connections atomic.Int64
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
-		if r.Header.Get("X-Token") != "canary" || r.URL.Path != "/key" || r.URL.RawQuery != "a=1" || r.Method != http.MethodPost {
+		if r.Header.Get("X-Token") != "canary" || r.URL.Path != "/key" || r.URL.RawQuery != "a=1" ||
+			r.Method != http.MethodPost {
 			w.WriteHeader(http.StatusTeapot)
 			return
 		}
@@ -240,13 +244,15 @@ func TestUnusualAnswersAreUnderstood(t *testing.T) {
 		"bare line feeds":           "HTTP/1.1 200 OK\nContent-Length: 2\n\nok",
 		"no reason":                 "HTTP/1.1 200\r\nContent-Length: 2\r\n\r\nok",
 		"continue first":            "HTTP/1.1 100 Continue\r\n\r\n" + ok,
-		"trailer":                   "HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n2;x=y\r\nok\r\n0\r\nX: y\r\n\r\n",
-		"the same length twice":     "HTTP/1.1 200 OK\r\nContent-Length: 2\r\ncontent-length: 2\r\n\r\nok",
+		"trailer": "HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n2;x=y\r\nok\r\n0\r\nX: " +
+			"y\r\n\r\n",
+		"the same length twice": "HTTP/1.1 200 OK\r\nContent-Length: 2\r\ncontent-length: 2\r\n\r\nok",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			address, _ := scripted(t, reply)
-			if status, body, err := post(within(t), transportTo(t, address), "x"); err != nil || status != 200 || body != "ok" {
+			if status, body, err := post(within(t), transportTo(t, address), "x"); err != nil || status != 200 ||
+				body != "ok" {
 				t.Errorf("%d %q, %v", status, body, err)
 			}
 		})
@@ -289,7 +295,9 @@ func TestCallEndsWhenItsCallerLeaves(t *testing.T) {
 		<-arrived
 		cancel()
 	}()
-	if _, err := transportTo(t, server.URL).Do(ctx, []byte("x"), time.Now().Add(time.Minute)); !errors.Is(err, context.Canceled) { //nolint:bodyclose // it fails
+	//nolint:bodyclose // it fails
+	if _, err := transportTo(t, server.URL).Do(ctx, []byte("x"), time.Now().Add(time.Minute)); !errors.Is(err,
+		context.Canceled) {
 		t.Error(err)
 	}
 }
@@ -323,7 +331,8 @@ func TestSlowAnswersComeWhole(t *testing.T) {
 				<-time.After(2 * patience)
 				_, _ = io.WriteString(c, pieces[1])
 			}()
-			resp, err := transportTo(t, "http://"+l.Addr().String()).Do(t.Context(), []byte("x"), time.Now().Add(time.Minute))
+			resp, err := transportTo(t, "http://"+l.Addr().String()).Do(t.Context(), []byte("x"),
+				time.Now().Add(time.Minute))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -361,7 +370,10 @@ func TestIdleConnectionsGrowOld(t *testing.T) {
 }
 
 func FuzzReadHead(f *testing.F) {
-	for _, seed := range []string{ok, "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n\r\n", "HTTP/1.1 204 \r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"} {
+	for _, seed := range []string{
+		ok, "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\n\r\n", "HTTP/1.1 204 \r\n\r\n",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
