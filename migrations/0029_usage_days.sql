@@ -2,7 +2,7 @@
 -- Sums of usage_hours, each written by the flush in the transaction that writes the hours: by UTC day with the same words, and by hour and by day of a
 -- whole account without its keys and agents. What is shown of usage reads these, because an account of many keys has a million hours in a month; what is
 -- proven reads the hours, and the audit holds these against them. The period is in every key, so a day on which a period ends has rows of both.
--- Nothing is written into usage_hours while they are filled: docs/operations.md says for how long, and why old workers are stopped before.
+-- Nothing is written into usage_hours while they are filled: docs/operations/upgrade.md says for how long, and why old workers are stopped before.
 -- The tables are locked in the order in which a flush takes them, the ledger first: the other way round each would wait for the other.
 SET LOCAL lock_timeout = '3s';
 LOCK TABLE usage_flushes IN SHARE ROW EXCLUSIVE MODE;

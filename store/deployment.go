@@ -26,7 +26,7 @@ var (
 		"it is not the one that the keys in this database were made under, so every key would be unknown: " +
 			"give the one from before, which belongs in the backup of secrets, or name the right database in " +
 			"DATABASE_URL; when the first start after an upgrade had a wrong one, see \"A pepper that is refused\" " +
-			"in docs/operations.md")
+			"in docs/operations/runbooks.md")
 )
 
 // CheckSchema compares the migrations that were applied with those of this program. Errors are

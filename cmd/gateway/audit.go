@@ -131,7 +131,7 @@ func runAudit(cmd *cobra.Command, o audit.Options, asJSON bool) error {
 		return coded{err, unproven}
 	}
 	if !result.Balanced {
-		return errors.New("the books do not balance; docs/operations.md says what to do")
+		return errors.New("the books do not balance; docs/operations/runbooks.md says what to do")
 	}
 	return nil
 }

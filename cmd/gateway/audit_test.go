@@ -329,7 +329,7 @@ func TestAuditNamesTheFigureThatWasSpoiled(t *testing.T) {
 		exit, out, errs := run(t, b.env, "ops", "audit", "--account", c.account.String())
 		if told, _, _ := strings.Cut(out, "\n"); exit != 1 || told != line ||
 			!strings.Contains(out, "\n1 period not balanced: 1 account, 1 period, ") ||
-			!strings.HasPrefix(errs, "gateway: the books do not balance; docs/operations.md") {
+			!strings.HasPrefix(errs, "gateway: the books do not balance; docs/operations/runbooks.md") {
 			t.Errorf("exit code %d, %q\nand %q, want\n%q", exit, out, errs, line)
 		}
 	}

@@ -22,7 +22,7 @@ func opsBillingCommand() *cobra.Command {
 		Use:   "billing",
 		Short: "Set up what is sold at Stripe, look at what an account bought, have Stripe asked again",
 		Long: `gateway ops billing shows what an account bought through Stripe, as it is recorded, and has Stripe asked again. Stripe decides: what is
-wrong there is mended in its dashboard, and then the account follows. docs/operations.md says what to do when Stripe is away.`,
+wrong there is mended in its dashboard, and then the account follows. docs/operations/runbooks.md says what to do when Stripe is away.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

@@ -28,7 +28,7 @@ func opsSettlementsCommand() *cobra.Command {
 		Use:   "settlements",
 		Short: "Look at what was paid per call, have it looked at again, note refunds",
 		Long: `gateway ops settlements shows what was paid per call and what became of it, one settlement for each transaction and payer.
-docs/operations.md says what to do with one that is stuck or was reorganised.`,
+docs/operations/runbooks.md says what to do with one that is stuck or was reorganised.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

@@ -21,7 +21,7 @@ func opsStatementsCommand() *cobra.Command {
 		Use:   "statements",
 		Short: "Look at statements, and close what is over",
 		Long: `gateway ops statements shows what accounts were told of their billing periods, and closes periods that are over. It needs DATABASE_URL only: neither
-Temporal nor a worker. docs/operations.md says what to do when a close is stuck.`,
+Temporal nor a worker. docs/operations/runbooks.md says what to do when a close is stuck.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

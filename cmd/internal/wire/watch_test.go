@@ -189,22 +189,13 @@ func checkShown(t *testing.T, families map[string]*dto.MetricFamily) {
 	}
 }
 
-var alertRow = regexp.MustCompile("(?m)^\\| (`[A-Z][A-Za-z]+`(?:, `[A-Z][A-Za-z]+`)*) \\| [^|]{20,} \\|$")
+var alertRow = regexp.MustCompile("(?m)^\\| (`[A-Z][A-Za-z]+`(?:, `[A-Z][A-Za-z]+`)*) \\| [^|]{20,} \\| [^|]{15,} \\|$")
 
-// TestEveryAlertSaysWhatToDo holds the alert rules and the operators' table to each other.
+// TestEveryAlertSaysWhatToDo holds the alert rules and the runbooks to each other.
 func TestEveryAlertSaysWhatToDo(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "operations.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, section, found := strings.Cut(string(text), "\n### Alerts\n")
-	if !found {
-		t.Fatal("docs/operations.md has no section of alerts")
-	}
-	section, _, _ = strings.Cut(section, "\n**Logs.**")
 	told := map[string]bool{}
-	for _, row := range alertRow.FindAllStringSubmatch(section, -1) {
+	for _, row := range alertRow.FindAllStringSubmatch(handbookPage(t, "runbooks.md"), -1) {
 		for name := range strings.SplitSeq(row[1], ", ") {
 			told[strings.Trim(name, "`")] = true
 		}
@@ -214,36 +205,44 @@ func TestEveryAlertSaysWhatToDo(t *testing.T) {
 		if name, is := strings.CutPrefix(where, "alert "); is {
 			rules++
 			if !told[name] {
-				t.Errorf("docs/operations.md does not say what to do for the alert %s", name)
+				t.Errorf("docs/operations/runbooks.md does not say what to do for the alert %s", name)
 			}
 			delete(told, name)
 		}
 	}
 	if rules < 30 || len(told) > 0 {
-		t.Errorf("of %d rules; docs/operations.md tells of alerts that are none: %v", rules, told)
+		t.Errorf("of %d rules; docs/operations/runbooks.md tells of alerts that are none: %v", rules, told)
 	}
 }
 
-// checkHandbook holds the operators' table to the families that are served: each has a row, and no
-// row is about another.
+// checkHandbook holds the operators' pages to the families that are served: each has a row in
+// watch.md, and no page is about another.
 func checkHandbook(t *testing.T, families map[string]*dto.MetricFamily) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "operations.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
 	told := map[string]bool{}
-	for _, name := range metricName.FindAllString(string(text), -1) {
-		told[name] = true
-		if families[name] == nil && strings.HasPrefix(name, "gateway_") {
-			t.Errorf("docs/operations.md tells of %s, which no role serves", name)
+	for _, page := range []string{"README.md", "deploy.md", "watch.md", "runbooks.md", "support.md", "upgrade.md"} {
+		for _, name := range metricName.FindAllString(handbookPage(t, page), -1) {
+			told[name] = told[name] || page == "watch.md"
+			if families[name] == nil && strings.HasPrefix(name, "gateway_") {
+				t.Errorf("docs/operations/%s tells of %s, which no role serves", page, name)
+			}
 		}
 	}
 	for name := range families {
 		if strings.HasPrefix(name, "gateway_") && !told[name] {
-			t.Errorf("docs/operations.md does not say what %s is", name)
+			t.Errorf("docs/operations/watch.md does not say what %s is", name)
 		}
 	}
+}
+
+// handbookPage reads a page of docs/operations.
+func handbookPage(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "operations", name)) //nolint:gosec // a file of this repository
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // figure adds up the series of a family whose labels hold these pairs; ok is whether there is one.
