@@ -109,8 +109,10 @@ func (h *service) runReceipt(ctx context.Context, c *Call, in ReceiptInput) (Rec
 	if err != nil {
 		return Receipt{}, recordAway(err)
 	}
+	paid := anyPaid(all)
 	all = slices.DeleteFunc(all, func(s store.Settlement) bool {
-		return s.Stage == x402.StageReading || s.Stage == x402.StageRefused
+		// next to a payment that was seen, one that was not is a stranger's attempt
+		return s.Stage == x402.StageReading || s.Stage == x402.StageRefused || (paid && s.Found.Paid == 0)
 	})
 	if len(all) == 0 {
 		return Receipt{}, fault.New(fault.NotYours,

@@ -96,6 +96,38 @@ func TestRedeem_OneLookAtAHashWhoeverAsks(t *testing.T) {
 	s.redeem(t, payer, fmt.Sprintf("0x%064x", 0xabc000+1), "balanced")
 }
 
+// A settlement without a payment is an attempt from when the chain could not be read. It takes
+// neither the shared look nor the receipt from anybody else.
+func TestRedeem_RecordedAttemptsOfStrangersChangeNothingForOthers(t *testing.T) {
+	t.Parallel()
+	s, payer := openShop(t), newSigner(t)
+	for _, u := range s.servers {
+		u.On("eth_getCode", testkit.Result("0x"))
+	}
+	madeUp, paid := fmt.Sprintf("0x%064x", 0xdeadfffe), s.pay(transfer(90_000, payer))
+	for _, hash := range []string{madeUp, paid} {
+		s.sql(t, fmt.Sprintf(`INSERT INTO settlements (chain_id, tx_hash, payer, stage, reason)
+			SELECT 8453, '\x%s', payer, 'stuck', 'no_usable_answer'
+			FROM (SELECT n, substr(sha256(n::text::bytea), 1, 20) AS payer FROM generate_series(1, 150) AS n) AS a`,
+			strings.TrimPrefix(hash, "0x")))
+	}
+	calls := s.asked(func() {
+		for range 20 {
+			if _, refusal := s.stranger(t, madeUp); refusal == nil || refusal.Data["why"] != x402.WhyUnknown {
+				t.Fatalf("refused with %v", refusal)
+			}
+		}
+	})
+	if calls > 12 { // two processes, and a block or two may pass
+		t.Errorf("20 strangers cost %d calls of upstreams", calls)
+	}
+	s.redeem(t, payer, paid, "balanced")
+	receipt, refusal := s.GetReceipt.Invoke(s.ctx, browser(""), service.ReceiptInput{TxHash: paid})
+	if refusal != nil || len(receipt.Settlements) != 1 {
+		t.Errorf("the receipt has %d settlements, want the payer's alone (%v)", len(receipt.Settlements), refusal)
+	}
+}
+
 func TestRedeem_UnknownHashBeginsNoFlowWhileAnUpstreamIsAway(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/chainaccess/gateway/activities"
@@ -38,7 +39,7 @@ var _ Payments = (*settlement.Reader)(nil)
 // redeemFirst redeems what its payer did not redeem yet, as far as is known. known are the
 // settlements of the transaction.
 func (h *service) redeemFirst(ctx context.Context, r *redeeming, known []store.Settlement) (Redeemed, error) {
-	reading, err := h.lookAt(ctx, r, expectedOf(r, known), len(known) > 0)
+	reading, err := h.lookAt(ctx, r, expectedOf(r, known), anyPaid(known))
 	if _, unreadable := errors.AsType[*settlement.UnreadableError](err); unreadable {
 		return h.redeemUnread(ctx, r, known, err)
 	}
@@ -66,6 +67,12 @@ func (h *service) redeemFirst(ctx context.Context, r *redeeming, known []store.S
 		return Redeemed{}, refusal
 	}
 	return h.redeemInFlow(ctx, r, paid.Payer)
+}
+
+// anyPaid reports whether a payment was seen in the transaction. A settlement without one records
+// no more than that somebody asked while the chain could not be read.
+func anyPaid(known []store.Settlement) bool {
+	return slices.ContainsFunc(known, func(s store.Settlement) bool { return s.Found.Paid > 0 })
 }
 
 // expectedOf is what one of those must have paid whose key may have signed; where none did, what
@@ -102,9 +109,10 @@ func settlementOf(known []store.Settlement, payer wallet.Address) *store.Settlem
 	return nil
 }
 
-// redeemUnread leaves a payment that cannot be read here to its flow, which may read it, and goes
-// on by itself otherwise; within bounds, because nobody knows whether there is one. That a payer
-// who is not known paid nothing is not told: another message may have been signed.
+// redeemUnread hands a payment that cannot be read here to its flow, which may be able to read it
+// and retries by itself. It does so within the rate limit RedeemsStuck, because nobody knows
+// whether there is a payment, and only for a signer who is certain: a flow for a guessed address
+// would record settlements of people who never asked.
 func (h *service) redeemUnread(ctx context.Context, r *redeeming, known []store.Settlement,
 	cause error,
 ) (Redeemed, error) {
@@ -112,7 +120,7 @@ func (h *service) redeemUnread(ctx context.Context, r *redeeming, known []store.
 		"The chain that is paid on cannot be read right now, so the payment is not judged yet. Nothing is lost: send "+
 			"the same again in a minute.").Wrap(cause)
 	f.RetryAfter = retryStuck
-	payer, told := r.likelySigner(known)
+	payer := r.signerWithoutChain(known)
 	if payer.IsZero() {
 		return Redeemed{}, f
 	}
@@ -134,8 +142,7 @@ func (h *service) redeemUnread(ctx context.Context, r *redeeming, known []store.
 	if err == nil {
 		return answer, nil
 	}
-	why := fault.From(err).Reason
-	if why == fault.NoUpstream || why == fault.InternalFault || why == fault.PaymentRequired && !told {
+	if why := fault.From(err).Reason; why == fault.NoUpstream || why == fault.InternalFault {
 		return Redeemed{}, f
 	}
 	return Redeemed{}, err

@@ -20,8 +20,10 @@ import (
 const (
 	lookKept = time.Minute
 	// missKept is how long a transaction that no upstream knows is not looked for again when no
-	// block came: a block of Base. Each miss doubles it, to lookKept.
-	missKept = 2 * time.Second
+	// block came: a block of Base. Each miss doubles it, to maxMissKept: a payer who asked before
+	// the transaction was mined waits no longer than that.
+	missKept    = 2 * time.Second
+	maxMissKept = 16 * time.Second
 	// missRemembered is how long it is remembered how often nobody knew a transaction.
 	missRemembered = 2 * lookKept
 	// looksBytes bounds what is kept of looks where there is no cache of answers.
@@ -123,7 +125,7 @@ func (h *service) leadLook(
 		if before != nil {
 			l.Misses = before.Misses
 		}
-		l.Until, l.Head = h.Now().Add(min(missKept<<min(l.Misses, 5), lookKept)), head
+		l.Until, l.Head = h.Now().Add(min(missKept<<min(l.Misses, 5), maxMissKept)), head
 		l.Misses++
 	}
 	h.keepLook(key, &l)

@@ -77,19 +77,18 @@ func (r *redeeming) by(payer wallet.Address) *signing {
 	return nil
 }
 
-// likelySigner is who signed, as far as that can be told without the chain: a payer that is
-// recorded, else the signer of the message that the redeem names, or of today's menu. told is false
-// of the last, whose message may be another.
-func (r *redeeming) likelySigner(known []store.Settlement) (signer wallet.Address, told bool) {
+// signerWithoutChain returns who signed when that is certain without the chain: a payer that is
+// recorded, or the signer of the only message that can have been signed. Otherwise it returns zero.
+func (r *redeeming) signerWithoutChain(known []store.Settlement) wallet.Address {
 	for i := range known {
 		if r.by(known[i].Payer) != nil {
-			return known[i].Payer, true
+			return known[i].Payer
 		}
 	}
 	if len(r.signed) == 1 {
-		return r.signed[0].signer, true
+		return r.signed[0].signer
 	}
-	return r.signed[1].signer, false // the newest
+	return wallet.Address{}
 }
 
 // unaskedAbout is what a refusal says besides when contract wallets were not asked about all

@@ -66,7 +66,8 @@ func (s *Store) FindSettlementOf(ctx context.Context, id account.ID) (Settlement
 // maxPayers bounds how many settlements of one transaction are looked at.
 const maxPayers = 100
 
-// ListSettlementsOf reads the settlements of a transaction, by payer, at most a hundred.
+// ListSettlementsOf reads the settlements of a transaction, at most a hundred: those whose payment
+// was seen first, by payer.
 func (s *Store) ListSettlementsOf(ctx context.Context, chain uint64, tx x402.TxHash) ([]Settlement, error) {
 	//nolint:gosec // ids are small
 	rows, err := s.queries().ListSettlementsOf(ctx, db.ListSettlementsOfParams{

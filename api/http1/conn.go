@@ -300,9 +300,12 @@ func (c *conn) handOver() {
 		c.server.forget(c, http.StateClosed)
 		return
 	}
+	h := c.server.foreign
+	h.open.Add(1) // both first, so that a server that stops sees the connection all the time
+	h.unread.Add(1)
 	c.server.forget(c, http.StateHijacked)
 	_ = c.net.SetDeadline(time.Time{}) // net/http sets its own
-	c.server.foreign.give(c.net, c.buffer)
+	h.give(c.net, c.buffer)
 }
 
 // body is a request's body, which was read before the handler runs. err is why it is not whole.

@@ -61,6 +61,27 @@ func TestShutdown_ClosesIdleConnectionsOnceNoAnswerWasGivenForTheGrace(t *testin
 	}
 }
 
+// A request whose first bytes arrive before the server stops may turn out to be net/http's.
+func TestShutdown_AnswersARequestOfNetHTTPThatHadBegunToArrive(t *testing.T) {
+	t.Parallel()
+	b := setup(t, settings{handler: echo, grace: 300 * time.Millisecond})
+	idle, arriving := b.dial(t), b.dial(t)
+	const chunked = "POST /rpc/x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+	arriving.send(chunked[:len("POST /rpc/")])
+	idle.send(post("a")).answer()
+	done := make(chan error, 1)
+	go func() { done <- b.server.Shutdown(context.Background()) }()
+	b.await(t, b.server.Stopping)
+	idle.over() // the grace has ended
+	if got := arriving.send(chunked[len("POST /rpc/"):]).answer(); got.status != http.StatusOK || !got.closes {
+		t.Errorf("answered %v, want 200 with Connection: close", got)
+	}
+	_ = arriving.Close()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
 func TestShutdown_EndsAnswersOfCallsThatWereUnderWay(t *testing.T) {
 	t.Parallel()
 	begun, finish := make(chan struct{}, 1), make(chan struct{})

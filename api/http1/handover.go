@@ -12,17 +12,24 @@ type handOver struct {
 	conns  chan net.Conn
 	closed chan struct{}
 	once   sync.Once
-	open   atomic.Int64 // connections that were handed over and are not closed
+	// open counts connections that were handed over and are not closed, unread those of which
+	// net/http has not read yet what the lane had.
+	open, unread atomic.Int64
 }
 
 func newHandOver(addr net.Addr) *handOver {
 	return &handOver{addr: addr, conns: make(chan net.Conn), closed: make(chan struct{})}
 }
 
-// give hands a connection over, or closes it when net/http takes none any more.
+// give hands over a connection that the caller has counted in open and unread, or closes it when
+// net/http takes none any more.
 func (h *handOver) give(nc net.Conn, read []byte) {
-	h.open.Add(1)
-	c := &replayed{Conn: nc, read: read, closed: sync.OnceFunc(func() { h.open.Add(-1) })}
+	c := &replayed{Conn: nc, read: read}
+	c.taken = sync.OnceFunc(func() { h.unread.Add(-1) })
+	c.closed = sync.OnceFunc(func() { h.open.Add(-1) })
+	if len(read) == 0 {
+		c.taken()
+	}
 	select {
 	case h.conns <- c:
 	case <-h.closed:
@@ -53,12 +60,13 @@ func (h *handOver) Addr() net.Addr { return h.addr }
 type replayed struct {
 	net.Conn
 
-	read   []byte
-	closed func()
+	read          []byte
+	taken, closed func() // either may be called again
 }
 
 // Close closes the connection.
 func (r *replayed) Close() error {
+	r.taken()
 	r.closed()
 	return r.Conn.Close()
 }
@@ -67,7 +75,9 @@ func (r *replayed) Close() error {
 func (r *replayed) Read(p []byte) (int, error) {
 	if len(r.read) > 0 {
 		n := copy(p, r.read)
-		r.read = r.read[n:]
+		if r.read = r.read[n:]; len(r.read) == 0 {
+			r.taken()
+		}
 		return n, nil
 	}
 	r.read = nil

@@ -268,19 +268,31 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	if !s.settle(ctx, tick.C) {
 		return ctx.Err()
 	}
-	s.closeIdle()
-	err := s.http.Shutdown(ctx)
-	for {
-		if s.closeIdle() {
-			s.endStop()
-			return err
-		}
+	// net/http drops a request whose head it has not read when it is told to stop, so it is told
+	// after the lane: until its last connection has ended, one may turn out to be net/http's. A
+	// tick lies between its reading a head and its looking whether it stops.
+	read := func() bool { return s.foreign == nil || s.foreign.unread.Load() == 0 }
+	if err := until(ctx, tick.C, func() bool { return s.closeIdle() && read() }); err != nil {
+		return err
+	}
+	<-tick.C
+	if err := s.http.Shutdown(ctx); err != nil {
+		return err
+	}
+	s.endStop()
+	return nil
+}
+
+// until waits until done reports true, which it asks at each tick, or ctx ends.
+func until(ctx context.Context, tick <-chan time.Time, done func() bool) error {
+	for !done() {
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
-		case <-tick.C:
+		case <-tick:
 		}
 	}
+	return nil
 }
 
 // maxGraces bounds, in IdleGrace, how long idle connections are left open while answers go on.

@@ -352,7 +352,7 @@ const listSettlementsOf = `-- name: ListSettlementsOf :many
 SELECT chain_id, tx_hash, payer, stage, reason, finality, paid, block_number, block_hash, block_time, tier, country, net, vat, units, capped, account_id, key_id, seen_at, updated_at, redeemed_at, window_ends, rotations, refunded_at, credential_left
 FROM settlements
 WHERE chain_id = $1 AND tx_hash = $2
-ORDER BY payer
+ORDER BY paid IS NULL, payer
 LIMIT $3
 `
 
@@ -362,7 +362,7 @@ type ListSettlementsOfParams struct {
 	Most    int32
 }
 
-// All payers of a transaction.
+// All payers of a transaction, those whose payment was seen first.
 func (q *Queries) ListSettlementsOf(ctx context.Context, arg ListSettlementsOfParams) ([]Settlement, error) {
 	rows, err := q.db.Query(ctx, listSettlementsOf, arg.ChainID, arg.TxHash, arg.Most)
 	if err != nil {

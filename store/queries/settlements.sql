@@ -15,11 +15,11 @@ WHERE chain_id = $1 AND tx_hash = $2 AND payer = $3
 FOR UPDATE;
 
 -- name: ListSettlementsOf :many
--- All payers of a transaction.
+-- All payers of a transaction, those whose payment was seen first.
 SELECT *
 FROM settlements
 WHERE chain_id = $1 AND tx_hash = $2
-ORDER BY payer
+ORDER BY paid IS NULL, payer
 LIMIT sqlc.arg(most);
 
 -- name: ListSettlements :many
