@@ -114,7 +114,7 @@ type options struct {
 
 func setup(t testing.TB, change ...func(*options)) *gateway {
 	t.Helper()
-	testkit.RoomIn(t, time.Hour, 30*time.Second)
+	testkit.RoomIn(t, time.Hour, time.Minute)
 	o := options{
 		chains: []chain.ID{chain.EthMainnet, chain.SolanaMainnet}, upstreams: 2, supply: plan.Public,
 		timeout: testTimeout, maxAnswer: 512 << 20, maxBody: 1 << 20, now: time.Now, random: rand.Reader, apply: true,

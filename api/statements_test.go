@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/chainaccess/gateway/identity/account"
 )
 
@@ -18,7 +20,7 @@ func (g *gateway) record(id account.ID) {
 	g.t.Helper()
 	bucket := account.UsageBucket{
 		Shard: account.Shard(id), Slot: time.Now().Truncate(10 * time.Second), Account: id,
-		Generation: "test", Lines: g.linesOf(id),
+		Generation: uuid.NewString(), Lines: g.linesOf(id),
 	}
 	g.must(g.store.CommitUsage(g.t.Context(), []account.UsageBucket{bucket}))
 }

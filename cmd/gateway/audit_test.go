@@ -35,7 +35,7 @@ type books struct {
 
 func setUpBooks(t *testing.T) *books {
 	t.Helper()
-	testkit.RoomIn(t, time.Hour, 30*time.Second)
+	testkit.RoomIn(t, time.Hour, 2*time.Minute)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	t.Cleanup(cancel)
 	b := &books{ctx: ctx, redis: testkit.Redis(t)}

@@ -133,13 +133,16 @@ func (g *Gate) Refund(ctx context.Context, c *Call, own *fault.Error) *fault.Err
 	}
 	told := *own
 	lost := meter.FailedRefund(c.Subject, &c.Metered, c.Receipt, name, own.Reason.String())
-	if g.Limits.GiveBackLater(ctx, lost) {
+	if kept := g.Limits.GiveBackLater(ctx, lost); kept != limits.KeptNowhere {
 		c.Charged = false
 		g.Logger.Warn("refund failed; it is made once the meter answers", "request_id", c.RequestID, "account_id",
 			c.Subject.Account, "units", c.Metered.Units, "error", err)
 		if own.Reason != fault.OutcomeUnknown { // its message says nothing of the charge
 			told.Message = "The call failed. Its charge of " + c.Metered.Units.String() +
 				" units is given back as soon as the meter answers."
+			if kept == limits.KeptInProcess {
+				told.Message += " When it is not back within an hour, file a ticket at data.support."
+			}
 		}
 		return &told
 	}

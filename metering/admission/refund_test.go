@@ -3,6 +3,7 @@ package admission
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"net"
 	"strconv"
@@ -40,9 +41,13 @@ type list struct {
 	limits.Record
 
 	calls []account.LostCall
+	down  bool
 }
 
 func (l *list) AddLostCalls(_ context.Context, calls []account.LostCall) ([]account.LostCall, error) {
+	if l.down {
+		return nil, errors.New("down")
+	}
 	l.calls = append(l.calls, calls...)
 	return nil, nil
 }
@@ -53,6 +58,36 @@ func (l *list) ListLostCalls(context.Context, *account.LostCall, int) ([]account
 
 // and leaves it, as when the answer was lost
 func (l *list) DeleteLostCall(context.Context, string) (bool, error) { return true, nil }
+
+func TestRefund_PromisesNoMoreThanIsRecorded(t *testing.T) {
+	t.Parallel()
+	ctx, server := t.Context(), testkit.Redis(t)
+	m, err := meter.Open(ctx, server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = m.Close() })
+	server.Kill(t)
+	for name, down := range map[string]bool{"recorded": false, "in this process": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			quiet := slog.New(slog.DiscardHandler)
+			g := Gate{Meter: m, Limits: limits.New(&list{down: down}, m, nil, time.Now), Logger: quiet}
+			c := &Call{
+				RequestID: uuid.Must(uuid.NewV7()), Charged: true, Metered: meter.Call{Units: plan.Unit},
+				Subject: meter.NewSubject(account.Identity{Account: account.NewID(), Key: account.NewKeyID()},
+					account.Digest{}),
+			}
+			told := g.Refund(ctx, c, fault.New(fault.UpstreamFailed, ""))
+			if !strings.Contains(told.Message, "is given back as soon as") {
+				t.Errorf("%q promises nothing", told.Message)
+			}
+			if asks := strings.Contains(told.Message, "file a ticket"); asks != down {
+				t.Errorf("%q names a ticket: %t, want %t", told.Message, asks, down)
+			}
+		})
+	}
+}
 
 func TestARefundWhoseFirstTryHangsIsMadeByTheSecond(t *testing.T) {
 	t.Parallel()
@@ -111,9 +146,18 @@ func TestARefundWhoseFirstTryHangsIsMadeByTheSecond(t *testing.T) {
 					t.Errorf("%d charges were given back, %v, want %d", n, err, want)
 				}
 			}
-			buckets, _, err := m.SealedBuckets(ctx, account.Shard(subject.Account), true, 1)
-			if err != nil || len(buckets) != 1 {
-				t.Errorf("the meter has refund lines in %d buckets, %v", len(buckets), err)
+			buckets, _, err := m.SealedBuckets(ctx, account.Shard(subject.Account), true, 10)
+			if err != nil {
+				t.Fatal(err)
+			}
+			refunded := plan.Units(0)
+			for _, b := range buckets {
+				for i := range b.Lines {
+					refunded += b.Lines[i].Units
+				}
+			}
+			if refunded != -plan.Unit {
+				t.Errorf("the meter has refunds of %s units, want -1: %+v", refunded, buckets)
 			}
 		})
 	}

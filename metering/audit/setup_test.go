@@ -37,6 +37,7 @@ type bundle struct {
 
 func setup(t *testing.T) *bundle {
 	t.Helper()
+	testkit.RoomIn(t, 24*time.Hour, time.Minute)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*patience)
 	t.Cleanup(cancel)
 	b := &bundle{ctx: ctx, redis: testkit.Redis(t)}

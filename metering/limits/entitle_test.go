@@ -28,7 +28,7 @@ func TestAnEntitlementIsInForceAtOnce(t *testing.T) {
 	}
 	now := b.now(t)
 	began, ends := now.AddDate(0, 0, -10).Truncate(time.Millisecond),
-		now.Add(400*time.Millisecond).Truncate(time.Millisecond)
+		now.Add(3*time.Second).Truncate(time.Millisecond)
 	e := subscription.Entitlement{
 		Plan: plan.Pro, Cycle: plan.Cycle{Anchor: began, Ends: ends}, Next: plan.Free, NextFrom: ends,
 	}

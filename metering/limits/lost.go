@@ -80,27 +80,39 @@ func (l *losses) drop(calls ...account.LostCall) {
 	}
 }
 
-// GiveBackLater has the charge of a refund that failed given back once the meter answers, by
-// whichever process lives then. It reports false when too many wait already.
-func (f *Limits) GiveBackLater(ctx context.Context, call account.LostCall) bool { //nolint:gocritic // it is kept
+// Kept is where a refund that failed waits to be retried.
+type Kept uint8
+
+// The places, from the worst: nowhere, because too many wait; in this process, which retries while
+// it lives; in PostgreSQL, from where any process retries.
+const (
+	KeptNowhere Kept = iota
+	KeptInProcess
+	KeptInRecord
+)
+
+// GiveBackLater has the charge of a refund that failed given back once the meter answers.
+func (f *Limits) GiveBackLater(ctx context.Context, call account.LostCall) Kept { //nolint:gocritic // it is kept
 	return f.lost.add(ctx, call)
 }
 
-// add writes a call, together with those that are lost at the same time. It returns when that was
-// tried, and false when too many wait.
-func (l *losses) add(ctx context.Context, call account.LostCall) bool { //nolint:gocritic // it is kept
+// add writes a call, together with those that are lost at the same time. It returns once that was
+// tried.
+func (l *losses) add(ctx context.Context, call account.LostCall) Kept { //nolint:gocritic // it is kept
 	l.mu.Lock()
 	if len(l.waiting) >= maxLost {
 		l.drop(call)
 		l.mu.Unlock()
-		return false
+		return KeptNowhere
 	}
 	l.waiting = append(l.waiting, call)
 	l.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lostTimeout)
 	defer cancel()
-	_ = l.write(ctx) // those that are left are tried again by RunReclaims
-	return true
+	if err := l.write(ctx); err != nil {
+		return KeptInProcess // RunReclaims retries
+	}
+	return KeptInRecord
 }
 
 // write brings what waits into the record. Whoever comes while another writes waits for him and

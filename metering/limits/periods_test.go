@@ -84,7 +84,7 @@ func TestEachCallBelongsToOnePeriodWhenItEndsUnderLoad(t *testing.T) {
 	b := setup(t)
 	processes := []*bundle{b, b.another(t)}
 	h := b.holder(t, plan.Enterprise, account.Unlimited)
-	boundary := b.now(t).Add(3 * time.Second).Truncate(time.Millisecond)
+	boundary := b.now(t).Add(6 * time.Second).Truncate(time.Millisecond)
 	before, after := b.contract(t, h, quota*plan.Unit, boundary)
 
 	var mu sync.Mutex // guards receipts
@@ -218,7 +218,7 @@ func TestARefundOfThePeriodBeforeAndToAnExpiredPackLeavesTheNewPeriodAlone(t *te
 	t.Parallel()
 	b := setup(t)
 	h := b.holder(t, plan.Enterprise, account.Unlimited)
-	boundary := b.now(t).Add(3 * time.Second).Truncate(time.Millisecond)
+	boundary := b.now(t).Add(6 * time.Second).Truncate(time.Millisecond)
 	before, after := b.contract(t, h, 2*plan.Unit, boundary)
 	expired, second := b.grant(t, h, 3*plan.Unit, boundary), b.grant(t, h, 5*plan.Unit, boundary.AddDate(0, 1, 0))
 	if _, err := b.limits.ConfigureKey(b.ctx, h.key.ID, settings(t, `{"monthly_request_cap":9,"caps":{"rpc":9}}`),

@@ -84,6 +84,15 @@ func (m *Meter) SealedBuckets(ctx context.Context, shard int, all bool,
 // lost it before it was in PostgreSQL, and counters may have been seeded from neither: they are
 // deleted, to be seeded again.
 func (m *Meter) DropBuckets(ctx context.Context, buckets []account.UsageBucket) error {
+	// Before the deletion and after it: the process may be killed in between, and a bucket may be lost
+	// in between.
+	gone, err := m.countersOfLost(ctx, buckets)
+	if err != nil {
+		return err
+	}
+	if err := m.dropCounters(ctx, gone); err != nil {
+		return err
+	}
 	pipe := m.rdb.Pipeline()
 	byShard := make(map[int][]string)
 	deleted := make(map[string]*redis.IntCmd, len(buckets))
@@ -106,13 +115,32 @@ func (m *Meter) DropBuckets(ctx context.Context, buckets []account.UsageBucket) 
 	if _, err := pipe.Exec(ctx); err != nil {
 		return fmt.Errorf("drop flushed buckets: %w", err)
 	}
-	var gone []string
+	gone = nil
 	for i := range buckets {
 		if b := &buckets[i]; deleted[BucketName(b.Slot, b.Account, b.Generation)].Val() == 0 {
 			gone = append(gone, countersOf(b)...)
 		}
 	}
 	return m.dropCounters(ctx, gone)
+}
+
+// countersOfLost names the counters of the buckets that Redis has lost.
+func (m *Meter) countersOfLost(ctx context.Context, buckets []account.UsageBucket) ([]string, error) {
+	pipe := m.rdb.Pipeline()
+	there := make([]*redis.IntCmd, len(buckets))
+	for i, b := range buckets {
+		there[i] = pipe.Exists(ctx, tag(b.Shard)+"s:"+BucketName(b.Slot, b.Account, b.Generation))
+	}
+	if _, err := pipe.Exec(ctx); err != nil && len(buckets) > 0 {
+		return nil, fmt.Errorf("look for flushed buckets: %w", err)
+	}
+	var names []string
+	for i := range buckets {
+		if there[i].Val() == 0 {
+			names = append(names, countersOf(&buckets[i])...)
+		}
+	}
+	return names, nil
 }
 
 // dropCounters deletes counters, which are seeded again with the next call that needs them.

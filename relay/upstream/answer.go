@@ -161,7 +161,7 @@ func (a *Answer) open(e *Endpoint, body io.Reader, limit int64, id []byte) error
 		if err := checkID(o.ID, id); err != nil {
 			return err
 		}
-	} else if l, ok := body.(plainhttp.Loner); ok && !l.Alone() {
+	} else if l, ok := body.(plainhttp.Loner); !ok || !l.Alone() {
 		return errLateID
 	}
 	a.Result = o.Result
