@@ -13,11 +13,11 @@ import (
 	"github.com/chainaccess/gateway/relay/upstream"
 )
 
-// answers is what may be served again: what the service answers by itself, what is kept for a
-// moment in this process, and what does not change any more (package cache).
+// answers serves calls without an upstream: answers that the gateway computes itself (Local),
+// answers kept for a moment in this process (Short), and immutable answers (Final, package cache).
 type answers struct {
 	now   func() time.Time
-	final *cache.Cache // nil keeps nothing
+	final *cache.Cache // nil disables the Final cache
 
 	mu    sync.RWMutex // guards short
 	short map[shortKey]shortEntry
@@ -29,22 +29,22 @@ func newAnswers(final *cache.Cache, now func() time.Time) *answers {
 	return &answers{now: now, final: final, short: make(map[shortKey]shortEntry)}
 }
 
-// lookup is what the cache has to do with one call. The rule is Never when this call's answer is
-// not kept, be it only for its parameters.
+// lookup is the cache's decision about one call. rule is Never when the answer is not cached, even
+// if only because of the parameters.
 type lookup struct {
 	rule       chain.CacheRule
 	generation uint64
 	short      shortKey
 	final      cache.Key
-	asked      blockHash // Final: the hash that is asked for
+	asked      blockHash // Final: the block hash in the call
 }
 
-// shortKey names an answer that is kept for a moment. There are few: a chain and a method of the
-// Short rule, asked without parameters that change the answer.
+// shortKey is the key of a short-lived answer. There are few keys: one per chain and method of the
+// Short rule, because only calls without other parameters are cached.
 type shortKey struct {
 	chain  chain.ID
 	method *chain.Method
-	head   upstream.HeadKind // keeps Solana's commitments apart
+	head   upstream.HeadKind // distinguishes Solana's commitments
 }
 
 type shortEntry struct {
@@ -53,8 +53,7 @@ type shortEntry struct {
 	generation uint64
 }
 
-// look tells what the cache has to do with a call. It costs nothing for methods that are never
-// kept.
+// look decides how the cache treats a call. It is cheap for methods that are never cached.
 func (a *answers) look(on *upstream.Chain, m *chain.Method, params []byte) (l lookup) {
 	switch m.Cache {
 	case chain.Never:
@@ -70,8 +69,8 @@ func (a *answers) look(on *upstream.Chain, m *chain.Method, params []byte) (l lo
 	return l
 }
 
-// get returns an answer that may be served. Heads never go back: when a newer one is known than the
-// stored, the newer is given. The bytes are shared.
+// get returns a cached answer. Heads never go back: if a newer head is known than the cached one,
+// get returns the newer. The bytes are shared and must not be changed.
 func (a *answers) get(ctx context.Context, on *upstream.Chain, m *chain.Method, l *lookup) ([]byte, bool) {
 	switch l.rule {
 	case chain.Local:
@@ -101,8 +100,8 @@ func (a *answers) getShort(on *upstream.Chain, l *lookup) ([]byte, bool) {
 	return e.result, true
 }
 
-// put keeps a whole result if the rule allows it, and gives the copy that it kept; nil when it did
-// not.
+// put caches a complete result if the rule allows it, and returns the cached copy. It returns nil
+// if it cached nothing.
 func (a *answers) put(on *upstream.Chain, m *chain.Method, l *lookup, result []byte) []byte {
 	if string(result) == "null" {
 		return nil
@@ -121,18 +120,17 @@ func (a *answers) put(on *upstream.Chain, m *chain.Method, l *lookup, result []b
 	}
 }
 
-// CacheStats counts what the relay did not ask an upstream for.
+// CacheStats counts the calls that needed no upstream.
 type CacheStats struct {
-	cache.Stats // of the one-week rule
+	cache.Stats // of the Final rule
 
-	// LocalHits were answered by the service itself, ShortHits from what is kept for a moment.
+	// LocalHits were computed by the gateway; ShortHits came from the short-lived cache.
 	LocalHits, ShortHits uint64
-	// Followers waited for a call that another made.
+	// Followers waited for a call that another caller made.
 	Followers uint64
 }
 
-// CacheStats returns the counts since the start, for collectors of metrics; it may be called at
-// every scrape.
+// CacheStats returns the counts since the start. It is cheap enough to call at every scrape.
 func (r *Relay) CacheStats() CacheStats {
 	return CacheStats{
 		Stats: r.answers.final.Stats(), LocalHits: r.answers.localHits.Load(), ShortHits: r.answers.shortHits.Load(),
@@ -140,8 +138,8 @@ func (r *Relay) CacheStats() CacheStats {
 	}
 }
 
-// shortKind reports whether answers to m with these parameters are kept for a moment, and which
-// head they are about.
+// shortKind reports whether answers to m with these parameters are cached under the Short rule, and
+// which head they are about.
 func shortKind(m *chain.Method, params []byte) (head upstream.HeadKind, ok bool) {
 	if m.Cache != chain.Short {
 		return upstream.NoHead, false
@@ -156,8 +154,8 @@ func shortKind(m *chain.Method, params []byte) (head upstream.HeadKind, ok bool)
 	return upstream.NoHead, noParams(params)
 }
 
-// headKind says which of the chain's heads a call asks for, also when its answer is not kept for
-// its parameters: a node may pass over those that it does not know.
+// headKind returns the head that a call asks for, even if its parameters keep the answer out of the
+// cache: a node may ignore parameters that it does not know.
 func headKind(m *chain.Method, params []byte) upstream.HeadKind {
 	switch m.Name {
 	case "eth_blockNumber":
@@ -171,7 +169,7 @@ func headKind(m *chain.Method, params []byte) upstream.HeadKind {
 	return upstream.NoHead
 }
 
-// head says the same of a call that was looked up.
+// head returns what headKind returns, for a call that was looked up.
 func (l *lookup) head(m *chain.Method, params []byte) upstream.HeadKind {
 	if l.short.head != upstream.NoHead || m.Cache != chain.Short {
 		return l.short.head
@@ -179,7 +177,7 @@ func (l *lookup) head(m *chain.Method, params []byte) upstream.HeadKind {
 	return headKind(m, params)
 }
 
-const plainMost = 256 // bytes of parameters that are read for the cache; those that matter here are shorter
+const plainMost = 256 // bytes of parameters that are read for the cache; cacheable ones are shorter
 
 func noParams(params []byte) bool {
 	if len(params) <= len("[]") || len(params) > plainMost {
@@ -190,8 +188,8 @@ func noParams(params []byte) bool {
 	return err == nil && string(canonical) == "[]"
 }
 
-// namedCommitment reads the commitment among other parameters of getSlot; NoHead when it is none of
-// those that nodes know.
+// namedCommitment returns the commitment among other parameters of getSlot, or NoHead if nodes do
+// not know it.
 func namedCommitment(params []byte) upstream.HeadKind {
 	canonical, err := jsonrpc.AppendCanonical(nil, params)
 	if err != nil || len(canonical) == 0 {
@@ -216,8 +214,8 @@ func namedCommitment(params []byte) upstream.HeadKind {
 	return head
 }
 
-// commitment reads the parameters of getSlot: finalized is the default. NoHead when they say
-// anything besides.
+// commitment returns the commitment in the parameters of getSlot; finalized is the default. It
+// returns NoHead if they contain anything else.
 func commitment(params []byte) upstream.HeadKind {
 	switch {
 	case noParams(params):

@@ -11,14 +11,14 @@ import (
 	"github.com/chainaccess/gateway/relay/upstream"
 )
 
-// blockHash is the 64 hex digits of a hash of a block or a transaction, in lower case.
+// blockHash is the 64 hex digits, in lower case, of the hash of a block or a transaction.
 type blockHash [64]byte
 
 const hashPrefix = `["0x`
 
-// lookFinal finds the key of a call under the one-week rule. Its first parameter is a hash, which
-// nodes read in either case; anything else is left to the upstreams. Before the first snapshot of
-// the chain its generation is not known, so nothing is looked up.
+// lookFinal computes the key of a call under the Final rule. Its first parameter must be a hash, in
+// either case; other calls go to the upstreams. Before the chain's first snapshot its generation is
+// unknown, so nothing is looked up.
 func (l *lookup) lookFinal(on *upstream.Chain, m *chain.Method, params []byte) {
 	if len(params) > plainMost || !on.Measured() {
 		return
@@ -34,7 +34,7 @@ func (l *lookup) lookFinal(on *upstream.Chain, m *chain.Method, params []byte) {
 	l.final = l.key(on, append(name[:0], m.Name...), canonical)
 }
 
-// read takes the hash that canonical parameters begin with.
+// read reads the hash at the start of canonical parameters.
 func (h *blockHash) read(canonical []byte) bool {
 	end := len(hashPrefix) + len(h)
 	if len(canonical) < end+2 || string(canonical[:len(hashPrefix)]) != hashPrefix || canonical[end] != '"' {
@@ -43,7 +43,7 @@ func (h *blockHash) read(canonical []byte) bool {
 	return h.lower(canonical[len(hashPrefix):end])
 }
 
-// lower takes 64 hex digits of either case.
+// lower reads 64 hex digits of either case.
 func (h *blockHash) lower(digits []byte) bool {
 	for i, c := range digits {
 		switch {
@@ -58,7 +58,7 @@ func (h *blockHash) lower(digits []byte) bool {
 	return true
 }
 
-// hashIn reads a JSON string of 0x and 64 hex digits; zero when it is none.
+// hashIn reads a JSON string of 0x and 64 hex digits. It returns the zero hash for anything else.
 func hashIn(text []byte) (h blockHash) {
 	if len(text) != len(h)+len(`"0x"`) || string(text[:3]) != `"0x` || !h.lower(text[3:3+len(h)]) {
 		return blockHash{}
@@ -66,7 +66,7 @@ func hashIn(text []byte) (h blockHash) {
 	return h
 }
 
-// key keeps chains, their ids (an operator may give a chain another) and their generations apart.
+// key separates chains, chain ids (an operator may change a chain's id) and generations.
 func (l *lookup) key(on *upstream.Chain, what, params []byte) cache.Key {
 	var name [32]byte
 	var number [16]byte
@@ -75,14 +75,14 @@ func (l *lookup) key(on *upstream.Chain, what, params []byte) cache.Key {
 	return cache.NewKey([]byte(service), append(name[:0], on.ID...), number[:], what, params)
 }
 
-// deepKey names the knowledge that a block is deep enough.
+// deepKey is the key of the mark that a block is deep enough.
 func (l *lookup) deepKey(on *upstream.Chain, hash *blockHash) cache.Key {
 	return l.key(on, []byte("deep block"), hash[:])
 }
 
-// putFinal keeps a result whose block is known and deep enough now. A result about another hash
-// than the one that was asked for is not kept, nor one that shows no block, a pending transaction
-// for instance.
+// putFinal caches a result whose block is known and deep enough now. It does not cache a result
+// about another hash than the requested one, nor one without a block, for example a pending
+// transaction.
 func (a *answers) putFinal(on *upstream.Chain, m *chain.Method, l *lookup, result []byte) []byte {
 	if m.Proof.Number == "" {
 		if !a.final.Marked(l.deepKey(on, &l.asked)) {
@@ -102,15 +102,15 @@ func (a *answers) putFinal(on *upstream.Chain, m *chain.Method, l *lookup, resul
 	return a.final.Put(l.final, result, m.TTL)
 }
 
-// proof is what an answer shows of its block.
+// proof is what an answer shows about its block.
 type proof struct {
 	number      uint64
 	numbered    bool
-	echo, block blockHash // zero when there is none
+	echo, block blockHash // zero if absent
 }
 
 func readProof(want *chain.Proof, result []byte) (p proof) {
-	left := 1 // members still to come
+	left := 1 // members still to find
 	for _, other := range [...]string{want.Echo, want.Block} {
 		if other != "" {
 			left++
@@ -134,7 +134,7 @@ func readProof(want *chain.Proof, result []byte) (p proof) {
 	return p
 }
 
-// quantity reads a JSON string that holds a hex quantity below 2^63.
+// quantity parses a JSON string with a hex quantity below 2^63.
 func quantity(text []byte) (uint64, bool) {
 	digits, ok := bytes.CutPrefix(text, []byte(`"0x`))
 	if !ok || len(digits) < 2 || digits[len(digits)-1] != '"' {

@@ -5,16 +5,16 @@ import (
 	"sync/atomic"
 )
 
-// Bounds of the memory that answers of batches take from when they are there until their client has
-// read them.
+// Limits of the memory for answers of batches, from when they arrive until their client has read
+// them.
 const (
 	batchAnswerBytes = 32 << 20 // of one batch
-	// of each batch that no other can take away from it: batches of small answers are always served
+	// of each batch, reserved: batches of small answers are always served
 	batchOwnBytes    = 64 << 10
 	batchMemoryBytes = 256 << 20 // of all batches together beyond that, unless Options say otherwise
 )
 
-// batchMemory is what is left of the memory for the answers of all batches.
+// batchMemory is the memory that is left for the answers of all batches.
 type batchMemory struct{ left atomic.Int64 }
 
 func newBatchMemory(bytes int64) *batchMemory {
@@ -40,27 +40,27 @@ func (m *batchMemory) take(n int) bool {
 
 func (m *batchMemory) give(n int) { m.left.Add(int64(n)) }
 
-// room is the memory of the answers that go out together, of a batch or of a tool.
+// room is the memory of the answers that are sent together, of a batch or of a tool call.
 type room struct {
 	shared *batchMemory
-	most   int  // bytes
-	single bool // of one answer that a door gives whole
+	most   int  // bytes that all answers together may take
+	single bool // one answer, which its transport sends whole
 
 	mu    sync.Mutex // guards what follows
 	held  int        // by answers
 	taken int        // of shared
 }
 
-// vacancy is what room.take finds.
+// vacancy is the result of room.take.
 type vacancy uint8
 
 const (
 	hasRoom    vacancy = iota
-	batchFull          // this batch holds as much as one may
-	memoryFull         // all batches together do
+	batchFull          // this batch has reached its limit
+	memoryFull         // all batches together have
 )
 
-// take claims memory for a part of an answer; give must follow when it was given.
+// take reserves memory for n bytes of an answer. After hasRoom the caller must call give.
 func (r *room) take(n int) vacancy {
 	r.mu.Lock()
 	defer r.mu.Unlock()

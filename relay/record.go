@@ -12,16 +12,16 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// A call whose client did not wait for the whole answer: it is charged, and recorded under a name
-// and a status of its own (the status is the one that web servers log).
+// The outcome and HTTP status of a call whose client did not wait for the whole answer. It is
+// charged. 499 is the status that nginx logs.
 const (
 	outcomeClientGone = "client_gone"
 	statusClientGone  = 499
 )
 
-// record notes the call for support and statistics, without parameters, results or keys: as a row
-// (or, of many that were refused, in a sum), in the metrics, on its span and, when the service
-// failed, in the log.
+// record records the call for support and statistics, without parameters, results or keys: as a row
+// (many refused calls as one sum), in the metrics, on its span and, if the service failed, in the
+// log.
 func (reply *Reply) record(httpStatus int, written int64) {
 	c := &reply.call
 	rec := store.Call{
@@ -90,11 +90,11 @@ func (reply *Reply) count(rec *store.Call, outcome telemetry.Outcome) {
 	reply.relay.Metrics.Done(rec.Chain, &done)
 }
 
-// mark puts on the span what the record says.
+// mark sets the record's fields as attributes of the span.
 func (reply *Reply) mark(rec *store.Call, outcome telemetry.Outcome) {
 	span := reply.call.span
 	span.Set("gateway.chain", string(rec.Chain))
-	span.Set("rpc.method", rec.Method) // of the catalog, or empty
+	span.Set("rpc.method", rec.Method) // a name from the catalog, or empty
 	span.Set("gateway.outcome", outcome.String())
 	span.Set("gateway.class", rec.Class)
 	span.Set("gateway.tier", rec.Tier)
@@ -111,7 +111,7 @@ func (reply *Reply) mark(rec *store.Call, outcome telemetry.Outcome) {
 	}
 }
 
-// CacheFigures are those of CacheStats, for a scrape.
+// CacheFigures returns CacheStats in the form of package telemetry.
 func (r *Relay) CacheFigures() telemetry.CacheFigures {
 	s := r.CacheStats()
 	return telemetry.CacheFigures{
@@ -121,15 +121,15 @@ func (r *Relay) CacheFigures() telemetry.CacheFigures {
 	}
 }
 
-// callLog writes a line for each call that the service failed, a few of a kind in an interval, and
-// at level debug one for every call.
+// callLog logs each call that the service failed, at most a few of a kind per interval. At level
+// debug it logs every call.
 type callLog struct {
 	logger *slog.Logger
 	all    bool
 	limit  *telemetry.LogLimit[failureKind]
 }
 
-// failureKind is what failures are told apart by in the log.
+// failureKind is the key of the rate limit on log lines.
 type failureKind struct {
 	chain  chain.ID
 	reason fault.Reason

@@ -1,6 +1,6 @@
-// Package relay owns the hot path: it classifies a JSON-RPC request, looks in the cache, admits the
-// call in the meter, routes it to an upstream, and settles. It never touches PostgreSQL or Temporal
-// when it is warm, and it renders nothing: the doors do.
+// Package relay is the hot path: it classifies a JSON-RPC request, looks it up in the cache, admits
+// the call in the meter, routes it to an upstream, and records it. It never touches PostgreSQL or
+// Temporal when it is warm. It renders nothing; the transports do.
 package relay
 
 import (
@@ -27,24 +27,24 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// Options are what a relay works with. It owns none of them.
+// Options are a relay's dependencies and limits. The relay closes none of them.
 type Options struct {
 	Pool      *upstream.Pool
 	Limits    *limits.Limits
 	Meter     *meter.Meter
 	Recorder  *store.Recorder
-	Latencies *meter.Latencies // of answered calls, for statistics; nil counts none
-	Cache     *cache.Cache     // of answers that do not change any more; nil keeps none
+	Latencies *meter.Latencies // of answered calls, for statistics; nil disables them
+	Cache     *cache.Cache     // of answers that never change; nil disables it
 	Links     chain.Links
 	Timeout   time.Duration // of a call, all attempts together
 	MaxAnswer int64         // bytes of one answer
-	// BatchMemory bounds the bytes that the answers of all batches under way hold, beyond 64 KiB of
-	// each; 0 takes 256 MiB.
+	// BatchMemory bounds the bytes that the answers of all batches in flight hold, beyond 64 KiB
+	// per batch; 0 means 256 MiB.
 	BatchMemory int64
 	Now         func() time.Time
 	Logger      *slog.Logger
-	Metrics     *telemetry.Calls  // nil: calls are not counted
-	Tracer      *telemetry.Tracer // nil: calls are not traced
+	Metrics     *telemetry.Calls  // nil disables metrics
+	Tracer      *telemetry.Tracer // nil disables tracing
 }
 
 // Relay is safe for concurrent use.
@@ -57,7 +57,7 @@ type Relay struct {
 	memory  *batchMemory
 }
 
-// New makes a relay.
+// New returns a relay.
 func New(o Options) *Relay {
 	return &Relay{
 		Options: o, gate: admission.Gate{
@@ -71,17 +71,17 @@ func New(o Options) *Relay {
 type Envelope struct {
 	RequestID uuid.UUID
 	Subject   *meter.Subject
-	Chain     *upstream.Chain // nil when the path names none
+	Chain     *upstream.Chain // nil if the path names none
 	Tier      plan.Tier
-	Network   netip.Prefix // the client's, as netlimit.NetworkOf gives it: records of refused calls are bounded by it
+	Network   netip.Prefix // the client's, from netlimit.NetworkOf: bounds the records of its refused calls
 }
 
-// Reply is the outcome of one call. Exactly one of Result, Error and Fault is set; the bytes are
-// the upstream's. The door writes it, then calls Close exactly once.
+// Reply is the outcome of one call. Exactly one of Result, Error and Fault is set; the bytes belong
+// to the upstream's answer. The transport writes the reply, then calls Close exactly once.
 type Reply struct {
-	ID     []byte // the client's, byte for byte; nil when there was none
+	ID     []byte // the client's, byte for byte; nil if there was none
 	Result []byte
-	Rest   io.Reader // the result goes on here
+	Rest   io.Reader // the rest of the result, when it is streamed
 	Error  []byte
 	Fault  *fault.Error
 	Hit    bool
@@ -90,18 +90,18 @@ type Reply struct {
 	relay  *Relay
 	answer *upstream.Answer
 	call   call
-	room   *room // of an item of a batch: the memory that the answer holds, given back with it
+	room   *room // of an item of a batch: the memory that the answer holds and returns
 	held   int   // bytes of room
 }
 
-// Timing is where the time of a call went.
+// Timing is where the time of a call was spent.
 type Timing struct {
 	Gate     time.Duration // weight, cache look-up and admission
-	Route    time.Duration // everything else of ours
+	Route    time.Duration // the gateway's own time after Gate
 	Upstream time.Duration
 }
 
-// call is what a request has become on its way.
+// call is the state of a request on its way through the relay.
 type call struct {
 	admission.Call
 
@@ -110,17 +110,16 @@ type call struct {
 	method    *chain.Method
 	asked     upstream.Asked
 	bytes     int64
-	endFlight func() // of a streamed answer that others waited for, or might have; called when it is released
-	// clientGone is set when the client went away before it had the answer to its end.
+	endFlight func() // of a streamed answer that others may have waited for; called when the answer is released
+	// clientGone is set when the client left before the end of its answer.
 	clientGone bool
 	streamed   bool
-	span       *telemetry.Span // of the request, or of the item of a batch; nil when it is not traced
+	span       *telemetry.Span // of the request, or of the item of a batch; nil if it is not traced
 	endSpan    bool
 }
 
-// ErrStopping is the cause with which the program ends the contexts of calls that are still under
-// way when it has to stop. Such a call failed by the service's doing and is given back, where one
-// whose client went away is charged.
+// ErrStopping is the cause with which the program cancels calls in flight when it stops. Such a
+// call is refunded, because the service failed it. A call whose client left is charged.
 var ErrStopping = errors.New("the gateway is stopping")
 
 // Do relays one request. index is its place in a batch.
@@ -170,13 +169,13 @@ func (r *Relay) newReply(e *Envelope, index int, id []byte) *Reply {
 	return reply
 }
 
-// service is the name under which relay calls are metered and switched, route where they are sent.
+// service is the name under which relay calls are metered and switched; route is their endpoint.
 const (
 	service = "rpc"
 	route   = "POST /rpc/{chain}"
 )
 
-// classify finds the method and decides what the call weighs, from the request and the head alone.
+// classify finds the method and computes the call's weight from the request and the head alone.
 func (r *Relay) classify(c *call, req jsonrpc.Request) *fault.Error {
 	on := c.envelope.Chain
 	method, ok := on.Method(req.Method)
@@ -200,7 +199,7 @@ func (r *Relay) classify(c *call, req jsonrpc.Request) *fault.Error {
 		return refusal
 	}
 	c.Metered.Class, c.Metered.Units = string(weight.Class), plan.Cost(weight.Units, c.envelope.Tier)
-	if c.Subject.Tier != "" { // the price of the tier carries its multiplier
+	if c.Subject.Tier != "" { // the price of the tier includes its multiplier
 		c.Metered.Units = plan.Cost(weight.Units, plan.Balanced)
 	}
 	return nil
@@ -208,8 +207,8 @@ func (r *Relay) classify(c *call, req jsonrpc.Request) *fault.Error {
 
 const retryNoHead = 5 * time.Second
 
-// route asks the upstreams: reads fail over, a write goes to exactly one. When the service itself
-// fails to give an answer the charge is given back before the client is told.
+// route asks the upstreams. Reads fail over; a write goes to exactly one upstream. When the service
+// fails to return an answer, the charge is refunded before the client is answered.
 func (r *Relay) route(client context.Context, reply *Reply, req jsonrpc.Request, look *lookup) {
 	c := &reply.call
 	ask := &upstream.Request{
@@ -235,7 +234,7 @@ func (r *Relay) route(client context.Context, reply *Reply, req jsonrpc.Request,
 			errors.Is(context.Cause(client), ErrStopping) {
 			failure = r.gate.Refund(client, &c.Call, failure)
 		} else {
-			c.clientGone = true // nobody waits for the answer any more; what was asked for is charged
+			c.clientGone = true // nobody waits for the answer; what was asked for is charged
 		}
 		reply.refused(failure)
 		return
@@ -244,7 +243,7 @@ func (r *Relay) route(client context.Context, reply *Reply, req jsonrpc.Request,
 	c.streamed = answer.Rest != nil
 }
 
-// withSubmission adds what the sender needs to look a transaction up whose outcome is unknown.
+// withSubmission adds what the sender needs to look up a transaction whose outcome is unknown.
 func withSubmission(on *upstream.Chain, params []byte, f *fault.Error) *fault.Error {
 	if f == nil || f.Reason != fault.OutcomeUnknown {
 		return f
@@ -264,8 +263,8 @@ func (reply *Reply) refused(f *fault.Error) {
 	reply.Fault, reply.Result, reply.Error, reply.Rest = admission.WithNextDoor(&reply.call.Call, f), nil, nil, nil
 }
 
-// Window is the rate window of the caller as the call left it, also when that is what refused. A
-// Limit of 0 is none.
+// Window returns the caller's rate window after the call, also when the window refused it. A Limit
+// of 0 means there is none.
 func (reply *Reply) Window() fault.Window {
 	if f := reply.Fault; f != nil && f.Reason == fault.RateWindow && f.Window != nil {
 		return *f.Window
@@ -273,9 +272,9 @@ func (reply *Reply) Window() fault.Window {
 	return reply.call.Window
 }
 
-// Broken says that reading the answer's Rest ended early, with this error, while the client was
-// there. The charge is given back, unless the upstream only gave up on a client that did not read,
-// or the answer grew larger than is passed on: the client has that much of it.
+// Broken records that reading Rest failed with cause while the client was there. It refunds the
+// charge unless the upstream gave up on a client that did not read, or the answer exceeded the size
+// limit: in both cases the client has what fits.
 func (reply *Reply) Broken(ctx context.Context, cause error) {
 	switch {
 	case errors.Is(cause, upstream.ErrSlowReader):
@@ -291,12 +290,12 @@ func (reply *Reply) broken(ctx context.Context, cause error) {
 	reply.Fault = reply.relay.gate.Refund(ctx, &reply.call.Call, fault.New(fault.UpstreamFailed, "").Wrap(cause))
 }
 
-// Left says that the client did not take the answer to its end: it went away, or did not read on.
-// What was asked for is charged.
+// Left records that the client left, or did not read, before the end of the answer. The call is
+// charged.
 func (reply *Reply) Left() { reply.call.clientGone = true }
 
-// Close releases the answer and writes the call's record. written is how many bytes of body went to
-// the client.
+// Close releases the answer and records the call. written is the number of body bytes that were
+// sent to the client.
 func (reply *Reply) Close(httpStatus int, written int64) {
 	reply.record(httpStatus, written)
 	reply.release()

@@ -13,15 +13,15 @@ import (
 	"github.com/chainaccess/gateway/relay/upstream"
 )
 
-// Bounds of a batch. Its answers are gathered in memory, so they are bounded together (room); a
-// larger answer has to be asked for alone.
+// Limits of a batch. Its answers are gathered in memory, so room bounds their sum; a larger answer
+// must be requested alone.
 const (
 	MaxBatch         = 100
 	batchConcurrency = 16
 )
 
-// Serve splits a body and relays the one request or the batch in it. Replies are in the order of
-// the requests; each must be closed.
+// Serve parses a body and relays its request or batch. Replies are in the order of the requests;
+// each must be closed.
 func (r *Relay) Serve(ctx context.Context, e *Envelope, body []byte) (replies []*Reply, batch bool) {
 	if !jsonrpc.IsBatch(body) {
 		req, err := jsonrpc.SplitRequest(body)
@@ -40,8 +40,8 @@ func (r *Relay) Serve(ctx context.Context, e *Envelope, body []byte) (replies []
 	return r.batch(ctx, e, items), true
 }
 
-// Unreadable says what is wrong with a body that is neither a request nor a batch, nil when it is
-// one: nobody should pay for it.
+// Unreadable returns the fault of a body that is neither a request nor a batch, or nil. It lets a
+// caller refuse the body before it is paid for.
 func Unreadable(body []byte) *fault.Error {
 	if !jsonrpc.IsBatch(body) {
 		if _, err := jsonrpc.SplitRequest(body); err != nil {
@@ -58,7 +58,7 @@ func Unreadable(body []byte) *fault.Error {
 	return nil
 }
 
-// Refuse answers a request that could not even be split, after the meter has counted it.
+// Refuse answers a request that could not be parsed, after the meter has counted it.
 func (r *Relay) Refuse(ctx context.Context, e *Envelope, index int, id []byte, own *fault.Error) *Reply {
 	reply := r.newReply(e, index, id)
 	reply.call.span = r.Tracer.Current(ctx)
@@ -66,7 +66,8 @@ func (r *Relay) Refuse(ctx context.Context, e *Envelope, index int, id []byte, o
 	return reply
 }
 
-// batch relays every item on its own, some at a time. Refusals carry the item's index.
+// batch relays every item independently, up to batchConcurrency at a time. Refusals carry the
+// item's index.
 func (r *Relay) batch(ctx context.Context, e *Envelope, items [][]byte) []*Reply {
 	r.Tracer.Current(ctx).SetInt("gateway.batch", len(items))
 	replies := make([]*Reply, len(items))
@@ -84,14 +85,14 @@ func (r *Relay) batch(ctx context.Context, e *Envelope, items [][]byte) []*Reply
 			return nil
 		})
 	}
-	_ = all.Wait() // what fails stands in the replies
+	_ = all.Wait() // failures are in the replies
 	return replies
 }
 
 func (r *Relay) item(ctx context.Context, e *Envelope, i int, item []byte, room *room) (reply *Reply) {
 	ctx, span := r.Tracer.Start(ctx, "item")
 	defer func() {
-		if reply != nil { // else it panics
+		if reply != nil { // nil after a panic
 			reply.call.endSpan = span != nil // when it is recorded
 		}
 	}()
@@ -104,16 +105,16 @@ func (r *Relay) item(ctx context.Context, e *Envelope, i int, item []byte, room 
 	return reply
 }
 
-// Whole relays one request and gathers its answer in memory, at most so many bytes of it: for a
-// door that cannot pass one on in pieces.
+// Whole relays one request and gathers its answer in memory, at most limit bytes. It is for a
+// transport that cannot stream.
 func (r *Relay) Whole(ctx context.Context, e *Envelope, req jsonrpc.Request, limit int) *Reply {
 	reply := r.Do(ctx, e, 0, req)
 	reply.gather(ctx, &room{shared: r.memory, most: limit, single: true})
 	return reply
 }
 
-// contain turns a panic into the reply's internal fault and gives the charge back. An item of a
-// batch that panics leaves the others their answers.
+// contain turns a panic into the reply's internal fault and refunds the charge. A panic in one item
+// of a batch does not affect the others.
 func (reply *Reply) contain(ctx context.Context) {
 	cause := recover()
 	if cause == nil {
@@ -125,8 +126,8 @@ func (reply *Reply) contain(ctx context.Context) {
 	reply.release()
 }
 
-// take claims memory of the batch for a part of the answer, or refuses the answer and gives the
-// charge back.
+// take reserves n bytes of the batch's memory. If there is no room it refuses the answer, refunds
+// the charge and returns false.
 func (reply *Reply) take(ctx context.Context, n int) bool {
 	var f *fault.Error
 	switch reply.room.take(n) {
@@ -173,7 +174,7 @@ func (reply *Reply) gather(ctx context.Context, room *room) {
 		switch {
 		case errors.Is(err, io.EOF) && jsonrpc.Valid(whole):
 			reply.Result, reply.Rest = whole, nil
-			reply.releaseAnswer() // the upstream's connection with it
+			reply.releaseAnswer() // releases the upstream's connection
 			return
 		case err == nil:
 		case errors.Is(ctx.Err(), context.Canceled) && !errors.Is(context.Cause(ctx), ErrStopping):
@@ -181,7 +182,7 @@ func (reply *Reply) gather(ctx context.Context, room *room) {
 			reply.refused(fault.New(fault.UpstreamFailed, ""))
 			reply.release()
 			return
-		case errors.Is(err, upstream.ErrTooLarge): // nothing of it went out
+		case errors.Is(err, upstream.ErrTooLarge): // nothing of it was sent
 			f := fault.New(fault.RangeTooLarge, "The answer is larger than the %d bytes that this gateway passes on. "+
 				"Ask for less in one call, and send several. Nothing was charged.", reply.relay.MaxAnswer)
 			reply.refused(reply.relay.gate.Refund(ctx, &reply.call.Call, reply.relay.Links.On(f)))
@@ -196,7 +197,7 @@ func (reply *Reply) gather(ctx context.Context, room *room) {
 	}
 }
 
-// splitFault says what is wrong with a body that is no request.
+// splitFault returns the fault for a body that is no request.
 func splitFault(err error) *fault.Error {
 	switch {
 	case errors.Is(err, jsonrpc.ErrSyntax):
@@ -213,5 +214,5 @@ func capital(s string) string {
 	if s == "" {
 		return s
 	}
-	return string(s[0]-'a'+'A') + s[1:] // our own sentences begin with a lower-case letter
+	return string(s[0]-'a'+'A') + s[1:] // our own messages begin with a lower-case letter
 }

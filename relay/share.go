@@ -12,8 +12,8 @@ import (
 	"github.com/chainaccess/gateway/relay/upstream"
 )
 
-// flightKey is what calls must have in common to share one: what they ask, and what their callers
-// have bought of the upstreams.
+// flightKey identifies calls that can share one upstream call: the same question, and the same
+// supply and tier of their callers.
 type flightKey struct {
 	short      shortKey
 	final      cache.Key
@@ -22,19 +22,18 @@ type flightKey struct {
 	tier       plan.Tier
 }
 
-// readResult is what a shared call gave. Its bytes are copies that nobody changes.
+// readResult is the outcome of a shared call. Its bytes are copies that nobody changes.
 type readResult struct {
 	result, inBand []byte
 	failure        *fault.Error
 	upstream       string
-	alone          bool // the answer streams to its leader: everybody asks alone
+	alone          bool // the answer streams to its leader: followers make calls of their own
 }
 
 type flight = cache.Flight[flightKey, readResult]
 
-// read asks the upstreams for a read, or waits for the same read when it is under way: identical
-// reads whose answer may be served again share one call. Each is admitted, charged, refunded and
-// bounded on its own.
+// read asks the upstreams for a read. Identical cacheable reads in flight are deduplicated into one
+// upstream call. Each is admitted, charged, refunded and bounded on its own.
 func (r *Relay) read(client context.Context, c *call, ask *upstream.Request,
 	l *lookup,
 ) (*upstream.Answer, *fault.Error) {
@@ -53,7 +52,7 @@ func (r *Relay) read(client context.Context, c *call, ask *upstream.Request,
 		case landed.alone:
 			return c.envelope.Chain.Read(r.bounded(client, c), ask)
 		case ranOut && again && r.Now().Before(c.started.Add(r.Timeout)):
-			// The time that ran out was the leader's.
+			// The leader's deadline passed; this call has time left to retry once.
 		case landed.failure != nil:
 			return nil, landed.failure
 		default:
@@ -66,12 +65,12 @@ func (r *Relay) bounded(ctx context.Context, c *call) context.Context {
 	return upstream.WithDeadline(ctx, c.started.Add(r.Timeout), r.Now)
 }
 
-// lead makes the call that others wait for. It goes on for them when its own client leaves.
+// lead makes the shared call. It continues for the followers when its own client leaves.
 func (r *Relay) lead(client context.Context, f *flight, c *call, ask *upstream.Request,
 	l *lookup,
 ) (answer *upstream.Answer, failure *fault.Error) {
 	ctx, end := f.Start(client)
-	landed := readResult{failure: fault.New(fault.InternalFault, "")} // of a panic
+	landed := readResult{failure: fault.New(fault.InternalFault, "")} // the result if Read panics
 	defer func() {
 		f.Finish(func() readResult { return landed.copied(answer) })
 		if !landed.alone {
@@ -91,7 +90,7 @@ func (r *Relay) lead(client context.Context, f *flight, c *call, ask *upstream.R
 	return answer, failure
 }
 
-// copied completes a landing with bytes that outlive the leader's answer.
+// copied adds copies of the bytes, which outlive the leader's answer.
 func (l readResult) copied(answer *upstream.Answer) readResult {
 	if answer != nil && !l.alone {
 		l.inBand = bytes.Clone(answer.Error)
@@ -102,7 +101,7 @@ func (l readResult) copied(answer *upstream.Answer) readResult {
 	return l
 }
 
-// follow waits for a call that another makes, as long as this one may take.
+// follow waits for another caller's call, up to this call's own deadline.
 func (r *Relay) follow(client context.Context, f *flight, c *call, ask *upstream.Request) readResult {
 	landed, ok := f.Wait(client, c.started.Add(r.Timeout).Sub(r.Now()))
 	switch {
@@ -119,7 +118,7 @@ func (r *Relay) follow(client context.Context, f *flight, c *call, ask *upstream
 	return landed
 }
 
-// clientLeft reports whether a call's client went away, and not because this process stops.
+// clientLeft reports whether the client of a call left, and not because this process stops.
 func clientLeft(client context.Context) bool {
 	return errors.Is(client.Err(), context.Canceled) && !errors.Is(context.Cause(client), ErrStopping)
 }

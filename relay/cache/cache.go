@@ -1,11 +1,10 @@
-// Package cache owns answers that may be served again: in process, bounded in bytes, and in a
-// second tier in Redis that processes share; and calls in flight that several callers wait for
-// (Group). It knows neither methods nor rules: whoever stores decides what may be served again, for
-// how long, and under which key.
+// Package cache keeps answers for reuse: in process, bounded in bytes, and in a second tier in
+// Redis that processes share. Group deduplicates calls in flight. The package knows neither methods
+// nor rules: the caller decides what may be reused, for how long, and under which key.
 //
-// The second tier is a help, never a need. When it fails or is slow, everything is a miss there;
-// when its writes do not keep up, they are dropped and counted. It must be a Redis of its own that
-// may evict (maxmemory-policy allkeys-lru): the meter's evicts nothing.
+// The second tier is optional. When it fails or is slow, every look-up there is a miss; when its
+// writes fall behind, they are dropped and counted. It must be a separate Redis that may evict
+// (maxmemory-policy allkeys-lru): the meter's Redis never evicts.
 package cache
 
 import (
@@ -18,27 +17,27 @@ import (
 	"time"
 )
 
-// MaxEntryBytes is the largest value that is kept.
+// MaxEntryBytes is the largest value that is cached.
 const MaxEntryBytes = 1 << 20
 
-// Options are what a cache is made of.
+// Options configures a Cache.
 type Options struct {
-	// Bytes bounds what is kept in process, keys and bookkeeping included; 0 keeps nothing there.
+	// Bytes bounds the in-process tier, keys and bookkeeping included; 0 disables it.
 	Bytes int64
-	// RedisURL is the second tier's address; empty for none.
+	// RedisURL is the address of the second tier; empty disables it.
 	RedisURL string
-	// Secret authenticates what is kept in Redis, so that nobody who can write there can have it
-	// served. Processes that share the tier share the secret; with another secret, everything kept
-	// there is a miss.
+	// Secret authenticates the values in Redis, so that a writer without it cannot have its values
+	// served. Processes that share the tier share the secret. After a change of the secret every
+	// look-up misses.
 	Secret []byte
-	// LookupTimeout bounds a look-up in Redis; 0 is 50 ms. Writes, for which nobody waits, have a
-	// second, or as much.
+	// LookupTimeout bounds a look-up in Redis; 0 means 50 ms. Writes, which nobody waits for, have
+	// one second or LookupTimeout, whichever is longer.
 	LookupTimeout time.Duration
 	Now           func() time.Time
 	Logger        *slog.Logger
 }
 
-// Cache is safe for concurrent use. A nil one keeps nothing.
+// Cache is safe for concurrent use. A nil Cache keeps nothing.
 type Cache struct {
 	now    func() time.Time
 	memory *memory // nil for none
@@ -52,7 +51,7 @@ type counters struct {
 	redisErrors, corrupt, redisWrites, droppedWrites          atomic.Uint64
 }
 
-// New makes a cache. A second tier need not be reachable; only an address that is none is an error.
+// New returns a cache. The second tier need not be reachable; only an invalid address is an error.
 func New(o Options) (*Cache, error) {
 	c := &Cache{now: o.Now}
 	if o.Bytes > 0 {
@@ -72,15 +71,15 @@ func New(o Options) (*Cache, error) {
 	return c, nil
 }
 
-// Key names a value. Keys that differ in what they are made of differ; nobody can choose parts so
-// that they meet (SHA-256).
+// Key identifies a value. It is a SHA-256 of its parts, so different parts never collide and nobody
+// can choose parts that do.
 type Key [sha256.Size]byte
 
 const keyVersion = 1
 
-// NewKey makes the key of parts. Where one part ends and the next begins counts.
+// NewKey returns the key of parts. The boundaries between parts are part of the key.
 func NewKey(parts ...[]byte) Key {
-	var room [512]byte // longer ones go to the heap
+	var room [512]byte // longer keys go to the heap
 	b := append(room[:0], keyVersion)
 	for _, p := range parts {
 		b = append(binary.AppendUvarint(b, uint64(len(p))), p...)
@@ -88,7 +87,7 @@ func NewKey(parts ...[]byte) Key {
 	return sha256.Sum256(b)
 }
 
-// Tier says where a value was found.
+// Tier is where a value was found.
 type Tier uint8
 
 // The tiers; Nowhere is a miss.
@@ -98,9 +97,9 @@ const (
 	Redis
 )
 
-// Get returns the value of a key. It is shared: nobody may change it. What is found in Redis is
-// kept in process for the time that it has left. A miss in process costs a round trip when there is
-// a second tier, at most the look-up's time-out.
+// Get returns the value of a key. The value is shared and must not be changed. A value found in
+// Redis is kept in process for the rest of its TTL. A miss in process costs one round trip if there
+// is a second tier, at most LookupTimeout.
 func (c *Cache) Get(ctx context.Context, key Key) ([]byte, Tier) {
 	if c == nil {
 		return nil, Nowhere
@@ -120,8 +119,8 @@ func (c *Cache) Get(ctx context.Context, key Key) ([]byte, Tier) {
 	return nil, Nowhere
 }
 
-// Put keeps a value, which is one JSON text, for ttl. It takes a copy and gives it; like every
-// value it is shared. A value larger than MaxEntryBytes is copied and not kept. Put never waits for
+// Put keeps value, one JSON text, for ttl. It returns a copy of it, which is shared like every
+// cached value. A value larger than MaxEntryBytes is copied but not kept. Put never waits for
 // Redis.
 func (c *Cache) Put(key Key, value []byte, ttl time.Duration) []byte {
 	value = bytes.Clone(value)
@@ -141,8 +140,8 @@ func (c *Cache) Put(key Key, value []byte, ttl time.Duration) []byte {
 	return value
 }
 
-// Mark remembers a key without a value, in process only; Marked tells whether it does. Marks are
-// part of what Bytes bounds, and may be forgotten early like everything else.
+// Mark remembers a key without a value, in process only; see Marked. Marks count towards Bytes and
+// may be evicted like values.
 func (c *Cache) Mark(key Key, ttl time.Duration) {
 	if c != nil {
 		c.memory.put(key, nil, c.now().Add(ttl))
@@ -158,22 +157,22 @@ func (c *Cache) Marked(key Key) bool {
 	return ok
 }
 
-// Stats are counts since the start, save for the last two, which are of this moment. All but those
-// are counters in the sense of Prometheus; reading them costs nothing worth mentioning, so a
-// collector may call Stats at every scrape.
+// Stats are counts since the start, except Bytes and Entries, which are gauges. Reading them is
+// cheap enough for every scrape.
 type Stats struct {
 	MemoryHits, RedisHits, Misses uint64
-	// Stores is how many values were taken; Refused how many were not, for their size.
+	// Stores counts the values that were cached; Refused those that were not, for their size or
+	// TTL.
 	Stores, Refused uint64
-	// Evictions is how many values left the process before their time, for want of room.
+	// Evictions counts the values that left the process before they expired, for want of room.
 	Evictions uint64
-	// RedisErrors counts look-ups and writes that failed or took too long; Corrupt what was found
-	// in Redis and not believed.
+	// RedisErrors counts look-ups and writes that failed or timed out; Corrupt counts values in
+	// Redis that failed authentication or are no JSON.
 	RedisErrors, Corrupt uint64
-	// RedisWrites is how many values reached Redis; DroppedWrites how many did not because it
-	// failed or did not keep up.
+	// RedisWrites counts the values that reached Redis; DroppedWrites those that did not, because
+	// Redis failed or the queue was full.
 	RedisWrites, DroppedWrites uint64
-	// Bytes and Entries are what the process holds now.
+	// Bytes and Entries are what the in-process tier holds now.
 	Bytes, Entries uint64
 }
 
@@ -193,8 +192,8 @@ func (c *Cache) Stats() Stats {
 	return s
 }
 
-// Close writes to Redis what is still queued, as long as ctx lasts, and ends what New began. Nobody
-// may use the cache afterwards.
+// Close writes the queued values to Redis until ctx ends, and stops what New started. The cache
+// must not be used afterwards.
 func (c *Cache) Close(ctx context.Context) error {
 	if c == nil {
 		return nil

@@ -7,9 +7,10 @@ import (
 	"time"
 )
 
-// Group lets callers who ask for the same thing at the same time share one call. The first to join
-// leads: it makes the call and lands it; whoever joins meanwhile follows and waits. The call lives
-// as long as anyone waits for it, and is cancelled when all have left. The zero Group is ready.
+// Group deduplicates concurrent calls for the same key (singleflight). The first caller to join
+// leads: it makes the call and finishes the flight; later callers follow and wait. The call lives
+// as long as anyone waits for it, and is cancelled when all have left. The zero Group is ready to
+// use.
 type Group[K comparable, V any] struct {
 	mu      sync.Mutex // guards flights and what they hold
 	flights map[K]*Flight[K, V]
@@ -17,14 +18,14 @@ type Group[K comparable, V any] struct {
 	followed atomic.Uint64
 }
 
-// Followed counts the callers who waited for a call that another made.
+// Followed counts the callers who waited for another caller's call.
 func (g *Group[K, V]) Followed() uint64 { return g.followed.Load() }
 
-// Flight is a call under way.
+// Flight is a call in flight.
 type Flight[K comparable, V any] struct {
 	group *Group[K, V]
 	key   K
-	done  chan struct{} // closed when it has landed
+	done  chan struct{} // closed when the flight has finished
 	value V             // for followers; set before done is closed
 
 	// Guarded by the group.
@@ -34,8 +35,8 @@ type Flight[K comparable, V any] struct {
 	cancel     context.CancelFunc
 }
 
-// Join joins the flight of key. Who leads calls Lead, makes the call, and must call Land; who does
-// not calls Wait.
+// Join joins the flight of key. The leader calls Start, makes the call, and must call Finish; a
+// follower calls Wait.
 func (g *Group[K, V]) Join(key K) (f *Flight[K, V], leads bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -52,9 +53,9 @@ func (g *Group[K, V]) Join(key K) (f *Flight[K, V], leads bool) {
 	return f, true
 }
 
-// Start returns the context of the call: ctx's values, but cancelled only when ctx is over and
-// nobody follows. After landing it is cancelled with ctx alone, because nobody else reads on. The
-// leader must call end when it has read everything.
+// Start returns the context of the call. It has ctx's values, but is cancelled only when ctx is
+// done and nobody follows. After Finish it is cancelled with ctx alone, because followers no longer
+// read. The leader must call end when it has read everything.
 func (f *Flight[K, V]) Start(ctx context.Context) (flight context.Context, end func()) {
 	//nolint:gosec // its parent holds nothing of it, so it may be left uncalled
 	flight, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -65,8 +66,9 @@ func (f *Flight[K, V]) Start(ctx context.Context) (flight context.Context, end f
 	return flight, func() { stop() }
 }
 
-// Finish ends the flight: nobody joins any more, and followers get the value. share is called when
-// there are any, before Land returns; what it gives is shared. Landing again does nothing.
+// Finish ends the flight: nobody can join it any more, and followers receive the value. Finish
+// calls share before it returns, if there are followers; the value is shared between them. A second
+// Finish does nothing.
 func (f *Flight[K, V]) Finish(share func() V) {
 	if f.remove() > 0 {
 		f.value = share()
@@ -78,7 +80,8 @@ func (f *Flight[K, V]) Finish(share func() V) {
 	}
 }
 
-// remove returns the number of followers, once.
+// remove takes the flight out of the group and returns the number of followers; 0 after the first
+// call.
 func (f *Flight[K, V]) remove() int {
 	g := f.group
 	g.mu.Lock()
@@ -100,7 +103,7 @@ func (g *Group[K, V]) forget(f *Flight[K, V]) {
 	}
 }
 
-// Wait returns what the leader landed with. It is not ok when ctx or the time ended first.
+// Wait returns the leader's value. ok is false if ctx or limit ended first.
 func (f *Flight[K, V]) Wait(ctx context.Context, limit time.Duration) (value V, ok bool) {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -114,7 +117,7 @@ func (f *Flight[K, V]) Wait(ctx context.Context, limit time.Duration) (value V, 
 	return value, false
 }
 
-// leave is called when the leader has nobody to answer any more.
+// leave is called when the leader's client is gone.
 func (f *Flight[K, V]) leave() {
 	f.group.mu.Lock()
 	defer f.group.mu.Unlock()
@@ -129,8 +132,8 @@ func (f *Flight[K, V]) unfollow() {
 	f.endIfLeft()
 }
 
-// endIfLeft cancels the call when nobody waits for it; whoever asks then begins a new one. The
-// group is locked.
+// endIfLeft cancels the call when nobody waits for it; the next caller starts a new one. The group
+// must be locked.
 func (f *Flight[K, V]) endIfLeft() {
 	if !f.leaderLeft || (f.followers > 0 && !f.landed) {
 		return

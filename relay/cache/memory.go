@@ -9,8 +9,8 @@ import (
 	"github.com/maypok86/otter/v2"
 )
 
-// memory is the tier in process: bounded in bytes, rid of what is used least (W-TinyLFU). A nil one
-// keeps nothing.
+// memory is the in-process tier: bounded in bytes, with W-TinyLFU eviction. A nil memory keeps
+// nothing.
 type memory struct {
 	now     func() time.Time
 	entries *otter.Cache[Key, entry]
@@ -23,8 +23,8 @@ type entry struct {
 }
 
 const (
-	entryOverhead = 200 // bytes that an entry takes beside its value: key, node, table, policy
-	shareOfBytes  = 8   // no value takes more than this part of the room
+	entryOverhead = 200 // bytes of an entry besides its value: key, node, table, policy
+	shareOfBytes  = 8   // no value takes more than this fraction of the limit
 )
 
 func newMemory(limit int64, now func() time.Time, n *counters, log *slog.Logger) (*memory, error) {
@@ -80,15 +80,15 @@ func (m *memory) close() {
 	}
 }
 
-// complaints of the library, which has none unless it is broken, go to our log.
+// complaints sends the cache library's log to ours. The library logs only when it is broken.
 type complaints struct{ log *slog.Logger }
 
-// Warn takes one that harms nothing.
+// Warn logs a harmless complaint.
 func (c complaints) Warn(ctx context.Context, said string, err error) {
 	c.log.WarnContext(ctx, "cache in process", "said", said, "error", err)
 }
 
-// Error takes one that does.
+// Error logs a harmful complaint.
 func (c complaints) Error(ctx context.Context, said string, err error) {
 	c.log.ErrorContext(ctx, "cache in process", "said", said, "error", err)
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/chainaccess/gateway/relay/jsonrpc"
 )
 
-// seal authenticates what lies in Redis: version, when it expires (unix milliseconds), HMAC-SHA-256
-// over version, key, expiry and value, then the value. Whoever writes there without the secret
-// writes misses.
+// seal authenticates values in Redis. A sealed value is: version, expiry (unix milliseconds),
+// HMAC-SHA-256 over version, expiry, key and value, then the value. A value written without the
+// secret is a miss.
 type seal struct{ secret []byte }
 
 const (
@@ -39,7 +39,7 @@ func (s seal) close(key Key, value []byte, expires time.Time) []byte {
 	return append(b, value...)
 }
 
-// open returns what was sealed under key; ok is false for anything else.
+// open returns the value that was sealed under key; ok is false for anything else.
 func (s seal) open(key Key, b []byte) (value []byte, expires time.Time, ok bool) {
 	if len(b) < valueAt || b[0] != sealVersion {
 		return nil, time.Time{}, false

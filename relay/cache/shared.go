@@ -13,14 +13,14 @@ import (
 	"github.com/sony/gobreaker/v2"
 )
 
-// shared is the tier in Redis. Look-ups have little time, writes go through a bounded queue, and a
-// Redis that fails again and again is left alone for a while.
+// shared is the tier in Redis. Look-ups have a short timeout, writes go through a bounded queue,
+// and a circuit breaker stops using a Redis that keeps failing.
 type shared struct {
 	now     func() time.Time
 	log     *slog.Logger
 	seal    seal
 	rdb     *redis.Client
-	writer  *redis.Client // the same connections with more time
+	writer  *redis.Client // the same connections with a longer timeout
 	lookup  time.Duration
 	writing time.Duration
 	breaker *gobreaker.CircuitBreaker[[]byte]
@@ -30,7 +30,7 @@ type shared struct {
 	queued atomic.Int64 // bytes
 	quit   chan struct{}
 	done   chan struct{}
-	stop   context.CancelFunc // ends writes that are under way
+	stop   context.CancelFunc // cancels writes in flight
 	once   sync.Once
 }
 
@@ -48,7 +48,7 @@ const (
 	writeMost     = 64 // entries of one pipeline
 
 	breakAfter = 5               // failures in a row
-	breakFor   = 2 * time.Second // before one look-up tries again
+	breakFor   = 2 * time.Second // before one look-up tests Redis again
 
 	keyPrefix = "answer:"
 )
@@ -70,7 +70,7 @@ func openShared(o Options, n *counters) (*shared, error) {
 		s.lookup = lookupTimeout
 	}
 	s.writing = max(writeTimeout, s.lookup)
-	opts.MaxRetries = -1 // a second try costs more than the miss
+	opts.MaxRetries = -1 // a retry costs more than the miss
 	opts.DialerRetries = 1
 	opts.DialTimeout = writeTimeout
 	opts.ReadTimeout, opts.WriteTimeout, opts.PoolTimeout = s.lookup, s.lookup, s.lookup
@@ -81,7 +81,7 @@ func openShared(o Options, n *counters) (*shared, error) {
 		Timeout:      breakFor,
 		ReadyToTrip:  func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= breakAfter },
 		IsSuccessful: answered,
-		IsExcluded:   func(err error) bool { return errors.Is(err, context.Canceled) }, // whoever asked went away
+		IsExcluded:   func(err error) bool { return errors.Is(err, context.Canceled) }, // the caller left
 		OnStateChange: func(_ string, _, to gobreaker.State) {
 			s.log.Warn("second tier of the cache", "circuit", to.String())
 		},
@@ -94,13 +94,13 @@ func openShared(o Options, n *counters) (*shared, error) {
 
 func parse(url string) (*redis.Options, error) {
 	opts, err := redis.ParseURL(url)
-	if err != nil { // which would show the address and the password in it
+	if err != nil { // whose text would show the address with its password
 		return nil, errors.New("CACHE_REDIS_URL is not a Redis address: expected redis://host:port/0")
 	}
 	return opts, nil
 }
 
-// answered reports whether Redis said something, be it that it does not want to.
+// answered reports whether Redis replied, even if with an error.
 func answered(err error) bool {
 	var said redis.Error
 	return err == nil || errors.As(err, &said)
@@ -108,7 +108,7 @@ func answered(err error) bool {
 
 func redisKey(key Key) string { return keyPrefix + string(key[:]) }
 
-// get looks a key up. Whatever goes wrong is a miss.
+// get looks a key up. Every failure is a miss.
 func (s *shared) get(ctx context.Context, key Key) (value []byte, expires time.Time, ok bool) {
 	raw, err := s.breaker.Execute(func() ([]byte, error) {
 		ctx, cancel := context.WithTimeout(ctx, s.lookup)
@@ -145,7 +145,7 @@ func (s *shared) put(key Key, value []byte, expires time.Time) {
 	s.n.droppedWrites.Add(1)
 }
 
-// write carries the queue to Redis, what has gathered in one pipeline.
+// write drains the queue to Redis, with one pipeline for the entries that are waiting.
 func (s *shared) write(ctx context.Context) {
 	defer close(s.done)
 	for {
@@ -195,7 +195,7 @@ func (s *shared) flush(ctx context.Context, first write) {
 	}
 }
 
-// close writes what is queued for as long as ctx lasts.
+// close writes the queued entries until ctx ends.
 func (s *shared) close(ctx context.Context) error {
 	s.once.Do(func() { close(s.quit) })
 	var err error
@@ -207,12 +207,11 @@ func (s *shared) close(ctx context.Context) error {
 	}
 	s.stop()
 	<-s.done
-	_ = s.rdb.Close() // nothing is under way any more
+	_ = s.rdb.Close() // nothing is in flight any more
 	return err
 }
 
-// Forget removes everything that caches keep in the Redis at url, which may hold other things as
-// well.
+// Forget removes every cached answer from the Redis at url and leaves its other keys alone.
 func Forget(ctx context.Context, url string) error {
 	opts, err := parse(url)
 	if err != nil {

@@ -2,18 +2,18 @@ package chain
 
 import "time"
 
-// evmMethods is the catalog of the five EVM chains, one row per method. Weights and times-to-live:
+// evmMethods is the catalog of the five EVM chains, one row per method. Weights and TTLs come from
 // docs/interface.md, 1.8. A method outside the table is refused with -32601.
 var evmMethods = []Method{
-	// The service answers these by itself.
+	// The gateway answers these itself.
 	local("eth_chainId"),
 	local("net_version"),
 
-	// Relative to the head, stored for a moment.
+	// About the head: cached for a moment.
 	short("eth_blockNumber", 2*time.Second),
 	short("eth_gasPrice", 2*time.Second),
 
-	// By hash: stored once the block is final. The hash is the first parameter of all of them.
+	// By hash: cached once the block is final. The first parameter is always the hash.
 	final("eth_getBlockByHash", Proof{Number: "number", Echo: "hash", Block: "hash"}),
 	final("eth_getTransactionByHash", Proof{Number: "blockNumber", Echo: "hash", Block: "blockHash"}),
 	final("eth_getTransactionReceipt", Proof{Number: "blockNumber", Echo: "transactionHash", Block: "blockHash"}),
@@ -22,8 +22,8 @@ var evmMethods = []Method{
 	final("eth_getUncleByBlockHashAndIndex", Proof{Number: "number", Above: uncleAge}),
 	final("eth_getUncleCountByBlockHash", Proof{}),
 
-	// State reads: heavy when their block lies deeper than StateDepth. The number is the index of
-	// the block parameter.
+	// State reads: heavy when their block is deeper than StateDepth. The number is the index of the
+	// block parameter.
 	state("eth_call", 1),
 	state("eth_createAccessList", 1),
 	state("eth_estimateGas", 1),
@@ -57,10 +57,10 @@ var evmMethods = []Method{
 	plain("web3_clientVersion"),
 	plain("web3_sha3"),
 
-	// The one write.
+	// The only write.
 	write("eth_sendRawTransaction"),
 
-	// Heavy, where the supplier has them.
+	// Heavy, served where an upstream supports them.
 	heavy("eth_simulateV1", Simulate),
 
 	heavy("debug_getRawBlock", Debug),

@@ -2,8 +2,8 @@ package chain
 
 import "time"
 
-// solanaMethods is the catalog of Solana, one row per method. Only getSlot is stored: "finalized"
-// is a moving head there, not immutability.
+// solanaMethods is the catalog of Solana, one row per method. Only getSlot is cached: on Solana
+// "finalized" is a moving head and does not make an answer immutable.
 var solanaMethods = []Method{
 	short("getSlot", time.Second),
 

@@ -1,6 +1,6 @@
-// Package chain owns what the gateway knows of the six chains: their names and ids, and the method
-// catalog with weight, parameter caps, cache rule, availability, and whether a method reads or
-// writes. It knows nothing of upstreams or keys.
+// Package chain describes the six chains: their names and ids, and the catalog of methods with
+// weight, parameter caps, cache rule, required capability, and whether a method reads or writes. It
+// knows nothing of upstreams or keys.
 package chain
 
 import (
@@ -22,7 +22,7 @@ const (
 	SolanaMainnet   ID = "solana_mainnet"
 )
 
-// Family says which JSON-RPC dialect a chain speaks.
+// Family is the JSON-RPC dialect of a chain.
 type Family uint8
 
 // The dialects.
@@ -31,7 +31,7 @@ const (
 	Solana
 )
 
-// String is "evm" or "solana".
+// String returns "evm" or "solana".
 func (f Family) String() string {
 	if f == Solana {
 		return "solana"
@@ -39,8 +39,8 @@ func (f Family) String() string {
 	return "evm"
 }
 
-// Chain is one of the six. Chains are shared and never change after they are made; WithChainID
-// gives a changed copy.
+// Chain is one of the six chains. Chains are shared and never change; WithChainID returns a changed
+// copy.
 type Chain struct {
 	ID     ID
 	Title  string
@@ -48,7 +48,7 @@ type Chain struct {
 	// ChainID is the EIP-155 chain id; 0 on Solana, which has none.
 	ChainID uint64
 	// BlockTime is the usual time between two blocks (slots on Solana). It bounds how far a head
-	// may plausibly have moved.
+	// can plausibly have moved.
 	BlockTime time.Duration
 
 	catalog    *catalog
@@ -90,10 +90,10 @@ func (c *Chain) setChainID(id uint64) {
 	c.networkID = strconv.AppendQuote(nil, strconv.FormatUint(id, 10))
 }
 
-// All lists the six chains in the order of docs/interface.md, 1.2.1.
+// All returns the six chains in the order of docs/interface.md, 1.2.1.
 func All() []*Chain { return slices.Clone(chains) }
 
-// Lookup finds a chain by its id, as it stands in a path. The id is exact and case-sensitive.
+// Lookup finds a chain by its id as written in a path. The id is exact and case-sensitive.
 func Lookup(id string) (*Chain, bool) {
 	c, ok := chainByID[id]
 	return c, ok
@@ -110,16 +110,16 @@ func (c *Chain) WithChainID(id uint64) *Chain {
 }
 
 // Method finds a served method by its exact, case-sensitive name, without allocating. The name is
-// the decoded string, not its JSON form. When it is not found, Refuse says what to do instead.
+// the decoded string, not its JSON form. For a method that is not found, Refuse returns the error.
 func (c *Chain) Method(name []byte) (*Method, bool) {
 	m, ok := c.catalog.byName[string(name)]
 	return m, ok
 }
 
-// Methods lists the served methods of the chain, sorted by name.
+// Methods returns the chain's served methods, sorted by name.
 func (c *Chain) Methods() []*Method { return slices.Clone(c.catalog.sorted) }
 
-// IsLocal reports whether the service itself answers a method, on whichever chain has it.
+// IsLocal reports whether the gateway itself answers a method, on any chain that has it.
 func IsLocal(method string) bool {
 	for _, c := range chains {
 		if m, ok := c.catalog.byName[method]; ok && m.Cache == Local {
@@ -129,8 +129,8 @@ func IsLocal(method string) bool {
 	return false
 }
 
-// LocalResult is the JSON result of a method with cache rule Local, nil for any other. The bytes
-// are shared: do not change them.
+// LocalResult returns the JSON result of a method with cache rule Local, nil for any other. The
+// bytes are shared and must not be changed.
 func (c *Chain) LocalResult(m *Method) []byte {
 	switch {
 	case m.Cache != Local:

@@ -13,9 +13,9 @@ type bound struct {
 	absolute bool
 }
 
-// resolve puts the head in place of an omitted bound and of every tag but earliest. The interface
-// resolves tags "against the chain's head", so safe and finalized stand for the head too, although
-// they lie somewhat below it.
+// resolve returns the bound's number. An omitted bound and every tag except earliest are the head.
+// The interface resolves tags "against the chain's head", so safe and finalized also count as the
+// head, although they are somewhat below it.
 func (b bound) resolve(head uint64) uint64 {
 	if b.absolute {
 		return b.number
@@ -23,7 +23,7 @@ func (b bound) resolve(head uint64) uint64 {
 	return head
 }
 
-// logFilter is what of an eth_getLogs filter decides its range.
+// logFilter is the part of an eth_getLogs filter that decides its range.
 type logFilter struct {
 	from, to bound
 	byHash   bool // one block, named by its hash
@@ -31,7 +31,7 @@ type logFilter struct {
 
 func (f logFilter) needsHead() bool { return !f.byHash && f.from.absolute != f.to.absolute }
 
-// weighLogs holds eth_getLogs to MaxLogBlocks. A range that ends before it begins is left to the
+// weighLogs enforces MaxLogBlocks on eth_getLogs. A range that ends before it begins is left to the
 // node.
 func weighLogs(params []byte, head uint64) (Weight, *fault.Error) {
 	filter, refusal := readLogFilter(params)
@@ -70,10 +70,10 @@ const (
 	memberHash
 )
 
-// readLogFilter reads the range of an eth_getLogs filter as every node would. What nodes read
-// differently, or what cannot be measured, is refused, because it would slip past the cap: repeated
+// readLogFilter reads the range of an eth_getLogs filter as every node would. It refuses what nodes
+// read differently and what cannot be measured, because that could bypass the cap: repeated
 // members, members in another case (some nodes fold it), bounds that are neither a tag nor a
-// quantity, a hash beside a range.
+// quantity, and a hash next to a range.
 func readLogFilter(params []byte) (logFilter, *fault.Error) {
 	raw, ok := param(params, 0)
 	if !ok || isNull(raw) {
@@ -158,8 +158,8 @@ func readBound(member string, raw []byte) (bound, *fault.Error) {
 		case "earliest":
 			return bound{absolute: true}, nil
 		}
-		// Nodes hold block numbers in 63 bits; some read a larger one as a negative number, which
-		// stands for a tag.
+		// Nodes hold block numbers in 63 bits. Some read a larger one as a negative number, which
+		// means a tag.
 		if n, form := parseQuantity(content); form == hexDigits && n <= math.MaxInt64 {
 			return bound{number: n, absolute: true}, nil
 		}

@@ -15,23 +15,23 @@ const (
 	Heavy    Class = "heavy"
 )
 
-// CacheRule says whether an answer may be served again.
+// CacheRule is whether and how long an answer may be reused.
 type CacheRule uint8
 
 // The cache rules (docs/interface.md, 1.8, cache rules).
 const (
-	// Never: the answer depends on the latest state, or is too large to be worth keeping.
+	// Never: the answer depends on the latest state, or is too large to be worth caching.
 	Never CacheRule = iota
-	// Local: the service answers by itself (LocalResult); it counts as a cache hit.
+	// Local: the gateway answers by itself (LocalResult); the answer counts as a cache hit.
 	Local
 	// Short: any answer, for the method's TTL.
 	Short
 	// Final: a non-null answer whose block is FinalDepth below the corroborated head, for the
-	// method's TTL. The depth is checked when storing; Method.Proof says how an answer shows it.
+	// method's TTL. The depth is checked when the answer is cached, with the help of Method.Proof.
 	Final
 )
 
-// String is the rule's word for documents and the quote tool.
+// String returns the rule's word for documents and the quote tool.
 func (r CacheRule) String() string {
 	switch r {
 	case Local:
@@ -45,13 +45,14 @@ func (r CacheRule) String() string {
 	}
 }
 
-// week is the time-to-live of answers that no longer change.
+// week is the TTL of answers that no longer change.
 const week = 7 * 24 * time.Hour
 
-// Capability is what an upstream must have beyond the plain methods; measured per upstream.
+// Capability is what an upstream must support beyond the plain methods. It is measured per
+// upstream.
 type Capability string
 
-// The capabilities of upstreams. Plain is had by all.
+// The capabilities of upstreams. Every upstream has Plain.
 const (
 	Plain    Capability = ""
 	Debug    Capability = "debug"
@@ -60,7 +61,7 @@ const (
 	Bor      Capability = "bor"
 	Simulate Capability = "simulate"
 	Archive  Capability = "archive" // state of every block
-	Data     Capability = "data"    // what the data service is made of: transfers and token balances by owner
+	Data     Capability = "data"    // what the data service needs: transfers and token balances by owner
 	History  Capability = "history" // Solana: every block since the first
 )
 
@@ -68,30 +69,29 @@ const (
 type Method struct {
 	Name string
 	// Class and Weight (whole units) are those of a call that no parameter makes heavier; Weigh
-	// decides for a given call.
+	// returns those of a given call.
 	Class  Class
 	Weight int
 	Cache  CacheRule
-	// TTL is how long an answer may be served again; 0 with rule Never.
+	// TTL is how long an answer may be reused; 0 with rule Never.
 	TTL time.Duration
-	// Proof says how an answer under the Final rule shows which block it is about.
+	// Proof is how an answer under the Final rule shows which block it is about.
 	Proof Proof
-	// Write marks a submission: it goes to exactly one upstream and is never sent again.
+	// Write marks a submission: it is sent to exactly one upstream and never retried.
 	Write bool
-	// StateBlockParam is the index of the block parameter of a state read, -1 when the method is
-	// none.
+	// StateBlockParam is the index of a state read's block parameter; -1 for other methods.
 	StateBlockParam int
-	// Needs is what an upstream must support; where no upstream of a chain does, the method answers
-	// -32601.
+	// Needs is what an upstream must support. On a chain where no upstream does, the method is
+	// refused with -32601.
 	Needs Capability
-	// Only lists the chains that have the method; nil for the whole family.
+	// Only lists the chains that have the method; nil means the whole family.
 	Only []ID
 
 	rule weighRule
 }
 
-// NeedsFor is what an upstream must support for a call of this class: a state read that is heavy
-// for its depth needs an archive.
+// NeedsFor returns what an upstream must support for a call of this class: a state read that is
+// heavy because of its depth needs an archive.
 func (m *Method) NeedsFor(class Class) Capability {
 	if m.rule == weighStateDepth && class == Heavy {
 		return Archive
@@ -99,7 +99,7 @@ func (m *Method) NeedsFor(class Class) Capability {
 	return m.Needs
 }
 
-// weighRule says how the parameters of a call decide its weight and whether a cap refuses it.
+// weighRule is how the parameters of a call decide its weight and whether a cap refuses it.
 type weighRule uint8
 
 const (
@@ -112,8 +112,8 @@ const (
 // On reports whether the chain has the method.
 func (m *Method) On(id ID) bool { return m.Only == nil || slices.Contains(m.Only, id) }
 
-// The rows of the catalog tables. Each constructor stands for one combination of weight, cache rule
-// and parameters.
+// The rows of the catalog tables. Each constructor is one combination of weight, cache rule and
+// parameters.
 
 func plain(name string) Method {
 	return Method{Name: name, Class: Standard, Weight: 1, StateBlockParam: -1}
@@ -170,7 +170,7 @@ func on(id ID, m Method) Method {
 	return m
 }
 
-// catalog is the set of methods one chain serves.
+// catalog is the set of methods that one chain serves.
 type catalog struct {
 	byName     map[string]*Method
 	bySqueezed map[string]string // name without case and separators to name

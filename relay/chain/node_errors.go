@@ -1,8 +1,8 @@
 package chain
 
-// NodeError is what a code means in an error that a chain's node answers with, and that passes
-// through unchanged with HTTP 200. The gateway's own refusals, which may bear the same code, come
-// with another status and with data.request_id.
+// NodeError explains a code in an error of a chain's node, which passes through unchanged with HTTP
+// 200. The gateway's own refusals may have the same code; they have another status and
+// data.request_id.
 type NodeError struct {
 	Code    int
 	Family  Family
@@ -11,8 +11,7 @@ type NodeError struct {
 	Step    string // what to do
 }
 
-// NodeErrors lists what a code means in answers of nodes; empty when it means nothing there that is
-// agreed upon.
+// NodeErrors returns the meanings of a code in answers of nodes; empty if it has no agreed meaning.
 func NodeErrors(code int) []NodeError {
 	var found []NodeError
 	for _, e := range nodeErrors {
@@ -23,8 +22,8 @@ func NodeErrors(code int) []NodeError {
 	return found
 }
 
-// nodeErrors are those of EIP-1474 and of eth_simulateV1 (ethereum/execution-apis), and of Solana's
-// nodes (solana-rpc-client-api, custom_error).
+// nodeErrors are from EIP-1474, eth_simulateV1 (ethereum/execution-apis) and Solana's nodes
+// (solana-rpc-client-api, custom_error).
 var nodeErrors = []NodeError{
 	{
 		3, EVM, "Execution reverted",

@@ -6,21 +6,21 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 )
 
-// Links are the operator's addresses that catalog and range refusals carry.
+// Links are the operator's addresses in catalog and range refusals.
 type Links struct {
 	Contact string // an address for tailoring requests
 	Docs    string // a link to the method catalog
 }
 
-// On returns a copy of a refusal with data.contact and data.docs (docs/interface.md, 1.2,
-// error envelope).
+// On returns a copy of a refusal with data.contact and data.docs (docs/interface.md, 1.2, error
+// envelope).
 func (l Links) On(e *fault.Error) *fault.Error {
 	return e.With("contact", l.Contact).With("docs", l.Docs)
 }
 
-// Refuse answers a method that the chain does not serve: fault.MethodNotServed with a message that
-// says what to do instead, and with the operator's links. data.suggestion names the served method
-// when one comes close.
+// Refuse returns the error for a method that the chain does not serve: fault.MethodNotServed with
+// the operator's links and a message about what to do instead. data.suggestion names the served
+// method if one is close.
 func (c *Chain) Refuse(name string, links Links) *fault.Error {
 	quoted := excerpt([]byte(name))
 	if advice, ok := adviceFor(c.Family, name); ok {
@@ -41,7 +41,7 @@ func (c *Chain) Refuse(name string, links Links) *fault.Error {
 		quoted, c.ID))
 }
 
-// elsewhere lists the paths of the chains that do serve the method.
+// elsewhere returns the paths of the chains that do serve the method.
 func (c *Chain) elsewhere(name string) string {
 	var paths []string
 	for _, other := range chains {
@@ -52,15 +52,15 @@ func (c *Chain) elsewhere(name string) string {
 	return strings.Join(paths, ", ")
 }
 
-// maxMethodName is longer than every name in the catalog; beyond it nobody misspelt one.
+// maxMethodName is longer than every name in the catalog; a longer name is no misspelling of one.
 const maxMethodName = 64
 
-// squeeze folds what people get wrong in names: case and separators.
+// squeezer and squeeze remove what people get wrong in names: separators and case.
 var squeezer = strings.NewReplacer("_", "", "-", "", ".", "", "/", "", " ", "", "\t", "", "\n", "", "\r", "")
 
 func squeeze(name string) string { return strings.ToLower(squeezer.Replace(name)) }
 
-// nearest finds the served method whose name differs in case and separators only.
+// nearest finds the served method whose name differs only in case and separators.
 func (c *catalog) nearest(name string) (string, bool) {
 	if len(name) > maxMethodName {
 		return "", false
@@ -69,7 +69,7 @@ func (c *catalog) nearest(name string) (string, bool) {
 	return near, ok
 }
 
-// refusalRule says what to do instead of the methods that match: an exact name, a prefix
+// refusalRule is advice on what to use instead of the methods that match: an exact name, a prefix
 // ("admin_*") or a suffix ("*Subscribe").
 type refusalRule struct {
 	match  string
@@ -86,7 +86,7 @@ func (r refusalRule) matches(name string) bool {
 	return name == r.match
 }
 
-// adviceFor takes the first rule that matches.
+// adviceFor returns the advice of the first rule that matches.
 func adviceFor(family Family, name string) (string, bool) {
 	for _, rule := range refusalsOf(family) {
 		if rule.matches(name) {
@@ -96,8 +96,8 @@ func adviceFor(family Family, name string) (string, bool) {
 	return "", false
 }
 
-// Refused finds the rule by which a known method is not served: its name, or a pattern such as
-// personal_* or *Subscribe, of which there is advice as of a name.
+// Refused returns the rule by which a known method is refused: its name, or a pattern such as
+// personal_* or *Subscribe. Refuse accepts both as a name.
 func Refused(family Family, name string) (rule string, ok bool) {
 	for _, r := range refusalsOf(family) {
 		if r.matches(name) {

@@ -5,18 +5,17 @@ import (
 	"encoding/json"
 )
 
-// This file walks raw JSON without decoding it, because most calls need one short value out of
-// parameters that may be long. It reads valid JSON; on anything else it reports broken and never
-// panics.
+// This file walks raw JSON without decoding it, because most calls need one short value from
+// parameters that may be long. On invalid JSON it sets broken and never panics.
 
-// elements walks the values of a JSON array.
+// elements iterates over the values of a JSON array.
 type elements struct {
 	rest   []byte
 	first  bool
 	broken bool
 }
 
-// elementsOf starts a walk; ok is whether b holds an array.
+// elementsOf starts an iteration; ok reports whether b holds an array.
 func elementsOf(b []byte) (e elements, ok bool) {
 	b = skipSpace(b)
 	if len(b) == 0 || b[0] != '[' {
@@ -37,8 +36,8 @@ func (e *elements) next() (value []byte, ok bool) {
 	return value, ok
 }
 
-// advance passes the comma before the next item; ok is false at the closing bracket and when the
-// input is broken.
+// advance skips the comma before the next item; ok is false at the closing bracket and on invalid
+// input.
 func (e *elements) advance(closing byte) (b []byte, ok bool) {
 	b = skipSpace(e.rest)
 	if len(b) == 0 {
@@ -60,10 +59,10 @@ func (e *elements) advance(closing byte) (b []byte, ok bool) {
 	return b, true
 }
 
-// members walks the members of a JSON object.
+// members iterates over the members of a JSON object.
 type members struct{ elements }
 
-// membersOf starts a walk; ok is whether b holds an object.
+// membersOf starts an iteration; ok reports whether b holds an object.
 func membersOf(b []byte) (m members, ok bool) {
 	b = skipSpace(b)
 	if len(b) == 0 || b[0] != '{' {
@@ -90,7 +89,7 @@ func (m *members) next() (name, value []byte, ok bool) {
 	return name, value, ok
 }
 
-// param returns the raw bytes of one positional parameter; ok is false when there are fewer.
+// param returns the raw bytes of one positional parameter; ok is false if there are fewer.
 func param(params []byte, index int) (value []byte, ok bool) {
 	walk, ok := elementsOf(params)
 	for i := 0; ok; i++ {
@@ -101,8 +100,7 @@ func param(params []byte, index int) (value []byte, ok bool) {
 	return nil, false
 }
 
-// text returns the decoded content of a JSON string. It allocates only when the string holds
-// escapes.
+// text returns the decoded content of a JSON string. It allocates only if the string holds escapes.
 func text(value []byte) (content []byte, ok bool) {
 	if len(value) < 2 || value[0] != '"' || value[len(value)-1] != '"' {
 		return nil, false
@@ -126,7 +124,7 @@ func skipSpace(b []byte) []byte {
 	return b
 }
 
-// readValue splits b after the JSON value it begins with.
+// readValue splits b after the JSON value at its start.
 func readValue(b []byte) (value, rest []byte, ok bool) {
 	if len(b) == 0 {
 		return nil, nil, false
@@ -146,7 +144,7 @@ func readValue(b []byte) (value, rest []byte, ok bool) {
 	return b[:end], b[end:], true
 }
 
-// stringEnd is the length of the string that b begins with, 0 when it does not end.
+// stringEnd returns the length of the string at the start of b, 0 if it does not end.
 func stringEnd(b []byte) int {
 	for i := 1; i < len(b); i++ {
 		switch b[i] {
@@ -159,7 +157,7 @@ func stringEnd(b []byte) int {
 	return 0
 }
 
-// compositeEnd is the length of the object or array that b begins with, 0 when it does not end.
+// compositeEnd returns the length of the object or array at the start of b, 0 if it does not end.
 func compositeEnd(b []byte) int {
 	depth := 0
 	for i := 0; i < len(b); i++ {
@@ -181,7 +179,7 @@ func compositeEnd(b []byte) int {
 	return 0
 }
 
-// literalEnd is the length of the number, true, false or null that b begins with.
+// literalEnd returns the length of the number, true, false or null at the start of b.
 func literalEnd(b []byte) int {
 	for i, c := range b {
 		switch c {

@@ -1,11 +1,11 @@
 package chain
 
-// State is how a chain stands for whoever calls it.
+// State is a chain's state as its callers see it.
 type State string
 
-// The states. Up: calls are answered, and when an upstream fails another one takes over. Degraded:
-// calls are answered, with something amiss. Down: no upstream can be used. Unknown: nobody has
-// measured it lately.
+// The states. Up: calls are answered, and an upstream that fails has a replacement. Degraded: calls
+// are answered, with a fault somewhere. Down: no upstream is usable. Unknown: there is no recent
+// measurement.
 const (
 	Up       State = "up"
 	Degraded State = "degraded"
@@ -13,5 +13,5 @@ const (
 	Unknown  State = "unknown"
 )
 
-// States lists the states.
+// States returns all states.
 func States() []State { return []State{Up, Degraded, Down, Unknown} }

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/crypto/sha3"
 )
 
-// SubmissionID names the transaction that a write carries, so that its sender can look it up when
-// the outcome is unknown (-32017): ("transaction_hash", "0x…") on EVM chains, ("signature", base58)
-// on Solana. Both are empty when the parameters hold no transaction that can be decoded.
+// SubmissionID identifies the transaction in a write, so that its sender can look it up when the
+// outcome is unknown (-32017). It returns ("transaction_hash", "0x…") on EVM chains, ("signature",
+// base58) on Solana, and empty strings when the parameters hold no decodable transaction.
 func (c *Chain) SubmissionID(params []byte) (field, value string) {
 	raw, ok := param(params, 0)
 	if !ok {
@@ -36,8 +36,8 @@ func (c *Chain) SubmissionID(params []byte) (field, value string) {
 // blobTxType is the EIP-2718 type of EIP-4844 transactions.
 const blobTxType = 0x03
 
-// evmHash is the Keccak-256 of the signed bytes. A blob transaction travels with its blobs, which
-// its hash does not cover (EIP-4844, network representation): there the hash is of the type byte
+// evmHash returns the Keccak-256 of the signed bytes. A blob transaction is sent with its blobs,
+// which its hash does not cover (EIP-4844, network representation). Its hash is of the type byte
 // and the wrapped transaction alone.
 func evmHash(encoded []byte) string {
 	if len(encoded) < 4 || encoded[0] != '0' || (encoded[1] != 'x' && encoded[1] != 'X') {
@@ -62,11 +62,11 @@ func evmHash(encoded []byte) string {
 const (
 	signatureBytes = 64
 	// maxSolanaText bounds the decoding: the largest transaction (1232 bytes) is 1683 characters of
-	// base58, whose decoding takes time quadratic in the length.
+	// base58, and decoding base58 is quadratic in the length.
 	maxSolanaText = 2048
 )
 
-// solanaEncoding reads {"encoding": …} of the second parameter; base58 is the default of
+// solanaEncoding returns {"encoding": …} of the second parameter; base58 is the default of
 // sendTransaction.
 func solanaEncoding(params []byte) string {
 	encoding := "base58"
@@ -90,8 +90,8 @@ func solanaEncoding(params []byte) string {
 	return encoding
 }
 
-// solanaSignature is the first signature of a wire transaction, which begins with the count of its
-// signatures.
+// solanaSignature returns the first signature of a wire transaction, which begins with the number
+// of its signatures.
 func solanaSignature(encoded []byte, encoding string) string {
 	if len(encoded) > maxSolanaText {
 		return ""
@@ -111,7 +111,7 @@ func solanaSignature(encoded []byte, encoding string) string {
 	if err != nil || len(wire) < 1+signatureBytes {
 		return ""
 	}
-	// A transaction of 1232 bytes has room for 19 signatures, so that the compact count is a single
+	// A transaction of 1232 bytes has room for 19 signatures, so its compact count is always one
 	// byte.
 	if count := int(wire[0]); count == 0 || len(wire) <= 1+count*signatureBytes {
 		return ""

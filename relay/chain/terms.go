@@ -6,16 +6,15 @@ import (
 	"strings"
 )
 
-// Terms say in words what of a call's parameters decides what it weighs. Both are empty where
-// nothing does.
+// Terms describe how a method's parameters affect its weight. Both are empty if they do not.
 type Terms struct {
 	// Heavy completes "it weighs 2 when …".
 	Heavy string
-	// Cap is a sentence of what is refused, and what to do instead.
+	// Cap is a sentence about what is refused and what to do instead.
 	Cap string
 }
 
-// Terms returns what Weigh goes by.
+// Terms returns the rules that Weigh applies, in words.
 func (m *Method) Terms() Terms {
 	switch m.rule {
 	case weighLogRange:
@@ -42,8 +41,8 @@ func (m *Method) Terms() Terms {
 	}
 }
 
-// HeavyCalls says in words which calls are heavy, over all chains: methods that always are, a
-// prefix for a family that is all heavy, and what parameters make heavy.
+// HeavyCalls describes which calls are heavy, over all chains: methods that always are (a prefix if
+// a whole family is heavy), then calls that parameters make heavy.
 func HeavyCalls() string {
 	var always []string
 	rules := map[weighRule]bool{}
@@ -74,8 +73,8 @@ func HeavyCalls() string {
 	return strings.Join(words, ", ")
 }
 
-// family is a method's name to its first underscore, which EVM nodes put between the namespace and
-// the method.
+// family returns a method's name up to and including its first underscore, which separates
+// namespace and method on EVM nodes.
 func family(name string) string {
 	before, _, found := strings.Cut(name, "_")
 	if !found {

@@ -17,12 +17,12 @@ const (
 	WideLogBlocks = 128
 	// MaxFeeBlocks is the most blocks one eth_feeHistory may ask for.
 	MaxFeeBlocks = 1024
-	// StateDepth is how many blocks below the head a state read may lie and still weigh 1.
+	// StateDepth is how many blocks below the head a state read may be and still weigh 1.
 	StateDepth = 128
 )
 
-// Weight is what one call weighs: whole units before the route tier's multiplier, and the class it
-// is recorded under.
+// Weight is the weight of one call: whole units before the tier's multiplier, and the class under
+// which it is recorded.
 type Weight struct {
 	Units int
 	Class Class
@@ -33,8 +33,8 @@ var (
 	heavyWeight    = Weight{Units: 2, Class: Heavy}
 )
 
-// NeedsHead reports whether Weigh must know the chain's head to weigh these parameters. It is false
-// for parameters that Weigh refuses at any head.
+// NeedsHead reports whether Weigh needs the chain's head for these parameters. It is false for
+// parameters that Weigh refuses at any head.
 func (m *Method) NeedsHead(params []byte) bool {
 	switch m.rule {
 	case weighLogRange:
@@ -47,11 +47,11 @@ func (m *Method) NeedsHead(params []byte) bool {
 	}
 }
 
-// Weigh decides the weight of a call from its parameters and the chain's head alone. params is the
-// raw JSON array, or empty. It refuses with fault.RangeTooLarge what a cap forbids, and with
-// fault.ParameterRefused what would hide from a cap; other malformed parameters weigh 1 and are
-// left to the node's own answer. The head matters only when NeedsHead says so. Links.On adds the
-// operator's links to a range refusal.
+// Weigh computes the weight of a call from its parameters and the chain's head alone. params is the
+// raw JSON array, or empty. Weigh returns fault.RangeTooLarge for what a cap forbids, and
+// fault.ParameterRefused for what would bypass a cap. Other malformed parameters weigh 1 and are
+// left to the node. The head matters only if NeedsHead reports true. Links.On adds the operator's
+// links to a range refusal.
 func (m *Method) Weigh(params []byte, head uint64) (Weight, *fault.Error) {
 	switch m.rule {
 	case weighLogRange:
@@ -65,8 +65,8 @@ func (m *Method) Weigh(params []byte, head uint64) (Weight, *fault.Error) {
 	}
 }
 
-// weighFeeHistory holds the block count, a hex quantity or a decimal number, quoted or not, to
-// MaxFeeBlocks: nodes take all of these forms.
+// weighFeeHistory enforces MaxFeeBlocks on the block count. Nodes accept a hex quantity or a
+// decimal number, quoted or not.
 func weighFeeHistory(params []byte) (Weight, *fault.Error) {
 	raw, ok := param(params, 0)
 	if !ok || isNull(raw) {
@@ -88,7 +88,7 @@ func weighFeeHistory(params []byte) (Weight, *fault.Error) {
 			With("max_blocks", MaxFeeBlocks)
 	}
 	if len(digits) == 0 {
-		return standardWeight, nil // nodes read an empty count as none at all
+		return standardWeight, nil // nodes treat an empty count as absent
 	}
 	return Weight{}, fault.New(fault.ParameterRefused,
 		"The block count of eth_feeHistory (first parameter) is %s. Send a hex quantity such as \"0x14\" or a whole "+
@@ -118,8 +118,8 @@ type blockRef struct {
 	number uint64
 }
 
-// stateBlock reads the block parameter of a state read. Hashes are near: their depth cannot be told
-// from the request.
+// stateBlock reads the block parameter of a state read. A hash counts as near, because its depth is
+// not known from the request.
 func stateBlock(params []byte, index int) blockRef {
 	raw, ok := param(params, index)
 	if !ok {
@@ -133,7 +133,7 @@ func stateBlock(params []byte, index int) blockRef {
 		return readBlock(raw)
 	}
 	// EIP-1898: {"blockNumber": …} or {"blockHash": …}. Nodes differ on repeated names and on case,
-	// so that the deepest block that any of them might read decides.
+	// so the deepest block that any of them might read decides.
 	var deepest blockRef
 	for {
 		name, value, ok := walk.next()
@@ -165,7 +165,7 @@ func readBlock(raw []byte) blockRef {
 	return blockRef{}
 }
 
-// digitForm says how a number is written.
+// digitForm is the notation of a number.
 type digitForm uint8
 
 const (
@@ -174,8 +174,8 @@ const (
 	hexDigits
 )
 
-// parseQuantity reads a hex quantity (0x, leading zeros allowed) or a whole decimal number. What
-// exceeds 64 bits reads as math.MaxUint64: above every cap and every head.
+// parseQuantity reads a hex quantity (0x, leading zeros allowed) or a whole decimal number. A
+// number beyond 64 bits returns math.MaxUint64, which is above every cap and every head.
 func parseQuantity(b []byte) (n uint64, form digitForm) {
 	base, form := uint64(10), decimalDigits
 	if len(b) > 1 && b[0] == '0' && (b[1] == 'x' || b[1] == 'X') {
@@ -212,7 +212,7 @@ func digitValue(c byte) uint64 {
 	}
 }
 
-// shown is a raw JSON value for a message: a string's content quoted, anything else as it stands.
+// shown formats a raw JSON value for a message: a string's content quoted, anything else as it is.
 func shown(raw []byte) string {
 	if content, ok := text(raw); ok {
 		return excerpt(content)
@@ -220,7 +220,7 @@ func shown(raw []byte) string {
 	return excerpt(raw)
 }
 
-// excerpt quotes what the client sent, short enough for a message.
+// excerpt quotes what the client sent, cut to fit a message.
 func excerpt(b []byte) string {
 	const most = 48
 	if len(b) > most {

@@ -9,16 +9,15 @@ import (
 	"unicode/utf8"
 )
 
-// ErrAmbiguous is about JSON that readers take in different ways: an object with a member twice, or
-// a string that is no text (half of a surrogate pair, bytes that are not UTF-8). It has no
-// canonical form.
+// ErrAmbiguous reports JSON that parsers read differently: an object with a repeated member, or a
+// string that is not text (half of a surrogate pair, invalid UTF-8). Such JSON has no canonical
+// form.
 var ErrAmbiguous = errors.New("JSON that readers take in different ways")
 
-// AppendCanonical appends b, one JSON value, in the one form that all its spellings share: no white
-// space, members sorted by name, strings escaped only where they must be. Numbers stay as they are
-// written, so 1 and 1.0 differ; letters keep their case. Values that have the same form are the
-// same value. The error is ErrSyntax, ErrTooDeep (MaxRequestDepth) or ErrAmbiguous; what was
-// appended is of no use then.
+// AppendCanonical appends the canonical form of b, one JSON value: no white space, members sorted
+// by name, strings escaped only where necessary. Numbers stay as written, so 1 and 1.0 differ;
+// letters keep their case. Values with the same form are the same value. The error is ErrSyntax,
+// ErrTooDeep (MaxRequestDepth) or ErrAmbiguous; then the appended bytes are useless.
 func AppendCanonical(out, b []byte) ([]byte, error) {
 	i := space(b, 0)
 	var err error
@@ -40,7 +39,7 @@ func AppendCanonical(out, b []byte) ([]byte, error) {
 
 type canonicalForm func(b []byte, i, depth int) (form []byte, end int, err error)
 
-// canonical returns the form of the value at b[i] in memory of its own.
+// canonical returns the form of the value at b[i] in newly allocated memory.
 func canonical(b []byte, i, depth int) (form []byte, end int, err error) {
 	if i >= len(b) {
 		return nil, 0, ErrTruncated
@@ -65,8 +64,8 @@ func canonicalScalar(out, b []byte, i int) (appended []byte, end int, err error)
 	return append(out, b[i:end]...), end, nil
 }
 
-// canonicalArray is handed what gives the form of nested values: were it recursive by itself, the
-// compiler would put out on the heap.
+// canonicalArray takes the function for nested values as a parameter: if it recursed itself, out
+// would escape to the heap.
 func canonicalArray(out, b []byte, i, depth int, nested canonicalForm) (appended []byte, end int, err error) {
 	if depth <= 0 {
 		return out, 0, ErrTooDeep
@@ -139,8 +138,8 @@ func canonicalObject(b []byte, i, depth int) (form []byte, end int, err error) {
 	return append(out, '}'), i, nil
 }
 
-// canonicalString appends a valid quoted string; one without escapes is in its canonical form
-// already.
+// canonicalString appends a valid quoted string in canonical form. A string without escapes already
+// has it.
 func canonicalString(out, quoted []byte) ([]byte, error) {
 	if !utf8.Valid(quoted) || loneSurrogate(quoted) {
 		return out, ErrAmbiguous
@@ -167,7 +166,8 @@ func canonicalString(out, quoted []byte) ([]byte, error) {
 	return append(out, '"'), nil
 }
 
-// loneSurrogate reports whether an escape in a valid quoted string is half of a pair.
+// loneSurrogate reports whether a valid quoted string has an escape that is half of a surrogate
+// pair.
 func loneSurrogate(quoted []byte) bool {
 	for i := 0; i < len(quoted); i++ {
 		if quoted[i] != '\\' {
@@ -192,7 +192,7 @@ func loneSurrogate(quoted []byte) bool {
 	return false
 }
 
-// codeUnit reads the four hex digits that b starts with.
+// codeUnit reads the four hex digits at the start of b.
 func codeUnit(b []byte) rune {
 	var r rune
 	for _, c := range b[:4] {
@@ -207,8 +207,8 @@ func codeUnit(b []byte) rune {
 	return r
 }
 
-// Members calls f with each member of the object b in turn, its name still escaped, until f gives
-// false. Nothing happens when b is no object; what follows a fault in b is not told.
+// Members calls f with each member of the object b, its name still escaped, until f returns false.
+// It does nothing if b is no object, and stops silently at invalid JSON.
 func Members(b []byte, f func(name, val []byte) bool) {
 	i := space(b, 0)
 	if i >= len(b) || b[i] != '{' {

@@ -1,17 +1,17 @@
 package jsonrpc
 
-// follower checks one JSON value that comes in chunks, and finds its end (RFC 8259). It remembers
-// which brackets are open, a bit each, and nothing of what it has seen.
+// follower validates one JSON value that arrives in chunks, and finds its end (RFC 8259). It keeps
+// one bit per open bracket and none of the bytes.
 type follower struct {
 	state   state
-	after   state // of a token: what comes after it
+	after   state // of a token: the state that follows it
 	depth   int
 	objects [MaxResponseDepth / 64]uint64 // whether the bracket at a depth is a brace
-	hex     int                           // digits still to come of a \u escape
-	word    string                        // what is still to come of a literal
+	hex     int                           // remaining digits of a \u escape
+	word    string                        // the rest of a literal
 }
 
-// state is what may come next.
+// state is what the follower expects next.
 type state uint8
 
 const (
@@ -22,22 +22,22 @@ const (
 	wantColon                   // a colon
 	wantNext                    // a comma or a closing bracket
 	inString                    // from here on, the rest of a token
-	inEscape                    // what a backslash stands before
+	inEscape                    // the character after a backslash
 	inHex                       // a digit of a \u escape
 	inWord                      // a letter of a literal
-	numberMinus                 // a digit must come
-	numberZero                  // no further digit
+	numberMinus                 // next: a digit
+	numberZero                  // next: no further digit
 	numberWhole                 // digits before the point
-	numberPoint                 // a digit must come
+	numberPoint                 // next: a digit
 	numberFraction              // digits after the point
-	numberE                     // a sign or a digit must come
-	numberSign                  // a digit must come
+	numberE                     // next: a sign or a digit
+	numberSign                  // next: a digit
 	numberExponent              // digits
 )
 
-// feed takes the next chunk and tells how many of its bytes belong to the value; done once it has
-// ended. A number that is the whole value ends with the byte after it. The error is ErrSyntax or
-// ErrTooDeep.
+// feed reads the next chunk and returns how many of its bytes belong to the value; done is true
+// once the value has ended. A number at the top level ends with the byte after it. The error is
+// ErrSyntax or ErrTooDeep.
 func (f *follower) feed(p []byte) (n int, done bool, err error) {
 	for i := 0; i < len(p); {
 		c := p[i]
@@ -78,7 +78,7 @@ func (f *follower) feed(p []byte) (n int, done bool, err error) {
 	return len(p), false, nil
 }
 
-// structure takes a byte that stands between tokens or begins one.
+// structure reads a byte between tokens, or the first of a token.
 func (f *follower) structure(c byte) (done bool, err error) {
 	switch f.state {
 	case wantItem:
@@ -106,7 +106,7 @@ func (f *follower) structure(c byte) (done bool, err error) {
 	}
 }
 
-// separate takes what stands after a value.
+// separate reads the byte after a value.
 func (f *follower) separate(c byte) (done bool, err error) {
 	object := f.inObject()
 	switch {
@@ -130,7 +130,7 @@ func (f *follower) name(c byte) error {
 	return nil
 }
 
-// begin takes the first byte of a value.
+// begin reads the first byte of a value.
 func (f *follower) begin(c byte) error {
 	f.after = wantNext
 	switch {
@@ -180,8 +180,8 @@ func (f *follower) inObject() bool {
 	return f.objects[d/64]>>(d%64)&1 == 1
 }
 
-// token goes on in an escape, a literal or a number, from p[i] to where that ends or the chunk
-// does. ended is whether the value did.
+// token continues an escape, a literal or a number from p[i] to its end or the end of the chunk.
+// ended reports whether the value ended.
 func (f *follower) token(p []byte, i int) (end int, ended bool, err error) {
 	for i < len(p) && f.state > inString {
 		if f.state < numberMinus {
@@ -212,7 +212,7 @@ func (f *follower) token(p []byte, i int) (end int, ended bool, err error) {
 	return i, false, nil
 }
 
-// letter takes a byte of an escape or of a literal; ended after a literal's last.
+// letter reads a byte of an escape or a literal; ended is true after a literal's last byte.
 func (f *follower) letter(c byte) (ended bool, err error) {
 	switch f.state {
 	case inEscape:

@@ -7,17 +7,17 @@ import (
 	"unicode/utf8"
 )
 
-// Message is one of a protocol that speaks JSON-RPC with named parameters, its members byte for
-// byte as they came.
+// Message is one message of a protocol that uses JSON-RPC with named parameters (MCP). Its members
+// are unchanged bytes.
 type Message struct {
 	ID     []byte // nil for a notification
-	Method []byte // without quotes and escapes; nil for an answer
-	Params []byte // an object; nil when there are none
-	Answer bool   // it carries a result or an error instead of a method
+	Method []byte // without quotes and escapes; nil for a response
+	Params []byte // an object; nil if absent
+	Answer bool   // it is a response: a result or an error instead of a method
 }
 
-// SplitMessage splits a body that holds one message. What it found before it failed comes with the
-// error, so that the id can be echoed.
+// SplitMessage parses a body that holds one message. On an error it returns the members found so
+// far, so that the id can be echoed.
 func SplitMessage(body []byte) (Message, error) {
 	object, err := single(body)
 	if err != nil {
@@ -65,7 +65,7 @@ func (m *Message) check(version []byte) error {
 	case len(m.ID) > maxIDBytes:
 		m.ID = nil
 		return fmt.Errorf("%w: the id is longer than %d bytes", ErrNotRequest, maxIDBytes)
-	case m.Answer && string(m.ID) == "null": // to a message whose id could not be read
+	case m.Answer && string(m.ID) == "null": // the response to a message whose id could not be read
 		m.ID = nil
 	case m.ID != nil && m.ID[0] != '"' && m.ID[0] != '-' && !isDigit(m.ID[0]):
 		m.ID = nil
@@ -90,18 +90,18 @@ func (m *Message) check(version []byte) error {
 	return nil
 }
 
-// unescaped is the text of a valid JSON string. Some writers escape every slash, and names of
-// methods have slashes.
+// unescaped returns the text of a valid JSON string. Some encoders escape every slash, and method
+// names contain slashes.
 func unescaped(quoted []byte) []byte {
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		return quoted[1 : len(quoted)-1]
 	}
 	var text string
-	_ = json.Unmarshal(quoted, &text) // it was read as a JSON string before
+	_ = json.Unmarshal(quoted, &text) // it was validated as a JSON string before
 	return []byte(text)
 }
 
-// single returns the one value in a body, without the white space around it.
+// single returns the one value in a body, without surrounding white space.
 func single(body []byte) ([]byte, error) {
 	if !utf8.Valid(body) {
 		return nil, fmt.Errorf("%w: it is not UTF-8", ErrSyntax)
@@ -117,7 +117,7 @@ func single(body []byte) ([]byte, error) {
 	return body[start:end], nil
 }
 
-// AppendString appends text as a JSON string. Text is UTF-8.
+// AppendString appends text, which must be UTF-8, as a JSON string.
 func AppendString(b, text []byte) []byte {
 	b = append(b, '"')
 	from := 0

@@ -6,18 +6,18 @@ import (
 	"unicode/utf8"
 )
 
-// Request is one request, split. The slices point into the body that was split.
+// Request is one parsed request. The slices alias the parsed body.
 type Request struct {
-	ID     []byte // as sent; nil when there was none
+	ID     []byte // as sent; nil if absent
 	Method []byte // without quotes
-	Params []byte // a JSON array; nil when there was none
+	Params []byte // a JSON array; nil if absent
 }
 
-// ErrNotRequest is wrapped by errors about JSON that is no JSON-RPC 2.0 request. Their text says
-// what is wrong.
+// ErrNotRequest is wrapped by errors about JSON that is no JSON-RPC 2.0 request. Their text is the
+// reason.
 var ErrNotRequest = errors.New("not a JSON-RPC 2.0 request")
 
-// Bounds of what is echoed or looked up.
+// Limits of members that are echoed or looked up.
 const (
 	maxIDBytes     = 4096
 	maxMethodBytes = 128
@@ -29,7 +29,7 @@ func IsBatch(body []byte) bool {
 	return i < len(body) && body[i] == '['
 }
 
-// SplitRequest splits one request. The error wraps ErrSyntax, ErrTooDeep or ErrNotRequest.
+// SplitRequest parses one request. The error wraps ErrSyntax, ErrTooDeep or ErrNotRequest.
 func SplitRequest(body []byte) (Request, error) {
 	object, err := single(body)
 	if err != nil {
@@ -38,8 +38,8 @@ func SplitRequest(body []byte) (Request, error) {
 	return splitObject(object)
 }
 
-// SplitBatch splits an array into its items, each still to be split by SplitItem. It reads at most
-// limit items: more is an error of the batch, told by tooMany.
+// SplitBatch splits an array into its items, which SplitItem parses. If there are more than limit
+// items, it returns tooMany and no items.
 func SplitBatch(body []byte, limit int) (items [][]byte, tooMany bool, err error) {
 	if !utf8.Valid(body) {
 		return nil, false, fmt.Errorf("%w: it is not UTF-8", ErrSyntax)
@@ -60,17 +60,17 @@ func SplitBatch(body []byte, limit int) (items [][]byte, tooMany bool, err error
 		if len(items) == limit {
 			return nil, true, nil
 		}
-		to, _ := value(body, i, MaxRequestDepth) // valid: the whole array was
+		to, _ := value(body, i, MaxRequestDepth) // valid, because the whole array is
 		items = append(items, body[i:to])
 		i, more, _ = next(body, to, ']')
 	}
 	return items, false, nil
 }
 
-// SplitItem splits one item of a batch. The error wraps ErrNotRequest.
+// SplitItem parses one item of a batch. The error wraps ErrNotRequest.
 func SplitItem(item []byte) (Request, error) { return splitObject(item) }
 
-// splitObject takes valid JSON.
+// splitObject parses a request from valid JSON.
 func splitObject(b []byte) (Request, error) {
 	if b[0] != '{' {
 		return Request{}, fmt.Errorf("%w: it is not an object", ErrNotRequest)
@@ -105,7 +105,7 @@ func splitObject(b []byte) (Request, error) {
 
 func (r *Request) check(version []byte) error {
 	if len(r.ID) > maxIDBytes {
-		r.ID = nil // refused, so not echoed either
+		r.ID = nil // refused, so it is not echoed either
 		return fmt.Errorf("%w: the id is longer than %d bytes", ErrNotRequest, maxIDBytes)
 	}
 	if string(version) != `"2.0"` {
@@ -127,7 +127,7 @@ func (r *Request) check(version []byte) error {
 	return nil
 }
 
-// members calls f for each member of the object b, which is valid JSON.
+// members calls f for each member of the object b, which must be valid JSON.
 func members(b []byte, f func(name, val []byte) error) error {
 	i := space(b, 1)
 	if b[i] == '}' {

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// Response is one response, split. Exactly one of Result and Error is set. The slices point into
-// the body that was split.
+// Response is one parsed response. Exactly one of Result and Error is set. The slices alias the
+// parsed body.
 type Response struct {
 	ID     []byte
 	Result []byte
@@ -17,7 +17,7 @@ type Response struct {
 // ErrNotResponse is wrapped by errors about JSON that is no JSON-RPC response.
 var ErrNotResponse = errors.New("not a JSON-RPC response")
 
-// SplitResponse splits a whole response. The error wraps ErrSyntax, ErrTooDeep or ErrNotResponse.
+// SplitResponse parses a whole response. The error wraps ErrSyntax, ErrTooDeep or ErrNotResponse.
 func SplitResponse(body []byte) (Response, error) {
 	r, from, err := splitPrefix(body)
 	if err == nil && from >= 0 {
@@ -26,17 +26,17 @@ func SplitResponse(body []byte) (Response, error) {
 	return r, err
 }
 
-// Opening is a response of which only the beginning was read, as far as its result at least.
+// Opening is the beginning of a response, read at least as far as the start of its result.
 type Opening struct {
-	ID     []byte // nil when it comes after the result
-	Result []byte // what was read of the result
-	Done   bool   // whether that is all of it
-	Tail   []byte // what was read after it
+	ID     []byte // nil if it comes after the result
+	Result []byte // the part of the result that was read
+	Done   bool   // whether Result is complete
+	Tail   []byte // what was read after the result
 	rest   follower
 }
 
-// SplitOpening splits the beginning of a response that goes on past the prefix. The error wraps
-// ErrSyntax or ErrNotResponse; an error object that does not fit is refused.
+// SplitOpening parses the beginning of a response that continues after prefix. The error wraps
+// ErrSyntax, ErrTooDeep or ErrNotResponse. An error object that does not fit in prefix is refused.
 func SplitOpening(prefix []byte) (Opening, error) {
 	r, from, err := splitPrefix(prefix)
 	if err != nil {
@@ -54,13 +54,13 @@ func SplitOpening(prefix []byte) (Opening, error) {
 	return o, nil
 }
 
-// Feed takes the next chunk and tells how many of its bytes belong to the result; done once the
-// result has ended. The error is ErrSyntax or ErrTooDeep: what was fed so far is the beginning of
-// no JSON value.
+// Feed reads the next chunk of the result and returns how many of its bytes belong to it; done is
+// true once the result has ended. The error is ErrSyntax or ErrTooDeep: the bytes so far are not
+// the beginning of a JSON value.
 func (o *Opening) Feed(chunk []byte) (n int, done bool, err error) { return o.rest.feed(chunk) }
 
-// CheckTail takes what follows the result of an Opening: further members, of which id is given, and
-// the end of the object.
+// CheckTail parses what follows the result of an Opening: further members and the end of the
+// object. It returns the id if it is among them.
 func CheckTail(tail []byte) (id []byte, err error) {
 	i := space(tail, 0)
 	if i >= len(tail) {
@@ -69,7 +69,7 @@ func CheckTail(tail []byte) (id []byte, err error) {
 	if tail[i] != '}' && tail[i] != ',' {
 		return nil, ErrSyntax
 	}
-	// The tail reads like the rest of an object whose first member is known.
+	// The tail is the rest of an object whose first member is known.
 	whole := append([]byte(`{"result":0`), tail[i:]...)
 	r, from, err := splitPrefix(whole)
 	switch {
@@ -81,8 +81,8 @@ func CheckTail(tail []byte) (id []byte, err error) {
 	return bytes.Clone(r.ID), nil
 }
 
-// splitPrefix splits b. When b ends too early, but inside the result's value or after it, from is
-// where that value starts; otherwise from is -1.
+// splitPrefix parses b. If b ends too early, but within the result or after it, from is the start
+// of the result; otherwise from is -1.
 func splitPrefix(b []byte) (r Response, from int, err error) {
 	i := space(b, 0)
 	if i >= len(b) {

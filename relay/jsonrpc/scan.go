@@ -1,6 +1,6 @@
-// Package jsonrpc owns the JSON-RPC 2.0 envelope as bytes: it splits requests and responses into
-// their members without decoding what no rule needs, so that ids, params and results pass byte for
-// byte. It knows no method and no chain.
+// Package jsonrpc parses the JSON-RPC 2.0 envelope as bytes. It splits requests and responses into
+// their members without decoding more than needed, so ids, params and results pass byte for byte.
+// It knows no method and no chain.
 package jsonrpc
 
 import (
@@ -10,8 +10,8 @@ import (
 	"math/bits"
 )
 
-// Depth bounds of nested values. Requests of real clients stay under 20; traces of deep call stacks
-// reach some hundreds.
+// Limits of nesting. Requests of real clients stay below 20; traces of deep call stacks reach some
+// hundreds.
 const (
 	MaxRequestDepth  = 64
 	MaxResponseDepth = 4096
@@ -30,8 +30,8 @@ func Valid(b []byte) bool {
 	return err == nil && space(b, end) == len(b)
 }
 
-// value returns the end of the JSON value that starts at b[i], which must not be white space.
-// Grammar: RFC 8259.
+// value returns the end of the JSON value (RFC 8259) that starts at b[i], which must not be white
+// space.
 func value(b []byte, i, depth int) (int, error) {
 	if i >= len(b) {
 		return 0, ErrTruncated
@@ -98,8 +98,8 @@ func array(b []byte, i, depth int) (int, error) {
 	}
 }
 
-// memberName reads a name and the colon after it. name is without quotes and still escaped; from is
-// where the value starts.
+// memberName reads a name and the colon after it. name is without quotes but still escaped; from is
+// the start of the value.
 func memberName(b []byte, i int) (name []byte, from int, err error) {
 	if i >= len(b) {
 		return nil, 0, ErrTruncated
@@ -121,7 +121,7 @@ func memberName(b []byte, i int) (name []byte, from int, err error) {
 	return b[i+1 : end-1], space(b, colon+1), nil
 }
 
-// next steps over a comma (more) or the closing byte.
+// next skips a comma (more is true) or the closing byte.
 func next(b []byte, i int, closing byte) (after int, more bool, err error) {
 	i = space(b, i)
 	if i >= len(b) {
@@ -155,7 +155,7 @@ func stringEnd(b []byte, i int) (int, error) {
 	}
 }
 
-// escape returns the last byte of the escape whose backslash stands before b[i].
+// escape returns the index of the last byte of the escape whose backslash is before b[i].
 func escape(b []byte, i int) (int, error) {
 	if i >= len(b) {
 		return 0, ErrTruncated
@@ -178,7 +178,7 @@ func escape(b []byte, i int) (int, error) {
 	return i, nil
 }
 
-// Eight copies of a byte, to look at as many bytes at once.
+// Eight copies of a byte, to compare eight bytes at once.
 const (
 	ones   = 0x0101010101010101
 	highs  = 0x80 * ones
@@ -187,10 +187,10 @@ const (
 	spaces = ' ' * ones
 )
 
-// plain returns the first byte at i or after it that is a quote, a backslash or a control
-// character: what means something inside a string. Eight bytes are looked at in one step: a byte
-// less n borrows into its high bit when it is below n, and a byte that equals another is zero after
-// an exclusive or. Of several marks the lowest is exact (Hacker's Delight, section 6-1).
+// plain returns the index of the first quote, backslash or control character at or after i: the
+// bytes with a meaning inside a string. It looks at eight bytes per step: a byte less n borrows
+// into its high bit if it is below n, and a byte that equals another is zero after an exclusive or.
+// Of several marks the lowest is exact (Hacker's Delight, section 6-1).
 func plain(b []byte, i int) int {
 	for ; len(b)-i >= 8; i += 8 {
 		w := binary.LittleEndian.Uint64(b[i:])
