@@ -15,22 +15,23 @@ import (
 	"github.com/chainaccess/gateway/relay/upstream/internal/plainhttp"
 )
 
-// Answer is an upstream's answer. Result or Error are its own bytes, untouched save for credentials
-// in errors; they are valid until Release. When Rest is set the result goes on there.
+// Answer is an upstream's answer. Result and Error are its own bytes, unchanged except that
+// credentials are removed from errors; they are valid until Release. If Rest is set, it streams the
+// rest of the result.
 type Answer struct {
 	Result []byte
 	Error  []byte
 	Rest   io.Reader
 
-	nullID bool // an error under id null: it is not known to which call it belongs
+	nullID bool // an error with id null: the call that it answers is unknown
 	body   io.ReadCloser
-	source io.Reader    // body, or what it is out of gzip
-	gunzip *gzip.Reader // nil when it is not compressed
+	source io.Reader    // body, or its gunzipped content
+	gunzip *gzip.Reader // nil if the body is not compressed
 	buffer *[]byte
 }
 
 const (
-	peekBytes = 256 << 10 // an answer that fits is judged whole; of a longer one this much is seen before it streams
+	peekBytes = 256 << 10 // an answer up to this size is judged whole; of a longer one this much is read before it streams
 	tailBytes = 8 << 10   // what may follow the result of a streamed answer
 	firstRead = 4 << 10
 )
@@ -41,8 +42,8 @@ var buffers = sync.Pool{New: func() any {
 }}
 
 var (
-	// ErrTooLarge is that of a stream that would grow larger than the request allows. Nobody is
-	// blamed for it.
+	// ErrTooLarge reports an answer or a stream larger than the request allows. It is no failure of
+	// the upstream.
 	ErrTooLarge = errors.New("the answer is larger than MAX_ANSWER_BYTES")
 	errWrongID  = errors.New("the answer has another call's id")
 	errNoID     = errors.New("the answer has no id")
@@ -63,9 +64,8 @@ func (a *Answer) Release() {
 	*a = Answer{}
 }
 
-// readAnswer reads the answer to the request with this id: whole when it fits the peek, with Rest
-// otherwise. On error everything is released, and an answer that has another id ends its
-// connection.
+// readAnswer reads the answer to the request with this id: whole if it fits in peekBytes, else with
+// Rest. On an error it releases everything. An answer with another id also ends its connection.
 func (e *Endpoint) readAnswer(resp *http.Response, limit int64, id []byte) (*Answer, error) {
 	//nolint:errcheck,forcetypeassert // the pool holds these only
 	a := &Answer{body: resp.Body, source: resp.Body, buffer: buffers.Get().(*[]byte)}
@@ -93,14 +93,14 @@ func (e *Endpoint) readAnswer(resp *http.Response, limit int64, id []byte) (*Ans
 		return nil, err
 	}
 	if whole {
-		_ = a.body.Close() // the next call may have the connection
+		_ = a.body.Close() // returns the connection to the pool
 		a.body = nil
 	}
 	return a, nil
 }
 
-// misled counts an answer that has another call's id, and ends the connection that it came over:
-// whose answers follow on it is not known.
+// misled counts an answer with another call's id and ends the connection, because the answers that
+// follow on it cannot be attributed.
 func (e *Endpoint) misled(body io.Reader) {
 	e.metrics.Stray(telemetry.AnotherID)
 	if c, ok := body.(plainhttp.Ender); ok {
@@ -108,12 +108,12 @@ func (e *Endpoint) misled(body io.Reader) {
 	}
 }
 
-// peek fills the buffer up to peekBytes and tells whether that is the whole body. length is the
-// body's, -1 when it is not known.
+// peek fills the buffer up to peekBytes and reports whether that is the whole body. length is the
+// body's, -1 if unknown.
 func (a *Answer) peek(length int64) (whole bool, err error) {
 	b := *a.buffer
 	if length > int64(cap(b)) {
-		b = make([]byte, 0, min(length+1, peekBytes)) // one more, so that the end shows without growing
+		b = make([]byte, 0, min(length+1, peekBytes)) // one more, so that the end is seen without growing
 	}
 	for len(b) < peekBytes {
 		if len(b) == cap(b) {
@@ -148,9 +148,9 @@ func (a *Answer) split(id []byte) error {
 	return nil
 }
 
-// open begins an answer that goes on past the peek. An id before the result is checked now. Where
-// the result comes first, its bytes would go out before the id is known, which they may only on a
-// connection that no other call was answered on (errLateID); an id that is wrong then breaks the
+// open starts streaming an answer that is longer than peekBytes. An id before the result is checked
+// now. If the result comes first, its bytes are sent before the id is known. That is allowed only
+// on a connection that has answered no other call (else errLateID). A wrong id then breaks the
 // stream off before its end, so that it never becomes valid JSON.
 func (a *Answer) open(e *Endpoint, body io.Reader, limit int64, id []byte) error {
 	o, err := jsonrpc.SplitOpening(*a.buffer)
@@ -169,7 +169,7 @@ func (a *Answer) open(e *Endpoint, body io.Reader, limit int64, id []byte) error
 	return nil
 }
 
-// checkID holds an answer's id against the request's, byte for byte. The error is errNoID or
+// checkID compares an answer's id with the request's, byte for byte. The error is errNoID or
 // errWrongID.
 func checkID(id, asked []byte) error {
 	switch {
@@ -181,8 +181,8 @@ func checkID(id, asked []byte) error {
 	return errWrongID
 }
 
-// rest reads on to the end of the result, then checks what follows it. io.EOF says that the answer
-// was whole; any other error that it broke off.
+// rest streams the result to its end, then checks what follows it. io.EOF means that the answer was
+// complete; any other error means that it broke off.
 type rest struct {
 	opening jsonrpc.Opening
 	source  io.Reader
@@ -190,7 +190,7 @@ type rest struct {
 
 	id       []byte // of the request
 	endpoint *Endpoint
-	body     io.Reader // as it came, to end its connection
+	body     io.Reader // the original body, to end its connection
 }
 
 func (r *rest) Read(p []byte) (int, error) {

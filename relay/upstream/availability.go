@@ -6,24 +6,24 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// Availability says whether a chain has what a service needs of its upstreams, as far as the probes
-// know.
+// Availability is whether a chain's upstreams have a capability, as far as the probes know.
 type Availability uint8
 
-// The standings, from the least that is known to the best.
+// The values, in ascending order of what is known.
 const (
-	// Unmeasured: no upstream is known to be capable, and not all are known to lack it. A call may
-	// be tried.
+	// Unmeasured: no upstream is known to have the capability, and not all are known to lack it. A
+	// call may be tried.
 	Unmeasured Availability = iota
-	// Absent: every upstream that is of the chain was asked, and lacks it.
+	// Absent: every upstream of the chain was probed, and lacks it.
 	Absent
-	// Away: some upstream has it, but none of those can be used now; one that is cordoned cannot.
+	// Away: some upstream has it, but none of those is usable now. A cordoned upstream is not
+	// usable.
 	Away
-	// Live: an upstream that has it can be used.
+	// Live: a usable upstream has it.
 	Live
 )
 
-// Availability tells how the chain stands with a capability.
+// Availability returns the chain's availability of a capability.
 func (c *Chain) Availability(of chain.Capability) Availability {
 	now, best, open := c.now(), Unmeasured, false
 	for _, e := range c.eligible() {
@@ -39,7 +39,8 @@ func (c *Chain) Availability(of chain.Capability) Availability {
 	return best
 }
 
-// availability is the standing of one upstream. One of another chain does not count.
+// availability returns the value for one upstream. counts is false for an upstream of another
+// chain.
 func (e *Endpoint) availability(of chain.Capability, now time.Time) (stands Availability, counts bool) {
 	s := e.state.Load()
 	if s == nil {

@@ -15,8 +15,8 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// Board is where probes publish what they found, operators what they ordered and API processes what
-// they measured, and every process reads it. It lives in Redis beside the meter.
+// Board holds snapshots of probes, cordons of operators and figures of API processes, for every
+// process to read. It is in the same Redis as the meter.
 type Board struct{ rdb redis.UniversalClient }
 
 //go:embed publish.lua
@@ -24,23 +24,23 @@ var publishSource string
 
 var publishScript = redis.NewScript(publishSource)
 
-// NewBoard makes a board over a connection that it does not own.
+// NewBoard returns a board on rdb, which the caller closes.
 func NewBoard(rdb redis.UniversalClient) *Board { return &Board{rdb: rdb} }
 
 func boardKey(id chain.ID) string      { return "{board}:" + string(id) }
 func generationKey(id chain.ID) string { return boardKey(id) + ":generation" }
 func cordonKey(id chain.ID) string     { return boardKey(id) + ":cordoned" }
 
-// Posted is what stands on the board about one chain.
+// Posted is what the board holds about one chain.
 type Posted struct {
-	// Snapshot is the newest one; only its Generation counts unless Known.
+	// Snapshot is the newest one; unless Known, only its Generation is valid.
 	Snapshot Snapshot
 	Known    bool
 	// Cordons are the upstreams that operators took out of rotation, by name.
 	Cordons map[string]Cordon
 }
 
-// Publish puts a snapshot on the board, in place of the last one.
+// Publish replaces the chain's snapshot on the board.
 func (b *Board) Publish(ctx context.Context, s Snapshot) error {
 	raw, err := json.Marshal(s)
 	if err != nil {
@@ -53,8 +53,8 @@ func (b *Board) Publish(ctx context.Context, s Snapshot) error {
 	return nil
 }
 
-// Forget takes the snapshots of chains off the board, so that nothing of before is believed, nor
-// served from what was stored under it. Cordons stay.
+// Forget deletes the snapshots of chains and raises their generations, so that no earlier verdict
+// is used and no earlier cached answer is served. It keeps the cordons.
 func (b *Board) Forget(ctx context.Context, ids ...chain.ID) error {
 	_, err := b.rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
 		for _, id := range ids {
@@ -69,15 +69,15 @@ func (b *Board) Forget(ctx context.Context, ids ...chain.ID) error {
 	return nil
 }
 
-// Read returns what stands on the board about one chain.
+// Read returns what the board holds about one chain.
 func (b *Board) Read(ctx context.Context, id chain.ID) (Posted, error) {
 	all, err := b.ReadAll(ctx, id)
 	return all[id], err
 }
 
-// ReadAll returns what stands on the board about these chains, in one round trip. A chain of which
-// something cannot be read is told in the error; it is left out unless its cordons could be read,
-// which then stand alone.
+// ReadAll returns what the board holds about these chains, in one round trip. The error names each
+// chain that could not be read completely. Such a chain is left out, unless its cordons could be
+// read: then it has only those.
 func (b *Board) ReadAll(ctx context.Context, ids ...chain.ID) (map[chain.ID]Posted, error) {
 	type reads struct {
 		snapshot, generation *redis.StringCmd
@@ -113,7 +113,7 @@ func decodePosted(snapshot, generation *redis.StringCmd, cordons *redis.MapStrin
 	if err != nil {
 		return Posted{}, err
 	}
-	alone := Posted{Cordons: decodeCordons(named)} // an operator's order holds whatever else cannot be read
+	alone := Posted{Cordons: decodeCordons(named)} // a cordon holds even if nothing else can be read
 	posted := alone
 	raw, err := snapshot.Bytes()
 	switch {
@@ -141,8 +141,8 @@ func decodePosted(snapshot, generation *redis.StringCmd, cordons *redis.MapStrin
 	return posted, nil
 }
 
-// Watch follows the board on behalf of the pool until ctx ends. When the board cannot be read the
-// last verdicts stay in force: a board that is gone must not take the relay with it.
+// Watch applies the board to the pool until ctx ends. While the board cannot be read the last
+// verdicts stay in force, so that an outage of the board does not stop the relay.
 func (b *Board) Watch(ctx context.Context, p *Pool, every time.Duration, log *slog.Logger) {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -160,7 +160,7 @@ func (b *Board) Watch(ctx context.Context, p *Pool, every time.Duration, log *sl
 		for id, posted := range all {
 			c, ok := p.Chain(id)
 			if !ok {
-				continue // a reload took it away meanwhile
+				continue // a reload removed it in the meantime
 			}
 			before := c.Generation()
 			c.follow(posted)

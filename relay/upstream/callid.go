@@ -6,15 +6,14 @@ import (
 	"strconv"
 )
 
-// Every request to an upstream carries an id of its own, and its answer is believed only under that
-// id: a response too many on a kept connection, or one that comes late, would otherwise be taken
-// for the answer to whatever is asked next, which may be another customer's.
+// Every request to an upstream has its own id, and only an answer with that id is accepted.
+// Otherwise an extra or late response on a kept-alive connection would be taken for the answer to
+// the next request, which may be another customer's.
 //
 // An id is a whole number of 16 digits below 2^53. Every node and provider echoes such a number
-// byte for byte (common clients make theirs of the time in microseconds, which has as many digits),
-// and a client that reads numbers as floats keeps it exact. Its 52 random bits come from the
-// runtime's ChaCha8, whose key the operating system gives: who sees some ids learns nothing about
-// others.
+// byte for byte (common clients use the time in microseconds, which has as many digits), and a
+// client that reads numbers as floats keeps it exact. Its 52 random bits come from the runtime's
+// ChaCha8, which the operating system seeds, so that ids cannot be predicted from other ids.
 const (
 	idDigits = 16
 	firstID  = 1_000_000_000_000_000
@@ -45,15 +44,15 @@ func (r *Request) body() []byte {
 	return append(b, '}')
 }
 
-// renumbered is the same request under a new id, for the next upstream. The first may still be
-// reading its own.
+// renumbered returns the same request with a new id, for the next upstream. It copies the body,
+// because the first upstream's attempt may still be reading it.
 func renumbered(body []byte) []byte {
 	b := bytes.Clone(body)
 	appendID(b[:len(idPrefix)])
 	return b
 }
 
-// methodOf is the method of a request that body rendered.
+// methodOf returns the method of a request that body rendered.
 func methodOf(body []byte) []byte {
 	const before = len(idPrefix) + idDigits + len(methodPrefix)
 	if len(body) < before {
@@ -63,5 +62,5 @@ func methodOf(body []byte) []byte {
 	return method
 }
 
-// idOf is the id of a request that body rendered.
+// idOf returns the id of a request that body rendered.
 func idOf(body []byte) []byte { return body[len(idPrefix) : len(idPrefix)+idDigits] }

@@ -9,23 +9,22 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// recentState is the state of the newest 128 blocks, which a node without an archive keeps: how
-// deep one without chain.Archive goes.
+// recentState is the state of the newest 128 blocks, which a node without chain.Archive keeps.
 const recentState chain.Capability = "state128"
 
-// capabilityProbe is the cheapest question that tells whether an upstream is capable of something:
-// it is when every call has a result.
+// capabilityProbe is the cheapest test of a capability: an upstream has it if every call returns a
+// result.
 type capabilityProbe struct {
 	of     chain.Capability
 	family chain.Family
-	only   chain.ID // a chain that alone has it
+	only   chain.ID // the only chain that has it; empty for all
 	calls  []capabilityCall
 }
 
 type capabilityCall struct {
 	method string
 	params func(c *Chain, head uint64) string
-	able   func(result []byte) bool // of a result that is not null; nil when any will do
+	able   func(result []byte) bool // checks a result that is not null; nil accepts any
 }
 
 const zeroAddress = `"0x0000000000000000000000000000000000000000"`
@@ -68,21 +67,21 @@ var capabilityProbes = []capabilityProbe{
 	{of: chain.History, family: chain.Solana, calls: []capabilityCall{
 		{method: "getFirstAvailableBlock", params: fixed(`[]`), able: reachesBack},
 	}},
-	// An address that owns no tokens: cheap where the index exists, an error where it does not.
+	// An address that owns no tokens: cheap if the index exists, an error if it does not.
 	{of: chain.Data, family: chain.Solana, calls: []capabilityCall{{method: "getTokenAccountsByOwner", params: fixed(
 		`["SysvarC1ock11111111111111111111111111111111",{"programId":"TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA"},` +
 			`{"encoding":"base64","dataSlice":{"offset":0,"length":0}}]`)}}},
 }
 
-// Blocks whose state is the oldest that an archive node has: the chains were moved to new software
-// there.
+// The last blocks before migrations to new software, which the state of an archive node does not
+// reach.
 const (
 	nitroGenesis = 22_207_817  // Arbitrum One
 	bedrockStart = 105_235_063 // OP Mainnet
 )
 
-// firstState is the oldest block whose state an archive node of the chain has. Private networks,
-// which are younger, begin with the first.
+// firstState returns the oldest block whose state an archive node of the chain has. Private
+// networks, which are younger, start at block 1.
 func firstState(c *Chain, head uint64) uint64 {
 	begun := map[chain.ID]uint64{chain.ArbitrumOne: nitroGenesis + 1, chain.OptimismMainnet: bedrockStart + 1}[c.ID]
 	if begun == 0 || begun > head {
@@ -95,8 +94,8 @@ func stateAt(height func(*Chain, uint64) uint64) func(*Chain, uint64) string {
 	return func(c *Chain, head uint64) string { return fmt.Sprintf(`[%s,"0x%x"]`, zeroAddress, height(c, head)) }
 }
 
-// firstEpoch is how many slots an epoch of Solana has: a node that has blocks of the first one has
-// them all.
+// firstEpoch is the number of slots in Solana's first epoch. A node that has blocks of that epoch
+// has them all.
 const firstEpoch = 432_000
 
 func reachesBack(result []byte) bool {
@@ -104,19 +103,18 @@ func reachesBack(result []byte) bool {
 	return ok && first < firstEpoch
 }
 
-// Times of questions about capabilities. One that is not answered clearly is asked again after
-// unclearPause, and then after twice as long as the last time, until it is as seldom as those that
-// are.
+// Timing of capability probes. An unclear answer is retried after unclearPause, with exponential
+// backoff up to capabilityEvery.
 const (
-	capabilityTime  = time.Second // of one question
+	capabilityTime  = time.Second // timeout of one call
 	capabilityEvery = 30 * time.Minute
 	unclearPause    = time.Minute
 )
 
-// measureCapabilities asks for each capability whose verdict is old. Each question has a time of
-// its own, so that one that hangs does not take that of the others; what the round has no whole one
-// left for is asked in the next. What an upstream does not answer clearly keeps its last verdict.
-// ctx is of the round; after begin is over no question begins.
+// measureCapabilities probes each capability whose verdict is old. Each call has its own timeout,
+// so that one that hangs does not delay the others. After begin is over no call starts; the rest
+// follows in the next round. A capability without a clear answer keeps its last verdict. ctx is the
+// round's.
 func (c *Chain) measureCapabilities(ctx, begin context.Context, e *Endpoint, last map[chain.Capability]Verdict,
 	head uint64, now time.Time,
 ) map[chain.Capability]Verdict {
@@ -145,7 +143,7 @@ func (c *Chain) measureCapabilities(ctx, begin context.Context, e *Endpoint, las
 	return measured
 }
 
-// pause is how long after it was asked for a capability is asked for again.
+// pause returns how long after AskedAt the capability is probed again.
 func (v Verdict) pause() time.Duration {
 	if v.Unclear <= 0 {
 		return capabilityEvery
@@ -153,12 +151,12 @@ func (v Verdict) pause() time.Duration {
 	return min(unclearPause<<min(v.Unclear-1, 5), capabilityEvery)
 }
 
-// on reports whether the chain has what the probe asks for.
+// on reports whether the probe applies to the chain.
 func (p *capabilityProbe) on(c *Chain) bool {
 	return p.family == c.Family && (p.only == "" || p.only == c.ID)
 }
 
-// ask reports whether the upstream is capable, and whether it said so clearly.
+// ask reports whether the upstream is capable, and whether its answers were clear.
 func (p *capabilityProbe) ask(ctx context.Context, c *Chain, e *Endpoint, head uint64) (able, sure bool) {
 	for i := range p.calls {
 		e.limits.waitToProbe(ctx, e.health.now)
@@ -169,7 +167,7 @@ func (p *capabilityProbe) ask(ctx context.Context, c *Chain, e *Endpoint, head u
 	return true, true
 }
 
-// ask asks one question, in the time that one has.
+// ask makes one call, within capabilityTime.
 func (q *capabilityCall) ask(ctx context.Context, c *Chain, e *Endpoint, head uint64) (able, sure bool) {
 	ctx, cancel := context.WithTimeout(ctx, capabilityTime)
 	defer cancel()

@@ -8,32 +8,32 @@ import (
 )
 
 const (
-	clearlyBetter  = 1.25            // a favourite stays until another is this much better
-	unknownLatency = 1 * time.Second // of an upstream that was never measured
-	failureWeight  = 4               // a share of failed or throttled calls worsens a score by so many times itself
+	clearlyBetter  = 1.25            // the favourite stays until another is this much better
+	unknownLatency = 1 * time.Second // of an upstream without measurements
+	failureWeight  = 4               // weight of the share of failed and throttled calls in a score
 )
 
-// search is one call's way through the upstreams of its chain.
+// search is the state of one call's selection of upstreams.
 type search struct {
 	r      *Request
 	list   []*Endpoint
 	write  bool
-	strict bool   // only those in good standing
-	tried  uint64 // asked already: a bit per place in list
-	full   uint64 // at the limit that the operator set
+	strict bool   // only usable upstreams that are not excluded
+	tried  uint64 // already asked: one bit per place in list
+	full   uint64 // at the operator's limit, one bit each
 }
 
-// choice is an endpoint whose room was taken: its limits must be given back.
+// choice is an endpoint with reserved limits, which must be returned.
 type choice struct {
 	*Endpoint
 
-	trial bool // it is out, and this read shows whether it may come back
-	more  int  // how many others could be asked after it
+	trial bool // it is excluded, and this read tests whether it has recovered
+	more  int  // how many others can be asked after it
 }
 
-// resort says how far a search lowers its standards: when every endpoint is excluded or found
-// unusable, all that are proven to be of the chain are eligible, last those that lack the method.
-// One of another chain never is, nor one that is cordoned.
+// resort is how far a search lowers its standards. If every endpoint is excluded or unusable, all
+// that are proven to be of the chain become eligible, and last those that lack the method. An
+// endpoint of another chain or a cordoned one never is.
 type resort uint8
 
 const (
@@ -42,8 +42,8 @@ const (
 	evenLacking
 )
 
-// next takes the best endpoint that was not asked yet. When those that would serve the call are
-// only at their limits, it gives none rather than one that is worse off than busy: s.full tells.
+// next returns the best endpoint that was not asked yet. If all that would serve the call are at
+// their limits, it returns none, rather than one that is excluded or unusable; then s.full is set.
 func (c *Chain) next(s *search) (choice, bool) {
 	now := c.now()
 	for _, resort := range [...]resort{usableOnly, provenOnly, evenLacking} {
@@ -69,7 +69,7 @@ func (c *Chain) next(s *search) (choice, bool) {
 	return choice{}, false
 }
 
-// rated is how good a choice would be: the lower rank wins, then the lower score.
+// rated is how good an endpoint is: the lower rank wins, then the lower score.
 type rated struct {
 	place int // in the list, -1 for none
 	rank  int
@@ -80,8 +80,8 @@ func (a rated) betterThan(b rated) bool {
 	return b.place < 0 || a.rank < b.rank || (a.rank == b.rank && a.score < b.score)
 }
 
-// best picks among the endpoints that are eligible at this resort. more counts the others that a
-// later attempt could go to.
+// best picks among the endpoints that are eligible at this resort. more is the number of others
+// that a later attempt can use.
 func (c *Chain) best(s *search, resort resort, now time.Time) (place int, trial bool, more int) {
 	r := s.r
 	kept := &c.favourites[supplyRank(r.Supply)][tierRank(r.Tier)][classOf(r.Heavy)]
@@ -98,18 +98,18 @@ func (c *Chain) best(s *search, resort resort, now time.Time) (place int, trial 
 		return favourite.place, false, found.more
 	case s.tried|s.full != 0 || resort != usableOnly || r.May != nil:
 	case favourite.place < 0 && keptEndpoint != nil && keptEndpoint.lacks(r, keptEndpoint.state.Load()):
-		// The favourite only lacks this method: it stays the favourite for others.
+		// The favourite only lacks this method: it stays the favourite for other methods.
 	default:
 		kept.Store(s.list[best.place])
 	}
 	return best.place, false, found.more
 }
 
-// survey is what a look at every endpoint found.
+// survey is the result of a scan of all endpoints.
 type survey struct {
 	best, favourite rated
-	candidate       int // on trial, -1 for none
-	more            int // how many could be asked besides the one that is chosen
+	candidate       int // for a trial, -1 for none
+	more            int // how many others can be asked, besides the chosen one
 }
 
 func (c *Chain) survey(found *survey, s *search, resort resort, now time.Time, kept *Endpoint) {
@@ -143,15 +143,15 @@ func (c *Chain) survey(found *survey, s *search, resort resort, now time.Time, k
 	}
 }
 
-// mayTry reports whether a call may go to an upstream on trial: never a submission, which cannot be
-// tried elsewhere, nor what is asked to be fast or takes long; and only as a first attempt, so that
-// there are others after it.
+// mayTry reports whether a call may be a trial of an excluded upstream. Submissions may not,
+// because they cannot be retried elsewhere, nor fast or heavy calls. A trial is always a first
+// attempt, so that others can follow it.
 func (s *search) mayTry() bool {
 	return !s.write && s.tried == 0 && !s.r.Heavy && s.r.Tier != plan.Fast
 }
 
-// lacks reports whether e said that it does not have the method, or a probe found that it cannot do
-// what the method needs.
+// lacks reports whether e said that it does not have the method, or a probe found that it lacks a
+// capability that the method needs.
 func (e *Endpoint) lacks(r *Request, s *UpstreamState) bool {
 	if e.lacking.has(r.Method) {
 		return true
@@ -163,8 +163,8 @@ func (e *Endpoint) lacks(r *Request, s *UpstreamState) bool {
 	return known && !able
 }
 
-// against is what speaks against an upstream when none in good standing is left; it outweighs
-// supply.
+// against returns the penalty of an unusable or excluded upstream, for when no better one is left.
+// It outweighs supply.
 func against(s *UpstreamState, h *healthSnapshot) int {
 	rank := 0
 	if !s.Usable {
@@ -176,9 +176,9 @@ func against(s *UpstreamState, h *healthSnapshot) int {
 	return rank
 }
 
-// rankFor is what a tier asks of supply. cheap begins with the cheapest supply and goes by health
-// alone once that failed; fast stays in the best supply that the caller may use; balanced goes by
-// health.
+// rankFor returns the rank that a tier gives to a supply. cheap begins with the cheapest supply and
+// ignores supply on a retry; fast prefers the best supply that the caller may use; balanced ignores
+// supply.
 func rankFor(tier plan.Tier, supply int, again bool) int {
 	switch {
 	case tier == plan.Cheap && !again:
@@ -189,9 +189,8 @@ func rankFor(tier plan.Tier, supply int, again bool) int {
 	return 0
 }
 
-// score is lower for better: the time that nine of ten answers stay under, worsened by the shares
-// of failed and throttled calls, which cost another attempt; and by how far the upstream's head is
-// behind, which fast calls do not look at.
+// score is lower for better: the p90 latency, increased by the shares of failed and throttled
+// calls, which cost another attempt, and by the upstream's lag, which fast calls ignore.
 func (e *Endpoint) score(h *healthSnapshot, s *UpstreamState, r *Request, toleratedLag uint64) float64 {
 	lag := s.Lag
 	if r.Tier == plan.Fast {
@@ -204,8 +203,8 @@ func rating(usual time.Duration, bad float64, lag, toleratedLag uint64) float64 
 	return float64(usual) * (1 + failureWeight*bad) * (1 + float64(lag)/float64(toleratedLag))
 }
 
-// usual is an upstream's latency for selection: of the calls of the class, else of standard ones,
-// else of its probes.
+// usual returns an upstream's latency for selection: p90 of the class, else of standard calls, else
+// the latency of its last probe.
 func (s *healthSnapshot) usual(heavy bool, state *UpstreamState) time.Duration {
 	switch {
 	case heavy && s.latency[heavyReads].known:
@@ -218,7 +217,7 @@ func (s *healthSnapshot) usual(heavy bool, state *UpstreamState) time.Duration {
 	return unknownLatency
 }
 
-// toleratedLag is how many blocks an upstream may be behind before probes call it lagging.
+// toleratedLag returns how many blocks an upstream may be behind before probes call it lagging.
 func (c *Chain) toleratedLag() uint64 {
 	return max(minLagBlocks, uint64(lagWindow/max(c.BlockTime, time.Millisecond))) //nolint:gosec // positive
 }

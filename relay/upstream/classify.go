@@ -10,26 +10,26 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// meaning is what an upstream's answer amounts to.
+// meaning is the class of an upstream's answer.
 type meaning uint8
 
 const (
-	isAnswer      meaning = iota // results, reverts, the client's own mistakes: pass them on
-	isRange                      // asked for more than this provider gives: another, else our own range refusal
-	isPlan                       // the operator's plan with this provider does not have it
-	isBilling                    // the operator's plan with this provider is used up
-	isThrottled                  // this provider limits the operator's rate
+	isAnswer      meaning = iota // results, reverts, the client's own mistakes: passed on
+	isRange                      // more than this provider allows: ask another, else our own range refusal
+	isPlan                       // the operator's plan with this provider excludes it
+	isBilling                    // the operator's plan with this provider is exhausted
+	isThrottled                  // this provider rate limits the operator
 	isMissingData                // pruned, or not there yet: another node may have it
 	isExecTimeout                // the node gave up on the execution
 	isAbsent                     // the node does not have the method
-	isUnsupported                // the node does not take something about the call; another one may
-	isDenied                     // the operator's credential is refused
-	isNullID                     // an error under id null, in words that only an answer to this very call may say
-	isBroken                     // an answer that cannot be used
+	isUnsupported                // the node rejects some part of the call; another may accept it
+	isDenied                     // the operator's credential was refused
+	isNullID                     // an error with id null, in words that only the answer to this very call may use
+	isBroken                     // an unusable answer
 	isUnreachable                // no answer
 )
 
-// blame is what an answer says about the upstream that gave it.
+// blame is what an answer counts as in the upstream's health.
 type blame uint8
 
 const (
@@ -38,8 +38,8 @@ const (
 	blameFailure
 )
 
-// verdict separates three questions: try another upstream, blame this one, and (by passOn) may its
-// words reach the client when every other one said no better.
+// verdict answers three questions: whether to try another upstream, whether to blame this one, and
+// (passOn) whether the client may see its error if no other upstream does better.
 type verdict struct {
 	meaning meaning
 	another bool
@@ -63,8 +63,8 @@ var verdicts = [...]verdict{
 	isUnreachable: {isUnreachable, true, blameFailure, false},
 }
 
-// tooLarge is the verdict on an answer that announces more than our own bound. Another upstream is
-// asked, because a length may be a lie; nothing of the answer was read.
+// tooLarge is the verdict on an answer that announces a length above our own limit, of which
+// nothing was read. Another upstream is asked, because the length may be wrong.
 var tooLarge = verdict{isRange, true, blameNobody, false}
 
 // pattern matches an error message, case-insensitively.
@@ -74,12 +74,12 @@ type pattern struct {
 	words   []string // in lower case
 }
 
-// rank orders what an answer shows: the lowest decides. A status that says "not now" is outranked
-// by words that say why.
+// rank orders the signs in an answer: the lowest decides. Words that give a reason come before a
+// status that only says "not now".
 type rank int
 
 const (
-	rankDenied rank = iota // HTTP 401, 403 and redirects outrank the body
+	rankDenied rank = iota // HTTP 401, 403 and redirects come before the body
 	rankRange
 	rankSender
 	rankPlan
@@ -96,8 +96,8 @@ const (
 	rankNothing
 )
 
-// patterns are matched in this order; the first that matches wins. What providers say, and what it
-// means, was collected from their public nodes and documentation.
+// patterns are matched in this order; the first match wins. The phrases and their meanings were
+// collected from providers' public nodes and documentation.
 var patterns = []pattern{
 	{rankRange, isRange, []string{
 		"block range is too wide", "range too large", "max block range", "exceeds the range", "logs over more",
@@ -132,14 +132,14 @@ var patterns = []pattern{
 	{rankOther, isDenied, []string{"invalid api key"}},
 }
 
-// revertWords open the message of a revert or a halt. What follows them is the contract's own text:
-// it may say anything.
+// revertWords begin the message of a revert or a halt. What follows them is the contract's own text
+// and may say anything.
 var revertWords = []string{"execution reverted", "vm execution error", "out of gas", "invalid opcode"}
 
 const notSupported = "not supported"
 
-// solanaRetry are Solana's codes for which another node may have the answer: behind, block not
-// available, slot skipped or cleaned up, ledger jump, long-term storage.
+// solanaRetry are Solana's error codes for which another node may have the answer: node behind,
+// block not available, slot skipped or cleaned up, ledger jump, long-term storage.
 var solanaRetry = map[int]bool{
 	-32001: true, -32004: true, -32005: true, -32007: true, -32008: true, -32009: true, -32010: true, -32011: true,
 	-32012: true, -32014: true, -32016: true, -32019: true,
@@ -155,7 +155,8 @@ const (
 	codeInvalidParams      = -32602
 )
 
-// classifyStatus judges an answer by its HTTP status alone; rankNothing leaves it to the body.
+// classifyStatus judges an answer by its HTTP status alone; rankNothing means that the body
+// decides.
 func classifyStatus(status int) (verdict, rank) {
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
@@ -166,7 +167,7 @@ func classifyStatus(status int) (verdict, rank) {
 		return verdicts[isBilling], rankBilling
 	case status == http.StatusTooManyRequests:
 		return verdicts[isThrottled], rankThrottled
-	case status == http.StatusRequestEntityTooLarge: // ours are no larger than what clients may send
+	case status == http.StatusRequestEntityTooLarge: // our requests are no larger than what clients may send
 		return verdicts[isUnsupported], rankServerError
 	case status >= 500:
 		return verdicts[isBroken], rankServerError
@@ -174,8 +175,8 @@ func classifyStatus(status int) (verdict, rank) {
 	return verdicts[isAnswer], rankNothing
 }
 
-// classifyError judges a well-formed JSON-RPC error object. asked is the request: words of it say
-// nothing, for a node that repeats a parameter must not be taken to speak for itself.
+// classifyError judges a well-formed JSON-RPC error object. asked is the request; words that appear
+// in it are ignored, because a node may only be repeating a parameter.
 func classifyError(family chain.Family, object, asked []byte) (verdict, rank) {
 	var e struct {
 		Code    int    `json:"code"`
@@ -208,8 +209,8 @@ func classifyError(family chain.Family, object, asked []byte) (verdict, rank) {
 	return verdicts[isAnswer], rankNothing
 }
 
-// match finds the first pattern with words that are in the message and not in the request; nil when
-// there is none.
+// match returns the first pattern with words that are in the message and not in the request, or
+// nil.
 func match(message string, asked []byte) (*pattern, string) {
 	folded := false
 	for i := range patterns {
@@ -218,7 +219,7 @@ func match(message string, asked []byte) (*pattern, string) {
 				continue
 			}
 			if !folded {
-				asked, folded = fold(asked), true // only when an upstream has something to say
+				asked, folded = fold(asked), true // lazily, because most messages match no pattern
 			}
 			if !bytes.Contains(asked, []byte(words)) {
 				return &patterns[i], words
@@ -228,8 +229,8 @@ func match(message string, asked []byte) (*pattern, string) {
 	return nil, ""
 }
 
-// given corrects what the words say: an invalid parameter is the client's, whatever explains it,
-// and not everything that a node does not support is the method.
+// given corrects a meaning by the error code. An invalid parameter is the client's mistake whatever
+// the words, and "not supported" does not always mean the method.
 func (m meaning) given(code int, message, words string) meaning {
 	switch {
 	case m != isAbsent || code == codeMethodAbsent || code == codeMethodNotSupported:

@@ -7,24 +7,24 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// Condition is how a chain's upstreams stand, as probes found them and this process' calls went. It
-// names none of them.
+// Condition is the state of a chain's upstreams, from probes and this process's calls. It names no
+// upstream.
 type Condition struct {
-	MeasuredAt time.Time // when probes last looked; zero when they did not yet
-	Head       uint64    // corroborated; zero when not known
-	Upstreams  int       // that are configured
-	Usable     int       // of those, how many calls may go to now
-	// Latency is what a probe of the quickest usable one took; zero when none is usable. Behind is
-	// how far its head is behind the chain's, in blocks.
+	MeasuredAt time.Time // time of the last round of probes; zero before the first
+	Head       uint64    // corroborated; zero if unknown
+	Upstreams  int       // configured
+	Usable     int       // of those, how many may get calls now
+	// Latency is the probe latency of the fastest usable upstream, zero if none is usable. Behind
+	// is its lag in blocks.
 	Latency time.Duration
 	Behind  uint64
-	// Failed is the share of calls of the last five minutes that an upstream failed, attempt by
-	// attempt; Judged is false when there were too few.
+	// Failed is the share of attempts in the last five minutes that failed or were throttled.
+	// Judged is false if there were too few calls.
 	Failed float64
 	Judged bool
 }
 
-// Condition reads what is known now.
+// Condition returns what is known now.
 func (c *Chain) Condition() Condition {
 	now := c.now()
 	head, _ := c.CorroboratedHead()
@@ -51,24 +51,24 @@ func (c *Chain) Condition() Condition {
 	return known
 }
 
-// serves reports whether calls go to an endpoint that is in good standing.
+// serves reports whether an endpoint is usable, not cordoned and not excluded.
 func (e *Endpoint) serves(s *UpstreamState, now time.Time) bool {
 	return s != nil && s.Usable && s.ChainIDOK && !e.cordoned.Load() && !e.health.snapshot(now).out
 }
 
-// Expectation is what a call would meet now.
+// Expectation is what a call can expect now.
 type Expectation struct {
-	Supply plan.Supply // of the upstream that is best for it
-	// Latency is the time that nine of ten of its answers stayed under, or, when FromCalls is
-	// false, what a probe of it took; zero when neither is known.
+	Supply plan.Supply // of the best upstream for the call
+	// Latency is the p90 of its answers, or the latency of its last probe if FromCalls is false;
+	// zero if neither is known.
 	Latency   time.Duration
 	FromCalls bool
-	Usable    int // how many upstreams could answer
+	Usable    int // number of upstreams that can answer
 }
 
-// Expect says what a call of a method would meet within a supply and on a tier; false when no
-// upstream in good standing could answer it. It chooses as a read does, except that a favourite is
-// not preferred.
+// Expect returns what a call of a method can expect within a supply and on a tier; false if no
+// usable upstream can answer it. It chooses as a read does, except that it does not prefer the
+// favourite.
 func (c *Chain) Expect(m *chain.Method, supply plan.Supply, tier plan.Tier) (Expectation, bool) {
 	r := &Request{Method: []byte(m.Name), Supply: supply, Tier: tier, Needs: m.Needs, Heavy: m.Class == chain.Heavy}
 	now, lag, limit := c.now(), c.toleratedLag(), supplyRank(supply)

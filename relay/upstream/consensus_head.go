@@ -9,35 +9,34 @@ import (
 	"github.com/chainaccess/gateway/internal/parallel"
 )
 
-// corroborateFrom is from how many upstreams on the second highest head counts, whatever any single
-// one says.
+// corroborateFrom is the number of upstreams from which on the second highest head counts, whatever
+// any single one says.
 const corroborateFrom = 3
 
-// Rounds of probes for which a head is doubted.
+// Numbers of rounds of probes for which a new head is doubted.
 const (
-	doubtRounds = 12 // one far below the last, which more than one upstream or the only one vouches for: a minute
-	// the first head, while one upstream of several answers and its block has a fresh time;
-	// doubtRounds when it has not
+	doubtRounds = 12 // a head far below the last that several upstreams, or the only one, vouch for: a minute
+	// the first head, while only one of several upstreams answers and its block has a fresh time;
+	// doubtRounds if the time is not fresh
 	aloneRounds = 3
 )
 
-// judge compares the upstreams with each other, finds the head that more than one vouches for, and
-// says who is usable. One upstream that lies neither moves the head nor has an honest one excluded:
+// judge computes the consensus head of the upstreams and which of them are usable. A single
+// upstream that lies can neither move the head nor get an honest one excluded:
 //
 //   - Of three or more, the second highest head counts, unless the times of blocks show that it is
 //     made up.
 //   - Of two that agree, the higher counts, unless it is implausible. Of two that do not, the times
-//     of their newest blocks tell which one is behind or makes its head up; when they do not tell,
-//     the lower counts and nobody is excluded.
-//   - Of one, its head counts as far as the chain can have come since the last one. The very first
-//     head of one counts at once when no other could have a say, and else after a few rounds. When
-//     no other could, one that is further counts as well if the upstream has the block: its word is
-//     all there is, and a chain that is faster than the catalog says, or was out of sight, must not
+//     of their newest blocks show which one is behind or makes its head up. If they do not, the
+//     lower counts and neither is excluded.
+//   - Of one, its head counts up to what the chain can have produced since the last head. The first
+//     head of a single upstream counts at once if no other could answer, else after a few rounds.
+//     If no other could answer, a head beyond the limit also counts if the upstream has its block:
+//     otherwise a chain that is faster than the catalog says, or was not probed for a while, would
 //     be refused.
 //
-// A head that was wrong goes away: fell is when what more than one upstream, or the only one,
-// vouched for was far below the last head for doubtRounds in a row. Cordoned upstreams are judged
-// and not asked for their opinion.
+// A wrong head is corrected: fell is true when several upstreams, or the only one, vouched for a
+// head far below the last for doubtRounds in a row. Cordoned upstreams are judged but do not vote.
 func (c *Chain) judge(ctx context.Context, s *Snapshot) (fell bool) {
 	last := c.prober.last
 	s.Head, s.HeadAt, s.Slack, s.Doubts, s.BlockMicros = last.Head, last.HeadAt, last.Slack, last.Doubts,
@@ -47,7 +46,7 @@ func (c *Chain) judge(ctx context.Context, s *Snapshot) (fell bool) {
 	var f finding
 	switch {
 	case len(claims) == 0:
-		f.head = last.Head // nobody answers, which says nothing about the last head
+		f.head = last.Head // no answers: the last head stays
 	case len(claims) >= corroborateFrom:
 		f = c.outvote(ctx, claims, limit, s.MeasuredAt)
 	case len(claims) == 2:
@@ -75,18 +74,18 @@ func (c *Chain) judge(ctx context.Context, s *Snapshot) (fell bool) {
 	return fell
 }
 
-// finding is what the upstreams of one round come to.
+// finding is the result of one round.
 type finding struct {
 	head      uint64
-	known     bool // somebody answered who is believed
-	vouched   bool // by more than one upstream, by the only one, or by the time of its block against another's
-	undecided bool // two upstreams contradict each other, and nothing tells which is wrong
-	// shown is the head that more than one upstream or a block stands for, from which the pace of
-	// the chain is learned; zero for none.
+	known     bool // an upstream that is believed has answered
+	vouched   bool // by several upstreams, by the only one, or by the block's time against another's
+	undecided bool // two upstreams contradict each other, and nothing shows which is wrong
+	// shown is the head confirmed by several upstreams or by a block, from which the pace of the
+	// chain is learned; zero for none.
 	shown uint64
 }
 
-// claims are the heads that count, the lowest first.
+// claims returns the heads that count, the lowest first.
 func (c *Chain) claims(s *Snapshot) []claim {
 	var claims []claim
 	for i := range s.Upstreams {
@@ -98,8 +97,8 @@ func (c *Chain) claims(s *Snapshot) []claim {
 	return claims
 }
 
-// countable is how many upstreams could have a say, whether or not they answer: those that are
-// neither cordoned nor of another chain.
+// countable returns the number of upstreams that could vote, whether or not they answer: those that
+// are neither cordoned nor of another chain.
 func (c *Chain) countable(s *Snapshot) int {
 	n := 0
 	for i := range s.Upstreams {
@@ -111,14 +110,14 @@ func (c *Chain) countable(s *Snapshot) int {
 	return n
 }
 
-// claim is the head that one upstream gives.
+// claim is the head that one upstream reports.
 type claim struct {
 	*UpstreamState
 	endpoint *Endpoint
 }
 
-// within returns the claim's head, unless it is beyond the limit: then the upstream is not
-// believed.
+// within returns the claim's head. If it is beyond the limit, within marks the upstream as
+// implausibly ahead and returns false.
 func (u claim) within(limit uint64) (head uint64, ok bool) {
 	if u.Head > limit {
 		u.Reason = ReasonAhead
@@ -127,22 +126,22 @@ func (u claim) within(limit uint64) (head uint64, ok bool) {
 	return u.Head, true
 }
 
-// noLimit is before the first head.
+// noLimit applies before the first head.
 const noLimit = 1<<63 - 1
 
-// limit is the highest head that the word of one upstream is enough for. Slack that was used up
-// comes back as time passes, so that an upstream cannot lead the head away step by step.
+// limit returns the highest head that a single upstream is believed for. Used slack recovers only
+// with time, so that an upstream cannot lead the head away step by step.
 func (c *Chain) limit(last Snapshot, now time.Time) uint64 {
 	switch {
 	case last.Head == 0:
 		return noLimit
-	case last.HeadAt.IsZero(): // published by a release that did not tell
+	case last.HeadAt.IsZero(): // published by a release without HeadAt
 		return last.Head + reach(now.Sub(last.MeasuredAt), c.blockTime(&last)) + c.slack
 	}
 	return last.Head + reach(now.Sub(last.HeadAt), c.blockTime(&last)) + min(last.Slack, c.slack)
 }
 
-// advance takes a head over. It goes back only when that was vouched for again and again.
+// advance takes a head over. The head goes back only after doubtRounds.
 func (c *Chain) advance(s *Snapshot, last Snapshot, f finding) (fell bool) {
 	switch {
 	case !f.known:
@@ -170,9 +169,9 @@ func (c *Chain) advance(s *Snapshot, last Snapshot, f finding) (fell bool) {
 	return fell
 }
 
-// pace learns the time between two blocks from how far the head came. It falls by half at most at a
-// time, and only by heads that were shown, or an upstream could raise by its word alone how much
-// its word is enough for. It grows by an eighth.
+// pace learns the time between two blocks from the progress of the head. It falls at most by half
+// per round, and only by heads that were shown: otherwise an upstream could raise by its claims how
+// much it is believed for. It grows by at most an eighth.
 func (c *Chain) pace(last *Snapshot, now time.Time, f finding) (micros int64) {
 	known, since := c.blockTime(last), now.Sub(last.HeadAt)
 	if last.HeadAt.IsZero() || since <= 0 {
@@ -189,12 +188,12 @@ func (c *Chain) pace(last *Snapshot, now time.Time, f finding) (micros int64) {
 	return known.Microseconds()
 }
 
-// between is the time between two blocks when the head came from one to another since then.
+// between returns the time between two blocks when the head moved from one to another in this time.
 func between(since time.Duration, from, to uint64) time.Duration {
 	return since / time.Duration(max(to, from+1)-from) //nolint:gosec // heads have 63 bits
 }
 
-// trust takes the head of the only upstream that could have a say.
+// trust takes the head of the only upstream that could vote.
 func (c *Chain) trust(ctx context.Context, only claim, limit uint64) finding {
 	if only.Head <= limit {
 		return finding{head: only.Head, known: true, vouched: true}
@@ -206,7 +205,7 @@ func (c *Chain) trust(ctx context.Context, only claim, limit uint64) finding {
 	return finding{head: only.Head, known: true, vouched: true, shown: only.Head}
 }
 
-// believe weighs the word of the only one of several upstreams that answers.
+// believe judges the head of the only one of several upstreams that answers.
 func (c *Chain) believe(ctx context.Context, s *Snapshot, only claim, limit uint64) (f finding) {
 	if limit != noLimit {
 		f.head, f.known = only.within(limit)
@@ -221,13 +220,13 @@ func (c *Chain) believe(ctx context.Context, s *Snapshot, only claim, limit uint
 	return finding{head: only.Head, known: true}
 }
 
-// outvote finds the head when three or more upstreams give one each: the second highest, which two
-// vouch for. When that is further than the chain can have come, or in the beginning far from
-// another, the times of blocks must not speak against it.
+// outvote returns the head of three or more upstreams: the second highest, which two vouch for. If
+// that is beyond the limit, or on the first round far from another, the times of blocks must not
+// contradict it.
 func (c *Chain) outvote(ctx context.Context, claims []claim, limit uint64, now time.Time) finding {
 	others := claims[:len(claims)-1]
 	second := others[len(others)-1]
-	other := second // the highest that contradicts it
+	other := second // the highest head that contradicts it
 	for _, u := range others {
 		if u.Head+c.toleratedLag() < second.Head && u.Head <= limit {
 			other = u
@@ -246,12 +245,12 @@ func (c *Chain) outvote(ctx context.Context, claims []claim, limit uint64, now t
 	return finding{head: second.Head, known: true, vouched: true, shown: second.Head}
 }
 
-// settle finds the head when two upstreams give one each.
+// settle returns the head of two upstreams.
 func (c *Chain) settle(ctx context.Context, lower, upper claim, limit uint64, now time.Time) finding {
 	first := limit == noLimit
 	vouched := func(head, shown uint64) finding { return finding{head: head, known: true, vouched: true, shown: shown} }
 	if upper.Head-lower.Head <= c.toleratedLag() {
-		if first || lower.Head > limit { // two vouch for the lower, however far it is
+		if first || lower.Head > limit { // both vouch for the lower, however far it is
 			return vouched(lower.Head, lower.Head)
 		}
 		return vouched(min(upper.Head, limit), lower.Head)
@@ -266,9 +265,9 @@ func (c *Chain) settle(ctx context.Context, lower, upper claim, limit uint64, no
 	case lowerFresh && !upperFresh:
 		upper.Reason = ReasonAhead
 		return vouched(lower.Head, lower.Head)
-	case lowerFresh: // one of them makes up more than a number, and nothing tells which
+	case lowerFresh: // one of them fakes more than a number, and nothing shows which
 		return finding{head: lower.Head, known: true, undecided: true}
-	case !first: // a chain that stands still, or nodes that do not tell: the bound alone decides
+	case !first: // a halted chain, or nodes without block times: the limit alone decides
 		if _, ok := upper.within(limit); ok {
 			return vouched(upper.Head, 0)
 		}
@@ -276,8 +275,8 @@ func (c *Chain) settle(ctx context.Context, lower, upper claim, limit uint64, no
 	return finding{head: lower.Head, known: true}
 }
 
-// fresh tells which of these heads are of a block that exists and is no older than the newest one
-// of a chain may be.
+// fresh reports for each head whether its block exists and is young enough to be the newest of a
+// chain.
 func (c *Chain) fresh(ctx context.Context, now time.Time, claims ...claim) []bool {
 	oldest := time.Duration(c.toleratedLag()+1)*c.BlockTime + clockError //nolint:gosec // a few thousand at most
 	fresh := make([]bool, len(claims))
@@ -294,5 +293,5 @@ func (c *Chain) fresh(ctx context.Context, now time.Time, claims ...claim) []boo
 	return fresh
 }
 
-// clockError is how much this machine's clock and a block producer's may differ.
+// clockError is the maximum difference between this machine's clock and a block producer's.
 const clockError = 10 * time.Second

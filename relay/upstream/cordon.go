@@ -9,15 +9,15 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// Cordon is an operator's order not to use an upstream: not as a last resort either, until it is
-// taken back. Probes go on, their findings about a cordoned upstream count for nobody else.
+// Cordon is an operator's order not to use an upstream, not even as a last resort, until it is
+// removed. Probes of it continue, but do not count towards the head.
 type Cordon struct {
 	By     string    `json:"by"`
 	At     time.Time `json:"at"`
 	Reason string    `json:"reason,omitempty"`
 }
 
-// Cordon takes an upstream out of rotation in every process, within a second. It outlasts probes
+// Cordon takes an upstream out of rotation in every process, within a second. It survives probes
 // and restarts.
 func (b *Board) Cordon(ctx context.Context, id chain.ID, name string, c Cordon) error {
 	raw, err := json.Marshal(c)
@@ -30,7 +30,7 @@ func (b *Board) Cordon(ctx context.Context, id chain.ID, name string, c Cordon) 
 	return nil
 }
 
-// Uncordon takes a cordon back; false when there was none.
+// Uncordon removes a cordon; false if there was none.
 func (b *Board) Uncordon(ctx context.Context, id chain.ID, name string) (bool, error) {
 	n, err := b.rdb.HDel(ctx, cordonKey(id), name).Result()
 	if err != nil {
@@ -39,7 +39,7 @@ func (b *Board) Uncordon(ctx context.Context, id chain.ID, name string) (bool, e
 	return n > 0, nil
 }
 
-// decodeCordons holds an upstream cordoned also when who ordered it cannot be read.
+// decodeCordons keeps an upstream cordoned even if its record cannot be decoded.
 func decodeCordons(named map[string]string) map[string]Cordon {
 	cordons := make(map[string]Cordon, len(named))
 	for name, raw := range named {

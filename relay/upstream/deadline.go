@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// WithDeadline returns ctx a deadline without a timer: Deadline and Err tell it, Done does not.
-// Reads hold their connections to it, which costs a call far less than a timer and a goroutine's
-// wake-up would.
+// WithDeadline returns a copy of ctx with a deadline but without a timer: Deadline and Err report
+// it, Done does not. Reads set it on their connections, which costs a call far less than a timer
+// and a goroutine's wake-up.
 func WithDeadline(ctx context.Context, deadline time.Time, now func() time.Time) context.Context {
 	return &deadlined{Context: ctx, deadline: deadline, now: now}
 }
@@ -19,7 +19,7 @@ type deadlined struct {
 	now      func() time.Time
 }
 
-// Deadline is the earlier of the parent's and its own.
+// Deadline returns the earlier of the parent's deadline and its own.
 func (d *deadlined) Deadline() (time.Time, bool) {
 	if parent, ok := d.Context.Deadline(); ok && parent.Before(d.deadline) {
 		return parent, true
@@ -27,7 +27,7 @@ func (d *deadlined) Deadline() (time.Time, bool) {
 	return d.deadline, true
 }
 
-// Err is the parent's, or tells that the deadline is over.
+// Err returns the parent's error, or context.DeadlineExceeded after the deadline.
 func (d *deadlined) Err() error {
 	if err := d.Context.Err(); err != nil {
 		return err

@@ -26,15 +26,15 @@ type Endpoint struct {
 	Supply plan.Supply
 
 	family      chain.Family
-	rank        int             // of the supply, the cheapest first
-	configured  config.Upstream // as the file has it
+	rank        int             // of the supply, the cheapest is 0
+	configured  config.Upstream // as in the upstreams file
 	fingerprint string          // of address and chain id
 	template    *http.Request
 	reads       reader
 	writes      *http.Transport
 	scrub       scrubber
 	health      health
-	limits      *limits // nil for none
+	limits      *limits // nil for no limits
 	lacking     unsupported
 	lateIDs     lateIDs
 	state       atomic.Pointer[UpstreamState] // the board's newest verdict; nil before the first
@@ -45,7 +45,7 @@ type Endpoint struct {
 const (
 	dialTimeout     = 5 * time.Second
 	idleTimeout     = 90 * time.Second
-	pingAfter       = 15 * time.Second // of silence on an HTTP/2 connection with calls under way
+	pingAfter       = 15 * time.Second // of silence on an HTTP/2 connection with calls in flight
 	maxIdleConns    = 512
 	maxAnswerHeader = 64 << 10
 )
@@ -82,12 +82,12 @@ func newEndpoint(family chain.Family, u config.Upstream, now func() time.Time) (
 	return e, nil
 }
 
-// spokeUnasked holds bytes that nobody asked for against the upstream.
+// spokeUnasked counts bytes that arrived without a request as a failure of the upstream.
 func (e *Endpoint) spokeUnasked() { e.observe(observation{verdict: verdicts[isBroken], unasked: true}) }
 
-// writeTransport never sends anything twice: a fresh connection for each submission (nothing to
-// find dead), HTTP/1.1 only (no GOAWAY that asks for a repeat). Redirects are not followed because
-// a transport does not follow any.
+// writeTransport never sends anything twice: each submission gets a fresh connection (no dead idle
+// connection to retry on) and HTTP/1.1 only (no GOAWAY that asks for a retry). A transport follows
+// no redirects.
 func writeTransport() *http.Transport {
 	return &http.Transport{
 		DialContext:            (&net.Dialer{Timeout: dialTimeout}).DialContext,
@@ -99,8 +99,8 @@ func writeTransport() *http.Transport {
 	}
 }
 
-// retire is for an endpoint that no new call is sent to: its connections close when the calls that
-// hold them are over.
+// retire is for an endpoint that gets no new calls: its connections close when the calls that hold
+// them end.
 func (e *Endpoint) retire() {
 	e.reads.Retire()
 	e.writes.CloseIdleConnections()
@@ -111,7 +111,7 @@ func (e *Endpoint) close() {
 	e.writes.CloseIdleConnections()
 }
 
-// post sends a submission once. No GetBody is set, so nothing below can send it again.
+// post sends a submission once. GetBody is not set, so net/http cannot send it again.
 func (e *Endpoint) post(ctx context.Context, t http.RoundTripper, body []byte) (*http.Response, error) {
 	req := e.template.WithContext(ctx)
 	req.Body = io.NopCloser(bytes.NewReader(body))
@@ -123,8 +123,8 @@ func (e *Endpoint) post(ctx context.Context, t http.RoundTripper, body []byte) (
 	return resp, nil
 }
 
-// safe returns an error without the endpoint's address or credential. It keeps whether it was a
-// deadline or a cancellation, and of all else only the words.
+// safe returns an error without the endpoint's address or credential. It keeps the identity of a
+// deadline or a cancellation, and of other errors only the text.
 func (e *Endpoint) safe(err error) error {
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
@@ -135,8 +135,8 @@ func (e *Endpoint) safe(err error) error {
 	return fmt.Errorf("upstream %s: %s", e.Name, e.scrub.text(withoutAddress(err, e.template.URL.Hostname())))
 }
 
-// retryAfter reads how long a throttling upstream wants to be left alone, in seconds; dates are not
-// used by providers.
+// retryAfter parses the Retry-After of a throttling upstream, in seconds. Providers do not use
+// dates.
 func retryAfter(h http.Header) time.Duration {
 	seconds, err := strconv.Atoi(h.Get("Retry-After"))
 	if err != nil || seconds < 0 {

@@ -14,23 +14,23 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// Figures is what processes have seen of an upstream's calls in the last five minutes. Figures of
-// several processes add up.
+// Figures is what processes observed of an upstream's calls in the last five minutes. Figures of
+// several processes can be added.
 type Figures struct {
 	Upstream    string `json:"upstream"`
 	Fingerprint string `json:"fingerprint"`
 	Calls       int64  `json:"calls"`
 	Failed      int64  `json:"failed"`
 	Throttled   int64  `json:"throttled"`
-	// Out is how many of Processes leave the upstream out at the moment.
+	// Out is how many of Processes exclude the upstream at the moment.
 	Out       int `json:"out"`
 	Processes int `json:"processes"`
-	// Latencies counts answers by bucket of the histogram, those to standard reads first, then
-	// those to heavy ones. Empty buckets are left out.
+	// Latencies counts answers by histogram bucket, first those to standard reads, then those to
+	// heavy ones. Empty buckets are omitted.
 	Latencies [readClasses]map[int]uint32 `json:"latencies"`
 }
 
-// Figures reads what this process has seen of the chain's upstreams.
+// Figures returns what this process observed of the chain's upstreams.
 func (c *Chain) Figures() []Figures {
 	all := make([]Figures, 0, len(c.endpoints))
 	for _, e := range c.endpoints {
@@ -84,7 +84,7 @@ func (f *Figures) add(other Figures) {
 	}
 }
 
-// quantiles are those of the answers to these classes of reads.
+// quantiles returns the quantiles of the answers to these classes of reads.
 func (f *Figures) quantiles(classes ...int) quantiles {
 	var all latencies
 	for _, class := range classes {
@@ -98,8 +98,8 @@ func (f *Figures) quantiles(classes ...int) quantiles {
 	return all.quantiles()
 }
 
-// Figures stand on the board for figuresLast, so that a process that ended is soon forgotten. At
-// most maxProcesses are kept track of.
+// Figures expire after figuresLast, so that an ended process is soon forgotten. At most
+// maxProcesses are tracked.
 const (
 	figuresEvery = 5 * time.Second
 	figuresLast  = 4 * figuresEvery
@@ -109,14 +109,14 @@ const (
 
 func figuresKey(id chain.ID, process string) string { return boardKey(id) + ":figures:" + process }
 
-// ReportFigures puts the pool's figures on the board every few seconds until ctx ends. process
-// names this process among all.
+// ReportFigures publishes the pool's figures on the board every few seconds until ctx ends. process
+// is a unique name of this process.
 func (b *Board) ReportFigures(ctx context.Context, p *Pool, process string, log *slog.Logger) {
 	tick := time.NewTicker(figuresEvery)
 	defer tick.Stop()
 	for {
 		if err := b.putFigures(ctx, p, process); err != nil && ctx.Err() == nil {
-			log.Debug("figures not reported", "error", err) // the board's absence is told where it is read
+			log.Debug("figures not reported", "error", err) // Watch reports an unreachable board
 		}
 		select {
 		case <-ctx.Done():
@@ -154,7 +154,7 @@ func (b *Board) putFigures(ctx context.Context, p *Pool, process string) error {
 	return nil
 }
 
-// ReadFigures returns what all API processes together have seen of the upstreams of these chains.
+// ReadFigures returns the sum of what all API processes observed of the upstreams of these chains.
 func (b *Board) ReadFigures(ctx context.Context, ids ...chain.ID) (map[chain.ID][]Figures, error) {
 	processes, err := b.rdb.ZRange(ctx, processesKey, 0, -1).Result()
 	if err != nil {
@@ -180,8 +180,8 @@ func (b *Board) ReadFigures(ctx context.Context, ids ...chain.ID) (map[chain.ID]
 	return all, nil
 }
 
-// mergeFigures adds up what processes reported; a process that has nothing on the board any more is
-// nil.
+// mergeFigures adds up what processes reported. A value is nil if the process's figures have
+// expired.
 func mergeFigures(values []any) ([]Figures, error) {
 	type upstream struct{ name, fingerprint string }
 	places := make(map[upstream]int)

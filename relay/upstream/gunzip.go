@@ -10,14 +10,14 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// errCoding is told of an answer in a coding that was not asked for and is not known.
+// errCoding reports an answer in a content coding that was not requested and is not supported.
 var errCoding = errors.New("the answer has a content coding other than gzip")
 
 var gunzippers = sync.Pool{New: func() any { return new(gzip.Reader) }}
 
-// decode has the answer read as it was before its content coding. Bounds are then of what it
-// becomes, so that a small answer which becomes a huge one is found out while it grows. Beginning
-// to read may wait for the upstream.
+// decode sets the answer up to be read without its content coding. Size limits then apply to the
+// decoded bytes, so that a decompression bomb is detected while it grows. Reading the gzip header
+// may wait for the upstream.
 func (a *Answer) decode(resp *http.Response) error {
 	coding := resp.Header["Content-Encoding"]
 	if len(coding) == 0 {
@@ -41,7 +41,7 @@ func (a *Answer) decode(resp *http.Response) error {
 
 func (a *Answer) giveBackGunzip() {
 	if a.gunzip != nil {
-		_ = a.gunzip.Reset(http.NoBody) // it fails, and lets go of the body
+		_ = a.gunzip.Reset(http.NoBody) // it fails, and releases the body
 		gunzippers.Put(a.gunzip)
 	}
 }

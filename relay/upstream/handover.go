@@ -9,16 +9,15 @@ import (
 // ones is measured.
 const handoverTime = 2 * time.Minute
 
-// handover is the upstreams that a reload removed from a chain of which nothing else was measured
-// yet.
+// handover is the upstreams that a reload removed while none of the chain's new ones was measured.
 type handover struct {
 	endpoints []*Endpoint
 	until     time.Time
 }
 
-// takeOver keeps the upstreams of before eligible when c has none that proved to be of the chain: a
-// credential that was changed makes every upstream a new one. before is of the same chain id, or
-// nil.
+// takeOver keeps the old upstreams eligible while c has none that is proven to be of the chain.
+// This happens after a change of credentials, which makes every upstream a new one. before must
+// have the same chain id, or be nil.
 func (c *Chain) takeOver(before *Chain, now time.Time) {
 	if before == nil || proven(c.endpoints) != nil {
 		return
@@ -27,10 +26,10 @@ func (c *Chain) takeOver(before *Chain, now time.Time) {
 		c.leaving.Store(&handover{kept, now.Add(handoverTime)})
 		return
 	}
-	c.leaving.Store(before.leaving.Load()) // with the time that it had
+	c.leaving.Store(before.leaving.Load()) // with its remaining time
 }
 
-// proven are those of which a probe found that they are of the chain.
+// proven returns the endpoints that a probe found to be of the chain.
 func proven(endpoints []*Endpoint) (found []*Endpoint) {
 	for _, e := range endpoints {
 		if s := e.state.Load(); s != nil && s.ChainIDOK {
@@ -40,7 +39,7 @@ func proven(endpoints []*Endpoint) (found []*Endpoint) {
 	return found
 }
 
-// eligible are the endpoints that calls may go to.
+// eligible returns the endpoints that calls may use.
 func (c *Chain) eligible() []*Endpoint {
 	if h := c.leaving.Load(); h != nil && c.now().Before(h.until) {
 		return slices.Concat(c.endpoints, h.endpoints)
@@ -48,7 +47,7 @@ func (c *Chain) eligible() []*Endpoint {
 	return c.endpoints
 }
 
-// endHandover lets removed upstreams go once a new one is proven, or their time is over.
+// endHandover retires removed upstreams once a new one is proven or handoverTime has passed.
 func (c *Chain) endHandover() {
 	h := c.leaving.Load()
 	if h == nil || (c.now().Before(h.until) && proven(c.endpoints) == nil) || !c.leaving.CompareAndSwap(h, nil) {
@@ -59,7 +58,7 @@ func (c *Chain) endHandover() {
 	}
 }
 
-// leavingEndpoints are those of a handover that is not over.
+// leavingEndpoints returns the endpoints of a handover that has not ended.
 func (c *Chain) leavingEndpoints() []*Endpoint {
 	if h := c.leaving.Load(); h != nil {
 		return h.endpoints

@@ -9,10 +9,10 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// HeadKind says which of a chain's heads a call asks for.
+// HeadKind is which of a chain's heads a call asks for.
 type HeadKind uint8
 
-// The heads. EVM chains have Latest alone; on Solana it is the default commitment, finalized.
+// The heads. EVM chains have only Latest. On Solana, Latest is the default commitment, finalized.
 const (
 	NoHead HeadKind = iota
 	Latest
@@ -24,8 +24,8 @@ const (
 type heads struct {
 	known [Processed + 1]atomic.Uint64 // by kind; zero before the first
 
-	// What the probes found last, with its time in unix nanoseconds: the base of what is plausible.
-	// Answers do not move it, or an upstream could raise the bound step by step.
+	// The last head from probes, with its time in unix nanoseconds: the base of the plausibility
+	// limit. Answers do not move it, or an upstream could raise the limit step by step.
 	base      atomic.Uint64
 	baseAt    atomic.Int64
 	blockTime atomic.Int64 // nanoseconds; zero before the first
@@ -50,19 +50,18 @@ func (h *heads) raise(kind HeadKind, n uint64) uint64 {
 	}
 }
 
-// Head is the chain's head as this process knows it; it never goes back. known is false before the
-// first snapshot that has one.
+// Head returns the chain's head as this process knows it; it never goes back. known is false before
+// the first snapshot that has a head.
 func (c *Chain) Head() (head uint64, known bool) {
 	head = c.heads.known[Latest].Load()
 	return head, head > 0
 }
 
-// oldHead is the age from which on a head counts as old: rounds of probes are a minute apart at
-// most.
+// oldHead is the age at which a head counts as old. Rounds of probes are at most a minute apart.
 const oldHead = 90 * time.Second
 
-// Heads says how a chain's head stands, for readiness: "ok", that none is known yet, or how old the
-// probes' last one is.
+// Heads returns the state of a chain's head for readiness: "ok", that none is known yet, or how old
+// the probes' last one is.
 func (c *Chain) Heads() (standing string, known bool) {
 	if _, known := c.Head(); !known {
 		return "head not known yet", false
@@ -75,16 +74,16 @@ func (c *Chain) Heads() (standing string, known bool) {
 		" old: look whether a worker runs and reaches Temporal", true
 }
 
-// CorroboratedHead is the head that the probes found last, which no single upstream's answer has
-// raised. It goes back when the chain does. known is false before the first snapshot that has one.
+// CorroboratedHead returns the last head from probes, which no single upstream's answer can raise.
+// It goes back if the chain does. known is false before the first snapshot that has a head.
 func (c *Chain) CorroboratedHead() (head uint64, known bool) {
 	head = c.heads.base.Load()
 	return head, head > 0
 }
 
-// ObserveHead takes the head that an upstream has just answered with and gives the one to answer:
-// never lower than one answered before. It is not ok when the head is further ahead than the chain
-// can have come since the last measurement.
+// ObserveHead records the head that an upstream answered and returns the one for the client, which
+// is never lower than one returned before. ok is false if n is further ahead than the chain can
+// have come since the last measurement.
 func (c *Chain) ObserveHead(kind HeadKind, n uint64) (head uint64, ok bool) {
 	known := c.heads.known[kind].Load()
 	if n <= known {
@@ -107,9 +106,9 @@ const (
 	fastestBlocks   = time.Millisecond // the shortest block time that is learned
 )
 
-// slackOf is how many blocks the chain may be further than its block time says: those of a minute,
-// as far as an upstream may lag. Of a chain with one upstream, and of one with another id than the
-// catalog's, the block time may be another than the catalog's as well.
+// slackOf returns how many blocks beyond its block time the chain's head may be: as many as an
+// upstream may lag. It is maxSlack for a chain with a single upstream or another id than the
+// catalog's, whose block time may also differ from the catalog's.
 func (c *Chain) slackOf() uint64 {
 	known, ok := chain.Lookup(string(c.ID))
 	if len(c.endpoints) == 1 || !ok || known.ChainID != c.ChainID {
@@ -118,12 +117,13 @@ func (c *Chain) slackOf() uint64 {
 	return min(maxSlack, c.toleratedLag())
 }
 
-// reach is how many blocks a chain may plausibly come in a time: twice as many as usual.
+// reach returns how many blocks a chain can plausibly produce in this time: twice the usual number.
 func reach(passed, blockTime time.Duration) uint64 {
 	return uint64(2 * max(passed, 0) / max(blockTime, fastestBlocks)) //nolint:gosec // not negative
 }
 
-// blockTime is the time between two blocks: the catalog's, or a shorter one that the probes saw.
+// blockTime returns the time between two blocks: the catalog's, or a shorter one that probes
+// measured.
 func (c *Chain) blockTime(last *Snapshot) time.Duration {
 	seen := time.Duration(last.BlockMicros) * time.Microsecond
 	if seen <= 0 || seen > c.BlockTime {
@@ -134,7 +134,7 @@ func (c *Chain) blockTime(last *Snapshot) time.Duration {
 
 var errImplausibleHead = errors.New("the upstream's head is not a number, or further ahead than the chain can be")
 
-// checkHead takes an upstream's answer about a head and gives the one for the client.
+// checkHead checks an upstream's answer about a head and returns the one for the client.
 func (c *Chain) checkHead(kind HeadKind, result []byte) ([]byte, error) {
 	n, ok := parseHead(result)
 	if !ok {
@@ -150,7 +150,7 @@ func (c *Chain) checkHead(kind HeadKind, result []byte) ([]byte, error) {
 	return c.formatHead(head), nil
 }
 
-// HeadResult returns a stored result about a head, or the newer head when one is known since.
+// HeadResult returns a cached result about a head, or the newer head if one is known since.
 func (c *Chain) HeadResult(kind HeadKind, stored []byte) []byte {
 	if n, ok := parseHead(stored); ok {
 		if head := c.heads.known[kind].Load(); head > n {
@@ -160,7 +160,7 @@ func (c *Chain) HeadResult(kind HeadKind, stored []byte) []byte {
 	return stored
 }
 
-// formatHead writes a head as the chain's nodes do: a hex quantity, or a number on Solana.
+// formatHead formats a head as the chain's nodes do: a hex quantity, or a number on Solana.
 func (c *Chain) formatHead(n uint64) []byte {
 	if c.Family == chain.Solana {
 		return strconv.AppendUint(nil, n, 10)

@@ -8,9 +8,9 @@ import (
 	"github.com/chainaccess/gateway/internal/telemetry"
 )
 
-// Health figures. Nobody is judged by fewer than minSamples calls. Exclusion is entered at
-// failuresInARow or at more than maxErrorRate, and left only after successesToReturn, with a
-// probation in which one failure is enough; that keeps an upstream from flapping.
+// Parameters of the circuit breaker. Below minSamples calls nothing is excluded. An upstream is
+// excluded after failuresInARow or above maxErrorRate. It returns after successesToReturn, with a
+// probation in which one failure excludes it again, which prevents flapping.
 const (
 	healthMinutes     = 5
 	minSamples        = 10
@@ -20,14 +20,14 @@ const (
 	probationCalls    = 10
 	firstExclusion    = time.Second
 	maxExclusion      = time.Minute
-	// without a read that could be a trial; then probes alone bring an upstream back
+	// without a trial read, after which probes alone bring an upstream back
 	trialPatience = 10 * time.Second
 
 	publishEvery = 100 * time.Millisecond // of figures; a change of state is published at once
-	staleAfter   = 5 * time.Second        // figures without a call are computed anew, so that old failures fade
+	staleAfter   = 5 * time.Second        // figures without a new call are recomputed, so that old failures expire
 )
 
-// classes of reads, whose latencies are kept apart: a trace takes longer than a balance.
+// Classes of reads, whose latencies are kept apart: a trace takes longer than a balance.
 const (
 	standardReads = iota
 	heavyReads
@@ -41,29 +41,28 @@ func classOf(heavy bool) int {
 	return standardReads
 }
 
-// healthMinute is what was seen in one minute.
+// healthMinute is what was observed in one minute.
 type healthMinute struct {
 	index                    int64
 	calls, failed, throttled int64
-	// What was counted before the upstream came back is no reason to leave it out again, and
-	// happened all the same.
+	// Calls from before a return no longer count for exclusion, but do in the statistics.
 	forgivenCalls, forgivenFailed int64
 	latencies                     [readClasses]latencies
 }
 
-// health is what this process has seen of an upstream in the last ten minutes, and whether it is
-// left out, by the last five.
+// health is what this process observed of an upstream in the last ten minutes, and whether it is
+// excluded, which the last five decide.
 //
-// An upstream that is out gets no calls until its time is over. Then it is on trial: one read at a
-// time is sent there, and the successes of probes count too. Enough of them bring it back, of which
-// the last is a read's: an upstream may answer probes at its edge while all else hangs. A failed
-// trial doubles its time.
+// An excluded upstream gets no calls until its time is over. Then it is on trial (half-open): one
+// read at a time is sent to it, and successful probes count too. It returns after
+// successesToReturn, of which the last must be a read, because an upstream may answer probes at its
+// edge while all else hangs. A failed trial doubles the exclusion.
 type health struct {
 	now       func() time.Time
 	published atomic.Pointer[healthSnapshot]
 	metrics   *telemetry.Upstream
-	trial     atomic.Bool  // a trial read is under way
-	tried     atomic.Int64 // when the last one ended, unix nanoseconds
+	trial     atomic.Bool  // a trial read is in flight
+	tried     atomic.Int64 // when the last trial ended, unix nanoseconds
 
 	mu        sync.Mutex // guards what follows
 	minutes   [keptMinutes]healthMinute
@@ -72,42 +71,42 @@ type health struct {
 	since     time.Time
 	until     time.Time
 	exclusion time.Duration
-	successes int // since it is out
-	probation int // calls left of it
+	successes int // since the exclusion began
+	probation int // remaining calls of the probation
 }
 
-// healthSnapshot is a reading of health for selection. It never changes once published.
+// healthSnapshot is a reading of health for selection. It is immutable once published.
 type healthSnapshot struct {
 	at        int64 // unix nanoseconds
 	out       bool
-	until     int64 // from when it is on trial, unix nanoseconds
+	until     int64 // when the trial begins, unix nanoseconds
 	calls     int64
-	errorRate float64 // 0 below minSamples, as the next
+	errorRate float64 // 0 below minSamples, like throttled
 	throttled float64 // the share of calls that were throttled
 	latency   [readClasses]quantiles
 }
 
 var unknownHealth = new(healthSnapshot)
 
-// onTrial reports whether an upstream that is out may be tried.
+// onTrial reports whether an excluded upstream may get a trial read.
 func (s *healthSnapshot) onTrial(now int64) bool { return s.out && now >= s.until }
 
-// observation is what became of one attempt.
+// observation is the outcome of one attempt.
 type observation struct {
 	verdict
-	took       time.Duration // to the answer, or to the head of a streamed one
-	retryAfter time.Duration // what a throttling upstream asked for; zero when it did not say
+	took       time.Duration // until the answer, or until the first part of a streamed one
+	retryAfter time.Duration // what a throttling upstream asked for; zero if absent
 	heavy      bool
 	write      bool
-	brokeOff   bool // a streamed answer that had counted as good before; took says nothing
+	brokeOff   bool // a streamed answer that already counted as good; took is meaningless
 	timedOut   bool
 	unasked    bool // bytes on an idle connection, which are no attempt
-	lost       bool // a submission that left and was not answered usably
-	slow       bool // given up before its time: it would have taken longer than took, which is nobody's fault
+	lost       bool // a submission that was sent and not answered usably
+	slow       bool // cancelled early: it would have taken longer than took, and nobody is blamed
 }
 
-// observe takes what became of an attempt. The outcome of every read and submission passes here,
-// once; those of which the client went away do not count.
+// observe records the outcome of an attempt. Every read and submission passes here once, except
+// those whose client went away.
 func (e *Endpoint) observe(o observation) {
 	switch {
 	case o.brokeOff:
@@ -150,7 +149,7 @@ func (h *health) record(o observation) {
 	}
 }
 
-// minute is the current one. The caller holds mu.
+// minute returns the current minute's record. The caller holds mu.
 func (h *health) minute(now time.Time) *healthMinute {
 	index := now.Unix() / 60
 	m := &h.minutes[index%keptMinutes]
@@ -160,11 +159,11 @@ func (h *health) minute(now time.Time) *healthMinute {
 	return m
 }
 
-// succeeded takes a good call that began at began. The caller holds mu.
+// succeeded records a good call that started at began. The caller holds mu.
 func (h *health) succeeded(began time.Time) {
 	h.inARow = 0
 	switch {
-	case h.out && began.Before(h.since): // it was under way when the others failed
+	case h.out && began.Before(h.since): // it was in flight when the others failed
 	case h.out:
 		h.successes++
 		if h.successes >= successesToReturn {
@@ -177,7 +176,7 @@ func (h *health) succeeded(began time.Time) {
 	}
 }
 
-// failed takes a call that blames. The caller holds mu.
+// failed records a call that counts against the upstream. The caller holds mu.
 func (h *health) failed(now time.Time, o observation) {
 	h.inARow++
 	throttle := o.blame == blameThrottle
@@ -192,13 +191,13 @@ func (h *health) failed(now time.Time, o observation) {
 	}
 }
 
-// isBad reports whether the calls of the window are reason enough. The caller holds mu.
+// isBad reports whether the window's calls justify an exclusion. The caller holds mu.
 func (h *health) isBad(now time.Time) bool {
 	calls, failed, _ := h.counts(now)
 	return calls >= minSamples && (h.inARow >= failuresInARow || float64(failed) > maxErrorRate*float64(calls))
 }
 
-// exclude leaves the upstream out, twice as long as the last time. The caller holds mu.
+// exclude excludes the upstream, for twice as long as the last time. The caller holds mu.
 func (h *health) exclude(now time.Time, retryAfter time.Duration) {
 	h.exclusion = min(max(firstExclusion, 2*h.exclusion), maxExclusion)
 	h.out, h.since, h.successes, h.probation = true, now, 0, 0
@@ -207,8 +206,8 @@ func (h *health) exclude(now time.Time, retryAfter time.Duration) {
 	h.publish(now)
 }
 
-// comeBack ends the exclusion. What was counted before is no reason for the next one. The caller
-// holds mu.
+// comeBack ends the exclusion. Earlier calls do not count towards the next one. The caller holds
+// mu.
 func (h *health) comeBack() {
 	h.out, h.successes, h.probation = false, 0, probationCalls
 	for i := range h.minutes {
@@ -218,9 +217,9 @@ func (h *health) comeBack() {
 	}
 }
 
-// probed takes the verdict of a probe: one that succeeded once the upstream's time was over counts
-// like a trial. It is not the last that is needed, unless no read has come for a while that could
-// be the trial; while one is under way, that is what tells.
+// probed records the verdict of a probe. A success after the upstream's time is over counts like a
+// trial read. It cannot be the last success that is needed, unless no read could be a trial for
+// trialPatience. While a trial read is in flight, the probe does not count.
 func (h *health) probed(usable bool, at time.Time) {
 	now := h.now()
 	h.mu.Lock()
@@ -235,10 +234,10 @@ func (h *health) probed(usable bool, at time.Time) {
 	h.publish(now)
 }
 
-// beginTrial claims the one trial that may be under way; endTrial must follow.
+// beginTrial claims the one trial that may be in flight; the caller must call endTrial.
 func (h *health) beginTrial() bool { return h.trial.CompareAndSwap(false, true) }
 
-// endTrial follows when the trial's read is over, passOver when there was none.
+// endTrial ends a trial whose read is over, passOver one without a read.
 func (h *health) endTrial() {
 	h.tried.Store(h.now().UnixNano())
 	h.passOver()
@@ -246,7 +245,7 @@ func (h *health) endTrial() {
 
 func (h *health) passOver() { h.trial.Store(false) }
 
-// counts adds up the minutes that are young enough. The caller holds mu.
+// counts adds up the last healthMinutes minutes. The caller holds mu.
 func (h *health) counts(now time.Time) (calls, failed, throttled int64) {
 	index := now.Unix() / 60
 	for i := range h.minutes {
@@ -259,7 +258,7 @@ func (h *health) counts(now time.Time) (calls, failed, throttled int64) {
 	return max(calls, failed+throttled), failed, throttled // a stream may outlive the minute in which it began
 }
 
-// publish computes the standing. The caller holds mu.
+// publish computes the snapshot. The caller holds mu.
 func (h *health) publish(now time.Time) {
 	calls, failed, throttled := h.counts(now)
 	s := &healthSnapshot{at: now.UnixNano(), out: h.out, until: h.until.UnixNano(), calls: calls}
@@ -279,7 +278,7 @@ func (h *health) publish(now time.Time) {
 	h.published.Store(s)
 }
 
-// snapshot is the newest reading, without a lock in the usual case.
+// snapshot returns the newest reading, usually without a lock.
 func (h *health) snapshot(now time.Time) *healthSnapshot {
 	s := h.published.Load()
 	if s == nil {

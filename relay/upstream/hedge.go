@@ -12,17 +12,17 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// hedgeCost is how many fast reads earn one hedge, so that at most a twentieth of them is asked
-// twice; maxHedgeCredit is what may be saved up, ten hedges.
+// hedgeCost is the number of fast reads that earn one hedge, so that at most one read in twenty is
+// hedged. maxHedgeCredit is the credit for ten hedges.
 const (
 	hedgeCost      = 20
 	maxHedgeCredit = 10 * hedgeCost
 )
 
-// hedges bounds the second attempts that start beside slow first ones.
+// hedges is the budget for second attempts that run in parallel with slow first ones.
 type hedges struct {
 	credit atomic.Int64
-	racing *sync.WaitGroup // of the pool: attempts that may outlive their read
+	racing *sync.WaitGroup // the pool's: attempts that may outlive their read
 }
 
 // earn counts a fast read.
@@ -51,9 +51,9 @@ func (h *hedges) spend() bool {
 
 func (h *hedges) giveBack() { h.credit.Add(hedgeCost) }
 
-// hedgeAfter is how long the first attempt of a fast read may take before a second starts beside
-// it: what nineteen of twenty answers of the upstream stay under. It may not when that is not
-// known, nobody else could be asked, or the budget is used up.
+// hedgeAfter returns how long the first attempt of a fast read may take before a hedge starts: the
+// upstream's p95. may is false if that is unknown, no other upstream can be asked, or the budget is
+// used up.
 func (c *Chain) hedgeAfter(s *search, to choice, o *outcome) (after time.Duration, may bool) {
 	if s.r.Tier != plan.Fast || o.attempts > 1 {
 		return 0, false
@@ -71,9 +71,9 @@ type racer struct {
 	callOff context.CancelFunc
 }
 
-// race makes a read's first attempt, and a second beside it when the first takes longer than after.
-// The first usable answer wins; the other attempt is called off, which blames nobody, and its
-// answer released. It gives nil when neither was usable.
+// race makes a read's first attempt, and a hedge if the first takes longer than after. The first
+// usable answer wins. The other attempt is cancelled, which blames nobody, and its answer released.
+// race returns nil if neither answer was usable.
 func (c *Chain) race(ctx context.Context, s *search, first choice, ask question, after time.Duration,
 	o *outcome,
 ) *Answer {
@@ -109,8 +109,7 @@ func (c *Chain) race(ctx context.Context, s *search, first choice, ask question,
 	return nil
 }
 
-// start makes an attempt of a race. What is not taken from results when the race is decided is
-// released.
+// start starts an attempt of a race. An answer that arrives after the race is decided is released.
 func (c *Chain) start(ctx context.Context, to choice, ask question, left int, results chan<- attempted,
 	decided <-chan struct{},
 ) racer {
@@ -128,9 +127,9 @@ func (c *Chain) start(ctx context.Context, to choice, ask question, left int, re
 	return racer{to.Endpoint, callOff}
 }
 
-// attemptSafely makes an attempt in a goroutine of its own, where a panic would end the process: it
-// counts as a broken answer instead. It is logged here, because nobody hears of it when the other
-// attempt answers.
+// attemptSafely makes an attempt in a goroutine of its own, where a panic would end the process.
+// The panic counts as a broken answer instead. It is logged here, because the read does not report
+// it if the other attempt succeeds.
 func (c *Chain) attemptSafely(ctx context.Context, to choice, ask question, left int) (a attempted) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -146,8 +145,8 @@ func (c *Chain) attemptSafely(ctx context.Context, to choice, ask question, left
 	return c.attempt(ctx, to, ask, left)
 }
 
-// finish calls off what is still running, and counts the second attempt when there was one. The
-// winner's answer may go on until it is released.
+// finish cancels the attempts that still run, and counts the hedge if there was one. The winner's
+// stream continues until it is released.
 func finish(racers []racer, winner *Endpoint, answer *Answer) {
 	if len(racers) > 1 {
 		racers[1].to.metrics.Hedged(racers[1].to == winner)
@@ -161,7 +160,7 @@ func finish(racers []racer, winner *Endpoint, answer *Answer) {
 	}
 }
 
-// hedge takes another upstream in good standing that has room, when the budget allows.
+// hedge takes another usable upstream with room, if the budget allows.
 func (c *Chain) hedge(s *search) (choice, bool) {
 	if !c.hedges.spend() {
 		return choice{}, false

@@ -8,15 +8,15 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// What attempts come to besides their meaning, for the metrics.
+// Outcomes of attempts besides their meaning, for the metrics.
 const (
 	timedOut   = int(isUnreachable) + 1 + iota
-	calledOff  // given up before its time, because another was faster or the call takes long everywhere
-	writeLost  // a submission that left and was not answered usably
-	outcomeEnd // how many there are
+	calledOff  // cancelled early, because another was faster or the call takes long everywhere
+	writeLost  // a submission that was sent and not answered usably
+	outcomeEnd // number of outcomes
 )
 
-// attemptOutcomes are the words for what attempts come to.
+// attemptOutcomes are the metric labels of outcomes.
 var attemptOutcomes = [outcomeEnd]string{
 	isAnswer: "answer", isRange: "range_refused", isPlan: "plan_refused", isBilling: "billing",
 	isThrottled: "throttled", isMissingData: "missing_data", isExecTimeout: "execution_timeout",
@@ -25,7 +25,7 @@ var attemptOutcomes = [outcomeEnd]string{
 	writeLost: "write_lost",
 }
 
-// counted returns the place of an observation among attemptOutcomes.
+// counted returns the index of an observation in attemptOutcomes.
 func (o *observation) counted() int {
 	switch {
 	case o.slow:
@@ -38,7 +38,7 @@ func (o *observation) counted() int {
 	return int(o.meaning)
 }
 
-// mark notes on the span of an attempt whom it asked and what came of it.
+// mark sets the upstream and the outcome of an attempt on its span.
 func (e *Endpoint) mark(span *telemetry.Span, o *observation) {
 	if span != nil {
 		span.Set("gateway.upstream", e.Name)
@@ -46,8 +46,8 @@ func (e *Endpoint) mark(span *telemetry.Span, o *observation) {
 	}
 }
 
-// Instrument has what upstreams do counted and traced, and mistakes of ours logged; each may be
-// nil. It is called before the first call.
+// Instrument sets the metrics, the tracer and the log for panics of attempts; each may be nil. It
+// must be called before the first call.
 func (p *Pool) Instrument(m *telemetry.Upstreams, t *telemetry.Tracer, log *slog.Logger) {
 	p.reloading.Lock()
 	defer p.reloading.Unlock()
@@ -61,7 +61,7 @@ func (p *Pool) Instrument(m *telemetry.Upstreams, t *telemetry.Tracer, log *slog
 	m.Watch(p.states)
 }
 
-// instrument begins the series of a set's upstreams, before the set is in force.
+// instrument creates the series of a set's upstreams, before the set is in force.
 func (p *Pool) instrument(set *chainSet) {
 	for id, c := range set.chains {
 		c.tracer, c.panics = p.tracer, p.panics
@@ -77,7 +77,7 @@ func (p *Pool) instrument(set *chainSet) {
 	}
 }
 
-// forget ends the series of upstreams that the next set does not name any more.
+// forget removes the series of upstreams that the next set no longer has.
 func (p *Pool) forget(old, next *chainSet) {
 	for id, c := range old.chains {
 		for _, e := range c.endpoints {
@@ -88,7 +88,7 @@ func (p *Pool) forget(old, next *chainSet) {
 	}
 }
 
-// states is what a scrape reads.
+// states returns the gauges for a scrape.
 func (p *Pool) states() []telemetry.ChainState {
 	set, now := p.set.Load(), p.now()
 	all := make([]telemetry.ChainState, 0, len(set.order))
@@ -115,7 +115,7 @@ func (p *Pool) states() []telemetry.ChainState {
 	return all
 }
 
-// panicLog writes a few of the panics of attempts; nil writes none.
+// panicLog logs panics of attempts, rate limited; nil logs none.
 type panicLog struct {
 	logger *slog.Logger
 	limit  *telemetry.LogLimit[panicKind]
@@ -126,7 +126,7 @@ type panicKind struct {
 	upstream string
 }
 
-// write tells of a panic whose cause is without what an upstream's address holds.
+// write logs a panic. cause must be free of the upstream's secrets.
 func (l *panicLog) write(on chain.ID, upstream, cause string, stack []byte) {
 	if l == nil {
 		return

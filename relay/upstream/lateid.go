@@ -5,12 +5,11 @@ import (
 	"sync/atomic"
 )
 
-// lateIDs are the methods that an upstream answers with more than is judged whole before it says
-// whose answer it is: nodes that write the id last do so with long results. Such an answer goes out
-// while its id is not known, so its call has a connection on which no other was answered; one too
-// many of another customer's call cannot come over it. An upstream shows it once for a method,
-// which costs that call a second request. The methods are those of the catalog. The zero value is
-// ready.
+// lateIDs are the methods whose answers from an upstream exceed peekBytes before their id: nodes
+// that write the id last do so with long results. Such an answer is sent on while its id is
+// unknown, so its call uses a connection that has answered no other call and cannot deliver another
+// customer's answer. The first such answer of a method costs its call a second request. Methods are
+// those of the catalog. The zero value is ready to use.
 type lateIDs struct {
 	methods atomic.Pointer[map[string]struct{}]
 }

@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// latencyBuckets grow by a quarter of a power of two, from 1 µs to 134 s. A quantile is the middle
-// of its bucket and so at most an eighth off.
+// latencyBuckets cover 1 µs to 134 s, four per power of two. A quantile is the middle of its
+// bucket, so its error is at most an eighth.
 const latencyBuckets = 4 * 27
 
-// latencies is a histogram of how long answers took.
+// latencies is a histogram of response times.
 type latencies struct {
 	total  uint32
 	counts [latencyBuckets]uint32
@@ -30,7 +30,7 @@ func (l *latencies) merge(other *latencies) {
 	}
 }
 
-// quantiles are what a histogram says; known is false below minSamples answers.
+// quantiles are those of a histogram; known is false below minSamples answers.
 type quantiles struct {
 	known              bool
 	p50, p90, p95, p99 time.Duration

@@ -11,13 +11,13 @@ import (
 	"github.com/chainaccess/gateway/internal/telemetry"
 )
 
-// limits keep this process inside what the operator allows for an upstream, so that the plan with a
-// provider is not overrun. An endpoint that is at its limit is passed over, like one that is left
-// out, but not blamed.
+// limits keep this process within the concurrency and rate that the operator set for an upstream,
+// so that the plan with a provider is not exceeded. An endpoint at its limit is skipped, but not
+// blamed.
 type limits struct {
-	most     int64 // calls at a time; 0 for no bound
+	most     int64 // concurrent calls; 0 for no limit
 	inFlight atomic.Int64
-	pace     *pace // nil for no bound
+	pace     *pace // nil for no rate limit
 	metrics  *telemetry.Upstream
 }
 
@@ -32,7 +32,7 @@ func newLimits(u config.Upstream) *limits {
 	return l
 }
 
-// take claims room for one call; give must follow when it was given.
+// take reserves room for one call. After true the caller must call give.
 func (l *limits) take(now time.Time) bool {
 	if l == nil {
 		return true
@@ -68,12 +68,12 @@ func (l *limits) give() {
 	}
 }
 
-// probePatience is how long a probe waits for its turn. Then it is sent all the same: an upstream
-// must not go unmeasured because it is busy.
+// probePatience is how long a probe waits for its turn. Then it is sent anyway, because a busy
+// upstream must still be measured.
 const probePatience = 500 * time.Millisecond
 
-// waitToProbe counts a probe against the rate, after its turn has come or its patience is over.
-// Probes take no room of calls.
+// waitToProbe counts a probe against the rate limit, after at most probePatience. Probes do not
+// count against the concurrency limit.
 func (l *limits) waitToProbe(ctx context.Context, now func() time.Time) {
 	if l == nil || l.pace == nil {
 		return
@@ -94,9 +94,10 @@ func (l *limits) waitToProbe(ctx context.Context, now func() time.Time) {
 	}
 }
 
-// pace lets through at most so many calls in any second, all of them at once if they come so. It
-// remembers the time of each of the last calls; in a token bucket a full bucket and its refill
-// could fall into one second. Beyond maxRemembered it holds to the same rate over a shorter time.
+// pace is a sliding-window rate limit: it allows at most so many calls in any second, even all at
+// once. It remembers the times of the last calls; with a token bucket, a full bucket and its refill
+// could fall into one second. Above maxRemembered per second it enforces the same rate over a
+// shorter window.
 type pace struct {
 	window time.Duration
 
@@ -107,18 +108,18 @@ type pace struct {
 
 const maxRemembered = 10_000
 
-// newPace takes calls per second; below one, a call every so many seconds.
+// newPace takes calls per second; below one, it allows one call per 1/perSecond seconds.
 func newPace(perSecond float64) *pace {
 	n := min(int(math.Ceil(perSecond)), maxRemembered)
 	return &pace{window: time.Duration(float64(n) / perSecond * float64(time.Second)), sent: make([]int64, n)}
 }
 
-// take counts a call when there is room, and tells otherwise how long until there is.
+// take counts a call if there is room, and otherwise returns how long until there is.
 func (p *pace) take(now time.Time) (wait time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	t := now.UnixNano()
-	// a clock that was set back must not stop the calls
+	// a clock that was set back must not block calls
 	if ago := time.Duration(t - p.sent[p.next]); ago >= 0 && ago < p.window {
 		return p.window - ago
 	}

@@ -7,19 +7,19 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 )
 
-// outcome gathers what the attempts of one read said.
+// outcome collects the results of one read's attempts.
 type outcome struct {
 	attempts     int
 	unusable     int // attempts without an answer for the client
 	timeouts     int
 	absent       int
 	rangeRefused bool
-	tooLarge     bool    // an answer exceeded our own bound
-	lastWords    *Answer // an in-band error that may be passed on when no upstream does better
+	tooLarge     bool    // an answer exceeded our own limit
+	lastWords    *Answer // an in-band error to pass on if no upstream does better
 	lastCause    error
 	lastUpstream string
 	heavy        bool
-	slow         [maxAttempts]attempted // those that were given up before their share of the deadline was over
+	slow         [maxAttempts]attempted // attempts that were given up before their share of the deadline was over
 	slowOnes     int
 }
 
@@ -30,8 +30,8 @@ func (o *outcome) begin(r *Request, to choice) {
 	r.Asked = Asked{Upstream: to.Name, Attempts: o.attempts}
 }
 
-// take returns an attempt's answer when it is one for the client, and keeps in mind what it was
-// otherwise.
+// take returns the attempt's answer if it is one for the client, and otherwise remembers what went
+// wrong.
 func (o *outcome) take(a attempted, r *Request) *Answer {
 	if a.answer != nil && !a.verdict.another {
 		o.discardLastWords()
@@ -60,9 +60,9 @@ func (o *outcome) take(a attempted, r *Request) *Answer {
 	return nil
 }
 
-// settle says whose fault it was that attempts were given up early: the upstream's when another one
-// answered in less time than it had, and nobody's when the call takes long wherever it is asked.
-// won is nil when nobody answered.
+// settle assigns the blame for attempts that were given up early: to the upstream if another
+// answered in less time than it had, to nobody if the call takes long everywhere. won is nil if
+// nobody answered.
 func (o *outcome) settle(won *attempted) {
 	for _, a := range o.slow[:o.slowOnes] {
 		if won != nil && won.took < a.given {
@@ -92,9 +92,8 @@ func (o *outcome) discardLastWords() {
 	}
 }
 
-// conclude is the answer when no upstream gave a usable one. Who would answer if less were asked
-// for helps the client more than who says that it lacks the data or the time, which is then not
-// true of the chain.
+// conclude returns the answer when no upstream gave a usable one. A range refusal comes before
+// missing data or an execution timeout, because it tells the client what to change.
 func (o *outcome) conclude(ctx context.Context, c *Chain, s *search) (*Answer, *fault.Error) {
 	o.settle(nil)
 	r := s.r
@@ -127,7 +126,7 @@ func (o *outcome) conclude(ctx context.Context, c *Chain, s *search) (*Answer, *
 	return nil, fault.New(fault.UpstreamFailed, "").Wrap(o.lastCause)
 }
 
-// nobody says that there is no upstream to ask, or none with room.
+// nobody returns the fault for no upstream to ask, or none with room.
 func (c *Chain) nobody(s *search) *fault.Error {
 	if s.full == 0 {
 		f := fault.New(fault.NoUpstream, "")

@@ -11,41 +11,40 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// Overview is what is known of one upstream, put together for operators from the file, the probes,
+// Overview is what is known of one upstream, for operators, from the upstreams file, the probes,
 // the cordons and the processes.
 type Overview struct {
 	Chain    chain.ID    `json:"chain"`
 	Upstream string      `json:"upstream"`
 	Supply   plan.Supply `json:"supply"`
-	// Score is by which standard reads choose, in milliseconds, the lower the better: the time that
-	// nine of ten answers stay under, worsened by failures, throttling and lag. nil when nothing
-	// was measured.
+	// Score is the score by which standard reads choose, in milliseconds, lower is better: the p90
+	// latency, increased by failures, throttling and lag. nil without measurements.
 	Score *float64 `json:"score"`
-	// P50 and P95 are times of answers in milliseconds; nil when nothing was measured.
+	// P50 and P95 are response times in milliseconds; nil without measurements.
 	P50 *float64 `json:"p50_ms"`
 	P95 *float64 `json:"p95_ms"`
-	// Source is where the times are from: calls, or probes while there were too few calls; empty
-	// for neither.
+	// Source is the source of P50 and P95: "calls", or "probes" if there were too few calls; empty
+	// if neither.
 	Source string `json:"source"`
-	// ErrorRate and ThrottledRate are shares of Calls, those of the last five minutes in all
-	// Processes; nil without calls.
+	// ErrorRate and ThrottledRate are shares of Calls, which are those of the last five minutes in
+	// all Processes; nil without calls.
 	ErrorRate     *float64 `json:"error_rate"`
 	ThrottledRate *float64 `json:"throttled_rate"`
 	Calls         int64    `json:"calls"`
 	Processes     int      `json:"processes"`
-	// HeadLag is how many blocks it is behind; nil when its head is not known.
+	// HeadLag is how many blocks the upstream is behind; nil if its head is unknown.
 	HeadLag *uint64 `json:"head_lag"`
-	// Capabilities says what probes found: true, false, or null when they do not know.
+	// Capabilities are the probes' findings: true, false, or null if unknown.
 	Capabilities map[chain.Capability]*bool `json:"capabilities"`
-	// State is usable, or why no call goes there: cordoned, unmeasured, wrong_chain, unreachable,
-	// bad_answer, lagging, implausibly_ahead, excluded. Detail says more, for people.
+	// State is usable, or why the upstream gets no calls: cordoned, unmeasured, wrong_chain,
+	// unreachable, bad_answer, lagging, implausibly_ahead, excluded. Detail explains it for people.
 	State  string `json:"state"`
 	Detail string `json:"detail,omitempty"`
-	// MeasuredAt is when probes last looked at the chain; zero when they did not yet.
+	// MeasuredAt is the time of the chain's last round of probes; zero before the first.
 	MeasuredAt time.Time `json:"measured_at,omitzero"`
 }
 
-// States that no probe gives.
+// States that do not come from probes.
 const (
 	StateUsable     = "usable"
 	StateCordoned   = "cordoned"
@@ -53,8 +52,8 @@ const (
 	StateExcluded   = "excluded"
 )
 
-// Overview puts together what the board says about the pool's upstreams, chain by chain in the
-// order of the pool and upstream by upstream in the order of the file.
+// Overview returns what the board holds about the pool's upstreams, by chain in the order of the
+// pool and by upstream in the order of the file.
 func (b *Board) Overview(ctx context.Context, p *Pool) ([]Overview, error) {
 	ids := p.Chains()
 	posted, err := b.ReadAll(ctx, ids...)
@@ -93,7 +92,7 @@ func milliseconds(d time.Duration) *float64 {
 	return &ms
 }
 
-// figures fills in what calls showed, and what probes did where there were none.
+// figures fills in the results of calls, or of probes if there were none.
 func (o *Overview) figures(f Figures, s UpstreamState, toleratedLag uint64) {
 	o.Calls, o.Processes = f.Calls, f.Processes
 	var bad float64
@@ -122,7 +121,7 @@ func (o *Overview) figures(f Figures, s UpstreamState, toleratedLag uint64) {
 	o.Score = milliseconds(time.Duration(rating(usual, bad, s.Lag, toleratedLag)))
 }
 
-// state reports whether calls go there.
+// state fills in State, Detail and HeadLag.
 func (o *Overview) state(posted Posted, f Figures, s UpstreamState, measured bool) {
 	if s.Head > 0 {
 		o.HeadLag = &s.Lag
@@ -143,7 +142,7 @@ func (o *Overview) state(posted Posted, f Figures, s UpstreamState, measured boo
 	}
 }
 
-// capabilities tells those that the chain's upstreams are probed for.
+// capabilities fills in the capabilities that the chain's upstreams are probed for.
 func (o *Overview) capabilities(c *Chain, s UpstreamState, now time.Time) {
 	o.Capabilities = make(map[chain.Capability]*bool)
 	for i := range capabilityProbes {
@@ -158,8 +157,7 @@ func (o *Overview) capabilities(c *Chain, s UpstreamState, now time.Time) {
 	}
 }
 
-// Able lists what the upstream was found to be capable of, and Unknown what is not known, both
-// sorted.
+// Able returns the capabilities that the upstream has, and those that are unknown, both sorted.
 func (o *Overview) Able() (able, unknown []string) {
 	for of, can := range o.Capabilities {
 		switch {
@@ -174,7 +172,7 @@ func (o *Overview) Able() (able, unknown []string) {
 	return able, unknown
 }
 
-// String says who took an upstream out of rotation, when and why.
+// String returns who cordoned the upstream, when and why.
 func (c Cordon) String() string {
 	text := "by " + c.By + " at " + c.At.UTC().Format(time.RFC3339)
 	if c.By == "" {

@@ -11,20 +11,21 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// Pool is every upstream of every configured chain. Reload changes it while calls are under way.
+// Pool holds every upstream of every configured chain. Reload may change it while calls are in
+// flight.
 type Pool struct {
 	now       func() time.Time
 	set       atomic.Pointer[chainSet]
 	reloading sync.Mutex     // one reload at a time
 	racing    sync.WaitGroup // attempts that may outlive their read
 
-	metrics *telemetry.Upstreams // nil: nothing is counted
-	tracer  *telemetry.Tracer    // nil: nothing is traced
+	metrics *telemetry.Upstreams // nil disables metrics
+	tracer  *telemetry.Tracer    // nil disables tracing
 	panics  *panicLog
 }
 
-// Chain is the upstreams of one chain as one upstreams file lists them. A reload makes another: a
-// call under way goes on with the one that it began with.
+// Chain is the upstreams of one chain in one upstreams file. A reload makes a new Chain; calls in
+// flight keep the one that they started with.
 type Chain struct {
 	*chain.Chain
 	*memory
@@ -32,25 +33,25 @@ type Chain struct {
 	endpoints  []*Endpoint
 	favourites [3][3][readClasses]atomic.Pointer[Endpoint] // by supply, tier and class
 	now        func() time.Time
-	slack      uint64       // blocks that a head may be further than the block time says
-	joined     bool         // by a reload
+	slack      uint64       // blocks that a head may be ahead of the block time
+	joined     bool         // added by a reload
 	measuredAt atomic.Int64 // of the newest snapshot, unix nanoseconds; zero before the first
 	tracer     *telemetry.Tracer
 	panics     *panicLog
-	leaving    atomic.Pointer[handover] // nil but for a while after a reload
+	leaving    atomic.Pointer[handover] // set only for a while after a reload
 }
 
-// memory is what this process knows of a chain, whoever its upstreams are. It outlives reloads.
+// memory is what this process knows of a chain, independent of its upstreams. It survives reloads.
 type memory struct {
 	heads      heads
 	generation atomic.Uint64
-	newest     atomic.Pointer[Posted] // of the board
+	newest     atomic.Pointer[Posted] // from the board
 	hedges     hedges
 	prober     prober
 	traffic    traffic
 }
 
-// NewPool makes the pool of an upstreams file.
+// NewPool returns the pool of an upstreams file.
 func NewPool(file config.Upstreams, now func() time.Time) (*Pool, error) {
 	p := &Pool{now: now}
 	set, err := p.newSet(file, nil)
@@ -61,16 +62,16 @@ func NewPool(file config.Upstreams, now func() time.Time) (*Pool, error) {
 	return p, nil
 }
 
-// Chain returns the upstreams of a chain; false when none is configured.
+// Chain returns the upstreams of a chain; false if none are configured.
 func (p *Pool) Chain(id chain.ID) (*Chain, bool) {
 	c, ok := p.set.Load().chains[id]
 	return c, ok
 }
 
-// Chains lists the configured chains.
+// Chains returns the ids of the configured chains.
 func (p *Pool) Chains() []chain.ID { return slices.Clone(p.set.Load().order) }
 
-// Close waits for what is under way and gives idle connections back.
+// Close waits for attempts in flight and closes idle connections.
 func (p *Pool) Close() {
 	p.racing.Wait()
 	for _, c := range p.set.Load().chains {
@@ -80,7 +81,8 @@ func (p *Pool) Close() {
 	}
 }
 
-// Fingerprint is what verdicts on an upstream must carry to hold; empty for an unknown name.
+// Fingerprint returns the fingerprint that a verdict on an upstream must have; empty for an unknown
+// name.
 func (c *Chain) Fingerprint(name string) string {
 	for _, e := range c.endpoints {
 		if e.Name == name {
@@ -90,7 +92,7 @@ func (c *Chain) Fingerprint(name string) string {
 	return ""
 }
 
-// Names lists the configured upstreams, usable or not.
+// Names returns the configured upstreams, usable or not.
 func (c *Chain) Names() []string {
 	names := make([]string, len(c.endpoints))
 	for i, e := range c.endpoints {
@@ -99,12 +101,12 @@ func (c *Chain) Names() []string {
 	return names
 }
 
-// Joined reports whether the chain was added while the process ran: that its head is not known yet
-// must not take the process out of service for the others.
+// Joined reports whether the chain was added while the process ran. Until its head is known, such a
+// chain must not make the process unready for the others.
 func (c *Chain) Joined() bool { return c.joined }
 
-// Apply puts the verdicts of a snapshot in force. Names that this process does not know, or knows
-// with another address or chain id, are passed over.
+// Apply puts the verdicts of a snapshot in force. It skips upstreams that this process does not
+// have, or has with another address or chain id.
 func (c *Chain) Apply(s Snapshot) {
 	for _, e := range c.endpoints {
 		if state, ok := s.of(e); ok {
@@ -123,8 +125,7 @@ func (c *Chain) Apply(s Snapshot) {
 // Measured reports whether a snapshot has been applied.
 func (c *Chain) Measured() bool { return c.measuredAt.Load() != 0 }
 
-// follow takes over what stands on the board: cordons first, so that no verdict opens the way to a
-// cordoned upstream.
+// follow applies what the board holds: cordons first, so that no verdict opens a cordoned upstream.
 func (c *Chain) follow(posted Posted) {
 	c.newest.Store(&posted)
 	for _, e := range c.endpoints {

@@ -16,14 +16,14 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// Probe figures. Probes spend the operator's quota: a round is one call per upstream and one more
-// per chain, the identity and the capabilities are asked again only after a while. A round is over
-// within probeTimeout and three times askTimeout.
+// Parameters of probes. Probes use the operator's quota: a round is one call per upstream and one
+// more per chain; identity and capabilities are probed less often. A round takes at most
+// probeTimeout and three times askTimeout.
 const (
 	probeTimeout     = 3 * time.Second
-	askTimeout       = 2 * time.Second // for a question that only some rounds have
+	askTimeout       = 2 * time.Second // for a call that only some rounds make
 	identityEvery    = time.Minute
-	lagWindow        = time.Minute // an upstream further behind than the chain comes in this time is lagging
+	lagWindow        = time.Minute // an upstream further behind than the chain's blocks of this time is lagging
 	minLagBlocks     = 5
 	maxProbeAnswer   = 1 << 20
 	solanaMainnetGen = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d"
@@ -38,19 +38,19 @@ const (
 	ReasonAhead       = "implausibly_ahead"
 )
 
-// prober is what the rounds of one process share. What a round has to remember is in the last
-// snapshot, which Recall takes from the board: a restart of the worker loses nothing, and several
+// prober is the state that one process's rounds share. What a round must remember is in the last
+// snapshot, which Recall reads from the board: a restart of the worker loses nothing, and several
 // workers share it.
 type prober struct {
 	mu      sync.Mutex // one round at a time; guards what follows
 	last    Snapshot
 	cordons map[string]Cordon
-	turn    int // whose turn it is to be asked about the past
+	turn    int // which upstream is asked about the past next
 }
 
-// Recall takes over what stands on the board, the work of this or another process. Without it a
-// round goes on from the last one of this process. A board that knows nothing, because it was
-// emptied, makes the next round a first one.
+// Recall takes over the chain's last round from the board, by this or another process. Without
+// Recall a round continues from this process's last one. An empty board makes the next round a
+// first one.
 func (p *Pool) Recall(id chain.ID, posted Posted) {
 	c, ok := p.Chain(id)
 	if !ok {
@@ -66,11 +66,11 @@ func (p *Pool) Recall(id chain.ID, posted Posted) {
 	c.prober.last, c.prober.cordons = last, posted.Cordons
 }
 
-// ErrNotConfigured is when a chain is probed of which no upstream is configured.
+// ErrNotConfigured reports a probe of a chain without upstreams.
 var ErrNotConfigured = errors.New("no upstream is configured")
 
-// Probe measures every upstream of a chain once: identity, head, latency, capabilities; and whether
-// the chain's past is still the same.
+// Probe measures every upstream of a chain once: identity, head, latency and capabilities. It also
+// checks the chain for deep reorgs.
 func (p *Pool) Probe(ctx context.Context, id chain.ID) (Snapshot, error) {
 	c, ok := p.Chain(id)
 	if !ok {
@@ -89,7 +89,7 @@ func (p *Pool) Probe(ctx context.Context, id chain.ID) (Snapshot, error) {
 			return nil
 		})
 	}
-	_ = asking.Wait() // what fails stands in the snapshot
+	_ = asking.Wait() // failures are in the snapshot
 	if c.judge(ctx, &s) {
 		c.forgetPast(&s)
 	} else {
@@ -115,7 +115,7 @@ func (c *Chain) probeEndpoint(ctx context.Context, e *Endpoint, last Snapshot, n
 	if now.Sub(s.ChainIDAt) >= identityEvery {
 		same, reason := c.identify(ctx, e)
 		if reason != "" {
-			// Proven before and silent now: still of this chain, though not usable.
+			// Proven before and silent now: still of this chain, but not usable.
 			s.ChainIDOK, s.Reason = before.ChainIDOK, reason
 			return s
 		}
@@ -147,7 +147,7 @@ func (c *Chain) probeEndpoint(ctx context.Context, e *Endpoint, last Snapshot, n
 	return s
 }
 
-// identify asks an upstream which chain it is of.
+// identify asks an upstream for its chain's identity.
 func (c *Chain) identify(ctx context.Context, e *Endpoint) (same bool, reason string) {
 	method, want := "eth_chainId", fmt.Sprintf(`"0x%x"`, c.ChainID)
 	if c.Family == chain.Solana {
@@ -165,7 +165,7 @@ func deadlineOf(ctx context.Context) time.Time {
 	return deadline
 }
 
-// ask sends a probe. A reason tells why there is no result.
+// ask sends a probe. reason is why there is no result; empty on success.
 func (e *Endpoint) ask(ctx context.Context, method, params string) (result []byte, reason string) {
 	r := Request{Method: []byte(method), Params: []byte(params)}
 	e.limits.waitToProbe(ctx, e.health.now)
@@ -191,7 +191,7 @@ func (e *Endpoint) ask(ctx context.Context, method, params string) (result []byt
 	return result, ""
 }
 
-// parseHead reads a hex quantity or a JSON number.
+// parseHead parses a hex quantity or a JSON number.
 func parseHead(result []byte) (uint64, bool) {
 	var text string
 	if json.Unmarshal(result, &text) == nil {

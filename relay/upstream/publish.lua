@@ -1,5 +1,5 @@
--- Puts a snapshot of a chain's probes on the board. The generation is kept beside it, so that it survives a snapshot that is forgotten
--- and never goes down when rounds of two workers overlap.
+-- Publishes a snapshot of a chain's probes on the board. The generation has its own key, so that it
+-- survives the deletion of the snapshot and never goes down when rounds of two workers overlap.
 --
 -- KEYS  1 {board}:<chain>               the snapshot
 --       2 {board}:<chain>:generation    the highest generation ever published

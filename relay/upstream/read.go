@@ -13,50 +13,50 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// Request is what to ask, with what the caller has bought.
+// Request is a call with what its caller has bought.
 type Request struct {
-	Method []byte // a name of the catalog
+	Method []byte // a name in the catalog
 	Params []byte // a JSON array; nil for none
 	Supply plan.Supply
 	Tier   plan.Tier
 	Links  chain.Links
-	// Needs is what an upstream must be capable of, as far as probes know.
+	// Needs is the capability that an upstream must have, as far as probes know.
 	Needs chain.Capability
-	// Heavy is whether the call weighs as heavy: such calls are measured apart, and are given time
-	// of their own.
+	// Heavy marks a call of class heavy. The latencies of heavy calls are kept apart and decide
+	// their timeouts.
 	Heavy bool
-	// MaxAnswer bounds the size of an answer in bytes.
+	// MaxAnswer is the limit of an answer in bytes.
 	MaxAnswer int64
-	// Head says which of the chain's heads the result is: it is held against what is plausible, and
-	// never answered lower than before.
+	// Head is which of the chain's heads the result is. Such a result is checked for plausibility
+	// and never lower than before.
 	Head HeadKind
-	// Empty says of a whole result that the upstream does not know what was asked for, so that
-	// another one is asked, which may: nodes that lag and nodes that a transaction has not reached
-	// yet answer null. When all say so, that is the answer. Nil: every result is one.
+	// Empty reports whether a complete result means that the upstream does not know the object.
+	// Then another is asked: lagging nodes, and nodes that a transaction has not reached yet,
+	// answer null. If all results are empty, the last one is the answer. Nil accepts every result.
 	Empty func(result []byte) bool
-	// May says which upstreams may be asked, by name: for who holds one's word against another's.
-	// Nil: all.
+	// May reports which upstreams may be asked, by name, for callers that compare several. Nil
+	// allows all.
 	May func(name string) bool
 
 	// Asked is set by Read and Submit, also when they fail.
 	Asked Asked
 }
 
-// Asked is what became of a call among the upstreams.
+// Asked is which upstream a call used, and how many attempts it made.
 type Asked struct {
-	Upstream string // the name of the one that answered, or that was asked last; empty when none was
+	Upstream string // the upstream that answered, or that was asked last; empty for none
 	Attempts int
 }
 
 const (
 	maxAttempts = 3
-	noUpstream  = 5 * time.Second // when to come back
+	noUpstream  = 5 * time.Second // Retry-After of the fault
 	atLimit     = time.Second
 )
 
-// Read asks up to three distinct upstreams until one gives a usable answer. ctx carries the call's
-// deadline. A returned fault is the service's own failure and costs nothing; the caller releases
-// the answer.
+// Read asks up to three distinct upstreams until one returns a usable answer. ctx carries the
+// call's deadline. A returned fault is the gateway's own failure and is not charged. The caller
+// must release the answer.
 func (c *Chain) Read(ctx context.Context, r *Request) (*Answer, *fault.Error) {
 	deadline, _ := ctx.Deadline()
 	ask := question{body: r.body(), most: r.MaxAnswer, head: r.Head, empty: r.Empty, heavy: r.Heavy, deadline: deadline}
@@ -91,8 +91,8 @@ func (c *Chain) Read(ctx context.Context, r *Request) (*Answer, *fault.Error) {
 	return answer, f
 }
 
-// question is what one read asks of every upstream. It outlives the read in a race, so it holds
-// nothing of the caller's.
+// question is what one read asks of every upstream. It may outlive the read in a race, so it holds
+// none of the caller's memory.
 type question struct {
 	body     []byte // as Request.body renders it
 	most     int64
@@ -102,23 +102,23 @@ type question struct {
 	deadline time.Time // of the call; zero for none
 }
 
-// attempted is what became of one attempt.
+// attempted is the result of one attempt.
 type attempted struct {
 	to      *Endpoint
-	answer  *Answer // nil when it is not usable at all
+	answer  *Answer // nil if unusable
 	verdict verdict
 	err     error
 	took    time.Duration
-	given   time.Duration // how long it was given, when that was over before its share of the deadline; zero otherwise
+	given   time.Duration // its time, if that ended before its share of the deadline; else zero
 }
 
-// attempt asks one upstream and gives its room back; a streamed answer holds it until it is
-// released. left is how many attempts the call has after this one.
+// attempt asks one upstream and returns its room; a streamed answer keeps the room until it is
+// released. left is the number of attempts after this one.
 func (c *Chain) attempt(ctx context.Context, to choice, ask question, left int) attempted {
 	ctx, span := c.tracer.Start(ctx, "upstream")
 	defer span.End()
 	e, started, holds := to.Endpoint, c.now(), true
-	defer func() { // also when something panics
+	defer func() { // also after a panic
 		if to.trial {
 			e.health.endTrial()
 		}
@@ -147,7 +147,7 @@ func (c *Chain) attempt(ctx context.Context, to choice, ask question, left int) 
 	case errors.Is(ctx.Err(), context.Canceled): // a client that goes away blames nobody
 		o.slow = true
 	case given > 0 && errors.Is(err, context.DeadlineExceeded):
-		a.given = given // what the others say tells whose fault it is
+		a.given = given // settle blames it, depending on the other upstreams
 	default:
 		e.observe(o)
 	}
@@ -155,7 +155,7 @@ func (c *Chain) attempt(ctx context.Context, to choice, ask question, left int) 
 	if answer == nil || answer.Rest == nil {
 		return a
 	}
-	// It is the last attempt now.
+	// No other attempt follows.
 	answer.Rest = &reportingReader{pausingReader: answer.stream(ask.deadline, c.now), ctx: ctx, endpoint: e}
 	if e.limits != nil {
 		holds = false
@@ -169,10 +169,9 @@ const (
 	attemptFactor  = 4 // times the upstream's own p99
 )
 
-// allow is until when an attempt may take: its share of what is left of the deadline, all of it
-// when no other could be asked. An upstream whose latency is known is given no more than a multiple
-// of its own p99, so that one that hangs leaves the others their time; given is then how long that
-// is.
+// allow returns the deadline of an attempt: its share of the time left, or all of it if no other
+// can be asked. An upstream with a known latency gets at most a multiple of its p99, so that one
+// that hangs leaves time for the others; given is then that time.
 func allow(started, deadline time.Time, left int, usual *quantiles) (until time.Time, given time.Duration) {
 	if left == 0 {
 		return deadline, 0
@@ -191,7 +190,7 @@ func allow(started, deadline time.Time, left int, usual *quantiles) (until time.
 	return started.Add(share), 0
 }
 
-// releasingBody is the body of a streamed answer that holds something until it is released.
+// releasingBody is the body of a streamed answer that releases something when it is closed.
 type releasingBody struct {
 	io.ReadCloser
 
@@ -204,12 +203,11 @@ func (h *releasingBody) Close() error {
 	return h.ReadCloser.Close()
 }
 
-// reportingReader holds an upstream to what it began: an answer that breaks off by itself counts as
-// a failure.
+// reportingReader counts a streamed answer that breaks off by itself as a failure of the upstream.
 type reportingReader struct {
 	*pausingReader
 
-	ctx      context.Context //nolint:containedctx // of the call that is being answered
+	ctx      context.Context //nolint:containedctx // of the call in flight
 	endpoint *Endpoint
 }
 
@@ -224,8 +222,8 @@ func (b *reportingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// exchange sends a read, as Request.body renders it, and judges the answer, which is nil when it is
-// not usable at all.
+// exchange sends a read, as Request.body renders it, and judges the answer, which is nil if
+// unusable.
 func (e *Endpoint) exchange(ctx context.Context, body []byte, limit int64,
 	deadline time.Time,
 ) (*Answer, verdict, time.Duration, error) {
@@ -257,7 +255,7 @@ func (e *Endpoint) exchange(ctx context.Context, body []byte, limit int64,
 	if answer.Error != nil {
 		v, wordsRank = classifyError(e.family, answer.Error, body)
 	}
-	if statusRank < wordsRank { // the body does not say better than the status
+	if statusRank < wordsRank { // the status outranks the body
 		answer.Release()
 		return nil, byStatus, retryAfter(resp.Header), statusError(e.Name, resp)
 	}
@@ -268,8 +266,8 @@ func (e *Endpoint) exchange(ctx context.Context, body []byte, limit int64,
 	return answer, v, retryAfter(resp.Header), nil
 }
 
-// answered sends a read and reads what comes back, save for the body of a refusal that its status
-// tells whole. The response is nil when there is none.
+// answered sends a read and reads its answer, except the body of a refusal that its status
+// explains. The response is nil if there is none.
 func (e *Endpoint) answered(ctx context.Context, body []byte, limit int64, deadline time.Time,
 	alone bool,
 ) (*http.Response, *Answer, error) {

@@ -14,25 +14,24 @@ import (
 	"github.com/chainaccess/gateway/relay/upstream/internal/plainhttp"
 )
 
-// reader sends reads to one upstream. The deadline is for the whole answer; a body that is a
-// plainhttp.Extender lets it be moved.
+// reader sends reads to one upstream. The deadline covers the whole answer; a body that is a
+// plainhttp.Extender can move it.
 type reader interface {
 	Do(ctx context.Context, body []byte, deadline time.Time) (*http.Response, error)
-	// DoAlone is Do on a connection that no call was answered on before.
+	// DoAlone is like Do on a connection that has answered no other call.
 	DoAlone(ctx context.Context, body []byte, deadline time.Time) (*http.Response, error)
 	CloseIdleConnections()
-	// Retire closes connections as soon as nobody holds them, now and later.
+	// Retire closes connections once they are idle, now and later.
 	Retire()
 }
 
-// streamWindow bounds in bytes what an HTTP/2 upstream may have sent of an answer before it is
-// read.
+// streamWindow is the HTTP/2 receive window per stream, in bytes: what an upstream may send of an
+// answer before it is read.
 const streamWindow = 1 << 20
 
-// newReader speaks HTTP/1.1 in the lean way to nodes over plain TCP, HTTP/2 to those of which the
-// operator says that they know it, and lets net/http negotiate with everything behind TLS. unasked
-// hears of bytes that came before a request; net/http closes the connection without telling
-// anybody.
+// newReader returns plainhttp for nodes over plain TCP, HTTP/2 for nodes that the operator marked
+// with http2, and net/http's negotiation behind TLS. plainhttp calls unasked for bytes that came
+// before a request; net/http closes such a connection silently.
 func newReader(template *http.Request, http2 bool, now func() time.Time, unasked func()) reader {
 	if template.URL.Scheme == "http" && !http2 {
 		return plainhttp.New(plainhttp.Options{
@@ -50,13 +49,13 @@ func newReader(template *http.Request, http2 bool, now func() time.Time, unasked
 		MaxIdleConnsPerHost:    maxIdleConns,
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxAnswerHeader,
-		DisableCompression:     true, // what it asked for by itself it would undo without a bound
+		DisableCompression:     true, // net/http would decompress its own gzip without a limit
 	}}
 	if http2 {
 		n.Protocols = new(http.Protocols)
 		n.Protocols.SetUnencryptedHTTP2(true)
 	} else {
-		// What is behind TLS is far away, where fewer bytes are worth the work of undoing it.
+		// Upstreams behind TLS are remote, where fewer bytes are worth the decompression.
 		n.template = template.WithContext(template.Context())
 		n.template.Header = template.Header.Clone()
 		n.template.Header.Set("Accept-Encoding", "gzip")
@@ -69,32 +68,31 @@ func newReader(template *http.Request, http2 bool, now func() time.Time, unasked
 	return n
 }
 
-// negotiated is net/http's client, HTTP/1.1 or HTTP/2 as the server offers.
+// negotiated is net/http's client, with HTTP/1.1 or HTTP/2 as the server offers.
 type negotiated struct {
 	*http.Transport
 
-	alone    func() *http.Transport // which keeps no connection
+	alone    func() *http.Transport // keeps no connection
 	template *http.Request
 	now      func() time.Time
 }
 
-// Retire closes what is idle; net/http keeps no connection after that unless it is asked for
-// another call.
+// Retire closes idle connections. net/http keeps no further ones, because no new calls come.
 func (n *negotiated) Retire() { n.CloseIdleConnections() }
 
-// longest is how long a call without a deadline may take.
+// longest is the timeout of a call without a deadline.
 const longest = time.Hour
 
 var errRefusedAgain = errors.New("the server did not take the request on a second connection either")
 
-// Do sends a read. One that the server certainly did not process (a connection that went away
-// before anything was written, an HTTP/2 GOAWAY or refused stream) is sent once more; the transport
-// follows no redirect.
+// Do sends a read. It retries once a read that the server certainly did not process: a connection
+// that closed before anything was written, an HTTP/2 GOAWAY or refused stream. It follows no
+// redirects.
 func (n *negotiated) Do(ctx context.Context, payload []byte, deadline time.Time) (*http.Response, error) {
 	return n.do(ctx, n.Transport, payload, deadline)
 }
 
-// DoAlone is Do on a connection that closes after it.
+// DoAlone is like Do on a connection that closes after the call.
 func (n *negotiated) DoAlone(ctx context.Context, payload []byte, deadline time.Time) (*http.Response, error) {
 	return n.do(ctx, n.alone(), payload, deadline)
 }
@@ -114,7 +112,7 @@ func (n *negotiated) do(ctx context.Context, by *http.Transport, payload []byte,
 	req.ContentLength = int64(len(payload))
 	req.GetBody = func() (io.ReadCloser, error) {
 		if _, n := over.last(); n > 1 {
-			return nil, errRefusedAgain // net/http would go on for as long as the deadline allows
+			return nil, errRefusedAgain // net/http would retry until the deadline
 		}
 		return io.NopCloser(bytes.NewReader(payload)), nil
 	}
@@ -137,12 +135,12 @@ func (n *negotiated) do(ctx context.Context, by *http.Transport, payload []byte,
 	return resp, nil
 }
 
-// carrier is what a call went over.
+// carrier records the connections of a call.
 type carrier struct {
 	mu   sync.Mutex // guards what follows: a trace may be called from other goroutines
 	conn net.Conn
 	kept bool // conn had answered another call before
-	n    int  // connections so far
+	n    int  // number of connections so far
 }
 
 func (c *carrier) got(info httptrace.GotConnInfo) {
@@ -164,16 +162,16 @@ func (c *carrier) reused() bool {
 	return c.kept
 }
 
-// timedBody ends a read that goes on past its deadline. Between reads nothing runs out.
+// timedBody ends a read at its deadline. Between reads no timer runs.
 type timedBody struct {
 	io.ReadCloser
 
-	ctx      context.Context //nolint:containedctx // of the call that is being answered
+	ctx      context.Context //nolint:containedctx // of the call in flight
 	deadline time.Time
 	timer    *time.Timer // cancels ctx
 	cancel   context.CancelCauseFunc
 	now      func() time.Time
-	conn     net.Conn // that the answer came over
+	conn     net.Conn // the answer's connection
 	alone    bool
 }
 
@@ -183,7 +181,7 @@ var (
 	_ plainhttp.Loner    = (*timedBody)(nil)
 )
 
-// Read tells a deadline from what else broke, and does not say where.
+// Read reports a deadline as such, and removes addresses from other errors.
 func (b *timedBody) Read(p []byte) (int, error) {
 	b.timer.Reset(b.deadline.Sub(b.now()))
 	n, err := b.ReadCloser.Read(p)
@@ -195,14 +193,14 @@ func (b *timedBody) Read(p []byte) (int, error) {
 }
 
 // EndConnection closes the connection at once. net/http may have given it to another call by now,
-// and over HTTP/2 others share it: they fail, and are asked of another upstream.
+// and over HTTP/2 others share it: those calls fail, and are retried on another upstream.
 func (b *timedBody) EndConnection() {
 	if b.conn != nil {
-		_ = b.conn.Close() // what it was used for has failed
+		_ = b.conn.Close() // the call that it was used for has failed
 	}
 }
 
-// Alone reports whether the answer can be of no other call.
+// Alone reports whether the answer can belong to no other call.
 func (b *timedBody) Alone() bool { return b.alone }
 
 // Extend moves the deadline.

@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// chainSet is what one upstreams file gives. It does not change.
+// chainSet is the content of one upstreams file. It is immutable.
 type chainSet struct {
 	chains map[chain.ID]*Chain
 	order  []chain.ID
@@ -21,14 +21,13 @@ type chainSet struct {
 // Reloaded counts what a reload changed.
 type Reloaded struct {
 	Chains               int
-	Kept, Added, Removed int // upstreams; one whose settings changed counts as removed and as added
+	Kept, Added, Removed int // upstreams; one with changed settings counts as removed and as added
 }
 
-// Reload puts another upstreams file in force. Upstreams that did not change keep their
-// connections, their health and what probes found of them; what is known of a chain outlives a
-// change of its upstreams. When none of a chain's new upstreams is measured, the removed ones serve
-// it until one is, for handoverTime at most. Calls under way finish where they are. When the file
-// cannot be used nothing changes.
+// Reload puts another upstreams file in force. Unchanged upstreams keep their connections, their
+// health and their verdicts; what is known of a chain survives a change of its upstreams. If none
+// of a chain's new upstreams is measured, the removed ones serve it until one is, for at most
+// handoverTime. Calls in flight finish where they are. On an error nothing changes.
 func (p *Pool) Reload(file config.Upstreams) (Reloaded, error) {
 	p.reloading.Lock()
 	defer p.reloading.Unlock()
@@ -110,8 +109,8 @@ func (p *Pool) newChain(known *chain.Chain, listed []config.Upstream, old *chain
 	return c, nil
 }
 
-// inherit takes over what stands on the board about an endpoint that is new to this process. One
-// whose settings alone changed is used at once: verdicts hold for its address.
+// inherit takes over what the board holds about an endpoint that is new to this process. One whose
+// settings alone changed is usable at once, because verdicts belong to its address.
 func (e *Endpoint) inherit(posted *Posted) {
 	if posted == nil {
 		return
@@ -122,7 +121,7 @@ func (e *Endpoint) inherit(posted *Posted) {
 	}
 }
 
-// same finds the endpoint that was made from the same lines of the file; nil when there is none.
+// same returns the endpoint with the same configuration; nil if there is none.
 func (c *Chain) same(u config.Upstream, mark string) *Endpoint {
 	if c == nil {
 		return nil
@@ -155,7 +154,7 @@ func (s *chainSet) endpoints() map[*Endpoint]bool {
 	return all
 }
 
-// fingerprint tells one address and chain id from another without naming them.
+// fingerprint identifies an address and a chain id without showing them.
 func fingerprint(on *chain.Chain, address string) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s\n%d\n%s", on.ID, on.ChainID, address))
 	return hex.EncodeToString(sum[:8])

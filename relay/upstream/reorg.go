@@ -12,9 +12,9 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// Generation is part of the key under which anything about the chain is stored: take it before
-// asking an upstream, and store and look up under it. It grows when the probes see the chain
-// reorganise deeper than chain.FinalDepth, and never goes down.
+// Generation is part of the key under which answers of the chain are cached: read it before asking
+// an upstream, and use it for look-up and storage. It grows when probes see a reorg deeper than
+// chain.FinalDepth, and never goes down.
 func (c *Chain) Generation() uint64 { return c.generation.Load() }
 
 func (c *Chain) raiseGeneration(n uint64) {
@@ -26,20 +26,21 @@ func (c *Chain) raiseGeneration(n uint64) {
 	}
 }
 
-// maxWitnesses bounds how many upstreams are asked when one gives another past than is remembered.
+// maxWitnesses bounds how many upstreams are asked when one reports another past than the
+// checkpoint.
 const maxWitnesses = 8
 
-// checkPast looks whether what counts as final is still the same, with one call a round: it learns
-// the hash of a block below chain.FinalDepth from one upstream, has another one confirm it, and
-// then holds the checkpoint before that to its hash. So every checkpoint is looked at again after
-// the next one was learned, and no reorganisation that reaches below one slips through between two
-// rounds. Upstreams take turns. Solana needs none of this: its slots are asked for at the finalized
-// commitment, and nothing that a fork could change is stored for longer than a second.
+// checkPast checks that final blocks have not changed, with one call per round. It learns the hash
+// of a block below chain.FinalDepth from one upstream, has another confirm it, and then verifies
+// the checkpoint before it. Every checkpoint is verified again after the next one was learned, so
+// that no reorg below it can slip through between two rounds. Upstreams take turns. Solana needs
+// none of this: its slots are asked for at the finalized commitment, and nothing that a fork could
+// change is cached for longer than a second.
 func (c *Chain) checkPast(ctx context.Context, s *Snapshot) {
 	s.Checkpoints = c.prober.last.Checkpoints
 	if s.Generation = max(c.prober.last.Generation, c.Generation()); s.Generation == 0 {
-		// Whatever was stored before the board was lost is not to be served: nothing is known of
-		// what happened to the chain since.
+		// The board was lost, so nothing is known of reorgs since. A new generation keeps earlier
+		// cached answers from being served.
 		s.Generation = generationAt(s.MeasuredAt)
 	}
 	alone := c.countable(s) == 1
@@ -68,15 +69,15 @@ func (c *Chain) checkPast(ctx context.Context, s *Snapshot) {
 	}
 }
 
-// forgetPast drops all that was stored while the head was wrong: blocks that were not final may be
-// among it.
+// forgetPast invalidates everything cached while the head was wrong, which may include blocks that
+// were not final.
 func (c *Chain) forgetPast(s *Snapshot) {
 	s.Generation = max(c.prober.last.Generation+1, c.Generation()+1, generationAt(s.MeasuredAt))
 	s.Checkpoints = nil
 	c.raiseGeneration(s.Generation)
 }
 
-// witnesses are the upstreams whose word about the past counts.
+// witnesses returns the upstreams that may vote about the past.
 func (c *Chain) witnesses(s *Snapshot) []*Endpoint {
 	var found []*Endpoint
 	for i, e := range c.endpoints {
@@ -87,9 +88,9 @@ func (c *Chain) witnesses(s *Snapshot) []*Endpoint {
 	return found
 }
 
-// confirm has the newest checkpoint confirmed by another upstream than the one that gave it. When
-// they differ it is forgotten: one that is made up must not look like a reorganisation later. While
-// the others do not answer it waits, unless there are none.
+// confirm has the newest checkpoint confirmed by another upstream than its source. If they differ,
+// the checkpoint is dropped: a made-up one must not look like a reorg later. While the others do
+// not answer, it stays unconfirmed. Without others it is confirmed only if alone.
 func (c *Chain) confirm(ctx context.Context, known []Checkpoint, witnesses []*Endpoint, alone bool) []Checkpoint {
 	newest := &known[len(known)-1]
 	others := slices.DeleteFunc(slices.Clone(witnesses), func(e *Endpoint) bool { return e.Name == newest.By })
@@ -108,10 +109,9 @@ func (c *Chain) confirm(ctx context.Context, known []Checkpoint, witnesses []*En
 	return known
 }
 
-// verify holds the oldest checkpoint to its hash. When the upstream that is asked gives another
-// one, the others are asked as well; only when more of them confirm the new hash than the old one,
-// or no other could have a say, the chain has reorganised. While the others do not answer the
-// question stays open.
+// verify checks the oldest checkpoint. If the asked upstream returns another hash, the others are
+// asked too. The chain has reorganised if more of them confirm the new hash than the old one, or if
+// alone. While the others do not answer, the question stays open.
 func (c *Chain) verify(ctx context.Context, s *Snapshot, asked *Endpoint, witnesses []*Endpoint, alone bool) {
 	old := s.Checkpoints[0]
 	b, ok := c.blockAt(ctx, asked, old.Height)
@@ -132,12 +132,11 @@ func (c *Chain) verify(ctx context.Context, s *Snapshot, asked *Endpoint, witnes
 	c.raiseGeneration(s.Generation)
 }
 
-// generationAt makes a new generation higher than any before, also when Redis lost its data in
-// between.
+// generationAt returns a generation higher than any before, even if Redis lost its data in between.
 func generationAt(now time.Time) uint64 { return uint64(now.UnixMilli()) } //nolint:gosec // after 1970
 
-// opinions asks for the hash at a checkpoint's height and counts who gives the new one and who the
-// old one.
+// opinions asks for the hash at a checkpoint's height and counts the votes for the new and the old
+// hash.
 func (c *Chain) opinions(ctx context.Context, others []*Endpoint, old Checkpoint, hash string) (forNew, forOld int) {
 	said := make([]string, min(len(others), maxWitnesses))
 	var asking parallel.Group
@@ -161,14 +160,13 @@ func (c *Chain) opinions(ctx context.Context, others []*Endpoint, old Checkpoint
 	return forNew, forOld
 }
 
-// block is what probes look at of a block.
+// block is the part of a block that probes use.
 type block struct {
 	hash string // empty on Solana
 	at   time.Time
 }
 
-// blockAt asks for the block at a height (slot on Solana); false when the upstream does not give
-// it.
+// blockAt asks for the block at a height (slot on Solana); false if the upstream does not have it.
 func (c *Chain) blockAt(ctx context.Context, e *Endpoint, height uint64) (block, bool) {
 	ctx, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()

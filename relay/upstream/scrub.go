@@ -13,24 +13,24 @@ import (
 // scrubber removes an upstream's credentials from text that may reach a client, a log or a workflow
 // history.
 type scrubber struct {
-	secrets [][]byte // longest first, as they are and as URLs and JSON write them
-	folded  [][]byte // the same with every escape undone, to find what is written in yet another way
+	secrets [][]byte // longest first, raw and as URLs and JSON escape them
+	folded  [][]byte // the same without escapes, to find other spellings
 }
 
 const (
 	redacted    = "[redacted]"
 	minSecret   = 8  // shorter path segments and values are words like "v2", not credentials
-	minPassword = 4  // of what is a secret by its place
+	minPassword = 4  // of what is secret by its position
 	minLabel    = 16 // shorter labels of a host name are words
 )
 
-// commonWords stand in the paths of providers and in the messages of nodes, and are no secrets.
+// commonWords appear in providers' paths and nodes' messages, and are no secrets.
 var commonWords = []string{
 	"ethereum", "arbitrum", "optimism", "execution", "solana-mainnet", "blockchain", "mainnet-beta",
 }
 
 // newScrubber collects what may be secret: the address, its host, user and password (also as Basic
-// authorization carries them), long path segments, query values, and header values.
+// authorization), long path segments, query values, and header values.
 func newScrubber(address *url.URL, headers map[string]string) scrubber {
 	found := make(map[string]bool)
 	add := func(least int, texts ...string) {
@@ -72,7 +72,7 @@ func newScrubber(address *url.URL, headers map[string]string) scrubber {
 	return scrubberOf(found)
 }
 
-// forms are the ways in which s is commonly written: as it is, in URLs, and in JSON strings.
+// forms returns the common spellings of s: raw, in URLs, and in JSON strings.
 func forms(s string) []string {
 	quoted, _ := json.Marshal(s) // a string never fails
 	inJSON := string(quoted[1 : len(quoted)-1])
@@ -100,8 +100,8 @@ func scrubberOf(found map[string]bool) scrubber {
 	return s
 }
 
-// object returns a JSON-RPC error object without secrets: the object itself when there are none in
-// it. When a secret is written in a way that cannot be cut out, only the code is left.
+// object returns a JSON-RPC error object without secrets; b itself if it has none. If a secret
+// cannot be cut out, only the code is left.
 func (s scrubber) object(b []byte) []byte {
 	clean, changed := s.replace(b)
 	if !s.shows(clean) && (!changed || json.Valid(clean)) {
@@ -132,7 +132,7 @@ func (s scrubber) replace(b []byte) (clean []byte, changed bool) {
 	return b, changed
 }
 
-// shows reports whether a secret is still readable once escapes are undone.
+// shows reports whether a secret is readable once escapes are removed.
 func (s scrubber) shows(b []byte) bool {
 	if !bytes.ContainsAny(b, `\%`) {
 		return false
@@ -141,10 +141,10 @@ func (s scrubber) shows(b []byte) bool {
 	return slices.ContainsFunc(s.folded, func(secret []byte) bool { return bytes.Contains(b, secret) })
 }
 
-// foldRounds undoes escapes of escapes.
+// foldRounds bounds how many levels of escapes fold removes.
 const foldRounds = 3
 
-// fold undoes the escapes of JSON strings and URLs and the case of letters.
+// fold removes the escapes of JSON strings and URLs, and lowers the case.
 func fold(b []byte) []byte {
 	for range foldRounds {
 		out := make([]byte, 0, len(b))
@@ -161,8 +161,8 @@ func fold(b []byte) []byte {
 	return bytes.ToLower(b)
 }
 
-// unescape returns the byte that b begins with and how long its escape is. Escapes of other
-// characters than ASCII stay.
+// unescape returns the first byte of b, unescaped, and the length of its escape. It keeps escapes
+// of non-ASCII characters.
 func unescape(b []byte) (c byte, n int) {
 	switch {
 	case b[0] == '%' && len(b) >= 3:

@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// addressLike is what reads as an address in an error of which only the words are known: IPv6 and
-// IPv4 with or without a port, and a name with a port.
+// addressLike matches an address in an error text: IPv6 and IPv4 with or without a port, and a name
+// with a port.
 var addressLike = regexp.MustCompile(`\[[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(%\w+)?\](:\d+)?|` +
 	`\b\d{1,3}(\.\d{1,3}){3}\b(:\d+)?|` +
 	`\b[0-9A-Fa-f]{0,4}(:[0-9A-Fa-f]{0,4}){2,7}\b|` +
 	`\b[\w-]+(\.[\w-]+)*\.?:\d{1,5}\b`)
 
-// withoutAddress says what went wrong without saying where: neither the host as it is configured,
-// nor what it resolved to, nor the addresses of this machine and its name server.
+// withoutAddress returns the text of an error without addresses: neither the configured host, nor
+// what it resolved to, nor the addresses of this machine and its name server.
 func withoutAddress(err error, host string) string {
 	if dns, ok := errors.AsType[*net.DNSError](err); ok {
 		return lookupFailure(dns)
@@ -56,8 +56,8 @@ func lookupFailure(err *net.DNSError) string {
 	return "the host name could not be looked up"
 }
 
-// certificateFailure is empty for other errors. The texts of crypto/x509 hold the names in a
-// certificate.
+// certificateFailure returns a text without the names in the certificate, which the texts of
+// crypto/x509 contain. It returns "" for other errors.
 func certificateFailure(err error) string {
 	if _, ok := errors.AsType[x509.HostnameError](err); ok {
 		return "the certificate is for another host name"

@@ -11,13 +11,13 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// slotsLast is how long slots stand on the board: a process that ended in one is counted in it
-// until it is over and recorded.
+// slotsLast is how long slots stay on the board. A process that ended during a slot is counted in
+// it until the slot is over and recorded.
 const slotsLast = 2*SlotLength + time.Minute
 
 func slotsKey(id chain.ID, process string) string { return boardKey(id) + ":slots:" + process }
 
-// putSlots puts what this process has seen of a chain's calls on the board.
+// putSlots publishes this process's slots of a chain on the board.
 func putSlots(ctx context.Context, pipe redis.Pipeliner, c *Chain, process string) error {
 	raw, err := json.Marshal(c.Slots())
 	if err != nil {
@@ -27,8 +27,8 @@ func putSlots(ctx context.Context, pipe redis.Pipeliner, c *Chain, process strin
 	return nil
 }
 
-// ReadSlots returns what all API processes together have seen of the calls of these chains in the
-// slots that they still tell of, the newest last.
+// ReadSlots returns the sum of what all API processes observed of the calls of these chains, for
+// the slots that they still report, the newest last.
 func (b *Board) ReadSlots(ctx context.Context, ids ...chain.ID) (map[chain.ID][]Slot, error) {
 	processes, err := b.rdb.ZRange(ctx, processesKey, 0, -1).Result()
 	if err != nil {

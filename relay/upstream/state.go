@@ -6,24 +6,24 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// What makes a chain degraded. Nobody is judged by fewer than judgedCalls.
+// Conditions for a degraded chain. Fewer than judgedCalls calls prove nothing.
 const (
 	judgedCalls  = 20
-	lostOf       = 10              // one of so many calls that no upstream answered
-	headStandsAt = 3 * time.Minute // a head that has not moved for so long, and not for tenBlocks
+	lostOf       = 10              // degraded if more than one in lostOf calls got no answer
+	headStandsAt = 3 * time.Minute // degraded if the head has not moved for this long, and for tenBlocks
 	tenBlocks    = 10
 )
 
-// Why a chain is not up, in words for programs; empty when it is.
+// Why a chain is not up, as stable words for programs; empty if it is up.
 const (
-	WhyNoUpstream = "no_upstream" // none can be used
+	WhyNoUpstream = "no_upstream" // none is usable
 	WhyOneLeft    = "one_upstream_left"
 	WhyHeadStands = "head_stands_still"
 	WhyCallsLost  = "calls_lost"
 )
 
-// State is how the chain stood when probes last looked at it; slots, the newest last, say what
-// became of its calls meanwhile. It is not asked whether the measurement is old.
+// State returns the chain's state at the last round of probes. slots, the newest last, are what
+// became of its calls in the meantime. State does not check the age of the measurement.
 func (p *Posted) State(slots []Slot) (state chain.State, why string) {
 	if !p.Known {
 		return chain.Unknown, ""
@@ -45,8 +45,7 @@ func (p *Posted) State(slots []Slot) (state chain.State, why string) {
 	return state, why
 }
 
-// State is how the chain stands as this process knows it: by what probes found, and whom it leaves
-// out itself.
+// State returns the chain's state as this process sees it: from probes and its own exclusions.
 func (c *Condition) State() (state chain.State, why string) { return stateBy(c.Usable, c.Upstreams) }
 
 func stateBy(usable, of int) (state chain.State, why string) {
@@ -59,15 +58,15 @@ func stateBy(usable, of int) (state chain.State, why string) {
 	return chain.Up, ""
 }
 
-// headStands reports whether the chain makes no blocks any more, or all upstreams stopped following
-// it.
+// headStands reports whether the head has stopped: the chain makes no blocks, or all upstreams
+// stopped following it.
 func (s *Snapshot) headStands() bool {
 	c, ok := chain.Lookup(string(s.Chain))
 	return ok && !s.HeadAt.IsZero() && s.MeasuredAt.Sub(s.HeadAt) > max(headStandsAt, tenBlocks*c.BlockTime)
 }
 
-// callsLost reports whether too many calls got no answer, in the newest slot that has enough of
-// them to tell.
+// callsLost reports whether too many calls got no answer, in the newest slot with at least
+// judgedCalls calls.
 func callsLost(slots []Slot) bool {
 	for i := len(slots) - 1; i >= 0; i-- {
 		if s := &slots[i]; s.Calls >= judgedCalls {

@@ -12,35 +12,33 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 )
 
-// slotMinutes is how long a slot is; the running one and the one before it are kept.
+// slotMinutes is the length of a slot; the current one and the one before it are kept.
 const (
 	slotMinutes = healthMinutes
 	keptMinutes = 2 * slotMinutes
 	SlotLength  = slotMinutes * time.Minute
 )
 
-// Slot is what processes have seen of a chain's calls in five minutes by the clock. Slots of
-// several processes add up, and those of one replace each other.
+// Slot is what processes observed of a chain's calls in five minutes of the clock. Slots of several
+// processes can be added; a process replaces its own.
 type Slot struct {
 	Start time.Time `json:"start"`
-	// Calls that upstreams were asked for: reads and submissions, without those whose client went
-	// away. Rerouted were read from another upstream after one gave no usable answer, Lost got none
-	// from any.
+	// Calls counts reads and submissions, without those whose client went away. Rerouted were
+	// answered by another upstream after one returned no usable answer, Lost by none.
 	Calls    int64 `json:"calls"`
 	Rerouted int64 `json:"rerouted"`
 	Lost     int64 `json:"lost"`
-	// Attempts at upstreams that the calls took, and Failed of them, those that were throttled with
-	// them.
+	// Attempts counts the calls' attempts, and Failed those that failed or were throttled.
 	Attempts int64 `json:"attempts"`
 	Failed   int64 `json:"failed"`
-	// Latencies are how long answers of reads took, by bucket of account.Latency; empty ones are
-	// left out. The upstreams' own buckets have other bounds, so a duration may lie one off.
+	// Latencies counts the response times of reads by bucket of account.Latency; empty buckets are
+	// omitted. The upstreams' histograms have other bounds, so a duration may be one bucket off.
 	Latencies map[int]int64 `json:"latencies"`
 }
 
-// traffic is what a process saw of a chain's calls besides what it holds against upstreams. Only
-// calls for which more or less than one upstream was asked, or that got no answer, come here: all
-// others are the attempts at upstreams.
+// traffic is what a process observed of a chain's calls, apart from the upstreams' health. It
+// records only calls with more or less than one attempt, and calls without an answer; all others
+// are counted by their attempts.
 type traffic struct {
 	mu      sync.Mutex // guards minutes
 	minutes [keptMinutes]trafficMinute
@@ -51,7 +49,7 @@ type trafficMinute struct {
 	again, unasked, rerouted, lost int64
 }
 
-// note takes a call that is over. A call of a client that went away is none.
+// note records a finished call. Calls whose client went away must not be recorded.
 func (t *traffic) note(now time.Time, attempts int, rerouted, lost bool) {
 	index := now.Unix() / 60
 	t.mu.Lock()
@@ -81,13 +79,13 @@ func isLost(ctx context.Context, f *fault.Error) bool {
 	switch f.Reason {
 	case fault.NoUpstream, fault.UpstreamFailed, fault.UpstreamTimeout, fault.OutcomeUnknown:
 		return true
-	default: // what was asked for cannot be had
+	default: // the request itself cannot be answered
 		return false
 	}
 }
 
-// Slots reads what this process has seen of the chain's calls in the slot before and the one that
-// runs.
+// Slots returns what this process observed of the chain's calls in the previous and the current
+// slot.
 func (c *Chain) Slots() []Slot {
 	running := c.now().Truncate(SlotLength)
 	return []Slot{c.slot(running.Add(-SlotLength)), c.slot(running)}
@@ -110,11 +108,11 @@ func (c *Chain) slot(start time.Time) Slot {
 			s.Lost += m.lost
 		}
 	}
-	s.Calls = max(s.Calls, s.Rerouted+s.Lost, 0) // the attempts of a call may lie in the slot before
+	s.Calls = max(s.Calls, s.Rerouted+s.Lost, 0) // a call's attempts may be in the slot before
 	return s
 }
 
-// addTo adds what an upstream was seen to do in the minutes of a slot.
+// addTo adds what was observed of an upstream in the minutes of a slot.
 func (h *health) addTo(s *Slot, first int64) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

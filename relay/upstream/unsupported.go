@@ -6,14 +6,14 @@ import (
 	"time"
 )
 
-// lackingFor is how long an upstream is taken at its word that it does not have a method.
+// lackingFor is how long an upstream's statement that it lacks a method is believed.
 const lackingFor = 10 * time.Minute
 
-// unsupported remembers which methods an upstream said it does not have. Names come from the
-// catalog, so it stays small.
+// unsupported remembers the methods that an upstream said it lacks. Names come from the catalog, so
+// it stays small.
 type unsupported struct {
 	now func() time.Time
-	any atomic.Bool // most upstreams lack nothing that is asked of them
+	any atomic.Bool // fast path: most upstreams lack nothing
 
 	mu    sync.RWMutex // guards until
 	until map[string]time.Time

@@ -11,10 +11,10 @@ import (
 
 var errUnusable = errors.New("the answer to a submission is not usable")
 
-// Submit posts a signed transaction to exactly one endpoint, once (docs/interface.md, 1.8,
-// rule 9). Another endpoint is tried only while no connection could be made, which proves that
-// nothing was sent. Once the request may have left, whatever is not a usable answer is
-// fault.OutcomeUnknown. It goes on when the client goes away: what left cannot be called back.
+// Submit posts a signed transaction to exactly one endpoint, once (docs/interface.md, 1.8, rule 9).
+// It tries another endpoint only if no connection could be made, which proves that nothing was
+// sent. Once the request may have been sent, anything but a usable answer is fault.OutcomeUnknown.
+// Submit continues when the client goes away, because a sent transaction cannot be recalled.
 func (c *Chain) Submit(ctx context.Context, r *Request) (*Answer, *fault.Error) {
 	r.Asked = Asked{}
 	answer, f := c.submit(ctx, r)
@@ -71,7 +71,7 @@ func (c *Chain) submit(ctx context.Context, r *Request) (*Answer, *fault.Error) 
 		"Nothing was charged; send it again.").Wrap(cause)
 }
 
-// submitTo makes one attempt, has it observed, and gives its room back, also when something panics.
+// submitTo makes one attempt, observes it, and returns its room, even after a panic.
 func (c *Chain) submitTo(ctx context.Context, to choice, body []byte) (answer *Answer, left bool, err error) {
 	defer to.limits.give()
 	started := c.now()
@@ -115,7 +115,7 @@ func (e *Endpoint) submit(ctx context.Context, body []byte) (answer *Answer, lef
 	return answer, true, nil
 }
 
-// verdictOn judges an upstream by an answer that reaches the client as it is.
+// verdictOn judges an upstream by an answer that is passed to the client unchanged.
 func (e *Endpoint) verdictOn(answer *Answer, body []byte) verdict {
 	if answer.Error == nil {
 		return verdicts[isAnswer]
@@ -124,7 +124,7 @@ func (e *Endpoint) verdictOn(answer *Answer, body []byte) verdict {
 	return v
 }
 
-// verdictOnError judges an upstream that gave no usable answer.
+// verdictOnError judges an upstream that returned no usable answer.
 func verdictOnError(err error) verdict {
 	if refused, ok := errors.AsType[*httpStatusError](err); ok {
 		v, _ := classifyStatus(refused.status)

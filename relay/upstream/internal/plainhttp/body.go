@@ -8,16 +8,17 @@ import (
 	"net/http/httputil"
 )
 
-// body is an answer on its way. It gives the connection back when it is closed after its end.
+// body is an answer's body. Close returns the connection to the pool if the body was read to its
+// end.
 type body struct {
 	c     *conn
-	ctx   context.Context //nolint:containedctx // of the call that is being answered
+	ctx   context.Context //nolint:containedctx // of the call in flight
 	stop  func() bool     // nil before listen
 	r     io.ReadCloser
 	reuse bool
-	alone bool // no call was answered on the connection before
-	whole bool // it was read to its end
-	ended bool // the connection is not the body's any more
+	alone bool // the connection has answered no other call
+	whole bool // read to its end
+	ended bool // the connection no longer belongs to the body
 }
 
 func (b *body) Read(p []byte) (int, error) {
@@ -36,8 +37,8 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close ends the call; a connection on which the answer goes on, or more than the answer has come,
-// is closed.
+// Close ends the call. It closes the connection if the answer is unfinished or extra bytes have
+// arrived.
 func (b *body) Close() error {
 	if !b.ended {
 		b.end()
@@ -45,10 +46,10 @@ func (b *body) Close() error {
 	return nil
 }
 
-// EndConnection has the connection closed when the body is.
+// EndConnection marks the connection to be closed with the body.
 func (b *body) EndConnection() { b.reuse = false }
 
-// Alone reports whether no call was answered on the connection before.
+// Alone reports whether the connection has answered no other call.
 func (b *body) Alone() bool { return b.alone }
 
 func (b *body) end() {

@@ -15,18 +15,18 @@ import (
 	"time"
 )
 
-// conn is one connection, held by one call at a time.
+// conn is one connection, used by one call at a time.
 type conn struct {
 	t       *Transport
 	nc      net.Conn
-	limited io.LimitedReader // bounds an answer's head; unbounded for its body
+	limited io.LimitedReader // limits an answer's head; no limit for its body
 	br      *bufio.Reader
 	out     []byte
 	since   time.Time
 	fresh   bool
 
 	raw    syscall.RawConn
-	look   func(fd uintptr) bool // lookNow, made once
+	look   func(fd uintptr) bool // lookNow, allocated once
 	looked struct {
 		n   int
 		err error
@@ -34,8 +34,8 @@ type conn struct {
 	}
 }
 
-// timeoutLine is what some servers say before they hang up on an idle connection (RFC 9110, section
-// 15.5.9), save for the minor version.
+// timeoutLine is what some servers send before they close an idle connection (RFC 9110, section
+// 15.5.9), except for the minor version.
 const timeoutLine = "HTTP/1.x 408"
 
 var (
@@ -43,9 +43,8 @@ var (
 	errSpoke  = errors.New("the server spoke before it was asked")
 )
 
-// quiet is nil when nothing has arrived on a connection that no request is under way on, not even
-// its end. It is errSpoke when the server said something, and errHungUp, or what reading came to,
-// when it closed.
+// quiet returns nil if nothing has arrived on an idle connection, not even its end. It returns
+// errSpoke if the server sent something, and errHungUp or the read's error if it closed.
 func (c *conn) quiet() error {
 	if c.raw == nil {
 		return nil
@@ -64,21 +63,21 @@ func (c *conn) quiet() error {
 	return errSpoke
 }
 
-// lookNow reads without waiting: the descriptor is in non-blocking mode.
+// lookNow reads without blocking: the descriptor is in non-blocking mode.
 func (c *conn) lookNow(fd uintptr) bool {
 	c.looked.n, c.looked.err = syscall.Read(int(fd), c.looked.b[:])
 	return true
 }
 
-func (c *conn) close() { _ = c.nc.Close() } // nothing is lost with it
+func (c *conn) close() { _ = c.nc.Close() } // all data was read or is of no use
 
 var past = time.Unix(1, 0)
 
-// patience is how long a call waits before it listens for its caller to leave: most answers are
-// there by then, and listening costs.
+// patience is how long a call waits before it watches for its caller's cancellation. Most answers
+// have arrived by then, and watching is costly.
 const patience = 100 * time.Millisecond
 
-// exchange writes the request in one go and reads the head of the answer.
+// exchange writes the request in one call and reads the head of the answer.
 func (c *conn) exchange(ctx context.Context, payload []byte, soon, deadline time.Time) (*http.Response, error) {
 	b := &body{c: c, ctx: ctx, alone: c.fresh}
 	resp, err := b.roundTrip(payload, soon, deadline)
@@ -90,8 +89,7 @@ func (c *conn) exchange(ctx context.Context, payload []byte, soon, deadline time
 	return resp, nil
 }
 
-// roundTrip works under the deadline that comes soon, and under the call's own from when it needs
-// more time than that.
+// roundTrip works under the deadline soon, and under the call's own once it needs more time.
 func (b *body) roundTrip(payload []byte, soon, deadline time.Time) (*http.Response, error) {
 	c := b.c
 	c.out = append(c.out[:0], c.t.head...)
@@ -136,27 +134,28 @@ func (c *conn) headIsHere() bool {
 	return err == nil && bytes.Contains(here, []byte("\r\n\r\n"))
 }
 
-// listen has the call end when its caller leaves, and moves its deadline.
+// listen makes the call end when its caller leaves, and moves its deadline.
 func (b *body) listen(deadline time.Time) {
 	if b.stop == nil {
 		b.stop = context.AfterFunc(b.ctx, func() { _ = b.c.nc.SetDeadline(past) })
 	}
 	if !over(b.ctx) {
-		_ = b.c.nc.SetDeadline(deadline) // a closed connection tells it at the next read
+		_ = b.c.nc.SetDeadline(deadline) // a closed connection fails at the next read
 	}
 	if over(b.ctx) {
 		_ = b.c.nc.SetDeadline(past) // it left in between
 	}
 }
 
-// unlisten is false when the caller left, so that the connection's deadline may be over.
+// unlisten returns false if the caller left, in which case the connection's deadline may have
+// passed.
 func (b *body) unlisten() bool { return b.stop == nil || b.stop() }
 
-// Extend moves the deadline of an answer that goes on.
+// Extend moves the deadline of a streamed answer.
 func (b *body) Extend(deadline time.Time) { b.listen(deadline) }
 
-// dead says of an error before the first byte of an answer when it may mean that the connection had
-// died while it was idle. A time-out never does.
+// dead wraps an error before the first byte of an answer with errDead if the connection may have
+// died while it was idle. A timeout is never such an error.
 func (c *conn) dead(err error) error {
 	if c.fresh || (!errors.Is(err, io.EOF) && !errors.Is(err, syscall.ECONNRESET) && !errors.Is(err, syscall.EPIPE)) {
 		return err

@@ -11,17 +11,17 @@ import (
 
 var errHead = errors.New("malformed HTTP response")
 
-// head is what decides how the body is to be read.
+// head is what decides how the body is read.
 type head struct {
-	length   int64 // -1 for none
+	length   int64 // -1 if absent
 	chunked  bool
 	closes   bool
 	minor    byte
 	response *http.Response
 }
 
-// readHead reads the head of an answer, past informational ones, and gives its body to read (RFC
-// 9112).
+// readHead reads the head of an answer, skips informational ones, and returns a response with its
+// body (RFC 9112).
 func readHead(br *bufio.Reader) (*http.Response, error) {
 	for {
 		h, err := readOne(br)
@@ -74,8 +74,8 @@ func readOne(br *bufio.Reader) (h head, err error) {
 	}
 }
 
-// take reads one header field. Two lengths that differ, or a length beside chunks, would let an
-// answer be cut elsewhere than its sender meant: they are refused.
+// take reads one header field. It refuses two lengths that differ and a length next to chunks,
+// because they allow response splitting.
 func (h *head) take(name, value []byte) error {
 	switch {
 	case equalFold(name, "content-length"):
@@ -99,7 +99,7 @@ func (h *head) take(name, value []byte) error {
 				h.closes = false
 			}
 		}
-	case equalFold(name, "retry-after"): // these two are all that anybody asks for
+	case equalFold(name, "retry-after"): // the only two headers that callers read
 		h.keep("Retry-After", value)
 	case equalFold(name, "content-encoding"):
 		h.keep("Content-Encoding", value)
@@ -129,13 +129,13 @@ func (h *head) withBody(br *bufio.Reader) *http.Response {
 		r.Body = &exactly{br: br, left: h.length}
 	default:
 		r.Close = true
-		r.Body = io.NopCloser(br) // the end of the connection is the end of the body
+		r.Body = io.NopCloser(br) // the body ends with the connection
 	}
 	return r
 }
 
-// exactly reads as many bytes as Content-Length promised. Its last bytes come with io.EOF, so that
-// the connection is given back at once.
+// exactly reads the number of bytes in Content-Length. It returns io.EOF with the last bytes, so
+// that the connection is returned at once.
 type exactly struct {
 	br   *bufio.Reader
 	left int64
@@ -159,7 +159,7 @@ func (e *exactly) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Close leaves the connection alone, which is the caller's.
+// Close leaves the connection open; it belongs to the caller.
 func (e *exactly) Close() error { return nil }
 
 func unexpected(err error) error {

@@ -1,7 +1,7 @@
-// Package plainhttp owns a lean HTTP/1.1 client for JSON-RPC reads over plain TCP. The caller's own
+// Package plainhttp is a lean HTTP/1.1 client for JSON-RPC reads over plain TCP. The caller's own
 // goroutine writes the request and reads the answer on a connection that it holds alone, which
-// saves what net/http spends on handing both to other goroutines. It speaks to one server, sends
-// one kind of request, follows nothing and knows no TLS; everything else is net/http's.
+// saves net/http's hand-over to other goroutines. It speaks to one server, sends one kind of
+// request, follows no redirects and has no TLS; for everything else there is net/http.
 package plainhttp
 
 import (
@@ -19,20 +19,19 @@ import (
 
 // Options of a Transport. All are required.
 type Options struct {
-	// Template is what every request looks like: URL, Host and Header. Its header must not change.
+	// Template has the URL, Host and Header of every request. Its header must not change.
 	Template       *http.Request
 	DialTimeout    time.Duration
-	IdleTimeout    time.Duration // idle connections older than this are not used again
-	MaxIdle        int           // idle connections kept; more are closed
-	MaxHeaderBytes int           // of an answer
+	IdleTimeout    time.Duration // idle connections older than this are not reused
+	MaxIdle        int           // maximum number of idle connections
+	MaxHeaderBytes int           // limit of an answer's head
 	Now            func() time.Time
-	// Unasked is called when the server said something before it was asked. It is blamed for that
-	// once a connection.
+	// Unasked is called when the server sent something without a request, once per connection.
 	Unasked func()
 }
 
-// Transport is a client of one server. A request that went out on a connection which died while it
-// was idle is sent once more on a fresh one, so it is for reads alone.
+// Transport is a client of one server. A request on a connection that had died while it was idle is
+// retried once on a fresh one, so use it only for reads.
 type Transport struct {
 	o       Options
 	address string
@@ -41,10 +40,10 @@ type Transport struct {
 
 	mu      sync.Mutex // guards what follows
 	idle    []*conn    // the newest last
-	retired bool       // by Retire: nothing is kept any more
+	retired bool       // by Retire: no connection is kept any more
 }
 
-// New makes a transport to the server of the template's URL.
+// New returns a transport to the server of the template's URL.
 func New(o Options) *Transport {
 	u := o.Template.URL
 	address := u.Host
@@ -64,19 +63,19 @@ func New(o Options) *Transport {
 
 var errDead = errors.New("the server closed the idle connection")
 
-// giveAway is how soon after a call began a connection shows that it had died before. A server that
-// closes later may have worked on the request, and does not get it again.
+// giveAway is how soon after a call's start a failing connection must have died before it. A server
+// that closes later may have processed the request, so that is not retried.
 const giveAway = time.Second
 
-// Do sends a request with this body and reads the head of its answer. The answer's body must be
-// closed, and is used again for the next request when it was read to its end before; it is an
-// Extender and an Ender. The deadline is for all of it. When ctx is over, the call ends soon; the
-// deadline of ctx is not looked at.
+// Do sends a request with this body and reads the head of its answer. The caller must close the
+// answer's body; its connection is reused if the body was read to its end. The body is an Extender,
+// an Ender and a Loner. The deadline covers the whole call; the deadline of ctx is ignored. The
+// call ends soon after ctx is cancelled.
 func (t *Transport) Do(ctx context.Context, payload []byte, deadline time.Time) (*http.Response, error) {
 	return t.do(ctx, payload, deadline, false)
 }
 
-// DoAlone is Do on a connection that no call was answered on before.
+// DoAlone is like Do on a connection that has answered no other call.
 func (t *Transport) DoAlone(ctx context.Context, payload []byte, deadline time.Time) (*http.Response, error) {
 	return t.do(ctx, payload, deadline, true)
 }
@@ -120,7 +119,7 @@ func (t *Transport) do(ctx context.Context, payload []byte, deadline time.Time, 
 		if !reused || ctx.Err() != nil || !errors.Is(err, errDead) || t.o.Now().Sub(began) > giveAway {
 			return nil, reason(ctx, err)
 		}
-		t.CloseIdleConnections() // what else is idle died with it
+		t.CloseIdleConnections() // the other idle connections died with it
 		c, reused = nil, false
 	}
 }
@@ -128,14 +127,14 @@ func (t *Transport) do(ctx context.Context, payload []byte, deadline time.Time, 
 // Extender is a body whose deadline can be moved while it is being read.
 type Extender interface{ Extend(deadline time.Time) }
 
-// Ender is a body whose connection can be ended, because what came over it was another call's.
+// Ender is a body whose connection can be closed, because it delivered another call's answer.
 type Ender interface{ EndConnection() }
 
-// Loner is a body that knows whether its call is the only one that its answer can be of: no other
-// was answered on the connection before, or the protocol tells answers apart.
+// Loner is a body that reports whether its answer can belong to no other call: the connection has
+// answered none before, or the protocol tells answers apart.
 type Loner interface{ Alone() bool }
 
-// WithoutPeer returns an error of a connection without the addresses of its ends.
+// WithoutPeer returns a connection's error without the addresses of its ends.
 func WithoutPeer(err error) error {
 	if op, ok := errors.AsType[*net.OpError](err); ok && op.Err != nil {
 		return fmt.Errorf("%s: %w", op.Op, op.Err)
@@ -143,7 +142,7 @@ func WithoutPeer(err error) error {
 	return err
 }
 
-// reason tells a time-out and a caller who left from what broke.
+// reason distinguishes a timeout and a caller who left from other errors.
 func reason(ctx context.Context, err error) error {
 	switch {
 	case over(ctx):
@@ -154,8 +153,7 @@ func reason(ctx context.Context, err error) error {
 	return WithoutPeer(err)
 }
 
-// Retire closes every connection that nobody holds, and those that calls under way hold as soon as
-// they have finished.
+// Retire closes every idle connection now, and those in use as soon as their calls have finished.
 func (t *Transport) Retire() {
 	t.mu.Lock()
 	t.retired = true
@@ -163,8 +161,8 @@ func (t *Transport) Retire() {
 	t.CloseIdleConnections()
 }
 
-// over reports whether ctx has ended. One that only says that its deadline is past has not: the
-// call's own is told to Do and Extend.
+// over reports whether ctx is cancelled. A context without a timer whose deadline has passed is
+// not: Do and Extend get the deadline as an argument.
 func over(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():
@@ -174,7 +172,7 @@ func over(ctx context.Context) bool {
 	}
 }
 
-// CloseIdleConnections closes every connection that nobody holds.
+// CloseIdleConnections closes every idle connection.
 func (t *Transport) CloseIdleConnections() {
 	t.mu.Lock()
 	idle := t.idle
@@ -185,9 +183,9 @@ func (t *Transport) CloseIdleConnections() {
 	}
 }
 
-// takeAlive takes an idle connection on which the server has neither said anything nor hung up, and
-// gives nil when there is none. What it said unasked would be read as the answer to the next
-// request. When the deadline is over, nothing is taken.
+// takeAlive returns an idle connection on which the server has neither sent anything nor hung up,
+// or nil. What it sent without a request would be read as the answer to the next one. After the
+// deadline it returns an error.
 func (t *Transport) takeAlive(deadline time.Time) (*conn, error) {
 	for {
 		c := t.take()
@@ -201,7 +199,7 @@ func (t *Transport) takeAlive(deadline time.Time) (*conn, error) {
 		switch {
 		case err == nil:
 			return c, nil
-		case errors.Is(err, os.ErrDeadlineExceeded): // too late to look, which says nothing about the connection
+		case errors.Is(err, os.ErrDeadlineExceeded): // too late to check; the connection may be fine
 			t.keep(c)
 			return nil, err
 		case errors.Is(err, errSpoke):
@@ -219,7 +217,7 @@ func (t *Transport) take() *conn {
 	return c
 }
 
-// newest takes the newest idle connection, or all of them as old when it is.
+// newest removes the newest idle connection, or all of them as old if that one has expired.
 func (t *Transport) newest() (c *conn, old []*conn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -237,7 +235,7 @@ func (t *Transport) newest() (c *conn, old []*conn) {
 	return c, nil
 }
 
-// maxKeptOut is the largest request buffer in bytes that a connection keeps while it is idle.
+// maxKeptOut is the largest request buffer, in bytes, that an idle connection keeps.
 const maxKeptOut = 64 << 10
 
 func (t *Transport) put(c *conn) {
@@ -248,7 +246,8 @@ func (t *Transport) put(c *conn) {
 	t.keep(c)
 }
 
-// keep makes c the newest idle connection, or closes it when there are enough, or none is wanted.
+// keep makes c the newest idle connection, or closes it if there are enough or the transport is
+// retired.
 func (t *Transport) keep(c *conn) {
 	t.mu.Lock()
 	if len(t.idle) < t.o.MaxIdle && !t.retired {
@@ -277,6 +276,6 @@ func (t *Transport) dial(ctx context.Context, deadline time.Time) (*conn, error)
 		c.look = c.lookNow
 	}
 	c.limited.R = nc
-	c.br = bufio.NewReaderSize(&c.limited, 8<<10) // also the longest header line
+	c.br = bufio.NewReaderSize(&c.limited, 8<<10) // also the limit of a header line
 	return c, nil
 }
