@@ -10,10 +10,10 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// ParseAddress reads an account's address on a chain and gives its one form: with the capitals of
-// EIP-55, or base58. Of an EVM address all letters may be small or all may be capitals; a mixture
-// must be that of EIP-55, because one that is not has a typing error in it. Anything else is
-// field_refused and says what the chain takes.
+// ParseAddress parses an account's address on a chain and returns its canonical form: with the
+// EIP-55 checksum, or base58. An EVM address may be all lower or all upper case. A mixture must be
+// that of EIP-55, because any other contains a typing error. Anything else is fault.FieldRefused
+// with what the chain takes.
 func ParseAddress(id chain.ID, text string) (string, *fault.Error) {
 	if id == chain.SolanaMainnet {
 		return parseSolanaAddress(text)
@@ -45,7 +45,8 @@ func parseSolanaAddress(text string) (string, *fault.Error) {
 		chain.SolanaMainnet)
 }
 
-// solanaKeySize is the size of a public key in bytes; base58 needs at most 44 characters for it.
+// solanaKeySize is the size of a public key in bytes, which base58 encodes in at most 44
+// characters.
 const (
 	solanaKeySize   = 32
 	solanaKeyLength = 44

@@ -7,8 +7,8 @@ import (
 
 const gweiDecimals = 9
 
-// decimal writes n × 10^-decimals exactly: no exponent, no zeros at the end of a fraction, and no
-// point without one. 1500000000 with nine decimals is "1.5".
+// decimal formats n × 10^-decimals exactly: no exponent, no trailing zeros in the fraction, and no
+// point without a fraction. 1500000000 with nine decimals is "1.5".
 func decimal(n *big.Int, decimals int) string {
 	digits, sign := new(big.Int).Abs(n).String(), ""
 	if n.Sign() < 0 {
@@ -24,5 +24,5 @@ func decimal(n *big.Int, decimals int) string {
 	return sign + whole + "." + fraction
 }
 
-// gwei writes an amount of wei in gwei, exactly.
+// gwei formats an amount of wei in gwei, exactly.
 func gwei(wei *big.Int) string { return decimal(wei, gweiDecimals) }

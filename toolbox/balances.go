@@ -32,9 +32,8 @@ type NativeBalance struct {
 	Formatted string `json:"formatted" doc:"in whole coins, exactly"`
 }
 
-// TokenBalance is an amount of a token. A name and a symbol are what the contract says of itself:
-// anybody may deploy a token that is called like another, only the contract's address tells them
-// apart.
+// TokenBalance is an amount of a token. Name and symbol are what the contract claims: anybody may
+// deploy a token with another's name, and only the contract's address distinguishes them.
 type TokenBalance struct {
 	Contract  string  `json:"contract" doc:"address of the token's contract; on Solana of its mint"`
 	Standard  string  `json:"standard" enum:"erc20,spl-token,spl-token-2022" doc:"what the token is; on Solana by the program that it belongs to"`
@@ -64,7 +63,7 @@ type Ledger struct {
 	now    func() time.Time
 }
 
-// NewLedger makes a Ledger that asks chains.
+// NewLedger returns a Ledger that reads from chains.
 func NewLedger(chains dataCaller, now func() time.Time) *Ledger {
 	return &Ledger{chains, newTokenBook(chains, now), now}
 }
@@ -76,10 +75,10 @@ const (
 
 var errNoIndex = errors.New("an upstream that has an index is known, and cannot be used")
 
-// Balances reads what an address, in its chain's form (ParseAddress), holds: the native coin from
-// any upstream, tokens from those that have an index of owners, all at once. Where no upstream has
-// an index the tokens are nil, and the note says so; where one has, and cannot be used now, it is
-// no_upstream.
+// Balances returns what an address in canonical form (ParseAddress) holds: the native coin from any
+// upstream, tokens from upstreams with an index of owners, in parallel. If no upstream has an
+// index, Tokens is nil and the note says so. If one has but is not usable now, the error is
+// fault.NoUpstream.
 func (l *Ledger) Balances(ctx context.Context, id chain.ID, address string) (Balances, error) {
 	answer := Balances{Chain: id, Address: address, CheckedAt: stamp(l.now())}
 	availability := l.chains.Availability(id, chain.Data)
@@ -117,7 +116,7 @@ func (l *Ledger) Balances(ctx context.Context, id chain.ID, address string) (Bal
 	return answer, nil
 }
 
-// evmCoin reads the balance of the native coin in wei.
+// evmCoin returns the balance of the native coin in wei.
 func (l *Ledger) evmCoin(ctx context.Context, id chain.ID, address string) (*big.Int, error) {
 	var balance quantity
 	if err := askAny(ctx, l.chains, &balance, node.Query{

@@ -13,23 +13,23 @@ import (
 	"github.com/chainaccess/gateway/toolbox/node"
 )
 
-// tokenPage is a result of alchemy_getTokenBalances for "erc20": the tokens that an owner ever had
-// to do with, a hundred at most. Entries are read each for itself, because what a stranger's
-// contract had the index write must not hide the others.
+// tokenPage is a result of alchemy_getTokenBalances for "erc20": the tokens that an owner ever
+// received, at most a hundred. Entries are decoded one by one, so that an entry broken by a
+// malicious contract does not hide the others.
 type tokenPage struct {
 	Address wallet.Address    `json:"address"`
 	Tokens  []json.RawMessage `json:"tokenBalances"`
 	PageKey string            `json:"pageKey"`
 }
 
-// tokenEntry has a balance of null, or none, where the index could not read it.
+// tokenEntry has a null or missing balance if the index could not read it.
 type tokenEntry struct {
 	Contract string    `json:"contractAddress"`
 	Balance  *quantity `json:"tokenBalance"`
 }
 
-// readToken returns the contract of an entry and its balance, which is nil when either cannot be
-// read.
+// readToken returns the contract and the balance of an entry. The balance is nil if either cannot
+// be read.
 func readToken(raw json.RawMessage) (contract wallet.Address, balance *big.Int) {
 	var t tokenEntry
 	if err := json.Unmarshal(raw, &t); err != nil || t.Balance == nil {
@@ -44,7 +44,7 @@ func readToken(raw json.RawMessage) (contract wallet.Address, balance *big.Int) 
 
 const (
 	maxTokenPages = 5
-	maxPageKey    = 1 << 10 // bytes of one that are sent back
+	maxPageKey    = 1 << 10 // bytes of a page key that is sent back
 )
 
 const (
@@ -55,7 +55,8 @@ const (
 )
 
 // mirrors reports whether a token is the chain's own coin under another name, which would count it
-// twice: the addresses by which indexes mean it, and the contract that shows Polygon's as a token.
+// twice: the addresses that indexes use for it, and Polygon's contract that presents POL as a
+// token.
 func mirrors(id chain.ID, contract string) bool {
 	switch contract {
 	case "0x0000000000000000000000000000000000000000", "0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE":
@@ -66,8 +67,8 @@ func mirrors(id chain.ID, contract string) bool {
 	return false
 }
 
-// erc20 lists the tokens that an address holds. The pages follow each other, because each names the
-// next; a hundred tokens are one.
+// erc20 lists the tokens that an address holds. Pages of a hundred tokens are read one after the
+// other, because each has the key of the next.
 func (l *Ledger) erc20(ctx context.Context, id chain.ID, address string) ([]TokenBalance, string, error) {
 	found, note, unread, key := map[wallet.Address]*big.Int{}, erc20Note, 0, ""
 	for range maxTokenPages {

@@ -13,16 +13,15 @@ import (
 	"github.com/chainaccess/gateway/toolbox/node"
 )
 
-// splPrograms are the programs that tokens of Solana belong to: the first one, and the one with
-// extensions.
+// splPrograms are the programs that own Solana's tokens: the original one and Token-2022.
 var splPrograms = [...]struct{ id, standard string }{
 	{"TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA", "spl-token"},
 	{"TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb", "spl-token-2022"},
 }
 
 const (
-	// commitment is what the cluster has voted for, as close to an EVM chain's newest block as is
-	// worth showing.
+	// commitment is what the cluster has voted for, the closest equivalent of an EVM chain's newest
+	// block.
 	commitment   = "confirmed"
 	splAnswer    = 8 << 20 // of one program: an account is about 600 bytes
 	maxSPLDigits = 20      // of a 64-bit amount
@@ -31,7 +30,7 @@ const (
 	splUnread = " Accounts left out, because they could not be read: %d."
 )
 
-// lamports reads the balance of SOL.
+// lamports returns the balance of SOL.
 func (l *Ledger) lamports(ctx context.Context, id chain.ID, address string) (*big.Int, error) {
 	var balance struct {
 		Value *uint64 `json:"value"`
@@ -48,10 +47,10 @@ func (l *Ledger) lamports(ctx context.Context, id chain.ID, address string) (*bi
 	return new(big.Int).SetUint64(*balance.Value), nil
 }
 
-// splAccount is one of the token accounts that an owner has, as the jsonParsed encoding shows it.
+// splAccount is a token account of an owner in jsonParsed encoding.
 type splAccount struct {
 	Account struct {
-		Data json.RawMessage `json:"data"` // another encoding where the node cannot parse it
+		Data json.RawMessage `json:"data"` // another encoding if the node cannot parse it
 	} `json:"account"`
 }
 
@@ -68,7 +67,7 @@ type parsedAccount struct {
 	} `json:"parsed"`
 }
 
-// holding is what the accounts of one mint come to.
+// holding is the sum of the accounts of one mint.
 type holding struct {
 	amount   *big.Int
 	decimals *int
@@ -76,7 +75,7 @@ type holding struct {
 	standard string
 }
 
-// spl lists the tokens that an address holds, of both programs at once.
+// spl lists the tokens that an address holds, of both programs in parallel.
 func (l *Ledger) spl(ctx context.Context, id chain.ID, address string) ([]TokenBalance, string, error) {
 	var accounts [len(splPrograms)][]splAccount
 	group, asking := parallel.WithContext(ctx)
@@ -126,8 +125,8 @@ func (l *Ledger) spl(ctx context.Context, id chain.ID, address string) ([]TokenB
 	return tokens, note, nil
 }
 
-// hold adds an account to what its owner holds of its mint; false when it cannot be read, or is
-// another's.
+// hold adds an account to its owner's holding of the mint; false if it cannot be read or has
+// another owner.
 func hold(held map[string]*holding, a splAccount, owner, standard string) bool {
 	var parsed parsedAccount
 	if json.Unmarshal(a.Account.Data, &parsed) != nil {

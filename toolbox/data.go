@@ -16,7 +16,7 @@ import (
 	"github.com/chainaccess/gateway/toolbox/node"
 )
 
-// dataCaller asks chains whose upstreams may have an index of owners, as node.Reader does.
+// dataCaller calls chains and reports their capabilities; node.Reader implements it.
 type dataCaller interface {
 	caller
 	Availability(id chain.ID, of chain.Capability) upstream.Availability
@@ -24,15 +24,13 @@ type dataCaller interface {
 
 var _ dataCaller = (*node.Reader)(nil)
 
-// The data service belongs to paid plans, which have bought premium supply: every upstream may be
-// asked.
+// The data service belongs to paid plans, which include premium supply: every upstream may be used.
 const dataSupply = plan.Premium
 
-// dataPause is when to come back when no upstream has the data: the next round of probes is over by
-// then.
+// dataPause is the Retry-After when no upstream has the data: a round of probes has ended by then.
 const dataPause = 5 * time.Second
 
-// noData is the refusal while no upstream of a chain has what the data service is made of.
+// noData returns the fault for a chain without a usable upstream that has the data.
 func noData(id chain.ID, cause error) *fault.Error {
 	f := fault.New(fault.NoUpstream,
 		"No upstream of %s that keeps token balances and transfers by owner answers right now. Nothing was charged; "+
@@ -41,8 +39,8 @@ func noData(id chain.ID, cause error) *fault.Error {
 	return f
 }
 
-// askIndex reads a result that takes an upstream of capability chain.Data. That none gave a usable
-// one is no_upstream: those that are left lack the data.
+// askIndex makes a call that needs an upstream with chain.Data. If none returns a usable result,
+// the error is fault.NoUpstream: the remaining upstreams lack the data.
 func askIndex(ctx context.Context, chains dataCaller, out any, q node.Query) error {
 	q.Needs = chain.Data
 	err := askAny(ctx, chains, out, q)
@@ -52,7 +50,7 @@ func askIndex(ctx context.Context, chains dataCaller, out any, q node.Query) err
 	return err
 }
 
-// askAny reads a result that every upstream can give, and that is not null.
+// askAny makes a call that every upstream supports, and refuses a null result.
 func askAny(ctx context.Context, chains dataCaller, out any, q node.Query) error {
 	var result json.RawMessage
 	q.Supply = dataSupply
@@ -70,14 +68,14 @@ func askAny(ctx context.Context, chains dataCaller, out any, q node.Query) error
 
 var errNull = errors.New("the result is null")
 
-// quantity is a number as upstreams write it: 0x and hexadecimal digits, of 256 bits at most. Null
+// quantity is a number as upstreams encode it: 0x and hexadecimal digits, at most 256 bits. Null
 // stays nil.
 type quantity struct{ *big.Int }
 
 const maxDigits = 64 // of 256 bits
 
-// UnmarshalJSON takes leading zeros, which some providers write. What is no such number is an
-// error.
+// UnmarshalJSON accepts leading zeros, which some providers write. Anything else that is no
+// quantity is an error.
 func (q *quantity) UnmarshalJSON(raw []byte) error {
 	if string(raw) == "null" {
 		return nil
@@ -91,7 +89,7 @@ func (q *quantity) UnmarshalJSON(raw []byte) error {
 		return fmt.Errorf("%.80q is no quantity", text)
 	}
 	if digits == "" {
-		digits = "0" // an empty word, as nodes write a missing value
+		digits = "0" // nodes write a missing value as an empty word
 	}
 	n, ok := new(big.Int).SetString(digits, 16)
 	if !ok {
@@ -101,11 +99,10 @@ func (q *quantity) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// maxAmountDecimals is how many decimals an amount is written with; 256 bits have no more digits.
+// maxAmountDecimals is the maximum number of decimals of an amount; 256 bits have no more digits.
 const maxAmountDecimals = 77
 
-// formatted writes an amount with its decimals; nil when they are not known, or no number of
-// decimals.
+// formatted formats an amount with its decimals; nil if they are unknown or out of range.
 func formatted(amount *big.Int, decimals *int) *string {
 	if amount == nil || decimals == nil || *decimals < 0 || *decimals > maxAmountDecimals {
 		return nil

@@ -14,7 +14,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// Gas is what a transaction of EIP-1559 should offer on a chain right now. Amounts are decimal
+// Gas is the recommended fees of an EIP-1559 transaction on a chain now. Amounts are decimal
 // strings.
 type Gas struct {
 	Chain             chain.ID           `json:"chain"`
@@ -28,14 +28,14 @@ type Gas struct {
 	UnitWeight        plan.Units         `json:"unit_weight" doc:"weighted units of a call that is not answered from the cache"`
 }
 
-// GasRecommendations are three offers. A slower one is never dearer than a faster one.
+// GasRecommendations are three offers. A slower one is never more expensive than a faster one.
 type GasRecommendations struct {
 	Slow     GasOffer `json:"slow" doc:"room for the base fee to rise by a quarter; tip of the 10th percentile"`
 	Standard GasOffer `json:"standard" doc:"room for the base fee to rise by half; tip of the 50th percentile"`
 	Fast     GasOffer `json:"fast" doc:"room for the base fee to double; tip of the 90th percentile"`
 }
 
-// GasOffer is the pair of fees that a transaction of EIP-1559 names.
+// GasOffer is the two fees of an EIP-1559 transaction.
 type GasOffer struct {
 	MaxPriorityFeePerGas     string `json:"max_priority_fee_per_gas" doc:"tip, in wei; 0 on Arbitrum One, whose sequencer takes none"`
 	MaxPriorityFeePerGasGwei string `json:"max_priority_fee_per_gas_gwei" doc:"the same in gwei"`
@@ -43,7 +43,7 @@ type GasOffer struct {
 	MaxFeePerGasGwei         string `json:"max_fee_per_gas_gwei" doc:"the same in gwei"`
 }
 
-// GasHistory says which blocks an answer was computed from.
+// GasHistory is the range of blocks from which an answer was computed.
 type GasHistory struct {
 	Blocks             int    `json:"blocks" doc:"blocks that were looked at, 20 where the chain has as many"`
 	BlocksCounted      int    `json:"blocks_counted" doc:"those that were at least a tenth full; the tips are medians of them, by percentile"`
@@ -59,25 +59,25 @@ type GasOracle struct {
 	now    func() time.Time
 }
 
-// NewGasOracle makes a GasOracle that asks chains.
+// NewGasOracle returns a GasOracle that reads from chains.
 func NewGasOracle(chains caller, now func() time.Time) *GasOracle { return &GasOracle{chains, now} }
 
-// feeMarket is how a chain differs from others in what transactions pay.
+// feeMarket is how a chain's fees differ from others.
 type feeMarket struct {
 	// minTip is the lowest tip worth recommending, in wei: below it nodes refuse the transaction or
-	// builders leave it out.
+	// builders ignore it.
 	minTip int64
-	// noTips says that tips change nothing, so that none is recommended.
+	// noTips is whether tips have no effect, so that none is recommended.
 	noTips bool
-	// l1DataFee reads what a plain transfer pays for its data on Ethereum; nil where there is no
+	// l1DataFee returns what a plain transfer pays for its data on Ethereum; nil if there is no
 	// such fee.
 	l1DataFee func(context.Context, caller, chain.ID) (*L1DataFee, error)
 }
 
 const milliGwei = 1_000_000 // wei
 
-// feeMarkets are the chains with EIP-1559. Sources of the floors: go-ethereum's miner takes nothing
-// under 0.001 gwei (miner.DefaultConfig); op-geth suggests no less either
+// feeMarkets are the chains with EIP-1559. Sources of the minimum tips: go-ethereum's miner ignores
+// less than 0.001 gwei (miner.DefaultConfig); op-geth suggests no less either
 // (gpo.minsuggestedpriorityfee); Bor and Erigon refuse less than 25 gwei on Polygon (PIP-35).
 var feeMarkets = map[chain.ID]feeMarket{
 	chain.EthMainnet:      {minTip: milliGwei},
@@ -87,8 +87,8 @@ var feeMarkets = map[chain.ID]feeMarket{
 	chain.PolygonPoS:      {minTip: 25_000 * milliGwei},
 }
 
-// Recommend answers for one of the EVM chains. A chain without EIP-1559, and upstreams whose
-// answers make no sense, are upstream_failed.
+// Recommend returns the fees for one of the EVM chains. A chain without EIP-1559 is an error, as
+// are upstreams with implausible answers (fault.UpstreamFailed).
 func (g *GasOracle) Recommend(ctx context.Context, id chain.ID) (Gas, error) {
 	market, ok := feeMarkets[id]
 	if !ok {
@@ -127,8 +127,8 @@ const historyBlocks = 20
 // historyPercentiles of the tips in a block, weighted by gas: slow, standard, fast.
 var historyPercentiles = [...]int{10, 50, 90}
 
-// fullEnough is the share of its gas limit that a block must have used to count: in emptier ones
-// tips are habit, not competition.
+// fullEnough is the share of its gas limit that a block must have used to count: in emptier blocks,
+// tips do not reflect competition.
 const fullEnough = 0.1
 
 // feeHistory is the answer of eth_feeHistory (execution-apis, eth_feeHistory).
@@ -136,11 +136,11 @@ type feeHistory struct {
 	OldestBlock   hexutil.Uint64   `json:"oldestBlock"`
 	BaseFeePerGas []*hexutil.Big   `json:"baseFeePerGas"` // one more than blocks: the last is the next block's
 	GasUsedRatio  []float64        `json:"gasUsedRatio"`
-	Reward        [][]*hexutil.Big `json:"reward"` // a row for each block, or none at all
+	Reward        [][]*hexutil.Big `json:"reward"` // one row per block, or none
 }
 
-// check refuses a history that is not what was asked for. Fewer blocks than asked for are all
-// right.
+// check returns an error for a history that was not asked for. Fewer blocks than requested are
+// fine.
 func (h *feeHistory) check() error {
 	blocks := len(h.GasUsedRatio)
 	switch {
@@ -177,8 +177,8 @@ func (h *feeHistory) recommend(market feeMarket) Gas {
 	}
 }
 
-// tips are the medians of the three percentiles over the blocks that count, none under the floor
-// and none under the one before.
+// tips returns the medians of the three percentiles over the blocks that count, none below floor
+// and none below the one before.
 func (h *feeHistory) tips(floor *big.Int) (tips [3]*big.Int, counted int) {
 	var columns [3][]*big.Int
 	for i, row := range h.Reward {
@@ -200,7 +200,7 @@ func (h *feeHistory) tips(floor *big.Int) (tips [3]*big.Int, counted int) {
 	return tips, counted
 }
 
-// complete holds for a row that has every percentile.
+// complete reports whether a row has every percentile.
 func complete(row []*hexutil.Big) bool {
 	if len(row) != len(historyPercentiles) {
 		return false

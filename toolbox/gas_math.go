@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// offer is base × numerator ÷ denominator, rounded up, with the tip on top. Rounding up keeps a
-// tiny base fee's room to rise.
+// offer returns base × numerator ÷ denominator, rounded up, plus the tip. Rounding up lets even a
+// tiny base fee rise.
 func offer(base *big.Int, numerator, denominator int64, tip *big.Int) GasOffer {
 	limit := new(big.Int).Mul(base, big.NewInt(numerator))
 	limit.Add(limit, big.NewInt(denominator-1)).Div(limit, big.NewInt(denominator)).Add(limit, tip)
@@ -16,8 +16,8 @@ func offer(base *big.Int, numerator, denominator int64, tip *big.Int) GasOffer {
 	}
 }
 
-// median of some amounts; of an even number it is the mean of the two in the middle, rounded down.
-// Of none it is zero.
+// median returns the median of amounts, for an even number the mean of the middle two, rounded
+// down, and zero for none.
 func median(amounts []*big.Int) *big.Int {
 	if len(amounts) == 0 {
 		return new(big.Int)

@@ -26,8 +26,8 @@ type History struct {
 	UnitWeight plan.Units `json:"unit_weight" doc:"weighted units of a call"`
 }
 
-// Transfer is one movement of a coin or a token. Of one event of ERC-1155 that moves several tokens
-// each is a transfer of its own.
+// Transfer is one movement of a coin or a token. An ERC-1155 event that moves several tokens is
+// several transfers.
 type Transfer struct {
 	Hash        string     `json:"hash" doc:"hash of the transaction"`
 	BlockNumber uint64     `json:"block_number"`
@@ -45,15 +45,15 @@ type Transfer struct {
 	ID          string     `json:"id" doc:"tells this transfer from all others of the chain"`
 }
 
-// HistoryPage says which transfers to list.
+// HistoryPage selects the transfers to list.
 type HistoryPage struct {
 	Chain   chain.ID
-	Address string // in its one form
+	Address string // in canonical form
 	Cursor  string // empty for the newest
-	Limit   int    // MaxTransfers at most
+	Limit   int    // at most MaxTransfers
 }
 
-// Bounds of a page, and how many transfers it has when nobody says.
+// Limits of a page, and its default size.
 const (
 	UsualTransfers = 50
 	MaxTransfers   = 100
@@ -61,9 +61,8 @@ const (
 
 var errOtherHead = errors.New("the head is no number")
 
-// History lists transfers of an address of an EVM chain. Cursors are positions in the chain and not
-// those of an upstream: they never expire, whichever upstream answers, and what comes in meanwhile
-// moves nothing.
+// History lists transfers of an address of an EVM chain. Cursors are positions in the chain, not an
+// upstream's: they never expire, work with any upstream, and are stable when new transfers arrive.
 func (l *Ledger) History(ctx context.Context, p HistoryPage) (History, error) {
 	owner, err := wallet.ParseAddress(p.Address)
 	if err != nil {
@@ -77,7 +76,8 @@ func (l *Ledger) History(ctx context.Context, p HistoryPage) (History, error) {
 		availability == upstream.Absent {
 		return History{}, noData(p.Chain, errNoIndex)
 	}
-	// Both directions are read up to the same block, or one that comes meanwhile would show half.
+	// Both directions are read up to the same block: a later one could be seen in one direction
+	// only.
 	until := after.block
 	if p.Cursor == "" {
 		if until, err = l.indexedHead(ctx, p.Chain); err != nil {
@@ -105,7 +105,7 @@ func (l *Ledger) History(ctx context.Context, p HistoryPage) (History, error) {
 	return answer, nil
 }
 
-// indexedHead is the head of an upstream that has an index.
+// indexedHead returns the head of an upstream that has an index.
 func (l *Ledger) indexedHead(ctx context.Context, id chain.ID) (uint64, error) {
 	var head quantity
 	if err := askIndex(ctx, l.chains, &head, node.Query{Chain: id, Method: "eth_blockNumber"}); err != nil {
@@ -117,8 +117,8 @@ func (l *Ledger) indexedHead(ctx context.Context, id chain.ID) (uint64, error) {
 	return head.Uint64(), nil
 }
 
-// fill asks for more of the side that holds the merge up, until the page is full or both sides have
-// ended. Both are asked at once at first.
+// fill reads more of the side that holds up the merge, until the page is full or both sides have
+// ended. At first it reads both sides in parallel.
 func (l *Ledger) fill(ctx context.Context, p HistoryPage, m *merge) error {
 	for range maxRounds {
 		group, asking := parallel.WithContext(ctx)
@@ -148,9 +148,9 @@ func (l *Ledger) fill(ctx context.Context, p HistoryPage, m *merge) error {
 	return noData(p.Chain, errCrowdedBlock)
 }
 
-// Bounds of what one page takes. Both sides are first asked for some more than the page has,
-// because the block in which it ends must be known whole; when that was not enough for as much as
-// an upstream gives at once.
+// Limits of one page. Both sides are first asked for somewhat more than the page, because the block
+// in which it ends must be complete. If that is not enough, they are asked for an upstream's
+// maximum.
 const (
 	roomForBlock    = 25
 	maxAtOnce       = 1_000
@@ -160,7 +160,7 @@ const (
 
 var errCrowdedBlock = errors.New("one block has more transfers of the address than are read for a page")
 
-// query asks for the next transfers of a side.
+// query returns the parameters for the next transfers of a side.
 func (s *side) query(id chain.ID, m *merge) map[string]any {
 	q := map[string]any{
 		s.field: m.owner.Checksummed(), "fromBlock": "0x0", "toBlock": hexutil.EncodeUint64(m.until),
@@ -173,8 +173,8 @@ func (s *side) query(id chain.ID, m *merge) map[string]any {
 	return q
 }
 
-// categoriesOf are the kinds of transfers that providers list on a chain: those of contracts take
-// traces, which they have for two chains.
+// categoriesOf returns the kinds of transfers that providers list on a chain. Internal transfers
+// need traces, which they have for two chains.
 func categoriesOf(id chain.ID) []string {
 	if id == chain.EthMainnet || id == chain.PolygonPoS {
 		return []string{"external", "internal", "erc20", "erc721", "erc1155"}

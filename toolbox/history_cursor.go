@@ -11,9 +11,9 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// A cursor is a position in the transfers of one address on one chain, with a checksum that holds
-// it to them. It opens nothing that the address does not, so nothing about it is secret: the
-// checksum is against mistakes.
+// A cursor is a position in the transfers of one address on one chain, with a checksum over both.
+// It gives access to nothing that the address does not, so it is not secret: the checksum detects
+// mistakes.
 const (
 	cursorVersion  = 1
 	positionBytes  = 8 + 4 + 12 + 4
@@ -42,14 +42,15 @@ func checksumOf(id chain.ID, owner wallet.Address, raw []byte) []byte {
 	return digest[:checksumBytes]
 }
 
-// CheckCursor refuses what is no cursor of an address on a chain; the empty one is.
+// CheckCursor returns a fault for a text that is no cursor of this address on this chain; the empty
+// cursor is valid.
 func CheckCursor(id chain.ID, address, text string) *fault.Error {
 	_, refusal := parseCursor(id, address, text)
 	return refusal
 }
 
-// parseCursor reads a cursor; the empty one begins with the newest transfer. What is none of the
-// address is field_refused.
+// parseCursor parses a cursor; the empty one starts with the newest transfer. Anything else that is
+// no cursor of the address is fault.FieldRefused.
 func parseCursor(id chain.ID, address, text string) (position, *fault.Error) {
 	if text == "" {
 		return beginning, nil

@@ -14,17 +14,17 @@ import (
 	"github.com/chainaccess/gateway/identity/wallet"
 )
 
-// position orders the transfers of a chain, the newest first: by block; inside one by the place of
-// the log, the last first, then those without one; then by what tells them apart. It is known from
-// a transfer alone, so two pages agree on it.
+// position orders the transfers of a chain, the newest first: by block; within a block by the log's
+// index, the last first, then transfers without a log; then by id and part. It depends only on the
+// transfer, so two pages agree on it.
 type position struct {
 	block uint64
 	place uint32   // of the log, counted from 1; 0 for transfers of the coin
-	id    [12]byte // begin of the digest of the transfer's id
-	part  uint32   // of an event that moves several tokens
+	id    [12]byte // start of the digest of the transfer's id
+	part  uint32   // index within an event that moves several tokens
 }
 
-// compare is negative when a comes first.
+// compare returns a negative number if a comes first.
 func (a position) compare(b position) int {
 	return cmp.Or(cmp.Compare(b.block, a.block), cmp.Compare(b.place, a.place), bytes.Compare(b.id[:], a.id[:]),
 		cmp.Compare(a.part, b.part))
@@ -33,19 +33,19 @@ func (a position) compare(b position) int {
 // beginning is before every transfer.
 var beginning = position{block: ^uint64(0)}
 
-// placed is a transfer with its place in the order.
+// placed is a transfer with its position.
 type placed struct {
 	Transfer
 
 	position position
 }
 
-// merge puts the transfers from an address and those to it into one list. The two come in pages, by
-// block, in any order inside a block; one from the address to itself comes in both.
+// merge combines the transfers from an address and those to it into one list. Both come in pages,
+// by block, in any order within a block. A transfer from the address to itself is in both.
 type merge struct {
 	owner wallet.Address
 	after position // everything up to it was listed before
-	until uint64   // the newest block that is looked at
+	until uint64   // the newest block to read
 	limit int
 	sides [2]side
 	ready []placed // known to be complete, in order
@@ -54,16 +54,16 @@ type merge struct {
 // side is what was read of one direction.
 type side struct {
 	field   string
-	size    int // transfers of a page
+	size    int // transfers per page
 	pageKey string
 	found   []placed
-	floor   uint64 // block of the last one that was read: of that block more may follow
+	floor   uint64 // block of the last transfer that was read: more of that block may follow
 	begun   bool
 	ended   bool
 }
 
-// behind are the sides to ask next: those of which nothing is known, or else the one that reaches
-// down least.
+// behind returns the sides to read next: those not yet begun, or else the one that holds up the
+// merge.
 func (m *merge) behind() (ask []*side) {
 	for i := range m.sides {
 		s := &m.sides[i]
@@ -74,7 +74,7 @@ func (m *merge) behind() (ask []*side) {
 	return ask
 }
 
-// frontier is the newest block that may not be known whole.
+// frontier returns the newest block that may be incomplete.
 func (m *merge) frontier() (block uint64) {
 	for i := range m.sides {
 		if s := &m.sides[i]; s.begun && !s.ended {
@@ -84,8 +84,8 @@ func (m *merge) frontier() (block uint64) {
 	return block
 }
 
-// full gathers what is complete, and tells whether it fills the page with one more, or nothing more
-// can come.
+// full collects the complete transfers, and reports whether they are more than a page or nothing
+// more can come.
 func (m *merge) full() bool {
 	ended, frontier, unique := m.sides[0].ended && m.sides[1].ended, m.frontier(), map[position]placed{}
 	for i := range m.sides {
@@ -104,10 +104,10 @@ var (
 	errPageKey  = errors.New("a page key that cannot be followed")
 )
 
-// take adds a page. When the first one is not all, the next is asked for from the start and in full
-// size, because a page key belongs to the size of its page; mostly the first is enough.
+// take adds a page. If the first page is not the last, the next is read from the start again in
+// full size, because a page key is valid only for its page size. Usually the first page is enough.
 func (s *side) take(page *transferPage, m *merge) error {
-	again := s.begun && s.pageKey == "" // in full size
+	again := s.begun && s.pageKey == "" // from the start, in full size
 	lowest := m.until
 	if s.begun && !again {
 		lowest = s.floor
@@ -138,7 +138,7 @@ func (s *side) take(page *transferPage, m *merge) error {
 	return nil
 }
 
-// placeOf reads the place of a log out of an id, "<hash>:log:<number>": 0 when it is of none.
+// placeOf returns the place of a log from an id, "<hash>:log:<number>"; 0 for other ids.
 func placeOf(id string) uint32 {
 	parts := strings.Split(id, ":")
 	n, err := strconv.ParseUint(parts[len(parts)-1], 0, 31)

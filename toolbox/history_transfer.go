@@ -18,8 +18,8 @@ type transferPage struct {
 	PageKey   string          `json:"pageKey"`
 }
 
-// assetTransfer is one of its transfers. The value that is a floating-point number is not read:
-// rawContract has the exact one.
+// assetTransfer is one of its transfers. Its floating-point value is not decoded: rawContract has
+// the exact one.
 type assetTransfer struct {
 	Block    hexutil.Uint64  `json:"blockNum"`
 	ID       string          `json:"uniqueId"` // "<hash>:external", "<hash>:log:<number>", …
@@ -55,8 +55,8 @@ var (
 	errKind    = errors.New("its category was not asked for")
 )
 
-// read returns the transfer as clients see it: one, or as many as the event moves tokens of
-// ERC-1155.
+// read returns the transfer in the form for clients; several for an ERC-1155 event that moves
+// several tokens.
 func (a *assetTransfer) read(owner wallet.Address) ([]placed, error) {
 	if a.ID == "" || len(a.ID) > maxTransferID {
 		return nil, errNoID
@@ -99,7 +99,7 @@ func (a *assetTransfer) read(owner wallet.Address) ([]placed, error) {
 	return []placed{{t, positionOf(t.BlockNumber, a.ID, 0)}}, nil
 }
 
-// readBatch makes a transfer of each token that an event of ERC-1155 moves.
+// readBatch returns one transfer per token that an ERC-1155 event moves.
 func (a *assetTransfer) readBatch(t Transfer) []placed {
 	if len(a.ERC1155) == 0 {
 		t.setToken(a.TokenID, a.Raw.Value)
@@ -117,7 +117,7 @@ func (a *assetTransfer) readBatch(t Transfer) []placed {
 	return all
 }
 
-// setAmount is for what is fungible.
+// setAmount sets the amount of fungible assets.
 func (t *Transfer) setAmount(value, decimals *quantity) {
 	if decimals != nil && decimals.Int != nil && decimals.IsInt64() && decimals.Int64() < 256 {
 		n := int(decimals.Int64())
@@ -128,7 +128,7 @@ func (t *Transfer) setAmount(value, decimals *quantity) {
 	}
 }
 
-// setToken is for what is counted in pieces.
+// setToken sets the token and the count of non-fungible assets.
 func (t *Transfer) setToken(id, pieces *quantity) {
 	t.TokenID, t.Value, t.ValueRaw = text(id), text(pieces), text(pieces)
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// L1DataFee is what a plain transfer of the chain's coin pays for its data on Ethereum, above or
-// inside its gas.
+// L1DataFee is what a plain transfer of the chain's coin pays for its data on Ethereum, in addition
+// to its gas or within it.
 type L1DataFee struct {
 	Fee             string  `json:"fee" doc:"in wei, for a plain transfer; more data costs more"`
 	FeeGwei         string  `json:"fee_gwei" doc:"the same in gwei"`
@@ -28,14 +28,14 @@ type L1DataFee struct {
 }
 
 // Where the rollups' fees are read. The oracle's getL1Fee takes a transaction without its signature
-// and adds 68 bytes for it (OP stack specification, Fjord); the node interface is no contract but
-// answers as one on every Arbitrum node.
+// and adds 68 bytes for it (OP stack specification, Fjord). The node interface is no contract, but
+// every Arbitrum node answers calls to it.
 var (
 	gasPriceOracle = common.HexToAddress("0x420000000000000000000000000000000000000F")
 	nodeInterface  = common.HexToAddress("0x00000000000000000000000000000000000000C8")
 	getL1Fee       = selector("getL1Fee(bytes)")
 	gasComponents  = selector("gasEstimateComponents(address,bool,bytes)")
-	// of EIP-55's examples; nothing is sent
+	// an address from the examples of EIP-55; nothing is sent
 	transferTo      = common.HexToAddress("0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed")
 	errAnswerLength = errors.New("the result has another length than its type")
 )
@@ -44,8 +44,8 @@ const pricedTransfer = "a transfer of coins to an account without code"
 
 func selector(signature string) []byte { return crypto.Keccak256([]byte(signature))[:4] }
 
-// opStackDataFee asks the oracle what a transfer pays. Nil, without an error, when the network has
-// no such contract.
+// opStackDataFee asks the oracle what a transfer pays. It returns nil without an error if the
+// network has no such contract.
 func opStackDataFee(ctx context.Context, chains caller, id chain.ID) (*L1DataFee, error) {
 	transfer, err := plainTransfer(id)
 	if err != nil {
@@ -65,8 +65,8 @@ func opStackDataFee(ctx context.Context, chains caller, id chain.ID) (*L1DataFee
 	}, nil
 }
 
-// arbitrumDataFee asks the node what of a transfer's gas stands for its data. Nil, without an
-// error, when the network does not know.
+// arbitrumDataFee asks the node how much of a transfer's gas pays for its data. It returns nil
+// without an error if the network does not know.
 func arbitrumDataFee(ctx context.Context, chains caller, id chain.ID) (*L1DataFee, error) {
 	input := slices.Concat(gasComponents, common.LeftPadBytes(transferTo[:], 32), word(0), word(96), bytesArgument(nil))
 	result, err := ethCall(ctx, chains, id, nodeInterface, input)
@@ -85,8 +85,8 @@ func arbitrumDataFee(ctx context.Context, chains caller, id chain.ID) (*L1DataFe
 	}, nil
 }
 
-// plainTransfer is a transaction of EIP-1559 that moves coins, as it is encoded for signing. Its
-// amounts are of ordinary size, since what it costs depends on its length and its zeros.
+// plainTransfer returns an EIP-1559 transaction that moves coins, as it is encoded for signing. Its
+// amounts have typical sizes, because its cost depends on its length and its zero bytes.
 func plainTransfer(id chain.ID) ([]byte, error) {
 	on, ok := chain.Lookup(string(id))
 	if !ok {
@@ -105,7 +105,7 @@ func plainTransfer(id chain.ID) ([]byte, error) {
 	return append([]byte{2}, fields...), nil
 }
 
-// ethCall runs a call at the newest block and gives what it returned; nothing when there is no
+// ethCall runs a call at the newest block and returns its result, which is empty if there is no
 // contract.
 func ethCall(ctx context.Context, chains caller, id chain.ID, to common.Address, input []byte) ([]byte, error) {
 	var result hexutil.Bytes
@@ -113,13 +113,13 @@ func ethCall(ctx context.Context, chains caller, id chain.ID, to common.Address,
 	return result, err
 }
 
-// word is a number as a word of the ABI.
+// word returns a number as a word of the ABI.
 func word(n uint64) []byte { return common.LeftPadBytes(new(big.Int).SetUint64(n).Bytes(), 32) }
 
-// bytesArgument is the length and the padded content of an argument of type bytes.
+// bytesArgument returns the length and the padded content of an argument of type bytes.
 func bytesArgument(content []byte) []byte {
 	return append(word(uint64(len(content))), common.RightPadBytes(content, (len(content)+31)/32*32)...)
 }
 
-// isUint64 holds for a word that a uint64 can hold.
+// isUint64 reports whether a word fits in a uint64.
 func isUint64(word []byte) bool { return new(big.Int).SetBytes(word).IsUint64() }

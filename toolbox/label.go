@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// label makes what a contract says of itself fit to be shown: whoever deploys a token chooses its
-// name. Nothing stays but printable characters and single spaces, at most so many of them: no
-// control characters, none that change the direction of text or have no width, and nothing that is
-// not UTF-8. nil when nothing is left.
+// label sanitizes what a contract says of itself, because whoever deploys a token chooses its name.
+// It keeps at most limit printable characters and single spaces. It removes control characters,
+// characters that change the direction of text or have no width, and invalid UTF-8. It returns nil
+// if nothing is left.
 func label(text string, limit int) *string {
 	var b strings.Builder
 	space, count := false, 0

@@ -17,7 +17,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// Prices are what Chainlink's feeds on Ethereum say.
+// Prices are the newest answers of Chainlink's feeds on Ethereum.
 type Prices struct {
 	Prices     map[string]Price `json:"prices" doc:"by symbol: eth, btc, link"`
 	Quote      string           `json:"quote" doc:"what prices are in: usd"`
@@ -42,7 +42,7 @@ type feed struct {
 	address common.Address
 }
 
-// feeds in the order in which they are offered (data.chain.link, Ethereum mainnet).
+// feeds in the order in which they are listed (data.chain.link, Ethereum mainnet).
 var feeds = []feed{
 	{"eth", common.HexToAddress("0x5f4eC3Df9cbd43714FE2740f5E3616155c5b8419")},
 	{"btc", common.HexToAddress("0xF4030086522a5bEEa4988F8cA5B36dbC97BeE88c")},
@@ -51,26 +51,26 @@ var feeds = []feed{
 
 const (
 	priceSource = "Chainlink price feeds on Ethereum, read on chain"
-	maxSymbols  = 20           // that are looked at, with repetitions
-	maxDecimals = 38           // nothing that is sold has as many
-	endOfTime   = 253402300800 // seconds; RFC 3339 has no years beyond
+	maxSymbols  = 20           // symbols that are read, repetitions included
+	maxDecimals = 38           // no traded asset has as many
+	endOfTime   = 253402300800 // seconds; RFC 3339 has no later years
 )
 
 // PriceReader reads price feeds.
 type PriceReader struct {
 	chains    caller
-	heartbeat time.Duration // the longest that a feed goes without an update
+	heartbeat time.Duration // the longest time that a feed goes without an update
 	now       func() time.Time
 }
 
-// NewPriceReader makes a PriceReader that asks chains, for feeds with such a heartbeat.
+// NewPriceReader returns a PriceReader that reads from chains, for feeds with this heartbeat.
 func NewPriceReader(chains caller, heartbeat time.Duration, now func() time.Time) *PriceReader {
 	return &PriceReader{chains, heartbeat, now}
 }
 
-// ParseSymbols brings a list of symbols, separated by commas, into its one form: small letters,
-// each once, in the order in which they are offered. Nothing stands for all. A symbol that is not
-// offered is refused, with those that are.
+// ParseSymbols parses a comma-separated list of symbols and returns its canonical form: lower case,
+// without duplicates, in the order of feeds. The empty list means all. It refuses an unknown symbol
+// and names the known ones.
 func ParseSymbols(list string) (string, *fault.Error) {
 	named := strings.Split(list, ",")
 	if len(named) > maxSymbols {
@@ -99,7 +99,7 @@ func ParseSymbols(list string) (string, *fault.Error) {
 	return strings.Join(known, ","), nil
 }
 
-// offered names the symbols for people.
+// offered returns the symbols for messages.
 func offered() string {
 	var all []string
 	for _, f := range feeds {
@@ -108,8 +108,8 @@ func offered() string {
 	return strings.Join(all, ", ")
 }
 
-// Read returns the prices of a list in ParseSymbols' form. When one feed cannot be read, none is
-// given: nobody pays for part of an answer.
+// Read returns the prices of a list in canonical form (ParseSymbols). If one feed cannot be read,
+// Read returns an error: nobody pays for part of an answer.
 func (p *PriceReader) Read(ctx context.Context, symbols string) (Prices, error) {
 	named := strings.Split(symbols, ",")
 	wanted := make([]feed, 0, len(feeds))
@@ -137,8 +137,8 @@ func (p *PriceReader) Read(ctx context.Context, symbols string) (Prices, error) 
 	return answer, nil
 }
 
-// round is what a feed says of its newest round. answeredInRound is not looked at: Chainlink has it
-// for contracts of the past only.
+// round is a feed's newest round. answeredInRound is ignored: Chainlink keeps it only for old
+// contracts.
 type round struct {
 	id        *big.Int
 	answer    *big.Int
@@ -184,8 +184,8 @@ func (p *PriceReader) decimals(ctx context.Context, f feed, into *round) error {
 	return nil
 }
 
-// price judges a round. Age is measured by the gateway's clock, which tells of a chain that stands
-// still too.
+// price returns the price of a round. Its age is measured by the gateway's clock, so that a halted
+// chain is noticed too.
 func (r *round) price(f feed, now time.Time, heartbeat time.Duration) Price {
 	p := Price{Stale: true, RoundID: r.id.String(), Decimals: r.decimals, Feed: f.address.Hex()}
 	if r.updatedAt.Sign() == 0 {
@@ -200,7 +200,7 @@ func (r *round) price(f feed, now time.Time, heartbeat time.Duration) Price {
 	return p
 }
 
-// signed reads a word as a number of two's complement.
+// signed reads a word as a two's complement number.
 func signed(word []byte) *big.Int {
 	n := new(big.Int).SetBytes(word)
 	if word[0]&0x80 != 0 {

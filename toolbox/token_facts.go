@@ -23,15 +23,15 @@ import (
 	"github.com/chainaccess/gateway/toolbox/node"
 )
 
-// tokenFacts is what an ERC-20 contract says of itself: nil where it says nothing that can be read.
+// tokenFacts is what an ERC-20 contract says of itself; nil for what is missing or unreadable.
 type tokenFacts struct {
 	symbol, name *string
 	decimals     *int
 }
 
-// tokenBook remembers what tokens are called. They are asked for many at a time, in one eth_call of
-// a contract that is never deployed (solidity/TokenFacts.sol). Best effort: a balance is worth more
-// than a name, so whatever fails leaves facts unknown.
+// tokenBook caches tokens' names, symbols and decimals. It asks for many tokens in one eth_call of
+// a contract that is never deployed (solidity/TokenFacts.sol). It is best effort: a balance is
+// worth more than a name, so any failure leaves the facts unknown.
 type tokenBook struct {
 	chains dataCaller
 	now    func() time.Time
@@ -49,17 +49,17 @@ type rememberedFacts struct {
 	until time.Time
 }
 
-// Bounds of what is asked and kept. What tokens are called hardly ever changes; what could not be
-// read may be a proxy that gets its code later.
+// Limits of requests and of the cache. Names of tokens hardly ever change. A token without a name
+// may be a proxy that gets its code later.
 const (
-	// in one eth_call; more would not fit into the size of a contract's code, as which the answer
-	// comes
+	// in one eth_call: more would exceed the limit of a contract's code size, because the answer is
+	// returned as code
 	factsTogether = 100
 	factsKept     = 20_000
 	factsLife     = 24 * time.Hour
 	noFactsLife   = time.Hour
 	factsTimeout  = 3 * time.Second
-	// below the most that one transaction may have (EIP-7825), which some nodes hold calls to
+	// below the limit of a transaction's gas (EIP-7825), which some nodes apply to calls
 	factsGas     = 16_000_000
 	factsAnswer  = 64 << 10
 	symbolLength = 32
@@ -74,8 +74,8 @@ func newTokenBook(chains dataCaller, now func() time.Time) *tokenBook {
 	return &tokenBook{chains, now, known}
 }
 
-// of returns what is known of tokens, after it has asked for those that are not; all is false when
-// some could not be asked.
+// of returns the facts of tokens and asks for those that are not cached; all is false if some could
+// not be asked.
 func (b *tokenBook) of(ctx context.Context, id chain.ID,
 	contracts []wallet.Address,
 ) (facts map[wallet.Address]tokenFacts, all bool) {
@@ -105,7 +105,7 @@ func (b *tokenBook) of(ctx context.Context, id chain.ID,
 	return facts, group.Wait() == nil && len(facts) == len(contracts)
 }
 
-// read asks for the facts of some tokens, and remembers those that were asked.
+// read asks for the facts of some tokens, and caches them.
 func (b *tokenBook) read(ctx context.Context, id chain.ID,
 	contracts []wallet.Address,
 ) (map[wallet.Address]tokenFacts, error) {
@@ -131,7 +131,7 @@ func (b *tokenBook) read(ctx context.Context, id chain.ID,
 	return read, err
 }
 
-// Records of TokenFacts' answer begin with one of these.
+// The first byte of TokenFacts' answer, and of each record in it.
 const (
 	factsVersion    = 1
 	notAsked        = 0
@@ -141,7 +141,7 @@ const (
 
 var errFacts = errors.New("the answer is not TokenFacts'")
 
-// readFacts reads the answer of TokenFacts. Tokens that it did not come to are left out.
+// readFacts decodes the answer of TokenFacts. It skips tokens that were not asked.
 func readFacts(answer []byte, contracts []wallet.Address) (map[wallet.Address]tokenFacts, error) {
 	r := factsCursor{rest: answer}
 	if r.byte() != factsVersion {
@@ -169,7 +169,7 @@ func readFacts(answer []byte, contracts []wallet.Address) (map[wallet.Address]to
 	return facts, nil
 }
 
-// factsCursor reads bytes one after the other; short says that there were too few.
+// factsCursor reads bytes in order; short is set when there were too few.
 type factsCursor struct {
 	rest  []byte
 	short bool
@@ -186,8 +186,8 @@ func (r *factsCursor) take(n int) []byte {
 
 func (r *factsCursor) byte() byte { return r.take(1)[0] }
 
-// text is a length and as many bytes. Zeros at the end fill 32 bytes up; at the begin they are
-// those of a number, which is no text.
+// text reads a length and as many bytes. Trailing zeros are the padding of a bytes32. Leading zeros
+// mean a number, which is no text.
 func (r *factsCursor) text() string {
 	text := string(r.take(int(r.byte())))
 	if strings.HasPrefix(text, "\x00") {
@@ -201,7 +201,7 @@ var factsArtefact []byte
 
 var factsReader = mustReadFactsReader(factsArtefact)
 
-// undeployed is a contract whose constructor answers.
+// undeployed is a contract whose constructor returns the answer.
 type undeployed struct {
 	code      []byte
 	arguments abi.Arguments
@@ -218,7 +218,7 @@ func mustReadFactsReader(text []byte) undeployed {
 	return undeployed{file.Bytecode, file.ABI.Constructor.Inputs}
 }
 
-// with is the code that asks for these tokens when eth_call runs it.
+// with returns the code that asks for these tokens when eth_call runs it.
 func (u undeployed) with(contracts []wallet.Address) ([]byte, error) {
 	list := make([]common.Address, len(contracts))
 	for i, c := range contracts {

@@ -1,6 +1,6 @@
-// Package toolbox owns answers that take several calls of a chain: what gas costs, what became of a
-// transaction, prices, balances, transfers. It asks through toolbox/node and computes in integers.
-// It knows nothing of keys, charges and caches (capability does), nor of HTTP.
+// Package toolbox computes answers that need several calls of a chain: gas fees, the status of
+// transactions, prices, balances, transfers. It reads through toolbox/node and computes in
+// integers. It knows nothing of keys, charges and caches (package service), nor of HTTP.
 package toolbox
 
 import (
@@ -16,19 +16,19 @@ import (
 	"github.com/chainaccess/gateway/toolbox/node"
 )
 
-// caller asks a chain's upstreams, as node.Reader does.
+// caller calls a chain's upstreams; node.Reader implements it.
 type caller interface {
 	Call(ctx context.Context, q node.Query) (json.RawMessage, error)
 }
 
 var _ caller = (*node.Reader)(nil)
 
-// maxOfAnswer bounds what is read of one upstream's answer, in bytes, when the query does not say.
-// None of those is a tenth of it.
+// maxOfAnswer is the default limit of an upstream's answer in bytes. Typical answers stay below a
+// tenth of it.
 const maxOfAnswer = 256 << 10
 
-// ask reads the result of one call into out. A node's own error and a result of another form are
-// upstream_failed: the client asked for nothing of the kind and can mend nothing.
+// ask decodes the result of one call into out. A node's own error and a result of another form are
+// fault.UpstreamFailed: the client did not make the call and cannot correct it.
 func ask(ctx context.Context, chains caller, id chain.ID, out any, method string, params ...any) error {
 	return askFor(ctx, chains, out, node.Query{Chain: id, Method: method, Params: params})
 }
@@ -48,15 +48,15 @@ func askFor(ctx context.Context, chains caller, out any, q node.Query) error {
 	return nil
 }
 
-// unusable is the refusal when upstreams answered and no use can be made of it.
+// unusable returns the fault for an upstream's answer that cannot be used.
 func unusable(id chain.ID, what string, cause error) *fault.Error {
 	return fault.New(fault.UpstreamFailed, "").Wrap(fmt.Errorf("%s of %s: %w", what, id, cause))
 }
 
-// stamp is an instant as answers show it: UTC, in whole seconds.
+// stamp returns an instant in the form of answers: UTC, in whole seconds.
 func stamp(at time.Time) time.Time { return at.UTC().Truncate(time.Second) }
 
-// joinNotes puts sentences one after the other.
+// joinNotes joins sentences.
 func joinNotes(first, second string) string {
 	if first == "" {
 		return second

@@ -16,7 +16,7 @@ import (
 	"github.com/chainaccess/gateway/toolbox/node"
 )
 
-// TxState is what became of a transaction.
+// TxState is the state of a transaction.
 type TxState string
 
 // The states (docs/interface.md, 1.2).
@@ -27,7 +27,7 @@ const (
 	TxUnknown   TxState = "unknown"
 )
 
-// TxStatus is what a chain says of a transaction. What is not known of it is left out.
+// TxStatus is the status of a transaction. Unknown fields are omitted.
 type TxStatus struct {
 	Chain  chain.ID `json:"chain"`
 	Hash   string   `json:"hash" doc:"hash of the transaction, in lower case; on Solana its signature"`
@@ -47,16 +47,16 @@ type TxStatus struct {
 	UnitWeight plan.Units `json:"unit_weight" doc:"weighted units of a call that is not answered from the cache"`
 }
 
-// TxTracker looks transactions up.
+// TxTracker looks up transactions.
 type TxTracker struct {
 	chains caller
 	now    func() time.Time
 }
 
-// NewTxTracker makes a TxTracker that asks chains.
+// NewTxTracker returns a TxTracker that reads from chains.
 func NewTxTracker(chains caller, now func() time.Time) *TxTracker { return &TxTracker{chains, now} }
 
-// Status says what became of a transaction. The hash has the chain's form already (ParseTxHash).
+// Status returns the status of a transaction. hash must be in canonical form (ParseTxHash).
 func (t *TxTracker) Status(ctx context.Context, id chain.ID, hash string) (TxStatus, error) {
 	look := t.evm
 	if id == chain.SolanaMainnet {
@@ -67,12 +67,12 @@ func (t *TxTracker) Status(ctx context.Context, id chain.ID, hash string) (TxSta
 	return s, err
 }
 
-// evmTx and evmReceipt are what is read of eth_getTransactionByHash and eth_getTransactionReceipt.
-// Both are null for what a node does not know. Status is missing before Byzantium (EIP-658), the
-// price in what nodes before London wrote.
+// evmTx and evmReceipt are the parts of eth_getTransactionByHash and eth_getTransactionReceipt that
+// are used. Both results are null for what a node does not know. Status is missing before Byzantium
+// (EIP-658), the price in receipts of nodes before London.
 type evmTx struct {
 	Hash        string          `json:"hash"`
-	BlockNumber *hexutil.Uint64 `json:"blockNumber"` // null while it waits
+	BlockNumber *hexutil.Uint64 `json:"blockNumber"` // null while it is pending
 	GasPrice    *hexutil.Big    `json:"gasPrice"`
 }
 
@@ -84,8 +84,8 @@ type evmReceipt struct {
 	EffectiveGasPrice *hexutil.Big    `json:"effectiveGasPrice"`
 }
 
-// evm asks for the transaction, its receipt and the head at once. A transaction that one upstream
-// does not know is asked for at others: it may not have come that far yet. A receipt is, when the
+// evm reads the transaction, its receipt and the head in parallel. A transaction that one upstream
+// does not know is asked of others, which may have received it already. So is the receipt, if the
 // transaction is in a block.
 func (t *TxTracker) evm(ctx context.Context, id chain.ID, hash string) (TxStatus, error) {
 	var tx *evmTx
@@ -126,8 +126,8 @@ func (t *TxTracker) evm(ctx context.Context, id chain.ID, hash string) (TxStatus
 
 var errOtherTx = errors.New("it is about another transaction, or lacks a part")
 
-// mined reads a receipt. The head may be of an upstream that has not seen the receipt's block yet:
-// then that block is the head.
+// mined reads a receipt. The head may be from an upstream that has not seen the receipt's block
+// yet: then that block is the head.
 func mined(id chain.ID, hash string, r *evmReceipt, tx *evmTx, head uint64) (TxStatus, error) {
 	if !strings.EqualFold(r.Hash, hash) || r.BlockNumber == nil || r.GasUsed == nil {
 		return TxStatus{}, unusable(id, "eth_getTransactionReceipt", errOtherTx)

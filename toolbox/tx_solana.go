@@ -9,8 +9,8 @@ import (
 	"github.com/chainaccess/gateway/toolbox/node"
 )
 
-// signatureStatuses is the answer of getSignatureStatuses; an entry is null for what the node does
-// not know.
+// signatureStatuses is the answer of getSignatureStatuses; an entry is null for an unknown
+// signature.
 type signatureStatuses struct {
 	Value []*signatureStatus `json:"value"`
 }
@@ -19,7 +19,7 @@ type signatureStatus struct {
 	Slot               uint64          `json:"slot"`
 	Confirmations      *uint64         `json:"confirmations"` // null once the slot is rooted
 	Err                json.RawMessage `json:"err"`
-	ConfirmationStatus *string         `json:"confirmationStatus"` // missing in what old nodes write
+	ConfirmationStatus *string         `json:"confirmationStatus"` // missing in answers of old nodes
 }
 
 // The commitments of Solana.
@@ -33,9 +33,8 @@ const maxTxError = 200 // characters
 
 var errStatuses = errors.New("it does not hold one status")
 
-// solana asks for the status of a signature, in the ledger's history too. A slot that was only
-// processed may be left behind by the cluster, and with it whatever its transactions did: they are
-// pending.
+// solana reads the status of a signature, including the ledger's history. A slot that is only
+// processed may still be dropped by the cluster, with its transactions: they are pending.
 func (t *TxTracker) solana(ctx context.Context, id chain.ID, signature string) (TxStatus, error) {
 	var answer signatureStatuses
 	q := node.Query{
@@ -71,8 +70,8 @@ func (t *TxTracker) solana(ctx context.Context, id chain.ID, signature string) (
 	return s, nil
 }
 
-// commitment is how far the slot is; whoever does not say so in words says it by counting
-// confirmations no more.
+// commitment returns the commitment of the slot. A node that does not name it omits the
+// confirmations once the slot is finalized.
 func (s *signatureStatus) commitment() string {
 	if s.ConfirmationStatus != nil {
 		switch *s.ConfirmationStatus {
@@ -87,8 +86,8 @@ func (s *signatureStatus) commitment() string {
 	return commitmentProcessed
 }
 
-// failureText is the cluster's error in its own form: a word, or an object that names the
-// instruction. It is empty for none.
+// failureText returns the cluster's error in its own form: a word, or an object that names the
+// instruction. It is empty without an error.
 func failureText(err json.RawMessage) string {
 	if len(err) == 0 || isNull(err) {
 		return ""
@@ -107,7 +106,7 @@ func failureText(err json.RawMessage) string {
 	return text
 }
 
-// holdsNoStatus finds answers of nodes that do not know the signature.
+// holdsNoStatus reports whether a node does not know the signature.
 func holdsNoStatus(result []byte) bool {
 	var answer signatureStatuses
 	return json.Unmarshal(result, &answer) == nil && len(answer.Value) == 1 && answer.Value[0] == nil

@@ -23,8 +23,8 @@ const (
 	evmHashOfAnotherThing = evmHashTakes + " 40 digits are an address."
 )
 
-// ParseTxHash brings the name of a transaction on a chain into its one form: hashes in lower case,
-// signatures as they are, since base58 tells capitals apart. Anything else is refused with what the
+// ParseTxHash returns the canonical form of a transaction's name on a chain: hashes in lower case,
+// signatures unchanged, because base58 is case-sensitive. Anything else is refused with what the
 // chain takes.
 func ParseTxHash(id chain.ID, text string) (string, *fault.Error) {
 	if id == chain.SolanaMainnet {

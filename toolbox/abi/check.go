@@ -6,8 +6,8 @@ import (
 	"strconv"
 )
 
-// check refuses a word with bits beyond its type, with which a contract reverts (Solidity's ABI
-// coder v2).
+// check returns an error for a word with bits beyond its type, which make a contract revert
+// (Solidity's ABI coder v2).
 func (t *Type) check(word []byte) error {
 	switch t.Kind {
 	case Uint:
@@ -41,7 +41,7 @@ func (t *Type) filled(rest []byte, with byte) error {
 	return nil
 }
 
-// under says that a refusal happened inside something: step is .name or [index].
+// under prefixes the place of an error: step is .name or [index].
 func under(err error, step string) error {
 	r, ok := errors.AsType[*ArgumentError](err)
 	if !ok {
@@ -50,7 +50,7 @@ func under(err error, step string) error {
 	return &ArgumentError{Where: step + r.Where, What: r.What}
 }
 
-// argument is what to call the argument of a function: its name, or its place.
+// argument returns what to call a function's argument: its name, or its position.
 func argument(name string, i int) string {
 	return cmp.Or(name, "argument "+strconv.Itoa(i+1))
 }

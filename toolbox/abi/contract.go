@@ -6,18 +6,17 @@ import (
 	"strings"
 )
 
-// Contract is what an ABI in JSON says of the functions of a contract.
+// Contract is a contract's functions, from an ABI in JSON.
 type Contract struct {
-	// Functions in the order of the ABI. Those with types that calldata cannot have (storage
-	// references of libraries) are left out.
+	// Functions in the order of the ABI, without those whose types calldata cannot have (storage
+	// references of libraries).
 	Functions []*Function
-	// Receive is whether a function is there for plain transfers, Fallback whether one is there for
-	// all else; Payable whether that one takes value.
+	// Receive is whether there is a receive function, Fallback whether there is a fallback
+	// function, Payable whether the fallback accepts value.
 	Receive, Fallback, Payable bool
 }
 
-// MaxEntries bounds the entries of an ABI. The largest contracts that are deployed have some
-// hundreds.
+// MaxEntries bounds the entries of an ABI. The largest deployed contracts have some hundreds.
 const MaxEntries = 10_000
 
 // entry is an entry of an ABI in JSON, or an argument or a component of one.
@@ -30,7 +29,7 @@ type entry struct {
 	Payable         bool    `json:"payable"` // before Solidity 0.5
 }
 
-// ParseContract reads the entries of an ABI in JSON. An entry that it cannot read is left out.
+// ParseContract reads the entries of an ABI in JSON. It skips entries that it cannot read.
 func ParseContract(entries []json.RawMessage) (*Contract, error) {
 	if len(entries) > MaxEntries {
 		return nil, fmt.Errorf("the ABI has %d entries, more than %d", len(entries), MaxEntries)
@@ -47,7 +46,7 @@ func ParseContract(entries []json.RawMessage) (*Contract, error) {
 
 func (c *Contract) add(e *entry) {
 	switch e.Type {
-	case "function", "": // the specification lets the type of functions out
+	case "function", "": // the specification allows functions to omit their type
 		if f, err := e.function(); err == nil {
 			c.Functions = append(c.Functions, f)
 		}
@@ -59,7 +58,7 @@ func (c *Contract) add(e *entry) {
 	}
 }
 
-// Selected returns the functions of a selector, in the order of the ABI.
+// Selected returns the functions with a selector, in the order of the ABI.
 func (c *Contract) Selected(selector [4]byte) []*Function {
 	var found []*Function
 	for _, f := range c.Functions {
@@ -94,8 +93,7 @@ func fieldsOf(list []entry, depth int, parts *int) ([]Field, error) {
 	return fields, nil
 }
 
-// typ reads the type of an argument: tuple stands for its components, brackets behind it make
-// arrays of it.
+// typ reads the type of an argument: "tuple" means its components, brackets after it make arrays.
 func (e *entry) typ(depth int, parts *int) (*Type, error) {
 	r := reader{text: e.Type}
 	base := e.Type

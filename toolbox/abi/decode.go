@@ -7,13 +7,13 @@ import (
 	"strconv"
 )
 
-// Value is a value of a type. What it holds shares memory with the calldata.
+// Value is a value of a type. It shares memory with the calldata.
 type Value struct {
 	Type *Type
 	// Data is the word of a value of 32 bytes, or the content of bytes and strings; nil for arrays
 	// and tuples.
 	Data []byte
-	// Items are those of an array, or the components of a tuple.
+	// Items are the items of an array or the components of a tuple.
 	Items []Value
 }
 
@@ -22,19 +22,19 @@ type Argument struct {
 	Field
 
 	Value Value
-	// Raw is the part of the calldata that a dynamic argument takes, from where its offset leads
-	// to, to the last byte that belongs to it; nil for a static one.
+	// Raw is the part of the calldata that a dynamic argument occupies, from the target of its
+	// offset to its last byte; nil for a static one.
 	Raw []byte
 }
 
-// ArgumentError says what of the calldata does not fit the types. Where is the argument, such as
-// orders[2].maker; empty for all.
+// ArgumentError reports calldata that does not fit the types. Where is the argument, for example
+// orders[2].maker; empty if it concerns all of them.
 type ArgumentError struct {
 	Where string
 	What  string
 }
 
-// Error names the argument and what is wrong with it.
+// Error returns the argument and what is wrong with it.
 func (e *ArgumentError) Error() string {
 	if e.Where == "" {
 		return e.What
@@ -42,17 +42,17 @@ func (e *ArgumentError) Error() string {
 	return e.Where + " " + e.What
 }
 
-// The budget of a decoding, in values and words of content: generous for shared parts, far from
-// what overlapping offsets can ask for.
+// The budget of a decoding, in values and words of content: generous for shared parts, far below
+// what overlapping offsets can cause.
 const (
 	budgetPerWord = 8
 	budgetAtLeast = 64
 )
 
-// Decode reads the arguments of a call, behind its selector. It is strict about values: what is
-// beyond a type's size must be zero (or the sign), as contracts check it. It takes any layout that
-// offsets and lengths describe inside the data, bytes after the last argument too; Encode tells
-// whether the layout is the standard one. The error is a *ArgumentError.
+// Decode decodes the arguments of a call, without its selector. It is strict about values: the bits
+// beyond a type's size must be zero (or the sign), as contracts require. It accepts any layout
+// within the data, and bytes after the last argument. Compare with Encode to detect a non-standard
+// layout. The error is an *ArgumentError.
 func (f *Function) Decode(data []byte) ([]Argument, error) {
 	words := 0
 	for _, in := range f.Inputs {
@@ -86,8 +86,8 @@ func (f *Function) Decode(data []byte) ([]Argument, error) {
 	return args, nil
 }
 
-// decoder reads values from data while its budget lasts. From first to last is what the argument
-// under way takes.
+// decoder reads values from data within its budget. first and last are the extent of the current
+// argument.
 type decoder struct {
 	data        []byte
 	budget      int
@@ -99,8 +99,8 @@ func (d *decoder) spend(n int) bool {
 	return d.budget >= 0
 }
 
-// value reads a value whose head is at at; offsets count from base. Heads lie inside the data:
-// whoever calls has checked that.
+// value reads a value whose head is at offset at; offsets count from base. The caller has checked
+// that the head is within the data.
 func (d *decoder) value(t *Type, base, at int) (Value, error) {
 	if !t.dynamic {
 		return d.body(t, at)
@@ -112,7 +112,7 @@ func (d *decoder) value(t *Type, base, at int) (Value, error) {
 	return d.body(t, base+offset)
 }
 
-// body reads a value that begins at at.
+// body reads a value that begins at offset at.
 func (d *decoder) body(t *Type, at int) (Value, error) {
 	if !d.spend(1) {
 		return Value{}, errBudget()
@@ -142,7 +142,7 @@ func (d *decoder) body(t *Type, at int) (Value, error) {
 	}
 }
 
-// content reads n bytes. Zeros that fill the last word may be missing: contracts do not look at
+// content reads n bytes. The zeros that pad the last word may be missing, because contracts ignore
 // them.
 func (d *decoder) content(t *Type, at, n int) (Value, error) {
 	if n > len(d.data)-at {
@@ -186,7 +186,7 @@ func (d *decoder) tuple(t *Type, at int) (Value, error) {
 	v := Value{Type: t, Items: make([]Value, 0, len(t.Fields))}
 	head := at
 	for i, f := range t.Fields {
-		if !d.spend((len(f.Name) + len(f.Type.text)) / WordSize) { // each value is shown with them
+		if !d.spend((len(f.Name) + len(f.Type.text)) / WordSize) { // each value is shown with its name and type
 			return Value{}, errBudget()
 		}
 		item, err := d.value(f.Type, at, head)
@@ -199,7 +199,7 @@ func (d *decoder) tuple(t *Type, at int) (Value, error) {
 	return v, nil
 }
 
-// number reads an offset or a length; false when it is beyond what any data has.
+// number reads an offset or a length; false if it exceeds any possible data.
 func (d *decoder) number(at int) (int, bool) {
 	word := d.data[at : at+WordSize]
 	for _, b := range word[:WordSize-4] {
@@ -211,7 +211,7 @@ func (d *decoder) number(at int) (int, bool) {
 	return int(n), n <= 1<<31-1
 }
 
-// visit says that the argument under way takes these bytes.
+// visit extends the extent of the current argument by these bytes.
 func (d *decoder) visit(from, to int) {
 	d.first, d.last = min(d.first, from), max(d.last, to)
 }

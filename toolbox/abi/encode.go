@@ -2,8 +2,8 @@ package abi
 
 import "encoding/binary"
 
-// Encode writes arguments the way the standard encoder does: heads, then tails in order, without
-// gaps. What was decoded from data that an encoder wrote gives that data.
+// Encode encodes arguments as the standard encoder does: heads, then tails in order, without gaps.
+// Decoding standard data and encoding the result returns the same data.
 func Encode(args []Argument) []byte {
 	values := make([]Value, len(args))
 	for i := range args {

@@ -8,21 +8,21 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// Part is a named value inside a tuple, as JSON shows it.
+// Part is a component of a tuple in JSON.
 type Part struct {
 	Name  string `json:"name"`
 	Type  string `json:"type"`
 	Value any    `json:"value"`
 }
 
-// NotText stands for a string whose bytes are not UTF-8.
+// NotText replaces a string whose bytes are not UTF-8.
 type NotText struct {
 	InvalidUTF8 string `json:"invalid_utf8"` // the bytes in hex
 }
 
-// JSON returns the value as what encoding/json writes of it: integers as decimal strings, addresses
-// in the capitals of EIP-55, bytes as 0x and hex, booleans, strings (or NotText), arrays as lists,
-// and tuples as lists of Part.
+// JSON returns the value for encoding/json: integers as decimal strings, addresses with the EIP-55
+// checksum, bytes as 0x and hex, booleans, strings (or NotText), arrays as lists, and tuples as
+// lists of Part.
 func (v *Value) JSON() any {
 	switch v.Type.Kind {
 	case Uint:
@@ -66,5 +66,5 @@ func signed(n *uint256.Int) string {
 	return "-" + new(uint256.Int).Neg(n).Dec()
 }
 
-// Hex is bytes as 0x and lower-case hex.
+// Hex returns bytes as 0x and lower-case hex.
 func Hex(b []byte) string { return "0x" + hex.EncodeToString(b) }

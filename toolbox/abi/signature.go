@@ -17,10 +17,10 @@ type Function struct {
 	signature string
 }
 
-// Signature is the function in canonical form, transfer(address,uint256).
+// Signature returns the function in canonical form, for example transfer(address,uint256).
 func (f *Function) Signature() string { return f.signature }
 
-// Selector is the first four bytes of the signature's Keccak-256, with which calldata begins.
+// Selector returns the first four bytes of the signature's Keccak-256, with which calldata begins.
 func (f *Function) Selector() [4]byte { return f.selector }
 
 func newFunction(name string, inputs []Field) (*Function, error) {
@@ -36,7 +36,7 @@ func newFunction(name string, inputs []Field) (*Function, error) {
 	return f, nil
 }
 
-// identifier reports whether a name may stand in a contract: letters, digits, _ and $, not
+// identifier reports whether a name is a valid Solidity identifier: letters, digits, _ and $, not
 // beginning with a digit.
 func identifier(name string) bool {
 	if name == "" || len(name) > maxName || (name[0] >= '0' && name[0] <= '9') {
@@ -47,9 +47,8 @@ func identifier(name string) bool {
 	})
 }
 
-// ParseSignature reads transfer(address,uint256): types without names and without white space.
-// uint, int and byte are taken for what they are short for, so the canonical form may differ from
-// the text.
+// ParseSignature parses a signature such as transfer(address,uint256): types without names and
+// white space. uint, int and byte are aliases, so the canonical form may differ from the text.
 func ParseSignature(text string) (*Function, error) {
 	if len(text) > maxText {
 		return nil, fmt.Errorf("signature has %d bytes, more than %d", len(text), maxText)
@@ -76,7 +75,7 @@ type reader struct {
 	parts int
 }
 
-// take goes on by one character when it is c.
+// take consumes the next character if it is c.
 func (r *reader) take(c byte) bool {
 	if r.at < len(r.text) && r.text[r.at] == c {
 		r.at++
@@ -85,7 +84,7 @@ func (r *reader) take(c byte) bool {
 	return false
 }
 
-// fields reads types up to the closing parenthesis; the opening one is read.
+// fields reads types up to the closing parenthesis, after the opening one.
 func (r *reader) fields(depth int) ([]Field, error) {
 	if r.take(')') {
 		return nil, nil
@@ -107,7 +106,7 @@ func (r *reader) fields(depth int) ([]Field, error) {
 	}
 }
 
-// typ reads a type with its brackets.
+// typ reads a type with its array brackets.
 func (r *reader) typ(depth int) (*Type, error) {
 	if r.parts++; depth > maxDepth || r.parts > maxParts {
 		return nil, errTooLarge
@@ -138,7 +137,7 @@ func (r *reader) typ(depth int) (*Type, error) {
 	return r.brackets(t)
 }
 
-// brackets reads what makes arrays of a type: [] or [4], any number of them.
+// brackets reads array suffixes: any number of [] or [n].
 func (r *reader) brackets(t *Type) (*Type, error) {
 	for r.take('[') {
 		length := strings.IndexByte(r.text[r.at:], ']')

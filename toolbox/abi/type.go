@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// Kind says what a type is made of.
+// Kind is the kind of a type.
 type Kind uint8
 
-// The kinds. FixedBytes is bytes1 to bytes32, FunctionPointer an address and a selector in 24
-// bytes; Array has a fixed length, Slice its length in the data.
+// The kinds. FixedBytes is bytes1 to bytes32. FunctionPointer is an address and a selector in 24
+// bytes. Array has a fixed length; Slice has its length in the data.
 const (
 	Uint Kind = iota
 	Int
@@ -26,7 +26,7 @@ const (
 	Tuple
 )
 
-// Type is a type of the ABI. It is made by this package only, and never changes.
+// Type is an ABI type. Only this package makes types, and they never change.
 type Type struct {
 	Kind   Kind
 	Size   int     // bits of Uint and Int, bytes of FixedBytes and FunctionPointer, items of Array
@@ -35,23 +35,22 @@ type Type struct {
 
 	text    string // in canonical form
 	dynamic bool
-	words   int // of 32 bytes that it takes in the head of what holds it
+	words   int // words of 32 bytes that it occupies in a head
 	depth   int
-	parts   int // types that it is made of, itself included
+	parts   int // number of types in it, itself included
 }
 
-// Field is a component of a tuple, or an argument. Its name may be empty, and need not be the only
-// one of its name.
+// Field is a component of a tuple, or an argument. Its name may be empty or repeated.
 type Field struct {
 	Name string
 	Type *Type
 }
 
-// Bounds of a type. No compiler gives more: the EVM's stack ends at a few dozen arguments.
+// Limits of a type. Compilers stay far below: the EVM's stack ends at a few dozen arguments.
 const (
-	maxDepth = 16      // tuples and arrays inside each other
-	maxParts = 512     // types inside one
-	maxWords = 1 << 16 // of 32 bytes that a type of fixed size takes
+	maxDepth = 16      // nesting of tuples and arrays
+	maxParts = 512     // types within one type
+	maxWords = 1 << 16 // words of 32 bytes of a type of fixed size
 	maxText  = 8 << 10 // bytes of a signature
 	maxName  = 256     // bytes of a name
 )
@@ -65,15 +64,14 @@ var (
 	errEmpty = errors.New("an array or tuple of nothing is no type")
 )
 
-// String is the type in canonical form, as signatures have it: (address,uint256)[2].
+// String returns the type in canonical form, as in signatures: (address,uint256)[2].
 func (t *Type) String() string { return t.text }
 
-// Dynamic reports whether the type's size is not known without the data, so that it stands behind
-// an offset.
+// Dynamic reports whether the type's size depends on the data, so that its head is an offset.
 func (t *Type) Dynamic() bool { return t.dynamic }
 
-// elementary returns the type of a name without brackets. uint, int and byte are short for uint256,
-// int256 and bytes1.
+// elementary returns the type of a name without brackets. uint, int and byte are aliases of
+// uint256, int256 and bytes1.
 func elementary(name string) (*Type, error) {
 	t := &Type{text: name, words: 1, depth: 1, parts: 1}
 	switch name {
@@ -97,7 +95,7 @@ func elementary(name string) (*Type, error) {
 	return t, nil
 }
 
-// sized reads uint8 to uint256, int8 to int256 and bytes1 to bytes32.
+// sized parses uint8 to uint256, int8 to int256 and bytes1 to bytes32.
 func (t *Type) sized(name string) error {
 	word := strings.TrimRight(name, "0123456789")
 	n, ok := number(name[len(word):])
@@ -114,13 +112,13 @@ func (t *Type) sized(name string) error {
 	return nil
 }
 
-// number reads a positive decimal number as canonical types have it, without leading zeros.
+// number parses a positive decimal number without leading zeros, as canonical types have it.
 func number(digits string) (int, bool) {
 	n, err := strconv.Atoi(digits)
 	return n, err == nil && n > 0 && digits[0] >= '1' && digits[0] <= '9'
 }
 
-// arrayOf returns an array of size items, or of any number when size is zero.
+// arrayOf returns an array of size items, or a slice if size is zero.
 func arrayOf(elem *Type, size int) (*Type, error) {
 	t := &Type{
 		Kind: Slice, Elem: elem, text: elem.text + "[]", dynamic: true, words: 1, depth: elem.depth + 1,
@@ -139,8 +137,8 @@ func arrayOf(elem *Type, size int) (*Type, error) {
 	return t, t.bounded()
 }
 
-// tupleOf returns a tuple. The arguments of a function may be none, those of a tuple may not: they
-// would take no space in an array.
+// tupleOf returns a tuple. A function may have no arguments, but a tuple within a type may not be
+// empty: it would take no space in an array.
 func tupleOf(fields []Field) (*Type, error) {
 	t := &Type{Kind: Tuple, Fields: fields, depth: 1, parts: 1}
 	var text strings.Builder

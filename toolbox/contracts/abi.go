@@ -14,7 +14,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// ABI is what there is to know of the interface of a contract.
+// ABI is what is known of a contract's interface.
 type ABI struct {
 	Chain          chain.ID          `json:"chain"`
 	Address        wallet.Address    `json:"address" doc:"the address that was asked for, in the capitals of EIP-55"`
@@ -30,10 +30,10 @@ type ABI struct {
 	Note           string            `json:"note,omitempty"`
 }
 
-// Source is where ABIs are from.
+// Source is the source of ABIs.
 const Source = "sourcify"
 
-// ABI finds the ABI of a contract, and how long to keep the answer. Failures are a *fault.Error.
+// ABI returns the ABI of a contract, and how long to cache the answer. Failures are a *fault.Error.
 func (s *Service) ABI(ctx context.Context, id chain.ID, address wallet.Address) (ABI, time.Duration, error) {
 	c, err := s.find(ctx, id, address)
 	if err != nil {
@@ -42,19 +42,19 @@ func (s *Service) ABI(ctx context.Context, id chain.ID, address wallet.Address) 
 	return c.ABI, s.left(c.Until), nil
 }
 
-// left is how long an answer may be kept that is made of what holds until then: kept for its own
-// time it would outlive that.
+// left returns how long an answer derived from data that is valid until then may be cached. Cached
+// for its own TTL it would outlive that data.
 func (s *Service) left(until time.Time) time.Duration { return until.Sub(s.now()) }
 
-// contract is a contract with what decoding takes besides its ABI.
+// contract is a contract with what decoding needs in addition to its ABI.
 type contract struct {
 	ABI ABI
-	// Own is the ABI of a proxy itself, where ABI has that of its implementation.
+	// Own is the ABI of a proxy itself, if ABI has that of its implementation.
 	Own []json.RawMessage `json:",omitempty"`
-	// Open is whether it may soon be more: what a call of it runs is not verified.
+	// Open is whether more may soon be known, because the code that a call runs is not verified.
 	Open bool
-	Code bool // whether there is a contract
-	// Until is when it has to be looked up again, and with it all that was answered from it.
+	Code bool // whether there is code at the address
+	// Until is when it must be looked up again, together with every answer derived from it.
 	Until time.Time
 }
 
@@ -65,7 +65,7 @@ func (c *contract) keptFor() time.Duration {
 	return Settled
 }
 
-// found is what a search gave.
+// found is the result of a search.
 type found struct {
 	contract *contract
 	err      error
@@ -73,14 +73,13 @@ type found struct {
 
 var errUnfinished = errors.New("the search of a contract ended before its end")
 
-// searchTimeout bounds a search: it may go on when its first caller has left.
+// searchTimeout bounds a search, which may continue after its first caller has left.
 const searchTimeout = 12 * time.Second
 
-// find looks for a contract among the answers that are kept, then for everybody who asks for it at
-// the time.
+// find returns a contract from the cache, or from one search that is shared by concurrent callers.
 func (s *Service) find(ctx context.Context, id chain.ID, address wallet.Address) (*contract, error) {
 	chainID, _ := s.node.ChainID(id)
-	// what was read before a deep reorganisation is of another chain
+	// what was read before a deep reorg may no longer hold
 	past := strconv.AppendUint(nil, s.node.Generation(id), 10)
 	key := cache.NewKey([]byte("contract"), []byte(id), strconv.AppendUint(nil, chainID, 10), past, address[:])
 	if text, tier := s.answers.Get(ctx, key); tier != cache.Nowhere {
@@ -101,7 +100,7 @@ func (s *Service) find(ctx context.Context, id chain.ID, address wallet.Address)
 	defer end()
 	shared, cancel := context.WithTimeout(shared, searchTimeout)
 	defer cancel()
-	r := found{err: errUnfinished} // for followers, when the search panics
+	r := found{err: errUnfinished} // for followers, if the search panics
 	defer f.Finish(func() found { return r })
 	r.contract, r.err = s.search(shared, chainID, id, address)
 	if r.err == nil {
@@ -116,15 +115,15 @@ func (s *Service) find(ctx context.Context, id chain.ID, address wallet.Address)
 	return r.contract, r.err
 }
 
-// look is what Sourcify says of an address, and what the chain does.
+// look is what Sourcify and the chain know of an address.
 type look struct {
 	listing  *listing
 	standing verification
 	state    *state
 }
 
-// lookAt asks both at once. Slots are read only of the address that was asked for: what a proxy
-// calls runs on the proxy's storage.
+// lookAt asks both in parallel. Slots are read only of the requested address, because the code that
+// a proxy calls uses the proxy's storage.
 func (s *Service) lookAt(ctx context.Context, r *chainReader, chainID uint64, address wallet.Address,
 	slots bool,
 ) (*look, error) {
@@ -146,7 +145,7 @@ func (s *Service) lookAt(ctx context.Context, r *chainReader, chainID uint64, ad
 	return &l, g.Wait()
 }
 
-// search asks the chain and Sourcify for a contract and, when it is a proxy, for what it calls.
+// search asks the chain and Sourcify for a contract and, if it is a proxy, for its target.
 func (s *Service) search(ctx context.Context, chainID uint64, id chain.ID, address wallet.Address) (*contract, error) {
 	r := &chainReader{s.node, id}
 	own, err := s.lookAt(ctx, r, chainID, address, true)
@@ -169,8 +168,8 @@ func (s *Service) search(ctx context.Context, chainID uint64, id chain.ID, addre
 	if err != nil {
 		return nil, err
 	}
-	// A minimal proxy may stand in front of another contract's code that is one itself; no further
-	// hop is in use.
+	// A minimal proxy may point to a contract that is a minimal proxy itself. Longer chains are not
+	// in use.
 	if next, ok := minimalProxy(inner.state.code); ok && next != address {
 		to.address = next
 		if inner, err = s.lookAt(ctx, r, chainID, next, false); err != nil {
@@ -182,8 +181,8 @@ func (s *Service) search(ctx context.Context, chainID uint64, id chain.ID, addre
 	return c, nil
 }
 
-// target is what Sourcify says a proxy calls, of the kinds that only it tells. One that calls
-// several contracts has no single one.
+// target returns the proxy's target for the kinds that only Sourcify detects. A proxy of several
+// contracts has no single target; then target sets Facets.
 func (l *listing) target(a *ABI) target {
 	if l == nil || l.Proxy == nil || !l.Proxy.IsProxy || l.Proxy.ProxyType == nil || len(l.Proxy.Implementations) == 0 {
 		return target{}
@@ -199,8 +198,8 @@ func (l *listing) target(a *ABI) target {
 	return target{}
 }
 
-// show fills in the ABI: the implementation's where it is verified, else the address's own. inner
-// is nil when the address is no proxy.
+// show fills in the ABI: the implementation's if it is verified, else the address's own. inner is
+// nil if the address is no proxy.
 func (c *contract) show(own, inner *look, chainID uint64) {
 	a := &c.ABI
 	shown, of := own.listing, a.Address

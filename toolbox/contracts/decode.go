@@ -13,7 +13,7 @@ import (
 	"github.com/chainaccess/gateway/toolbox/abi"
 )
 
-// Decoded is what a call means.
+// Decoded is a decoded call.
 type Decoded struct {
 	Chain    chain.ID       `json:"chain"`
 	Address  wallet.Address `json:"address" doc:"the contract that is called, in the capitals of EIP-55"`
@@ -22,7 +22,7 @@ type Decoded struct {
 	Args     []Arg          `json:"args" doc:"the arguments in order; the words behind the selector when the function is not known"`
 	Source   *string        `json:"source" nullable:"true" doc:"where the function is from: sourcify, the verified ABI of what is called, or signature_database; null when it is not known" example:"sourcify"`
 	Guess    bool           `json:"guess" doc:"whether the function is a guess: a known signature with this selector, by which the data reads without a rest, but nobody verified that the contract has it"`
-	// Candidates is set with a guess only.
+	// Candidates is set only with a guess.
 	Candidates   []string        `json:"candidates,omitempty" doc:"further signatures of the same selector by which the data reads without a rest, at most eight"`
 	ABIAddress   *wallet.Address `json:"abi_address" nullable:"true" doc:"the contract whose ABI has the function: the implementation, where the address is a proxy"`
 	TrailingData string          `json:"trailing_data,omitempty" doc:"bytes behind the last argument, which the function does not read"`
@@ -38,7 +38,7 @@ type Arg struct {
 	Raw     string `json:"raw,omitempty" doc:"the bytes of the data that a dynamic argument takes, its length first" example:"0x"`
 }
 
-// GuessSource is where guessed functions are from.
+// GuessSource is the source of guessed functions.
 const GuessSource = "signature_database"
 
 const (
@@ -49,9 +49,8 @@ const (
 	fallbackFunction = "fallback()"
 )
 
-// Decode tells what data means as a call of a contract, and how long to keep the answer. Data that
-// does not fit the function that the contract has for it, and data without a meaning, are refused
-// with the reason.
+// Decode decodes data as a call of a contract, and returns how long to cache the answer. It refuses
+// data that does not fit the contract's function for its selector.
 func (s *Service) Decode(ctx context.Context, id chain.ID, address wallet.Address,
 	data []byte,
 ) (Decoded, time.Duration, error) {
@@ -97,15 +96,15 @@ func earlier(a, b time.Time) time.Time {
 	return a
 }
 
-// source is an ABI with the contract that it is of.
+// source is an ABI with its contract's address.
 type source struct {
 	*abi.Contract
 
 	of wallet.Address
 }
 
-// parseABIs reads the ABI of what a call runs, and behind it that of the proxy itself, whose
-// functions of its own (upgrades) a call may name as well. The first is there always, empty when
+// parseABIs parses the ABI of the code that a call runs, and then that of the proxy itself, whose
+// own functions (upgrades) a call may also use. The first element always exists and is empty if
 // nothing is verified.
 func parseABIs(c *contract) ([]source, error) {
 	list := []source{{&abi.Contract{}, c.ABI.Address}}
@@ -141,10 +140,10 @@ func selected(list []source, selector [selectorSize]byte) []function {
 	return found
 }
 
-// facetCall asks a diamond which contract has a function (EIP-2535, facetAddress(bytes4)).
+// facetCall is facetAddress(bytes4), which asks a diamond for a function's contract (EIP-2535).
 const facetCall = "0xcdffacc6"
 
-// ofFacet finds a function of a contract that is made of several, and until when that holds.
+// ofFacet finds a function of a diamond, and until when the result holds.
 func (s *Service) ofFacet(ctx context.Context, c *contract,
 	selector [selectorSize]byte,
 ) ([]function, time.Time, error) {
@@ -165,8 +164,8 @@ func (s *Service) ofFacet(ctx context.Context, c *contract,
 	return selected(list, selector), earlier(c.Until, part.Until), nil
 }
 
-// unnamed decodes data without a selector: a plain transfer, or what only a fallback function
-// takes.
+// unnamed decodes data without a selector: a plain transfer, or data that only a fallback function
+// accepts.
 func (d *Decoded) unnamed(c *contract, own *abi.Contract, data []byte) error {
 	from := Source
 	switch {
@@ -193,8 +192,8 @@ func (d *Decoded) unnamed(c *contract, own *abi.Contract, data []byte) error {
 	return nil
 }
 
-// read decodes the arguments of the first function by which the data reads without a rest, else of
-// the first by which it reads at all.
+// read decodes the arguments with the first function whose encoding is exactly data, else with the
+// first that decodes it at all.
 func (d *Decoded) read(functions []function, data []byte) error {
 	var best *function
 	var args []abi.Argument
@@ -232,7 +231,7 @@ func (d *Decoded) read(functions []function, data []byte) error {
 	return nil
 }
 
-// misfit says what of the data does not fit a function.
+// misfit returns the fault for data that does not fit a function.
 func misfit(f *abi.Function, err error) error {
 	wrong, ok := errors.AsType[*abi.ArgumentError](err)
 	if !ok {
@@ -243,8 +242,8 @@ func misfit(f *abi.Function, err error) error {
 		wrong.Error()).With("field", "data")
 }
 
-// guess takes the first function by which the data reads without a rest, and names the others.
-// Without any, the words are shown as they are.
+// guess decodes with the first signature whose encoding is exactly data, and lists the others as
+// candidates. Without any, it shows the words undecoded.
 func (d *Decoded) guess(c *contract, own *abi.Contract, known []*abi.Function, data []byte) {
 	for _, f := range known {
 		args, err := f.Decode(data)
@@ -288,7 +287,7 @@ func argsOf(list []abi.Argument) []Arg {
 	return args
 }
 
-// words shows data as it is, in words of 32 bytes; what is left at the end is shorter.
+// words splits data into words of 32 bytes; the last one may be shorter.
 func words(data []byte) []Arg {
 	args := []Arg{}
 	for len(data) > 0 {

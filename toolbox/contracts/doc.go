@@ -1,6 +1,5 @@
-// Package contracts knows verified contracts: the ABI of one, proxies followed, and what a call of
-// one means. ABIs come from Sourcify, names of functions that no ABI tells from Sourcify's database
-// of signatures, and whether a contract is a proxy from the chain itself. What these say is a
-// stranger's: it is bounded, checked and never taken for an answer when it is none. Package abi
-// does the decoding.
+// Package contracts returns the ABI of verified contracts, follows proxies, and decodes calls. ABIs
+// come from Sourcify, function names without an ABI from Sourcify's signature database, and proxies
+// are detected on the chain itself. All of these are untrusted: their answers are bounded and
+// validated, and an invalid one is never taken for "not verified". Package abi does the decoding.
 package contracts

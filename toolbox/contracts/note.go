@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// note says in words what the answer lacks, and what to do about it; empty when there is nothing to
-// say.
+// note explains what the answer lacks and what to do about it; empty if it lacks nothing.
 func (c *contract) note(own, inner *look, chainID uint64) string {
 	a := &c.ABI
 	var said []string

@@ -19,7 +19,7 @@ import (
 	"github.com/chainaccess/gateway/toolbox/node"
 )
 
-// Kinds of proxies, as answers name them. Sourcify's words stand for those that it alone finds.
+// Kinds of proxies in answers. Kinds that only Sourcify detects have Sourcify's names.
 const (
 	kindEIP1967 = "EIP-1967"
 	kindBeacon  = "EIP-1967 beacon"
@@ -27,8 +27,8 @@ const (
 	kindAccount = "EIP-7702" // an account without code of its own that runs a contract's
 )
 
-// Where EIP-1967 keeps what a proxy calls: the Keccak-256 of a name less one, so that no preimage
-// of the slot is known.
+// The slots of EIP-1967: the Keccak-256 of a name minus one, so that no preimage of the slot is
+// known.
 var (
 	implementationSlot = slotOf("eip1967.proxy.implementation")
 	beaconSlot         = slotOf("eip1967.proxy.beacon")
@@ -40,25 +40,26 @@ func slotOf(name string) string {
 	return abi.Hex(word[:])
 }
 
-// implementationCall asks a beacon for its implementation (EIP-1967).
+// implementationCall is implementation(), which asks a beacon for its implementation (EIP-1967).
 var implementationCall = abi.Hex(crypto.Keccak256([]byte("implementation()"))[:4])
 
-// state is what a chain says of an address.
+// state is what a chain stores about an address.
 type state struct {
 	code           []byte
 	implementation wallet.Address // in its slot; zero for none
 	beacon         wallet.Address
 }
 
-// target is what a proxy runs.
+// target is what a proxy calls.
 type target struct {
 	kind    string
 	address wallet.Address
 }
 
-// target returns what the address runs in place of itself. A slot wins over the target in a minimal
-// proxy's code: what wrote it there is that target, which goes on to the slot's. The slots of an
-// account may be left from what it ran before, so there the code wins.
+// target returns the code that the address runs instead of its own. A slot of EIP-1967 wins over
+// the target in a minimal proxy's code, because that target wrote the slot and calls what is in it.
+// For an account (EIP-7702) the code wins, because slots may be left over from an earlier
+// delegation.
 func (s *state) target(ctx context.Context, r *chainReader) (target, error) {
 	if to, ok := delegation(s.code); ok {
 		return target{kindAccount, to}, nil
@@ -79,8 +80,7 @@ func (s *state) target(ctx context.Context, r *chainReader) (target, error) {
 }
 
 // The code of a minimal proxy around its target (EIP-1167). A shorter target is pushed by a shorter
-// instruction, and the jump's destination moves by as much. Clones may have arguments of theirs
-// behind it.
+// instruction, and the jump's destination moves by as much. Clones may append arguments.
 var (
 	minimalHead = unhex("363d3d373d3d3d363d")
 	minimalBody = unhex("5af43d82803e903d91602b57fd5bf3")
@@ -110,7 +110,7 @@ func minimalProxy(code []byte) (to wallet.Address, ok bool) {
 	return to, !to.IsZero()
 }
 
-// delegation reads the designator that EIP-7702 puts in the place of an account's code.
+// delegation returns the target of the designator that EIP-7702 stores as an account's code.
 func delegation(code []byte) (to wallet.Address, ok bool) {
 	rest, ok := bytes.CutPrefix(code, []byte{0xef, 0x01, 0x00})
 	if !ok || len(rest) != addressSize {
@@ -120,14 +120,14 @@ func delegation(code []byte) (to wallet.Address, ok bool) {
 	return to, !to.IsZero()
 }
 
-// chainReader asks one chain.
+// chainReader reads one chain.
 type chainReader struct {
 	node Node
 	id   chain.ID
 }
 
-// state reads code and slots of an address at once, all or nothing: a proxy whose slot could not be
-// read would be told with the wrong ABI.
+// state reads code and slots of an address in parallel, all or nothing: without a slot, a proxy
+// would be reported with the wrong ABI.
 func (r *chainReader) state(ctx context.Context, address wallet.Address) (*state, error) {
 	var s state
 	g, ctx := parallel.WithContext(ctx)
@@ -151,12 +151,14 @@ func (r *chainReader) code(ctx context.Context, address wallet.Address) ([]byte,
 	return r.bytes(ctx, "eth_getCode", address, "latest")
 }
 
-// implementationOf asks a beacon; zero when it has no answer, because it reverts or is no contract.
+// implementationOf returns a beacon's implementation; zero if the call reverts or it is no
+// contract.
 func (r *chainReader) implementationOf(ctx context.Context, beacon wallet.Address) (wallet.Address, error) {
 	return r.addressFrom(ctx, beacon, implementationCall)
 }
 
-// addressFrom calls a function that gives an address; zero when it reverts or gives something else.
+// addressFrom calls a function that returns an address; zero if it reverts or returns anything
+// else.
 func (r *chainReader) addressFrom(ctx context.Context, of wallet.Address, data string) (wallet.Address, error) {
 	word, err := r.bytes(ctx, "eth_call", map[string]any{"to": of, "data": data}, "latest")
 	if e, ok := errors.AsType[*node.Error](err); ok && errors.Is(wallet.ReadError(e.Code, e.Message),
@@ -166,7 +168,7 @@ func (r *chainReader) addressFrom(ctx context.Context, of wallet.Address, data s
 	return addressIn(word), err
 }
 
-// addressIn reads the address in a word; zero when there is something else, or nothing.
+// addressIn returns the address in a word; zero if the word is no address.
 func addressIn(word []byte) (a wallet.Address) {
 	if len(word) > abi.WordSize {
 		return a
@@ -181,7 +183,7 @@ func addressIn(word []byte) (a wallet.Address) {
 
 var errNoBytes = errors.New("the answer is no hexadecimal string")
 
-// bytes asks for what is answered in 0x and hexadecimal digits.
+// bytes makes a call whose result is 0x and hexadecimal digits.
 func (r *chainReader) bytes(ctx context.Context, method string, params ...any) ([]byte, error) {
 	result, err := r.node.Call(ctx, node.Query{Chain: r.id, Method: method, Params: params})
 	if err != nil {

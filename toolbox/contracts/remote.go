@@ -14,25 +14,25 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 )
 
-// Bounds of what a public service is asked, and of what it may answer.
+// Limits of requests to a public service and of its answers.
 const (
-	remoteTimeout = 4 * time.Second // of one request, with its answer
+	remoteTimeout = 4 * time.Second // of one request, including its answer
 	dialTimeout   = 2 * time.Second
-	maxAtOnce     = 16      // requests under way
+	maxAtOnce     = 16      // requests in flight
 	maxBody       = 4 << 20 // bytes of an answer, uncompressed; the largest ABIs have some hundred kilobytes
 	waitDefault   = 5 * time.Second
 	waitAtMost    = 5 * time.Minute
 )
 
-// remote is a public service that is asked over HTTP. One that says that it was asked too often is
-// left alone for as long as it says.
+// remote is a client of a public HTTP service. After 429 or 503 it sends nothing for the time in
+// Retry-After.
 type remote struct {
-	name  string // as the beginning of a sentence
+	name  string // at the start of a sentence
 	base  string
 	http  *http.Client
-	room  chan struct{} // a place for each request under way
+	room  chan struct{} // one element per request in flight
 	now   func() time.Time
-	quiet atomic.Int64 // unix nanoseconds, until when not to ask
+	quiet atomic.Int64 // unix nanoseconds until which nothing is sent
 }
 
 func newRemote(name, base string, now func() time.Time) *remote {
@@ -48,14 +48,14 @@ func newRemote(name, base string, now func() time.Time) *remote {
 				IdleConnTimeout:        90 * time.Second,
 				MaxResponseHeaderBytes: 64 << 10,
 			},
-			// A redirect could lead anywhere, this network's inside too.
+			// A redirect could lead anywhere, even into the internal network.
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 	}
 }
 
-// get asks for a path and gives the body of an answer with status 200 or 404. All else is a
-// *fault.Error with a time to wait.
+// get requests a path and returns the body of an answer with status 200 or 404. Any other outcome
+// is a *fault.Error with RetryAfter.
 func (r *remote) get(ctx context.Context, path string) (status int, body []byte, err error) {
 	if wait := time.Duration(r.quiet.Load() - r.now().UnixNano()); wait > 0 {
 		return 0, nil, r.failed(wait, errAskedTooOften)
@@ -102,8 +102,7 @@ var (
 	errGarbage       = errors.New("the answer is not what was asked for")
 )
 
-// failed is what a client is told when the service gave no answer. It never means that there is
-// nothing to tell.
+// failed returns the fault for a service that gave no usable answer. It never means "not found".
 func (r *remote) failed(wait time.Duration, cause error) *fault.Error {
 	wait = max(wait.Round(time.Second), time.Second)
 	refusal := fault.New(fault.NoUpstream, "%s gave no answer. Nothing was charged; ask again in %s.", r.name, wait)
@@ -111,7 +110,7 @@ func (r *remote) failed(wait time.Duration, cause error) *fault.Error {
 	return refusal.Wrap(cause)
 }
 
-// retryAfter reads how long to leave a service alone, in seconds.
+// retryAfter parses Retry-After in seconds, between 1 and waitAtMost; waitDefault if it is absent.
 func retryAfter(h http.Header) time.Duration {
 	seconds, err := strconv.Atoi(h.Get("Retry-After"))
 	if err != nil || seconds <= 0 {

@@ -10,19 +10,19 @@ import (
 	"github.com/chainaccess/gateway/toolbox/node"
 )
 
-// Node asks a chain; toolbox/node has it.
+// Node calls a chain; toolbox/node implements it.
 type Node interface {
 	Call(ctx context.Context, q node.Query) (json.RawMessage, error)
 	ChainID(id chain.ID) (uint64, bool)
 	Generation(id chain.ID) uint64
 }
 
-// Options are what a service is made of.
+// Options configures a Service.
 type Options struct {
 	Node          Node
-	SourcifyURL   string       // without a slash at its end, as SignaturesURL
-	SignaturesURL string       // of the database of signatures
-	Answers       *cache.Cache // nil keeps none
+	SourcifyURL   string       // without a trailing slash, like SignaturesURL
+	SignaturesURL string       // of the signature database
+	Answers       *cache.Cache // nil disables caching
 	Now           func() time.Time
 }
 
@@ -36,14 +36,14 @@ type Service struct {
 	flights    cache.Group[cache.Key, found]
 }
 
-// How long an answer holds: contracts do not change often, but one that is not verified may be in a
-// minute (docs/interface.md, 1.8; docs/decisions/0043).
+// How long answers are cached. Contracts rarely change, but one that is not verified may be
+// verified any minute (docs/interface.md, 1.8; docs/decisions/0043).
 const (
 	Settled   = 24 * time.Hour
 	Unsettled = 5 * time.Minute
 )
 
-// New makes a service.
+// New returns a service.
 func New(o Options) *Service {
 	return &Service{
 		node: o.Node, answers: o.Answers, now: o.Now,

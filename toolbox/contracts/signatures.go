@@ -11,20 +11,20 @@ import (
 	"github.com/chainaccess/gateway/toolbox/abi"
 )
 
-// maxSignatures bounds how many signatures of a selector are tried. Most have one; those that
-// spammers aim at have dozens.
+// maxSignatures bounds how many signatures of a selector are tried. Most selectors have one; those
+// that spammers target have dozens.
 const maxSignatures = 64
 
-// signature is an entry of the database of signatures.
+// signature is an entry of the signature database.
 type signature struct {
 	Name     string `json:"name"`
-	Filtered bool   `json:"filtered"` // known for junk
+	Filtered bool   `json:"filtered"` // known spam
 	Verified bool   `json:"hasVerifiedContract"`
 }
 
-// named returns the functions that the database knows for a selector, those of verified contracts
-// first, and until when that holds. A name whose selector is another, or that is not in canonical
-// form, is none of them.
+// named returns the functions that the database has for a selector, those of verified contracts
+// first, and until when the result holds. It ignores names with another selector or not in
+// canonical form.
 func (s *Service) named(ctx context.Context, selector [4]byte) ([]*abi.Function, time.Time, error) {
 	listed, err := s.signaturesOf(ctx, selector)
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *Service) named(ctx context.Context, selector [4]byte) ([]*abi.Function,
 	return list, listed.Until, nil
 }
 
-// signatures are those of a selector, as they are kept.
+// signatures are the cached signatures of a selector.
 type signatures struct {
 	Known []signature
 	Until time.Time
@@ -71,7 +71,7 @@ func (s *Service) signaturesOf(ctx context.Context, selector [4]byte) (signature
 	var said struct {
 		OK     bool `json:"ok"`
 		Result *struct {
-			Function map[string][]signature `json:"function"` // null for a selector that is not known
+			Function map[string][]signature `json:"function"` // null for an unknown selector
 		} `json:"result"`
 	}
 	if err := json.Unmarshal(body, &said); err != nil || status != http.StatusOK || !said.OK || said.Result == nil {

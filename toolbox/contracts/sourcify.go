@@ -13,15 +13,15 @@ import (
 	"github.com/chainaccess/gateway/toolbox/abi"
 )
 
-// listing is what Sourcify says of a verified contract.
+// listing is a verified contract as Sourcify reports it.
 type listing struct {
-	Name  string            // of the contract in its sources
+	Name  string            // the contract's name in its sources
 	Match string            // exact_match or match
-	ABI   []json.RawMessage // nil when it was verified without one, as bare Yul is
+	ABI   []json.RawMessage // nil if it was verified without one, as bare Yul is
 	Proxy *resolution
 }
 
-// resolution is what Sourcify found out about a proxy.
+// resolution is Sourcify's analysis of a proxy.
 type resolution struct {
 	IsProxy         bool    `json:"isProxy"`
 	ProxyType       *string `json:"proxyType"`
@@ -30,16 +30,16 @@ type resolution struct {
 	} `json:"implementations"`
 }
 
-// verification says whether Sourcify knows a contract.
+// verification is whether Sourcify has verified a contract.
 type verification uint8
 
 const (
 	verified verification = iota
 	unverified
-	unknownChain // of which Sourcify verifies no contracts
+	unknownChain // Sourcify verifies no contracts of it
 )
 
-// Words of Sourcify's interface, version 2.
+// Values of Sourcify's API, version 2.
 const (
 	exactMatch       = "exact_match"
 	anyMatch         = "match"
@@ -49,8 +49,8 @@ const (
 	maxImplementations = 64
 )
 
-// contractOf asks Sourcify for a contract. Every answer that is not clearly one is a failure, so
-// that an outage, a page of a proxy in between or another program's 404 is never told as "not
+// contractOf asks Sourcify for a contract. Any answer that is not clearly valid is a failure, so
+// that an outage, an intermediary's error page or another program's 404 never counts as "not
 // verified".
 func (s *Service) contractOf(ctx context.Context, chainID uint64,
 	address wallet.Address,
@@ -98,7 +98,8 @@ func (s *Service) contractOf(ctx context.Context, chainID uint64,
 	return l, verified, nil
 }
 
-// plausible reports whether a listing is of the form and the size that compilers and Sourcify make.
+// plausible reports whether a listing has the form and the size that compilers and Sourcify
+// produce.
 func (l *listing) plausible() bool {
 	return len(l.Name) <= maxNameBytes && len(l.ABI) <= abi.MaxEntries &&
 		(l.Proxy == nil || len(l.Proxy.Implementations) <= maxImplementations) &&

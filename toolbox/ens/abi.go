@@ -11,9 +11,9 @@ import (
 // words.
 const wordSize = 32
 
-// encoded is the ABI encoding of several values: a head each, which for one of variable length is
-// the offset of its place, counted from the begin. It may come from anybody. What is read out of it
-// are parts of it and never copies, so that a thousand offsets to the same place cost nothing.
+// encoded is the ABI encoding of several values. Each has a head, which for a value of variable
+// length is the offset of its content, counted from the start. The data is untrusted. The methods
+// return slices of it and never copies, so that a thousand offsets to the same place cost nothing.
 type encoded []byte
 
 func (e encoded) word(i int) ([]byte, bool) {
@@ -23,7 +23,7 @@ func (e encoded) word(i int) ([]byte, bool) {
 	return e[i*wordSize : (i+1)*wordSize], true
 }
 
-// size reads an offset or a length, which lies within the data.
+// size reads an offset or a length, which must not exceed the data.
 func (e encoded) size(i int) (int, bool) {
 	w, ok := e.word(i)
 	if !ok {
@@ -41,8 +41,8 @@ func (e encoded) size(i int) (int, bool) {
 	return int(n), true //nolint:gosec // at most the length of a slice
 }
 
-// at is what begins where head i points to: the values of a tuple, or the length of a list or of
-// bytes and what follows.
+// at returns the data at the offset in head i: the values of a tuple, or a length and the content
+// of a list, bytes or string.
 func (e encoded) at(i int) (encoded, bool) {
 	offset, ok := e.size(i)
 	if !ok {
@@ -64,7 +64,7 @@ func (e encoded) bytes(i int) ([]byte, bool) {
 	return place[wordSize : wordSize+n], true
 }
 
-// list reads a list: how many items there are, and their encoding.
+// list reads a list: the number of items, and their encoding.
 func (e encoded) list(i int) (n int, items encoded, ok bool) {
 	place, ok := e.at(i)
 	if !ok {
@@ -99,14 +99,14 @@ func (e encoded) selector(i int) (s selector, ok bool) {
 	return s, ok
 }
 
-// value is one value to encode: whole words, which stand in its head or, when its length varies,
-// behind all heads.
+// value is one value to encode: whole words, which are in its head or, if its length varies, after
+// all heads.
 type value struct {
 	words  []byte
 	varies bool
 }
 
-// encode writes values as encoded reads them.
+// encode encodes values in the format of encoded.
 func encode(values ...value) []byte {
 	var heads, tails []byte
 	for _, v := range values {
@@ -126,10 +126,10 @@ func number(n int) value {
 	return value{words: w}
 }
 
-// hash is a value of type bytes32.
+// hash returns a value of type bytes32.
 func hash(h [32]byte) value { return value{words: h[:]} }
 
-// blob is a value of type bytes or string.
+// blob returns a value of type bytes or string.
 func blob(b []byte) value {
 	padding := (wordSize - len(b)%wordSize) % wordSize
 	return value{slices.Concat(number(len(b)).words, b, make([]byte, padding)), true}

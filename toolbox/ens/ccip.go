@@ -14,8 +14,8 @@ import (
 	"github.com/chainaccess/gateway/internal/parallel"
 )
 
-// What one resolution may take: lookups one after the other, lookups in a batch, and requests to
-// gateways and time with them in all.
+// Limits of one resolution: consecutive lookups, lookups in a batch, requests to gateways, and the
+// total time with gateways.
 const (
 	maxHops     = 4
 	maxBatch    = 8
@@ -25,13 +25,12 @@ const (
 
 var errTooSlow = fmt.Errorf("gateways took more than %s", maxWait)
 
-// localBatch is the URL by which a contract asks the client itself to be the gateway of a batch
-// (ENSIP-21).
+// localBatch is the URL with which a contract asks the client to process a batch itself (ENSIP-21).
 const localBatch = "x-batch-gateway:true"
 
 var callQuery = selectorOf("query((address,string[],bytes)[])") // of a batch gateway (ENSIP-21)
 
-// lookup is what a contract asks for outside of the chain (EIP-3668).
+// lookup is an OffchainLookup of a contract (EIP-3668).
 type lookup struct {
 	sender   wallet.Address
 	urls     []string
@@ -40,17 +39,16 @@ type lookup struct {
 	extra    []byte
 }
 
-// session is one resolution with what its lookups may still take, however many questions it puts to
-// the chain.
+// session is one resolution with its remaining limits, across all its calls to the chain.
 type session struct {
 	names *Names
 	hops  int           // lookups that were followed
-	wait  time.Duration // what is left of maxWait
+	wait  time.Duration // remaining part of maxWait
 	left  atomic.Int64  // requests that may still be sent to gateways
 
 	mu      sync.Mutex // guards failure
-	failure error      // the newest of a gateway, of this question
-	asked   bool       // whether the answer of any gateway went to the chain, of this question
+	failure error      // a gateway's latest, for this question
+	asked   bool       // whether a gateway's answer was sent to the chain, for this question
 }
 
 func (n *Names) begin() *session {
@@ -59,9 +57,9 @@ func (n *Names) begin() *session {
 	return s
 }
 
-// read calls the Universal Resolver and follows it off the chain. An error is a *revert when the
-// contract has an answer of its own to give, a *fault.Error when the service, the chain or a
-// gateway failed, and wraps that of ctx when time ran out.
+// read calls the Universal Resolver and follows its off-chain lookups. The error is a *revert if
+// the contract answered with one, and a *fault.Error if the service, the chain or a gateway failed.
+// It wraps ctx's error if time ran out.
 func (s *session) read(ctx context.Context, data []byte) ([]byte, error) {
 	s.failure, s.asked = nil, false
 	for {
@@ -91,14 +89,14 @@ func (s *session) read(ctx context.Context, data []byte) ([]byte, error) {
 	}
 }
 
-// verdict tells what a contract found out from what a gateway did to it. What a resolver refuses
-// once a gateway answered is that answer: its signature, its proof, its age. The Universal Resolver
-// names its reasons, so a revert without one is no finding of a contract: a node that ran out of
-// gas, or keeps the reason to itself.
+// verdict separates a contract's finding from a gateway's failure. After a gateway's answer, a
+// resolver's refusal is about that answer: its signature, its proof, its age. The Universal
+// Resolver names its reasons, so a revert without one is no finding: the node ran out of gas, or
+// hides the reason.
 func (s *session) verdict(r *revert) error {
 	if !s.asked {
 		if r.selector == (selector{}) {
-			// not r itself, which would be found in it as the contract's answer
+			// not r itself, which errors.As would find as the contract's answer
 			return fault.New(fault.UpstreamFailed, "").Wrap(errors.New(r.Error()))
 		}
 		return r
@@ -113,7 +111,7 @@ func (s *session) verdict(r *revert) error {
 	return r
 }
 
-// readLookup reads OffchainLookup(address sender, string[] urls, bytes callData, bytes4
+// readLookup decodes OffchainLookup(address sender, string[] urls, bytes callData, bytes4
 // callbackFunction, bytes extraData).
 func readLookup(e encoded) (l lookup, ok bool) {
 	var fine [5]bool
@@ -125,7 +123,7 @@ func readLookup(e encoded) (l lookup, ok bool) {
 	return l, fine == [5]bool{true, true, true, true, true}
 }
 
-// readURLs reads as many as are tried.
+// readURLs decodes at most maxURLs URLs.
 func readURLs(e encoded, i int) ([]string, bool) {
 	n, items, ok := e.list(i)
 	if !ok {
@@ -142,8 +140,7 @@ func readURLs(e encoded, i int) ([]string, bool) {
 	return urls, true
 }
 
-// answer returns what a gateway says to a lookup, in what is left of the resolution's time with
-// gateways.
+// answer returns a gateway's answer to a lookup, within the remaining part of maxWait.
 func (s *session) answer(ctx context.Context, l *lookup) ([]byte, error) {
 	began := s.names.now()
 	limited, cancel := context.WithTimeout(ctx, s.wait)
@@ -156,8 +153,8 @@ func (s *session) answer(ctx context.Context, l *lookup) ([]byte, error) {
 	return answer, err
 }
 
-// gather asks gateways. A batch is taken apart here, whatever gateways it names: a stranger's
-// service need not see all of it, and the guard on addresses holds for each of its requests.
+// gather asks gateways. It splits a batch itself, whatever gateways the batch names: no third-party
+// batch gateway sees all of it, and the address guard checks each request.
 func (s *session) gather(ctx context.Context, l *lookup) ([]byte, error) {
 	if len(l.data) >= len(callQuery) && selector(l.data[:4]) == callQuery {
 		return s.batch(ctx, l.data[4:])
@@ -168,8 +165,8 @@ func (s *session) gather(ctx context.Context, l *lookup) ([]byte, error) {
 	return s.ask(ctx, l)
 }
 
-// batch answers query(Request[]) with (bool[] failures, bytes[] responses), asking for all at once
-// (ENSIP-21).
+// batch answers query(Request[]) with (bool[] failures, bytes[] responses), asking for all in
+// parallel (ENSIP-21).
 func (s *session) batch(ctx context.Context, data encoded) ([]byte, error) {
 	n, items, ok := data.list(0)
 	if !ok || n > maxBatch {
@@ -193,14 +190,14 @@ func (s *session) batch(ctx context.Context, data encoded) ([]byte, error) {
 			return nil
 		})
 	}
-	_ = all.Wait() // what fails stands in the answer
+	_ = all.Wait() // failures are in the answer
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("ask gateways: %w", err)
 	}
 	return encode(list(failures...), list(responses...)), nil
 }
 
-// readRequest reads item i of a list of (address sender, string[] urls, bytes data).
+// readRequest decodes item i of a list of (address sender, string[] urls, bytes data).
 func readRequest(items encoded, i int) (l lookup, ok bool) {
 	e, ok := items.at(i)
 	if !ok {
@@ -213,7 +210,7 @@ func readRequest(items encoded, i int) (l lookup, ok bool) {
 	return l, fine == [3]bool{true, true, true}
 }
 
-// encodeFailure writes a gateway's failure as contracts are told it.
+// encodeFailure encodes a gateway's failure for the contract.
 func encodeFailure(err error) []byte {
 	if told, ok := errors.AsType[*statusError](err); ok {
 		return call(failHTTP, number(told.status), blob(nil))
@@ -221,8 +218,8 @@ func encodeFailure(err error) []byte {
 	return call(failText, blob([]byte("no usable answer")))
 }
 
-// gatewayFault is the failure of whoever keeps a name's records. None of its words reach the
-// client.
+// gatewayFault returns the fault for a failure of the gateway of a name's records. It does not
+// repeat the gateway's text.
 func gatewayFault(cause error) *fault.Error {
 	if told, ok := errors.AsType[*statusError](cause); ok && told.refused() {
 		return fault.New(fault.UpstreamFailed,

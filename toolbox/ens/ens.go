@@ -1,10 +1,9 @@
 // Package ens resolves names of the Ethereum Name Service to addresses and addresses to names, on
-// Ethereum alone, through ENS' Universal Resolver (ENSIP-23). It brings names into their normal
-// form (ENSIP-15, of ASCII characters), follows names whose records are kept off the chain
-// (EIP-3668, ENSIP-21), and tells a name without a record from a record that could not be read. It
-// repeats no text that a name's owner chose, except a name in normal form. It knows nothing of
-// keys, charges and caches (capability does), nor of HTTP; where strangers' gateways may stand is
-// internal/egress' rule.
+// Ethereum only, through ENS' Universal Resolver (ENSIP-23). It normalizes names (ENSIP-15, the
+// ASCII subset), follows names with off-chain records (EIP-3668, ENSIP-21), and distinguishes a
+// name without a record from a record that could not be read. It repeats no text that a name's
+// owner chose, except normalized names. It knows nothing of keys, charges and caches (package
+// service), nor of HTTP; package internal/egress decides which gateway addresses are allowed.
 package ens
 
 import (
@@ -21,40 +20,40 @@ import (
 	"github.com/chainaccess/gateway/toolbox/node"
 )
 
-// caller asks the chain; node.Reader does.
+// caller calls the chain; node.Reader implements it.
 type caller interface {
 	Call(ctx context.Context, q node.Query) (json.RawMessage, error)
 }
 
-// fetcher asks gateways; egress.Client does.
+// fetcher sends requests to gateways; egress.Client implements it.
 type fetcher interface {
 	Do(ctx context.Context, r egress.Request) (egress.Answer, error)
 }
 
-// Names resolves. It is safe for concurrent use.
+// Names resolves names and addresses. It is safe for concurrent use.
 type Names struct {
 	chain    caller
 	gateways fetcher
 	now      func() time.Time
 }
 
-// New makes a resolver of names that asks the chain through one and gateways through the other.
+// New returns a resolver that reads from chain and gateways.
 func New(chain caller, gateways fetcher, now func() time.Time) *Names {
 	return &Names{chain, gateways, now}
 }
 
-// Forward is what a name resolves to.
+// Forward is the result of resolving a name.
 type Forward struct {
 	Name      string          `json:"name" doc:"the name in its normal form (ENSIP-15), which is what was resolved"`
 	Address   *wallet.Address `json:"address" nullable:"true" doc:"with its checksum (EIP-55); null when the name has none"`
 	Resolved  bool            `json:"resolved" doc:"whether the name has an Ethereum address"`
 	Note      string          `json:"note,omitempty" doc:"why there is no address"`
 	CheckedAt time.Time       `json:"checked_at" doc:"when the chain was asked, UTC"`
-	// UnitWeight is whoever's who charges: nothing here knows prices.
+	// UnitWeight is set by the caller, who charges: this package knows no prices.
 	UnitWeight plan.Units `json:"unit_weight" doc:"weighted units of a call that is not answered from the cache"`
 }
 
-// Reverse is the name that an address gives itself.
+// Reverse is the primary name of an address.
 type Reverse struct {
 	Address         wallet.Address `json:"address" doc:"with its checksum (EIP-55)"`
 	Name            *string        `json:"name" nullable:"true" doc:"the address' primary name; only one that forward resolution leads back to the address, else null"`
@@ -65,7 +64,7 @@ type Reverse struct {
 	UnitWeight      plan.Units     `json:"unit_weight" doc:"weighted units of a call that is not answered from the cache"`
 }
 
-// What notes say.
+// The notes in answers.
 const (
 	noteNoResolver  = "The name has no resolver: it was never registered, or not set up."
 	noteNotContract = "The name's resolver is not a contract, so it keeps no address."
@@ -89,16 +88,16 @@ const (
 		"resolution confirms no name."
 )
 
-// Resolve returns the address of a name that Normalize gave. A name without an address is an
-// answer. An error is a *fault.Error when the service, the chain or the gateway that keeps the
-// name's records failed, and wraps that of ctx when time ran out.
+// Resolve returns the address of a name that Normalize returned. A name without an address is no
+// error. The error is a *fault.Error if the service, the chain or the gateway of the name's records
+// failed, and wraps ctx's error if time ran out.
 func (n *Names) Resolve(ctx context.Context, name string) (Forward, error) {
 	answer := Forward{Name: name, CheckedAt: n.checkedAt()}
 	s := n.begin()
 	raw, err := s.resolve(ctx, name, call(callAddr, hash(namehash(name))))
 	address, ok := encoded(raw).address()
 	if r := asRevert(err); r != nil && r.selector == failUnsupported {
-		// Some resolvers know addresses by their coin only (ENSIP-9).
+		// Some resolvers have addresses only by coin (ENSIP-9).
 		raw, err = s.resolve(ctx, name, call(callAddrOfCoin, hash(namehash(name)), number(coinEther)))
 		address, ok = readAddress(raw)
 	}
@@ -117,7 +116,7 @@ func (n *Names) Resolve(ctx context.Context, name string) (Forward, error) {
 	return answer, nil
 }
 
-// readAddress reads an address of Ethereum as ENSIP-9 has it, as bytes; none is the zero address.
+// readAddress reads an Ethereum address as ENSIP-9 encodes it, as bytes; none is the zero address.
 func readAddress(raw encoded) (address wallet.Address, ok bool) {
 	b, ok := raw.bytes(0)
 	if !ok || (len(b) != len(address) && len(b) != 0) {
@@ -142,8 +141,8 @@ func whyNoAddress(r *revert) string {
 	}
 }
 
-// Reverse returns the primary name of an address (ENSIP-3, ENSIP-19). An address without one is an
-// answer. Errors are those of Resolve.
+// Reverse returns the primary name of an address (ENSIP-3, ENSIP-19). An address without one is no
+// error. Errors are those of Resolve.
 func (n *Names) Reverse(ctx context.Context, address wallet.Address) (Reverse, error) {
 	answer := Reverse{Address: address, CheckedAt: n.checkedAt()}
 	claimed, err := n.begin().claimed(ctx, address)
@@ -164,8 +163,8 @@ func (n *Names) Reverse(ctx context.Context, address wallet.Address) (Reverse, e
 	return answer, nil
 }
 
-// whyNoName returns the name that an address claims in vain, if it can be shown, and says why it is
-// none.
+// whyNoName returns the unconfirmed name that an address claims, if it can be shown, and why it is
+// not confirmed.
 func whyNoName(r *revert, address wallet.Address) (claims *string, note string) {
 	switch r.selector {
 	case failNotFound, failNotContract:
@@ -198,8 +197,7 @@ func whyNoName(r *revert, address wallet.Address) (claims *string, note string) 
 	return nil, noteReverseBroken
 }
 
-// shown returns a name that an address claims with what is to be said of it, or nil and why it is
-// not repeated.
+// shown returns a claimed name with its note, or nil and why it is not repeated.
 func shown(claimed, note string) (name *string, why string) {
 	normal, err := Normalize(claimed)
 	if told, ok := errors.AsType[*NameError](err); ok && told.BeyondASCII {
@@ -211,7 +209,8 @@ func shown(claimed, note string) (name *string, why string) {
 	return &claimed, note
 }
 
-// reverseName is the name under which an address keeps its own on Ethereum (ENSIP-3).
+// reverseName returns the name under which an address stores its primary name on Ethereum
+// (ENSIP-3).
 func reverseName(address wallet.Address) string {
 	return hex.EncodeToString(address[:]) + ".addr.reverse"
 }

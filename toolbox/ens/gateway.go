@@ -13,23 +13,23 @@ import (
 	"github.com/chainaccess/gateway/internal/egress"
 )
 
-// maxURLs is how many gateways are tried for one lookup.
+// maxURLs is the maximum number of gateways that are tried for one lookup.
 const maxURLs = 4
 
-// statusError is the answer of a gateway that is no success.
+// statusError is a gateway's answer without success.
 type statusError struct{ status int }
 
 func (e *statusError) Error() string { return fmt.Sprintf("a gateway answered with HTTP %d", e.status) }
 
-// refused says that no other gateway is asked (EIP-3668).
+// refused reports a 4xx, after which no other gateway is asked (EIP-3668).
 func (e *statusError) refused() bool {
 	return e.status >= http.StatusBadRequest && e.status < http.StatusInternalServerError
 }
 
 var errTooMany = fmt.Errorf("more than %d requests to gateways", maxRequests)
 
-// ask tries the gateways of a lookup in their order until one answers; one that refuses ends it
-// (EIP-3668, client lookup protocol).
+// ask tries the gateways of a lookup in order until one answers or refuses (EIP-3668, client lookup
+// protocol).
 func (s *session) ask(ctx context.Context, l *lookup) ([]byte, error) {
 	failure := errors.New("a lookup without gateways")
 	for _, url := range l.urls {
@@ -58,7 +58,7 @@ func (s *session) ask(ctx context.Context, l *lookup) ([]byte, error) {
 	return nil, gatewayFault(failure)
 }
 
-// fetch asks one gateway: by GET when its URL has a place for the data, else by POST.
+// fetch asks one gateway: by GET if its URL has {data}, else by POST.
 func (s *session) fetch(ctx context.Context, url string, l *lookup) ([]byte, error) {
 	request, err := requestOf(url, l)
 	if err != nil {

@@ -4,15 +4,15 @@ import (
 	"strings"
 )
 
-// MaxName is the length of the longest name that is resolved, in bytes: so every label's length
-// fits the byte that DNS' form has for it.
+// MaxName is the maximum length of a name in bytes, so that every label's length fits the length
+// byte of the DNS encoding.
 const MaxName = 254
 
-// NameError says why a name is not resolved.
+// NameError reports why a name is not resolved.
 type NameError struct {
-	// BeyondASCII says that the name may be one, but not of the characters that are served here.
+	// BeyondASCII is whether the name has characters beyond ASCII, which are not supported here.
 	BeyondASCII bool
-	// Problem continues a sentence that begins with the name, and says what to do.
+	// Problem continues a sentence that begins with the name, and includes what to do.
 	Problem string
 }
 
@@ -23,11 +23,11 @@ const beyondASCII = "holds a character beyond ASCII: an emoji, a letter with an 
 	"leading underscores, in labels joined by dots. Type the name anew if it was meant to be plain; else normalise " +
 	"it with a library of ENSIP-15 and call the Universal Resolver by eth_call"
 
-// Normalize returns the normal form of a name (ENSIP-15) when it consists of ASCII characters,
-// which is: in lower case, labels not empty, no other characters than letters, digits, hyphen, $
-// and underscore, underscores at a label's begin only, and no hyphens at both the third and the
-// fourth place, where extensions such as Punycode's begin. An apostrophe, which ENSIP-15 turns into
-// another character, is refused. An error is a *NameError.
+// Normalize returns the normal form (ENSIP-15) of an ASCII name. It lowers the case and requires
+// non-empty labels of letters, digits, hyphen, $ and underscore. Underscores are allowed only at a
+// label's start, and hyphens not at both the third and the fourth position, where extensions such
+// as Punycode begin. An apostrophe, which ENSIP-15 maps to another character, is refused. The error
+// is a *NameError.
 func Normalize(name string) (string, error) {
 	for i := range len(name) {
 		if name[i] >= 0x80 {
@@ -60,7 +60,7 @@ func lower(s string) string {
 	return string(b)
 }
 
-// problemOf says what is wrong with a label in lower case; nothing when nothing is.
+// problemOf returns what is wrong with a lower-case label; empty if it is valid.
 func problemOf(label string) string {
 	if label == "" {
 		return "has an empty label. Labels are joined by single dots, without one at the begin or the end"

@@ -18,7 +18,7 @@ import (
 	"github.com/chainaccess/gateway/toolbox/node"
 )
 
-// universalResolver is ENS' entrance on Ethereum, a proxy whose address stays
+// universalResolver is ENS' entry point on Ethereum, a proxy with a permanent address
 // (docs.ens.domains/resolvers/universal).
 var universalResolver = wallet.Address{
 	0xee, 0xee, 0xee, 0xee, 0x14, 0xd7, 0x18, 0xc2, 0xb4, 0x7d, 0x99, 0x23, 0xde, 0xab, 0x13, 0x35, 0xe1, 0x44,
@@ -27,10 +27,10 @@ var universalResolver = wallet.Address{
 
 const (
 	coinEther = 60        // SLIP-44
-	maxCall   = 512 << 10 // bytes of an answer of the chain, as JSON
+	maxCall   = 512 << 10 // bytes of the chain's answer, as JSON
 )
 
-// selector is the first four bytes of a signature's hash: of a function or an error.
+// selector is the first four bytes of the hash of a function's or an error's signature.
 type selector [4]byte
 
 func (s selector) String() string { return "0x" + hex.EncodeToString(s[:]) }
@@ -40,7 +40,7 @@ func selectorOf(signature string) (s selector) {
 	return s
 }
 
-// What is asked, of the Universal Resolver and of resolvers (ENSIP-1, ENSIP-9, ENSIP-3).
+// Calls of the Universal Resolver and of resolvers (ENSIP-1, ENSIP-9, ENSIP-3).
 var (
 	callResolve    = selectorOf("resolve(bytes,bytes)")
 	callReverse    = selectorOf("reverse(bytes,uint256)")
@@ -49,7 +49,7 @@ var (
 	callName       = selectorOf("name(bytes32)")
 )
 
-// How the Universal Resolver fails (IUniversalResolver and what it is built on, in
+// Errors of the Universal Resolver (IUniversalResolver and its base contracts, in
 // ensdomains/ens-contracts).
 var (
 	failNotFound     = selectorOf("ResolverNotFound(bytes)")
@@ -59,13 +59,12 @@ var (
 	failMismatch     = selectorOf("ReverseAddressMismatch(string,bytes)")
 	failHTTP         = selectorOf("HttpError(uint16,string)")
 	failDNSEncoding  = selectorOf("DNSEncodingFailed(string)")
-	failText         = selectorOf("Error(string)") // within a batch: a gateway that gave no HTTP answer
+	failText         = selectorOf("Error(string)") // within a batch: a gateway without an HTTP answer
 	failBatchAnswer  = selectorOf("InvalidBatchGatewayResponse()")
 	failLookOffchain = selectorOf("OffchainLookup(address,string[],bytes,bytes4,bytes)")
 )
 
-// revert is the failure of a call on the chain, with the error that the contract gave; the zero one
-// gave none.
+// revert is a call that reverted, with the contract's error; the zero selector means none.
 type revert struct {
 	selector selector
 	args     encoded
@@ -73,7 +72,7 @@ type revert struct {
 
 func (r *revert) Error() string { return "the Universal Resolver reverted with " + r.selector.String() }
 
-// asRevert returns the revert that err is, or nil.
+// asRevert returns the revert in err, or nil.
 func asRevert(err error) *revert {
 	r, _ := errors.AsType[*revert](err)
 	return r
@@ -82,8 +81,8 @@ func asRevert(err error) *revert {
 // call appends arguments to a function's selector.
 func call(function selector, args ...value) []byte { return append(function[:], encode(args...)...) }
 
-// resolve puts a question to the resolver of a name and gives what it answered, ABI-encoded; nil
-// when it cannot be read. An error is a *revert, or the service's failure.
+// resolve sends a question to the resolver of a name and returns its ABI-encoded answer, nil if it
+// cannot be read. The error is a *revert, or the service's failure.
 func (s *session) resolve(ctx context.Context, name string, question []byte) ([]byte, error) {
 	out, err := s.read(ctx, call(callResolve, blob(dnsEncode(name)), blob(question)))
 	if err != nil {
@@ -93,8 +92,8 @@ func (s *session) resolve(ctx context.Context, name string, question []byte) ([]
 	return answer, nil
 }
 
-// claimed is the primary name of an address that the Universal Resolver confirmed; empty when there
-// is none.
+// claimed returns the primary name of an address that the Universal Resolver confirmed; empty if
+// there is none.
 func (s *session) claimed(ctx context.Context, address wallet.Address) (string, error) {
 	out, err := s.read(ctx, call(callReverse, blob(address[:]), number(coinEther)))
 	if err != nil {
@@ -127,19 +126,19 @@ func (n *Names) ethCall(ctx context.Context, data []byte) ([]byte, error) {
 	if err := json.Unmarshal(raw, &out); err != nil {
 		return nil, fault.New(fault.UpstreamFailed, "").Wrap(fmt.Errorf("result of eth_call: %w", err))
 	}
-	if len(out) == 0 { // a call to an address without code succeeds and gives nothing
+	if len(out) == 0 { // a call to an address without code succeeds with an empty result
 		return nil, fault.New(fault.UpstreamFailed,
 			"No Universal Resolver of ENS answers at %s on eth_mainnet. Nothing was charged.", universalResolver)
 	}
 	return out, nil
 }
 
-// readRevert returns the revert that a node tells of. Another error of the node is no answer to the
-// question, so it is the service's failure.
+// readRevert returns the revert in a node's error. Any other error of the node is no answer, so it
+// is the service's failure.
 func readRevert(e *node.Error) error {
 	text, ok := revertText(e.Data)
 	if ok {
-		text = strings.TrimPrefix(text, "Reverted ") // so some nodes begin
+		text = strings.TrimPrefix(text, "Reverted ") // the prefix of some nodes
 		if data, err := hexutil.Decode(text); err == nil && len(data) >= len(selector{}) {
 			return &revert{selector(data[:4]), data[4:]}
 		}
@@ -150,7 +149,7 @@ func readRevert(e *node.Error) error {
 	return fault.New(fault.UpstreamFailed, "").Wrap(e)
 }
 
-// revertText is the data of an error, which nodes give as it is or in an object.
+// revertText returns the data of an error, which nodes send as a string or in an object.
 func revertText(data json.RawMessage) (text string, ok bool) {
 	if json.Unmarshal(data, &text) == nil {
 		return text, true
@@ -162,8 +161,8 @@ func revertText(data json.RawMessage) (text string, ok bool) {
 	return object.Data, err == nil
 }
 
-// dnsEncode writes a name in the form of DNS (ENSIP-10): each label behind its length, and an empty
-// one at the end. The name is one that Normalize gave, so a length fits its byte.
+// dnsEncode encodes a name for DNS (ENSIP-10): each label after its length, and an empty one at the
+// end. The name must come from Normalize, so that a length fits its byte.
 func dnsEncode(name string) []byte {
 	var b bytes.Buffer
 	for label := range strings.SplitSeq(name, ".") {
@@ -174,7 +173,7 @@ func dnsEncode(name string) []byte {
 	return b.Bytes()
 }
 
-// dnsDecode reads what dnsEncode and the Universal Resolver write.
+// dnsDecode decodes what dnsEncode and the Universal Resolver produce.
 func dnsDecode(b []byte) (string, bool) {
 	var labels []string
 	for len(b) > 0 && b[0] != 0 {
@@ -188,7 +187,7 @@ func dnsDecode(b []byte) (string, bool) {
 	return strings.Join(labels, "."), len(b) == 1 && len(labels) > 0
 }
 
-// namehash is the node of a name (ENSIP-1).
+// namehash returns the node of a name (ENSIP-1).
 func namehash(name string) (node [32]byte) {
 	for name != "" {
 		label := name[strings.LastIndexByte(name, '.')+1:]

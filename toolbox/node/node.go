@@ -1,6 +1,6 @@
-// Package node asks the nodes of a chain for the service itself, through the chain's upstreams:
-// answers that the toolbox is made of, and wallets that are contracts. What it asks belongs to no
-// account and is not charged by itself; whoever asks bounds how often.
+// Package node reads chains for the gateway itself, through the chains' upstreams: for the toolbox
+// and for contract wallets. Its reads belong to no account and are not charged; the caller must
+// limit their rate.
 package node
 
 import (
@@ -24,34 +24,34 @@ type Reader struct {
 	links chain.Links
 }
 
-// New makes a reader over a pool that it does not own.
+// New returns a reader on pool, which the caller closes.
 func New(pool *upstream.Pool, links chain.Links) *Reader { return &Reader{pool, links} }
 
-// Query is one read of a chain. Only methods that change nothing may be asked: a read is sent again
-// to another upstream when one fails.
+// Query is one read of a chain. It must be a method without side effects, because a failed read is
+// retried on another upstream.
 type Query struct {
 	Chain  chain.ID
 	Method string
-	Params []any // marshalled as they are; nil for none
-	// Needs is what an upstream must be capable of.
+	Params []any // marshalled unchanged; nil for none
+	// Needs is the capability that an upstream must have.
 	Needs chain.Capability
-	// Supply is public when it is not set: the toolbox lives from it (docs/interface.md, 1.4).
+	// Supply defaults to public, which the toolbox uses (docs/interface.md, 1.4).
 	Supply plan.Supply
-	// MaxAnswer bounds the answer in bytes; 0 takes a mebibyte.
+	// MaxAnswer is the limit of the answer in bytes; 0 means 1 MiB.
 	MaxAnswer int64
-	// Empty says of a result that the upstream does not know what was asked for, so that others are
-	// asked too. Nil: every result is an answer.
+	// Empty reports whether a result means that the upstream does not know the object, so that
+	// others are asked too. Nil accepts every result.
 	Empty func(result []byte) bool
 }
 
-// Error is an in-band error of a node: an answer to what was asked.
+// Error is an in-band error of a node, which is a valid answer.
 type Error struct {
 	Code    int             `json:"code"`
 	Message string          `json:"message"`
 	Data    json.RawMessage `json:"data"` // of a revert, a JSON string of 0x and its bytes
 }
 
-// Error is for logs and never shown to clients: the words are the node's.
+// Error is for logs and must not be shown to clients: the text is the node's.
 func (e *Error) Error() string { return fmt.Sprintf("the node answered %d: %.200s", e.Code, e.Message) }
 
 const (
@@ -61,9 +61,8 @@ const (
 
 var errBroken = errors.New("the answer is no JSON")
 
-// Call returns the result of a query, which is null when the node says so. An error is a
-// *fault.Error when the service failed to get an answer, and an *Error when a node answered with
-// one.
+// Call returns the result of a query, which may be null. The error is a *fault.Error if the service
+// failed to get an answer, and an *Error if a node answered with one.
 func (r *Reader) Call(ctx context.Context, q Query) (json.RawMessage, error) {
 	on, ok := r.pool.Chain(q.Chain)
 	if !ok {
@@ -89,8 +88,8 @@ func (r *Reader) Call(ctx context.Context, q Query) (json.RawMessage, error) {
 	return whole(answer, maxOf(q))
 }
 
-// ChainID is the chain's EIP-155 id, which an operator may have overridden; false when there is no
-// upstream for the chain.
+// ChainID returns the chain's EIP-155 id, which an operator may have overridden; false if the chain
+// has no upstreams.
 func (r *Reader) ChainID(id chain.ID) (uint64, bool) {
 	on, ok := r.pool.Chain(id)
 	if !ok {
@@ -99,7 +98,8 @@ func (r *Reader) ChainID(id chain.ID) (uint64, bool) {
 	return on.ChainID, true
 }
 
-// Generation grows when the chain reorganises so deeply that what was read before holds no longer.
+// Generation returns the chain's generation, which grows after a deep reorg that invalidates
+// earlier reads.
 func (r *Reader) Generation(id chain.ID) uint64 {
 	on, ok := r.pool.Chain(id)
 	if !ok {
@@ -108,7 +108,7 @@ func (r *Reader) Generation(id chain.ID) uint64 {
 	return on.Generation()
 }
 
-// Availability tells how a chain stands with a capability; one without upstreams here lacks it.
+// Availability returns a chain's availability of a capability; a chain without upstreams lacks it.
 func (r *Reader) Availability(id chain.ID, of chain.Capability) upstream.Availability {
 	on, ok := r.pool.Chain(id)
 	if !ok {
@@ -131,8 +131,8 @@ func maxOf(q Query) int64 {
 	return q.MaxAnswer
 }
 
-// serviceFailure keeps a client from being told to change a request that it never made: what
-// upstreams refuse of our own question is our failure.
+// serviceFailure converts upstreams' refusals of our own request to fault.UpstreamFailed, so that
+// the client is not asked to change a request that it did not make.
 func serviceFailure(f *fault.Error) *fault.Error {
 	switch f.Reason {
 	case fault.RangeTooLarge, fault.MethodNotServed, fault.ParameterRefused:
@@ -142,7 +142,7 @@ func serviceFailure(f *fault.Error) *fault.Error {
 	}
 }
 
-// whole takes a whole answer out of what may stream.
+// whole returns the complete result of an answer that may stream.
 func whole(a *upstream.Answer, limit int64) (json.RawMessage, error) {
 	if a.Error != nil {
 		e := &Error{}
@@ -161,7 +161,7 @@ func whole(a *upstream.Answer, limit int64) (json.RawMessage, error) {
 			return nil, fault.New(fault.UpstreamFailed, "").Wrap(err)
 		}
 	}
-	if int64(len(result)) > limit { // what fits an upstream's peek is not held against it
+	if int64(len(result)) > limit { // the upstream does not enforce the limit on answers that it does not stream
 		return nil, fault.New(fault.UpstreamFailed, "").Wrap(upstream.ErrTooLarge)
 	}
 	return result, nil

@@ -8,7 +8,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// wallets asks one chain for wallets that are contracts.
+// wallets calls contract wallets on one chain.
 type wallets struct {
 	reader *Reader
 	on     chain.ID
@@ -16,13 +16,13 @@ type wallets struct {
 
 var _ wallet.ChainCaller = wallets{}
 
-// maxWalletAnswer bounds what a wallet's contract may answer, in bytes; a verdict has one.
+// maxWalletAnswer is the limit of a wallet contract's answer in bytes; a verdict is one word.
 const maxWalletAnswer = 256 << 10
 
-// Wallets is where signatures of contract wallets of an EVM chain are judged.
+// Wallets returns the caller with which signatures of an EVM chain's contract wallets are verified.
 func (r *Reader) Wallets(on chain.ID) wallet.ChainCaller { return wallets{r, on} }
 
-// Call is that of wallet.ChainCaller.
+// Call implements wallet.ChainCaller.
 func (w wallets) Call(ctx context.Context, msg wallet.CallMsg) ([]byte, error) {
 	result, err := w.reader.Call(ctx, Query{
 		Chain: w.on, Method: "eth_call", Params: msg.Params(), MaxAnswer: maxWalletAnswer,

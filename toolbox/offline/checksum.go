@@ -7,7 +7,7 @@ import (
 	"github.com/chainaccess/gateway/identity/wallet"
 )
 
-// CheckedAddress is what the capitals of an address say.
+// CheckedAddress is the verdict on an address's checksum.
 type CheckedAddress struct {
 	ValidAddress bool    `json:"valid_address" doc:"whether it is an address: 0x and 40 hexadecimal digits, in one case or in the capitals of EIP-55. Mixed capitals that are not those of EIP-55 make it false: most often a character was mistyped"`
 	Checksummed  *string `json:"checksummed" nullable:"true" doc:"the same 20 bytes in the capitals of EIP-55; null for what is no address"`
@@ -15,9 +15,9 @@ type CheckedAddress struct {
 	Note         string  `json:"note,omitempty" doc:"why it is not valid"`
 }
 
-// Checksum looks at an address as ethers and viem do: whoever trusts a mistyped address loses what
-// is sent there, so an address whose mixed capitals are wrong is not valid (EIP-55). What is no
-// address is an answer too, not an error.
+// Checksum checks an address as ethers and viem do. What is sent to a mistyped address is lost, so
+// an address with wrong mixed case is invalid (EIP-55). A text that is no address is an answer too,
+// not an error.
 func Checksum(address string) CheckedAddress {
 	a, err := wallet.ParseAddress(address)
 	if err != nil {
@@ -37,7 +37,7 @@ func Checksum(address string) CheckedAddress {
 	return checked
 }
 
-// noAddress says what keeps a text from being an address.
+// noAddress returns why a text is no address.
 func noAddress(s string) string {
 	const is = "An address is 0x and 40 hexadecimal digits"
 	digits, prefixed := strings.CutPrefix(s, "0x")

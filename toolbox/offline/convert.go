@@ -7,8 +7,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 )
 
-// MaxValue bounds an amount that is converted, in characters: twice what the largest number of 256
-// bits has, in digits.
+// MaxValue is the limit of an amount in characters: twice the digits of the largest 256-bit number.
 const MaxValue = 160
 
 // Conversion is an amount of ether in another unit.
@@ -22,12 +21,12 @@ type Conversion struct {
 
 const fractionOfWei = "This is no whole number of wei. The result is exact, but no chain holds fractions of a wei."
 
-// Convert returns an amount in another unit, exactly. The amount is a decimal: digits, with a minus
-// sign in front and a point among them if need be; or a whole number as nodes write it, 0x and
-// hexadecimal digits. Zeros in front count for nothing. Anything else is refused: a plus sign, an
-// exponent, two points, spaces, separators of thousands, digits that are not ASCII.
+// Convert converts an amount to another unit, exactly. The amount is a decimal number with an
+// optional minus sign and an optional point, or 0x and hexadecimal digits for a whole number.
+// Leading zeros are ignored. Everything else is refused: a plus sign, an exponent, two points,
+// spaces, thousands separators, non-ASCII digits.
 //
-// Units are powers of ten of each other, so that all there is to do is move the point.
+// Units differ by powers of ten, so Convert only moves the point.
 func Convert(value, from, to string) (Conversion, *fault.Error) {
 	source, refusal := ParseUnit("from", from)
 	if refusal != nil {
@@ -50,8 +49,8 @@ func Convert(value, from, to string) (Conversion, *fault.Error) {
 	return c, nil
 }
 
-// amount is a decimal: digits without zeros in front or at the end (none is zero), times ten to the
-// power of exponent.
+// amount is a decimal number: digits without leading or trailing zeros (empty for zero), times ten
+// to the power of exponent.
 type amount struct {
 	negative bool
 	digits   string
@@ -90,10 +89,10 @@ func noAmount(s string) *fault.Error {
 			"sign, exponent or separators.", shown(s))
 }
 
-// places is how many digits stand behind the point once it is moved by that many to the right.
+// places returns the number of digits after the point once it is moved right by that many.
 func (a amount) places(by int) int { return max(0, -(a.exponent + by)) }
 
-// shift writes the amount times ten to the power of by.
+// shift formats the amount times ten to the power of by.
 func (a amount) shift(by int) string {
 	if a.digits == "" {
 		return "0"

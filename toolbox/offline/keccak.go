@@ -9,16 +9,16 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 )
 
-// Encoding says which bytes a text of the input stands for.
+// Encoding is how a text of the input represents bytes.
 type Encoding string
 
 // The encodings. The zero value is UTF8.
 const (
-	UTF8 Encoding = "utf8" // the text's own bytes, whatever it looks like: 0x12 is four of them
-	Hex  Encoding = "hex"  // the bytes that 0x and an even number of hexadecimal digits spell
+	UTF8 Encoding = "utf8" // the text's own bytes, whatever they look like: 0x12 is four bytes
+	Hex  Encoding = "hex"  // 0x and an even number of hexadecimal digits
 )
 
-// Decode returns the bytes that the text of a field stands for.
+// Decode returns the bytes that a field's text represents.
 func (e Encoding) Decode(field, text string) ([]byte, *fault.Error) {
 	if e != Hex {
 		return []byte(text), nil
@@ -35,14 +35,14 @@ func (e Encoding) Decode(field, text string) ([]byte, *fault.Error) {
 	return raw, nil
 }
 
-// Digest is a Keccak-256 hash with what was hashed.
+// Digest is a Keccak-256 hash with its input.
 type Digest struct {
 	Input  string `json:"input" doc:"the text, as it was sent"`
 	Keccak string `json:"keccak256" doc:"0x and 64 hexadecimal digits"`
 }
 
-// Keccak hashes data, the bytes that input stands for, as Ethereum does: Keccak-256, whose padding
-// is not SHA3-256's.
+// Keccak hashes data, the bytes of input, as Ethereum does: Keccak-256, whose padding differs from
+// SHA3-256's.
 func Keccak(input string, data []byte) Digest {
 	return Digest{Input: input, Keccak: keccakHex(data)}
 }

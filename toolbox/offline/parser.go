@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// parser reads a signature from left to right and writes its canonical form. Its first problem
-// stays, and nothing is read after it.
+// parser reads a signature from left to right and writes its canonical form. It stops at the first
+// problem.
 type parser struct {
 	text    string
 	at      int
 	out     []byte
-	kind    string // function, event or error, when the signature says so
+	kind    string // function, event or error, if the signature starts with it
 	problem string
 }
 
@@ -21,8 +21,8 @@ func (p *parser) failf(format string, args ...any) {
 	}
 }
 
-// peek returns the next character that is no white space. At the end and after a problem it is 0,
-// which no signature holds.
+// peek returns the next character that is no white space. At the end and after a problem it returns
+// 0, which no signature contains.
 func (p *parser) peek() byte {
 	for p.problem == "" && p.at < len(p.text) {
 		switch c := p.text[p.at]; c {
@@ -35,7 +35,7 @@ func (p *parser) peek() byte {
 	return 0
 }
 
-// take reads the character if it is the next one.
+// take consumes the next character if it is c.
 func (p *parser) take(c byte) bool {
 	if p.peek() != c {
 		return false
@@ -44,7 +44,7 @@ func (p *parser) take(c byte) bool {
 	return true
 }
 
-// want is take of what must come.
+// want consumes c, or fails.
 func (p *parser) want(c byte, where string) {
 	if !p.take(c) {
 		p.failf("A %q is missing %s, at character %d.", c, where, p.at+1)
@@ -61,7 +61,7 @@ func (p *parser) word() string {
 	return p.text[from:p.at]
 }
 
-// skip reads a word if it is the next one.
+// skip consumes the next word if it is word.
 func (p *parser) skip(word string) bool {
 	p.peek()
 	before := p.at
@@ -104,7 +104,7 @@ func (p *parser) signature() {
 	}
 }
 
-// parameters reads types in brackets, each with what may stand behind it.
+// parameters reads types in parentheses, each with its label.
 func (p *parser) parameters(depth int) {
 	if depth > maxDepth {
 		p.failf("More than %d tuples stand inside each other.", maxDepth)
@@ -124,7 +124,7 @@ func (p *parser) parameters(depth int) {
 	p.out = append(p.out, ')')
 }
 
-// parameter reads a type, and drops what stands behind it.
+// parameter reads a type, and drops the label after it.
 func (p *parser) parameter(depth int) {
 	word := p.word()
 	switch {
@@ -166,7 +166,7 @@ func (p *parser) arrays() {
 	}
 }
 
-// label reads what may stand between a type and the comma: indexed or a data location, and a name.
+// label reads what may follow a type: indexed or a data location, and a name.
 func (p *parser) label(depth int) {
 	if p.skip("indexed") && (p.kind == "function" || p.kind == "error" || depth > 0) {
 		p.failf("Only parameters of events are indexed, and no member of theirs.")
@@ -183,10 +183,10 @@ func (p *parser) label(depth int) {
 	}
 }
 
-// modifiers are the words that may stand behind the parameters and say nothing of the selector.
+// modifiers are the words that may follow the parameters and do not affect the selector.
 const modifiers = " external public internal private view pure payable nonpayable constant virtual override "
 
-// ending reads modifiers, what is returned, and a semicolon.
+// ending reads modifiers, the returned types and a semicolon.
 func (p *parser) ending() {
 	written := len(p.out)
 	for word := p.word(); word != ""; word = p.word() {

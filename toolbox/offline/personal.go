@@ -11,7 +11,7 @@ import (
 // MaxMessage bounds a signed message, in bytes.
 const MaxMessage = 16 << 10
 
-// SignatureVerdict says who signed a message.
+// SignatureVerdict is who signed a message.
 type SignatureVerdict struct {
 	RecoveredAddress *string `json:"recovered_address" nullable:"true" doc:"the wallet whose key signed, in the capitals of EIP-55; null when none is recovered: a contract wallet's signature has none"`
 	Valid            bool    `json:"valid" doc:"whether the expected address signed exactly this message; without an expected address, whether any key did"`
@@ -28,9 +28,8 @@ type Personal struct {
 	expected  *wallet.Address
 }
 
-// NewPersonal reads what is to be judged. The message is the exact bytes that were signed; an empty
-// address is no expectation. A signature that is not hexadecimal is refused, every other one gets a
-// verdict.
+// NewPersonal parses the input. message is the exact bytes that were signed; address may be empty.
+// A signature that is not hexadecimal is an error; every other one gets a verdict.
 func NewPersonal(message []byte, signature, address string) (*Personal, *fault.Error) {
 	if len(message) > MaxMessage {
 		return nil, refuse("message", "It has %d bytes, and may have %d.", len(message), MaxMessage)
@@ -51,7 +50,7 @@ func NewPersonal(message []byte, signature, address string) (*Personal, *fault.E
 	return p, nil
 }
 
-// parseSignature reads hexadecimal digits. How many there have to be depends on the wallet.
+// parseSignature decodes hexadecimal digits. The expected length depends on the wallet.
 func parseSignature(signature string) ([]byte, *fault.Error) {
 	raw, err := wallet.DecodeSignature(signature)
 	if err != nil {
@@ -65,9 +64,9 @@ func parseSignature(signature string) ([]byte, *fault.Error) {
 const noExpectation = "No address was expected, so valid says only that some key signed this message. Compare " +
 	"recovered_address with whom you expect."
 
-// Verify judges the signature. Where a chain is handed in and the expected address did not sign
-// with a key, its contract is asked: it may be a contract wallet. A chain that gives no usable
-// answer leaves no verdict, but an error that is wallet.ErrChainUnreachable.
+// Verify verifies the signature. If chain is not nil and the expected address did not sign with a
+// key, Verify asks its contract, because it may be a contract wallet. If the chain returns no
+// usable answer, there is no verdict, and the error is wallet.ErrChainUnreachable.
 func (p *Personal) Verify(ctx context.Context, chain wallet.ChainCaller) (SignatureVerdict, error) {
 	if p.expected == nil {
 		signer, wrong := wallet.RecoverHash(p.hash, p.signature)
@@ -88,17 +87,17 @@ func (p *Personal) Verify(ctx context.Context, chain wallet.ChainCaller) (Signat
 	}, nil
 }
 
-// What may say that a signature is valid.
+// How a signature was verified.
 const (
 	byKey      = "key"
 	byContract = "contract"
 )
 
-// judgement is what became of a signature that one wallet is expected to have made.
+// judgement is the result of checking a signature against one wallet.
 type judgement struct {
-	recovered *string // nil when no key can have signed
-	by        string  // empty when it is not valid
-	why       string  // it is not
+	recovered *string // nil if no key can have signed
+	by        string  // empty if it is invalid
+	why       string  // reason if it is invalid
 }
 
 func judge(ctx context.Context, chain wallet.ChainCaller, expected wallet.Address, hash [32]byte,
@@ -130,7 +129,7 @@ func judge(ctx context.Context, chain wallet.ChainCaller, expected wallet.Addres
 	return j, nil
 }
 
-// whyNot puts what is wrong with a signature into words for somebody who judges another's.
+// whyNot explains what is wrong with a signature to someone who did not sign it.
 func whyNot(wrong error, recovered bool) string {
 	switch {
 	case !errors.Is(wrong, wallet.ErrSignatureMismatch):

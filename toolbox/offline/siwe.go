@@ -8,7 +8,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 )
 
-// SignInVerdict says whether a sign-in message counts now.
+// SignInVerdict is whether a sign-in message is valid now.
 type SignInVerdict struct {
 	Valid            bool         `json:"valid" doc:"whether the address of the message signed it and its own times let it count now"`
 	RecoveredAddress *string      `json:"recovered_address" nullable:"true" doc:"the wallet whose key signed, in the capitals of EIP-55; null when none is recovered: a contract wallet's signature has none"`
@@ -19,7 +19,7 @@ type SignInVerdict struct {
 	Note             string       `json:"note" doc:"why it is not valid, and what is left to check"`
 }
 
-// SignInFields are those of EIP-4361, each as it was written.
+// SignInFields are the fields of EIP-4361, each as it was written.
 type SignInFields struct {
 	Scheme         *string  `json:"scheme" nullable:"true" doc:"of the origin; null for none"`
 	Domain         string   `json:"domain" doc:"who asks for the signature"`
@@ -43,8 +43,8 @@ type SignIn struct {
 	signature []byte
 }
 
-// NewSignIn reads what is to be judged. A text that is no message of EIP-4361 is refused by its
-// line, a signature that is not hexadecimal as well; every other one gets a verdict.
+// NewSignIn parses the input. A text that is no EIP-4361 message is an error with its line, as is a
+// signature that is not hexadecimal; every other one gets a verdict.
 func NewSignIn(message, signature string) (*SignIn, *fault.Error) {
 	m, err := wallet.Parse(message)
 	if err != nil {
@@ -57,15 +57,16 @@ func NewSignIn(message, signature string) (*SignIn, *fault.Error) {
 	return &SignIn{message: m, hash: wallet.TextHash(message), signature: raw}, nil
 }
 
-// ChainID is the EIP-155 id of the chain on which a contract wallet is to be asked.
+// ChainID returns the EIP-155 id of the chain on which to ask a contract wallet.
 func (s *SignIn) ChainID() uint64 { return s.message.ChainID }
 
-// leftToCheck stands under every verdict: they are policies of who asked for the signature.
+// leftToCheck is part of every verdict: these checks are up to the site that asked for the
+// signature.
 const leftToCheck = "Yours to check: that domain and uri are your own, and that the nonce is one that you issued and " +
 	"that was not used before."
 
-// Verify judges the signature, and the message's times at an instant. Whether a chain is asked, and
-// what comes of one that gives no usable answer, is as in Personal.Verify.
+// Verify verifies the signature and the message's times at now. chain and the error are as in
+// Personal.Verify.
 func (s *SignIn) Verify(ctx context.Context, chain wallet.ChainCaller, now time.Time) (SignInVerdict, error) {
 	j, err := judge(ctx, chain, s.message.Address, s.hash, s.signature)
 	if err != nil {

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// canonicalType returns the canonical name of a type of the contract ABI that is neither tuple nor
-// array; false for a word that is none
-// (https://docs.soliditylang.org/en/latest/abi-spec.html#types).
+// canonicalType returns the canonical name of an ABI type that is neither tuple nor array; false
+// for other words (https://docs.soliditylang.org/en/latest/abi-spec.html#types).
 func canonicalType(word string) (string, bool) {
 	switch word {
 	case "address", "bool", "string", "bytes", "function":
@@ -31,7 +30,7 @@ func canonicalType(word string) (string, bool) {
 	return "", false
 }
 
-// split parts the letters of a type from its size.
+// split separates the letters of a type from its size.
 func split(word string) (family, size string) {
 	at := strings.IndexAny(word, "0123456789")
 	if at < 0 {
@@ -40,7 +39,7 @@ func split(word string) (family, size string) {
 	return word[:at], word[at:]
 }
 
-// noType says why a word is no type.
+// noType explains why a word is no type.
 func noType(word string) string {
 	why := "not one of the contract ABI. A contract is an address there, an enum uint8, a struct the tuple of its " +
 		"members in brackets, and a type of one's own what it is made of"
@@ -55,10 +54,10 @@ func noType(word string) string {
 	return fmt.Sprintf("%s is no type: %s.", shown(word), why)
 }
 
-// isWidth holds for 8 to 256 in steps of 8.
+// isWidth reports whether s is 8 to 256 in steps of 8.
 func isWidth(s string) bool { return between(s, 8, 256) && number(s)%8 == 0 }
 
-// between reports whether s is a whole number in the one way to write it, from least to most.
+// between reports whether s is a whole number from least to limit, without leading zeros.
 func between(s string, least, limit int) bool {
 	if s == "" || len(s) > 3 || !allOf(s, isDigit) || (len(s) > 1 && s[0] == '0') {
 		return false
@@ -67,7 +66,7 @@ func between(s string, least, limit int) bool {
 	return least <= n && n <= limit
 }
 
-// number reads some digits.
+// number parses digits.
 func number(s string) (n int) {
 	for i := range len(s) {
 		n = 10*n + int(s[i]-'0')

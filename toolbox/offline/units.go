@@ -6,12 +6,11 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 )
 
-// UnitNames is what a unit may be called, for descriptions and refusals.
+// UnitNames lists the units, for descriptions and refusals.
 const UnitNames = "wei, kwei (babbage), mwei (lovelace), gwei (shannon, nanoeth), szabo (microether), finney " +
 	"(milliether), eth (ether), kether (grand), mether, gether, tether"
 
-// decimals says how many powers of ten of wei a unit is, by each of its names in ethers, viem and
-// web3.
+// decimals has the power of ten of wei for each name of a unit in ethers, viem and web3.
 var decimals = map[string]int{
 	"wei":  0,
 	"kwei": 3, "babbage": 3, "femtoether": 3,
@@ -28,11 +27,11 @@ var decimals = map[string]int{
 
 // Unit is a unit of ether.
 type Unit struct {
-	Name     string // as it was asked for, in small letters
+	Name     string // as it was given, in lower case
 	decimals int
 }
 
-// ParseUnit finds the unit that a field names, in capitals or not. Another name is refused.
+// ParseUnit returns the unit that a field names, in any case. Other names are refused.
 func ParseUnit(field, name string) (Unit, *fault.Error) {
 	const longest = 16
 	if len(name) <= longest {

@@ -2,17 +2,17 @@ package provider
 
 import "strings"
 
-// span is a piece of a text, in bytes.
+// span is a range of bytes in a text.
 type span struct{ from, to int }
 
-// parts are those of an address. None of them is checked: placeholders may stand anywhere.
+// parts are the parts of an address. They are not validated: placeholders may be anywhere.
 type parts struct {
 	scheme, user, host, port string
 	path                     []string
 	query                    [][2]string
 }
 
-// split takes an address apart. It is not net/url's, which refuses placeholders.
+// split splits an address into its parts. It does not use net/url, which rejects placeholders.
 func split(raw string) parts {
 	var p parts
 	scheme, rest, _ := strings.Cut(raw, "://")
@@ -49,8 +49,8 @@ func digits(s string) bool {
 	return s != "" && len(s) <= 5 && strings.Trim(s, "0123456789") == ""
 }
 
-// plainWords are what may be shown of paths, hosts and names in queries besides networks: they are
-// parts of forms and tell nothing of who uses them.
+// plainWords are the words, besides networks, that may be shown from paths, hosts and query names:
+// they belong to providers' formats and reveal nothing about their user.
 var plainWords = words(
 	`v1 v2 v3 ws wss http https rpc api jsonrpc json-rpc ogrpc ogws premium-http premium-ws mainnet archive public full node nodes eth evm solana bc c ext
 	www lb go site1 site2 nd discover core g speedy-nodes-nyc main gateway endpoints developer-access-mainnet mainnet-preconf noreverts fast fullprivacy
@@ -64,10 +64,10 @@ func words(list string) map[string]bool {
 	return set
 }
 
-// masked stands for whatever may be secret.
+// masked replaces whatever may be secret.
 const masked = "***"
 
-// may shows a piece of an address if it is a word of a form or names a network, and masks it
+// may returns a piece of an address if it is a plain word or names a network, and masks it
 // otherwise.
 func may(piece string) string {
 	lower := strings.ToLower(piece)
@@ -77,7 +77,7 @@ func may(piece string) string {
 	return masked
 }
 
-// isNetwork reports whether a name consists of words of networks alone: what else is in it may be
+// isNetwork reports whether a name consists only of words of networks: anything else in it may be
 // secret.
 func isNetwork(name string) bool {
 	name = strings.ReplaceAll(name, "_", "-")
@@ -92,7 +92,7 @@ func isNetwork(name string) bool {
 	return true
 }
 
-// networkWords are those of names of networks that are not served.
+// networkWords are the words in names of networks that are not served.
 var networkWords = func() map[string]bool {
 	set := words("mainnet one smart chain bor pos rollup alpha beta")
 	for _, w := range elsewhere {
@@ -101,7 +101,7 @@ var networkWords = func() map[string]bool {
 	return set
 }()
 
-// show writes an address with everything masked that is no word of a form.
+// show formats an address with everything masked that is no plain word.
 func (p *parts) show(f *form) string {
 	var b strings.Builder
 	if p.scheme != "" {
@@ -128,8 +128,7 @@ func (p *parts) show(f *form) string {
 	return b.String()
 }
 
-// showHost shows a known suffix, the last two labels of another host, and a machine of the caller's
-// own as it is.
+// showHost shows a known suffix, the last two labels of another host, and a private host as it is.
 func (p *parts) showHost(f *form) string {
 	labels := strings.Split(p.host, ".")
 	shown := 0
@@ -142,7 +141,7 @@ func (p *parts) showHost(f *form) string {
 	for i := range labels[:len(labels)-shown] {
 		name := labels[i]
 		if f != nil {
-			for _, around := range f.strip { // as the form has it
+			for _, around := range f.strip { // as in the form
 				name = strings.TrimSuffix(strings.TrimPrefix(name, around), around)
 			}
 		}
@@ -153,7 +152,8 @@ func (p *parts) showHost(f *form) string {
 	return strings.Join(labels, ".")
 }
 
-// credential reports whether an address carries one, and whether it is a placeholder's.
+// credential reports whether an address contains a credential, and whether it is only a
+// placeholder.
 func (p *parts) credential(f *form) (carried, keyless bool) {
 	keyless = true
 	note := func(value string) {
@@ -178,7 +178,7 @@ func (p *parts) credential(f *form) (carried, keyless bool) {
 	return carried, carried && keyless
 }
 
-// keyLike reports whether a word is long and mixed enough to be a key rather than a name.
+// keyLike reports whether a word is long enough and has digits, like a key and unlike a name.
 func keyLike(s string) bool {
 	const least = 16
 	return len(s) >= least && strings.ContainsAny(s, "0123456789")

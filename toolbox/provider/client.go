@@ -7,13 +7,13 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// sign are words by which a client is known.
+// sign is the words by which a client is recognized.
 type sign struct {
 	name  string
 	words []string
 }
 
-// clientSigns are those of libraries and tools.
+// clientSigns are the signs of libraries and tools.
 var clientSigns = []sign{
 	{"viem", []string{"'viem'", `"viem"`, "'viem/", `"viem/`, "createPublicClient", "createWalletClient"}},
 	{"wagmi", []string{"'wagmi'", `"wagmi"`, "'wagmi/", `"wagmi/`, "'@wagmi/core", `"@wagmi/core`}},
@@ -32,7 +32,7 @@ var clientSigns = []sign{
 	{"alchemy-sdk", []string{"alchemy-sdk", "new Alchemy("}},
 }
 
-// clients are the libraries and tools that a text uses.
+// clients returns the libraries and tools that a text uses.
 func clients(text, lower string) []string {
 	names := []string{}
 	for _, s := range clientSigns {
@@ -46,11 +46,11 @@ func clients(text, lower string) []string {
 	return names
 }
 
-// constructor is how a client names a provider without an address.
+// constructor is a client's function that selects a provider without an address.
 type constructor struct {
-	name string // before the bracket; its first letter may be small
+	name string // before the parenthesis; its first letter may be lower case
 	Provider
-	alone chain.ID // when the arguments name no network
+	alone chain.ID // the chain if the arguments name no network
 }
 
 // constructors are those of ethers, wagmi, the Alchemy SDK and solana-web3.js.
@@ -78,9 +78,9 @@ type mention struct {
 }
 
 const (
-	maxArguments = 400 // bytes that are looked at
+	maxArguments = 400 // bytes that are read
 	maxMentions  = 100
-	leastKey     = 8 // characters of a quoted argument that is taken for a key
+	leastKey     = 8 // minimum length of a quoted argument that counts as a key
 )
 
 // findClients finds constructors from left to right.
@@ -113,7 +113,7 @@ func findClients(text string) []mention {
 	return found
 }
 
-// closing is where the bracket at open closes, within bounds.
+// closing returns where the parenthesis at open closes, at most maxArguments later.
 func closing(text string, open int) int {
 	depth := 0
 	end := min(len(text), open+maxArguments)
@@ -130,11 +130,11 @@ func closing(text string, open int) int {
 	return end
 }
 
-// read takes the arguments apart: names of networks, and quoted words that may be keys.
+// read parses the arguments: names of networks, and quoted words that may be keys.
 func (c *constructor) read(args, text string) Endpoint {
 	e := Endpoint{Provider: c.Provider, Keyless: true, WebSocket: strings.Contains(c.name, "WebSocket")}
 	e.Chain, e.Network = networkIn(args)
-	if e.Network == "" && c.name == "new Alchemy" && !strings.Contains(args, "{") { // its settings stand elsewhere
+	if e.Network == "" && c.name == "new Alchemy" && !strings.Contains(args, "{") { // its settings are elsewhere
 		if i := strings.Index(text, "Network."); i >= 0 {
 			e.Chain, e.Network = networkIn(text[i:min(len(text), i+60)])
 		}
@@ -156,8 +156,8 @@ func (c *constructor) read(args, text string) Endpoint {
 	return e
 }
 
-// byDefault is the chain of a constructor whose arguments name none; empty when a variable may name
-// it.
+// byDefault returns the chain of a constructor whose arguments name none; empty if a variable may
+// name it.
 func (c *constructor) byDefault(args string) chain.ID {
 	first, _, _ := strings.Cut(args, ",")
 	switch first = strings.TrimSpace(first); {
@@ -172,7 +172,7 @@ func (c *constructor) byDefault(args string) chain.ID {
 	return ""
 }
 
-// networkIn finds the first name of a network; a number is one only as the first argument.
+// networkIn returns the first name of a network; a number counts only as the first argument.
 func networkIn(args string) (id chain.ID, name string) {
 	for i := 0; i < len(args); {
 		n := 0
@@ -189,7 +189,7 @@ func networkIn(args string) (id chain.ID, name string) {
 	return "", ""
 }
 
-// noteKeys counts quoted words that may be keys, and sees variables at keys' names.
+// noteKeys counts quoted words that may be keys, and recognizes variables with names of keys.
 func (e *Endpoint) noteKeys(args string) {
 	for i := 0; i < len(args); i++ {
 		if strings.IndexByte("\"'`", args[i]) < 0 {

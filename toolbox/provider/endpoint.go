@@ -6,7 +6,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// readEndpoint reads an address at a key; false when it is none of a node.
+// readEndpoint parses an address found at a key; false if it is no node's.
 func readEndpoint(raw string, key telling) (e Endpoint, ok bool) {
 	p := split(raw)
 	if p.host == "" {
@@ -41,9 +41,9 @@ func readEndpoint(raw string, key telling) (e Endpoint, ok bool) {
 	return e, ok
 }
 
-// guess looks for the name of a network in an address of an unknown form. A network that is not
-// served decides, wherever it stands: mainnet.era.zksync.io is none of Ethereum's. Mainnet alone is
-// anybody's.
+// guess looks for the name of a network in an address of an unknown form. The name of a network
+// that is not served decides, wherever it is: mainnet.era.zksync.io is not Ethereum's. "mainnet"
+// alone may be any chain's.
 func guess(p *parts) (id chain.ID, name string) {
 	names := []string{}
 	for label := range strings.SplitSeq(p.host, ".") {

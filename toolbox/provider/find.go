@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// Addresses are found by hand rather than by regular expressions: a text of 20,000 characters costs
-// microseconds instead of milliseconds.
+// Addresses are found without regular expressions: a text of 20,000 characters takes microseconds
+// instead of milliseconds.
 
-// noAddress are bytes that no address holds.
+// noAddress are bytes that no address contains.
 const noAddress = " \t\r\n\f\v\"'`<>(){}[],;|\\"
 
-// unescape undoes what JSON may do to slashes. Lines stay where they are.
+// unescape removes JSON escapes of slashes, colons and ampersands. It keeps the line numbers.
 func unescape(text string) string {
 	if !strings.Contains(text, `\`) {
 		return text
@@ -20,8 +20,8 @@ func unescape(text string) string {
 		"&").Replace(text)
 }
 
-// findURLs finds addresses from left to right: those with a scheme, and those without whose host is
-// one of a provider's or names a network.
+// findURLs finds addresses from left to right: those with a scheme, and those without if the host
+// is a provider's or names a network.
 func findURLs(text string) []span {
 	spans := withScheme(text)
 	spans = append(spans, withoutScheme(text, spans)...)
@@ -58,7 +58,7 @@ func withScheme(text string) []span {
 	}
 }
 
-// endOf is where an address ends of which text[at:] is the rest.
+// endOf returns the end of the address whose rest starts at text[at:].
 func endOf(text string, at int) int {
 	for at < len(text) {
 		if n := placeholderAt(text[at:]); n > 0 {
@@ -73,12 +73,12 @@ func endOf(text string, at int) int {
 	return at
 }
 
-// trimEnd takes off what belongs to the sentence around an address.
+// trimEnd removes punctuation of the surrounding sentence.
 func trimEnd(text string, from, to int) int {
 	return from + len(strings.TrimRight(text[from:to], ".:!?*&="))
 }
 
-// withoutScheme finds hosts that stand alone or before a path.
+// withoutScheme finds hosts that are alone or followed by a path.
 func withoutScheme(text string, taken []span) []span {
 	var spans []span
 	at, next := 0, 0
@@ -111,7 +111,7 @@ func withoutScheme(text string, taken []span) []span {
 		if to < len(text) && strings.IndexByte("/?:", text[to]) >= 0 {
 			end = endOf(text, to)
 		}
-		if next < len(taken) { // an address that another one begins in ends there: no byte is of two
+		if next < len(taken) { // an address ends where the next one begins: spans never overlap
 			end = min(end, taken[next].from)
 		}
 		spans = append(spans, span{from, trimEnd(text, from, end)})
@@ -121,13 +121,13 @@ func withoutScheme(text string, taken []span) []span {
 
 func isHost(c byte) bool { return isWord(c) && c != '_' || c == '-' || c == '.' }
 
-// files are endings of names that are no hosts.
+// files are the extensions of file names that look like hosts.
 var files = words("js ts tsx jsx mjs cjs json sol py toml yaml yml env md txt lock sh rs go html css")
 
-// standsForHost reports whether a dotted name without a scheme is an address: of a known form, or,
-// as a value that stands alone, of a host that names a network.
+// standsForHost reports whether a dotted name without a scheme is an address: it has a known form,
+// or it is a whole value and its host names a network.
 func standsForHost(text string, from, to int) bool {
-	if from > 0 && text[from-1] == '/' { // part of a path, or behind a scheme that is none of ours
+	if from > 0 && text[from-1] == '/' { // part of a path, or after an unknown scheme
 		return false
 	}
 	host := strings.ToLower(strings.Trim(text[from:to], ".-"))
@@ -146,7 +146,7 @@ func standsForHost(text string, from, to int) bool {
 	return name != ""
 }
 
-// isPage reports whether people read at a host.
+// isPage reports whether a host serves pages for people.
 func isPage(host string) bool {
 	first, _, _ := strings.Cut(host, ".")
 	switch first {
@@ -161,11 +161,11 @@ func isPage(host string) bool {
 	return false
 }
 
-// endpointWords are what keys and variables are called at which endpoints stand. The first is less
-// telling than the others.
+// endpointWords are words in the names of keys and variables that hold endpoints. The first is a
+// weaker sign than the others.
 var endpointWords = []string{"url", "rpc", "provider", "node", "endpoint", "transport"}
 
-// telling is how much what stands before an address says that it is an endpoint.
+// telling is how strongly the text before an address suggests an endpoint.
 type telling uint8
 
 const (
@@ -174,11 +174,11 @@ const (
 	surely
 )
 
-// maxBefore is how far before an address its key is looked for, in bytes.
+// maxBefore is how far before an address its key is searched, in bytes.
 const maxBefore = 160
 
-// keyOf reads what stands before an address: the rest of its line, or the line before when nothing
-// but marks is there. Of further addresses of a list it is what it was of the first.
+// keyOf judges the text before an address: the rest of its line, or the line before if there are no
+// letters. Further addresses of a list inherit the result of the first.
 func keyOf(text string, after, from int, before telling) telling {
 	start := max(after, from-maxBefore)
 	gap := text[start:from]

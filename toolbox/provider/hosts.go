@@ -8,29 +8,29 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// place says where an address names its network.
+// place is where an address names its network.
 type place uint8
 
 const (
 	inHost  place = iota // the label before the suffix, mainnet.infura.io
 	inPath               // a segment of the path, rpc.ankr.com/eth
 	inQuery              // ?network=ethereum
-	nowhere              // the host is of one chain, or does not tell
+	nowhere              // the host is of one chain, or names none
 )
 
-// form is how a provider's addresses look. Facts are from the providers' documentation.
+// form is the format of a provider's addresses, from the provider's documentation.
 type form struct {
 	Provider
 
 	suffix string   // of the host, without the label that names the network; or the whole host
-	places []place  // where the network is named, in the order in which it is looked for
-	alone  chain.ID // the chain when no network is named
-	strip  []string // what stands around the network's name in its label
-	public bool     // it takes no key
-	own    bool     // the first label of its hosts is a name that the customer was given
+	places []place  // where the network is named, in the order of search
+	alone  chain.ID // the chain if no network is named
+	strip  []string // prefixes and suffixes around the network's name in its label
+	public bool     // it needs no key
+	own    bool     // the first label of its hosts is assigned to the customer
 }
 
-// forms are looked at from the first to the last; the first whose suffix fits decides.
+// forms are matched in this order; the first whose suffix matches wins.
 var forms = []form{
 	{Provider{"alchemy", "Alchemy"}, "g.alchemy.com", []place{inHost}, "", nil, false, false},
 	{Provider{"alchemy", "Alchemy"}, "ws.alchemyapi.io", []place{inHost}, "", nil, false, false},
@@ -71,7 +71,7 @@ var forms = []form{
 	{Provider{"mevblocker", "MEV Blocker"}, "rpc.mevblocker.io", []place{nowhere}, chain.EthMainnet, nil, true, false},
 }
 
-// homes are the chains whose own public nodes are called mainnet.
+// homes are the chains whose providers call them "mainnet".
 var homes = map[string]chain.ID{
 	"base": chain.BaseMainnet, "optimism": chain.OptimismMainnet, "polygon": chain.PolygonPoS,
 	"solana": chain.SolanaMainnet, "helius": chain.SolanaMainnet,
@@ -82,7 +82,7 @@ var (
 	local   = Provider{"local", "a node of your own"}
 )
 
-// formOf finds the form of a host.
+// formOf returns the form of a host and the rest of the host before the suffix.
 func formOf(host string) (*form, string) {
 	for i := range forms {
 		f := &forms[i]
@@ -96,7 +96,7 @@ func formOf(host string) (*form, string) {
 	return nil, ""
 }
 
-// network finds the chain that an address of this form serves, and what it calls it.
+// network returns the chain that an address of this form serves, and the name in the address.
 func (f *form) network(label string, path []string, query map[string]string) (id chain.ID, name string) {
 	for _, p := range f.places {
 		var names []string
@@ -121,8 +121,8 @@ func (f *form) network(label string, path []string, query map[string]string) (id
 	return f.alone, ""
 }
 
-// labels are the parts of a host before its suffix, from the nearest to it, with what stands around
-// a network's name taken off.
+// labels returns the labels of a host before its suffix, the nearest to it first, without the
+// prefixes and suffixes in strip.
 func labels(label string, strip []string, own bool) []string {
 	parts := strings.Split(label, ".")
 	if own {
@@ -138,8 +138,8 @@ func labels(label string, strip []string, own bool) []string {
 	return names
 }
 
-// joined are the segments of a path, each after it was tried with the one that follows: eth/goerli
-// is not eth.
+// joined returns the segments of a path, each preceded by its combination with the next one if that
+// names a network: eth/goerli is not eth.
 func joined(path []string) []string {
 	var names []string
 	for i, segment := range path {
@@ -153,7 +153,7 @@ func joined(path []string) []string {
 	return names
 }
 
-// private reports whether a host is a machine of the caller's own: no provider to come from.
+// private reports whether a host is a private machine, not a provider's.
 func private(host string) bool {
 	if hasPlaceholder(host) {
 		return false

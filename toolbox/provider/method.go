@@ -7,18 +7,18 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// namespaces are what methods of EVM nodes begin with, before the underscore.
+// namespaces are the prefixes of EVM methods, before the underscore.
 var namespaces = words(
 	`eth net web3 debug trace arbtrace bor txpool personal admin miner clique engine wallet alchemy qn erigon ots parity flashbots mev hardhat anvil evm testing`)
 
-// libraries are names of programs' parts that look like methods.
+// libraries are names of libraries and settings that look like methods.
 var libraries = words(
 	`eth_account eth_abi eth_utils eth_keys eth_typing eth_tester eth_hash eth_rlp evm_version testing_mode`)
 
 const maxName = 64
 
-// methods finds the names of methods, each once. Told are those of the catalog and of the refusals;
-// any other may be a secret, and is counted.
+// methods finds the names of methods, without duplicates. It reports those of the catalog and of
+// the refusals; any other may be a secret, and is only counted.
 func (r *Reading) methods(text, lower string) {
 	seen := map[string]bool{}
 	r.ofEVM(text, seen)
@@ -28,7 +28,7 @@ func (r *Reading) methods(text, lower string) {
 	r.called(text, seen)
 }
 
-// add enters a method under the name that may be told: its own, or that of the rule which refuses
+// addMethod adds a method under a name that may be shown: its own, or that of the rule that refuses
 // it.
 func (r *Reading) addMethod(seen map[string]bool, family chain.Family, name string) (known bool) {
 	shown := name
@@ -76,13 +76,13 @@ func (r *Reading) ofEVM(text string, seen map[string]bool) {
 	}
 }
 
-// standsAlone reports whether text[from:to] is a word of its own.
+// standsAlone reports whether text[from:to] is a whole word.
 func standsAlone(text string, from, to int) bool {
 	return (from == 0 || !isWord(text[from-1])) && (to == len(text) || !isWord(text[to]))
 }
 
-// named takes a name with a namespace: any of the catalog, one of the refusals that can be nothing
-// else, and in quotes one that may be meant as a method.
+// named adds a name with a namespace: any of the catalog, a refusal that can be nothing else, and a
+// quoted name that may be a method.
 func (r *Reading) named(text string, from, to int, seen map[string]bool) {
 	name := text[from:to]
 	_, rest, _ := strings.Cut(name, "_")
@@ -98,10 +98,10 @@ func (r *Reading) named(text string, from, to int, seen map[string]bool) {
 	}
 }
 
-// ofSolana finds names without a namespace: in quotes, called on a connection, and as an item of a
-// list, which words beside it that are methods make too.
+// ofSolana finds names without a namespace: in quotes, called on a connection, or as an item of a
+// list next to other methods.
 func (r *Reading) ofSolana(text string, seen map[string]bool) {
-	known := -1 // where the last word ends that is a method, wherever it stands
+	known := -1 // end of the last word that is a method, wherever it is
 	for i := 0; i < len(text); i++ {
 		n := wordLen(text[i:min(len(text), i+1+maxName)])
 		from, to := i, i+n
@@ -122,8 +122,8 @@ func (r *Reading) ofSolana(text string, seen map[string]bool) {
 	}
 }
 
-// called finds what is sent as a method, whatever it is named. Without quotes it may be a variable:
-// then only what is known counts, and in YAML, which has no variables, what looks like a method.
+// called finds values of "method", whatever their names. An unquoted value may be a variable: then
+// only known methods count, and in YAML, which has no variables, words that look like methods.
 func (r *Reading) called(text string, seen map[string]bool) {
 	yaml := slices.Contains(r.Formats, "yaml")
 	for at := 0; ; {
@@ -140,7 +140,7 @@ func (r *Reading) called(text string, seen map[string]bool) {
 		}
 		quoted := strings.IndexByte(`"'`, between[len(between)-1]) >= 0
 		name := text[from : from+wordLen(text[from:min(len(text), from+maxName)])]
-		if len(name) < 3 || strings.ToUpper(name) == name { // a method of HTTP
+		if len(name) < 3 || strings.ToUpper(name) == name { // an HTTP method
 			continue
 		}
 		told := quoted || isKnown(chain.EVM, name) || isKnown(chain.Solana, name)
@@ -153,7 +153,7 @@ func (r *Reading) called(text string, seen map[string]bool) {
 	}
 }
 
-// servedBy are the names of all catalogs by family.
+// servedBy has the names in all catalogs by family.
 var servedBy = func() map[chain.Family]map[string]bool {
 	names := map[chain.Family]map[string]bool{}
 	for _, c := range chain.All() {

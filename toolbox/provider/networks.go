@@ -7,8 +7,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// networks are the names that providers and people have for the gateway's chains, in lower case
-// with hyphens.
+// networks are the names in use for the gateway's chains, in lower case with hyphens.
 var networks = map[string]chain.ID{
 	"eth": chain.EthMainnet, "ethereum": chain.EthMainnet, "eth-mainnet": chain.EthMainnet,
 	"ethereum-mainnet": chain.EthMainnet, "mainnet": chain.EthMainnet, "eth-main": chain.EthMainnet,
@@ -25,8 +24,8 @@ var networks = map[string]chain.ID{
 	"solana-mainnet-beta": chain.SolanaMainnet,
 }
 
-// elsewhere are words by which names of other networks, test networks among them, are known. They
-// are told, and not served.
+// elsewhere are words in the names of other networks, including test networks. They are reported,
+// and not served.
 var elsewhere = []string{
 	"sepolia", "goerli", "holesky", "hoodi", "amoy", "mumbai", "devnet", "testnet", "ropsten", "rinkeby", "kovan",
 	"fuji", "chapel", "nova", "zkevm", "bsc", "bnb", "binance", "avalanche", "avax", "gnosis", "xdai", "linea",
@@ -35,7 +34,7 @@ var elsewhere = []string{
 	"aptos", "cosmos", "ronin", "monad", "abstract", "ink", "soneium",
 }
 
-// named finds the chain that a name is of; known is whether it is a network at all.
+// named returns the chain of a network's name; known reports whether it is a network at all.
 func named(name string) (id chain.ID, known bool) {
 	name = strings.ReplaceAll(strings.ToLower(name), "_", "-")
 	if id, ok := networks[name]; ok {

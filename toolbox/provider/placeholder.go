@@ -2,14 +2,14 @@ package provider
 
 import "strings"
 
-// A placeholder stands for a value that comes from elsewhere: ${process.env.KEY}, {{key}}, {key},
+// A placeholder is replaced by a value from elsewhere: ${process.env.KEY}, {{key}}, {key},
 // <YOUR_KEY>, $KEY.
 
-// maxPlaceholder bounds one, in bytes.
+// maxPlaceholder is the maximum length of a placeholder in bytes.
 const maxPlaceholder = 200
 
-// placeholderAt is the length of the placeholder at the beginning of s, without $KEY; 0 when there
-// is none.
+// placeholderAt returns the length of the placeholder at the start of s, except $KEY; 0 if there is
+// none.
 func placeholderAt(s string) int {
 	if strings.HasPrefix(s, "<") {
 		return inAngles(s)
@@ -33,7 +33,7 @@ func placeholderAt(s string) int {
 	return len(s) - len(rest) + end
 }
 
-// inAngles is placeholderAt for <YOUR_KEY>, whose words are few and plain.
+// inAngles is placeholderAt for <YOUR_KEY>, which consists of a few plain words.
 func inAngles(s string) int {
 	const most = 60
 	i := 1
@@ -46,7 +46,7 @@ func inAngles(s string) int {
 	return i + 1
 }
 
-// hasPlaceholder reports whether one stands anywhere in a piece of an address.
+// hasPlaceholder reports whether a piece of an address contains a placeholder.
 func hasPlaceholder(s string) bool {
 	for i := range len(s) {
 		if strings.IndexByte("${<", s[i]) >= 0 &&
@@ -57,8 +57,7 @@ func hasPlaceholder(s string) bool {
 	return false
 }
 
-// isPlaceholder reports whether a value is nothing but a placeholder, or words that ask for the
-// value.
+// isPlaceholder reports whether a value is only a placeholder, or words that ask for the value.
 func isPlaceholder(s string) bool {
 	if n := placeholderAt(s); n > 0 && n == len(s) {
 		return true
@@ -69,15 +68,15 @@ func isPlaceholder(s string) bool {
 	return spelledOut(s)
 }
 
-// askingWords are all that a value may consist of that is not there yet. Other words may be part of
-// a key.
+// askingWords are the only words of a value that is still to be filled in. Other words may be part
+// of a key.
 var askingWords = words(
 	`your my the a an replace replaceme insert enter paste add put change changeme me with this api apikey project app access auth key keys token id secret here
 	value demo public docs example placeholder rpc node url endpoint yourkey yourapikey mykey myapikey todo none
 	alchemy infura quicknode ankr drpc chainstack moralis helius blast getblock tenderly blockpi thirdweb etherscan pocket nodies`)
 
-// spelledOut reports whether a value asks for itself: YOUR_API_KEY, your-infura-project-id, xxxx.
-// Digits and mixed case are of keys.
+// spelledOut reports whether a value is still to be filled in: YOUR_API_KEY,
+// your-infura-project-id, xxxx. Keys have digits and mixed case.
 func spelledOut(s string) bool {
 	if lower := strings.ToLower(s); s == "" || s != lower && s != strings.ToUpper(s) {
 		return false
@@ -98,10 +97,10 @@ func isLetter(c byte) bool { return c == '_' || 'a' <= c|0x20 && c|0x20 <= 'z' }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// isWord reports whether a byte is one of a word as programs have them.
+// isWord reports whether a byte can be part of an identifier.
 func isWord(c byte) bool { return isLetter(c) || isDigit(c) }
 
-// wordLen is the length of the word at the beginning of s.
+// wordLen returns the length of the word at the start of s.
 func wordLen(s string) int {
 	i := 0
 	for i < len(s) && isWord(s[i]) {

@@ -1,7 +1,6 @@
-// Package provider owns what the gateway knows of other RPC providers: the forms of their
-// endpoints, the chains that these name, and what of a pasted configuration is secret. It reads
-// text and nothing else: it calls nobody, executes nothing and keeps nothing. What a method weighs
-// is the catalog's.
+// Package provider recognizes other RPC providers in a pasted configuration: the forms of their
+// endpoints, their chains, and secrets. It only reads text: it calls nobody, executes nothing and
+// stores nothing. The weights of methods are the catalog's.
 package provider
 
 import (
@@ -10,53 +9,51 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// Provider is who serves an endpoint.
+// Provider is the provider of an endpoint.
 type Provider struct {
 	Key  string // snake_case, stable
 	Name string
 }
 
-// Endpoint is an RPC endpoint that stands in a text.
+// Endpoint is an RPC endpoint in a text.
 type Endpoint struct {
 	// Source is its address, or the client's constructor that names its provider, with everything
 	// masked that may be secret.
 	Source    string
-	Provider  Provider // its Key is "unknown" for a host that no form is known of
+	Provider  Provider // its Key is "unknown" for an unknown host
 	WebSocket bool
-	// Chain is the chain of the gateway that it serves; empty when there is none, or the address
-	// does not tell.
+	// Chain is the gateway's chain that it serves; empty if there is none, or the address does not
+	// name it.
 	Chain chain.ID
-	// Network is what the address calls its network; empty when it names none.
+	// Network is the name of the network in the address; empty if there is none.
 	Network string
-	// Guessed is whether the address may be something else: nothing around it says that it is an
-	// endpoint of a node.
+	// Guessed is whether the address may be something else: nothing around it suggests an endpoint.
 	Guessed bool
-	// KeyInURL is whether the address carries a credential, or the constructor's arguments do.
+	// KeyInURL is whether the address or the constructor's arguments contain a credential.
 	KeyInURL bool
-	// Keyless is whether the credential is a placeholder, such as ${ALCHEMY_KEY}, so that no secret
-	// stood there.
+	// Keyless is whether the credential is a placeholder, such as ${ALCHEMY_KEY}, and no secret.
 	Keyless bool
-	// Lines are where it stands, counted from 1, at most maxLines of them.
+	// Lines are where it is, counted from 1, at most maxLines of them.
 	Lines []int
 
-	credentials int // how many secrets stood in it
+	credentials int // number of secrets in it
 }
 
-// Reading is what was found in a text.
+// Reading is the result of Read.
 type Reading struct {
 	Endpoints []Endpoint
-	// Methods are the JSON-RPC methods that are named, each once, in the order of the text.
+	// Methods are the JSON-RPC methods in the text, without duplicates, in its order.
 	Methods []string
-	// OtherMethods counts the names of methods that nobody here knows. They are not told: any word
-	// may stand there.
+	// OtherMethods counts unknown names of methods. They are not reported, because they may be any
+	// word.
 	OtherMethods int
-	// Formats and Clients are what the text looks like: env, json, yaml, toml; viem, ethers,
+	// Formats and Clients are the guessed kinds of the text: env, json, yaml, toml; viem, ethers,
 	// web3.py, hardhat, foundry, …
 	Formats []string
 	Clients []string
-	// Secrets counts what must not be in a text that is handed around.
+	// Secrets counts what must not be in a text that is shared.
 	Secrets Secrets
-	// Truncated is whether there was more than a list holds.
+	// Truncated is whether a list exceeded its limit.
 	Truncated bool
 }
 
@@ -67,16 +64,16 @@ type Secrets struct {
 	Credentials int // keys of providers, tokens, passwords
 }
 
-// The bounds of a reading.
+// Limits of a reading.
 const (
 	MaxText      = 20_000 // characters
 	maxEndpoints = 50
-	maxAddresses = 250 // that are looked at
+	maxAddresses = 250 // addresses that are read
 	maxMethods   = 200
 	maxLines     = 10
 )
 
-// Read finds endpoints, methods and secrets in a text. Its work is linear in the text.
+// Read finds endpoints, methods and secrets in a text, in time linear in its length.
 func Read(text string) Reading {
 	text = unescape(text)
 	lower := asciiLower(text)
@@ -88,9 +85,9 @@ func Read(text string) Reading {
 	return r
 }
 
-// endpoints reads the addresses, each once, and what clients name by themselves.
+// endpoints reads the addresses, without duplicates, and the clients' constructors.
 func (r *Reading) endpoints(text string, spans []span, named []mention) {
-	at := map[string]int{} // -1 for what is none
+	at := map[string]int{} // -1 for what is no endpoint
 	lines := lineCounter{text: text, line: 1}
 	key, after := silent, 0
 	for i, s := range spans {
@@ -121,7 +118,7 @@ func (r *Reading) endpoints(text string, spans []span, named []mention) {
 	}
 }
 
-// add enters an endpoint unless it stands there.
+// add adds an endpoint, or a line of one that is known.
 func (r *Reading) add(at map[string]int, raw string, e Endpoint, line int) { //nolint:gocritic // once for each
 	if i, again := at[raw]; again && i >= 0 {
 		r.again(i, line)
@@ -143,7 +140,7 @@ func (r *Reading) again(i, line int) {
 	}
 }
 
-// lineCounter gives the lines of places that are asked for in the order of the text.
+// lineCounter returns the lines of positions, which must be asked for in ascending order.
 type lineCounter struct {
 	text       string
 	line, seen int

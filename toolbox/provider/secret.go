@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// secrets counts what should not be in the text.
+// secrets counts what must not be in the text.
 func (r *Reading) secrets(text string, spans []span, named []mention) {
 	for i := range r.Endpoints {
 		r.Secrets.Credentials += r.Endpoints[i].credentials
@@ -14,7 +14,7 @@ func (r *Reading) secrets(text string, spans []span, named []mention) {
 		spans = append(spans, named[i].span)
 	}
 	slices.SortFunc(spans, func(a, b span) int { return a.from - b.from })
-	rest := without(text, spans) // what stands in an address or in arguments is counted there
+	rest := without(text, spans) // what is in an address or in arguments is counted there
 	for line := range strings.SplitSeq(rest, "\n") {
 		r.Secrets.ofLine(line)
 	}
@@ -34,7 +34,7 @@ func keyBlocks(text string) int {
 	return found
 }
 
-// without returns a text with the spans blanked, which may overlap.
+// without returns a text with the spans blanked; they may overlap.
 func without(text string, spans []span) string {
 	var b strings.Builder
 	from := 0
@@ -49,9 +49,9 @@ func without(text string, spans []span) string {
 	return b.String()
 }
 
-// ofLine counts private keys and mnemonics. The words of a line are gone through once.
+// ofLine counts private keys and mnemonics, in one pass over the words of a line.
 func (s *Secrets) ofLine(line string) {
-	hexes, row, gap := 0, 0, 0 // row is how many words like those of a mnemonic stand in a row
+	hexes, row, gap := 0, 0, 0 // row is the number of consecutive words that may be a mnemonic's
 	long := false
 	end := func() {
 		const short, most = 12, 24
@@ -103,13 +103,13 @@ func isHex64(word string) bool {
 	return len(word) == 64 && strings.Trim(word, "0123456789abcdefABCDEF") == ""
 }
 
-// namesKey reports whether a line tells that 64 hexadecimal digits are a key rather than a hash.
+// namesKey reports whether a line suggests that 64 hexadecimal digits are a key rather than a hash.
 func namesKey(line string) bool {
 	return containsAny(strings.ToLower(line), "priv", "secret", "account", "deployer", "signer", "wallet", "_pk", "pk=",
 		"pk:", "pk ", "mnemonic", "owner", "key")
 }
 
-// namesPhrase tells a mnemonic from prose: what it is called, or that it is a value.
+// namesPhrase distinguishes a mnemonic from prose: by its name, or because it is a value.
 func namesPhrase(line string) bool {
 	if containsAny(strings.ToLower(line), "mnemonic", "seed", "phrase", "recovery", "words") {
 		return true
@@ -140,7 +140,7 @@ func containsAny(text string, parts ...string) bool {
 	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
 }
 
-// byteArrays counts arrays of 64 numbers, as wallets of Solana keep keys.
+// byteArrays counts arrays of 64 numbers, the format of keys of Solana wallets.
 func byteArrays(text string) int {
 	found := 0
 	for at := 0; ; {
@@ -167,8 +167,8 @@ func byteArrays(text string) int {
 	}
 }
 
-// keyNames are what credentials are called, in lower case; a credential is in one place though
-// several names lead to it.
+// keyNames are names of credentials, in lower case. A credential counts once, even if several names
+// lead to it.
 var keyNames = []string{
 	"api_key", "api-key", "apikey", "secret", "token", "password", "passwd", "bearer", "authorization", "dkey",
 	"project_id", "project-id", "projectid", "access_key", "access-key", "accesskey",
@@ -176,7 +176,7 @@ var keyNames = []string{
 
 const leastCredential = 16 // characters
 
-// assignedKeys counts values at such names.
+// assignedKeys counts values with such names.
 func assignedKeys(text string) int {
 	lower := asciiLower(text)
 	found := map[int]bool{}
@@ -203,7 +203,7 @@ func assignedKeys(text string) int {
 	return len(found)
 }
 
-// asciiLower keeps every byte in its place, which strings.ToLower does not.
+// asciiLower keeps the position of every byte, which strings.ToLower does not.
 func asciiLower(text string) string {
 	lower := []byte(text)
 	for i, c := range lower {
@@ -214,8 +214,8 @@ func asciiLower(text string) string {
 	return string(lower)
 }
 
-// valueAt is where a value begins after a name: behind quotes, spaces, a sign of assignment, and
-// the word before a token.
+// valueAt returns where a value begins after a name: after quotes, spaces, an assignment and the
+// word before a token.
 func valueAt(lower string, at int) int {
 	skip := func(set string, limit int) {
 		for ; limit > 0 && at < len(lower) && strings.IndexByte(set, lower[at]) >= 0; limit-- {

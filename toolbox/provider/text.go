@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// formats is what a text looks like. JSON is held to be so when it parses.
+// formats returns the guessed formats of a text. It is JSON if it parses.
 func formats(text string) []string {
 	if trimmed := strings.TrimSpace(text); trimmed != "" && (trimmed[0] == '{' || trimmed[0] == '[') &&
 		json.Valid([]byte(trimmed)) {
@@ -29,7 +29,7 @@ func formats(text string) []string {
 	return names
 }
 
-// formatOf is what a line looks like; empty when it may be of anything.
+// formatOf returns the format of a line; empty if it may be any.
 func formatOf(line string) string {
 	switch {
 	case line == "":
@@ -83,7 +83,7 @@ func isJavaScript(line string) bool {
 	return strings.HasPrefix(line, "import") && strings.ContainsAny(line, `'"`)
 }
 
-// nameLen is the length of the name at the beginning of s, which may have dots and hyphens.
+// nameLen returns the length of the name at the start of s, which may have dots and hyphens.
 func nameLen(s string) int {
 	i := 0
 	for i < len(s) && (isWord(s[i]) || s[i] == '.' || s[i] == '-') {
