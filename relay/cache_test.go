@@ -28,12 +28,12 @@ func TestOnlyPlainParametersAreServedFromTheCache(t *testing.T) {
 		{eth, "eth_blockNumber", "[]", upstream.Latest, true},
 		{eth, "eth_blockNumber", " [\r\n\t ] ", upstream.Latest, true},
 		{eth, "eth_blockNumber", "[null]", upstream.Latest, false},
-		// plain, but not worth reading
+		// empty, but too long to be read
 		{eth, "eth_blockNumber", "[" + strings.Repeat(" ", plainMost) + "]", upstream.Latest, false},
 		{eth, "eth_gasPrice", "[]", upstream.NoHead, true},
 		{eth, "eth_gasPrice", "[1]", upstream.NoHead, false},
 		{eth, "eth_call", "[]", upstream.NoHead, false},
-		{eth, "eth_chainId", "[]", upstream.NoHead, false}, // answered by the service itself
+		{eth, "eth_chainId", "[]", upstream.NoHead, false}, // answered by the gateway itself
 		{solana, "getSlot", "", upstream.Latest, true},
 		{solana, "getSlot", "[ {} ]", upstream.Latest, true},
 		{solana, "getSlot", "[null]", upstream.Latest, true},
@@ -56,7 +56,7 @@ func TestOnlyPlainParametersAreServedFromTheCache(t *testing.T) {
 	}
 }
 
-// setup makes answers over one chain whose head is known.
+// setup returns answers and one chain whose head is known.
 func setup(t testing.TB, id chain.ID, chainID uint64, clock *testkit.Clock) (*answers, *upstream.Chain) {
 	t.Helper()
 	pool, err := upstream.NewPool(config.Upstreams{Chains: map[string]config.ChainUpstreams{string(id): {

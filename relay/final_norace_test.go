@@ -9,8 +9,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// Under the race detector sync.Pool drops what it is given at random. Counting allocations and
-// running in parallel exclude each other.
+// Under the race detector sync.Pool drops items at random. AllocsPerRun excludes parallel tests.
 func TestLookingUpWhatIsStoredAllocatesNothing(t *testing.T) { //nolint:paralleltest // see above
 	clock := newClock()
 	a, on := setup(t, chain.EthMainnet, 0, clock)
@@ -30,7 +29,7 @@ func TestLookingUpWhatIsStoredAllocatesNothing(t *testing.T) { //nolint:parallel
 				t.Fatal("a miss")
 			}
 		})
-		if allocs >= 1 { // maintenance of the library may allocate once in a while
+		if allocs >= 1 { // the cache library's maintenance may allocate occasionally
 			t.Errorf("%s: %v allocations", row.name, allocs)
 		}
 	}

@@ -134,7 +134,7 @@ func TestOnlyAnswersAboutDeepBlocksAreKept(t *testing.T) {
 		{"eth_getTransactionReceipt", `{"blockNumber":"0x3e9","transactionHash":"` + someHash + `"}`, false},
 		{"eth_getTransactionByBlockHashAndIndex", `{"blockNumber":"0x3e8","blockHash":"` + someHash + `"}`, true},
 		{"eth_getTransactionByBlockHashAndIndex", `{"blockNumber":"0x3e8","blockHash":"` + otherHash + `"}`, false},
-		// 994: its block is 1000 at most
+		// 994: its block is at most 1000
 		{"eth_getUncleByBlockHashAndIndex", `{"number":"0x3e2","hash":"` + otherHash + `"}`, true},
 		{"eth_getUncleByBlockHashAndIndex", `{"number":"0x3e3","hash":"` + otherHash + `"}`, false},
 		{"eth_getBlockTransactionCountByHash", `"0x5"`, false},
@@ -143,7 +143,7 @@ func TestOnlyAnswersAboutDeepBlocksAreKept(t *testing.T) {
 		clock := newClock()
 		a, on := setup(t, chain.EthMainnet, 0, clock)
 		snapshot(on, head, 0, clock.Now())
-		on.ObserveHead(upstream.Latest, head+30) // what one upstream says of its head makes no block deeper
+		on.ObserveHead(upstream.Latest, head+30) // one upstream's head makes no block deeper
 		m := method(t, on, row.method)
 		l := a.look(on, m, fmt.Appendf(nil, `["%s"]`, someHash))
 		a.put(on, m, &l, []byte(row.result))

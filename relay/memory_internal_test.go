@@ -16,7 +16,7 @@ func TestABatchHoldsNoMoreThanItsBoundAndAllTogetherNoMoreThanTheirs(t *testing.
 	}{
 		{first, batchAnswerBytes, hasRoom},
 		{first, 1, batchFull},
-		{second, batchOwnBytes, hasRoom}, // its own
+		{second, batchOwnBytes, hasRoom}, // its reserved memory
 		{second, 8<<20 + batchOwnBytes, hasRoom},
 		{second, 1, memoryFull},
 		{second, batchAnswerBytes, batchFull},

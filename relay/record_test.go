@@ -17,7 +17,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// logged is a call log at a level, with what it wrote.
+// logged returns a call log at a level, and its output.
 func logged(level slog.Level) (*callLog, *testkit.Clock, *bytes.Buffer) {
 	var out bytes.Buffer
 	clock := testkit.NewClock(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC))
@@ -49,8 +49,8 @@ func TestACallThatTheServiceFailedIsOneLineThatSaysWhichAndWhere(t *testing.T) {
 		telemetry.Failed)
 	l.write(&made, fault.New(fault.OutcomeUnknown, ""), telemetry.OutcomeUnknown)
 	l.write(&made, fault.Internal(errors.New("a bug")), telemetry.Failed)
-	l.write(&made, fault.New(fault.RateWindow, ""), telemetry.Refused)        // the client's business
-	l.write(&made, fault.New(fault.UpstreamFailed, ""), telemetry.ClientGone) // nobody was failed
+	l.write(&made, fault.New(fault.RateWindow, ""), telemetry.Refused)        // the client's mistake
+	l.write(&made, fault.New(fault.UpstreamFailed, ""), telemetry.ClientGone) // the service did not fail
 	l.write(&made, nil, telemetry.OK)
 	all := lines(t, out)
 	if len(all) != 3 {

@@ -17,7 +17,7 @@ import (
 
 const patience = 30 * time.Second
 
-// sharing is a relay of which only the way to the upstreams is used.
+// sharing is a relay that is used only for reads from upstreams.
 type sharing struct {
 	relay *Relay
 	on    *upstream.Chain
@@ -48,7 +48,7 @@ func newSharing(t *testing.T, now func() time.Time) *sharing {
 	return s
 }
 
-// read asks for a receipt, as route does.
+// read reads a receipt, as route does.
 func (s *sharing) read(ctx context.Context, c *call) (*upstream.Answer, *fault.Error) {
 	return s.readOf(ctx, c, someHash)
 }
@@ -88,7 +88,7 @@ func TestALeaderWhoseClientLeftIsGoneThoughItsCallSucceeds(t *testing.T) {
 		}()
 		testkit.Eventually(t, patience, func() bool { return s.relay.flights.Followed() == 1 }, "one follows")
 		leave(row.cause)
-		// in which a call that ended with its leader would be over
+		// enough for a call that ends with its leader to be cancelled
 		for left := time.Now(); time.Since(left) < time.Second; {
 			var c call
 			if answer, failure := s.readOf(t.Context(), &c, otherHash); failure == nil {
@@ -114,7 +114,7 @@ func TestAPanicOfTheLeaderFailsItsFollowersOnly(t *testing.T) {
 	var armed atomic.Bool
 	followed := make(chan *fault.Error, 1)
 	var s *sharing
-	s = newSharing(t, func() time.Time { // an upstream reads the clock before it is asked
+	s = newSharing(t, func() time.Time { // an upstream reads the clock before its request
 		if armed.CompareAndSwap(true, false) {
 			go func() {
 				var c call

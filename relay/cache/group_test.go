@@ -22,7 +22,7 @@ func lead(t *testing.T, g *group, key string) *cache.Flight[string, string] {
 	return f
 }
 
-// follow joins "a" as a follower, who waits until leave is called; what it got is sent.
+// follow joins "a" as a follower, which waits until leave is called. got receives its value.
 func follow(t *testing.T, g *group) (got <-chan string, leave func()) {
 	t.Helper()
 	f, leads := g.Join("a")
@@ -64,7 +64,7 @@ func TestFollowersGetWhatTheLeaderLands(t *testing.T) {
 	if shares != 1 || g.Followed() != 20 {
 		t.Errorf("shared %d times, %d followed", shares, g.Followed())
 	}
-	lead(t, &g, "a").Finish(nil) // what comes later begins anew
+	lead(t, &g, "a").Finish(nil) // a later caller starts a new flight
 }
 
 func TestACallLivesWhileAnyoneWaitsForIt(t *testing.T) {
@@ -114,7 +114,7 @@ func TestACallEndsWhenAllHaveLeft(t *testing.T) {
 		case <-time.After(patience):
 			t.Fatalf("leader last %v: it goes on for nobody", leaderLast)
 		}
-		next := lead(t, &g, "a") // nobody joins what is cancelled
+		next := lead(t, &g, "a") // a cancelled flight cannot be joined
 		f.Finish(func() string { return "late" })
 		late, _ := follow(t, &g)
 		next.Finish(func() string { return "next" })
@@ -139,7 +139,7 @@ func TestWhatTheLeaderGoesOnReadingEndsWhenItLeaves(t *testing.T) {
 		<-got
 		leave()
 		if ended {
-			continue // nothing is left to be ended
+			continue // nothing is left to end
 		}
 		select {
 		case <-flight.Done():

@@ -18,7 +18,7 @@ func TestValuesComeBackUntilTheyExpire(t *testing.T) {
 	given := []byte(`"first"`)
 	kept := c.Put(key(1), given, time.Minute)
 	c.Put(key(2), []byte(`"second"`), time.Hour)
-	copy(given, `"spoil"`) // it belongs to an answer that is reused
+	copy(given, `"spoil"`) // it belongs to a reused answer
 	expect(t, c, key(1), `"first"`, cache.Memory)
 	if string(kept) != `"first"` {
 		t.Errorf("Put gave %s", kept)
@@ -66,7 +66,7 @@ func TestMemoryStaysWithinItsBytesUnderManyLargeValues(t *testing.T) {
 	}
 	wg.Wait()
 	held := 0
-	testkit.Eventually(t, patience, func() bool { // room is made beside the writers, so soon after them
+	testkit.Eventually(t, patience, func() bool { // eviction runs concurrently, soon after the writes
 		held = 0
 		for i := range writers * each {
 			got, _ := c.Get(t.Context(), key(i))
@@ -88,7 +88,7 @@ func TestValuesThatAreTooLargeAreNotKept(t *testing.T) {
 	}{
 		{64 << 20, cache.MaxEntryBytes, true},
 		{64 << 20, cache.MaxEntryBytes + 1, false},
-		{1 << 20, 1<<17 + 1, false}, // more than an eighth of the room
+		{1 << 20, 1<<17 + 1, false}, // more than an eighth of the limit
 		{1 << 20, 1 << 17, true},
 		{0, 10, false},
 	} {

@@ -21,8 +21,7 @@ const (
 
 var secret = []byte(strings.Repeat("pepper", 8))
 
-// open makes a cache whose second tier has the time that a loaded machine needs, unless a test says
-// otherwise.
+// open returns a cache whose look-up timeout suits a loaded machine, unless change sets another.
 func open(t testing.TB, change ...func(*cache.Options)) *cache.Cache {
 	t.Helper()
 	o := cache.Options{
@@ -48,7 +47,7 @@ func with(url string) func(*cache.Options) { return func(o *cache.Options) { o.R
 
 func key(n int) cache.Key { return cache.NewKey(fmt.Appendf(nil, "%d", n)) }
 
-// client is a connection of the test's own.
+// client returns a connection of the test's own.
 func client(t testing.TB, server *testkit.RedisServer) *redis.Client {
 	t.Helper()
 	rdb := redis.NewClient(&redis.Options{Addr: server.Addr})
@@ -56,10 +55,10 @@ func client(t testing.TB, server *testkit.RedisServer) *redis.Client {
 	return rdb
 }
 
-// redisKey is where a key's value lies in Redis.
+// redisKey returns the key under which a value is stored in Redis.
 func redisKey(k cache.Key) string { return "answer:" + string(k[:]) }
 
-// written waits until so many values have reached Redis.
+// written waits until n values have reached Redis.
 func written(t testing.TB, c *cache.Cache, n uint64) {
 	t.Helper()
 	testkit.Eventually(t, patience, func() bool { return c.Stats().RedisWrites == n }, "%d values are in Redis", n)

@@ -31,8 +31,8 @@ func TestProcessesShareTheSecondTier(t *testing.T) {
 	if ttl := client(t, server).TTL(t.Context(), redisKey(key(1))).Val(); ttl <= 0 || ttl > time.Hour {
 		t.Errorf("Redis keeps it for %s", ttl)
 	}
-	// What came from Redis is not kept longer than it was meant to be, nor believed when Redis
-	// keeps it longer.
+	// A value from Redis keeps its expiry, and is not accepted after it, even if Redis still has
+	// it.
 	clock.Advance(time.Hour)
 	expect(t, other, key(1), "", cache.Nowhere)
 	expect(t, open(t, with(server.URL), sameClock), key(1), "", cache.Nowhere)
@@ -56,7 +56,7 @@ func TestWhatOthersWriteIntoRedisIsNotServed(t *testing.T) {
 	writer := open(t, with(server.URL))
 	writer.Put(key(1), []byte(`{"value":"0x1"}`), week)
 	writer.Put(key(2), []byte(`{"value":"0x2"}`), week)
-	writer.Put(key(3), []byte(`no JSON`), week) // a mistake of whoever stores
+	writer.Put(key(3), []byte(`no JSON`), week) // a caller's mistake
 	written(t, writer, 3)
 	sealed, err := rdb.Get(t.Context(), redisKey(key(1))).Result()
 	if err != nil {
@@ -108,7 +108,7 @@ func TestWhatOthersWriteIntoRedisIsNotServed(t *testing.T) {
 			t.Errorf("%s: counted %+v", what, s)
 		}
 	}
-	// The same bytes under their own key: changed anywhere, they are a miss; as they were, a hit.
+	// The same value under its own key: any changed byte makes it a miss, unchanged it is a hit.
 	for at := range len(sealed) {
 		if err := rdb.Set(t.Context(), redisKey(key(1)), changed(at, 1), time.Hour).Err(); err != nil {
 			t.Fatal(err)
@@ -127,7 +127,7 @@ func TestWhatOthersWriteIntoRedisIsNotServed(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect(t, open(t, with(server.URL)), key(3), "", cache.Nowhere)
-	// A miss is stored again, and mends it.
+	// A corrupt value counts as a miss and is overwritten by the next write.
 	writer.Put(key(3), []byte(`3`), week)
 	written(t, writer, 4)
 	expect(t, open(t, with(server.URL)), key(3), `3`, cache.Redis)
@@ -169,7 +169,7 @@ func TestASecondTierThatHangsCostsALookUpItsTimeOutAtMost(t *testing.T) {
 	for i := range 500 {
 		expect(t, c, key(i), "", cache.Nowhere)
 	}
-	// Without the circuit, 500 look-ups of 50 ms would take 25 s.
+	// Without the circuit breaker, 500 look-ups of 50 ms would take 25 s.
 	if took := time.Since(begun); took > 12*time.Second {
 		t.Errorf("500 look-ups took %s", took)
 	}
@@ -185,7 +185,7 @@ func TestWritesThatRedisDoesNotTakeInTimeAreDroppedAndCounted(t *testing.T) {
 	server.Pause(t)
 	value := []byte(`"` + strings.Repeat("x", cache.MaxEntryBytes-2) + `"`)
 	const n = 200
-	for i := range n { // ten times what the queue holds: none of them waits
+	for i := range n { // ten times the capacity of the queue: no write waits
 		c.Put(key(i), value, week)
 	}
 	if s := c.Stats(); s.Stores != n || s.DroppedWrites < n/2 {

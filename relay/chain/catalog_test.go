@@ -10,8 +10,8 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// The catalog written out a second time, from the specification of the service, so that a slip in
-// the tables shows.
+// The catalog a second time, from the specification of the service, so that a mistake in the tables
+// is detected.
 const (
 	evmLocal = `eth_chainId net_version`
 	evmShort = `eth_blockNumber eth_gasPrice`
@@ -216,7 +216,7 @@ func TestServiceAnswersItsChainIDItself(t *testing.T) {
 	}
 }
 
-// Counting allocations and running in parallel exclude each other.
+// AllocsPerRun excludes parallel tests.
 func TestCommonCallsDoNotAllocate(t *testing.T) { //nolint:paralleltest // allocations of others would be counted
 	c := lookup(t, "eth_mainnet")
 	name := []byte("eth_getLogs")

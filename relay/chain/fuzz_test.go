@@ -12,7 +12,7 @@ import (
 )
 
 // logReaders read a filter as nodes do: by exact name, or with case folded (encoding/json into a
-// struct); the last of repeated members wins in both.
+// struct). In both, the last of repeated members wins.
 var logReaders = map[string]func(json.RawMessage) (from, to, hash any, ok bool){
 	"exact": func(raw json.RawMessage) (from, to, hash any, ok bool) {
 		var m map[string]any
@@ -36,7 +36,7 @@ func decode(raw []byte, into any) bool {
 	return d.Decode(into) == nil
 }
 
-// readBound reads a block as leniently as any node might; ok is false for what none would.
+// readBound reads a block as leniently as any node might; ok is false if no node would accept it.
 func readBound(v any, head uint64) (*big.Int, bool) {
 	var s string
 	switch v := v.(type) {
@@ -62,8 +62,8 @@ func readBound(v any, head uint64) (*big.Int, bool) {
 	return new(big.Int).SetString(s, base)
 }
 
-// FuzzLogRangeIsNeverExceeded holds that what passes the cap is within it for every way of reading
-// the filter.
+// FuzzLogRangeIsNeverExceeded checks that whatever passes the cap is within it for every way of
+// reading the filter.
 func FuzzLogRangeIsNeverExceeded(f *testing.F) {
 	for _, seed := range []string{
 		``, `[]`, `[null]`, `[{}]`, `[{"fromBlock":"0x1","toBlock":"0x3e8"}]`,
@@ -108,7 +108,7 @@ func FuzzLogRangeIsNeverExceeded(f *testing.F) {
 	})
 }
 
-// FuzzFeeHistoryIsNeverExceeded does the same for the block count of eth_feeHistory.
+// FuzzFeeHistoryIsNeverExceeded does the same for eth_feeHistory's block count.
 func FuzzFeeHistoryIsNeverExceeded(f *testing.F) {
 	for _, seed := range []string{
 		``, `["0x400"]`, `["0x401"]`, `[1024]`, `[1025]`, `["1025"]`, `[1e9]`, `["0\u0078401"]`, `[" 1025"]`,
@@ -131,7 +131,7 @@ func FuzzFeeHistoryIsNeverExceeded(f *testing.F) {
 }
 
 // stateReaders read the block parameter of a state read as nodes do: a bare value, or the object of
-// EIP-1898 with its members by exact or by folded name.
+// EIP-1898 with its members by exact or case-folded name.
 var stateReaders = map[string]func(json.RawMessage) any{
 	"exact": func(raw json.RawMessage) any {
 		var m map[string]any
@@ -159,8 +159,8 @@ var stateReaders = map[string]func(json.RawMessage) any{
 	},
 }
 
-// FuzzDeepStateReadWeighsTwo holds that no way of naming a block that a node would read as deep
-// weighs 1, and that what is plainly near weighs 1.
+// FuzzDeepStateReadWeighsTwo checks that no block that a node would read as deep weighs 1, and that
+// plainly near blocks weigh 1.
 func FuzzDeepStateReadWeighsTwo(f *testing.F) {
 	for _, seed := range []string{
 		`"0x268f"`, `"0x2690"`, `"earliest"`, `"Earliest"`, `"latest"`, `"pending"`, `null`, `1`, `"1"`, `0`, `1e0`,
@@ -180,7 +180,7 @@ func FuzzDeepStateReadWeighsTwo(f *testing.F) {
 		}
 		var text string
 		if json.Unmarshal(block, &text) == nil && len(text) == len("0x")+64 {
-			return // as long as a hash, it is one
+			return // a string as long as a hash counts as a hash
 		}
 		for name, template := range methods {
 			m, _ := c.Method([]byte(name))
@@ -205,8 +205,8 @@ func FuzzDeepStateReadWeighsTwo(f *testing.F) {
 	})
 }
 
-// readsDeep reports whether a value names a block more than 128 below the head. White space and
-// signs are left out: no node takes them.
+// readsDeep reports whether a value is a block more than 128 below the head. It ignores white space
+// and signs, which no node accepts.
 func readsDeep(v any, head uint64) bool {
 	if v == nil {
 		return false
@@ -222,7 +222,7 @@ func readsDeep(v any, head uint64) bool {
 	return n.Cmp(limit.Sub(limit, big.NewInt(chain.StateDepth))) < 0
 }
 
-// FuzzWeighNeverPanics throws anything at every method's rules.
+// FuzzWeighNeverPanics passes arbitrary input to every method's rules.
 func FuzzWeighNeverPanics(f *testing.F) {
 	for _, seed := range []string{
 		``, `[`, `["`, `["\`, `[{`, `[{"`, `[{"a`, `[{"a":`, `[{"a":[`, `["0xaa",{"blockNumber":"0x1"}]`, `["a" "b"]`,

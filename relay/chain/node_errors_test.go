@@ -26,8 +26,8 @@ func TestEveryCodeOfSolanasNodesIsExplained(t *testing.T) {
 	}
 }
 
-// What Terms says must be what Weigh does: a method has terms exactly when its parameters can
-// change its weight or be refused.
+// Terms must match Weigh: a method has terms exactly if its parameters can change its weight or be
+// refused.
 func TestTermsSayWhatWeighGoesBy(t *testing.T) {
 	t.Parallel()
 	for _, c := range All() {

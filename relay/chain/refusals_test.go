@@ -102,8 +102,8 @@ func TestNoServedMethodIsAdvisedAgainst(t *testing.T) {
 	t.Parallel()
 	for _, c := range chain.All() {
 		for _, m := range c.Methods() {
-			// A served method asked on its own chain never reaches Refuse; a rule that matches it
-			// would be a slip in a pattern.
+			// A served method on its own chain never reaches Refuse; a rule that matches it is a
+			// mistake in a pattern.
 			if msg := c.Refuse(m.Name, links).Message; !strings.Contains(msg, "Use "+m.Name+".") {
 				t.Errorf("a refusal rule matches the served %s: %s", m.Name, msg)
 			}

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// FuzzScannerReadsValidJSONLikeTheStandardLibrary compares the walk over raw JSON with
-// encoding/json.
+// FuzzScannerReadsValidJSONLikeTheStandardLibrary compares the scanner with encoding/json.
 func FuzzScannerReadsValidJSONLikeTheStandardLibrary(f *testing.F) {
 	for _, seed := range []string{
 		`[]`, ` [ 1 , "a\"]" , {"x":[1,{"y":"}"}]} , null ] `, `["\\",[[]],-1.5e3,true]`,

@@ -20,8 +20,8 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// signed makes a transaction of the kind and gives it with the bytes that travel; blob transactions
-// travel with their blobs.
+// signed returns a signed transaction with its network encoding; that of a blob transaction
+// includes the blobs.
 func signed(t *testing.T, key *ecdsa.PrivateKey, data types.TxData) (*types.Transaction, []byte) {
 	t.Helper()
 	tx, err := types.SignNewTx(key, types.LatestSignerForChainID(big.NewInt(1)), data)
@@ -48,8 +48,8 @@ func blobTx(sidecar *types.BlobTxSidecar) *types.BlobTx {
 	return tx
 }
 
-// sidecars returns one of each version: with a proof per blob (EIP-4844), and with a proof per cell
-// (EIP-7594). Nobody checks the proofs here, so the blobs are of any content.
+// sidecars returns one sidecar of each version: with a proof per blob (EIP-4844), and with a proof
+// per cell (EIP-7594). The proofs are not checked here, so the content is arbitrary.
 func sidecars() map[string]*types.BlobTxSidecar {
 	blobs := []kzg4844.Blob{{0: 1}, {1: 2}}
 	commitments := []kzg4844.Commitment{{0: 0xc0}, {0: 0xc1}}
@@ -110,7 +110,7 @@ func TestSubmissionIDIsTheHashOfEveryKindOfTransaction(t *testing.T) {
 
 func TestSubmissionIDIsThePublishedHash(t *testing.T) {
 	t.Parallel()
-	// The example of EIP-155, which is from before any of our libraries.
+	// The example of EIP-155, which is independent of our libraries.
 	const (
 		example = "0xf86c098504a817c800825208943535353535353535353535353535353535353535880de0b6b3a76400008025a028ef61340bd939bc2195fe537567866003e1a15d3c71ff63e1590620aa636276a067cbe9d8997f761aecb703304b3800ccf555c9f3dc64214b297fb1966a3b6d83"
 		hash    = "0x33469b22e9f636356c4160a87eb19df52b7412e8eac32a4a55ffe88ea8350788"
@@ -121,7 +121,7 @@ func TestSubmissionIDIsThePublishedHash(t *testing.T) {
 	}
 }
 
-// solanaMessages returns a transfer's message in each version, as a wallet makes it.
+// solanaMessages returns the message of a transfer in each version, as a wallet encodes it.
 func solanaMessages(signers int) map[string][]byte {
 	keys := bytes.Repeat([]byte{0xaa}, 32*(signers+1))
 	keys = append(keys, make([]byte, 32)...) // the system program
@@ -166,7 +166,7 @@ func TestSubmissionIDOnSolanaIsTheFirstSignature(t *testing.T) {
 						first)
 				}
 			}
-			// Read in the wrong encoding it must name no transaction rather than a wrong one.
+			// Decoded with the wrong encoding, it must yield no signature rather than a wrong one.
 			if _, value := c.SubmissionID([]byte(`["` + in64 + `"]`)); value != "" {
 				t.Errorf("%s: base64 read as base58 gave %s", version, value)
 			}

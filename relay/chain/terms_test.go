@@ -8,8 +8,8 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// The words name every heavy method, and no other, by itself or by a prefix, and the figures by
-// which parameters make a call heavy.
+// HeavyCalls must name every heavy method and no other, by itself or by a prefix, and the limits
+// above which parameters make a call heavy.
 func TestHeavyCallsNameWhatTheCatalogHasAsHeavy(t *testing.T) {
 	t.Parallel()
 	words := strings.Split(chain.HeavyCalls(), ", ")

@@ -180,7 +180,7 @@ func TestFeeHistoryIsCappedInEveryForm(t *testing.T) {
 	}
 }
 
-// stateReads gives a parameter list with the block at the right place for each state read.
+// stateReads has a parameter list with a placeholder for the block, for each state read.
 var stateReads = map[string]string{
 	"eth_getBalance":          `["0xaa",BLOCK]`,
 	"eth_getCode":             `["0xaa",BLOCK]`,
@@ -242,7 +242,7 @@ func TestStateReadsWeighByDepth(t *testing.T) {
 func (tc weighCase) checkOmitted(t *testing.T, c *chain.Chain, method string) {
 	t.Helper()
 	if method == "eth_call" {
-		tc.params = `[{"to":"0xaa"}]` // its template carries a third parameter
+		tc.params = `[{"to":"0xaa"}]` // its template has a third parameter
 	}
 	tc.check(t, c, method)
 }

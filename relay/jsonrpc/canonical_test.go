@@ -126,15 +126,15 @@ func FuzzCanonical(f *testing.F) {
 			(json.Unmarshal(once, &after) != nil || !reflect.DeepEqual(before, after)) {
 			t.Fatalf("%q became %q", text, once)
 		}
-		// Any other way of writing it ends in the same form: here, with every letter escaped.
+		// Every other spelling has the same form: here, with every letter escaped.
 		if spelt, err := AppendCanonical(nil, escaped(once)); err != nil || string(spelt) != string(once) {
 			t.Fatalf("%q, spelt %q, is %q, %v", once, escaped(once), spelt, err)
 		}
 	})
 }
 
-// escaped writes every ASCII letter inside the strings of a canonical text as an escape, and puts
-// white space between the rest.
+// escaped writes every ASCII letter inside the strings of a canonical text as an escape, and adds
+// white space elsewhere.
 func escaped(text []byte) []byte {
 	const hex = "0123456789ABCDEF"
 	var out []byte

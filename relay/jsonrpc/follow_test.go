@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// follow feeds a value in chunks of the given size. end is where the value ended; -1 when it did
-// not.
+// follow feeds a value in chunks of the given size. end is where the value ended; -1 if it did not.
 func follow(body []byte, size int) (end int, err error) {
 	var f follower
 	for from := 0; from < len(body); from += size {
@@ -73,7 +72,7 @@ func TestFollowerRefusesWhatIsNoValue(t *testing.T) {
 	}
 }
 
-// FuzzFollower holds what is followed in chunks against encoding/json, which sees it whole.
+// FuzzFollower compares the follower with encoding/json, which reads the whole value.
 func FuzzFollower(f *testing.F) {
 	for _, v := range append(values, nonValues...) {
 		f.Add([]byte(v), 3)
@@ -101,7 +100,7 @@ func FuzzFollower(f *testing.F) {
 	})
 }
 
-// trace is an answer of some megabytes that looks like debug_traceTransaction's.
+// trace returns an answer of some megabytes that resembles debug_traceTransaction's.
 func trace() []byte {
 	var b strings.Builder
 	b.WriteString(`{"gas":21000,"failed":false,"returnValue":"","structLogs":[`)
@@ -123,8 +122,7 @@ func trace() []byte {
 	return []byte(b.String())
 }
 
-// BenchmarkFollow is the cost of following a streamed trace, and one long string of hexadecimal
-// digits.
+// BenchmarkFollow measures following a streamed trace, and one long string of hexadecimal digits.
 func BenchmarkFollow(b *testing.B) {
 	for name, body := range map[string][]byte{
 		"trace": trace(), "bytes": []byte(`"0x` + strings.Repeat("00ff", 1<<18) + `"`),
@@ -141,7 +139,7 @@ func BenchmarkFollow(b *testing.B) {
 	}
 }
 
-// BenchmarkValid is the cost of judging the same answers whole.
+// BenchmarkValid measures the validation of the same answers as a whole.
 func BenchmarkValid(b *testing.B) {
 	for name, body := range map[string][]byte{
 		"trace": trace(), "bytes": []byte(`"0x` + strings.Repeat("00ff", 1<<18) + `"`),

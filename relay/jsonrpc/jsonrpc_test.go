@@ -128,7 +128,7 @@ func TestSplitResponse(t *testing.T) {
 	}
 }
 
-// The parts of a response that is cut at any byte give the same result as the whole.
+// A response that is cut at any byte must yield the same result as the whole.
 func TestOpeningFindsTheEndOfTheResultWhereverItIsCut(t *testing.T) {
 	t.Parallel()
 	for _, result := range []string{
@@ -205,7 +205,7 @@ func FuzzSplitRequest(f *testing.F) {
 			t.Fatalf("%q: %v", body, err)
 		}
 		if bytes.IndexByte(body, '\\') >= 0 {
-			return // names may be escaped, which nobody does
+			return // names may be escaped, which no client does
 		}
 		params := string(want["params"])
 		if params == "null" {

@@ -23,7 +23,7 @@ func TestStandingTellsWhetherAChainHasACapabilityNow(t *testing.T) {
 	)
 	for name, test := range map[string]struct {
 		first, second UpstreamState
-		cordoned      bool // the first
+		cordoned      bool // the first upstream
 		want          Availability
 	}{
 		"one has it":                               {has, lacks, false, Live},

@@ -13,10 +13,10 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// instant answers every read at once, so that a benchmark measures what is around the transport.
+// instant answers every read at once, so that a benchmark measures everything but the transport.
 type instant struct{}
 
-// instantBody answers under the id of the request that it stands in.
+// instantBody is an answer with the id of its request.
 type instantBody struct {
 	text [len(instantAnswer)]byte
 	read int
@@ -49,7 +49,7 @@ func (instant) CloseIdleConnections() {}
 
 func (instant) Retire() {}
 
-// benchmarked returns Ethereum over n measured upstreams that answer at once.
+// benchmarked returns Ethereum with n measured upstreams that answer at once.
 func benchmarked(b *testing.B, n int) *Chain {
 	b.Helper()
 	var list []config.Upstream

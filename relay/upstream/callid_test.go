@@ -97,7 +97,7 @@ func TestAnotherID_EndsTheConnectionAndIsCounted(t *testing.T) {
 			wrong := testkit.Raw(http.StatusOK, "application/json", row.body)
 			first.Next(testkit.Result("0x1"), wrong)
 			connections := 2
-			if row.streams { // it is asked again on a connection of its own, where it begins to go out
+			if row.streams { // it is retried on a connection of its own, where it starts to stream
 				first.Next(wrong)
 				connections = 3
 			}
@@ -137,8 +137,8 @@ func TestAnotherID_EndsTheConnectionAndIsCounted(t *testing.T) {
 	}
 }
 
-// An error under id null may belong to any call: what it says of the operator's plan or rate is
-// heard, and no client gets it.
+// An error with id null may belong to any call. Its words about the operator's plan or rate count,
+// but no client gets it.
 func TestNullID_IsHeardButNeverPassedOn(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// measured returns verdicts of just now.
+// measured returns verdicts measured now.
 func measured(able map[chain.Capability]bool) map[chain.Capability]Verdict {
 	now := time.Now()
 	all := make(map[chain.Capability]Verdict)
@@ -42,7 +42,7 @@ func TestMethodGoesToAnUpstreamThatIsCapableOfIt(t *testing.T) {
 		read("debug_traceCall", chain.Debug)
 		read("trace_block", chain.Trace)
 		read("eth_call", chain.Plain)
-		read("arbtrace_block", chain.ArbTrace) // nobody was measured for it
+		read("arbtrace_block", chain.ArbTrace) // no upstream was measured for it
 	}
 	for _, want := range []struct {
 		upstreams []*testkit.UpstreamServer
@@ -63,8 +63,7 @@ func TestMethodGoesToAnUpstreamThatIsCapableOfIt(t *testing.T) {
 			t.Errorf("%s: %d calls, want %d", want.method, n, want.calls)
 		}
 	}
-	// When nobody is known to be able, somebody is asked all the same: the probe may be out of
-	// date.
+	// If no upstream is known to be able, one is asked anyway: the probe may be out of date.
 	s.Upstreams[1].Capabilities = measured(map[chain.Capability]bool{chain.Debug: false})
 	c.Apply(s)
 	read("debug_traceCall", chain.Debug)
@@ -78,7 +77,7 @@ func TestCapabilitiesAreMeasuredWhereTheyExist(t *testing.T) {
 	}
 	for id, want := range map[chain.ID]struct {
 		methods []string
-		state   []string // the heights at which state is asked for
+		state   []string // the heights at which state is read
 	}{
 		chain.EthMainnet: {evm, []string{"0x1", fmt.Sprintf("0x%x", head-128)}},
 		chain.ArbitrumOne: {
@@ -165,7 +164,7 @@ func TestVerdictsAreMeasuredAgainAndExpire(t *testing.T) {
 	if able, known := able(); !able || !known {
 		t.Fatal("it is capable")
 	}
-	// Silence is no verdict: the last one stays, for a while.
+	// No answer is no verdict: the last one stays, for a while.
 	u.On("debug_traceCall", testkit.TooMany(time.Second))
 	u.Forget()
 	for range 3 {
@@ -194,7 +193,7 @@ func TestACapabilityThatHangsTakesNoTimeOfTheOthers(t *testing.T) {
 	u := n.nodes[0]
 	u.On("trace_call", testkit.Result("0x"))
 	u.On("eth_getBalance", testkit.Result("0x0"))
-	u.On("debug_traceCall", testkit.Hang(nil)) // the one that is asked first
+	u.On("debug_traceCall", testkit.Hang(nil)) // the first capability that is probed
 	s := n.round().Upstreams[0]
 	if _, known := s.Capable(chain.Debug, n.clock.Now()); known || !s.Usable {
 		t.Errorf("it hangs, and debug is known (%v); usable: %v", known, s.Usable)
@@ -202,7 +201,7 @@ func TestACapabilityThatHangsTakesNoTimeOfTheOthers(t *testing.T) {
 	if able, known := s.Capable(chain.Trace, n.clock.Now()); !able || !known {
 		t.Errorf("the one after it: %v (%v)", able, known)
 	}
-	s = n.round().Upstreams[0] // a slow machine may need the second
+	s = n.round().Upstreams[0] // a slow machine may need a second round
 	for of, want := range map[chain.Capability]bool{
 		chain.Simulate: false, chain.Archive: true, recentState: true, chain.Data: false,
 	} {
@@ -248,7 +247,7 @@ func TestWhatGaveNoVerdictIsAskedAgainEverMoreSeldom(t *testing.T) {
 		if asked := u.Count("debug_traceCall"); asked != i+1 {
 			t.Fatalf("asked %d times before the pause of %s was over, want %d", asked, pause, i+1)
 		}
-		n.restart(true) // pauses outlive the worker
+		n.restart(true) // pauses survive a restart of the worker
 		n.round()
 		if asked := u.Count("debug_traceCall"); asked != i+2 {
 			t.Fatalf("asked %d times when the pause of %s was over, want %d", asked, pause, i+2)

@@ -12,8 +12,8 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// chooser returns a chain with one upstream per supply, named after it and its place, and its
-// healthy snapshot with equal latencies.
+// chooser returns a chain with one upstream per supply, named after its supply and position, and
+// its healthy snapshot with equal latencies.
 func chooser(t *testing.T, supplies ...plan.Supply) (*Chain, *testkit.Clock, Snapshot) {
 	t.Helper()
 	clock := testkit.NewClock(noon)
@@ -58,7 +58,7 @@ func TestNoUpstreamIsChosenBeforeItProvedItsChain(t *testing.T) {
 	if got := c.choice(plan.Public, plan.Balanced, 0); got != "none" {
 		t.Errorf("chose %s, which is of another chain", got)
 	}
-	s.Upstreams[0].Usable = true // a board that contradicts itself must not open the way
+	s.Upstreams[0].Usable = true // a contradictory snapshot must not make it eligible
 	c.Apply(s)
 	if got := c.choice(plan.Public, plan.Balanced, 0); got != "none" {
 		t.Errorf("chose %s, which is of another chain", got)
@@ -110,7 +110,7 @@ func TestTheFavouriteStaysUntilAnotherIsClearlyBetter(t *testing.T) {
 		want          string
 	}{
 		{10_000, 11_000, "public-0"},
-		{12_000, 10_000, "public-0"}, // better, not clearly
+		{12_000, 10_000, "public-0"}, // better, but not clearly
 		{12_600, 10_000, "public-1"}, // more than a quarter
 		{10_000, 10_000, "public-1"},
 		{10_000, 12_600, "public-0"},
@@ -203,7 +203,7 @@ func TestAPoolRefusesChainsItDoesNotKnow(t *testing.T) {
 	}
 }
 
-// measured has an upstream look as if all its calls had taken so long.
+// measured makes an upstream appear as if all its calls had taken this long.
 func (e *Endpoint) measured(took time.Duration) {
 	for range 2 * minSamples {
 		e.observe(observation{verdict: verdicts[isAnswer], took: took})
@@ -233,7 +233,7 @@ func TestCheapPrefersCheapSupplyAndGoesByHealthOnceItFailed(t *testing.T) {
 func TestFastGetsTheLowestLatencyOfTheBestSupply(t *testing.T) {
 	t.Parallel()
 	c, _, s := chooser(t, plan.Public, plan.Premium, plan.Premium, plan.Wholesale)
-	s.Upstreams[2].Lag = 3 // in blocks: not what fast is about
+	s.Upstreams[2].Lag = 3 // in blocks, which fast ignores
 	c.Apply(s)
 	for i, took := range []time.Duration{
 		time.Millisecond, 300 * time.Millisecond, 200 * time.Millisecond, 2 * time.Millisecond,
@@ -283,8 +283,8 @@ func TestBalancedBlendsLatencyFailuresThrottlingAndLag(t *testing.T) {
 	}
 }
 
-// failEvery has one of n calls fail, and throttleEvery one of n throttled without the upstream
-// being left out for it.
+// failEvery makes one of n calls fail, and throttleEvery one of n throttled, without excluding the
+// upstream.
 func (e *Endpoint) failEvery(n int) {
 	for range 2 * minSamples {
 		e.health.fail(1)
@@ -379,7 +379,7 @@ func TestNoTrialWithoutAnotherInGoodStanding(t *testing.T) {
 	c.endpoints[0].health.fail(minSamples)
 	clock.Advance(firstExclusion)
 	c.endpoints[1].health.fail(minSamples)
-	for range 3 { // all traffic, and not one at a time
+	for range 3 { // all calls, not one at a time
 		if to, ok := c.next(&search{r: request("eth_call"), list: c.endpoints}); !ok || to.trial {
 			t.Fatalf("chose %+v", to)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// saying is what providers say, one row per pattern, in the order in which they are matched.
+// saying has a provider's message per pattern, in matching order.
 var saying = []struct {
 	message string
 	want    meaning
@@ -109,7 +109,7 @@ func TestTheFirstPatternThatMatchesWins(t *testing.T) {
 	for i, first := range saying[:len(saying)-1] {
 		for _, second := range saying[i+1:] {
 			if beginsAsRevert(second.message) {
-				continue // what follows is the contract's
+				continue // what follows is the contract's text
 			}
 			v, _ := classifyError(chain.EVM, errorObject(-32000, second.message+"; "+first.message), nil)
 			if v.meaning != first.want {
@@ -214,7 +214,7 @@ func TestCodesCorrectWhatWordsSay(t *testing.T) {
 		{-32601, "something nobody has heard of", isAbsent},
 		{-32602, "something nobody has heard of", isAnswer},
 		{-32602, "encoding not supported", isAnswer},              // the client's own parameter
-		{-32000, "transaction type not supported", isUnsupported}, // not the method
+		{-32000, "transaction type not supported", isUnsupported}, // not about the method
 		{-32601, "not supported", isAbsent},
 		{-32004, "not supported", isAbsent},
 		{-32000, "this method is not supported", isAbsent},

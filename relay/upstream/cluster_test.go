@@ -11,8 +11,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// The board lies under one hash tag, and its slot may move to another node between any two things
-// done with it.
+// The board has one hash tag, and its slot may move to another node between any two commands.
 func TestTheBoardStandsOnAClusterAndMovesWithItsSlot(t *testing.T) {
 	t.Parallel()
 	cluster := testkit.RedisCluster(t)

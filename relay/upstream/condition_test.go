@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// supplied is a chain over three upstreams: public, premium and wholesale ones, whose probes took
+// supplied returns a chain with three upstreams: public, premium and wholesale, whose probes took
 // 1, 4 and 16 ms.
 func supplied(t *testing.T, now func() time.Time) *Chain {
 	t.Helper()
@@ -38,7 +38,7 @@ func TestAConditionTellsOfUsableUpstreamsOnly(t *testing.T) {
 	if got := c.Condition(); got != want {
 		t.Errorf("with one that lags it is %+v, want %+v", got, want)
 	}
-	// Calls that fail are counted, and one that they exclude is not usable.
+	// Failed calls are counted, and an excluded upstream is not usable.
 	for i := range 12 {
 		o := observation{verdict: verdicts[isAnswer], took: time.Millisecond}
 		if i >= 9 {
@@ -66,7 +66,7 @@ func TestAnExpectationFollowsSupplyAndTier(t *testing.T) {
 		t.Error("before any probe something is expected")
 	}
 	s := healthy(c, now)
-	for i := range s.Upstreams { // only the premium one traces
+	for i := range s.Upstreams { // only the premium one supports trace
 		s.Upstreams[i].Capabilities = map[chain.Capability]Verdict{chain.Trace: {Able: i == 1, MeasuredAt: now}}
 	}
 	c.Apply(s)
@@ -92,7 +92,7 @@ func TestAnExpectationFollowsSupplyAndTier(t *testing.T) {
 	if got, ok := c.Expect(trace, plan.Wholesale, plan.Fast); ok {
 		t.Errorf("a trace without anybody who traces meets %+v", got)
 	}
-	// Calls outweigh probes.
+	// Latencies of calls take precedence over those of probes.
 	for range 10 {
 		c.endpoints[0].observe(observation{verdict: verdicts[isAnswer], took: 30 * time.Millisecond})
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// lies are what one upstream may say beside honest ones.
+// lies are the ways in which one upstream may lie next to honest ones.
 var lies = []struct {
 	name string
 	tell func(n *node, round int)
@@ -47,7 +47,7 @@ func TestOneUpstreamThatLiesNeitherMovesTheHeadNorExcludesAnHonestOne(t *testing
 	}
 }
 
-// holds checks a round in which one upstream of several may lie.
+// holds checks a round in which one of several upstreams may lie.
 func (n *network) holds(s Snapshot, liar, round int) {
 	n.Helper()
 	honest := trueHead(n.clock.Now())
@@ -69,9 +69,8 @@ func (n *network) holds(s Snapshot, liar, round int) {
 	}
 }
 
-// The word of an only upstream is all there is: its first head counts, and so do those of which it
-// shows the block. What it cannot show moves the head no further than the chain can have come
-// (docs/decisions/0021).
+// A single upstream is trusted: its first head counts, and so does each head whose block it shows.
+// A head without a block is limited to what the chain can have produced (docs/decisions/0021).
 func TestTheWordOfAnOnlyUpstreamCountsAsFarAsTheChainCanHaveComeOrBlocksAreShown(t *testing.T) {
 	t.Parallel()
 	for _, lie := range lies {
@@ -153,7 +152,7 @@ func TestAnUpstreamOfAnotherChainHasNoSay(t *testing.T) {
 }
 
 // A worker that starts with an empty board has two upstreams, one of which lies: the times of their
-// blocks tell which.
+// blocks show which.
 func TestWithoutMemoryTheTimesOfBlocksTellWhoLies(t *testing.T) {
 	t.Parallel()
 	for _, lead := range []int64{1_000_000, 300, -300, -900_000} {
@@ -170,8 +169,8 @@ func TestWithoutMemoryTheTimesOfBlocksTellWhoLies(t *testing.T) {
 	}
 }
 
-// When even the times are made up there is no telling: the lower head is the safe one, and nobody
-// is excluded on anybody's word.
+// If even the times are made up, nothing shows which one lies. The lower head is the safe one, and
+// no upstream is excluded on another's word.
 func TestWithoutMemoryAndWithBlocksMadeUpNobodyIsExcluded(t *testing.T) {
 	t.Parallel()
 	for _, lead := range []int64{1_000_000, -900_000} {
@@ -209,7 +208,7 @@ func TestTwoThatAgreeAreBelievedHoweverFarTheChainCame(t *testing.T) {
 	n := newNetwork(t, 2)
 	n.round()
 	for _, u := range n.nodes {
-		u.set(func(u *node) { u.lead = 5000 }) // the chain stood still and caught up
+		u.set(func(u *node) { u.lead = 5000 }) // the chain halted and caught up
 	}
 	if s := n.round(); s.Head != trueHead(n.clock.Now())+5000 || !s.Upstreams[0].Usable || !s.Upstreams[1].Usable {
 		t.Errorf("head %d, upstreams %+v", s.Head, s.Upstreams)
@@ -229,14 +228,14 @@ func TestOneUpstreamCannotLeadTheHeadAwayStepByStep(t *testing.T) {
 	}
 }
 
-// fastChain has every node follow a chain with blocks of another time, of which it has the blocks.
+// fastChain makes every node follow a chain with another block time, and have its blocks.
 func (n *network) fastChain(every time.Duration) {
 	for _, u := range n.nodes {
 		u.set(func(u *node) { u.blockTime = every })
 	}
 }
 
-// Rounds come more often than blocks.
+// Rounds are more frequent than blocks.
 func TestAChainOfTheUsualPaceIsNotTakenForAFasterOne(t *testing.T) {
 	t.Parallel()
 	for _, nodes := range []int{1, 2, 3} {
@@ -265,11 +264,11 @@ func TestAChainThatIsFasterThanTheCatalogSaysIsBelieved(t *testing.T) {
 						n.nodes[0].claims(), s.Upstreams[0].Reason)
 				}
 			}
-			// its word is enough for twice the pace
+			// a single upstream is believed for twice the pace
 			if seen := n.chain.blockTime(&n.last); seen < every || seen > 2*every {
 				t.Errorf("%d nodes: blocks of %s are taken for blocks of %s", nodes, every, seen)
 			}
-			n.clock.Advance(3 * blockTime) // the probes stand still; the answers of upstreams do not
+			n.clock.Advance(3 * blockTime) // no probes; the upstreams' answers go on
 			said := n.nodes[0].claims()
 			if head, ok := n.chain.ObserveHead(Latest, said); !ok || head != said {
 				t.Errorf("%d nodes, blocks of %s: an answer that the chain has come to gives %d (%v), want %d", nodes,
@@ -296,7 +295,7 @@ func TestHowFastAChainIsIsLearnedFromNobodysWordAlone(t *testing.T) {
 		n := newNetwork(t, nodes)
 		for round := range 30 {
 			if round > 0 {
-				// twice as fast as usual: just what its word is enough for
+				// twice the usual pace: the limit of what a single upstream is believed for
 				n.nodes[0].set(func(u *node) { u.lead = int64(2 * round) })
 			}
 			if s := n.round(); n.chain.blockTime(&s) < blockTime*2/3 {

@@ -21,7 +21,7 @@ func newBoard(t *testing.T) *Board {
 	return NewBoard(rdb)
 }
 
-// watch follows the board until the test ends.
+// watch applies the board to the pool until the test ends.
 func watch(t *testing.T, b *Board, p *Pool) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -60,8 +60,8 @@ func TestACordonedUpstreamIsNotUsedAtAll(t *testing.T) {
 	cordon("up-0")
 	testkit.Eventually(t, testTimeout, func() bool { return c.choice(plan.Public, plan.Balanced, 0) == "up-1" },
 		"the cordon is in force")
-	// Neither when it is the last one left, nor when all are unusable, nor for submissions, nor
-	// after another round of probes.
+	// Not as the last one left, nor when all are unusable, nor for submissions, nor after another
+	// round of probes.
 	for range 20 {
 		publish()
 		for tried := range uint64(4) {
@@ -83,7 +83,7 @@ func TestACordonedUpstreamIsNotUsedAtAll(t *testing.T) {
 	if first.Total()+second.Total() != 0 {
 		t.Error("a cordoned upstream was asked")
 	}
-	// A process that starts knows it from the start.
+	// A process that starts reads the cordon at once.
 	fresh, again := poolOf(t, chain.EthMainnet, time.Now, providers(first, second))
 	watch(t, board, fresh)
 	testkit.Eventually(t, testTimeout, again.Measured, "the other process reads the board")

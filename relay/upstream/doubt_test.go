@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// silence has nodes refuse to tell their head, or tell it again.
+// silence makes nodes refuse to report their head, or report it again.
 func (n *network) silence(silent bool, nodes ...*node) {
 	for _, u := range nodes {
 		reply := testkit.ResultOf(func(testkit.Request) any { return fmt.Sprintf("0x%x", u.claims()) })
@@ -20,7 +20,7 @@ func (n *network) silence(silent bool, nodes ...*node) {
 	}
 }
 
-// recovers lets rounds pass until the wrong head must be gone, with all upstreams but the liar
+// recovers runs rounds until the wrong head must be corrected and all upstreams but the liar are
 // usable again.
 func (n *network) recovers(liar int) {
 	n.Helper()
@@ -93,7 +93,7 @@ func TestAWrongHeadThatMoreThanOneUpstreamContradictsGoesAway(t *testing.T) {
 			if n.last.Head <= trueHead(n.clock.Now()) {
 				t.Fatalf("the head is %d: nothing was to be mended", n.last.Head)
 			}
-			n.restart(true) // doubts outlive the worker
+			n.restart(true) // doubts survive a restart of the worker
 			n.recovers(liar)
 		})
 	}
@@ -123,7 +123,7 @@ func TestHeadsGoDownOnNobodysWordAlone(t *testing.T) {
 			begun := n.round().Generation
 			n.nodes[0].set(func(u *node) { u.lead, u.forges = -900_000, forges })
 			for round := range 2 * doubtRounds {
-				if round == doubtRounds { // then it is the only one that answers
+				if round == doubtRounds { // from now on it is the only one that answers
 					n.silence(true, n.nodes[1:]...)
 				}
 				before := n.last.Head
@@ -144,7 +144,7 @@ func TestHeadsGoDownOnNobodysWordAlone(t *testing.T) {
 
 func TestTheFirstHeadOfOneOfSeveralUpstreamsIsNotBelievedAtOnce(t *testing.T) {
 	t.Parallel()
-	for lead, rounds := range map[int64]int{0: aloneRounds, 1_000_000: doubtRounds} { // the second has no block to show
+	for lead, rounds := range map[int64]int{0: aloneRounds, 1_000_000: doubtRounds} { // the second head has no block to show
 		n := newNetwork(t, 2)
 		n.silence(true, n.nodes[1])
 		n.nodes[0].set(func(u *node) { u.lead = lead })
@@ -179,7 +179,7 @@ func TestTwoOfThreeThatMakeUpANumberAreToldByTheirBlocks(t *testing.T) {
 	}
 }
 
-// Another chain id over the same board: what the first chain's rounds found says nothing about the
+// The board may hold another chain id: what the first chain's rounds found must not count for the
 // second.
 func TestASnapshotOfAnotherChainIDIsNotBelieved(t *testing.T) {
 	t.Parallel()

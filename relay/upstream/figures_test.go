@@ -13,8 +13,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// seen records calls of one upstream: so many good ones of a latency, so many failed and throttled
-// ones.
+// seen records calls of one upstream: good ones with a latency, failed and throttled ones.
 func (e *Endpoint) seen(good int, took time.Duration, failed, throttled int) {
 	for range good {
 		e.observe(observation{verdict: verdicts[isAnswer], took: took})
@@ -47,7 +46,7 @@ func TestFiguresOfAllProcessesAddUp(t *testing.T) {
 	if f.Calls != 103 || f.Failed != 2 || f.Throttled != 1 || f.Processes != 2 || f.Out != 1 {
 		t.Errorf("together %+v", f)
 	}
-	// Half of all answers took ten milliseconds, the other half a hundred: no process alone has
+	// Half of all answers took ten milliseconds, the other half a hundred. No single process has
 	// these quantiles.
 	q := f.quantiles(standardReads, heavyReads)
 	if near := func(got, want time.Duration) bool {
@@ -58,7 +57,7 @@ func TestFiguresOfAllProcessesAddUp(t *testing.T) {
 	if sum := slices.Sorted(maps.Values(f.Latencies[standardReads])); len(sum) != 2 || sum[0] != 50 || sum[1] != 50 {
 		t.Errorf("latencies are %v", f.Latencies)
 	}
-	// A process that ended is forgotten with its figures.
+	// The figures of an ended process expire.
 	c, _ := pools[0].Chain(chain.EthMainnet)
 	if ttl, err := board.rdb.TTL(ctx, figuresKey(chain.EthMainnet, "a")).Result(); err != nil || ttl <= 0 ||
 		ttl > figuresLast {
@@ -90,7 +89,7 @@ func TestProcessesKeptTrackOfAreBounded(t *testing.T) {
 	}
 }
 
-// overviewOf returns the rows by upstream.
+// overviewOf returns the overview by upstream.
 func overviewOf(t *testing.T, board *Board, p *Pool) map[string]Overview {
 	t.Helper()
 	all, err := board.Overview(t.Context(), p)

@@ -10,8 +10,8 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// swapCase turns ASCII letters around. Other letters are left alone: some have no way back, and no
-// provider's words hold any.
+// swapCase swaps the case of ASCII letters. It keeps others: some have no inverse, and no
+// provider's words contain any.
 func swapCase(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -66,14 +66,14 @@ func FuzzClassification(f *testing.F) {
 			(byStatus != verdicts[isDenied] || r >= rank) {
 			t.Errorf("HTTP %d does not outrank %s", status, object)
 		}
-		classifyError(family, []byte(message), []byte(asked)) // an object that is none must not stop anything
+		classifyError(family, []byte(message), []byte(asked)) // invalid error objects must not panic
 	})
 }
 
-// canary is the credential of the fuzzed upstream, in a form that URLs and JSON write differently.
+// canary is the credential of the fuzzed upstream, which URLs and JSON escape differently.
 const canary = "canary/9f8e7d6c+5b4a"
 
-// writings are the ways in which a provider may write a credential in an error.
+// writings are the ways in which a provider may spell a credential in an error.
 var writings = []func(string) string{
 	func(s string) string { return s },
 	url.QueryEscape,
@@ -107,7 +107,7 @@ func FuzzNoCredentialPassesScrubbing(f *testing.F) {
 			t.Errorf("%s is logged as %s", object, clean)
 		}
 		if !json.Valid(object) {
-			return // it never comes this far
+			return // such an error is rejected before
 		}
 		clean := s.object(object)
 		if strings.Contains(string(fold(clean)), canary) || !json.Valid(clean) {

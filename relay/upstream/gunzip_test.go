@@ -19,7 +19,7 @@ func TestCompressedAnswersAreTheSameAnswers(t *testing.T) {
 	c, first, _ := twoUpstreams(t)
 	c.endpoints = c.endpoints[:1]
 	const result = `{"b":[1.00, 1e2,"\u0041\/"] , "a":null}`
-	for range 3 { // its decompressor is used again
+	for range 3 { // its decompressor is reused
 		first.Default(
 			testkit.Compressed(testkit.Raw(200, "application/json", `{"jsonrpc":"2.0","id":$id,"result":`+result+`}`)))
 		answer, f := c.Read(deadline(t, testTimeout), request("eth_call"))
@@ -96,8 +96,7 @@ func TestACompressedStreamThatBreaksIsTold(t *testing.T) {
 	}
 }
 
-// A client that takes its time must not make its upstream run out of it, and an upstream that takes
-// its own must.
+// A client that reads slowly must not use up its upstream's time. An upstream that is slow must.
 func TestOnlyTheUpstreamsOwnTimeCounts(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
@@ -125,7 +124,7 @@ func TestOnlyTheUpstreamsOwnTimeCounts(t *testing.T) {
 			}
 			defer answer.Release()
 			if !row.drips {
-				<-time.After(3500 * time.Millisecond) // longer than the call may take
+				<-time.After(3500 * time.Millisecond) // longer than the call's deadline
 			}
 			_, err := io.Copy(io.Discard, answer.Rest)
 			if row.drips != errors.Is(err, context.DeadlineExceeded) || !row.drips && err != nil {
@@ -138,7 +137,7 @@ func TestOnlyTheUpstreamsOwnTimeCounts(t *testing.T) {
 	}
 }
 
-// drip streams some bytes of a result at once and then a byte now and then, without an end.
+// drip streams some bytes of a result at once and then single bytes, without an end.
 func drip(atOnce int) testkit.Reply {
 	return func(x *testkit.Exchange) {
 		_, _ = io.WriteString(x.W, x.Fill(`{"jsonrpc":"2.0","id":$id,"result":"`)+strings.Repeat("0", atOnce))
@@ -163,7 +162,7 @@ func TestAClientThatLeavesAStreamBlamesNobodyAndHoldsNothing(t *testing.T) {
 	_, c := poolOf(t, chain.EthMainnet, time.Now, list)
 	c.Apply(healthy(c, time.Now()))
 	first.Default(testkit.Large(64 << 20))
-	for range 3 { // more than may be under way
+	for range 3 { // more than the concurrency limit
 		ctx, leave := context.WithCancel(t.Context())
 		answer, f := c.Read(WithDeadline(ctx, time.Now().Add(testTimeout), time.Now), request("eth_call"))
 		if f != nil {

@@ -15,7 +15,7 @@ func chainAt(t *testing.T, id chain.ID) (*Chain, *testkit.Clock) {
 	return chainOf(t, id, 1)
 }
 
-// nowhere lists upstreams that are not asked.
+// nowhere returns upstreams that are never called.
 func nowhere(upstreams int) []config.Upstream {
 	list := make([]config.Upstream, upstreams)
 	for i := range list {
@@ -55,8 +55,8 @@ func TestHeadsNeverGoBack(t *testing.T) {
 	}
 }
 
-// An upstream of several may answer with a head as far ahead as one may lag, a minute; an only one
-// with 64 blocks.
+// One of several upstreams may answer with a head up to a minute ahead, as far as one may lag; a
+// single one with up to 64 blocks.
 func TestAHeadFarAheadIsNotBelieved(t *testing.T) {
 	t.Parallel()
 	for _, of := range []struct {
@@ -86,7 +86,7 @@ func TestAHeadFarAheadIsNotBelieved(t *testing.T) {
 	}
 }
 
-// A network with an id of its own is none of the catalog, whatever name it is configured under.
+// A network with an id of its own is not the catalog's, whatever name it is configured under.
 func TestTheBlockTimeOfAPrivateNetworkIsNotKnown(t *testing.T) {
 	t.Parallel()
 	p, err := NewPool(config.Upstreams{Chains: map[string]config.ChainUpstreams{

@@ -30,7 +30,7 @@ func (h *health) throttle(retryAfter time.Duration) {
 	h.record(observation{verdict: verdicts[isThrottled], retryAfter: retryAfter})
 }
 
-// newest is the standing as a call sees it once figures had time to be published.
+// newest returns the snapshot that a call sees after publication.
 func (h *health) newest() *healthSnapshot {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -38,7 +38,7 @@ func (h *health) newest() *healthSnapshot {
 	return h.published.Load()
 }
 
-// excluded reports whether no call goes to an upstream, not even as a trial.
+// excluded reports whether an upstream gets no calls, not even a trial.
 func (h *health) excluded() bool {
 	s := h.newest()
 	return s.out && !s.onTrial(h.now().UnixNano())
@@ -203,7 +203,7 @@ func TestAThrottlingUpstreamIsLeftAloneAsLongAsItAsks(t *testing.T) {
 	}
 }
 
-// excludedForLong leaves an upstream out for half a minute.
+// excludedForLong excludes an upstream for half a minute.
 func (h *health) excludedForLong(clock *testkit.Clock) {
 	h.fail(minSamples)
 	for range 5 {
@@ -212,7 +212,7 @@ func (h *health) excludedForLong(clock *testkit.Clock) {
 	}
 }
 
-// remaining is how long an upstream is left out yet.
+// remaining returns how long an upstream is still excluded.
 func (h *health) remaining() time.Duration {
 	return time.Duration(h.newest().until - h.now().UnixNano())
 }
@@ -255,7 +255,7 @@ func TestProbesAloneBringBackAnUpstreamThatNoReadTries(t *testing.T) {
 	if !h.beginTrial() {
 		t.Fatal("no trial is under way")
 	}
-	h.endTrial() // nothing came of it: its client went away
+	h.endTrial() // the trial had no result: its client went away
 	h.probed(true, clock.Advance(trialPatience-1))
 	if !h.newest().out {
 		t.Fatal("it is back though reads try it")

@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// hedged returns Ethereum over scripted upstreams of which the first is known to answer within
+// hedged returns Ethereum with scripted upstreams, of which the first usually answers within
 // microseconds, and credit for hedges.
 func hedged(t *testing.T, n int) (*Chain, []*testkit.UpstreamServer) {
 	t.Helper()
@@ -47,7 +47,7 @@ func TestASlowFirstAttemptOfAFastReadIsHedged(t *testing.T) {
 	if r.Asked != (Asked{Upstream: "up-1", Attempts: 2}) {
 		t.Errorf("asked %+v", r.Asked)
 	}
-	c.hedges.racing.Wait() // the loser is called off, though its upstream still hangs
+	c.hedges.racing.Wait() // the loser is cancelled, although its upstream still hangs
 	if s := c.endpoints[0].health.newest(); s.errorRate != 0 || c.endpoints[0].health.inARow != 0 {
 		t.Errorf("the loser was blamed: %+v", s)
 	}
@@ -174,14 +174,14 @@ func TestOnlyFastReadsWithRoomAndCreditAreHedged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c, servers := hedged(t, 2)
-			// What is known of heavy reads is forgotten, of standard ones not.
+			// Forget the latencies of heavy reads and keep those of standard ones.
 			for i := range c.endpoints[0].health.minutes {
 				c.endpoints[0].health.minutes[i].latencies[heavyReads] = latencies{}
 			}
 			c.endpoints[0].health.newest()
 			r := fast()
 			change(c, r)
-			servers[0].Default(testkit.Drip("0x1", time.Millisecond)) // some forty times its usual latency
+			servers[0].Default(testkit.Drip("0x1", time.Millisecond)) // about forty times its usual latency
 			answer, f := c.Read(deadline(t, testTimeout), r)
 			if f != nil {
 				t.Fatal(f)

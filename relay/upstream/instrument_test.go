@@ -17,8 +17,8 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// exposed returns the series of upstreams that are not zero, by family and labels in the order
-// chain, what varies, upstream. Sums of durations vary and are left out.
+// exposed returns the non-zero series of upstreams, by family and labels in the order chain,
+// variable label, upstream. It omits sums of durations, which vary.
 func exposed(t *testing.T, m *telemetry.Metrics) map[string]string {
 	t.Helper()
 	families, err := m.Registry.Gather()
@@ -49,7 +49,7 @@ func wantExposed(t *testing.T, m *telemetry.Metrics, want map[string]string) {
 	}
 }
 
-// instrumented returns Ethereum over scripted upstreams that are counted.
+// instrumented returns Ethereum with scripted upstreams and metrics.
 func instrumented(t *testing.T, change func([]config.Upstream),
 	servers ...*testkit.UpstreamServer,
 ) (*telemetry.Metrics, *Pool, *Chain) {
@@ -208,7 +208,7 @@ func TestAReloadBeginsAndEndsSeriesWithTheUpstreams(t *testing.T) {
 	c = reload(t, p, fileOf(map[chain.ID][]config.Upstream{chain.EthMainnet: list}),
 		Reloaded{Chains: 1, Added: 2, Removed: 2})
 	c.Apply(healthy(c, time.Now()))
-	removed.observe(observation{verdict: verdicts[isAnswer]}) // of a call that was under way
+	removed.observe(observation{verdict: verdicts[isAnswer]}) // of a call in flight
 	if answer, f = c.Read(deadline(t, testTimeout), request("eth_call")); f != nil {
 		t.Fatal(f)
 	}
@@ -247,8 +247,8 @@ func keysOf(m map[string]string) (names []string) {
 	return names
 }
 
-// TestCountingAnAttemptAllocatesNothing holds what every attempt passes through, tracing switched
-// off included.
+// TestCountingAnAttemptAllocatesNothing checks the path of every attempt, including disabled
+// tracing.
 func TestCountingAnAttemptAllocatesNothing(t *testing.T) { //nolint:paralleltest // allocations are counted per process
 	e := &Endpoint{metrics: telemetry.NewMetrics().Upstreams.Upstream("eth_mainnet", "up-0", attemptOutcomes[:])}
 	var c Chain

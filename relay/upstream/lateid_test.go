@@ -11,13 +11,13 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// longAnswer is one that writes its id last, behind more than is judged whole.
+// longAnswer returns an answer whose id comes last, after more than peekBytes.
 func longAnswer(of string) testkit.Reply {
 	return testkit.Raw(http.StatusOK, "application/json",
 		`{"jsonrpc":"2.0","result":"`+of+strings.Repeat(".", 2*peekBytes)+`","id":$id}`)
 }
 
-// readAll returns all that went out of an answer.
+// readAll returns all of an answer that was sent on.
 func readAll(t *testing.T, c *Chain) string {
 	t.Helper()
 	answer, refusal := c.Read(deadline(t, testTimeout), request("eth_getLogs"))
@@ -36,8 +36,8 @@ func readAll(t *testing.T, c *Chain) string {
 	return text
 }
 
-// On a kept connection an answer too many that writes its id last would have gone out to another
-// customer before its id was known.
+// On a kept-alive connection, an extra answer with its id last would be sent to another customer
+// before its id is known.
 func TestLateIDs_GoOutOnConnectionsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	u := testkit.Upstream(t)

@@ -85,7 +85,7 @@ func TestProbesCountAgainstThePaceAndAreNotKeptWaiting(t *testing.T) {
 	}
 }
 
-// limited returns Ethereum over upstreams each of which may have so many calls at a time.
+// limited returns Ethereum with upstreams that have these concurrency limits.
 func limited(t *testing.T, limit ...int) (*Chain, []*testkit.UpstreamServer) {
 	t.Helper()
 	var servers []*testkit.UpstreamServer

@@ -11,16 +11,16 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// node is a scripted node of Ethereum with blocks: one every twelve seconds of its clock.
+// node is a scripted node of Ethereum with a block every twelve seconds of its clock.
 type node struct {
 	*testkit.UpstreamServer
 
 	now func() time.Time
 
 	mu        sync.Mutex    // guards what follows
-	lead      int64         // added to the true head when it is asked for
-	blockTime time.Duration // of the chain that it follows; zero for blockTime
-	forges    bool          // it has blocks up to the head that it claims, with the times they would have
+	lead      int64         // added to the true head in answers
+	blockTime time.Duration // of its chain; zero means the constant blockTime
+	forges    bool          // it has blocks up to the head that it claims, with plausible times
 	fork      uint64        // blocks above this height are of another branch; 0 for none
 	branch    string        // its name
 }
@@ -40,14 +40,14 @@ func newNode(t *testing.T, now func() time.Time) *node {
 	return n
 }
 
-// set changes what the node says.
+// set changes the node's behaviour.
 func (n *node) set(change func(n *node)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	change(n)
 }
 
-// trueHead is the head of the chain that honest nodes follow.
+// trueHead returns the head of the chain that honest nodes follow.
 //
 //nolint:gosec // after noon
 func trueHead(now time.Time) uint64 { return trueGenesis + uint64(now.Sub(noon)/blockTime) }
@@ -58,7 +58,7 @@ func (n *node) claims() uint64 {
 	return uint64(int64(n.head()) + n.lead) //nolint:gosec // small
 }
 
-// head is that of the chain that the node follows. The caller holds mu.
+// head returns the head of the chain that the node follows. The caller holds mu.
 func (n *node) head() uint64 {
 	if n.blockTime == 0 {
 		return trueHead(n.now())
@@ -94,7 +94,7 @@ func (n *node) block(r testkit.Request) any {
 	}
 }
 
-// network is some nodes and a pool of them.
+// network is several nodes and a pool of them.
 type network struct {
 	*testing.T
 	clock *testkit.Clock
@@ -114,8 +114,8 @@ func newNetwork(t *testing.T, nodes int) *network {
 	return n
 }
 
-// restart begins with another pool, as a worker that starts does; with what stands on the board, or
-// with nothing.
+// restart replaces the pool, as a worker's restart does, with the last snapshot from the board or
+// without.
 func (n *network) restart(remembering bool) {
 	n.Helper()
 	var servers []*testkit.UpstreamServer
@@ -137,7 +137,7 @@ func (n *network) restart(remembering bool) {
 	n.pool.Recall(chain.EthMainnet, posted)
 }
 
-// round lets twelve seconds pass and probes.
+// round advances the clock by twelve seconds and probes.
 func (n *network) round() Snapshot {
 	n.Helper()
 	n.clock.Advance(blockTime)

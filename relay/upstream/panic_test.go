@@ -13,7 +13,7 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 )
 
-// panicking is a reader with a mistake in it.
+// panicking is a reader with a bug.
 type panicking struct{ reader }
 
 func (panicking) Do(context.Context, []byte, time.Time) (*http.Response, error) { panic("a mistake") }
@@ -32,8 +32,7 @@ func TestAPanicInARaceIsABrokenAttempt(t *testing.T) {
 				c.endpoints[i].limits = &limits{most: 1}
 				s.Default(testkit.Result("0xgood"))
 			}
-			// Nobody answers before the mistake was made: an attempt that is called off does not
-			// make it.
+			// No upstream answers before the panic: a cancelled attempt would not reach it.
 			servers[0].Default(testkit.Hang(testkit.HTML(502)))
 			servers[1].Default(testkit.Hang(testkit.Result("0xgood")))
 			c.endpoints[place].reads = panicking{c.endpoints[place].reads}
@@ -73,7 +72,7 @@ func TestAPanicInARaceIsABrokenAttempt(t *testing.T) {
 	}
 }
 
-// panicsIn runs what must panic.
+// panicsIn runs a call that must panic.
 func panicsIn(t *testing.T, call func()) {
 	t.Helper()
 	defer func() {

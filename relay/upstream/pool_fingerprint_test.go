@@ -8,7 +8,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// A name that was given another address, or another chain id, has to prove itself anew.
+// A name with a new address or chain id must be probed again.
 func TestVerdictHoldsForWhatWasMeasuredNotForTheName(t *testing.T) {
 	t.Parallel()
 	one := func(address string, id uint64) *Chain {

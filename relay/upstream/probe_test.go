@@ -17,7 +17,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// probing starts an upstream that is of Ethereum at a head.
+// probing starts an upstream of Ethereum at a head.
 func probing(t *testing.T, head uint64) *testkit.UpstreamServer {
 	t.Helper()
 	u := testkit.Upstream(t)
@@ -144,7 +144,7 @@ func TestProbesSpendTwoCallsARoundAtMost(t *testing.T) {
 		clock.Advance(5 * time.Second)
 		probe(t, p, chain.EthMainnet)
 	}
-	// One for the head, and one of the chain's upstreams is asked about the past.
+	// One call per upstream for the head, and one per chain about the past.
 	if u.Count("eth_blockNumber") != 5 || u.Total()-5 > 5 || u.Count("eth_getBlockByNumber") != u.Total()-5 {
 		t.Errorf("five rounds took %d calls", u.Total())
 	}

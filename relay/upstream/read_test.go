@@ -18,7 +18,7 @@ import (
 	"github.com/chainaccess/gateway/relay/jsonrpc"
 )
 
-// failing is every way in which an upstream gives no usable answer to a read.
+// failing has every way in which an upstream returns no usable answer to a read.
 func failing(second *testkit.UpstreamServer) map[string]testkit.Reply {
 	return map[string]testkit.Reply{
 		"reset":          testkit.Reset(),
@@ -103,8 +103,8 @@ func failing(second *testkit.UpstreamServer) map[string]testkit.Reply {
 	}
 }
 
-// zip returns text as gzip, cut by that many bytes at the end when cut is negative; an odd number
-// leaves the checksum and spoils it.
+// zip returns gzipped text. A negative even cut removes that many bytes at the end; an odd cut
+// corrupts the checksum instead.
 func zip(text string, cut int) []byte {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)
@@ -117,7 +117,7 @@ func zip(text string, cut int) []byte {
 	return b.Bytes()[:b.Len()+cut]
 }
 
-// zipped answers in this content coding with what zip gives, and more after it.
+// zipped answers in this content coding with the output of zip, followed by more.
 func zipped(coding string, cut int, more string) testkit.Reply {
 	return func(x *testkit.Exchange) {
 		testkit.Encoded(coding, append(zip(x.Fill(`{"jsonrpc":"2.0","id":$id,"result":"0xbad"}`), cut), more...))(x)
@@ -254,8 +254,8 @@ func TestWhenNobodyAnswersTheFaultSaysWhy(t *testing.T) {
 	}
 }
 
-// TestARangeIsRefusedInOurOwnWordsWhateverTheOrder also shows that what a provider says of the
-// operator's plan stays with us.
+// TestARangeIsRefusedInOurOwnWordsWhateverTheOrder also checks that a provider's words about the
+// operator's plan do not reach the client.
 func TestARangeIsRefusedInOurOwnWordsWhateverTheOrder(t *testing.T) {
 	t.Parallel()
 	replies := []testkit.Reply{
@@ -361,7 +361,7 @@ func TestAClientThatGoesAwayBlamesNobody(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			_, _ = c.Read(ctx, request("eth_call")) // nobody waits for what it says
+			_, _ = c.Read(ctx, request("eth_call")) // nobody reads the result
 		}()
 		testkit.Eventually(t, testTimeout, func() bool { return first.Total() == 1 }, "the request arrives")
 		cancel()
@@ -377,7 +377,7 @@ func TestAFarAheadUpstreamIsNotBelievedButTheNextIs(t *testing.T) {
 	t.Parallel()
 	c, first, second := twoUpstreams(t)
 	first.Default(testkit.Result("0xffffffff"))
-	second.Default(testkit.Result("0xf4241")) // one block on
+	second.Default(testkit.Result("0xf4241")) // one block later
 	r := request("eth_blockNumber")
 	r.Head = Latest
 	answer, f := c.Read(deadline(t, testTimeout), r)
@@ -484,7 +484,7 @@ func TestAnswersAreBoundedInSize(t *testing.T) {
 	r.MaxAnswer = 1 << 20
 	answer, f := c.Read(deadline(t, testTimeout), r)
 	if f != nil {
-		t.Fatal(f) // without Content-Length the size shows only later
+		t.Fatal(f) // without Content-Length the size is seen only later
 	}
 	defer answer.Release()
 	if n, err := io.Copy(io.Discard, answer.Rest); err == nil || n > r.MaxAnswer {
@@ -575,8 +575,8 @@ func TestAStreamThatEndsAfterItsReaderMadeItWaitBlamesNobody(t *testing.T) {
 	}
 }
 
-// Who would answer if less were asked for outranks who says that it lacks the data or the time: the
-// client can do something about it.
+// A range refusal takes precedence over missing data or a timeout, because the client can act on
+// it.
 func TestARefusedRangeOutranksWhatOthersLack(t *testing.T) {
 	t.Parallel()
 	for name, wide := range map[string]testkit.Reply{
@@ -605,7 +605,7 @@ func TestARefusedRangeOutranksWhatOthersLack(t *testing.T) {
 	}
 }
 
-// announced is an answer whose head says how long it is.
+// announced returns an answer with a Content-Length.
 func announced(size int) testkit.Reply {
 	body := `{"jsonrpc":"2.0","id":$id,"result":"` + strings.Repeat("0", size) + `"}`
 	return func(x *testkit.Exchange) {

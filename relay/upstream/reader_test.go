@@ -20,7 +20,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// Frames of HTTP/2 (RFC 9113, section 6).
+// Frame types of HTTP/2 (RFC 9113, section 6).
 const (
 	frameData     = 0
 	frameHeaders  = 1
@@ -36,8 +36,7 @@ func writeFrame(w io.Writer, kind, flags byte, stream uint32, payload []byte) {
 	_, _ = w.Write(append(b, payload...))
 }
 
-// readRequest reads frames until a request begins, and its body in the frame after that when there
-// is to be one.
+// readRequest reads frames until a request begins, and its body in the next frame if whole is true.
 func readRequest(r io.Reader, whole bool) (stream uint32, body []byte, err error) {
 	for {
 		var header [9]byte
@@ -54,8 +53,8 @@ func readRequest(r io.Reader, whole bool) (stream uint32, body []byte, err error
 	}
 }
 
-// leaving is an HTTP/2 server which, on its first connections, takes no request any more (GOAWAY),
-// and answers on those after.
+// leaving starts an HTTP/2 server that refuses requests on its first connections (GOAWAY) and
+// answers on later ones.
 func leaving(t *testing.T, refusing int64) (e *Endpoint, requests *atomic.Int64) {
 	t.Helper()
 	trusted := httptest.NewTLSServer(nil)

@@ -63,8 +63,7 @@ func TestReloadKeepsWhatIsKnownOfUnchangedUpstreams(t *testing.T) {
 	if head, known := after.Head(); !known || head != testHead || after.Generation() != 5 || after.Joined() {
 		t.Errorf("head %d (%v), generation %d, joined %v", head, known, after.Generation(), after.Joined())
 	}
-	// The one that changed is measured already, and cordoned as before; the new one has to prove
-	// itself.
+	// The changed one is measured already and still cordoned; the new one must be probed first.
 	for name, want := range map[string]bool{"up-0": true, "up-1": true, "new": false} {
 		for _, e := range after.endpoints {
 			if state := e.state.Load(); e.Name == name && (state != nil && state.Usable) != want {
@@ -170,7 +169,7 @@ func TestAChangedCredentialInAURLTakesNoChainOut(t *testing.T) {
 		after = reload(t, p, fileOf(map[chain.ID][]config.Upstream{chain.EthMainnet: rotated}),
 			Reloaded{Chains: 1, Added: 1, Removed: 1})
 		clock.Advance(handoverTime / 3)
-		stale := healthy(before, clock.Now()) // of a worker that has the old file
+		stale := healthy(before, clock.Now()) // from a worker that has the old file
 		after.follow(Posted{Known: true, Snapshot: stale})
 		if !served(after) {
 			t.Fatalf("after the reload to the %s credential the chain is out", secret)
@@ -185,7 +184,7 @@ func TestAChangedCredentialInAURLTakesNoChainOut(t *testing.T) {
 	if len(after.eligible()) != 1 || !served(after) {
 		t.Error("once the new one is measured it alone serves")
 	}
-	// When nothing is measured in time, the removed one goes all the same.
+	// If nothing is measured in time, the removed one is dropped anyway.
 	last := providers(up)
 	last[0].URL += "/v2/last"
 	after = reload(t, p, fileOf(map[chain.ID][]config.Upstream{chain.EthMainnet: last}),

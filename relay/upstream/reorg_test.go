@@ -23,10 +23,10 @@ func TestTheGenerationNeverGoesDown(t *testing.T) {
 	}
 }
 
-// settled is after how many rounds a reorganisation has been noticed.
+// settled is the number of rounds after which a reorg has been noticed.
 const settled = 10
 
-// reorganise has nodes follow another branch from depth blocks below the head on.
+// reorganise makes nodes follow another branch from depth blocks below the head.
 func (n *network) reorganise(depth uint64, nodes ...*node) {
 	fork := trueHead(n.clock.Now()) - depth
 	for _, u := range nodes {
@@ -45,7 +45,7 @@ func (n *network) rounds(count int) (generation uint64) {
 func TestAReorganisationDeeperThanFinalRaisesTheGenerationOnce(t *testing.T) {
 	t.Parallel()
 	for _, nodes := range []int{1, 2, 3, 5} {
-		for before := range 5 { // whatever step of the look at the past it falls on
+		for before := range 5 { // whatever step of checkPast it coincides with
 			n := newNetwork(t, nodes)
 			begun := n.rounds(1)
 			if got := n.rounds(19 + before); got != begun || begun == 0 {
@@ -89,12 +89,12 @@ func TestOneUpstreamWithAnotherPastRaisesNothing(t *testing.T) {
 			begun := n.rounds(12 + liar%2)
 			n.reorganise(200, n.nodes[liar])
 			for round := range 24 {
-				n.nodes[liar].set(func(u *node) { u.branch = fmt.Sprint("lie", round/5) }) // now this, now that
+				n.nodes[liar].set(func(u *node) { u.branch = fmt.Sprint("lie", round/5) }) // alternating lies
 				if got := n.rounds(1); got != begun {
 					t.Fatalf("upstream %d of %d alone raised the generation to %d", liar, nodes, got)
 				}
 			}
-			// It does not keep the others from being heard either.
+			// Nor does it keep the others from being believed.
 			if nodes > 2 {
 				n.reorganise(300, n.nodes...)
 				if n.rounds(3*settled) == begun {
@@ -169,8 +169,7 @@ func TestThePastCostsOneCallARound(t *testing.T) {
 	}
 }
 
-// Two workers share the rounds of a chain; the one that comes late must not take back what the
-// other found.
+// Two workers share the rounds of a chain. The later one must not undo what the other found.
 func TestTwoWorkersShareThePastOnTheBoard(t *testing.T) {
 	t.Parallel()
 	rdb := redis.NewClient(&redis.Options{Addr: testkit.Redis(t).Addr})
@@ -226,7 +225,7 @@ func TestTwoWorkersShareThePastOnTheBoard(t *testing.T) {
 	}
 }
 
-// Redis may lose the board and not the answers that are stored elsewhere.
+// Redis may lose the board but not the cached answers, which are stored elsewhere.
 func TestABoardThatWasLostBeginsAnotherGeneration(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t, 2)

@@ -237,7 +237,7 @@ func TestAnAttemptGetsAMultipleOfTheUsualTimeAndNoMoreThanItsShare(t *testing.T)
 	}
 }
 
-// sharing counts the attempts that a caller's supply leaves.
+// sharing counts the attempts that a caller's supply allows.
 func TestTheLastAttemptOfASupplyGetsAllThatIsLeft(t *testing.T) {
 	t.Parallel()
 	c, _, s := chooser(t, plan.Public, plan.Public, plan.Premium, plan.Premium)
@@ -251,8 +251,7 @@ func TestTheLastAttemptOfASupplyGetsAllThatIsLeft(t *testing.T) {
 	}
 }
 
-// goroutinesOf lists the goroutines that run with a label, which they inherit from whoever started
-// them.
+// goroutinesOf returns the goroutines with a label, which goroutines inherit from their creator.
 func goroutinesOf(label string) string {
 	var b bytes.Buffer
 	_ = pprof.Lookup("goroutine").WriteTo(&b, 1)
@@ -307,7 +306,7 @@ func TestAClientThatLeavesMidAnswerLeavesNothingBehind(t *testing.T) {
 			if !errors.Is(gone, context.Canceled) {
 				t.Errorf("reading on gave %v", gone)
 			}
-			<-ended // the upstream's end: its connection was closed
+			<-ended // the upstream's side: its connection was closed
 			c.hedges.racing.Wait()
 			for _, e := range c.endpoints {
 				if s := e.health.newest(); s.errorRate != 0 || e.limits.inFlight.Load() != 0 {

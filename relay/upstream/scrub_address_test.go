@@ -20,7 +20,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// resetting is a server that reads a request and resets its connection.
+// resetting starts a server that reads a request and resets its connection.
 func resetting(t *testing.T) (port string) {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -103,7 +103,7 @@ func TestErrorsOfReadsAndSubmissionsNameNoAddress(t *testing.T) {
 	}
 }
 
-// What breaks an answer on its way is logged too.
+// Errors in the middle of an answer are logged too.
 func TestStreamsThatAreResetNameNoAddress(t *testing.T) {
 	t.Parallel()
 	cut := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

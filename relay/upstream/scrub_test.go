@@ -32,7 +32,7 @@ func scrubbed(t *testing.T) scrubber {
 	return newScrubber(address, map[string]string{"X-Api-Key": headerCanary, "Authorization": "Bearer token-canary-42"})
 }
 
-// leaks names the secrets that can be read in text once it is decoded.
+// leaks returns the secrets that can be read in text after decoding.
 func leaks(text string) []string {
 	var found []string
 	var decoded any

@@ -20,7 +20,7 @@ const (
 	maxAnswer   = 512 << 20
 )
 
-// providers lists scripted upstreams in the upstreams file's form, named up-0, up-1, …
+// providers returns scripted upstreams in the form of the upstreams file, named up-0, up-1, …
 func providers(servers ...*testkit.UpstreamServer) []config.Upstream {
 	list := make([]config.Upstream, len(servers))
 	for i, s := range servers {
@@ -29,7 +29,7 @@ func providers(servers ...*testkit.UpstreamServer) []config.Upstream {
 	return list
 }
 
-// poolOf returns one chain over these upstreams, before any probe.
+// poolOf returns one chain with these upstreams, before any probe.
 func poolOf(t *testing.T, id chain.ID, now func() time.Time, list []config.Upstream) (*Pool, *Chain) {
 	t.Helper()
 	p, err := NewPool(config.Upstreams{Chains: map[string]config.ChainUpstreams{string(id): {Upstreams: list}}}, now)
@@ -41,7 +41,7 @@ func poolOf(t *testing.T, id chain.ID, now func() time.Time, list []config.Upstr
 	return p, c
 }
 
-// healthy is a snapshot in which every upstream is usable; those first in the list are the fastest.
+// healthy returns a snapshot in which every upstream is usable; the first are the fastest.
 func healthy(c *Chain, at time.Time) Snapshot {
 	s := Snapshot{Chain: c.ID, MeasuredAt: at, Head: testHead, HeadKnown: true}
 	for i, e := range c.endpoints {
@@ -54,7 +54,7 @@ func healthy(c *Chain, at time.Time) Snapshot {
 	return s
 }
 
-// twoUpstreams returns Ethereum over two scripted upstreams, of which the first is asked first.
+// twoUpstreams returns Ethereum with two scripted upstreams, of which the first is asked first.
 func twoUpstreams(t *testing.T) (c *Chain, first, second *testkit.UpstreamServer) {
 	t.Helper()
 	first, second = testkit.Upstream(t), testkit.Upstream(t)
@@ -63,7 +63,7 @@ func twoUpstreams(t *testing.T) (c *Chain, first, second *testkit.UpstreamServer
 	return c, first, second
 }
 
-// idIn is the id of a request.
+// idIn returns the id of a request.
 func idIn(body io.Reader) json.RawMessage {
 	var call struct{ ID json.RawMessage }
 	if err := json.NewDecoder(body).Decode(&call); err != nil {
@@ -72,7 +72,7 @@ func idIn(body io.Reader) json.RawMessage {
 	return call.ID
 }
 
-// answerTo is the answer "0x1" to a request.
+// answerTo returns the answer "0x1" to a request.
 func answerTo(body io.Reader) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":"0x1"}`, idIn(body))
 }

@@ -25,22 +25,22 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// strayCalls is how many calls the attack of every combination makes together.
+// strayCalls is the number of calls over all combinations of the attack.
 var strayCalls = flag.Int("stray-calls", 6_400,
 	"calls that TestStrayAnswers_NeverReachAnotherCall makes in all, in every way of lying together")
 
-// liar is an upstream that answers every call rightly, and sends answers to other calls besides.
+// liar is an upstream that answers every call correctly, and also sends answers to other calls.
 type liar struct {
-	every int           // one in so many answers is followed by an extra one
-	late  time.Duration // at most; zero for at once, in one write with the answer
+	every int           // one in this many answers is followed by an extra one
+	late  time.Duration // maximum delay; zero for the same write as the answer
 	sent  atomic.Int64  // extra answers
 	calls atomic.Int64
 
 	mu   sync.Mutex // guards last
-	last [2]string  // a call of somebody else: its id and the answer to it
+	last [2]string  // another customer's call: its id and its answer
 }
 
-// told is what a call asks for and what the right answer to it is.
+// told returns the id of a call and the correct result.
 func told(body []byte) (id, result string) {
 	var call struct {
 		ID     json.RawMessage
@@ -52,7 +52,7 @@ func told(body []byte) (id, result string) {
 	return string(call.ID), "of " + call.Params[0]
 }
 
-// extra is an answer that nobody asked for on this connection: what another customer got, under
+// extra returns an answer without a request on this connection: another customer's result, under
 // every id that a liar could choose.
 func (l *liar) extra(id, result string) string {
 	l.mu.Lock()
@@ -75,7 +75,7 @@ func answering(body string) string {
 
 // serve speaks HTTP/1.1 on one connection.
 func (l *liar) serve(c net.Conn) {
-	var writing sync.Mutex // guards c's writes: an answer stays in one piece
+	var writing sync.Mutex // guards writes to c: an answer stays in one piece
 	var extras sync.WaitGroup
 	defer func() {
 		_ = c.Close()
@@ -113,14 +113,14 @@ func (l *liar) serve(c net.Conn) {
 			after := time.NewTimer(l.late/10 + rand.N(l.late*9/10))
 			extras.Go(func() {
 				<-after.C
-				_ = write(extra) // the gateway may have hung up
+				_ = write(extra) // the gateway may have closed the connection
 			})
 		}
 	}
 }
 
-// ServeHTTP gives, over HTTP/2, whose streams cannot be answered twice, another customer's answer
-// in place of one's own.
+// ServeHTTP serves HTTP/2, whose streams cannot be answered twice. It sometimes returns another
+// customer's answer.
 func (l *liar) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -141,8 +141,8 @@ func (l *liar) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":%q}`, id, result)
 }
 
-// start serves over plain TCP ("http"), TLS with HTTP/1.1 ("https") or HTTP/2 ("h2"), and gives how
-// the upstream is to be reached.
+// start serves over plain TCP ("http"), TLS with HTTP/1.1 ("https") or HTTP/2 ("h2"), and returns
+// the upstream's configuration.
 func (l *liar) start(t *testing.T, over string) (config.Upstream, *tls.Config) {
 	t.Helper()
 	secure := httptest.NewUnstartedServer(l)
@@ -179,8 +179,8 @@ func (l *liar) start(t *testing.T, over string) (config.Upstream, *tls.Config) {
 	return config.Upstream{URL: over + "://" + listener.Addr().String(), Supply: "public"}, trusting(secure)
 }
 
-// lying is a chain all of whose upstreams lie, so that the attack goes on when they are found out:
-// who is left but liars is asked all the same.
+// lying returns a chain on which all upstreams lie. The attack continues after they are detected,
+// because excluded upstreams are still a last resort.
 func lying(t *testing.T, over string, every int, late time.Duration) (c *Chain, liars [2]*liar) {
 	t.Helper()
 	var list []config.Upstream
@@ -192,7 +192,7 @@ func lying(t *testing.T, over string, every int, late time.Duration) (c *Chain, 
 		list = append(list, u)
 	}
 	p, c := poolOf(t, chain.EthMainnet, time.Now, list)
-	t.Cleanup(p.Close) // before the liars are waited for
+	t.Cleanup(p.Close) // before the wait for the liars
 	for i, e := range c.endpoints {
 		if reads, ok := e.reads.(*negotiated); ok {
 			reads.TLSClientConfig = trusted[i]
@@ -203,16 +203,16 @@ func lying(t *testing.T, over string, every int, late time.Duration) (c *Chain, 
 	return c, liars
 }
 
-// TestStrayAnswers_NeverReachAnotherCall attacks with answers too many: at once and late, after
-// every answer and after every hundredth. Customers ask distinct things side by side, and none may
-// get what another asked for. -stray-calls=1000000 is the whole attack.
+// TestStrayAnswers_NeverReachAnotherCall sends extra answers: at once and late, after every answer
+// and after every hundredth. Customers ask distinct things in parallel, and none may get what
+// another asked for. -stray-calls=1000000 runs the whole attack.
 func TestStrayAnswers_NeverReachAnotherCall(t *testing.T) {
 	t.Parallel()
 	type attack struct {
 		over  string
 		every int
 		late  time.Duration
-		part  int // of the calls
+		part  int // share of the calls
 	}
 	var attacks []attack
 	parts := 0
@@ -257,8 +257,8 @@ func TestStrayAnswers_NeverReachAnotherCall(t *testing.T) {
 	}
 }
 
-// askAll has several customers ask calls things together, and gives how many got the right answer,
-// another one's, and none.
+// askAll makes calls for several customers in parallel, and returns how many got the correct
+// answer, another customer's, and none.
 func askAll(t *testing.T, c *Chain, calls int) (right, wrong, refused int64) {
 	t.Helper()
 	const customers = 16
@@ -283,7 +283,7 @@ func askAll(t *testing.T, c *Chain, calls int) (right, wrong, refused int64) {
 	return r.Load(), w.Load(), f.Load()
 }
 
-// askOne returns what a call is answered with, be it an error.
+// askOne returns the answer to a call, which may be an error.
 func askOne(ctx context.Context, c *Chain, asked string) (answered string, ok bool) {
 	answer, refusal := c.Read(WithDeadline(ctx, time.Now().Add(testTimeout), time.Now), &Request{
 		Method: []byte("eth_call"), Params: []byte("[" + strconv.Quote(asked) + "]"), Supply: plan.Public,
@@ -296,8 +296,7 @@ func askOne(ctx context.Context, c *Chain, asked string) (answered string, ok bo
 	return string(answer.Result) + string(answer.Error), true
 }
 
-// A wrong answer must not only be refused: who sends them is left out, and another one's answer is
-// given.
+// A wrong answer must be refused, its upstream excluded, and another upstream's answer returned.
 func TestStrayAnswers_ExcludeTheUpstreamAndCostNoCall(t *testing.T) {
 	t.Parallel()
 	for _, over := range []string{"http", "https", "h2"} {

@@ -24,7 +24,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// certificate is for a host, from now on for as long, and signed by itself.
+// certificate returns a self-signed certificate for a host, valid from now for life.
 func certificate(t *testing.T, host string, life time.Duration) (tls.Certificate, *x509.Certificate) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

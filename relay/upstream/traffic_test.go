@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// read makes so many reads, whatever they come to.
+// read makes n reads, whatever their outcome.
 func (c *Chain) read(t *testing.T, n int) {
 	t.Helper()
 	for range n {
@@ -61,7 +61,7 @@ func TestASlotTellsWhatBecameOfCalls(t *testing.T) {
 	if s := running(c); s.Calls != 8 || s.Attempts != 8 || s.Lost != 3 {
 		t.Errorf("nobody to ask: %+v", s)
 	}
-	// The next slot begins anew, and the one before is still told of; after another one it is not.
+	// After the slot ends, it is reported as the previous one; after another slot it is not.
 	clock.Advance(SlotLength)
 	slots := c.Slots()
 	if slots[0].Calls != 8 || slots[0].Lost != 3 || slots[1].Calls != 0 ||
@@ -120,7 +120,7 @@ func TestSlotsOfAllProcessesAddUp(t *testing.T) {
 		p, c := poolOf(t, chain.EthMainnet, clock.Now, providers(testkit.Upstream(t)))
 		c.endpoints[0].seen(50, took, i, 0)
 		c.traffic.note(clock.Now(), 2, true, false)
-		for range 2 { // what a process says again takes the place of what it said
+		for range 2 { // a process's second report replaces its first
 			if err := board.putFigures(ctx, p, string(rune('a'+i))); err != nil {
 				t.Fatal(err)
 			}

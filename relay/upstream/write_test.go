@@ -44,8 +44,8 @@ func TestASubmissionIsSentExactlyOnceWhateverHappens(t *testing.T) {
 	}
 }
 
-// isWriteAnswer reports whether a reply is a read's reason to ask elsewhere, but a write's answer:
-// an error in band.
+// isWriteAnswer reports whether a reply makes a read try another upstream, but is the answer to a
+// write: an in-band error.
 func isWriteAnswer(name string) bool {
 	switch name {
 	case "429 in band", "billing in band", "denied in band", "absent", "range", "plan", "missing data",
@@ -147,7 +147,7 @@ func TestAConnectionResetOnAcceptSendsAtMostOnce(t *testing.T) {
 	first.ResetConnections(100)
 	answer, f := c.Submit(deadline(t, testTimeout), request("eth_sendRawTransaction"))
 	switch {
-	case f == nil: // the reset was seen while connecting: nothing had left, and the other upstream got it
+	case f == nil: // the reset was seen while connecting: nothing was sent, and the other upstream was used
 		answer.Release()
 		if second.Total() != 1 {
 			t.Errorf("%d requests at the other upstream", second.Total())
@@ -171,22 +171,22 @@ func TestKeptConnectionsThatDiedDoNotRepeatASubmission(t *testing.T) {
 		answer.Release()
 		first.DropConnections()
 		second.DropConnections()
-		// A slow machine may make the other one the favourite in between.
+		// A slow machine may make the other one the favourite in the meantime.
 		if n, m := first.Total()+second.Total(), first.Connections()+second.Connections(); n != i+1 || m != i+1 {
 			t.Fatalf("after %d submissions: %d requests over %d connections", i+1, n, m)
 		}
 	}
 }
 
-// trusting takes the certificate of a test's server.
+// trusting returns a configuration that trusts a test server's certificate.
 func trusting(server *httptest.Server) *tls.Config {
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
 	return &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
 }
 
-// TestSubmissionsSpeakHTTP1 shows that no HTTP/2 server can have a submission repeated by GOAWAY or
-// REFUSED_STREAM: the protocol is not even offered, while reads do offer it.
+// TestSubmissionsSpeakHTTP1 checks that no HTTP/2 server can make a submission be retried with
+// GOAWAY or REFUSED_STREAM: submissions do not even offer the protocol, while reads do.
 func TestSubmissionsSpeakHTTP1(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex

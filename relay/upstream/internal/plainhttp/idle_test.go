@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// serving is a server that hands each connection to serve, and closes it afterwards.
+// serving starts a server that passes each connection to serve, and closes it afterwards.
 func serving(t *testing.T, serve func(net.Conn)) (address string) {
 	t.Helper()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -40,7 +40,7 @@ func serving(t *testing.T, serve func(net.Conn)) (address string) {
 	return "http://" + l.Addr().String()
 }
 
-// received reads one request whole; false when none comes any more.
+// received reads one whole request; false if no more comes.
 func received(br *bufio.Reader) (text string, ok bool) {
 	req, err := http.ReadRequest(br)
 	if err != nil {
@@ -50,7 +50,7 @@ func received(br *bufio.Reader) (text string, ok bool) {
 	return string(b), err == nil
 }
 
-// setClock is a clock that moves when it is told to.
+// setClock is a clock that moves only by advance.
 type setClock struct {
 	mu sync.Mutex
 	at time.Time
@@ -60,7 +60,7 @@ func (c *setClock) now() time.Time { c.mu.Lock(); defer c.mu.Unlock(); return c.
 
 func (c *setClock) advance(d time.Duration) { c.mu.Lock(); defer c.mu.Unlock(); c.at = c.at.Add(d) }
 
-// idling returns a transport to an echo that never answers "hang", with n idle connections.
+// idling returns a transport, with n idle connections, to an echo server that never answers "hang".
 func idling(t *testing.T, n int) *Transport {
 	t.Helper()
 	gate := make(chan struct{})
@@ -76,7 +76,7 @@ func idling(t *testing.T, n int) *Transport {
 				waiting <- struct{}{}
 				<-gate
 			case text == "hang":
-				_, _ = br.ReadByte() // until the client hangs up
+				_, _ = br.ReadByte() // until the client closes the connection
 				return
 			}
 			_, _ = io.WriteString(c, ok)
@@ -149,8 +149,8 @@ func TestACallWithoutTimeTakesNoConnection(t *testing.T) {
 	}
 }
 
-// A server that closes at once had hung up before the request came; one that took its time may have
-// worked on it.
+// A server that closes at once had hung up before the request arrived; one that closes later may
+// have processed it.
 func TestARequestGoesOutAgainOnlyWhenItsConnectionProvesDeadAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -150,7 +150,7 @@ func TestConcurrentCallsDoNotMix(t *testing.T) {
 	}
 }
 
-// scripted is a server that answers each request on a connection with the next reply, byte for
+// scripted starts a server that answers each request on a connection with the next reply, byte for
 // byte, and then closes it.
 func scripted(t *testing.T, replies ...string) (address string, requests *atomic.Int64) {
 	t.Helper()
@@ -302,7 +302,7 @@ func TestCallEndsWhenItsCallerLeaves(t *testing.T) {
 	}
 }
 
-// An answer may take longer than the patience at each of its places, and its deadline may be moved.
+// An answer may take longer than patience before each of its parts, and its deadline may be moved.
 func TestSlowAnswersComeWhole(t *testing.T) {
 	t.Parallel()
 	for name, pieces := range map[string][]string{

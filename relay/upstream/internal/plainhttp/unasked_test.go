@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// extra is an answer that nobody asked for.
+// extra is an answer without a request.
 const extra = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nextra"
 
-// arrived waits until there is something to read.
+// arrived waits until the connection has data to read.
 func arrived(t *testing.T, c *conn) {
 	t.Helper()
 	_ = c.nc.SetDeadline(time.Now().Add(10 * time.Second))
@@ -94,11 +94,11 @@ func TestUnasked_AServerThatSpeaksFirstIsNotAsked(t *testing.T) {
 		_, _ = io.Copy(io.Discard, c)
 	}))
 	tr.o.Unasked = func() { unasked.Add(1) }
-	tr.Retire() // every call has a connection of its own
+	tr.Retire() // no connection is reused
 	for ctx := within(t); ; {
 		resp, err := tr.Do(ctx, []byte("x"), time.Now().Add(10*time.Second))
 		switch {
-		case err == nil: // the request was out before the server spoke
+		case err == nil: // the request was sent before the server spoke
 			_ = resp.Body.Close()
 		case errors.Is(err, errSpoke) && unasked.Load() == 1:
 			return
