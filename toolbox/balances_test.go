@@ -26,10 +26,10 @@ const (
 	solOwner = "9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM"
 )
 
-// shelf is a chain that answers by method.
+// shelf is a chain with an answer per method.
 type shelf struct {
 	standing upstream.Availability
-	answers  map[string]func(params []any) any // JSON, an error, or a value to be written as JSON
+	answers  map[string]func(params []any) any // JSON, an error, or a value to be marshalled
 
 	mu    sync.Mutex // guards asked
 	asked []node.Query
@@ -66,7 +66,7 @@ func (s *shelf) count(method string) (n int) {
 
 func always(answer any) func([]any) any { return func([]any) any { return answer } }
 
-// tokensOf is a page of alchemy_getTokenBalances.
+// tokensOf returns a page of alchemy_getTokenBalances.
 func tokensOf(pageKey string, tokens ...any) map[string]any {
 	page := map[string]any{"address": strings.ToLower(owner), "tokenBalances": tokens}
 	if pageKey != "" {
@@ -79,8 +79,8 @@ func token(contract, balance string) map[string]any {
 	return map[string]any{"contractAddress": strings.ToLower(contract), "tokenBalance": balance}
 }
 
-// factsFor answers TokenFacts' eth_call: for every token that the call is about, in order, what
-// said gives.
+// factsFor answers TokenFacts' eth_call with the result of said for each token in the call, in
+// order.
 func factsFor(t *testing.T, said func(contract string) []byte) func([]any) any {
 	t.Helper()
 	return func(params []any) any {
@@ -166,7 +166,7 @@ func TestERC20BalancesAreListedWithWhatTokensSay(t *testing.T) {
 		}
 		wantTokens(t, got,
 			odd+" erc20 - - - 255 -",
-			"0x0000000000000000000000000000000000001010 erc20 - - - 9 -", // it is Polygon's coin on Polygon only
+			"0x0000000000000000000000000000000000001010 erc20 - - - 9 -", // it is the native coin only on Polygon
 			dai+" erc20 DAI - 200 1 -",
 			usdc+" erc20 USDC USD Coin 6 2000000 2",
 		)
@@ -178,7 +178,7 @@ func TestERC20BalancesAreListedWithWhatTokensSay(t *testing.T) {
 			!strings.Contains(got.TokensNote, "could not be asked") {
 			t.Errorf("the note is %q", got.TokensNote)
 		}
-		if s.count("eth_call") != round+1 { // for the one that was not asked
+		if s.count("eth_call") != round+1 { // for the token that was not asked
 			t.Errorf("%d calls for names", s.count("eth_call"))
 		}
 	}
@@ -284,7 +284,7 @@ func TestBalancesFailLikeTheirUpstreams(t *testing.T) {
 	}
 }
 
-// What a stranger's token has an index write must not hide the tokens beside it.
+// What a malicious token makes an index write must not hide the tokens next to it.
 func TestAnEntryThatCannotBeReadIsLeftOutAlone(t *testing.T) {
 	t.Parallel()
 	for name, entry := range map[string]any{

@@ -19,7 +19,7 @@ func dataNow() time.Time { return time.Date(2026, 11, 2, 11, 0, 0, 0, time.UTC) 
 
 func copyOf(m map[string]any) map[string]any { return maps.Clone(m) }
 
-// refusedFor fails unless err is a refusal for this reason; one that says to come back says when.
+// refusedFor fails unless err is a fault with this reason, with RetryAfter if the reason has one.
 func refusedFor(t *testing.T, err error, want fault.Reason) {
 	t.Helper()
 	f, ok := errors.AsType[*fault.Error](err)
@@ -132,7 +132,7 @@ func TestQuantitiesHaveBounds(t *testing.T) {
 	}
 }
 
-// failing is a chain whose upstreams do nothing but fail.
+// failures are ways in which reads of a chain fail, with the expected reasons.
 var failures = map[string]struct {
 	err  error
 	want fault.Reason

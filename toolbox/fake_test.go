@@ -14,8 +14,8 @@ import (
 	"github.com/chainaccess/gateway/toolbox/node"
 )
 
-// fakeChain answers by method, or by method, called address and selector of a call. What it has no
-// answer for is an error of the test.
+// fakeChain answers by method, or by method, called address and selector of a call. A call without
+// an answer fails the test.
 type fakeChain struct {
 	t       *testing.T
 	answers map[string]reply
@@ -24,7 +24,7 @@ type fakeChain struct {
 	asked []node.Query
 }
 
-// reply is one upstream's answer after the other; the last one stays.
+// reply is the upstreams' answers in order; the last one repeats.
 type reply []any // JSON as text, or an error
 
 func (f *fakeChain) Call(_ context.Context, q node.Query) (json.RawMessage, error) {
@@ -56,7 +56,7 @@ func (f *fakeChain) Call(_ context.Context, q node.Query) (json.RawMessage, erro
 	}
 }
 
-// called is the address and the selector of an eth_call at the newest block.
+// called returns the address and the selector of an eth_call at the newest block.
 func called(t *testing.T, q node.Query) string {
 	t.Helper()
 	text, err := json.Marshal(q.Params)
@@ -70,7 +70,7 @@ func called(t *testing.T, q node.Query) string {
 	return strings.ToLower(msg.To) + " " + msg.Data[:10]
 }
 
-// count is how often a method was asked.
+// count returns how often a method was called.
 func (f *fakeChain) count(method string) (n int) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -86,7 +86,7 @@ var noon = time.Date(2026, 11, 2, 12, 0, 0, 0, time.FixedZone("CET", 3600))
 
 func atNoon() time.Time { return noon }
 
-// wantFault fails unless err is a refusal for this reason.
+// wantFault fails unless err is a fault with this reason.
 func wantFault(t *testing.T, err error, want fault.Reason) {
 	t.Helper()
 	var f *fault.Error
@@ -95,7 +95,7 @@ func wantFault(t *testing.T, err error, want fault.Reason) {
 	}
 }
 
-// wordsHex are numbers as the words of a result, negative ones in two's complement.
+// wordsHex encodes numbers as the words of a result, negative ones in two's complement.
 func wordsHex(numbers ...int64) string {
 	text := `"0x`
 	for _, n := range numbers {

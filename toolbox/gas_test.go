@@ -16,13 +16,13 @@ import (
 	"github.com/chainaccess/gateway/toolbox/node"
 )
 
-// Where the rollups' fees are read, as the fake chain names it.
+// Where the rollups' fees are read, as keys of the fake chain.
 const (
 	oracleCall = "0x420000000000000000000000000000000000000f 0x49948e0e"
 	nodeCall   = "0x00000000000000000000000000000000000000c8 0xc94e6eeb"
 )
 
-// offers are the tips and the most of slow, standard and fast.
+// offers are the tips and the maximum fees of slow, standard and fast.
 type offers [6]string
 
 func offersOf(r *GasRecommendations) offers {
@@ -32,7 +32,7 @@ func offersOf(r *GasRecommendations) offers {
 	}
 }
 
-// history writes an answer of eth_feeHistory: base fees, shares of gas, and a row of tips each.
+// history returns an answer of eth_feeHistory: base fees, shares of gas, and a row of tips each.
 func history(oldest int, base []int64, ratio string, tips ...string) string {
 	fees := make([]string, len(base))
 	for i, b := range base {
@@ -244,8 +244,8 @@ func TestOPStackChainsAddTheFeeOfAPlainTransfersData(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Offset, length and content of the bytes argument: the transfer of EIP-1559 as it is
-		// signed, written out by hand.
+		// Offset, length and content of the bytes argument: the EIP-1559 transfer as it is signed,
+		// written by hand.
 		fields := chainID + "8204d2" + "830f4240" + "8405f5e100" + "825208" +
 			"945aaeb6053f3e94c9b9a09f33669435e7ef1beaed" + "8801b69b4ba630f34e" + "80" + "c0"
 		transfer := fmt.Sprintf("02%02x", 0xc0+len(fields)/2) + fields
@@ -323,7 +323,7 @@ func TestADataFeeIsToldWholeOrNotAtAll(t *testing.T) {
 	}
 }
 
-// bothAtOnce answers a call only once another one is under way.
+// bothAtOnce answers a call only while another one is in flight.
 type bothAtOnce struct {
 	*fakeChain
 

@@ -27,10 +27,10 @@ const (
 	other = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
 )
 
-// ledgerOf reads a scripted chain.
+// ledgerOf returns a ledger on a scripted chain.
 func ledgerOf(chains dataCaller) *Ledger { return NewLedger(chains, dataNow) }
 
-// scripted is a transfer, and where it stands among those of its block: anywhere.
+// scripted is a transfer with an arbitrary rank within its block.
 type scripted struct {
 	block    uint64
 	from, to string
@@ -45,7 +45,7 @@ type index struct {
 	transfers []scripted
 	grow      func() // before each answer
 	spoil     func(page map[string]any)
-	keys      map[string]string // of pages, to the query and the place that they stand for
+	keys      map[string]string // of pages, to their query and position
 	asked     int
 	refuse    error
 }
@@ -69,7 +69,7 @@ func (x *index) add(block uint64, from, to, kind string, more map[string]any) st
 	return id
 }
 
-// Call answers one query at a time: the ledger asks for both sides at once.
+// Call answers one query at a time, because the ledger reads both sides in parallel.
 func (x *index) Call(_ context.Context, q node.Query) (json.RawMessage, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -143,7 +143,7 @@ func (x *index) page(q node.Query) (json.RawMessage, error) {
 	return json.Marshal(page)
 }
 
-// walk follows cursors to the end, with a page size that changes.
+// walk follows cursors to the end, with a page size that varies.
 func walk(t *testing.T, l *Ledger, limits ...int) (all []Transfer, pages int) {
 	t.Helper()
 	p := HistoryPage{Chain: chain.EthMainnet, Address: owner}
@@ -165,7 +165,8 @@ func walk(t *testing.T, l *Ledger, limits ...int) (all []Transfer, pages int) {
 	}
 }
 
-// TestPagesNeitherLoseNorRepeatATransfer walks histories of every density, while blocks come in.
+// TestPagesNeitherLoseNorRepeatATransfer pages through histories of every density, while blocks
+// arrive.
 func TestPagesNeitherLoseNorRepeatATransfer(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(60) {
@@ -194,7 +195,7 @@ func TestPagesNeitherLoseNorRepeatATransfer(t *testing.T) {
 			}
 		}
 		begun := false
-		x.grow = func() { // what comes in after the first page was begun is of no page
+		x.grow = func() { // what arrives after the first page was started is on no page
 			if begun {
 				x.head++
 				put(x.head)

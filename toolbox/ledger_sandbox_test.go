@@ -31,7 +31,7 @@ import (
 
 const patience = time.Minute
 
-// realm is a sandbox with a ledger over its upstreams, as probes found them.
+// realm is a sandbox with a ledger on its probed upstreams.
 type realm struct {
 	*sandbox.Sandbox
 
@@ -61,7 +61,7 @@ func openRealm(t *testing.T, id chain.ID, o sandbox.Options) *realm {
 	must(t, err)
 	t.Cleanup(client.Close)
 	r := &realm{s, t, id, pool, toolbox.NewLedger(node.New(pool, chain.Links{}), time.Now), client}
-	testkit.Eventually(t, patience, func() bool { // a busy machine may let a probe's question run out
+	testkit.Eventually(t, patience, func() bool { // a probe may time out on a busy machine
 		r.probe()
 		on, _ := pool.Chain(id)
 		return on.Availability(chain.Data) == upstream.Live ||
@@ -77,7 +77,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// probe measures the upstreams anew.
+// probe measures the upstreams again.
 func (r *realm) probe() {
 	r.t.Helper()
 	snapshot, err := r.pool.Probe(r.t.Context(), r.id)
@@ -91,7 +91,7 @@ func (r *realm) call(result any, method string, args ...any) {
 	must(r.t, r.client.CallContext(r.t.Context(), result, method, args...))
 }
 
-// requests is how many the upstreams have had so far.
+// requests returns the number of requests to the upstreams so far.
 func (r *realm) requests() (n int64) {
 	for _, u := range r.Upstreams() {
 		n += u.Requests()
@@ -99,7 +99,7 @@ func (r *realm) requests() (n int64) {
 	return n
 }
 
-// contract is one of solidity/testdata/Tokens.sol.
+// contract returns the code of a contract in solidity/testdata/Tokens.sol.
 func contract(t *testing.T, name string, args ...any) []byte {
 	t.Helper()
 	text, err := os.ReadFile("solidity/testdata/Tokens.json")
@@ -120,7 +120,7 @@ func contract(t *testing.T, name string, args ...any) []byte {
 	return append(made.Bytecode, packed...)
 }
 
-// deploy sends contracts from the second funded account and waits for them; it gives their
+// deploy deploys contracts from the second funded account, waits for them, and returns their
 // addresses.
 func (r *realm) deploy(codes ...[]byte) (addresses []common.Address) {
 	r.t.Helper()
@@ -171,8 +171,8 @@ var holder = common.HexToAddress("0x00000000000000000000000000000000C0Ffee01")
 func TestAHundredTokensTakeOneRequestOfEachSource(t *testing.T) {
 	t.Parallel()
 	r := openRealm(t, chain.EthMainnet, sandbox.Options{})
-	// As many as one transaction's gas pays for, four times; one less, for the index asks everybody
-	// for USDC, of which the holder has none.
+	// As many as one transaction's gas allows, four times; one less, because the index always
+	// includes USDC, of which the holder has none.
 	counts := []int64{25, 25, 25, 24}
 	var codes [][]byte
 	for _, n := range counts {
@@ -273,7 +273,7 @@ func TestTokensSayWhatTheyLikeAndHarmNobody(t *testing.T) {
 	}
 }
 
-// TestTokenFactsStopsBeforeItsGasIsGone sends the contract less than its tokens burn.
+// TestTokenFactsStopsBeforeItsGasIsGone sends the contract less gas than its tokens burn.
 func TestTokenFactsStopsBeforeItsGasIsGone(t *testing.T) {
 	t.Parallel()
 	r := openRealm(t, chain.BaseMainnet, sandbox.Options{NoData: true})

@@ -15,11 +15,11 @@ import (
 	"github.com/chainaccess/gateway/toolbox/node"
 )
 
-// breaking is a chain whose answers nobody can read without a panic.
+// breaking is a chain on which every call but eth_blockNumber panics.
 type breaking struct{}
 
 func (breaking) Call(_ context.Context, q node.Query) (json.RawMessage, error) {
-	if q.Method == "eth_blockNumber" { // which histories ask alone
+	if q.Method == "eth_blockNumber" { // histories call it alone
 		return json.RawMessage(`"0x10"`), nil
 	}
 	panic("of the test")
@@ -27,8 +27,8 @@ func (breaking) Call(_ context.Context, q node.Query) (json.RawMessage, error) {
 
 func (breaking) Availability(chain.ID, chain.Capability) upstream.Availability { return upstream.Live }
 
-// What asks a chain for several things at a time does so in goroutines, where a panic that nobody
-// hands on would end the process of this test.
+// Parallel calls of a chain run in goroutines, where a panic that is not passed on would end the
+// process of this test.
 func TestAPanicOfAPartIsThatOfTheWholeAnswer(t *testing.T) {
 	t.Parallel()
 	ctx, now := t.Context(), time.Now

@@ -14,7 +14,7 @@ import (
 
 const testHeartbeat = time.Hour
 
-// ofFeed names a call of a feed as the fake chain does.
+// ofFeed returns the fake chain's key of a call of a feed.
 func ofFeed(symbol, selector string) string {
 	i := slices.IndexFunc(feeds, func(f feed) bool { return f.symbol == symbol })
 	return strings.ToLower(feeds[i].address.Hex()) + " " + selector

@@ -31,7 +31,7 @@ type Answer struct {
 }
 
 const (
-	peekBytes = 256 << 10 // an answer up to this size is judged whole; of a longer one this much is read before it streams
+	peekBytes = 256 << 10 // an answer up to this size is judged whole; a longer one streams after this much
 	tailBytes = 8 << 10   // what may follow the result of a streamed answer
 	firstRead = 4 << 10
 )

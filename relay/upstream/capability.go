@@ -73,8 +73,7 @@ var capabilityProbes = []capabilityProbe{
 			`{"encoding":"base64","dataSlice":{"offset":0,"length":0}}]`)}}},
 }
 
-// The last blocks before migrations to new software, which the state of an archive node does not
-// reach.
+// Blocks at which the chains migrated to new software: archive nodes have no older state.
 const (
 	nitroGenesis = 22_207_817  // Arbitrum One
 	bedrockStart = 105_235_063 // OP Mainnet

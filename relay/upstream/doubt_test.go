@@ -144,7 +144,7 @@ func TestHeadsGoDownOnNobodysWordAlone(t *testing.T) {
 
 func TestTheFirstHeadOfOneOfSeveralUpstreamsIsNotBelievedAtOnce(t *testing.T) {
 	t.Parallel()
-	for lead, rounds := range map[int64]int{0: aloneRounds, 1_000_000: doubtRounds} { // the second head has no block to show
+	for lead, rounds := range map[int64]int{0: aloneRounds, 1_000_000: doubtRounds} { // the second has no block
 		n := newNetwork(t, 2)
 		n.silence(true, n.nodes[1])
 		n.nodes[0].set(func(u *node) { u.lead = lead })

@@ -77,7 +77,7 @@ type negotiated struct {
 	now      func() time.Time
 }
 
-// Retire closes idle connections. net/http keeps no further ones, because no new calls come.
+// Retire closes idle connections. After that net/http keeps no connection until the next call.
 func (n *negotiated) Retire() { n.CloseIdleConnections() }
 
 // longest is the timeout of a call without a deadline.

@@ -19,8 +19,8 @@ func function(t *testing.T, signature string) *abi.Function {
 	return f
 }
 
-// words joins 32-byte words: each is hex, filled up on the left, or on the right when it ends with
-// a dot.
+// words joins 32-byte words. Each is hex, padded on the left, or on the right if it ends with a
+// dot.
 func words(t *testing.T, list ...string) []byte {
 	t.Helper()
 	var text strings.Builder
@@ -59,7 +59,7 @@ func TestSignaturesAreReadInCanonicalForm(t *testing.T) {
 		"f(uint,int[],byte[2])":        "f(uint256,int256[],bytes1[2])",
 		"f((uint,(bool,string)[3])[])": "f((uint256,(bool,string)[3])[])",
 		"$_9(function,bytes32,bytes)":  "$_9(function,bytes32,bytes)",
-		// The order of Solidity: the last bracket is the outermost.
+		// Solidity's order: the last bracket is the outermost.
 		"f(uint8[2][])": "f(uint8[2][])",
 	} {
 		f := function(t, text)

@@ -13,8 +13,8 @@ import (
 	"github.com/chainaccess/gateway/toolbox/abi"
 )
 
-// ladder is a list of lists of lists, as many levels deep, each of which is one list of n items
-// that all lead to the next level's: n to the power of levels values out of n times levels words.
+// ladder returns nested lists, levels deep. Each level is one list of n items that all point to the
+// next level's list: n to the power of levels values from n times levels words.
 func ladder(levels, n int) []byte {
 	word := func(n int) []byte { return binary.BigEndian.AppendUint64(make([]byte, 24, 32), uint64(n)) }
 	data := word(32)
@@ -27,8 +27,7 @@ func ladder(levels, n int) []byte {
 	return append(data, word(0)...)
 }
 
-// steps is a ladder whose lists overlap each other too: every word is one's length and another's
-// offset.
+// steps returns a ladder whose lists also overlap: every word is a length and an offset.
 func steps(words int) []byte {
 	return bytes.Repeat(binary.BigEndian.AppendUint64(make([]byte, 24, 32), 32), words)
 }
@@ -66,15 +65,15 @@ func TestSharedTailsAreRefusedBeyondTheBudget(t *testing.T) {
 	f := function(t, "f(bytes[])")
 	data := words(t, append([]string{"20", "100"}, strings.Split(strings.Repeat("2000 ", 256), " ")[:256]...)...)
 	data = append(data, words(t, "20000")...)
-	data = append(data, make([]byte, 0x20000)...) // 128 KiB that each of 256 items is
+	data = append(data, make([]byte, 0x20000)...) // 128 KiB, shared by 256 items
 	_, err := f.Decode(data)
 	if r, ok := errors.AsType[*abi.ArgumentError](err); !ok || !strings.Contains(r.What, "overlaps so often") {
 		t.Errorf("32 MiB out of 136 KiB: %v", err)
 	}
 }
 
-// FuzzDecode holds the decoder to bounded work, to its own encoder, and to go-ethereum wherever
-// both take the data.
+// FuzzDecode checks that the decoder's work is bounded, and compares it with its own encoder and
+// with go-ethereum where both accept the data.
 func FuzzDecode(f *testing.F) {
 	f.Add("f(address,uint256)", make([]byte, 64))
 	f.Add("f(string)", []byte{31: 32, 63: 3, 64: 'a', 65: 'b', 66: 'c', 95: 0})
@@ -116,8 +115,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// FuzzParseContract holds the reading of ABIs to its bounds: what it gives can be asked for
-// everything.
+// FuzzParseContract checks the limits of ABIs, and that every method of a parsed contract works.
 func FuzzParseContract(f *testing.F) {
 	f.Add([]byte(
 		`[{"type":"function","name":"f","inputs":[{"name":"a","type":"tuple[2][]","components":[{"name":"b","type":"bytes"}]}]}]`))

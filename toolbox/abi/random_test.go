@@ -13,10 +13,10 @@ import (
 	"github.com/chainaccess/gateway/toolbox/abi"
 )
 
-// random makes types and values from a seed.
+// random generates types and values from a seed.
 type random struct{ *rand.Rand }
 
-// typ writes a type, and how many levels it may still nest.
+// typ returns a type with at most levels of nesting.
 func (r random) typ(levels int) string {
 	kinds := 8
 	if levels > 0 {
@@ -60,7 +60,7 @@ func (r random) signature() string {
 	return "f(" + strings.Join(parts, ",") + ")"
 }
 
-// value makes a value of the type that the decoder must take.
+// value returns a value of the type that the decoder must accept.
 func (r random) value(t *abi.Type) abi.Value {
 	v := abi.Value{Type: t}
 	switch t.Kind {
@@ -111,12 +111,12 @@ func (r random) fill(b []byte) {
 	for i := range b {
 		b[i] = byte(r.Uint32())
 	}
-	if r.IntN(3) == 0 { // many are small
+	if r.IntN(3) == 0 { // many values are small
 		copy(b, make([]byte, max(len(b)-1, 0)))
 	}
 }
 
-// gethArguments are the inputs of a function as go-ethereum has them.
+// gethArguments returns the inputs of a function in go-ethereum's form.
 func gethArguments(t testing.TB, f *abi.Function) geth.Arguments {
 	t.Helper()
 	var of func(name string, typ *abi.Type) map[string]any
@@ -154,7 +154,7 @@ func gethArguments(t testing.TB, f *abi.Function) geth.Arguments {
 	return method.Inputs
 }
 
-// asGeth reads data with go-ethereum and writes it again in the standard layout.
+// asGeth decodes data with go-ethereum and encodes it again in the standard layout.
 func asGeth(t testing.TB, f *abi.Function, data []byte) ([]byte, error) {
 	t.Helper()
 	args := gethArguments(t, f)

@@ -68,7 +68,7 @@ func TestProxiesAreToldWithTheABIOfWhatTheyRun(t *testing.T) {
 		}},
 		{"account with a contract's code", "EIP-7702", func(h *house) {
 			h.chain.code(token, "0xef0100"+strings.TrimPrefix(logic, "0x"))
-			h.chain.slot(implementationSlot, beacon) // left from what the account ran before
+			h.chain.slot(implementationSlot, beacon) // left over from an earlier delegation
 		}},
 		{"clone of an upgradeable proxy", "EIP-1967", func(h *house) {
 			h.chain.code(token, minimal(beacon))

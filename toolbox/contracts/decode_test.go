@@ -18,8 +18,8 @@ import (
 	"github.com/chainaccess/gateway/toolbox/contracts"
 )
 
-// call joins a selector and words of 32 bytes: each is hex, filled up on the left, or on the right
-// when it ends with a dot.
+// call joins a selector and words of 32 bytes. Each word is hex, padded on the left, or on the
+// right if it ends with a dot.
 func call(selector string, list ...string) string {
 	var text strings.Builder
 	text.WriteString(strings.TrimPrefix(selector, "0x"))
@@ -33,7 +33,7 @@ func call(selector string, list ...string) string {
 	return text.String()
 }
 
-// selectorOf is the selector of a signature, in hex without 0x.
+// selectorOf returns the selector of a signature, in hex without 0x.
 func selectorOf(t *testing.T, signature string) string {
 	t.Helper()
 	f, err := abi.ParseSignature(signature)
@@ -58,7 +58,7 @@ func (h *house) decode(t *testing.T, data string) (contracts.Decoded, time.Durat
 	return h.Decode(t.Context(), chain.EthMainnet, address, bytes)
 }
 
-// decoded is decode of what is not refused.
+// decoded is decode for data that is not refused.
 func (h *house) decoded(t *testing.T, data string) (contracts.Decoded, time.Duration) {
 	t.Helper()
 	d, kept, err := h.decode(t, data)
@@ -77,7 +77,7 @@ func shown(t *testing.T, v any) string {
 	return string(text)
 }
 
-// known has the database of signatures know these of a selector.
+// known sets the signature database's entries for a selector.
 func (h *house) known(selector, entries string) {
 	h.names.on("/signature-database/v1/lookup?function=0x"+selector+"&filter=true",
 		says(http.StatusOK, fmt.Sprintf(`{"ok":true,"result":{"function":{"0x%s":%s},"event":{}}}`, selector, entries)))
@@ -179,7 +179,7 @@ func TestOfFunctionsWithOneSelectorTheOneThatReadsWithoutARestIsTaken(t *testing
 			t.Errorf("%s gave %s, want %s", data, *d.Function, want)
 		}
 	}
-	// Overloaded functions have selectors of their own; the same function twice is one.
+	// Overloaded functions have different selectors; duplicates of a function count once.
 	h = setup(t)
 	h.verified(token, "Overloaded",
 		`[{"type":"function","name":"f","inputs":[{"name":"a","type":"uint256"}]},{"type":"function","name":"f","inputs":[{"name":"b","type":"uint256"}]},
@@ -273,8 +273,8 @@ func TestWithoutAnABIAFunctionIsGuessedByItsSelector(t *testing.T) {
 	t.Parallel()
 	h := setup(t)
 	h.unverified(token)
-	// The first is junk that has the selector and does not read; the last one's selector is
-	// another.
+	// The first is spam with the selector whose types do not fit; the last one has another
+	// selector.
 	h.known("a9059cbb",
 		`[{"name":"many_msg_babbage(bytes1)","filtered":false,"hasVerifiedContract":false},{"name":"transfer(address,uint256)","filtered":false,"hasVerifiedContract":true},
 		{"name":"transfer(bytes4[9],bytes5[6],int48[11])","filtered":false},{"name":"approve(address,uint256)","filtered":false,"hasVerifiedContract":true}]`)
@@ -293,8 +293,8 @@ func TestWithoutAnABIAFunctionIsGuessedByItsSelector(t *testing.T) {
 	}
 }
 
-// What an answer is made of may be kept for a while already: kept for its whole time again, the
-// answer would be twice as old as it may be.
+// The sources of an answer may have been cached for a while: cached for a full TTL, the answer
+// would live twice as long as it may.
 func TestAnswersAreKeptNoLongerThanWhatTheyAreMadeOf(t *testing.T) {
 	t.Parallel()
 	h := setup(t)
@@ -327,7 +327,7 @@ func TestAnswersAreKeptNoLongerThanWhatTheyAreMadeOf(t *testing.T) {
 	}
 }
 
-// A diamond's call is decoded from two contracts, the older of which decides.
+// A diamond's call is decoded from two contracts; the older entry decides how long it is cached.
 func TestACallOfAFacetIsKeptNoLongerThanTheFacet(t *testing.T) {
 	t.Parallel()
 	h := setup(t)
@@ -367,7 +367,7 @@ func TestAGuessNamesTheOthersThatReadToo(t *testing.T) {
 	h.unverified(token)
 	h.known("42966c68",
 		`[{"name":"collate_propagate_storage(bytes16)"},{"name":"burn(uint256)","hasVerifiedContract":true}]`)
-	d, _ := h.decoded(t, call("42966c68", "0")) // reads as either
+	d, _ := h.decoded(t, call("42966c68", "0")) // both signatures fit
 	if *d.Function != "burn(uint256)" || !slices.Equal(d.Candidates, []string{"collate_propagate_storage(bytes16)"}) {
 		t.Errorf("gave %s", shown(t, d))
 	}

@@ -23,7 +23,7 @@ func TestMinimalProxiesAreToldByTheirCode(t *testing.T) {
 	const (
 		head = "363d3d373d3d3d363d"
 		tail = "5af43d82803e903d91602b57fd5bf3"
-		full = "bebebebebebebebebebebebebebebebebebebebe" // the standard's example
+		full = "bebebebebebebebebebebebebebebebebebebebe" // the example of EIP-1167
 	)
 	for name, c := range map[string]struct{ code, want string }{
 		"the standard's":        {head + "73" + full + tail, full},

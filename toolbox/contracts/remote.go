@@ -110,7 +110,7 @@ func (r *remote) failed(wait time.Duration, cause error) *fault.Error {
 	return refusal.Wrap(cause)
 }
 
-// retryAfter parses Retry-After in seconds, between 1 and waitAtMost; waitDefault if it is absent.
+// retryAfter parses Retry-After in seconds, between 1 and waitAtMost; waitDefault if absent or invalid.
 func retryAfter(h http.Header) time.Duration {
 	seconds, err := strconv.Atoi(h.Get("Retry-After"))
 	if err != nil || seconds <= 0 {

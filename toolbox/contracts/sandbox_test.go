@@ -21,7 +21,7 @@ import (
 	"github.com/chainaccess/gateway/toolbox/node"
 )
 
-// onSandbox is a service over a chain of the sandbox and its Sourcify.
+// onSandbox returns a service that uses a sandbox chain and its Sourcify.
 func onSandbox(t *testing.T, id chain.ID) (*contracts.Service, *sandbox.Sandbox) {
 	t.Helper()
 	box, err := sandbox.Start(t.Context(), sandbox.Options{Chains: []chain.ID{id}})
@@ -50,7 +50,7 @@ func onSandbox(t *testing.T, id chain.ID) (*contracts.Service, *sandbox.Sandbox)
 	}
 	on, _ := pool.Chain(id)
 	on.Apply(measured)
-	var none *cache.Cache // each question is asked
+	var none *cache.Cache // nothing is cached
 	return contracts.New(contracts.Options{
 		Node: node.New(pool, chain.Links{}), SourcifyURL: box.Sourcify().URL, SignaturesURL: box.Sourcify().URL,
 		Answers: none, Now: time.Now,

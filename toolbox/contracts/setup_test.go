@@ -21,19 +21,19 @@ import (
 	"github.com/chainaccess/gateway/toolbox/node"
 )
 
-// Slots of EIP-1967, as the standard writes them out.
+// Slots of EIP-1967, as written in the standard.
 const (
 	implementationSlot = "0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc"
 	beaconSlot         = "0xa3f0ad74e5423aebfd80d3ef4346578335a9a72aeaee59ff6cb3582b35133d50"
 )
 
-// house is a service with a chain and a Sourcify that the test scripts.
+// house is a service with a scripted chain and a scripted Sourcify.
 type house struct {
 	*contracts.Service
 
 	chain    *scriptedChain
 	sourcify *scripted
-	names    *scripted // the database of signatures
+	names    *scripted // the signature database
 	clock    time.Time
 }
 
@@ -55,8 +55,8 @@ func setup(t *testing.T) *house {
 	return h
 }
 
-// scripted is an HTTP server that answers what the test says for each path; all others are not
-// found, in words of another program.
+// scripted is an HTTP server with an answer per path; other paths are 404 with another program's
+// body.
 type scripted struct {
 	*httptest.Server
 
@@ -89,7 +89,7 @@ func (s *scripted) on(path string, answer http.HandlerFunc) {
 	s.answers[path] = answer
 }
 
-// requests is how often it was asked.
+// requests returns the number of requests so far.
 func (s *scripted) requests() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,7 +105,7 @@ func says(status int, body string) http.HandlerFunc {
 	}
 }
 
-// lookup is the path under which Sourcify is asked for a contract of Ethereum.
+// lookup returns the path of Sourcify's API for a contract of Ethereum.
 func lookup(address string) string {
 	return "/server/v2/contract/1/" + checksummed(address) + "?fields=abi,compilation,proxyResolution"
 }
@@ -122,7 +122,7 @@ func mustAddress(address string) wallet.Address {
 
 const notAProxy = `{"isProxy":false,"proxyType":null,"implementations":[]}`
 
-// verified has Sourcify know a contract, as its interface answers (version 2).
+// verified makes Sourcify know a contract, in the form of its API, version 2.
 func (h *house) verified(address, name, abi, proxy string) {
 	h.sourcify.on(lookup(address),
 		says(http.StatusOK, fmt.Sprintf(`{"abi":%s,"compilation":{"language":"Solidity","compiler":"solc",
@@ -131,15 +131,14 @@ func (h *house) verified(address, name, abi, proxy string) {
 			abi, name, name, name, proxy, checksummed(address))))
 }
 
-// unverified has Sourcify say that it does not know a contract.
+// unverified makes Sourcify answer that it does not know a contract.
 func (h *house) unverified(address string) {
 	h.sourcify.on(lookup(address), says(http.StatusNotFound,
 		fmt.Sprintf(`{"match":null,"creationMatch":null,"runtimeMatch":null,"chainId":"1","address":%q}`,
 			checksummed(address))))
 }
 
-// scriptedChain answers by method and parameters, and else as about an address where there is a
-// contract that is no proxy.
+// scriptedChain answers by method and parameters; other calls find a contract that is no proxy.
 type scriptedChain struct {
 	mu      sync.Mutex // guards what follows
 	answers map[string]string
@@ -189,7 +188,7 @@ func (c *scriptedChain) on(call, answer string) {
 	c.answers[strings.ToLower(call)] = answer
 }
 
-// fail has a method fail from now on; a nil error lets it work again.
+// fail makes a method fail from now on; a nil error ends that.
 func (c *scriptedChain) fail(method string, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -205,19 +204,19 @@ func (c *scriptedChain) code(address, code string) {
 	c.on(fmt.Sprintf(`eth_getCode["%s","latest"]`, address), `"`+code+`"`)
 }
 
-// slot fills a slot of the token.
+// slot sets a storage slot of the token.
 func (c *scriptedChain) slot(slot, value string) {
 	c.on(fmt.Sprintf(`eth_getStorageAt["%s","%s","latest"]`, token, slot),
 		`"0x`+fmt.Sprintf("%064s", strings.TrimPrefix(value, "0x"))+`"`)
 }
 
-// returns has a call of a contract give an address.
+// returns makes a call of a contract return an address.
 func (c *scriptedChain) returns(of, data, value string) {
 	c.on(fmt.Sprintf(`eth_call[{"data":"%s","to":"%s"},"latest"]`, data, of),
 		`"0x`+fmt.Sprintf("%064s", strings.TrimPrefix(value, "0x"))+`"`)
 }
 
-// abi asks for the ABI of the token.
+// abi returns the ABI of the token.
 func (h *house) abi(t *testing.T) (contracts.ABI, time.Duration) {
 	t.Helper()
 	a, err := wallet.ParseAddress(token)
@@ -231,7 +230,7 @@ func (h *house) abi(t *testing.T) (contracts.ABI, time.Duration) {
 	return found, kept
 }
 
-// fails asks for the ABI of the token and wants a failure of the service in its place.
+// fails expects that reading the token's ABI fails.
 func (h *house) fails(t *testing.T, what string, reason fault.Reason) {
 	t.Helper()
 	refusal := h.failure(t, what, reason)

@@ -11,7 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// pack encodes as go-ethereum does: the types of a signature's arguments, the values in Go's types.
+// pack encodes with go-ethereum: the types of a signature's arguments, and values of Go types.
 func pack(t testing.TB, types string, values ...any) []byte {
 	t.Helper()
 	var arguments abi.Arguments
@@ -29,7 +29,7 @@ func pack(t testing.TB, types string, values ...any) []byte {
 	return data
 }
 
-// packed is pack behind the selector of a function or an error.
+// packed is pack after the selector of a function or an error.
 func packed(t testing.TB, signature, types string, values ...any) []byte {
 	t.Helper()
 	of := selectorOf(signature)
@@ -39,7 +39,7 @@ func packed(t testing.TB, signature, types string, values ...any) []byte {
 	return append(of[:], pack(t, types, values...)...)
 }
 
-// components are those of the tuple that a batch is made of.
+// components are those of a batch's tuple.
 var components = map[string][]abi.ArgumentMarshaling{
 	"tuple[]": {{Name: "sender", Type: "address"}, {Name: "urls", Type: "string[]"}, {Name: "data", Type: "bytes"}},
 }
@@ -91,7 +91,7 @@ func TestEncodingIsThatOfSolidity(t *testing.T) {
 	}
 }
 
-// Offsets and lengths that lead out of the data, or around its end by overflow.
+// Offsets and lengths that point outside the data, or overflow.
 func TestEncodingThatLiesIsRefused(t *testing.T) {
 	t.Parallel()
 	word := func(digits string) []byte {
@@ -130,8 +130,8 @@ func TestEncodingThatLiesIsRefused(t *testing.T) {
 	}
 }
 
-// Thousands of URLs that lie at the same place are told in few bytes, and would fill gigabytes if
-// they were copied.
+// Thousands of URLs at the same offset take few bytes, and would take gigabytes if they were
+// copied.
 func TestOffsetsToTheSamePlaceCostNothing(t *testing.T) {
 	t.Parallel()
 	const urls, size = 8000, 200_000

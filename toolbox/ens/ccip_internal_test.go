@@ -21,7 +21,7 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 )
 
-// callback is what the chain is called with once a gateway answered.
+// callback returns the call of the chain after a gateway's answer.
 func callback(t *testing.T, answer []byte) []byte {
 	t.Helper()
 	return append([]byte{0xca, 0x11, 0xba, 0xcc}, pack(t, "bytes,bytes", answer, []byte("extra"))...)
@@ -56,7 +56,7 @@ func TestALookupIsAskedOfItsGateway(t *testing.T) {
 	}
 }
 
-// EIP-3668: a status of 4xx ends it, whatever else fails leads to the next.
+// EIP-3668: a 4xx ends the lookup, any other failure leads to the next gateway.
 func TestGatewaysAreTriedInTheirOrder(t *testing.T) {
 	t.Parallel()
 	all := []string{"https://a/{data}", "https://b/{data}", "https://c/{data}", "https://d/{data}", "https://e/{data}"}
@@ -64,7 +64,7 @@ func TestGatewaysAreTriedInTheirOrder(t *testing.T) {
 	for name, test := range map[string]struct {
 		statuses map[string]int
 		asked    string
-		fails    string // words of the refusal; empty when there is none
+		fails    string // text of the fault; empty for none
 	}{
 		"the first answers": {map[string]int{a: 200, b: 200}, a, ""},
 		"5xx":               {map[string]int{a: 500, b: 503, c: 200}, a + " " + b + " " + c, ""},
@@ -155,7 +155,7 @@ func TestLookupsOneAfterTheOtherAreBounded(t *testing.T) {
 	}
 }
 
-// batchOf is the lookup of a batch, one for each list of URLs.
+// batchOf returns the lookup of a batch, one per list of URLs.
 func batchOf(t *testing.T, gateway string, lists ...[]string) []byte {
 	t.Helper()
 	var requests []request
@@ -166,8 +166,7 @@ func batchOf(t *testing.T, gateway string, lists ...[]string) []byte {
 		requests))
 }
 
-// A batch is taken apart whoever is named as its gateway, and each request asked of its own
-// gateways (ENSIP-21).
+// A batch is split whatever its gateway, and each request is sent to its own gateways (ENSIP-21).
 func TestABatchIsAnsweredHere(t *testing.T) {
 	t.Parallel()
 	for _, gateway := range []string{localBatch, "https://batch.example/{data}"} {
@@ -232,8 +231,8 @@ func TestRequestsOfAResolutionAreBounded(t *testing.T) {
 	}
 }
 
-// A second question of the same resolution finds what the first has left: of requests, of lookups,
-// and of time with gateways.
+// A second question of the same resolution has what the first left of the limits: requests,
+// lookups, and time with gateways.
 func TestASecondQuestionHasNoGatewaysOfItsOwn(t *testing.T) {
 	t.Parallel()
 	unsupported := reverts(packed(t, "UnsupportedResolverProfile(bytes4)", "bytes4", [4]byte(callAddr)))
@@ -254,7 +253,7 @@ func TestASecondQuestionHasNoGatewaysOfItsOwn(t *testing.T) {
 	if _ = failed(t, err, fault.UpstreamFailed); len(g.asked) != maxHops {
 		t.Errorf("%d lookups, want %d", len(g.asked), maxHops)
 	}
-	// What a gateway did to the first question is not what became of the second.
+	// A gateway's failure in the first question does not affect the second.
 	n, _ = names(t, answering("0x"), alone, unsupported,
 		reverts(packed(t, "ResolverError(bytes)", "bytes", []byte("no"))))
 	if got, err := n.Resolve(t.Context(), "a.eth"); err != nil || got.Note != noteRefused {
@@ -289,7 +288,7 @@ func TestAURLIsBoundedBeforeItIsFilled(t *testing.T) {
 	}
 }
 
-// What the chain says after a gateway failed is that failure: it must neither be kept nor charged
+// The chain's answer after a gateway failed is that failure: it must be neither cached nor charged
 // as an answer.
 func TestAFailedGatewayIsNoAnswer(t *testing.T) {
 	t.Parallel()
@@ -327,7 +326,7 @@ func TestAFailedGatewayIsNoAnswer(t *testing.T) {
 			}
 		}
 	}
-	// A resolver that was asked off-chain and has no such record is an answer.
+	// A resolver that was asked off-chain and has no such record is a valid answer.
 	n, _ := names(t, answering("0x"), batch,
 		reverts(packed(t, "ResolverNotFound(bytes)", "bytes", []byte("\x01a\x00"))))
 	if got, err := n.Resolve(t.Context(), "a.eth"); err != nil || got.Note != noteNoResolver {
@@ -354,8 +353,8 @@ func TestTimeThatRunsOutIsTold(t *testing.T) {
 	}
 }
 
-// Gateways that mean no good, behind the real guard: none gets an answer of the service, nor more
-// of its time and memory than is allowed.
+// Hostile gateways behind the real address guard: none can reach an internal service, or use more
+// time and memory than is allowed.
 func TestHostileGatewaysAreLetGo(t *testing.T) {
 	t.Parallel()
 	var inside atomic.Int64
@@ -368,7 +367,7 @@ func TestHostileGatewaysAreLetGo(t *testing.T) {
 		t.Fatal(err)
 	}
 	hostile := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // only then the server sees that a client leaves
+		_, _ = io.Copy(io.Discard, r.Body) // without this the server does not notice that a client leaves
 		switch r.URL.Path {
 		case "/redirect":
 			http.Redirect(w, r, "http://"+secret+"/", http.StatusTemporaryRedirect)
@@ -388,7 +387,7 @@ func TestHostileGatewaysAreLetGo(t *testing.T) {
 		}
 	})
 	clock := testkit.NewClock(checked)
-	// nobody is left alone for what another path of the host did
+	// a failure of one path must not suspend the host for another
 	later := func() time.Time { return clock.Advance(time.Hour) }
 	guard := egress.New(egress.Options{Now: later, Trusted: []string{hostile}, Timeout: 200 * time.Millisecond})
 	for _, url := range []string{
@@ -420,7 +419,7 @@ func TestHostileGatewaysAreLetGo(t *testing.T) {
 	}
 }
 
-// serve returns the host and port of a server.
+// serve starts a server and returns its host and port.
 func serve(t *testing.T, behave http.HandlerFunc) string {
 	t.Helper()
 	server := httptest.NewServer(behave)

@@ -128,7 +128,7 @@ func TestAResolverMayKnowAddressesByCoinOnly(t *testing.T) {
 	}
 }
 
-// Nodes tell of a revert in several ways.
+// Nodes report a revert in several ways.
 func TestRevertsAreReadHoweverNodesTellThem(t *testing.T) {
 	t.Parallel()
 	data := packed(t, "ResolverNotFound(bytes)", "bytes", []byte("\x01a\x00"))
@@ -196,7 +196,7 @@ func TestTheServicesFailureIsNoAnswer(t *testing.T) {
 	}
 }
 
-// The resolver's address is a constant of bytes, which nobody can compare by eye.
+// The resolver's address is a byte array, which is hard to compare by eye.
 func TestTheUniversalResolverIsENS(t *testing.T) {
 	t.Parallel()
 	if universalResolver.Checksummed() != "0xeEeEEEeE14D718C2B47D9923Deab1335E144EeEe" {

@@ -36,8 +36,8 @@ func TestAConfirmedNameIsShown(t *testing.T) {
 	}
 }
 
-// What an address says of itself is shown as its name only when it leads back, and repeated only
-// when it is in its normal form.
+// A claimed name is confirmed only if it resolves back to the address, and repeated only in its
+// normal form.
 func TestANameThatDoesNotLeadBackIsNotShownAsTheAddress(t *testing.T) {
 	t.Parallel()
 	own := append([]byte("\x28d8da6bf26964af9d7eed9e03e53415d37aa96045\x04addr\x07reverse"), 0)

@@ -20,11 +20,11 @@ import (
 	"github.com/chainaccess/gateway/toolbox/node"
 )
 
-// patience is far beyond what a test takes on a slow machine.
+// patience is far longer than a test takes on a slow machine.
 const patience = time.Minute
 
 // chained is the sandbox's Ethereum with its gateway of off-chain names, and resolvers of names
-// over them.
+// that use them.
 type chained struct {
 	t   *testing.T
 	box *sandbox.Sandbox
@@ -63,7 +63,7 @@ func openSandbox(t *testing.T) *chained {
 	}
 }
 
-// proven says of every upstream that it was seen to be of its chain, as probes do.
+// proven marks every upstream as one of its chain, as probes do.
 func proven(pool *upstream.Pool, upstreams []config.Upstream) {
 	on, _ := pool.Chain(chain.EthMainnet)
 	s := upstream.Snapshot{Chain: chain.EthMainnet, MeasuredAt: time.Now(), Head: 1, HeadKnown: true}
@@ -76,7 +76,7 @@ func proven(pool *upstream.Pool, upstreams []config.Upstream) {
 	on.Apply(s)
 }
 
-// account is the address of one of the sandbox's accounts.
+// account returns the address of one of the sandbox's accounts.
 func (c *chained) account(i int) common.Address { return c.box.Accounts()[i].Address }
 
 func TestNamesOfTheSandboxResolve(t *testing.T) {
@@ -137,8 +137,8 @@ func TestPrimaryNamesOfTheSandboxAreShownWhenTheyLeadBack(t *testing.T) {
 	}
 }
 
-// What the gateway of a name does wrong is nobody's answer, and no address of production's inside
-// is ever a gateway.
+// A faulty gateway yields no answer, and in production no internal address is ever used as a
+// gateway.
 func TestGatewaysOfTheSandboxThatFailAreNoAnswer(t *testing.T) {
 	t.Parallel()
 	c := openSandbox(t)

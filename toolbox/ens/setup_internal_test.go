@@ -26,7 +26,7 @@ var (
 	checked   = time.Date(2026, 11, 22, 3, 4, 5, 6, time.FixedZone("", 3600))
 )
 
-// step is what the chain says to one call.
+// step is the chain's answer to one call.
 type step func() (json.RawMessage, error)
 
 func gives(data []byte) step {
@@ -42,7 +42,7 @@ func reverts(data []byte) step {
 
 func fails(err error) step { return func() (json.RawMessage, error) { return nil, err } }
 
-// scripted is a chain that answers one call after the other, and keeps what it was asked.
+// scripted is a chain that answers calls in order, and records them.
 type scripted struct {
 	t     *testing.T
 	steps []step
@@ -77,7 +77,7 @@ func (s *scripted) Call(ctx context.Context, q node.Query) (json.RawMessage, err
 	return s.steps[len(s.asked)-1]()
 }
 
-// gateways answer requests as a function says, and keep them.
+// gateways answers requests with a function, and records them.
 type gateways struct {
 	answer func(egress.Request) (egress.Answer, error)
 
@@ -92,7 +92,7 @@ func (g *gateways) Do(_ context.Context, r egress.Request) (egress.Answer, error
 	return g.answer(r)
 }
 
-// urls are those that were asked, sorted: those of a batch are asked at once.
+// urls returns the requested URLs, sorted, because those of a batch are requested in parallel.
 func (g *gateways) urls() string {
 	var all []string
 	for _, r := range g.asked {
@@ -109,7 +109,7 @@ func answering(data string) *gateways {
 	}}
 }
 
-// withStatus returns a status by URL, and an answer where it is 200.
+// withStatus returns gateways with a status per URL, and an answer if it is 200.
 func withStatus(statuses map[string]int) *gateways {
 	return &gateways{answer: func(r egress.Request) (egress.Answer, error) {
 		status, known := statuses[r.URL]
@@ -120,7 +120,7 @@ func withStatus(statuses map[string]int) *gateways {
 	}}
 }
 
-// names makes a resolver over a scripted chain.
+// names returns a resolver on a scripted chain.
 func names(t *testing.T, g fetcher, steps ...step) (*Names, *scripted) {
 	t.Helper()
 	s := &scripted{t: t, steps: steps}
@@ -132,26 +132,26 @@ func names(t *testing.T, g fetcher, steps ...step) (*Names, *scripted) {
 	return New(s, g, func() time.Time { return checked }), s
 }
 
-// resolved is what resolve() of the Universal Resolver returns.
+// resolved returns the result of the Universal Resolver's resolve().
 func resolved(t *testing.T, answer []byte) []byte {
 	t.Helper()
 	return pack(t, "bytes address", answer, common.Address{9})
 }
 
-// reversed is what reverse() of the Universal Resolver returns.
+// reversed returns the result of the Universal Resolver's reverse().
 func reversed(t *testing.T, name string) []byte {
 	t.Helper()
 	return pack(t, "string,address,address", name, common.Address{9}, common.Address{8})
 }
 
-// offchain is a lookup of the Universal Resolver.
+// offchain returns an off-chain lookup of the Universal Resolver.
 func offchain(t *testing.T, sender common.Address, urls []string, data []byte) []byte {
 	t.Helper()
 	return packed(t, "OffchainLookup(address,string[],bytes,bytes4,bytes)", "address string[] bytes bytes4 bytes",
 		sender, urls, data, [4]byte{0xca, 0x11, 0xba, 0xcc}, []byte("extra"))
 }
 
-// failed takes the refusal out of an error.
+// failed returns the fault in an error.
 func failed(t *testing.T, err error, want fault.Reason) *fault.Error {
 	t.Helper()
 	refusal, ok := errors.AsType[*fault.Error](err)

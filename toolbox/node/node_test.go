@@ -18,7 +18,7 @@ import (
 	"github.com/chainaccess/gateway/toolbox/node"
 )
 
-// open returns a reader of Ethereum over a public upstream and a premium one, both healthy.
+// open returns a reader of Ethereum with a public upstream and a premium one, both healthy.
 func open(t *testing.T) (r *node.Reader, public, premium *testkit.UpstreamServer) {
 	t.Helper()
 	public, premium = testkit.Upstream(t), testkit.Upstream(t)

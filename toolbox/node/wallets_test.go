@@ -12,8 +12,8 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// The validator answers with one byte: 0 no code, 1 accepted, 2 refused. What it says of real
-// contracts is a test of package wallet.
+// The validator answers with one byte: 0 no code, 1 accepted, 2 refused. Package wallet tests it
+// with real contracts.
 func TestContractWalletsAreJudgedByTheChain(t *testing.T) {
 	t.Parallel()
 	r, public, _ := open(t)

@@ -7,7 +7,7 @@ import (
 	"github.com/chainaccess/gateway/toolbox/offline"
 )
 
-// The test cases of EIP-55: all capitals, all small letters, mixed.
+// The test cases of EIP-55: all upper case, all lower case, mixed.
 var eip55 = []string{
 	"0x52908400098527886E0F7030069857D2E4169EE7",
 	"0x8617E340B3D01FA5F11F306F4090FD50E238070D",
@@ -63,7 +63,7 @@ func TestWhatIsNoAddressIsAnsweredWithWhy(t *testing.T) {
 		right + "0":                    "41 digits",
 		right[:41] + "g":               "other characters",
 		"0x" + strings.Repeat("а", 40): "other characters", // Cyrillic
-		"0x" + strings.Repeat("а", 20): "other characters", // 40 bytes of it
+		"0x" + strings.Repeat("а", 20): "other characters", // 40 bytes
 		"vitalik.eth":                  "does not begin with 0x",
 		"0x" + strings.Repeat("0", 64): "64 digits",
 	} {

@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/toolbox/offline"
 )
 
-// units by every name in ethers, viem and web3, with their powers of ten of wei.
+// units has every name in ethers, viem and web3, with its power of ten of wei.
 var units = map[string]int64{
 	"wei": 0, "kwei": 3, "babbage": 3, "femtoether": 3, "mwei": 6, "lovelace": 6, "picoether": 6, "gwei": 9,
 	"shannon": 9, "nanoether": 9, "nanoeth": 9, "nano": 9, "szabo": 12, "microether": 12, "micro": 12, "finney": 15,
@@ -89,7 +89,7 @@ func TestEveryUnitIsConvertedToEveryOther(t *testing.T) {
 	}
 }
 
-// amount makes a decimal of up to 80 digits.
+// amount returns a decimal number of up to 80 digits.
 func amount(r *rand.Rand) string {
 	digits := make([]byte, 1+r.IntN(80))
 	for i := range digits {
@@ -102,7 +102,7 @@ func amount(r *rand.Rand) string {
 	return sign + string(digits)
 }
 
-// rat is a decimal times ten to the power of by, as another library reads it.
+// rat returns a decimal times ten to the power of by, computed by another library.
 func rat(t *testing.T, decimal string, by int64) *big.Rat {
 	t.Helper()
 	r, ok := new(big.Rat).SetString(decimal)
@@ -116,7 +116,7 @@ func rat(t *testing.T, decimal string, by int64) *big.Rat {
 	return r.Mul(r, power)
 }
 
-// plain holds a result to the one way to write a decimal.
+// plain checks that a result is in the canonical form of a decimal number.
 func plain(t *testing.T, result string) {
 	t.Helper()
 	digits := strings.TrimPrefix(result, "-")
@@ -159,7 +159,7 @@ func TestUnitsThatDoNotExistAreRefused(t *testing.T) {
 	}
 }
 
-// refused holds a refusal to the field that it is of, and to a bounded message.
+// refused checks the field of a fault, and that its message is bounded.
 func refused(t *testing.T, input string, refusal *fault.Error, field string) {
 	t.Helper()
 	if refusal == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/chainaccess/gateway/toolbox/offline"
 )
 
-// Whatever is converted is exact by another library's arithmetic, plainly written, and comes back
-// as it was.
+// FuzzConvert checks that a conversion is exact by another library's arithmetic, in canonical form,
+// and reversible.
 func FuzzConvert(f *testing.F) {
 	for _, value := range []string{
 		"1", "-0.5", "1.50", "007", ".5", "5.", "0x10", "1e18", "+1", "1.2.3", "", "-",
@@ -32,7 +32,7 @@ func FuzzConvert(f *testing.F) {
 			return
 		}
 		plain(t, there.Result)
-		if !strings.Contains(value, "0x") { // a rational of the other library may be written so too, but means the same
+		if !strings.Contains(value, "0x") { // the other library reads such text differently
 			if want := rat(t, decimal(value), units[there.From]-units[there.To]); rat(t, there.Result,
 				0).Cmp(want) != 0 {
 				t.Fatalf("%s %s is %s %s", value, from, there.Result, to)
@@ -49,7 +49,7 @@ func FuzzConvert(f *testing.F) {
 	})
 }
 
-// decimal writes .5 and 5. with the digits that they leave out.
+// decimal adds the digits that .5 and 5. leave out.
 func decimal(value string) string {
 	sign, digits := "", value
 	if rest, negative := strings.CutPrefix(value, "-"); negative {
@@ -58,8 +58,8 @@ func decimal(value string) string {
 	return sign + "0" + strings.TrimSuffix(digits, ".")
 }
 
-// What is canonical stays so, has the form that is hashed, and is of types that go-ethereum knows
-// too.
+// FuzzCanonical checks that the canonical form is idempotent, has the form that is hashed, and
+// consists of types that go-ethereum knows.
 func FuzzCanonical(f *testing.F) {
 	for _, signature := range []string{
 		"transfer(address,uint256)",
@@ -89,7 +89,7 @@ func FuzzCanonical(f *testing.F) {
 	})
 }
 
-// knownToGoEthereum holds the types of a signature without tuples against go-ethereum's, which has
+// knownToGoEthereum compares the types of a signature without tuples with go-ethereum's, which has
 // no fixed-point numbers.
 func knownToGoEthereum(t *testing.T, canonical string) {
 	t.Helper()
@@ -103,7 +103,7 @@ func knownToGoEthereum(t *testing.T, canonical string) {
 		}
 		for length := range strings.FieldsFuncSeq(name, func(r rune) bool { return r == '[' || r == ']' }) {
 			if len(length) > 9 && strings.Trim(length, "0123456789") == "" {
-				return // longer than an int
+				return // does not fit in an int
 			}
 		}
 		if known, err := abi.NewType(name, "", nil); err != nil || known.String() != name {
@@ -112,7 +112,8 @@ func knownToGoEthereum(t *testing.T, canonical string) {
 	}
 }
 
-// What is an address is one to go-ethereum as well, and its checksummed form is valid.
+// FuzzChecksum checks that go-ethereum accepts the same addresses, and that the checksummed form is
+// valid.
 func FuzzChecksum(f *testing.F) {
 	for _, address := range append(eip55, "", "0x", "0X00", "someone.eth", strings.ToLower(eip55[4]),
 		eip55[4][:41]+"d") {

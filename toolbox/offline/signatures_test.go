@@ -17,7 +17,7 @@ import (
 	"github.com/chainaccess/gateway/toolbox/offline"
 )
 
-// owner makes a key from a name, with its address.
+// owner derives a key from a name, and returns it with its address.
 func owner(t testing.TB, name string) (*ecdsa.PrivateKey, wallet.Address) {
 	t.Helper()
 	key, err := crypto.ToECDSA(crypto.Keccak256([]byte(name)))
@@ -27,7 +27,7 @@ func owner(t testing.TB, name string) (*ecdsa.PrivateKey, wallet.Address) {
 	return key, wallet.Address(crypto.PubkeyToAddress(key.PublicKey))
 }
 
-// sign is personal_sign.
+// sign signs as personal_sign does.
 func sign(t testing.TB, key *ecdsa.PrivateKey, message string) []byte {
 	t.Helper()
 	hash := wallet.TextHash(message)
@@ -41,14 +41,14 @@ func sign(t testing.TB, key *ecdsa.PrivateKey, message string) []byte {
 
 func spell(b []byte) string { return "0x" + hex.EncodeToString(b) }
 
-// highS is the other signature of the same key over the same message.
+// highS returns the other valid signature of the same key over the same message.
 func highS(signature []byte) []byte {
 	s := new(big.Int).Sub(crypto.S256().Params().N, new(big.Int).SetBytes(signature[32:64]))
 	high := append(append([]byte(nil), signature[:32]...), s.FillBytes(make([]byte, 32))...)
 	return append(high, 27+28-signature[64])
 }
 
-// contracts is a chain on which each call answers the same.
+// contracts is a chain on which every call has the same answer.
 type contracts struct {
 	verdict byte // of the validator: 0 no code, 1 accepted, 2 refused
 	err     error
@@ -122,7 +122,7 @@ func TestSignaturesThatNoKeyMadeAreNotValid(t *testing.T) {
 		"zero r":       {append(append([]byte(nil), zero...), good[32:]...), "out of their range"},
 		"zero s":       {append(append(append([]byte(nil), good[:32]...), zero...), 27), "out of their range"},
 		"order as r":   {append(append([]byte(nil), order...), good[32:]...), "out of their range"},
-		"no such r":    {append(make([]byte, 31), append([]byte{5}, good[32:]...)...), "No key"}, // 5 is no point's x
+		"no such r":    {append(make([]byte, 31), append([]byte{5}, good[32:]...)...), "No key"}, // no point has x = 5
 	} {
 		for _, address := range []string{"", signer.Checksummed()} {
 			v := verdict(t, "a message", spell(c.signature), address, nil)
@@ -190,7 +190,7 @@ func TestWhatIsNoSignatureOrNoAddressIsRefused(t *testing.T) {
 
 var issued = time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
 
-// signIn is a message with every field.
+// signIn returns a message with every field.
 func signIn(by wallet.Address) *wallet.Message {
 	return &wallet.Message{
 		Scheme: "https", Domain: "app.example:8443", Address: by, Statement: new("Sign in."),

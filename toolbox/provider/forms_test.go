@@ -147,8 +147,8 @@ func TestWhatIsNotKnownIsCountedAndNotTold(t *testing.T) {
 	}
 }
 
-// A method that is refused is told as one however it is written; what only looks like one, a
-// variable or a word of prose, is not.
+// A refused method is reported however it is written. What only resembles one, a variable or a word
+// of prose, is not.
 func TestRefusedMethodsAreFoundHoweverTheyAreWritten(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -231,7 +231,7 @@ func TestPlaceholdersAreNoSecrets(t *testing.T) {
 	}
 }
 
-// Each file begins with a line that says what is in it: clients; formats; endpoints; methods;
+// Each file begins with a line that lists its content: clients; formats; endpoints; methods;
 // secrets.
 func TestConfigurationsOfClientsAreRead(t *testing.T) {
 	t.Parallel()
@@ -310,8 +310,8 @@ func TestNamesThatAreNoMethodsAreLeftOut(t *testing.T) {
 	}
 }
 
-// FuzzRead holds that a secret never comes back, wherever in a text it stands, and that every list
-// is bounded.
+// FuzzRead checks that a secret never appears in the result, wherever it is in a text, and that
+// every list is bounded.
 func FuzzRead(f *testing.F) {
 	files, _ := filepath.Glob("testdata/*.*") //nolint:errcheck // the pattern is well-formed
 	for _, file := range files {
@@ -352,8 +352,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// What costs the most is text that nearly fits a pattern everywhere. It must cost in proportion to
-// its length.
+// BenchmarkRead reads texts that nearly match a pattern everywhere, which is the worst case. The
+// time must be linear in the length.
 func BenchmarkRead(b *testing.B) {
 	for name, piece := range map[string]string{
 		"words": "abandon ", "hex": "a", "digits": "[1,2,", "addresses": "https://{${", "assignments": "token: ",

@@ -74,8 +74,8 @@ func readOne(br *bufio.Reader) (h head, err error) {
 	}
 }
 
-// take reads one header field. It refuses two lengths that differ and a length next to chunks,
-// because they allow response splitting.
+// take reads one header field. It refuses two lengths that differ and a length next to chunks: the
+// answer could then end elsewhere than its sender meant.
 func (h *head) take(name, value []byte) error {
 	switch {
 	case equalFold(name, "content-length"):
