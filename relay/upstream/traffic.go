@@ -49,8 +49,8 @@ type trafficMinute struct {
 	again, unasked, rerouted, lost int64
 }
 
-// note records a finished call. A call whose client went away adds nothing to Slot.Calls, because its
-// last attempt is not observed.
+// note records a finished call. A call whose client went away adds nothing to Slot.Calls, because
+// its last attempt is not observed.
 func (t *traffic) note(now time.Time, attempts int, rerouted, lost bool) {
 	index := now.Unix() / 60
 	t.mu.Lock()

@@ -110,7 +110,8 @@ func (r *remote) failed(wait time.Duration, cause error) *fault.Error {
 	return refusal.Wrap(cause)
 }
 
-// retryAfter parses Retry-After in seconds, between 1 and waitAtMost; waitDefault if absent or invalid.
+// retryAfter parses Retry-After in seconds, at most waitAtMost. It returns waitDefault if the
+// header is absent or invalid.
 func retryAfter(h http.Header) time.Duration {
 	seconds, err := strconv.Atoi(h.Get("Retry-After"))
 	if err != nil || seconds <= 0 {

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: UNLICENSED
 pragma solidity 0.8.37;
 
-/// Reads name, symbol and decimals of many tokens (EIP-20) in one eth_call. It is never deployed: eth_call runs the constructor, whose answer
-/// takes the place of the code. A token can burn CALL_GAS three times, and of what it answers a bounded part is copied.
+/// Reads name, symbol and decimals of many tokens (EIP-20) in one eth_call. It is never deployed:
+/// eth_call runs the constructor, which returns the answer in place of the code. A token can burn
+/// CALL_GAS three times, and only a bounded part of its answers is copied.
 ///
-/// The answer is a byte 1, then for each token: a byte that says how far it came (NOT_ASKED ends the record), a byte with the decimals, the
-/// length of the symbol in a byte and its bytes, the length of the name in a byte and its bytes. Length 0 is none.
+/// The answer is a byte 1, then a record for each token: one byte of NOT_ASKED (which ends the
+/// record), WITHOUT_DECIMALS or WITH_DECIMALS, one byte with the decimals, then the symbol and the
+/// name, each as a length byte and that many bytes. Length 0 means none.
 contract TokenFacts {
     uint8 private constant VERSION = 1; // not 0xEF, which code must not begin with (EIP-3541)
 
-    uint8 private constant NOT_ASKED = 0; // for want of gas
+    uint8 private constant NOT_ASKED = 0; // not enough gas left
     uint8 private constant WITHOUT_DECIMALS = 1;
     uint8 private constant WITH_DECIMALS = 2;
 
@@ -17,7 +19,7 @@ contract TokenFacts {
     uint256 private constant MOST_SYMBOL = 32; // bytes
     uint256 private constant MOST_NAME = 64;
     uint256 private constant MOST_RECORD = 4 + MOST_SYMBOL + MOST_NAME;
-    uint256 private constant BYTE_GAS = 200; // what the answer costs, as code that would be kept
+    uint256 private constant BYTE_GAS = 200; // per byte of the answer, charged as deployed code
 
     constructor(address[] memory tokens) {
         bytes memory answer = new bytes(1 + tokens.length * MOST_RECORD);
@@ -54,7 +56,8 @@ contract TokenFacts {
         }
     }
 
-    /// Writes the length and the bytes of what the token answers: of a string, or of the 32 bytes that some tokens give instead.
+    /// Writes the length and the bytes of a token's answer: a string, or the bytes32 that some tokens
+    /// return instead.
     function text(uint256 end, address token, uint256 selector, uint256 most) private view returns (uint256 next) {
         assembly ("memory-safe") {
             mstore(0, shl(224, selector))

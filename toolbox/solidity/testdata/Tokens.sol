@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: UNLICENSED
 pragma solidity 0.8.37;
 
-/// Tokens of every kind that TokenFacts may meet. Each holds a balance for one owner, and says so with an event.
+/// Tokens of every kind that TokenFacts may read. Each has a balance for one owner, and emits its
+/// Transfer event.
 abstract contract Token {
     event Transfer(address indexed from, address indexed to, uint256 value);
 
@@ -35,7 +36,7 @@ contract PlainToken is Token {
     }
 }
 
-/// As some tokens of the first years are.
+/// Like some early tokens.
 contract Bytes32Token is Token {
     bytes32 public constant name = "Old Token";
     bytes32 public constant symbol = "OLD";
@@ -48,7 +49,7 @@ contract SilentToken is Token {
     constructor(address owner_) Token(owner_, 3) {}
 }
 
-/// Answers with these bytes whatever is asked of it besides the balance.
+/// Answers every call but balanceOf with these bytes.
 contract RawToken is Token {
     bytes private answer;
 
@@ -61,7 +62,7 @@ contract RawToken is Token {
     }
 }
 
-/// Burns what it is given.
+/// Burns all gas.
 contract BurningToken is Token {
     constructor(address owner_) Token(owner_, 5) {}
 
@@ -72,7 +73,7 @@ contract BurningToken is Token {
     }
 }
 
-/// Answers as much as its gas pays for.
+/// Returns answers of a given size.
 contract LongToken is Token {
     uint256 private immutable size;
 
