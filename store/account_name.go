@@ -10,9 +10,9 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// NameAccount sets the name of an account by which its people tell it from others, with a line in
-// the audit log; the same name again writes nothing. Empty takes the name away. ErrNotFound when
-// there is no such account, or the author may not change it.
+// NameAccount sets the name by which an account's members recognize it, and writes a line of the
+// audit log. It is idempotent: the same name again writes nothing. An empty name removes it. It
+// returns ErrNotFound when there is no such account or by may not change it.
 func (s *Store) NameAccount(ctx context.Context, id account.ID, by Author, name string) error {
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		if !by.Within.IsZero() && by.Within != id {

@@ -13,11 +13,12 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// AccountKind says who stands behind an account.
+// AccountKind is who an account belongs to.
 type AccountKind string
 
-// A door account has one anonymous key, a wallet account a verified wallet, an owner account users
-// who sign in, and a settlement account what was paid by the call in one transaction.
+// The kinds of accounts. A door account has one anonymous key, a wallet account has a verified
+// wallet, an owner account has users who sign in, and a settlement account holds what one x402
+// payment bought.
 const (
 	KindDoor       AccountKind = "door"
 	KindWallet     AccountKind = "wallet"
@@ -25,33 +26,33 @@ const (
 	KindSettlement AccountKind = "settlement"
 )
 
-// NewAccount is what an account begins with. Plan is the key of a plan.
+// NewAccount is an account to create. Plan is the key of a plan.
 type NewAccount struct {
 	ID   account.ID
 	Kind AccountKind
 	Plan string
 }
 
-// Account is an account as recorded. Version grows with every change of a fence.
+// Account is an account as stored. Version grows with every change of its limits.
 type Account struct {
 	ID     account.ID
 	Kind   AccountKind
 	Plan   string
-	Custom *account.Custom // figures of a contract; nil for the plan's
+	Custom *account.Custom // limits of a contract; nil for the plan's
 	Cycle  plan.Cycle
-	// NextPlan takes over at NextPlanFrom; empty when none is known to.
+	// NextPlan replaces Plan at NextPlanFrom; empty when no change is scheduled.
 	NextPlan     string
 	NextPlanFrom time.Time
 	Status       account.Status
 	Services     account.ServiceFences
 	Version      int64
 	CreatedAt    time.Time
-	// Packs are those that were granted, expired ones too, in the order in which they are drawn.
+	// Packs lists all granted packs, expired ones included, in the order in which they are drawn.
 	// Only LoadAccount and changes fill it.
 	Packs []account.Pack
 }
 
-// Terms is what the account has bought. An error names a plan that this version does not know.
+// Terms returns what the account has bought. It fails when this version does not know the plan.
 func (a *Account) Terms() (account.Terms, error) {
 	held, ok := plan.Lookup(a.Plan)
 	if !ok {
@@ -69,7 +70,7 @@ func (a *Account) Terms() (account.Terms, error) {
 	return terms, nil
 }
 
-// Fences is the account's projection at a time.
+// Fences returns the account's projection at the given time.
 func (a *Account) Fences(at time.Time) (account.AccountLimits, error) {
 	terms, err := a.Terms()
 	if err != nil {
@@ -78,7 +79,8 @@ func (a *Account) Fences(at time.Time) (account.AccountLimits, error) {
 	return terms.Fences(a.ID, a.Version, a.Status, a.Services, a.Packs, at), nil
 }
 
-// CreateAccount records a new account, active, at version 1. ErrAccountExists when the id is taken.
+// CreateAccount inserts a new account, active and at version 1. It returns ErrAccountExists when
+// the id is taken.
 func (s *Store) CreateAccount(ctx context.Context, a NewAccount) (Account, error) {
 	row, err := s.queries().InsertAccount(ctx, insertAccount(a))
 	if err != nil {
@@ -87,8 +89,8 @@ func (s *Store) CreateAccount(ctx context.Context, a NewAccount) (Account, error
 	return accountOf(row)
 }
 
-// CreateDoorKey records an anonymous account and its key together: both or neither. The key's
-// account is a.
+// CreateDoorKey inserts an anonymous account and its key in one transaction. The key's account is
+// a, whatever k.Account is.
 func (s *Store) CreateDoorKey(ctx context.Context, a NewAccount, k NewKey) (Account, Key, error) {
 	var (
 		made Account
@@ -116,7 +118,7 @@ func (s *Store) CreateDoorKey(ctx context.Context, a NewAccount, k NewKey) (Acco
 	return made, key, nil
 }
 
-// LoadAccount reads an account with its packs, or ErrNotFound.
+// LoadAccount reads an account with its packs. It returns ErrNotFound when there is none.
 func (s *Store) LoadAccount(ctx context.Context, id account.ID) (Account, error) {
 	a, err := loadAccount(ctx, s.queries(), id)
 	if err != nil {
@@ -125,8 +127,8 @@ func (s *Store) LoadAccount(ctx context.Context, id account.ID) (Account, error)
 	return a, nil
 }
 
-// loadAccount reads the account before its packs: a pack that is granted in between comes with the
-// next version, and does no harm in this one.
+// loadAccount reads the account before its packs. A pack that is granted in between raises the
+// version, and including it early does no harm.
 func loadAccount(ctx context.Context, q *db.Queries, id account.ID) (Account, error) {
 	row, err := q.GetAccount(ctx, id.UUID)
 	if err != nil {
@@ -167,8 +169,7 @@ func withPacks(ctx context.Context, q *db.Queries, row db.Account) (Account, err
 	return a, nil
 }
 
-// ListAccounts reads up to limit accounts whose id comes after the one given, in the order of their
-// ids, without their packs.
+// ListAccounts reads up to limit accounts after the given id, ordered by id, without their packs.
 func (s *Store) ListAccounts(ctx context.Context, after account.ID, limit int) ([]Account, error) {
 	//nolint:gosec // bounded
 	rows, err := s.queries().ListAccountsAfter(ctx, db.ListAccountsAfterParams{
@@ -186,7 +187,7 @@ func (s *Store) ListAccounts(ctx context.Context, after account.ID, limit int) (
 	return all, nil
 }
 
-// maxPage bounds what a list gives at once.
+// maxPage bounds what one list query returns.
 const maxPage = 10_000
 
 func insertAccount(a NewAccount) db.InsertAccountParams {
@@ -216,7 +217,7 @@ func accountOf(row db.Account) (Account, error) {
 	return a, err
 }
 
-// servicesOf reads the service fences of a row.
+// servicesOf converts the service limits of a row.
 func servicesOf(off []string, caps []byte) (account.ServiceFences, error) {
 	var f account.ServiceFences
 	for _, name := range off {
@@ -237,7 +238,7 @@ func servicesOf(off []string, caps []byte) (account.ServiceFences, error) {
 	return f, nil
 }
 
-// servicesRow is the opposite of servicesOf.
+// servicesRow is the inverse of servicesOf.
 func servicesRow(f account.ServiceFences) (off []string, caps []byte) {
 	off = []string{}
 	for _, s := range f.Off {
@@ -248,13 +249,13 @@ func servicesRow(f account.ServiceFences) (off []string, caps []byte) {
 		numbers[s] = int64(n)
 	}
 	caps, err := json.Marshal(numbers)
-	if err != nil { // a map of numbers
+	if err != nil { // cannot happen: a map of numbers
 		panic(err)
 	}
 	return off, caps
 }
 
-// instant is a nullable time as a Go one, zero for null.
+// instant converts a nullable time; null becomes the zero time.
 func instant(t *time.Time) time.Time {
 	if t == nil {
 		return time.Time{}
@@ -262,7 +263,7 @@ func instant(t *time.Time) time.Time {
 	return t.UTC()
 }
 
-// nullable is the opposite of instant.
+// nullable is the inverse of instant.
 func nullable(t time.Time) *time.Time {
 	if t.IsZero() {
 		return nil

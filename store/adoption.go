@@ -13,7 +13,7 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// Adoption is a key that an owner took over.
+// Adoption is the record that an owner adopted a key.
 type Adoption struct {
 	Key       account.KeyID
 	From      account.ID
@@ -22,21 +22,21 @@ type Adoption struct {
 	AdoptedAt time.Time
 }
 
-// Adopted is an adopted key with its owner's account.
+// Adopted is the result of AdoptKey: the key with its owner's account.
 type Adopted struct {
 	Key      Key
 	Account  Account
 	Adoption Adoption
-	Before   bool // it was adopted before, and nothing changed
+	Before   bool // it was adopted earlier, and nothing changed
 }
 
-// FindClaim reads the key that a claim code belongs to, by the code's digest, or ErrNotFound. Of a
-// key that was adopted it gives the adoption too, which is zero otherwise.
+// FindClaim finds the key of a claim code by the code's digest. It returns ErrNotFound when there
+// is none. The Adoption is zero unless the key was adopted.
 func (s *Store) FindClaim(ctx context.Context, digest []byte) (Key, Adoption, error) {
 	row, err := s.queries().GetKeyByClaim(ctx, digest)
 	var adoption Adoption
 	if errors.Is(err, pgx.ErrNoRows) {
-		// Read second: a key that is adopted in between leaves the first and enters this one.
+		// Read second: a key that is adopted in between leaves keys and appears here.
 		var adopted db.Adoption
 		if adopted, err = s.queries().GetAdoptionByClaim(ctx, digest); err == nil {
 			adoption = adoptionOf(adopted)
@@ -50,11 +50,11 @@ func (s *Store) FindClaim(ctx context.Context, digest []byte) (Key, Adoption, er
 	return key, adoption, err
 }
 
-// AdoptKey moves a key of the anonymous door, bound to a wallet or not, to an owner's account,
-// whose fences hold for it from then on. The claim code is used up, and the mails that tell of it
-// are queued with the change. The same account again changes nothing and is told the same; another
-// one is refused, as is a key that is revoked or whose account is suspended. ErrNotFound when there
-// is no such key.
+// AdoptKey moves a door key, anonymous or bound to a wallet, to an owner's account, whose limits
+// apply to it from then on. It uses up the claim code and queues the mails in the same transaction.
+// It is idempotent: adopting into the same account again returns the first adoption and changes
+// nothing. A key that another account adopted, that is revoked or whose account is suspended is
+// refused. It returns ErrNotFound when there is no such key.
 func (s *Store) AdoptKey(ctx context.Context, id account.KeyID, to account.ID, user account.UserID, by Author,
 	mails ...NewMail,
 ) (Adopted, error) {
@@ -72,8 +72,8 @@ func (s *Store) AdoptKey(ctx context.Context, id account.KeyID, to account.ID, u
 	return adopted, nil
 }
 
-// adoptKey locks the key, then the account that it leaves, then the one that it goes to, whose keys
-// nobody else adds to meanwhile.
+// adoptKey locks the key, then the account that it leaves, then the one that adopts it. The last
+// lock keeps the count of keys from changing meanwhile.
 func adoptKey(ctx context.Context, q *db.Queries, id account.KeyID, to account.ID, user account.UserID,
 	by Author,
 ) (Adopted, error) {
@@ -112,8 +112,8 @@ func adoptKey(ctx context.Context, q *db.Queries, id account.KeyID, to account.I
 	return adopt(ctx, q, &key, row.ClaimDigest, target, user, by)
 }
 
-// NoClaim refuses a claim code that no key waits with. It says the same of codes that never were
-// and of those that are used up.
+// NoClaim is the refusal of a claim code that no key waits for. The message is the same for codes
+// that never existed and for used ones.
 func NoClaim() *fault.Error {
 	return fault.New(fault.NotYours,
 		"No key waits for an owner under this claim code. Check it for characters lost in copying; one that was used "+
@@ -169,8 +169,8 @@ func adopt(ctx context.Context, q *db.Queries, key *Key, claim []byte, target db
 	return Adopted{moved, owner, adoptionOf(adoption), false}, err
 }
 
-// moveSupport takes along what the key asked support and what it thought of the service: it goes on
-// seeing these, and its owner begins to.
+// moveSupport moves the key's tickets and feedback to its new account. The key still sees them, and
+// its owner now does too.
 func moveSupport(ctx context.Context, q *db.Queries, key *Key, to account.ID) error {
 	if err := q.MoveDeskLinesOfKey(ctx, db.MoveDeskLinesOfKeyParams{
 		Account: to.UUID, FromAccount: key.Account.UUID, Key: key.ID.UUID,

@@ -15,18 +15,17 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// How one of the fleet came to its account: by the signature of its wallet, or by the claim code of
-// its key.
+// How an agent joined its account: by its wallet's signature, or by its key's claim code.
 const (
 	ClaimedViaWallet = "wallet"
 	ClaimedViaCode   = "claim_code"
 )
 
-// maxAgents is how many agents an account has at most.
+// maxAgents is the maximum number of agents of an account.
 const maxAgents = 1000
 
-// Agent is an identity of an account that proved a wallet. Key is the one that works; its id is
-// zero when it was revoked and none came after.
+// Agent is an agent of an account, identified by a wallet that it proved. Key is its active key;
+// Key.ID is zero when that was revoked and not replaced.
 type Agent struct {
 	ID         account.AgentID
 	Account    account.ID
@@ -37,8 +36,8 @@ type Agent struct {
 	Key        Key
 }
 
-// Claim is a wallet that proved itself over a message as an agent of an account, with the new key
-// that it is given.
+// Claim is a wallet's proof, by a signed message, that it is an agent of an account, with the new
+// key that the agent gets.
 type Claim struct {
 	Account account.ID
 	Address wallet.Address
@@ -49,17 +48,19 @@ type Claim struct {
 	Prefix  string
 }
 
-// Claimed is an agent with its key and account, and the key that died.
+// Claimed is the result of ClaimAgent: the agent with its key and account, and the key that was
+// replaced.
 type Claimed struct {
 	Agent   Agent
 	Account Account
-	Before  account.KeyID // zero when there was none that worked
+	Before  account.KeyID // zero when no active key was replaced
 }
 
-// ClaimAgent makes an agent, or gives one that is there a fresh key and revokes the one before, all
-// or nothing. within says what the key's monthly cap is, given the account with its packs; its
-// error undoes everything. The same key again changes nothing. ErrNotFound when there is no such
-// account; refused when it is suspended, no owner's, or has as many agents as one may.
+// ClaimAgent creates an agent, or gives an existing one a new key and revokes the old one, in one
+// transaction. within computes the key's monthly cap from the account with its packs; its error
+// rolls everything back. It is idempotent by the new key's id. It returns ErrNotFound when there is
+// no such account. It refuses an account that is suspended, belongs to no owner or already has
+// maxAgents agents.
 //
 //nolint:gocritic // a copy does no harm
 func (s *Store) ClaimAgent(ctx context.Context, c Claim, by Author,
@@ -111,7 +112,7 @@ func claimAgent(ctx context.Context, q *db.Queries, c *Claim, owner Account, by 
 	if claimed.Before, err = endKeyOf(ctx, q, agent, by); err != nil {
 		return Claimed{}, err
 	}
-	// the agent's key before is revoked already
+	// The agent's old key is revoked by now, so it does not count.
 	if err := roomForKey(ctx, q, owner.ID, "claim the agent again: nothing changed"); err != nil {
 		return Claimed{}, err
 	}
@@ -175,7 +176,7 @@ func mayClaim(ctx context.Context, q *db.Queries, owner *Account, address wallet
 	return nil
 }
 
-// endKeyOf revokes the key of an agent that works, if there is one.
+// endKeyOf revokes the agent's active key, if there is one.
 //
 //nolint:gocritic // rows go by value
 func endKeyOf(ctx context.Context, q *db.Queries, agent db.Agent, by Author) (account.KeyID, error) {
@@ -189,8 +190,8 @@ func endKeyOf(ctx context.Context, q *db.Queries, agent db.Agent, by Author) (ac
 	return account.KeyID{UUID: row.ID}, revokeLocked(ctx, q, row, by)
 }
 
-// ListAgents reads the agents of an account, each with the key that works, in the order in which
-// they were claimed.
+// ListAgents reads the agents of an account, each with its active key, in the order in which they
+// were claimed.
 func (s *Store) ListAgents(ctx context.Context, id account.ID) ([]Agent, error) {
 	rows, err := s.queries().ListAgents(ctx, id.UUID)
 	if err != nil {
@@ -215,13 +216,13 @@ func (s *Store) ListAgents(ctx context.Context, id account.ID) ([]Agent, error) 
 	return agents, nil
 }
 
-// AdoptedKey is a key that came to an account by its claim code.
+// AdoptedKey is a key that an account adopted with its claim code.
 type AdoptedKey struct {
 	Key       Key
 	AdoptedAt time.Time
 }
 
-// ListAdoptedKeys reads those that work, in the order in which they came.
+// ListAdoptedKeys reads an account's active adopted keys, in the order of adoption.
 func (s *Store) ListAdoptedKeys(ctx context.Context, id account.ID) ([]AdoptedKey, error) {
 	rows, err := s.queries().ListAdoptedKeys(ctx, id.UUID)
 	if err != nil {

@@ -9,24 +9,25 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// AnonymousSweep says which anonymous keys go: those made before MadeBefore that were never used,
-// or last before UsedBefore. Each is revoked first, and deleted once it was before RetiredBefore.
+// AnonymousSweep selects anonymous keys: those made before MadeBefore that were never used, or last
+// used before UsedBefore. A key is revoked first, and deleted once it was revoked before
+// RetiredBefore.
 type AnonymousSweep struct {
 	MadeBefore    time.Time
 	UsedBefore    time.Time
 	RetiredBefore time.Time
 }
 
-// SweptKeys is what a sweep did.
+// SweptKeys counts what a sweep did.
 type SweptKeys struct {
 	Retired  int64 // keys revoked
 	Deleted  int64 // keys deleted
-	Accounts int64 // accounts deleted with them; where usage stands they stay
+	Accounts int64 // accounts deleted with them; accounts with usage stay
 }
 
-// SweepAnonymousKeys sweeps the next page of anonymous keys after one, in the order of their ids,
-// and returns the last that it looked at; more is false when there are no further ones. Keys whose
-// account holds anything but usage, a pack or a ticket for example, stay.
+// SweepAnonymousKeys sweeps the next page of anonymous keys after the given id, in the order of
+// ids. It returns the last id of the page; more is false on the last page. A key stays when its
+// account holds anything but usage, such as a pack or a ticket.
 func (s *Store) SweepAnonymousKeys(ctx context.Context, after account.KeyID, sweep AnonymousSweep,
 	page int,
 ) (done SweptKeys, last account.KeyID, more bool, err error) {

@@ -13,24 +13,24 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// MaxDeskPage bounds a page of what the desk lists.
+// MaxDeskPage bounds a page of the desk's lists.
 const MaxDeskPage = 1000
 
-// Answer is what the service makes of feedback or of a wish.
+// Answer is the staff's answer to feedback or to a wish.
 type Answer struct {
 	Status string
 	Reply  string // empty for none
 	By     Author
-	// Seen is how often it was answered when whoever answers looked; nil does not ask whether
-	// somebody else did meanwhile.
+	// Seen is how many answers there were when the author read it. Nil skips the check for a
+	// concurrent answer.
 	Seen *int
 	At   time.Time
 }
 
-// same reports whether an answer changes nothing.
+// same reports whether the answer changes nothing.
 func (a *Answer) same(status, reply string) bool { return a.Status == status && a.Reply == reply }
 
-// missed reports whether somebody answered meanwhile.
+// missed reports whether somebody else answered since the author read it.
 func (a *Answer) missed(answers int32) bool { return a.Seen != nil && *a.Seen != int(answers) }
 
 func (a *Answer) line(subject string, of account.ID, before string) *DeskLine {
@@ -40,9 +40,10 @@ func (a *Answer) line(subject string, of account.ID, before string) *DeskLine {
 	}
 }
 
-// AnswerFeedback records what the service makes of feedback, of whichever account, with the mails
-// that tell of it; tell may be nil, and only computes. The same answer again changes nothing.
-// ErrNotFound when there is none, ErrUnread when somebody answered it meanwhile.
+// AnswerFeedback records an answer to feedback of any account and queues the mails that report it.
+// tell computes the mails and may be nil; it must have no side effects. It is idempotent: the same
+// answer again changes nothing. It returns ErrNotFound when there is no such feedback, and
+// ErrUnread when somebody else answered meanwhile.
 //
 //nolint:gocritic // a copy does no harm
 func (s *Store) AnswerFeedback(ctx context.Context, id FeedbackID, a Answer,
@@ -53,7 +54,7 @@ func (s *Store) AnswerFeedback(ctx context.Context, id FeedbackID, a Answer,
 		if err != nil {
 			return found(err)
 		}
-		if a.Reply == "" { // a status alone leaves what was replied
+		if a.Reply == "" { // a status alone keeps the earlier reply
 			a.Reply = row.Reply
 		}
 		if f = feedbackOf(row); a.same(row.Status, row.Reply) {
@@ -89,9 +90,10 @@ func (s *Store) AnswerFeedback(ctx context.Context, id FeedbackID, a Answer,
 	return f, nil
 }
 
-// AnswerWish records what the service makes of a wish, with the mail that tells of it; tell may be
-// nil, and only computes. The same answer again changes nothing. ErrNotFound when there is none,
-// ErrUnread when somebody answered it meanwhile, ErrWithdrawn when nobody is left to answer.
+// AnswerWish records an answer to a wish and queues the mail that reports it. tell computes the
+// mail and may be nil; it must have no side effects. It is idempotent: the same answer again
+// changes nothing. It returns ErrNotFound when there is no such wish, ErrUnread when somebody else
+// answered meanwhile, and ErrWithdrawn when the wish was withdrawn.
 //
 //nolint:gocritic // a copy does no harm
 func (s *Store) AnswerWish(ctx context.Context, id WishID, a Answer,
@@ -142,7 +144,7 @@ func (s *Store) AnswerWish(ctx context.Context, id WishID, a Answer,
 
 func wishOf(row *db.Wishlist) (Wish, error) {
 	email, refusal := account.ParseEmail(row.Email)
-	if refusal != nil && row.Status != WishWithdrawn { // it was one when it was recorded
+	if refusal != nil && row.Status != WishWithdrawn { // it was valid when it was stored
 		return Wish{}, fmt.Errorf("the address of wish %s is none", row.ID)
 	}
 	return Wish{
@@ -151,24 +153,25 @@ func wishOf(row *db.Wishlist) (Wish, error) {
 	}, nil
 }
 
-// WishWithdrawn is a wish that whoever reads its address took back.
+// WishWithdrawn is the status of a wish that the owner of its address withdrew.
 const WishWithdrawn = "withdrawn"
 
-// ErrWithdrawn says that a wish was taken back, and its address deleted.
+// ErrWithdrawn reports that a wish was withdrawn and its address deleted.
 var ErrWithdrawn = errors.New("store: the wish was withdrawn")
 
-// WishStatuses lists what may become of a wish.
+// WishStatuses lists all statuses of a wish.
 func WishStatuses() []string { return append(WishAnswers(), WishWithdrawn) }
 
-// WishAnswers lists what the service may make of a wish.
+// WishAnswers lists the statuses that an answer may set on a wish.
 func WishAnswers() []string { return []string{"new", "talking", "agreed", "declined"} }
 
-// FeedbackStatuses lists what may become of feedback.
+// FeedbackStatuses lists all statuses of feedback.
 func FeedbackStatuses() []string {
 	return []string{"new", "reviewed", "planned", "shipped", "declined"}
 }
 
-// ListWishes lists wishes, newest first, before one of them; from the newest on when that is zero.
+// ListWishes lists wishes with these statuses, newest first, older than before; a zero id starts at
+// the newest.
 func (s *Store) ListWishes(ctx context.Context, statuses []string, before WishID, limit int) ([]Wish, error) {
 	//nolint:gosec // bounded
 	rows, err := s.queries().ListWishes(ctx, db.ListWishesParams{
@@ -193,15 +196,15 @@ func orLast(id uuid.UUID) uuid.UUID {
 	return id
 }
 
-// DeskFeedback is feedback as the desk sees it: with the account that gave it.
+// DeskFeedback is feedback as the desk shows it: with the name and plan of its account.
 type DeskFeedback struct {
 	Feedback
 	AccountName string // may be empty
 	Plan        string
 }
 
-// ListDeskFeedback lists feedback of all accounts, newest first, before an id; from the newest on
-// when that is zero.
+// ListDeskFeedback lists feedback of all accounts with these statuses, newest first, older than
+// before; a zero id starts at the newest.
 func (s *Store) ListDeskFeedback(ctx context.Context, statuses []string, before FeedbackID,
 	limit int,
 ) ([]DeskFeedback, error) {

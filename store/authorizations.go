@@ -14,8 +14,8 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// AuthorizationID names an authorization (EIP-3009): its nonce works once for the asset and the
-// payer.
+// AuthorizationID identifies a payment authorization (EIP-3009). A payer's nonce can be used once
+// per asset.
 type AuthorizationID struct {
 	Chain uint64
 	Asset wallet.Address
@@ -23,12 +23,12 @@ type AuthorizationID struct {
 	Nonce x402.Nonce
 }
 
-// AuthorizationState is how far an authorization came.
+// AuthorizationState is how far the settlement of an authorization got.
 type AuthorizationState string
 
-// The states of an authorization. Settling is from before a facilitator is asked to settle; Unknown
-// when no answer says what came of that; Failed when it refused, or the authorization can move
-// nothing any more.
+// The states of an authorization. Settling is recorded before a facilitator is asked to settle it.
+// Unknown means that the facilitator's answer did not say what happened. Failed means that the
+// facilitator refused, or that the authorization can no longer transfer anything.
 const (
 	AuthorizationReserved AuthorizationState = "reserved"
 	AuthorizationSettling AuthorizationState = "settling"
@@ -37,41 +37,41 @@ const (
 	AuthorizationUnknown  AuthorizationState = "unknown"
 )
 
-// OpenAuthorizations lists the states of authorizations of which the chain may still say what
-// became of them.
+// OpenAuthorizations lists the states in which the chain may still decide the outcome.
 func OpenAuthorizations() []AuthorizationState {
 	return []AuthorizationState{AuthorizationSettling, AuthorizationSettled, AuthorizationFailed, AuthorizationUnknown}
 }
 
-// Authorization is what is known of one that a client paid with.
+// Authorization is the stored state of an authorization that a client paid with.
 type Authorization struct {
 	AuthorizationID
 	Attempt     Attempt
 	State       AuthorizationState
-	Reason      string // of a failure, in words of a protocol
+	Reason      string // why it failed, as an x402 error code
 	Value       plan.Atomic
 	ValidBefore time.Time
-	FromBlock   uint64      // from which on a transfer by it is looked for
-	Tx          x402.TxHash // of a settled one
-	Network     string      // prefix of the address that it came from, while it is open
-	Closed      bool        // nothing more can come of it, and a transfer's finality is watched
+	FromBlock   uint64      // the first block to search for a transfer by it
+	Tx          x402.TxHash // of a settled authorization
+	Network     string      // network of the client's address, while it is open
+	Closed      bool        // no further outcome is possible
 }
 
-// Attempt names the request that holds an authorization: nobody else may have it settled.
+// Attempt identifies the request that holds an authorization. Only that request may have it
+// settled.
 type Attempt struct{ uuid.UUID }
 
-// NewAttempt makes a name for a request.
+// NewAttempt returns a new id for a request.
 func NewAttempt() Attempt { return Attempt{uuid.Must(uuid.NewV7())} }
 
-// ReserveAuthorization reserves an authorization for its attempt and says whether that got it.
-// Otherwise it gives who has it. A reservation that is not settled after hold may be given to
-// others.
+// ReserveAuthorization reserves an authorization for its attempt. It reports true when that got it,
+// and otherwise returns the authorization as its holder stored it. A reservation expires when it is
+// not being settled after hold.
 //
 //nolint:gocritic // a copy does no harm
 func (s *Store) ReserveAuthorization(ctx context.Context, a Authorization,
 	hold time.Duration,
 ) (Authorization, bool, error) {
-	for range 2 { // what was in the way may be released between the two statements
+	for range 2 { // the holder may release it between the two statements
 		n, err := s.queries().ReserveAuthorization(ctx, db.ReserveAuthorizationParams{
 			//nolint:gosec // ids are small
 			ChainID: int64(a.Chain), Asset: a.Asset[:], Payer: a.Payer[:], Nonce: a.Nonce[:], Attempt: a.Attempt.UUID,
@@ -109,8 +109,9 @@ func (s *Store) FindAuthorization(ctx context.Context, id AuthorizationID) (Auth
 	return authorizationOf(row), nil
 }
 
-// ReleaseAuthorization frees a reservation, so that the authorization may be presented again. One
-// that is being settled is given back only when the request to do so is known not to have left.
+// ReleaseAuthorization deletes a reservation, so that the authorization may be presented again. One
+// that is being settled is released only when unsent is true: the request to settle it is known not
+// to have left.
 func (s *Store) ReleaseAuthorization(ctx context.Context, of Attempt, unsent bool) error {
 	if _, err := s.queries().ReleaseAuthorization(ctx, db.ReleaseAuthorizationParams{
 		Attempt: of.UUID, Unsent: unsent,
@@ -120,9 +121,9 @@ func (s *Store) ReleaseAuthorization(ctx context.Context, of Attempt, unsent boo
 	return nil
 }
 
-// BeginSettling records, before a facilitator is asked, that it will be. False when the reservation
-// is not the attempt's any more: then it must not be asked. After hold the chain is looked at for
-// what came of it.
+// BeginSettling records that a facilitator is about to be asked. It reports false when the attempt
+// no longer holds the reservation; the facilitator must not be asked then. After hold, the chain is
+// searched for the outcome.
 func (s *Store) BeginSettling(ctx context.Context, of Attempt, hold time.Duration) (bool, error) {
 	n, err := s.queries().BeginSettling(ctx, db.BeginSettlingParams{Attempt: of.UUID, HoldSeconds: hold.Seconds()})
 	if err != nil {
@@ -131,9 +132,9 @@ func (s *Store) BeginSettling(ctx context.Context, of Attempt, hold time.Duratio
 	return n == 1, nil
 }
 
-// EndSettling records what a facilitator answered: settled with a transaction, failed or unknown
-// with a reason. What the chain was found to say meanwhile stands. The chain is looked at after
-// hold.
+// EndSettling records a facilitator's answer: settled with a transaction, or failed or unknown with
+// a reason. A conclusion from the chain that was recorded meanwhile is kept. After hold, the chain
+// is searched for the outcome.
 func (s *Store) EndSettling(ctx context.Context, of Attempt, state AuthorizationState, reason string, tx x402.TxHash,
 	hold time.Duration,
 ) error {
@@ -147,9 +148,8 @@ func (s *Store) EndSettling(ctx context.Context, of Attempt, state Authorization
 	return nil
 }
 
-// CountOpenAuthorizations says of how many authorizations of a payer and of a network it is open
-// what became of them, each counted up to most. Reservations are not among them: anybody can make
-// those in a payer's name.
+// CountOpenAuthorizations counts the authorizations of a payer and of a network whose outcome is
+// open, each up to limit. Reservations do not count: anybody can make those in a payer's name.
 func (s *Store) CountOpenAuthorizations(ctx context.Context, payer wallet.Address, network string,
 	limit int,
 ) (ofPayer, ofNetwork int, err error) {
@@ -163,10 +163,9 @@ func (s *Store) CountOpenAuthorizations(ctx context.Context, payer wallet.Addres
 	return int(n.OfPayer), int(n.OfNetwork), nil
 }
 
-// ClaimAuthorizations returns up to most authorizations of which the chain may say what came of
-// them, those that wait longest first, and leaves each to the caller for as long as again says, and
-// that much longer for each minute of its age, an hour at most. Reservations whose process died are
-// released on the way.
+// ClaimAuthorizations leases up to limit authorizations whose outcome the chain may decide, those
+// due longest first. A lease lasts again, plus again for each minute of the authorization's age,
+// one hour at most. It also deletes reservations that expired because their process died.
 func (s *Store) ClaimAuthorizations(ctx context.Context, again time.Duration, limit int) ([]Authorization, error) {
 	if _, err := s.queries().ReleaseAbandoned(ctx); err != nil {
 		return nil, fmt.Errorf("release abandoned authorizations: %w", err)
@@ -185,8 +184,9 @@ func (s *Store) ClaimAuthorizations(ctx context.Context, again time.Duration, li
 	return claimed, nil
 }
 
-// ConcludeAuthorization records what the chain says: settled by a transaction, or failed because it
-// can move nothing any more. The first conclusion stands; false when there was one.
+// ConcludeAuthorization records what the chain shows: settled by a transaction, or failed because
+// nothing can be transferred any more. The first conclusion is kept; it reports false when there
+// was one.
 func (s *Store) ConcludeAuthorization(ctx context.Context, of Attempt, state AuthorizationState, reason string,
 	tx x402.TxHash,
 ) (bool, error) {

@@ -17,7 +17,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// authorization is one of a payer, held by an attempt of its own.
+// authorization returns an authorization of a payer with an attempt of its own.
 func authorization(nonce byte) store.Authorization {
 	return store.Authorization{
 		AuthorizationID: store.AuthorizationID{
@@ -88,7 +88,7 @@ func TestAReleasedAuthorizationMayBePresentedAgainAndOneBeingSettledMayNot(t *te
 		before.State != store.AuthorizationSettling {
 		t.Errorf("one being settled is given away: %+v, %t, %v", before, got, err)
 	}
-	if err := s.ReleaseAuthorization(ctx, a.Attempt, true); err != nil { // the request did not leave
+	if err := s.ReleaseAuthorization(ctx, a.Attempt, true); err != nil { // it was not sent
 		t.Fatal(err)
 	}
 	reserved(ctx, t, s, 1, time.Minute)
@@ -233,7 +233,7 @@ func TestTheNetworkOfAnAuthorizationIsForgottenWhenNothingMoreCanComeOfIt(t *tes
 			t.Errorf("open are %d and %d, %v, want %d", payer, network, err, want)
 		}
 	}
-	counts(0) // anybody can reserve in a payer's name
+	counts(0) // reservations do not count: anybody can make them in a payer's name
 	must[bool](t)(s.BeginSettling(ctx, a.Attempt, time.Minute))
 	counts(1)
 	must[bool](t)(s.ConcludeAuthorization(ctx, a.Attempt, store.AuthorizationFailed, "void", x402.TxHash{}))

@@ -14,54 +14,54 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// Wait is how many of something wait, and for how long the one that waits longest; 0 when none
-// does.
+// Wait is how many items wait and how long the oldest has waited; 0 when none does.
 type Wait struct {
 	Count  int64
 	Oldest time.Duration
 }
 
-// Backlog is what waits in the record, as operators watch it. What is zero stands in no map.
+// Backlog is the waiting work in PostgreSQL, as metrics show it. Maps have no entries for zero.
 type Backlog struct {
-	RecentSettlements map[x402.Stage]int64 // that changed within a day, by where they stand; at most MaxCounted of each
+	RecentSettlements map[x402.Stage]int64 // changed within a day, by stage; at most MaxCounted
 	StuckSettlements  Wait
-	Unconfirmed       int64 // settlements that were granted and are not final in time
+	Unconfirmed       int64 // redeemed settlements whose finality is overdue
 	OpenPayments      map[AuthorizationState]Wait
 
-	Subscriptions map[subscription.Status]int64 // that last
-	// of those, not brought to what Stripe says of them, or charged by a price of no plan; and what
-	// lasts beside them
+	Subscriptions map[subscription.Status]int64 // subscriptions that have not ended, by status
+	// Subscriptions whose period is over, that were not read from Stripe for too long or whose
+	// price is of no plan, plus additional subscriptions at Stripe.
 	StuckSubscriptions int64
-	StripeEvents       Wait  // stored and not handed on
-	LateCheckouts      int64 // open for long after their end
+	StripeEvents       Wait  // stored and not processed
+	LateCheckouts      int64 // still open long after they expired
 
-	LateStatements int64 // periods with usage that should have been closed
+	LateStatements int64 // periods with usage whose statement is overdue
 
 	Tickets     map[ticket.Priority]Wait // that wait for an answer; at most MaxCounted in all
-	LateTickets int64                    // whose flow has not heard of their newest change
+	LateTickets int64                    // whose newest change has not reached their workflow
 
 	Chains        map[chain.ID]ChainMeasurement
-	Incidents     map[chain.ID]bool // that last
-	LateIncidents int64             // of which not everybody was told in time
+	Incidents     map[chain.ID]bool // open incidents
+	LateIncidents int64             // incidents whose mails are overdue
 }
 
-// MaxCounted bounds what is counted where strangers or customers can make more without end.
+// MaxCounted bounds counts of rows that strangers or customers can create without limit.
 const MaxCounted = 10_000
 
-// From when on something is late.
+// After how long something is late.
 const (
-	lateBilling = 2 * time.Hour // after the end of a period or of a checkout, when Stripe was silent for a while
-	// since Stripe was read: flows do once a day, and the sweep reminds them two hours later
+	lateBilling = 2 * time.Hour // after the end of a period or of a checkout: Stripe may be late
+	// Since the last read from Stripe: workflows read daily, and the sweep reminds them two hours
+	// later.
 	unreadBilling = 28 * time.Hour
-	// after the end of a period: the daily sweep comes up to twelve hours late, and the next one a
-	// day later
+	// After the end of a period: the daily sweep may run up to twelve hours late, and the next one
+	// a day later.
 	lateStatement = 26 * time.Hour
-	lateTicket    = 5 * time.Minute  // the worker's sweep tells flows what they have not heard for a minute
-	lateIncident  = 15 * time.Minute // an incident is over five minutes before it is known to be
+	lateTicket    = 5 * time.Minute  // the worker's sweep notifies workflows again after a minute
+	lateIncident  = 15 * time.Minute // an incident's end is confirmed five minutes after it
 )
 
-// LoadBacklog reads what waits, in one transaction. A settlement is late to be final when it was
-// granted longer ago than final.
+// LoadBacklog reads the backlog in one read-only transaction. A redeemed settlement counts as
+// Unconfirmed when it is not final for longer than final.
 func (s *Store) LoadBacklog(ctx context.Context, final time.Duration) (*Backlog, error) {
 	b := &Backlog{}
 	err := s.tx(ctx, pgx.TxOptions{AccessMode: pgx.ReadOnly}, func(_ pgx.Tx, q *db.Queries) error {
@@ -168,7 +168,7 @@ func (b *Backlog) loadChains(ctx context.Context, q *db.Queries) error {
 
 func waits(count int64, seconds float64) Wait { return Wait{count, duration(seconds)} }
 
-// duration is of an age by the record's clock; what is in its future has none.
+// duration converts an age in seconds by PostgreSQL's clock. A negative age becomes zero.
 func duration(seconds float64) time.Duration {
 	return max(0, time.Duration(seconds*float64(time.Second)))
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// waitsSince holds a wait to a count and to its age, which grows while a test runs.
+// waitsSince compares a wait's count, and its age, which grows while a test runs.
 func waitsSince(t *testing.T, what string, w store.Wait, count int64, oldest time.Duration) {
 	t.Helper()
 	if w.Count != count || w.Oldest < oldest || w.Oldest > oldest+30*time.Minute {
@@ -31,7 +31,7 @@ func waitsSince(t *testing.T, what string, w store.Wait, count int64, oldest tim
 	}
 }
 
-// Two of everything that is not late stand beside what is.
+// Two rows of each kind that are not late, in addition to the late ones.
 const backlogRows = `
 INSERT INTO accounts (id, kind, plan) SELECT ('00000000-0000-0000-0000-00000000000' || n)::uuid, 'owner', 'pro' FROM generate_series(1, 5) AS n;
 
@@ -133,8 +133,8 @@ func TestTheBacklogIsWhatWaitsAndNothingElse(t *testing.T) {
 	}
 }
 
-// Every worker counts them every minute, among the periods of all accounts since the service began:
-// it may read those alone that have no statement.
+// Every worker counts these every minute, among the periods of all accounts since the service
+// began, so the query must read only periods without a statement.
 func TestStatementsThatAreLateAreFoundWithoutThoseThatAreNot(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -16,29 +16,30 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// ErrSecondSubscription says that another subscription of the account lasts.
+// ErrSecondSubscription reports that the account already has a subscription that has not ended.
 var ErrSecondSubscription = errors.New("store: the account has another subscription that lasts")
 
-// Customer is an account as Stripe knows it. Country, card and ReadAt are what Stripe said when it
-// was read last.
+// Customer is an account's customer at Stripe. Country and Card are as Stripe reported them at
+// ReadAt.
 type Customer struct {
 	Account account.ID
-	ID      string // of Stripe's customer
-	Country string // of the billing address, an ISO 3166-1 code; empty when none is known
+	ID      string // Stripe's id
+	Country string // of the billing address, an ISO 3166-1 code; empty when unknown
 	Card    *subscription.Card
-	Network string    // country where the last purchase in a browser came from; empty when not known
-	Assumed bool      // Country is a network's, and nobody declared it
-	ReadAt  time.Time // zero for never
-	// Beside is how many subscriptions counted once and last at Stripe beside the one that counts.
+	Network string    // country of the last purchase's network; empty when unknown
+	Assumed bool      // Country was taken from Network; nobody declared it
+	ReadAt  time.Time // zero when never read
+	// Beside is how many more subscriptions have not ended at Stripe, in addition to the one that
+	// counts.
 	Beside int
-	// CreatedAt is when it was recorded.
+	// CreatedAt is when the row was inserted.
 	CreatedAt time.Time
 }
 
-// Place is where the customer is, as VAT goes.
+// Place returns where the customer is for VAT.
 func (c *Customer) Place() plan.TaxPlace {
 	e := plan.TaxEvidence{Declared: c.Country, Network: c.Network}
-	if c.Assumed && c.Country == c.Network { // one item, not two
+	if c.Assumed && c.Country == c.Network { // one piece of evidence, not two
 		e.Declared = ""
 	}
 	if c.Card != nil {
@@ -47,9 +48,9 @@ func (c *Customer) Place() plan.TaxPlace {
 	return e.Place()
 }
 
-// SetCustomerEvidence records where a customer buys from, whether the billing address is assumed
-// from it, and what follows for VAT; with another country of the billing address unless that is
-// empty. It is c's then as well.
+// SetCustomerEvidence records from which country a customer buys, whether the billing country is
+// assumed from it, and the resulting place for VAT. A country that is not empty replaces c.Country,
+// in the row and in c.
 func (s *Store) SetCustomerEvidence(ctx context.Context, c *Customer, country string) error {
 	if country != "" {
 		c.Country = country
@@ -64,8 +65,8 @@ func (s *Store) SetCustomerEvidence(ctx context.Context, c *Customer, country st
 	return nil
 }
 
-// PutCustomer records the customer of an account. An account keeps the first one, which is what it
-// returns.
+// PutCustomer records the customer of an account and returns the account's customer. The first one
+// is kept.
 func (s *Store) PutCustomer(ctx context.Context, id account.ID, customer, country string) (Customer, error) {
 	row, err := s.queries().PutCustomer(ctx, db.PutCustomerParams{
 		AccountID: id.UUID, Customer: customer, Country: country,
@@ -76,8 +77,8 @@ func (s *Store) PutCustomer(ctx context.Context, id account.ID, customer, countr
 	return customerOf(row), nil
 }
 
-// ReplaceCustomer records the customer that follows one that was deleted, and gives the account's:
-// another one when somebody replaced the old one before.
+// ReplaceCustomer replaces a customer that was deleted at Stripe, and returns the account's
+// customer. That is another one when the old one had been replaced already.
 func (s *Store) ReplaceCustomer(ctx context.Context, id account.ID, old, customer, country string) (Customer, error) {
 	_, err := s.queries().ReplaceCustomer(ctx, db.ReplaceCustomerParams{
 		Account: id.UUID, Old: old, Customer: customer, Country: country,
@@ -88,8 +89,8 @@ func (s *Store) ReplaceCustomer(ctx context.Context, id account.ID, old, custome
 	return s.FindCustomer(ctx, id)
 }
 
-// UpdateCustomer records what Stripe said of an account's customer at c.ReadAt. What it said later
-// stays.
+// UpdateCustomer records what Stripe reported about an account's customer at c.ReadAt. A newer
+// report is kept.
 func (s *Store) UpdateCustomer(ctx context.Context, c Customer) error {
 	//nolint:gosec // bounded
 	p := db.UpdateCustomerParams{
@@ -108,7 +109,7 @@ func (s *Store) UpdateCustomer(ctx context.Context, c Customer) error {
 	return nil
 }
 
-// FindCustomer reads the customer of an account, or ErrNotFound.
+// FindCustomer reads the customer of an account. It returns ErrNotFound when there is none.
 func (s *Store) FindCustomer(ctx context.Context, id account.ID) (Customer, error) {
 	row, err := s.queries().GetCustomer(ctx, id.UUID)
 	if err != nil {
@@ -117,7 +118,7 @@ func (s *Store) FindCustomer(ctx context.Context, id account.ID) (Customer, erro
 	return customerOf(row), nil
 }
 
-// FindCustomerByID reads a customer by Stripe's id, or ErrNotFound.
+// FindCustomerByID reads a customer by Stripe's id. It returns ErrNotFound when there is none.
 func (s *Store) FindCustomerByID(ctx context.Context, customer string) (Customer, error) {
 	row, err := s.queries().GetCustomerByID(ctx, customer)
 	if err != nil {
@@ -126,8 +127,7 @@ func (s *Store) FindCustomerByID(ctx context.Context, customer string) (Customer
 	return customerOf(row), nil
 }
 
-// ListCustomers reads up to limit customers whose account's id comes after the one given, in the
-// order of those ids.
+// ListCustomers reads up to limit customers after the given account id, ordered by account id.
 func (s *Store) ListCustomers(ctx context.Context, after account.ID, limit int) ([]Customer, error) {
 	//nolint:gosec // bounded
 	rows, err := s.queries().ListCustomersAfter(ctx, db.ListCustomersAfterParams{
@@ -143,9 +143,9 @@ func (s *Store) ListCustomers(ctx context.Context, after account.ID, limit int) 
 	return all, nil
 }
 
-// ListUnreadCustomers reads up to limit customers for whom Stripe was last read before an instant:
-// lasting, for accounts with a subscription that lasts, or others. Oldest first, after the given
-// one (nil: from the first).
+// ListUnreadCustomers reads up to limit customers last read from Stripe before lasting, when they
+// have a subscription that has not ended, or else before others. Oldest first, after the given
+// customer; nil starts with the oldest.
 func (s *Store) ListUnreadCustomers(ctx context.Context, lasting, others time.Time, after *Customer,
 	limit int,
 ) ([]Customer, error) {
@@ -165,7 +165,7 @@ func (s *Store) ListUnreadCustomers(ctx context.Context, lasting, others time.Ti
 	return all, nil
 }
 
-// known is when a customer was read, or recorded.
+// known returns when a customer was last read, or when its row was inserted.
 func (c *Customer) known() time.Time {
 	if c.ReadAt.IsZero() {
 		return c.CreatedAt
@@ -188,8 +188,9 @@ func customerOf(row db.BillingCustomer) Customer {
 	return c
 }
 
-// PutSubscription records what Stripe said of a subscription of an account. ErrSecondSubscription
-// when another one lasts beside it; ErrNotFound when it belongs to another account.
+// PutSubscription upserts a subscription of an account as Stripe reported it. It returns
+// ErrSecondSubscription when the account has another one that has not ended, and ErrNotFound when
+// the subscription belongs to another account.
 func (s *Store) PutSubscription(ctx context.Context, id account.ID, sub *subscription.Subscription) error {
 	n, err := s.queries().PutSubscription(ctx, db.PutSubscriptionParams{
 		ID: sub.ID, AccountID: id.UUID, Price: sub.Price, Status: string(sub.Status), Founding: sub.Founding,
@@ -208,8 +209,8 @@ func (s *Store) PutSubscription(ctx context.Context, id account.ID, sub *subscri
 	return nil
 }
 
-// LastSubscription reads the subscription of an account that lasts, or the one that ended last;
-// ErrNotFound when there never was one.
+// LastSubscription reads the subscription of an account that has not ended, or else the one that
+// ended last. It returns ErrNotFound when there never was one.
 func (s *Store) LastSubscription(ctx context.Context, id account.ID) (subscription.Subscription, error) {
 	row, err := s.queries().GetLastSubscription(ctx, id.UUID)
 	if err != nil {
@@ -223,8 +224,8 @@ func (s *Store) LastSubscription(ctx context.Context, id account.ID) (subscripti
 	}, nil
 }
 
-// RecordedSubscriptions lists those of the given subscriptions that the record has of an account,
-// lasting or ended.
+// RecordedSubscriptions returns which of the given subscriptions are stored for an account, ended
+// or not.
 func (s *Store) RecordedSubscriptions(ctx context.Context, id account.ID, ids []string) ([]string, error) {
 	had, err := s.queries().ListRecordedSubscriptions(ctx, db.ListRecordedSubscriptionsParams{
 		Account: id.UUID, Ids: ids,
@@ -235,8 +236,8 @@ func (s *Store) RecordedSubscriptions(ctx context.Context, id account.ID, ids []
 	return had, nil
 }
 
-// PutInvoices records what Stripe said of invoices of an account, all or none. One that another
-// account has stays with it.
+// PutInvoices upserts invoices of an account as Stripe reported them, in one transaction. An
+// invoice that belongs to another account is left unchanged.
 func (s *Store) PutInvoices(ctx context.Context, id account.ID, invoices []subscription.Invoice) error {
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		for i := range invoices {
@@ -261,8 +262,7 @@ func (s *Store) PutInvoices(ctx context.Context, id account.ID, invoices []subsc
 	return nil
 }
 
-// ListInvoices reads up to limit invoices of an account that were made from since on and before
-// before, newest first.
+// ListInvoices reads up to limit invoices of an account created in [since, before), newest first.
 func (s *Store) ListInvoices(ctx context.Context, id account.ID, since, before time.Time,
 	limit int,
 ) ([]subscription.Invoice, error) {
@@ -279,7 +279,7 @@ func (s *Store) ListInvoices(ctx context.Context, id account.ID, since, before t
 	return all, nil
 }
 
-// FindInvoice reads an invoice of an account, or ErrNotFound.
+// FindInvoice reads an invoice of an account. It returns ErrNotFound when there is none.
 func (s *Store) FindInvoice(ctx context.Context, id account.ID, invoice string) (subscription.Invoice, error) {
 	row, err := s.queries().GetInvoice(ctx, db.GetInvoiceParams{ID: invoice, Account: id.UUID})
 	if err != nil {
@@ -288,8 +288,8 @@ func (s *Store) FindInvoice(ctx context.Context, id account.ID, invoice string) 
 	return invoiceOf(&row), nil
 }
 
-// FindPayer reads whose payment a payment intent of Stripe is, by the pack or the invoice that it
-// paid; ErrNotFound when it paid neither.
+// FindPayer finds the account of a Stripe payment intent, by the pack or the invoice that it paid.
+// It returns ErrNotFound when it paid neither.
 func (s *Store) FindPayer(ctx context.Context, payment string) (account.ID, error) {
 	id, err := s.queries().GetPayer(ctx, payment)
 	if err != nil {

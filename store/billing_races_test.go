@@ -9,8 +9,8 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// Reads of Stripe end in any order, and a customer may be replaced meanwhile: what was said last of
-// the one that counts stays.
+// Reads from Stripe finish in any order, and a customer may be replaced meanwhile. The newest
+// report about the current customer must win.
 func TestWhatStripeSaidLastOfACustomerStays(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
@@ -50,15 +50,15 @@ func TestWhatStripeSaidLastOfACustomerStays(t *testing.T) {
 	if c := must[store.Customer](t)(s.ReplaceCustomer(ctx, id, "cus_1", "cus_3", "US")); c.ID != "cus_2" {
 		t.Errorf("replaced twice, by %+v", c)
 	}
-	said("cus_1", "US", "0341", billed.Add(time.Hour)) // of the one that was
+	said("cus_1", "US", "0341", billed.Add(time.Hour)) // of the replaced customer
 	if err := s.SetCustomerEvidence(ctx, &store.Customer{Account: id, ID: "cus_1"}, "US"); err != nil {
 		t.Fatal(err)
 	}
 	want("cus_2", "IT", "")
 }
 
-// Keys buy packs: however many pages they open, the owner can buy a plan, and one account holds one
-// seat of the offer.
+// Keys buy packs. However many checkouts they open, the owner can still buy a plan, and one account
+// holds one seat of the offer.
 func TestCheckoutsOfPacksKeepNobodyFromAPlan(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)

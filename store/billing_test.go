@@ -52,8 +52,8 @@ func TestAnAccountKeepsItsFirstCustomer(t *testing.T) {
 	}
 }
 
-// A country that nobody declared stays so with the customer that follows one that was deleted;
-// another country was declared.
+// An assumed country stays assumed when a deleted customer is replaced; a different country was
+// declared.
 func TestAnAssumedCountryStaysAssumedWithTheNextCustomer(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
@@ -168,8 +168,7 @@ func newCheckout(id account.ID, item string, at time.Time) store.Checkout {
 	}
 }
 
-// Seats are held while checkouts are open, and never more are given than there are, however many
-// ask at once.
+// Open checkouts hold seats, and concurrent checkouts never take more seats than there are.
 func TestSeatsOfTheOfferAreNotGivenTwice(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
@@ -286,8 +285,8 @@ func TestAnEventIsKeptOnce(t *testing.T) {
 	}
 }
 
-// A period that a subscription's begin or end cuts is recorded with the change, because no cycle
-// tells its bounds any more.
+// A period that the beginning or end of a subscription cuts short is stored with the change,
+// because its bounds no longer follow from the cycle.
 func TestAPeriodThatIsCutIsRecorded(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
@@ -305,7 +304,7 @@ func TestAPeriodThatIsCutIsRecorded(t *testing.T) {
 	ended := time.Date(2026, 5, 20, 6, 0, 0, 0, time.UTC)
 	again := time.Date(2026, 5, 25, 0, 0, 0, 0, time.UTC)
 	cycle(plan.Cycle{Anchor: began}, began.Add(time.Minute))
-	cycle(plan.Cycle{Anchor: began, Ends: ended.AddDate(0, 0, 20)}, began.AddDate(0, 2, 1)) // to come: cuts nothing yet
+	cycle(plan.Cycle{Anchor: began, Ends: ended.AddDate(0, 0, 20)}, began.AddDate(0, 2, 1)) // cuts nothing yet
 	cycle(plan.Cycle{Anchor: began, Ends: ended}, ended.Add(time.Second))
 	cycle(plan.Cycle{Anchor: again}, again.Add(2*time.Second))
 	want := []store.EndedPeriod{

@@ -15,44 +15,43 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// Outcomes and sources of usage lines that the books tell apart; every other outcome is the name of
-// a refusal.
+// Outcomes and sources of usage lines that sums distinguish. Every other outcome is the name of a
+// refusal.
 const (
 	outcomeOK     = "ok"
 	outcomeHit    = "hit"
 	outcomeRefund = "refund"
-	sourcePack    = "pack:" // and the pack's id
+	sourcePack    = "pack:" // followed by the pack's id
 )
 
-// PeriodTotals are the figures of an account's period. Requests are the calls that came, each
-// counted once: Requests = Billable + Hits + Refused. A refunded call stands under Refused, with
-// the reason it was answered with, and no more under Billable; Refunded tells how many of them
-// there are. Units = PlanUnits + PackUnits.
+// PeriodTotals are the sums of an account's period. Each call counts once, so Requests = Billable +
+// Hits + Refused. A refunded call counts as Refused, under the reason of its answer, and not as
+// Billable; Refunded is how many of these there are. Units = PlanUnits + PackUnits.
 type PeriodTotals struct {
 	Requests, Billable, Hits, Refused, Refunded int64
 	Units, PlanUnits, PackUnits                 plan.Units
 }
 
-// UsagePeriod names a period of an account; Period is its start date (2026-11-01).
+// UsagePeriod identifies a period of an account. Period is its start date (2026-11-01).
 type UsagePeriod struct {
 	Account account.ID
 	Period  string
 }
 
-// Figures is a count of requests and units.
+// Figures counts requests and units.
 type Figures struct {
 	Requests int64
 	Units    plan.Units
 }
 
-// UsageBooks are both books of a period, read in one snapshot.
+// UsageBooks holds both sums of a period, read in one snapshot.
 type UsageBooks struct {
-	Totals   PeriodTotals       // as added up bucket by bucket
-	Hours    PeriodTotals       // as added up from the hours
-	BySource map[string]Figures // of the hours; plan, pack:<id>, and empty for what cost nothing
+	Totals   PeriodTotals       // the running totals, added up bucket by bucket
+	Hours    PeriodTotals       // the sums of the hourly rows
+	BySource map[string]Figures // of the hourly rows; plan, pack:<id>, or empty when free
 }
 
-// UsageBooks reads both books of an account's period. One that has no usage is all zeros.
+// UsageBooks reads both sums of an account's period. All are zero when the period has no usage.
 func (s *Store) UsageBooks(ctx context.Context, of UsagePeriod) (UsageBooks, error) {
 	var books UsageBooks
 	err := s.readPeriod(ctx, of, func(q *db.Queries, start time.Time) (err error) {
@@ -62,7 +61,7 @@ func (s *Store) UsageBooks(ctx context.Context, of UsagePeriod) (UsageBooks, err
 	return books, err
 }
 
-// readPeriod lends a snapshot in which all that is read of a period belongs together.
+// readPeriod runs read in one repeatable-read snapshot.
 func (s *Store) readPeriod(ctx context.Context, of UsagePeriod, read func(q *db.Queries, start time.Time) error) error {
 	start, err := time.Parse(periodLayout, of.Period)
 	if err != nil {
@@ -95,7 +94,7 @@ func readBooks(ctx context.Context, q *db.Queries, id account.ID, start time.Tim
 	return books, err
 }
 
-// PeriodTotals reads the totals of an account's period; all zeros when it has no usage.
+// PeriodTotals reads the totals of an account's period. All are zero when it has no usage.
 func (s *Store) PeriodTotals(ctx context.Context, of UsagePeriod) (PeriodTotals, error) {
 	start, err := time.Parse(periodLayout, of.Period)
 	if err != nil {
@@ -109,9 +108,9 @@ func (s *Store) PeriodTotals(ctx context.Context, of UsagePeriod) (PeriodTotals,
 	return totalsOf(row), nil
 }
 
-// ListUsagePeriods lists up to most periods, and at most 10,000, that either book has, in the order
-// of account and date, after the given one; the zero one begins at the beginning. Fewer than that
-// say that there are no more.
+// ListUsagePeriods lists up to limit periods, and at most 10,000, that either book has, ordered by
+// account and date, after the given one. The zero UsagePeriod starts with the first. Fewer than
+// limit means that there are no more.
 func (s *Store) ListUsagePeriods(ctx context.Context, after UsagePeriod, limit int) ([]UsagePeriod, error) {
 	//nolint:gosec // bounded
 	p := db.ListPeriodsParams{AfterAccount: after.Account.UUID, Most: int32(min(limit, maxPage))}
@@ -140,7 +139,7 @@ func totalsOf(row db.GetPeriodRow) PeriodTotals {
 	}
 }
 
-// periodKey is a period of an account, as the books name it.
+// periodKey identifies a period of an account.
 type periodKey struct {
 	account uuid.UUID
 	period  string
@@ -149,12 +148,11 @@ type periodKey struct {
 // booking is what one transaction adds to a period.
 type booking struct {
 	PeriodTotals
-	exhausted bool      // a call was refused for the plan's quota
-	newest    time.Time // the newest slot of what is no refund, which may come long after its charge; zero for none
+	exhausted bool      // a call was refused because the plan's quota was used up
+	newest    time.Time // newest slot of any line but refunds; zero when there is none
 }
 
-// bookings adds buckets up by account and period, apart from the lines that go into the hours.
-// ErrRejected when figures do not fit.
+// bookings sums buckets by account and period. It returns ErrRejected when a sum overflows.
 func bookings(buckets []*account.UsageBucket) (map[periodKey]*booking, error) {
 	all := make(map[periodKey]*booking, len(buckets))
 	for _, bucket := range buckets {
@@ -178,7 +176,7 @@ func bookings(buckets []*account.UsageBucket) (map[periodKey]*booking, error) {
 	return all, nil
 }
 
-// add counts a line and says whether its figures fit.
+// add adds a line and reports whether no sum overflowed.
 func (b *booking) add(line *account.UsageLine) bool {
 	fits := plus(&b.Requests, line.Requests) && plus(&b.Units, line.Units)
 	switch line.Outcome {
@@ -201,14 +199,14 @@ func (b *booking) add(line *account.UsageLine) bool {
 	return fits
 }
 
-// plus adds n to sum and says whether the result fits.
+// plus adds n to sum and reports whether it did not overflow.
 func plus[T ~int64](sum *T, n T) bool {
 	before := *sum
 	*sum += n
 	return (n >= 0) == (*sum >= before)
 }
 
-// book enters buckets in the second book, and notices which allowances they use up.
+// book adds buckets to the period totals and inserts notices of the allowances that they use up.
 func book(ctx context.Context, q *db.Queries, buckets []*account.UsageBucket) error {
 	all, err := bookings(buckets)
 	if err != nil {

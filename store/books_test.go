@@ -17,7 +17,7 @@ import (
 
 const november = "2026-11-01"
 
-// setupDatabase is setup, with a connection of its own for what the store does not do.
+// setupDatabase is setup with a connection of its own, for what the store does not do.
 func setupDatabase(t *testing.T) (context.Context, *store.Store, *pgx.Conn) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*testTimeout)
@@ -46,8 +46,8 @@ func TestBothBooksOfAPeriodSayTheSame(t *testing.T) {
 	id, key, pack := account.NewID(), account.NewKeyID(), "pack:"+account.NewKeyID().String()
 	october := lineOf(key, "ok", "plan", 9, 9)
 	october.Period = "2026-10-01"
-	// Six calls of which one was split over plan and pack, and one of those from the pack refunded;
-	// two hits; two refusals.
+	// Six calls, one of them split over plan and pack and one of those from the pack refunded; two
+	// hits; two refusals.
 	charged := bucketOf(id, slot, "a", lineOf(key, "ok", "plan", 4, 5), lineOf(key, "ok", pack, 2, 5),
 		lineOf(key, "hit", "", 2, 0), october)
 	refunded := bucketOf(id, slot.Add(time.Hour), "b", lineOf(key, "refund", pack, -1, -2),
@@ -80,7 +80,7 @@ func TestBothBooksOfAPeriodSayTheSame(t *testing.T) {
 	}
 }
 
-// Were one book made from the other, a mistake in it would show in both.
+// If one book were derived from the other, an error in it would appear in both.
 func TestWhatIsWrongInOneBookIsNotInTheOther(t *testing.T) {
 	t.Parallel()
 	ctx, s, conn := setupDatabase(t)
@@ -102,7 +102,7 @@ func TestWhatIsWrongInOneBookIsNotInTheOther(t *testing.T) {
 	if _, err := conn.Exec(ctx, "UPDATE usage_periods SET billable = billable + 1"); err == nil {
 		t.Error("a period whose requests do not balance was accepted")
 	}
-	// What is drawn from neither plan nor pack is recorded, and shows.
+	// Units drawn from neither plan nor pack are recorded and visible.
 	commit(ctx, t, s, bucketOf(id, slot, "b", lineOf(key, "ok", "elsewhere", 1, 1)))
 	got := must[store.PeriodTotals](t)(s.PeriodTotals(ctx, store.UsagePeriod{Account: id, Period: november}))
 	if got.Units != unitsOf(4) || got.PlanUnits+got.PackUnits != unitsOf(3) {

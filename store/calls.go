@@ -15,11 +15,11 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// Call is the record of one call. It holds no parameters, results, keys or addresses. Zero Account
-// and Key: the caller was not known.
+// Call is a call record. It holds no parameters, results, keys or addresses. Account and Key are
+// zero when the caller is not known.
 type Call struct {
 	RequestID     uuid.UUID
-	Index         int // place in the batch, 0 for a single request
+	Index         int // position in the batch, 0 for a single request
 	StartedAt     time.Time
 	Account       account.ID
 	Key           account.KeyID
@@ -27,19 +27,19 @@ type Call struct {
 	Service       string
 	Method        string
 	Class         string
-	Tier          string // cheap, balanced, fast, or empty when none was chosen
+	Tier          string // cheap, balanced, fast, or empty when none was selected
 	Outcome       string // ok, hit, or the name of a fault reason
 	HTTPStatus    int
 	Units         plan.Units
-	Upstream      string // its name, empty when none was asked
+	Upstream      string // its name; empty when none was called
 	Attempts      int
 	Duration      time.Duration
 	RequestBytes  int64
 	ResponseBytes int64
 }
 
-// FindCalls reads the records of a request, one per item of its batch. Empty when there are none,
-// or when they are not written yet.
+// FindCalls reads the call records of a request, one per item of its batch. The list is empty when
+// there are none, or when they are not written yet.
 func (s *Store) FindCalls(ctx context.Context, requestID uuid.UUID) ([]Call, error) {
 	rows, err := s.queries().ListCalls(ctx, requestID)
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *Store) FindCalls(ctx context.Context, requestID uuid.UUID) ([]Call, err
 	return calls, nil
 }
 
-// CopyCalls writes call records in one COPY, all of them or none.
+// CopyCalls inserts call records with one COPY: all of them or none.
 func (s *Store) CopyCalls(ctx context.Context, calls []Call) error {
 	if len(calls) == 0 {
 		return nil
@@ -68,8 +68,8 @@ var callColumns = []string{
 	"outcome", "http_status", "units", "upstream", "attempts", "duration_us", "request_bytes", "response_bytes",
 }
 
-// callRows feeds COPY without an allocation per record: the values are pointers to one row, which
-// is encoded before the next is set.
+// callRows feeds COPY without an allocation per record. The values are pointers to the fields of
+// one row, which is encoded before Next sets the next one.
 type callRows struct {
 	calls  []Call
 	next   int

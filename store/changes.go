@@ -16,19 +16,19 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// Author says who makes a change, from where and why, for the audit log.
+// Author is who makes a change, from where and why, for the audit log.
 type Author struct {
-	Actor  string // a user, a key's prefix, an operator; never a secret
-	Origin string // console, api, mcp, ops
+	Actor  string // a user, a key's prefix or an operator; never a secret
+	Origin string // console, api, mcp or ops
 	Reason string
-	// Within is the account whose things the author may change: what belongs to another one is not
+	// Within is the only account that the author may change; things of other accounts are not
 	// found. Zero for operators, who may change all.
 	Within account.ID
-	// At is when it is done, by the caller's clock; zero for the record's.
+	// At is the time of the change by the caller's clock; zero for PostgreSQL's.
 	At time.Time
 }
 
-// within is Within for a query: null for all.
+// within returns Within as a query parameter: nil for all accounts.
 func (a Author) within() *uuid.UUID {
 	if a.Within.IsZero() {
 		return nil
@@ -36,18 +36,18 @@ func (a Author) within() *uuid.UUID {
 	return &a.Within.UUID
 }
 
-// OriginConsole is the origin of what people do in pages.
+// OriginConsole is the origin of changes made in the console.
 const OriginConsole = "console"
 
-// cycleStep is what instants of a cycle are cut to: the meter ends periods by the millisecond, and
-// the record must name the same ones.
+// cycleStep is the resolution of a cycle's instants. The meter ends periods by the millisecond, and
+// stored periods must match.
 const cycleStep = time.Millisecond
 
-// ChangeAccount changes fences of an account: change gets it locked, as it is, and changes plan,
-// status, cycle, custom figures and services of it. The new version, a line of the audit log and an
-// entry among the pushes that are due are written together. A change that changes nothing writes
-// nothing. The fence is in force once the meter has the version. An error of change undoes
-// everything and is returned.
+// ChangeAccount changes an account's limits. change gets the locked account and may change its
+// plan, status, cycle, custom limits and services. The new version, an audit line and a due push
+// are written in the same transaction; nothing is written when nothing changed. The new limits are
+// in force once the meter has the version. An error of change rolls everything back and is
+// returned.
 func (s *Store) ChangeAccount(ctx context.Context, id account.ID, action string, by Author,
 	change func(*Account) error,
 ) (Account, error) {
@@ -91,8 +91,9 @@ func (s *Store) ChangeAccount(ctx context.Context, id account.ID, action string,
 	return after, nil
 }
 
-// ChangeKey changes fences of a key, as ChangeAccount does of an account: change may change its
-// status, monthly cap and services, and sees its account with packs. A revoked key stays revoked.
+// ChangeKey changes a key's limits, as ChangeAccount does for an account. change may change the
+// key's status, monthly cap and services, and gets its account with packs. It returns ErrRevoked
+// when the key is revoked.
 func (s *Store) ChangeKey(ctx context.Context, id account.KeyID, action string, by Author,
 	change func(*Key, Account) error,
 ) (Key, Account, error) {
@@ -133,14 +134,14 @@ func (s *Store) ChangeKey(ctx context.Context, id account.KeyID, action string, 
 	return after, owner, nil
 }
 
-// subject is what a change is of: a key, or the account itself.
+// subject is what a change applies to: a key, or the account itself.
 type subject struct {
 	account account.ID
 	key     account.KeyID // zero for the account
 	version int64
 }
 
-// note writes the audit line of a change, and that its push is due.
+// note writes the audit line of a change and queues its push to the meter.
 func note(ctx context.Context, q *db.Queries, of subject, action string, by Author, before, after any) error {
 	if err := audit(ctx, q, of, action, by, before, after); err != nil {
 		return err
@@ -148,7 +149,7 @@ func note(ctx context.Context, q *db.Queries, of subject, action string, by Auth
 	return q.QueuePush(ctx, db.QueuePushParams{AccountID: of.account.UUID, KeyID: of.key.UUID, Version: of.version})
 }
 
-// audit writes the audit line of a change that the meter need not know.
+// audit writes the audit line of a change that does not concern the meter.
 func audit(ctx context.Context, q *db.Queries, of subject, action string, by Author, before, after any) error {
 	line := db.InsertAuditParams{
 		AccountID: of.account.UUID, Actor: by.Actor, Origin: by.Origin, Action: action, Reason: by.Reason,
@@ -160,20 +161,20 @@ func audit(ctx context.Context, q *db.Queries, of subject, action string, by Aut
 	return q.InsertAudit(ctx, line)
 }
 
-// document is a value as JSON; documents stay as they are.
+// document returns v as JSON. A []byte is JSON already.
 func document(v any) []byte {
 	if done, ok := v.([]byte); ok {
 		return done
 	}
 	text, err := json.Marshal(v)
-	if err != nil { // maps and structs of plain values
+	if err != nil { // cannot happen: maps and structs of plain values
 		panic(err)
 	}
 	return text
 }
 
-// accountDocument is what the audit log shows of an account's fences, and by which changes are told
-// from no changes. All units in documents are whole ones; null stands for none.
+// accountDocument is what the audit log shows of an account's limits. ChangeAccount compares two of
+// them to detect a change. Units are whole; null means no limit.
 func accountDocument(a *Account) []byte {
 	off, _ := servicesRow(a.Services)
 	d := map[string]any{
@@ -205,7 +206,7 @@ func keyDocument(k *Key) []byte {
 	})
 }
 
-// capDocument writes caps in whole units; none as an empty object.
+// capDocument returns caps for a document: an empty object when there are none.
 func capDocument(caps map[account.Service]plan.Units) map[account.Service]plan.Units {
 	if caps == nil {
 		return map[account.Service]plan.Units{}
@@ -213,7 +214,7 @@ func capDocument(caps map[account.Service]plan.Units) map[account.Service]plan.U
 	return caps
 }
 
-// unitsOrNull is an amount for a document, or null for the one that stands for none.
+// unitsOrNull returns amount for a document, or null when it equals none.
 func unitsOrNull(amount, none plan.Units) any {
 	if amount == none {
 		return nil
@@ -249,21 +250,21 @@ func keyRow(k *Key) db.UpdateKeyFencesParams {
 
 // AuditLine is a line of the audit log.
 type AuditLine struct {
-	ID      int64 // grows with time; pages go by it
+	ID      int64 // ascending; the cursor of pages
 	At      time.Time
 	Account account.ID
-	Key     account.KeyID // zero when the change was of the account
+	Key     account.KeyID // zero when the account itself changed
 	Author
 	Action        string
 	Before, After json.RawMessage
 }
 
-// ListAudit reads up to limit of an account's newest audit lines, newest first.
+// ListAudit reads up to limit of an account's audit lines, newest first.
 func (s *Store) ListAudit(ctx context.Context, id account.ID, limit int) ([]AuditLine, error) {
 	return s.ListAuditBefore(ctx, id, math.MaxInt64, limit)
 }
 
-// ListAuditBefore is ListAudit of the lines whose ids are below before.
+// ListAuditBefore is ListAudit restricted to ids below before.
 func (s *Store) ListAuditBefore(ctx context.Context, id account.ID, before int64, limit int) ([]AuditLine, error) {
 	//nolint:gosec // bounded
 	rows, err := s.queries().ListAudit(ctx, db.ListAuditParams{
@@ -286,24 +287,24 @@ func (s *Store) ListAuditBefore(ctx context.Context, id account.ID, before int64
 	return lines, nil
 }
 
-// Push is a change that is committed and that the meter may not have.
+// Push is a committed change that the meter may not have yet.
 type Push struct {
 	Account account.ID
 	Key     account.KeyID // zero for the account itself
 	Version int64
-	InForce bool // the meter took it once
+	InForce bool // the meter has taken this version at least once
 	Since   time.Time
 }
 
-// A version that the meter took is pushed again for some minutes: a Redis that takes over from
-// another, or comes back from its file, may lack what the other acknowledged last.
+// A version that the meter took is pushed again for some minutes: a Redis after a failover, or one
+// restored from its file, may lack the last acknowledged writes.
 const (
 	pushAgain  = 30 * time.Second
 	pushesKept = 10 * time.Minute
-	pushDelay  = 10 * time.Second // of one that failed, behind the others
+	pushDelay  = 10 * time.Second // of a failed push, so that others go first
 )
 
-// ListPushes reads up to limit pushes that have been due for as long, oldest first.
+// ListPushes reads up to limit pushes that have been due for at least dueFor, oldest first.
 func (s *Store) ListPushes(ctx context.Context, dueFor time.Duration, limit int) ([]Push, error) {
 	//nolint:gosec // bounded
 	rows, err := s.queries().ListPushes(ctx, db.ListPushesParams{
@@ -324,8 +325,8 @@ func (s *Store) ListPushes(ctx context.Context, dueFor time.Duration, limit int)
 	return pushes, nil
 }
 
-// ListPushesOfKey reads the pushes of a key that the meter has not taken, in the account where it
-// is and in those that it left.
+// ListPushesOfKey reads the pushes of a key that the meter has not taken, in the key's account and
+// in the accounts that it left.
 func (s *Store) ListPushesOfKey(ctx context.Context, id account.KeyID) ([]Push, error) {
 	rows, err := s.queries().ListPushesOfKey(ctx, id.UUID)
 	if err != nil {
@@ -340,7 +341,7 @@ func (s *Store) ListPushesOfKey(ctx context.Context, id account.KeyID) ([]Push, 
 	return pushes, nil
 }
 
-// DonePush notes that the meter took a version; a newer one stays due.
+// DonePush records that the meter took a version; a newer one stays due.
 func (s *Store) DonePush(ctx context.Context, id account.ID, key account.KeyID, version int64) error {
 	p := db.DonePushParams{Account: id.UUID, Key: key.UUID, Pushed: version, AgainSeconds: pushAgain.Seconds()}
 	if err := s.queries().DonePush(ctx, p); err != nil {
@@ -349,7 +350,7 @@ func (s *Store) DonePush(ctx context.Context, id account.ID, key account.KeyID, 
 	return nil
 }
 
-// DelayPush puts a push that failed behind the others.
+// DelayPush puts off a push that failed, so that others go first.
 func (s *Store) DelayPush(ctx context.Context, p Push) error {
 	params := db.DelayPushParams{Account: p.Account.UUID, Key: p.Key.UUID, DelaySeconds: pushDelay.Seconds()}
 	if err := s.queries().DelayPush(ctx, params); err != nil {
@@ -358,7 +359,7 @@ func (s *Store) DelayPush(ctx context.Context, p Push) error {
 	return nil
 }
 
-// ForgetPushes forgets versions that the meter took long enough ago.
+// ForgetPushes deletes pushes that the meter took and that are older than pushesKept.
 func (s *Store) ForgetPushes(ctx context.Context) error {
 	if err := s.queries().ForgetPushes(ctx, pushesKept.Seconds()); err != nil {
 		return fmt.Errorf("forget pushes: %w", err)

@@ -126,7 +126,7 @@ func TestAChangeIsWrittenWithItsAuditLineAndItsPush(t *testing.T) {
 	}
 }
 
-// Amounts are kept in thousandths; a person who reads the log never has to know.
+// Amounts are stored in thousandths, which readers of the log never see.
 func TestTheAuditLogShowsWholeUnits(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)

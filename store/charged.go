@@ -9,22 +9,22 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// ChargedHour is an hour of a key in which its charged calls, by their own records, and its usage
-// do not fit.
+// ChargedHour is an hour of a key in which the call records and the usage lines of charged calls do
+// not match.
 type ChargedHour struct {
 	Key  account.KeyID
 	Hour time.Time
-	// Recorded are calls within the hour but its first and last minute, Lines its charges, given
-	// back or not: at least as many.
+	// Recorded counts call records within the hour except its first and last minute. Lines counts
+	// the hour's charges, refunded or not, and must be at least Recorded.
 	Recorded, Lines int64
-	// Unrecorded are charges that stand and of which there is no record: a process that is killed
-	// loses its last ones.
+	// Unrecorded counts charges that were not refunded and have no call record: a process that is
+	// killed loses its last records.
 	Unrecorded int64
 }
 
-// CompareCharged compares the charged calls of an account in the whole hours from since until
-// before an instant, both whole hours, and gives those that do not fit. All usage and all records
-// until a minute after must be recorded.
+// CompareCharged compares an account's charged calls in [since, until), both full hours, and
+// returns the hours that do not match. All usage, and all call records up to a minute after until,
+// must have been written.
 func (s *Store) CompareCharged(ctx context.Context, id account.ID, since, until time.Time) ([]ChargedHour, error) {
 	rows, err := s.queries().CompareCharged(ctx, db.CompareChargedParams{Account: id.UUID, Since: since, Until: until})
 	if err != nil {

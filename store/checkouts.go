@@ -15,13 +15,13 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// CheckoutID names a checkout (UUIDv7). Stripe's session carries it.
+// CheckoutID identifies a checkout (UUIDv7). Stripe's session carries it.
 type CheckoutID struct{ uuid.UUID }
 
-// NewCheckoutID makes a checkout id.
+// NewCheckoutID returns a new checkout id.
 func NewCheckoutID() CheckoutID { return CheckoutID{uuid.Must(uuid.NewV7())} }
 
-// ParseCheckoutID reads the canonical form of a checkout id.
+// ParseCheckoutID parses the canonical form of a checkout id.
 func ParseCheckoutID(text string) (CheckoutID, error) {
 	id, err := uuid.Parse(text)
 	if err != nil || id.String() != text {
@@ -30,40 +30,41 @@ func ParseCheckoutID(text string) (CheckoutID, error) {
 	return CheckoutID{id}, nil
 }
 
-// CheckoutState is how far a checkout is.
+// CheckoutState is the state of a checkout.
 type CheckoutState string
 
-// The states of a checkout. Only an open one comes to another, save that money may come late:
-// expired and failed ones become paid then, or refunded.
+// The states of a checkout. An open one can change to any other. Because money may arrive late, an
+// expired or failed one can still become paid or refunded. A paid one can become refunded.
 const (
 	CheckoutOpen     CheckoutState = "open"
 	CheckoutPaid     CheckoutState = "paid"
 	CheckoutExpired  CheckoutState = "expired"
-	CheckoutRefunded CheckoutState = "refunded" // paid, and sent back, because another one was paid before
-	CheckoutFailed   CheckoutState = "failed"   // Stripe made no session of it
+	CheckoutRefunded CheckoutState = "refunded" // paid, then sent back: another was paid before
+	CheckoutFailed   CheckoutState = "failed"   // Stripe did not create a session
 )
 
-// Checkout is somebody's way to pay for an item. While it is open it holds a seat of the offer, if
-// the item is one.
+// Checkout is an attempt to pay for an item. While it is open it holds a seat of the offer, if the
+// item is one.
 type Checkout struct {
 	ID        CheckoutID
 	Account   account.ID
 	Item      string // plan.Item.Key
-	Country   string // by which VAT was decided
-	Evidence  string // plan.TaxPlace in words, that it was decided by
-	Session   string // of Stripe; empty until it is made
+	Country   string // the country that VAT was decided for
+	Evidence  string // plan.TaxPlace as text, the basis of Country; written, not read back
+	Session   string // Stripe's session id; empty until it is created
 	State     CheckoutState
 	OpenedAt  time.Time
 	ExpiresAt time.Time
-	EndedAt   time.Time // zero while it is open
+	EndedAt   time.Time // zero while open
 }
 
-// maxOpenCheckouts bounds what an account may have open at a time, of plans and of packs: keys that
-// buy packs keep nobody from buying a plan.
+// maxOpenCheckouts bounds the open checkouts of an account, for plans and for packs separately:
+// keys that buy packs cannot keep an owner from buying a plan.
 const maxOpenCheckouts = 10
 
-// OpenCheckout records a checkout before Stripe is asked for its session. fault.FieldRefused when
-// the item's offer is over or its seats are taken, or when the account has too many open.
+// OpenCheckout inserts a checkout before Stripe is asked for its session. It returns
+// fault.FieldRefused when the item's offer is over or sold out, or when the account has too many
+// open checkouts.
 //
 //nolint:gocritic // a copy does no harm
 func (s *Store) OpenCheckout(ctx context.Context, c Checkout) (Checkout, error) {
@@ -107,8 +108,8 @@ func (s *Store) OpenCheckout(ctx context.Context, c Checkout) (Checkout, error) 
 	return opened, nil
 }
 
-// takeSeat refuses a checkout of an offer that is over or has no seat left. Seats are counted one
-// checkout at a time.
+// takeSeat refuses a checkout of an offer that is over or sold out. A lock on the offer keeps two
+// checkouts from taking the last seat.
 func takeSeat(ctx context.Context, q *db.Queries, c *Checkout) error {
 	offer := plan.Founding()
 	if c.Item != offer.Key {
@@ -129,7 +130,7 @@ func takeSeat(ctx context.Context, q *db.Queries, c *Checkout) error {
 	return nil
 }
 
-// SeatsTaken is how many seats of the founding offer are sold, or held by an open checkout.
+// SeatsTaken returns how many seats of the founding offer are sold or held by an open checkout.
 func (s *Store) SeatsTaken(ctx context.Context) (int, error) {
 	n, err := s.queries().CountSeats(ctx, plan.Founding().Key)
 	if err != nil {
@@ -138,8 +139,8 @@ func (s *Store) SeatsTaken(ctx context.Context) (int, error) {
 	return int(n), nil
 }
 
-// SetCheckoutSession records the session that Stripe made of a checkout. ErrNotFound when it has
-// another one.
+// SetCheckoutSession records the session that Stripe created for a checkout. It returns ErrNotFound
+// when the checkout has another session.
 func (s *Store) SetCheckoutSession(ctx context.Context, id CheckoutID, session string) error {
 	n, err := s.queries().SetCheckoutSession(ctx, db.SetCheckoutSessionParams{ID: id.UUID, Session: session})
 	if err == nil && n == 0 {
@@ -151,7 +152,7 @@ func (s *Store) SetCheckoutSession(ctx context.Context, id CheckoutID, session s
 	return nil
 }
 
-// FindCheckout reads a checkout, or ErrNotFound.
+// FindCheckout reads a checkout. It returns ErrNotFound when there is none.
 func (s *Store) FindCheckout(ctx context.Context, id CheckoutID) (Checkout, error) {
 	row, err := s.queries().GetCheckout(ctx, id.UUID)
 	if err != nil {
@@ -160,7 +161,8 @@ func (s *Store) FindCheckout(ctx context.Context, id CheckoutID) (Checkout, erro
 	return checkoutOf(row), nil
 }
 
-// FindCheckoutBySession reads a checkout by Stripe's session, or ErrNotFound.
+// FindCheckoutBySession reads a checkout by Stripe's session id. It returns ErrNotFound when there
+// is none.
 func (s *Store) FindCheckoutBySession(ctx context.Context, session string) (Checkout, error) {
 	row, err := s.queries().GetCheckoutBySession(ctx, session)
 	if err != nil {
@@ -169,8 +171,8 @@ func (s *Store) FindCheckoutBySession(ctx context.Context, session string) (Chec
 	return checkoutOf(row), nil
 }
 
-// EndCheckout records how a checkout ended, and gives it as it stands: one that ended before stays
-// so, see CheckoutState.
+// EndCheckout records how a checkout ended, and returns it as stored. A change that CheckoutState
+// does not allow is ignored.
 func (s *Store) EndCheckout(ctx context.Context, id CheckoutID, state CheckoutState, at time.Time) (Checkout, error) {
 	q := s.queries()
 	row, err := q.EndCheckout(ctx, db.EndCheckoutParams{ID: id.UUID, State: string(state), At: &at})
@@ -195,8 +197,8 @@ func (s *Store) ListCheckouts(ctx context.Context, id account.ID, limit int) ([]
 	return checkoutsOf(rows), nil
 }
 
-// ListOpenCheckouts reads up to limit checkouts that are open although they expired before an
-// instant, in that order, after the given one (nil: from the first).
+// ListOpenCheckouts reads up to limit checkouts that expired before the given time and are still
+// open, ordered by expiry, after the given one; nil starts with the first.
 func (s *Store) ListOpenCheckouts(ctx context.Context, before time.Time, after *Checkout,
 	limit int,
 ) ([]Checkout, error) {

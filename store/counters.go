@@ -12,12 +12,12 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// sumCounters adds counters up, in their order, out of the days. None is read twice, and none at
-// all for what the totals of the period hold: what it drew from its plan, which is all that most
-// accounts need.
+// sumCounters computes counters from daily rollups, and returns the sums in the order of counters.
+// Only a key's day is summed from hourly rows. Each period is scanned once. What a period drew from
+// its plan, which is all that most accounts need, comes from the period's totals without a scan.
 func sumCounters(ctx context.Context, q *db.Queries, id account.ID, counters []account.Counter) ([]plan.Units, error) {
 	sums := make([]plan.Units, len(counters))
-	periods := map[string][]int{} // the counters that take a scan of their period
+	periods := map[string][]int{} // indexes of the counters that need a scan, by period
 	packs := map[string][]int{}
 	for i := range counters {
 		c := &counters[i]
@@ -66,7 +66,7 @@ func sumPlan(ctx context.Context, q *db.Queries, id account.ID, period string) (
 	return plan.Units(units), err
 }
 
-// sumPacks sets the sums of packs, given by the name of their source.
+// sumPacks sets the sums of packs. packs maps a source to indexes of counters.
 func sumPacks(ctx context.Context, q *db.Queries, id account.ID, packs map[string][]int, sums []plan.Units) error {
 	if len(packs) == 0 {
 		return nil
@@ -84,9 +84,8 @@ func sumPacks(ctx context.Context, q *db.Queries, id account.ID, packs map[strin
 	return err
 }
 
-// sumPeriod sets the sums of those of the counters that are named by their places, all of one
-// period: one scan of the account's days for counters of the account, one of those keys' days for
-// counters of keys.
+// sumPeriod sets the sums of the counters at the indexes which, all of one period. It scans the
+// account's days once for counters of the account, and the keys' days once for counters of keys.
 func sumPeriod(ctx context.Context, q *db.Queries, id account.ID, period string, counters []account.Counter,
 	which []int, sums []plan.Units,
 ) error {
@@ -129,7 +128,7 @@ func sumPeriod(ctx context.Context, q *db.Queries, id account.ID, period string,
 	return nil
 }
 
-// counts reports whether units of a period belong to a counter of that period. Rows of the whole
+// counts reports whether a row of a period belongs to a counter of that period. Rows of the whole
 // account have no key.
 func counts(c *account.Counter, row *db.SumPeriodOfKeysRow) bool {
 	return c.Key.UUID == row.KeyID && (c.Service == "" || c.Service == row.Service) &&

@@ -13,7 +13,7 @@ import (
 	"github.com/chainaccess/gateway/migrations"
 )
 
-// Errors of a schema or a secret that this program cannot work with; each says what to do.
+// Errors of a schema or a secret that this program cannot work with. Each says how to fix it.
 var (
 	ErrSchemaEmpty = errors.New(
 		"the database has no schema of the gateway yet: run `gateway migrate up`, or name the right database in " +
@@ -29,8 +29,8 @@ var (
 			"in docs/operations/runbooks.md")
 )
 
-// CheckSchema compares the migrations that were applied with those of this program. Errors are
-// ErrSchemaEmpty, ErrSchemaOlder and ErrSchemaNewer, wrapped with the numbers that differ.
+// CheckSchema compares the applied migrations with those of this program. It returns
+// ErrSchemaEmpty, ErrSchemaOlder or ErrSchemaNewer, wrapped with the migration that differs.
 func (s *Store) CheckSchema(ctx context.Context) error {
 	applied, err := s.appliedMigrations(ctx)
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *Store) CheckSchema(ctx context.Context) error {
 	switch {
 	case len(applied) == 0:
 		return ErrSchemaEmpty
-	case len(unknown) > 0: // also when others are pending: this program's would not be the last
+	case len(unknown) > 0: // also with pending ones: the schema is ahead
 		return fmt.Errorf("%w (it does not know migration %d)", ErrSchemaNewer, slices.Max(unknown))
 	case len(pending) > 0:
 		return fmt.Errorf("%w (migration %d is pending)", ErrSchemaOlder, pending[0])
@@ -52,8 +52,8 @@ func (s *Store) CheckSchema(ctx context.Context) error {
 	return nil
 }
 
-// appliedMigrations lists goose's numbers; none when it never ran. Its table is not in our schema,
-// so sqlc does not know it.
+// appliedMigrations lists the applied version numbers of goose; none when it never ran. Its table
+// is not in our schema, so sqlc does not know it.
 func (s *Store) appliedMigrations(ctx context.Context) ([]int64, error) {
 	var ran bool
 	if err := s.pool.QueryRow(ctx, "SELECT to_regclass('goose_db_version') IS NOT NULL").Scan(&ran); err != nil ||
@@ -68,8 +68,8 @@ func (s *Store) appliedMigrations(ctx context.Context) ([]int64, error) {
 	return pgx.CollectRows(rows, pgx.RowTo[int64])
 }
 
-// CheckPepper compares the hasher's pepper with the one that the first start worked with, whose
-// canary it writes. ErrPepper when they differ.
+// CheckPepper compares the hasher's pepper with that of the first start, which stored a canary made
+// with it. It returns ErrPepper when they differ.
 func (s *Store) CheckPepper(ctx context.Context, h *account.Hasher) error {
 	canary := h.DigestOf("canary", "the pepper of this deployment")
 	q := s.queries()

@@ -23,7 +23,7 @@ func openAt(t *testing.T, url string) *store.Store {
 	return s
 }
 
-// alter runs a statement of the test's own.
+// alter runs an SQL statement.
 func alter(t *testing.T, url, statement string, args ...any) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
@@ -112,7 +112,7 @@ func TestReadDeployment_BeginsAnEpochWithAnotherServer(t *testing.T) {
 	if first.Epoch != 0 || first.Begun || read(other).ID != first.ID {
 		t.Errorf("the first look gives %+v, the second %+v", first, read(other))
 	}
-	for range 2 { // each is later than the one before
+	for range 2 { // each epoch is later than the previous one
 		before := read(s).Epoch
 		alter(t, url, "UPDATE deployment SET server = '7000000000000000000/00000001'")
 		begun := read(s)

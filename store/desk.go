@@ -11,26 +11,26 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// DeskTicket is a ticket in lists of the desk, with the account that it is of.
+// DeskTicket is a ticket in the desk's lists, with the name and plan of its account.
 type DeskTicket struct {
 	Ticket             // without its evidence
 	AccountName string // may be empty
 	Plan        string
 }
 
-// DeskFilter chooses tickets of all accounts.
+// DeskFilter selects tickets of all accounts.
 type DeskFilter struct {
 	Account    account.ID // zero for all
 	Statuses   []ticket.Status
 	Priorities []ticket.Priority
-	// OldestFirst puts on top what waits longest, by when it was filed: whoever writes again keeps
-	// their place. Otherwise the newest are first.
+	// OldestFirst orders by the time of filing, so a customer who writes again keeps their place.
+	// Otherwise the newest come first.
 	OldestFirst bool
-	Past        ticket.Number // only tickets after it in that order; zero for the first ones
+	Past        ticket.Number // only tickets after it in that order; zero for the first page
 	Limit       int
 }
 
-// ListDeskTickets lists tickets of all accounts.
+// ListDeskTickets lists the tickets that the filter selects.
 //
 //nolint:gocritic // a copy does no harm
 func (s *Store) ListDeskTickets(ctx context.Context, f DeskFilter) ([]DeskTicket, error) {
@@ -50,7 +50,7 @@ func (s *Store) ListDeskTickets(ctx context.Context, f DeskFilter) ([]DeskTicket
 	return list, nil
 }
 
-// readDeskTickets reads the page of a filter, in its order.
+// readDeskTickets reads the filter's page with the query that fits its order and account.
 func readDeskTickets(ctx context.Context, q *db.Queries, f *DeskFilter) (rows []db.ListDeskTicketsRow, err error) {
 	//nolint:gosec // bounded
 	p := db.ListDeskTicketsParams{Before: int64(f.Past), Most: int32(min(f.Limit, MaxDeskPage))}
@@ -93,8 +93,8 @@ func readDeskTickets(ctx context.Context, q *db.Queries, f *DeskFilter) (rows []
 	return rows, err
 }
 
-// DeskCount is how many tickets are in a state, and when the one was last written to that waits
-// longest.
+// DeskCount is how many tickets have a status and priority, and when the least recently active one
+// was last written to.
 type DeskCount struct {
 	Status   ticket.Status
 	Priority ticket.Priority
@@ -102,7 +102,7 @@ type DeskCount struct {
 	Oldest   time.Time
 }
 
-// CountDeskTickets counts the tickets that are not resolved.
+// CountDeskTickets counts the unresolved tickets by status and priority.
 func (s *Store) CountDeskTickets(ctx context.Context) ([]DeskCount, error) {
 	rows, err := s.queries().CountDeskTickets(ctx)
 	if err != nil {

@@ -7,14 +7,15 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 )
 
-// DeskAccount is what the desk needs to know of an account.
+// DeskAccount is what the desk shows of an account.
 type DeskAccount struct {
 	Name   string // may be empty
 	Plan   string
 	Status account.Status
 }
 
-// LoadDeskAccount reads what the desk shows of an account. ErrNotFound when there is none.
+// LoadDeskAccount reads what the desk shows of an account. It returns ErrNotFound when there is
+// none.
 func (s *Store) LoadDeskAccount(ctx context.Context, id account.ID) (DeskAccount, error) {
 	row, err := s.queries().GetAccount(ctx, id.UUID)
 	if err != nil {

@@ -17,39 +17,38 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// ErrFormSent says that a form was sent before and said something else: its id belongs to that.
+// ErrFormSent reports that a form with this id was sent before with other content.
 var ErrFormSent = errors.New("store: the form was sent before and said something else")
 
-// FormID names a form that somebody was shown: what it says is done once, however often it is sent.
-// The zero one is no form.
+// FormID is the idempotency key of a form: its content is applied once, however often it is sent.
+// Zero means no form.
 type FormID struct{ uuid.UUID }
 
-// digest is of what a form said: what is to be done, in which scope, and each of its fields. It
-// tells the same form that is sent again, because its answer was lost, from one that was changed in
-// between.
+// digest returns the SHA-256 of a form's content: the action, the scope and every field. It
+// distinguishes a retry of the same form from a form that was changed in between.
 func (f FormID) digest(action string, of Scope, content ...string) []byte {
 	if f.UUID == uuid.Nil {
 		return nil
 	}
 	h := sha256.New()
 	for _, field := range append([]string{action, of.String()}, content...) {
-		_, _ = fmt.Fprintf(h, "%d:%s", len(field), field) // a hash takes everything
+		_, _ = fmt.Fprintf(h, "%d:%s", len(field), field) // a hash never fails
 	}
 	return h.Sum(nil)
 }
 
 // DeskLine is a line of the desk's log: who did what about a ticket, feedback or a wish, and when.
-// It holds nothing that people wrote.
+// It holds no text that people wrote.
 type DeskLine struct {
 	At            time.Time
 	Account       account.ID // zero for none
 	Subject       string     // reference of a ticket, feedback/<id>, wish/<id> or staff/<user>
 	Actor         string     // user <id>, key <id>, an operator, or service
-	Origin        string     // console, api, mcp, ops, worker
+	Origin        string     // console, api, mcp, ops or worker
 	Action        string
 	Before, After map[string]any
 	Form          FormID
-	FormDigest    []byte // nil for no form
+	FormDigest    []byte // nil without a form
 }
 
 func writeDeskLine(ctx context.Context, q *db.Queries, l *DeskLine) error {
@@ -66,9 +65,9 @@ func writeDeskLine(ctx context.Context, q *db.Queries, l *DeskLine) error {
 	})
 }
 
-// sentForm returns what was done with a form of an account that was sent before with a digest; an
-// empty subject when it was not sent. ErrFormSent when it said something else. The account is
-// locked, so that no two are sent at once.
+// sentForm returns what a form did that was sent before with the same digest; its subject is empty
+// when the form was not sent. It returns ErrFormSent when the digest differs. The caller holds the
+// account's lock, so no two forms run at once.
 func sentForm(ctx context.Context, q *db.Queries, of account.ID, form FormID,
 	digest []byte,
 ) (done db.FindSentFormRow, err error) {
@@ -85,11 +84,11 @@ func sentForm(ctx context.Context, q *db.Queries, of account.ID, form FormID,
 	return done, err
 }
 
-// maxDeskLines bounds what is read of a subject. What customers do has bounds of its own; what
-// staff does has none but that of requests.
+// maxDeskLines bounds the lines that are read of one subject. Customers' lines are bounded
+// elsewhere; staff's only by the rate of requests.
 const maxDeskLines = 1000
 
-// ListDeskLines reads what was done last about a subject, oldest first.
+// ListDeskLines reads the newest maxDeskLines lines about a subject, oldest first.
 func (s *Store) ListDeskLines(ctx context.Context, subject string) ([]DeskLine, error) {
 	rows, err := s.queries().ListDeskLines(ctx, db.ListDeskLinesParams{Subject: subject, Most: maxDeskLines})
 	if err != nil {

@@ -30,7 +30,7 @@ func TestAFormThatIsSentTwiceIsDoneOnce(t *testing.T) {
 		must[store.Account](t)(s.CreateAccount(ctx, a))
 	}
 	told := 0
-	//nolint:unparam // it counts, and mails nothing
+	//nolint:unparam // counts, and mails nothing
 	tell := func(*store.TicketStep) ([]store.NewMail, error) { told++; return nil, nil }
 	create := func(n store.NewTicket) store.Ticket {
 		t.Helper()
@@ -48,7 +48,7 @@ func TestAFormThatIsSentTwiceIsDoneOnce(t *testing.T) {
 		t.Errorf("sent twice it made %+v after %+v, told %d times", again, first, told)
 	}
 	theirs := newTicket(other.ID, 0, noon)
-	theirs.Form = n.Form // of another account: its own form
+	theirs.Form = n.Form // the same form id in another account is another form
 	if made := create(theirs); made.Number == first.Number || made.Account != other.ID {
 		t.Errorf("another account's form made %+v", made)
 	}
@@ -159,8 +159,8 @@ func TestAReplyThatOverlooksAMessageIsRefused(t *testing.T) {
 	}
 }
 
-// TestTheDeskReadsTenThousandTicketsByItsIndex reads what PostgreSQL does: a page is walks down the
-// index, whatever is asked for.
+// TestTheDeskReadsTenThousandTicketsByItsIndex checks the query plan: a page is walks down the
+// index, whatever the filter.
 func TestTheDeskReadsTenThousandTicketsByItsIndex(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*testTimeout)

@@ -14,8 +14,8 @@ type EndedPeriod struct {
 	Account    account.ID
 	Period     string // start date
 	Start, End time.Time
-	Plan       string    // that the account had then
-	Cut        time.Time // when the change was made; until it is in force, usage is counted into the period
+	Plan       string    // the account's plan in that period
+	Cut        time.Time // when the change was made; usage still counts until it is in force
 }
 
 // ListEndedPeriods reads the periods of an account that were cut short, oldest first.
@@ -34,8 +34,9 @@ func (s *Store) ListEndedPeriods(ctx context.Context, id account.ID) ([]EndedPer
 	return all, nil
 }
 
-// endPeriod records the period that a change of cycle cuts short: its bounds follow from no cycle
-// any more. One whose name goes on (the new period begins on the same day) is not over.
+// endPeriod records a period that a change of cycle cuts short, because its bounds no longer follow
+// from the cycle. A period whose name continues, because the new one begins on the same day, has
+// not ended.
 func endPeriod(ctx context.Context, q *db.Queries, before, after *Account, by Author) (err error) {
 	if before.Cycle == after.Cycle {
 		return nil

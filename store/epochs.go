@@ -13,19 +13,19 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// Deployment is what the record says of itself.
+// Deployment is the identity of this deployment and its epoch.
 type Deployment struct {
 	ID uuid.UUID
-	// Epoch grows with every restore and every new cluster. Whatever an earlier epoch put into
-	// Redis is replaced, whatever its version.
+	// Epoch grows with every restore and every new PostgreSQL cluster. Projections that an earlier
+	// epoch wrote to Redis are replaced, whatever their version.
 	Epoch int64
-	// Begun reports whether this look began the epoch.
+	// Begun reports whether this call began the epoch.
 	Begun bool
 }
 
-// ReadDeployment reads which deployment this is, and in which epoch. The first look makes the id; a
-// look that finds another PostgreSQL than the epoch's, by system identifier or timeline, begins the
-// next one.
+// ReadDeployment reads the deployment's id and epoch. The first call creates the id. A call that
+// finds another PostgreSQL than the epoch's, by system identifier or timeline, begins the next
+// epoch.
 func (s *Store) ReadDeployment(ctx context.Context) (Deployment, error) {
 	d, err := s.readDeployment(ctx)
 	if err != nil {
@@ -58,15 +58,15 @@ func (s *Store) readDeployment(ctx context.Context) (Deployment, error) {
 	}
 	d.Epoch, err = q.BeginEpochAt(ctx, server)
 	d.Begun = err == nil
-	if errors.Is(err, pgx.ErrNoRows) { // another process was first
+	if errors.Is(err, pgx.ErrNoRows) { // another process began it first
 		row, err = q.GetDeployment(ctx)
 		d.Epoch = row.Epoch
 	}
 	return d, err
 }
 
-// BeginEpoch begins an epoch that is at least least, for a restore that PostgreSQL does not tell
-// of.
+// BeginEpoch begins an epoch not below least, for a restore that PostgreSQL's identifiers do not
+// show.
 func (s *Store) BeginEpoch(ctx context.Context, least int64) (Deployment, error) {
 	server, err := s.server(ctx)
 	if err != nil {
@@ -84,22 +84,22 @@ func (s *Store) BeginEpoch(ctx context.Context, least int64) (Deployment, error)
 	return d, err
 }
 
-// Epoch is the epoch that ReadDeployment found last; 0 before. Take it before what is to be put in
-// force is read: with an epoch that is too old a push is refused and made again, with one that is
-// too new it would replace what is newer.
+// Epoch returns the epoch that ReadDeployment found last; 0 before the first call. Take it before
+// reading what is to be pushed: a push with an old epoch is refused and retried, but one with an
+// epoch newer than its data would replace newer data.
 func (s *Store) Epoch() int64 { return s.epoch.Load() }
 
-// server names the PostgreSQL that answers: its system identifier, which initdb makes, and its
-// timeline, which a restore and a promotion raise (PostgreSQL manual, 26.3.6). The name of the
-// write-ahead log's file has the timeline at once, the control file only after the next checkpoint.
-// Empty where the functions are forbidden or missing, and on a standby.
+// server identifies the PostgreSQL server: its system identifier, which initdb creates, and its
+// timeline, which a restore and a promotion raise (PostgreSQL manual, 26.3.6). The timeline is read
+// from the WAL file's name; the control file shows it only after the next checkpoint. It is empty
+// on a standby, and where the functions are forbidden or missing.
 func (s *Store) server(ctx context.Context) (string, error) {
 	const timelineDigits = 8
 	var system, file string
 	err := s.pool.QueryRow(ctx,
 		`SELECT system_identifier::text, CASE WHEN pg_is_in_recovery() THEN '' ELSE pg_walfile_name(pg_current_wal_lsn()) END
 FROM pg_control_system()`).Scan(&system, &file)
-	// no rights, no such function, or not here
+	// no privilege, no such function, or not available here
 	if refused, ok := errors.AsType[*pgconn.PgError](err); ok &&
 		(strings.HasPrefix(refused.Code, "42") || refused.Code == "0A000" || refused.Code == "55000") {
 		return "", nil

@@ -12,31 +12,31 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// UsageEvidence is what an audit needs of a period, read in one snapshot.
+// UsageEvidence is what an audit checks of a period, read in one snapshot.
 type UsageEvidence struct {
 	UsageBooks
-	// WordUnits are the units of the hours, added up by key, chain and class.
+	// WordUnits is the sum of the hourly rows grouped by key, chain and class.
 	WordUnits plan.Units
-	// Impossible is a line that no call can have left: a refund that gives, a charge that takes
-	// back, a hit or a refusal that costs. Nil when there is none.
+	// Impossible is a row that no call can have caused: a refund that adds, a charge that
+	// subtracts, a hit or a refusal that costs units. Nil when there is none.
 	Impossible *UsageHour
-	// Excess are words for which more was given back than was charged; nil when there are none. It
-	// may stand for a moment: a refund is recorded before its charge when the meter's clock stepped
+	// Excess is a group of rows with more refunded than charged; nil when there is none. It may
+	// appear for a moment: a refund is flushed before its charge when the meter's clock stepped
 	// back in between.
 	Excess *OverRefund
-	// Unequal are words for which a sum of the hours, of which all that is shown is made, is not
-	// what the hours add up to; nil when there are none.
+	// Unequal is a group of rows in which a rollup differs from the hourly rows; nil when there is
+	// none. What is shown comes from rollups.
 	Unequal *RollupMismatch
-	// Stated is what a closed period's statement says; nil while it is not closed.
+	// Stated is what a closed period's statement says; nil while the period is open.
 	Stated *StatedUsage
 }
 
-// StatedUsage is what an account was told of a closed period.
+// StatedUsage is what statements say about a closed period.
 type StatedUsage struct {
-	Told    PeriodTotals // by the statement and the adjustments since
-	Frozen  Figures      // of the statement, as recorded
-	Content Figures      // of the statement, as its content says
-	// Pending says that usage was recorded after the account's newest statement: the next one
+	Told    PeriodTotals // by the statement and later adjustments
+	Frozen  Figures      // the statement's columns
+	Content Figures      // the totals in the statement's content
+	// Pending reports whether usage was flushed after the account's newest statement; the next one
 	// adjusts it.
 	Pending bool
 }
@@ -44,7 +44,7 @@ type StatedUsage struct {
 func readStated(ctx context.Context, q *db.Queries, id account.ID, start time.Time) (*StatedUsage, error) {
 	row, err := q.GetStatementEvidence(ctx, db.GetStatementEvidenceParams{Account: id.UUID, Period: start})
 	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil //nolint:nilnil // there is no statement, and nothing is wrong
+		return nil, nil //nolint:nilnil // no statement is not an error
 	}
 	if err != nil {
 		return nil, err
@@ -61,14 +61,14 @@ func readStated(ctx context.Context, q *db.Queries, id account.ID, start time.Ti
 	}, nil
 }
 
-// OverRefund is what was charged and given back under the same words; the line has these, and
-// neither figures nor outcome.
+// OverRefund is what was charged and refunded for one group of rows. Line holds the group, without
+// figures and outcome.
 type OverRefund struct {
 	Line              account.UsageLine
 	Charged, Refunded Figures
 }
 
-// UsageEvidence reads what an audit needs of an account's period.
+// UsageEvidence reads what an audit checks of an account's period.
 func (s *Store) UsageEvidence(ctx context.Context, of UsagePeriod) (UsageEvidence, error) {
 	var e UsageEvidence
 	err := s.readPeriod(ctx, of, func(q *db.Queries, start time.Time) (err error) {

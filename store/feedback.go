@@ -15,19 +15,19 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// MaxFeedback is how much feedback an account may give.
+// MaxFeedback is how many pieces of feedback an account may submit.
 const MaxFeedback = 1000
 
-// ErrTooMuchFeedback says that an account has given as much feedback as it may.
+// ErrTooMuchFeedback reports that an account has submitted MaxFeedback pieces.
 var ErrTooMuchFeedback = errors.New("store: too much feedback")
 
-// FeedbackID names a piece of feedback (UUIDv7), in the order of time.
+// FeedbackID identifies a piece of feedback (UUIDv7); ids are ordered by time.
 type FeedbackID struct{ uuid.UUID }
 
-// NewFeedbackID makes an id.
+// NewFeedbackID returns a new id.
 func NewFeedbackID() FeedbackID { return FeedbackID{uuid.Must(uuid.NewV7())} }
 
-// Feedback is what somebody thinks of the service, and what became of it.
+// Feedback is a piece of feedback and its answer.
 type Feedback struct {
 	ID        FeedbackID
 	Kind      string
@@ -35,31 +35,31 @@ type Feedback struct {
 	Body      string   // may be empty
 	Chain     chain.ID // empty for none
 	Status    string
-	Reply     string // of the service; empty for none
+	Reply     string // the staff's reply; empty for none
 	CreatedAt time.Time
 	Account   account.ID
-	User      account.UserID // who gave it; zero when a key did
-	Key       account.KeyID  // that gave it; zero when a user did
-	// Answers is how often the service answered, and AnsweredAt when it did last.
+	User      account.UserID // who submitted it; zero when a key did
+	Key       account.KeyID  // the key that submitted it; zero when a user did
+	// Answers is how many times the staff answered; AnsweredAt is the last time.
 	Answers    int
 	AnsweredAt time.Time
 }
 
-// Subject names the feedback in the desk's log.
+// Subject is the feedback's name in the desk's log.
 func (id FeedbackID) Subject() string { return "feedback/" + id.String() }
 
-// FeedbackTelling gives the mails about new feedback of an account of a name, which may be empty.
-// It is called inside the transaction, so it may only compute.
+// FeedbackTelling returns the mails about new feedback. The account's name may be empty. It runs
+// inside the transaction and must have no side effects.
 type FeedbackTelling func(f *Feedback, accountName string) ([]NewMail, error)
 
-// SubmitFeedback records feedback of an account and gives it back; what a form that was sent before
-// made, when there is one. ErrTooMuchFeedback when the account has given a thousand; ErrFormSent.
-// tell may be nil.
+// SubmitFeedback inserts feedback of an account and returns it. It is idempotent by by.Form: a form
+// that was sent before returns the feedback that it made, or ErrFormSent when its content differs.
+// It returns ErrTooMuchFeedback when the account has submitted MaxFeedback pieces. tell may be nil.
 //
 //nolint:gocritic // copies do no harm
 func (s *Store) SubmitFeedback(ctx context.Context, by Writer, f Feedback, tell FeedbackTelling) (Feedback, error) {
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
-		of, err := q.LockAccount(ctx, by.Account.UUID) // so that no two are counted at once
+		of, err := q.LockAccount(ctx, by.Account.UUID) // serializes the count
 		if err != nil {
 			return found(err)
 		}
@@ -122,16 +122,16 @@ func givenBefore(ctx context.Context, q *db.Queries, subject string, err error) 
 	return feedbackOf(row), nil
 }
 
-// FeedbackFilter chooses feedback of an account.
+// FeedbackFilter selects feedback of an account.
 type FeedbackFilter struct {
 	Account account.ID
 	Scope   Scope      // zero for all
 	Status  string     // empty for all
-	Before  FeedbackID // only older one; zero for the newest
+	Before  FeedbackID // only older feedback; zero for the newest
 	Limit   int
 }
 
-// ListFeedback lists feedback, newest first.
+// ListFeedback lists the feedback that the filter selects, newest first.
 //
 //nolint:gocritic // a copy does no harm
 func (s *Store) ListFeedback(ctx context.Context, f FeedbackFilter) ([]Feedback, error) {

@@ -14,33 +14,32 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// IncidentID names an incident (UUIDv7).
+// IncidentID identifies an incident (UUIDv7).
 type IncidentID struct{ uuid.UUID }
 
-// Incident is a time in which a chain was down.
+// Incident is a period in which a chain was down.
 type Incident struct {
 	ID        IncidentID
 	Chain     string
 	BeganAt   time.Time
-	Confirmed time.Time // when it had lasted long enough to be news; zero before
+	Confirmed time.Time // when it had lasted long enough; zero before
 	EndedAt   time.Time // zero while it lasts
-	// BeganTold is when everybody was told that it began, or nobody needed to be any more.
+	// BeganTold is when all mails about its beginning were queued, or were no longer needed.
 	BeganTold time.Time
-	place     Reader // the last one who was told
+	place     Reader // the last reader whose mail was queued
 }
 
-// Over reports whether its end is what is to be told.
+// Over reports whether the incident has ended, so that its end is to be reported.
 func (i *Incident) Over() bool { return !i.EndedAt.IsZero() }
 
-// Patience is how observations of chains become incidents.
+// Patience is how observations of a chain become incidents.
 type Patience struct {
-	After time.Duration // for which a chain is down, or well again, before that is believed
-	Gap   time.Duration // between two measurements, beyond which nobody knows what was between
+	After time.Duration // how long a chain must be down, or up again, before that counts
+	Gap   time.Duration // a longer gap between two measurements restarts the count
 }
 
-// ObserveChain notes that a chain was measured as down or well at an instant, and gives the
-// incident that this confirmed or ended, if any. An older measurement than the newest one changes
-// nothing.
+// ObserveChain records that a chain was measured as down or up at a time. It returns the incident
+// that this confirmed or ended, or nil. A measurement older than the newest one is ignored.
 func (s *Store) ObserveChain(ctx context.Context, chain string, down bool, at time.Time,
 	p Patience,
 ) (*Incident, error) {
@@ -64,7 +63,7 @@ func observeDown(ctx context.Context, q *db.Queries, chain string, at time.Time,
 		ID: uuid.Must(uuid.NewV7()), Chain: chain, At: at, GapSeconds: p.Gap.Seconds(), AfterSeconds: p.After.Seconds(),
 	})
 	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil //nolint:nilnil // no news
+		return nil, nil //nolint:nilnil // no change
 	}
 	if err != nil || row.ConfirmedAt == nil || !row.ConfirmedAt.Equal(row.SeenAt) {
 		return nil, err
@@ -81,7 +80,7 @@ func observeWell(ctx context.Context, q *db.Queries, chain string, at time.Time,
 	}
 	row, err := q.EndIncident(ctx, db.EndIncidentParams{Chain: chain, AfterSeconds: p.After.Seconds()})
 	if errors.Is(err, pgx.ErrNoRows) {
-		return nil, nil //nolint:nilnil // no news
+		return nil, nil //nolint:nilnil // no change
 	}
 	if err != nil {
 		return nil, err
@@ -89,8 +88,9 @@ func observeWell(ctx context.Context, q *db.Queries, chain string, at time.Time,
 	return incidentOf(row), nil
 }
 
-// EndUnservedIncidents ends incidents of all chains but these that nobody has measured since an
-// instant, each when it was seen last, and gives them. Those that were no news yet are dropped.
+// EndUnservedIncidents ends the incidents of chains that are not in served and were not measured
+// since the given time, and returns them. Each ends when its chain was last seen, or when it came
+// up before that. Unconfirmed ones are deleted.
 func (s *Store) EndUnservedIncidents(ctx context.Context, served []chain.ID, since time.Time) ([]Incident, error) {
 	names := make([]string, len(served))
 	for i, id := range served {
@@ -107,7 +107,8 @@ func (s *Store) EndUnservedIncidents(ctx context.Context, served []chain.ID, sin
 	return ended, nil
 }
 
-// ListUntoldIncidents reads incidents whose begin or end is still to be told, the oldest first.
+// ListUntoldIncidents reads incidents whose beginning or end is not yet reported to all readers,
+// oldest first.
 func (s *Store) ListUntoldIncidents(ctx context.Context, limit int) ([]Incident, error) {
 	rows, err := s.queries().ListUntoldIncidents(ctx, int32(min(limit, maxPage))) //nolint:gosec // bounded
 	if err != nil {
@@ -120,18 +121,18 @@ func (s *Store) ListUntoldIncidents(ctx context.Context, limit int) ([]Incident,
 	return all, nil
 }
 
-// Reader is a user who is told something of an account.
+// Reader is a user who gets a mail about an account.
 type Reader struct {
 	Account account.ID
 	User    account.UserID
 	Email   account.Email
-	Name    string // of the account; may be empty
+	Name    string // the account's name; may be empty
 	Zone    string
 }
 
-// ListReaders reads up to most of those who are to be told next of an incident: that it began,
-// users of accounts that want to be told and called the chain since an instant; that it is over,
-// those who were told that it began.
+// ListReaders reads up to limit of the next readers of an incident. Its beginning goes to users of
+// accounts that want incident mails and called the chain since the given time; its end goes to
+// users who were told of its beginning.
 func (s *Store) ListReaders(ctx context.Context, i *Incident, since time.Time, limit int) ([]Reader, error) {
 	if i.Over() {
 		prefix := i.Reason("")
@@ -165,17 +166,18 @@ func readersOf[R any](i *Incident, rows []R, err error, row func(R) db.ListIncid
 	return readers, nil
 }
 
-// Reason is the reason of the mail by which a user, by their id, is told that the incident began.
+// Reason is the deduplication key of the mail to a user that the incident began. An empty user
+// returns the common prefix.
 func (i *Incident) Reason(user string) string { return "incident/" + i.ID.String() + "/began/" + user }
 
-// OverReason is the reason of the mail by which they are told that it is over.
+// OverReason is the deduplication key of the mail to a user that the incident is over.
 func (i *Incident) OverReason(user string) string {
 	return "incident/" + i.ID.String() + "/over/" + user
 }
 
-// TellIncident queues mails and remembers the last reader whom they are for, so that the next page
-// goes on after them, also of i; without one, everybody was told. What came to be otherwise
-// meanwhile (an incident that ended, say) changes nothing: it is listed again.
+// TellIncident queues mails and stores their last reader, in PostgreSQL and in i, so that the next
+// page continues after it. A nil last marks all readers as told. It does nothing when the incident
+// changed meanwhile, for example when it ended: ListUntoldIncidents returns it again.
 func (s *Store) TellIncident(ctx context.Context, i *Incident, last *Reader, mails ...NewMail) error {
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		now, err := q.LockIncident(ctx, i.ID.UUID)

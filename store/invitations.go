@@ -14,10 +14,10 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// InvitationID names an invitation (UUIDv7). It opens nothing.
+// InvitationID identifies an invitation (UUIDv7). It is not a secret.
 type InvitationID struct{ uuid.UUID }
 
-// NewInvitation asks an address to join an account. Only the digest of its link is recorded.
+// NewInvitation invites an address to an account. Only the digest of its link is stored.
 type NewInvitation struct {
 	ID        InvitationID
 	Account   account.ID
@@ -36,15 +36,15 @@ type Invitation struct {
 	AccountName string // may be empty; FindInvitation fills it
 	Email       account.Email
 	Role        Role
-	InvitedBy   string // an e-mail address
+	InvitedBy   string // the inviter's address
 	InvitedAt   time.Time
 	ExpiresAt   time.Time
 }
 
-// Invite records an invitation and queues its mail, both or neither; the inviter must own the
-// account, else ErrNotOwner. One that is open to the same address is replaced. ErrMemberExists when
-// the address belongs to the account already, ErrTooManyPeople when the account has as many open
-// invitations as it may have.
+// Invite inserts an invitation and queues its mail in one transaction. An open invitation of the
+// same address is replaced. It returns ErrNotOwner when the inviter does not own the account,
+// ErrMemberExists when the address belongs to a member, and ErrTooManyPeople when the account has
+// MaxInvitations open ones.
 func (s *Store) Invite(ctx context.Context, n NewInvitation, by Author, mails ...NewMail) error {
 	err := s.byOwner(ctx, n.Account, n.InvitedBy, func(q *db.Queries) error {
 		member, err := q.IsMemberByEmail(ctx, db.IsMemberByEmailParams{
@@ -108,8 +108,8 @@ func (s *Store) ListInvitations(ctx context.Context, id account.ID, at time.Time
 	return all, nil
 }
 
-// RevokeInvitation takes an open invitation of an account back for one of its owners, or gives
-// ErrNotFound, or ErrNotOwner.
+// RevokeInvitation revokes an open invitation on behalf of an owner. It returns ErrNotFound, or
+// ErrNotOwner.
 func (s *Store) RevokeInvitation(ctx context.Context, of account.ID, owner account.UserID, id InvitationID,
 	at time.Time, by Author,
 ) error {
@@ -126,8 +126,8 @@ func (s *Store) RevokeInvitation(ctx context.Context, of account.ID, owner accou
 	return nil
 }
 
-// FindInvitation reads the invitation of a link and changes nothing. ErrNotFound when it was
-// accepted, taken back, is over, or never was.
+// FindInvitation reads the invitation of a link without using it. It returns ErrNotFound when it
+// was accepted or revoked, has expired, or never existed.
 func (s *Store) FindInvitation(ctx context.Context, link account.Digest, at time.Time) (Invitation, error) {
 	return findInvitation(ctx, s.queries(), link, at)
 }
@@ -144,16 +144,16 @@ func findInvitation(ctx context.Context, q *db.Queries, link account.Digest, at 
 	}, nil
 }
 
-// ErrSignInFirst says that an invitation is for somebody who has signed in before, and that it was
-// not them who accepted it.
+// ErrSignInFirst reports that an invitation belongs to an existing user who is not the one that
+// accepts it.
 var ErrSignInFirst = errors.New("store: the invited user must sign in first")
 
-// AcceptInvitation uses the invitation of a link, once. Whoever is new is made a user, signed in
-// and made a member in one step. A link lives for days and is handed on, so it opens nothing that a
-// user has already: one who is known accepts as themselves, which as says (zero for nobody), or it
-// is ErrSignInFirst and nothing is used. ErrNotFound as of FindInvitation, ErrTooManyPeople when
-// the account has as many members as it may have. Whoever became a member meanwhile keeps their
-// role.
+// AcceptInvitation uses the invitation of a link, once. A new address becomes a user, is signed in
+// and becomes a member in one transaction. Because a link lives for days and may be forwarded, it
+// opens nothing that a user already has: an existing user must accept as themselves, given by as
+// (zero for nobody). Otherwise it returns ErrSignInFirst, and the invitation stays unused. It
+// returns ErrNotFound like FindInvitation, and ErrTooManyPeople when the account has MaxMembers
+// members. A user who is a member already keeps their role.
 func (s *Store) AcceptInvitation(ctx context.Context, link account.Digest, as account.UserID, b Browser, at time.Time,
 	tell Telling,
 ) (Arrival, error) {
@@ -163,7 +163,7 @@ func (s *Store) AcceptInvitation(ctx context.Context, link account.Digest, as ac
 		if err != nil {
 			return err
 		}
-		// The same order of locks as of every other change of people.
+		// The same lock order as every other change of members.
 		if _, err := q.LockPeople(ctx, of.Account.UUID); err != nil {
 			return found(err)
 		}
@@ -188,7 +188,7 @@ func (s *Store) AcceptInvitation(ctx context.Context, link account.Digest, as ac
 	return arrived, nil
 }
 
-// joinInvited makes an arrival a member of the locked account.
+// joinInvited makes the arriving user a member of the locked account.
 //
 //nolint:gocritic // a copy does no harm
 func joinInvited(ctx context.Context, q *db.Queries, arrived *Arrival, of Invitation, at time.Time) error {
@@ -210,7 +210,7 @@ func joinInvited(ctx context.Context, q *db.Queries, arrived *Arrival, of Invita
 		person(arrived.User, arrived.Email.Address(), string(of.Role)))
 }
 
-// invited is what the audit log shows of an invitation.
+// invited is the audit log's document of an invitation.
 func invited(email, role string) map[string]any {
 	return map[string]any{"email": email, "role": role}
 }
