@@ -14,25 +14,26 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// NewKey is what a key begins with. Digest is 32 bytes; the key itself is stored nowhere.
+// NewKey is a key to create. Digest is 32 bytes; the key itself is stored nowhere.
 type NewKey struct {
 	ID      account.KeyID
 	Account account.ID
 	Digest  []byte
-	Prefix  string // what may be shown of the key
+	Prefix  string // the part of the key that may be shown
 	Name    string
 	Door    account.Door
-	Daily   plan.Units // allowance of a UTC day; account.Unlimited for none
-	// MonthlyCap is of each period of its account; 0 for none.
+	Daily   plan.Units // allowance per UTC day; account.Unlimited for none
+	// MonthlyCap applies to each period of the account; 0 for none.
 	MonthlyCap plan.Units
-	// Claim is the digest of the code with which an owner may adopt the key; empty when nobody may.
+	// Claim is the digest of the claim code with which an owner may adopt the key; empty when it
+	// cannot be adopted.
 	Claim []byte
-	Agent account.AgentID // zero when it is no agent's key
+	Agent account.AgentID // zero when the key is no agent's
 }
 
-// Key is a key as recorded. Version grows with every change of a fence. RevokedAt is zero when it
-// never happened, and so is LastUsedAt: the hour in which the key was used last, which only
-// ListKeys fills.
+// Key is a key as stored. Version grows with every change of its limits. RevokedAt is zero unless
+// it was revoked. LastUsedAt is the hour of its last use, zero when never used; only ListKeys fills
+// it.
 type Key struct {
 	ID         account.KeyID
 	Account    account.ID
@@ -40,20 +41,20 @@ type Key struct {
 	Name       string
 	Door       account.Door
 	Status     account.Status
-	Daily      plan.Units // allowance of a UTC day; account.Unlimited for none
-	MonthlyCap plan.Units // of each period of its account; 0 for no cap
+	Daily      plan.Units // allowance per UTC day; account.Unlimited for none
+	MonthlyCap plan.Units // per period of its account; 0 for none
 	Services   account.ServiceFences
-	Agent      account.AgentID // zero when it is no agent's key
-	Adoptable  bool            // a claim code exists that was not used
+	Agent      account.AgentID // zero when the key is no agent's
+	Adoptable  bool            // has a claim code that was not used
 	Version    int64
 	CreatedAt  time.Time
 	RevokedAt  time.Time
 	LastUsedAt time.Time
-	Expires    time.Time // of a pay-per-call credential; zero for every other key
+	Expires    time.Time // of a pay-per-call credential; zero for other keys
 }
 
-// CreateKey records a key of an account that exists, active, at version 1. ErrKeyExists when id or
-// digest are taken, ErrAccountMissing when there is no such account.
+// CreateKey inserts a key of an existing account, active and at version 1. It returns ErrKeyExists
+// when the id or the digest is taken, and ErrAccountMissing when there is no such account.
 func (s *Store) CreateKey(ctx context.Context, k NewKey) (Key, error) {
 	row, err := s.queries().InsertKey(ctx, insertKey(k))
 	if err != nil {
@@ -62,8 +63,9 @@ func (s *Store) CreateKey(ctx context.Context, k NewKey) (Key, error) {
 	return keyOf(row)
 }
 
-// FindIdentity says what a key's digest stands for, or ErrNotFound. A revoked key is found too:
-// whether it may call is the meter's to say, which learns of a revocation at once.
+// FindIdentity finds the key and account of a key's digest. It returns ErrNotFound when there is
+// none. A revoked key is found too: the meter refuses it, because a revocation reaches the meter at
+// once.
 func (s *Store) FindIdentity(ctx context.Context, digest []byte) (account.Identity, error) {
 	row, err := s.queries().GetIdentity(ctx, digest)
 	if err != nil {
@@ -84,7 +86,7 @@ func (s *Store) FindIdentity(ctx context.Context, digest []byte) (account.Identi
 	return id, nil
 }
 
-// LoadKey reads a key, or ErrNotFound.
+// LoadKey reads a key. It returns ErrNotFound when there is none.
 func (s *Store) LoadKey(ctx context.Context, id account.KeyID) (Key, error) {
 	row, err := s.queries().GetKey(ctx, id.UUID)
 	if err != nil {
@@ -93,7 +95,8 @@ func (s *Store) LoadKey(ctx context.Context, id account.KeyID) (Key, error) {
 	return keyOf(row)
 }
 
-// LoadKeyOf reads a key of an account, or ErrNotFound when it is another's.
+// LoadKeyOf reads a key of an account. It returns ErrNotFound when the key belongs to another
+// account.
 func (s *Store) LoadKeyOf(ctx context.Context, owner account.ID, id account.KeyID) (Key, error) {
 	row, err := s.queries().GetKeyOf(ctx, db.GetKeyOfParams{ID: id.UUID, Account: owner.UUID})
 	if err != nil {
@@ -102,11 +105,11 @@ func (s *Store) LoadKeyOf(ctx context.Context, owner account.ID, id account.KeyI
 	return keyOf(row)
 }
 
-// MaxKeys is how many active keys an account may have, however it comes by them.
+// MaxKeys is how many active keys an account may have, however it got them.
 const MaxKeys = 1_000
 
-// roomForKey refuses one key more than an account may have; then says what to do once there is
-// room. The account is locked, so that no two are counted at once.
+// roomForKey refuses a key beyond MaxKeys. then is the message's next step once there is room. The
+// caller holds the account's lock, so the count stays true.
 func roomForKey(ctx context.Context, q *db.Queries, id account.ID, then string) error {
 	active, err := q.CountActiveKeys(ctx, id.UUID)
 	if err != nil {
@@ -120,9 +123,9 @@ func roomForKey(ctx context.Context, q *db.Queries, id account.ID, then string) 
 	return nil
 }
 
-// AddKey records a further key of an account, as CreateKey does, with a line in the audit log.
-// check sees the account with its packs and how many keys of it are active, while nobody else can
-// add one; its error undoes everything.
+// AddKey inserts a key of an account, as CreateKey does, and writes an audit line. check gets the
+// account with its packs and its number of active keys, under a lock that keeps others from adding
+// one. check may change k; its error rolls everything back.
 func (s *Store) AddKey(ctx context.Context, k *NewKey, by Author,
 	check func(owner Account, active int64) error,
 ) (Key, error) {
@@ -143,7 +146,7 @@ func (s *Store) AddKey(ctx context.Context, k *NewKey, by Author,
 		if err := check(owner, active); err != nil {
 			return err
 		}
-		inserted, err := q.InsertKey(ctx, insertKey(*k)) // as check left it
+		inserted, err := q.InsertKey(ctx, insertKey(*k)) // after check, which may have changed it
 		if err != nil {
 			return conflict(err)
 		}
@@ -161,7 +164,7 @@ func (s *Store) AddKey(ctx context.Context, k *NewKey, by Author,
 	return made, nil
 }
 
-// ListKeys reads the keys of an account, revoked ones too, oldest first.
+// ListKeys reads the keys of an account, revoked ones included, oldest first.
 func (s *Store) ListKeys(ctx context.Context, id account.ID) ([]Key, error) {
 	rows, err := s.queries().ListKeys(ctx, id.UUID)
 	if err != nil {
@@ -193,7 +196,7 @@ func (s *Store) lastUses(ctx context.Context, id account.ID) (map[uuid.UUID]time
 	return used, nil
 }
 
-// ListKeysByPrefix reads up to limit keys whose shown prefix is this, oldest first.
+// ListKeysByPrefix reads up to limit keys with this public prefix, oldest first.
 func (s *Store) ListKeysByPrefix(ctx context.Context, prefix string, limit int) ([]Key, error) {
 	//nolint:gosec // bounded
 	rows, err := s.queries().ListKeysByPrefix(ctx, db.ListKeysByPrefixParams{
@@ -252,7 +255,7 @@ func keyOf(row db.Key) (Key, error) {
 	return k, err
 }
 
-// Fences is the key's projection.
+// Fences returns the key's projection.
 func (k *Key) Fences() account.KeyLimits {
 	return account.KeyLimits{
 		Key: k.ID, Account: k.Account, Version: k.Version, Status: k.Status, Door: k.Door, Daily: k.Daily,

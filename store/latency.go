@@ -11,38 +11,38 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// LatencyQuery says whose durations are asked for. What is recorded are hours: the window begins
-// with the hour of Since and ends with that of Until.
+// LatencyQuery selects latencies. Rows are hourly: the window includes the whole hour of Since and
+// the whole hour of Until.
 type LatencyQuery struct {
 	Account      account.ID
 	Since, Until time.Time
-	Keys         []account.KeyID // of these keys alone; nil for all
-	Chain        string          // of this chain alone; empty for all
+	Keys         []account.KeyID // only these keys; nil for all
+	Chain        string          // only this chain; empty for all
 
-	ByKey, ByChain bool          // told apart
-	Step           time.Duration // in steps of so many hours; zero for the window as a whole
+	ByKey, ByChain bool          // grouped by key, by chain
+	Step           time.Duration // a multiple of one hour; zero for the window as a whole
 }
 
-// LatencyFigures are the histograms of one group of calls. A group without calls is not given.
+// LatencyFigures are the histograms of one group of calls. Groups without calls are omitted.
 type LatencyFigures struct {
-	Key   account.KeyID // zero unless told apart
-	Chain string        // empty unless told apart
-	Start time.Time     // of the step or the window
+	Key   account.KeyID // zero unless grouped by key
+	Chain string        // empty unless grouped by chain
+	Start time.Time     // of the step or of the window
 
 	Relayed account.Latency // answered by an upstream
 	Hits    account.Latency // answered by the cache or the service itself
 }
 
-// Answered is how long all answered calls took, which is what clients see.
+// Answered returns the histogram of all answered calls, which is what clients see.
 func (f *LatencyFigures) Answered() account.Latency {
 	all := f.Relayed
 	all.Add(&f.Hits)
 	return all
 }
 
-// Latency reads how long an account's answered calls took, in order of time, chain and key. It
-// reads no raw calls: some rows a day, or an hour where a step or the window's begin or end lies
-// within a day.
+// Latency reads how long an account's answered calls took, ordered by time, chain and key. It reads
+// daily rows, and hourly rows where a step or an end of the window falls within a day; it never
+// reads call records.
 func (s *Store) Latency(ctx context.Context, q LatencyQuery) ([]LatencyFigures, error) {
 	if q.Step < 0 || q.Step%time.Hour != 0 {
 		return nil, fmt.Errorf("read latencies of account %s: a step of %s: ask for whole hours", q.Account, q.Step)
@@ -52,7 +52,7 @@ func (s *Store) Latency(ctx context.Context, q LatencyQuery) ([]LatencyFigures, 
 	if q.Step > 0 {
 		fromDay = daysOfSteps(since, q.Step)
 	}
-	toDay := q.Until.UTC().Truncate(day) // from there on hours again: not all of the day lies before Until
+	toDay := q.Until.UTC().Truncate(day) // hourly rows again: Until may fall within the day
 	if toDay.Before(fromDay) {
 		toDay = fromDay
 	}
@@ -83,8 +83,8 @@ func (s *Store) Latency(ctx context.Context, q LatencyQuery) ([]LatencyFigures, 
 	return all, nil
 }
 
-// addLatency adds the durations of buckets that are new to the ledger to their hours, within the
-// transaction that enters them there.
+// addLatency adds the durations of buckets that are new to the ledger to their histograms, in the
+// transaction that enters the buckets.
 func addLatency(ctx context.Context, q *db.Queries, fresh []*account.UsageBucket) error {
 	total := 0
 	for _, b := range fresh {
@@ -126,8 +126,8 @@ func appendLatency(p *db.AddLatencyParams, b *account.UsageBucket, l *account.La
 // latencyBatch is how many rows one statement deletes.
 const latencyBatch = 10_000
 
-// DeleteLatencyBefore forgets how long calls took in the hours and on the days before the instant,
-// in batches, and returns how many rows went.
+// DeleteLatencyBefore deletes latencies of the hours and days before the given time, in batches,
+// and returns the number of rows deleted.
 func (s *Store) DeleteLatencyBefore(ctx context.Context, before time.Time) (int64, error) {
 	q, hour, midnight := s.queries(), before.UTC().Truncate(time.Hour), before.UTC().Truncate(day)
 	var total int64

@@ -21,12 +21,12 @@ func tookOf(key account.KeyID, chain, outcome string, took time.Duration, calls 
 	}
 }
 
-// slowBucket is a bucket with durations and nothing else.
+// slowBucket returns a bucket with durations only.
 func slowBucket(id account.ID, at time.Time, generation string, lines ...account.LatencyLine) account.UsageBucket {
 	return account.UsageBucket{Shard: 7, Slot: at, Account: id, Generation: generation, Latencies: lines}
 }
 
-// whole is what is recorded of an account for the day around the slot.
+// whole returns the latency of an account for the day around the slot.
 func whole(ctx context.Context, t *testing.T, s *store.Store, id account.ID) store.LatencyFigures {
 	t.Helper()
 	all := must[[]store.LatencyFigures](t)(s.Latency(ctx, store.LatencyQuery{
@@ -61,10 +61,9 @@ func TestLatencyCommittedAgainCountsOnceAndMergesOverHoursAndProcesses(t *testin
 	first := slowBucket(id, slot, "a", tookOf(key, "eth_mainnet", "ok", fast, 3),
 		tookOf(key, "eth_mainnet", "hit", fast, 2))
 	first.Lines = []account.UsageLine{usage}
-	// The same slot under another generation, as after a step of the clock, and the hour that
-	// follows.
+	// The same slot in another generation, as after a step of the clock, and the next hour.
 	second := slowBucket(id, slot, "b", tookOf(key, "eth_mainnet", "ok", fast, 4),
-		tookOf(key, "eth_mainnet", "ok", slow, 1), tookOf(key, "eth_mainnet", "ok", fast, 1)) // one line in two parts
+		tookOf(key, "eth_mainnet", "ok", slow, 1), tookOf(key, "eth_mainnet", "ok", fast, 1)) // in two parts
 	third := slowBucket(id, slot.Add(10*time.Second), "c", tookOf(key, "eth_mainnet", "ok", slow, 7))
 	for _, batch := range [][]account.UsageBucket{{first}, {first, second, second}, {second, third}, {third}} {
 		if err := s.CommitUsage(ctx, batch); err != nil {
@@ -246,7 +245,7 @@ func TestOldLatenciesAreDeletedInBatches(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A row of each key, and one of the account. The day is kept, because hours of it are.
+	// One row of each key and one of the account. The day stays, because it has newer hours.
 	if n := must[int64](t)(s.DeleteLatencyBefore(ctx, slot)); n != old+1 {
 		t.Errorf("%d rows went, want %d", n, old+1)
 	}
@@ -258,8 +257,8 @@ func TestOldLatenciesAreDeletedInBatches(t *testing.T) {
 	}
 }
 
-// BenchmarkLatencyOfAMonth reads 30 days of an account that is busy on every chain, beside others,
-// as get_usage will.
+// BenchmarkLatencyOfAMonth reads 30 days of an account that is busy on every chain, among other
+// accounts, as get_usage does.
 func BenchmarkLatencyOfAMonth(b *testing.B) {
 	ctx := b.Context()
 	url := testkit.Postgres(b)
@@ -275,7 +274,7 @@ func BenchmarkLatencyOfAMonth(b *testing.B) {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = conn.Close(context.WithoutCancel(ctx)) })
-	// 720 hours of 3 keys on 6 chains, 20 buckets each; and of 20 quiet accounts.
+	// 720 hours of 3 keys on 6 chains with 20 buckets each, and 20 quiet accounts.
 	for _, insert := range []string{
 		`SELECT $1, hour, md5(key::text)::uuid, 'chain ' || chain, 'rpc', 'standard', 'ok',
 ARRAY(SELECT generate_series(21, 40)), array_fill(100, ARRAY[20])

@@ -10,26 +10,26 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// LeaseClass separates the kinds of work that are shared by leases.
+// LeaseClass separates kinds of work that are shared by leases.
 type LeaseClass int32
 
-// LeaseUsageFlush shares the ranges of shards among the flushers.
+// LeaseUsageFlush divides ranges of shards among flushers.
 const LeaseUsageFlush LeaseClass = 0x75736c31
 
-// leaseMember is the number under which every holder of a class is counted; the work itself is
-// numbered from 0.
+// leaseMember is the shared lock by which members of a class are counted. Work is numbered from 0.
 const leaseMember = -1
 
-// Leases are session locks on numbered pieces of work, held on a connection of their own: who loses
-// the connection loses the leases, and another may take them. They only spare work done twice; what
-// must happen once is guarded by constraints. They need a session, so the database URL must not
-// lead through a pooler in transaction mode. Not for concurrent use.
+// Leases holds PostgreSQL session advisory locks on numbered pieces of work, on a connection of its
+// own. A holder that loses the connection loses its leases, and others may take them. Leases only
+// avoid duplicate work; what must happen once is guarded by constraints. They need a session, so
+// the database URL must not point to a pooler in transaction mode. Leases is not safe for
+// concurrent use.
 type Leases struct {
 	conn  *pgx.Conn
 	class LeaseClass
 }
 
-// OpenLeases opens the connection and counts the caller among the members of the class.
+// OpenLeases opens a connection and joins the members of the class.
 func (s *Store) OpenLeases(ctx context.Context, class LeaseClass) (*Leases, error) {
 	conn, err := pgx.ConnectConfig(ctx, s.pool.Config().ConnConfig)
 	if err != nil {
@@ -42,9 +42,9 @@ func (s *Store) OpenLeases(ctx context.Context, class LeaseClass) (*Leases, erro
 	return l, nil
 }
 
-// Members counts who shares the class, the caller included.
+// Members returns how many members the class has, the caller included.
 func (l *Leases) Members(ctx context.Context) (int, error) {
-	// Catalog views are unknown to sqlc. The numbers of a lock are unsigned in the view.
+	// sqlc does not know catalog views. pg_locks shows the numbers of a lock as unsigned.
 	const query = `SELECT count(*) FROM pg_locks
 WHERE locktype = 'advisory' AND granted AND mode = 'ShareLock' AND objsubid = 2
   AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
@@ -59,8 +59,8 @@ WHERE locktype = 'advisory' AND granted AND mode = 'ShareLock' AND objsubid = 2
 	return n, nil
 }
 
-// Take tries to get the lease on a piece of work and says whether the caller holds it now. A lease
-// that is held must not be taken again.
+// Take tries to take the lease on a piece of work and reports whether the caller holds it now. It
+// must not be called for a lease that the caller already holds.
 func (l *Leases) Take(ctx context.Context, number int) (bool, error) {
 	//nolint:gosec // small
 	held, err := db.New(l.conn).TryLease(ctx, db.TryLeaseParams{Class: int32(l.class), Number: int32(number)})
@@ -70,7 +70,7 @@ func (l *Leases) Take(ctx context.Context, number int) (bool, error) {
 	return held, nil
 }
 
-// Release returns a lease.
+// Release releases a lease.
 func (l *Leases) Release(ctx context.Context, number int) error {
 	//nolint:gosec // small
 	_, err := db.New(l.conn).ReleaseLease(ctx, db.ReleaseLeaseParams{Class: int32(l.class), Number: int32(number)})
@@ -80,7 +80,7 @@ func (l *Leases) Release(ctx context.Context, number int) error {
 	return nil
 }
 
-// Close returns every lease.
+// Close releases all leases.
 func (l *Leases) Close(ctx context.Context) error {
 	if err := l.conn.Close(ctx); err != nil {
 		return fmt.Errorf("close leases: %w", err)
@@ -88,8 +88,8 @@ func (l *Leases) Close(ctx context.Context) error {
 	return nil
 }
 
-// closeAfter closes a connection that failed with err, and returns err. The caller's context may be
-// over, so it has its own deadline.
+// closeAfter closes a connection that failed with err, and returns err. It sets its own deadline,
+// because the caller's context may be done.
 func closeAfter(ctx context.Context, conn *pgx.Conn, err error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()

@@ -9,13 +9,12 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// MaxLostCalls is how many lost calls the record keeps at most, far above what hangs of a Redis
-// leave: a lane of a process loses one pipeline.
+// MaxLostCalls is how many lost calls PostgreSQL keeps at most. An outage of Redis leaves far
+// fewer: each pipeliner of a process loses at most one pipeline.
 const MaxLostCalls = 100_000
 
-// AddLostCalls writes calls to be reclaimed, and returns those for which there was no room: all
-// that were not there already, or none. One that is there stays as it is, so calls may be written
-// again when the answer was lost.
+// AddLostCalls inserts lost calls, to be refunded later, and returns those that found no room: all
+// that are new, or none. It is idempotent by nonce, so it may be retried.
 func (s *Store) AddLostCalls(ctx context.Context, calls []account.LostCall) (dropped []account.LostCall, err error) {
 	p := db.AddLostCallsParams{Most: MaxLostCalls}
 	seen := make(map[string]*account.LostCall, len(calls))
@@ -42,8 +41,8 @@ func (s *Store) AddLostCalls(ctx context.Context, calls []account.LostCall) (dro
 	return dropped, nil
 }
 
-// ListLostCalls reads up to limit lost calls, oldest first, after one that was read; all begin
-// after the zero value.
+// ListLostCalls reads up to limit lost calls, oldest first, after the given one; the zero value
+// starts with the first.
 func (s *Store) ListLostCalls(ctx context.Context, after *account.LostCall, limit int) ([]account.LostCall, error) {
 	rows, err := s.queries().ListLostCalls(ctx, db.ListLostCallsParams{
 		After: after.LostAt, AfterNonce: after.Nonce, Most: int32(min(limit, maxPage)), //nolint:gosec // bounded
@@ -64,8 +63,8 @@ func (s *Store) ListLostCalls(ctx context.Context, after *account.LostCall, limi
 	return calls, nil
 }
 
-// CountLostCalls counts the calls of which nobody has decided yet whether they were charged, or
-// whose refund waits.
+// CountLostCalls counts the calls for which it is not decided whether they were charged, or whose
+// refund waits.
 func (s *Store) CountLostCalls(ctx context.Context) (int64, error) {
 	n, err := s.queries().CountLostCalls(ctx)
 	if err != nil {
@@ -74,8 +73,8 @@ func (s *Store) CountLostCalls(ctx context.Context) (int64, error) {
 	return n, nil
 }
 
-// DeleteLostCall takes a call from the list. It reports whether it was there: of several who decide
-// one, only one is told so.
+// DeleteLostCall deletes a lost call and reports whether it existed. Of several concurrent callers,
+// only one gets true.
 func (s *Store) DeleteLostCall(ctx context.Context, nonce string) (bool, error) {
 	deleted, err := s.queries().DeleteLostCall(ctx, nonce)
 	if err != nil {

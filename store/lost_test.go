@@ -25,7 +25,7 @@ func TestAddLostCalls_WrittenTwiceIsNotDropped(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	calls := lostCalls(3, "call")
-	for range 2 { // the answer of the first time was lost
+	for range 2 { // a retry after a lost answer
 		if dropped, err := s.AddLostCalls(ctx, calls); err != nil || len(dropped) != 0 {
 			t.Errorf("%d dropped, %v", len(dropped), err)
 		}

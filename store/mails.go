@@ -12,41 +12,41 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// MailID names a mail of the outbox (UUIDv7).
+// MailID identifies a mail of the outbox (UUIDv7).
 type MailID struct{ uuid.UUID }
 
-// NewMailID makes a mail id.
+// NewMailID returns a new mail id.
 func NewMailID() MailID { return MailID{uuid.Must(uuid.NewV7())} }
 
-// NewMail is a mail for the outbox, sealed already: package outbox makes it. It is queued in the
-// transaction that records the fact it tells.
+// NewMail is a mail for the outbox, already encrypted by package outbox. It is queued in the
+// transaction that records the fact it reports.
 type NewMail struct {
 	ID MailID
-	// Reason is a business key, such as adopted/<key>/<user>, of at most 200 characters and without
-	// an address. A reason has one mail, for ever: queueing another changes nothing.
+	// Reason is the deduplication key, such as adopted/<key>/<user>: at most 200 characters,
+	// without an address. Queueing a second mail with the same reason changes nothing.
 	Reason          string
 	Kind            string
 	Account         account.ID // zero for a mail of no account
-	RecipientDigest []byte     // SHA-256 long
-	Recipient       []byte     // sealed
-	Payload         []byte     // sealed
-	Expires         time.Time  // it is not sent any more from then on
-	// Most is how many mails of the kind the recipient gets in 24 hours, those that were given up
-	// not counted. What exceeds it is recorded as given up, and is no error, so that nothing else
-	// fails for it. Two transactions at once may exceed it by one.
+	RecipientDigest []byte     // SHA-256 size
+	Recipient       []byte     // encrypted
+	Payload         []byte     // encrypted
+	Expires         time.Time  // not sent from then on
+	// Most is how many mails of the kind the recipient may get in 24 hours, without those that
+	// failed. A mail beyond it is stored as failed. That is no error, so that the transaction does
+	// not fail. Two concurrent transactions may exceed it by one.
 	Most int
-	// MaxOfAccount is how many of them may be about one account, so that none uses up what the
-	// others have; zero for as many as Most.
+	// MaxOfAccount is how many of them may be about one account, so that one account cannot use up
+	// the others' share; zero for Most.
 	MaxOfAccount int
 }
 
-// Classes of failures that the record itself gives.
+// Failure classes that the store itself sets.
 const (
 	MailCrowded = "crowded" // the recipient got too many of the kind
 	MailExpired = "expired"
 )
 
-// QueueMail puts mails into the outbox, all or none.
+// QueueMail queues mails in one transaction.
 func (s *Store) QueueMail(ctx context.Context, mails ...NewMail) error {
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error { return queueMails(ctx, q, mails...) })
 	if err != nil {
@@ -55,7 +55,7 @@ func (s *Store) QueueMail(ctx context.Context, mails ...NewMail) error {
 	return nil
 }
 
-// queueMails puts mails into the outbox in the transaction of q.
+// queueMails queues mails in the transaction of q.
 func queueMails(ctx context.Context, q *db.Queries, mails ...NewMail) error {
 	for i := range mails {
 		m := &mails[i]
@@ -80,19 +80,19 @@ func queueMails(ctx context.Context, q *db.Queries, mails ...NewMail) error {
 
 const maxMails = 1000
 
-// ClaimedMail is a mail that the caller may send until its lease is over.
+// ClaimedMail is a mail that the caller may send until its lease ends.
 type ClaimedMail struct {
 	ID        MailID
 	Kind      string
-	Recipient []byte // sealed
-	Payload   []byte // sealed
+	Recipient []byte // encrypted
+	Payload   []byte // encrypted
 	Attempt   int    // 1 for the first
 	CreatedAt time.Time
 	Expires   time.Time
 }
 
-// ClaimMails returns up to most mails that are due, those that expire first in front, and leases
-// them to the caller: no other gets them before the lease is over.
+// ClaimMails leases up to limit due mails to the caller, earliest expiry first. No other caller
+// gets them before the lease ends.
 func (s *Store) ClaimMails(ctx context.Context, lease time.Duration, limit int) ([]ClaimedMail, error) {
 	//nolint:gosec // bounded
 	rows, err := s.queries().ClaimMails(ctx, db.ClaimMailsParams{
@@ -111,7 +111,7 @@ func (s *Store) ClaimMails(ctx context.Context, lease time.Duration, limit int) 
 	return claimed, nil
 }
 
-// EndMail records that a mail was sent, and wipes what it held.
+// EndMail records that a mail was sent, and deletes its content.
 func (s *Store) EndMail(ctx context.Context, id MailID) error {
 	if _, err := s.queries().EndMail(ctx, id.UUID); err != nil {
 		return fmt.Errorf("end mail %s: %w", id, err)
@@ -119,10 +119,10 @@ func (s *Store) EndMail(ctx context.Context, id MailID) error {
 	return nil
 }
 
-// RetryMail records that an attempt failed, and makes the mail due again after a while. It does
-// nothing when the mail was claimed by another meanwhile.
+// RetryMail records a failed attempt and makes the mail due again after a delay. It does nothing
+// when another caller claimed the mail meanwhile.
 func (s *Store) RetryMail(ctx context.Context, id MailID, attempt int, after time.Duration, class string) error {
-	//nolint:gosec // counted by the record
+	//nolint:gosec // counted in PostgreSQL
 	p := db.RetryMailParams{ID: id.UUID, Attempts: int32(attempt), AfterSeconds: after.Seconds(), Class: class}
 	if _, err := s.queries().RetryMail(ctx, p); err != nil {
 		return fmt.Errorf("put off mail %s: %w", id, err)
@@ -130,10 +130,10 @@ func (s *Store) RetryMail(ctx context.Context, id MailID, attempt int, after tim
 	return nil
 }
 
-// GiveUpMail records that a mail will not be sent, and wipes what it held. It does nothing when the
-// mail was claimed by another meanwhile.
+// GiveUpMail records that a mail will not be sent, and deletes its content. It does nothing when
+// another caller claimed the mail meanwhile.
 func (s *Store) GiveUpMail(ctx context.Context, id MailID, attempt int, class string) error {
-	//nolint:gosec // counted by the record
+	//nolint:gosec // counted in PostgreSQL
 	p := db.GiveUpMailParams{ID: id.UUID, Attempts: int32(attempt), Class: class}
 	if _, err := s.queries().GiveUpMail(ctx, p); err != nil {
 		return fmt.Errorf("give up mail %s: %w", id, err)
@@ -141,7 +141,8 @@ func (s *Store) GiveUpMail(ctx context.Context, id MailID, attempt int, class st
 	return nil
 }
 
-// ExpireMails drops up to most mails whose time is over, and returns their kinds.
+// ExpireMails marks up to limit expired mails as failed, deletes their content and returns their
+// kinds.
 func (s *Store) ExpireMails(ctx context.Context, limit int) ([]string, error) {
 	//nolint:gosec // bounded
 	kinds, err := s.queries().ExpireMails(ctx, db.ExpireMailsParams{
@@ -160,7 +161,7 @@ type WaitingMails struct {
 	Oldest time.Time // when the oldest was queued
 }
 
-// CountWaitingMails counts the mails that wait, by kind.
+// CountWaitingMails counts the waiting mails by kind.
 func (s *Store) CountWaitingMails(ctx context.Context) ([]WaitingMails, error) {
 	rows, err := s.queries().CountOpenMails(ctx)
 	if err != nil {
@@ -173,8 +174,8 @@ func (s *Store) CountWaitingMails(ctx context.Context) ([]WaitingMails, error) {
 	return waiting, nil
 }
 
-// ForgetMails deletes up to most mails that are over and were queued before, and returns how many.
-// Their reasons may then come again.
+// ForgetMails deletes up to limit mails that were sent or given up and were queued before the given
+// time, and returns how many. Their reasons may be used again.
 func (s *Store) ForgetMails(ctx context.Context, before time.Time, limit int) (int, error) {
 	//nolint:gosec // bounded
 	n, err := s.queries().ForgetMails(ctx, db.ForgetMailsParams{Before: before, Most: int32(min(limit, maxMails))})
@@ -184,19 +185,19 @@ func (s *Store) ForgetMails(ctx context.Context, before time.Time, limit int) (i
 	return int(n), nil
 }
 
-// MailState is how far a mail is.
+// MailState is the delivery state of a mail.
 type MailState struct {
 	ID        MailID
 	Kind      string
 	Attempts  int
-	Due       time.Time // of the next attempt
-	SentAt    time.Time // zero while it is not
-	FailedAt  time.Time // zero while it is not given up
-	LastError string    // class of the last failure, empty when there is none
-	Wiped     bool      // whether recipient and payload are gone
+	Due       time.Time // time of the next attempt
+	SentAt    time.Time // zero while it is not sent
+	FailedAt  time.Time // zero unless it was given up
+	LastError string    // class of the last failure; empty when there was none
+	Wiped     bool      // whether recipient and payload are deleted
 }
 
-// FindMail tells how far the mail of a reason is, or ErrNotFound.
+// FindMail reads the state of a mail by its reason. It returns ErrNotFound when there is none.
 func (s *Store) FindMail(ctx context.Context, reason string) (MailState, error) {
 	row, err := s.queries().FindMail(ctx, reason)
 	if err != nil {

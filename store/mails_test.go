@@ -15,7 +15,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// newMail is a mail for a reader of its own, whose content nobody opens.
+// newMail returns a mail to a recipient of its own, with content that nobody decrypts.
 func newMail(reason string) store.NewMail {
 	digest := sha256.Sum256([]byte(reason))
 	return store.NewMail{
@@ -28,7 +28,7 @@ func TestMailsAreQueuedTogetherOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	stray := newMail("stray")
-	stray.Account = account.NewID() // which does not exist
+	stray.Account = account.NewID() // does not exist
 	if err := s.QueueMail(ctx, newMail("first"), stray); err == nil {
 		t.Error("a mail about an account that does not exist was queued")
 	}
@@ -54,14 +54,14 @@ func TestOnlyMailsThatAreDueAreClaimed(t *testing.T) {
 		claimed[0].Expires.Sub(due.Expires).Abs() > time.Millisecond {
 		t.Errorf("claimed %+v, want the one that is due", claimed)
 	}
-	// The wait of the one that was put off ends with its time.
+	// A delayed mail is due at its expiry at the latest.
 	if state := must[store.MailState](t)(s.FindMail(ctx, "later")); state.Due.After(later.Expires) ||
 		state.LastError != "greylisted" {
 		t.Errorf("the one that was put off is %+v", state)
 	}
 }
 
-// TestClaimsDoNotWaitForEachOther holds a mail as a claim does that has not committed yet.
+// TestClaimsDoNotWaitForEachOther locks a mail like a claim that has not committed yet.
 func TestClaimsDoNotWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	ctx, s, conn := setupBeside(t)
@@ -96,7 +96,7 @@ func TestAMailThatWasSentAfterAllIsNoFailure(t *testing.T) {
 	if claimed := must[[]store.ClaimedMail](t)(s.ClaimMails(ctx, time.Hour, 1)); len(claimed) != 1 {
 		t.Fatal("the mail was not claimed")
 	}
-	// Its sender is slow: lease and time are over, so it is given up meanwhile.
+	// Its sender is slow: the lease and the mail expire, so it is given up meanwhile.
 	if _, err := conn.Exec(ctx,
 		"UPDATE mails SET due_at = now() - interval '1 s', expires_at = now() - interval '1 s'"); err != nil {
 		t.Fatal(err)
@@ -113,7 +113,7 @@ func TestAMailThatWasSentAfterAllIsNoFailure(t *testing.T) {
 	}
 }
 
-// setupBeside is a store with a connection beside it.
+// setupBeside returns a store and a separate connection.
 func setupBeside(t *testing.T) (context.Context, *store.Store, *pgx.Conn) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
@@ -126,8 +126,8 @@ func setupBeside(t *testing.T) (context.Context, *store.Store, *pgx.Conn) {
 	return ctx, s, conn
 }
 
-// TestMailsThatNobodyGotDoNotCrowdARecipient ages what was queued by more than a day: what is left
-// of the day was given up.
+// TestMailsThatNobodyGotDoNotCrowdARecipient ages the queued mails by more than a day. The
+// remaining ones of the day were given up.
 func TestMailsThatNobodyGotDoNotCrowdARecipient(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)

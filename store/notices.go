@@ -12,34 +12,36 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// quotaRefusal is the outcome of calls that were refused because the period's allowance is used up.
+// quotaRefusal is the outcome of calls that were refused because the period's quota was used up.
 const quotaRefusal = "plan_quota"
 
-// noticed are the shares of an allowance whose use is noticed, in percent.
+// noticed are the percentages of a quota at which a notice is made.
 var noticed = [...]int{80, 100}
 
-// NoticeID names a notice: a share of an account's period that was used, once for ever.
+// NoticeID identifies a notice: a percentage of an account's period. There is at most one notice
+// for each.
 type NoticeID struct {
 	UsagePeriod
 	Percent int
 }
 
-// UsageNotice says that a share of a period's allowance was used.
+// UsageNotice reports that a percentage of a period's quota was used.
 type UsageNotice struct {
 	NoticeID
-	Units     plan.Units // drawn from the plan when it was noticed
-	Allowance plan.Units // what the period included then
+	Units     plan.Units // drawn from the plan when the notice was made
+	Allowance plan.Units // the period's quota then
 	NoticedAt time.Time
-	StartedAt time.Time // when its delivery was begun; zero before
-	// Result says how the delivery ended, empty before. DeliveredAt is zero when it reached nobody.
+	StartedAt time.Time // when its delivery began; zero before
+	// Result is how the delivery ended; empty before. DeliveredAt is zero when the notice reached
+	// nobody.
 	Result      string
 	DeliveredAt time.Time
 }
 
-// notice enters those of the periods that reached a share of their allowance, in the transaction
-// that added their usage. It compares with what the account's terms include now and not with what
-// was used before, so that a smaller plan is noticed with the next call. What comes of a period
-// that is over is noticed only when those terms are still the ones that held in it.
+// notice inserts notices for the periods that reached a percentage of their quota, in the
+// transaction that added their usage. It compares with the account's current terms and not with
+// earlier usage, so that a smaller plan is noticed with the next call. Usage of a past period makes
+// a notice only when the current terms were in force in that period.
 func notice(ctx context.Context, q *db.Queries, all map[periodKey]*booking, drawn []db.AddPeriodsRow) error {
 	ids := make([]uuid.UUID, len(drawn))
 	for i := range drawn {
@@ -86,14 +88,14 @@ func notice(ctx context.Context, q *db.Queries, all map[periodKey]*booking, draw
 	return q.InsertNotices(ctx, p)
 }
 
-// heldTerms is what an account has bought, and since when; zero for ever.
+// heldTerms is what an account has bought, and since when; a zero time means always.
 type heldTerms struct {
 	account.Terms
 	since time.Time
 }
 
-// heldTermsOf reads the terms as far as allowances go. It reports false for a plan that this
-// version does not know.
+// heldTermsOf reads the terms that quotas depend on. It reports false for a plan that this version
+// does not know.
 func heldTermsOf(row db.ListAllowancesRow) (heldTerms, bool) {
 	held, known := plan.Lookup(row.Plan)
 	terms := heldTerms{since: instant(row.TermsChangedAt), Terms: account.Terms{
@@ -111,35 +113,35 @@ func heldTermsOf(row db.ListAllowancesRow) (heldTerms, bool) {
 
 const (
 	slotLength = 10 * time.Second // of the meter's buckets
-	// clocksApart is how far PostgreSQL's clock, by which terms change, may be behind the meter's,
-	// by which periods end.
+	// clocksApart is the largest lag of PostgreSQL's clock, by which terms change, behind the
+	// meter's, by which periods end.
 	clocksApart = 2 * time.Second
 )
 
-// heldIn reports whether these are terms of the period by that name, whose charges go on into the
-// slot that begins at newest: it is the period that they give for the slot, and they did not come
-// only after its end, as a plan does that is smaller from the next period on. It gives that
-// period's begin.
+// heldIn reports whether the terms were in force in the named period, whose newest charges are in
+// the slot that begins at newest, and returns the period's start. That is so when the terms place
+// the slot in that period, and when they were set before its end: a smaller plan may be set for the
+// next period only.
 func (t heldTerms) heldIn(name string, newest time.Time) (start time.Time, held bool) {
 	if newest.IsZero() { // nothing but refunds
 		return time.Time{}, false
 	}
 	period := t.Period(newest)
 	if period.Key() != name {
-		period = t.Period(newest.Add(slotLength - time.Millisecond)) // which begins within the slot
+		period = t.Period(newest.Add(slotLength - time.Millisecond)) // one that begins within the slot
 	}
 	return period.Start, period.Key() == name && t.since.Before(period.End.Add(-clocksApart))
 }
 
-// share is so many percent of an allowance, rounded up to a thousandth of a unit.
+// share returns percent of an allowance, rounded up to a thousandth of a unit.
 func share(allowance plan.Units, percent int) plan.Units {
 	const whole = 100
 	p := plan.Units(percent)
 	return allowance/whole*p + (allowance%whole*p+whole-1)/whole
 }
 
-// OpenNotices lists up to most notices that nothing delivers yet, and those whose delivery began
-// longer than stale ago and has not ended. The oldest come first.
+// OpenNotices lists up to limit notices whose delivery has not begun, or began longer than stale
+// ago and has not ended. Oldest first.
 func (s *Store) OpenNotices(ctx context.Context, stale time.Duration, limit int) ([]UsageNotice, error) {
 	//nolint:gosec // bounded
 	rows, err := s.queries().ListOpenNotices(ctx, db.ListOpenNoticesParams{
@@ -155,7 +157,7 @@ func (s *Store) OpenNotices(ctx context.Context, stale time.Duration, limit int)
 	return notices, nil
 }
 
-// FindNotice reads a notice, or ErrNotFound.
+// FindNotice reads a notice. It returns ErrNotFound when there is none.
 func (s *Store) FindNotice(ctx context.Context, id NoticeID) (UsageNotice, error) {
 	start, err := time.Parse(periodLayout, id.Period)
 	if err != nil {
@@ -189,8 +191,8 @@ func (s *Store) StartNotice(ctx context.Context, id NoticeID) error {
 	return nil
 }
 
-// EndNotice records how the delivery of a notice ended, and returns the result that stands: the
-// first one. ErrNotFound when there is no such notice.
+// EndNotice records how the delivery of a notice ended. The first result is kept; EndNotice returns
+// it. It returns ErrNotFound when there is no such notice.
 func (s *Store) EndNotice(ctx context.Context, id NoticeID, result string, delivered bool) (string, error) {
 	start, err := time.Parse(periodLayout, id.Period)
 	if err == nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// owner makes an account on a plan.
+// owner creates an account on a plan.
 func owner(ctx context.Context, t *testing.T, s *store.Store, planKey string) account.ID {
 	t.Helper()
 	return must[store.Account](t)(s.CreateAccount(ctx, store.NewAccount{
@@ -22,7 +22,7 @@ func owner(ctx context.Context, t *testing.T, s *store.Store, planKey string) ac
 	})).ID
 }
 
-// spent is a bucket that draws units from the plan, each time another one.
+// spent returns a bucket that draws units from the plan; each generation is a different bucket.
 func spent(id account.ID, generation int, units plan.Units) account.UsageBucket {
 	line := lineOf(account.NewKeyID(), "ok", "plan", 1, 0)
 	line.Units = units
@@ -36,20 +36,20 @@ func spentAt(at time.Time, id account.ID, generation int, units plan.Units) acco
 	return b
 }
 
-// monthOf is the name of the calendar month that holds a time.
+// monthOf returns the name of the calendar month of a time.
 func monthOf(at time.Time) string {
 	start, _ := plan.CalendarMonth(at)
 	return start.Format(time.DateOnly)
 }
 
-// nextMonth is a slot in the middle of the month that comes: terms that change now hold in it,
-// whenever the test runs.
+// nextMonth returns a slot in the middle of the next month, in which terms that change now are in
+// force, whenever the test runs.
 func nextMonth() time.Time {
 	_, start := plan.CalendarMonth(time.Now())
 	return start.AddDate(0, 0, 14)
 }
 
-// lastSlot is the last slot of the month that is over.
+// lastSlot returns the last slot of the previous month.
 func lastSlot() time.Time {
 	start, _ := plan.CalendarMonth(time.Now())
 	return start.Add(-10 * time.Second)
@@ -83,7 +83,7 @@ func TestSharesOfAnAllowanceAreNoticedWhenTheyAreReached(t *testing.T) {
 	for name, test := range map[string]struct {
 		plan string
 		used plan.Units
-		want int // how many of 80 and 100
+		want int // number of notices, of 80 and 100 percent
 	}{
 		"nothing":                     {plan.Free, 0, 0},
 		"just below 80 percent":       {plan.Free, free*4/5 - 1, 0},
@@ -113,7 +113,7 @@ func TestFiguresOfAContractAreTheAllowance(t *testing.T) {
 	const quota = 50_000 * plan.Unit
 	for _, contract := range []struct {
 		quota plan.Units
-		want  int // how many of 80 and 100
+		want  int // number of notices, of 80 and 100 percent
 	}{{quota, 2}, {quota * 5 / 4, 1}, {quota * 2, 0}, {plan.Unlimited, 0}, {0, 0}} {
 		id := owner(ctx, t, s, plan.Enterprise)
 		must[store.Account](t)(s.ChangeAccount(ctx, id, "set_enterprise", operator, func(a *store.Account) error {
@@ -141,8 +141,8 @@ func TestUnitsOfPacksAndOtherPeriodsDoNotCountTowardsAnAllowance(t *testing.T) {
 	}
 }
 
-// A call may weigh more than what is left, so units alone need not reach the allowance when calls
-// are refused for it.
+// A call may weigh more than what is left, so calls may be refused before the units reach the
+// quota.
 func TestACallRefusedForTheQuotaIsNoticedAsAllOfIt(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
@@ -180,7 +180,7 @@ func TestAShareIsNoticedOnceHoweverOftenItIsReached(t *testing.T) {
 		open[0].NoticeID != eighty {
 		t.Errorf("open are %+v, want 80 and then 100 percent", open)
 	}
-	// A refund and further calls reach it again.
+	// After a refund, further calls reach the percentage again.
 	refund := lineOf(account.NewKeyID(), "refund", "plan", -1, 0)
 	refund.Units = -free / 2
 	commit(ctx, t, s, bucketOf(id, slot, "refund", refund))
@@ -220,16 +220,15 @@ func move(ctx context.Context, t *testing.T, s *store.Store, id account.ID, chan
 	}))
 }
 
-// The last slot of a period is flushed when the next one has begun, and an account often begins
-// that one with other terms.
+// The last slot of a period is flushed after the next period has begun, often with other terms.
 func TestAPeriodThatIsOverIsNoticedOnlyByTermsThatHeldInIt(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	free := plan.Must(plan.Free).Included
 	for name, test := range map[string]struct {
 		plan   string
-		change func(*store.Account) // after the period was over
-		want   int                  // how many of 80 and 100
+		change func(*store.Account) // after the end of the period
+		want   int                  // number of notices, of 80 and 100 percent
 	}{
 		"same terms":     {plan.Free, func(*store.Account) {}, 2},
 		"other fences":   {plan.Free, func(a *store.Account) { a.Services.Off = []account.Service{account.Gas} }, 2},
@@ -252,7 +251,7 @@ func TestAPeriodThatIsOverIsNoticedOnlyByTermsThatHeldInIt(t *testing.T) {
 	}
 }
 
-// A subscription begins at any instant, and slots every ten seconds.
+// A subscription begins at any time, and a slot every ten seconds.
 func TestAPeriodThatBeginsWithinASlotIsNoticed(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// ListOptOuts reads what a user wants no mails about.
+// ListOptOuts reads the topics about which a user wants no mails.
 func (s *Store) ListOptOuts(ctx context.Context, user account.UserID) ([]account.Topic, error) {
 	names, err := s.queries().ListOptOuts(ctx, user.UUID)
 	if err != nil {
@@ -23,7 +23,7 @@ func (s *Store) ListOptOuts(ctx context.Context, user account.UserID) ([]account
 	return topics, nil
 }
 
-// ListOptedOut reads which members of an account want no mails about a topic.
+// ListOptedOut reads the members of an account who want no mails about a topic.
 func (s *Store) ListOptedOut(ctx context.Context, id account.ID, topic account.Topic) ([]account.UserID, error) {
 	rows, err := s.queries().ListOptedOut(ctx, db.ListOptedOutParams{AccountID: id.UUID, Topic: string(topic)})
 	if err != nil {
@@ -36,8 +36,8 @@ func (s *Store) ListOptedOut(ctx context.Context, id account.ID, topic account.T
 	return users, nil
 }
 
-// OptOut notes that a user wants no mails about a topic. Noting it again changes nothing.
-// ErrNotFound when there is no such user.
+// OptOut records that a user wants no mails about a topic. It is idempotent. It returns ErrNotFound
+// when there is no such user.
 func (s *Store) OptOut(ctx context.Context, user account.UserID, topic account.Topic) error {
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		if _, err := q.GetUserEmail(ctx, user.UUID); err != nil {
@@ -51,7 +51,8 @@ func (s *Store) OptOut(ctx context.Context, user account.UserID, topic account.T
 	return nil
 }
 
-// ChooseTopics notes which topics a user wants mails about, of all that there are.
+// ChooseTopics records the topics about which a user wants mails, and opts the user out of all
+// others.
 func (s *Store) ChooseTopics(ctx context.Context, user account.UserID, wanted map[account.Topic]bool) error {
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		for _, topic := range account.Topics() {
@@ -73,7 +74,7 @@ func (s *Store) ChooseTopics(ctx context.Context, user account.UserID, wanted ma
 	return nil
 }
 
-// UserEmail reads the address of a user, or ErrNotFound.
+// UserEmail reads the address of a user. It returns ErrNotFound when there is none.
 func (s *Store) UserEmail(ctx context.Context, user account.UserID) (account.Email, error) {
 	row, err := s.queries().GetUserEmail(ctx, user.UUID)
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 )
 
-// What operators ask of an account's changes beside the audit log.
+// Queries for operators, in addition to the audit log.
 
-// ListPushesOf reads the changes of an account and its keys that the meter never took, oldest
+// ListPushesOf reads the changes of an account and its keys that the meter has not taken, oldest
 // first.
 func (s *Store) ListPushesOf(ctx context.Context, id account.ID) ([]Push, error) {
 	rows, err := s.queries().ListPushesOf(ctx, id.UUID)
@@ -27,8 +27,8 @@ func (s *Store) ListPushesOf(ctx context.Context, id account.ID) ([]Push, error)
 	return pushes, nil
 }
 
-// LastKeyChanges says when fences of an account's keys changed last; a key that was never changed
-// is not in it.
+// LastKeyChanges returns when the limits of an account's keys last changed. Keys that never changed
+// are omitted.
 func (s *Store) LastKeyChanges(ctx context.Context, id account.ID) (map[account.KeyID]time.Time, error) {
 	rows, err := s.queries().ListLastKeyChanges(ctx, id.UUID)
 	if err != nil {

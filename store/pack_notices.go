@@ -10,25 +10,25 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// Days before a pack expires on which its holders are told.
+// How many days before a pack expires its holders are notified.
 const (
 	PackSoonDays  = 7
 	PackAheadDays = 30
 )
 
-// PackResult is what came of telling that a pack is about to expire.
+// PackResult is the outcome of a notice that a pack is about to expire.
 type PackResult string
 
-// The results.
+// The outcomes.
 const (
 	PackQueued      PackResult = "queued"
-	PackUsedUp      PackResult = "used_up" // nothing is left in it
+	PackUsedUp      PackResult = "used_up" // the pack is empty
 	PackNoRecipient PackResult = "no_recipient"
-	PackDeclined    PackResult = "declined" // nobody of the account wants to be told
+	PackDeclined    PackResult = "declined" // no member of the account wants these mails
 )
 
-// PackDays is which notice is due for a pack that expires at an instant: PackSoonDays,
-// PackAheadDays, or 0 when none is.
+// PackDays returns which notice is due for a pack that expires at the given time: PackSoonDays,
+// PackAheadDays, or 0 for none.
 func PackDays(expires, at time.Time) int {
 	switch {
 	case !expires.After(at), expires.After(at.AddDate(0, 0, PackAheadDays)):
@@ -39,8 +39,8 @@ func PackDays(expires, at time.Time) int {
 	return PackSoonDays
 }
 
-// ListExpiringPacks reads up to most packs, after the one given, of which a notice is due at an
-// instant and nobody was told yet. They come in the order in which they expire.
+// ListExpiringPacks reads up to limit packs for which a notice is due and not yet recorded, ordered
+// by expiry, after the given one.
 func (s *Store) ListExpiringPacks(ctx context.Context, at time.Time, after *Pack, limit int) ([]Pack, error) {
 	p := db.ListExpiringPacksParams{
 		At: at, Soon: at.AddDate(0, 0, PackSoonDays), Until: at.AddDate(0, 0, PackAheadDays), SoonDays: PackSoonDays,
@@ -60,8 +60,8 @@ func (s *Store) ListExpiringPacks(ctx context.Context, at time.Time, after *Pack
 	return packs, nil
 }
 
-// NotePackNotice records that the holders of a pack were told, or why not, and queues the mails
-// with it: once for each pack and number of days, whoever does it again.
+// NotePackNotice records the outcome of a pack's notice and queues its mails in the same
+// transaction. It is idempotent by pack and days.
 //
 //nolint:gocritic // a copy does no harm
 func (s *Store) NotePackNotice(ctx context.Context, of Pack, days int, result PackResult, mails ...NewMail) error {

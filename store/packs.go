@@ -14,25 +14,25 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// ErrOriginTaken says that a pack was granted to another account for the same origin.
+// ErrOriginTaken reports that a pack was granted to another account for the same origin.
 var ErrOriginTaken = errors.New("store: a pack was granted to another account for this origin already")
 
-// Pack is a pack as recorded.
+// Pack is a pack as stored.
 type Pack struct {
 	account.Pack
 	Account   account.ID
-	Kind      string // key of the pack on the price ladder
-	Origin    string // what it was granted for, a payment for instance; one pack for each, for ever
+	Kind      string // the pack's key on the price ladder
+	Origin    string // what it was granted for, for example a payment; unique
 	GrantedAt time.Time
-	// VoidedAt is when what was left of it became void; zero for never. It expired then.
+	// VoidedAt is when the rest of the pack became void; zero unless voided. Expires is not later.
 	VoidedAt   time.Time
 	VoidReason string
 }
 
-// GrantPack grants a pack to its account, once for its origin: granting again gives the pack as it
-// was granted and false, and changes nothing. ErrNotFound when there is no such account,
-// ErrOriginTaken when the origin's pack went to another one, fault.FieldRefused for a pack that
-// nobody can hold or that expired already.
+// GrantPack grants a pack to its account. It is idempotent by origin: a second grant returns the
+// first pack with fresh false and changes nothing. It returns ErrNotFound when there is no such
+// account, ErrOriginTaken when the origin's pack went to another account, and fault.FieldRefused
+// for a pack that is invalid or already expired.
 func (s *Store) GrantPack(ctx context.Context, p Pack, by Author) (granted Pack, owner Account, fresh bool, err error) {
 	if refusal := p.check(); refusal != nil {
 		return Pack{}, Account{}, false, refusal
@@ -95,7 +95,8 @@ func (s *Store) GrantPack(ctx context.Context, p Pack, by Author) (granted Pack,
 	return granted, owner, fresh, nil
 }
 
-// FindPackByOrigin reads the pack that was granted for an origin, or ErrNotFound.
+// FindPackByOrigin reads the pack that was granted for an origin. It returns ErrNotFound when there
+// is none.
 func (s *Store) FindPackByOrigin(ctx context.Context, origin string) (Pack, error) {
 	row, err := s.queries().GetPackByOrigin(ctx, origin)
 	if err != nil {
@@ -104,9 +105,9 @@ func (s *Store) FindPackByOrigin(ctx context.Context, origin string) (Pack, erro
 	return packOf(row), nil
 }
 
-// VoidPack makes void what is left of the pack that was granted for an origin: from at on it is
-// drawn no more. What was drawn stays drawn, so it never holds less than nothing. Voiding again
-// changes nothing and reports false. ErrNotFound when nothing was granted for the origin.
+// VoidPack voids the rest of the pack that was granted for an origin: from at on nothing is drawn
+// from it. Units that were drawn stay drawn. It is idempotent: a second call changes nothing and
+// returns fresh false. It returns ErrNotFound when there is no pack for the origin.
 func (s *Store) VoidPack(ctx context.Context, origin, reason string, at time.Time,
 	by Author,
 ) (voided Pack, owner Account, fresh bool, err error) {
@@ -115,7 +116,7 @@ func (s *Store) VoidPack(ctx context.Context, origin, reason string, at time.Tim
 		if err != nil {
 			return found(err)
 		}
-		held, err := q.LockAccount(ctx, row.AccountID) // before the pack, as GrantPack does
+		held, err := q.LockAccount(ctx, row.AccountID) // locked before the pack, as in GrantPack
 		if err != nil {
 			return err
 		}
@@ -147,7 +148,7 @@ func (s *Store) VoidPack(ctx context.Context, origin, reason string, at time.Tim
 	return voided, owner, fresh, nil
 }
 
-// check refuses a pack that nobody can hold.
+// check validates a pack.
 func (p *Pack) check() error {
 	if refusal := p.Pack.Check(); refusal != nil {
 		return refusal
@@ -166,7 +167,8 @@ func (p *Pack) check() error {
 
 func refuse(format string, args ...any) error { return fault.New(fault.FieldRefused, format, args...) }
 
-// ListPacks reads the packs of an account, expired ones too, in the order in which they are drawn.
+// ListPacks reads the packs of an account, expired ones included, in the order in which they are
+// drawn.
 func (s *Store) ListPacks(ctx context.Context, id account.ID) ([]Pack, error) {
 	rows, err := s.queries().ListPacks(ctx, id.UUID)
 	if err != nil {

@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// A partition is named after its table and its day, 20061102.
+	// A partition is named after its table and its UTC day.
 	partitionInfix  = "_p"
 	partitionLayout = "20060102"
 	day             = 24 * time.Hour
-	// partitionLock serialises the upkeep of partitions among workers.
+	// partitionLock serializes partition maintenance among workers.
 	partitionLock = 0x63616c6c
-	// lockPatience is how long the upkeep waits for a table lock before it gives way: behind a
-	// waiting exclusive lock every insert queues.
+	// lockPatience bounds how long maintenance waits for a table lock: every insert queues behind a
+	// waiting exclusive lock.
 	lockPatience = "3s"
 )
 
-// daily is a table that is kept in partitions by UTC day. What has no partition lies in the default
-// one, which is named after the table.
+// daily is a table that is partitioned by UTC day. Rows without a partition go to the default
+// partition, <table>_default.
 type daily struct{ table, column string }
 
 var (
@@ -32,9 +32,9 @@ var (
 	dailyFlushes = daily{"usage_flushes", "slot"}
 )
 
-// EnsurePartitions makes the partitions of call records and of the ledger of flushes for the UTC
-// day of from and the days after it that do not exist yet, and returns how many it made. Rows that
-// landed in a default partition meanwhile move into theirs.
+// EnsurePartitions creates the missing partitions of call records and of the flush ledger for the
+// UTC day of from and the given number of days after it, and returns how many it created. Rows in
+// the default partition move to the new ones.
 func (s *Store) EnsurePartitions(ctx context.Context, from time.Time, days int) (int, error) {
 	made := 0
 	for _, d := range []daily{dailyCalls, dailyFlushes} {
@@ -70,8 +70,8 @@ func (s *Store) ensurePartitions(ctx context.Context, d daily, from time.Time, d
 	return made, nil
 }
 
-// DropPartitionsBefore drops the call records, and the sums of refused calls, of all UTC days
-// before the day of cutoff, and returns how many partitions went.
+// DropPartitionsBefore drops the call records and the sums of refused calls of all UTC days before
+// cutoff, and returns the number of partitions dropped.
 func (s *Store) DropPartitionsBefore(ctx context.Context, cutoff time.Time) (int, error) {
 	limit := cutoff.UTC().Truncate(day)
 	dropped, err := s.dropPartitions(ctx, dailyCalls, limit)
@@ -87,7 +87,7 @@ func (s *Store) DropPartitionsBefore(ctx context.Context, cutoff time.Time) (int
 	return dropped, nil
 }
 
-// dropPartitions drops the partitions of the days before limit, the begin of a day.
+// dropPartitions drops the partitions of the days before limit, which is the start of a day.
 func (s *Store) dropPartitions(ctx context.Context, d daily, limit time.Time) (int, error) {
 	existing, err := s.partitions(ctx, d)
 	if err != nil {
@@ -110,8 +110,8 @@ func (s *Store) dropPartitions(ctx context.Context, d daily, limit time.Time) (i
 	return dropped, nil
 }
 
-// createPartition builds the table aside and attaches it, which locks the whole less than making it
-// in place would.
+// createPartition builds the table separately and attaches it. That takes weaker locks on the
+// parent than creating a partition in place.
 func (s *Store) createPartition(ctx context.Context, d daily, start time.Time) (created bool, err error) {
 	name := pgx.Identifier{d.partition(start)}.Sanitize()
 	whole, rest, column := pgx.Identifier{d.table}.Sanitize(), pgx.Identifier{d.table + "_default"}.Sanitize(),
@@ -124,7 +124,7 @@ func (s *Store) createPartition(ctx context.Context, d daily, start time.Time) (
 			d.partition(start)).Scan(&exists); err != nil || exists {
 			return err
 		}
-		// Nothing may land in the default partition between the move and the attachment.
+		// No row may enter the default partition between the move and the attachment.
 		if _, err := tx.Exec(ctx, "LOCK TABLE "+rest+" IN ACCESS EXCLUSIVE MODE"); err != nil {
 			return err
 		}
@@ -147,8 +147,8 @@ func (s *Store) createPartition(ctx context.Context, d daily, start time.Time) (
 	return created, err
 }
 
-// partitionTx runs do in a transaction that excludes other upkeep and waits for table locks only
-// briefly.
+// partitionTx runs do in a transaction that excludes other maintenance and uses a short lock
+// timeout.
 func (s *Store) partitionTx(ctx context.Context, do func(pgx.Tx) error) error {
 	return s.tx(ctx, pgx.TxOptions{}, func(tx pgx.Tx, _ *db.Queries) error {
 		if _, err := tx.Exec(ctx, "SELECT pg_advisory_xact_lock($1)", int64(partitionLock)); err != nil {
@@ -161,10 +161,10 @@ func (s *Store) partitionTx(ctx context.Context, do func(pgx.Tx) error) error {
 	})
 }
 
-// partitions lists the partitions of a table by name with their day; the default partition is not
-// among them.
+// partitions returns the partitions of a table with their days, by name, without the default
+// partition.
 func (s *Store) partitions(ctx context.Context, d daily) (map[string]time.Time, error) {
-	// Catalog tables are unknown to sqlc.
+	// sqlc does not know catalog tables.
 	rows, err := s.pool.Query(ctx, `SELECT child.relname::text FROM pg_inherits
 JOIN pg_class AS child ON child.oid = pg_inherits.inhrelid WHERE pg_inherits.inhparent = $1::regclass`, d.table)
 	if err != nil {

@@ -30,7 +30,7 @@ func TestCallsLandWhateverPartitionsExist(t *testing.T) {
 	if err := s.CopyCalls(ctx, []store.Call{today, ahead, unknown}); err != nil {
 		t.Fatal(err)
 	}
-	// Made afterwards, the partitions take over what landed in the default one.
+	// Partitions that are created later take their rows from the default one.
 	if made := must[int](t)(s.EnsurePartitions(ctx, slot, 7)); made != 16 {
 		t.Errorf("made %d partitions, want 8 of call records and 8 of the ledger", made)
 	}
@@ -77,7 +77,7 @@ func TestLedgerIsForgottenByDayAndNeverBeyondTheWatermark(t *testing.T) {
 		return bucketOf(id, slot.Add(time.Duration(n-days)*24*time.Hour), strconv.Itoa(n),
 			lineOf(key, "ok", "plan", 1, 1))
 	}
-	// The first two days land in the default partition; the upkeep moves the second out of it.
+	// The first two days are in the default partition; maintenance moves the second one out of it.
 	if err := s.CommitUsage(ctx, []account.UsageBucket{bucket(0), bucket(1)}); err != nil {
 		t.Fatal(err)
 	}
@@ -108,8 +108,8 @@ func TestLedgerIsForgottenByDayAndNeverBeyondTheWatermark(t *testing.T) {
 	if err := s.SaveWatermarks(ctx, marks); err != nil {
 		t.Fatal(err)
 	}
-	// One shard was not flushed for two days, so its day and those after it stay, whatever is asked
-	// for.
+	// One shard was not flushed for two days, so its day and later ones stay, whatever the
+	// argument.
 	if got := must[int64](t)(s.DeleteFlushesBefore(ctx, slot.Add(24*time.Hour))); got != 3 {
 		t.Errorf("forgot %d ledger entries, want the three of the days before the oldest watermark", got)
 	}

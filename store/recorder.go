@@ -14,36 +14,37 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// RecorderOptions says how call records are batched. Zero values take the defaults named here.
+// RecorderOptions configures batching of call records. A zero value means the default that is named
+// with each field.
 type RecorderOptions struct {
-	Buffer   int           // records held at most, those being written included; 200,000
+	Buffer   int           // maximum of records held, those being written included; 200,000
 	MaxBatch int           // records per COPY; 5,000
-	MaxDelay time.Duration // the longest a record waits for a batch to fill; 250 ms
-	Timeout  time.Duration // of one COPY; ten seconds
+	MaxDelay time.Duration // maximum time that a record waits for its batch; 250 ms
+	Timeout  time.Duration // timeout of one COPY; 10 s
 	Logger   *slog.Logger  // slog.Default()
-	Refused  RefusedBounds // how many refused calls get a record of their own
+	Refused  RefusedBounds // bounds of single records of refused calls
 	OnDrop   func(n int)   // called for every loss, from any goroutine; must not block
 	OnWrite  func(n int)   // called after every COPY with the number of records written
 }
 
-// Backoff between failed writes. It is short of the time that the default buffer lasts at full
-// load.
+// Backoff between failed writes. The maximum is shorter than the time that the default buffer lasts
+// at full load.
 const (
 	recorderFirstBackoff = 100 * time.Millisecond
 	recorderMaxBackoff   = 5 * time.Second
 )
 
-// Recorder writes call records in batches, beside the calls. Of refused calls it writes the first
-// few of a minute and the newest one, and sums. The rule for overflow: while PostgreSQL is slow or
-// away the buffer fills; when it is full the newest record is dropped and counted, and the call
-// goes on. Call records are for support and statistics; what a call costs is metered elsewhere and
-// never lost here.
+// Recorder writes call records to PostgreSQL in batches, off the path of calls. Of refused calls it
+// writes the first few of a minute and the newest one, and sums of the others. When PostgreSQL is
+// slow or down the buffer fills; when the buffer is full, the newest record is dropped and counted,
+// and the call proceeds. Call records serve support and statistics. Metering does not depend on
+// them.
 type Recorder struct {
 	write    func(ctx context.Context, calls []Call) error
 	writeSum func(ctx context.Context, sums []RefusedSum) error
 	o        RecorderOptions
 
-	mu       sync.Mutex // guards pending, spare, inFlight, closed, refused
+	mu       sync.Mutex // guards pending, spare, inFlight, closed and refused
 	pending  []Call
 	spare    []Call
 	inFlight int
@@ -55,11 +56,11 @@ type Recorder struct {
 	written atomic.Int64
 	wake    chan struct{}      // holds one token: a batch is full, or the recorder closes
 	closing chan struct{}      // closed by Close
-	cancel  context.CancelFunc // ends the writing for good
+	cancel  context.CancelFunc // stops the writing for good
 	done    chan struct{}
 }
 
-// NewRecorder starts a recorder that writes to s. Close it.
+// NewRecorder starts a recorder that writes to s. The caller must close it.
 func NewRecorder(s *Store, o RecorderOptions) *Recorder {
 	id := uuid.Must(uuid.NewV7())
 	return newRecorder(s.CopyCalls, func(ctx context.Context, sums []RefusedSum) error {
@@ -94,8 +95,8 @@ func newRecorder(write func(context.Context, []Call) error, writeSum func(contex
 	return r
 }
 
-// Record takes a record and never waits. It is dropped and counted when the buffer is full or the
-// recorder closed.
+// Record queues a record and never blocks. The record is dropped and counted when the buffer is
+// full or the recorder is closed.
 func (r *Recorder) Record(c Call) {
 	r.mu.Lock()
 	taken := !r.closed && r.hold(c)
@@ -109,9 +110,9 @@ func (r *Recorder) Record(c Call) {
 	}
 }
 
-// Refused is Record for a call that was refused before it was admitted: the first few of a minute,
-// by key and reason, get a record, and so does the newest every ten seconds; the others are added
-// up. network is the client's, as netlimit.NetworkOf gives it, and is not recorded.
+// Refused is Record for a call that was refused before admission. The first few of a minute, by key
+// and reason, get a record, and so does the newest of every interval; the others are summed.
+// network is the client's network (netlimit.NetworkOf) and is not stored.
 func (r *Recorder) Refused(network netip.Prefix, c Call) {
 	r.mu.Lock()
 	if r.closed {
@@ -133,7 +134,7 @@ func (r *Recorder) Refused(network netip.Prefix, c Call) {
 	}
 }
 
-// hold takes a record into the buffer, if there is room. The caller holds mu.
+// hold appends a record to the buffer and reports whether there was room. The caller holds mu.
 func (r *Recorder) hold(c Call) bool {
 	if len(r.pending)+r.inFlight >= r.o.Buffer {
 		return false
@@ -142,30 +143,29 @@ func (r *Recorder) hold(c Call) bool {
 	return true
 }
 
-// Summed is how many refused calls were written as part of a sum since the start.
+// Summed returns how many refused calls were written as part of a sum since the start.
 func (r *Recorder) Summed() int64 { return r.summed.Load() }
 
-// Dropped is how many records were lost since the start.
+// Dropped returns how many records were lost since the start.
 func (r *Recorder) Dropped() int64 { return r.dropped.Load() }
 
-// Written is how many records reached PostgreSQL since the start.
+// Written returns how many records reached PostgreSQL since the start.
 func (r *Recorder) Written() int64 { return r.written.Load() }
 
-// Buffered is how many records are held, those being written included, and how many are held at
-// most.
+// Buffered returns how many records are held, those being written included, and the maximum.
 func (r *Recorder) Buffered() (held, limit int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.pending) + r.inFlight, r.o.Buffer
 }
 
-// Close stops taking records and writes those it holds, until ctx ends. What is left then is
-// dropped and counted, and told by the error.
+// Close stops accepting records and writes the held ones until ctx is done. It drops and counts the
+// rest, and reports them in its error.
 func (r *Recorder) Close(ctx context.Context) error {
 	r.mu.Lock()
 	first := !r.closed
 	r.closed = true
-	before := r.dropped.Load() // before the last writing begins, or what it loses at once goes untold
+	before := r.dropped.Load() // read before the last write begins, so that its losses are reported
 	r.mu.Unlock()
 	if first {
 		close(r.closing)
@@ -209,8 +209,8 @@ func (r *Recorder) run(ctx context.Context) {
 		case <-sums.C:
 			r.writeRefused(ctx)
 		case <-r.closing:
-			// A record may still have been taken while the last batch was written; none is taken
-			// any more.
+			// A record may have been accepted while the last batch was written; none is accepted
+			// now.
 			r.writeLast(ctx)
 			return
 		}
@@ -218,7 +218,7 @@ func (r *Recorder) run(ctx context.Context) {
 	}
 }
 
-// writeAll writes what is pending, batch by batch, until nothing is.
+// writeAll writes batches until nothing is pending.
 func (r *Recorder) writeAll(ctx context.Context) {
 	for batch := r.take(); len(batch) > 0; batch = r.take() {
 		for rest := batch; len(rest) > 0; {
@@ -230,7 +230,7 @@ func (r *Recorder) writeAll(ctx context.Context) {
 	}
 }
 
-// take swaps the pending records for an empty slice.
+// take returns the pending records and replaces them with an empty slice.
 func (r *Recorder) take() []Call {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -248,7 +248,8 @@ func (r *Recorder) giveBack(batch []Call) {
 	r.inFlight = 0
 }
 
-// writeBatch writes records until they are written, or found impossible to write, or ctx ends.
+// writeBatch retries with backoff until the records are written, PostgreSQL rejects their content,
+// or ctx is done.
 func (r *Recorder) writeBatch(ctx context.Context, calls []Call) {
 	for backoff := recorderFirstBackoff; ; backoff = min(2*backoff, recorderMaxBackoff) {
 		err := r.copy(ctx, calls)
@@ -277,8 +278,8 @@ func (r *Recorder) writeBatch(ctx context.Context, calls []Call) {
 	}
 }
 
-// split writes the halves of a batch that PostgreSQL refuses for its content, so that only the
-// records at fault are lost.
+// split writes both halves of a batch that PostgreSQL rejected for its content, so that only the
+// invalid records are lost.
 func (r *Recorder) split(ctx context.Context, calls []Call) {
 	if len(calls) > 1 {
 		half := len(calls) / 2
@@ -286,15 +287,14 @@ func (r *Recorder) split(ctx context.Context, calls []Call) {
 		r.writeBatch(ctx, calls[half:])
 		return
 	}
-	// While a partition is being attached a row may be refused once although nothing is wrong with
-	// it.
+	// A valid row may be rejected once while a partition is being attached.
 	err := r.copy(ctx, calls)
 	if err == nil {
 		r.written.Add(1)
 		return
 	}
 	if violation, ok := errors.AsType[*pgconn.PgError](err); ok && violation.Code == uniqueViolation {
-		// An earlier attempt was committed although its answer was lost.
+		// An earlier attempt was committed and its response lost.
 		r.written.Add(1)
 		return
 	}

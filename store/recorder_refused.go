@@ -8,8 +8,8 @@ import (
 // maxSumBatch bounds the sums of one statement.
 const maxSumBatch = 1_000
 
-// writeRefused hands the newest refused calls to the buffer and writes the sums. What is not
-// written stays for the next time.
+// writeRefused moves the newest refused calls to the buffer and writes the changed sums. It reports
+// whether all sums were written; the others are retried next time.
 func (r *Recorder) writeRefused(ctx context.Context) bool {
 	r.mu.Lock()
 	r.refused.takeNewest(r.hold)
@@ -37,7 +37,7 @@ func (r *Recorder) setSums(ctx context.Context, sums []RefusedSum) error {
 	return r.writeSum(ctx, sums)
 }
 
-// writeLast writes everything, until ctx ends. What is left then is dropped and counted.
+// writeLast writes everything until ctx is done. It drops and counts the rest.
 func (r *Recorder) writeLast(ctx context.Context) {
 	written := r.writeRefused(ctx)
 	r.writeAll(ctx)

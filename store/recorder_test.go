@@ -14,9 +14,9 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 )
 
-// gate is a writer that a test opens and closes, and that refuses what the test says.
+// gate is a writer that a test opens and closes, and that rejects chosen records.
 type gate struct {
-	mu     sync.Mutex // guards all below
+	mu     sync.Mutex // guards the fields below
 	down   bool
 	refuse map[uuid.UUID]string // SQLSTATE by record
 	got    []Call
@@ -42,7 +42,7 @@ func (g *gate) write(ctx context.Context, calls []Call) error {
 	return ctx.Err()
 }
 
-// writeSums takes sums while the gate is open.
+// writeSums accepts sums while the gate is open.
 func (g *gate) writeSums(ctx context.Context, _ []RefusedSum) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -111,7 +111,7 @@ func TestFullRecorderDropsTheNewestAndCounts(t *testing.T) {
 		calls[i] = newCall()
 		r.Record(calls[i])
 		if i == 4 {
-			<-g.tries // a batch is being written from here on; it still counts as held
+			<-g.tries // a batch is being written from here on, and still counts as held
 		}
 	}
 	if r.Dropped() != 3 || told != 3 {
@@ -203,7 +203,7 @@ func TestRecorderCopiesIntoPostgreSQL(t *testing.T) {
 		call.Index = i
 		r.Record(call)
 	}
-	// The record with a NUL byte is lost, alone, before or while closing.
+	// Only the record with a NUL byte is lost, before or during Close.
 	_ = r.Close(ctx)
 	t.Logf("%d records in %s", total, time.Since(begin))
 	calls, err := s.FindCalls(ctx, call.RequestID)

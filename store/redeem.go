@@ -15,26 +15,26 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// Grant is what a payer gets for a settlement. The credential's plaintext is not in it.
+// Grant is what a payer gets for a settlement. It does not hold the credential's plaintext.
 type Grant struct {
 	x402.ID
 	Deal  x402.Deal
 	Found x402.Finding // zero when a facilitator settled it and the chain is read later
 	Credential
-	At     time.Time // when the window begins
-	Origin string    // who redeemed: api, facilitator
+	At     time.Time // start of the window
+	Origin string    // who redeemed it: api or facilitator
 }
 
-// Credential is a key that was minted for a settlement.
+// Credential is a key that was created for a settlement.
 type Credential struct {
 	Key    account.KeyID
 	Digest account.Digest
 	Prefix string
 }
 
-// GrantSettlement grants the units of a settlement, once for ever: an account of its own, a pack
-// that ends with the window, and the credential. Granting again gives what was granted, and changes
-// nothing: whose credential it is shows Settlement.Key.
+// GrantSettlement grants the units of a settlement: an account of its own, a pack that expires with
+// the window, and the credential. It is idempotent: a second grant returns the first one and
+// changes nothing; Settlement.Key tells whose credential is valid.
 //
 //nolint:gocritic // a copy does no harm
 func (s *Store) GrantSettlement(ctx context.Context, g Grant) (Settlement, error) {
@@ -106,22 +106,21 @@ func grantSettlement(ctx context.Context, q *db.Queries, g *Grant) (Settlement, 
 	return settlementOf(row), nil
 }
 
-// Rotation is another credential for a redeemed settlement.
+// Rotation replaces the credential of a redeemed settlement.
 type Rotation struct {
 	x402.ID
 	Credential
-	// Since: a credential that was given at this instant or later stays in force, and answers this
-	// request as well. Zero: none stays.
+	// Since keeps a credential that was issued at or after this time: it answers this request too.
+	// Zero always replaces it.
 	Since time.Time
-	Left  *plan.Units // of the settlement when it was asked for; nil when that is not known
+	Left  *plan.Units // units left of the settlement at the time of the request; nil when unknown
 	At    time.Time
 	By    Author
 }
 
-// RotateCredential issues another credential for a redeemed settlement, and ends the one before;
-// Settlement.Key says which is in force. ErrNotFound when there is no such settlement, the error of
-// mayRotate when its units cannot be used any more. Rotating again with the same key changes
-// nothing.
+// RotateCredential issues a new credential for a redeemed settlement and revokes the old one.
+// Settlement.Key is the valid one. It returns ErrNotFound when there is no such settlement, and an
+// error of mayRotate when its units can no longer be used. It is idempotent by key.
 func (s *Store) RotateCredential(ctx context.Context,
 	r *Rotation,
 ) (rotated Settlement, before account.KeyID, err error) {
@@ -188,7 +187,7 @@ func mayRotate(s *Settlement, at time.Time) error {
 	return nil
 }
 
-// revoke ends a key, whatever it is. One that ended before stays so.
+// revoke revokes a key of any kind. It is idempotent.
 func revoke(ctx context.Context, q *db.Queries, id account.KeyID, by Author) error {
 	row, err := q.LockKey(ctx, db.LockKeyParams{ID: id.UUID})
 	if err != nil {
@@ -213,10 +212,10 @@ func revokeLocked(ctx context.Context, q *db.Queries, row db.Key, by Author) err
 	return note(ctx, q, subject{key.Account, key.ID, row.Version}, "revoke_key", by, before, keyDocument(&key))
 }
 
-// ConcludeSettlement records whether a redeemed settlement's transaction is part of the chain for
-// good, and where. One that is gone is reorganised, and its credential ends; a final one is over
-// once its window is. Concluding again changes nothing; one that is reorganised stays so.
-// ErrNotFound when there is none, or it was not redeemed.
+// ConcludeSettlement records whether a redeemed settlement's transaction is final or removed by a
+// reorg, and its block. A removed one becomes reorganised, and its credential is revoked. A final
+// one is over once its window has ended. It is idempotent, and a reorganised settlement stays so.
+// It returns ErrNotFound when there is none or it was not redeemed.
 func (s *Store) ConcludeSettlement(ctx context.Context, id x402.ID, f x402.Finality, seen *x402.Finding, words string,
 	at time.Time, by Author,
 ) (Settlement, error) {
@@ -271,12 +270,13 @@ func concludedStage(s *Settlement, f x402.Finality, at time.Time) x402.Stage {
 	}
 }
 
-// ErrRefundNoted says that a refund was noted before.
+// ErrRefundNoted reports that a refund was already recorded.
 var ErrRefundNoted = errors.New("store: a refund of this settlement was noted before")
 
-// NoteRefund records that support sends the money of a settlement back by hand, with a line of its
-// history. From then on it is not granted. ErrRefundNoted when that was recorded before, unless
-// again is set; of two at the same time one is told so. It gives the settlement as it was.
+// NoteRefund records that support refunds a settlement by hand, with a line of its history. From
+// then on it cannot be redeemed. It returns ErrRefundNoted when that was recorded before, unless
+// again is set; of two concurrent calls one gets the error. It returns the settlement as it was
+// before.
 func (s *Store) NoteRefund(ctx context.Context, id x402.ID, words string, again bool) (Settlement, error) {
 	var before Settlement
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {

@@ -10,16 +10,16 @@ import (
 	"github.com/chainaccess/gateway/metering/netlimit"
 )
 
-// RefusedBounds say how many refused calls get a record of their own; all others are added up. Zero
-// values take the figures named here, which docs/decisions/0002-refused-calls.md explains. Those of
-// a minute leave a half to the newest calls.
+// RefusedBounds bound how many refused calls get a record of their own; the others are summed. A
+// zero value means the default named with each field; docs/decisions/0002-refused-calls.md explains
+// them. Half of each bound per minute is reserved for the newest calls.
 type RefusedBounds struct {
-	First      int           // of a minute, of a key for a reason; 5
-	PerKey     int           // a minute; 60
-	PerNetwork int           // a minute, from one area (netlimit.AreaOf); 600
-	Whole      int           // a minute; 12,000
-	Sums       int           // by key, reason and hour, held at once; what finds no room is added up by reason; 20,000
-	Every      time.Duration // from one writing of the sums and of the newest call of each to the next; ten seconds
+	First      int           // per minute, key and reason; 5
+	PerKey     int           // per minute and key; 60
+	PerNetwork int           // per minute and area (netlimit.AreaOf); 600
+	Whole      int           // per minute; 12,000
+	Sums       int           // sums held by key, reason and hour, the rest by reason; 20,000
+	Every      time.Duration // interval of writing the sums and the newest call of each; 10 s
 }
 
 func (b *RefusedBounds) defaults() {
@@ -35,10 +35,10 @@ func (b *RefusedBounds) defaults() {
 	}
 }
 
-// classManagement is the class of what costs no units and stands in no usage.
+// classManagement is the class of calls that cost no units and do not appear in usage.
 const classManagement = "management"
 
-// refusedOf is what refused calls are added up by.
+// refusedOf is what refused calls are grouped by.
 type refusedOf struct {
 	account    account.ID
 	key        account.KeyID
@@ -47,7 +47,7 @@ type refusedOf struct {
 	management bool
 }
 
-// caller is whose bound a call counts against: its key's, or without one its account's.
+// caller returns whose bound a call counts against: its key, or its account when it has no key.
 func (o *refusedOf) caller() uuid.UUID {
 	if o.key.IsZero() {
 		return o.account.UUID
@@ -55,26 +55,25 @@ func (o *refusedOf) caller() uuid.UUID {
 	return o.key.UUID
 }
 
-// refusedSum is what is known of refused calls that are added up.
+// refusedSum is the state of one group of refused calls.
 type refusedSum struct {
-	calls   int64 // without a record of their own; never falls
-	written int64 // of them, as PostgreSQL has them
-	minute  int64 // since 1970, that first is of
+	calls   int64 // calls without a record of their own; never decreases
+	written int64 // how many of them PostgreSQL has
+	minute  int64 // the minute of first, since 1970
 	first   int   // calls of the minute that got a record
-	// newest is the newest call without a record, from network; zero when there is none. It is not
-	// in calls yet.
+	// newest is the newest call without a record, and network its area; zero when there is none. It
+	// is not counted in calls yet.
 	newest  Call
 	network netip.Prefix
 }
 
-// refusals decide which refused calls get a record of their own, and add up the others. They are
-// bounded: by key, by network and in all, as RefusedBounds says, and reasons are those of package
-// fault. Not safe for concurrent use.
+// refusals decides which refused calls get a record of their own, and sums the others. Its memory
+// is bounded by RefusedBounds and the number of fault reasons. It is not safe for concurrent use.
 type refusals struct {
 	b    RefusedBounds
 	sums map[refusedOf]*refusedSum
 
-	// Records of the minute, since 1970.
+	// Records of the current minute, since 1970.
 	minute   int64
 	whole    int
 	callers  map[uuid.UUID]int
@@ -88,12 +87,12 @@ func newRefusals(b RefusedBounds) *refusals {
 	}
 }
 
-// clockSlack is how many minutes back a call may have begun without being taken for a sign that the
-// clock was set back.
+// clockSlack is how many minutes a call may be older than the current minute. A call older than
+// that means that the clock was set back.
 const clockSlack = 5
 
-// admit reports whether a refused call gets a record of its own now. Otherwise it is counted, and
-// kept as the newest.
+// admit reports whether a refused call gets a record of its own now. Otherwise it counts the call
+// and keeps it as the newest.
 func (r *refusals) admit(network netip.Prefix, c *Call) bool {
 	r.turn(c.StartedAt)
 	area := netlimit.AreaOf(network)
@@ -122,13 +121,13 @@ func (r *refusals) admit(network netip.Prefix, c *Call) bool {
 	return false
 }
 
-// of is the sum of a call. It goes by the hour of the newest minute, so that one which is over does
-// not change any more.
+// of returns the group of a call. It uses the hour of the newest minute, so that the sums of a past
+// hour no longer change.
 func (r *refusals) of(c *Call) refusedOf {
 	return refusedOf{c.Account, c.Key, r.minute / 60, c.Outcome, c.Class == classManagement}
 }
 
-// turn begins the counts of another minute.
+// turn resets the counts when a new minute begins.
 func (r *refusals) turn(at time.Time) {
 	minute := at.Unix() / 60
 	if minute <= r.minute && minute >= r.minute-clockSlack {
@@ -139,8 +138,7 @@ func (r *refusals) turn(at time.Time) {
 	clear(r.networks)
 }
 
-// room reports whether the minute has room for another record, in the given part of each bound: 1
-// is all of it, 2 a half.
+// room reports whether the minute has room for another record within 1/part of each bound.
 func (r *refusals) room(caller uuid.UUID, area netip.Prefix, part int) bool {
 	return r.callers[caller]*part < r.b.PerKey && r.networks[area]*part < r.b.PerNetwork && r.whole*part < r.b.Whole
 }
@@ -151,7 +149,7 @@ func (r *refusals) spend(caller uuid.UUID, area netip.Prefix) {
 	r.networks[area]++
 }
 
-// add counts a call that nobody's sum has room for, by its reason alone.
+// add counts a call by its reason only.
 func (r *refusals) add(rest refusedOf) {
 	sum := r.sums[rest]
 	if sum == nil {
@@ -161,11 +159,11 @@ func (r *refusals) add(rest refusedOf) {
 	sum.calls++
 }
 
-// count counts a call that was to get a record, and for which there is no memory.
+// count counts a call that was to get a record but found the buffer full.
 func (r *refusals) count(c *Call) { r.add(r.of(c)) }
 
-// takeNewest hands out the newest call of each sum, for a record of its own; those for which the
-// minute has no room are counted.
+// takeNewest passes the newest call of each group to record; a call for which the minute has no
+// room is only counted.
 func (r *refusals) takeNewest(record func(Call) bool) {
 	for of, sum := range r.sums {
 		if sum.newest.Outcome == "" {
@@ -180,7 +178,7 @@ func (r *refusals) takeNewest(record func(Call) bool) {
 	}
 }
 
-// changed lists the sums that PostgreSQL does not have as they are.
+// changed returns the sums that differ from PostgreSQL's.
 func (r *refusals) changed() []RefusedSum {
 	var all []RefusedSum
 	for of, sum := range r.sums {
@@ -193,8 +191,8 @@ func (r *refusals) changed() []RefusedSum {
 	return all
 }
 
-// wrote notes sums that PostgreSQL has now, and forgets those of hours that are over. It returns
-// how many calls are new to it.
+// wrote records that PostgreSQL has these sums, and deletes complete sums of past hours. It returns
+// how many calls were new to PostgreSQL.
 func (r *refusals) wrote(sums []RefusedSum) (calls int64) {
 	for i := range sums {
 		s := &sums[i]
@@ -211,7 +209,7 @@ func (r *refusals) wrote(sums []RefusedSum) (calls int64) {
 	return calls
 }
 
-// unwritten is how many calls were counted that PostgreSQL does not know of.
+// unwritten returns how many counted calls PostgreSQL does not have.
 func (r *refusals) unwritten() int64 {
 	var n int64
 	for _, sum := range r.sums {

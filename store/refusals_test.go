@@ -26,7 +26,7 @@ func refusedCall(key account.KeyID, outcome string, at time.Time) Call {
 	}
 }
 
-// wantAll holds that records and sums together are all calls.
+// wantAll checks that records and sums together are all calls.
 func wantAll(t *testing.T, r *refusals, records, calls int) {
 	t.Helper()
 	summed := 0
@@ -62,7 +62,7 @@ func TestRefusals_OfAMinuteAreTheFirstFewTheNewestAndASum(t *testing.T) {
 	if len(sums) != 1 || sums[0] != want {
 		t.Errorf("the sums are %+v, want %+v", sums, want)
 	}
-	// Another reason and the next minute begin anew, and nothing is taken twice.
+	// Another reason and the next minute start again at zero, and nothing is taken twice.
 	r.takeNewest(func(Call) bool { t.Error("the newest was taken twice"); return true })
 	other := c
 	other.Outcome = "method_not_served"
@@ -71,7 +71,7 @@ func TestRefusals_OfAMinuteAreTheFirstFewTheNewestAndASum(t *testing.T) {
 	if !r.admit(someNetwork, &other) || !r.admit(someNetwork, &next) {
 		t.Error("another reason, or another minute, has no first call")
 	}
-	// What PostgreSQL has is not written again, and goes when its hour is over.
+	// Sums that PostgreSQL has are not written again, and are deleted after their hour.
 	if n := r.wrote(sums); n != 994 || len(r.changed()) != 0 {
 		t.Errorf("%d are new to PostgreSQL, then %+v are left", n, r.changed())
 	}
@@ -92,7 +92,7 @@ func TestRefusals_AreBoundedByKeyNetworkAndInAll(t *testing.T) {
 	for name, row := range map[string]struct {
 		bounds RefusedBounds
 		call   func(i int) (netip.Prefix, account.KeyID, string)
-		want   int // records at once; as many again are left to the newest calls
+		want   int // records at once; as many again are reserved for the newest calls
 	}{
 		"key": {RefusedBounds{}, func(i int) (netip.Prefix, account.KeyID, string) {
 			return network(i), one, reason(i % 20)
@@ -210,7 +210,7 @@ func TestRecorder_RefusedCallsInPostgreSQLAreAllOfThemOnce(t *testing.T) {
 	const total = 10_000
 	c := refusedCall(account.NewKeyID(), "rate_window", refusedAt)
 	var newest uuid.UUID
-	for range 2 { // processes
+	for range 2 { // two processes
 		r := NewRecorder(s, o)
 		for range total {
 			c.RequestID = uuid.Must(uuid.NewV7())

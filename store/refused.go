@@ -12,19 +12,19 @@ import (
 )
 
 // RefusedSum is how many refused calls of a key have no record of their own, by hour and reason.
-// Zero Account and Key: callers without a key, and what was beyond the bounds of a process.
+// Account and Key are zero for callers without a key, and for calls beyond the bounds of a process.
 type RefusedSum struct {
 	Account account.ID
 	Key     account.KeyID
-	Hour    time.Time // its begin, UTC
+	Hour    time.Time // start of the hour, UTC
 	Outcome string    // the name of a fault reason
-	// Management is set of calls of the class management, which stand in no usage.
+	// Management marks calls of the class management, which do not appear in usage.
 	Management bool
 	Calls      int64
 }
 
-// SetRefused writes sums of a recorder, all or none. Its figures may only grow: writing the same or
-// older ones changes nothing.
+// SetRefused upserts sums of a recorder in one transaction. A recorder's figures only grow, so
+// writing the same or older ones changes nothing.
 func (s *Store) SetRefused(ctx context.Context, recorder uuid.UUID, sums []RefusedSum) error {
 	p := db.SetRefusedCallsParams{Recorder: recorder}
 	for i := range sums {
@@ -40,8 +40,8 @@ func (s *Store) SetRefused(ctx context.Context, recorder uuid.UUID, sums []Refus
 	return nil
 }
 
-// RefusedBeyond is how many calls of a window were refused and have no record of their own, by
-// whole hours. Its chain is not looked at.
+// RefusedBeyond returns how many refused calls of a window have no record of their own, by whole
+// hours. It ignores the window's chain.
 func (s *Store) RefusedBeyond(ctx context.Context, w *UsageWindow) (int64, error) {
 	n, err := s.queries().SumRefusedCalls(ctx, db.SumRefusedCallsParams{
 		Account: w.Account.UUID, Since: w.since(), Keys: w.keys(),

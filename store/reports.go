@@ -10,8 +10,8 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// SumServices adds up the recorded units of an account, or of one key of it (zero: all), by
-// service, since the hour that holds an instant.
+// SumServices sums the recorded units of an account by service, since the hour of the given time;
+// only of key unless that is zero.
 func (s *Store) SumServices(ctx context.Context, id account.ID, key account.KeyID,
 	since time.Time,
 ) (map[account.Service]plan.Units, error) {
@@ -32,20 +32,20 @@ func (s *Store) SumServices(ctx context.Context, id account.ID, key account.KeyI
 	return sums, nil
 }
 
-// DayUsage is what an account used on a UTC day.
+// DayUsage is an account's usage on a UTC day.
 type DayUsage struct {
 	Day                    time.Time
-	Requests               int64 // calls that came; a refunded one counts as refused
+	Requests               int64 // all calls; a refunded one counts as refused
 	Standard, Heavy, Other plan.Units
 	Hits, Refused          int64
 }
 
-// maxDays bounds UsageByDay.
+// maxDays bounds the days that UsageByDay returns.
 const maxDays = 400
 
-// UsageByDay reads the recorded usage of an account from the day of from to the day of to, a row
-// for each day; with a period that is not zero what was counted into it alone, because the day on
-// which it begins has usage of the one before, too.
+// UsageByDay reads the usage of an account from the day of from to the day of to, one row per day.
+// Unless only is zero, just that period's usage is counted: the day on which a period begins also
+// has usage of the one before.
 func (s *Store) UsageByDay(ctx context.Context, id account.ID, from, to time.Time,
 	only account.Period,
 ) ([]DayUsage, error) {

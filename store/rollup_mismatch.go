@@ -13,17 +13,17 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// RollupMismatch are words of which a sum of the hours is not what the hours add up to. Line has
-// the words and no figures.
+// RollupMismatch is a group of rows in which a rollup differs from the hourly rows. Line holds the
+// group, without figures.
 type RollupMismatch struct {
-	Book       string // the table of sums
+	Book       string // the table of the rollup
 	Start      time.Time
 	Line       account.UsageLine
 	Sum, Hours Figures
 }
 
-// findUnequal returns the first words of a period for which sums of the hours and the hours differ;
-// nil when none do.
+// findUnequal returns the first group of a period in which a rollup differs from the hourly rows;
+// nil when there is none.
 func findUnequal(ctx context.Context, q *db.Queries, id account.ID, start time.Time) (*RollupMismatch, error) {
 	for _, look := range []func() (*RollupMismatch, error){
 		func() (*RollupMismatch, error) {
@@ -47,7 +47,7 @@ func findUnequal(ctx context.Context, q *db.Queries, id account.ID, start time.T
 	return nil, nil //nolint:nilnil // all are equal
 }
 
-// ofAccount is a row of a whole account, which tells no key and no agent.
+// ofAccount converts a row of a whole account, which has no key and no agent.
 func ofAccount(row db.GetUnequalAccountHourRow) db.GetUnequalDayRow {
 	return db.GetUnequalDayRow{
 		Start: row.Start, KeyID: uuid.Nil, Chain: row.Chain, Service: row.Service, Method: row.Method, Class: row.Class,

@@ -12,30 +12,30 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// FlushEntry names a bucket of an account which is in PostgreSQL already.
+// FlushEntry identifies a bucket of an account that PostgreSQL already has.
 type FlushEntry struct {
 	Slot       time.Time
 	Generation string
 }
 
-// Which flushed buckets a seed lists: those that the meter may still hold. What lies before its
-// shard's watermark was dropped before that was recorded, but a meter that lost its last writes, to
-// a failover or a restart, has it again; and a bucket that was flushed so long ago would have been
-// dropped at one of the passes since.
+// Which flushed buckets a seed lists: those that the meter may still hold. Buckets before the
+// shard's watermark were deleted before the watermark was stored, but a Redis that lost its last
+// writes, in a failover or a restart, holds them again. Buckets flushed longer ago would have been
+// deleted by a later pass.
 const (
-	ledgerBehind = 2 * time.Hour // before the watermark, which stands still while the meter is away
+	ledgerBehind = 2 * time.Hour // before the watermark, which stops while the meter is down
 	ledgerReach  = 48 * time.Hour
 )
 
-// SumCounters reads, in one snapshot, what is recorded of an account's counters, in their order,
-// and the account's buckets that these sums hold and the meter may still hold too. A counter is its
-// sum plus the meter's buckets that are not among them.
+// SumCounters reads, in one snapshot, the sums of an account's counters, in the order of counters,
+// and the flushed buckets that the meter may still hold. A counter is its sum plus the meter's
+// buckets that are not in flushed.
 func (s *Store) SumCounters(ctx context.Context, id account.ID,
 	counters []account.Counter,
 ) (sums []plan.Units, flushed []FlushEntry, err error) {
 	snapshot := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	err = s.tx(ctx, snapshot, func(_ pgx.Tx, q *db.Queries) error {
-		flushed = nil // a transaction may be tried again
+		flushed = nil // the transaction may be retried
 		var err error
 		if sums, err = sumCounters(ctx, q, id, counters); err != nil {
 			return err
@@ -58,15 +58,15 @@ func (s *Store) SumCounters(ctx context.Context, id account.ID,
 	return sums, flushed, nil
 }
 
-// UsageHour is the recorded usage of one hour that shares every word of its line.
+// UsageHour is the usage of one hour in one group of rows.
 type UsageHour struct {
 	Account account.ID
 	Hour    time.Time
 	account.UsageLine
 }
 
-// ListUsage reads all recorded usage of an account's period, in the order of its words. Period is
-// its start date.
+// ListUsage reads all hourly usage of an account's period, in the order of the primary key. period
+// is its start date.
 func (s *Store) ListUsage(ctx context.Context, id account.ID, period string) ([]UsageHour, error) {
 	start, err := time.Parse(periodLayout, period)
 	if err != nil {

@@ -13,28 +13,28 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// How long a session lasts: 30 days after it was seen last, 90 after it began. Being seen is noted
-// once a minute at most.
+// A session expires 30 days after it was last seen, and 90 days after it began. When it was seen is
+// written at most once a minute.
 const (
 	sessionRolling = 30 * 24 * time.Hour
 	sessionLongest = 90 * 24 * time.Hour
 	sessionStep    = time.Minute
-	// maxSessions of a user are open; the one seen longest ago ends for a new one.
+	// maxSessions bounds a user's open sessions; a new one ends the least recently seen.
 	maxSessions = 50
 )
 
-// SessionID names a session in lists (UUIDv7). It opens nothing.
+// SessionID identifies a session in lists (UUIDv7). It is not a secret.
 type SessionID struct{ uuid.UUID }
 
-// Browser is what begins a session. Its members are already cut to their bounds.
+// Browser is what a new session is created from. The caller has cut its fields to their bounds.
 type Browser struct {
 	Session   account.Digest // of the new token
-	Replaces  account.Digest // of the token that the browser brought, which ends; zero for none
-	Network   string         // for showing only; at most 64 bytes
+	Replaces  account.Digest // of the browser's previous token, whose session ends; zero for none
+	Network   string         // for display only; at most 64 bytes
 	UserAgent string         // at most 200 characters
 }
 
-// Session is a user in an account, as every page needs it.
+// Session is a signed-in user in an account, with what every page needs.
 type Session struct {
 	ID           SessionID
 	User         account.UserID
@@ -44,12 +44,12 @@ type Session struct {
 	AccountName  string // may be empty
 	Plan         string
 	Status       account.Status
-	SuspendedFor string // why the account is suspended, as its users may read it; empty when it is not
+	SuspendedFor string // why the account is suspended, for its users; else empty
 	BeganAt      time.Time
-	Staff        bool // answers the tickets of all accounts
+	Staff        bool // may answer the tickets of all accounts
 }
 
-// OpenSession is a session in the list of its user.
+// OpenSession is a session in its user's list.
 type OpenSession struct {
 	ID        SessionID
 	Account   account.ID
@@ -60,9 +60,9 @@ type OpenSession struct {
 	ExpiresAt time.Time
 }
 
-// FindSession returns the session of a token and notes that it was seen: one round trip, whatever
-// it finds. ErrNotFound when the session is over, never was, or its user belongs to its account no
-// more.
+// FindSession returns the session of a token and updates when it was last seen, always in one round
+// trip. It returns ErrNotFound when the session has ended or never existed, or when its user is no
+// longer a member of its account.
 func (s *Store) FindSession(ctx context.Context, token account.Digest, at time.Time) (Session, error) {
 	row, err := s.queries().FindSession(ctx, db.FindSessionParams{
 		At: at, Digest: token[:], SeenBefore: at.Add(-sessionStep), RenewedUntil: at.Add(sessionRolling),
@@ -80,7 +80,8 @@ func (s *Store) FindSession(ctx context.Context, token account.Digest, at time.T
 	}, nil
 }
 
-// EndSession ends the session of a token. Ending one that is over, or never was, is no error.
+// EndSession ends the session of a token. It is idempotent: an ended or unknown session is no
+// error.
 func (s *Store) EndSession(ctx context.Context, token account.Digest, at time.Time) error {
 	if _, err := s.queries().EndSessionByDigest(ctx, db.EndSessionByDigestParams{
 		At: at, Digest: token[:],
@@ -90,7 +91,7 @@ func (s *Store) EndSession(ctx context.Context, token account.Digest, at time.Ti
 	return nil
 }
 
-// EndSessionOf ends one open session of a user, or gives ErrNotFound.
+// EndSessionOf ends one open session of a user. It returns ErrNotFound when there is none.
 func (s *Store) EndSessionOf(ctx context.Context, user account.UserID, id SessionID, at time.Time) error {
 	n, err := s.queries().EndSessionOfUser(ctx, db.EndSessionOfUserParams{At: at, ID: id.UUID, UserID: user.UUID})
 	if err == nil && n == 0 {
@@ -102,7 +103,7 @@ func (s *Store) EndSessionOf(ctx context.Context, user account.UserID, id Sessio
 	return nil
 }
 
-// EndSessionsOf ends all sessions of a user, whatever their account, and says how many.
+// EndSessionsOf ends all sessions of a user, in whatever account, and returns how many.
 func (s *Store) EndSessionsOf(ctx context.Context, user account.UserID, at time.Time) (int64, error) {
 	n, err := s.queries().EndSessionsOfUser(ctx, db.EndSessionsOfUserParams{At: at, UserID: user.UUID})
 	if err != nil {
@@ -111,7 +112,7 @@ func (s *Store) EndSessionsOf(ctx context.Context, user account.UserID, at time.
 	return n, nil
 }
 
-// ListSessions reads the open sessions of a user, the one seen last first.
+// ListSessions reads the open sessions of a user, most recently seen first.
 func (s *Store) ListSessions(ctx context.Context, user account.UserID, at time.Time) ([]OpenSession, error) {
 	rows, err := s.queries().ListSessionsOfUser(ctx, db.ListSessionsOfUserParams{
 		UserID: user.UUID, At: at, Most: maxSessions,
@@ -130,13 +131,13 @@ func (s *Store) ListSessions(ctx context.Context, user account.UserID, at time.T
 	return all, nil
 }
 
-// SwitchSession moves an open session of a user to another account of theirs. ErrNotFound when they
-// belong to no such account, or have no such session.
+// SwitchSession moves an open session of a user to another of their accounts. It returns
+// ErrNotFound when they are not a member of that account, or have no such session.
 func (s *Store) SwitchSession(ctx context.Context, user account.UserID, id SessionID, to account.ID,
 	at time.Time,
 ) error {
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
-		// The membership is locked by being written, so that a removal waits and then ends this
+		// Updating the membership locks it, so that a concurrent removal waits and then ends this
 		// session too.
 		n, err := q.UseMembership(ctx, db.UseMembershipParams{At: at, AccountID: to.UUID, UserID: user.UUID})
 		if err != nil {

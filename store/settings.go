@@ -13,18 +13,18 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// Settings are how an account wants to be told things, and what it told of itself. An account that
-// never changed them has the defaults.
+// Settings holds which notifications an account wants, and what it told about itself. An account
+// without a row has the defaults.
 type Settings struct {
 	NotifyUsage80   bool
 	NotifyUsage100  bool
 	NotifyIncidents bool
-	TimeZone        string // of the IANA database
+	TimeZone        string // name in the IANA time zone database
 	Insights        Insights
 }
 
-// Insights are what an account told of itself (docs/interface.md, 2.4, update_account).
-// Empty fields were not told.
+// Insights is what an account told about itself (docs/interface.md, 2.4, update_account).
+// Unanswered fields are empty.
 type Insights struct {
 	UseCase          string   `json:"use_case,omitempty"`
 	TeamSize         string   `json:"team_size,omitempty"`
@@ -41,7 +41,7 @@ func defaultSettings() Settings {
 	return Settings{NotifyUsage80: true, NotifyUsage100: true, TimeZone: "UTC"}
 }
 
-// LoadSettings reads the settings of an account.
+// LoadSettings reads the settings of an account, or the defaults.
 func (s *Store) LoadSettings(ctx context.Context, id account.ID) (Settings, error) {
 	row, err := s.queries().GetSettings(ctx, id.UUID)
 	if errors.Is(err, pgx.ErrNoRows) {
@@ -53,9 +53,9 @@ func (s *Store) LoadSettings(ctx context.Context, id account.ID) (Settings, erro
 	return settingsOf(row)
 }
 
-// ChangeSettings changes the settings of an account, with a line in the audit log; a change that
-// changes nothing writes nothing. ErrNotFound when there is no such account, or the author may not
-// change it.
+// ChangeSettings changes the settings of an account and writes an audit line; nothing is written
+// when nothing changed. It returns ErrNotFound when there is no such account, or by may not change
+// it.
 func (s *Store) ChangeSettings(ctx context.Context, id account.ID, by Author,
 	change func(*Settings),
 ) (Settings, error) {

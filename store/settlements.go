@@ -15,37 +15,37 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// Settlement is what one payer sent in one transaction, as recorded. What stands below Found is set
-// once it is redeemed.
+// Settlement is one payer's payment in one transaction, as stored. The fields from Finality to
+// GivenLeft are set when it is redeemed.
 type Settlement struct {
 	x402.ID
 	Stage  x402.Stage
-	Reason string       // in a word, while it is stuck or refused
-	Found  x402.Finding // zero until the chain was read; depth and finality are not recorded
+	Reason string       // one word, while it is stuck or refused
+	Found  x402.Finding // zero until the chain was read; depth and finality are not stored
 	SeenAt time.Time
 
 	UpdatedAt  time.Time
 	Finality   x402.Finality
 	Deal       x402.Deal
 	Account    account.ID
-	Key        account.KeyID // of the newest credential
+	Key        account.KeyID // the newest credential
 	RedeemedAt time.Time
 	WindowEnds time.Time
-	Rotations  int // how often it was redeemed again
-	// GivenLeft is how many units were left when the credential was given; -1 when that is not
-	// known.
+	Rotations  int // how many times it was redeemed again
+	// GivenLeft is how many units were left when the credential was issued; -1 when unknown.
 	GivenLeft plan.Units
-	// RefundedAt is when support last noted that the money is sent back by hand; zero when never.
+	// RefundedAt is when support last recorded a refund by hand; zero when never.
 	RefundedAt time.Time
 }
 
-// Redeemed reports whether units were granted for it, whatever came of them.
+// Redeemed reports whether units were granted for it, even if they are gone.
 func (s *Settlement) Redeemed() bool { return !s.RedeemedAt.IsZero() }
 
-// Pack names the pack that holds the settlement's units: it is the account's only one.
+// settlementPack is the kind of the pack that holds a settlement's units, the only one of its
+// account.
 const settlementPack = "settlement"
 
-// FindSettlement reads a settlement, or ErrNotFound.
+// FindSettlement reads a settlement. It returns ErrNotFound when there is none.
 func (s *Store) FindSettlement(ctx context.Context, id x402.ID) (Settlement, error) {
 	row, err := s.queries().GetSettlement(ctx, db.GetSettlementParams(settlementKey(id)))
 	if err != nil {
@@ -54,7 +54,7 @@ func (s *Store) FindSettlement(ctx context.Context, id x402.ID) (Settlement, err
 	return settlementOf(row), nil
 }
 
-// FindSettlementOf reads the settlement of an account, or ErrNotFound.
+// FindSettlementOf reads the settlement of an account. It returns ErrNotFound when there is none.
 func (s *Store) FindSettlementOf(ctx context.Context, id account.ID) (Settlement, error) {
 	row, err := s.queries().GetSettlementOf(ctx, id.UUID)
 	if err != nil {
@@ -63,7 +63,7 @@ func (s *Store) FindSettlementOf(ctx context.Context, id account.ID) (Settlement
 	return settlementOf(row), nil
 }
 
-// maxPayers bounds how many settlements of one transaction are looked at.
+// maxPayers bounds the settlements of one transaction that are read.
 const maxPayers = 100
 
 // ListSettlementsOf reads the settlements of a transaction, at most a hundred: those whose payment
@@ -79,14 +79,14 @@ func (s *Store) ListSettlementsOf(ctx context.Context, chain uint64, tx x402.TxH
 	return settlementsOf(rows), nil
 }
 
-// SettlementFilter chooses settlements, newest change first.
+// SettlementFilter selects settlements.
 type SettlementFilter struct {
 	Stage  x402.Stage  // empty for all
-	Before *Settlement // the last of the page before; nil for the first page
+	Before *Settlement // the last of the previous page; nil for the first page
 	Limit  int
 }
 
-// ListSettlements reads a page of settlements.
+// ListSettlements reads a page of settlements, most recently changed first.
 func (s *Store) ListSettlements(ctx context.Context, f SettlementFilter) ([]Settlement, error) {
 	p := db.ListSettlementsParams{Most: int32(min(f.Limit, maxPage))} //nolint:gosec // bounded
 	if f.Stage != "" {
@@ -103,9 +103,8 @@ func (s *Store) ListSettlements(ctx context.Context, f SettlementFilter) ([]Sett
 	return settlementsOf(rows), nil
 }
 
-// ListUnconfirmed reads a page of the settlements that were granted longer ago than older and not
-// as long ago as younger, and are not final, the oldest first. after is the last of the page
-// before; nil for the first page.
+// ListUnconfirmed reads a page of settlements that are not final and were redeemed between younger
+// and older ago, oldest first. after is the last of the previous page; nil for the first page.
 func (s *Store) ListUnconfirmed(ctx context.Context, older, younger time.Duration, after *Settlement,
 	limit int,
 ) ([]Settlement, error) {
@@ -123,9 +122,9 @@ func (s *Store) ListUnconfirmed(ctx context.Context, older, younger time.Duratio
 	return settlementsOf(rows), nil
 }
 
-// NoteSettlement records how far a settlement came before it is redeemed, with a line of its
-// history when that is news. found is what the chain says, nil when it was not read. One that is
-// redeemed stays as it is, and is given so.
+// NoteSettlement records the stage of a settlement that is not redeemed yet, with a line of its
+// history when stage or reason changed. seen is what the chain showed; nil when it was not read. A
+// redeemed settlement is returned unchanged.
 func (s *Store) NoteSettlement(ctx context.Context, id x402.ID, stage x402.Stage, reason, words string,
 	seen *x402.Finding,
 ) (Settlement, error) {
@@ -159,7 +158,8 @@ func (s *Store) NoteSettlement(ctx context.Context, id x402.ID, stage x402.Stage
 	return noted, nil
 }
 
-// TellSettlement adds a line to a settlement's history, or ErrNotFound.
+// TellSettlement adds a line to a settlement's history. It returns ErrNotFound when there is no
+// such settlement.
 func (s *Store) TellSettlement(ctx context.Context, id x402.ID, words string) error {
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		row, err := q.LockSettlement(ctx, db.LockSettlementParams(settlementKey(id)))
@@ -181,10 +181,10 @@ type SettlementEvent struct {
 	Words string
 }
 
-// maxHistory bounds how much of a settlement's history is read.
+// maxHistory bounds how many lines of a settlement's history are read.
 const maxHistory = 500
 
-// SettlementHistory reads the newest part of a settlement's history, oldest first.
+// SettlementHistory reads the newest maxHistory lines of a settlement's history, oldest first.
 func (s *Store) SettlementHistory(ctx context.Context, id x402.ID) ([]SettlementEvent, error) {
 	k := settlementKey(id)
 	rows, err := s.queries().ListSettlementEvents(ctx, db.ListSettlementEventsParams{
@@ -200,8 +200,8 @@ func (s *Store) SettlementHistory(ctx context.Context, id x402.ID) ([]Settlement
 	return events, nil
 }
 
-// SettlementUsage is how many units of a redeemed settlement are recorded as used: the meter may
-// know of more, for some seconds.
+// SettlementUsage returns how many units of a redeemed settlement are recorded as used. The meter
+// may have counted more in the last seconds.
 func (s *Store) SettlementUsage(ctx context.Context, of *Settlement) (plan.Units, error) {
 	a, err := s.LoadAccount(ctx, of.Account)
 	if err != nil {
@@ -232,7 +232,7 @@ func addEvent(ctx context.Context, q *db.Queries, id x402.ID, stage x402.Stage, 
 	})
 }
 
-// settlementParams is the key of the table, as queries take it.
+// settlementParams is the table's primary key as query parameters.
 type settlementParams struct {
 	ChainID int64
 	TxHash  []byte
@@ -280,7 +280,7 @@ func settlementOf(row db.Settlement) Settlement { //nolint:gocritic // rows go b
 			Time: row.BlockTime.Unix(),
 		}
 	}
-	if row.AccountID == nil || row.KeyID == nil { // a constraint: all of what follows is there, or nothing
+	if row.AccountID == nil || row.KeyID == nil { // by a constraint, all of them are set or none
 		return s
 	}
 	s.GivenLeft = -1
@@ -297,5 +297,5 @@ func settlementOf(row db.Settlement) Settlement { //nolint:gocritic // rows go b
 	return s
 }
 
-// errNotRedeemed says that a settlement has no credential.
+// errNotRedeemed reports that a settlement has no credential.
 var errNotRedeemed = errors.New("store: the settlement was not redeemed")

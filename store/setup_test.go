@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// testTimeout bounds whatever a test waits for.
+// testTimeout bounds every wait of a test.
 const testTimeout = 30 * time.Second
 
 func setup(t *testing.T) (context.Context, *store.Store) {
@@ -36,7 +36,7 @@ func newDoorKey(daily int64) (store.NewAccount, store.NewKey) {
 	}
 }
 
-// must returns the value of a call that may not fail.
+// must returns the value of a call that must not fail.
 func must[T any](t *testing.T) func(T, error) T {
 	t.Helper()
 	return func(v T, err error) T {

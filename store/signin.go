@@ -15,21 +15,21 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// ErrWrongCode says that a code is not the one of the mail. Five of them end the sign-in.
+// ErrWrongCode reports that a code is not the mail's. Five wrong codes end the sign-in.
 var ErrWrongCode = errors.New("store: wrong code")
 
-// SignInID names a sign-in (UUIDv7). It opens nothing.
+// SignInID identifies a sign-in (UUIDv7). It is not a secret.
 type SignInID struct{ uuid.UUID }
 
-// NewSignIn is somebody's wish to sign in. Only digests of its secrets are recorded.
+// NewSignIn is a request to sign in. Only digests of its secrets are stored.
 type NewSignIn struct {
 	ID        SignInID
 	Email     account.Email
 	Link      account.Digest
 	Code      account.Digest
 	Browser   account.Digest
-	ReturnTo  []byte // a local path, sealed; empty for none
-	Network   string // that asked; at most 64 bytes
+	ReturnTo  []byte // a local path, encrypted; empty for none
+	Network   string // the client's network; at most 64 bytes
 	At        time.Time
 	ExpiresAt time.Time
 }
@@ -40,32 +40,32 @@ type OpenSignIn struct {
 	ExpiresAt time.Time
 }
 
-// Arrival is somebody who signed in.
+// Arrival is a user who has just signed in.
 type Arrival struct {
 	User       account.UserID
 	Email      account.Email
 	Account    account.ID
-	NewAccount bool     // made for them, with them as its owner
-	SignIn     SignInID // zero of one who came by an invitation
-	ReturnTo   []byte   // of the sign-in: a local path, sealed; empty for none
-	// Joined is how an invitation made them a member; nil when none did.
+	NewAccount bool     // created for them, with them as its owner
+	SignIn     SignInID // zero when they came by an invitation
+	ReturnTo   []byte   // the sign-in's local path, encrypted; empty for none
+	// Joined describes the invitation that made them a member; nil when none did.
 	Joined *Joined
 
-	known bool // was a user before
+	known bool // existed as a user before
 }
 
-// Joined is what an invitation led to.
+// Joined is the result of an accepted invitation.
 type Joined struct {
 	By     Invitation
-	Owners []Member // of the account, as they are now, without who joined
+	Owners []Member // the account's owners now, without the user who joined
 }
 
-// Telling gives the mails about an arrival. It is called inside the transaction, so it may only
-// compute.
+// Telling returns the mails about an arrival. It runs inside the transaction and must have no side
+// effects.
 type Telling func(Arrival) ([]NewMail, error)
 
-// StartSignIn records a wish to sign in and queues its mail, both or neither. It does not look
-// whether the address is known.
+// StartSignIn inserts a sign-in and queues its mail in one transaction, whether or not the address
+// is known.
 func (s *Store) StartSignIn(ctx context.Context, n NewSignIn, mails ...NewMail) error {
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		err := q.InsertSignIn(ctx, db.InsertSignInParams{
@@ -84,8 +84,8 @@ func (s *Store) StartSignIn(ctx context.Context, n NewSignIn, mails ...NewMail) 
 	return nil
 }
 
-// FindSignInByLink reads the sign-in of a link and changes nothing. ErrNotFound when it was used,
-// is over, or never was.
+// FindSignInByLink reads the sign-in of a link without using it. It returns ErrNotFound when it was
+// used, has expired, or never existed.
 func (s *Store) FindSignInByLink(ctx context.Context, link account.Digest, at time.Time) (OpenSignIn, error) {
 	row, err := s.queries().GetSignInByLink(ctx, db.GetSignInByLinkParams{LinkDigest: link[:], At: at})
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *Store) FindSignInByLink(ctx context.Context, link account.Digest, at ti
 	return OpenSignIn{account.RecordedEmail(row.Email, row.EmailKey), row.ExpiresAt.UTC()}, nil
 }
 
-// FindSignInOfBrowser is FindSignInByLink for the browser that asked.
+// FindSignInOfBrowser is FindSignInByLink for the browser that requested the sign-in.
 func (s *Store) FindSignInOfBrowser(ctx context.Context, browser account.Digest, at time.Time) (OpenSignIn, error) {
 	row, err := s.queries().GetSignInOfBrowser(ctx, db.GetSignInOfBrowserParams{BrowserDigest: browser[:], At: at})
 	if err != nil {
@@ -103,14 +103,15 @@ func (s *Store) FindSignInOfBrowser(ctx context.Context, browser account.Digest,
 	return OpenSignIn{account.RecordedEmail(row.Email, row.EmailKey), row.ExpiresAt.UTC()}, nil
 }
 
-// FinishByLink uses the sign-in of a link, once: it makes the user, an account when they have none,
-// and a session. ErrNotFound when it was used, is over, or never was.
+// FinishByLink uses the sign-in of a link, once. It creates the user, an account when they have
+// none, and a session. It returns ErrNotFound when the sign-in was used, has expired, or never
+// existed.
 func (s *Store) FinishByLink(ctx context.Context, link account.Digest, b Browser, at time.Time,
 	tell Telling,
 ) (Arrival, error) {
 	var arrived Arrival
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
-		// Whoever waited for the lock sees the row as it is then, used.
+		// A concurrent caller that waited for the lock finds the sign-in used.
 		row, err := q.LockSignInByLink(ctx, db.LockSignInByLinkParams{LinkDigest: link[:], At: at})
 		if err != nil {
 			return found(err)
@@ -126,9 +127,8 @@ func (s *Store) FinishByLink(ctx context.Context, link account.Digest, b Browser
 	return arrived, nil
 }
 
-// FinishByCode is FinishByLink for the code of the mail, typed in the browser that asked.
-// ErrWrongCode counts; after the fifth, and when the sign-in was used or is over, it is
-// ErrNotFound.
+// FinishByCode is FinishByLink for the mail's code, typed in the browser that requested the
+// sign-in. ErrWrongCode is counted; after the fifth it returns ErrNotFound.
 func (s *Store) FinishByCode(ctx context.Context, browser, code account.Digest, b Browser, at time.Time,
 	tell Telling,
 ) (Arrival, error) {
@@ -142,7 +142,7 @@ func (s *Store) FinishByCode(ctx context.Context, browser, code account.Digest, 
 			return found(err)
 		}
 		if subtle.ConstantTimeCompare(row.CodeDigest, code[:]) != 1 {
-			wrong = true // which is committed, so it is no error here
+			wrong = true // no error here: the count must be committed
 			return q.CountWrongCode(ctx, row.ID)
 		}
 		arrived = Arrival{
@@ -182,7 +182,7 @@ func finish(ctx context.Context, q *db.Queries, id uuid.UUID, arrived *Arrival, 
 	return welcome(ctx, q, arrived, b, at, tell)
 }
 
-// arrive finds or makes the user and locks the row.
+// arrive finds or creates the user and locks the row.
 func arrive(ctx context.Context, q *db.Queries, arrived *Arrival, at time.Time) error {
 	fresh := account.NewUserID()
 	user, err := q.UpsertUser(ctx, db.UpsertUserParams{
@@ -193,7 +193,7 @@ func arrive(ctx context.Context, q *db.Queries, arrived *Arrival, at time.Time) 
 	return err
 }
 
-// openAccount makes an account on the Free plan with the user as its owner.
+// openAccount creates an account on the Free plan with the user as its owner.
 func openAccount(ctx context.Context, q *db.Queries, arrived *Arrival, at time.Time) error {
 	arrived.Account, arrived.NewAccount = account.NewID(), true
 	made, err := q.InsertAccount(ctx, insertAccount(NewAccount{ID: arrived.Account, Kind: KindOwner, Plan: plan.Free}))
@@ -224,8 +224,8 @@ func welcome(ctx context.Context, q *db.Queries, arrived *Arrival, b Browser, at
 	return queueMails(ctx, q, mails...)
 }
 
-// SweepPeople deletes up to limit each of sessions, sign-ins and invitations that expired before a
-// time, and says how many rows went.
+// SweepPeople deletes up to limit each of the sessions, sign-ins and invitations that expired
+// before the given time, and returns how many rows it deleted.
 func (s *Store) SweepPeople(ctx context.Context, before time.Time, limit int) (int64, error) {
 	page := int32(min(limit, maxPage)) //nolint:gosec // bounded
 	q := s.queries()

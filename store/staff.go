@@ -23,16 +23,16 @@ type StaffMember struct {
 // MaxStaff bounds the list of staff.
 const MaxStaff = 500
 
-// AddStaff grants a user the staff role, and reports whether they had it not. ErrNotFound when
-// nobody ever signed in with the address.
+// AddStaff grants a user the staff role and reports whether they did not have it before. It returns
+// ErrNotFound when no user has the address.
 func (s *Store) AddStaff(ctx context.Context, email account.Email, at time.Time, by Author) (changed bool, err error) {
 	return s.changeStaff(ctx, email, "add_staff", at, by, func(q *db.Queries, user account.UserID) (int64, error) {
 		return q.AddStaff(ctx, db.AddStaffParams{UserID: user.UUID, At: at, AddedBy: by.Actor})
 	})
 }
 
-// RemoveStaff takes the staff role from a user, from their next request on, and says whether they
-// had it. ErrNotFound when nobody ever signed in with the address.
+// RemoveStaff revokes the staff role of a user, effective with their next request, and reports
+// whether they had it. It returns ErrNotFound when no user has the address.
 func (s *Store) RemoveStaff(ctx context.Context, email account.Email, at time.Time,
 	by Author,
 ) (changed bool, err error) {
@@ -66,7 +66,7 @@ func (s *Store) changeStaff(
 	return changed, nil
 }
 
-// ListStaff lists those who have the staff role, longest first.
+// ListStaff lists the staff, longest-serving first.
 func (s *Store) ListStaff(ctx context.Context) ([]StaffMember, error) {
 	rows, err := s.queries().ListStaff(ctx, MaxStaff)
 	if err != nil {

@@ -13,16 +13,17 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// Statement is a period as it was closed. Content is what was frozen, Hash its SHA-256.
+// Statement is the statement of a closed period. Content is the frozen document and Hash its
+// SHA-256.
 type Statement struct {
 	UsagePeriod
 	Start, End time.Time
-	Totals     PeriodTotals // only when it is written
+	Totals     PeriodTotals // set only for writing
 	Content    []byte
 	Hash       [32]byte
 }
 
-// StatementHead is a closed period without its content.
+// StatementHead is the statement of a closed period without its content.
 type StatementHead struct {
 	UsagePeriod
 	Start, End time.Time
@@ -30,8 +31,8 @@ type StatementHead struct {
 	Units      plan.Units
 }
 
-// EndedSpan is a metering period that a change of the cycle cut short, with the plan that it ended
-// with. Cut is when the change was made: until it is in force, usage is counted into the period.
+// EndedSpan is a metering period that a change of the cycle cut short, with the plan at its end.
+// Cut is when the change was made; until it is in force, usage still counts toward the period.
 type EndedSpan struct {
 	UsagePeriod
 	Start, End time.Time
@@ -39,8 +40,8 @@ type EndedSpan struct {
 	Cut        time.Time
 }
 
-// StatementLine is usage of a period that shares key, agent, chain and class. What was refused at a
-// limit is apart, Limit being its reason.
+// StatementLine is a period's usage by key, agent, chain and class. Calls refused at a limit have
+// lines of their own, with the reason in Limit.
 type StatementLine struct {
 	UsagePeriod
 	Key                 account.KeyID
@@ -49,8 +50,7 @@ type StatementLine struct {
 	Totals              PeriodTotals
 }
 
-// StatementKey is what a statement tells of a key: the account that it belongs to now, and its
-// agent's name.
+// StatementKey is what a statement shows of a key: its current account and its agent's name.
 type StatementKey struct {
 	Account      account.ID
 	Prefix, Name string
@@ -58,7 +58,7 @@ type StatementKey struct {
 	AgentName    string
 }
 
-// StatementInvoice is what a statement tells of an invoice. PaidAt is zero while it is not paid.
+// StatementInvoice is what a statement shows of an invoice. PaidAt is zero while it is unpaid.
 type StatementInvoice struct {
 	Account                                   account.ID
 	ID, Number, Status, Reason, Currency      string
@@ -66,22 +66,22 @@ type StatementInvoice struct {
 	CreatedAt, PaidAt, PeriodStart, PeriodEnd time.Time
 }
 
-// StatementAdjustment is what was recorded of a closed period later, and the name of the statement
-// that tells of it. Content is how it does.
+// StatementAdjustment is usage of a closed period that was recorded later. StatedIn names the
+// statement that includes it, and Content is the included text.
 type StatementAdjustment struct {
 	UsagePeriod
 	StatedIn string
-	Totals   PeriodTotals // only when it is written
+	Totals   PeriodTotals // set only for writing
 	Content  []byte
 }
 
-// Moment is an instant of an account.
+// Moment is a point in time of an account.
 type Moment struct {
 	Account account.ID
 	At      time.Time
 }
 
-// FindStatement reads what was frozen of a period, or ErrNotFound.
+// FindStatement reads the statement of a period. It returns ErrNotFound when there is none.
 func (s *Store) FindStatement(ctx context.Context, of UsagePeriod) (Statement, error) {
 	start, err := time.Parse(periodLayout, of.Period)
 	if err != nil {
@@ -99,10 +99,10 @@ func (s *Store) FindStatement(ctx context.Context, of UsagePeriod) (Statement, e
 	}, nil
 }
 
-// StatementBook is what statements are made of and where they are kept, within one transaction.
+// StatementBook reads what statements are made of, and writes statements, within one transaction.
 type StatementBook struct{ q *db.Queries }
 
-// ReadStatements lends the book for reading, in one snapshot.
+// ReadStatements runs read in one read-only snapshot.
 func (s *Store) ReadStatements(ctx context.Context, read func(*StatementBook) error) error {
 	snapshot := pgx.TxOptions{IsoLevel: pgx.RepeatableRead, AccessMode: pgx.ReadOnly}
 	if err := s.tx(ctx, snapshot, func(_ pgx.Tx, q *db.Queries) error { return read(&StatementBook{q}) }); err != nil {
@@ -111,12 +111,12 @@ func (s *Store) ReadStatements(ctx context.Context, read func(*StatementBook) er
 	return nil
 }
 
-// WriteStatements lends the book for closing periods of some accounts, which nobody else does
-// meanwhile. What write puts in is there once it returned nil, all or nothing.
+// WriteStatements runs write in one transaction, under locks that keep others from closing periods
+// of these accounts. Everything is committed when write returns nil, and nothing otherwise.
 func (s *Store) WriteStatements(ctx context.Context, accounts []account.ID, write func(*StatementBook) error) error {
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
-		// Each query sees what was committed before it, so that after the wait for a lock nothing
-		// is read that is old.
+		// At read committed, each query sees what was committed before it, so nothing read after
+		// the wait for a lock is stale.
 		if err := q.LockStatements(ctx, uuidsOf(accounts)); err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func (s *Store) WriteStatements(ctx context.Context, accounts []account.ID, writ
 	return nil
 }
 
-// Watermarks gives, by shard, the instant before which all usage is in PostgreSQL.
+// Watermarks returns, by shard, the time before which all usage is in PostgreSQL.
 func (b *StatementBook) Watermarks(ctx context.Context) (map[int]time.Time, error) {
 	rows, err := b.q.ListWatermarks(ctx)
 	marks := make(map[int]time.Time, len(rows))
@@ -138,7 +138,7 @@ func (b *StatementBook) Watermarks(ctx context.Context) (map[int]time.Time, erro
 	return marks, err
 }
 
-// Heads lists closed periods of accounts that ended after an instant, by account and date.
+// Heads lists the accounts' closed periods that ended after since, ordered by account and date.
 func (b *StatementBook) Heads(ctx context.Context, accounts []account.ID, since time.Time) ([]StatementHead, error) {
 	rows, err := b.q.ListStatementHeads(ctx, db.ListStatementHeadsParams{Accounts: uuidsOf(accounts), Since: since})
 	heads := make([]StatementHead, len(rows))
@@ -150,7 +150,7 @@ func (b *StatementBook) Heads(ctx context.Context, accounts []account.ID, since 
 	return heads, err
 }
 
-// Unstated lists periods of accounts that have usage and no statement.
+// Unstated lists the accounts' periods that have usage but no statement.
 func (b *StatementBook) Unstated(ctx context.Context, accounts []account.ID) ([]UsagePeriod, error) {
 	rows, err := b.q.ListUnstatedUsage(ctx, uuidsOf(accounts))
 	periods := make([]UsagePeriod, len(rows))
@@ -160,7 +160,7 @@ func (b *StatementBook) Unstated(ctx context.Context, accounts []account.ID) ([]
 	return periods, err
 }
 
-// Late lists closed periods of accounts of which usage is recorded that no statement tells of.
+// Late lists the accounts' closed periods with usage that no statement includes.
 func (b *StatementBook) Late(ctx context.Context, accounts []account.ID) ([]UsagePeriod, error) {
 	rows, err := b.q.ListLateUsage(ctx, uuidsOf(accounts))
 	periods := make([]UsagePeriod, len(rows))
@@ -170,7 +170,7 @@ func (b *StatementBook) Late(ctx context.Context, accounts []account.ID) ([]Usag
 	return periods, err
 }
 
-// Ended lists periods of accounts that were cut short.
+// Ended lists the accounts' periods that were cut short.
 func (b *StatementBook) Ended(ctx context.Context, accounts []account.ID) ([]EndedSpan, error) {
 	rows, err := b.q.ListEndedPeriodsOf(ctx, uuidsOf(accounts))
 	spans := make([]EndedSpan, len(rows))
@@ -180,7 +180,8 @@ func (b *StatementBook) Ended(ctx context.Context, accounts []account.ID) ([]End
 	return spans, err
 }
 
-// PlansAt returns the plans that accounts had at instants, where they have had another one since.
+// PlansAt returns the plans that accounts had at the given times. Accounts whose plan has not
+// changed since are omitted.
 func (b *StatementBook) PlansAt(ctx context.Context, of []Moment) (map[Moment]string, error) {
 	var p db.ListPlansAtParams
 	for _, m := range of {
@@ -194,8 +195,8 @@ func (b *StatementBook) PlansAt(ctx context.Context, of []Moment) (map[Moment]st
 	return plans, err
 }
 
-// Lines adds up the usage of periods from the hours, for what is kept. limits are the refusals that
-// are told apart.
+// Lines sums the usage of periods from the hourly rows, for statements to be frozen. Refusals named
+// in limits get lines of their own.
 func (b *StatementBook) Lines(ctx context.Context, of []UsagePeriod, limits []string) ([]StatementLine, error) {
 	accounts, periods, err := columnsOf(of)
 	if err != nil {
@@ -211,7 +212,7 @@ func (b *StatementBook) Lines(ctx context.Context, of []UsagePeriod, limits []st
 	return lines, err
 }
 
-// LiveLines adds up the usage of one period from the days, for what is only shown.
+// LiveLines sums the usage of one period from the daily rows, for display only.
 func (b *StatementBook) LiveLines(ctx context.Context, of UsagePeriod, limits []string) ([]StatementLine, error) {
 	accounts, periods, err := columnsOf([]UsagePeriod{of})
 	if err != nil {
@@ -237,7 +238,7 @@ func lineOf(r *db.SumStatementLinesRow) StatementLine {
 	}
 }
 
-// Keys tells of keys, as far as they are recorded.
+// Keys returns what statements show of these keys. Unknown keys are omitted.
 func (b *StatementBook) Keys(ctx context.Context, ids []account.KeyID) (map[account.KeyID]StatementKey, error) {
 	list := make([]uuid.UUID, len(ids))
 	for i, id := range ids {
@@ -253,8 +254,8 @@ func (b *StatementBook) Keys(ctx context.Context, ids []account.KeyID) (map[acco
 	return keys, err
 }
 
-// Invoices lists invoices of accounts that were created before an instant and that no statement
-// tells of, oldest first.
+// Invoices lists the accounts' invoices that were created before the given time and that no
+// statement includes, oldest first.
 func (b *StatementBook) Invoices(ctx context.Context, before []Moment) ([]StatementInvoice, error) {
 	var p db.ListUntoldInvoicesParams
 	for _, m := range before {
@@ -277,7 +278,7 @@ func (b *StatementBook) Invoices(ctx context.Context, before []Moment) ([]Statem
 	return invoices, err
 }
 
-// Frozen reads what was frozen of periods, as far as they are closed.
+// Frozen reads the statements of these periods. Open periods are omitted.
 func (b *StatementBook) Frozen(ctx context.Context, of []UsagePeriod) (map[UsagePeriod]Statement, error) {
 	accounts, periods, err := columnsOf(of)
 	if err != nil {
@@ -292,7 +293,7 @@ func (b *StatementBook) Frozen(ctx context.Context, of []UsagePeriod) (map[Usage
 	return statements, err
 }
 
-// Adjusted reads the adjustments of periods, oldest first.
+// Adjusted reads the adjustments of these periods, oldest first.
 func (b *StatementBook) Adjusted(ctx context.Context, of []UsagePeriod) ([]StatementAdjustment, error) {
 	accounts, periods, err := columnsOf(of)
 	if err != nil {

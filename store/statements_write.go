@@ -11,8 +11,8 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// Freeze closes periods. A period that is closed already is an error, and so is a hash that is not
-// its content's.
+// Freeze inserts statements. It fails when a period is already closed or a hash does not match its
+// content.
 func (b *StatementBook) Freeze(ctx context.Context, statements []Statement) error {
 	var p db.InsertStatementsParams
 	for i := range statements {
@@ -37,7 +37,7 @@ func (b *StatementBook) Freeze(ctx context.Context, statements []Statement) erro
 	return b.q.MarkStated(ctx, db.MarkStatedParams{Accounts: p.Accounts, Periods: p.Periods})
 }
 
-// Adjust keeps adjustments, which the statements that tell of them hold too.
+// Adjust inserts adjustments, which the contents of their statements include too.
 func (b *StatementBook) Adjust(ctx context.Context, adjustments []StatementAdjustment) error {
 	if len(adjustments) == 0 {
 		return nil
@@ -67,13 +67,14 @@ func (b *StatementBook) Adjust(ctx context.Context, adjustments []StatementAdjus
 	return b.q.InsertAdjustments(ctx, p)
 }
 
-// ToldInvoice is an invoice and the statement that tells of it.
+// ToldInvoice is an invoice and the statement that includes it.
 type ToldInvoice struct {
 	By      UsagePeriod
 	Invoice string
 }
 
-// Tell keeps which statements tell of invoices. One that is told already is an error.
+// Tell records which statements include invoices. It fails when an invoice is already included in
+// one.
 func (b *StatementBook) Tell(ctx context.Context, told []ToldInvoice) error {
 	if len(told) == 0 {
 		return nil
@@ -103,7 +104,7 @@ func periodOf(id uuid.UUID, period time.Time) UsagePeriod {
 	return UsagePeriod{Account: account.ID{UUID: id}, Period: period.Format(periodLayout)}
 }
 
-// columnsOf spreads periods over columns.
+// columnsOf splits periods into columns.
 func columnsOf(of []UsagePeriod) (accounts []uuid.UUID, periods []time.Time, err error) {
 	accounts, periods = make([]uuid.UUID, len(of)), make([]time.Time, len(of))
 	for i, p := range of {

@@ -14,19 +14,19 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// ChainSlot is how long a slot of a chain's record is; slots begin at whole ones of UTC.
+// ChainSlot is the length of a chain's time slots. Slots are aligned to UTC.
 const ChainSlot = 5 * time.Minute
 
-// ChainTraffic is what became of a chain's calls.
+// ChainTraffic counts a chain's calls.
 type ChainTraffic struct {
-	Calls    int64 // that upstreams were asked for
-	Rerouted int64 // of those, read from another upstream after one failed
-	Lost     int64 // of those, that no upstream answered
-	Attempts int64 // that they took
-	Failed   int64 // of those, that upstreams failed
+	Calls    int64 // calls for which upstreams were asked
+	Rerouted int64 // calls answered by another upstream after one failed
+	Lost     int64 // calls that no upstream answered
+	Attempts int64 // attempts at upstreams
+	Failed   int64 // attempts that failed
 }
 
-// ChainCalls is what is known of a chain's calls in a slot.
+// ChainCalls counts a chain's calls in a slot.
 type ChainCalls struct {
 	Slot time.Time
 	ChainTraffic
@@ -34,19 +34,19 @@ type ChainCalls struct {
 	Latency account.Latency
 }
 
-// ChainReport is how a chain was found, and what is known of its calls meanwhile.
+// ChainReport is a measurement of a chain's state, with recent counts of its calls.
 type ChainReport struct {
 	Chain      chain.ID
 	State      chain.State // not chain.Unknown
-	Why        string      // a word of package upstream; empty when it is up
+	Why        string      // a reason of package upstream; empty when it is up
 	MeasuredAt time.Time
-	Calls      []ChainCalls // of a few slots, absolute
+	Calls      []ChainCalls // of a few slots; totals, not increments
 }
 
-// RecordChain notes a report. The time since the measurement before counts as what that one found,
-// as far as the two are not further apart than gap: then nobody knows. A measurement that is not
-// newer than the newest one, and calls that are fewer than those that are there, change nothing, so
-// that any number of workers may report the same.
+// RecordChain records a report. The time since the previous measurement is counted under that
+// measurement's state, or not at all when it is longer than gap. It is idempotent: an older
+// measurement, and counts lower than the stored ones, change nothing, so any number of workers may
+// report the same.
 func (s *Store) RecordChain(ctx context.Context, r *ChainReport, gap time.Duration) error {
 	err := s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		touched, err := measureChain(ctx, q, r, gap)
@@ -79,8 +79,8 @@ func (s *Store) RecordChain(ctx context.Context, r *ChainReport, gap time.Durati
 	return nil
 }
 
-// measureChain moves the newest measurement on, adds the time that passed since the one before, and
-// gives the slots that it lies in.
+// measureChain replaces the newest measurement, adds the time since the previous one, and returns
+// the slots that this time falls in.
 func measureChain(ctx context.Context, q *db.Queries, r *ChainReport,
 	gap time.Duration,
 ) (slots []time.Time, err error) {
@@ -137,8 +137,8 @@ func chainCallsParams(id chain.ID, c *ChainCalls) db.SetChainCallsParams {
 
 func dayOf(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
 
-// DeleteChainSlotsBefore forgets the slots of the days before the instant's, in batches, and
-// returns how many rows went. The days stay.
+// DeleteChainSlotsBefore deletes the slots of the days before the given time, in batches, and
+// returns how many rows it deleted. Daily sums are kept.
 func (s *Store) DeleteChainSlotsBefore(ctx context.Context, before time.Time) (int64, error) {
 	const batch = 10_000
 	var total int64

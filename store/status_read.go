@@ -10,36 +10,36 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// ChainMeasurement is how a chain was found last.
+// ChainMeasurement is the newest measurement of a chain.
 type ChainMeasurement struct {
 	At    time.Time
 	State chain.State
 	Why   string
 }
 
-// ChainDay is how a chain stood on a day (UTC). What is missing of its time nobody measured.
+// ChainDay is how long a chain was in each state on a UTC day. Unmeasured time is in none.
 type ChainDay struct {
 	Day                time.Time
 	Up, Degraded, Down time.Duration
 	ChainTraffic
 }
 
-// ChainRecord is what the record knows of a chain.
+// ChainRecord is the stored history of a chain.
 type ChainRecord struct {
 	Newest  *ChainMeasurement // nil when it was never measured
-	Windows []ChainWindow     // in the order in which they were asked for
-	Days    []ChainDay        // with something in them, the oldest first
+	Windows []ChainWindow     // in the order of the request
+	Days    []ChainDay        // days with data, oldest first
 }
 
-// ChainWindow is what became of calls since an instant, and how long answers of reads took.
+// ChainWindow counts calls since a time, with the latency of reads.
 type ChainWindow struct {
 	ChainTraffic
 
 	Latency account.Latency
 }
 
-// LoadChains reads how all chains stood: their calls since each of some instants, which are taken
-// by whole slots, and their days since one.
+// LoadChains reads the history of all chains: their calls since each of windows, rounded down to
+// whole slots, and their days from days on.
 func (s *Store) LoadChains(ctx context.Context, days time.Time,
 	windows ...time.Time,
 ) (map[chain.ID]*ChainRecord, error) {
@@ -109,8 +109,7 @@ func loadWindow(ctx context.Context, q *db.Queries, since time.Time, of func(id 
 	return nil
 }
 
-// ListIncidents reads incidents that were long enough to be news, and go on or ended since an
-// instant, the newest first.
+// ListIncidents reads confirmed incidents that are open or ended at or after since, newest first.
 func (s *Store) ListIncidents(ctx context.Context, since time.Time, limit int) ([]Incident, error) {
 	//nolint:gosec // bounded
 	rows, err := s.queries().ListIncidents(ctx, db.ListIncidentsParams{Since: since, Most: int32(min(limit, maxPage))})

@@ -18,7 +18,7 @@ func report(state chain.State, at time.Time, calls ...store.ChainCalls) *store.C
 	return &store.ChainReport{Chain: chain.EthMainnet, State: state, MeasuredAt: at, Calls: calls}
 }
 
-// chainDays is what is recorded of Ethereum.
+// chainDays returns the stored history of Ethereum.
 func chainDays(t *testing.T, s *store.Store) *store.ChainRecord {
 	t.Helper()
 	all := must[map[chain.ID]*store.ChainRecord](t)(s.LoadChains(t.Context(), statusDay.AddDate(0, 0, -100), statusDay))
@@ -31,8 +31,8 @@ func chainDays(t *testing.T, s *store.Store) *store.ChainRecord {
 func TestTimeBetweenMeasurementsCountsOnceHoweverManyWorkersReportIt(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
-	// Up until 23:58:20, then degraded over midnight until 00:01, then down for 30 seconds, then a
-	// gap of which nobody knows, then up.
+	// Up until 23:58:20, degraded past midnight until 00:01, down for 30 seconds, then an
+	// unmeasured gap, then up.
 	at := statusDay.Add(-100 * time.Second)
 	steps := []struct {
 		state chain.State
@@ -59,7 +59,7 @@ func TestTimeBetweenMeasurementsCountsOnceHoweverManyWorkersReportIt(t *testing.
 		}
 		workers.Wait()
 	}
-	for _, old := range reports { // what is not newer changes nothing
+	for _, old := range reports { // an older report changes nothing
 		if err := s.RecordChain(ctx, old, gap); err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +96,7 @@ func TestCallsOfASlotAreWhatWasReportedOfItLast(t *testing.T) {
 		{callsAt(first, 10)},
 		{callsAt(first, 30), callsAt(second, 5)},
 		{callsAt(first, 30), callsAt(second, 8)},
-		{callsAt(first, 20)}, // a process ended and is forgotten: what is there stays
+		{callsAt(first, 20)}, // a process has ended; the higher count stays
 	} {
 		for range 2 {
 			if err := s.RecordChain(ctx, report(chain.Up, second, calls...), gap); err != nil {
@@ -113,7 +113,7 @@ func TestCallsOfASlotAreWhatWasReportedOfItLast(t *testing.T) {
 		t.Errorf("since the day began: %+v with %d durations", w.ChainTraffic, w.Latency.Calls())
 	}
 	later := must[map[chain.ID]*store.ChainRecord](t)(s.LoadChains(ctx, statusDay, second.Add(time.Minute)))
-	if w := later[chain.EthMainnet].Windows[0]; w.Calls != 8 { // by whole slots
+	if w := later[chain.EthMainnet].Windows[0]; w.Calls != 8 { // rounded down to whole slots
 		t.Errorf("since the second slot: %+v", w.ChainTraffic)
 	}
 }
@@ -148,8 +148,8 @@ func TestIncidentsAreListedOnceTheyAreNews(t *testing.T) {
 	}
 	for i, at := 0, statusDay; i < 8; i, at = i+1, at.Add(30*time.Second) {
 		observe("eth_mainnet", i < 4, at)                      // over
-		observe("base_mainnet", true, at.Add(2*time.Minute))   // goes on
-		observe("polygon_pos", i == 7, at.Add(10*time.Second)) // no news yet
+		observe("base_mainnet", true, at.Add(2*time.Minute))   // open
+		observe("polygon_pos", i == 7, at.Add(10*time.Second)) // not confirmed yet
 	}
 	all := must[[]store.Incident](t)(s.ListIncidents(ctx, statusDay, 50))
 	if len(all) != 2 || all[0].Chain != "base_mainnet" || all[0].Over() || all[1].Chain != "eth_mainnet" ||

@@ -1,7 +1,7 @@
-// Package store owns PostgreSQL, the record: accounts and keys, call records, usage by the hour,
-// the ledger of what the meter flushed, and the session locks by which workers share work. SQL lies
-// in store/queries, typed by sqlc into store/db; transactions are Go. It counts nothing and admits
-// nothing (meter does), and it does not migrate (migrations do).
+// Package store reads and writes PostgreSQL, the system of record: accounts and keys, call records,
+// hourly usage, the ledger of flushed buckets, and the session locks by which workers share work.
+// SQL is in store/queries, compiled by sqlc into store/db; transactions are Go. It does not count
+// or admit calls (package meter does), and it does not migrate (package migrations does).
 package store
 
 import (
@@ -20,18 +20,17 @@ import (
 )
 
 var (
-	// ErrNotFound says that no row answers to what was asked for.
+	// ErrNotFound reports that no row matched.
 	ErrNotFound = errors.New("store: not found")
-	// ErrKeyExists says that the id or the digest of a new key is taken.
+	// ErrKeyExists reports that the id or the digest of a new key is taken.
 	ErrKeyExists = errors.New("store: key exists already")
-	// ErrAccountExists says that the id of a new account is taken.
+	// ErrAccountExists reports that the id of a new account is taken.
 	ErrAccountExists = errors.New("store: account exists already")
-	// ErrAccountMissing says that the account which a new key names does not exist.
+	// ErrAccountMissing reports that the account of a new key does not exist.
 	ErrAccountMissing = errors.New("store: account does not exist; create it first")
-	// ErrRevoked says that a key was to be changed that is revoked for good.
+	// ErrRevoked reports an attempt to change a revoked key.
 	ErrRevoked = errors.New("store: the key is revoked")
-	// ErrRejected says that PostgreSQL refuses the content of a row, so that writing it again is in
-	// vain.
+	// ErrRejected reports that PostgreSQL rejects the content of a row, so that a retry is useless.
 	ErrRejected = errors.New("store: content refused")
 )
 
@@ -39,27 +38,27 @@ var (
 // hanging.
 const connectTimeout = 5 * time.Second
 
-// Store is a pool of connections to one database. It is safe for concurrent use.
+// Store is a connection pool to one database. It is safe for concurrent use.
 type Store struct {
 	pool  *pgxpool.Pool
 	epoch atomic.Int64 // as ReadDeployment found it last
 }
 
-// Open connects to the PostgreSQL at url and checks that it answers. An error never holds the URL's
-// password.
+// Open connects to the PostgreSQL at url and checks that it answers. Its errors never contain the
+// URL's password.
 func Open(ctx context.Context, url string) (*Store, error) {
 	cfg, err := pgxpool.ParseConfig(url)
 	if err != nil {
 		return nil, fmt.Errorf("read the database URL; check DATABASE_URL: %w", err)
 	}
 	cfg.ConnConfig.ConnectTimeout = connectTimeout
-	// Sessions think in UTC, so that times read back are UTC whatever the server's setting.
+	// With a session in UTC, times are read in UTC whatever the server's setting.
 	cfg.ConnConfig.RuntimeParams["timezone"] = "UTC"
 	if cfg.ConnConfig.RuntimeParams["application_name"] == "" {
 		cfg.ConnConfig.RuntimeParams["application_name"] = "gateway"
 	}
-	// Without it an array of ids goes through text, one by one, which costs a flush more than all
-	// else on this side.
+	// Without this, arrays of UUIDs are sent as text, one by one, which is the largest client-side
+	// cost of a flush.
 	cfg.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
 		pgxuuid.Register(conn.TypeMap())
 		return nil
@@ -76,7 +75,7 @@ func Open(ctx context.Context, url string) (*Store, error) {
 	return s, nil
 }
 
-// Close waits for connections in use and closes all of them.
+// Close waits for connections in use and closes the pool.
 func (s *Store) Close() { s.pool.Close() }
 
 // Ping reports whether PostgreSQL answers.
@@ -89,12 +88,12 @@ func (s *Store) Ping(ctx context.Context) error {
 
 func (s *Store) queries() *db.Queries { return db.New(s.pool) }
 
-// tx runs do in one transaction, which commits when do returns nil.
+// tx runs do in one transaction, and commits it when do returns nil.
 func (s *Store) tx(ctx context.Context, options pgx.TxOptions, do func(pgx.Tx, *db.Queries) error) error {
 	return pgx.BeginTxFunc(ctx, s.pool, options, func(tx pgx.Tx) error { return do(tx, db.New(tx)) })
 }
 
-// conflict names the sentinel of a violated constraint; other errors stay as they are.
+// conflict converts a violated constraint to its sentinel error; other errors are unchanged.
 func conflict(err error) error {
 	violation, ok := errors.AsType[*pgconn.PgError](err)
 	if !ok {
@@ -111,7 +110,7 @@ func conflict(err error) error {
 	return err
 }
 
-// found turns pgx's no-rows error into ErrNotFound.
+// found converts pgx.ErrNoRows to ErrNotFound.
 func found(err error) error {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return ErrNotFound
@@ -119,8 +118,8 @@ func found(err error) error {
 	return err
 }
 
-// rejected reports whether PostgreSQL refuses the content itself: class 22 is data exceptions,
-// class 23 violated constraints (PostgreSQL manual, appendix A).
+// rejected reports whether PostgreSQL rejected the content: SQLSTATE class 22 (data exception) or
+// 23 (integrity constraint violation) (PostgreSQL manual, appendix A).
 func rejected(err error) bool {
 	violation, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && len(violation.Code) == 5 && (violation.Code[:2] == "22" || violation.Code[:2] == "23")

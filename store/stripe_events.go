@@ -8,19 +8,20 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// StripeEvent is a webhook that came, as far as it is kept: what it says is read again from Stripe.
+// StripeEvent is a received webhook event. Its content is not stored: it is read again from Stripe.
 type StripeEvent struct {
 	ID         string
 	Type       string
 	APIVersion string
-	Object     string // id of what it is about
-	Customer   string // whose; empty when it says none
-	Session    string // of a checkout; empty for others
+	Object     string // id of the object that it is about
+	Customer   string // Stripe's customer id; empty when it has none
+	Session    string // id of a checkout session; empty for other events
 	CreatedAt  time.Time
 	ReceivedAt time.Time
 }
 
-// RecordStripeEvent records an event, once by its id. It reports false when it came before.
+// RecordStripeEvent inserts an event. It is idempotent by the event's id: fresh is false when the
+// event was received before.
 func (s *Store) RecordStripeEvent(ctx context.Context, e *StripeEvent) (fresh bool, err error) {
 	n, err := s.queries().InsertStripeEvent(ctx, db.InsertStripeEventParams{
 		ID: e.ID, Type: e.Type, ApiVersion: e.APIVersion, Object: e.Object, Customer: e.Customer, Session: e.Session,
@@ -32,8 +33,8 @@ func (s *Store) RecordStripeEvent(ctx context.Context, e *StripeEvent) (fresh bo
 	return n > 0, nil
 }
 
-// MarkStripeEvent records that nothing more is to be done for an event: the flow that reads again
-// has the signal, or nobody needs it.
+// MarkStripeEvent records that an event is processed: the workflow that reads from Stripe has its
+// signal, or none is needed.
 func (s *Store) MarkStripeEvent(ctx context.Context, id, result string) error {
 	if _, err := s.queries().MarkStripeEvent(ctx, db.MarkStripeEventParams{ID: id, Result: result}); err != nil {
 		return fmt.Errorf("mark event %s: %w", id, err)
@@ -41,8 +42,8 @@ func (s *Store) MarkStripeEvent(ctx context.Context, id, result string) error {
 	return nil
 }
 
-// ListOpenStripeEvents reads up to limit events that came longer ago than that and are not marked,
-// oldest first.
+// ListOpenStripeEvents reads up to limit unprocessed events that were received longer ago than
+// older, oldest first.
 func (s *Store) ListOpenStripeEvents(ctx context.Context, older time.Duration, limit int) ([]StripeEvent, error) {
 	rows, err := s.queries().ListOpenStripeEvents(ctx, db.ListOpenStripeEventsParams{
 		OlderSeconds: older.Seconds(), Most: int32(min(limit, maxPage)), //nolint:gosec // bounded
@@ -60,8 +61,8 @@ func (s *Store) ListOpenStripeEvents(ctx context.Context, older time.Duration, l
 	return all, nil
 }
 
-// DeleteStripeEvents deletes up to limit events that were processed and came before an instant, and
-// says how many.
+// DeleteStripeEvents deletes up to limit processed events that were received before the given time,
+// and returns how many.
 func (s *Store) DeleteStripeEvents(ctx context.Context, before time.Time, limit int) (int64, error) {
 	//nolint:gosec // bounded
 	n, err := s.queries().DeleteStripeEvents(ctx, db.DeleteStripeEventsParams{

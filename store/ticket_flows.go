@@ -11,14 +11,14 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// TicketNews is a change of a ticket that its flow is to hear of.
+// TicketNews is a change of a ticket that its workflow must be notified of.
 type TicketNews struct {
 	Number  ticket.Number
 	Account account.ID
 	Version int64
 }
 
-// MarkTicketTold records that the flow of a ticket has heard of a version.
+// MarkTicketTold records that the workflow of a ticket was notified of a version.
 func (s *Store) MarkTicketTold(ctx context.Context, n TicketNews) error {
 	if err := s.queries().MarkTicketTold(ctx, db.MarkTicketToldParams{
 		Number: int64(n.Number), Version: n.Version,
@@ -28,9 +28,9 @@ func (s *Store) MarkTicketTold(ctx context.Context, n TicketNews) error {
 	return nil
 }
 
-// ListUntoldTickets lists tickets in the order of their numbers, after one: those whose flow has
-// not heard of what changed before stale, and those that should have closed, because nothing
-// happened to them since overdue.
+// ListUntoldTickets lists tickets after the given number, in the order of their numbers: those
+// whose workflow was not notified of a change before stale, and resolved ones without activity
+// since overdue, which should have been closed.
 func (s *Store) ListUntoldTickets(ctx context.Context, stale, overdue time.Time, after ticket.Number,
 	limit int,
 ) ([]TicketNews, error) {
@@ -51,8 +51,8 @@ func (s *Store) ListUntoldTickets(ctx context.Context, stale, overdue time.Time,
 // maxRefusals bounds the evidence of a ticket.
 const maxRefusals = 20
 
-// SumRefusals counts the recorded calls of a window that were refused or failed: the most frequent
-// ones first, 20 lines at most. The window's chain is not looked at.
+// SumRefusals counts the refused and failed calls of a window by reason, chain and method: up to
+// maxRefusals lines, the most frequent first. It ignores the window's chain.
 func (s *Store) SumRefusals(ctx context.Context, w *UsageWindow) ([]ticket.RefusalCount, error) {
 	rows, err := s.sums().SumRefusals(ctx, db.SumRefusalsParams{
 		Account: w.Account.UUID, Since: w.since(), Keys: w.keys(), OnlyPeriod: w.period(), Most: maxRefusals,

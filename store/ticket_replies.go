@@ -13,7 +13,7 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// moveTicket brings a ticket to a status, with a message when there is one to add.
+// moveTicket sets a ticket's status, and adds the message unless its body is empty.
 func moveTicket(ctx context.Context, q *db.Queries, row *db.Ticket, status ticket.Status,
 	m *TicketMessage,
 ) (db.Ticket, error) {
@@ -43,31 +43,32 @@ func moveTicket(ctx context.Context, q *db.Queries, row *db.Ticket, status ticke
 	return q.UpdateTicket(ctx, p)
 }
 
-// TicketReply is what somebody does with a ticket. A zero Account is an operator's, who may reply
-// to all.
+// TicketReply is a message to a ticket or a change of its status. A zero Account is an operator's,
+// who may reply to all tickets.
 type TicketReply struct {
 	Number  ticket.Number
 	Account account.ID
 	Scope   Scope
 	By      ticket.Author
-	Actor   string // as the desk's log names them; empty for By
-	Writer  string // of the account, as Writer.Actor names them; empty for an operator
-	Origin  string // the door; empty for the worker
+	Actor   string // for the desk's log; empty for By
+	Writer  string // the customer, in the form of Writer.Actor; empty for an operator
+	Origin  string // console, api, mcp or ops; empty for the worker
 	Text    string // empty for none
 	Resolve bool
 	Reopen  bool
-	// Seen is how many messages the writer has seen; nil does not ask whether others came.
+	// Seen is how many messages the writer has read; nil skips the check for new ones.
 	Seen *int
-	Form FormID // sent twice, it is done once
+	Form FormID // idempotency key
 	At   time.Time
-	Tell TicketTelling // nil tells nobody
+	Tell TicketTelling // nil sends no mails
 }
 
-// ReplyTicket adds a message to a ticket, resolves or reopens it. The verdict says why nothing was
-// done when it is not ticket.Moves. A form that was sent before changes nothing. ErrNotFound when
-// there is no such ticket of the account and scope; ErrTooManyMessages; ErrTooManyMoves;
-// ErrTooManyTickets when one is to be reopened beside a hundred others; ErrUnread, with the ticket
-// as it is, when messages came that the writer has not seen; ErrFormSent.
+// ReplyTicket adds a message to a ticket, or resolves or reopens it. A verdict other than
+// ticket.Moves is why nothing was done. It is idempotent by r.Form, and returns ErrFormSent when
+// the form was sent before with other content. It returns ErrNotFound when there is no such ticket
+// in the account and scope, ErrTooManyMessages or ErrTooManyMoves when the ticket is full,
+// ErrTooManyTickets when reopening it would exceed ticket.MaxOpen, and ErrUnread, with the current
+// ticket, when there are messages that the writer has not read.
 //
 //nolint:gocritic // a copy does no harm
 func (s *Store) ReplyTicket(ctx context.Context, r TicketReply) (t Ticket, verdict ticket.Verdict, err error) {
@@ -115,8 +116,8 @@ func (s *Store) ReplyTicket(ctx context.Context, r TicketReply) (t Ticket, verdi
 	return t, verdict, nil
 }
 
-// roomFor refuses a reply when the ticket or the account is full. Customers leave room for an
-// answer.
+// roomFor refuses a reply when the ticket or the account is full. Customers' limit leaves room for
+// an answer.
 func roomFor(ctx context.Context, q *db.Queries, r *TicketReply, row *db.Ticket, after ticket.Status) error {
 	limit := int32(ticket.MaxMessages)
 	if r.By == ticket.Customer {
@@ -138,13 +139,14 @@ func roomFor(ctx context.Context, q *db.Queries, r *TicketReply, row *db.Ticket,
 	return err
 }
 
-// lockTicket reads a ticket under the lock of its account, the same for all who change one.
+// lockTicket reads a ticket under the lock of its account, which everyone takes who changes a
+// ticket.
 func lockTicket(ctx context.Context, q *db.Queries, r *TicketReply) (row db.Ticket, of db.Account, err error) {
 	p := db.GetTicketParams{Number: int64(r.Number), Account: optional(r.Account.UUID), Scope: optional(r.Scope.UUID)}
 	if row, err = q.GetTicket(ctx, p); err != nil {
 		return row, of, found(err)
 	}
-	for { // a ticket moves with the key that an owner adopts, once
+	for { // repeats when an adoption moved the ticket meanwhile
 		if of, err = q.LockAccount(ctx, row.AccountID); err != nil {
 			return row, of, found(err)
 		}
@@ -154,11 +156,12 @@ func lockTicket(ctx context.Context, q *db.Queries, r *TicketReply) (row db.Tick
 	}
 }
 
-// ClosedNote is what the service writes on a ticket that it closes.
+// ClosedNote is the message that the service adds to a ticket that it closes.
 const ClosedNote = "Closed by itself: nobody answered for seven days after it was resolved. Reply with reopen to go on."
 
-// CloseTicket closes a resolved ticket that nobody answered for seven days at a time, and gives it
-// as it is then; any other stays as it is. ErrNotFound when there is none.
+// CloseTicket closes a ticket that was resolved and had no activity for ticket.CloseAfter at the
+// given time. It returns the ticket; any other ticket is unchanged. It returns ErrNotFound when
+// there is none.
 func (s *Store) CloseTicket(ctx context.Context, n ticket.Number, at time.Time) (t Ticket, err error) {
 	err = s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		row, of, err := lockTicket(ctx, q, &TicketReply{Number: n})
@@ -173,7 +176,7 @@ func (s *Store) CloseTicket(ctx context.Context, n ticket.Number, at time.Time) 
 			of: &of, by: ticket.Service, action: actionClose, before: ticket.Resolved, after: ticket.Closed,
 			message: TicketMessage{Author: ticket.Service, At: at},
 		}
-		if row.Messages <= ticket.MaxMessages { // there is one place more than people can fill
+		if row.Messages <= ticket.MaxMessages { // one place is reserved for this note
 			step.message.Body = ClosedNote
 		}
 		t, err = step.take(ctx, q, &row)

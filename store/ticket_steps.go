@@ -8,7 +8,7 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// Actions of the desk's log about tickets and feedback.
+// Actions in the desk's log about tickets and feedback.
 const (
 	actionFile    = "file"
 	actionJoin    = "join"
@@ -29,32 +29,32 @@ func (r *TicketReply) action() string {
 	return actionReply
 }
 
-// TicketReader is somebody whom mails about something of an account go to.
+// TicketReader is a recipient of mails about tickets and feedback of an account.
 type TicketReader struct {
 	User  account.UserID
 	Email account.Email
 	Zone  string // IANA name; may be empty
 }
 
-// maxTicketReaders bounds whom one change is mailed to.
+// maxTicketReaders bounds the recipients of one change.
 const maxTicketReaders = 20
 
-// TicketStep is a change of a ticket, as whoever tells of it sees it.
+// TicketStep is a change of a ticket, as mails report it.
 type TicketStep struct {
-	Ticket  Ticket // after it
+	Ticket  Ticket // after the change
 	Before  ticket.Status
 	New     bool
 	By      ticket.Author
-	Text    string // of the message that came with it; empty for none
-	Account string // what the ticket's account is called; may be empty
-	Plan    string // of the account
-	// Readers are whom it may be mailed to: who filed it while they belong to the account, else its
-	// owners; nobody when it has none.
+	Text    string // of the message that came with the change; empty for none
+	Account string // the account's name; may be empty
+	Plan    string // the account's plan
+	// Readers are the possible recipients: the user who filed the ticket while they are a member,
+	// or else the account's owners; none when it has no owners.
 	Readers []TicketReader
 }
 
-// TicketTelling gives the mails about a change of a ticket. It is called inside the transaction, so
-// it may only compute.
+// TicketTelling returns the mails about a change of a ticket. It runs inside the transaction and
+// must have no side effects.
 type TicketTelling func(*TicketStep) ([]NewMail, error)
 
 // ticketStep is a change of a ticket that is allowed and not made yet. The account is locked.
@@ -64,13 +64,13 @@ type ticketStep struct {
 	actor, origin string
 	action        string
 	form          FormID
-	digest        []byte        // of what the form said
+	digest        []byte        // the form's digest
 	before, after ticket.Status // before is empty for a new ticket
-	message       TicketMessage // with an empty body for none
+	message       TicketMessage // an empty body means no message
 	tell          TicketTelling
 }
 
-// take makes the change, logs it and queues what is told of it.
+// take makes the change, logs it and queues its mails.
 func (s *ticketStep) take(ctx context.Context, q *db.Queries, row *db.Ticket) (t Ticket, err error) {
 	after, err := moveTicket(ctx, q, row, s.after, &s.message)
 	if err != nil {
@@ -117,7 +117,8 @@ func (s *ticketStep) line(t *Ticket) *DeskLine {
 	return l
 }
 
-// ticketReaders are whom mails about something of an account go to that a user, or a key, filed.
+// ticketReaders returns the recipients of mails about what filer, or a key when filer is zero,
+// filed for an account.
 func ticketReaders(ctx context.Context, q *db.Queries, of account.ID, filer account.UserID) ([]TicketReader, error) {
 	rows, err := q.ListTicketReaders(ctx, db.ListTicketReadersParams{
 		Account: of.UUID, Filer: optional(filer.UUID), Most: maxTicketReaders,

@@ -10,18 +10,18 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 )
 
-// TicketWriter is who of an account wrote a message, by what they are called now.
+// TicketWriter is the writer of a customer's message, with current names.
 type TicketWriter struct {
 	User      account.UserID
-	Email     string          // of a user; empty when there is none any more
+	Email     string          // of a user; empty when the user no longer exists
 	Key       account.KeyID   // zero for a user
-	Prefix    string          // the key's first characters; empty when there is none any more
+	Prefix    string          // the key's public prefix; empty when the key no longer exists
 	Agent     account.AgentID // of an agent's key
 	AgentName string
 }
 
-// WritersOf looks up who wrote messages, by what Writer.Actor gives. What is no user and no key is
-// left out.
+// WritersOf looks up who wrote messages, by the Writer.Actor of each. Writers that are neither
+// users nor keys are omitted.
 func (s *Store) WritersOf(ctx context.Context, messages []TicketMessage) (map[string]TicketWriter, error) {
 	actors := make([]string, len(messages))
 	for i := range messages {
@@ -30,8 +30,8 @@ func (s *Store) WritersOf(ctx context.Context, messages []TicketMessage) (map[st
 	return s.writersOf(ctx, actors)
 }
 
-// NamesOf looks up what users and keys are called, by what Writer.Actor gives: the address of a
-// user, the first characters of a key. Others, and those that are not there any more, are left out.
+// NamesOf looks up the names of users and keys, by their Writer.Actor: a user's address, a key's
+// public prefix. Others, and those that no longer exist, are omitted.
 func (s *Store) NamesOf(ctx context.Context, actors []string) (map[string]string, error) {
 	writers, err := s.writersOf(ctx, actors)
 	names := make(map[string]string, len(writers))

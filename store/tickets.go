@@ -17,43 +17,42 @@ import (
 )
 
 var (
-	// ErrTooManyTickets says that an account has as many unresolved tickets as it may have.
+	// ErrTooManyTickets reports that an account has the maximum of unresolved tickets.
 	ErrTooManyTickets = errors.New("store: too many unresolved tickets")
-	// ErrTooManyMessages says that a ticket has as many messages as it may have for whoever writes.
+	// ErrTooManyMessages reports that a ticket has the maximum of messages for this writer.
 	ErrTooManyMessages = errors.New("store: too many messages")
-	// ErrTooManyMoves says that a ticket was resolved and reopened as often as its customer may.
+	// ErrTooManyMoves reports that a customer resolved and reopened a ticket too often.
 	ErrTooManyMoves = errors.New("store: resolved and reopened too often")
-	// ErrUnread says that messages came that whoever replies has not seen.
+	// ErrUnread reports messages or answers that the writer has not read.
 	ErrUnread = errors.New("store: messages came that the writer has not seen")
 )
 
-// TooManyTodayError is the error of an account that made as many tickets in 24 hours as it may.
+// TooManyTodayError reports that an account has filed the maximum of tickets in 24 hours.
 type TooManyTodayError struct {
 	Limit int
-	Wait  time.Duration // until it may make the next
+	Wait  time.Duration // until the account may file the next
 }
 
 func (e *TooManyTodayError) Error() string {
 	return fmt.Sprintf("store: %d tickets within 24 hours; the next in %s", e.Limit, e.Wait)
 }
 
-// Scope is what of an account's tickets and feedback somebody finds and joins: the id of an agent
-// or of a key that sees nothing but its own. The zero one is who manages the account and sees all
-// of it.
+// Scope limits which of an account's tickets and feedback are visible: the id of an agent or of a
+// key that sees only its own. The zero Scope sees all of the account's.
 type Scope struct{ uuid.UUID }
 
-// Writer is who of an account writes to support: a key or a user.
+// Writer is who writes to support for an account: a key or a user.
 type Writer struct {
 	Account account.ID
 	Key     account.KeyID   // zero for a user
 	User    account.UserID  // zero for a key
-	Agent   account.AgentID // of an agent's key, zero for every other
+	Agent   account.AgentID // of an agent's key; zero for other keys
 	Scope   Scope
-	Channel string // the door
-	Form    FormID // that they sent: sent twice, it is done once
+	Channel string // console, api or mcp
+	Form    FormID // idempotency key of the form
 }
 
-// Actor names the writer of a message: user <id> or key <id>.
+// Actor returns the writer's name in messages and the log: user <id> or key <id>.
 func (w *Writer) Actor() string {
 	if w.User.IsZero() {
 		return actorKey + w.Key.String()
@@ -63,58 +62,60 @@ func (w *Writer) Actor() string {
 
 const actorKey = "key "
 
-// Ticket is a ticket as recorded. Version grows with every change that its flow must hear of.
+// Ticket is a ticket as stored. Version grows with every change that its workflow must be notified
+// of.
 type Ticket struct {
 	Number         ticket.Number
 	Account        account.ID
-	Key            account.KeyID  // that filed it; zero when a user did
-	User           account.UserID // who filed it; zero when a key did
+	Key            account.KeyID  // the key that filed it; zero when a user did
+	User           account.UserID // the user who filed it; zero when a key did
 	Subject        string
 	Category       ticket.Category
 	Priority       ticket.Priority
 	Channel        string
 	Status         ticket.Status
-	RequestID      uuid.UUID // zero when no call was named
+	RequestID      uuid.UUID // zero when the ticket names no call
 	Evidence       ticket.Evidence
 	Messages       int
 	CreatedAt      time.Time
 	LastActivityAt time.Time
-	ResolvedAt     time.Time // when it was last resolved; zero when it never was
-	ClosedAt       time.Time // zero while it is not
+	ResolvedAt     time.Time // when it was last resolved; zero when never
+	ClosedAt       time.Time // zero while it is not closed
 	Version        int64
-	Told           int64 // the version that its flow has heard of
+	Told           int64 // the version that its workflow was notified of
 }
 
-// TicketMessage is what somebody wrote.
+// TicketMessage is a message of a ticket.
 type TicketMessage struct {
 	Author ticket.Author
-	// who of the account, as Writer.Actor names them; empty for other authors, and where it was not
-	// recorded
+	// Writer is the customer's Writer.Actor. It is empty for other authors, and for old messages of
+	// which it was not stored.
 	Writer    string
 	Body      string
-	RequestID uuid.UUID // zero when no call was named
+	RequestID uuid.UUID // zero when the message names no call
 	At        time.Time
 }
 
-// NewTicket is what a ticket begins with.
+// NewTicket is a ticket to create.
 type NewTicket struct {
 	Writer
 	Subject   string
 	Message   string
 	Category  ticket.Category
-	Chosen    ticket.Category // Category when the writer chose it; empty when it follows from the evidence
+	Chosen    ticket.Category // Category when the writer chose it; empty when derived
 	Priority  ticket.Priority
-	RequestID uuid.UUID       // zero when no call was named
-	Evidence  ticket.Evidence // its symptom is the ticket's
+	RequestID uuid.UUID       // zero when the ticket names no call
+	Evidence  ticket.Evidence // its symptom becomes the ticket's
 	At        time.Time
-	Tell      TicketTelling // nil tells nobody
+	Tell      TicketTelling // nil sends no mails
 }
 
-// CreateTicket records a ticket, or adds the message to the one that it joins: of the same symptom,
-// unresolved, with its last activity within an hour. Two at once make one. Category, priority and
-// subject of the first one stay then; a subject that differs stands in front of the message. A form
-// that was sent before gives what it made then. ErrTooManyTickets when the account has a hundred
-// unresolved ones, *TooManyTodayError when it made as many in 24 hours as it may, ErrFormSent;
+// CreateTicket inserts a ticket, or adds the message to the ticket that it joins: an unresolved one
+// with the same symptom and activity within ticket.JoinWithin. Of two concurrent calls the second
+// joins the first. A joined ticket keeps its category, priority and subject; a different subject is
+// put in front of the message. It is idempotent by n.Form, and returns ErrFormSent when the form
+// was sent before with other content. It returns ErrTooManyTickets when the account has
+// ticket.MaxOpen unresolved tickets, *TooManyTodayError when it reached its daily limit, and
 // ErrNotFound when there is no such account.
 //
 //nolint:gocritic // a copy does no harm
@@ -124,7 +125,7 @@ func (s *Store) CreateTicket(ctx context.Context, n NewTicket) (t Ticket, joined
 		return t, false, fmt.Errorf("write the evidence of a ticket: %w", err)
 	}
 	err = s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
-		// The lock lets nobody else open, join or move a ticket of the account meanwhile.
+		// The lock keeps others from opening, joining or moving a ticket of the account.
 		of, err := q.LockAccount(ctx, n.Account.UUID)
 		if err != nil {
 			return found(err)
@@ -165,7 +166,7 @@ func (s *Store) CreateTicket(ctx context.Context, n NewTicket) (t Ticket, joined
 	return t, joined, nil
 }
 
-// madeBefore returns the ticket that a form made, as it is now.
+// madeBefore returns the current state of the ticket that a form made.
 func madeBefore(ctx context.Context, q *db.Queries, reference string, err error) (Ticket, error) {
 	if err != nil {
 		return Ticket{}, err
@@ -181,8 +182,8 @@ func madeBefore(ctx context.Context, q *db.Queries, reference string, err error)
 	return ticketOf(row)
 }
 
-// findToJoin returns the ticket of the symptom that is joined. One that is too old or too long for
-// that lets the symptom go.
+// findToJoin returns the ticket with the same symptom that the new one joins. A ticket that is too
+// old or too full to be joined stops gathering its symptom.
 func findToJoin(ctx context.Context, q *db.Queries, n *NewTicket) (row db.Ticket, joins bool, err error) {
 	symptom := n.Evidence.Symptom()
 	if symptom == nil {
@@ -204,7 +205,7 @@ func findToJoin(ctx context.Context, q *db.Queries, n *NewTicket) (row db.Ticket
 	return row, false, q.ReleaseSymptom(ctx, row.Number)
 }
 
-// openTicket writes a ticket, without its message.
+// openTicket inserts a ticket without its message.
 func openTicket(ctx context.Context, q *db.Queries, kind AccountKind, n *NewTicket,
 	evidence []byte,
 ) (db.Ticket, error) {
@@ -231,11 +232,11 @@ func openTicket(ctx context.Context, q *db.Queries, kind AccountKind, n *NewTick
 	return q.InsertTicket(ctx, p)
 }
 
-// ticketDay is what the tickets of an account are counted over.
+// ticketDay is the window of the daily limit of tickets.
 const ticketDay = 24 * time.Hour
 
-// boundDay refuses the account as many tickets in 24 hours as it may make: resolving them makes no
-// room. Accounts that cost nothing to get have less.
+// boundDay refuses more tickets in 24 hours than the account may file, resolved ones included.
+// Accounts that are free to create have a lower limit.
 func boundDay(ctx context.Context, q *db.Queries, kind AccountKind, n *NewTicket) error {
 	limit := ticket.MaxDaily
 	if kind == KindDoor || kind == KindWallet {
@@ -253,8 +254,8 @@ func boundDay(ctx context.Context, q *db.Queries, kind AccountKind, n *NewTicket
 	return &TooManyTodayError{limit, leaves.Add(ticketDay).Sub(n.At)}
 }
 
-// LoadTicket reads a ticket of an account with its messages, oldest first; of one scope alone
-// unless that is zero. ErrNotFound when it has none.
+// LoadTicket reads a ticket of an account with its messages, oldest first; only within scope unless
+// that is zero. It returns ErrNotFound when there is none.
 func (s *Store) LoadTicket(ctx context.Context, of account.ID, scope Scope,
 	n ticket.Number,
 ) (Ticket, []TicketMessage, error) {
@@ -281,7 +282,7 @@ func (s *Store) LoadTicket(ctx context.Context, of account.ID, scope Scope,
 					At: m.At.UTC(),
 				}
 			}
-			// from before it was recorded
+			// from before writers were stored
 			if len(messages) > 0 && messages[0].Author == ticket.Customer && messages[0].Writer == "" {
 				messages[0].Writer = (&Writer{Key: t.Key, User: t.User}).Actor()
 			}
@@ -293,7 +294,7 @@ func (s *Store) LoadTicket(ctx context.Context, of account.ID, scope Scope,
 	return t, messages, nil
 }
 
-// TicketFilter chooses tickets of an account.
+// TicketFilter selects tickets of an account.
 type TicketFilter struct {
 	Account  account.ID
 	Scope    Scope // zero for all
@@ -302,7 +303,7 @@ type TicketFilter struct {
 	Limit    int
 }
 
-// ListTickets lists tickets, newest first.
+// ListTickets lists the tickets that the filter selects, newest first.
 //
 //nolint:gocritic // a copy does no harm
 func (s *Store) ListTickets(ctx context.Context, f TicketFilter) ([]Ticket, error) {
@@ -347,7 +348,7 @@ func ticketOf(row db.Ticket) (Ticket, error) { //nolint:gocritic // the row is a
 	return t, nil
 }
 
-// optional is an id for a column that may have none; the zero one is none.
+// optional converts an id for a nullable column; the zero id becomes null.
 func optional(id uuid.UUID) *uuid.UUID {
 	if id == uuid.Nil {
 		return nil
@@ -355,7 +356,7 @@ func optional(id uuid.UUID) *uuid.UUID {
 	return &id
 }
 
-// given is the opposite of optional.
+// given is the inverse of optional.
 func given(id *uuid.UUID) uuid.UUID {
 	if id == nil {
 		return uuid.Nil
@@ -363,9 +364,8 @@ func given(id *uuid.UUID) uuid.UUID {
 	return *id
 }
 
-// stays reports whether the key that writes still belongs to the account, which is locked: an owner
-// may just have adopted it. What it writes then is tried again, for the account that it has gone
-// to.
+// stays returns an error when the writing key has left the account, which is locked: an owner may
+// have just adopted it. A retry then writes for the key's new account.
 func (w *Writer) stays(ctx context.Context, q *db.Queries) error {
 	if w.Key.IsZero() {
 		return nil

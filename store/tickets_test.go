@@ -18,7 +18,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// noon is when most of these tests happen.
+// noon is the time of most of these tests.
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
 func newTicket(of account.ID, code int, at time.Time) store.NewTicket {
@@ -52,7 +52,7 @@ func TestTheSameSymptomJoinsItsTicketWithinAnHour(t *testing.T) {
 		}
 		return made, joined
 	}
-	// Ten at once make one.
+	// Ten concurrent calls make one.
 	var all sync.WaitGroup
 	numbers := make([]ticket.Number, 10)
 	for i := range numbers {
@@ -77,7 +77,7 @@ func TestTheSameSymptomJoinsItsTicketWithinAnHour(t *testing.T) {
 	if first.Number < 1001 || first.Evidence.Call.Units != 500 || first.Status != ticket.Open {
 		t.Errorf("the ticket is %+v", first)
 	}
-	// Each join is activity; another symptom, another account and an agent have tickets of their
+	// Each join is activity. Another symptom, another account and an agent have tickets of their
 	// own.
 	if _, joined := create(newTicket(of.ID, -32022, noon.Add(time.Hour))); !joined {
 		t.Error("an hour after the last activity it does not join")
@@ -97,8 +97,8 @@ func TestTheSameSymptomJoinsItsTicketWithinAnHour(t *testing.T) {
 	if _, joined := create(newTicket(of.ID, 0, noon)); joined {
 		t.Error("one without a call joins")
 	}
-	// More than an hour after the last activity there is another, which gathers from then on, while
-	// the first is open.
+	// More than an hour after the last activity a new ticket is opened, which gathers from then on
+	// although the first is open.
 	second, joined := create(newTicket(of.ID, -32022, noon.Add(2*time.Hour+time.Second)))
 	if joined || second.Number == first.Number {
 		t.Errorf("the second is %+v", second)
@@ -107,7 +107,7 @@ func TestTheSameSymptomJoinsItsTicketWithinAnHour(t *testing.T) {
 		third.Number != second.Number {
 		t.Errorf("the third joins %s", third.Number.Reference())
 	}
-	// What is resolved gathers no more.
+	// A resolved ticket gathers no more.
 	if _, _, err := s.ReplyTicket(ctx, store.TicketReply{
 		Number: second.Number, Account: of.ID, By: ticket.Customer, Resolve: true, At: noon.Add(3 * time.Hour),
 	}); err != nil {
@@ -116,7 +116,7 @@ func TestTheSameSymptomJoinsItsTicketWithinAnHour(t *testing.T) {
 	if _, joined := create(newTicket(of.ID, -32022, noon.Add(3*time.Hour))); joined {
 		t.Error("it joins a resolved one")
 	}
-	// Agents find theirs alone, accounts their own.
+	// Agents find only their own tickets, and so do accounts.
 	for what, look := range map[string]func() error{
 		"another agent": func() error {
 			_, _, err := s.LoadTicket(ctx, of.ID, store.Scope{UUID: uuid.New()}, agents.Number)
@@ -273,7 +273,7 @@ func TestTicketsAndMessagesOfAnAccountAreBounded(t *testing.T) {
 		}
 	}
 	fill(ticket.MaxByCustomers)
-	// One that is full is not joined: there would be no room.
+	// A full ticket is not joined.
 	if _, _, err := s.CreateTicket(ctx, newTicket(of.ID, -32022, late)); !errors.Is(err, store.ErrTooManyTickets) {
 		t.Errorf("joined a full one: %v", err)
 	}
@@ -318,7 +318,7 @@ func TestCustomersResolveAndReopenSoOften(t *testing.T) {
 	}
 }
 
-// Resolving makes no room: what was filed within 24 hours counts, whatever became of it.
+// Resolving makes no room: every ticket filed within 24 hours counts.
 func TestTicketsOfADayAreBounded(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
@@ -409,7 +409,7 @@ func TestFlowsOfTicketsThatAreLateAreListed(t *testing.T) {
 		}
 		return made
 	}
-	must[store.Ticket](t)(func() (store.Ticket, error) { // nothing to time
+	must[store.Ticket](t)(func() (store.Ticket, error) { // no clock runs for this one
 		made, _, err := s.CreateTicket(ctx, newTicket(of.ID, 0, noon.Add(-time.Hour)))
 		return made, err
 	}())
@@ -426,7 +426,7 @@ func TestFlowsOfTicketsThatAreLateAreListed(t *testing.T) {
 		}
 	}
 	told(1)
-	told(7) // of no version that there is
+	told(7) // a version that does not exist
 	if got := list(time.Time{}); len(got) != 0 {
 		t.Errorf("told, late are %+v", got)
 	}
@@ -441,7 +441,7 @@ func TestFlowsOfTicketsThatAreLateAreListed(t *testing.T) {
 		t.Errorf("resolved, late are %+v", got)
 	}
 	told(2)
-	told(1) // an older word comes late
+	told(1) // an older version arrives late
 	if got := list(time.Time{}); len(got) != 0 {
 		t.Errorf("told again, late are %+v", got)
 	}
@@ -492,8 +492,7 @@ func TestRefusalsOfADayAreCounted(t *testing.T) {
 	}
 }
 
-// A text is kept as it is written, whatever it would mean elsewhere; what is too long never comes
-// this far.
+// Texts are stored as written, whatever they would mean elsewhere. Their length is checked before.
 func TestTextsOfTicketsAreKeptAsTheyAre(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)

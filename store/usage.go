@@ -12,14 +12,14 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// periodLayout is how usage lines write the start date of their period.
+// periodLayout is the format of a period's start date in usage lines.
 const periodLayout = time.DateOnly
 
-// CommitUsage adds sealed buckets to the usage and latency hours and, added up apart from them, to
-// the totals of their periods, all of them or none. A bucket that was committed before, by whom
-// ever, is not added again: the ledger of flushes and both books are written in one transaction. A
-// share of an allowance that is reached with it is noticed there too. ErrRejected when the content
-// of a bucket is at fault; any other error may pass.
+// CommitUsage adds sealed buckets to hourly usage and latency and, independently, to the totals of
+// their periods, in one transaction. It is idempotent: the ledger of flushes keeps a bucket from
+// being added twice, whoever committed it. It also inserts notices for percentages of a quota that
+// are reached. It returns ErrRejected when the content of a bucket is invalid; other errors may be
+// retried.
 func (s *Store) CommitUsage(ctx context.Context, buckets []account.UsageBucket) error {
 	if len(buckets) == 0 {
 		return nil
@@ -65,16 +65,15 @@ func flushParams(buckets []account.UsageBucket) db.InsertFlushesParams {
 	return p
 }
 
-// bucketID is a bucket's place in the ledger. The slot is in microseconds, which is what PostgreSQL
-// keeps of it.
+// bucketID identifies a bucket in the ledger. The slot is in microseconds, PostgreSQL's resolution.
 type bucketID struct {
 	slot       int64
 	account    uuid.UUID
 	generation string
 }
 
-// freshOf picks the buckets that the ledger had not yet. The same bucket twice in one call counts
-// once.
+// freshOf returns the buckets that were not in the ledger. A bucket that is twice in one call is
+// returned once.
 func freshOf(buckets []account.UsageBucket, entered []db.InsertFlushesRow) []*account.UsageBucket {
 	wanted := make(map[bucketID]struct{}, len(entered))
 	for _, row := range entered {
@@ -92,7 +91,7 @@ func freshOf(buckets []account.UsageBucket, entered []db.InsertFlushesRow) []*ac
 	return fresh
 }
 
-// linesOf spreads the lines of buckets over columns.
+// linesOf splits the lines of buckets into columns.
 func linesOf(buckets []*account.UsageBucket) (db.AddUsageParams, error) {
 	total := 0
 	for _, b := range buckets {

@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// UsageLine is usage of an hour or a UTC day with every word told apart.
+// UsageLine is the usage of an hour or a UTC day by key, chain, service, method and class.
 type UsageLine struct {
 	Start                         time.Time
 	Key                           account.KeyID
@@ -17,8 +17,8 @@ type UsageLine struct {
 	UsageSums
 }
 
-// UsageLines reads a window line by line, by the hour or by the UTC day, which the window then
-// begins with; at most so many lines, the oldest first.
+// UsageLines reads up to limit usage lines of a window, by hour or by UTC day, oldest first. By
+// day, the window starts at the first midnight.
 func (s *Store) UsageLines(ctx context.Context, w *UsageWindow, hourly bool, limit int) ([]UsageLine, error) {
 	p := db.ListUsageLinesParams{
 		//nolint:gosec // a hundred thousand

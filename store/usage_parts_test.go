@@ -20,21 +20,21 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// usedLine is usage of an hour as it was committed, which these tests add up by themselves.
+// usedLine is a committed line with its hour, which these tests sum by themselves.
 type usedLine struct {
 	hour time.Time
 	account.UsageLine
 }
 
-// timed is a call's duration of an hour as it was committed.
+// timed is a committed duration with its hour.
 type timed struct {
 	hour time.Time
 	account.LatencyLine
 }
 
-// ledgerOf is an account with forty days of generated usage: over the turn of a month and of a
-// subscription's period at noon, with refunds of calls of the period before, and with hours that
-// are flushed long after they were over.
+// ledgerOf is an account with forty days of generated usage: across the end of a month and of a
+// subscription's period at noon, with refunds of calls of the previous period, and with hours that
+// are flushed long after their end.
 type ledgerOf struct {
 	id    account.ID
 	keys  []account.KeyID
@@ -47,7 +47,7 @@ const generatedDays = 40
 
 func generate(ctx context.Context, t *testing.T, s *store.Store) *ledgerOf {
 	t.Helper()
-	r := rand.New(rand.NewPCG(29, 30)) //nolint:gosec // the same figures each time
+	r := rand.New(rand.NewPCG(29, 30)) //nolint:gosec // a fixed seed
 	g := &ledgerOf{
 		id: account.NewID(), keys: []account.KeyID{account.NewKeyID(), account.NewKeyID(), account.NewKeyID()},
 		start: time.Date(2026, time.October, 10, 0, 0, 0, 0, time.UTC),
@@ -70,7 +70,7 @@ func generate(ctx context.Context, t *testing.T, s *store.Store) *ledgerOf {
 	other := g.line(r, g.start)
 	other.Key = account.NewKeyID()
 	buckets = append(buckets, bucketOf(account.NewID(), g.start.Add(20*day), "other", other))
-	for len(buckets) > 0 { // in no order, some together, some again
+	for len(buckets) > 0 { // in random order, several at once, some twice
 		n := min(len(buckets), 1+r.IntN(200))
 		commit(ctx, t, s, buckets[:n]...)
 		commit(ctx, t, s, buckets[:r.IntN(n)]...)
@@ -84,7 +84,7 @@ const day = 24 * time.Hour
 func (g *ledgerOf) line(r *rand.Rand, at time.Time) account.UsageLine {
 	period, before := "2026-10-01", "2026-10-01"
 	switch {
-	case !at.Before(time.Date(2026, time.November, 5, 12, 0, 0, 0, time.UTC)): // the middle of a day
+	case !at.Before(time.Date(2026, time.November, 5, 12, 0, 0, 0, time.UTC)): // noon
 		period, before = "2026-11-05", "2026-11-01"
 	case !at.Before(time.Date(2026, time.November, 1, 0, 0, 0, 0, time.UTC)):
 		period = "2026-11-01"
@@ -101,7 +101,7 @@ func (g *ledgerOf) line(r *rand.Rand, at time.Time) account.UsageLine {
 		{"bad_gateway", "", 0},
 	}
 	o := outcomes[r.IntN(len(outcomes))]
-	if o.outcome == "refund" && r.IntN(2) == 0 { // of a call of the period before
+	if o.outcome == "refund" && r.IntN(2) == 0 { // of a call of the previous period
 		period = before
 	}
 	l := windowed(g.keys[r.IntN(len(g.keys))], period, []string{"eth_mainnet", "base_mainnet", ""}[r.IntN(3)],
@@ -115,7 +115,7 @@ func (g *ledgerOf) line(r *rand.Rand, at time.Time) account.UsageLine {
 	return l
 }
 
-// sift are the lines of a window.
+// sift returns the lines in a window.
 func (g *ledgerOf) sift(w *store.UsageWindow) (in []usedLine) {
 	for _, l := range g.lines {
 		if !l.hour.Before(w.Since.Truncate(time.Hour)) && (w.Keys == nil || slices.Contains(w.Keys, l.Key)) &&
@@ -143,8 +143,7 @@ func sumsOf(lines []usedLine) (s store.UsageSums) {
 	return s
 }
 
-// tallied adds lines up by a name, as text: what is nothing in all figures is left out on both
-// sides.
+// tallied sums lines by name, as text. Groups whose sums are all zero are omitted.
 func tallied[T any](all []T, name func(*T) (name string, figures []int64)) string {
 	sums := map[string][]int64{}
 	for i := range all {
@@ -174,7 +173,7 @@ func groupsBy(name func(*usedLine) string) func(*usedLine) (string, []int64) {
 	return func(l *usedLine) (string, []int64) { return name(l), figuresOf(sumsOf([]usedLine{*l})) }
 }
 
-// windows are windows of all lengths, aligned and not, of the account, of keys and of chains.
+// windows returns windows of many lengths, aligned and not, of the account, of keys and of chains.
 func (g *ledgerOf) windows() (all []store.UsageWindow) {
 	end := g.start.Add(generatedDays * day)
 	for _, since := range []time.Time{
@@ -187,7 +186,7 @@ func (g *ledgerOf) windows() (all []store.UsageWindow) {
 				store.UsageWindow{Account: g.id, Since: since, Keys: keys, Chain: "base_mainnet"})
 		}
 	}
-	// with the midnight before it
+	// including the midnight before it
 	began := account.Period{Start: time.Date(2026, time.November, 5, 12, 0, 0, 0, time.UTC)}
 	for _, keys := range [][]account.KeyID{nil, g.keys[:1]} {
 		all = append(all, store.UsageWindow{Account: g.id, Since: began.Start.Truncate(day), Keys: keys, Period: began})
@@ -352,7 +351,7 @@ func (g *ledgerOf) holdLatency(ctx context.Context, t *testing.T, s *store.Store
 	}
 }
 
-// holdSums compares what is added up by days, services, reasons and periods.
+// holdSums compares the sums by day, service, reason and period.
 func (g *ledgerOf) holdSums(ctx context.Context, t *testing.T, s *store.Store) {
 	t.Helper()
 	for _, since := range []time.Time{g.start.Add(3*day + 7*time.Hour), g.start.Add(38*day + time.Hour)} {
@@ -434,8 +433,8 @@ func (g *ledgerOf) holdSums(ctx context.Context, t *testing.T, s *store.Store) {
 	}
 }
 
-// A worker from before the sums would add to the hours alone. What it flushes waits in the meter
-// instead.
+// A worker of a version without rollups would add to the hours only. Its flushes are refused, and
+// wait in Redis.
 func TestAFlushWithoutSumsIsRefused(t *testing.T) {
 	t.Parallel()
 	ctx, _, conn := setupDatabase(t)

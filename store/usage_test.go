@@ -32,7 +32,7 @@ func TestUsageCommittedAgainCountsOnce(t *testing.T) {
 	ctx, s := setup(t)
 	id, key := account.NewID(), account.NewKeyID()
 	first := bucketOf(id, slot, "a", lineOf(key, "ok", "day", 3, 3), lineOf(key, "hit", "", 2, 0))
-	// The same slot under another generation is other usage, and a refund takes away.
+	// The same slot in another generation is different usage, and a refund subtracts.
 	second := bucketOf(id, slot, "b", lineOf(key, "ok", "day", 4, 4), lineOf(key, "refund", "day", -1, -1))
 	for _, batch := range [][]account.UsageBucket{{first}, {first, second, second}, {second}, nil} {
 		if err := s.CommitUsage(ctx, batch); err != nil {
@@ -60,7 +60,7 @@ func TestUsageCommittedAgainCountsOnce(t *testing.T) {
 	}
 }
 
-// figures is requests and units of usage lines.
+// figures is the requests and units of usage lines.
 type figures struct {
 	Requests int64
 	Units    plan.Units
@@ -163,8 +163,8 @@ func TestCountersAreSumsOfTheLinesThatTheyName(t *testing.T) {
 	}
 }
 
-// A busy account has hundreds of thousands of hours' rows in a period, and calls wait for the sum
-// of what it drew from its plan.
+// A busy account has hundreds of thousands of hourly rows in a period, and calls wait for the sum
+// that it drew from its plan.
 func TestUnitsOfThePlanAreNotAddedUpFromTheHours(t *testing.T) {
 	t.Parallel()
 	ctx, s, conn := setupDatabase(t)
@@ -245,8 +245,8 @@ func TestCommitIsAllOrNothing(t *testing.T) {
 	}
 }
 
-// A hundred thousand buckets must fit in a minute, so ten thousand fit in six seconds, with room
-// for a slow machine.
+// A hundred thousand buckets must take less than a minute, so ten thousand take less than six
+// seconds, with room for a slow machine.
 func TestTenThousandBucketsCommitInSeconds(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)

@@ -14,15 +14,15 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// UsageWindow says whose recorded usage is asked for. What is recorded are hours: the window begins
-// with the hour of Since and has no end. It is read out of the days, but for the hours before the
-// first midnight and where hours are told apart.
+// UsageWindow selects usage. Rows are hourly: the window starts with the whole hour of Since and
+// has no end. It is read from daily rows, and from hourly ones before the first midnight and where
+// hours are distinguished.
 type UsageWindow struct {
 	Account account.ID
 	Since   time.Time
-	Keys    []account.KeyID // of these keys alone; nil for all
-	Chain   string          // of this chain alone; empty for all
-	Period  account.Period  // what was counted into this period alone; the zero one for all
+	Keys    []account.KeyID // only these keys; nil for all
+	Chain   string          // only this chain; empty for all
+	Period  account.Period  // only usage of this period; zero for all
 }
 
 func (w *UsageWindow) since() time.Time { return w.Since.UTC().Truncate(time.Hour) }
@@ -33,18 +33,18 @@ func (w *UsageWindow) keys() []uuid.UUID { return keyUUIDs(w.Keys) }
 
 func (w *UsageWindow) period() pgtype.Date { return onlyPeriod(w.Period) }
 
-// onlyPeriod is null for the zero period, which is every one to the queries. Usage is recorded
-// under the day on which its period begins.
+// onlyPeriod returns null for the zero period, which selects every period. Usage is stored under
+// the day on which its period begins.
 func onlyPeriod(p account.Period) pgtype.Date {
 	return pgtype.Date{Time: p.Start.UTC().Truncate(day), Valid: !p.Start.IsZero()}
 }
 
-// failed says what was not read.
+// failed wraps err with what could not be read.
 func (w *UsageWindow) failed(what string, err error) error {
 	return fmt.Errorf("read %s of account %s: %w", what, w.Account, err)
 }
 
-// keyUUIDs is nil for nil, which is every key to the queries.
+// keyUUIDs returns nil for nil, which selects every key.
 func keyUUIDs(keys []account.KeyID) []uuid.UUID {
 	if keys == nil {
 		return nil
@@ -56,40 +56,39 @@ func keyUUIDs(keys []account.KeyID) []uuid.UUID {
 	return ids
 }
 
-// UsageSums are the figures of some usage. What is neither in Billable nor in Hits was refused or
-// given back.
+// UsageSums are sums of usage. Calls that are neither in Billable nor in Hits were refused or
+// refunded.
 type UsageSums struct {
-	Requests int64 // calls that came, each once
+	Requests int64 // all calls, each counted once
 	Billable int64 // answered and charged
 	Hits     int64 // answered by the cache or the service itself
 	Units    plan.Units
 }
 
-// Refused is how many calls were refused, or given back because the service failed.
+// Refused returns how many calls were refused, or refunded because the service failed.
 func (s UsageSums) Refused() int64 { return s.Requests - s.Billable - s.Hits }
 
-// UsageGroup is usage that shares a word; only the field of its dimension is set.
+// UsageGroup is usage grouped by one dimension; only that dimension's field is set.
 type UsageGroup struct {
 	Class, Method, Chain string
 	Key                  account.KeyID
 	UsageSums
 }
 
-// UsageGroups are the largest groups of a dimension, the most used first, and how many groups there
-// are in all.
+// UsageGroups are the largest groups of a dimension, most used first, and how many there are in
+// all.
 type UsageGroups struct {
 	Groups []UsageGroup
 	All    int64
 }
 
-// UsageReport is the usage of a window as a whole and by each dimension.
+// UsageReport is the usage of a window in total and by each dimension.
 type UsageReport struct {
 	Whole                             UsageSums
 	ByClass, ByKey, ByMethod, ByChain UsageGroups
 }
 
-// ReportUsage adds up a window, and lists at most so many groups of each dimension. All of it is of
-// one snapshot.
+// ReportUsage sums a window, and lists up to limit groups of each dimension, all from one snapshot.
 func (s *Store) ReportUsage(ctx context.Context, w *UsageWindow, limit int) (UsageReport, error) {
 	var report UsageReport
 	rows, err := s.sums().SumUsageGroups(ctx, db.SumUsageGroupsParams{
@@ -99,8 +98,8 @@ func (s *Store) ReportUsage(ctx context.Context, w *UsageWindow, limit int) (Usa
 	if err != nil {
 		return report, w.failed("usage", err)
 	}
-	// The values of GROUPING(class, key_id, method, chain): a bit is set for each word that is not
-	// told apart.
+	// The values of GROUPING(class, key_id, method, chain): a set bit means that the column is not
+	// grouped by.
 	dimensions := map[int32]*UsageGroups{
 		0b0111: &report.ByClass, 0b1011: &report.ByKey, 0b1101: &report.ByMethod, 0b1110: &report.ByChain,
 	}
@@ -120,16 +119,16 @@ func (s *Store) ReportUsage(ctx context.Context, w *UsageWindow, limit int) (Usa
 	return report, nil
 }
 
-// UsageStep is the usage of a step of time.
+// UsageStep is the usage in one step of time.
 type UsageStep struct {
 	Start time.Time
 	UsageSums
-	PackUnits plan.Units // of the units: drawn from packs
-	Computed  int64      // of the billable: by utilities, for which there is no cache
+	PackUnits plan.Units // units drawn from packs
+	Computed  int64      // billable calls of utilities, which have no cache
 }
 
-// UsageSteps adds up a window by steps of whole hours from its first hour on. Steps without usage
-// are not given.
+// UsageSteps sums a window by steps of whole hours, which start with its first hour. Steps without
+// usage are omitted.
 func (s *Store) UsageSteps(ctx context.Context, w *UsageWindow, step time.Duration) ([]UsageStep, error) {
 	if step <= 0 || step%time.Hour != 0 {
 		return nil, fmt.Errorf("read usage of account %s: a step of %s: ask for whole hours", w.Account, step)
@@ -152,15 +151,15 @@ func (s *Store) UsageSteps(ctx context.Context, w *UsageWindow, step time.Durati
 	return steps, nil
 }
 
-// AnsweredUsage is what was answered under the words that say what a call weighs.
+// AnsweredUsage is the usage of answered calls by what determines their weight.
 type AnsweredUsage struct {
 	Service, Method, Class, Tier string
 	Billable, Hits               int64
 	Units                        plan.Units
 }
 
-// AnsweredUsage reads what upstreams and the cache answered in a window, the words with the most
-// hits first. There are as many as the catalog has.
+// AnsweredUsage reads the calls that upstreams and the cache answered in a window, groups with the
+// most hits first. The catalog bounds the number of groups.
 func (s *Store) AnsweredUsage(ctx context.Context, w *UsageWindow) ([]AnsweredUsage, error) {
 	rows, err := s.sums().SumAnswered(ctx, db.SumAnsweredParams{
 		Account: w.Account.UUID, Since: w.since(), FromDay: w.fromDay(), Keys: w.keys(), OnlyChain: w.Chain,
@@ -176,22 +175,21 @@ func (s *Store) AnsweredUsage(ctx context.Context, w *UsageWindow) ([]AnsweredUs
 	return answered, nil
 }
 
-// Failures are what was refused or failed in a window: the largest groups, and how many groups
-// there are in all.
+// Failures are the refused and failed calls of a window: the largest groups, and how many groups
+// there are.
 type Failures struct {
 	ByReason               []FailureGroup // Reason is set
 	ByMethod               []FailureGroup // Chain and Method are set
 	AllReasons, AllMethods int64
 }
 
-// FailureGroup counts failures that share a reason, or a method and its chain. A method that was
-// not known is empty.
+// FailureGroup counts failures by reason, or by method and chain. An unknown method is empty.
 type FailureGroup struct {
 	Reason, Chain, Method string
 	Requests              int64
 }
 
-// Failures adds up what was refused or failed, at most so many groups of each kind, the largest
+// Failures sums the refused and failed calls of a window: up to limit groups of each kind, largest
 // first.
 func (s *Store) Failures(ctx context.Context, w *UsageWindow, limit int) (Failures, error) {
 	var f Failures
@@ -214,15 +212,15 @@ func (s *Store) Failures(ctx context.Context, w *UsageWindow, limit int) (Failur
 	return f, nil
 }
 
-// FailureStep counts failures of a method in a step of time.
+// FailureStep counts failures of a method in one step of time.
 type FailureStep struct {
 	Start         time.Time
 	Chain, Method string
 	Requests      int64
 }
 
-// FailureSteps adds up the failures of some methods on their chains by steps of whole hours from
-// the window's first hour on.
+// FailureSteps sums the failures of the given methods and chains by steps of whole hours, which
+// start with the window's first hour.
 func (s *Store) FailureSteps(ctx context.Context, w *UsageWindow, step time.Duration,
 	of []FailureGroup,
 ) ([]FailureStep, error) {
@@ -248,9 +246,8 @@ func (s *Store) FailureSteps(ctx context.Context, w *UsageWindow, step time.Dura
 	return steps, nil
 }
 
-// FailedCalls reads the newest calls between two instants that were refused or failed, at most so
-// many. What costs no units is not among them. Only the fields that say which call it was and how
-// it went are set.
+// FailedCalls reads up to limit of the newest refused and failed calls from the window's start to
+// until, without management calls. It sets only the fields that identify the call and its outcome.
 func (s *Store) FailedCalls(ctx context.Context, w *UsageWindow, until time.Time, limit int) ([]Call, error) {
 	var rows []db.ListFailedCallsRow
 	var err error

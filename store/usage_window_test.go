@@ -17,7 +17,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// windowed is a line with the words that windows tell apart.
+// windowed returns a line with the columns that windows distinguish.
 func windowed(key account.KeyID, period, chain, method, class, outcome, source string,
 	requests, units int64,
 ) account.UsageLine {
@@ -26,26 +26,25 @@ func windowed(key account.KeyID, period, chain, method, class, outcome, source s
 	return l
 }
 
-// aMonthOfUsage records usage of two keys around the turn of a period, and as much of another
+// aMonthOfUsage commits usage of two keys around the end of a period, and as much of another
 // account.
 func aMonthOfUsage(t *testing.T, commit func([]account.UsageBucket) error) (id account.ID, one, two account.KeyID,
 	turn time.Time,
 ) {
 	t.Helper()
 	id, one, two = account.NewID(), account.NewKeyID(), account.NewKeyID()
-	turn = time.Date(2026, time.November, 20, 0, 0, 0, 0, time.UTC) // a subscription's day
+	turn = time.Date(2026, time.November, 20, 0, 0, 0, 0, time.UTC) // an anchor day
 	const before, after, pack = "2026-10-20", "2026-11-20", "pack:11111111-1111-4111-8111-111111111111"
 	buckets := []account.UsageBucket{
 		bucketOf(id, turn.Add(-25*time.Hour), "a", windowed(one, before, "eth_mainnet", "eth_call", "standard", "ok",
-			"plan", 100, 100)), // outside
+			"plan", 100, 100)), // outside the window
 		bucketOf(id, turn.Add(-10*time.Second), "b",
 			windowed(one, before, "eth_mainnet", "eth_call", "standard", "ok", "plan", 8, 8),
 			windowed(one, before, "eth_mainnet", "eth_getLogs", "heavy", "ok", pack, 3, 6),
 			windowed(two, before, "base_mainnet", "eth_call", "standard", "hit", "", 5, 0)),
 		bucketOf(id, turn, "c",
 			windowed(one, after, "eth_mainnet", "eth_call", "standard", "ok", "plan", 2, 2),
-			// A call of the old period that was given back in the new one: it counts once, as
-			// refused.
+			// A call of the old period that was refunded in the new one counts once, as refused.
 			windowed(one, before, "eth_mainnet", "eth_call", "standard", "refund", "plan", -1, -1),
 			windowed(one, before, "eth_mainnet", "eth_call", "standard", "bad_gateway", "", 1, 0),
 			windowed(two, after, "base_mainnet", "eth_call", "standard", "rate_window", "", 4, 0)),
@@ -97,7 +96,7 @@ func TestAWindowAddsUpWhatWasRecordedAcrossPeriods(t *testing.T) {
 			t.Errorf("%s it is %+v, want %+v", what, c.got, c.want)
 		}
 	}
-	// A list is cut to its largest groups, and says how many there are.
+	// A list is cut to its largest groups, and still has the number of all groups.
 	if cut := must[store.UsageReport](t)(s.ReportUsage(ctx, &all, 1)).ByKey; len(cut.Groups) != 1 ||
 		cut.Groups[0].Key != one || cut.All != 2 {
 		t.Errorf("cut to one it is %+v", cut)
@@ -180,7 +179,7 @@ func TestAWindowIsToldByStepsAndByWhatWasAnsweredAndRefused(t *testing.T) {
 		own.ByReason[0].Reason != "bad_gateway" {
 		t.Errorf("of the other key %s is told %+v", two, own)
 	}
-	// The days of the account count a call once too, whether or not it was given back.
+	// The account's days also count a refunded call once.
 	days := must[[]store.DayUsage](t)(s.UsageByDay(ctx, id, turn, turn, account.Period{}))
 	if len(days) != 1 || days[0].Requests != 6 || days[0].Refused != 5 || days[0].Standard != unitsOf(1) {
 		t.Errorf("the day is %+v", days)
@@ -236,8 +235,8 @@ func TestFailedCallsAreTheNewestOfTheirKeysAndNothingElse(t *testing.T) {
 	}
 }
 
-// An account with many calls of which few failed: its failures come out of their own index, and no
-// other row is looked at.
+// The failures of an account with many calls and few failures are read from their own index; no
+// other row is read.
 func TestFailedCallsAreReadFromTheirIndex(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
@@ -265,7 +264,7 @@ func TestFailedCallsAreReadFromTheirIndex(t *testing.T) {
 			t.Fatal(err)
 		}
 		lines := must[[]string](t)(pgx.CollectRows(rows, pgx.RowTo[string]))
-		// Rows that a filter removes were read; keys in the index condition are not.
+		// Rows removed by a filter were read; rows outside an index condition were not.
 		if plan := strings.Join(lines, "\n"); !strings.Contains(plan,
 			"calls_default_account_id_started_at_key_id_idx") || strings.Contains(plan, "Seq Scan") ||
 			strings.Contains(plan, "Removed") {
@@ -274,8 +273,8 @@ func TestFailedCallsAreReadFromTheirIndex(t *testing.T) {
 	}
 }
 
-// What was ever drawn from packs is asked whenever an account is loaded: an account of years reads
-// its rows of packs alone.
+// The sum drawn from packs is read whenever an account is loaded, so years of usage must cost only
+// the rows of packs.
 func TestWhatPacksGaveIsReadFromItsIndex(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

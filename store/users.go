@@ -13,27 +13,26 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// Bounds of people around an account.
+// Bounds of members and invitations.
 const (
 	MaxMembers     = 100 // of an account
 	MaxMemberships = 100 // of a user
-	MaxInvitations = 50  // that are open, of an account
+	MaxInvitations = 50  // open ones of an account
 )
 
 var (
-	// ErrLastOwner says that a change would leave an account without an owner.
+	// ErrLastOwner reports that a change would leave an account without an owner.
 	ErrLastOwner = errors.New("store: an account keeps at least one owner")
-	// ErrNotOwner says that whoever wants to change the people of an account does not own it, or
-	// does no more.
+	// ErrNotOwner reports that the user who changes members or invitations is not, or no longer, an
+	// owner of the account.
 	ErrNotOwner = errors.New("store: not an owner of the account")
-	// ErrMemberExists says that whoever is invited belongs to the account already.
+	// ErrMemberExists reports that an invited address belongs to a member.
 	ErrMemberExists = errors.New("store: a member already")
-	// ErrTooManyPeople says that an account has as many members, or open invitations, as it may
-	// have.
+	// ErrTooManyPeople reports that an account has the maximum of members or of open invitations.
 	ErrTooManyPeople = errors.New("store: no room for more people")
 )
 
-// Role says what a member may do in an account. Owners manage its members.
+// Role is what a member may do in an account. Owners manage its members.
 type Role string
 
 // The roles.
@@ -48,13 +47,13 @@ type Member struct {
 	Email        account.Email
 	Role         Role
 	JoinedAt     time.Time
-	LastSignedIn time.Time // into any account; zero when never
+	LastSignedIn time.Time // to any account; zero when never
 }
 
-// Membership is an account of a user.
+// Membership is an account that a user is a member of.
 type Membership struct {
 	Account  account.ID
-	Name     string // what the account is called; may be empty
+	Name     string // the account's name; may be empty
 	Role     Role
 	LastUsed time.Time
 }
@@ -96,7 +95,8 @@ func (s *Store) ListMemberships(ctx context.Context, id account.UserID) ([]Membe
 	return all, nil
 }
 
-// EmailsOf returns the addresses of those actors of audit lines who are users, by actor.
+// EmailsOf returns the addresses of the actors of audit lines, by actor. Actors that are not users
+// are omitted.
 func (s *Store) EmailsOf(ctx context.Context, actors []string) (map[string]string, error) {
 	var ids []uuid.UUID
 	for _, actor := range actors {
@@ -118,10 +118,10 @@ func (s *Store) EmailsOf(ctx context.Context, actors []string) (map[string]strin
 	return emails, nil
 }
 
-// SetRole changes the role of a member of an account, in the name of an owner of it (else
-// ErrNotOwner). ErrNotFound when there is no such member, ErrLastOwner when nobody would own the
-// account. Whoever stops being an owner has their open invitations taken back. The same role
-// changes nothing.
+// SetRole changes the role of a member on behalf of an owner. The open invitations of an owner who
+// loses that role are revoked. It is idempotent. It returns ErrNotOwner when owner does not own the
+// account, ErrNotFound when there is no such member, and ErrLastOwner when the account would have
+// no owner left.
 func (s *Store) SetRole(ctx context.Context, id account.ID, owner, user account.UserID, role Role, at time.Time,
 	by Author,
 ) error {
@@ -152,9 +152,10 @@ func (s *Store) SetRole(ctx context.Context, id account.ID, owner, user account.
 	return nil
 }
 
-// RemoveMember takes a user out of an account and ends their sessions of it, in the name of an
-// owner of it (else ErrNotOwner), or of the user, who may always leave. ErrNotFound when there is
-// no such member, ErrLastOwner when nobody would own the account.
+// RemoveMember removes a member from an account and ends their sessions in it, on behalf of an
+// owner, or of the member, who may always leave. It returns ErrNotOwner when owner does not own the
+// account, ErrNotFound when there is no such member, and ErrLastOwner when the account would have
+// no owner left.
 func (s *Store) RemoveMember(ctx context.Context, id account.ID, owner, user account.UserID, at time.Time,
 	by Author,
 ) error {
@@ -194,11 +195,10 @@ func removeMember(ctx context.Context, q *db.Queries, id account.ID, user accoun
 	return notePerson(ctx, q, id, "remove_member", by, person(user, member.Email, member.Role), nobody)
 }
 
-// byOwner runs do in the name of an owner of the account, while no one else changes who belongs to
-// it.
+// byOwner runs do on behalf of an owner, under a lock on the account's members.
 func (s *Store) byOwner(ctx context.Context, id account.ID, owner account.UserID, do func(*db.Queries) error) error {
 	return s.people(ctx, id, func(q *db.Queries) error {
-		// Asked under the lock: an owner who was removed a moment ago changes nothing any more.
+		// Checked under the lock, so that an owner who was just removed can change nothing.
 		acting, err := q.GetMember(ctx, db.GetMemberParams{AccountID: id.UUID, UserID: owner.UUID})
 		switch {
 		case errors.Is(err, pgx.ErrNoRows), err == nil && acting.Role != string(RoleOwner):
@@ -210,8 +210,8 @@ func (s *Store) byOwner(ctx context.Context, id account.ID, owner account.UserID
 	})
 }
 
-// people runs do while no one else changes who belongs to an account. ErrNotFound when it is no
-// account that users own.
+// people runs do under a lock on the account's members. It returns ErrNotFound when the account is
+// not of the kind that users own.
 func (s *Store) people(ctx context.Context, id account.ID, do func(*db.Queries) error) error {
 	return s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		if _, err := q.LockPeople(ctx, id.UUID); err != nil {
@@ -221,7 +221,7 @@ func (s *Store) people(ctx context.Context, id account.ID, do func(*db.Queries) 
 	})
 }
 
-// giveUpOwnership refuses to lose the last owner, and takes back what the owner invited.
+// giveUpOwnership refuses to remove the last owner, and revokes the owner's open invitations.
 func giveUpOwnership(ctx context.Context, q *db.Queries, id account.ID, user account.UserID, at time.Time) error {
 	count, err := q.CountMembers(ctx, id.UUID)
 	if err != nil {
@@ -233,14 +233,14 @@ func giveUpOwnership(ctx context.Context, q *db.Queries, id account.ID, user acc
 	return q.RevokeInvitationsBy(ctx, db.RevokeInvitationsByParams{At: at, AccountID: id.UUID, InvitedBy: user.UUID})
 }
 
-// join makes a user a member, and says whether they were none before.
+// join makes a user a member, and reports whether they were not one before.
 func join(ctx context.Context, q *db.Queries, id account.ID, user uuid.UUID, role Role, at time.Time) (bool, error) {
 	n, err := q.InsertMember(ctx, db.InsertMemberParams{AccountID: id.UUID, UserID: user, Role: string(role), At: at})
 	return n > 0, err
 }
 
-// notePerson writes the audit line of a change of people. No fence changes with it, so the meter
-// need not know.
+// notePerson writes the audit line of a change of members. It changes no limits, so nothing is
+// pushed to the meter.
 func notePerson(ctx context.Context, q *db.Queries, id account.ID, action string, by Author, before, after any) error {
 	return q.InsertAudit(ctx, db.InsertAuditParams{
 		AccountID: id.UUID, Actor: by.Actor, Origin: by.Origin, Action: action, Reason: by.Reason,
@@ -248,11 +248,11 @@ func notePerson(ctx context.Context, q *db.Queries, id account.ID, action string
 	})
 }
 
-// nobody is a person's document before they came and after they went.
+// nobody is the document of a person before they join and after they leave.
 var nobody = map[string]any{}
 
-// person is what the audit log shows of a member. The address stands in it, so that a line can be
-// read when the member is gone.
+// person is what the audit log shows of a member. It includes the address, so that the line is
+// readable after the member has left.
 func person(user account.UserID, email, role string) map[string]any {
 	return map[string]any{"user": user.String(), "email": email, "role": role}
 }

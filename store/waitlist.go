@@ -17,32 +17,32 @@ type Waiting struct {
 	Email          account.Email
 	Qualifier      string
 	Source         string // may be empty
-	ProductUpdates bool   // asked for; in effect once the address is confirmed
+	ProductUpdates bool   // requested; in effect once the address is confirmed
 	Channel        string
 	At             time.Time
-	// What became of it: waiting, confirmed or invited, and since when; zero where it is not.
+	// Status is waiting, confirmed or invited. The times are zero until they happen.
 	Status      string
 	ConfirmedAt time.Time
 	InvitedAt   time.Time
 }
 
-// WaitlistStatuses lists what an address on the waitlist may be. Those that left are not on it.
+// WaitlistStatuses lists the statuses of an address on the waitlist. Addresses that left are not on
+// it.
 func WaitlistStatuses() []string { return []string{"waiting", "confirmed", "invited"} }
 
-// Joining is what became of an address that was entered.
+// Joining is the outcome of joining the waitlist.
 type Joining int
 
-// What becomes of an address that is entered.
+// The outcomes.
 const (
 	JoinedNow    Joining = iota
-	JoinedBefore         // it was on the list before
-	JoinRefused          // whoever reads it had it taken off: nobody else puts it back
+	JoinedBefore         // it was on the list already
+	JoinRefused          // its owner left the list; only they can return
 )
 
-// JoinWaitlist puts an address on the list. When it was there nothing changes, for nobody proved
-// that the address is theirs. What is confirmed to the address may be nil; the address gets it once
-// for ever, now or, where too many were sent, when it is entered again. The digest is the
-// address's.
+// JoinWaitlist puts an address on the list. An address that is on it stays unchanged, because
+// nobody has proved that they own it. c may be nil; its mail is sent once per address, now or, when
+// MaxConfirmations is reached, when the address is entered again. digest is the address's digest.
 //
 //nolint:gocritic // a copy does no harm
 func (s *Store) JoinWaitlist(ctx context.Context, w Waiting, digest account.Digest,
@@ -78,9 +78,8 @@ func (s *Store) JoinWaitlist(ctx context.Context, w Waiting, digest account.Dige
 	return became, nil
 }
 
-// ConfirmWaiting notes that whoever reads an address wants it on the list, with news of the product
-// or without, and puts it there when it is not on it. Confirming again changes whether there is
-// news, and nothing else.
+// ConfirmWaiting records that the owner of an address wants it on the list, with product updates or
+// without, and adds it when it is not on the list. Confirming again changes only ProductUpdates.
 //
 //nolint:gocritic // a copy does no harm
 func (s *Store) ConfirmWaiting(ctx context.Context, w Waiting, digest account.Digest) (confirmed Waiting, err error) {
@@ -101,8 +100,8 @@ func (s *Store) ConfirmWaiting(ctx context.Context, w Waiting, digest account.Di
 	return confirmed, nil
 }
 
-// LeaveWaitlist takes an address off the list for good: nothing of it is kept but its digest, so
-// that nobody else puts it back. It says whether it was on the list; leaving again changes nothing.
+// LeaveWaitlist removes an address from the list for good and keeps only its digest, so that nobody
+// else can add it again. It reports whether the address was on the list, and is idempotent.
 func (s *Store) LeaveWaitlist(ctx context.Context, email account.Email, digest account.Digest,
 	at time.Time,
 ) (was bool, err error) {
@@ -121,12 +120,13 @@ func (s *Store) LeaveWaitlist(ctx context.Context, email account.Email, digest a
 	return was, nil
 }
 
-// ErrUnconfirmed says that nobody proved that an address of the waitlist is theirs.
+// ErrUnconfirmed reports that nobody has proved that they own an address on the waitlist.
 var ErrUnconfirmed = errors.New("store: the address is not confirmed")
 
-// InviteWaiting notes that an address on the waitlist was told that it may come in, with the mails
-// that tell it; tell only computes. Who is invited already is not told again. ErrNotFound when the
-// address is not on the list, ErrUnconfirmed before it is confirmed.
+// InviteWaiting records that an address on the waitlist is invited, and queues the mails that tell
+// returns; tell must have no side effects. It is idempotent: it reports true when the address was
+// invited before. It returns ErrNotFound when the address is not on the list, and ErrUnconfirmed
+// before it is confirmed.
 func (s *Store) InviteWaiting(ctx context.Context, email account.Email, digest account.Digest, by Author, at time.Time,
 	tell func() ([]NewMail, error),
 ) (already bool, err error) {
@@ -163,8 +163,8 @@ func (s *Store) InviteWaiting(ctx context.Context, email account.Email, digest a
 	return already, nil
 }
 
-// ofAddress does what is done with an address of the waitlist, one after the other: whoever leaves
-// while somebody enters the address is not put back.
+// ofAddress runs do under a lock on the address, so that an address that leaves is not added again
+// by a concurrent join.
 func (s *Store) ofAddress(ctx context.Context, email account.Email, do func(*db.Queries) error) error {
 	return s.tx(ctx, pgx.TxOptions{}, func(_ pgx.Tx, q *db.Queries) error {
 		if err := q.LockAddress(ctx, email.Key()); err != nil {
@@ -174,8 +174,8 @@ func (s *Store) ofAddress(ctx context.Context, email account.Email, do func(*db.
 	})
 }
 
-// ListWaitlist lists the addresses on the waitlist with one of some statuses, newest first, after
-// one of them; from the newest on when that is nil.
+// ListWaitlist lists the addresses with one of these statuses, newest first, after the given one;
+// nil starts with the newest.
 func (s *Store) ListWaitlist(ctx context.Context, statuses []string, after *Waiting, limit int) ([]Waiting, error) {
 	//nolint:gosec // bounded
 	p := db.ListWaitlistParams{Statuses: statuses, Before: endOfTime, Most: int32(min(limit, MaxDeskPage))}
@@ -193,7 +193,7 @@ func (s *Store) ListWaitlist(ctx context.Context, statuses []string, after *Wait
 	return list, nil
 }
 
-// FindWaiting reads an address on the waitlist. ErrNotFound when it is not on it.
+// FindWaiting reads an address on the waitlist. It returns ErrNotFound when it is not on the list.
 func (s *Store) FindWaiting(ctx context.Context, email account.Email) (Waiting, error) {
 	row, err := s.queries().GetWaiting(ctx, email.Key())
 	if err != nil {
@@ -210,5 +210,5 @@ func waitingOf(row db.Waitlist) Waiting { //nolint:gocritic // the row is a copy
 	}
 }
 
-// endOfTime is later than every instant that is recorded.
+// endOfTime is later than all recorded times.
 var endOfTime = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)

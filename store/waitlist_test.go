@@ -29,8 +29,7 @@ func emailOf(t *testing.T, text string) account.Email {
 	return e
 }
 
-// Whoever enters an address first decides what stands there: a repeat, by whomever, changes
-// nothing.
+// The first entry of an address is kept: repeating it changes nothing, whoever does it.
 func TestAnAddressIsOnTheWaitlistOnce(t *testing.T) {
 	t.Parallel()
 	url, ctx := testkit.Postgres(t), t.Context()
@@ -73,11 +72,11 @@ func TestAnAddressIsOnTheWaitlistOnce(t *testing.T) {
 	}
 }
 
-// list is a record with a connection beside it.
+// list is a store with a separate connection.
 type list struct {
 	*store.Store
 
-	ctx  context.Context //nolint:containedctx // a test's own
+	ctx  context.Context //nolint:containedctx // of the test
 	conn *pgx.Conn
 }
 
@@ -120,7 +119,7 @@ func TestConfirmingKeepsWhatWasEnteredAndItsFirstInstant(t *testing.T) {
 	}
 }
 
-// Nothing but a digest is kept of who left, and nobody else puts the address back.
+// Only a digest is kept of an address that left, and nobody else can add it again.
 func TestWhoLeftIsPutBackByThemselvesAlone(t *testing.T) {
 	t.Parallel()
 	l, ann := openList(t), emailOf(t, "Ann@buyer.example")
@@ -146,7 +145,7 @@ func TestWhoLeftIsPutBackByThemselvesAlone(t *testing.T) {
 	}
 }
 
-// Whoever enters an address while its reader leaves waits for that, and is refused.
+// Joining waits for a concurrent leave of the same address, and is refused.
 func TestEnteringDoesNotOvertakeLeaving(t *testing.T) {
 	t.Parallel()
 	l, ann := openList(t), emailOf(t, "ann@buyer.example")
@@ -219,8 +218,7 @@ func TestWhoIsConfirmedIsInvitedOnce(t *testing.T) {
 	}
 }
 
-// A process that dies after the change and before the mail leaves neither, and the next one makes
-// both.
+// A process that dies after the change and before the mail leaves neither; the retry makes both.
 func TestNobodyIsInvitedWithoutTheirMail(t *testing.T) {
 	t.Parallel()
 	l, ann := openList(t), emailOf(t, "ann@buyer.example")
@@ -231,7 +229,7 @@ func TestNobodyIsInvitedWithoutTheirMail(t *testing.T) {
 		Expires: time.Now().Add(time.Hour), Most: 10,
 	}
 	tell := func() ([]store.NewMail, error) { return []store.NewMail{mail}, nil }
-	dies := func() ([]store.NewMail, error) { // as a process that is killed: the connection that holds the change ends
+	dies := func() ([]store.NewMail, error) { // ends the connection, like a killed process
 		_, err := l.conn.Exec(l.ctx, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 			WHERE datname = current_database() AND state LIKE 'idle in transaction%' AND pid <> pg_backend_pid()`)
 		return []store.NewMail{mail}, err
@@ -260,7 +258,7 @@ func TestTheWaitlistIsListedByStatusAndPages(t *testing.T) {
 	l := openList(t)
 	for i, name := range []string{"a", "b", "c", "d"} {
 		e := emailOf(t, name+"@buyer.example")
-		l.join(t, e, noon.Add(time.Duration(i/2)*time.Minute)) // two in one instant
+		l.join(t, e, noon.Add(time.Duration(i/2)*time.Minute)) // two at the same time
 		if name == "b" || name == "c" {
 			l.confirm(t, e, false, noon)
 		}

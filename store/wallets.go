@@ -16,17 +16,16 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// Wallet is a wallet that proved itself. It has one account for ever, and one key that works at a
-// time.
+// Wallet is a wallet that proved itself. It has one account for good, and one active key at a time.
 type Wallet struct {
 	Address wallet.Address
 	Account account.ID
-	Key     account.KeyID // counts for nothing once it is revoked
-	Message string        // that was signed (EIP-4361)
+	Key     account.KeyID // may be revoked
+	Message string        // the signed message (EIP-4361)
 	BoundAt time.Time
 }
 
-// Binding is a wallet that proved itself over a message, for a key.
+// Binding is a wallet's proof, by a signed message, for a key.
 type Binding struct {
 	Key     account.KeyID
 	Address wallet.Address
@@ -40,7 +39,7 @@ type Bound struct {
 	Wallet  Wallet
 }
 
-// FindWallet reads a wallet, or ErrNotFound.
+// FindWallet reads a wallet. It returns ErrNotFound when there is none.
 func (s *Store) FindWallet(ctx context.Context, address wallet.Address) (Wallet, error) {
 	row, err := s.queries().GetWallet(ctx, address[:])
 	if err != nil {
@@ -49,7 +48,8 @@ func (s *Store) FindWallet(ctx context.Context, address wallet.Address) (Wallet,
 	return walletOf(row), nil
 }
 
-// FindWalletOfKey reads the wallet that a key is bound to, or ErrNotFound.
+// FindWalletOfKey reads the wallet that a key is bound to. It returns ErrNotFound when there is
+// none.
 func (s *Store) FindWalletOfKey(ctx context.Context, id account.KeyID) (Wallet, error) {
 	row, err := s.queries().GetWalletOfKey(ctx, id.UUID)
 	if err != nil {
@@ -58,11 +58,11 @@ func (s *Store) FindWalletOfKey(ctx context.Context, id account.KeyID) (Wallet, 
 	return walletOf(row), nil
 }
 
-// BindKey binds a key of the anonymous door to a wallet. A wallet that is new makes the key's own
-// account the wallet's. One that had a key before, which is revoked now, takes the key into its
-// account: its allowance follows the wallet. Binding again changes nothing. Refused, and nothing
-// changed, when the key or the wallet is bound otherwise, the key is revoked or no key of the door,
-// or an account is suspended. ErrNotFound when there is no such key.
+// BindKey binds an anonymous key to a wallet. A new wallet takes over the key's account. A wallet
+// whose earlier key is revoked takes the key into its own account, so that its allowance follows
+// the wallet. BindKey is idempotent. It refuses, and changes nothing, when the key or the wallet
+// has another binding, the key is revoked or not a door key, or an account is suspended. It returns
+// ErrNotFound when there is no such key.
 func (s *Store) BindKey(ctx context.Context, b Binding, by Author) (Bound, error) {
 	var bound Bound
 	bind := func(_ pgx.Tx, q *db.Queries) (err error) {
@@ -70,7 +70,7 @@ func (s *Store) BindKey(ctx context.Context, b Binding, by Author) (Bound, error
 		return err
 	}
 	err := s.tx(ctx, pgx.TxOptions{}, bind)
-	if violates(err, "wallets_pkey") { // the wallet was bound at the same instant, and is there now
+	if violates(err, "wallets_pkey") { // a concurrent call bound the wallet first; it exists now
 		err = s.tx(ctx, pgx.TxOptions{}, bind)
 	}
 	if err != nil {
@@ -98,7 +98,7 @@ func bindKey(ctx context.Context, q *db.Queries, b Binding, by Author) (Bound, e
 	}
 	has, err := q.GetWalletOfKey(ctx, b.Key.UUID)
 	switch {
-	case err == nil && wallet.Address(has.Address) == b.Address: // bound before
+	case err == nil && wallet.Address(has.Address) == b.Address: // already bound
 		owner, err := withPacks(ctx, q, own)
 		return Bound{key, owner, walletOf(has)}, err
 	case err == nil:
@@ -118,7 +118,7 @@ func bindKey(ctx context.Context, q *db.Queries, b Binding, by Author) (Bound, e
 	return bindKnown(ctx, q, b, key, known, by)
 }
 
-// mayBind refuses keys that no wallet can have.
+// mayBind refuses keys that cannot be bound.
 func mayBind(key *Key, status string) *fault.Error {
 	switch {
 	case key.Status != account.Active:
@@ -133,8 +133,8 @@ func mayBind(key *Key, status string) *fault.Error {
 	return nil
 }
 
-// bindNew makes the key's own account that of a wallet which was never seen before. What the
-// account used this month counts.
+// bindNew turns the key's account into the account of a new wallet. The account's usage of this
+// month still counts.
 //
 //nolint:gocritic // rows go by value
 func bindNew(ctx context.Context, q *db.Queries, b Binding, key Key, own db.Account, by Author) (Bound, error) {
@@ -169,13 +169,13 @@ func bindNew(ctx context.Context, q *db.Queries, b Binding, key Key, own db.Acco
 	return Bound{moved, owner, walletOf(made)}, err
 }
 
-// bindKnown takes the key into the account of a wallet that was bound before.
+// bindKnown moves the key into the account of a wallet that was bound before.
 //
 //nolint:gocritic // rows go by value
 func bindKnown(ctx context.Context, q *db.Queries, b Binding, key Key, known db.Wallet, by Author) (Bound, error) {
 	if known.KeyID != nil {
-		// Read without a lock, which another binding of that key might hold while it waits for this
-		// wallet. Revoked keys stay so.
+		// Read without a lock: another binding may hold that key's lock while it waits for this
+		// wallet. A revoked key stays revoked.
 		other, err := q.GetKey(ctx, *known.KeyID)
 		if err != nil {
 			return Bound{}, err
@@ -218,8 +218,8 @@ func bindRow(ctx context.Context, q *db.Queries, key *Key, to account.ID, by Aut
 	return moved, noteMove(ctx, q, key, &moved, "bind_key", by)
 }
 
-// noteMove writes the audit lines of a key that went through a door, and that its pushes are due:
-// in the account where it is, and in the one where it was.
+// noteMove writes the audit lines of a key that was bound or adopted, and queues its pushes, in its
+// new account and in the one that it left.
 func noteMove(ctx context.Context, q *db.Queries, before, after *Key, action string, by Author) error {
 	was, is := doorDocument(before), doorDocument(after)
 	if err := note(ctx, q, subject{after.Account, after.ID, after.Version}, action, by, was, is); err != nil ||
@@ -229,7 +229,7 @@ func noteMove(ctx context.Context, q *db.Queries, before, after *Key, action str
 	return note(ctx, q, subject{before.Account, after.ID, after.Version}, action, by, was, is)
 }
 
-// doorDocument is what the audit log shows of a key at a door.
+// doorDocument is what the audit log shows of a key that is bound or adopted.
 func doorDocument(k *Key) []byte {
 	return document(map[string]any{
 		"account": k.Account.String(), "door": k.Door, "daily_units": unitsOrNull(k.Daily, account.Unlimited),
@@ -246,7 +246,7 @@ func walletOf(row db.Wallet) Wallet {
 	return w
 }
 
-// violates reports whether PostgreSQL refused a row for a constraint.
+// violates reports whether err is a violation of the named constraint.
 func violates(err error, constraint string) bool {
 	violation, ok := errors.AsType[*pgconn.PgError](err)
 	return ok && violation.ConstraintName == constraint

@@ -10,9 +10,8 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// SaveWatermarks records, per shard, the instant of the meter's clock before which all usage is in
-// PostgreSQL. It may go back: a bucket that returns after a failover of the meter makes an earlier
-// instant the true one.
+// SaveWatermarks stores, per shard, the time by the meter's clock before which all usage is in
+// PostgreSQL. A watermark may go back: after a Redis failover a bucket may reappear.
 func (s *Store) SaveWatermarks(ctx context.Context, watermarks map[int]time.Time) error {
 	if len(watermarks) == 0 {
 		return nil
@@ -30,7 +29,7 @@ func (s *Store) SaveWatermarks(ctx context.Context, watermarks map[int]time.Time
 	return nil
 }
 
-// Watermark reads the watermark of a shard, or ErrNotFound before the shard's first flush.
+// Watermark reads the watermark of a shard. It returns ErrNotFound before the shard's first flush.
 func (s *Store) Watermark(ctx context.Context, shard int) (time.Time, error) {
 	at, err := s.queries().GetWatermark(ctx, int32(shard)) //nolint:gosec // shards are 0 to 1,023
 	if err != nil {
@@ -39,8 +38,8 @@ func (s *Store) Watermark(ctx context.Context, shard int) (time.Time, error) {
 	return at.UTC(), nil
 }
 
-// UsageWatermark is the instant before which all usage of every account is in PostgreSQL, or
-// ErrNotFound before every shard was flushed once.
+// UsageWatermark returns the time before which all usage of every account is in PostgreSQL. It
+// returns ErrNotFound until every shard was flushed once.
 func (s *Store) UsageWatermark(ctx context.Context) (time.Time, error) {
 	row, err := s.queries().GetUsageWatermark(ctx)
 	if err == nil && row.Shards < account.Shards {
@@ -52,18 +51,19 @@ func (s *Store) UsageWatermark(ctx context.Context) (time.Time, error) {
 	return row.Watermark.UTC(), nil
 }
 
-// AccountWatermark is the instant before which all usage of an account is in PostgreSQL, or
-// ErrNotFound before its shard's first flush. A period may be closed once it lies past the period's
-// end by more than the longest call takes and the meter's clock may step back: refunds belong to
-// their charge's period, and usage that comes later still is an adjustment.
+// AccountWatermark returns the time before which all usage of an account is in PostgreSQL. It
+// returns ErrNotFound before its shard's first flush. A period may be closed once the watermark is
+// past its end by more than the longest call and the largest step back of the meter's clock:
+// refunds belong to the period of their charge, and usage that is still later becomes an
+// adjustment.
 func (s *Store) AccountWatermark(ctx context.Context, id account.ID) (time.Time, error) {
 	return s.Watermark(ctx, account.Shard(id))
 }
 
-// DeleteFlushesBefore forgets ledger entries of slots before the instant, by whole UTC days where
-// the days have partitions, and returns how many. A bucket of such a slot which the meter still
-// holds would be added once more, so the instant lies days behind the watermark; where it does not,
-// because usage was not flushed for so long, it is drawn back to it.
+// DeleteFlushesBefore deletes ledger entries of slots before the given time, by whole UTC days
+// where these have partitions, and returns how many. A bucket of such a slot that Redis still held
+// would be added again. So the time must be days before the watermark; when usage was not flushed
+// for that long, the watermark is used instead.
 func (s *Store) DeleteFlushesBefore(ctx context.Context, before time.Time) (int64, error) {
 	mark, err := s.UsageWatermark(ctx)
 	switch {

@@ -12,42 +12,40 @@ import (
 	"github.com/chainaccess/gateway/store/db"
 )
 
-// WishID names an entry of the wishlist (UUIDv7).
+// WishID identifies an entry of the wishlist (UUIDv7).
 type WishID struct{ uuid.UUID }
 
-// NewWishID makes an id.
+// NewWishID returns a new id.
 func NewWishID() WishID { return WishID{uuid.Must(uuid.NewV7())} }
 
 // Wish is a request for an enterprise agreement.
 type Wish struct {
 	ID      WishID
-	Items   string        // empty once it was withdrawn
-	Email   account.Email // zero once it was withdrawn
+	Items   string        // empty once withdrawn
+	Email   account.Email // zero once withdrawn
 	Channel string
 	At      time.Time
-	// What became of it. Answers is how often the service answered, and AnsweredAt when it did
-	// last.
+	// Answers is how many times the staff answered; AnsweredAt is the last time.
 	Status     string
 	Reply      string // empty for none
 	Answers    int
 	AnsweredAt time.Time
 }
 
-// Subject names the wish in the desk's log.
+// Subject is the wish's name in the desk's log.
 func (id WishID) Subject() string { return "wish/" + id.String() }
 
-// Confirmation is the one mail that an address ever gets that nobody proved to be theirs, about
-// what was entered with it.
+// Confirmation is the one mail that an unproven address ever gets about what was entered with it.
 type Confirmation struct {
-	Email account.Digest // of the address
+	Email account.Digest // the address's digest
 	About string         // wishlist or waitlist
 	Mail  NewMail
 }
 
-// MaxConfirmations is how many such mails are sent in 24 hours, whoever enters what.
+// MaxConfirmations bounds these mails in 24 hours, across all senders.
 const MaxConfirmations = 500
 
-// confirm queues the mail unless the address got it before.
+// confirm queues the mail unless the address got it before or MaxConfirmations is reached.
 func (c *Confirmation) confirm(ctx context.Context, q *db.Queries, at time.Time) error {
 	if c == nil {
 		return nil
@@ -61,9 +59,8 @@ func (c *Confirmation) confirm(ctx context.Context, q *db.Queries, at time.Time)
 	return queueMails(ctx, q, c.Mail)
 }
 
-// JoinWishlist records a wish with the mails that tell of it, and says whether these wait to be
-// sent: not when there are none, or their recipient has got too many of the kind in 24 hours. What
-// is confirmed to whoever wishes may be nil.
+// JoinWishlist inserts a wish and queues its mails. It reports whether the mails wait to be sent:
+// false when there are none, or when the recipient reached the limit of 24 hours. c may be nil.
 //
 //nolint:gocritic // copies do no harm
 func (s *Store) JoinWishlist(ctx context.Context, w Wish, mails []NewMail, c *Confirmation) (queued bool, err error) {
@@ -96,8 +93,8 @@ func (s *Store) JoinWishlist(ctx context.Context, w Wish, mails []NewMail, c *Co
 	return queued, nil
 }
 
-// WithdrawWishes empties what was entered with an address, and says how many wishes there were.
-// None are left to withdraw a second time.
+// WithdrawWishes deletes the content of all wishes of an address and returns how many there were. A
+// second call finds none.
 func (s *Store) WithdrawWishes(ctx context.Context, email account.Email, by Author,
 	at time.Time,
 ) (withdrawn int, err error) {
@@ -124,10 +121,9 @@ func (s *Store) WithdrawWishes(ctx context.Context, email account.Email, by Auth
 	return withdrawn, nil
 }
 
-// DeleteIdleEntries deletes up to limit each of the addresses on the waitlist that nobody confirmed
-// since a time and of the wishes that were declined before it, and says how many rows went. Nobody
-// proved that these addresses are theirs. A wish that nobody answered stays: an operator owes it an
-// answer.
+// DeleteIdleEntries deletes up to limit each of the waitlist's addresses that joined before the
+// given time and were not confirmed, and of the wishes that were declined before it. It returns how
+// many rows it deleted. An unanswered wish is kept, because it still needs an answer.
 func (s *Store) DeleteIdleEntries(ctx context.Context, before time.Time, limit int) (int64, error) {
 	page := int32(min(limit, maxPage)) //nolint:gosec // bounded
 	addresses, err := s.queries().DeleteUnconfirmed(ctx, db.DeleteUnconfirmedParams{Before: before, Most: page})
@@ -141,7 +137,7 @@ func (s *Store) DeleteIdleEntries(ctx context.Context, before time.Time, limit i
 	return addresses + wishes, nil
 }
 
-// CountWishes counts what was entered with an address and not withdrawn.
+// CountWishes counts the wishes of an address that are not withdrawn.
 func (s *Store) CountWishes(ctx context.Context, email account.Email) (int, error) {
 	n, err := s.queries().CountWishesOf(ctx, email.Key())
 	if err != nil {
