@@ -10,8 +10,8 @@ import (
 	"github.com/chainaccess/gateway/migrations"
 )
 
-// Programs before version 33 did not say whether the network's country stands in a customer's row:
-// none of those counts as declared.
+// Programs before version 33 did not store whether a customer's country was taken from the network,
+// so none of those countries counts as declared.
 func TestCountriesOfBeforeAreAssumed(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

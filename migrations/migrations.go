@@ -1,5 +1,5 @@
-// Package migrations owns the PostgreSQL schema: numbered SQL for goose, embedded. It does not run
-// them; `gateway migrate` does.
+// Package migrations embeds the PostgreSQL schema as numbered SQL files for goose. `gateway
+// migrate` runs them.
 package migrations
 
 import (
@@ -12,10 +12,10 @@ import (
 //go:embed *.sql
 var FS embed.FS
 
-// Versions are the numbers of all migrations, in order. Numbers may be missing in between.
+// Versions lists the numbers of all migrations, in order. There may be gaps.
 func Versions() []int64 {
 	files, err := FS.ReadDir(".") // sorted by name
-	if err != nil {               // embedded
+	if err != nil {               // cannot happen: embedded
 		panic(err)
 	}
 	versions := make([]int64, len(files))

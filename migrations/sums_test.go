@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/migrations"
 )
 
-// beforeSums is the newest version without sums of the hours.
+// beforeSums is the newest version without rollups of the hours.
 const beforeSums = 28
 
 func openBeforeSums(ctx context.Context, t *testing.T) (*sql.DB, *goose.Provider) {
@@ -32,8 +32,8 @@ func openBeforeSums(ctx context.Context, t *testing.T) (*sql.DB, *goose.Provider
 	return db, provider
 }
 
-// Two accounts of two keys over three days: the second day ends a period at noon, calls are
-// refunded, some into the period before.
+// Two accounts with two keys over three days. The second day ends a period at noon, and calls are
+// refunded, some of them into the previous period.
 const hoursBeforeSums = `
 INSERT INTO usage_hours
 SELECT
@@ -60,8 +60,8 @@ SELECT '00000000-0000-0000-0000-000000000001'::uuid, period, 1, 1, 0, 0, 0, 1, 1
 INSERT INTO statements (account_id, period, starts_at, ends_at, requests, billable, hits, refused, refunded, units, plan_units, pack_units, content, content_hash)
 SELECT account_id, period, now() - interval '1 day', now(), 1, 1, 0, 0, 0, 1, 1, 0, 'x', sha256('x') FROM usage_periods WHERE period = '2026-11-01';`
 
-// sumsOfHours are what the sums must hold, each by a query over the hours alone and one over the
-// sum, without an order.
+// sumsOfHours holds, for each rollup, a query over the hours and one over the rollup, which must
+// return the same rows in any order.
 var sumsOfHours = map[string][2]string{
 	"usage_days": {
 		`SELECT account_id, period, key_id, date_trunc('day', hour, 'UTC'), agent, chain, service, method, class, outcome, source, tier, sum(requests), sum(units)
@@ -117,7 +117,7 @@ func TestSumsAreFilledFromTheHoursThatThereAre(t *testing.T) {
 				wrong)
 		}
 	}
-	// The day on which a period ends has rows of both.
+	// The day on which a period ends has rows of both periods.
 	var periods int
 	if err := db.QueryRowContext(ctx,
 		"SELECT count(DISTINCT period) FROM account_days WHERE day = '2026-11-05T00:00:00Z'").Scan(
@@ -131,8 +131,8 @@ func TestSumsAreFilledFromTheHoursThatThereAre(t *testing.T) {
 	}
 }
 
-// A flush enters its buckets in the ledger and then adds to the hours. A migration that took these
-// the other way round would end one of the two.
+// A flush enters its buckets in the ledger and then adds to the hours. A migration that locked
+// these in the other order would deadlock with it.
 func TestAFlushUnderWayIsWaitedForByTheSums(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

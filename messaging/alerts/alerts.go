@@ -1,8 +1,8 @@
-// Package alerts owns what users are told by mail that no call and no person brings about: packs
-// that are about to expire, and chains that are down. It looks for the facts, records them, and
-// queues the mails in the same transaction, one for each reason and user for ever. What it sees of
-// chains it records besides, as the history that the page of status shows. It sends nothing
-// (package outbox does) and needs no Temporal; any number of workers may run it beside each other.
+// Package alerts notifies users by mail of what neither a call nor a person causes: packs that are
+// about to expire, and chains that are down. It finds the facts, records them and queues the mails
+// in the same transaction, deduplicated by reason and user. It also records the state of chains for
+// the status page. It sends nothing (package outbox does) and needs no Temporal. Any number of
+// workers may run it concurrently.
 package alerts
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// Record is where the facts are (store.Store).
+// Record is the database of facts (store.Store).
 type Record interface {
 	ListExpiringPacks(ctx context.Context, at time.Time, after *store.Pack, limit int) ([]store.Pack, error)
 	NotePackNotice(ctx context.Context, of store.Pack, days int, result store.PackResult, mails ...store.NewMail) error
@@ -36,35 +36,35 @@ type Record interface {
 	TellIncident(ctx context.Context, i *store.Incident, last *store.Reader, mails ...store.NewMail) error
 }
 
-// Board is where the newest measurements of chains stand (upstream.Board).
+// Board holds the newest measurements of chains (upstream.Board).
 type Board interface {
 	ReadAll(ctx context.Context, ids ...chain.ID) (map[chain.ID]upstream.Posted, error)
 	ReadSlots(ctx context.Context, ids ...chain.ID) (map[chain.ID][]upstream.Slot, error)
 }
 
-// Sealer prepares letters for the record (outbox.Outbox).
+// Sealer prepares mails for the database (outbox.Outbox).
 type Sealer interface {
 	Prepare(l outbox.Mail) (store.NewMail, error)
 }
 
-// Options are what a Watcher works with. Those without a default are required.
+// Options configures a Watcher. Fields without a default are required.
 type Options struct {
 	Record    Record
 	Board     Board
-	Chains    func() []chain.ID // that are served, asked each time
+	Chains    func() []chain.ID // the served chains; called on every pass
 	Mails     Sealer
-	PublicURL string // without a slash at its end
+	PublicURL string // without a trailing slash
 	Now       func() time.Time
 	Logger    *slog.Logger // slog.Default()
 
-	ChainInterval time.Duration // between looks at the board; ten seconds
-	PackInterval  time.Duration // between looks for packs; ten minutes
+	ChainInterval time.Duration // between reads of the board; 10 s
+	PackInterval  time.Duration // between checks of packs; 10 minutes
 }
 
-// Watcher looks for what is to be told, and tells it.
+// Watcher finds what users are to be notified of, and queues the mails.
 type Watcher struct{ Options }
 
-// New makes a watcher, which does nothing before Run.
+// New returns a watcher. Run starts it.
 func New(o Options) *Watcher { //nolint:gocritic // a copy at the start does no harm
 	for value, byDefault := range map[*time.Duration]time.Duration{
 		&o.ChainInterval: 10 * time.Second, &o.PackInterval: 10 * time.Minute,
@@ -81,11 +81,11 @@ func New(o Options) *Watcher { //nolint:gocritic // a copy at the start does no 
 
 const (
 	page         = 100
-	sweepTimeout = time.Minute // of one look; what it did not come to is found by the next one
+	sweepTimeout = time.Minute // timeout of one pass; the next one does the rest
 )
 
-// Run looks again and again until ctx ends. Failures are logged, and the next look begins where the
-// record says.
+// Run checks periodically until ctx is done. Failures are logged and retried by the next pass,
+// which continues from the database's state.
 func (s *Watcher) Run(ctx context.Context) {
 	chains, packs := time.NewTicker(s.ChainInterval), time.NewTicker(s.PackInterval)
 	defer chains.Stop()
@@ -111,8 +111,8 @@ func (s *Watcher) try(ctx context.Context, what string, sweep func(context.Conte
 	}
 }
 
-// nameOf is what an account is called towards its users: its name, or the address of the one who
-// joined first.
+// nameOf returns an account's name for its users, or the address of first, the member who joined
+// first.
 func (s *Watcher) nameOf(ctx context.Context, id account.ID, first *store.Member) (string, error) {
 	of, err := s.Record.ListMemberships(ctx, first.User)
 	if err != nil {

@@ -14,18 +14,19 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// patience says when a chain's state is news: after five minutes in which measurements were never
-// more than two minutes apart.
+// patience is how long a chain must be down, or up again, before that counts: five minutes in which
+// measurements were at most two minutes apart.
 var patience = store.Patience{After: 5 * time.Minute, Gap: 2 * time.Minute}
 
 const (
-	// usedWithin is how long ago an account may have called a chain last to be told of it.
+	// usedWithin is how recently an account must have called a chain to be notified.
 	usedWithin = 30 * 24 * time.Hour
-	// statusPage is where mails about incidents lead.
+	// statusPage is the page that mails about incidents link to.
 	statusPage = "/status"
 )
 
-// CheckChains looks at every chain once, and tells of what came to be news.
+// CheckChains records the state of every chain once, and queues mails about incidents that began or
+// ended.
 func (s *Watcher) CheckChains(ctx context.Context) error {
 	err := errors.Join(s.observe(ctx), s.endUnserved(ctx))
 	untold, listErr := s.Record.ListUntoldIncidents(ctx, page)
@@ -36,8 +37,8 @@ func (s *Watcher) CheckChains(ctx context.Context) error {
 	return err
 }
 
-// observe records how the chains were when they were measured last, and what became of their calls.
-// A measurement that is as old as the last one is none.
+// observe records the newest measurement of every chain and the counts of its calls. The store
+// ignores measurements that it already has.
 func (s *Watcher) observe(ctx context.Context) error {
 	all, err := s.Board.ReadAll(ctx, s.Chains()...)
 	slots, slotsErr := s.Board.ReadSlots(ctx, s.Chains()...)
@@ -67,13 +68,13 @@ func (s *Watcher) observe(ctx context.Context) error {
 	return err
 }
 
-// endUnserved ends what lasts of chains that are served no more: nobody measures them, so nobody
-// would ever see them well again. Where another worker still measures one, because it has not read
-// the new upstreams yet, it waits for that.
+// endUnserved ends incidents of chains that are no longer served: nobody measures these, so nobody
+// would see them recover. While another worker still measures such a chain, because it has not yet
+// read the new upstreams, the incident stays open.
 func (s *Watcher) endUnserved(ctx context.Context) error {
 	served := s.Chains()
 	if len(served) == 0 {
-		return nil // upstreams that are not read yet are no reason to believe that every chain was given up
+		return nil // upstreams that are not read yet do not mean that no chain is served
 	}
 	ended, err := s.Record.EndUnservedIncidents(ctx, served, s.Now().Add(-patience.Gap))
 	for i := range ended {
@@ -84,11 +85,11 @@ func (s *Watcher) endUnserved(ctx context.Context) error {
 	return err
 }
 
-// slotStands is how far the clock of a process may be off whose slots count.
+// slotStands is the largest offset of a process's clock for which its slots count.
 const slotStands = 3 * upstream.SlotLength
 
-// callsOf is what the record takes of slots. One in which nobody called is left out, and one of a
-// process whose clock is wrong.
+// callsOf converts slots for the store. It omits slots without calls, and slots of processes whose
+// clock is wrong.
 func callsOf(slots []upstream.Slot, now time.Time) []store.ChainCalls {
 	var all []store.ChainCalls
 	for i := range slots {
@@ -109,8 +110,8 @@ func callsOf(slots []upstream.Slot, now time.Time) []store.ChainCalls {
 	return all
 }
 
-// tellIncident tells its readers, page by page. Killed in between, the next sweep goes on after the
-// last page that was queued.
+// tellIncident queues the mails of an incident page by page. After a crash, the next pass continues
+// after the last page that was queued.
 func (s *Watcher) tellIncident(ctx context.Context, i *store.Incident) error {
 	for {
 		readers, err := s.Record.ListReaders(ctx, i, i.BeganAt.Add(-usedWithin), page)

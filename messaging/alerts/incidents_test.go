@@ -11,7 +11,7 @@ import (
 	"github.com/chainaccess/gateway/relay/upstream"
 )
 
-// measured puts a measurement of now on the board.
+// measured posts a current measurement on the board.
 func (b *bundle) measured(id chain.ID, usable bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -22,7 +22,7 @@ func (b *bundle) measured(id chain.ID, usable bool) {
 	}}
 }
 
-// passes lets time pass in which Ethereum is measured every half a minute, twice by two workers.
+// passes advances the clock while Ethereum is measured every 30 seconds, twice each by two workers.
 func (b *bundle) passes(t *testing.T, usable bool, d time.Duration) {
 	t.Helper()
 	const every = 30 * time.Second
@@ -66,11 +66,11 @@ func TestUsersOfAChainAreToldOnceThatItIsDownAndOnceThatItIsOver(t *testing.T) {
 	id, users := b.buyer(t, "America/New_York", true, "ann@buyer.example", "bob@buyer.example", "cyd@buyer.example")
 	b.called(t, id, chain.EthMainnet, used)
 	b.optOut(t, users[2], account.TopicIncidents)
-	// Bob belongs to a second account, too, and is told once.
+	// Bob is a member of a second account too, and gets one mail.
 	second, _ := b.buyer(t, "UTC", true)
 	b.join(t, second, users[1])
 	b.called(t, second, chain.EthMainnet, used)
-	// None of these is told.
+	// None of these gets a mail.
 	declines, _ := b.buyer(t, "UTC", false, "dan@buyer.example")
 	b.called(t, declines, chain.EthMainnet, used)
 	elsewhere, _ := b.buyer(t, "UTC", true, "eve@buyer.example")
@@ -130,14 +130,14 @@ func TestWhatNobodyMeasuredIsNoIncident(t *testing.T) {
 	b := setup(t)
 	id, _ := b.buyer(t, "UTC", true, "ann@buyer.example")
 	b.called(t, id, chain.EthMainnet, b.clock.Now())
-	// The board keeps a bad measurement, which nothing renews.
+	// The board keeps a bad measurement that is not renewed.
 	b.measured(chain.EthMainnet, false)
 	for range 20 {
 		b.sweepChains(t)
 		b.clock.Advance(30 * time.Second)
 	}
 	b.wantMails(t, "with an old measurement")
-	// Measured as down before a gap and after it: nobody knows what was between.
+	// Down before a gap and after it: the time in between is unknown.
 	b.passes(t, false, 3*time.Minute)
 	b.clock.Advance(10 * time.Minute)
 	b.passes(t, false, 4*time.Minute)
@@ -163,8 +163,8 @@ func TestAFlappingChainIsOneIncident(t *testing.T) {
 	}
 }
 
-// A chain that is served no more is never measured again: what lasts of it ends where it was seen
-// last, and those who were told are told.
+// A chain that is no longer served is never measured again: its incident ends when it was last
+// seen, and the users who were told of it get a mail.
 func TestAnIncidentOfAChainThatIsServedNoMoreEnds(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -173,7 +173,7 @@ func TestAnIncidentOfAChainThatIsServedNoMoreEnds(t *testing.T) {
 	b.passes(t, false, 6*time.Minute)
 	seen, began := b.clock.Now(), b.incident(t)
 	b.serve(chain.BaseMainnet)
-	b.sweepChains(t) // another worker has measured it just now
+	b.sweepChains(t) // another worker has just measured it
 	b.serve(chain.EthMainnet, chain.BaseMainnet)
 	b.clock.Advance(time.Hour)
 	b.sweepChains(t)
@@ -189,7 +189,7 @@ func TestAnIncidentOfAChainThatIsServedNoMoreEnds(t *testing.T) {
 		t.Errorf("it says %+v, want the end at %s", said, seen)
 	}
 
-	// Served again and down again, it is another incident; what was no news yet leaves nothing.
+	// Served again and down again is a new incident; an unconfirmed one leaves nothing.
 	b.serve(chain.EthMainnet)
 	b.passes(t, false, time.Minute)
 	b.serve(chain.BaseMainnet)
@@ -244,7 +244,7 @@ func TestAnIncidentThatEndsWhileItIsToldIsOverForThoseWhoKnow(t *testing.T) {
 	if err := b.sweeper.CheckChains(b.ctx); err == nil {
 		t.Fatal("nothing interrupted it")
 	}
-	// The chain is measured as well, and the mails cannot be written until it is over.
+	// The chain is measured as up, and the mails cannot be written until the incident is over.
 	for range 12 {
 		b.clock.Advance(30 * time.Second)
 		b.measured(chain.EthMainnet, true)
@@ -260,7 +260,7 @@ func TestAnIncidentThatEndsWhileItIsToldIsOverForThoseWhoKnow(t *testing.T) {
 	}
 }
 
-// interrupt makes the letter after so many, and all after it, fail; none for -1.
+// interrupt makes preparing mails fail after the given number; -1 for never.
 func (b *bundle) interrupt(after int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -283,7 +283,7 @@ func TestWhatIsSeenOfChainsIsRecordedOnceHoweverManyLook(t *testing.T) {
 			7: 4, -1: 1, account.LatencyBuckets: 1,
 		}},
 		{Start: start, Calls: 100, Rerouted: 3, Lost: 30, Attempts: 160, Failed: 60},
-		{Start: start.Add(24 * time.Hour), Calls: 1, Attempts: 1}, // of a process whose clock is wrong
+		{Start: start.Add(24 * time.Hour), Calls: 1, Attempts: 1}, // a wrong clock
 	}}
 	b.passes(t, true, 3*time.Minute)
 	b.passes(t, false, time.Minute)
@@ -296,7 +296,7 @@ func TestWhatIsSeenOfChainsIsRecordedOnceHoweverManyLook(t *testing.T) {
 	for _, d := range r.Days {
 		up, degraded, down = up+d.Up, degraded+d.Degraded, down+d.Down
 	}
-	// One of two upstreams was usable from the first measurement to the first without any.
+	// One of two upstreams was usable from the first measurement until the first without any.
 	if up != 0 || degraded != 3*time.Minute || down != 30*time.Second || r.Newest.State != chain.Down ||
 		r.Newest.Why != upstream.WhyNoUpstream {
 		t.Errorf("up %s, degraded %s, down %s; the newest is %+v", up, degraded, down, r.Newest)

@@ -13,11 +13,11 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// billingPage is where mails about packs lead.
+// billingPage is the page that mails about packs link to.
 const billingPage = "/billing"
 
-// CheckPacks tells of the packs that expire within 30 days, and again of those that expire within
-// 7. One that cannot be told of now is left for the next sweep and keeps no other one waiting.
+// CheckPacks notifies holders of packs that expire within 30 days, and again of packs that expire
+// within seven. A pack that fails is retried by the next pass and does not hold up the others.
 func (s *Watcher) CheckPacks(ctx context.Context) error {
 	var failed error
 	for last := (*store.Pack)(nil); ; {
@@ -40,11 +40,11 @@ func (s *Watcher) CheckPacks(ctx context.Context) error {
 	}
 }
 
-// tellPack records the notice that is due for a pack, with its mails.
+// tellPack records the notice that is due for a pack, and queues its mails.
 func (s *Watcher) tellPack(ctx context.Context, p *store.Pack) error {
 	days := store.PackDays(p.Expires, s.Now())
 	if days == 0 {
-		return nil // it expired meanwhile
+		return nil // expired meanwhile
 	}
 	left, err := s.leftIn(ctx, p)
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *Watcher) tellPack(ctx context.Context, p *store.Pack) error {
 	return s.Record.NotePackNotice(ctx, *p, days, result, mails...)
 }
 
-// leftIn is what a pack holds that is not used, as far as usage is recorded.
+// leftIn returns the unused units of a pack, as far as usage is flushed.
 func (s *Watcher) leftIn(ctx context.Context, p *store.Pack) (plan.Units, error) {
 	holder, err := s.Record.LoadAccount(ctx, p.Account)
 	if err != nil {
@@ -121,7 +121,7 @@ func (s *Watcher) packLetters(ctx context.Context, p *store.Pack, days int,
 	return letters, store.PackQueued, nil
 }
 
-// titleOf is what a pack is called: as on the ladder, or as whoever granted it named it.
+// titleOf returns a pack's title: the ladder's, or the name under which it was granted.
 func titleOf(kind string) string {
 	for _, p := range plan.Packs() {
 		if p.Key == kind {

@@ -11,7 +11,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// pack grants a pack that expires at an instant.
+// pack grants a pack that expires at the given time.
 func (b *bundle) pack(t *testing.T, id account.ID, origin string, expires time.Time) store.Pack {
 	t.Helper()
 	p := store.Pack{
@@ -25,7 +25,7 @@ func (b *bundle) pack(t *testing.T, id account.ID, origin string, expires time.T
 	return granted
 }
 
-// drawn records units that came from a pack.
+// drawn records units drawn from a pack.
 func (b *bundle) drawn(t *testing.T, p store.Pack, units plan.Units) { //nolint:gocritic // a copy does no harm
 	t.Helper()
 	start, _ := plan.CalendarMonth(b.clock.Now())

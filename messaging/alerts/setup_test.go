@@ -25,23 +25,23 @@ import (
 
 const testTimeout = 60 * time.Second
 
-// bundle is a watcher over a real record, with a clock that the test moves, a board that it writes,
-// and the letters before they are sealed.
+// bundle is a watcher on a real database, with a clock that the test moves, a board that it writes,
+// and the mails before they are encrypted.
 type bundle struct {
-	ctx     context.Context //nolint:containedctx // a test's own
+	ctx     context.Context //nolint:containedctx // of the test
 	store   *store.Store
 	clock   *testkit.Clock
 	sweeper *alerts.Watcher
 	db      *pgx.Conn
 	outbox  *outbox.Outbox
 
-	mu      sync.Mutex // guards all below
+	mu      sync.Mutex // guards the fields below
 	board   map[chain.ID]upstream.Posted
 	served  []chain.ID
 	slots   map[chain.ID][]upstream.Slot
 	letters []outbox.Mail
-	// failAfter is how many letters more are written before all fail; no failure when it is
-	// negative. written counts them.
+	// failAfter is how many mails are prepared before all fail; negative for no failure. written
+	// counts them.
 	failAfter, written int
 }
 
@@ -69,7 +69,7 @@ func (b *bundle) chains() []chain.ID {
 	return b.served
 }
 
-// serve says which chains are served from now on.
+// serve sets which chains are served from now on.
 func (b *bundle) serve(ids ...chain.ID) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -116,7 +116,7 @@ func setup(t *testing.T) *bundle {
 	return b
 }
 
-// exec changes the record as other parts of the program do.
+// exec changes the database as other parts of the program do.
 func (b *bundle) exec(t *testing.T, sql string, args ...any) {
 	t.Helper()
 	if _, err := b.db.Exec(b.ctx, sql, args...); err != nil {
@@ -124,7 +124,7 @@ func (b *bundle) exec(t *testing.T, sql string, args ...any) {
 	}
 }
 
-// buyer makes an account with a user for each address, in the order of their joining.
+// buyer creates an account with a member for each address, in the order of joining.
 func (b *bundle) buyer(t *testing.T, zone string, incidents bool, addresses ...string) (account.ID, []account.UserID) {
 	t.Helper()
 	a := store.NewAccount{ID: account.NewID(), Kind: store.KindOwner, Plan: plan.Pro}
@@ -171,7 +171,7 @@ func (b *bundle) sweepPacks(t *testing.T) {
 	}
 }
 
-// mails are the reasons of all mails that were queued, in order.
+// mails returns the reasons of all queued mails, in order.
 func (b *bundle) mails(t *testing.T) []string {
 	t.Helper()
 	rows, err := b.db.Query(b.ctx, "SELECT reason FROM mails ORDER BY reason")
@@ -193,7 +193,7 @@ func (b *bundle) wantMails(t *testing.T, when string, want ...string) {
 	}
 }
 
-// letter is the newest one to an address.
+// letter returns the newest mail to an address.
 func (b *bundle) letter(t *testing.T, to string) outbox.Mail {
 	t.Helper()
 	b.mu.Lock()

@@ -10,16 +10,16 @@ import (
 	gomail "github.com/wneessen/go-mail"
 )
 
-// Replies by which a server asks for user and password, or refuses them (RFC 4954, section 6).
+// SMTP replies that require or reject authentication (RFC 4954, section 6).
 var authReplies = map[int]bool{530: true, 534: true, 535: true, 538: true}
 
 const (
 	permanentReply = 500
-	closingReply   = 421 // the server goes away (RFC 5321, section 3.8)
+	closingReply   = 421 // the server closes the connection (RFC 5321, section 3.8)
 )
 
-// deliveryError sorts what the library says. Replies of the server can quote addresses, so their
-// texts go no further.
+// deliveryError classifies an error of the mail library. Replies of the server may quote addresses,
+// so their texts are dropped.
 func deliveryError(err error) *DeliveryError {
 	var f DeliveryError
 	send, sent := errors.AsType[*gomail.SendError](err)
@@ -36,12 +36,12 @@ func deliveryError(err error) *DeliveryError {
 		if f.Code == 0 {
 			f.cause = err
 		}
-	case f.Code == 0: // the connection broke; if the server is gone, the next mail tells
+	case f.Code == 0: // the connection broke; if the server is down, the next mail shows it
 		f.Class = ServerUnreachable
 	case f.Code == closingReply:
 		f.Class, f.Whole = ServerUnreachable, true
 	case send.Reason == gomail.ErrSMTPMailFrom:
-		// The sender is the operator's: a mail is not to be lost for it.
+		// The sender is the operator's setting, so no mail may be lost for it.
 		f.Class, f.Whole = SenderRefused, f.Code >= permanentReply
 	case send.Reason == gomail.ErrSMTPRcptTo:
 		f.Class, f.Permanent = RecipientRefused, f.Code >= permanentReply
@@ -51,7 +51,7 @@ func deliveryError(err error) *DeliveryError {
 	return &f
 }
 
-// connecting is the class of a failure before a mail was begun.
+// connecting returns the class of a failure before a mail was begun.
 func connecting(err error) Class {
 	_, certificate := errors.AsType[*tls.CertificateVerificationError](err)
 	_, record := errors.AsType[tls.RecordHeaderError](err)

@@ -1,6 +1,6 @@
-// Package notify owns the mails of the service: which kinds there are, what each says in HTML and
-// in text, and the way to an SMTP server. It does not decide who is written to and when, and it
-// keeps nothing: mails wait in the outbox (package outbox).
+// Package notify renders the service's mails and delivers them by SMTP: their kinds, and what each
+// says in HTML and in plain text. It does not decide who gets a mail and when, and it stores
+// nothing: mails wait in the outbox (package outbox).
 package notify
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// Kind names a kind of mail, in the outbox and in metrics.
+// Kind identifies a kind of mail, in the outbox and in metrics.
 type Kind string
 
 // The kinds.
@@ -34,72 +34,72 @@ const (
 	KindEnterpriseWish   Kind = "enterprise_wish"
 )
 
-// Mail is what one mail says: one of the types below, no others. Texts that people gave (names,
-// reasons, where something came from) may hold anything; they are made one line and escaped. A Link
-// must begin with the address of the service.
+// Mail is the content of a mail: one of the types of this package. Texts that people entered
+// (names, reasons, origins) may hold anything; rendering reduces them to one line and escapes them.
+// A Link must begin with the address of the service.
 type Mail interface {
 	Kind() Kind
 	link() string
 }
 
-// SignIn lets its reader sign in, by the link or by the code.
+// SignIn lets its reader sign in, by link or by code.
 type SignIn struct {
 	Link    string
 	Code    string // six digits
-	Minutes int    // for which both are valid
-	Origin  string // where it was asked from, such as an IP address
+	Minutes int    // how long both are valid
+	Origin  string // where it was requested from, such as an IP address
 	At      time.Time
 }
 
-// Invitation asks its reader to join an account.
+// Invitation invites its reader to join an account.
 type Invitation struct {
 	InvitedBy string // an e-mail address
-	Account   string // what the account is called
+	Account   string // the account's name
 	Link      string
-	Expires   time.Time // of the link
+	Expires   time.Time // when the link expires
 }
 
 // Welcome greets the first user of a new account.
 type Welcome struct {
-	Plan     string // its title
+	Plan     string // the plan's title
 	Included plan.Units
 	Link     string // to the overview
 }
 
-// KeyAdopted tells that an anonymous or a wallet-bound key belongs to the account now.
+// KeyAdopted reports that an anonymous or wallet-bound key now belongs to the account.
 type KeyAdopted struct {
-	Prefix  string // the key's first characters
-	Account string // what the account is called
+	Prefix  string // the key's public prefix
+	Account string // the account's name
 	By      string // the user's e-mail address
 	At      time.Time
-	Link    string // to the agents
+	Link    string // to the agents page
 }
 
-// MemberJoined tells the owners that an invitation was taken.
+// MemberJoined reports to the owners that an invitation was accepted.
 type MemberJoined struct {
 	Member    string // an e-mail address
 	InvitedBy string // an e-mail address
-	Account   string // what the account is called
+	Account   string // the account's name
 	At        time.Time
-	Link      string // to the members
+	Link      string // to the members page
 }
 
-// Next is what happens to calls when all of an allowance is used.
+// Next is what happens to calls when a quota is used up.
 type Next string
 
-// What may happen next.
+// The values of Next.
 const (
 	NextRefused Next = "refused" // refused until the period ends
 	NextPacks   Next = "packs"   // drawn from packs, then refused
 	NextSlower  Next = "slower"  // admitted at a lower rate until the period ends
 )
 
-// UsageReached tells that a share of a period's allowance is used.
+// UsageReached reports that a percentage of a period's quota is used.
 type UsageReached struct {
-	Account   string // what the account is called
+	Account   string // the account's name
 	Percent   int    // 80 or 100
 	Start     time.Time
-	End       time.Time // the first instant after the period
+	End       time.Time // exclusive end of the period
 	Used      plan.Units
 	Allowance plan.Units
 	Next      Next
@@ -108,102 +108,100 @@ type UsageReached struct {
 	Link      string     // to the overview
 }
 
-// AccountSuspended tells that every call of the account is refused.
+// AccountSuspended reports that every call of the account is refused.
 type AccountSuspended struct {
-	Account string // what the account is called
-	Reason  string // as its owners may read it; may be empty
+	Account string // the account's name
+	Reason  string // in words for the owners; may be empty
 	At      time.Time
 	Link    string // to the overview
 }
 
-// ChargeFailed tells that an invoice could not be charged.
+// ChargeFailed reports that an invoice could not be charged.
 type ChargeFailed struct {
-	Account string    // what the account is called
-	Plan    string    // its title
-	Invoice string    // its number; may be empty
-	Amount  string    // what is due, with the currency
+	Account string    // the account's name
+	Plan    string    // the plan's title
+	Invoice string    // the invoice's number; may be empty
+	Amount  string    // amount due, with the currency
 	Card    string    // brand and last four digits; empty when there is none
-	Next    time.Time // when it is charged again; zero when it is not
-	Link    string    // to the plan and its billing
+	Next    time.Time // the next attempt; zero when there is none
+	Link    string    // to the billing page
 }
 
-// PackExpiring tells that what is left in a pack can be used for some days more.
+// PackExpiring reports that the rest of a pack expires in some days.
 type PackExpiring struct {
-	Account string // what the account is called
-	Pack    string // what the pack is called
+	Account string // the account's name
+	Pack    string // the pack's title
 	Left    plan.Units
-	Units   plan.Units // that it held
+	Units   plan.Units // the pack's size
 	Expires time.Time
-	Days    int    // at most so many are left
+	Days    int    // days left, at most
 	Link    string // to the billing page
 }
 
-// IncidentBegan tells that nothing of a chain can be reached.
+// IncidentBegan reports that a chain is down.
 type IncidentBegan struct {
-	Account string // what the account is called
-	Chain   string // its title
+	Account string // the account's name
+	Chain   string // the chain's title
 	Began   time.Time
-	Link    string // to the overview
+	Link    string // to the status page
 }
 
-// IncidentOver tells that a chain is well again.
+// IncidentOver reports that a chain is up again.
 type IncidentOver struct {
-	Account string // what the account is called
-	Chain   string // its title
+	Account string // the account's name
+	Chain   string // the chain's title
 	Began   time.Time
 	Ended   time.Time
-	Link    string // to the overview
+	Link    string // to the status page
 }
 
-// EnterpriseWish tells the operator of the service that somebody, who is not known, asks for an
-// enterprise agreement.
+// EnterpriseWish reports to the operator that an unknown person asks for an enterprise agreement.
 type EnterpriseWish struct {
-	Wanted Passage // what they ask for, in their words
-	// by which gateway ops shows and answers it. The address is there alone, so that withdrawing
-	// the wish takes it away everywhere
+	Wanted Passage // what they ask for, in their own words
+	// ID is the wish's id for gateway ops, which shows and answers it. Only the database holds the
+	// address, so that withdrawing the wish deletes it everywhere.
 	ID   string
 	At   time.Time
 	Link string // to the service
 }
 
-// Passage is a text that somebody wrote and that is longer than a name: one line of at most 1,000
-// characters.
+// Passage is a longer text that somebody wrote: one line of at most 1,000 characters.
 type Passage string
 
-// Kind of the mail.
+// Kind returns the kind of the mail.
 func (SignIn) Kind() Kind { return KindSignIn }
 
-// Kind of the mail.
+// Kind returns the kind of the mail.
 func (Invitation) Kind() Kind { return KindInvitation }
 
-// Kind of the mail.
+// Kind returns the kind of the mail.
 func (Welcome) Kind() Kind { return KindWelcome }
 
-// Kind of the mail.
+// Kind returns the kind of the mail.
 func (KeyAdopted) Kind() Kind { return KindKeyAdopted }
 
-// Kind of the mail.
+// Kind returns the kind of the mail.
 func (MemberJoined) Kind() Kind { return KindMemberJoined }
 
-// Kind of the mail.
+// Kind returns the kind of the mail.
 func (UsageReached) Kind() Kind { return KindUsageReached }
 
-// Kind of the mail.
+// Kind returns the kind of the mail.
 func (AccountSuspended) Kind() Kind { return KindAccountSuspended }
 
-// Kind of the mail.
+// Kind returns the kind of the mail.
 func (ChargeFailed) Kind() Kind { return KindChargeFailed }
 
-// Kind of the mail.
+// Kind returns the kind of the mail.
 func (PackExpiring) Kind() Kind { return KindPackExpiring }
 
-// Kind of the mail.
+// Kind returns the kind of the mail.
 func (IncidentBegan) Kind() Kind { return KindIncidentBegan }
 
-// Kind of the mail.
+// Kind returns the kind of the mail.
 func (IncidentOver) Kind() Kind { return KindIncidentOver }
 
-// Kind of the mail.
+// Kind returns the kind of the mail.
 func (EnterpriseWish) Kind() Kind { return KindEnterpriseWish }
 
 func (m SignIn) link() string           { return m.Link }
@@ -219,7 +217,7 @@ func (m IncidentBegan) link() string    { return m.Link }
 func (m IncidentOver) link() string     { return m.Link }
 func (m EnterpriseWish) link() string   { return m.Link }
 
-// kinds are all types of Mail; each has a pair of templates by the name of its kind.
+// kinds lists all types of Mail. Each has a pair of templates named after its kind.
 var kinds = []Mail{
 	SignIn{},
 	Invitation{},
@@ -247,7 +245,7 @@ var kinds = []Mail{
 	WaitlistInvited{},
 }
 
-// Kinds lists the kinds.
+// Kinds lists all kinds.
 func Kinds() []Kind {
 	names := make([]Kind, len(kinds))
 	for i, m := range kinds {
@@ -256,20 +254,20 @@ func Kinds() []Kind {
 	return names
 }
 
-// ErrUnknownKind says that this version knows no mail of a kind.
+// ErrUnknownKind reports a kind of mail that this version does not know.
 var ErrUnknownKind = errors.New("notify: a kind of mail that this version does not know")
 
-// Encode writes a mail for Decode.
+// Encode encodes a mail for Decode.
 func Encode(m Mail) ([]byte, error) {
 	var b bytes.Buffer
-	// JSON would write units in whole ones, and cannot read them back
+	// Not JSON: it writes whole units, which it cannot read back.
 	if err := gob.NewEncoder(&b).Encode(m); err != nil {
 		return nil, fmt.Errorf("encode a mail of kind %s: %w", m.Kind(), err)
 	}
 	return b.Bytes(), nil
 }
 
-// Decode reads what Encode wrote of a mail of the kind. ErrUnknownKind when there is no such kind.
+// Decode decodes a mail of the given kind. It returns ErrUnknownKind when there is no such kind.
 func Decode(kind Kind, text []byte) (Mail, error) {
 	for _, m := range kinds {
 		if m.Kind() != kind {
@@ -279,14 +277,14 @@ func Decode(kind Kind, text []byte) (Mail, error) {
 		if err := gob.NewDecoder(bytes.NewReader(text)).Decode(into.Interface()); err != nil {
 			return nil, fmt.Errorf("decode a mail of kind %s: %w", kind, err)
 		}
-		read, _ := reflect.TypeAssert[Mail](into.Elem()) // it is of m's type
+		read, _ := reflect.TypeAssert[Mail](into.Elem()) // has m's type
 		return read, nil
 	}
 	return nil, fmt.Errorf("%w: %q", ErrUnknownKind, kind)
 }
 
-// Spoken returns a text that somebody else wrote as mails show it: one line without control and
-// direction characters, at most 200 characters.
+// Spoken reduces a text that somebody entered to what mails show: one line of at most 200
+// characters, without control and direction characters.
 func Spoken(text string) string { return oneLine(text, maxSpoken) }
 
 func oneLine(text string, limit int) string {

@@ -11,36 +11,36 @@ import (
 	"strings"
 	text "text/template"
 	"time"
-	_ "time/tzdata" // times are told in the account's zone on every machine
+	_ "time/tzdata" // times are shown in the account's zone on every machine
 	"unicode"
 )
 
-// Site is who writes: it stands in every mail.
+// Site is the service as every mail names it.
 type Site struct {
 	Name    string
-	URL     string // of the service, without a slash at its end; every link begins with it
+	URL     string // the service's address, without a trailing slash; every link begins with it
 	Contact string // an e-mail address for questions
 }
 
-// Content is a mail that is ready to be sent, in both forms.
+// Content is a rendered mail, in both forms.
 type Content struct {
 	Subject string
 	Text    string
 	HTML    string
-	// Unsubscribe is the address that stops mails like it; empty when they cannot be stopped.
+	// Unsubscribe is the address that stops such mails; empty when they cannot be stopped.
 	Unsubscribe string
 }
 
-// Copy is what one reader's copy of a mail has of its own.
+// Copy is what differs in one reader's copy of a mail.
 type Copy struct {
-	// Zone is the IANA name of the reader's time zone; UTC when it is empty or not known.
+	// Zone is the IANA name of the reader's time zone; UTC when it is empty or unknown.
 	Zone string
-	// Unsubscribe is where the reader stops mails like it, an address of the house; empty when they
-	// cannot be stopped.
+	// Unsubscribe is the service's address that stops such mails; empty when they cannot be
+	// stopped.
 	Unsubscribe string
 }
 
-// ErrLink says that a mail's link does not lead to the service.
+// ErrLink reports that a mail's link does not lead to the service.
 var ErrLink = errors.New("notify: the link does not lead to the service")
 
 //go:embed templates
@@ -75,7 +75,7 @@ type fact struct{ Label, Value string }
 
 func newFact(label, value string) fact { return fact{label, value} }
 
-// view is what templates see.
+// view is the data of templates.
 type view struct {
 	Site
 	M                       Mail
@@ -84,20 +84,20 @@ type view struct {
 	zone                    *time.Location
 }
 
-// Day is a date in the reader's zone: 20 Nov 2026.
+// Day formats a date in the reader's zone: 20 Nov 2026.
 func (v view) Day(t time.Time) string { return t.In(v.zone).Format("2 Jan 2006") }
 
-// Moment is a time in the reader's zone, with the zone: 20 Nov 2026, 14:05 CET.
+// Moment formats a time in the reader's zone, with the zone: 20 Nov 2026, 14:05 CET.
 func (v view) Moment(t time.Time) string {
 	t = t.In(v.zone)
 	name, _ := t.Zone()
-	if strings.ContainsAny(name, "+-") { // zones without letters of their own are named by their distance
+	if strings.ContainsAny(name, "+-") { // zones without an abbreviation get their offset
 		name = "UTC" + t.Format("-07:00")
 	}
 	return t.Format("2 Jan 2006, 15:04 ") + name
 }
 
-// Render writes a mail in both forms. ErrLink when it leads elsewhere than to the house.
+// Render renders a mail in both forms. It returns ErrLink when a link does not lead to the service.
 func (h Site) Render(m Mail, of Copy) (Content, error) {
 	if !h.leadsHome(m.link()) || (of.Unsubscribe != "" && !h.leadsHome(of.Unsubscribe)) {
 		return Content{}, fmt.Errorf("render a mail of kind %s: %w", m.Kind(), ErrLink)
@@ -130,8 +130,8 @@ func (h Site) Render(m Mail, of Copy) (Content, error) {
 	return c, nil
 }
 
-// leadsHome reports whether a link is one of the service, whole and without anything that a mail
-// program reads otherwise.
+// leadsHome reports whether a link leads to the service, and holds nothing that mail programs might
+// interpret differently.
 func (h Site) leadsHome(link string) bool {
 	home, err := url.Parse(h.URL)
 	if err != nil || home.Host == "" {
@@ -148,8 +148,8 @@ func unfit(r rune) bool {
 	return r <= ' ' || r > unicode.MaxASCII || strings.ContainsRune(`"<>\`+"`", r)
 }
 
-// oneLined is a copy of the mail whose texts are as Spoken gives them, each line of prose by
-// itself; its link stays.
+// oneLined returns a copy of the mail with its texts reduced to one line, prose line by line. Link
+// is unchanged.
 func oneLined(m Mail) Mail {
 	changed := reflect.New(reflect.TypeOf(m)).Elem()
 	changed.Set(reflect.ValueOf(m))
@@ -166,14 +166,14 @@ func oneLined(m Mail) Mail {
 			f.SetString(oneLine(f.String(), limit))
 		}
 	}
-	done, _ := reflect.TypeAssert[Mail](changed) // it is of m's type
+	done, _ := reflect.TypeAssert[Mail](changed) // has m's type
 	return done
 }
 
 func separates(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 
-// visible drops what has no shape and may change how the rest reads (direction overrides, joiners),
-// and bytes that are no text.
+// visible drops format characters, which may change how the rest reads (direction overrides,
+// joiners), and invalid bytes.
 func visible(r rune) rune {
 	if unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar {
 		return -1

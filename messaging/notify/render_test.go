@@ -24,7 +24,7 @@ var house = notify.Site{
 	Name: "Chain Access Gateway", URL: "https://gateway.example", Contact: "support@gateway.example",
 }
 
-// samples are mails of every kind, each with the name of its golden files.
+// samples has a mail of every kind and variant, by the name of its golden files.
 var samples = func() map[string]notify.Mail {
 	at := time.Date(2026, 11, 20, 13, 5, 0, 0, time.UTC)
 	usage := notify.UsageReached{
@@ -140,7 +140,7 @@ var samples = func() map[string]notify.Mail {
 	}
 }()
 
-// stop is where mails like m are stopped; empty when they cannot be.
+// stop returns the unsubscribe link of mails like m; empty when they have none.
 func stop(m notify.Mail) string {
 	stoppable := []notify.Kind{
 		notify.KindUsageReached, notify.KindPackExpiring, notify.KindIncidentBegan, notify.KindIncidentOver,
@@ -216,7 +216,7 @@ func TestBothFormsOfAMailSayTheSame(t *testing.T) {
 			(want != "" && !slices.Contains(attributes(t, c.HTML, "href"), want)) {
 			t.Errorf("%s: it is stopped at %q, want %q in both forms", name, c.Unsubscribe, want)
 		}
-		// The marks before quoted lines are no markup.
+		// Marks of quoted lines are not markup.
 		if strings.ContainsAny(strings.ReplaceAll(c.Text, "\n>", "\n")+c.Subject, "!<>") ||
 			strings.Contains(c.Text, "&#") {
 			t.Errorf("%s: the text shouts or holds markup: %s", name, c.Text)
@@ -260,7 +260,7 @@ func TestHTMLLoadsNothingAndRunsNothing(t *testing.T) {
 	}
 }
 
-// hostile is what somebody may give as a name.
+// hostile is a name that an attacker may enter.
 const hostile = "Ann\r\nBcc: all@victim.example\r\n\r\n<script>alert(1)</script><a " +
 	"href=\"https://evil.example\">x</a> \u202egnp.exe\u2028\x00{{.House}}"
 
@@ -425,7 +425,7 @@ func textOf(t *testing.T, text string) string {
 	return textUnder(parse(t, text))
 }
 
-// attributes returns the values of an attribute, in order.
+// attributes returns all values of an attribute, in order.
 func attributes(t *testing.T, text, name string) []string {
 	t.Helper()
 	var values []string

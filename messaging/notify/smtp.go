@@ -16,18 +16,18 @@ import (
 	"github.com/chainaccess/gateway/internal/config"
 )
 
-// Class says in a word why a delivery failed.
+// Class is why a delivery failed.
 type Class string
 
-// The classes. Those of the server fail every mail, so none is given up for them.
+// The classes. The first four are not the fault of the mail, so no mail is given up for them.
 const (
-	ServerUnreachable Class = "server_unreachable" // no connection, or it broke before the server answered for the mail
-	ServerTLS         Class = "server_tls"         // no STARTTLS, or a certificate that cannot be trusted
-	ServerAuth        Class = "server_auth"        // user and password are refused, or asked for
-	SenderRefused     Class = "sender_refused"     // MAIL_FROM is refused
+	ServerUnreachable Class = "server_unreachable" // no connection, or it broke before the reply
+	ServerTLS         Class = "server_tls"         // no STARTTLS, or an untrusted certificate
+	ServerAuth        Class = "server_auth"        // user and password are rejected, or required
+	SenderRefused     Class = "sender_refused"     // MAIL_FROM is rejected
 	RecipientRefused  Class = "recipient_refused"
 	ContentRefused    Class = "content_refused"
-	Unreadable        Class = "unreadable" // it cannot be opened or rendered by this version
+	Unreadable        Class = "unreadable" // this version cannot decrypt or render it
 )
 
 // Classes lists the classes.
@@ -37,21 +37,21 @@ func Classes() []Class {
 	}
 }
 
-// DeliveryError is a delivery that did not succeed. Its text holds no address and nothing of the
-// mail; it may name the SMTP server.
+// DeliveryError is a failed delivery. Its text holds no address and nothing of the mail; it may
+// name the SMTP server.
 type DeliveryError struct {
 	Class Class
-	// Permanent says that trying again is in vain: the server refused the mail itself with a reply
-	// of 500 to 599 (RFC 5321, section 4.2.1).
+	// Permanent reports that a retry is useless: the server refused the mail itself with a reply of
+	// 500 to 599 (RFC 5321, section 4.2.1), or the mail cannot be composed.
 	Permanent bool
-	// Whole says that any other mail would fail now as well.
+	// Whole reports that every other mail would fail now as well.
 	Whole bool
-	Code  int // of the server's reply, 0 without one
+	Code  int // the server's reply; 0 without one
 
 	cause error // nil when it could hold an address
 }
 
-// Error is the class, the code, and the cause if it can be told.
+// Error returns the class, the reply code, and the cause unless it could hold an address.
 func (f *DeliveryError) Error() string {
 	text := "mail not delivered: " + string(f.Class)
 	if f.Code != 0 {
@@ -63,24 +63,24 @@ func (f *DeliveryError) Error() string {
 	return text
 }
 
-// Unwrap returns the cause, if it can be told.
+// Unwrap returns the cause; nil when it could hold an address.
 func (f *DeliveryError) Unwrap() error { return f.cause }
 
-// Message is a mail on its way.
+// Message is a mail to be delivered.
 type Message struct {
-	// ID names the mail in its Message-ID. A mail that is sent twice, because its first sending was
-	// not recorded, has the same one, by which mail programs tell that it is one.
+	// ID is the first part of the Message-ID. A mail that is sent again, because the first delivery
+	// was not recorded, has the same one, so that mail programs can deduplicate it.
 	ID      string
 	To      string
-	Date    time.Time // when it was written
+	Date    time.Time // when it was queued
 	Content Content
 }
 
-// SenderOptions are what a Sender works with.
+// SenderOptions configures a Sender.
 type SenderOptions struct {
 	Server  config.SMTP
 	From    string        // an address, or Name <address>
-	Timeout time.Duration // of one delivery; thirty seconds
+	Timeout time.Duration // timeout of one delivery; 30 s
 	TLS     *tls.Config   // nil for the system's roots and the server's name
 }
 
@@ -89,10 +89,10 @@ type SenderOptions struct {
 type Sender struct {
 	o    SenderOptions
 	from *mail.Address
-	id   string // what Message-IDs end with
+	id   string // domain of Message-IDs
 }
 
-// NewSender checks the options.
+// NewSender validates the options.
 func NewSender(o SenderOptions) (*Sender, error) {
 	from, err := mail.ParseAddress(o.From)
 	if err != nil {
@@ -107,8 +107,8 @@ func NewSender(o SenderOptions) (*Sender, error) {
 	return &Sender{o: o, from: from, id: from.Address[strings.LastIndexByte(from.Address, '@')+1:]}, nil
 }
 
-// Deliver hands a mail to the server. Nil means that the server took it; everything else is a
-// *DeliveryError, or the context's end. Failures after the server took it are none.
+// Deliver hands a mail to the server. Nil means that the server accepted it. A failed delivery is a
+// *DeliveryError; a failure after the server accepted the mail is ignored.
 func (s *Sender) Deliver(ctx context.Context, p Message) error { //nolint:gocritic // a copy does no harm
 	ctx, cancel := context.WithTimeout(ctx, s.o.Timeout)
 	defer cancel()
@@ -121,7 +121,7 @@ func (s *Sender) Deliver(ctx context.Context, p Message) error { //nolint:gocrit
 	if err != nil {
 		return fmt.Errorf("make an SMTP client: %w", err)
 	}
-	stop := context.AfterFunc(ctx, line.close) // a server that hangs is left
+	stop := context.AfterFunc(ctx, line.close) // abandons a server that hangs
 	defer line.close()
 	defer stop()
 	err = client.DialAndSendWithContext(ctx, msg)
@@ -140,9 +140,9 @@ func (s *Sender) message(p Message) (*gomail.Msg, error) { //nolint:gocritic // 
 	msg.Subject(p.Content.Subject)
 	msg.SetDateWithValue(p.Date)
 	msg.SetMessageIDWithValue(p.ID + "@" + s.id)
-	msg.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: no machine answers it
+	msg.SetGenHeader("Auto-Submitted", "auto-generated") // RFC 3834: stops autoresponders
 	if p.Content.Unsubscribe != "" {
-		// RFC 8058: mail programs show a button, which posts to the address without opening it.
+		// RFC 8058: mail programs show a button that posts to the address without opening it.
 		msg.SetGenHeader("List-Unsubscribe", "<"+p.Content.Unsubscribe+">")
 		msg.SetGenHeader("List-Unsubscribe-Post", "List-Unsubscribe=One-Click")
 	}
@@ -176,7 +176,8 @@ func (s *Sender) options(line *connection) []gomail.Option {
 	return options
 }
 
-// dial connects, and remembers the connection: the library leaves it open when the greeting fails.
+// dial connects and stores the connection, because the library leaves it open when the greeting
+// fails.
 func (s *Sender) dial(ctx context.Context, network, address string, line *connection) (net.Conn, error) {
 	dialer := &net.Dialer{}
 	if s.o.Server.TLS != config.SMTPImplicit {
@@ -187,9 +188,9 @@ func (s *Sender) dial(ctx context.Context, network, address string, line *connec
 	return line.keep(conn), err
 }
 
-// connection is the one of a delivery.
+// connection is the connection of one delivery.
 type connection struct {
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	conn   net.Conn
 	closed bool
 }

@@ -41,7 +41,7 @@ func catcher(t *testing.T, o mailbox.Options) *mailbox.Box {
 	return box
 }
 
-// sender delivers to an address, plain unless change says otherwise.
+// sender delivers to an address without TLS, unless change says otherwise.
 func sender(t *testing.T, address string, change func(*notify.SenderOptions)) *notify.Sender {
 	t.Helper()
 	host, port, err := net.SplitHostPort(address)
@@ -106,7 +106,7 @@ func TestBothFormsArriveAsTheyWereWritten(t *testing.T) {
 	}
 }
 
-// TestAMailThatCanBeStoppedSaysHowToMailPrograms holds the two headers of RFC 8058, section 3.1.
+// TestAMailThatCanBeStoppedSaysHowToMailPrograms checks the two headers of RFC 8058, section 3.1.
 func TestAMailThatCanBeStoppedSaysHowToMailPrograms(t *testing.T) {
 	t.Parallel()
 	box := catcher(t, mailbox.Options{})
@@ -128,7 +128,7 @@ func TestAMailThatCanBeStoppedSaysHowToMailPrograms(t *testing.T) {
 	}
 }
 
-// certified makes a certificate for names of servers, and what trusts it.
+// certified returns a server's TLS configuration with a certificate, and a client's that trusts it.
 func certified(t *testing.T) (server, client *tls.Config) {
 	t.Helper()
 	files := testkit.NewCertificates(t, "smtp.gateway.example")
@@ -142,7 +142,7 @@ func certified(t *testing.T) (server, client *tls.Config) {
 	}
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(authority)
-	//nolint:gosec // Go's own versions
+	//nolint:gosec // the default versions of Go
 	return &tls.Config{Certificates: []tls.Certificate{pair}}, &tls.Config{
 		RootCAs: roots, ServerName: "smtp.gateway.example",
 	}
@@ -156,7 +156,7 @@ func TestMailGoesOnlyOverTheConnectionThatWasAskedFor(t *testing.T) {
 		box     mailbox.Options
 		mode    config.SMTPTLS
 		trusted bool
-		class   notify.Class // of the failure, empty when it arrives
+		class   notify.Class // of the failure; empty when the mail arrives
 	}{
 		{"STARTTLS", mailbox.Options{TLS: server}, config.SMTPStartTLS, true, ""},
 		{"STARTTLS is not offered", mailbox.Options{}, config.SMTPStartTLS, true, notify.ServerTLS},
@@ -183,7 +183,7 @@ func TestMailGoesOnlyOverTheConnectionThatWasAskedFor(t *testing.T) {
 			s := sender(t, box.Address(), func(o *notify.SenderOptions) {
 				o.Server.TLS, o.Server.Username, o.Server.Password = c.mode, c.box.Username, c.box.Password
 				if o.TLS = client; !c.trusted {
-					o.TLS = &tls.Config{ServerName: "smtp.gateway.example"} //nolint:gosec // Go's own versions
+					o.TLS = &tls.Config{ServerName: "smtp.gateway.example"} //nolint:gosec // the default versions of Go
 				}
 			})
 			err := s.Deliver(testContext(t), parcel(t))
@@ -201,7 +201,8 @@ func TestMailGoesOnlyOverTheConnectionThatWasAskedFor(t *testing.T) {
 	}
 }
 
-// wantFailure compares what of a failure decides over a mail, and wants nothing secret in its text.
+// wantFailure compares the fields that decide what happens to a mail, and checks that the text
+// holds no secret.
 func wantFailure(t *testing.T, err error, want notify.DeliveryError) { //nolint:gocritic // a copy does no harm
 	t.Helper()
 	got, ok := errors.AsType[*notify.DeliveryError](err)
@@ -271,12 +272,12 @@ func TestAServerThatHangsIsLeft(t *testing.T) {
 	wantFailure(t, s.Deliver(testContext(t), parcel(t)), notify.DeliveryError{
 		Class: notify.ServerUnreachable, Whole: true,
 	})
-	// A caller that goes away is not kept.
+	// A caller that cancels is not kept waiting.
 	patient := sender(t, listener.Addr().String(), func(o *notify.SenderOptions) { o.Timeout = time.Hour })
 	ctx, cancel := context.WithCancel(testContext(t))
 	ended := make(chan error, 1)
 	go func() { ended <- patient.Deliver(ctx, parcel(t)) }()
-	for range 2 { // the one above was taken by the system only
+	for range 2 { // the kernel accepted the first one
 		conn, err := listener.Accept()
 		if err != nil {
 			t.Fatal(err)
@@ -292,8 +293,8 @@ func TestAServerThatHangsIsLeft(t *testing.T) {
 	}
 }
 
-// TestWhatTheServerTookIsDeliveredEvenWhenItGoesAwayThen lets a server end the connection right
-// after its reply to the mail.
+// TestWhatTheServerTookIsDeliveredEvenWhenItGoesAwayThen closes the connection right after the
+// server's reply to the mail.
 func TestWhatTheServerTookIsDeliveredEvenWhenItGoesAwayThen(t *testing.T) {
 	t.Parallel()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The kinds of mails about what is asked of people.
+// The kinds of mails about support.
 const (
 	KindTicketReceived   Kind = "ticket_received"
 	KindTicketReplied    Kind = "ticket_replied"
@@ -21,15 +21,16 @@ const (
 	KindWaitlistInvited  Kind = "waitlist_invited"
 )
 
-// TicketReceived tells whoever filed a ticket its reference, and what to try meanwhile.
+// TicketReceived confirms a ticket to the user who filed it, with its reference and what to try
+// meanwhile.
 type TicketReceived struct {
 	Reference string
 	Subject   string // as it was written
-	Paths     Prose  // what to try, a line each; empty for nothing
+	Paths     Prose  // what to try, one per line; empty for nothing
 	Link      string // to the ticket
 }
 
-// TicketReplied brings what the service answered to a ticket.
+// TicketReplied brings the staff's reply to a ticket.
 type TicketReplied struct {
 	Reference string
 	Subject   string // as it was written
@@ -37,50 +38,50 @@ type TicketReplied struct {
 	Link      string // to the ticket
 }
 
-// TicketResolved tells that the service resolved a ticket, and when it closes.
+// TicketResolved reports that the staff resolved a ticket, and when it closes.
 type TicketResolved struct {
 	Reference string
 	Subject   string // as it was written
-	Message   Prose  // that came with it; empty for none
+	Message   Prose  // of the step; empty for none
 	Closes    time.Time
 	Link      string // to the ticket
 }
 
-// TicketReopened tells that the service opened a ticket again, without a word besides.
+// TicketReopened reports that the staff reopened a ticket without a message.
 type TicketReopened struct {
 	Reference string
 	Subject   string // as it was written
 	Link      string // to the ticket
 }
 
-// TicketNews tells the operator of the service of a new ticket, of a customer's reply, or that a
-// customer reopened one.
+// TicketNews reports to the operator a new ticket, a customer's reply, or that a customer reopened
+// one.
 type TicketNews struct {
 	Reference string
 	Subject   string // as it was written
 	New       bool
 	Priority  string
 	Category  string
-	Account   string // what the account is called, or its id
-	Plan      string // of the account
-	Message   Prose  // as it was written; empty when it was reopened without one
+	Account   string // the account's name, or its id
+	Plan      string // the account's plan
+	Message   Prose  // as it was written; empty when reopened without one
 	Link      string // to the ticket at the desk
 }
 
-// TicketPressing tells the operator of a new ticket that cannot wait: of high or urgent priority.
-// It is a kind of its own, so that no crowd of others keeps it back.
+// TicketPressing reports to the operator a new ticket of high or urgent priority. It is a kind of
+// its own, so that other mails cannot use up its daily limit.
 type TicketPressing TicketNews
 
-// FeedbackNews tells the operator of feedback.
+// FeedbackNews reports feedback to the operator.
 type FeedbackNews struct {
-	Kinds   string // what it is: feature, chain, praise, complaint, other
+	Kinds   string // feature, chain, praise, complaint or other
 	Title   string // as it was written
 	Body    Prose  // as it was written; may be empty
-	Account string // what the account is called, or its id
+	Account string // the account's name, or its id
 	Link    string // to the feedback at the desk
 }
 
-// FeedbackAnswered brings what the service says to feedback.
+// FeedbackAnswered brings the staff's answer to feedback.
 type FeedbackAnswered struct {
 	Title  string // as it was written
 	Status string // what became of it
@@ -88,43 +89,43 @@ type FeedbackAnswered struct {
 	Link   string // to the feedback
 }
 
-// WishReceived confirms that a request for an enterprise agreement arrived. Nobody proved that the
-// address is theirs, so it holds nothing of it.
+// WishReceived confirms a request for an enterprise agreement. The address is unproven, so the mail
+// repeats nothing of the request.
 type WishReceived struct {
 	At   time.Time
-	Days int    // that the link works
+	Days int    // validity of the link
 	Link string // to withdraw it
 }
 
-// WishAnswered brings what the service says to a request for an enterprise agreement.
+// WishAnswered brings the staff's answer to a request for an enterprise agreement.
 type WishAnswered struct {
 	At     time.Time // of the request
 	Status string    // what became of it
 	Reply  Prose
 	Link   string // to withdraw it
-	Days   int    // that the link works
+	Days   int    // validity of the link
 }
 
-// WaitlistJoined confirms that an address is on the waitlist. Nobody proved that it is theirs.
+// WaitlistJoined confirms that an address is on the waitlist. The address is unproven.
 type WaitlistJoined struct {
 	At   time.Time
-	Days int    // that the link works
+	Days int    // validity of the link
 	Link string // to confirm it, or to leave
 }
 
-// WaitlistInvited tells a confirmed address of the waitlist that it may come in.
+// WaitlistInvited reports to a confirmed address on the waitlist that it may sign in.
 type WaitlistInvited struct {
 	Link string // to sign in
 }
 
-// Prose is a text of several lines that somebody wrote: at most 5,000 characters, each line as
-// Spoken gives it, however long.
+// Prose is a text of several lines that somebody wrote: at most 5,000 characters, each line cleaned
+// as by Spoken but not cut.
 type Prose string
 
 const maxProse = 5000
 
-// Lines are the lines of the text, without empty ones at its ends and without two empty ones in a
-// row.
+// Lines returns the lines of the text, without empty ones at its ends and without two empty ones in
+// a row.
 func (p Prose) Lines() []string {
 	text := strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u2028", "\n", "\u2029", "\n", "\v", "\n", "\f",
 		"\n").Replace(string(p))
@@ -147,8 +148,8 @@ func (p Prose) Lines() []string {
 	return lines
 }
 
-// Quoted is the text with a mark before each line, so that nothing in it reads as the mail's own
-// words.
+// Quoted returns the text with a mark before each line, so that nothing in it reads as the mail's
+// own words.
 func (p Prose) Quoted() string {
 	var b strings.Builder
 	for _, line := range p.Lines() {
@@ -157,40 +158,40 @@ func (p Prose) Quoted() string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// Kind of the mail.
+// Kind returns the kind of the mail.
 func (TicketReceived) Kind() Kind { return KindTicketReceived }
 
-// Kind of the mail.
+// Kind returns the kind of the mail.
 func (TicketReplied) Kind() Kind { return KindTicketReplied }
 
-// Kind of the mail.
+// Kind returns the kind of the mail.
 func (TicketResolved) Kind() Kind { return KindTicketResolved }
 
-// Kind of the mail.
+// Kind returns the kind of the mail.
 func (TicketReopened) Kind() Kind { return KindTicketReopened }
 
-// Kind of the mail.
+// Kind returns the kind of the mail.
 func (TicketNews) Kind() Kind { return KindTicketNews }
 
-// Kind of the mail.
+// Kind returns the kind of the mail.
 func (TicketPressing) Kind() Kind { return KindTicketPressing }
 
-// Kind of the mail.
+// Kind returns the kind of the mail.
 func (FeedbackNews) Kind() Kind { return KindFeedbackNews }
 
-// Kind of the mail.
+// Kind returns the kind of the mail.
 func (FeedbackAnswered) Kind() Kind { return KindFeedbackAnswered }
 
-// Kind of the mail.
+// Kind returns the kind of the mail.
 func (WishReceived) Kind() Kind { return KindWishReceived }
 
-// Kind of the mail.
+// Kind returns the kind of the mail.
 func (WishAnswered) Kind() Kind { return KindWishAnswered }
 
-// Kind of the mail.
+// Kind returns the kind of the mail.
 func (WaitlistJoined) Kind() Kind { return KindWaitlistJoined }
 
-// Kind of the mail.
+// Kind returns the kind of the mail.
 func (WaitlistInvited) Kind() Kind { return KindWaitlistInvited }
 
 func (m TicketReceived) link() string   { return m.Link }

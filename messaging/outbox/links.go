@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// ErrLink says that a link is not one that was made here for its use, or not all of it. ErrLinkOver
-// says that it was, and worked until a while ago.
+// ErrLink reports a token that was not made here for its use, or is incomplete. ErrLinkOver reports
+// one that has expired.
 var (
 	ErrLink     = errors.New("outbox: the link was not made here, or is not complete")
 	ErrLinkOver = errors.New("outbox: the link is over")
 )
 
 const (
-	longestLink = 1024 // bytes of a token that is looked at
-	linkEnd     = 8    // bytes of the instant at which it ends
+	longestLink = 1024 // maximum length of a token, in bytes
+	linkEnd     = 8    // bytes of the expiry time
 )
 
-// SealLink returns the token of a link in a mail: base64url of AES-256-GCM over its end (unix
-// seconds) and what it holds, bound to what it is for. Nothing of it is kept, and it tells nothing
-// to whoever sees it pass.
+// SealLink returns the token of a link in a mail: base64url of AES-256-GCM over its expiry (unix
+// seconds) and content, with its use as additional data. It is not stored, and reveals nothing to a
+// third party.
 func (o *Outbox) SealLink(use string, content []byte, until time.Time) string {
 	//nolint:gosec // later than 1970
 	text := binary.BigEndian.AppendUint64(nil, uint64(until.Unix()))
@@ -29,13 +29,14 @@ func (o *Outbox) SealLink(use string, content []byte, until time.Time) string {
 	return base64.RawURLEncoding.EncodeToString(o.seal.held.Seal(nil, nil, append(text, content...), []byte(use)))
 }
 
-// OpenLink returns what SealLink closed for the same use. ErrLink, ErrLinkOver.
+// OpenLink returns the content of a token that SealLink made for the same use. It returns ErrLink,
+// or ErrLinkOver.
 func (o *Outbox) OpenLink(use, token string) ([]byte, error) {
 	if len(token) > longestLink {
 		return nil, ErrLink
 	}
 	sealed, err := base64.RawURLEncoding.Strict().DecodeString(token)
-	// one seal has one spelling; the decoder skips line ends
+	// The decoder ignores line ends; a token has one spelling only.
 	if err != nil || base64.RawURLEncoding.EncodeToString(sealed) != token {
 		return nil, ErrLink
 	}

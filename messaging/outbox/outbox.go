@@ -1,8 +1,8 @@
-// Package outbox owns the way of a mail from the fact it tells to the SMTP server. A mail is
-// prepared (rendered once to prove that it can be, and sealed), queued in the record with the fact,
-// in the same transaction, and sent by a Sender in the worker role: once per reason, also when the
-// server is down or a process dies. It needs neither Temporal nor Redis. What mails say, and SMTP,
-// is package notify's.
+// Package outbox is a transactional outbox of mails. A mail is prepared (rendered once, to prove
+// that it can be, and encrypted), queued in PostgreSQL in the transaction of the fact that it
+// reports, and sent by a Sender in the worker role. It is deduplicated by reason, and survives an
+// outage of the server and the death of a process. It needs neither Temporal nor Redis. The texts
+// of mails and SMTP are in package notify.
 package outbox
 
 import (
@@ -19,25 +19,25 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// Mail is a mail to somebody, and why.
+// Mail is a mail to be queued.
 type Mail struct {
-	// Reason is a business key of the mail, such as adopted/<key>/<user>: one mail is sent for it,
-	// whoever queues it how often. It stands in the clear, so it holds no address and no secret.
+	// Reason is the deduplication key, such as adopted/<key>/<user>: only one mail is sent for it.
+	// It is stored in the clear, so it must hold no address and no secret.
 	Reason  string
 	To      string     // an e-mail address
-	Account account.ID // that it is about; zero for none
+	Account account.ID // the account it is about; zero for none
 	Zone    string     // IANA name of the reader's time zone; empty for UTC
 	Mail    notify.Mail
-	// Topic is what a reader who wants no more mails like it does without, and User the reader;
-	// zero for mails that are always sent. Whether the reader wants it was asked before.
+	// Topic is what the reader of such mails may opt out of, and User is the reader. Both are zero
+	// for mails that are always sent. The caller has checked that the reader has not opted out.
 	Topic account.Topic
 	User  account.UserID
-	// Expires is when it is not worth sending any more; zero for three days after now. A mail with
-	// a link to sign in ends with the link.
+	// Expires is when the mail is no longer worth sending; zero means three days after now. A mail
+	// with a sign-in link expires with the link.
 	Expires time.Time
 }
 
-// patience is how long a mail is tried when its letter does not say.
+// patience is how long a mail is retried when Mail.Expires is zero.
 const patience = 3 * 24 * time.Hour
 
 const (
@@ -45,14 +45,13 @@ const (
 	maxAddress = 254 // RFC 5321, section 4.5.3.1.3, without the angle brackets
 )
 
-// most is how many mails of a kind one recipient gets in 24 hours. There is no other way in than a
-// mail to sign in, so its bound lies above what package people lets through for an address (a test
-// of it holds that): nobody fills it who is not limited, visibly, before. The operator gets as many
-// of customers' tickets and feedback as fit into a day's reading, ofAccount of them about one
-// account, so that no account fills it for the others: many times the tickets of somebody in need,
-// and a tenth of the day's. Zero is no bound of its own.
+// most returns how many mails of a kind one recipient gets in 24 hours, and how many of them about
+// one account; zero ofAccount means no separate limit. A sign-in mail is the only way in, so its
+// limit is above what package people allows for an address: a test ensures that people's visible
+// limit is reached first. The operator gets at most a day's reading of tickets and feedback, a
+// tenth of it about one account, so that no account uses it up for the others.
 func most(kind notify.Kind) (all, ofAccount int) {
-	switch kind { //nolint:exhaustive // the others have the common bound
+	switch kind { //nolint:exhaustive // the others have the common limit
 	case notify.KindSignIn:
 		return 200, 0
 	case notify.KindTicketNews, notify.KindTicketPressing, notify.KindFeedbackNews:
@@ -61,10 +60,10 @@ func most(kind notify.Kind) (all, ofAccount int) {
 	return 30, 0
 }
 
-// ErrAddress says that a mail was to go to something that is no e-mail address.
+// ErrAddress reports that a mail's recipient is not an e-mail address.
 var ErrAddress = errors.New("outbox: not an e-mail address")
 
-// Record is where prepared mails go.
+// Record stores prepared mails.
 type Record interface {
 	QueueMail(ctx context.Context, mails ...store.NewMail) error
 }
@@ -77,8 +76,8 @@ type Outbox struct {
 	now    func() time.Time
 }
 
-// New makes an outbox. The secret is one of the environment, the same in every process; what seals
-// mails is derived from it.
+// New returns an outbox. secret is from the environment and the same in every process; the keys
+// that encrypt mails are derived from it.
 func New(record Record, house notify.Site, secret []byte, now func() time.Time) (*Outbox, error) {
 	s, err := newSeal(secret)
 	if err != nil {
@@ -87,8 +86,8 @@ func New(record Record, house notify.Site, secret []byte, now func() time.Time) 
 	return &Outbox{house: house, seal: s, record: record, now: now}, nil
 }
 
-// Prepare seals a letter for the record; hand it to the transaction that records the fact.
-// ErrAddress when To is none. Other errors are mistakes of the program.
+// Prepare encrypts a mail, to be queued in the transaction that records the fact. It returns
+// ErrAddress when To is not an address. Other errors are programming errors.
 func (o *Outbox) Prepare(l Mail) (store.NewMail, error) {
 	if err := checkAddress(l.To); err != nil {
 		return store.NewMail{}, err
@@ -131,7 +130,7 @@ func (o *Outbox) Prepare(l Mail) (store.NewMail, error) {
 	return m, nil
 }
 
-// Queue prepares letters and queues them, all or none.
+// Queue prepares mails and queues them in one transaction.
 func (o *Outbox) Queue(ctx context.Context, letters ...Mail) error {
 	mails := make([]store.NewMail, 0, len(letters))
 	for i := range letters {
@@ -144,7 +143,7 @@ func (o *Outbox) Queue(ctx context.Context, letters ...Mail) error {
 	return o.record.QueueMail(ctx, mails...)
 }
 
-// checkAddress takes a bare address, as RFC 5322 has it, and nothing that could end a line of SMTP.
+// checkAddress accepts a bare address (RFC 5322) without anything that could end an SMTP line.
 func checkAddress(address string) error {
 	parsed, err := mail.ParseAddress(address)
 	if err != nil || parsed.Address != address || parsed.Name != "" || len(address) > maxAddress ||

@@ -15,25 +15,25 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// seal closes what the record keeps of a mail: version, nonce, AES-256-GCM with the mail's id, its
-// kind and the name of the part as additional data, so that nothing can be put from one row, or
-// column, into another.
+// seal encrypts what the database keeps of a mail: version, nonce, AES-256-GCM. The mail's id, its
+// kind and the name of the part are additional data, so that no ciphertext can be moved to another
+// row or column.
 type seal struct {
 	aead  cipher.AEAD
-	index []byte      // key of digests of addresses
-	links []byte      // key of links that stop mails
-	held  cipher.AEAD // of links that hold something themselves
+	index []byte      // key of the digests of addresses
+	links []byte      // key of unsubscribe links
+	held  cipher.AEAD // of links with encrypted content
 }
 
 const sealVersion = 1
 
-// Parts of a mail that are sealed.
+// Parts of a mail that are encrypted.
 const (
 	partRecipient = "recipient"
 	partPayload   = "payload"
 )
 
-// errUnsealable says that something was sealed under another secret, or changed.
+// errUnsealable reports a ciphertext of another secret, or a changed one.
 var errUnsealable = errors.New("outbox: sealed under another secret, or changed since")
 
 func newSeal(secret []byte) (*seal, error) {
@@ -79,7 +79,7 @@ func binding(id store.MailID, kind, part string) []byte {
 }
 
 func (s *seal) close(id store.MailID, kind, part string, value []byte) []byte {
-	//nolint:gosec // this AEAD makes its nonces itself
+	//nolint:gosec // this AEAD generates its nonces
 	return s.aead.Seal([]byte{sealVersion}, nil, value, binding(id, kind, part))
 }
 
@@ -94,14 +94,14 @@ func (s *seal) open(id store.MailID, kind, part string, sealed []byte) ([]byte, 
 	return value, nil
 }
 
-// digest tells mails to one address from others without telling the address. Case does not matter.
+// digest identifies an address without revealing it. It ignores case.
 func (s *seal) digest(address string) []byte {
 	mac := hmac.New(sha256.New, s.index)
 	mac.Write([]byte(strings.ToLower(address)))
 	return mac.Sum(nil)
 }
 
-// document is what is sealed of a letter besides its recipient.
+// document is the encrypted payload of a mail.
 type document struct {
 	Zone        string `json:"zone,omitempty"`
 	Unsubscribe string `json:"unsubscribe,omitempty"`

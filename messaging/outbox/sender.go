@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// SenderRecord is the record, as far as a sender needs it.
+// SenderRecord is what a sender needs of the database.
 type SenderRecord interface {
 	ClaimMails(ctx context.Context, lease time.Duration, limit int) ([]store.ClaimedMail, error)
 	EndMail(ctx context.Context, id store.MailID) error
@@ -23,46 +23,46 @@ type SenderRecord interface {
 	ForgetMails(ctx context.Context, before time.Time, limit int) (int, error)
 }
 
-// Deliverer hands a mail to an SMTP server. Errors are *notify.DeliveryError, or of the connection
-// as a whole.
+// Deliverer hands a mail to an SMTP server. An error that is not a *notify.DeliveryError concerns
+// the server as a whole.
 type Deliverer interface {
 	Deliver(ctx context.Context, p notify.Message) error
 }
 
-// Result is how an attempt at a mail ended, as metrics count it.
+// Result is the outcome of an attempt to send a mail, as metrics count it.
 type Result string
 
-// The results.
+// The outcomes.
 const (
 	Sent    Result = "sent"
-	PutOff  Result = "put_off"  // tried again later
-	GivenUp Result = "given_up" // refused for good
-	Expired Result = "expired"  // its time was over before it could be sent
+	PutOff  Result = "put_off"  // to be retried
+	GivenUp Result = "given_up" // refused permanently
+	Expired Result = "expired"  // expired before it could be sent
 )
 
-// Results lists the results.
+// Results lists the outcomes.
 func Results() []Result { return []Result{Sent, PutOff, GivenUp, Expired} }
 
-// SenderOptions are those of a Sender. Zero values take the defaults named here.
+// SenderOptions configures a Sender. A zero value means the default that is named with each field.
 type SenderOptions struct {
-	Abreast  int           // mails sent at the same time; 4
-	Interval time.Duration // between looks for mails that are due; one second
-	Lease    time.Duration // how long a claimed mail is nobody else's, longer than a delivery takes; two minutes
-	// after a mail's first failed attempt; five seconds, and twice as long after each further one
+	Abreast  int           // mails sent concurrently; 4
+	Interval time.Duration // between polls for due mails; 1 s
+	Lease    time.Duration // lease of a claimed mail, longer than a delivery; 2 minutes
+	// Backoff after a mail's first failed attempt, doubled after each further one; 5 s.
 	FirstBackoff time.Duration
-	MaxBackoff   time.Duration // ten minutes
-	MaxPause     time.Duration // between attempts while the server takes no mail at all; thirty seconds
-	// between looks for mails whose time is over, and counts of those that wait; fifteen seconds
+	MaxBackoff   time.Duration // maximum of that backoff; 10 minutes
+	MaxPause     time.Duration // maximum pause while the server accepts no mail at all; 30 s
+	// Interval of expiring and counting mails; 15 s.
 	TendInterval time.Duration
-	Drain        time.Duration // for deliveries under way when Run ends; ten seconds
+	Drain        time.Duration // for deliveries in progress when Run ends; 10 s
 	Logger       *slog.Logger  // slog.Default()
 
-	OnResult  func(kind string, r Result)         // after every attempt
-	OnWaiting func(waiting []store.WaitingMails)  // after every count
-	Jitter    func(d time.Duration) time.Duration // spreads waits; by up to a quarter
+	OnResult  func(kind string, r Result)         // called after every attempt
+	OnWaiting func(waiting []store.WaitingMails)  // called after every count
+	Jitter    func(d time.Duration) time.Duration // adds jitter to waits; by default up to 25%
 }
 
-// keptFor is how long mails that are over are remembered, and with them their reasons.
+// keptFor is how long mails that were sent or given up, and their reasons, are kept.
 const keptFor = 400 * 24 * time.Hour
 
 const (
@@ -71,22 +71,21 @@ const (
 	recordTries   = 3
 )
 
-// Sender sends the mails of the outbox. Any number may run beside each other. A mail is sent once,
-// except when the process dies, or the record is away, between the server's reply and its mark in
-// the record: then it is sent again, under the same Message-ID.
+// Sender sends the mails of the outbox. Any number may run concurrently. A mail is sent once,
+// unless the process dies or PostgreSQL is down between the server's reply and its record. Then it
+// is sent again, with the same Message-ID.
 type Sender struct {
 	outbox  *Outbox
 	record  SenderRecord
 	deliver Deliverer
 	o       SenderOptions
 
-	pause  time.Duration // of the last failure of the server as a whole; zero while it takes mails
-	failed bool          // whether the record could not be reached last
+	pause  time.Duration // after a failure of the whole server; zero while it accepts mails
+	failed bool          // whether the last access to the database failed
 	tended time.Time
 }
 
-// NewSender makes a sender of an outbox. Without a deliverer mails wait, but for those whose time
-// is over.
+// NewSender returns a sender. Without a deliverer, mails wait until they expire.
 //
 //nolint:gocritic // a copy does no harm
 func (o *Outbox) NewSender(record SenderRecord, deliver Deliverer, options SenderOptions) *Sender {
@@ -117,13 +116,13 @@ func (o *Outbox) NewSender(record SenderRecord, deliver Deliverer, options Sende
 	return &Sender{outbox: o, record: record, deliver: deliver, o: options}
 }
 
-// quarter lengthens a wait by up to a quarter.
+// quarter adds up to a quarter to a wait.
 func quarter(d time.Duration) time.Duration {
-	return d + rand.N(d/4+1) //nolint:gosec // spreads load, guards nothing
+	return d + rand.N(d/4+1) //nolint:gosec // spreads load; not for security
 }
 
-// Run sends what is due until ctx ends, and then lets deliveries under way end within
-// Options.Drain.
+// Run sends due mails until ctx is done, and then lets deliveries in progress finish within
+// SenderOptions.Drain.
 func (c *Sender) Run(ctx context.Context) {
 	if c.deliver == nil {
 		c.o.Logger.Warn("mails wait: SMTP_URL is not set")
@@ -140,7 +139,7 @@ func (c *Sender) Run(ctx context.Context) {
 	}
 }
 
-// round does what is due now, and says after how long to look again.
+// round sends what is due now, and returns how long to wait for the next round.
 func (c *Sender) round(ctx context.Context) time.Duration {
 	c.tend(ctx)
 	if c.deliver == nil {
@@ -175,7 +174,7 @@ func (c *Sender) round(ctx context.Context) time.Duration {
 	return c.o.Interval
 }
 
-// sendAll sends mails at the same time. The error is one for which no mail can be sent now.
+// sendAll sends mails concurrently. Its error means that no mail can be sent now.
 func (c *Sender) sendAll(ctx context.Context, mails []store.ClaimedMail) error {
 	if len(mails) == 0 {
 		return nil
@@ -196,8 +195,8 @@ func (c *Sender) sendAll(ctx context.Context, mails []store.ClaimedMail) error {
 	return errors.Join(failures...)
 }
 
-// send sends one mail and records how that ended. It returns an error when no other mail could be
-// sent either.
+// send sends one mail and records the outcome. It returns an error when no other mail can be sent
+// either.
 func (c *Sender) send(ctx context.Context, m *store.ClaimedMail) error {
 	log := c.o.Logger.With("mail_id", m.ID.String(), "kind", m.Kind, "attempt", m.Attempt)
 	parcel, err := c.open(m)
@@ -237,21 +236,21 @@ func (c *Sender) send(ctx context.Context, m *store.ClaimedMail) error {
 	return nil
 }
 
-// putOff makes a mail due again. One that waits for the server as a whole is tried again soon, in
-// turn with others.
+// putOff schedules a retry with backoff. While the server as a whole fails the backoff stays short,
+// so that mails take turns.
 func (c *Sender) putOff(m *store.ClaimedMail, failure *notify.DeliveryError) func(context.Context) error {
 	longest := c.o.MaxBackoff
 	if failure.Whole {
 		longest = min(2*c.o.MaxPause, c.o.MaxBackoff)
 	}
-	const doublings = 20 // beyond which every wait is the longest
+	const doublings = 20 // beyond it every wait is the longest
 	after := c.o.Jitter(min(c.o.FirstBackoff<<min(m.Attempt-1, doublings), longest))
 	return func(ctx context.Context) error {
 		return c.record.RetryMail(ctx, m.ID, m.Attempt, after, string(failure.Class))
 	}
 }
 
-// open unseals and renders a mail.
+// open decrypts and renders a mail.
 func (c *Sender) open(m *store.ClaimedMail) (notify.Message, error) {
 	to, err := c.outbox.seal.open(m.ID, m.Kind, partRecipient, m.Recipient)
 	if err != nil {
@@ -272,11 +271,11 @@ func (c *Sender) open(m *store.ClaimedMail) (notify.Message, error) {
 	return notify.Message{ID: m.ID.String(), To: string(to), Date: m.CreatedAt, Content: content}, nil
 }
 
-// unreadable is no permanent failure: a worker with the right secret, or of a newer version, may
-// read it.
+// unreadable is not permanent: a worker with the right secret or of a newer version may read the
+// mail.
 var unreadable = &notify.DeliveryError{Class: notify.Unreadable}
 
-// recorded writes to the record, a few times if need be, also when ctx is over.
+// recorded writes to the database, with a few tries, even when ctx is done.
 func (c *Sender) recorded(ctx context.Context, write func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTimeout)
 	defer cancel()
@@ -289,7 +288,7 @@ func (c *Sender) recorded(ctx context.Context, write func(context.Context) error
 	return err
 }
 
-// tend expires what is over, counts what waits, and forgets what is old.
+// tend expires mails, counts the waiting ones and deletes old ones.
 func (c *Sender) tend(ctx context.Context) {
 	now := c.outbox.now()
 	if now.Before(c.tended.Add(c.o.TendInterval)) && !now.Before(c.tended) {
@@ -314,7 +313,7 @@ func (c *Sender) tend(ctx context.Context) {
 	c.note(ctx, err)
 }
 
-// note logs when the record cannot be reached, and when it can again.
+// note logs when the database becomes unreachable, and when it is back.
 func (c *Sender) note(ctx context.Context, err error) {
 	if ctx.Err() != nil || (err != nil) == c.failed {
 		return

@@ -22,7 +22,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// impatient are options of a sender for whom no test waits long.
+// impatient returns options with short waits.
 func impatient() outbox.SenderOptions {
 	return outbox.SenderOptions{
 		Interval: 10 * time.Millisecond, FirstBackoff: 10 * time.Millisecond, MaxBackoff: 50 * time.Millisecond,
@@ -30,7 +30,7 @@ func impatient() outbox.SenderOptions {
 	}
 }
 
-// run lets a sender work until the test ends, or stop is called.
+// run runs a sender until the test ends or stop is called.
 func run(t *testing.T, c *outbox.Sender) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -77,7 +77,7 @@ func sender(t *testing.T, at string) *notify.Sender {
 	return s
 }
 
-// await waits until the mail of a reason is as wanted.
+// await waits until ok accepts the state of the mail with this reason.
 func (b *bundle) await(t *testing.T, reason, what string, ok func(store.MailState) bool) store.MailState {
 	t.Helper()
 	var s store.MailState
@@ -116,7 +116,7 @@ func TestAMailIsSentAndWhatItHeldIsWiped(t *testing.T) {
 	if r, _ := results.Load("sign_in"); r != outbox.Sent {
 		t.Errorf("counted as %v", r)
 	}
-	// The reason is used up, also when the mail is over.
+	// The reason stays used, even when the mail is done.
 	b.queue(t, l, welcome("welcome/1"))
 	b.await(t, "welcome/1", "sent", sent)
 	if n := len(box.To(address)); n != 2 {
@@ -285,7 +285,7 @@ func TestAMailOfAWorkerThatDiedIsSentByAnother(t *testing.T) {
 	}
 	if _, err := b.database(t).Exec(b.ctx, "UPDATE mails SET due_at = due_at - make_interval(secs => $1)",
 		lease.Seconds()); err != nil {
-		t.Fatal(err) // the lease is over
+		t.Fatal(err) // the lease ends
 	}
 	run(t, b.outbox.NewSender(b.store, sender(t, box.Address()), impatient()))
 	if _, err := box.Await(b.ctx, address, 1); err != nil {
@@ -294,7 +294,7 @@ func TestAMailOfAWorkerThatDiedIsSentByAnother(t *testing.T) {
 	if s := b.await(t, signInReason, "sent", sent); s.Attempts != 2 {
 		t.Errorf("the mail is %+v, want it sent at the second attempt", s)
 	}
-	// The first worker was only slow: what it says of its attempt changes nothing any more.
+	// The first worker was only slow: what it reports of its attempt is ignored.
 	if err := errors.Join(b.store.RetryMail(b.ctx, claimed[0].ID, claimed[0].Attempt, 0, "late"),
 		b.store.GiveUpMail(b.ctx, claimed[0].ID, claimed[0].Attempt, "late")); err != nil {
 		t.Fatal(err)
@@ -304,7 +304,7 @@ func TestAMailOfAWorkerThatDiedIsSentByAnother(t *testing.T) {
 	}
 }
 
-// forgetful is a record that is away when the first mails end.
+// forgetful is a database that is down when the first mails are sent.
 type forgetful struct {
 	*store.Store
 
@@ -323,7 +323,7 @@ func TestAMailThatWasSentTwiceCanBeToldByItsMessageID(t *testing.T) {
 	b := setup(t)
 	box := catcher(t, mailbox.Options{})
 	record := &forgetful{Store: b.store}
-	record.left.Store(3) // as often as a sender tries
+	record.left.Store(3) // as many as a sender's tries
 	o := impatient()
 	o.Lease = 100 * time.Millisecond
 	run(t, b.outbox.NewSender(record, sender(t, box.Address()), o))

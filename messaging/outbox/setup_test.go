@@ -14,7 +14,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// testTimeout bounds whatever a test waits for.
+// testTimeout bounds every wait of a test.
 const testTimeout = 30 * time.Second
 
 const (
@@ -30,9 +30,9 @@ var house = notify.Site{
 	Name: "Chain Access Gateway", URL: "https://gateway.example", Contact: "support@gateway.example",
 }
 
-// bundle is an outbox on a record of its own.
+// bundle is an outbox on a database of its own.
 type bundle struct {
-	ctx    context.Context //nolint:containedctx // a test's own
+	ctx    context.Context //nolint:containedctx // of the test
 	url    string          // of the database
 	store  *store.Store
 	outbox *outbox.Outbox
@@ -54,7 +54,7 @@ func setup(t *testing.T) *bundle {
 	return b
 }
 
-// signIn is a letter with a link that ends in a quarter of an hour.
+// signIn returns a mail with a link that expires in 15 minutes.
 func signIn() outbox.Mail {
 	return outbox.Mail{
 		Reason: signInReason, To: address, Expires: time.Now().Add(15 * time.Minute),
@@ -64,7 +64,7 @@ func signIn() outbox.Mail {
 	}
 }
 
-// welcome is a letter without an end of its own.
+// welcome returns a mail without an expiry of its own.
 func welcome(reason string) outbox.Mail {
 	return outbox.Mail{Reason: reason, To: address, Mail: notify.Welcome{Plan: "Free", Link: house.URL + "/overview"}}
 }
@@ -76,7 +76,7 @@ func (b *bundle) queue(t *testing.T, letters ...outbox.Mail) {
 	}
 }
 
-// state tells how far the mail of a reason is; it must be there.
+// state returns the state of the mail with this reason, which must exist.
 func (b *bundle) state(t *testing.T, reason string) store.MailState {
 	t.Helper()
 	s, err := b.store.FindMail(b.ctx, reason)
@@ -92,7 +92,7 @@ func (b *bundle) missing(t *testing.T, reason string) bool {
 	return errors.Is(err, store.ErrNotFound)
 }
 
-// database is a connection of the test's own.
+// database opens a connection for the test.
 func (b *bundle) database(t *testing.T) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(b.ctx, b.url)

@@ -15,7 +15,7 @@ import (
 	"github.com/chainaccess/gateway/messaging/outbox"
 )
 
-// incident is a letter that can be stopped.
+// incident returns a mail that can be stopped.
 func incident(user account.UserID) outbox.Mail {
 	return outbox.Mail{
 		Reason: "incident/1/began/" + user.String(), To: address, Topic: account.TopicIncidents, User: user,
@@ -25,7 +25,7 @@ func incident(user account.UserID) outbox.Mail {
 	}
 }
 
-// stopToken is that of the link in a mail that arrived.
+// stopToken returns the token of the link in a received mail.
 func stopToken(t *testing.T, m *mailbox.Mail) string {
 	t.Helper()
 	link, err := url.Parse(strings.Trim(m.Header("List-Unsubscribe"), "<>"))

@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// SubmitFeedback is store.SubmitFeedback, told to the operator.
+// SubmitFeedback is store.SubmitFeedback with a mail to the operator.
 //
 //nolint:gocritic // copies do no harm
 func (d *Service) SubmitFeedback(ctx context.Context, by store.Writer, f store.Feedback) (store.Feedback, error) {
@@ -25,7 +25,7 @@ func (d *Service) SubmitFeedback(ctx context.Context, by store.Writer, f store.F
 	})
 }
 
-// AnswerFeedback is store.AnswerFeedback, told to whoever gave the feedback.
+// AnswerFeedback is store.AnswerFeedback with mails to the author of the feedback.
 //
 //nolint:gocritic // a copy does no harm
 func (d *Service) AnswerFeedback(ctx context.Context, id store.FeedbackID, a store.Answer) (store.Feedback, error) {
@@ -45,8 +45,7 @@ func (d *Service) AnswerFeedback(ctx context.Context, id store.FeedbackID, a sto
 		})
 }
 
-// AnswerWish is store.AnswerWish, mailed to the address that was given with the wish when there is
-// something to read.
+// AnswerWish is store.AnswerWish with a mail to the wish's address when there is a reply.
 //
 //nolint:gocritic // a copy does no harm
 func (d *Service) AnswerWish(ctx context.Context, id store.WishID, a store.Answer) (store.Wish, error) {
@@ -54,7 +53,7 @@ func (d *Service) AnswerWish(ctx context.Context, id store.WishID, a store.Answe
 		if w.Reply == "" {
 			return nil, nil
 		}
-		if d.Mails == nil { // nor is there anything to seal a link with
+		if d.Mails == nil { // without it no link can be made
 			return nil, nil
 		}
 		link, err := d.entryLink(entry{About: Wishlist, Email: w.Email.Address()}, a.At)
@@ -70,8 +69,8 @@ func (d *Service) AnswerWish(ctx context.Context, id store.WishID, a store.Answe
 	})
 }
 
-// JoinWishlist records a wish, tells the operator, and confirms it to the address once for ever. It
-// says whether the operator's mail waits to be sent.
+// JoinWishlist inserts a wish, reports it to the operator, and confirms it to the address, at most
+// once. sent reports whether the operator's mail waits to be sent.
 //
 //nolint:gocritic // a copy does no harm
 func (d *Service) JoinWishlist(ctx context.Context, w store.Wish) (sent bool, err error) {

@@ -20,24 +20,23 @@ const (
 	Wishlist = "wishlist"
 )
 
-// EntryPath is where the links of confirming mails lead, beside their token. A GET there changes
-// nothing: programs that look at mails follow links.
+// EntryPath is the path of links in confirming mails; they add the token. GET changes nothing
+// there, because programs that scan mails follow links.
 const EntryPath = "/entries"
 
-// LinkDays is how long such a link works.
+// LinkDays is how many days such a link is valid.
 const LinkDays = 90
 
-// entry is what such a link holds. Whoever has the link reads the mails of the address, so it
-// proves that the address is theirs.
+// entry is the content of such a link. Having the link proves that one reads the address's mails.
 type entry struct {
 	About     string `json:"about"`
 	Email     string `json:"email"`
-	Qualifier string `json:"qualifier,omitempty"` // of the waitlist, for whoever left and comes back
+	Qualifier string `json:"qualifier,omitempty"` // of the waitlist, for an address that returns
 }
 
 const entryUse = "what an address was entered for"
 
-// entryLink is the link of the mail that confirms an entry.
+// entryLink returns the link of the mail that confirms an entry.
 func (d *Service) entryLink(e entry, at time.Time) (string, error) {
 	content, err := json.Marshal(e)
 	if err != nil {
@@ -47,9 +46,9 @@ func (d *Service) entryLink(e entry, at time.Time) (string, error) {
 	return d.PublicURL + EntryPath + "?token=" + url.QueryEscape(token), nil
 }
 
-// openEntry reads a link's token. outbox.ErrLink, outbox.ErrLinkOver.
+// openEntry opens a link's token. It returns outbox.ErrLink, or outbox.ErrLinkOver.
 func (d *Service) openEntry(token string) (entry, account.Email, error) {
-	if d.Mails == nil { // nobody was sent a link
+	if d.Mails == nil { // no link was ever sent
 		return entry{}, account.Email{}, outbox.ErrLink
 	}
 	content, err := d.Mails.OpenLink(entryUse, token)
@@ -67,10 +66,10 @@ func (d *Service) openEntry(token string) (entry, account.Email, error) {
 	return e, email, nil
 }
 
-// confirmation is a mail to an address that nobody proved to be theirs; nil when nobody is told.
+// confirmation returns the mail to an unproven address; nil when mails are off.
 func (d *Service) confirmation(e entry, to account.Email, at time.Time) (*store.Confirmation, error) {
 	if d.Mails == nil {
-		return nil, nil //nolint:nilnil // there is nothing to confirm with, and that is no error
+		return nil, nil //nolint:nilnil // mails are off, which is not an error
 	}
 	link, err := d.entryLink(e, at)
 	if err != nil {
@@ -91,16 +90,16 @@ func (d *Service) confirmation(e entry, to account.Email, at time.Time) (*store.
 	return &store.Confirmation{Email: digest, About: e.About, Mail: mail}, nil
 }
 
-// Entry is what an address is entered for, as whoever reads its mails sees it.
+// Entry is what an address is entered for, as its owner sees it.
 type Entry struct {
 	About   string // waitlist or wishlist
 	Email   account.Email
-	Waiting *store.Waiting // on the waitlist; nil when it is not on it
-	Wishes  int            // that were not withdrawn
+	Waiting *store.Waiting // its place on the waitlist; nil when it is not on it
+	Wishes  int            // wishes that are not withdrawn
 }
 
-// ShowEntry says what the link of a mail is about, and changes nothing. outbox.ErrLink,
-// outbox.ErrLinkOver.
+// ShowEntry returns what the link of a mail is about, and changes nothing. It returns
+// outbox.ErrLink, or outbox.ErrLinkOver.
 func (d *Service) ShowEntry(ctx context.Context, token string) (Entry, error) {
 	e, email, err := d.openEntry(token)
 	if err != nil {
@@ -124,8 +123,8 @@ func (d *Service) showEntry(ctx context.Context, e entry, email account.Email) (
 	return shown, err
 }
 
-// ConfirmEntry confirms an address of the waitlist, and puts it back when it was taken off. Wishes
-// have nothing to confirm: ErrLink.
+// ConfirmEntry confirms an address on the waitlist, and adds it again when it had left. Wishes need
+// no confirmation: for those it returns outbox.ErrLink.
 func (d *Service) ConfirmEntry(ctx context.Context, token string, productUpdates bool, channel string,
 	at time.Time,
 ) (Entry, error) {
@@ -142,11 +141,10 @@ func (d *Service) ConfirmEntry(ctx context.Context, token string, productUpdates
 	return Entry{About: e.About, Email: email, Waiting: &w}, err
 }
 
-// byLink is who withdraws a wish.
+// byLink is the author of a withdrawal by link.
 var byLink = store.Author{Actor: "whoever reads the address", Origin: "link"}
 
-// LeaveEntry takes an address off the waitlist, or withdraws its wishes. Leaving again changes
-// nothing.
+// LeaveEntry removes an address from the waitlist, or withdraws its wishes. It is idempotent.
 func (d *Service) LeaveEntry(ctx context.Context, token string, at time.Time) (Entry, error) {
 	e, email, err := d.openEntry(token)
 	switch {
@@ -160,8 +158,8 @@ func (d *Service) LeaveEntry(ctx context.Context, token string, at time.Time) (E
 	return Entry{About: e.About, Email: email}, err
 }
 
-// JoinWaitlist puts an address on the list, confirms it there once for ever, and says what became
-// of it.
+// JoinWaitlist adds an address to the waitlist, confirms that to the address at most once, and
+// returns the outcome.
 //
 //nolint:gocritic // a copy does no harm
 func (d *Service) JoinWaitlist(ctx context.Context, w store.Waiting) (store.Joining, error) {
@@ -172,22 +170,22 @@ func (d *Service) JoinWaitlist(ctx context.Context, w store.Waiting) (store.Join
 	return d.Store.JoinWaitlist(ctx, w, w.Email.Digest(d.Hasher), c)
 }
 
-// LeaveWaitlist takes an address off the list whose reader asked an operator for it, and says
-// whether it was on it.
+// LeaveWaitlist removes an address from the waitlist at its owner's request to an operator. It
+// reports whether the address was on the list.
 func (d *Service) LeaveWaitlist(ctx context.Context, email account.Email, at time.Time) (was bool, err error) {
 	return d.Store.LeaveWaitlist(ctx, email, email.Digest(d.Hasher), at)
 }
 
-// InviteWaiting tells an address of the waitlist that it may come in, once, and says whether it was
-// told before. store.ErrNotFound, store.ErrUnconfirmed.
+// InviteWaiting invites an address on the waitlist, once. It reports whether the address was
+// invited before. It returns store.ErrNotFound, or store.ErrUnconfirmed.
 func (d *Service) InviteWaiting(ctx context.Context, email account.Email, by store.Author,
 	at time.Time,
 ) (already bool, err error) {
 	digest := email.Digest(d.Hasher)
 	return d.Store.InviteWaiting(ctx, email, digest, by, at, func() ([]store.NewMail, error) {
 		return d.prepared([]outbox.Mail{{
-			// Of one place on the list the record tells once; whoever left and came back is told of
-			// the new one.
+			// The store invites each place on the list once. An address that left and returned is
+			// invited for its new place, so the reason must differ.
 			Reason: "waitlist/invited/" + digest.String() + "/" + store.NewMailID().String(), To: email.Address(),
 			Mail: notify.WaitlistInvited{Link: d.PublicURL + "/sign-in"},
 		}})

@@ -1,7 +1,6 @@
-// Package support owns who is told what of the things that people are asked: tickets, feedback,
-// wishes, the waitlist. It makes the mails and has the record queue them in the transaction of the
-// change. What a ticket may do is package ticket's; how mails read is notify's, how they travel
-// outbox's.
+// Package support decides who gets which mail about tickets, feedback, wishes and the waitlist. It
+// makes the mails, and the store queues them in the transaction of the change. The rules of tickets
+// are in package ticket, the texts of mails in notify, and their delivery in outbox.
 package support
 
 import (
@@ -17,23 +16,23 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// Mailer seals letters for the record, and the links in them (outbox.Outbox).
+// Mailer encrypts mails for the database, and the links in them (outbox.Outbox).
 type Mailer interface {
 	Prepare(l outbox.Mail) (store.NewMail, error)
 	SealLink(use string, content []byte, until time.Time) string
 	OpenLink(use, token string) ([]byte, error)
 }
 
-// Service is where people are asked and answer. It is safe for concurrent use.
+// Service handles support requests and their answers. It is safe for concurrent use.
 type Service struct {
 	Store     *store.Store
-	Mails     Mailer // nil tells nobody
+	Mails     Mailer // nil sends no mails
 	Hasher    *account.Hasher
-	PublicURL string // without a slash at its end
-	Contact   string // an e-mail address: the operator's
+	PublicURL string // without a trailing slash
+	Contact   string // the operator's e-mail address
 }
 
-// CreateTicket is store.CreateTicket, told to whoever filed it and to the operator.
+// CreateTicket is store.CreateTicket with mails to the user who filed it and to the operator.
 //
 //nolint:gocritic // a copy does no harm
 func (d *Service) CreateTicket(ctx context.Context, n store.NewTicket) (t store.Ticket, joined bool, err error) {
@@ -41,7 +40,7 @@ func (d *Service) CreateTicket(ctx context.Context, n store.NewTicket) (t store.
 	return d.Store.CreateTicket(ctx, n)
 }
 
-// ReplyTicket is store.ReplyTicket, told to the other side.
+// ReplyTicket is store.ReplyTicket with mails to the other side.
 //
 //nolint:gocritic // a copy does no harm
 func (d *Service) ReplyTicket(ctx context.Context,
@@ -51,7 +50,7 @@ func (d *Service) ReplyTicket(ctx context.Context,
 	return d.Store.ReplyTicket(ctx, r)
 }
 
-// prepared seals letters.
+// prepared encrypts mails; it returns none when mails are off.
 func (d *Service) prepared(letters []outbox.Mail) ([]store.NewMail, error) {
 	if d.Mails == nil {
 		return nil, nil
@@ -66,8 +65,8 @@ func (d *Service) prepared(letters []outbox.Mail) ([]store.NewMail, error) {
 	return mails, nil
 }
 
-// tellTicket returns the mails of a change: what customers do goes to the operator, what the
-// operator does to the customer.
+// tellTicket returns the mails of a change: a customer's goes to the operator, an operator's to the
+// customer.
 func (d *Service) tellTicket(s *store.TicketStep) ([]store.NewMail, error) {
 	var letters []outbox.Mail
 	switch {
@@ -81,7 +80,7 @@ func (d *Service) tellTicket(s *store.TicketStep) ([]store.NewMail, error) {
 	return d.prepared(letters)
 }
 
-// reopened reports whether a change opened a ticket again that was resolved or closed.
+// reopened reports whether a change reopened a resolved or closed ticket.
 func reopened(s *store.TicketStep) bool { return s.Before.Over() && !s.Ticket.Status.Over() }
 
 func (d *Service) received(s *store.TicketStep) []outbox.Mail {
@@ -114,7 +113,7 @@ func (d *Service) toCustomer(s *store.TicketStep) []outbox.Mail {
 	return nil
 }
 
-// letters are a mail about a ticket to each of its readers.
+// letters returns a mail about a ticket for each of its readers.
 func letters(s *store.TicketStep, why string, said notify.Mail) []outbox.Mail {
 	all := make([]outbox.Mail, len(s.Readers))
 	for i, r := range s.Readers {
@@ -126,14 +125,14 @@ func letters(s *store.TicketStep, why string, said notify.Mail) []outbox.Mail {
 	return all
 }
 
-// newsStep is how often the operator is mailed of replies to one ticket that nobody waits for: a
-// mail for an hour, whoever writes how much in it.
+// newsStep is the interval of mails to the operator about replies to one ticket that is not waiting
+// for the customer: one mail an hour, however many replies.
 const newsStep = time.Hour
 
-// toOperator tells the operator of what a customer wrote, or reopened. A new ticket has a mail of
-// its own, and so has each answer that the operator waits for; other replies have one an hour, and
-// so has being reopened without a word. What is more than the operator's bounds of a day stands at
-// the desk alone.
+// toOperator returns the mail about what a customer wrote or reopened. A new ticket has a mail of
+// its own, and so has each answer that the operator waits for. Other replies share one mail an
+// hour, and so do reopenings without a message. What exceeds the operator's daily limit is visible
+// only at the desk.
 func (d *Service) toOperator(s *store.TicketStep) outbox.Mail {
 	t := &s.Ticket
 	reference := t.Number.Reference()
@@ -165,7 +164,7 @@ func (d *Service) page(t *store.Ticket) string {
 	return d.PublicURL + "/tickets/" + t.Number.Reference()
 }
 
-// paths are what to try, a line each.
+// paths returns what to try, one path per line.
 func paths(all []ticket.Path) notify.Prose {
 	var lines []string
 	for _, p := range all {

@@ -21,21 +21,21 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// testTimeout bounds whatever a test waits for.
+// testTimeout bounds every wait of a test.
 const testTimeout = 90 * time.Second
 
 var house = notify.Site{
 	Name: "Chain Access Gateway", URL: "https://gateway.example", Contact: "support@gateway.example",
 }
 
-// noon begins an hour, so that a test's changes fall into one.
+// noon is on the hour, so that a test's changes fall into one hour.
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
-// bundle is a desk on a record of its own.
+// bundle is a support service on a database of its own.
 type bundle struct {
 	*support.Service
 
-	ctx context.Context //nolint:containedctx // a test's own
+	ctx context.Context //nolint:containedctx // of the test
 	url string          // of the database
 }
 
@@ -64,7 +64,7 @@ func setup(t *testing.T) *bundle {
 	}
 }
 
-// person makes an account with an owner who reads mails.
+// person creates an account with an owner who reads mails.
 func (b *bundle) person(t *testing.T, address string) (user account.UserID, of account.ID) {
 	t.Helper()
 	user, of = account.UserID{UUID: uuid.Must(uuid.NewV7())}, account.NewID()
@@ -109,7 +109,7 @@ func (b *bundle) reply(t *testing.T, r store.TicketReply) { //nolint:gocritic //
 	}
 }
 
-// waiting counts the mails that wait, by kind.
+// waiting counts the waiting mails by kind.
 func (b *bundle) waiting(t *testing.T) map[string]int {
 	t.Helper()
 	waiting, err := b.Store.CountWaitingMails(b.ctx)
@@ -150,7 +150,7 @@ func TestWhatTheOperatorWaitsForIsToldEachTimeAndTheRestOnceAnHour(t *testing.T)
 	customer := store.TicketReply{Number: made.Number, Account: hers, By: ticket.Customer, Text: "Still.", At: noon}
 	operator := store.TicketReply{Number: made.Number, By: ticket.Operator, Text: "Now?", At: noon}
 	for range 3 {
-		b.reply(t, customer) // nobody asked: these have one mail an hour
+		b.reply(t, customer) // the operator did not ask: these share one mail an hour
 	}
 	if got := b.waiting(t)["ticket_news"]; got != 2 {
 		t.Errorf("%d mails tell of a ticket and three replies in an hour, want 2", got)
@@ -169,7 +169,7 @@ func TestAReopenedTicketIsToldToTheOtherSide(t *testing.T) {
 	b := setup(t)
 	ann, hers := b.person(t, "ann@buyer.example")
 	made := b.file(t, hers, ann, ticket.Low)
-	for range 2 { // the operator hears of it once an hour
+	for range 2 { // the operator gets one mail an hour about it
 		b.reply(t, store.TicketReply{Number: made.Number, Account: hers, By: ticket.Customer, Resolve: true, At: noon})
 		b.reply(t, store.TicketReply{Number: made.Number, Account: hers, By: ticket.Customer, Reopen: true, At: noon})
 	}
@@ -222,7 +222,7 @@ func TestADeskWithoutMailsTakesWishesAndTheWaitlist(t *testing.T) {
 	}
 }
 
-// letters keeps what a desk mails before it is sealed.
+// letters keeps the mails before they are encrypted.
 type letters struct {
 	support.Mailer
 
@@ -234,8 +234,8 @@ func (l *letters) Prepare(letter outbox.Mail) (store.NewMail, error) {
 	return l.Mailer.Prepare(letter)
 }
 
-// Whoever withdraws takes their address back from everywhere, so the operator's mail has none, and
-// every mail to the address leads to withdrawing.
+// Withdrawing deletes the address everywhere. So the operator's mail has no address, and every mail
+// to the address has a link for withdrawing.
 func TestAnAnswerToAWishLeadsToWithdrawingIt(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -283,7 +283,7 @@ func TestAnAnswerToAWishLeadsToWithdrawingIt(t *testing.T) {
 	}
 }
 
-// An operator is told that who left and came back is invited, so a mail goes there.
+// The operator sees an address that left and returned as invited, so the mail must be sent.
 func TestWhoCameBackToTheWaitlistIsInvitedAgain(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

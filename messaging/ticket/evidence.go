@@ -8,8 +8,8 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// Evidence is what the service knew of a ticket's matter when it was made. It holds no parameters,
-// results, keys or addresses.
+// Evidence is what the service knew about a ticket's subject when it was filed. It holds no
+// parameters, results, keys or addresses.
 type Evidence struct {
 	GatheredAt time.Time       `json:"gathered_at"`
 	Call       *ReportedCall   `json:"call,omitempty" doc:"the call that the ticket is about; absent when none was named"`
@@ -18,7 +18,7 @@ type Evidence struct {
 	Chain      *ChainCondition `json:"chain_status,omitempty" doc:"of the call's chain; absent without a call of a chain that is served"`
 }
 
-// ReportedCall is a call as it was recorded.
+// ReportedCall is a call record.
 type ReportedCall struct {
 	RequestID  string     `json:"request_id" format:"uuid"`
 	At         time.Time  `json:"at"`
@@ -37,7 +37,7 @@ type ReportedCall struct {
 	Millis     int64      `json:"duration_ms"`
 }
 
-// RefusalCount is how often calls were refused in the same way.
+// RefusalCount counts calls that were refused in the same way.
 type RefusalCount struct {
 	Reason string    `json:"reason"`
 	Code   int       `json:"code" doc:"error.code; 0 for a reason that has none"`
@@ -47,7 +47,7 @@ type RefusalCount struct {
 	Last   time.Time `json:"last_hour" doc:"the hour of the newest"`
 }
 
-// FencesThen are the limits that held.
+// FencesThen are the limits at that time.
 type FencesThen struct {
 	Plan    string     `json:"plan" doc:"key of the account's plan"`
 	Status  string     `json:"account_status" enum:"active,suspended"`
@@ -55,13 +55,13 @@ type FencesThen struct {
 	Key     *KeyFences `json:"key,omitempty" doc:"of the key that called; absent when none is known"`
 }
 
-// FenceList is what is switched off, and what is capped.
+// FenceList lists the services that are off, and those with a cap.
 type FenceList struct {
 	Off  []string              `json:"services_off"`
 	Caps map[string]plan.Units `json:"caps" doc:"weighted units of a period, by service"`
 }
 
-// KeyFences are the fences of a key, told by its prefix.
+// KeyFences are the limits of a key, identified by its prefix.
 type KeyFences struct {
 	Prefix string      `json:"key_prefix"`
 	Door   string      `json:"door"`
@@ -71,7 +71,7 @@ type KeyFences struct {
 	FenceList
 }
 
-// ChainCondition is how a chain stood by the newest probes.
+// ChainCondition is the state of a chain by the newest probes.
 type ChainCondition struct {
 	Chain      chain.ID   `json:"chain"`
 	State      ChainState `json:"state" enum:"up,degraded,down,unknown" doc:"degraded: some upstreams cannot be used; down: none can"`
@@ -81,7 +81,7 @@ type ChainCondition struct {
 	Upstreams  int        `json:"upstreams"`
 }
 
-// ChainState sums a chain's condition up.
+// ChainState summarizes a chain's condition.
 type ChainState string
 
 // The states of a chain.
@@ -92,7 +92,7 @@ const (
 	ChainUnknown  ChainState = "unknown"
 )
 
-// Symptom is by what the ticket joins; nil without a call.
+// Symptom returns the symptom by which the ticket joins another; nil without a call.
 func (e *Evidence) Symptom() *Symptom {
 	if e.Call == nil {
 		return nil
@@ -102,7 +102,7 @@ func (e *Evidence) Symptom() *Symptom {
 
 func (e *Evidence) chainDown() bool { return e.Chain != nil && e.Chain.State == ChainDown }
 
-// CodeOf is error.code of an outcome; 0 for one that is no refusal.
+// CodeOf returns error.code of an outcome; 0 for an outcome that is no refusal.
 func CodeOf(outcome string) int {
 	if reason, ok := fault.Named(outcome); ok {
 		return reason.Entry().Code
@@ -110,8 +110,8 @@ func CodeOf(outcome string) int {
 	return 0
 }
 
-// ours reports whether a reason is the service's own failure, or may have left something of the
-// customer's undone.
+// ours reports whether a reason is the service's own failure, or may have left a request of the
+// customer's unfinished.
 func ours(reason string) bool {
 	r, ok := fault.Named(reason)
 	return ok && (r == fault.OutcomeUnknown || r.Entry().HTTP >= firstServerError)
@@ -119,14 +119,14 @@ func ours(reason string) bool {
 
 const firstServerError = 500
 
-// money are the reasons that a payment ends.
+// money are the refusals that a payment lifts.
 var money = map[fault.Reason]bool{
 	fault.PlanQuota: true, fault.PlanLacksService: true, fault.PaymentRequired: true, fault.SettlementRedeemed: true,
 	fault.SettlementOver: true,
 }
 
-// Category is what the evidence says that the ticket is about: a failure of the service, a payment,
-// or else a question. The call counts, without one what was refused most.
+// Category derives what the ticket is about: a failure of the service, a payment, or else a
+// question. It uses the call, or without one the most frequent refusal.
 func (e *Evidence) Category() Category {
 	if e.chainDown() {
 		return Incident
@@ -147,8 +147,8 @@ func (e *Evidence) Category() Category {
 	return Question
 }
 
-// Priority follows from what the account pays and from the evidence: low without a paid plan, else
-// normal; one step more for an incident, and one for a chain of which nothing can be reached.
+// Priority derives the priority: low without a paid plan, else normal; one step higher for an
+// incident, and one more when the chain is down.
 func (e *Evidence) Priority(about Category, pays bool) Priority {
 	p, steps := Low, 0
 	if pays {

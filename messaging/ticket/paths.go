@@ -7,7 +7,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 )
 
-// Path is something to try before anybody answers.
+// Path is something to try before somebody answers.
 type Path struct {
 	Reason string   `json:"reason" doc:"the reason of a refusal, or what of the evidence it follows from"`
 	Code   int      `json:"code,omitempty" doc:"error.code, where it follows from a refusal"`
@@ -16,11 +16,11 @@ type Path struct {
 	At     string   `json:"at,omitempty" doc:"path of the service that leads past the limit"`
 }
 
-// maxPaths bounds what is suggested: the call's reason, and what was refused most.
+// maxPaths bounds the suggestions: those for the call's reason and for the most frequent refusals.
 const maxPaths = 4
 
-// Paths are what the evidence says to try: the fault table's steps for the call's reason and for
-// what was refused most, and what follows from the chain and the fences. Each reason stands there
+// Paths returns what to try: the fault table's steps for the call's reason and for the most
+// frequent refusals, and what follows from the chain's and the key's state. Each reason appears
 // once.
 func (e *Evidence) Paths() []Path {
 	paths := []Path{}

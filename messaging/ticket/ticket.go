@@ -1,6 +1,6 @@
-// Package ticket owns what a support ticket is: its reference, its states and who moves it between
-// them, the symptom by which tickets join, and what follows from the evidence about it: category,
-// priority and paths to try first. It keeps nothing and asks nobody.
+// Package ticket has the rules of support tickets: references, states and who may change them, the
+// symptom by which tickets join, and the category, priority and paths to try that follow from the
+// evidence. It has no storage and does no I/O.
 package ticket
 
 import (
@@ -12,42 +12,43 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// Bounds of tickets. Texts are counted in characters (Unicode code points).
+// Bounds of tickets. Texts are counted in Unicode code points.
 const (
 	MaxSubject  = 140
 	MaxMessage  = 5000
 	MaxMessages = 200 // of a ticket, by people
-	// MaxByCustomers is how many messages a ticket may have for its customer to write another: the
-	// rest is for those who answer.
+	// MaxByCustomers is how many messages a ticket may have before its customer cannot add another.
+	// The rest is reserved for the staff's answers.
 	MaxByCustomers = 190
-	// MaxMoves is how often a ticket may have been resolved and reopened, or written to while it
-	// was resolved, for its customer to do either again.
+	// MaxMoves is how many times a ticket may have been resolved, reopened or written to while
+	// resolved before its customer can neither resolve nor reopen it.
 	MaxMoves = 400
 	MaxOpen  = 100 // unresolved tickets of an account
-	MaxDaily = 50  // tickets that an account makes in 24 hours
-	// MaxDailyAtDoors is MaxDaily of an account that nobody signed up for.
+	MaxDaily = 50  // tickets that an account files in 24 hours
+	// MaxDailyAtDoors is MaxDaily for accounts that nobody signed up for.
 	MaxDailyAtDoors = 10
 )
 
-// Times of tickets (docs/decisions/0068).
+// Time limits of tickets (docs/decisions/0068).
 const (
-	// JoinWithin is how long after its last activity a ticket is joined by the same symptom.
+	// JoinWithin is how long after its last activity a ticket is joined by one with the same
+	// symptom.
 	JoinWithin = time.Hour
 	// CloseAfter is how long a resolved ticket waits for an answer before it closes.
 	CloseAfter = 7 * 24 * time.Hour
 )
 
-// Number counts tickets. Its reference is what people call one.
+// Number is the number of a ticket. People use its reference.
 type Number int64
 
 const prefix = "CAG-"
 
 var referenceForm = regexp.MustCompile(`^CAG-[1-9][0-9]{0,17}$`)
 
-// Reference is CAG-<number>.
+// Reference returns CAG-<number>.
 func (n Number) Reference() string { return prefix + strconv.FormatInt(int64(n), 10) }
 
-// ParseReference reads what Reference gives, and nothing else.
+// ParseReference parses the form that Reference returns, and no other.
 func ParseReference(text string) (Number, bool) {
 	if !referenceForm.MatchString(text) {
 		return 0, false
@@ -56,10 +57,10 @@ func ParseReference(text string) (Number, bool) {
 	return Number(n), err == nil
 }
 
-// Status is where a ticket stands.
+// Status is the state of a ticket.
 type Status string
 
-// The states. Open is one that nobody of the service has answered yet.
+// The states. Open means that the staff has not answered yet.
 const (
 	Open            Status = "open"
 	WaitingCustomer Status = "waiting_customer"
@@ -68,16 +69,16 @@ const (
 	Closed          Status = "closed"
 )
 
-// Unresolved are the states in which somebody is to do something.
+// Unresolved lists the states that are not over.
 func Unresolved() []Status { return []Status{Open, WaitingCustomer, WaitingUs} }
 
-// Over reports whether nobody is to do anything: resolved or closed.
+// Over reports whether the ticket needs no action: resolved or closed.
 func (s Status) Over() bool { return s == Resolved || s == Closed }
 
 // Author is who wrote a message.
 type Author string
 
-// The authors. The service writes what it does by itself.
+// The authors. Service is the author of automatic messages.
 const (
 	Customer Author = "customer"
 	Operator Author = "operator"
@@ -98,10 +99,10 @@ const (
 // Categories lists the categories.
 func Categories() []Category { return []Category{Incident, Question, Billing, Other} }
 
-// Priority orders tickets for those who answer them.
+// Priority orders tickets for the staff.
 type Priority string
 
-// The priorities, from the lowest.
+// The priorities, lowest first.
 const (
 	Low    Priority = "low"
 	Normal Priority = "normal"
@@ -111,10 +112,10 @@ const (
 
 var priorities = []Priority{Low, Normal, High, Urgent}
 
-// Priorities lists the priorities, from the lowest.
+// Priorities lists the priorities, lowest first.
 func Priorities() []Priority { return slices.Clone(priorities) }
 
-// Symptom is by what tickets of an account join. Code is error.code of the call, 0 when it was
+// Symptom is what tickets of an account join by. Code is error.code of the call, 0 when it was
 // answered.
 type Symptom struct {
 	Code   int
@@ -122,28 +123,28 @@ type Symptom struct {
 	Method string
 }
 
-// Move is what somebody asks of a ticket, with or without a message.
+// Move is a change that somebody requests of a ticket.
 type Move struct {
 	By      Author
-	Message bool // whether a message comes with it
+	Message bool // it comes with a message
 	Resolve bool
 	Reopen  bool
 }
 
-// Verdict is what becomes of a move.
+// Verdict is the outcome of a move.
 type Verdict string
 
-// The verdicts. Every other than Moves leaves the ticket as it is.
+// The verdicts. All but Moves leave the ticket unchanged.
 const (
 	Moves      Verdict = "moves"
-	IsClosed   Verdict = "closed"   // a closed ticket takes nothing but a reopen
+	IsClosed   Verdict = "closed"   // a closed ticket can only be reopened
 	Contrary   Verdict = "contrary" // it cannot be resolved and reopened at once
 	NothingIn  Verdict = "nothing"  // no message, and no change of state
-	NotOver    Verdict = "not_over" // only a resolved or closed ticket is reopened
-	IsResolved Verdict = "resolved" // it is resolved already, and no message came
+	NotOver    Verdict = "not_over" // only a resolved or closed ticket can be reopened
+	IsResolved Verdict = "resolved" // it is resolved already, and there is no message
 )
 
-// After says where a ticket stands after a move.
+// After returns the status after a move, or s with the reason why it is refused.
 func (s Status) After(m Move) (Status, Verdict) {
 	switch {
 	case m.Resolve && m.Reopen:
@@ -166,10 +167,10 @@ func (s Status) After(m Move) (Status, Verdict) {
 	return WaitingUs, Moves
 }
 
-// afterOperator says where a ticket stands after an operator wrote, or reopened it.
+// afterOperator returns the status after an operator wrote or reopened.
 func (s Status) afterOperator(m Move) Status {
 	switch {
-	case s == Resolved && !m.Reopen: // a last word; the customer's reply reopens
+	case s == Resolved && !m.Reopen: // a last word; the customer's reply reopens it
 		return Resolved
 	case m.Message:
 		return WaitingCustomer
@@ -177,14 +178,14 @@ func (s Status) afterOperator(m Move) Status {
 	return WaitingUs
 }
 
-// raised is a priority so many steps higher, at most the highest.
+// raised returns the priority that many steps higher, at most the highest.
 func (p Priority) raised(steps int) Priority {
 	at := slices.Index(priorities, p)
 	return priorities[min(at+steps, len(priorities)-1)]
 }
 
-// UnderSubject is the message with which a ticket of a subject is joined: under its own subject
-// where that differs, cut to the bound of messages.
+// UnderSubject returns the message with which a ticket is joined: prefixed by its own subject when
+// that differs, cut to MaxMessage.
 func UnderSubject(first, subject, message string) string {
 	if subject == first {
 		return message
