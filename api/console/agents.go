@@ -42,7 +42,7 @@ func (v *request) agents() error {
 		if a.ClaimedVia == claimedByCode && a.KeyID == query.Get("adopted") {
 			notices = append(notices, notice{
 				Tone: good, Title: "Key adopted",
-				Text: a.KeyPrefix + "… has this account's plan, packs and fences from now on.",
+				Text: a.KeyPrefix + "… has this account's plan, packs and limits from now on.",
 			})
 		}
 	}

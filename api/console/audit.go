@@ -89,7 +89,7 @@ var ownReasons = map[string]bool{"created": true, "configured": true, "revoked":
 var changesWords = map[string]string{
 	"open_account": "Account opened", "join_account": "Account joined", "update_account": "Settings changed",
 	"name_account": "Account named", "configure_account": "Services changed", "create_key": "Key created",
-	"configure_key": "Fences of a key changed", "revoke_key": "Key revoked", "bind_key": "Key bound to a wallet",
+	"configure_key": "Limits of a key changed", "revoke_key": "Key revoked", "bind_key": "Key bound to a wallet",
 	"bind_wallet": "Wallet bound", "adopt_key": "Key adopted", "claim_agent": "Agent claimed",
 	"invite_member": "Member invited", "revoke_invitation": "Invitation withdrawn", "change_member": "Role changed",
 	"remove_member": "Member removed", "grant_pack": "Pack granted", "suspend_account": "Account suspended",

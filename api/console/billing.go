@@ -62,7 +62,7 @@ func (v *request) billingNotices(now *service.BillingStatus, invoices []invoiceR
 	if !now.Live {
 		all = append(all, notice{
 			Tone: warn, Title: "Payments are off on this gateway",
-			Text: "Nothing can be bought, changed or paid here. What the account has goes on as it is.",
+			Text: "Nothing can be bought, changed or paid here. The account keeps what it has.",
 		})
 	}
 	s := now.Subscription.Value
@@ -72,11 +72,11 @@ func (v *request) billingNotices(now *service.BillingStatus, invoices []invoiceR
 	n := notice{Tone: bad, Title: "The last invoice is not paid", Links: []link{{"To the invoices", "#invoices"}}}
 	if s.Status == subscription.PastDue {
 		n.Tone = warn
-		n.Text = "The card was declined. The plan goes on while it is tried again; pay the open invoice, or put " +
-			"another card on file, before that ends."
+		n.Text = "The card was declined. The plan stays active while the charge is retried. Pay the open invoice or " +
+			"add another card before the retries end."
 	} else {
-		n.Text = "All attempts to charge it failed, so the account is on the Free plan. Pay the open invoice, and " +
-			"the plan is back."
+		n.Text = "All attempts to charge it failed, so the account is on the Free plan. Pay the open invoice to get " +
+			"the plan back."
 	}
 	for i := range invoices {
 		if invoices[i].Due != "" {
@@ -95,7 +95,7 @@ func (v *request) planCard(now *service.BillingStatus, may bool) planCard {
 	case s == nil:
 		c.Facts = append(c.Facts, fact{"Subscription", "none"})
 	case s.Status.Over():
-		c.Facts = append(c.Facts, fact{"Subscription", itemTitle(s.Item) + ", over"})
+		c.Facts = append(c.Facts, fact{"Subscription", itemTitle(s.Item) + ", ended"})
 		if s.EndedAt != nil {
 			c.Facts = append(c.Facts, fact{"Ended", v.reader.day(*s.EndedAt)})
 		}
@@ -114,9 +114,9 @@ func (v *request) planCard(now *service.BillingStatus, may bool) planCard {
 		c.Facts = append(c.Facts, fact{"Founding offer", "a seat is held until " + v.reader.moment(*f.Until).Exact})
 	}
 	if soft := now.SoftLanding.Value; soft != nil {
-		next := "Past 100 % calls go on, at a lower rate, until " + v.reader.day(soft.Until) + "."
+		next := "Beyond 100 %, calls continue at a lower rate until " + v.reader.day(soft.Until) + "."
 		if soft.Past {
-			next = "Calls go on at " + number(soft.PerSecond) + " a second until " + v.reader.day(soft.Until) + "."
+			next = "Calls continue at " + number(soft.PerSecond) + " a second until " + v.reader.day(soft.Until) + "."
 		}
 		bar := newMeterBar("Full speed", soft.Used, soft.Ceiling, next)
 		c.Meter = &bar
@@ -134,14 +134,14 @@ func (v *request) describeSubscription(c *planCard, s *service.SubscriptionView,
 		fact{"Paid until", v.reader.moment(s.PeriodEnd).Exact})
 	switch {
 	case s.CancelAtPeriodEnd:
-		c.Facts = append(c.Facts, fact{"Then", "it ends; the Free plan follows"})
+		c.Facts = append(c.Facts, fact{"Then", "it ends, and the Free plan follows"})
 		c.Resume = may
 	case s.HeldUntil != nil:
 		c.Facts = append(c.Facts, fact{"Until " + v.reader.day(*s.HeldUntil), itemTitle(s.Held)},
 			fact{"Then", itemTitle(s.Item)})
 		c.Cancel = may
 	default:
-		c.Facts = append(c.Facts, fact{"Then", "charged again, until you cancel"})
+		c.Facts = append(c.Facts, fact{"Then", "renewed, until you cancel"})
 		c.Cancel = may
 	}
 }
@@ -216,7 +216,7 @@ func (v *request) invoiceRow(n *service.InvoiceView, may bool) invoiceRow {
 		}
 	}
 	if n.Failed && n.NextAttempt != nil {
-		row.Due = "It is charged again on " + v.reader.moment(*n.NextAttempt).Exact + "."
+		row.Due = "The charge is retried on " + v.reader.moment(*n.NextAttempt).Exact + "."
 	}
 	return row
 }

@@ -87,7 +87,7 @@ type awayPage struct {
 }
 
 func (p awayPage) head() head {
-	return head{Template: "away", Title: "On the way to " + p.What, Section: sectionBilling, Crumbs: billingCrumb}
+	return head{Template: "away", Title: "Redirecting to " + p.What, Section: sectionBilling, Crumbs: billingCrumb}
 }
 
 // donePage says what became of a checkout.
@@ -98,5 +98,5 @@ type donePage struct {
 }
 
 func (donePage) head() head {
-	return head{Template: "done", Title: "What became of the payment", Section: sectionBilling, Crumbs: billingCrumb}
+	return head{Template: "done", Title: "Payment result", Section: sectionBilling, Crumbs: billingCrumb}
 }

@@ -47,7 +47,7 @@ func TestTheBillingPageSaysWhatIsPaidAndPricesTheVolumeOnEachRung(t *testing.T) 
 	text := strings.Join(strings.Fields(spaced(parse(t, got))), " ")
 	for _, want := range []string{
 		"Plan Scale active Subscription Scale by the month Price $299.00 net a month",
-		"Then charged again, until you cancel", "Brand visa Number ends in 4242 Expires 07/2028",
+		"Then renewed, until you cancel", "Brand visa Number ends in 4242 Expires 07/2028",
 		"You used 20,000,000 units in the last 30 days. At this volume Builder", "VAT of 20 % is added.",
 	} {
 		if !strings.Contains(text, want) {
@@ -56,14 +56,14 @@ func TestTheBillingPageSaysWhatIsPaidAndPricesTheVolumeOnEachRung(t *testing.T) 
 	}
 	for name, want := range map[string]string{
 		"Scale by the month": "Scale by the month current premium supply $299.00 a month 60,000,000 $4.98 $299.00",
-		"Builder": "Builder by the month costs least public supply $12.00 a month 20,000,000 $0.60 " +
+		"Builder": "Builder by the month cheapest public supply $12.00 a month 20,000,000 $0.60 " +
 			"$12.00 Change Builder by the month",
 		"Pro by the year": "Pro by the year premium supply $990.00 a year 15,000,000 $5.50 $132.50 Change Pro by " +
 			"the year",
 		"Pack L": "Pack L premium supply $200.00 once 32,000,000 $6.25 $200.00 Buy Pack L",
 		"Pro by the month, f": "Pro by the month, founding price premium supply · 41 seats left, until 6 Dec 2026, " +
 			"00:00 UTC $79.00 a month 15,000,000 $5.27 $129.00",
-		"Pay per call": "Pay per call wholesale supply paid by the call 1,000,000 $9.00 $180.00",
+		"Pay per call": "Pay per call wholesale supply paid per call 1,000,000 $9.00 $180.00",
 		"Free":         "Free public supply free 1,000,000 $0.00 $0.00 refused beyond its units",
 		"Pack M":       "Pack M 5,250,000 7,000,000 25 % 20 Dec 2025 in 20 days",
 		"CAG-0002": "CAG-0002 19 Nov 2026 Next period charge declined $299.00 $59.80 $358.80 Pay invoice " +
@@ -114,11 +114,11 @@ func TestTheLadderStandsInTheOrderOfPricesWithinEachGroup(t *testing.T) {
 func TestPremiumSupplyIsPricedForAVolumeOnly(t *testing.T) {
 	t.Parallel()
 	_, ladder, _ := sampleBilling()
-	if got := cheapest(&ladder); !strings.Contains(got, "Of premium supply it is Pro by the year: $132.50.") {
+	if got := cheapest(&ladder); !strings.Contains(got, "With premium supply it is Pro by the year: $132.50.") {
 		t.Errorf("it says %q", got)
 	}
 	ladder.Volume = 0
-	if got := cheapest(&ladder); !strings.Contains(got, "costs least") || strings.Contains(got, "premium") {
+	if got := cheapest(&ladder); !strings.Contains(got, "is cheapest") || strings.Contains(got, "premium") {
 		t.Errorf("of no units it says %q", got)
 	}
 }
@@ -155,24 +155,24 @@ func TestThePlanSaysHowItGoesOn(t *testing.T) {
 	}{
 		"cancelled": {
 			func(s *service.SubscriptionView) { s.CancelAtPeriodEnd = true }, []string{
-				"ends with its period", "it ends; the Free plan follows", "Resume plan",
+				"ends with its period", "it ends, and the Free plan follows", "Resume plan",
 			}, "Cancel plan",
 		},
 		"planned": {func(s *service.SubscriptionView) {
 			s.Item, s.Held, s.HeldUntil = "pro_monthly", "scale_monthly", &until
 		}, []string{"Until 15 Dec 2026 Scale by the month Then Pro by the month", "Cancel plan"}, "Resume plan"},
 		"past due": {func(s *service.SubscriptionView) { s.Status = subscription.PastDue }, []string{
-			"payment is due", "The last invoice is not paid", "The plan goes on while it is tried again",
-			"It is charged again on 23 Nov 2026, 15:05 CET.",
+			"payment is due", "The last invoice is not paid", "The plan stays active while the charge is retried",
+			"The charge is retried on 23 Nov 2026, 15:05 CET.",
 		}, "All attempts"},
 		"unpaid": {
 			func(s *service.SubscriptionView) { s.Status = subscription.Unpaid }, []string{
 				"not paid", "so the account is on the Free plan",
-			}, "goes on while",
+			}, "stays active while",
 		},
 		"over": {
 			func(s *service.SubscriptionView) { s.Status, s.EndedAt = subscription.Canceled, &until },
-			[]string{"Scale by the month, over", "Ended 15 Dec 2026", "Choose Pro by the month"},
+			[]string{"Scale by the month, ended", "Ended 15 Dec 2026", "Choose Pro by the month"},
 			"Cancel plan",
 		},
 		"founding": {
@@ -271,14 +271,14 @@ func TestAChangeSaysBeforeWhatItComesTo(t *testing.T) {
 		"growth_monthly": {"In force at once", "Change and pay the difference", "$899.00 net a month"},
 		"scale_yearly":   {"In force at once", "$2,990.00 net a year"},
 		"pro_monthly": {
-			"Scale by the month goes on until 15 Dec 2026, 15:05 CET, then Pro by the month takes over.",
+			"Scale by the month continues until 15 Dec 2026, 15:05 CET, then Pro by the month takes over.",
 			"Nothing is charged now.",
 		},
 	} {
 		h := newHouse()
 		got := personOf(t, h).get("/billing/change?item=" + item).body
 		for _, text := range want {
-			if !strings.Contains(strings.ReplaceAll(got, "It is in force", "In force"), text) {
+			if !strings.Contains(strings.ReplaceAll(got, "It takes effect", "In force"), text) {
 				t.Errorf("%s: the page lacks %q", item, text)
 			}
 		}
@@ -310,7 +310,7 @@ func TestChangesOfThePlanSayWhatCameOfThem(t *testing.T) {
 	}
 	for path, want := range map[string]string{
 		"/billing/change": "The new plan is in force.",
-		"/billing/cancel": "It ends with its period. It shows here within some minutes.",
+		"/billing/cancel": "It ends with its period. It appears here within a few minutes.",
 		"/billing/resume": "The subscription goes on.",
 	} {
 		b.post(path, url.Values{"item": {"growth_monthly"}})

@@ -96,12 +96,11 @@ func whyNotUp(c *service.ChainStatus) string {
 	case "no_upstream":
 		return "None of its upstreams can be used. Calls are refused with -32020 and cost nothing."
 	case "one_upstream_left":
-		return "One of its " + number(int64(c.Upstreams)) +
-			" upstreams can be used: when it fails, no other takes over."
+		return "Only one of its " + number(int64(c.Upstreams)) + " upstreams can be used, so there is no failover."
 	case "head_stands_still":
 		return "No new block was seen for some minutes."
 	case "calls_lost":
-		return "More than a tenth of its calls got no answer. They cost nothing; send them again."
+		return "More than a tenth of its calls got no answer. They cost nothing; retry them."
 	}
 	return ""
 }

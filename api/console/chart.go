@@ -230,7 +230,7 @@ func (r reader) newChart(days []dayUsage) chart {
 			b.says += ", " + d.heavy.Grouped() + " of them heavy"
 		}
 		if d.other > 0 {
-			b.says += ", " + d.other.Grouped() + " of toolbox and data"
+			b.says += ", " + d.other.Grouped() + " for toolbox and data"
 		}
 		b.says += ", " + count(d.requests, "request") + d.notOver()
 		p.bars = append(p.bars, b)

@@ -77,14 +77,14 @@ func (v *request) startClaim() error {
 
 func claimSignPageOf(address, message, signature, capTyped string, wrong mistakes) claimSignPage {
 	limit := keyCapField(capTyped, wrong[capOfField])
-	limit.Rule = "Units that the agent's key may use in a period: 50,000 when empty, 0 for no cap of its own."
+	limit.Rule = "Units that the agent's key may use in a period: 50,000 when empty, 0 for no cap."
 	return claimSignPage{
 		Address: address, Message: copyable{
 			ID: "message-to-sign", What: "the message to sign", Text: message, Wrap: true,
 		}, Cap: limit,
 		Signature: field{
 			Name: signatureField, Label: "Signature", Required: true, Most: 20_000, Value: signature,
-			Error: wrong[signatureField], Hint: "0x…", Rule: "What the wallet gave: 0x and hexadecimal digits.",
+			Error: wrong[signatureField], Hint: "0x…", Rule: "What the wallet returned: 0x and hexadecimal digits.",
 		},
 	}
 }

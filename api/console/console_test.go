@@ -169,7 +169,7 @@ func TestFrameNamesAccountAndPeriodEverywhere(t *testing.T) {
 	for _, path := range []string{"/overview", "/usage", "/keys", "/agents", "/settings", "/settings/audit"} {
 		text := b.get(path).body
 		for _, want := range []string{
-			"Studio North", "1 – 30 Nov 2026", "10 days left", "mira@studio-north.example", "Change to Personal",
+			"Studio North", "1 – 30 Nov 2026", "10 days left", "mira@studio-north.example", "Switch to Personal",
 		} {
 			if !strings.Contains(text, want) {
 				t.Errorf("%s does not name %q", path, want)
@@ -219,7 +219,7 @@ func TestMembersAreToldThatAnOwnerDoesIt(t *testing.T) {
 			t.Errorf("%s answers %d and shows a form", path, got.status)
 		}
 	}
-	if text := b.get("/billing").body; !strings.Contains(text, "Owners of the account change the plan and buy packs") {
+	if text := b.get("/billing").body; !strings.Contains(text, "Only owners of the account can change the plan") {
 		t.Error("the billing page does not say who buys")
 	}
 }
@@ -227,7 +227,7 @@ func TestMembersAreToldThatAnOwnerDoesIt(t *testing.T) {
 func TestWhatASchemaFindsIsToldAsWhatToDo(t *testing.T) {
 	t.Parallel()
 	for problem, want := range map[string]string{
-		"expected string to match pattern ^[A-Z]{2}$.":  "Write it in the form that is described beside the field.",
+		"expected string to match pattern ^[A-Z]{2}$.":  "Use the format that is described next to the field.",
 		"expected length >= 1":                          "Enter something here.",
 		"expected length >= 3":                          "Enter at least 3 characters.",
 		"expected length <= 5000":                       "Enter 5,000 characters at most.",
@@ -346,7 +346,7 @@ func TestOverviewCountsThePeriod(t *testing.T) {
 	text := personOf(t, newHouse()).get("/overview").body
 	for _, want := range []string{
 		"812,340.5", "of 1,000,000 in the plan", "812,340.5 of 1,000,000 units",
-		"At 100 % calls are refused with -32007 until 1 Dec 2026.", "2 from the cache, free",
+		"At 100 %, calls are refused with -32007 until 1 Dec 2026.", "2 from the cache, free",
 		"20 Nov 2026: 4 units, 4 of them heavy, 0 requests, the day is not over", "indexer", "1 hour ago",
 	} {
 		if !strings.Contains(text, want) {
@@ -467,7 +467,7 @@ func TestAuditNamesWhoWhatAndTheDifference(t *testing.T) {
 	t.Parallel()
 	text := personOf(t, newHouse()).get("/settings/audit").body
 	for _, want := range []string{
-		"Fences of a key changed", "mira@studio-north.example", "in the console",
+		"Limits of a key changed", "mira@studio-north.example", "in the console",
 		"monthly cap", "500,000", "caps rpc", ">indexer</a>",
 	} {
 		if !strings.Contains(text, want) {

@@ -33,12 +33,12 @@ const (
 const (
 	forgedText = "This form did not come from a page of this site, so nothing was done. Open the page here and send " +
 		"the form again."
-	filesText = "No form here takes a file, so nothing was done. Go back, and put what matters of it into the " +
-		"message as text, up to 5,000 characters; of calls their request ids are enough."
-	movedText = "It is of another account of yours than the one that you switched to since, so nothing was done. " +
-		"Switch back, or open the page here and send the form again."
-	staleText = "Its forms belong to a session that is over, or the browser keeps no cookies, so nothing was done. " +
-		"Load the page again and send the form once more."
+	filesText = "Files cannot be uploaded here, so nothing was done. Go back and paste the relevant part into the " +
+		"message, up to 5,000 characters; for calls, their request ids are enough."
+	movedText = "You have switched to another account since you opened it, so nothing was done. Switch back, or open " +
+		"the page again in this account and send the form again."
+	staleText = "Its session has ended, or your browser blocks cookies, so nothing was done. Reload the page and send " +
+		"the form again."
 )
 
 // csrfToken is what forms carry: the account that the page is of, empty for none, and a digest
@@ -114,13 +114,13 @@ func (p *Pages) readForm(w http.ResponseWriter, r *http.Request) error {
 		return &refusal{status: http.StatusForbidden, heading: "Not sent from here", text: forgedText, cause: err}
 	}
 	if kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); kind == "multipart/form-data" {
-		return &refusal{status: http.StatusUnsupportedMediaType, heading: "Files are not taken", text: filesText}
+		return &refusal{status: http.StatusUnsupportedMediaType, heading: "Files are not accepted", text: filesText}
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxFormBytes)
 	if err := r.ParseForm(); err != nil {
 		return &refusal{
 			status: http.StatusBadRequest, heading: "The form could not be read",
-			text: "Load the page again and send the form once more.", cause: err,
+			text: "Reload the page and send the form again.", cause: err,
 		}
 	}
 	return nil

@@ -147,7 +147,7 @@ func (h *house) deskCalls(c Calls) Calls {
 		in service.TicketInput,
 	) (service.TicketDetail, *fault.Error) {
 		if in.Reference != h.desk.ticket.Reference {
-			return service.TicketDetail{}, fault.New(fault.NotYours, "No ticket of yours has this reference.")
+			return service.TicketDetail{}, fault.New(fault.NotYours, "You have no ticket with this reference.")
 		}
 		return h.desk.ticket, h.known(by)
 	}

@@ -53,7 +53,7 @@ func (v *request) changeEntry() error {
 		done = "Confirmed. " + newsWords(shown.ProductUpdates)
 	case "leave":
 		shown, err = ask(v, v.Calls.LeaveEntry, service.EntryInput{Token: token})
-		done = "Done. The address is deleted here."
+		done = "Done. The address was deleted."
 	default:
 		return &refusal{
 			status: http.StatusBadRequest, heading: "The form could not be read",
@@ -80,44 +80,44 @@ func (v *request) overEntry(err error) error {
 	}
 	return v.show(http.StatusUnprocessableEntity, errorPage{
 		Heading: "This link does not work", Notice: notice{Tone: warn, Text: wrong["token"] + wrong[""]}, Public: true,
-		Back: link{"To the first page", "/"},
+		Back: link{"To the home page", "/"},
 	})
 }
 
 func newsWords(wanted bool) string {
 	if wanted {
-		return "You hear when something opens, and news of the product."
+		return "You get a mail when access opens, and product news."
 	}
-	return "You hear when something opens, and nothing else."
+	return "You get a mail when access opens, and nothing else."
 }
 
 func newEntryPage(e *service.ShownEntry, token string, done *notice) entryPage {
 	p := entryPage{Token: token, Done: done}
 	news := &check{
-		ID: "product_updates", Name: "product_updates", Value: "yes", Label: "Also send news of the product",
-		Checked: e.ProductUpdates, Rule: "Without it you hear only when something opens.",
+		ID: "product_updates", Name: "product_updates", Value: "yes", Label: "Also send product news",
+		Checked: e.ProductUpdates, Rule: "Without it, you only get a mail when access opens.",
 	}
 	switch e.Status {
 	case "waiting":
 		p.Heading, p.Confirm, p.News = "Confirm your place on the waitlist", "Confirm", news
-		p.Text = "Somebody put " + e.Email + " on our waitlist on " + e.EnteredAt.UTC().Format(dayLayout) + "."
-		p.Leave, p.LeaveMeans = "Take the address off", "Deletes the address here. Nobody else can put it back."
+		p.Text = "Someone put " + e.Email + " on our waitlist on " + e.EnteredAt.UTC().Format(dayLayout) + "."
+		p.Leave, p.LeaveMeans = "Take the address off", "Deletes the address. Nobody else can put it back."
 	case "confirmed", "invited":
 		p.Heading, p.Confirm, p.News = "You are on the waitlist", "Save", news
 		p.Text = e.Email + " is confirmed."
-		p.Leave, p.LeaveMeans = "Take the address off", "Deletes the address here. Nobody else can put it back."
+		p.Leave, p.LeaveMeans = "Take the address off", "Deletes the address. Nobody else can put it back."
 	case "left":
 		p.Heading, p.Confirm, p.News = "You are not on the waitlist", "Put it back on", news
-		p.Text = e.Email + " is off the waitlist, and deleted here. While this link works you can put it back."
+		p.Text = e.Email + " was removed from the waitlist and deleted. You can put it back while this link works."
 	case "asked":
 		p.Heading, p.Leave = "Withdraw your request", "Withdraw"
 		p.Text = number(int64(e.Wishes)) + " " + plural(int64(e.Wishes), "request") +
 			" for an enterprise agreement came with " + e.Email + "."
-		p.LeaveMeans = "Deletes the address and what was asked. Nobody answers then. There is nothing to confirm: to " +
-			"be answered, do nothing."
+		p.LeaveMeans = "Deletes the address and the request, so nobody answers it. There is nothing to confirm: to " +
+			"get an answer, do nothing."
 	default:
-		p.Heading = "Nothing is asked any more"
-		p.Text = "No request for an enterprise agreement stands here with " + e.Email + "."
+		p.Heading = "There is no open request"
+		p.Text = "There is no request for an enterprise agreement from " + e.Email + "."
 	}
 	return p
 }

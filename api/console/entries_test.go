@@ -64,7 +64,7 @@ func TestTheButtonsOfAnEntryConfirmAndLeave(t *testing.T) {
 	}
 	got := b.post(pathEntries, url.Values{"token": {"tok"}, "do": {"leave"}})
 	if in := lastChange[service.EntryInput](t, h); got.status != http.StatusOK || in.Token != "tok" ||
-		!strings.Contains(got.body, "deleted here") ||
+		!strings.Contains(got.body, "was deleted") ||
 		strings.Contains(got.body, `value="leave"`) || got.header.Get("Referrer-Policy") != referrerNever ||
 		got.header.Get("X-Robots-Tag") != "noindex" {
 		t.Errorf("leaving answers %d with %+v: %s", got.status, in, got.body)

@@ -11,11 +11,11 @@ import (
 
 // feedbackKinds are what feedback may be, in the order of the form.
 var feedbackKinds = [][2]string{
-	{"feature", "Something to build"},
-	{"chain", "A chain to serve"},
+	{"feature", "Feature request"},
+	{"chain", "Chain to add"},
 	{"praise", "Praise"},
-	{"complaint", "A complaint"},
-	{"other", "Something else"},
+	{"complaint", "Complaint"},
+	{"other", "Other"},
 }
 
 // feedbackStatuses say what became of feedback, in the order of the page's filters.
@@ -45,7 +45,7 @@ func (v *request) showFeedback(code int, typed feedbackTyped, wrong mistakes) er
 		},
 		Body: area{
 			Name: "body", Label: "More about it", Value: typed.body, Error: wrong["body"], Most: ticket.MaxMessage,
-			Rows: 4, Rule: "Plain text, up to 5,000 characters. Files are not taken.",
+			Rows: 4, Rule: "Plain text, up to 5,000 characters. No files.",
 		},
 		Filters: filtersOf(pathFeedback, append([][2]string{{"", "All"}}, feedbackStatuses...), chosen),
 	}
@@ -54,7 +54,7 @@ func (v *request) showFeedback(code int, typed feedbackTyped, wrong mistakes) er
 	})
 	if refused := mistakesOf(err, statusField, cursorField); refused != nil {
 		p.Empty = &empty{
-			Title: "Nothing can be listed", Text: refused[statusField] + refused[cursorField] + refused[""],
+			Title: "The list cannot be shown", Text: refused[statusField] + refused[cursorField] + refused[""],
 			Action: &link{"To all feedback", pathFeedback},
 		}
 		return v.show(http.StatusUnprocessableEntity, p)
@@ -75,9 +75,9 @@ func (v *request) showFeedback(code int, typed feedbackTyped, wrong mistakes) er
 		p.Newest = pageAt(pathFeedback, chosen, "")
 	}
 	if len(p.Given) == 0 {
-		p.Empty = &empty{Title: "No feedback yet", Text: "What you send stands here, with what becomes of it."}
+		p.Empty = &empty{Title: "No feedback yet", Text: "What you send appears here with its status."}
 		if chosen != "" {
-			p.Empty = &empty{Title: "No feedback stands there", Text: "Choose another status above."}
+			p.Empty = &empty{Title: "No feedback with this status", Text: "Choose another status above."}
 		}
 	}
 	return v.show(code, p, wrong.notices()...)
@@ -141,6 +141,6 @@ func (v *request) giveFeedback() error {
 	if err != nil {
 		return err
 	}
-	v.flash(good, "Feedback sent", "Those who build the service read it. What becomes of it stands below.")
+	v.flash(good, "Feedback sent", "The people who build the service read it. Its status appears below.")
 	return v.redirect(pathFeedback)
 }

@@ -49,8 +49,7 @@ func (m mistakes) notices() []notice {
 	if m[formField] != "" {
 		return []notice{{
 			Tone: warn, Title: "This was not sent",
-			Text: "What the form said when you sent it the first time was taken already. If what stands in it now is " +
-				"to be sent besides, send it again.",
+			Text: "This form was already sent once. To send its current content as well, send it again.",
 		}}
 	}
 	if text, ok := m[""]; ok {
@@ -88,9 +87,9 @@ var schemaWords = map[string]string{
 	"expected number <= ":                  "enter # or less",
 	"expected number > ":                   "enter more than #",
 	"expected number < ":                   "enter less than #",
-	"expected string to match pattern":     "write it in the form that is described beside the field",
+	"expected string to match pattern":     "use the format that is described next to the field",
 	"expected string to be RFC 5322 email": "enter a whole e-mail address, such as name@company.example",
-	"expected value to be one of":          "choose one of the list",
+	"expected value to be one of":          "choose one from the list",
 }
 
 // sentence begins with a capital and ends with a stop.
@@ -105,7 +104,7 @@ func sentence(text string) string {
 	return text
 }
 
-const wholeUnits = "Takes whole units, digits only; nothing for no cap."
+const wholeUnits = "Enter whole units, digits only. Leave empty for no cap."
 
 // parseUnits reads a number of units as people write it, with or without commas and spaces. Nothing
 // is 0.
@@ -139,7 +138,7 @@ var serviceWords = map[account.Service][2]string{
 	account.RPC:       {"RPC", "JSON-RPC on every chain"},
 	account.Data:      {"Data", "balances and history"},
 	account.Gas:       {"Gas", "fee suggestions"},
-	account.TxStatus:  {"Transaction status", "where a transaction stands"},
+	account.TxStatus:  {"Transaction status", "status of a transaction"},
 	account.ENS:       {"ENS", "names and addresses"},
 	account.Prices:    {"Prices", "token prices"},
 	account.Contracts: {"Contracts", "ABIs and decoding"},

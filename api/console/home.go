@@ -121,7 +121,7 @@ func (v *request) doorCards(l *service.PlanList) []doorCard {
 			link{"Make a key", "#first-key"},
 		},
 		{
-			"Wallet-bound key", "The same key, once a wallet signed a message for it. No transaction, no gas.",
+			"Wallet-bound key", "The same key, once a wallet has signed a message for it. No transaction, no gas.",
 			limits(plan.WalletBound),
 			link{"How an agent binds it", "/skill.md"},
 		},
@@ -133,7 +133,7 @@ func (v *request) doorCards(l *service.PlanList) []doorCard {
 	}
 	pay := doorCard{
 		Title: "Pay per call", Text: "A program pays in USDC on Base and calls with what it bought. No account.",
-		Go: link{"How it is paid", "/docs/pay-per-call"},
+		Go: link{"How to pay", "/docs/pay-per-call"},
 	}
 	if tier, ok := plan.FindPerCallTier(plan.Balanced); ok {
 		pay.Facts = []fact{
@@ -143,7 +143,7 @@ func (v *request) doorCards(l *service.PlanList) []doorCard {
 		}
 	}
 	if !l.PerCall.Live {
-		pay.Text += " Not on sale on the main network here today."
+		pay.Text += " Not sold on the main network here today."
 	}
 	return append(cards, pay)
 }

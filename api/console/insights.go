@@ -54,11 +54,11 @@ var riskWords = map[service.Risk]status{
 // paceInsight is the projected end of the period.
 func (r reader) paceInsight(s *service.SpendSummary) insight {
 	in := insight{
-		Title: "Until the period ends", Status: riskWords[s.Risk], To: &link{
+		Title: "Usage by the end of the period", Status: riskWords[s.Risk], To: &link{
 			"Usage of the period", pathUsage + "?range=period",
 		},
 	}
-	in.Text = "At the pace of the last 7 days, " + units(whole(s.Pace)) + " a day, it will be " +
+	in.Text = "At the pace of the last 7 days, " + units(whole(s.Pace)) + " a day, usage reaches " +
 		units(whole(s.Projected)) + " by " + r.day(s.PeriodEnd)
 	if s.Limit == nil {
 		in.Status = status{"", "no limit"}
@@ -71,7 +71,7 @@ func (r reader) paceInsight(s *service.SpendSummary) insight {
 	}
 	in.Text += "."
 	if s.ExhaustsAt != nil {
-		in.Text += " They end on " + r.moment(*s.ExhaustsAt).Exact + "; calls are then " + s.Then + "."
+		in.Text += " These run out on " + r.moment(*s.ExhaustsAt).Exact + "; calls are then " + s.Then + "."
 		in.To = &link{"Plans and packs", pathBilling + "#ladder"}
 	}
 	return in
@@ -87,8 +87,9 @@ func cacheInsight(c *service.CacheSummary) insight {
 		To: &link{"Usage of 30 days", pathUsage + "?range=30d"},
 	}
 	if c.Hits == 0 {
-		in.Text = "No call was answered from the cache, which costs nothing. Calls for what never changes, such as a " +
-			"receipt or a block by its hash, are, once " + count(chain.FinalDepth, "block") + " stand above it."
+		in.Text = "No call was answered from the cache, which costs nothing. Data that never changes, such as a " +
+			"receipt or a block by its hash, is cached once it is " + count(chain.FinalDepth, "block") +
+			" below the head."
 		return in
 	}
 	in.Status = status{good, units(c.Saved)}
@@ -96,7 +97,7 @@ func cacheInsight(c *service.CacheSummary) insight {
 		") came from the cache and cost nothing, instead of " +
 		units(c.Saved)
 	if c.Money != nil && *c.Money > 0 {
-		in.Text += ", which are " + dollars(plan.Cents(*c.Money)) + " at your price"
+		in.Text += ", worth " + dollars(plan.Cents(*c.Money)) + " at your price"
 	}
 	in.Text += "."
 	return in

@@ -57,8 +57,8 @@ func TestTheOverviewSaysWhereUseLeadsAndWhatToDoAboutRefusals(t *testing.T) {
 		t.Fatalf("the page answers %d", got.status)
 	}
 	for _, want := range []string{
-		"62,000 units a day, it will be 1,432,000 units by 1 Dec 2026, of 1,000,000 units in the plan",
-		"They end on 23 Nov 2026, 15:05 CET; calls are then refused.",
+		"62,000 units a day, usage reaches 1,432,000 units by 1 Dec 2026, of 1,000,000 units in the plan",
+		"These run out on 23 Nov 2026, 15:05 CET; calls are then refused.",
 		"120,000 of 950,000 calls (12.6 %) came from the cache and cost nothing, instead of 118,000 units",
 		"Builder by the month", "From 15,000,000 units on it is Pro.", "A pack expires", "212 requests",
 		`href="` + failurePage(fault.KeyBudget.Entry().Code) + `"`, `href="/usage?range=24h#failed"`,
@@ -80,8 +80,7 @@ func TestTheOverviewSaysWhereUseLeadsAndWhatToDoAboutRefusals(t *testing.T) {
 func TestTheCacheIsExplainedWhereItSavedNothing(t *testing.T) {
 	t.Parallel()
 	in := cacheInsight(&service.CacheSummary{})
-	if want := "such as a receipt or a block by its hash, are, once 64 blocks stand above it."; !strings.HasSuffix(
-		in.Text, want) {
+	if want := "a block by its hash, is cached once it is 64 blocks below the head."; !strings.HasSuffix(in.Text, want) {
 		t.Errorf("it says %q", in.Text)
 	}
 }

@@ -67,13 +67,13 @@ func noKeys(chosen, find string) *empty {
 	switch {
 	case find != "":
 		return &empty{
-			Title: "No key holds this", Text: "Names, the first characters of keys and doors are searched.",
+			Title: "No key matches", Text: "The search covers names, doors and the first characters of keys.",
 			Action: &link{"Show all", keysAt(chosen, "", 1)},
 		}
 	case chosen == showRevoked:
 		return &empty{
-			Title: "No key was revoked",
-			Text:  "A key that is revoked is listed here, and its usage stays on the statements.",
+			Title: "No revoked keys",
+			Text:  "Revoked keys are listed here. Their usage stays on the statements.",
 		}
 	}
 	return &empty{

@@ -67,7 +67,7 @@ func nameField(value, wrong string) field {
 func keyCapField(value, wrong string) field {
 	return field{
 		Name: "monthly_request_cap", Label: "Monthly cap", Mode: "numeric", Most: 24, Value: value, Error: wrong,
-		Rule: "Units that this key may use in a period. Nothing for no cap of its own.",
+		Rule: "Units that this key may use in a period. Leave empty for no cap.",
 	}
 }
 
@@ -120,7 +120,7 @@ func (v *request) findKey() (*service.KeyView, error) {
 	}
 	return nil, &refusal{
 		status: http.StatusNotFound, heading: "There is no such key",
-		text: "No key of this account has this address. All of them are listed under Keys.",
+		text: "This account has no key at this address. Keys lists all of them.",
 	}
 }
 
@@ -227,7 +227,7 @@ func (v *request) changeKey() error {
 		p.Cap, p.Services = keyCapField(typed, wrong["monthly_request_cap"]), sent.again(p.Services, wrong)
 		return v.show(http.StatusUnprocessableEntity, p, wrong.notices()...)
 	}
-	v.flash(good, "Fences saved", "They hold from the next call on.")
+	v.flash(good, "Limits saved", "They apply from the next call.")
 	return v.redirect(pathKeys + "/" + k.ID)
 }
 
@@ -263,15 +263,15 @@ func (v *request) confirmRevoke() error {
 	p := confirmPage{
 		Heading: "Revoke this key?", Subject: keyTitle(k.Name, k.Prefix) + ", " + k.Prefix + "…", Section: sectionKeys,
 		CrumbsTo: append(slices.Clone(keysCrumb), link{keyTitle(k.Name, k.Prefix), at}),
-		Stops:    []string{"Every call with this key, on every chain, from this moment: it gets 401 and code -32001."},
-		Stays:    []string{"What it used stays on the account's statements.", "All other keys go on as they are."},
+		Stops:    []string{"Every call with this key, on every chain, at once. It gets 401 and code -32001."},
+		Stays:    []string{"What it used stays on the account's statements.", "All other keys keep working."},
 		Action:   at + "/revoke", Button: "Revoke key", Keep: link{"Keep it", at},
 	}
 	if k.LastUsedAt != nil {
 		p.Stops = append(p.Stops, "It was last used "+v.reader.hour(*k.LastUsedAt).Relative+
-			": whatever uses it stops as well.")
+			": programs that use it stop working.")
 	}
-	p.Stops = append(p.Stops, "It cannot be restored. A new key takes its place.")
+	p.Stops = append(p.Stops, "It cannot be restored. Create a new key to replace it.")
 	return v.show(http.StatusOK, p)
 }
 

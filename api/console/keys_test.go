@@ -107,7 +107,7 @@ func TestRevokedKeysAreShownAndNotChanged(t *testing.T) {
 	h := newHouse()
 	b := personOf(t, h)
 	text := b.get("/keys/" + keyOld).body
-	if !strings.Contains(text, "revoked") || strings.Contains(text, "Save fences") ||
+	if !strings.Contains(text, "revoked") || strings.Contains(text, "Save limits") ||
 		strings.Contains(text, "Revoke key") {
 		t.Error("a revoked key is offered to be changed")
 	}

@@ -12,8 +12,8 @@ import (
 // do.
 func ladderOf(l *service.PriceLadder, now *service.BillingStatus, may bool) []ladderGroup {
 	groups := []ladderGroup{
-		{Title: "By the month"},
-		{Title: "By the year"},
+		{Title: "Monthly"},
+		{Title: "Yearly"},
 		{Title: "Packs, paid once, valid for " + packLasts()},
 		{Title: "Without a purchase"},
 	}
@@ -102,7 +102,7 @@ func rungPrice(r *service.LadderRung) string {
 	paid := dollars(plan.Cents(r.Commitment))
 	switch {
 	case r.Kind == plan.PerCall:
-		return "paid by the call"
+		return "paid per call"
 	case r.Kind == plan.PackKind:
 		return paid + " once"
 	case r.Commitment == 0:
@@ -128,12 +128,12 @@ func cheapest(l *service.PriceLadder) string {
 	if best == nil {
 		return ""
 	}
-	text := "At this volume " + best.Title + " costs least: " + dollars(plan.Cents(best.AtVolume)) + " a month"
+	text := "At this volume " + best.Title + " is cheapest: " + dollars(plan.Cents(best.AtVolume)) + " a month"
 	if best.Current {
 		text += ", which is what you have"
 	}
 	if premium != nil && premium.Key != best.Key && l.Volume > 0 {
-		text += ". Of premium supply it is " + premium.Title + ": " + dollars(plan.Cents(premium.AtVolume))
+		text += ". With premium supply it is " + premium.Title + ": " + dollars(plan.Cents(premium.AtVolume))
 	}
 	return text + "."
 }

@@ -13,7 +13,7 @@ const pathUnsubscribe = "/unsubscribe"
 
 // topicWords say what mails of a topic are about.
 var topicWords = map[account.Topic]string{
-	account.TopicUsage: "used allowances", account.TopicIncidents: "incidents", account.TopicPacks: "packs that expire",
+	account.TopicUsage: "usage", account.TopicIncidents: "incidents", account.TopicPacks: "expiring packs",
 }
 
 // showUnsubscribe shows the button that stops mails. Programs that look at mails follow the link,
@@ -26,9 +26,9 @@ func (v *request) showUnsubscribe() error {
 		return v.overStop(err)
 	}
 	return v.show(http.StatusOK, linkPage{
-		Heading: "No more mails about " + topicWords[shown.Topic], Action: pathUnsubscribe, Token: token,
-		Button: "Stop these mails", Text: "To " + shown.Email +
-			", of any account. Mails that sign you in, and those about money and keys, are sent as before.",
+		Heading: "Stop mails about " + topicWords[shown.Topic], Action: pathUnsubscribe, Token: token,
+		Button: "Stop these mails", Text: "For " + shown.Email +
+			", in every account. Mails about signing in, payments and keys are still sent.",
 	})
 }
 
@@ -91,9 +91,9 @@ func mailChecks(wanted []account.Topic) []check {
 		}
 	}
 	return []check{
-		box(account.TopicUsage, "Used allowances", "As far as the account is told of them, above."),
-		box(account.TopicIncidents, "Incidents", "As far as the account is told of them, above."),
-		box(account.TopicPacks, "Packs that expire", "30 and 7 days before."),
+		box(account.TopicUsage, "Usage", "As chosen for the account above."),
+		box(account.TopicIncidents, "Incidents", "As chosen for the account above."),
+		box(account.TopicPacks, "Expiring packs", "30 and 7 days before."),
 	}
 }
 

@@ -19,7 +19,7 @@ func TestTheLinkOfAMailShowsAButtonThatStopsIt(t *testing.T) {
 	got := b.get("/unsubscribe?token=tok")
 	if got.status != http.StatusOK || h.changed() != 0 || !strings.Contains(got.body, `value="tok"`) ||
 		!strings.Contains(got.body, "Stop these mails") ||
-		!strings.Contains(got.body, "No more mails about packs that expire") ||
+		!strings.Contains(got.body, "Stop mails about expiring packs") ||
 		got.header.Get("Referrer-Policy") != referrerNever {
 		t.Fatalf("the link answers %d and changed %d: %s", got.status, h.changed(), got.body)
 	}

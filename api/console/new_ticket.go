@@ -30,7 +30,7 @@ func (v *request) askForTicket(code int, typed ticketTyped, wrong mistakes, noti
 			append(notices, v.noSuchCall(typed.request, err))...)
 	case mistakesOf(err, requestField) != nil:
 		return v.askForTicket(http.StatusUnprocessableEntity, typed.without(), wrong,
-			append(notices, notice{Tone: bad, Title: "This is no request id", Text: fault.From(err).Message})...)
+			append(notices, notice{Tone: bad, Title: "This is not a request id", Text: fault.From(err).Message})...)
 	}
 	if err != nil {
 		return err
@@ -57,7 +57,7 @@ func (t ticketTyped) without() ticketTyped {
 // noSuchCall says of the call of somebody else, or of nobody, that it is not found. The way to ask
 // with its key keeps it.
 func (v *request) noSuchCall(request string, cause error) notice {
-	n := notice{Tone: warn, Title: "The call is not found", Text: fault.From(cause).Message}
+	n := notice{Tone: warn, Title: "The call was not found", Text: fault.From(cause).Message}
 	if v.holder.IsZero() {
 		n.Links = append(n.Links, link{
 			"Ask with the key that made the call", pathAsk + "?" + url.Values{
@@ -92,7 +92,7 @@ func (v *request) newTicketPage(preview *service.TicketPreview, typed ticketType
 	}
 	p.RequestID = &field{
 		Name: requestField, Label: "Request id", Value: typed.request, Error: wrong[requestField], Most: 36,
-		Rule: "Of the call that it is about: error.data.request_id, or the header X-Request-Id of its answer. The " +
+		Rule: "The request id of the call: error.data.request_id, or the header X-Request-Id of its answer. The " +
 			"call is then attached.",
 	}
 	return p
@@ -118,7 +118,7 @@ func subjectOf(c *ticket.ReportedCall) string {
 func categorySelection(follows ticket.Category, chosen, wrong string) selection {
 	s := selection{
 		Name: "category", Label: "About", Error: wrong, Options: []option{
-			{"", "As the evidence says: " + string(follows), chosen == ""},
+			{"", "Automatic: " + string(follows), chosen == ""},
 		},
 	}
 	for _, c := range ticket.Categories() {

@@ -120,11 +120,11 @@ func (v *request) planFences(u *service.UsageByDay) []meterBar {
 	switch {
 	case u.Allowance == nil:
 	case !u.Refuses:
-		limit, next = *u.Allowance, "Past 100 % calls go on, at a lower rate, until "+end+"."
+		limit, next = *u.Allowance, "Beyond 100 %, calls continue at a lower rate until "+end+"."
 	case u.PackUnits > 0:
-		limit, next = *u.Allowance, "Past 100 % calls draw on packs, which have "+units(u.PackUnits)+" left."
+		limit, next = *u.Allowance, "Beyond 100 %, calls use packs, which have "+units(u.PackUnits)+" left."
 	default:
-		limit, next = *u.Allowance, "At 100 % calls are refused with -32007 until "+end+"."
+		limit, next = *u.Allowance, "At 100 %, calls are refused with -32007 until "+end+"."
 	}
 	return []meterBar{newMeterBar("Plan "+u.PlanTitle, u.Used, limit, next)}
 }

@@ -59,7 +59,8 @@ func inviteField(value, wrong string) field {
 
 func roleSelection(chosen string) selection {
 	return selection{
-		Name: "role", Label: "Role", Rule: "Owners manage people and adopt keys; members do all else.",
+		Name: "role", Label: "Role",
+		Rule: "Owners manage people and billing and adopt keys. Members can do everything else.",
 		Options: []option{
 			{roleMember, "Member", chosen == roleMember},
 			{roleOwner, "Owner", chosen == roleOwner},
@@ -100,7 +101,7 @@ var settingsCrumb = []link{{"Settings", pathSettings}}
 func missing(what string) error {
 	return &refusal{
 		status: http.StatusNotFound, heading: "There is no such " + what,
-		text: "It may have ended already. The settings list what there is.",
+		text: "It may have ended already. The settings show the current list.",
 	}
 }
 
@@ -119,7 +120,7 @@ func (v *request) confirmRemove() error {
 			Stops: []string{
 				"Their sessions of this account, at once.", "Their access to its keys, usage and settings.",
 			},
-			Stays:  []string{"Keys that they made go on working: revoke those that you do not trust."},
+			Stays:  []string{"Keys that they made keep working. Revoke those that you do not trust."},
 			Action: "/settings/members/" + m.ID + "/remove", Button: "Remove member",
 			Keep: link{"Keep them", pathSettings + "#people"},
 		}

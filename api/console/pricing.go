@@ -37,7 +37,7 @@ func (v *request) pricing() error {
 	status := http.StatusOK
 	switch {
 	case !ok:
-		status, p.Volume.Error = http.StatusUnprocessableEntity, "Takes a whole number of units, digits only."
+		status, p.Volume.Error = http.StatusUnprocessableEntity, "Enter a whole number of units, digits only."
 	default:
 		ladder, err := ask(v, v.Calls.PriceVolume, service.PriceVolumeInput{Units: volume})
 		if wrong := mistakesOf(err, unitsField); wrong != nil {
@@ -62,14 +62,14 @@ func (v *request) offers() (service.PlanList, error) {
 
 func volumeField(value, wrong string) field {
 	return field{
-		Name: unitsField, Label: "Units in a month", Mode: "numeric", Most: 20, Required: true, Value: value,
-		Error: wrong, Rule: "A standard call takes 1 unit on the balanced tier, an answer from the cache none.",
+		Name: unitsField, Label: "Units per month", Mode: "numeric", Most: 20, Required: true, Value: value,
+		Error: wrong, Rule: "A standard call costs 1 unit on the balanced tier, an answer from the cache nothing.",
 	}
 }
 
 func (v *request) pricingPage(l *service.PlanList) *pricingPage {
 	p := &pricingPage{
-		VAT: fmt.Sprintf("Prices are net. %d %% VAT is added for customers in the EU, or without a country.",
+		VAT: fmt.Sprintf("Prices are net. %d %% VAT is added in the EU, and where no country is given.",
 			plan.VATPercent),
 		Live:    l.PaymentsLive,
 		PerCall: perCallRows(&l.PerCall), PerCallLive: l.PerCall.Live, PerCallUnits: plan.UnitsPerPayment.Grouped(),
@@ -161,7 +161,7 @@ func foundingText(f *service.FoundingOffer, plans []service.PlanOffer) string {
 		return ""
 	}
 	return fmt.Sprintf(
-		"Founding price: %s at %s a month, locked for %d months, for new subscriptions while one of %s is left, "+
+		"Founding price: %s at %s a month, locked for %d months, for new subscriptions, %s left, "+
 			"until %s.",
 		plans[at].Name, dollars(plan.Cents(f.PriceCents)), f.LockedMonths, count(int64(f.SeatsLeft), "seat"),
 		offerEnd(f.EndsAt))
@@ -197,7 +197,7 @@ func (v *request) countRows() []fact {
 	}
 	return append(rows,
 		fact{"An answer from the cache", "0 units"},
-		fact{"A call that failed on our side, or that was wrong in itself", "0 units"},
+		fact{"A call that failed on our side, or that was invalid", "0 units"},
 	)
 }
 

@@ -101,7 +101,7 @@ func TestTheFirstPageShowsChainsPricesAndDoors(t *testing.T) {
 	page := text(parse(t, visitorOf(t, h).get("/").body))
 	for _, want := range []string{
 		"Ethereum", "degraded", "not measured", "10,000 a day", "$99.00 a month", "$6.60", "Anonymous key",
-		"Wallet-bound key", "Pay per call", "0.090000 USDC for 10,000 units", "Not on sale on the main network",
+		"Wallet-bound key", "Pay per call", "0.090000 USDC for 10,000 units", "Not sold on the main network",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("it lacks %q", want)
@@ -120,8 +120,8 @@ func TestPricingTellsWhatThePlansAre(t *testing.T) {
 	for _, want := range []string{
 		"$99.00 a month", "$990.00 a year", "10,000 a day", "100 in 15 minutes", "6,000 a minute",
 		"slower: 10 a second", "refused with -32016 until 00:00 UTC", "Pack S", "$8.33", "0.090000 USDC",
-		"Founding price: Pro at $79.00 a month, locked for 12 months, for new subscriptions while one of 42 seats is " +
-			"left, until 6 Dec 2026, 00:00 UTC", "A standard call of a chain1 unit",
+		"Founding price: Pro at $79.00 a month, locked for 12 months, for new subscriptions, 42 seats left, " +
+			"until 6 Dec 2026, 00:00 UTC", "A standard call of a chain1 unit",
 		"A heavy one: " + chain.HeavyCalls() + "2 units", "× 0.5", "20 % VAT", "10,000,000 units a month.",
 	} {
 		if !strings.Contains(strings.ReplaceAll(page, "\n", ""), want) {

@@ -25,7 +25,7 @@ func (v *request) away(to, what string) error {
 	}
 	v.hideReferrer()
 	v.w.Header().Set("Refresh", "0; url="+target.String())
-	return v.show(http.StatusOK, awayPage{What: what, To: link{"Go on to " + what, target.String()}})
+	return v.show(http.StatusOK, awayPage{What: what, To: link{"Continue to " + what, target.String()}})
 }
 
 // backToBilling says on the billing page why nothing came of a change. Errors that are no refusals
@@ -42,7 +42,8 @@ func (v *request) backToBilling(err error) error {
 // leaveToOwners says on the billing page that whoever is no owner buys and changes nothing, before
 // a form is filled in.
 func (v *request) leaveToOwners() error {
-	v.flash(warn, "Only for owners", "Owners of the account change the plan and buy packs; the settings list them.")
+	v.flash(warn, "Only for owners",
+		"Only owners of the account can change the plan and buy packs. The settings list the owners.")
 	return v.redirect(pathBilling)
 }
 
@@ -86,30 +87,29 @@ func (v *request) purchasePage(code int, key, country, wrong string) error {
 		Country: &field{
 			Name: "country", Label: "Country of the billing address", Value: country, Error: wrong, Most: 2,
 			Pattern: "[A-Za-z]{2}", Complete: "country",
-			Rule: "Two letters, such as DE or US. In the EU, and without a country, VAT of " + number(plan.VATPercent) +
-				" % is added.",
+			Rule: "Two letters, such as DE or US. In the EU, and where no country is given, VAT of " +
+				number(plan.VATPercent) + " % is added.",
 		},
 		Points: []string{
-			"You pay by card on the payment provider's page; nothing is charged before.",
-			"The page can be paid for an hour.",
+			"You pay by card on the payment provider's page; nothing is charged before that.",
+			"The page is valid for an hour.",
 		},
 	}
 	if item.IsPack() {
 		pack, _ := plan.FindPack(item.Pack)
 		p.Facts = append(p.Facts, fact{"Units", pack.Units.Grouped()}, fact{"Valid", packLasts() + " from the payment"})
 		p.Points = append(p.Points,
-			"Calls draw from packs when the plan's units of a period are used. What is left when a pack expires is "+
-				"lost.")
+			"Packs are used after the plan's units of the period. Units that are left when a pack expires are lost.")
 	} else {
 		of := plan.Must(item.Plan)
 		p.Facts = append(p.Facts, fact{"Units", of.Included.Grouped() + " a month"})
 		p.Points = append(p.Points,
-			"It renews by itself until you cancel, which you can do here at any time, for the end of what is paid.")
+			"It renews automatically until you cancel. You can cancel here at any time, for the end of the paid period.")
 	}
 	if item.Offer != "" {
 		offer := plan.Founding()
 		p.Points = append(p.Points, "The price is locked for "+count(int64(offer.LockedMonths), "month")+
-			"; after that it is the plan's. A seat is held for you while the page is open.")
+			"; after that, the plan's regular price applies. A seat is held for you while the page is open.")
 	}
 	return v.show(code, p)
 }
@@ -177,20 +177,21 @@ func (v *request) showChange() error {
 	case subscription.Upgrade:
 		p.Button = "Change and pay the difference"
 		p.Points = []string{
-			"It is in force at once. What it costs more for the rest of the interval is charged to the card on file " +
+			"It takes effect at once. The difference for the rest of the paid period is charged to the card on file " +
 				"now.",
-			"Units that were used of this period count on; the period stays.",
+			"Units already used in this period still count, and the period stays the same.",
 			"If the card is declined, nothing changes.",
 		}
 	case subscription.Downgrade:
-		p.Button = "Change at the end of what is paid"
+		p.Button = "Change at the end of the paid period"
 		p.Points = []string{
-			itemTitle(running.HeldAt(v.reader.now)) + " goes on until " + end + ", then " + item.Title + " takes over.",
-			"Nothing is charged now. You can take it back until then.",
+			itemTitle(running.HeldAt(v.reader.now)) + " continues until " + end + ", then " + item.Title +
+				" takes over.",
+			"Nothing is charged now. You can undo this until then.",
 		}
 	case subscription.TakeBack:
 		p.Button = "Stay on " + item.Title
-		p.Points = []string{"The change that was planned for " + end + " is taken back. Nothing is charged."}
+		p.Points = []string{"The change that was planned for " + end + " is undone. Nothing is charged."}
 	case subscription.NoChange:
 		v.flash("", "Nothing to change", "The subscription is on this plan already, or about to be.")
 		return v.redirect(pathBilling)
@@ -211,7 +212,7 @@ func (v *request) changed(done service.PlanChange, err error, title string) erro
 	}
 	text := done.Note
 	if !done.InForce {
-		text += " It shows here within some minutes."
+		text += " It appears here within a few minutes."
 	}
 	v.flash(good, title, text)
 	return v.redirect(pathBilling)
@@ -237,7 +238,7 @@ func (v *request) confirmCancel() error {
 		Stops: []string{
 			"The plan, on " + end + ". The Free plan follows: " + plan.Must(plan.Free).Included.Grouped() +
 				" units a month, public supply.",
-			"Charges. Nothing is charged any more, and nothing is paid back.",
+			"Charges. Nothing more is charged, and nothing is refunded.",
 		},
 		Stays: []string{
 			"The plan, until then. You can resume it until then, too.", "Packs, keys, statements and invoices.",
@@ -289,7 +290,7 @@ func (v *request) checkoutDone() error {
 	if refusedFor(err, fault.NotYours) || mistakesOf(err) != nil {
 		return &refusal{
 			status: http.StatusNotFound, heading: "There is no such checkout", cause: err,
-			text: "It is none of this account. The billing page shows what the account has.",
+			text: "This account has no such checkout. The billing page shows what it has.",
 		}
 	}
 	if err != nil {

@@ -60,8 +60,8 @@ func (v *request) receipt() error {
 	if refusedFor(err, fault.NotYours) {
 		return &refusal{
 			status: http.StatusNotFound, heading: "There is no such receipt", cause: err,
-			text: "No payment with this hash was redeemed here. Check the hash; " +
-				"who paid can redeem the payment first, as the menu at " + v.PublicURL + "/x402 says.",
+			text: "No payment with this hash was redeemed here. Check the hash. " +
+				"If you made the payment, redeem it first, as the menu at " + v.PublicURL + "/x402 says.",
 		}
 	}
 	if err != nil {
@@ -133,8 +133,8 @@ func unitsOf(u *service.ReceiptUnits) *sum {
 		},
 	}
 	if u.Capped {
-		s.Note = "More was paid than a settlement gives units for: " + plan.MaxUnitsPerSettlement.Grouped() +
-			" units are the most."
+		s.Note = "More was paid than one settlement can buy: at most " + plan.MaxUnitsPerSettlement.Grouped() +
+			" units."
 	}
 	return s
 }

@@ -61,7 +61,7 @@ func TestReceiptIsShownToEverybodyWithSumsThatAddUp(t *testing.T) {
 		for _, part := range []string{
 			"Net0.090000 VAT, 20 %0.018000 Paid0.108000", "Used1,234.5 Remaining8,765.5 Expired0 Bought10,000",
 			"The payer is in the EU (DE): 20 % VAT.", "20 Nov 2026, 14:05 UTC", "reorganised away",
-			"200,000 units are the most", "Net99.000000 VAT0.000000 Paid99.000000",
+			"at most 200,000 units", "Net99.000000 VAT0.000000 Paid99.000000",
 		} {
 			if !strings.Contains(shown, part) {
 				t.Errorf("%s is not shown %q: %s", who, part, shown)

@@ -163,7 +163,7 @@ func (e *refusal) Unwrap() error { return e.cause }
 func (v *request) notFound() error {
 	return &refusal{
 		status: http.StatusNotFound, heading: "There is no such page",
-		text: "Check the address, or begin at the first page.",
+		text: "Check the address, or start at the home page.",
 	}
 }
 
@@ -177,7 +177,7 @@ func codeOf(code int) string { return strconv.Itoa(code) }
 func (v *request) fail(err error) {
 	request := v.request
 	var status int
-	content := errorPage{Public: v.session == nil, Back: link{"To the first page", "/"}}
+	content := errorPage{Public: v.session == nil, Back: link{"To the home page", "/"}}
 	switch {
 	case !v.holder.IsZero():
 		content.Back = link{"To your tickets", pathAskTickets}
@@ -206,7 +206,7 @@ func (v *request) fail(err error) {
 	}
 	if err := v.show(status, content); err != nil {
 		v.Logger.Error("error page failed", "request_id", request, "error", err)
-		http.Error(v.w, "The page could not be made. Try again in a minute.", http.StatusInternalServerError)
+		http.Error(v.w, "The page could not be created. Try again in a minute.", http.StatusInternalServerError)
 	}
 }
 

@@ -74,7 +74,7 @@ func sampleServices() []serviceLine {
 		{Key: "data", Label: "Data", About: "balances and history", LockedOff: true, Used: "0"},
 		{Key: "gas", Label: "Gas", About: "fee suggestions", On: true, Cap: "20000", Used: "1,204"},
 		{
-			Key: "tx_status", Label: "Transaction status", About: "where a transaction stands", Used: "0", Cap: "x",
+			Key: "tx_status", Label: "Transaction status", About: "status of a transaction", Used: "0", Cap: "x",
 			Error: "Takes whole units from 1 to 1,000,000,000,000.",
 		},
 	}
@@ -245,7 +245,7 @@ func samples(name string) map[string]page {
 			},
 			Keep: link{"Back", "/billing"},
 		},
-		"away": awayPage{What: "the payment page", To: link{"Go on", checkoutURL}},
+		"away": awayPage{What: "the payment page", To: link{"Continue", checkoutURL}},
 		"done": donePage{
 			Title: name, Text: name, Plan: "Scale", Status: status{warn, "not paid yet"},
 			Again: &link{"Look again", "/billing/done?checkout=1&look=2"},
@@ -269,8 +269,8 @@ func samples(name string) map[string]page {
 				"019a9f2e-1111-7000-8000-0000000000ff"), Back: link{"Back", "/keys"},
 		},
 		"error-public": errorPage{
-			Heading: "There is no such page", Public: true, Back: link{"To the first page", "/"},
-			Notice: notice{Tone: warn, Text: "Check the address, or begin at the first page."},
+			Heading: "There is no such page", Public: true, Back: link{"To the home page", "/"},
+			Notice: notice{Tone: warn, Text: "Check the address, or start at the home page."},
 		},
 	}
 	maps.Copy(all, statusSamples(name))
@@ -348,7 +348,7 @@ func sampleSettings(name string) *settingsPage {
 		AccountID: "019a9f2e-1111-7000-8000-0000000000aa", Plan: "Free", Owner: true,
 		Notifications: []check{
 			{
-				ID: "notify_usage_80", Name: "notify_usage_80", Value: "true", Label: "At 80 % of the allowance",
+				ID: "notify_usage_80", Name: "notify_usage_80", Value: "true", Label: "At 80 % of the quota",
 				Checked: true,
 			},
 			{

@@ -73,8 +73,8 @@ func notifications(now *service.AccountSettings) []check {
 		return check{ID: name, Name: name, Value: "on", Label: label, Rule: rule, Checked: on}
 	}
 	return []check{
-		box("notify_usage_80", "At 80 % of the allowance", "", now.NotifyUsage80),
-		box("notify_usage_100", "When the allowance is used up", "", now.NotifyUsage100),
+		box("notify_usage_80", "At 80 % of the quota", "", now.NotifyUsage80),
+		box("notify_usage_100", "When the quota is used up", "", now.NotifyUsage100),
 		box("notify_incidents", "Incidents",
 			"When a chain that was called in the last 30 days is down for five minutes, and when it answers again.",
 			now.NotifyIncidents),
@@ -100,8 +100,7 @@ func (v *request) saveNotifications() error {
 func accountNameField(value, wrong string) field {
 	return field{
 		Name: "account_name", Label: "Name", Most: 80, Value: value, Error: wrong, Complete: "organization",
-		Rule: "By which its people tell this account from others; up to 80 characters. Without one it goes by your " +
-			"address.",
+		Rule: "Shown to everyone in this account; up to 80 characters. Without a name, your address is shown.",
 	}
 }
 
@@ -131,8 +130,7 @@ func zoneField(value, wrong string) field {
 	return field{
 		Name: "time_zone", Label: "Time zone", Required: true, Most: 64, Value: value, Error: wrong, Options: zones,
 		TimeZone: true,
-		Rule: "A name such as Europe/Vienna or Asia/Kolkata, as the list offers them. Metering periods stay in " +
-			"UTC.",
+		Rule:     "A name from the list, such as Europe/Vienna or Asia/Kolkata. Metering periods stay in UTC.",
 	}
 }
 
@@ -207,7 +205,7 @@ var questions = []question{
 		{"quicknode", "QuickNode", false},
 		{"public_rpcs", "Public endpoints", false},
 		{"self_hosted", "Nodes of our own", false},
-		{"first_setup", "Nothing, this is the first", false},
+		{"first_setup", "None, this is the first", false},
 	}},
 	{"referral_source", "Found us by", []option{
 		{"search", "A search", false},

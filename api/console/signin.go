@@ -40,7 +40,7 @@ func (v *request) signIn() error {
 // thenWords says where a sign-in leads when it is not the overview.
 func thenWords(next string) string {
 	if strings.HasPrefix(next, pathAgents) {
-		return "After that you come back to adopt the agent's key."
+		return "You then return here to adopt the agent's key."
 	}
 	return ""
 }

@@ -85,12 +85,12 @@ func (v *request) staffTickets() error {
 		Priority: choose(priorityField, "Priority", deskPriorities, in.Priority, wrong[priorityField]),
 		Account: field{
 			Name: accountField, Label: "Account", Most: 36, Value: in.AccountID, Error: wrong[accountField],
-			Hint: "id of an account",
+			Hint: "account id",
 		},
 	}
 	if wrong != nil {
 		p.Empty = &empty{
-			Title: "Nothing can be listed", Text: strings.TrimSpace(wrong[cursorField] + wrong[""]),
+			Title: "The list cannot be shown", Text: strings.TrimSpace(wrong[cursorField] + wrong[""]),
 			Action: &link{"To the tickets to answer", pathStaffTickets},
 		}
 		return v.show(http.StatusUnprocessableEntity, p)
@@ -110,8 +110,8 @@ func (v *request) staffTickets() error {
 	}
 	if len(p.Tickets) == 0 {
 		p.Empty = &empty{
-			Title:  "No ticket stands here",
-			Text:   "Nobody waits for an answer of this kind. Choose another status above to read older ones.",
+			Title:  "No tickets here",
+			Text:   "No ticket matches. Choose another status above to see older tickets.",
 			Action: &link{"To all tickets", pathStaffTickets + "?status=all"},
 		}
 	}
@@ -158,7 +158,7 @@ func (v *request) deskStats(counts []service.DeskCount) []stat {
 	}
 	return []stat{
 		{Label: "To answer", Value: number(ours), Unit: plural(ours, "ticket"), Note: waits},
-		{Label: "High and urgent", Value: number(urgent), Unit: plural(urgent, "ticket"), Note: "of those to answer"},
+		{Label: "High and urgent", Value: number(urgent), Unit: plural(urgent, "ticket"), Note: "among those to answer"},
 		{Label: "Waiting for customers", Value: number(theirs), Unit: plural(theirs, "ticket")},
 	}
 }
@@ -237,13 +237,13 @@ func (v *request) staffTicketPage(t *service.DeskTicketDetail, typed, wrong stri
 	p.Status, p.Action, p.With, p.Crumb = deskStatuses[t.Status], pathStaffTickets+"/"+t.Reference, "", []link{
 		{"Desk", pathStaffTickets},
 	}
-	p.Reply.Rule = "Plain text, up to 5,000 characters. It is mailed to whoever filed the ticket, or to the owners " +
-		"of the account; to nobody while the account is a key without people."
+	p.Reply.Rule = "Plain text, up to 5,000 characters. It is mailed to the person who filed the ticket, or else to " +
+		"the owners of the account. A key that has no owner gets no mail."
 	switch t.Status {
 	case ticket.Closed:
 		p.Reply.Label = "Reply"
 	case ticket.Resolved:
-		p.Buttons = []button{{doReply, "Send a last word", true}, {doReopen, "Reopen ticket", false}}
+		p.Buttons = []button{{doReply, "Send a final reply", true}, {doReopen, "Reopen ticket", false}}
 	case ticket.Open, ticket.WaitingUs, ticket.WaitingCustomer:
 		p.Buttons = []button{{doReply, "Send reply", true}, {doResolve, "Resolve, with or without a reply", false}}
 	}
@@ -274,7 +274,7 @@ func (v *request) staffTicketPage(t *service.DeskTicketDetail, typed, wrong stri
 
 // deskDeeds say what was done.
 var deskDeeds = map[string]string{
-	"file": "filed it", "join": "wrote of the same matter again", "reply": "wrote", "resolve": "resolved it",
+	"file": "filed it", "join": "reported the same problem again", "reply": "wrote", "resolve": "resolved it",
 	"reopen": "reopened it", "close": "closed it",
 }
 

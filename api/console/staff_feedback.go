@@ -39,7 +39,7 @@ func (v *request) showDeskFeedback(code int, id, becomes, typed string, wrong mi
 	}
 	if refused := mistakesOf(err, statusField, cursorField); refused != nil {
 		p.Empty = &empty{
-			Title: "Nothing can be listed", Text: refused[statusField] + refused[cursorField] + refused[""],
+			Title: "The list cannot be shown", Text: refused[statusField] + refused[cursorField] + refused[""],
 			Action: &link{"To new feedback", pathStaffFeedback},
 		}
 		return v.show(http.StatusUnprocessableEntity, p)
@@ -64,7 +64,7 @@ func (v *request) showDeskFeedback(code int, id, becomes, typed string, wrong mi
 	}
 	if len(p.Given) == 0 {
 		p.Empty = &empty{
-			Title: "No feedback stands here", Text: "Choose another status above.",
+			Title: "No feedback here", Text: "Choose another status above.",
 			Action: &link{"To all feedback", pathStaffFeedback + "?list=all"},
 		}
 	}
@@ -95,12 +95,12 @@ func deskFeedbackFilters(chosen string) []filter {
 func (v *request) deskFeedback(f *service.DeskFeedback, becomes, wrong string) deskFeedbackRow {
 	row := deskFeedbackRow{
 		feedbackView: v.feedbackView(&f.FeedbackView), ID: f.ID, Account: accountTitle(f.Account, f.AccountID),
-		Plan: planTitle(f.Plan), Seen: strconv.Itoa(f.Answers), Becomes: choose(statusField, "What becomes of it",
+		Plan: planTitle(f.Plan), Seen: strconv.Itoa(f.Answers), Becomes: choose(statusField, "New status",
 			feedbackStatuses, becomes, ""),
 		Reply: area{
 			Name: replyField, Label: "Reply", Error: wrong, Most: ticket.MaxMessage, Rows: 3,
-			Rule: "Plain text, up to 5,000 characters. It is mailed to whoever gave the feedback, or to the owners " +
-				"of the account; to nobody while the account is a key without people.",
+			Rule: "Plain text, up to 5,000 characters. It is mailed to the person who gave the feedback, or else to " +
+				"the owners of the account. A key that has no owner gets no mail.",
 		},
 	}
 	row.Becomes.ID, row.Reply.ID = "status-"+f.ID, "reply-"+f.ID
@@ -129,7 +129,7 @@ func (v *request) answerFeedback() error {
 		return err
 	}
 	v.flash(good, "Answer saved", "It is "+wordsOf(feedbackStatuses, done.Status)+
-		". Whoever gave it is mailed, or the owners of the account; nobody while it is a key without people.")
+		". The answer is mailed to the person who gave it, or else to the owners of the account, if it has any.")
 	to := pathStaffFeedback
 	if list := form.Get("list"); list != "" {
 		to += "?list=" + list

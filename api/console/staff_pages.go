@@ -71,7 +71,7 @@ type staffFeedbackPage struct {
 
 func (staffFeedbackPage) head() head {
 	return head{
-		Template: "stafffeedback", Title: "Feedback of all accounts", Section: sectionDesk,
+		Template: "stafffeedback", Title: "Feedback from all accounts", Section: sectionDesk,
 		Crumbs: []link{{"Desk", pathStaffTickets}}, Scripts: []string{scriptForms},
 	}
 }

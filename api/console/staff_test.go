@@ -100,7 +100,7 @@ func staffSamples(name string) map[string]page {
 		Next: "/staff/tickets?cursor=CAG-1000", First: pathStaffTickets,
 	}
 	none := tickets
-	none.Empty = &empty{Title: "No ticket stands here", Text: "x"}
+	none.Empty = &empty{Title: "No tickets here", Text: "x"}
 	for i := range list.Tickets {
 		tickets.Tickets = append(tickets.Tickets, v.deskRow(&list.Tickets[i]))
 	}
@@ -170,7 +170,7 @@ func TestTheDesksListIsNarrowed(t *testing.T) {
 		!strings.Contains(got.body, "status takes one of its values") {
 		t.Errorf("an unknown status answers %d: %s", got.status, got.body)
 	}
-	if got := b.get(pathStaffTickets + "?status=closed"); !strings.Contains(got.body, "No ticket stands here") {
+	if got := b.get(pathStaffTickets + "?status=closed"); !strings.Contains(got.body, "No tickets here") {
 		t.Errorf("an empty list says %s", got.body)
 	}
 }

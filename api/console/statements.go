@@ -69,7 +69,7 @@ func noPeriod(err error) error {
 	if refusedFor(err, fault.NotYours) || refusedFor(err, fault.FieldRefused) {
 		return &refusal{
 			status: http.StatusNotFound, heading: "There is no such statement", cause: err,
-			text: "No billing period of this account began on this date. The statements list those that there are.",
+			text: "No billing period of this account began on this date. Statements lists all periods.",
 		}
 	}
 	return err
@@ -140,7 +140,7 @@ func requestsSum(t *statement.Totals) sum {
 		},
 	}
 	if t.Refunded > 0 {
-		s.Note = number(t.Refunded) + " of the refused ones were charged first and given back."
+		s.Note = number(t.Refunded) + " of the refused requests were charged first and then refunded."
 	}
 	return s
 }
@@ -199,7 +199,7 @@ func usageTable(title string, keys []statement.Key, totals statement.Totals) usa
 			left = left.Plus(others[i].Totals)
 		}
 		u.Groups = append(u.Groups, usageGroup{Head: usageCells("All other keys", number(int64(len(others))), &left)})
-		u.Note = "These are the keys with the most requests. The CSV has every line of all " +
+		u.Note = "These are the keys with the most requests. The CSV has all lines of all " +
 			number(int64(len(keys))) + "."
 	}
 	return u
@@ -242,7 +242,7 @@ func usedKeyTitle(k *statement.Key) string {
 	case k.Prefix != "":
 		return "Key without a name"
 	}
-	return "Key of another account now"
+	return "Key now in another account"
 }
 
 func chainTitle(id string) string {

@@ -144,7 +144,7 @@ func TestALongStatementShowsTheKeysWithTheMostRequests(t *testing.T) {
 		t.Errorf("%d lines are shown", lines)
 	}
 	for want, there := range map[string]bool{
-		"service 399": true, "service 0<": false, "All other keys": true, "The CSV has every line of all 400.": true,
+		"service 399": true, "service 0<": false, "All other keys": true, "The CSV has all lines of all 400.": true,
 	} {
 		if strings.Contains(page, want) != there {
 			t.Errorf("%q is on the page: %t", want, !there)
@@ -163,9 +163,9 @@ func TestAStatementNamesItsPeriodPlanAndHash(t *testing.T) {
 	said := strings.Join(strings.Fields(spaced(parse(t, page))), " ")
 	for _, want := range []string{
 		"Statement 1 – 30 Nov 2026 closed", "Account Studio North", "Plan Scale", "From 1 Nov 2026, 00:00 UTC",
-		"To 1 Dec 2026, 00:00 UTC, exclusive", "Content hash sha256:", "All, but void ones", "Plan quota", "-32007",
+		"To 1 Dec 2026, 00:00 UTC, exclusive", "Content hash sha256:", "All except void ones", "Plan quota", "-32007",
 		"indexer cag_aHCrXoRO", "Ethereum standard", "no chain method not known",
-		"Of the period that began on 2026-10-01", "Key of another account now",
+		"Of the period that began on 2026-10-01", "Key now in another account",
 	} {
 		if !strings.Contains(strings.ToLower(said), strings.ToLower(want)) {
 			t.Errorf("the page lacks %q", want)

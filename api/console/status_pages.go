@@ -113,14 +113,14 @@ func statusNow(s *service.Status) notice {
 		n = notice{Tone: good, Title: "All chains are up"}
 		if by[chain.Up] < int64(len(s.Chains)) {
 			n = notice{
-				Title: "Chains that are measured are up",
-				Text:  count(by[chain.Unknown], "chain") + " not measured within two minutes.",
+				Title: "All measured chains are up",
+				Text:  count(by[chain.Unknown], "chain") + " not measured in the last two minutes.",
 			}
 		}
 	case chain.Degraded:
 		n = notice{
 			Tone: warn, Title: count(by[chain.Degraded], "chain") + " degraded",
-			Text: "Calls are answered, with something amiss. The table says what.",
+			Text: "Calls are answered, but something is wrong. The table says what.",
 		}
 	case chain.Down:
 		n = notice{
@@ -131,13 +131,13 @@ func statusNow(s *service.Status) notice {
 	case chain.Unknown:
 		n = notice{
 			Tone: warn, Title: "Not measured",
-			Text: "No probe has looked at a chain within two minutes, so nobody knows how they stand. Calls are " +
-				"served by what was known last.",
+			Text: "No probe has checked a chain in the last two minutes, so their state is unknown. Calls are served " +
+				"by the last known state.",
 		}
 	}
 	if !s.Recorded {
 		n.Steps = append(n.Steps,
-			"The record does not answer right now, so this shows no past. Load the page again in a minute.")
+			"The database does not answer right now, so no history is shown. Reload the page in a minute.")
 	}
 	return n
 }

@@ -79,8 +79,8 @@ func TestTheStatusPageSaysHowEveryChainStandsAndStood(t *testing.T) {
 		t.Fatalf("%d", got.status)
 	}
 	for _, want := range []string{
-		"1 chain down", "23,812,334", "14 of 88,012", "12 ms", "148 ms", "One of its 3 upstreams", "by a probe",
-		"99.37 %, down 12 min", "goes on", "18 Nov 2026, 12:05 UTC", "1 h",
+		"1 chain down", "23,812,334", "14 of 88,012", "12 ms", "148 ms", "Only one of its 3 upstreams", "by a probe",
+		"99.37 %, down 12 min", "ongoing", "18 Nov 2026, 12:05 UTC", "1 h",
 		"Base, the last 90 days: 56 up, 4 degraded, 0 down, 30 not measured", "/status.json",
 	} {
 		if !strings.Contains(got.body, want) {

@@ -68,7 +68,7 @@ func (p *Pages) supportPage(pattern string, f func(*request) error) {
 		err = f(v)
 		if !v.holder.IsZero() && refusedFor(err, fault.KeyInvalid) {
 			v.dropKey()
-			return v.askForKey("The key that was put in is not taken any more: it was revoked.")
+			return v.askForKey("The key that you entered is no longer accepted: it was revoked.")
 		}
 		return err
 	})
@@ -86,7 +86,7 @@ func (v *request) findSupportUser() (bool, error) {
 
 // formMoved refuses a form of a page of another account, or of another key.
 func (v *request) formMoved() error {
-	return &refusal{status: http.StatusConflict, heading: "This page is of another account", text: movedText}
+	return &refusal{status: http.StatusConflict, heading: "This page belongs to another account", text: movedText}
 }
 
 // askForKey shows the ways to ask: signing in, or the key that called. A text that was sent already
@@ -110,8 +110,8 @@ func (v *request) showDoor(code int, next, kept, wrong string) error {
 		}, Next: next, Kept: kept,
 		Key: field{
 			Name: keyField, Label: "API key", Required: true, Most: 100, Hint: "cag_…", Error: wrong,
-			Rule: "The key that made the call. It is kept sealed in a cookie of these pages for an hour, and shown " +
-				"nowhere.",
+			Rule: "The key that made the call. It is kept encrypted in a cookie of these pages for an hour and is " +
+				"never shown.",
 		},
 	}
 	if at, err := url.Parse(next); err == nil {
@@ -133,7 +133,7 @@ func supportPathOf(path string) string {
 	return at.RequestURI()
 }
 
-const noKeyText = "This key is not known, or it was revoked. Copy it whole: cag_ and 49 letters and digits."
+const noKeyText = "This key is not known or was revoked. Copy all of it: cag_ and 49 letters and digits."
 
 // saveKey takes a key and keeps it sealed in a cookie. The key itself comes back in no answer.
 func (v *request) saveKey() error {

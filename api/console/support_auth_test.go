@@ -186,7 +186,7 @@ func TestAKeyThatEndsIsPutAway(t *testing.T) {
 	h.desk.over = true
 	h.mu.Unlock()
 	got := b.get(pathAskTickets)
-	if got.status != http.StatusOK || !strings.Contains(got.body, "not taken any more") ||
+	if got.status != http.StatusOK || !strings.Contains(got.body, "no longer accepted") ||
 		b.cookies["__Secure-support"] != "" {
 		t.Errorf("a revoked key is answered with %d: %s", got.status, got.body)
 	}
@@ -209,11 +209,11 @@ func TestAPlantedKeyOpensNothing(t *testing.T) {
 	victim.get(pathAsk)
 	for name, b := range map[string]*browser{"a visitor": victim, "somebody signed in": personOf(t, h)} {
 		b.cookies["__Secure-support"] = planter.cookies["__Secure-support"]
-		if got := b.get(pathAsk); strings.Contains(got.body, "Asking with the key") {
+		if got := b.get(pathAsk); strings.Contains(got.body, "Using the key") {
 			t.Errorf("%s asks with it: %s", name, got.body)
 		}
 	}
-	if got := planter.get(pathAsk); !strings.Contains(got.body, "Asking with the key") {
+	if got := planter.get(pathAsk); !strings.Contains(got.body, "Using the key") {
 		t.Errorf("its own browser answers %d", got.status)
 	}
 }
@@ -303,7 +303,7 @@ func TestSomebodySignedInAsksWithTheKeyOfACallThatIsNotTheirs(t *testing.T) {
 	}); got.header.Get("Location") != supportPath+keyOne {
 		t.Fatalf("it leads to %q with %d", got.header.Get("Location"), got.status)
 	}
-	if got := b.get(pathAsk); !strings.Contains(got.body, "Asking with the key") ||
+	if got := b.get(pathAsk); !strings.Contains(got.body, "Using the key") ||
 		strings.Contains(got.body, "Studio North") {
 		t.Errorf("then %d: %s", got.status, got.body)
 	}

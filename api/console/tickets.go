@@ -79,7 +79,7 @@ func (v *request) tickets() error {
 	})
 	if wrong := mistakesOf(err, statusField, cursorField); wrong != nil {
 		p.Empty = &empty{
-			Title: "Nothing can be listed", Text: wrong[statusField] + wrong[cursorField] + wrong[""],
+			Title: "The list cannot be shown", Text: wrong[statusField] + wrong[cursorField] + wrong[""],
 			Action: &link{"To all unresolved tickets", at},
 		}
 		return v.show(http.StatusUnprocessableEntity, p)
@@ -106,14 +106,14 @@ func (v *request) tickets() error {
 func (v *request) noTickets(chosen string) *empty {
 	if chosen != ticketFilters[0][0] && chosen != "all" {
 		return &empty{
-			Title: "No ticket stands there", Text: "Choose another status above.",
+			Title: "No tickets with this status", Text: "Choose another status above.",
 			Action: &link{"To all tickets", pageAt(v.ticketsAt(), "all", "")},
 		}
 	}
 	return &empty{
-		Title: "No ticket is waiting for anybody",
-		Text: "Every error has a path under error.data.support: it leads to a form that already shows the call. " +
-			"For anything else, ask here.",
+		Title: "No open tickets",
+		Text: "Every error has a path in error.data.support. It opens a form with the call already attached. " +
+			"For anything else, file a ticket here.",
 		Action: &link{"File a ticket", v.askAt()},
 	}
 }
@@ -140,7 +140,7 @@ func (v *request) findTicket() (service.TicketDetail, error) {
 func noSuchTicket(cause error) error {
 	return &refusal{
 		status: http.StatusNotFound, heading: "There is no such ticket",
-		text: "No ticket of yours has this reference. All of them are listed under Tickets.", cause: cause,
+		text: "You have no ticket with this reference. Tickets lists all of yours.", cause: cause,
 	}
 }
 
@@ -194,8 +194,8 @@ func (v *request) ticketPage(t *service.TicketDetail, typed, wrong string) ticke
 		if t.ClosesAt != nil {
 			closes := v.reader.moment(*t.ClosesAt)
 			p.Closes = notice{
-				Text: "Resolved. It closes by itself " + closes.Relative + " (" + closes.Exact +
-					") unless somebody writes.",
+				Text: "Resolved. It closes automatically " + closes.Relative + " (" + closes.Exact +
+					") unless someone replies.",
 			}
 		}
 	default:
@@ -244,7 +244,7 @@ func writerWords(w *service.NoteWriter) string {
 		return "Agent " + w.Name
 	case service.WriterAnother:
 	}
-	return "Another of the account"
+	return "Another member"
 }
 
 func pathsOf(paths []ticket.Path) []pathView {
@@ -266,8 +266,7 @@ const (
 	doReopen  = "reopen"
 
 	messageField = "message"
-	messageRule  = "Plain text, up to 5,000 characters. Files are not taken: paste what matters of them. Never put " +
-		"keys into it."
+	messageRule  = "Plain text, up to 5,000 characters. No files: paste the relevant part. Never include keys."
 )
 
 // ticketMoves say what was done.
@@ -304,7 +303,7 @@ func (v *request) answerTicket() error {
 	}
 	text := ticketStatuses[moved.Status].Text + "."
 	if moved.Status == ticket.Resolved {
-		text = "It closes by itself in seven days; a reply opens it again."
+		text = "It closes automatically in seven days; a reply reopens it."
 	}
 	v.flash(good, ticketMoves[do], text)
 	return v.redirect(v.ticketsAt() + "/" + moved.Reference)

@@ -66,7 +66,7 @@ func TestATicketSaysWhoWroteEachMessage(t *testing.T) {
 			&service.NoteWriter{Kind: service.WriterAgent, Name: "Support</bdi><b>"}, "Agent Support</bdi><b>",
 			"The customer, Agent Support</bdi><b>",
 		},
-		{&service.NoteWriter{Kind: service.WriterAnother}, "Another of the account", "The customer"},
+		{&service.NoteWriter{Kind: service.WriterAnother}, "Another member", "The customer"},
 		{nil, "The account", "The customer"},
 	} {
 		h := newHouse()
@@ -167,7 +167,7 @@ func TestAFormThatSaidSomethingElseBeforeIsShownAsANewOne(t *testing.T) {
 		typed.Set(formField, keyTwo)
 		got := personOf(t, h).post(path, typed)
 		if got.status != http.StatusUnprocessableEntity || !strings.Contains(got.body, "my words</textarea>") ||
-			!strings.Contains(got.body, "was taken already") {
+			!strings.Contains(got.body, "was already sent once") {
 			t.Errorf("%s answers %d: %s", path, got.status, got.body)
 		}
 		if strings.Contains(got.body, keyTwo) || !strings.Contains(got.body, `name="form" value="`) {
@@ -194,7 +194,7 @@ func TestACallOfSomebodyElseIsNotFoundAndTheFormComesWithoutIt(t *testing.T) {
 	h := newHouse()
 	b := personOf(t, h)
 	got := b.get(supportPath + keyTwo)
-	if got.status != http.StatusNotFound || !strings.Contains(got.body, "The call is not found") ||
+	if got.status != http.StatusNotFound || !strings.Contains(got.body, "The call was not found") ||
 		strings.Contains(got.body, `name="request_id" value=`) || !strings.Contains(got.body, `action="/tickets/new"`) {
 		t.Errorf("it is answered with %d: %s", got.status, got.body)
 	}
@@ -239,7 +239,7 @@ func TestFilesAreRefusedWithWhatToDoInstead(t *testing.T) {
 		w := httptest.NewRecorder()
 		b.pages.ServeHTTP(w, r)
 		if w.Code != http.StatusUnsupportedMediaType ||
-			!strings.Contains(w.Body.String(), "as text, up to 5,000 characters") {
+			!strings.Contains(w.Body.String(), "up to 5,000 characters") {
 			t.Errorf("%s answers %d: %s", path, w.Code, w.Body)
 		}
 	}
@@ -254,7 +254,7 @@ func TestFeedbackIsGivenAndListed(t *testing.T) {
 	b := personOf(t, h)
 	got := b.get("/feedback?status=planned&cursor=" + keyOne)
 	for _, want := range []string{
-		"The service answers", "Something to build", "Planned",
+		"Our answer", "Feature request", "Planned",
 		`href="/feedback?cursor=` + requestOne + `&amp;status=planned"`,
 	} {
 		if !strings.Contains(got.body, want) {

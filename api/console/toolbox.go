@@ -34,7 +34,7 @@ func (v *request) toolbox() error {
 	t := v.toolNamed(name)
 	if t == nil {
 		return v.showTools(http.StatusNotFound, nil, notice{
-			Tone: warn, Title: "There is no such tool", Text: "These are the tools that there are.",
+			Tone: warn, Title: "There is no such tool", Text: "These are the available tools.",
 		})
 	}
 	values, status := t.sent(form), http.StatusOK

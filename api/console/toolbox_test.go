@@ -239,7 +239,7 @@ func TestRefusalsAreToldUnderTheFormAndAtTheirFields(t *testing.T) {
 	invalid, _ := attribute(field, "aria-invalid")
 	described, _ := attribute(field, "aria-describedby")
 	if invalid != "true" || described != "get_gas-chain-rule get_gas-chain-error" ||
-		text(byID(t, page, "get_gas-chain-error")) != "Choose one of the list." {
+		text(byID(t, page, "get_gas-chain-error")) != "Choose one from the list." {
 		t.Errorf("the field has aria-invalid=%q, aria-describedby=%q", invalid, described)
 	}
 

@@ -121,8 +121,8 @@ func noUsage(err error) error {
 	if refusedFor(err, fault.NotYours) || refusedFor(err, fault.FieldRefused) {
 		return &refusal{
 			status: http.StatusNotFound, heading: "There is no such usage", cause: err,
-			text: "The range, the key or the chain of this address is none of this account. Usage in the menu shows " +
-				"all of it.",
+			text: "This address names a range, key or chain that this account does not have. Usage in the menu shows " +
+				"everything.",
 		}
 	}
 	return err

@@ -73,7 +73,7 @@ func (r reader) latencyChart(u *service.ExploredUsage) *chart {
 			label: r.label(at), short: r.shortLabel(at), partial: s.Partial, cells: []string{
 				millis(s.P50), millis(s.P95), number(s.Requests),
 			},
-			says: "no answer was measured" + at.notOver(),
+			says: "no answers measured" + at.notOver(),
 		}
 		if s.P50.Value != nil && s.P95.Value != nil {
 			b.heights = []plan.Units{plan.Units(*s.P50.Value), plan.Units(*s.P95.Value - *s.P50.Value)}
@@ -125,7 +125,7 @@ func usageGroups(u *service.ExploredUsage, in *service.ExploreUsageInput) []usag
 
 func usageKeyTitle(e *service.UsageEntry) string {
 	if e.Name == "" && e.KeyPrefix == "" {
-		return "Key of another account now"
+		return "Key now in another account"
 	}
 	return keyTitle(e.Name, e.KeyPrefix+"…")
 }

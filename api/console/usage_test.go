@@ -85,7 +85,7 @@ func TestUsageLeadsFromEachErrorToHelp(t *testing.T) {
 		`href="/support/new?request_id=019a9f3e-7c1d-7b7a-8a51-0d6d3f2b9c11"`, `href="/docs/errors/-32009"`, "6,100.5",
 		"12.8 %", "1.4 %", "9.88 ms", "210 ms",
 		"20 Nov 2026: p50 9 ms, p95 600 ms, 1,800 requests, the day is not over", "80 further keys",
-		"Key of another account now", `href="/usage?key=` + keyOne + `&amp;range=7d"`,
+		"Key now in another account", `href="/usage?key=` + keyOne + `&amp;range=7d"`,
 		`href="/usage?chain=eth_mainnet&amp;range=7d"`, `href="/usage.csv?range=7d"`,
 		"17 Nov 2026: 750 units, 100 of them heavy, 900 requests", "94,000 more were refused",
 	} {

@@ -67,7 +67,7 @@ func writeEvidence(table io.Writer, e *ticket.Evidence) {
 // deskWords says what happened in a line of a history.
 func deskWords(h *wire.DeskHistoryLine) string {
 	done := map[string]string{
-		"file": "filed it", "join": "wrote of the same matter again", "reply": "wrote", "resolve": "resolved it",
+		"file": "filed it", "join": "reported the same problem again", "reply": "wrote", "resolve": "resolved it",
 		"reopen": "reopened it", "close": "closed it",
 	}[h.Action]
 	if done == "" {

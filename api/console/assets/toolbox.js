@@ -81,10 +81,10 @@ async function run(tool, form) {
     }
     outcome.innerHTML = await answer.text(); // of this server, which escapes what is in it
     blame(tool, outcome.querySelectorAll("[data-errors] > li"));
-    said.textContent = answer.ok ? "Answered below." : "Refused, as said below.";
+    said.textContent = answer.ok ? "Answered below." : "Refused. The reason is below.";
     if (reads && location.pathname === "/toolbox") history.replaceState(null, "", `${address}#${tool.id}`);
   } catch {
-    said.textContent = "The gateway did not answer. Look at your connection and run it again.";
+    said.textContent = "The gateway did not answer. Check your connection and run it again.";
   } finally {
     delete tool.dataset.busy;
   }

@@ -63,7 +63,7 @@ test('plans and packs, from the first checkout to the statement', async (t) => {
 
   await t.test('without a card there is a ladder of prices', async () => {
     await open(who, '/billing');
-    assert.match(await textOf(who), /No card is on file/);
+    assert.match(await textOf(who), /No card on file/);
     await look(who, 'billing-first');
   });
 
@@ -82,7 +82,7 @@ test('plans and packs, from the first checkout to the statement', async (t) => {
     await look(who, 'stripe-declined');
     await press(who, '#cancel');
     assert.equal(pathOf(who), '/billing');
-    assert.match(await textOf(who), /No card is on file/);
+    assert.match(await textOf(who), /No card on file/);
   });
 
   await t.test('a card that pays buys the plan', async () => {
@@ -146,7 +146,7 @@ test('plans and packs, from the first checkout to the statement', async (t) => {
     await follow(who, "Cancel at the period's end");
     await shows(who, '/billing', /ends with its period/);
     await follow(who, 'Resume plan');
-    await shows(who, '/billing', /charged again, until you cancel/);
+    await shows(who, '/billing', /renewed, until you cancel/);
   });
 
   await t.test('an invoice opens at the provider', async () => {

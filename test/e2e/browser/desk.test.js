@@ -82,7 +82,7 @@ test('a ticket, from both sides', async (t) => {
 
   await t.test('a list with nothing in it says so', async () => {
     await open(dee, '/staff/tickets?status=closed&priority=urgent');
-    assert.match(await textOf(dee), /No ticket stands here/);
+    assert.match(await textOf(dee), /No tickets here/);
     await look(dee, 'desk-empty');
   });
 });

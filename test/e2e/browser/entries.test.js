@@ -38,7 +38,7 @@ for (const javaScript of [true, false]) {
     assert.match(await textOf(who), /Confirm your place on the waitlist/, 'a scanner confirmed it');
     if (javaScript) await look(who, 'entry-waiting');
     await follow(who, 'Confirm');
-    assert.match(await textOf(who), /Confirmed\. You hear when something opens, and news of the product\./);
+    assert.match(await textOf(who), /Confirmed\. You get a mail when access opens, and product news\./);
     if (javaScript) await look(who, 'entry-confirmed');
     await who.page.goto(link, { waitUntil: 'load' });
     assert.match(await textOf(who), /You are on the waitlist/);
@@ -63,7 +63,7 @@ test('a request for an enterprise agreement', async () => {
   assert.match(await textOf(who), /1 request for an enterprise agreement/);
   await look(who, 'entry-wish');
   await follow(who, 'Withdraw');
-  assert.match(await textOf(who), /Nothing is asked any more/);
+  assert.match(await textOf(who), /There is no open request/);
   await look(who, 'entry-withdrawn');
 });
 

@@ -50,7 +50,7 @@ test('every stop can be seen and has a ring', async () => {
     '/overview': ['Skip to content', 'Overview', 'Usage', 'Keys', 'Agents', 'Settings', 'Sign out', 'Create key'],
     '/keys/new': ['monthly_request_cap', 'Create key', 'Cancel'], // the name has the focus already
     '/agents': ['claim_code', 'Adopt key'],
-    '/settings': ['account_name', 'Save name', 'notify_usage_80', 'Save notifications', 'time_zone', 'RPC switched on', 'Gas: cap in units a month', 'Save services', 'email', 'Send invitation', 'Save answers'],
+    '/settings': ['account_name', 'Save name', 'notify_usage_80', 'Save notifications', 'time_zone', 'RPC switched on', 'Gas: cap in units per month', 'Save services', 'email', 'Send invitation', 'Save answers'],
   };
   for (const [path, names] of Object.entries(wanted)) {
     await open(who, path);

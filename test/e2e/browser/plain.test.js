@@ -43,7 +43,7 @@ test('the console without JavaScript', async (t) => {
     await follow(who, 'I have stored it');
     await page.focus('#monthly_request_cap');
     await page.keyboard.type('9000');
-    await follow(who, 'Save fences');
+    await follow(who, 'Save limits');
     assert.equal(await page.$eval('#monthly_request_cap', (e) => e.value), '9,000');
     await follow(who, 'Revoke key');
     await follow(who, 'Revoke key');

@@ -34,7 +34,7 @@ test('the support path of an error leads the holder of a key to a ticket, withou
     await look(who, 'support-door');
     await page.focus('#key');
     await page.keyboard.type(`${key.slice(0, -1)}-`);
-    await follow(who, 'Ask with this key');
+    await follow(who, 'Use this key');
     assert.match(await page.$eval('#key-error', (e) => e.textContent), /not known/);
     assert.ok(!(await page.content()).includes(key.slice(12, 40)), 'what was typed does not come back');
     await look(who, 'support-door-refused');
@@ -43,10 +43,10 @@ test('the support path of an error leads the holder of a key to a ticket, withou
   await t.test('two clicks: the key, and the ticket', async () => {
     await page.focus('#key');
     await page.keyboard.type(key);
-    await follow(who, 'Ask with this key');
+    await follow(who, 'Use this key');
     await eventually('the call in the record', async () => {
       await open(who, support);
-      return !/The call is not found/.test(await textOf(who));
+      return !/The call was not found/.test(await textOf(who));
     }, 30_000);
     assert.match(await textOf(who), /The call[\s\S]+\(-32601\)/);
     assert.ok(!page.url().includes(key) && !(await page.content()).includes(key));
@@ -64,7 +64,7 @@ test('the support path of an error leads the holder of a key to a ticket, withou
     const again = await refusedCall(key);
     await eventually('the second call in the record', async () => {
       await open(who, again.support);
-      return !/The call is not found/.test(await textOf(who));
+      return !/The call was not found/.test(await textOf(who));
     }, 30_000);
     await page.focus('#message');
     await page.keyboard.type('It goes on.');
@@ -79,23 +79,23 @@ test('the support path of an error leads the holder of a key to a ticket, withou
     await follow(who, 'Send reply');
     assert.match(await textOf(who, '.thread'), /More of it\./);
     await follow(who, 'Mark as resolved');
-    assert.match(await textOf(who), /closes by itself/);
+    assert.match(await textOf(who), /closes automatically/);
     await look(who, 'support-ticket-resolved');
     await follow(who, 'Reopen without a reply');
     assert.match(await textOf(who), /Waiting for us/);
     await open(who, '/support/tickets');
-    assert.match(await textOf(who), new RegExp(`Asking with the key ${prefix}`));
+    assert.match(await textOf(who), new RegExp(`Using the key ${prefix}`));
     await look(who, 'support-tickets');
-    await follow(who, 'Put this key away');
-    assert.match(await textOf(who), /sign in, or ask with the key/);
+    await follow(who, 'Forget this key');
+    assert.match(await textOf(who), /Sign in, or use the key/);
   });
   await t.test('with JavaScript the door is the same, and the checker finds nothing', async () => {
     const other = await person(browser);
     await open(other, support);
-    assert.match(await textOf(other), /sign in, or ask with the key/);
+    assert.match(await textOf(other), /Sign in, or use the key/);
     await look(other, 'support-door-scripts');
     await other.page.type('#key', `${key.slice(0, -1)}-`);
-    await follow(other, 'Ask with this key');
+    await follow(other, 'Use this key');
     await look(other, 'support-door-scripts-refused');
     assert.deepEqual(other.wrong, []);
     await other.context.close();
@@ -120,7 +120,7 @@ test('tickets, feedback and agents of somebody who signed in', async (t) => {
   await t.test('a call of somebody else is not found, and the form comes without it', async () => {
     const answer = await open(who, '/support/new?request_id=0199d5b2-6f00-7c3a-9d4e-2b1f0a9c8e77');
     assert.equal(answer.status(), 404);
-    assert.match(await textOf(who), /The call is not found/);
+    assert.match(await textOf(who), /The call was not found/);
     await look(who, 'ticket-new-not-found');
   });
 
@@ -148,7 +148,7 @@ test('tickets, feedback and agents of somebody who signed in', async (t) => {
     await page.type('#subject', 's');
     await page.type('#message', 'm');
     await follow(who, 'File ticket');
-    assert.match(await textOf(who), /Files are not taken/);
+    assert.match(await textOf(who), /Files are not accepted/);
     await look(who, 'ticket-file');
   });
 
@@ -187,7 +187,7 @@ test('tickets, feedback and agents of somebody who signed in', async (t) => {
     await open(who, '/keys?find=scout');
     await look(who, 'keys-found');
     await open(who, '/keys?status=revoked');
-    assert.match(await textOf(who), /No key was revoked/);
+    assert.match(await textOf(who), /No revoked keys/);
     await look(who, 'keys-revoked');
   });
   assert.deepEqual(who.wrong, []);

@@ -86,7 +86,7 @@ test('the toolbox', async (t) => {
     assert.equal(await page.evaluate(() => document.activeElement.id), 'get_tx_status-hash');
     assert.equal(await page.$eval('#get_tx_status-hash', (e) => e.ariaInvalid), 'true');
     assert.match(await textOf(who, '#get_tx_status .notice'), /-32602/);
-    assert.equal(await textOf(who, '#get_tx_status [data-said]'), 'Refused, as said below.');
+    assert.equal(await textOf(who, '#get_tx_status [data-said]'), 'Refused. The reason is below.');
     await look(who, 'toolbox-refused');
     // Mended, the mistake is gone; the address is a link to what was asked for.
     await page.$eval('#get_tx_status-hash', (e) => e.select());

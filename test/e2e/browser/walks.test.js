@@ -46,7 +46,7 @@ test('a stranger: a key, a call, an error, a ticket, an answer, and the ticket a
 
   await open(who, support);
   await page.type('#key', key);
-  await follow(who, 'Ask with this key');
+  await follow(who, 'Use this key');
   await shows(who, support, /-32601/);
   await page.type('#message', 'What do I call instead?');
   await follow(who, 'File ticket');
@@ -64,7 +64,7 @@ test('a stranger: a key, a call, an error, a ticket, an answer, and the ticket a
   await open(who, `/support/tickets/${reference}`);
   assert.match(await textOf(who), /Waiting for you[\s\S]*eth_blockNumber gives the newest block\./);
   await follow(who, 'Mark as resolved');
-  assert.match(await textOf(who), /closes by itself/);
+  assert.match(await textOf(who), /closes automatically/);
   await page.type('#message', 'It is still refused.');
   await follow(who, 'Send reply and reopen');
   assert.match(await textOf(who), /Waiting for us/);
