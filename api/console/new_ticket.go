@@ -157,7 +157,7 @@ func (v *request) fileTicket() error {
 		v.flash(good, "Added to this ticket",
 			"The same symptom has an open ticket already, so your message was added to it.")
 	} else {
-		v.flash(good, "Ticket filed", "A person reads it and answers here.")
+		v.flash(good, "Ticket filed", "A person will read it and answer here.")
 	}
 	return v.redirect(v.ticketsAt() + "/" + filed.Reference)
 }
