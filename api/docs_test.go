@@ -34,7 +34,7 @@ func TestEveryCodeHasAPageWithItsReasons(t *testing.T) {
 			t.Errorf("the index lacks %d, %s", e.Code, e.Title)
 		}
 		page := html.UnescapeString(g.read(path).body)
-		for _, want := range append([]string{e.Title, e.Meaning, fmt.Sprint(e.HTTP), "Send it again?", "Charged"},
+		for _, want := range append([]string{e.Title, e.Meaning, fmt.Sprint(e.HTTP), "Retry?", "Charged"},
 			e.Steps...) {
 			if !strings.Contains(page, want) {
 				t.Errorf("%s lacks %q", path, want)

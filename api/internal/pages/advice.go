@@ -19,19 +19,18 @@ const (
 
 // retries says of each way whether the same request may be sent again.
 var retries = map[handling]string{
-	mend: "Not as it is: the same request is refused again. Change what the message names.",
-	wait: "Yes, after the seconds of Retry-After, or with growing pauses where there are none.",
-	stop: "Not before the limit counts anew or is raised: the answer says when, in Retry-After and " +
-		"RateLimit-Reset.",
-	lookUp:   "Never by itself. Look the transaction up first; only the identical signed bytes may be sent again.",
+	mend:     "Not as it is: the same request is refused again. Change what the message names.",
+	wait:     "Yes, after the seconds in Retry-After, or with exponential backoff if there are none.",
+	stop:     "Not before the limit resets or is raised: Retry-After and RateLimit-Reset in the answer say when.",
+	lookUp:   "Never automatically. Look the transaction up first; only the identical signed bytes may be sent again.",
 	identify: "Not as it is: send a key that is valid.",
-	payAgain: "Not with the same credential: redeem again within the window, or pay anew.",
+	payAgain: "Not with the same credential: redeem again within the window, or pay again.",
 }
 
 // What a refused request was charged.
 const (
 	nothing    = "Nothing."
-	onceAtMost = "At most once: the meter's answer was lost, so it is not known here."
+	onceAtMost = "At most once: the meter's answer was lost, so we do not know."
 )
 
 // advice is what there is to say of a reason beside the table of refusals.
@@ -51,7 +50,7 @@ var (
 	toKeys    = door{"Keys of your account", "/keys"}
 	toNewKey  = door{"A key without sign-up", "/docs/quickstart"}
 	toPay     = door{"Pay per call", "/docs/pay-per-call"}
-	toAgents  = door{"Have an owner adopt the key", "/agents"}
+	toAgents  = door{"Ask an owner to adopt the key", "/agents"}
 	toBind    = door{"Bind the key to a wallet", "/skill.md"}
 	toRecord  = door{"Statements", "/statements"}
 	toMethods = door{"Methods of each chain", "/docs/methods"}
@@ -64,22 +63,22 @@ var (
 // advised has every reason of the table.
 var advised = map[fault.Reason]advice{
 	fault.KeyInvalid: {
-		Why: "The Authorization header is missing, the key lost characters in copying, or it was revoked. The " +
-			"checksum in a key finds slips before anything is looked up.", Does: identify,
+		Why: "The Authorization header is missing, characters of the key were lost in copying, or it was revoked. " +
+			"The checksum in a key catches typing errors before anything is looked up.", Does: identify,
 		Doors: []door{toNewKey, toKeys},
 	},
 	fault.AccountSuspended: {
-		Why:  "The people who run the service suspended the account. Its keys stay, and work again when that ends.",
+		Why:  "The operator suspended the account. Its keys remain and work again when the suspension ends.",
 		Does: mend,
 	},
 	fault.WrongKindOfKey: {
-		Why: "Keys made without sign-up belong to no person, and keys of agents and adopted ones are managed by an " +
-			"owner, so none of them makes further keys or changes anything of an account.", Does: mend,
+		Why: "Keys made without sign-up belong to no person, and keys of agents and adopted keys are managed by an " +
+			"owner, so none of them can make further keys or change an account.", Does: mend,
 		Doors: []door{toAgents, toKeys},
 	},
 	fault.RateWindow: {
-		Why: "More requests came within the plan's window than it admits. The window slides, each item of a batch " +
-			"counts, and so do answers from the cache.",
+		Why: "More requests came within the window than the plan's rate limit allows. The window slides. Each item of " +
+			"a batch counts, and so do answers from the cache.",
 		Does: wait, Doors: []door{toPlans, toPay},
 	},
 	fault.KeyBudget: {
@@ -87,15 +86,15 @@ var advised = map[fault.Reason]advice{
 		Doors: []door{toKeys},
 	},
 	fault.PlanQuota: {
-		Why: "The period's units of the plan are used, and no pack has units left.", Does: stop,
+		Why: "The plan's units of the period are used up, and no pack has units left.", Does: stop,
 		Doors: []door{toBilling, toPlans, toPay},
 	},
 	fault.ServiceCap: {
-		Why: "The owner capped this service, for the key or for the account, and the period has used that many units " +
-			"of it.", Does: stop, Doors: []door{toFences},
+		Why: "The owner capped this service, for the key or for the account, and that many units of it were used in " +
+			"this period.", Does: stop, Doors: []door{toFences},
 	},
 	fault.DoorKeyDay: {
-		Why: "An anonymous key has so many units each UTC day, and these are used.", Does: stop,
+		Why: "An anonymous key has a fixed number of units per UTC day, and they are used up.", Does: stop,
 		Doors: []door{toBind, toAgents, toPay},
 	},
 	fault.NewKeyQuota: {
@@ -107,91 +106,91 @@ var advised = map[fault.Reason]advice{
 		Why: "Balances and history come with paid plans only.", Does: mend, Doors: []door{toPlans, toMethods},
 	},
 	fault.ServiceOff: {
-		Why:  "Somebody of the account switched the service off, for the account or for this key.",
+		Why:  "Someone in the account switched the service off, for the account or for this key.",
 		Does: mend, Doors: []door{toFences},
 	},
 	fault.NotJSON: {
-		Why: "The body is cut off, has a byte order mark or a trailing comma, or is no JSON at all.", Does: mend,
+		Why: "The body is cut off, has a byte order mark or a trailing comma, or is not JSON at all.", Does: mend,
 		Doors: []door{toQuick},
 	},
 	fault.NotARequest: {
-		Why: "The body is JSON without jsonrpc \"2.0\" or without a method, its params are no array, or it is an " +
+		Why: "The body is JSON without jsonrpc \"2.0\" or without a method, its params are not an array, or it is an " +
 			"empty batch.", Does: mend, Doors: []door{toQuick},
 	},
 	fault.BodyTooLarge: {Why: "The body is longer than the service reads.", Does: mend},
 	fault.HeadersTooLarge: {
 		Why: "The headers are longer than the service reads; large cookies are the usual cause.", Does: mend,
 	},
-	fault.BatchTooLarge: {Why: "The array has more requests than one batch may.", Does: mend},
+	fault.BatchTooLarge: {Why: "The array has more requests than a batch may have.", Does: mend},
 	fault.MethodNotAllowed: {
-		Why: "The path is there, but not for this HTTP method: chains take POST.", Does: mend, Doors: []door{toDocs},
+		Why: "The path exists, but not for this HTTP method: chains take POST.", Does: mend, Doors: []door{toDocs},
 	},
 	fault.MediaTypeRefused: {
-		Why: "The request says that its body is something else than JSON, or packed in a way that the path does not " +
-			"take.", Does: mend,
+		Why: "The request says that its body is not JSON, or that it is compressed in a way that the path does not " +
+			"accept.", Does: mend,
 	},
 	fault.HostRefused: {
-		Why:  "Pages that trick a browser into calling services of its own machine look like this, so it is refused.",
+		Why:  "Pages that trick a browser into calling services on its own machine look like this, so it is refused.",
 		Does: mend,
 	},
 	fault.PathClosed: {
 		Why: "The client was made for an earlier version of the interface.", Does: mend, Doors: []door{toDocs},
 	},
 	fault.UnknownChain: {
-		Why: "The path names a chain by another name than the service does, or one that is not served.", Does: mend,
+		Why: "The path names a chain that is not served, or uses another name for it.", Does: mend,
 		Doors: []door{toMethods},
 	},
-	fault.UnknownRoute: {Why: "The path has a slip, or a slash too many.", Does: mend, Doors: []door{toDocs}},
+	fault.UnknownRoute: {Why: "The path has a typing error or a slash too many.", Does: mend, Doors: []door{toDocs}},
 	fault.MethodNotServed: {
-		Why: "Methods are named exactly, with their case. Filters, subscriptions and methods that would need keys of " +
-			"yours are not served anywhere.", Does: mend,
+		Why: "Names of methods are exact and case-sensitive. Filters, subscriptions and methods that would need your " +
+			"keys are not served on any chain.", Does: mend,
 		Doors: []door{toMethods},
 	},
 	fault.RangeTooLarge: {
-		Why: "One call may span so many blocks. Bounds that are left out, and tags, count as the block that they " +
-			"stand for.", Does: mend, Doors: []door{toMethods},
+		Why: "The number of blocks that one call may span is limited. Missing bounds and tags count as the block " +
+			"that they stand for.", Does: mend, Doors: []door{toMethods},
 	},
 	fault.ParameterRefused: {
-		Why: "A parameter is not of the form that the method takes.", Does: mend, Doors: []door{toMethods},
+		Why: "A parameter does not have the form that the method takes.", Does: mend, Doors: []door{toMethods},
 	},
 	fault.FieldRefused: {
-		Why:  "A field of the path, of the query or of the body is not of its form; data.fields names each of them.",
+		Why:  "A field of the path, the query or the body has the wrong form; data.fields names each of them.",
 		Does: mend, Doors: []door{toDocs},
 	},
 	fault.OutcomeUnknown: {
-		Why: "The transaction left for one upstream, and its answer was lost. The service never sends a transaction " +
-			"twice by itself, because only you know whether you want that.",
+		Why: "The transaction was sent to one upstream, and its answer was lost. The service never sends a " +
+			"transaction twice on its own, because only you know whether you want that.",
 		Does: lookUp, Doors: []door{{"Status of a transaction", "/toolbox"}, toStatus},
 	},
 	fault.PaymentRequired: {
-		Why: "The credential was never given out, was replaced by a newer one, has fewer units left than the call " +
-			"weighs, or its window is over.", Does: payAgain, Doors: []door{toPay},
+		Why: "The credential was never issued, was replaced by a newer one, has fewer units left than the call " +
+			"costs, or its window is over.", Does: payAgain, Doors: []door{toPay},
 	},
 	fault.SettlementRedeemed: {
 		Why: "A payment buys units once, for the wallet that paid.", Does: payAgain, Doors: []door{toPay},
 	},
 	fault.SettlementOver: {
-		Why:  "The units of a payment can be used within its window only, and that is over.",
+		Why:  "The units of a payment can be used only within its window, which is over.",
 		Does: payAgain, Doors: []door{toPay},
 	},
 	fault.BindingRefused: {
-		Why: "The signature is not of this wallet and this message, the challenge is over, or the wallet has another " +
-			"key already.", Does: mend, Doors: []door{toBind},
+		Why: "The signature does not match this wallet and message, the challenge has expired, or the wallet already " +
+			"has another key.", Does: mend, Doors: []door{toBind},
 	},
 	fault.NotYours: {
-		Why: "It never was, or it is somebody else's: both are answered alike.", Does: mend,
+		Why: "It does not exist, or it belongs to someone else: both get the same answer.", Does: mend,
 		Doors: []door{toKeys, toRecord},
 	},
 	fault.NoUpstream: {
-		Why: "Every upstream of the chain fails its probes at this moment, or the gateway has just started and does " +
-			"not know the chain's head yet.", Does: wait, Doors: []door{toStatus},
+		Why: "Every upstream of the chain is failing its probes, or the gateway has just started and does not know " +
+			"the chain's head yet.", Does: wait, Doors: []door{toStatus},
 	},
 	fault.MeterUnreachable: {
-		Why:  "A call that cannot be counted is not relayed. The meter was out of reach, or its answer got lost.",
+		Why:  "A call that cannot be metered is not relayed. The meter was unreachable, or its answer was lost.",
 		Does: wait, Charged: onceAtMost, Doors: []door{toStatus},
 	},
 	fault.UpstreamFailed: {
-		Why: "Up to three upstreams were asked, and none gave an answer that could be passed on.", Does: wait,
+		Why: "Up to three upstreams were tried, and none returned a usable answer.", Does: wait,
 		Doors: []door{toStatus},
 	},
 	fault.UpstreamTimeout: {
@@ -199,14 +198,14 @@ var advised = map[fault.Reason]advice{
 		Does: wait, Doors: []door{toStatus},
 	},
 	fault.NotYetInForce: {
-		Why:  "The record has the change, and the meter could not be told at once. It is told again until it knows.",
+		Why:  "The change is saved, but the meter could not be updated. The update is retried until it succeeds.",
 		Does: wait,
 	},
 	fault.DurableUnavailable: {
-		Why: "Keys, bindings, payments and plans are carried by a part of the service of its own, which is away for " +
-			"the moment.", Does: wait, Doors: []door{toStatus},
+		Why: "Keys, bindings, payments and plans are handled by a separate part of the service, which is " +
+			"unavailable at the moment.", Does: wait, Doors: []door{toStatus},
 	},
 	fault.InternalFault: {
-		Why: "A mistake of ours. Its cause is logged under the request's id.", Does: wait, Doors: []door{toStatus},
+		Why: "An error on our side. Its cause is logged under the request's id.", Does: wait, Doors: []door{toStatus},
 	},
 }

@@ -118,7 +118,7 @@ func claudeCode(address string) agentProgram {
 		Keyed: text("claude mcp add --transport http \\\n  %s %s \\\n  --header \"Authorization: Bearer $%s\"",
 			serverLabel, address, keyVariable),
 		Notes: []string{
-			"`--scope user` adds it for all your projects, `--scope project` for everybody who works on this one. " +
+			"`--scope user` adds it for all your projects, `--scope project` for everyone who works on this one. " +
 				"`/mcp` shows whether it is connected.",
 		},
 	}
@@ -136,8 +136,8 @@ func claudeDesktop(address string) agentProgram {
 			member{"args", []string{"-y", "mcp-remote", address, "--header", "Authorization:${AUTH_HEADER}"}},
 			member{"env", object(member{"AUTH_HEADER", keyInPlace})})},
 		Notes: []string{
-			"A connector sends no header of yours, so it has the key-free tools. It calls from the internet: the " +
-				"address must be reachable from there.",
+			"A connector cannot send your header, so it has only the key-free tools. It calls from the internet, " +
+				"so the address must be reachable from there.",
 		},
 	}
 }
@@ -195,7 +195,7 @@ func gemini(address string) agentProgram {
 		Keyed: text("gemini mcp add --transport http \\\n  --header \"Authorization: Bearer $%s\" \\\n  %s %s",
 			keyVariable, serverLabel, address),
 		Notes: []string{
-			"`--scope user` adds it for all projects. In `settings.json` the address stands under `httpUrl`; `url` " +
+			"`--scope user` adds it for all projects. In `settings.json` the address goes under `httpUrl`; `url` " +
 				"is for another transport.",
 		},
 	}

@@ -115,16 +115,16 @@ func quickStarts(publicURL string) ([]started, error) {
 		file, install string
 	}{
 		{started{ID: "curl", Title: "curl", Notes: []string{
-			"`-i` shows the headers: `X-Request-Id` names the call in a ticket, `X-Service-Cache: hit` says that it " +
-				"was free.",
+			"`-i` shows the headers: `X-Request-Id` names the call in a ticket, `X-Service-Cache: hit` means that " +
+				"it was free.",
 		}}, "start.sh", ""},
 		{started{ID: "viem", Title: "viem", Notes: []string{
-			"viem waits and tries again by itself when the rate window is full (-32005); `retryCount` says how " +
+			"viem waits and retries automatically when the rate limit is reached (-32005); `retryCount` sets how " +
 				"often. `batch: true` sends calls together; each item counts.",
 		}}, "start.viem.js", "npm install viem"},
 		{started{ID: "ethers", Title: "ethers", Notes: []string{
-			"`batchMaxCount: 1` sends each call alone: ethers makes batches by default and does not try their items " +
-				"again. For events add `polling: true`, because filters are not served.",
+			"`batchMaxCount: 1` sends each call alone: ethers makes batches by default and does not retry their " +
+				"items. For events add `polling: true`, because filters are not served.",
 		}}, "start.ethers.js", "npm install ethers"},
 		{started{ID: "web3py", Title: "web3.py", Notes: []string{
 			"A refusal is an HTTP error: `error.response.json()[\"error\"]` has its code, message and what to do next.",

@@ -1,4 +1,4 @@
-# A key without sign-up; it is the member "key" of the answer. Then every call carries it.
+# Get a key without sign-up: the member "key" of the answer. Send it with every call.
 curl -s -X POST <<.URL>>/keys
 curl -s <<.URL>>/rpc/eth_mainnet \
   -H "Authorization: Bearer $API_KEY" \

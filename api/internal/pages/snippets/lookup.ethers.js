@@ -16,8 +16,8 @@ try {
   const refused = JSON.parse(error.info?.responseBody ?? '{}').error;
   if (refused?.code !== <<.Code>>) throw error;
   hash = refused.data.transaction_hash;
-  // This node has not seen it: the identical bytes may be sent again, a new signature may not. It may wait at another node, which
-  // then says "already known" or "nonce too low", so that only the receipt decides.
+  // This node has not seen it: send the identical bytes again, never a new signature. Another node may hold it and
+  // answer "already known" or "nonce too low", so only the receipt decides.
   const seen = await provider.getTransaction(hash);
   if (!seen) await provider.broadcastTransaction(signed).catch((again) => console.log(again.shortMessage ?? again.message));
 }

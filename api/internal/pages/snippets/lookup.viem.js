@@ -4,7 +4,7 @@ import { mainnet } from 'viem/chains';
 
 const transport = http('<<.URL>>/rpc/eth_mainnet', {
   fetchOptions: { headers: { Authorization: `Bearer ${process.env.API_KEY}` } },
-  retryCount: 0, // nothing is sent twice behind your back
+  retryCount: 0, // no automatic retries: nothing is sent twice
 });
 const client = createPublicClient({ chain: mainnet, transport });
 const account = privateKeyToAccount(process.env.PRIVATE_KEY);
@@ -21,8 +21,8 @@ try {
   const refused = error.walk?.((e) => e instanceof RpcRequestError);
   if (refused?.code !== <<.Code>>) throw error;
   hash = refused.data.transaction_hash;
-  // This node has not seen it: the identical bytes may be sent again, a new signature may not. It may wait at another node, which
-  // then says "already known" or "nonce too low", so that only the receipt decides.
+  // This node has not seen it: send the identical bytes again, never a new signature. Another node may hold it and
+  // answer "already known" or "nonce too low", so only the receipt decides.
   const seen = await client.getTransaction({ hash }).catch(() => null);
   if (!seen) await client.sendRawTransaction({ serializedTransaction }).catch((again) => console.log(again.details));
 }

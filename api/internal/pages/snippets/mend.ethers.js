@@ -10,7 +10,7 @@ try {
 } catch (error) {
   const refused = refusalIn(error);
   if (refused?.code !== <<.Code>>) throw error;
-  // The same request is refused again: report what is to be changed.
+  // The same request is refused again: report what to change.
   console.error(refused.message, refused.data);
 }
 provider.destroy();

@@ -15,6 +15,6 @@ try {
 } catch (error) {
   const refused = refusalIn(error);
   if (refused?.code !== <<.Code>>) throw error;
-  // The same request is refused again: report what is to be changed.
+  // The same request is refused again: report what to change.
   console.error(refused.details, refused.data);
 }

@@ -8,13 +8,13 @@ const tier = menu.tiers.find((t) => t.name === 'balanced');
 const provider = new JsonRpcProvider(process.env.BASE_RPC_URL, menu.chainId, { staticNetwork: true });
 const wallet = new Wallet(process.env.PRIVATE_KEY, provider);
 
-// 1. Pay. maxAmountRequired has the VAT in it; menu.tax says whether you need it.
+// 1. Pay. maxAmountRequired includes VAT; menu.tax says whether you owe it.
 const usdc = new Contract(menu.assetAddress, ['function transfer(address to, uint256 value) returns (bool)'], wallet);
 const payment = await usdc.transfer(menu.payTo, tier.maxAmountRequired);
-console.log(`paid with ${payment.hash}`); // keep it: with it the payment is redeemed, whatever happens to this program
+console.log(`paid with ${payment.hash}`); // keep it: it redeems the payment even if this program stops
 await payment.wait();
 
-// 2. Sign the message of the menu with the wallet that paid, and redeem until the payment is deep enough.
+// 2. Sign the message of the menu with the wallet that paid, and redeem; retry until the payment has enough confirmations.
 const signature = await wallet.signMessage(menu.messageToSign.replace('{tx_hash}', payment.hash));
 let redeemed;
 do {
@@ -22,7 +22,7 @@ do {
     method: 'POST', headers: { 'Content-Type': 'application/json' },
     body: JSON.stringify({ tx_hash: payment.hash, tier: tier.name, signature }),
   });
-  // 202: not deep enough yet. 503: nobody can look right now. Both ask for the same again later.
+  // 202: not enough confirmations yet. 503: the chain cannot be read right now. Retry both later.
   const seconds = Number(redeemed.headers.get('Retry-After') ?? 5);
   if (redeemed.status === 202 || redeemed.status === 503) await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 } while (redeemed.status === 202 || redeemed.status === 503);

@@ -10,7 +10,7 @@ try {
 } catch (error) {
   const refused = refusalIn(error);
   if (refused?.code !== <<.Code>>) throw error;
-  // data.reason is unknown, spent or expired: redeem again within the window, or pay anew.
+  // data.reason is unknown, spent or expired: redeem again within the window, or pay again.
   console.error(refused.message, refused.data);
 }
 provider.destroy();

@@ -1,4 +1,4 @@
-# Without a key, and with the credential that redeeming gave.
+# Without a key, with the credential from redeeming.
 curl -s <<.URL>>/rpc/eth_mainnet \
   -H "X-PAYMENT: $CREDENTIAL" \
   -H 'Content-Type: application/json' \

@@ -15,6 +15,6 @@ try {
 } catch (error) {
   const refused = refusalIn(error);
   if (refused?.code !== <<.Code>>) throw error;
-  // data.reason is unknown, spent or expired: redeem again within the window, or pay anew.
+  // data.reason is unknown, spent or expired: redeem again within the window, or pay again.
   console.error(refused.details, refused.data);
 }

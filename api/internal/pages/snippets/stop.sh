@@ -1,4 +1,4 @@
-# RateLimit-Reset says in how many seconds the limit counts anew.
+# RateLimit-Reset says in how many seconds the limit resets.
 curl -i <<.URL>>/rpc/eth_mainnet \
   -H "Authorization: Bearer $API_KEY" \
   -H 'Content-Type: application/json' \

@@ -15,7 +15,7 @@ try {
 } catch (error) {
   const refused = refusalIn(error);
   if (refused?.code !== <<.Code>>) throw error;
-  // Stop calling until then, or take the way past the limit that the answer names.
+  // Stop calling until then, or follow the way past the limit that the answer names.
   const { retry_after, next_door, doorways } = refused.data;
   console.error(refused.details, { retry_after, next_door, doorways });
 }

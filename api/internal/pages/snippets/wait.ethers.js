@@ -2,7 +2,7 @@ import { FetchRequest, JsonRpcProvider } from 'ethers';
 
 const request = new FetchRequest('<<.URL>>/rpc/eth_mainnet');
 request.setHeader('Authorization', `Bearer ${process.env.API_KEY}`);
-request.retryFunc = async () => false; // the loop below waits as long as it is told to
+request.retryFunc = async () => false; // the loop below waits as long as the error says
 const provider = new JsonRpcProvider(request, 1, { batchMaxCount: 1, staticNetwork: true });
 const refusalIn = (error) => JSON.parse(error.info?.responseBody ?? '{}').error;
 

@@ -1,4 +1,4 @@
-# --retry waits for the seconds of Retry-After, and longer each time where there are none.
+# --retry waits for the seconds in Retry-After, or backs off exponentially if there are none.
 curl -s --retry 5 <<.URL>>/rpc/eth_mainnet \
   -H "Authorization: Bearer $API_KEY" \
   -H 'Content-Type: application/json' \
