@@ -40,9 +40,9 @@ func command(started *bool) *cobra.Command {
 		Use:   "gateway-dev",
 		Short: "Run the whole gateway on this machine, with sandbox chains",
 		Long: `gateway-dev runs the whole gateway on this machine: it finds or starts PostgreSQL, Redis and Temporal, applies the
-migrations, starts the sandbox chains, the API and the worker, and prints a fresh key with a curl line that works.
-Servers that run already are used when DATABASE_URL, REDIS_URL or TEMPORAL_ADDRESS name them.
-Ctrl-C stops everything it started, and nothing else; the data stays for the next start.`,
+migrations, starts the sandbox chains, the API and the worker, and prints a new key with a working curl command.
+Servers that already run are used if DATABASE_URL, REDIS_URL or TEMPORAL_ADDRESS name them.
+Ctrl-C stops everything that it started and nothing else. The data is kept for the next start.`,
 		Args:          cobra.NoArgs,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -58,10 +58,10 @@ Ctrl-C stops everything it started, and nothing else; the data stays for the nex
 	cmd.Flags().StringVar(&o.upstreams, "upstreams", "",
 		"use this upstreams file instead of the sandbox for the chains it names")
 	cmd.Flags().StringVar(&o.payTo, "pay-to", "",
-		"address that is paid per call on base_mainnet, when that chain is one of the upstreams file; the sandbox "+
-			"has a seller of its own")
+		"address that receives pay-per-call payments on base_mainnet, if the upstreams file has that chain; the "+
+			"sandbox has its own seller")
 	cmd.Flags().StringVar(&o.plan, "plan", plan.Door1,
-		"plan of the key that is printed; another than door1 makes an account")
+		"plan of the key that is printed; any plan but door1 creates an account")
 	cmd.Flags().BoolVar(&o.headless, "headless", false, "run Temporal without its UI")
 	return cmd
 }

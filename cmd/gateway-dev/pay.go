@@ -36,11 +36,11 @@ func payCommand(started *bool) *cobra.Command {
 	var o payOptions
 	cmd := &cobra.Command{
 		Use:   "pay",
-		Short: "Pay per call at a running gateway-dev, as a stranger would",
+		Short: "Pay per call at a running gateway-dev, without an account",
 		Long: `pay buys units of calls at a running gateway-dev with a wallet that it makes, and prints each step: it reads the menu,
 lets the sandbox's faucet give the wallet USDC and gas, transfers what the menu asks for, signs the menu's message,
 redeems the payment for a credential, calls the relay with it, and reads the receipt.
-It ends with exit code 0 when all of it worked, with 1 and one sentence otherwise.`,
+The exit code is 0 when every step worked, and 1 with one sentence otherwise.`,
 		Example: "  gateway-dev pay --tier balanced\n  gateway-dev pay --tier fast --chain base_mainnet --url " +
 			"http://127.0.0.1:9000",
 		Args:          cobra.NoArgs,
@@ -60,7 +60,7 @@ It ends with exit code 0 when all of it worked, with 1 and one sentence otherwis
 	cmd.Flags().StringVar(&o.url, "url", "http://127.0.0.1:8080", "address of the gateway-dev")
 	cmd.Flags().StringVar(&o.tier, "tier", string(plan.Balanced), "tier to buy: cheap, balanced or fast")
 	cmd.Flags().StringVar(&o.chain, "chain", string(chain.EthMainnet), "chain to call with the credential")
-	cmd.Flags().DurationVar(&o.timeout, "timeout", 2*time.Minute, "time for all of it")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", 2*time.Minute, "timeout for all steps")
 	return cmd
 }
 
@@ -103,7 +103,7 @@ func (s *stranger) pay(ctx context.Context) (err error) {
 	if s.wallet, err = crypto.GenerateKey(); err != nil {
 		return fmt.Errorf("make a wallet: %w", err)
 	}
-	s.sayf("wallet", "%s, made for this", crypto.PubkeyToAddress(s.wallet.PublicKey))
+	s.sayf("wallet", "%s, created for this run", crypto.PubkeyToAddress(s.wallet.PublicKey))
 	menu, tier, err := s.readMenu(ctx)
 	if err != nil {
 		return err

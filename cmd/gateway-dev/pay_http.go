@@ -83,13 +83,13 @@ func (s *stranger) redeem(ctx context.Context, menu *menuAnswer, tx common.Hash,
 		}
 		wait, err := strconv.Atoi(header.Get("Retry-After"))
 		if err != nil || wait < 1 {
-			return bought, fmt.Errorf("redeeming is pending and does not say for how long: Retry-After is %q",
+			return bought, fmt.Errorf("redeem is pending without a valid Retry-After: %q",
 				header.Get("Retry-After"))
 		}
-		s.sayf("redeem", "not deep enough yet, again in %d s", wait)
+		s.sayf("redeem", "not enough confirmations yet, retry in %d s", wait)
 		select {
 		case <-ctx.Done():
-			return bought, fmt.Errorf("the payment was not deep enough in time; redeem it later: %w", ctx.Err())
+			return bought, fmt.Errorf("not enough confirmations in time; redeem the payment later: %w", ctx.Err())
 		case <-time.After(time.Duration(wait) * time.Second):
 		}
 	}

@@ -146,7 +146,7 @@ func TestPayDoesTheWholeSequenceAndPrintsEachStep(t *testing.T) {
 			last := -1
 			for _, step := range []string{
 				"wallet   0x", "\nmenu     ", "\nfaucet   gave 50000000", "\npay      " + want,
-				"\nsign     \"Some Gateway x402 redeem\\n0x", "\nredeem   not deep enough yet, again in 1 s",
+				"\nsign     \"Some Gateway x402 redeem\\n0x", "\nredeem   not enough confirmations yet, retry in 1 s",
 				"\nredeem   10000 units on balanced until 2026-11-20T15:05:00Z: " + credentialOfTheTest,
 				"\ncall     eth_gasPrice on polygon_pos answers \"0x7\"",
 				"\nreceipt  0.108000 USDC for 10000 units. 20 % VAT. " + url + "/x402/receipts/0x",

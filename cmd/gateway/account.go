@@ -28,12 +28,13 @@ const notInForce = 3
 func opsAccountCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "account",
-		Short: "Look at an account and its fences, or change it",
-		Long: `gateway ops account shows accounts and changes them. Units are whole ones.
+		Short: "Show an account and its fences, or change it",
+		Long: `gateway ops account shows accounts and changes them. Units are whole units.
 
-Each change is written with a line of the audit log (who, when, why), then put in force for every process, and only then
-answered. Exit codes: 0 when it is in force, which was read back, 1 when it was refused, 3 when it is saved and not in force: Redis
-could not be told, and a worker does so as soon as it answers, or PostgreSQL was restored, and gateway ops recover has to say so.`,
+Each change is saved with an entry in the audit log (who, when, why) and put in force in every process before the
+command returns. Exit codes: 0 when it is in force and was read back, 1 when it was refused, 3 when it is saved but
+not in force. With 3, either Redis could not be updated, and a worker retries until it answers, or PostgreSQL was
+restored: run gateway ops recover.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -47,9 +48,10 @@ func accountShowCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show an account with its fences, packs, keys and last changes",
-		Long: `gateway ops account show ID shows an account. ID is its own id, that of one of its keys, or the first 12 characters of one.
+		Long: `gateway ops account show ID shows an account. ID is the id of the account, the id of one of its
+keys, or the first 12 characters of a key.
 
-USED counts every call until now; REQUESTS are those that are in PostgreSQL, which is all until COMPLETE UNTIL.`,
+USED counts every call until now. REQUESTS counts the calls in PostgreSQL, which are complete up to COMPLETE UNTIL.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			wire.LogRedis(quiet)
@@ -67,7 +69,7 @@ USED counts every call until now; REQUESTS are those that are in PostgreSQL, whi
 				err = writeAccount(cmd.OutOrStdout(), &v)
 			}
 			if err == nil && v.MeterError != "" {
-				err = fmt.Errorf("REDIS_URL: Redis cannot be used, so what fences and packs have left is not shown: %s",
+				err = fmt.Errorf("REDIS_URL: Redis cannot be used, so what is left of fences and packs is not shown: %s",
 					v.MeterError)
 			}
 			return err
@@ -118,7 +120,7 @@ func changeCommand(cmd *cobra.Command, parse func(args []string) (change, error)
 		case err != nil:
 			return err
 		case !changed:
-			said += "; it was so before, and nothing changed"
+			said += "; nothing changed"
 		}
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "account %s %s\n", id, said)
 		return err
@@ -132,9 +134,9 @@ func text(name, value string, limit int) (string, error) {
 	value = strings.TrimSpace(value)
 	switch {
 	case value == "":
-		return "", fmt.Errorf("%s is missing: say in some words what the change is for", name)
+		return "", fmt.Errorf("%s is missing: say in a few words why you make the change", name)
 	case len([]rune(value)) > limit:
-		return "", fmt.Errorf("%s may have %d characters", name, limit)
+		return "", fmt.Errorf("%s may have at most %d characters", name, limit)
 	case strings.ContainsFunc(value, func(r rune) bool { return !unicode.IsPrint(r) }):
 		return "", fmt.Errorf("%s must be one line of printable characters", name)
 	}
@@ -143,9 +145,9 @@ func text(name, value string, limit int) (string, error) {
 
 func statusCommand(to account.Status) *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "suspend ID --reason WHY", Short: "Refuse every call of an account, from the answer on",
-		Long: `gateway ops account suspend refuses every call of an account with -32009, from the answer on. Its users can sign in and look, and
-are shown the reason: write it for them.`,
+		Use: "suspend ID --reason WHY", Short: "Refuse every call of an account, effective at once",
+		Long: `gateway ops account suspend refuses every call of an account with -32009 from the moment it
+returns. Its users can still sign in and are shown the reason: write it for them.`,
 		Args: cobra.ExactArgs(1),
 	}
 	if to == account.Active {
@@ -171,7 +173,7 @@ func setPlanCommand() *cobra.Command {
 		Use:   "set-plan ID PLAN --reason WHY",
 		Short: "Move an account to a plan",
 		Long: `gateway ops account set-plan moves an account to a plan: ` + known + `.
-The period goes on, with what was used of it. Figures of a contract end; set-enterprise begins one.`,
+The period and its usage continue. The figures of a contract are dropped; set-enterprise sets them.`,
 		Args: cobra.ExactArgs(2),
 	}, func(args []string) (change, error) {
 		if args[0] == plan.Enterprise {
@@ -184,7 +186,7 @@ The period goes on, with what was used of it. Figures of a contract end; set-ent
 		return func(ctx context.Context, f *limits.Limits, before store.Account, by store.Author) (string, error) {
 			if to.Key == plan.Door1 && before.Kind != store.KindDoor {
 				return "", fault.New(fault.FieldRefused,
-					"the plan %s is for anonymous keys, whose day bounds them; this is a %s account", to.Key,
+					"the plan %s is for anonymous keys, which have a daily limit; this is a %s account", to.Key,
 					before.Kind)
 			}
 			a, err := f.SetPlan(ctx, before.ID, to, by)
@@ -198,11 +200,11 @@ func grantPackCommand() *cobra.Command {
 	cmd := changeCommand(&cobra.Command{
 		Use:   "grant-pack ID --size s|m|l [--origin TEXT] --reason WHY",
 		Short: "Grant a pack of units for " + strconv.Itoa(plan.PackMonths) + " months",
-		Long: `gateway ops account grant-pack grants a pack, which is drawn after the plan's quota for ` +
+		Long: `gateway ops account grant-pack grants a pack, which is used after the plan's quota and valid for ` +
 			strconv.Itoa(plan.PackMonths) + ` months.
 
---origin says what it is granted for; one pack is granted for each, so repeating a command with the same origin grants
-nothing more. Without it every command grants one more, under an origin of its own.`,
+--origin says what the pack is granted for and makes the command idempotent: each origin gets one pack. Without it,
+every command generates its own origin and grants another pack.`,
 		Args: cobra.ExactArgs(1),
 	}, func([]string) (change, error) {
 		sold, ok := plan.FindPack(size)
@@ -226,13 +228,13 @@ nothing more. Without it every command grants one more, under an origin of its o
 			said += fmt.Sprintf(" %s %s: %s units until %s, origin %s", p.Kind, p.ID, p.Units.Grouped(),
 				p.Expires.Format(time.DateOnly), p.Origin)
 			if terms, unknown := before.Terms(); unknown == nil && !terms.DrawsPacks() {
-				said += "; it is not drawn on plan " + before.Plan + ", where no quota refuses"
+				said += "; it is not used on plan " + before.Plan + ", which has no quota"
 			}
 			return said, err
 		}, nil
 	})
 	cmd.Flags().StringVar(&size, "size", "", "s, m or l; required")
-	cmd.Flags().StringVar(&origin, "origin", "", "what it is granted for, once; a fresh one when left out")
+	cmd.Flags().StringVar(&origin, "origin", "", "what it is granted for, once; generated when omitted")
 	return cmd
 }
 
@@ -241,8 +243,8 @@ func setEnterpriseCommand() *cobra.Command {
 	cmd := changeCommand(&cobra.Command{
 		Use:   "set-enterprise ID --quota N|unlimited --rate N --per DURATION --reason WHY",
 		Short: "Put an account on the Enterprise plan with the figures of its contract",
-		Long: `gateway ops account set-enterprise puts an account on the Enterprise plan with a contract's quota, in whole units a period,
-and its rate window: so many requests per 1s, 1m, 15m or any other time up to an hour.`,
+		Long: `gateway ops account set-enterprise puts an account on the Enterprise plan with a contract's quota,
+in whole units a period, and its rate limit: a number of requests per 1s, 1m, 15m or any other window up to an hour.`,
 		Args: cobra.ExactArgs(1),
 	}, func([]string) (change, error) {
 		c, err := contract(quota, rate, per)
@@ -258,7 +260,7 @@ and its rate window: so many requests per 1s, 1m, 15m or any other time up to an
 				plan.Group(fmt.Sprint(c.Rate.Limit)), duration(c.Rate.Per)), nil
 		}, nil
 	})
-	cmd.Flags().StringVar(&quota, "quota", "", "whole units of a period, or unlimited; required")
+	cmd.Flags().StringVar(&quota, "quota", "", "whole units per period, or unlimited; required")
 	cmd.Flags().StringVar(&rate, "rate", "", "requests of the rate window; required")
 	cmd.Flags().StringVar(&per, "per", "", "length of the rate window, like 1s, 1m or 15m; required")
 	return cmd

@@ -70,7 +70,7 @@ func writeTerms(table io.Writer, v *wire.AccountView) {
 	}
 	line(table, "PERIOD", fmt.Sprintf("%s to %s (%s)", moment(v.PeriodStart), moment(v.PeriodEnd), months))
 	r := &v.Recorded
-	line(table, "REQUESTS", fmt.Sprintf("%s: %s billable, %s, %s refused (%s of them given back)",
+	line(table, "REQUESTS", fmt.Sprintf("%s: %s billable, %s, %s refused (%s of them refunded)",
 		number(r.Requests), number(r.Billable), counted(int(r.Hits), "cache hit"), number(r.Refused),
 		number(r.Refunded)))
 	line(table, "UNITS", fmt.Sprintf("%s: %s from the plan, %s from packs", r.Units.Grouped(), r.PlanUnits.Grouped(),
@@ -111,7 +111,7 @@ func writePacks(table io.Writer, v *wire.AccountView) {
 		line(table, p.ID.String(), p.Kind, p.Granted.Grouped(), units(p.Used), units(p.Remaining), expires, p.Origin)
 	}
 	if !v.DrawsPacks {
-		line(table, "no pack is drawn: on these terms no quota refuses")
+		line(table, "packs are not used: these terms have no quota")
 	}
 }
 

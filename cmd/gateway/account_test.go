@@ -43,7 +43,7 @@ func TestChangesOfAnAccountHoldFromTheAnswerOnAndAreLogged(t *testing.T) {
 		refused string // a call of a unit, afterwards
 	}{
 		{[]string{"suspend"}, "is suspended\n", "account_suspended"},
-		{[]string{"suspend"}, "is suspended; it was so before, and nothing changed\n", "account_suspended"},
+		{[]string{"suspend"}, "is suspended; nothing changed\n", "account_suspended"},
 		{[]string{"resume"}, "is active\n", ""},
 		{
 			[]string{"set-enterprise", "--quota", "5", "--rate", "1000000", "--per", "15m"},
@@ -74,7 +74,7 @@ func TestChangesOfAnAccountHoldFromTheAnswerOnAndAreLogged(t *testing.T) {
 	}
 	if again := b.change(t, c, "grant-pack", "--size", "l", "--origin", "invoice 12"); !strings.HasPrefix(again,
 		"has been granted, on ") ||
-		!strings.Contains(again, " pack_m ") || !strings.HasSuffix(again, "; it was so before, and nothing changed\n") {
+		!strings.Contains(again, " pack_m ") || !strings.HasSuffix(again, "; nothing changed\n") {
 		t.Errorf("grant-pack with the origin again said %q", again)
 	}
 	if fresh := b.change(t, c, "grant-pack", "--size", "s"); !strings.HasPrefix(fresh, "was granted pack_s ") ||
@@ -195,8 +195,8 @@ func TestAChangeWithoutRedisIsSavedAndSaidNotToBeInForce(t *testing.T) {
 			back := away(t, b)
 			exit, out, errs := run(t, b.env, "ops", "account", "suspend", c.account.String(), "--reason", "abuse")
 			if exit != 3 || out != "" || strings.Count(errs, "\n") != 1 ||
-				!strings.HasPrefix(errs, "gateway: saved, but not in force yet: Redis could not be told (") ||
-				!strings.Contains(errs, "gateway ops account show "+c.account.String()+" says when") {
+				!strings.HasPrefix(errs, "gateway: saved, but not in force yet: Redis could not be updated (") ||
+				!strings.Contains(errs, "gateway ops account show "+c.account.String()+" lists changes") {
 				t.Errorf("exit code %d, %q, %q", exit, out, errs)
 			}
 			exit, out, errs = run(t, b.env, "ops", "account", "show", c.account.String())
@@ -243,7 +243,7 @@ func TestAChangeThatCannotBeIsRefusedAndChangesNothing(t *testing.T) {
 	for _, tc := range []struct{ args, want string }{
 		{"suspend %a", "--reason is missing"},
 		{"suspend %a --reason=", "--reason is missing"},
-		{"suspend %a --reason=" + strings.Repeat("x", 501), "--reason may have 500 characters"},
+		{"suspend %a --reason=" + strings.Repeat("x", 501), "--reason may have at most 500 characters"},
 		{"suspend %a --reason=a\tb", "--reason must be one line"},
 		{"suspend --reason=x", "1 arg"},
 		{"suspend bogus --reason=x", `not "bogus"`},
@@ -265,7 +265,7 @@ func TestAChangeThatCannotBeIsRefusedAndChangesNothing(t *testing.T) {
 		},
 		{
 			"grant-pack %a --size=s --origin=" + strings.Repeat("x", 201) + " --reason=x",
-			"--origin may have 200 characters",
+			"--origin may have at most 200 characters",
 		},
 		{"set-enterprise %a --rate=1 --per=1s --reason=x", "--quota must be whole units from 0 to 1,000,000,000,000"},
 		{"set-enterprise %a --quota=-1 --rate=1 --per=1s --reason=x", `not "-1"`},
@@ -287,8 +287,8 @@ func TestAChangeThatCannotBeIsRefusedAndChangesNothing(t *testing.T) {
 		{"set-enterprise %a --quota=1 --rate=1 --per=2h --reason=x", "2h0m0s"},
 		{"set-enterprise %a --quota=1 --rate=1 --per=-1m --reason=x", "-1m0s"},
 		{"show bogus", "give the id of an account or a key"},
-		{"show " + nobody, "there is no account and no key"},
-		{"show cag_00000000", "no key begins so"},
+		{"show " + nobody, "no account or key has the id"},
+		{"show cag_00000000", "no key begins with this"},
 		{"show " + key.Reveal(), "a whole key does not belong on a command line"},
 		{"bogus", "bogus"},
 	} {

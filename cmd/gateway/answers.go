@@ -20,7 +20,7 @@ import (
 
 func opsFeedbackCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "feedback", Short: "Look at what customers think, and answer", Args: cobra.NoArgs,
+		Use: "feedback", Short: "List feedback from customers, and answer it", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	list := listCommand("List feedback, newest first", store.FeedbackStatuses(),
@@ -34,7 +34,7 @@ func opsFeedbackCommand() *cobra.Command {
 			}
 			return writeFeedback(cmd.OutOrStdout(), all, limit)
 		})
-	answer := answerCommand("Say what becomes of feedback, and mail it to its giver", store.FeedbackStatuses(),
+	answer := answerCommand("Set the status of feedback, and mail the answer to its author", store.FeedbackStatuses(),
 		func(cmd *cobra.Command, cfg config.Config, id uuid.UUID, a *store.Answer) error {
 			return wire.OpsAnswerFeedback(cmd.Context(), cfg, store.FeedbackID{UUID: id}, *a)
 		})
@@ -44,7 +44,7 @@ func opsFeedbackCommand() *cobra.Command {
 
 func opsWishlistCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "wishlist", Short: "Look at requests for enterprise agreements, and answer", Args: cobra.NoArgs,
+		Use: "wishlist", Short: "List requests for enterprise agreements, and answer them", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	list := listCommand("List requests, newest first", store.WishStatuses(),
@@ -58,7 +58,7 @@ func opsWishlistCommand() *cobra.Command {
 			}
 			return writeWishes(cmd.OutOrStdout(), all, limit)
 		})
-	answer := answerCommand("Say what becomes of a request, and mail the reply to the address that was given",
+	answer := answerCommand("Set the status of a request, and mail the reply to the address that was given",
 		store.WishAnswers(), func(cmd *cobra.Command, cfg config.Config, id uuid.UUID, a *store.Answer) error {
 			return wire.OpsAnswerWish(cmd.Context(), cfg, store.WishID{UUID: id}, *a)
 		})
@@ -91,7 +91,7 @@ func listCommand(short string, statuses []string, show func(*cobra.Command, conf
 			if older != "" {
 				var err error
 				if before, err = uuid.Parse(older); err != nil {
-					return fmt.Errorf("--before takes an id as list shows it, not %q", shortened(older))
+					return fmt.Errorf("--before takes an id that list shows, not %q", shortened(older))
 				}
 			}
 			cfg, err := config.FromEnvironment(config.OpsPaid)
@@ -101,8 +101,8 @@ func listCommand(short string, statuses []string, show func(*cobra.Command, conf
 			return show(cmd, cfg, chosen, before, limit, asJSON)
 		},
 	}
-	cmd.Flags().StringVar(&status, "status", statuses[0], "which: "+names)
-	cmd.Flags().StringVar(&older, "before", "", "only what is older than the one with this id, to go on after a list")
+	cmd.Flags().StringVar(&status, "status", statuses[0], "only this status: "+names)
+	cmd.Flags().StringVar(&older, "before", "", "only entries older than this id, for the next page")
 	cmd.Flags().IntVar(&limit, "limit", 100, "how many")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON, for programs")
 	return cmd
@@ -119,12 +119,12 @@ func answerCommand(short string, statuses []string, answer func(*cobra.Command, 
 		Use: "answer ID --status STATUS --seen N [--message TEXT]", Short: short, Args: cobra.ExactArgs(1),
 		Long: short + `.
 
-The reply is what --message says, or what stands on standard input where that is a file or a pipe and --message is -. It replaces the one before. It is
-refused when somebody answered after the answers that --seen counts; list shows how many there are.`,
+The reply is the text of --message, or standard input (a file or a pipe) with --message -. It replaces the reply
+before. The command is refused when there are newer answers than --seen counts; list shows how many there are.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := uuid.Parse(args[0])
 			if err != nil {
-				return fmt.Errorf("give an id as list shows it, not %q", shortened(args[0]))
+				return fmt.Errorf("give an id that list shows, not %q", shortened(args[0]))
 			}
 			if !slices.Contains(statuses, status) {
 				return fmt.Errorf("--status: there is no status %q: choose from %s", shortened(status), names)
@@ -155,9 +155,9 @@ refused when somebody answered after the answers that --seen counts; list shows 
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&status, "status", "", "what becomes of it: "+names)
+	cmd.Flags().StringVar(&status, "status", "", "new status: "+names)
 	cmd.Flags().StringVar(&message, "message", "", "the reply; - reads it from standard input")
-	cmd.Flags().IntVar(&seen, "seen", -1, "how often it was answered when you read it; required")
+	cmd.Flags().IntVar(&seen, "seen", -1, "how many answers it had when you read it; required")
 	return cmd
 }
 

@@ -30,22 +30,23 @@ func opsAuditCommand() *cobra.Command {
 		Use:   "audit",
 		Short: "Prove that the books of usage balance",
 		Long: `gateway ops audit proves, for every account and period of usage, that
-  lines         only a refund takes back, and never gives; cache hits and refusals cost nothing
-  refunds       no more was given back than was charged
+  lines         refunds alone are negative, and never positive; cache hits and refusals cost nothing
+  refunds       no more was refunded than was charged
   requests      all requests = billable + cache hits + refusals
   sources       units by key, chain and class = units by source
   packs         granted = remaining + used + expired
   double entry  the totals of a period = the sum of its hours
-  statements    what was frozen of a closed period + adjustments = its usage
-  calls         every charged call of the last day that has a record stands in the usage
-  counters      flushed + unflushed usage = the meter's counters, of what fences count at present
-  accounts      usage belongs to an account that is recorded
+  statements    statement of a closed period + adjustments = its usage
+  calls         every recorded and charged call of the last day is in the usage
+  counters      flushed + unflushed usage = the meter's counters, for the current fences
+  accounts      all usage belongs to a known account
   settled       what a pay-per-call payment bought = what its account was granted
 
-It names the charges of the last day without a record of the call, by account, key and hour, which are no difference: a process that is killed loses
-its last records. It tells the first difference of each account and period, may run at any time, also under load, and changes nothing.
+It also lists charges of the last day that have no call record, by account, key and hour. These are not differences:
+a process that is killed loses its last records. It reports the first difference per account and period. It is
+read-only and can run at any time, also under load.
 
-Exit codes: 0 when all is balanced, 1 when something differs, 2 when not everything could be read, so that nothing is
+Exit codes: 0 when all is balanced, 1 when something differs, 2 when not everything could be read and nothing is
 proven.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if err := cobra.NoArgs(cmd, args); err != nil {
@@ -164,7 +165,7 @@ func summary(s audit.Summary) string {
 		text += ", " + counted(s.Unrecorded, "charge") + " without a record of the call"
 	}
 	if s.LostCalls > 0 {
-		text += ", " + counted(s.LostCalls, "lost call") + " to be given back"
+		text += ", " + counted(s.LostCalls, "lost call") + " to be refunded"
 	}
 	return text
 }

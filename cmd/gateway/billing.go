@@ -20,9 +20,10 @@ import (
 func opsBillingCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "billing",
-		Short: "Set up what is sold at Stripe, look at what an account bought, have Stripe asked again",
-		Long: `gateway ops billing shows what an account bought through Stripe, as it is recorded, and has Stripe asked again. Stripe decides: what is
-wrong there is mended in its dashboard, and then the account follows. docs/operations/runbooks.md says what to do when Stripe is away.`,
+		Short: "Set up products at Stripe, show what an account bought, or sync it with Stripe",
+		Long: `gateway ops billing shows the recorded purchases of an account and syncs them with Stripe. Stripe
+is the source of truth: correct mistakes in its dashboard, and the account follows. docs/operations/runbooks.md says
+what to do when Stripe is unreachable.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -33,10 +34,11 @@ wrong there is mended in its dashboard, and then the account follows. docs/opera
 func billingSetUpCommand() *cobra.Command {
 	var check bool
 	cmd := &cobra.Command{
-		Use: "setup", Short: "Make at Stripe what is sold, or check it", Args: cobra.NoArgs,
-		Long: `gateway ops billing setup makes products, prices, the founding coupon, the tax rate and the portal at Stripe, and tells where its webhooks go. What is
-there already is left as it is, so it may be run again at any time. What is there and not as the plans say is an error, and is mended by hand: people may
-be paying by it. It needs STRIPE_SECRET_KEY and PUBLIC_URL.`,
+		Use: "setup", Short: "Create the products at Stripe, or check them", Args: cobra.NoArgs,
+		Long: `gateway ops billing setup creates products, prices, the founding coupon, the tax rate and the
+portal at Stripe, and registers the webhook endpoint. It is idempotent: objects that exist are left as they are. An
+object that differs from the plans is an error. Correct it by hand, because people may be paying with it. It needs
+STRIPE_SECRET_KEY and PUBLIC_URL.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := config.FromEnvironment(config.OpsStripe)
 			if err != nil {
@@ -54,7 +56,7 @@ be paying by it. It needs STRIPE_SECRET_KEY and PUBLIC_URL.`,
 		},
 	}
 	cmd.Flags().BoolVar(&check, "check", false,
-		"look only, make nothing; exit code 1 when something is missing or wrong")
+		"only check, create nothing; exit code 1 when something is missing or wrong")
 	return cmd
 }
 
@@ -98,10 +100,11 @@ func billingShowCommand() *cobra.Command {
 
 func billingReconcileCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "reconcile ACCOUNT", Short: "Have Stripe asked now what an account bought, and bring the account there",
+		Use: "reconcile ACCOUNT", Short: "Sync an account with what it bought at Stripe",
 		Args: cobra.ExactArgs(1),
-		Long: `gateway ops billing reconcile has the flow of the account's subscription read Stripe's objects now and bring the account there: plan, periods,
-packs, invoices, mails. It may be repeated; what was done is not done again. It needs a worker that runs, with STRIPE_SECRET_KEY.`,
+		Long: `gateway ops billing reconcile makes the workflow of the account's subscription read Stripe now and
+update the account: plan, periods, packs, invoices, mails. It is idempotent. It needs a running worker with
+STRIPE_SECRET_KEY.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := accountArgument(args[0])
 			if err != nil {
@@ -133,7 +136,7 @@ func reconciledWords(id account.ID, known *activities.Reconciled) string {
 	words := fmt.Sprintf("account %s is on %s: subscription %s is %s; the metering period ends %s", id, known.Plan,
 		known.Subscription, known.Status, moment(known.Period.End))
 	if known.Late {
-		words += "; its paid period is over, and Stripe has not said yet what comes after it"
+		words += "; its paid period is over, and Stripe has not reported the next one yet"
 	}
 	return words
 }
@@ -187,12 +190,12 @@ func writeSubscription(table io.Writer, s *subscription.Subscription) {
 	}
 	line(table, "SUBSCRIPTION", fmt.Sprintf("%s, %s, %s at $%s", s.ID, s.Status, s.Price, s.PriceCents))
 	if s.OddPrice != "" {
-		line(table, "PRICE AT STRIPE", s.OddPrice+", which is of no plan of ours")
+		line(table, "PRICE AT STRIPE", s.OddPrice+", which belongs to none of our plans")
 	}
 	line(table, "BEGAN", moment(s.StartedAt))
 	line(table, "PAID PERIOD", fmt.Sprintf("%s to %s", moment(s.PeriodStart), moment(s.PeriodEnd)))
 	if s.CancelAtPeriodEnd {
-		line(table, "CANCELLED", "for the end of the paid period")
+		line(table, "CANCELLED", "at the end of the paid period")
 	}
 	if s.Held != "" {
 		line(table, "HELD", fmt.Sprintf("the plan of %s until %s", s.Held, moment(s.HeldUntil)))

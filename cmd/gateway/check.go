@@ -14,10 +14,10 @@ import (
 func checkCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "check FILE",
-		Short: "Say what is wrong in an upstreams file, line by line",
-		Long: `gateway check reads an upstreams file as serve and worker do and says every mistake with its line and column, without
-quoting an address or a header's value. Variables that the file names must be set. The exit code is 0 when the file can
-be used and 1 otherwise; notes are of what is allowed and perhaps not meant.`,
+		Short: "Check an upstreams file and report mistakes by line",
+		Long: `gateway check reads an upstreams file as serve and worker do and reports every mistake with its
+line and column, without quoting addresses or header values. Variables that the file names must be set. The exit
+code is 0 when the file can be used and 1 otherwise. Notes point to settings that are allowed but may be unintended.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return checkFile(cmd.OutOrStdout(), args[0]) },
 	}

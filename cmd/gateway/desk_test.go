@@ -243,7 +243,7 @@ func TestOperatorsInviteWhoIsConfirmedAndTakeAddressesOff(t *testing.T) {
 	if out := b.ops(t, "waitlist", "invite", "ann@buyer.example"); out != "ann@buyer.example is invited\n" {
 		t.Errorf("invited: %q", out)
 	}
-	if out := b.ops(t, "waitlist", "invite", "Ann@buyer.example"); !strings.Contains(out, "before") ||
+	if out := b.ops(t, "waitlist", "invite", "Ann@buyer.example"); !strings.Contains(out, "already") ||
 		b.mails(t)["waitlist_invited"] != 1 {
 		t.Errorf("invited again: %q, mails wait: %v", out, b.mails(t))
 	}
@@ -256,7 +256,7 @@ func TestOperatorsInviteWhoIsConfirmedAndTakeAddressesOff(t *testing.T) {
 	if out := b.ops(t, "waitlist", "remove", "ann@buyer.example"); !strings.Contains(out, "is off") {
 		t.Errorf("removed: %q", out)
 	}
-	if out := b.ops(t, "waitlist", "remove", "ann@buyer.example"); !strings.Contains(out, "stays off") {
+	if out := b.ops(t, "waitlist", "remove", "ann@buyer.example"); !strings.Contains(out, "nothing changed") {
 		t.Errorf("removed again: %q", out)
 	}
 	if out := b.ops(t, "waitlist", "list"); strings.Contains(out, "ann@") {
@@ -283,8 +283,7 @@ func TestOperatorsSayWhoIsStaff(t *testing.T) {
 		!strings.Contains(out, operator()) {
 		t.Errorf("staff is %q", out)
 	}
-	if said := b.refusesTo(t, "staff", "add", "eve@other.example"); !strings.Contains(said, "never") &&
-		!strings.Contains(said, "ever signed in") {
+	if said := b.refusesTo(t, "staff", "add", "eve@other.example"); !strings.Contains(said, "nobody has signed in") {
 		t.Errorf("somebody who never signed in: %q", said)
 	}
 	b.refusesTo(t, "staff", "add", "x")
@@ -302,11 +301,11 @@ func TestListsOfTheDeskGoOnBelowTheirLastLine(t *testing.T) {
 	older, newer := b.file(t, of, user, "first", "m").Reference(), b.file(t, of, user, "second", "m").Reference()
 	out := b.ops(t, "tickets", "list", "--limit", "1")
 	if !strings.Contains(out, "second") || strings.Contains(out, "first") ||
-		!strings.Contains(out, "--before "+newer+" goes on") {
+		!strings.Contains(out, "add --before "+newer) {
 		t.Errorf("the newest ticket is %q", out)
 	}
 	if out := b.ops(t, "tickets", "list", "--limit", "2", "--before", newer); !strings.Contains(out, older) ||
-		strings.Contains(out, newer) || strings.Contains(out, "goes on") {
+		strings.Contains(out, newer) || strings.Contains(out, "add --before") {
 		t.Errorf("before it there is %q", out)
 	}
 	var ids []string
@@ -324,7 +323,7 @@ func TestListsOfTheDeskGoOnBelowTheirLastLine(t *testing.T) {
 		ids = []string{f.ID.String(), wish.String()}
 	}
 	for i, noun := range []string{"feedback", "wishlist"} {
-		if out := b.ops(t, noun, "list", "--limit", "1"); !strings.Contains(out, "--before "+ids[i]+" goes on") {
+		if out := b.ops(t, noun, "list", "--limit", "1"); !strings.Contains(out, "add --before "+ids[i]) {
 			t.Errorf("the newest of the %s is %q", noun, out)
 		}
 		if out := b.ops(t, noun, "list", "--before", ids[i]); !strings.Contains(out, "first") ||

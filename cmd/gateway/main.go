@@ -63,8 +63,8 @@ func command(started *bool) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "gateway",
 		Short: "One endpoint per chain, one key, one meter",
-		Long: "gateway runs the roles of the Chain Access Gateway and helps to operate it. It is " +
-			"configured by environment variables, which docs/configuration.md lists.",
+		Long: "gateway runs the roles of the Chain Access Gateway and has the commands to operate it. It is " +
+			"configured by environment variables; docs/configuration.md lists them.",
 		SilenceUsage:     true,
 		SilenceErrors:    true,
 		PersistentPreRun: func(*cobra.Command, []string) { *started = true },
@@ -76,7 +76,7 @@ func command(started *bool) *cobra.Command {
 func serveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "serve",
-		Short: "Serve the HTTP API until SIGTERM, then finish what is under way",
+		Short: "Serve the HTTP API until SIGTERM, then drain open requests",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, providers, log, err := setUp(config.Serve)
@@ -110,7 +110,7 @@ func workerCommand() *cobra.Command {
 func migrateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:       "migrate up|down|status",
-		Short:     "Bring the PostgreSQL schema up to date, take the newest migration back, or list them",
+		Short:     "Apply all PostgreSQL migrations, roll back the newest one, or list them",
 		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
 		ValidArgs: []string{string(wire.Up), string(wire.Down), string(wire.Status)},
 		RunE: func(cmd *cobra.Command, args []string) error {

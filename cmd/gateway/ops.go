@@ -19,10 +19,11 @@ import (
 func opsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ops",
-		Short: "Look at a running gateway and steer it",
-		Long: `gateway ops looks at a running gateway and steers it. Commands for upstreams need REDIS_URL and UPSTREAMS_FILE, those for
-accounts and their books, and recover, DATABASE_URL and REDIS_URL. Those for tickets, feedback, wishes and staff need DATABASE_URL; those that answer
-besides KEY_PEPPER, PUBLIC_URL and CONTACT as the servers have them, because they queue mails.`,
+		Short: "Inspect and operate a running gateway",
+		Long: `gateway ops inspects and operates a running gateway. Commands for upstreams need REDIS_URL and
+UPSTREAMS_FILE. Commands for accounts, audit and recover need DATABASE_URL and REDIS_URL. Commands for tickets,
+feedback, wishes and staff need DATABASE_URL. Those that answer also need KEY_PEPPER, PUBLIC_URL and CONTACT with
+the same values as the servers, because they queue mails.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -40,9 +41,9 @@ func opsUpstreamsCommand() *cobra.Command {
 		Short: "List every upstream with its health, or take one out of rotation",
 		Long: `gateway ops upstreams lists every upstream as the probes and all API processes together see it.
 
-SCORE is by which calls choose, in milliseconds: the lower the better. P50, P95 and ERRORS are of the calls of the last
-five minutes; a time with ~ before it is a probe's, because there were too few calls. LAG is in blocks. CAN lists what
-probes found an upstream to be capable of; what they do not know has a ? after it.`,
+SCORE, in milliseconds, decides which upstream a call uses: lower is better. P50, P95 and ERRORS cover the calls of
+the last five minutes. A time with ~ comes from probes, because there were too few calls. LAG is in blocks. CAN
+lists the capabilities that probes found; ? marks those that are not known.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, providers, err := setUpOps()
@@ -70,9 +71,9 @@ func cordonCommand(on *string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cordon NAME",
 		Short: "Take an upstream out of rotation in every process",
-		Long: `gateway ops upstreams cordon takes an upstream out of rotation in every process within a second: it gets no call any
-more, also when it is the last one left. Without --chain, on every chain that has one of this name. It stays so until
-uncordon.`,
+		Long: `gateway ops upstreams cordon takes an upstream out of rotation in every process within a second. It
+gets no more calls, even if it is the last one left. Without --chain, this applies to every chain with an upstream
+of this name. It lasts until uncordon.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, providers, err := setUpOps()

@@ -13,15 +13,15 @@ import (
 func opsRecoverCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "recover",
-		Short: "Let PostgreSQL win over Redis, after a restore",
-		Long: `gateway ops recover begins a new epoch of the record: what Redis holds of accounts, keys and their counters is forgotten and loaded
-again from PostgreSQL, whatever its version. Usage that is not in PostgreSQL yet stays.
+		Short: "Reload Redis from PostgreSQL after a restore",
+		Long: `gateway ops recover begins a new epoch: the accounts, keys and counters in Redis are dropped and
+loaded again from PostgreSQL, whatever their version. Usage that is not in PostgreSQL yet is kept.
 
-A restore to a point in time, a promoted standby and a new cluster begin one by themselves within ten seconds. Run it after any
-other restore: a snapshot of a disk, or a dump that was loaded into the same cluster. Running it once too often costs one load
-of each account that calls.
+A restore to a point in time, a promoted standby and a new cluster begin one by themselves within ten seconds. Run
+it after any other restore: a disk snapshot, or a dump that was loaded into the same cluster. An unnecessary run
+costs one load of each account that makes calls.
 
-Exit codes: 0 when it is in force, 3 when it has begun and Redis does not answer.`,
+Exit codes: 0 when it is in force, 3 when it has begun but Redis does not answer.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			wire.LogRedis(quiet)
@@ -37,7 +37,7 @@ Exit codes: 0 when it is in force, 3 when it has begun and Redis does not answer
 				return err
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(),
-				"epoch %d is in force: %d projections and counters are loaded again from PostgreSQL\n", done.Epoch,
+				"epoch %d is in force: %d projections and counters are reloaded from PostgreSQL\n", done.Epoch,
 				done.Forgotten)
 			return err
 		},

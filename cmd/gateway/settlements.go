@@ -26,8 +26,8 @@ const (
 func opsSettlementsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "settlements",
-		Short: "Look at what was paid per call, have it looked at again, note refunds",
-		Long: `gateway ops settlements shows what was paid per call and what became of it, one settlement for each transaction and payer.
+		Short: "Show pay-per-call settlements, retry them, note refunds",
+		Long: `gateway ops settlements shows pay-per-call settlements and their outcome, one per transaction and payer.
 docs/operations/runbooks.md says what to do with one that is stuck or was reorganised.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
@@ -50,7 +50,7 @@ func settlementsListCommand() *cobra.Command {
 		Use: "list [--stage STAGE | --stuck]", Short: "List settlements, newest change first", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if stuck && stage != "" {
-				return errors.New("--stuck is --stage stuck: give one of them")
+				return errors.New("--stuck is the same as --stage stuck: give only one of them")
 			}
 			if stuck {
 				stage = string(x402.StageStuck)
@@ -76,8 +76,8 @@ func settlementsListCommand() *cobra.Command {
 			}
 		},
 	}
-	cmd.Flags().StringVar(&stage, "stage", "", "only those of a stage: "+stageNames())
-	cmd.Flags().BoolVar(&stuck, "stuck", false, "only those that wait because the chain cannot be read")
+	cmd.Flags().StringVar(&stage, "stage", "", "only this stage: "+stageNames())
+	cmd.Flags().BoolVar(&stuck, "stuck", false, "only settlements that wait because the chain cannot be read")
 	cmd.Flags().IntVar(&limit, "limit", 100, "how many")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON, for programs")
 	return cmd
@@ -108,14 +108,14 @@ type which struct {
 
 func (w *which) flags(cmd *cobra.Command) {
 	cmd.Flags().Uint64Var(&w.chainID, "chain-id", baseChainID, "EIP-155 id of the chain that was paid on")
-	cmd.Flags().StringVar(&w.payer, "payer", "", "the wallet, where several paid in the transaction")
+	cmd.Flags().StringVar(&w.payer, "payer", "", "the paying wallet, if several paid in the transaction")
 }
 
 func (w *which) read(hash string) (x402.TxHash, wallet.Address, error) {
 	tx, ok := x402.ParseTxHash(hash)
 	if !ok {
 		return x402.TxHash{}, wallet.Address{},
-			fmt.Errorf("a transaction is named by 0x and 64 hexadecimal digits, not %q", shortened(hash))
+			fmt.Errorf("a transaction hash is 0x and 64 hexadecimal digits, not %q", shortened(hash))
 	}
 	if w.payer == "" {
 		return tx, wallet.Address{}, nil
@@ -132,7 +132,7 @@ func settlementShowCommand() *cobra.Command {
 	var w which
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "show TX", Short: "Show the settlements of a transaction, with their history in words",
+		Use: "show TX", Short: "Show the settlements of a transaction with their history",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			tx, payer, err := w.read(args[0])
@@ -166,9 +166,10 @@ func settlementShowCommand() *cobra.Command {
 func settlementRetryCommand() *cobra.Command {
 	var w which
 	cmd := &cobra.Command{
-		Use: "retry TX", Short: "Have a settlement's chain read now", Args: cobra.ExactArgs(1),
-		Long: `gateway ops settlements retry has the flow of a settlement read the chain now, instead of after its pause. A flow that has ended is
-started again and goes on from the record. It grants nothing by itself: a payment that is found good becomes payable, and its wallet redeems it.`,
+		Use: "retry TX", Short: "Read the chain of a settlement now", Args: cobra.ExactArgs(1),
+		Long: `gateway ops settlements retry makes the workflow of a settlement read the chain now, without
+waiting for its backoff. A workflow that has ended is started again from the recorded state. It grants nothing by
+itself: a valid payment becomes payable, and its wallet redeems it.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			tx, payer, err := w.read(args[0])
 			if err != nil {
@@ -185,7 +186,7 @@ started again and goes on from the record. It grants nothing by itself: a paymen
 				return err
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(),
-				"%s looks at the chain now; gateway ops settlements show %s tells what it found\n", workflowID, tx)
+				"%s reads the chain now; see the result with gateway ops settlements show %s\n", workflowID, tx)
 			return err
 		},
 	}
@@ -199,10 +200,11 @@ func refundNoteCommand() *cobra.Command {
 	var again bool
 	cmd := &cobra.Command{
 		Use:   "refund-note TX --reason WHY",
-		Short: "Record that the money is sent back by hand, and show what is needed for it", Args: cobra.ExactArgs(1),
-		Long: `gateway ops settlements refund-note records in a settlement's history that its money is sent back by hand, and prints what that takes: to
-whom, how much was paid, how much of it no call used, and why. It moves no money and ends no credential.
-The reason stands on the receipt, which everybody can read who has the transaction's hash: write it for the payer.`,
+		Short: "Record a manual refund, and show what is needed to send it", Args: cobra.ExactArgs(1),
+		Long: `gateway ops settlements refund-note records a manual refund in a settlement's history and prints
+what you need to send it: the payer, the amount paid, the unused part, and the reason. It moves no money and revokes
+no credential. The reason appears on the receipt, which anyone with the transaction's hash can read: write it for
+the payer.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			tx, payer, err := w.read(args[0])
 			if err != nil {
@@ -295,7 +297,7 @@ func writeGrant(table io.Writer, s *wire.SettlementHistory) {
 		s.Used.Grouped(), max(g.Units-s.Used, 0).Grouped()))
 	line(table, "WINDOW", fmt.Sprintf("%s to %s", moment(g.RedeemedAt), moment(g.WindowEnds)))
 	if g.Rotations > 0 {
-		line(table, "REDEEMED", fmt.Sprintf("%d times again, each with a fresh credential", g.Rotations))
+		line(table, "REDEEMED", fmt.Sprintf("%d times more, each with a new credential", g.Rotations))
 	}
 	line(table, "FINALITY", string(s.Finality))
 	line(table, "ACCOUNT", g.AccountID)
@@ -312,15 +314,15 @@ func writeRefund(out io.Writer, s *wire.SettlementHistory, why string) error {
 	line(table, "WHY", why)
 	switch {
 	case s.Stage == x402.StageReorganised:
-		line(table, "MIND",
+		line(table, "NOTE",
 			"the transaction is no longer part of the chain: the money never came, so there is nothing to send back")
 	case s.Paid == 0:
-		line(table, "MIND", "the chain was not read: look the transfer up before anything is sent")
+		line(table, "NOTE", "the chain was not read: look the transfer up before you send anything")
 	case s.Granted == nil:
-		line(table, "MIND", "it was not redeemed, and from now on it cannot be: what is sent back is all that was paid")
+		line(table, "NOTE", "it was not redeemed, and from now on it cannot be: send back the full amount")
 	case s.Stage == x402.StageRedeemed:
-		line(table, "MIND", "its credential works until the window ends: units may still be used")
+		line(table, "NOTE", "its credential works until the window ends: units may still be used")
 	}
-	line(table, "NOTED", "in the history of the settlement, and on its receipt")
+	line(table, "NOTED", "in the history of the settlement and on its receipt")
 	return table.Flush()
 }

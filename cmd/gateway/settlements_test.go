@@ -148,7 +148,7 @@ func TestRetrySignalsTheFlowOrStartsIt(t *testing.T) {
 	b.note(t, id, x402.StageStuck, "no_upstream", "No upstream answers.", nil)
 	for range 2 { // the first starts it, the second signals the one that runs
 		if out := b.settlements(t, "retry", id.Tx.String()); !strings.HasPrefix(out,
-			workflows.SettlementID(id)+" looks at the chain now") {
+			workflows.SettlementID(id)+" reads the chain now") {
 			t.Errorf("it said %q", out)
 		}
 	}
@@ -191,7 +191,7 @@ func TestRefundNotesSayWhatToSendAndAreNotedOnce(t *testing.T) {
 		}
 	}
 	exit, _, errs := run(t, b.env, "ops", "settlements", "refund-note", id.Tx.String(), "--reason", "Again.")
-	if exit != 1 || !strings.Contains(errs, "was noted before") {
+	if exit != 1 || !strings.Contains(errs, "was already noted") {
 		t.Errorf("a second time: exit code %d, %q", exit, errs)
 	}
 	b.settlements(t, "refund-note", id.Tx.String(), "--reason", "The rest.", "--again")
@@ -244,7 +244,7 @@ func TestWhatIsNotUnderstoodOfASettlementIsSaid(t *testing.T) {
 	b.note(t, paidBy(8, 2), x402.StageStuck, "no_upstream", "No upstream answers.", nil)
 	for want, args := range map[string][]string{
 		"choose from reading":      {"list", "--stage", "lost"},
-		"give one of them":         {"list", "--stage", "stuck", "--stuck"},
+		"give only one of them":    {"list", "--stage", "stuck", "--stuck"},
 		"--limit takes 1 to 1000":  {"list", "--limit", "0"},
 		"64 hexadecimal digits":    {"show", "0x12"},
 		"--payer takes an address": {"show", hash, "--payer", "0x12"},

@@ -16,9 +16,10 @@ import (
 func opsStaffCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "staff",
-		Short: "Say who answers tickets in the console",
-		Long: `gateway ops staff gives users the staff role, or takes it away. Staff see and answer the tickets and the feedback of every account, at
-/staff/tickets and /staff/feedback. The role is in force with the next request, and each change is logged with who made it.`,
+		Short: "Manage who answers tickets in the console",
+		Long: `gateway ops staff gives users the staff role or removes it. Staff see and answer the tickets and
+the feedback of every account at /staff/tickets and /staff/feedback. A change takes effect with the next request and
+is logged with the operator's name.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -29,7 +30,7 @@ func opsStaffCommand() *cobra.Command {
 func staffListCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "list", Short: "List who has the role", Args: cobra.NoArgs,
+		Use: "list", Short: "List users with the role", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cfg, err := config.FromEnvironment(config.OpsPaid)
 			if err != nil {
@@ -50,11 +51,11 @@ func staffListCommand() *cobra.Command {
 }
 
 func staffChangeCommand(add bool) *cobra.Command {
-	use, short, done, same := "remove EMAIL", "Take the role away", "is no staff any more",
-		"was no staff, and nothing changed"
+	use, short, done, same := "remove EMAIL", "Remove the role", "is no longer staff",
+		"was not staff; nothing changed"
 	if add {
-		use, short, done, same = "add EMAIL", "Give the role to somebody who has signed in", "is staff",
-			"was staff before, and nothing changed"
+		use, short, done, same = "add EMAIL", "Give the role to a user who has signed in before", "is staff",
+			"was staff already; nothing changed"
 	}
 	return &cobra.Command{
 		Use: use, Short: short, Args: cobra.ExactArgs(1),

@@ -19,9 +19,9 @@ import (
 func opsStatementsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "statements",
-		Short: "Look at statements, and close what is over",
-		Long: `gateway ops statements shows what accounts were told of their billing periods, and closes periods that are over. It needs DATABASE_URL only: neither
-Temporal nor a worker. docs/operations/runbooks.md says what to do when a close is stuck.`,
+		Short: "Show statements, and close periods that are over",
+		Long: `gateway ops statements shows the statements of accounts and closes periods that are over. It needs
+only DATABASE_URL, neither Temporal nor a worker. docs/operations/runbooks.md says what to do when a close is stuck.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -34,8 +34,9 @@ func statementsShowCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "show ACCOUNT [PERIOD]", Short: "List the periods of an account, or show the statement of one as JSON",
 		Args: cobra.RangeArgs(1, 2),
-		Long: `gateway ops statements show lists the billing periods of an account, which is named by its id, a key's id or the first 12 characters of a key. With a
-period, named by the date on which it began, it gives the statement as its customer gets it. A period that can be closed is closed by that.`,
+		Long: `gateway ops statements show lists the billing periods of an account. ACCOUNT is its id, the id of a
+key or the first 12 characters of a key. With PERIOD, the date on which a period began, it prints the statement as
+the customer gets it, and closes the period if that is possible.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := config.FromEnvironment(config.OpsPaid)
 			if err != nil {
@@ -67,7 +68,7 @@ period, named by the date on which it began, it gives the statement as its custo
 
 func knownDate(period string) error {
 	if _, err := time.Parse(time.DateOnly, period); err != nil {
-		return fmt.Errorf("a period is named by the date on which it began, like 2026-11-01, not %q", shortened(period))
+		return fmt.Errorf("a period is the date on which it began, like 2026-11-01, not %q", shortened(period))
 	}
 	return nil
 }
@@ -107,8 +108,9 @@ func statementsCloseCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "close ACCOUNT PERIOD | close --all", Short: "Close a period that is over, or all that are",
 		Args: cobra.MaximumNArgs(2),
-		Long: `gateway ops statements close freezes the statement of a period once all its usage is recorded, five minutes past its end. One that is closed stays as it
-is. With --all it does what the daily sweep does. Both may be repeated, and run beside the sweep.`,
+		Long: `gateway ops statements close freezes the statement of a period once all its usage is recorded, five
+minutes past its end. A closed statement does not change. --all does the same as the daily sweep. Both are
+idempotent and safe to run at the same time as the sweep.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if all == (len(args) > 0) || !all && len(args) != 2 {
 				return errors.New("give an account and a period, or --all")
@@ -159,10 +161,10 @@ func tellClosed(out io.Writer, period string, c *wire.ClosedPeriod) error {
 		return err
 	case c.Watermark.IsZero():
 		return fmt.Errorf(
-			"not closed: no usage was ever flushed, so nothing says that all of %s is recorded; look whether a "+
+			"not closed: no usage was ever flushed, so it is not known whether all of %s is recorded; check that a "+
 				"worker runs", period)
 	}
 	return fmt.Errorf(
-		"not closed: period %s ends at %s, and usage is recorded up to %s; it has to be recorded five minutes past "+
-			"the end", period, moment(c.Ends), moment(c.Watermark))
+		"not closed: period %s ends at %s, and usage is recorded up to %s; it must be recorded until five minutes "+
+			"past the end", period, moment(c.Ends), moment(c.Watermark))
 }

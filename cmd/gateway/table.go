@@ -37,7 +37,7 @@ func writeUpstreams(out io.Writer, all []upstream.Overview, now time.Time) error
 		}
 		if age := now.Sub(o.MeasuredAt); !told[o.Chain] && !o.MeasuredAt.IsZero() && age > staleProbes {
 			told[o.Chain] = true
-			notes = append(notes, fmt.Sprintf("the probes of %s are %s old: look whether a worker runs", o.Chain,
+			notes = append(notes, fmt.Sprintf("the probes of %s are %s old: check that a worker runs", o.Chain,
 				age.Round(time.Second)))
 		}
 	}

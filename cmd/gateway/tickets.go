@@ -22,9 +22,10 @@ import (
 func opsTicketsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tickets",
-		Short: "Look at what customers ask, and answer",
-		Long: `gateway ops tickets shows the tickets of all accounts and answers them, as the pages under /staff do. Texts are shown as customers wrote
-them, without control characters. Answers are mailed by a worker; a resolved ticket closes after seven days without a reply.`,
+		Short: "List tickets, and answer them",
+		Long: `gateway ops tickets shows the tickets of all accounts and answers them, as the pages under /staff
+do. Texts are shown as customers wrote them, with control characters removed. Answers are mailed by a worker; a
+resolved ticket closes after seven days without a reply.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -72,11 +73,11 @@ func ticketsListCommand() *cobra.Command {
 			return writeTickets(cmd.OutOrStdout(), all, limit)
 		},
 	}
-	cmd.Flags().StringVar(&status, "status", "to_answer", "which: "+ticketStatusNames)
-	cmd.Flags().StringVar(&priority, "priority", "", "only those of a priority: low, normal, high, urgent")
-	cmd.Flags().StringVar(&of, "account", "", "only those of the account with this id")
+	cmd.Flags().StringVar(&status, "status", "to_answer", "only this status: "+ticketStatusNames)
+	cmd.Flags().StringVar(&priority, "priority", "", "only this priority: low, normal, high, urgent")
+	cmd.Flags().StringVar(&of, "account", "", "only tickets of the account with this id")
 	cmd.Flags().StringVar(&before, "before", "",
-		"only tickets older than the one with this reference, to go on after a list")
+		"only tickets older than this reference, for the next page")
 	cmd.Flags().IntVar(&limit, "limit", 100, "how many")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON, for programs")
 	return cmd
@@ -126,7 +127,7 @@ func checkLimit(limit int) error {
 func parseReference(text string) (ticket.Number, error) {
 	n, ok := ticket.ParseReference(text)
 	if !ok {
-		return 0, fmt.Errorf("a ticket is named by its reference, such as CAG-1001, not %q", shortened(text))
+		return 0, fmt.Errorf("give the reference of a ticket, such as CAG-1001, not %q", shortened(text))
 	}
 	return n, nil
 }
@@ -134,7 +135,7 @@ func parseReference(text string) (ticket.Number, error) {
 func ticketShowCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "show REFERENCE", Short: "Show a ticket: messages, evidence, history in words", Args: cobra.ExactArgs(1),
+		Use: "show REFERENCE", Short: "Show a ticket: messages, evidence, history", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := parseReference(args[0])
 			if err != nil {
@@ -167,7 +168,7 @@ type written struct {
 
 func (s *written) flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.message, "message", "",
-		"what the customer is answered; without it, the text on standard input")
+		"the answer to the customer; without it, the text on standard input")
 	cmd.Flags().IntVar(&s.seen, "seen", 0, "how many messages you have read, as show counts them; required")
 	cmd.Flags().BoolVar(&s.reopen, "reopen", false, "open a resolved or closed ticket again")
 }
@@ -215,7 +216,7 @@ func readText(in io.Reader) (string, error) {
 		return "", fmt.Errorf("read the text from standard input: %w", err)
 	}
 	if strings.TrimSpace(string(text)) == "" {
-		return "", errors.New("there is nothing to say: give --message, or text on standard input")
+		return "", errors.New("the message is empty: give --message, or text on standard input")
 	}
 	return strings.TrimRight(string(text), "\r\n"), nil
 }
@@ -224,9 +225,9 @@ func readText(in io.Reader) (string, error) {
 func checkText(name, text string, limit int) error {
 	switch {
 	case !utf8.ValidString(text) || text != "" && len(notify.Prose(text).Lines()) == 0:
-		return fmt.Errorf("%s must be text that can be read", name)
+		return fmt.Errorf("%s must be readable text", name)
 	case utf8.RuneCountInString(text) > limit:
-		return fmt.Errorf("%s may have %d characters and has %d", name, limit, utf8.RuneCountInString(text))
+		return fmt.Errorf("%s may have at most %d characters and has %d", name, limit, utf8.RuneCountInString(text))
 	}
 	return nil
 }
@@ -235,8 +236,9 @@ func ticketReplyCommand() *cobra.Command {
 	var s written
 	cmd := &cobra.Command{
 		Use: "reply REFERENCE --seen N [--message TEXT]", Short: "Answer a ticket", Args: cobra.ExactArgs(1),
-		Long: `gateway ops tickets reply answers a ticket, by --message or by what it reads from standard input, and has the answer mailed to whoever
-filed it, or to the owners of the account. It is refused when somebody wrote after the messages that --seen counts.`,
+		Long: `gateway ops tickets reply answers a ticket with the text of --message or of standard input. The
+answer is mailed to the person who filed it, or else to the owners of the account. The command is refused when there
+are newer messages than --seen counts.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return s.run(cmd, args[0], false, !s.reopen) },
 	}
 	s.flags(cmd)
@@ -247,10 +249,10 @@ func ticketResolveCommand() *cobra.Command {
 	var s written
 	cmd := &cobra.Command{
 		Use:   "resolve REFERENCE --seen N [--message TEXT]",
-		Short: "Say that nothing is left to do; the ticket closes after seven days", Args: cobra.ExactArgs(1),
+		Short: "Mark a ticket as resolved; it closes after seven days", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return s.run(cmd, args[0], true, false) },
 	}
-	cmd.Flags().StringVar(&s.message, "message", "", "what the customer is told besides")
+	cmd.Flags().StringVar(&s.message, "message", "", "a message to the customer")
 	cmd.Flags().IntVar(&s.seen, "seen", 0, "how many messages you have read, as show counts them; required")
 	return cmd
 }
@@ -275,7 +277,7 @@ func endOfPage(table *tabwriter.Writer, lines, limit int, last string) error {
 	if lines == 0 || lines < limit {
 		return endOfList(table, lines, limit)
 	}
-	line(table, "there may be older ones; --before "+last+" goes on")
+	line(table, "there may be older ones: add --before "+last)
 	return table.Flush()
 }
 
@@ -285,7 +287,7 @@ func endOfList(table *tabwriter.Writer, lines, limit int) error {
 	case 0:
 		line(table, "none")
 	case limit:
-		line(table, "there may be more; --limit shows them")
+		line(table, "there may be more: raise --limit")
 	}
 	return table.Flush()
 }

@@ -21,7 +21,7 @@ const maxInvited = 500
 
 func opsWaitlistCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "waitlist", Short: "Look at who waits for the opening, and invite them", Args: cobra.NoArgs,
+		Use: "waitlist", Short: "List who waits for access, and invite them", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(waitlistListCommand(), waitlistInviteCommand(), waitlistRemoveCommand())
@@ -42,7 +42,7 @@ func waitlistListCommand() *cobra.Command {
 			case status == "all":
 				chosen = statuses
 			case !slices.Contains(statuses, status):
-				return fmt.Errorf("--status: there is no status %q: choose from %s; of who left nothing is kept",
+				return fmt.Errorf("--status: there is no status %q: choose from %s; addresses that left are deleted",
 					shortened(status), names)
 			}
 			if err := checkLimit(limit); err != nil {
@@ -52,7 +52,7 @@ func waitlistListCommand() *cobra.Command {
 			if before != "" {
 				email, refusal := account.ParseEmail(before)
 				if refusal != nil {
-					return fmt.Errorf("--before takes an address of the list: %s", refusal.Message)
+					return fmt.Errorf("--before takes an address that list shows: %s", refusal.Message)
 				}
 				last = &email
 			}
@@ -70,8 +70,8 @@ func waitlistListCommand() *cobra.Command {
 			return writeWaitlist(cmd.OutOrStdout(), all, limit)
 		},
 	}
-	list.Flags().StringVar(&status, "status", "all", "which: "+names)
-	list.Flags().StringVar(&before, "before", "", "only addresses that joined before this one, to go on after a list")
+	list.Flags().StringVar(&status, "status", "all", "only this status: "+names)
+	list.Flags().StringVar(&before, "before", "", "only addresses that joined before this one, for the next page")
 	list.Flags().IntVar(&limit, "limit", 100, "how many")
 	list.Flags().BoolVar(&asJSON, "json", false, "write JSON, for programs")
 	return list
@@ -79,7 +79,7 @@ func waitlistListCommand() *cobra.Command {
 
 func waitlistInviteCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "invite ADDRESS…", Short: "Tell confirmed addresses that they may come in, each once",
+		Use: "invite ADDRESS…", Short: "Mail confirmed addresses that they have access, each once",
 		Args: cobra.RangeArgs(1, maxInvited),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			emails := make([]account.Email, len(args))
@@ -104,7 +104,7 @@ func waitlistInviteCommand() *cobra.Command {
 
 func waitlistRemoveCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "remove ADDRESS", Short: "Delete an address whose reader asks for it; nobody else puts it back",
+		Use: "remove ADDRESS", Short: "Delete an address at its owner's request; nobody else can put it back",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			email, refusal := account.ParseEmail(args[0])
@@ -121,7 +121,7 @@ func waitlistRemoveCommand() *cobra.Command {
 			}
 			said := "is off the waitlist"
 			if !was {
-				said = "was not on the waitlist, and stays off it"
+				said = "was not on the waitlist; nothing changed"
 			}
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", notify.Spoken(email.Address()), said)
 			return err
@@ -137,7 +137,7 @@ func writeWaitlist(out io.Writer, all []wire.WaitingView, limit int) error {
 		news := "no"
 		switch {
 		case w.ProductUpdates && w.ConfirmedAt.IsZero():
-			news = "asked for, unconfirmed"
+			news = "requested, unconfirmed"
 		case w.ProductUpdates:
 			news = "yes"
 		}

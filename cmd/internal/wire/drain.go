@@ -62,7 +62,7 @@ func (s *apiServer) drain(ctx context.Context, within time.Duration, behind ...f
 		if s.shutdown(ctx, tellWithin) != nil {
 			_ = s.http.Close() // of connections that are given up
 		}
-		err = fmt.Errorf("calls were still under way when DRAIN_TIMEOUT was over, and were ended: %w", err)
+		err = fmt.Errorf("calls were still running after DRAIN_TIMEOUT and were cut off: %w", err)
 	}
 	err = errors.Join(err, s.running.wait(endWithin))
 	ctx, cancel := context.WithTimeout(ctx, recordWithin)
@@ -134,7 +134,7 @@ func (r *running) wait(within time.Duration) error {
 	case <-r.over:
 		return nil
 	case <-timer.C:
-		return fmt.Errorf("%d requests did not end within %s of their connections; look for their charges",
+		return fmt.Errorf("%d requests did not end within %s of their connections; check their charges",
 			r.count.Load(), within)
 	}
 }

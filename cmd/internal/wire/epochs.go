@@ -14,8 +14,8 @@ import (
 
 // errOlderRecord says that Redis is of a later epoch than PostgreSQL.
 var errOlderRecord = errors.New(
-	"DATABASE_URL: this PostgreSQL is older than what Redis holds: if it was restored, run `gateway ops recover`, " +
-		"which puts it in force; if it is not the present one, correct the address")
+	"DATABASE_URL: this PostgreSQL is older than the data in Redis: if it was restored, run `gateway ops recover`; " +
+		"if it is the wrong server, correct the address")
 
 // recovered is what became of a look at PostgreSQL and Redis together.
 type recovered struct {
@@ -40,8 +40,8 @@ func settleEpoch(ctx context.Context, s *store.Store, m *meter.Meter) (recovered
 	case owner != r.ID.String():
 		return r, fmt.Errorf(
 			"REDIS_URL: this Redis %w (%s; this one, by DATABASE_URL, is %s): give each a Redis of its own, or "+
-				"another database of one (redis://host:6379/1), or correct the address. If the other is gone for "+
-				"good: `redis-cli -n DATABASE DEL %s`",
+				"another database of one (redis://host:6379/1), or correct the address. If the other deployment "+
+				"is gone for good: `redis-cli -n DATABASE DEL %s`",
 			errNotOurs, owner, r.ID, meter.DeploymentKey)
 	case held > r.Epoch:
 		return r, fmt.Errorf("%w (epoch %d, and PostgreSQL's is %d)", errOlderRecord, held, r.Epoch)

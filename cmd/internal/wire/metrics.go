@@ -75,7 +75,7 @@ func (p sidePort) handler(loopback bool) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !isLoopback(r.Host) {
-			http.Error(w, "this port is for this machine: ask for it as 127.0.0.1 or localhost", http.StatusForbidden)
+			http.Error(w, "this port is for local use: request it as 127.0.0.1 or localhost", http.StatusForbidden)
 			return
 		}
 		mux.ServeHTTP(w, r)

@@ -43,7 +43,7 @@ func find(ctx context.Context, s *store.Store, subject string) (store.Account, e
 	if strings.HasPrefix(subject, "cag_") {
 		if len(subject) != prefixLength {
 			return store.Account{},
-				fmt.Errorf("give the first %d characters of the key and no more: a whole key does not belong on a "+
+				fmt.Errorf("give only the first %d characters of the key: a whole key does not belong on a "+
 					"command line", prefixLength)
 		}
 		keys, err := s.ListKeysByPrefix(ctx, subject, 2)
@@ -52,9 +52,9 @@ func find(ctx context.Context, s *store.Store, subject string) (store.Account, e
 			return store.Account{}, err
 		case len(keys) == 0:
 			return store.Account{},
-				errors.New("no key begins so; give the first 12 characters of a key, or the id of an account or a key")
+				errors.New("no key begins with this; give 12 characters of a key, or the id of an account or a key")
 		case len(keys) > 1 && keys[0].Account != keys[1].Account:
-			return store.Account{}, errors.New("keys of several accounts begin so; give the id of an account or a key")
+			return store.Account{}, errors.New("several accounts have keys that begin with this; give the id of one")
 		}
 		return s.LoadAccount(ctx, keys[0].Account)
 	}
@@ -70,7 +70,7 @@ func find(ctx context.Context, s *store.Store, subject string) (store.Account, e
 	}
 	k, err := s.LoadKey(ctx, account.KeyID(id))
 	if errors.Is(err, store.ErrNotFound) {
-		return store.Account{}, fmt.Errorf("there is no account and no key %s", id)
+		return store.Account{}, fmt.Errorf("no account or key has the id %s", id)
 	}
 	if err != nil {
 		return store.Account{}, err

@@ -102,13 +102,13 @@ func OpsAnswerWish(ctx context.Context, cfg config.Config, id store.WishID, a st
 func answered(list, id string, answers int, a *store.Answer, err error) error {
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		return fmt.Errorf("there is no %s; gateway ops %s list --status all shows what there is", id, list)
+		return fmt.Errorf("there is no %s; gateway ops %s list --status all lists what there is", id, list)
 	case errors.Is(err, store.ErrWithdrawn):
-		return fmt.Errorf("%s was withdrawn by whoever reads its address, which is deleted: nobody is left to answer",
+		return fmt.Errorf("%s was withdrawn and its address deleted: there is nobody to answer",
 			id)
 	case errors.Is(err, store.ErrUnread):
 		return fmt.Errorf(
-			"%s was answered %d times and --seen is %d: read the answer with gateway ops %s list --status all, then "+
+			"%s has %d answers and --seen is %d: read them with gateway ops %s list --status all, then "+
 				"send yours with --seen %d",
 			id, answers, *a.Seen, list, answers)
 	}
@@ -150,7 +150,7 @@ func OpsChangeStaff(ctx context.Context, cfg config.Config, email account.Email,
 			changed, err = s.RemoveStaff(ctx, email, time.Now(), by)
 		}
 		if errors.Is(err, store.ErrNotFound) {
-			return errors.New("nobody ever signed in with this address: have them sign in once, then try again")
+			return errors.New("nobody has signed in with this address: ask them to sign in once, then retry")
 		}
 		return err
 	})

@@ -157,7 +157,7 @@ func history(ctx context.Context, s *store.Store,
 
 func noTicket(n ticket.Number, err error) error {
 	if errors.Is(err, store.ErrNotFound) {
-		return fmt.Errorf("there is no ticket %s; gateway ops tickets list --status all shows those that there are",
+		return fmt.Errorf("there is no ticket %s; gateway ops tickets list --status all lists them",
 			n.Reference())
 	}
 	return err
@@ -175,15 +175,15 @@ func OpsReplyTicket(ctx context.Context, cfg config.Config, r store.TicketReply)
 		switch {
 		case errors.Is(err, store.ErrUnread):
 			return fmt.Errorf(
-				"%s has %d messages and --seen is %d: read what came with gateway ops tickets show, then send yours "+
+				"%s has %d messages and --seen is %d: read the new ones with gateway ops tickets show, then send yours "+
 					"with --seen %d",
 				r.Number.Reference(), t.Messages, *r.Seen, t.Messages)
 		case errors.Is(err, store.ErrTooManyMessages):
-			return fmt.Errorf("%s has %d messages, as many as a ticket may have: resolve it without a message",
+			return fmt.Errorf("%s has %d messages, the maximum for a ticket: resolve it without a message",
 				r.Number.Reference(), ticket.MaxMessages)
 		case errors.Is(err, store.ErrTooManyTickets):
 			return errors.New(
-				"the account has a hundred unresolved tickets, as many as it may have: resolve one of them first")
+				"the account has a hundred unresolved tickets, the maximum: resolve one of them first")
 		case err != nil:
 			return noTicket(r.Number, err)
 		}
@@ -196,11 +196,11 @@ func OpsReplyTicket(ctx context.Context, cfg config.Config, r store.TicketReply)
 func whyUnmoved(v ticket.Verdict, t *store.Ticket) error {
 	switch v {
 	case ticket.IsClosed:
-		return fmt.Errorf("%s is closed: add --reopen to go on with it", t.Number.Reference())
+		return fmt.Errorf("%s is closed: add --reopen to reopen it", t.Number.Reference())
 	case ticket.NotOver:
 		return fmt.Errorf("%s is %s, so there is nothing to reopen", t.Number.Reference(), t.Status)
 	case ticket.NothingIn:
-		return errors.New("there is nothing to say: give --message, or text on standard input")
+		return errors.New("the message is empty: give --message, or text on standard input")
 	case ticket.Moves, ticket.IsResolved, ticket.Contrary:
 	}
 	return nil

@@ -106,20 +106,19 @@ func told(err error, id account.ID) error {
 	switch {
 	case ok && errors.Is(refusal.Cause, limits.ErrOlderRecord):
 		return fmt.Errorf(
-			"%w: %s. Until then calls go by the fences from before. gateway ops account show %s says when nothing is "+
-				"due any more",
+			"%w: %s. Until then, the old fences apply. gateway ops account show %s lists changes that are not in "+
+				"force yet",
 			ErrNotInForce, refusal.Cause.Error(), id)
 	case ok && refusal.Reason == fault.NotYetInForce:
 		return fmt.Errorf(
-			"%w: Redis could not be told (%s). A worker puts it in force as soon as Redis answers; until then calls, "+
-				"if Redis admits any, go by the fences from before. gateway ops account show %s says when nothing is "+
-				"due any more",
+			"%w: Redis could not be updated (%s). A worker retries until Redis answers; until then, the old fences "+
+				"apply to calls that Redis admits. gateway ops account show %s lists changes that are not in force yet",
 			ErrNotInForce, strings.Join(strings.Fields(fmt.Sprint(refusal.Cause)), " "), id)
 	case ok:
 		return errors.New(refusal.Message)
 	case errors.Is(err, store.ErrOriginTaken):
 		return errors.New("a pack was granted to another account for this origin; nothing was changed")
 	}
-	return fmt.Errorf("%s: whether it was saved is not known; look with gateway ops account show %s",
+	return fmt.Errorf("%s: it is not known whether it was saved; check with gateway ops account show %s",
 		strings.Join(strings.Fields(err.Error()), " "), id)
 }

@@ -105,7 +105,7 @@ func OpsSettlement(ctx context.Context, cfg config.Config, chainID uint64, tx x4
 }
 
 var errNoSettlement = errors.New(
-	"no settlement of this transaction is recorded; check the hash, --chain-id and --payer")
+	"no settlement is recorded for this transaction; check the hash, --chain-id and --payer")
 
 func settlementHistories(ctx context.Context, s *store.Store, chainID uint64, tx x402.TxHash,
 	payer wallet.Address,
@@ -202,7 +202,7 @@ func OpsNoteRefund(ctx context.Context, cfg config.Config, chainID uint64, tx x4
 		before, err := s.NoteRefund(ctx, id, refundNoted+why, again)
 		if errors.Is(err, store.ErrRefundNoted) {
 			return fmt.Errorf(
-				"a refund was noted before, at %s; see whether it was sent, and note another one with --again",
+				"a refund was already noted at %s; check whether it was sent, or note another one with --again",
 				before.RefundedAt.Format(time.RFC3339))
 		}
 		return err

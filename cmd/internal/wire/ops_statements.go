@@ -104,7 +104,7 @@ func OpsSweepStatements(ctx context.Context, cfg config.Config, log *slog.Logger
 			page, err := book.Sweep(ctx, sum.Last, statement.SweepPage, func() {}, log)
 			if err != nil {
 				return fmt.Errorf(
-					"the sweep stopped after %d accounts; what is closed stays closed, and it may be run again: %w",
+					"the sweep stopped after %d accounts; statements that it closed stay closed. Run it again: %w",
 					sum.Accounts, err)
 			}
 			sum.Add(&page)

@@ -36,7 +36,7 @@ func OpsWaitlist(ctx context.Context, cfg config.Config, statuses []string, befo
 		if before != nil {
 			w, err := s.FindWaiting(ctx, *before)
 			if errors.Is(err, store.ErrNotFound) {
-				return errors.New("--before: the address is not on the waitlist; take another line of the list")
+				return errors.New("--before: the address is not on the waitlist; take another one from the list")
 			}
 			if err != nil {
 				return err
@@ -70,12 +70,12 @@ func OpsInviteWaiting(ctx context.Context, cfg config.Config, emails []account.E
 			case errors.Is(err, store.ErrNotFound):
 				missed = append(missed, fmt.Errorf("%s is not on the waitlist", email.Address()))
 			case errors.Is(err, store.ErrUnconfirmed):
-				missed = append(missed, fmt.Errorf("%s is not confirmed, so nobody is told: it may be somebody else's",
+				missed = append(missed, fmt.Errorf("%s is not confirmed and gets no mail: it may be somebody else's",
 					email.Address()))
 			case err != nil:
 				return err
 			case already:
-				say(email, "was invited before; nothing changed")
+				say(email, "was already invited; nothing changed")
 			default:
 				say(email, "is invited")
 			}
