@@ -309,9 +309,9 @@ func (r *reconciling) conclude(ctx context.Context) error {
 func (b *Billing) failed(err error, kind, step string, id account.ID) error {
 	if refusal, ok := errors.AsType[*fault.Error](err); ok && refusal.Reason != fault.InternalFault &&
 		refusal.Reason != fault.NotYetInForce {
-		b.Logger.Error("billing is refused a change", "step", step, "account_id", id, "error", err)
+		b.Logger.Error("billing change refused", "step", step, "account_id", id, "error", err)
 		return refused(refusal)
 	}
-	b.Logger.Error("billing is not done yet; it is tried again", "step", step, "account_id", id, "error", err)
+	b.Logger.Error("billing step not done yet; will retry", "step", step, "account_id", id, "error", err)
 	return temporal.NewApplicationError("it failed; the worker's log names the cause", kind)
 }

@@ -57,12 +57,12 @@ func (r *reconciling) warn(recorded *subscription.Subscription, listed bool) {
 	case r.snapshot.Deleted:
 		log.Warn("a customer was deleted at Stripe, which ends its subscription")
 	case !listed:
-		log.Warn("Stripe tells nothing of the recorded subscription, which is taken as ended")
+		log.Warn("Stripe does not list the recorded subscription; treating it as ended")
 	case r.current == nil || r.current.ID != recorded.ID:
-		log.Warn("the recorded subscription is taken as ended though it lasts at Stripe, since another one of ours " +
-			"is paid there")
+		log.Warn("treating the recorded subscription as ended although Stripe lists it, because another one is " +
+			"paid there")
 	case r.current.OddPrice != "" && !r.current.Status.Over():
-		log.Warn("a subscription has a price at Stripe that is of no plan of ours; its plan goes on", "price",
+		log.Warn("a subscription has a price at Stripe that belongs to none of our plans; its plan stays", "price",
 			r.current.OddPrice)
 	}
 }

@@ -57,7 +57,7 @@ const sellingCurrency = "usd"
 
 // contradicts notes a payment of which nothing is granted, for support.
 func (r *reconciling) contradicts(p *subscription.Payment, why string) error {
-	r.Logger.Error("a payment contradicts the pack that it is for; nothing is granted of it", "account_id", r.id,
+	r.Logger.Error("a payment does not match its pack; nothing is granted", "account_id", r.id,
 		"payment", p.ID, "why", why)
 	r.odd = append(r.odd, p.ID)
 	return nil

@@ -206,13 +206,13 @@ func (d *Doors) told(err error, step string, key account.KeyID) (inForce bool, _
 		if refusal.Reason != fault.NotYetInForce {
 			return false, refused(refusal)
 		}
-		d.Logger.Warn("a key at a door is not in force yet", "step", step, "key_id", key, "error", err)
+		d.Logger.Warn("a change of a key is not in force yet", "step", step, "key_id", key, "error", err)
 		return false, nil
 	}
 	if errors.Is(err, store.ErrNotFound) {
 		return false, refused(fault.New(fault.NotYours, ""))
 	}
-	d.Logger.Error("a key did not get through a door", "step", step, "key_id", key, "error", err)
+	d.Logger.Error("binding, claiming or adopting a key failed", "step", step, "key_id", key, "error", err)
 	return false, temporal.NewApplicationError("it failed; the worker's log names the cause", ErrDoorFailed)
 }
 

@@ -67,7 +67,7 @@ func (s *Statements) CloseStatement(ctx context.Context, c Closing) (ClosedState
 	out, err := s.Book.CloseOne(ctx, ref, statement.Ended{At: c.Period.End, Plan: c.Period.Plan})
 	if err != nil {
 		s.count(failedResult, 1)
-		s.Logger.Error("statement not closed; it is tried again", "account_id", c.Account, "period", c.Period.Key,
+		s.Logger.Error("statement not closed; will retry", "account_id", c.Account, "period", c.Period.Key,
 			"error", err)
 		return ClosedStatement{},
 			temporal.NewApplicationError("the statement could not be closed; the worker's log names the cause",
@@ -111,7 +111,7 @@ func (s *Statements) SweepStatements(ctx context.Context, from SweepFrom) (Swept
 	swept, err := sweep(ctx, from.After, statement.SweepPage, beat, s.Logger)
 	if err != nil {
 		s.count(failedResult, 1)
-		s.Logger.Error("page of statements not closed; it is tried again", "after", from.After, "error", err)
+		s.Logger.Error("page of statements not closed; will retry", "after", from.After, "error", err)
 		return SweptPage{},
 			temporal.NewApplicationError("the page could not be closed; the worker's log names the cause",
 				ErrStatementFailed)

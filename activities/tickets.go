@@ -52,7 +52,7 @@ func (t *Tickets) LookAtTicket(ctx context.Context, ref TicketRef) (TicketState,
 	case errors.Is(err, store.ErrNotFound):
 		return TicketState{}, nil
 	case err != nil:
-		t.Logger.Error("a ticket is not looked at; it is tried again", "account_id", ref.Account, "ticket",
+		t.Logger.Error("could not check a ticket; will retry", "account_id", ref.Account, "ticket",
 			ref.Number.Reference(), "error", err)
 		return TicketState{},
 			temporal.NewApplicationError("the ticket could not be read; the worker's log names the cause",

@@ -348,7 +348,7 @@ func (h *service) openSession(ctx context.Context, c *store.Checkout, item plan.
 	if err != nil {
 		if !errors.Is(err, billing.ErrUnavailable) { // a no: there is no session
 			if _, ended := h.Store.EndCheckout(ctx, c.ID, store.CheckoutFailed, h.Now()); ended != nil {
-				h.Logger.Warn("a checkout that failed is open still; it ends by itself", "account_id", c.Account,
+				h.Logger.Warn("a failed checkout is still open; it expires on its own", "account_id", c.Account,
 					"checkout_id", c.ID, "error", ended)
 			}
 		}

@@ -173,7 +173,7 @@ func (h *service) keptLook(ctx context.Context, key cache.Key) *chainLook {
 func (h *service) keepLook(key cache.Key, l *chainLook) {
 	text, err := json.Marshal(l)
 	if err != nil {
-		h.Logger.Error("a look at the chain cannot be kept", "error", err)
+		h.Logger.Error("cannot encode what was read from the chain", "error", err)
 		return
 	}
 	h.looks.Put(key, text, missRemembered)

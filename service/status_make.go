@@ -31,7 +31,7 @@ func (h *service) makeStatus(ctx context.Context) (Status, error) {
 	}
 	recorded, incidents, err := h.readStatus(ctx, now)
 	if s.Recorded = err == nil; err != nil {
-		h.Logger.Warn("the record does not tell how chains stood; the status shows what this process sees",
+		h.Logger.Warn("cannot read the history of chains; the status shows only what this process sees",
 			"error", err)
 	}
 	for _, c := range chain.All() {

@@ -59,7 +59,7 @@ func (c *Registry) ReceiveStripeEvent(ctx context.Context, payload []byte, signa
 	faultpoint.Hit(faultpoint.EventStored)
 	h.complainOfVersion(&event)
 	if err := h.passOn(ctx, &stored); err != nil {
-		h.Logger.Warn("an event of the payment provider will be handed on later", "event_id", event.ID, "error", err)
+		h.Logger.Warn("an event of the payment provider will be processed later", "event_id", event.ID, "error", err)
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ func (h *service) passOn(ctx context.Context, event *store.StripeEvent) error {
 	result, err := activities.HandOn(ctx, h.Store, eventFlows{h.Purchases}, event)
 	if err == nil && result == activities.EventNobodys {
 		if left, ok := h.strangers.Let(event.Type); ok {
-			h.Logger.Warn("an event of the payment provider is of no account of ours", "event_id", event.ID, "type",
+			h.Logger.Warn("an event of the payment provider belongs to no account of ours", "event_id", event.ID, "type",
 				event.Type, "left_out", left)
 		}
 	}

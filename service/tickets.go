@@ -142,7 +142,7 @@ func (h *service) tellTicket(ctx context.Context, t *store.Ticket) {
 		return
 	}
 	if leftOut, ok := h.failures.Let(failureKind{"tell_ticket", fault.DurableUnavailable}); ok {
-		h.Logger.Warn("the flow of a ticket was not told; a worker does", "ticket", t.Number.Reference(), "account_id",
+		h.Logger.Warn("ticket workflow not signalled; a worker will", "ticket", t.Number.Reference(), "account_id",
 			t.Account, "cause", err, "left_out", leftOut)
 	}
 }

@@ -267,7 +267,7 @@ func (r *Recorder) writeBatch(ctx context.Context, calls []Call) {
 			r.split(ctx, calls)
 			return
 		}
-		r.o.Logger.Warn("call records not written; trying again", "records", len(calls), "backoff", backoff,
+		r.o.Logger.Warn("call records not written; will retry", "records", len(calls), "backoff", backoff,
 			"error", err)
 		timer := time.NewTimer(backoff)
 		select {

@@ -19,7 +19,7 @@ func (r *Recorder) writeRefused(ctx context.Context) bool {
 	for len(changed) > 0 {
 		n := min(len(changed), maxSumBatch)
 		if err := r.setSums(ctx, changed[:n]); err != nil {
-			r.o.Logger.Warn("sums of refused calls not written; trying again", "sums", len(changed), "error", err)
+			r.o.Logger.Warn("sums of refused calls not written; will retry", "sums", len(changed), "error", err)
 			whole = false
 			break
 		}

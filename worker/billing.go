@@ -61,7 +61,7 @@ func (w *Worker) sweepBilling(ctx context.Context) {
 			}
 		}
 		if err != nil && ctx.Err() == nil {
-			w.o.Logger.Error("what was bought is not looked at; it is tried again", "error", err)
+			w.o.Logger.Error("could not check purchases; will retry", "error", err)
 		}
 		select {
 		case <-ctx.Done():

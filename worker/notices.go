@@ -23,7 +23,7 @@ func (w *Worker) carryNotices(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		if err := w.startNotices(ctx); err != nil && ctx.Err() == nil {
-			w.o.Logger.Error("usage notices are not begun; they wait in the record and are tried again", "error", err)
+			w.o.Logger.Error("usage notices not started; they wait in PostgreSQL, will retry", "error", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -89,7 +89,7 @@ func (w *Worker) restoreNamespace(ctx context.Context) error {
 				"%s`: %w",
 			w.o.Namespace, w.o.Namespace, err)
 	}
-	w.o.Logger.Warn("Temporal had lost the namespace, which was made again; flows begin anew from the record",
+	w.o.Logger.Warn("Temporal had lost the namespace; it was created again, and workflows restart from PostgreSQL",
 		"namespace", w.o.Namespace)
 	return nil
 }
@@ -100,7 +100,7 @@ func (w *Worker) findProbes(ctx context.Context) error {
 	for _, id := range w.o.Chains() {
 		runs, err := flows.Probes(ctx, id)
 		if err == nil && !runs {
-			w.o.Logger.Warn("a probe did not run and is started again", "chain", id)
+			w.o.Logger.Warn("a probe was not running; starting it", "chain", id)
 			err = flows.StartProbe(ctx, w.probe(id))
 		}
 		if err != nil {
@@ -119,7 +119,7 @@ func (w *Worker) findSchedules(ctx context.Context) error {
 	} {
 		stands, err := flows.HasSchedule(ctx, id)
 		if err == nil && !stands {
-			w.o.Logger.Warn("a schedule was missing and is made again", "schedule", id)
+			w.o.Logger.Warn("a schedule was missing; creating it", "schedule", id)
 			err = schedule(ctx)
 		}
 		if err != nil {

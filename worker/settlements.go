@@ -30,7 +30,7 @@ func (w *Worker) sweepSettlements(ctx context.Context) {
 			if err := w.watchSettlements(ctx); err == nil {
 				w.swept = now
 			} else if ctx.Err() == nil {
-				w.o.Logger.Error("settlements that are not final are not looked at; they are tried again", "error", err)
+				w.o.Logger.Error("could not check settlements that are not final; will retry", "error", err)
 			}
 		}
 		select {

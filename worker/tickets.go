@@ -43,7 +43,7 @@ func (w *Worker) sweepTickets(ctx context.Context) {
 		}
 		switch err := w.tellTickets(ctx, now.Add(-ticketStale), overdue); {
 		case err != nil && ctx.Err() == nil:
-			w.o.Logger.Error("flows of tickets are not told of changes; it is tried again", "error", err)
+			w.o.Logger.Error("could not signal ticket workflows; will retry", "error", err)
 		case err == nil && !overdue.IsZero():
 			swept = now
 		}

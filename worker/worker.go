@@ -180,7 +180,7 @@ func (w *Worker) setState(err error) {
 	case err == nil && before != nil:
 		w.o.Logger.Info("durable work runs", "namespace", w.o.Namespace, "chains", len(w.o.Chains()))
 	case err != nil && (before == nil || before.Error() != err.Error()):
-		w.o.Logger.Error("durable work waits for Temporal and is tried again; usage is flushed meanwhile", "error", err)
+		w.o.Logger.Error("durable work waits for Temporal; will retry, and usage is flushed meanwhile", "error", err)
 	}
 }
 

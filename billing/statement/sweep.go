@@ -128,7 +128,7 @@ func (b *Book) closeBatch(ctx context.Context, batch []store.Account, limit int,
 		}
 		if err != nil {
 			failed++
-			log.Error("statement not closed; it is tried again at the next sweep", "account_id", batch[i].ID,
+			log.Error("statement not closed; the next sweep retries it", "account_id", batch[i].ID,
 				"error", err)
 			if failed >= limit {
 				return report, failed, fmt.Errorf("%d accounts of a batch could not be closed, the last: %w",

@@ -69,7 +69,7 @@ func TestChangesOfAnAccountHoldFromTheAnswerOnAndAreLogged(t *testing.T) {
 	if !strings.HasPrefix(said, "was granted pack_m ") ||
 		!strings.HasSuffix(said,
 			": 7,000,000 units until "+expires+
-				", origin invoice 12; it is not drawn on plan door1, where no quota refuses\n") {
+				", origin invoice 12; it is not used on plan door1, which has no quota\n") {
 		t.Errorf("grant-pack said %q", said)
 	}
 	if again := b.change(t, c, "grant-pack", "--size", "l", "--origin", "invoice 12"); !strings.HasPrefix(again,
@@ -138,7 +138,7 @@ func TestAnAccountIsShownWithAllThatFencesIt(t *testing.T) {
 			"STATUS | active\n",
 			"TERMS | plan enterprise, by contract, 5 units a period, 1,000 requests per 1s\n",
 			"PERIOD | " + moment(start) + " to " + moment(end) + " (calendar month)\n",
-			"REQUESTS | 7: 3 billable, 1 cache hit, 3 refused (1 of them given back)\n",
+			"REQUESTS | 7: 3 billable, 1 cache hit, 3 refused (1 of them refunded)\n",
 			"UNITS | 6: 5 from the plan, 1 from packs\n",
 			"COMPLETE UNTIL | 20",
 			"SERVICES OFF | -\n",

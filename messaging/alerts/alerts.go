@@ -107,7 +107,7 @@ func (s *Watcher) try(ctx context.Context, what string, sweep func(context.Conte
 	within, cancel := context.WithTimeout(ctx, sweepTimeout)
 	defer cancel()
 	if err := sweep(within); err != nil && ctx.Err() == nil {
-		s.Logger.Error("users are not told; it is tried again", "of", what, "error", err)
+		s.Logger.Error("users not notified; will retry", "of", what, "error", err)
 	}
 }
 

@@ -58,10 +58,10 @@ func (s *Watcher) observe(ctx context.Context) error {
 		switch {
 		case news == nil:
 		case news.Over():
-			s.Logger.Info("a chain is well again", "chain", id, "incident_id", news.ID.String(), "began_at",
+			s.Logger.Info("chain is up again", "chain", id, "incident_id", news.ID.String(), "began_at",
 				news.BeganAt, "ended_at", news.EndedAt)
 		default:
-			s.Logger.Error("a chain is down; users are told", "chain", id, "incident_id", news.ID.String(), "began_at",
+			s.Logger.Error("chain is down; users are notified", "chain", id, "incident_id", news.ID.String(), "began_at",
 				news.BeganAt)
 		}
 	}
@@ -79,7 +79,7 @@ func (s *Watcher) endUnserved(ctx context.Context) error {
 	ended, err := s.Record.EndUnservedIncidents(ctx, served, s.Now().Add(-patience.Gap))
 	for i := range ended {
 		over := &ended[i]
-		s.Logger.Info("a chain that was down is served no more", "chain", over.Chain, "incident_id", over.ID.String(),
+		s.Logger.Info("chain that was down is no longer served", "chain", over.Chain, "incident_id", over.ID.String(),
 			"began_at", over.BeganAt, "ended_at", over.EndedAt)
 	}
 	return err
@@ -122,7 +122,7 @@ func (s *Watcher) tellIncident(ctx context.Context, i *store.Incident) error {
 		for n := range readers {
 			mail, err := s.Mails.Prepare(s.incidentLetter(i, &readers[n]))
 			if errors.Is(err, outbox.ErrAddress) {
-				s.Logger.Warn("a user cannot be told of an incident: no mail can go to the address", "user_id",
+				s.Logger.Warn("cannot notify a user of an incident: no mail can be sent to the address", "user_id",
 					readers[n].User.String())
 				continue
 			}

@@ -158,12 +158,12 @@ func (c *Sender) round(ctx context.Context) time.Duration {
 	switch {
 	case whole != nil && c.pause == 0:
 		c.pause = c.o.Interval
-		c.o.Logger.Error("mails wait: the SMTP server takes none; they are tried again", "error", whole)
+		c.o.Logger.Error("mails wait: the SMTP server accepts none; will retry", "error", whole)
 	case whole != nil:
 		c.pause = min(2*c.pause, c.o.MaxPause)
 	case len(mails) > 0 && c.pause > 0:
 		c.pause = 0
-		c.o.Logger.Info("the SMTP server takes mails again")
+		c.o.Logger.Info("the SMTP server accepts mails again")
 	}
 	switch {
 	case c.pause > 0:
@@ -223,12 +223,11 @@ func (c *Sender) send(ctx context.Context, m *store.ClaimedMail) error {
 		}
 		log.Error("mail given up", "error", failure)
 	} else if !failure.Whole {
-		log.Warn("mail not sent; it is tried again", "error", failure)
+		log.Warn("mail not sent; will retry", "error", failure)
 	}
 	c.o.OnResult(m.Kind, result)
 	if err := c.recorded(ctx, mark); err != nil {
-		log.Error("the end of an attempt at a mail could not be recorded; the mail is tried again when its lease is "+
-			"over", "error", err)
+		log.Error("outcome of a mail attempt not recorded; the mail is retried when its lease expires", "error", err)
 	}
 	if failure.Whole {
 		return err
@@ -300,7 +299,7 @@ func (c *Sender) tend(ctx context.Context) {
 		c.o.OnResult(kind, Expired)
 	}
 	if len(kinds) > 0 {
-		c.o.Logger.Warn("mails given up: their time was over before they could be sent", "mails", len(kinds))
+		c.o.Logger.Warn("mails given up: they expired before they could be sent", "mails", len(kinds))
 	}
 	var waiting []store.WaitingMails
 	if err == nil {
@@ -320,8 +319,8 @@ func (c *Sender) note(ctx context.Context, err error) {
 	}
 	c.failed = err != nil
 	if err != nil {
-		c.o.Logger.Error("mails wait: the record cannot be reached; it is tried again", "error", err)
+		c.o.Logger.Error("mails wait: PostgreSQL cannot be reached; will retry", "error", err)
 		return
 	}
-	c.o.Logger.Info("the record of mails is reached again")
+	c.o.Logger.Info("PostgreSQL is reachable again; mails are sent")
 }

@@ -150,7 +150,7 @@ func TestMailsWaitWhileTheServerIsDownAndGoWhenItIsBack(t *testing.T) {
 	}
 	testkit.Eventually(t, testTimeout, func() bool { return len(box.Mails()) == mails+1 }, "every mail arrives")
 	text := logged.String()
-	if strings.Count(text, "the SMTP server takes none") != 1 || !strings.Contains(text, "takes mails again") {
+	if strings.Count(text, "the SMTP server accepts none") != 1 || !strings.Contains(text, "accepts mails again") {
 		t.Errorf("the log does not tell once that the server is away, and that it is back: %s", text)
 	}
 	for _, secret := range []string{"buyer", token, code} {

@@ -135,7 +135,7 @@ func (g *Gate) Refund(ctx context.Context, c *Call, own *fault.Error) *fault.Err
 	lost := meter.FailedRefund(c.Subject, &c.Metered, c.Receipt, name, own.Reason.String())
 	if kept := g.Limits.GiveBackLater(ctx, lost); kept != limits.KeptNowhere {
 		c.Charged = false
-		g.Logger.Warn("refund failed; it is made once the meter answers", "request_id", c.RequestID, "account_id",
+		g.Logger.Warn("refund failed; will retry once the meter answers", "request_id", c.RequestID, "account_id",
 			c.Subject.Account, "units", c.Metered.Units, "error", err)
 		if own.Reason != fault.OutcomeUnknown { // its message says nothing of the charge
 			told.Message = "The call failed. Its charge of " + c.Metered.Units.String() +

@@ -127,7 +127,7 @@ func (f *Flusher) Run(ctx context.Context) error {
 		case ctx.Err() != nil: // interrupted by the stop, not failed
 		default:
 			backoff = min(2*backoff, f.o.MaxBackoff)
-			f.o.Logger.Error("usage not flushed; it stays in the meter and is tried again", "backoff", backoff,
+			f.o.Logger.Error("usage not flushed; it stays in the meter, will retry", "backoff", backoff,
 				"error", err)
 			if f.o.OnError != nil {
 				f.o.OnError(err)

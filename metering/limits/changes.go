@@ -356,7 +356,7 @@ func (f *Limits) RunPushes(ctx context.Context, logger *slog.Logger) {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			logger.Error("changed fences not in force; they are pushed again", "error", err)
+			logger.Error("changed fences not in force; will retry", "error", err)
 		case pushed > 0:
 			logger.Info("changed fences put in force", "changes", pushed)
 		}

@@ -164,8 +164,7 @@ func (l *losses) tellDropped(logger *slog.Logger, count func(result string, n in
 	for of, sum := range dropped {
 		n += sum.calls
 		logger.Error(
-			"calls whose reply was lost found no room to be written down, and may have been charged; compare the "+
-				"account's usage",
+			"calls whose reply was lost could not be recorded and may have been charged; compare the account's usage",
 			"account_id", of.account, "key_id", of.key, "calls", sum.calls, "units", sum.units)
 	}
 	count(lostDropped, n)
@@ -189,9 +188,9 @@ func (f *Limits) RunReclaims(ctx context.Context, logger *slog.Logger, count fun
 		switch {
 		case ctx.Err() != nil:
 		case err != nil:
-			logger.Warn("calls whose reply was lost are not reclaimed yet; it is tried again", "error", err)
+			logger.Warn("calls whose reply was lost are not refunded yet; will retry", "error", err)
 		case givenBack > 0:
-			logger.Info("charges given back of calls whose reply was lost", "calls", givenBack)
+			logger.Info("calls whose reply was lost were refunded", "calls", givenBack)
 		}
 		select {
 		case <-ctx.Done():
@@ -199,7 +198,7 @@ func (f *Limits) RunReclaims(ctx context.Context, logger *slog.Logger, count fun
 			defer cancel()
 			if err := f.lost.write(last); err != nil {
 				logger.Error(
-					"calls whose reply was lost cannot be written down; what was charged of them stays charged",
+					"calls whose reply was lost cannot be recorded; they stay charged if they were charged",
 					"error", err)
 				f.lost.giveUp()
 			}
@@ -293,7 +292,7 @@ func (r *reclaims) one(ctx context.Context, c *account.LostCall) error {
 		r.count(lostNotCharged, 1)
 	default:
 		r.count(lostForgotten, 1)
-		r.logger.Error("nobody knows whether a call was charged whose reply was lost; compare the account's usage",
+		r.logger.Error("unknown whether a call whose reply was lost was charged; compare the account's usage",
 			"account_id", c.Account, "key_id", c.Key, "units", c.Units, "at", c.NotAfter)
 	}
 	return nil

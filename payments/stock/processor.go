@@ -336,7 +336,7 @@ func (c *Processor) end(ctx context.Context, of store.Attempt, state store.Autho
 		after = hold // the grant comes first, so that what is watched then was granted
 	}
 	if err := c.Record.EndSettling(ctx, of, state, reason, tx, after); err != nil {
-		c.Logger.Warn("what became of an authorization will be read from the chain", "state", string(state),
+		c.Logger.Warn("the outcome of an authorization will be read from the chain", "state", string(state),
 			"error", err)
 	}
 }

@@ -52,7 +52,7 @@ func (c *Processor) look(ctx context.Context, into any, method string, params ..
 		err = json.Unmarshal(result, into)
 	}
 	if err != nil {
-		c.Logger.Debug("where a payment is will be read by its flow", "method", method, "error", err)
+		c.Logger.Debug("a payment's place on the chain will be read by its workflow", "method", method, "error", err)
 	}
 	return err == nil
 }

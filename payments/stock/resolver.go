@@ -72,7 +72,7 @@ func (s *Resolver) Run(ctx context.Context) {
 	defer tick.Stop()
 	for {
 		if err := s.ResolveDue(ctx); err != nil && ctx.Err() == nil {
-			s.Logger.Warn("what became of some payments could not be read; they are looked at again", "error", err)
+			s.Logger.Warn("could not read the outcome of some payments; will retry", "error", err)
 		}
 		select {
 		case <-ctx.Done():
@@ -214,7 +214,7 @@ func (s *Resolver) conclude(ctx context.Context, a *store.Authorization, reason 
 	}
 	news, err := s.Record.ConcludeAuthorization(ctx, a.Attempt, state, reason, tx)
 	if err == nil && news && a.State != state {
-		s.Logger.Info("the chain says what became of a payment", "was", string(a.State), "is", string(state), "reason",
+		s.Logger.Info("outcome of a payment read from the chain", "was", string(a.State), "is", string(state), "reason",
 			reason)
 	}
 	return err

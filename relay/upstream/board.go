@@ -165,8 +165,7 @@ func (b *Board) Watch(ctx context.Context, p *Pool, every time.Duration, log *sl
 			before := c.Generation()
 			c.follow(posted)
 			if now := c.Generation(); before != 0 && now > before {
-				log.Warn("the chain reorganised deeper than what counts as final: nothing stored before is served "+
-					"any more",
+				log.Warn("reorg deeper than finality: answers cached before are no longer served",
 					"chain", id, "generation", now)
 			}
 		}

@@ -157,7 +157,7 @@ func TestRestore_OfASnapshotIsToldAndRecovered(t *testing.T) {
 	r.is(0, 0) // as Redis has it
 	r.is(1, suspendedCode)
 	code, out, errs := r.run("ops", "recover")
-	if code != 0 || !strings.HasPrefix(out, "epoch ") || !strings.Contains(out, "are loaded again from PostgreSQL") {
+	if code != 0 || !strings.HasPrefix(out, "epoch ") || !strings.Contains(out, "are reloaded from PostgreSQL") {
 		t.Fatalf("ops recover ended with exit code %d: %q, %q", code, out, errs)
 	}
 	r.is(0, suspendedCode)

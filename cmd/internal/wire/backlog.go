@@ -67,7 +67,7 @@ func (w *backlogWatch) read(ctx context.Context) {
 	b, err := w.record.LoadBacklog(ctx, w.final)
 	if err != nil {
 		w.figures.Unknown()
-		w.log.Warn("what waits in the record is not counted; it is read again in a minute", "error", err)
+		w.log.Warn("could not count the backlog in PostgreSQL; will retry in a minute", "error", err)
 		return
 	}
 	now := w.now()

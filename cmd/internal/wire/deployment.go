@@ -101,7 +101,7 @@ func (b *base) tellEpoch(r recovered, err error, log *slog.Logger) {
 	case errors.Is(err, errOlderRecord):
 		log.Error("changes of fences are not in force", "error", err)
 	case r.Begun || r.Forgotten > 0:
-		log.Warn("PostgreSQL was restored or is another one: what Redis held of the record was forgotten and is "+
-			"loaded again", "epoch", r.Epoch, "forgotten", r.Forgotten)
+		log.Warn("PostgreSQL was restored or replaced: its data in Redis was dropped and is reloaded", "epoch", r.Epoch,
+			"forgotten", r.Forgotten)
 	}
 }

@@ -80,7 +80,7 @@ func tolerate(log *slog.Logger, within time.Duration, finish func(context.Contex
 		ctx, cancel := context.WithTimeout(ctx, within)
 		defer cancel()
 		if err := finish(ctx); err != nil {
-			log.Warn("not everything was written before the end; no charge is affected", "error", err)
+			log.Warn("shut down before everything was written; charges are not affected", "error", err)
 		}
 		return nil
 	}

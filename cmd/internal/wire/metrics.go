@@ -50,7 +50,7 @@ func (p sidePort) serve(ctx context.Context, log *slog.Logger) {
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
 	if err := ignoreClosed(server.Serve(listener)); err != nil {
-		log.Error("metrics are not served any more", "error", err)
+		log.Error("metrics are no longer served", "error", err)
 	}
 }
 

@@ -123,7 +123,7 @@ func (w *redisHealth) look(ctx context.Context) {
 	h, err := w.meter.CheckHealth(ctx)
 	if err != nil {
 		w.last.Store(nil)
-		w.log.Warn("Redis cannot be looked at; it is tried again in a minute", "error", err)
+		w.log.Warn("Redis health check failed; will retry in a minute", "error", err)
 	} else {
 		w.last.Store(&h)
 		w.tell(&h)
@@ -143,19 +143,18 @@ func (w *redisHealth) tell(h *meter.Health) {
 		w.log.Error("Redis may delete usage, so nothing is admitted: set maxmemory-policy to noeviction", "policy",
 			h.Policy)
 	} else if !h.Evicts() && w.told.Evicts() {
-		w.log.Info("Redis deletes nothing any more; calls are admitted", "policy", h.Policy)
+		w.log.Info("Redis no longer deletes data; calls are admitted again", "policy", h.Policy)
 	}
 	if h.Unknown && !w.told.Unknown {
 		w.log.Error(
-			"Redis does not say its maxmemory-policy, so nobody would notice if it deleted usage: see that it is " +
+			"Redis does not report its maxmemory-policy, so nobody would notice if it deleted usage: set it to " +
 				"noeviction, and allow INFO to the user of REDIS_URL (ACL SETUSER NAME +info)")
 	}
 	if w.told.AppendOnly && !h.AppendOnly && h.Policy != "" {
-		w.log.Warn("Redis keeps no append-only file: when it stops, usage of up to 20 seconds is lost; set " +
-			"appendonly yes")
+		w.log.Warn("Redis has no append-only file: if it stops, up to 20 seconds of usage are lost; set appendonly yes")
 	}
 	if h.Failed != "" && h.Failed != w.told.Failed {
-		w.log.Error("Redis fails to write to its disk: look at its log and at the room there", "failed", h.Failed)
+		w.log.Error("Redis cannot write to its disk: check its log and the free space", "failed", h.Failed)
 	}
 	w.told = *h
 }
