@@ -43,7 +43,7 @@ func (v *request) statements() error {
 func periodStatus(s statement.Status) status {
 	switch s {
 	case statement.Open:
-		return status{"", "goes on"}
+		return status{"", "in progress"}
 	case statement.Closing:
 		return status{warn, "closing"}
 	case statement.Closed:

@@ -189,7 +189,7 @@ func TestStatementsAreListedAndDownloaded(t *testing.T) {
 	if got := row(t, page, "1 – 31 Oct 2026"); got != "1 – 31 Oct 2026 closed 600,006 500,005 CSV of 1 – 31 Oct 2026" {
 		t.Errorf("a closed one: %q", got)
 	}
-	if got := row(t, page, "1 – 30 Nov 2026"); got != "1 – 30 Nov 2026 goes on – – CSV of 1 – 30 Nov 2026" {
+	if got := row(t, page, "1 – 30 Nov 2026"); got != "1 – 30 Nov 2026 in progress – – CSV of 1 – 30 Nov 2026" {
 		t.Errorf("an open one: %q", got)
 	}
 	got := b.get("/statements/2026-11-01.csv")
