@@ -10,15 +10,15 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// Agents is the agents' door behind this one: the endpoint of the Model Context Protocol, and the
-// closed paths of the one before it.
+// Agents serves the agents' routes: the endpoint of the Model Context Protocol, and the paths of
+// its retired HTTP+SSE transport, which are refused.
 type Agents interface {
-	// note is told of refusals that no call tells of.
+	// Serve answers r. It calls note for refusals that no call record covers.
 	Serve(w http.ResponseWriter, r *http.Request, caller *service.Caller, note func(*fault.Error))
 }
 
-// unhurried writes long answers piece by piece, as the relay's are written: a client may take long,
-// as long as each piece is taken in time.
+// unhurried writes long answers in pieces, as the relay does. An answer may take long, as long as
+// the client accepts each piece in time.
 type unhurried struct {
 	gin.ResponseWriter
 
@@ -29,13 +29,13 @@ func (u unhurried) Write(p []byte) (int, error) {
 	if len(p) > pieceBytes {
 		return u.client.Write(p)
 	}
-	return u.ResponseWriter.Write(p) //nolint:wrapcheck // it stands in the other's place
+	return u.ResponseWriter.Write(p) //nolint:wrapcheck // it replaces the embedded writer
 }
 
-// agentsPrefix is where everything of the agents' door is.
+// agentsPrefix begins the paths of the agents' routes.
 const agentsPrefix = "/mcp"
 
-// routeAgents hands over every method but OPTIONS: whatever is asked there is answered in the
+// routeAgents passes every method except OPTIONS to Agents, because every answer there has the
 // protocol's own form.
 func (s *server) routeAgents(engine *gin.Engine) {
 	if s.Agents == nil {
@@ -56,7 +56,7 @@ func (s *server) routeAgents(engine *gin.Engine) {
 	}
 }
 
-// agentsRoute describes the endpoint in the document, where there is one.
+// agentsRoute describes the endpoint for the OpenAPI document. It returns nil when Agents is nil.
 func (s *server) agentsRoute() []plainRoute {
 	if s.Agents == nil {
 		return nil

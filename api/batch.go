@@ -9,18 +9,18 @@ import (
 	"github.com/chainaccess/gateway/relay"
 )
 
-// wholeBatch is how large a batch may be in bytes, about, to be put together before it is sent. A
-// larger one is sent as it is put together, so that it is not held twice.
+// wholeBatch is the approximate size in bytes up to which a batch is assembled before it is sent. A
+// larger batch is streamed, so that it is not held in memory twice.
 const wholeBatch = 256 << 10
 
-// replyQueue is the replies of a batch on their way out. Each is closed once, also when something
-// panics: they hold memory.
+// replyQueue holds the replies of a batch that are being sent. Each is closed exactly once, also
+// after a panic, because replies hold memory.
 type replyQueue struct {
 	replies []*relay.Reply
 	closed  int
 }
 
-// close ends the next reply, of which written bytes went out.
+// close closes the next reply; written is how many of its bytes were sent.
 func (o *replyQueue) close(written int) {
 	reply := o.replies[o.closed]
 	o.closed++
@@ -41,7 +41,7 @@ func (s *server) writeBatch(c *gin.Context, replies []*relay.Reply) {
 	for _, reply := range replies {
 		if w := reply.Window(); w.Limit > 0 && (window.Limit == 0 || w.Remaining < window.Remaining ||
 			w.Remaining == window.Remaining && w.Reset > window.Reset) {
-			window = w // the items ran beside each other: the one that was counted last has the fewest left
+			window = w // the items ran in parallel: the one counted last has the fewest left
 		}
 		allHit = allHit && reply.Hit
 		size += len(reply.Result) + len(reply.Error)
@@ -59,7 +59,7 @@ func (s *server) writeBatch(c *gin.Context, replies []*relay.Reply) {
 	}
 }
 
-// sendBatch sends a batch as a whole.
+// sendBatch sends a batch in one piece.
 func (s *server) sendBatch(c *gin.Context, out *replyQueue) {
 	id := c.Writer.Header().Get(requestIDHeader)
 	body := []byte{}
@@ -76,14 +76,14 @@ func (s *server) sendBatch(c *gin.Context, out *replyQueue) {
 	}
 }
 
-// streamBatch sends a batch reply by reply, and gives the memory of each back as soon as it is out.
+// streamBatch sends a batch reply by reply and releases the memory of each reply once it is sent.
 func (s *server) streamBatch(c *gin.Context, out *replyQueue) {
 	to := s.outgoing(c)
 	defer to.release()
 	c.Writer.WriteHeader(http.StatusOK)
 	id := c.Writer.Header().Get(requestIDHeader)
 	var err error
-	var head []byte // what is not sent yet
+	var head []byte // not sent yet
 	write := func(b []byte) {
 		if err == nil {
 			_, err = to.Write(b)
@@ -111,12 +111,12 @@ func (s *server) streamBatch(c *gin.Context, out *replyQueue) {
 	if write(append(head, ']')); err == nil {
 		err = to.end()
 	}
-	if err != nil { // the calls were made all the same
+	if err != nil { // the calls were made anyway
 		panic(http.ErrAbortHandler)
 	}
 }
 
-// separator is what stands before an item.
+// separator returns the byte that precedes item i.
 func separator(i int) byte {
 	if i == 0 {
 		return '['

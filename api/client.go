@@ -8,8 +8,8 @@ import (
 	"github.com/chainaccess/gateway/metering/netlimit"
 )
 
-// bearer returns the key of the Authorization header, empty when there is none. The scheme's case
-// does not matter.
+// bearer returns the key of the Authorization header, or "" when there is none. The scheme is
+// case-insensitive.
 func bearer(r *http.Request) string {
 	const scheme = "bearer "
 	var value string
@@ -22,13 +22,13 @@ func bearer(r *http.Request) string {
 	return strings.TrimSpace(value[len(scheme):])
 }
 
-// ClientNetwork tells other doors which network the limits of a request go by.
+// ClientNetwork returns a function that returns the network that a request's rate limits apply to.
 func ClientNetwork(trustedProxies int) func(*http.Request) netip.Prefix {
 	return func(r *http.Request) netip.Prefix { return clientNetwork(r, trustedProxies) }
 }
 
-// clientNetwork is the network that limits go by: of the peer, or of the entry that the configured
-// number of trusted proxies leaves in X-Forwarded-For.
+// clientNetwork returns the network that rate limits apply to: that of the peer, or of the entry of
+// X-Forwarded-For that the configured number of trusted proxies leaves.
 func clientNetwork(r *http.Request, trustedProxies int) netip.Prefix {
 	if trustedProxies > 0 {
 		entries := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
@@ -45,7 +45,7 @@ func clientNetwork(r *http.Request, trustedProxies int) netip.Prefix {
 	return netlimit.NetworkOf(peer.Addr())
 }
 
-// parseClient reads an entry of X-Forwarded-For; some proxies add the port.
+// parseClient parses an entry of X-Forwarded-For. Some proxies add the port.
 func parseClient(entry string) (netip.Addr, bool) {
 	if a, err := netip.ParseAddr(entry); err == nil {
 		return a, true

@@ -10,10 +10,10 @@ import (
 	"github.com/chainaccess/gateway/api/internal/openapi"
 )
 
-// What pages of other origins may do on /rpc/{chain}, /x402/rpc/{chain} and /mcp, and on the menu
-// and its manifest, which they may read. A key is in the request's own header and no cookie means
-// anything there, so every origin may (Fetch standard, section 3.3). Stock clients add headers of
-// their own (solana-client), which the asterisk lets pass; Authorization it does not cover.
+// CORS headers of /rpc/{chain}, /x402/rpc/{chain} and /mcp, and of the menu and its manifest. A key
+// is sent in a header of its own and cookies are ignored, so every origin is allowed (Fetch
+// standard, section 3.3). Stock clients add headers of their own (solana-client), which the
+// asterisk allows; it does not cover Authorization.
 var (
 	anyOrigin      = []string{"*"}
 	allowedMethods = []string{http.MethodPost}
@@ -23,17 +23,17 @@ var (
 	exposedHeaders = []string{"X-Request-Id, X-Service-Cache, Server-Timing, Retry-After, RateLimit-Limit, " +
 		"RateLimit-Remaining, RateLimit-Reset, WWW-Authenticate, PAYMENT-REQUIRED, PAYMENT-RESPONSE, " +
 		"X-PAYMENT-RESPONSE, X-Payment-Credential"}
-	preflightAge = []string{"86400"} // seconds; browsers cut it to what they keep at most
+	preflightAge = []string{"86400"} // seconds; browsers cap it
 	varyEncoding = []string{"Accept-Encoding"}
 )
 
 const rpcPrefix = "/rpc/"
 
-// menuPaths tell what calls cost and how to pay, which is no secret of anybody's: a wallet in a
-// page reads it before it pays.
+// menuPaths serve prices and how to pay, which are public: a wallet in a page reads them before it
+// pays.
 var menuPaths = []string{"/x402", "/.well-known/x402"}
 
-// menuPreflights are what browsers ask before they let a page read those with headers of its own.
+// menuPreflights answer the preflight requests of menuPaths.
 func (s *server) menuPreflights() []plainRoute {
 	routes := make([]plainRoute, len(menuPaths))
 	for i, name := range []string{"menu_preflight", "payment_manifest_preflight"} {
@@ -47,8 +47,8 @@ func (s *server) menuPreflights() []plainRoute {
 	return routes
 }
 
-// shareRPC lets pages of other origins read every answer of the relay's routes, of the agents' door
-// and of the menu, refusals too.
+// shareRPC allows pages of other origins to read every answer, refusals included, of the relay's
+// routes, the agents' routes and the menu.
 func (s *server) shareRPC(c *gin.Context) {
 	path := c.Request.URL.Path
 	menu := slices.Contains(menuPaths, path)
@@ -65,14 +65,14 @@ func (s *server) shareRPC(c *gin.Context) {
 	}
 }
 
-// ofAgents reports whether a path is the agents' door's.
+// ofAgents reports whether a path is one of the agents' routes.
 func ofAgents(path string) bool {
 	rest, ok := strings.CutPrefix(path, agentsPrefix)
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// preflight is OPTIONS of those routes. It is not metered and asks for no key: browsers send none
-// with it.
+// preflight answers OPTIONS of those routes. It is not metered and needs no key, because browsers
+// send none with it.
 func (s *server) preflight(c *gin.Context) {
 	h := c.Writer.Header()
 	h["Access-Control-Allow-Methods"] = allowedMethods

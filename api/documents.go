@@ -21,7 +21,7 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// Media types of what there is to read.
+// Media types of the documents.
 const (
 	mediaJSON     = "application/json"
 	mediaHTML     = "text/html"
@@ -31,32 +31,32 @@ const (
 	inUTF8        = "; charset=utf-8"
 )
 
-// Policies of the pages. None lets anything in from another host, no inline script or style, no
-// eval. The viewer shows its icons from data: addresses, and sends what its reader tries out to the
-// gateway, whatever name that was opened under. The one form of theirs is the switch of themes.
+// Content security policies of the pages. None allows other hosts, inline scripts, inline styles or
+// eval. The viewer shows icons from data: addresses and sends trial requests to the gateway, under
+// whichever host name it was opened. The only form on the pages is the theme switch.
 const (
 	textPolicy = "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self'; " +
 		"frame-ancestors 'none'"
-	// copyPolicy has the buttons that copy.
+	// copyPolicy is for pages with copy buttons.
 	copyPolicy   = textPolicy + "; script-src 'self'"
 	viewerPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src " +
 		"'self' %s; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 )
 
-// documents are what there is to read about the service. Nothing in them changes while the process
-// runs, so each is made once: when it is first read, because a start that makes every page of every
-// code in every theme takes longer than all else of it.
+// documents are the pages and files about the service. Their content does not change while the
+// process runs. Each is rendered once, when it is first read, because rendering every page in every
+// theme would dominate the start.
 type documents struct {
 	pages map[string]func() *page // by path
-	// themed are the pages in the colours that a reader chose, by theme and path.
+	// themed are the pages in a chosen theme, by theme and path.
 	themed map[string]map[string]func() *page
 }
 
-// loadAssets reads what is embedded, once for all handlers of the process.
+// loadAssets reads the embedded assets, once per process.
 var loadAssets = sync.OnceValues(pages.Assets)
 
-// routes are those of the documents. What they serve is made later, from all routes; missing
-// answers for codes that there are not.
+// routes returns the routes of the documents. Their content is built later, from all routes.
+// missing answers for error codes that do not exist.
 func (d *documents) routes(missing gin.HandlerFunc) []plainRoute {
 	read := func(path, name, title, description, media string) plainRoute {
 		return plainRoute{openapi.Plain{
@@ -123,7 +123,7 @@ func (d *documents) serve(path string) gin.HandlerFunc {
 	return func(c *gin.Context) { d.in(chosenTheme(c.Request), path).serve(c) }
 }
 
-// serveCode serves the page of a code.
+// serveCode serves the page of an error code.
 func (d *documents) serveCode(missing gin.HandlerFunc) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		p := d.in(chosenTheme(c.Request), pages.ErrorsPath+"/"+c.Param("code"))
@@ -135,7 +135,7 @@ func (d *documents) serveCode(missing gin.HandlerFunc) gin.HandlerFunc {
 	}
 }
 
-// in returns a page in a theme; nil when there is none.
+// in returns the page of a path in a theme, or nil when there is none.
 func (d *documents) in(theme, path string) *page {
 	if made := d.themed[theme][path]; made != nil {
 		return made()
@@ -146,8 +146,8 @@ func (d *documents) in(theme, path string) *page {
 	return nil
 }
 
-// once makes a page when it is first read. What pages are made of is embedded, so a failure is a
-// mistake of the program: it is what every reader of the page meets.
+// once returns a function that renders a page when it is first called. Pages are made of embedded
+// files, so a failure is a bug, and every reader of the page gets it.
 func once(path string, render func() (*page, error)) func() *page {
 	return sync.OnceValue(func() *page {
 		p, err := render()
@@ -158,8 +158,8 @@ func once(path string, render func() (*page, error)) func() *page {
 	})
 }
 
-// chosenTheme is the one that a reader chose, here or in the console: its cookie, whose name has a
-// prefix over https. Empty for the system's.
+// chosenTheme returns the theme that the reader chose, here or in the console, or "" for the
+// system's. Its cookie has a name prefix over HTTPS.
 func chosenTheme(r *http.Request) string {
 	for _, name := range []string{"__Host-theme", "theme"} {
 		if c, err := r.Cookie(name); err == nil {
@@ -169,17 +169,17 @@ func chosenTheme(r *http.Request) string {
 	return ""
 }
 
-// asset serves a file of the pages.
+// asset serves an embedded asset.
 func (s *server) asset(c *gin.Context) {
-	// it was loaded at start
+	// loaded at start
 	if files, err := loadAssets(); err == nil && files.Serve(c.Writer, c.Request, c.Param("name")) {
 		return
 	}
 	s.refuse(c, fault.New(fault.UnknownRoute, ""))
 }
 
-// writeDocuments has the documents made of the routes. What they are made of is embedded, so a
-// failure is a mistake of the program.
+// writeDocuments builds the documents from the routes. They are made of embedded files, so a
+// failure is a bug.
 func (s *server) writeDocuments(routes []plainRoute) {
 	if _, err := loadAssets(); err != nil {
 		panic(fmt.Sprintf("documents: %v", err))
@@ -187,7 +187,7 @@ func (s *server) writeDocuments(routes []plainRoute) {
 	s.documents.write(s.Options, routes)
 }
 
-// described is the document of the interface and what pages tell of it.
+// described is the OpenAPI document and the operations that pages list.
 type described struct {
 	text       []byte
 	operations []openapi.Operation
@@ -204,8 +204,8 @@ func describe(o Options, routes []plainRoute) *huma.OpenAPI {
 	})
 }
 
-// consoleRoutes are the console's paths that the interface names (docs/interface.md, 2.4),
-// where there is a console.
+// consoleRoutes returns the console's paths that the interface names (docs/interface.md, 2.4), or
+// nil when there is no console.
 func consoleRoutes(o Options) []openapi.Console {
 	const adopt = "/agents/adopt"
 	asked := &http.Request{Method: http.MethodPost, URL: &url.URL{Path: adopt}}
@@ -215,7 +215,7 @@ func consoleRoutes(o Options) []openapi.Console {
 	return []openapi.Console{{Operation: o.Capabilities.AdoptKey, Path: adopt}}
 }
 
-// shownRoutes are the public pages beside operations, where there is a console.
+// shownRoutes returns the operations that also have a public page, or nil when there is no console.
 func shownRoutes(o Options) []openapi.Shown {
 	var shown []openapi.Shown
 	for _, c := range o.Capabilities.All() {
@@ -264,7 +264,7 @@ func (d *documents) write(o Options, routes []plainRoute) {
 	}))
 }
 
-// factsOf is what differs between gateways.
+// factsOf returns what differs between deployments.
 func factsOf(o Options, operations []openapi.Operation) pages.Facts { //nolint:gocritic // once
 	facts := pages.Facts{
 		PublicURL: o.PublicURL, Contact: o.Links.Contact, MaxBody: o.MaxBodyBytes,
@@ -279,7 +279,7 @@ func factsOf(o Options, operations []openapi.Operation) pages.Facts { //nolint:g
 	return facts
 }
 
-// assetPath is the address of an asset.
+// assetPath returns the path of an asset.
 func assetPath(name string) (string, error) {
 	files, err := loadAssets()
 	if err != nil {
@@ -288,7 +288,7 @@ func assetPath(name string) (string, error) {
 	return files.Path(name)
 }
 
-// rendered are the documents that templates make.
+// rendered lists the documents that are made from templates.
 func rendered(publicURL string) []rendering {
 	all := []rendering{
 		{pages.Page{Name: pages.Docs, Path: "/docs"}, mediaHTML, fmt.Sprintf(viewerPolicy, origin(publicURL))},
@@ -310,14 +310,14 @@ func rendered(publicURL string) []rendering {
 	return all
 }
 
-// rendering is a document that a template makes, with what it goes out as.
+// rendering is a document made from a template, with its media type and policy.
 type rendering struct {
 	pages.Page
 
 	media, policy string
 }
 
-// render has the documents made in every theme; what is no page for people is the same in each.
+// render registers the documents in every theme. Those that are not HTML are the same in each.
 func (d *documents) render(publicURL string, facts func() (pages.Facts, error)) {
 	d.themed = map[string]map[string]func() *page{}
 	for _, theme := range pages.Themes() {
@@ -331,7 +331,7 @@ func (d *documents) render(publicURL string, facts func() (pages.Facts, error)) 
 	maps.Copy(d.pages, d.themed[pages.Themes()[0]])
 }
 
-// page makes the document.
+// page renders the document.
 func (r rendering) page(facts func() (pages.Facts, error)) (*page, error) {
 	of, err := facts()
 	if err != nil {
@@ -357,11 +357,11 @@ func toolsOf(all []service.Definition) []service.Meta {
 	return metas
 }
 
-// origin is scheme and host of an address.
+// origin returns the scheme and host of an address.
 func origin(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {
-		return "" // configuration has checked it
+		return "" // checked by the configuration
 	}
 	return u.Scheme + "://" + u.Host
 }

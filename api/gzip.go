@@ -14,18 +14,18 @@ import (
 )
 
 const (
-	gzipFrom = 1400 // bytes of an answer from which on compressing pays: less fits one packet anyway
-	// A compressor holds some 830 KB, and a stream keeps its own for as long as its client reads.
-	// When all are taken, answers go as they are.
+	gzipFrom = 1400 // bytes; a smaller answer fits in one packet anyway
+	// A compressor holds about 830 KB, and a stream keeps its own until the client has read it.
+	// When all are in use, answers are sent uncompressed.
 	maxCompressing = 64
-	gzipFlush      = time.Second // what a slow upstream gave is sent on after this at the latest, when more comes
+	gzipFlush      = time.Second // the longest that a slow stream is held back while more data arrives
 )
 
 var (
 	gzipValue = []string{"gzip"}
 
 	compressors = sync.Pool{New: func() any {
-		z, _ := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed) // the level is one that there is
+		z, _ := gzip.NewWriterLevel(io.Discard, gzip.BestSpeed) // the level is valid
 		return z
 	}}
 	compressing   = make(chan struct{}, maxCompressing)
@@ -33,17 +33,18 @@ var (
 	decompressors = sync.Pool{New: func() any { return new(gzip.Reader) }}
 )
 
-// worthCompressing reports whether an answer of this size goes compressed to the client.
+// worthCompressing reports whether an answer of this size is sent compressed.
 func worthCompressing(h http.Header, size int) bool { return size >= gzipFrom && assets.AcceptsGzip(h) }
 
-// takeCompressor returns nil when as many as may be are at work. Every other is given back.
+// takeCompressor returns nil when maxCompressing are in use. The caller must return any other with
+// giveBackCompressor.
 func takeCompressor(w io.Writer) *gzip.Writer {
 	select {
 	case compressing <- struct{}{}:
 	default:
 		return nil
 	}
-	z := compressors.Get().(*gzip.Writer) //nolint:errcheck,forcetypeassert // the pool holds these only
+	z := compressors.Get().(*gzip.Writer) //nolint:errcheck,forcetypeassert // the pool holds nothing else
 	z.Reset(w)
 	return z
 }
@@ -54,10 +55,10 @@ func giveBackCompressor(z *gzip.Writer) {
 	<-compressing
 }
 
-// compress returns body compressed in a buffer that the caller gives back to zipped; nil when that
-// makes it no smaller, or all compressors are at work.
+// compress returns body compressed, in a buffer that the caller returns with giveBackZipped. It
+// returns nil when compression saves nothing or all compressors are in use.
 func compress(body []byte) *bytes.Buffer {
-	b := zipped.Get().(*bytes.Buffer) //nolint:errcheck,forcetypeassert // the pool holds these only
+	b := zipped.Get().(*bytes.Buffer) //nolint:errcheck,forcetypeassert // the pool holds nothing else
 	b.Reset()
 	z := takeCompressor(b)
 	if z == nil {
@@ -82,15 +83,15 @@ func giveBackZipped(b *bytes.Buffer) {
 	}
 }
 
-// zipper compresses a stream. It is ended by Close when the answer is whole; without it the client
-// sees that the answer is not.
+// zipper compresses a stream. Close ends the stream; without it the client sees that the answer is
+// incomplete.
 type zipper struct {
 	*gzip.Writer
 	to      *client
-	flushed time.Time // zero at first: the beginning is sent on at once
+	flushed time.Time // zero at first, so that the beginning is sent at once
 }
 
-// newZipper returns nil when all compressors are at work. Every other must be released.
+// newZipper returns nil when all compressors are in use. The caller must release any other.
 func newZipper(to *client) *zipper {
 	z := takeCompressor(to)
 	if z == nil {
@@ -99,7 +100,7 @@ func newZipper(to *client) *zipper {
 	return &zipper{Writer: z, to: to}
 }
 
-// Write compresses p, and sends on what has gathered when that was not done for a while.
+// Write compresses p, and flushes when the last flush was gzipFlush or more ago.
 func (z *zipper) Write(p []byte) (int, error) {
 	n, err := z.Writer.Write(p)
 	now := z.to.now()
@@ -115,10 +116,11 @@ func (z *zipper) Write(p []byte) (int, error) {
 
 func (z *zipper) release() { giveBackCompressor(z.Writer) }
 
-// gunzip reads a compressed body into buffer, bounded by what it becomes and by what it is.
+// gunzip decompresses a body into buffer. Both the compressed and the decompressed size are limited
+// to MaxBodyBytes.
 func (s *server) gunzip(r *http.Request, buffer *[]byte) ([]byte, *fault.Error) {
 	compressed := &io.LimitedReader{R: r.Body, N: s.MaxBodyBytes + 1}
-	z := decompressors.Get().(*gzip.Reader) //nolint:errcheck,forcetypeassert // the pool holds these only
+	z := decompressors.Get().(*gzip.Reader) //nolint:errcheck,forcetypeassert // the pool holds nothing else
 	defer decompressors.Put(z)
 	var body []byte
 	var refusal *fault.Error

@@ -30,8 +30,8 @@ type methodCatalog struct {
 	Contact string        `json:"contact" doc:"whom to ask for a method that is not listed"`
 }
 
-// methods is GET /docs/methods: the catalog that data.docs of catalog and range refusals points to.
-// It needs no key.
+// methods is GET /docs/methods, the method catalog. The field data.docs of catalog and range
+// refusals links to it. It needs no key.
 func (s *server) methods(c *gin.Context) {
 	var all []servedChain
 	for _, id := range s.Pool.Chains() {

@@ -18,8 +18,8 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// maxArguments bounds the body of an operation that does not say another bound: it holds names,
-// addresses and signatures.
+// maxArguments is the default bound in bytes of an operation's body, which holds names, addresses
+// and signatures.
 const maxArguments = 64 << 10
 
 // routeOperations registers a handler for each operation that has a route.
@@ -34,7 +34,7 @@ func (s *server) routeOperations(engine *gin.Engine) {
 		route := c.Meta().Route
 		page, paged := strings.CutSuffix(route.Path, asJSON)
 		switch {
-		case paged && strings.HasSuffix(page, "}"): // else the two are different routes by themselves
+		case paged && strings.HasSuffix(page, "}"): // otherwise they are two different routes
 			engine.Handle(route.Method, ginPath(page), besides(asJSON, s.operation(c), s.noRoute))
 		case route.Path == "" || strings.HasSuffix(route.Path, asCSV):
 		case tables[route.Path] != nil:
@@ -46,20 +46,20 @@ func (s *server) routeOperations(engine *gin.Engine) {
 	}
 }
 
-// ginPath turns /keys/{id} into /keys/:id.
+// ginPath converts /keys/{id} to /keys/:id.
 func ginPath(path string) string {
 	return strings.NewReplacer("{", ":", "}", "").Replace(path)
 }
 
-// asJSON ends the paths of operations that are the same as the page of the path without it, asCSV
-// of those that give as a table what the operation of the path without it gives.
+// Suffixes of paths. asJSON ends the path of an operation whose page has the path without it; asCSV
+// that of an operation that returns as a table what the path without it returns.
 const (
 	asJSON = ".json"
 	asCSV  = ".csv"
 )
 
-// besides is for a path that ends with a parameter. With the suffix after that one handler answers,
-// and otherwise the other.
+// besides serves a path that ends with a parameter: with when the parameter has the suffix, which
+// it removes, and without otherwise.
 func besides(suffix string, with, without gin.HandlerFunc) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		last := &c.Params[len(c.Params)-1]
@@ -73,8 +73,8 @@ func besides(suffix string, with, without gin.HandlerFunc) gin.HandlerFunc {
 	}
 }
 
-// operation is the handler of an operation: it brings caller and arguments, and renders what comes
-// back.
+// operation returns the handler of an operation. It collects the caller and the arguments, and
+// renders the answer.
 func (s *server) operation(op service.Definition) gin.HandlerFunc {
 	status := op.Meta().Route.Status
 	return func(c *gin.Context) {
@@ -109,18 +109,18 @@ func (s *server) operation(op service.Definition) gin.HandlerFunc {
 		}
 		h["Content-Type"] = jsonTypeValue
 		c.Writer.WriteHeader(status)
-		_, _ = c.Writer.Write(answer.JSON) // a client that went away is told nothing
+		_, _ = c.Writer.Write(answer.JSON) // an error means that the client has left
 	}
 }
 
-// document is an output that is a file, and no JSON.
+// document is an output that is a file instead of JSON.
 type document interface {
 	Document() (name, media, text string)
 }
 
 var noStoreValue = []string{"no-store"}
 
-// caller is what the request says of who sends it.
+// caller describes the sender of the request.
 func (s *server) caller(c *gin.Context) *service.Caller {
 	network := clientNetwork(c.Request, s.TrustedProxies)
 	return &service.Caller{
@@ -129,8 +129,8 @@ func (s *server) caller(c *gin.Context) *service.Caller {
 	}
 }
 
-// arguments gathers those of the path, of the query and of the body. A GET has its further ones in
-// the query, all else in the body.
+// arguments collects the arguments from the path and from the query of a GET, or the body of any
+// other method.
 func arguments(c *gin.Context, op service.Definition) (map[string]any, *fault.Error) {
 	args := map[string]any{}
 	if c.Request.Method == http.MethodGet {
@@ -146,8 +146,7 @@ func arguments(c *gin.Context, op service.Definition) (map[string]any, *fault.Er
 	return args, nil
 }
 
-// bodyArguments reads a JSON object. An operation without fields takes no body, an empty object
-// too.
+// bodyArguments reads a JSON object from the body into args. The body may be empty.
 func bodyArguments(c *gin.Context, limit int64, args map[string]any) *fault.Error {
 	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, limit))
 	if err != nil {
@@ -166,7 +165,7 @@ func bodyArguments(c *gin.Context, limit int64, args map[string]any) *fault.Erro
 		return fault.New(fault.FieldRefused,
 			"The body's Content-Type is %.80q; this operation takes application/json.", kind)
 	}
-	if !utf8.Valid(body) { // it would be taken for another text
+	if !utf8.Valid(body) { // json.Unmarshal would replace invalid bytes silently
 		return fault.New(fault.NotJSON,
 			"The body is not UTF-8, in which JSON is written. Encode it so and send it again.")
 	}
@@ -180,8 +179,8 @@ func bodyArguments(c *gin.Context, limit int64, args map[string]any) *fault.Erro
 	return nil
 }
 
-// typed converts a text of path or query to the type that the schema asks for. One that does not
-// fit stays text, which the schema refuses.
+// typed converts a text of the path or the query to the type in the schema. A text that does not
+// convert is returned as it is, and the schema refuses it.
 func typed(s *huma.Schema, name, text string) any {
 	p := s.Properties[name]
 	if p == nil {

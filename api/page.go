@@ -14,19 +14,19 @@ import (
 	"github.com/chainaccess/gateway/internal/assets"
 )
 
-// documentCaching has documents asked for anew after some minutes. They are answered with 304 while
-// they are the same.
+// documentCaching lets clients keep a document for five minutes. After that, an unchanged document
+// is answered with 304.
 const documentCaching = "public, max-age=300"
 
-// page is something to read, made once.
+// page is a document, rendered once.
 type page struct {
 	media   string
-	policy  string // Content-Security-Policy; empty for what no browser renders
-	tag     string // weak: the plain and the compressed form mean the same
+	policy  string // Content-Security-Policy; empty for what browsers do not render
+	tag     string // weak: it covers the plain and the compressed form
 	plain   []byte
-	zipped  []byte // nil where compressing does not pay
+	zipped  []byte // nil where compression saves nothing
 	foreign bool   // whether pages of other origins may read it
-	themed  bool   // there is another for whoever chose a theme
+	themed  bool   // differs by the reader's theme
 }
 
 func newPage(media string, body []byte) *page {
@@ -36,14 +36,14 @@ func newPage(media string, body []byte) *page {
 
 const tagBytes = 12
 
-// compress keeps a compressed form where that pays.
+// compress keeps a compressed form where it is smaller.
 func (p *page) compress() *page {
 	if len(p.plain) < gzipFrom {
 		return p
 	}
 	var small bytes.Buffer
 	w := gzip.NewWriter(&small)
-	_, _ = w.Write(p.plain) // memory takes everything
+	_, _ = w.Write(p.plain) // a bytes.Buffer never fails
 	_ = w.Close()
 	p.zipped = small.Bytes()
 	return p
@@ -82,11 +82,11 @@ func (p *page) serve(c *gin.Context) {
 	c.Status(http.StatusOK)
 	c.Writer.WriteHeaderNow()
 	if c.Request.Method != http.MethodHead {
-		_, _ = c.Writer.Write(body) // a client that went away is told nothing
+		_, _ = c.Writer.Write(body) // an error means that the client has left
 	}
 }
 
-// isKnown reports whether the client has this version (RFC 9110, section 13.1.2).
+// isKnown reports whether the client has this version of the page (RFC 9110, section 13.1.2).
 func (p *page) isKnown(tags []string) bool {
 	for _, line := range tags {
 		for tag := range strings.SplitSeq(line, ",") {

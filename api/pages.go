@@ -8,21 +8,19 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 )
 
-// Pages is the browsers' door behind this one. It has the paths that no route here has, and those
-// whose GET no route here takes.
+// Pages are the pages for browsers. They get the paths that have no route here, and GET of paths
+// whose routes here take other methods.
 type Pages interface {
 	http.Handler
 	// Serves reports whether a page answers the request.
 	Serves(r *http.Request) bool
-	// Public lists the paths of the pages that say the same to everybody.
+	// Public lists the paths of the pages that are the same for everybody.
 	Public() []string
-	// Navigates reports whether a browser asks for a page to show, so that a person reads the
-	// answer.
+	// Navigates reports whether a browser navigates to a page, so that a person reads the answer.
 	Navigates(r *http.Request) bool
 }
 
-// noRoute is for paths without a route: pages, and for people the page that says that there is
-// none.
+// noRoute answers paths without a route: it serves pages, and to people the page for unknown paths.
 func (s *server) noRoute(c *gin.Context) {
 	if s.Pages != nil && (s.Pages.Serves(c.Request) || s.Pages.Navigates(c.Request)) {
 		s.Pages.ServeHTTP(c.Writer, c.Request)
@@ -31,10 +29,11 @@ func (s *server) noRoute(c *gin.Context) {
 	s.refuse(c, fault.New(fault.UnknownRoute, ""))
 }
 
-// noMethod is for paths whose routes take other methods: GET /keys is a page, to browsers.
+// noMethod answers paths whose routes take other methods. GET /keys, for example, is a page in a
+// browser.
 func (s *server) noMethod(c *gin.Context) {
 	if s.Pages != nil && s.Pages.Serves(c.Request) && s.Pages.Navigates(c.Request) {
-		c.Writer.Header().Del("Allow") // of the route
+		c.Writer.Header().Del("Allow") // set for the route
 		s.Pages.ServeHTTP(c.Writer, c.Request)
 		return
 	}

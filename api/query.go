@@ -10,12 +10,12 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 )
 
-// unreadable is told of a query that is not what a form would send.
+// unreadable is the message for a query that is not properly encoded.
 const unreadable = "The query cannot be read. Percent-encode its values: % is written %25 there, ; is %3B, & is %26, " +
 	"+ is %2B."
 
-// queryArguments reads names and values. What cannot be read is refused, because left out it would
-// make another request.
+// queryArguments parses the query. It refuses a query that it cannot parse, because skipping a part
+// would change the request.
 func queryArguments(c *gin.Context, s *huma.Schema, args map[string]any) *fault.Error {
 	query, err := url.ParseQuery(c.Request.URL.RawQuery)
 	if err != nil {
@@ -33,7 +33,7 @@ func queryArguments(c *gin.Context, s *huma.Schema, args map[string]any) *fault.
 	return nil
 }
 
-// pathArguments reads what stands in the path.
+// pathArguments reads the parameters of the path.
 func pathArguments(c *gin.Context, s *huma.Schema, args map[string]any) *fault.Error {
 	for _, p := range c.Params {
 		if !utf8.ValidString(p.Value) {
@@ -44,7 +44,7 @@ func pathArguments(c *gin.Context, s *huma.Schema, args map[string]any) *fault.E
 	return nil
 }
 
-// notText refuses bytes that are not UTF-8: on the way through JSON they would become another text.
+// notText refuses bytes that are not UTF-8, because encoding them as JSON would change them.
 func notText(name string) *fault.Error {
 	return fault.New(fault.FieldRefused, "%.40q is not UTF-8. Percent-encode the text as UTF-8.", name)
 }

@@ -12,11 +12,11 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// registrySchema is the form of server.json (github.com/modelcontextprotocol/registry, version
-// 2025-12-11 of the schema).
+// registrySchema is the schema of server.json (github.com/modelcontextprotocol/registry, version
+// 2025-12-11).
 const registrySchema = "https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json"
 
-// published is the gateway's entry for registries of MCP servers, as /server.json gives it.
+// published is the gateway's entry for MCP registries, as /server.json returns it.
 type published struct {
 	Schema      string            `json:"$schema" doc:"the schema that this follows"`
 	Name        string            `json:"name" doc:"the server's name under its host, read backwards: what a registry lists it by"`
@@ -42,7 +42,7 @@ type publishedHeader struct {
 	Placeholder string `json:"placeholder"`
 }
 
-// publishedDescription has to fit the 100 characters that the schema allows.
+// publishedDescription must fit the 100 characters that the schema allows.
 const publishedDescription = "JSON-RPC, balances, prices and names on six chains; agents get their own key, no " +
 	"sign-up needed."
 
@@ -66,18 +66,18 @@ const (
 	serverPath = "/server.json"
 	// serverLabel is the part of the server's name that its owner chooses.
 	serverLabel = "chain-access-gateway"
-	// unnamed stands for hosts that have no name to read backwards: addresses, and what DNS would
-	// not take.
+	// unnamed replaces hosts that cannot be reversed: addresses, and names that are not valid in
+	// DNS.
 	unnamed = "localhost"
 )
 
 var hostName = regexp.MustCompile(`^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$`)
 
-// serverName is the host of the public URL read backwards, as registries ask for: whoever publishes
-// there proves the domain.
+// serverName returns the host of the public URL in reverse DNS order, as registries require: a
+// publisher proves that he owns the domain.
 func serverName(publicURL string) string {
 	space := unnamed
-	if u, err := url.Parse(publicURL); err == nil { // configuration has checked it
+	if u, err := url.Parse(publicURL); err == nil { // checked by the configuration
 		host := strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
 		if net.ParseIP(host) == nil && hostName.MatchString(host) {
 			labels := strings.Split(host, ".")

@@ -10,14 +10,14 @@ import (
 	"github.com/chainaccess/gateway/api/internal/openapi"
 )
 
-// plainRoute is a route that is no operation, with what the document says of it.
+// plainRoute is a route that is not an operation, with its description for the OpenAPI document.
 type plainRoute struct {
 	openapi.Plain
 
 	handle gin.HandlerFunc
 }
 
-// plainRoutes are the routes that need no key, besides the relay's own.
+// plainRoutes returns the routes that need no key, except the relay's own.
 func (s *server) plainRoutes() []plainRoute {
 	return append(append(s.documents.routes(s.noRoute), s.menuPreflights()...), s.webhookRoute(),
 		plainRoute{openapi.Plain{
@@ -53,7 +53,7 @@ func jsonAnswer[T any](description string) map[int]openapi.Answer {
 	}
 }
 
-// routePlain registers them. What can be read can be asked for its head.
+// routePlain registers routes. Every GET route also answers HEAD.
 func routePlain(engine *gin.Engine, routes []plainRoute) {
 	ginForm := strings.NewReplacer("{", ":", "}", "")
 	for _, r := range routes {

@@ -41,7 +41,7 @@ func (s *server) relayFor(c *gin.Context) {
 		s.refuseRPC(c, refusal)
 		return
 	}
-	buffer := bodies.Get().(*[]byte) //nolint:errcheck,forcetypeassert // the pool holds these only
+	buffer := bodies.Get().(*[]byte) //nolint:errcheck,forcetypeassert // the pool holds nothing else
 	defer giveBack(buffer)
 	body, own := s.requestOf(c, e, buffer)
 	if own != nil {
@@ -51,7 +51,7 @@ func (s *server) relayFor(c *gin.Context) {
 	s.relay(c, e, body)
 }
 
-// relay answers a request of a known caller.
+// relay answers a request of an identified caller.
 func (s *server) relay(c *gin.Context, e *relay.Envelope, body []byte) {
 	replies, batch := s.Relay.Serve(c.Request.Context(), e, body)
 	if batch {
@@ -61,7 +61,7 @@ func (s *server) relay(c *gin.Context, e *relay.Envelope, body []byte) {
 	}
 }
 
-// identify says who calls: the holder of the key, or else of the pay-per-call credential.
+// identify returns the holder of the key or, without a key, of the pay-per-call credential.
 func (s *server) identify(r *http.Request, network netip.Prefix) (*meter.Subject, *fault.Error) {
 	key := bearer(r)
 	if payment := r.Header.Get(paymentHeader); key == "" && payment != "" {
@@ -73,8 +73,8 @@ func (s *server) identify(r *http.Request, network netip.Prefix) (*meter.Subject
 // paymentHeader carries a pay-per-call credential (docs/interface.md, 2.5).
 const paymentHeader = "X-Payment"
 
-// requestOf reads what the relay needs from the path, the headers and the body. A refusal of its
-// own is still to be counted; the body is given with it when it could be read.
+// requestOf reads what the relay needs from the path, the headers and the body. When it refuses the
+// request, the refusal still has to be counted; body is set if it could be read.
 func (s *server) requestOf(c *gin.Context, e *relay.Envelope, buffer *[]byte) (body []byte, own *fault.Error) {
 	body, unread := s.readBody(c.Request, buffer)
 	on, ok := s.Pool.Chain(chain.ID(c.Param("chain")))
@@ -99,10 +99,10 @@ func (s *server) requestOf(c *gin.Context, e *relay.Envelope, buffer *[]byte) (b
 	return body, unread
 }
 
-// singleID returns the id of a request that is refused whatever it asks; nil when there is none to
-// be found.
+// singleID returns the id of a request that is refused regardless of its content, or nil when there
+// is none.
 func singleID(body []byte) []byte {
-	req, _ := jsonrpc.SplitRequest(body) // what is wrong with it does not matter any more
+	req, _ := jsonrpc.SplitRequest(body) // its other errors do not matter any more
 	return req.ID
 }
 
@@ -111,7 +111,7 @@ var bodies = sync.Pool{New: func() any {
 	return &b
 }}
 
-const keepBuffer = 128 << 10 // larger ones are left to the collector
+const keepBuffer = 128 << 10 // bytes; larger buffers are left to the garbage collector
 
 func giveBack(b *[]byte) {
 	if cap(*b) <= keepBuffer {
@@ -120,7 +120,7 @@ func giveBack(b *[]byte) {
 	}
 }
 
-// readBody reads at most MaxBodyBytes into buffer, as they are or out of gzip.
+// readBody reads at most MaxBodyBytes into buffer, and decompresses gzip.
 func (s *server) readBody(r *http.Request, buffer *[]byte) ([]byte, *fault.Error) {
 	if r.ContentLength > s.MaxBodyBytes {
 		return nil, s.tooLarge()
@@ -147,7 +147,7 @@ func (s *server) tooLarge() *fault.Error {
 		s.MaxBodyBytes)
 }
 
-// readAll reads to the end, or refuses what is too large.
+// readAll reads from until EOF and refuses more than MaxBodyBytes.
 func (s *server) readAll(from io.Reader, buffer *[]byte) ([]byte, *fault.Error, error) {
 	b := (*buffer)[:0]
 	for {
@@ -169,7 +169,7 @@ func (s *server) readAll(from io.Reader, buffer *[]byte) ([]byte, *fault.Error, 
 	}
 }
 
-// refuseRPC answers a call whose caller is not known, so that nothing is metered.
+// refuseRPC answers a call whose caller is not identified. Nothing is metered.
 func (s *server) refuseRPC(c *gin.Context, f *fault.Error) {
 	id := c.Writer.Header().Get(requestIDHeader)
 	s.noteFault(c, f)
@@ -195,7 +195,7 @@ func (s *server) writeSingle(c *gin.Context, reply *relay.Reply) {
 		tellWindow(h, &window, values[2:])
 	}
 	h["Content-Type"] = jsonTypeValue
-	buffer := bodies.Get().(*[]byte) //nolint:errcheck,forcetypeassert // the pool holds these only
+	buffer := bodies.Get().(*[]byte) //nolint:errcheck,forcetypeassert // the pool holds nothing else
 	defer giveBack(buffer)
 	*buffer = appendReply((*buffer)[:0], reply, id)
 	if reply.Rest != nil {
@@ -205,8 +205,8 @@ func (s *server) writeSingle(c *gin.Context, reply *relay.Reply) {
 	reply.Close(status, s.send(c, status, *buffer, values[1:2:2]))
 }
 
-// send writes a whole answer, compressed when that pays, and tells how many bytes went out. length
-// is where it may write the header.
+// send writes a complete answer, compressed where that saves bytes, and returns how many bytes were
+// sent. It stores the value of Content-Length in length.
 func (s *server) send(c *gin.Context, status int, body []byte, length []string) int64 {
 	h := c.Writer.Header()
 	if worthCompressing(c.Request.Header, len(body)) {
@@ -221,7 +221,7 @@ func (s *server) send(c *gin.Context, status int, body []byte, length []string) 
 	c.Writer.WriteHeader(status)
 	if len(body) > pieceBytes {
 		client := s.client(c)
-		_, _ = client.Write(body) // the client may be gone; the call was made all the same
+		_, _ = client.Write(body) // the client may have left; the call was made anyway
 		return client.written
 	}
 	n, _ := c.Writer.Write(body)
@@ -233,8 +233,8 @@ var (
 	jsonTypeValue = []string{jsonType}
 )
 
-// appendReply appends a JSON-RPC response: the client's id and the upstream's bytes. It is left
-// open when the result goes on.
+// appendReply appends a JSON-RPC response: the client's id and the upstream's bytes. The object
+// stays open when the result continues in reply.Rest.
 func appendReply(b []byte, reply *relay.Reply, requestID string) []byte {
 	if reply.Fault != nil {
 		return appendFault(b, reply.ID, reply.Fault, requestID)
@@ -266,8 +266,8 @@ func appendOpening(b, id []byte) []byte {
 	return append(b, ',')
 }
 
-// serverTiming names where the time went: gate (weight, cache, admission), route (everything else
-// of ours), upstream; of a hit the gate alone.
+// serverTiming returns the Server-Timing header: gate (weight, cache and admission), route
+// (everything else of the gateway) and upstream. A cache hit has only gate.
 func serverTiming(t relay.Timing, hit bool) string {
 	b := make([]byte, 0, 64)
 	if hit {
@@ -279,7 +279,7 @@ func serverTiming(t relay.Timing, hit bool) string {
 	return string(b)
 }
 
-// slowest returns the longest of each part: the items of a batch run beside each other.
+// slowest returns the maximum of each part, because the items of a batch run in parallel.
 func slowest(replies []*relay.Reply) relay.Timing {
 	var t relay.Timing
 	for _, reply := range replies {
@@ -290,8 +290,8 @@ func slowest(replies []*relay.Reply) relay.Timing {
 	return t
 }
 
-// appendTiming writes milliseconds with three decimals, rounded up: a part that took any time at
-// all is not shown as none.
+// appendTiming appends milliseconds with three decimals, rounded up so that a part that took any
+// time is not shown as zero.
 func appendTiming(b []byte, name string, d time.Duration) []byte {
 	micros := (d + time.Microsecond - 1) / time.Microsecond
 	return strconv.AppendFloat(append(b, name...), float64(micros)/1000, 'f', 3, 64)

@@ -1,5 +1,5 @@
-// Package api is the HTTP door: routes, middleware, the error envelope. It holds no rule of its
-// own: what a call may do and what it costs is decided behind it.
+// Package api serves HTTP: routes, middleware and the error envelope. It holds no business rules:
+// the packages behind it decide what a call may do and what it costs.
 package api
 
 import (
@@ -26,7 +26,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// Options are what the door works with. It owns none of them.
+// Options are the dependencies of the routes. The package owns none of them.
 type Options struct {
 	Relay          *relay.Relay
 	Capabilities   *service.Registry
@@ -37,24 +37,24 @@ type Options struct {
 	Links          chain.Links
 	PublicURL      string
 	MaxBodyBytes   int64
-	KeepCallDays   int // for which call records are kept, as the terms say; 0 for 30
+	KeepCallDays   int // for call records, as the terms state it; 0 means 30
 	TrustedProxies int
-	Locator        *geo.Locator // nil: nobody is located
-	// ClientStall is how long a client may take for a piece of a long answer.
+	Locator        *geo.Locator // nil locates nobody
+	// ClientStall is how long a client may take for one piece of a long answer.
 	ClientStall time.Duration
 	Now         func() time.Time
 	Logger      *slog.Logger
 	Metrics     *telemetry.Calls  // nil: refusals are not counted
 	Tracer      *telemetry.Tracer // nil: requests are not traced
-	// Stock sells bundles of calls to stock x402 clients; nil does not.
+	// Stock sells bundles of calls to stock x402 clients; nil sells none.
 	Stock *stock.Processor
-	// Agents is the agents' door; nil serves none.
+	// Agents serves the agents' routes; nil serves none.
 	Agents Agents
-	// Pages are what browsers see; nil serves none.
+	// Pages are the pages for browsers; nil serves none.
 	Pages Pages
-	// AgentTools are those of the MCP server, for who reads about it.
+	// AgentTools are the tools of the MCP server, for the documents.
 	AgentTools []AgentTool
-	// Draining is closed when the process is about to stop: /readyz then says so.
+	// Draining is closed when the process is about to stop, which /readyz reports.
 	Draining <-chan struct{}
 }
 
@@ -68,10 +68,10 @@ type server struct {
 	documents  *documents
 }
 
-// Settings of libraries that may change only before anything uses them.
+// Library settings that may change only before first use.
 func init() {
 	gin.SetMode(gin.ReleaseMode)
-	uuid.EnableRandPool() // a request id for every request: read randomness in blocks
+	uuid.EnableRandPool() // every request has an id: read randomness in blocks
 }
 
 // Handler returns the routes.
@@ -82,9 +82,9 @@ func Handler(o Options) http.Handler {
 	}
 	engine := gin.New()
 	engine.HandleMethodNotAllowed = true
-	engine.RedirectTrailingSlash = false // its redirects carry no envelope and have the body sent again
-	engine.ForwardedByClientIP = false   // the client's address is found by clientNetwork
-	_ = engine.SetTrustedProxies(nil)    // nil cannot be wrong
+	engine.RedirectTrailingSlash = false // its redirects have no envelope and make clients send the body again
+	engine.ForwardedByClientIP = false   // clientNetwork finds the client's address
+	_ = engine.SetTrustedProxies(nil)    // nil never fails
 	engine.Use(s.identifyRequest)
 	if o.Tracer != nil {
 		engine.Use(s.trace)
@@ -111,8 +111,8 @@ func Handler(o Options) http.Handler {
 
 const requestIDHeader = "X-Request-Id"
 
-// identifyRequest sets the id of every response, which its errors name. One sent by the client is
-// not trusted.
+// identifyRequest sets a request id on every response; errors name it. An id that the client sends
+// is ignored.
 func (s *server) identifyRequest(c *gin.Context) {
 	id, err := uuid.NewV7()
 	if err != nil {
@@ -124,8 +124,7 @@ func (s *server) identifyRequest(c *gin.Context) {
 
 const spanKey = "span"
 
-// trace makes a span of the request; what is asked again and again by whoever routes to this
-// process has none.
+// trace starts a span for the request, except for the probes of load balancers.
 func (s *server) trace(c *gin.Context) {
 	if c.FullPath() == "/healthz" || c.FullPath() == "/readyz" {
 		return
@@ -143,15 +142,15 @@ func requestID(c *gin.Context) uuid.UUID {
 	return id
 }
 
-// recoverPanic turns a panic into the constant internal fault; the cause goes to the log.
+// recoverPanic turns a panic into the constant internal fault and logs its cause.
 func (s *server) recoverPanic(c *gin.Context) {
 	defer func() {
 		cause := recover()
 		if cause == nil {
 			return
 		}
-		if cause == http.ErrAbortHandler { //nolint:errorlint // net/http compares so as well
-			panic(cause) // cuts the connection, so that the client sees a broken answer
+		if cause == http.ErrAbortHandler { //nolint:errorlint // net/http compares it in the same way
+			panic(cause) // aborts the connection, so that the client sees that the answer is incomplete
 		}
 		s.Logger.Error("panic", "request_id", c.Writer.Header().Get(requestIDHeader), "path", c.FullPath(), "cause",
 			cause, "stack", string(debug.Stack()))
@@ -163,7 +162,8 @@ func (s *server) recoverPanic(c *gin.Context) {
 	c.Next()
 }
 
-// Bounds of headers. What exceeds net/http's own megabyte is refused by it before any of this runs.
+// Bounds of headers. net/http refuses headers above its own limit of a megabyte before this code
+// runs.
 const (
 	maxHeaderBytes = 32 << 10
 	maxHeaders     = 100
@@ -183,14 +183,14 @@ func (s *server) boundHeaders(c *gin.Context) {
 	}
 }
 
-// health is what /healthz says.
+// health is the answer of /healthz.
 type health struct {
 	Status string `json:"status" enum:"ok"`
 }
 
 func (s *server) healthz(c *gin.Context) { c.JSON(http.StatusOK, health{"ok"}) }
 
-// readiness is what /readyz says.
+// readiness is the answer of /readyz.
 type readiness struct {
 	Status string            `json:"status" enum:"ready,not ready"`
 	Checks map[string]string `json:"checks" doc:"what was looked at, and how it is; ok where it is well"`
@@ -198,8 +198,8 @@ type readiness struct {
 
 const readyTimeout = 2 * time.Second
 
-// readyz reports whether this process can serve calls: what it needs answers, and the chains' heads
-// are known.
+// readyz reports whether this process can serve calls: its dependencies answer and the heads of the
+// chains are known.
 func (s *server) readyz(c *gin.Context) {
 	ctx, cancel := context.WithTimeout(c.Request.Context(), readyTimeout)
 	defer cancel()
@@ -219,11 +219,11 @@ func (s *server) readyz(c *gin.Context) {
 	for _, id := range s.Pool.Chains() {
 		on, _ := s.Pool.Chain(id)
 		standing, known := on.Heads()
-		if !known && on.Joined() { // one that a reload added must not take the others out of service
+		if !known && on.Joined() { // a chain added by a reload must not take the others out of service
 			continue
 		}
 		checks["chain "+string(id)] = standing
-		if !known { // an old one is every process' matter: taking all of them out of service would help nobody
+		if !known { // a stale head stays ready: taking every process out of service would help nobody
 			status, ready = http.StatusServiceUnavailable, "not ready"
 		}
 	}

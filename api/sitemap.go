@@ -11,15 +11,15 @@ const (
 	sitemapPath = "/sitemap.xml"
 	robotsPath  = "/robots.txt"
 
-	// consoleAssets is where pages of the console have what they load.
+	// consoleAssets begins the paths of the assets of console pages.
 	consoleAssets = "/assets/"
 
-	// sitemapSpace names the form of a sitemap (sitemaps.org, version 0.9).
+	// sitemapSpace is the XML namespace of a sitemap (sitemaps.org, version 0.9).
 	sitemapSpace = "http://www.sitemaps.org/schemas/sitemap/0.9"
 )
 
-// publicPages are the pages that are for everybody and say the same to all: the documents for
-// people, and what the console shows without a session. Whatever is somebody's is not among them.
+// publicPages lists the pages that are the same for everybody: the documents for people, and the
+// console's pages that need no session.
 func publicPages(o Options) []string { //nolint:gocritic // once
 	var paths []string
 	if o.Pages != nil {
@@ -43,7 +43,7 @@ type location struct {
 	Loc string `xml:"loc"`
 }
 
-// sitemapOf lists pages by their absolute addresses, without dates, which nothing here knows.
+// sitemapOf lists pages by absolute URL, without dates because none are known here.
 func sitemapOf(publicURL string, paths []string) ([]byte, error) {
 	all := sitemap{Space: sitemapSpace}
 	for _, path := range paths {
@@ -56,15 +56,15 @@ func sitemapOf(publicURL string, paths []string) ([]byte, error) {
 	return slices.Concat([]byte(xml.Header), text, []byte("\n")), nil
 }
 
-// robotsOf lets crawlers (RFC 9309) read the public pages, what they load and what is written for
-// programs; nothing else, so that a page of the console that comes new is out without a word. The
-// longest rule wins, and $ is where a path ends.
+// robotsOf allows crawlers (RFC 9309) to read the public pages, their assets and the files for
+// programs, and nothing else. A new page of the console is therefore excluded by default. The
+// longest rule wins, and $ marks the end of a path.
 func robotsOf(publicURL string, paths []string, beside ...string) []byte {
 	text := &strings.Builder{}
 	text.WriteString("User-agent: *\n")
 	for _, path := range slices.Concat(paths, beside) {
 		end := "$"
-		if strings.HasSuffix(path, "/") && path != "/" { // a folder
+		if strings.HasSuffix(path, "/") && path != "/" { // a directory
 			end = ""
 		}
 		fmt.Fprintf(text, "Allow: %s%s\n", path, end)

@@ -15,13 +15,13 @@ import (
 )
 
 const (
-	pieceBytes = 64 << 10 // that a client takes in one go
-	// A client may take as long as it goes on reading, but no longer than this.
+	pieceBytes = 64 << 10 // written to a client at a time
+	// The limit of one answer, also for a client that keeps reading.
 	longestAnswer = 30 * time.Minute
 )
 
-// stream writes an answer that goes on in reply.Rest. When the upstream breaks off, so does this
-// answer, and it is given back; when the client goes away or does not read on, it pays.
+// stream writes an answer that continues in reply.Rest. When the upstream breaks off, the answer is
+// aborted and refunded. When the client leaves or stops reading, the call is charged.
 func (s *server) stream(c *gin.Context, reply *relay.Reply, beginning []byte) {
 	out := s.outgoing(c)
 	defer out.release()
@@ -52,19 +52,19 @@ func (s *server) stream(c *gin.Context, reply *relay.Reply, beginning []byte) {
 		reply.Broken(ctx, errors.Join(err, upstreamErr))
 	}
 	reply.Close(http.StatusOK, out.client.written)
-	panic(http.ErrAbortHandler) // the client must see that the answer is not whole
+	panic(http.ErrAbortHandler) // the client must see that the answer is incomplete
 }
 
-// outgoing is a body of unknown length on its way to the client, compressed when the client likes
-// that and there is room for it.
+// outgoing is a body of unknown length that is being sent, compressed when the client accepts gzip
+// and a compressor is free.
 type outgoing struct {
 	io.Writer
 
 	client *client
-	zipper *zipper // nil when it goes as it is
+	zipper *zipper // nil when uncompressed
 }
 
-// outgoing is called before the head is written, and the result must be released.
+// outgoing must be called before the status is written. The caller must release the result.
 func (s *server) outgoing(c *gin.Context) *outgoing {
 	o := &outgoing{client: s.client(c)}
 	o.Writer = o.client
@@ -77,7 +77,7 @@ func (s *server) outgoing(c *gin.Context) *outgoing {
 	return o
 }
 
-// end says that the body is whole.
+// end marks the body as complete.
 func (o *outgoing) end() error {
 	if o.zipper == nil {
 		return nil
@@ -91,17 +91,17 @@ func (o *outgoing) release() {
 	}
 }
 
-// stopping reports whether a call is over because this process stops.
+// stopping reports whether a call ended because this process stops.
 func stopping(ctx context.Context) bool { return errors.Is(context.Cause(ctx), relay.ErrStopping) }
 
-// clientLeft reports whether a call is over because its client went away, and not because this
-// process stops.
+// clientLeft reports whether a call ended because its client left, and not because this process
+// stops.
 func clientLeft(ctx context.Context) bool {
 	return ctx.Err() != nil && !stopping(ctx)
 }
 
-// client writes a long answer piece by piece: it may take long, as long as each piece is taken in
-// time. It counts the bytes.
+// client writes a long answer in pieces. The answer may take up to longestAnswer, as long as the
+// client accepts each piece in time. client counts the bytes.
 type client struct {
 	w       io.Writer
 	control *http.ResponseController
@@ -119,7 +119,7 @@ func (s *server) client(c *gin.Context) *client {
 	}
 }
 
-// Write sends p to the client. The deadline is moved when a quarter of it is over, which is seldom.
+// Write sends p to the client. It renews the write deadline only once a quarter of it has passed.
 func (c *client) Write(p []byte) (n int, err error) {
 	for n < len(p) && err == nil {
 		now := c.now()

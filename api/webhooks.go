@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// maxWebhook bounds a webhook's body; Stripe's own stay far below it.
+	// maxWebhook limits the body of a webhook, in bytes; Stripe's are far smaller.
 	maxWebhook = 256 << 10
-	// signatureHeader carries the proof that Stripe sent it.
+	// signatureHeader carries Stripe's signature of the body.
 	signatureHeader = "Stripe-Signature"
 )
 
-// webhookRoute is where Stripe says that something happened.
+// webhookRoute is the route for Stripe's events.
 func (s *server) webhookRoute() plainRoute {
 	return plainRoute{openapi.Plain{
 		Method: http.MethodPost, Path: "/webhooks/stripe", Name: "receive_stripe_event", Title: "Stripe's webhooks",
@@ -31,7 +31,7 @@ func (s *server) webhookRoute() plainRoute {
 }
 
 func (s *server) webhook(c *gin.Context) {
-	// as it was signed, byte for byte
+	// the exact bytes that were signed
 	body, err := io.ReadAll(http.MaxBytesReader(c.Writer, c.Request.Body, maxWebhook))
 	if _, tooLarge := errors.AsType[*http.MaxBytesError](err); tooLarge {
 		s.refuse(c, fault.New(fault.BodyTooLarge, "The body is larger than %d bytes, which no event of Stripe's is.",

@@ -15,24 +15,25 @@ import (
 	"github.com/chainaccess/gateway/relay"
 )
 
-// Stock x402 clients call the relay without a key, are told by a 402 what a bundle of calls costs,
-// sign for it and call again. The relay's own path sells only to those who say that they pay; the
-// path beneath sells to everybody.
+// Stock x402 clients call the relay without a key, get the price of a bundle of calls with a 402,
+// sign a payment and repeat the call. The relay's own path sells only to clients that announce that
+// they pay; /x402/rpc/{chain} sells to everybody.
 const (
 	paidRPCPrefix = "/x402/rpc/"
-	// acceptPayment says on the relay's own path that its sender pays: its value is x402.
+	// acceptPayment is sent with the value x402 by clients that pay on the relay's own path.
 	acceptPayment = "Accept-Payment"
-	// soldHeader gives a payer the credential for the rest of what was bought.
+	// soldHeader returns the credential for the rest of the bundle.
 	soldHeader = "X-Payment-Credential"
-	// ownCredential begins what POST /x402/redeem gives and X-PAYMENT takes besides payments.
+	// ownCredential begins the credentials that POST /x402/redeem returns. X-PAYMENT accepts them
+	// in addition to payments.
 	ownCredential = "cagx_"
-	// objectInBase64 begins every JSON object in base64 whose first member follows at once, as
-	// payments are.
+	// objectInBase64 is how base64 of a JSON object begins when its first member follows at once,
+	// as in payments.
 	objectInBase64 = "eyJ"
 )
 
-// paidRPC is POST /x402/rpc/{chain}: the relay for those who pay per call. A key or a credential of
-// ours works as on the relay's own path.
+// paidRPC is POST /x402/rpc/{chain}, the relay for clients that pay per call. A key or a credential
+// of the gateway works as on the relay's own path.
 func (s *server) paidRPC(c *gin.Context) {
 	if bearer(c.Request) != "" || strings.HasPrefix(c.Request.Header.Get(paymentHeader), ownCredential) {
 		s.relayFor(c)
@@ -41,8 +42,8 @@ func (s *server) paidRPC(c *gin.Context) {
 	s.sell(c)
 }
 
-// wantsPayment reports whether a request to the relay's own path is for stock payments: it has no
-// key, and it pays or says that it would.
+// wantsPayment reports whether a request to the relay's own path is a stock payment: it has no key,
+// and it pays or announces that it would.
 func (s *server) wantsPayment(r *http.Request) bool {
 	if s.Stock == nil || bearer(r) != "" {
 		return false
@@ -57,8 +58,8 @@ func (s *server) wantsPayment(r *http.Request) bool {
 	return strings.EqualFold(r.Header.Get(acceptPayment), "x402")
 }
 
-// presented is the payment of a request, of the newest version of the protocol that it speaks;
-// empty when it has none.
+// presented returns the payment of a request, in the newest version of the protocol that it uses.
+// header is empty when there is none.
 func presented(r *http.Request) (version int, header string) {
 	if header = r.Header.Get(x402.PaymentV2Header); header != "" {
 		return x402.Version2, header
@@ -66,13 +67,13 @@ func presented(r *http.Request) (version int, header string) {
 	return x402.Version1, r.Header.Get(paymentHeader)
 }
 
-// sell answers with what a bundle costs, or takes the payment and relays. What is wrong with the
-// request is found before anything is paid.
+// sell answers with the price of a bundle, or takes the payment and relays the call. It validates
+// the request before it takes the payment.
 func (s *server) sell(c *gin.Context) {
 	e := &relay.Envelope{
 		RequestID: requestID(c), Subject: &meter.Subject{}, Network: clientNetwork(c.Request, s.TrustedProxies),
 	}
-	buffer := bodies.Get().(*[]byte) //nolint:errcheck,forcetypeassert // the pool holds these only
+	buffer := bodies.Get().(*[]byte) //nolint:errcheck,forcetypeassert // the pool holds nothing else
 	defer giveBack(buffer)
 	body, own := s.requestOf(c, e, buffer)
 	if own != nil {
@@ -105,30 +106,30 @@ func (s *server) sell(c *gin.Context) {
 	}
 }
 
-// quote is what the caller is asked for: on the tier of X-Route-Tier when there is one, taxed by
-// where the caller is.
+// quote returns the price for the caller: for the tier of X-Route-Tier when it is set, with the VAT
+// of the caller's country.
 func (s *server) quote(c *gin.Context) x402.Quote {
 	r := c.Request
 	country := s.Locator.Country(r.Header, clientNetwork(r, s.TrustedProxies))
 	return s.Stock.Quote(plan.Tier(r.Header.Get("X-Route-Tier")), country, s.PublicURL+paidRPCPrefix+c.Param("chain"))
 }
 
-// askForPayment answers 402 in both versions of the protocol at once: version 1 reads the body,
-// version 2 the header.
+// askForPayment answers 402 in both versions of the protocol: version 1 is in the body, version 2
+// in the header.
 func (s *server) askForPayment(c *gin.Context, q *x402.Quote, why string) {
 	s.noteFault(c, fault.New(fault.PaymentRequired, "%s", why))
 	h := c.Writer.Header()
 	h.Set(x402.RequiredV2Header, q.V2(why))
 	h.Set("Cache-Control", "no-store")
 	body, err := json.Marshal(q.V1(why))
-	if err != nil { // words and numbers
+	if err != nil { // only strings and numbers
 		panic(err)
 	}
 	c.Data(http.StatusPaymentRequired, jsonType, body)
 }
 
-// serveSale relays the call that was paid for, and gives the payer the receipt and the credential
-// for the rest, whatever comes of the call.
+// serveSale relays the call that was paid for. It returns the receipt and the credential for the
+// rest, whatever the result of the call.
 func (s *server) serveSale(c *gin.Context, e *relay.Envelope, body []byte, q *x402.Quote, version int,
 	sale *stock.Sale,
 ) {

@@ -39,7 +39,7 @@ func sendPage(w http.ResponseWriter, r *http.Request, status int, body []byte) {
 
 func compressed(body []byte) []byte {
 	var out bytes.Buffer
-	z := compressors.Get().(*gzip.Writer) //nolint:errcheck,forcetypeassert // the pool holds these only
+	z := compressors.Get().(*gzip.Writer) //nolint:errcheck,forcetypeassert // the pool holds nothing else
 	defer compressors.Put(z)
 	z.Reset(&out)
 	_, _ = z.Write(body) // into memory, which takes all

@@ -13,29 +13,29 @@ import (
 	"time"
 )
 
-// conn is one connection of a client. Its buffers serve one request after another.
+// conn is one connection of a client. Its buffers are reused from request to request.
 type conn struct {
 	server *Server
 	net    net.Conn
-	ctx    context.Context //nolint:containedctx // of the connection's requests: it ends with the connection
+	ctx    context.Context //nolint:containedctx // the parent of the context of every request on the connection
 	cancel context.CancelFunc
 
-	buffer    []byte    // what was read and not consumed yet
-	readBy    time.Time // the deadline that is set on the connection; zero for none
+	buffer    []byte    // read and not yet consumed
+	readBy    time.Time // the read deadline that is set; zero for none
 	writeBy   time.Time
 	fields    fields
-	blank     *http.Request // what every request of the connection begins as
+	blank     *http.Request // the initial state of every request of the connection
 	request   http.Request
 	location  url.URL
 	body      body
 	response  response
 	following bool // another request may come on this connection
-	spoke     bool // the client has sent a whole request
+	spoke     bool // the client has sent a complete request
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the following fields
 	arriving bool       // a request is being read
-	handled  time.Time  // since when a request is handled; zero while none is
-	idle     time.Time  // since when none was, nor read; of no meaning while one is
+	handled  time.Time  // when the current request reached its handler; zero when there is none
+	idle     time.Time  // when the connection became idle; meaningless while it is not
 	closed   bool
 	watcher  *watcher
 }
@@ -44,7 +44,7 @@ const firstBuffer = 4 << 10
 
 func (s *Server) newConn(nc net.Conn) *conn {
 	c := &conn{server: s, net: nc, buffer: make([]byte, 0, firstBuffer), idle: s.clock()}
-	// as net/http has it
+	// as net/http does
 	c.ctx, c.cancel = context.WithCancel(context.WithValue(s.base, http.LocalAddrContextKey, nc.LocalAddr()))
 	c.fields.header = make(http.Header, 16)
 	c.response.header = make(http.Header, 16)
@@ -55,8 +55,8 @@ func (s *Server) newConn(nc net.Conn) *conn {
 	return c
 }
 
-// serve answers plain requests until the connection ends, or sends something else: then net/http
-// has it from there on.
+// serve answers plain requests until the connection ends or sends something else. From then on
+// net/http serves it.
 func (c *conn) serve() {
 	defer c.cancel()
 	defer c.contain()
@@ -77,8 +77,8 @@ func (c *conn) serve() {
 	}
 }
 
-// contain ends a connection whose reading panicked, as net/http does: in its goroutine that would
-// end the process.
+// contain ends the connection when reading it panicked, as net/http does. Unrecovered, the panic
+// would end the process.
 func (c *conn) contain() {
 	if cause := recover(); cause != nil {
 		c.server.logf("panic serving a connection: %v\n%s", cause, debug.Stack())
@@ -86,7 +86,8 @@ func (c *conn) contain() {
 	}
 }
 
-// readHead waits for a whole head. A verdict of unfinished means that the connection is over.
+// readHead reads until the head is complete. The verdict unfinished means that the connection
+// ended.
 func (c *conn) readHead() (head, verdict) {
 	began := false
 	for {
@@ -111,18 +112,18 @@ func (c *conn) readHead() (head, verdict) {
 	}
 }
 
-// setReadBy lets reads wait for d from now, or a little longer when the deadline that is set
-// already is within slack of that: setting one costs more than all else that a small read does.
+// setReadBy sets the read deadline to d from now. It keeps a deadline that is at most slack
+// earlier, because setting one costs more than the rest of a small read.
 func (c *conn) setReadBy(d, slack time.Duration) {
 	at := c.server.clock().Add(d)
 	if slack > 0 && c.readBy.After(at.Add(-slack)) && !c.readBy.After(at) {
 		return
 	}
 	c.readBy = at
-	_ = c.net.SetReadDeadline(at) // a connection that is closed says so at the next read
+	_ = c.net.SetReadDeadline(at) // a closed connection fails at the next read
 }
 
-// readMore reads once, into a buffer that grows up to most bytes.
+// readMore reads once, into a buffer that grows up to limit bytes.
 func (c *conn) readMore(limit int) error {
 	if len(c.buffer) == cap(c.buffer) {
 		c.buffer = append(make([]byte, 0, min(2*cap(c.buffer), limit)), c.buffer...)
@@ -135,8 +136,8 @@ func (c *conn) readMore(limit int) error {
 	return err
 }
 
-// arrives notes that a request is being read, so that a server that stops waits for it; false when
-// the connection was closed meanwhile.
+// arrives notes that a request is being read, so that Shutdown waits for it. It returns false when
+// the connection was closed in the meantime.
 func (c *conn) arrives() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -144,8 +145,7 @@ func (c *conn) arrives() bool {
 	return !c.closed
 }
 
-// handle reads the body and has the request answered; false when the connection cannot be used any
-// more.
+// handle reads the body and answers the request. It reports whether the connection is still usable.
 func (c *conn) handle(h head) (usable bool) {
 	whole := h.size + h.length
 	c.spoke = true
@@ -177,11 +177,11 @@ func (c *conn) handle(h head) (usable bool) {
 
 const keepBuffer = 16 << 10
 
-// readBody reads until the buffer holds whole bytes. A client that stops early has its request
-// handled all the same: the body tells.
+// readBody reads until the buffer holds whole bytes. When the client stops early, the request is
+// handled anyway, and reading its body returns the error.
 func (c *conn) readBody(whole int) error {
 	if len(c.buffer) >= whole || !c.arrives() {
-		return nil // one that was closed is not handled
+		return nil // a closed connection is not handled
 	}
 	c.setReadBy(c.server.http.ReadTimeout, 0)
 	for len(c.buffer) < whole {
@@ -197,7 +197,7 @@ func (c *conn) readBody(whole int) error {
 	return nil
 }
 
-// answer runs the handler; false when the connection has to be cut off.
+// answer runs the handler. It returns false when the connection must be aborted.
 func (c *conn) answer() (whole bool) {
 	defer func() {
 		cause := recover()
@@ -205,7 +205,7 @@ func (c *conn) answer() (whole bool) {
 			return
 		}
 		whole = false
-		if cause != http.ErrAbortHandler { //nolint:errorlint // net/http compares so as well
+		if cause != http.ErrAbortHandler { //nolint:errorlint // net/http compares it in the same way
 			c.server.logf("panic serving a request: %v\n%s", cause, debug.Stack())
 		}
 	}()
@@ -213,7 +213,8 @@ func (c *conn) answer() (whole bool) {
 	return c.response.finish() == nil
 }
 
-// begin notes that a request is being handled; false when the connection was closed meanwhile.
+// begin notes that a request is being handled. It returns false when the connection was closed in
+// the meantime.
 func (c *conn) begin() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -224,7 +225,7 @@ func (c *conn) begin() bool {
 	return true
 }
 
-// end notes that no request is handled any more, and gives what a watcher read of the next one.
+// end notes that no request is being handled, and returns what the watcher read of the next one.
 func (c *conn) end() []byte {
 	c.mu.Lock()
 	c.handled, c.arriving, c.idle = time.Time{}, false, c.server.clock()
@@ -234,7 +235,7 @@ func (c *conn) end() []byte {
 	if w == nil {
 		return nil
 	}
-	_ = c.net.SetReadDeadline(aLongTimeAgo) // wakes it
+	_ = c.net.SetReadDeadline(aLongTimeAgo) // wakes the watcher
 	<-w.done
 	c.readBy = time.Time{}
 	_ = c.net.SetReadDeadline(time.Time{})
@@ -243,11 +244,11 @@ func (c *conn) end() []byte {
 
 var aLongTimeAgo = time.Unix(1, 0)
 
-// linger lets the client read its answer before the connection ends: closing one on which something
-// arrives still would take back what was sent.
+// linger gives the client time to read its answer before the connection ends: closing a connection
+// that still receives data resets it, and the answer could be lost.
 func (c *conn) linger() {
 	_ = c.net.SetReadDeadline(c.server.clock().Add(lingerTime))
-	_, _ = io.CopyN(io.Discard, c.net, lingerBytes) // whatever it says, it is over
+	_, _ = io.CopyN(io.Discard, c.net, lingerBytes) // the connection ends in any case
 }
 
 const (
@@ -255,7 +256,8 @@ const (
 	lingerBytes = 256 << 10
 )
 
-// closeIdle closes the connection unless a request is being read or handled on it.
+// closeIdle closes the connection unless a request is being read or handled on it. It reports
+// whether the connection is closed.
 func (c *conn) closeIdle() (closed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -266,16 +268,16 @@ func (c *conn) closeIdle() (closed bool) {
 	return c.closed
 }
 
-// idleSince is since when nothing is read or handled on the connection; false when something is, or
-// it was closed.
+// idleSince returns since when the connection has been idle. It returns false when a request is
+// being read or handled, or the connection is closed.
 func (c *conn) idleSince() (time.Time, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.idle, c.handled.IsZero() && !c.arriving && !c.closed
 }
 
-// finish ends a connection after its last answer. A server that stops leaves that to the client,
-// which may have sent another request before it read that there will be no answer to it.
+// finish ends a connection after its last answer. During a shutdown it lets the client close first,
+// because the client may already have sent another request.
 func (c *conn) finish() {
 	if c.server.stopping.Load() {
 		c.linger()
@@ -291,7 +293,7 @@ func (c *conn) close() {
 	c.server.forget(c, http.StateClosed)
 }
 
-// handOver hands the connection with all that was read from it to net/http.
+// handOver passes the connection, with everything that was read from it, to net/http.
 func (c *conn) handOver() {
 	c.mu.Lock()
 	closed := c.closed
@@ -308,13 +310,14 @@ func (c *conn) handOver() {
 	h.give(c.net, c.buffer)
 }
 
-// body is a request's body, which was read before the handler runs. err is why it is not whole.
+// body is the body of a request, read before the handler runs. err is set when the body is
+// incomplete.
 type body struct {
 	rest []byte
 	err  error
 }
 
-// Read returns what was read, then io.EOF or why there is no more.
+// Read returns what was read, then io.EOF or the reason why the rest is missing.
 func (b *body) Read(p []byte) (int, error) {
 	n := copy(p, b.rest)
 	b.rest = b.rest[n:]
@@ -327,18 +330,18 @@ func (b *body) Read(p []byte) (int, error) {
 	return n, io.EOF
 }
 
-// Close does nothing: the connection stays.
+// Close does nothing; the connection stays open.
 func (b *body) Close() error { return nil }
 
-// watcher waits for the end of a connection while its request is being handled, as net/http does
-// for every request; here only for those that take a while.
+// watcher waits for the end of a connection while its request is being handled. net/http does that
+// for every request; here only slow ones get a watcher.
 type watcher struct {
 	read [1]byte
 	n    int
 	done chan struct{}
 }
 
-// watch starts a watcher when a request has been handled for long.
+// watch starts a watcher when the current request has been handled for watchAfter or longer.
 func (c *conn) watch(now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -352,7 +355,7 @@ func (c *conn) watch(now time.Time) {
 		var err error
 		w.n, err = c.net.Read(w.read[:])
 		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
-			c.cancel() // the client went away
+			c.cancel() // the client left
 		}
 	})
 }

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// stopping begins to shut a server down that leaves idle connections open for as long as a test
-// takes.
+// stopping begins to shut down a server that keeps idle connections open for the length of a test.
 func stopping(t *testing.T, grace time.Duration) (b *bundle, idle []*client, done chan error) {
 	t.Helper()
 	b = setup(t, settings{handler: echo, grace: grace})
@@ -40,7 +39,7 @@ func TestShutdown_AnswersWhatComesOnIdleConnectionsAndEndsThem(t *testing.T) {
 		_ = idle[i].Close()
 	}
 	b.count(t, 2, 2)
-	if err := <-done; err != nil { // nothing is open any more, so that the grace is not waited for
+	if err := <-done; err != nil { // no connection is open any more, so Shutdown does not wait for the grace
 		t.Error(err)
 	}
 }
@@ -169,7 +168,7 @@ func TestShutdown_SendsGOAWAYWithAnswersOfHTTP2(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- b.server.Shutdown(context.Background()) }()
 	b.await(t, b.server.Stopping)
-	ask()                          // on the connection that is there: no other is taken any more
+	ask()                          // on the existing connection, because no new one is accepted
 	if err := <-done; err != nil { // the connection ends by itself, long before the grace is over
 		t.Error(err)
 	}

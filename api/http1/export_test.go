@@ -2,7 +2,7 @@ package http1
 
 import "time"
 
-// Arriving is how many connections a request is being read on.
+// Arriving returns the number of connections on which a request is being read.
 func (s *Server) Arriving() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -16,8 +16,8 @@ func (s *Server) Arriving() (n int) {
 	return n
 }
 
-// Stopping reports whether the server takes nothing new any more.
+// Stopping reports whether the server accepts nothing new.
 func (s *Server) Stopping() bool { return s.stopping.Load() }
 
-// Clock is the server's own, which ticks.
+// Clock returns the time of the server's own clock.
 func (s *Server) Clock() time.Time { return s.clock() }

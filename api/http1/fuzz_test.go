@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// What the lane takes for plain, net/http must read in the same way: no request may be one thing to
-// the lane and another to it.
+// Every request that the lane accepts as plain must mean the same to net/http (request smuggling).
 func FuzzPlainRequestsAreReadAsNetHTTPReadsThem(f *testing.F) {
 	const plainHead = "POST /rpc/eth_mainnet HTTP/1.1\r\nHost: a.example\r\nContent-Length: 4\r\n"
 	for _, seed := range []string{

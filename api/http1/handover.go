@@ -6,7 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// handOver is the listener from which net/http takes the connections that are not the lane's.
+// handOver is the listener from which net/http accepts the connections that the lane does not
+// serve.
 type handOver struct {
 	addr   net.Addr
 	conns  chan net.Conn
@@ -37,7 +38,7 @@ func (h *handOver) give(nc net.Conn, read []byte) {
 	}
 }
 
-// Accept is as net.Listener says.
+// Accept implements net.Listener.
 func (h *handOver) Accept() (net.Conn, error) {
 	select {
 	case c := <-h.conns:
@@ -47,16 +48,16 @@ func (h *handOver) Accept() (net.Conn, error) {
 	}
 }
 
-// Close is as net.Listener says.
+// Close implements net.Listener.
 func (h *handOver) Close() error {
 	h.once.Do(func() { close(h.closed) })
 	return nil
 }
 
-// Addr is the address of the listener that the connections came from.
+// Addr returns the address of the listener that accepted the connections.
 func (h *handOver) Addr() net.Addr { return h.addr }
 
-// replayed is a connection of which something was read already.
+// replayed is a connection whose first bytes were already read.
 type replayed struct {
 	net.Conn
 
@@ -71,7 +72,7 @@ func (r *replayed) Close() error {
 	return r.Conn.Close()
 }
 
-// Read returns that first.
+// Read returns the bytes that were already read first.
 func (r *replayed) Read(p []byte) (int, error) {
 	if len(r.read) > 0 {
 		n := copy(p, r.read)

@@ -9,13 +9,14 @@ import (
 	"time"
 )
 
-// resting are the connections that net/http has and on which nothing is under way.
+// resting are the idle connections of net/http.
 type resting struct {
 	mu    sync.Mutex // guards since
 	since map[net.Conn]time.Time
 }
 
-// follow notes what net/http says of its connections, and passes it on to next, if there is one.
+// follow records the states that net/http reports for its connections, and passes them to next
+// unless it is nil.
 func (r *resting) follow(next func(net.Conn, http.ConnState), now func() time.Time) func(net.Conn, http.ConnState) {
 	return func(c net.Conn, state http.ConnState) {
 		r.mu.Lock()
@@ -31,7 +32,7 @@ func (r *resting) follow(next func(net.Conn, http.ConnState), now func() time.Ti
 	}
 }
 
-// close closes a connection unless something is under way on it by now.
+// close closes a connection unless it is busy again.
 func (r *resting) close(c net.Conn) (closed bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -42,14 +43,14 @@ func (r *resting) close(c net.Conn) (closed bool) {
 	return closed
 }
 
-// idle is a connection on which nothing is under way.
+// idle is an idle connection.
 type idle struct {
 	since time.Time
 	close func() bool
 }
 
-// CloseOldestIdle closes up to most connections on which nothing is under way, those first that
-// have been idle for the longest time, and returns how many it closed.
+// CloseOldestIdle closes up to limit idle connections, those idle for the longest time first, and
+// returns how many it closed.
 func (s *Server) CloseOldestIdle(limit int) int {
 	all := s.idle()
 	slices.SortFunc(all, func(a, b idle) int { return cmp.Compare(a.since.UnixNano(), b.since.UnixNano()) })

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Of the connections on which nothing is under way those go first that have been idle for the
-// longest time, whoever serves them.
+// The connections that have been idle for the longest time are closed first, whether the lane or
+// net/http serves them.
 func TestCloseOldestIdle_LeavesBusyAndYoungerOnes(t *testing.T) {
 	t.Parallel()
 	hold, held := make(chan struct{}), make(chan struct{}, 2)
@@ -26,8 +26,7 @@ func TestCloseOldestIdle_LeavesBusyAndYoungerOnes(t *testing.T) {
 	otherBusy.send(foreign + "Hold: 1\r\n\r\n")
 	<-held
 	<-held
-	// The server's clock ticks twenty times a second: the younger ones are made when it has moved
-	// on.
+	// The server's clock ticks every 50 ms: open the younger connections after a tick.
 	mark := b.server.Clock()
 	b.await(t, func() bool { return b.server.Clock().After(mark) })
 	younger, youngerOther := b.dial(t), b.dial(t)
@@ -35,7 +34,7 @@ func TestCloseOldestIdle_LeavesBusyAndYoungerOnes(t *testing.T) {
 	youngerOther.send(foreign + "\r\n").answer()
 
 	closed := 0
-	b.await(t, func() bool { // a connection is idle a moment after its answer was read
+	b.await(t, func() bool { // a connection becomes idle shortly after its answer was read
 		closed += b.server.CloseOldestIdle(2 - closed)
 		return closed == 2
 	})
@@ -57,7 +56,7 @@ func TestCloseOldestIdle_LeavesBusyAndYoungerOnes(t *testing.T) {
 	}
 }
 
-// A connection that never asked anything is idle as well.
+// A connection that never sent a request is idle, too.
 func TestCloseOldestIdle_ClosesSilentOnes(t *testing.T) {
 	t.Parallel()
 	b := setup(t, settings{handler: echo})

@@ -5,8 +5,8 @@ import (
 	"net"
 )
 
-// Listen listens on a TCP address in the way that TurnAway needs: Multipath TCP, which Go would use
-// where there is any, knows no filters.
+// Listen listens on a TCP address without Multipath TCP, which Go uses by default where it is
+// available. TurnAway needs that, because Multipath TCP does not support socket filters.
 func Listen(ctx context.Context, address string) (net.Listener, error) {
 	var config net.ListenConfig
 	config.SetMultipathTCP(false)

@@ -16,8 +16,7 @@ import (
 	"github.com/chainaccess/gateway/api/http1"
 )
 
-// breaking is a listener whose first connection panics when it is read, as a defect of the reading
-// would.
+// breaking is a listener whose first connection panics when it is read, like a bug in the parser.
 type breaking struct {
 	net.Listener
 
@@ -36,10 +35,10 @@ type brokenConn struct{ net.Conn }
 
 func (brokenConn) Read([]byte) (int, error) { panic("of the test") }
 
-// A connection is read in a goroutine of its own, where a panic would end the process.
+// A connection is read in its own goroutine, where a panic would end the process.
 func TestAPanicWhileAConnectionIsReadEndsThatConnectionOnly(t *testing.T) {
 	t.Parallel()
-	var lines bytes.Buffer // read once the server has ended
+	var lines bytes.Buffer // read after the server has ended
 	std := &http.Server{
 		ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 10 * time.Second, WriteTimeout: 10 * time.Second,
 		IdleTimeout: 10 * time.Second, ErrorLog: log.New(&lines, "", 0),

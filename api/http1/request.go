@@ -8,37 +8,37 @@ import (
 	"strings"
 )
 
-// verdict says what the bytes at the beginning of a buffer are.
+// verdict classifies the bytes at the beginning of a buffer.
 type verdict uint8
 
 const (
-	unfinished verdict = iota // the beginning of what may be a plain request
-	plain                     // a plain request's head
-	foreign                   // anything else: net/http's
+	unfinished verdict = iota // may become a plain request
+	plain                     // the complete head of a plain request
+	foreign                   // anything else, for net/http
 )
 
-// Bounds of what the lane reads itself.
+// Limits of the requests that the lane serves, in bytes.
 const (
 	maxHead = 8 << 10
 	maxBody = 64 << 10
 )
 
-// head is a plain request's head. Its host is part of one copy of the bytes; its target has one of
-// its own, which whoever keeps a piece of it keeps and nothing besides.
+// head is the head of a plain request. Its host is part of one copy of all bytes of the head. Its
+// target is a copy of its own, so that a handler that keeps a part of it does not keep the rest.
 type head struct {
 	method   string
 	target   string
 	location url.URL // of the target
 	host     string
-	length   int // of the body
-	size     int // of the head itself
+	length   int // of the body, in bytes
+	size     int // of the head, in bytes
 	closes   bool
 }
 
-// opening is what a plain request may begin with: a method and the beginning of a path.
+// opening is how a plain request may begin: a method and the beginning of a path.
 type opening struct{ method, text string }
 
-// openings are those of all paths under prefixes.
+// openings returns the openings of all paths under prefixes.
 func openings(prefixes []string) (lane []opening) {
 	for _, method := range []string{http.MethodPost, http.MethodGet} {
 		for _, prefix := range prefixes {
@@ -48,7 +48,7 @@ func openings(prefixes []string) (lane []opening) {
 	return lane
 }
 
-// opens finds the opening that the bytes begin with, or may yet turn out to.
+// opens returns the opening that the bytes begin with or may still become.
 func opens(b []byte, lane []opening) (opening, bool) {
 	for _, o := range lane {
 		if n := min(len(b), len(o.text)); string(b[:n]) == o.text[:n] {
@@ -62,12 +62,13 @@ const protocol = " HTTP/1.1"
 
 var endOfHead = []byte("\r\n\r\n")
 
-// parse reads the head of a plain request: POST with one Content-Length within bounds or GET with
-// none, a path under a prefix, HTTP/1.1, one Host, nothing that changes how the message is read,
-// and only bytes about whose meaning nobody disagrees. fields is filled only for a plain one.
+// parse parses the head of a plain request: POST with one Content-Length up to maxBody or GET
+// without one, a path under a prefix, HTTP/1.1, one Host, no field that changes the framing of the
+// message, and only bytes that every parser reads in the same way. fields is complete only for a
+// plain request.
 //
-// It must never call a request plain that net/http would read otherwise;
-// FuzzPlainRequestsAreReadAsNetHTTPReadsThem holds it to that.
+// parse must never accept a request as plain that net/http would read differently;
+// FuzzPlainRequestsAreReadAsNetHTTPReadsThem tests that.
 func parse(b []byte, lane []opening, fields *fields) (h head, v verdict) {
 	begun, ok := opens(b, lane)
 	if !ok {
@@ -106,8 +107,8 @@ func parse(b []byte, lane []opening, fields *fields) (h head, v verdict) {
 	return h, plain
 }
 
-// locate reads a target as net/http does; false for one that is not plain. What has to be unescaped
-// is left to net/url.
+// locate parses a target as net/http does. It returns false for a target that is not plain. net/url
+// unescapes where that is necessary.
 func (h *head) locate(target string) bool {
 	path, query, asks := strings.Cut(target, "?")
 	if !all(path, inPath) || !all(query, inQuery) || strings.Contains(path, "//") || strings.Contains(path, "/.") {
@@ -126,17 +127,17 @@ func (h *head) locate(target string) bool {
 	return true
 }
 
-// take notes one field; false when it makes the request foreign.
+// take records one field. It returns false when the field makes the request foreign.
 func (h *head) take(name, value string, fields *fields) bool {
 	switch name {
-	case "Host": // no part of http.Request.Header
+	case "Host": // not part of http.Request.Header
 		if h.host != "" || value == "" || !all(value, inHost) {
 			return false
 		}
 		h.host = value
 		return true
 	case "Content-Length":
-		// a GET's body, or word of none, does not mean the same to everybody
+		// servers disagree about the body of a GET, even about an empty one
 		if h.length >= 0 || h.method == http.MethodGet {
 			return false
 		}
@@ -156,7 +157,7 @@ func (h *head) take(name, value string, fields *fields) bool {
 	return fields.add(name, value)
 }
 
-// digits reads a number that is written in the one plain way; -1 for anything else.
+// digits parses a decimal number without sign or leading zeros; it returns -1 for anything else.
 func digits(s string) int {
 	if s == "" || len(s) > 6 || (s[0] == '0' && len(s) > 1) {
 		return -1
@@ -171,7 +172,7 @@ func digits(s string) int {
 	return n
 }
 
-// Classes of bytes, a bit each.
+// Classes of bytes, one bit each.
 const (
 	inPath uint8 = 1 << iota
 	inQuery
@@ -206,8 +207,8 @@ func all(s string, class uint8) bool {
 	return true
 }
 
-// common are names in the form that http.Header keeps, by the two forms in which clients write
-// them.
+// common maps the two spellings of frequent header names, canonical and lower case, to the form
+// that http.Header uses.
 var common = func() map[string]string {
 	names := make(map[string]string)
 	for _, name := range []string{
@@ -228,15 +229,15 @@ func canonical(name string) string {
 	return textproto.CanonicalMIMEHeaderKey(name)
 }
 
-// fields are a request's header. Its memory serves one request after another.
+// fields is the header of a request. Its memory is reused from request to request.
 type fields struct {
 	header http.Header
 	values [maxFields]string
 	n      int
-	target string // of the last request that had one like it
+	target string // of the last request, to share equal ones
 }
 
-const maxFields = 48 // a request with more is net/http's
+const maxFields = 48 // a request with more goes to net/http
 
 func (f *fields) reset() {
 	clear(f.header)
@@ -249,7 +250,7 @@ func (f *fields) add(name, value string) bool {
 		return false
 	}
 	if before, ok := f.header[name]; ok {
-		f.header[name] = append(before, value) // its capacity ends with it: this copies
+		f.header[name] = append(before, value) // the capacity is used up, so append copies
 		return true
 	}
 	f.values[f.n] = value
@@ -258,8 +259,8 @@ func (f *fields) add(name, value string) bool {
 	return true
 }
 
-// kept returns a copy of a request's target that its handler may keep. Most requests of a
-// connection ask for the same as the last one, and get the same copy.
+// kept returns a copy of a target that the handler may keep. Most requests of a connection have the
+// same target as the last one and share its copy.
 func (f *fields) kept(target string) string {
 	if target != f.target {
 		f.target = strings.Clone(target)

@@ -7,26 +7,26 @@ import (
 	"time"
 )
 
-// response writes one answer: in one piece when it is small or says its length, in chunks
+// response writes one answer: in one piece when it is small or has a Content-Length, in chunks
 // otherwise.
 type response struct {
 	conn    *conn
 	header  http.Header
 	out     []byte // head and body that are not sent yet
-	spare   []byte // where a head and what was held back come together
+	spare   []byte // where the head and the held body are joined
 	status  int    // zero until the header is written
-	length  int64  // what Content-Length says; -1 when the handler set none
-	written int64  // of the body, by the handler
-	sent    bool   // the head has left, or stands in out
+	length  int64  // the handler's Content-Length; -1 when it set none
+	written int64  // bytes of the body, by the handler
+	sent    bool   // the head was sent or is in out
 	chunked bool
-	counted bool // the length is that of what was written, and not in the header yet
-	timed   bool // the handler set a write deadline of its own
+	counted bool // the length is that of the written body, and not in the header yet
+	timed   bool // the handler set its own write deadline
 	err     error
 }
 
 const (
-	holdBytes = 8 << 10  // a body without a length is held back up to this size, so that small ones get one
-	sendBytes = 32 << 10 // one that has a length is gathered up to this size before it is sent
+	holdBytes = 8 << 10  // a body without a length is held up to this size, so that small ones get a Content-Length
+	sendBytes = 32 << 10 // a body with a length is buffered up to this size
 	keepOut   = 64 << 10
 )
 
@@ -48,10 +48,10 @@ func (w *response) reset() {
 	*w = response{conn: w.conn, header: w.header, out: w.out[:0], spare: w.spare, length: -1}
 }
 
-// Header is as http.ResponseWriter says.
+// Header implements http.ResponseWriter.
 func (w *response) Header() http.Header { return w.header }
 
-// WriteHeader is as http.ResponseWriter says; informational answers are not sent.
+// WriteHeader implements http.ResponseWriter. It ignores informational (1xx) responses.
 func (w *response) WriteHeader(status int) {
 	if w.status != 0 || status < http.StatusOK {
 		return
@@ -67,7 +67,7 @@ func (w *response) WriteHeader(status int) {
 	}
 }
 
-// Write is as http.ResponseWriter says.
+// Write implements http.ResponseWriter.
 func (w *response) Write(p []byte) (int, error) {
 	w.WriteHeader(http.StatusOK)
 	switch {
@@ -92,8 +92,7 @@ func (w *response) Write(p []byte) (int, error) {
 	return len(p), w.err
 }
 
-// writeHead puts the head in front of what was held back. A body whose length is not known by now
-// goes in chunks.
+// writeHead puts the head in front of the held body. A body of unknown length is sent in chunks.
 func (w *response) writeHead() {
 	if w.sent {
 		return
@@ -115,7 +114,7 @@ func (w *response) writeHead() {
 	w.out, w.spare = whole, w.out
 }
 
-// send sends what is gathered, then p: in one piece when that copies little.
+// send sends the buffered bytes and then p, in one write when that copies little.
 func (w *response) send(p []byte) {
 	if w.err != nil {
 		return
@@ -142,7 +141,7 @@ func appendChunk(out, p []byte) []byte {
 	return append(append(out, '\r', '\n'), p...)
 }
 
-// Flush is as http.Flusher says.
+// Flush implements http.Flusher.
 func (w *response) Flush() { _ = w.FlushError() }
 
 // FlushError sends what was written so far.
@@ -155,8 +154,8 @@ func (w *response) FlushError() error {
 	return w.err
 }
 
-// SetReadDeadline is for http.ResponseController. A body was read before the handler ran, so it
-// changes nothing.
+// SetReadDeadline is for http.ResponseController. It does nothing, because the body was read before
+// the handler ran.
 func (w *response) SetReadDeadline(time.Time) error { return nil }
 
 // SetWriteDeadline is for http.ResponseController.
@@ -165,7 +164,7 @@ func (w *response) SetWriteDeadline(at time.Time) error {
 	return w.conn.net.SetWriteDeadline(at)
 }
 
-// finish sends what is left. An error means that the client did not get a whole answer.
+// finish sends the rest. An error means that the client did not get a complete answer.
 func (w *response) finish() error {
 	w.WriteHeader(http.StatusOK)
 	if !w.sent && w.length < 0 && bodyAllowed(w.status) {
@@ -194,7 +193,7 @@ func (w *response) appendHead(b []byte) []byte {
 	b = append(append(append(b, ' '), http.StatusText(w.status)...), '\r', '\n')
 	for name, values := range w.header {
 		if name == "Connection" || name == "Transfer-Encoding" || name == "Date" || !all(name, inName) {
-			continue // the connection is the lane's matter
+			continue // the lane sets it
 		}
 		for _, value := range values {
 			b = append(append(b, name...), ':', ' ')
@@ -217,7 +216,7 @@ func (w *response) appendHead(b []byte) []byte {
 	return append(b, endOfHead...)
 }
 
-// appendValue appends a field's value; what would end the line becomes a space, as net/http does.
+// appendValue appends a field's value. It replaces line breaks with spaces, as net/http does.
 func appendValue(b []byte, value string) []byte {
 	for i := range len(value) {
 		if value[i] == '\r' || value[i] == '\n' {
@@ -229,13 +228,13 @@ func appendValue(b []byte, value string) []byte {
 	return b
 }
 
-// setWriteBy lets a write take at least half the write time-out, without setting a deadline for
-// each.
+// setWriteBy gives a write at least half the write timeout. It does not set a deadline for each
+// write.
 func (c *conn) setWriteBy() {
 	now := c.server.clock()
 	if c.writeBy.Sub(now) >= c.server.http.WriteTimeout/2 {
 		return
 	}
 	c.writeBy = now.Add(c.server.http.WriteTimeout)
-	_ = c.net.SetWriteDeadline(c.writeBy) // a connection that is closed says so at the write
+	_ = c.net.SetWriteDeadline(c.writeBy) // a closed connection fails at the write
 }

@@ -31,7 +31,7 @@ var (
 	rollingRuns = flag.Int("rolling-runs", 1, "runs of the rolling restart")
 )
 
-// replica is one of two servers behind a proxy, which is stopped and started again on its address.
+// replica is one of two servers behind a proxy. It is stopped and restarted on the same address.
 type replica struct {
 	address  string
 	listener net.Listener
@@ -74,7 +74,7 @@ func (r *replica) stop(t *testing.T) {
 	if !http1.TurnAway(r.listener) {
 		t.Error("the system does not turn away")
 	}
-	<-time.After(100 * time.Millisecond) // for those that connected before, as in cmd/internal/wire
+	<-time.After(100 * time.Millisecond) // for connections made before, as in cmd/internal/wire
 	if err := r.server.Shutdown(ctx); err != nil {
 		t.Errorf("shutdown: %v", err)
 	}
@@ -83,7 +83,7 @@ func (r *replica) stop(t *testing.T) {
 	}
 }
 
-// nginx asks the next replica when one refuses the connection, and never sends a POST twice.
+// nginx tries the next replica when one refuses the connection, and never sends a POST twice.
 const nginxConf = `daemon off; master_process off;
 pid %[1]s/nginx.pid;
 error_log %[1]s/nginx.log warn;
@@ -101,8 +101,8 @@ http {
 }
 `
 
-// proxy is an nginx in front of two replicas: its address of HTTP/1.1, of HTTP/2, and one that
-// opens a connection for each call.
+// proxy is an nginx in front of two replicas: its addresses for HTTP/1.1, for HTTP/2, and one that
+// opens a connection per call.
 type proxy struct{ http1, http2, fresh string }
 
 func startProxy(t *testing.T, replicas []*replica) proxy {
@@ -187,7 +187,7 @@ func (w *way) call(t *testing.T, client *http.Client) {
 	}
 }
 
-// direct reaches the replicas without a proxy: a connection goes to whichever takes it.
+// direct reaches the replicas without a proxy: a connection goes to the first that accepts it.
 func direct(replicas []*replica, protocols func(*http.Protocols)) *http.Transport {
 	var turn atomic.Int64
 	transport := through(protocols)
@@ -204,7 +204,7 @@ func direct(replicas []*replica, protocols func(*http.Protocols)) *http.Transpor
 	return transport
 }
 
-// through reaches them by the address that is asked for.
+// through reaches them by the requested address.
 func through(protocols func(*http.Protocols)) *http.Transport {
 	transport := &http.Transport{MaxIdleConnsPerHost: 32, Protocols: new(http.Protocols)}
 	protocols(transport.Protocols)
@@ -233,8 +233,8 @@ func (c *caller) run(t *testing.T, enough <-chan struct{}) {
 	}
 }
 
-// outlive waits until the calls that are under way have ended, those that were turned away at first
-// included.
+// outlive waits until the calls in flight have ended, including those that were turned away at
+// first.
 func outlive(t *testing.T, callers []*caller) {
 	t.Helper()
 	for _, c := range callers {

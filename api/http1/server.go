@@ -1,13 +1,13 @@
-// Package http1 serves the forms of request that the service lives by, a plain HTTP/1.1 POST with a
-// small body and a plain GET, with less work for each than net/http spends: no goroutine, no
-// deadline and hardly an allocation per request. It recognises those forms byte by byte; a
-// connection that sends anything else (another method or path, HTTP/2, chunks, a large body, an
-// unusual byte) is handed to net/http with all that was read, and stays there. It decides nothing
-// else: what net/http.Server is told (handler, time-outs, base context) holds for both.
+// Package http1 serves the most frequent requests, a plain HTTP/1.1 POST with a small body and a
+// plain GET, with less work per request than net/http: no goroutine, no deadline and few
+// allocations. It recognises these requests byte by byte. A connection that sends anything else
+// (another method or path, HTTP/2, chunks, a large body, an unusual byte) is handed to net/http
+// with everything that was read, and stays there. The settings of net/http.Server (handler,
+// timeouts, base context) apply to both.
 //
-// What a handler may keep when it has returned: the strings of the request's target (path and
-// query, as they are in http.Request.URL and RequestURI) and of its header, which never share
-// memory with a buffer that is used again. Not the request, its header map or its body, which are.
+// When a handler has returned, it may keep the strings of the request's target (path and query, as
+// in http.Request.URL and RequestURI) and of its header. They never share memory with a buffer that
+// is reused. It must not keep the request, its header map or its body, which are reused.
 package http1
 
 import (
@@ -21,18 +21,18 @@ import (
 	"time"
 )
 
-// Server is an http.Server with a lane of its own for plain requests.
+// Server is an http.Server with a fast path, the lane, for plain requests.
 type Server struct {
-	// IdleGrace is how long Shutdown leaves idle connections open since it began or since the last
-	// answer, whichever is later: a request that is on its way on one is answered instead of reset.
-	// Zero closes them at once. It is set before Serve.
+	// IdleGrace is how long Shutdown leaves idle connections open, counted from its beginning or
+	// from the last answer, whichever is later. A request that is already on its way is answered
+	// instead of reset. Zero closes idle connections at once. Set it before Serve.
 	IdleGrace time.Duration
 
 	http        *http.Server
 	lane        []opening
 	now         func() time.Time
 	idleTimeout time.Duration
-	base        context.Context //nolint:containedctx // the parent of every request's, as in http.Server
+	base        context.Context //nolint:containedctx // the base context of every request, as in http.Server
 	stopping    atomic.Bool
 	answered    atomic.Pointer[tick] // when the last request that arrived while stopping was answered; nil for none
 	tick        atomic.Pointer[tick]
@@ -40,30 +40,29 @@ type Server struct {
 	watchers    sync.WaitGroup
 	conns       sync.WaitGroup
 
-	resting *resting // connections of net/http's on which nothing is under way
+	resting *resting // idle connections of net/http
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the following fields
 	open     map[*conn]struct{}
 	listener net.Listener
 	stopped  chan struct{}
 }
 
-// The server's clock ticks instead of being read for each request; a request that is handled for
-// longer than watchAfter has the end of its connection looked out for.
+// The server's clock advances in ticks instead of being read for each request. A request that is
+// handled for longer than watchAfter has its connection watched.
 const (
 	tickLength = 50 * time.Millisecond
 	watchAfter = 2 * tickLength
 )
 
-// tick is the time of a moment ago, with the value of the Date field.
+// tick is a time, with the value of the Date header.
 type tick struct {
 	at   time.Time
 	date string
 }
 
-// New makes a server of one that was not started. prefixes are what the paths of the lane begin
-// with, "/rpc/" or the like; handlers under them keep neither the request nor its header nor its
-// body when they return.
+// New wraps a server that was not started. prefixes begin the paths that the lane serves, such as
+// "/rpc/". Handlers under them must not keep the request, its header or its body after they return.
 func New(s *http.Server, now func() time.Time, prefixes ...string) *Server {
 	server := &Server{
 		http: s, lane: openings(prefixes), now: now, idleTimeout: s.IdleTimeout, open: make(map[*conn]struct{}),
@@ -75,9 +74,9 @@ func New(s *http.Server, now func() time.Time, prefixes ...string) *Server {
 	return server
 }
 
-// lastAnswers has the answers of a server that stops end their connections: HTTP/1 by closing it,
-// HTTP/2 with a GOAWAY. Whether it stops is looked at when the head of an answer is written; the
-// lane writes its own.
+// lastAnswers makes every answer of a server that stops the last of its connection: HTTP/1 closes
+// it, HTTP/2 sends a GOAWAY. The check is made when the head of an answer is written. The lane
+// writes its own heads.
 func (s *Server) lastAnswers(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if _, lane := w.(*response); !lane {
@@ -92,8 +91,8 @@ func (s *Server) lastAnswers(next http.Handler) http.Handler {
 	})
 }
 
-// lastAnswer is net/http's answer, which says that it is its connection's last when the server
-// stops before its head is written.
+// lastAnswer is an answer of net/http that announces the end of its connection when the server
+// stops before the head is written.
 type lastAnswer struct {
 	http.ResponseWriter
 
@@ -108,24 +107,24 @@ func (a *lastAnswer) begin() {
 	a.begun = true
 }
 
-// WriteHeader is as http.ResponseWriter says.
+// WriteHeader implements http.ResponseWriter.
 func (a *lastAnswer) WriteHeader(status int) {
-	if status >= http.StatusOK { // what comes before is no answer
+	if status >= http.StatusOK { // a 1xx status is not the answer yet
 		a.begin()
 	}
 	a.ResponseWriter.WriteHeader(status)
 }
 
-// Write is as http.ResponseWriter says.
+// Write implements http.ResponseWriter.
 func (a *lastAnswer) Write(p []byte) (int, error) {
 	a.begin()
 	return a.ResponseWriter.Write(p)
 }
 
-// Flush is as http.Flusher says.
+// Flush implements http.Flusher.
 func (a *lastAnswer) Flush() {
 	a.begin()
-	_ = http.NewResponseController(a.ResponseWriter).Flush() // of a connection that is gone
+	_ = http.NewResponseController(a.ResponseWriter).Flush() // fails only when the connection is gone
 }
 
 // Unwrap is for http.ResponseController.
@@ -138,7 +137,7 @@ func newTick(last *tick, now time.Time) *tick {
 	return &tick{now, now.UTC().Format(http.TimeFormat)}
 }
 
-// clock is the time, at most a tick ago.
+// clock returns the time, at most one tick old.
 func (s *Server) clock() time.Time { return s.tick.Load().at }
 
 func (s *Server) date() string { return s.tick.Load().date }
@@ -155,7 +154,7 @@ func (s *Server) report(c net.Conn, state http.ConnState) {
 	}
 }
 
-// Serve accepts connections until Shutdown or Close, and then gives http.ErrServerClosed.
+// Serve accepts connections until Shutdown or Close, and then returns http.ErrServerClosed.
 func (s *Server) Serve(l net.Listener) error {
 	s.base = context.Background()
 	if s.http.BaseContext != nil {
@@ -172,14 +171,15 @@ func (s *Server) Serve(l net.Listener) error {
 	background.Go(s.lookOut)
 	err := s.accept(l)
 	if !s.stopping.Load() {
-		_ = s.Close() // the listener broke
+		_ = s.Close() // the listener failed
 		return err
 	}
 	<-s.stopped
 	return <-failed
 }
 
-// listen notes the listener that a stop has to close; false when the server was stopped before.
+// listen stores the listener that a stop closes. It returns false when the server was already
+// stopped.
 func (s *Server) listen(l net.Listener) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,7 +207,7 @@ func (s *Server) accept(l net.Listener) error {
 		}](err); !ok || !passing.Temporary() {
 			return fmt.Errorf("accept: %w", err)
 		}
-		pause = min(max(5*time.Millisecond, 2*pause), longestPause) // out of file descriptors, above all
+		pause = min(max(5*time.Millisecond, 2*pause), longestPause) // above all when there are no file descriptors left
 		s.logf("accept: %v; trying again in %v", err, pause)
 		timer := time.NewTimer(pause)
 		select {
@@ -238,8 +238,8 @@ func (s *Server) forget(c *conn, state http.ConnState) {
 	s.report(c.net, state)
 }
 
-// lookOut watches the connections of requests that take a while, so that their contexts end when
-// the client goes away.
+// lookOut advances the clock, and watches the connections of slow requests so that their contexts
+// end when the client leaves.
 func (s *Server) lookOut() {
 	ticker := time.NewTicker(tickLength)
 	defer ticker.Stop()
@@ -259,8 +259,9 @@ func (s *Server) lookOut() {
 	}
 }
 
-// Shutdown takes no more connections and has every answer end its connection. Once no answer was
-// given for IdleGrace it closes idle connections, and waits for requests under way until ctx ends.
+// Shutdown accepts no more connections and makes every answer the last of its connection. Once no
+// answer was sent for IdleGrace, it closes idle connections and waits for the remaining requests
+// until ctx ends.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.beginStop()
 	tick := time.NewTicker(10 * time.Millisecond)
@@ -295,11 +296,12 @@ func until(ctx context.Context, tick <-chan time.Time, done func() bool) error {
 	return nil
 }
 
-// maxGraces bounds, in IdleGrace, how long idle connections are left open while answers go on.
+// maxGraces limits how long idle connections stay open while answers continue, in multiples of
+// IdleGrace.
 const maxGraces = 10
 
-// settle waits until no answer was given for IdleGrace, or no connection is left; false when ctx
-// ended before.
+// settle waits until no answer was sent for IdleGrace or no connection is left. It returns false
+// when ctx ended first.
 func (s *Server) settle(ctx context.Context, tick <-chan time.Time) bool {
 	if s.IdleGrace == 0 {
 		return true
@@ -321,7 +323,7 @@ func (s *Server) settle(ctx context.Context, tick <-chan time.Time) bool {
 	}
 }
 
-// connections is how many are open, those that net/http has included.
+// connections returns the number of open connections, including those of net/http.
 func (s *Server) connections() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -363,7 +365,7 @@ func (s *Server) endStop() {
 	}
 }
 
-// closeIdle closes connections on which nothing is under way and tells whether none is left.
+// closeIdle closes idle connections of the lane and reports whether none is left.
 func (s *Server) closeIdle() (none bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

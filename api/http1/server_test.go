@@ -77,7 +77,7 @@ func TestPlainRequestsWithATargetOfTheirOwnStayOnTheLane(t *testing.T) {
 		}
 	}
 	b.count(t, int64(2*len(targets)), 0)
-	for i, u := range kept { // after all that was read into the same buffer
+	for i, u := range kept { // after everything was read into the same buffer
 		if want, err := url.ParseRequestURI(targets[i/2]); err != nil || u != *want {
 			t.Errorf("kept of request %d: %#v, want %#v", i, u, want)
 		}
@@ -91,7 +91,7 @@ func TestPlainRequestsWithATargetOfTheirOwnStayOnTheLane(t *testing.T) {
 		}
 	}
 	c.over()
-	b.count(t, int64(2*len(targets))+2, 2) // what is not plain takes the connection with it
+	b.count(t, int64(2*len(targets))+2, 2) // a request that is not plain takes its connection to net/http
 }
 
 func TestRequestsThatAreNotPlainAreNetHTTPs(t *testing.T) {
@@ -215,7 +215,7 @@ func TestAnswersAreFramedByLengthOrInChunks(t *testing.T) {
 			t.Parallel()
 			b := setup(t, settings{handler: row.handler})
 			c := b.dial(t)
-			for range 2 { // the second finds nothing of the first
+			for range 2 { // the second must not see anything of the first
 				got := c.send(post("q")).answer()
 				if got.body != string(row.want) || got.length != row.length || got.status != row.status ||
 					got.header.Get("Set-Cookie") != "" {
@@ -293,7 +293,7 @@ func TestWhatIsSentDuringALongCallIsTheNextRequest(t *testing.T) {
 	c := b.dial(t).send(post("slow"))
 	next := post("next")
 	c.send(next[:1])
-	// after the watcher has begun and read the byte
+	// after the watcher has started and read the byte
 	timer := time.AfterFunc(300*time.Millisecond, func() { close(reads) })
 	defer timer.Stop()
 	if got := c.answer().body; got != "slow" {
@@ -315,7 +315,7 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 	}
 	for name, row := range map[string]struct {
 		sent   string
-		status int // of an answer; 0 for none
+		status int // of the answer; 0 for none
 	}{
 		"says nothing":      {"", 0},
 		"stops in the head": {"POST /rpc/x HT", 0},
@@ -407,7 +407,7 @@ func TestShutdownFinishesWhatIsUnderWayAndClosesTheRest(t *testing.T) {
 	if err := <-b.served; !errors.Is(err, http.ErrServerClosed) {
 		t.Error(err)
 	}
-	b.served <- nil // for the clean-up
+	b.served <- nil // for the cleanup
 	if nc, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", b.address); err == nil {
 		_ = nc.Close()
 		t.Error("it still takes connections")
@@ -476,7 +476,7 @@ func TestAWriteDeadlineOfTheHandlersOwnHolds(t *testing.T) {
 		s.WriteTimeout = time.Hour
 	}, handler: func(w http.ResponseWriter, _ *http.Request) {
 		err := http.NewResponseController(w).SetWriteDeadline(time.Now().Add(200 * time.Millisecond))
-		for err == nil { // the client reads nothing
+		for err == nil { // the client does not read
 			_, err = w.Write(make([]byte, 64<<10))
 		}
 		ended <- err

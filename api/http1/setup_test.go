@@ -17,13 +17,13 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 )
 
-// bundle is a server under test. Its handler says through which way a request came: net/http's
-// requests know their server.
+// bundle is a server under test. Its handler counts who served a request: requests of net/http have
+// http.ServerContextKey in their context.
 type bundle struct {
 	server  *http1.Server
 	address string
-	lane    atomic.Int64 // requests that the lane served
-	foreign atomic.Int64 // requests that net/http served
+	lane    atomic.Int64 // requests served by the lane
+	foreign atomic.Int64 // requests served by net/http
 	served  chan error
 }
 
@@ -75,7 +75,7 @@ func setup(t *testing.T, s settings) *bundle {
 	return b
 }
 
-// count holds the server to how many requests each way served.
+// count checks how many requests the lane and net/http have served.
 func (b *bundle) count(t *testing.T, lane, foreign int64) {
 	t.Helper()
 	if l, f := b.lane.Load(), b.foreign.Load(); l != lane || f != foreign {
@@ -89,7 +89,7 @@ func (b *bundle) await(t *testing.T, ok func() bool) {
 	testkit.Eventually(t, 20*time.Second, ok, "it never came to that")
 }
 
-// client is a connection on which a test says byte by byte what is sent.
+// client is a connection on which a test sends exact bytes.
 type client struct {
 	net.Conn
 

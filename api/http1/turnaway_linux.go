@@ -8,18 +8,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TurnAway has the system ignore attempts to connect to a TCP listener from now on, and reports
-// whether it does. What connected before can still be accepted: closing a listener resets
-// connections that were made and not accepted yet, whose clients take them for lost calls. An
-// attempt that was ignored is repeated by its client's system a second later, and refused once the
-// listener is closed.
+// TurnAway makes the kernel drop new connection attempts (SYN) to a TCP listener, and reports
+// whether it does. Connections made before can still be accepted. Without it, closing the listener
+// resets connections that were not accepted yet, and their clients lose calls. The client's kernel
+// retries a dropped attempt about a second later, and is refused once the listener is closed.
 func TurnAway(l net.Listener) bool {
 	raw, ok := l.(syscall.Conn)
 	if !ok {
 		return false
 	}
 	const (
-		flagsAt  = 13 // of a TCP header
+		flagsAt  = 13 // of the TCP header
 		syn, ack = 0x02, 0x10
 	)
 	program, err := bpf.Assemble([]bpf.Instruction{
@@ -27,7 +26,7 @@ func TurnAway(l net.Listener) bool {
 		bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: syn | ack},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: syn, SkipFalse: 1},
 		bpf.RetConstant{Val: 0},           // dropped
-		bpf.RetConstant{Val: 0xffff_ffff}, // kept as it is
+		bpf.RetConstant{Val: 0xffff_ffff}, // kept whole
 	})
 	if err != nil {
 		return false
@@ -42,7 +41,7 @@ func TurnAway(l net.Listener) bool {
 	}
 	attached := false
 	err = control.Control(func(fd uintptr) {
-		//nolint:gosec // a descriptor
+		//nolint:gosec // a file descriptor
 		attached = unix.SetsockoptSockFprog(int(fd), unix.SOL_SOCKET, unix.SO_ATTACH_FILTER,
 			&unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}) == nil //nolint:gosec // five instructions
 	})

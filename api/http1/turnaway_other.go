@@ -4,6 +4,6 @@ package http1
 
 import "net"
 
-// TurnAway is for Linux; elsewhere a connection that nobody accepted when its listener is closed is
-// reset.
+// TurnAway does nothing outside Linux: closing the listener resets connections that were not
+// accepted yet.
 func TurnAway(net.Listener) bool { return false }

@@ -10,28 +10,28 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// exchange is one message on its way, and the answer to it.
+// exchange is one message and its answer.
 type exchange struct {
 	w      http.ResponseWriter
 	r      *http.Request
 	caller *service.Caller
 	note   func(*fault.Error)
-	id     []byte // the client's, byte for byte; nil when there is none
+	id     []byte // the client's id, byte for byte; nil when there is none
 }
 
 var (
-	jsonType = []string{"application/json"} // without a charset: clients compare it
+	jsonType = []string{"application/json"} // without a charset, because clients compare it
 	noStore  = []string{"no-store"}
 	hitValue = []string{"hit"}
 
 	gzipValue = []string{"gzip"}
 )
 
-// refuse answers what is no message, or none that this endpoint takes, with the refusal's own
-// status.
+// refuse answers something that is not a message, or not one for this endpoint, with the HTTP
+// status of the refusal.
 func (x *exchange) refuse(f *fault.Error) { x.fault(f.HTTP(), f) }
 
-// fail answers a message with an error of the protocol. The exchange itself went well.
+// fail answers a message with a protocol error and status 200.
 func (x *exchange) fail(f *fault.Error) { x.fault(http.StatusOK, f) }
 
 func (x *exchange) fault(status int, f *fault.Error) {
@@ -39,12 +39,13 @@ func (x *exchange) fault(status int, f *fault.Error) {
 	x.send(status, x.object(f), x.opening("error", 0), closing)
 }
 
-// give answers a message with its result, which may be shared.
+// give answers a message with its result. It does not modify result.
 func (x *exchange) give(result []byte) {
 	x.send(http.StatusOK, result, x.opening("result", 0), closing)
 }
 
-// giveList answers with a value that is compressed already where the client takes that.
+// giveList answers with a precompressed value, or with the plain one to clients that do not accept
+// gzip.
 func (x *exchange) giveList(list *deflated) {
 	if assets.AcceptsGzip(x.r.Header) {
 		if zipped := list.between(x.opening("result", 0), closing); zipped != nil {
@@ -58,7 +59,7 @@ func (x *exchange) giveList(list *deflated) {
 
 func (x *exchange) object(f *fault.Error) []byte { return f.Object(x.caller.RequestID.String()) }
 
-// opening is an answer up to the value of its result or its error, with room for more.
+// opening returns the answer up to the value of its result or error, with capacity for more bytes.
 func (x *exchange) opening(member string, more int) []byte {
 	b := append(make([]byte, 0, len(x.id)+64+more), `{"jsonrpc":"2.0","id":`...)
 	if x.id == nil {
@@ -71,8 +72,7 @@ func (x *exchange) opening(member string, more int) []byte {
 
 var closing = []byte("}")
 
-// send writes an answer, value between its opening and its closing, and gives how many bytes went
-// out.
+// send writes an answer, value between opening and closing, and returns how many bytes were sent.
 func (x *exchange) send(status int, value, opening, closing []byte) (written int) {
 	h := x.w.Header()
 	h["Content-Type"], h["Cache-Control"] = jsonType, noStore
@@ -87,31 +87,31 @@ func (x *exchange) send(status int, value, opening, closing []byte) (written int
 		}
 		n, err := x.w.Write(part)
 		if written += n; err != nil {
-			return written // the client went away, and is told nothing
+			return written // the client left
 		}
 	}
 	return written
 }
 
-// small are values, in bytes, that are copied into one write with what surrounds them.
+// small is the size in bytes below which a value is copied into one write with what surrounds it.
 const small = 8 << 10
 
-// accepted answers what asks for no answer.
+// accepted answers a message that expects no answer.
 func (x *exchange) accepted() { x.w.WriteHeader(http.StatusAccepted) }
 
-// outcome is what a tool gave: a JSON object, or a refusal.
+// outcome is what a tool returned: a JSON object or a refusal.
 type outcome struct {
 	object  []byte
 	refusal *fault.Error
 	hit     bool
-	meta    string            // what the result says besides, behind a comma
-	done    func(written int) // of a relayed call: called once the answer of so many bytes went out
+	meta    string            // further members of the result, after a comma
+	done    func(written int) // for a relayed call: called with the number of bytes sent
 }
 
-// result returns a call's outcome as the protocol has it (CallToolResult), and how many bytes went
-// out. The object stands in it as text too, for clients that know no structured content; a refusal
-// is the error object of the HTTP envelope as text, without structured content, which clients would
-// hold against the schema.
+// result answers with a call's outcome as a CallToolResult, and returns how many bytes were sent.
+// The object is repeated as text for clients that do not read structured content. A refusal is the
+// error object of the HTTP envelope, as text only, because clients would validate structured
+// content against the tool's schema.
 func (x *exchange) result(o *outcome) int {
 	const content, structured = `{"content":[{"type":"text","text":`, `}],"structuredContent":`
 	if o.refusal != nil {

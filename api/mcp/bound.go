@@ -13,17 +13,17 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 )
 
-// What needs no key and is counted by nothing else, the handshake and the list of tools, is bounded
-// for each network by each process. Whole companies of agents stand behind one address, and clients
-// without a session begin anew for every task, so the bound is wide: it is there against floods. A
-// thousand clients of one network may begin at once, with a handshake and a list each.
+// Rate limit per network and process for the handshake and the list of tools, which need no key and
+// have no other limit. Many agents may share one address, and clients without a session repeat both
+// for every task. The limit is therefore wide and only stops floods: a thousand clients of one
+// network can start at once, with a handshake and a list each.
 const (
 	greetingsPerSecond = 20
 	greetingBurst      = 2_000
-	greetingNetworks   = 65_536 // remembered at once; the one that asked longest ago is forgotten first
+	greetingNetworks   = 65_536 // held at a time; the least recently used is evicted
 )
 
-// greetings counts those of each network. It is safe for concurrent use.
+// greetings holds a limiter for each network. It is safe for concurrent use.
 type greetings struct {
 	now func() time.Time
 
@@ -33,13 +33,13 @@ type greetings struct {
 
 func newGreetings(now func() time.Time) *greetings {
 	of, err := lru.New[netip.Prefix, *rate.Limiter](greetingNetworks)
-	if err != nil { // of a size that is none
+	if err != nil { // the size is invalid
 		panic(err)
 	}
 	return &greetings{now: now, of: of}
 }
 
-// admit refuses what is too much of a network.
+// admit refuses what exceeds a network's rate limit.
 func (g *greetings) admit(network netip.Prefix) *fault.Error {
 	g.mu.Lock()
 	l, ok := g.of.Get(network)
@@ -58,7 +58,7 @@ func (g *greetings) admit(network netip.Prefix) *fault.Error {
 	return f
 }
 
-// limitHeaders tells when to come back, as HTTP's door does.
+// limitHeaders sets Retry-After and the rate window, as on the HTTP routes.
 func limitHeaders(h http.Header, f *fault.Error) {
 	if f.RetryAfter <= 0 || f.Window == nil {
 		return

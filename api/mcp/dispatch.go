@@ -10,12 +10,12 @@ import (
 	"github.com/chainaccess/gateway/relay/jsonrpc"
 )
 
-// dispatch answers a message. What has no id is a notification, and wants no answer.
+// dispatch answers a message. A message without an id is a notification and has no answer.
 func (d *Door) dispatch(x *exchange, m *jsonrpc.Message) {
 	method := string(m.Method)
 	switch {
 	case m.Answer, m.ID == nil && strings.HasPrefix(method, "notifications/"):
-		x.accepted() // no session waits for it
+		x.accepted() // there is no session that waits for it
 	case m.ID == nil:
 		x.refuse(fault.New(fault.NotARequest,
 			"The message %.64q has no id, so nobody waits for its answer. Send an id with requests.", method))
@@ -41,7 +41,7 @@ func (d *Door) dispatch(x *exchange, m *jsonrpc.Message) {
 	}
 }
 
-// listTools returns all of them at once, made when the process began.
+// listTools returns all tools at once; the list is built at the start.
 func (d *Door) listTools(x *exchange, params []byte) {
 	var cursor []byte
 	jsonrpc.Members(params, func(name, val []byte) bool {
@@ -57,7 +57,7 @@ func (d *Door) listTools(x *exchange, params []byte) {
 	x.giveList(d.list)
 }
 
-// callTool runs a tool. What the protocol itself forbids is an error of the protocol, all else a
+// callTool runs a tool. A violation of the protocol is a protocol error; any other failure is a
 // result, which the model sees.
 func (d *Door) callTool(x *exchange, params []byte) {
 	var name string
@@ -67,13 +67,13 @@ func (d *Door) callTool(x *exchange, params []byte) {
 	jsonrpc.Members(params, func(member, val []byte) bool {
 		switch m := string(member); m {
 		case "name":
-			_ = json.Unmarshal(val, &name) // what is no text names no tool
+			_ = json.Unmarshal(val, &name) // a name that is not a string matches no tool
 		case "arguments":
 			arguments = val
 		default:
 			return true
 		}
-		if seen[string(member)] { // readers differ in which of two counts
+		if seen[string(member)] { // parsers disagree on which of two members is used
 			twice = string(member)
 		}
 		seen[string(member)] = true
@@ -109,8 +109,7 @@ func (d *Door) callTool(x *exchange, params []byte) {
 	written = x.result(&o)
 }
 
-// run is a tool's own part. A panic is the service's own failure: the client gets an answer to its
-// message all the same.
+// run runs the tool. It turns a panic into the internal fault, so that the client gets an answer.
 func (d *Door) run(x *exchange, t *tool, arguments []byte) (o outcome) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -121,7 +120,7 @@ func (d *Door) run(x *exchange, t *tool, arguments []byte) (o outcome) {
 	}()
 	if t.relays {
 		o = d.relayCall(x, arguments)
-		o.object = escape(o.object) // what the node gave stays what it is
+		o.object = escape(o.object) // escapes change no value
 	} else {
 		o = t.serve(x.r.Context(), x, arguments)
 		if len(t.strangers) > 0 {
@@ -132,8 +131,8 @@ func (d *Door) run(x *exchange, t *tool, arguments []byte) (o outcome) {
 	return o
 }
 
-// serve goes the way that the arguments choose. They are read, and what is wrong with them is told,
-// once the caller is known.
+// serve runs the operation that the arguments choose. The arguments are read only once the caller
+// is identified.
 func (t *tool) serve(ctx context.Context, x *exchange, arguments []byte) outcome {
 	w, wrong := t.choose(arguments)
 	answer, refusal := w.of.Serve(ctx, x.caller, func() (map[string]any, *fault.Error) {
@@ -145,7 +144,7 @@ func (t *tool) serve(ctx context.Context, x *exchange, arguments []byte) outcome
 		return args, wrong
 	})
 	if refusal != nil {
-		if wrong == nil { // what is wrong with the tool's own parameters is in its words already
+		if wrong == nil { // errors about the tool's own parameters already use its names
 			refusal = w.inOurWords(refusal)
 		}
 		return outcome{refusal: refusal}

@@ -7,10 +7,10 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 )
 
-// relayRoute is what rpc_call does, as refusals name it.
+// relayRoute is the route of rpc_call, as refusals name it.
 const relayRoute = http.MethodPost + " /rpc/{chain}"
 
-// routesOf returns the first tool that does what a route of HTTP's door does.
+// routesOf returns the first tool for each HTTP route, by method and path.
 func routesOf(tools []*tool) map[string]string {
 	at := map[string]string{}
 	for _, t := range tools {
@@ -27,8 +27,8 @@ func routesOf(tools []*tool) map[string]string {
 	return at
 }
 
-// doorInTools names the tool by which an agent goes through the next door, beside the route of
-// HTTP. A door that no tool leads through stays as it is.
+// doorInTools adds to a refusal's next step the tool that does the same as its HTTP route. A step
+// without a tool stays as it is.
 func (d *Door) doorInTools(f *fault.Error) *fault.Error {
 	door, ok := f.Data["next_door"].(map[string]string)
 	if !ok || d.at[door["where"]] == "" {

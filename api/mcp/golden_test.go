@@ -14,7 +14,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden file anew")
 
-// What models read of the tools changes only when somebody means it to.
+// The descriptions that models read must not change by accident.
 func TestTheListOfToolsStaysAsItIs(t *testing.T) {
 	t.Parallel()
 	const path = "testdata/tools_list.golden.json"

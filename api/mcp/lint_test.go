@@ -23,8 +23,8 @@ const specified = `get_key bind_key_start bind_key_complete claim_agent_start cl
 	rpc_call get_balances get_history get_prices get_tx_status resolve_ens get_abi decode_calldata convert_evm verify_signature what_can_i_do get_quote
 	explain_error recommend migrate buy_pack`
 
-// What agents' rating sites fault: parameters without a description, failures and repeats left out,
-// no limits, overlapping tools.
+// Rating sites for agents fault these: parameters without a description, missing errors and
+// repeats, no limits, overlapping tools.
 func TestToolsAreDescribedForWhoMustChoose(t *testing.T) {
 	t.Parallel()
 	tools := testTools(t)
@@ -33,7 +33,7 @@ func TestToolsAreDescribedForWhoMustChoose(t *testing.T) {
 	snake := regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`)
 	mentioned := regexp.MustCompile(
 		`\b(?:get|list|create|configure|revoke|update|join|manage|rpc|resolve|decode|convert|verify|what|explain|bind|claim|buy)_[a-z_]+\b`)
-	// Words that look like a tool's name and are a parameter's or a field's.
+	// Words that look like tool names but are parameters or fields.
 	others := []string{"verify_signature", "claim_code"}
 	for _, tool := range tools {
 		if !snake.MatchString(tool.name) || len(tool.name) > 64 || tool.title == "" {
@@ -65,7 +65,7 @@ func TestToolsAreDescribedForWhoMustChoose(t *testing.T) {
 	}
 }
 
-// property is what a schema says of a parameter.
+// property is a parameter in a schema.
 type property struct {
 	Type        any
 	Description string
@@ -102,7 +102,7 @@ func TestEveryParameterSaysWhatItTakes(t *testing.T) {
 		if s.Type != "object" || s.AdditionalProperties != false {
 			t.Errorf("%s: input %+v", tool.name, s)
 		}
-		for name, p := range s.Properties { // cursors are opaque: whoever tried an example would be refused
+		for name, p := range s.Properties { // cursors are opaque: an example would be refused
 			if len(p.Description) < 15 {
 				t.Errorf("%s: %s is described as %q", tool.name, name, p.Description)
 			}
@@ -122,7 +122,7 @@ func TestEveryParameterSaysWhatItTakes(t *testing.T) {
 	}
 }
 
-// A tool may not promise what its operation does not keep.
+// A tool must not promise what its operation does not keep.
 func TestHintsAreThoseOfTheCapabilities(t *testing.T) {
 	t.Parallel()
 	for _, tool := range testTools(t) {
@@ -143,12 +143,12 @@ func TestHintsAreThoseOfTheCapabilities(t *testing.T) {
 	}
 }
 
-// ofPages is the field by which a form of a page that is sent twice counts once. Tools have no
-// forms, and the interface names no such parameter.
+// ofPages is the field that deduplicates forms of the console's pages. Tools have no forms, and the
+// interface names no such parameter.
 const ofPages = "form"
 
-// Every parameter of a tool with several ways is one of a way's, and every field of a way's
-// operation can be given.
+// For tools with several ways: every parameter belongs to a way, and every field of a way's
+// operation can be set.
 func TestWaysTakeWhatTheToolTakes(t *testing.T) {
 	t.Parallel()
 	for _, tool := range testTools(t) {

@@ -1,8 +1,8 @@
-// Package mcp is the agents' door: every operation as a tool of the Model Context Protocol, on one
-// endpoint that keeps no session and answers each message with one JSON document. It holds no rule
-// of its own: who may do what and what it costs is decided behind it, for this door and for HTTP's
-// alike. The handshake is the official SDK's; calls of tools are this package's, because a session
-// of the SDK for each request costs several times what a relayed call does (docs/decisions/0062).
+// Package mcp serves the Model Context Protocol: every operation is a tool, on one endpoint that
+// keeps no session and answers each message with one JSON document. It holds no business rules: the
+// operations behind it decide, for MCP and HTTP alike, who may do what and what it costs. The
+// official SDK does the handshake. This package runs the tools itself, because an SDK session per
+// request costs several times as much as a relayed call (docs/decisions/0062).
 package mcp
 
 import (
@@ -26,13 +26,14 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// Path is the endpoint. The closed paths belonged to the door before it (docs/interface.md, 2.9).
+// Path is the endpoint.
 const Path = "/mcp"
 
-// ClosedPaths answer 410.
+// ClosedPaths returns the paths of the retired HTTP+SSE transport, which answer 410
+// (docs/interface.md, 2.9).
 func ClosedPaths() []string { return []string{"/mcp/sse", "/mcp/messages"} }
 
-// Options are what the door works with. It owns none of them.
+// Options are the dependencies of the server. The package owns none of them.
 type Options struct {
 	Capabilities *service.Registry
 	Relay        *relay.Relay
@@ -40,27 +41,27 @@ type Options struct {
 	Pool         *upstream.Pool
 	Links        chain.Links
 	PublicURL    string
-	// Hosts are names beside the public one under which the door answers on this machine's own
-	// address; "*" is any.
+	// Hosts are host names in addition to the public one that are accepted on a loopback address;
+	// "*" accepts any.
 	Hosts        []string
 	MaxBodyBytes int64
 	Now          func() time.Time
 	Logger       *slog.Logger
 }
 
-// Door is safe for concurrent use.
+// Door is the MCP server. It is safe for concurrent use.
 type Door struct {
 	Options
 	tools     map[string]*tool
 	listed    []Tool
 	list      *deflated // the result of tools/list
 	greetings *greetings
-	at        map[string]string // the tool that does what a route of HTTP does, by its method and path
+	at        map[string]string // tools by the method and path of their HTTP route
 	handshake http.Handler
 	hosts     []string
 }
 
-// New makes the door. A tool that is described wrongly is a mistake of the program, so it panics.
+// New returns a server. It panics when a tool is declared incorrectly.
 func New(o Options) *Door {
 	d := &Door{
 		Options: o, tools: map[string]*tool{}, hosts: hostsOf(o.PublicURL, o.Hosts),
@@ -80,12 +81,12 @@ func New(o Options) *Door {
 	return d
 }
 
-// Tools lists the tools in the order of tools/list, for whoever tells people of them.
+// Tools returns the tools in the order of tools/list, for documents.
 func (d *Door) Tools() []Tool { return slices.Clone(d.listed) }
 
-// Serve answers a request of the endpoint or of a closed path. The request's id stands in the
-// answer's headers already. note is told of refusals that no call tells of, for the log and the
-// metrics.
+// Serve answers a request of the endpoint or of a closed path. The request id must already be set
+// in the response headers. Serve calls note for refusals that no call record covers, for the log
+// and the metrics.
 func (d *Door) Serve(w http.ResponseWriter, r *http.Request, caller *service.Caller, note func(*fault.Error)) {
 	x := &exchange{w: w, r: r, caller: caller, note: note}
 	body, refusal := d.accept(w, r)
@@ -106,8 +107,8 @@ func (d *Door) Serve(w http.ResponseWriter, r *http.Request, caller *service.Cal
 	d.dispatch(x, &message)
 }
 
-// accept checks what surrounds the message, and reads it. The Accept header is not asked: there is
-// one form of answer.
+// accept validates the request around the message, and reads the message. It ignores Accept,
+// because every answer is JSON.
 func (d *Door) accept(w http.ResponseWriter, r *http.Request) ([]byte, *fault.Error) {
 	if refusal := d.admitHost(r); refusal != nil {
 		return nil, refusal
@@ -140,7 +141,7 @@ func (d *Door) accept(w http.ResponseWriter, r *http.Request) ([]byte, *fault.Er
 	return body, nil
 }
 
-// unreadable says what is wrong with a body that is no message.
+// unreadable returns the refusal for a body that is not a message.
 func unreadable(body []byte, err error) *fault.Error {
 	switch {
 	case jsonrpc.IsBatch(body) && jsonrpc.Valid(body):
@@ -156,8 +157,8 @@ func unreadable(body []byte, err error) *fault.Error {
 	return fault.New(fault.NotJSON, "The body is not JSON: %s. Send one JSON object.", err)
 }
 
-// hostsOf are the names under which the door answers on this machine's own address: the public one,
-// and those of the operator.
+// hostsOf returns the host names that are accepted on a loopback address: the public one and those
+// of the operator.
 func hostsOf(publicURL string, further []string) []string {
 	_, rest, _ := strings.Cut(publicURL, "://")
 	authority, _, _ := strings.Cut(rest, "/")
@@ -168,9 +169,9 @@ func hostsOf(publicURL string, further []string) []string {
 	return hosts
 }
 
-// admitHost keeps pages of other sites from reaching a gateway on their visitor's own machine by a
-// name of theirs that leads there (DNS rebinding; security best practices of the protocol). A
-// gateway that is reached from outside has nothing that a page could not ask for itself.
+// admitHost prevents DNS rebinding, by which a page reaches a gateway on its visitor's own machine
+// under the page's host name (see the protocol's security best practices). On other addresses there
+// is no check, because a page could send the same request itself.
 func (d *Door) admitHost(r *http.Request) *fault.Error {
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	if !ok {
@@ -186,13 +187,13 @@ func (d *Door) admitHost(r *http.Request) *fault.Error {
 	return fault.New(fault.HostRefused, "")
 }
 
-// loopback reports whether an address with a port is one of this machine's own.
+// loopback reports whether an address with a port is a loopback address.
 func loopback(address string) bool {
 	at, err := netip.ParseAddrPort(address)
 	return err == nil && at.Addr().Unmap().IsLoopback()
 }
 
-// hostname is an authority's host without port and brackets, in small letters.
+// hostname returns the host of an authority in lower case, without port and brackets.
 func hostname(authority string) string {
 	host, _, err := net.SplitHostPort(authority)
 	if err != nil {

@@ -12,12 +12,12 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// maxAnswer bounds the answer that rpc_call gives, in bytes: it stands in memory more than once,
-// goes out twice, and a model reads it.
+// maxAnswer limits the answer of rpc_call, in bytes: it is held in memory more than once, is sent
+// twice, and a model reads it.
 const maxAnswer = 512 << 10
 
-// relayCall is rpc_call: the hot path, with the arguments of a tool. What comes back is the body
-// that POST /rpc/{chain} gives.
+// relayCall runs rpc_call: a relayed call with the arguments of a tool. The outcome is the body
+// that POST /rpc/{chain} returns.
 func (d *Door) relayCall(x *exchange, arguments []byte) outcome {
 	ctx := x.r.Context()
 	e := &relay.Envelope{RequestID: x.caller.RequestID, Tier: plan.Balanced, Network: x.caller.Network}
@@ -48,7 +48,7 @@ func outcomeOf(reply *relay.Reply) outcome {
 	}
 }
 
-// requestOf reads the arguments; a refusal of its own is still to be counted.
+// requestOf reads the arguments. When it refuses them, the refusal still has to be counted.
 func (d *Door) requestOf(e *relay.Envelope, arguments []byte) (req jsonrpc.Request, own *fault.Error) {
 	var on, tier string
 	seen := map[string]bool{}
@@ -97,7 +97,7 @@ func (d *Door) requestOf(e *relay.Envelope, arguments []byte) (req jsonrpc.Reque
 	return req, nil
 }
 
-// maxMethod bounds a method's name, in bytes, as the relay's own route does.
+// maxMethod limits the length of a method's name, in bytes, as on the relay's own route.
 const maxMethod = 128
 
 // text reads an argument that is a string.
@@ -109,13 +109,13 @@ func text(name string, val []byte, takes string) (string, *fault.Error) {
 	return s, nil
 }
 
-// wrongField refuses an argument in the words with which operations refuse fields.
+// wrongField refuses an argument in the form in which operations refuse fields.
 func wrongField(name, problem string) *fault.Error {
 	return fault.New(fault.FieldRefused, "Correct and send again. %s: %s.", name, problem).
 		With("fields", []map[string]string{{"field": name, "problem": problem}})
 }
 
-// shown bounds a name that the client made up.
+// shown truncates a name from the client.
 func shown(name string) string {
 	const most = 64
 	if len(name) > most {

@@ -12,17 +12,17 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Tool tells people of a tool.
+// Tool describes a tool for documents.
 type Tool struct {
 	Name    string
 	Title   string
-	Purpose string // a sentence
+	Purpose string // one sentence
 	KeyFree bool
 }
 
-// listOf makes the result of tools/list, and what people are told of the tools.
+// listOf returns the result of tools/list, and the descriptions of the tools for documents.
 func listOf(known huma.Registry, tools []*tool) ([]byte, []Tool) {
-	var result struct { // sdk.ListToolsResult without what later versions of the protocol added
+	var result struct { // sdk.ListToolsResult without the additions of later protocol versions
 		Tools []*sdk.Tool `json:"tools"`
 	}
 	var told []Tool
@@ -46,8 +46,8 @@ func listOf(known huma.Registry, tools []*tool) ([]byte, []Tool) {
 	return list, told
 }
 
-// inputSchema describes the parameters: those of the tool's own input, or of its one way under the
-// tool's names.
+// inputSchema returns the schema of the parameters: that of the tool's own input, or that of its
+// only way with the tool's names.
 func (t *tool) inputSchema(known huma.Registry) json.RawMessage {
 	if t.input != nil {
 		own := huma.NewMapRegistry(refs, huma.DefaultSchemaNamer)
@@ -66,7 +66,7 @@ func (t *tool) inputSchema(known huma.Registry) json.RawMessage {
 	return standalone(known, &s)
 }
 
-// outputSchema describes what comes back: of several ways, what one of them gives.
+// outputSchema returns the schema of the result. With several ways, it is any of theirs.
 func (t *tool) outputSchema(known huma.Registry) json.RawMessage {
 	if t.relays {
 		return json.RawMessage(relayedSchema)
@@ -81,20 +81,20 @@ func (t *tool) outputSchema(known huma.Registry) json.RawMessage {
 	return standalone(known, either)
 }
 
-// relayedSchema is the body of POST /rpc/{chain}: a result of any type, or the error with which the
-// chain answered.
+// relayedSchema is the body of POST /rpc/{chain}: a result of any type, or the error that the chain
+// answered.
 const relayedSchema = `{"type":"object","properties":{"jsonrpc":{"type":"string","const":"2.0"},"id":{"type":"null"},` +
 	`"result":{"description":"what the method gave, as the chain's node has it"},` +
 	`"error":{"type":"object","description":"the chain's own answer that the call fails, a revert for instance; it is charged as an answer",` +
 	`"properties":{"code":{"type":"integer"},"message":{"type":"string"},"data":{}},"required":["code","message"]}},"required":["jsonrpc","id"]}`
 
-// refs is where the schemas of operations refer to, defs where a schema that stands alone does.
+// Prefixes of references: refs in the schemas of operations, defs in a standalone schema.
 const (
 	refs = "#/components/schemas/"
 	defs = "#/$defs/"
 )
 
-// standalone writes a schema with everything that it refers to.
+// standalone returns a schema together with every schema that it refers to.
 func standalone(known huma.Registry, s *huma.Schema) json.RawMessage {
 	body := plainSchema(s)
 	needed := map[string]any{}
@@ -122,7 +122,7 @@ func standalone(known huma.Registry, s *huma.Schema) json.RawMessage {
 	return json.RawMessage(strings.ReplaceAll(string(text), `"$ref":"`+refs, `"$ref":"`+defs))
 }
 
-// plainSchema is a schema as JSON has it.
+// plainSchema returns a schema as decoded JSON.
 func plainSchema(s *huma.Schema) map[string]any {
 	text, err := json.Marshal(s)
 	var body map[string]any
@@ -135,7 +135,7 @@ func plainSchema(s *huma.Schema) map[string]any {
 	return body
 }
 
-// referred are the names of the schemas that a value refers to, in a lasting order.
+// referred returns the names of the schemas that a value refers to, in a deterministic order.
 func referred(v any) []string {
 	var names []string
 	switch v := v.(type) {

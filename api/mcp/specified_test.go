@@ -51,8 +51,8 @@ func TestTheSpecifiedToolsAreThereAndNoOthers(t *testing.T) {
 	}
 }
 
-// parameters are those of each tool, the required ones with an asterisk; further ones that the
-// operations have stand behind a bar.
+// parameters are the parameters of each tool, required ones with an asterisk. Those after a bar are
+// additions of the operations.
 var parameters = map[string]string{
 	"get_key": "", "bind_key_start": "address*", "bind_key_complete": "address* signature*",
 	"claim_agent_start": "name* address*", "claim_agent_complete": "address* signature* monthly_request_cap",
@@ -97,11 +97,11 @@ func TestToolsTakeTheSpecifiedParameters(t *testing.T) {
 	}
 }
 
-// Whatever a tool may refuse with has a word about it.
+// A description must name every code with which its tool may refuse.
 func TestDescriptionsNameTheCodesOfRefusals(t *testing.T) {
 	t.Parallel()
-	// an unknown chain, our own fault, and a record or a meter that is away say themselves what to
-	// do
+	// their messages explain what to do: an unknown chain, an internal fault, PostgreSQL or Redis
+	// unavailable
 	usual := []int{-32600, -32603, -32030, -32021}
 	for _, tool := range testTools(t) {
 		for _, w := range tool.ways {

@@ -13,71 +13,71 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// tool is what an agent may call: words over one operation, or over several among which an
-// argument chooses.
+// tool is a tool of the MCP server: a description of one operation, or of several of which an
+// argument selects one.
 type tool struct {
 	name, title string
 	about       about
 	hints       hints
-	// input describes the parameters, a struct with tags as inputs of operations have them; nil
-	// where they are those of the one way.
+	// input describes the parameters as a struct with tags, like the inputs of operations. It is
+	// nil when the parameters are those of the only way.
 	input any
 	ways  []way
-	// selector is the parameter that chooses the way: by the value that the way names, or by what
-	// chosen makes of it, an index into ways.
+	// selector is the parameter that selects the way: by the value of the way's field when, or by
+	// the index into ways that chosen returns.
 	selector string
 	chosen   func(value string) int
-	// strangers are the fields of its answer that hold text which anybody may have written on a
-	// chain or for it.
+	// strangers are the fields of the answer with text that anybody may have written on a chain or
+	// for it.
 	strangers []string
-	relays    bool // it is rpc_call, which is no operation
-	keyFree   bool // anybody may call it
+	relays    bool // it is rpc_call, which is not an operation
+	keyFree   bool // needs no key
 }
 
-// about is a tool's description for a model that has to choose, sentence by sentence.
+// about is a tool's description, in sections, from which a model chooses.
 type about struct {
-	Purpose string // what it gives; the first sentence
+	Purpose string // what it returns; the first sentence
 	Use     string // when to choose it
-	Instead string // which other tool is the right one for what is near
+	Instead string // which tool to use for similar tasks
 	Cost    string // units or nothing, and which limit counts it
 	Limits  string // sizes, ranges, pages
-	Fails   string // the codes that matter here, and what to do then
+	Fails   string // the codes that matter here and how to react
 	Again   string // what a repeat does
 }
 
-// String is the description as tools/list has it.
+// String returns the description as tools/list has it.
 func (a *about) String() string {
 	return a.Purpose + "\nWhen: " + a.Use + "\nInstead: " + a.Instead + "\nCost: " + a.Cost + "\nLimits: " + a.Limits +
 		"\nErrors: " + a.Fails +
 		"\nRepeat: " + a.Again
 }
 
-// hints are the protocol's annotations of a tool, all four always said.
+// hints are the protocol's annotations of a tool. All four are always sent.
 type hints uint8
 
 const (
 	readOnly    hints = 1 << iota // changes nothing
-	idempotent                    // a repeat with the same arguments changes nothing more
-	destructive                   // ends something that cannot be restored
-	openWorld                     // asks or changes something outside the service: a chain, a name, a price
+	idempotent                    // a repeat with the same arguments has no further effect
+	destructive                   // ends something irrevocably
+	openWorld                     // reads or changes something outside the service: a chain, a name, a price
 )
 
-// way is an operation that a tool may turn out to be.
+// way is an operation that a tool may run.
 type way struct {
 	of   service.Definition
-	when string // the selector's value for it; "" where nothing is selected, or for its absence
-	// names are those parameters of the tool that the operation calls otherwise.
+	when string // the selector's value; "" without a selector or for its absence
+	// names maps the tool's parameters to the operation's names where they differ.
 	names map[string]string
 }
 
-// one is the way of a tool that is one operation.
+// one returns the ways of a tool that has one operation.
 func one(c service.Definition) []way { return []way{{of: c}} }
 
-// choose finds the way. When the selector chooses none, what is wrong with it is told by the first
-// way, once its operation knows the caller.
+// choose returns the way that the arguments select. When the selector is invalid, it returns the
+// first way and an error, which is reported only once the operation has identified the caller.
 func (t *tool) choose(arguments []byte) (*way, *fault.Error) {
 	if t.selector == "" || len(arguments) > t.most() {
-		return &t.ways[0], nil // what is too long is refused when it is read
+		return &t.ways[0], nil // arguments that are too long are refused when they are read
 	}
 	var value []byte
 	jsonrpc.Members(arguments, func(name, val []byte) bool {
@@ -98,7 +98,7 @@ func (t *tool) choose(arguments []byte) (*way, *fault.Error) {
 	return &t.ways[i], nil
 }
 
-// read returns the arguments as the way's operation calls them.
+// read returns the arguments under the operation's names.
 func (t *tool) read(w *way, arguments []byte) (map[string]any, *fault.Error) {
 	args := map[string]any{}
 	if len(arguments) > t.most() {
@@ -106,7 +106,7 @@ func (t *tool) read(w *way, arguments []byte) (map[string]any, *fault.Error) {
 			"The arguments are longer than %d bytes, which %s does not need. Send the parameters that it takes.",
 			t.most(), t.name)
 	}
-	// it is JSON, so a number is too large for any field
+	// it is valid JSON, so a number is out of range
 	if len(arguments) > 0 && json.Unmarshal(arguments, &args) != nil {
 		return nil, fault.New(fault.FieldRefused,
 			"The arguments hold a number that is too large. Correct it and call again.")
@@ -116,7 +116,7 @@ func (t *tool) read(w *way, arguments []byte) (map[string]any, *fault.Error) {
 	}
 	theirs := make(map[string]any, len(args))
 	for name, value := range args {
-		if w.renames(name) { // the operation's own name for another parameter is none of the tool's
+		if w.renames(name) { // the operation's name for a renamed parameter is not one of the tool's
 			return nil, wrongField(shown(name), "is no parameter of "+t.name)
 		}
 		if name == t.selector && !w.takes(name) {
@@ -130,7 +130,7 @@ func (t *tool) read(w *way, arguments []byte) (map[string]any, *fault.Error) {
 	return theirs, nil
 }
 
-// takes reports whether the parameter that chose the way is one of its operation's, too.
+// takes reports whether the selector is also a parameter of the way's operation.
 func (w *way) takes(selector string) bool {
 	if w.when != "" {
 		return false
@@ -141,7 +141,7 @@ func (w *way) takes(selector string) bool {
 	return w.of.Input().Properties[selector] != nil
 }
 
-// repeated is a name that stands twice in an object: readers differ in which of two counts.
+// repeated returns a name that an object has twice, because parsers disagree on which one is used.
 func repeated(object []byte) (twice string) {
 	seen := map[string]bool{}
 	jsonrpc.Members(object, func(name, _ []byte) bool {
@@ -154,7 +154,8 @@ func repeated(object []byte) (twice string) {
 	return twice
 }
 
-// most bounds the arguments, in bytes, as HTTP's door bounds the body of the same operation.
+// most returns the limit of the arguments in bytes, the same as that of the operation's body over
+// HTTP.
 func (t *tool) most() int {
 	limit := maxArguments
 	for _, w := range t.ways {
@@ -165,7 +166,7 @@ func (t *tool) most() int {
 
 const maxArguments = 64 << 10
 
-// values are those that the selector takes, in words.
+// values lists the values of the selector in words.
 func (t *tool) values() string {
 	var list []string
 	for _, w := range t.ways {
@@ -177,7 +178,8 @@ func (t *tool) values() string {
 	return strings.Join(list[:last], ", ") + " or " + list[last]
 }
 
-// renames reports whether the operation calls a parameter so that the tool calls otherwise.
+// renames reports whether theirs is an operation's name of a parameter that the tool calls
+// differently.
 func (w *way) renames(theirs string) bool {
 	for _, name := range w.names {
 		if name == theirs {
@@ -188,7 +190,7 @@ func (w *way) renames(theirs string) bool {
 	return false
 }
 
-// inOurWords calls fields in a refusal as the tool calls its parameters.
+// inOurWords replaces the operation's field names in a refusal with the tool's.
 func (w *way) inOurWords(f *fault.Error) *fault.Error {
 	fields, ok := f.Data["fields"].([]map[string]string)
 	if f.Reason != fault.FieldRefused || len(w.names) == 0 {
@@ -221,7 +223,7 @@ func (w *way) inOurWords(f *fault.Error) *fault.Error {
 	return renamed
 }
 
-// check panics when a tool is made wrongly.
+// check panics when a tool is declared incorrectly.
 func (t *tool) check() {
 	switch {
 	case t.relays && len(t.ways) == 0 && t.input != nil:

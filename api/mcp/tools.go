@@ -1,7 +1,7 @@
 package mcp
 
-// allTools are the tools in the order of tools/list: how a key comes about, what an agent may do,
-// chains, then management.
+// allTools returns the tools in the order of tools/list: getting a key, chains, advice, then
+// management.
 func (d *Door) allTools() []*tool {
 	c := d.Capabilities
 	groups := [][]*tool{
@@ -15,7 +15,7 @@ func (d *Door) allTools() []*tool {
 	return all
 }
 
-// The sentences that many tools share.
+// Sentences that several tools share.
 const (
 	costsNothing = "No units. Management calls are limited to 60 a minute for a key."
 	keyFreeCost  = "No units and no key. 60 such calls a minute from one network address."

@@ -2,7 +2,7 @@ package mcp
 
 import "github.com/chainaccess/gateway/service"
 
-// accountTools manage an account.
+// accountTools are the tools that manage an account.
 func accountTools(c *service.Registry) []*tool {
 	return []*tool{
 		{

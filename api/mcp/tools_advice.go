@@ -12,11 +12,11 @@ type recommendInput struct {
 	Need       string   `json:"need,omitempty" enum:"cheap,balanced,fast" default:"balanced" doc:"for route: cheap for the fewest units, fast for the shortest wait, balanced (default) for both"`
 }
 
-// adviceFails are the codes of what needs no key and costs nothing.
+// adviceFails are the refusals of tools that need no key and cost nothing.
 const adviceFails = "-32005 more than 60 a minute from this network, or with your key: wait retry_after seconds. " +
 	fieldFails
 
-// adviceTools tell how to use the service, to whoever asks.
+// adviceTools are the tools that explain how to use the service.
 func adviceTools(c *service.Registry) []*tool {
 	return []*tool{quoteTool(c), explainTool(c), recommendTool(c), migrateTool(c), plansTool(c)}
 }

@@ -11,7 +11,7 @@ type statementInput struct {
 	Period string `json:"period,omitempty" maxLength:"10" doc:"the date on which the period began, like 2026-11-01, or list for the periods that there are; the present one when absent" example:"2026-11-01"`
 }
 
-// billingTools tell what is paid, and sell.
+// billingTools are the tools for plans, payments and packs.
 func billingTools(c *service.Registry) []*tool {
 	return []*tool{
 		{

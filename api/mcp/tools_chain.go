@@ -26,7 +26,7 @@ type ensInput struct {
 
 var anyAddress = regexp.MustCompile(`^0[xX][0-9a-fA-F]{40}$`)
 
-// chainTools ask chains.
+// chainTools are the tools that read chains.
 func chainTools(c *service.Registry) []*tool {
 	return append([]*tool{rpcTool(), pricesTool(c), ensTool(c)}, append(dataTools(c), contractTools(c)...)...)
 }
@@ -111,7 +111,7 @@ func ensTool(c *service.Registry) *tool {
 	}
 }
 
-// dataTools answer what takes several calls.
+// dataTools are the tools that combine several calls.
 func dataTools(c *service.Registry) []*tool {
 	return []*tool{
 		{
@@ -167,7 +167,7 @@ func dataTools(c *service.Registry) []*tool {
 	}
 }
 
-// contractTools read contracts.
+// contractTools are the tools that read contracts.
 func contractTools(c *service.Registry) []*tool {
 	return []*tool{
 		{

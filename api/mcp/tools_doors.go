@@ -2,7 +2,7 @@ package mcp
 
 import "github.com/chainaccess/gateway/service"
 
-// doorTools are the ways to a key, of a key to a wallet, and of a wallet to an account.
+// doorTools are the tools that get a key, bind it to a wallet and let a person adopt it.
 func doorTools(c *service.Registry) []*tool { return append(keyDoorTools(c), agentDoorTools(c)...) }
 
 func keyDoorTools(c *service.Registry) []*tool {

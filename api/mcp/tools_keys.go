@@ -2,7 +2,7 @@ package mcp
 
 import "github.com/chainaccess/gateway/service"
 
-// keyTools manage the keys of an account.
+// keyTools are the tools that manage the keys of an account.
 func keyTools(c *service.Registry) []*tool {
 	return []*tool{
 		{

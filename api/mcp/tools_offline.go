@@ -19,7 +19,7 @@ type signatureInput struct {
 	Encoding  string `json:"encoding,omitempty" enum:"utf8,hex" default:"utf8" doc:"with mode personal: hex when the message is bytes, written as 0x and hexadecimal digits"`
 }
 
-// offlineTools work without asking a chain, but for contract wallets.
+// offlineTools are the tools that call no chain, except for the signatures of contract wallets.
 func offlineTools(c *service.Registry) []*tool {
 	input := func(theirs string) map[string]string { return map[string]string{"input": theirs} }
 	return []*tool{

@@ -27,7 +27,7 @@ type feedbackInput struct {
 	Cursor string `json:"cursor,omitempty" format:"uuid" doc:"for list: next_cursor of the page before; absent for the first" example:"019a9f3e-7c1d-7b7a-8a51-0d6d3f2b9c11"`
 }
 
-// supportTools reach those who run the service.
+// supportTools are the tools for support and feedback.
 func supportTools(c *service.Registry) []*tool {
 	return []*tool{
 		{

@@ -13,7 +13,7 @@ type usageInput struct {
 	Window string   `json:"window,omitempty" enum:"24h,7d,30d" default:"24h" doc:"for stats and volume: 24h by the hour, 7d by six hours, 30d by the UTC day" example:"7d"`
 }
 
-// usageTools tell what was used.
+// usageTools are the tools about usage.
 func usageTools(c *service.Registry) []*tool {
 	return []*tool{
 		{

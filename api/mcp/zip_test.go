@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Readers of the standard library check the sum and the length.
+// The standard library's reader verifies the checksum and the length.
 func TestAValueThatIsCompressedOnceReadsBackWithWhatSurroundsIt(t *testing.T) {
 	t.Parallel()
 	for _, plain := range []string{"", "{}", strings.Repeat(`{"name":"get_balances"},`, 20_000)} {
