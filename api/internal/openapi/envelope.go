@@ -13,14 +13,14 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 )
 
-// Names of the schemas that refusals have.
+// Names of the schemas of refusals.
 const (
 	refusalSchema    = "Refusal"
 	rpcRefusalSchema = "RpcRefusal"
 	errorSchema      = "Error"
 )
 
-// envelope is the form in which a route refuses.
+// envelope is the form of a route's refusals.
 type envelope struct {
 	schema  string
 	example func(fault.Entry) any
@@ -49,7 +49,7 @@ func errorExample(e fault.Entry) map[string]any {
 	return map[string]any{"code": e.Code, "message": e.Meaning, "data": data}
 }
 
-// refuses adds the answers with which an operation refuses. Reasons with one status share an
+// refuses adds the answers with which an operation refuses. Reasons with the same status share an
 // answer, which lists their codes.
 func (d *document) refuses(op *huma.Operation, reasons []fault.Reason, form envelope) {
 	byStatus := map[int][]fault.Entry{}
@@ -100,7 +100,8 @@ func (d *document) refusal(status int, entries []fault.Entry, form envelope) *hu
 	return r
 }
 
-// envelopeSchemas are the error envelope (docs/interface.md, 1.2) in both its forms.
+// envelopeSchemas returns the schemas of the error envelope (docs/interface.md, 1.2) in both its
+// forms.
 func envelopeSchemas() map[string]*huma.Schema {
 	said := func(text string) *huma.Schema { return &huma.Schema{Type: huma.TypeString, Description: text} }
 	data := map[string]*huma.Schema{

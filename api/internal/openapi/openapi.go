@@ -1,7 +1,6 @@
-// Package openapi owns the document that describes the HTTP door (OpenAPI 3.1): it is built from
-// the registry of operations, from the plain routes of package api, and from what is said here
-// of the relay's own route. What a field, an operation or a refusal means is taken from where it is
-// defined. The package serves nothing.
+// Package openapi builds the OpenAPI 3.1 document of the HTTP interface from the registry of
+// operations, the plain routes of package api, and its own description of the relay's route.
+// Fields, operations and refusals are described where they are defined. The package serves nothing.
 package openapi
 
 import (
@@ -22,61 +21,60 @@ import (
 // Version is the version of the interface (docs/interface.md, 1.9).
 const Version = "1.0.0"
 
-// ServiceName is what the service is called to those who read about it.
+// ServiceName is the name of the service in documents.
 const ServiceName = "Chain Access Gateway"
 
-// Options are what the document is made from.
+// Options are the inputs of the document.
 type Options struct {
 	Operations []service.Definition
-	Schemas    huma.Registry // that inputs and outputs of the operations refer to
+	Schemas    huma.Registry // of the inputs and outputs of the operations
 	Plain      []Plain
 	Console    []Console
 	Shown      []Shown
-	// StockClients says that stock x402 clients may pay for calls.
+	// StockClients reports whether stock x402 clients may pay for calls.
 	StockClients bool
-	PublicURL    string // without a slash at its end
+	PublicURL    string // without a trailing slash
 	Contact      string // an e-mail address or a URL
 }
 
-// Plain is a route that is no operation and needs no key: a page, a document, a sign of life.
+// Plain is a route that is not an operation and needs no key: a page, a document, a health check.
 type Plain struct {
 	Method      string
 	Path        string
 	Name        string // operationId
 	Title       string
 	Description string
-	Values      []Value // of the path
-	Body        string  // what the JSON body is; empty for a route that takes none
+	Values      []Value // of the path's parameters
+	Body        string  // description of the JSON body; empty for a route without one
 	Answers     map[int]Answer
-	Fails       []fault.Reason // with which it refuses, beside those of every route
-	Messages    bool           // it takes messages of JSON-RPC, and refuses in their form
+	Fails       []fault.Reason // its refusals, in addition to those of every route
+	Messages    bool           // it takes JSON-RPC messages, and refuses in their form
 }
 
-// Value is a part of a plain route's path.
+// Value describes a parameter of a plain route's path.
 type Value struct{ Name, Description, Example string }
 
-// Console is a POST of the console that carries out an operation for whoever signed in, and leads
-// on to a page with the result.
+// Console is a POST of the console that runs an operation for the person who signed in, and
+// redirects to a page with the result.
 type Console struct {
 	Operation service.Definition
 	Path      string
 }
 
-// Shown is a public page of the console that shows people what an operation reads, at a path of its
-// own.
+// Shown is a public page of the console that shows what an operation returns, at its own path.
 type Shown struct {
 	Operation service.Definition
 	Path      string
 }
 
-// Answer is what a plain route answers with a status.
+// Answer is a plain route's answer with a status.
 type Answer struct {
 	Description string
 	Media       string       // empty for no body
-	Type        reflect.Type // of a body in JSON; nil for one that is not described further
+	Type        reflect.Type // of a JSON body; nil for an undescribed one
 }
 
-// document is what is being built.
+// document is the document under construction.
 type document struct {
 	*huma.OpenAPI
 
@@ -85,8 +83,8 @@ type document struct {
 	tags     map[string]bool
 }
 
-// Build makes the document. An operation, route or refusal that it does not know how to describe is
-// a mistake of the program, and panics.
+// Build returns the document. It panics on an operation, a route or a refusal that it cannot
+// describe, because that is a bug.
 func Build(o Options) *huma.OpenAPI {
 	d := &document{
 		OpenAPI: &huma.OpenAPI{
@@ -144,7 +142,7 @@ func contact(at string) *huma.Contact {
 
 func (d *document) schemas() map[string]*huma.Schema { return d.Components.Schemas.Map() }
 
-// add enters an operation under the tag of its path.
+// add adds an operation under the tag of its path.
 func (d *document) add(op *huma.Operation) {
 	tag := tagOf(op.Path)
 	d.tags[tag] = true
@@ -157,8 +155,8 @@ func (d *document) add(op *huma.Operation) {
 	d.AddOperation(op)
 }
 
-// take copies a schema, and all that it refers to, from a registry into the document, and gives a
-// reference to it.
+// take copies a schema, and every schema that it refers to, from a registry into the document. It
+// returns a reference to it.
 func (d *document) take(from huma.Registry, s *huma.Schema) *huma.Schema {
 	name := nameOf(from, s)
 	if name == "" {
@@ -190,7 +188,7 @@ func (d *document) takeParts(from huma.Registry, s *huma.Schema) {
 	}
 }
 
-// nameOf is the name under which a registry keeps a schema; empty for one that it does not keep.
+// nameOf returns the name of a schema in a registry, or "" when the registry does not have it.
 func nameOf(r huma.Registry, s *huma.Schema) string {
 	for name, known := range r.Map() {
 		if known == s {
@@ -200,7 +198,7 @@ func nameOf(r huma.Registry, s *huma.Schema) string {
 	return ""
 }
 
-// plain describes a route that is no operation.
+// plain describes a route that is not an operation.
 func (d *document) plain(p Plain) {
 	op := &huma.Operation{
 		Method: p.Method, Path: p.Path, OperationID: p.Name, Summary: p.Title, Description: p.Description,
@@ -258,7 +256,7 @@ const (
 	htmlMedia = "text/html"
 )
 
-// Operation is an operation of the document in short, for a list.
+// Operation is the summary of an operation, for lists.
 type Operation struct {
 	Method  string
 	Path    string
@@ -268,7 +266,7 @@ type Operation struct {
 	Details string
 }
 
-// Operations lists what a document describes, by tag and path.
+// Operations lists the operations of a document by tag and path.
 func Operations(d *huma.OpenAPI) []Operation {
 	var list []Operation
 	for path, item := range d.Paths {
@@ -294,13 +292,13 @@ func Operations(d *huma.OpenAPI) []Operation {
 	return list
 }
 
-// Section is the operations of one tag.
+// Section holds the operations of one tag.
 type Section struct {
 	Name       string
 	Operations []Operation
 }
 
-// Sections groups a list that stands in the order of tags.
+// Sections groups a list that is ordered by tag.
 func Sections(list []Operation) []Section {
 	var sections []Section
 	for _, op := range list {
@@ -313,7 +311,7 @@ func Sections(list []Operation) []Section {
 	return sections
 }
 
-// methodOrder puts what a path is for before what browsers ask beforehand.
+// methodOrder returns a sort key that puts OPTIONS after the other methods of a path.
 func methodOrder(method string) string {
 	if method == http.MethodOptions {
 		return "~"

@@ -28,7 +28,7 @@ type greeting struct {
 	Text string `json:"text" doc:"what is said"`
 }
 
-// describe describes the registry and one plain route.
+// describe builds the document of the registry and one plain route.
 func describe() *huma.OpenAPI {
 	catalogue := service.New(service.Options{PublicURL: publicURL})
 	return openapi.Build(openapi.Options{
@@ -45,7 +45,7 @@ func describe() *huma.OpenAPI {
 	})
 }
 
-// build returns the document as it is served and as a tree.
+// build returns the document as text and decoded.
 func build(t *testing.T) (text []byte, tree map[string]any) {
 	t.Helper()
 	text, err := json.Marshal(describe())
@@ -58,7 +58,7 @@ func build(t *testing.T) (text []byte, tree map[string]any) {
 	return text, tree
 }
 
-// What a reader needs first comes first, and each operation stands once, in one section.
+// The sections are in the order of importance, and every operation is in exactly one.
 func TestTheListOfOperationsStandsInSections(t *testing.T) {
 	t.Parallel()
 	list := openapi.Operations(describe())
@@ -94,7 +94,7 @@ func TestTheListOfOperationsStandsInSections(t *testing.T) {
 	}
 }
 
-// official compiles the schema of OpenAPI 3.1 documents whose schemas are of OpenAPI's own dialect.
+// official compiles the official schema of OpenAPI 3.1 documents with OpenAPI's own schema dialect.
 func official(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	c := jsonschema.NewCompiler()
@@ -145,8 +145,7 @@ func TestTheDocumentIsValidOpenAPI31(t *testing.T) {
 	if tree["openapi"] != "3.1.0" || info["version"] != "1.0.0" || info["termsOfService"] != publicURL+"/terms" {
 		t.Errorf("openapi %v, info %v", tree["openapi"], info)
 	}
-	// The schema sees mistakes on each level: of the document, of an operation, of a schema inside
-	// it.
+	// The schema must find mistakes on each level: document, operation, schema.
 	for _, mistake := range [][2]string{
 		{`"openapi":"3.1.0"`, `"openapi":"3.0.3"`},
 		{`"operationId":"get_key"`, `"operationId":7`},
@@ -210,7 +209,7 @@ func TestEveryReferenceResolvesAndEveryComponentIsUsed(t *testing.T) {
 	}
 }
 
-// operations returns every operation of the tree by method and path.
+// operations returns every operation of the document by method and path.
 func operations(t *testing.T, tree map[string]any) map[string]map[string]any {
 	t.Helper()
 	all := map[string]map[string]any{}
@@ -257,8 +256,7 @@ func TestOperationsAreDescribedOnceWithEveryParameterOfTheirPath(t *testing.T) {
 	}
 }
 
-// Each operation with a route stands in the document as it is defined, with every reason for which
-// it refuses.
+// Each operation with a route is in the document as it is defined, with all its refusals.
 func TestEveryCapabilityWithARouteIsDescribedFromItsDefinition(t *testing.T) {
 	t.Parallel()
 	text, tree := build(t)
@@ -266,7 +264,7 @@ func TestEveryCapabilityWithARouteIsDescribedFromItsDefinition(t *testing.T) {
 	routed := 0
 	for _, c := range service.New(service.Options{PublicURL: publicURL}).All() {
 		m := c.Meta()
-		if m.Name == "adopt_key" { // the console's
+		if m.Name == "adopt_key" { // on the console
 			m.Route = service.Route{Method: http.MethodPost, Path: "/agents/adopt", Status: http.StatusFound}
 			m.Description, _ = all["POST /agents/adopt"]["description"].(string)
 		}
@@ -306,8 +304,8 @@ func TestEveryCapabilityWithARouteIsDescribedFromItsDefinition(t *testing.T) {
 	}
 }
 
-// POST /agents/adopt takes JSON and forms from whoever signed in, and leads on (docs/interface.md,
-// 2.4).
+// POST /agents/adopt takes JSON and forms from a person who signed in, and redirects
+// (docs/interface.md, 2.4).
 func TestAdoptionIsDescribedAsTheConsolesRedirect(t *testing.T) {
 	t.Parallel()
 	_, tree := build(t)
@@ -365,7 +363,7 @@ func TestTheRelayIsDescribedFromTheCatalogs(t *testing.T) {
 	}
 }
 
-// Examples are what a reader copies first.
+// Readers copy examples first.
 func TestEveryExampleMatchesItsSchema(t *testing.T) {
 	t.Parallel()
 	text, tree := build(t)
@@ -408,7 +406,7 @@ func TestEveryExampleMatchesItsSchema(t *testing.T) {
 	}
 }
 
-// inline compiles a schema of the document that is no component, with its references.
+// inline compiles a schema that is not a component, with its references.
 func inline(t *testing.T, c *jsonschema.Compiler, text string, n int) *jsonschema.Schema {
 	t.Helper()
 	tree, err := jsonschema.UnmarshalJSON(

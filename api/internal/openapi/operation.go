@@ -56,8 +56,8 @@ func (d *document) operation(c service.Definition) {
 	d.add(op)
 }
 
-// console describes a POST of the console. Programs send and are refused in JSON, like anywhere;
-// forms are answered with pages.
+// console describes a POST of the console. Programs send and receive JSON; forms are answered with
+// pages.
 func (d *document) console(c Console) {
 	m, in := c.Operation.Meta(), c.Operation.Input()
 	op := &huma.Operation{
@@ -75,7 +75,7 @@ func (d *document) console(c Console) {
 	d.add(op)
 }
 
-// shown describes a page that shows what an operation reads. Its refusals are pages too.
+// shown describes a page that shows what an operation returns. Its refusals are pages, too.
 func (d *document) shown(s Shown) {
 	m, in := s.Operation.Meta(), s.Operation.Input()
 	op := &huma.Operation{
@@ -97,7 +97,7 @@ func (d *document) shown(s Shown) {
 	d.add(op)
 }
 
-// security says which credentials an access takes.
+// security returns the credentials that satisfy an access.
 func security(a service.Access) []map[string][]string {
 	key, session := map[string][]string{keyScheme: {}}, map[string][]string{sessionScheme: {}}
 	switch a {
@@ -124,12 +124,12 @@ func (d *document) parameter(in *huma.Schema, name, place string) *huma.Param {
 			slices.Contains(in.Required, name),
 	}
 	if s.Type == huma.TypeArray {
-		p.Explode = new(bool) // one text with commas
+		p.Explode = new(bool) // one comma-separated value
 	}
 	return p
 }
 
-// body describes the fields that are not in the path; nil when there are none.
+// body describes the fields that are not in the path. It returns nil when there are none.
 func (d *document) body(in *huma.Schema, rest map[string]*huma.Schema) *huma.RequestBody {
 	if len(rest) == 0 {
 		return nil

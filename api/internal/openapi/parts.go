@@ -16,7 +16,7 @@ const (
 	limit      = "RateLimit-Limit"
 	remaining  = "RateLimit-Remaining"
 	reset      = "RateLimit-Reset"
-	optional   = "-Optional" // after those three: where they are of the caller's rate window
+	optional   = "-Optional" // suffix of those three where they describe the caller's rate window and may be absent
 	cacheHit   = "X-Service-Cache"
 	timing     = "Server-Timing"
 	challenge  = "WWW-Authenticate"
@@ -24,14 +24,14 @@ const (
 
 func headerRef(name string) *huma.Param { return &huma.Param{Ref: "#/components/headers/" + name} }
 
-// paced adds the headers that tell the caller's rate window.
+// paced adds the headers of the caller's rate window.
 func paced(r *huma.Response) {
 	for _, name := range []string{limit, remaining, reset} {
 		r.Headers[name] = headerRef(name + optional)
 	}
 }
 
-// headers are those of answers (docs/interface.md, 1.2).
+// headers returns the headers of answers (docs/interface.md, 1.2).
 func headers() map[string]*huma.Param {
 	whole := func(least float64) *huma.Schema { return &huma.Schema{Type: huma.TypeInteger, Minimum: &least} }
 	return map[string]*huma.Param{
@@ -96,7 +96,7 @@ func securitySchemes() map[string]*huma.SecurityScheme {
 	}
 }
 
-// success is the answer of an operation that succeeded.
+// success returns the answer of an operation that succeeded.
 func success(status int, schema *huma.Schema) *huma.Response {
 	r := &huma.Response{
 		Description: http.StatusText(status), Headers: map[string]*huma.Param{requestID: headerRef(requestID)},
@@ -113,12 +113,12 @@ func success(status int, schema *huma.Schema) *huma.Response {
 	return r
 }
 
-// pathParams are the names in a path's braces.
+// pathParams returns the names in the braces of a path.
 func pathParams(path string) []string {
 	var names []string
 	for segment := range strings.SplitSeq(path, "/") {
 		if rest, ok := strings.CutPrefix(segment, "{"); ok {
-			name, _, _ := strings.Cut(rest, "}") // what follows is part of the path: .json
+			name, _, _ := strings.Cut(rest, "}") // the rest belongs to the path: .json
 			names = append(names, name)
 		}
 	}

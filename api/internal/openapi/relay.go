@@ -14,8 +14,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// relayRefusals are the reasons with which the relay refuses a request that is alone. In a batch
-// each item has its own.
+// relayRefusals are the refusals of a single request. In a batch, each item has its own refusal.
 var relayRefusals = []fault.Reason{
 	fault.KeyInvalid, fault.AccountSuspended,
 	fault.RateWindow, fault.KeyBudget, fault.PlanQuota, fault.ServiceCap, fault.DoorKeyDay,
@@ -81,7 +80,7 @@ func (d *document) relay(stockClients bool) {
 			}
 		}
 	}
-	// What fails before the body is looked at knows nothing of JSON-RPC.
+	// Failures before the body is read cannot use the JSON-RPC form.
 	d.refuses(op, []fault.Reason{fault.HeadersTooLarge}, plainEnvelope)
 	either := op.Responses[statusKey(http.StatusInternalServerError)].Content[jsonMedia]
 	either.Schema.AllOf[0] = &huma.Schema{
@@ -97,7 +96,8 @@ func (d *document) relay(stockClients bool) {
 	}
 }
 
-// preflight describes what browsers ask before they let a page of another origin call the relay.
+// preflight describes the preflight request with which browsers ask whether a page of another
+// origin may call the relay.
 func (d *document) preflight(chainParam *huma.Param, path, name string) {
 	op := &huma.Operation{
 		Method: http.MethodOptions, Path: path, OperationID: name,
@@ -141,7 +141,7 @@ func jsonrpcVersion() *huma.Schema {
 	return &huma.Schema{Type: huma.TypeString, Enum: []any{"2.0"}}
 }
 
-// idSchema is any JSON value.
+// idSchema returns a schema that accepts any JSON value.
 func idSchema(text string) *huma.Schema { return &huma.Schema{Description: text} }
 
 func rpcSchemas() map[string]*huma.Schema {

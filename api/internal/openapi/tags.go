@@ -7,14 +7,13 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// tag groups the operations of some first segments of paths.
+// tag groups operations by the first segment of their paths.
 type tag struct {
 	name, description string
 	segments          []string
 }
 
-// tags in the order in which they are shown. A path outside all of them is a mistake of the
-// program.
+// tags are in the order in which they are shown. A path that belongs to none is a bug.
 var tags = []tag{
 	{"Relay", "JSON-RPC to a chain, one endpoint each.", []string{"rpc"}},
 	{"Keys", "Keys without sign-up, and the doors past their limits.", []string{"keys"}},
@@ -42,7 +41,7 @@ func tagOf(path string) string {
 	panic("openapi: no tag is for " + path)
 }
 
-// describeTags lists those that are used.
+// describeTags lists the tags that are used.
 func (d *document) describeTags() {
 	for _, t := range tags {
 		if d.tags[t.name] {

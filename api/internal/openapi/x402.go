@@ -11,11 +11,11 @@ import (
 	"github.com/chainaccess/gateway/payments/x402"
 )
 
-// paidRefusals are further reasons with which a call is refused that comes with a payment.
+// paidRefusals are the additional refusals of a call that carries a payment.
 var paidRefusals = []fault.Reason{fault.OutcomeUnknown, fault.SettlementRedeemed}
 
-// pay adds to the relay's operation what stock x402 clients see: the 402 of both versions of the
-// protocol, receipts, and the credential for the rest of what was bought.
+// pay adds to the relay's operation what stock x402 clients see: the 402 of both protocol versions,
+// receipts, and the credential for the rest of the bundle.
 func (d *document) pay(op *huma.Operation) {
 	op.Description += " Without key and credential, a request with Accept-Payment: x402 is answered 402 with what a " +
 		"bundle of calls costs, and one with a payment of x402 version 1 or 2 is relayed once a facilitator has " +
@@ -47,8 +47,8 @@ func (d *document) pay(op *huma.Operation) {
 	}
 }
 
-// paidRelay describes /x402/rpc/{chain}, which differs from the relay's own path in what it answers
-// to a request without key and credential.
+// paidRelay describes /x402/rpc/{chain}, which differs from the relay's own path only in its answer
+// to a request without a key or credential.
 func (d *document) paidRelay(of *huma.Operation, chainParam *huma.Param) {
 	op := *of
 	op.Path, op.OperationID, op.Summary = "/x402/rpc/{chain}", "paid_rpc", "Send JSON-RPC to a chain and pay for it"

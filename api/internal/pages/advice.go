@@ -2,11 +2,11 @@ package pages
 
 import "github.com/chainaccess/gateway/internal/fault"
 
-// handling is what a program does about a refusal.
+// handling is how a program should react to a refusal.
 type handling uint8
 
-// The ways: change the request first; wait and send it again; stop until more can be used; find out
-// what became of a transaction; send the key; pay again.
+// The reactions: change the request; wait and retry; stop until the limit is raised; look up what
+// happened to the transaction; send the key; pay again.
 const (
 	_ handling = iota
 	mend
@@ -17,7 +17,7 @@ const (
 	payAgain
 )
 
-// retries says of each way whether the same request may be sent again.
+// retries says for each reaction whether the same request may be sent again.
 var retries = map[handling]string{
 	mend:     "Not as it is: the same request is refused again. Change what the message names.",
 	wait:     "Yes, after the seconds in Retry-After, or with exponential backoff if there are none.",
@@ -33,15 +33,15 @@ const (
 	onceAtMost = "At most once: the meter's answer was lost, so we do not know."
 )
 
-// advice is what there is to say of a reason beside the table of refusals.
+// advice is the text about a reason that the table of refusals does not have.
 type advice struct {
-	Why     string // how it comes about
+	Why     string // the cause
 	Does    handling
-	Charged string // nothing when empty
+	Charged string // "Nothing." when empty
 	Doors   []door
 }
 
-// door is a place past the limit.
+// door is a link to a way past a limit.
 type door struct{ Text, To string }
 
 var (
@@ -60,7 +60,7 @@ var (
 	toQuick   = door{"Quick start", "/docs/quickstart"}
 )
 
-// advised has every reason of the table.
+// advised has an entry for every reason of the table.
 var advised = map[fault.Reason]advice{
 	fault.KeyInvalid: {
 		Why: "The Authorization header is missing, characters of the key were lost in copying, or it was revoked. " +

@@ -7,31 +7,31 @@ import (
 	"strings"
 )
 
-// AgentTool is a tool of the MCP server as guides list it.
+// AgentTool is a tool of the MCP server, for guides.
 type AgentTool struct {
 	Name    string
 	Title   string
-	Purpose string // one sentence: what it gives
+	Purpose string // one sentence: what it returns
 	KeyFree bool   // whether it works without a key
 }
 
-// serverLabel is what the server is called in configurations. KeyVariable names the variable of the
-// environment that a key is read from.
+// serverLabel is the server's name in configurations. keyVariable is the environment variable that
+// holds the key.
 const (
 	serverLabel = "chain-access-gateway"
 	keyVariable = "CHAIN_ACCESS_KEY"
 	keyInPlace  = "Bearer YOUR_KEY"
 )
 
-// Snippet is something to copy: a command, or what belongs into a file.
+// Snippet is a text to copy: a command or the content of a file.
 type Snippet struct {
 	ID   string
-	What string // for screen readers, and beside the button
+	What string // for screen readers and for the button's label
 	Text string
 }
 
-// agentProgram is a program that agents run in, and how it is told of the server: without a key and
-// with one. The forms are those that the programs document, looked up in November 2026.
+// agentProgram is a program that runs agents, with its configuration for this server without and
+// with a key. The formats are those that the programs documented in November 2026.
 type agentProgram struct {
 	Name  string
 	Where string // the command, the file or the place in the program's settings
@@ -40,8 +40,8 @@ type agentProgram struct {
 	Notes []string
 }
 
-// jsonConfig is a configuration file in JSON with one server in it. The members stand in the order
-// given.
+// jsonConfig returns a JSON configuration file with one server, with its members in the given
+// order.
 func jsonConfig(list string, members ...member) string {
 	return object(member{list, object(member{serverLabel, object(members...)})}).indent()
 }
@@ -51,7 +51,7 @@ type member struct {
 	value any
 }
 
-// object is a JSON object whose members keep their order.
+// object returns a JSON object with its members in the given order.
 func object(members ...member) orderedJSON {
 	var out bytes.Buffer
 	out.WriteByte('{')
@@ -67,12 +67,12 @@ func object(members ...member) orderedJSON {
 
 type orderedJSON json.RawMessage
 
-// MarshalJSON returns it as it is.
+// MarshalJSON implements json.Marshaler.
 func (o orderedJSON) MarshalJSON() ([]byte, error) { return o, nil }
 
 func (o orderedJSON) indent() string {
 	var out bytes.Buffer
-	_ = json.Indent(&out, o, "", "  ") // made above
+	_ = json.Indent(&out, o, "", "  ") // valid JSON from object
 	return out.String()
 }
 
@@ -80,18 +80,18 @@ func encode(v any) string {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(v) // texts, lists and objects of ours
+	_ = e.Encode(v) // only strings, lists and objects
 	return strings.TrimSpace(out.String())
 }
 
-// bearer is the member with which configurations send a key.
+// bearer returns the member with which configurations send a key.
 func bearer(value string) member { return member{"headers", object(member{"Authorization", value})} }
 
-// fromEnvironment is a bearer whose key the program reads from its environment, by the program's
-// own form for that.
+// fromEnvironment returns a bearer whose key the program reads from its environment, in the
+// program's own syntax.
 func fromEnvironment(form string) member { return bearer("Bearer " + fmt.Sprintf(form, keyVariable)) }
 
-// agentPrograms lists them for a server at an address.
+// agentPrograms lists the programs, configured for a server address.
 func agentPrograms(address string) []agentProgram {
 	programs := []agentProgram{
 		claudeCode(address), claudeDesktop(address), cursor(address), vsCode(address), windsurf(address),
@@ -106,7 +106,7 @@ func agentPrograms(address string) []agentProgram {
 	return programs
 }
 
-// ID is where the program stands on the page.
+// ID returns the id of the program's section on the page.
 func (p agentProgram) ID() string { return "add-" + p.Free.ID }
 
 func text(format string, args ...any) Snippet { return Snippet{Text: fmt.Sprintf(format, args...)} }
@@ -231,7 +231,7 @@ func goose(address string) agentProgram {
 	}
 }
 
-// anyClient is for programs that are not listed, and for a look by hand.
+// anyClient returns snippets for programs that are not listed and for manual checks.
 func anyClient(address string) []Snippet {
 	return []Snippet{
 		{"list-tools", "list the tools", fmt.Sprintf("curl %s \\\n  -H 'Content-Type: application/json' \\\n  -d '%s'",
@@ -246,7 +246,7 @@ func anyClient(address string) []Snippet {
 	}
 }
 
-// fromTypeScript connects with the official SDK, as e2e/mcp does.
+// fromTypeScript returns a program that connects with the official SDK, as e2e/mcp does.
 func fromTypeScript(address string) Snippet {
 	return Snippet{
 		"typescript", "TypeScript",

@@ -1,4 +1,4 @@
-package pages //nolint:testpackage // what stands on the page is made by functions that nobody else needs
+package pages //nolint:testpackage // it tests unexported functions that build the page
 
 import (
 	"encoding/json"
@@ -12,8 +12,8 @@ import (
 
 const testAddress = "https://gateway.example/mcp?a=1&b=<2>"
 
-// Where each program's configuration has the address and the header, as the program documents it. A
-// command has none.
+// addressIn is where each program's configuration has the address and the header, as the program
+// documents it. Commands have none.
 var addressIn = map[string][]string{
 	"Cursor":   {"mcpServers", serverLabel, "url"},
 	"VS Code":  {"servers", serverLabel, "url"},
@@ -23,7 +23,7 @@ var addressIn = map[string][]string{
 	"Goose":    {"extensions", serverLabel, "uri"},
 }
 
-// member finds a member by its path.
+// memberOf returns a member by its path.
 func memberOf(t *testing.T, of any, path ...string) string {
 	t.Helper()
 	for _, name := range path {
@@ -34,7 +34,7 @@ func memberOf(t *testing.T, of any, path ...string) string {
 	return found
 }
 
-// parsed reads a configuration in the program's format.
+// parsed parses a configuration in the program's format.
 func parsed(t *testing.T, p agentProgram, s Snippet) any {
 	t.Helper()
 	var out any
@@ -91,8 +91,8 @@ func TestConfigurationsOfProgramsNameTheServer(t *testing.T) {
 	}
 }
 
-// What VS Code asks for is what the header takes, and mcp-remote gets its header from the
-// environment: a space in an argument is lost on Windows.
+// VS Code must send in the header what it asks the user for. mcp-remote must take its header from
+// the environment, because a space in an argument is lost on Windows.
 func TestKeysReachTheHeaderWhereProgramsHaveFormsOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	code := vsCode(testAddress)
@@ -138,7 +138,7 @@ func TestKeysReachTheHeaderWhereProgramsHaveFormsOfTheirOwn(t *testing.T) {
 	}
 }
 
-// The buttons that copy are those of the console.
+// The copy buttons of documents are the same as those of the console.
 func TestCopyButtonsAreTheConsoles(t *testing.T) {
 	t.Parallel()
 	own, err := os.ReadFile("assets/copy.js")

@@ -10,8 +10,8 @@ import (
 	"github.com/chainaccess/gateway/internal/assets"
 )
 
-// The viewer comes from npm; e2e/viewer.js takes it from there (make viewer), and viewer.json says
-// which release it is.
+// The viewer is an npm package, which e2e/viewer.js copies (make viewer). viewer.json records its
+// release.
 //
 //go:embed assets viewer/*.gz viewer/viewer.json
 var assetFiles embed.FS

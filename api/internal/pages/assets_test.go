@@ -11,8 +11,8 @@ import (
 	"github.com/chainaccess/gateway/api/internal/pages"
 )
 
-// The viewer that is embedded is the release that the lock file of e2e names, as viewer.json
-// recorded it when it was taken from there.
+// The embedded viewer must be the release in the lock file of e2e, as viewer.json recorded it when
+// it was copied.
 func TestTheViewerIsTheLockedRelease(t *testing.T) {
 	t.Parallel()
 	m, err := pages.Viewer()

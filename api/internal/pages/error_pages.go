@@ -10,8 +10,8 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// ErrorsPath is where the pages of codes stand: /docs/errors lists them, /docs/errors/-32005 is one
-// of them.
+// ErrorsPath is the page that lists the error codes. The page of a code is below it, for example
+// /docs/errors/-32005.
 const ErrorsPath = "/docs/errors"
 
 // errorCode is a code with every reason that has it.
@@ -21,11 +21,11 @@ type errorCode struct {
 	Reasons []errorReason
 	Nodes   []chain.NodeError
 	Example string
-	// Snippets are what a program does about the first reason, in curl, viem and ethers.
+	// Snippets are how a program reacts to the first reason, in curl, viem and ethers.
 	Snippets []Snippet
 }
 
-// errorReason is a reason as its page tells it.
+// errorReason is a reason as its page shows it.
 type errorReason struct {
 	fault.Entry
 	advice
@@ -33,8 +33,7 @@ type errorReason struct {
 	Retry string
 }
 
-// Codes lists the codes of the table of refusals, those that people meet first at the top: in the
-// order of the table.
+// Codes lists the codes of the table of refusals in the order of the table, most frequent first.
 func Codes() []int {
 	var codes []int
 	for _, e := range fault.Table() {
@@ -45,13 +44,13 @@ func Codes() []int {
 	return codes
 }
 
-// sharedTitles are what codes with several reasons are called (JSON-RPC 2.0, section 5.1).
+// sharedTitles are the titles of codes with several reasons (JSON-RPC 2.0, section 5.1).
 var sharedTitles = map[int]string{-32600: "Request refused", -32602: "Parameters refused", -32027: "Settlement used up"}
 
-// exampleID stands for a request's id.
+// exampleID is an example of a request id.
 const exampleID = "01926f3a-7c1e-7b52-9d1a-0d5f6c2e8a11"
 
-// errorCodeOf puts together what there is to say of a code, for a gateway at an address.
+// errorCodeOf returns everything that the page of a code shows.
 func errorCodeOf(code int, publicURL string) (errorCode, error) {
 	e := errorCode{Code: code, Nodes: chain.NodeErrors(code)}
 	for _, entry := range fault.Explain(code) {
@@ -78,7 +77,7 @@ func errorCodeOf(code int, publicURL string) (errorCode, error) {
 	return e, err
 }
 
-// exampleOf is the error object as a client gets it.
+// exampleOf returns the error object as a client receives it.
 func exampleOf(r fault.Reason) string {
 	f := fault.New(r, "")
 	if entry := r.Entry(); entry.HTTP == 429 || entry.HTTP == 503 {
@@ -90,12 +89,12 @@ func exampleOf(r fault.Reason) string {
 	return indented(`{"jsonrpc":"2.0","id":1,"error":` + string(f.Object(exampleID)) + `}`)
 }
 
-// Path is where the page of the code stands.
+// Path returns the path of the code's page.
 func (e errorCode) Path() string { return ErrorsPath + "/" + e.number() }
 
 func (e errorCode) number() string { return strconv.Itoa(e.Code) }
 
-// Statuses are the HTTP statuses that the code comes with, each once.
+// Statuses lists the HTTP statuses of the code without duplicates.
 func (e errorCode) Statuses() string {
 	var told []string
 	for _, r := range e.Reasons {
@@ -106,11 +105,11 @@ func (e errorCode) Statuses() string {
 	return strings.Join(told, ", ")
 }
 
-// Relayed reports whether calls of chains meet the code.
+// Relayed reports whether relayed calls can return the code.
 func (e errorCode) Relayed() bool {
 	_, other := elsewhere[e.Code]
 	return !other
 }
 
-// Several reports whether the message has to tell the reasons apart.
+// Several reports whether the code has several reasons, which only the message distinguishes.
 func (e errorCode) Several() bool { return len(e.Reasons) > 1 }

@@ -8,7 +8,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 )
 
-// Every reason of the table is told with all that a reader asks, so that nobody adds one without.
+// Every reason of the table must have a complete text.
 func TestEveryReasonIsTold(t *testing.T) {
 	t.Parallel()
 	for _, e := range fault.Table() {

@@ -1,6 +1,6 @@
-// Package pages owns what there is to read about the service at the HTTP door: the terms, the
-// guides for programs, and the page that shows the interface. Every figure in them is taken from
-// the packages that own it (plan, chain, operation, fault). It serves nothing.
+// Package pages owns the documents of the HTTP interface: the terms, the guides for programs, and
+// the page that shows the interface. Every figure in them comes from the package that owns it
+// (plan, chain, service, fault). The package serves nothing.
 package pages
 
 import (
@@ -25,53 +25,55 @@ import (
 //go:embed templates
 var templateFiles embed.FS
 
-// Facts are what differs between gateways.
+// Facts are what differs between deployments.
 type Facts struct {
-	PublicURL string // without a slash at its end
+	PublicURL string // without a trailing slash
 	Contact   string
 	MaxBody   int64
-	// KeepCallDays is how long a call's record is kept; the worker drops what is older.
+	// KeepCallDays is how long a call record is kept; the worker deletes older ones.
 	KeepCallDays int
 	Operations   []openapi.Operation               // of the document
 	Tools        []service.Meta                    // metered operations with a route
-	AgentTools   []AgentTool                       // of the MCP server; none where it does not run
+	AgentTools   []AgentTool                       // of the MCP server; none when it does not run
 	Asset        func(file string) (string, error) // address of an asset
-	// whether a page of the console stands there; nil where there is none
+	// Console reports whether the console has a page at a path; nil without a console.
 	Console func(path string) bool
 }
 
-// Themes are the colours in which pages are made: those of the reader's system, and those that they
-// chose.
+// Themes lists the colour themes: that of the reader's system first, then those that a reader can
+// choose.
 func Themes() []string { return []string{"auto", "light", "dark"} }
 
-// Page is one to render.
+// Page is a page to render.
 type Page struct {
 	Name  string // one of the names below
-	Path  string // where it stands
+	Path  string // its path
 	Theme string // one of Themes
-	Code  int    // of the page of a code
+	Code  int    // for the page of a code
 }
 
-// view is what a template is given.
+// view is the data of a template.
 type view struct {
 	Facts
 	Page
 
-	Error errorCode // of the page of a code
+	Error errorCode // for the page of a code
 }
 
-// Leads reports whether a path can be gone to: all but the console's can.
+// Leads reports whether a path exists here: all do except pages of a console that does not run.
 func (v view) Leads(path string) bool {
 	return !slices.Contains(consolePaths, path) || v.Console != nil && v.Console(path)
 }
 
-// Switches reports whether there is a switch of themes: the console keeps what is chosen.
+// Switches reports whether the page has a theme switch, which needs the console to store the
+// choice.
 func (v view) Switches() bool { return v.Console != nil }
 
-// entry is a place in the navigation of documents.
+// entry is an entry of the documents' navigation.
 type entry struct{ To, Text, Current string }
 
-// entryOf reports whether the page that is shown is the entry's own, or below it.
+// entryOf returns an entry, marked as current when the shown page is its own or, for error codes,
+// below it.
 func entryOf(shown, to, text string) entry {
 	e := entry{To: to, Text: text}
 	switch {
@@ -83,7 +85,7 @@ func entryOf(shown, to, text string) entry {
 	return e
 }
 
-// consolePaths are those of the console that documents lead to.
+// consolePaths are the paths of the console that documents link to.
 var consolePaths = []string{
 	"/pricing", "/toolbox", "/status", "/sign-in", "/billing", "/keys", "/agents", "/settings",
 	"/statements", "/support/new",
@@ -95,12 +97,12 @@ const (
 	Skill = "skill.md"
 	Llms  = "llms.txt"
 	Docs  = "docs.html"
-	// Agents tells how the MCP server is added to programs in which agents run.
+	// Agents explains how to add the MCP server to programs that run agents.
 	Agents = "agents.html"
-	// Quickstart has the first call with each client, Pay the walk through paying per call.
+	// Quickstart has the first call with each client, Pay the guide to paying per call.
 	Quickstart = "quickstart.html"
 	Pay        = "pay.html"
-	// Errors lists the codes, Code is the page of one.
+	// Errors lists the codes; Code is the page of one.
 	Errors = "errors.html"
 	Code   = "code.html"
 )
@@ -133,7 +135,7 @@ func Render(p Page, f Facts) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// words are what templates may ask for.
+// words returns the functions that templates may call.
 func words(f Facts) template.FuncMap {
 	all := template.FuncMap{
 		"service": func() string { return openapi.ServiceName },
@@ -151,7 +153,7 @@ func words(f Facts) template.FuncMap {
 			return slices.ContainsFunc(f.Operations, func(o openapi.Operation) bool { return o.Path == path })
 		},
 		"sections": openapi.Sections,
-		// a long path goes on in the next line after one of them
+		// parts splits a path where a line may break.
 		"parts":  func(path string) []string { return strings.SplitAfter(path, "/") },
 		"tools":  func() []tool { return toolsOf(f.Tools) },
 		"heavy":  heavy,
@@ -202,7 +204,7 @@ func words(f Facts) template.FuncMap {
 	return all
 }
 
-// wordsOfAgents are those of the MCP server at an address.
+// wordsOfAgents returns the functions about the MCP server at an address.
 func wordsOfAgents(address string) template.FuncMap {
 	where := func(free bool) func([]AgentTool) []AgentTool {
 		return func(all []AgentTool) []AgentTool {
@@ -223,15 +225,15 @@ func wordsOfAgents(address string) template.FuncMap {
 	}
 }
 
-// KeepCallDays is how long a call's record is kept unless the operator says otherwise.
+// KeepCallDays is the default number of days for which call records are kept.
 const KeepCallDays = 30
 
-// limits are the bounds that pages name.
+// limits are the limits that pages mention.
 type limits struct {
 	Batch, LogBlocks, WideLogBlocks, FeeBlocks, StateDepth, FinalDepth, PackMonths, KeepCallDays int
 }
 
-// coded is a text with what stands between backticks as code.
+// coded returns a text as HTML, with everything between backticks as code.
 func coded(text string) htmltemplate.HTML {
 	var out strings.Builder
 	for i, part := range strings.Split(text, "`") {

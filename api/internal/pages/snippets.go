@@ -11,24 +11,24 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 )
 
-// The snippets are programs as they stand on the pages, but for the gateway's address and the code.
-// e2e/docs.test.js takes those in shell and JavaScript from the pages and runs them.
+// The snippets are complete programs, except for the gateway's address and the code.
+// e2e/docs.test.js copies those in shell and JavaScript from the pages and runs them.
 //
 //go:embed snippets
 var snippetFiles embed.FS
 
-// filled are what a snippet is filled with.
+// filled are the values for a snippet's template.
 type filled struct {
 	URL  string
 	Code int
 	request
 }
 
-// request is one that is refused with a code which calls of chains never meet.
+// request is a request that is refused with a code that relayed calls never return.
 type request struct{ Method, Path, Body string }
 
-// elsewhere has the codes that come from other routes than those of chains, and from tools only
-// where the path is that of the MCP server.
+// elsewhere has the codes that only other routes than the relay's return. Those with the path of
+// the MCP server come from tools only.
 var elsewhere = map[int]request{
 	fault.PlanLacksService.Entry().Code: {
 		http.MethodGet, "/data/eth_mainnet/balances/0x00000000219ab540356cBB839Cbe05303d7705Fa", "",
@@ -54,10 +54,10 @@ var elsewhere = map[int]request{
 	},
 }
 
-// mcpPath is the agents' door.
+// mcpPath is the endpoint of the Model Context Protocol.
 const mcpPath = "/mcp"
 
-// snippet reads a file and fills it. id is its element's on the page.
+// snippet reads a file and executes it as a template. id is the id of its element on the page.
 func snippet(file, id, what string, with filled) (Snippet, error) {
 	t, err := template.New(file).Delims("<<", ">>").ParseFS(snippetFiles, "snippets/"+file)
 	if err != nil {
@@ -70,13 +70,13 @@ func snippet(file, id, what string, with filled) (Snippet, error) {
 	return Snippet{ID: id, What: what, Text: string(bytes.TrimRight(out.Bytes(), "\n"))}, nil
 }
 
-// handled names the files of each way to handle a refusal.
+// handled names the files of each reaction to a refusal.
 var handled = map[handling]string{
 	mend: "mend", wait: "wait", stop: "stop", lookUp: "lookup", identify: "identify", payAgain: "payagain",
 }
 
-// errorSnippets are what a program does about a code: in curl, viem and ethers, or by fetch where
-// these clients never meet it.
+// errorSnippets returns a program's reaction to a code: in curl, viem and ethers, or with fetch
+// where these clients never get the code.
 func errorSnippets(code int, does handling, publicURL string) ([]Snippet, error) {
 	name, clients := handled[does], []struct{ suffix, id, what string }{
 		{"sh", "curl", "curl"}, {"viem.js", "viem", "viem"}, {"ethers.js", "ethers", "ethers"},
@@ -99,7 +99,7 @@ func errorSnippets(code int, does handling, publicURL string) ([]Snippet, error)
 	return all, nil
 }
 
-// started is a client of the quick start.
+// started is a client of the quickstart.
 type started struct {
 	ID, Title string
 	Install   *Snippet
@@ -107,7 +107,7 @@ type started struct {
 	Notes     []string
 }
 
-// quickStarts are the first calls with each client.
+// quickStarts returns the first call with each client.
 func quickStarts(publicURL string) ([]started, error) {
 	clients := []struct {
 		started
@@ -149,7 +149,7 @@ func quickStarts(publicURL string) ([]started, error) {
 	return all, nil
 }
 
-// payProgram is the walk through paying per call, as one program.
+// payProgram is the guide to paying per call as one program.
 func payProgram(publicURL string) (Snippet, error) {
 	return snippet("pay.ethers.js", "pay-ethers", "the program that pays", filled{URL: publicURL})
 }
@@ -157,7 +157,7 @@ func payProgram(publicURL string) (Snippet, error) {
 func indented(text string) string {
 	var out bytes.Buffer
 	if err := json.Indent(&out, []byte(text), "", "  "); err != nil {
-		return text // made here, so it is JSON
+		return text // generated here, so it is valid JSON
 	}
 	return out.String()
 }
