@@ -8,16 +8,16 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 )
 
-// Adopt a key: moves it to the account of an owner who gave its claim code.
+// AdoptWorkflow moves a key to the account of an owner who presented its claim code.
 //
-// ID adopt/<key id>, one at a time for each key Queue gateway Started by the API, with the update
-// "adopt" Updates adopt (activities.KeyAdoption): who adopts. It answers when every call of the key
-// counts for the owner, or says that it does not
-//
-//	yet. Of two owners the first gets the key; the others are refused, here and in PostgreSQL
-//
-// Ends with its first answered update, adopted and in force or refused; a minute after its start
-// when none came
+//   - ID: adopt/<key id>, one run at a time per key.
+//   - Queue: gateway.
+//   - Started by: the API, by update-with-start "adopt".
+//   - Update adopt (activities.KeyAdoption): names the owner. It returns once every call of the key
+//     counts for the owner, or fails with NotYetInForce while the meter lacks the change. If two
+//     owners race, the first gets the key; the other is refused, here and in PostgreSQL.
+//   - Ends: after its first answered update, once the adoption is in force or refused; one minute
+//     after its start if no update came.
 const (
 	AdoptWorkflow = "adopt"
 	UpdateAdopt   = "adopt"
@@ -31,7 +31,7 @@ type AdoptInput struct {
 	Key account.KeyID `json:"key"`
 }
 
-// Adopt is the workflow. Its result is its last stage.
+// Adopt is the workflow. It returns its last stage.
 func Adopt(ctx workflow.Context, in AdoptInput) (string, error) {
 	a := &adoption{key: in.Key, turn: workflow.NewMutex(ctx)}
 	err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateAdopt, a.adopt, workflow.UpdateHandlerOptions{
@@ -64,7 +64,7 @@ func Adopt(ctx workflow.Context, in AdoptInput) (string, error) {
 	return StageDone, a.show(ctx, StageDone, "The key is adopted, and its calls count for its owner.")
 }
 
-// adoption is the state of a run.
+// adoption is the state of one run.
 type adoption struct {
 	progress
 

@@ -10,18 +10,19 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 )
 
-// Bind a key to a wallet.
+// BindWorkflow binds a key to a wallet.
 //
-// ID bind/<key id>, one at a time for each key Queue gateway Started by the API, with the update
-// "challenge" Updates challenge (Challenge): a message that a wallet is to sign. A newer one
-// replaces the older, up to 20 in a run
-//
-//	complete (BindProof): that the wallet signed it. It answers when the wallet's fences are in force, or says that they are not yet
-//
-// Query challenge: the newest Challenge Ends bound and in force; or expired, with its last
-// challenge, or a minute after its start when it took none. Doors ask PostgreSQL
-//
-//	whether a key is bound, before this flow and after it
+//   - ID: bind/<key id>, one run at a time per key.
+//   - Queue: gateway.
+//   - Started by: the API, by update-with-start "challenge".
+//   - Update challenge (Challenge): a message for a wallet to sign. A newer one replaces the older;
+//     a run takes at most 20.
+//   - Update complete (BindProof): proof that the wallet signed the message. It returns once the
+//     wallet's fences are in force, or fails with NotYetInForce.
+//   - Query challenge: returns the newest Challenge.
+//   - Ends: once the key is bound and in force; when its last challenge expires; one minute after
+//     its start if it took no challenge. Before and after the run, callers read from PostgreSQL
+//     whether a key is bound.
 const (
 	BindWorkflow = "bind"
 )
@@ -34,13 +35,13 @@ type BindInput struct {
 	Key account.KeyID `json:"key"`
 }
 
-// BindProof completes a binding.
+// BindProof is the argument of the update complete.
 type BindProof struct {
 	Proof
 	By activities.DoorAuthor `json:"by"`
 }
 
-// Bind is the workflow. Its result is its last stage.
+// Bind is the workflow. It returns its last stage.
 func Bind(ctx workflow.Context, in BindInput) (string, error) {
 	b := &binding{key: in.Key, until: workflow.Now(ctx).Add(idleTime)}
 	if err := b.listen(ctx); err != nil {
@@ -67,14 +68,14 @@ func Bind(ctx workflow.Context, in BindInput) (string, error) {
 	return StageDone, b.show(ctx, StageDone, "The key is bound, and its wallet's fences are in force.")
 }
 
-// binding is the state of a run.
+// binding is the state of one run.
 type binding struct {
 	challenges
 	progress
 
 	key     account.KeyID
-	until   time.Time // when the run ends unless something happens
-	busy    bool      // a proof is being acted on
+	until   time.Time // end of the run unless an update extends it
+	busy    bool      // a proof is being processed
 	bound   *activities.BoundKey
 	closing bool
 }
@@ -93,7 +94,7 @@ func (b *binding) listen(ctx workflow.Context) error {
 	})
 }
 
-// wait ends when the key is bound or time is over.
+// wait returns once the key is bound or the last challenge has expired.
 func (b *binding) wait(ctx workflow.Context) error {
 	for b.bound == nil && (b.busy || workflow.Now(ctx).Before(b.until)) {
 		until, busy := b.until, b.busy
@@ -132,8 +133,8 @@ func (b *binding) mayComplete(ctx workflow.Context, in BindProof) error {
 	return b.mayProve(workflow.Now(ctx), in.Proof)
 }
 
-// complete binds. The nonce is used up whatever comes of it, save that a proof sent again with the
-// same update id gets the same answer.
+// complete binds the key. It uses up the nonce even if it fails. Temporal deduplicates a proof that
+// is sent again with the same update id.
 func (b *binding) complete(ctx workflow.Context, in BindProof) (activities.BoundKey, error) {
 	b.used, b.busy = true, true
 	defer func() { b.busy = false }()

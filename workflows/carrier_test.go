@@ -32,15 +32,15 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// A carrier is a worker in a process of its own: this test binary again, told by its environment to
-// carry flows until it is killed.
+// A carrier is a worker in a process of its own: this test binary, started again with variables
+// that make it run flows until it is killed.
 const (
 	carrierTemporal  = "CARRIER_TEMPORAL"
 	carrierNamespace = "CARRIER_NAMESPACE"
 	carrierDatabase  = "CARRIER_DATABASE"
 	carrierRedis     = "CARRIER_REDIS"
-	carrierChain     = "CARRIER_CHAIN" // address of an upstream of Base; empty for none
-	carrierDies      = "CARRIER_DIES"  // where the carrier kills itself, once; empty for nowhere
+	carrierChain     = "CARRIER_CHAIN" // URL of an upstream of Base; empty for none
+	carrierDies      = "CARRIER_DIES"  // where the carrier kills itself, once; empty for never
 )
 
 var pepper = bytes.Repeat([]byte("pepper"), 8)
@@ -93,14 +93,14 @@ func carry(ctx context.Context) error {
 	if err := w.Start(); err != nil {
 		return err
 	}
-	fmt.Println("carrying") //nolint:forbidigo // told to the test that waits
+	fmt.Println("carrying") //nolint:forbidigo // the test waits for this word
 	_, err = io.Copy(io.Discard, os.Stdin)
 	return err
 }
 
 const publicURL = "https://gateway.example"
 
-// carried is what flows need, and what a test sees of them from an API process' side.
+// carried holds what flows need, and the client side of an API process.
 type carried struct {
 	ctx      context.Context //nolint:containedctx // a test's own
 	temporal *testkit.TemporalServer
@@ -112,7 +112,7 @@ type carried struct {
 	flows    *workflows.Client
 	hasher   *account.Hasher
 	db       *pgx.Conn
-	secrets  []string // that were made, and belong into no history
+	secrets  []string // minted secrets, which no history may contain
 }
 
 func setupCarried(t *testing.T) *carried {
@@ -145,21 +145,21 @@ func setupCarried(t *testing.T) *carried {
 	return c
 }
 
-// carrier starts a worker process and gives what kills it with SIGKILL.
+// carrier starts a worker process and returns a function that kills it with SIGKILL.
 func (c *carried) carrier(t *testing.T, env ...string) (kill func()) {
 	t.Helper()
 	_, kill = c.process(t, env...)
 	return kill
 }
 
-// process is carrier, with a channel that is closed when the process ended.
+// process is like carrier and also returns a channel that is closed when the process has ended.
 func (c *carried) process(t *testing.T, env ...string) (ended <-chan struct{}, kill func()) {
 	t.Helper()
 	cmd := exec.CommandContext(c.ctx, os.Args[0]) //nolint:gosec // this test binary
 	cmd.Env = append(os.Environ(), carrierTemporal+"="+c.temporal.Address, carrierNamespace+"="+c.temporal.Namespace,
 		carrierDatabase+"="+c.database, carrierRedis+"="+c.redis.URL)
 	cmd.Env = append(cmd.Env, env...)
-	in, err := cmd.StdinPipe() // ends with this process, and the carrier with it
+	in, err := cmd.StdinPipe() // closes with this process, which ends the carrier
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +173,7 @@ func (c *carried) process(t *testing.T, env ...string) (ended <-chan struct{}, k
 	}
 	gone := make(chan struct{})
 	kill = func() {
-		_ = cmd.Process.Kill() // which may have ended
+		_ = cmd.Process.Kill() // it may have ended already
 		<-gone
 		_ = in.Close()
 	}
@@ -190,7 +190,7 @@ func (c *carried) process(t *testing.T, env ...string) (ended <-chan struct{}, k
 	return gone, kill
 }
 
-// key makes a key of the anonymous door.
+// key creates an anonymous key.
 func (c *carried) key(t *testing.T) (account.KeyID, account.ID) {
 	t.Helper()
 	key, err := c.limits.NewDoorKey(c.ctx, rand.Reader)
@@ -207,7 +207,7 @@ func (c *carried) key(t *testing.T) (account.KeyID, account.ID) {
 	return k.ID, k.Account
 }
 
-// owner makes an account with two owners, of whom the first is given.
+// owner creates an account with two owners and returns the account and its first owner.
 func (c *carried) owner(t *testing.T) (account.ID, account.UserID) {
 	t.Helper()
 	a, err := c.store.CreateAccount(c.ctx, store.NewAccount{

@@ -13,24 +13,24 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 )
 
-// Names of the updates and the query of flows in which a wallet proves itself.
+// Names of the updates and the query of flows that take a wallet's proof.
 const (
 	UpdateChallenge = "challenge"
 	UpdateComplete  = "complete"
 	QueryChallenge  = "challenge"
 )
 
-// ChallengeTime is how long a challenge lives.
+// ChallengeTime is the lifetime of a challenge.
 const ChallengeTime = 10 * time.Minute
 
 const (
-	// idleTime is how long a flow waits for its first accepted update: one that refused it ends by
-	// itself.
+	// idleTime is how long a flow waits for its first accepted update. A flow whose only update was
+	// rejected ends after it.
 	idleTime = time.Minute
-	// latestChallenge bounds how far ahead of a worker's clock a challenge may end.
+	// latestChallenge is how far ahead of a worker's clock a challenge may expire.
 	latestChallenge = ChallengeTime + 5*time.Minute
-	// maxChallenges is how many challenges one run takes; the next run begins when the last of them
-	// has ended.
+	// maxChallenges is how many challenges one run takes. The next run starts once the last of them
+	// has expired.
 	maxChallenges = 20
 )
 
@@ -42,21 +42,21 @@ type Challenge struct {
 	Expires time.Time      `json:"expires"`
 }
 
-// Proof says that the wallet of a challenge signed its message. Whoever sends it has verified the
+// Proof states that a wallet signed the message of a challenge. The sender has verified the
 // signature.
 type Proof struct {
 	Address wallet.Address `json:"address"`
 	Nonce   string         `json:"nonce"`
 }
 
-// challenges are those of one run. The newest replaces the ones before.
+// challenges holds the challenges of one run. The newest replaces the older ones.
 type challenges struct {
 	newest Challenge
-	used   bool // the newest one's nonce
+	used   bool // the nonce of newest was used
 	taken  int
 }
 
-// mayTake refuses a challenge that the run does not take.
+// mayTake validates a challenge before it is accepted.
 func (c *challenges) mayTake(now time.Time, in *Challenge) error {
 	switch {
 	case in.Nonce == "" || in.Message == "" || in.Nonce == c.newest.Nonce:
@@ -78,7 +78,7 @@ func (c *challenges) take(in *Challenge) {
 	c.taken++
 }
 
-// mayProve refuses a proof of anything but the newest challenge, while it lives.
+// mayProve refuses a proof unless it is of the newest challenge and that is unused and not expired.
 func (c *challenges) mayProve(now time.Time, in Proof) error {
 	switch {
 	case c.taken == 0 || c.newest.Nonce != in.Nonce:
@@ -96,28 +96,29 @@ func (c *challenges) mayProve(now time.Time, in Proof) error {
 	return nil
 }
 
-// query answers with the newest challenge, used or not: who completes twice is told the same twice.
+// query returns the newest challenge, used or not, so that a client that completes twice gets the
+// same answer.
 func (c *challenges) query() (Challenge, error) { return c.newest, nil }
 
-// refuse is a refusal of a workflow's own.
+// refuse returns a refusal that originates in a workflow.
 func refuse(reason fault.Reason, message string, wait time.Duration) error {
 	return temporal.NewNonRetryableApplicationError(message, reason.String(), nil,
 		activities.RefusalDetails{RetryAfterMillis: wait.Milliseconds()})
 }
 
-// startAgain refuses a challenge, or a proof of it, where another challenge would do.
+// startAgain refuses a challenge or a proof and tells the client to request a new challenge.
 func startAgain(message string) error {
 	return temporal.NewNonRetryableApplicationError(message, fault.BindingRefused.String(), nil,
 		activities.RefusalDetails{StartAgain: true})
 }
 
-// notYetInForce is the answer to a change that is saved and of which the meter knows nothing yet.
+// notYetInForce is the answer to a change that is committed in PostgreSQL but not yet in the meter.
 func notYetInForce() error {
 	return refuse(fault.NotYetInForce, fault.NotYetInForce.Entry().Meaning, 0)
 }
 
-// handed returns an activity's failure to who sent the update: a refusal as it is, anything else as
-// what it means to them.
+// handed converts an activity's failure for the sender of the update: a refusal and a cancellation
+// pass unchanged, anything else becomes DurableUnavailable.
 func handed(err error) error {
 	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok {
 		if _, refusal := fault.Named(failed.Type()); refusal {
@@ -130,7 +131,7 @@ func handed(err error) error {
 	return refuse(fault.DurableUnavailable, "The service could not finish this. Start again in a minute.", time.Minute)
 }
 
-// progress shows how far a flow is, in its current details and its stage.
+// progress shows how far a flow is, in its current details and in the search attribute Stage.
 type progress struct{ stage string }
 
 func (p *progress) show(ctx workflow.Context, stage, details string) error {
@@ -142,17 +143,17 @@ func (p *progress) show(ctx workflow.Context, stage, details string) error {
 	return workflow.UpsertTypedSearchAttributes(ctx, Stage.ValueSet(stage))
 }
 
-// Stages of flows at doors.
+// Stages of the flows that adopt, bind and claim keys.
 const (
 	StageChallenged = "challenged" // a wallet is asked to sign
-	StageChanging   = "changing"   // the record is being changed
-	StagePushing    = "pushing"    // changed, but the meter does not know yet
+	StageChanging   = "changing"   // PostgreSQL is being changed
+	StagePushing    = "pushing"    // committed, but not yet in the meter
 	StageDone       = "done"
-	StageRefused    = "refused" // by a rule; a new challenge may come
+	StageRefused    = "refused" // by a rule; a new challenge may follow
 	StageExpired    = "expired"
 )
 
-// failed shows that nothing was changed, and gives the error for who asked.
+// failed shows that nothing was changed and returns the error for the sender of the update.
 func (p *progress) failed(ctx workflow.Context, err error) error {
 	told := handed(err)
 	if shown := p.show(ctx, StageRefused, "Refused with "+failureKind(told)+"; nothing was changed."); shown != nil {
@@ -163,7 +164,7 @@ func (p *progress) failed(ctx workflow.Context, err error) error {
 
 const soon = 5 * time.Second
 
-// underWay refuses what must wait for something that is being done.
+// underWay refuses an update that must wait for a change in progress.
 func underWay() error {
 	return refuse(fault.DurableUnavailable, "This is being changed right now. Try again in a few seconds.", soon)
 }

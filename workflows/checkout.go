@@ -8,17 +8,19 @@ import (
 	"github.com/chainaccess/gateway/activities"
 )
 
-// Checkout: one way to pay, from the page that Stripe made of it until the account has what was
-// bought, or nobody can pay any more. It frees the seat that the checkout holds.
+// CheckoutWorkflow follows one Stripe checkout from the moment its page is open until the account
+// has what was bought or nobody can pay any more. Then it frees the checkout's seat.
 //
-// ID checkout/<session id>, one at a time Queue gateway-billing Started by whoever opened the
-// checkout, and again by webhooks and a sweep, by signal-with-start "look" Signal look: ask Stripe
-// now Looks when told, and by itself after longer and longer pauses: no webhook need come Ends with
-// the checkout's state: paid (in force), refunded (another one was paid before), expired (Stripe
-// says so; a clock of ours frees no seat),
-//
-//	failed; open or paying after three days in which that did not change: the sweep begins another while the record has it open, and no history grows
-//	to where Temporal ends it
+//   - ID: checkout/<session id>, one run at a time.
+//   - Queue: gateway-billing.
+//   - Started by: the process that opened the checkout; webhooks, by signal-with-start "look"; the
+//     worker's sweep.
+//   - Signal look: ask Stripe now.
+//   - Polls Stripe on the signal, and by itself with growing pauses, so it works without webhooks.
+//   - Ends: with the checkout's state: paid (in force), refunded (another checkout was paid first),
+//     expired (according to Stripe; no clock of ours frees a seat), failed; or open or paying after
+//     three days, which keeps the history within Temporal's limit. The sweep starts another run
+//     while PostgreSQL has the checkout open.
 const (
 	CheckoutWorkflow = "checkout"
 )
@@ -26,8 +28,8 @@ const (
 // CheckoutID is the workflow id of a checkout.
 func CheckoutID(session string) string { return "checkout/" + session }
 
-// How long a checkout is looked at, and how the pauses grow: while its page is open, and once it is
-// paid.
+// How long a run follows a checkout, and the backoff between polls while its page is open and once
+// it is paid.
 const (
 	checkoutFor = 3 * 24 * time.Hour
 	firstOpen   = 30 * time.Second
@@ -36,7 +38,7 @@ const (
 	maxPaying   = 5 * time.Minute
 )
 
-// CheckOut is the workflow. Its result is the checkout's last state.
+// CheckOut is the workflow. It returns the checkout's last state.
 func CheckOut(ctx workflow.Context, ref activities.CheckoutRef) (string, error) {
 	c := &checkingOut{ref: ref, stage: activities.CheckoutOpen}
 	began := workflow.Now(ctx)
@@ -61,17 +63,17 @@ func CheckOut(ctx workflow.Context, ref activities.CheckoutRef) (string, error) 
 	}
 }
 
-// checkingOut is the state of a run.
+// checkingOut is the state of one run.
 type checkingOut struct {
 	ref   activities.CheckoutRef
 	stage string
-	told  bool // by the signal, and not looked since
-	tries int  // looks that brought nothing new
+	told  bool // a signal came since the last poll
+	tries int  // polls in a row without news
 	stuck string
 }
 
-// receiveSignals takes all signals that came, without waiting, and says whether there is one that
-// nobody looked for yet.
+// receiveSignals drains the signal channel without waiting and reports whether a signal has come
+// since the last poll.
 func (c *checkingOut) receiveSignals(signals workflow.ReceiveChannel) bool {
 	for signals.ReceiveAsync(nil) {
 		c.told = true
@@ -79,12 +81,12 @@ func (c *checkingOut) receiveSignals(signals workflow.ReceiveChannel) bool {
 	return c.told
 }
 
-// waits reports whether something is to be expected of the checkout.
+// waits reports whether the checkout may still change.
 func (c *checkingOut) waits() bool {
 	return c.stage == activities.CheckoutOpen || c.stage == activities.CheckoutPaying
 }
 
-// pause is how long to wait before the next look.
+// pause returns how long to wait before the next poll.
 func (c *checkingOut) pause() time.Duration {
 	switch {
 	case c.stuck != "":
@@ -95,7 +97,7 @@ func (c *checkingOut) pause() time.Duration {
 	return growing(firstOpen, c.tries, maxOpen)
 }
 
-// look asks how the checkout is. That Stripe cannot be asked is shown, and tried again.
+// look polls the checkout. A failure of Stripe is shown to operators and retried by the next poll.
 func (c *checkingOut) look(ctx workflow.Context) error {
 	var (
 		billing *activities.Billing

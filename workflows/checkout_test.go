@@ -16,8 +16,8 @@ var someCheckout = activities.CheckoutRef{
 	Session: "cs_test_1", Checkout: "018f0000-0000-7000-8000-000000000000", Account: someOwner,
 }
 
-// follow runs the flow of a checkout whose state after a time is scripted, and gives its result,
-// when it looked, and how long it lasted.
+// follow runs the flow of a checkout whose states are scripted. It returns the flow's result, the
+// times of its polls, and how long it ran.
 func follow(t *testing.T, told []time.Duration,
 	state func(after time.Duration) (string, error),
 ) (stage string, looks []time.Duration, lasted time.Duration) {
@@ -43,7 +43,7 @@ func follow(t *testing.T, told []time.Duration,
 	return stage, looks, env.Now().Sub(begun)
 }
 
-// states returns one state after another.
+// states returns a script that goes from one state to the next.
 func states(steps ...any) func(time.Duration) (string, error) {
 	return func(after time.Duration) (string, error) {
 		now := ""
@@ -102,7 +102,7 @@ func TestACheckoutEndsWhenTheAccountHasWhatWasBought(t *testing.T) {
 	}
 }
 
-// What is told while the flow looks for the last time is looked for, too.
+// A signal that arrives during the last poll causes another poll.
 func TestACheckoutDoesNotEndOverASignal(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment()

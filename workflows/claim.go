@@ -13,19 +13,19 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 )
 
-// Claim an agent: a wallet proves itself as an agent of an account and is given a key.
+// ClaimWorkflow lets a wallet prove itself as an agent of an account and gives it a key.
 //
-// ID claim/<account>/<address in lower case>, one at a time for each agent Queue gateway Started by
-// the API, with the update "challenge" Updates challenge (ClaimChallenge): what the agent is
-// called, and the message that its wallet is to sign. A newer one replaces the
-//
-//	older, up to 20 in a run
-//	complete (ClaimProof): that the wallet signed it, and the key that was made for it. While the challenge lives it may come again, with
-//	another key each time, up to 20 times: the key before dies with the one that comes. It answers when that is in force, or says that it
-//	is not yet
-//
-// Query challenge: the newest Challenge Ends when its newest challenge has expired, claimed and in
-// force or not claimed; a minute after its start when it took none
+//   - ID: claim/<account>/<address in lower case>, one run at a time per agent.
+//   - Queue: gateway.
+//   - Started by: the API, by update-with-start "challenge".
+//   - Update challenge (ClaimChallenge): the agent's name and the message for its wallet to sign. A
+//     newer one replaces the older; a run takes at most 20.
+//   - Update complete (ClaimProof): proof that the wallet signed, and the key that was minted for
+//     it. While the challenge lives it may be repeated with another key, up to 20 times; each new
+//     key revokes the one before. It returns once the key is in force, or fails with NotYetInForce.
+//   - Query challenge: returns the newest Challenge.
+//   - Ends: when its newest challenge expires, once the keys are in force if the agent was claimed;
+//     one minute after its start if it took no challenge.
 const (
 	ClaimWorkflow = "claim"
 )
@@ -53,15 +53,15 @@ type ClaimProof struct {
 	Key    account.KeyID  `json:"key"`
 	Digest account.Digest `json:"digest"`
 	Prefix string         `json:"prefix"`
-	// in whole units, 0 for none; nil for what an agent has by default
+	// MonthlyCap is in whole units; 0 means no cap, nil the default of an agent.
 	MonthlyCap *json.Number          `json:"monthly_cap,omitempty"`
 	By         activities.DoorAuthor `json:"by"`
 }
 
-// maxCompletions is how often a run gives an agent a key.
+// maxCompletions is how many keys one run gives to an agent.
 const maxCompletions = 20
 
-// Claim is the workflow. Its result is its last stage.
+// Claim is the workflow. It returns its last stage.
 func Claim(ctx workflow.Context, in ClaimInput) (string, error) {
 	c := &claim{in: in, until: workflow.Now(ctx).Add(idleTime), turn: workflow.NewMutex(ctx)}
 	if err := c.listen(ctx); err != nil {
@@ -84,18 +84,18 @@ func Claim(ctx workflow.Context, in ClaimInput) (string, error) {
 		c.show(ctx, StageDone, "The agent is claimed, and the key that it was given last is the one that works.")
 }
 
-// claim is the state of a run.
+// claim is the state of one run.
 type claim struct {
 	challenges
 	progress
 
 	in      ClaimInput
 	name    string    // of the newest challenge
-	until   time.Time // when the run ends unless something happens
+	until   time.Time // end of the run unless an update extends it
 	turn    workflow.Mutex
-	begun   int // completions
+	begun   int // completions that were started
 	claimed int
-	due     []account.KeyID // recorded, and not in force yet
+	due     []account.KeyID // committed keys that the meter does not have yet
 	closing bool
 }
 
@@ -113,7 +113,8 @@ func (c *claim) listen(ctx workflow.Context) error {
 	})
 }
 
-// wait ends when the newest challenge has expired. Keys that are not in force are pushed meanwhile.
+// wait returns when the newest challenge has expired. Meanwhile it pushes keys that are not in
+// force.
 func (c *claim) wait(ctx workflow.Context) error {
 	for workflow.Now(ctx).Before(c.until) {
 		until := c.until
@@ -171,8 +172,8 @@ func (c *claim) mayComplete(ctx workflow.Context, in ClaimProof) error {
 	return nil
 }
 
-// complete sets the agent's key. What it was asked with stands, whatever challenge comes while it
-// waits for its turn.
+// complete sets the agent's key. It uses the challenge that was newest when it began, even if a
+// newer one arrives while it waits for the mutex.
 func (c *claim) complete(ctx workflow.Context, in ClaimProof) (activities.ClaimedAgent, error) {
 	asked := activities.AgentClaim{
 		Account: c.in.Account, Address: c.in.Address, Name: c.name, Message: c.newest.Message, Key: in.Key,

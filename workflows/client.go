@@ -18,11 +18,11 @@ import (
 // Client starts workflows. It owns no connection.
 type Client struct{ temporal client.Client }
 
-// NewClient makes a client over a connection that the caller closes.
+// NewClient returns a client that uses a connection owned by the caller.
 func NewClient(c client.Client) *Client { return &Client{temporal: c} }
 
-// StartProbe makes sure that the chain's probe runs with this input: it starts one, or hands the
-// input to the one that runs, which begins its next round at once.
+// StartProbe makes sure that the chain's probe runs with this input. It starts one, or sends the
+// input to the running one, which begins its next round at once.
 func (c *Client) StartProbe(ctx context.Context, in ProbeInput) error {
 	options := client.StartWorkflowOptions{
 		ID: ProbeID(in.Chain), TaskQueue: QueueProbe,
@@ -37,7 +37,7 @@ func (c *Client) StartProbe(ctx context.Context, in ProbeInput) error {
 	return nil
 }
 
-// Probes reports whether the chain's probe runs.
+// Probes reports whether the chain's probe is running.
 func (c *Client) Probes(ctx context.Context, id chain.ID) (bool, error) {
 	run, err := c.temporal.DescribeWorkflowExecution(ctx, ProbeID(id), "")
 	if _, missing := errors.AsType[*serviceerror.NotFound](err); missing {
@@ -49,7 +49,7 @@ func (c *Client) Probes(ctx context.Context, id chain.ID) (bool, error) {
 	return run.GetWorkflowExecutionInfo().GetStatus() == enums.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
 }
 
-// HasSchedule reports whether a schedule stands.
+// HasSchedule reports whether a schedule exists.
 func (c *Client) HasSchedule(ctx context.Context, id string) (bool, error) {
 	_, err := c.temporal.ScheduleClient().GetHandle(ctx, id).Describe(ctx)
 	if _, missing := errors.AsType[*serviceerror.NotFound](err); missing {
@@ -61,8 +61,8 @@ func (c *Client) HasSchedule(ctx context.Context, id string) (bool, error) {
 	return true, nil
 }
 
-// StartUsageNotice makes sure that a notice is delivered: by the run that there is, of today or of
-// before, unless that one failed.
+// StartUsageNotice starts the delivery of a notice. It is idempotent: a run that is open or that
+// completed is left alone; only a failed one is replaced.
 func (c *Client) StartUsageNotice(ctx context.Context, ref activities.NoticeRef) error {
 	options := client.StartWorkflowOptions{
 		ID: UsageNoticeID(ref), TaskQueue: QueueGateway,
@@ -81,8 +81,8 @@ func (c *Client) StartUsageNotice(ctx context.Context, ref activities.NoticeRef)
 	return nil
 }
 
-// SchedulePartitionUpkeep creates the schedule, or brings an older one to today's form, and lets it
-// run once now. Call records are kept for so many days, 0 for 30.
+// SchedulePartitionUpkeep creates the schedule or updates an existing one, and triggers one run
+// now. Call records are kept for keepCallDays, or for 30 days if it is 0.
 func (c *Client) SchedulePartitionUpkeep(ctx context.Context, keepCallDays int) error {
 	in := PartitionInput()
 	in.KeepCallDays = cmp.Or(keepCallDays, in.KeepCallDays)

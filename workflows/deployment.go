@@ -17,18 +17,18 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 )
 
-// The mark of a deployment in its namespace is an execution of this id that says in its memo whose
-// it is. It does nothing: its first task is due in a hundred years, the most that Temporal takes,
-// so no worker ever sees it.
+// DeploymentWorkflow is the id of an execution that marks a namespace as a deployment's: its memo
+// contains the deployment's id. It does nothing: its first task is due in a hundred years, the
+// longest delay that Temporal accepts, so no worker ever sees it.
 const (
 	DeploymentWorkflow = "deployment"
 	deploymentMemo     = "deployment"
 	deploymentDelay    = 100 * 365 * 24 * time.Hour
 )
 
-// ClaimNamespace marks a namespace as a deployment's, unless it has a mark, and returns the id of
-// the deployment whose it is then. Of several who claim at once one wins, as an id is taken once.
-// It makes at most three calls and repeats none itself.
+// ClaimNamespace marks a namespace as a deployment's unless it is marked already, and returns the
+// id of the deployment that owns it. If several processes race, one wins, because a workflow id is
+// unique. It makes at most three calls and retries none.
 func ClaimNamespace(ctx context.Context, service workflowservice.WorkflowServiceClient,
 	namespace, deployment string,
 ) (owner string, err error) {
@@ -64,7 +64,7 @@ func ClaimNamespace(ctx context.Context, service workflowservice.WorkflowService
 	return deployment, nil
 }
 
-// namespaceOwner reads the mark; empty when there is none, or somebody ended it.
+// namespaceOwner reads the mark; empty when there is none or somebody terminated it.
 func namespaceOwner(ctx context.Context, service workflowservice.WorkflowServiceClient,
 	namespace string,
 ) (string, error) {

@@ -17,18 +17,18 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 )
 
-// How long a door waits: for the flow's answer, and for the challenge that is open.
+// Timeouts of an update, which waits for the flow's answer, and of a query for the open challenge.
 const (
 	updateTimeout = 8 * time.Second
 	queryTimeout  = 4 * time.Second
 )
 
-// ErrNoChallenge says that no flow waits for a signature: none was begun, it is over, or its
-// challenge has expired.
+// ErrNoChallenge is returned when no flow waits for a signature: none was started, it has ended, or
+// its challenge has expired.
 var ErrNoChallenge = errors.New("workflows: no challenge is open")
 
-// BindChallenge begins a binding of a key, or a newer challenge of the one that is open. held is
-// the account that the key is in.
+// BindChallenge starts the binding of a key, or replaces the challenge of the one that is open.
+// held is the key's account.
 //
 //nolint:gocritic // a copy does no harm
 func (c *Client) BindChallenge(ctx context.Context, key account.KeyID, held account.ID,
@@ -44,8 +44,8 @@ func (c *Client) OpenBindChallenge(ctx context.Context, key account.KeyID) (Chal
 	return c.openChallenge(ctx, BindID(key))
 }
 
-// BindComplete binds a key to the wallet that signed its challenge. ErrNoChallenge when the flow is
-// over; ask the record then.
+// BindComplete binds a key to the wallet that signed its challenge. It returns ErrNoChallenge when
+// the flow has ended; the result is then in PostgreSQL.
 func (c *Client) BindComplete(ctx context.Context, key account.KeyID, in BindProof) (activities.BoundKey, error) {
 	return completing[activities.BoundKey](ctx, c, BindID(key), in.Nonce, in)
 }
@@ -55,12 +55,12 @@ func (c *Client) BindComplete(ctx context.Context, key account.KeyID, in BindPro
 //nolint:gocritic // a copy does no harm
 func (c *Client) Adopt(ctx context.Context, in activities.KeyAdoption) (activities.AdoptedKey, error) {
 	start := doorOptions(AdoptID(in.Key), in.Account, "Moves a key to the account of its owner")
-	// Without an id of its own: Temporal would answer an update of the same id as the last run did,
-	// and a refusal may be over by now.
+	// No update id: Temporal would answer a repeated id with the result of the last run, and the
+	// reason of a refusal may have gone by now.
 	return beginning[activities.AdoptedKey](ctx, c, start, AdoptWorkflow, AdoptInput{Key: in.Key}, UpdateAdopt, "", in)
 }
 
-// ClaimChallenge begins a claim of an agent, or a newer challenge of the one that is open.
+// ClaimChallenge starts the claim of an agent, or replaces the challenge of the one that is open.
 //
 //nolint:gocritic // a copy does no harm
 func (c *Client) ClaimChallenge(ctx context.Context, owner account.ID, in ClaimChallenge) (Challenge, error) {
@@ -74,8 +74,8 @@ func (c *Client) OpenClaimChallenge(ctx context.Context, owner account.ID, addre
 	return c.openChallenge(ctx, ClaimID(owner, address))
 }
 
-// ClaimComplete returns the key that was made for an agent whose wallet signed its challenge.
-// ErrNoChallenge when the flow is over.
+// ClaimComplete gives the minted key to an agent whose wallet signed its challenge. It returns
+// ErrNoChallenge when the flow has ended.
 //
 //nolint:gocritic // a copy does no harm
 func (c *Client) ClaimComplete(ctx context.Context, owner account.ID, in ClaimProof) (activities.ClaimedAgent, error) {
@@ -91,11 +91,11 @@ func doorOptions(id string, of account.ID, summary string) client.StartWorkflowO
 	}
 }
 
-// beginAgain is how often an update is sent anew whose flow ended under it.
+// beginAgain is how many times beginning sends an update when the flow ends before it answers.
 const beginAgain = 3
 
-// beginning sends an update to the flow that runs, or to one that it starts, and waits for the
-// answer.
+// beginning sends an update to the running flow, or starts one, and waits for the answer. It
+// returns a refusal (fault.Error) if that fails.
 //
 //nolint:gocritic // a copy does no harm
 func beginning[T any](ctx context.Context, c *Client, start client.StartWorkflowOptions, flow string, input any,
@@ -129,7 +129,7 @@ func beginning[T any](ctx context.Context, c *Client, start client.StartWorkflow
 	return answer, nil
 }
 
-// completing sends a proof to the flow that runs.
+// completing sends a proof to the running flow. It returns ErrNoChallenge if none runs.
 func completing[T any](ctx context.Context, c *Client, id, updateID string, in any) (T, error) {
 	ctx, cancel := context.WithTimeout(ctx, updateTimeout)
 	defer cancel()
@@ -175,7 +175,8 @@ func (c *Client) openChallenge(ctx context.Context, id string) (Challenge, error
 	return open, nil
 }
 
-// ended says that there is no such flow, or that it ended before it took the update.
+// ended reports whether err means that there is no such flow, or that it ended before it answered
+// the update.
 func ended(err error) bool {
 	if _, missing := errors.AsType[*serviceerror.NotFound](err); missing {
 		return true
@@ -187,19 +188,19 @@ func ended(err error) bool {
 	return ok && failed.Type() == acceptedAndEnded
 }
 
-// acceptedAndEnded is the type of the failure that Temporal gives an update whose workflow ended
-// without answering it.
+// acceptedAndEnded is the type of the failure that Temporal returns for an update that was accepted
+// by a workflow that ended without answering it.
 const acceptedAndEnded = "AcceptedUpdateCompletedWorkflow"
 
-// unavailableFor is when to come again if the durable flows do not answer.
+// unavailableFor is the Retry-After when Temporal does not answer.
 const unavailableFor = 10 * time.Second
 
-// ErrStartAgain is the cause of refusals of a challenge that is worth nothing any more, where
-// another one would do.
+// ErrStartAgain is wrapped by refusals of a challenge that is used, expired or replaced, so that
+// the client needs a new one.
 var ErrStartAgain = errors.New("the challenge is over")
 
-// answered returns an update's failure as a refusal: one of the flow's own, or that durable flows
-// are not available. What was begun goes on.
+// answered converts an update's failure to a refusal: that of the flow, or DurableUnavailable when
+// Temporal does not answer. In that case the flow continues.
 func answered(err error) error {
 	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok {
 		if reason, known := fault.Named(failed.Type()); known && reason != fault.InternalFault {

@@ -29,7 +29,7 @@ func reasonOf(err error) fault.Reason {
 	return fault.InternalFault
 }
 
-// persist does something again and again that durable flows may not be there for.
+// persist retries do until it succeeds; Temporal or the worker may be down meanwhile.
 func persist(t *testing.T, what string, do func() error) {
 	t.Helper()
 	var last error
@@ -135,7 +135,7 @@ func TestAnAdoptionThatNoWorkerTookIsCarriedByTheNext(t *testing.T) {
 	}
 }
 
-// agentKey makes a key for an agent, as an API process does.
+// agentKey mints a key for an agent, as an API process does.
 //
 //nolint:gocritic // a copy does no harm
 func (c *carried) agentKey(t *testing.T, asked workflows.Challenge) workflows.ClaimProof {
@@ -246,7 +246,7 @@ func TestFlowsThatRaceGiveEachThingToOne(t *testing.T) {
 			t.Errorf("%s: %d won", name, won)
 		}
 	}
-	// A proof that is sent twice at once is answered twice with the same.
+	// A proof that is sent twice concurrently gets the same answer twice.
 	key, own := c.key(t)
 	asked := challengeOf(newWallet())
 	if _, err := c.flows.BindChallenge(c.ctx, key, own, asked); err != nil {
@@ -256,7 +256,7 @@ func TestFlowsThatRaceGiveEachThingToOne(t *testing.T) {
 	for range 2 {
 		both.Go(func() {
 			_, err := c.flows.BindComplete(c.ctx, key, workflows.BindProof{Proof: proofOf(asked), By: byKey})
-			if err != nil && !errors.Is(err, workflows.ErrNoChallenge) { // over already: the record tells then
+			if err != nil && !errors.Is(err, workflows.ErrNoChallenge) { // the flow has ended: PostgreSQL has the result
 				t.Errorf("a proof sent twice: %v", err)
 			}
 		})
@@ -317,7 +317,7 @@ func TestRefusalsReachWhoAskedAsTheyAre(t *testing.T) {
 	if k, err := c.store.LoadKey(c.ctx, key); err != nil || k.Account == owner {
 		t.Errorf("the key went there: %+v, %v", k, err)
 	}
-	// What was refused is not refused for ever.
+	// A refusal is not permanent.
 	if _, err := c.db.Exec(c.ctx,
 		`INSERT INTO members (account_id, user_id, role, joined_at, last_used_at) VALUES ($1, $2, 'owner', now(), now())`, owner.UUID, stranger.UUID); err != nil {
 		t.Fatal(err)
@@ -334,7 +334,7 @@ func TestRefusalsReachWhoAskedAsTheyAre(t *testing.T) {
 	}
 }
 
-// TestNoHistoryHoldsASecret goes through each door, then reads whatever Temporal remembers.
+// TestNoHistoryHoldsASecret runs each flow, then reads everything that Temporal stored.
 func TestNoHistoryHoldsASecret(t *testing.T) {
 	t.Parallel()
 	c := setupCarried(t)
@@ -392,11 +392,11 @@ func TestNoHistoryHoldsASecret(t *testing.T) {
 	}
 }
 
-// remembered is every byte that Temporal has of at least so many flows, and their ids.
+// remembered returns every byte that Temporal has of at least that many flows, and their ids.
 func (c *carried) remembered(t *testing.T, least int) (kept []byte, ids string) {
 	t.Helper()
 	var found []string
-	testkit.Eventually(t, testTimeout, func() bool { // the list lags behind
+	testkit.Eventually(t, testTimeout, func() bool { // visibility is eventually consistent
 		list, err := c.client.ListWorkflow(c.ctx, &workflowservice.ListWorkflowExecutionsRequest{
 			Namespace: c.temporal.Namespace,
 		})

@@ -24,7 +24,8 @@ var (
 	someWallet = wallet.Address{0xaa}
 )
 
-// door is a flow at a door in Temporal's test environment, with scripted activities. Time skips.
+// door is an adopt, bind or claim flow in Temporal's test environment, which skips time. Activities
+// are scripted.
 type door struct {
 	env   *testsuite.TestWorkflowEnvironment
 	begun time.Time
@@ -33,7 +34,7 @@ type door struct {
 	adopts []activities.KeyAdoption
 	claims []activities.AgentClaim
 	pushed [][]account.KeyID
-	// answer is what the n-th change gives, from 1, and push the n-th push.
+	// answer returns the result of the n-th change, from 1, and push that of the n-th push.
 	answer func(n int) (inForce bool, _ error)
 	push   func(n int) error
 }
@@ -68,14 +69,14 @@ func newDoor() *door {
 	return d
 }
 
-// sent is an update that was sent, and what came of it.
+// sent is an update that was sent, with its outcome.
 type sent struct {
 	rejected, done bool
 	answer         any
 	err            error
 }
 
-// send sends an update after a time from the flow's begin.
+// send sends an update some time after the flow's start.
 func (d *door) send(after time.Duration, name, id string, args ...any) *sent {
 	s := &sent{}
 	d.env.RegisterDelayedCallback(func() {
@@ -88,7 +89,7 @@ func (d *door) send(after time.Duration, name, id string, args ...any) *sent {
 	return s
 }
 
-// challenge is one that is issued after a time from the flow's begin, and named by a number.
+// challenge returns challenge number n, issued some time after the flow's start.
 func (d *door) challenge(after time.Duration, n int) workflows.Challenge {
 	return workflows.Challenge{
 		Address: someWallet, Nonce: fmt.Sprintf("nonce%d", n), Message: fmt.Sprintf("message %d", n),
@@ -111,7 +112,7 @@ func (d *door) proveAs(after time.Duration, id string, p workflows.Proof) *sent 
 	return d.send(after, workflows.UpdateComplete, id, workflows.BindProof{Proof: p})
 }
 
-// bind runs a binding to its end and gives its stage.
+// bind runs a binding to its end and returns its last stage.
 func (d *door) bind(t *testing.T) string {
 	t.Helper()
 	d.env.ExecuteWorkflow(workflows.BindWorkflow, workflows.BindInput{Key: someKey})
@@ -127,7 +128,7 @@ func (d *door) stage(t *testing.T) string {
 	return stage
 }
 
-// lasted is how long the flow ran, by its own time.
+// lasted returns how long the flow ran, in simulated time.
 func (d *door) lasted() time.Duration { return d.env.Now().Sub(d.begun) }
 
 func (s *sent) succeeded(t *testing.T, what string) {
@@ -218,7 +219,8 @@ func TestAProofCountsOnceAndNotWhenItsChallengeHasExpired(t *testing.T) {
 	proven.succeeded(t, "the newer challenge")
 }
 
-// The run lives on, because the record is away and what was proven in time is still being done.
+// The run is still open, because PostgreSQL is down and a proof that came in time is still being
+// processed.
 func TestAProofAfterItsChallengeHasExpiredIsLate(t *testing.T) {
 	t.Parallel()
 	d := newDoor()
@@ -317,7 +319,7 @@ func TestABindingGoesOnWhileTheRecordIsAway(t *testing.T) {
 		return true, nil
 	}
 	d.ask(0, 1)
-	// Its challenge ends while the record is away: what was proven in time counts.
+	// The challenge expires while PostgreSQL is down: a proof that came in time counts.
 	proven := d.prove(10*time.Minute-time.Second, 1)
 	other := d.ask(10*time.Minute, 2)
 	if stage := d.bind(t); stage != workflows.StageDone || len(d.binds) != 8 {

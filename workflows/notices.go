@@ -8,14 +8,16 @@ import (
 	"github.com/chainaccess/gateway/activities"
 )
 
-// Usage notice: tells the owner of an account that a share of a period's allowance was used.
+// UsageNoticeWorkflow tells the owner of an account that a share of a period's allowance was used.
 //
-// ID usage-notice/<account>/<period>/<percent>, one for ever: its row in usage_notices holds the
-// result Queue gateway Started by a worker within seconds of the row, which the flush wrote; again
-// when a run ended without a result Ends with the result that stands in the row: delivered,
-// no_recipient, superseded; failed after three days of attempts; cancelled
-//
-//	when an operator cancels it. It fails when the row is gone
+//   - ID: usage-notice/<account>/<period>/<percent>, one for ever: its row in usage_notices has the
+//     result.
+//   - Queue: gateway.
+//   - Started by: a worker, within seconds of the row that the flush wrote; again when a run ended
+//     without a result.
+//   - Ends: with the result in the row: delivered, no_recipient, declined or superseded; failed
+//     after three days of retries; cancelled when an operator cancels it. It fails when the row
+//     does not exist.
 const (
 	UsageNoticeWorkflow = "usage-notice"
 )
@@ -40,7 +42,7 @@ func UsageNotice(ctx workflow.Context, ref activities.NoticeRef) (string, error)
 	if ctx.Err() != nil {
 		end.Result = activities.NoticeCancelled
 	}
-	// Recorded also when the workflow is cancelled: without a result it would be started again.
+	// Also record the cancellation: a notice without a result would be started again.
 	ending, stop := workflow.NewDisconnectedContext(ctx)
 	defer stop()
 	err = workflow.ExecuteActivity(upkeeping(ending, "record that it was given up"), notices.EndNotice, end).Get(ending,

@@ -14,8 +14,8 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// notifying is a notice's workflow in Temporal's test environment, with scripted activities. Time
-// skips.
+// notifying is a notice's workflow in Temporal's test environment, which skips time. Activities are
+// scripted.
 type notifying struct {
 	env      *testsuite.TestWorkflowEnvironment
 	attempts []time.Time
@@ -65,7 +65,7 @@ func TestUsageNoticeIsTriedUntilItArrives(t *testing.T) {
 	}
 }
 
-// The test environment gives activities up after ten minutes; the three days stand in the recorded
+// The test environment gives up on activities after ten minutes; the three days are in the recorded
 // history.
 func TestUsageNoticeThatIsGivenUpHasAResult(t *testing.T) {
 	t.Parallel()

@@ -7,34 +7,33 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// Presets of time-outs and retries. An activity takes one of them; its summary says what it does,
-// in the Temporal UI.
+// Presets of timeouts and retries. Each activity uses one of them. The summary is shown in the
+// Temporal UI.
 
-// measuring is for what is done again soon anyway: two attempts, each within timeout.
+// measuring is for measurements that are soon repeated anyway: two attempts, each within timeout.
 func measuring(ctx workflow.Context, timeout time.Duration, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: timeout,
-		// A worker that took the task and died costs one timeout, one that never takes it does not
-		// hold the round for ever.
+		// A worker that dies with the task costs one timeout. A task that no worker takes does not
+		// block the round for ever.
 		ScheduleToCloseTimeout: 3 * timeout,
 		RetryPolicy:            &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, MaximumAttempts: 2},
 		Summary:                summary,
 	})
 }
 
-// reading is for what a chain says while somebody waits: an attempt is shorter than the wait, and
-// what cannot be read now is asked again later.
+// reading is for reading a chain while a client waits: an attempt is shorter than the client's
+// timeout, and a failed read is retried later by the flow.
 func reading(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		StartToCloseTimeout:    6 * time.Second, // the reading itself has five
+		StartToCloseTimeout:    6 * time.Second, // the read itself has a timeout of five
 		ScheduleToCloseTimeout: time.Minute,
 		RetryPolicy:            &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, MaximumAttempts: 3},
 		Summary:                summary,
 	})
 }
 
-// upkeeping is for work on the database that takes its time and can be repeated: minutes per
-// attempt, for hours.
+// upkeeping is for slow, idempotent work on the database: minutes per attempt, retried for hours.
 func upkeeping(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout:    5 * time.Minute,
@@ -46,8 +45,8 @@ func upkeeping(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-// closingOne is for the statement of one account: short, and tried for as long as it takes, because
-// nothing is lost meanwhile.
+// closingOne is for the statement of one account: short, and retried without limit, because nothing
+// is lost meanwhile.
 func closingOne(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: time.Minute,
@@ -58,8 +57,7 @@ func closingOne(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-// looking is for a look at one row and what is due there: short, and repeated for as long as it
-// takes.
+// looking is for reading one row and acting on it: short, and retried without limit.
 func looking(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: 20 * time.Second,
@@ -70,8 +68,8 @@ func looking(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-// closingMany is for statements of a page of accounts: minutes at most, with a sign of life now and
-// then, so that another worker takes over soon.
+// closingMany is for the statements of a page of accounts: up to half an hour, with heartbeats so
+// that another worker takes over soon.
 func closingMany(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: 30 * time.Minute,
@@ -83,9 +81,9 @@ func closingMany(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-// telling is for messages to people: tried for three days, because a late one is better than none,
-// and no longer, because it is news. An attempt reads and writes some rows; one that is lost on its
-// way to a worker is made again after its time-out, so that is short.
+// telling is for messages to people: retried for three days, because late is better than never, and
+// no longer, because by then it is no news. An attempt reads and writes a few rows. A task that is
+// lost on its way to a worker is retried only after its timeout, so that is short.
 func telling(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout:    20 * time.Second,
@@ -97,11 +95,11 @@ func telling(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-// changing is for a change of the record that somebody waits for: short attempts in quick
-// succession, and minutes of them, for the change goes on when whoever asked has left.
+// changing is for a change in PostgreSQL that a client waits for: short attempts in quick
+// succession, and retried for minutes, because the change continues after the client has left.
 func changing(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		StartToCloseTimeout:    6 * time.Second, // a change's own push has half of it
+		StartToCloseTimeout:    6 * time.Second, // the push within a change has half of it
 		ScheduleToCloseTimeout: 10 * time.Minute,
 		RetryPolicy: &temporal.RetryPolicy{
 			InitialInterval: 100 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 5 * time.Second,
@@ -110,7 +108,7 @@ func changing(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-// pushing is for a change that is saved and that the meter must be told, as soon as it answers.
+// pushing is for pushing a committed change to the meter as soon as that answers.
 func pushing(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout:    20 * time.Second,
@@ -122,9 +120,8 @@ func pushing(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-// asking is for what Stripe says and what follows from it: some requests and changes of the record
-// in one attempt, few attempts in a row, because the flow itself tries again with longer and longer
-// pauses.
+// asking is for reading Stripe and acting on it: several requests and writes in one attempt. Few
+// attempts in a row, because the flow itself retries with backoff.
 func asking(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout:    time.Minute,

@@ -11,15 +11,16 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// Probe a chain: measures the chain's upstreams round after round and publishes each round on the
-// board.
+// ProbeWorkflow measures a chain's upstreams in rounds and publishes each round on the board.
 //
-// ID probe/<chain>, one per chain Queue gateway-probe Started by every worker, with the signal
-// "configure": a running one takes the new input over at once Signals configure (ProbeInput) Shows
-// current details: the last round as a table; search attribute Stage Ends when no worker has known
-// the chain for goneAfter rounds, because no upstreams file names it any more; otherwise never. It
-//
-//	continues as new when the server suggests it. A failing round is shown and does not end it.
+//   - ID: probe/<chain>, one per chain.
+//   - Queue: gateway-probe.
+//   - Started by: every worker, by signal-with-start "configure".
+//   - Signal configure (ProbeInput): a running probe uses the new input at once.
+//   - Shows: the last round as a table in its current details; search attribute Stage.
+//   - Ends: when no worker has known the chain for goneAfter rounds, because no upstreams file
+//     names it any more; otherwise never. It continues as new when the server suggests it. A failed
+//     round is shown and does not end it.
 const (
 	ProbeWorkflow   = "probe"
 	SignalConfigure = "configure"
@@ -36,24 +37,23 @@ const (
 	StageUnmeasured = "unmeasured" // the last round failed: nothing is known
 )
 
-// Defaults of a probe. One attempt's time-out lies beyond what one round of the prober may take.
+// Defaults of a probe. The timeout of one attempt exceeds what a round of the prober may take.
 const (
 	defaultProbeInterval = 5 * time.Second
 	defaultProbeTimeout  = 10 * time.Second
 )
 
-// goneAfter is how many rounds in a row say that the chain is not configured. While one of several
-// workers has it still, some of so many rounds fall to that one.
+// goneAfter is how many rounds in a row must report that the chain is not configured. If one of
+// several workers still has the chain, it gets some of that many rounds.
 const goneAfter = 60
 
-// ProbeInput says what to measure and how often. Zero durations take the defaults, five and ten
-// seconds.
+// ProbeInput configures a probe. Zero durations mean the defaults of five and ten seconds.
 type ProbeInput struct {
 	Chain          chain.ID `json:"chain"`
-	IntervalMillis int64    `json:"interval_ms"` // from the beginning of a round to the next
+	IntervalMillis int64    `json:"interval_ms"` // from the start of a round to the next
 	TimeoutMillis  int64    `json:"timeout_ms"`  // of one attempt of a round
 
-	// Stage is the search attribute's value, handed on when the workflow continues as new.
+	// Stage is the value of the search attribute, carried over when the workflow continues as new.
 	Stage string `json:"stage,omitempty"`
 }
 
@@ -93,16 +93,16 @@ func Probe(ctx workflow.Context, in ProbeInput) error {
 	}
 }
 
-// probe is the state between rounds. The input carries what outlives a run.
+// probe is the state between rounds. What must survive continue-as-new is in the input.
 type probe struct {
 	in        ProbeInput
 	configure workflow.ReceiveChannel
 	last      activities.ProbeResult
 	failures  int // rounds in a row
-	unknown   int // those of them, in a row, in which no upstream of the chain was configured
+	unknown   int // failures in a row because no upstream of the chain was configured
 }
 
-// takeSignals takes over the newest input, if any came.
+// takeSignals drains the signal channel and applies the newest input.
 func (p *probe) takeSignals() {
 	var in ProbeInput
 	for p.configure.ReceiveAsync(&in) {
@@ -144,7 +144,7 @@ func (p *probe) round(ctx workflow.Context) error {
 	return workflow.UpsertTypedSearchAttributes(ctx, Stage.ValueSet(stage))
 }
 
-// await waits until the next round is due or a new input came.
+// await waits until the next round is due or a new input has arrived.
 func (p *probe) await(ctx workflow.Context, due time.Time) error {
 	timing, stop := workflow.WithCancel(ctx)
 	defer stop()
@@ -176,7 +176,7 @@ func stageOf(s activities.ProbeResult) string {
 	return StageHealthy
 }
 
-// failureKind is the type of an activity's failure, which holds no text from outside.
+// failureKind returns the type of an activity's failure, which contains no external text.
 func failureKind(err error) string {
 	if failed, ok := errors.AsType[*temporal.ApplicationError](err); ok {
 		return failed.Type()

@@ -10,8 +10,8 @@ import (
 )
 
 // details renders a chain's last measurement for the Temporal UI, in Markdown. failures counts the
-// failed rounds since; the table is then the one before them. It does without fmt, which
-// workflowcheck cannot prove to be deterministic.
+// rounds that have failed since. It does not use fmt, which workflowcheck cannot prove
+// deterministic.
 func details(id chain.ID, s activities.ProbeResult, failures int, failure string) string {
 	var b strings.Builder
 	text := func(parts ...string) {
@@ -51,7 +51,7 @@ func details(id chain.ID, s activities.ProbeResult, failures int, failure string
 
 func number(n uint64) string { return strconv.FormatUint(n, 10) }
 
-// cell keeps a text within one cell of a table.
+// cell escapes text for one cell of a Markdown table.
 func cell(text string) string {
 	return strings.NewReplacer("|", "/", "\n", " ", "\r", " ", "`", "'").Replace(text)
 }

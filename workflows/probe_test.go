@@ -23,21 +23,20 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// quiet discards the log: workflows fail in these tests on purpose.
+// quiet discards the log, because workflows fail in these tests on purpose.
 var quiet = log.NewStructuredLogger(slog.New(slog.DiscardHandler))
 
 func newEnvironment() *testsuite.TestWorkflowEnvironment {
 	suite := &testsuite.WorkflowTestSuite{}
 	suite.SetLogger(quiet)
 	env := suite.NewTestWorkflowEnvironment()
-	// A machine that is busy with other tests may let a workflow stand for longer than the usual
-	// second.
+	// On a busy machine a workflow may be blocked for longer than the default of one second.
 	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: testTimeout})
 	return env
 }
 
-// probing is a probe workflow in Temporal's test environment, whose rounds a test scripts. Time
-// skips.
+// probing is a probe workflow in Temporal's test environment, which skips time. A test scripts its
+// rounds.
 type probing struct {
 	env    *testsuite.TestWorkflowEnvironment
 	rounds []time.Time
@@ -56,12 +55,12 @@ func newProbing(round func(n int) (activities.ProbeResult, error)) *probing {
 
 func (p *probing) run(in workflows.ProbeInput) { p.env.ExecuteWorkflow(workflows.ProbeWorkflow, in) }
 
-// suggest lets the server suggest to continue as new after a while.
+// suggest makes the server suggest continue-as-new after a while.
 func (p *probing) suggest(after time.Duration) {
 	p.env.RegisterDelayedCallback(func() { p.env.SetContinueAsNewSuggested(true) }, after)
 }
 
-// next is the input of the run that the workflow continued as.
+// next returns the input of the run that the workflow continued as.
 func (p *probing) next(t *testing.T) workflows.ProbeInput {
 	t.Helper()
 	again, ok := errors.AsType[*workflow.ContinueAsNewError](p.env.GetWorkflowError())
@@ -142,7 +141,7 @@ func TestFailingRoundsAreShownAndDoNotEndTheProbe(t *testing.T) {
 	}
 	p.suggest(30 * time.Second)
 	p.run(input)
-	// The first round has one attempt, every other one two.
+	// The first round has one attempt, all others two.
 	if attempts := len(p.rounds); attempts < 29 {
 		t.Errorf("%d attempts in thirty seconds, want the probe to go on", attempts)
 	}
@@ -243,7 +242,7 @@ func TestProbeOfAChainThatNoWorkerKnowsEnds(t *testing.T) {
 	if err := p.env.GetWorkflowError(); err != nil || !p.env.IsWorkflowCompleted() || len(p.rounds) != 60 {
 		t.Errorf("after %d rounds it ended with %v, want an end after 60", len(p.rounds), err)
 	}
-	// One of several workers still has it, or it failed for another reason.
+	// One of several workers still has the chain, or the round failed for another reason.
 	for name, every := range map[string]error{
 		"known to another": nil, "failing": temporal.NewApplicationError("no", activities.ErrProbeFailed),
 	} {

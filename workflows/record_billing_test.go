@@ -20,13 +20,12 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// purchases are what a recording's worker knows of accounts and checkouts: what look after look
-// finds.
+// purchases scripts what each poll finds while a history is recorded, by account and checkout.
 type purchases struct {
 	mu        sync.Mutex // guards what follows
 	accounts  map[account.ID]int
 	checkouts map[string]int
-	followed  chan<- struct{} // after each look at a checkout
+	followed  chan<- struct{} // one value per poll of a checkout
 }
 
 func recordedAccount(n byte) account.ID {
@@ -35,8 +34,8 @@ func recordedAccount(n byte) account.ID {
 	return id
 }
 
-// find is what the n-th look at an account finds: nothing reached, a subscription, one whose period
-// turned, and one that ended.
+// find returns what the n-th poll of an account finds: a failure, a subscription, one in its next
+// period, one that ended.
 func (p *purchases) find(_ context.Context, id account.ID) (activities.Reconciled, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -68,7 +67,7 @@ func (p *purchases) find(_ context.Context, id account.ID) (activities.Reconcile
 	return known, nil
 }
 
-// follow is the state of a checkout at its n-th look.
+// follow returns the state of a checkout at its n-th poll.
 func (p *purchases) follow(_ context.Context, ref activities.CheckoutRef) (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -98,8 +97,7 @@ func registerBilling(w worker.Worker, followed chan<- struct{}) {
 	}
 }
 
-// recordBilling writes down subscriptions and checkouts that end in each way, with a Stripe that is
-// away first.
+// recordBilling records subscriptions and checkouts that end in each way. Stripe is down at first.
 func recordBilling(ctx context.Context, t *testing.T, c client.Client, followed <-chan struct{}) {
 	t.Helper()
 	flows := workflows.NewClient(c)
@@ -121,7 +119,7 @@ func recordBilling(ctx context.Context, t *testing.T, c client.Client, followed 
 		}
 		look(id, last)
 		run := described.GetWorkflowExecutionInfo().GetExecution().GetRunId()
-		// a run that continues as new is closed, its result is the next one's
+		// A run that continued as new is closed; its result is that of the next run.
 		testkit.Eventually(t, testTimeout, func() bool {
 			closed, err := c.DescribeWorkflowExecution(ctx, workflows.SubscriptionID(id), run)
 			return err == nil &&
@@ -130,7 +128,7 @@ func recordBilling(ctx context.Context, t *testing.T, c client.Client, followed 
 		saveRun(ctx, t, c, workflows.SubscriptionID(id), run, map[byte]string{
 			1: "subscription.json", 3: "subscription-ended.json",
 		}[n])
-		if n == 1 { // the next run, which goes on from it
+		if n == 1 { // the run that it continued as
 			if err := flows.SignalSubscription(ctx, id, "invoice.paid"); err != nil {
 				t.Fatal(err)
 			}

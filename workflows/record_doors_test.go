@@ -17,8 +17,8 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// registerDoors registers doors at a recording's worker that refuse the first change of a key, are
-// not in force with the second, and go through with those after.
+// registerDoors registers activities for a recording. They refuse the first change of a key, leave
+// the second not in force, and complete those after.
 func registerDoors(w worker.Worker) {
 	changes := map[account.KeyID]int{}
 	change := func(of account.KeyID) (inForce bool, err error) {
@@ -46,8 +46,8 @@ func registerDoors(w worker.Worker) {
 	}
 }
 
-// recordDoors writes down a flow of each door, with refusals, replaced challenges and changes that
-// are not in force at once.
+// recordDoors records a bind, adopt and claim flow, with refusals, replaced challenges and changes
+// that are not in force at once.
 func recordDoors(ctx context.Context, t *testing.T, c client.Client) {
 	t.Helper()
 	flows, owner, user := workflows.NewClient(c), account.NewID(), account.NewUserID()

@@ -17,9 +17,9 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// Payments that a recording's worker knows: one that is granted and becomes final, one that is
-// granted and disappears, at two upstreams and at the only one, one that is too young and cannot be
-// read later, and one whose redeems come too late but for one.
+// Payments of the recordings: one that is granted and becomes final; one that is granted and
+// disappears, seen by two upstreams and by the only one; one that is pending and cannot be read
+// later; and one whose redeems are all late except one.
 var (
 	recordedFinal = x402.ID{Chain: 8453, Tx: x402.TxHash{1}, Payer: wallet.Address{0xa1}}
 	recordedGone  = x402.ID{Chain: 8453, Tx: x402.TxHash{2}, Payer: wallet.Address{0xa1}}
@@ -28,7 +28,7 @@ var (
 	recordedLate  = x402.ID{Chain: 8453, Tx: x402.TxHash{5}, Payer: wallet.Address{0xa1}}
 )
 
-// registerSettlements registers at a recording's worker a chain and a record.
+// registerSettlements registers a scripted chain and store for a recording.
 func registerSettlements(w worker.Worker, looked chan<- struct{}) {
 	looks, held := map[x402.ID]int{}, map[x402.ID]activities.RecordedSettlement{}
 	alone, later := missing, missing
@@ -83,8 +83,8 @@ func registerSettlements(w worker.Worker, looked chan<- struct{}) {
 	}
 }
 
-// recordSettlements writes down a flow that ends in each way, with a chain that cannot be read in
-// between, rotations and signals.
+// recordSettlements records a flow that ends in each way, with a chain that cannot be read at
+// times, rotations and signals.
 func recordSettlements(ctx context.Context, t *testing.T, c client.Client, looked <-chan struct{}) {
 	t.Helper()
 	flows := workflows.NewClient(c)
@@ -113,7 +113,7 @@ func recordSettlements(ctx context.Context, t *testing.T, c client.Client, looke
 	redeem(recordedFinal, x402.StageRedeemed)
 	<-looked
 	redeem(recordedFinal, x402.StageRedeemed)
-	look(recordedFinal) // the chain is away
+	look(recordedFinal) // the chain cannot be read
 	look(recordedFinal)
 	look(recordedFinal)
 	end(recordedFinal, "settlement.json", x402.StageOver)
@@ -146,8 +146,8 @@ func recordSettlements(ctx context.Context, t *testing.T, c client.Client, looke
 	<-looked
 	late()
 	look(recordedLate)
-	// settlement-late-before.json is the same at a worker that ignored requests, which new ones
-	// replay: it is not recorded anew.
+	// settlement-late-before.json is the same flow, recorded by a worker that ignored request
+	// deadlines. It cannot be recorded again; current workers must replay it.
 	end(recordedLate, "settlement-late.json", x402.StageOver)
 
 	redeem(recordedStuck, x402.StagePending)
@@ -156,7 +156,7 @@ func recordSettlements(ctx context.Context, t *testing.T, c client.Client, looke
 	look(recordedStuck)
 	end(recordedStuck, "settlement-stuck.json", x402.StagePayable)
 
-	// from the record, where nothing is left to do
+	// Started from the stored state, with nothing left to do.
 	if err := flows.LookAtSettlement(ctx, recordedGone, time.Minute); err != nil {
 		t.Fatal(err)
 	}

@@ -5,12 +5,12 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// RegisterProbe registers what runs on QueueProbe.
+// RegisterProbe registers the workflows of QueueProbe.
 func RegisterProbe(r worker.WorkflowRegistry) {
 	r.RegisterWorkflowWithOptions(Probe, workflow.RegisterOptions{Name: ProbeWorkflow})
 }
 
-// RegisterGateway registers what runs on QueueGateway.
+// RegisterGateway registers the workflows of QueueGateway.
 func RegisterGateway(r worker.WorkflowRegistry) {
 	r.RegisterWorkflowWithOptions(KeepPartitions, workflow.RegisterOptions{Name: PartitionWorkflow})
 	r.RegisterWorkflowWithOptions(UsageNotice, workflow.RegisterOptions{Name: UsageNoticeWorkflow})
@@ -21,7 +21,7 @@ func RegisterGateway(r worker.WorkflowRegistry) {
 	r.RegisterWorkflowWithOptions(KeepTicket, workflow.RegisterOptions{Name: TicketWorkflow})
 }
 
-// RegisterBilling registers what runs on QueueBilling.
+// RegisterBilling registers the workflows of QueueBilling.
 func RegisterBilling(r worker.WorkflowRegistry) {
 	r.RegisterWorkflowWithOptions(Subscribe, workflow.RegisterOptions{Name: SubscriptionWorkflow})
 	r.RegisterWorkflowWithOptions(CheckOut, workflow.RegisterOptions{Name: CheckoutWorkflow})

@@ -25,19 +25,19 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// update records the histories anew. After a change of a workflow keep the old history beside the
-// new one: runs that began with the old code go on with the new.
+// update records the histories again. After a change of a workflow keep the old history next to the
+// new one: runs that began with the old code continue with the new.
 var update = flag.Bool("update", false, "record the histories under testdata anew")
 
 // machineNames matches the identity of a process, and the name of its sticky queue.
 var machineNames = regexp.MustCompile(`("(?:identity|name)":\s*")[^"]*(?:@|:[0-9a-f]{8}-)[^"]*"`)
 
-// testTimeout outlasts an activity of a minute that is lost on its way to a worker, and its
-// repetition.
+// testTimeout is longer than an activity of one minute that is lost on its way to a worker, plus
+// its retry.
 const testTimeout = 150 * time.Second
 
-// TestRecordedHistoriesReplay fails when a workflow's code no longer fits what a server remembers
-// of its runs.
+// TestRecordedHistoriesReplay fails when a workflow's code no longer replays its recorded
+// histories.
 func TestRecordedHistoriesReplay(t *testing.T) {
 	t.Parallel()
 	if *update {
@@ -71,7 +71,7 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 	}
 }
 
-// record runs each workflow on a real server and writes its history down.
+// record runs each workflow on a real server and stores its history.
 func record(t *testing.T) {
 	t.Helper()
 	server := testkit.Temporal(t)
@@ -81,7 +81,7 @@ func record(t *testing.T) {
 	var tickets <-chan struct{}
 	rounds, looked, followed := make(chan struct{}, 100), make(chan struct{}, 100), make(chan struct{}, 100)
 	n := 0
-	// One chain at a time: n needs no lock.
+	// One chain at a time, so n needs no lock.
 	probe := func(_ context.Context, _ chain.ID) (activities.ProbeResult, error) {
 		n++
 		rounds <- struct{}{}
@@ -93,8 +93,8 @@ func record(t *testing.T) {
 	keep := func(context.Context, activities.PartitionUpkeep) (activities.PartitionReport, error) {
 		return activities.PartitionReport{Made: 8}, nil
 	}
-	// The notice of 80 percent arrives in the second attempt; that of all is cancelled while it is
-	// tried, which gives it a result as well.
+	// The notice of 80 percent is delivered by the second attempt. That of 100 percent is cancelled
+	// while it retries, which also gives it a result.
 	failing := make(chan struct{}, 100)
 	deliver := func(ctx context.Context, ref activities.NoticeRef) (string, error) {
 		if ref.Percent == 80 && activity.GetInfo(ctx).Attempt > 1 {
@@ -151,7 +151,7 @@ func record(t *testing.T) {
 	if err := c.CancelWorkflow(ctx, workflows.ProbeID(in.Chain), ""); err != nil {
 		t.Fatal(err)
 	}
-	// The history of the cancelled run, with failing rounds, a change of interval and of stage.
+	// The history of the cancelled run, with failed rounds and a change of interval and of stage.
 	_ = c.GetWorkflow(ctx, workflows.ProbeID(in.Chain), "").Get(ctx, nil)
 	save(ctx, t, c, workflows.ProbeID(in.Chain), "probe.json")
 
@@ -189,7 +189,7 @@ func save(ctx context.Context, t *testing.T, c client.Client, id, file string) {
 	saveRun(ctx, t, c, id, "", file)
 }
 
-// saveRun is save of one run; of the newest when run is empty.
+// saveRun saves one run; the newest if run is empty.
 func saveRun(ctx context.Context, t *testing.T, c client.Client, id, run, file string) {
 	t.Helper()
 	all := &history.History{}
@@ -205,7 +205,7 @@ func saveRun(ctx context.Context, t *testing.T, c client.Client, id, run, file s
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Names of the machine and process that recorded it say nothing about the workflow.
+	// Host and process names are not part of the workflow.
 	text = machineNames.ReplaceAll(text, []byte(`${1}recorder"`))
 	if err := os.MkdirAll("testdata", 0o750); err != nil {
 		t.Fatal(err)

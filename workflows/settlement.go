@@ -12,23 +12,26 @@ import (
 	"github.com/chainaccess/gateway/payments/x402"
 )
 
-// Settlement: what one payer sent in one transaction, from the first redeem until nothing can
-// happen to it any more.
+// SettlementWorkflow handles what one payer sent in one transaction, from the first redeem until
+// nothing can happen to it any more.
 //
-// ID settlement/<chain id>/<transaction hash>/<payer in lower case>, one at a time for each;
-// PostgreSQL holds that units are granted once Queue gateway Started by the API, with the update
-// "redeem"; by support and by whoever granted it otherwise, with the signal "retry" Updates redeem
-// (Redeem): the payer proved itself, and a credential was minted. The flow reads the chain, judges,
-// and grants or says what is
-//
-//	wrong, or that it is too early. Again by the same payer: another credential for what is left, and the one before dies, unless that one was
-//	given since the request came in. It carries its request's deadline: later than that it changes no credential
-//
-// Signal retry: look at the chain now Ends not granted: with the verdict, when nothing pays or the
-// payment may be redeemed; a pending one is watched for an hour, one that is
-//
-//	stuck for 30 days, with longer and longer pauses. Granted: when its window is over and its transaction is final, or the transaction is
-//	gone, which ends the credential; given up 30 days after the grant when nobody tells which. A minute after its start when it took nothing
+//   - ID: settlement/<chain id>/<transaction hash>/<payer in lower case>, one run at a time.
+//     PostgreSQL ensures that units are granted once.
+//   - Queue: gateway.
+//   - Started by: the API, by update-with-start "redeem"; by support and by code that granted the
+//     settlement otherwise, with the signal "retry".
+//   - Update redeem (Redeem): the payer proved itself, and a credential was minted. The flow reads
+//     the chain, judges the payment, and grants it or returns why not, or that it is too early. A
+//     repeat by the same payer rotates the credential for what is left, unless the current one was
+//     issued after the request came in. A redeem has its request's deadline: after it, it changes
+//     no credential.
+//   - Signal retry: read the chain now.
+//   - Ends, not granted: with the verdict, when nothing pays or the payment may be redeemed. A
+//     pending payment is watched for an hour, a stuck one for 30 days, with backoff.
+//   - Ends, granted: when its window is over and its transaction is final; or when the transaction
+//     is gone, which revokes the credential; or 30 days after the grant when finality is still
+//     unknown.
+//   - Ends, idle: one minute after its start if it got nothing to do.
 const (
 	SettlementWorkflow = "settlement"
 	UpdateRedeem       = "redeem"
@@ -41,11 +44,11 @@ func SettlementID(id x402.ID) string {
 		hex.EncodeToString(id.Payer[:])
 }
 
-// SettlementInput names the settlement, and carries over what a run before knew.
+// SettlementInput names the settlement and carries over the state of the run before.
 type SettlementInput struct {
 	ID x402.ID `json:"id"`
-	// FinalityMillis is how long after the grant the transaction is looked at again; a quarter of
-	// it is between further looks. 0 for twenty minutes, in which Base finalizes.
+	// FinalityMillis is how long after the grant the transaction is read again. Further reads
+	// follow at a quarter of it. 0 means 20 minutes, within which Base finalizes.
 	FinalityMillis int64            `json:"finality_ms,omitempty"`
 	Carried        *SettlementState `json:"carried,omitempty"`
 }
@@ -57,15 +60,16 @@ type SettlementState struct {
 	Since   time.Time                      `json:"since"` // when the stage began
 	Tries   int                            `json:"tries,omitempty"`
 	Granted *activities.RecordedSettlement `json:"granted,omitempty"`
-	Next    time.Time                      `json:"next"` // look at a granted one
-	// final block at the first of the looks at which the only upstream said it is gone
+	Next    time.Time                      `json:"next"` // next read of a granted one
+	// Missed is the finalized block at the first of the reads in which the only upstream reported
+	// the transaction as gone.
 	Missed        uint64 `json:"missed,omitempty"`
-	SignalPending bool   `json:"nudged,omitempty"` // by the signal, and not looked since
-	// reason in the search attribute, which outlives the run
+	SignalPending bool   `json:"nudged,omitempty"` // a signal came since the last read
+	// ShownReason is the value of StuckReason, which outlives the run.
 	ShownReason string `json:"shown,omitempty"`
 }
 
-// How long a run looks at what is not granted, and how the pauses grow.
+// How long a run watches a payment that is not granted, and the backoff between reads.
 const (
 	pendingFor   = time.Hour
 	firstPending = 5 * time.Second
@@ -75,7 +79,7 @@ const (
 	maxStuck     = 30 * time.Minute
 )
 
-// Settle is the workflow. Its result is the last stage.
+// Settle is the workflow. It returns the last stage.
 func Settle(ctx workflow.Context, in SettlementInput) (x402.Stage, error) { //nolint:gocritic // what a workflow takes
 	s := &settling{id: in.ID, delay: defaultFinality, mu: workflow.NewMutex(ctx)}
 	if in.FinalityMillis > 0 {
@@ -106,7 +110,8 @@ func Settle(ctx workflow.Context, in SettlementInput) (x402.Stage, error) { //no
 		if err := drainHandlers(ctx); err != nil {
 			return "", err
 		}
-		// by somebody who may have seen more than the last look: as if the flow began with it
+		// The sender of the signal may know of news since the last read: start over as if the
+		// signal had started the flow.
 		if s.idle() && s.SignalPending {
 			s.SettlementState, s.gaveUp, s.over = SettlementState{SignalPending: true, ShownReason: s.ShownReason},
 				false, false
@@ -119,25 +124,25 @@ func Settle(ctx workflow.Context, in SettlementInput) (x402.Stage, error) { //no
 			in.Carried = &s.SettlementState
 			return "", workflow.NewContinueAsNewError(ctx, SettlementWorkflow, in)
 		}
-		s.over = s.idle() // unless a redeem came in the meantime
+		s.over = s.idle() // unless a redeem arrived meanwhile
 	}
 	s.closing = true
 	return s.Stage, nil
 }
 
-// settling is the state of a run.
+// settling is the state of one run.
 type settling struct {
 	SettlementState
 
 	id      x402.ID
 	delay   time.Duration
-	mu      workflow.Mutex // one look at the chain, and one change of the record, at a time
+	mu      workflow.Mutex // one read of the chain and one change in PostgreSQL at a time
 	gaveUp  bool
 	over    bool
 	closing bool
 }
 
-// receiveSignals takes signals, which say nothing but that they came.
+// receiveSignals receives signals, which have no payload.
 func (s *settling) receiveSignals(ctx workflow.Context) {
 	for retry := workflow.GetSignalChannel(ctx, SignalRetry); ; {
 		retry.Receive(ctx, nil)
@@ -145,8 +150,8 @@ func (s *settling) receiveSignals(ctx workflow.Context) {
 	}
 }
 
-// begin waits for the first redeem, or for the signal: then the record says how far the settlement
-// is.
+// begin waits for the first redeem or signal. After a signal it loads the settlement's state from
+// PostgreSQL.
 func (s *settling) begin(ctx workflow.Context) error {
 	if _, err := workflow.AwaitWithTimeout(ctx, idleTime, func() bool {
 		return s.Stage != "" || s.SignalPending
@@ -172,15 +177,15 @@ func (s *settling) begin(ctx workflow.Context) error {
 		if err := s.granted(ctx, &known); err != nil {
 			return err
 		}
-		// What began the flow does not make a transaction final sooner, and there is nothing to see
-		// of one that is over.
+		// The signal that started the flow does not make a transaction final sooner, and a
+		// settlement that is over needs no read.
 		s.SignalPending = s.SignalPending && !s.idle() && !workflow.Now(ctx).Before(s.Next)
 		return nil
 	}
 	return s.enter(ctx, x402.StageReading, "", "Looks at the chain, as it was told to.")
 }
 
-// idle says that nothing is left to do.
+// idle reports whether nothing is left to do.
 func (s *settling) idle() bool {
 	switch {
 	case s.gaveUp:
@@ -221,7 +226,7 @@ func (s *settling) step(ctx workflow.Context) error {
 	return s.look(ctx)
 }
 
-// pause is how long to wait before the next look at what is not granted.
+// pause returns how long to wait before the next read of a payment that is not granted.
 func (s *settling) pause() time.Duration {
 	switch s.Stage {
 	case x402.StagePending:
@@ -233,7 +238,8 @@ func (s *settling) pause() time.Duration {
 	}
 }
 
-// growing doubles a pause with each try.
+// growing returns the exponential backoff after some tries: first, doubled with each, at most
+// limit.
 func growing(first time.Duration, tries int, limit time.Duration) time.Duration {
 	for ; tries > 0 && first < limit; tries-- {
 		first *= 2
@@ -241,7 +247,7 @@ func growing(first time.Duration, tries int, limit time.Duration) time.Duration 
 	return min(first, limit)
 }
 
-// look reads the chain for nobody: it grants nothing, because nobody would be there to take the
+// look reads the chain while no client waits. It grants nothing, because nobody would receive the
 // credential.
 func (s *settling) look(ctx workflow.Context) error {
 	if err := s.mu.Lock(ctx); err != nil {
@@ -260,7 +266,7 @@ func (s *settling) look(ctx workflow.Context) error {
 	return err
 }
 
-// read asks what the chain says. That it could not be asked is an answer.
+// read reads the payment from the chain. A failure to read is returned as Stuck, not as an error.
 func (s *settling) read(ctx workflow.Context, tier plan.Tier,
 	country string,
 ) (facts activities.SettlementFacts, err error) {
@@ -274,7 +280,7 @@ func (s *settling) read(ctx workflow.Context, tier plan.Tier,
 	return facts, err
 }
 
-// note shows and records what the chain said, when that is news.
+// note shows and records what the chain reported, if that is new.
 func (s *settling) note(ctx workflow.Context, facts *activities.SettlementFacts) (RedeemAnswer, error) {
 	answer := RedeemAnswer{Stage: facts.Stage, Why: facts.Why, Words: facts.Words}
 	var found *x402.Finding
@@ -304,15 +310,15 @@ func (s *settling) note(ctx workflow.Context, facts *activities.SettlementFacts)
 	switch {
 	case ctx.Err() != nil:
 		return answer, ctx.Err()
-	case err != nil: // it is recorded with the next news
+	case err != nil: // it is recorded with the next change
 		return answer, s.enter(ctx, answer.Stage, "", answer.Words)
-	case noted.Redeemed(): // by somebody else, while this flow did not run
+	case noted.Redeemed(): // by another process, while this flow did not run
 		return answer, s.granted(ctx, &noted)
 	}
 	return answer, s.enter(ctx, answer.Stage, answer.Why, answer.Words)
 }
 
-// enter shows a stage, and why it is in it, to operators.
+// enter shows a stage and its reason to operators.
 func (s *settling) enter(ctx workflow.Context, stage x402.Stage, reason, words string) error {
 	if stage != s.Stage {
 		s.Stage, s.Since, s.Tries = stage, workflow.Now(ctx), 0
@@ -328,7 +334,7 @@ func (s *settling) enter(ctx workflow.Context, stage x402.Stage, reason, words s
 	return s.stuck(ctx, reason)
 }
 
-// stuck shows why the flow waits for something outside; empty when it does not.
+// stuck sets StuckReason, which shows what the flow waits for; empty unsets it.
 func (s *settling) stuck(ctx workflow.Context, reason string) error {
 	if reason == s.ShownReason {
 		return nil
@@ -340,8 +346,8 @@ func (s *settling) stuck(ctx workflow.Context, reason string) error {
 	return workflow.UpsertTypedSearchAttributes(ctx, StuckReason.ValueSet(reason))
 }
 
-// addEvent adds a line to the settlement's history. A record that does not take it for minutes does
-// not hold the flow up.
+// addEvent appends an event to the settlement's history. It is best effort: a failure does not stop
+// the flow.
 func (s *settling) addEvent(ctx workflow.Context, words string) error {
 	workflow.SetCurrentDetails(ctx, words)
 	var settlements *activities.Settlements

@@ -11,9 +11,10 @@ import (
 	"github.com/chainaccess/gateway/payments/x402"
 )
 
-// RedeemSettlement redeems what a payer sent, who has proved itself, and waits for the answer until
-// the request's deadline, ctx's or eight seconds, whichever is first; the flow is told until when.
-// finality is how long after the grant the transaction is looked at again; 0 for the flow's own.
+// RedeemSettlement redeems the payment of a payer who has proved itself. It waits for the answer
+// until the earliest of the request's deadline, ctx's and eight seconds; the flow gets that
+// deadline too. finality is how long after the grant the transaction is read again; 0 means the
+// default.
 //
 //nolint:gocritic // a copy does no harm
 func (c *Client) RedeemSettlement(ctx context.Context, id x402.ID, finality time.Duration,
@@ -29,8 +30,8 @@ func (c *Client) RedeemSettlement(ctx context.Context, id x402.ID, finality time
 		UpdateRedeem+"/"+in.Credential.Key.String(), in)
 }
 
-// LookAtSettlement has the flow of a settlement look at the chain now: the one that runs, or one
-// that it starts and that goes on from the record.
+// LookAtSettlement makes the flow of a settlement read the chain now. It starts the flow from
+// PostgreSQL if none runs.
 func (c *Client) LookAtSettlement(ctx context.Context, id x402.ID, finality time.Duration) error {
 	options := settlementOptions(id)
 	input := SettlementInput{ID: id, FinalityMillis: finality.Milliseconds()}

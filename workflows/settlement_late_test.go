@@ -14,7 +14,7 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// until is a redeem whose client waits until so long after the flow's begin.
+// until returns a redeem whose client waits until some time after the flow's start.
 func (p *paid) until(after time.Duration) workflows.Redeem {
 	in := newRedeem()
 	in.Request = activities.RedeemRequest{ID: "a request", Asked: p.begun, Deadline: p.begun.Add(after)}
@@ -52,7 +52,7 @@ func TestRedeem_LateOneGrantsNothingAndIsLookedAtForNobody(t *testing.T) {
 	}
 }
 
-// The grant waits for a worker until nobody waits for it.
+// The grant waits for a worker until the client has gone.
 func TestRedeem_ThatBecomesLateUnderWayGrantsNothing(t *testing.T) {
 	t.Parallel()
 	p := settle(from(good))
@@ -61,7 +61,7 @@ func TestRedeem_ThatBecomesLateUnderWayGrantsNothing(t *testing.T) {
 		g activities.SettlementGrant,
 	) (activities.RecordedSettlement, error) {
 		p.grants = append(p.grants, g)
-		return activities.RecordedSettlement{}, nil // as an activity that began too late
+		return activities.RecordedSettlement{}, nil // like an activity that started too late
 	}, activity.RegisterOptions{Name: "GrantSettlement", DisableAlreadyRegisteredCheck: true})
 	if stage := p.run(t); stage != x402.StagePayable || len(p.grants) != 1 {
 		t.Errorf("ended %s, granted %+v", stage, p.grants)
@@ -69,7 +69,7 @@ func TestRedeem_ThatBecomesLateUnderWayGrantsNothing(t *testing.T) {
 	slow.refused(t, "late when a worker took the grant", fault.DurableUnavailable)
 }
 
-// A redeem of a credential that is younger than itself is answered with that one.
+// A redeem returns the current credential if that was issued after the redeem came in.
 func TestRedeem_SharesTheCredentialThatTheRecordKept(t *testing.T) {
 	t.Parallel()
 	p := settle(from(good, 10*time.Minute, final(good)))

@@ -11,7 +11,7 @@ import (
 	"github.com/chainaccess/gateway/payments/x402"
 )
 
-// Redeem asks for what was paid. Whoever sends it has verified that the payer signed.
+// Redeem is the argument of the update redeem. The sender has verified the payer's signature.
 type Redeem struct {
 	Tier       plan.Tier                `json:"tier"`
 	Country    string                   `json:"country,omitempty"`
@@ -19,9 +19,9 @@ type Redeem struct {
 	Request    activities.RedeemRequest `json:"request,omitzero"`
 }
 
-// RedeemAnswer is what came of it: StageRedeemed with the credential of the request in force or one
-// that was given since it came in, which the record names; or StagePending, StageRefused or
-// StageStuck with why.
+// RedeemAnswer is the result of a redeem. Stage is StageRedeemed when the request's credential is
+// in force, or one that was issued after the request came in, which PostgreSQL names. Otherwise it
+// is StagePending, StageRefused or StageStuck, and Why is set.
 type RedeemAnswer struct {
 	Stage x402.Stage `json:"stage"`
 	Why   string     `json:"why,omitempty"`
@@ -41,8 +41,8 @@ func (s *settling) mayRedeem(_ workflow.Context, in Redeem) error {
 	return nil
 }
 
-// tooLate refuses a redeem that nobody waits for any more: it changes no credential. What was never
-// looked at is looked at once, for nobody.
+// tooLate refuses a redeem that no client waits for any more; it changes no credential. A payment
+// that was never read is read at once in the background.
 func (s *settling) tooLate(ctx workflow.Context) error {
 	if s.Stage == "" {
 		if err := s.enter(ctx, x402.StageReading, "",
@@ -54,18 +54,18 @@ func (s *settling) tooLate(ctx workflow.Context) error {
 		"The redeem came too late to be answered, and changed nothing. Send it again.", lateAgain)
 }
 
-// lateAgain is when to send a redeem again that came too late.
+// lateAgain is the Retry-After of a redeem that was too late.
 const lateAgain = 5 * time.Second
 
-// knowsLate reports whether the flow carries out a redeem by its request: not one that a worker of
-// before began, which had every redeem wait for ever.
+// knowsLate reports whether the flow honours the request's deadline. It does not for a redeem that
+// an older worker began, because that worker let every redeem wait for ever.
 func knowsLate(ctx workflow.Context, r *activities.RedeemRequest) bool {
 	return r.ID != "" && workflow.GetVersion(ctx, "late redeem/"+r.ID, workflow.DefaultVersion,
 		1) != workflow.DefaultVersion
 }
 
-// redeem grants what was paid, or says why not. What is granted already gets another credential.
-// All of it only while somebody waits for the answer.
+// redeem grants what was paid, or returns why not. If it is granted already it rotates the
+// credential. It changes nothing after the request's deadline.
 //
 //nolint:gocritic // what an update takes
 func (s *settling) redeem(ctx workflow.Context, in Redeem) (RedeemAnswer, error) {
@@ -110,12 +110,12 @@ func (s *settling) redeem(ctx workflow.Context, in Redeem) (RedeemAnswer, error)
 	err = workflow.ExecuteActivity(changing(ctx, "grant the units"), settlements.GrantSettlement, asked).Get(ctx,
 		&granted)
 	if err != nil {
-		if s.Stage == "" { // whether it is recorded shows the next look
+		if s.Stage == "" { // the next read shows whether it was committed
 			s.Stage, s.Since = x402.StageReading, workflow.Now(ctx)
 		}
 		return RedeemAnswer{}, handed(err)
 	}
-	if !granted.Redeemed() { // it was late when a worker took it
+	if !granted.Redeemed() { // its deadline had passed when a worker took it
 		return RedeemAnswer{}, s.tooLate(ctx)
 	}
 	return RedeemAnswer{Stage: x402.StageRedeemed}, s.granted(ctx, &granted)

@@ -36,8 +36,8 @@ var sold = x402.Terms{
 	Confirmations: 2, CorroborateAbove: 1_000_000,
 }
 
-// carrySettlements has a carrier settle what is paid on a chain of one upstream, and die where it
-// is told to.
+// carrySettlements registers the activities of settlements over a chain with one upstream, in a
+// carrier that kills itself where it is configured to.
 func carrySettlements(w worker.Worker, s *store.Store, f *limits.Limits, address string) error {
 	list := config.ChainUpstreams{Upstreams: []config.Upstream{{Name: "a", URL: address, Supply: "public"}}}
 	pool, err := upstream.NewPool(config.Upstreams{
@@ -60,8 +60,8 @@ func carrySettlements(w worker.Worker, s *store.Store, f *limits.Limits, address
 	return nil
 }
 
-// dying is what settlements work with, in a process that kills itself with SIGKILL before or after
-// one of the steps.
+// dying wraps the dependencies of settlements in a process that kills itself with SIGKILL before or
+// after a step.
 type dying struct {
 	*limits.Limits
 	*store.Store
@@ -73,12 +73,12 @@ type dying struct {
 func (d *dying) on(point string) {
 	if d.at == point {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		select {} // the signal comes
+		select {} // wait for the signal
 	}
 }
 
-// diesAt are all points: before each step of an activity that changes something or asks the chain,
-// and after it.
+// diesAt returns all points: before and after each step of an activity that changes something or
+// reads the chain.
 func diesAt() (points []string) {
 	for _, step := range []string{"read", "note", "grant", "rotate", "conclude"} {
 		points = append(points, "before "+step, "after "+step)
@@ -122,8 +122,7 @@ func (d *dying) ConcludeSettlement(ctx context.Context, id x402.ID, f x402.Final
 	return d.Limits.ConcludeSettlement(ctx, id, f, seen, words, by)
 }
 
-// buyer pays, redeems while it is too early, redeems, redeems again, and sees its payment become
-// final.
+// buyer pays, redeems too early, redeems, redeems again, and sees its payment become final.
 type buyer struct {
 	c      *carried
 	ledger *testkit.Ledger
@@ -141,7 +140,7 @@ func (b *buyer) put(height uint64) {
 	})
 }
 
-// redeem redeems until it is answered so.
+// redeem retries until the answer is the wanted stage.
 func (b *buyer) redeem(t *testing.T, want x402.Stage) {
 	t.Helper()
 	var answer workflows.RedeemAnswer
@@ -206,7 +205,7 @@ func TestWorkersThatDieAtEveryStepGrantEveryPaymentOnce(t *testing.T) {
 		testkit.Eventually(t, testTimeout, func() bool {
 			return alive.Load() <= int64(len(diesAt())/2)
 		}, "half of the workers died; %d live", alive.Load())
-		healthy() // or nobody is left who gets anything done
+		healthy() // otherwise no worker makes progress
 		living.Wait()
 	}
 	if alive.Load() > 0 {
@@ -225,7 +224,7 @@ func TestWorkersThatDieAtEveryStepGrantEveryPaymentOnce(t *testing.T) {
 	}
 }
 
-// check wants one grant, one credential that works, and a final transaction.
+// check verifies that there is one grant, one valid credential, and a final transaction.
 func (b *buyer) check(t *testing.T) {
 	t.Helper()
 	var s store.Settlement

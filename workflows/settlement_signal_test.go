@@ -13,8 +13,8 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// Support that says retry while the flow writes down that it gave up is heard: the chain is read
-// again, and what it says now counts.
+// A retry signal that arrives while the flow records that it gave up is not lost: the chain is read
+// again, and the new result counts.
 func TestARetryThatComesWhileTheFlowEndsIsHeard(t *testing.T) {
 	t.Parallel()
 	p := settle(from(shallow, 61*time.Minute, failed))
@@ -34,8 +34,7 @@ func TestARetryThatComesWhileTheFlowEndsIsHeard(t *testing.T) {
 	}
 }
 
-// A retry that comes with the end of a settlement that is over has nothing to see, and the flow
-// ends all the same.
+// A retry signal that arrives as the window ends changes nothing, and the flow ends.
 func TestARetryThatComesWithTheEndOfAWindowDoesNotKeepTheFlow(t *testing.T) {
 	t.Parallel()
 	p := settle(from(final(good)))

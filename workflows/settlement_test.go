@@ -24,17 +24,17 @@ import (
 
 var somePayment = x402.ID{Chain: 8453, Tx: x402.TxHash{0x7a}, Payer: wallet.Address{0xa1}}
 
-// paid is a settlement in Temporal's test environment, over a chain and a record that are scripted.
-// Time skips.
+// paid is a settlement in Temporal's test environment, which skips time. Chain and store are
+// scripted.
 type paid struct {
 	env   *testsuite.TestWorkflowEnvironment
 	begun time.Time
 
-	// chain is what is read after a time from the flow's begin; an error fails the activity for
-	// good.
+	// chain returns what a read finds some time after the flow's start; an error fails the activity
+	// permanently.
 	chain func(after time.Duration) (activities.SettlementFacts, error)
 	looks []time.Duration
-	// The record.
+	// The stored state.
 	held   activities.RecordedSettlement
 	notes  []activities.SettlementNote
 	grants []activities.SettlementGrant
@@ -97,7 +97,7 @@ func settle(chain func(after time.Duration) activities.SettlementFacts) *paid {
 
 func (p *paid) after() time.Duration { return p.env.Now().Sub(p.begun) }
 
-// hold has the record hold it as redeemed now.
+// hold stores the settlement as redeemed now.
 func (p *paid) hold(key account.KeyID, paid plan.Atomic) {
 	now := p.env.Now()
 	p.held = activities.RecordedSettlement{
@@ -166,7 +166,7 @@ func final(f activities.SettlementFacts) activities.SettlementFacts { //nolint:g
 	return f
 }
 
-// from returns what is read from certain times on.
+// from returns a script of reads that changes at certain times.
 //
 //nolint:gocritic // a test's own
 func from(first activities.SettlementFacts, then ...any) func(time.Duration) activities.SettlementFacts {
@@ -232,7 +232,7 @@ func TestWhatTheFinalChainSaysDecidesWhatBecomesOfAGrant(t *testing.T) {
 	for name, c := range map[string]struct {
 		chain func(time.Duration) activities.SettlementFacts
 		stage x402.Stage
-		after time.Duration // the deciding look
+		after time.Duration // the deciding read
 	}{
 		"final":            {from(good, time.Minute, final(good)), x402.StageOver, 20 * time.Minute},
 		"final late":       {from(good, 33*time.Minute, final(good)), x402.StageOver, 35 * time.Minute},
@@ -269,8 +269,8 @@ func TestWhatTheFinalChainSaysDecidesWhatBecomesOfAGrant(t *testing.T) {
 	}
 }
 
-// TestTheOnlyUpstreamSaysTwiceThatAGrantIsGone holds that a node which lost its index for a while
-// ends nobody's credential.
+// TestTheOnlyUpstreamSaysTwiceThatAGrantIsGone holds that a single node that lost its index for a
+// while revokes no credential.
 func TestTheOnlyUpstreamSaysTwiceThatAGrantIsGone(t *testing.T) {
 	t.Parallel()
 	//nolint:gocritic // a copy is meant
@@ -283,7 +283,7 @@ func TestTheOnlyUpstreamSaysTwiceThatAGrantIsGone(t *testing.T) {
 	for name, c := range map[string]struct {
 		chain func(time.Duration) activities.SettlementFacts
 		stage x402.Stage
-		after time.Duration // the deciding look
+		after time.Duration // the deciding read
 		told  int
 	}{
 		"gone, and the chain goes on": {
@@ -435,16 +435,16 @@ func TestAFlowThatTheSignalBeginsGoesOnFromTheRecord(t *testing.T) {
 	}
 }
 
-// TestAGrantWhoseBlockIsNotKnownIsGoneOnlyWhenTheChainIsFinalLongAfterIt is that of facilitators:
-// they settle before anybody reads a block.
+// TestAGrantWhoseBlockIsNotKnownIsGoneOnlyWhenTheChainIsFinalLongAfterIt covers facilitators, which
+// settle before anybody reads a block.
 func TestAGrantWhoseBlockIsNotKnownIsGoneOnlyWhenTheChainIsFinalLongAfterIt(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		back  time.Duration // when an upstream that lagged knows it
+		back  time.Duration // when a lagging upstream reports it
 		stage x402.Stage
 		last  time.Duration
 	}{
-		// an hour and twenty minutes, the chain being final 15 late
+		// After 1 h 20 min, on a chain whose finalized block is 15 minutes behind.
 		"nobody ever knows it":  {100 * time.Hour, x402.StageReorganised, 100 * time.Minute},
 		"upstreams lag a while": {50 * time.Minute, x402.StageOver, 50 * time.Minute},
 	} {
@@ -470,7 +470,7 @@ func TestTheSignalLooksAtOnceAtAGrantThatIsOldEnough(t *testing.T) {
 	t.Parallel()
 	p := settle(from(final(good)))
 	p.hold(account.NewKeyID(), 90_000)
-	p.held.RedeemedAt = p.held.RedeemedAt.Add(-31 * 24 * time.Hour) // long after its flow gave it up
+	p.held.RedeemedAt = p.held.RedeemedAt.Add(-31 * 24 * time.Hour) // long after its flow gave up
 	p.held.WindowEnds = p.held.RedeemedAt.Add(plan.SettlementWindow)
 	p.retry(0)
 	if stage := p.run(t); stage != x402.StageOver || len(p.looks) != 1 || p.told != 0 {
@@ -515,7 +515,7 @@ func TestAGrantThatFailsIsToldAndLookedUpAgain(t *testing.T) {
 	}
 	asked.refused(t, "a refused grant", fault.SettlementOver)
 
-	// It was recorded all the same: the flow finds out and watches.
+	// It was committed nevertheless: the flow notices and watches it.
 	p = settle(from(good, 15*time.Minute, final(good)))
 	p.refuse = temporal.NewNonRetryableApplicationError("lost", activities.ErrSettlementFailed, nil)
 	asked = p.redeem(0, newRedeem())

@@ -12,24 +12,24 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// How a granted settlement is watched.
+// Timing of the watch over a granted settlement.
 const (
 	defaultFinality = 20 * time.Minute
 	looksPerDelay   = 4
-	// slowAfter is how many delays after the grant looks become as rare as those at a chain that
-	// cannot be read.
+	// slowAfter is the number of finality delays after the grant from which reads are as rare as
+	// those of a stuck settlement.
 	slowAfter = 6
-	// unplacedFor is how much longer than the delay the chain has to be final after a grant whose
-	// block is not known: facilitators send what they settle within minutes.
+	// unplacedFor is added to the delay when the block of a grant is unknown: the finalized block
+	// must be that much later than the grant. Facilitators send what they settle within minutes.
 	unplacedFor = time.Hour
-	// afterWindow leaves the meter's clock, by which credentials expire, a little behind
-	// Temporal's.
+	// afterWindow is a margin because the meter's clock, by which credentials expire, may lag
+	// behind Temporal's.
 	afterWindow = 2 * time.Second
-	// overAgain is when to come back to a window that is not over by that clock.
+	// overAgain is the pause before another attempt to conclude.
 	overAgain = time.Minute
 )
 
-// granted takes over what the record has of a redeemed settlement.
+// granted takes over the stored state of a redeemed settlement.
 func (s *settling) granted(ctx workflow.Context, g *activities.RecordedSettlement) error {
 	s.Granted, s.gaveUp = g, false
 	s.Next = g.RedeemedAt.Add(s.delay)
@@ -72,7 +72,7 @@ func (s *settling) watch(ctx workflow.Context) error {
 	return s.confirm(ctx)
 }
 
-// confirm looks whether the transaction is still there, and final.
+// confirm checks whether the transaction is still on the chain, and final.
 func (s *settling) confirm(ctx workflow.Context) error {
 	if err := s.mu.Lock(ctx); err != nil {
 		return err
@@ -110,8 +110,9 @@ func (s *settling) confirm(ctx workflow.Context) error {
 	return nil
 }
 
-// gone says in words why the final chain has no payment any more that covers the grant, and where
-// it found the transaction; empty when it may have.
+// gone explains why the finalized chain has no payment any more that covers the grant, and returns
+// the finding if the transaction was found. It returns an empty string when the chain may still
+// have it.
 func (s *settling) gone(facts *activities.SettlementFacts) (found *x402.Finding, words string) {
 	f := &facts.Found
 	switch {
@@ -128,15 +129,15 @@ func (s *settling) gone(facts *activities.SettlementFacts) (found *x402.Finding,
 	return nil, ""
 }
 
-// believes reports whether the word that a payment is gone ends its credential: that of two
-// upstreams does, that of the only one when it said so before and chain.FinalDepth further blocks
-// have become final since. Until then the node may be one that restores its index, or stood on a
-// fork.
+// believes reports whether a payment that is reported as gone ends its credential. Two upstreams
+// that agree suffice. A single one must report it again after chain.FinalDepth more blocks have
+// become final, because the node may be restoring its index or may have followed a fork.
 func (s *settling) believes(facts *activities.SettlementFacts) bool {
 	return !facts.Alone || (s.Missed > 0 && facts.Finalized >= s.Missed+chain.FinalDepth)
 }
 
-// doubt keeps in mind since when the only upstream says that a payment is gone, and tells support.
+// doubt records since when the only upstream reports a payment as gone, and adds an event for
+// support.
 func (s *settling) doubt(ctx workflow.Context, facts *activities.SettlementFacts, words string) error {
 	if s.Missed > 0 {
 		return nil
@@ -146,9 +147,9 @@ func (s *settling) doubt(ctx workflow.Context, facts *activities.SettlementFacts
 		number(s.Missed+chain.FinalDepth)+" is final.")
 }
 
-// passed reports whether the final part of the chain has come past where the transaction was. Of
-// what a facilitator settled the block may not be known: then only time tells, and whoever reads
-// upstreams that lag would call a fresh payment gone.
+// passed reports whether the finalized block is past the transaction's. The block of a payment that
+// a facilitator settled may be unknown. Then only time decides, because lagging upstreams would
+// make a fresh payment look gone.
 func (s *settling) passed(facts *activities.SettlementFacts) bool {
 	if s.Granted.Block > 0 {
 		return facts.Finalized >= s.Granted.Block
@@ -156,7 +157,7 @@ func (s *settling) passed(facts *activities.SettlementFacts) bool {
 	return facts.Finalized > 0 && time.Unix(facts.FinalizedTime, 0).After(s.Granted.RedeemedAt.Add(unplacedFor+s.delay))
 }
 
-// again is how long to wait before the next look at a transaction that is not final.
+// again returns how long to wait before the next read of a transaction that is not final.
 func (s *settling) again(ctx workflow.Context) time.Duration {
 	if workflow.Now(ctx).Sub(s.Granted.RedeemedAt) > slowAfter*s.delay {
 		return max(maxStuck, s.delay/looksPerDelay)
@@ -164,8 +165,8 @@ func (s *settling) again(ctx workflow.Context) time.Duration {
 	return max(s.delay/looksPerDelay, time.Second)
 }
 
-// conclude records what became of the transaction, or that the window is over. A record that does
-// not take it is asked again later.
+// conclude records the transaction's finality, or that the window is over. It is retried after
+// overAgain if that fails.
 func (s *settling) conclude(ctx workflow.Context, f x402.Finality, found *x402.Finding, words string) error {
 	var (
 		settlements *activities.Settlements

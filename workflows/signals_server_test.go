@@ -15,9 +15,9 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// An event whose signal reaches the flow in the same task as the end of its last look is looked at
-// all the same: its row says "signalled" already, and nobody would signal it again. The task is
-// made of both by having no worker for flows while they come.
+// A signal that arrives in the same workflow task as the end of the last poll causes another poll.
+// The event's row says "signalled" already, so nobody would signal it again. The test forces both
+// into one task by running no workflow worker while they arrive.
 func TestASignalThatComesWithTheLastLookIsLookedAt(t *testing.T) {
 	t.Parallel()
 	c := setupCarried(t)

@@ -8,35 +8,37 @@ import (
 	"github.com/chainaccess/gateway/activities"
 )
 
-// Close a statement: freezes what an account is told of a period, as soon as all usage of it is
-// recorded.
+// StatementWorkflow closes the statement of a period as soon as all its usage is in PostgreSQL.
 //
-// ID statement/<account>/<period> Queue gateway-billing Started by the flow of the subscription
-// when a period of its ended, also by several; a period that is closed already ends it at once
-// Waits until the flush has passed the period's end by five minutes: a watermark, which it asks
-// after longer and longer pauses Ends closed, with the hash of what was frozen; or unknown when the
-// account has no such period. What it does not come to, the sweep does
+//   - ID: statement/<account>/<period>.
+//   - Queue: gateway-billing.
+//   - Started by: the flow of the subscription when a period ended. It is idempotent: for a period
+//     that is closed it ends at once.
+//   - Waits: until the watermark of the flush is five minutes past the period's end. It polls with
+//     backoff.
+//   - Ends: closed, with the hash of the statement; or unknown when the account has no such period.
+//     The sweep does what it misses.
 const (
 	StatementWorkflow = "statement"
 )
 
-// StatementID is the workflow id of the closing of a period.
+// StatementID is the workflow id that closes a period.
 func StatementID(c *activities.Closing) string {
 	return "statement/" + c.Account.String() + "/" + c.Period.Key
 }
 
-// Stages of the closing of a statement.
+// Stages of a closing.
 const (
-	stageEnding    = "ending"    // the period goes on
-	stageRecording = "recording" // it is over, and its usage is not all recorded
+	stageEnding    = "ending"    // the period has not ended
+	stageRecording = "recording" // it ended, but not all usage is in PostgreSQL
 	stageClosed    = "closed"
 	stageUnknown   = "unknown" // there is no such period
 )
 
-// reasonFlush is why a statement is stuck: usage is not flushed.
+// reasonFlush is the StuckReason while usage is not flushed.
 const reasonFlush = "usage_not_flushed"
 
-// Pauses between looks at the watermark, and when to tell an operator.
+// Backoff between polls of the watermark, and when to set StuckReason.
 const (
 	firstRecording = 5 * time.Second
 	maxRecording   = 5 * time.Minute
@@ -85,7 +87,7 @@ func CloseStatement(ctx workflow.Context, c activities.Closing) (StatementEnd, e
 	}
 }
 
-// closingStage returns the stage, and how long to wait in it; 0 for the end.
+// closingStage returns the stage and how long to wait in it; 0 ends the flow.
 func closingStage(s *activities.ClosedStatement, now time.Time,
 	tries int,
 ) (stage string, pause time.Duration, words string) {
@@ -101,14 +103,14 @@ func closingStage(s *activities.ClosedStatement, now time.Time,
 		"Waits until all usage of the period is recorded: the flush has not passed its end by five minutes."
 }
 
-// closingFlow is what operators see of a closing.
+// closingFlow is what a closing shows to operators.
 type closingFlow struct {
 	c     activities.Closing
 	stage string
 	stuck bool
 }
 
-// enter shows the stage.
+// enter shows the stage, and that it is stuck if it is late.
 func (f *closingFlow) enter(ctx workflow.Context, stage string, late bool, words string) error {
 	workflow.SetCurrentDetails(ctx, words)
 	if f.stage != stage {

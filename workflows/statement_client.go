@@ -12,8 +12,8 @@ import (
 	"github.com/chainaccess/gateway/activities"
 )
 
-// CloseStatement has the statement of a period closed: by the flow that runs, or by one that it
-// starts, which ends at once when it is.
+// CloseStatement starts the closing of a period's statement unless it runs already. It is
+// idempotent.
 //
 //nolint:gocritic // a copy does no harm
 func (c *Client) CloseStatement(ctx context.Context, closing activities.Closing) error {
@@ -29,7 +29,7 @@ func (c *Client) CloseStatement(ctx context.Context, closing activities.Closing)
 	return nil
 }
 
-// ScheduleStatementSweep creates the schedule, or brings an older one to today's form.
+// ScheduleStatementSweep creates the schedule or updates an existing one.
 func (c *Client) ScheduleStatementSweep(ctx context.Context) error {
 	options := client.ScheduleOptions{
 		ID: StatementSweepSchedule,

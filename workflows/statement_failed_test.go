@@ -18,8 +18,8 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// failingBook is a book in which most accounts of the page cannot be closed, until it was gone
-// round twice.
+// failingBook is a book in which most accounts of the page cannot be closed in the first two
+// rounds.
 type failingBook struct {
 	tries, rounds int
 }
@@ -44,8 +44,8 @@ func (b *failingBook) SweepOn(context.Context, account.ID, int, func(), *slog.Lo
 	return statement.Swept{Accounts: 30, Failed: 25, End: true}, nil
 }
 
-// A page on which many accounts fail is tried five times; then the sweep goes on, shows operators
-// that accounts failed, and later that they do no more.
+// A page on which many accounts fail is tried five times. Then the sweep continues, shows the
+// failure to operators, and later that it is over.
 func TestASweepGoesOnPastAccountsThatFailAndShowsThem(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment()
@@ -64,7 +64,7 @@ func TestASweepGoesOnPastAccountsThatFailAndShowsThem(t *testing.T) {
 			}
 		}).Return(nil).Maybe()
 	}
-	env.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Maybe() // versions
+	env.OnUpsertTypedSearchAttributes(mock.Anything).Return(nil).Maybe() // markers of GetVersion
 	env.ExecuteWorkflow(workflows.StatementSweepWorkflow, workflows.StatementSweep{})
 	if err := env.GetWorkflowError(); err != nil || book.tries != 9 || book.rounds != 3 ||
 		!slices.Equal(shown, []string{"failed", "well", "over"}) {

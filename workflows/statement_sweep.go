@@ -10,44 +10,43 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 )
 
-// Statement sweep: closes the statements of all periods that are over, of accounts without a
-// subscription at the first of a month, and on other days what was left.
+// StatementSweepWorkflow closes the statements of all periods that are over: on the first of a
+// month those of accounts without a subscription, on other days what was left.
 //
-// ID statement-sweep-<time>, from the schedule statement-sweep Queue gateway-billing Started by the
-// schedule, daily at 00:10 UTC and up to twelve hours late; runs never overlap Goes through all
-// accounts by pages, each an activity; it goes on after the last page that was done. Periods that
-// are over and whose usage is not
-//
-//	recorded yet, and accounts that could not be closed (StuckReason accounts_not_closed; the log names them), have it go round again after ten
-//	minutes, for six hours at most. The next day's tries again
-//
-// Ends     with what it did; continues as new within a round when its history grows long
+//   - ID: statement-sweep-<time>, from the schedule statement-sweep.
+//   - Queue: gateway-billing.
+//   - Started by: the schedule, daily at 00:10 UTC and up to twelve hours late; runs never overlap.
+//   - Pages through all accounts, one activity per page, and resumes after the last page done.
+//   - Repeats: while periods wait for usage to be flushed or accounts could not be closed
+//     (StuckReason accounts_not_closed; the log names them), it starts another round after ten
+//     minutes, for at most six hours. The next day's run tries again.
+//   - Ends: with totals. It continues as new within a round when the server suggests it.
 const (
 	StatementSweepWorkflow = "statement-sweep"
 	StatementSweepSchedule = "statement-sweep"
 )
 
 const (
-	sweepMinute  = 10 // after midnight: the flush has passed it by five minutes
+	sweepMinute  = 10 // after midnight: then the flush can be five minutes past it
 	sweepCatchup = 12 * time.Hour
 	sweepPause   = 10 * time.Minute
 	sweepRounds  = 36
 )
 
-// StatementSweep is where a sweep is, and what it did so far.
+// StatementSweep is the progress of a sweep and its totals so far.
 type StatementSweep struct {
-	After    account.ID `json:"after"` // the last account that was done in this round
-	Round    int        `json:"round"` // rounds that are done
+	After    account.ID `json:"after"` // last account done in this round
+	Round    int        `json:"round"` // rounds completed
 	Accounts int        `json:"accounts"`
 	Closed   int        `json:"closed"`
 	Adjusted int        `json:"adjusted"`
 	Waiting  int        `json:"waiting"` // in this round
 	Failed   int        `json:"failed"`  // in this round
-	// Stuck says that accounts failed in a round before, which operators are shown.
+	// Stuck reports whether accounts failed in an earlier round, which operators are shown.
 	Stuck bool `json:"stuck,omitempty"`
 }
 
-// reasonAccounts is why a sweep is stuck: accounts cannot be closed. The worker's log names them.
+// reasonAccounts is the StuckReason while accounts cannot be closed. The worker's log names them.
 const reasonAccounts = "accounts_not_closed"
 
 // SweepStatements is the workflow.
@@ -95,8 +94,8 @@ func (s *StatementSweep) add(page *activities.SweptPage) {
 	s.Failed += page.Failed
 }
 
-// showFailed shows operators that accounts of the round could not be closed, and that they can
-// again.
+// showFailed sets StuckReason when accounts of the round could not be closed, and unsets it when
+// they could.
 func (s *StatementSweep) showFailed(ctx workflow.Context) error {
 	failed := s.Failed > 0
 	if failed == s.Stuck || workflow.GetVersion(ctx, "show accounts that failed", workflow.DefaultVersion,
@@ -110,7 +109,7 @@ func (s *StatementSweep) showFailed(ctx workflow.Context) error {
 	return workflow.UpsertTypedSearchAttributes(ctx, StuckReason.ValueUnset())
 }
 
-// rest waits before the next round.
+// rest waits before the next round and resets the counts of the round.
 func (s *StatementSweep) rest(ctx workflow.Context) error {
 	show := Stage.ValueSet(stageRecording)
 	if err := workflow.UpsertTypedSearchAttributes(ctx, show); err != nil {

@@ -22,8 +22,8 @@ var someClosing = activities.Closing{
 	Account: account.NewID(), Period: activities.BillingPeriod{Key: "2026-11-01", Plan: "pro"},
 }
 
-// closePeriod runs the closing of a period whose usage is recorded after a time, and gives its end
-// and when it looked.
+// closePeriod runs the closing of a period whose usage is flushed after a while. It returns the
+// result and the times of the polls.
 func closePeriod(t *testing.T, ends, recorded time.Duration,
 	known bool,
 ) (end workflows.StatementEnd, looks []time.Duration, stuck bool) {
@@ -69,7 +69,8 @@ func TestAStatementIsClosedOnceTheFlushHasPassedItsPeriod(t *testing.T) {
 	if end != (workflows.StatementEnd{Stage: "closed", Hash: "sha256:00"}) || stuck {
 		t.Errorf("ended %+v, stuck %t", end, stuck)
 	}
-	// A failed look, one that says when, one at that time, and more until the flush is there.
+	// A failed poll, one that returns the due time, one at that time, and more until the flush is
+	// done.
 	if len(looks) < 4 || looks[2] < 65*time.Minute || looks[2] > 66*time.Minute ||
 		looks[len(looks)-1] > 68*time.Minute {
 		t.Errorf("it looked after %v", looks)
@@ -96,7 +97,7 @@ func TestAPeriodThatThereIsNotIsNotWaitedFor(t *testing.T) {
 	}
 }
 
-// sweep runs a sweep over pages that a test scripts.
+// sweep runs a sweep over scripted pages.
 func sweep(t *testing.T, from workflows.StatementSweep,
 	page func(after account.ID, n int) activities.SweptPage) (end workflows.StatementSweep, asked []account.ID,
 	lasted time.Duration,
@@ -133,7 +134,7 @@ func TestTheSweepGoesThroughAllPagesAndOnWhereItStopped(t *testing.T) {
 	if end != want || !slices.Equal(asked, []account.ID{{}, first, first, second}) || lasted > time.Minute {
 		t.Errorf("it ended with %+v after %s, and asked for pages after %v", end, lasted, asked)
 	}
-	// As a run that was continued goes on.
+	// As a run that continued as new does.
 	if _, asked, _ := sweep(t, workflows.StatementSweep{After: second, Accounts: 4000}, pages); asked[0] != second {
 		t.Errorf("it went on at %v", asked)
 	}
@@ -160,8 +161,8 @@ func TestTheSweepGoesRoundAgainForWhatIsNotRecordedYetAndNotForEver(t *testing.T
 	}
 }
 
-// recordStatements writes down a closing that waits and one of no period, and a sweep of two
-// rounds' pages.
+// recordStatements records a closing that waits, one of an unknown period, and a sweep of two
+// rounds.
 func recordStatements(t *testing.T) {
 	t.Helper()
 	server := testkit.Temporal(t)
@@ -214,7 +215,7 @@ func recordStatements(t *testing.T) {
 	if err := flows.ScheduleStatementSweep(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := flows.ScheduleStatementSweep(ctx); err != nil { // as the next worker does
+	if err := flows.ScheduleStatementSweep(ctx); err != nil { // as a second worker does
 		t.Fatal(err)
 	}
 	if err := c.ScheduleClient().GetHandle(ctx, workflows.StatementSweepSchedule).Trigger(ctx,

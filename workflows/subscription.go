@@ -11,76 +11,76 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 )
 
-// Subscription: what an account has by what it bought, from the first purchase until nothing more
-// is to be expected. It looks at Stripe's objects again and brings the account there
-// (activities.Billing.Reconcile); who signals says only that there is something to see.
+// SubscriptionWorkflow keeps an account at what it bought, from the first purchase until nothing
+// more is expected. Each poll reads Stripe's objects and reconciles the account with them
+// (activities.Billing.Reconcile). Signals carry no data that it relies on.
 //
-// ID subscription/<account>, one at a time: it alone reconciles the account Queue gateway-billing
-// Started by webhooks, checkouts, purchases, sweeps and operators, by signal-with-start "look" or
-// update-with-start "look" Signal look (a word that says why): look soon Update look: look now;
-// answered with what the account has then Looks when told; one to six minutes after whatever is due
-// (a metering period's end, a plan's, an attempt at a charge) and again two hours after it,
-// whatever
-//
-//	came in between, because the event that matters may be lost; once a day; and while Stripe does not answer after longer and longer pauses
-//
-// Closes   the statement of every metering period that ended
-// Ends     when no subscription lasts. Continues as new after each metering period
+//   - ID: subscription/<account>, one run at a time; only it reconciles the account.
+//   - Queue: gateway-billing.
+//   - Started by: webhooks, checkouts, purchases, sweeps and operators, by signal-with-start or
+//     update-with-start "look".
+//   - Signal look (a hint for operators): poll soon.
+//   - Update look: poll now; returns what the account has then.
+//   - Polls: on signals; one to six minutes after anything that is due (the end of a metering
+//     period or a plan, an attempt at a charge) and again two hours after it, because the event
+//     that matters may be lost; once a day; with backoff while Stripe does not answer.
+//   - Closes: the statement of every metering period that ended.
+//   - Ends: when no subscription lasts. It continues as new after each metering period.
 const (
 	SubscriptionWorkflow = "subscription"
 	SignalLook           = "look"
 	UpdateLook           = "look"
 )
 
-// SubscriptionID is the workflow id of what an account has by what it bought.
+// SubscriptionID is the workflow id of an account's subscription.
 func SubscriptionID(id account.ID) string { return "subscription/" + id.String() }
 
-// SubscriptionInput names the account, and carries over what a run before knew.
+// SubscriptionInput names the account and carries over the state of the run before.
 type SubscriptionInput struct {
 	Account account.ID         `json:"account"`
 	Carried *SubscriptionState `json:"carried,omitempty"`
 }
 
-// SubscriptionState is how far a run came.
+// SubscriptionState is the state that one run passes to the next.
 type SubscriptionState struct {
-	Known    *activities.Reconciled `json:"known,omitempty"` // by the last look that succeeded
-	LookedAt time.Time              `json:"looked_at"`       // at Stripe, with success
-	// look once more after something that was due; zero for nothing
+	Known    *activities.Reconciled `json:"known,omitempty"` // result of the last successful poll
+	LookedAt time.Time              `json:"looked_at"`       // time of that poll
+	// Again is when to poll once more after something that was due; zero for never.
 	Again time.Time `json:"again"`
-	Retry time.Time `json:"retry"`           // after looks that failed
-	Tries int       `json:"tries,omitempty"` // that failed since the last success
-	// end of the newest period whose statement was told to close
+	Retry time.Time `json:"retry"`           // next poll after a failed one
+	Tries int       `json:"tries,omitempty"` // failed polls since the last success
+	// Closed is the end of the newest period whose statement was sent to be closed.
 	Closed        time.Time `json:"closed"`
-	SignalPending bool      `json:"told,omitempty"`  // by the signal, and not looked since
-	Stage         string    `json:"stage,omitempty"` // in the search attribute
-	// reason in the search attribute, which outlives the run
+	SignalPending bool      `json:"told,omitempty"`  // a signal came since the last poll
+	Stage         string    `json:"stage,omitempty"` // value of the search attribute
+	// Shown is the value of StuckReason, which outlives the run.
 	Shown string `json:"shown,omitempty"`
 }
 
-// When the flow looks by itself, and how pauses grow while it cannot.
+// When the flow polls by itself, and its backoff while Stripe does not answer.
 const (
 	afterDue    = time.Minute     // Stripe has turned the period by then
-	silentAfter = 2 * time.Hour   // docs/interface.md, 2.8: it asks Stripe itself
-	spread      = 5 * time.Minute // over which looks of many accounts at one instant are spread
+	silentAfter = 2 * time.Hour   // docs/interface.md, 2.8: poll if no event came
+	spread      = 5 * time.Minute // jitter for accounts whose periods end together
 	lookEvery   = 24 * time.Hour
 	firstAway   = 30 * time.Second
 	maxAway     = 30 * time.Minute
-	// gatherFor is how long after a signal others of the same purchase are waited for: Stripe sends
-	// half a dozen.
+	// gatherFor is how long after a signal the flow waits for others of the same purchase: Stripe
+	// sends half a dozen.
 	gatherFor = time.Second
 )
 
-// stageNone is the stage of an account without a subscription that counts; the others are Stripe's.
+// stageNone is the stage of an account without a subscription; all others are Stripe's statuses.
 const stageNone = "none"
 
-// Why an account waits for support: a payment contradicts the pack that it is for; a subscription
-// is charged by a price of no plan of ours.
+// Values of StuckReason that need support: a payment contradicts the pack that it is for; a
+// subscription's price belongs to no plan of ours.
 const (
 	paymentOdd = "payment_contradicts_pack"
 	priceOdd   = "price_of_no_plan"
 )
 
-// Subscribe is the workflow. Its result is the last stage.
+// Subscribe is the workflow. It returns the last stage.
 func Subscribe(ctx workflow.Context, in SubscriptionInput) (string, error) {
 	s := &subscribing{account: in.Account, turn: workflow.NewMutex(ctx)}
 	if err := workflow.SetUpdateHandlerWithOptions(ctx, UpdateLook, s.lookNow, workflow.UpdateHandlerOptions{
@@ -124,17 +124,17 @@ func Subscribe(ctx workflow.Context, in SubscriptionInput) (string, error) {
 	}
 }
 
-// subscribing is the state of a run.
+// subscribing is the state of one run.
 type subscribing struct {
 	SubscriptionState
 
 	account account.ID
-	turn    workflow.Mutex // one look at a time
+	turn    workflow.Mutex // one poll at a time
 	turned  bool           // a metering period ended in this run
 	closing bool
 }
 
-// receiveSignals takes signals, which say nothing but that there is something to see.
+// receiveSignals receives signals; their payload is for operators only.
 func (s *subscribing) receiveSignals(ctx workflow.Context) {
 	for look := workflow.GetSignalChannel(ctx, SignalLook); ; {
 		look.Receive(ctx, nil)
@@ -142,15 +142,15 @@ func (s *subscribing) receiveSignals(ctx workflow.Context) {
 	}
 }
 
-// looked reports whether a look was taken, well or not.
+// looked reports whether a poll was made, successful or not.
 func (s *subscribing) looked() bool { return s.Known != nil || s.Tries > 0 }
 
-// idle says that nothing more is to be expected.
+// idle reports whether nothing more is expected.
 func (s *subscribing) idle() bool {
 	return !s.SignalPending && s.Tries == 0 && (s.Known == nil || !s.Known.Lasts)
 }
 
-// step waits for a reason to look, and looks.
+// step waits until a poll is due, and polls.
 func (s *subscribing) step(ctx workflow.Context) error {
 	if s.idle() {
 		return nil
@@ -162,7 +162,7 @@ func (s *subscribing) step(ctx workflow.Context) error {
 		}); err != nil {
 			return err
 		}
-		if !s.SignalPending && (s.idle() || workflow.Now(ctx).Before(s.due())) { // an update looked in the meantime
+		if !s.SignalPending && (s.idle() || workflow.Now(ctx).Before(s.due())) { // an update polled meanwhile
 			return nil
 		}
 	}
@@ -175,11 +175,11 @@ func (s *subscribing) step(ctx workflow.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	_ = err // shown, and tried again
+	_ = err // shown to operators, and retried
 	return nil
 }
 
-// due is when the flow looks by itself.
+// due returns when the flow polls by itself.
 func (s *subscribing) due() time.Time {
 	if s.Tries > 0 {
 		return s.Retry
@@ -194,14 +194,14 @@ func (s *subscribing) due() time.Time {
 	return at
 }
 
-// offset spreads the looks of accounts whose periods end at the same instant, so that Stripe is not
-// asked for all of them at once.
+// offset returns the account's jitter, so that accounts whose periods end together do not poll
+// Stripe all at once.
 func (s *subscribing) offset() time.Duration {
 	id := s.account.UUID
 	return time.Duration(int(id[14])<<8|int(id[15])) * spread / (1 << 16)
 }
 
-// look reconciles the account. A failure is shown, and the next look set.
+// look reconciles the account. After a failure it shows the cause and schedules the next poll.
 func (s *subscribing) look(ctx workflow.Context) (activities.Reconciled, error) {
 	if err := s.turn.Lock(ctx); err != nil {
 		return activities.Reconciled{}, err
@@ -230,7 +230,7 @@ func (s *subscribing) look(ctx workflow.Context) (activities.Reconciled, error) 
 	return known, s.took(ctx, &known)
 }
 
-// took takes over what a look found.
+// took applies the result of a poll.
 func (s *subscribing) took(ctx workflow.Context, known *activities.Reconciled) error {
 	now := workflow.Now(ctx)
 	s.close(ctx, known)
@@ -248,7 +248,7 @@ func (s *subscribing) took(ctx workflow.Context, known *activities.Reconciled) e
 	return s.enter(ctx)
 }
 
-// enter shows to operators what the account has.
+// enter shows operators what the account has.
 func (s *subscribing) enter(ctx workflow.Context) error {
 	stage, words := stageNone, "Nothing is bought that lasts."
 	if s.Known.Status != "" {
@@ -285,7 +285,7 @@ func (s *subscribing) enter(ctx workflow.Context) error {
 	return s.stuck(ctx, reason)
 }
 
-// stuck shows why the flow waits for something outside; empty when it does not.
+// stuck sets StuckReason, which shows what the flow waits for; empty unsets it.
 func (s *subscribing) stuck(ctx workflow.Context, reason string) error {
 	if reason == s.Shown {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 )
 
-// SignalSubscription has the flow of an account's subscription look at Stripe soon: the one that
-// runs, or one that it starts. hint is a word for operators, such as the type of an event.
+// SignalSubscription makes the flow of an account's subscription poll Stripe soon; it starts the
+// flow if none runs. hint is shown to operators, for example the type of an event.
 func (c *Client) SignalSubscription(ctx context.Context, id account.ID, hint string) error {
 	options := subscriptionOptions(id)
 	_, err := c.temporal.SignalWithStartWorkflow(ctx, options.ID, SignalLook, hint, options, SubscriptionWorkflow,
@@ -24,11 +24,11 @@ func (c *Client) SignalSubscription(ctx context.Context, id account.ID, hint str
 	return nil
 }
 
-// LookAtSubscription has the flow of an account's subscription look at Stripe now, and gives what
+// LookAtSubscription makes the flow of an account's subscription poll Stripe now and returns what
 // the account has then, in force. The error is a refusal: fault.DurableUnavailable when Stripe or
-// the flow does not answer in time, and then the flow goes on by itself.
+// the flow does not answer in time; the flow then continues by itself.
 func (c *Client) LookAtSubscription(ctx context.Context, id account.ID) (activities.Reconciled, error) {
-	// Without an id of its own: another look is another answer.
+	// No update id: each poll has its own answer.
 	return beginning[activities.Reconciled](ctx, c, subscriptionOptions(id), SubscriptionWorkflow,
 		SubscriptionInput{Account: id}, UpdateLook, "")
 }
@@ -42,8 +42,7 @@ func subscriptionOptions(id account.ID) client.StartWorkflowOptions {
 	}
 }
 
-// WatchCheckout has a checkout followed until it is over: by the flow that runs, or by one that it
-// starts.
+// WatchCheckout starts the flow that follows a checkout unless it runs already.
 func (c *Client) WatchCheckout(ctx context.Context, ref activities.CheckoutRef) error {
 	if _, err := c.temporal.ExecuteWorkflow(ctx, checkoutOptions(&ref), CheckoutWorkflow, ref); err != nil {
 		return fmt.Errorf("start workflow %s: %w", CheckoutID(ref.Session), err)
@@ -51,8 +50,7 @@ func (c *Client) WatchCheckout(ctx context.Context, ref activities.CheckoutRef) 
 	return nil
 }
 
-// SignalCheckout has the flow of a checkout ask Stripe now, the one that runs or one that it
-// starts.
+// SignalCheckout makes the flow of a checkout poll Stripe now; it starts the flow if none runs.
 func (c *Client) SignalCheckout(ctx context.Context, ref activities.CheckoutRef, hint string) error {
 	options := checkoutOptions(&ref)
 	if _, err := c.temporal.SignalWithStartWorkflow(ctx, options.ID, SignalLook, hint, options, CheckoutWorkflow,

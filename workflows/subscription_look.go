@@ -15,7 +15,7 @@ func (s *subscribing) mayLook(workflow.Context) error {
 	return nil
 }
 
-// lookNow is the update: somebody waits for what the account has after Stripe was asked.
+// lookNow handles the update look: it polls Stripe while a client waits.
 func (s *subscribing) lookNow(ctx workflow.Context) (activities.Reconciled, error) {
 	known, err := s.look(ctx)
 	if err != nil {
@@ -24,9 +24,8 @@ func (s *subscribing) lookNow(ctx workflow.Context) (activities.Reconciled, erro
 	return known, nil
 }
 
-// close has the statements of the metering periods closed that ended since the last look: those
-// that a change cut short, and the one that was running. What is not told is found by the
-// statements' own sweep.
+// close starts the closing of the metering periods that ended since the last poll: those that a
+// change cut short, and the one that was running. The statements' own sweep finds what this misses.
 func (s *subscribing) close(ctx workflow.Context, known *activities.Reconciled) {
 	over := known.Cut
 	if s.Known != nil && s.Known.Customer && s.Known.Period.Key != known.Period.Key &&

@@ -13,9 +13,9 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// A subscription that Stripe charges by a price of no plan of ours is shown as stuck until its
-// price is mended or it is over, and one that lasts beside the one that counts until it is over;
-// both are looked at every day.
+// A subscription whose price belongs to no plan of ours is shown as stuck until its price is
+// corrected or it is over. A second one that lasts next to the one that counts is shown until it is
+// over. Both are polled every day.
 func TestAPriceOfNoPlanIsShownUntilItIsMended(t *testing.T) {
 	t.Parallel()
 	s := subscribe(nil)

@@ -21,13 +21,13 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// subscriber is the flow of a subscription in Temporal's test environment, over a reconcile that is
-// scripted. Time skips.
+// subscriber is the flow of a subscription in Temporal's test environment, which skips time.
+// Reconcile is scripted.
 type subscriber struct {
 	env   *testsuite.TestWorkflowEnvironment
 	begun time.Time
 
-	// found is what a look after a time from the flow's begin finds.
+	// found returns what a poll finds some time after the flow's start.
 	found  func(after time.Duration) (activities.Reconciled, error)
 	looks  []time.Duration
 	closed []activities.Closing
@@ -56,8 +56,7 @@ func (s *subscriber) tell(after time.Duration) {
 	}, after)
 }
 
-// run runs the flow until it ends or continues as new; then carried is what the next run begins
-// with.
+// run runs the flow until it ends or continues as new; carried is then the input of the next run.
 func (s *subscriber) run(t *testing.T,
 	in workflows.SubscriptionInput,
 ) (stage string, carried *workflows.SubscriptionInput) {
@@ -83,8 +82,7 @@ func (s *subscriber) run(t *testing.T,
 
 const month = 30*24*time.Hour + 7*time.Hour
 
-// monthly is what an account has of a subscription that began with the flow, in the n-th of its
-// months.
+// monthly returns what an account has in month n of a subscription that began with the flow.
 func (s *subscriber) monthly(n int, status subscription.Status) activities.Reconciled {
 	start := s.begun.Add(time.Duration(n) * month)
 	return activities.Reconciled{
@@ -95,7 +93,7 @@ func (s *subscriber) monthly(n int, status subscription.Status) activities.Recon
 	}
 }
 
-// active goes on from month to month.
+// active is a subscription that renews every month.
 func (s *subscriber) active(after time.Duration) (activities.Reconciled, error) {
 	return s.monthly(int(after/month), subscription.Active), nil
 }
@@ -114,13 +112,12 @@ func TestAPeriodThatEndsIsLookedAtClosedAndCarriedOver(t *testing.T) {
 		!s.closed[0].Period.Start.Equal(s.begun) || s.closed[0].Period.Plan != plan.Pro {
 		t.Fatalf("closed %+v", s.closed)
 	}
-	// Once a day, because an event may be lost in the middle of a period, and a minute after its
-	// end.
+	// Once a day, because an event may be lost within a period, and a minute after its end.
 	if last := s.looks[len(s.looks)-1]; len(s.looks) != 32 || last != month+time.Minute {
 		t.Errorf("looked %d times, the last %s after the begin", len(s.looks), last)
 	}
-	// The next run looks again two hours after the period's end, whatever came in between, and then
-	// once a day.
+	// The next run polls again two hours after the period's end, whatever happened in between, and
+	// then once a day.
 	later := subscribe(nil)
 	later.env.SetStartTime(s.env.Now())
 	later.begun = s.begun
@@ -136,7 +133,7 @@ func TestAPeriodThatEndsIsLookedAtClosedAndCarriedOver(t *testing.T) {
 	}
 }
 
-// roundly takes seconds off.
+// roundly rounds all durations to minutes.
 func roundly(all []time.Duration) []time.Duration {
 	round := make([]time.Duration, len(all))
 	for i, d := range all {
@@ -288,8 +285,7 @@ func TestPeriodsThatAChangeCutShortAreClosedOnceWithTheirBounds(t *testing.T) {
 	}
 }
 
-// unspread names an account whose looks come at once when they are due: how long others wait
-// follows from their id.
+// unspread returns an account id without jitter, so that its polls come as soon as they are due.
 func unspread() account.ID {
 	id := account.NewID()
 	id.UUID[14], id.UUID[15] = 0, 0

@@ -13,16 +13,16 @@ import (
 	"github.com/chainaccess/gateway/messaging/ticket"
 )
 
-// Ticket: closes a ticket that was resolved and that nobody answered for seven days. PostgreSQL
-// says where it stands; the flow has the time.
+// TicketWorkflow closes a resolved ticket that nobody answered for seven days. PostgreSQL has the
+// ticket's state; the flow provides the timer.
 //
-// ID ticket/<reference> Queue gateway Started with the signal "look": by the API once a ticket is
-// resolved, answered after that, or reopened; by a worker's sweep for tickets
-//
-//	whose flow has not heard of their newest change, or that should have closed
-//
-// Signal   look: read the ticket again
-// Ends     when the ticket is closed, or there is none; a later reopen begins another
+//   - ID: ticket/<reference>.
+//   - Queue: gateway.
+//   - Started by: the API, by signal-with-start "look", when a ticket is resolved, answered after
+//     that, or reopened; a worker's sweep, for tickets whose flow missed a change or that should
+//     have closed.
+//   - Signal look: read the ticket again.
+//   - Ends: when the ticket is closed or does not exist. A later reopen starts another run.
 const (
 	TicketWorkflow = "ticket"
 )
@@ -30,11 +30,11 @@ const (
 // TicketID is the workflow id of a ticket.
 func TicketID(n ticket.Number) string { return "ticket/" + n.Reference() }
 
-// againTicket is when a ticket is looked at again that should have closed by the flow's clock, and
-// has not by the record's.
+// againTicket is the pause before another read of a ticket that should be closed by the flow's
+// clock but is not yet by the worker's.
 const againTicket = time.Minute
 
-// KeepTicket is the workflow. Its result is the last status.
+// KeepTicket is the workflow. It returns the last status.
 func KeepTicket(ctx workflow.Context, ref activities.TicketRef) (ticket.Status, error) {
 	if err := workflow.UpsertTypedSearchAttributes(ctx, AccountID.ValueSet(ref.Account.String())); err != nil {
 		return "", err
@@ -42,7 +42,7 @@ func KeepTicket(ctx workflow.Context, ref activities.TicketRef) (ticket.Status, 
 	looks := workflow.GetSignalChannel(ctx, SignalLook)
 	shown := ticket.Status("")
 	for {
-		for looks.ReceiveAsync(nil) { // one look answers all that came before it
+		for looks.ReceiveAsync(nil) { // one read answers all signals before it
 		}
 		var (
 			tickets *activities.Tickets
@@ -67,14 +67,14 @@ func KeepTicket(ctx workflow.Context, ref activities.TicketRef) (ticket.Status, 
 			}
 		}
 		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
-			for looks.ReceiveAsync(nil) { // the next run begins with a look
+			for looks.ReceiveAsync(nil) { // the next run begins with a read
 			}
 			return "", workflow.NewContinueAsNewError(ctx, TicketWorkflow, ref)
 		}
 	}
 }
 
-// awaitLook waits until the ticket changed, or a resolved one is due.
+// awaitLook waits for a signal, or until a resolved ticket is due to close.
 func awaitLook(ctx workflow.Context, looks workflow.ReceiveChannel, now *activities.TicketState) error {
 	told := func() bool { return looks.Len() > 0 }
 	if now.Status != ticket.Resolved {
@@ -85,7 +85,7 @@ func awaitLook(ctx workflow.Context, looks workflow.ReceiveChannel, now *activit
 	return err
 }
 
-// showTicket shows operators where the ticket stands.
+// showTicket shows the ticket's status to operators.
 func showTicket(ctx workflow.Context, shown *ticket.Status, now *activities.TicketState) error {
 	words := "Waits until the ticket is resolved."
 	switch {
@@ -104,7 +104,7 @@ func showTicket(ctx workflow.Context, shown *ticket.Status, now *activities.Tick
 	return workflow.UpsertTypedSearchAttributes(ctx, Stage.ValueSet(string(now.Status)))
 }
 
-// TellTicket has the flow of a ticket look at it: the one that runs, or one that it starts.
+// TellTicket makes the flow of a ticket read it; it starts the flow if none runs.
 func (c *Client) TellTicket(ctx context.Context, ref activities.TicketRef) error {
 	options := client.StartWorkflowOptions{
 		ID: TicketID(ref.Number), TaskQueue: QueueGateway, StaticSummary: "Closes ticket " + ref.Number.Reference() +

@@ -18,8 +18,8 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// dyingDesk is the record of tickets in a process that kills itself with SIGKILL before or after a
-// ticket is looked at.
+// dyingDesk is a ticket store in a process that kills itself with SIGKILL before or after a ticket
+// is closed.
 type dyingDesk struct {
 	activities.TicketRecord
 
@@ -33,12 +33,12 @@ func (d *dyingDesk) CloseTicket(ctx context.Context, n ticket.Number, at time.Ti
 	}
 	if d.at == "before close" || d.at == "after close" && now.Status == ticket.Closed {
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		select {} // the signal comes
+		select {} // wait for the signal
 	}
 	return now, err
 }
 
-// answered is a ticket on the desk of a carrier.
+// answered is a ticket handled by a carrier.
 type answered struct {
 	*carried
 	ref activities.TicketRef
@@ -64,8 +64,8 @@ func (a *answered) now(t *testing.T) (store.Ticket, []store.TicketMessage) {
 	return now, messages
 }
 
-// A ticket is resolved and reopened while no worker lives, and closed by one that dies of it: it is
-// closed once, with one word about it.
+// A ticket is resolved and reopened while no worker runs, and closed by one that dies while it does
+// so. It is closed once, with one message about it.
 func TestATicketOutlivesTheWorkersThatKeptIt(t *testing.T) {
 	t.Parallel()
 	for _, point := range []string{"before close", "after close"} {
@@ -91,7 +91,7 @@ func TestATicketOutlivesTheWorkersThatKeptIt(t *testing.T) {
 				return a.stage(t) == string(ticket.Resolved)
 			}, "the flow knows that it is resolved")
 			kill()
-			// Without a worker: not mended after all, and mended long ago.
+			// No worker runs: the customer reopens, and an operator resolves again.
 			a.move(t, store.TicketReply{By: ticket.Customer, Text: "Not yet.", Reopen: true, At: time.Now()})
 			a.move(t, store.TicketReply{By: ticket.Operator, Text: "Now.", Resolve: true, At: begun.Add(day)})
 			dead, _ := a.process(t, carrierDies+"="+point)
@@ -118,7 +118,7 @@ func TestATicketOutlivesTheWorkersThatKeptIt(t *testing.T) {
 	}
 }
 
-// stage is where operators see the ticket's flow.
+// stage returns the flow's search attribute Stage.
 func (a *answered) stage(t *testing.T) (stage string) {
 	t.Helper()
 	described, err := a.client.DescribeWorkflowExecution(a.ctx, workflows.TicketID(a.ref.Number), "")

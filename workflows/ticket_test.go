@@ -22,17 +22,17 @@ import (
 
 var someTicket = activities.TicketRef{Number: 1001, Account: someOwner}
 
-// desk is the flow of a ticket in Temporal's test environment, over a record that is scripted. Time
-// skips.
+// desk is the flow of a ticket in Temporal's test environment, which skips time. The store is
+// scripted.
 type desk struct {
 	env    *testsuite.TestWorkflowEnvironment
 	begun  time.Time
 	held   store.Ticket
 	looks  []time.Duration
-	broken int // looks that fail
+	broken int // reads that fail
 }
 
-// CloseTicket is the record's rule.
+// CloseTicket applies the rule of the real store.
 func (d *desk) CloseTicket(_ context.Context, n ticket.Number, at time.Time) (store.Ticket, error) {
 	d.looks = append(d.looks, at.Sub(d.begun).Round(time.Minute))
 	switch {
@@ -56,7 +56,7 @@ func keepTicket(status ticket.Status) *desk {
 	return d
 }
 
-// becomes has the ticket change after a while, and the flow told.
+// becomes changes the ticket after a while and signals the flow.
 func (d *desk) becomes(after time.Duration, status ticket.Status) {
 	d.env.RegisterDelayedCallback(func() {
 		d.held.Status, d.held.LastActivityAt = status, d.env.Now()
@@ -64,7 +64,7 @@ func (d *desk) becomes(after time.Duration, status ticket.Status) {
 	}, after)
 }
 
-// ends runs it and gives how it ended, and when.
+// ends runs the flow and returns its result and when it ended.
 func (d *desk) ends(t *testing.T, ref activities.TicketRef) (status ticket.Status, after time.Duration) {
 	t.Helper()
 	d.env.ExecuteWorkflow(workflows.TicketWorkflow, ref)
@@ -89,7 +89,7 @@ func TestAReplyKeepsAResolvedTicketOpen(t *testing.T) {
 	d := keepTicket(ticket.Resolved)
 	d.becomes(6*day, ticket.WaitingUs)
 	d.becomes(20*day, ticket.Resolved)
-	d.becomes(22*day, ticket.Resolved) // a last word
+	d.becomes(22*day, ticket.Resolved) // one more reply
 	status, after := d.ends(t, someTicket)
 	if status != ticket.Closed || after.Round(time.Minute) != 29*day {
 		t.Errorf("ended %s after %s with looks at %v", status, after, d.looks)
@@ -99,7 +99,7 @@ func TestAReplyKeepsAResolvedTicketOpen(t *testing.T) {
 	}
 }
 
-// The record says where a ticket stands, whatever the flow believes.
+// The stored state decides, whatever the flow believes.
 func TestAFlowThatNobodyToldReadsTheRecord(t *testing.T) {
 	t.Parallel()
 	d := keepTicket(ticket.Resolved)
@@ -122,7 +122,7 @@ func TestAFlowThatNobodyToldReadsTheRecord(t *testing.T) {
 	}
 }
 
-// recordedTickets are what a recording's worker answers, look by look.
+// recordedTickets are the states that a recording's polls find, in order.
 var recordedTickets = []ticket.Status{ticket.Open, ticket.Resolved, ticket.WaitingUs, ticket.Resolved, ticket.Closed}
 
 func registerTickets(w worker.Worker) <-chan struct{} {
@@ -139,7 +139,7 @@ func registerTickets(w worker.Worker) <-chan struct{} {
 	return looked
 }
 
-// recordTickets writes down the flow of a ticket that was resolved, reopened, resolved again and
+// recordTickets records the flow of a ticket that was resolved, reopened, resolved again and
 // closed.
 func recordTickets(ctx context.Context, t *testing.T, c client.Client, looked <-chan struct{}) {
 	t.Helper()
@@ -158,8 +158,8 @@ func recordTickets(ctx context.Context, t *testing.T, c client.Client, looked <-
 	save(ctx, t, c, workflows.TicketID(someTicket.Number), "ticket.json")
 }
 
-// Told again after its end, as a reopen does, a ticket has another flow; a worker that dies in
-// between is no loss.
+// A ticket that is signalled after its flow ended, for example by a reopen, gets another flow. A
+// worker that dies in between loses nothing.
 func TestATicketOutlivesItsFlowAndTheWorker(t *testing.T) {
 	t.Parallel()
 	c := setupCarried(t)

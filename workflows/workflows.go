@@ -1,30 +1,30 @@
-// Package workflows owns what lasts: the workflow definitions, each with its contract (id, input,
-// signals, task queue, end) on top of its file, and the typed client that starts them. Side effects
-// are the activities' matter. What enters a history is public to operators: no secrets, no
-// addresses of upstreams, no e-mail addresses.
+// Package workflows contains the workflow definitions, each with its contract (id, input, signals,
+// task queue, end) at the top of its file, and the typed client that starts them. Side effects are
+// in package activities. Operators can read workflow histories, so they contain no secrets, no URLs
+// of upstreams and no e-mail addresses.
 package workflows
 
 import "go.temporal.io/sdk/temporal"
 
-// Task queues, one per failure domain: what hangs in one does not hold the others.
+// Task queues, one per failure domain: a queue that hangs does not block the others.
 const (
 	QueueGateway = "gateway"
 	QueueProbe   = "gateway-probe"
 	QueueBilling = "gateway-billing"
 )
 
-// Stage is the search attribute by which operators find workflows by the stage they are in.
+// Stage is the search attribute with a workflow's stage.
 var Stage = temporal.NewSearchAttributeKeyKeyword("Stage")
 
-// AccountID is the search attribute by which operators find the workflows of an account.
+// AccountID is the search attribute with the account of a workflow.
 var AccountID = temporal.NewSearchAttributeKeyKeyword("AccountID")
 
-// StuckReason is the search attribute by which operators find workflows that wait for something
-// outside, by why they do.
+// StuckReason is the search attribute of workflows that wait for something outside; its value is
+// the reason.
 var StuckReason = temporal.NewSearchAttributeKeyKeyword("StuckReason")
 
-// SearchAttributes names the search attributes that the workflows set; each is a Keyword. A
-// namespace must know them.
+// SearchAttributes returns the names of the search attributes that the workflows set; each is a
+// Keyword. The namespace must have them.
 func SearchAttributes() []string {
 	return []string{Stage.GetName(), AccountID.GetName(), StuckReason.GetName()}
 }

@@ -22,22 +22,22 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// years is how many simulated years are lived, each with a seed of its own.
+// years is how many simulated years the test runs, each with its own seed.
 var years = flag.Int("years", 3, "simulated years of a subscription, one for each seed")
 
 const day = 24 * time.Hour
 
-// astray is what befalls webhooks in a year.
+// astray is how webhooks are lost, duplicated and delayed within a year.
 var astray = stripe.Policy{Drop: 300, Duplicate: 200, Reorder: 300, Delay: 3 * time.Hour}
 
-// do adds what somebody does at a time, with up to an hour of chance.
+// do schedules an action, with up to an hour of random delay.
 func (w *world) do(after time.Duration, what func()) {
 	start := w.at
 	w.script = append(w.script, step{at: start.Add(after + time.Duration(w.random.Int64N(int64(time.Hour)))), do: what})
 	slices.SortStableFunc(w.script, func(a, b step) int { return a.at.Compare(b.at) })
 }
 
-// use makes calls of some units each, and gives how many of them were admitted.
+// use makes calls of some units each and returns how many were admitted.
 func (w *world) use(calls int, units plan.Units) (admitted int) {
 	w.t.Helper()
 	for range calls {
@@ -81,7 +81,7 @@ func (w *world) account() store.Account {
 	return a
 }
 
-// onPlan wants the account on a plan.
+// onPlan returns a check that the account is on a plan.
 func (w *world) onPlan(want string) func() {
 	return func() {
 		if a := w.account(); a.Plan != want {
@@ -90,7 +90,7 @@ func (w *world) onPlan(want string) func() {
 	}
 }
 
-// subscription is the one that lasts.
+// subscription returns the id of the account's newest subscription.
 func (w *world) subscription() string {
 	w.t.Helper()
 	sub, err := w.store.LastSubscription(w.ctx, w.owner)
@@ -98,7 +98,7 @@ func (w *world) subscription() string {
 	return sub.ID
 }
 
-// change brings the subscription to another price, as the capability does.
+// change moves the subscription to another price, as the operation does.
 func (w *world) change(key string, charge bool) {
 	w.t.Helper()
 	sub, err := w.store.LastSubscription(w.ctx, w.owner)
@@ -111,9 +111,9 @@ func (w *world) change(key string, charge bool) {
 	w.must(w.way.ChangePrice(w.ctx, c))
 }
 
-// A customer's year: sign-up, founding Pro paid in two checkouts at once, upgrade, a card that
-// declines and recovery, a pack that is partly used, downgrade, cancellation, a pack that is
-// refunded while it is used.
+// A customer's year: sign-up, founding Pro paid in two checkouts at once, upgrade, a declined card
+// and recovery, a partly used pack, downgrade, cancellation, and a pack that is refunded while it
+// is used.
 func TestAYearOfASubscriptionBooksEveryUnitAndTellsEverythingOnce(t *testing.T) {
 	t.Parallel()
 	for seed := range *years {
@@ -141,7 +141,7 @@ func (w *world) liveAYear() {
 	w.do(40*day, func() { w.change("scale_monthly", true) })
 	w.do(42*day, w.onPlan(plan.Scale))
 	w.do(100*day, func() { w.must(w.server.SetCard(w.customer, stripe.DeclinesLater)) })
-	w.do(130*day, w.onPlan(plan.Scale)) // goes on while Stripe tries again
+	w.do(130*day, w.onPlan(plan.Scale)) // continues while Stripe retries the charge
 	w.do(132*day, func() {
 		w.must(w.server.SetCard(w.customer, stripe.Visa))
 		w.payOpen()
@@ -166,7 +166,7 @@ func (w *world) liveAYear() {
 	w.do(365*day, func() { w.over = true })
 }
 
-// payOpen pays what is open, as the portal does.
+// payOpen pays open invoices, as the portal does.
 func (w *world) payOpen() {
 	for _, i := range w.invoices() {
 		if i.Status == api.InvoiceStatusOpen {
@@ -175,7 +175,7 @@ func (w *world) payOpen() {
 	}
 }
 
-// usePack uses up the plan's quota and some of the pack behind it.
+// usePack uses up the plan's quota and part of the pack.
 func (w *world) usePack(limit int, plenty, beyond plan.Units) {
 	a := w.account()
 	terms, err := a.Terms()
@@ -203,7 +203,7 @@ func (w *world) refundPack() {
 	}
 }
 
-// invoices are all that Stripe made and did not keep as drafts.
+// invoices returns all invoices at Stripe that are not drafts.
 func (w *world) invoices() []*api.Invoice {
 	w.t.Helper()
 	c := client.New(stripe.DefaultSecretKey,
@@ -221,7 +221,7 @@ func (w *world) invoices() []*api.Invoice {
 	return all
 }
 
-// check holds what is recorded at the end against what happened.
+// check compares what is recorded at the end with what happened.
 func (w *world) check() {
 	w.t.Helper()
 	w.flush()
@@ -237,8 +237,8 @@ func (w *world) check() {
 	}
 }
 
-// checkStatements wants every unit in the one statement of its period, and every period of the
-// subscription closed once by the flow.
+// checkStatements verifies that every unit is in the statement of its period, and that the flow
+// closed every period once.
 func (w *world) checkStatements() {
 	owner := w.account()
 	stated := map[string]plan.Units{}
@@ -269,7 +269,8 @@ func (w *world) checkStatements() {
 	}
 }
 
-// checkMoney wants what Stripe sold recorded once: invoices, subscriptions, packs, checkouts.
+// checkMoney verifies that what Stripe sold is recorded once: invoices, subscriptions, packs,
+// checkouts.
 func (w *world) checkMoney() {
 	recorded, err := w.store.ListInvoices(w.ctx, w.owner, time.Time{}, w.now().Add(day), 1000)
 	w.must(err)
@@ -309,7 +310,7 @@ func (w *world) checkMoney() {
 	}
 }
 
-// checkMails wants one mail for each user and renewal that was declined.
+// checkMails verifies that there is one mail for each user and declined renewal.
 func (w *world) checkMails() {
 	var want []string
 	for _, i := range w.invoices() {
@@ -335,8 +336,8 @@ func (w *world) checkMails() {
 	}
 }
 
-// A yearly plan that began on the 31st has its quota anew twelve times, on the 31st or on the last
-// day of a month that lacks it.
+// A yearly plan that began on the 31st renews its quota twelve times, on the 31st or on the last
+// day of a shorter month.
 func TestAYearlyPlanOfThe31stResetsItsQuotaTwelveTimes(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2027, time.January, 31, 10, 0, 0, 0, time.UTC)
@@ -346,7 +347,7 @@ func TestAYearlyPlanOfThe31stResetsItsQuotaTwelveTimes(t *testing.T) {
 	for n := range 12 {
 		at := plan.AddMonths(start, n).Add(day)
 		w.script = append(w.script, step{at: at, do: func() {
-			if n := w.use(61, 1_000_000*plan.Unit); n != 60 { // the quota is of 60 of them
+			if n := w.use(61, 1_000_000*plan.Unit); n != 60 { // the quota covers 60 of them
 				t.Errorf("%s: %d calls are admitted", w.now(), n)
 			}
 			owner := w.account()
@@ -372,8 +373,8 @@ func TestAYearlyPlanOfThe31stResetsItsQuotaTwelveTimes(t *testing.T) {
 	w.checkStatements()
 }
 
-// Stripe says nothing for hours around the end of a period, and no webhook ever comes: every call
-// is of one period, and what it was asked too late is found.
+// Stripe does not answer for hours around the end of a period, and no webhook ever arrives. Every
+// call still belongs to one period, and the late change is found.
 func TestTrafficGoesOnAcrossABoundaryWhileStripeIsSilent(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, time.November, 30, 10, 0, 0, 0, time.UTC)

@@ -35,9 +35,9 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// world is an account, a Stripe, and everything between them, in simulated time: the workflow runs
-// in Temporal's test environment, whose clock skips; Stripe's clock and Redis' are put where that
-// one is; PostgreSQL is told instants. Webhooks go astray as the seed says.
+// world is an account, a Stripe, and everything between them, in simulated time. The workflow runs
+// in Temporal's test environment, which skips time; the clocks of Stripe and Redis are set to it;
+// PostgreSQL gets explicit instants. Webhooks are lost and delayed by the seed.
 type world struct {
 	t      *testing.T
 	ctx    context.Context //nolint:containedctx // a test's own
@@ -45,7 +45,7 @@ type world struct {
 	redis  *testkit.RedisServer
 	server *stripe.Server
 	way    *billing.Stripe
-	api    string // address of the server
+	api    string // URL of the server
 	store  *store.Store
 	meter  *meter.Meter
 	limits *limits.Limits
@@ -57,24 +57,24 @@ type world struct {
 	users    []account.UserID
 	customer string
 	subject  *meter.Subject
-	dies     int // chance in thousandths that a process dies between storing an event and handing it on
+	dies     int // probability in thousandths that a process dies before it hands on a stored event
 
 	mu   sync.Mutex // guards what follows
 	at   time.Time  // while no flow runs
 	env  *testsuite.TestWorkflowEnvironment
-	told bool // the flow is to look, and did not yet
+	told bool // the flow has a signal that it did not act on yet
 
 	carried *workflows.SubscriptionInput
 	open    []activities.CheckoutRef
 	closing []activities.Closing
-	closed  map[string]int // by period: how often the flow had it closed
+	closed  map[string]int // by period: how many times the flow closed it
 	script  []step
 	over    bool
 	used    map[string]plan.Units // by period
 	looks   int
 }
 
-// step is something that somebody does at a time.
+// step is a scheduled action.
 type step struct {
 	at time.Time
 	do func()
@@ -140,7 +140,7 @@ func (w *world) must(err error) {
 	}
 }
 
-// populate makes the account with two users and a key, and its customer.
+// populate creates the account with two users and a key, and its Stripe customer.
 func (w *world) populate() {
 	_, err := w.store.CreateAccount(w.ctx, store.NewAccount{ID: w.owner, Kind: store.KindOwner, Plan: plan.Free})
 	w.must(err)
@@ -178,7 +178,7 @@ func (w *world) populate() {
 	w.customer = c.ID
 }
 
-// now is the simulated time.
+// now returns the simulated time.
 func (w *world) now() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -188,14 +188,14 @@ func (w *world) now() time.Time {
 	return w.at
 }
 
-// clock puts Redis' clock and Stripe's where the simulated one is.
+// clock sets the clocks of Redis and Stripe to the simulated time.
 func (w *world) clock() {
 	now := w.now()
 	w.redis.SetClock(w.t, time.Until(now))
 	w.server.Advance(now)
 }
 
-// The way to Stripe, at the simulated time.
+// Snapshot and the methods below reach Stripe at the simulated time.
 func (w *world) Snapshot(ctx context.Context, customer string) (subscription.Snapshot, error) {
 	w.mu.Lock()
 	w.told = false
@@ -221,8 +221,8 @@ func (w *world) SetTax(ctx context.Context, sub string, vat bool) error {
 	return w.way.SetTax(ctx, sub, vat)
 }
 
-// take is the door of webhooks: it stores an event once, and hands it on, unless the process dies
-// in between.
+// take receives a webhook: it stores an event once and hands it on, unless the process dies in
+// between.
 func (w *world) take(ctx context.Context, payload []byte, signature string) error {
 	from, err := billing.ReadEvent(payload, signature, stripe.DefaultWebhookSecret, w.server.Now())
 	if err != nil {
@@ -236,13 +236,13 @@ func (w *world) take(ctx context.Context, payload []byte, signature string) erro
 		return err
 	}
 	if w.random.IntN(1000) < w.dies {
-		return nil // Stripe had its answer
+		return nil // Stripe got its answer
 	}
 	_, err = activities.HandOn(ctx, w.store, w, e)
 	return err
 }
 
-// SignalSubscription tells the flow, or has it begun.
+// SignalSubscription signals the flow, or has it started.
 func (w *world) SignalSubscription(_ context.Context, _ account.ID, hint string) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -256,7 +256,7 @@ func (w *world) SignalSubscription(_ context.Context, _ account.ID, hint string)
 // SignalCheckout is not needed: open checkouts are followed every minute here.
 func (w *world) SignalCheckout(context.Context, activities.CheckoutRef, string) error { return nil }
 
-// turn lets happen what is due.
+// turn does everything that is due.
 func (w *world) turn() {
 	w.clock()
 	_, err := w.server.Deliver(w.ctx)
@@ -290,7 +290,7 @@ func (w *world) turn() {
 	}
 }
 
-// freeze closes the statements that the flow had closed and whose usage is recorded.
+// freeze closes the statements that the flow asked for and whose usage is flushed.
 func (w *world) freeze() {
 	w.mu.Lock()
 	due := w.closing
@@ -307,7 +307,7 @@ func (w *world) freeze() {
 		report, err := w.book.Close(w.ctx, []store.Account{owner}, statement.Only(c.Period.Key))
 		w.must(err)
 		if report.Waiting == 1 && w.now().Before(c.Period.End.Add(statement.Grace+noticed)) {
-			w.later(c) // the cut was noticed some time after it, and usage went into the period until then
+			w.later(c) // usage was booked to the period until the cut was noticed
 			continue
 		}
 		if report.Closed != 1 {
@@ -316,10 +316,10 @@ func (w *world) freeze() {
 	}
 }
 
-// noticed is how long after a cut it is noticed at the latest, however silent Stripe is.
+// noticed bounds how long after a cut it is noticed, even if Stripe is silent.
 const noticed = 10 * time.Minute
 
-// later leaves a statement to be closed for the next turn.
+// later leaves a statement to the next turn.
 func (w *world) later(c activities.Closing) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -332,8 +332,8 @@ func (w *world) flush() {
 	}).FlushAll(w.ctx))
 }
 
-// next is when something is due next: at least twice a day, and soon while a purchase or a closing
-// is under way.
+// next returns when something is due next: at least twice a day, and soon while a purchase or a
+// closing is in progress.
 func (w *world) next() time.Time {
 	now := w.now()
 	at := now.Add(12 * time.Hour)
@@ -380,7 +380,7 @@ func (w *world) live() {
 	}
 }
 
-// run lets the flow run until it ends or continues as new.
+// run runs the flow until it ends or continues as new.
 func (w *world) run() {
 	env := newEnvironment()
 	env.SetStartTime(w.at)
