@@ -11,7 +11,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// Owners are what letters about an adoption say of the key and of the people around its account.
+// Owners is what AdoptionLetters reads about the key and the account's members.
 type Owners interface {
 	LoadKey(ctx context.Context, id account.KeyID) (store.Key, error)
 	ListMembers(ctx context.Context, id account.ID) ([]store.Member, error)
@@ -19,22 +19,23 @@ type Owners interface {
 	LoadSettings(ctx context.Context, id account.ID) (store.Settings, error)
 }
 
-// Sealer makes mails of letters.
+// Sealer turns a mail into an outbox row.
 type Sealer interface {
 	Prepare(l outbox.Mail) (store.NewMail, error)
 }
 
-// AdoptionLetters writes to the owners of an account.
+// AdoptionLetters writes the mails that tell an account's owners of an adopted key.
 type AdoptionLetters struct {
 	Owners Owners
 	Sealer Sealer
-	URL    string // of the service, without a slash at its end
+	URL    string // of the service, without a trailing slash
 	Now    func() time.Time
 }
 
 var _ AdoptionMails = (*AdoptionLetters)(nil)
 
-// KeyAdopted makes one mail for each owner of the account. Whoever adopts must be one of them.
+// KeyAdopted returns one mail for each owner of the account. It is refused unless a.User is one of
+// them.
 //
 //nolint:gocritic // a copy does no harm
 func (l *AdoptionLetters) KeyAdopted(ctx context.Context, a KeyAdoption) ([]store.NewMail, error) {
@@ -82,7 +83,7 @@ func (l *AdoptionLetters) KeyAdopted(ctx context.Context, a KeyAdoption) ([]stor
 	return mails, nil
 }
 
-// name is what the account is called; one without a name is called by who adopts for it.
+// name returns the account's name, or otherwise if it has none.
 func (l *AdoptionLetters) name(ctx context.Context, a *KeyAdoption, otherwise string) (string, error) {
 	memberships, err := l.Owners.ListMemberships(ctx, a.User)
 	if err != nil {

@@ -9,19 +9,19 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// Pages of anonymous keys are looked at in one run; what is left, the next run looks at.
+// One run sweeps at most maxAnonymous pages of anonymous keys and leaves the rest to the next run.
 const (
 	anonymousPage  = 1000
 	maxAnonymous   = 2000
-	retiredForDays = 1 // before a retired key is deleted: all that was charged for it is recorded by then
+	retiredForDays = 1 // before a retired key is deleted: by then all its usage is flushed
 )
 
-// maxUnrecorded is of which age usage may be unrecorded while keys are judged by it: a key may be
-// in use whose first call is not recorded.
+// maxUnrecorded is how far the watermark may lag behind before the sweep is skipped. Until usage is
+// flushed, a key that looks unused may be in use.
 const maxUnrecorded = time.Hour
 
-// sweepAnonymous revokes and deletes anonymous keys that nobody uses. While usage waits to be
-// recorded, it leaves all to the next run.
+// sweepAnonymous revokes and deletes anonymous keys that nobody uses. It does nothing while the
+// watermark lags by more than maxUnrecorded.
 func (p *Partitions) sweepAnonymous(ctx context.Context, in *PartitionUpkeep,
 	today time.Time,
 ) (store.SweptKeys, error) {

@@ -18,7 +18,7 @@ import (
 
 const day = 24 * time.Hour
 
-// visitors is a record with anonymous keys of some age.
+// visitors is a database with anonymous keys of various ages.
 type visitors struct {
 	t     *testing.T
 	ctx   context.Context //nolint:containedctx // a test's own
@@ -51,7 +51,8 @@ func (v *visitors) must(err error) {
 	}
 }
 
-// key makes an anonymous key that was made so long ago, and used last so long ago, or never (0).
+// key creates an anonymous key that is this old and was last used this long ago; 0 means never
+// used.
 func (v *visitors) key(made, used time.Duration) store.Key {
 	v.t.Helper()
 	id := account.NewKeyID()
@@ -85,7 +86,7 @@ func (v *visitors) use(key *store.Key, at time.Time) {
 	}))
 }
 
-// record says up to when all usage is recorded.
+// record sets the watermark.
 func (v *visitors) record(until time.Time) {
 	v.t.Helper()
 	marks := map[int]time.Time{}
@@ -95,14 +96,14 @@ func (v *visitors) record(until time.Time) {
 	v.must(v.store.SaveWatermarks(v.ctx, marks))
 }
 
-// push tells the meter all that it is to be told.
+// push marks all changes as pushed to the meter.
 func (v *visitors) push() {
 	v.t.Helper()
 	_, err := v.db.Exec(v.ctx, "DELETE FROM fence_pushes")
 	v.must(err)
 }
 
-// sweep sweeps while all usage is recorded.
+// sweep sweeps with a watermark of now.
 func (v *visitors) sweep() activities.PartitionReport {
 	v.t.Helper()
 	v.record(v.clock.Now())
@@ -120,7 +121,7 @@ func (v *visitors) sweepOnly() activities.PartitionReport {
 	return report
 }
 
-// stands says what is left of a key: active, revoked or gone, and whether its account is.
+// stands returns the state of a key (active, revoked or gone) and whether its account exists.
 func (v *visitors) stands(k *store.Key) string {
 	v.t.Helper()
 	state := "gone"
@@ -189,7 +190,7 @@ VALUES (gen_random_uuid(), $1, 'pack_s', 1, 'test', now(), now() + interval '1 y
 	}
 }
 
-// While usage waits in Redis, a key may be in use of which nothing is recorded.
+// While usage waits in Redis, a key may be in use although PostgreSQL has no usage of it.
 func TestUpkeep_SweepsNoKeysWhileUsageIsNotRecorded(t *testing.T) {
 	t.Parallel()
 	v := visited(t)
@@ -207,8 +208,8 @@ func TestUpkeep_SweepsNoKeysWhileUsageIsNotRecorded(t *testing.T) {
 	}
 }
 
-// What was charged between the last look and the revocation lands a moment later: then the key
-// stays, and so does its account.
+// Usage that was charged between the last check and the revocation arrives a moment later. Then the
+// key and its account stay.
 func TestUpkeep_KeepsARetiredKeyThatWasUsedAfterAll(t *testing.T) {
 	t.Parallel()
 	v := visited(t)
@@ -222,7 +223,7 @@ func TestUpkeep_KeepsARetiredKeyThatWasUsedAfterAll(t *testing.T) {
 	}
 }
 
-// Pages follow one another, and a schedule of an older program sweeps nothing.
+// The sweep pages through all keys. The input of an older program sweeps nothing.
 func TestUpkeep_SweepsAnonymousKeysPageByPage(t *testing.T) {
 	t.Parallel()
 	v := visited(t)

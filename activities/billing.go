@@ -17,8 +17,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// Stripe is asked what was bought, and told what must not have been. What it is told it does once,
-// however often it is told.
+// Stripe reads what was bought, and reverses what must not have been. Its changes are idempotent.
 type Stripe interface {
 	Snapshot(ctx context.Context, customer string) (subscription.Snapshot, error)
 	ReadSession(ctx context.Context, session string) (subscription.Session, error)
@@ -27,7 +26,7 @@ type Stripe interface {
 	SetTax(ctx context.Context, sub string, vat bool) error
 }
 
-// BillingRecord mirrors what Stripe said.
+// BillingRecord is the mirror of Stripe in PostgreSQL.
 type BillingRecord interface {
 	FindCustomer(ctx context.Context, id account.ID) (store.Customer, error)
 	UpdateCustomer(ctx context.Context, c store.Customer) error
@@ -43,7 +42,7 @@ type BillingRecord interface {
 	LoadAccount(ctx context.Context, id account.ID) (store.Account, error)
 }
 
-// BillingFences put in force what was bought.
+// BillingFences puts in force what was bought.
 type BillingFences interface {
 	Entitle(ctx context.Context, id account.ID, e subscription.Entitlement, by store.Author) (store.Account, error)
 	GrantPack(ctx context.Context, p store.Pack, by store.Author) (store.Pack, bool, error)
@@ -55,34 +54,34 @@ var (
 	_ BillingFences = (*limits.Limits)(nil)
 )
 
-// Billing brings record and meter to what Stripe says. Everything that it does may be done again,
-// after a crash, by another worker or for an event that came twice, and is done once. Causes of
-// failures stay out of histories.
+// Billing reconciles PostgreSQL and the meter with Stripe. All its activities are idempotent: they
+// may be repeated after a crash, by another worker, or for a duplicate event. Causes of failures
+// stay out of histories.
 type Billing struct {
 	Stripe Stripe // nil while payments are off
 	Record BillingRecord
 	Fences BillingFences
 	Mails  ChargeMessenger
-	// Look has the flow of an account's subscription look at Stripe: the one flow that reconciles
-	// it.
+	// Look signals the flow of an account's subscription, the only one that reconciles it.
 	Look func(ctx context.Context, id account.ID) error
-	// Close begins the closing of the statement of a period that ended, once.
+	// Close starts the closing of a period's statement. It is idempotent.
 	Close  func(ctx context.Context, c Closing) error
 	Now    func() time.Time
 	Logger *slog.Logger
 }
 
-// The types of the application errors of Billing. Those that are tried again by the flow, with
-// longer and longer pauses, are why it is stuck.
+// Types of Billing's application errors. Those that the flow retries with backoff are its
+// StuckReason.
 const (
-	ErrBillingFailed = "billing_failed" // the record or the meter does not answer
+	ErrBillingFailed = "billing_failed" // PostgreSQL or the meter does not answer
 	ErrStripeAway    = "stripe_away"    // Stripe does not answer, or refuses
 	ErrPaymentsOff   = "payments_off"   // no key of Stripe is configured
-	// a subscription that the record has, or had, lasts beside the one that counts at Stripe
+	// ErrSecondSub means that a subscription of the account, current or former, lasts at Stripe
+	// next to the one that counts.
 	ErrSecondSub = "second_subscription"
 )
 
-// by is who changes accounts by what was bought.
+// by returns the author of changes that follow from what was bought.
 func (r *reconciling) by() store.Author {
 	return store.Author{Actor: "billing", Origin: "worker", Reason: "what was bought", At: r.Now()}
 }
@@ -95,35 +94,36 @@ type BillingPeriod struct {
 	Plan  string    `json:"plan"` // at its end
 }
 
-// Reconciled is what an account has, after Stripe was asked.
+// Reconciled is what an account has after a reconcile.
 type Reconciled struct {
-	Customer     bool                `json:"customer"` // false when it never bought anything: nothing else is set then
+	Customer     bool                `json:"customer"` // false when it never bought anything; then nothing else is set
 	Subscription string              `json:"subscription,omitempty"`
 	Status       subscription.Status `json:"status,omitempty"` // empty without a subscription that counts
-	Lasts        bool                `json:"lasts,omitempty"`  // whether something is to be expected of it
+	Lasts        bool                `json:"lasts,omitempty"`  // whether the subscription is not over
 	Plan         string              `json:"plan,omitempty"`
-	Period       BillingPeriod       `json:"period"` // that runs
-	// Cut lists the periods of the last days that a change of the cycle cut short.
+	Period       BillingPeriod       `json:"period"` // the current one
+	// Cut lists the periods of the last seven days that a change of the cycle cut short.
 	Cut []BillingPeriod `json:"cut,omitempty"`
-	// Next is when something is due to change by itself: a period's end, a plan's, the next attempt
-	// at a charge. Zero for nothing.
+	// Next is when something is due to change by itself: the end of a period or a plan, or the next
+	// attempt at a charge. Zero for nothing.
 	Next time.Time `json:"next"`
-	// Odd lists payments that contradict the pack that they say to be for, of which nothing is
-	// granted: support looks at them.
+	// Odd lists payments that contradict the pack that they claim to pay for. Nothing is granted
+	// for them; support looks at them.
 	Odd []string `json:"odd,omitempty"`
-	// OddPrice is Stripe's id of what a subscription that lasts is charged when that is of no plan
-	// of ours: the plan goes on, and support looks at it.
+	// OddPrice is Stripe's id of the price that a lasting subscription is charged, when that price
+	// belongs to no plan of ours. The plan continues; support looks at it.
 	OddPrice string `json:"odd_price,omitempty"`
-	// Beside lists subscriptions that counted once and last at Stripe beside the one that counts:
-	// nobody but support ends them, and the customer may be charged for both.
+	// Beside lists former subscriptions of the account that still last at Stripe next to the one
+	// that counts. Only support ends them; the customer may be charged for both.
 	Beside []string `json:"beside,omitempty"`
-	// Late says that the paid period is over and Stripe has not said yet what comes after it.
+	// Late reports whether the paid period is over and Stripe has not yet reported the next one.
 	Late bool `json:"late,omitempty"`
 }
 
-// Reconcile reads Stripe's objects of an account and brings the account there: subscriptions one
-// too many are refunded and cancelled, the mirror is written, the plan is put in force, packs are
-// granted and voided, failed charges are told. One at a time for an account: its flow sees to that.
+// Reconcile reads Stripe's objects of an account and reconciles the account with them. It refunds
+// and cancels surplus subscriptions, writes the mirror, puts the plan in force, grants and voids
+// packs, and sends mails about failed charges. The account's flow ensures that one reconcile runs
+// at a time.
 func (b *Billing) Reconcile(ctx context.Context, id account.ID) (Reconciled, error) {
 	customer, err := b.Record.FindCustomer(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
@@ -159,14 +159,14 @@ type reconciling struct {
 	id       account.ID
 	customer store.Customer
 	snapshot subscription.Snapshot
-	current  *subscription.Subscription // that counts; nil for none
+	current  *subscription.Subscription // the one that counts; nil for none
 	owner    store.Account
 	expected subscription.Entitlement
-	odd      []string // payments of which nothing is granted
-	beside   []string // subscriptions that counted once and last at Stripe
+	odd      []string // payments for which nothing is granted
+	beside   []string // former subscriptions that last at Stripe
 }
 
-// read takes the snapshot, once more when there was a subscription too many.
+// read takes the snapshot. It reverses surplus subscriptions and then takes the snapshot once more.
 func (r *reconciling) read(ctx context.Context) error {
 	recorded, err := r.recorded(ctx)
 	if err != nil {
@@ -202,8 +202,8 @@ func (r *reconciling) read(ctx context.Context) error {
 	}
 }
 
-// sendBack refunds a subscription that is one too many, and then cancels it: while it lasts it is
-// found again, so that whoever dies in between leaves nothing undone.
+// sendBack refunds a surplus subscription and then cancels it. Until it is cancelled it is found
+// again, so a crash in between loses nothing.
 func (r *reconciling) sendBack(ctx context.Context, sub *subscription.Subscription) error {
 	r.Logger.Warn("a second subscription is refunded and cancelled", "account_id", r.id, "subscription", sub.ID)
 	for i := range r.snapshot.Invoices {
@@ -225,8 +225,7 @@ func (r *reconciling) sendBack(ctx context.Context, sub *subscription.Subscripti
 	return nil
 }
 
-// wentBack reports whether a payment went back already: its owner's bank took it, or somebody
-// refunded it.
+// wentBack reports whether a payment was already refunded or charged back.
 func (r *reconciling) wentBack(payment string) bool {
 	for i := range r.snapshot.Payments {
 		if p := &r.snapshot.Payments[i]; p.ID == payment {
@@ -236,7 +235,8 @@ func (r *reconciling) wentBack(payment string) bool {
 	return false
 }
 
-// mirror records subscriptions, those that are over first, because one lasts at most, and invoices.
+// mirror records subscriptions and invoices. It records ended subscriptions first, because at most
+// one may last.
 func (r *reconciling) mirror(ctx context.Context) error {
 	all := make([]*subscription.Subscription, 0, len(r.snapshot.Subscriptions))
 	for i := range r.snapshot.Subscriptions {
@@ -264,8 +264,8 @@ func (r *reconciling) mirror(ctx context.Context) error {
 	return nil
 }
 
-// entitle puts in force what the subscription gives. An account that never had one keeps what it
-// has.
+// entitle puts the subscription's plan in force. An account that never had a subscription keeps
+// what it has.
 func (r *reconciling) entitle(ctx context.Context) error {
 	e, ok := subscription.Entitle(r.current, r.Now())
 	if !ok {
@@ -284,8 +284,8 @@ func (r *reconciling) entitle(ctx context.Context) error {
 	return nil
 }
 
-// conclude ends the checkouts of subscriptions that are in force, and records the customer last:
-// its time says that everything before is done.
+// conclude ends the checkouts of subscriptions that are in force. It records the customer last: its
+// ReadAt states that everything before is done.
 func (r *reconciling) conclude(ctx context.Context) error {
 	for i := range r.snapshot.Subscriptions {
 		sub := &r.snapshot.Subscriptions[i]
@@ -304,8 +304,8 @@ func (r *reconciling) conclude(ctx context.Context) error {
 	return nil
 }
 
-// failed logs why something failed, and gives the error for the history: a refusal as it is,
-// anything else as to be tried again.
+// failed logs the cause and returns the error for the history: a refusal is not retried, anything
+// else is.
 func (b *Billing) failed(err error, kind, step string, id account.ID) error {
 	if refusal, ok := errors.AsType[*fault.Error](err); ok && refusal.Reason != fault.InternalFault &&
 		refusal.Reason != fault.NotYetInForce {

@@ -12,8 +12,8 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// recorded is the subscription that the record knows last; its id is empty when there is none. One
-// of a price of its own is of the plan in force.
+// recorded returns the last subscription in PostgreSQL; its id is empty when there is none. If its
+// price belongs to no plan of ours, its plan is the one in force.
 func (r *reconciling) recorded(ctx context.Context) (subscription.Subscription, error) {
 	sub, err := r.Record.LastSubscription(ctx, r.id)
 	if errors.Is(err, store.ErrNotFound) {
@@ -32,7 +32,7 @@ func (r *reconciling) recorded(ctx context.Context) (subscription.Subscription, 
 	return sub, nil
 }
 
-// had lists those of the subscriptions that last at Stripe which the record has, save the one that
+// had returns which of the subscriptions that last at Stripe are in PostgreSQL, except the one that
 // counts.
 func (r *reconciling) had(ctx context.Context, lasting []string) ([]string, error) {
 	beside := slices.DeleteFunc(lasting, func(id string) bool { return r.current != nil && id == r.current.ID })
@@ -46,8 +46,8 @@ func (r *reconciling) had(ctx context.Context, lasting []string) ([]string, erro
 	return had, nil
 }
 
-// warn tells what somebody did at Stripe to a subscription that was recorded as lasting, other than
-// to end it. listed says whether Stripe tells of it.
+// warn logs what somebody did at Stripe to a subscription that was recorded as lasting, except
+// ending it. listed reports whether Stripe still lists it.
 func (r *reconciling) warn(recorded *subscription.Subscription, listed bool) {
 	if recorded.ID == "" || recorded.Status.Over() {
 		return
@@ -67,14 +67,14 @@ func (r *reconciling) warn(recorded *subscription.Subscription, listed bool) {
 	}
 }
 
-// place is where the customer is, as VAT goes, by what Stripe says now.
+// place returns the customer's place of supply for VAT, according to Stripe's current data.
 func (r *reconciling) place() plan.TaxPlace {
 	now := r.customer
 	now.Country, now.Card = r.snapshot.Country, r.snapshot.Card
 	return now.Place()
 }
 
-// tax has a subscription charged with VAT or without, as the place of supply wants it now.
+// tax sets or removes VAT on the subscription according to the current place of supply.
 func (r *reconciling) tax(ctx context.Context) error {
 	if r.current == nil || r.current.Status.Over() {
 		return nil
@@ -92,8 +92,8 @@ func (r *reconciling) tax(ctx context.Context) error {
 	return nil
 }
 
-// packs grants what was paid for, once for each payment, and voids what is left of a pack whose
-// money went back. What went back before it was granted is not granted.
+// packs grants packs, once per payment, and voids the rest of a pack whose payment was refunded or
+// disputed. A pack whose payment was taken back before the grant is not granted.
 func (r *reconciling) packs(ctx context.Context) error {
 	for i := range r.snapshot.Payments {
 		p := &r.snapshot.Payments[i]
@@ -118,7 +118,7 @@ func (r *reconciling) packs(ctx context.Context) error {
 	return nil
 }
 
-// told is what the flow waits for next.
+// told returns the result for the flow, with the time of its next poll.
 func (r *reconciling) told(ctx context.Context) (Reconciled, error) {
 	terms, err := r.owner.Terms()
 	if err != nil {
@@ -160,8 +160,8 @@ func (r *reconciling) told(ctx context.Context) (Reconciled, error) {
 	return told, nil
 }
 
-// cutFor is how long after its end a period that was cut short is told: a flow that looks once a
-// day sees it.
+// cutFor is how long after its end a period that was cut short is reported. A flow that polls once
+// a day sees it.
 const cutFor = 7 * 24 * time.Hour
 
 func (r *reconciling) cut(ctx context.Context, now time.Time) ([]BillingPeriod, error) {
@@ -178,13 +178,13 @@ func (r *reconciling) cut(ctx context.Context, now time.Time) ([]BillingPeriod, 
 	return cut, nil
 }
 
-// Closing is a metering period that ended.
+// Closing names a metering period that ended.
 type Closing struct {
 	Account account.ID    `json:"account"`
 	Period  BillingPeriod `json:"period"`
 }
 
-// BeginClosing has the statement of a period closed, once, however often it is told.
+// BeginClosing starts the closing of a period's statement. It is idempotent.
 func (b *Billing) BeginClosing(ctx context.Context, c Closing) error { //nolint:gocritic // a copy does no harm
 	if err := b.Close(ctx, c); err != nil {
 		return b.failed(err, ErrBillingFailed, "begin to close a statement", c.Account)

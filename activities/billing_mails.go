@@ -21,13 +21,13 @@ type FailedCharge struct {
 	Card    *subscription.Card
 }
 
-// ChargeMessenger tells the users of an account of a failed charge, each once for an invoice,
-// however often it is asked.
+// ChargeMessenger tells the users of an account of a failed charge, each once per invoice. It is
+// idempotent.
 type ChargeMessenger interface {
 	ChargeFailed(ctx context.Context, f FailedCharge) error
 }
 
-// ChargeMails tells of failed charges by mail, which no setting declines.
+// ChargeMails tells of failed charges by mail. No setting turns these mails off.
 type ChargeMails struct {
 	People    People
 	Letters   Letterbox
@@ -36,7 +36,7 @@ type ChargeMails struct {
 
 var _ ChargeMessenger = (*ChargeMails)(nil)
 
-// billingPage is where mails about money lead.
+// billingPage is the page that mails about money link to.
 const billingPage = "/billing"
 
 // ChargeFailed queues the mails; none for an account without users.
@@ -71,7 +71,7 @@ func (c *ChargeMails) ChargeFailed(ctx context.Context, f FailedCharge) error { 
 	return c.Letters.Queue(ctx, letters...)
 }
 
-// calledBy is what an account is called: its name, or the address of one of its users.
+// calledBy returns the account's name, or the address of its first user.
 func calledBy(ctx context.Context, people People, id account.ID, first *store.Member) (string, error) {
 	of, err := people.ListMemberships(ctx, first.User)
 	if err != nil {
@@ -85,7 +85,7 @@ func calledBy(ctx context.Context, people People, id account.ID, first *store.Me
 	return first.Email.Address(), nil
 }
 
-// titleOf is the title of a plan that is sold.
+// titleOf returns the title of the plan that an item sells.
 func titleOf(item string) string {
 	if sold, known := plan.FindItem(item); known {
 		if p, ok := plan.Lookup(sold.Plan); ok {
@@ -95,10 +95,11 @@ func titleOf(item string) string {
 	return strings.ReplaceAll(item, "_", " ")
 }
 
-// firstInvoice is Stripe's reason of an invoice that its payer sees fail at the checkout.
+// firstInvoice is Stripe's billing reason of an invoice whose failure its payer sees at the
+// checkout.
 const firstInvoice = "subscription_create"
 
-// tell has the users told of each invoice of the subscription that could not be charged.
+// tell sends mails about each invoice of the subscription that could not be charged.
 func (r *reconciling) tell(ctx context.Context) error {
 	for i := range r.snapshot.Invoices {
 		v := &r.snapshot.Invoices[i]

@@ -13,8 +13,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// oddStripe tells something else of a customer than Stripe does, and counts what it is told to
-// undo.
+// oddStripe changes the snapshots of a Stripe and counts refunds and cancellations.
 type oddStripe struct {
 	activities.Stripe
 
@@ -43,8 +42,8 @@ func (s *oddStripe) RefundPayment(context.Context, string, string) error {
 
 func (s *oddStripe) SetTax(context.Context, string, bool) error { return s.taxes }
 
-// A payment that contradicts its pack grants nothing and is shown, and the account has everything
-// else that it bought.
+// A payment that contradicts its pack grants nothing and is shown; everything else that the account
+// bought is in force.
 func TestAPaymentThatContradictsItsPackHoldsNothingElseUp(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
@@ -75,7 +74,7 @@ func TestAPaymentThatContradictsItsPackHoldsNothingElseUp(t *testing.T) {
 	if len(packs) != 1 || packs[0].Kind != "pack_s" {
 		t.Fatalf("granted are %+v", packs)
 	}
-	// What was granted once is held against nothing that a payment says later.
+	// What was granted is not checked against later data of its payment.
 	odd.tell = func(all *subscription.Snapshot) {
 		for i := range all.Payments {
 			all.Payments[i].Amount = 1
@@ -86,8 +85,8 @@ func TestAPaymentThatContradictsItsPackHoldsNothingElseUp(t *testing.T) {
 	}
 }
 
-// What somebody made by hand at Stripe is neither cancelled nor refunded, and gives an account only
-// what it is of.
+// A subscription that somebody created by hand at Stripe is neither cancelled nor refunded, and
+// entitles the account only to its own plan.
 func TestSubscriptionsMadeByHandAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
@@ -116,7 +115,7 @@ func TestSubscriptionsMadeByHandAreLeftAlone(t *testing.T) {
 	}
 }
 
-// A tax that cannot be set keeps nobody from the plan and the packs that they paid for.
+// A failure to set the tax does not delay the plan and the packs.
 func TestATaxThatCannotBeSetHoldsNoPlanUp(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
@@ -159,14 +158,14 @@ func TestADeletedCustomerHasNoPlan(t *testing.T) {
 	}
 }
 
-// Somebody charges something else for a subscription at Stripe, which ends there: whoever
-// reconciles dies before or after every step, and another one has the plan end. One that is there
-// beside it counts, and packs are granted.
+// Somebody replaces the price of a subscription at Stripe, and the subscription ends there. The
+// worker dies before or after every step, and another one ends the plan. A second subscription next
+// to it then counts, and packs are granted.
 func TestASubscriptionWhosePriceWasReplacedEndsWhoeverDies(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
 	steps := 1
-	for at := 0; at <= steps; at++ { // 0 dies nowhere, and counts the steps
+	for at := 0; at <= steps; at++ { // 0 does not die, and counts the steps
 		b := s.shopper("US")
 		b.buy("plan", "pro_monthly")
 		b.reconciles(nil, plan.Pro, "")
@@ -221,8 +220,8 @@ func TestASubscriptionWhosePriceWasReplacedEndsWhoeverDies(t *testing.T) {
 	}
 }
 
-// A subscription that counted once and lasts beside the one that counts is shown, and never sent
-// back: its owner may have paid for months, also when its price is mended.
+// A former subscription that lasts next to the one that counts is shown and never refunded, even
+// when its price is corrected: its owner may have paid for months.
 func TestASubscriptionThatCountedOnceIsShownAndNotSentBack(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
@@ -244,7 +243,7 @@ func TestASubscriptionThatCountedOnceIsShownAndNotSentBack(t *testing.T) {
 			}}
 			books := b.newBilling(nil)
 			books.Stripe = told
-			if _, err := books.Reconcile(b.ctx, b.id); err != nil { // the one beside it counts from here on
+			if _, err := books.Reconcile(b.ctx, b.id); err != nil { // from here on the second one counts
 				t.Fatal(err)
 			}
 			told.tell = func(all *subscription.Snapshot) {
@@ -273,7 +272,7 @@ func TestASubscriptionThatCountedOnceIsShownAndNotSentBack(t *testing.T) {
 	}
 }
 
-// reconciles wants a plan in force, and undoes nothing at Stripe.
+// reconciles verifies the plan in force, and that nothing was reversed at Stripe.
 func (b *shopper) reconciles(tell func(*subscription.Snapshot), want, odd string) {
 	b.t.Helper()
 	if tell == nil {

@@ -12,12 +12,12 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// PackOrigin is what a pack is granted for, once for ever: the payment that bought it.
+// PackOrigin returns the origin of a bought pack, by which it is granted at most once: its payment.
 func PackOrigin(payment string) string { return "payment/" + payment }
 
-// grantPack grants what a payment bought, once for the payment. It lasts from the payment on,
-// whenever it is granted. A payment that contradicts its pack grants nothing and holds nothing else
-// up. What was granted once is held against no price of today.
+// grantPack grants the pack of a payment, once per payment. Its validity starts at the payment, not
+// at the grant. A payment that contradicts its pack grants nothing and delays nothing else. A pack
+// that was granted is not checked against today's prices.
 func (r *reconciling) grantPack(ctx context.Context, p *subscription.Payment, item *plan.Item) error {
 	before, err := r.Record.FindPackByOrigin(ctx, PackOrigin(p.ID))
 	if err == nil && before.Account == r.id {
@@ -39,7 +39,7 @@ func (r *reconciling) grantPack(ctx context.Context, p *subscription.Payment, it
 	}, r.by())
 	if refusal, ok := errors.AsType[*fault.Error](err); ok && refusal.Reason == fault.FieldRefused {
 		r.Logger.Error("a pack that was paid for cannot be granted", "account_id", r.id, "payment", p.ID, "error", err)
-		return nil // it expired before anybody heard of it, and would fail for ever
+		return nil // it expired before it was seen, so a retry would fail for ever
 	}
 	switch {
 	case errors.Is(err, store.ErrOriginTaken):
@@ -52,10 +52,10 @@ func (r *reconciling) grantPack(ctx context.Context, p *subscription.Payment, it
 	return nil
 }
 
-// sellingCurrency is the one that everything is sold in.
+// sellingCurrency is the currency of all prices.
 const sellingCurrency = "usd"
 
-// contradicts notes a payment of which nothing is granted, for support.
+// contradicts notes a payment for support; nothing is granted for it.
 func (r *reconciling) contradicts(p *subscription.Payment, why string) error {
 	r.Logger.Error("a payment does not match its pack; nothing is granted", "account_id", r.id,
 		"payment", p.ID, "why", why)
@@ -63,8 +63,8 @@ func (r *reconciling) contradicts(p *subscription.Payment, why string) error {
 	return nil
 }
 
-// voidPack takes away what is left of a pack whose money went back; nothing when it was not
-// granted.
+// voidPack voids the rest of a pack whose payment was refunded or disputed. It does nothing if the
+// pack was not granted.
 func (r *reconciling) voidPack(ctx context.Context, p *subscription.Payment) error {
 	reason := "refunded"
 	if p.Disputed {
@@ -82,8 +82,8 @@ func (r *reconciling) voidPack(ctx context.Context, p *subscription.Payment) err
 	return nil
 }
 
-// endCheckout records how the checkout of what Stripe tells of ended; none, or one of another
-// service that shares the Stripe account, is left alone.
+// endCheckout records the final state of a checkout. It ignores an id that is empty or belongs to
+// another service that shares the Stripe account.
 func (r *reconciling) endCheckout(ctx context.Context, checkout string, state store.CheckoutState) error {
 	id, err := store.ParseCheckoutID(checkout)
 	if err != nil {

@@ -25,8 +25,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// shop is the sandbox's Stripe with what reconciles accounts to it, over a real record and a real
-// meter.
+// shop is the sandbox's Stripe with a real database and a real meter.
 type shop struct {
 	t      *testing.T
 	ctx    context.Context //nolint:containedctx // a test's own
@@ -34,7 +33,7 @@ type shop struct {
 	way    *billing.Stripe
 	store  *store.Store
 	limits *limits.Limits
-	looked []account.ID // flows that were told
+	looked []account.ID // accounts whose flows were signalled
 }
 
 func openShop(t *testing.T) *shop {
@@ -68,7 +67,7 @@ func (s *shop) must(err error) {
 	}
 }
 
-// newBilling reconciles, and dies where it is told to; nil for nowhere.
+// newBilling returns a Billing that dies where d says; nil for nowhere.
 func (s *shop) newBilling(d *dying) *activities.Billing {
 	b := &activities.Billing{
 		Stripe: s.way, Record: s.store, Fences: s.limits, Mails: untold{}, Now: time.Now,
@@ -93,7 +92,7 @@ type shopper struct {
 	*shop
 	id       account.ID
 	customer string
-	checkout map[string]store.CheckoutID // by what was bought, and how often
+	checkout map[string]store.CheckoutID // by the name that the test gave it
 }
 
 func (s *shop) shopper(country string) *shopper {
@@ -109,7 +108,7 @@ func (s *shop) shopper(country string) *shopper {
 	return b
 }
 
-// open opens a checkout of an item, named for the test.
+// open opens a checkout of an item under a name of the test's own.
 func (b *shopper) open(name, key string, vat bool) activities.CheckoutRef {
 	b.t.Helper()
 	item, _ := plan.FindItem(key)
@@ -151,7 +150,7 @@ func (b *shopper) states() map[string]store.CheckoutState {
 	return all
 }
 
-// dying stops at a step, before it is done or after.
+// dying dies at a step, before or after it.
 type dying struct {
 	at, n int
 	after bool
@@ -242,14 +241,14 @@ func (f dyingFences) VoidPack(ctx context.Context, origin, reason string,
 	return void, fresh, err
 }
 
-// Two plans are paid in two checkouts, and two packs; one pack's money goes back. Whoever
-// reconciles dies before or after every step of it, and another one goes on: each time one
-// subscription, one refund of the other, each pack once.
+// Two plans are paid in two checkouts, and two packs; one pack is refunded. The worker dies before
+// or after every step, and another one continues. Each time there is one subscription, one refund
+// of the other, and each pack once.
 func TestWhoeverDiesReconcilingLeavesNothingUndoneAndNothingDoneTwice(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
 	steps := 1
-	for at := 0; at <= steps; at++ { // 0 dies nowhere, and counts the steps
+	for at := 0; at <= steps; at++ { // 0 does not die, and counts the steps
 		for _, after := range []bool{false, true} {
 			d := &dying{at: at, after: after}
 			b := s.shopper("DE")
@@ -279,7 +278,7 @@ func TestWhoeverDiesReconcilingLeavesNothingUndoneAndNothingDoneTwice(t *testing
 	}
 }
 
-// settled reconciles twice more, and wants what was bought, once.
+// settled reconciles twice more and verifies that what was bought is in force once.
 func (b *shopper) settled(at int, after bool, returned store.CheckoutState, packs, void int) {
 	b.t.Helper()
 	var kept string // either is the older one: both were paid in the same second

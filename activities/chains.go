@@ -1,6 +1,6 @@
-// Package activities owns the side effects of durable work: one struct per domain with what it
-// depends on. Their inputs, results and errors enter workflow histories, so none of them holds a
-// secret or an upstream's URL. When and how often they run is the workflows' matter.
+// Package activities contains the side effects of workflows: one struct per domain with its
+// dependencies. Inputs, results and errors are stored in workflow histories, so they contain no
+// secrets and no URLs of upstreams. The workflows decide when and how often activities run.
 package activities
 
 import (
@@ -19,21 +19,21 @@ import (
 	"github.com/chainaccess/gateway/relay/upstream"
 )
 
-// Prober measures the upstreams of a chain once, within its own time-outs. Recall tells it before
-// what other rounds, also of other workers, found.
+// Prober measures the upstreams of a chain once, within its own timeouts. Recall first loads what
+// earlier rounds found, also those of other workers.
 type Prober interface {
 	Recall(id chain.ID, posted upstream.Posted)
 	Probe(ctx context.Context, id chain.ID) (upstream.Snapshot, error)
 }
 
-// Board is where every process reads the newest measurements.
+// Board is where every process reads the latest measurements.
 type Board interface {
 	Read(ctx context.Context, id chain.ID) (upstream.Posted, error)
 	Publish(ctx context.Context, s upstream.Snapshot) error
 }
 
-// ProbeResult is what one round measured, without what only the next round needs: histories keep
-// it.
+// ProbeResult is what one round measured, without the data that only the next round needs, because
+// histories store it.
 type ProbeResult = upstream.Snapshot
 
 // Types of the application errors of Chains.
@@ -55,8 +55,8 @@ type Chains struct {
 	Logger *slog.Logger
 }
 
-// Probe measures a chain once and publishes what it found. The causes of failures stay out of the
-// history, because they may name an upstream's address: the error says only of what type it was.
+// Probe measures a chain once and publishes the result. Causes of failures stay out of the history,
+// because they may contain an upstream's URL; the error has only a type.
 func (c *Chains) Probe(ctx context.Context, id chain.ID) (result ProbeResult, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -83,8 +83,8 @@ func (c *Chains) Probe(ctx context.Context, id chain.ID) (result ProbeResult, er
 	return forHistory(snapshot), nil
 }
 
-// forHistory keeps a workflow's history small, and out of it the fingerprints: a hash of an address
-// lets weak credentials in it be guessed.
+// forHistory removes what a history should not store: bulk, and the fingerprints, because a hash of
+// a URL allows weak credentials in it to be guessed.
 func forHistory(s upstream.Snapshot) ProbeResult {
 	s.Checkpoints = nil
 	s.Upstreams = slices.Clone(s.Upstreams)
@@ -106,8 +106,8 @@ func failureOf(ctx context.Context, err error) string {
 	return ErrProbeFailed
 }
 
-// refuse logs the kind of failure; upstreams' own errors are logged by the package that knows what
-// to hide in them.
+// refuse logs the kind of failure and returns its application error. Package upstream logs the
+// errors of upstreams itself, because it knows what to redact.
 func (c *Chains) refuse(ctx context.Context, id chain.ID, kind string, cause error) error {
 	c.Logger.Warn("chain not measured", "chain", id, "kind", kind, "type", fmt.Sprintf("%T", innermost(cause)),
 		"attempt", activity.GetInfo(ctx).Attempt)

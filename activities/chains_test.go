@@ -25,7 +25,7 @@ const canary = "canary-4f1b9c"
 
 type proberFunc func(ctx context.Context, id chain.ID) (upstream.Snapshot, error)
 
-// Recall is not of interest here.
+// Recall does nothing.
 func (f proberFunc) Recall(chain.ID, upstream.Posted) {}
 
 func (f proberFunc) Probe(ctx context.Context, id chain.ID) (upstream.Snapshot, error) {
@@ -48,7 +48,7 @@ func (b *board) Publish(_ context.Context, s upstream.Snapshot) error {
 	return b.err
 }
 
-// run executes the activity once and gives what would enter the history, and the log.
+// run executes the activity once and returns what would enter the history, and the log.
 func run(t *testing.T, p activities.Prober, b activities.Board) (activities.ProbeResult, string, error) {
 	t.Helper()
 	var log bytes.Buffer
@@ -140,7 +140,7 @@ func TestProbeFailuresNameTheirTypeAndNothingElse(t *testing.T) {
 	}
 }
 
-// recalling is a prober that shows what it was told of earlier rounds.
+// recalling is a prober that keeps what Recall was called with.
 type recalling struct{ told upstream.Posted }
 
 func (r *recalling) Recall(_ chain.ID, posted upstream.Posted) { r.told = posted }

@@ -9,28 +9,28 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// CheckoutRef names a checkout in histories. The address of its page is not in it.
+// CheckoutRef names a checkout in histories. It does not contain the URL of its page.
 type CheckoutRef struct {
 	Session  string     `json:"session"`  // of Stripe
 	Checkout string     `json:"checkout"` // ours
 	Account  account.ID `json:"account"`
 }
 
-// RefOfCheckout names a checkout that has its session.
+// RefOfCheckout returns the reference of a checkout that has a session.
 func RefOfCheckout(c *store.Checkout) CheckoutRef {
 	return CheckoutRef{Session: c.Session, Checkout: c.ID.String(), Account: c.Account}
 }
 
-// States of a checkout in which something is to be expected of it; CheckoutPaying: it is paid, and
-// the account has nothing yet.
+// States of a checkout that may still change. CheckoutPaying means that it is paid and not yet in
+// force.
 const (
 	CheckoutOpen   = string(store.CheckoutOpen)
 	CheckoutPaying = "paying"
 )
 
-// FollowCheckout asks Stripe how a checkout is, and gives its state. One that is over there is
-// recorded so, which frees its seat; of one that is paid the flow of the account's subscription is
-// told, which gives what was bought and records that.
+// FollowCheckout polls a checkout at Stripe and returns its state. If it expired there, that is
+// recorded, which frees its seat. If it is paid, the flow of the account's subscription is
+// signalled, which puts in force what was bought.
 func (b *Billing) FollowCheckout(ctx context.Context, ref CheckoutRef) (string, error) {
 	id, err := store.ParseCheckoutID(ref.Checkout)
 	if err != nil {

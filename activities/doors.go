@@ -17,7 +17,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// DoorFences change keys at doors and put them in force.
+// DoorFences binds, adopts and claims keys, and puts them in force.
 type DoorFences interface {
 	BindKey(ctx context.Context, b store.Binding, by store.Author) (store.Bound, error)
 	AdoptKey(ctx context.Context, id account.KeyID, to account.ID, user account.UserID, by store.Author,
@@ -28,26 +28,26 @@ type DoorFences interface {
 
 var _ DoorFences = (*limits.Limits)(nil)
 
-// AdoptionMails makes the mails that tell the owners of an account of a key that it adopts, one for
-// each owner and adoption however often they are made.
+// AdoptionMails returns the mails that tell the owners of an account of a key that it adopts. They
+// are deduplicated per owner and adoption.
 type AdoptionMails interface {
 	KeyAdopted(ctx context.Context, a KeyAdoption) ([]store.NewMail, error)
 }
 
-// Doors carries keys through doors. What it does may be done again, after a crash or by another
-// worker, and is done once. Causes of failures stay out of histories.
+// Doors binds, adopts and claims keys. Its activities are idempotent. Causes of failures stay out
+// of histories.
 type Doors struct {
 	Fences DoorFences
 	Mails  AdoptionMails
 	Logger *slog.Logger
 }
 
-// ErrDoorFailed is the type of the application errors of Doors that are tried again. Refusals are
-// not: their type is the name of their fault.
+// ErrDoorFailed is the type of Doors' application errors that are retried. Refusals are not
+// retried; their type is the name of their fault.
 const ErrDoorFailed = "door_failed"
 
-// DoorAuthor says who goes through a door: a key by its prefix or a user by their id, never an
-// address, because it stands in histories.
+// DoorAuthor names who changes a key: a key by its prefix or a user by their id, never an e-mail
+// address, because histories store it.
 type DoorAuthor struct {
 	Actor  string `json:"actor"`
 	Origin string `json:"origin"`
@@ -57,11 +57,11 @@ func (a DoorAuthor) author(reason string) store.Author {
 	return store.Author{Actor: a.Actor, Origin: a.Origin, Reason: reason}
 }
 
-// KeyBinding is a wallet that proved itself for a key.
+// KeyBinding is a wallet's proof for a key.
 type KeyBinding struct {
 	Key     account.KeyID  `json:"key"`
 	Address wallet.Address `json:"address"`
-	Message string         `json:"message"` // that was signed
+	Message string         `json:"message"` // the signed one
 	By      DoorAuthor     `json:"by"`
 }
 
@@ -74,7 +74,7 @@ type BoundKey struct {
 	InForce bool           `json:"in_force"`
 }
 
-// BindKey binds a key to a wallet and puts that in force.
+// BindKey binds a key to a wallet and puts the change in force.
 func (d *Doors) BindKey(ctx context.Context, b KeyBinding) (BoundKey, error) { //nolint:gocritic // a copy does no harm
 	bound, err := d.Fences.BindKey(ctx, store.Binding{Key: b.Key, Address: b.Address, Message: b.Message},
 		b.By.author("bound to a wallet"))
@@ -88,7 +88,7 @@ func (d *Doors) BindKey(ctx context.Context, b KeyBinding) (BoundKey, error) { /
 	}, nil
 }
 
-// KeyAdoption is an owner who gave the claim code of a key.
+// KeyAdoption is an owner's request for a key whose claim code they presented.
 type KeyAdoption struct {
 	Key     account.KeyID  `json:"key"`
 	Account account.ID     `json:"account"`
@@ -99,13 +99,14 @@ type KeyAdoption struct {
 // AdoptedKey is a key in its owner's account.
 type AdoptedKey struct {
 	Key       account.KeyID `json:"key"`
-	Prefix    string        `json:"prefix"` // that is shown of the key
+	Prefix    string        `json:"prefix"` // the part of the key that is shown
 	Account   account.ID    `json:"account"`
 	AdoptedAt time.Time     `json:"adopted_at"`
 	InForce   bool          `json:"in_force"`
 }
 
-// AdoptKey moves a key to its owner's account, puts that in force, and has the owners told.
+// AdoptKey moves a key to its owner's account, puts the change in force, and queues mails to the
+// owners.
 //
 //nolint:gocritic // a copy does no harm
 func (d *Doors) AdoptKey(ctx context.Context, a KeyAdoption) (AdoptedKey, error) {
@@ -125,17 +126,17 @@ func (d *Doors) AdoptKey(ctx context.Context, a KeyAdoption) (AdoptedKey, error)
 	}, nil
 }
 
-// AgentClaim is a wallet that proved itself as an agent of an account, and the key that was made
-// for it.
+// AgentClaim is a wallet's proof that it is an agent of an account, and the key that was minted for
+// it.
 type AgentClaim struct {
 	Account account.ID     `json:"account"`
 	Address wallet.Address `json:"address"`
 	Name    string         `json:"name"`
-	Message string         `json:"message"` // that was signed
+	Message string         `json:"message"` // the signed one
 	Key     account.KeyID  `json:"key"`
 	Digest  account.Digest `json:"digest"`
 	Prefix  string         `json:"prefix"`
-	// MonthlyCap is in whole units, 0 for none; nil for what an agent has by default.
+	// MonthlyCap is in whole units; 0 means no cap, nil the default of an agent.
 	MonthlyCap *json.Number `json:"monthly_cap,omitempty"`
 	By         DoorAuthor   `json:"by"`
 }
@@ -144,16 +145,16 @@ type AgentClaim struct {
 type ClaimedAgent struct {
 	Agent     account.AgentID `json:"agent"`
 	Key       account.KeyID   `json:"key"`
-	Before    account.KeyID   `json:"before"`    // the key that died; zero for none
+	Before    account.KeyID   `json:"before"`    // the key that was replaced; zero for none
 	CapMilli  int64           `json:"cap_milli"` // the key's monthly cap in thousandths of units; 0 for none
 	ClaimedAt time.Time       `json:"claimed_at"`
 	InForce   bool            `json:"in_force"`
 }
 
-// MonthlyCap is the key's; 0 for none.
+// MonthlyCap returns the key's cap; 0 for none.
 func (c ClaimedAgent) MonthlyCap() plan.Units { return plan.Units(c.CapMilli) }
 
-// ClaimAgent makes an agent or gives it a fresh key, and puts that in force.
+// ClaimAgent creates an agent or gives it a new key, and puts the change in force.
 //
 //nolint:gocritic // a copy does no harm
 func (d *Doors) ClaimAgent(ctx context.Context, c AgentClaim) (ClaimedAgent, error) {
@@ -173,8 +174,7 @@ func (d *Doors) ClaimAgent(ctx context.Context, c AgentClaim) (ClaimedAgent, err
 	}, nil
 }
 
-// PutInForce puts keys in force that are recorded and that the meter may not have; an error is
-// tried again.
+// PutInForce pushes committed keys to the meter, which may lack them. An error is retried.
 func (d *Doors) PutInForce(ctx context.Context, keys []account.KeyID) error {
 	for _, key := range keys {
 		inForce, err := d.told(d.Fences.Enforce(ctx, key), "put in force", key)
@@ -189,15 +189,15 @@ func (d *Doors) PutInForce(ctx context.Context, keys []account.KeyID) error {
 	return nil
 }
 
-// RefusalDetails goes with a refusal's application error.
+// RefusalDetails are the details of a refusal's application error.
 type RefusalDetails struct {
 	RetryAfterMillis int64 `json:"retry_after_ms,omitempty"`
-	// StartAgain says that the challenge is worth nothing any more, and that another one would do.
+	// StartAgain reports that the challenge is no longer valid and that the client needs a new one.
 	StartAgain bool `json:"start_again,omitempty"`
 }
 
-// told logs why something failed, and gives the error for the history; of a change that is saved it
-// says whether it is in force.
+// told logs the cause and returns the error for the history. For a committed change it reports
+// whether that is in force.
 func (d *Doors) told(err error, step string, key account.KeyID) (inForce bool, _ error) {
 	if err == nil {
 		return true, nil
@@ -216,8 +216,8 @@ func (d *Doors) told(err error, step string, key account.KeyID) (inForce bool, _
 	return false, temporal.NewApplicationError("it failed; the worker's log names the cause", ErrDoorFailed)
 }
 
-// refused is a refusal for the history: its message is public, its cause is not. It is no fault of
-// the service, so no log calls it an error.
+// refused returns a refusal for the history: its message is public, its cause is not included. It
+// is benign, so no log calls it an error.
 func refused(f *fault.Error) error {
 	return temporal.NewApplicationErrorWithOptions(f.Message, f.Reason.String(), temporal.ApplicationErrorOptions{
 		NonRetryable: true, Category: temporal.ApplicationErrorCategoryBenign, Details: []any{

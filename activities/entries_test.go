@@ -12,8 +12,8 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// Nobody proved that these addresses are theirs, so they are not kept for long. What somebody
-// confirmed, talks about, or waits for is.
+// Addresses that nobody confirmed are not kept for long. Confirmed ones, those under discussion and
+// open ones stay.
 func TestUpkeepDeletesEntriesThatNobodyConfirmedAndDeclinedWishes(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -86,10 +86,10 @@ func TestUpkeepDeletesEntriesThatNobodyConfirmedAndDeclinedWishes(t *testing.T) 
 	}
 	clock.Advance(time.Second)
 	enter("late@buyer.example", clock.Now())
-	if n := keep(0); n != 0 { // a schedule of before entries
+	if n := keep(0); n != 0 { // input of a schedule from before this setting
 		t.Errorf("%d entries were deleted by a schedule that does not say for how long to keep them", n)
 	}
-	if n := keep(30); n != 3 { // two addresses that wait, and the wish that was declined so long ago
+	if n := keep(30); n != 3 { // two unconfirmed addresses and the old declined wish
 		t.Errorf("%d entries were deleted, want 3", n)
 	}
 	on, err := s.ListWaitlist(ctx, store.WaitlistStatuses(), nil, 10)

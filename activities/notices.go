@@ -13,7 +13,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// NoticeStore keeps the notices of used allowances, and what they tell of.
+// NoticeStore stores the notices of used allowances and what they report.
 type NoticeStore interface {
 	OpenNotices(ctx context.Context, stale time.Duration, limit int) ([]store.UsageNotice, error)
 	FindNotice(ctx context.Context, id store.NoticeID) (store.UsageNotice, error)
@@ -23,52 +23,51 @@ type NoticeStore interface {
 	PeriodTotals(ctx context.Context, of store.UsagePeriod) (store.PeriodTotals, error)
 }
 
-// ErrNoRecipient says that an account has nobody to write to.
+// ErrNoRecipient means that an account has no users to write to.
 var ErrNoRecipient = errors.New("activities: the account has nobody to write to")
 
-// UsageMessage tells that a share of an allowance was used.
+// UsageMessage reports that a share of an allowance was used.
 type UsageMessage struct {
 	Notice    store.NoticeID
-	Account   store.Account // with its packs, which may go on where the plan ends
+	Account   store.Account // with its packs, which are used after the quota
 	Totals    store.PeriodTotals
-	Allowance plan.Units // of the account's terms as they are now; Unlimited when they have none any more
+	Allowance plan.Units // of the current terms; Unlimited when they have no quota
 }
 
-// Messenger tells the owner of an account. It may be asked again with the same notice, after a
-// crash, and must let it arrive once. ErrNoRecipient, ErrDeclined and ErrOutdated end it; any other
-// error is tried again.
+// Messenger tells the owner of an account. It must be idempotent per notice. ErrNoRecipient,
+// ErrDeclined and ErrOutdated end the notice; any other error is retried.
 type Messenger interface {
 	UsageReached(ctx context.Context, m UsageMessage) error
 }
 
-// NoRecipients is the messenger of a service that keeps nobody's address.
+// NoRecipients is the messenger of a service that stores no addresses.
 type NoRecipients struct{}
 
 var _ Messenger = NoRecipients{}
 
-// UsageReached reaches nobody.
+// UsageReached always returns ErrNoRecipient.
 func (NoRecipients) UsageReached(context.Context, UsageMessage) error { return ErrNoRecipient }
 
-// Results of notices, as they stand in their rows.
+// Results of notices, as stored in their rows.
 const (
 	NoticeDelivered   = "delivered"
 	NoticeNoRecipient = "no_recipient"
-	NoticeDeclined    = "declined" // the account's settings say no
-	// all of the allowance is noticed already, so a share of it is no news; or there is none any
-	// more
+	NoticeDeclined    = "declined" // by the settings of the account or its users
+	// NoticeSuperseded means that a notice of the whole allowance exists, or that there is no
+	// allowance any more.
 	NoticeSuperseded = "superseded"
-	NoticeFailed     = "failed"    // given up after days of attempts
+	NoticeFailed     = "failed"    // after three days of retries
 	NoticeCancelled  = "cancelled" // by an operator
 )
 
 // ErrNoticeUndelivered and ErrNoticeMissing are the types of the application errors of Notices; the
-// second one is not retried.
+// second is not retried.
 const (
 	ErrNoticeUndelivered = "notice_undelivered"
 	ErrNoticeMissing     = "notice_missing"
 )
 
-// wholeAllowance is the last share that is noticed, in percent.
+// wholeAllowance is the highest share that is noticed, in percent.
 const wholeAllowance = 100
 
 // NoticeRef names a notice in histories.
@@ -78,7 +77,7 @@ type NoticeRef struct {
 	Percent int        `json:"percent"`
 }
 
-// RefOf names a notice.
+// RefOf returns the reference of a notice.
 func RefOf(n store.UsageNotice) NoticeRef { //nolint:gocritic // a copy does no harm
 	return NoticeRef{Account: n.Account, Period: n.Period, Percent: n.Percent}
 }
@@ -87,7 +86,7 @@ func (r NoticeRef) id() store.NoticeID {
 	return store.NoticeID{UsagePeriod: store.UsagePeriod{Account: r.Account, Period: r.Period}, Percent: r.Percent}
 }
 
-// NoticeEnd says how a notice ends that was not delivered.
+// NoticeEnd is the result of a notice that was not delivered.
 type NoticeEnd struct {
 	NoticeRef
 	Result string `json:"result"`
@@ -100,8 +99,8 @@ type Notices struct {
 	Logger    *slog.Logger
 }
 
-// DeliverNotice tells the owner of the account and records how that ended, which it returns. A
-// notice that has a result is left alone. Causes of failures stay out of the history.
+// DeliverNotice tells the owner of the account, and records and returns the result. It does nothing
+// for a notice that has a result. Causes of failures stay out of the history.
 func (n *Notices) DeliverNotice(ctx context.Context, ref NoticeRef) (string, error) {
 	result, err := n.deliver(ctx, ref.id())
 	if err == nil {
@@ -110,14 +109,14 @@ func (n *Notices) DeliverNotice(ctx context.Context, ref NoticeRef) (string, err
 	return result, n.told(ref, err)
 }
 
-// EndNotice records the end of a notice whose delivery was given up, and returns the result that
-// stands.
+// EndNotice records the end of a notice whose delivery was given up. It returns the result in the
+// row, which is the first one recorded.
 func (n *Notices) EndNotice(ctx context.Context, end NoticeEnd) (string, error) {
 	result, err := n.Store.EndNotice(ctx, end.id(), end.Result, false)
 	return result, n.told(end.NoticeRef, err)
 }
 
-// deliver returns the result of a delivery, which is not recorded yet.
+// deliver returns the result of a delivery, which the caller records.
 func (n *Notices) deliver(ctx context.Context, id store.NoticeID) (string, error) {
 	notice, err := n.Store.FindNotice(ctx, id)
 	if err != nil || notice.Result != "" {
@@ -162,7 +161,7 @@ func (n *Notices) deliver(ctx context.Context, id store.NoticeID) (string, error
 	return NoticeDelivered, nil
 }
 
-// told logs why something failed, and gives the error for the history.
+// told logs the cause and returns the error for the history.
 func (n *Notices) told(ref NoticeRef, err error) error {
 	if err == nil {
 		return nil

@@ -20,7 +20,7 @@ import (
 
 const november = "2026-11-01"
 
-// letters is a messenger that keeps what it was given.
+// letters is a messenger that keeps its messages.
 type letters struct {
 	sent []activities.UsageMessage
 	err  error
@@ -33,7 +33,7 @@ func (l *letters) UsageReached(_ context.Context, m activities.UsageMessage) err
 	return l.err
 }
 
-// noticing is a record with an account on the Free plan, and the activities over it.
+// noticing is a database with an account on the Free plan, and the activities over it.
 type noticing struct {
 	store   *store.Store
 	account account.ID
@@ -65,7 +65,7 @@ func setupNotices(t *testing.T) (context.Context, *noticing) {
 	return ctx, n
 }
 
-// use draws units from the plan.
+// use books units to the plan.
 func (n *noticing) use(ctx context.Context, t *testing.T, generation string, units plan.Units) {
 	t.Helper()
 	err := n.store.CommitUsage(ctx, []account.UsageBucket{{
@@ -84,7 +84,7 @@ func (n *noticing) ref(percent int) activities.NoticeRef {
 	return activities.NoticeRef{Account: n.account, Period: november, Percent: percent}
 }
 
-// deliver runs the activity, as often as asked, and wants one result.
+// deliver runs the activity some times and verifies that the result is the same.
 func (n *noticing) deliver(t *testing.T, percent, times int, want string) {
 	t.Helper()
 	for range times {
@@ -171,7 +171,7 @@ func TestFailedDeliveryStaysOpenAndKeepsItsCauseOutOfTheHistory(t *testing.T) {
 	if row := n.row(ctx, t, 80); row.Result != "" {
 		t.Errorf("the row is %+v, want it open", row)
 	}
-	// Given up, it has a result, and a late attempt changes nothing any more.
+	// Once given up it has a result, and a late attempt changes nothing.
 	value, err := n.env.ExecuteActivity(n.notices.EndNotice, activities.NoticeEnd{
 		NoticeRef: n.ref(80), Result: activities.NoticeFailed,
 	})

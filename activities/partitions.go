@@ -8,7 +8,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// PartitionStore keeps what is recorded by the day.
+// PartitionStore stores the data that grows by the day.
 type PartitionStore interface {
 	EnsurePartitions(ctx context.Context, from time.Time, days int) (int, error)
 	DropPartitionsBefore(ctx context.Context, cutoff time.Time) (int, error)
@@ -23,38 +23,38 @@ type PartitionStore interface {
 		page int) (done store.SweptKeys, last account.KeyID, more bool, err error)
 }
 
-// Partitions keeps the tables that grow by the day.
+// Partitions maintains the tables that grow by the day.
 type Partitions struct {
 	Store PartitionStore
 	Now   func() time.Time
-	// OnSwept hears what became of each page of anonymous keys; nil for nobody.
+	// OnSwept is called with the result of each page of anonymous keys; nil for none.
 	OnSwept func(store.SweptKeys)
 }
 
-// PartitionUpkeep says which days of records to have, in days before and after today (UTC).
+// PartitionUpkeep is how many days of data to keep, before and after today (UTC).
 type PartitionUpkeep struct {
 	DaysAhead      int `json:"days_ahead"`
 	KeepCallDays   int `json:"keep_call_days"`
 	KeepLedgerDays int `json:"keep_ledger_days"` // ledger of flushed usage buckets, not the usage itself
-	// KeepLatencyDays is of how long calls took, by the hour. A schedule that an older program made
-	// does not say it: 0 keeps all.
+	// KeepLatencyDays is for hourly latencies. 0 keeps all; the schedule of an older program does
+	// not set it.
 	KeepLatencyDays int `json:"keep_latency_days"`
-	// KeepPeopleDays is of sessions, sign-ins and invitations after they expired; 0 keeps all.
+	// KeepPeopleDays is for expired sessions, sign-ins and invitations; 0 keeps all.
 	KeepPeopleDays int `json:"keep_people_days"`
-	// KeepEventDays is of webhooks that were handed on; 0 keeps all.
+	// KeepEventDays is for webhooks that were handed on; 0 keeps all.
 	KeepEventDays int `json:"keep_event_days"`
-	// KeepStatusDays is of how chains stood in five minutes; 0 keeps all. Their days stay.
+	// KeepStatusDays is for chain status in slots of five minutes; 0 keeps all. Daily status is
+	// kept.
 	KeepStatusDays int `json:"keep_status_days"`
-	// KeepEntryDays is of addresses of the waitlist that nobody confirmed and of wishes that were
-	// declined; 0 keeps all.
+	// KeepEntryDays is for unconfirmed addresses of the waitlist and declined wishes; 0 keeps all.
 	KeepEntryDays int `json:"keep_entry_days"`
-	// KeepUnusedKeyDays is of anonymous keys that were never used, KeepIdleKeyDays of those that
-	// were used once; 0 keeps all.
+	// KeepUnusedKeyDays is for anonymous keys that were never used, KeepIdleKeyDays for those that
+	// were; 0 keeps all.
 	KeepUnusedKeyDays int `json:"keep_unused_key_days"`
 	KeepIdleKeyDays   int `json:"keep_idle_key_days"`
 }
 
-// PartitionReport is what an upkeep did.
+// PartitionReport is what an upkeep created and deleted.
 type PartitionReport struct {
 	Made            int   `json:"partitions_made"`
 	Dropped         int   `json:"partitions_dropped"`
@@ -62,15 +62,15 @@ type PartitionReport struct {
 	LatencyDeleted  int64 `json:"latency_rows_deleted"`
 	PeopleDeleted   int64 `json:"people_rows_deleted"` // sessions, sign-ins and invitations
 	EventsDeleted   int64 `json:"event_rows_deleted"`  // webhooks of Stripe
-	StatusDeleted   int64 `json:"status_rows_deleted"` // how chains stood
+	StatusDeleted   int64 `json:"status_rows_deleted"` // status of chains
 	EntriesDeleted  int64 `json:"entry_rows_deleted"`  // of the waitlist and the wishlist
-	KeysRetired     int64 `json:"keys_retired"`        // anonymous ones that nobody uses
-	KeysDeleted     int64 `json:"keys_deleted"`        // of those that were retired before
-	AccountsDeleted int64 `json:"accounts_deleted"`    // with them
+	KeysRetired     int64 `json:"keys_retired"`        // revoked anonymous keys that nobody used
+	KeysDeleted     int64 `json:"keys_deleted"`        // keys that were retired before
+	AccountsDeleted int64 `json:"accounts_deleted"`    // with those keys
 }
 
-// KeepPartitions makes the partitions of the coming days and drops those past their keeping.
-// Repeating it does no harm.
+// KeepPartitions creates the partitions of the coming days and deletes data past its retention. It
+// is idempotent.
 func (p *Partitions) KeepPartitions(ctx context.Context, in PartitionUpkeep) (PartitionReport, error) {
 	var (
 		report PartitionReport
@@ -122,13 +122,13 @@ func (p *Partitions) KeepPartitions(ctx context.Context, in PartitionUpkeep) (Pa
 	return report, err
 }
 
-// Rows go in batches; what one run leaves, the next takes.
+// Rows are deleted in batches. What one run leaves, the next deletes.
 const (
 	batchRows  = 1000
 	maxBatches = 1000
 )
 
-// inBatches deletes what is of before an instant, and says how much.
+// inBatches deletes rows older than before and returns how many.
 func inBatches(ctx context.Context, remove func(ctx context.Context, before time.Time, limit int) (int64, error),
 	before time.Time,
 ) (int64, error) {

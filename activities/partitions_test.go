@@ -62,12 +62,12 @@ func TestPartitionUpkeepKeepsTheDaysItIsAskedFor(t *testing.T) {
 		t.Errorf("repeated upkeep did %+v, want nothing", got)
 	}
 	clock.Advance(32 * 24 * time.Hour)
-	// The ledger and the latencies of the earlier day are past their keeping, too; a schedule of
-	// before latencies deletes none.
+	// Ledger and latencies of the earlier day are past their retention, too. A schedule from before
+	// latencies deletes none.
 	if got := keepFor(0); got != (activities.PartitionReport{Made: 16, Dropped: 2, LedgerForgotten: 1}) {
 		t.Errorf("upkeep a month later did %+v, want sixteen made and the days past their keeping dropped", got)
 	}
-	// Of one call: its hour and its day, each by key and for the account.
+	// One call has four rows: its hour and its day, each by key and for the account.
 	if got := keep(); got != (activities.PartitionReport{LatencyDeleted: 4}) {
 		t.Errorf("upkeep deleted %+v, want the latencies of the day past their keeping", got)
 	}
@@ -113,7 +113,7 @@ func TestUpkeepDeletesSignInsADayAfterTheyExpired(t *testing.T) {
 		t.Errorf("%d sign-ins were deleted within a day of their end", n)
 	}
 	clock.Advance(15*time.Minute + time.Second)
-	if n := keep(0); n != 0 { // a schedule of before people
+	if n := keep(0); n != 0 { // input of a schedule from before this setting
 		t.Errorf("%d sign-ins were deleted by a schedule that does not say for how long to keep them", n)
 	}
 	if n := keep(1); n != 3 {
@@ -158,9 +158,9 @@ func TestUpkeepDeletesEventsThatWereHandedOn(t *testing.T) {
 		want  int64
 	}{
 		{89 * 24 * time.Hour, workflows.PartitionInput().KeepEventDays, 0},
-		{2 * 24 * time.Hour, 0, 0}, // a schedule of before events
+		{2 * 24 * time.Hour, 0, 0}, // input of a schedule from before this setting
 		{0, workflows.PartitionInput().KeepEventDays, 1},
-		{400 * 24 * time.Hour, 90, 0}, // what nobody has had yet stays
+		{400 * 24 * time.Hour, 90, 0}, // events that were not handed on stay
 	} {
 		clock.Advance(step.after)
 		if n := keep(step.days); n != step.want {

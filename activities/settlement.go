@@ -17,7 +17,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// SettlementFences grant settlements and put them in force.
+// SettlementFences grants settlements and puts them in force.
 type SettlementFences interface {
 	GrantSettlement(ctx context.Context, g store.Grant) (store.Settlement, error)
 	RotateCredential(ctx context.Context, r store.Rotation) (store.Settlement, error)
@@ -25,7 +25,7 @@ type SettlementFences interface {
 		by store.Author) (store.Settlement, error)
 }
 
-// SettlementRecord is what is recorded of settlements before they are redeemed.
+// SettlementRecord stores settlements before they are redeemed.
 type SettlementRecord interface {
 	FindSettlement(ctx context.Context, id x402.ID) (store.Settlement, error)
 	NoteSettlement(ctx context.Context, id x402.ID, stage x402.Stage, reason, words string,
@@ -33,7 +33,7 @@ type SettlementRecord interface {
 	TellSettlement(ctx context.Context, id x402.ID, words string) error
 }
 
-// SettlementChain reads what was paid.
+// SettlementChain reads payments from the chain.
 type SettlementChain interface {
 	Read(ctx context.Context, tx x402.TxHash, expected ...x402.PayerSum) (settlement.Reading, error)
 	Terms() x402.Terms
@@ -45,9 +45,8 @@ var (
 	_ SettlementChain  = (*settlement.Reader)(nil)
 )
 
-// Settlements reads, grants and concludes what was paid by the call. What it does may be done
-// again, after a crash or by another worker, and is done once. Causes of failures stay out of
-// histories: they name upstreams.
+// Settlements reads, grants and concludes pay-per-call payments. Its activities are idempotent.
+// Causes of failures stay out of histories, because they name upstreams.
 type Settlements struct {
 	Fences SettlementFences
 	Record SettlementRecord
@@ -56,26 +55,26 @@ type Settlements struct {
 	Logger *slog.Logger
 }
 
-// ErrSettlementFailed is the type of the application errors of Settlements that are tried again.
+// ErrSettlementFailed is the type of the application errors of Settlements that are retried.
 const ErrSettlementFailed = "settlement_failed"
 
-// SettlementQuestion asks what the chain says of a settlement that is to be redeemed on a tier.
+// SettlementQuestion is the argument of ReadSettlement: a settlement to be redeemed on a tier.
 type SettlementQuestion struct {
 	ID      x402.ID   `json:"id"`
 	Tier    plan.Tier `json:"tier"`
 	Country string    `json:"country,omitempty"`
 }
 
-// SettlementFacts is what the chain says, and what comes of it. When Stuck is set the chain could
-// not be read, and nothing else is.
+// SettlementFacts is what the chain reports, and the verdict. When Stuck is set the chain could not
+// be read, and all other fields are zero.
 type SettlementFacts struct {
-	Stuck     string       `json:"stuck,omitempty"` // why, one of settlement's words
+	Stuck     string       `json:"stuck,omitempty"` // a reason of package settlement
 	Sight     x402.Sight   `json:"sight,omitempty"`
 	Found     x402.Finding `json:"found"`
 	Finalized uint64       `json:"finalized,omitempty"` // number of the newest final block, 0 when not known
-	// FinalizedTime is that block's, in seconds since 1970.
+	// FinalizedTime is the time of that block, in Unix seconds.
 	FinalizedTime int64 `json:"finalized_time,omitempty"`
-	// Alone is settlement.Reading's.
+	// Alone is settlement.Reading.Alone.
 	Alone bool       `json:"alone,omitempty"`
 	Stage x402.Stage `json:"stage,omitempty"` // payable, pending or refused
 	Why   string     `json:"why,omitempty"`
@@ -83,8 +82,7 @@ type SettlementFacts struct {
 	Deal  BoughtDeal `json:"deal"`
 }
 
-// BoughtDeal is an x402.Deal as histories hold it: plan.Units are whole units in JSON, which
-// nothing reads back.
+// BoughtDeal is an x402.Deal as histories store it, with units in thousandths.
 type BoughtDeal struct {
 	Tier       plan.Tier   `json:"tier,omitempty"`
 	Country    string      `json:"country,omitempty"`
@@ -110,8 +108,8 @@ func (b *BoughtDeal) Deal() x402.Deal {
 	}
 }
 
-// ReadSettlement reads the chain and judges, by when the payment was first seen and with what was
-// known of it. That the chain cannot be read is an answer.
+// ReadSettlement reads the chain and judges the payment by the time at which it was first seen and
+// by what is stored of it. A chain that cannot be read is a result (Stuck), not an error.
 //
 //nolint:gocritic // a copy does no harm
 func (s *Settlements) ReadSettlement(ctx context.Context, q SettlementQuestion) (SettlementFacts, error) {
@@ -145,7 +143,7 @@ func (s *Settlements) ReadSettlement(ctx context.Context, q SettlementQuestion) 
 	}, nil
 }
 
-// SettlementNote is how far a settlement came before it is redeemed.
+// SettlementNote is the progress of a settlement that is not redeemed yet.
 type SettlementNote struct {
 	ID     x402.ID       `json:"id"`
 	Stage  x402.Stage    `json:"stage"`
@@ -154,7 +152,8 @@ type SettlementNote struct {
 	Found  *x402.Finding `json:"found,omitempty"`
 }
 
-// NoteSettlement records it. One that was redeemed meanwhile is given as that.
+// NoteSettlement records the progress. If the settlement was redeemed meanwhile, it returns that
+// state.
 //
 //nolint:gocritic // a copy does no harm
 func (s *Settlements) NoteSettlement(ctx context.Context, n SettlementNote) (RecordedSettlement, error) {
@@ -165,13 +164,13 @@ func (s *Settlements) NoteSettlement(ctx context.Context, n SettlementNote) (Rec
 	return recorded(&noted), nil
 }
 
-// RecordedSettlement is what the record has of a settlement. What stands below Stage is set once it
-// is redeemed.
+// RecordedSettlement is the stored state of a settlement. The fields below Stage are set once it is
+// redeemed.
 type RecordedSettlement struct {
 	Stage      x402.Stage    `json:"stage,omitempty"`
 	Finality   x402.Finality `json:"finality,omitempty"`
 	Account    account.ID    `json:"account"`
-	Key        account.KeyID `json:"key"` // of the credential that works
+	Key        account.KeyID `json:"key"` // of the current credential
 	Paid       plan.Atomic   `json:"paid,omitempty"`
 	Block      uint64        `json:"block,omitempty"`
 	RedeemedAt time.Time     `json:"redeemed_at"`
@@ -188,7 +187,7 @@ func recorded(s *store.Settlement) RecordedSettlement {
 	}
 }
 
-// FindSettlement reads the record; the zero RecordedSettlement when there is nothing.
+// FindSettlement returns the stored state; the zero RecordedSettlement when there is none.
 func (s *Settlements) FindSettlement(ctx context.Context, id x402.ID) (RecordedSettlement, error) {
 	found, err := s.Record.FindSettlement(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
@@ -200,30 +199,30 @@ func (s *Settlements) FindSettlement(ctx context.Context, id x402.ID) (RecordedS
 	return recorded(&found), nil
 }
 
-// NewCredential is a credential that was minted for a settlement. Its plaintext is not in it.
+// NewCredential is a credential that was minted for a settlement, without its plaintext.
 type NewCredential struct {
 	Key    account.KeyID  `json:"key"`
 	Digest account.Digest `json:"digest"`
 	Prefix string         `json:"prefix"`
 }
 
-// RedeemRequest is the request that a redeem belongs to. The zero value is one that waits for ever,
-// as those had none that began before there were.
+// RedeemRequest is the HTTP request of a redeem. The zero value has no deadline, as requests of
+// older programs do.
 type RedeemRequest struct {
-	ID string `json:"id,omitempty"` // the request id that its client was told
-	// Asked is when it came in: a credential that was given since then answers it as well. Zero:
-	// none does.
+	ID string `json:"id,omitempty"` // request id, as returned to the client
+	// Asked is when the request came in. A credential that was issued since then also answers it.
+	// Zero means that none does.
 	Asked time.Time `json:"asked,omitzero"`
-	// Deadline is until when somebody waits for the answer. Zero: always.
+	// Deadline is when the client stops waiting. Zero means never.
 	Deadline time.Time `json:"deadline,omitzero"`
 }
 
-// Late reports whether nobody waits for the answer any more.
+// Late reports whether the client has stopped waiting.
 func (r *RedeemRequest) Late(now time.Time) bool {
 	return !r.Deadline.IsZero() && !now.Before(r.Deadline)
 }
 
-// rotation is another credential for it.
+// rotation returns the rotation to a minted credential.
 func (r *RedeemRequest) rotation(id x402.ID, minted store.Credential) store.Rotation {
 	reason := "redeemed again"
 	if r.ID != "" {
@@ -236,7 +235,7 @@ func (r *RedeemRequest) rotation(id x402.ID, minted store.Credential) store.Rota
 	}
 }
 
-// SettlementGrant gives a payer what was paid for.
+// SettlementGrant grants a payer what was paid for.
 type SettlementGrant struct {
 	ID         x402.ID       `json:"id"`
 	Deal       BoughtDeal    `json:"deal"`
@@ -245,12 +244,12 @@ type SettlementGrant struct {
 	Request    RedeemRequest `json:"request,omitzero"`
 }
 
-// originAPI is who redeems.
+// originAPI is the origin of redeems in the audit log.
 const originAPI = "api"
 
-// GrantSettlement grants it, once. Granted before, it gives the payer this credential in place of
-// the last, unless that one was given since the request came in. For a request that nobody waits
-// for any more it does nothing, and gives what is recorded.
+// GrantSettlement grants the units once. If they were granted before, it rotates the credential,
+// unless the current one was issued after the request came in. After the request's deadline it
+// changes nothing and returns the stored state.
 //
 //nolint:gocritic // a copy does no harm
 func (s *Settlements) GrantSettlement(ctx context.Context, g SettlementGrant) (RecordedSettlement, error) {
@@ -270,16 +269,16 @@ func (s *Settlements) GrantSettlement(ctx context.Context, g SettlementGrant) (R
 	return recorded(&granted), nil
 }
 
-// SettlementRotation gives a redeemed settlement another credential.
+// SettlementRotation is the argument of RotateSettlement.
 type SettlementRotation struct {
 	ID         x402.ID       `json:"id"`
 	Credential NewCredential `json:"credential"`
 	Request    RedeemRequest `json:"request,omitzero"`
 }
 
-// RotateSettlement ends the credential that works, and has this one work for what is left, unless
-// the other was given since the request came in. For a request that nobody waits for any more it
-// does nothing, and gives what is recorded.
+// RotateSettlement replaces the credential of a redeemed settlement, unless the current one was
+// issued after the request came in. The new one has what is left of the units. After the request's
+// deadline it changes nothing and returns the stored state.
 //
 //nolint:gocritic // a copy does no harm
 func (s *Settlements) RotateSettlement(ctx context.Context, r SettlementRotation) (RecordedSettlement, error) {
@@ -293,7 +292,7 @@ func (s *Settlements) RotateSettlement(ctx context.Context, r SettlementRotation
 	return recorded(&rotated), nil
 }
 
-// SettlementEnd says whether a redeemed settlement's transaction is part of the chain for good.
+// SettlementEnd is the finality of a redeemed settlement's transaction.
 type SettlementEnd struct {
 	ID       x402.ID       `json:"id"`
 	Finality x402.Finality `json:"finality"`
@@ -301,7 +300,8 @@ type SettlementEnd struct {
 	Found    *x402.Finding `json:"found,omitempty"`
 }
 
-// ConcludeSettlement records it; the credential of one that is gone ends everywhere.
+// ConcludeSettlement records the finality. If the transaction is gone, the credential is revoked
+// everywhere.
 func (s *Settlements) ConcludeSettlement(ctx context.Context, e SettlementEnd) (RecordedSettlement, error) {
 	concluded, err := s.Fences.ConcludeSettlement(ctx, e.ID, e.Finality, e.Found, e.Words,
 		store.Author{Actor: "settlement", Origin: "worker", Reason: string(e.Finality)})
@@ -311,13 +311,13 @@ func (s *Settlements) ConcludeSettlement(ctx context.Context, e SettlementEnd) (
 	return recorded(&concluded), nil
 }
 
-// SettlementWord is a line of a settlement's history.
+// SettlementWord is an event in a settlement's history.
 type SettlementWord struct {
 	ID    x402.ID `json:"id"`
 	Words string  `json:"words"`
 }
 
-// TellSettlement adds the line.
+// TellSettlement appends the event.
 func (s *Settlements) TellSettlement(ctx context.Context, w SettlementWord) error {
 	if err := s.Record.TellSettlement(ctx, w.ID, w.Words); err != nil {
 		return s.failed(err, "tell", w.ID)
@@ -325,8 +325,8 @@ func (s *Settlements) TellSettlement(ctx context.Context, w SettlementWord) erro
 	return nil
 }
 
-// failed logs why something failed, and gives the error for the history: a refusal as it is, what
-// may go well the next time as to be tried again.
+// failed logs the cause and returns the error for the history: a refusal is not retried, anything
+// else is.
 func (s *Settlements) failed(err error, step string, id x402.ID) error {
 	if refusal, ok := errors.AsType[*fault.Error](err); ok && refusal.Reason != fault.InternalFault &&
 		refusal.Reason != fault.NotYetInForce {

@@ -22,24 +22,24 @@ type StatementBook interface {
 
 var _ StatementBook = (*statement.Book)(nil)
 
-// Statements closes statements. What it does may be done again and is done once. Causes of failures
-// stay out of histories.
+// Statements closes statements. Its activities are idempotent. Causes of failures stay out of
+// histories.
 type Statements struct {
 	Book   StatementBook
 	Logger *slog.Logger
-	// Count hears how many closings ended in a word of ClosingResults; nil for nobody.
+	// Count is called with how many closings had a result of ClosingResults; nil for none.
 	Count func(result string, n int)
 }
 
-// What becomes of closings, as metrics count it.
+// Results of closings, as metrics count them.
 const (
 	closedResult   = "closed"
 	adjustedResult = "adjusted"
 	failedResult   = "failed"
 )
 
-// ClosingResults lists what becomes of closings: closed, adjusted on a later statement, or failed
-// and tried again.
+// ClosingResults returns the results of closings: closed, adjusted on a later statement, or failed
+// and retried.
 func ClosingResults() []string { return []string{closedResult, adjustedResult, failedResult} }
 
 func (s *Statements) count(result string, n int) {
@@ -48,18 +48,18 @@ func (s *Statements) count(result string, n int) {
 	}
 }
 
-// ErrStatementFailed is the type of the application errors of Statements, which are tried again.
+// ErrStatementFailed is the type of the application errors of Statements, which are retried.
 const ErrStatementFailed = "statement_failed"
 
-// ClosedStatement is what became of closing a period.
+// ClosedStatement is the result of an attempt to close a period.
 type ClosedStatement struct {
 	Known  bool      `json:"known"` // whether there is such a period
 	Closed bool      `json:"closed"`
 	Hash   string    `json:"content_hash,omitempty"`
-	Due    time.Time `json:"due"` // when all usage must be recorded that far, at the earliest
+	Due    time.Time `json:"due"` // the earliest time at which the period can be closed
 }
 
-// CloseStatement closes a period once all its usage is recorded, and says whether it is.
+// CloseStatement closes a period if all its usage is flushed, and reports whether it is closed.
 //
 //nolint:gocritic // a copy does no harm
 func (s *Statements) CloseStatement(ctx context.Context, c Closing) (ClosedStatement, error) {
@@ -79,7 +79,7 @@ func (s *Statements) CloseStatement(ctx context.Context, c Closing) (ClosedState
 	return ClosedStatement{Known: out.Known, Closed: out.Closed, Hash: out.Hash, Due: out.Due}, nil
 }
 
-// SweepFrom is where a page of the sweep begins; zero at the first account.
+// SweepFrom is the position of a page of the sweep; zero is before the first account.
 type SweepFrom struct {
 	After account.ID `json:"after"`
 }
@@ -95,13 +95,13 @@ type SweptPage struct {
 	Failed   int        `json:"failed"`
 }
 
-// pageTries is how often a page is tried on which many accounts cannot be closed, before they are
-// left to the next round and the next day.
+// pageTries is the number of attempts at a page on which many accounts fail, before those are left
+// to the next round.
 const pageTries = 5
 
-// SweepStatements closes what is over and recorded of a page of accounts. A page that was begun
-// before goes on where it stopped, for what is closed is not closed again. In its fifth attempt it
-// counts the accounts that cannot be closed, which the log names, and is done all the same.
+// SweepStatements closes the periods of a page of accounts that are over and flushed. It is
+// idempotent, so a retry resumes where the last attempt stopped. In its fifth attempt it counts the
+// accounts that fail, which the log names, and completes.
 func (s *Statements) SweepStatements(ctx context.Context, from SweepFrom) (SweptPage, error) {
 	beat := func() { activity.RecordHeartbeat(ctx) }
 	sweep := s.Book.Sweep

@@ -15,7 +15,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// scriptedBook answers as it is told.
+// scriptedBook returns what it is set to.
 type scriptedBook struct {
 	one    statement.Outcome
 	page   statement.Swept

@@ -9,27 +9,27 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// EventRecord tells whom an event of Stripe is about.
+// EventRecord finds the account that an event of Stripe is about.
 type EventRecord interface {
 	FindCustomerByID(ctx context.Context, customer string) (store.Customer, error)
 	FindCheckoutBySession(ctx context.Context, session string) (store.Checkout, error)
 	MarkStripeEvent(ctx context.Context, id, result string) error
 }
 
-// EventFlows are told to look at Stripe.
+// EventFlows signals flows to poll Stripe.
 type EventFlows interface {
 	SignalSubscription(ctx context.Context, id account.ID, hint string) error
 	SignalCheckout(ctx context.Context, ref CheckoutRef, hint string) error
 }
 
-// What became of an event, as it stands in its row.
+// Results of an event, as stored in its row.
 const (
 	EventSignalled = "signalled"
 	EventNobodys   = "nobody" // it is about no customer and no checkout of ours
 )
 
-// HandOn tells the flows that an event of Stripe is about to look, and then marks the event. Who
-// dies in between leaves it unmarked, and it is handed on again: looking twice does no harm.
+// HandOn signals the flows that an event of Stripe is about, and then marks the event. After a
+// crash in between the event is handed on again, which does no harm: flows only poll once more.
 func HandOn(ctx context.Context, record EventRecord, flows EventFlows,
 	e *store.StripeEvent,
 ) (result string, err error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// TicketRecord is where tickets are.
+// TicketRecord stores tickets.
 type TicketRecord interface {
 	CloseTicket(ctx context.Context, n ticket.Number, at time.Time) (store.Ticket, error)
 }
@@ -26,15 +26,15 @@ type TicketRef struct {
 	Account account.ID    `json:"account"`
 }
 
-// TicketState is where a ticket stands.
+// TicketState is the state of a ticket.
 type TicketState struct {
 	Known  bool          `json:"known"`
 	Status ticket.Status `json:"status,omitempty"`
-	// Closes is when a resolved one closes if nobody answers before.
+	// Closes is when a resolved ticket closes if nobody answers before.
 	Closes time.Time `json:"closes,omitzero"`
 }
 
-// Tickets closes what nobody answers. What it does may be done again and is done once. Causes of
+// Tickets closes resolved tickets that nobody answers. Its activities are idempotent. Causes of
 // failures stay out of histories.
 type Tickets struct {
 	Record TicketRecord
@@ -42,10 +42,10 @@ type Tickets struct {
 	Logger *slog.Logger
 }
 
-// ErrTicketUnread is the type of the application errors of Tickets, which are tried again.
+// ErrTicketUnread is the type of the application errors of Tickets, which are retried.
 const ErrTicketUnread = "ticket_unread"
 
-// LookAtTicket closes the ticket when it is time, and says where it stands then.
+// LookAtTicket closes the ticket if it is due, and returns its state.
 func (t *Tickets) LookAtTicket(ctx context.Context, ref TicketRef) (TicketState, error) {
 	now, err := t.Record.CloseTicket(ctx, ref.Number, t.Now())
 	switch {

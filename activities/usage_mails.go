@@ -14,7 +14,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// People tells who belongs to an account, and how they want to be told things.
+// People reads the users of an account and their settings for mails.
 type People interface {
 	ListMembers(ctx context.Context, id account.ID) ([]store.Member, error)
 	ListMemberships(ctx context.Context, id account.UserID) ([]store.Membership, error)
@@ -22,13 +22,13 @@ type People interface {
 	ListOptedOut(ctx context.Context, id account.ID, topic account.Topic) ([]account.UserID, error)
 }
 
-// Letterbox takes letters, all or none, each reason once (outbox.Outbox).
+// Letterbox queues mails, all or none, deduplicated by their reason (outbox.Outbox).
 type Letterbox interface {
 	Queue(ctx context.Context, letters ...outbox.Mail) error
 }
 
-// UsageMails tells of used allowances by mail: one to each user of the account, unless its settings
-// or the user say no.
+// UsageMails tells of used allowances by mail: one to each user of the account, unless the settings
+// of the account or the user say no.
 type UsageMails struct {
 	People    People
 	Letters   Letterbox
@@ -38,11 +38,12 @@ type UsageMails struct {
 
 var _ Messenger = (*UsageMails)(nil)
 
-// usagePage is where mails about usage lead: the overview shows it.
+// usagePage is the page that mails about usage link to.
 const usagePage = "/overview"
 
-// UsageReached queues the mails. ErrNoRecipient without users, ErrDeclined when the settings or all
-// of them say no, ErrOutdated when there is no allowance any more that could be used up.
+// UsageReached queues the mails. It returns ErrNoRecipient if the account has no users, ErrDeclined
+// if the account's settings or all users decline, and ErrOutdated if there is no allowance any
+// more.
 func (u *UsageMails) UsageReached(ctx context.Context, m UsageMessage) error {
 	members, err := u.People.ListMembers(ctx, m.Account.ID)
 	if err != nil {
@@ -89,7 +90,8 @@ func (u *UsageMails) UsageReached(ctx context.Context, m UsageMessage) error {
 	return u.Letters.Queue(ctx, letters...)
 }
 
-// said is what all users are told. first is any of them, and stands for an account without a name.
+// said returns the text for all users. first is any of them; its address names an account without a
+// name.
 //
 //nolint:gocritic // a copy does no harm
 func (u *UsageMails) said(ctx context.Context, m *UsageMessage, first store.Member) (notify.UsageReached, error) {
@@ -117,7 +119,7 @@ func (u *UsageMails) said(ctx context.Context, m *UsageMessage, first store.Memb
 	return said, nil
 }
 
-// left is what packs hold that are drawn still.
+// left returns the unused units of packs that have not expired.
 func (u *UsageMails) left(packs []account.Pack) plan.Units {
 	var left plan.Units
 	for _, p := range packs {
@@ -128,8 +130,8 @@ func (u *UsageMails) left(packs []account.Pack) plan.Units {
 	return left
 }
 
-// bounds are those of the period that begins on a day. When the account's cycle is another by now,
-// it is the month from that day on.
+// bounds returns the start and end of the period that begins on a day. If the account's cycle has
+// changed since, it is the month from that day on.
 //
 //nolint:gocritic // a copy does no harm
 func bounds(terms account.Terms, day string) (start, end time.Time, err error) {
@@ -143,7 +145,7 @@ func bounds(terms account.Terms, day string) (start, end time.Time, err error) {
 	return begun, plan.AddMonths(begun, 1), nil
 }
 
-// unitOf says a length of time in words.
+// unitOf returns a duration in words.
 func unitOf(d time.Duration) string {
 	if word, known := map[time.Duration]string{time.Second: "second", time.Minute: "minute"}[d]; known {
 		return word
@@ -152,8 +154,8 @@ func unitOf(d time.Duration) string {
 }
 
 var (
-	// ErrDeclined says that the account's settings do not want the message.
+	// ErrDeclined means that the settings decline the message.
 	ErrDeclined = errors.New("activities: the account does not want to be told")
-	// ErrOutdated says that the message is no news any more.
+	// ErrOutdated means that the message is no longer true.
 	ErrOutdated = errors.New("activities: what is told is not so any more")
 )

@@ -18,13 +18,13 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// house is a record of people that a test fills, and takes their letters.
+// house is a scripted store of people; it also keeps their mails.
 type house struct {
 	members  []store.Member
 	name     string // of the account
 	settings store.Settings
 	letters  []outbox.Mail
-	out      []account.UserID // who wants no mails about usage
+	out      []account.UserID // users who declined mails about usage
 	err      error            // of everything
 }
 
@@ -72,7 +72,7 @@ func newHouse(t *testing.T, addresses ...string) (*house, *activities.UsageMails
 	}
 }
 
-// message tells of a share of November's allowance on a plan.
+// message reports a share of November's allowance on a plan.
 func message(key string, percent int) activities.UsageMessage {
 	terms := account.Terms{Plan: plan.Must(key)}
 	return activities.UsageMessage{
@@ -220,8 +220,8 @@ func TestNoticesEndAsTheirMessengerSays(t *testing.T) {
 	}
 }
 
-// TestUsageMailsGoFromTheRecordIntoTheOutbox runs on the real record: settings that were never
-// changed, and a member.
+// TestUsageMailsGoFromTheRecordIntoTheOutbox runs on a real database with default settings and one
+// member.
 func TestUsageMailsGoFromTheRecordIntoTheOutbox(t *testing.T) {
 	t.Parallel()
 	ctx, n := setupNotices(t)

@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// BillingStore is what sweeps of billing read.
+// BillingStore is what the sweeps of billing read.
 type BillingStore interface {
 	activities.EventRecord
 	ListOpenStripeEvents(ctx context.Context, older time.Duration, limit int) ([]store.StripeEvent, error)
@@ -23,28 +23,28 @@ type BillingStore interface {
 
 const (
 	billingPage = 100
-	// eventStale is after how long an event that was stored and not handed on is taken for lost by
-	// the process that stored it.
+	// eventStale is the age after which an event that was stored and not handed on counts as lost
+	// by the process that stored it.
 	eventStale = time.Minute
-	// sessionLess is how long after its end a checkout may have no session: nobody ever saw its
-	// page.
+	// sessionLess is how long after its expiry a checkout may lack a session before it is ended:
+	// nobody saw its page.
 	sessionLess = 10 * time.Minute
-	// customerSweep is between two sweeps of customers; lastingUnread and othersUnread are how long
-	// ago Stripe was read at most for those whose subscription lasts (their flows look once a day)
-	// and for all others (a refund of a pack, of which no event came).
+	// customerSweep is the interval between two sweeps of customers. A customer is swept when
+	// Stripe was last read longer ago than lastingUnread, if its subscription lasts (its flow polls
+	// once a day), or than othersUnread (an event, for example of a refund, was lost).
 	customerSweep = 30 * time.Minute
 	lastingUnread = 26 * time.Hour
 	othersUnread  = 7 * 24 * time.Hour
 )
 
-// sweepBilling tells flows again what may have been lost between the record and them, until ctx
-// ends. Of customers it takes one page at a time: each of their flows asks Stripe several times.
+// sweepBilling repeats signals that may have been lost, until ctx ends. It takes one page of
+// customers at a time, because each of their flows sends Stripe several requests.
 func (w *Worker) sweepBilling(ctx context.Context) {
 	tick := time.NewTicker(w.o.NoticeInterval)
 	defer tick.Stop()
 	var (
 		swept time.Time
-		last  *store.Customer // of the page before; nil between two sweeps
+		last  *store.Customer // last customer of the previous page; nil between two sweeps
 	)
 	for {
 		c := workflows.NewClient(w.o.Temporal)
@@ -57,7 +57,7 @@ func (w *Worker) sweepBilling(ctx context.Context) {
 			if read == nil {
 				last = next
 			} else if err = errors.Join(err, read); last == nil {
-				swept = time.Time{} // the first page is tried again soon, too
+				swept = time.Time{} // retry the first page soon, too
 			}
 		}
 		if err != nil && ctx.Err() == nil {
@@ -71,7 +71,7 @@ func (w *Worker) sweepBilling(ctx context.Context) {
 	}
 }
 
-// handEvents hands on events that were stored by a process that died before it could.
+// handEvents hands on events of processes that died before they could.
 func (w *Worker) handEvents(ctx context.Context, c *workflows.Client) error {
 	for {
 		var page []store.StripeEvent
@@ -91,9 +91,9 @@ func (w *Worker) handEvents(ctx context.Context, c *workflows.Client) error {
 	}
 }
 
-// watchCheckouts has checkouts followed that are open after their end: whoever opened them may have
-// died before it could begin the flow. Those without a session end here, since nobody was ever
-// shown a page.
+// watchCheckouts starts the flows of checkouts that are open past their expiry, because the process
+// that opened them may have died before it started the flow. Checkouts without a session are ended:
+// nobody saw their page.
 func (w *Worker) watchCheckouts(ctx context.Context, c *workflows.Client) error {
 	now := w.o.Now()
 	for last := (*store.Checkout)(nil); ; {
@@ -123,8 +123,8 @@ func (w *Worker) watchCheckout(ctx context.Context, c *workflows.Client, open *s
 	return nil
 }
 
-// lookAtCustomers has flows look at a page of customers for whom Stripe was not read for long: a
-// flow was lost, or an event. It gives the last one, or nil when there are no more.
+// lookAtCustomers signals the flows of a page of customers for whom Stripe was not read for long,
+// because a flow or an event was lost. It returns the last customer, or nil when there are no more.
 func (w *Worker) lookAtCustomers(ctx context.Context, c *workflows.Client, now time.Time,
 	last *store.Customer,
 ) (*store.Customer, error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// What a process stored and died before it could tell is told by the sweeps of a worker.
+// The worker's sweeps repeat signals of a process that stored an event and died.
 func TestWhatWasStoredAndNotToldIsToldByASweep(t *testing.T) {
 	t.Parallel()
 	ctx, url := t.Context(), testkit.Postgres(t)

@@ -22,9 +22,9 @@ import (
 	"github.com/chainaccess/gateway/worker"
 )
 
-// slowStripe keeps whoever asks waiting until it is let go, and answers nothing then.
+// slowStripe blocks all requests until it is released; then it returns an error.
 type slowStripe struct {
-	activities.Stripe // nothing else is asked
+	activities.Stripe // nothing else is called
 
 	answer  chan struct{}
 	mu      sync.Mutex // guards what follows
@@ -59,7 +59,7 @@ func (s *slowStripe) seen() (waiting, limit int) {
 	return s.waiting, s.most
 }
 
-// unread is a record with customers for whom Stripe was never read.
+// unread is a database with customers for whom Stripe was never read.
 func unread(t *testing.T, customers int) *store.Store {
 	t.Helper()
 	url := testkit.Postgres(t)
@@ -91,7 +91,7 @@ func unread(t *testing.T, customers int) *store.Store {
 	return record
 }
 
-// Every customer's turn comes, a page after the other, and Stripe is asked by sixteen at a time.
+// Every customer is swept, page by page, with at most sixteen requests to Stripe at a time.
 func TestTheSweepOfCustomersDoesNotOverrunStripe(t *testing.T) {
 	t.Parallel()
 	const customers = 120 // more than a page
@@ -106,7 +106,7 @@ func TestTheSweepOfCustomersDoesNotOverrunStripe(t *testing.T) {
 	start(t, w)
 	ready(t, w)
 	var let sync.Once
-	t.Cleanup(func() { let.Do(func() { close(slow.answer) }) }) // before the worker is stopped
+	t.Cleanup(func() { let.Do(func() { close(slow.answer) }) }) // runs before the worker is stopped
 	flows := func() int64 {
 		found, err := c.CountWorkflow(t.Context(), &workflowservice.CountWorkflowExecutionsRequest{
 			Namespace: server.Namespace, Query: "WorkflowType = 'subscription' AND ExecutionStatus = 'Running'",
@@ -124,8 +124,7 @@ func TestTheSweepOfCustomersDoesNotOverrunStripe(t *testing.T) {
 	}
 }
 
-// Without a key of Stripe nobody could be asked: flows would wait in vain, one for every customer
-// there ever was.
+// Without a Stripe key the sweep must not run: the flows of all customers would wait in vain.
 func TestWithoutPaymentsNobodyIsSwept(t *testing.T) {
 	t.Parallel()
 	record, server := unread(t, 1), testkit.Temporal(t)
@@ -142,7 +141,7 @@ func TestWithoutPaymentsNobodyIsSwept(t *testing.T) {
 	}
 }
 
-// countedSweeps counts who looks for customers.
+// countedSweeps counts the sweeps of customers.
 type countedSweeps struct {
 	*store.Store
 

@@ -7,7 +7,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// Nothing was bought: that is tested over a real record.
+// ListOpenStripeEvents and the methods below return nothing; other tests use a real database.
 func (o *outside) ListOpenStripeEvents(context.Context, time.Duration, int) ([]store.StripeEvent, error) {
 	return nil, nil
 }

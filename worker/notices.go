@@ -9,15 +9,15 @@ import (
 )
 
 const (
-	// noticePage is how many notices are begun between two looks into the record.
+	// noticePage is how many notices are read and started at a time.
 	noticePage = 100
-	// noticeStale is after how long a notice whose delivery was begun and has no result is begun
-	// again: a run that still tries is left alone, one that Temporal has lost is replaced.
+	// noticeStale is the age after which a started notice without a result is started again. That
+	// has no effect on a run that is open, and replaces one that Temporal has lost.
 	noticeStale = time.Hour
 )
 
-// carryNotices begins the delivery of what the flush noticed, until ctx ends. Several workers may
-// do so at once: the workflow's id lets each notice be delivered once.
+// carryNotices starts the delivery of new notices until ctx ends. Several workers may do so
+// concurrently: the workflow id deduplicates.
 func (w *Worker) carryNotices(ctx context.Context) {
 	tick := time.NewTicker(w.o.NoticeInterval)
 	defer tick.Stop()
@@ -33,7 +33,7 @@ func (w *Worker) carryNotices(ctx context.Context) {
 	}
 }
 
-// startNotices begins what is open, oldest first.
+// startNotices starts all open notices, oldest first.
 func (w *Worker) startNotices(ctx context.Context) error {
 	c := workflows.NewClient(w.o.Temporal)
 	for {

@@ -24,7 +24,7 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// metered is an account with a small quota, on a real meter and a real record.
+// metered is an account with a small quota, on a real meter and a real database.
 type metered struct {
 	ctx     context.Context //nolint:containedctx // a test's own
 	store   *store.Store
@@ -94,7 +94,7 @@ func (m *metered) use(t *testing.T, calls int) {
 	}
 }
 
-// ref names a notice of the account's current period.
+// ref returns the reference of a notice in the account's current period.
 func (m *metered) ref(t *testing.T, percent int) activities.NoticeRef {
 	t.Helper()
 	now, err := m.meter.Now(m.ctx)
@@ -114,7 +114,7 @@ func (m *metered) row(t *testing.T, percent int) (n store.UsageNotice, found boo
 	return n, err == nil
 }
 
-// runs counts the runs of workflows of notices, of whatever state.
+// runs counts the runs of notice workflows in any state.
 func runs(t *testing.T, c client.Client, namespace string) int64 {
 	t.Helper()
 	found, err := c.CountWorkflow(t.Context(), &workflowservice.CountWorkflowExecutionsRequest{
@@ -133,7 +133,7 @@ func TestWhatTheFlushNoticesIsDeliveredOnceByWhicheverWorker(t *testing.T) {
 	server := testkit.Temporal(t)
 	c := server.Dial(t)
 	o := &outside{}
-	// Noticed before any worker runs: it waits in the record.
+	// Noticed before any worker runs: the row waits in PostgreSQL.
 	m.use(t, quota*4/5)
 	if n, found := m.row(t, 80); !found || !n.StartedAt.IsZero() || n.Units != quota*4/5*plan.Unit {
 		t.Fatalf("the flush noticed %+v, %t", n, found)
@@ -159,7 +159,7 @@ func TestWhatTheFlushNoticesIsDeliveredOnceByWhicheverWorker(t *testing.T) {
 		}
 	}
 	ended(80)
-	m.use(t, 1) // above the share again
+	m.use(t, 1) // above the same share again
 	if _, found := m.row(t, 100); found {
 		t.Fatal("all of the allowance was noticed before it was used")
 	}
@@ -178,7 +178,7 @@ func TestANoticeThatTemporalLostIsBegunAgain(t *testing.T) {
 	ref := m.ref(t, 80)
 	server := testkit.Temporal(t)
 	c := server.Dial(t)
-	// A run that was terminated left the row without a result.
+	// A terminated run leaves the row without a result.
 	durable := workflows.NewClient(c)
 	for range 2 { // the second start finds the first
 		if err := durable.StartUsageNotice(m.ctx, ref); err != nil {
@@ -203,7 +203,7 @@ func TestANoticeThatTemporalLostIsBegunAgain(t *testing.T) {
 		result != activities.NoticeNoRecipient {
 		t.Errorf("the workflow ended with %q, %v", result, err)
 	}
-	// It has a result, so nothing begins it any more.
+	// It has a result, so nothing starts it again.
 	if err := durable.StartUsageNotice(m.ctx, ref); err != nil {
 		t.Errorf("beginning it again gave %v", err)
 	}

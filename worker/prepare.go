@@ -16,21 +16,20 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// rpcTimeout bounds one step at Temporal: a call, or a page of notices.
+// rpcTimeout is the timeout of one step at Temporal: a call, or a page of a sweep.
 const rpcTimeout = 10 * time.Second
 
-// within sets the deadline of a step at Temporal.
+// within runs one step with rpcTimeout.
 func within(ctx context.Context, call func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, rpcTimeout)
 	defer cancel()
 	return call(ctx)
 }
 
-// step is something that has to hold at Temporal, which it makes so or says why it cannot. It may
-// be repeated.
+// step makes sure that something holds at Temporal, or returns why it cannot. It is idempotent.
 type step func(context.Context) error
 
-// all takes steps one after another, each within its deadline, up to the first that fails.
+// all runs steps in order, each with its own timeout, until one fails.
 func (w *Worker) all(ctx context.Context, steps []step) error {
 	for _, do := range steps {
 		if err := within(ctx, do); err != nil {
@@ -40,11 +39,11 @@ func (w *Worker) all(ctx context.Context, steps []step) error {
 	return nil
 }
 
-// prepared lists what must hold before a task queue is polled: the server is there, with the
-// namespace and its search attributes.
+// prepared returns what must hold before task queues are polled: the server answers, and the
+// namespace exists with its search attributes.
 func (w *Worker) prepared() []step { return []step{w.reach, w.findNamespace, w.addSearchAttributes} }
 
-// ensured lists what must hold all the time, and is looked at every CheckInterval.
+// ensured returns what must hold all the time. It is checked every CheckInterval.
 func (w *Worker) ensured() []step { return append(w.prepared(), w.findProbes, w.findSchedules) }
 
 func (w *Worker) reach(ctx context.Context) error {
@@ -71,11 +70,12 @@ func (w *Worker) findNamespace(ctx context.Context) error {
 	return nil
 }
 
-// retention is how long a namespace keeps what ended, as deploy/temporal/namespace.sh makes it.
+// retention is how long the namespace keeps closed workflows, as in deploy/temporal/namespace.sh.
 const retention = 30 * 24 * time.Hour
 
-// restoreNamespace makes the namespace again that this worker has worked in: its server came back
-// without it. One that was never there may be a slip in TEMPORAL_NAMESPACE and is not made.
+// restoreNamespace creates the namespace again after its server came back without it. It is called
+// only for a namespace that this worker has found before: one that never existed may be a typo in
+// TEMPORAL_NAMESPACE.
 func (w *Worker) restoreNamespace(ctx context.Context) error {
 	_, err := w.o.Temporal.WorkflowService().RegisterNamespace(ctx, &workflowservice.RegisterNamespaceRequest{
 		Namespace: w.o.Namespace, WorkflowExecutionRetentionPeriod: durationpb.New(retention),
@@ -94,7 +94,7 @@ func (w *Worker) restoreNamespace(ctx context.Context) error {
 	return nil
 }
 
-// findProbes starts the probes that do not run, and leaves the others alone.
+// findProbes starts the probes that are not running.
 func (w *Worker) findProbes(ctx context.Context) error {
 	flows := workflows.NewClient(w.o.Temporal)
 	for _, id := range w.o.Chains() {
@@ -110,7 +110,7 @@ func (w *Worker) findProbes(ctx context.Context) error {
 	return nil
 }
 
-// findSchedules makes the schedules that are missing.
+// findSchedules creates missing schedules.
 func (w *Worker) findSchedules(ctx context.Context) error {
 	flows := workflows.NewClient(w.o.Temporal)
 	for id, schedule := range map[string]step{
@@ -129,8 +129,8 @@ func (w *Worker) findSchedules(ctx context.Context) error {
 	return nil
 }
 
-// addSearchAttributes makes the namespace know the workflows' search attributes: without them,
-// setting one fails the workflow's task.
+// addSearchAttributes registers the workflows' search attributes in the namespace. Without them,
+// setting one fails the workflow task.
 func (w *Worker) addSearchAttributes(ctx context.Context) error {
 	operator := w.o.Temporal.OperatorService()
 	known, err := operator.ListSearchAttributes(ctx, &operatorservice.ListSearchAttributesRequest{

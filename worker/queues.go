@@ -7,18 +7,18 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// queue is a task queue and what runs on it.
+// queue is a task queue and what is registered on it.
 type queue struct {
 	name     string
-	most     int // activities that run at a time in a process; 0 for the SDK's default, a thousand
+	most     int // maximum of concurrent activities per process; 0 means the SDK's default, 1000
 	register func(r worker.Registry, o Options)
 }
 
-// maxBilling is how many activities ask Stripe at a time: at the turn of a month all flows want to,
-// and Stripe takes a hundred requests a second from an account in all.
+// maxBilling is the maximum of concurrent billing activities per process. At the turn of a month
+// all flows poll Stripe, which accepts a hundred requests a second per Stripe account.
 const maxBilling = 16
 
-// queues lists the task queues that have something registered.
+// queues lists all task queues.
 var queues = []queue{
 	{workflows.QueueGateway, 0, func(r worker.Registry, o Options) {
 		workflows.RegisterGateway(r)

@@ -18,10 +18,10 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// restored is how soon everything has to stand again.
+// restored is how soon everything must exist again.
 const restored = time.Minute
 
-// scheduled reports whether all schedules stand.
+// scheduled reports whether all schedules exist.
 func scheduled(t *testing.T, c client.Client) bool {
 	t.Helper()
 	for _, id := range []string{workflows.PartitionSchedule, workflows.StatementSweepSchedule} {
@@ -35,7 +35,7 @@ func scheduled(t *testing.T, c client.Client) bool {
 	return true
 }
 
-// probeRuns reports whether a chain's probe runs.
+// probeRuns reports whether a chain's probe is running.
 func probeRuns(t *testing.T, c client.Client, id chain.ID) bool {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
@@ -109,7 +109,7 @@ func TestWorker_SetsATemporalUpAgainThatCameBackEmpty(t *testing.T) {
 		before    int
 	}
 	var workers []*working
-	for _, name := range []string{namespace, client.DefaultNamespace} { // the second stands in an empty server as well
+	for _, name := range []string{namespace, client.DefaultNamespace} { // the second exists in an empty server as well
 		k := &working{namespace: name, c: server.Dial(t, name), o: &outside{}}
 		k.Worker = k.o.worker(t, k.c, name, nil)
 		start(t, k.Worker)

@@ -10,18 +10,18 @@ import (
 )
 
 const (
-	// settlementSweep is between two sweeps of a worker: how often a flow that runs is made to look
-	// besides its own time.
+	// settlementSweep is the interval between two sweeps of a worker. It is also how often a
+	// running flow is signalled in addition to its own timer.
 	settlementSweep = 30 * time.Minute
 	settlementPage  = 100
-	// unwatchedDelays is how many delays after its grant a settlement that is not final may have no
-	// flow that watches it.
+	// unwatchedDelays is how many finality delays after its grant a settlement may be unconfirmed
+	// before the sweep signals its flow.
 	unwatchedDelays = 2
 )
 
-// sweepSettlements has granted settlements watched whose flow is late or not there (its history was
-// deleted, or whoever granted died before it could begin one), until ctx ends. It tries again soon
-// when a sweep failed.
+// sweepSettlements signals the flows of granted settlements that are late or have no flow, until
+// ctx ends: the flow's history was deleted, or the process that granted it died before it started
+// one. A failed sweep is retried soon.
 func (w *Worker) sweepSettlements(ctx context.Context) {
 	tick := time.NewTicker(w.o.NoticeInterval)
 	defer tick.Stop()
@@ -41,8 +41,8 @@ func (w *Worker) sweepSettlements(ctx context.Context) {
 	}
 }
 
-// watchSettlements has each one looked at, oldest first. Those of more than thirty days flows have
-// given up, too.
+// watchSettlements signals each flow, oldest settlement first. It skips settlements older than
+// thirty days, whose flows have given up, too.
 func (w *Worker) watchSettlements(ctx context.Context) error {
 	c := workflows.NewClient(w.o.Temporal)
 	for last := (*store.Settlement)(nil); ; {

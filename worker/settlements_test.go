@@ -20,7 +20,7 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// ListUnconfirmed has nothing.
+// ListUnconfirmed returns nothing.
 func (o *outside) ListUnconfirmed(context.Context, time.Duration, time.Duration, *store.Settlement,
 	int,
 ) ([]store.Settlement, error) {
@@ -48,7 +48,7 @@ func TestGrantedSettlementsThatNobodyWatchesAreLookedAt(t *testing.T) {
 	must(err)
 	defer func() { _ = db.Close(context.WithoutCancel(ctx)) }()
 	f := limits.New(record, counters, hasher, time.Now)
-	// grant gives a settlement that was granted some time ago, and is final or not.
+	// grant returns a settlement that was granted some time ago, and is final or not.
 	grant := func(n byte, ago time.Duration, finality x402.Finality) x402.ID {
 		id := x402.ID{Chain: 8453, Tx: x402.TxHash{n}, Payer: wallet.Address{0xa1}}
 		sold, _ := plan.FindPerCallTier(plan.Balanced)
@@ -81,7 +81,7 @@ func TestGrantedSettlementsThatNobodyWatchesAreLookedAt(t *testing.T) {
 		return err == nil
 	}
 	testkit.Eventually(t, testTimeout, func() bool { return watched(late) }, "it is looked at")
-	// older ones come first, so they had their turn
+	// Older ones come first, so these had their turn.
 	for what, id := range map[string]x402.ID{"final": final, "given up": given} {
 		if watched(id) {
 			t.Errorf("one that is %s is looked at", what)

@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// TicketStore is what the sweep of tickets reads.
+// TicketStore is what the sweep of tickets uses.
 type TicketStore interface {
 	activities.TicketRecord
 	ListUntoldTickets(ctx context.Context, stale, overdue time.Time, after ticket.Number,
@@ -20,17 +20,17 @@ type TicketStore interface {
 
 const (
 	ticketPage = 100
-	// ticketStale is after how long a change of a ticket whose flow has not heard of it is taken
-	// for lost by the process that made it.
+	// ticketStale is the age after which a change of a ticket whose flow was not signalled counts
+	// as lost by the process that made it.
 	ticketStale = time.Minute
-	// overdueSweep is between two looks for tickets that should have closed overdueAfter ago: their
-	// flows were lost.
+	// overdueSweep is the interval between two sweeps of tickets that should have closed
+	// overdueAfter ago: their flows were lost.
 	overdueSweep = 30 * time.Minute
 	overdueAfter = time.Hour
 )
 
-// sweepTickets tells flows of tickets what they have not heard, until ctx ends: a ticket is made
-// whether or not Temporal is there.
+// sweepTickets signals flows of tickets about changes that they missed, until ctx ends. Tickets
+// change whether or not Temporal is available.
 func (w *Worker) sweepTickets(ctx context.Context) {
 	tick := time.NewTicker(w.o.NoticeInterval)
 	defer tick.Stop()
@@ -55,7 +55,7 @@ func (w *Worker) sweepTickets(ctx context.Context) {
 	}
 }
 
-// tellTickets tells the flow of each ticket that is late, page by page.
+// tellTickets signals the flow of each such ticket, page by page.
 func (w *Worker) tellTickets(ctx context.Context, stale, overdue time.Time) error {
 	c := workflows.NewClient(w.o.Temporal)
 	for last := ticket.Number(0); ; {

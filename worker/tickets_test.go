@@ -13,8 +13,8 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// Tickets are made, resolved and closed though nobody told a flow: whoever made them died, or
-// Temporal was away, or it lost the flow.
+// Tickets are created, resolved and closed although no flow was signalled: the process died,
+// Temporal was down, or it lost the flow.
 func TestTicketsWhoseFlowsHeardNothingAreClosedAllTheSame(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

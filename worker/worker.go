@@ -1,7 +1,7 @@
-// Package worker owns the durable role: it registers workflows and activities on their task queues,
-// starts what always runs, keeps the schedules, and runs the usage flusher and the sender of mails
-// beside them. Those two do not need Temporal: while it is away usage is still recorded and mails
-// are sent, and the rest is tried again. It holds no rules of its own.
+// Package worker runs the worker role. It registers workflows and activities on their task queues,
+// starts the probes, maintains the schedules, and runs the usage flusher and the mail sender. Those
+// two do not need Temporal: while it is down usage is still flushed and mails are sent, and the
+// rest is retried. The package contains no business rules.
 package worker
 
 import (
@@ -32,7 +32,7 @@ type MailSender interface {
 	Run(ctx context.Context)
 }
 
-// Store is the record, as far as durable work needs it.
+// Store is the part of PostgreSQL that workflows use.
 type Store interface {
 	activities.PartitionStore
 	activities.NoticeStore
@@ -42,65 +42,66 @@ type Store interface {
 		limit int) ([]store.Settlement, error)
 }
 
-// Options of a Worker. Those without a default are required.
+// Options configures a Worker. Fields without a default are required. The comment of a field ends
+// with its default.
 type Options struct {
-	// Temporal is a connection, best a lazy one: the worker waits for the server itself. The caller
-	// closes it.
+	// Temporal should be a lazy connection, because the worker itself waits for the server. The
+	// caller closes it.
 	Temporal  client.Client
 	Namespace string // of that connection; "default"
 	Store     Store
 	Messenger activities.Messenger
 	Doors     *activities.Doors
-	// Settlements are there whether or not anything is sold: what was sold before is watched to its
+	// Settlements is required even if nothing is sold: earlier settlements are watched to their
 	// end.
 	Settlements *activities.Settlements
-	// Billing is there whether or not payments are on: what was bought before is kept at what it
-	// is.
+	// Billing is required even if payments are off: what was bought earlier is maintained.
 	Billing    *activities.Billing
 	Statements *activities.Statements
 	Prober     activities.Prober
 	Board      activities.Board
 	Flusher    Flusher
 	Mails      MailSender
-	Chains     func() []chain.ID // those to probe, asked at every beginning and after ChainsChanged
+	Chains     func() []chain.ID // chains to probe, read at every start and after ChainsChanged
 	Now        func() time.Time
 	Logger     *slog.Logger // slog.Default()
-	// OnSwept hears what became of anonymous keys that nobody uses; nil for nobody.
+	// OnSwept is called with the result of each page of swept anonymous keys; nil for none.
 	OnSwept func(store.SweptKeys)
 
-	KeepCallDays int // for which call records are kept; 30
+	KeepCallDays int // retention of call records; 30
 
 	ProbeInterval  time.Duration // between rounds of a chain's probe; the workflow's default, five seconds
 	ProbeTimeout   time.Duration // of one attempt; the workflow's default, ten seconds
-	NoticeInterval time.Duration // between looks for notices that nothing delivers yet; ten seconds
-	FinalityDelay  time.Duration // after which flows of settlements look whether they are final; twenty minutes
-	CheckInterval  time.Duration // between looks at Temporal, which make again what is missing there; ten seconds
-	MaxBackoff     time.Duration // between attempts to begin; thirty seconds
-	StopTimeout    time.Duration // for activities that run when the worker stops; ten seconds
+	NoticeInterval time.Duration // between sweeps of notices, tickets and billing; ten seconds
+	FinalityDelay  time.Duration // from a grant until its finality is checked; twenty minutes
+	CheckInterval  time.Duration // between checks of Temporal, which restore what is missing; ten seconds
+	MaxBackoff     time.Duration // maximum between attempts to start; thirty seconds
+	StopTimeout    time.Duration // for running activities when the worker stops; ten seconds
 }
 
-// stickyTimeout is how long a flow's task waits for the worker that remembers the flow.
+// stickyTimeout is how long a workflow task waits for the worker that has the workflow in its
+// cache.
 const stickyTimeout = 2 * time.Second
 
-// firstBackoff is the pause after the first failed attempt to begin; it doubles.
+// firstBackoff is the pause after the first failed attempt to start; it doubles.
 const firstBackoff = time.Second
 
 // errStarting is the state before the first attempt ended.
 var errStarting = errors.New("the worker is starting")
 
-// Worker is one process of the durable role. Any number may run beside each other.
+// Worker is one process of the worker role. Any number may run concurrently.
 type Worker struct {
 	o Options
 
 	changed chan struct{} // by ChainsChanged
-	found   bool          // the namespace was there once; of the goroutine of durable work
-	swept   time.Time     // when settlements were last swept; of the one goroutine that does
+	found   bool          // the namespace was found once; owned by keepDurable's goroutine
+	swept   time.Time     // last sweep of settlements; owned by sweepSettlements' goroutine
 
 	mu      sync.Mutex // guards durable
-	durable error      // why durable work does not run, nil when it does
+	durable error      // why workflows are not run; nil when they are
 }
 
-// New makes a worker, which does nothing before Run.
+// New returns a worker, which does nothing before Run.
 func New(o Options) (*Worker, error) {
 	if o.Temporal == nil || o.Store == nil || o.Messenger == nil || o.Doors == nil || o.Settlements == nil ||
 		o.Billing == nil || o.Statements == nil || o.Prober == nil || o.Board == nil ||
@@ -126,8 +127,8 @@ func New(o Options) (*Worker, error) {
 	return &Worker{o: o, changed: make(chan struct{}, 1), durable: errStarting}, nil
 }
 
-// Run works until ctx ends, then lets running activities finish and flushes once more. Temporal's
-// failures are logged and tried again, so the error is the flusher's last one, if any.
+// Run works until ctx ends, then lets running activities finish and flushes once more. Failures of
+// Temporal are logged and retried, so the error is the flusher's last one, if any.
 func (w *Worker) Run(ctx context.Context) error {
 	var (
 		beside sync.WaitGroup
@@ -142,17 +143,17 @@ func (w *Worker) Run(ctx context.Context) error {
 	return err
 }
 
-// ChainsChanged tells the worker that there are other chains to probe, or other upstreams: new
-// probes are started, running ones begin a round at once.
+// ChainsChanged tells the worker that chains or upstreams have changed: it starts new probes, and
+// running ones begin a round at once.
 func (w *Worker) ChainsChanged() {
 	select {
 	case w.changed <- struct{}{}:
-	default: // it will look anyway
+	default: // a change is pending already
 	}
 }
 
-// Ready is nil while durable work runs and usage is flushed; otherwise it says what does not and
-// why. Safe for concurrent use.
+// Ready returns nil while workflows run and usage is flushed; otherwise it returns what does not
+// and why. It is safe for concurrent use.
 func (w *Worker) Ready() error {
 	var failed []error
 	if err := w.state(); err != nil {
@@ -170,7 +171,7 @@ func (w *Worker) state() error {
 	return w.durable
 }
 
-// setState remembers whether durable work runs, and logs when that changes.
+// setState stores whether workflows run, and logs changes.
 func (w *Worker) setState(err error) {
 	w.mu.Lock()
 	before := w.durable
@@ -184,7 +185,7 @@ func (w *Worker) setState(err error) {
 	}
 }
 
-// keepDurable runs durable work again and again until ctx ends.
+// keepDurable restarts runDurable with backoff until ctx ends.
 func (w *Worker) keepDurable(ctx context.Context) {
 	backoff := firstBackoff
 	for ctx.Err() == nil {
@@ -206,8 +207,8 @@ func (w *Worker) keepDurable(ctx context.Context) {
 	}
 }
 
-// runDurable waits for nothing: it begins, or says why it cannot. Once it began it returns when ctx
-// ends or a worker fails for good.
+// runDurable starts polling, or returns why it cannot. Once started it returns when ctx ends or a
+// worker fails permanently.
 func (w *Worker) runDurable(ctx context.Context) (worked bool, err error) {
 	if err := w.all(ctx, w.prepared()); err != nil {
 		return false, err
@@ -217,7 +218,7 @@ func (w *Worker) runDurable(ctx context.Context) (worked bool, err error) {
 		polling := worker.New(w.o.Temporal, q.name, worker.Options{
 			WorkerStopTimeout:                  w.o.StopTimeout,
 			MaxConcurrentActivityExecutionSize: q.most,
-			// Somebody waits for answers of flows: those of a worker that died go to another one
+			// Clients wait for answers of flows, so tasks of a dead worker must move to another one
 			// soon.
 			StickyScheduleToStartTimeout: stickyTimeout,
 			OnFatalError:                 func(err error) { failed <- fmt.Errorf("task queue %s: %w", q.name, err) },
@@ -237,7 +238,7 @@ func (w *Worker) runDurable(ctx context.Context) (worked bool, err error) {
 	carrying.Go(func() { w.carryNotices(carried) })
 	carrying.Go(func() { w.sweepSettlements(carried) })
 	carrying.Go(func() { w.sweepTickets(carried) })
-	if w.o.Billing.Stripe != nil { // else nobody can be asked what was bought, and flows would only wait
+	if w.o.Billing.Stripe != nil { // otherwise the flows could only wait
 		carrying.Go(func() { w.sweepBilling(carried) })
 	}
 	defer carrying.Wait()
@@ -245,7 +246,7 @@ func (w *Worker) runDurable(ctx context.Context) (worked bool, err error) {
 	return true, w.watch(ctx, failed)
 }
 
-// begin lists what brings the things that always run to today's form, once they can be worked on.
+// begin returns the steps that start probes and update schedules once task queues are polled.
 func (w *Worker) begin() []step {
 	flows := workflows.NewClient(w.o.Temporal)
 	return []step{w.startProbes, flows.ScheduleStatementSweep, w.schedulePartitions}
@@ -255,9 +256,9 @@ func (w *Worker) schedulePartitions(ctx context.Context) error {
 	return workflows.NewClient(w.o.Temporal).SchedulePartitionUpkeep(ctx, w.o.KeepCallDays)
 }
 
-// startProbes has every chain probed, by a run that begins a round with this worker's settings at
-// once. The probe of a chain that no worker knows any more ends by itself: another worker may have
-// it still.
+// startProbes starts or reconfigures the probe of every chain, which begins a round with this
+// worker's settings at once. The probe of a chain that no worker knows any more ends by itself,
+// because another worker may still have it.
 func (w *Worker) startProbes(ctx context.Context) error {
 	c := workflows.NewClient(w.o.Temporal)
 	for _, id := range w.o.Chains() {
@@ -275,9 +276,9 @@ func (w *Worker) probe(id chain.ID) workflows.ProbeInput {
 	}
 }
 
-// watch looks at Temporal now and then, for Ready, until ctx ends or a worker fails for good. What
-// is missing there is made again: a server may have come back without what it held, and a person
-// may have ended a probe. The workers themselves survive an outage.
+// watch checks Temporal every CheckInterval, for Ready, until ctx ends or a worker fails
+// permanently. It restores what is missing: a server may have lost its data, or a person may have
+// ended a probe. The workers themselves survive an outage.
 func (w *Worker) watch(ctx context.Context, failed <-chan error) error {
 	tick := time.NewTicker(w.o.CheckInterval)
 	defer tick.Stop()

@@ -32,14 +32,14 @@ import (
 )
 
 const (
-	// testTimeout outlasts an activity of a minute that is lost on its way to a worker, and its
-	// repetition.
+	// testTimeout is longer than an activity of one minute that is lost on its way to a worker,
+	// plus its retry.
 	testTimeout = 150 * time.Second
 	// canary stands for the credential in an upstream's address.
 	canary = "canary-77c1e0"
 )
 
-// outside is what a worker reaches beyond Temporal, and what it did there.
+// outside fakes what a worker uses beyond Temporal, and records its calls.
 type outside struct {
 	mu        sync.Mutex // guards all below
 	published []upstream.Snapshot
@@ -98,7 +98,7 @@ func (o *outside) SweepAnonymousKeys(_ context.Context, after account.KeyID, _ s
 
 func (o *outside) DeleteFlushesBefore(context.Context, time.Time) (int64, error) { return 0, nil }
 
-// No notices: those are tested over a real record.
+// OpenNotices and the methods below have no notices; other tests use a real database.
 func (o *outside) OpenNotices(context.Context, time.Duration, int) ([]store.UsageNotice, error) {
 	return nil, nil
 }
@@ -121,7 +121,7 @@ func (o *outside) PeriodTotals(context.Context, store.UsagePeriod) (store.Period
 	return store.PeriodTotals{}, nil
 }
 
-// No tickets: those are tested over a real record.
+// ListUntoldTickets and the methods below have no tickets; other tests use a real database.
 func (o *outside) ListUntoldTickets(context.Context, time.Time, time.Time, ticket.Number,
 	int,
 ) ([]store.TicketNews, error) {
@@ -153,7 +153,7 @@ func (o *outside) set(change func()) {
 	change()
 }
 
-// rounds counts what was published of a chain.
+// rounds counts the published rounds of a chain.
 func (o *outside) rounds(id chain.ID) int {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -166,7 +166,7 @@ func (o *outside) rounds(id chain.ID) int {
 	return n
 }
 
-// courier is the sender of an outside.
+// courier is the mail sender of an outside.
 type courier struct{ *outside }
 
 // Run works until ctx ends.
@@ -198,7 +198,7 @@ func (o *outside) worker(t *testing.T, c client.Client, namespace string, change
 	return w
 }
 
-// start runs a worker and gives the function that stops it and waits for its end.
+// start runs a worker and returns the function that stops it and waits for its end.
 func start(t *testing.T, w *worker.Worker) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -251,8 +251,7 @@ func eventsOf(t *testing.T, c client.Client, id string) []*history.HistoryEvent 
 	return events
 }
 
-// historyOf is everything that the server keeps of a workflow, as text. Payloads of activities are
-// decoded.
+// historyOf returns everything that the server stores of a workflow, as text with decoded payloads.
 func historyOf(t *testing.T, c client.Client, id string) string {
 	t.Helper()
 	var all strings.Builder
@@ -299,7 +298,7 @@ func TestProbesPublishAndSurviveARestartOfTheWorker(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The next deploy asks for rounds an hour apart: the same run takes the new interval over.
+	// The next deployment asks for rounds an hour apart: the same run adopts the new interval.
 	second := o.worker(t, c, server.Namespace, func(w *worker.Options) { w.ProbeInterval = time.Hour })
 	start(t, second)
 	ready(t, second)
