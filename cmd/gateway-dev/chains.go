@@ -26,8 +26,8 @@ func fileProviders(path string) (config.Upstreams, error) {
 	return u, nil
 }
 
-// addSandbox runs the chains that no file names, each behind two upstreams. It gives nil when the
-// file names all.
+// addSandbox runs the chains that the upstreams file does not name, each behind two upstreams. It
+// returns nil when the file names all chains.
 func addSandbox(ctx context.Context, providers *config.Upstreams, data string,
 	log *slog.Logger,
 ) (*sandbox.Sandbox, error) {
@@ -52,8 +52,8 @@ func addSandbox(ctx context.Context, providers *config.Upstreams, data string,
 	return box, nil
 }
 
-// configuration is that of both roles. Contracts and names off the chain are asked of the sandbox's
-// own servers when there is a sandbox.
+// configuration returns the configuration of both roles. With a sandbox, Sourcify and the CCIP
+// gateway are the sandbox's own.
 func configuration(stack *devstack.Stack, address string, box *sandbox.Sandbox) config.Config {
 	cfg := config.Config{
 		DatabaseURL: stack.DatabaseURL, RedisURL: stack.RedisURL, TemporalAddress: stack.TemporalAddress,
@@ -61,10 +61,10 @@ func configuration(stack *devstack.Stack, address string, box *sandbox.Sandbox) 
 		PublicURL: "http://" + address, Contact: "support@chainaccess.example", MaxBodyBytes: 1 << 20,
 		MaxAnswerBytes: 512 << 20, BatchMemoryBytes: 256 << 20, CallTimeout: 30 * time.Second,
 		ProbeInterval: 2 * time.Second, DrainTimeout: 10 * time.Second,
-		// The meter's own Redis, which production must not share: it evicts nothing. Here nothing
-		// fills it, and each start forgets.
+		// The cache shares the meter's Redis. Production must not do that, because that Redis
+		// evicts nothing; here nothing fills it, and each start clears the cache.
 		CacheRedisURL: stack.RedisURL, CacheBytes: 64 << 20,
-		// The chain is paid on from its first start; blocks are final within seconds there.
+		// Blocks of the sandbox are final within seconds.
 		ServiceTitle: "Chain Access Gateway", X402Asset: config.USDCOnBase, X402AssetName: "USD Coin",
 		X402AssetVersion: "2", X402MinConfirmations: 2, X402CorroborateAbove: 1_000_000,
 		X402FinalityDelay: 30 * time.Second, PriceHeartbeat: time.Hour, SourcifyURL: "https://sourcify.dev",
@@ -75,7 +75,7 @@ func configuration(stack *devstack.Stack, address string, box *sandbox.Sandbox) 
 		if gateway := box.CCIPGateway(); gateway != nil {
 			cfg.TrustedGateways = strings.TrimPrefix(gateway.URL, "http://")
 		}
-		if box.Runs(chain.BaseMainnet) { // on a chain of somebody else's, nobody here could take what was paid
+		if box.Runs(chain.BaseMainnet) { // on another chain nobody here could collect the payments
 			cfg.X402PayTo, cfg.X402FacilitatorURL = box.Seller().Address.Hex(), box.Facilitator().URL
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/chainaccess/gateway/internal/sandbox/mailbox"
 )
 
-// catchMail starts what takes all mails, prints a line for each, and shows them at /dev/mail. It
-// writes its address into cfg.
+// catchMail starts an SMTP server that catches all mails, prints a line for each, and shows them at
+// /dev/mail. It writes its address into cfg.
 func catchMail(ctx context.Context, cfg *config.Config, out io.Writer) (*mailbox.Box, wire.Route, error) {
 	//nolint:gocritic // a copy does no harm
 	box, err := mailbox.Start(ctx, mailbox.Options{Caught: func(m mailbox.Mail) {

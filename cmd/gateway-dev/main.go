@@ -1,6 +1,6 @@
-// Command gateway-dev runs the whole gateway on one machine: PostgreSQL, Redis and Temporal found
-// or started, sandbox chains, API and worker. When everything answers it prints one line that
-// begins with "ready", a fresh key, and a curl line that works.
+// Command gateway-dev runs the whole gateway on one machine: PostgreSQL, Redis and Temporal (found
+// or started), sandbox chains, API and worker. When everything answers it prints a line that begins
+// with "ready", a fresh key, and a curl command that works.
 package main
 
 import (
@@ -17,7 +17,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// A second signal ends the process at once; what it started dies with it.
+	// A second signal kills the process at once; what it started dies with it.
 	context.AfterFunc(ctx, stop)
 	ctx, unfollow := followGoRun(ctx)
 	var started bool
@@ -33,7 +33,7 @@ func main() {
 	}
 }
 
-// command returns the command line. started is set once it is understood.
+// command returns the root command. started is set once the command line was parsed.
 func command(started *bool) *cobra.Command {
 	var o options
 	cmd := &cobra.Command{

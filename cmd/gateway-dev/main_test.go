@@ -28,7 +28,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// programVariable makes this test binary be the program.
+// programVariable makes this test binary run as the program.
 const programVariable = "GATEWAY_DEV_TEST_BE_THE_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -39,11 +39,11 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// patience is how long a start may take on a loaded machine that may still have to build Temporal's
+// patience is the timeout of a start on a busy machine that may still have to build Temporal's
 // server.
 const patience = 10 * time.Minute
 
-// program is the program without servers that the environment names.
+// program returns a command that runs the program without servers from the environment.
 func program(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], args...) //nolint:gosec // this test binary
@@ -86,8 +86,8 @@ func TestHelpExplainsEveryFlag(t *testing.T) {
 	}
 }
 
-// dataDir is a directory that every user may pass through, which the ones of t.TempDir are not:
-// PostgreSQL runs as another user when the tests run as root.
+// dataDir returns a directory that every user may traverse, unlike those of t.TempDir: PostgreSQL
+// runs as another user when the tests run as root.
 func dataDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "gateway-dev-test-") //nolint:usetesting // see above
@@ -147,7 +147,7 @@ func TestWhatCannotStartIsOneSentenceAndExitCode1(t *testing.T) {
 		{"state is a file", []string{free, "--data", writeFile(t, "")}, []string{"--data", "choose a folder"}},
 	} {
 		cmd := program(t, tc.args...)
-		cmd.Dir = t.TempDir() // what it makes by default lands there
+		cmd.Dir = t.TempDir() // its default files go there
 		code, out, errs := finish(t, cmd)
 		if code != 1 || out != "" || !strings.HasPrefix(errs, "gateway-dev: ") || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%s: exit code %d, stdout %q, stderr %q, want exit code 1 and one line", tc.name, code, out, errs)
@@ -249,7 +249,8 @@ func (g *gateway) stop(t *testing.T, signal os.Signal) {
 	}
 }
 
-// post sends a body with a key and gives the answer, which must be one that /openapi.json declares.
+// post sends a body with a key and returns the answer, which must be one that /openapi.json
+// declares.
 func post(t *testing.T, address, key, body string) (status int, answer string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(body))
@@ -277,7 +278,7 @@ func post(t *testing.T, address, key, body string) (status int, answer string) {
 var curlLine = regexp.MustCompile(
 	`^curl -s (\S+) -H 'Authorization: Bearer (\S+)' -H 'Content-Type: application/json' -d '(.*)'$`)
 
-// runCurl sends what the printed line says; curl itself is not on every machine.
+// runCurl sends the printed request without curl, which is not on every machine.
 func (g *gateway) runCurl(t *testing.T) {
 	t.Helper()
 	m := curlLine.FindStringSubmatch(g.curl)
@@ -290,8 +291,8 @@ func (g *gateway) runCurl(t *testing.T) {
 	}
 }
 
-// wantUsage wants usage rows for exactly the calls that were answered, one on each chain and the
-// printed one, soon after the last.
+// wantUsage verifies that within some time there are usage rows for exactly the answered calls: one
+// on each chain and the printed one.
 func (g *gateway) wantUsage(t *testing.T, within time.Duration) {
 	t.Helper()
 	read := func(name string) []string {
@@ -341,7 +342,7 @@ func (g *gateway) wantUsage(t *testing.T, within time.Duration) {
 	}
 }
 
-// wantMailbox wants the pages of caught mails, empty as long as nobody was written to.
+// wantMailbox verifies the pages of caught mails, which are empty until a mail is sent.
 func (g *gateway) wantMailbox(t *testing.T) {
 	t.Helper()
 	for path, want := range map[string]string{"/dev/mail": "Nothing was caught yet", "/dev/mail.json": "[]\n"} {
@@ -357,7 +358,8 @@ func (g *gateway) wantMailbox(t *testing.T) {
 	}
 }
 
-// wantNames wants names of the sandbox resolved, on the chain and by the gateway behind it.
+// wantNames verifies that names of the sandbox resolve, on the chain and through the gateway behind
+// it.
 func (g *gateway) wantNames(t *testing.T) {
 	t.Helper()
 	for _, name := range []string{sandbox.ENSAlice, sandbox.ENSCarol} {
@@ -379,7 +381,7 @@ func (g *gateway) wantNames(t *testing.T) {
 	}
 }
 
-// wantPaid wants a stranger to come from the menu to a call and its receipt.
+// wantPaid verifies that a stranger gets from the menu to a call and its receipt.
 func (g *gateway) wantPaid(t *testing.T) {
 	t.Helper()
 	code, out, errs := finish(t, program(t, "pay", "--url", g.base, "--tier", "cheap", "--chain", "solana_mainnet"))
@@ -404,7 +406,7 @@ func TestOneCommandServesSixChainsAndKeepsItsDataOverAStop(t *testing.T) {
 			method = "getBlockHeight"
 		}
 		body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":[]}`
-		// A key has five requests a second, so that the last chain may have to wait.
+		// The rate limit of a key is five requests a second, so the last chain may have to wait.
 		testkit.Eventually(t, time.Minute, func() bool {
 			status, answer := post(t, first.base+"/rpc/"+string(c.ID), first.key, body)
 			if status != http.StatusOK && status != http.StatusTooManyRequests {
@@ -428,7 +430,7 @@ func TestOneCommandServesSixChainsAndKeepsItsDataOverAStop(t *testing.T) {
 		`{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}`); status != http.StatusOK {
 		t.Errorf("the first start's key is not known to the second: %d %s", status, answer)
 	}
-	// One program at a time uses a folder.
+	// Only one program at a time can use a folder.
 	code, out, errs := finish(t, program(t, "--listen", "127.0.0.1:0", "--data", dir))
 	if code != 1 || out != "" || strings.Count(errs, "\n") != 1 || !strings.Contains(errs, dir) {
 		t.Errorf("a second program on the same folder: exit code %d, stdout %q, stderr %q", code, out, errs)

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// followGoRun ends the context it gives when the program was started by "go run" and that has
-// ended: go run dies of a SIGTERM without passing it on. Under any other parent, a shell that goes
-// away for instance, the program lives on.
+// followGoRun returns a context that ends when the program was started by "go run" and that process
+// has ended: go run dies of a SIGTERM without passing it on. Under any other parent, for example a
+// shell that exits, the program continues.
 func followGoRun(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, stop := context.WithCancel(ctx)
 	parent := os.Getppid()

@@ -24,7 +24,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// payOptions say what a stranger buys where.
+// payOptions are the options of the command pay.
 type payOptions struct {
 	url     string
 	tier    string
@@ -86,7 +86,7 @@ func chainNames() []string {
 	return names
 }
 
-// stranger has nothing but an address of the gateway.
+// stranger is a client that knows only the gateway's URL.
 type stranger struct {
 	payOptions
 
@@ -129,7 +129,7 @@ func (s *stranger) pay(ctx context.Context) (err error) {
 	if err != nil {
 		return fmt.Errorf("sign: %w", err)
 	}
-	signature[crypto.RecoveryIDOffset] += 27 // as wallets write it
+	signature[crypto.RecoveryIDOffset] += 27 // as wallets encode it
 	s.sayf("sign", "%q", message)
 	bought, err := s.redeem(ctx, menu, tx, signature)
 	if err != nil {
@@ -144,7 +144,7 @@ func (s *stranger) pay(ctx context.Context) (err error) {
 	return s.readReceipt(ctx, tx)
 }
 
-// callMethod is a call that every chain of a family answers.
+// callMethod returns a method that every chain of the family supports.
 func callMethod(id string) string {
 	if c, ok := chain.Lookup(id); ok && c.Family == chain.Solana {
 		return "getBlockHeight"
@@ -152,8 +152,7 @@ func callMethod(id string) string {
 	return "eth_gasPrice"
 }
 
-// transfer sends the asset by a transaction that the wallet signs, and waits until it is in a
-// block.
+// transfer sends the asset in a transaction signed by the wallet and waits until it is mined.
 func (s *stranger) transfer(ctx context.Context, rpc string, menu *menuAnswer, amount string) (common.Hash, error) {
 	value, ok := new(big.Int).SetString(amount, 10)
 	if !ok || !common.IsHexAddress(menu.PayTo) || !common.IsHexAddress(menu.AssetAddress) {

@@ -18,7 +18,7 @@ import (
 	"github.com/chainaccess/gateway/internal/sandbox"
 )
 
-// menuAnswer is what the stranger reads of GET /x402.
+// menuAnswer is the part of GET /x402 that is used.
 type menuAnswer struct {
 	Asset, AssetAddress, PayTo, Header, MessageToSign, Redeem, TaxCountry string
 
@@ -31,7 +31,7 @@ type tierAnswer struct {
 	Name, NetAmountRequired, MaxAmountRequired string
 }
 
-// boughtAnswer is what redeeming gives.
+// boughtAnswer is the answer to a redeem.
 type boughtAnswer struct {
 	Credential string      `json:"credential"`
 	Units      json.Number `json:"units"`
@@ -67,7 +67,7 @@ func (s *stranger) askFaucet(ctx context.Context) (sandbox.Given, error) {
 	return given, err
 }
 
-// redeem asks until the payment is deep enough.
+// redeem retries, after Retry-After, until the payment has enough confirmations.
 func (s *stranger) redeem(ctx context.Context, menu *menuAnswer, tx common.Hash,
 	signature []byte,
 ) (boughtAnswer, error) {
@@ -95,7 +95,7 @@ func (s *stranger) redeem(ctx context.Context, menu *menuAnswer, tx common.Hash,
 	}
 }
 
-// call makes a call to the relay with the credential, and gives the result as it stands.
+// call makes a call to the relay with the credential and returns the raw result.
 func (s *stranger) call(ctx context.Context, menu *menuAnswer, credential string) (string, error) {
 	body := map[string]any{"jsonrpc": "2.0", "id": 1, "method": callMethod(s.chain), "params": []any{}}
 	status, text, _, err := s.ask(ctx, http.MethodPost, s.url+"/rpc/"+s.chain, body,
@@ -137,10 +137,10 @@ func (s *stranger) readReceipt(ctx context.Context, tx common.Hash) error {
 	return nil
 }
 
-// maxAnswer bounds what is read of an answer.
+// maxAnswer is the maximum size of an answer in bytes.
 const maxAnswer = 1 << 20
 
-// ask sends JSON, or nothing, and gives what comes back.
+// ask sends a request, with body as JSON unless it is nil, and returns the answer.
 func (s *stranger) ask(ctx context.Context, method, url string, body any,
 	headers map[string]string,
 ) (status int, text []byte, header http.Header, err error) {
@@ -172,7 +172,7 @@ func (s *stranger) ask(ctx context.Context, method, url string, body any,
 	return resp.StatusCode, text, resp.Header, err
 }
 
-// read takes an answer that succeeded, or says how it did not.
+// read decodes a successful answer; any other is an error.
 func read(what string, status int, text []byte, into any) error {
 	if status != http.StatusOK {
 		return fmt.Errorf("%s answered %d: %.500s", what, status, bytes.TrimSpace(text))

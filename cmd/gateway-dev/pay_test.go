@@ -23,8 +23,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// seller stands in for the gateway: it redeems what the sandbox's chain shows as paid, the second
-// time it is asked.
+// seller fakes the gateway: it redeems payments on the sandbox's chain at the second attempt.
 type seller struct {
 	t       *testing.T
 	box     *sandbox.Sandbox
@@ -98,7 +97,7 @@ func (s *seller) redeem(w http.ResponseWriter, r *http.Request) {
 		credentialOfTheTest)
 }
 
-// payment reads who paid how much to the seller in a transaction.
+// payment returns the payer and the amount that a transaction pays to the seller.
 func (s *seller) payment(ctx context.Context, tx common.Hash) (payer common.Address, amount string) {
 	s.t.Helper()
 	node, err := ethclient.DialContext(ctx, s.rpc)
@@ -118,7 +117,7 @@ func (s *seller) payment(ctx context.Context, tx common.Hash) (payer common.Addr
 	return common.BytesToAddress(log.Topics[1].Bytes()), new(hexutil.Big).ToInt().SetBytes(log.Data).String()
 }
 
-// pays runs the command, and gives what it prints.
+// pays runs the command and returns what it prints.
 func pays(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	var started bool

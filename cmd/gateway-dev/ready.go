@@ -15,10 +15,10 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// tellAfter is how long waiting goes without a word.
+// tellAfter is how long the program waits before it prints what it waits for.
 const tellAfter = time.Second
 
-// planNamed finds the plan of the printed key.
+// planNamed returns the plan of the printed key.
 func planNamed(name string) (plan.Plan, error) {
 	if p, ok := plan.Lookup(name); ok {
 		return p, nil
@@ -30,8 +30,7 @@ func planNamed(name string) (plan.Plan, error) {
 	return plan.Plan{}, fmt.Errorf("--plan: there is no plan %q: choose from %s", name, strings.Join(names, ", "))
 }
 
-// newKey makes a key that is fresh at every start: an anonymous one, or one of an account on a
-// plan.
+// newKey creates a new key: an anonymous one, or one of an account on a plan.
 func newKey(ctx context.Context, cfg config.Config, p plan.Plan) (account.Key, error) {
 	if p.Key == plan.Door1 {
 		return wire.NewDoorKey(ctx, cfg)
@@ -39,8 +38,7 @@ func newKey(ctx context.Context, cfg config.Config, p plan.Plan) (account.Key, e
 	return wire.NewPlanKey(ctx, cfg, p)
 }
 
-// awaitReady waits until the API says that it can serve calls, and makes a key. It says what it
-// waits for.
+// awaitReady waits until the API is ready and then creates a key. It prints what it waits for.
 func awaitReady(ctx context.Context, cfg config.Config, keyPlan plan.Plan, say func(string)) (key string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
@@ -83,6 +81,6 @@ func askReady(ctx context.Context, url string) (body string, ok bool) {
 		return "", false
 	}
 	defer func() { _ = resp.Body.Close() }()
-	text, _ := io.ReadAll(io.LimitReader(resp.Body, 4<<10)) // for a message only
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, 4<<10)) // only for an error message
 	return string(text), resp.StatusCode == http.StatusOK
 }

@@ -32,7 +32,7 @@ type options struct {
 	headless  bool
 }
 
-// developmentPepper is public: keys of a development gateway open nothing else.
+// developmentPepper is public: keys of a development gateway are valid nowhere else.
 const developmentPepper = "chain-access-gateway-development-pepper"
 
 const (
@@ -40,8 +40,7 @@ const (
 	stopTimeout  = 30 * time.Second
 )
 
-// run starts everything, prints the lines that a newcomer needs, and stops everything when ctx
-// ends.
+// run starts everything, prints what a newcomer needs, and stops everything when ctx ends.
 func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 	providers, err := fileProviders(o.upstreams)
 	if err != nil {
@@ -55,7 +54,7 @@ func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s: choose another address with --listen: %w", o.listen, errors.Unwrap(err))
 	}
-	defer func() { _ = listener.Close() }() // closed already when the API ran
+	defer func() { _ = listener.Close() }() // already closed if the API ran
 	data, logFile, err := openData(o.data)
 	if err != nil {
 		return err
@@ -89,7 +88,7 @@ func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 	if o.payTo != "" {
 		cfg.X402PayTo = o.payTo
 	}
-	// The chains behind the names may be others than last time, or have begun anew.
+	// The chains behind the names may have changed or restarted since the last run.
 	if err := errors.Join(wire.ForgetBoard(ctx, cfg), cache.Forget(ctx, cfg.CacheRedisURL)); err != nil {
 		return err
 	}
@@ -118,13 +117,13 @@ func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 	})
 }
 
-// openData makes the folder that everything is kept in, and opens the log that stands in it.
+// openData creates the folder for all state and opens the log in it.
 func openData(dir string) (data string, logFile *os.File, err error) {
 	if data, err = filepath.Abs(dir); err != nil {
 		return "", nil, fmt.Errorf("--data: %w", err)
 	}
-	// Others may pass through it: PostgreSQL runs as another user when this one is root. What is in
-	// it closes itself.
+	// Other users may traverse it: PostgreSQL runs as another user when this one is root. Its
+	// contents have their own permissions.
 	if err = os.MkdirAll(data, 0o711); err == nil { //nolint:gosec // see above
 		//nolint:gosec // the user names the folder
 		logFile, err = os.OpenFile(filepath.Join(data, "gateway.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -135,7 +134,7 @@ func openData(dir string) (data string, logFile *os.File, err error) {
 	return data, logFile, nil
 }
 
-// greet prints where the gateway is, a key, and a call that works.
+// greet prints the gateway's URL, a key, and a curl command that works.
 func greet(out io.Writer, cfg *config.Config, temporalUI, key string) {
 	fmt.Fprintf(out, "ready base_url=%s temporal_ui=%s\n", cfg.PublicURL, cmp.Or(temporalUI, "none"))
 	fmt.Fprintf(out, "key %s\n", key)
@@ -143,14 +142,14 @@ func greet(out io.Writer, cfg *config.Config, temporalUI, key string) {
 		"-d '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"eth_blockNumber\",\"params\":[]}'\n", cfg.PublicURL, key)
 }
 
-// serve runs both roles until ctx ends or one of them or a server fails, and calls ready once
-// everything answers.
+// serve runs both roles until ctx ends or a role or server fails, and calls ready once everything
+// answers.
 func serve(ctx context.Context, cfg config.Config, keyPlan plan.Plan, providers config.Upstreams, listener net.Listener,
 	routes []wire.Route, stack *devstack.Stack, log *slog.Logger, say func(string), ready func(key string),
 ) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	work, stopWork := context.WithCancel(context.WithoutCancel(ctx)) // the worker goes on until the API has stopped
+	work, stopWork := context.WithCancel(context.WithoutCancel(ctx)) // the worker runs until the API has stopped
 	defer stopWork()
 	var roles sync.WaitGroup
 	var errs [3]error
@@ -187,7 +186,7 @@ func serve(ctx context.Context, cfg config.Config, keyPlan plan.Plan, providers 
 	return errors.Join(errs[0], errs[1], errs[2], err)
 }
 
-// within calls f with a deadline of its own, also when ctx is over.
+// within calls f with a timeout of its own, even when ctx has ended.
 func within(ctx context.Context, d time.Duration, f func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), d)
 	defer cancel()

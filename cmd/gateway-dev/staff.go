@@ -15,7 +15,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// staffPath is where a user of this machine's gateway becomes one who answers tickets.
+// staffPath is the path that grants the staff role on a development gateway.
 const staffPath = "/dev/staff"
 
 const (
@@ -24,8 +24,8 @@ const (
 )
 
 // staffDesk grants the staff role to the user in a POST of {"email":"…"}, who must have signed in
-// once. Requests must name an IP address or localhost as host and come from no page, so that none
-// hands out the role.
+// once. The host must be an IP address or localhost, and there must be no Origin, so that no web
+// page can grant the role.
 func staffDesk(cfg config.Config) http.HandlerFunc { //nolint:gocritic // a copy at the start does no harm
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")

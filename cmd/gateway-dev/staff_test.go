@@ -73,7 +73,7 @@ func TestTheStaffDeskGivesTheRoleToWhoeverSignedIn(t *testing.T) {
 	}
 }
 
-// signedIn enters a user who signed in once.
+// signedIn inserts a user who signed in once.
 func signedIn(t *testing.T, database, email string) {
 	t.Helper()
 	db, err := pgx.Connect(t.Context(), database)

@@ -16,7 +16,7 @@ import (
 	"github.com/chainaccess/gateway/internal/sandbox/stripe"
 )
 
-// webhookPath is where the gateway takes what Stripe tells.
+// webhookPath is where the gateway receives Stripe's webhooks.
 const webhookPath = "/webhooks/stripe"
 
 const (
@@ -24,8 +24,7 @@ const (
 	stripeHeaderTimeout = 10 * time.Second
 )
 
-// till is the sandbox's Stripe while it runs, on an address of its own, as the real one is on
-// another than the gateway's.
+// till is the running sandbox Stripe. It has an address of its own, as the real one has.
 type till struct {
 	URL    string
 	server *http.Server
@@ -33,8 +32,8 @@ type till struct {
 	work   sync.WaitGroup
 }
 
-// takeCards runs the sandbox's Stripe, makes there what the gateway sells, and writes into cfg how
-// it is reached. What was bought is kept in data.
+// takeCards runs the sandbox's Stripe, creates there what the gateway sells, and writes its address
+// and secrets into cfg. Purchases are stored in data.
 func takeCards(ctx context.Context, cfg *config.Config, data string, log *slog.Logger) (*till, error) {
 	sells, err := stripe.New(stripe.Options{
 		//nolint:gosec // a clock after 1970
@@ -70,7 +69,7 @@ func takeCards(ctx context.Context, cfg *config.Config, data string, log *slog.L
 	return t, nil
 }
 
-// furnish makes what is sold, as `gateway ops billing setup` does with the real one.
+// furnish creates products and prices, as `gateway ops billing setup` does at the real Stripe.
 func (t *till) furnish(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, stripeSetUpTimeout)
 	defer cancel()
@@ -86,7 +85,7 @@ func (t *till) furnish(ctx context.Context) error {
 	return nil
 }
 
-// Close stops both the server and what it tells, and waits for them.
+// Close stops the server and its webhooks, and waits for them.
 func (t *till) Close() error {
 	t.stop()
 	err := t.server.Close()

@@ -30,7 +30,7 @@ func TestSandboxsStripeSellsTellsAndKeepsItsCustomers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(func() { _ = cards.Close() }) // closed already unless the test failed
+		t.Cleanup(func() { _ = cards.Close() }) // already closed unless the test failed
 		if !cfg.TakesCards() || cfg.StripeWebhookSecret == "" {
 			t.Error("the gateway is not told of it")
 		}

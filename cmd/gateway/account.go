@@ -22,7 +22,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// notInForce is the exit code of a change that is saved and that the meter could not be told of.
+// notInForce is the exit code of a change that is committed but not in the meter.
 const notInForce = 3
 
 func opsAccountCommand() *cobra.Command {
@@ -79,12 +79,11 @@ USED counts every call until now. REQUESTS counts the calls in PostgreSQL, which
 	return cmd
 }
 
-// change is a change of an account that is understood and not made yet. It gives what to say when
-// it is in force.
+// change is a validated change of an account. It returns what to print once it is in force.
 type change func(context.Context, *limits.Limits, store.Account, store.Author) (said string, err error)
 
-// changeCommand makes a command of a change; parse refuses what is wrong before anything is
-// connected.
+// changeCommand completes the command of a change. parse validates the arguments before any
+// connection is made.
 func changeCommand(cmd *cobra.Command, parse func(args []string) (change, error)) *cobra.Command {
 	var reason string
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -129,7 +128,7 @@ func changeCommand(cmd *cobra.Command, parse func(args []string) (change, error)
 	return cmd
 }
 
-// text reads a word of the operator's that has to be there and is kept.
+// text validates a required text of the operator: one printable line of at most limit characters.
 func text(name, value string, limit int) (string, error) {
 	value = strings.TrimSpace(value)
 	switch {
@@ -266,10 +265,10 @@ in whole units a period, and its rate limit: a number of requests per 1s, 1m, 15
 	return cmd
 }
 
-// maxRequests is more than any window is sold with.
+// maxRequests is above the limit of every rate window that is sold.
 const maxRequests = 1_000_000_000
 
-// contract reads the figures of a contract.
+// contract parses the figures of a contract.
 func contract(quota, rate, per string) (account.Custom, error) {
 	c := account.Custom{Quota: account.Unlimited}
 	if quota != "unlimited" {
@@ -296,9 +295,9 @@ func contract(quota, rate, per string) (account.Custom, error) {
 	return c, nil
 }
 
-// whole reads a number of digits alone.
+// whole parses a number that consists of digits only.
 func whole(text string, limit int64) (int64, bool) {
-	const longest = 18 // digits that fit for sure
+	const longest = 18 // digits that always fit
 	if text == "" || len(text) > longest || strings.ContainsFunc(text, func(r rune) bool {
 		return r < '0' || r > '9'
 	}) {

@@ -14,8 +14,8 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// writeAccount writes an account for people: what it is, and a table of each thing that it has
-// several of.
+// writeAccount writes an account as text: its terms, and a table of each thing that it has several
+// of.
 func writeAccount(out io.Writer, v *wire.AccountView) error {
 	sections := []func(io.Writer, *wire.AccountView){
 		writeTerms, writeFences, writePacks, writeKeys, writeDue, writeChanges,
@@ -30,8 +30,8 @@ func writeAccount(out io.Writer, v *wire.AccountView) error {
 	return nil
 }
 
-// line writes a row of cells, without what a terminal could take for an order: names and reasons
-// are other people's words.
+// line writes a row of cells. It replaces unprintable characters, which a terminal could interpret:
+// names and reasons are untrusted text.
 func line(table io.Writer, cells ...string) {
 	for i, cell := range cells {
 		cells[i] = strings.Map(func(r rune) rune {
@@ -192,7 +192,7 @@ func quotaWords(quota plan.Units) string {
 	return quota.Grouped() + " units a period"
 }
 
-// duration is a length of time without the zero parts that Go writes: 15m, not 15m0s.
+// duration formats d without the zero parts that Go writes: 15m, not 15m0s.
 func duration(d time.Duration) string {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {

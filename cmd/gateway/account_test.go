@@ -14,7 +14,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// change runs a change that has to be in force, and gives what it said of the account.
+// change runs a change that must be in force and returns what it printed about the account.
 func (b *books) change(t *testing.T, c *customer, args ...string) string {
 	t.Helper()
 	all := append([]string{"ops", "account", args[0], c.account.String()}, args[1:]...)
@@ -26,7 +26,7 @@ func (b *books) change(t *testing.T, c *customer, args ...string) string {
 	return said
 }
 
-// refusal is by what fence a call is refused; empty when it is admitted.
+// refusal returns the fence that refuses a call; empty when it is admitted.
 func (b *books) refusal(t *testing.T, c *customer, units plan.Units) string {
 	t.Helper()
 	_, a := b.call(t, c, &meter.Call{Units: units})
@@ -40,7 +40,7 @@ func TestChangesOfAnAccountHoldFromTheAnswerOnAndAreLogged(t *testing.T) {
 	for _, step := range []struct {
 		args    []string
 		said    string
-		refused string // a call of a unit, afterwards
+		refused string // for a call of one unit afterwards
 	}{
 		{[]string{"suspend"}, "is suspended\n", "account_suspended"},
 		{[]string{"suspend"}, "is suspended; nothing changed\n", "account_suspended"},

@@ -66,7 +66,7 @@ func opsWishlistCommand() *cobra.Command {
 	return cmd
 }
 
-// listCommand makes a command that lists what has a status.
+// listCommand returns a command that lists entries by status.
 func listCommand(short string, statuses []string, show func(*cobra.Command, config.Config, []string, uuid.UUID, int,
 	bool) error,
 ) *cobra.Command {
@@ -108,7 +108,7 @@ func listCommand(short string, statuses []string, show func(*cobra.Command, conf
 	return cmd
 }
 
-// answerCommand makes a command that answers what has an id.
+// answerCommand returns a command that answers one entry.
 func answerCommand(short string, statuses []string, answer func(*cobra.Command, config.Config, uuid.UUID,
 	*store.Answer) error,
 ) *cobra.Command {
@@ -206,7 +206,7 @@ func writeWishes(out io.Writer, all []wire.WishView, limit int) error {
 	return nil
 }
 
-// writeText writes what somebody wrote, and what they were answered.
+// writeText writes a text and the reply to it.
 func writeText(out io.Writer, id, text, reply string) error {
 	if text == "" && reply == "" {
 		return nil

@@ -15,12 +15,12 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// unproven is the exit code of an audit that could not be made, apart from the 1 of books that
+// unproven is the exit code of an audit that could not be completed, as opposed to 1 for books that
 // differ.
 const unproven = 2
 
-// maxListed bounds the differences that are written as JSON, which are held until the end; the
-// summary counts all.
+// maxListed bounds the differences in JSON, which are held in memory until the end; the summary
+// counts all.
 const maxListed = 10_000
 
 func opsAuditCommand() *cobra.Command {
@@ -70,7 +70,7 @@ proven.`,
 	return cmd
 }
 
-// auditOptions reads what to look at.
+// auditOptions parses which accounts and periods to audit.
 func auditOptions(id, period string) (audit.Options, error) {
 	o := audit.Options{Period: period}
 	if id != "" {
@@ -90,7 +90,7 @@ func auditOptions(id, period string) (audit.Options, error) {
 	return o, nil
 }
 
-// shortened keeps what is repeated of bad input readable.
+// shortened truncates input that an error message quotes.
 func shortened(text string) string {
 	const most = 64
 	if r := []rune(text); len(r) > most {
@@ -142,7 +142,7 @@ type auditResult struct {
 	Balanced    bool               `json:"balanced"`
 	Summary     audit.Summary      `json:"summary"`
 	Differences []audit.Difference `json:"differences"`
-	// Unrecorded are no differences.
+	// Unrecorded lists charges without a call record, which are not differences.
 	Unrecorded []audit.UnrecordedCharges `json:"unrecorded"`
 }
 
@@ -170,7 +170,7 @@ func summary(s audit.Summary) string {
 	return text
 }
 
-// counted is a number of things in words.
+// counted formats a count with its noun.
 func counted(n int, thing string) string {
 	number := plan.Group(fmt.Sprint(n))
 	if n == 1 {

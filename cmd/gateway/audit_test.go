@@ -21,7 +21,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// books are a record and a meter with accounts in them, for commands that look at accounts.
+// books is a database and a meter with accounts, for commands that read accounts.
 type books struct {
 	ctx    context.Context //nolint:containedctx // a test's own
 	env    map[string]string
@@ -59,7 +59,7 @@ func setUpBooks(t *testing.T) *books {
 	return b
 }
 
-// customer is an account with one key, fences on every side, and usage of every kind.
+// customer is an account with one key, every kind of limit, and every kind of usage.
 type customer struct {
 	account account.ID
 	key     account.KeyID
@@ -68,8 +68,8 @@ type customer struct {
 	tag     string
 }
 
-// customer makes an account of 5 units a period and a pack of 100. It uses 6 units of RPC, 1 of
-// them from the pack.
+// customer creates an account with 5 units a period and a pack of 100. It uses 6 units of RPC, one
+// of them from the pack.
 func (b *books) customer(t *testing.T) *customer {
 	t.Helper()
 	c := &customer{account: account.NewID(), key: account.NewKeyID(), pack: account.NewPackID()}
@@ -113,8 +113,8 @@ func (b *books) customer(t *testing.T) *customer {
 	return c
 }
 
-// use makes calls and flushes them: the third is split over plan and pack, the fourth refunded, the
-// fifth too large for everything.
+// use makes calls and flushes them. The third is split over plan and pack, the fourth is refunded,
+// the fifth exceeds all limits.
 func (b *books) use(t *testing.T, c *customer) {
 	t.Helper()
 	for i, call := range []meter.Call{
@@ -164,7 +164,7 @@ func (b *books) flushAll(t *testing.T) {
 	}
 }
 
-// sql is a spoil in PostgreSQL; $1 is the account.
+// sql returns a corruption in PostgreSQL; $1 is the account.
 func sql(statement string) func(*testing.T, *books, *customer) {
 	return func(t *testing.T, b *books, c *customer) {
 		t.Helper()
@@ -174,7 +174,7 @@ func sql(statement string) func(*testing.T, *books, *customer) {
 	}
 }
 
-// count is a spoil of a counter in Redis, which is there; %p is the period.
+// count returns a corruption of an existing counter in Redis; %p is the period.
 func count(name, field string, thousandths int64) func(*testing.T, *books, *customer) {
 	return func(t *testing.T, b *books, c *customer) {
 		t.Helper()
@@ -195,8 +195,8 @@ func count(name, field string, thousandths int64) func(*testing.T, *books, *cust
 	}
 }
 
-// Each case spoils one figure, and the audit names the identity that does not hold any more, what
-// it is of, both figures and by how much.
+// Each case corrupts one figure. The audit names the broken identity, its subject, both figures and
+// the difference.
 func TestAuditNamesTheFigureThatWasSpoiled(t *testing.T) {
 	t.Parallel()
 	b := setUpBooks(t)
@@ -303,7 +303,7 @@ func TestAuditNamesTheFigureThatWasSpoiled(t *testing.T) {
 	for i := range cases {
 		customers[i] = b.customer(t)
 	}
-	for _, c := range customers { // and one unit more from the pack, which is not flushed
+	for _, c := range customers { // one more unit from the pack, not flushed
 		if _, a := b.call(t, c, &meter.Call{Units: plan.Unit}); !a.Admitted {
 			t.Fatalf("%+v", a)
 		}
@@ -399,7 +399,7 @@ func TestAuditOfWhatIsNotKeptOrNotCalledIsBalanced(t *testing.T) {
 		d[0].Left.Figure != "0.5" || d[0].Right.Figure != "0" {
 		t.Errorf("differences %+v", d)
 	}
-	// Usage of nobody.
+	// Usage without an account.
 	if _, err := b.db.Exec(b.ctx, "UPDATE usage_hours SET account_id = $1; ", account.NewID().UUID); err != nil {
 		t.Fatal(err)
 	}
@@ -457,7 +457,7 @@ func TestAuditThatCannotBeMadeIsExitCode2(t *testing.T) {
 			t.Errorf("%q: exit code %d, %q, %q; want 2 and %q", tc.args, exit, out, errs, tc.want)
 		}
 	}
-	// Redis goes away while it is asked.
+	// Redis stops answering during the audit.
 	b.redis.Pause(t)
 	defer b.redis.Resume(t)
 	if exit, out, errs := run(t, b.env, "ops", "audit"); exit != 2 || out != "" ||

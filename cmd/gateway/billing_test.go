@@ -68,7 +68,7 @@ func (b *books) bought(t *testing.T) (account.ID, subscription.Snapshot) {
 	return id, s
 }
 
-// said is a Stripe that says one thing.
+// said is a Stripe with a fixed snapshot.
 type said struct {
 	activities.Stripe
 	snapshot subscription.Snapshot
@@ -78,7 +78,7 @@ func (s said) Snapshot(context.Context, string) (subscription.Snapshot, error) {
 	return s.snapshot, nil
 }
 
-// nobody is told of failed charges.
+// nobody discards messages about failed charges.
 type nobody struct{}
 
 func (nobody) ChargeFailed(context.Context, activities.FailedCharge) error { return nil }
@@ -100,7 +100,7 @@ func TestReconcileBringsAnAccountToWhatStripeSaysAndShowTellsIt(t *testing.T) {
 	}
 	t.Cleanup(w.Stop)
 
-	for range 2 { // what was done is not done again
+	for range 2 { // it is idempotent
 		exit, out, errs := run(t, b.env, "ops", "billing", "reconcile", id.String())
 		if exit != 0 ||
 			!strings.Contains(out, "is on pro: subscription sub_shown is past_due; the metering period ends ") {
@@ -179,7 +179,7 @@ func TestSetUpMakesWhatIsSoldOnceAndChecksIt(t *testing.T) {
 			strings.Contains(errs, "add https://gateway.example/webhooks/stripe in Stripe's dashboard") == done {
 			t.Fatalf("%s: exit code %d, %q, %q", state, exit, out, errs)
 		}
-		addEndpoint(t, front.URL) // as the operator does who is told to
+		addEndpoint(t, front.URL) // as the output tells the operator to do
 		for _, key := range []string{"pro_monthly", "scale_yearly", "builder", "pack_l"} {
 			at := strings.Index(out, "price "+key)
 			row, _, _ := strings.Cut(out[max(at, 0):], "\n")

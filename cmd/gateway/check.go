@@ -45,13 +45,13 @@ func checkFile(out io.Writer, path string) error {
 	return nil
 }
 
-// tellMistakes writes each with its place before it, as compilers do and editors follow.
+// tellMistakes writes mistakes as path:line:column, which editors can follow.
 func tellMistakes(out io.Writer, path, kind string, list []config.Mistake) {
 	for _, m := range list {
 		place := path
 		if m.Line > 0 {
 			place = fmt.Sprintf("%s:%d:%d", path, m.Line, m.Column)
-			m.Line = 0 // is said
+			m.Line = 0 // it is in place
 		}
 		fmt.Fprintf(out, "%s: %s%s\n", place, kind, m.String())
 	}

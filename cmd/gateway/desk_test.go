@@ -14,7 +14,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// setUpDesk is books whose mails can be made.
+// setUpDesk returns books that are configured to queue mails.
 func setUpDesk(t *testing.T) *books {
 	t.Helper()
 	b := setUpBooks(t)
@@ -24,7 +24,7 @@ func setUpDesk(t *testing.T) *books {
 	return b
 }
 
-// person makes a user with an account of their own.
+// person creates a user with an account of their own.
 func (b *books) person(t *testing.T, address string) (account.UserID, account.ID) {
 	t.Helper()
 	user, of := uuid.Must(uuid.NewV7()), account.NewID()
@@ -68,7 +68,7 @@ func (b *books) ops(t *testing.T, args ...string) string {
 	return out
 }
 
-// refusesTo runs a command that fails, and gives what it says.
+// refusesTo runs a command that fails and returns its error output.
 func (b *books) refusesTo(t *testing.T, args ...string) string {
 	t.Helper()
 	exit, out, errs := run(t, b.env, append([]string{"ops"}, args...)...)
@@ -201,7 +201,7 @@ func TestOperatorsAnswerFeedbackAndWishesAndReadTheWaitlist(t *testing.T) {
 		SELECT address, lower(address), 'curious', '', false, 'api', now() - interval '1 day' FROM unnest(ARRAY['a@old.example', 'b@old.example']) AS address`); err != nil {
 		t.Fatal(err)
 	}
-	// Two joined in one instant, and a page ends between them.
+	// Two joined at the same instant, and a page ends between them.
 	for before, want := range map[string]string{
 		"": "Cem@buyer.example", "Cem@buyer.example": "b@old.example", "b@old.example": "a@old.example",
 	} {
@@ -293,7 +293,7 @@ func TestOperatorsSayWhoIsStaff(t *testing.T) {
 	}
 }
 
-// Lists that end at their limit say how to go on, and go on there.
+// Lists that end at their limit name the position to continue from, and continue there.
 func TestListsOfTheDeskGoOnBelowTheirLastLine(t *testing.T) {
 	t.Parallel()
 	b := setUpDesk(t)

@@ -1,6 +1,6 @@
 // Command gateway runs the roles of the Chain Access Gateway in production (serve, worker,
-// migrate), looks at a running one and steers it (ops), and checks upstreams files (check). It is
-// configured by the environment; docs/configuration.md lists the variables.
+// migrate), inspects and controls a running gateway (ops), and checks upstreams files (check). It
+// is configured by environment variables; docs/configuration.md lists them.
 package main
 
 import (
@@ -20,9 +20,9 @@ import (
 	"github.com/chainaccess/gateway/internal/telemetry"
 )
 
-// gcPercent lets the heap grow further between collections than Go's own 100: it is small, and
-// calls leave garbage, so collecting less often saves about a twelfth of a call's CPU time (make
-// bench). GOGC in the environment wins.
+// gcPercent lets the heap grow further between collections than Go's default of 100. The heap is
+// small and calls produce garbage, so fewer collections save about a twelfth of a call's CPU time
+// (make bench). GOGC in the environment takes precedence.
 const gcPercent = 400
 
 func main() {
@@ -42,7 +42,7 @@ func main() {
 	}
 }
 
-// coded is an error that ends the program with an exit code of its own.
+// coded is an error with its own exit code.
 type coded struct {
 	error
 	code int
@@ -50,7 +50,7 @@ type coded struct {
 
 func (e coded) Unwrap() error { return e.error }
 
-// exitCode is 1 for an error that has no code of its own.
+// exitCode returns the exit code of an error; 1 if it has none of its own.
 func exitCode(err error) int {
 	if e, ok := errors.AsType[coded](err); ok {
 		return e.code
@@ -58,7 +58,7 @@ func exitCode(err error) int {
 	return 1
 }
 
-// command returns the command line. started is set once it is understood.
+// command returns the root command. started is set once the command line was parsed.
 func command(started *bool) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "gateway",

@@ -21,7 +21,7 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 )
 
-// programVariable makes this test binary be the program.
+// programVariable makes this test binary run as the program.
 const programVariable = "GATEWAY_TEST_BE_THE_PROGRAM"
 
 func TestMain(m *testing.M) {
@@ -32,13 +32,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// patience is how long a condition may take on a loaded machine.
+// patience is the timeout of a condition on a busy machine.
 const patience = 150 * time.Second
 
-// canary stands in every secret.
+// canary is part of every secret.
 const canary = "secret-canary-secret-canary-secret-canary"
 
-// program is the program with an environment of nothing but the given lines.
+// program returns a command that runs the program with only the given environment.
 func program(t *testing.T, env map[string]string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], args...) //nolint:gosec // this test binary
@@ -71,7 +71,7 @@ func upstreamsFile(t *testing.T, content string) string {
 	return path
 }
 
-// environment is one that every role accepts, whose servers do not answer.
+// environment returns an environment that every role accepts and whose servers do not answer.
 func environment(t *testing.T) map[string]string {
 	t.Helper()
 	closed := testkit.ClosedAddress(t)
@@ -104,8 +104,8 @@ func TestHelpListsTheRoles(t *testing.T) {
 	}
 }
 
-// refused checks that the program ended with exit code 1 and one sentence with every wanted word,
-// on stderr alone.
+// refused verifies that the program ended with exit code 1 and one line on stderr with every wanted
+// word.
 func refused(t *testing.T, what string, code int, stdout, stderr string, want ...string) {
 	t.Helper()
 	if code != 1 || stdout != "" || !strings.HasPrefix(stderr, "gateway: ") || strings.Count(stderr, "\n") != 1 {
@@ -210,15 +210,15 @@ func TestServerThatDoesNotAnswerIsNamedWithoutItsPassword(t *testing.T) {
 	}
 }
 
-// service is a role that runs as a process of its own.
+// service is a role in a process of its own.
 type service struct {
 	cmd *exec.Cmd
-	// address is where it listens, as its log says; empty for the worker.
+	// address is its listen address, taken from its log; empty for the worker.
 	address string
 	logs    *lines
 }
 
-// lines are what a process wrote, for several goroutines.
+// lines is the output of a process. It is safe for concurrent use.
 type lines struct {
 	mu   sync.Mutex // guards text
 	text strings.Builder
@@ -230,14 +230,14 @@ func (l *lines) add(line string) {
 	l.text.WriteString(line + "\n")
 }
 
-// String is all that was written.
+// String returns the whole output.
 func (l *lines) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
 }
 
-// begin starts a role and waits until its log has the message, which may tell an address.
+// begin starts a role and waits until its log has the message, which may contain an address.
 func begin(t *testing.T, env map[string]string, role, message string) *service {
 	t.Helper()
 	cmd := program(t, env, role)

@@ -116,7 +116,7 @@ func tell(out io.Writer, done, name string, ids []chain.ID, err error) error {
 	return nil
 }
 
-// quiet is for what the Redis client logs by itself: the command's error says it.
+// quiet discards the log of the Redis client: the command's error has the cause.
 var quiet = slog.New(slog.DiscardHandler)
 
 func setUpOps() (config.Config, config.Upstreams, error) {
@@ -132,7 +132,7 @@ func setUpOps() (config.Config, config.Upstreams, error) {
 	return cfg, providers, nil
 }
 
-// operator names who runs the command.
+// operator returns the name and host of the user who runs the command.
 func operator() string {
 	name := "somebody"
 	if u, err := user.Current(); err == nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/chainaccess/gateway/relay/upstream"
 )
 
-// baseNode is a scripted upstream of Base that answers eth_getCode with a word of its own.
+// baseNode returns a scripted upstream of Base with its own answer to eth_getCode.
 func baseNode(t *testing.T, word string) *testkit.UpstreamServer {
 	t.Helper()
 	u := testkit.Upstream(t)
@@ -35,7 +35,7 @@ func nodesFile(nodes map[string]*testkit.UpstreamServer) string {
 	return b.String()
 }
 
-// post returns what the API answers.
+// post returns the API's answer.
 func post(t *testing.T, address, path, key, body string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -52,12 +52,12 @@ func post(t *testing.T, address, path, key, body string) string {
 		return err.Error()
 	}
 	defer func() { _ = resp.Body.Close() }()
-	text, _ := io.ReadAll(resp.Body) // what there is of it shows in the failure
+	text, _ := io.ReadAll(resp.Body) // a partial body shows in the failure
 	return string(text)
 }
 
-// code asks for a contract's code until an answer holds want. The calls may run into the key's rate
-// window.
+// code requests a contract's code until an answer contains want. The calls may hit the key's rate
+// limit.
 func code(t *testing.T, address, key, want string) {
 	t.Helper()
 	var answer string
@@ -68,7 +68,7 @@ func code(t *testing.T, address, key, want string) {
 	}, "an answer with %s, not %s", want, &answer)
 }
 
-// spaces of any width, as in a table.
+// spaces matches the padding of a table.
 var spaces = regexp.MustCompile(` {2,}`)
 
 func TestOperatorsSteerAGatewayThatRuns(t *testing.T) {
@@ -138,7 +138,7 @@ func TestOperatorsSteerAGatewayThatRuns(t *testing.T) {
 	}
 	code(t, api.address, welcome.Key, `"0x01"`)
 
-	// Another file takes effect on SIGHUP; one with a mistake is told, by line, and changes
+	// Another file takes effect on SIGHUP. One with a mistake is logged, by line, and changes
 	// nothing.
 	rewrite := func(content string, say string) {
 		t.Helper()
@@ -166,7 +166,7 @@ func TestOperatorsSteerAGatewayThatRuns(t *testing.T) {
 	worker.terminate(t)
 }
 
-// says waits until the log of the role holds some words.
+// says waits until the role's log contains some words.
 func (s *service) says(t *testing.T, words string) {
 	t.Helper()
 	testkit.Eventually(t, patience, func() bool { return strings.Contains(s.logs.String(), words) }, "the log says %s",

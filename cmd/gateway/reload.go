@@ -11,14 +11,14 @@ import (
 	"github.com/chainaccess/gateway/internal/config"
 )
 
-// reloadOnHangup reads the upstreams file again on every SIGHUP until ctx ends. A file with
-// mistakes is told in the log, line by line, and changes nothing. Later signals are taken and
-// passed over: left to the system, one would end a process that is finishing its calls.
+// reloadOnHangup reloads the upstreams file on every SIGHUP until ctx ends. A file with mistakes is
+// logged, line by line, and changes nothing. Later signals are caught and ignored, because by
+// default one would kill a process that is draining.
 func reloadOnHangup(ctx context.Context, cfg config.Config, log *slog.Logger) wire.Reloads {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	files := make(chan config.Upstreams)
-	go func() { // for as long as the process lives
+	go func() { // runs until the process exits
 		for range hangups {
 			if ctx.Err() != nil {
 				continue

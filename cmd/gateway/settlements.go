@@ -36,7 +36,7 @@ docs/operations/runbooks.md says what to do with one that is stuck or was reorga
 	return cmd
 }
 
-// stages are those that --stage takes.
+// stages are the values of --stage.
 var stages = []x402.Stage{
 	x402.StageReading, x402.StagePending, x402.StageStuck, x402.StagePayable, x402.StageRefused, x402.StageRedeemed,
 	x402.StageOver, x402.StageReorganised,
@@ -100,7 +100,7 @@ func stageNames() string {
 	return strings.Join(names, ", ")
 }
 
-// which is the settlement that a command is about.
+// which selects the settlement that a command is about.
 type which struct {
 	chainID uint64
 	payer   string
@@ -303,7 +303,7 @@ func writeGrant(table io.Writer, s *wire.SettlementHistory) {
 	line(table, "ACCOUNT", g.AccountID)
 }
 
-// writeRefund says what is needed to send the money back by hand.
+// writeRefund writes what is needed to send the money back by hand.
 func writeRefund(out io.Writer, s *wire.SettlementHistory, why string) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	line(table, "SEND TO", s.Payer+fmt.Sprintf(", on chain %d", s.ChainID))

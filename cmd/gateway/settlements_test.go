@@ -19,7 +19,7 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// paidBy is a settlement of a test's own.
+// paidBy returns the id of a settlement.
 func paidBy(tx, payer byte) x402.ID {
 	return x402.ID{Chain: 8453, Tx: x402.TxHash{0xfe, 31: tx}, Payer: wallet.Address{payer, 19: 1}}
 }
@@ -146,7 +146,7 @@ func TestRetrySignalsTheFlowOrStartsIt(t *testing.T) {
 	b.env["TEMPORAL_ADDRESS"], b.env["TEMPORAL_NAMESPACE"] = server.Address, server.Namespace
 	id := paidBy(1, 0x11)
 	b.note(t, id, x402.StageStuck, "no_upstream", "No upstream answers.", nil)
-	for range 2 { // the first starts it, the second signals the one that runs
+	for range 2 { // the first starts the flow, the second signals it
 		if out := b.settlements(t, "retry", id.Tx.String()); !strings.HasPrefix(out,
 			workflows.SettlementID(id)+" reads the chain now") {
 			t.Errorf("it said %q", out)
@@ -161,7 +161,7 @@ func TestRetrySignalsTheFlowOrStartsIt(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		switch event.GetEventType() { //nolint:exhaustive // the others say nothing here
+		switch event.GetEventType() { //nolint:exhaustive // the others do not matter here
 		case enums.EVENT_TYPE_WORKFLOW_EXECUTION_STARTED:
 			starts++
 		case enums.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED:

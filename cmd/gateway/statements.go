@@ -73,7 +73,7 @@ func knownDate(period string) error {
 	return nil
 }
 
-// listedPeriod is a period as --json writes it.
+// listedPeriod is a period in the output of --json.
 type listedPeriod struct {
 	Period   string           `json:"period"`
 	StartsAt time.Time        `json:"starts_at"`
@@ -152,8 +152,8 @@ func sweptWords(s *statement.Swept) string {
 	return words
 }
 
-// tellClosed says what became of a period. One that is not closed is an error: whoever scripts it
-// wants to know.
+// tellClosed prints the result of closing a period. A period that is not closed is an error, so
+// that scripts notice it.
 func tellClosed(out io.Writer, period string, c *wire.ClosedPeriod) error {
 	switch {
 	case c.Closed:

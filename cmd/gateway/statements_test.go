@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// january returns an account with usage in January 2026, all of which is recorded up to an instant.
+// january returns an account with usage in January 2026, flushed up to an instant.
 func (b *books) january(t *testing.T, until string) account.ID {
 	t.Helper()
 	id := account.NewID()
@@ -43,7 +43,7 @@ func TestOperatorsCloseStatementsOnceTheirUsageIsRecorded(t *testing.T) {
 	t.Parallel()
 	b := setUpBooks(t)
 	id := b.january(t, "2026-02-01T00:04:00Z").String()
-	env := map[string]string{"DATABASE_URL": b.env["DATABASE_URL"]} // no more is needed
+	env := map[string]string{"DATABASE_URL": b.env["DATABASE_URL"]} // nothing else is needed
 	ops := func(want int, args ...string) string {
 		t.Helper()
 		exit, out, errs := run(t, env, append([]string{"ops", "statements"}, args...)...)
@@ -99,11 +99,11 @@ func TestOperatorsCloseStatementsOnceTheirUsageIsRecorded(t *testing.T) {
 	}
 }
 
-// allSums puts a call in every sum of the hours.
+// allSums adds a call to every rollup of the hours.
 const allSums = "d AS (UPDATE usage_days SET requests = requests + 1), h AS (UPDATE account_hours SET requests = " +
 	"requests + 1), w AS (UPDATE account_days SET requests = requests + 1)"
 
-// What was frozen and adjusted is what was used, and the audit tells where it is not.
+// Statements plus adjustments equal the usage, and the audit reports where they do not.
 func TestTheAuditHoldsStatementsAgainstTheUsage(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ spoil, want string }{

@@ -14,7 +14,7 @@ import (
 	"github.com/chainaccess/gateway/relay/upstream"
 )
 
-// staleProbes is from when on the table says that the probes are old.
+// staleProbes is the age from which the output says that probes are old.
 const staleProbes = time.Minute
 
 func writeJSON(out io.Writer, value any) error {
@@ -23,7 +23,7 @@ func writeJSON(out io.Writer, value any) error {
 	return encoder.Encode(value)
 }
 
-// writeUpstreams writes a table for people, and below it what needs more words.
+// writeUpstreams writes a table and, below it, notes that do not fit into it.
 func writeUpstreams(out io.Writer, all []upstream.Overview, now time.Time) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "CHAIN\tUPSTREAM\tSUPPLY\tSCORE\tP50\tP95\tERRORS\tCALLS\tLAG\tSTATE\tCAN")

@@ -11,7 +11,7 @@ import (
 	"github.com/chainaccess/gateway/messaging/ticket"
 )
 
-// writeTicket writes a whole ticket for people.
+// writeTicket writes a complete ticket as text.
 func writeTicket(out io.Writer, v *wire.DeskTicketHistory) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	line(table, "TICKET", v.Reference+", "+words(string(v.Status)))
@@ -64,7 +64,7 @@ func writeEvidence(table io.Writer, e *ticket.Evidence) {
 	}
 }
 
-// deskWords says what happened in a line of a history.
+// deskWords returns a line of a ticket's history in words.
 func deskWords(h *wire.DeskHistoryLine) string {
 	done := map[string]string{
 		"file": "filed it", "join": "reported the same problem again", "reply": "wrote", "resolve": "resolved it",

@@ -33,7 +33,7 @@ resolved ticket closes after seven days without a reply.`,
 	return cmd
 }
 
-// ticketStatuses are what --status takes, besides the states themselves.
+// ticketStatuses are the values of --status in addition to the statuses themselves.
 var ticketStatuses = map[string][]ticket.Status{
 	"to_answer":  {ticket.Open, ticket.WaitingUs},
 	"unresolved": ticket.Unresolved(),
@@ -159,7 +159,7 @@ func ticketShowCommand() *cobra.Command {
 	return cmd
 }
 
-// written is what an operator writes, and what they have seen.
+// written is the reply of an operator and how many messages they have read.
 type written struct {
 	message string
 	seen    int
@@ -173,7 +173,7 @@ func (s *written) flags(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&s.reopen, "reopen", false, "open a resolved or closed ticket again")
 }
 
-// run sends a reply that is understood.
+// run validates the reply and sends it.
 func (s *written) run(cmd *cobra.Command, reference string, resolve, must bool) error {
 	n, err := parseReference(reference)
 	if err != nil {
@@ -207,7 +207,7 @@ func (s *written) run(cmd *cobra.Command, reference string, resolve, must bool) 
 	return err
 }
 
-// longestText is how much of standard input is read: more than any message may have.
+// longestText is how many bytes of standard input are read; it exceeds every limit of a message.
 const longestText = 1 << 16
 
 func readText(in io.Reader) (string, error) {
@@ -221,7 +221,7 @@ func readText(in io.Reader) (string, error) {
 	return strings.TrimRight(string(text), "\r\n"), nil
 }
 
-// checkText refuses what nobody could read.
+// checkText refuses text that is too long or has nothing readable.
 func checkText(name, text string, limit int) error {
 	switch {
 	case !utf8.ValidString(text) || text != "" && len(notify.Prose(text).Lines()) == 0:
@@ -272,7 +272,7 @@ func writeTickets(out io.Writer, all []wire.DeskTicketView, limit int) error {
 	return endOfPage(table, len(all), limit, last)
 }
 
-// endOfPage ends a table that is newest first and goes on below its last line.
+// endOfPage ends a table that is sorted newest first and continues with --before its last line.
 func endOfPage(table *tabwriter.Writer, lines, limit int, last string) error {
 	if lines == 0 || lines < limit {
 		return endOfList(table, lines, limit)
@@ -281,7 +281,7 @@ func endOfPage(table *tabwriter.Writer, lines, limit int, last string) error {
 	return table.Flush()
 }
 
-// endOfList ends a table that has as many lines as it may, or none.
+// endOfList ends a table; it notes when the table is empty or has reached its limit.
 func endOfList(table *tabwriter.Writer, lines, limit int) error {
 	switch lines {
 	case 0:

@@ -16,7 +16,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// maxInvited is how many addresses one command invites.
+// maxInvited is the maximum of addresses that one command invites.
 const maxInvited = 500
 
 func opsWaitlistCommand() *cobra.Command {
@@ -83,7 +83,7 @@ func waitlistInviteCommand() *cobra.Command {
 		Args: cobra.RangeArgs(1, maxInvited),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			emails := make([]account.Email, len(args))
-			for i, text := range args { // all of them, before anybody is told
+			for i, text := range args { // validate all addresses before anybody is told
 				email, refusal := account.ParseEmail(text)
 				if refusal != nil {
 					return fmt.Errorf("%q: %s", shortened(text), refusal.Message)
