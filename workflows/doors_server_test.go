@@ -256,7 +256,7 @@ func TestFlowsThatRaceGiveEachThingToOne(t *testing.T) {
 	for range 2 {
 		both.Go(func() {
 			_, err := c.flows.BindComplete(c.ctx, key, workflows.BindProof{Proof: proofOf(asked), By: byKey})
-			if err != nil && !errors.Is(err, workflows.ErrNoChallenge) { // the flow has ended: PostgreSQL has the result
+			if err != nil && !errors.Is(err, workflows.ErrNoChallenge) { // ended: PostgreSQL has the result
 				t.Errorf("a proof sent twice: %v", err)
 			}
 		})

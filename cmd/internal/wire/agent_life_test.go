@@ -16,7 +16,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// setupDoors is a gateway whose people can sign in.
+// setupDoors starts a gateway where people can sign in.
 func setupDoors(t *testing.T) (*bench, *mailbox.Box) {
 	t.Helper()
 	box, err := mailbox.Start(t.Context(), mailbox.Options{})
@@ -29,7 +29,7 @@ func setupDoors(t *testing.T) (*bench, *mailbox.Box) {
 	}), box
 }
 
-// welcomed is what an agent reads of get_key and of bind_key_complete.
+// welcomed is the part of get_key's and bind_key_complete's answers that is used.
 type welcomed struct {
 	Key          string
 	Prefix       string `json:"key_prefix"`
@@ -45,7 +45,7 @@ type welcomed struct {
 	}
 }
 
-// codeCall is the read that the agent makes all its life.
+// codeCall returns the arguments of the one read that the agent makes.
 func codeCall() map[string]any {
 	return map[string]any{
 		"chain": "base_mainnet", "method": "eth_getCode", "params": []any{
@@ -54,8 +54,8 @@ func codeCall() map[string]any {
 	}
 }
 
-// useUpDay has the meter hold the key's day as used up, which takes half an hour at the key's own
-// pace.
+// useUpDay uses up the key's daily allowance in the meter, which takes half an hour at the key's
+// own rate.
 func (b *bench) useUpDay(t *testing.T) {
 	t.Helper()
 	o, err := redis.ParseURL(b.cfg.RedisURL)
@@ -75,8 +75,8 @@ func (b *bench) useUpDay(t *testing.T) {
 
 var plaintextKey = regexp.MustCompile(`cag_[0-9A-Za-z]{49}`)
 
-// An agent lives by tools alone: it comes to a key, reaches the key's end, binds it to its wallet,
-// is adopted, asks for help, and its owner ends it.
+// An agent uses only tools: it gets a key, reaches the key's limit, binds it to its wallet, is
+// adopted, asks for help, and its owner revokes the key.
 func TestAnAgentsWholeLife(t *testing.T) {
 	t.Parallel()
 	b, box := setupDoors(t)
@@ -133,7 +133,7 @@ func TestAnAgentsWholeLife(t *testing.T) {
 	}
 }
 
-// agentCalls makes a call that is answered.
+// agentCalls makes a call that succeeds.
 func (b *bench) agentCalls(t *testing.T, key string) {
 	t.Helper()
 	var answer struct{ Result string }
@@ -158,8 +158,8 @@ func (b *bench) bindByTools(t *testing.T, key string, me signed) (bound welcomed
 	return bound
 }
 
-// livesAdopted is what the key of an owner's account may: calls at the account's cost, its
-// statement, support; and not manage the account.
+// livesAdopted verifies what an adopted key may do: calls at the account's cost, its statement and
+// support, but not manage the account.
 func (b *bench) livesAdopted(t *testing.T, key string) {
 	t.Helper()
 	b.agentCalls(t, key)
@@ -183,7 +183,7 @@ func (b *bench) livesAdopted(t *testing.T, key string) {
 	}
 }
 
-// asksForHelp files a ticket about a call, finds it and says that nothing is left to do.
+// asksForHelp files a ticket about a call, finds it and resolves it.
 func (b *bench) asksForHelp(t *testing.T, key, requestID string) {
 	t.Helper()
 	testkit.Eventually(t, patience, func() bool {
@@ -218,8 +218,7 @@ func (b *bench) asksForHelp(t *testing.T, key, requestID string) {
 	}
 }
 
-// endsByOwner revokes the agent's key with a key that the owner made, twice, after it looked for
-// it.
+// endsByOwner finds the agent's key with a key that the owner created, and revokes it twice.
 func (b *bench) endsByOwner(t *testing.T, ownerKey, key, id string) {
 	t.Helper()
 	var made struct {

@@ -19,7 +19,7 @@ import (
 	"github.com/chainaccess/gateway/internal/sandbox/mailbox"
 )
 
-// toolRefusal is what a refused tool says.
+// toolRefusal is the error of a refused tool call.
 type toolRefusal struct {
 	raw     json.RawMessage
 	Code    int
@@ -30,7 +30,7 @@ type toolRefusal struct {
 	}
 }
 
-// tool calls a tool with a key, or without one, and gives its object, or its refusal.
+// tool calls a tool, with a key unless it is empty, and returns its object or its refusal.
 func (b *bench) tool(t *testing.T, key, name string, arguments map[string]any) (json.RawMessage, *toolRefusal) {
 	t.Helper()
 	message, err := json.Marshal(map[string]any{
@@ -80,7 +80,7 @@ func (b *bench) tool(t *testing.T, key, name string, arguments map[string]any) (
 	return nil, refusal
 }
 
-// gives calls a tool that answers, and reads the answer.
+// gives calls a tool that succeeds and decodes its answer.
 func (b *bench) gives(t *testing.T, into any, key, name string, arguments map[string]any) {
 	t.Helper()
 	object, refusal := b.tool(t, key, name, arguments)
@@ -92,7 +92,7 @@ func (b *bench) gives(t *testing.T, into any, key, name string, arguments map[st
 	}
 }
 
-// refuses calls a tool that is refused with a code.
+// refuses calls a tool that is refused with a code, and returns the refusal.
 func (b *bench) refuses(t *testing.T, code int, key, name string, arguments map[string]any) *toolRefusal {
 	t.Helper()
 	object, refusal := b.tool(t, key, name, arguments)
@@ -102,7 +102,7 @@ func (b *bench) refuses(t *testing.T, code int, key, name string, arguments map[
 	return refusal
 }
 
-// signed is a wallet and what it signs.
+// signed is a wallet and its signing function.
 type signed struct {
 	address string
 	sign    func(message string) string
@@ -120,7 +120,7 @@ func newWallet(t *testing.T) signed {
 		if err != nil {
 			t.Fatal(err)
 		}
-		signature[64] += 27 // as wallets write it
+		signature[64] += 27 // as wallets encode it
 		return "0x" + hex.EncodeToString(signature)
 	}}
 }
@@ -140,7 +140,7 @@ func (b *bench) reader(t *testing.T) *reader {
 	return &reader{b, &http.Client{Jar: jar}}
 }
 
-// open gets a page, and gives where it led and its text.
+// open requests a page and returns the final URL and the text.
 func (r *reader) open(t *testing.T, path string) (at *url.URL, page string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.b.url+path, http.NoBody)
@@ -166,7 +166,7 @@ func (r *reader) read(t *testing.T, req *http.Request) (at *url.URL, page string
 
 var forgeryField = regexp.MustCompile(`name="csrf" value="([^"]+)"`)
 
-// send fills in the form of a page and sends it.
+// send fills in and submits the form of a page.
 func (r *reader) send(t *testing.T, page, to string, fields url.Values) (at *url.URL, answer string) {
 	t.Helper()
 	_, text := r.open(t, page)
@@ -183,7 +183,7 @@ func (r *reader) send(t *testing.T, page, to string, fields url.Values) (at *url
 	return r.read(t, req)
 }
 
-// signIn signs in by the code of the mail.
+// signIn signs in with the code from the mail.
 func (r *reader) signIn(t *testing.T, box *mailbox.Box, address string) {
 	t.Helper()
 	r.send(t, "/sign-in", "/sign-in", url.Values{"email": {address}})
@@ -196,7 +196,7 @@ func (r *reader) signIn(t *testing.T, box *mailbox.Box, address string) {
 	}
 }
 
-// waitRecorded waits until so many requests of a kind became usage.
+// waitRecorded waits until there is usage of that many requests of a kind.
 func (b *bench) waitRecorded(t *testing.T, kind string, requests int64) {
 	t.Helper()
 	deadline := time.Now().Add(patience)

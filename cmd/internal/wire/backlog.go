@@ -14,26 +14,26 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// How often what waits in the record is read, and how long that may take.
+// Interval and timeout of reads of the backlog.
 const (
 	backlogInterval = time.Minute
 	backlogTimeout  = 20 * time.Second
 )
 
-// measuredWithin is how old the newest measurement of a chain may be before its state counts as
+// measuredWithin is how old the latest measurement of a chain may be before its state counts as
 // unknown, as for incidents.
 const measuredWithin = 2 * time.Minute
 
-// lateFinality is how many times the delay after which flows look whether a settlement is final may
-// pass before that is late.
+// lateFinality is how many finality delays may pass before a settlement that is not final counts as
+// late.
 const lateFinality = 6
 
-// backlogWatch has what waits in the record served as metrics.
+// backlogWatch serves the work that waits in PostgreSQL as metrics.
 type backlogWatch struct {
 	record  *store.Store
 	figures *telemetry.Backlog
-	chains  func() []chain.ID // that are served
-	final   time.Duration     // after which a settlement is late to be final
+	chains  func() []chain.ID // chains that are served
+	final   time.Duration     // age at which a settlement that is not final counts as late
 	now     func() time.Time
 	log     *slog.Logger
 }
@@ -46,7 +46,7 @@ func newBacklogWatch(cfg config.Config, b *base, log *slog.Logger) *backlogWatch
 	}
 }
 
-// run reads every minute until ctx ends.
+// run reads the backlog every backlogInterval until ctx ends.
 func (w *backlogWatch) run(ctx context.Context) {
 	tick := time.NewTicker(backlogInterval)
 	defer tick.Stop()
@@ -60,7 +60,7 @@ func (w *backlogWatch) run(ctx context.Context) {
 	}
 }
 
-// read reads once. Where the record does not tell, no figures are served until it does.
+// read reads the backlog once. If that fails, no figures are served until it succeeds again.
 func (w *backlogWatch) read(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, backlogTimeout)
 	defer cancel()
@@ -74,8 +74,8 @@ func (w *backlogWatch) read(ctx context.Context) {
 	w.figures.Set(figuresOf(b, w.chains(), now), now)
 }
 
-// figuresOf returns every figure of a backlog, zeros too, for the words that there are; what the
-// record has another word for counts as other.
+// figuresOf returns every figure of a backlog, including zeros, for all known label values. Unknown
+// values count as "other".
 func figuresOf(b *store.Backlog, chains []chain.ID, now time.Time) []telemetry.Figure {
 	var all []telemetry.Figure
 	one := func(of *telemetry.Family, value float64, labels ...string) {
@@ -114,7 +114,8 @@ func figuresOf(b *store.Backlog, chains []chain.ID, now time.Time) []telemetry.F
 	return append(all, chainFigures(b, chains, now)...)
 }
 
-// chainFigures are those of the chains that are served: the record keeps what it knows of others.
+// chainFigures returns the figures of the chains that are served; PostgreSQL may have data of
+// others.
 func chainFigures(b *store.Backlog, chains []chain.ID, now time.Time) (all []telemetry.Figure) {
 	truth := map[bool]float64{true: 1}
 	for _, id := range chains {

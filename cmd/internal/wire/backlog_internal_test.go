@@ -20,7 +20,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// scraped are the metrics as they are served.
+// scraped returns the metrics as they are served.
 func scraped(t *testing.T, m *telemetry.Metrics) string {
 	t.Helper()
 	w := httptest.NewRecorder()

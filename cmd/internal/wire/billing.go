@@ -7,10 +7,10 @@ import (
 	"github.com/chainaccess/gateway/internal/config"
 )
 
-// webhookPath is where Stripe's webhooks come in.
+// webhookPath is where Stripe's webhooks are received.
 const webhookPath = "/webhooks/stripe"
 
-// OpsBillingSetUp makes at Stripe what is sold, or only checks it.
+// OpsBillingSetUp creates at Stripe what is sold, or only checks it.
 //
 //nolint:gocritic // of a command
 func OpsBillingSetUp(ctx context.Context, cfg config.Config, check bool) ([]billing.Line, error) {

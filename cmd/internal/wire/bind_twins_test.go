@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// ofOneKey is what differs between two keys and their wallets, and from second to second.
+// ofOneKey matches what differs between two keys and their wallets, and over time.
 var ofOneKey = []struct {
 	pattern     *regexp.Regexp
 	placeholder string
@@ -22,11 +22,11 @@ var ofOneKey = []struct {
 	{regexp.MustCompile(`\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z`), "<time>"},
 	{regexp.MustCompile(`"expires_in_seconds": \d+`), `"expires_in_seconds": <seconds>`},
 	{regexp.MustCompile(`([Ww]ait )\d+`), "${1}<seconds>"},
-	{regexp.MustCompile(` The tool for it is [a-z_]+\."`), `"`}, // of a next door, which agents go through by a tool
+	{regexp.MustCompile(` The tool for it is [a-z_]+\."`), `"`}, // the next step, which agents take with a tool
 	{regexp.MustCompile(`"tool": "[a-z_]+",\s+("where")`), "${1}"},
 }
 
-// form is JSON without what is of one key.
+// form normalizes JSON: it replaces what belongs to one key.
 func form(t *testing.T, text []byte) string {
 	t.Helper()
 	var v any
@@ -46,13 +46,13 @@ func form(t *testing.T, text []byte) string {
 	return told
 }
 
-// asked is what one side was told, with the message to sign of a start.
+// asked is the answer to one side. The object of a start contains the message to sign.
 type asked struct {
 	object  json.RawMessage
 	refusal json.RawMessage
 }
 
-// overHTTP sends a request as the tool's twin.
+// overHTTP sends the HTTP request that corresponds to a tool call.
 func (b *bench) overHTTP(t *testing.T, path, key string, arguments map[string]any) asked {
 	t.Helper()
 	body, err := json.Marshal(arguments)
@@ -70,7 +70,7 @@ func (b *bench) overHTTP(t *testing.T, path, key string, arguments map[string]an
 	return asked{refusal: e.Error}
 }
 
-// Binding is the same through both doors: one key goes all its way on HTTP, another by tools, step
+// Binding is the same through both transports: one key is bound over HTTP, another with tools, step
 // by step.
 func TestBindingByToolsIsBindingOverHTTP(t *testing.T) {
 	t.Parallel()
@@ -105,7 +105,7 @@ func TestBindingByToolsIsBindingOverHTTP(t *testing.T) {
 		}, -32602},
 		{"without a key", start, true, address, -32001},
 		{"start", start, false, address, 0},
-		// it may be a contract's, and Ethereum is not served here
+		// It may be a contract's signature, and Ethereum is not served here.
 		{"another wallet's signature", complete, false, sign(other), -32020},
 		{"no signature", complete, false, address, -32602},
 		{"without a key", complete, true, own, -32001},

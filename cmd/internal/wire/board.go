@@ -10,8 +10,8 @@ import (
 	"github.com/chainaccess/gateway/relay/upstream"
 )
 
-// ForgetBoard takes every chain's last snapshot off the board, for a start that must not believe
-// the one before.
+// ForgetBoard deletes every chain's last snapshot from the board, for a start that must not trust
+// the previous run.
 func ForgetBoard(ctx context.Context, cfg config.Config) error {
 	var ids []chain.ID
 	for _, c := range chain.All() {
@@ -20,10 +20,10 @@ func ForgetBoard(ctx context.Context, cfg config.Config) error {
 	return withBoard(ctx, cfg, func(ctx context.Context, b *upstream.Board) error { return b.Forget(ctx, ids...) })
 }
 
-// boardTimeout is for all that one command does with the board.
+// boardTimeout is the timeout of all that one command does with the board.
 const boardTimeout = 10 * time.Second
 
-// withBoard lends a board for one command. An error of the board says what to check.
+// withBoard opens a board for one command. Its errors name the variable to check.
 func withBoard(ctx context.Context, cfg config.Config, use func(context.Context, *upstream.Board) error) error {
 	where, err := redisconn.Parse(cfg.RedisURL)
 	if err != nil {

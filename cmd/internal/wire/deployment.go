@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// openRecord opens PostgreSQL and refuses a schema that is not this program's.
+// openRecord opens PostgreSQL and refuses a schema of another version.
 func openRecord(ctx context.Context, cfg config.Config) (*store.Store, error) { //nolint:gocritic // a copy does no harm
 	s, err := store.Open(ctx, cfg.DatabaseURL)
 	if err != nil {
@@ -25,7 +25,7 @@ func openRecord(ctx context.Context, cfg config.Config) (*store.Store, error) { 
 	return s, nil
 }
 
-// checkPepper refuses a pepper under which the record's keys are unknown.
+// checkPepper refuses a pepper that is not the one with which stored keys were hashed.
 //
 //nolint:gocritic // a copy does no harm
 func checkPepper(ctx context.Context, cfg config.Config, s *store.Store) error {
@@ -36,7 +36,7 @@ func checkPepper(ctx context.Context, cfg config.Config, s *store.Store) error {
 	return checked("KEY_PEPPER", s.CheckPepper(ctx, hasher))
 }
 
-// checked names the variable of what was looked at; what could not be looked at is PostgreSQL's.
+// checked adds the variable to a failed check. Any other error is a failure of PostgreSQL.
 func checked(variable string, err error) error {
 	for _, found := range []error{store.ErrSchemaEmpty, store.ErrSchemaOlder, store.ErrSchemaNewer, store.ErrPepper} {
 		if errors.Is(err, found) {
@@ -49,11 +49,11 @@ func checked(variable string, err error) error {
 	return nil
 }
 
-// errNotOurs is what a server is that another deployment marked.
+// errNotOurs means that a server is marked as another deployment's.
 var errNotOurs = errors.New("belongs to another deployment of the gateway")
 
-// foreign is err when it says that a server is another deployment's; nil for anything else, which
-// whoever works with the server tells.
+// foreign returns err if it means that a server is another deployment's, otherwise nil: users of
+// the server report other errors.
 func foreign(err error) error {
 	if errors.Is(err, errNotOurs) {
 		return err
@@ -61,16 +61,17 @@ func foreign(err error) error {
 	return nil
 }
 
-// deploymentInterval is how often a role that runs looks whether servers that lost everything were
-// marked by another deployment since, and whether PostgreSQL is another one by now, which begins an
+// deploymentInterval is how often a running role checks whether a server that lost its data was
+// marked by another deployment since, and whether PostgreSQL is now another one, which begins an
 // epoch.
 const deploymentInterval = 10 * time.Second
 
-// settleWithin bounds a look: a large Redis takes a while to be gone through, once in an epoch.
+// settleWithin is the timeout of a check. Once per epoch it scans Redis, which takes a while if
+// that is large.
 const settleWithin = time.Minute
 
-// watchDeployment looks at PostgreSQL, Redis and Temporal until ctx ends, and calls end when one is
-// another deployment's.
+// watchDeployment checks PostgreSQL, Redis and Temporal until ctx ends. It calls end if one of them
+// is another deployment's.
 func (b *base) watchDeployment(ctx context.Context, gate *namespaceGate, end context.CancelCauseFunc,
 	log *slog.Logger,
 ) {
@@ -94,8 +95,8 @@ func (b *base) watchDeployment(ctx context.Context, gate *namespaceGate, end con
 	}
 }
 
-// tellEpoch logs an epoch that began, and a PostgreSQL that is too old. Servers that do not answer
-// are told of elsewhere.
+// tellEpoch logs an epoch that began, and a PostgreSQL that is too old. Failures to connect are
+// reported elsewhere.
 func (b *base) tellEpoch(r recovered, err error, log *slog.Logger) {
 	switch {
 	case errors.Is(err, errOlderRecord):

@@ -17,24 +17,25 @@ import (
 	"github.com/chainaccess/gateway/relay"
 )
 
-// What is left over when DRAIN_TIMEOUT has run out has these bounds, one after another.
+// Timeouts of the steps after DRAIN_TIMEOUT, one after another.
 const (
-	tellWithin = 2 * time.Second // calls that were ended are told so
-	// what their connections' end did not stop, a submission that has left above all, is settled
+	tellWithin = 2 * time.Second // cancelled calls get an answer
+	// endWithin is for requests that continue after their connections are closed, above all a
+	// submission that was sent.
 	endWithin       = 5 * time.Second
-	recordWithin    = 5 * time.Second // latencies, call records and stored answers are written
-	latenciesWithin = 2 * time.Second // of these
+	recordWithin    = 5 * time.Second // for writing latencies, call records and cached answers
+	latenciesWithin = 2 * time.Second // of these, for latencies
 )
 
-// Clients and proxies that keep connections learn from answers that they end, and of those that
-// stay idle by their end: idleGrace after the last answer, when no request is on its way any more.
-// Connections that were made and not accepted yet are, within acceptRest.
+// Clients and proxies that keep connections learn from an answer that theirs closes. Idle
+// connections are closed idleGrace after the last answer, when no request is on its way any more.
+// Connections that are established but not yet accepted are accepted within acceptRest.
 const (
 	idleGrace  = time.Second
 	acceptRest = 200 * time.Millisecond
 )
 
-// apiServer is an HTTP server whose requests can be ended by the service and waited for.
+// apiServer is an HTTP server that can cancel its requests and wait for them.
 type apiServer struct {
 	http    *http1.Server
 	running *running
@@ -51,16 +52,17 @@ func newAPIServer(ctx context.Context, handler http.Handler, cfg config.Config, 
 	return s
 }
 
-// drain finishes what is under way, calls first, then what they left behind: latencies, records,
-// stored answers. What is not over within the time given is ended: it fails by the service's doing.
-// When drain returns no request is being handled, or its error says that one would not end.
+// drain finishes the requests in progress, and then what they leave behind: latencies, call
+// records, cached answers. Requests that take longer than within are cancelled with
+// relay.ErrStopping. When drain returns, no request is being handled, or the error names those that
+// did not end.
 func (s *apiServer) drain(ctx context.Context, within time.Duration, behind ...func(context.Context) error) error {
 	ctx = context.WithoutCancel(ctx)
 	err := s.shutdown(ctx, within)
 	s.stop(relay.ErrStopping)
 	if err != nil {
 		if s.shutdown(ctx, tellWithin) != nil {
-			_ = s.http.Close() // of connections that are given up
+			_ = s.http.Close() // errors of abandoned connections do not matter
 		}
 		err = fmt.Errorf("calls were still running after DRAIN_TIMEOUT and were cut off: %w", err)
 	}
@@ -73,8 +75,8 @@ func (s *apiServer) drain(ctx context.Context, within time.Duration, behind ...f
 	return err
 }
 
-// tolerate finishes within its time what may be lost without harm: statistics, and answers that can
-// be asked for again.
+// tolerate wraps a step whose data may be lost without harm (statistics, cached answers): it has a
+// timeout, and its failure is only logged.
 func tolerate(log *slog.Logger, within time.Duration, finish func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, within)
@@ -92,14 +94,14 @@ func (s *apiServer) shutdown(ctx context.Context, within time.Duration) error {
 	return s.http.Shutdown(ctx)
 }
 
-// running counts the requests that a handler works on: a server that closes its connections does
-// not wait for them.
+// running counts the requests in progress, because a server that closes its connections does not
+// wait for them.
 type running struct {
 	http.Handler
 
-	count atomic.Int64 // requests, and one for as long as nobody waits
+	count atomic.Int64 // requests, plus one until wait is called
 	once  sync.Once
-	over  chan struct{} // closed when count falls to nothing
+	over  chan struct{} // closed when count falls to zero
 }
 
 func newRunning(handler http.Handler) *running {
@@ -108,24 +110,24 @@ func newRunning(handler http.Handler) *running {
 	return r
 }
 
-// ServeHTTP handles a request and counts it meanwhile.
+// ServeHTTP counts a request while it is handled.
 func (r *running) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r.count.Add(1)
 	defer r.leave()
 	r.Handler.ServeHTTP(w, req)
 }
 
-// requests is how many are being handled.
+// requests returns how many requests are being handled.
 func (r *running) requests() float64 { return float64(max(0, r.count.Load()-1)) }
 
 func (r *running) leave() {
 	if r.count.Add(-1) == 0 {
-		r.once.Do(func() { close(r.over) }) // a request that was read late may come and go after that
+		r.once.Do(func() { close(r.over) }) // a late request may still start and end after that
 	}
 }
 
-// wait returns when no request is handled any more. It is called once, when no more connections are
-// taken.
+// wait returns when no request is being handled, or an error after within. It must be called once,
+// after the last connection was accepted.
 func (r *running) wait(within time.Duration) error {
 	r.leave()
 	timer := time.NewTimer(within)
@@ -139,8 +141,9 @@ func (r *running) wait(within time.Duration) error {
 	}
 }
 
-// turnAway lets the delay pass, then has new connections ignored and those accepted that wait for
-// it.
+// turnAway waits for the delay. Then it makes the kernel ignore new attempts to connect, and waits
+// acceptRest so that established connections are accepted. Where the kernel cannot do that, it
+// returns after the delay.
 func turnAway(listener net.Listener, after time.Duration, failed <-chan error) error {
 	if err := delay(after, failed); err != nil || !http1.TurnAway(listener) {
 		return err
@@ -148,7 +151,7 @@ func turnAway(listener net.Listener, after time.Duration, failed <-chan error) e
 	return delay(acceptRest, failed)
 }
 
-// delay lets time pass in which calls are still taken, unless the server fails by itself meanwhile.
+// delay waits while calls are still served, and returns early if the server fails.
 func delay(d time.Duration, failed <-chan error) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -33,8 +33,8 @@ func TestDrainingProcessSaysSoWhileItStillTakesCalls(t *testing.T) {
 	}
 }
 
-// A client or a proxy learns from an answer that its kept connection ends, and never by a call that
-// is lost on it.
+// A client or a proxy learns from an answer that its kept-alive connection closes, and never by
+// losing a call on it.
 func TestDrainingProcessEndsKeptConnectionsWithAnAnswer(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -73,7 +73,7 @@ func TestDrainingProcessEndsKeptConnectionsWithAnAnswer(t *testing.T) {
 	}
 }
 
-// ending is how a call ended for its client.
+// ending is the result of a call for its client.
 type ending struct {
 	status int
 	answer string
@@ -107,7 +107,7 @@ func TestCallsThatOutliveTheDrainAreGivenBackOrSettledBeforeTheEnd(t *testing.T)
 	if got := <-read; got.status != http.StatusBadGateway || !strings.Contains(got.answer, "-32022") {
 		t.Errorf("the read was answered %d %s, want the service's own failure", got.status, got.answer)
 	}
-	// A submission that has left goes on: its connection is closed, then its upstream answers.
+	// A submission that was sent continues: its connection is closed, then its upstream answers.
 	if got := <-write; got.status != 0 {
 		t.Errorf("the write was answered %d %s, want its connection closed", got.status, got.answer)
 	}
@@ -118,7 +118,7 @@ func TestCallsThatOutliveTheDrainAreGivenBackOrSettledBeforeTheEnd(t *testing.T)
 	if err == nil || !strings.Contains(err.Error(), "DRAIN_TIMEOUT") || strings.Contains(err.Error(), "did not end") {
 		t.Errorf("serve: %v, want an error that names DRAIN_TIMEOUT alone", err)
 	}
-	// Records are written before the API stops, so nothing is to be waited for.
+	// Records are written before the API stops, so there is nothing to wait for.
 	records := sums(t, b.cfg.DatabaseURL, callsQuery)
 	if got, want := records["base_mainnet eth_call upstream_failed balanced"], (figures{1, 0}); got != want {
 		t.Errorf("records are %v, want one of a read given back", records)

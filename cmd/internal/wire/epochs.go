@@ -12,21 +12,21 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// errOlderRecord says that Redis is of a later epoch than PostgreSQL.
+// errOlderRecord means that Redis is of a later epoch than PostgreSQL.
 var errOlderRecord = errors.New(
 	"DATABASE_URL: this PostgreSQL is older than the data in Redis: if it was restored, run `gateway ops recover`; " +
 		"if it is the wrong server, correct the address")
 
-// recovered is what became of a look at PostgreSQL and Redis together.
+// recovered is the result of comparing PostgreSQL and Redis.
 type recovered struct {
 	store.Deployment
 
 	Forgotten int // projections and counters of earlier epochs
 }
 
-// settleEpoch makes Redis one of this deployment's and of its record's epoch: what earlier epochs
-// put there is forgotten and loaded again. errNotOurs when Redis is another deployment's,
-// errOlderRecord when it is of a later epoch.
+// settleEpoch marks Redis as this deployment's and brings it to PostgreSQL's epoch: data of earlier
+// epochs is deleted and loaded again when needed. It returns errNotOurs if Redis is another
+// deployment's, and errOlderRecord if Redis is of a later epoch.
 func settleEpoch(ctx context.Context, s *store.Store, m *meter.Meter) (recovered, error) {
 	var r recovered
 	var err error
@@ -57,15 +57,15 @@ func settleEpoch(ctx context.Context, s *store.Store, m *meter.Meter) (recovered
 	return r, nil
 }
 
-// Recovery is what OpsRecover did.
+// Recovery is the result of OpsRecover.
 type Recovery struct {
 	Epoch     int64
 	Forgotten int // projections and counters that are loaded again from PostgreSQL
 }
 
-// OpsRecover begins a new epoch of the record, so that it wins over whatever Redis holds.
-// ErrNotInForce says that it has begun and that Redis does not answer: any role forgets what is
-// there within ten seconds after it does.
+// OpsRecover begins a new epoch, so that PostgreSQL takes precedence over Redis. It returns
+// ErrNotInForce if the epoch has begun but Redis does not answer. Every running role then applies
+// it within ten seconds after Redis answers.
 func OpsRecover(ctx context.Context, cfg config.Config) (Recovery, error) { //nolint:gocritic // a copy does no harm
 	s, err := openRecord(ctx, cfg)
 	if err != nil {
@@ -81,7 +81,7 @@ func OpsRecover(ctx context.Context, cfg config.Config) (Recovery, error) { //no
 	if foreign(err) != nil || r.ID == uuid.Nil {
 		return Recovery{}, err
 	}
-	_, held, _ := m.Claim(ctx, r.ID.String(), 0) // of a Redis that does not answer, the clock alone says what is later
+	_, held, _ := m.Claim(ctx, r.ID.String(), 0) // if Redis does not answer, only the clock orders epochs
 	if _, err = s.BeginEpoch(ctx, held+1); err != nil {
 		return Recovery{}, err
 	}

@@ -22,7 +22,7 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// front is what answers requests, with what has to be closed when no request is left.
+// front handles requests, and has what must be closed after the last one.
 type front struct {
 	handler   http.Handler
 	relay     *relay.Relay
@@ -31,10 +31,10 @@ type front struct {
 	latencies *meter.Latencies
 	answers   *cache.Cache
 	locator   *geo.Locator
-	draining  chan struct{} // closed by whoever stops the process
+	draining  chan struct{} // closed when the process begins to drain
 }
 
-// newFront puts the relay, the operations and their doors over a base. Serve closes what it
+// newFront builds the relay, the operations and their transports over a base. Serve closes what it
 // starts.
 //
 //nolint:gocritic // read once at the start
@@ -99,7 +99,7 @@ func newFront(cfg config.Config, b *base, hasher *account.Hasher, flows *workflo
 	return f, nil
 }
 
-// relocate reads the database of countries again. One that cannot be read leaves the one before.
+// relocate reloads the database of countries. If that fails, the current one stays in use.
 func (f *front) relocate(log *slog.Logger) {
 	if err := f.locator.Reload(); err != nil {
 		log.Error("countries not reloaded, the ones before stay in force: GEOIP_DATABASE", "error", err)

@@ -18,12 +18,12 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// What a stopped API process had in memory is in the record, and says of its calls what their own
-// records say one by one.
+// Latencies that an API process held in memory are in PostgreSQL after it stopped, and agree with
+// its call records.
 func TestLatenciesInTheRecordAreThoseOfTheCalls(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	key := makeKeys(t, b.cfg)[0] // of an account without a narrow rate window
+	key := makeKeys(t, b.cfg)[0] // of an account with a high rate limit
 	for _, u := range b.upstreams {
 		u.On("eth_call", testkit.Drip("0xfeed", time.Millisecond))
 		u.On("eth_getBalance", testkit.Error(3, "execution reverted"))
@@ -36,9 +36,9 @@ func TestLatenciesInTheRecordAreThoseOfTheCalls(t *testing.T) {
 	}
 	for range 10 {
 		b.call(t, key, "eth_call", `[{},"latest"]`, http.StatusOK, `"result":"0xfeed"`)
-		b.call(t, key, "eth_getBalance", code, http.StatusOK, `execution reverted`) // an answer
+		b.call(t, key, "eth_getBalance", code, http.StatusOK, `execution reverted`) // also an answer
 	}
-	b.call(t, key, "eth_estimateGas", `[{}]`, http.StatusBadGateway, `"code":-32022`) // none of these is answered
+	b.call(t, key, "eth_estimateGas", `[{}]`, http.StatusBadGateway, `"code":-32022`) // these get no answer
 	b.call(t, key, "eth_accounts", "[]", http.StatusNotFound, `"code":-32601`)
 	if err := b.serve.end(t); err != nil {
 		t.Errorf("serve: %v", err)
@@ -58,8 +58,7 @@ func TestLatenciesInTheRecordAreThoseOfTheCalls(t *testing.T) {
 	checkQuantiles(t, &all, append(raw["ok"], raw["hit"]...))
 }
 
-// recordedLatency flushes what is left in the meter and gives the histograms of the one account
-// that made calls.
+// recordedLatency flushes the meter and returns the histograms of the one account that made calls.
 func recordedLatency(t *testing.T, b *bench) store.LatencyFigures {
 	t.Helper()
 	s, err := store.Open(t.Context(), b.cfg.DatabaseURL)
@@ -95,7 +94,7 @@ func recordedLatency(t *testing.T, b *bench) store.LatencyFigures {
 	return figures[0]
 }
 
-// durations are those of the call records by outcome.
+// durations returns the durations of the call records by outcome.
 func durations(t *testing.T, databaseURL string) map[string][]time.Duration {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), databaseURL)
@@ -126,7 +125,7 @@ func histogram(all []time.Duration) (l account.Latency) {
 	return l
 }
 
-// checkQuantiles holds p50 and p95 to the bucket of the true ones.
+// checkQuantiles verifies that p50 and p95 are in the bucket of the exact ones.
 func checkQuantiles(t *testing.T, l *account.Latency, raw []time.Duration) {
 	t.Helper()
 	slices.Sort(raw)

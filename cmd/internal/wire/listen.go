@@ -16,33 +16,33 @@ import (
 	"github.com/chainaccess/gateway/metering/netlimit"
 )
 
-// Listen listens on an address of the API, in the way that a stop without lost calls needs.
+// Listen listens on an address of the API in the way that turnAway needs.
 func Listen(ctx context.Context, address string) (net.Listener, error) {
 	return http1.Listen(ctx, address)
 }
 
-// spareFiles are the descriptors that a process needs beside its clients' connections: for
-// upstreams, Redis, PostgreSQL.
+// spareFiles is how many file descriptors a process needs in addition to its clients' connections:
+// for upstreams, Redis and PostgreSQL.
 const spareFiles = 4096
 
-// Room is made when fewer than a roomPart of all connections are left, by closing as many idle
-// ones, at most once in roomEvery.
+// When no more than 1/roomPart of all connections are free, as many idle ones are closed, at most
+// once per roomEvery.
 const (
 	roomPart  = 16
 	roomEvery = 50 * time.Millisecond
 )
 
-// areaAddresses is how many times the bound of an IPv6 /64 is that of its /48: who has one of them
-// has them all. An IPv4 /24 has many owners and no bound of its own.
+// areaAddresses is the bound of an IPv6 /48 as a multiple of that of a /64, because the owner of
+// one /64 usually owns the whole /48. An IPv4 /24 has many owners and no bound of its own.
 const areaAddresses = 4
 
-// connectionBounds are how many connections of clients there may be; 0 for as many as come.
+// connectionBounds are the maximum numbers of client connections; 0 for no maximum.
 type connectionBounds struct {
 	all        int
-	perAddress int // of an IPv4 address or an IPv6 /64
+	perAddress int // per IPv4 address or IPv6 /64
 }
 
-// boundsOf are those that cfg asks for. Behind proxies every connection is one of theirs, so
+// boundsOf returns the bounds that cfg sets. Behind proxies every connection comes from a proxy, so
 // addresses have no bound.
 func boundsOf(cfg *config.Config) connectionBounds {
 	b := connectionBounds{all: cfg.MaxConnections, perAddress: cfg.MaxConnectionsPerAddress}
@@ -52,15 +52,15 @@ func boundsOf(cfg *config.Config) connectionBounds {
 	return b
 }
 
-// connections is a listener that bounds the connections of clients: what is beyond the bound of all
-// waits in the system's queue, what is beyond that of its address is closed at once.
+// connections is a listener that bounds the connections of clients. Connections over the total
+// bound wait in the kernel's queue. Those over the bound of their address are closed at once.
 type connections struct {
 	net.Listener
 
 	bounds    connectionBounds
-	slots     chan struct{} // holds one for each open connection; nil without a bound of all
+	slots     chan struct{} // one element per open connection; nil without a total bound
 	closeIdle func(limit int) int
-	madeRoom  time.Time // when room was made last; Accept's alone
+	madeRoom  time.Time // last time that room was made; used by Accept only
 	over      chan struct{}
 	end       sync.Once
 
@@ -70,9 +70,9 @@ type connections struct {
 	of map[netip.Prefix]int
 }
 
-// bounded bounds the connections that listener takes. closeIdle closes up to so many connections on
-// which nothing is under way, the oldest first. A process that may not open that many files is told
-// at its start.
+// bounded bounds the connections that listener accepts. closeIdle closes up to limit idle
+// connections, the oldest first, and returns how many. bounded logs a warning if the process may
+// not open enough files.
 func bounded(listener net.Listener, b connectionBounds, closeIdle func(limit int) int, log *slog.Logger) *connections {
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err == nil && files.Max < uint64(b.all)+spareFiles {
@@ -96,7 +96,7 @@ func (l *connections) Accept() (net.Conn, error) {
 		c, err := l.Listener.Accept()
 		if err != nil {
 			l.release(held, nil)
-			return nil, err //nolint:wrapcheck // the server looks at what it is
+			return nil, err //nolint:wrapcheck // the server checks its type
 		}
 		networks, ok := l.enter(c.RemoteAddr())
 		if ok {
@@ -108,14 +108,14 @@ func (l *connections) Accept() (net.Conn, error) {
 	}
 }
 
-// Close ends the listener, and Accept with it.
+// Close closes the listener, which ends Accept.
 func (l *connections) Close() error {
 	l.end.Do(func() { close(l.over) })
-	return l.Listener.Close() //nolint:wrapcheck // the server looks at what it is
+	return l.Listener.Close() //nolint:wrapcheck // the server checks its type
 }
 
-// acquire waits until there is room for another connection, and makes some by closing idle ones;
-// false without a bound, and when the listener was closed, which Accept then says.
+// acquire waits for a free slot, and closes idle connections if few are free. It returns false
+// without a total bound, and after Close, which Accept then reports.
 func (l *connections) acquire() (held bool) {
 	if l.slots == nil {
 		return false
@@ -150,7 +150,7 @@ func (l *connections) makeRoom() {
 	l.madeRoom = time.Now()
 }
 
-// enter counts a connection of a client; false when its network has as many as it may have.
+// enter counts a connection for its networks; ok is false when one of them is at its bound.
 func (l *connections) enter(client net.Addr) (networks []netip.Prefix, ok bool) {
 	address, err := netip.ParseAddrPort(client.String())
 	if l.bounds.perAddress == 0 || err != nil { // a unix socket has no address
@@ -174,7 +174,7 @@ func (l *connections) enter(client net.Addr) (networks []netip.Prefix, ok bool) 
 	return networks, true
 }
 
-// release ends what acquire and enter began.
+// release undoes acquire and enter.
 func (l *connections) release(held bool, networks []netip.Prefix) {
 	l.mu.Lock()
 	for _, n := range networks {
@@ -188,7 +188,7 @@ func (l *connections) release(held bool, networks []netip.Prefix) {
 	}
 }
 
-// busiest is how many connections the network has that has the most.
+// busiest returns the number of connections of the address that has the most.
 func (l *connections) busiest() float64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -201,7 +201,7 @@ func (l *connections) busiest() float64 {
 	return float64(limit)
 }
 
-// watch serves figures of the bounds.
+// watch registers the metrics of the bounds.
 func (l *connections) watch(m *telemetry.Metrics) {
 	m.Gauge("gateway_http_connections_limit",
 		"Connections of clients that may be open (MAX_CONNECTIONS); 0 for no bound.", func() float64 {

@@ -30,7 +30,7 @@ func listen(t *testing.T, family, address string) net.Listener {
 	return l
 }
 
-// serveBounded serves ok to everybody within the bounds, as the gateway does.
+// serveBounded serves "ok" within the bounds, as the gateway does.
 func serveBounded(t *testing.T, family, address string, b connectionBounds) (net.Addr, *connections) {
 	t.Helper()
 	ok := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") })
@@ -45,7 +45,7 @@ func serveBounded(t *testing.T, family, address string, b connectionBounds) (net
 	return l.Addr(), l
 }
 
-// dial connects from one of this machine's addresses: all of 127.0.0.0/8 are.
+// dial connects from one of this machine's addresses, which include all of 127.0.0.0/8.
 func dial(t *testing.T, from string, to net.Addr) net.Conn {
 	t.Helper()
 	c, err := (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}).DialContext(t.Context(), to.Network(),
@@ -57,7 +57,7 @@ func dial(t *testing.T, from string, to net.Addr) net.Conn {
 	return c
 }
 
-// ask sends a request and reads the head of its answer; 0 when the connection ended.
+// ask sends a request and returns the status of the answer; 0 when the connection closed.
 func ask(t *testing.T, c net.Conn) int {
 	t.Helper()
 	_ = c.SetDeadline(time.Now().Add(20 * time.Second))
@@ -73,7 +73,7 @@ func ask(t *testing.T, c net.Conn) int {
 	return answer.StatusCode
 }
 
-// ended reports whether the server closed a connection on which nothing is waited for.
+// ended reports whether the server closed an idle connection.
 func ended(c net.Conn) bool {
 	_ = c.SetReadDeadline(time.Now().Add(time.Millisecond))
 	_, err := c.Read(make([]byte, 1))
@@ -106,7 +106,7 @@ func TestConnectionsBeyondTheBoundWaitForOneToEnd(t *testing.T) {
 	case <-time.After(100 * time.Millisecond):
 	}
 	_ = first.Close()
-	_ = first.Close() // which gives its place back once
+	_ = first.Close() // which frees its slot only once
 	select {
 	case c := <-second:
 		_ = c.Close()
@@ -141,7 +141,7 @@ func TestBoundsOf_AddressesHaveNoneBehindProxies(t *testing.T) {
 	}
 }
 
-// One address that opens all the connections it can leaves room for everybody else.
+// An address that opens as many connections as it can leaves room for others.
 func TestConnections_OfOneAddressLeaveRoomForOthers(t *testing.T) {
 	t.Parallel()
 	const all, perAddress = 64, 8
@@ -172,7 +172,7 @@ func TestConnections_OfOneAddressLeaveRoomForOthers(t *testing.T) {
 			t.Errorf("from %s: status %d", from, status)
 		}
 	}
-	// What ends makes room for the address itself.
+	// Closed connections free the bound of the address itself.
 	for _, c := range attacker {
 		_ = c.Close()
 	}
@@ -193,8 +193,8 @@ func TestConnections_OfOneIPv6NetworkAreBoundTogether(t *testing.T) {
 	}, "two of five are taken")
 }
 
-// When few connections are left, the oldest idle ones make room: nobody waits behind connections
-// that are only held.
+// When few connections are free, the oldest idle ones are closed: nobody waits behind connections
+// that are only held open.
 func TestConnections_OldestIdleMakeRoom(t *testing.T) {
 	t.Parallel()
 	const all = 32
@@ -207,7 +207,7 @@ func TestConnections_OldestIdleMakeRoom(t *testing.T) {
 		}
 		held = append(held, c)
 	}
-	for range all { // as many again, of somebody else
+	for range all { // as many again, from another address
 		if status := ask(t, dial(t, "127.0.0.2", address)); status != http.StatusOK {
 			t.Fatalf("status %d", status)
 		}

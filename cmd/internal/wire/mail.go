@@ -13,16 +13,16 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// serviceName is what the service calls itself towards people.
+// serviceName is the name of the service in mails.
 const serviceName = "Chain Access Gateway"
 
-// newOutbox makes what prepares and queues mails.
+// newOutbox returns the outbox that prepares and queues mails.
 func newOutbox(cfg config.Config, s *store.Store) (*outbox.Outbox, error) {
 	house := notify.Site{Name: serviceName, URL: cfg.PublicURL, Contact: cfg.Contact}
 	return outbox.New(s, house, []byte(cfg.KeyPepper), time.Now)
 }
 
-// newMailSender makes what sends them. Without SMTP_URL they wait.
+// newMailSender returns the sender of queued mails. Without SMTP_URL they stay queued.
 func newMailSender(cfg config.Config, b *base, mails *outbox.Outbox, log *slog.Logger) (*outbox.Sender, error) {
 	var sender outbox.Deliverer
 	if cfg.SendsMail() {
@@ -42,7 +42,8 @@ func newMailSender(cfg config.Config, b *base, mails *outbox.Outbox, log *slog.L
 	}), nil
 }
 
-// newAlerts makes what tells users of packs that are about to expire, and of chains that are down.
+// newAlerts returns the watcher that tells users of packs that are about to expire and of chains
+// that are down.
 //
 //nolint:gocritic // read once at the start
 func newAlerts(cfg config.Config, b *base, mails *outbox.Outbox, log *slog.Logger) *alerts.Watcher {
@@ -52,7 +53,8 @@ func newAlerts(cfg config.Config, b *base, mails *outbox.Outbox, log *slog.Logge
 	})
 }
 
-// countWaiting tells how many mails wait; a kind that is not among them has none.
+// countWaiting returns a callback that sets how many mails wait, by kind; a kind that is not in the
+// list has none.
 func countWaiting(figures *telemetry.Mails, now func() time.Time) func([]store.WaitingMails) {
 	return func(waiting []store.WaitingMails) {
 		for _, kind := range notify.Kinds() {

@@ -48,7 +48,7 @@ func TestTheWorkerRoleSendsMailsAndTheAPIShowsNone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The worker writes as the service it is configured to be, whoever queued the mail.
+	// The worker uses its own configuration in the mail, whichever process queued it.
 	if m.Code != "604213" || m.Link() != b.url+"/sign-in/token-canary" ||
 		!strings.Contains(m.Text, "Chain Access Gateway, "+b.url+"\nQuestions: "+b.cfg.Contact) {
 		t.Errorf("arrived: %s", m.Text)
@@ -61,7 +61,7 @@ func TestTheWorkerRoleSendsMailsAndTheAPIShowsNone(t *testing.T) {
 			t.Errorf("the log holds %s", secret)
 		}
 	}
-	// Production shows no mails.
+	// In production there is no page of mails.
 	resp, err := http.Get(b.url + mailbox.Path) //nolint:noctx // the API is on this machine
 	if err != nil {
 		t.Fatal(err)

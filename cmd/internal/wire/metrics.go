@@ -16,7 +16,7 @@ import (
 	"github.com/chainaccess/gateway/internal/telemetry"
 )
 
-// Bounds of the metrics' server. A profile may take as long as profileTime.
+// Bounds of the metrics server. A profile may take up to profileTime.
 const (
 	metricsHeaderTimeout = 10 * time.Second
 	profileTime          = 2 * time.Minute
@@ -24,8 +24,7 @@ const (
 	scrapesAtOnce        = 4
 )
 
-// sidePort is the port beside the API's: figures and profiles, and what else a role has to say of
-// itself.
+// sidePort is the port next to the API's: metrics, profiles, and the readiness of the worker.
 type sidePort struct {
 	address      string
 	profileToken string
@@ -33,8 +32,8 @@ type sidePort struct {
 	ready        http.Handler // of /readyz; nil for none
 }
 
-// serve answers on a port of its own until ctx ends. A port that cannot be had is logged and does
-// not stop the role.
+// serve serves the port until ctx ends. If the port is not available, that is logged and does not
+// stop the role.
 func (p sidePort) serve(ctx context.Context, log *slog.Logger) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", p.address)
 	if err != nil {
@@ -54,9 +53,10 @@ func (p sidePort) serve(ctx context.Context, log *slog.Logger) {
 	}
 }
 
-// handler returns the routes. On loopback a request must also name a loopback host: a web page that
-// an operator looks at can have its own name resolve to 127.0.0.1 and would otherwise read what is
-// served here. Elsewhere profiles, which show memory, need the token.
+// handler returns the routes. On loopback a request must also name a loopback host, against DNS
+// rebinding: a web page that an operator opens can resolve its own name to 127.0.0.1 and would
+// otherwise read what is served here. On other addresses profiles need the token, because they show
+// memory.
 func (p sidePort) handler(loopback bool) http.Handler {
 	profiles := http.NewServeMux()
 	profiles.HandleFunc("GET /debug/pprof/", pprof.Index)
@@ -82,7 +82,7 @@ func (p sidePort) handler(loopback bool) http.Handler {
 	})
 }
 
-// guarded serves to those who show the token, and on loopback to everybody while there is none.
+// guarded requires the token; on loopback it allows everybody if no token is set.
 func (p sidePort) guarded(next http.Handler, loopback bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		shown := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -101,8 +101,8 @@ func (p sidePort) guarded(next http.Handler, loopback bool) http.Handler {
 	})
 }
 
-// isLoopback reports whether a host, with or without a port, is this machine whatever a name server
-// says.
+// isLoopback reports whether a host, with or without a port, is a loopback address or localhost,
+// without DNS.
 func isLoopback(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

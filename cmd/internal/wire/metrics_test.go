@@ -14,7 +14,7 @@ func TestMetricsOnLoopbackAnswerOnlyThoseWhoNameThisMachine(t *testing.T) {
 	m := telemetry.NewMetrics()
 	for _, tc := range []struct {
 		host     string
-		loopback bool // the listener is
+		loopback bool // whether the listener is on loopback
 		status   int
 	}{
 		{"127.0.0.1:9464", true, http.StatusOK},
@@ -27,7 +27,7 @@ func TestMetricsOnLoopbackAnswerOnlyThoseWhoNameThisMachine(t *testing.T) {
 		{"localhost.attacker.example", true, http.StatusForbidden},
 		{"10.0.0.7:9464", true, http.StatusForbidden},
 		{"", true, http.StatusForbidden},
-		{"api:9464", false, http.StatusOK}, // an operator opened the port, and Prometheus asks by name
+		{"api:9464", false, http.StatusOK}, // an operator opened the port; Prometheus uses the host name
 	} {
 		for _, path := range []string{"/metrics", "/debug/pprof/", "/debug/pprof/heap"} {
 			answer, ask := httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodGet, path,

@@ -7,26 +7,25 @@ import (
 	"fmt"
 	"io"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver that goose speaks to PostgreSQL with
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver that goose uses
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 
 	"github.com/chainaccess/gateway/migrations"
 )
 
-// Direction says what Migrate does.
+// Direction is what Migrate does.
 type Direction string
 
-// The directions: apply what is pending, undo the newest, list.
+// Directions: apply pending migrations, revert the newest, list all.
 const (
 	Up     Direction = "up"
 	Down   Direction = "down"
 	Status Direction = "status"
 )
 
-// Migrate brings the schema up to date, takes the newest migration back, or lists them, and says on
-// out what it did. Several processes may call it at once: a lock in PostgreSQL lets one at a time
-// work.
+// Migrate applies pending migrations, reverts the newest, or lists all, and reports on out. Several
+// processes may call it concurrently: a PostgreSQL advisory lock serializes them.
 func Migrate(ctx context.Context, databaseURL string, d Direction, out io.Writer) (err error) {
 	db, err := sql.Open("pgx", databaseURL)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/chainaccess/gateway/migrations"
 )
 
-// migrate returns what a run prints, line by line.
+// migrate runs Migrate and returns its output, line by line.
 func migrate(t *testing.T, databaseURL string, d wire.Direction) []string {
 	t.Helper()
 	var out bytes.Buffer
@@ -75,7 +75,7 @@ func TestMigrateGoesUpAndDownAndTellsTheStatus(t *testing.T) {
 	check("after every down", 0)
 }
 
-// Several processes of a deployment migrate at once.
+// Several processes of a deployment migrate concurrently.
 func TestConcurrentMigrationsApplyEachOnce(t *testing.T) {
 	t.Parallel()
 	db := testkit.EmptyPostgres(t)

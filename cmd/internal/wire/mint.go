@@ -13,15 +13,15 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// NewDoorKey makes an anonymous key as POST /keys does, without its limit per address.
+// NewDoorKey creates an anonymous key as POST /keys does, without its limit per address.
 func NewDoorKey(ctx context.Context, cfg config.Config) (account.Key, error) {
 	return mint(ctx, cfg, func(s *store.Store, hasher *account.Hasher) (account.Key, error) {
 		return limits.New(s, nil, hasher, time.Now).NewDoorKey(ctx, rand.Reader)
 	})
 }
 
-// NewPlanKey makes an account on a plan, which nobody pays for, and a key of it that has no
-// allowance of its own.
+// NewPlanKey creates an account on a plan, without payment, and a key of it without an allowance of
+// its own.
 func NewPlanKey(ctx context.Context, cfg config.Config, p plan.Plan) (account.Key, error) {
 	return mint(ctx, cfg, func(s *store.Store, hasher *account.Hasher) (account.Key, error) {
 		key, err := account.MintKey(rand.Reader)
@@ -56,8 +56,8 @@ func mint(ctx context.Context, cfg config.Config,
 	return makeKey(s, hasher)
 }
 
-// AddStaff grants a user of a development gateway the role of those who answer tickets.
-// store.ErrNotFound when nobody signed in with the address.
+// AddStaff grants the staff role to a user of a development gateway. It returns store.ErrNotFound
+// when nobody has signed in with the address.
 func AddStaff(ctx context.Context, cfg config.Config, email account.Email) error {
 	s, err := store.Open(ctx, cfg.DatabaseURL)
 	if err != nil {

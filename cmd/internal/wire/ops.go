@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/relay/upstream"
 )
 
-// OpsUpstreams returns what is known of the upstreams of a chain; of every chain when it is empty.
+// OpsUpstreams returns the state of the upstreams of a chain; of every chain when on is empty.
 func OpsUpstreams(ctx context.Context, cfg config.Config, providers config.Upstreams,
 	on string,
 ) ([]upstream.Overview, error) {
@@ -36,7 +36,7 @@ func OpsUpstreams(ctx context.Context, cfg config.Config, providers config.Upstr
 }
 
 // OpsCordon takes an upstream out of rotation, on one chain or on every chain that has one of this
-// name, and gives those chains.
+// name, and returns those chains.
 func OpsCordon(ctx context.Context, cfg config.Config, providers config.Upstreams, name, on string,
 	c upstream.Cordon,
 ) ([]chain.ID, error) {
@@ -54,7 +54,7 @@ func OpsCordon(ctx context.Context, cfg config.Config, providers config.Upstream
 	})
 }
 
-// OpsUncordon takes cordons back, and gives the chains on which there was one. No file need name
+// OpsUncordon removes cordons and returns the chains that had one. The upstreams file need not name
 // the upstream any more.
 func OpsUncordon(ctx context.Context, cfg config.Config, name, on string) ([]chain.ID, error) {
 	var freed []chain.ID
@@ -79,7 +79,7 @@ func OpsUncordon(ctx context.Context, cfg config.Config, name, on string) ([]cha
 	return freed, err
 }
 
-// chainsWith lists the chains that have an upstream of a name.
+// chainsWith returns the chains that have an upstream of a name.
 func chainsWith(providers config.Upstreams, name, on string) ([]chain.ID, error) {
 	if err := named(providers, on); err != nil {
 		return nil, err
@@ -112,7 +112,7 @@ func onChain(on string) string {
 	return " on " + on
 }
 
-// named refuses a chain that the file does not name; none is fine.
+// named refuses a chain that the file does not name; an empty one is valid.
 func named(providers config.Upstreams, on string) error {
 	if _, ok := providers.Chains[on]; ok || on == "" {
 		return nil

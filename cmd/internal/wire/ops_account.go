@@ -15,7 +15,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// How much of an account is shown.
+// Maximum numbers of an account's keys and changes that are shown.
 const (
 	shownKeys    = 100
 	shownChanges = 10
@@ -35,10 +35,10 @@ func OpsAccount(ctx context.Context, cfg config.Config, subject string) (Account
 	return v, err
 }
 
-// prefixLength is how much of a key is stored to be shown.
+// prefixLength is how many characters of a key are stored in plaintext.
 const prefixLength = 12
 
-// find finds an account by what operators have of it.
+// find returns an account by its id, the id of one of its keys, or the prefix of one.
 func find(ctx context.Context, s *store.Store, subject string) (store.Account, error) {
 	if strings.HasPrefix(subject, "cag_") {
 		if len(subject) != prefixLength {
@@ -78,7 +78,7 @@ func find(ctx context.Context, s *store.Store, subject string) (store.Account, e
 	return s.LoadAccount(ctx, k.Account)
 }
 
-// view gathers what is known of an account.
+// view collects what is known of an account.
 func view(ctx context.Context, s *store.Store, f *limits.Limits, a *store.Account) (AccountView, error) {
 	terms, err := a.Terms()
 	if err != nil {
@@ -121,7 +121,8 @@ func view(ctx context.Context, s *store.Store, f *limits.Limits, a *store.Accoun
 	return v, v.changes(ctx, s, a.ID)
 }
 
-// record reads what PostgreSQL has of the period, and up to when that is all.
+// record reads the period's totals from PostgreSQL, and the watermark up to which they are
+// complete.
 func (v *AccountView) record(ctx context.Context, s *store.Store, id account.ID, period string) error {
 	t, err := s.PeriodTotals(ctx, store.UsagePeriod{Account: id, Period: period})
 	if err != nil {
@@ -140,7 +141,7 @@ func (v *AccountView) record(ctx context.Context, s *store.Store, id account.ID,
 	return nil
 }
 
-// packs lists fences and packs with what was used of them.
+// packs fills in fences and packs with their usage.
 func (v *AccountView) packs(ctx context.Context, s *store.Store, id account.ID, standings *limits.CounterStates) error {
 	drawn := map[account.PackID]plan.Units{}
 	v.Fences, v.Packs = []FenceView{}, []PackView{}
@@ -195,7 +196,7 @@ func (v *AccountView) keys(ctx context.Context, s *store.Store, id account.ID, k
 	return err
 }
 
-// changes reads the audit log's newest lines, and what is due to be put in force.
+// changes reads the newest lines of the audit log, and changes that are not in force yet.
 func (v *AccountView) changes(ctx context.Context, s *store.Store, id account.ID) error {
 	lines, err := s.ListAudit(ctx, id, shownChanges)
 	if err != nil {
@@ -221,7 +222,7 @@ func (v *AccountView) changes(ctx context.Context, s *store.Store, id account.ID
 	return err
 }
 
-// orNone is a figure, nil for none.
+// orNone returns u, or nil if it is unlimited.
 func orNone(u plan.Units) *plan.Units {
 	if u == plan.Unlimited {
 		return nil

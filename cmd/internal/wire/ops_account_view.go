@@ -7,15 +7,15 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// AccountView is what operators see of an account. Units are in whole ones as JSON; a quota or cap
-// that is null is none.
+// AccountView is an account as operators see it. Units are whole units in JSON; a quota that is
+// null means none.
 type AccountView struct {
 	ID          account.ID     `json:"account_id"`
 	Kind        string         `json:"kind"`
 	Status      account.Status `json:"status"`
 	Plan        string         `json:"plan"`
-	Contract    bool           `json:"contract"` // the figures are a contract's, not the plan's
-	Quota       *plan.Units    `json:"quota"`    // before packs are drawn, and then calls refused
+	Contract    bool           `json:"contract"` // the limits are a contract's, not the plan's
+	Quota       *plan.Units    `json:"quota"`    // after it packs are drawn, and then calls are refused
 	SoftCeiling *plan.Units    `json:"soft_ceiling"`
 	RateLimit   int64          `json:"rate_limit"`
 	RatePer     string         `json:"rate_per"`
@@ -26,19 +26,20 @@ type AccountView struct {
 	PeriodStart time.Time      `json:"period_start"`
 	PeriodEnd   time.Time      `json:"period_end"`
 	Recorded    RecordedView   `json:"recorded"`
-	// usage before it is in Recorded; null when nothing was flushed yet
+	// CompleteUntil is the instant before which all usage is in Recorded; null if nothing was
+	// flushed.
 	CompleteUntil *time.Time      `json:"complete_until"`
 	ServicesOff   []string        `json:"services_off"`
 	Fences        []FenceView     `json:"fences"`
 	Packs         []PackView      `json:"packs"`
 	Keys          []KeyView       `json:"keys"`
-	MoreKeys      int             `json:"more_keys"` // that are not among Keys
+	MoreKeys      int             `json:"more_keys"` // number of keys that are not in Keys
 	Changes       []ChangeView    `json:"changes"`   // newest first
 	Due           []DueChangeView `json:"due"`
-	MeterError    string          `json:"meter_error,omitempty"` // why fences and packs have no figures
+	MeterError    string          `json:"meter_error,omitempty"` // why fences and packs have no usage
 }
 
-// RecordedView is what PostgreSQL has of the present period.
+// RecordedView is the usage of the current period in PostgreSQL.
 type RecordedView struct {
 	Requests  int64      `json:"requests"`
 	Billable  int64      `json:"billable"`
@@ -50,7 +51,7 @@ type RecordedView struct {
 	PackUnits plan.Units `json:"pack_units"`
 }
 
-// FenceView is a fence that counts, unflushed usage included.
+// FenceView is a fence with its usage, including unflushed usage.
 type FenceView struct {
 	Name      string     `json:"name"`
 	Key       string     `json:"key_id,omitempty"`
@@ -59,7 +60,7 @@ type FenceView struct {
 	Remaining plan.Units `json:"remaining"`
 }
 
-// PackView is a pack. Used and Remaining are null when the meter could not be asked.
+// PackView is a pack. Used and Remaining are null when the meter did not answer.
 type PackView struct {
 	ID        account.PackID `json:"pack_id"`
 	Kind      string         `json:"kind"`
@@ -71,7 +72,7 @@ type PackView struct {
 	Expired   bool           `json:"expired"`
 }
 
-// KeyView is a key. Its cap is 0 for none.
+// KeyView is a key. MonthlyCap is 0 for none.
 type KeyView struct {
 	ID          account.KeyID  `json:"key_id"`
 	Prefix      string         `json:"prefix"`
@@ -80,7 +81,7 @@ type KeyView struct {
 	Status      account.Status `json:"status"`
 	MonthlyCap  plan.Units     `json:"monthly_cap"`
 	ServicesOff []string       `json:"services_off"`
-	ChangedAt   time.Time      `json:"changed_at"` // or created
+	ChangedAt   time.Time      `json:"changed_at"` // or creation, if never changed
 }
 
 // ChangeView is a line of the audit log.
@@ -93,7 +94,7 @@ type ChangeView struct {
 	Reason string    `json:"reason"`
 }
 
-// DueChangeView is a change that is saved and may not be in force yet.
+// DueChangeView is a committed change that may not be in force yet.
 type DueChangeView struct {
 	Key     string    `json:"key_id,omitempty"` // empty for the account itself
 	Version int64     `json:"version"`

@@ -29,7 +29,8 @@ type FeedbackView struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// OpsFeedback lists feedback of all accounts, newest first, below an id unless that is zero.
+// OpsFeedback returns feedback of all accounts, newest first; only older than before unless that is
+// zero.
 func OpsFeedback(ctx context.Context, cfg config.Config, statuses []string, before store.FeedbackID,
 	limit int,
 ) ([]FeedbackView, error) {
@@ -60,7 +61,7 @@ type WishView struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// OpsWishes lists wishes, newest first, below an id unless that is zero.
+// OpsWishes returns wishes, newest first; only older than before unless that is zero.
 func OpsWishes(ctx context.Context, cfg config.Config, statuses []string, before store.WishID,
 	limit int,
 ) ([]WishView, error) {
@@ -78,7 +79,7 @@ func OpsWishes(ctx context.Context, cfg config.Config, statuses []string, before
 	return views, err
 }
 
-// OpsAnswerFeedback says what becomes of feedback and mails it to its giver.
+// OpsAnswerFeedback sets the status of feedback and mails the reply to its author.
 //
 //nolint:gocritic // once for a command
 func OpsAnswerFeedback(ctx context.Context, cfg config.Config, id store.FeedbackID, a store.Answer) error {
@@ -88,7 +89,7 @@ func OpsAnswerFeedback(ctx context.Context, cfg config.Config, id store.Feedback
 	})
 }
 
-// OpsAnswerWish says what becomes of a wish and mails the reply to the address that was given with
+// OpsAnswerWish sets the status of a wish and mails the reply to the address that was given with
 // it.
 //
 //nolint:gocritic // once for a command
@@ -115,7 +116,7 @@ func answered(list, id string, answers int, a *store.Answer, err error) error {
 	return err
 }
 
-// StaffView is somebody with the staff role.
+// StaffView is a user with the staff role.
 type StaffView struct {
 	UserID       string    `json:"user_id"`
 	Email        string    `json:"email"`
@@ -124,7 +125,7 @@ type StaffView struct {
 	LastSignedIn time.Time `json:"last_signed_in_at"`
 }
 
-// OpsStaff lists those who have the staff role.
+// OpsStaff returns the users with the staff role.
 func OpsStaff(ctx context.Context, cfg config.Config) ([]StaffView, error) {
 	views := []StaffView{}
 	err := withPayments(ctx, cfg, func(s *store.Store) error {
@@ -138,8 +139,8 @@ func OpsStaff(ctx context.Context, cfg config.Config) ([]StaffView, error) {
 	return views, err
 }
 
-// OpsChangeStaff grants the staff role to who signed in with an address, or takes it away, and
-// reports whether that changed anything.
+// OpsChangeStaff grants or revokes the staff role of the user with an e-mail address, and reports
+// whether that changed anything.
 func OpsChangeStaff(ctx context.Context, cfg config.Config, email account.Email, add bool,
 	by store.Author,
 ) (changed bool, err error) {

@@ -17,22 +17,22 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// BillingView is what operators see of what an account bought: what the record has, which is what
-// Stripe said at ReadAt.
+// BillingView is what an account bought, as operators see it. It is PostgreSQL's mirror of Stripe
+// as of ReadAt.
 type BillingView struct {
 	AccountID    account.ID                 `json:"account_id"`
 	Plan         string                     `json:"plan"`
 	NextPlan     string                     `json:"next_plan,omitempty"`
 	NextPlanFrom *time.Time                 `json:"next_plan_from,omitempty"`
-	PeriodStart  time.Time                  `json:"period_start"` // of metering
+	PeriodStart  time.Time                  `json:"period_start"` // of the metering period
 	PeriodEnd    time.Time                  `json:"period_end"`
 	CycleAnchor  *time.Time                 `json:"cycle_anchor"` // of the subscription; null for calendar months
 	Customer     string                     `json:"customer"`     // of Stripe; empty when nothing was ever bought
 	Country      string                     `json:"country"`
 	Tax          string                     `json:"tax"` // the place of supply and its evidence
 	Card         *subscription.Card         `json:"card"`
-	ReadAt       *time.Time                 `json:"read_at"`      // when Stripe was last asked; null for never
-	Subscription *subscription.Subscription `json:"subscription"` // that lasts, or the last that ended
+	ReadAt       *time.Time                 `json:"read_at"`      // when Stripe was last read; null for never
+	Subscription *subscription.Subscription `json:"subscription"` // the lasting one, or the last that ended
 	Packs        []BoughtPackView           `json:"packs"`
 	Invoices     []subscription.Invoice     `json:"invoices"`  // newest first
 	Checkouts    []CheckoutView             `json:"checkouts"` // newest first
@@ -46,10 +46,10 @@ type BoughtPackView struct {
 	Units     plan.Units `json:"units"`
 	GrantedAt time.Time  `json:"granted_at"`
 	ExpiresAt time.Time  `json:"expires_at"`
-	Void      string     `json:"void,omitempty"` // why what was left of it is void
+	Void      string     `json:"void,omitempty"` // why the rest of it was voided
 }
 
-// CheckoutView is somebody's way to pay. The address of its page is kept nowhere.
+// CheckoutView is a checkout. The URL of its page is not stored.
 type CheckoutView struct {
 	ID         string              `json:"checkout_id"`
 	Item       string              `json:"item"`
@@ -59,10 +59,10 @@ type CheckoutView struct {
 	WorkflowID string              `json:"workflow_id,omitempty"`
 }
 
-// billingLines is how many invoices and checkouts are shown.
+// billingLines is the maximum of invoices and checkouts that are shown.
 const billingLines = 20
 
-// OpsBilling reads what is recorded of what an account bought.
+// OpsBilling returns what an account bought, from PostgreSQL.
 //
 //nolint:gocritic // a copy does no harm
 func OpsBilling(ctx context.Context, cfg config.Config, id account.ID) (BillingView, error) {
@@ -134,7 +134,7 @@ func (v *BillingView) lists(ctx context.Context, s *store.Store, now time.Time) 
 	return err
 }
 
-// nullTime is nil for no time.
+// nullTime returns nil for the zero time.
 func nullTime(at time.Time) *time.Time {
 	if at.IsZero() {
 		return nil
@@ -146,8 +146,8 @@ func noAccount(id account.ID) error {
 	return fmt.Errorf("there is no account %s; gateway ops account show finds one by a key", id)
 }
 
-// OpsReconcile has the flow of an account's subscription look at Stripe now, and gives what the
-// account has then. An error of the flow says that it goes on by itself.
+// OpsReconcile makes the flow of an account's subscription poll Stripe now and returns what the
+// account has then. After an error the flow continues by itself.
 //
 //nolint:gocritic // a copy does no harm
 func OpsReconcile(ctx context.Context, cfg config.Config, id account.ID) (activities.Reconciled, error) {

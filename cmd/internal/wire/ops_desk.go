@@ -14,7 +14,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// DeskTicketView is a ticket in lists of operators.
+// DeskTicketView is a ticket in operators' lists.
 type DeskTicketView struct {
 	Reference      string          `json:"reference"`
 	Subject        string          `json:"subject"`
@@ -37,7 +37,7 @@ type DeskMessage struct {
 	Message string        `json:"message"`
 }
 
-// DeskHistoryLine is something that was done about a ticket, feedback or a wish.
+// DeskHistoryLine is an event in the history of a ticket, feedback or a wish.
 type DeskHistoryLine struct {
 	At     time.Time `json:"at"`
 	Actor  string    `json:"actor"`
@@ -47,7 +47,7 @@ type DeskHistoryLine struct {
 	After  string    `json:"after,omitempty"`  // status
 }
 
-// DeskTicketHistory is a whole ticket.
+// DeskTicketHistory is a complete ticket.
 type DeskTicketHistory struct {
 	DeskTicketView
 
@@ -58,7 +58,7 @@ type DeskTicketHistory struct {
 	History  []DeskHistoryLine `json:"history"`
 }
 
-// withDesk lends the record and what tells of changes for one command.
+// withDesk opens the support service for one command.
 func withDesk(ctx context.Context, cfg config.Config, use func(*support.Service) error) error {
 	return withPayments(ctx, cfg, func(s *store.Store) error {
 		if err := checkPepper(ctx, cfg, s); err != nil {
@@ -78,7 +78,7 @@ func withDesk(ctx context.Context, cfg config.Config, use func(*support.Service)
 	})
 }
 
-// OpsTickets lists tickets of all accounts, newest first.
+// OpsTickets returns tickets of all accounts, newest first.
 //
 //nolint:gocritic // once for a command
 func OpsTickets(ctx context.Context, cfg config.Config, f store.DeskFilter) ([]DeskTicketView, error) {
@@ -102,7 +102,7 @@ func viewTicket(t *store.Ticket, name, plan string) DeskTicketView {
 	}
 }
 
-// OpsTicket returns a ticket with all that belongs to it.
+// OpsTicket returns a ticket with its messages, evidence and history.
 func OpsTicket(ctx context.Context, cfg config.Config, n ticket.Number) (DeskTicketHistory, error) {
 	var v DeskTicketHistory
 	err := withPayments(ctx, cfg, func(s *store.Store) error {
@@ -129,7 +129,7 @@ func OpsTicket(ctx context.Context, cfg config.Config, n ticket.Number) (DeskTic
 	return v, err
 }
 
-// history reads what was done about a subject, and names one more actor in the same words.
+// history returns the events of a subject, and the display name of one more actor.
 func history(ctx context.Context, s *store.Store,
 	subject, who string,
 ) (lines []DeskHistoryLine, named string, err error) {
@@ -163,8 +163,8 @@ func noTicket(n ticket.Number, err error) error {
 	return err
 }
 
-// OpsReplyTicket answers, resolves or reopens a ticket in the name of an operator. A worker tells
-// its flow within a minute.
+// OpsReplyTicket answers, resolves or reopens a ticket as an operator. A worker signals its flow
+// within a minute.
 //
 //nolint:gocritic // once for a command
 func OpsReplyTicket(ctx context.Context, cfg config.Config, r store.TicketReply) (DeskTicketView, error) {

@@ -16,7 +16,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// withRecord lends the record and the fences over it for one command.
+// withRecord opens PostgreSQL, the meter and the limits for one command.
 func withRecord(ctx context.Context, cfg config.Config,
 	use func(*store.Store, *meter.Meter, *limits.Limits) error,
 ) error {
@@ -36,7 +36,7 @@ func withRecord(ctx context.Context, cfg config.Config,
 	return use(s, m, limits.New(s, m, nil, time.Now))
 }
 
-// withRecordOnly is withRecord for what has a use while Redis is away.
+// withRecordOnly is like withRecord for commands that are useful while Redis does not answer.
 func withRecordOnly(ctx context.Context, cfg config.Config, use func(*store.Store, *limits.Limits) error) error {
 	s, err := openRecord(ctx, cfg)
 	if err != nil {
@@ -54,8 +54,8 @@ func withRecordOnly(ctx context.Context, cfg config.Config, use func(*store.Stor
 	return use(s, limits.New(s, m, nil, time.Now))
 }
 
-// OpsAudit proves the books and tells each difference. An error says that nothing is proven, and
-// what to check.
+// OpsAudit audits the books and calls tell with each difference. An error means that nothing is
+// proven; it names what to check.
 func OpsAudit(ctx context.Context, cfg config.Config, o audit.Options,
 	tell func(audit.Difference),
 ) (audit.Summary, error) {
@@ -70,11 +70,11 @@ func OpsAudit(ctx context.Context, cfg config.Config, o audit.Options,
 	return done, err
 }
 
-// ErrNotInForce says that a change is saved, and that the meter could not be told of it.
+// ErrNotInForce means that a change is committed but not yet in the meter.
 var ErrNotInForce = errors.New("saved, but not in force yet")
 
-// OpsChangeAccount changes an account, which has to exist, and reports whether anything changed. An
-// error that is ErrNotInForce says that it did.
+// OpsChangeAccount changes an existing account and reports whether anything changed. If the error
+// is ErrNotInForce, the change is committed.
 func OpsChangeAccount(ctx context.Context, cfg config.Config, id account.ID,
 	change func(context.Context, *limits.Limits, store.Account) error,
 ) (bool, error) {
@@ -88,19 +88,19 @@ func OpsChangeAccount(ctx context.Context, cfg config.Config, id account.ID,
 			return err
 		}
 		if err = change(ctx, f, before); err == nil {
-			err = f.ConfirmAccount(ctx, id) // what is said to be in force was read back
+			err = f.ConfirmAccount(ctx, id) // read back that it is in force
 		}
 		if err != nil {
 			return told(err, id)
 		}
 		after, err := s.LoadAccount(ctx, id)
 		changed = err != nil || after.Version != before.Version
-		return nil //nolint:nilerr // the change is made and in force; only whether it changed anything is not known
+		return nil //nolint:nilerr // the change is in force; only whether it changed anything is unknown
 	})
 	return changed, err
 }
 
-// told puts an error of a change into words for who made it.
+// told converts an error of a change to a message for the operator.
 func told(err error, id account.ID) error {
 	refusal, ok := errors.AsType[*fault.Error](err)
 	switch {

@@ -26,13 +26,13 @@ type SettlementView struct {
 	Finality   x402.Finality `json:"finality,omitempty"`
 	SeenAt     time.Time     `json:"seen_at"`
 	UpdatedAt  time.Time     `json:"updated_at"`
-	Paid       plan.Atomic   `json:"paid"` // 0 while the chain was not read
+	Paid       plan.Atomic   `json:"paid"` // 0 if the chain was not read yet
 	Block      uint64        `json:"block,omitempty"`
 	WorkflowID string        `json:"workflow_id"`
-	Granted    *GrantView    `json:"granted,omitempty"` // once it is redeemed
+	Granted    *GrantView    `json:"granted,omitempty"` // set once it is redeemed
 }
 
-// GrantView is what was granted for a settlement.
+// GrantView is the grant of a settlement.
 type GrantView struct {
 	AccountID  string      `json:"account_id"`
 	Tier       plan.Tier   `json:"tier"`
@@ -43,11 +43,10 @@ type GrantView struct {
 	Capped     bool        `json:"capped"`
 	RedeemedAt time.Time   `json:"redeemed_at"`
 	WindowEnds time.Time   `json:"window_ends"`
-	Rotations  int         `json:"redeemed_again"` // how often
+	Rotations  int         `json:"redeemed_again"` // how many times
 }
 
-// SettlementHistory is a settlement with its history, and how many of its units are recorded as
-// used.
+// SettlementHistory is a settlement with its history and the usage of its units in PostgreSQL.
 type SettlementHistory struct {
 	SettlementView
 
@@ -55,15 +54,15 @@ type SettlementHistory struct {
 	History []SettlementLine `json:"history"`
 }
 
-// SettlementLine is a line of a history.
+// SettlementLine is an event in a settlement's history.
 type SettlementLine struct {
 	At    time.Time  `json:"at"`
 	Stage x402.Stage `json:"stage"`
 	Words string     `json:"words"`
 }
 
-// Unused is the part of what was paid that no call used: all of it before units were granted,
-// nothing of what the chain took back.
+// Unused returns the part of the payment that no call used: all of it before the grant, and 0 if a
+// reorg removed the transaction. It is rounded down.
 func (h *SettlementHistory) Unused() plan.Atomic {
 	switch {
 	case h.Stage == x402.StageReorganised:
@@ -72,13 +71,13 @@ func (h *SettlementHistory) Unused() plan.Atomic {
 		return h.Paid
 	}
 	left := max(h.Granted.Units-h.Used, 0)
-	high, low := bits.Mul64(uint64(h.Paid), uint64(left)) //nolint:gosec // constraints of the record: not negative
+	high, low := bits.Mul64(uint64(h.Paid), uint64(left)) //nolint:gosec // not negative, by a constraint of the table
 	//nolint:gosec // left is at most units, which are positive
 	part, _ := bits.Div64(high, low, uint64(h.Granted.Units))
 	return plan.Atomic(part) //nolint:gosec // at most what was paid
 }
 
-// OpsSettlements lists settlements, newest change first; of all stages when stage is empty.
+// OpsSettlements returns settlements, newest change first; of all stages if stage is empty.
 func OpsSettlements(ctx context.Context, cfg config.Config, stage x402.Stage, limit int) ([]SettlementView, error) {
 	var views []SettlementView
 	err := withPayments(ctx, cfg, func(s *store.Store) error {
@@ -140,7 +139,8 @@ func settlementHistories(ctx context.Context, s *store.Store, chainID uint64, tx
 	return views, nil
 }
 
-// oneSettlement is the only one of a transaction that is meant.
+// oneSettlement returns the settlement of a transaction, and an error if payer does not select
+// exactly one.
 func oneSettlement(ctx context.Context, s *store.Store, chainID uint64, tx x402.TxHash,
 	payer wallet.Address,
 ) (*SettlementHistory, x402.ID, error) {
@@ -155,7 +155,7 @@ func oneSettlement(ctx context.Context, s *store.Store, chainID uint64, tx x402.
 	return &all[0], x402.ID{Chain: chainID, Tx: tx, Payer: from}, err
 }
 
-// OpsRetrySettlement has the flow of a settlement look at the chain now, and gives the flow's id.
+// OpsRetrySettlement makes the flow of a settlement read the chain now and returns the flow's id.
 func OpsRetrySettlement(ctx context.Context, cfg config.Config, chainID uint64, tx x402.TxHash,
 	payer wallet.Address,
 ) (string, error) {
@@ -183,12 +183,12 @@ func OpsRetrySettlement(ctx context.Context, cfg config.Config, chainID uint64, 
 	return workflowID, err
 }
 
-// refundNoted begins the line of a history that says that money goes back by hand.
+// refundNoted is the prefix of the history event of a manual refund.
 const refundNoted = "Support noted a refund by hand: "
 
-// OpsNoteRefund records that the money of a settlement is sent back by hand, and gives what support
-// needs for it. Noted before, it is refused unless again is set, so that two people do not send it
-// twice.
+// OpsNoteRefund records that the money of a settlement is sent back by hand, and returns what
+// support needs for it. A second note is refused unless again is set, so that two people do not
+// send it twice.
 func OpsNoteRefund(ctx context.Context, cfg config.Config, chainID uint64, tx x402.TxHash, payer wallet.Address,
 	why string, again bool,
 ) (SettlementHistory, error) {

@@ -13,7 +13,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// OpsStatements lists the billing periods of an account, newest first.
+// OpsStatements returns the billing periods of an account, newest first.
 //
 //nolint:gocritic // a copy does no harm
 func OpsStatements(ctx context.Context, cfg config.Config,
@@ -52,17 +52,17 @@ func OpsStatement(ctx context.Context, cfg config.Config,
 	return told, err
 }
 
-// ClosedPeriod is what became of closing a period by hand.
+// ClosedPeriod is the result of closing a period by hand.
 type ClosedPeriod struct {
 	Account   account.ID
 	Closed    bool
 	Hash      string
 	Ends      time.Time // of the period
-	Watermark time.Time // how far usage of the account is recorded; zero when none was flushed
+	Watermark time.Time // of the account's flushed usage; zero when none was flushed
 }
 
-// OpsCloseStatement closes a period of an account if all its usage is recorded, and says what it
-// waits for otherwise. It needs no durable flow.
+// OpsCloseStatement closes a period of an account if all its usage is flushed; otherwise the result
+// has the period's end and the watermark. It does not need Temporal.
 //
 //nolint:gocritic // a copy does no harm
 func OpsCloseStatement(ctx context.Context, cfg config.Config,
@@ -91,8 +91,8 @@ func OpsCloseStatement(ctx context.Context, cfg config.Config,
 	return closed, err
 }
 
-// OpsSweepStatements closes what is over and recorded of all accounts, as the daily sweep does, and
-// tells after each page how far it is.
+// OpsSweepStatements closes the periods of all accounts that are over and flushed, as the daily
+// sweep does, and calls tell with the totals after each page.
 //
 //nolint:gocritic // a copy does no harm
 func OpsSweepStatements(ctx context.Context, cfg config.Config, log *slog.Logger,

@@ -18,15 +18,15 @@ type WaitingView struct {
 	Status         string    `json:"status"` // waiting, confirmed or invited
 	Qualifier      string    `json:"qualifier"`
 	Source         string    `json:"source"`
-	ProductUpdates bool      `json:"product_updates"` // asked for; in effect once the address is confirmed
+	ProductUpdates bool      `json:"product_updates"` // requested; in effect once the address is confirmed
 	Channel        string    `json:"channel"`
 	JoinedAt       time.Time `json:"joined_at"`
 	ConfirmedAt    time.Time `json:"confirmed_at,omitzero"`
 	InvitedAt      time.Time `json:"invited_at,omitzero"`
 }
 
-// OpsWaitlist lists addresses on the waitlist with one of some statuses, newest first; those that
-// joined before one of them, unless that is nil.
+// OpsWaitlist returns addresses on the waitlist with one of some statuses, newest first; only those
+// that joined before the given one unless that is nil.
 func OpsWaitlist(ctx context.Context, cfg config.Config, statuses []string, before *account.Email,
 	limit int,
 ) ([]WaitingView, error) {
@@ -56,9 +56,8 @@ func OpsWaitlist(ctx context.Context, cfg config.Config, statuses []string, befo
 	return views, err
 }
 
-// OpsInviteWaiting tells addresses of the waitlist that they may come in, each once, and says of
-// each that it is invited. It goes on after an address that cannot be, and its error names all of
-// those.
+// OpsInviteWaiting invites addresses of the waitlist, each once, and calls say with the result of
+// each. It continues after an address that cannot be invited; its error names all of those.
 func OpsInviteWaiting(ctx context.Context, cfg config.Config, emails []account.Email, by store.Author,
 	say func(account.Email, string),
 ) error {
@@ -84,7 +83,8 @@ func OpsInviteWaiting(ctx context.Context, cfg config.Config, emails []account.E
 	})
 }
 
-// OpsLeaveWaitlist takes an address off the waitlist for good, and says whether it was on it.
+// OpsLeaveWaitlist removes an address from the waitlist permanently and reports whether it was on
+// it.
 func OpsLeaveWaitlist(ctx context.Context, cfg config.Config, email account.Email) (was bool, err error) {
 	err = withDesk(ctx, cfg, func(d *support.Service) error {
 		was, err = d.LeaveWaitlist(ctx, email, time.Now())

@@ -13,10 +13,11 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// caughtMail is where a development gateway shows the mails that it caught.
+// caughtMail is the path where a development gateway shows caught mails.
 const caughtMail = "/dev/mail"
 
-// newDoors makes the operations, with what this process gives them, and the pages over them.
+// newDoors returns the operations, with their dependencies from this process, and the pages over
+// them.
 //
 //nolint:gocritic // read once at the start
 func newDoors(cfg config.Config, b *base, routes []Route,
@@ -47,7 +48,7 @@ func newDoors(cfg config.Config, b *base, routes []Route,
 	return operations, pages, err
 }
 
-// newPages makes the browsers' door. Where mails are caught, the sign-in says where they are read.
+// newPages returns the pages for browsers. If mails are caught, the sign-in page links to them.
 //
 //nolint:gocritic // read once at the start
 func newPages(cfg config.Config, operations *service.Registry, routes []Route,

@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/internal/config"
 )
 
-// newPeople makes what signs people in and keeps their sessions.
+// newPeople returns the service that signs people in and keeps their sessions.
 //
 //nolint:gocritic // read once at the start
 func newPeople(cfg config.Config, b *base, hasher *account.Hasher) (*people.People, error) {

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// rawClient speaks as much HTTP as a call needs.
+// rawClient is an HTTP client with only what a call needs.
 type rawClient struct {
 	conn   net.Conn
 	buffer []byte
@@ -64,7 +64,7 @@ func readMessage(from io.Reader, buffer []byte) ([]byte, error) {
 	return nil, errUnreadable
 }
 
-// lengthIn finds the Content-Length of a head, in whatever case it is written.
+// lengthIn returns the Content-Length of a header block, in any case.
 func lengthIn(head []byte) (length int, ok bool) {
 	for i := range head {
 		if i+len(contentLength) > len(head) || !bytes.EqualFold(head[i:i+len(contentLength)], contentLength) {
@@ -80,7 +80,7 @@ func lengthIn(head []byte) (length int, ok bool) {
 	return 0, false
 }
 
-// startRawUpstream runs a node that allocates nothing per call and gives its address.
+// startRawUpstream runs a node that allocates nothing per call and returns its URL.
 func startRawUpstream(t testing.TB) string {
 	t.Helper()
 	listener := listenLocally(t)
@@ -104,7 +104,7 @@ func startRawUpstream(t testing.TB) string {
 	return listener.Addr().String()
 }
 
-// rawID is what stands before the id in requests and answers.
+// rawID is the text before the id in requests and answers.
 const rawID = `{"jsonrpc":"2.0","id":`
 
 func serveRaw(conn net.Conn) {
@@ -122,7 +122,7 @@ func serveRaw(conn net.Conn) {
 	for {
 		request, err := readMessage(conn, buffer)
 		if err != nil {
-			return // the gateway hung up
+			return // the gateway closed the connection
 		}
 		answer := answers[""]
 		for method, other := range answers {

@@ -7,14 +7,14 @@ import (
 	"github.com/chainaccess/gateway/relay/upstream"
 )
 
-// readiness is what the worker's /readyz says, in the form of the API's.
+// readiness is the worker's /readyz, in the format of the API's.
 type readiness struct {
 	Status string            `json:"status"` // ready, or not ready
-	Checks map[string]string `json:"checks"` // what was looked at, and how it is; ok where it is well
+	Checks map[string]string `json:"checks"` // by check: "ok", or what is wrong
 }
 
-// workerReadiness answers whether durable work runs, usage is flushed and heads are young. Nothing
-// is routed by it: old heads are this role's own failure.
+// workerReadiness returns the handler of the worker's /readyz: whether workflows run, usage is
+// flushed and heads are recent. It routes no traffic: old heads are this role's own failure.
 func workerReadiness(work func() error, pool *upstream.Pool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		said, status := readiness{"ready", map[string]string{"work": "ok"}}, http.StatusOK
@@ -32,6 +32,6 @@ func workerReadiness(work func() error, pool *upstream.Pool) http.Handler {
 		}
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
 		w.WriteHeader(status)
-		_ = json.NewEncoder(w).Encode(said) // who asked may have gone
+		_ = json.NewEncoder(w).Encode(said) // the client may have gone
 	})
 }

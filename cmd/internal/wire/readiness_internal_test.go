@@ -25,7 +25,7 @@ func TestWorkerReadiness_SaysWhatDoesNotWork(t *testing.T) {
 		work     error
 		snapshot *upstream.Snapshot
 		status   int
-		said     string // of the chain
+		said     string // status of the chain's check
 	}{
 		"all is well": {nil, measured(time.Minute), http.StatusOK, "ok"},
 		"an old head": {

@@ -12,27 +12,27 @@ import (
 	"github.com/chainaccess/gateway/metering/meter"
 )
 
-// How often Redis is looked at, and how often while it may delete usage, when nothing is admitted.
+// Intervals between checks of Redis: normally, and while it may evict usage, when nothing is
+// admitted; and their timeout.
 const (
 	healthInterval = time.Minute
 	mendedInterval = 5 * time.Second
 	healthTimeout  = 10 * time.Second
 )
 
-// redisHealth watches whether the meter's Redis keeps what it is given.
+// redisHealth watches whether the meter's Redis is configured to keep its data.
 type redisHealth struct {
 	meter *meter.Meter
 	log   *slog.Logger
-	last  atomic.Pointer[meter.Health] // nil while Redis cannot be looked at
-	told  meter.Health                 // what was logged last
+	last  atomic.Pointer[meter.Health] // nil while Redis cannot be checked
+	told  meter.Health                 // last state that was logged
 	every time.Duration
 
-	usage   bool // whether unflushed usage is counted too
+	usage   bool // whether to count unflushed usage, too
 	waiting atomic.Pointer[meter.Unflushed]
 }
 
-// watchRedis has what Redis says of itself served as metrics; with usage, also how much of it waits
-// for PostgreSQL.
+// watchRedis registers the health of Redis as metrics; with usage, also the unflushed usage.
 func watchRedis(m *meter.Meter, metrics *telemetry.Metrics, log *slog.Logger, usage bool) *redisHealth {
 	w := &redisHealth{meter: m, log: log, usage: usage, every: healthInterval, told: meter.Health{AppendOnly: true}}
 	gauge := func(name, help string, value func(*meter.Health) float64) {
@@ -86,7 +86,7 @@ func oneIf(is bool) float64 {
 	return 0
 }
 
-// refuse looks at Redis before calls are taken, and gives an error when it may delete usage.
+// refuse checks Redis before calls are accepted and returns an error if it may evict usage.
 func (w *redisHealth) refuse(ctx context.Context) error {
 	w.look(ctx)
 	if h := w.last.Load(); h != nil && h.Evicts() {
@@ -98,7 +98,7 @@ func (w *redisHealth) refuse(ctx context.Context) error {
 	return nil
 }
 
-// run looks every so often until ctx ends.
+// run checks Redis periodically until ctx ends.
 func (w *redisHealth) run(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -137,7 +137,7 @@ func (w *redisHealth) look(ctx context.Context) {
 	}
 }
 
-// tell logs what has changed.
+// tell logs changes of the health.
 func (w *redisHealth) tell(h *meter.Health) {
 	if h.Evicts() && h.Policy != w.told.Policy {
 		w.log.Error("Redis may delete usage, so nothing is admitted: set maxmemory-policy to noeviction", "policy",

@@ -8,13 +8,13 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// LogRedis has the Redis client write into the log what it would print beside it. Call it once,
-// before anything connects.
+// LogRedis makes the Redis client write to the log instead of stderr. Call it once, before any
+// connection is opened.
 func LogRedis(log *slog.Logger) { redis.SetLogger(redisLog{log}) }
 
 type redisLog struct{ log *slog.Logger }
 
-// Printf takes a line of the client's.
+// Printf logs a line of the client.
 func (r redisLog) Printf(ctx context.Context, format string, args ...any) {
 	r.log.WarnContext(ctx, "redis client", "said", fmt.Sprintf(format, args...))
 }

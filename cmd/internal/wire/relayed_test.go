@@ -25,9 +25,9 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// maxAllocations of a relayed call, everything that serves it counted: HTTP, the key, admission,
-// the upstream, the call's record. The race detector makes sync.Pool drop a part of what it is
-// given, which comes on top.
+// maxAllocations is the maximum of allocations per relayed call, including everything that serves
+// it: HTTP, key, admission, upstream, call record. With the race detector sync.Pool drops some
+// objects at random, which adds to it.
 const (
 	maxAllocations    = 60 + lostToRaceDetector
 	maxHitAllocations = 30 + lostToRaceDetector
@@ -35,20 +35,19 @@ const (
 	maxUtility        = 45 + lostToRaceDetector
 )
 
-// BenchmarkRelayedCall sends reads through the whole API role, as production wires it, on real
+// BenchmarkRelayedCall sends reads through the whole API role, wired as in production, on real
 // PostgreSQL and Redis. Client and upstream are in this process and allocate nothing per call, so
-// that what is counted is the gateway's. Run it with -benchtime=20000x: shorter runs spread what
-// happens once over fewer calls. Its rate says little, make bench measures that.
+// only the gateway's allocations are counted. Run it with -benchtime=20000x: shorter runs spread
+// one-time allocations over fewer calls. Its rate means little; make bench measures that.
 func BenchmarkRelayedCall(b *testing.B) {
 	r := startRelayed(b, relayedRead)
-	r.send(b, relayedKeys) // fences and counters are loaded, connections made
+	r.send(b, relayedKeys) // load fences and counters, open connections
 	b.ReportAllocs()
 	b.ResetTimer()
 	r.send(b, b.N)
 }
 
-// BenchmarkCacheHit is the same for a read that is answered from the cache, admitted like every
-// other.
+// BenchmarkCacheHit is the same for a read from the cache, admitted like any other.
 func BenchmarkCacheHit(b *testing.B) {
 	r := startRelayed(b, storedRead)
 	r.send(b, relayedKeys)
@@ -57,7 +56,7 @@ func BenchmarkCacheHit(b *testing.B) {
 	r.send(b, b.N)
 }
 
-// BenchmarkToolboxHit is the same for an answer of the toolbox that is kept.
+// BenchmarkToolboxHit is the same for a cached answer of the toolbox.
 func BenchmarkToolboxHit(b *testing.B) {
 	r := startRelayed(b, gasRecommended)
 	r.send(b, relayedKeys)
@@ -75,12 +74,12 @@ func BenchmarkUtility(b *testing.B) {
 	r.send(b, b.N)
 }
 
-// Nothing else may run in this process while it is counted.
+// Nothing else may run in this process while allocations are counted.
 func TestRelayedCallKeepsToItsAllocations(t *testing.T) { //nolint:paralleltest // see above
 	keepToAllocations(t, relayedRead, maxAllocations)
 }
 
-// A hit spares the upstream's part; the look-up itself allocates nothing.
+// A hit saves the upstream's part; the lookup itself allocates nothing.
 func TestCacheHitKeepsToItsAllocations(t *testing.T) { //nolint:paralleltest // see above
 	keepToAllocations(t, storedRead, maxHitAllocations)
 }
@@ -110,16 +109,16 @@ func keepToAllocations(t *testing.T, read request, limit float64) {
 }
 
 const (
-	relayedKeys        = 128 // each of an account of its own, so that no rate window fills
+	relayedKeys        = 128 // each in its own account, so that no rate limit is reached
 	relayedConnections = 16
 
 	storedHash = "0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b"
 )
 
-// request is what is sent again and again, and what its answers hold.
+// request is a repeated request and what its answers contain.
 type request struct{ line, body, wants string }
 
-// Reads that are sent: one that every call relays, and one that the first call stores. And a tool.
+// A read that every call relays, one that the first call caches, and tools.
 var (
 	relayedRead = request{
 		"POST /rpc/eth_mainnet",
@@ -190,7 +189,7 @@ func startRelayed(t testing.TB, read request) *relayed {
 	return r
 }
 
-// send makes n calls, on all connections beside each other.
+// send makes n calls, concurrently on all connections.
 func (r *relayed) send(t testing.TB, n int) {
 	t.Helper()
 	var next atomic.Int64
@@ -208,7 +207,7 @@ func (r *relayed) send(t testing.TB, n int) {
 	wg.Wait()
 }
 
-// publishProbes puts on the board what the worker would, so that the API may route.
+// publishProbes publishes on the board what the worker would, so that the API can route.
 func publishProbes(t testing.TB, cfg config.Config, providers config.Upstreams) {
 	t.Helper()
 	pool, err := upstream.NewPool(providers, time.Now)

@@ -8,10 +8,10 @@ import (
 	"github.com/chainaccess/gateway/relay/upstream"
 )
 
-// Reloads gives later upstreams files, validated, to a role that runs; nil when none will come.
+// Reloads delivers validated upstreams files to a running role; nil when none will come.
 type Reloads <-chan config.Upstreams
 
-// follow puts each upstreams file in force until ctx ends, and calls then what has to know.
+// follow applies each upstreams file until ctx ends, and calls then after each.
 func (r Reloads) follow(ctx context.Context, pool *upstream.Pool, log *slog.Logger, then func()) {
 	for {
 		select {

@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 )
 
-// give hands an upstreams file to both roles.
+// give sends an upstreams file to both roles.
 func (b *bench) give(t *testing.T, file config.Upstreams) {
 	t.Helper()
 	for i, role := range []string{"worker", "API"} {
@@ -25,11 +25,11 @@ func (b *bench) give(t *testing.T, file config.Upstreams) {
 func TestUpstreamsAreReloadedWhileCallsAreServed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	key, asking := b.newKey(t), b.newKey(t) // one for calls that must be answered, one for asking again and again
+	key, asking := b.newKey(t), b.newKey(t) // one for calls that must succeed, one for polling
 	const code = `["0x0000000000000000000000000000000000000001","latest"]`
 	b.call(t, key, "eth_getCode", code, http.StatusOK, `"result":"0x6001"`)
 
-	// Another upstream in the place of both, and another chain.
+	// Another upstream replaces both, and another chain is added.
 	next, other := testkit.Upstream(t), testkit.Upstream(t)
 	next.On("eth_chainId", testkit.Result("0x2105"))
 	other.On("eth_chainId", testkit.Result("0x1"))
@@ -63,14 +63,14 @@ func TestUpstreamsAreReloadedWhileCallsAreServed(t *testing.T) {
 		}
 	}
 
-	// One that cannot be used changes nothing.
+	// A file that cannot be used changes nothing.
 	b.give(t, config.Upstreams{Chains: map[string]config.ChainUpstreams{"dogecoin": {}}})
 	testkit.Eventually(t, patience, func() bool {
 		return len(b.log.values("upstreams not reloaded, the ones before stay in force", "error")) == 2
 	}, "both roles say that the file cannot be used")
 	b.call(t, key, "eth_getCode", code, http.StatusOK, `"result":"0x6002"`)
 
-	// The chain goes again.
+	// The chain is removed again.
 	delete(file.Chains, "eth_mainnet")
 	b.give(t, file)
 	testkit.Eventually(t, patience, func() bool {

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// Route is answered by something besides the API: every path that begins with Prefix.
+// Route sends every path that begins with Prefix to a handler other than the API.
 type Route struct {
 	Prefix  string
 	Handler http.Handler
 }
 
-// besides puts routes in front of the API. Production has none, and so nothing in front.
+// besides puts routes in front of the API. Production has none.
 func besides(api http.Handler, routes []Route) http.Handler {
 	if len(routes) == 0 {
 		return api

@@ -9,7 +9,8 @@ import (
 	"github.com/chainaccess/gateway/internal/telemetry"
 )
 
-// LogStandard puts what libraries print through package log into ours, a few lines at a time.
+// LogStandard redirects the output of package log, which libraries use, to our log, with a rate
+// limit.
 func LogStandard(to *slog.Logger) {
 	log.SetFlags(0)
 	log.SetOutput(newStandardLog(to, time.Now))
@@ -24,11 +25,11 @@ func newStandardLog(to *slog.Logger, now func() time.Time) *standardLog {
 	return &standardLog{to, telemetry.NewLogLimit[struct{}](telemetry.LinesPerKind, telemetry.LogInterval, now)}
 }
 
-// quoting is what net/http says before it quotes an answer that nobody asked for, which may be a
-// customer's.
+// quoting is what net/http writes before it quotes an unsolicited response, which may contain a
+// customer's data.
 const quoting = " starting with "
 
-// Write takes a line.
+// Write logs a line.
 func (s *standardLog) Write(line []byte) (int, error) {
 	if leftOut, ok := s.limit.Let(struct{}{}); ok {
 		said, _, _ := strings.Cut(strings.TrimSpace(string(line)), quoting)

@@ -21,7 +21,7 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// newCashier makes what takes payments of stock x402 clients; nil without a facilitator.
+// newCashier returns the processor of payments by stock x402 clients; nil without a facilitator.
 //
 //nolint:gocritic // read once at the start
 func newCashier(cfg config.Config, b *base, fence *limits.Limits, hasher *account.Hasher,
@@ -30,7 +30,7 @@ func newCashier(cfg config.Config, b *base, fence *limits.Limits, hasher *accoun
 	count := b.metrics.Outcomes("gateway_payments_total",
 		"Payments that stock clients presented, by what became of them.", "outcome", words(stock.Outcomes())...)
 	if cfg.X402FacilitatorURL == "" {
-		return nil, nil //nolint:nilnil // the lane of stock clients is off, which is no error
+		return nil, nil //nolint:nilnil // payments by stock clients are off, which is no error
 	}
 	asks, err := facilitator.New(facilitator.Options{URL: cfg.X402FacilitatorURL})
 	if err != nil {
@@ -48,7 +48,7 @@ func newCashier(cfg config.Config, b *base, fence *limits.Limits, hasher *accoun
 	}), nil
 }
 
-// headOf returns the newest block of the chain that is paid on.
+// headOf returns a function that returns the head of the chain that is paid on.
 func headOf(pool *upstream.Pool) func() (uint64, bool) {
 	return func() (uint64, bool) {
 		on, ok := pool.Chain(chain.BaseMainnet)
@@ -59,8 +59,9 @@ func headOf(pool *upstream.Pool) func() (uint64, bool) {
 	}
 }
 
-// newResolver makes what reads from the chain what became of payments that no answer tells of. It
-// is there without a facilitator too: one may have been taken away.
+// newResolver returns the resolver that reads the outcome of payments from the chain when the
+// facilitator's answer was lost. It also runs without a facilitator, because one may have been
+// removed.
 //
 //nolint:gocritic // read once at the start
 func newResolver(cfg config.Config, b *base, flows *workflows.Client, log *slog.Logger) *stock.Resolver {
@@ -73,7 +74,8 @@ func newResolver(cfg config.Config, b *base, flows *workflows.Client, log *slog.
 	})
 }
 
-// paidChain reads the chain that is paid on, of the whole supply, because money hangs on it.
+// paidChain reads the chain that is paid on, from all supplies (plan.Premium), because money
+// depends on it.
 type paidChain struct{ reader *node.Reader }
 
 // Call returns the result of one call.

@@ -15,7 +15,7 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// newStripe makes the way to Stripe; nil while no key is configured and nothing can be bought.
+// newStripe returns the Stripe client; nil without a key, when nothing can be bought.
 func newStripe(cfg config.Config) (*billing.Stripe, error) { //nolint:gocritic // a copy does no harm
 	if !cfg.TakesCards() {
 		return nil, nil //nolint:nilnil // payments are off
@@ -27,8 +27,8 @@ func newStripe(cfg config.Config) (*billing.Stripe, error) { //nolint:gocritic /
 	return s, nil
 }
 
-// newBilling makes what keeps accounts at what they bought. It is there without Stripe too: it says
-// then why it cannot ask.
+// newBilling returns the activities that reconcile accounts with Stripe. Without Stripe they fail
+// with the reason.
 //
 //nolint:gocritic // a copy does no harm
 func newBilling(cfg config.Config, b *base, f *limits.Limits, mails *outbox.Outbox, flows *workflows.Client,

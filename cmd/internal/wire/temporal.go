@@ -21,7 +21,7 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// temporalClient is a connection that does nothing in a namespace before it is found to be this
+// temporalClient is a connection that does nothing in a namespace until that is known to be this
 // deployment's.
 type temporalClient struct {
 	client.Client
@@ -29,8 +29,8 @@ type temporalClient struct {
 	gate *namespaceGate
 }
 
-// dialTemporal returns a client that connects with its first use, so that a role starts and works
-// while Temporal is away. deployment is the id of the record's.
+// dialTemporal returns a client that connects on first use, so that a role starts and works while
+// Temporal is down. deployment is the deployment's id in PostgreSQL.
 //
 //nolint:gocritic // a copy does no harm
 func dialTemporal(cfg config.Config, deployment string, tracer *telemetry.Tracer,
@@ -52,8 +52,8 @@ func dialTemporal(cfg config.Config, deployment string, tracer *telemetry.Tracer
 	return &temporalClient{temporal, gate}, nil
 }
 
-// namespaceGate lets calls through once the namespace is marked as this deployment's. While nobody
-// can say whose it is, each call asks.
+// namespaceGate blocks calls until the namespace is marked as this deployment's. Until its owner is
+// known, each call checks again.
 type namespaceGate struct {
 	temporal              client.Client
 	namespace, deployment string
@@ -62,25 +62,25 @@ type namespaceGate struct {
 	open   atomic.Bool
 }
 
-// gateTimeout bounds one look at whose the namespace is.
+// gateTimeout is the timeout of one check of the namespace's owner.
 const gateTimeout = 2 * time.Second
 
 // asks marks the gate's own calls.
 type asks struct{}
 
-// ungated are calls that touch nobody's work, by the last part of their names. The worker makes a
-// namespace that its server lost.
+// ungated are the calls that need no check, by the last part of their names: they touch no
+// workflows. The worker registers a namespace that its server lost.
 var ungated = map[string]bool{
 	"GetSystemInfo": true, "Check": true, "DescribeNamespace": true, "RegisterNamespace": true,
 }
 
-// CheckCallAllowed is asked before each call.
+// CheckCallAllowed is called by the SDK before each call.
 func (g *namespaceGate) CheckCallAllowed(ctx context.Context, method string, _, _ any) error {
 	if g.open.Load() || ctx.Value(asks{}) != nil || ungated[method[strings.LastIndexByte(method, '/')+1:]] {
 		return nil
 	}
 	asked := g.asking.DoChan("", func() (any, error) {
-		return nil, g.check(context.WithoutCancel(ctx)) // others wait for it too
+		return nil, g.check(context.WithoutCancel(ctx)) // other calls wait for it, too
 	})
 	select {
 	case r := <-asked:
@@ -96,8 +96,8 @@ func (g *namespaceGate) CheckCallAllowed(ctx context.Context, method string, _, 
 	}
 }
 
-// check looks whose the namespace is, and marks it when it is nobody's. errNotOurs closes the gate;
-// another error leaves it as it was.
+// check checks the owner of the namespace and marks it if it has none. errNotOurs closes the gate;
+// another error leaves it unchanged.
 func (g *namespaceGate) check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithValue(ctx, asks{}, true), gateTimeout)
 	defer cancel()
@@ -117,8 +117,8 @@ func (g *namespaceGate) check(ctx context.Context) error {
 	return nil
 }
 
-// traceWorkflows returns what makes spans of workflows and activities; nothing when nothing is
-// traced.
+// traceWorkflows returns the interceptors that trace workflows and activities; none without a
+// tracer.
 func traceWorkflows(tracer *telemetry.Tracer) ([]interceptor.ClientInterceptor, error) {
 	if tracer == nil {
 		return nil, nil

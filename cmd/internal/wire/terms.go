@@ -17,8 +17,9 @@ var errNothingToRead = errors.New(
 	"X402_PAY_TO is set, but the upstreams file names no base_mainnet, so payments could not be read: " +
 		"name its upstreams there, or leave the variable out")
 
-// newTerms are the seller's terms, of the configuration and of the chain's id in the upstreams
-// file; the same in every process that has both. Without an address to pay to they are closed.
+// newTerms returns the seller's terms, from the configuration and the chain's id in the upstreams
+// file. They are the same in every process with the same configuration. Without an address to pay
+// to, nothing is sold.
 func newTerms(cfg config.Config, pool *upstream.Pool) (x402.Terms, error) { //nolint:gocritic // read once at the start
 	public, err := url.Parse(cfg.PublicURL)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/chainaccess/gateway/toolbox/node"
 )
 
-// newToolbox makes what metered operations answer from.
+// newToolbox returns the data sources of the metered operations.
 //
 //nolint:gocritic // read once at the start
 func newToolbox(cfg config.Config, b *base, o *service.Options) service.Toolbox {

@@ -15,8 +15,8 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// watchAPI has the figures of the API role read at each scrape. What it gives listens in the
-// listener's place.
+// watchAPI registers the metrics of the API role. It returns a listener that counts connections, to
+// be used in place of the given one.
 func watchAPI(b *base, server *apiServer, recorder *store.Recorder, latencies *meter.Latencies, calls *relay.Relay,
 	listener net.Listener,
 ) net.Listener {
@@ -45,7 +45,7 @@ func watchAPI(b *base, server *apiServer, recorder *store.Recorder, latencies *m
 	return counted
 }
 
-// countedListener counts the connections that it accepted and that are not closed.
+// countedListener counts open connections.
 type countedListener struct {
 	net.Listener
 	open atomic.Int64
@@ -55,7 +55,7 @@ type countedListener struct {
 func (l *countedListener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err != nil {
-		return nil, err //nolint:wrapcheck // net/http looks at what it is
+		return nil, err //nolint:wrapcheck // net/http checks its type
 	}
 	l.open.Add(1)
 	return &countedConn{Conn: c, closed: sync.OnceFunc(func() { l.open.Add(-1) })}, nil
@@ -68,13 +68,13 @@ type countedConn struct {
 	closed func()
 }
 
-// Close closes the connection, which counts no more.
+// Close closes the connection and decrements the count.
 func (c *countedConn) Close() error {
 	c.closed()
-	return c.Conn.Close() //nolint:wrapcheck // net/http looks at what it is
+	return c.Conn.Close() //nolint:wrapcheck // net/http checks its type
 }
 
-// newTracer makes the tracer that cfg asks for; nil when it asks for none.
+// newTracer returns the tracer that cfg configures; nil for none.
 func newTracer(ctx context.Context, cfg config.Config, role string, log *slog.Logger) (*telemetry.Tracer, error) {
 	headers, err := cfg.TraceHeaders()
 	if err != nil {
@@ -88,7 +88,7 @@ func newTracer(ctx context.Context, cfg config.Config, role string, log *slog.Lo
 
 const lastSpans = 3 * time.Second
 
-// closeTracer sends the last spans. A receiver that is away does not keep a role from ending well.
+// closeTracer sends the last spans. A collector that is down only causes a warning.
 func closeTracer(ctx context.Context, tracer *telemetry.Tracer, log *slog.Logger) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastSpans)
 	defer cancel()

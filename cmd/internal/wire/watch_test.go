@@ -21,8 +21,8 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 )
 
-// scrape reads /metrics of both roles, whose addresses the log tells: all of it, and the families
-// of both by name.
+// scrape reads /metrics of both roles, whose addresses are in the log. It returns the text and the
+// families by name.
 func (b *bench) scrape(t *testing.T) (text string, families map[string]*dto.MetricFamily) {
 	t.Helper()
 	families = map[string]*dto.MetricFamily{}
@@ -48,7 +48,7 @@ func (b *bench) scrape(t *testing.T) (text string, families map[string]*dto.Metr
 	return text, families
 }
 
-// expressions are those of the dashboard and of the alert rules, by where they stand.
+// expressions returns the expressions of the dashboard and of the alert rules, by location.
 func expressions(t *testing.T) map[string]string {
 	t.Helper()
 	read := func(name string) []byte {
@@ -105,11 +105,11 @@ var (
 	selector   = regexp.MustCompile(`\b((?:gateway|go|process)_[a-z0-9_]+)\{([^}]*)\}`)
 	matcher    = regexp.MustCompile(`([a-z]+)\s*(?:=|!=|=~|!~)\s*"`)
 	grouping   = regexp.MustCompile(`\bby \(([^)]*)\)`)
-	ofScrape   = []string{"job", "instance", "role", "le"} // labels that the scrape or the type of a family adds
+	ofScrape   = []string{"job", "instance", "role", "le"} // labels that the scrape or the metric type adds
 )
 
-// checkExpressions holds the dashboard and the alerts to the families that are served: names, and
-// labels.
+// checkExpressions verifies that the dashboard and the alerts use only metrics and labels that are
+// served.
 func checkExpressions(t *testing.T, families map[string]*dto.MetricFamily) {
 	t.Helper()
 	labels := func(name string) (all map[string]bool) {
@@ -166,8 +166,7 @@ func checkExpressions(t *testing.T, families map[string]*dto.MetricFamily) {
 	}
 }
 
-// checkShown holds that every family of ours stands on a panel or in an alert: what nobody looks at
-// warns nobody.
+// checkShown verifies that every metric of ours is on a panel or in an alert.
 func checkShown(t *testing.T, families map[string]*dto.MetricFamily) {
 	t.Helper()
 	shown := map[string]bool{}
@@ -191,7 +190,7 @@ func checkShown(t *testing.T, families map[string]*dto.MetricFamily) {
 
 var alertRow = regexp.MustCompile("(?m)^\\| (`[A-Z][A-Za-z]+`(?:, `[A-Z][A-Za-z]+`)*) \\| [^|]{20,} \\| [^|]{15,} \\|$")
 
-// TestEveryAlertSaysWhatToDo holds the alert rules and the runbooks to each other.
+// TestEveryAlertSaysWhatToDo holds that the alert rules and the runbooks cover each other.
 func TestEveryAlertSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	told := map[string]bool{}
@@ -215,8 +214,7 @@ func TestEveryAlertSaysWhatToDo(t *testing.T) {
 	}
 }
 
-// checkHandbook holds the operators' pages to the families that are served: each has a row in
-// watch.md, and no page is about another.
+// checkHandbook verifies that watch.md has a row for every metric, and that no page names another.
 func checkHandbook(t *testing.T, families map[string]*dto.MetricFamily) {
 	t.Helper()
 	told := map[string]bool{}
@@ -245,7 +243,8 @@ func handbookPage(t *testing.T, name string) string {
 	return string(text)
 }
 
-// figure adds up the series of a family whose labels hold these pairs; ok is whether there is one.
+// figure returns the sum of the series whose labels include these pairs; ok reports whether there
+// is one.
 func figure(families map[string]*dto.MetricFamily, name string, pairs ...string) (sum float64, ok bool) {
 	for _, m := range families[name].GetMetric() {
 		has := 0
@@ -262,8 +261,8 @@ func figure(families map[string]*dto.MetricFamily, name string, pairs ...string)
 	return sum, ok
 }
 
-// holdConnection leaves a connection open to the API until the test is over. Those of the default
-// transport do not do for that: the end of any test server closes them.
+// holdConnection keeps a connection to the API open until the test ends. The default transport does
+// not work: the end of any test server closes its idle connections.
 func holdConnection(t *testing.T, url string) {
 	t.Helper()
 	own := &http.Transport{}
@@ -289,7 +288,7 @@ func TestBothRolesAreWatchedByMetricsAndTraces(t *testing.T) {
 	b.call(t, key, "eth_accounts", "[]", http.StatusNotFound, `"code":-32601`)
 
 	holdConnection(t, b.url)
-	testkit.Eventually(t, time.Minute, func() bool { // the worker reads it first when it starts
+	testkit.Eventually(t, time.Minute, func() bool { // the worker first reads it when it starts
 		_, families := b.scrape(t)
 		return families["gateway_backlog_read_timestamp_seconds"] != nil
 	}, "what waits in the record is served")
@@ -338,7 +337,7 @@ func TestBothRolesAreWatchedByMetricsAndTraces(t *testing.T) {
 			t.Errorf("%s is of the service %q", s.Name, s.Resource["service.name"])
 		}
 	}
-	// Four calls and their admissions, three attempts, the making of the key, and the reading of
+	// Four calls and their admissions, three attempts, the creation of the key, and the request of
 	// /openapi.json.
 	if roles["api"] != 13 || roles["worker"] == 0 {
 		t.Errorf("got %v spans, want 13 of the API and some of the worker", roles)

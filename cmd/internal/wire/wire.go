@@ -1,5 +1,5 @@
-// Package wire puts the roles of the gateway together from their parts. It is the one place besides
-// the programs themselves that knows every package, and both programs share it.
+// Package wire assembles the roles of the gateway. Only it and the programs may import every
+// package; both programs share it.
 package wire
 
 import (
@@ -34,9 +34,9 @@ type base struct {
 	pool    *upstream.Pool
 	board   *upstream.Board
 	metrics *telemetry.Metrics
-	// networks bounds what strangers do; the API's alone.
+	// networks limits callers without a key; set in the API role only.
 	networks *netlimit.Limits
-	// deployment is the id of the deployment, of which all servers must be.
+	// deployment is the id of the deployment to which all servers must belong.
 	deployment string
 }
 
@@ -74,24 +74,25 @@ func openBase(ctx context.Context, cfg config.Config, providers config.Upstreams
 	return b, nil
 }
 
-// unreachable says in one line which variable to check; the libraries' errors have several.
+// unreachable returns a one-line error that names the variable to check; the libraries' errors have
+// several lines.
 func unreachable(variable, server string, err error) error {
 	return fmt.Errorf("%s: %s cannot be used; check that it runs and that the address is right: %s", variable, server,
 		strings.Join(strings.Fields(err.Error()), " "))
 }
 
-// sidePort is the port of the role's figures.
+// sidePort returns the port of the role's metrics.
 func (b *base) sidePort(cfg config.Config, ready http.Handler) sidePort {
 	return sidePort{cfg.MetricsAddress, cfg.ProfileToken, b.metrics, ready}
 }
 
 func (b *base) close() {
 	b.pool.Close()
-	_ = b.meter.Close() // nothing is under way any more
+	_ = b.meter.Close() // nothing uses it any more
 	b.store.Close()
 }
 
-// ChainNames lists what the upstreams file may name.
+// ChainNames returns the chains that the upstreams file may name.
 func ChainNames() []string {
 	var names []string
 	for _, c := range chain.All() {
@@ -102,10 +103,11 @@ func ChainNames() []string {
 
 const boardInterval = 500 * time.Millisecond
 
-// Serve runs the API on listener until ctx ends, then drains: /readyz says so while calls are still
-// taken for cfg.DrainDelay. Then no more connections are taken, answers end theirs, idle ones are
-// closed after a pause without answers; requests under way are finished within cfg.DrainTimeout,
-// latencies and call records are written. Routes are answered besides the API.
+// Serve runs the API on listener until ctx ends, and then drains. For cfg.DrainDelay /readyz
+// reports it while calls are still accepted. Then no new connections are accepted, answers close
+// theirs, and idle ones are closed after a grace period. Requests in progress have cfg.DrainTimeout
+// to finish; then latencies and call records are written. Paths of routes are handled in front of
+// the API.
 func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, listener net.Listener, log *slog.Logger,
 	reloads Reloads, routes ...Route,
 ) error {
@@ -154,7 +156,7 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 		server.http.CloseOldestIdle, log)
 	taken.watch(b.metrics)
 
-	// The board is read until the last call is answered.
+	// Read the board until the last call is answered.
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
 	var background sync.WaitGroup
 	background.Go(func() { b.board.Watch(watching, b.pool, boardInterval, log) })
@@ -184,7 +186,7 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 	return errors.Join(err, foreign(context.Cause(ctx)))
 }
 
-// countLost counts what became of calls whose reply was lost.
+// countLost counts the outcomes of calls whose admission reply was lost.
 func countLost(m *telemetry.Metrics) func(result string, n int) {
 	return m.Outcomes("gateway_lost_calls_total",
 		"Calls that were not relayed because the meter's reply was lost, by what became of their charge: "+

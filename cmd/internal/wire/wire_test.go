@@ -25,15 +25,15 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit/oascheck"
 )
 
-// patience is how long a condition may take on a loaded machine; in normal operation none takes ten
-// seconds, but for usage, which waits for its slot of ten seconds to be over. It outlasts an
-// activity of a minute that is lost on its way to a worker, and its repetition.
+// patience is the timeout of a condition on a busy machine. Normally none takes ten seconds, except
+// usage, which waits for its slot of ten seconds to end. It is longer than an activity of one
+// minute that is lost on its way to a worker, plus its retry.
 const patience = 150 * time.Second
 
 // canary is the credential in every upstream's URL.
 const canary = "credential-canary-7f3a"
 
-// buffer takes logs from several goroutines.
+// buffer is a log that is safe for concurrent use.
 type buffer struct {
 	mu   sync.Mutex // guards text
 	text bytes.Buffer
@@ -51,7 +51,7 @@ func (b *buffer) String() string {
 	return b.text.String()
 }
 
-// values lists an attribute of the log's messages of that text.
+// values returns the values of an attribute in log entries with that message.
 func (b *buffer) values(msg, attribute string) []string {
 	var found []string
 	for line := range strings.Lines(b.String()) {
@@ -63,7 +63,7 @@ func (b *buffer) values(msg, attribute string) []string {
 	return found
 }
 
-// role is a role that runs beside the test.
+// role is a role that runs concurrently with the test.
 type role struct {
 	stop context.CancelFunc
 	done chan error
@@ -74,11 +74,11 @@ func start(t *testing.T, run func(context.Context) error) *role {
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	r := &role{stop: stop, done: make(chan error, 1)}
 	go func() { r.done <- run(ctx) }()
-	t.Cleanup(func() { _ = r.end(t) }) // told by the test that stopped it
+	t.Cleanup(func() { _ = r.end(t) }) // reported by the test that stopped it
 	return r
 }
 
-// end stops the role and gives what it returned; nil when it was stopped before.
+// end stops the role and returns its error; nil when it was stopped before.
 func (r *role) end(t *testing.T) error {
 	t.Helper()
 	r.stop()
@@ -94,13 +94,13 @@ func (r *role) end(t *testing.T) error {
 	}
 }
 
-// bench is a gateway on servers of the test's own, in front of two scripted upstreams of Base.
+// bench is a gateway on servers of its own, with two scripted upstreams of Base.
 type bench struct {
 	cfg       config.Config
 	providers config.Upstreams
 	upstreams [2]*testkit.UpstreamServer
 	url       string
-	client    *http.Client // its answers must be those that /openapi.json declares; nil before the API is ready
+	client    *http.Client // validates answers against /openapi.json; nil before the API is ready
 	log       *buffer
 	reloads   [2]chan config.Upstreams // of the worker and of the API
 	serve     *role
@@ -156,7 +156,7 @@ func setup(t *testing.T, changes ...func(*config.Config)) *bench {
 	return b
 }
 
-// ask sends a request and gives the answer; status 0 when there is none.
+// ask sends a request and returns the answer; status 0 when there is none.
 func (b *bench) ask(t *testing.T, method, path, key, body string) (status int, answer string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, b.url+path, strings.NewReader(body))
@@ -204,10 +204,10 @@ func (b *bench) call(t *testing.T, key, method, params string, wantStatus int, w
 	}
 }
 
-// figures is a count of requests and thousandths of units.
+// figures are a number of requests and units in thousandths.
 type figures struct{ requests, units int64 }
 
-// sums reads what a query gives as name, requests, units.
+// sums returns the rows of a query for name, requests and units.
 func sums(t *testing.T, databaseURL, query string) map[string]figures {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), databaseURL)
@@ -277,7 +277,7 @@ func TestCallsAreRelayedAndBecomeUsageRowsForExactlyThem(t *testing.T) {
 	}
 }
 
-// checkMetrics holds what both roles say of the records and the usage to what was written.
+// checkMetrics verifies that the metrics of both roles agree with the rows that were written.
 func (b *bench) checkMetrics(t *testing.T) {
 	t.Helper()
 	all, _ := b.scrape(t)
@@ -314,7 +314,7 @@ func TestStopFinishesWhatIsUnderWay(t *testing.T) {
 	b.serve.stop()
 	testkit.Eventually(t, patience, func() bool {
 		status, _ := b.ask(t, http.MethodGet, "/readyz", "", "")
-		return status != http.StatusOK // refused, or told to go elsewhere
+		return status != http.StatusOK // connection refused, or not ready
 	}, "new requests are turned away")
 	select {
 	case err := <-b.serve.done:
@@ -333,7 +333,7 @@ func TestStopFinishesWhatIsUnderWay(t *testing.T) {
 	if err := b.work.end(t); err != nil {
 		t.Errorf("work: %v", err)
 	}
-	// Records are written before the API stops, so nothing is to be waited for.
+	// Records are written before the API stops, so there is nothing to wait for.
 	if got, want := sums(t, b.cfg.DatabaseURL, callsQuery), (figures{
 		1, 1000,
 	}); got["base_mainnet eth_call ok balanced"] != want {

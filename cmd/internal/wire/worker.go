@@ -22,8 +22,8 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// Work runs the worker until ctx ends: durable workflows, and the usage flusher. With flushAll
-// usage that is still open is moved at the end as well, for a Redis that keeps nothing.
+// Work runs the worker until ctx ends: workflows, the usage flusher and the mail sender. With
+// flushAll, open buckets are also flushed at the end, for a Redis without persistence.
 func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, flushAll bool, log *slog.Logger,
 	reloads Reloads,
 ) error {
@@ -83,7 +83,7 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 	background.Go(func() { health.run(watching) })
 	background.Go(func() { b.watchDeployment(watching, temporal.gate, end, log) })
 	background.Go(func() { accountLimits.RunReclaims(watching, log, countLost(b.metrics)) })
-	// settlements are read from the upstreams that it finds usable
+	// Settlements are read from the upstreams that the board reports as usable.
 	background.Go(func() { b.board.Watch(watching, b.pool, boardInterval, log) })
 	background.Go(func() { newAlerts(cfg, b, mails, log).Run(watching) })
 	waits := newBacklogWatch(cfg, b, log)
@@ -103,8 +103,8 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 	return errors.Join(err, foreign(context.Cause(ctx)))
 }
 
-// openTemporal connects the worker to Temporal, traced, and refuses a namespace of another
-// deployment. The caller closes it.
+// openTemporal connects the worker to Temporal, with tracing, and refuses a namespace of another
+// deployment. The caller must call the returned function to close it.
 func openTemporal(ctx context.Context, cfg config.Config, b *base, log *slog.Logger) (*temporalClient, func(), error) {
 	tracer, err := newTracer(ctx, cfg, "worker", log)
 	if err != nil {
@@ -126,7 +126,7 @@ func openTemporal(ctx context.Context, cfg config.Config, b *base, log *slog.Log
 	return temporal, closeAll, nil
 }
 
-// newFlusher moves usage to PostgreSQL, and counts what it moves.
+// newFlusher returns the flusher of usage, with its metrics.
 func newFlusher(b *base, log *slog.Logger) *flush.Flusher {
 	return flush.New(b.meter, b.store, flush.FromStore(b.store), flush.Options{
 		Logger:      log,
@@ -136,7 +136,7 @@ func newFlusher(b *base, log *slog.Logger) *flush.Flusher {
 	})
 }
 
-// newStatements closes statements, and counts what became of each closing.
+// newStatements returns the activities of statements, with their metrics.
 func newStatements(b *base, log *slog.Logger) *activities.Statements {
 	return &activities.Statements{
 		Book: &statement.Book{Store: b.store, Now: time.Now}, Logger: log,
@@ -147,8 +147,8 @@ func newStatements(b *base, log *slog.Logger) *activities.Statements {
 	}
 }
 
-// watchWatermark serves the watermark of all usage as a metric, and gives what tells it; no number
-// before it was told once.
+// watchWatermark registers the watermark of all usage as a metric and returns the function that
+// sets it. The metric is NaN until that is called.
 func watchWatermark(m *telemetry.Metrics) func(at time.Time) {
 	var told atomic.Int64
 	m.Gauge("gateway_usage_watermark_timestamp_seconds",
@@ -164,7 +164,7 @@ func watchWatermark(m *telemetry.Metrics) func(at time.Time) {
 
 const lastFlush = 10 * time.Second
 
-// countSwept counts what became of anonymous keys that nobody uses.
+// countSwept returns a callback that counts swept anonymous keys and accounts.
 func countSwept(m *telemetry.Metrics) func(store.SweptKeys) {
 	const retired, deleted, account = "key_retired", "key_deleted", "account_deleted"
 	count := m.Outcomes("gateway_anonymous_swept_total",
