@@ -20,7 +20,7 @@ import (
 	"github.com/chainaccess/gateway/relay/upstream"
 )
 
-// canary stands for the credential that an upstream's address holds.
+// canary is the credential in an upstream's URL.
 const canary = "canary-4f1b9c"
 
 type proberFunc func(ctx context.Context, id chain.ID) (upstream.Snapshot, error)

@@ -35,7 +35,7 @@ const (
 	// testTimeout is longer than an activity of one minute that is lost on its way to a worker,
 	// plus its retry.
 	testTimeout = 150 * time.Second
-	// canary stands for the credential in an upstream's address.
+	// canary is the credential in an upstream's URL.
 	canary = "canary-77c1e0"
 )
 

@@ -74,8 +74,8 @@ func (c *Client) OpenClaimChallenge(ctx context.Context, owner account.ID, addre
 	return c.openChallenge(ctx, ClaimID(owner, address))
 }
 
-// ClaimComplete gives the minted key to an agent whose wallet signed its challenge. It returns
-// ErrNoChallenge when the flow has ended.
+// ClaimComplete completes the claim of an agent whose wallet signed its challenge, with the key in
+// in. It returns ErrNoChallenge when the flow has ended.
 //
 //nolint:gocritic // a copy does no harm
 func (c *Client) ClaimComplete(ctx context.Context, owner account.ID, in ClaimProof) (activities.ClaimedAgent, error) {
