@@ -25,14 +25,38 @@ dev: ## Run everything on this machine: servers, sandbox chains, API, worker (AR
 	@exec $(BIN)/gateway-dev $(ARGS)
 
 .PHONY: test
-test: lint test-only ## Lint, then run every test with the race detector
+test: ## Lint and test with the race detector, some minutes; leaves out what test-all adds
+	@$(MAKE) --no-print-directory prepare
+	@$(MAKE) --no-print-directory -j2 lint-only test-quick
+
+.PHONY: test-all
+test-all: lint test-only ## Lint and every test: also killed processes, whole gateways and slow cases; CI runs it
+
+.PHONY: prepare
+prepare:
+	@scripts/bootstrap test
+	@scripts/bootstrap lint
+	@mkdir -p $(BIN)
+	@go build -o $(BIN)/with-servers ./internal/devstack/run
+
+# Packages whose tests start whole programs, again and again.
+WHOLE := /test/chaos$$|/cmd/gateway$$|/cmd/gateway-dev$$|/internal/sandbox$$
+# Servers that all packages share, and a garbage collector that takes memory for time. Three packages at once, because
+# tests wait for servers more than they compute. The linters vet the code.
+GO_TEST = GOGC=300 $(BIN)/with-servers -- go test -race -vet=off -p 3 -timeout 20m
+
+.PHONY: test-quick
+test-quick:
+	@packages=$$(go list $(PKG) | grep -Ev '$(WHOLE)' || true); \
+	if [ -z "$$packages" ]; then echo "make test-only PKG=$(PKG) runs these; make test leaves them out" >&2; exit 1; fi; \
+	$(GO_TEST) -short $(ARGS) $$packages
 
 .PHONY: test-only
 test-only: ## Run every test with the race detector (PKG=./metering/meter/... for some)
 	@scripts/bootstrap test
 	@mkdir -p $(BIN)
 	@go build -o $(BIN)/with-servers ./internal/devstack/run
-	@$(BIN)/with-servers -- go test -race -timeout 20m $(ARGS) $(PKG)
+	@$(GO_TEST) $(ARGS) $(PKG)
 
 .PHONY: test-faults
 test-faults: ## Kill processes and servers under load, some minutes; the books must balance (SEED=… repeats a run)
@@ -66,9 +90,13 @@ viewer: ## Take the viewer of /docs from its npm package into the API (needs Nod
 .PHONY: lint
 lint: ## Run the linters, and check that generated code is up to date
 	@scripts/bootstrap lint
+	@$(MAKE) --no-print-directory lint-only
+
+.PHONY: lint-only
+lint-only:
 	@$(BIN)/golangci-lint run $(PKG)
-	@if [ -d workflows ]; then $(BIN)/workflowcheck ./workflows/...; fi
-	@if [ -f sqlc.yaml ]; then $(BIN)/sqlc diff; fi
+	@$(BIN)/workflowcheck ./workflows/...
+	@$(BIN)/sqlc diff
 
 .PHONY: audit-deps
 audit-deps: ## Look for known holes in Go modules and npm packages; says when their databases cannot be reached

@@ -273,6 +273,7 @@ func TestALongAnswerThatIsNoJSONSpoilsOnlyItsOwnItem(t *testing.T) {
 }
 
 func TestAnswersOfBatchesThatNobodyReadsDoNotFillTheMemory(t *testing.T) {
+	testkit.Slow(t)
 	t.Parallel()
 	g := setup(t, func(o *options) { o.batches, o.timeout = 32<<20, 10*time.Second })
 	key := g.doorKey()

@@ -166,6 +166,7 @@ func TestErrorsAndNullAreNotServedAgain(t *testing.T) {
 }
 
 func TestHeadsAreMonotonicAcrossCacheAndUpstreams(t *testing.T) {
+	testkit.Slow(t)
 	t.Parallel()
 	clock := testkit.NewClock(time.Now())
 	g := setup(t, func(o *options) { o.now, o.timeout = clock.Now, standing })

@@ -70,6 +70,7 @@ func (g *gateway) overHTTP2() *http.Client {
 }
 
 func TestHTTP2WithoutTLSCarriesManyCallsOnOneConnection(t *testing.T) {
+	testkit.Slow(t)
 	t.Parallel()
 	listener := &countingListener{}
 	g := setup(t, func(o *options) { o.listener = listener.on(t) })
@@ -196,6 +197,7 @@ func (p *pipes) dial() net.Conn {
 }
 
 func TestTenThousandConnectionsAreServedInBoundedMemory(t *testing.T) { //nolint:paralleltest // it measures the heap
+	testkit.Slow(t)
 	const (
 		connections = 10_000
 		most        = 40 << 10 // bytes of one that is idle, with both ends of its pipe

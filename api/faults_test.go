@@ -133,6 +133,7 @@ type panicking struct{}
 func (panicking) Read([]byte) (int, error) { panic("a defect in the source of randomness") }
 
 func TestASlowReaderGetsItsAnswerAfterTheCallsTimeIsOver(t *testing.T) {
+	testkit.Slow(t)
 	t.Parallel()
 	const size = 64 << 20 // more than lies between upstream and client
 	g := setup(t, func(o *options) { o.timeout = 12 * time.Second })

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/chainaccess/gateway/internal/testkit"
 )
 
 // opening is the message that begins a conversation.
@@ -332,6 +334,7 @@ func TestTheListOfToolsGoesCompressedToWhomTakesThat(t *testing.T) {
 }
 
 func TestAFloodOfHandshakesIsRefusedAndToolsAreNot(t *testing.T) {
+	testkit.Slow(t)
 	t.Parallel()
 	now := time.Now()
 	g := setup(t, func(o *options) { o.now, o.timeout = func() time.Time { return now }, standing })

@@ -275,6 +275,7 @@ func TestStreamedAnswersAreNotShared(t *testing.T) {
 }
 
 func TestAFollowerHasItsOwnDeadline(t *testing.T) {
+	testkit.Slow(t)
 	t.Parallel()
 	const timeout = 6 * time.Second
 	g := setup(t, func(o *options) { o.timeout, o.upstreams = timeout, 1 })

@@ -46,6 +46,7 @@ func heap() int64 {
 
 //nolint:paralleltest // it measures the heap
 func TestAnswersOfFiftyMegabytesStreamInBoundedMemoryByteForByte(t *testing.T) {
+	testkit.Slow(t)
 	const size = 52 << 20
 	g := setup(t, func(o *options) { o.timeout = 5 * time.Minute }) // a loaded machine takes its time over so much
 	key := g.unlimited()

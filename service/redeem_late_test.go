@@ -106,6 +106,7 @@ func (s *shop) works(t *testing.T, given map[string]int) {
 }
 
 func TestRedeem_LateUpdatesTakeNoCredentialAway(t *testing.T) {
+	testkit.Slow(t)
 	t.Parallel()
 	s, payer := openShop(t), newSigner(t)
 	s.stop()

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/chainaccess/gateway/identity/account"
+	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/messaging/ticket"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
@@ -195,6 +196,7 @@ func (g *ledgerOf) windows() (all []store.UsageWindow) {
 }
 
 func TestWhatIsReadOfDaysIsWhatTheHoursAddUpTo(t *testing.T) {
+	testkit.Slow(t)
 	t.Parallel()
 	ctx, s := setup(t)
 	g := generate(ctx, t, s)

@@ -84,6 +84,7 @@ func TestWorker_StartsATerminatedProbeAndMakesDeletedSchedulesAgain(t *testing.T
 }
 
 func TestWorker_SetsATemporalUpAgainThatCameBackEmpty(t *testing.T) {
+	testkit.Slow(t)
 	t.Parallel()
 	server := testkit.OwnTemporal(t)
 	const namespace = "gateway-production"

@@ -88,6 +88,7 @@ func TestABindingOutlivesTheWorkerThatBeganIt(t *testing.T) {
 }
 
 func TestAnAdoptionThatNoWorkerTookIsCarriedByTheNext(t *testing.T) {
+	testkit.Slow(t)
 	t.Parallel()
 	c := setupCarried(t)
 	kill := c.carrier(t)

@@ -175,6 +175,7 @@ func (b *buyer) live(t *testing.T) {
 }
 
 func TestWorkersThatDieAtEveryStepGrantEveryPaymentOnce(t *testing.T) {
+	testkit.Slow(t)
 	t.Parallel()
 	c := setupCarried(t)
 	u, ledger := testkit.Upstream(t), testkit.NewLedger(8453, 1000)

@@ -161,6 +161,7 @@ func recordTickets(ctx context.Context, t *testing.T, c client.Client, looked <-
 // A ticket that is signalled after its flow ended, for example by a reopen, gets another flow. A
 // worker that dies in between loses nothing.
 func TestATicketOutlivesItsFlowAndTheWorker(t *testing.T) {
+	testkit.Slow(t)
 	t.Parallel()
 	c := setupCarried(t)
 	of, _ := c.owner(t)

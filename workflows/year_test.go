@@ -16,6 +16,7 @@ import (
 	"github.com/chainaccess/gateway/billing"
 	"github.com/chainaccess/gateway/billing/statement"
 	"github.com/chainaccess/gateway/internal/sandbox/stripe"
+	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/metering/audit"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/plan"
@@ -339,6 +340,7 @@ func (w *world) checkMails() {
 // A yearly plan that began on the 31st renews its quota twelve times, on the 31st or on the last
 // day of a shorter month.
 func TestAYearlyPlanOfThe31stResetsItsQuotaTwelveTimes(t *testing.T) {
+	testkit.Slow(t)
 	t.Parallel()
 	start := time.Date(2027, time.January, 31, 10, 0, 0, 0, time.UTC)
 	w := newWorld(t, 1, start, stripe.Policy{Drop: 1000})
@@ -376,6 +378,7 @@ func TestAYearlyPlanOfThe31stResetsItsQuotaTwelveTimes(t *testing.T) {
 // Stripe does not answer for hours around the end of a period, and no webhook ever arrives. Every
 // call still belongs to one period, and the late change is found.
 func TestTrafficGoesOnAcrossABoundaryWhileStripeIsSilent(t *testing.T) {
+	testkit.Slow(t)
 	t.Parallel()
 	start := time.Date(2026, time.November, 30, 10, 0, 0, 0, time.UTC)
 	w := newWorld(t, 1, start, stripe.Policy{Drop: 1000})

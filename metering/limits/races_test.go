@@ -11,6 +11,7 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
@@ -18,6 +19,7 @@ import (
 // and under load. Whatever the order, what is recorded last is in force when the last change has
 // answered, the narrower of both fences holds to the unit, and the audit log tells one story.
 func TestFencesOfAccountAndKeyThatChangeAtTheSameTimeHoldTogether(t *testing.T) {
+	testkit.Slow(t)
 	t.Parallel()
 	b := setup(t)
 	processes := []*bundle{b, b.another(t)}

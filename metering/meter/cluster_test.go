@@ -94,6 +94,7 @@ func TestHangingMasterHoldsUpItsOwnAccountsOnly(t *testing.T) {
 }
 
 func TestKilledMasterTakesItsOwnAccountsOnlyAndBringsThemBack(t *testing.T) {
+	testkit.Slow(t)
 	t.Parallel()
 	c := setupOwnCluster(t)
 	c.admitAllBut(t, -1)
@@ -214,6 +215,7 @@ func TestCallsWhileTheirShardMovesAreChargedOnceOrNotAtAll(t *testing.T) {
 }
 
 func TestHalfOfAShardAdmitsNothingWrongly(t *testing.T) {
+	testkit.Slow(t)
 	t.Parallel()
 	c := setupOwnCluster(t)
 	one, at := c.clients[0], 0

@@ -14,6 +14,7 @@ import (
 )
 
 func TestFailoverThroughASentinelIsFollowed(t *testing.T) {
+	testkit.Slow(t)
 	t.Parallel()
 	servers := testkit.RedisSentinel(t)
 	b := connect(t, servers.URL)

@@ -15,6 +15,7 @@ import (
 )
 
 func TestDrainingProcessSaysSoWhileItStillTakesCalls(t *testing.T) {
+	testkit.Slow(t)
 	t.Parallel()
 	b := setup(t, func(cfg *config.Config) { cfg.DrainDelay = 5 * time.Second })
 	key := b.newKey(t)
@@ -94,6 +95,7 @@ func (b *bench) begin(t *testing.T, key, method, params string) <-chan ending {
 }
 
 func TestCallsThatOutliveTheDrainAreGivenBackOrSettledBeforeTheEnd(t *testing.T) {
+	testkit.Slow(t)
 	t.Parallel()
 	b := setup(t, func(cfg *config.Config) { cfg.DrainTimeout = 100 * time.Millisecond })
 	key := b.newKey(t)

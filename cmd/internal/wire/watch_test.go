@@ -236,7 +236,8 @@ func checkHandbook(t *testing.T, families map[string]*dto.MetricFamily) {
 // handbookPage reads a page of docs/operations.
 func handbookPage(t *testing.T, name string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "operations", name)) //nolint:gosec // a file of this repository
+	//nolint:gosec // a file of this repository
+	text, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "operations", name))
 	if err != nil {
 		t.Fatal(err)
 	}
