@@ -41,15 +41,15 @@ prepare:
 
 # Packages whose tests start whole programs, again and again.
 WHOLE := /test/chaos$$|/cmd/gateway$$|/cmd/gateway-dev$$|/internal/sandbox$$
-# Servers that all packages share, and a garbage collector that takes memory for time. Three packages at once, because
-# tests wait for servers more than they compute. The linters vet the code.
-GO_TEST = GOGC=300 $(BIN)/with-servers -- go test -race -vet=off -p 3 -timeout 20m
+# Servers that all packages share, and a garbage collector that takes memory for time. The linters vet the code.
+GO_TEST = GOGC=300 $(BIN)/with-servers -- go test -race -vet=off -timeout 20m
 
+# Three packages at once, because tests wait for servers more than they compute.
 .PHONY: test-quick
 test-quick:
 	@packages=$$(go list $(PKG) | grep -Ev '$(WHOLE)' || true); \
 	if [ -z "$$packages" ]; then echo "make test-only PKG=$(PKG) runs these; make test leaves them out" >&2; exit 1; fi; \
-	$(GO_TEST) -short $(ARGS) $$packages
+	$(GO_TEST) -short -p 3 $(ARGS) $$packages
 
 .PHONY: test-only
 test-only: ## Run every test with the race detector (PKG=./metering/meter/... for some)
