@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"flag"
 	"net/http"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -49,18 +48,7 @@ func (a answer) golden(name string) {
 		got = regexp.MustCompile(changing.pattern).ReplaceAllString(got, changing.placeholder)
 	}
 	path := filepath.Join("testdata", strings.ReplaceAll(name, " ", "_")+".golden")
-	if *update {
-		if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-			a.t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		a.t.Fatalf("%v: run the test with -update", err)
-	}
-	if got != string(want) {
-		a.t.Errorf("%s changed; run the test with -update when that is meant\ngot:\n%s\nwant:\n%s", name, got, want)
-	}
+	testkit.Golden(a.t, path, got, *update)
 }
 
 func TestWireFormatsStayAsTheyAre(t *testing.T) {

@@ -244,7 +244,7 @@ func (c *conn) end() []byte {
 
 var aLongTimeAgo = time.Unix(1, 0)
 
-// linger gives the client time to read its answer before the connection ends: closing a connection
+// linger leaves the client time to read its answer before the connection ends: closing a connection
 // that still receives data resets it, and the answer could be lost.
 func (c *conn) linger() {
 	_ = c.net.SetReadDeadline(c.server.clock().Add(lingerTime))

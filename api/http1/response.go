@@ -228,7 +228,7 @@ func appendValue(b []byte, value string) []byte {
 	return b
 }
 
-// setWriteBy gives a write at least half the write timeout. It does not set a deadline for each
+// setWriteBy leaves a write at least half the write timeout. It does not set a deadline for each
 // write.
 func (c *conn) setWriteBy() {
 	now := c.server.clock()

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/service"
 )
 
@@ -30,16 +30,5 @@ func TestTheListOfToolsStaysAsItIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	got.WriteByte('\n')
-	if *update {
-		if err := os.WriteFile(path, got.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatalf("%v: run the test with -update", err)
-	}
-	if !bytes.Equal(got.Bytes(), want) {
-		t.Error("the list changed; run the test with -update when that is meant")
-	}
+	testkit.Golden(t, path, got.String(), *update)
 }

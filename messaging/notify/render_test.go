@@ -3,7 +3,7 @@ package notify_test
 import (
 	"errors"
 	"flag"
-	"os"
+
 	"path/filepath"
 	"reflect"
 	"regexp"
@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/net/html"
 
+	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/metering/plan"
 )
@@ -169,20 +170,7 @@ func TestMailsReadAsTheGoldenFilesSay(t *testing.T) {
 		for file, got := range map[string]string{
 			name + ".txt": "Subject: " + c.Subject + "\n\n" + c.Text, name + ".html": c.HTML,
 		} {
-			path := filepath.Join("testdata", file)
-			if *update {
-				//nolint:gosec // a file of this repository
-				if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got != string(want) {
-				t.Errorf("%s reads\n%s\nwant\n%s", file, got, want)
-			}
+			testkit.Golden(t, filepath.Join("testdata", file), got, *update)
 		}
 	}
 	for _, kind := range notify.Kinds() {

@@ -84,8 +84,8 @@ func (m *Meter) SealedBuckets(ctx context.Context, shard int, all bool,
 // lost it before it was in PostgreSQL, and counters may have been seeded from neither: they are
 // deleted, to be seeded again.
 func (m *Meter) DropBuckets(ctx context.Context, buckets []account.UsageBucket) error {
-	// Before the deletion and after it: the process may be killed in between, and a bucket may be lost
-	// in between.
+	// Before the deletion and after it: the process may be killed in between, and a bucket may be
+	// lost in between.
 	gone, err := m.countersOfLost(ctx, buckets)
 	if err != nil {
 		return err
