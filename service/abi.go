@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/toolbox/contracts"
 )
 
-// ABIInput names a contract.
+// ABIInput identifies a contract.
 type ABIInput struct {
 	Chain   chain.ID `json:"chain" enum:"eth_mainnet,base_mainnet,arbitrum_one,optimism_mainnet,polygon_pos" doc:"the EVM chain that the contract is on; programs of Solana have no ABI and no calldata" example:"base_mainnet"`
 	Address string   `json:"address" pattern:"^0x[0-9a-fA-F]{40}$" doc:"the contract's address, 0x and 40 hexadecimal digits, in one case or with the right checksum (EIP-55)" example:"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"`
@@ -20,7 +20,7 @@ type ABIInput struct {
 
 func (in *ABIInput) chain() chain.ID { return in.Chain }
 
-// check brings the address into its one form.
+// check normalizes the address.
 func (in *ABIInput) check() *fault.Error {
 	address, refusal := checkedAddress("address", in.Address)
 	in.Address = address.Checksummed()

@@ -6,12 +6,12 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 )
 
-// NameAccountInput is a name.
+// NameAccountInput is the new name of an account.
 type NameAccountInput struct {
 	Name string `json:"name" maxLength:"80" doc:"by which people tell the account from their others, up to 80 characters; empty for none" example:"Studio North"`
 }
 
-// NamedAccount is the name after the change.
+// NamedAccount is the name of the account after the change.
 type NamedAccount struct {
 	Name string `json:"name"`
 }

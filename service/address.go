@@ -7,9 +7,9 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 )
 
-// checkedAddress reads the address that a field holds: digits in one case, or in the capitals of
-// EIP-55. Mixed capitals that are not those are a mistyped character most often, so they are
-// refused rather than answered for another address than was meant.
+// checkedAddress parses the address in a field: hexadecimal digits in one case, or with the
+// checksum of EIP-55. It refuses mixed case with a wrong checksum, because that is most likely a
+// typo and would answer for another address.
 func checkedAddress(field, text string) (wallet.Address, *fault.Error) {
 	address, err := wallet.ParseAddress(text)
 	if err != nil {

@@ -16,7 +16,7 @@ type AdoptKeyInput struct {
 	ClaimCode string `json:"claim_code" minLength:"1" maxLength:"80" doc:"the code that came with the key, under doorways.adopt; works once"`
 }
 
-// AdoptedKey is a key of the account from now on.
+// AdoptedKey is a key that was moved into the account.
 type AdoptedKey struct {
 	ID        string    `json:"id" format:"uuid"`
 	Prefix    string    `json:"prefix"`
@@ -34,7 +34,7 @@ func (h *service) adoptKey() *Operation[AdoptKeyInput, AdoptedKey] {
 	}, h.runAdoptKey)
 }
 
-// runAdoptKey asks the record first: what is adopted is answered from there.
+// runAdoptKey checks PostgreSQL first, so that repeating an adoption returns the first result.
 func (h *service) runAdoptKey(ctx context.Context, c *Call, in AdoptKeyInput) (AdoptedKey, error) {
 	code, ok := account.ParseClaimCode(in.ClaimCode)
 	if !ok {

@@ -14,20 +14,21 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// ClaimAgentStartInput names an agent and its wallet.
+// ClaimAgentStartInput is the name of an agent and its wallet.
 type ClaimAgentStartInput struct {
 	Name    string `json:"name" minLength:"1" maxLength:"80" doc:"what the agent is called; 1 to 80 characters" example:"arbitrage-1"`
 	Address string `json:"address" pattern:"^0x[0-9a-fA-F]{40}$" doc:"the agent's wallet, 0x and 40 hexadecimal digits" example:"0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"`
 }
 
-// ClaimAgentInput proves the agent's wallet.
+// ClaimAgentInput proves that the agent owns its wallet.
 type ClaimAgentInput struct {
 	Address           string `json:"address" pattern:"^0x[0-9a-fA-F]{40}$" doc:"the agent's wallet, as it was given at the start" example:"0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"`
 	Signature         string `json:"signature" minLength:"1" maxLength:"20000" doc:"what the wallet gave for message_to_sign, 0x and hexadecimal digits" example:"0xf16ea9a3478698f695fd1401bfe27e9e4a7e8e3da94aa72b021125e31fa899cc573c48ea3fe1d4ab61a9db10c19032026e3ed2dbccba5a178235ac27f945043111b"`
 	MonthlyRequestCap *int64 `json:"monthly_request_cap,omitempty" minimum:"0" maximum:"1000000000000" doc:"weighted units that the agent's key may use in a period; 50,000 when absent, 0 for no cap of its own"`
 }
 
-// ClaimedAgent is an agent with its key, which stands here once and nowhere else.
+// ClaimedAgent is an agent with its key. This is the only response that contains the key in
+// plaintext.
 type ClaimedAgent struct {
 	Agent             string      `json:"agent" format:"uuid"`
 	Address           string      `json:"address"`
@@ -44,8 +45,8 @@ type AgentList struct {
 	Agents []AgentView `json:"agents"`
 }
 
-// AgentView is one of the fleet: an agent that proved a wallet, with the key that works, or a key
-// that its agent brought along by a claim code.
+// AgentView is an agent of the account: one that proved a wallet, with its active key, or a key
+// that was adopted with a claim code.
 type AgentView struct {
 	ID                string            `json:"id,omitempty" format:"uuid" doc:"absent for an adopted key"`
 	Name              string            `json:"name" doc:"may be empty for an adopted key"`
@@ -146,7 +147,8 @@ func (h *service) runClaimAgentComplete(ctx context.Context, c *Call, in ClaimAg
 	}, nil
 }
 
-// unfinished tells who may have been given a key without being told it how to come by one.
+// unfinished rewrites a refusal after which the agent may have a key that its caller does not know:
+// it states how to get one.
 func unfinished(err error) error {
 	refusal := fault.From(err)
 	if refusal.Reason != fault.NotYetInForce && refusal.Reason != fault.DurableUnavailable {

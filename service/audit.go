@@ -12,13 +12,13 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// ListAuditInput bounds the list.
+// ListAuditInput selects a page of the audit log.
 type ListAuditInput struct {
 	Limit  int    `json:"limit,omitempty" minimum:"1" maximum:"500" default:"100" doc:"how many lines, newest first; 1 to 500"`
 	Cursor string `json:"cursor,omitempty" pattern:"^[1-9][0-9]{0,17}$" patternDescription:"next_cursor of the page before, digits" doc:"next_cursor of the page before; absent for the first"`
 }
 
-// AuditLog is who changed what, newest first.
+// AuditLog is a page of the audit log, newest change first.
 type AuditLog struct {
 	Lines      []AuditLine `json:"lines"`
 	NextCursor string      `json:"next_cursor,omitempty" doc:"cursor of the next page; absent on the last one"`
@@ -28,7 +28,7 @@ type AuditLog struct {
 type AuditLine struct {
 	At    time.Time `json:"at"`
 	Actor string    `json:"actor" doc:"who: a user by id, a key by its prefix, an operator"`
-	// ActorEmail is looked up when the log is read: lines themselves hold ids only.
+	// ActorEmail is looked up when the log is read. The lines themselves contain only ids.
 	ActorEmail string `json:"actor_email,omitempty" format:"email" doc:"the user's address, when the actor is one"`
 
 	Origin string          `json:"origin" doc:"from where: console, api, mcp, ops"`
@@ -56,7 +56,7 @@ func (h *service) runListAudit(ctx context.Context, c *Call, in ListAuditInput) 
 	}
 	before := int64(math.MaxInt64)
 	if in.Cursor != "" {
-		before, _ = strconv.ParseInt(in.Cursor, 10, 64) // the schema holds its form
+		before, _ = strconv.ParseInt(in.Cursor, 10, 64) // the schema checked the format
 	}
 	lines, err := h.Store.ListAuditBefore(ctx, c.Account.ID, before, in.Limit+1)
 	if err != nil {
@@ -84,7 +84,7 @@ func (h *service) runListAudit(ctx context.Context, c *Call, in ListAuditInput) 
 	return log, nil
 }
 
-// actors are those of lines, each once.
+// actors returns the actors of lines without duplicates.
 func actors(lines []store.AuditLine) []string {
 	all := make([]string, len(lines))
 	for i := range lines {

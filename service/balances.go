@@ -11,10 +11,10 @@ import (
 	"github.com/chainaccess/gateway/toolbox"
 )
 
-// dataUnits is what a call of the data service weighs (docs/interface.md, 1.8).
+// dataUnits is the weight of a call of the data service (docs/interface.md, 1.8).
 const dataUnits = 10 * plan.Unit
 
-// BalancesInput names an address on a chain.
+// BalancesInput is an address on a chain.
 type BalancesInput struct {
 	Chain   chain.ID `json:"chain" enum:"eth_mainnet,base_mainnet,arbitrum_one,optimism_mainnet,polygon_pos,solana_mainnet" doc:"the chain to look at" example:"eth_mainnet"`
 	Address string   `json:"address" minLength:"1" maxLength:"64" doc:"on an EVM chain 0x and 40 hexadecimal digits, in small letters, in capitals or with the capitals of EIP-55; on Solana 32 bytes in base58" example:"0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"`

@@ -13,48 +13,48 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// Buying: Stripe decides what was bought. What is changed here is changed there, and then the flows
-// are told to look.
+// Buying: Stripe decides what was bought. Changes are made at Stripe first, and the workflows are
+// then signalled to read them from there.
 
-// Purchases are the flows that bring record and meter to what Stripe says. Each call returns at
-// once or within a second; what they could not be told they find by themselves, some minutes later.
+// Purchases signals the workflows that bring PostgreSQL and Redis in line with Stripe. If a signal
+// is lost, the workflows find the change by themselves some minutes later.
 type Purchases interface {
-	// FollowCheckout makes sure that somebody waits for what becomes of a checkout, and has them
+	// FollowCheckout makes sure that a workflow waits for the outcome of a checkout, and has it
 	// look now.
 	FollowCheckout(ctx context.Context, c *store.Checkout) error
-	// LookAgain has somebody look at all that an account bought. why is a word for operators.
+	// LookAgain has a workflow reread everything that an account bought. why is a label for
+	// operators.
 	LookAgain(ctx context.Context, id account.ID, why string) error
-	// LookNow does the same, and waits until what they found is in force.
+	// LookNow does the same and waits until the result is in force.
 	LookNow(ctx context.Context, id account.ID) error
 }
 
-// flowPurchases are the flows themselves.
+// flowPurchases implements Purchases with Temporal workflows.
 type flowPurchases struct{ flows *workflows.Client }
 
-// FollowCheckout starts the checkout's flow, or has the one that runs look now.
+// FollowCheckout starts the checkout's workflow, or has the running one look now.
 func (f flowPurchases) FollowCheckout(ctx context.Context, c *store.Checkout) error {
 	return f.flows.SignalCheckout(ctx, activities.RefOfCheckout(c), "look")
 }
 
-// LookAgain starts the flow of the account's subscription, or has the one that runs look now.
+// LookAgain starts the workflow of the account's subscription, or has the running one look now.
 func (f flowPurchases) LookAgain(ctx context.Context, id account.ID, why string) error {
 	return f.flows.SignalSubscription(ctx, id, why)
 }
 
-// LookNow does the same and waits.
+// LookNow has that workflow look now, and waits for it.
 func (f flowPurchases) LookNow(ctx context.Context, id account.ID) error {
 	_, err := f.flows.LookAtSubscription(ctx, id)
 	return err
 }
 
-// billingFails are the reasons of whatever asks Stripe.
+// billingFails are the reasons with which operations that call Stripe fail.
 var billingFails = []fault.Reason{fault.DurableUnavailable}
 
-// lookPatience is how long an answer waits for a change to be in force. Whoever is faster than that
-// sees it in the answer's other pages at once.
+// lookPatience bounds how long a response waits until a change is in force.
 const lookPatience = 5 * time.Second
 
-// selling refuses while payments are off.
+// selling refuses when payments are off.
 func (h *service) selling() *fault.Error {
 	if h.Stripe == nil {
 		return fault.New(fault.DurableUnavailable,
@@ -66,7 +66,7 @@ func (h *service) selling() *fault.Error {
 
 const retryStripe = 30 * time.Second
 
-// toldByStripe turns an error of Stripe's into a refusal. Its cause is for the log.
+// toldByStripe converts an error of Stripe's into a refusal. Its cause is only logged.
 func toldByStripe(err error) error {
 	if err == nil {
 		return nil
@@ -94,7 +94,8 @@ func toldByStripe(err error) error {
 	return f.Wrap(err)
 }
 
-// inForce waits a while until what Stripe was told is in force here, and says whether it is.
+// inForce waits for at most lookPatience until a change made at Stripe is in force here, and
+// reports whether it is.
 func (h *service) inForce(ctx context.Context, id account.ID, why string) bool {
 	waits, cancel := context.WithTimeout(ctx, lookPatience)
 	defer cancel()

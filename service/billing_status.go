@@ -12,7 +12,8 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// BillingStatus is what an account has and how it is paid (docs/interface.md, 2.4).
+// BillingStatus is the plan and the purchases of an account, and how it pays (docs/interface.md,
+// 2.4).
 type BillingStatus struct {
 	Tier         string                        `json:"tier" doc:"key of the plan that is in force"`
 	TierTitle    string                        `json:"tier_title"`
@@ -30,7 +31,7 @@ type BillingStatus struct {
 	SoftLanding  Nullable[SoftLanding]         `json:"soft_landing" doc:"of a plan that slows down instead of refusing; null on others"`
 }
 
-// SubscriptionView is what is paid again and again.
+// SubscriptionView is the account's subscription.
 type SubscriptionView struct {
 	Plan              string              `json:"plan" doc:"key of the plan that is charged next"`
 	Item              string              `json:"item" doc:"key of its price on the ladder"`
@@ -47,7 +48,7 @@ type SubscriptionView struct {
 	HeldUntil         *time.Time          `json:"held_until,omitempty"`
 }
 
-// CardView is the card on file, as far as anybody may see it.
+// CardView is the public part of the card on file.
 type CardView struct {
 	Brand    string `json:"brand"`
 	Last4    string `json:"last4"`
@@ -62,7 +63,7 @@ type FoundingReservation struct {
 	Price dollars    `json:"price_usd" doc:"net, per month"`
 }
 
-// PackView is a pack that can be drawn.
+// PackView is a pack with units left.
 type PackView struct {
 	ID        string     `json:"id" format:"uuid"`
 	Kind      string     `json:"kind" doc:"pack_s, pack_m, pack_l; another name for one that was given"`
@@ -72,7 +73,7 @@ type PackView struct {
 	ExpiresAt time.Time  `json:"expires_at" doc:"the first instant at which it is no longer drawn"`
 }
 
-// SoftLanding is how a flat plan slows down.
+// SoftLanding is the lower rate limit that a flat plan has after its soft ceiling.
 type SoftLanding struct {
 	Ceiling   plan.Units `json:"ceiling" doc:"weighted units of a period at full speed"`
 	Used      plan.Units `json:"used" doc:"of the period, as the meter counts them now"`
@@ -156,11 +157,11 @@ func (h *service) subscriptionPart(ctx context.Context, c *Call, s *BillingStatu
 	return nil
 }
 
-// lookedCheckouts is how many of an account's newest checkouts are looked at for one that is open:
-// more cannot be.
+// lookedCheckouts is how many of an account's newest checkouts are searched for an open one. An
+// account cannot have more open ones.
 const lookedCheckouts = 20
 
-// foundingPart finds a seat that an open checkout holds.
+// foundingPart adds the founding offer's seat that an open checkout holds.
 func (h *service) foundingPart(ctx context.Context, c *Call, s *BillingStatus) error {
 	if s.Founding.Value != nil {
 		return nil
@@ -181,8 +182,8 @@ func (h *service) foundingPart(ctx context.Context, c *Call, s *BillingStatus) e
 	return nil
 }
 
-// packsPart lists what can be drawn. What was used of it is of the account that was loaded when the
-// caller was identified.
+// packsPart lists the packs with units left. What was used of them comes from the account as loaded
+// when the caller was identified.
 func (h *service) packsPart(ctx context.Context, c *Call, s *BillingStatus) error {
 	if len(c.Account.Packs) == 0 {
 		return nil
@@ -210,7 +211,7 @@ func (h *service) packsPart(ctx context.Context, c *Call, s *BillingStatus) erro
 	return nil
 }
 
-// softLanding is nil on plans that refuse.
+// softLanding returns nil for plans that refuse calls once the quota is used up.
 func (h *service) softLanding(ctx context.Context, c *Call, terms *account.Terms) (*SoftLanding, error) {
 	ceiling := terms.Plan.SoftCeiling()
 	if terms.Custom != nil || ceiling == plan.Unlimited {

@@ -14,19 +14,19 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// Settings of libraries that may change only before anything uses them.
+// init changes settings of libraries that must be set before first use.
 func init() {
 	huma.ValidateStrictCasing = true // "Address" is not "address": one name has one spelling
 }
 
-// newRegistry keeps the schemas of all inputs and outputs, by the names of their types.
+// newRegistry returns the registry of all input and output schemas, named after their types.
 func newRegistry() huma.Registry {
 	r := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
 	r.RegisterTypeAlias(reflect.TypeFor[plan.Units](), reflect.TypeFor[float64]()) // on the wire units are numbers
 	return r
 }
 
-// schema returns the schema of a struct type itself, not a reference to it.
+// schema returns the schema of a struct type, resolving references.
 func (h *service) schema(t reflect.Type) *huma.Schema {
 	s := h.schemas.Schema(t, true, "")
 	for s.Ref != "" {
@@ -35,7 +35,7 @@ func (h *service) schema(t reflect.Type) *huma.Schema {
 	return s
 }
 
-// bind checks arguments against the schema of an input and makes one of them.
+// bind validates arguments against the input's schema and decodes them.
 func (o *Operation[In, Out]) bind(args map[string]any) (*In, *fault.Error) {
 	in := new(In)
 	args, mistakes := o.house.check(o.in, args)
@@ -57,8 +57,8 @@ func (o *Operation[In, Out]) bind(args map[string]any) (*In, *fault.Error) {
 	return in, nil
 }
 
-// check returns the arguments that the schema knows, and all that is wrong: a number of mistakes
-// that the schema bounds, not the caller.
+// check returns the arguments that the schema knows, and all mistakes. The schema bounds the number
+// of mistakes, not the caller.
 func (h *service) check(s *huma.Schema, args map[string]any) (fitting map[string]any, mistakes []error) {
 	fitting, mistakes = validate(s, args)
 	result := huma.ValidateResult{Errors: mistakes}
@@ -66,17 +66,17 @@ func (h *service) check(s *huma.Schema, args map[string]any) (fitting map[string
 	return fitting, result.Errors
 }
 
-// refuseField is mistake for what a schema cannot say.
+// refuseField refuses one field for a reason that a schema cannot express.
 func refuseField(field, format string, args ...any) *fault.Error {
 	problem := fmt.Sprintf(format, args...)
 	return fault.New(fault.FieldRefused, "Correct and send again. %s: %s", field, problem).
 		With("fields", []map[string]string{{"field": field, "problem": problem}})
 }
 
-// maxMistakes is how many wrong fields one refusal names.
+// maxMistakes is the maximum number of fields that one refusal names.
 const maxMistakes = 5
 
-// mistake names what is wrong with each field, and what it takes.
+// mistake returns the refusal that names what is wrong with each field and what it takes.
 func (h *service) mistake(s *huma.Schema, args map[string]any, errs []error) *fault.Error {
 	var told []string
 	var fields []map[string]string
@@ -86,7 +86,7 @@ func (h *service) mistake(s *huma.Schema, args map[string]any, errs []error) *fa
 		if detail, ok := err.(*huma.ErrorDetail); ok { //nolint:errorlint // the library's own type, never wrapped
 			field, what = detail.Location, detail.Message
 		}
-		if field == "" { // a missing property is told of the object
+		if field == "" { // a missing property is reported for the object
 			field = missing(s, args, what)
 		}
 		field = shown(field)
@@ -109,7 +109,7 @@ func (h *service) mistake(s *huma.Schema, args map[string]any, errs []error) *fa
 		fields)
 }
 
-// missing is the required property that a message about the object is of.
+// missing returns the required property that a message about the object means.
 func missing(s *huma.Schema, args map[string]any, message string) string {
 	for _, name := range s.Required {
 		if _, there := args[name]; !there && strings.Contains(message, " "+name+" ") {
@@ -121,7 +121,7 @@ func missing(s *huma.Schema, args map[string]any, message string) string {
 
 const longestField = 64
 
-// shown bounds a name that the caller made up.
+// shown shortens and cleans a field name that the caller made up.
 func shown(field string) string {
 	if len(field) > longestField {
 		field = field[:longestField] + "…"
@@ -134,7 +134,7 @@ func shown(field string) string {
 	}, field)
 }
 
-// doc is what the schema says of a field.
+// doc returns the schema's description of a field.
 func doc(s *huma.Schema, field string) string {
 	name, _, _ := strings.Cut(field, ".")
 	name, _, _ = strings.Cut(name, "[")

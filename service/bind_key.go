@@ -13,12 +13,12 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// BindStartInput names a wallet.
+// BindStartInput is the wallet to bind.
 type BindStartInput struct {
 	Address string `json:"address" pattern:"^0x[0-9a-fA-F]{40}$" doc:"the wallet's address, 0x and 40 hexadecimal digits" example:"0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"`
 }
 
-// BindInput proves a wallet.
+// BindInput proves that the caller owns the wallet.
 type BindInput struct {
 	Address   string `json:"address" pattern:"^0x[0-9a-fA-F]{40}$" doc:"the wallet's address, as it was given at the start" example:"0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"`
 	Signature string `json:"signature" minLength:"1" maxLength:"20000" doc:"what the wallet gave for message_to_sign, 0x and hexadecimal digits" example:"0xf16ea9a3478698f695fd1401bfe27e9e4a7e8e3da94aa72b021125e31fa899cc573c48ea3fe1d4ab61a9db10c19032026e3ed2dbccba5a178235ac27f945043111b"`
@@ -93,7 +93,7 @@ func (h *service) runBindKeyComplete(ctx context.Context, c *Call, in BindInput)
 	open, err := h.Flows.OpenBindChallenge(ctx, c.Key.ID)
 	switch {
 	case errors.Is(err, workflows.ErrNoChallenge):
-		return h.boundBefore(ctx, c, address, in.Signature) // by another request, or never begun
+		return h.boundBefore(ctx, c, address, in.Signature) // another request completed it, or it was never begun
 	case err != nil:
 		return Welcome{}, err
 	case open.Address != address:
@@ -114,8 +114,8 @@ func (h *service) runBindKeyComplete(ctx context.Context, c *Call, in BindInput)
 	return h.boundWelcome(c, address), nil
 }
 
-// boundBefore answers for a key whose binding is over: the same to the same wallet, which proves
-// itself again over what it signed.
+// boundBefore answers for a key that is bound already. The same wallet gets the same answer again
+// when it proves itself with the message that it signed.
 func (h *service) boundBefore(ctx context.Context, c *Call, address wallet.Address, signature string) (Welcome, error) {
 	bound, err := h.Store.FindWalletOfKey(ctx, c.Key.ID)
 	switch {
@@ -152,7 +152,7 @@ func boundAlready() *fault.Error {
 		})
 }
 
-// startAgain leads to another message to sign, for the same key.
+// startAgain adds the next step: another message to sign, for the same key.
 func startAgain(f *fault.Error) *fault.Error {
 	return f.With("next_door", map[string]string{
 		"door": "same_key", "do": "Begin the binding, then sign the message that it gives.",
@@ -160,8 +160,8 @@ func startAgain(f *fault.Error) *fault.Error {
 	})
 }
 
-// anotherKeyOf leads from a binding that was refused though the wallet proved itself: the key or
-// the wallet is bound, or the message ended meanwhile.
+// anotherKeyOf adds the next step to a refused binding: a new message when this one expired,
+// otherwise another key, because this key or the wallet is bound already.
 func anotherKeyOf(err error) error {
 	f, ok := errors.AsType[*fault.Error](err)
 	if !ok || f.Reason != fault.BindingRefused {

@@ -9,11 +9,11 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// BudgetKind says what a budget is of.
+// BudgetKind is the kind of a budget.
 type BudgetKind string
 
-// The budgets: a plan's period, a pack, all use of a service by the account, a key's period, a
-// service on a key, a key's UTC day.
+// The budgets: a plan's period, a pack, the account's use of a service, a key's period, a key's use
+// of a service, and a key's UTC day.
 const (
 	BudgetPlan       BudgetKind = "plan"
 	BudgetPack       BudgetKind = "pack"
@@ -37,7 +37,7 @@ type Budget struct {
 	Code      int             `json:"code,omitempty" doc:"with which they are refused then"`
 }
 
-// budgetsOf lists the counters that the caller's calls go by.
+// budgetsOf returns the counters that limit the caller's calls.
 func budgetsOf(s *callerState) []Budget {
 	budgets := []Budget{}
 	end := s.standings.Period.End

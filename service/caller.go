@@ -15,28 +15,28 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// The doors, as audit lines name them.
+// The origins of a call, as audit lines record them.
 const (
 	DoorAPI     = "api"
 	DoorConsole = "console"
 	DoorMCP     = "mcp"
 )
 
-// Caller is who a door says is calling. At most one of Bearer and Session is set.
+// Caller is what a transport knows about a caller. At most one of Bearer and Session is set.
 type Caller struct {
 	Door      string
 	RequestID uuid.UUID
-	Network   netip.Prefix // that limits go by, as netlimit.NetworkOf gives it
-	Bearer    string       // an API key in plaintext
-	Session   string       // a session's secret
-	Browser   string       // what the caller's program calls itself
-	// Country returns the ISO 3166-1 code of where the caller is, for tax; empty when not located.
-	// Nil locates nobody. It is asked only by what needs it.
+	Network   netip.Prefix // for network limits, from netlimit.NetworkOf
+	Bearer    string       // API key in plaintext
+	Session   string       // session secret
+	Browser   string       // User-Agent
+	// Country returns the caller's ISO 3166-1 country code for tax, or "" when it is not located.
+	// nil locates nobody. It is called only when needed.
 	Country func() string
-	Visitor bool // somebody without a key on a public page: metered operations are limited by network instead
+	Visitor bool // a public page without a key: metered operations are limited by network instead
 }
 
-// country is where the caller is, as an ISO 3166-1 code; empty when not located.
+// country returns the caller's ISO 3166-1 country code, or "" when it is not located.
 func (c *Caller) country() string {
 	if c.Country == nil {
 		return ""
@@ -44,47 +44,48 @@ func (c *Caller) country() string {
 	return c.Country()
 }
 
-// Call is one use of an operation, once its caller is known. What is not known stays zero.
+// Call is one use of an operation after its caller was identified. Unknown fields are zero.
 type Call struct {
 	*Caller
 	Account store.Account // with its packs
-	Key     store.Key     // of a caller with an API key
-	User    SignedIn      // of a caller who signed in
+	Key     store.Key     // if the caller has an API key
+	User    SignedIn      // if the caller signed in
 
 	secret  account.Key
 	house   *service
 	started time.Time
-	crowd   string        // whom a key-free use is counted by: "key:" and its id, or the network
-	kept    time.Duration // how long the answer of a metered operation is kept
+	crowd   string        // subject that limits of operations without a key count by: "key:" and the key's id, or the network
+	kept    time.Duration // how long the response of a metered operation is cached
 }
 
-// keep has the answer kept for another time than the operation's own; 0 does not keep it.
+// keep overrides how long the response is cached; 0 disables caching.
 func (c *Call) keep(d time.Duration) { c.kept = d }
 
-// author signs changes in the audit log, and bounds them to the caller's account.
+// author returns the author of changes for the audit log. It limits changes to the caller's
+// account.
 func (c *Call) author(reason string) store.Author {
 	by := store.Author{Origin: c.Door, Reason: reason, Within: c.Account.ID}
 	switch {
 	case !c.Key.ID.IsZero():
 		by.Actor = "key " + c.Key.Prefix
 	case !c.User.User.IsZero():
-		by.Actor = c.User.User.Actor() // no address: authors travel through durable workflows
+		by.Actor = c.User.User.Actor() // not the e-mail address: authors are stored in workflow histories
 	}
 	return by
 }
 
-// ManagementLimit is how often a key or a user may use operations that cost no units
+// ManagementLimit is the rate limit, per key or user, of operations that cost no units
 // (docs/decisions/0062).
 var ManagementLimit = account.RateWindow{Limit: 60, Per: time.Minute}
 
-// AdviceLimit is how often one network, or a key that comes along, may use what needs no key and
-// costs nothing (Meta.PerNetwork), all of it together.
+// AdviceLimit is the rate limit, per network or per key sent along, shared by all free operations
+// that need no key (Meta.PerNetwork).
 var AdviceLimit = account.RateWindow{Limit: 60, Per: time.Minute}
 
-// ofUsers reports whether only people who signed in may.
+// ofUsers reports whether only people who signed in have access.
 func (a Access) ofUsers() bool { return a == Users || a == Owners || a == Staff }
 
-// identify finds out who calls and whether they may.
+// identify determines the caller and checks its access.
 func (h *service) identify(ctx context.Context, c *Call, m *Meta) *fault.Error {
 	switch {
 	case m.Access == Everybody && m.PerNetwork:
@@ -103,9 +104,9 @@ func (h *service) identify(ctx context.Context, c *Call, m *Meta) *fault.Error {
 	return fault.New(fault.KeyInvalid, "")
 }
 
-// crowdOf is by whom a key-free use is counted: by the key that comes along, so that callers who
-// share an address do not use up each other's limit, else by the network. Keys that are none, or
-// cannot be looked up, change nothing: nothing here needs one.
+// crowdOf returns the subject that limits of operations without a key count by. It is the key if a
+// valid one is sent along, so that callers behind one address do not share a limit, otherwise the
+// network. Invalid keys, or keys that cannot be looked up, are ignored.
 func (h *service) crowdOf(ctx context.Context, c *Caller) string {
 	if c.Bearer != "" {
 		if subject, refusal := h.Limits.Identify(ctx, c.Bearer, c.Network); refusal == nil {
@@ -121,7 +122,7 @@ func (h *service) identifyKey(ctx context.Context, c *Call, m *Meta) *fault.Erro
 		return refusal
 	}
 	c.secret, _ = account.ParseKey(c.Bearer) // Identify has parsed it
-	// What Identify remembers may be a minute old; keys move and end, so this asks the record.
+	// Identify may be a minute behind. Keys move and end, so this reads PostgreSQL.
 	key, err := h.Store.LoadKey(ctx, subject.Key)
 	if err == nil {
 		c.Account, err = h.Store.LoadAccount(ctx, key.Account)
@@ -148,12 +149,11 @@ func (h *service) identifyKey(ctx context.Context, c *Call, m *Meta) *fault.Erro
 	return nil
 }
 
-// manages reports whether a key may manage its account: one that the account made for itself. Keys
-// that came through a door, or belong to an agent, are in the hands of a program that the owner did
-// not write.
+// manages reports whether a key may manage its account. Only keys that the account made for itself
+// may. Keys from a door, or of an agent, are held by a program that the owner did not write.
 func manages(k *store.Key) bool { return k.Door == account.DoorAccount && k.Agent.IsZero() }
 
-// managesNothing refuses a key that does not manage its account, and says who does.
+// managesNothing refuses a key that may not manage its account, and names who may.
 func (h *service) managesNothing(k *store.Key) *fault.Error {
 	kind := "was adopted"
 	switch {
@@ -169,9 +169,8 @@ func (h *service) managesNothing(k *store.Key) *fault.Error {
 			"with a key that the account made at %s/keys.", kind, h.PublicURL, h.PublicURL)
 }
 
-// scope is what of the account's tickets and feedback the caller finds. Users and keys that manage
-// it find all; any other key is in the hands of a program that the owner did not write, and finds
-// its agent's or its own.
+// scope returns which of the account's tickets and feedback the caller may read. Users and keys
+// that manage the account read all of them. Any other key reads only its agent's or its own.
 func (c *Call) scope() store.Scope {
 	switch {
 	case !c.Key.Agent.IsZero():
@@ -182,9 +181,9 @@ func (c *Call) scope() store.Scope {
 	return store.Scope{}
 }
 
-// sees is whose usage the caller sees, and the id of it unless that is the account. It goes by
-// scope, but for keys of doors that nobody adopted: nobody else holds their account, so all of it
-// is theirs, a wallet's keys of before included.
+// sees returns the usage that the caller may read, with the agent's or key's id unless it is the
+// whole account. It follows scope, except for door keys that nobody adopted: their holder is the
+// only one of the account, so they see all of it, including earlier keys of a wallet.
 func (c *Call) sees() (statement.Scope, store.Scope) {
 	switch scope := c.scope(); {
 	case !c.Key.Agent.IsZero():
@@ -195,11 +194,11 @@ func (c *Call) sees() (statement.Scope, store.Scope) {
 	return statement.OfAccount, store.Scope{}
 }
 
-// manages reports whether the caller may manage the account: somebody who signed in, or a key that
+// manages reports whether the caller may manage the account: a user who signed in, or a key that
 // may.
 func (c *Call) manages() bool { return c.Key.ID.IsZero() || manages(&c.Key) }
 
-// limit lets a call through a limit by name.
+// limit applies the named rate limit.
 func (h *service) limit(ctx context.Context, name string, w account.RateWindow) *fault.Error {
 	taken, err := h.Meter.Limit(ctx, name, w)
 	if err != nil {
@@ -215,13 +214,13 @@ func (h *service) limit(ctx context.Context, name string, w account.RateWindow) 
 	return f
 }
 
-// limitNetwork lets an action of a network through the bounds of its address, its area and all
+// limitNetwork applies the rate limits of an action: per address, per area and for all networks
 // together.
 func (h *service) limitNetwork(ctx context.Context, network netip.Prefix, action netlimit.Action) *fault.Error {
 	return h.limitNetworkBy(ctx, network, action, 1)
 }
 
-// limitNetworkBy is limitNetwork for n of an action at once.
+// limitNetworkBy is limitNetwork for n actions at once.
 func (h *service) limitNetworkBy(ctx context.Context, network netip.Prefix, action netlimit.Action,
 	n int64,
 ) *fault.Error {
@@ -239,8 +238,8 @@ func (h *service) limitNetworkBy(ctx context.Context, network netip.Prefix, acti
 	return f
 }
 
-// limitStranger is limitNetwork for what paying accounts may always do: nobody can use up what they
-// have.
+// limitStranger is limitNetwork, except for paying accounts, which are not limited by it: others
+// cannot use up what they paid for.
 func (h *service) limitStranger(ctx context.Context, c *Call, action netlimit.Action) *fault.Error {
 	if isPaying(&c.Account) {
 		return nil
@@ -248,8 +247,8 @@ func (h *service) limitStranger(ctx context.Context, c *Call, action netlimit.Ac
 	return h.limitNetwork(ctx, c.Network, action)
 }
 
-// withDoor tells the holder of a door key what to do next (docs/interface.md, 1.7, rule
-// 2). The service's own failures are no doors.
+// withDoor adds the next step for the holder of a door key (docs/interface.md, 1.7, rule 2). It
+// leaves the gateway's own failures (5xx) unchanged.
 func (c *Call) withDoor(f *fault.Error) *fault.Error {
 	if f == nil || (c.Key.Door != account.DoorPublic && c.Key.Door != account.DoorWallet) ||
 		f.HTTP() >= firstServerError {
@@ -269,7 +268,7 @@ func (c *Call) withDoor(f *fault.Error) *fault.Error {
 		next = map[string]string{"door": "new_key", "do": "Make a new key without sign-up.", "where": "POST /keys"}
 	case fault.AccountSuspended:
 		next["where"] = "/support/new?request_id=" + c.RequestID.String()
-	default: // the request itself: the same key may send it corrected
+	default: // the request itself is wrong: the same key may send it corrected
 	}
 	return f.With("next_door", next)
 }
@@ -286,7 +285,7 @@ func meterAway(err error) *fault.Error {
 
 const retryRecord = time.Minute
 
-// recordAway is for a record that does not answer. Nothing was done.
+// recordAway is the refusal when PostgreSQL does not answer. Nothing was done.
 func recordAway(err error) *fault.Error {
 	f := fault.New(fault.DurableUnavailable,
 		"The record does not answer right now, so nothing was done. Retry in a minute; the relay is not affected.")
@@ -294,14 +293,14 @@ func recordAway(err error) *fault.Error {
 	return f.Wrap(err)
 }
 
-// notFound is for ids that name nothing of the caller's account, whether or not they name something
-// of another's.
+// notFound refuses an id that names nothing of the caller's account. It is the same whether or not
+// the id belongs to another account.
 func notFound(what string) *fault.Error {
 	return fault.New(fault.NotYours, "No %s of yours has this id. List them to see what there is.", what)
 }
 
-// toFault turns an error of what an operation works with into a refusal: what is not found is not
-// the caller's.
+// toFault converts an error of a store or service into a refusal. store.ErrNotFound becomes
+// notFound.
 func toFault(err error, what string) error {
 	switch {
 	case err == nil:

@@ -7,12 +7,12 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// chainInPath says that the path names a chain: a wrong one is a wrong address then, not a wrong
-// field.
+// chainInPath reports whether the path names the chain. A wrong chain is then a wrong address
+// (404), not a wrong field.
 func (m *Meta) chainInPath() bool { return strings.Contains(m.Route.Path, "{chain}") }
 
-// UnknownChain is the refusal of a chain in a path, on all routes alike: one that there is not, or
-// that has no upstream here.
+// UnknownChain is the refusal, on all routes, of a chain in a path that does not exist or has no
+// upstream here.
 func UnknownChain(name string, links chain.Links) *fault.Error {
 	if _, known := chain.Lookup(name); known {
 		return fault.New(fault.UnknownChain,
@@ -22,8 +22,8 @@ func UnknownChain(name string, links chain.Links) *fault.Error {
 	return fault.New(fault.UnknownChain, "")
 }
 
-// knowsChain refuses a chain in the path that is none. One that is, and does not fit the operation,
-// its schema refuses, which says why.
+// knowsChain refuses a path with a chain that does not exist. A chain that exists but does not fit
+// the operation is refused by the schema, which states why.
 func (o *Operation[In, Out]) knowsChain(args map[string]any) *fault.Error {
 	name, ok := args["chain"].(string)
 	if !ok || !o.meta.chainInPath() {
@@ -35,10 +35,9 @@ func (o *Operation[In, Out]) knowsChain(args map[string]any) *fault.Error {
 	return UnknownChain(name, o.house.Links)
 }
 
-// onChain notes the chain of a use. Without an upstream here there is no answer, whatever else is
-// asked.
+// onChain stores the chain of a use for metering. It refuses a chain without an upstream here.
 func (o *Operation[In, Out]) onChain(u *use, id chain.ID) *fault.Error {
-	if id == "" { // an optional chain that was not named
+	if id == "" { // an optional chain that was left out
 		return nil
 	}
 	u.toll.Metered.Chain = string(id)

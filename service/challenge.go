@@ -20,10 +20,10 @@ type Challenged struct {
 	Note             string `json:"note"`
 }
 
-// signInChain is the chain id in messages: wallets are Ethereum's (docs/interface.md, 2.4).
+// signInChain is the chain id in messages: wallets are those of Ethereum (docs/interface.md, 2.4).
 const signInChain = 1
 
-// challenge makes a message for a wallet, with a nonce that works once.
+// challenge returns a message for a wallet with a nonce that works once.
 func (h *service) challenge(address wallet.Address, path, statement string) (workflows.Challenge, error) {
 	public, err := url.Parse(h.PublicURL)
 	if err != nil {
@@ -41,7 +41,7 @@ func (h *service) challenge(address wallet.Address, path, statement string) (wor
 	return workflows.Challenge{Address: address, Nonce: m.Nonce, Message: m.String(), Expires: expires}, nil
 }
 
-// challenged shows a challenge that a flow took.
+// challenged returns the response for a challenge that a workflow accepted.
 func (h *service) challenged(c *workflows.Challenge, next string) Challenged {
 	return Challenged{
 		Address: c.Address.Checksummed(), MessageToSign: c.Message,
@@ -51,13 +51,14 @@ func (h *service) challenged(c *workflows.Challenge, next string) Challenged {
 	}
 }
 
-// proves refuses a signature that is not the wallet's over the message.
+// proves refuses a signature that is not the wallet's signature of the message.
 func (h *service) proves(ctx context.Context, address wallet.Address, message, signature string) error {
 	return wallet.Refuse(fault.BindingRefused, wallet.VerifyMessage(ctx, h.wallets(chain.EthMainnet), address, message,
 		signature))
 }
 
-// addressOf reads an address that the schema let through. Nobody has the key of the zero address.
+// addressOf parses an address that the schema accepted. It refuses the zero address, whose key
+// nobody has.
 func addressOf(text string) (wallet.Address, error) {
 	address, err := wallet.ParseAddress(text)
 	if err == nil && address.IsZero() {
@@ -69,7 +70,7 @@ func addressOf(text string) (wallet.Address, error) {
 	return address, nil
 }
 
-// checkSignature refuses what cannot be a signature before any flow is asked.
+// checkSignature refuses a malformed signature before any workflow is called.
 func checkSignature(text string) error {
 	_, err := wallet.DecodeSignature(text)
 	if err == nil {
@@ -79,13 +80,14 @@ func checkSignature(text string) error {
 	return refusal.With("field", "signature")
 }
 
-// doorAuthor is who goes through a door, as histories may hold it.
+// doorAuthor returns the caller as workflow histories may store it.
 func (c *Call) doorAuthor() activities.DoorAuthor {
 	by := c.author("")
 	return activities.DoorAuthor{Actor: by.Actor, Origin: by.Origin}
 }
 
-// wallets is where contract wallets of a chain are asked; nil where there is no chain.
+// wallets returns the reader of a chain's contract wallets, or nil when no node reader is
+// configured.
 func (h *service) wallets(on chain.ID) wallet.ChainCaller {
 	if h.Toolbox.Node == nil {
 		return nil

@@ -16,28 +16,29 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// Where browsers are sent, on pages of the console.
+// Console pages that the payment provider redirects browsers to.
 const (
 	billingPath = "/billing"
-	donePath    = "/billing/done?checkout=" // and our id of the checkout
+	donePath    = "/billing/done?checkout=" // followed by our checkout id
 )
 
-// checkoutLife is how long a checkout can be paid; Stripe takes half an hour to a day.
+// checkoutLife is how long a checkout can be paid. Stripe allows 30 minutes to 24 hours.
 const checkoutLife = time.Hour
 
-// How often an account may begin to pay, and change what it pays: each asks Stripe several times.
+// Rate limits per account for starting checkouts and for changing subscriptions. Each of them calls
+// Stripe several times.
 var (
 	checkoutLimit = account.RateWindow{Limit: 20, Per: time.Hour}
 	billingLimit  = account.RateWindow{Limit: 30, Per: 10 * time.Minute}
 )
 
-// StartCheckoutInput says what is bought.
+// StartCheckoutInput is what to buy.
 type StartCheckoutInput struct {
 	Item    string `json:"item" enum:"builder,pro_monthly,pro_yearly,scale_monthly,scale_yearly,growth_monthly,growth_yearly,founding,pack_s,pack_m,pack_l" doc:"key of a rung of the price ladder that is on sale"`
 	Country string `json:"country,omitempty" pattern:"^[A-Z]{2}$" doc:"country of the billing address, as ISO 3166-1 code in capitals, by which VAT goes; absent for the one on file, else the one the caller is in" example:"DE"`
 }
 
-// StartedCheckout is a page where something can be paid. No money moves until a person pays there.
+// StartedCheckout is the payment page of a checkout. No money moves until a person pays there.
 type StartedCheckout struct {
 	CheckoutID string    `json:"checkout_id" format:"uuid"`
 	URL        string    `json:"checkout_url" format:"uri" doc:"a page of the payment provider, for the person who pays"`
@@ -72,12 +73,12 @@ func (h *service) runStartCheckout(ctx context.Context, c *Call, in StartCheckou
 	return h.checkOut(ctx, c, item, in.Country)
 }
 
-// BuyPackInput says which pack.
+// BuyPackInput is the size of a pack.
 type BuyPackInput struct {
 	Size string `json:"size" enum:"s,m,l" doc:"s: 1,200,000 units, m: 7,000,000, l: 32,000,000"`
 }
 
-// PackCheckout is a page where a pack can be paid.
+// PackCheckout is the payment page of a pack.
 type PackCheckout struct {
 	URL   string     `json:"checkout_url" format:"uri" doc:"a page of the payment provider; give it to the person who pays"`
 	Size  string     `json:"size" enum:"s,m,l"`
@@ -114,8 +115,8 @@ func (h *service) runBuyPack(ctx context.Context, c *Call, in BuyPackInput) (Pac
 	}, err
 }
 
-// checkOut is a purchase on its way. When the account's customer turns out to be deleted at Stripe
-// it begins once more with another.
+// checkOut starts a checkout. If the account's customer turns out to be deleted at Stripe, it
+// creates another one and retries once.
 //
 //nolint:gocritic // a copy does no harm
 func (h *service) checkOut(ctx context.Context, c *Call, item plan.Item, country string) (StartedCheckout, error) {
@@ -166,7 +167,7 @@ func (h *service) checkOutOnce(ctx context.Context, c *Call, item plan.Item, cou
 	}
 	switch {
 	case !c.manages():
-		started.Note += " " + taxRule // where the account is billed is its owner's
+		started.Note += " " + taxRule // only owners see where the account is billed
 	case plan.VATApplies(place.Country):
 		started.VATPercent = plan.VATPercent
 		started.Note += fmt.Sprintf(" VAT of %d %% is added to the price.", plan.VATPercent)
@@ -177,7 +178,7 @@ func (h *service) checkOutOnce(ctx context.Context, c *Call, item plan.Item, cou
 	return started, nil
 }
 
-// mayBuy refuses accounts that buy nothing, and those that begin too often.
+// mayBuy refuses accounts that cannot buy, and those that start too many checkouts.
 func (h *service) mayBuy(ctx context.Context, c *Call) *fault.Error {
 	if refusal := h.selling(); refusal != nil {
 		return refusal
@@ -192,9 +193,9 @@ func (h *service) mayBuy(ctx context.Context, c *Call) *fault.Error {
 	return h.limit(ctx, "checkout:"+c.Account.ID.String(), checkoutLimit)
 }
 
-// clearTheWay refuses a second subscription, and ends checkouts of plans that are open still, so
-// that nobody pays two by mistake. Two that are paid at the same moment all the same come to one
-// subscription, and the other is sent back.
+// clearTheWay refuses a second subscription and expires open checkouts of plans, so that nobody
+// pays twice by mistake. If two are still paid at the same moment, one becomes the subscription and
+// the other is refunded.
 func (h *service) clearTheWay(ctx context.Context, c *Call) error {
 	if c.Account.Custom != nil {
 		return fault.New(fault.FieldRefused, "This account has a contract of its own. Write to %s to change it.",
@@ -224,7 +225,7 @@ func (h *service) clearTheWay(ctx context.Context, c *Call) error {
 	return nil
 }
 
-// endCheckout has an open checkout expire. Its seat is free only once Stripe says so.
+// endCheckout expires an open checkout. Its seat is free only once Stripe confirms it.
 func (h *service) endCheckout(ctx context.Context, c *store.Checkout) error {
 	session, err := h.Stripe.ExpireSession(ctx, c.Session)
 	if err != nil {
@@ -239,7 +240,7 @@ func (h *service) endCheckout(ctx context.Context, c *store.Checkout) error {
 	return toFault(err, "checkout")
 }
 
-// networkCountry is where a browser is; empty when that is not known.
+// networkCountry returns the country of a browser's network, or "" when unknown.
 func (c *Call) networkCountry() string {
 	network := strings.ToUpper(c.country())
 	if c.Session == "" || !plan.Located(network) { // a key's program may run anywhere
@@ -248,9 +249,9 @@ func (c *Call) networkCountry() string {
 	return network
 }
 
-// customerOf returns the account's customer, made at its first purchase, with the country that is
-// asked for. A country that is asked for is the customer's from then on; without one the country of
-// the browser is taken until there is a better one.
+// customerOf returns the account's customer and creates it at the first purchase. A country that is
+// asked for becomes the customer's. Without one the country of the browser's network is assumed
+// until a better one is known.
 func (h *service) customerOf(ctx context.Context, c *Call, country string) (store.Customer, error) {
 	customer, err := h.Store.FindCustomer(ctx, c.Account.ID)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
@@ -277,7 +278,8 @@ func (h *service) customerOf(ctx context.Context, c *Call, country string) (stor
 	if country == customer.Country {
 		country = ""
 	}
-	// What is assumed is recorded before Stripe has it: read from there it would look declared.
+	// Record an assumed country before Stripe has it. Read back from Stripe, it would look
+	// declared.
 	if country != "" && !assumed {
 		if err := h.Stripe.SetCountry(ctx, customer.ID, country); err != nil {
 			return store.Customer{}, toldByStripe(err)
@@ -297,8 +299,9 @@ func (h *service) customerOf(ctx context.Context, c *Call, country string) (stor
 	return customer, nil
 }
 
-// replaceCustomer returns an account whose customer was deleted at Stripe another one, once what it
-// had by the old one is ended here. It reports false when the customer is there.
+// replaceCustomer creates another customer for an account whose customer was deleted at Stripe,
+// once everything bought with the old one has ended here. It returns false if the customer was not
+// deleted.
 func (h *service) replaceCustomer(ctx context.Context, c *Call, country string) (replaced bool, err error) {
 	old, err := h.Store.FindCustomer(ctx, c.Account.ID)
 	if err != nil {
@@ -333,9 +336,9 @@ func (h *service) replaceCustomer(ctx context.Context, c *Call, country string) 
 	return err == nil, toFault(err, "customer")
 }
 
-// openSession has Stripe make the page of a checkout, and somebody wait for what becomes of it. A
-// checkout whose session may or may not have been made stays open until it expires: its seat is not
-// given twice.
+// openSession creates the checkout's payment page at Stripe and has its outcome followed. If it is
+// unknown whether Stripe created the session, the checkout stays open until it expires, so that its
+// seat is not given twice.
 //
 //nolint:gocritic // a copy does no harm
 func (h *service) openSession(ctx context.Context, c *store.Checkout, item plan.Item,
@@ -346,7 +349,7 @@ func (h *service) openSession(ctx context.Context, c *store.Checkout, item plan.
 		Expires: c.ExpiresAt, SuccessURL: h.PublicURL + donePath + c.ID.String(), CancelURL: h.PublicURL + billingPath,
 	})
 	if err != nil {
-		if !errors.Is(err, billing.ErrUnavailable) { // a no: there is no session
+		if !errors.Is(err, billing.ErrUnavailable) { // Stripe refused: there is no session
 			if _, ended := h.Store.EndCheckout(ctx, c.ID, store.CheckoutFailed, h.Now()); ended != nil {
 				h.Logger.Warn("a failed checkout is still open; it expires on its own", "account_id", c.Account,
 					"checkout_id", c.ID, "error", ended)
@@ -362,20 +365,20 @@ func (h *service) openSession(ctx context.Context, c *store.Checkout, item plan.
 	return url, nil
 }
 
-// follow has somebody wait for what becomes of a checkout. When they cannot be told they find it by
-// themselves.
+// follow has a workflow follow the checkout. If the signal fails, the workflow starts later by
+// itself.
 func (h *service) follow(ctx context.Context, c *store.Checkout) {
 	if err := h.Purchases.FollowCheckout(ctx, c); err != nil {
 		h.Logger.Warn("a checkout will be followed later", "account_id", c.Account, "checkout_id", c.ID, "error", err)
 	}
 }
 
-// FinishCheckoutInput names a checkout.
+// FinishCheckoutInput identifies a checkout.
 type FinishCheckoutInput struct {
 	CheckoutID string `json:"checkout_id" maxLength:"64" doc:"id of a checkout of the account, as start_checkout gave it"`
 }
 
-// FinishedCheckout is what became of a checkout.
+// FinishedCheckout is the state of a checkout.
 type FinishedCheckout struct {
 	CheckoutID string `json:"checkout_id" format:"uuid"`
 	Item       string `json:"item"`
@@ -426,7 +429,7 @@ func (h *service) runFinishCheckout(ctx context.Context, c *Call, in FinishCheck
 	}, nil
 }
 
-// checkoutNotes say what to do in each state.
+// checkoutNotes are the next steps, by state.
 var checkoutNotes = map[store.CheckoutState]string{
 	store.CheckoutOpen: "No payment is seen yet. If you paid, look again in a minute; if not, the page can be " +
 		"paid until it expires.",

@@ -14,19 +14,19 @@ import (
 	"github.com/chainaccess/gateway/toolbox/contracts"
 )
 
-// DecodeInput is a call of a contract.
+// DecodeInput is a contract call.
 type DecodeInput struct {
 	Chain   chain.ID `json:"chain" enum:"eth_mainnet,base_mainnet,arbitrum_one,optimism_mainnet,polygon_pos" doc:"the EVM chain that the contract is on; programs of Solana have no ABI and no calldata" example:"base_mainnet"`
 	Address string   `json:"address" pattern:"^0x[0-9a-fA-F]{40}$" doc:"the contract that is called, 0x and 40 hexadecimal digits, in one case or with the right checksum (EIP-55)" example:"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"`
 	Data    string   `json:"data" pattern:"^0x[0-9a-fA-F]*$" maxLength:"262146" doc:"the call's data, 0x and two hexadecimal digits for each byte, at most 131072 bytes" example:"0xa9059cbb000000000000000000000000d8da6bf26964af9d7eed9e03e53415d37aa9604500000000000000000000000000000000000000000000000000000000000f4240"`
 }
 
-// maxDecodeBody is what the longest data takes as JSON.
+// maxDecodeBody is the size of the longest data as JSON, in bytes.
 const maxDecodeBody = 320 << 10
 
 func (in *DecodeInput) chain() chain.ID { return in.Chain }
 
-// check brings address and data into their one form.
+// check normalizes address and data.
 func (in *DecodeInput) check() *fault.Error {
 	contract := ABIInput{in.Chain, in.Address}
 	if refusal := contract.check(); refusal != nil {

@@ -9,12 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// decoder puts arguments that were checked into a struct, by the names of its fields in JSON. It
-// knows flat structs only, of texts, numbers, truth values and lists of texts; a nil one knows
-// nothing. What it leaves alone goes through JSON, which decides what the rest becomes.
+// decoder decodes validated arguments into a struct by the JSON names of its fields. It handles
+// only flat structs of strings, numbers, booleans and string lists. A nil decoder handles nothing.
+// Arguments that it does not handle are decoded as JSON, which defines the result.
 type decoder map[string]slot
 
-// slot is a field and how it is set; false when the value is not a plain one.
+// slot is a field and its setter. The setter returns false for a value that it does not handle.
 type slot struct {
 	field int
 	set   func(reflect.Value, any) bool
@@ -25,7 +25,7 @@ var (
 	textReader = reflect.TypeFor[encoding.TextUnmarshaler]()
 )
 
-// decoderOf returns nil for a struct that is not flat.
+// decoderOf returns the decoder of a struct type, or nil if the struct is not flat.
 func decoderOf(t reflect.Type) decoder {
 	f := decoder{}
 	for i := range t.NumField() {
@@ -49,7 +49,7 @@ func setterOf(t reflect.Type) func(reflect.Value, any) bool {
 	if p := reflect.PointerTo(t); p.Implements(jsonReader) || p.Implements(textReader) {
 		return nil
 	}
-	switch t.Kind() { //nolint:exhaustive // other kinds are left to JSON
+	switch t.Kind() { //nolint:exhaustive // JSON decodes the other kinds
 	case reflect.String:
 		return setText
 	case reflect.Bool:
@@ -73,7 +73,8 @@ func setterOf(t reflect.Type) func(reflect.Value, any) bool {
 	return nil
 }
 
-// decode sets the fields of in, a pointer to the struct. When it gives false, some may be set.
+// decode sets the fields of in, a pointer to the struct. If it returns false, some fields may be
+// set.
 func (f decoder) decode(in any, args map[string]any) bool {
 	if f == nil {
 		return false
@@ -105,7 +106,7 @@ func setBool(v reflect.Value, arg any) bool {
 	return ok
 }
 
-// exactly is up to where a float64 holds every whole number.
+// exactly is 2^53: a float64 represents every smaller integer exactly.
 const exactly = 1 << 53
 
 func setInt(v reflect.Value, arg any) bool {

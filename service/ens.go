@@ -14,8 +14,8 @@ import (
 	"github.com/chainaccess/gateway/toolbox/ens"
 )
 
-// ResolveENSInput is a name. Checked, it is in its normal form, so that a name in capitals finds
-// the answer to the same one without.
+// ResolveENSInput is an ENS name. check normalizes it, so that the cache does not distinguish upper
+// and lower case.
 type ResolveENSInput struct {
 	Name string `json:"name" minLength:"1" maxLength:"254" doc:"a name of ENS in ASCII: letters, digits, hyphens, $ and leading underscores in labels joined by dots; capitals make no difference" example:"vitalik.eth"`
 }
@@ -35,7 +35,7 @@ func (in *ResolveENSInput) check() *fault.Error {
 
 func (in *ResolveENSInput) chain() chain.ID { return chain.EthMainnet }
 
-// ReverseENSInput is an address. Checked, it is in the capitals of EIP-55.
+// ReverseENSInput is an address. check adds the checksum of EIP-55.
 type ReverseENSInput struct {
 	Address string `json:"address" pattern:"^0x[0-9a-fA-F]{40}$" doc:"0x and 40 hexadecimal digits, in one case or with the right checksum (EIP-55)" example:"0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"`
 }
@@ -48,8 +48,8 @@ func (in *ReverseENSInput) check() *fault.Error {
 
 func (in *ReverseENSInput) chain() chain.ID { return chain.EthMainnet }
 
-// ensKept is how long answers of ENS are kept (docs/interface.md, 1.8), also that there is
-// no record.
+// ensKept is how long ENS answers are cached, including that there is no record (docs/interface.md,
+// 1.8).
 const ensKept = 5 * time.Minute
 
 const ensUnits = plan.Unit

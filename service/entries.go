@@ -10,21 +10,21 @@ import (
 	"github.com/chainaccess/gateway/messaging/support"
 )
 
-// What whoever reads an address does about what it was entered for, by the link of the mail that
-// confirmed it. These have no route: pages use them in process.
+// Operations for the owner of an address that was entered on a list, by the link in the
+// confirmation mail. They have no route: pages call them in process.
 
-// EntryInput is the link of a mail that confirms an entry.
+// EntryInput is the link of a confirmation mail.
 type EntryInput struct {
 	Token string `json:"token" maxLength:"1024" doc:"the token of the link, all of it"`
 }
 
-// ConfirmEntryInput confirms a place on the waitlist.
+// ConfirmEntryInput confirms an entry of the waitlist.
 type ConfirmEntryInput struct {
 	Token          string `json:"token" maxLength:"1024" doc:"the token of the link, all of it"`
 	ProductUpdates bool   `json:"product_updates,omitempty" default:"false" doc:"true wants news of the product as well; false (default) word of the opening alone"`
 }
 
-// ShownEntry is what an address is entered for.
+// ShownEntry is what an address was entered for.
 type ShownEntry struct {
 	About          string    `json:"about" enum:"waitlist,wishlist"`
 	Email          string    `json:"email"`

@@ -15,12 +15,12 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// refusalsOf is how far back the refusals of a ticket's evidence go.
+// refusalsOf is the look-back for the refusals in a ticket's evidence.
 const refusalsOf = 24 * time.Hour
 
-// evidence gathers what is known of a ticket's matter (docs/decisions/0068): the call when one is
-// named, the refusals of the last day, the fences that hold and how the chain stands. A key that
-// sees its agent's or its own alone brings no more than that.
+// evidence collects what is known about a ticket's subject (docs/decisions/0068): the call, if one
+// is named, the refusals of the last day, the limits in force and the state of the chain. For a key
+// that sees only its agent's or its own usage, it contains no more than that.
 func (h *service) evidence(ctx context.Context, c *Call, request uuid.UUID) (ticket.Evidence, error) {
 	now := h.Now()
 	e := ticket.Evidence{GatheredAt: now.UTC()}
@@ -54,10 +54,10 @@ func (h *service) evidence(ctx context.Context, c *Call, request uuid.UUID) (tic
 	return e, nil
 }
 
-// reportedCall finds a call of the caller by the id of its request, with the key that made it,
-// which is zero when it is the account's no more. Of a batch it is the first call that was refused.
-// A call of another account is not found, nor for a key that sees its agent's or its own alone one
-// of others.
+// reportedCall finds a call of the caller by its request id, with the key that made it. The key is
+// zero if it no longer belongs to the account. Of a batch it returns the first call that was
+// refused. Calls of other accounts are not found. A key that sees only its agent's or its own usage
+// finds only those calls.
 func (h *service) reportedCall(ctx context.Context, c *Call,
 	request uuid.UUID,
 ) (*ticket.ReportedCall, store.Key, error) {
@@ -98,7 +98,7 @@ func noCall() *fault.Error {
 			"be filed without it.")
 }
 
-// chainCondition tells how a chain stands; nil for one that is not served here.
+// chainCondition returns the state of a chain, or nil if the chain is not served here.
 func (h *service) chainCondition(id chain.ID) *ticket.ChainCondition {
 	if h.Pool == nil {
 		return nil

@@ -15,15 +15,15 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// ExplainInput names a code or a reason.
+// ExplainInput is an error code or the name of a reason.
 type ExplainInput struct {
 	Code ErrorCode `json:"code" doc:"error.code as an integer or as a text, or the name of a reason such as rate_window" example:"-32005"`
 }
 
-// ErrorCode is a code, or the name of a reason, as a text.
+// ErrorCode is a code or the name of a reason, as text.
 type ErrorCode string
 
-// UnmarshalJSON takes an integer, too.
+// UnmarshalJSON accepts an integer as well as a string.
 func (c *ErrorCode) UnmarshalJSON(raw []byte) error {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -38,10 +38,10 @@ func (c *ErrorCode) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// maxCode is far beyond every code of JSON-RPC.
+// maxCode is larger than every code of JSON-RPC.
 const maxCode = math.MaxInt32
 
-// Schema is that of either.
+// Schema returns the schema of an integer or a string.
 func (ErrorCode) Schema(huma.Registry) *huma.Schema {
 	least, limit, short, long := float64(-maxCode), float64(maxCode), 1, 60
 	return &huma.Schema{
@@ -55,8 +55,8 @@ func (ErrorCode) Schema(huma.Registry) *huma.Schema {
 	}
 }
 
-// Explanation is what a code means and what to do. The keys beside code are those of its reason, or
-// hold of all of several.
+// Explanation is the meaning of a code and what to do about it. If several reasons share the code,
+// the fields next to it hold what they have in common.
 type Explanation struct {
 	Known   bool           `json:"known" doc:"false when the code is neither the gateway's nor one that chains' nodes agree upon"`
 	Code    *int           `json:"code" nullable:"true" doc:"null for a name that is no reason's"`
@@ -81,7 +81,7 @@ type Reason struct {
 	Doorway *string  `json:"doorway" nullable:"true"`
 }
 
-// NodesMeaning is what a code means to the nodes of a family of chains.
+// NodesMeaning is the meaning of a code in answers of a family of nodes.
 type NodesMeaning struct {
 	Family  string   `json:"family" enum:"evm,solana"`
 	Title   string   `json:"title"`
@@ -101,7 +101,7 @@ func (h *service) explainError() *Operation[ExplainInput, Explanation] {
 	})
 }
 
-// explain takes a number or a name.
+// explain explains a code or the name of a reason.
 func explain(text string) Explanation {
 	text = strings.TrimSpace(text)
 	e := Explanation{Steps: []string{}, Reasons: []Reason{}, Nodes: []NodesMeaning{}}
@@ -143,7 +143,7 @@ func explain(text string) Explanation {
 	return e
 }
 
-// ours enters the gateway's reasons; the words of an only one stand at the top.
+// ours adds the gateway's reasons. If there is only one, its text is also at the top.
 func (e *Explanation) ours(entries []fault.Entry) {
 	for i := range entries {
 		r := &entries[i]
@@ -162,10 +162,11 @@ func (e *Explanation) ours(entries []fault.Entry) {
 	}
 }
 
-// sharedTitles are what codes with several reasons are called, as JSON-RPC has them.
+// sharedTitles are JSON-RPC's titles of codes that several reasons share.
 var sharedTitles = map[int]string{-32600: "Request refused", -32602: "Parameters refused"}
 
-// shared says at the top what holds of every reason: which of them it was, the code does not tell.
+// shared sets the top-level fields to what all reasons have in common: the code alone does not
+// determine the reason.
 func (e *Explanation) shared() {
 	titles := make([]string, len(e.Reasons))
 	status := e.Reasons[0].HTTP
@@ -184,7 +185,7 @@ func (e *Explanation) shared() {
 	}
 }
 
-// theirs enters what nodes mean by the code.
+// theirs adds what the code means to nodes.
 func (e *Explanation) theirs(nodes []chain.NodeError) {
 	for i := range nodes {
 		n := &nodes[i]
@@ -198,7 +199,7 @@ func (e *Explanation) theirs(nodes []chain.NodeError) {
 	}
 }
 
-// unknownCode says where else a number may be from.
+// unknownCode returns a hint on where an unknown number may come from.
 func unknownCode(code int) string {
 	const statuses, lastStatus = 100, 599
 	switch {

@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// SubmitFeedbackInput is what somebody thinks of the service.
+// SubmitFeedbackInput is feedback on the service.
 type SubmitFeedbackInput struct {
 	Kind  string `json:"kind" enum:"feature,chain,praise,complaint,other" doc:"feature: something to build; chain: a chain to serve; praise; complaint; other"`
 	Title string `json:"title" minLength:"1" maxLength:"140" doc:"in one line of 1 to 140 characters" example:"WebSocket subscriptions"`
@@ -21,7 +21,7 @@ type SubmitFeedbackInput struct {
 	Form  string `json:"form,omitempty" format:"uuid" doc:"an id that you make, a UUID: for one entry: the same sent again with it is not recorded again, anything else with it is refused; absent for none" example:"019a9f3e-7c1d-7b7a-8a51-0d6d3f2b9c11"`
 }
 
-// FeedbackView is feedback as its giver sees it (docs/interface.md, 2.2).
+// FeedbackView is feedback as shown to its author (docs/interface.md, 2.2).
 type FeedbackView struct {
 	ID        string    `json:"id" format:"uuid"`
 	Kind      string    `json:"kind" enum:"feature,chain,praise,complaint,other"`
@@ -33,7 +33,7 @@ type FeedbackView struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// ListFeedbackInput chooses feedback.
+// ListFeedbackInput selects a page of feedback.
 type ListFeedbackInput struct {
 	Status string `json:"status,omitempty" enum:"new,reviewed,planned,shipped,declined" doc:"only that with this status; absent for all"`
 	Limit  int    `json:"limit,omitempty" minimum:"1" maximum:"100" default:"20" doc:"how many, newest first; 1 to 100" example:"20"`

@@ -18,8 +18,8 @@ type FenceDoorways struct {
 	Ways  map[string]Doorway `json:"doorways" doc:"by name, like wait, bind, adopt, upgrade"`
 }
 
-// fenceDoorways are the limits of a caller: of a door key those that came with it, of others those
-// of its account and its key.
+// fenceDoorways returns the limits of a caller. For a door key these are the limits that came with
+// it, for others those of the account and the key.
 func (h *service) fenceDoorways(s *callerState) []FenceDoorways {
 	if s.Key.Door == account.DoorPublic || s.Key.Door == account.DoorWallet {
 		return h.doorKeyFences(s)
@@ -63,8 +63,8 @@ func (h *service) fenceDoorways(s *callerState) []FenceDoorways {
 	return list
 }
 
-// doorKeyFences are the limits that come with a door key, each with those doorways of its welcome
-// that lead past it.
+// doorKeyFences returns the limits of a door key, each with the doorways of its welcome that lead
+// past it.
 func (h *service) doorKeyFences(s *callerState) []FenceDoorways {
 	var code account.ClaimCode
 	if s.Key.Adoptable {
@@ -108,7 +108,8 @@ func (h *service) doorKeyFences(s *callerState) []FenceDoorways {
 	return list
 }
 
-// budgetFence is the limit behind a budget; false for a pack, whose end is no limit by itself.
+// budgetFence returns the limit behind a budget. It returns false for a pack: using it up refuses
+// nothing by itself.
 func (h *service) budgetFence(s *callerState, b *Budget) (FenceDoorways, bool) {
 	f := FenceDoorways{
 		Code: b.Code, Ways: map[string]Doorway{}, Limit: b.Limit.Grouped() + " units of the billing period",
@@ -138,7 +139,7 @@ func (h *service) budgetFence(s *callerState, b *Budget) (FenceDoorways, bool) {
 	case BudgetService:
 		f.Fence, f.Limit = "service_cap", f.Limit+" for "+string(b.Service)+", all keys together"
 		f.Ways["raise"] = h.change(s, f.Fence, "configure_services", "raise the cap of "+string(b.Service), "/settings")
-	case BudgetKeyDay: // of a key that came with it and was adopted since
+	case BudgetKeyDay: // of an adopted key, which keeps its limit
 		f.Fence, f.Limit = "units_per_day", b.Limit.Grouped()+" units a UTC day"
 	case BudgetPack:
 		return f, false
@@ -150,7 +151,7 @@ func (h *service) budgetFence(s *callerState, b *Budget) (FenceDoorways, bool) {
 	return f, true
 }
 
-// switchedOff are the services that are off, and where each is switched on.
+// switchedOff returns the services that are switched off, with where to switch each on.
 func (h *service) switchedOff(s *callerState) []FenceDoorways {
 	var list []FenceDoorways
 	for _, service := range account.Services() {
@@ -173,8 +174,8 @@ func (h *service) switchedOff(s *callerState) []FenceDoorways {
 	return list
 }
 
-// change is a doorway that whoever manages the account goes through by a tool; others ask its
-// owner.
+// change returns a doorway for a change of settings. Callers who manage the account use the tool,
+// others ask the owner.
 func (h *service) change(s *callerState, past, tool, what, page string) Doorway {
 	do := "With " + tool + ": " + what + "."
 	if !s.manages() {

@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/toolbox"
 )
 
-// GasInput names an EVM chain.
+// GasInput is an EVM chain.
 type GasInput struct {
 	Chain chain.ID `json:"chain" enum:"eth_mainnet,base_mainnet,arbitrum_one,optimism_mainnet,polygon_pos" doc:"one of the EVM chains. Solana has no gas: a transaction pays 5,000 lamports for each signature and a priority fee of its own choice, for which getRecentPrioritizationFees through /rpc/solana_mainnet shows what others paid" example:"eth_mainnet"`
 }
@@ -42,7 +42,7 @@ func (h *service) getGas() *Operation[GasInput, toolbox.Gas] {
 
 const gasUnits = plan.Unit
 
-// chainFailures are the reasons with which whatever reads a chain fails.
+// chainFailures are the reasons with which operations that read a chain fail.
 var chainFailures = []fault.Reason{fault.NoUpstream, fault.UpstreamFailed, fault.UpstreamTimeout}
 
 func (h *service) runGetGas(ctx context.Context, _ *Call, in GasInput) (toolbox.Gas, error) {

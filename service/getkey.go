@@ -10,11 +10,11 @@ import (
 	"github.com/chainaccess/gateway/metering/netlimit"
 )
 
-// KeysPerDay is how many anonymous keys one network address may make in a UTC day
+// KeysPerDay is how many anonymous keys one network address may make per UTC day
 // (docs/interface.md, 2.3).
 const KeysPerDay = 3
 
-// GetKeyInput is nothing: the anonymous door asks nothing.
+// GetKeyInput is empty: anonymous keys require no input.
 type GetKeyInput struct{}
 
 func (h *service) getKey() *Operation[GetKeyInput, Welcome] {
@@ -28,8 +28,8 @@ func (h *service) getKey() *Operation[GetKeyInput, Welcome] {
 	}, h.runGetKey)
 }
 
-// runGetKey takes the address's count first and gives it back when no key was made, so that at most
-// a crash between the two costs the visitor one of three.
+// runGetKey counts the key against the network's quota first and returns the quota if no key was
+// made. Only a crash in between costs the visitor one of three.
 func (h *service) runGetKey(ctx context.Context, c *Call, _ GetKeyInput) (Welcome, error) {
 	taken, err := h.Networks.Take(ctx, netlimit.NewKeys, c.Network)
 	if err != nil {
@@ -37,7 +37,7 @@ func (h *service) runGetKey(ctx context.Context, c *Call, _ GetKeyInput) (Welcom
 	}
 	if !taken.OK() {
 		ways := h.doorways(account.DoorPublic, account.ClaimCode{})
-		delete(ways, "adopt") // there is no key
+		delete(ways, "adopt") // there is no key to adopt
 		delete(ways, "bind")
 		ways["wait"] = Doorway{
 			Past: "keys_per_address_and_day", Do: "Wait until 00:00 UTC, when keys count anew.",
@@ -67,7 +67,7 @@ func (h *service) runGetKey(ctx context.Context, c *Call, _ GetKeyInput) (Welcom
 	return w, nil
 }
 
-// noMoreKeys says whose keys of the day are used up.
+// noMoreKeys returns the refusal that names whose quota of new keys is used up.
 func noMoreKeys(taken *netlimit.Taken) *fault.Error {
 	if taken.Refused == netlimit.Address {
 		return fault.New(fault.NewKeyQuota, "")
@@ -79,7 +79,7 @@ func noMoreKeys(taken *netlimit.Taken) *fault.Error {
 
 const giveBackTimeout = 2 * time.Second
 
-// giveBackKey undoes the count of a key that was not made, also when the visitor is gone.
+// giveBackKey returns the quota of a key that was not made, even if the client is gone.
 func (h *service) giveBackKey(ctx context.Context, taken netlimit.Taken) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), giveBackTimeout)
 	defer cancel()

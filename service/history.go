@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/toolbox"
 )
 
-// HistoryInput names an address on an EVM chain, and a page of its transfers.
+// HistoryInput is an address on an EVM chain and a page of its transfers.
 type HistoryInput struct {
 	Chain   chain.ID `json:"chain" enum:"eth_mainnet,base_mainnet,arbitrum_one,optimism_mainnet,polygon_pos" doc:"one of the EVM chains. Solana has no history here, because no index of transfers by owner is part of its nodes: list an address's transactions with getSignaturesForAddress through /rpc/solana_mainnet and read each with getTransaction" example:"eth_mainnet"`
 	Address string   `json:"address" minLength:"1" maxLength:"64" doc:"0x and 40 hexadecimal digits, in small letters, in capitals or with the capitals of EIP-55" example:"0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"`

@@ -10,9 +10,9 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// UsageInsights is what follows from an account's own use: where it leads, what the cache saved,
-// what would cost least, and what was refused of late. It is made of the same parts as
-// get_usage_stats and what_can_i_do.
+// UsageInsights is what follows from an account's own usage: its projection, what the cache saved,
+// the cheapest plan, and recent refusals. It is built from the same parts as get_usage_stats and
+// what_can_i_do.
 type UsageInsights struct {
 	AsOf           *time.Time     `json:"as_of" nullable:"true" doc:"all usage before this instant is recorded, which insights go by; null while nothing is known to be"`
 	Spend          SpendSummary   `json:"spend" doc:"at the pace of the last 7 days"`
@@ -24,7 +24,7 @@ type UsageInsights struct {
 	Refused        []Refused      `json:"refused_24h" doc:"why calls of the last 24 hours were refused or failed, the most frequent first, at most 5"`
 }
 
-// Refused is a reason for which calls were refused, with what to do about it.
+// Refused is a reason why calls were refused, with what to do about it.
 type Refused struct {
 	FailedReason
 
@@ -33,7 +33,7 @@ type Refused struct {
 	RequestID string   `json:"request_id,omitempty" format:"uuid" doc:"of the newest such call, which a ticket takes; absent where none is among the account's 500 newest failures"`
 }
 
-// Of what was refused the overview shows so many reasons.
+// maxRefused is the number of reasons shown.
 const maxRefused = 5
 
 func (h *service) getInsights() *Operation[Nothing, UsageInsights] {
@@ -80,8 +80,8 @@ func (h *service) makeInsights(ctx context.Context, c *Call) (in UsageInsights, 
 	return in, nil
 }
 
-// usedSince is what an account used since an instant: the spend of get_usage_stats, which tells its
-// steps apart.
+// usedSince returns what an account used since an instant. It equals the spend of get_usage_stats,
+// which splits it by step.
 func (h *service) usedSince(ctx context.Context, c *Call, since time.Time) (plan.Units, error) {
 	services, err := h.Store.SumServices(ctx, c.Account.ID, account.KeyID{}, since)
 	if err != nil {
@@ -94,7 +94,7 @@ func (h *service) usedSince(ctx context.Context, c *Call, since time.Time) (plan
 	return used, nil
 }
 
-// refusedOfADay is why calls of the last 24 hours were refused or failed.
+// refusedOfADay returns why calls of the last 24 hours were refused or failed.
 func (h *service) refusedOfADay(ctx context.Context, c *Call) ([]Refused, error) {
 	w := store.UsageWindow{Account: c.Account.ID, Since: spans["24h"].since(h.Now())}
 	failures, err := h.Store.Failures(ctx, &w, maxRefused)
@@ -120,8 +120,8 @@ func (h *service) refusedOfADay(ctx context.Context, c *Call) ([]Refused, error)
 	return list, nil
 }
 
-// newestFailures is the request id of the newest failed call of each reason, among so many as one
-// walk of an index gives: a reason that other ones have drowned is not there.
+// newestFailures returns the request id of the newest failed call of each reason, among the newest
+// maxSifted failures. A reason that is older than all of these is missing.
 func (h *service) newestFailures(ctx context.Context, w *store.UsageWindow) (map[string]string, error) {
 	calls, err := h.Store.FailedCalls(ctx, w, h.Now(), maxSifted)
 	if err != nil {

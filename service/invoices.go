@@ -10,19 +10,19 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// ListInvoicesInput bounds the list.
+// ListInvoicesInput selects a page of invoices.
 type ListInvoicesInput struct {
 	Limit  int    `json:"limit,omitempty" minimum:"1" maximum:"100" default:"24" doc:"how many invoices, newest first"`
 	Before string `json:"before,omitempty" format:"date-time" maxLength:"40" doc:"only invoices made before this; created_at of the last one gives the next page"`
 }
 
-// InvoiceList is what was charged, newest first.
+// InvoiceList is a page of invoices, newest first.
 type InvoiceList struct {
 	Invoices []InvoiceView `json:"invoices"`
 	More     bool          `json:"more" doc:"whether older ones follow"`
 }
 
-// InvoiceView is one invoice. Net and VAT add up to the total.
+// InvoiceView is one invoice. Net plus VAT equals the total.
 type InvoiceView struct {
 	ID          string     `json:"id" doc:"give it to show_invoice for the invoice itself"`
 	Number      string     `json:"number" doc:"as it stands on the invoice; empty until it has one"`
@@ -55,7 +55,7 @@ func (h *service) runListInvoices(ctx context.Context, c *Call, in ListInvoicesI
 	if in.Limit == 0 {
 		in.Limit = defaultInvoices
 	}
-	before := h.Now().Add(time.Hour) // an invoice may be made while this runs
+	before := h.Now().Add(time.Hour) // an invoice may be created while this runs
 	if in.Before != "" {
 		var err error
 		if before, err = time.Parse(time.RFC3339Nano, in.Before); err != nil {
@@ -82,12 +82,12 @@ func invoiceView(i *subscription.Invoice) InvoiceView {
 	}
 }
 
-// ShowInvoiceInput names an invoice.
+// ShowInvoiceInput identifies an invoice.
 type ShowInvoiceInput struct {
 	ID string `json:"id" minLength:"1" maxLength:"255" pattern:"^[A-Za-z0-9_]+$" doc:"an invoice of the account, as list_invoices gives it"`
 }
 
-// InvoicePage is where an invoice is.
+// InvoicePage is the page of an invoice.
 type InvoicePage struct {
 	URL string `json:"url" format:"uri" doc:"a page of the payment provider that shows the invoice, and takes its payment while it is open; who has the address sees it"`
 }
@@ -113,7 +113,7 @@ func (h *service) runShowInvoice(ctx context.Context, c *Call, in ShowInvoiceInp
 	return InvoicePage{URL: url}, toldByStripe(err)
 }
 
-// Portal is where the customer sees and changes how to pay.
+// Portal is the payment provider's page where customers manage how they pay.
 type Portal struct {
 	URL string `json:"url" format:"uri" doc:"a page of the payment provider, for the person who asked, for some minutes"`
 }

@@ -14,13 +14,13 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// CreateKeyInput names a new key.
+// CreateKeyInput is the name and the cap of a new key.
 type CreateKeyInput struct {
 	Name              string `json:"name" minLength:"1" maxLength:"80" doc:"what the key is for; 1 to 80 characters" example:"indexer"`
 	MonthlyRequestCap *int64 `json:"monthly_request_cap,omitempty" minimum:"0" maximum:"1000000000000" doc:"weighted units that the key may use in a period of its account; 0 or absent for no cap of its own"`
 }
 
-// CreatedKey is a new key. The plaintext stands here once and nowhere else.
+// CreatedKey is a new key. This is the only response that contains its plaintext.
 type CreatedKey struct {
 	ID                string      `json:"id" format:"uuid" doc:"names the key; no secret"`
 	Name              string      `json:"name"`
@@ -56,19 +56,19 @@ func (h *service) runCreateKey(ctx context.Context, c *Call, in CreateKeyInput) 
 	}, nil
 }
 
-// ListKeysInput chooses between keys and agents.
+// ListKeysInput selects keys or agents.
 type ListKeysInput struct {
 	Scope string `json:"scope,omitempty" enum:"keys,agents" default:"keys" doc:"keys (default), or agents: the identities that proved a wallet"`
 }
 
-// KeyList lists the keys of an account, oldest first, revoked ones too.
+// KeyList lists the keys of an account, oldest first, including revoked ones.
 type KeyList struct {
 	Count  int         `json:"count"`
 	Keys   []KeyView   `json:"keys" doc:"with scope keys"`
 	Agents []AgentView `json:"agents,omitzero" doc:"with scope agents alone, where keys is empty; adopted keys are in both"`
 }
 
-// KeyView is what may be shown of a key.
+// KeyView is the public part of a key.
 type KeyView struct {
 	ID                string                         `json:"id" format:"uuid"`
 	Name              string                         `json:"name"`
@@ -122,12 +122,12 @@ func viewOf(k *store.Key) KeyView {
 	return v
 }
 
-// RevokeKeyInput names a key.
+// RevokeKeyInput identifies a key.
 type RevokeKeyInput struct {
 	APIKeyID string `json:"api_key_id" format:"uuid" doc:"id of a key of the account, as list_api_keys gives it"`
 }
 
-// RevokedKey is a key that ended.
+// RevokedKey is a key that was revoked.
 type RevokedKey struct {
 	ID        string    `json:"id" format:"uuid"`
 	Name      string    `json:"name"`
@@ -155,7 +155,7 @@ func (h *service) runRevokeKey(ctx context.Context, c *Call, in RevokeKeyInput) 
 	return RevokedKey{ID: k.ID.String(), Name: k.Name, RevokedAt: k.RevokedAt}, nil
 }
 
-// keyID reads the id of a key.
+// keyID parses the id of a key.
 func keyID(field, text string) (account.KeyID, *fault.Error) {
 	id, err := account.ParseKeyID(text)
 	if err != nil {
@@ -165,8 +165,7 @@ func keyID(field, text string) (account.KeyID, *fault.Error) {
 	return id, nil
 }
 
-// label cleans a name that people give: no white space around it, and nothing in it that is not
-// seen.
+// label trims a name that people enter, and refuses empty names and invisible characters.
 func label(field, text string) (string, *fault.Error) {
 	text = strings.TrimSpace(text)
 	switch {
@@ -179,7 +178,7 @@ func label(field, text string) (string, *fault.Error) {
 	return text, nil
 }
 
-// number is an amount as settings take it; nil stays nil.
+// number converts an amount to the form that settings take. nil stays nil.
 func number(n *int64) *json.Number {
 	if n == nil {
 		return nil
@@ -188,7 +187,7 @@ func number(n *int64) *json.Number {
 	return &text
 }
 
-// capOf is a cap as the interface shows it: null for none.
+// capOf returns a cap as the interface shows it: nil for none.
 func capOf(c plan.Units) *plan.Units {
 	if c == 0 {
 		return nil
@@ -196,7 +195,7 @@ func capOf(c plan.Units) *plan.Units {
 	return &c
 }
 
-// capsOf is a map of caps that is never null.
+// capsOf returns caps, and an empty map for nil, so that JSON never shows null.
 func capsOf(caps map[account.Service]plan.Units) map[account.Service]plan.Units {
 	if caps == nil {
 		return map[account.Service]plan.Units{}
@@ -204,8 +203,8 @@ func capsOf(caps map[account.Service]plan.Units) map[account.Service]plan.Units 
 	return caps
 }
 
-// lastUse is the hour of a key's last recorded call, which may have begun before the key was made
-// in it.
+// lastUse returns the hour of a key's last recorded call, or its creation time if the key was made
+// within that hour.
 func lastUse(k *store.Key) time.Time {
 	if !k.LastUsedAt.IsZero() && k.LastUsedAt.Before(k.CreatedAt) {
 		return k.CreatedAt

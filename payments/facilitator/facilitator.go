@@ -1,6 +1,6 @@
-// Package facilitator asks an x402 facilitator to verify and to settle payments of strangers: POST
-// /verify and POST /settle. It decides nothing about payments and keeps nothing. What it is told
-// apart is whether money may have moved.
+// Package facilitator is a client of an x402 facilitator: POST /verify and POST /settle. It stores
+// nothing and makes no decision about a payment. Its errors distinguish failures that moved no
+// money from failures that may have moved money.
 package facilitator
 
 import (
@@ -23,29 +23,29 @@ import (
 	"github.com/chainaccess/gateway/payments/x402"
 )
 
-// Errors of Verify and Settle. A Refusal is an answer; all else are these, wrapped with what is
-// good for a log.
+// Errors of Verify and Settle. A facilitator's refusal is a *RefusalError. Every other failure
+// wraps one of these with details for a log.
 var (
-	// ErrUnavailable: no usable answer to a verification, or no connection for a settlement. No
-	// money moved by it.
+	// ErrUnavailable: the verification got no usable answer, or the settlement got no connection.
+	// No money moved.
 	ErrUnavailable = errors.New("the facilitator gave no usable answer")
-	// ErrUnknown: the request to settle may have arrived, and no answer says what came of it. Only
-	// the chain knows.
+	// ErrUnknown: the request to settle may have arrived, and no answer states its outcome. Only
+	// the chain can tell.
 	ErrUnknown = errors.New("the outcome of the settlement is unknown")
 )
 
-// RefusalError is a facilitator's no, with its reason: a word of its protocol.
+// RefusalError is a refusal by the facilitator. Reason is an error code of the x402 protocol.
 type RefusalError struct{ Reason string }
 
-// Error names the reason.
+// Error includes the reason.
 func (r *RefusalError) Error() string { return "the facilitator refused: " + r.Reason }
 
 // Options of a Client. Only URL is required.
 type Options struct {
-	// /verify and /settle are below it; credentials in it are sent as HTTP basic authentication
+	// base URL of /verify and /settle; credentials in it are sent as HTTP basic authentication
 	URL           string
-	VerifyTimeout time.Duration // ten seconds
-	SettleTimeout time.Duration // for the transaction to be mined; thirty seconds
+	VerifyTimeout time.Duration // ten seconds by default
+	SettleTimeout time.Duration // includes the wait until the transaction is mined; thirty seconds by default
 }
 
 const (
@@ -53,19 +53,19 @@ const (
 	settleTimeout = 30 * time.Second
 	dialTimeout   = 5 * time.Second
 	maxAnswer     = 64 << 10
-	// maxConnections bounds the settlements and verifications under way at a time; others wait
-	// within their deadlines.
+	// maxConnections bounds the concurrent verifications and settlements. Others wait until their
+	// timeouts.
 	maxConnections = 64
 )
 
-// Client is safe for concurrent use.
+// Client calls one facilitator. It is safe for concurrent use.
 type Client struct {
 	base           *url.URL
 	verify, settle time.Duration
 	transport      *http.Transport
 }
 
-// New makes a client, or says what is wrong with the URL without repeating it.
+// New returns a client. Its error describes what is wrong with the URL without repeating it.
 func New(o Options) (*Client, error) {
 	base, err := url.Parse(strings.TrimRight(o.URL, "/"))
 	if err != nil || base.Host == "" || (base.Scheme != "https" && base.Scheme != "http") || base.RawQuery != "" ||
@@ -81,8 +81,8 @@ func New(o Options) (*Client, error) {
 	return &Client{base, o.VerifyTimeout, o.SettleTimeout, onceTransport()}, nil
 }
 
-// onceTransport never sends anything twice: a fresh connection for each request, HTTP/1.1 only. It
-// follows no redirects, because a transport follows none.
+// onceTransport returns a transport that never sends a request twice: a fresh connection for each
+// request, and HTTP/1.1 only. A transport follows no redirects.
 func onceTransport() *http.Transport {
 	return &http.Transport{
 		DialContext:            (&net.Dialer{Timeout: dialTimeout}).DialContext,
@@ -95,15 +95,16 @@ func onceTransport() *http.Transport {
 	}
 }
 
-// verdict is the answer of /verify.
+// verdict is the response of /verify.
 type verdict struct {
 	Valid  *bool  `json:"isValid"`
 	Reason string `json:"invalidReason"`
 	Payer  string `json:"payer"`
 }
 
-// Verify asks whether a payment would settle. It is a *RefusalError when not, and ErrUnavailable
-// when nobody knows. The answer is for this payer or it is none.
+// Verify asks whether a payment would settle. It returns nil if it would, a *RefusalError if it
+// would not, and ErrUnavailable if the facilitator gave no usable answer. An answer about another
+// payer is not usable.
 func (c *Client) Verify(ctx context.Context, q *x402.Quote, p *x402.Payload) error {
 	body, err := q.FacilitatorRequest(p)
 	if err != nil {
@@ -129,7 +130,7 @@ func (c *Client) Verify(ctx context.Context, q *x402.Quote, p *x402.Payload) err
 	return nil
 }
 
-// outcome is the answer of /settle.
+// outcome is the response of /settle.
 type outcome struct {
 	Success     *bool  `json:"success"`
 	Reason      string `json:"errorReason"`
@@ -138,9 +139,9 @@ type outcome struct {
 	Payer       string `json:"payer"`
 }
 
-// Settle has a payment settled, once: it sends one request and never another. It gives the
-// transaction; or a *RefusalError when no transaction was made; ErrUnavailable when the request
-// never left; ErrUnknown for everything else. A caller that goes away does not end it.
+// Settle has a payment settled. It sends one request and never retries. It returns the transaction,
+// or a *RefusalError when no transaction was made, ErrUnavailable when the request was never sent,
+// and ErrUnknown in all other cases. Cancelling ctx does not interrupt it.
 func (c *Client) Settle(ctx context.Context, q *x402.Quote, p *x402.Payload) (x402.TxHash, error) {
 	body, err := q.FacilitatorRequest(p)
 	if err != nil {
@@ -173,12 +174,12 @@ func (c *Client) Settle(ctx context.Context, q *x402.Quote, p *x402.Payload) (x4
 	return tx, nil
 }
 
-// formReasons are the reasons of the reference facilitators and of the protocol's list of errors
-// that are about the form of a payment and its signature alone: with them the authorization cannot
-// have moved anything, before or after. All others may come from a transaction that was sent, or
-// from one that used the authorization already: a wallet that is empty, a nonce that is used and a
-// time that is over are what that looks like afterwards, "invalid_exact_evm_transaction_failed" is
-// also said of one that was waited for in vain.
+// formReasons are the error codes that concern only the form or the signature of a payment. An
+// authorization refused with one of them can never have moved money. They come from the reference
+// facilitators and the protocol's list of errors. Any other code may follow a transaction that was
+// sent, or one that used the authorization earlier: afterwards the wallet is empty, the nonce is
+// used or the time is over. Facilitators also return "invalid_exact_evm_transaction_failed" when
+// waiting for a transaction timed out.
 var formReasons = map[string]bool{
 	"invalid_x402_version": true, "invalid_scheme": true, "unsupported_scheme": true, "invalid_network": true,
 	"invalid_payload": true, "invalid_payment_requirements": true, "unsupported_payload_type": true,
@@ -192,7 +193,7 @@ var formReasons = map[string]bool{
 	"invalid_exact_evm_signature": true, "invalid_exact_evm_payload_signature": true,
 }
 
-// post sends one request. left says whether it may have left this machine.
+// post sends one request. left reports whether the request may have been sent.
 func (c *Client) post(ctx context.Context, path string, body []byte) (status int, answer []byte, left bool, err error) {
 	var connected atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
@@ -204,7 +205,7 @@ func (c *Client) post(ctx context.Context, path string, body []byte) (status int
 	if err != nil {
 		return 0, nil, false, errors.New("the request cannot be made")
 	}
-	req.GetBody = nil // nothing below can send it again
+	req.GetBody = nil // so that the transport cannot resend the body
 	req.Header = http.Header{
 		"Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {"chain-access-gateway"},
 	}
@@ -227,7 +228,7 @@ func (c *Client) post(ctx context.Context, path string, body []byte) (status int
 	return resp.StatusCode, answer, true, nil
 }
 
-// safe keeps of an error its innermost words, which name no address.
+// safe returns the innermost error, whose text contains no address.
 func safe(err error) error {
 	if _, lookup := errors.AsType[*net.DNSError](err); lookup {
 		return errors.New("its name cannot be looked up")
@@ -238,7 +239,7 @@ func safe(err error) error {
 	return err
 }
 
-// isPayer takes an answer that names no payer.
+// isPayer reports whether an answer names the payer or no payer at all.
 func isPayer(named string, payer wallet.Address) bool {
 	if named == "" {
 		return true
@@ -249,8 +250,8 @@ func isPayer(named string, payer wallet.Address) bool {
 
 const maxWord = 100
 
-// word is a reason as far as it is one: what a facilitator says is shown to payers and written to
-// logs.
+// word returns the reason if it looks like an error code, and "unnamed" otherwise. Reasons are
+// shown to payers and written to logs.
 func word(reason string) string {
 	ok := reason != "" && len(reason) <= maxWord
 	for i := 0; ok && i < len(reason); i++ {

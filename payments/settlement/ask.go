@@ -14,38 +14,39 @@ import (
 	"github.com/chainaccess/gateway/relay/upstream"
 )
 
-// maxAnswer bounds one answer in bytes: a block of several thousand transaction hashes, a receipt
-// of as many logs.
+// maxAnswer bounds one answer in bytes. A block of several thousand transaction hashes fits, and so
+// does a receipt with as many logs.
 const maxAnswer = 4 << 20
 
-// errAlone says that no upstream could be asked: none is left, or all that are have no room or are
+// errAlone: no upstream can be asked. Either none is left, or the remaining ones are at capacity or
 // out of service.
 var errAlone = errors.New("no other upstream can be asked")
 
-// others reports whether another upstream than by is configured, in whatever state: one that is at
-// its limit may know what by denies.
+// others reports whether an upstream other than by is configured, whatever its state. One that is
+// at capacity now may know what by denies.
 func (r *Reader) others(by string) bool {
 	on, ok := r.pool.Chain(r.on)
 	return ok && slices.ContainsFunc(on.Names(), without(by))
 }
 
-// inBandError is an error that a node answered with.
+// inBandError is a JSON-RPC error that a node answered with.
 type inBandError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
 }
 
-// Error names the code alone: the words are the node's.
+// Error includes only the code: the message is the node's own text.
 func (e *inBandError) Error() string { return fmt.Sprintf("a node answered with error %d", e.Code) }
 
-// among says which upstreams may be asked; nil for all.
+// among reports whether an upstream may be asked. nil allows all of them.
 type among func(name string) bool
 
 func only(name string) among    { return func(n string) bool { return n == name } }
 func without(name string) among { return func(n string) bool { return n != name } }
 
-// ask returns the result of a read and the name of the upstream that gave it. Of the whole supply,
-// because money hangs on it. nullAsksOn has others asked too where one answers null.
+// ask returns the result of a read and the name of the upstream that answered. It reads from
+// premium supply because money depends on the answer. With nullAsksOn, a null result makes it ask
+// further upstreams.
 func (r *Reader) ask(ctx context.Context, method string, params []any, who among,
 	nullAsksOn bool,
 ) (json.RawMessage, string, error) {
@@ -78,7 +79,7 @@ func (r *Reader) ask(ctx context.Context, method string, params []any, who among
 
 func isNull(result []byte) bool { return string(result) == "null" }
 
-// whole takes a whole answer out of what may stream.
+// whole reads an answer completely, including its streamed rest.
 func whole(a *upstream.Answer) (json.RawMessage, error) {
 	if a.Error != nil {
 		e := &inBandError{}

@@ -15,21 +15,21 @@ import (
 	"github.com/chainaccess/gateway/payments/x402"
 )
 
-// observation is what one upstream says of a transaction.
+// observation is what one upstream reports about a transaction.
 type observation struct {
 	by        string
 	sight     x402.Sight
-	payments  []x402.PayerSum // of a mined one
-	block     uint64          // of a mined or failed one
+	payments  []x402.PayerSum // of a mined transaction
+	block     uint64          // of a mined or failed transaction
 	blockHash x402.TxHash
 	time      int64
 	head      uint64
-	finalized uint64 // 0 when it does not tell
-	// finalizedTime is that block's, in seconds since 1970.
+	finalized uint64 // 0 when unknown
+	// finalizedTime is the time of the finalized block, in seconds since 1970.
 	finalizedTime int64
 }
 
-// receipt is what is read of eth_getTransactionReceipt.
+// receipt holds the fields read from eth_getTransactionReceipt.
 type receipt struct {
 	Tx        x402.TxHash     `json:"transactionHash"`
 	Status    *hexutil.Uint64 `json:"status"` // EIP-658
@@ -44,7 +44,7 @@ type receipt struct {
 	} `json:"logs"`
 }
 
-// block is what is read of eth_getBlockByNumber.
+// block holds the fields read from eth_getBlockByNumber.
 type block struct {
 	Number       *hexutil.Uint64 `json:"number"`
 	Hash         *x402.TxHash    `json:"hash"`
@@ -52,11 +52,11 @@ type block struct {
 	Transactions []x402.TxHash   `json:"transactions"`
 }
 
-// errBroken is that of an answer which contradicts itself or what was asked for.
+// errBroken: an answer contradicts itself or the request.
 var errBroken = errors.New("an answer contradicts itself")
 
-// observe has one of the upstreams tell everything about a transaction: the first that knows it.
-// When none does, the last that was asked stands for them.
+// observe collects everything about a transaction from one upstream: the first one that knows the
+// transaction. If none does, the last upstream asked is taken for all of them.
 func (r *Reader) observe(ctx context.Context, tx x402.TxHash, who among) (observation, error) {
 	result, by, err := r.ask(ctx, "eth_getTransactionReceipt", []any{tx}, who, true)
 	if err != nil {
@@ -92,14 +92,15 @@ func (g *receipt) logs() []x402.Log {
 	return logs
 }
 
-// unmined is for a transaction without a receipt: waiting when an upstream knows it.
+// unmined observes a transaction without a receipt. It is SightWaiting if an upstream knows the
+// transaction.
 func (r *Reader) unmined(ctx context.Context, tx x402.TxHash, who among) (observation, error) {
 	sight, by, err := r.known(ctx, tx, who)
 	t := observation{by: by, sight: sight}
 	if err != nil {
 		return t, err
 	}
-	if sight == x402.SightMined { // without a receipt yet
+	if sight == x402.SightMined { // the receipt is not available yet
 		t.sight = x402.SightWaiting
 	}
 	t.head, err = r.number(ctx, "eth_blockNumber", by)
@@ -107,8 +108,9 @@ func (r *Reader) unmined(ctx context.Context, tx x402.TxHash, who among) (observ
 	return t, err
 }
 
-// known asks whether an upstream knows a transaction: SightNone, SightWaiting in no block, else
-// SightMined, whatever it did there.
+// known asks whether an upstream knows a transaction. It returns SightNone if none does,
+// SightWaiting if the transaction is in no block, and SightMined otherwise, even if it was
+// reverted.
 func (r *Reader) known(ctx context.Context, tx x402.TxHash, who among) (sight x402.Sight, by string, err error) {
 	result, by, err := r.ask(ctx, "eth_getTransactionByHash", []any{tx}, who, true)
 	if err != nil || isNull(result) {
@@ -127,9 +129,9 @@ func (r *Reader) known(ctx context.Context, tx x402.TxHash, who among) (sight x4
 	return x402.SightMined, by, nil
 }
 
-// place finds out from the same upstream where the receipt's block stands: in the canonical chain,
-// with the transaction in it, how deep, and whether that is final. A block that is not canonical
-// (any more) makes the transaction a waiting one.
+// place checks the receipt's block with the same upstream: whether it is canonical, holds the
+// transaction and is final, and how deep it is. A block that is not canonical, or no longer, makes
+// the transaction SightWaiting.
 func (r *Reader) place(ctx context.Context, tx x402.TxHash, t *observation) error {
 	var (
 		at      *block
@@ -157,8 +159,8 @@ func (r *Reader) place(ctx context.Context, tx x402.TxHash, t *observation) erro
 	return nil
 }
 
-// finalizedBy is the newest block that an upstream calls final, and when it was made. 0 when it
-// does not tell, which leaves open whether anything is.
+// finalizedBy returns the number and the time of the newest block that an upstream calls finalized.
+// Both are 0 when the upstream does not answer, which does not mean that nothing is final.
 func (r *Reader) finalizedBy(ctx context.Context, of string) (number uint64, seconds int64) {
 	b, err := r.blockAt(ctx, "finalized", of)
 	if err != nil || b == nil || b.Number == nil || b.Time > math.MaxInt64 {
@@ -167,7 +169,7 @@ func (r *Reader) finalizedBy(ctx context.Context, of string) (number uint64, sec
 	return uint64(*b.Number), int64(b.Time) //nolint:gosec // see above
 }
 
-// blockAt returns a block by number or tag; nil when the upstream has none.
+// blockAt returns a block by number or tag. It returns nil when the upstream has none.
 func (r *Reader) blockAt(ctx context.Context, at any, of string) (*block, error) {
 	result, _, err := r.ask(ctx, "eth_getBlockByNumber", []any{at, false}, only(of), false)
 	if err != nil || isNull(result) {

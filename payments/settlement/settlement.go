@@ -1,6 +1,6 @@
-// Package settlement reads what a chain says of payments, through the chain's upstreams, so that no
-// single one of them can give away more than the configured amount, or take a payment away. It
-// judges nothing (x402 does) and keeps nothing.
+// Package settlement reads payments from a chain through the chain's upstreams. A single upstream
+// cannot make the gateway give away more than a configured amount, and cannot deny a payment alone.
+// The package stores nothing and does not judge payments; package x402 does.
 package settlement
 
 import (
@@ -16,49 +16,49 @@ import (
 	"github.com/chainaccess/gateway/relay/upstream"
 )
 
-// Reader is safe for concurrent use.
+// Reader reads payments from one chain. It is safe for concurrent use.
 type Reader struct {
 	pool  *upstream.Pool
 	on    chain.ID
 	terms x402.Terms
 }
 
-// New makes a reader of the chain that is paid on, over a pool that it does not own.
+// New returns a Reader of the chain that payments are made on. The caller owns the pool.
 func New(pool *upstream.Pool, on chain.ID, terms x402.Terms) *Reader { //nolint:gocritic // read once at the start
 	return &Reader{pool: pool, on: on, terms: terms}
 }
 
-// Terms are those that it reads by.
+// Terms returns the terms that the reader applies.
 func (r *Reader) Terms() x402.Terms { return r.terms }
 
-// Reading is what the chain says of a transaction.
+// Reading is the state of a transaction on the chain.
 type Reading struct {
 	Sight    x402.Sight
-	Payments []x402.PayerSum // of a mined one
-	// Where a mined or failed one is, as x402.Finding has it.
+	Payments []x402.PayerSum // of a mined transaction
+	// Position of a mined or failed transaction; the units are those of x402.Finding.
 	Block     uint64
 	BlockHash x402.TxHash
 	Time      int64
 	Depth     uint64
 	Final     bool
-	// Finalized is the number of the newest block that is final; 0 when that is not known.
+	// Finalized is the number of the newest finalized block, 0 when unknown.
 	Finalized uint64
-	// FinalizedTime is when that block was made, in seconds since 1970.
+	// FinalizedTime is the time of that block, in seconds since 1970.
 	FinalizedTime int64
-	// Alone says that one upstream took the payment away, and that no other is configured which
-	// could contradict it.
+	// Alone reports that one upstream denied the payment and that no other upstream is configured
+	// which could contradict it.
 	Alone bool
-	// Corroborated says that two upstreams told it.
+	// Corroborated reports that two upstreams agree.
 	Corroborated bool
 }
 
-// Answers reports whether the reading may be held against who expects so much of one of the payers:
-// nobody could say more, or nothing is taken away.
+// Answers reports whether the reading is conclusive for payers who expect at least these sums: it
+// denies nothing, or no further upstream could contradict it.
 func (r *Reading) Answers(expected ...x402.PayerSum) bool {
 	return r.Sight == x402.SightWaiting || r.Alone || r.Corroborated || covers(r.Payments, expected)
 }
 
-// Finding is what the reading says of one payer.
+// Finding returns the part of the reading that concerns one payer.
 func (r *Reading) Finding(payer wallet.Address) x402.Finding {
 	return x402.Finding{
 		Paid: x402.PaidBy(r.Payments, payer), Block: r.Block, BlockHash: r.BlockHash, Time: r.Time, Depth: r.Depth,
@@ -66,8 +66,8 @@ func (r *Reading) Finding(payer wallet.Address) x402.Finding {
 	}
 }
 
-// Why a chain cannot be read. They are words of the record, of search attributes and of the
-// interface.
+// Reasons why a chain cannot be read. They are stored in PostgreSQL and in search attributes, and
+// are part of the interface.
 const (
 	StuckNoAnswer = "no_usable_answer"
 	StuckDisagree = "upstreams_disagree"
@@ -75,7 +75,7 @@ const (
 	StuckBroken   = "answer_contradicts_itself"
 )
 
-// UnreadableError says that the chain could not be read, and why in a word.
+// UnreadableError reports that the chain could not be read. Why is one of the Stuck constants.
 type UnreadableError struct {
 	Why   string
 	cause error
@@ -89,7 +89,7 @@ func (u *UnreadableError) Error() string {
 // Unwrap returns the cause.
 func (u *UnreadableError) Unwrap() error { return u.cause }
 
-// unreadable names what kept an upstream from telling.
+// unreadable classifies an error of observe or known.
 func unreadable(err error) *UnreadableError {
 	why := StuckNoAnswer
 	if errors.Is(err, errBroken) || errors.Is(err, x402.ErrAmount) {
@@ -98,20 +98,20 @@ func unreadable(err error) *UnreadableError {
 	return &UnreadableError{why, err}
 }
 
-// readTimeout bounds a reading, both upstreams together, below what a redeem waits.
+// readTimeout bounds a reading, including both upstreams. It is shorter than a redeem waits.
 const readTimeout = 5 * time.Second
 
-// How many calls of upstreams each takes, at most, with two upstreams that answer; more of them, or
-// ones that fail, take some more.
+// Maximum number of upstream calls per method when two upstreams answer. Failures and further
+// upstreams add some.
 const (
 	CallsOfKnown  = 3
 	CallsOfRead   = 10
 	CallsOfProves = 2
 )
 
-// Known asks whether any upstream that can be asked knows a transaction: x402.SightNone,
-// x402.SightWaiting in no block, else x402.SightMined, whatever it did there. An error is an
-// *UnreadableError.
+// Known asks whether any available upstream knows a transaction. It returns x402.SightNone if none
+// does, x402.SightWaiting if the transaction is in no block, and x402.SightMined otherwise, even if
+// it was reverted. Any error is an *UnreadableError.
 func (r *Reader) Known(ctx context.Context, tx x402.TxHash) (x402.Sight, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -122,11 +122,11 @@ func (r *Reader) Known(ctx context.Context, tx x402.TxHash) (x402.Sight, error) 
 	return sight, nil
 }
 
-// Read asks what became of a transaction of which one of the expected payers has paid at least so
-// much; of an unknown payer, the zero address, somebody has. What pays more than the terms'
-// CorroborateAbove must be told by two upstreams, and so must whatever takes a payment away: that
-// nobody knows the transaction, that it failed, that it pays less than expected; of these the word
-// of one is given, as Alone, where no other is configured. An error is an *UnreadableError.
+// Read returns the state of a transaction. Each expected entry is a payer with the least amount
+// that this payer should have paid; the zero address stands for any payer. Two upstreams must agree
+// on payments above Terms.CorroborateAbove. Two must also agree before a payment is denied: the
+// transaction is unknown, it failed, or it pays less than expected. If no second upstream is
+// configured, one upstream may deny it, and the reading is Alone. Any error is an *UnreadableError.
 func (r *Reader) Read(ctx context.Context, tx x402.TxHash, expected ...x402.PayerSum) (Reading, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -151,7 +151,7 @@ func (r *Reader) Read(ctx context.Context, tx x402.TxHash, expected ...x402.Paye
 	return reconcile(&first, &second)
 }
 
-// covers reports whether the payments have what is expected of one payer, or more.
+// covers reports whether one of the payments reaches an expected sum.
 func covers(payments, expected []x402.PayerSum) bool {
 	return slices.ContainsFunc(payments, func(p x402.PayerSum) bool {
 		return slices.ContainsFunc(expected, func(e x402.PayerSum) bool {
@@ -160,13 +160,13 @@ func covers(payments, expected []x402.PayerSum) bool {
 	})
 }
 
-// large reports whether a payer paid more than one upstream is believed.
+// large reports whether a payer paid more than a single upstream is trusted with.
 func (r *Reader) large(payments []x402.PayerSum) bool {
 	return slices.ContainsFunc(payments, func(p x402.PayerSum) bool { return p.Paid > r.terms.CorroborateAbove })
 }
 
-// reconcile holds what two upstreams say against each other. One that has not come as far as the
-// transaction's block lags, and does not contradict.
+// reconcile compares the observations of two upstreams. An upstream whose head is below the
+// transaction's block lags, which is not a contradiction.
 func reconcile(a, b *observation) (Reading, error) {
 	if a.sight == b.sight {
 		if a.block != b.block || a.blockHash != b.blockHash || !slices.Equal(a.payments, b.payments) {

@@ -9,11 +9,11 @@ import (
 	"github.com/chainaccess/gateway/payments/x402"
 )
 
-// Proves checks that a payer signed the message: by its key, or as a contract wallet that is
-// deployed or not (EIP-1271, EIP-6492), which the chain is asked about. A contract wallet that paid
-// more than the terms' CorroborateAbove needs the word of two upstreams. Errors are those of
-// wallet.VerifyMessage; two upstreams that contradict each other are wallet.ErrChainUnreachable, as
-// is a second one that is missing.
+// Proves verifies that a payer signed a message, with a key or as a contract wallet, deployed or
+// not (EIP-1271, EIP-6492). Contract wallets are verified on the chain. For a contract wallet that
+// paid more than Terms.CorroborateAbove, two upstreams must agree. It returns the errors of
+// wallet.VerifyMessage, and wallet.ErrChainUnreachable when two upstreams disagree or the second
+// one is missing.
 func (r *Reader) Proves(ctx context.Context, p x402.PayerSum, message, signature string) error {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -32,8 +32,8 @@ func (r *Reader) Proves(ctx context.Context, p x402.PayerSum, message, signature
 	return err
 }
 
-// HasCode asks whether a contract is at an address now. What has none is no contract wallet that is
-// deployed.
+// HasCode reports whether a contract is deployed at an address now. An address without code is not
+// a deployed contract wallet.
 func (r *Reader) HasCode(ctx context.Context, at wallet.Address) (bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, readTimeout)
 	defer cancel()
@@ -48,16 +48,16 @@ func (r *Reader) HasCode(ctx context.Context, at wallet.Address) (bool, error) {
 	return code != "0x", nil
 }
 
-// wallets asks upstreams about contract wallets.
+// wallets calls contract wallets through upstreams.
 type wallets struct {
 	reader *Reader
 	who    among
-	by     string // that was asked last; empty when the chain was not asked
+	by     string // upstream that was asked last; empty when the chain was not asked
 }
 
 var _ wallet.ChainCaller = (*wallets)(nil)
 
-// Call is that of wallet.ChainCaller.
+// Call implements wallet.ChainCaller.
 func (w *wallets) Call(ctx context.Context, msg wallet.CallMsg) ([]byte, error) {
 	result, by, err := w.reader.ask(ctx, "eth_call", msg.Params(), w.who, false)
 	w.by = by

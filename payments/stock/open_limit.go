@@ -7,15 +7,15 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// How many payments of open outcome a payer and a network address may have: what becomes of each is
-// read from the chain until it is known. Those that come at once may get past each other;
-// netlimit.Payments bounds them.
+// Maximum number of payments with an open outcome, by payer and by network. Each of them is read
+// from the chain until its outcome is known. Concurrent payments may pass this check together;
+// netlimit.Payments bounds those.
 const (
 	openPerPayer   = 16
 	openPerNetwork = 64
 )
 
-// tooManyOpen refuses a payment of those of whose payments too many are open.
+// tooManyOpen refuses a payment when its payer or its network already has too many open ones.
 func (c *Processor) tooManyOpen(ctx context.Context, a *store.Authorization) *fault.Error {
 	ofPayer, ofNetwork, err := c.Record.CountOpenAuthorizations(ctx, a.Payer, a.Network, openPerNetwork)
 	switch {

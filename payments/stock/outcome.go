@@ -6,30 +6,30 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 )
 
-// Outcome is what became of a payment that a client presented, as metrics count it.
+// Outcome is the result of a payment that a client presented. It is a label of metrics.
 type Outcome string
 
-// The outcomes. Money moved in Granted and NotGranted, may have in Unknown, and did not in the
-// others.
+// The outcomes. Money moved in Granted and NotGranted, may have moved in Unknown, and did not move
+// in the others.
 const (
 	Granted Outcome = "granted"
-	// it settled, and its units could not be granted, or were before: its payer redeems the
+	// it settled, but its units could not be granted or were granted before: the payer redeems the
 	// transaction
 	NotGranted Outcome = "not_granted"
-	Unknown    Outcome = "unknown" // no answer says; the sweep reads it from the chain
+	Unknown    Outcome = "unknown" // no answer states the outcome; the Resolver reads it from the chain
 	Refused    Outcome = "refused" // by us, or by the facilitator
 	Again      Outcome = "again"   // it was presented before
-	Limited    Outcome = "limited" // too many of a network or a payer
-	// the facilitator, the chain, the meter or the record did not answer before anything was sent
+	Limited    Outcome = "limited" // too many payments of a network or a payer
+	// the facilitator, the chain, Redis or PostgreSQL did not answer before anything was sent
 	Failed Outcome = "failed"
 )
 
 var outcomes = []Outcome{Granted, NotGranted, Unknown, Refused, Again, Limited, Failed}
 
-// Outcomes lists the outcomes.
+// Outcomes returns all outcomes.
 func Outcomes() []Outcome { return slices.Clone(outcomes) }
 
-// outcomeOf is of a refusal before the grant.
+// outcomeOf returns the outcome of a payment that was refused before the grant.
 func outcomeOf(refusal *fault.Error) Outcome {
 	switch refusal.Reason {
 	case fault.PaymentRequired:
@@ -38,7 +38,7 @@ func outcomeOf(refusal *fault.Error) Outcome {
 		return Limited
 	case fault.OutcomeUnknown:
 		return Unknown
-	default: // something did not answer
+	default: // a dependency did not answer
 		return Failed
 	}
 }

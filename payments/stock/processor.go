@@ -1,7 +1,7 @@
-// Package stock takes payments of stock x402 clients in front of a call: it reserves the
-// authorization that a client signed, has a facilitator verify and settle it, and grants the bundle
-// of calls that it buys. An authorization is sent to be settled once, whatever comes of it; what no
-// answer says is read from the chain afterwards (Resolver).
+// Package stock takes payments of stock x402 clients before a call is relayed. It reserves the
+// authorization that the client signed, has a facilitator verify and settle it, and grants the
+// units that it pays for. An authorization is submitted for settlement once, whatever the result.
+// If no answer states the outcome, the Resolver reads it from the chain later.
 package stock
 
 import (
@@ -23,7 +23,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// Record keeps what became of authorizations.
+// Record stores the state of authorizations; store.Store implements it.
 type Record interface {
 	ReserveAuthorization(ctx context.Context, a store.Authorization,
 		hold time.Duration) (store.Authorization, bool, error)
@@ -36,40 +36,40 @@ type Record interface {
 	TellSettlement(ctx context.Context, id x402.ID, words string) error
 }
 
-// Facilitator verifies and settles; facilitator.Client does.
+// Facilitator verifies and settles payments; facilitator.Client implements it.
 type Facilitator interface {
 	Verify(ctx context.Context, q *x402.Quote, p *x402.Payload) error
 	Settle(ctx context.Context, q *x402.Quote, p *x402.Payload) (x402.TxHash, error)
 }
 
-// Grants gives units for a settlement, once; limits.Limits does.
+// Grants grants the units of a settlement. It is idempotent; limits.Limits implements it.
 type Grants interface {
 	GrantSettlement(ctx context.Context, g store.Grant) (store.Settlement, error)
 }
 
-// Options of a Cashier. All are required but Chain, Logger and OnTaken.
+// Options of a Processor. All are required except Chain, Logger and OnTaken.
 type Options struct {
 	Record      Record
 	Facilitator Facilitator
 	Grants      Grants
-	Networks    *netlimit.Limits // how often a network pays
+	Networks    *netlimit.Limits // rate limits of payments by network
 	Terms       x402.Terms
 	Token       x402.Token
 	Hasher      *account.Hasher
-	Chain       Chain // that is paid on; nil: where a payment is stands in no grant
-	// Head is the newest block of the chain that is paid on; false when nobody knows.
+	Chain       Chain // finds the block of a transaction for its grant; nil leaves the block out
+	// Head returns the newest block of the chain that payments are made on; false when unknown.
 	Head   func() (uint64, bool)
 	Now    func() time.Time
 	Random io.Reader
-	Logger *slog.Logger // slog.Default()
-	// OnTaken hears what became of each payment that was presented.
+	Logger *slog.Logger // slog.Default() by default
+	// OnTaken is called with the outcome of each payment that was presented.
 	OnTaken func(Outcome)
 }
 
-// Processor is safe for concurrent use.
+// Processor takes payments. It is safe for concurrent use.
 type Processor struct{ Options }
 
-// New makes a Processor.
+// New returns a Processor.
 func New(o Options) *Processor { //nolint:gocritic // read once at the start
 	if o.Logger == nil {
 		o.Logger = slog.Default()
@@ -80,28 +80,28 @@ func New(o Options) *Processor { //nolint:gocritic // read once at the start
 	return &Processor{o}
 }
 
-// Quote is what a bundle of calls costs a caller; see x402.Terms.Quote.
+// Quote returns what the units of one payment cost a caller; see x402.Terms.Quote.
 func (c *Processor) Quote(asked plan.Tier, country, resource string) x402.Quote {
 	return c.Terms.Quote(c.Token, asked, country, resource)
 }
 
-// Sale is a bundle that was paid for.
+// Sale is the result of a payment: a credential and the settlement that it belongs to.
 type Sale struct {
 	Credential account.Credential
 	Settlement store.Settlement
 }
 
 const (
-	// hold is how long an authorization stays with a request before others may have it, or the
-	// chain is looked at for it: longer than verifying and settling take together.
+	// hold is how long a request owns an authorization. After that another request may reserve it,
+	// or the Resolver looks for it on the chain. It is longer than verifying and settling together.
 	hold = time.Minute
-	// writeTimeout bounds what is recorded, also for a client that has gone.
+	// writeTimeout bounds each write to PostgreSQL, which also happens after the client has left.
 	writeTimeout = 5 * time.Second
 )
 
-// Take takes a payment and grants what it buys. A refusal says whether to pay again:
-// fault.PaymentRequired when nothing moved and a payment may be signed anew, fault.OutcomeUnknown
-// when money may have moved, with words what to do.
+// Take takes a payment and grants what it pays for. The refusal states whether to pay again: it is
+// fault.PaymentRequired when nothing moved and a new payment may be signed, and
+// fault.OutcomeUnknown, with instructions, when money may have moved.
 func (c *Processor) Take(ctx context.Context, q *x402.Quote, p *x402.Payload,
 	network netip.Prefix,
 ) (Sale, *fault.Error) {
@@ -136,7 +136,7 @@ func (c *Processor) take(ctx context.Context, q *x402.Quote, p *x402.Payload,
 	if refusal := c.verify(ctx, q, p, held); refusal != nil {
 		return Sale{}, outcomeOf(refusal), refusal
 	}
-	// From here on money moves. A client that goes away does not end it.
+	// From here on money may move. A client that leaves does not interrupt it.
 	ctx = context.WithoutCancel(ctx)
 	tx, refusal := c.settle(ctx, q, p, held)
 	if refusal != nil {
@@ -165,8 +165,8 @@ func (c *Processor) limit(ctx context.Context, network netip.Prefix) *fault.Erro
 	return f
 }
 
-// reserve makes the authorization this request's own, or says who had it before: then it is not the
-// first.
+// reserve reserves the authorization for this request. If another request reserved it before, first
+// is false and the refusal reports its state.
 func (c *Processor) reserve(ctx context.Context, q *x402.Quote, p *x402.Payload, head uint64,
 	network netip.Prefix,
 ) (a store.Authorization, first bool, refusal *fault.Error) {
@@ -192,7 +192,7 @@ func (c *Processor) reserve(ctx context.Context, q *x402.Quote, p *x402.Payload,
 	return a, true, nil
 }
 
-// before says what became of an authorization that was presented already.
+// before returns the refusal for an authorization that was presented before.
 func before(q *x402.Quote, a *store.Authorization) *fault.Error {
 	switch a.State {
 	case store.AuthorizationSettled:
@@ -201,7 +201,7 @@ func before(q *x402.Quote, a *store.Authorization) *fault.Error {
 				"Redeem the transaction at POST /x402/redeem for a credential, or pay again.", a.Tx), q,
 			a).With("transaction_hash", a.Tx.String())
 	case store.AuthorizationFailed:
-		if !a.Closed { // a facilitator's word, and the chain has not said the same yet
+		if !a.Closed { // only the facilitator reported the failure; the chain has not confirmed it
 			return unknown(q, a)
 		}
 		return refused(fmt.Sprintf("This authorization was refused before (%s). Sign another one.", a.Reason))
@@ -214,7 +214,8 @@ func before(q *x402.Quote, a *store.Authorization) *fault.Error {
 	}
 }
 
-// verify asks whether the payment would settle, and releases the authorization when it would not.
+// verify asks the facilitator whether the payment would settle, and releases the authorization if
+// it would not.
 //
 //nolint:gocritic // a copy does no harm
 func (c *Processor) verify(ctx context.Context, q *x402.Quote, p *x402.Payload, held store.Authorization) *fault.Error {
@@ -231,7 +232,7 @@ func (c *Processor) verify(ctx context.Context, q *x402.Quote, p *x402.Payload, 
 	return unavailable(err)
 }
 
-// settle has the payment settled, once.
+// settle submits the payment for settlement, once.
 //
 //nolint:gocritic // a copy does no harm
 func (c *Processor) settle(ctx context.Context, q *x402.Quote, p *x402.Payload,
@@ -240,7 +241,7 @@ func (c *Processor) settle(ctx context.Context, q *x402.Quote, p *x402.Payload,
 	begun, err := c.begin(ctx, held.Attempt)
 	switch {
 	case err != nil:
-		c.release(ctx, held.Attempt, true) // what was not recorded is not sent
+		c.release(ctx, held.Attempt, true) // not recorded, so not sent
 		return x402.TxHash{}, notRecorded(err)
 	case !begun:
 		return x402.TxHash{},
@@ -267,8 +268,8 @@ func (c *Processor) settle(ctx context.Context, q *x402.Quote, p *x402.Payload,
 	}
 }
 
-// grant grants the units of a payment that settled. What keeps it from that costs the payer
-// nothing: the transaction can be redeemed.
+// grant grants the units of a payment that settled. If it fails, the payer loses nothing and can
+// redeem the transaction.
 func (c *Processor) grant(ctx context.Context, q *x402.Quote, p *x402.Payload, tx x402.TxHash) (Sale, *fault.Error) {
 	id := x402.ID{Chain: q.Terms.Chain, Tx: tx, Payer: p.From}
 	credential, err := account.MintCredential(c.Random)
@@ -301,7 +302,7 @@ func (c *Processor) begin(ctx context.Context, of store.Attempt) (bool, error) {
 	return c.Record.BeginSettling(ctx, of, hold)
 }
 
-// release frees an authorization. When that fails, the sweep does it later.
+// release frees an authorization. If that fails, the Resolver concludes it later.
 func (c *Processor) release(ctx context.Context, of store.Attempt, unsent bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
@@ -310,9 +311,9 @@ func (c *Processor) release(ctx context.Context, of store.Attempt, unsent bool) 
 	}
 }
 
-// tellOfSecond lets support see a payment that came to a settlement which was granted already: its
-// payer redeemed the transaction first, or it was settled in one transaction with another one, and
-// its units were not granted.
+// tellOfSecond notes for support that a payment settled in a transaction whose units were granted
+// before. Either its payer redeemed the transaction first, or the transaction settled two payments
+// and the units of the second one are missing.
 func (c *Processor) tellOfSecond(ctx context.Context, id x402.ID, p *x402.Payload) {
 	c.Logger.Warn("a payment settled in a transaction that was granted before; its units may be missing", "settlement",
 		id.String(), "nonce", p.Nonce.String(), "value", int64(p.Value))
@@ -325,7 +326,8 @@ func (c *Processor) tellOfSecond(ctx context.Context, id x402.ID, p *x402.Payloa
 	}
 }
 
-// end records what a facilitator answered. When that fails, the sweep reads it from the chain.
+// end records the facilitator's answer. If that fails, the Resolver reads the outcome from the
+// chain.
 func (c *Processor) end(ctx context.Context, of store.Attempt, state store.AuthorizationState, reason string,
 	tx x402.TxHash,
 ) {
@@ -333,7 +335,7 @@ func (c *Processor) end(ctx context.Context, of store.Attempt, state store.Autho
 	defer cancel()
 	after := time.Duration(0)
 	if state == store.AuthorizationSettled {
-		after = hold // the grant comes first, so that what is watched then was granted
+		after = hold // the grant comes first, so that the Resolver watches a granted settlement
 	}
 	if err := c.Record.EndSettling(ctx, of, state, reason, tx, after); err != nil {
 		c.Logger.Warn("the outcome of an authorization will be read from the chain", "state", string(state),

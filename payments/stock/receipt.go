@@ -9,13 +9,13 @@ import (
 	"github.com/chainaccess/gateway/payments/x402"
 )
 
-// lookTimeout bounds how long a payer waits for where the transaction is. The units are granted
-// without it too.
+// lookTimeout bounds how long a payer waits for the position of the transaction. The units are
+// granted without it, too.
 const lookTimeout = 2 * time.Second
 
-// found is what is known of a payment that a facilitator says is settled: the amount that was
-// signed for, and where the transaction is when a node tells it now. That is not a judgement on the
-// payment: its flow makes that later.
+// found returns what is known of a payment that a facilitator reported as settled: the amount that
+// was signed for, and the block if a node has it now. It does not judge the payment: the
+// settlement's workflow does that later.
 func (c *Processor) found(ctx context.Context, tx x402.TxHash, paid plan.Atomic) x402.Finding {
 	f := x402.Finding{Paid: paid}
 	if c.Chain == nil {
@@ -39,13 +39,13 @@ func (c *Processor) found(ctx context.Context, tx x402.TxHash, paid plan.Atomic)
 	}
 	if !c.look(ctx, &in, "eth_getBlockByHash", receipt.In, false) || in.Hash != receipt.In ||
 		in.Number != receipt.Block || in.Timestamp == 0 {
-		return f // a part of it would be taken for the whole
+		return f // never a position with a part missing
 	}
 	f.Block, f.BlockHash, f.Time = uint64(in.Number), in.Hash, int64(in.Timestamp) //nolint:gosec // seconds since 1970
 	return f
 }
 
-// look reads one answer of the chain; false when there is none.
+// look decodes the result of one call of the chain into into. It returns false when there is none.
 func (c *Processor) look(ctx context.Context, into any, method string, params ...any) bool {
 	result, err := c.Chain.Call(ctx, method, params...)
 	if err == nil {

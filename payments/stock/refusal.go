@@ -10,13 +10,13 @@ import (
 
 const retryAfter = 2 * time.Second
 
-// retry says when to send the same payment again.
+// retry sets the time after which the same payment may be sent again.
 func retry(f *fault.Error) *fault.Error {
 	f.RetryAfter = retryAfter
 	return f
 }
 
-// refused refuses a payment of which nothing moved.
+// refused refuses a payment that moved no money.
 func refused(words string) *fault.Error { return fault.New(fault.PaymentRequired, "%s", words) }
 
 func notRecorded(err error) *fault.Error {
@@ -31,8 +31,8 @@ func unavailable(err error) *fault.Error {
 			"seconds, or pay against the menu at /x402.").Wrap(err))
 }
 
-// unknown is for a payment of which nobody knows whether it moved. HTTP 409: stock clients send
-// again by themselves on 5xx, and must not here.
+// unknown refuses a payment that may or may not have moved money. Its status is HTTP 409 because
+// stock clients retry automatically on 5xx, and must not retry here.
 func unknown(q *x402.Quote, a *store.Authorization) *fault.Error {
 	return withAuthorization(fault.New(fault.OutcomeUnknown,
 		"The payment was handed over to be settled and no answer says what came of it, so the call was not relayed. "+
@@ -41,8 +41,8 @@ func unknown(q *x402.Quote, a *store.Authorization) *fault.Error {
 		q, a)
 }
 
-// withAuthorization adds what names an authorization on the chain. All of it is public there once
-// it was used.
+// withAuthorization adds the fields that identify an authorization on the chain. All of them are
+// public there once it was used.
 func withAuthorization(f *fault.Error, q *x402.Quote, a *store.Authorization) *fault.Error {
 	f = f.With("chain_id", q.Terms.Chain).With("asset", q.Terms.Asset.String()).With("payer",
 		a.Payer.String()).With("nonce", a.Nonce.String())
@@ -52,7 +52,7 @@ func withAuthorization(f *fault.Error, q *x402.Quote, a *store.Authorization) *f
 	return f.With("redeem", "/x402/redeem")
 }
 
-// notGranted is for a payment that moved, and whose units could not be granted or not be told.
+// notGranted refuses a payment that moved money while the result of its grant is unknown.
 func notGranted(id x402.ID) *fault.Error {
 	return fault.New(fault.OutcomeUnknown,
 		"The payment settled in transaction %s, and its units could not be granted right now, so the call was not "+
@@ -60,7 +60,8 @@ func notGranted(id x402.ID) *fault.Error {
 		id.Tx.String()).With("redeem", "/x402/redeem")
 }
 
-// redeemedBefore is for a payment that moved in a transaction whose units were granted already.
+// redeemedBefore refuses a payment that moved money in a transaction whose units were granted
+// before.
 func redeemedBefore(id x402.ID) *fault.Error {
 	return fault.New(fault.SettlementRedeemed,
 		"The payment settled in transaction %s, which was redeemed already, and a transaction buys once for each "+
@@ -71,7 +72,7 @@ func redeemedBefore(id x402.ID) *fault.Error {
 		With("transaction_hash", id.Tx.String()).With("redeem", "/x402/redeem").With("support", "/support")
 }
 
-// refuseMoreOpen refuses a payment for others whose outcome is open.
+// refuseMoreOpen refuses a payment because limit others still have an open outcome.
 func refuseMoreOpen(whose string, limit int64) *fault.Error {
 	f := fault.New(fault.RateWindow,
 		"It is not known yet what became of %d payments %s, so this one was not taken and nothing was paid by it. "+

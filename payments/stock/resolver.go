@@ -14,38 +14,38 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// OpenRecord keeps authorizations whose outcome is open; store.Store does.
+// OpenRecord stores authorizations whose outcome is open; store.Store implements it.
 type OpenRecord interface {
 	ClaimAuthorizations(ctx context.Context, again time.Duration, limit int) ([]store.Authorization, error)
 	ConcludeAuthorization(ctx context.Context, of store.Attempt, state store.AuthorizationState, reason string,
 		tx x402.TxHash) (bool, error)
 }
 
-// Chain reads the chain that is paid on: the result of one JSON-RPC call.
+// Chain calls a JSON-RPC method on the chain that payments are made on, and returns its result.
 type Chain interface {
 	Call(ctx context.Context, method string, params ...any) (json.RawMessage, error)
 }
 
-// ResolverOptions of a Resolver. Record, Chain and Watch are required.
+// ResolverOptions are the options of a Resolver. Record, Chain and Watch are required.
 type ResolverOptions struct {
 	Record OpenRecord
 	Chain  Chain
-	// Watch has the finality of a settlement watched, and shown to support; again and again does no
-	// harm. What its payer did not get may be redeemed.
+	// Watch starts watching the finality of a settlement and makes it visible to support. It is
+	// idempotent. Units that the payer did not get can be redeemed.
 	Watch func(ctx context.Context, id x402.ID) error
-	// Confirmations is how many blocks must stand on a transfer.
+	// Confirmations is the number of blocks that must follow the block of a transfer.
 	Confirmations uint64
-	Interval      time.Duration // between looks; ten seconds
-	Logger        *slog.Logger  // slog.Default()
+	Interval      time.Duration // between sweeps; ten seconds by default
+	Logger        *slog.Logger  // slog.Default() by default
 }
 
-// Resolver reads from the chain what came of authorizations that no answer tells of: refused ones,
-// those whose answer was lost, and those whose process died. It has the finality of those that
-// settled watched. Any number may run beside each other, and nothing is lost when one is killed: an
-// authorization is open until it is concluded.
+// Resolver reads the outcome of authorizations from the chain when no answer states it: the
+// settlement was refused, its answer was lost, or its process died. It also has the finality of
+// settled payments watched. Several Resolvers may run concurrently. Nothing is lost when one is
+// killed: an authorization stays open until it is concluded.
 type Resolver struct{ ResolverOptions }
 
-// NewResolver makes a resolver.
+// NewResolver returns a Resolver.
 func NewResolver(o ResolverOptions) *Resolver {
 	if o.Interval <= 0 {
 		o.Interval = 10 * time.Second
@@ -58,12 +58,13 @@ func NewResolver(o ResolverOptions) *Resolver {
 
 const (
 	sweepPage = 10
-	maxPages  = 20 // of one sweep
-	// again is after how long an authorization that is still open is looked at once more, and left
-	// to a resolver that may have died. The older it is, the longer (store.ClaimAuthorizations).
+	maxPages  = 20 // per sweep
+	// again is how long an authorization that was read and is still open stays claimed, also when
+	// the Resolver that claimed it died. It grows with the age of the authorization
+	// (store.ClaimAuthorizations).
 	again       = 15 * time.Second
 	pageTimeout = 75 * time.Second
-	rowTimeout  = 5 * time.Second // of what one authorization may take of a page
+	rowTimeout  = 5 * time.Second // per authorization of a page
 )
 
 // Run sweeps until ctx ends.
@@ -82,7 +83,7 @@ func (s *Resolver) Run(ctx context.Context) {
 	}
 }
 
-// ResolveDue looks once at the authorizations that are due, two hundred at most.
+// ResolveDue looks once at each authorization that is due, two hundred at most.
 func (s *Resolver) ResolveDue(ctx context.Context) error {
 	var failed error
 	for range maxPages {
@@ -95,8 +96,8 @@ func (s *Resolver) ResolveDue(ctx context.Context) error {
 	return failed
 }
 
-// page looks at those that wait longest, and says how many they are: none when the chain cannot be
-// read. What one of them meets does not keep it from the others.
+// page looks at the authorizations that have waited longest and returns their number, or 0 when the
+// chain cannot be read. An error of one does not stop the others.
 func (s *Resolver) page(ctx context.Context) (int, error) {
 	ctx, cancel := context.WithTimeout(ctx, pageTimeout)
 	defer cancel()
@@ -109,7 +110,7 @@ func (s *Resolver) page(ctx context.Context) (int, error) {
 	for i := range claimed {
 		if a := &claimed[i]; a.State != store.AuthorizationSettled {
 			open = append(open, a)
-		} else { // a facilitator said so
+		} else { // reported by the facilitator
 			failed = errors.Join(failed, s.settled(ctx, a, a.Tx))
 		}
 	}
@@ -126,9 +127,9 @@ func (s *Resolver) page(ctx context.Context) (int, error) {
 	return len(claimed), failed
 }
 
-// view is how far the chain is, for all of a page.
+// view is the state of the chain that all authorizations of a page are compared with.
 type view struct {
-	deep  uint64 // the newest block that has enough on it; 0 for none
+	deep  uint64 // the newest block with enough confirmations; 0 for none
 	final block
 }
 
@@ -141,7 +142,7 @@ func (s *Resolver) view(ctx context.Context) (view, error) {
 	return view{head.Number - min(head.Number, s.Confirmations), final}, err
 }
 
-// block is what a node says of one.
+// block is the number and the time of a block.
 type block struct {
 	Number, Time uint64
 }
@@ -160,10 +161,10 @@ func (s *Resolver) block(ctx context.Context, tag string) (block, error) {
 	return block{uint64(said.Number), uint64(said.Timestamp)}, nil
 }
 
-// resolve concludes an authorization when the chain says what came of it: its transfer is deep
-// enough, or it can move nothing any more in any block that is to come, which is known once a final
-// block is past its end. Logs are looked through only for one that was used, which strangers cannot
-// have for nothing.
+// resolve concludes an authorization when its outcome on the chain is certain: its transfer has
+// enough confirmations, or a final block is later than its end, so that no block to come can
+// include it. It searches logs only for authorizations that were used, which costs a stranger
+// money.
 func (s *Resolver) resolve(ctx context.Context, a *store.Authorization, at view) error {
 	ctx, cancel := context.WithTimeout(ctx, rowTimeout)
 	defer cancel()
@@ -191,14 +192,14 @@ func (s *Resolver) resolve(ctx context.Context, a *store.Authorization, at view)
 	case finalAfter(a.ValidBefore.Add(patience)):
 		return s.conclude(ctx, a, "it was cancelled, or used before it came here", x402.TxHash{})
 	}
-	return nil // cancelled, used before it came here, or a node that does not tell its logs
+	return nil // cancelled, used before it was presented, or the node returns no logs
 }
 
-// patience is how long a used authorization whose transfer is not found is looked for after its
-// end.
+// patience is how long after its end the transfer of a used authorization is searched for.
 const patience = 24 * time.Hour
 
-// settled has the transaction watched first: who is killed in between does both again.
+// settled has the settlement watched before it concludes the authorization. If the process dies in
+// between, both are repeated.
 func (s *Resolver) settled(ctx context.Context, a *store.Authorization, tx x402.TxHash) error {
 	if err := s.Watch(ctx, x402.ID{Chain: a.Chain, Tx: tx, Payer: a.Payer}); err != nil {
 		return fmt.Errorf("have settlement %s watched: %w", tx, err)
@@ -206,7 +207,8 @@ func (s *Resolver) settled(ctx context.Context, a *store.Authorization, tx x402.
 	return s.conclude(ctx, a, "", tx)
 }
 
-// conclude records what came of an authorization: settled by a transaction, or failed for a reason.
+// conclude records an outcome: settled by transaction tx, or, with the zero hash, failed for a
+// reason.
 func (s *Resolver) conclude(ctx context.Context, a *store.Authorization, reason string, tx x402.TxHash) error {
 	state := store.AuthorizationFailed
 	if !tx.IsZero() {
@@ -220,24 +222,24 @@ func (s *Resolver) conclude(ctx context.Context, a *store.Authorization, reason 
 	return err
 }
 
-// usedLog is an AuthorizationUsed of the asset.
+// usedLog is an AuthorizationUsed event of the asset.
 type usedLog struct {
 	Tx      x402.TxHash `json:"transactionHash"`
 	Removed bool        `json:"removed"`
 }
 
 const (
-	// logRange is how many blocks one call looks through; providers take that many.
+	// logRange is the number of blocks per eth_getLogs call. Providers accept that many.
 	logRange = 500
-	// earlier is how many blocks before the head at its reservation a transfer is looked for: nodes
-	// are not at the same block.
+	// earlier is how many blocks before the reservation's head the search begins, because nodes
+	// differ in their heads.
 	earlier = 10
-	// maxRanges bounds the calls for one look at an authorization: 5,000 blocks, where an hour,
-	// which is how long one may live, is 1,800 of Base.
+	// maxRanges bounds the eth_getLogs calls per authorization: 5,000 blocks. An authorization
+	// lives for an hour at most, which is 1,800 blocks of Base.
 	maxRanges = 10
 )
 
-// transfer finds the transfer of an authorization up to a block.
+// transfer searches for the transfer of an authorization up to block to.
 func (s *Resolver) transfer(ctx context.Context, a *store.Authorization, to uint64) (usedLog, bool, error) {
 	topics := x402.UsedTopics(a.Payer, a.Nonce)
 	from := a.FromBlock - min(a.FromBlock, earlier)
@@ -267,7 +269,7 @@ func (s *Resolver) transfer(ctx context.Context, a *store.Authorization, to uint
 	return usedLog{}, false, nil
 }
 
-// spent reports whether an authorization was used or cancelled by a block (EIP-3009,
+// spent reports whether an authorization was used or cancelled as of block at (EIP-3009,
 // authorizationState).
 func (s *Resolver) spent(ctx context.Context, a *store.Authorization, at uint64) (bool, error) {
 	data := fmt.Sprintf("0x%x", x402.AuthorizationState(a.Payer, a.Nonce))
@@ -282,10 +284,10 @@ func (s *Resolver) spent(ctx context.Context, a *store.Authorization, at uint64)
 	return !word.IsZero(), nil
 }
 
-// quantity is a number as nodes write it, 0x and hexadecimal digits.
+// quantity is a JSON-RPC quantity: 0x and hexadecimal digits.
 type quantity uint64
 
-// UnmarshalText reads 0x and digits.
+// UnmarshalText parses 0x and hexadecimal digits.
 func (q *quantity) UnmarshalText(text []byte) error {
 	n, err := strconv.ParseUint(strings.TrimPrefix(string(text), "0x"), 16, 64)
 	if err != nil {

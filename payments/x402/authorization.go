@@ -15,26 +15,26 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// Token is the EIP-712 domain of the asset beside its chain and address: what wallets sign
-// authorizations for.
+// Token is the part of the asset's EIP-712 domain that wallets sign in addition to its chain and
+// address.
 type Token struct{ Name, Version string }
 
-// Nonce is chosen by the payer and works once for the asset and the payer (EIP-3009). As text it is
-// 0x and 64 digits in lower case.
+// Nonce is chosen by the payer and works once per asset and payer (EIP-3009). Its text form is 0x
+// and 64 lower-case hexadecimal digits.
 type Nonce [32]byte
 
-// String is 0x and 64 digits.
+// String returns 0x and 64 hexadecimal digits.
 func (n Nonce) String() string { return TxHash(n).String() }
 
-// Authorization is what a payer signs for EIP-3009's transferWithAuthorization: whoever holds it
-// may move the value once, within its time.
+// Authorization is what a payer signs for EIP-3009's transferWithAuthorization. Anyone who holds it
+// may move the value once, between ValidAfter and ValidBefore.
 type Authorization struct {
 	From, To    wallet.Address
 	Value       plan.Atomic
 	ValidAfter  int64 // seconds since 1970; the transfer's block must be later
 	ValidBefore int64 // seconds since 1970; the transfer's block must be earlier
 	Nonce       Nonce
-	// Signature is by the payer over Digest: of a key, or of a contract wallet, deployed or not
+	// Signature is the payer's over Digest, by a key or a contract wallet, deployed or not
 	// (EIP-1271, EIP-6492).
 	Signature []byte
 }
@@ -46,7 +46,7 @@ var authorizationType = crypto.Keccak256(
 var domainType = crypto.Keccak256(
 	[]byte("EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)"))
 
-// Digest is the hash that the payer signs (EIP-712 over EIP-3009's type) for the asset of the
+// Digest returns the hash that the payer signs: EIP-712 over EIP-3009's type, for the asset of the
 // terms.
 func (a *Authorization) Digest(t Terms, token Token) [32]byte {
 	domain := crypto.Keccak256(domainType, crypto.Keccak256([]byte(token.Name)),
@@ -61,22 +61,23 @@ func word(n uint64) []byte { return binary.BigEndian.AppendUint64(make([]byte, 2
 
 func padded(a wallet.Address) []byte { return append(make([]byte, 12, 32), a[:]...) }
 
-// MaxTimeout is how long a payer is asked to let an authorization live, and hence how long its
+// MaxTimeout is the lifetime that payers are asked to give an authorization, and hence how long its
 // outcome may be open.
 const MaxTimeout = 120 * time.Second
 
-// Bounds of an authorization's time.
+// Bounds of an authorization's validity.
 const (
-	// longest is how far away an authorization may end: it is watched for as long.
+	// longest is the maximum time until an authorization ends: it is watched for as long.
 	longest = time.Hour
-	// leastLeft is what must be left of it when it is presented, so that it can still be settled.
+	// leastLeft is the minimum validity left when an authorization is presented, so that it can
+	// still be settled.
 	leastLeft = 10 * time.Second
-	// skew is how far the payer's clock may be ahead.
+	// skew is the tolerance for a payer's clock that runs ahead.
 	skew = 5 * time.Second
 )
 
-// Check holds an authorization to what the seller asks. The words say what is wrong and what to
-// sign instead; they are empty when nothing is.
+// Check compares an authorization with what the seller asks. It returns what is wrong and what to
+// sign instead, or "" if nothing is wrong.
 func (a *Authorization) Check(t Terms, least plan.Atomic, now time.Time) (wrong string) {
 	until := time.Unix(a.ValidBefore, 0).Sub(now)
 	switch {
@@ -100,8 +101,8 @@ func (a *Authorization) Check(t Terms, least plan.Atomic, now time.Time) (wrong 
 	return ""
 }
 
-// wireAuthorization is an authorization as both versions of the protocol write it: numbers are
-// decimal digits in strings.
+// wireAuthorization is an authorization as both versions of the protocol encode it. Numbers are
+// strings of decimal digits.
 type wireAuthorization struct {
 	From        wallet.Address `json:"from"`
 	To          wallet.Address `json:"to"`
@@ -111,7 +112,7 @@ type wireAuthorization struct {
 	Nonce       string         `json:"nonce"`
 }
 
-// wireExact is the payload of the scheme exact on EVM chains.
+// wireExact is the payload of the scheme "exact" on EVM chains.
 type wireExact struct {
 	Signature     string            `json:"signature"`
 	Authorization wireAuthorization `json:"authorization"`
@@ -153,11 +154,11 @@ func (w *wireExact) read() (a Authorization, wrong string) {
 	return a, ""
 }
 
-// maxNumber is 2^53: what every client can hold exactly, and far above every amount and every time
-// that is accepted.
+// maxNumber is 2^53. Every client can represent smaller integers exactly, and every accepted amount
+// and time is far below it.
 const maxNumber = 1 << 53
 
-// decimal reads digits without a sign and without leading zeros, below 2^53.
+// decimal parses a number below 2^53 without a sign and without leading zeros.
 func decimal(text string) (int64, bool) {
 	if text == "" || len(text) > 16 || strings.Trim(text, "0123456789") != "" || (text[0] == '0' && len(text) > 1) {
 		return 0, false
@@ -166,23 +167,24 @@ func decimal(text string) (int64, bool) {
 	return n, err == nil && n < maxNumber
 }
 
-// AuthorizationState is the calldata of authorizationState(address,bytes32), which says whether an
-// authorization was used or cancelled (EIP-3009).
+// AuthorizationState returns the calldata of authorizationState(address,bytes32), which reports
+// whether an authorization was used or cancelled (EIP-3009).
 func AuthorizationState(payer wallet.Address, nonce Nonce) []byte {
 	return append(append(crypto.Keccak256([]byte("authorizationState(address,bytes32)"))[:4:4], padded(payer)...),
 		nonce[:]...)
 }
 
-// UsedTopics are the topics of AuthorizationUsed(address,bytes32), which the asset writes when an
-// authorization moves its value (EIP-3009).
+// UsedTopics returns the topics of AuthorizationUsed(address,bytes32), the event that the asset
+// emits when an authorization is used (EIP-3009).
 func UsedTopics(payer wallet.Address, nonce Nonce) [3][32]byte {
 	return [3][32]byte{
 		crypto.Keccak256Hash([]byte("AuthorizationUsed(address,bytes32)")), [32]byte(padded(payer)), nonce,
 	}
 }
 
-// TransferWithAuthorization is the calldata that settles an authorization: the overload that takes
-// the signature as bytes (FiatTokenV2_2), which contract wallets can use too.
+// TransferWithAuthorization returns the calldata that settles an authorization. It calls the
+// overload that takes the signature as bytes (FiatTokenV2_2), which also works for contract
+// wallets.
 func (a *Authorization) TransferWithAuthorization() []byte {
 	data := crypto.Keccak256(
 		[]byte("transferWithAuthorization(address,address,uint256,uint256,uint256,bytes32,bytes)"))[:4:4]

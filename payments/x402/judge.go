@@ -7,19 +7,19 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// Sight is how far a chain took a transaction.
+// Sight is the state of a transaction on a chain.
 type Sight string
 
-// How far a transaction came.
+// The states of a transaction.
 const (
 	SightNone    Sight = "none"    // no upstream knows it
-	SightWaiting Sight = "waiting" // known, in no block that counts
-	SightFailed  Sight = "failed"  // in a block, where it was reverted
-	SightMined   Sight = "mined"   // in a block, and it did what it was sent for
+	SightWaiting Sight = "waiting" // known, but in no canonical block
+	SightFailed  Sight = "failed"  // in a block and reverted
+	SightMined   Sight = "mined"   // in a block and successful
 )
 
-// Why a transaction does not pay, or not yet. They are words of the interface (data.why) and of the
-// record.
+// Reasons why a transaction does not pay, or not yet. They are stored in PostgreSQL and are part of
+// the interface (data.why).
 const (
 	WhyUnknown  = "unknown_transaction"
 	WhyWaiting  = "not_in_a_block"
@@ -30,8 +30,8 @@ const (
 	WhyTooSmall = "less_than_required"
 )
 
-// Verdict is what comes of what the chain says of a settlement: StagePayable with the deal,
-// StagePending, or StageRefused; of the latter two with why, and Words that say what to do.
+// Verdict is the result of Judge. Stage is StagePayable with a Deal, or StagePending or
+// StageRefused with Why and Words, which state what to do.
 type Verdict struct {
 	Stage Stage
 	Why   string
@@ -39,9 +39,9 @@ type Verdict struct {
 	Deal  Deal
 }
 
-// Judge reports whether what the chain tells of a settlement may be redeemed on a tier, by a payer
-// from country. seen is when it was first tried, as far as that is recorded, and now otherwise:
-// whoever came in time loses nothing to a chain that could not be read.
+// Judge decides whether a settlement may be redeemed on a tier by a payer from country. seen is
+// when it was first tried if that is recorded, and now otherwise. So a payer who came in time loses
+// nothing when the chain could not be read.
 func (t Terms) Judge(sight Sight, f Finding, tier plan.Tier, country string, seen time.Time) (Verdict, error) {
 	sold, ok := plan.FindPerCallTier(tier)
 	if !ok {

@@ -8,30 +8,30 @@ import (
 )
 
 const (
-	// issueStep is the step of the times that the menu writes into messages: few enough of them lie
-	// within the window that all can be tried.
+	// issueStep is the granularity of the issue times that the menu writes into messages. It is
+	// coarse, so that all times within the window can be tried.
 	issueStep = 10 * time.Minute
-	// issueFormat is RFC 3339 in UTC, to the second.
+	// issueFormat is RFC 3339 in UTC with seconds.
 	issueFormat = "2006-01-02T15:04:05Z"
-	// IssueAhead is how far ahead of our clock a signer's may be.
+	// IssueAhead is the tolerance for a signer's clock that runs ahead of ours.
 	IssueAhead = time.Minute
-	// OldMessageAge is how old a payment may be whose payer signs the message of before, which says
-	// no time.
+	// OldMessageAge is the maximum age of a payment that may be redeemed with OldMessage, which
+	// contains no time.
 	OldMessageAge = 24 * time.Hour
 )
 
-// Message is what the payer of a transaction signs by personal_sign to redeem it
-// (docs/interface.md, 2.4: service, purpose and hash), extended at its end by host, chain, what it
-// is for, and when it was issued. docs/decisions/0007-redeem-message.md says why.
+// Message returns what the payer of a transaction signs with personal_sign to redeem it: service,
+// purpose and hash (docs/interface.md, 2.4), then host, chain, what the message is for, and its
+// issue time. docs/decisions/0007-redeem-message.md has the reasons.
 func (t Terms) Message(tx TxHash, issued time.Time) string { return t.message(tx.String(), issued) }
 
-// MessageShape is Message with {tx_hash} in place of the hash, issued now, for people and programs
-// who write it.
+// MessageShape returns Message with {tx_hash} in place of the hash, issued now. It is a template
+// for people and programs that compose the message.
 func (t Terms) MessageShape(now time.Time) string {
 	return t.message("{tx_hash}", IssueTimes(now, 0)[0])
 }
 
-// OldMessage is Message as it was before it said more than service, purpose and hash.
+// OldMessage returns the earlier form of Message: service, purpose and hash.
 func (t Terms) OldMessage(tx TxHash) string { return t.oldMessage(tx.String()) }
 
 func (t Terms) oldMessage(tx string) string { return t.Service + " x402 redeem\n" + tx }
@@ -42,7 +42,8 @@ func (t Terms) message(tx string, issued time.Time) string {
 		issued.UTC().Format(issueFormat)
 }
 
-// IssueTimes lists the times that menus wrote into messages since some time back, the newest first.
+// IssueTimes returns the issue times that menus wrote into messages since now minus back, newest
+// first.
 func IssueTimes(now time.Time, back time.Duration) []time.Time {
 	var all []time.Time
 	for at := now.UTC().Truncate(issueStep); !at.Before(now.Add(-back - issueStep)); at = at.Add(-issueStep) {
@@ -51,12 +52,12 @@ func IssueTimes(now time.Time, back time.Duration) []time.Time {
 	return all
 }
 
-// ParseIssueTime reads a time as messages have it.
+// ParseIssueTime parses an issue time in the exact format of messages.
 func ParseIssueTime(text string) (time.Time, bool) {
 	at, err := time.Parse(issueFormat, text)
 	return at, err == nil && at.Format(issueFormat) == text
 }
 
-// MessageLife is how long before a settlement's first redeem its message may be issued: as long as
-// the window is. The same signature then serves until the window is over.
+// MessageLife is how long before a settlement's first redeem its message may be issued. It equals
+// the window, so that one signature works until the window is over.
 const MessageLife = plan.SettlementWindow

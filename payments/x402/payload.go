@@ -10,20 +10,21 @@ import (
 
 const maxTimeoutSeconds = int64(MaxTimeout / time.Second)
 
-// MaxPayload bounds a payment header in bytes. One of a contract wallet that is not deployed yet
-// carries its deployment (wallet.MaxSignature).
+// MaxPayload bounds a payment header in bytes. The signature of a contract wallet that is not
+// deployed yet contains its deployment (wallet.MaxSignature).
 const MaxPayload = 24 << 10
 
-// Payload is an authorization that came in a header of a version of the protocol, for an offer.
+// Payload is an authorization from a payment header, with the protocol version of the header and
+// the offer that it pays for.
 type Payload struct {
 	Version int
 	Authorization
 	Offer Offer
 }
 
-// ReadPayload reads a payment header of a version. The words say what is wrong and what to send
-// instead; they are empty when nothing is. Whether the authorization pays what is asked is Check's
-// to say, and whether its signature is good the facilitator's.
+// ReadPayload parses a payment header of a protocol version. wrong states what is wrong and what to
+// send instead; it is empty if nothing is. ReadPayload checks neither the amount, which Check does,
+// nor the signature, which the facilitator does.
 func (q *Quote) ReadPayload(version int, header string) (p Payload, wrong string) {
 	if len(header) > MaxPayload {
 		return p, "The payment header is longer than any payment. Send the JSON of one payment in base64."
@@ -41,9 +42,9 @@ func (q *Quote) ReadPayload(version int, header string) (p Payload, wrong string
 	return p, wrong
 }
 
-// FacilitatorRequest is the body of POST /verify and /settle of a facilitator: the payment in the
-// words of its version, and what it must meet. Both are written anew from what was read, so that
-// nothing reaches a facilitator that was not understood here.
+// FacilitatorRequest returns the body of a facilitator's POST /verify and POST /settle: the payment
+// in the form of its version, and the requirements. Both are encoded anew from parsed fields, so a
+// facilitator gets nothing that was not understood here.
 func (q *Quote) FacilitatorRequest(p *Payload) ([]byte, error) {
 	type request struct {
 		Version      int `json:"x402Version"`
@@ -65,8 +66,8 @@ func (q *Quote) FacilitatorRequest(p *Payload) ([]byte, error) {
 	}{Version2, q.resourceV2(p.Offer), requirement, p.wire()}, requirement})
 }
 
-// Receipt is the header that tells a payer of a settled payment, X-PAYMENT-RESPONSE or
-// PAYMENT-RESPONSE.
+// Receipt returns the value of the response header that reports a settled payment,
+// X-PAYMENT-RESPONSE or PAYMENT-RESPONSE.
 func (t Terms) Receipt(version int, tx TxHash, payer wallet.Address) string {
 	return inBase64(struct {
 		Success     bool           `json:"success"`
@@ -78,7 +79,7 @@ func (t Terms) Receipt(version int, tx TxHash, payer wallet.Address) string {
 
 func inBase64(document any) string {
 	b, err := json.Marshal(document)
-	if err != nil { // words and numbers
+	if err != nil { // only strings and numbers are encoded here
 		panic(err)
 	}
 	return base64.StdEncoding.EncodeToString(b)

@@ -9,36 +9,36 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// transferTopic is keccak256("Transfer(address,address,uint256)"), the first topic of what an
-// ERC-20 token logs of a transfer.
+// transferTopic is keccak256("Transfer(address,address,uint256)"), the first topic of an ERC-20
+// transfer's log.
 var transferTopic = TxHash{
 	0xdd, 0xf2, 0x52, 0xad, 0x1b, 0xe2, 0xc8, 0x9b, 0x69, 0xc2, 0xb0, 0x68, 0xfc, 0x37, 0x8d, 0xaa,
 	0x95, 0x2b, 0xa7, 0xf1, 0x63, 0xc4, 0xa1, 0x16, 0x28, 0xf5, 0x5a, 0x4d, 0xf5, 0x23, 0xb3, 0xef,
 }
 
-// Log is one log of a receipt, as a node tells it.
+// Log is one log of a receipt, as a node reports it.
 type Log struct {
 	Contract wallet.Address
 	Topics   []TxHash
 	Data     []byte
-	Removed  bool // by a reorganisation
+	Removed  bool // by a reorg
 }
 
-// PayerSum is what one payer sent to the seller in a transaction: the sum of their transfers, more
-// than 0.
+// PayerSum is the sum of one payer's transfers to the seller in a transaction. It is positive.
 type PayerSum struct {
 	Payer wallet.Address `json:"payer"`
 	Paid  plan.Atomic    `json:"paid"`
 }
 
-// ErrAmount says that a log moves more of the asset than there can be of it: whoever told it made
-// it up, or the asset is not the one that the configuration takes it for.
+// ErrAmount reports a log that moves more of the asset than can exist. The upstream made it up, or
+// the configured asset is the wrong contract.
 var ErrAmount = errors.New("x402: a transfer of more than 2^63-1 atomic units")
 
-// Payments adds up what the logs of a transaction that succeeded pay to the seller, by payer, in
-// the order in which they first paid. The payer is who the asset was taken from, whoever sent the
-// transaction. Transfers of other contracts, to others, of nothing, of the seller's own and out of
-// thin air do not pay, nor do logs that were removed or do not have the form of ERC-20's Transfer.
+// Payments sums the transfers to the seller in the logs of a successful transaction, by payer, in
+// the order of first payment. The payer is the address that the asset was taken from, no matter who
+// sent the transaction. These do not count: transfers of other contracts, to other addresses, of
+// zero, by the seller, from the zero address, in removed logs, and logs that do not have the form
+// of ERC-20's Transfer.
 func (t Terms) Payments(logs []Log) ([]PayerSum, error) {
 	if !t.Open() {
 		return nil, nil
@@ -65,8 +65,8 @@ func (t Terms) Payments(logs []Log) ([]PayerSum, error) {
 	return found, nil
 }
 
-// transfer reads a log; it does not pay when it is no transfer of the asset from somebody to the
-// seller.
+// transfer decodes a log. pays is false unless the log is a transfer of the asset from another
+// address to the seller.
 func (t Terms) transfer(l *Log) (from wallet.Address, amount plan.Atomic, pays bool, err error) {
 	const indexed, word = 3, 32
 	if l.Removed || l.Contract != t.Asset || len(l.Topics) != indexed || l.Topics[0] != transferTopic ||
@@ -87,7 +87,7 @@ func (t Terms) transfer(l *Log) (from wallet.Address, amount plan.Atomic, pays b
 	return from, amount, amount > 0, nil
 }
 
-// addressIn reads an address out of a topic, where twelve zero bytes stand in front of it.
+// addressIn decodes an address from a topic, which is the address after twelve zero bytes.
 func addressIn(topic TxHash) (a wallet.Address, ok bool) {
 	for _, b := range topic[:len(topic)-len(a)] {
 		if b != 0 {
@@ -98,7 +98,7 @@ func addressIn(topic TxHash) (a wallet.Address, ok bool) {
 	return a, true
 }
 
-// PaidBy is what a payer paid; 0 when nothing.
+// PaidBy returns what a payer paid, or 0.
 func PaidBy(payments []PayerSum, payer wallet.Address) plan.Atomic {
 	for _, p := range payments {
 		if p.Payer == payer {

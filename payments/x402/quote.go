@@ -8,25 +8,25 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// Quote is what a bundle of calls costs a caller: the terms, and an offer for each tier, the one
-// that was asked for first, because stock clients take the first.
+// Quote is what the units of one payment cost a caller: the terms and an offer for each tier. The
+// tier that was asked for is first because stock clients take the first offer.
 type Quote struct {
 	Terms    Terms
 	Token    Token
-	Country  string // that the tax goes by; empty when the caller is not located
-	Resource string // URL of what is paid for
-	Asked    bool   // the caller named the tier of the first offer
+	Country  string // for VAT; empty when the caller is not located
+	Resource string // URL of the paid resource
+	Asked    bool   // whether the caller named a tier; it is that of the first offer
 	Offers   []Offer
 }
 
-// Offer is a tier with what its bundle costs, VAT included where it applies.
+// Offer is a tier and the price of its units, VAT included where it applies.
 type Offer struct {
 	Tier   plan.PerCallTier
 	Amount plan.Atomic
 }
 
-// Quote returns what a bundle costs on each tier. Nobody asked for a tier when asked is empty: then
-// the cheapest is offered first.
+// Quote returns the offers of all tiers. An empty asked means that the caller named no tier; the
+// cheapest is first then.
 func (t Terms) Quote(token Token, asked plan.Tier, country, resource string) Quote {
 	q := Quote{Terms: t, Token: token, Country: country, Resource: resource, Asked: asked != ""}
 	for _, tier := range plan.PerCallTiers() {
@@ -43,9 +43,8 @@ func (t Terms) Quote(token Token, asked plan.Tier, country, resource string) Quo
 	return q
 }
 
-// Meant is the offer that pays exactly what an authorization of version 1 moves: the one that the
-// caller asked for, or any when nobody asked. No amount is taken for another offer's; the words say
-// what to sign instead.
+// Meant returns the offer whose amount equals what an authorization of version 1 moves. If the
+// caller named a tier, only that offer counts. If none matches, wrong states what to sign instead.
 func (q *Quote) Meant(paid plan.Atomic) (o Offer, wrong string) {
 	offers := q.Offers
 	if q.Asked {
@@ -63,8 +62,7 @@ func (q *Quote) Meant(paid plan.Atomic) (o Offer, wrong string) {
 			paid, q.Offers[0].Amount, q.Offers[0].Tier.Tier)
 }
 
-// accepted is the offer that a payment of version 2 says it accepted, while that is an offer of
-// now.
+// accepted returns the offer that a payment of version 2 accepted, if it is still offered.
 func (q *Quote) accepted(tier plan.Tier, amount string) (o Offer, wrong string) {
 	for _, o := range q.Offers {
 		if o.Tier.Tier == tier && o.amount() == amount {
@@ -85,11 +83,11 @@ func (o Offer) description() string {
 
 func (o Offer) amount() string { return strconv.FormatInt(int64(o.Amount), 10) }
 
-// caip2 is the chain as version 2 names it (CAIP-2).
+// caip2 returns the chain's CAIP-2 name, which version 2 uses.
 func (t Terms) caip2() string { return "eip155:" + strconv.FormatUint(t.Chain, 10) }
 
-// namedNetworks are the names that version 1 has for the chains of the asset. Other chains keep the
-// name of version 2, which stock clients of version 1 do not know.
+// namedNetworks are version 1's names of chains. Other chains keep their name of version 2, which
+// stock clients of version 1 do not know.
 var namedNetworks = map[uint64]string{baseMainnet: plan.X402Network, 84532: "base-sepolia"}
 
 func (t Terms) networkV1() string {
@@ -99,7 +97,7 @@ func (t Terms) networkV1() string {
 	return t.caip2()
 }
 
-// Network is the chain as a version of the protocol names it.
+// Network returns the chain's name in a version of the protocol.
 func (t Terms) Network(version int) string {
 	if version == Version1 {
 		return t.networkV1()

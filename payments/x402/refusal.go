@@ -2,23 +2,23 @@ package x402
 
 import "github.com/chainaccess/gateway/internal/fault"
 
-// Why says what is wrong with a credential.
+// Why is the reason why a credential is refused.
 type Why string
 
-// The reasons of a refused credential.
+// The reasons why a credential is refused.
 const (
-	// no such credential, or one that ended: a newer one took its place, or its settlement left the
-	// chain
+	// there is no such credential, or it ended: a newer one replaced it, or a reorg removed its
+	// settlement
 	Unknown Why = "unknown"
-	Spent   Why = "spent"   // fewer units left than the call weighs; the remainder stays
+	Spent   Why = "spent"   // fewer units left than the call weighs; they stay usable
 	Expired Why = "expired" // its window is over
 )
 
-// MenuPath is where the menu stands.
+// MenuPath is the path of the menu.
 const MenuPath = "/x402"
 
-// Unpaid refuses a credential: HTTP 402 and -32018 with data.reason and data.menu (decisions of the
-// interface, section 3).
+// Unpaid refuses a credential with HTTP 402 and code -32018, with data.reason and data.menu
+// (docs/interface.md, 2.7).
 func Unpaid(why Why) *fault.Error {
 	var message string
 	switch why {

@@ -13,7 +13,8 @@ const (
 	Version2 = 2
 )
 
-// Headers of version 1. Their values are JSON in base64; what is asked for stands in the body.
+// Headers of version 1. Their values are base64-encoded JSON. The requirements are in the response
+// body.
 const (
 	PaymentV1Header  = "X-PAYMENT"
 	ReceiptV1Header  = "X-PAYMENT-RESPONSE"
@@ -28,7 +29,7 @@ type RequiredV1 struct {
 	Accepts []RequirementV1 `json:"accepts" doc:"one for each tier; the tier of X-Route-Tier first, else the cheapest"`
 }
 
-// RequirementV1 is one way to pay in version 1. Facilitators take it in this form.
+// RequirementV1 is one way to pay in version 1. Facilitators take it in this form, too.
 type RequirementV1 struct {
 	Scheme            string         `json:"scheme" doc:"exact"`
 	Network           string         `json:"network"`
@@ -42,8 +43,7 @@ type RequirementV1 struct {
 	Extra             Extra          `json:"extra"`
 }
 
-// Extra is what a payer needs to know of the asset to sign for it (EIP-712), and the tier that the
-// amount is for.
+// Extra is what a payer needs to sign for the asset (EIP-712), and the tier of the amount.
 type Extra struct {
 	Name    string    `json:"name"`
 	Version string    `json:"version"`
@@ -52,7 +52,7 @@ type Extra struct {
 
 func (q *Quote) extra(o Offer) Extra { return Extra{q.Token.Name, q.Token.Version, o.Tier.Tier} }
 
-// V1 is the quote as the body of a 402.
+// V1 returns the quote as the body of a 402 in version 1.
 func (q *Quote) V1(why string) RequiredV1 {
 	r := RequiredV1{Version: Version1, Error: why, Accepts: make([]RequirementV1, len(q.Offers))}
 	for i, o := range q.Offers {
@@ -69,7 +69,7 @@ func (q *Quote) requirementV1(o Offer) RequirementV1 {
 	}
 }
 
-// payloadV1 is what X-PAYMENT holds.
+// payloadV1 is the content of X-PAYMENT.
 type payloadV1 struct {
 	Version int       `json:"x402Version"`
 	Scheme  string    `json:"scheme"`

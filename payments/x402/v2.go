@@ -7,14 +7,14 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// Headers of version 2. Their values are JSON in base64.
+// Headers of version 2. Their values are base64-encoded JSON.
 const (
 	RequiredV2Header = "PAYMENT-REQUIRED"
 	PaymentV2Header  = "PAYMENT-SIGNATURE"
 	ReceiptV2Header  = "PAYMENT-RESPONSE"
 )
 
-// requiredV2 is what PAYMENT-REQUIRED holds.
+// requiredV2 is the content of PAYMENT-REQUIRED.
 type requiredV2 struct {
 	Version  int             `json:"x402Version"`
 	Error    string          `json:"error"`
@@ -28,7 +28,7 @@ type resourceV2 struct {
 	MimeType    string `json:"mimeType"`
 }
 
-// RequirementV2 is one way to pay in version 2. Facilitators take it in this form.
+// RequirementV2 is one way to pay in version 2. Facilitators take it in this form, too.
 type RequirementV2 struct {
 	Scheme            string         `json:"scheme"`
 	Network           string         `json:"network"`
@@ -39,7 +39,7 @@ type RequirementV2 struct {
 	Extra             Extra          `json:"extra"`
 }
 
-// V2 is the quote as the header PAYMENT-REQUIRED.
+// V2 returns the quote as the value of the header PAYMENT-REQUIRED.
 func (q *Quote) V2(why string) string {
 	r := requiredV2{
 		Version: Version2, Error: why, Resource: q.resourceV2(q.Offers[0]),
@@ -62,8 +62,8 @@ func (q *Quote) requirementV2(o Offer) RequirementV2 {
 	}
 }
 
-// payloadV2 is what PAYMENT-SIGNATURE holds. What it accepted says which offer is paid for, and is
-// read as far as it tells offers apart; what is asked for is the seller's word.
+// payloadV2 is the content of PAYMENT-SIGNATURE. Only the fields of Accepted that distinguish
+// offers are read. The requirements themselves are the seller's.
 type payloadV2 struct {
 	Version  int        `json:"x402Version"`
 	Accepted acceptedV2 `json:"accepted"`
