@@ -11,7 +11,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// PriceLadder is every way to buy units, with what the account's volume would cost on it.
+// PriceLadder is every way to buy units, with what the account's volume would cost on each.
 type PriceLadder struct {
 	Volume   plan.Units   `json:"volume_30d_units" doc:"weighted units of 30 days: those that the account used, as recorded, or those that were asked about"`
 	Current  string       `json:"current" doc:"key of the rung that the account is on; empty for a contract, and where no account asks"`
@@ -51,10 +51,10 @@ func (h *service) priceLadder() *Operation[Nothing, PriceLadder] {
 	}, h.runPriceLadder)
 }
 
-// perPercent is a hundredth in thousandths.
+// perPercent is one percent in thousandths.
 const perPercent = 10
 
-// ladderDays is the volume that prices are shown for.
+// ladderDays is the number of days whose volume is priced.
 const ladderDays = 30
 
 func (h *service) runPriceLadder(ctx context.Context, c *Call, _ Nothing) (PriceLadder, error) {
@@ -65,7 +65,7 @@ func (h *service) runPriceLadder(ctx context.Context, c *Call, _ Nothing) (Price
 	return h.ladderAt(ctx, c, volume)
 }
 
-// ladderAt prices a volume of a month on every rung.
+// ladderAt prices a month's volume on every rung of the ladder.
 func (h *service) ladderAt(ctx context.Context, c *Call, volume plan.Units) (PriceLadder, error) {
 	taken, err := h.Store.SeatsTaken(ctx)
 	if err != nil {
@@ -78,7 +78,7 @@ func (h *service) ladderAt(ctx context.Context, c *Call, volume plan.Units) (Pri
 	return h.rungsAt(volume, taken, current), nil
 }
 
-// rungsAt prices a volume on every rung; current is empty for nobody's.
+// rungsAt prices a volume on every rung. current is empty without an account.
 func (h *service) rungsAt(volume plan.Units, taken int, current string) PriceLadder {
 	ladder := PriceLadder{Volume: volume, Current: current}
 	for _, r := range plan.Ladder() {
@@ -90,7 +90,7 @@ func (h *service) rungsAt(volume plan.Units, taken int, current string) PriceLad
 	return ladder
 }
 
-// volume is what was used in the last 30 days and today so far.
+// volume returns the units used on the last 30 UTC days, including today.
 func (h *service) volume(ctx context.Context, c *Call) (plan.Units, error) {
 	now := h.Now()
 	days, err := h.Store.UsageByDay(ctx, c.Account.ID, now.AddDate(0, 0, 1-ladderDays), now, account.Period{})
@@ -104,9 +104,9 @@ func (h *service) volume(ctx context.Context, c *Call) (plan.Units, error) {
 	return max(0, sum), nil
 }
 
-// currentRung is the key of what the account pays for; a plan that is not paid through Stripe goes
-// by its own key. To whoever does not manage the account it is the plan in force by the month: what
-// the owner pays is the owner's.
+// currentRung returns the key of the rung that the account pays for, or the plan's own key if it is
+// not paid through Stripe. Callers who do not manage the account get the plan's monthly rung: what
+// the owner pays is shown only to the owner.
 func (h *service) currentRung(ctx context.Context, c *Call) (string, error) {
 	if c.Account.Custom != nil {
 		return "", nil
@@ -131,8 +131,8 @@ func (h *service) currentRung(ctx context.Context, c *Call) (string, error) {
 	return item.Key, nil
 }
 
-// listedRung is the rung of a plan, paid by the month where it is sold in several ways; the plan's
-// own key where it stands on none.
+// listedRung returns the rung of a plan: the monthly one if it is sold in several ways, and the
+// plan's own key if it has none.
 func listedRung(key string) string {
 	if _, sold := plan.FindItem(key + "_monthly"); sold {
 		return key + "_monthly"
@@ -161,10 +161,10 @@ func (h *service) rungOf(r *plan.Rung, volume plan.Units, taken int) LadderRung 
 	return rung
 }
 
-// sellsPerCall reports whether money of the main network buys units without an account.
+// sellsPerCall reports whether calls can be paid on the main network without an account.
 func (h *service) sellsPerCall() bool { return h.Terms.Open() && h.Terms.OnMainnet() }
 
-// rungTitle is what people call a rung.
+// rungTitle returns the display name of a rung.
 func rungTitle(r *plan.Rung) string {
 	if item, ok := plan.FindItem(r.Key); ok {
 		return item.Title
@@ -175,7 +175,7 @@ func rungTitle(r *plan.Rung) string {
 	return "Pay per call"
 }
 
-// add takes a rung in and notes whether it is the cheapest so far.
+// add appends a rung and notes whether it is the cheapest so far.
 func (l *PriceLadder) add(r LadderRung, current string) { //nolint:gocritic // it is kept
 	r.Current = current != "" && r.Key == current
 	l.Rungs = append(l.Rungs, r)
@@ -190,9 +190,9 @@ func (l *PriceLadder) add(r LadderRung, current string) { //nolint:gocritic // i
 	}
 }
 
-// Served is the supply that calls of the rung meet: that of the plan or pack, and of pay per call
-// that of the menu's balanced tier, by which the relay goes. The price list counts pay per call as
-// premium, which is kept where the list is told and nowhere else.
+// Served returns the supply that serves calls of the rung: that of the plan or pack, and for pay
+// per call that of the menu's balanced tier. The price list counts pay per call as premium, which
+// applies only to the displayed ladder.
 func (r *LadderRung) Served() plan.Supply {
 	if tier, ok := plan.FindPerCallTier(plan.Balanced); ok && r.Kind == plan.PerCall {
 		return tier.Supply
@@ -200,8 +200,8 @@ func (r *LadderRung) Served() plan.Supply {
 	return r.Supply
 }
 
-// cheaperThan reports whether r costs less, or the same with no more paid at once: without any
-// usage nobody needs a pack. best is nil for the first.
+// cheaperThan reports whether r costs less than best, or the same with a commitment that is not
+// larger: nobody without usage needs a pack. best is nil for the first rung.
 func (r *LadderRung) cheaperThan(best *LadderRung) bool {
 	return best == nil || r.AtVolume < best.AtVolume || r.AtVolume == best.AtVolume && r.Commitment <= best.Commitment
 }

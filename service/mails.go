@@ -8,25 +8,25 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 )
 
-// Which mails a user gets. These have no route: pages use them in process.
+// Mails that a user gets. These operations have no route: pages call them in process.
 
-// UnsubscribeInput is a link from a mail that can be stopped.
+// UnsubscribeInput is the unsubscribe link of a mail.
 type UnsubscribeInput struct {
 	Token string `json:"token" maxLength:"256" doc:"the token of the link, all of it"`
 }
 
-// StoppedMails is what a link stops, and for whom.
+// StoppedMails is what an unsubscribe link stops, and for whom.
 type StoppedMails struct {
 	Email string        `json:"email"`
 	Topic account.Topic `json:"topic" enum:"usage,incidents,packs"`
 }
 
-// MailTopics are what the user gets mails about.
+// MailTopics are the topics that the user gets mails about.
 type MailTopics struct {
 	Topics []account.Topic `json:"topics" enum:"usage,incidents,packs"`
 }
 
-// ChooseMailTopicsInput says what the user wants mails about.
+// ChooseMailTopicsInput is the topics that the user wants mails about.
 type ChooseMailTopicsInput struct {
 	Topics []account.Topic `json:"topics" maxItems:"3" enum:"usage,incidents,packs" doc:"all topics that are wanted: usage, incidents, packs; none stops all three"`
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/chainaccess/gateway/payments/x402"
 )
 
-// Menu is what is sold per call, and how it is paid (docs/interface.md, 2.2).
+// Menu is the prices of paying per call and how to pay (docs/interface.md, 2.2).
 type Menu struct {
 	X402Version           int        `json:"x402Version" doc:"version of the protocol whose words the menu uses"`
 	Scheme                string     `json:"scheme" doc:"how is paid: exact is a transfer of a stated amount" example:"exact"`
@@ -39,14 +39,15 @@ type Menu struct {
 	Tiers                 []MenuTier `json:"tiers" doc:"from the cheapest to the dearest"`
 }
 
-// RedeemBody is the shape of what redeeming takes.
+// RedeemBody describes the request body of a redeem.
 type RedeemBody struct {
 	TxHash    string `json:"tx_hash"`
 	Tier      string `json:"tier"`
 	Signature string `json:"signature"`
 }
 
-// MenuTier is a tier of the menu. Amounts are atomic units of the asset, a millionth of a dollar.
+// MenuTier is a tier of the menu. Amounts are atomic units of the asset, a millionth of a dollar
+// each.
 type MenuTier struct {
 	Name              plan.Tier   `json:"name" enum:"cheap,balanced,fast"`
 	Label             string      `json:"label"`
@@ -56,7 +57,7 @@ type MenuTier struct {
 	MaxAmountRequired string      `json:"maxAmountRequired" doc:"the same with VAT: what buys unitsPerPayment where VAT applies, in atomic units" example:"108000"`
 }
 
-// dollars is an amount that is a JSON number of dollars with its cents, at least one decimal.
+// dollars is an amount in cents. It is a JSON number of dollars with one or two decimals.
 type dollars plan.Cents
 
 // MarshalJSON writes 4.5 and 9.0.
@@ -64,7 +65,7 @@ func (d dollars) MarshalJSON() ([]byte, error) {
 	return []byte(strings.TrimSuffix(plan.Cents(d).String(), "0")), nil
 }
 
-// Schema is that of a number.
+// Schema returns the schema of a number.
 func (dollars) Schema(huma.Registry) *huma.Schema { return &huma.Schema{Type: huma.TypeNumber} }
 
 func (h *service) getMenu() *Operation[Nothing, Menu] {
@@ -78,7 +79,7 @@ func (h *service) getMenu() *Operation[Nothing, Menu] {
 	}, func(_ context.Context, c *Call, _ Nothing) (Menu, error) { return h.menu(c.country()), nil })
 }
 
-// menu is what a caller of a country reads.
+// menu returns the menu for a caller of a country.
 func (h *service) menu(country string) Menu {
 	t := h.Terms
 	m := Menu{
@@ -121,8 +122,7 @@ const (
 
 func atomic(a plan.Atomic) string { return strconv.FormatInt(int64(a), 10) }
 
-// taxText says what VAT means for a caller of a country (docs/interface.md, 2.8,
-// pay-per-call lane, tax).
+// taxText explains VAT to a caller of a country (docs/interface.md, 2.8.4).
 func taxText(country string) string {
 	const counts = " The country from which the payment is redeemed for the first time counts."
 	switch {
@@ -144,8 +144,8 @@ func taxText(country string) string {
 	}
 }
 
-// Manifest is the menu at the address where crawlers look for it, with the words in which most of
-// them read what can be paid for.
+// Manifest is the menu at the well-known path, with the fields in which most crawlers look for what
+// can be paid for.
 type Manifest struct {
 	Version      int      `json:"version" doc:"version of this document's own form: 1"`
 	Resources    []string `json:"resources" doc:"URLs that answer 402 and take payments of stock x402 clients, each for POST; empty when there are none"`
@@ -180,5 +180,6 @@ func (h *service) runManifest(_ context.Context, c *Call, _ Nothing) (Manifest, 
 	return m, nil
 }
 
-// stockPath begins the paths at which stock x402 clients pay; a chain's name follows.
+// stockPath is the prefix of the paths at which stock x402 clients pay. The name of a chain
+// follows.
 const stockPath = "/x402/rpc/"

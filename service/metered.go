@@ -17,31 +17,31 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// Metered says that a use costs units and belongs to a service.
+// Metered reports whether a use costs units and belongs to a service.
 func (m *Meta) Metered() bool { return m.Service != "" }
 
-// checker is an input with rules that its schema cannot say. check may bring the input into its one
-// form, which is what its answer is kept under.
+// checker is an input with rules that its schema cannot express. check may also normalize the
+// input. The normalized input is the cache key.
 type checker interface{ check() *fault.Error }
 
-// chained is an input that names a chain.
+// chained is an input with a chain.
 type chained interface{ chain() chain.ID }
 
-// use is one metered use on its way.
+// use is one use of a metered operation.
 type use struct {
 	*Call
 
 	toll       admission.Call
 	hit        bool
-	clientGone bool // nobody waited for the answer
+	clientGone bool // the client left before the response
 }
 
-// VisitorLimit is how often one network may use metered operations on public pages, without a key
-// and at nobody's cost.
+// VisitorLimit is the rate limit, per network, of metered operations on public pages. They need no
+// key and cost nobody anything.
 var VisitorLimit = account.RateWindow{Limit: 30, Per: time.Minute}
 
-// serveMetered is the way of a metered use: identify, bind and check, look into the cache, admit,
-// run, and give back when the run failed. It reads no PostgreSQL when it is warm.
+// serveMetered handles a metered use: identify, bind and check, look up the cache, admit, run, and
+// refund if the run failed. With warm caches it reads no PostgreSQL.
 func (o *Operation[In, Out]) serveMetered(ctx context.Context, caller *Caller,
 	args Args,
 ) (answer Answer, refusal *fault.Error) {
@@ -80,7 +80,7 @@ func (o *Operation[In, Out]) serveMetered(ctx context.Context, caller *Caller,
 	return answer, nil
 }
 
-// input binds the arguments of a call and checks them.
+// input binds and checks the arguments of a call.
 func (o *Operation[In, Out]) input(args Args) (*In, *fault.Error) {
 	given, refusal := args()
 	if refusal == nil {
@@ -96,7 +96,7 @@ func (o *Operation[In, Out]) input(args Args) (*In, *fault.Error) {
 	return in, refusal
 }
 
-// enter finds out who pays: the holder of a key, or nobody for a visitor of a public page.
+// enter identifies who pays: the holder of a key, or nobody for a visitor of a public page.
 func (h *service) enter(ctx context.Context, u *use) (refusal *fault.Error) {
 	if !u.Visitor {
 		u.toll.Subject, refusal = h.Limits.Identify(ctx, u.Bearer, u.Network)
@@ -119,7 +119,7 @@ func (h *service) admitUse(ctx context.Context, u *use) *fault.Error {
 	return admission.WithNextDoor(&u.toll, h.gate.Admit(ctx, &u.toll))
 }
 
-// refuseUse counts a request that is wrong in itself.
+// refuseUse counts a request that is invalid in itself.
 func (h *service) refuseUse(ctx context.Context, u *use, own *fault.Error) *fault.Error {
 	if u.toll.Subject == nil {
 		return own
@@ -127,8 +127,8 @@ func (h *service) refuseUse(ctx context.Context, u *use, own *fault.Error) *faul
 	return admission.WithNextDoor(&u.toll, h.gate.Refuse(ctx, &u.toll, own))
 }
 
-// giveBack returns the charge of a use that failed, whoever's fault it was: an answer is what is
-// paid for. A client that went away had what it asked for under way, as on the relay.
+// giveBack refunds the charge of a use that failed for any reason: only an answer is paid for. As
+// on the relay, a client that left is not refunded, because its request was running.
 func (h *service) giveBack(ctx context.Context, u *use, own *fault.Error) *fault.Error {
 	if errors.Is(ctx.Err(), context.Canceled) && !errors.Is(context.Cause(ctx), relay.ErrStopping) {
 		u.clientGone = true
@@ -140,14 +140,14 @@ func (h *service) giveBack(ctx context.Context, u *use, own *fault.Error) *fault
 	return admission.WithNextDoor(&u.toll, h.gate.Refund(ctx, &u.toll, own))
 }
 
-// useResult is what a shared run gave.
+// useResult is the result of a shared run.
 type useResult struct {
 	body    []byte
 	refusal *fault.Error
 }
 
-// make runs the operation. Identical uses under way whose answer may be kept share one run; each
-// is admitted, charged and given back on its own.
+// make runs the operation. Concurrent identical uses share one run if the response may be cached.
+// Each of them is admitted, charged and refunded separately.
 func (o *Operation[In, Out]) make(ctx context.Context, u *use, in *In, key cache.Key) ([]byte, *fault.Error) {
 	if o.meta.TTL <= 0 {
 		l := o.runOnce(ctx, u, in)
@@ -170,8 +170,8 @@ func (o *Operation[In, Out]) make(ctx context.Context, u *use, in *In, key cache
 	return l.body, l.refusal
 }
 
-// runOnce runs it and gives the answer as JSON. A panic is the service's own failure, which is
-// given back like any.
+// runOnce runs the operation and returns its response as JSON. A panic becomes an internal error,
+// which is refunded like any other.
 func (o *Operation[In, Out]) runOnce(ctx context.Context, u *use, in *In) (l useResult) {
 	if !o.meta.Computes {
 		limited, cancel := context.WithTimeout(ctx, deadline)
@@ -193,7 +193,7 @@ func (o *Operation[In, Out]) runOnce(ctx context.Context, u *use, in *In) (l use
 	return l
 }
 
-// failure puts an error of a run into words for the client.
+// failure converts an error of a run into a refusal.
 func failure(ctx context.Context, err error) *fault.Error {
 	if _, told := errors.AsType[*fault.Error](err); !told && ctx.Err() != nil {
 		return fault.New(fault.UpstreamTimeout, "").Wrap(err)
@@ -206,11 +206,11 @@ func (h *service) lookUp(ctx context.Context, key cache.Key) ([]byte, bool) {
 	return body, tier != cache.Nowhere
 }
 
-// cacheKey names the answer to an input. A chain whose id or past the operator or a reorganisation
-// changed is another chain.
+// cacheKey returns the cache key of an input. It includes the chain's id and generation, so that a
+// chain that was reconfigured or reorganised gets new entries.
 func (o *Operation[In, Out]) cacheKey(in *In, u *use) cache.Key {
 	text, err := json.Marshal(in)
-	if err != nil { // the schema follows from the type, so what it lets through can be written again
+	if err != nil { // what the schema accepts can be marshalled
 		panic(fmt.Sprintf("input of %s: %v", o.meta.Name, err))
 	}
 	var on [32]byte

@@ -15,13 +15,13 @@ import (
 	"github.com/chainaccess/gateway/toolbox/provider"
 )
 
-// MigrateInput is a configuration as it stands.
+// MigrateInput is the text of a configuration.
 type MigrateInput struct {
 	Config string `json:"config" minLength:"1" maxLength:"20000" doc:"text of a configuration or of code with RPC endpoints, up to 20,000 characters: .env, JSON, YAML, TOML, viem, ethers, web3.py, Hardhat, Foundry. It is read as text, never run, kept or logged" example:"ETH_RPC_URL=https://eth-mainnet.g.alchemy.com/v2/YOUR_KEY"`
 }
 
-// Migration is how to come here from other providers. Nothing of the configuration stands in it but
-// masked addresses and names of methods.
+// Migration describes how to move from other providers. Of the configuration it repeats only masked
+// addresses and method names.
 type Migration struct {
 	Ready     bool            `json:"ready" doc:"whether every endpoint and every method that was found is understood, and served here as it is"`
 	Summary   string          `json:"summary"`
@@ -50,7 +50,7 @@ type MovedEndpoint struct {
 	Note        string    `json:"note"`
 }
 
-// MovedMethod is a method that is named.
+// MovedMethod is a method that the text names.
 type MovedMethod struct {
 	Name    string   `json:"name"`
 	Chain   chain.ID `json:"chain" doc:"chain that it was weighed on"`
@@ -59,14 +59,14 @@ type MovedMethod struct {
 	Note    string   `json:"note"`
 }
 
-// MigrationEdit is a change.
+// MigrationEdit is one change to the text.
 type MigrationEdit struct {
 	What   string `json:"what"`
 	Before string `json:"before"`
 	After  string `json:"after"`
 }
 
-// SecretsFound counts secrets.
+// SecretsFound counts the secrets in the text.
 type SecretsFound struct {
 	PrivateKeys int `json:"private_keys"`
 	Mnemonics   int `json:"mnemonics"`
@@ -94,11 +94,11 @@ func (h *service) migrate() *Operation[MigrateInput, Migration] {
 	})
 }
 
-// MigrateLimit is how often one network, or one key, may have a text read: each takes milliseconds
-// of a processor, and needs nobody known.
+// MigrateLimit is the rate limit for reading texts, per network or key. Each text takes
+// milliseconds of CPU and requires no key.
 var MigrateLimit = account.RateWindow{Limit: 10, Per: time.Minute}
 
-// maxReaders is how many texts a process reads at once: others have the rest of its processors.
+// maxReaders is how many texts a process reads concurrently. It leaves CPU for other requests.
 func maxReaders() int { return max(1, runtime.GOMAXPROCS(0)/2) }
 
 func allReading() *fault.Error {
@@ -114,7 +114,7 @@ func (h *service) runMigrate(config string) Migration {
 		Formats: found.Formats, Truncated: found.Truncated, Others: found.OtherMethods,
 		Secrets: SecretsFound(found.Secrets),
 	}
-	var chains []chain.ID // of the endpoints, in their order
+	var chains []chain.ID // of the endpoints, in order
 	for i := range found.Endpoints {
 		e := &found.Endpoints[i]
 		if e.Chain != "" && !slices.Contains(chains, e.Chain) {
@@ -131,7 +131,7 @@ func (h *service) runMigrate(config string) Migration {
 	return m
 }
 
-// moved maps an endpoint.
+// moved maps an endpoint to the gateway.
 func (h *service) moved(e *provider.Endpoint) MovedEndpoint {
 	to := MovedEndpoint{
 		Source: e.Source, Provider: e.Provider.Key, Lines: e.Lines, Network: e.Network, WebSocket: e.WebSocket,
@@ -182,7 +182,8 @@ func names(ids []chain.ID) []string {
 	return list
 }
 
-// movedMethod weighs a method on the first of these chains that has it, else on any that has.
+// movedMethod weighs a method on the first of the given chains that has it, otherwise on any chain
+// that has it.
 func (h *service) movedMethod(name string, chains []chain.ID) MovedMethod {
 	m := MovedMethod{Name: name, Chain: chain.EthMainnet}
 	if !strings.Contains(name, "_") {
@@ -211,7 +212,7 @@ func (h *service) movedMethod(name string, chains []chain.ID) MovedMethod {
 	return m
 }
 
-// conclude reports whether all of it can move.
+// conclude sets whether everything can move.
 func (m *Migration) conclude() {
 	served, own, methods, refused := 0, 0, 0, 0
 	for i := range m.Endpoints {
@@ -251,7 +252,7 @@ func (m *Migration) conclude() {
 	}
 }
 
-// edit lists what to change: each address, then how each client sends the key.
+// edit adds the changes: each address, then how each client sends the key.
 func (m *Migration) edit(publicURL string) {
 	example := publicURL + "/rpc/eth_mainnet"
 	moves := false
@@ -267,7 +268,7 @@ func (m *Migration) edit(publicURL string) {
 			What: "Address of " + e.Provider + ", line " + lines(e.Lines), Before: e.Source, After: *e.Replacement,
 		})
 	}
-	if !moves && len(m.Clients) == 0 { // what a client does is told without an address, too
+	if !moves && len(m.Clients) == 0 { // without an address, still show how the clients send the key
 		return
 	}
 	known := false
@@ -295,7 +296,7 @@ func lines(at []int) string {
 	return strings.Join(texts, ", ")
 }
 
-// howToSendKey is how a client sends a header with every call.
+// howToSendKey returns how a client library sends a header with every call.
 func howToSendKey(client, url string) (string, bool) {
 	const js, py = "`Bearer ${process.env.CHAIN_ACCESS_KEY}`", `"Bearer " + os.environ["CHAIN_ACCESS_KEY"]`
 	switch client {
@@ -325,7 +326,7 @@ func howToSendKey(client, url string) (string, bool) {
 	return "", false
 }
 
-// advise lists what to do, in order.
+// advise adds the next steps, in order.
 func (m *Migration) advise(publicURL string) {
 	step := func(format string, args ...any) { m.NextSteps = append(m.NextSteps, fmt.Sprintf(format, args...)) }
 	if n := m.Secrets.PrivateKeys + m.Secrets.Mnemonics; n > 0 {

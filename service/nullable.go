@@ -7,16 +7,16 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Nullable is an object that may not be there: it is null then, and its key stays.
+// Nullable is an optional object that is null in JSON rather than absent.
 type Nullable[T any] struct{ Value *T }
 
 // MarshalJSON writes the object or null.
 func (o Nullable[T]) MarshalJSON() ([]byte, error) { return json.Marshal(o.Value) }
 
-// UnmarshalJSON reads either.
+// UnmarshalJSON reads the object or null.
 func (o *Nullable[T]) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, &o.Value) }
 
-// Schema is that of either.
+// Schema returns the schema of the object or null.
 func (Nullable[T]) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{AnyOf: []*huma.Schema{r.Schema(reflect.TypeFor[T](), true, ""), {Type: "null"}}}
 }

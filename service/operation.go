@@ -1,8 +1,9 @@
-// Package service owns what the service can do: one typed operation for each thing, defined once
-// and reached through every door. It says who may use it, what it takes and gives, and runs it:
-// identify, limit or meter, bind and check the input, run, record. It holds no rule of metering
-// (admission, meter, fences) and none of transport (api, dashboard): a door brings a caller and raw
-// arguments, and renders what comes back.
+// Package service defines everything that the service offers besides relaying, as typed operations.
+// Each is defined once and reachable over every transport. An operation declares who may use it,
+// its input and its output. Running it means: identify the caller, limit or meter, bind and check
+// the input, run, record. The package contains no rules of metering (metering/admission,
+// metering/meter, metering/limits) and no transport (api and its subpackages). A transport provides
+// a caller with raw arguments, and renders the result.
 package service
 
 import (
@@ -23,13 +24,13 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// Access says who may use an operation.
+// Access is who may use an operation.
 type Access uint8
 
-// Everybody, whoever holds any key, holders: whoever does or signed in, whoever manages an account:
-// a key that the account made for itself, or a signed-in user. Users are people who signed in,
-// owners those of them who own the account. Staff are users who answer the tickets of all accounts;
-// to everybody else there is nothing.
+// Everybody includes callers without a key. KeyHolders have any API key. Holders have any key or
+// signed in. Managers manage an account: by a key that the account made for itself, or by signing
+// in. Users signed in. Owners are users who own the account. Staff are users who answer the tickets
+// of all accounts; for everybody else these operations do not exist.
 const (
 	Everybody Access = iota
 	KeyHolders
@@ -40,67 +41,69 @@ const (
 	Staff
 )
 
-// Route is where an operation stands on the HTTP door. Path has gin's and OpenAPI's common form,
-// /keys/{id}. The zero Route is none.
+// Route is the HTTP route of an operation. Path has the common syntax of gin and OpenAPI, for
+// example /keys/{id}. The zero Route means no route.
 type Route struct {
 	Method string
 	Path   string
 	Status int // of success
 }
 
-// Meta says what an operation is, for every door.
+// Meta describes an operation to every transport.
 type Meta struct {
-	Name        string // snake_case, the tool's name where there is one
+	Name        string // snake_case; also the name of its tool
 	Title       string // a few words
-	Description string // what it is for, what it costs, what a repeat does
+	Description string // purpose, cost and the effect of a repeat
 	Route       Route
 	Access      Access
-	// Reads says that it changes nothing. A suspended account may still look.
+	// Reads marks an operation that changes nothing. Suspended accounts may use it.
 	Reads bool
-	// ReadsToo says that it reads when its input asks for no change. A suspended account may look;
-	// runs ask Call.mayChange before a change.
+	// ReadsToo marks an operation that only reads when its input asks for no change. Suspended
+	// accounts may use it to read; its run calls Call.mayChange before a change.
 	ReadsToo bool
-	// OfUser says that it changes nothing of the account, only where the user is signed in, or what
-	// is said to support. Users of a suspended account may still, and its keys.
+	// OfUser marks an operation that changes nothing of the account, only the user's sessions or
+	// support tickets. Users and keys of a suspended account may use it.
 	OfUser bool
-	// Service makes it metered: what it costs in the service, and how long an answer is kept that
-	// run does not keep for another time; 0 keeps none.
+	// Service makes the operation metered. Units is its cost. TTL is how long responses are cached
+	// unless the run overrides it; 0 disables caching.
 	Service account.Service
 	Units   plan.Units
 	TTL     time.Duration
-	// MaxBody bounds the body that an HTTP request of it may have, in bytes; 0 for 64 KiB.
+	// MaxBody bounds the body of an HTTP request, in bytes; 0 means 64 KiB.
 	MaxBody int64
-	// Computes says that it waits for nothing while it runs, so that it needs no deadline.
+	// Computes marks an operation that waits for nothing while it runs, so that it needs no
+	// deadline.
 	Computes bool
-	// PerNetwork bounds how often one network may use it and all others of which this is said,
-	// together: nobody is known who could be bounded. With a valid key the key is bounded instead.
+	// PerNetwork limits the rate per network, shared by all operations with this flag, because
+	// their caller is unknown. With a valid key the limit is per key.
 	PerNetwork bool
-	// Pends says that its answer may have to wait for something outside: an output that says when
-	// to ComeAgain is HTTP 202.
+	// Pends marks an operation whose result may not be available yet. An output with a ComeAgain
+	// delay is sent as HTTP 202.
 	Pends bool
-	// Fails are the reasons with which it refuses beside those that its access and its input bring
-	// along.
+	// Fails are the reasons with which it refuses, in addition to those that follow from its access
+	// and its input.
 	Fails []fault.Reason
 }
 
-// Definition is an operation as doors see it.
+// Definition is an operation as transports see it.
 type Definition interface {
 	Meta() Meta
-	// Input and Output are the schemas of what it takes and gives, as objects.
+	// Input and Output are the object schemas of its input and output.
 	Input() *huma.Schema
 	Output() *huma.Schema
-	// Serve runs it with raw arguments, which are asked for once the caller is known.
+	// Serve runs it with raw arguments. args is called after the caller was identified.
 	Serve(ctx context.Context, caller *Caller, args Args) (Answer, *fault.Error)
 }
 
-// Answer is what a use gave: of a metered operation its JSON, of another its output.
+// Answer is the result of a use: JSON for a metered operation, Output for others.
 type Answer struct {
 	Output any
 	JSON   []byte
-	Hit    bool // it came from the cache and cost nothing
-	// Later is when to ask again for what is not there yet; 0 when it is.
+	Hit    bool // from the cache, free of charge
+	// Later is when to retry if the result is not available yet; 0 if it is.
 	Later time.Duration
-	// Window is the rate window of who paid for a metered answer; a Limit of 0 is none.
+	// Window is the rate window of the account that paid for a metered answer. Its Limit is 0 if
+	// there is none.
 	Window fault.Window
 }
 
@@ -112,7 +115,7 @@ func (a Answer) MarshalJSON() ([]byte, error) {
 	return json.Marshal(a.Output)
 }
 
-// Args gives the arguments of a call by name, as JSON values.
+// Args returns the arguments of a call by name, as JSON values.
 type Args func() (map[string]any, *fault.Error)
 
 // Operation is an operation with its types.
@@ -123,15 +126,14 @@ type Operation[In, Out any] struct {
 	out    *huma.Schema
 	fill   decoder
 	counts *telemetry.Operation
-	toll   admission.Call // of a metered one, before its caller is known
+	toll   admission.Call // of a metered operation, before the caller is known
 	run    func(context.Context, *Call, In) (Out, error)
 }
 
-// deadline bounds what a use of an operation may take.
+// deadline bounds the duration of a use.
 const deadline = 15 * time.Second
 
-// define makes an operation and enters it into the registry. A mistake in it is one of the
-// program, so it panics.
+// define creates an operation and registers it. It panics if the definition is incomplete.
 func define[In, Out any](h *service, meta Meta, run func(context.Context, *Call, In) (Out, error)) *Operation[In, Out] {
 	if meta.Name == "" || meta.Title == "" || meta.Description == "" || h.named[meta.Name] {
 		panic(fmt.Sprintf("capability %q lacks a name of its own, a title or a description", meta.Name))
@@ -152,17 +154,16 @@ func define[In, Out any](h *service, meta Meta, run func(context.Context, *Call,
 	return op
 }
 
-// Meta says what it is.
+// Meta returns the description of the operation.
 func (o *Operation[In, Out]) Meta() Meta { return o.meta }
 
-// Input is the schema of what it takes.
+// Input returns the schema of the input.
 func (o *Operation[In, Out]) Input() *huma.Schema { return o.in }
 
-// Output is the schema of what it gives.
+// Output returns the schema of the output.
 func (o *Operation[In, Out]) Output() *huma.Schema { return o.out }
 
-// Invoke runs it for a door that has the input typed. The input goes through the same checks as any
-// other.
+// Invoke runs the operation with a typed input. The input passes the same checks as raw arguments.
 func (o *Operation[In, Out]) Invoke(ctx context.Context, caller *Caller, in In) (out Out, refusal *fault.Error) {
 	args := func() (map[string]any, *fault.Error) {
 		text, err := json.Marshal(in)
@@ -188,7 +189,7 @@ func (o *Operation[In, Out]) Invoke(ctx context.Context, caller *Caller, in In) 
 	return out, nil
 }
 
-// Serve is Invoke with raw arguments.
+// Serve runs the operation with raw arguments.
 func (o *Operation[In, Out]) Serve(ctx context.Context, caller *Caller, args Args) (Answer, *fault.Error) {
 	if o.meta.Metered() {
 		return o.serveMetered(ctx, caller, args)
@@ -207,7 +208,7 @@ func (o *Operation[In, Out]) serve(ctx context.Context, caller *Caller, args Arg
 	call := &Call{Caller: caller, house: o.house, started: o.house.Now()}
 	defer func() { o.house.record(call, &o.meta, o.counts, refusal) }()
 	defer func() {
-		if cause := recover(); cause != nil { // before it is recorded, so that the record tells of it
+		if cause := recover(); cause != nil { // runs before record, so that the panic is recorded
 			refusal = o.panicked(call, cause)
 		}
 	}()
@@ -222,7 +223,7 @@ func (o *Operation[In, Out]) serve(ctx context.Context, caller *Caller, args Arg
 	return out, call.withDoor(fault.From(err))
 }
 
-// panicked logs a panic, and is what its caller is told.
+// panicked logs a panic and returns the refusal for its caller.
 func (o *Operation[In, Out]) panicked(call *Call, cause any) *fault.Error {
 	o.house.Logger.Error("panic", "request_id", call.RequestID, "capability", o.meta.Name, "cause", cause, "stack",
 		string(debug.Stack()))

@@ -6,12 +6,12 @@ import (
 	"github.com/chainaccess/gateway/internal/parallel"
 )
 
-// maxParallel is how many reads one answer has under way, so that it leaves connections to others.
+// maxParallel is how many reads of one response run concurrently. It leaves connections to other
+// requests.
 const maxParallel = 3
 
-// inParallel runs reads that do not need each other side by side, and gives the error of the first
-// that fails, upon which the others end. A panic of one is a panic of whoever waits for them, who
-// knows what to do about it.
+// inParallel runs independent reads concurrently. It returns the first error and cancels the other
+// reads. A panic of a read is raised again in the caller's goroutine, which handles it.
 func inParallel(ctx context.Context, reads ...func(context.Context) error) error {
 	group, reading := parallel.WithContext(ctx)
 	group.SetLimit(maxParallel)

@@ -9,14 +9,14 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// Who belongs to an account. These have no route: pages use them in process.
+// Members of an account. These operations have no route: pages call them in process.
 
-// AccountChoice is the accounts that the user belongs to.
+// AccountChoice lists the accounts of the user.
 type AccountChoice struct {
 	Accounts []Membership `json:"accounts"`
 }
 
-// Membership is an account of the user.
+// Membership is one account of the user.
 type Membership struct {
 	AccountID string `json:"account_id" format:"uuid"`
 	Name      string `json:"name" doc:"what the account is called; may be empty"`
@@ -24,12 +24,12 @@ type Membership struct {
 	Current   bool   `json:"current"`
 }
 
-// SwitchAccountInput names an account.
+// SwitchAccountInput identifies an account.
 type SwitchAccountInput struct {
 	AccountID string `json:"account_id" maxLength:"64" doc:"an account of yours, as list_accounts gives it"`
 }
 
-// MemberList is who belongs to the account, and who is invited.
+// MemberList lists the members of the account and its open invitations.
 type MemberList struct {
 	Members     []Member     `json:"members"`
 	Invitations []Invitation `json:"invitations" doc:"those that are open"`
@@ -45,7 +45,7 @@ type Member struct {
 	LastSignedIn *time.Time `json:"last_signed_in" nullable:"true" doc:"null when never"`
 }
 
-// Invitation asks somebody to join an account.
+// Invitation invites somebody to join an account.
 type Invitation struct {
 	ID          string    `json:"id" format:"uuid"`
 	Email       string    `json:"email"`
@@ -56,18 +56,18 @@ type Invitation struct {
 	ExpiresAt   time.Time `json:"expires_at"`
 }
 
-// InviteMemberInput says whom to invite, and as what.
+// InviteMemberInput is whom to invite, and in which role.
 type InviteMemberInput struct {
 	Email string `json:"email" minLength:"1" maxLength:"1016" doc:"one e-mail address"`
 	Role  string `json:"role" enum:"owner,member" doc:"owner manages members, member does not"`
 }
 
-// InvitationInput names an invitation.
+// InvitationInput identifies an invitation.
 type InvitationInput struct {
 	ID string `json:"id" maxLength:"64" doc:"an open invitation of the account, as list_members gives it"`
 }
 
-// InvitationLinkInput is a link from an invitation.
+// InvitationLinkInput is the link of an invitation.
 type InvitationLinkInput struct {
 	Token string `json:"token" maxLength:"256" doc:"the token of the link, all of it"`
 }
@@ -78,12 +78,12 @@ type ChangeMemberInput struct {
 	Role   string `json:"role" enum:"owner,member" doc:"owner manages members, member does not"`
 }
 
-// RemoveMemberInput names a member.
+// RemoveMemberInput identifies a member.
 type RemoveMemberInput struct {
 	UserID string `json:"user_id" maxLength:"64" doc:"a member of the account, as list_members gives it; your own to leave"`
 }
 
-// changeFails are the reasons of changes of people.
+// changeFails are the reasons with which changes of members fail.
 var changeFails = []fault.Reason{fault.NotYours, fault.WrongKindOfKey, fault.DurableUnavailable}
 
 func (h *service) listAccounts() *Operation[Nothing, AccountChoice] {

@@ -8,7 +8,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// PlanList is everything that units come from.
+// PlanList is every source of units: plans, packs and paying per call.
 type PlanList struct {
 	Plans        []PlanOffer     `json:"plans" doc:"from the smallest to the largest, those without sign-up first"`
 	Packs        []PackOffer     `json:"packs" doc:"prepaid units, drawn after a plan's"`
@@ -22,7 +22,7 @@ type PlanList struct {
 	Note         string          `json:"note"`
 }
 
-// PlanOffer is a plan.
+// PlanOffer is a plan with its price.
 type PlanOffer struct {
 	Key           string          `json:"key"`
 	Name          string          `json:"name"`
@@ -44,13 +44,13 @@ type PlanOffer struct {
 	HowToGet      string          `json:"how_to_get" doc:"which tool or page"`
 }
 
-// RateOffer is a window.
+// RateOffer is a rate limit.
 type RateOffer struct {
 	Requests   int64 `json:"requests"`
 	PerSeconds int64 `json:"per_seconds" doc:"length of the sliding window"`
 }
 
-// PackOffer is a pack.
+// PackOffer is a pack with its price.
 type PackOffer struct {
 	Key         string      `json:"key"`
 	Size        string      `json:"size" enum:"s,m,l" doc:"what buy_pack takes"`
@@ -61,21 +61,21 @@ type PackOffer struct {
 	PerMillion  dollars     `json:"usd_per_million_units"`
 }
 
-// PerCallOffer is where paying per call is told of.
+// PerCallOffer is where to find the menu, and its tiers.
 type PerCallOffer struct {
 	Menu  string        `json:"menu" format:"uri" doc:"GET it for how to pay"`
 	Live  bool          `json:"live" doc:"whether it is open and on the main network"`
 	Tiers []PerCallTier `json:"tiers"`
 }
 
-// PerCallTier is a tier of the menu.
+// PerCallTier is the price of a tier of the menu.
 type PerCallTier struct {
 	Tier       plan.Tier   `json:"tier" enum:"cheap,balanced,fast"`
 	PerMillion dollars     `json:"usd_per_million_units"`
 	Supply     plan.Supply `json:"supply" enum:"public,wholesale,premium"`
 }
 
-// FoundingOffer is a lower price for the first customers.
+// FoundingOffer is a reduced price for the first customers.
 type FoundingOffer struct {
 	Key          string    `json:"key"`
 	Plan         string    `json:"plan" doc:"key of the plan"`
@@ -87,13 +87,13 @@ type FoundingOffer struct {
 	Open         bool      `json:"open" doc:"whether it can be taken now"`
 }
 
-// TierOffer is a route tier.
+// TierOffer is a route tier and its multiplier.
 type TierOffer struct {
 	Tier       plan.Tier `json:"tier" enum:"cheap,balanced,fast"`
 	Multiplier factor    `json:"multiplier"`
 }
 
-// EnterpriseOffer is what no price list holds.
+// EnterpriseOffer is the plan without a list price.
 type EnterpriseOffer struct {
 	Key     string `json:"key"`
 	Name    string `json:"name"`
@@ -165,7 +165,7 @@ func planOffer(p *plan.Plan) PlanOffer {
 	o := PlanOffer{
 		Key: p.Key, Name: p.Title, Kind: p.Kind, PriceCents: int64(p.MonthlyPrice), Interval: "none",
 		Included: p.Included, Period: p.Period, Rate: rateOffer(p.Rate), Supply: p.Supply, Data: p.Data,
-		// its rung is no offer of the ladder, but everybody is given it
+		// the ladder does not sell door keys, but everybody can get one
 		FastShare: int64(p.FastShare / perPercent), HowToGet: howToGet(p), Live: p.Live || p.Key == plan.Door1,
 	}
 	if p.MonthlyPrice > 0 {
@@ -193,7 +193,7 @@ func planOffer(p *plan.Plan) PlanOffer {
 
 func rateOffer(w plan.RateWindow) RateOffer { return RateOffer{w.Limit, int64(w.Per / time.Second)} }
 
-// howToGet says which way leads to a plan.
+// howToGet returns how to get on a plan.
 func howToGet(p *plan.Plan) string {
 	switch {
 	case p.Key == plan.Door1:

@@ -12,12 +12,12 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// ChangePlanInput says which plan is wanted.
+// ChangePlanInput is the plan that is wanted.
 type ChangePlanInput struct {
 	Item string `json:"item" enum:"builder,pro_monthly,pro_yearly,scale_monthly,scale_yearly,growth_monthly,growth_yearly" doc:"key of a plan's price on the ladder"`
 }
 
-// PlanChange is what a change of a subscription comes to.
+// PlanChange is the effect of a change of the subscription.
 type PlanChange struct {
 	Item    string     `json:"item" doc:"key of the price that is charged next"`
 	Plan    string     `json:"plan" doc:"key of its plan"`
@@ -27,7 +27,7 @@ type PlanChange struct {
 	Note    string     `json:"note"`
 }
 
-// The effects.
+// The values of PlanChange.Effect.
 const (
 	effectNone      = "none"
 	effectNow       = "now"
@@ -55,7 +55,7 @@ func (h *service) runChangePlan(ctx context.Context, c *Call, in ChangePlanInput
 	if refusal != nil {
 		return PlanChange{}, refusal
 	}
-	item, _ := plan.FindItem(in.Item) // ChangeTo let it through
+	item, _ := plan.FindItem(in.Item) // ChangeTo accepted the item
 	change := billing.Change{Subscription: sub.ID, Item: item}
 	done := PlanChange{Item: item.Key, Plan: item.Plan, Effect: effectNow}
 	switch kind {
@@ -102,7 +102,7 @@ func (h *service) resumePlan() *Operation[Nothing, PlanChange] {
 	})
 }
 
-// setCancelled has a subscription end with its period, or go on.
+// setCancelled cancels a subscription at the end of its period, or resumes it.
 func (h *service) setCancelled(ctx context.Context, c *Call, cancel bool) (PlanChange, error) {
 	sub, err := h.running(ctx, c)
 	if err != nil {
@@ -132,8 +132,8 @@ func (h *service) setCancelled(ctx context.Context, c *Call, cancel bool) (PlanC
 	return done, nil
 }
 
-// running reads from Stripe the subscription that counts: what the record says of it may be some
-// minutes old, and money hangs on it.
+// running returns the current subscription as read from Stripe. The row in PostgreSQL may be
+// minutes old, and money depends on it.
 func (h *service) running(ctx context.Context, c *Call) (*subscription.Subscription, error) {
 	if refusal := h.selling(); refusal != nil {
 		return nil, refusal
@@ -157,7 +157,7 @@ func (h *service) running(ctx context.Context, c *Call) (*subscription.Subscript
 	if err != nil {
 		return nil, toldByStripe(err)
 	}
-	recorded.Plan = c.Account.Plan // of one whose recorded price is on no ladder
+	recorded.Plan = c.Account.Plan // fallback if the recorded price is on no ladder
 	snapshot.Keep(recorded)
 	sub := snapshot.Current(recorded.ID)
 	if sub == nil || sub.Status.Over() {

@@ -6,7 +6,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// PriceVolumeInput is a volume of a month.
+// PriceVolumeInput is the volume of a month.
 type PriceVolumeInput struct {
 	Units int64 `json:"units" minimum:"0" maximum:"1000000000000" doc:"weighted units of 30 days, a whole number up to 1,000,000,000,000" example:"5000000"`
 }
@@ -19,7 +19,7 @@ func (h *service) priceVolume() *Operation[PriceVolumeInput, PriceLadder] {
 	}, h.runPriceVolume)
 }
 
-// runPriceVolume shows the founding offer as not on sale while its seats cannot be counted.
+// runPriceVolume shows the founding offer as not on sale if its seats cannot be counted.
 func (h *service) runPriceVolume(ctx context.Context, _ *Call, in PriceVolumeInput) (PriceLadder, error) {
 	taken, known := h.seatsTaken(ctx)
 	if !known {

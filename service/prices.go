@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/toolbox"
 )
 
-// PricesInput chooses among the prices.
+// PricesInput selects the prices.
 type PricesInput struct {
 	Symbols string `json:"symbols,omitempty" maxLength:"200" doc:"symbols separated by commas, of eth, btc, link, in any case and order; leave it out for all" example:"eth,btc"`
 }

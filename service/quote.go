@@ -13,14 +13,14 @@ import (
 	"github.com/chainaccess/gateway/relay/upstream"
 )
 
-// QuoteInput names a call of the relay.
+// QuoteInput is a call of the relay.
 type QuoteInput struct {
 	Chain  chain.ID  `json:"chain" enum:"eth_mainnet,base_mainnet,arbitrum_one,optimism_mainnet,polygon_pos,solana_mainnet" doc:"chain that the call goes to" example:"eth_mainnet"`
 	Method string    `json:"method" minLength:"1" maxLength:"80" pattern:"^[ -~]+$" patternDescription:"printable ASCII" doc:"JSON-RPC method, exact and case-sensitive; printable ASCII, up to 80 characters" example:"eth_getLogs"`
 	Tier   plan.Tier `json:"tier,omitempty" enum:"cheap,balanced,fast" default:"balanced" doc:"route tier, which multiplies the units: cheap by 0.5, balanced by 1, fast by 2"`
 }
 
-// Quote is what a call costs on every way to pay for it.
+// Quote is the cost of a call on every way to pay for it.
 type Quote struct {
 	Chain      chain.ID     `json:"chain"`
 	Method     string       `json:"method" doc:"as it was asked for"`
@@ -40,7 +40,7 @@ type Quote struct {
 	Note       string       `json:"note" doc:"what decides the weight, what is refused, or what to do instead"`
 }
 
-// QuotedLane is a rung of the price ladder and what such calls cost on it.
+// QuotedLane is the cost of such calls on one rung of the price ladder.
 type QuotedLane struct {
 	Key        string      `json:"key"`
 	Title      string      `json:"title"`
@@ -53,22 +53,23 @@ type QuotedLane struct {
 	Live       bool        `json:"live" doc:"whether it is given or sold now"`
 }
 
-// factor is a multiplier as a JSON number.
+// factor is a multiplier, written as a JSON number.
 type factor plan.Thousandths
 
 // MarshalJSON writes 0.5, 1 and 2.
 func (f factor) MarshalJSON() ([]byte, error) { return plan.Units(f).MarshalJSON() }
 
-// Schema is that of a number.
+// Schema returns the schema of a number.
 func (factor) Schema(huma.Registry) *huma.Schema { return &huma.Schema{Type: huma.TypeNumber} }
 
-// micros is an amount as a JSON number of dollars with up to six decimals.
+// micros is an amount in millionths of a dollar. It is a JSON number of dollars with up to six
+// decimals.
 type micros plan.Micros
 
 // MarshalJSON writes 9.0 and 0.00415.
 func (m micros) MarshalJSON() ([]byte, error) { return plan.Micros(m).MarshalJSON() }
 
-// Schema is that of a number.
+// Schema returns the schema of a number.
 func (micros) Schema(huma.Registry) *huma.Schema { return &huma.Schema{Type: huma.TypeNumber} }
 
 func (h *service) getQuote() *Operation[QuoteInput, Quote] {
@@ -81,7 +82,7 @@ func (h *service) getQuote() *Operation[QuoteInput, Quote] {
 }
 
 func (h *service) runGetQuote(ctx context.Context, _ *Call, in QuoteInput) (Quote, error) {
-	tier, _ := plan.ParseTier(string(in.Tier)) // the schema knows the tiers
+	tier, _ := plan.ParseTier(string(in.Tier)) // the schema checked the tier
 	q := Quote{Chain: in.Chain, Method: in.Method, Tier: tier, Multiplier: factor(tier.Multiplier())}
 	taken, seatsKnown := h.seatsTaken(ctx)
 	o := h.offerOf(in.Chain, in.Method)
@@ -101,8 +102,8 @@ func (h *service) runGetQuote(ctx context.Context, _ *Call, in QuoteInput) (Quot
 	return q, nil
 }
 
-// describe fills in what the catalog says of an offered method, and gives its weight in whole
-// units.
+// describe fills in the catalog's entry of an offered method. It returns the method's weight in
+// whole units.
 func (q *Quote) describe(m *chain.Method, tier plan.Tier) (weight int) {
 	weight = weightOf(m)
 	units := plan.Cost(weight, tier)
@@ -114,8 +115,8 @@ func (q *Quote) describe(m *chain.Method, tier plan.Tier) (weight int) {
 	return weight
 }
 
-// weightOf is what a call weighs that its parameters do not make heavier: nothing, when the gateway
-// answers it by itself.
+// weightOf returns the weight of a call without heavy parameters. It is 0 if the gateway answers
+// the method itself.
 func weightOf(m *chain.Method) int {
 	if m.Cache == chain.Local {
 		return 0
@@ -139,7 +140,7 @@ func (h *service) laneOf(r *plan.Rung, q *Quote, weight int, founding bool) Quot
 	const thousand, million = 1_000, 1_000_000
 	units := plan.Cost(weight, q.Tier)
 	lane.PerCall = &units
-	if isPerCall { // twice the price and half the units come to the same
+	if isPerCall { // the price already includes the tier's multiplier
 		whole := plan.Units(weight) * plan.Unit
 		lane.PerCall = &whole
 	}
@@ -148,19 +149,18 @@ func (h *service) laneOf(r *plan.Rung, q *Quote, weight int, founding bool) Quot
 	return lane
 }
 
-// offering is whether a method can be called on a chain, and what there is to say of it.
+// offering describes whether a method can be called on a chain.
 type offering struct {
-	method     *chain.Method // nil when the catalog lacks it
+	method     *chain.Method // nil if it is not in the catalog
 	offered    bool
 	note       string
 	suggestion string
 }
 
-// offerOf looks a method up in the catalog, and then at what upstreams of the chain were found to
-// be capable of.
+// offerOf looks a method up in the catalog, then checks that the chain's upstreams support it.
 func (h *service) offerOf(id chain.ID, name string) offering {
 	known, ok := chain.Lookup(string(id))
-	if !ok { // the schema knows the chains
+	if !ok { // the schema checked the chain
 		return offering{note: "This chain is not served."}
 	}
 	m, ok := known.Method([]byte(name))
@@ -208,7 +208,7 @@ func (h *service) offerOf(id chain.ID, name string) offering {
 	}
 }
 
-// noteOf says what decides what a call of the method costs.
+// noteOf explains what determines the cost of a call of the method.
 func noteOf(m *chain.Method) string {
 	terms := m.Terms()
 	var parts []string

@@ -14,13 +14,13 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// ReceiptInput names a transaction.
+// ReceiptInput identifies a transaction.
 type ReceiptInput struct {
 	TxHash string `json:"tx_hash" pattern:"^0x[0-9a-fA-F]{64}$" doc:"the settlement's transaction, 0x and 64 hexadecimal digits"`
 }
 
-// Receipt is what was paid in a transaction, and what became of it (docs/interface.md, 2.2). It
-// shows no credential.
+// Receipt is what was paid in a transaction and the state of each payment (docs/interface.md, 2.2).
+// It contains no credential.
 type Receipt struct {
 	TxHash       string           `json:"tx_hash"`
 	ChainID      uint64           `json:"chain_id" doc:"EIP-155 id of the chain that was paid on"`
@@ -31,7 +31,7 @@ type Receipt struct {
 	Settlements  []SettledPayment `json:"settlements" doc:"one for each wallet that paid in the transaction, by address"`
 }
 
-// SettledPayment is what one wallet paid.
+// SettledPayment is the payment of one wallet.
 type SettledPayment struct {
 	Wallet     string        `json:"wallet" doc:"who paid: the sender of the transfers, with its checksum (EIP-55)"`
 	State      x402.Stage    `json:"state" enum:"pending,stuck,payable,redeemed,over,reorganised" doc:"pending: not deep enough yet; stuck: the chain cannot be read; payable: may be redeemed; redeemed: its units can be used; over: its window is over; reorganised: no longer part of the chain, so its credential ended"`
@@ -45,14 +45,14 @@ type SettledPayment struct {
 	History    []ReceiptLine `json:"history" doc:"what happened, oldest first"`
 }
 
-// ReceiptBlock is where the transaction is.
+// ReceiptBlock is the block of the transaction.
 type ReceiptBlock struct {
 	Number uint64    `json:"number"`
 	Hash   string    `json:"hash"`
 	Time   time.Time `json:"time"`
 }
 
-// ReceiptTax is how a payment was taxed. Net and VAT add up to what was paid.
+// ReceiptTax is how a payment was taxed. Net plus VAT equals what was paid.
 type ReceiptTax struct {
 	Country string `json:"country" doc:"ISO 3166-1 code that the tax went by; empty when the payer was not located"`
 	Percent int64  `json:"vat_percent"`
@@ -80,7 +80,7 @@ type ReceiptLine struct {
 	Words string     `json:"words"`
 }
 
-// receiptLimit is how often a network may look at receipts: each is read from the record.
+// receiptLimit is the rate limit of receipts per network: each one is read from PostgreSQL.
 var receiptLimit = account.RateWindow{Limit: 60, Per: time.Minute}
 
 func (h *service) getReceipt() *Operation[ReceiptInput, Receipt] {
@@ -101,7 +101,7 @@ func (h *service) runReceipt(ctx context.Context, c *Call, in ReceiptInput) (Rec
 		return Receipt{}, refusal
 	}
 	tx, ok := x402.ParseTxHash(in.TxHash)
-	if !ok { // the schema has checked it
+	if !ok { // the schema checked it
 		return Receipt{}, fault.New(fault.FieldRefused, "tx_hash takes 0x and 64 hexadecimal digits.")
 	}
 	t := h.Terms
@@ -177,7 +177,7 @@ func (h *service) usable(s *store.Settlement) bool {
 	return s.Stage == x402.StageRedeemed && h.Now().Before(s.WindowEnds)
 }
 
-// treatment says how a payment was taxed.
+// treatment explains how a payment was taxed.
 func treatment(d *x402.Deal) string {
 	switch {
 	case d.Country == "":
@@ -189,7 +189,7 @@ func treatment(d *x402.Deal) string {
 	}
 }
 
-// stateText says how a settlement stands, and what can be done.
+// stateText explains the state of a settlement and what the payer can do.
 func (h *service) stateText(s *store.Settlement) string {
 	switch s.Stage {
 	case x402.StagePending:

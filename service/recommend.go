@@ -13,7 +13,7 @@ import (
 	"github.com/chainaccess/gateway/relay/upstream"
 )
 
-// RecommendChainInput says among which chains to choose, and by what.
+// RecommendChainInput is which chains to rank, and by what.
 type RecommendChainInput struct {
 	Family     string     `json:"family,omitempty" enum:"evm,solana" doc:"only chains of this family; leave it out for all"`
 	Candidates []chain.ID `json:"candidates,omitempty" maxItems:"6" enum:"eth_mainnet,base_mainnet,arbitrum_one,optimism_mainnet,polygon_pos,solana_mainnet" doc:"only these chains, up to six; leave it out for all" example:"[\"base_mainnet\",\"arbitrum_one\"]"`
@@ -30,7 +30,7 @@ func (in *RecommendChainInput) check() *fault.Error {
 	return nil
 }
 
-// RecommendedChain is a chain to use, by what was measured.
+// RecommendedChain is the chain to use according to measurements.
 type RecommendedChain struct {
 	Pick       *chain.ID      `json:"pick" nullable:"true" doc:"the first of ranked; null when nothing is ranked"`
 	Reason     string         `json:"reason"`
@@ -41,7 +41,7 @@ type RecommendedChain struct {
 	Note       string         `json:"note"`
 }
 
-// RankedChain is how a chain stands.
+// RankedChain is a chain with its measurements.
 type RankedChain struct {
 	Chain         chain.ID  `json:"chain"`
 	Title         string    `json:"title"`
@@ -61,8 +61,8 @@ type UnrankedHere struct {
 	Why   string   `json:"why"`
 }
 
-// measureLasts is how long a recommendation goes by what probes found: some rounds of the slowest
-// pace that may be configured.
+// measureLasts is the maximum age of probes that a recommendation uses. It covers several rounds at
+// the slowest configurable interval.
 const measureLasts = 5 * time.Minute
 
 const whatIsMeasured = "Latency is measured from the gateway to its upstreams, not from you. Chains hold different " +
@@ -122,7 +122,7 @@ func (h *service) runRecommendChain(in *RecommendChainInput, uptimes map[chain.I
 	return r
 }
 
-// rank reads how a chain stands; why is set when it cannot be judged or used.
+// rank returns a chain's measurements, or why it cannot be ranked.
 func (h *service) rank(c *chain.Chain) (ranked RankedChain, why string) {
 	here, ok := h.Pool.Chain(c.ID)
 	if !ok {
@@ -149,15 +149,15 @@ func (h *service) rank(c *chain.Chain) (ranked RankedChain, why string) {
 	return ranked, ""
 }
 
-// inMilliseconds keeps microseconds.
+// inMilliseconds converts d to milliseconds with microsecond precision.
 func inMilliseconds(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
 
 func byLatency(a, b RankedChain) int { //nolint:gocritic // sorted by value
 	return cmp.Or(cmp.Compare(a.LatencyMS, b.LatencyMS), cmp.Compare(b.Usable, a.Usable))
 }
 
-// byUptime puts first what survives the loss of an upstream, then what was down least (to a tenth
-// of a percent), what failed least (to the percent), and what has most upstreams and the freshest
+// byUptime orders chains by these criteria: whether two upstreams are usable, so that one may fail;
+// uptime to a tenth of a percent; failed attempts to a percent; usable upstreams; freshness of the
 // head.
 func byUptime(a, b RankedChain) int { //nolint:gocritic // sorted by value
 	return cmp.Or(
@@ -165,7 +165,7 @@ func byUptime(a, b RankedChain) int { //nolint:gocritic // sorted by value
 		cmp.Compare(a.errors(), b.errors()), cmp.Compare(b.Usable, a.Usable), cmp.Compare(a.behind(), b.behind()))
 }
 
-// uptime is in tenths of a percent; what is not known counts as all of it.
+// uptime returns the uptime in tenths of a percent. Unknown counts as 100 percent.
 func (r *RankedChain) uptime() int {
 	if r.UptimePercent == nil {
 		return 1000
@@ -173,7 +173,7 @@ func (r *RankedChain) uptime() int {
 	return int(*r.UptimePercent * 10)
 }
 
-// errors is the share of failed attempts in whole percent; what is not known counts as none.
+// errors returns the share of failed attempts in whole percent. Unknown counts as 0.
 func (r *RankedChain) errors() int {
 	if r.ErrorPercent == nil {
 		return 0
@@ -181,7 +181,7 @@ func (r *RankedChain) errors() int {
 	return int(math.Round(*r.ErrorPercent))
 }
 
-// behind is how old the head is.
+// behind returns the age of the quickest upstream's head relative to the chain's head.
 func (r *RankedChain) behind() time.Duration {
 	c, ok := chain.Lookup(string(r.Chain))
 	if !ok {
@@ -210,5 +210,5 @@ func (r *RankedChain) reason(prefer string, of int) string {
 	}
 }
 
-// measuredAt is when probes looked at a chain of the pool; nil when they did not.
+// measuredAt returns when a chain was last probed, or nil if it never was.
 func measuredAt(c *upstream.Chain) *time.Time { return timeOf(c.Condition().MeasuredAt) }

@@ -11,14 +11,14 @@ import (
 	"github.com/chainaccess/gateway/relay/upstream"
 )
 
-// RecommendRouteInput is a call, and what matters about it.
+// RecommendRouteInput is a call and what matters about it.
 type RecommendRouteInput struct {
 	Chain  chain.ID  `json:"chain" enum:"eth_mainnet,base_mainnet,arbitrum_one,optimism_mainnet,polygon_pos,solana_mainnet" doc:"chain that the call goes to" example:"base_mainnet"`
 	Method string    `json:"method" minLength:"1" maxLength:"80" pattern:"^[ -~]+$" patternDescription:"printable ASCII" doc:"JSON-RPC method, exact and case-sensitive; printable ASCII, up to 80 characters" example:"eth_call"`
 	Need   plan.Tier `json:"need,omitempty" enum:"cheap,balanced,fast" default:"balanced" doc:"what matters: cheap for the fewest units, fast for the shortest wait, balanced for both"`
 }
 
-// RecommendedRoute is a tier to use.
+// RecommendedRoute is the tier to use.
 type RecommendedRoute struct {
 	Chain      chain.ID    `json:"chain"`
 	Method     string      `json:"method"`
@@ -32,7 +32,7 @@ type RecommendedRoute struct {
 	Note       string      `json:"note"`
 }
 
-// RouteTier is a tier and what a call would meet on it now.
+// RouteTier is a tier with the cost and latency of a call on it now.
 type RouteTier struct {
 	Tier       plan.Tier   `json:"tier" enum:"cheap,balanced,fast"`
 	Multiplier factor      `json:"multiplier"`
@@ -76,7 +76,7 @@ func (h *service) runRecommendRoute(in *RecommendRouteInput) RecommendedRoute {
 	return r
 }
 
-// fresh reports whether the measurements are young enough to go by.
+// fresh reports whether the measurements are recent enough to use.
 func (r *RecommendedRoute) fresh(now time.Time) bool {
 	return r.MeasuredAt != nil && now.Sub(*r.MeasuredAt) <= measureLasts
 }
@@ -113,11 +113,11 @@ func (r *RecommendedRoute) tier(t plan.Tier) *RouteTier {
 	return nil
 }
 
-// clearly is how much quicker balanced must be measured than fast before fast is not worth its
-// price.
+// clearly is the factor by which balanced must be measured faster than fast before fast is not
+// worth its price.
 const clearly = 1.25
 
-// choose picks the tier that was asked for, unless what was measured speaks against it.
+// choose picks the tier that was asked for, unless measurements contradict it.
 func (r *RecommendedRoute) choose(m *chain.Method, need plan.Tier) {
 	pick := need
 	cheap, balanced, fast := r.tier(plan.Cheap), r.tier(plan.Balanced), r.tier(plan.Fast)
@@ -150,7 +150,7 @@ func (r *RecommendedRoute) choose(m *chain.Method, need plan.Tier) {
 	r.Pick, r.Units = &pick, &r.tier(pick).Units
 }
 
-// price says what a call takes, and how quickly its upstream was measured.
+// price returns the cost of a call and the measured latency of its upstream, as text.
 func (t *RouteTier) price() string {
 	text := fmt.Sprintf("a call takes %s units", t.Units)
 	if t.LatencyMS != nil {

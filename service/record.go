@@ -13,8 +13,8 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// The classes of what is not relayed, in usage and in records. Management costs no units and is
-// limited only.
+// Classes of uses that are not relayed, in usage and in call records. Management operations cost no
+// units and are only rate limited.
 const (
 	classManagement = "management"
 	classToolbox    = "toolbox"
@@ -28,13 +28,13 @@ func classOf(s account.Service) string {
 	return classToolbox
 }
 
-// A use whose client did not wait is recorded as on the relay.
+// Values recorded for a use whose client left, as on the relay.
 const (
 	outcomeClientGone = "client_gone"
 	statusClientGone  = 499
 )
 
-// record notes a call for support and statistics, without arguments, results or keys.
+// record records a call for support and statistics, without arguments, results or keys.
 func (h *service) record(c *Call, m *Meta, counts *telemetry.Operation, refusal *fault.Error) {
 	took := h.Now().Sub(c.started)
 	outcome := meter.OutcomeOK
@@ -57,13 +57,13 @@ func (h *service) record(c *Call, m *Meta, counts *telemetry.Operation, refusal 
 	}
 }
 
-// failureKind is what failed uses are told apart by in the log.
+// failureKind groups failed uses in the log.
 type failureKind struct {
 	capability string
 	reason     fault.Reason
 }
 
-// recordUse is record for a metered use, answered with so many bytes.
+// recordUse records a metered use. written is the size of its response in bytes.
 func (h *service) recordUse(u *use, m *Meta, counts *telemetry.Operation, refusal *fault.Error, written int) {
 	took := h.Now().Sub(u.started)
 	outcome, told, status := outcomeOf(refusal), meter.OutcomeOK, cmp.Or(m.Route.Status, http.StatusOK)
@@ -112,7 +112,7 @@ func outcomeOf(refusal *fault.Error) telemetry.Outcome {
 	return telemetry.OutcomeOf(refusal)
 }
 
-// appendChain writes what tells answers about a chain apart: its name, its id and its generation.
+// appendChain appends the part of a cache key that identifies a chain: its name, id and generation.
 func (h *service) appendChain(b []byte, id chain.ID) []byte {
 	b = append(b, id...)
 	if on, ok := h.Pool.Chain(id); ok && id != "" {

@@ -18,7 +18,7 @@ import (
 	"github.com/chainaccess/gateway/relay/cache"
 )
 
-// RedeemInput names a payment and proves who made it.
+// RedeemInput identifies a payment and proves who made it.
 type RedeemInput struct {
 	TxHash    string    `json:"tx_hash" pattern:"^0x[0-9a-fA-F]{64}$" doc:"the transfer's transaction, 0x and 64 hexadecimal digits" example:"0x7a1f2e3d4c5b6a798897a6b5c4d3e2f10f1e2d3c4b5a69788796a5b4c3d2e1f0"`
 	Tier      plan.Tier `json:"tier" enum:"cheap,balanced,fast" doc:"tier of the menu that the units are bought on; the first successful redeem fixes it"`
@@ -26,7 +26,7 @@ type RedeemInput struct {
 	IssuedAt  string    `json:"issued_at,omitempty" minLength:"20" maxLength:"20" doc:"time of the message, when it is another than the menu's: RFC 3339 in UTC to the second. Absent: the times that the menu had are tried" example:"2026-11-23T12:40:00Z"`
 }
 
-// Redeemed is a credential for what was paid, or that it is too early for one.
+// Redeemed is a credential for a payment, or the status pending.
 type Redeemed struct {
 	Status     string      `json:"status" enum:"redeemed,pending" doc:"pending comes with HTTP 202: redeem again with the same body after Retry-After seconds"`
 	TxHash     string      `json:"tx_hash" doc:"in lower case"`
@@ -40,17 +40,17 @@ type Redeemed struct {
 	later time.Duration
 }
 
-// ComeAgain is when to ask again for what is not there yet; 0 when it is.
+// ComeAgain returns when to retry if the payment is pending, otherwise 0.
 func (r Redeemed) ComeAgain() time.Duration { return r.later } //nolint:gocritic // answers go by value
 
-// statusRedeemed and statusPending are the words of Redeemed.Status.
+// statusRedeemed and statusPending are the values of Redeemed.Status.
 const (
 	statusRedeemed = "redeemed"
 	statusPending  = "pending"
 )
 
-// againLimit is how often one settlement that was redeemed before may be redeemed again. What
-// bounds redeems of a network is netlimit's.
+// againLimit is the rate limit, per settlement, of redeeming again. Package netlimit limits redeems
+// per network.
 var againLimit = account.RateWindow{Limit: 120, Per: time.Minute}
 
 func (h *service) redeemPayment() *Operation[RedeemInput, Redeemed] {
@@ -69,26 +69,26 @@ func (h *service) redeemPayment() *Operation[RedeemInput, Redeemed] {
 	}, h.runRedeem)
 }
 
-// redeeming is one redeem on its way.
+// redeeming is one redeem in progress.
 type redeeming struct {
 	tx        x402.TxHash
 	tier      plan.Tier
 	country   string
 	network   netip.Prefix
 	request   uuid.UUID
-	asked     time.Time // when it came in
+	asked     time.Time // when the request arrived
 	signature string
 	raw       []byte
-	signed    []signing // what may have been signed; the first is what is taken when nothing tells
-	partly    bool      // contract wallets were asked about the first of those alone
+	signed    []signing // messages that may have been signed; the first is the default
+	partly    bool      // contract wallets were asked about only some of the messages
 }
 
-// credentialYouth is for how long a credential that no call used answers further redeems of its
-// payer: as long as a request may take. Programs of one payer that redeem at once, and ask again
-// because an answer was lost, do not end each other's credential.
+// credentialYouth is how long further redeems of the payer get the same credential while no call
+// has used it: as long as a request may take. So programs of one payer that redeem concurrently, or
+// retry after a lost response, do not invalidate each other's credential.
 const credentialYouth = deadline
 
-// redeemKey names redeems that are the same.
+// redeemKey identifies identical redeems.
 type redeemKey struct {
 	tx        x402.TxHash
 	tier      plan.Tier
@@ -96,19 +96,19 @@ type redeemKey struct {
 	issued    string
 }
 
-// redeemResult is what a redeem came to, for those who sent the same at the same time.
+// redeemResult is the result of a redeem, shared by identical concurrent requests.
 type redeemResult struct {
 	answer Redeemed
 	err    error
 }
 
-// payerKey names redeems of one payer who has proved itself. The tier is that of a first redeem.
+// payerKey identifies redeems of one authenticated payer. The tier is set only for a first redeem.
 type payerKey struct {
 	settlement x402.ID
 	tier       plan.Tier
 }
 
-// runRedeem has redeems that are the same share one way.
+// runRedeem deduplicates identical concurrent redeems.
 func (h *service) runRedeem(ctx context.Context, c *Call, in RedeemInput) (Redeemed, error) {
 	r, err := h.redeemOf(c, &in)
 	if err != nil {
@@ -118,8 +118,7 @@ func (h *service) runRedeem(ctx context.Context, c *Call, in RedeemInput) (Redee
 	return shareRedeem(ctx, &h.redeems, key, func(ctx context.Context) (Redeemed, error) { return h.redeem(ctx, r) })
 }
 
-// shareRedeem has redeems of one key that are under way at the same time share one way and its
-// answer.
+// shareRedeem runs way once for all concurrent redeems with the same key. They share its result.
 func shareRedeem[K comparable](
 	ctx context.Context, under *cache.Group[K, redeemResult], key K, way func(context.Context) (Redeemed, error),
 ) (Redeemed, error) {
@@ -132,7 +131,7 @@ func shareRedeem[K comparable](
 	}
 	shared, end := flight.Start(ctx)
 	defer end()
-	landed := redeemResult{err: stillRedeeming(nil)} // what followers are told should it panic
+	landed := redeemResult{err: stillRedeeming(nil)} // what followers get if way panics
 	defer flight.Finish(func() redeemResult { return landed })
 	landed.answer, landed.err = way(shared)
 	return landed.answer, landed.err
@@ -147,13 +146,13 @@ func stillRedeeming(cause error) *fault.Error {
 
 const retryRedeem = 5 * time.Second
 
-// redeemOf checks what a signature says by itself.
+// redeemOf parses the input and recovers the signer of the message that it names.
 func (h *service) redeemOf(c *Call, in *RedeemInput) (*redeeming, error) {
 	r := &redeeming{
 		tier: in.Tier, country: c.country(), network: c.Network, request: c.RequestID, asked: c.started,
 		signature: in.Signature,
 	}
-	r.tx, _ = x402.ParseTxHash(in.TxHash) // the schema let it through
+	r.tx, _ = x402.ParseTxHash(in.TxHash) // the schema accepted it
 	var err error
 	if r.raw, err = wallet.DecodeSignature(in.Signature); err != nil {
 		return nil, wrongSignature(err)
@@ -169,7 +168,7 @@ func wrongSignature(err error) *fault.Error {
 	return refusal.With("field", "signature")
 }
 
-// redeem looks in the record first: what was redeemed once needs neither the chain nor a flow.
+// redeem checks PostgreSQL first: what was redeemed before needs neither the chain nor a workflow.
 func (h *service) redeem(ctx context.Context, r *redeeming) (Redeemed, error) {
 	if refusal := h.limitNetwork(ctx, r.network, netlimit.RedeemLooks); refusal != nil {
 		return Redeemed{}, refusal

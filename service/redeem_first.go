@@ -22,11 +22,11 @@ import (
 
 const (
 	retryPending  = 4 * time.Second  // two blocks of Base
-	retryStuck    = 60 * time.Second // when the flow itself looks again
+	retryStuck    = 60 * time.Second // when the workflow reads the chain again
 	receiptPrefix = "/x402/receipts/"
 )
 
-// Payments reads what was paid, and who signed; settlement.Reader does.
+// Payments reads payments and verifies signatures; settlement.Reader implements it.
 type Payments interface {
 	Known(ctx context.Context, tx x402.TxHash) (x402.Sight, error)
 	Read(ctx context.Context, tx x402.TxHash, expected ...x402.PayerSum) (settlement.Reading, error)
@@ -36,7 +36,7 @@ type Payments interface {
 
 var _ Payments = (*settlement.Reader)(nil)
 
-// redeemFirst redeems what its payer did not redeem yet, as far as is known. known are the
+// redeemFirst redeems a payment that its payer has not redeemed yet. known are the recorded
 // settlements of the transaction.
 func (h *service) redeemFirst(ctx context.Context, r *redeeming, known []store.Settlement) (Redeemed, error) {
 	reading, err := h.lookAt(ctx, r, expectedOf(r, known), anyPaid(known))
@@ -60,7 +60,7 @@ func (h *service) redeemFirst(ctx context.Context, r *redeeming, known []store.S
 		return Redeemed{}, err
 	case verdict.Stage == x402.StageRefused:
 		return Redeemed{}, notPaid(verdict.Why, verdict.Words)
-	case reading.Sight == x402.SightWaiting: // nobody knows yet whether the signer pays
+	case reading.Sight == x402.SightWaiting: // it is not known yet whether the signer pays
 		return r.pending(verdict.Words), nil
 	}
 	if refusal := h.outdated(by, h.Now(), time.Unix(reading.Time, 0)); refusal != nil {
@@ -92,7 +92,7 @@ func expectedOf(r *redeeming, known []store.Settlement) []x402.PayerSum {
 	return expected
 }
 
-// firstSeen is when a payer's settlement was first tried; now for a new one.
+// firstSeen returns when a payer's settlement was first tried, or now for a new one.
 func (h *service) firstSeen(known []store.Settlement, payer wallet.Address) time.Time {
 	if s := settlementOf(known, payer); s != nil {
 		return s.SeenAt
@@ -129,7 +129,7 @@ func (h *service) redeemUnread(ctx context.Context, r *redeeming, known []store.
 	switch {
 	case before != nil && before.Found.Time > 0:
 		paid = time.Unix(before.Found.Time, 0)
-	case by.issued.IsZero(): // how old the payment is only the chain knows
+	case by.issued.IsZero(): // only the chain knows how old the payment is
 		return Redeemed{}, f
 	}
 	if refusal := h.outdated(by, h.Now(), paid); refusal != nil {
@@ -148,8 +148,8 @@ func (h *service) redeemUnread(ctx context.Context, r *redeeming, known []store.
 	return Redeemed{}, err
 }
 
-// redeemInFlow has the settlement's flow judge and grant. The payer has proved itself. Redeems of
-// one payer share one way: a flow takes ten at a time.
+// redeemInFlow has the settlement's workflow judge and grant. The payer is authenticated.
+// Concurrent redeems of one payer share one update: a workflow accepts ten at a time.
 func (h *service) redeemInFlow(ctx context.Context, r *redeeming, payer wallet.Address) (Redeemed, error) {
 	id := x402.ID{Chain: h.Terms.Chain, Tx: r.tx, Payer: payer}
 	return shareRedeem(ctx, &h.payers, payerKey{id, r.tier}, func(ctx context.Context) (Redeemed, error) {
@@ -191,8 +191,8 @@ func (h *service) grantInFlow(ctx context.Context, r *redeeming, id x402.ID) (Re
 	return h.redeemed(ctx, &s, secret)
 }
 
-// redeemLate is for a flow that did not answer: it may have granted all the same, or be busy with
-// others' redeems.
+// redeemLate handles a workflow that did not answer in time. It may have granted the units anyway,
+// or be busy with other redeems.
 func (h *service) redeemLate(ctx context.Context, r *redeeming, id x402.ID, failed error) (Redeemed, error) {
 	if fault.From(failed).Reason != fault.DurableUnavailable {
 		return Redeemed{}, failed
@@ -204,8 +204,8 @@ func (h *service) redeemLate(ctx context.Context, r *redeeming, id x402.ID, fail
 	return h.redeemAgain(ctx, r, &s)
 }
 
-// redeemAgain issues another credential for what is left to the payer of a redeemed settlement, or
-// the one that redeems which came at the same time were given.
+// redeemAgain returns a new credential for what is left of a redeemed settlement. Concurrent
+// redeems get the same one.
 func (h *service) redeemAgain(ctx context.Context, r *redeeming, s *store.Settlement) (Redeemed, error) {
 	return shareRedeem(ctx, &h.payers, payerKey{settlement: s.ID}, func(ctx context.Context) (Redeemed, error) {
 		return h.rotate(ctx, r, s)
@@ -233,11 +233,11 @@ func (h *service) rotate(ctx context.Context, r *redeeming, s *store.Settlement)
 				"The units of this settlement are used up. Pay a new one against the menu at /x402.").With("receipt",
 				h.receiptURL(s))
 		}
-		if next.Left = &left; left == s.GivenLeft { // nobody used it yet
+		if next.Left = &left; left == s.GivenLeft { // no call has used it yet
 			next.Since = r.asked.Add(-credentialYouth)
 		}
 	}
-	for { // twice at most
+	for { // runs twice at most
 		next.Credential = h.newCredential()
 		rotated, err := h.Limits.RotateCredential(ctx, next)
 		if err != nil {
@@ -254,14 +254,14 @@ func (h *service) rotate(ctx context.Context, r *redeeming, s *store.Settlement)
 		case ok:
 			return h.redeemed(ctx, &rotated, secret)
 		}
-		next.Since = time.Time{} // what is in force nobody can tell
+		next.Since = time.Time{} // the credential in force cannot be derived, so replace it
 	}
 }
 
-// redeemed shows a credential, once.
+// redeemed returns the response with the credential, its only appearance in plaintext.
 func (h *service) redeemed(ctx context.Context, s *store.Settlement, secret account.Credential) (Redeemed, error) {
 	left, err := h.Limits.SettlementLeft(ctx, s)
-	if err != nil { // the credential works; how much is left its calls will tell
+	if err != nil { // the credential works; only its remainder is unknown
 		h.Logger.Warn("what is left of a settlement could not be read", "settlement", s.ID.String(), "error", err)
 		left = s.Deal.Units
 	}
@@ -283,15 +283,15 @@ func (r *redeeming) pending(words string) Redeemed {
 	return Redeemed{Status: statusPending, TxHash: r.tx.String(), Note: words, later: retryPending}
 }
 
-// newCredential is one for a settlement. Its plaintext follows from its key.
+// newCredential returns a new credential for a settlement. Its plaintext is derived from its key.
 func (h *service) newCredential() store.Credential {
 	key := account.NewKeyID()
 	secret := account.CredentialOf(key, h.Hasher)
 	return store.Credential{Key: key, Digest: secret.Digest(h.Hasher), Prefix: secret.Prefix()}
 }
 
-// credentialOf tells the credential of a key. False for one that does not follow from its key: a
-// stock client's, or one that an older version minted.
+// credentialOf derives the credential of a key. ok is false if it cannot be derived, as for the
+// credentials of stock clients and of older versions.
 func (h *service) credentialOf(ctx context.Context, key account.KeyID) (secret account.Credential, ok bool, err error) {
 	secret = account.CredentialOf(key, h.Hasher)
 	digest := secret.Digest(h.Hasher)
@@ -306,7 +306,7 @@ func (h *service) receiptURL(s *store.Settlement) string {
 	return h.PublicURL + receiptPrefix + s.Tx.String()
 }
 
-// notPaid refuses a transaction that does not pay: HTTP 402.
+// notPaid refuses a transaction that does not pay, with HTTP 402.
 func notPaid(why, words string) error {
 	return fault.New(fault.PaymentRequired, "%s", words).With("why", why).With("menu", x402.MenuPath)
 }

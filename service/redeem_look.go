@@ -15,8 +15,8 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// How long what a chain said of a transaction answers whoever asks. It decides nothing: whoever is
-// granted units has the flow read the chain itself.
+// How long a reading of a transaction is cached. It grants nothing: the workflow that grants units
+// reads the chain itself.
 const (
 	lookKept = time.Minute
 	// missKept is how long a transaction that no upstream knows is not looked for again when no
@@ -26,31 +26,31 @@ const (
 	maxMissKept = 16 * time.Second
 	// missRemembered is how long it is remembered how often nobody knew a transaction.
 	missRemembered = 2 * lookKept
-	// looksBytes bounds what is kept of looks where there is no cache of answers.
+	// looksBytes bounds the cache of readings, in bytes, when there is no cache of answers.
 	looksBytes = 4 << 20
-	// looksOfOne is how often a redeem looks, or waits for another's look, until one can be held
-	// against it.
+	// looksOfOne is how often one redeem reads the chain, or waits for a reading of another redeem,
+	// until a reading is conclusive.
 	looksOfOne = 3
 )
 
-// chainLook is what a chain said of a transaction, as it is kept.
+// chainLook is a cached reading of a transaction.
 type chainLook struct {
 	Reading settlement.Reading `json:"reading"`
 	Stuck   string             `json:"stuck,omitempty"` // why it could not be read
 	Misses  int                `json:"misses,omitempty"`
 	Until   time.Time          `json:"until"`
-	Head    uint64             `json:"head,omitempty"` // a newer one ends it; 0 for none
+	Head    uint64             `json:"head,omitempty"` // a newer head invalidates the entry, except after repeated misses; 0 for none
 }
 
-// answers reports whether the look answers a redeem: it stands still, and nothing is taken away by
-// the word of one upstream.
+// answers reports whether the cached reading is valid and conclusive for a redeem. A single
+// upstream cannot deny a payment.
 func (l *chainLook) answers(h *service, expected []x402.PayerSum, recorded bool) bool {
 	switch {
 	case !h.Now().Before(l.Until) || (l.Head > 0 && l.Misses <= 1 && h.paidHead() > l.Head):
 		return false
 	case l.Stuck != "":
 		return true
-	case l.Reading.Sight == x402.SightNone && !recorded: // nobody has anything to lose
+	case l.Reading.Sight == x402.SightNone && !recorded: // nobody can lose anything
 		return true
 	}
 	return l.Reading.Answers(expected...)
@@ -63,16 +63,16 @@ func (l *chainLook) told() (settlement.Reading, error) {
 	return l.Reading, nil
 }
 
-// lookResult is a look that redeems of one transaction share; not made when whoever led might not
-// look.
+// lookResult is a reading shared by redeems of one transaction. made is false if the leader was
+// refused by a limit.
 type lookResult struct {
 	chainLook
 	made bool
 }
 
-// lookAt returns what the chain says of a redeem's transaction: one look at a time and a minute,
-// whoever asks. recorded says that somebody is recorded to have paid in it. What it costs the
-// upstreams is bounded by network and altogether.
+// lookAt returns what the chain reports about a redeem's transaction. Concurrent redeems share one
+// reading, which is then cached. recorded reports whether a settlement of the transaction is
+// recorded. Calls of upstreams are limited per network and in total.
 func (h *service) lookAt(ctx context.Context, r *redeeming, expected []x402.PayerSum,
 	recorded bool,
 ) (settlement.Reading, error) {
@@ -100,7 +100,7 @@ func (h *service) lookAt(ctx context.Context, r *redeeming, expected []x402.Paye
 	return settlement.Reading{}, stillRedeeming(nil)
 }
 
-// leadLook looks, keeps what it saw, and shares it.
+// leadLook reads the transaction, caches the result and shares it.
 func (h *service) leadLook(
 	ctx context.Context, flight *cache.Flight[x402.TxHash, lookResult], r *redeeming, key cache.Key, before *chainLook,
 	expected []x402.PayerSum, recorded bool,
@@ -133,8 +133,8 @@ func (h *service) leadLook(
 	return l, nil
 }
 
-// readFor reads the chain at the cost of a redeem's network. Of what nobody is recorded to have
-// paid in, it asks first whether any upstream knows it.
+// readFor reads the chain and counts the calls against the redeem's network. Without a recorded
+// settlement it first asks whether any upstream knows the transaction.
 func (h *service) readFor(ctx context.Context, r *redeeming, expected []x402.PayerSum,
 	recorded bool,
 ) (settlement.Reading, error) {
@@ -152,7 +152,7 @@ func (h *service) readFor(ctx context.Context, r *redeeming, expected []x402.Pay
 	return h.Payments.Read(ctx, r.tx, expected...)
 }
 
-// newLooks keeps looks in process. It needs no Redis, so it cannot fail.
+// newLooks returns an in-process cache. It uses no Redis, so it cannot fail.
 func newLooks(now func() time.Time) *cache.Cache {
 	kept, err := cache.New(cache.Options{Bytes: looksBytes, Now: now})
 	if err != nil {
@@ -179,7 +179,7 @@ func (h *service) keepLook(key cache.Key, l *chainLook) {
 	h.looks.Put(key, text, missRemembered)
 }
 
-// paidHead is the newest block of the chain that is paid on; 0 when that is not known.
+// paidHead returns the newest block of the chain that payments are made on, or 0 if unknown.
 func (h *service) paidHead() uint64 {
 	if h.Pool == nil {
 		return 0
@@ -192,8 +192,8 @@ func (h *service) paidHead() uint64 {
 	return head
 }
 
-// limitCalls bounds how many calls of upstreams the redeems of a network cause, and those of all
-// networks.
+// limitCalls limits the upstream calls that redeems cause, per network and for all networks
+// together.
 func (h *service) limitCalls(ctx context.Context, r *redeeming, n int) *fault.Error {
 	return h.limitNetworkBy(ctx, r.network, netlimit.RedeemCalls, int64(n))
 }

@@ -19,12 +19,12 @@ import (
 )
 
 const (
-	maxAskedFor = 8               // contract wallets that are asked whether a signature is theirs
-	askedFor    = 4 * time.Second // all of them together
+	maxAskedFor = 8               // maximum number of contract wallets asked about a signature
+	askedFor    = 4 * time.Second // for all of them together
 )
 
-// payerOf finds the payer whose signature it is, and what was signed. Redeemed ones among known
-// were asked before.
+// payerOf returns the payer who made the signature, and the message that was signed. Wallets with a
+// redeemed settlement among known are left out: they were asked before.
 func (h *service) payerOf(ctx context.Context, r *redeeming, payments []x402.PayerSum,
 	known []store.Settlement,
 ) (x402.PayerSum, *signing, error) {
@@ -58,8 +58,8 @@ func (h *service) payerOf(ctx context.Context, r *redeeming, payments []x402.Pay
 	return x402.PayerSum{}, nil, refusal
 }
 
-// redeemedBy finds the settlement that a contract wallet redeemed whose signature it is, and what
-// was signed; nil when there is none.
+// redeemedBy returns the settlement redeemed by the contract wallet that made the signature, and
+// the message that was signed. Both are nil if there is none.
 func (h *service) redeemedBy(ctx context.Context, r *redeeming,
 	known []store.Settlement,
 ) (*store.Settlement, *signing, error) {
@@ -76,7 +76,7 @@ func (h *service) redeemedBy(ctx context.Context, r *redeeming,
 	return settlementOf(known, asked.payer.Payer), asked.by, nil
 }
 
-// leastPaid is what the cheapest tier takes: whoever paid less has nothing to redeem.
+// leastPaid returns the price of the cheapest tier. A payer who paid less has nothing to redeem.
 func leastPaid() plan.Atomic {
 	least := plan.Atomic(0)
 	for _, t := range plan.PerCallTiers() {
@@ -87,22 +87,22 @@ func leastPaid() plan.Atomic {
 	return least
 }
 
-// mostFirst orders payers by what they paid, so that it costs more to stand in somebody's way than
-// they paid.
+// mostFirst sorts payers by amount, largest first. So crowding somebody out of the first
+// maxAskedFor costs more than they paid.
 func mostFirst(payers []x402.PayerSum) []x402.PayerSum {
 	slices.SortStableFunc(payers, func(a, b x402.PayerSum) int { return cmp.Compare(b.Paid, a.Paid) })
 	return payers
 }
 
-// askedWallets is what contract wallets said of a signature.
+// askedWallets is the result of asking contract wallets about a signature.
 type askedWallets struct {
 	payer  x402.PayerSum
-	by     *signing // what the payer signed; nil when nobody did
-	untold bool     // the chain did not tell of some
+	by     *signing // the message that the payer signed; nil if nobody did
+	untold bool     // some wallets could not be asked
 }
 
-// whoSigned asks the first of the payers, at the same time, whether the signature is theirs. It
-// fails when the network of the redeem may cause no more calls of upstreams.
+// whoSigned asks the first payers concurrently whether the signature is theirs. It fails when the
+// network of the redeem has used up its upstream calls.
 func (h *service) whoSigned(ctx context.Context, r *redeeming, payers []x402.PayerSum) (askedWallets, error) {
 	payers, err := h.contractsAmong(ctx, r, payers[:min(len(payers), maxAskedFor)])
 	if err != nil {
@@ -126,7 +126,7 @@ func (h *service) whoSigned(ctx context.Context, r *redeeming, payers []x402.Pay
 			return nil
 		})
 	}
-	_ = asking.Wait() // none fails
+	_ = asking.Wait() // the functions return no error
 	var all askedWallets
 	for i, err := range said {
 		if err == nil {
@@ -137,8 +137,8 @@ func (h *service) whoSigned(ctx context.Context, r *redeeming, payers []x402.Pay
 	return all, nil
 }
 
-// contractsAmong leaves out the payers that have no contract, which is asked once a minute for
-// each: no signature but a key's is theirs, save one that brings its wallet's making along.
+// contractsAmong removes payers without a contract: only a key can sign for them. The result per
+// address is cached for a minute. If the signature deploys its wallet (EIP-6492), all payers stay.
 func (h *service) contractsAmong(ctx context.Context, r *redeeming, payers []x402.PayerSum) ([]x402.PayerSum, error) {
 	if wallet.BringsWallet(r.raw) {
 		return payers, nil
@@ -156,8 +156,8 @@ func (h *service) contractsAmong(ctx context.Context, r *redeeming, payers []x40
 	return all, nil
 }
 
-// mayHaveContract reports whether a contract is at an address, by what was said in the last minute;
-// it may, where nobody can be asked.
+// mayHaveContract reports whether an address has a contract, from a cache of one minute. It returns
+// true when no upstream answers.
 func (h *service) mayHaveContract(ctx context.Context, r *redeeming, at wallet.Address) (bool, error) {
 	key := cache.NewKey([]byte("redeem contract"), []byte(strconv.FormatUint(h.Terms.Chain, 10)), at[:])
 	flight, leads := h.contracts.Join(at)

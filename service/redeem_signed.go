@@ -11,18 +11,18 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// signing is a message that a redeem's signature may be of.
+// signing is a message that a redeem's signature may have signed.
 type signing struct {
 	message string
-	issued  time.Time      // zero of a message of the old form
-	signer  wallet.Address // whose key signed it, if it was signed; zero when no key did, which leaves contract wallets
+	issued  time.Time      // zero for a message of the old form
+	signer  wallet.Address // whose key would have made the signature; zero if none, then it may be a contract wallet's
 }
 
-// signingsOfContracts is how many messages a contract wallet is asked about: the old one and those
-// of the newest two menus.
+// signingsOfContracts is how many messages a contract wallet is asked about: the old form and those
+// of the two newest menus.
 const signingsOfContracts = 3
 
-// firstSigning is the message that a redeem names by its time, or the old one.
+// firstSigning returns the message with the redeem's issue time, or the old form without one.
 func (h *service) firstSigning(tx x402.TxHash, issuedAt string) ([]signing, error) {
 	if issuedAt == "" {
 		return []signing{{message: h.Terms.OldMessage(tx)}}, nil
@@ -41,9 +41,8 @@ func (h *service) firstSigning(tx x402.TxHash, issuedAt string) ([]signing, erro
 	return []signing{{message: h.Terms.Message(tx, issued), issued: issued}}, nil
 }
 
-// addMenuSignings adds the messages of the menus of the last two hours, when a redeem does not say
-// when its message was issued: as long before a settlement's window as it may be, and all through
-// it.
+// addMenuSignings adds the messages of the menus of the last two hours if the redeem names no issue
+// time: a message may be an hour old at the first redeem, and serves during the window of one hour.
 func (h *service) addMenuSignings(r *redeeming) error {
 	if !r.signed[0].issued.IsZero() {
 		return nil
@@ -54,11 +53,11 @@ func (h *service) addMenuSignings(r *redeeming) error {
 	return r.recoverFrom(1)
 }
 
-// recoverFrom finds out whose keys would have signed the messages from one on.
+// recoverFrom recovers the signers of the messages from index first on.
 func (r *redeeming) recoverFrom(first int) (err error) {
 	for i := first; i < len(r.signed); i++ {
 		s := &r.signed[i]
-		// What no key made may be a contract wallet's.
+		// A signature that no key made may be a contract wallet's.
 		if s.signer, err = wallet.RecoverHash(wallet.TextHash(s.message), r.raw); errors.Is(err,
 			wallet.ErrSignatureMalleable) {
 			return wrongSignature(err)
@@ -67,7 +66,7 @@ func (r *redeeming) recoverFrom(first int) (err error) {
 	return nil
 }
 
-// by is the message that a payer's key signed; nil when it signed none.
+// by returns the message that a payer's key signed, or nil.
 func (r *redeeming) by(payer wallet.Address) *signing {
 	for i := range r.signed {
 		if r.signed[i].signer == payer && !payer.IsZero() {
@@ -91,8 +90,8 @@ func (r *redeeming) signerWithoutChain(known []store.Settlement) wallet.Address 
 	return wallet.Address{}
 }
 
-// unaskedAbout is what a refusal says besides when contract wallets were not asked about all
-// messages; empty when they were, or there are none.
+// unaskedAbout returns an addition to a refusal if contract wallets were not asked about all
+// messages, otherwise "".
 func (r *redeeming) unaskedAbout() string {
 	if !r.partly {
 		return ""
@@ -101,7 +100,7 @@ func (r *redeeming) unaskedAbout() string {
 		"At: \" in the message that it signed, as it stands there (2026-11-23T12:40:00Z for instance)."
 }
 
-// redeemSigned is redeemAgain for a payer who signed a message that still holds.
+// redeemSigned is redeemAgain after a check that the signed message has not expired.
 func (h *service) redeemSigned(ctx context.Context, r *redeeming, by *signing, s *store.Settlement) (Redeemed, error) {
 	paid := s.SeenAt
 	if s.Found.Time > 0 {
@@ -113,8 +112,8 @@ func (h *service) redeemSigned(ctx context.Context, r *redeeming, by *signing, s
 	return h.redeemAgain(ctx, r, s)
 }
 
-// outdated refuses a message that was issued too long before the first redeem, or an old one of a
-// payment that is not of a day.
+// outdated refuses a message that was issued too long before the first redeem. It also refuses a
+// message of the old form for a payment older than a day.
 func (h *service) outdated(by *signing, redeemed, paid time.Time) error {
 	const sign = " Sign messageToSign of GET /x402 as it stands there now, with the transaction's hash in it, and " +
 		"redeem with that signature."

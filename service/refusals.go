@@ -7,8 +7,8 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 )
 
-// Refusals lists every reason with which the operation may refuse, in the order of the table:
-// those that its access and its input bring along, and its own.
+// Refusals returns every reason with which the operation may refuse, in the order of the table:
+// those of its access and its input, and its own.
 func (m *Meta) Refusals() []fault.Reason {
 	brought := m.Access.refusals()
 	if m.Metered() {
@@ -30,7 +30,7 @@ func (a Access) refusals() []fault.Reason {
 	switch a {
 	case Everybody:
 		return nil
-	case KeyHolders, Holders, Users, Staff: // who is no staff finds nothing
+	case KeyHolders, Holders, Users, Staff: // for anybody but staff the operation does not exist
 		return known
 	case Managers, Owners:
 		return append(known, fault.WrongKindOfKey)
@@ -38,8 +38,7 @@ func (a Access) refusals() []fault.Reason {
 	return known
 }
 
-// fences are the reasons with which a metered use is refused, whatever it is of (docs/interface.md,
-// 1.4).
+// fences returns the reasons with which any metered use is refused (docs/interface.md, 1.4).
 func (m *Meta) fences() []fault.Reason {
 	reasons := []fault.Reason{
 		fault.KeyInvalid, fault.AccountSuspended, fault.RateWindow, fault.ServiceOff, fault.KeyBudget, fault.ServiceCap,
@@ -52,7 +51,7 @@ func (m *Meta) fences() []fault.Reason {
 		reasons = append(reasons, fault.UnknownChain)
 	}
 	if m.TTL > 0 {
-		reasons = append(reasons, fault.UpstreamTimeout) // of a run that is shared
+		reasons = append(reasons, fault.UpstreamTimeout) // of waiting for a shared run
 	}
 	return reasons
 }

@@ -34,46 +34,46 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// Options are what operations work with. They own none of it.
+// Options are the dependencies of the operations. The caller owns them.
 type Options struct {
 	Store     *store.Store
 	Limits    *limits.Limits
 	Meter     *meter.Meter
-	Networks  *netlimit.Limits // of strangers; nil for the defaults, over Meter
+	Networks  *netlimit.Limits // limits per network; nil for the defaults, over Meter
 	People    *people.People
 	Hasher    *account.Hasher
-	Pool      *upstream.Pool // says which chains there are
+	Pool      *upstream.Pool // which chains are served
 	Links     chain.Links
 	Recorder  *store.Recorder
-	Flows     *workflows.Client // durable flows
-	PublicURL string            // without a slash at its end
+	Flows     *workflows.Client // Temporal workflows
+	PublicURL string            // without a trailing slash
 	Now       func() time.Time
-	Random    io.Reader // crypto/rand.Reader
+	Random    io.Reader // crypto/rand.Reader in production
 	Terms     x402.Terms
-	// StockClients says that stock x402 clients pay at /x402/rpc/{chain}.
+	// StockClients enables POST /x402/rpc/{chain} for stock x402 clients.
 	StockClients bool
-	// Payments reads what was paid; nil where nothing can be redeemed. FinalityDelay is how long
-	// after a redeem its transaction is looked at again; 0 for the flow's own.
+	// Payments reads payments; nil disables redeeming. FinalityDelay is how long after a redeem the
+	// transaction is read again; 0 for the workflow's default.
 	Payments      Payments
 	FinalityDelay time.Duration
-	// Stripe sells plans and packs; nil sells none. WebhookSecret proves that webhooks are its.
-	// Purchases are told of what was changed there; nil for Flows.
+	// Stripe sells plans and packs; nil sells none. WebhookSecret verifies webhooks. Purchases is
+	// signalled after changes at Stripe; nil for Flows.
 	Stripe        *billing.Stripe
 	WebhookSecret string
-	Contact       string // an e-mail address, for what only people can mend
+	Contact       string // an e-mail address, for problems that only people can solve
 	Purchases     Purchases
-	Mails         Mailer // to the operator
+	Mails         Mailer // for mails of the support operations
 	Logger        *slog.Logger
 	Metrics       *telemetry.Operations // nil: nothing is counted
-	// What metered operations take besides.
+	// Additional dependencies of metered operations.
 	Toolbox   Toolbox
-	Answers   *cache.Cache      // nil keeps none
-	Latencies *meter.Latencies  // nil counts none
+	Answers   *cache.Cache      // nil disables caching
+	Latencies *meter.Latencies  // nil: latencies are not measured
 	Refunds   *telemetry.Calls  // nil: refunds are not counted
 	Tracer    *telemetry.Tracer // nil: nothing is traced
 }
 
-// Toolbox is what metered operations answer from.
+// Toolbox holds the sources of metered operations.
 type Toolbox struct {
 	Node         *node.Reader
 	Gas          *toolbox.GasOracle
@@ -84,7 +84,7 @@ type Toolbox struct {
 	Contracts    *contracts.Service
 }
 
-// service is what all operations share.
+// service is shared by all operations.
 type service struct {
 	Options
 
@@ -97,20 +97,20 @@ type service struct {
 	payers       cache.Group[payerKey, redeemResult]
 	lookers      cache.Group[x402.TxHash, lookResult]
 	contracts    cache.Group[wallet.Address, bool]
-	looks        *cache.Cache // of looks at the chain: Answers, or one of our own
+	looks        *cache.Cache // readings of the chain: Answers, or an in-process cache
 	usageKept    *lru.Cache[usageAsk, usageMade]
 	usageFlights cache.Group[usageAsk, usageMade]
-	maxLines     int                         // of a table of usage
-	exporting    sync.Map                    // account.ID of each account of which a table of usage is being made here
-	strangers    *telemetry.LogLimit[string] // webhooks that are of no account or of another version
+	maxLines     int                         // maximum number of lines in a usage table
+	exporting    sync.Map                    // account.ID of each account whose usage table is being made in this process
+	strangers    *telemetry.LogLimit[string] // limits the log lines about webhooks of no account or of another API version
 	schemas      huma.Registry
 	named        map[string]bool
 	all          []Definition
 	seats        seatCount
-	readers      chan struct{} // holds one for each text that is being read
+	readers      chan struct{} // semaphore of texts that are being read
 }
 
-// Registry is everything that the service can do, besides relaying.
+// Registry holds every operation besides relaying.
 type Registry struct {
 	GetKey            *Operation[GetKeyInput, Welcome]
 	CreateKey         *Operation[CreateKeyInput, CreatedKey]
@@ -123,22 +123,22 @@ type Registry struct {
 	ListAudit         *Operation[ListAuditInput, AuditLog]
 	UsageByDay        *Operation[UsageByDayInput, UsageByDay]
 
-	// What was used, in three views, and what a caller can do.
+	// Usage in three views, and what a caller can do.
 	UsageReport *Operation[UsageReportInput, UsageReport]
 	UsageStats  *Operation[UsageStatsInput, UsageStats]
 	UsageVolume *Operation[UsageVolumeInput, UsageVolume]
 	WhatCanIDo  *Operation[Nothing, WhatICanDo]
-	// The same for people: all of a range at once, as a table too, and what follows from it.
+	// The same for people: a whole range at once, also as a table, and what follows from it.
 	ExploreUsage *Operation[ExploreUsageInput, ExploredUsage]
 	ExportUsage  *Operation[ExploreUsageInput, UsageTable]
 	GetInsights  *Operation[Nothing, UsageInsights]
 
-	// What an account is told of its billing periods.
+	// Statements of billing periods.
 	ListStatements  *Operation[Nothing, StatementList]
 	GetStatement    *Operation[StatementInput, statement.Statement]
 	ExportStatement *Operation[ExportStatementInput, StatementTable]
 
-	// Asking those who run the service, and telling them.
+	// Support, feedback and the lists that addresses are entered on.
 	CreateTicket   *Operation[CreateTicketInput, CreatedTicket]
 	PreviewTicket  *Operation[PreviewTicketInput, TicketPreview]
 	ListTickets    *Operation[ListTicketsInput, TicketList]
@@ -152,14 +152,14 @@ type Registry struct {
 	ConfirmEntry   *Operation[ConfirmEntryInput, ShownEntry]
 	LeaveEntry     *Operation[EntryInput, ShownEntry]
 
-	// Answering them, for staff.
+	// The desk, for staff.
 	DeskListTickets    *Operation[DeskTicketsInput, DeskTickets]
 	DeskGetTicket      *Operation[DeskTicketInput, DeskTicketDetail]
 	DeskReplyTicket    *Operation[DeskReplyInput, TicketView]
 	DeskListFeedback   *Operation[DeskFeedbackInput, DeskFeedbackList]
 	DeskAnswerFeedback *Operation[AnswerFeedbackInput, FeedbackView]
 
-	// How people come in, and where they are signed in.
+	// Signing in, and sessions.
 	StartSignIn        *Operation[StartSignInInput, StartedSignIn]
 	ShowSignInLink     *Operation[SignInLinkInput, ShownSignIn]
 	FinishSignInByLink *Operation[SignInLinkInput, Entered]
@@ -170,13 +170,13 @@ type Registry struct {
 	ListSessions       *Operation[Nothing, SessionList]
 	EndSession         *Operation[EndSessionInput, Nothing]
 
-	// Which mails a user gets.
+	// Mails that a user gets.
 	ShowUnsubscribe  *Operation[UnsubscribeInput, StoppedMails]
 	Unsubscribe      *Operation[UnsubscribeInput, StoppedMails]
 	ListMailTopics   *Operation[Nothing, MailTopics]
 	ChooseMailTopics *Operation[ChooseMailTopicsInput, MailTopics]
 
-	// Who belongs to an account.
+	// Members of an account.
 	ListAccounts     *Operation[Nothing, AccountChoice]
 	SwitchAccount    *Operation[SwitchAccountInput, Nothing]
 	ListMembers      *Operation[Nothing, MemberList]
@@ -187,7 +187,7 @@ type Registry struct {
 	ChangeMember     *Operation[ChangeMemberInput, Nothing]
 	RemoveMember     *Operation[RemoveMemberInput, Nothing]
 
-	// Doors: how a key comes to a wallet, to an owner, and to an agent.
+	// Doors: binding a key to a wallet, adopting it, and keys of agents.
 	BindKeyStart       *Operation[BindStartInput, Challenged]
 	BindKeyComplete    *Operation[BindInput, Welcome]
 	AdoptKey           *Operation[AdoptKeyInput, AdoptedKey]
@@ -214,7 +214,7 @@ type Registry struct {
 	ListInvoices   *Operation[ListInvoicesInput, InvoiceList]
 	ShowInvoice    *Operation[ShowInvoiceInput, InvoicePage]
 
-	// Advice: what calls cost, what codes mean, what to choose. It needs no key.
+	// Advice without a key: what calls cost, what codes mean, what to choose.
 	GetQuote       *Operation[QuoteInput, Quote]
 	ExplainError   *Operation[ExplainInput, Explanation]
 	ListPlans      *Operation[Nothing, PlanList]
@@ -223,7 +223,7 @@ type Registry struct {
 	RecommendRoute *Operation[RecommendRouteInput, RecommendedRoute]
 	Migrate        *Operation[MigrateInput, Migration]
 
-	// How the chains stand, and stood.
+	// The state of the chains, now and in the past.
 	GetStatus *Operation[Nothing, Status]
 
 	// Toolbox and data: answers instead of raw calls.
@@ -248,7 +248,7 @@ type Registry struct {
 	house *service
 }
 
-// New makes the registry.
+// New returns the registry with all operations.
 func New(o Options) *Registry {
 	if o.Purchases == nil {
 		o.Purchases = flowPurchases{o.Flows}
@@ -302,7 +302,7 @@ func New(o Options) *Registry {
 	return c
 }
 
-// addSupport adds what is asked of people, and told them.
+// addSupport adds the operations of support and of its desk.
 func (c *Registry) addSupport(h *service) {
 	c.CreateTicket = h.createTicket()
 	c.PreviewTicket = h.previewTicket()
@@ -323,7 +323,7 @@ func (c *Registry) addSupport(h *service) {
 	c.DeskAnswerFeedback = h.deskAnswerFeedback()
 }
 
-// addAdvice adds what tells how to use the service.
+// addAdvice adds the operations that explain how to use the service.
 func (c *Registry) addAdvice(h *service) {
 	c.GetQuote = h.getQuote()
 	c.ExplainError = h.explainError()
@@ -335,7 +335,7 @@ func (c *Registry) addAdvice(h *service) {
 	c.GetStatus = h.getStatus()
 }
 
-// addUsage adds what tells of usage.
+// addUsage adds the operations that report usage.
 func (c *Registry) addUsage(h *service) {
 	c.UsageReport = h.usageReport()
 	c.UsageStats = h.usageStats()
@@ -346,7 +346,7 @@ func (c *Registry) addUsage(h *service) {
 	c.GetInsights = h.getInsights()
 }
 
-// addToolbox adds what is metered.
+// addToolbox adds the metered operations.
 func (c *Registry) addToolbox(h *service) {
 	c.GetGas = h.getGas()
 	c.GetTxStatus = h.getTxStatus()
@@ -359,7 +359,7 @@ func (c *Registry) addToolbox(h *service) {
 	c.DecodeCalldata = h.decodeCalldata()
 }
 
-// addBilling adds what plans and packs are bought with.
+// addBilling adds the operations of buying plans and packs.
 func (c *Registry) addBilling(h *service) {
 	c.BillingStatus = h.billingStatus()
 	c.PriceLadder = h.priceLadder()
@@ -384,7 +384,7 @@ func (c *Registry) addUtils(h *service) {
 	c.VerifySIWE = h.verifySIWE()
 }
 
-// addDoors adds the ways of keys.
+// addDoors adds the operations of binding, adopting and claiming.
 func (c *Registry) addDoors(h *service) {
 	c.BindKeyStart = h.bindKeyStart()
 	c.BindKeyComplete = h.bindKeyComplete()
@@ -394,7 +394,7 @@ func (c *Registry) addDoors(h *service) {
 	c.ListAgents = h.listAgents()
 }
 
-// addPeople adds what pages need of people.
+// addPeople adds the operations of sign-in, sessions and members.
 func (c *Registry) addPeople(h *service) {
 	c.StartSignIn = h.startSignIn()
 	c.ShowSignInLink = h.showSignInLink()
@@ -420,8 +420,8 @@ func (c *Registry) addPeople(h *service) {
 	c.ChooseMailTopics = h.chooseMailTopics()
 }
 
-// All lists the operations in the order of the registry.
+// All returns the operations in the order of the registry.
 func (c *Registry) All() []Definition { return slices.Clone(c.house.all) }
 
-// Schemas are the types that inputs and outputs refer to, for a document that describes them.
+// Schemas returns the types that inputs and outputs refer to, for an API description.
 func (c *Registry) Schemas() huma.Registry { return c.house.schemas }

@@ -6,25 +6,25 @@ import (
 	"time"
 )
 
-// seatsLast is how long a count of the founding offer's seats is gone by: lists of prices are asked
-// for often, and need the record for nothing else. Whoever takes a seat is counted by the record
-// itself.
+// seatsLast is how long the count of founding seats is cached, because price lists are requested
+// often and need PostgreSQL for nothing else. Taking a seat does not use this count.
 const seatsLast = 10 * time.Second
 
-// seatsWait bounds the wait for the record.
+// seatsWait bounds the wait for PostgreSQL.
 const seatsWait = 2 * time.Second
 
 const seatsUnknown = "How many seats of the founding offer are left cannot be read now, so it is shown as not on " +
 	"sale; ask again in a minute."
 
-// seatCount is the count that was read last.
+// seatCount is the cached count.
 type seatCount struct {
 	mu    sync.Mutex
 	taken int
 	until time.Time
 }
 
-// seatsTaken counts the seats that are sold or held; false when the record is away.
+// seatsTaken returns the number of seats that are sold or held. known is false if PostgreSQL does
+// not answer.
 func (h *service) seatsTaken(ctx context.Context) (taken int, known bool) {
 	h.seats.mu.Lock()
 	taken, known = h.seats.taken, h.Now().Before(h.seats.until)

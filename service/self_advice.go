@@ -23,8 +23,8 @@ type Recommendation struct {
 	Extra   dollars     `json:"premium_cost_usd" doc:"net, for a month of the volume there"`
 }
 
-// lane is the cheapest rung that covers the volume: the account's own where no other costs less.
-// There always is one: packs cover every volume.
+// lane returns the cheapest rung that covers the volume. The account's own rung wins a tie. There
+// is always one, because packs cover every volume.
 func (l *PriceLadder) lane() *LadderRung {
 	best, current := l.find(l.Cheapest), l.find(l.Current)
 	if current != nil && current.Covered && current.AtVolume <= best.AtVolume {
@@ -33,7 +33,7 @@ func (l *PriceLadder) lane() *LadderRung {
 	return best
 }
 
-// recommendLane says why the lane is the right one, and what to do about it.
+// recommendLane recommends the cheapest lane, with the reason and the next step.
 func (h *service) recommendLane(s *callerState) Recommendation {
 	best, premium := s.ladder.lane(), s.ladder.find(s.ladder.Premium)
 	r := Recommendation{
@@ -59,8 +59,8 @@ func (h *service) recommendLane(s *callerState) Recommendation {
 	return r
 }
 
-// breakEven says from which volume on another lane is cheaper than the one that is at this volume,
-// or covers what that one does not.
+// breakEven returns a sentence that states from which volume another lane is cheaper, or covers
+// more, than the recommended one.
 func breakEven(l *PriceLadder) string {
 	best := l.lane()
 	var from plan.Rung
@@ -84,7 +84,7 @@ func breakEven(l *PriceLadder) string {
 		l.Volume.Grouped(), best.Title, plan.Cents(best.AtVolume), at.Grouped(), rungTitle(&next), cost)
 }
 
-// Advice is something that the account's own last days suggest.
+// Advice is a suggestion based on the account's recent usage.
 type Advice struct {
 	Kind    string `json:"kind" enum:"refusals,budget_near_its_end,pack_expires,heavy_ranges,founding_offer,costs_more_than_needed"`
 	Finding string `json:"finding" doc:"what was seen, with its figures"`
@@ -92,9 +92,9 @@ type Advice struct {
 	Tool    string `json:"tool" doc:"which tool helps with it"`
 }
 
-// When something is worth a word: so many refusals of a reason, a budget of which so many
-// hundredths are used, a pack that ends so soon, heavy units from so many on of which they are so
-// many hundredths.
+// Thresholds and bounds of advice: refusals for one reason, percent of a budget that is used, time
+// until a pack expires, heavy units and their share in percent, entries in all, and reasons of
+// refusals.
 const (
 	manyRefusals  = 10
 	nearItsEnd    = 80
@@ -106,11 +106,11 @@ const (
 	refusalReason = 5
 )
 
-// inWords is an instant for people, in UTC: 20 Nov 2026, 14:05 UTC. Programs find it in fields of
-// its own, as RFC 3339.
+// inWords formats an instant in UTC for people: 20 Nov 2026, 14:05 UTC. Programs read it from
+// separate fields, as RFC 3339.
 func inWords(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04 MST") }
 
-// adviseOn lists what is worth a word, the most pressing first.
+// adviseOn returns the advice for a caller, most urgent first.
 func (h *service) adviseOn(s *callerState) []Advice {
 	list := []Advice{}
 	for i := range s.budgets {
@@ -159,8 +159,8 @@ func budgetAdvice(b *Budget) Advice {
 	return a
 }
 
-// refusalAdvice names the reasons for which many calls were refused, the most frequent first, with
-// the first step that helps.
+// refusalAdvice returns advice for the most frequent reasons of refusals, with the first step that
+// helps.
 func (s *callerState) refusalAdvice() []Advice {
 	var list []Advice
 	for _, g := range s.refused {
@@ -178,8 +178,8 @@ func (s *callerState) refusalAdvice() []Advice {
 	return list
 }
 
-// heavyAdvice is for who pays much for calls that weigh double and are never cached, as wide
-// eth_getLogs are.
+// heavyAdvice returns advice if calls that weigh double and are never cached, such as wide
+// eth_getLogs, are a large share of the cost.
 func (s *callerState) heavyAdvice() []Advice {
 	var heavy, all plan.Units
 	var hits, answered int64
@@ -220,8 +220,8 @@ func (s *callerState) heavyAdvice() []Advice {
 	}}
 }
 
-// priceAdvice is for whoever manages the account: an offer that is open, and a dearer rung than the
-// volume takes.
+// priceAdvice returns advice for callers who manage the account: an open offer, or a rung that
+// costs more than the volume requires.
 func (h *service) priceAdvice(s *callerState) []Advice {
 	if !s.manages() {
 		return nil
@@ -238,7 +238,7 @@ func (h *service) priceAdvice(s *callerState) []Advice {
 		})
 	}
 	current, best := s.ladder.find(s.ladder.Current), s.ladder.find(s.ladder.Cheapest)
-	if current != nil && current.Served() == plan.Premium { // what it pays for the supply is not wasted
+	if current != nil && current.Served() == plan.Premium { // compare it only with premium rungs
 		best = s.ladder.find(s.ladder.Premium)
 	}
 	if current != nil && current.Covered && current.AtVolume > best.AtVolume {

@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// ConfigureKeyInput changes fences of a key. Without anything but id it reads them.
+// ConfigureKeyInput changes limits of a key. With only the id it reads them.
 type ConfigureKeyInput struct {
 	ID                string            `json:"id" format:"uuid" doc:"id of a key of the account, as list_api_keys gives it"`
 	MonthlyRequestCap *int64            `json:"monthly_request_cap,omitempty" minimum:"0" maximum:"1000000000000" doc:"weighted units that the key may use in a period; 0 removes the cap, absent changes nothing"`
@@ -21,7 +21,7 @@ type ConfigureKeyInput struct {
 	Window            string            `json:"window,omitempty" enum:"1h,6h,12h,24h,3d,7d,30d" default:"30d" doc:"look-back of used"`
 }
 
-// ConfiguredKey shows the fences of a key after a change, and what it used.
+// ConfiguredKey is the limits of a key after a change, and its usage.
 type ConfiguredKey struct {
 	ID                string      `json:"id" format:"uuid"`
 	KeyID             string      `json:"key_id" format:"uuid" doc:"the same as id"`
@@ -33,14 +33,14 @@ type ConfiguredKey struct {
 	Services []ServiceFence `json:"services"`
 }
 
-// ConfigureServicesInput changes fences of the account. Without any field it reads them.
+// ConfigureServicesInput changes limits of the account. Without any field it reads them.
 type ConfigureServicesInput struct {
 	Enabled *[]string         `json:"enabled,omitempty" maxItems:"8" enum:"rpc,data,gas,tx_status,ens,prices,contracts,utils" doc:"full list of the services that are switched on: rpc, data, gas, tx_status, ens, prices, contracts, utils"`
 	Caps    *map[string]int64 `json:"caps,omitempty" maxProperties:"8" doc:"full list of caps by service, in weighted units of a period; an empty one removes all" example:"{\"rpc\":500000,\"data\":20000}"`
 	Window  string            `json:"window,omitempty" enum:"1h,6h,12h,24h,3d,7d,30d" default:"30d" doc:"look-back of used"`
 }
 
-// ConfiguredServices shows the service fences of the account, and what all its keys used.
+// ConfiguredServices is the service limits of the account, and the usage of all its keys.
 type ConfiguredServices struct {
 	Window   string         `json:"window" doc:"look-back of used"`
 	KeyID    *string        `json:"key_id" nullable:"true" doc:"always null: these are the account's fences"`
@@ -133,7 +133,7 @@ func (h *service) runConfigureServices(ctx context.Context, c *Call,
 	return ConfiguredServices{Window: window, Services: serviceFences(services, used)}, nil
 }
 
-// windows are the look-backs that may be asked for.
+// windows are the supported look-backs.
 var windows = map[string]time.Duration{
 	"1h": time.Hour, "6h": 6 * time.Hour, "12h": 12 * time.Hour, "24h": 24 * time.Hour,
 	"3d": 3 * 24 * time.Hour, "7d": 7 * 24 * time.Hour, "30d": 30 * 24 * time.Hour,
@@ -141,7 +141,7 @@ var windows = map[string]time.Duration{
 
 const defaultWindow = "30d"
 
-// used sums what the account, or one key of it, used of each service.
+// used returns the usage of the account, or of one of its keys, by service.
 func (h *service) used(ctx context.Context, c *Call, key account.KeyID,
 	window string,
 ) (string, map[account.Service]plan.Units, error) {
@@ -165,7 +165,7 @@ func serviceFences(f account.ServiceFences, used map[account.Service]plan.Units)
 	return list
 }
 
-// numbers are caps as settings take them; nil stays nil.
+// numbers converts caps to the form that settings take. nil stays nil.
 func numbers(caps *map[string]int64) *map[string]json.Number {
 	if caps == nil {
 		return nil

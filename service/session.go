@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// SignedIn is who signed in, in which account, and as what.
+// SignedIn is the user who signed in, with the account and the role.
 type SignedIn struct {
 	User  account.UserID
 	Email string
@@ -19,11 +19,11 @@ type SignedIn struct {
 	session store.Session
 }
 
-// userLimit is how often a user may use operations: a page uses several.
+// userLimit is the rate limit of operations per user. A page uses several.
 var userLimit = account.RateWindow{Limit: 600, Per: time.Minute}
 
-// identifyUser finds out who signed in, and whether they may. A suspended account may be looked at,
-// and left, and nothing else.
+// identifyUser identifies the user who signed in and checks the access. In a suspended account a
+// user can only read, and leave.
 func (h *service) identifyUser(ctx context.Context, c *Call, m *Meta) *fault.Error {
 	session, err := h.People.FindSession(ctx, c.Session)
 	if err != nil {
@@ -50,8 +50,8 @@ func (h *service) identifyUser(ctx context.Context, c *Call, m *Meta) *fault.Err
 	return nil
 }
 
-// mayChange refuses changes of whoever signed in to a suspended account. Keys of such an account
-// come nowhere.
+// mayChange refuses changes by users of a suspended account. Keys of such an account are refused
+// before.
 func (c *Call) mayChange() *fault.Error {
 	if c.Account.Status == account.Active {
 		return nil
@@ -59,7 +59,7 @@ func (c *Call) mayChange() *fault.Error {
 	return suspended(&c.User.session)
 }
 
-// suspended tells somebody who signed in why nothing can be changed.
+// suspended refuses a change and gives the user the reason.
 func suspended(s *store.Session) *fault.Error {
 	f := fault.New(fault.AccountSuspended,
 		"The account is suspended, so nothing of it can be changed. Write to the support named on this page to learn "+
@@ -70,7 +70,7 @@ func suspended(s *store.Session) *fault.Error {
 	return f
 }
 
-// visitor is the caller as signing in sees them.
+// visitor returns the caller as package people takes it.
 func (c *Caller) visitor() people.Visitor {
 	return people.Visitor{Network: c.Network, UserAgent: c.Browser, Session: c.Session}
 }

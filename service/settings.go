@@ -9,8 +9,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// UpdateAccountInput changes what is given of an account's settings. Without any field it reads
-// them.
+// UpdateAccountInput changes the settings that are present. Without any field it reads them.
 type UpdateAccountInput struct {
 	NotifyUsage80    *bool     `json:"notify_usage_80,omitempty" doc:"mail at 80 % of the allowance"`
 	NotifyUsage100   *bool     `json:"notify_usage_100,omitempty" doc:"mail when the allowance is used up"`
@@ -69,7 +68,7 @@ func (h *service) runUpdateAccount(ctx context.Context, c *Call, in UpdateAccoun
 	return settingsOf(s), toFault(err, "account")
 }
 
-// checkZone refuses what is no IANA time zone. "Local" would be the server's own.
+// checkZone refuses names that are not IANA time zones. "Local" is the server's zone.
 func checkZone(name string) *fault.Error {
 	if _, err := time.LoadLocation(name); err != nil || name == "" || name == "Local" {
 		return fault.New(fault.FieldRefused,
@@ -78,7 +77,7 @@ func checkZone(name string) *fault.Error {
 	return nil
 }
 
-// apply writes what is given into settings.
+// apply copies the fields that are present into the settings.
 func (in *UpdateAccountInput) apply(s *store.Settings) {
 	set(&s.NotifyUsage80, in.NotifyUsage80)
 	set(&s.NotifyUsage100, in.NotifyUsage100)
@@ -95,8 +94,8 @@ func (in *UpdateAccountInput) apply(s *store.Settings) {
 	set(&s.Insights.WishChainOther, in.WishChainOther)
 }
 
-// distinct is a list in order, each name once. The schema does not ask for it: the library that
-// checks compares only what can be hashed.
+// distinct returns the list sorted and without duplicates. The schema cannot require uniqueness:
+// the library compares only hashable values.
 func distinct(list *[]string) *[]string {
 	if list == nil {
 		return nil

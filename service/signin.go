@@ -9,39 +9,40 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 )
 
-// How people come in, and their sessions. These have no route: pages use them in process, because
-// what they give belongs into cookies.
+// Sign-in and sessions. These operations have no route: pages call them in process, because their
+// results belong in cookies.
 
-// StartSignInInput asks for a mail to sign in.
+// StartSignInInput requests a sign-in mail.
 type StartSignInInput struct {
 	Email    string `json:"email" minLength:"1" maxLength:"1016" doc:"one e-mail address"`
 	ReturnTo string `json:"return_to,omitempty" maxLength:"4096" doc:"local path to come back to; what is none is left out"`
 }
 
-// StartedSignIn waits for its mail. It is the same for every address.
+// StartedSignIn is the state of a sign-in that waits for its mail. It is the same for every
+// address.
 type StartedSignIn struct {
 	BrowserToken string    `json:"browser_token" doc:"for a cookie of this browser until expires_at: only with it the code of the mail works"`
 	ExpiresAt    time.Time `json:"expires_at"`
 }
 
-// SignInLinkInput is a link from a mail.
+// SignInLinkInput is the link of a sign-in mail.
 type SignInLinkInput struct {
 	Token string `json:"token" maxLength:"256" doc:"the token of the link, all of it"`
 }
 
-// ShownSignIn is as whom a link signs in.
+// ShownSignIn is the address that a link signs in.
 type ShownSignIn struct {
 	Email     string    `json:"email"`
 	ExpiresAt time.Time `json:"expires_at"`
 }
 
-// SignInCodeInput is a code from a mail, in the browser that asked for it.
+// SignInCodeInput is the code of a sign-in mail, entered in the browser that requested it.
 type SignInCodeInput struct {
 	BrowserToken string `json:"browser_token" maxLength:"256" doc:"what the cookie holds that start_sign_in gave"`
 	Code         string `json:"code" maxLength:"64" doc:"the six digits of the mail"`
 }
 
-// Entered is somebody who signed in. The session that the caller brought is over.
+// Entered is the result of signing in. The caller's previous session has ended.
 type Entered struct {
 	SessionToken string `json:"session_token" doc:"for the session's cookie"`
 	Email        string `json:"email"`
@@ -51,10 +52,10 @@ type Entered struct {
 	ReturnTo     string `json:"return_to,omitempty" doc:"local path to come back to"`
 }
 
-// Nothing is no input, or no output.
+// Nothing is an empty input or output.
 type Nothing struct{}
 
-// CurrentSession is who signed in, where and as what.
+// CurrentSession is the user, the account and the role of a session.
 type CurrentSession struct {
 	SessionID    string         `json:"session_id" format:"uuid"`
 	UserID       string         `json:"user_id" format:"uuid"`
@@ -72,7 +73,7 @@ type CurrentSession struct {
 	Staff        bool           `json:"staff" doc:"whether the user answers the tickets of all accounts"`
 }
 
-// SessionList is the open sessions of a user, the one seen last first.
+// SessionList lists the open sessions of a user, most recently seen first.
 type SessionList struct {
 	Sessions []ListedSession `json:"sessions"`
 }
@@ -89,17 +90,17 @@ type ListedSession struct {
 	ExpiresAt time.Time `json:"expires_at"`
 }
 
-// EndSessionInput names a session.
+// EndSessionInput identifies a session.
 type EndSessionInput struct {
 	ID string `json:"id" maxLength:"64" doc:"a session of yours, as list_sessions gives it"`
 }
 
-// EndedSessions is how many sessions ended.
+// EndedSessions is the number of sessions that ended.
 type EndedSessions struct {
 	Ended int64 `json:"ended"`
 }
 
-// signInFails are the reasons of everything that lets somebody in.
+// signInFails are the reasons with which operations of signing in fail.
 var signInFails = []fault.Reason{fault.RateWindow, fault.MeterUnreachable, fault.DurableUnavailable}
 
 func (h *service) startSignIn() *Operation[StartSignInInput, StartedSignIn] {

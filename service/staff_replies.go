@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// DeskReplyInput is what staff does with a ticket.
+// DeskReplyInput is a reply of staff to a ticket, or a change of its state.
 type DeskReplyInput struct {
 	Reference string `json:"reference" pattern:"^CAG-[1-9][0-9]{0,17}$" patternDescription:"the reference of a ticket, such as CAG-1001" doc:"a ticket: CAG- and its number" example:"CAG-1001"`
 	Message   string `json:"message,omitempty" maxLength:"5000" doc:"what the customer is answered, up to 5,000 characters; may be absent when you resolve or reopen" example:"The second upstream is back. Does it work now?"`
@@ -58,7 +58,7 @@ func (h *service) runDeskReplyTicket(ctx context.Context, c *Call, in DeskReplyI
 	return h.deskView(&t), nil
 }
 
-// DeskFeedbackInput chooses feedback of all accounts.
+// DeskFeedbackInput selects a page of feedback of all accounts.
 type DeskFeedbackInput struct {
 	Status string `json:"status,omitempty" enum:"new,reviewed,planned,shipped,declined,all" default:"new" doc:"which feedback; new (default) is what nobody answered"`
 	Limit  int    `json:"limit,omitempty" minimum:"1" maximum:"100" default:"20" doc:"how many, newest first; 1 to 100" example:"20"`
@@ -125,7 +125,7 @@ func (h *service) runDeskListFeedback(ctx context.Context, _ *Call, in DeskFeedb
 	return list, nil
 }
 
-// AnswerFeedbackInput is what the service makes of feedback.
+// AnswerFeedbackInput is the answer to feedback, and its new status.
 type AnswerFeedbackInput struct {
 	ID     string `json:"id" format:"uuid" doc:"of the feedback, a UUID" example:"019a9f3e-7c1d-7b7a-8a51-0d6d3f2b9c11"`
 	Status string `json:"status" enum:"new,reviewed,planned,shipped,declined" doc:"what becomes of it"`

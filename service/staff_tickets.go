@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// DeskTicketsInput chooses tickets of all accounts.
+// DeskTicketsInput selects a page of tickets of all accounts.
 type DeskTicketsInput struct {
 	Status    string `json:"status,omitempty" enum:"to_answer,unresolved,open,waiting_customer,waiting_us,resolved,closed,all" default:"to_answer" doc:"which tickets; to_answer (default) are open and waiting_us, unresolved those and waiting_customer"`
 	Priority  string `json:"priority,omitempty" enum:"low,normal,high,urgent" doc:"only tickets of this priority; absent for all"`
@@ -31,7 +31,7 @@ type DeskTicket struct {
 	Messages  int    `json:"messages"`
 }
 
-// DeskCount is how many tickets are in a state.
+// DeskCount is the number of tickets in a state.
 type DeskCount struct {
 	Status   ticket.Status   `json:"status" enum:"open,waiting_customer,waiting_us"`
 	Priority ticket.Priority `json:"priority" enum:"low,normal,high,urgent"`
@@ -39,7 +39,7 @@ type DeskCount struct {
 	Oldest   time.Time       `json:"oldest_activity_at" doc:"when the one was last written to that waits longest"`
 }
 
-// DeskTickets is a page of tickets of all accounts, with what is unresolved in all.
+// DeskTickets is a page of tickets of all accounts, with counts of all unresolved ones.
 type DeskTickets struct {
 	Tickets    []DeskTicket `json:"tickets"`
 	Unresolved []DeskCount  `json:"unresolved"`
@@ -48,10 +48,10 @@ type DeskTickets struct {
 
 const defaultDeskPage = 50
 
-// toAnswer names the tickets that wait for an answer, of which the one that waits longest is first.
+// toAnswer selects the tickets that wait for an answer, longest wait first.
 const toAnswer = "to_answer"
 
-// deskFails are what refuses at the desk besides access.
+// deskFails are the reasons with which operations of the desk fail, in addition to access.
 var deskFails = []fault.Reason{fault.NotYours, fault.DurableUnavailable}
 
 func (h *service) deskListTickets() *Operation[DeskTicketsInput, DeskTickets] {
@@ -62,7 +62,7 @@ func (h *service) deskListTickets() *Operation[DeskTicketsInput, DeskTickets] {
 	}, h.runDeskListTickets)
 }
 
-// deskStatuses are the states that a name chooses.
+// deskStatuses returns the states that a filter selects.
 func deskStatuses(name string) []ticket.Status {
 	switch name {
 	case "", toAnswer:
@@ -94,7 +94,7 @@ func (h *service) runDeskListTickets(ctx context.Context, _ *Call, in DeskTicket
 		f.Account = id
 	}
 	if in.Cursor != "" {
-		f.Past, _ = ticket.ParseReference(in.Cursor) // the schema holds its form
+		f.Past, _ = ticket.ParseReference(in.Cursor) // the schema checked the format
 	}
 	all, err := h.Store.ListDeskTickets(ctx, f)
 	if err != nil {
@@ -121,19 +121,19 @@ func (h *service) runDeskListTickets(ctx context.Context, _ *Call, in DeskTicket
 	return list, nil
 }
 
-// deskView is a ticket with its page at the desk.
+// deskView returns a ticket with the URL of its page at the desk.
 func (h *service) deskView(t *store.Ticket) TicketView {
 	v := h.ticketView(t)
 	v.URL = h.PublicURL + "/staff/tickets/" + v.Reference
 	return v
 }
 
-// DeskTicketInput names a ticket of whichever account.
+// DeskTicketInput identifies a ticket of any account.
 type DeskTicketInput struct {
 	Reference string `json:"reference" pattern:"^CAG-[1-9][0-9]{0,17}$" patternDescription:"the reference of a ticket, such as CAG-1001" doc:"a ticket: CAG- and its number" example:"CAG-1001"`
 }
 
-// DeskTicketDetail is a ticket with all that belongs to it, and with whom it is of.
+// DeskTicketDetail is a ticket with its messages, evidence and history, and with its account.
 type DeskTicketDetail struct {
 	TicketDetail
 
@@ -145,7 +145,7 @@ type DeskTicketDetail struct {
 	History       []DeskLine     `json:"history" doc:"what was done, oldest first"`
 }
 
-// DeskLine is something that was done about a ticket.
+// DeskLine is an action on a ticket.
 type DeskLine struct {
 	At     time.Time     `json:"at"`
 	Actor  string        `json:"actor" doc:"who: an address, a key, an operator, or service"`
@@ -190,8 +190,8 @@ func (h *service) runDeskGetTicket(ctx context.Context, c *Call, in DeskTicketIn
 	return d, h.nameActors(ctx, &d, &t, lines)
 }
 
-// nameActors fills in who filed a ticket, and who did what about it: addresses, and how keys begin,
-// are looked up when they are read, and stand nowhere.
+// nameActors adds who filed a ticket and who acted on it. E-mail addresses and prefixes of keys are
+// looked up on reading and not stored with the ticket.
 func (h *service) nameActors(ctx context.Context, d *DeskTicketDetail, t *store.Ticket, lines []store.DeskLine) error {
 	filer := "key " + t.Key.String()
 	if !t.User.IsZero() {
@@ -220,7 +220,7 @@ func noDeskTicket() *fault.Error {
 	return fault.New(fault.NotYours, "No ticket has this reference. List them to see what there is.")
 }
 
-// toldOfDesk turns an error of the record into a refusal of the desk's.
+// toldOfDesk converts an error of the store into a refusal for the desk.
 func toldOfDesk(err error) error {
 	switch {
 	case errors.Is(err, store.ErrNotFound):

@@ -11,12 +11,12 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// StatementInput names a period.
+// StatementInput identifies a period.
 type StatementInput struct {
 	Period string `json:"period,omitempty" format:"date" maxLength:"10" doc:"the date on which the period began, like 2026-11-01; the list of periods tells which there are, and the present one is meant when it is absent"`
 }
 
-// ExportStatementInput names a period.
+// ExportStatementInput identifies a period.
 type ExportStatementInput struct {
 	Period string `json:"period" format:"date" maxLength:"10" doc:"the date on which the period began, like 2026-11-01; the list of periods tells which there are"`
 }
@@ -37,7 +37,7 @@ type StatementSummary struct {
 	Units    *plan.Units      `json:"units,omitempty" doc:"weighted units of a closed one, and of the scope account alone"`
 }
 
-// StatementTable is a statement as a file for spreadsheets.
+// StatementTable is a statement as a CSV file.
 type StatementTable struct {
 	FileName string `json:"file_name"`
 	Media    string `json:"media"`
@@ -109,8 +109,8 @@ func (h *service) runExportStatement(ctx context.Context, c *Call, in ExportStat
 	return StatementTable{FileName: s.FileName(), Media: mediaCSV, Text: s.CSV()}, nil
 }
 
-// statementOf returns the statement of a period as its caller may see it; the present one's for an
-// empty name.
+// statementOf returns the statement of a period as the caller may see it. An empty name means the
+// current period.
 func (h *service) statementOf(ctx context.Context, c *Call, period string) (statement.Statement, error) {
 	if period == "" {
 		period = h.statements.Current(&c.Account)

@@ -7,10 +7,10 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// StatusDays is how many days the history of a chain shows, today with them.
+// StatusDays is the number of days, including today, in a chain's history.
 const StatusDays = 90
 
-// Status is how the chains stand, and stood.
+// Status is the state of the chains, now and in the past.
 type Status struct {
 	State     chain.State    `json:"state" enum:"up,degraded,down,unknown" doc:"the worst state of a chain; unknown when none was measured lately"`
 	Chains    []ChainStatus  `json:"chains"`
@@ -20,7 +20,7 @@ type Status struct {
 	Note      string         `json:"note"`
 }
 
-// ChainStatus is how a chain stands, and stood.
+// ChainStatus is the state of a chain, now and in the past.
 type ChainStatus struct {
 	Chain      chain.ID    `json:"chain"`
 	Title      string      `json:"title"`
@@ -38,8 +38,7 @@ type ChainStatus struct {
 	Days       []StatusDay `json:"days" doc:"the last 90 days (UTC), the oldest first, today last"`
 }
 
-// CallFigures is what became of calls. Those that the cache answered no upstream was asked for:
-// they are not counted.
+// CallFigures counts calls that upstreams were asked for. Cache hits are not counted.
 type CallFigures struct {
 	Calls    int64    `json:"calls" doc:"that upstreams were asked for"`
 	Rerouted int64    `json:"rerouted" doc:"reads that another upstream answered after one failed"`
@@ -49,11 +48,11 @@ type CallFigures struct {
 	P95      *float64 `json:"p95_ms" nullable:"true" doc:"nineteen of twenty took at most so long"`
 }
 
-// StatusDay is a day of a chain.
+// StatusDay is one UTC day of a chain.
 type StatusDay struct {
 	Day   string      `json:"day" format:"date"`
 	State chain.State `json:"state" enum:"up,degraded,down,unknown" doc:"down from a minute down in all; degraded from five minutes degraded or down; unknown when nobody measured it"`
-	// Seconds that do not stand in the other three nobody measured; today they are those until now.
+	// Up, Degraded, Down and Unknown add up to the length of the day, or to its time until now.
 	Up       int64    `json:"up_seconds"`
 	Degraded int64    `json:"degraded_seconds"`
 	Down     int64    `json:"down_seconds"`
@@ -64,7 +63,7 @@ type StatusDay struct {
 	Lost     int64    `json:"lost"`
 }
 
-// IncidentView is a time in which a chain was down.
+// IncidentView is a period in which a chain was down.
 type IncidentView struct {
 	ID      string     `json:"id"`
 	Chain   chain.ID   `json:"chain"`
@@ -88,7 +87,8 @@ func (h *service) getStatus() *Operation[Nothing, Status] {
 	}, func(ctx context.Context, _ *Call, _ Nothing) (Status, error) { return h.status(ctx) })
 }
 
-// status is how the chains stand, a few seconds old at most. Nobody may change it.
+// status returns the state of the chains, up to usageKeptFor old. The result is shared: callers
+// must not modify it.
 func (h *service) status(ctx context.Context) (Status, error) {
 	return keptUsage(ctx, h, usageAsk{what: "status"}, h.makeStatus)
 }

@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	statusFresh     = 2 * time.Minute // how old the measurement may be by which a chain's state is told
-	statusPatience  = 3 * time.Second // for the record, without which there is still what this process sees
+	statusFresh     = 2 * time.Minute // maximum age of the measurement behind a chain's state
+	statusPatience  = 3 * time.Second // for PostgreSQL; without it the status is what this process sees
 	statusIncidents = 50
-	// From how long on a day is not simply up.
+	// Thresholds from which a day is down or degraded.
 	dayDown     = time.Minute
 	dayDegraded = 5 * time.Minute
 	wholeDay    = 24 * time.Hour
 )
 
-// makeStatus puts together what this process sees and what the record knows. It fails never:
-// without the record it says less.
+// makeStatus combines what this process sees with what PostgreSQL has recorded. It never fails;
+// without PostgreSQL it omits the history.
 func (h *service) makeStatus(ctx context.Context) (Status, error) {
 	now := h.Now().UTC()
 	s := Status{
@@ -62,7 +62,7 @@ func (h *service) readStatus(ctx context.Context,
 	return all, incidents, err
 }
 
-// badness orders states; what is not known is worse than nothing.
+// badness orders states. Unknown is less bad than up.
 var badness = []chain.State{chain.Unknown, chain.Up, chain.Degraded, chain.Down}
 
 func worse(a, b chain.State) chain.State {
@@ -91,7 +91,7 @@ func (h *service) chainStatus(c *chain.Chain, r *store.ChainRecord, now time.Tim
 	if r == nil {
 		r = &store.ChainRecord{Windows: make([]store.ChainWindow, 2)}
 	}
-	if m := r.Newest; m != nil && now.Sub(m.At) < statusFresh { // every process says the same then
+	if m := r.Newest; m != nil && now.Sub(m.At) < statusFresh { // so that all processes report the same
 		s.State, s.Why, s.MeasuredAt = m.State, m.Why, timeOf(m.At)
 	}
 	s.LastHour, s.LastDay = callFigures(&r.Windows[0]), callFigures(&r.Windows[1])
@@ -108,7 +108,7 @@ func callFigures(w *store.ChainWindow) CallFigures {
 	return f
 }
 
-// quantile is in milliseconds, to the microsecond.
+// quantile returns a quantile in milliseconds, with microsecond precision, or nil without calls.
 func quantile(l *account.Latency, q float64) *float64 {
 	d, ok := l.Quantile(q)
 	if !ok {
@@ -117,8 +117,8 @@ func quantile(l *account.Latency, q float64) *float64 {
 	return new(inMilliseconds(d))
 }
 
-// statusDays lays out the last days up to now, those without a record too, and says how much of
-// their measured time the chain was not down.
+// statusDays returns the last limit days up to now, including days without a record, and the share
+// of their measured time in which the chain was not down.
 func statusDays(recorded []store.ChainDay, now time.Time, limit int) (days []StatusDay, uptime *float64) {
 	var well, measured time.Duration
 	day := now.Truncate(wholeDay).AddDate(0, 0, 1-limit)
@@ -135,7 +135,7 @@ func statusDays(recorded []store.ChainDay, now time.Time, limit int) (days []Sta
 	return days, uptimeShare(well, measured)
 }
 
-// statusDay is a day of which so much has passed.
+// statusDay returns a day of which passed has elapsed.
 func statusDay(d *store.ChainDay, passed time.Duration) StatusDay {
 	measured := d.Up + d.Degraded + d.Down
 	s := StatusDay{
@@ -154,8 +154,8 @@ func statusDay(d *store.ChainDay, passed time.Duration) StatusDay {
 	return s
 }
 
-// uptimeShare is a part in percent, rounded down to hundredths, so that 100 is nothing less; nil of
-// nothing.
+// uptimeShare returns part of whole in percent, or nil if whole is 0. It rounds down to hundredths,
+// so that less than all is never 100.
 func uptimeShare(part, whole time.Duration) *float64 {
 	if whole <= 0 {
 		return nil
@@ -179,16 +179,16 @@ func incidentView(i *store.Incident, now time.Time) IncidentView {
 	return v
 }
 
-// uptimeDays is over how many days recommendations take the uptime of a chain.
+// uptimeDays is the number of days over which recommendations take the uptime.
 const uptimeDays = 30
 
-// uptimes is the share of the last days in which chains were not down, by chain; without what is
-// not known.
+// uptimes returns each chain's share of the last uptimeDays in which it was not down. Chains
+// without measurements are missing.
 func (h *service) uptimes(ctx context.Context) map[chain.ID]float64 {
 	all := map[chain.ID]float64{}
 	s, err := h.status(ctx)
 	if err != nil {
-		return all // it is ranked by the rest
+		return all // rank by the other criteria
 	}
 	for i := range s.Chains {
 		var well, measured int64

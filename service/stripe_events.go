@@ -14,17 +14,16 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// eventIgnored is what became of an event of a type that says nothing of a purchase, as its row
-// says.
+// eventIgnored is the stored result of an event whose type is irrelevant to purchases.
 const eventIgnored = "ignored"
 
-// signalPatience is how long Stripe waits for the flow to be told. Whoever cannot be told by then
-// is told by the sweep of events.
+// signalPatience bounds how long the webhook waits to signal the workflow. If that fails, the
+// worker's sweep of events does it.
 const signalPatience = 3 * time.Second
 
-// ReceiveStripeEvent takes a webhook: proved to be Stripe's, stored once by its id, and given on to
-// the flow that reads from Stripe what happened. The event itself decides nothing. A nil refusal
-// tells Stripe that it need not come again.
+// ReceiveStripeEvent handles a webhook: it verifies the signature, stores the event once by its id,
+// and signals the workflow, which reads from Stripe what happened. The contents of the event decide
+// nothing. On a nil refusal Stripe does not retry.
 func (c *Registry) ReceiveStripeEvent(ctx context.Context, payload []byte, signature string) *fault.Error {
 	h := c.house
 	if h.Stripe == nil || h.WebhookSecret == "" {
@@ -54,7 +53,7 @@ func (c *Registry) ReceiveStripeEvent(ctx context.Context, payload []byte, signa
 		return recordAway(err)
 	}
 	if !fresh {
-		return nil // the first one is signalled, or will be
+		return nil // the first delivery is signalled, now or by the sweep
 	}
 	faultpoint.Hit(faultpoint.EventStored)
 	h.complainOfVersion(&event)
@@ -64,7 +63,7 @@ func (c *Registry) ReceiveStripeEvent(ctx context.Context, payload []byte, signa
 	return nil
 }
 
-// passOn hands an event on. One that could not be is handed on by the sweep of events.
+// passOn signals the workflow of an event. If that fails, the sweep of events does it later.
 func (h *service) passOn(ctx context.Context, event *store.StripeEvent) error {
 	if !slices.Contains(billing.Events(), event.Type) {
 		return h.Store.MarkStripeEvent(ctx, event.ID, eventIgnored)
@@ -81,15 +80,15 @@ func (h *service) passOn(ctx context.Context, event *store.StripeEvent) error {
 	return err
 }
 
-// eventFlows are Purchases as activities.HandOn tells them.
+// eventFlows adapts Purchases to activities.HandOn.
 type eventFlows struct{ purchases Purchases }
 
-// SignalSubscription has somebody look at all that an account bought.
+// SignalSubscription has a workflow reread everything that an account bought.
 func (f eventFlows) SignalSubscription(ctx context.Context, id account.ID, hint string) error {
 	return f.purchases.LookAgain(ctx, id, hint)
 }
 
-// SignalCheckout has somebody look what became of a checkout.
+// SignalCheckout has a workflow look at the outcome of a checkout.
 func (f eventFlows) SignalCheckout(ctx context.Context, ref activities.CheckoutRef, _ string) error {
 	id, err := store.ParseCheckoutID(ref.Checkout)
 	if err != nil {
@@ -98,8 +97,8 @@ func (f eventFlows) SignalCheckout(ctx context.Context, ref activities.CheckoutR
 	return f.purchases.FollowCheckout(ctx, &store.Checkout{ID: id, Session: ref.Session, Account: ref.Account})
 }
 
-// whose finds the customer of an event: the one that it names, that of the checkout, or of what its
-// payment bought.
+// whose returns the customer of an event: the one that it names, or that of its checkout, or that
+// of the purchase of its payment.
 func (h *service) whose(ctx context.Context, event *billing.Event) (string, error) {
 	if event.Customer != "" {
 		return event.Customer, nil
@@ -120,8 +119,8 @@ func (h *service) whose(ctx context.Context, event *billing.Event) (string, erro
 	return customer.ID, err
 }
 
-// complainOfVersion says once in a while that an endpoint sends another version. Its ids are good
-// all the same.
+// complainOfVersion logs occasionally that an endpoint sends another API version. The ids in the
+// event are valid anyway.
 func (h *service) complainOfVersion(event *billing.Event) {
 	if event.Pinned() {
 		return

@@ -6,8 +6,8 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// placeNote tells a customer whose country is not the one that was declared why, and what settles
-// it; empty where nothing is to settle.
+// placeNote explains to a customer why the tax country differs from the declared one, and how to
+// settle it. It returns "" if there is nothing to settle.
 func placeNote(p plan.TaxPlace) string {
 	const settle = "Correct the country of the billing address, pay with a card of that country, or file a ticket " +
 		"with a proof of address."

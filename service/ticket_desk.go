@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// ListTicketsInput chooses tickets.
+// ListTicketsInput selects a page of tickets.
 type ListTicketsInput struct {
 	Status string `json:"status,omitempty" enum:"unresolved,open,waiting_customer,waiting_us,resolved,closed,all" default:"unresolved" doc:"which tickets; unresolved (default) are open, waiting_customer and waiting_us"`
 	Limit  int    `json:"limit,omitempty" minimum:"1" maximum:"100" default:"20" doc:"how many, newest first; 1 to 100" example:"20"`
@@ -50,7 +50,7 @@ func (h *service) runListTickets(ctx context.Context, c *Call, in ListTicketsInp
 		filter.Statuses = []ticket.Status{ticket.Status(in.Status)}
 	}
 	if in.Cursor != "" {
-		filter.Before, _ = ticket.ParseReference(in.Cursor) // the schema holds its form
+		filter.Before, _ = ticket.ParseReference(in.Cursor) // the schema checked the format
 	}
 	all, err := h.Store.ListTickets(ctx, filter)
 	if err != nil {
@@ -66,12 +66,12 @@ func (h *service) runListTickets(ctx context.Context, c *Call, in ListTicketsInp
 	return list, nil
 }
 
-// TicketInput names a ticket.
+// TicketInput identifies a ticket.
 type TicketInput struct {
 	Reference string `json:"reference" pattern:"^CAG-[1-9][0-9]{0,17}$" patternDescription:"the reference of a ticket, such as CAG-1001" doc:"a ticket of yours: CAG- and its number" example:"CAG-1001"`
 }
 
-// TicketDetail is a ticket with all that belongs to it.
+// TicketDetail is a ticket with its messages and evidence.
 type TicketDetail struct {
 	TicketView
 
@@ -83,7 +83,7 @@ type TicketDetail struct {
 	ClosesAt       *time.Time      `json:"closes_at" nullable:"true" doc:"when it closes by itself unless somebody writes; null while it is not resolved"`
 }
 
-// TicketNote is a message of a ticket, as it was written.
+// TicketNote is a message of a ticket, unmodified.
 type TicketNote struct {
 	Author    ticket.Author `json:"author" enum:"customer,operator,service"`
 	Writer    *NoteWriter   `json:"writer,omitempty" doc:"who of the customer wrote it; absent for other authors"`
@@ -92,14 +92,14 @@ type TicketNote struct {
 	At        time.Time     `json:"at"`
 }
 
-// NoteWriter is who of an account wrote a message. Callers that do not manage the account learn no
-// names but their own.
+// NoteWriter is who of an account wrote a message. Callers that do not manage the account see no
+// names.
 type NoteWriter struct {
 	Kind NoteWriterKind `json:"kind" enum:"you,member,key,agent,another" doc:"another: somebody of the account whom you are not told, or who is not recorded"`
 	Name string         `json:"name,omitempty" doc:"the member's address, the key's first characters, the agent's name; absent for you and another"`
 }
 
-// NoteWriterKind is what a writer is to whoever reads.
+// NoteWriterKind is the relation of a writer to the reader.
 type NoteWriterKind string
 
 // The kinds of writers.
@@ -111,7 +111,8 @@ const (
 	WriterAnother NoteWriterKind = "another"
 )
 
-// wrote reports whether the caller is the writer: the same user or key, or a key of the same agent.
+// wrote reports whether the caller is the writer: the same user, the same key, or a key of the same
+// agent.
 func (c *Call) wrote(w *store.TicketWriter) bool {
 	switch {
 	case !c.Key.ID.IsZero():
@@ -122,7 +123,7 @@ func (c *Call) wrote(w *store.TicketWriter) bool {
 	return false
 }
 
-// nameWriters says who of the account wrote each message. The desk is told like those who manage
+// nameWriters adds who of the account wrote each message. Staff sees the same as callers who manage
 // the account.
 func (h *service) nameWriters(ctx context.Context, c *Call, notes []TicketNote, messages []store.TicketMessage) error {
 	writers, err := h.Store.WritersOf(ctx, messages)
@@ -191,7 +192,7 @@ func (h *service) ticketDetail(t *store.Ticket, messages []store.TicketMessage) 
 	return d
 }
 
-// ReplyTicketInput is what a customer does with a ticket.
+// ReplyTicketInput is a customer's reply to a ticket, or a change of its state.
 type ReplyTicketInput struct {
 	Reference string `json:"reference" pattern:"^CAG-[1-9][0-9]{0,17}$" patternDescription:"the reference of a ticket, such as CAG-1001" doc:"a ticket of yours: CAG- and its number" example:"CAG-1001"`
 	Message   string `json:"message,omitempty" maxLength:"5000" doc:"what you have to add, up to 5,000 characters; may be absent when you resolve or reopen" example:"It works again, thank you."`
@@ -239,7 +240,8 @@ func (h *service) runReplyTicket(ctx context.Context, c *Call, in ReplyTicketInp
 	return h.ticketView(&t), nil
 }
 
-// unmoved says why a ticket stays as it is; nil when it moved, or is where it was to go.
+// unmoved returns why a ticket's state did not change, or nil if it changed or already was as
+// wanted.
 func unmoved(v ticket.Verdict, now ticket.Status) *fault.Error {
 	switch v {
 	case ticket.Moves, ticket.IsResolved:

@@ -15,7 +15,7 @@ type PreviewTicketInput struct {
 	RequestID string `json:"request_id,omitempty" format:"uuid" doc:"the call that the ticket would be about: data.request_id of its error, a UUID; absent for none" example:"019a9f3e-7c1d-7b7a-8a51-0d6d3f2b9c11"`
 }
 
-// TicketPreview is what a ticket would carry if it were filed now.
+// TicketPreview is what a ticket would contain if it were filed now.
 type TicketPreview struct {
 	Evidence       ticket.Evidence `json:"evidence" doc:"what would be attached"`
 	Category       ticket.Category `json:"category" enum:"incident,question,billing,other" doc:"what the evidence says that it is about"`
@@ -43,7 +43,7 @@ func (h *service) runPreviewTicket(ctx context.Context, c *Call, in PreviewTicke
 	return TicketPreview{Evidence: c.evidenceFor(e), Category: e.Category(), SuggestedPaths: e.Paths()}, nil
 }
 
-// requestID reads the id of a call; none gives the zero id.
+// requestID parses a request id. An empty text is uuid.Nil.
 func requestID(text string) (uuid.UUID, *fault.Error) {
 	if text == "" {
 		return uuid.Nil, nil
@@ -56,8 +56,8 @@ func requestID(text string) (uuid.UUID, *fault.Error) {
 	return id, nil
 }
 
-// evidenceFor is evidence as the caller may see it: the account's own caps are the business of
-// whoever manages it.
+// evidenceFor returns the evidence as the caller may see it. Only callers who manage the account
+// see its caps.
 func (c *Call) evidenceFor(e ticket.Evidence) ticket.Evidence {
 	if !c.manages() {
 		e.Fences.Account.Caps = map[string]plan.Units{}

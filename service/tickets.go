@@ -18,7 +18,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// CreateTicketInput is what somebody asks support.
+// CreateTicketInput is a request for support.
 type CreateTicketInput struct {
 	Subject   string `json:"subject" minLength:"1" maxLength:"140" doc:"what it is about, in one line of 1 to 140 characters" example:"eth_getLogs times out on Polygon"`
 	Message   string `json:"message" minLength:"1" maxLength:"5000" doc:"what happened and what you expected, 1 to 5,000 characters; never put keys into it" example:"Since 14:00 UTC every call of 500 blocks times out."`
@@ -40,7 +40,7 @@ type TicketView struct {
 	URL            string          `json:"url" format:"uri" doc:"its page in the console"`
 }
 
-// CreatedTicket is a ticket that was made, or that the message joined.
+// CreatedTicket is a new ticket, or the open ticket that the message was added to.
 type CreatedTicket struct {
 	TicketView
 
@@ -48,7 +48,7 @@ type CreatedTicket struct {
 	SuggestedPaths []ticket.Path `json:"suggested_paths" doc:"what to try meanwhile"`
 }
 
-// ticketFails are what refuses besides access.
+// ticketFails are the reasons with which operations of tickets fail, in addition to access.
 var ticketFails = []fault.Reason{fault.NotYours, fault.RateWindow, fault.DurableUnavailable}
 
 func (h *service) createTicket() *Operation[CreateTicketInput, CreatedTicket] {
@@ -101,14 +101,14 @@ func (h *service) runCreateTicket(ctx context.Context, c *Call, in CreateTicketI
 	return CreatedTicket{TicketView: h.ticketView(&made), Joined: joined, SuggestedPaths: evidence.Paths()}, nil
 }
 
-// writer is who writes to support.
+// writer returns the caller as the author of messages to support.
 func (c *Call) writer() store.Writer {
 	return store.Writer{
 		Account: c.Account.ID, Key: c.Key.ID, User: c.User.User, Agent: c.Key.Agent, Scope: c.scope(), Channel: c.Door,
 	}
 }
 
-// isPaying reports whether somebody pays for the account's plan.
+// isPaying reports whether the account has a plan that is paid for.
 func isPaying(a *store.Account) bool {
 	held, ok := plan.Lookup(a.Plan)
 	return a.Custom != nil || ok && (held.MonthlyPrice > 0 || held.Kind == plan.Custom)
@@ -123,11 +123,11 @@ func (h *service) ticketView(t *store.Ticket) TicketView {
 	}
 }
 
-// tellFor bounds how long somebody waits until a flow has heard of their ticket.
+// tellFor bounds how long a request waits until its ticket's workflow was signalled.
 const tellFor = 2 * time.Second
 
-// tellTicket has the flow of a ticket hear of a change that is recorded. When it cannot, the sweep
-// of a worker tells it.
+// tellTicket signals the workflow of a ticket after a change was recorded. If that fails, a
+// worker's sweep does it later.
 func (h *service) tellTicket(ctx context.Context, t *store.Ticket) {
 	if h.Flows == nil || t.Told >= t.Version {
 		return
@@ -147,7 +147,7 @@ func (h *service) tellTicket(ctx context.Context, t *store.Ticket) {
 	}
 }
 
-// toldOfTickets turns an error of the record into a refusal.
+// toldOfTickets converts an error of the store into a refusal.
 func toldOfTickets(err error) error {
 	if daily, ok := errors.AsType[*store.TooManyTodayError](err); ok {
 		f := fault.New(fault.RateWindow,
@@ -182,7 +182,7 @@ func noTicket() *fault.Error {
 	return fault.New(fault.NotYours, "No ticket of yours has this reference. List them to see what there is.")
 }
 
-// formOf reads the id of a form; empty for none.
+// formOf parses the idempotency id of a form. An empty text is the zero id.
 func formOf(text string) (store.FormID, *fault.Error) {
 	if text == "" {
 		return store.FormID{}, nil
@@ -194,9 +194,8 @@ func formOf(text string) (store.FormID, *fault.Error) {
 	return store.FormID{UUID: id}, nil
 }
 
-// prose refuses a text that nobody could read as it was written: an empty one, and control
-// characters and marks that turn the direction of what follows. A text of several lines may have
-// line breaks and tabs. What is taken is kept as it is.
+// prose refuses an empty text, control characters, and marks that change the writing direction.
+// With lines, line breaks and tabs are allowed. The text itself is not changed.
 func prose(field, text string, lines bool) *fault.Error {
 	unreadable := func(r rune) bool {
 		if lines && (r == '\n' || r == '\r' || r == '\t') {

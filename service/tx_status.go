@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/toolbox"
 )
 
-// TxStatusInput names a transaction.
+// TxStatusInput identifies a transaction.
 type TxStatusInput struct {
 	Chain chain.ID `json:"chain" enum:"eth_mainnet,base_mainnet,arbitrum_one,optimism_mainnet,polygon_pos,solana_mainnet" doc:"the chain that the transaction was sent to" example:"eth_mainnet"`
 	Hash  string   `json:"hash" minLength:"1" maxLength:"100" doc:"on an EVM chain the transaction's hash, 0x and 64 hexadecimal digits; on Solana its first signature, 64 bytes in base58" example:"0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b"`

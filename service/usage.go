@@ -9,10 +9,10 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// UsageByDayInput is nothing: the period that is under way is shown.
+// UsageByDayInput is empty: the current period is shown.
 type UsageByDayInput struct{}
 
-// UsageByDay is what an account used of its period, by UTC day, zero-filled up to today.
+// UsageByDay is the usage of an account's period by UTC day, zero-filled up to today.
 type UsageByDay struct {
 	Plan        string      `json:"plan" doc:"key of the plan"`
 	PlanTitle   string      `json:"plan_title"`
@@ -79,7 +79,7 @@ func (h *service) runUsageByDay(ctx context.Context, c *Call, _ UsageByDayInput)
 			Other: d.Other, Hits: d.Hits, Refused: d.Refused,
 		})
 	}
-	for _, s := range standings.Counters { // what is recorded lags behind by some seconds
+	for _, s := range standings.Counters { // the recorded usage is some seconds late
 		if s.Source == account.SourcePlan && s.Period == period.Key() {
 			u.Used = s.ShouldBe
 		}

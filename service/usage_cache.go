@@ -11,25 +11,25 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// Answers out of the record of usage take PostgreSQL some dozens of milliseconds for an account of
-// a million lines, and cost their caller nothing. So they are kept for a moment, in each process: a
-// report polled by every key of an account is made once.
+// For an account with a million usage lines, PostgreSQL takes dozens of milliseconds per report,
+// which costs the caller nothing. So each process caches reports for a short time: a report polled
+// by every key of an account is made once.
 const (
 	usageKeptFor  = 10 * time.Second
-	usageKeptMost = 1024 // answers of at most some ten KiB
+	usageKeptMost = 1024 // entries; each has at most some ten KiB
 )
 
-// usageAsk is what an answer of usage depends on. Nothing that a caller may see of another's
-// account, agent or key can be under the same one.
+// usageAsk is the cache key of a usage report. It contains everything that access depends on:
+// callers who may see different data never share a key.
 type usageAsk struct {
 	what    string
 	account account.ID
-	scope   store.Scope   // of an agent or a key that sees a part of the account alone; zero for all of it
-	key     account.KeyID // of answers that depend on the very key; zero for the others
+	scope   store.Scope   // an agent or a key that sees only its part of the account; zero for all of it
+	key     account.KeyID // for reports that depend on the key itself; zero for others
 	input   any           // comparable
 }
 
-// usageMade is an answer being made, or why there is none.
+// usageMade is the result of making a report.
 type usageMade struct {
 	value any
 	err   error
@@ -44,21 +44,21 @@ func newUsageKept() *lru.Cache[usageAsk, usageMade] {
 	return kept
 }
 
-// asks names what a caller asks of what it sees.
+// asks returns the cache key of a report with the caller's access.
 func (c *Call) asks(what string, input any) usageAsk {
 	_, scope := c.sees()
 	return usageAsk{what: what, account: c.Account.ID, scope: scope, input: input}
 }
 
-// ofKey says that the answer depends on the very key, as allowances and caps do.
+// ofKey adds the key itself, for reports that depend on it, such as allowances and caps.
 func (a usageAsk) ofKey(id account.KeyID) usageAsk {
 	a.key = id
 	return a
 }
 
-// keptUsage returns an answer that is less than usageKeptFor old, or has it made; whoever asks the
-// same meanwhile waits for that one. What it gives is shared: nobody may change it. A failure is
-// kept for nobody who comes later.
+// keptUsage returns a report that is younger than usageKeptFor, or makes it. Concurrent requests
+// for the same report wait for one run. The result is shared: callers must not modify it. Errors
+// are not cached.
 func keptUsage[T any](ctx context.Context, h *service, ask usageAsk, read func(context.Context) (T, error)) (T, error) {
 	if held, ok := heldUsage[T](h, ask); ok {
 		return held, nil
@@ -77,8 +77,8 @@ func keptUsage[T any](ctx context.Context, h *service, ask usageAsk, read func(c
 		return value, nil
 	}
 	made := usageMade{err: fault.New(fault.InternalFault, "")}
-	defer func() { f.Finish(func() usageMade { return made }) }() // after a panic, too: nobody is left waiting
-	if held, ok := heldUsage[T](h, ask); ok {                     // the flight before landed meanwhile
+	defer func() { f.Finish(func() usageMade { return made }) }() // also after a panic, so that nobody waits for ever
+	if held, ok := heldUsage[T](h, ask); ok {                     // a run may have ended since the check above
 		made = usageMade{value: held}
 		return held, nil
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// CacheSummary is what the cache answered, and what it saved.
+// CacheSummary is what the cache answered, and what that saved.
 type CacheSummary struct {
 	Hits    int64          `json:"hits" doc:"calls answered from the cache or by the service itself"`
 	Misses  int64          `json:"misses" doc:"calls that were charged and could have been a hit; utilities, which compute their answer, are not among them"`
@@ -25,7 +25,7 @@ type CacheSummary struct {
 	More    int64          `json:"more_methods" doc:"how many further ones by_method leaves out"`
 }
 
-// CachedMethod is how much of a method the cache answered.
+// CachedMethod is the share of a method's calls that the cache answered.
 type CachedMethod struct {
 	Method string      `json:"method"`
 	Class  string      `json:"class"`
@@ -54,20 +54,20 @@ func (h *service) cacheReport(ctx context.Context, l *look) error {
 	if err != nil {
 		return err
 	}
-	// a plan that an operator set is priced as it is sold by the month
+	// a plan that an operator set is priced like its monthly rung
 	summary := h.cacheSummary(answered, listedRung(current))
 	l.out.Summary.Cache = &summary
 	return nil
 }
 
-// cacheSummary adds up what was answered, and says what the hits of it would have cost on the rung
-// that the account is on; empty for a contract.
+// cacheSummary sums what was answered and prices the hits at the rung current, which is empty for a
+// contract.
 func (h *service) cacheSummary(answered []store.AnsweredUsage, current string) CacheSummary {
 	summary := CacheSummary{Methods: []CachedMethod{}}
 	places := map[[2]string]int{}
 	for i := range answered {
 		a := &answered[i]
-		if account.Service(a.Service) == account.Utils { // nothing of them is kept, and no cache could answer them
+		if account.Service(a.Service) == account.Utils { // utilities are never cached
 			continue
 		}
 		summary.Hits, summary.Misses = summary.Hits+a.Hits, summary.Misses+a.Billable
@@ -76,7 +76,7 @@ func (h *service) cacheSummary(answered []store.AnsweredUsage, current string) C
 			summary.Saved += plan.Units(a.Hits) * h.weightOf(a)
 		}
 		at, known := places[[2]string{a.Method, a.Class}]
-		if !known { // its tiers follow one by one
+		if !known { // the same method follows once per tier
 			at = len(summary.Methods)
 			places[[2]string{a.Method, a.Class}] = at
 			summary.Methods = append(summary.Methods, CachedMethod{Method: a.Method, Class: a.Class})
@@ -91,7 +91,7 @@ func (h *service) cacheSummary(answered []store.AnsweredUsage, current string) C
 	return summary
 }
 
-// mostHit keeps the methods with the most hits, and counts the others.
+// mostHit returns the methods with the most hits, and the number of the others.
 func mostHit(methods []CachedMethod) (kept []CachedMethod, more int64) {
 	slices.SortStableFunc(methods, func(a, b CachedMethod) int {
 		return cmp.Or(cmp.Compare(b.Hits, a.Hits), cmp.Compare(b.Misses, a.Misses))
@@ -100,13 +100,13 @@ func mostHit(methods []CachedMethod) (kept []CachedMethod, more int64) {
 	return kept, int64(len(methods) - len(kept))
 }
 
-// answersItself reports whether the service knows the answer by itself: it costs nothing, hit or
-// not, and no upstream is asked.
+// answersItself reports whether the gateway answers the method itself. Such a call costs nothing
+// and reaches no upstream.
 func answersItself(a *store.AnsweredUsage) bool {
 	return account.Service(a.Service) == account.RPC && chain.IsLocal(a.Method)
 }
 
-// weightOf is what one such call costs when the cache does not answer it.
+// weightOf returns the cost of such a call on a cache miss.
 func (h *service) weightOf(a *store.AnsweredUsage) plan.Units {
 	if account.Service(a.Service) == account.RPC {
 		weight := 1
@@ -123,13 +123,13 @@ func (h *service) weightOf(a *store.AnsweredUsage) plan.Units {
 	return 0
 }
 
-// price puts what was saved into money, at the rung that the account is on.
+// price prices what was saved at the account's rung.
 func (s *CacheSummary) price(current string) {
 	if current == "" {
 		return
 	}
 	s.Rung = current
-	var cents plan.Cents // plans that stand on no rung cost nothing
+	var cents plan.Cents // plans without a rung cost nothing
 	for _, r := range plan.Ladder() {
 		if r.Key == current {
 			cents = r.CentsPerMillion()

@@ -95,7 +95,7 @@ func (h *service) errorReport(ctx context.Context, l *look) error {
 	return h.failureSeries(ctx, l, steps, &failures)
 }
 
-// codeOf is the code and the title of a reason, as records name it.
+// codeOf returns the code and the title of a reason by its recorded name.
 func codeOf(name string) (code int, title string) {
 	reason, known := fault.Named(name)
 	if !known {
@@ -105,8 +105,7 @@ func codeOf(name string) (code int, title string) {
 	return entry.Code, entry.Title
 }
 
-// failureSeries tells the methods with the most failures over time, and what is left in a last
-// series.
+// failureSeries adds a series for each of the methods with the most failures, and one for the rest.
 func (h *service) failureSeries(ctx context.Context, l *look, steps []store.UsageStep, failures *store.Failures) error {
 	largest := failures.ByMethod[:min(len(failures.ByMethod), maxSeries)]
 	if len(largest) == 0 {

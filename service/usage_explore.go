@@ -11,15 +11,15 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// ExploreUsageInput chooses a range, a key and a chain.
+// ExploreUsageInput selects a range, a key and a chain.
 type ExploreUsageInput struct {
 	Range string   `json:"range,omitempty" enum:"24h,7d,30d,period" default:"7d" doc:"24h by the hour; 7d, 30d and period, the billing period that is under way, by the UTC day; what is under way is the last step" example:"7d"`
 	KeyID string   `json:"key_id,omitempty" format:"uuid" doc:"only calls with this key of the account, as list_api_keys gives it; absent for all" example:"019a9f3e-7c1d-7b7a-8a51-0d6d3f2b9c11"`
 	Chain chain.ID `json:"chain,omitempty" enum:"eth_mainnet,base_mainnet,arbitrum_one,optimism_mainnet,polygon_pos,solana_mainnet" doc:"only calls on this chain; absent for all calls, those that concern no chain included" example:"base_mainnet"`
 }
 
-// ExploredUsage is all that the record has of a range: over time, by every word, how long answers
-// took, and what failed.
+// ExploredUsage is all recorded usage of a range: over time, by each dimension, with latencies and
+// failures.
 type ExploredUsage struct {
 	Range       string         `json:"range" enum:"24h,7d,30d,period"`
 	StepSeconds int64          `json:"step_seconds"`
@@ -53,7 +53,7 @@ type ExploredStep struct {
 	P95      MaybeFigure `json:"p95_ms"`
 }
 
-// Bounds of the failures that are listed.
+// Bounds of the list of failures: those shown, and those read to find them.
 const (
 	maxFailed   = 50
 	maxSifted   = 500
@@ -81,8 +81,8 @@ func (h *service) runExploreUsage(ctx context.Context, c *Call, in ExploreUsageI
 	})
 }
 
-// exploredWindow is what a range, a key and a chain mean now. in is completed, so that what asks
-// for the same is the same.
+// exploredWindow returns the window that a range, a key and a chain mean now. It fills in defaults
+// in in, so that equal requests share a cache key.
 func (h *service) exploredWindow(ctx context.Context, c *Call, in *ExploreUsageInput,
 	now time.Time,
 ) (w store.UsageWindow, s span, err error) {
@@ -108,9 +108,9 @@ func (h *service) exploredWindow(ctx context.Context, c *Call, in *ExploreUsageI
 	return w, s, nil
 }
 
-// exploredSpan is the look-back of a range: hours of a day, else UTC days. That of a period begins
-// with the UTC day on which the period did, and is of what was counted into the period alone: the
-// hours before belong to the one that ended.
+// exploredSpan returns the look-back of a range: hours for a day, otherwise UTC days. The range
+// "period" begins with the UTC day on which the period began and contains only usage counted into
+// the period: earlier hours of that day belong to the period before.
 func (h *service) exploredSpan(c *Call, name string, now time.Time) (span, account.Period, error) {
 	const day = 24 * time.Hour
 	switch name {
@@ -138,10 +138,10 @@ func (h *service) makeExploredUsage(ctx context.Context, l *look, name string) (
 		out.Steps[i] = ExploredStep{Start: start, Partial: i == l.span.steps-1}
 	}
 	var err error
-	if out.AsOf, err = h.asOf(ctx, l.Call); err != nil { // before the figures, which may hold more
+	if out.AsOf, err = h.asOf(ctx, l.Call); err != nil { // before the figures, which may include later usage
 		return out, err
 	}
-	err = inParallel(ctx, // each fills fields of its own
+	err = inParallel(ctx, // each function sets its own fields
 		func(ctx context.Context) error { return h.exploreGroups(ctx, l, &out) },
 		func(ctx context.Context) error { return h.exploreSteps(ctx, l, &out) },
 		func(ctx context.Context) error { return h.exploreLatency(ctx, l, &out) },
@@ -153,7 +153,7 @@ func (h *service) makeExploredUsage(ctx context.Context, l *look, name string) (
 	return out, nil
 }
 
-// exploreGroups tells usage by class, key, method and chain.
+// exploreGroups adds usage by class, key, method and chain.
 func (h *service) exploreGroups(ctx context.Context, l *look, out *ExploredUsage) error {
 	sums, err := h.Store.ReportUsage(ctx, &l.window, maxEntries)
 	if err != nil {
@@ -176,8 +176,8 @@ func (h *service) exploreGroups(ctx context.Context, l *look, out *ExploredUsage
 	return nil
 }
 
-// exploreSteps tells usage over time; of days of the whole account by class as well, which the
-// record has added up.
+// exploreSteps adds usage over time. Days of the whole account also have classes, from the daily
+// sums.
 func (h *service) exploreSteps(ctx context.Context, l *look, out *ExploredUsage) error {
 	if l.step == 24*time.Hour && l.window.Keys == nil && l.window.Chain == "" {
 		days, err := h.Store.UsageByDay(ctx, l.Account.ID, l.window.Since, l.now, l.window.Period)
@@ -205,7 +205,7 @@ func (h *service) exploreSteps(ctx context.Context, l *look, out *ExploredUsage)
 	return nil
 }
 
-// exploreLatency tells how long answers took: in all, by step and by chain.
+// exploreLatency adds how long answers took: in total, by step and by chain.
 func (h *service) exploreLatency(ctx context.Context, l *look, out *ExploredUsage) error {
 	figures, err := h.exploredLatency(ctx, l)
 	if err != nil {
@@ -237,8 +237,8 @@ func (h *service) exploreLatency(ctx context.Context, l *look, out *ExploredUsag
 	return nil
 }
 
-// exploredLatency reads the latencies of the range. They have no period, so that of a period begins
-// with its hour.
+// exploredLatency reads the latencies of the range. Latencies have no period, so those of a period
+// begin with the hour in which it began.
 func (h *service) exploredLatency(ctx context.Context, l *look) ([]store.LatencyFigures, error) {
 	q := store.LatencyQuery{
 		Account: l.window.Account, Since: l.window.Since, Until: l.now, Keys: l.window.Keys, Chain: l.window.Chain,
@@ -262,7 +262,7 @@ func (h *service) exploredLatency(ctx context.Context, l *look) ([]store.Latency
 	return append(figures, rest...), err
 }
 
-// exploreFailures tells what was refused or failed, and which calls did last.
+// exploreFailures adds what was refused or failed, and the newest of those calls.
 func (h *service) exploreFailures(ctx context.Context, l *look, out *ExploredUsage) error {
 	failures, err := h.Store.Failures(ctx, &l.window, maxEntries)
 	if err != nil {
@@ -273,7 +273,7 @@ func (h *service) exploreFailures(ctx context.Context, l *look, out *ExploredUsa
 		return toFault(err, "call")
 	}
 	limit := maxFailed
-	if l.window.Chain != "" { // the index has no chains
+	if l.window.Chain != "" { // the index does not contain the chain, so read more and filter
 		limit = maxSifted
 	}
 	calls, err := h.Store.FailedCalls(ctx, &l.window, l.now, limit)
@@ -292,7 +292,7 @@ func (h *service) exploreFailures(ctx context.Context, l *look, out *ExploredUsa
 	return nil
 }
 
-// reasonsOf says what reasons mean, as records name them.
+// reasonsOf adds code and title to the recorded reasons.
 func reasonsOf(groups []store.FailureGroup) []FailedReason {
 	reasons := make([]FailedReason, len(groups))
 	for i, g := range groups {

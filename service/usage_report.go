@@ -12,13 +12,13 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// UsageReportInput chooses a look-back and a chain.
+// UsageReportInput selects a look-back and a chain.
 type UsageReportInput struct {
 	Hours int      `json:"hours,omitempty" minimum:"1" maximum:"720" default:"24" doc:"look-back in hours, 1 to 720; the report begins with the hour that holds its first instant" example:"24"`
 	Chain chain.ID `json:"chain,omitempty" enum:"eth_mainnet,base_mainnet,arbitrum_one,optimism_mainnet,polygon_pos,solana_mainnet" doc:"only calls on this chain; absent for all calls, those that concern no chain included" example:"base_mainnet"`
 }
 
-// UsageReport is what was used of late, as recorded.
+// UsageReport is recent usage, as recorded.
 type UsageReport struct {
 	Scope         statement.Scope `json:"scope" enum:"account,agent,key" doc:"agent: only what the agent of the asking key used; key: only what the asking key used, which an owner adopted"`
 	Hours         int             `json:"hours"`
@@ -38,8 +38,8 @@ type UsageReport struct {
 	ByChain       []UsageEntry    `json:"by_chain"`
 }
 
-// UsageEntry is usage that shares a class, a key, a method or a chain. Lists have at most 20, the
-// most used first, and a last one for the rest.
+// UsageEntry is the usage of one class, key, method or chain. A list has at most maxEntries of
+// them, the largest first, and a last one for the rest.
 type UsageEntry struct {
 	Name      string     `json:"name" doc:"the class, method or chain, or the key's name; empty for calls that have none"`
 	KeyID     string     `json:"key_id,omitempty" format:"uuid"`
@@ -52,7 +52,7 @@ type UsageEntry struct {
 	Rest      int64      `json:"rest,omitempty" doc:"how many further ones this last entry adds up; absent on all others"`
 }
 
-// maxEntries is how many groups lists of usage have before the rest.
+// maxEntries is the number of groups in a list of usage, not counting the rest.
 const maxEntries = 20
 
 func (h *service) usageReport() *Operation[UsageReportInput, UsageReport] {
@@ -85,7 +85,7 @@ func (h *service) makeUsageReport(ctx context.Context, c *Call, in UsageReportIn
 	}
 	w.Chain = string(in.Chain)
 	report := UsageReport{Scope: scope, Hours: in.Hours, Chain: in.Chain, Since: w.Since}
-	if report.AsOf, err = h.asOf(ctx, c); err != nil { // before the figures, which may hold more
+	if report.AsOf, err = h.asOf(ctx, c); err != nil { // before the figures, which may include later usage
 		return UsageReport{}, err
 	}
 	sums, err := h.Store.ReportUsage(ctx, &w, maxEntries)
@@ -115,7 +115,7 @@ func (h *service) makeUsageReport(ctx context.Context, c *Call, in UsageReportIn
 	return report, nil
 }
 
-// durations reads how long answered calls of a window took.
+// durations sets the latency quantiles of answered calls.
 func (h *service) durations(ctx context.Context, w *store.UsageWindow, now time.Time, report *UsageReport) error {
 	figures, err := h.Store.Latency(ctx, store.LatencyQuery{
 		Account: w.Account, Since: w.Since, Until: now, Keys: w.Keys, Chain: w.Chain,
@@ -132,7 +132,7 @@ func (h *service) durations(ctx context.Context, w *store.UsageWindow, now time.
 	return nil
 }
 
-// entriesOf lists groups, and what is left of the whole in a last entry.
+// entriesOf returns an entry for each group, and a last one for the rest of the whole.
 func entriesOf(groups *store.UsageGroups, whole *store.UsageSums,
 	entry func(*store.UsageGroup) UsageEntry,
 ) []UsageEntry {
@@ -158,7 +158,7 @@ func (e *UsageEntry) fill(s *store.UsageSums) {
 	e.Requests, e.Units, e.CacheHits, e.Refusals = s.Requests, s.Units, s.Hits, s.Refused()
 }
 
-// keysOf reads what may be said of the keys of groups.
+// keysOf reads the names of the groups' keys.
 func (h *service) keysOf(ctx context.Context,
 	groups []store.UsageGroup,
 ) (keys map[account.KeyID]store.StatementKey, err error) {
@@ -173,7 +173,8 @@ func (h *service) keysOf(ctx context.Context,
 	return keys, toFault(err, "key")
 }
 
-// keyEntry names a key; one that is another account's now by its id alone.
+// keyEntry returns an entry with the name of a key. A key that now belongs to another account is
+// identified only by its id.
 func keyEntry(owner account.ID, id account.KeyID, keys map[account.KeyID]store.StatementKey) UsageEntry {
 	e := UsageEntry{KeyID: id.String()}
 	if k, known := keys[id]; known && k.Account == owner {

@@ -11,7 +11,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// SpendSummary is how fast units are used, and where that leads.
+// SpendSummary is how fast units are used, and the projection from that.
 type SpendSummary struct {
 	Pace        plan.Units  `json:"pace_per_day" doc:"weighted units of a day, as used in the window, or since the account began where that is later"`
 	PeriodStart time.Time   `json:"period_start" doc:"of the allowance: the billing period, or the UTC day of a key that counts by the day"`
@@ -25,7 +25,7 @@ type SpendSummary struct {
 	Then        string      `json:"on_exhaustion" enum:"refused,slowed,nothing" doc:"what happens to calls then"`
 }
 
-// Risk is how likely an allowance ends before its period does.
+// Risk is how likely it is that an allowance is used up before its period ends.
 type Risk string
 
 // The risks.
@@ -35,7 +35,7 @@ const (
 	HighRisk   Risk = "high"
 )
 
-// What happens to calls when an allowance has ended.
+// What happens to calls when an allowance is used up.
 const (
 	thenRefused = "refused"
 	thenSlowed  = "slowed"
@@ -62,14 +62,14 @@ func (h *service) spendReport(ctx context.Context, l *look) error {
 	return nil
 }
 
-// spend says where the pace of what was used since an instant leads.
+// spend projects the usage since an instant.
 func (a *allowance) spend(c *Call, used plan.Units, since, now time.Time) SpendSummary {
 	const day = 24 * time.Hour
 	began := since
 	if c.Account.CreatedAt.After(began) {
 		began = c.Account.CreatedAt
 	}
-	measured := max(time.Hour, now.Sub(began)) // less tells nothing
+	measured := max(time.Hour, now.Sub(began)) // less is too short to project
 	s := SpendSummary{
 		Pace:        plan.Units(mulDiv(int64(max(0, used)), int64(day), int64(measured))),
 		PeriodStart: a.start, PeriodEnd: a.end, Used: a.used, Then: a.then, Risk: LowRisk,
@@ -84,25 +84,25 @@ func (a *allowance) spend(c *Call, used plan.Units, since, now time.Time) SpendS
 		switch {
 		case s.ExhaustsAt != nil:
 			s.Risk = HighRisk
-		case !a.exhausts(s.Pace + s.Pace/2).IsZero(): //nolint:mnd // half as fast again
+		case !a.exhausts(s.Pace + s.Pace/2).IsZero(): //nolint:mnd // at one and a half times the pace
 			s.Risk = MediumRisk
 		}
 	}
 	return s
 }
 
-// allowance is what a caller may use until when, and the packs that are drawn after it, in their
-// order.
+// allowance is the units that a caller may use in a period, and the packs that are drawn after it,
+// in order.
 type allowance struct {
-	at, start, end time.Time // at is the meter's time
+	at, start, end time.Time // at is the time of the meter
 	used, limit    plan.Units
 	packs          []account.Pack
 	then           string
 }
 
-// allowance finds the fence that ends a caller's use first by its nature: the day of a key that
-// counts by it, else the plan's allowance; for a caller who sees a part of the account alone the
-// cap of its key, since the account's use is not its own.
+// allowance returns the limit that the caller's usage is projected against: the day of a key that
+// has a daily allowance, otherwise the plan's allowance. For a caller who sees only a part of the
+// account it is the cap of its key, because the account's usage is not its own.
 func (s *callerState) allowance() *allowance {
 	a := &allowance{
 		at: s.standings.At, start: s.standings.Period.Start, end: s.standings.Period.End, limit: account.Unlimited,
@@ -130,7 +130,7 @@ func (s *callerState) allowance() *allowance {
 	return a
 }
 
-// keys are the caller's own key, if it has one.
+// keys returns the caller's key, if it has one.
 func (c *Call) keys() []store.Key {
 	if c.Key.ID.IsZero() {
 		return nil
@@ -138,9 +138,9 @@ func (c *Call) keys() []store.Key {
 	return []store.Key{c.Key}
 }
 
-// exhausts is when the allowance and then its packs end at a pace, units a day; zero when that is
-// not before the allowance's period ends, upon which it begins anew. A pack that expires before it
-// is reached gives nothing.
+// exhausts returns when the allowance and then its packs are used up at a pace in units per day. It
+// is zero if that is not before the period ends, when the allowance starts again. A pack that
+// expires before it is reached adds nothing.
 func (a *allowance) exhausts(pace plan.Units) time.Time {
 	const day = 24 * time.Hour
 	at := a.at
@@ -164,7 +164,7 @@ func (a *allowance) exhausts(pace plan.Units) time.Time {
 	return time.Time{}
 }
 
-// drawable are the packs that can be drawn at a time, with what the meter counts of them now.
+// drawable returns the packs that can be drawn at a time, with their usage from the meter.
 func drawable(packs []account.Pack, counters []limits.CounterState, at time.Time) []account.Pack {
 	var left []account.Pack
 	for _, p := range packs {

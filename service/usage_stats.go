@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// UsageStatsInput chooses a report and its look-back.
+// UsageStatsInput selects a report and its look-back.
 type UsageStatsInput struct {
 	Report string `json:"report" enum:"latency,errors,spend,cache" doc:"latency: p50 and p95 by chain; errors: refusals and failures by method and chain, with the newest request ids; spend: pace, projected end of the period, risk; cache: hit rate and what it saved" example:"latency"`
 	Window string `json:"window,omitempty" enum:"24h,7d,30d" default:"24h" doc:"look-back: 24h by the hour, 7d by six hours, 30d by the UTC day; what is under way is the last of them" example:"7d"`
@@ -38,7 +38,7 @@ type StatsSeries struct {
 	Values []MaybeFigure `json:"values" doc:"null where nothing was measured"`
 }
 
-// StatsSummary is one of the four.
+// StatsSummary has one of its four fields set.
 type StatsSummary struct {
 	Latency *LatencySummary `json:"latency,omitempty"`
 	Errors  *ErrorSummary   `json:"errors,omitempty"`
@@ -58,7 +58,7 @@ func (h *service) usageStats() *Operation[UsageStatsInput, UsageStats] {
 	}, h.runUsageStats)
 }
 
-// look is a report being made.
+// look is a report in progress.
 type look struct {
 	*Call
 	span
@@ -69,7 +69,7 @@ type look struct {
 }
 
 func (h *service) runUsageStats(ctx context.Context, c *Call, in UsageStatsInput) (UsageStats, error) {
-	ask := c.asks("stats", in).ofKey(c.Key.ID) // spend goes by the key's own allowance
+	ask := c.asks("stats", in).ofKey(c.Key.ID) // spend depends on the key's own allowance
 	return keptUsage(ctx, h, ask, func(ctx context.Context) (UsageStats, error) { return h.makeUsageStats(ctx, c, in) })
 }
 
@@ -94,7 +94,7 @@ func (h *service) makeUsageStats(ctx context.Context, c *Call, in UsageStatsInpu
 	return stats, err
 }
 
-// steps reads the usage of the window by its steps, each at its place.
+// steps reads the usage of the window, one entry per step.
 func (h *service) steps(ctx context.Context, l *look) ([]store.UsageStep, error) {
 	recorded, err := h.Store.UsageSteps(ctx, &l.window, l.step)
 	if err != nil {
@@ -109,7 +109,7 @@ func (h *service) steps(ctx context.Context, l *look) ([]store.UsageStep, error)
 	return all, nil
 }
 
-// series is a figure of each step.
+// series adds a series with one value per step.
 func (l *look) series(name, unit string, steps []store.UsageStep, value func(*store.UsageStep) MaybeFigure) {
 	values := make([]MaybeFigure, len(steps))
 	for i := range steps {

@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// UsageTable is the usage of a range as a file for spreadsheets.
+// UsageTable is the usage of a range as a CSV file.
 type UsageTable struct {
 	FileName string `json:"file_name"`
 	Media    string `json:"media"`
@@ -22,14 +22,13 @@ type UsageTable struct {
 // Document returns the file.
 func (t UsageTable) Document() (name, media, text string) { return t.FileName, t.Media, t.Text }
 
-// maxLines bounds a table: some twenty megabytes, which spreadsheets still open.
+// maxLines bounds a table to about twenty megabytes, which spreadsheet programs can open.
 const maxLines = 100_000
 
-// exportWait is after how long to ask again while another table is made, which takes about a second
-// for the most lines.
+// exportWait is when to retry while another table is made. The largest takes about a second.
 const exportWait = 2 * time.Second
 
-// usageColumns are those of a statement, with the time and the method.
+// usageColumns are the columns of a statement, plus time and method.
 var usageColumns = []string{
 	"from (UTC)", "key id", "prefix", "key name", "agent", "chain", "service", "method", "class", "requests",
 	"billable", "units", "cache hits", "refusals",
@@ -91,7 +90,7 @@ func (h *service) runExportUsage(ctx context.Context, c *Call, in ExploreUsageIn
 	}, nil
 }
 
-// keysIn are the keys that lines name, each once.
+// keysIn returns the keys of lines without duplicates.
 func keysIn(lines []store.UsageLine) []store.UsageGroup {
 	seen := map[account.KeyID]bool{}
 	var groups []store.UsageGroup

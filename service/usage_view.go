@@ -15,19 +15,19 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// Figure is a measured number in thousandths: milliseconds, units, counts, shares of one. It is a
-// JSON number with at most three decimals.
+// Figure is a measured number in thousandths: milliseconds, units, counts or shares. It is a JSON
+// number with at most three decimals.
 type Figure int64
 
 const oneFigure = 1000
 
-// MarshalJSON writes 12.5.
+// MarshalJSON writes, for example, 12.5.
 func (f Figure) MarshalJSON() ([]byte, error) { return plan.Units(f).AppendJSON(nil), nil }
 
-// Schema is that of a number.
+// Schema returns the schema of a number.
 func (Figure) Schema(huma.Registry) *huma.Schema { return &huma.Schema{Type: huma.TypeNumber} }
 
-// MaybeFigure is a figure, or null where nothing was measured.
+// MaybeFigure is a figure, or null if nothing was measured.
 type MaybeFigure struct{ Value *Figure }
 
 // MarshalJSON writes the number or null.
@@ -38,7 +38,7 @@ func (m MaybeFigure) MarshalJSON() ([]byte, error) {
 	return m.Value.MarshalJSON()
 }
 
-// Schema is that of either.
+// Schema returns the schema of a number or null.
 func (MaybeFigure) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{AnyOf: []*huma.Schema{r.Schema(reflect.TypeFor[Figure](), true, ""), {Type: "null"}}}
 }
@@ -48,10 +48,11 @@ func figureOf(n int64) MaybeFigure {
 	return MaybeFigure{&f}
 }
 
-// count is a number of things as a figure.
+// count returns a count as a figure.
 func count(n int64) MaybeFigure { return figureOf(n * oneFigure) }
 
-// share is how large a part is, rounded down so that 1 is all of it; null of nothing.
+// share returns part of whole, rounded down so that less than all is never 1. It is null if whole
+// is 0.
 func share(part, whole int64) MaybeFigure {
 	if whole <= 0 {
 		return MaybeFigure{}
@@ -59,7 +60,7 @@ func share(part, whole int64) MaybeFigure {
 	return figureOf(mulDiv(max(0, part), oneFigure, whole))
 }
 
-// millis is a quantile in milliseconds; null where no call was answered.
+// millis returns a quantile in milliseconds, or null without answered calls.
 func millis(l *account.Latency, q float64) MaybeFigure {
 	d, ok := l.Quantile(q)
 	if !ok {
@@ -68,14 +69,14 @@ func millis(l *account.Latency, q float64) MaybeFigure {
 	return figureOf(d.Microseconds())
 }
 
-// The quantiles that are told.
+// The reported quantiles.
 const (
 	median = 0.50
 	high   = 0.95
 )
 
-// mulDiv is a·b/c rounded down, for numbers that are not negative; the most that there is where it
-// is more.
+// mulDiv returns a·b/c, rounded down, for non-negative numbers. On overflow it returns the largest
+// int64.
 func mulDiv(a, b, c int64) int64 {
 	const most = 1<<63 - 1
 	over, product := bits.Mul64(uint64(a), uint64(b)) //nolint:gosec // not negative
@@ -86,8 +87,8 @@ func mulDiv(a, b, c int64) int64 {
 	return int64(min(quotient, most))                   //nolint:gosec // bounded
 }
 
-// usageWindow is whose usage a caller may see, since an instant: an agent's key sees that of its
-// agent alone, whichever of its keys it used, and an adopted key its own.
+// usageWindow returns the usage since an instant that a caller may see. An agent's key sees that of
+// all keys of its agent, an adopted key only its own.
 func (h *service) usageWindow(ctx context.Context, c *Call,
 	since time.Time,
 ) (store.UsageWindow, statement.Scope, error) {
@@ -104,8 +105,8 @@ func (h *service) usageWindow(ctx context.Context, c *Call,
 	return w, scope, toFault(err, "key")
 }
 
-// asOf is the instant before which all usage of the caller's account is recorded; nil while nothing
-// is known to be.
+// asOf returns the instant before which all usage of the caller's account is recorded, or nil if it
+// is unknown.
 func (h *service) asOf(ctx context.Context, c *Call) (*time.Time, error) {
 	at, err := h.Store.AccountWatermark(ctx, c.Account.ID)
 	if errors.Is(err, store.ErrNotFound) {
@@ -117,13 +118,13 @@ func (h *service) asOf(ctx context.Context, c *Call) (*time.Time, error) {
 	return &at, nil
 }
 
-// span is a look-back in steps of time.
+// span is a look-back, divided into steps.
 type span struct {
 	step  time.Duration
 	steps int
 }
 
-// spans are the look-backs of reports by time, by their names. The last step is under way.
+// spans are the look-backs of reports by name. The last step is not over yet.
 var spans = map[string]span{"24h": {time.Hour, 24}, "7d": {6 * time.Hour, 28}, "30d": {24 * time.Hour, 30}}
 
 const defaultSpan = "24h"
@@ -135,12 +136,12 @@ func spanOf(name string) (string, span) {
 	return name, spans[name]
 }
 
-// since is the first instant of the look-back from now: a whole step of UTC.
+// since returns the start of the look-back from now, truncated to a step in UTC.
 func (s span) since(now time.Time) time.Time {
 	return now.UTC().Truncate(s.step).Add(-time.Duration(s.steps-1) * s.step)
 }
 
-// starts are the beginnings of the steps.
+// starts returns the start of each step.
 func (s span) starts(now time.Time) []time.Time {
 	all := make([]time.Time, s.steps)
 	for i := range all {
@@ -149,14 +150,14 @@ func (s span) starts(now time.Time) []time.Time {
 	return all
 }
 
-// place is the step that holds an instant; false outside, which the meter's clock may be ahead of
-// ours.
+// place returns the index of the step that contains an instant. It returns false outside the span,
+// which happens when the meter's clock is ahead of ours.
 func (s span) place(now, at time.Time) (int, bool) {
 	i := int(at.Sub(s.since(now)) / s.step)
 	return i, i >= 0 && i < s.steps
 }
 
-// zeros are as many figures as there are steps, all 0.
+// zeros returns a zero for each step.
 func (s span) zeros() []MaybeFigure {
 	all := make([]MaybeFigure, s.steps)
 	for i := range all {

@@ -11,13 +11,13 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// UsageVolumeInput chooses a look-back and a chain.
+// UsageVolumeInput selects a look-back and a chain.
 type UsageVolumeInput struct {
 	Window string   `json:"window,omitempty" enum:"24h,7d,30d" default:"24h" doc:"look-back: 24h by the hour, 7d by six hours, 30d by the UTC day; what is under way is the last of them" example:"7d"`
 	Chain  chain.ID `json:"chain,omitempty" enum:"eth_mainnet,base_mainnet,arbitrum_one,optimism_mainnet,polygon_pos,solana_mainnet" doc:"only calls on this chain; absent for all calls, those that concern no chain included" example:"base_mainnet"`
 }
 
-// UsageVolume is how much was used when, as recorded.
+// UsageVolume is usage over time, as recorded.
 type UsageVolume struct {
 	Scope         statement.Scope `json:"scope" enum:"account,agent,key" doc:"agent: only what the agent of the asking key used; key: only what the asking key used, which an owner adopted"`
 	Window        string          `json:"window" enum:"24h,7d,30d"`
@@ -27,7 +27,7 @@ type UsageVolume struct {
 	Buckets       []VolumeBucket  `json:"buckets" doc:"oldest first, none left out"`
 }
 
-// VolumeBucket is the usage of a step of time.
+// VolumeBucket is the usage of one step.
 type VolumeBucket struct {
 	Start     time.Time  `json:"start"`
 	Requests  int64      `json:"requests"`

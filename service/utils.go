@@ -10,12 +10,12 @@ import (
 	"github.com/chainaccess/gateway/toolbox/offline"
 )
 
-// util completes what the EVM utilities have in common: they cost a unit, and nothing of them is
-// kept, because making an answer anew is cheaper than looking for it.
+// util sets what all EVM utilities have in common. They cost a unit and are not cached, because
+// computing is cheaper than a lookup.
 func util(m Meta) Meta { //nolint:gocritic // read once at the start
 	m.Access, m.Reads, m.Service, m.Units = KeyHolders, true, account.Utils, plan.Unit
 	m.Route.Status = http.StatusOK
-	m.Computes = len(m.Fails) == 0 // one that may ask a chain says how that fails
+	m.Computes = len(m.Fails) == 0 // an operation that may read a chain lists how that fails
 	m.Description += " It costs 1 unit, each time: nothing is kept. What is refused costs nothing."
 	return m
 }
@@ -64,7 +64,7 @@ func (h *service) convertUnits() *Operation[ConvertInput, offline.Conversion] {
 	}), func(_ context.Context, _ *Call, in ConvertInput) (offline.Conversion, error) { return in.made, nil })
 }
 
-// SelectorInput is a signature of a function, an event or an error.
+// SelectorInput is the signature of a function, an event or an error.
 type SelectorInput struct {
 	Signature string `json:"signature" maxLength:"2048" doc:"name and types, like transfer(address,uint256); names of parameters, the words function, event and error in front, modifiers and what is returned may stand in it; structs are tuples like (uint256,address)[]" example:"transfer(address to, uint amount)"`
 
@@ -87,7 +87,7 @@ func (h *service) computeSelector() *Operation[SelectorInput, offline.Selector] 
 	}), func(_ context.Context, _ *Call, in SelectorInput) (offline.Selector, error) { return in.made, nil })
 }
 
-// KeccakInput is a text, or bytes in hexadecimal digits.
+// KeccakInput is a text, or bytes as hexadecimal digits.
 type KeccakInput struct {
 	Text     string           `json:"text" maxLength:"8192" doc:"what to hash, up to 8,192 characters; an empty text has a hash too. In a query, percent-encode it: a + there is a space" example:"hello"`
 	Encoding offline.Encoding `json:"encoding,omitempty" enum:"utf8,hex" default:"utf8" doc:"utf8 hashes the text itself, even one like 0x12; hex hashes the bytes that 0x and hexadecimal digits spell" example:"utf8"`

@@ -8,10 +8,10 @@ import (
 	"github.com/danielgtaylor/huma/v2/validation"
 )
 
-// validate keeps the arguments that the schema of an input can be held against, and gives the
-// mistakes of the others. The schema's own check tells of every name and every item that is wrong,
-// so what it looks at is bounded here: names that there are, lists and objects no longer than they
-// may be. An argument that is null stands for a field that is left out: clients write it so.
+// validate returns the arguments that can be checked against the schema, and the mistakes in the
+// others. The schema's own check reports every wrong name and item, so validate bounds its work: it
+// passes only known names, and only lists and objects within their size limits. null counts as
+// absent, because clients write it that way.
 func validate(s *huma.Schema, args map[string]any) (fitting map[string]any, mistakes []error) {
 	fits := func(name string, v any) bool {
 		return s.Properties[name] != nil && v != nil && tooMany(s.Properties[name], v) == ""
@@ -43,8 +43,8 @@ func validate(s *huma.Schema, args map[string]any) (fitting map[string]any, mist
 	return fitting, mistakes
 }
 
-// tooMany says how many parts a value may have when it has more; empty when it is well. Every
-// input's schema bounds its lists and objects.
+// tooMany returns the size limit that a value exceeds, as text, or "". Every input's schema limits
+// its lists and objects.
 func tooMany(s *huma.Schema, v any) string {
 	switch parts := v.(type) {
 	case []any:
@@ -59,7 +59,7 @@ func tooMany(s *huma.Schema, v any) string {
 	return ""
 }
 
-// keepFirst enters a name into the first few in their order, however many come along.
+// keepFirst inserts a name in order and keeps only the first maxMistakes.
 func keepFirst(names []string, name string) []string {
 	at, _ := slices.BinarySearch(names, name)
 	if at == maxMistakes {

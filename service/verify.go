@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/toolbox/offline"
 )
 
-// chainFailsWith are the reasons with which a verdict fails that a chain has to give.
+// chainFailsWith are the reasons with which a verification that reads a chain fails.
 var chainFailsWith = []fault.Reason{fault.NoUpstream, fault.UpstreamTimeout}
 
 // VerifySignatureInput is a signed message.
@@ -59,7 +59,7 @@ func (h *service) runVerifySignature(ctx context.Context, _ *Call,
 	return v, wallet.Refuse(fault.FieldRefused, err)
 }
 
-// VerifySIWEInput is a signed sign-in message.
+// VerifySIWEInput is a signed sign-in message (EIP-4361).
 type VerifySIWEInput struct {
 	Message   string   `json:"message" maxLength:"16384" doc:"the exact EIP-4361 message that was signed, with its line feeds" example:"app.example wants you to sign in with your Ethereum account:\n0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266\n\nSign in to the example.\n\nURI: https://app.example/sign-in\nVersion: 1\nChain ID: 1\nNonce: 32891757abcd\nIssued At: 2026-01-02T03:04:05.000Z"`
 	Signature string   `json:"signature" maxLength:"16386" doc:"what the wallet gave: 0x and hexadecimal digits; a key's has 65 bytes, or 64 (EIP-2098)" example:"0x0818bc529dc4c23259b495ba9560c89944788469d847f30d1ba59c2594df5ae951ed6084efa6be8259a75ad03fdcda3cc627acc812bb8470ac4404c34a27dce01c"`
@@ -90,7 +90,7 @@ func (h *service) verifySIWE() *Operation[VerifySIWEInput, offline.SignInVerdict
 }
 
 func (h *service) runVerifySIWE(ctx context.Context, _ *Call, in VerifySIWEInput) (offline.SignInVerdict, error) {
-	if in.Chain != "" { // contract wallets are resolved on the message's own chain (EIP-4361)
+	if in.Chain != "" { // contract wallets are verified on the message's own chain (EIP-4361)
 		if id, _ := h.Toolbox.Node.ChainID(in.Chain); id != in.signed.ChainID() {
 			return offline.SignInVerdict{},
 				refuseField("chain",
@@ -102,7 +102,7 @@ func (h *service) runVerifySIWE(ctx context.Context, _ *Call, in VerifySIWEInput
 	return v, wallet.Refuse(fault.FieldRefused, err)
 }
 
-// walletsIf is wallets of a chain that may not be named.
+// walletsIf is wallets for an optional chain.
 func (h *service) walletsIf(on chain.ID) wallet.ChainCaller {
 	if on == "" {
 		return nil

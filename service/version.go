@@ -1,6 +1,6 @@
 package service
 
-// InterfaceVersion is the version of the interface for agents, by semver.org (docs/interface.md,
-// 2.9): what the MCP server reports of itself is what /server.json publishes. It changes with the
-// tools, and not with the HTTP interface.
+// InterfaceVersion is the semantic version of the interface for agents (docs/interface.md, 2.9).
+// The MCP server and /server.json report it. It changes with the tools, not with the HTTP
+// interface.
 const InterfaceVersion = "1.4.0"

@@ -10,18 +10,18 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// Mailer seals letters for the record, and the links in them (outbox.Outbox).
+// Mailer prepares mails for the outbox and seals the links in them; outbox.Outbox implements it.
 type Mailer interface {
 	support.Mailer
 }
 
-// JoinWishlistInput asks for an enterprise agreement.
+// JoinWishlistInput is a request for an enterprise agreement.
 type JoinWishlistInput struct {
 	Items string `json:"items" minLength:"1" maxLength:"1000" doc:"what is needed: volume, chains, guarantees; 1 to 1,000 characters" example:"2 billion calls a month on Base, a node of our own in Frankfurt"`
 	Email string `json:"email" minLength:"1" maxLength:"1016" doc:"where you want to be answered: one e-mail address" example:"name@domain.example"`
 }
 
-// JoinedWishlist says what became of a wish.
+// JoinedWishlist reports whether the operator gets a mail about the request.
 type JoinedWishlist struct {
 	Sent    bool   `json:"sent" doc:"whether a mail to the operator was queued; without it the wish is recorded all the same"`
 	Contact string `json:"contact" doc:"the operator's address, for questions"`
@@ -57,7 +57,7 @@ func (h *service) runJoinWishlist(ctx context.Context, c *Call, in JoinWishlistI
 	return JoinedWishlist{Sent: sent, Contact: h.Contact}, nil
 }
 
-// JoinWaitlistInput is somebody who wants to hear of the service.
+// JoinWaitlistInput is an entry of the waitlist.
 type JoinWaitlistInput struct {
 	EmailAddress   string `json:"email_address" minLength:"1" maxLength:"1016" doc:"one e-mail address" example:"name@domain.example"`
 	Qualifier      string `json:"qualifier" enum:"developer,investor,curious" doc:"who you are: developer, investor or curious"`
@@ -65,7 +65,7 @@ type JoinWaitlistInput struct {
 	ProductUpdates bool   `json:"product_updates,omitempty" default:"false" doc:"true asks for news of the product; false (default) for word of the opening alone. No news is sent before the address confirmed it, by the link of its mail"`
 }
 
-// JoinedWaitlist says whether the address is on the list.
+// JoinedWaitlist reports whether the address is on the waitlist.
 type JoinedWaitlist struct {
 	Joined        bool `json:"joined" doc:"the address is on the list now; false where whoever reads it took it off, which the link of its mail alone takes back"`
 	AlreadyOnList bool `json:"already_on_list" doc:"it was before; nothing was changed then"`

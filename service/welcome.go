@@ -8,11 +8,11 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// TermsVersion is the version of the terms that come with a key, by their date.
+// TermsVersion is the version of the terms of use: their date.
 const TermsVersion = "2026-11-22"
 
-// Welcome comes with a key of a door (docs/interface.md, 2.2). The key itself stands in it
-// once, when it is new.
+// Welcome is the response with a door key (docs/interface.md, 2.2). It contains the key in
+// plaintext only once, when the key is new.
 type Welcome struct {
 	Key          string             `json:"key,omitempty" doc:"the key in plaintext; shown here and never again"`
 	KeyPrefix    string             `json:"key_prefix" doc:"first 12 characters, by which the key is recognised" example:"cag_3yGZx1aB"`
@@ -43,16 +43,17 @@ type Doorway struct {
 	Open      bool   `json:"open" doc:"whether it can be gone through today"`
 }
 
-// Terms are the terms by version.
+// Terms is the version and the address of the terms of use.
 type Terms struct {
 	Version string `json:"version" format:"date"`
 	URL     string `json:"url" format:"uri"`
 }
 
-// mcpPath is the door of agents.
+// mcpPath is the path of the MCP endpoint.
 const mcpPath = "/mcp"
 
-// welcome is what is said of a door key; code is zero when the key was adopted.
+// welcome returns the welcome of a door key without the key itself. code is zero if the key was
+// adopted.
 func (h *service) welcome(prefix string, door account.Door, code account.ClaimCode) Welcome {
 	w := Welcome{
 		KeyPrefix: prefix, Door: door, Terms: Terms{Version: TermsVersion, URL: h.PublicURL + "/terms"},
@@ -71,7 +72,7 @@ func (h *service) welcome(prefix string, door account.Door, code account.ClaimCo
 	return w
 }
 
-// doorways are the ways past a door key's limits.
+// doorways returns the ways past a door key's limits.
 func (h *service) doorways(door account.Door, code account.ClaimCode) map[string]Doorway {
 	past, until := "units_per_day", "Wait until 00:00 UTC, when the day counts anew."
 	if door == account.DoorWallet {
@@ -105,7 +106,7 @@ func (h *service) doorways(door account.Door, code account.ClaimCode) map[string
 	return ways
 }
 
-// ticketDoorway is the way that is always there: people who are asked.
+// ticketDoorway returns the doorway that is always open: a ticket to support.
 func (h *service) ticketDoorway(past string) Doorway {
 	return Doorway{
 		Past: past, Open: true, Do: "File a ticket with the request id of the call: the tool manage_tickets takes it.",
@@ -113,7 +114,7 @@ func (h *service) ticketDoorway(past string) Doorway {
 	}
 }
 
-// anotherKey is the doorway of an address that may make further keys.
+// anotherKey returns the doorway of making another key, for an address with some left today.
 func (h *service) anotherKey(left int64) Doorway {
 	return Doorway{
 		Past: "units_per_day", Do: "Make another key: this address has " + strconv.FormatInt(left, 10) + " left today.",
@@ -121,7 +122,7 @@ func (h *service) anotherKey(left int64) Doorway {
 	}
 }
 
-// midnight is when counts of the day begin anew.
+// midnight returns the time after in, to the minute, when daily counts reset.
 func (h *service) midnight(in time.Duration) string {
 	return h.Now().UTC().Add(in).Truncate(time.Minute).Format(time.RFC3339)
 }

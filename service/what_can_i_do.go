@@ -13,7 +13,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// WhatICanDo is where a caller stands and what it can do next (docs/interface.md, 2.4).
+// WhatICanDo is the state of a caller and what it can do next (docs/interface.md, 2.4).
 type WhatICanDo struct {
 	You            You             `json:"you" doc:"who the service takes the caller for"`
 	Budgets        []Budget        `json:"budgets" doc:"each counter that a limit goes by, as the meter counts it now; in the scopes agent and key those of the key alone"`
@@ -29,7 +29,7 @@ type WhatICanDo struct {
 	AsOf           *time.Time      `json:"as_of" nullable:"true" doc:"all usage before this instant is recorded, which volume_30d_units and active_advice go by; null while nothing is known to be"`
 }
 
-// You is the caller.
+// You is the caller as the service identified it.
 type You struct {
 	AccountID string            `json:"account_id" format:"uuid"`
 	Kind      store.AccountKind `json:"account_kind" enum:"door,wallet,owner" doc:"door: one anonymous key; wallet: a verified wallet; owner: people who sign in"`
@@ -46,7 +46,7 @@ type You struct {
 	Rate      RateOffer         `json:"rate" doc:"requests in a sliding window, hits of the cache included, all keys of the account together"`
 }
 
-// Features are what the account has.
+// Features are the features of the account.
 type Features struct {
 	Services     []ServiceSwitch `json:"services" doc:"which services the caller may use"`
 	Data         bool            `json:"data_available" doc:"whether balances and history come with the plan, and are switched on"`
@@ -55,7 +55,7 @@ type Features struct {
 	Agents       AgentFeature    `json:"agents"`
 }
 
-// ServiceSwitch is whether a service is on.
+// ServiceSwitch reports whether a service is on.
 type ServiceSwitch struct {
 	Service account.Service `json:"service"`
 	On      bool            `json:"on" doc:"on the account and on the key"`
@@ -76,7 +76,7 @@ type Door struct {
 	At   string `json:"at" doc:"path or address"`
 }
 
-// Pricing is where prices are.
+// Pricing is where to find prices.
 type Pricing struct {
 	URL  string `json:"url" format:"uri"`
 	Tool string `json:"tool"`
@@ -93,22 +93,22 @@ func (h *service) whatCanIDo() *Operation[Nothing, WhatICanDo] {
 	}, h.runWhatCanIDo)
 }
 
-// callerState is what the parts of the answer are made from.
+// callerState holds what the parts of the response are built from.
 type callerState struct {
 	*Call
 
 	terms     account.Terms
 	standings limits.CounterStates
 	budgets   []Budget
-	packs     []account.Pack // that can be drawn
+	packs     []account.Pack // with units left
 	answered  []store.AnsweredUsage
-	refused   []store.FailureGroup // of the last days, by reason
+	refused   []store.FailureGroup // of the last recentDays, by reason
 	ladder    PriceLadder
-	drawsPack bool // whether calls beyond the plan are drawn from a pack, whoever sees it
-	part      bool // the caller sees its agent's or its key's use alone, and no budgets and packs of the account
+	drawsPack bool // whether calls beyond the plan draw from a pack, even if the caller does not see it
+	part      bool // the caller sees only its agent's or its key's usage, and no budgets and packs of the account
 }
 
-// recentDays is how far back what was refused is advised on.
+// recentDays is the look-back for refusals.
 const recentDays = 7 * 24 * time.Hour
 
 func (h *service) runWhatCanIDo(ctx context.Context, c *Call, _ Nothing) (WhatICanDo, error) {
@@ -136,7 +136,7 @@ func (h *service) runWhatCanIDo(ctx context.Context, c *Call, _ Nothing) (WhatIC
 	return can, nil
 }
 
-// recentUsage is what is recorded of a caller's last days. It is shared: nobody changes it.
+// recentUsage is a caller's recorded usage. It is shared: callers must not modify it.
 type recentUsage struct {
 	scope    statement.Scope
 	asOf     *time.Time
@@ -168,13 +168,13 @@ func (h *service) readRecent(ctx context.Context, c *Call) (r recentUsage, err e
 		return r, toFault(err, "usage")
 	}
 	for i := range r.answered {
-		r.volume += r.answered[i].Units // what was refused cost nothing
+		r.volume += r.answered[i].Units // refused calls cost nothing
 	}
 	r.volume, r.refused = max(0, r.volume), failures.ByReason
 	return r, nil
 }
 
-// loadState asks the meter for the caller's counters.
+// loadState reads the caller's counters from the meter.
 func (h *service) loadState(ctx context.Context, c *Call) (*callerState, error) {
 	terms, err := c.Account.Terms()
 	if err != nil {
@@ -213,8 +213,8 @@ func (h *service) youOf(s *callerState, scope statement.Scope) You {
 	return you
 }
 
-// slowed reports whether the account is past its soft ceiling, which every key of it feels, whether
-// it sees that budget or not.
+// slowed reports whether the account is past its soft ceiling. It applies to every key of the
+// account, even one that does not see that budget.
 func (s *callerState) slowed() bool {
 	//nolint:gocritic // few
 	return s.terms.Quota() == account.Unlimited && slices.ContainsFunc(s.standings.Counters,
@@ -223,7 +223,7 @@ func (s *callerState) slowed() bool {
 		})
 }
 
-// rate is what all keys of the account have together now.
+// rate returns the current rate limit, which all keys of the account share.
 func (s *callerState) rate() account.RateWindow {
 	if s.slowed() {
 		return s.terms.Plan.SoftRate
@@ -249,7 +249,7 @@ func (h *service) featuresOf(s *callerState) Features {
 	return f
 }
 
-// doorsFor are the ways to get keys, with whether this caller can go through them.
+// doorsFor returns the ways to get a key, and whether they are open to this caller.
 func (h *service) doorsFor(s *callerState) []Door {
 	open := func(is bool) *bool { return &is }
 	public, wallet := s.Key.Door == account.DoorPublic, s.Key.Door == account.DoorWallet
@@ -282,19 +282,19 @@ func (h *service) doorsFor(s *callerState) []Door {
 	}
 }
 
-// taxRule is what holds for everybody (plan.VATApplies).
+// taxRule is the rule for everybody (plan.VATApplies).
 const taxRule = "Prices are net; 20% VAT is added for customers in the EU and for those whose country is not known, " +
 	"none elsewhere."
 
-// planTax says what is added to the prices of plans and packs; where the account is billed only to
-// whoever manages it.
+// planTax explains what is added to the prices of plans and packs. Only callers who manage the
+// account learn where it is billed.
 func (h *service) planTax(ctx context.Context, c *Call) string {
 	if !c.manages() {
 		return taxRule
 	}
 	customer, err := h.Store.FindCustomer(ctx, c.Account.ID)
 	switch {
-	case err != nil || customer.Place().Country == "": // the rule holds, whatever is known
+	case err != nil || customer.Place().Country == "": // the rule applies in any case
 		return taxRule
 	case plan.VATApplies(customer.Place().Country):
 		return taxRule + " This account is billed in " + customer.Place().Country + ", so it is added."
