@@ -18,25 +18,25 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// neighbour is a caller without a key on a network of its own, so that none uses up another's
-// limit.
+// neighbour returns a caller without a key on a network of its own, so that tests do not share a
+// rate limit.
 func neighbour(n int) *service.Caller {
 	c := browser("")
 	c.Network = netip.PrefixFrom(netip.AddrFrom4([4]byte{198, 51, byte(100 + n/256), byte(n)}), 32)
 	return c
 }
 
-// seen is what probes found of an upstream.
+// seen is the result of probing an upstream.
 type seen struct {
 	supply  plan.Supply
 	latency time.Duration
 	lag     uint64
-	reason  string // why it is not usable; empty when it is
+	reason  string // why it is not usable; empty if it is
 	can     map[chain.Capability]bool
 }
 
-// measured returns a pool whose probes found this at an instant, by chain; the zero instant is
-// before any probe.
+// measured returns a pool with these probe results of an instant, by chain. The zero instant means
+// never probed.
 func measured(t *testing.T, at time.Time, chains map[chain.ID][]seen) *upstream.Pool {
 	t.Helper()
 	file := config.Upstreams{Chains: map[string]config.ChainUpstreams{}}
@@ -77,7 +77,7 @@ func measured(t *testing.T, at time.Time, chains map[chain.ID][]seen) *upstream.
 	return pool
 }
 
-// advisers is an office over such a pool.
+// advisers returns an office over such a pool.
 func advisers(t *testing.T, pool *upstream.Pool) *office {
 	t.Helper()
 	return openOffice(t, func(o *service.Options) {
@@ -97,7 +97,7 @@ func TestAQuoteFollowsCatalogAndLadder(t *testing.T) {
 	for i, c := range []struct {
 		args    map[string]any
 		offered bool
-		units   any // weighted units, hand-computed
+		units   any // weighted units, computed by hand
 		heavy   any
 		class   string
 		note    string
@@ -219,8 +219,8 @@ func TestAQuoteFollowsCatalogAndLadder(t *testing.T) {
 	}
 }
 
-// What a heavy call of the fast tier costs on each rung: 4 units, of which 1,000 calls are 4,000
-// and a million 4,000,000.
+// The price of a heavy call of the fast tier on each rung: it takes 4 units, so 1,000 calls take
+// 4,000 and a million 4,000,000.
 func TestAQuotePricesCallsOnEveryRung(t *testing.T) {
 	t.Parallel()
 	o := advisers(t, measured(t, time.Now(), map[chain.ID][]seen{
@@ -401,7 +401,7 @@ func TestPlansAreListedAsTheDocumentHasThem(t *testing.T) {
 		len(l.Tiers) != 3 {
 		t.Errorf("the list is %+v", l)
 	}
-	// A held seat is one less, once the count is read again.
+	// A held seat is one less once the cached count has expired.
 	o = advisers(t, nil)
 	o.hold(t, o.whoIs(t, o.signIn(t, "ann@buyer.example")).AccountID)
 	if l = must[service.PlanList](t)(o.ListPlans.Invoke(o.ctx, neighbour(1),
@@ -432,7 +432,7 @@ func TestAdviceIsBoundByNetwork(t *testing.T) {
 	o := advisers(t, nil)
 	began := time.Now()
 	var refused *fault.Error
-	// While they are sent, some come back: one a second.
+	// The limit refills by one request a second while they are sent.
 	for sent := 0; refused == nil && sent < 62+int(time.Since(began)/time.Second); sent++ {
 		_, refused = serve(o, o.ExplainError, neighbour(7), map[string]any{"code": -32005.0})
 	}

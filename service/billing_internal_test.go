@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 )
 
-// Nobody is told to try again what does not go by trying.
+// No refusal says to retry what a retry cannot fix.
 func TestWhatStripeSaysIsToldWithItsNextStep(t *testing.T) {
 	t.Parallel()
 	for err, want := range map[error]fault.Reason{

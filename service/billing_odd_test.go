@@ -14,7 +14,7 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// dashboard does what support does at Stripe by hand, and gives the object's answer.
+// dashboard does by hand what support does in Stripe's dashboard, and returns the object.
 func (d *till) dashboard(t *testing.T, method, path string, form url.Values) (answer struct {
 	ID    string
 	Items struct{ Data []struct{ ID string } }
@@ -39,8 +39,8 @@ func (d *till) dashboard(t *testing.T, method, path string, form url.Values) (an
 	return answer
 }
 
-// Support charges something else for a subscription: its plan goes on and operators are shown it.
-// Once it is over at Stripe the plan ends, and another can be bought.
+// Support replaces the price of a subscription: its plan goes on and operators see it. Once the
+// subscription has ended at Stripe the plan ends, and another can be bought.
 func TestAPriceThatSupportReplacedKeepsThePlanForAsLongAsItIsPaid(t *testing.T) {
 	t.Parallel()
 	d := openTill(t)

@@ -21,31 +21,31 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// till is an office that sells through a Stripe.
+// till is an office that sells through a fake Stripe.
 type till struct {
 	*office
 
 	stripe *stripe.Server
-	url    string // where it answers
+	url    string // address of the fake Stripe
 	way    *billing.Stripe
-	owner  string // cookie of ann, who owns the account
+	owner  string // session cookie of ann, who owns the account
 	id     account.ID
 
 	mu      sync.Mutex // guards what follows
 	books   *activities.Billing
-	deaf    bool // the flows cannot be told
+	deaf    bool // the workflows cannot be signalled
 	signals []string
 }
 
-// opened is when these tests play: while the founding offer is open.
+// opened is the time of these tests: the founding offer is open.
 var opened = time.Date(2026, time.November, 1, 12, 0, 0, 0, time.UTC)
 
 const whsec = "whsec_of_these_tests"
 
 var errDeaf = errors.New("the flows are away")
 
-// openTill is an office with an owner that signed in. The flows are stood in for by the reconcile
-// that they would run, at once.
+// openTill returns an office with an owner who signed in. Instead of workflows, the reconcile that
+// they would run is called directly.
 func openTill(t *testing.T) *till {
 	t.Helper()
 	d := &till{}
@@ -65,7 +65,7 @@ func openTill(t *testing.T) *till {
 		t.Fatalf("set up: %v, %+v", err, lines)
 	}
 	counts := testkit.Redis(t, testkit.WithClock())
-	counts.SetClock(t, time.Until(opened)) // or what is bought here would be counted into a period that is over by then
+	counts.SetClock(t, time.Until(opened)) // otherwise purchases would count into a period that has ended by then
 	d.office = openOfficeOn(t, counts, func(o *service.Options) {
 		o.Now, o.Stripe, o.WebhookSecret, o.Contact, o.Purchases = server.Now, d.way, whsec,
 			"support@gateway.example", d
@@ -79,7 +79,7 @@ func openTill(t *testing.T) *till {
 	return d
 }
 
-// silent tells nobody of failed charges.
+// silent ignores failed charges.
 type silent struct{}
 
 func (silent) ChargeFailed(context.Context, activities.FailedCharge) error { return nil }
@@ -126,19 +126,19 @@ func (d *till) LookNow(ctx context.Context, id account.ID) error {
 	return err
 }
 
-// receive takes a webhook as the door does.
+// receive handles a webhook like the HTTP endpoint.
 func (d *till) receive(ctx context.Context, payload []byte, signature string) error {
-	if d.office == nil { // setting up is told to nobody
+	if d.office == nil { // during setup
 		return nil
 	}
 	refusal := d.ReceiveStripeEvent(ctx, payload, signature)
-	if refusal == nil { // a nil pointer would be an error
+	if refusal == nil { // a nil *fault.Error in an error would not be nil
 		return nil
 	}
 	return refusal
 }
 
-// start begins to buy an item and gives its checkout as recorded.
+// start starts a checkout of an item and returns it with its row.
 func (d *till) start(t *testing.T, item string) (service.StartedCheckout, store.Checkout) {
 	t.Helper()
 	started := must[service.StartedCheckout](t)(d.StartCheckout.Invoke(d.ctx, browser(d.owner),
@@ -159,7 +159,7 @@ func (d *till) checkout(t *testing.T, text string) store.Checkout {
 	return found
 }
 
-// buy pays for an item and comes back as the browser does.
+// buy pays for an item and returns as the browser does.
 func (d *till) buy(t *testing.T, item string, card stripe.Card) service.FinishedCheckout {
 	t.Helper()
 	started, recorded := d.start(t, item)
@@ -175,7 +175,7 @@ func (d *till) status(t *testing.T) service.BillingStatus {
 	return must[service.BillingStatus](t)(d.BillingStatus.Invoke(d.ctx, browser(d.owner), service.Nothing{}))
 }
 
-// refused wants a reason and words of a refusal.
+// refused checks the reason and the words of a refusal.
 func refused(t *testing.T, what string, refusal *fault.Error, reason fault.Reason, words ...string) {
 	t.Helper()
 	if refusal == nil || refusal.Reason != reason {

@@ -14,8 +14,8 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// A founding Pro is bought, raised, lowered, raised again before that took over, cancelled and
-// resumed; what the status says is what Stripe says.
+// A founding Pro is bought, upgraded, downgraded, upgraded again before the downgrade took effect,
+// cancelled and resumed. The status always equals that of Stripe.
 func TestAPlanIsBoughtChangedCancelledAndResumed(t *testing.T) {
 	t.Parallel()
 	d := openTill(t)
@@ -49,7 +49,7 @@ func TestAPlanIsBoughtChangedCancelledAndResumed(t *testing.T) {
 	}{
 		{"scale_monthly", "now", plan.Scale, "", 29900},
 		{"scale_monthly", "none", plan.Scale, "", 29900},
-		{"pro_monthly", "period_end", plan.Scale, plan.Pro, 7900}, // the offer's months go on
+		{"pro_monthly", "period_end", plan.Scale, plan.Pro, 7900}, // the months of the offer continue
 		{"builder", "period_end", plan.Scale, plan.Builder, 1200},
 		{"scale_monthly", "now", plan.Scale, "", 29900},
 	} {
@@ -63,7 +63,7 @@ func TestAPlanIsBoughtChangedCancelledAndResumed(t *testing.T) {
 		}
 		charged, want := len(d.invoices(t))-before, 0
 		if step.item == "scale_monthly" && step.effect == "now" && step.next == "" && before == 1 {
-			want = 1 // the upgrade; taking a downgrade back costs nothing
+			want = 1 // the upgrade; undoing a downgrade costs nothing
 		}
 		if charged != want {
 			t.Errorf("to %s: %d more invoices, want %d", step.item, charged, want)
@@ -102,7 +102,7 @@ func TestADeclinedUpgradeChangesNothing(t *testing.T) {
 	if s := d.status(t); s.Tier != plan.Pro || s.Subscription.Value.Item != "pro_monthly" {
 		t.Errorf("after it: %+v", s.Subscription.Value)
 	}
-	// The next charge is declined too: past due, and then no change is taken.
+	// The next charge is declined too. While it is past due, no change is accepted.
 	d.stripe.Advance(opened.AddDate(0, 1, 0).Add(2 * time.Hour))
 	_, refusal = d.ChangePlan.Invoke(d.ctx, browser(d.owner), service.ChangePlanInput{Item: "builder"})
 	refused(t, "past due", refusal, fault.FieldRefused, "Pay the open invoice")
@@ -121,7 +121,7 @@ func TestNobodyBuysASecondPlanByMistake(t *testing.T) {
 	if !d.told("checkout " + first.CheckoutID) {
 		t.Error("nobody follows the checkout")
 	}
-	// Another one ends it, and gives its seat back once Stripe said so.
+	// Another checkout expires it and returns its seat once Stripe confirmed that.
 	_, second := d.start(t, "pro_monthly")
 	if state := d.checkout(t, first.CheckoutID).State; state != store.CheckoutExpired {
 		t.Errorf("the first checkout is %s", state)
@@ -135,7 +135,7 @@ func TestNobodyBuysASecondPlanByMistake(t *testing.T) {
 	if err := d.stripe.Pay(second.Session, stripe.Visa); err != nil {
 		t.Fatal(err)
 	}
-	// Paid, and nobody looked yet.
+	// Paid, but not seen yet.
 	_, refusal := d.StartCheckout.Invoke(d.ctx, browser(d.owner), service.StartCheckoutInput{Item: "scale_monthly"})
 	refused(t, "while one is paid", refusal, fault.FieldRefused, "paid just now")
 	must[service.FinishedCheckout](t)(d.FinishCheckout.Invoke(d.ctx, browser(d.owner),
@@ -164,7 +164,7 @@ func TestOnlyOwnersBuyAndOnlyForTheirAccount(t *testing.T) {
 		!strings.Contains(pack.Note, "VAT of 20 %") {
 		t.Errorf("the pack's page is %+v", pack)
 	}
-	// No money moves before a person pays, so every program in the account may fetch the page.
+	// No money moves before a person pays, so every program of the account may open a checkout.
 	agents, _ := d.agentKey(t, d.id)
 	for who, key := range map[string]string{"an adopted key": d.adoptedKey(t, d.id), "an agent's key": agents} {
 		if pack := must[service.PackCheckout](t)(d.BuyPack.Invoke(d.ctx, holder(key),
@@ -172,7 +172,7 @@ func TestOnlyOwnersBuyAndOnlyForTheirAccount(t *testing.T) {
 			t.Errorf("%s gets %+v", who, pack)
 		}
 	}
-	// What is another account's is not found.
+	// A checkout of another account is not found.
 	started, _ := d.start(t, "pack_s")
 	eve := d.signIn(t, "eve@other.example")
 	_, refusal = d.FinishCheckout.Invoke(d.ctx, browser(eve), service.FinishCheckoutInput{
@@ -187,7 +187,7 @@ func TestAPackIsPaidOnceAndShownUntilItIsVoid(t *testing.T) {
 	t.Parallel()
 	d := openTill(t)
 	d.buy(t, "pack_s", stripe.Visa)
-	d.books.Reconcile(d.ctx, d.id) //nolint:errcheck // a second look changes nothing, which the status shows
+	d.books.Reconcile(d.ctx, d.id) //nolint:errcheck // a second reconcile changes nothing, as the status shows
 	packs := d.status(t).Packs
 	if len(packs) != 1 || packs[0].Kind != "pack_s" || packs[0].Remaining != 1_200_000*plan.Unit {
 		t.Fatalf("packs %+v", packs)
@@ -207,8 +207,8 @@ func TestAPackIsPaidOnceAndShownUntilItIsVoid(t *testing.T) {
 	_, refusal := d.ShowInvoice.Invoke(d.ctx, browser(eve), service.ShowInvoiceInput{ID: invoices[0].ID})
 	refused(t, "another's invoice", refusal, fault.NotYours)
 
-	// All of it goes back, by a dispute that names no customer: the webhook finds whose it is, and
-	// the pack is void.
+	// A dispute that names no customer refunds all of it: the webhook finds the customer, and the
+	// pack is void.
 	all, err := d.way.Snapshot(d.ctx, *d.status(t).Customer)
 	if err != nil {
 		t.Fatal(err)
@@ -273,8 +273,8 @@ func TestAnAccountBeginsOnlySoManyCheckouts(t *testing.T) {
 	refused(t, "more", last, fault.FieldRefused, "10 checkouts")
 }
 
-// While Stripe is away nothing is sold, and what may have been begun holds its seat until it
-// expires.
+// While Stripe does not answer, nothing is sold. A checkout that may have been created holds its
+// seat until it expires.
 func TestWhileStripeIsAwayPurchasesWaitAndAllElseGoesOn(t *testing.T) {
 	t.Parallel()
 	d := openTill(t)
@@ -292,7 +292,7 @@ func TestWhileStripeIsAwayPurchasesWaitAndAllElseGoesOn(t *testing.T) {
 		t.Errorf("the status is %+v", s)
 	}
 	ladder := must[service.PriceLadder](t)(d.PriceLadder.Invoke(d.ctx, browser(d.owner), service.Nothing{}))
-	// per call is not on sale here
+	// pay per call is not on sale here
 	if len(ladder.Rungs) != len(plan.Ladder()) || ladder.Current != plan.Free || ladder.Cheapest != plan.Free ||
 		ladder.Premium != "pack_s" {
 		t.Errorf("the ladder says current %q, cheapest %q and %q", ladder.Current, ladder.Cheapest, ladder.Premium)

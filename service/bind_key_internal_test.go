@@ -8,8 +8,8 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// A challenge that is over leads back to the same key, and a key or wallet that is bound to another
-// key.
+// An expired challenge leads back to the same key; a key or wallet that is bound already leads to
+// another key.
 func TestARefusedBindingLeadsToTheKeyThatItMeans(t *testing.T) {
 	t.Parallel()
 	over := fault.New(fault.BindingRefused, "This challenge was used already.")

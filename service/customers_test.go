@@ -12,8 +12,7 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// Somebody deletes the customer in Stripe's dashboard: the plan ends, and the account can buy
-// again.
+// After the customer is deleted in Stripe's dashboard, the plan ends and the account can buy again.
 func TestAnAccountBuysAgainAfterItsCustomerWasDeleted(t *testing.T) {
 	t.Parallel()
 	d := openTill(t)
@@ -26,8 +25,8 @@ func TestAnAccountBuysAgainAfterItsCustomerWasDeleted(t *testing.T) {
 	if _, err := there.Del(old, nil); err != nil {
 		t.Fatal(err)
 	}
-	// A key's pack is the first purchase that finds out: what the old customer had is ended before
-	// there is another.
+	// Buying a pack is the first purchase that finds out. What the old customer had has ended
+	// before there is another one.
 	must[service.StartedCheckout](t)(d.StartCheckout.Invoke(d.ctx, browser(d.owner),
 		service.StartCheckoutInput{Item: "pack_s"}))
 	if s := d.status(t); s.Tier != plan.Free || *s.Customer == old {

@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// flat has every kind of field that a filler sets.
+// flat has every kind of field that a decoder sets.
 type flat struct {
 	Chain  chain.ID   `json:"chain"`
 	Text   string     `json:"text,omitempty"`
@@ -24,7 +24,7 @@ type flat struct {
 	Left   string     `json:"-"`
 }
 
-// What is filled must be what JSON would have made of it; all else is left to JSON.
+// The decoder must produce what JSON would; it leaves everything else to JSON.
 func FuzzFillingAgreesWithJSON(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"chain":"eth_mainnet","text":"","on":true,"whole":-7,"small":127,"number":0.1,"list":["a","b"],"chains":[],"maybe":5}`,
@@ -76,7 +76,7 @@ func TestPlainArgumentsAreFilled(t *testing.T) {
 	}
 }
 
-// shout is a text that reads itself.
+// shout is a text with an UnmarshalText method.
 type shout string
 
 func (s *shout) UnmarshalText(text []byte) error {
@@ -111,7 +111,7 @@ func TestStructsThatReadThemselvesAreLeftToJSON(t *testing.T) {
 	}
 }
 
-// A metered operation is used often: its input has to be one that takes the short way.
+// Metered operations are called often, so their input must use the decoder.
 func TestMeteredInputsAreFlat(t *testing.T) {
 	t.Parallel()
 	metered := 0

@@ -25,7 +25,7 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// openDoors is an office whose flows are carried by a worker of its own.
+// openDoors returns an office whose workflows run in a worker of its own.
 func openDoors(t *testing.T) *office {
 	t.Helper()
 	temporal := testkit.Temporal(t).Dial(t)
@@ -43,7 +43,7 @@ func openDoors(t *testing.T) *office {
 	return o
 }
 
-// signer is a wallet with its key.
+// signer is a wallet with its private key.
 type signer struct {
 	key     *ecdsa.PrivateKey
 	address string
@@ -58,7 +58,7 @@ func newSigner(t *testing.T) signer {
 	return signer{key, crypto.PubkeyToAddress(key.PublicKey).Hex()}
 }
 
-// sign is personal_sign.
+// sign implements personal_sign.
 func (s signer) sign(t *testing.T, message string) string {
 	t.Helper()
 	hash := wallet.TextHash(message)
@@ -89,7 +89,7 @@ func TestAKeyIsBoundToTheWalletThatSignsItsMessage(t *testing.T) {
 	complete := func(address, signature string) map[string]any {
 		return map[string]any{"address": address, "signature": signature}
 	}
-	leads := func(f fault.Error, door, where string) { //nolint:gocritic // as refuses gives it
+	leads := func(f fault.Error, door, where string) { //nolint:gocritic // as refuses returns it
 		t.Helper()
 		if next, _ := f.Data["next_door"].(map[string]string); next["door"] != door || next["where"] != where {
 			t.Errorf("%q leads to %v", f.Message, next)
@@ -146,7 +146,7 @@ func TestAKeyIsBoundToTheWalletThatSignsItsMessage(t *testing.T) {
 		fault.BindingRefused)
 	leads(o.refuses(t, o.BindKeyStart, me, map[string]any{"address": other.address}, fault.BindingRefused), "new_key",
 		"POST /keys")
-	// Its wallet binds no other key while this one works.
+	// The wallet binds no other key while this one works.
 	second := o.doorKey(t)
 	me = holder(second.Key)
 	next := start(mine)
@@ -240,7 +240,7 @@ func TestAnOwnerAdoptsAKeyByItsClaimCodeOnce(t *testing.T) {
 	if !told || mail.Prefix != key.KeyPrefix || mail.By != "ann@buyer.example" || others {
 		t.Errorf("the owner was told %+v, %v; members that own nothing: %v", mail, told, others)
 	}
-	// An adopted key manages nothing, and is not bound any more.
+	// An adopted key manages nothing, and is no longer bound.
 	if f := o.refuses(t, o.ListKeys, holder(key.Key), nil, fault.WrongKindOfKey); !strings.Contains(f.Message,
 		"was adopted") || !strings.Contains(f.Message, "/sign-in") {
 		t.Errorf("it says %q", f.Message)
@@ -302,7 +302,7 @@ func TestAnAgentIsClaimedByItsWallet(t *testing.T) {
 	if others := must[service.AgentList](t)(o.ListAgents.Invoke(o.ctx, bob, service.Nothing{})); others.Count != 0 {
 		t.Errorf("another account sees %+v", others)
 	}
-	// Neither an agent's key nor a door's claims agents, or manages anything.
+	// Neither an agent's key nor a door key claims agents or manages anything.
 	for key, says := range map[string]string{
 		second.PlaintextToken: "belongs to an agent", o.doorKey(t).Key: "without sign-up",
 	} {

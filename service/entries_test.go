@@ -13,7 +13,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// enter puts an address on the waitlist and gives the token of the mail that comes there.
+// enter puts an address on the waitlist and returns the token of its confirmation mail.
 func (o *office) enter(t *testing.T, address string) string {
 	t.Helper()
 	must[service.JoinedWaitlist](t)(o.JoinWaitlist.Invoke(o.ctx, browser(""), service.JoinWaitlistInput{
@@ -32,7 +32,7 @@ func TestAnAddressOfTheWaitlistIsConfirmedByTheLinkOfItsMail(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	link := o.enter(t, "ann@buyer.example")
-	for range 3 { // as scanners of mail look at it
+	for range 3 { // as mail scanners open links
 		shown := must[service.ShownEntry](t)(o.ShowEntry.Invoke(o.ctx, browser(""), service.EntryInput{Token: link}))
 		if shown.Status != "waiting" || shown.Email != "ann@buyer.example" || !shown.ProductUpdates {
 			t.Fatalf("the link shows %+v", shown)

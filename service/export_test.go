@@ -8,7 +8,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// TrialInput is of an operation that only tests have.
+// TrialInput is the input of an operation that exists only in tests.
 type TrialInput struct {
 	Chain chain.ID `json:"chain,omitempty" enum:"eth_mainnet,base_mainnet"`
 	Word  string   `json:"word" minLength:"1" maxLength:"20"`
@@ -31,29 +31,29 @@ func (in *TrialInput) chain() chain.ID {
 	return in.Chain
 }
 
-// TrialOutput is what it gives.
+// TrialOutput is its output.
 type TrialOutput struct {
 	Word string `json:"word"`
 	Run  int64  `json:"run"`
 }
 
-// Try adds an operation to a catalogue.
+// Try adds an operation to a registry.
 func (c *Registry) Try(meta Meta,
 	run func(context.Context, *Call, TrialInput) (TrialOutput, error),
 ) *Operation[TrialInput, TrialOutput] {
 	return define(c.house, meta, run)
 }
 
-// Keep is keep.
+// Keep calls keep.
 func (c *Call) Keep(seconds int) { c.keep(time.Duration(seconds) * time.Second) }
 
-// SharedRedeems counts the redeems that waited for another one of their payer.
+// SharedRedeems returns how many redeems waited for another one of the same payer.
 func (c *Registry) SharedRedeems() uint64 { return c.house.payers.Followed() }
 
-// Followed is how many uses waited for the run of another.
+// Followed returns how many uses waited for the run of another use.
 func (c *Registry) Followed() uint64 { return c.house.flights.Followed() }
 
-// Occupy takes every place of those that read texts, until it is told to give them back.
+// Occupy takes every slot for reading texts until free is called.
 func (c *Registry) Occupy() (free func()) {
 	for range cap(c.house.readers) {
 		c.house.readers <- struct{}{}
@@ -65,8 +65,8 @@ func (c *Registry) Occupy() (free func()) {
 	}
 }
 
-// MaxLines is how many lines a table of usage has at most.
+// MaxLines is the maximum number of lines in a usage table.
 const MaxLines = maxLines
 
-// BoundTables makes tables of usage of fewer lines at most.
+// BoundTables changes the maximum number of lines in a usage table.
 func (c *Registry) BoundTables(limit int) { c.house.maxLines = limit }

@@ -72,8 +72,8 @@ func onNetwork(prefix string) *service.Caller {
 	return c
 }
 
-// Whoever gives the address of somebody else sends them one mail for ever, with nothing of theirs
-// in it: what they wrote goes to the operator, little of a network and little in all.
+// Entering somebody else's address sends one mail there ever, without the caller's text. The text
+// goes to the operator, limited per network and in total.
 func TestAWishIsMailedToTheOperatorAndConfirmedOnce(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
@@ -93,7 +93,7 @@ func TestAWishIsMailedToTheOperatorAndConfirmedOnce(t *testing.T) {
 	if !ok || mail.Wanted != "A node\nof <our> own" || mail.ID == "" {
 		t.Errorf("the operator is told %+v", mail)
 	}
-	// In a day the operator gets thirty; what comes after them is recorded.
+	// The operator gets thirty mails a day; further requests are only recorded.
 	sent := 5
 	for network := range 6 {
 		for range 5 {

@@ -14,7 +14,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// Insights are no second opinion: they say what the tools say.
+// Insights report the same as the tools.
 func TestInsightsAreThoseOfTheTools(t *testing.T) {
 	t.Parallel()
 	b := openBooks(t, atNoon)
@@ -31,7 +31,7 @@ func TestInsightsAreThoseOfTheTools(t *testing.T) {
 		})).Summary
 	}
 	spend := *of("spend", "7d").Spend
-	// the meter's clock goes on between them
+	// the meter's clock advances between them
 	if off := spend.Projected - in.Spend.Projected; off < -plan.Unit || off > plan.Unit {
 		t.Errorf("projected are %s, to tools %s", in.Spend.Projected, spend.Projected)
 	}
@@ -55,7 +55,8 @@ func TestInsightsAreThoseOfTheTools(t *testing.T) {
 	}
 }
 
-// Each reason leads to its own newest request, of this account and the last 24 hours alone.
+// Each reason has the request id of its own newest call, only of this account and the last 24
+// hours.
 func TestRefusalsNameTheNewestRequestOfTheirReason(t *testing.T) {
 	t.Parallel()
 	b := openBooks(t, atNoon)

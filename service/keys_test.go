@@ -22,7 +22,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// must returns what an operation answered.
+// must returns an operation's output and fails the test on a refusal.
 func must[T any](t *testing.T) func(out T, refusal *fault.Error) T {
 	t.Helper()
 	return func(out T, refusal *fault.Error) T {
@@ -34,7 +34,7 @@ func must[T any](t *testing.T) func(out T, refusal *fault.Error) T {
 	}
 }
 
-// holder is a caller at the API with a key.
+// holder returns a caller of the API with a key.
 func holder(key string) *service.Caller {
 	c := browser("")
 	c.Door, c.Bearer = service.DoorAPI, key
@@ -105,7 +105,7 @@ func TestAKeyIsShownOnceAndManagedByItsAccount(t *testing.T) {
 		strings.Contains(text, made.PlaintextToken[12:]) {
 		t.Errorf("the list is %s", text)
 	}
-	// Ended before the answer, and the same again.
+	// Revoked before the response; a repeat returns the same.
 	first := must[service.RevokedKey](t)(o.RevokeKey.Invoke(o.ctx, ann, service.RevokeKeyInput{APIKeyID: made.ID}))
 	if a := o.admit(t, made.PlaintextToken, plan.Unit); a.Refused != fault.KeyInvalid.String() {
 		t.Errorf("a revoked key's call: %+v", a)
@@ -140,7 +140,7 @@ func TestFencesOfAKeyAreReadAndChangedAndNeverWiderThanTheAccount(t *testing.T) 
 	if a := o.admit(t, key.PlaintextToken, 4*plan.Unit); a.Refused != fault.ServiceCap.String() {
 		t.Errorf("beyond the cap of the service: %+v", a)
 	}
-	// What is not given does not change; an empty list of caps clears it, and 0 the cap of the key.
+	// Absent fields do not change. An empty list removes the caps by service, and 0 the key's cap.
 	cleared, refusal := serve(o, o.ConfigureKey, ann, map[string]any{
 		"id": key.ID, "monthly_request_cap": 0.0, "caps": map[string]any{},
 	})
@@ -153,7 +153,7 @@ func TestFencesOfAKeyAreReadAndChangedAndNeverWiderThanTheAccount(t *testing.T) 
 		len(list.Keys[0].Caps) != 0 {
 		t.Errorf("afterwards the key has %+v", list.Keys[0])
 	}
-	// Free has a million a month; the account's own fences bound its keys too.
+	// Free has a million units a month; a key's cap cannot exceed it.
 	if got := o.refuses(t, o.ConfigureKey, ann, map[string]any{"id": key.ID, "monthly_request_cap": 1_000_001.0},
 		fault.FieldRefused); !strings.Contains(got.Message, "1000000 units") {
 		t.Errorf("a cap that is too wide is refused with %q", got.Message)
@@ -175,7 +175,7 @@ func TestFencesOfAKeyAreReadAndChangedAndNeverWiderThanTheAccount(t *testing.T) 
 	}
 }
 
-// Who came through a door, or belongs to an agent, manages nothing.
+// Keys that came through a door or belong to an agent manage nothing.
 func TestKeysThatTheAccountDidNotMakeManageNothing(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
@@ -253,8 +253,7 @@ func TestAnAccountHasTheNameThatItsPeopleGiveIt(t *testing.T) {
 	}
 }
 
-// ids are the fields by which operations are told of something of an account's. Whoever adds one
-// adds the row that tries it.
+// Every field that holds an id of an account's object is tried. A new field requires a row here.
 func TestIdsOfAnotherAccountAreNotFoundByAnyCapability(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
@@ -334,7 +333,7 @@ func TestIdsOfAnotherAccountAreNotFoundByAnyCapability(t *testing.T) {
 			for _, field := range idFields(op) {
 				unknown[field] = uuid.NewString()
 				switch {
-				case name == "show_invoice": // the payment provider's, of another form
+				case name == "show_invoice": // the payment provider's id, of another form
 					unknown[field] = "in_2"
 				case field == "reference":
 					unknown[field] = "CAG-999999999"
@@ -370,16 +369,15 @@ func idFields(op service.Definition) []string {
 	return names
 }
 
-// siweMessage is one of EIP-4361.
+// siweMessage is an EIP-4361 message.
 const siweMessage = "a.example wants you to sign in with your Ethereum " +
 	"account:\n0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045\n\n\nURI: https://a.example\nVersion: 1\nChain ID: " +
 	"1\nNonce: 01234567\nIssued At: 2026-01-02T03:04:05Z"
 
-// anyText are the fields that take every text: it is led home, or looked at.
+// anyText are the fields that accept every text.
 var anyText = []string{"start_sign_in.return_to", "checksum_address.address", "migrate.config"}
 
-// right are arguments that each operation takes, as far as their form goes. Whoever adds a field
-// adds it here.
+// right returns well-formed arguments for each operation. A new field requires an entry here.
 func right(door service.Welcome) map[string]map[string]any {
 	const address = "0xd8da6bf26964af9d7eed9e03e53415d37aa96045"
 	id, token := uuid.NewString(), "cagl_"+strings.Repeat("0", 49)
@@ -488,8 +486,8 @@ func right(door service.Welcome) map[string]map[string]any {
 	}
 }
 
-// wideKey makes a key with hardly any rate window, in which what is wrong with a metered use
-// counts.
+// wideKey returns a key with a very high rate limit, so that invalid metered requests are counted
+// without being limited.
 func (o *office) wideKey(t *testing.T) string {
 	t.Helper()
 	a := store.NewAccount{ID: account.NewID(), Kind: store.KindOwner, Plan: plan.Enterprise}
@@ -510,12 +508,12 @@ func (o *office) wideKey(t *testing.T) string {
 	return key.Reveal()
 }
 
-// Every field of every operation refuses values of every wrong type, texts beyond any bound and
-// control characters, and says which field it was, while all other fields are right.
+// Every field of every operation refuses values of every wrong type, texts that are too long and
+// control characters, and names the field, while all other fields are valid.
 func TestEveryFieldRefusesWhatItDoesNotTake(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
-	var users []*service.Caller // several: each may use operations so often in a minute
+	var users []*service.Caller // several, because each has a rate limit
 	for _, name := range []string{"ann", "bea", "cem"} {
 		users = append(users, browser(o.signIn(t, name+"@buyer.example")))
 	}
@@ -552,21 +550,21 @@ func TestEveryFieldRefusesWhatItDoesNotTake(t *testing.T) {
 			for kind, value := range wrong {
 				if schema.Type == "boolean" && kind == "a truth" || kind == "a text" &&
 					slices.Contains(anyText, meta.Name+"."+field) ||
-					kind == "a negative number" && meta.Name == "explain_error" { // codes are
-					continue // taken
+					kind == "a negative number" && meta.Name == "explain_error" { // negative codes are
+					continue // valid
 				}
 				args := maps.Clone(base)
 				args[field] = value
 				_, refusal := serve(o, op, caller, args)
-				// a cookie's, which no person types
+				// comes from a cookie, not from a person
 				named := refusal != nil &&
 					(strings.Contains(refusal.Message, field) || fmt.Sprint(refusal.Data["field"]) == field ||
 						field == "browser_token")
-				// of no id there is
+				// a well-formed id that does not exist
 				unknown := refusal != nil && refusal.Reason == fault.NotYours && kind == "a text"
 				reason := fault.FieldRefused
 				if _, text := value.(string); text && field == "chain" && strings.Contains(meta.Route.Path, "{chain}") {
-					reason, named = fault.UnknownChain, true // an address that there is not
+					reason, named = fault.UnknownChain, true // a path that does not exist
 				}
 				if field == "signature" && !meta.Metered() && meta.Name != "redeem_payment" &&
 					strings.HasSuffix(kind, "text") && kind != "a long text" {
@@ -597,7 +595,7 @@ func TestAKeyUsesManagementSixtyTimesAMinute(t *testing.T) {
 	for range 60 {
 		must[service.KeyList](t)(o.ListKeys.Invoke(o.ctx, holder(key.PlaintextToken), service.ListKeysInput{}))
 	}
-	// While they are sent, some come back: one a second.
+	// The limit refills by one request a second while they are sent.
 	var got *fault.Error
 	for sent := 0; got == nil && sent < 2+int(time.Since(began)/time.Second); sent++ {
 		_, got = serve(o, o.ListKeys, holder(key.PlaintextToken), nil)
@@ -606,7 +604,7 @@ func TestAKeyUsesManagementSixtyTimesAMinute(t *testing.T) {
 		got.Window == nil || got.Window.Limit != 60 {
 		t.Errorf("beyond the limit: %+v", got)
 	}
-	// the user has a limit of their own
+	// the user's limit is separate
 	must[service.KeyList](t)(o.ListKeys.Invoke(o.ctx, ann, service.ListKeysInput{}))
 }
 
@@ -658,7 +656,7 @@ func TestUsageIsShownDayByDayUpToToday(t *testing.T) {
 		t.Errorf("the period is %+v", usage)
 	}
 	list := must[service.KeyList](t)(o.ListKeys.Invoke(o.ctx, ann, service.ListKeysInput{}))
-	want := first // unless the key is younger than the hour of its call
+	want := first // unless the key was created in the hour of its call
 	if made := list.Keys[0].CreatedAt; made.After(want) {
 		want = made
 	}
@@ -673,7 +671,7 @@ func TestUsageIsShownDayByDayUpToToday(t *testing.T) {
 	}
 }
 
-// What the doors refuse before any flow begins.
+// What binding, adopting and claiming refuse before any workflow starts.
 func TestDoorsRefuseWhatCannotBeBeforeAnythingBegins(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
@@ -681,7 +679,7 @@ func TestDoorsRefuseWhatCannotBeBeforeAnythingBegins(t *testing.T) {
 	own := must[service.CreatedKey](t)(o.CreateKey.Invoke(o.ctx, ann, service.CreateKeyInput{Name: "indexer"}))
 	door := must[service.Welcome](t)(o.GetKey.Invoke(o.ctx, browser(""), service.GetKeyInput{}))
 	const address = "0xd8da6bf26964af9d7eed9e03e53415d37aa96045"
-	// A key of an account, and a session, are not for wallets.
+	// Keys of an account, and sessions, cannot be bound to wallets.
 	o.refuses(t, o.BindKeyStart, holder(own.PlaintextToken), map[string]any{"address": address}, fault.WrongKindOfKey)
 	o.refuses(t, o.BindKeyComplete, holder(own.PlaintextToken), map[string]any{"address": address, "signature": "0x00"},
 		fault.WrongKindOfKey)
@@ -689,7 +687,7 @@ func TestDoorsRefuseWhatCannotBeBeforeAnythingBegins(t *testing.T) {
 	for _, wrong := range []any{nil, 7.0, "", "0x", address[:41], address + "0", "0X" + address[2:], "vitalik.eth"} {
 		o.refuses(t, o.BindKeyStart, holder(door.Key), map[string]any{"address": wrong}, fault.FieldRefused)
 	}
-	// Claim codes: malformed ones, and one that nobody has.
+	// Malformed claim codes, and one that does not exist.
 	for _, wrong := range []string{"", "cagc_", door.Key, strings.Repeat("x", 81)} {
 		o.refuses(t, o.AdoptKey, ann, map[string]any{"claim_code": wrong}, fault.FieldRefused)
 	}

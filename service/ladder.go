@@ -176,7 +176,7 @@ func rungTitle(r *plan.Rung) string {
 }
 
 // add appends a rung and notes whether it is the cheapest so far.
-func (l *PriceLadder) add(r LadderRung, current string) { //nolint:gocritic // it is kept
+func (l *PriceLadder) add(r LadderRung, current string) { //nolint:gocritic // it is stored
 	r.Current = current != "" && r.Key == current
 	l.Rungs = append(l.Rungs, r)
 	if !r.Live || !r.Covered {

@@ -36,8 +36,8 @@ func TestWithoutUsageNothingHasToBeBoughtToBeCheapest(t *testing.T) {
 	}
 }
 
-// The price list counts pay per call as premium, and its calls meet the wholesale blend of the
-// menu.
+// The price list counts pay per call as premium, but its calls are served by the wholesale supply
+// of the menu.
 func TestEveryRungIsServedAsItsPlanPackOrTierIs(t *testing.T) {
 	t.Parallel()
 	h := &service{Options: Options{Now: func() time.Time { return plan.Founding().Ends }}}

@@ -25,7 +25,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// trial is an office with one metered operation more, of which the test says how it runs.
+// trial is an office with an additional metered operation whose run the test defines.
 type trial struct {
 	*office
 
@@ -78,7 +78,7 @@ func openTrialWith(t *testing.T, meta service.Meta, run trialRun, change func(*s
 	return tr
 }
 
-// keyOf makes a key of a new account that may use so many units.
+// keyOf returns a key with this cap, of a new account.
 func (tr *trial) keyOf(t *testing.T, limit int64) (key string, id account.ID) {
 	t.Helper()
 	ann := browser(tr.signIn(t, "ann@buyer.example"))
@@ -110,7 +110,7 @@ func (tr *trial) wantRefusal(t *testing.T, refusal *fault.Error, reason fault.Re
 	}
 }
 
-// recorded waits for the record of a request.
+// recorded waits for the call record of a request.
 func (tr *trial) recorded(t *testing.T, id uuid.UUID) store.Call {
 	t.Helper()
 	var calls []store.Call
@@ -132,7 +132,7 @@ func TestAnAnswerIsPaidOnceAndServedAgainForNothing(t *testing.T) {
 		t.Fatalf("the first use gave %s, %v", got.JSON, refusal)
 	}
 	again := holder(key)
-	got, refusal = tr.useAs(tr.ctx, again, map[string]any{"word": "ALIAS"}) // the same, in another form
+	got, refusal = tr.useAs(tr.ctx, again, map[string]any{"word": "ALIAS"}) // the same input in another form
 	if refusal != nil || !got.Hit || string(got.JSON) != `{"word":"alias","run":1}` {
 		t.Errorf("the second gave %s, hit %t, %v; want the first's answer although the key has no units left", got.JSON,
 			got.Hit, refusal)

@@ -108,7 +108,7 @@ func TestAnyTextIsReadAndNoneThatIsTooLong(t *testing.T) {
 	}
 }
 
-// What was not understood forbids ready; what is unknown is counted and not repeated.
+// Anything not understood makes ready false. Unknown names are counted and not repeated.
 func TestAMoveIsReadyOnlyWhenAllIsUnderstood(t *testing.T) {
 	t.Parallel()
 	o := advisers(t, measured(t, time.Now(), map[chain.ID][]seen{chain.EthMainnet: {{supply: plan.Public}}}))
@@ -159,7 +159,7 @@ func TestTextsAreReadOneAfterAnother(t *testing.T) {
 		}
 	}
 	var refusal *fault.Error
-	// one comes back every 6 s
+	// the limit refills by one every 6 s
 	for sent := 0; refusal == nil && sent < 2+int(time.Since(began)/(6*time.Second)); sent++ {
 		_, refusal = o.Migrate.Invoke(o.ctx, neighbour(1), service.MigrateInput{Config: "x"})
 	}
@@ -168,8 +168,7 @@ func TestTextsAreReadOneAfterAnother(t *testing.T) {
 	}
 }
 
-// Callers with keys behind one address do not use up each other's limit; what is no key counts as
-// the network.
+// Callers with keys behind one address do not share a limit. An invalid key counts as the network.
 func TestAdviceIsCountedByTheKeyThatComesAlong(t *testing.T) {
 	t.Parallel()
 	o := advisers(t, measured(t, time.Now(), nil))

@@ -10,7 +10,8 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// Who holds a /48 could mail a stranger twenty times an hour from each of its 65,536 networks.
+// The holder of a /48 could otherwise mail a stranger twenty times an hour from each of its 65,536
+// networks.
 func TestSignInMails_OfOne48AreBoundTogether(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
@@ -36,7 +37,7 @@ func TestSignInMails_OfOne48AreBoundTogether(t *testing.T) {
 	}
 }
 
-// Four networks used up the wishes of everybody.
+// Four networks once used up everybody's wishes.
 func TestWishes_OfFourNetworksLockNobodyOut(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
@@ -63,7 +64,7 @@ func TestWishes_OfFourNetworksLockNobodyOut(t *testing.T) {
 	}
 }
 
-// What everybody does together is bound last.
+// The limit of all networks together applies last.
 func TestWishes_OfEverybodyAreBound(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t, func(o *service.Options) {
@@ -84,8 +85,7 @@ func TestWishes_OfEverybodyAreBound(t *testing.T) {
 	}
 }
 
-// Challenges begin durable flows: who has a key of each network of a /48 begins no more of them
-// than its share.
+// Challenges start workflows. Keys in every network of a /48 start only the area's share of them.
 func TestChallenges_OfOne48AreBoundTogether(t *testing.T) {
 	t.Parallel()
 	figures := netlimit.Defaults()
@@ -114,7 +114,7 @@ func TestChallenges_OfOne48AreBoundTogether(t *testing.T) {
 	}
 }
 
-// An address that no mail can be sent to is the caller's mistake, wherever one is typed.
+// An address that cannot receive mail is refused as the caller's mistake everywhere.
 func TestEmailAddresses_ThatDecodeToNothingAreRefused(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)

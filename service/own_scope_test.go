@@ -14,16 +14,16 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// reader is somebody who may ask for usage or money, and what is theirs alone.
+// reader is a caller who may read usage or money, and the marks of its own data.
 type reader struct {
 	*service.Caller
 
 	key   account.KeyID
-	marks []string // as they stand in answers
+	marks []string // as they appear in responses
 }
 
-// openFamily is an account that pays and has a key, an agent and an adopted key. Each used a method
-// of its own and has a call that failed.
+// openFamily returns an account that pays and has a key, an agent and an adopted key. Each used a
+// method of its own and has a failed call.
 func openFamily(t *testing.T) (d *till, b *books, owner, agent, adopted reader) {
 	t.Helper()
 	d = openTill(t)
@@ -72,8 +72,8 @@ func openFamily(t *testing.T) (d *till, b *books, owner, agent, adopted reader) 
 	return d, b, owner, agent, adopted
 }
 
-// askAll has a reader ask everything that a key of any kind may ask about usage, money and support,
-// and gives the answers by what was asked.
+// askAll calls every operation about usage, money and support that any key may call, and returns
+// the responses by call.
 func (d *till) askAll(t *testing.T, who *reader) map[string]string {
 	t.Helper()
 	filed := must[service.CreatedTicket](t)(d.CreateTicket.Invoke(d.ctx, who.Caller,
@@ -109,8 +109,8 @@ func (d *till) askAll(t *testing.T, who *reader) map[string]string {
 	return answers
 }
 
-// A key that does not manage the account learns nothing of what others of it use and pay. The owner
-// asks first, so that nothing kept for them answers it.
+// A key that does not manage the account learns nothing about the usage and payments of others. The
+// owner asks first, so that a cached response would be found.
 func TestNoKeyThatDoesNotManageLearnsOfOthersUsageAndMoney(t *testing.T) {
 	t.Parallel()
 	d, _, owner, agent, adopted := openFamily(t)
@@ -168,7 +168,7 @@ func TestAnAdoptedKeySeesItsOwnUseInWhole(t *testing.T) {
 		len(adviceOf(&can, "pack_expires")) != 0 {
 		t.Errorf("it can do %+v at %s units with %+v", can.You, can.Volume, can.Budgets)
 	}
-	// Its own cap is its budget, and what is left of the plan and of packs is not.
+	// Its own cap is its budget. What is left of the plan and of packs is not shown.
 	limit := int64(1000)
 	must[service.ConfiguredKey](t)(d.ConfigureKey.Invoke(d.ctx, owner.Caller, service.ConfigureKeyInput{
 		ID: adopted.key.String(), MonthlyRequestCap: &limit,
@@ -186,8 +186,8 @@ func TestAnAdoptedKeySeesItsOwnUseInWhole(t *testing.T) {
 	}
 }
 
-// Past the soft ceiling every key of the account is slowed, also one that is not shown how much the
-// account used.
+// Past the soft ceiling every key of the account is slowed down, including one that does not see
+// the account's usage.
 func TestAKeyIsToldTheRateThatItHas(t *testing.T) {
 	t.Parallel()
 	d := openTill(t)
@@ -212,8 +212,8 @@ func TestAKeyIsToldTheRateThatItHas(t *testing.T) {
 	}
 }
 
-// The calls of every key are drawn from packs, which have premium supply; where the account is
-// billed is its owner's.
+// Calls of every key draw from packs, which have premium supply. Only the owner learns where the
+// account is billed.
 func TestAnAdoptedKeyIsToldOfPremiumSupplyAndNotWhereItsOwnerIsBilled(t *testing.T) {
 	t.Parallel()
 	d := openTill(t)
@@ -243,7 +243,7 @@ func TestAnAdoptedKeyIsToldOfPremiumSupplyAndNotWhereItsOwnerIsBilled(t *testing
 	}
 }
 
-// Nobody but its holder has the account of a door key, which loses nothing.
+// The holder of a door key is the only one of its account and sees all of it.
 func TestADoorKeyThatNobodyAdoptedSeesItsAccount(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)

@@ -8,14 +8,14 @@ import (
 	"github.com/chainaccess/gateway/internal/parallel"
 )
 
-// The first failure ends the reads that are under way, and is what the caller is told.
+// The first error cancels the other reads and is returned.
 func TestReadsAtOnceEndWithTheFirstThatFails(t *testing.T) {
 	t.Parallel()
 	failed := errors.New("the record is away")
 	begun := make(chan struct{})
 	err := inParallel(t.Context(),
 		func(ctx context.Context) error { close(begun); <-ctx.Done(); return ctx.Err() },
-		func(context.Context) error { <-begun; return failed }, // in vain, were it run after the other
+		func(context.Context) error { <-begun; return failed }, // would deadlock if run after the other
 	)
 	if !errors.Is(err, failed) {
 		t.Errorf("it tells %v", err)

@@ -43,7 +43,7 @@ type office struct {
 	mails map[string]notify.Mail
 }
 
-// Prepare notes the newest mail to each address and seals it.
+// Prepare stores the newest mail of each kind and address, and seals it.
 func (o *office) Prepare(l outbox.Mail) (store.NewMail, error) { //nolint:gocritic // the signature is the package's
 	o.mu.Lock()
 	o.mails[string(l.Mail.Kind())+" "+l.To] = l.Mail
@@ -51,15 +51,15 @@ func (o *office) Prepare(l outbox.Mail) (store.NewMail, error) { //nolint:gocrit
 	return o.outbox.Prepare(l)
 }
 
-// SealLink seals as real letters have it.
+// SealLink seals like the outbox.
 func (o *office) SealLink(use string, content []byte, until time.Time) string {
 	return o.outbox.SealLink(use, content, until)
 }
 
-// OpenLink opens what SealLink closed.
+// OpenLink opens what SealLink sealed.
 func (o *office) OpenLink(use, token string) ([]byte, error) { return o.outbox.OpenLink(use, token) }
 
-// ReadUnsubscribe reads the links of real letters.
+// ReadUnsubscribe reads links like the outbox.
 func (o *office) ReadUnsubscribe(token string) (account.UserID, account.Topic, bool) {
 	return o.outbox.ReadUnsubscribe(token)
 }
@@ -69,8 +69,8 @@ func openOffice(t *testing.T, change ...func(*service.Options)) *office {
 	return openOfficeOn(t, testkit.Redis(t), change...)
 }
 
-// openOfficeOn is openOffice over a Redis that runs already. Its clock is the meter's: days, months
-// and paid periods are counted by it.
+// openOfficeOn is openOffice over a running Redis. Its clock is the meter's, by which days, months
+// and paid periods are counted.
 func openOfficeOn(t *testing.T, counts *testkit.RedisServer, change ...func(*service.Options)) *office {
 	t.Helper()
 	testkit.RoomIn(t, time.Hour, 30*time.Second)
@@ -117,7 +117,7 @@ func openOfficeOn(t *testing.T, counts *testkit.RedisServer, change ...func(*ser
 	return o
 }
 
-// browser is a caller at the console, with the cookie that it has.
+// browser returns a caller of the console with a session cookie.
 func browser(cookie string) *service.Caller {
 	return &service.Caller{
 		Door: service.DoorConsole, RequestID: uuid.Must(uuid.NewV7()), Network: netip.MustParsePrefix("192.0.2.10/32"),
@@ -134,7 +134,7 @@ func token(t *testing.T, link string) string {
 	return u.Query().Get("token")
 }
 
-// signIn returns the cookie of somebody who signed in by link.
+// signIn returns the cookie of a user who signed in by link.
 func (o *office) signIn(t *testing.T, email string) string {
 	t.Helper()
 	if _, refusal := o.StartSignIn.Invoke(o.ctx, browser(""), service.StartSignInInput{Email: email}); refusal != nil {
@@ -148,7 +148,7 @@ func (o *office) signIn(t *testing.T, email string) string {
 	return in.SessionToken
 }
 
-// join makes an address a member of the account that the cookie is of, and gives its cookie.
+// join makes an address a member of the cookie's account and returns the member's cookie.
 func (o *office) join(t *testing.T, owner, email string) string {
 	t.Helper()
 	if _, refusal := o.InviteMember.Invoke(o.ctx, browser(owner), service.InviteMemberInput{
@@ -179,7 +179,7 @@ func (o *office) whoIs(t *testing.T, cookie string) service.CurrentSession {
 	return session
 }
 
-// refuses serves raw arguments and wants a refusal for a reason.
+// refuses serves raw arguments and expects a refusal for a reason.
 func (o *office) refuses(t *testing.T, op service.Definition, caller *service.Caller, args map[string]any,
 	reason fault.Reason,
 ) fault.Error {
@@ -245,7 +245,7 @@ func TestASignInIsAnsweredAlikeForKnownAndUnknownAddresses(t *testing.T) {
 	}
 }
 
-// ofUsers are the operations that need somebody who signed in.
+// ofUsers returns the operations that require signing in.
 func (o *office) ofUsers() []service.Definition {
 	return []service.Definition{
 		o.ShowSession, o.SignOutEverywhere, o.ListSessions, o.EndSession, o.ListAccounts, o.SwitchAccount,
@@ -431,7 +431,7 @@ func TestWrongFieldsOfPeopleAreRefusedAndChangeNothing(t *testing.T) {
 				}
 				args[field] = value
 				from := *caller
-				// its own limits
+				// so that it has a rate limit of its own
 				from.Network = netip.PrefixFrom(netip.AddrFrom4([4]byte{
 					10, field[0], byte(len(c.op.Meta().Name)), byte(i),
 				}), 32)

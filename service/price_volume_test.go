@@ -8,8 +8,7 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// Whoever has no account is told the same costs as the rungs themselves have, and which is the
-// least.
+// Callers without an account get the same prices as the rungs, and the cheapest of them.
 func TestAVolumeIsPricedForWhoeverAsks(t *testing.T) {
 	t.Parallel()
 	o := advisers(t, nil)

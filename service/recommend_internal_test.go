@@ -21,7 +21,7 @@ func TestUptimeGoesByTheShareOfFailures(t *testing.T) {
 	for i := range ranked {
 		got = append(got, ranked[i].Title)
 	}
-	if strings.Join(got, " ") != "unknown few bad worst single" { // 0.4 is 0 to the percent, as is what is not known
+	if strings.Join(got, " ") != "unknown few bad worst single" { // 0.4 rounds to 0 percent; unknown counts as 0
 		t.Errorf("ranked %v", got)
 	}
 }

@@ -136,7 +136,7 @@ func TestARouteIsRecommendedByNeedAndMeasurement(t *testing.T) {
 		need   plan.Tier
 		pick   plan.Tier
 		units  plan.Units
-		tiers  string // latency by tier, on the tier's own supply, and on public supply
+		tiers  string // latency by tier, on the tier's own supply and on public supply
 		reason string
 	}{
 		{chain.EthMainnet, "eth_call", "", plan.Balanced, 1000, "40/40 20/40 10/40", "balanced was asked for"},

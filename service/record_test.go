@@ -19,8 +19,8 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// What costs nothing is recorded as it was answered: without a route as a result, and a panic as
-// the failure that its caller is told.
+// Free operations are recorded as they were answered: without a route as a result, and a panic as
+// the internal error that its caller gets.
 func TestManagementIsRecordedAsItWasAnswered(t *testing.T) {
 	t.Parallel()
 	var lines bytes.Buffer
@@ -56,7 +56,7 @@ func TestManagementIsRecordedAsItWasAnswered(t *testing.T) {
 	}
 }
 
-// Whoever can make uses fail must not fill the disk of the one who reads why they do.
+// Callers who can make uses fail must not fill the disk with log lines.
 func TestFailedUsesAreLoggedAFewOfAKindAtATime(t *testing.T) {
 	t.Parallel()
 	var lines bytes.Buffer
@@ -69,7 +69,7 @@ func TestFailedUsesAreLoggedAFewOfAKindAtATime(t *testing.T) {
 	for range uses {
 		_, refusal := trial.use(key, "word")
 		trial.wantRefusal(t, refusal, fault.UpstreamFailed)
-		clock.Advance(time.Second / 4) // less than an interval in all
+		clock.Advance(time.Second / 4) // less than an interval in total
 	}
 	if got := strings.Count(lines.String(), "use failed"); got != telemetry.LinesPerKind {
 		t.Errorf("%d lines of %d failures, want %d", got, uses, telemetry.LinesPerKind)

@@ -16,8 +16,8 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// stranger redeems from a network that shares no area with any other, with a signature of nobody
-// who paid.
+// stranger redeems from a network in an area of its own, with a signature of a wallet that did not
+// pay.
 func (s *shop) stranger(t *testing.T, hash string) (service.Redeemed, *fault.Error) {
 	t.Helper()
 	n := s.visitors.Add(1)
@@ -28,7 +28,7 @@ func (s *shop) stranger(t *testing.T, hash string) (service.Redeemed, *fault.Err
 	return s.once([]*service.Registry{s.Registry, s.second}[n%2], who, in)
 }
 
-// asked counts the calls that the upstreams had while f ran.
+// asked counts the upstream calls during f.
 func (s *shop) asked(f func()) int {
 	before := s.servers[0].Total() + s.servers[1].Total()
 	f()
@@ -75,7 +75,7 @@ func TestRedeem_OneLookAtAHashWhoeverAsks(t *testing.T) {
 		hash string
 		most int // calls of both processes, which share no cache here
 	}{
-		"a made-up hash":     {fmt.Sprintf("0x%064x", 0xdeadffff), 8}, // a block may pass meanwhile
+		"a made-up hash":     {fmt.Sprintf("0x%064x", 0xdeadffff), 8}, // a block may arrive in between
 		"somebody's payment": {s.pay(transfer(90_000, payer)), 2 * (2 + 10 + 2)},
 	} {
 		calls := s.asked(func() {
@@ -146,7 +146,7 @@ func TestRedeem_CallsOfANetworkAreBounded(t *testing.T) {
 	s := openShop(t)
 	who, last := s.visitor(), (*fault.Error)(nil)
 	calls := s.asked(func() {
-		for i := range 29 { // what Redeems lets through
+		for i := range 29 { // the limit of netlimit.Redeems
 			hash := s.pay(transfer(90_000, newSigner(t)))
 			in := service.RedeemInput{TxHash: hash, Tier: plan.Balanced, Signature: s.signed(t, newSigner(t), hash)}
 			if _, last = s.once(s.Registry, who, in); last.Reason == fault.RateWindow {

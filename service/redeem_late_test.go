@@ -15,7 +15,7 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// spellings returns so many texts of one signature, which differ in the capitals of their digits.
+// spellings returns n texts of one signature that differ in the case of their digits.
 func spellings(signature string, n int) []string {
 	all := make([]string, n)
 	for i := range all {
@@ -33,7 +33,7 @@ func spellings(signature string, n int) []string {
 	return all
 }
 
-// atOnce redeems one payment by several programs of its payer at two processes at the same time.
+// atOnce redeems one payment concurrently by several programs of its payer at two processes.
 func (s *shop) atOnce(hash string, signatures []string,
 	redeem func(*service.Registry, *service.Caller, service.RedeemInput) (service.Redeemed, *fault.Error)) (
 	given map[string]int, refused map[fault.Reason]int,
@@ -66,7 +66,7 @@ func (s *shop) once(at *service.Registry, who *service.Caller,
 	return at.RedeemPayment.Invoke(s.ctx, who, in)
 }
 
-// answered waits until the flow has answered all redeems that it was sent.
+// answered waits until the workflow has answered all redeems that were sent to it.
 func (s *shop) answered(t *testing.T, id x402.ID) {
 	t.Helper()
 	var sent, done int
@@ -79,7 +79,7 @@ func (s *shop) answered(t *testing.T, id x402.ID) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			switch event.GetEventType() { //nolint:exhaustive // the others say nothing of updates
+			switch event.GetEventType() { //nolint:exhaustive // other events do not concern updates
 			case enums.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_ACCEPTED:
 				sent++
 			case enums.EVENT_TYPE_WORKFLOW_EXECUTION_UPDATE_COMPLETED:
@@ -90,7 +90,7 @@ func (s *shop) answered(t *testing.T, id x402.ID) {
 	}, "all redeems are answered; %d of %d", done, sent)
 }
 
-// works holds that there is one credential, and that it works.
+// works checks that there is exactly one credential, and that it works.
 func (s *shop) works(t *testing.T, given map[string]int) {
 	t.Helper()
 	working := 0
@@ -112,7 +112,7 @@ func TestRedeem_LateUpdatesTakeNoCredentialAway(t *testing.T) {
 	s.stop()
 	hash := s.pay(transfer(90_000, payer))
 	signatures := spellings(s.signed(t, payer, hash), 24)
-	// Nobody carries flows: each of them outlives its request.
+	// Without a worker, the workflow outlives every request.
 	if given, refused := s.atOnce(hash, signatures, s.once); len(given) != 0 ||
 		refused[fault.DurableUnavailable] != 24 {
 		t.Fatalf("without a worker: %d credentials, refused %v", len(given), refused)
@@ -145,7 +145,7 @@ func TestRedeem_SlowOnesOfOnePayerAreGivenOneCredential(t *testing.T) {
 	}
 	s.answered(t, s.settlement(t, payer, hash).ID)
 	s.works(t, given)
-	// Once it is used, redeeming again gives another one.
+	// Once it was used, redeeming again returns another one.
 	var first string
 	for credential := range given {
 		first = credential

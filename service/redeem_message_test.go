@@ -11,14 +11,14 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// message is what a payer signs that was issued some time ago.
+// message returns the message to sign with an issue time ago before now.
 func (s *shop) message(hash string, ago time.Duration) (text, issuedAt string) {
 	issued := time.Now().Add(-ago).UTC().Truncate(time.Second)
 	tx, _ := x402.ParseTxHash(hash)
 	return s.terms.Message(tx, issued), issued.Format("2006-01-02T15:04:05Z")
 }
 
-// aged is a payment of a while ago.
+// aged makes a payment that is ago old.
 func (s *shop) aged(payer signer, ago time.Duration) string {
 	tx := transfer(90_000, payer)
 	tx.Seconds = time.Now().Add(-ago).Unix()
@@ -106,7 +106,7 @@ func TestRedeem_TakesAnOldMessageForADay(t *testing.T) {
 	}
 }
 
-// A message serves until the end of the window that it opened, and no other.
+// A message serves until the end of the window that it opened, and for no other.
 func TestRedeem_AMessageServesThroughItsWindow(t *testing.T) {
 	t.Parallel()
 	s, payer := openShop(t), newSigner(t)
@@ -116,7 +116,7 @@ func TestRedeem_AMessageServesThroughItsWindow(t *testing.T) {
 	if _, refusal := s.redeemAsTold(s.Registry, s.visitor(), in); refusal != nil {
 		t.Fatal(refusal)
 	}
-	// Forty minutes later, as far as the record goes: the message is seventy minutes old.
+	// Forty minutes later, according to PostgreSQL: the message is seventy minutes old.
 	s.sql(t, "UPDATE settlements SET redeemed_at = redeemed_at - interval '40 minutes', window_ends = window_ends - "+
 		"interval '40 minutes'")
 	older, olderAt := s.message(hash, 70*time.Minute)

@@ -16,13 +16,13 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// judging is a reader of an API process of its own.
+// judging is the Reader of an API process of its own.
 type judging struct {
 	*settlement.Reader
 
-	blind bool           // it cannot read
-	owner wallet.Address // contract wallet whose every signature is
-	// message is the only one that it signed; empty for every one.
+	blind bool           // it cannot read the chain
+	owner wallet.Address // contract wallet that accepts every signature
+	// message is the only message that it signed; empty for all.
 	message string
 }
 
@@ -47,7 +47,7 @@ func (j *judging) Proves(_ context.Context, p x402.PayerSum, message, _ string) 
 	return wallet.ErrSignatureMismatch
 }
 
-// process is an API process that reads payments by j.
+// process returns an API process that reads payments through j.
 func (s *shop) process(j *judging) *service.Registry {
 	o := s.options
 	j.Reader, o.Payments = s.payments, j
@@ -65,8 +65,8 @@ func TestWhatTheFlowReadsThoughTheAPICannotIsAnswered(t *testing.T) {
 		}
 	}
 	hash := s.pay(transfer(90_000, payer))
-	// Of a message without a time nobody can tell the signer: that the signer of today's paid
-	// nothing is no verdict.
+	// The signer of a message without a time is uncertain, so it is no verdict that the signer of
+	// today's message paid nothing.
 	unsure := service.RedeemInput{TxHash: hash, Tier: plan.Balanced, Signature: s.signed(t, payer, hash)}
 	if out, refusal := s.redeemAsTold(blind, s.visitor(), unsure); refusal == nil ||
 		refusal.Reason != fault.NoUpstream {
@@ -91,7 +91,7 @@ func TestWhatTheFlowReadsThoughTheAPICannotIsAnswered(t *testing.T) {
 	}
 }
 
-// from has contract wallets pay in one transaction, each what stands beside it.
+// from pays from one contract wallet per amount, in one transaction.
 func (s *shop) from(amounts ...uint64) (hash string, wallets []wallet.Address) {
 	tx := testkit.LedgerTx{Block: 900, Seconds: time.Now().Add(-time.Minute).Unix()}
 	for i, amount := range amounts {

@@ -32,7 +32,7 @@ func TestAPaymentIsRedeemedForACredentialThatWorks(t *testing.T) {
 	in := service.RedeemInput{
 		TxHash: strings.ToUpper(hash[2:]), Tier: plan.Balanced, Signature: s.signed(t, payer, hash),
 	}
-	in.TxHash = "0x" + in.TxHash // whatever the capitals, the message has the hash in small letters
+	in.TxHash = "0x" + in.TxHash // whatever the case, the message contains the hash in lower case
 	out := must[service.Redeemed](t)(s.RedeemPayment.Invoke(s.ctx, who, in))
 	if out.Status != "redeemed" || *out.Units != 10_000*plan.Unit || out.Tier != plan.Balanced || out.TxHash != hash ||
 		out.Receipt != "https://gateway.example/x402/receipts/"+hash || !strings.HasPrefix(out.Credential, "cagx_") {
@@ -44,7 +44,7 @@ func TestAPaymentIsRedeemedForACredentialThatWorks(t *testing.T) {
 	if refused := s.call(t, out.Credential, 400*plan.Unit); refused != "" {
 		t.Errorf("the credential is refused: %s", refused)
 	}
-	// Again: a fresh one for what is left, in the same window, and the old one dies.
+	// Redeem again: a new credential for what is left, in the same window; the old one ends.
 	again := s.redeem(t, payer, hash, "fast")
 	if again.Credential == out.Credential || *again.Units != 9_600*plan.Unit || again.Tier != plan.Balanced ||
 		!again.ExpiresAt.Equal(*out.ExpiresAt) {
@@ -105,7 +105,7 @@ func TestWhatDoesNotPayIsNotRedeemed(t *testing.T) {
 		"of another service":   payer.sign(t, "Another Gateway x402 redeem\n"+hash),
 		"with a line too many": payer.sign(t, "Chain Access Gateway x402 redeem\n"+hash+"\n"),
 		"with a high s":        "0x" + hex.EncodeToString(high),
-		"too short":            good[:len(good)-4], // one byte less than a compact one (EIP-2098)
+		"too short":            good[:len(good)-4], // one byte less than a compact signature (EIP-2098)
 		"too long":             good + "00",
 		"empty":                "0x",
 		"with another v":       "0x" + hex.EncodeToString(append(bytes.Clone(raw[:64]), 27+(raw[64]-27)^1)),
@@ -127,7 +127,7 @@ func TestWhatDoesNotPayIsNotRedeemed(t *testing.T) {
 	} {
 		_ = s.refused(t, name, in, fault.FieldRefused, "")
 	}
-	// None of it spoiled anything.
+	// None of these had side effects.
 	if out := s.redeem(t, payer, hash, "balanced"); *out.Units != 8_333*plan.Unit {
 		t.Errorf("the payer gets %s units", out.Units)
 	}
@@ -258,7 +258,7 @@ func TestAPaymentThatIsTooYoungIsPending(t *testing.T) {
 	for _, l := range s.ledgers {
 		l.Grow(1001, 0)
 	}
-	testkit.Eventually(t, 30*time.Second, func() bool { // what was seen in no block is believed until the next one
+	testkit.Eventually(t, 30*time.Second, func() bool { // a transaction in no block is cached until the next block
 		out, refusal := s.RedeemPayment.Invoke(s.ctx, s.visitor(), service.RedeemInput{
 			TxHash: hash, Tier: plan.Balanced, Signature: s.signed(t, payer, hash),
 		})
@@ -314,7 +314,7 @@ func TestAPaymentThatLeavesTheChainTakesItsCredentialAlong(t *testing.T) {
 		testkit.Eventually(t, 30*time.Second, func() bool {
 			return s.settlement(t, payer, hash).Stage == x402.StageReorganised
 		}, "it is gone")
-		// Recorded first, put in force then.
+		// Recorded first, then put in force.
 		testkit.Eventually(t, 30*time.Second, func() bool {
 			return s.call(t, given[i].Credential, plan.Unit) == fault.KeyInvalid.String()
 		}, "its credential has ended")
@@ -344,7 +344,7 @@ func TestASettlementOutlivesItsHistory(t *testing.T) {
 		t.Errorf("refused with %s", refused)
 	}
 	_ = s.refused(t, "used up", body(hash, "balanced", s.signed(t, payer, hash)), fault.SettlementRedeemed, "")
-	// Straight into a flow that knows nothing: the record has the last word.
+	// Directly in a new workflow: PostgreSQL decides.
 	_, err := s.flows.RedeemSettlement(s.ctx, was.ID, time.Hour, workflows.Redeem{
 		Tier: plan.Fast, Credential: newCredential(t, s),
 	})
@@ -367,7 +367,7 @@ func TestAChainThatCannotBeReadParksThePaymentAndLosesNothing(t *testing.T) {
 	t.Parallel()
 	s, payer := openShop(t), newSigner(t)
 	hash := s.pay(transfer(5_000_000, payer))
-	s.ledgers[1].Put(hash, transfer(5_000_001, payer)) // the second upstream tells something else
+	s.ledgers[1].Put(hash, transfer(5_000_001, payer)) // the second upstream disagrees
 	text, issuedAt := s.message(hash, 0)
 	in := body(hash, "balanced", payer.sign(t, text))
 	in["issued_at"] = issuedAt
@@ -394,7 +394,7 @@ func TestAChainThatCannotBeReadParksThePaymentAndLosesNothing(t *testing.T) {
 		t.Error("it was granted to nobody")
 	}
 	s.redeem(t, payer, hash, "balanced")
-	// A signature of nobody begins no flow for what cannot be read.
+	// An invalid signature starts no workflow for a payment that cannot be read.
 	unread := s.pay(transfer(5_000_000, payer))
 	s.ledgers[1].Drop(unread)
 	_ = s.refused(t, "no key's signature", body(unread, "balanced", "0x1234"), fault.NoUpstream, "")
@@ -411,7 +411,7 @@ func TestAGrantThatTheAPIDiedOverIsRedeemedAgainForTheSameUnits(t *testing.T) {
 	id := x402.ID{Chain: 8453}
 	id.Tx, _ = x402.ParseTxHash(hash)
 	id.Payer = addressIn(t, payer.address)
-	// What the process that died had sent, whose credential nobody ever saw.
+	// Sent by a process that died; nobody ever saw its credential.
 	lost, err := s.flows.RedeemSettlement(s.ctx, id, time.Hour, workflows.Redeem{
 		Tier: plan.Balanced, Country: "US", Credential: newCredential(t, s),
 	})

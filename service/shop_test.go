@@ -34,23 +34,23 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// shop sells per call: two API processes' worth of operations over one record, one meter and one
+// shop sells per call: the operations of two API processes over one PostgreSQL, one Redis and one
 // Temporal, and two upstreams of Base.
 type shop struct {
 	*office
 
 	second   *service.Registry
 	servers  []*testkit.UpstreamServer
-	ledgers  []*testkit.Ledger // that the upstreams tell from
+	ledgers  []*testkit.Ledger // that the upstreams serve
 	payments *settlement.Reader
 	terms    x402.Terms
 	temporal client.Client
-	space    string // namespace
+	space    string // Temporal namespace
 	flows    *workflows.Client
 	txs      int
 	visitors atomic.Int64
-	options  service.Options // of the second
-	stop     func()          // ends the worker
+	options  service.Options // of the second process
+	stop     func()          // stops the worker
 }
 
 const (
@@ -76,7 +76,7 @@ func openShop(t *testing.T) *shop {
 	return s
 }
 
-// openChain opens two upstreams that tell the same, the first of which is asked first.
+// openChain opens two upstreams with equal chains. The first one is asked first.
 func (s *shop) openChain(t *testing.T) {
 	t.Helper()
 	list := config.ChainUpstreams{}
@@ -115,7 +115,7 @@ func (s *shop) openChain(t *testing.T) {
 	s.payments = settlement.New(pool, chain.BaseMainnet, s.terms)
 }
 
-// work starts a worker and gives what stops it.
+// work starts a worker and returns what stops it.
 func (s *shop) work(t *testing.T, now func() time.Time) (stop func()) {
 	t.Helper()
 	w := worker.New(s.temporal, workflows.QueueGateway, worker.Options{StickyScheduleToStartTimeout: time.Second})
@@ -131,7 +131,7 @@ func (s *shop) work(t *testing.T, now func() time.Time) (stop func()) {
 	return stop
 }
 
-// transfer is a transaction in block 900 by which payers send amounts to the seller.
+// transfer returns a transaction in block 900 in which each payer sends amount to the seller.
 func transfer(amount uint64, payers ...signer) testkit.LedgerTx {
 	tx := testkit.LedgerTx{Block: 900, Seconds: time.Now().Add(-time.Minute).Unix()}
 	for _, p := range payers {
@@ -142,7 +142,7 @@ func transfer(amount uint64, payers ...signer) testkit.LedgerTx {
 	return tx
 }
 
-// pay puts a transaction on the chain, as both upstreams tell it, and gives its hash.
+// pay puts a transaction on the chain of both upstreams and returns its hash.
 func (s *shop) pay(tx testkit.LedgerTx) string { //nolint:gocritic // a test's own
 	s.txs++
 	hash := fmt.Sprintf("0x%064x", 0xabc000+s.txs)
@@ -157,7 +157,7 @@ func (s *shop) signed(t *testing.T, by signer, hash string) string {
 	return by.sign(t, "Chain Access Gateway x402 redeem\n"+hash)
 }
 
-// visitor is somebody without a key, from one of many networks.
+// visitor returns a caller without a key, from one of many networks.
 func (s *shop) visitor() *service.Caller {
 	n := s.visitors.Add(1)
 	c := browser("")
@@ -169,7 +169,7 @@ func body(hash, tier, signature string) map[string]any {
 	return map[string]any{"tx_hash": hash, "tier": tier, "signature": signature}
 }
 
-// redeem redeems as the payer does and wants the answer to be of a status.
+// redeem redeems as the payer does and expects the status redeemed.
 func (s *shop) redeem(t *testing.T, by signer, hash, tier string) service.Redeemed {
 	t.Helper()
 	in := service.RedeemInput{TxHash: hash, Tier: plan.Tier(tier), Signature: s.signed(t, by, hash)}
@@ -180,8 +180,8 @@ func (s *shop) redeem(t *testing.T, by signer, hash, tier string) service.Redeem
 	return out
 }
 
-// redeemAsTold sends a redeem again for as long as it is told to, as clients do: on a busy machine
-// the flow takes longer than an answer waits.
+// redeemAsTold retries a redeem for as long as the response asks for it, as clients do: on a busy
+// machine the workflow takes longer than a request waits.
 func (s *shop) redeemAsTold(at *service.Registry, who *service.Caller,
 	in service.RedeemInput,
 ) (service.Redeemed, *fault.Error) {
@@ -200,7 +200,7 @@ func (s *shop) redeemAsTold(at *service.Registry, who *service.Caller,
 	}
 }
 
-// refused redeems with a signature and wants a refusal, with why when it is not empty.
+// refused redeems with a signature and expects a refusal, with why unless it is empty.
 func (s *shop) refused(t *testing.T, what string, in map[string]any, reason fault.Reason, why string) *fault.Error {
 	t.Helper()
 	out, refusal := s.RedeemPayment.Serve(s.ctx, s.visitor(), func() (map[string]any, *fault.Error) { return in, nil })
@@ -223,8 +223,8 @@ func (s *shop) settlement(t *testing.T, by signer, hash string) store.Settlement
 	return found
 }
 
-// call has the meter admit a call of a credential in an API process that knows nothing yet, and
-// gives why it is refused.
+// call has the meter admit a call of a credential in a new API process and returns the reason of a
+// refusal.
 func (s *shop) call(t *testing.T, credential string, units plan.Units) string {
 	t.Helper()
 	f := limits.New(s.store, s.counters, s.hasher, time.Now)
@@ -241,7 +241,7 @@ func (s *shop) call(t *testing.T, credential string, units plan.Units) string {
 	return a.Refused
 }
 
-// forget deletes what Temporal knows of a settlement.
+// forget deletes a settlement's workflow executions from Temporal.
 func (s *shop) forget(t *testing.T, id x402.ID) {
 	t.Helper()
 	space := s.space
@@ -280,7 +280,7 @@ func addressIn(t *testing.T, text string) wallet.Address {
 	return a
 }
 
-// described are the search attributes of a settlement's flow.
+// described returns the search attributes of a settlement's workflow.
 func (s *shop) described(t *testing.T, id x402.ID) map[string]string {
 	t.Helper()
 	d, err := s.temporal.DescribeWorkflowExecution(s.ctx, workflows.SettlementID(id), "")

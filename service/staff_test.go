@@ -16,10 +16,10 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// byOps is who runs commands.
+// byOps is the author of operators' commands.
 var byOps = store.Author{Actor: "op@host", Origin: "ops"}
 
-// staff returns the cookie of somebody with the staff role.
+// staff returns the cookie of a user with the staff role.
 func (o *office) staff(t *testing.T) string {
 	t.Helper()
 	const address = "dee@staff.example"
@@ -31,7 +31,7 @@ func (o *office) staff(t *testing.T) string {
 	return cookie
 }
 
-// desk are the operations of staff.
+// desk returns the operations of staff.
 func (o *office) desk() []service.Definition {
 	return slices.DeleteFunc(o.All(), func(c service.Definition) bool { return c.Meta().Access != service.Staff })
 }
@@ -59,7 +59,7 @@ func TestTheDeskIsThereForStaffAlone(t *testing.T) {
 		args := table[op.Meta().Name]
 		o.refuses(t, op, browser(ann), args, fault.NotYours)
 		o.refuses(t, op, browser(""), args, fault.KeyInvalid)
-		o.refuses(t, op, holder(key.PlaintextToken), args, fault.KeyInvalid) // of staff, and no person
+		o.refuses(t, op, holder(key.PlaintextToken), args, fault.KeyInvalid) // a key is no person, even if staff made it
 	}
 	must[service.DeskTickets](t)(o.DeskListTickets.Invoke(o.ctx, browser(dee), service.DeskTicketsInput{}))
 	if gone, err := o.store.RemoveStaff(o.ctx, email, time.Now(), byOps); err != nil || !gone {
@@ -184,7 +184,7 @@ func TestStaffAnswersTheTicketOfAnotherAccountAndTheCustomerIsMailed(t *testing.
 	o.refuses(t, o.DeskListTickets, dee, map[string]any{"status": "lost"}, fault.FieldRefused)
 }
 
-// Whoever of an account acted is told by what people know: an address, or how a key begins.
+// Staff sees who of an account acted: an e-mail address, or the prefix of a key.
 func TestTheDeskIsToldWhichKeyActed(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
@@ -263,7 +263,7 @@ func TestAnsweredFeedbackIsMailedToItsGiver(t *testing.T) {
 		t.Fatalf("the desk lists %+v", list)
 	}
 	in := service.AnswerFeedbackInput{ID: given.ID, Status: "planned", Reply: "In spring."}
-	for range 2 { // the same again changes nothing
+	for range 2 { // repeating it changes nothing
 		if got := must[service.FeedbackView](t)(o.DeskAnswerFeedback.Invoke(o.ctx, dee, in)); got.Status != "planned" ||
 			*got.Reply != "In spring." {
 			t.Errorf("answered it is %+v", got)
@@ -286,7 +286,7 @@ func TestAnsweredFeedbackIsMailedToItsGiver(t *testing.T) {
 	}
 }
 
-// waiting counts the mails that wait, by kind.
+// waiting counts the mails in the outbox by kind.
 func (o *office) waiting(t *testing.T) map[string]int {
 	t.Helper()
 	waiting, err := o.store.CountWaitingMails(o.ctx)

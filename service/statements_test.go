@@ -52,7 +52,7 @@ func (o *office) adoptedKey(t *testing.T, of account.ID) string {
 	return door.Key
 }
 
-// use records calls of a key in the present month.
+// use records calls of a key in the current month.
 func (o *office) use(t *testing.T, of account.ID, key account.KeyID, agent string, calls int64) {
 	t.Helper()
 	now := time.Now().UTC()
@@ -69,8 +69,8 @@ func (o *office) use(t *testing.T, of account.ID, key account.KeyID, agent strin
 	}
 }
 
-// People and the account's own keys see all of it, an agent's key what its agent used, and who paid
-// by the call has no statements.
+// Users and the account's own keys see all of it, an agent's key only its agent's usage.
+// Pay-per-call accounts have no statements.
 func TestAnAgentSeesItsOwnUsageOnly(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)

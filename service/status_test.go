@@ -13,8 +13,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// stood has the record know that a chain was in a state from an instant on for so long, measured
-// every minute.
+// stood records that a chain was in a state from an instant on for d, measured every minute.
 func (o *office) stood(t *testing.T, id chain.ID, state chain.State, from time.Time, d time.Duration) {
 	t.Helper()
 	for at := from; !at.After(from.Add(d)); at = at.Add(time.Minute) {
@@ -35,7 +34,7 @@ func TestTheStatusTellsOfNowAndOfTheDays(t *testing.T) {
 		},
 		chain.PolygonPoS: {{supply: plan.Public, latency: ms, reason: "unreachable"}},
 	}))
-	// Yesterday Ethereum was down for six of sixteen minutes, and nobody looked in the hours after.
+	// Yesterday Ethereum was down for six of sixteen minutes, and unmeasured in the hours after.
 	before := now.Truncate(24 * time.Hour).Add(-12 * time.Hour)
 	o.stood(t, chain.EthMainnet, chain.Up, before, 9*time.Minute)
 	o.stood(t, chain.EthMainnet, chain.Down, before.Add(10*time.Minute), 5*time.Minute)
@@ -83,7 +82,7 @@ func TestTheStatusTellsOfNowAndOfTheDays(t *testing.T) {
 	if *eth.Uptime != 62.5 {
 		t.Errorf("uptime %v", *eth.Uptime)
 	}
-	// What was down last month is not recommended for uptime while another one was not.
+	// A chain that was down last month ranks below one that was not.
 	r := must[service.RecommendedChain](t)(o.RecommendChain.Invoke(o.ctx, neighbour(1),
 		service.RecommendChainInput{Prefer: "uptime"}))
 	if i := slices.IndexFunc(r.Ranked, func(c service.RankedChain) bool {

@@ -17,7 +17,7 @@ func (d *till) post(payload, secret string, at time.Time) *fault.Error {
 	return d.ReceiveStripeEvent(d.ctx, []byte(payload), signed.Header)
 }
 
-// open lists the events that nobody was told of yet.
+// open returns the events that were not handed on yet.
 func (d *till) open(t *testing.T) []string {
 	t.Helper()
 	all, err := d.store.ListOpenStripeEvents(d.ctx, -time.Minute, 100)
@@ -54,8 +54,8 @@ func TestAWebhookIsStoredOnceAndPassedOn(t *testing.T) {
 	if n := strings.Count(strings.Join(d.signals, ","), "invoice.paid"); n != 1 || len(d.open(t)) != 0 {
 		t.Errorf("passed on %d times, %v are open", n, d.open(t))
 	}
-	// Of other versions, of strangers, of types that say nothing: stored, done with, and not passed
-	// on but the first.
+	// Events of other versions, of unknown customers and of irrelevant types are stored and marked
+	// done. Only the first kind is handed on.
 	for id, c := range map[string]struct {
 		kind, version, customer string
 		passed                  bool
@@ -74,8 +74,8 @@ func TestAWebhookIsStoredOnceAndPassedOn(t *testing.T) {
 	}
 }
 
-// Whoever is killed, or finds the flows away, after an event was stored leaves it for the sweep;
-// Stripe is told that it need not come again.
+// If the process dies or Temporal does not answer after an event was stored, the sweep hands it on.
+// Stripe is not asked to retry.
 func TestAnEventThatNobodyCouldBeToldOfStaysOpen(t *testing.T) {
 	t.Parallel()
 	d := openTill(t)

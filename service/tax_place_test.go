@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// evidence reads what stands in the books.
+// evidence reads a text from PostgreSQL.
 func (d *till) evidence(t *testing.T, query string) (text string) {
 	t.Helper()
 	if err := d.connect(t).QueryRow(d.ctx, query).Scan(&text); err != nil {
@@ -22,7 +22,7 @@ func TestVAT_GoesByTwoItemsOfEvidence(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		card    stripe.Card
-		country string // in the end
+		country string // the resulting tax country
 		vat     int64
 		books   string
 		note    string
@@ -71,7 +71,7 @@ func TestVAT_GoesByTwoItemsOfEvidence(t *testing.T) {
 	}
 }
 
-// What a checkout that failed half way left counts as one item too.
+// The evidence of a checkout that failed half way counts as one item too.
 func TestVAT_AssumedCountryIsRecordedBeforeStripeHasIt(t *testing.T) {
 	t.Parallel()
 	d := openTill(t)

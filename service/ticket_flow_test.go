@@ -17,7 +17,7 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// file has somebody file a ticket, and gives it as recorded.
+// file has a caller file a ticket and returns its row.
 func (o *office) file(t *testing.T, who *service.Caller) store.Ticket {
 	t.Helper()
 	made := must[service.CreatedTicket](t)(o.CreateTicket.Invoke(o.ctx, who, service.CreateTicketInput{

@@ -8,8 +8,8 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// Whoever manages the account, and the desk, learns who wrote what; any other key learns which
-// messages are its own and nobody's name.
+// Callers who manage the account, and the desk, learn who wrote what. Any other key learns only
+// which messages are its own.
 func TestEachReaderLearnsWhoWroteAMessageAsFarAsTheyMay(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)

@@ -19,7 +19,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// withChain adds one chain to the office with two upstreams, of which the probes found one.
+// withChain adds a chain with two upstreams to the office. Probes found one of them usable.
 func withChain(t *testing.T) func(*service.Options) {
 	t.Helper()
 	pool, err := upstream.NewPool(
@@ -43,7 +43,7 @@ func withChain(t *testing.T) func(*service.Options) {
 	return func(o *service.Options) { o.Pool = pool }
 }
 
-// call records a call of a key, and gives its request id.
+// call records a call of a key and returns its request id.
 func (o *office) call(t *testing.T, key string, items ...store.Call) string {
 	t.Helper()
 	s, refusal := o.limits.Identify(o.ctx, key, browser("").Network)
@@ -131,8 +131,8 @@ func TestATicketCarriesWhatIsKnownOfItsMatter(t *testing.T) {
 	if got := strings.Join(reasons, " "); got != "chain_degraded upstream_failed service_cap" {
 		t.Errorf("the paths are %s", got)
 	}
-	// The same again joins; by a person, with a category of their own, about nothing, it is
-	// another.
+	// A repeat joins the ticket. By a user, with another category and without a call, it is another
+	// ticket.
 	again := must[service.CreatedTicket](t)(o.CreateTicket.Invoke(o.ctx, ann, service.CreateTicketInput{
 		Subject: "Again", Message: "Once more.", RequestID: request,
 	}))
@@ -217,7 +217,7 @@ func TestTicketsAreFoundByTheirAccountAndTheirAgentAlone(t *testing.T) {
 				fault.NotYours)
 		}
 	}
-	// A cap of the account is shown to whoever manages it.
+	// A cap of the account is shown only to callers who manage it.
 	for who, c := range map[*service.Caller]int{ann: 1, agents: 0} {
 		detail := must[service.TicketDetail](t)(o.GetTicket.Invoke(o.ctx, who, service.TicketInput{Reference: byAgent}))
 		if got := detail.Evidence.Fences.Account.Caps; got == nil || len(got) != c {
@@ -231,7 +231,7 @@ func TestTicketsAreFoundByTheirAccountAndTheirAgentAlone(t *testing.T) {
 		list.Feedback) != 0 {
 		t.Errorf("an adopted key sees the feedback %+v", list)
 	}
-	// A call of the account that its agent, or its adopted key, did not make is not theirs to name.
+	// An agent and an adopted key cannot name a call of the account that they did not make.
 	o.refuses(t, o.CreateTicket, adopted, map[string]any{"subject": "x", "message": "x", "request_id": request},
 		fault.NotYours)
 	o.refuses(t, o.CreateTicket, agents, map[string]any{"subject": "x", "message": "x", "request_id": request},
@@ -356,7 +356,7 @@ func TestTicketsAreListedByPages(t *testing.T) {
 	}
 }
 
-// Whoever is suspended learns why from support.
+// Users of a suspended account learn the reason from support.
 func TestASuspendedAccountReachesSupport(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
@@ -406,7 +406,7 @@ func TestTicketsOfADayAreRefusedUntilTheFirstIsADayOld(t *testing.T) {
 	}
 }
 
-// What a page shows before a ticket is filed is what the ticket then carries.
+// The preview of a ticket shows what the ticket then contains.
 func TestAPreviewShowsWhatATicketWillCarryAndFilesNothing(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t, withChain(t))
@@ -435,7 +435,7 @@ func TestWhatAKeyAskedGoesWithItToItsOwner(t *testing.T) {
 	t.Parallel()
 	o := openDoors(t)
 	key, left := o.doorKey(t), o.doorKey(t)
-	form := uuid.NewString() // of both: whoever makes ids may make the same
+	form := uuid.NewString() // used by two accounts: ids of different accounts may collide
 	file := func(key string) string {
 		t.Helper()
 		return must[service.CreatedTicket](t)(o.CreateTicket.Invoke(o.ctx, holder(key),
@@ -449,7 +449,7 @@ func TestWhatAKeyAskedGoesWithItToItsOwner(t *testing.T) {
 	if refusal != nil {
 		t.Fatal(refusal)
 	}
-	// as it was identified before the adoption
+	// as identified before the adoption
 	before := store.Writer{Account: subject.Account, Key: subject.Key, Channel: "api"}
 	ann := browser(o.signIn(t, "ann@buyer.example"))
 	must[service.AdoptedKey](t)(o.AdoptKey.Invoke(o.ctx, ann, service.AdoptKeyInput{

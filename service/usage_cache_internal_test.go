@@ -55,7 +55,7 @@ func TestAnAnswerOfUsageIsMadeOnceInTenSeconds(t *testing.T) {
 	}
 }
 
-// What is kept for one must never answer another who sees less.
+// A cached report must never reach a caller who may see less.
 func TestWhoSeesAnotherPartOfAnAccountAsksSomethingElse(t *testing.T) {
 	t.Parallel()
 	of, agent := account.NewID(), account.NewAgentID()
@@ -71,8 +71,8 @@ func TestWhoSeesAnotherPartOfAnAccountAsksSomethingElse(t *testing.T) {
 		kind  store.AccountKind
 		door  account.Door
 		agent account.AgentID
-		all   bool // of the account's usage
-		again bool // another key of the kind asks the same
+		all   bool // sees the usage of the whole account
+		again bool // another key of the kind has the same cache key
 	}{
 		"a key of the account":          {store.KindOwner, account.DoorAccount, account.AgentID{}, true, true},
 		"an adopted key":                {store.KindOwner, account.DoorAdopted, account.AgentID{}, false, false},
@@ -95,7 +95,7 @@ func TestWhoAsksTheSameUsageMeanwhileWaitsForIt(t *testing.T) {
 	failure := errors.New("away")
 	reads, begun := 0, make(chan struct{})
 	read := func(context.Context) (int, error) {
-		reads++ // the race detector sees a second one
+		reads++ // the race detector reports a second concurrent read
 		close(begun)
 		for h.usageFlights.Followed() < askers-1 {
 			time.Sleep(time.Millisecond)

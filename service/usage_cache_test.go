@@ -9,10 +9,10 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// What is recorded between two askings within ten seconds shows that the second one read nothing.
+// Usage recorded between two requests within ten seconds shows that the second one read nothing.
 func TestUsageIsReadOnceInTenSecondsForEachScope(t *testing.T) {
 	t.Parallel()
-	base := time.Now().UTC().Add(time.Minute) // after what the agent is about to use
+	base := time.Now().UTC().Add(time.Minute) // after the time of the agent's usage
 	var passed atomic.Int64
 	b := openBooks(t, func(o *service.Options) {
 		o.Now = func() time.Time { return base.Add(time.Duration(passed.Load())) }

@@ -22,7 +22,7 @@ func explored(t *testing.T, b *books, in service.ExploreUsageInput) service.Expl
 	return must[service.ExploredUsage](t)(b.ExploreUsage.Invoke(b.ctx, b.ann, in))
 }
 
-// openRange is an account that used a key and another one's on two chains, today and two days ago.
+// openRange returns an account with usage of two keys on two chains, today and two days ago.
 func openRange(t *testing.T) (b *books, other string) {
 	t.Helper()
 	b = openBooks(t, atNoon)
@@ -115,7 +115,7 @@ func TestARangeTellsClassesLatencyAndReasons(t *testing.T) {
 		one.Latency[0].Calls != 2 || len(one.ByKey) != 1 || one.ByKey[0].Name != "bot" {
 		t.Errorf("of one key it is %+v, %+v", one.Latency, one.ByKey)
 	}
-	// Upper case is the same key.
+	// Upper case names the same key.
 	if upper := explored(t, b, service.ExploreUsageInput{KeyID: strings.ToUpper(other)}); upper.Total.Requests != 12 {
 		t.Errorf("in upper case it is %+v", upper.Total)
 	}
@@ -170,7 +170,7 @@ func TestRecentFailuresOfAChainAreThoseOfTheChain(t *testing.T) {
 	}
 }
 
-// tableRows are the rows of a table for spreadsheets below its heads.
+// tableRows returns the rows of a CSV table below the header.
 func tableRows(t *testing.T, text string) [][]string {
 	t.Helper()
 	rows, err := csv.NewReader(strings.NewReader(strings.TrimPrefix(text, "\ufeff"))).ReadAll()

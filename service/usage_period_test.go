@@ -12,8 +12,8 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// A paid period begins at the instant of the purchase. The morning before it was counted into the
-// period that ended, whose statement has it.
+// A paid period begins at the instant of the purchase. Usage of that morning counts into the period
+// before, and is in its statement.
 func TestAPeriodThatBeginsAtNoonHasNothingOfTheMorning(t *testing.T) {
 	t.Parallel()
 	b := openBooks(t)

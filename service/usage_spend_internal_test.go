@@ -19,7 +19,7 @@ func TestAnAllowanceAndItsPacksLastAsLongAsThePaceLeavesThem(t *testing.T) {
 	for name, c := range map[string]struct {
 		used, pace plan.Units
 		packs      []account.Pack
-		days       float64 // 0 for not before the period ends
+		days       float64 // 0: not before the period ends
 	}{
 		"nothing is used":                          {0, 0, nil, 0},
 		"it lasts to the end":                      {200, 100, nil, 0},

@@ -14,7 +14,7 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// connect opens the record behind everybody's back, until the test ends.
+// connect opens a direct connection to PostgreSQL until the test ends.
 func (o *office) connect(t *testing.T) *pgx.Conn {
 	t.Helper()
 	db, err := pgx.Connect(o.ctx, o.database)
@@ -25,7 +25,7 @@ func (o *office) connect(t *testing.T) *pgx.Conn {
 	return db
 }
 
-// sql changes the record behind everybody's back.
+// sql executes a statement in PostgreSQL directly.
 func (o *office) sql(t *testing.T, statement string, args ...any) {
 	t.Helper()
 	if _, err := o.connect(t).Exec(o.ctx, statement, args...); err != nil {
@@ -33,7 +33,7 @@ func (o *office) sql(t *testing.T, statement string, args ...any) {
 	}
 }
 
-// days records so many lines of today's usage, each of a method of its own.
+// days records one usage line of today for each number in a range, each with a method of its own.
 func (b *books) days(t *testing.T, key account.KeyID, from, to int) {
 	t.Helper()
 	b.sql(t, `INSERT INTO usage_periods (account_id, period, requests, billable, hits, refused, refunded, units, plan_units, pack_units)
@@ -46,7 +46,7 @@ func (b *books) days(t *testing.T, key account.KeyID, from, to int) {
 
 func TestATableHasAllItsLinesOrIsRefused(t *testing.T) {
 	t.Parallel()
-	if service.MaxLines != 100_000 { // as docs/decisions/0077 has it; spreadsheets open a million lines
+	if service.MaxLines != 100_000 { // docs/decisions/0077; spreadsheet programs open a million lines
 		t.Errorf("a table has at most %d lines", service.MaxLines)
 	}
 	const most = 1_200
@@ -63,7 +63,7 @@ func TestATableHasAllItsLinesOrIsRefused(t *testing.T) {
 		!strings.Contains(refusal.Message, "more than 1,200 rows") {
 		t.Errorf("one more is answered with %v", refusal)
 	}
-	// What it says to choose instead is given.
+	// The smaller range that the refusal suggests is accepted.
 	if _, refusal := b.ExportUsage.Invoke(b.ctx, b.ann, service.ExploreUsageInput{
 		Chain: "base_mainnet",
 	}); refusal != nil {
@@ -103,7 +103,7 @@ func TestAnAccountHasOneTableMadeAtATime(t *testing.T) {
 		!strings.Contains(refusal.Message, "one is made at a time") {
 		t.Errorf("a second table is answered with %v", refusal)
 	}
-	go export(b.eve) // another account's
+	go export(b.eve) // of another account
 	testkit.Eventually(t, 30*time.Second, waiting(2), "another account's table waits for its lines, too")
 	if err := held.Commit(b.ctx); err != nil {
 		t.Fatal(err)

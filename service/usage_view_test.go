@@ -17,12 +17,12 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// noon is when these tests play.
+// noon is the time of these tests.
 var noon = time.Date(2026, time.November, 22, 12, 30, 0, 0, time.UTC)
 
 func atNoon(o *service.Options) { o.Now = func() time.Time { return noon } }
 
-// books is an account with a key of its own and an agent's, and another account.
+// books is an account with a key of its own and one of an agent, and another account.
 type books struct {
 	*office
 
@@ -31,7 +31,7 @@ type books struct {
 	eve                *service.Caller
 	keyID, agentKey    account.KeyID
 	keyPrefix, keyText string
-	period             string // of what is written
+	period             string // period of the written lines
 }
 
 func openBooks(t *testing.T, change ...func(*service.Options)) *books {
@@ -53,14 +53,14 @@ func openBooks(t *testing.T, change ...func(*service.Options)) *books {
 	return b
 }
 
-// claim adds an agent to the account, which used three calls now.
+// claim adds an agent with three calls to the account.
 func (b *books) claim(t *testing.T) {
 	t.Helper()
 	secret, id := b.office.agentKey(t, b.id)
 	b.agent, b.agentKey = holder(secret), id
 }
 
-// written is a usage line in few words.
+// written returns a usage line.
 func (b *books) written(key account.KeyID, chain, method, class, outcome string, requests int64,
 	units plan.Units,
 ) account.UsageLine {
@@ -92,7 +92,7 @@ func took(key account.KeyID, chain, outcome string, d time.Duration, calls int64
 	}
 }
 
-// textOf is a value as clients see it.
+// textOf returns a value as JSON.
 func textOf(t *testing.T, v any) string {
 	t.Helper()
 	text, err := json.Marshal(v)
@@ -105,15 +105,15 @@ func textOf(t *testing.T, v any) string {
 func TestAReportAddsUpTheLastHours(t *testing.T) {
 	t.Parallel()
 	b := openBooks(t, atNoon)
-	// Nothing was used, and nothing is known to be recorded.
+	// No usage, and no watermark.
 	empty := must[service.UsageReport](t)(b.UsageReport.Invoke(b.ctx, b.eve, service.UsageReportInput{}))
 	if got, want := textOf(t, empty),
 		`{"scope":"account","hours":24,"since":"2026-11-21T12:00:00Z","as_of":null,"total_requests":0,"weighted_units":0,"cache_hits":0,`+
 			`"refusals":0,"success_rate":null,"p50_duration_ms":null,"p95_duration_ms":null,"by_class":[],"by_key":[],"by_method":[],"by_chain":[]}`; got != want {
 		t.Errorf("of nothing it is\n%s, want\n%s", got, want)
 	}
-	// 10 ms falls between 9.024 and 10.752 ms: of four calls there the median is in the middle, and
-	// 95 of 100 at 0.95 of the way.
+	// 10 ms is in the bucket from 9.024 to 10.752 ms. Of four calls there the median is in its
+	// middle, and p95 at 0.95 of its width.
 	at := noon.Add(-24 * time.Hour).Truncate(time.Hour)
 	// the hour before
 	b.commit(t, at.Add(-time.Second), nil, b.written(b.keyID, "eth_mainnet", "eth_call", "standard", "ok", 1000,
@@ -207,8 +207,8 @@ func TestVolumeHasEveryBucketAndTheLastIsUnderWay(t *testing.T) {
 			}
 		}
 	}
-	// What lies on the edge of the window is in its first bucket, and what is a second older is not
-	// in it; both are of the period before.
+	// Usage at the edge of the window is in its first bucket, and usage a second older is not
+	// included. Both belong to the period before.
 	edge := time.Date(2026, time.October, 24, 0, 0, 0, 0, time.UTC)
 	older, first := line(100), line(10)
 	older.Period, first.Period = "2026-10-01", "2026-10-01"
@@ -254,8 +254,8 @@ func TestLatencyIsToldByChainAndBucket(t *testing.T) {
 		textOf(t, eth.Values[23]) != "9.888" {
 		t.Errorf("the series are %s", textOf(t, s.Series))
 	}
-	// Of nine calls four took 0 to 100 µs: the fifth of them, and half of it, is a tenth into the
-	// slower bucket.
+	// Four of nine calls took 0 to 100 µs. The median, 4.5 calls, is a tenth into the slower
+	// bucket.
 	want := `{"latency":{"calls":9,"p50_ms":9.196,"p95_ms":10.596,"cache_p50_ms":0.05,"upstream_p50_ms":9.888,"chains":[` +
 		`{"chain":"base_mainnet","calls":4,"p50_ms":0.05,"p95_ms":0.095},{"chain":"eth_mainnet","calls":5,"p50_ms":9.888,"p95_ms":10.665}]}}`
 	if got := textOf(t, s.Summary); got != want {
@@ -281,7 +281,7 @@ func TestErrorsNameMethodsReasonsAndTheNewestRequests(t *testing.T) {
 			Outcome: "rate_window", HTTPStatus: 429, Duration: 2500 * time.Microsecond,
 		})
 	}
-	calls[0].StartedAt = noon.Add(time.Minute) // of a clock ahead
+	calls[0].StartedAt = noon.Add(time.Minute) // of a clock that runs ahead
 	if err := b.store.CopyCalls(b.ctx, calls); err != nil {
 		t.Fatal(err)
 	}
@@ -331,8 +331,8 @@ func TestTheCacheSavesWhatItsHitsWouldHaveCost(t *testing.T) {
 		b.written(key, "eth_mainnet", "eth_chainId", "standard", "hit", 1_000, 0),
 		b.written(key, "polygon_pos", "net_version", "standard", "hit", 24_000, 0), util)
 	s := stats(t, b, b.ann, "cache", "24h")
-	// What the gateway answers by itself saves nothing, and utilities miss nothing. 2,000,000 · 1 +
-	// 1,000,000 · 0.5 + 100,000 · 2 units, at $6.60 a million: $17.82.
+	// Methods that the gateway answers itself save nothing, and utilities have no misses. 2,000,000
+	// · 1 + 1,000,000 · 0.5 + 100,000 · 2 units at $6.60 per million are $17.82.
 	want := `{"cache":{"hits":3125000,"misses":1000005,"hit_rate":0.757,"upstream_calls_avoided":3100000,"units_saved":2700000,"priced_at":"pro_monthly","usd_per_million":6.6,` +
 		`"usd_saved":17.82,"by_method":[{"method":"eth_getBlockByHash","class":"standard","hits":3000000,"misses":1000000,"hit_rate":0.75},` +
 		`{"method":"get_tx_status","class":"toolbox","hits":100000,"misses":0,"hit_rate":1},{"method":"net_version","class":"standard","hits":24000,"misses":0,"hit_rate":1},` +
@@ -347,7 +347,7 @@ func TestTheCacheSavesWhatItsHitsWouldHaveCost(t *testing.T) {
 	}
 }
 
-// The account's people and keys see all of it, an agent its own only, another account nothing.
+// The account's users and keys see all of it, an agent only its own, another account nothing.
 func TestUsageIsShownToWhomItIsOf(t *testing.T) {
 	t.Parallel()
 	b := openBooks(t)
@@ -429,7 +429,7 @@ func TestAnAllowanceThatHasEndedIsAHighRisk(t *testing.T) {
 		textOf(t, last) != "1000000" {
 		t.Errorf("it is %+v, and now %s", spend, textOf(t, last))
 	}
-	// A pack that is drawn next carries it on, as long as it holds.
+	// A pack that is drawn next extends it while it lasts.
 	pack := store.Pack{
 		Pack: account.Pack{
 			ID: account.NewPackID(), Units: 1_000_000_000 * plan.Unit, Expires: time.Now().Add(365 * 24 * time.Hour),

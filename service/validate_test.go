@@ -9,7 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// networkSubject are that many arguments of which an operation has none.
+// networkSubject returns n arguments that no operation has.
 func networkSubject(n int) map[string]any {
 	args := map[string]any{}
 	for i := range n {
@@ -18,8 +18,8 @@ func networkSubject(n int) map[string]any {
 	return args
 }
 
-// A body of 320 KiB has room for 32,000 names. Refusing them must cost no error and no text for
-// each.
+// A body of 320 KiB has room for 32,000 names. Refusing them must not allocate an error and a text
+// for each.
 func TestManyUnknownNamesCostNoMoreThanAFew(t *testing.T) {
 	t.Parallel()
 	op, many := New(Options{}).ConfigureServices, networkSubject(32_000)
@@ -73,8 +73,8 @@ func TestListsAndObjectsAreLookedAtNoFurtherThanTheyMayGo(t *testing.T) {
 	}
 }
 
-// The schema's check gives an error for each wrong part, so an input has no list, object or object
-// in an object without a bound.
+// The schema's check creates an error for each wrong part, so every list and object of an input
+// must have a limit, and objects must not be nested.
 func TestEveryInputBoundsItsLists(t *testing.T) {
 	t.Parallel()
 	for _, c := range New(Options{}).All() {
@@ -95,7 +95,7 @@ func TestEveryInputBoundsItsLists(t *testing.T) {
 	}
 }
 
-// nested reports whether the parts of a list or object have parts.
+// nested reports whether the elements of a list or object have elements themselves.
 func nested(s *huma.Schema) bool {
 	return s != nil && (s.Ref != "" || s.Type == huma.TypeArray || s.Type == huma.TypeObject)
 }

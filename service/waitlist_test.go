@@ -8,7 +8,7 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// Prices are told while the record is away; what depends on it is not on sale.
+// Prices are served without PostgreSQL; what depends on it is shown as not on sale.
 func TestPricesAreToldWithoutTheRecord(t *testing.T) {
 	t.Parallel()
 	o := advisers(t, measured(t, time.Now(), nil))
@@ -25,7 +25,7 @@ func TestPricesAreToldWithoutTheRecord(t *testing.T) {
 
 func hasSeatsNote(note string) bool { return strings.Contains(note, "not on sale") }
 
-// The count of seats is kept for a while.
+// The count of seats is cached.
 func TestTheCountOfSeatsIsKept(t *testing.T) {
 	t.Parallel()
 	o := advisers(t, nil)

@@ -17,8 +17,8 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// Paying by the call is the cheapest at 1,050,000 units, but only where it is sold, and never the
-// cheapest of premium supply: it is served from a blend.
+// Paying per call is the cheapest at 1,050,000 units, but only where it is sold. It is never the
+// cheapest of premium supply, because its supply is a blend.
 func TestPayingByTheCallIsRecommendedOnlyWhereItIsSold(t *testing.T) {
 	t.Parallel()
 	seller, err := wallet.ParseAddress(sellerAt)
@@ -63,7 +63,7 @@ func TestPayingByTheCallIsRecommendedOnlyWhereItIsSold(t *testing.T) {
 	}
 }
 
-// What the owner pays, and where it is billed, is told to whoever manages the account only.
+// Only callers who manage the account learn what the owner pays and where it is billed.
 func TestKeysThatDoNotManageLearnTheRuleAndThePlanOnly(t *testing.T) {
 	t.Parallel()
 	d := openTill(t)
@@ -107,7 +107,7 @@ func TestKeysThatDoNotManageLearnTheRuleAndThePlanOnly(t *testing.T) {
 	}
 }
 
-// adopted hands a door key to who signed in, as the flow of adoption does.
+// adopted moves a door key into the account of a user, as the adoption workflow does.
 func (d *till) adopted(t *testing.T, door service.Welcome, owner string) { //nolint:gocritic // a copy does no harm
 	t.Helper()
 	code, _ := account.ParseClaimCode(door.Doorways["adopt"].ClaimCode)

@@ -28,7 +28,7 @@ func fenceNamed(t *testing.T, can *service.WhatICanDo, name string) service.Fenc
 	return can.Doorways[at]
 }
 
-// ticketPast is the doorway of a ticket, which stands open past each limit.
+// ticketPast returns the doorway of a ticket, which is open past each limit.
 func (*office) ticketPast(fence string) service.Doorway {
 	return service.Doorway{
 		Past: fence, Open: true, Do: "File a ticket with the request id of the call: the tool manage_tickets takes it.",
@@ -81,7 +81,7 @@ func TestAnAnonymousKeyLearnsItsDayAndItsDoors(t *testing.T) {
 	}
 	open := map[string]bool{}
 	for _, d := range can.Doors {
-		if d.Open == nil != (d.Name == "public_key") { // how many keys its address has left is nobody's state here
+		if d.Open == nil != (d.Name == "public_key") { // this caller's state does not include the keys left for its address
 			t.Errorf("whether one may go through %s is %v", d.Name, d.Open)
 		}
 		open[d.Name] = d.Open != nil && *d.Open
@@ -176,7 +176,7 @@ func TestAnAccountsKeyLearnsEveryBudgetAndTheWayPastIt(t *testing.T) {
 		!strings.Contains(packs[0].Finding, expires.UTC().Format("2 Jan 2006, 15:04")+" UTC") {
 		t.Errorf("of packs it says %+v", packs)
 	}
-	// Somebody who signed in has no key, and its fences are not theirs.
+	// A user who signed in has no key and sees no limits of one.
 	if user := b.can(t, b.ann); user.You.KeyID != "" || user.You.Door != "" || !user.You.Manages ||
 		len(user.Budgets) != 3 {
 		t.Errorf("a user is told %+v and %+v", user.You, user.Budgets)
@@ -208,7 +208,7 @@ func TestTheLadderIsPricedAtTheVolumeOfThirtyDays(t *testing.T) {
 	for _, r := range can.Ladder {
 		cost[r.Key] = textOf(t, r.AtVolume)
 	}
-	// Five packs of 1,200,000 hold it, or one of 7,000,000; by the call it is 5 · $9.
+	// Five packs of 1,200,000 cover it, or one of 7,000,000; per call it costs 5 · $9.
 	for rung, want := range map[string]string{
 		"builder": "12.0", "pack_s": "50.0", "pack_m": "50.0", "pack_l": "200.0",
 		"per_call": "45.0", "pro_yearly": "82.5", "free": "0.0", "growth_monthly": "899.0",

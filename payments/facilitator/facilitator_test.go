@@ -24,7 +24,7 @@ var (
 	tx    = "0x" + strings.Repeat("ab", 32)
 )
 
-// ask returns a quote and a payment for it, of a version.
+// ask returns a quote and a payment for it in a protocol version.
 func ask(version int) (*x402.Quote, *x402.Payload) {
 	q := x402.Terms{Chain: 8453, Asset: wallet.Address{3}, PayTo: wallet.Address{2}}.Quote(x402.Token{
 		Name: "USD Coin", Version: "2",
@@ -35,7 +35,7 @@ func ask(version int) (*x402.Quote, *x402.Payload) {
 	}}
 }
 
-// server is a facilitator that answers everything in one way and counts what it got.
+// server is a facilitator that answers every request the same way and counts the requests.
 type server struct {
 	*httptest.Server
 
@@ -72,7 +72,7 @@ func says(status int, body string) http.HandlerFunc {
 	}
 }
 
-// breakOff closes the connection without an answer.
+// breakOff closes the connection without a response.
 func breakOff(w http.ResponseWriter, _ *http.Request) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err == nil {
@@ -145,8 +145,8 @@ func TestSettlingSendsOneRequestWhateverComesOfIt(t *testing.T) {
 	}
 }
 
-// What may be said of a transaction that was sent, or of an authorization that somebody used
-// already, is no refusal.
+// A reason that may follow a transaction that was sent, or an authorization that was used before,
+// is not a refusal.
 func TestReasonsThatATransactionMayHaveAreNoRefusals(t *testing.T) {
 	t.Parallel()
 	for _, reason := range []string{

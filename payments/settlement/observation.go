@@ -155,7 +155,7 @@ func (r *Reader) place(ctx context.Context, tx x402.TxHash, t *observation) erro
 		!slices.Contains(at.Transactions, tx):
 		return fmt.Errorf("%w: the receipt's block does not hold the transaction", errBroken)
 	}
-	t.time = int64(at.Time) //nolint:gosec // see above
+	t.time = int64(at.Time) //nolint:gosec // checked above
 	return nil
 }
 
@@ -166,7 +166,7 @@ func (r *Reader) finalizedBy(ctx context.Context, of string) (number uint64, sec
 	if err != nil || b == nil || b.Number == nil || b.Time > math.MaxInt64 {
 		return 0, 0
 	}
-	return uint64(*b.Number), int64(b.Time) //nolint:gosec // see above
+	return uint64(*b.Number), int64(b.Time) //nolint:gosec // checked above
 }
 
 // blockAt returns a block by number or tag. It returns nil when the upstream has none.

@@ -25,7 +25,7 @@ var (
 	seller = wallet.Address{0x5e}
 	alice  = wallet.Address{0xa1}
 	paying = x402.TxHash{0x7a}
-	// expecting is what the tests know of the payment before they read it.
+	// expecting is the payment that the tests expect before they read it.
 	expecting = x402.PayerSum{Payer: alice, Paid: small}
 )
 
@@ -34,8 +34,8 @@ const (
 	small = 90_000
 )
 
-// scene is a reader over two upstreams, each with a chain of its own that tells the same unless a
-// test changes it.
+// scene is a Reader over two upstreams. Each has a chain of its own; both are equal unless a test
+// changes one.
 type scene struct {
 	*settlement.Reader
 
@@ -44,7 +44,7 @@ type scene struct {
 	pool    *upstream.Pool
 }
 
-// lose has no call go to an upstream any more.
+// lose takes an upstream out of rotation.
 func (s *scene) lose(name string) {
 	on, _ := s.pool.Chain(chain.BaseMainnet)
 	on.Apply(upstream.Snapshot{
@@ -137,7 +137,7 @@ func TestASmallPaymentIsToldByOneUpstreamAndALargeOneByTwo(t *testing.T) {
 		want := x402.Finding{
 			Paid: plan.Atomic(amount), Block: 100, BlockHash: f.BlockHash, Time: 1_790_000_000, Depth: 10, Final: true,
 		}
-		if second == 1 { // the one that knows less
+		if second == 1 { // the head of the one that lags
 			want.Depth, want.Final = 4, false
 		}
 		if got.Sight != x402.SightMined || f != want || f.BlockHash.IsZero() {
@@ -208,7 +208,7 @@ func TestAPaymentIsNotTakenAwayByOneUpstream(t *testing.T) {
 	}
 	s := open(t, 2)
 	s.pay(transfer(small))
-	s.ledgers[0].Drop(paying.String()) // whoever knows it is asked
+	s.ledgers[0].Drop(paying.String()) // the other upstream, which knows it, is asked
 	if got, err := s.Read(t.Context(), paying, expecting); err != nil || got.Finding(alice).Paid != small {
 		t.Errorf("known by one: %+v, %v", got, err)
 	}
@@ -218,8 +218,8 @@ func TestAPaymentIsNotTakenAwayByOneUpstream(t *testing.T) {
 	}
 }
 
-// TestTheWordOfOneTakesNothingAwayWhileAnotherIsConfigured holds that an upstream which has no
-// room, or is out, is not taken for none.
+// TestTheWordOfOneTakesNothingAwayWhileAnotherIsConfigured checks that an upstream at capacity or
+// out of service still counts as configured.
 func TestTheWordOfOneTakesNothingAwayWhileAnotherIsConfigured(t *testing.T) {
 	t.Parallel()
 	failed, other := transfer(small), transfer(small)
@@ -412,7 +412,7 @@ func TestContractWalletsThatPaidMuchNeedTheWordOfTwo(t *testing.T) {
 		upstreams int
 		payer     wallet.Address
 		paid      plan.Atomic
-		answers   [2]string // what the wallet's contract says by each upstream: 0x01 yes, 0x02 no
+		answers   [2]string // what each upstream returns for the wallet's contract: 0x01 valid, 0x02 invalid
 		want      error
 	}{
 		"a key's own":               {2, owner, large, [2]string{"0x02", "0x02"}, nil},

@@ -13,7 +13,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// leave leaves so many authorizations whose process died while they were settled.
+// leave leaves n authorizations whose process died while settling.
 func (b *till) leave(n int) []*x402.Payload {
 	b.t.Helper()
 	left := make([]*x402.Payload, n)
@@ -42,7 +42,7 @@ func TestAuthorizationsThatCannotBeReadDoNotKeepOthersFromBeingLookedAt(t *testi
 		failing: map[x402.Nonce]bool{},
 	}
 	s := stock.NewResolver(stock.ResolverOptions{Record: b.store, Chain: l, Watch: l.watch, Confirmations: 2})
-	left := b.leave(14) // of which ten are a page
+	left := b.leave(14) // a page has ten
 	for _, p := range left[:4] {
 		l.failing[p.Nonce] = true
 	}
@@ -57,7 +57,7 @@ func TestAuthorizationsThatCannotBeReadDoNotKeepOthersFromBeingLookedAt(t *testi
 	if l.blocks != 4 {
 		t.Errorf("two pages took %d looks at how far the chain is, want 4", l.blocks)
 	}
-	b.sweep(s) // what was looked at is left alone for a while
+	b.sweep(s) // authorizations that were just read are not due
 	if l.asks != 14 {
 		t.Errorf("%d were asked for, want 14", l.asks)
 	}
@@ -74,13 +74,13 @@ func TestWhoseManyPaymentsAreOpenPaysNoMoreUntilTheyAreNot(t *testing.T) {
 	if refusal != nil && refusal.RetryAfter <= 0 {
 		t.Error("it does not say when to come back")
 	}
-	_, refusal = b.pay(open[3]) // what is open is still told what it is
+	_, refusal = b.pay(open[3]) // an open one still gets its own refusal
 	b.refusedAs("an open one", refusal, fault.OutcomeUnknown, "")
 	if state := b.state(p); state != "" {
 		t.Errorf("the refused one stays %s", state)
 	}
 	b.payer = newPayer(t)
-	for range 3 { // 64 of one network, by four wallets
+	for range 3 { // 64 payments of one network, by four wallets
 		b.leave(16)
 		b.payer = newPayer(t)
 	}

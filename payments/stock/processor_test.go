@@ -46,12 +46,12 @@ func TestWhatBecameOfEachPaymentIsCounted(t *testing.T) {
 	})
 	pay := func(p *x402.Payload) {
 		t.Helper()
-		_, _ = b.pay(p) // what is answered other tests see
+		_, _ = b.pay(p) // other tests check the response
 	}
 	first := b.sign(b.quote())
 	pay(first)
 	pay(first)
-	pay(b.sign(b.quote())) // settles in the same transaction, which buys once
+	pay(b.sign(b.quote())) // settles in the same transaction, which buys only once
 	b.desk.on(&b.desk.settle, breakOff)
 	lost := b.sign(b.quote())
 	pay(lost)
@@ -110,7 +110,7 @@ func TestAPaymentThatDoesNotVerifyIsReleasedAndNeverSettled(t *testing.T) {
 				t.Errorf("the authorization stays %s", state)
 			}
 			b.requests(1, 0)
-			// the same payment is good for another try
+			// the same payment can be sent again
 			b.desk.on(&b.desk.verify, says(http.StatusOK, `{"isValid":true}`))
 			sale, refusal := b.pay(p)
 			if refusal != nil {
@@ -175,7 +175,7 @@ func TestASettlementIsSentOnceWhateverComesOfIt(t *testing.T) {
 	}
 }
 
-// closing is a facilitator that verifies and is gone when it is asked to settle.
+// closing is a facilitator that verifies and is gone when asked to settle.
 type closing struct {
 	stock.Facilitator
 
@@ -274,7 +274,7 @@ func TestAClientThatLeavesWhileItsPaymentSettlesHasPaid(t *testing.T) {
 	}
 }
 
-// failing is a record and a granter of which a step fails.
+// failing is a record and a granter in which a step fails.
 type failing struct {
 	*store.Store
 	stock.Grants
@@ -284,7 +284,7 @@ type failing struct {
 
 func (f failing) BeginSettling(ctx context.Context, of store.Attempt, hold time.Duration) (bool, error) {
 	begun, err := f.Store.BeginSettling(ctx, of, hold)
-	if f.begin { // it was recorded, and the answer was lost
+	if f.begin { // recorded, but the response was lost
 		return false, errAway
 	}
 	return begun, err
@@ -299,7 +299,7 @@ func (f failing) EndSettling(ctx context.Context, of store.Attempt, state store.
 	return f.Store.EndSettling(ctx, of, state, reason, tx, hold)
 }
 
-//nolint:gocritic // as the interface has it
+//nolint:gocritic // the interface's signature
 func (f failing) GrantSettlement(ctx context.Context, g store.Grant) (store.Settlement, error) {
 	if f.grant {
 		return store.Settlement{}, errAway

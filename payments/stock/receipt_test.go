@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/payments/x402"
 )
 
-// scribe answers for a transaction and its block; what is nil hangs until it is left.
+// scribe answers for a transaction and its block. A nil answer hangs until ctx ends.
 type scribe struct{ receipt, block json.RawMessage }
 
 func (s scribe) Call(ctx context.Context, method string, params ...any) (json.RawMessage, error) {

@@ -175,7 +175,7 @@ func (s *Resolver) resolve(ctx context.Context, a *store.Authorization, at view)
 	if err != nil {
 		return err
 	}
-	//nolint:gosec // a time
+	//nolint:gosec // a Unix time
 	finalAfter := func(end time.Time) bool { return at.final.Number <= at.deep && int64(at.final.Time) >= end.Unix() }
 	if !spent {
 		if finalAfter(a.ValidBefore) {

@@ -15,15 +15,15 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// ledger is a chain as far as a sweep reads it.
+// ledger is the part of a chain that a Resolver reads.
 type ledger struct {
 	mu           sync.Mutex // guards what follows
-	head, final  uint64     // block numbers; a block is made every two seconds from genesis on
+	head, final  uint64     // block numbers; every two seconds a block, from genesis on
 	genesis      time.Time
 	used         uint64 // block of the transfer; 0 for none
-	spent        bool   // what authorizationState says
+	spent        bool   // result of authorizationState
 	away         bool
-	failing      map[x402.Nonce]bool // authorizations of which the state cannot be read
+	failing      map[x402.Nonce]bool // authorizations whose state cannot be read
 	ranges, asks int
 	blocks       int
 	watched      []x402.ID
@@ -59,8 +59,8 @@ func (l *ledger) Call(_ context.Context, method string, params ...any) (json.Raw
 	case "eth_call":
 		l.asks++
 		var at uint64
-		_, _ = fmt.Sscanf(params[1].(string), "0x%x", &at)  //nolint:errcheck,forcetypeassert // a sweep's
-		data := params[0].(map[string]any)["data"].(string) //nolint:errcheck,forcetypeassert // a sweep's
+		_, _ = fmt.Sscanf(params[1].(string), "0x%x", &at)  //nolint:errcheck,forcetypeassert // the Resolver's own calls
+		data := params[0].(map[string]any)["data"].(string) //nolint:errcheck,forcetypeassert // the Resolver's own calls
 		nonce, _ := x402.ParseTxHash("0x" + data[len(data)-64:])
 		if l.failing[x402.Nonce(nonce)] {
 			return nil, errors.New("execution timeout")
@@ -69,9 +69,9 @@ func (l *ledger) Call(_ context.Context, method string, params ...any) (json.Raw
 	case "eth_getLogs":
 		l.ranges++
 		var from, to uint64
-		filter := params[0].(map[string]any)                           //nolint:errcheck,forcetypeassert // a sweep's
-		_, _ = fmt.Sscanf(filter["fromBlock"].(string), "0x%x", &from) //nolint:errcheck,forcetypeassert // a sweep's
-		_, _ = fmt.Sscanf(filter["toBlock"].(string), "0x%x", &to)     //nolint:errcheck,forcetypeassert // a sweep's
+		filter := params[0].(map[string]any)                           //nolint:errcheck,forcetypeassert // the Resolver's own calls
+		_, _ = fmt.Sscanf(filter["fromBlock"].(string), "0x%x", &from) //nolint:errcheck,forcetypeassert // the Resolver's own calls
+		_, _ = fmt.Sscanf(filter["toBlock"].(string), "0x%x", &to)     //nolint:errcheck,forcetypeassert // the Resolver's own calls
 		if to < from || to-from >= 500 {
 			return nil, errors.New("block range is too wide")
 		}
@@ -93,8 +93,8 @@ func (l *ledger) watch(_ context.Context, id x402.ID) error {
 	return nil
 }
 
-// openPayment is a payment whose settlement gave no answer, and a resolver over a chain that stands
-// where its head stood.
+// openPayment returns a payment whose settlement got no response, and a Resolver over a chain whose
+// head is that of the reservation.
 func openPayment(t *testing.T) (*till, *x402.Payload, *ledger, *stock.Resolver) {
 	t.Helper()
 	l := &ledger{head: 1000, final: 900, genesis: time.Now().Add(-2000 * time.Second)}
@@ -108,7 +108,7 @@ func openPayment(t *testing.T) (*till, *x402.Payload, *ledger, *stock.Resolver) 
 	})
 }
 
-// due is a record in which what is open is due at once.
+// due is a record in which every open authorization is due at once.
 type due struct{ *store.Store }
 
 func (d due) ClaimAuthorizations(ctx context.Context, _ time.Duration, limit int) ([]store.Authorization, error) {
@@ -123,7 +123,7 @@ func (b *till) sweep(s *stock.Resolver) {
 func TestASweepFindsTheTransferOnceItIsDeepEnoughAndItsPayerMayRedeemIt(t *testing.T) {
 	t.Parallel()
 	b, p, l, s := openPayment(t)
-	l.set(func(l *ledger) { l.used, l.head = 1003, 1004 }) // one block on it, where two must stand
+	l.set(func(l *ledger) { l.used, l.head = 1003, 1004 }) // one confirmation, and two are required
 	b.sweep(s)
 	if state := b.state(p); state != "unknown" {
 		t.Errorf("it is %s too early", state)
@@ -218,7 +218,7 @@ func TestAProcessKilledBeforeOrAfterTheSettlementLeavesAPaymentThatIsFound(t *te
 	if err != nil || !got {
 		t.Fatal(err)
 	}
-	if _, err := b.store.BeginSettling(t.Context(), a.Attempt, 0); err != nil { // and nothing after it
+	if _, err := b.store.BeginSettling(t.Context(), a.Attempt, 0); err != nil { // and nothing after that
 		t.Fatal(err)
 	}
 	l.set(func(l *ledger) { l.used, l.head = 1001, 1010 })
@@ -226,7 +226,7 @@ func TestAProcessKilledBeforeOrAfterTheSettlementLeavesAPaymentThatIsFound(t *te
 	if state := b.state(p); state != "settled" {
 		t.Errorf("it is %s", state)
 	}
-	dead := b.sign(b.quote()) // reserved, and never asked to be settled
+	dead := b.sign(b.quote()) // reserved, never submitted for settlement
 	if _, got, err := b.store.ReserveAuthorization(t.Context(), store.Authorization{
 		AuthorizationID: idOf(b.Terms, dead), Attempt: store.NewAttempt(), Value: p.Value,
 		ValidBefore: time.Unix(p.ValidBefore, 0), FromBlock: 1000,
@@ -267,7 +267,8 @@ func TestSweepingEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// hasty is a record in which what settled is due at once, as when its process died a while ago.
+// hasty is a record in which a settled authorization is due at once, as if its process died a while
+// ago.
 type hasty struct{ *store.Store }
 
 func (h hasty) EndSettling(ctx context.Context, of store.Attempt, state store.AuthorizationState, reason string,
@@ -276,7 +277,7 @@ func (h hasty) EndSettling(ctx context.Context, of store.Attempt, state store.Au
 	return h.Store.EndSettling(ctx, of, state, reason, tx, 0)
 }
 
-// A sweep between the answer of the facilitator and the grant would record a payment that nobody
+// A sweep between the facilitator's response and the grant would record a payment that nobody
 // granted, and leave the grant unwatched.
 func TestAPaymentThatIsBeingGrantedIsNotSweptBefore(t *testing.T) {
 	t.Parallel()
@@ -301,14 +302,14 @@ func TestAPaymentThatIsBeingGrantedIsNotSweptBefore(t *testing.T) {
 	}
 }
 
-// granting is a granter that has something done first.
+// granting is a granter that calls first before it grants.
 type granting struct {
 	stock.Grants
 
 	first func()
 }
 
-//nolint:gocritic // as the interface has it
+//nolint:gocritic // the interface's signature
 func (g granting) GrantSettlement(ctx context.Context, grant store.Grant) (store.Settlement, error) {
 	g.first()
 	return g.Grants.GrantSettlement(ctx, grant)
@@ -316,7 +317,7 @@ func (g granting) GrantSettlement(ctx context.Context, grant store.Grant) (store
 
 func TestAGrantedSettlementIsWatchedAlthoughItsProcessDiedOrDurableFlowsAreAway(t *testing.T) {
 	t.Parallel()
-	//nolint:errcheck,forcetypeassert // setup's
+	//nolint:errcheck,forcetypeassert // as setup made it
 	b := setup(t, func(o *stock.Options) { o.Record = hasty{o.Record.(*store.Store)} })
 	l := &ledger{unwatchable: true, away: true}
 	s := stock.NewResolver(stock.ResolverOptions{Record: due{b.store}, Chain: l, Watch: l.watch, Confirmations: 2})

@@ -22,7 +22,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// node asks a chain's node, as the worker asks its upstreams.
+// node calls a chain's node, as the worker calls its upstreams.
 type node string
 
 func (n node) Call(ctx context.Context, method string, params ...any) (json.RawMessage, error) {
@@ -54,8 +54,8 @@ func (n node) Call(ctx context.Context, method string, params ...any) (json.RawM
 	return answer.Result, nil
 }
 
-// The real token, a facilitator that settles and does not answer, and a chain that tells: the
-// payment is found, and was sent once.
+// With the real token, a facilitator that settles without responding, and a chain that can be read,
+// the payment is found and was sent once.
 func TestAPaymentWhoseAnswerIsLostIsFoundOnTheRealToken(t *testing.T) {
 	t.Parallel()
 	box, err := sandbox.Start(t.Context(), sandbox.Options{
@@ -88,7 +88,7 @@ func TestAPaymentWhoseAnswerIsLostIsFoundOnTheRealToken(t *testing.T) {
 	b.payer = box.Accounts()[7].Key
 	box.Facilitator().TroubleAfter(sandbox.Trouble{Cut: true})
 	p := b.sign(b.quote())
-	p.Signature[crypto.RecoveryIDOffset] += 27 // as wallets write it
+	p.Signature[crypto.RecoveryIDOffset] += 27 // as wallets encode it
 	_, refusal := b.pay(p)
 	b.refusedAs("cut off", refusal, fault.OutcomeUnknown, "/x402/redeem")
 	if state := b.state(p); state != "unknown" || box.Facilitator().Settlements() != 1 {

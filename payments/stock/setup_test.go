@@ -51,7 +51,7 @@ type till struct {
 	nonce  byte
 }
 
-// desk is a facilitator: what it answers may be changed, and what it got is counted.
+// desk is a facilitator with replaceable responses that counts its requests.
 type desk struct {
 	*httptest.Server
 
@@ -66,21 +66,21 @@ func says(status int, body string) http.HandlerFunc {
 	}
 }
 
-// breakOff closes the connection without an answer.
+// breakOff closes the connection without a response.
 func breakOff(w http.ResponseWriter, _ *http.Request) {
 	if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
 		_ = conn.Close()
 	}
 }
 
-// hang answers nothing for as long as the client waits.
+// hang sends no response until the client gives up.
 func hang(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }
 
 func settledIn(tx x402.TxHash) http.HandlerFunc {
 	return says(http.StatusOK, `{"success":true,"transaction":"`+tx.String()+`","network":"base"}`)
 }
 
-// on has it answer a request in another way from now on.
+// on replaces the response to a request.
 func (d *desk) on(what *atomic.Pointer[http.HandlerFunc], answer http.HandlerFunc) {
 	what.Store(&answer)
 }
@@ -152,7 +152,7 @@ func (b *till) quote() *x402.Quote {
 	return &q
 }
 
-// sign makes a payment for the first offer, with a nonce of its own.
+// sign returns a payment for the first offer, with a new nonce.
 func (b *till) sign(q *x402.Quote) *x402.Payload {
 	b.t.Helper()
 	b.nonce++
@@ -174,7 +174,7 @@ func (b *till) pay(p *x402.Payload) (stock.Sale, *fault.Error) {
 	return b.Take(ctx, b.quote(), p, network)
 }
 
-// state is what the record says of a payment's authorization; empty when it knows none.
+// state returns the recorded state of a payment's authorization, or "" if there is none.
 func (b *till) state(p *x402.Payload) string {
 	b.t.Helper()
 	a, err := b.store.FindAuthorization(b.t.Context(), idOf(b.Terms, p))
@@ -188,7 +188,7 @@ func idOf(t x402.Terms, p *x402.Payload) store.AuthorizationID {
 	return store.AuthorizationID{Chain: t.Chain, Asset: t.Asset, Payer: p.From, Nonce: p.Nonce}
 }
 
-// works says how many units a sale's credential has left, by the record, and that it is one.
+// works checks that a sale's credential is valid and has the units of one payment.
 func (b *till) works(s stock.Sale) {
 	b.t.Helper()
 	subject, refusal := b.limits.IdentifyCredential(b.t.Context(), s.Credential.Reveal(), network)
@@ -201,7 +201,7 @@ func (b *till) works(s stock.Sale) {
 	}
 }
 
-// refusedAs holds a refusal to its reason and its words.
+// refusedAs checks the reason and the message of a refusal.
 func (b *till) refusedAs(what string, f *fault.Error, reason fault.Reason, says string) {
 	b.t.Helper()
 	if f == nil || f.Reason != reason || !strings.Contains(f.Message, says) {
@@ -209,7 +209,7 @@ func (b *till) refusedAs(what string, f *fault.Error, reason fault.Reason, says 
 	}
 }
 
-// requests holds what the facilitator got.
+// requests checks the number of requests to the facilitator.
 func (b *till) requests(verified, settling int64) {
 	b.t.Helper()
 	if v, s := b.desk.verified.Load(), b.desk.settling.Load(); v != verified || s != settling {

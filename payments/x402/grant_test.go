@@ -9,8 +9,8 @@ import (
 	"github.com/chainaccess/gateway/payments/x402"
 )
 
-// payment draws what a log may say was paid: amounts about those of the menu, and anything that a
-// bigint holds.
+// payment draws an amount that a log may contain: amounts near those of the menu, and any other
+// int64.
 func payment(r *rand.Rand) plan.Atomic {
 	edges := []int64{
 		0, 1, 44_999, 45_000, 53_999, 54_000, 90_000, 107_999, 108_000, 180_000, 216_000, 900_000,
@@ -42,7 +42,7 @@ func TestNetAndVATAreWhatWasPaidAndUnitsNeverExceedWhatTheNetBuys(t *testing.T) 
 	}
 }
 
-// judge computes with integers of any size, apart from the code's own ways around overflow.
+// judge computes with big integers, independently of the code's overflow handling.
 func judge(paid plan.Atomic, tier plan.PerCallTier, country string, d x402.Deal, enough bool) string {
 	net := new(big.Int).Quo(new(big.Int).Mul(big.NewInt(int64(paid)), big.NewInt(5)), big.NewInt(6))
 	if !plan.VATApplies(country) {

@@ -13,8 +13,8 @@ import (
 	"github.com/chainaccess/gateway/payments/x402"
 )
 
-// The payer of the payments in testdata, which stock clients made: x402-fetch 1.2.0 and @x402/fetch
-// 2.27.0 with viem 2.57.1, of the private key that is keccak256("payer of the test data").
+// paidBy is the payer of the payments in testdata. Stock clients made them: x402-fetch 1.2.0 and
+// @x402/fetch 2.27.0 with viem 2.57.1, with the private key keccak256("payer of the test data").
 const paidBy = "0xf17D055fA64020564135D494d924E32DE6074d30"
 
 var usdCoin = x402.Token{Name: "USD Coin", Version: "2"}
@@ -41,7 +41,7 @@ func laneQuote(t testing.TB, asked plan.Tier, country string) x402.Quote {
 	return laneTerms(t).Quote(usdCoin, asked, country, "https://gateway.example/x402/rpc/base_mainnet")
 }
 
-// fixture is a header's value as a stock client sent it.
+// fixture returns a header's value as a stock client sent it.
 func fixture(t testing.TB, name string) string {
 	t.Helper()
 	b, err := os.ReadFile("testdata/" + name + ".txt")
@@ -97,7 +97,7 @@ func TestFacilitatorsAreAskedInTheWordsOfTheVersionOverOurOwnTerms(t *testing.T)
 			request.Requirements["network"] != network {
 			t.Errorf("%s is asked as %s", name, body)
 		}
-		// What is passed on says what the client said.
+		// The request for the facilitator repeats what the client sent.
 		again, wrong := q.ReadPayload(version, base64.StdEncoding.EncodeToString(request.Payment))
 		if wrong != "" || again.Nonce != p.Nonce || string(again.Signature) != string(p.Signature) ||
 			again.ValidBefore != p.ValidBefore {
@@ -106,7 +106,7 @@ func TestFacilitatorsAreAskedInTheWordsOfTheVersionOverOurOwnTerms(t *testing.T)
 	}
 }
 
-// changed is a stock client's payment with one piece of its JSON replaced.
+// changed returns a stock client's payment with one piece of its JSON replaced.
 func changed(t *testing.T, name, from, to string) string {
 	t.Helper()
 	document, err := base64.StdEncoding.DecodeString(fixture(t, name))
@@ -259,7 +259,7 @@ func TestAPaymentOfVersion2IsForWhatItAccepted(t *testing.T) {
 	}
 }
 
-// Whatever a stranger sends, what is read is what a facilitator is told, and reads the same again.
+// For any input, the facilitator gets what was parsed, and parsing that again gives the same.
 func FuzzReadPayload(f *testing.F) {
 	for version, name := range map[int]string{x402.Version1: "x402-fetch", x402.Version2: "x402-fetch-v2"} {
 		document, err := base64.StdEncoding.DecodeString(fixture(f, name))

@@ -103,7 +103,7 @@ type Terms struct {
 	Chain uint64 // EIP-155 id of the chain that payments are made on
 	Asset wallet.Address
 	PayTo wallet.Address // zero: pay per call is off
-	// Service is the first word of the message that payers sign; Host is part of it.
+	// Service begins the message that payers sign; Host is part of it.
 	Service string
 	Host    string // of the public URL, with its port if it has one
 	// Confirmations is the number of blocks that must follow the payment's block; 0 for none.
