@@ -54,7 +54,7 @@ type Call struct {
 	secret  account.Key
 	house   *service
 	started time.Time
-	crowd   string        // subject that limits of operations without a key count by: "key:" and the key's id, or the network
+	crowd   string        // subject of limits without a key: "key:" and the key's id, or the network
 	kept    time.Duration // how long the response of a metered operation is cached
 }
 

@@ -39,7 +39,7 @@ type chainLook struct {
 	Stuck   string             `json:"stuck,omitempty"` // why it could not be read
 	Misses  int                `json:"misses,omitempty"`
 	Until   time.Time          `json:"until"`
-	Head    uint64             `json:"head,omitempty"` // a newer head invalidates the entry, except after repeated misses; 0 for none
+	Head    uint64             `json:"head,omitempty"` // a newer head ends it, unless missed twice; 0 for none
 }
 
 // answers reports whether the cached reading is valid and conclusive for a redeem. A single

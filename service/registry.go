@@ -101,8 +101,8 @@ type service struct {
 	usageKept    *lru.Cache[usageAsk, usageMade]
 	usageFlights cache.Group[usageAsk, usageMade]
 	maxLines     int                         // maximum number of lines in a usage table
-	exporting    sync.Map                    // account.ID of each account whose usage table is being made in this process
-	strangers    *telemetry.LogLimit[string] // limits the log lines about webhooks of no account or of another API version
+	exporting    sync.Map                    // account.ID of each account whose table is being made
+	strangers    *telemetry.LogLimit[string] // webhooks of no account or another API version
 	schemas      huma.Registry
 	named        map[string]bool
 	all          []Definition

@@ -59,7 +59,7 @@ func TestTheDeskIsThereForStaffAlone(t *testing.T) {
 		args := table[op.Meta().Name]
 		o.refuses(t, op, browser(ann), args, fault.NotYours)
 		o.refuses(t, op, browser(""), args, fault.KeyInvalid)
-		o.refuses(t, op, holder(key.PlaintextToken), args, fault.KeyInvalid) // a key is no person, even if staff made it
+		o.refuses(t, op, holder(key.PlaintextToken), args, fault.KeyInvalid) // a key of staff is no person
 	}
 	must[service.DeskTickets](t)(o.DeskListTickets.Invoke(o.ctx, browser(dee), service.DeskTicketsInput{}))
 	if gone, err := o.store.RemoveStaff(o.ctx, email, time.Now(), byOps); err != nil || !gone {

@@ -81,7 +81,7 @@ func TestAnAnonymousKeyLearnsItsDayAndItsDoors(t *testing.T) {
 	}
 	open := map[string]bool{}
 	for _, d := range can.Doors {
-		if d.Open == nil != (d.Name == "public_key") { // this caller's state does not include the keys left for its address
+		if d.Open == nil != (d.Name == "public_key") { // the keys left for its address are unknown here
 			t.Errorf("whether one may go through %s is %v", d.Name, d.Open)
 		}
 		open[d.Name] = d.Open != nil && *d.Open

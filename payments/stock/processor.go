@@ -268,8 +268,8 @@ func (c *Processor) settle(ctx context.Context, q *x402.Quote, p *x402.Payload,
 	}
 }
 
-// grant grants the units of a payment that settled. If it fails, the payer loses nothing and can
-// redeem the transaction.
+// grant returns the sale of a payment that settled, with its units. If it fails, the payer loses
+// nothing and can redeem the transaction.
 func (c *Processor) grant(ctx context.Context, q *x402.Quote, p *x402.Payload, tx x402.TxHash) (Sale, *fault.Error) {
 	id := x402.ID{Chain: q.Terms.Chain, Tx: tx, Payer: p.From}
 	credential, err := account.MintCredential(c.Random)

@@ -59,8 +59,8 @@ func (l *ledger) Call(_ context.Context, method string, params ...any) (json.Raw
 	case "eth_call":
 		l.asks++
 		var at uint64
-		_, _ = fmt.Sscanf(params[1].(string), "0x%x", &at)  //nolint:errcheck,forcetypeassert // the Resolver's own calls
-		data := params[0].(map[string]any)["data"].(string) //nolint:errcheck,forcetypeassert // the Resolver's own calls
+		_, _ = fmt.Sscanf(params[1].(string), "0x%x", &at)  //nolint:errcheck,forcetypeassert // own calls
+		data := params[0].(map[string]any)["data"].(string) //nolint:errcheck,forcetypeassert // own calls
 		nonce, _ := x402.ParseTxHash("0x" + data[len(data)-64:])
 		if l.failing[x402.Nonce(nonce)] {
 			return nil, errors.New("execution timeout")
@@ -69,9 +69,9 @@ func (l *ledger) Call(_ context.Context, method string, params ...any) (json.Raw
 	case "eth_getLogs":
 		l.ranges++
 		var from, to uint64
-		filter := params[0].(map[string]any)                           //nolint:errcheck,forcetypeassert // the Resolver's own calls
-		_, _ = fmt.Sscanf(filter["fromBlock"].(string), "0x%x", &from) //nolint:errcheck,forcetypeassert // the Resolver's own calls
-		_, _ = fmt.Sscanf(filter["toBlock"].(string), "0x%x", &to)     //nolint:errcheck,forcetypeassert // the Resolver's own calls
+		filter := params[0].(map[string]any)                           //nolint:errcheck,forcetypeassert // own calls
+		_, _ = fmt.Sscanf(filter["fromBlock"].(string), "0x%x", &from) //nolint:errcheck,forcetypeassert // own calls
+		_, _ = fmt.Sscanf(filter["toBlock"].(string), "0x%x", &to)     //nolint:errcheck,forcetypeassert // own calls
 		if to < from || to-from >= 500 {
 			return nil, errors.New("block range is too wide")
 		}
