@@ -75,8 +75,8 @@ func anyPaid(known []store.Settlement) bool {
 	return slices.ContainsFunc(known, func(s store.Settlement) bool { return s.Found.Paid > 0 })
 }
 
-// expectedOf is what one of those must have paid whose key may have signed; where none did, what
-// somebody must.
+// expectedOf returns, for each possible signer, the least amount that it must have paid. For a
+// message that no key signed, the signer is the zero address, which stands for any payer.
 func expectedOf(r *redeeming, known []store.Settlement) []x402.PayerSum {
 	var least plan.Atomic
 	if sold, ok := plan.FindPerCallTier(r.tier); ok {

@@ -86,7 +86,7 @@ func TestEveryInputBoundsItsLists(t *testing.T) {
 			more, _ := p.AdditionalProperties.(*huma.Schema)
 			switch {
 			case p.Ref != "", len(p.Properties) > 0, nested(p.Items), nested(more):
-				t.Errorf("%s of %s has parts of parts; bound them in sift first", name, c.Meta().Name)
+				t.Errorf("%s of %s has parts of parts; bound them in validate first", name, c.Meta().Name)
 			case p.Type == huma.TypeArray && (p.MaxItems == nil || *p.MaxItems > 100),
 				more != nil && (p.MaxProperties == nil || *p.MaxProperties > 100):
 				t.Errorf("%s of %s has any number of parts", name, c.Meta().Name)
