@@ -1,7 +1,6 @@
-// Package admission owns a call's way through the meter: whether it is admitted and at what charge,
-// how a refusal reads and what it says to do next, and how a charge is given back when the service
-// itself failed. Whoever serves metered calls goes through it: the relay and every metered
-// operation.
+// Package admission admits, refuses and refunds metered calls: what a call is charged, how a
+// refusal reads and which next step it names, and the refund when the service itself failed. The
+// relay and every metered operation use it.
 package admission
 
 import (
@@ -20,7 +19,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// Gate admits calls. It owns nothing of what it works with, and is safe for concurrent use.
+// Gate admits calls. It owns none of its fields, and is safe for concurrent use.
 type Gate struct {
 	Limits  *limits.Limits
 	Meter   *meter.Meter
@@ -29,42 +28,42 @@ type Gate struct {
 	Tracer  *telemetry.Tracer // nil: nothing is traced
 }
 
-// Call is what admission knows of one call.
+// Call is one call to admit.
 type Call struct {
 	RequestID uuid.UUID
-	Index     int    // place in a batch
-	Route     string // where the same call is sent again, as next doors name it
+	Index     int    // position in a batch
+	Route     string // where to retry the call, for WithNextDoor
 	Subject   *meter.Subject
 	Metered   meter.Call
-	// Of an admitted call. Supply is of the plan in force, or of the packs that the call draws
-	// from.
+	// Receipt, Supply and Charged are set for an admitted call. Supply is the plan's, or that of
+	// the packs that the call draws from.
 	Receipt meter.Receipt
 	Supply  plan.Supply
 	Charged bool
-	// Window is the caller's rate window after the call, admitted or refused for itself; a Limit of
-	// 0 is none.
+	// Window is the caller's rate window after the call, admitted or refused for its own fault; a
+	// Limit of 0 means none.
 	Window fault.Window
 }
 
-// Admitted reports whether the meter let the call through, whatever became of it afterwards.
+// Admitted reports whether the meter admitted the call, even if it failed afterwards.
 func (c *Call) Admitted() bool { return c.Receipt != meter.Receipt{} }
 
-// After how long a call is to be sent again that was not relayed: when the meter did not answer,
-// and when its Redis may delete usage, which is looked at once a minute.
+// Retry-After of a call that was not relayed: when the meter did not answer, and when its Redis may
+// delete usage, which is checked once a minute.
 const (
 	retryMeter  = 2 * time.Second
 	retryMended = time.Minute
 )
 
-// A refund is tried twice, each time on a connection of its own: one that hangs must not take the
-// second try's time.
+// A refund is tried twice, each time with a timeout of its own: a connection that hangs must not
+// take the second try's time.
 const (
 	refundAttempts = 2
-	refundTimeout  = 1500 * time.Millisecond // of one: to connect and be answered
+	refundTimeout  = 1500 * time.Millisecond // of one try, connecting included
 )
 
-// Admit asks the meter to charge the call, or to let a cache hit through. What came of it stands in
-// c.
+// Admit charges the call, or admits a cache hit. It sets the result in c, and returns nil when the
+// call is admitted.
 func (g *Gate) Admit(ctx context.Context, c *Call) *fault.Error {
 	ctx, span := g.Tracer.Start(ctx, "admit")
 	defer span.End()
@@ -85,14 +84,15 @@ func (g *Gate) Admit(ctx context.Context, c *Call) *fault.Error {
 		return refusal(c, a)
 	}
 	c.Receipt, c.Charged, c.Supply, c.Window = a.Receipt, c.Metered.Mode == meter.Charge, a.Supply, windowOf(&a)
-	if subject.Tier != "" { // a credential's units are a pack of the tier that they were bought for
+	if subject.Tier != "" { // a credential's supply is that of the tier that was paid for
 		c.Supply = subject.Supply
 	}
 	return nil
 }
 
-// Refuse counts a request that is wrong in itself. What outranks its own fault (a revoked key, a
-// suspended account, the rate window) refuses instead; a meter that does not answer does not.
+// Refuse counts a request that is invalid and returns its error. A fence that outranks it (a
+// revoked key, a suspended account, the rate window) is returned instead; a failure of the meter is
+// not.
 func (g *Gate) Refuse(ctx context.Context, c *Call, own *fault.Error) *fault.Error {
 	ctx, span := g.Tracer.Start(ctx, "admit")
 	defer span.End()
@@ -106,14 +106,14 @@ func (g *Gate) Refuse(ctx context.Context, c *Call, own *fault.Error) *fault.Err
 	return own
 }
 
-// windowOf is the rate window as an admission leaves it.
+// windowOf returns the rate window after an admission.
 func windowOf(a *meter.Admission) fault.Window {
 	return fault.Window{Limit: a.Limit, Remaining: a.Remaining, Reset: a.Reset}
 }
 
-// Refund refunds a charge for a failure of the service's own, before the client is told. It gives
-// the failure to tell: another one when the charge is given back later, because the meter does not
-// answer now, or not at all. The meter refunds once per call.
+// Refund refunds a charge for the service's own failure, before the client is answered. It returns
+// the error for the client: own, or one that says that the refund is made later or has failed
+// because the meter does not answer. It is idempotent per call.
 func (g *Gate) Refund(ctx context.Context, c *Call, own *fault.Error) *fault.Error {
 	if !c.Charged {
 		return own
@@ -121,7 +121,7 @@ func (g *Gate) Refund(ctx context.Context, c *Call, own *fault.Error) *fault.Err
 	ctx = context.WithoutCancel(ctx)
 	name := c.RequestID.String() + ":" + strconv.Itoa(c.Index)
 	var err error
-	for range refundAttempts { // guarded by name, so trying again is safe
+	for range refundAttempts { // idempotent by name
 		attempt, cancel := context.WithTimeout(ctx, refundTimeout)
 		err = g.Meter.Refund(attempt, c.Subject, &c.Metered, c.Receipt, name, own.Reason.String())
 		cancel()

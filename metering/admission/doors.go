@@ -17,8 +17,8 @@ const (
 	relayRoute  = "POST /rpc/{chain}"
 )
 
-// WithNextDoor tells the holder of a door key what to do next, and where. The service's own
-// failures are no doors; what was not refused at all stays nil.
+// WithNextDoor adds the next step to a refusal of a door key's call: what to do, and where. It
+// leaves the service's own failures (5xx), other keys' refusals and nil unchanged.
 func WithNextDoor(c *Call, f *fault.Error) *fault.Error {
 	s := c.Subject
 	if f == nil || s == nil || (s.Door != account.DoorPublic && s.Door != account.DoorWallet) ||
@@ -28,8 +28,8 @@ func WithNextDoor(c *Call, f *fault.Error) *fault.Error {
 	return f.With("next_door", nextDoor(c, f))
 }
 
-// nextDoor names only what is there today: a wallet, an owner, waiting and until when, another key,
-// and correcting the call.
+// nextDoor returns the next step: a wallet, an owner, waiting and until when, another key, or
+// correcting the call.
 func nextDoor(c *Call, f *fault.Error) map[string]string {
 	wait := "wait " + seconds(f.RetryAfter) + " s, "
 	switch f.Reason {

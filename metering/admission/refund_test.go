@@ -23,7 +23,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// deaf is a connection that loses so many refunds and says nothing of it.
+// deaf is a connection that silently loses a number of refunds.
 type deaf struct {
 	net.Conn
 	lost *atomic.Int64
@@ -36,7 +36,7 @@ func (d deaf) Write(b []byte) (int, error) {
 	return d.Conn.Write(b)
 }
 
-// list is a record that has the list of lost calls alone.
+// list is a record with nothing but the list of lost calls.
 type list struct {
 	limits.Record
 
@@ -56,7 +56,7 @@ func (l *list) ListLostCalls(context.Context, *account.LostCall, int) ([]account
 	return l.calls, nil
 }
 
-// and leaves it, as when the answer was lost
+// DeleteLostCall leaves the call in the list, as when the answer was lost.
 func (l *list) DeleteLostCall(context.Context, string) (bool, error) { return true, nil }
 
 func TestRefund_PromisesNoMoreThanIsRecorded(t *testing.T) {
@@ -141,7 +141,7 @@ func TestARefundWhoseFirstTryHangsIsMadeByTheSecond(t *testing.T) {
 			if len(lostCalls.calls) == 1 == row.given {
 				t.Errorf("%d refunds wait", len(lostCalls.calls))
 			}
-			for want := 1; !row.given && want >= 0; want-- { // once, however often it is repeated
+			for want := 1; !row.given && want >= 0; want-- { // refunded once, even when repeated
 				if n, err := g.Limits.Reclaim(ctx, quiet, func(string, int) {}); err != nil || n != want {
 					t.Errorf("%d charges were given back, %v, want %d", n, err, want)
 				}

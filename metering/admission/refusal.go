@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/payments/x402"
 )
 
-// refusal puts the meter's verdict into words.
+// refusal converts the meter's verdict to the error that the client sees.
 func refusal(c *Call, a meter.Admission) *fault.Error {
 	reason, ok := fault.Named(a.Refused)
 	if !ok {
@@ -37,7 +37,7 @@ func refusal(c *Call, a meter.Admission) *fault.Error {
 		f = f.With("scope", string(a.Scope)).With("service", c.Metered.Service)
 	case fault.KeyBudget:
 		f = f.With("scope", string(meter.ScopeKey))
-	default: // the reason says it all
+	default: // nothing to add
 	}
 	if len(a.Also) > 0 {
 		f = f.With("also", others(a.Also))
@@ -45,8 +45,8 @@ func refusal(c *Call, a meter.Admission) *fault.Error {
 	return f
 }
 
-// unpaid is a refusal of a pay-per-call credential; nil when the reason is the same for every kind
-// of key.
+// unpaid returns the refusal of a pay-per-call credential, or nil when it is the same for every
+// kind of key.
 func unpaid(reason fault.Reason) *fault.Error {
 	switch reason {
 	case fault.KeyInvalid:
@@ -60,7 +60,7 @@ func unpaid(reason fault.Reason) *fault.Error {
 	}
 }
 
-// others lists the fences that would have refused as well.
+// others lists the other fences that would have refused.
 func others(also []meter.Refusal) []map[string]any {
 	list := make([]map[string]any, 0, len(also))
 	for _, o := range also {
@@ -77,7 +77,7 @@ func others(also []meter.Refusal) []map[string]any {
 	return list
 }
 
-// enablePath is where a service is switched on again: for the key, or for the account.
+// enablePath returns the path where a service is switched on, for the key or the account.
 func enablePath(scope meter.Scope, s *meter.Subject) string {
 	if scope == meter.ScopeKey {
 		return "/keys/" + s.Key.String()

@@ -1,7 +1,6 @@
-// Package audit owns the proof that the books balance: for accounts and periods of usage it holds
-// the two books of PostgreSQL against themselves, against each other, against the packs that were
-// granted, and against the meter's counters, while calls go on. It reads and compares; it repairs
-// nothing.
+// Package audit proves that the books balance. For accounts and periods of usage it checks
+// PostgreSQL's two books for consistency and compares them with each other, with the granted packs
+// and with the meter's counters, while calls continue. It only reads and repairs nothing.
 package audit
 
 import (
@@ -21,42 +20,42 @@ import (
 
 // Options of an audit. Zero values take the defaults named here.
 type Options struct {
-	Account account.ID // only this one; zero for all
-	Period  string     // only periods that began on this date, 2026-11-01; empty for all
-	// Patience is how long the audit waits, in all, for charges whose refund was recorded before
-	// them. 30 s.
+	Account account.ID // audit only this account; zero for all
+	Period  string     // audit only periods that began on this date, 2026-11-01; empty for all
+	// Patience is how long the audit waits in total for charges whose refund was recorded before
+	// them; 30 s.
 	Patience time.Duration
-	Parallel int // accounts that are looked at together; 4
+	Parallel int // accounts audited concurrently; 4
 
-	Unrecorded func(UnrecordedCharges) // called for each key and hour with charges without a record of the call
+	Unrecorded func(UnrecordedCharges) // called for each key and hour with charges that have no call record
 
-	Progress      func(Summary) // called now and then, while the audit goes on
+	Progress      func(Summary) // called every ProgressEvery while the audit runs
 	ProgressEvery time.Duration // ten seconds
 }
 
-// Summary is how much was looked at.
+// Summary counts what was audited.
 type Summary struct {
 	Accounts int `json:"accounts"`
 	Periods  int `json:"periods"`  // of usage
-	Packs    int `json:"packs"`    // granted, expired ones too
-	Counters int `json:"counters"` // that the meter keeps for fences
-	// Unrecorded are charges of the last day without a record of the call; a process that is killed
-	// loses its last records.
+	Packs    int `json:"packs"`    // granted, expired ones included
+	Counters int `json:"counters"` // kept by the meter for fences
+	// Unrecorded are charges of the last day that have no call record; a killed process loses its
+	// last records.
 	Unrecorded int `json:"unrecorded_charges"`
-	// that still wait to be given back, or for somebody to know whether they were charged
+	// calls whose lost charge is not refunded or decided yet
 	LostCalls   int `json:"lost_calls"`
-	Differences int `json:"differences"` // one at most for each account and period
+	Differences int `json:"differences"` // at most one for each account and period
 }
 
-// Errors of an audit that was asked for something there is not.
+// Errors when what was asked for does not exist.
 var (
 	ErrNoAccount = errors.New("there is no such account")
 	ErrNoPeriod  = errors.New("no usage was recorded in such a period; a period is named by its start date")
 )
 
-// Run audits and tells each difference as it finds it, the first of each account and period. It is
-// right while calls are admitted, refunded and flushed. An error says that not everything could be
-// read, so that nothing is proven.
+// Run audits and passes each difference to tell as it finds it, at most the first of each account
+// and period. Its result is correct while calls are admitted, refunded and flushed. With an error,
+// not everything could be read, so nothing is proven.
 func Run(ctx context.Context, record *store.Store, f *limits.Limits, o Options,
 	tell func(Difference),
 ) (Summary, error) {
@@ -102,12 +101,12 @@ type auditor struct {
 	mu   sync.Mutex // guards what follows, and calls of tell
 	tell func(Difference)
 	done Summary
-	// patient ends when the audit's patience does; nil while it was not needed. impatient ends it.
+	// patient ends with the audit's patience; nil until it is needed. impatient cancels it.
 	patient   context.Context //nolint:containedctx // of one Run
 	impatient context.CancelFunc
 }
 
-// report tells the progress until the function that it returns is called.
+// report calls Options.Progress until the returned function is called.
 func (a *auditor) report(ctx context.Context) func() {
 	ctx, stop := context.WithCancel(ctx)
 	var reporter sync.WaitGroup
@@ -134,7 +133,7 @@ func (a *auditor) report(ctx context.Context) func() {
 	}
 }
 
-// all hands the accounts to look at to some goroutines.
+// all audits the accounts concurrently.
 func (a *auditor) all(ctx context.Context) error {
 	if !a.o.Account.IsZero() {
 		periods, err := a.periodsOf(ctx, a.o.Account)
@@ -153,12 +152,12 @@ func (a *auditor) all(ctx context.Context) error {
 		return nil
 	})
 	if failed := group.Wait(); failed != nil {
-		return failed // what made the walk end, if both failed
+		return failed // the cause of the walk's error, if both failed
 	}
 	return err
 }
 
-// one audits an account with the periods of which there is usage.
+// one audits an account and its periods with usage.
 func (a *auditor) one(ctx context.Context, id account.ID, periods []string) error {
 	held, err := a.record.LoadAccount(ctx, id)
 	unknown := errors.Is(err, store.ErrNotFound)
@@ -166,7 +165,7 @@ func (a *auditor) one(ctx context.Context, id account.ID, periods []string) erro
 		return err
 	}
 	if unknown && len(periods) == 0 {
-		return nil // counted as no account
+		return nil // not counted
 	}
 	packs := make(map[account.PackID]bool, len(held.Packs))
 	for _, p := range held.Packs {
@@ -197,8 +196,8 @@ func (a *auditor) one(ctx context.Context, id account.ID, periods []string) erro
 	return nil
 }
 
-// provePeriods audits each period with usage, and all calls beside all usage, whose difference
-// stands in the latest period. It returns the periods that differ.
+// provePeriods audits each period with usage. It also compares all calls with all usage, and
+// reports that difference in the latest period. It returns the periods that differ.
 func (a *auditor) provePeriods(
 	ctx context.Context, id account.ID, periods []string, packs map[account.PackID]bool, unknown bool, seen *Summary,
 ) (differing map[string]bool, err error) {

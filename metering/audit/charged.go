@@ -11,14 +11,15 @@ import (
 )
 
 const (
-	// callsWithin is how far back calls are counted: they are many, and kept for 30 days only.
+	// callsWithin is how far back calls are compared: there are many, and they are kept for 30 days
+	// only.
 	callsWithin = 24 * time.Hour
-	// callsSettle is how much older than the newest recorded usage an hour's end must be: clocks
-	// differ, and a call is recorded when it ends.
+	// callsSettle is how far before the usage watermark an hour must end: clocks differ, and a call
+	// is recorded when it ends.
 	callsSettle = 5 * time.Minute
 )
 
-// UnrecordedCharges are charges of a key and an hour of which there is no record of the call.
+// UnrecordedCharges counts the charges of a key in an hour that have no call record.
 type UnrecordedCharges struct {
 	Account account.ID    `json:"account_id"`
 	Key     account.KeyID `json:"key_id"`
@@ -26,7 +27,7 @@ type UnrecordedCharges struct {
 	Charges int64         `json:"charges"`
 }
 
-// String is it in one line.
+// String describes them in one line.
 func (u UnrecordedCharges) String() string {
 	return fmt.Sprintf("account %s, key %s, hour %s: charges without a record of the call: %s", u.Account, u.Key,
 		hourName(u.Hour), Count(u.Charges))
@@ -34,8 +35,8 @@ func (u UnrecordedCharges) String() string {
 
 func hourName(hour time.Time) string { return hour.UTC().Format("2006-01-02T15Z") }
 
-// span is the whole hours within which calls are compared with usage; ok is false while no usage of
-// all shards is recorded.
+// span returns the whole hours whose calls are compared with usage. ok is false until the usage of
+// all shards has a watermark.
 func (a *auditor) span(ctx context.Context) (since, until time.Time, ok bool, err error) {
 	watermark, err := a.record.UsageWatermark(ctx)
 	if errors.Is(err, store.ErrNotFound) {
@@ -45,9 +46,9 @@ func (a *auditor) span(ctx context.Context) (since, until time.Time, ok bool, er
 	return until.Add(-callsWithin), until, err == nil, err
 }
 
-// proveCalls holds the records of an account's charged calls against its usage, by key and hour.
-// More records than charges are calls that were served and not billed. Charges without a record are
-// named and are no difference, for a process that is killed loses its last records.
+// proveCalls compares an account's call records with its usage, by key and hour. More records than
+// charges are calls that were served and not billed. Charges without a record are reported and are
+// no difference, because a killed process loses its last records.
 func (a *auditor) proveCalls(ctx context.Context, id account.ID, seen *Summary) (first *Difference, err error) {
 	since, until, ok, err := a.span(ctx)
 	if err != nil || !ok {

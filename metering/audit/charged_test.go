@@ -28,8 +28,7 @@ func (b *bundle) recordCalls(t *testing.T, h *holder, n int, at time.Time) {
 	}
 }
 
-// chargeAt writes usage of so many charges that were made at an instant, and that all usage until
-// now is recorded.
+// chargeAt writes usage of n charges at an instant, and a watermark of now.
 func (b *bundle) chargeAt(t *testing.T, h *holder, n int64, at time.Time, outcome string) {
 	t.Helper()
 	period, _ := plan.CalendarMonth(at)
@@ -54,7 +53,7 @@ func (b *bundle) chargeAt(t *testing.T, h *holder, n int64, at time.Time, outcom
 	}
 }
 
-// anHour is the middle of an hour that is over.
+// anHour returns the middle of an hour that is over.
 func anHour() time.Time { return time.Now().UTC().Truncate(time.Hour).Add(-90 * time.Minute) }
 
 func TestAudit_NamesCallsThatWereServedAndNotBilled(t *testing.T) {

@@ -9,31 +9,31 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// Identity is one of the equations that the books keep.
+// Identity names an equation that the books must satisfy.
 type Identity string
 
-// The identities, in the order in which they are proven.
+// The identities, in the order in which they are checked.
 const (
-	Accounts Identity = "accounts" // usage belongs to an account that is recorded
-	// only a refund takes back, and it never gives; hits and refusals cost nothing
+	Accounts Identity = "accounts" // usage belongs to a recorded account
+	// only refunds are negative; hits and refusals cost nothing
 	Lines       Identity = "lines"
-	Refunds     Identity = "refunds"      // no more was given back than was charged
+	Refunds     Identity = "refunds"      // no more was refunded than charged
 	Requests    Identity = "requests"     // requests = billable + cache hits + refusals
 	Sources     Identity = "sources"      // units by key, chain and class = units by source
 	Packs       Identity = "packs"        // granted = remaining + used + expired
 	DoubleEntry Identity = "double entry" // usage_periods = the sum of usage_hours
 	Sums        Identity = "sums"         // usage_days, account_hours and account_days = the sums of usage_hours
-	Statements  Identity = "statements"   // frozen + adjustments = usage, but for what the next statement adjusts
-	Calls       Identity = "calls"        // every charged call that is recorded stands in the usage
+	Statements  Identity = "statements"   // statement + adjustments = usage, except what the next statement adjusts
+	Calls       Identity = "calls"        // every recorded charged call is in the usage
 	Counters    Identity = "counters"     // flushed + unflushed usage = the meter's counters
-	// what a payment bought = what was granted, which packs hold against remaining + used + expired
+	// what a payment bought = what was granted
 	Settled Identity = "settled"
 )
 
-// Difference is where an identity does not hold.
+// Difference is a violation of an identity.
 type Difference struct {
 	Account  account.ID `json:"account_id"`
-	Period   string     `json:"period"` // its start date
+	Period   string     `json:"period"` // start date
 	Identity Identity   `json:"identity"`
 	What     string     `json:"what"`
 	Left     Side       `json:"left"`
@@ -52,13 +52,13 @@ type Figure struct {
 	units bool
 }
 
-// Count is a number of requests, calls or things.
+// Count returns the figure of a number of requests, calls or things.
 func Count(n int64) Figure { return Figure{n: n} }
 
-// Amount is a number of units.
+// Amount returns the figure of a number of units.
 func Amount(u plan.Units) Figure { return Figure{n: int64(u), units: true} }
 
-// String has commas between thousands.
+// String groups thousands with commas.
 func (f Figure) String() string {
 	if f.units {
 		return plan.Units(f.n).Grouped()
@@ -66,7 +66,7 @@ func (f Figure) String() string {
 	return plan.Group(strconv.FormatInt(f.n, 10))
 }
 
-// MarshalJSON writes the number, units in whole ones.
+// MarshalJSON writes the number; units are whole units, not thousandths.
 func (f Figure) MarshalJSON() ([]byte, error) {
 	if f.units {
 		return plan.Units(f.n).MarshalJSON()
@@ -74,12 +74,12 @@ func (f Figure) MarshalJSON() ([]byte, error) {
 	return json.Marshal(f.n)
 }
 
-// By is by how much the left side is more than the right one.
+// By returns left minus right.
 func (d Difference) By() Figure {
 	return Figure{d.Left.Figure.n - d.Right.Figure.n, d.Left.Figure.units}
 }
 
-// String is the difference in one line.
+// String describes the difference in one line.
 func (d Difference) String() string {
 	by, more := d.By(), "more"
 	if by.n < 0 {
@@ -89,7 +89,7 @@ func (d Difference) String() string {
 		d.Account, d.Period, d.Identity, d.What, d.Left.Name, d.Left.Figure, d.Right.Name, d.Right.Figure, by, more)
 }
 
-// differ returns a difference when two figures do.
+// differ returns a difference if the figures differ, else nil.
 func differ(identity Identity, what string, left, right Side) *Difference {
 	if left.Figure == right.Figure {
 		return nil

@@ -17,8 +17,8 @@ import (
 )
 
 // Calls are charged to plan and packs, split over both, refunded, refused and served from the
-// cache; usage is flushed; projections and counters are lost; caps come and go. However often it is
-// audited meanwhile, nothing differs.
+// cache; usage is flushed; projections and counters are lost; caps come and go. Every audit
+// meanwhile finds no difference.
 func TestAnAuditUnderLoadNeverAlarms(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -59,7 +59,7 @@ func TestAnAuditUnderLoadNeverAlarms(t *testing.T) {
 	every(15*time.Millisecond, func(n int) { b.changeCaps(t, holders[n%len(holders)], n) })
 
 	var seen audit.Summary
-	// A machine that others load takes longer until packs are drawn from and calls refused.
+	// On a busy machine it takes longer until packs are drawn from and calls refused.
 	for n := 0; n < 25 || (n < 1_000 && !b.shape(t).whole()); n++ {
 		s, told := b.audit(t, audit.Options{Patience: time.Second})
 		for _, d := range told {
@@ -82,7 +82,7 @@ func TestAnAuditUnderLoadNeverAlarms(t *testing.T) {
 	}
 }
 
-// shape is how many lines there are of what a load must have had.
+// shape counts the lines of the kinds that the load must produce.
 type shape struct{ drawn, refunded, refused int64 }
 
 func (s shape) whole() bool { return s.drawn > 0 && s.refunded > 0 && s.refused > 0 }
@@ -98,8 +98,8 @@ func (b *bundle) shape(t *testing.T) (s shape) {
 	return s
 }
 
-// anyCall makes a call of some kind. One that is not admitted because too much was lost at once is
-// none.
+// anyCall makes a call of some kind. It does nothing more if the call is not admitted because too
+// much was lost at once.
 func (b *bundle) anyCall(t *testing.T, h *holder, n int) {
 	mode := meter.Charge
 	switch n % 8 {
@@ -119,7 +119,7 @@ func (b *bundle) anyCall(t *testing.T, h *holder, n int) {
 	}
 }
 
-// changeCaps sets caps of an account or its key, or takes them away.
+// changeCaps sets or removes caps of an account or its key.
 func (b *bundle) changeCaps(t *testing.T, h *holder, n int) {
 	settings := account.Settings{Caps: &map[string]json.Number{}}
 	if n%2 == 0 {
@@ -190,7 +190,7 @@ func TestAnAuditTellsItsProgress(t *testing.T) {
 	h := b.holder(t, plan.Unit)
 	b.charge(t, h, plan.Unit, true)
 	b.flushAll(t)
-	b.spoil(t, "UPDATE usage_hours SET units = -5000 WHERE outcome = 'refund'") // which the audit waits for
+	b.spoil(t, "UPDATE usage_hours SET units = -5000 WHERE outcome = 'refund'") // the audit waits for its charge
 	said := make(chan audit.Summary, 1)
 	b.audit(t, audit.Options{Patience: time.Second, ProgressEvery: time.Millisecond, Progress: func(s audit.Summary) {
 		select {

@@ -12,11 +12,11 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// lookAgain is how long the audit waits between two looks at refunds without their charges.
+// lookAgain is the interval between reads while a refund is without its charge.
 const lookAgain = 500 * time.Millisecond
 
-// provePeriod returns the first difference in the books of a period, nil when there is none. packs
-// are those of the account.
+// provePeriod returns the first difference in the books of a period, or nil. packs are the
+// account's.
 func (a *auditor) provePeriod(ctx context.Context, of store.UsagePeriod,
 	packs map[account.PackID]bool,
 ) (*Difference, error) {
@@ -32,8 +32,8 @@ func (a *auditor) provePeriod(ctx context.Context, of store.UsagePeriod,
 		if d == nil || d.Identity != Refunds {
 			return d, nil
 		}
-		// The charge may be on its way still: buckets are flushed in the order of their slots,
-		// which is not theirs after a step of the clock.
+		// The charge may not be flushed yet: buckets are flushed in the order of their slots, which
+		// differs from the order of charge and refund after a step of the clock.
 		patient := a.patience(ctx)
 		again.Reset(lookAgain)
 		select {
@@ -44,7 +44,8 @@ func (a *auditor) provePeriod(ctx context.Context, of store.UsagePeriod,
 	}
 }
 
-// patience begins with the first look that needs it, and ends once for the whole audit.
+// patience returns the context that bounds all waits of the audit. Its time starts with the first
+// call.
 func (a *auditor) patience(ctx context.Context) context.Context {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -54,7 +55,7 @@ func (a *auditor) patience(ctx context.Context) context.Context {
 	return a.patient
 }
 
-// prove holds the books of a period against themselves and each other.
+// prove checks the books of a period for consistency and against each other.
 func prove(e *store.UsageEvidence, packs map[account.PackID]bool) *Difference {
 	for _, identity := range []func() *Difference{
 		func() *Difference { return impossible(e.Impossible) },
@@ -117,7 +118,7 @@ func overRefunded(o *store.OverRefund) *Difference {
 	}
 }
 
-// words names the calls of a line.
+// words describes the calls of a line.
 func words(l *account.UsageLine) string {
 	return fmt.Sprintf("key %s, %s %s on %s", l.Key, l.Service, l.Method, l.Chain)
 }
@@ -128,7 +129,7 @@ func requests(book string, t *store.PeriodTotals) *Difference {
 	})
 }
 
-// sources compares units with where they were drawn from, in each book.
+// sources compares units with the sources that they were drawn from, in each book.
 func sources(e *store.UsageEvidence) *Difference {
 	if d := differ(Sources, "usage_periods", Side{"units", Amount(e.Totals.Units)},
 		Side{"from the plan and packs", Amount(e.Totals.PlanUnits + e.Totals.PackUnits)}); d != nil {
@@ -144,7 +145,7 @@ func sources(e *store.UsageEvidence) *Difference {
 		Side{"units by source", Amount(drawn)})
 }
 
-// foreignPack finds units that were drawn from a pack which the account was not granted.
+// foreignPack finds units drawn from a pack that was not granted to the account.
 func foreignPack(e *store.UsageEvidence, packs map[account.PackID]bool) *Difference {
 	for _, source := range slices.Sorted(maps.Keys(e.BySource)) {
 		if id, pack := account.PackOf(source); pack && !packs[id] {
@@ -167,7 +168,7 @@ func doubleEntry(totals, hours *store.PeriodTotals) *Difference {
 	return nil
 }
 
-// rollupMismatch tells of a sum of the hours that is not theirs.
+// rollupMismatch reports a rollup that differs from the sum of its hours.
 func rollupMismatch(u *store.RollupMismatch) *Difference {
 	if u == nil {
 		return nil
@@ -186,8 +187,8 @@ func rollupMismatch(u *store.RollupMismatch) *Difference {
 	return differ(Sums, what, Side{"units", Amount(u.Sum.Units)}, Side{"by the hours", Amount(u.Hours.Units)})
 }
 
-// stated compares what a closed period's statement and the adjustments since say with the usage,
-// and the statement with its own content. Usage that the next statement adjusts is no difference.
+// stated compares a closed period's statement and its later adjustments with the usage, and the
+// statement's sums with its content. Usage that the next statement adjusts is no difference.
 func stated(e *store.UsageEvidence) *Difference {
 	s := e.Stated
 	if s == nil {
@@ -209,7 +210,7 @@ func stated(e *store.UsageEvidence) *Difference {
 	return nil
 }
 
-// pair is a figure by two books.
+// pair is one figure of two books.
 type pair struct {
 	name        string
 	left, right Figure
@@ -228,9 +229,9 @@ func figures(left, right *store.PeriodTotals) []pair {
 	}
 }
 
-// proveCounters compares packs and counters with the sum of usage, flushed or not, and tells the
-// first difference as one of the account's present period, unless that has one already. It looks at
-// nothing when the audit is of another period.
+// proveCounters compares packs and counters with the sum of usage, flushed or not. It reports the
+// first difference in the account's current period, unless that has one already. It does nothing
+// when another period is audited.
 func (a *auditor) proveCounters(ctx context.Context, held *store.Account, differing map[string]bool,
 	seen *Summary,
 ) error {
@@ -278,7 +279,7 @@ func (a *auditor) proveCounters(ctx context.Context, held *store.Account, differ
 	return nil
 }
 
-// Name says what a counter counts.
+// Name describes what a counter counts.
 func Name(c *account.Counter) string {
 	name := "units of the account"
 	if !c.Key.IsZero() {

@@ -8,9 +8,8 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// proveSettled holds what is granted to a settlement's account against the settlement: its net
-// bought all of the units, and they are one pack. That the pack is what remains, was used and has
-// expired is proven with the packs of every account.
+// proveSettled compares the units granted to a settlement's account with the settlement, and those
+// with what its net amount buys. Their use and expiry are checked with the packs of every account.
 func (a *auditor) proveSettled(ctx context.Context, held *store.Account) (*Difference, error) {
 	var granted plan.Units
 	for _, p := range held.Packs {

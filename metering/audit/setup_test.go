@@ -23,7 +23,7 @@ import (
 
 const patience = time.Minute
 
-// bundle is a meter and a record of the test's own.
+// bundle is a meter and a record for one test.
 type bundle struct {
 	ctx    context.Context //nolint:containedctx // a test's own
 	redis  *testkit.RedisServer
@@ -61,7 +61,7 @@ func setup(t *testing.T) *bundle {
 	return b
 }
 
-// holder is an account that fences stand around on every side, with its one key.
+// holder is an account with every kind of fence, and its one key.
 type holder struct {
 	*meter.Subject
 	packs []account.Pack
@@ -69,8 +69,8 @@ type holder struct {
 
 var author = store.Author{Actor: "somebody", Origin: "test", Reason: "a test"}
 
-// holder records an account on a contract of that many units a period, with packs of these units,
-// and caps and a day that count and bind nobody.
+// holder records an account on a contract with that many units per period, with packs of these
+// units, and with caps and a daily allowance that count and never refuse.
 func (b *bundle) holder(t *testing.T, quota plan.Units, packs ...plan.Units) *holder {
 	t.Helper()
 	id, key := account.NewID(), account.NewKeyID()
@@ -126,7 +126,7 @@ func call(mode meter.Mode, units plan.Units) *meter.Call {
 	return c
 }
 
-// charge makes a call that has to be admitted, and refunds it when wanted.
+// charge makes a call that must be admitted, and refunds it if refund is set.
 func (b *bundle) charge(t *testing.T, h *holder, units plan.Units, refund bool) {
 	t.Helper()
 	c := call(meter.Charge, units)
@@ -155,7 +155,7 @@ func (b *bundle) flushAll(t *testing.T) {
 	}
 }
 
-// audit runs an audit and gives what it told.
+// audit runs an audit and returns the differences that it reported.
 func (b *bundle) audit(t *testing.T, o audit.Options) (audit.Summary, []audit.Difference) {
 	t.Helper()
 	var told []audit.Difference
@@ -169,7 +169,7 @@ func (b *bundle) audit(t *testing.T, o audit.Options) (audit.Summary, []audit.Di
 	return s, told
 }
 
-// spoil changes the record behind its back.
+// spoil changes the record directly in SQL.
 func (b *bundle) spoil(t *testing.T, sql string, args ...any) {
 	t.Helper()
 	if _, err := b.db.Exec(b.ctx, sql, args...); err != nil {

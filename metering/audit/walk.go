@@ -8,11 +8,11 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// page is how many accounts or periods are read at once.
+// page is how many accounts or periods one query reads.
 const page = 500
 
-// walk visits every account that is recorded or has usage, in the order of ids, with the periods to
-// look at. It holds a page of each.
+// walk visits every account that is recorded or has usage, in the order of ids, with its periods to
+// audit. It holds one page of each in memory.
 func (a *auditor) walk(ctx context.Context, visit func(account.ID, []string) error) error {
 	accounts := &pages[account.ID]{next: func(last account.ID) ([]account.ID, error) {
 		found, err := a.record.ListAccounts(ctx, last, page)
@@ -63,7 +63,7 @@ func (a *auditor) walk(ctx context.Context, visit func(account.ID, []string) err
 	}
 }
 
-// periodsOf are the periods to look at of one account.
+// periodsOf returns the periods of one account to audit.
 func (a *auditor) periodsOf(ctx context.Context, id account.ID) ([]string, error) {
 	var of []string
 	last := store.UsagePeriod{Account: id}
@@ -87,15 +87,15 @@ func (a *auditor) periodsOf(ctx context.Context, id account.ID) ([]string, error
 	}
 }
 
-// pages gives what comes in pages one by one.
+// pages iterates over the items of successive pages.
 type pages[T any] struct {
-	next func(last T) ([]T, error) // a page after the last one given; shorter than page when there are no more
+	next func(last T) ([]T, error) // the page after item last; shorter than page at the end
 	held []T
 	last T
 	end  bool
 }
 
-// peek returns the next one without taking it, and false when there is none.
+// peek returns the next item without taking it, and false when there is none.
 func (p *pages[T]) peek() (T, bool, error) {
 	if len(p.held) == 0 && !p.end {
 		found, err := p.next(p.last)

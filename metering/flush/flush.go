@@ -1,7 +1,7 @@
-// Package flush owns the way of usage from the meter to the record: it takes sealed buckets from
-// Redis, commits them to PostgreSQL, and only then drops them, so that a crash at any point loses
-// nothing and counts nothing twice. It publishes, per shard, the instant before which all usage is
-// recorded. It needs neither Temporal nor the API, and it decides nothing about what calls cost.
+// Package flush moves usage from Redis to PostgreSQL. It commits sealed buckets and only then
+// deletes them from Redis, so that a crash at any point loses nothing and counts nothing twice. It
+// publishes a watermark per shard, the instant before which all usage is in PostgreSQL. It needs
+// neither Temporal nor the API.
 package flush
 
 import (
@@ -14,55 +14,56 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 )
 
-// Meter is where buckets come from. Times are those of its own clock.
+// Meter is the source of buckets. Times are of its own clock.
 type Meter interface {
-	// Now is the meter's clock.
+	// Now returns the meter's time.
 	Now(ctx context.Context) (time.Time, error)
 	// DirtyShards lists the shards in [from, to) that have buckets, open or sealed.
 	DirtyShards(ctx context.Context, from, to int) ([]int, error)
-	// SealedBuckets seals what is due (everything when all) and gives up to limit sealed buckets,
-	// oldest first, those given before and not dropped again. oldestOpen is the start of the oldest
-	// slot not sealed, zero when there is none.
+	// SealedBuckets seals what is due (everything when all) and returns up to limit sealed buckets,
+	// oldest first; a bucket is returned until it is dropped. oldestOpen is the start of the oldest
+	// open slot, zero when there is none.
 	SealedBuckets(ctx context.Context, shard int, all bool,
 		limit int) (sealed []account.UsageBucket, oldestOpen time.Time, err error)
-	// DropBuckets deletes sealed buckets. Dropping what is gone is no error.
+	// DropBuckets deletes sealed buckets. It is idempotent.
 	DropBuckets(ctx context.Context, buckets []account.UsageBucket) error
 }
 
-// Record is where buckets go.
+// Record is the destination of buckets.
 type Record interface {
-	// CommitUsage adds buckets, all or none, each once however often it comes. store.ErrRejected:
-	// their content is at fault.
+	// CommitUsage adds buckets, all or none. It is idempotent per bucket. It returns
+	// store.ErrRejected when their content is invalid.
 	CommitUsage(ctx context.Context, buckets []account.UsageBucket) error
 	// SaveWatermarks records the instants before which all usage of the shards is committed.
 	SaveWatermarks(ctx context.Context, watermarks map[int]time.Time) error
-	// UsageWatermark is the oldest of those of all shards; store.ErrNotFound while one has none.
+	// UsageWatermark returns the oldest watermark of all shards; store.ErrNotFound while one has
+	// none.
 	UsageWatermark(ctx context.Context) (time.Time, error)
 }
 
 // Options of a Flusher. Zero values take the defaults named here.
 type Options struct {
 	Shards     int           // of the meter; 1,024
-	RangeSize  int           // shards led together; 64
+	RangeSize  int           // shards per lease
 	Interval   time.Duration // between passes; one second
 	MaxBackoff time.Duration // between passes while they fail; ten seconds
 	SlotLength time.Duration // of the meter's buckets; ten seconds
-	PerShard   int           // buckets read from a shard at once; 64. With RangeSize it bounds what is in memory
-	Timeout    time.Duration // of one range's part of a pass; thirty seconds
+	PerShard   int           // buckets read from a shard at once; 64. With RangeSize it bounds the memory used
+	Timeout    time.Duration // for one range in a pass; thirty seconds
 	Drain      time.Duration // for the last pass when Run ends; five seconds
 	Logger     *slog.Logger  // slog.Default()
 
-	OnFlush     func(buckets int)  // after every commit of new or repeated buckets
+	OnFlush     func(buckets int)  // after every commit, also of buckets that were committed before
 	OnError     func(error)        // after every failed pass
-	OnWatermark func(at time.Time) // every few passes: the instant before which all usage of every account is recorded
+	OnWatermark func(at time.Time) // every few passes, with the watermark of all shards
 }
 
-// watermarkPasses is how many passes go between two writes of watermarks: nobody waits for them by
-// the second.
+// watermarkPasses is the number of passes per write of watermarks, which need not be current to the
+// second.
 const watermarkPasses = 5
 
-// Flusher moves usage for the ranges of shards it leads. Any number may run beside each other, on
-// any machine.
+// Flusher flushes the ranges of shards that it holds leases for. Any number may run concurrently,
+// on any machine.
 type Flusher struct {
 	meter  Meter
 	record Record
@@ -70,16 +71,17 @@ type Flusher struct {
 	o      Options
 
 	leases  Leases       // nil while there is no connection
-	led     map[int]bool // ranges led through leases
+	led     map[int]bool // ranges whose lease is held
 	passes  int
-	refused map[bucketName]struct{} // buckets that PostgreSQL refuses; left in the meter, and told once
-	marked  watermarks              // as this flusher recorded them last, of the ranges it leads
+	refused map[bucketName]struct{} // buckets that PostgreSQL refuses; they stay in the meter and are logged once
+	marked  watermarks              // as this flusher last recorded them, for its ranges
 
 	mu     sync.Mutex // guards failed, and refused while batches are committed
 	failed error      // of the last pass
 }
 
-// New makes a flusher. It does nothing before Run or FlushAll; only one of them may run at a time.
+// New returns a flusher. It does nothing before Run or FlushAll; only one of them may run at a
+// time.
 func New(meter Meter, record Record, open OpenLeases, o Options) *Flusher {
 	fallback := func(value *int, byDefault int) {
 		if *value <= 0 {
@@ -108,8 +110,9 @@ func New(meter Meter, record Record, open OpenLeases, o Options) *Flusher {
 	}
 }
 
-// Run flushes until ctx ends, then once more within Options.Drain what is due, and gives its ranges
-// back. Failures are logged and tried again, so it returns nil unless the last pass failed.
+// Run flushes until ctx ends. Then it flushes once more what is due, within Options.Drain, and
+// releases its leases. Failures are logged and retried with backoff, so it returns an error only if
+// the last pass failed.
 func (f *Flusher) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -124,7 +127,7 @@ func (f *Flusher) Run(ctx context.Context) error {
 		switch {
 		case err == nil:
 			backoff = f.o.Interval
-		case ctx.Err() != nil: // interrupted by the stop, not failed
+		case ctx.Err() != nil: // interrupted, not failed
 		default:
 			backoff = min(2*backoff, f.o.MaxBackoff)
 			f.o.Logger.Error("usage not flushed; it stays in the meter, will retry", "backoff", backoff,
@@ -138,7 +141,7 @@ func (f *Flusher) Run(ctx context.Context) error {
 	}
 }
 
-// Failed is why the last pass failed, nil when it did not. Safe for concurrent use.
+// Failed returns the error of the last pass. It is safe for concurrent use.
 func (f *Flusher) Failed() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -151,8 +154,8 @@ func (f *Flusher) setFailed(err error) {
 	f.failed = err
 }
 
-// FlushAll moves everything, open buckets too, of all shards, whoever leads them: for the stop of a
-// meter that keeps nothing.
+// FlushAll flushes everything, open buckets included, of all shards, whoever holds their leases. It
+// is for stopping a meter without persistence.
 func (f *Flusher) FlushAll(ctx context.Context) error {
 	clear(f.marked)
 	for from := 0; from < f.o.Shards; from += f.o.RangeSize {
@@ -163,12 +166,12 @@ func (f *Flusher) FlushAll(ctx context.Context) error {
 	return f.tell(ctx)
 }
 
-// drainRetry is how long a failed last pass waits for its next attempt.
+// drainRetry is the interval between attempts of the last pass.
 const drainRetry = 50 * time.Millisecond
 
-// drain flushes what is due one last time, until a pass succeeds or Options.Drain is over: the
-// caller's context has ended, and with it, or by PostgreSQL's doing, sessions that a pass finds out
-// about only by failing.
+// drain flushes what is due one last time. It retries until a pass succeeds or Options.Drain is
+// over, because PostgreSQL sessions may have ended with the caller's context, which a pass finds
+// out only by failing.
 func (f *Flusher) drain(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), f.o.Drain)
 	defer cancel()
@@ -187,7 +190,7 @@ func (f *Flusher) drain(ctx context.Context) error {
 	}
 }
 
-// pass makes sure of the leadership and flushes what it covers.
+// pass renews the leases and flushes their ranges.
 func (f *Flusher) pass(ctx context.Context) error {
 	if err := f.within(ctx, f.lead); err != nil {
 		return err
@@ -200,15 +203,15 @@ func (f *Flusher) pass(ctx context.Context) error {
 	return err
 }
 
-// within sets the deadline of a step. Each has its own, so that a backlog of many ranges is not
-// taken for a failure.
+// within runs a step with a timeout. Each step has its own, so that a backlog of many ranges does
+// not count as a failure.
 func (f *Flusher) within(ctx context.Context, step func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, f.o.Timeout)
 	defer cancel()
 	return step(ctx)
 }
 
-// flushLed flushes every range that is led. One that fails does not keep the others.
+// flushLed flushes every range whose lease is held. One that fails does not stop the others.
 func (f *Flusher) flushLed(ctx context.Context) error {
 	var failed []error
 	for number := range f.led {

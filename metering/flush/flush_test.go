@@ -25,7 +25,7 @@ const (
 
 var start = time.Date(2026, time.November, 20, 10, 0, 0, 0, time.UTC)
 
-// The flusher works between these two.
+// The implementations that the flusher is used with.
 var (
 	_ flush.Meter  = (*meter.Meter)(nil)
 	_ flush.Record = (*store.Store)(nil)
@@ -59,7 +59,7 @@ func (b *bundle) flusher(o flush.Options) *flush.Flusher {
 	return flush.New(b.meter, b.store, flush.FromStore(b.store), o)
 }
 
-// start runs a flusher and gives the function that stops it and waits for its end.
+// start runs a flusher and returns a function that stops it and waits for its end.
 func (b *bundle) start(ctx context.Context, t *testing.T, f *flush.Flusher) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(ctx)
@@ -232,7 +232,7 @@ func TestFlusherGoesOnAfterOutages(t *testing.T) {
 	wait(t, "the flusher says that all is well", func() bool { return f.Failed() == nil })
 }
 
-// endSessions has PostgreSQL end every session, the one that leads among them.
+// endSessions ends every PostgreSQL session, that with the leases included.
 func (b *bundle) endSessions(ctx context.Context, t *testing.T) {
 	t.Helper()
 	admin, err := pgx.Connect(ctx, b.url)
@@ -262,7 +262,7 @@ func TestTheLastFlushBeginsASessionThatEndedUnawaresAgain(t *testing.T) {
 		t.Errorf("%d buckets left in the meter after the stop", left)
 	}
 	wait(t, "both lines are recorded", func() bool {
-		hours, err := b.store.ListUsage(ctx, id, period) // connections of the pool that ended fail once
+		hours, err := b.store.ListUsage(ctx, id, period) // ended connections of the pool fail once
 		return err == nil && len(hours) == 2
 	})
 }

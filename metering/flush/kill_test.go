@@ -18,14 +18,14 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// The victim is this test binary again, told by its environment to flush and to die between the
+// The victim is this test binary again. Its environment tells it to flush and to die between the
 // commit and the drop.
 const (
 	victimDatabase = "FLUSH_VICTIM_DATABASE"
 	victimRedis    = "FLUSH_VICTIM_REDIS"
 )
 
-// dying is a record whose process is killed right after a commit.
+// dying is a record that kills its process right after a commit.
 type dying struct{ *store.Store }
 
 func (d dying) CommitUsage(ctx context.Context, buckets []account.UsageBucket) error {

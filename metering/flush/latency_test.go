@@ -37,7 +37,7 @@ func TestLatenciesFlushedByAProcessThatIsKilledBeforeTheDropCountOnce(t *testing
 	since, err := m.Now(ctx)
 	must(err)
 	count := func(took time.Duration) {
-		book := meter.NewLatencies(m, meter.LatencyOptions{}) //nolint:contextcheck // it outlives what it counts
+		book := meter.NewLatencies(m, meter.LatencyOptions{}) //nolint:contextcheck // it outlives the calls
 		for range 25 {
 			book.Observe(subject, &meter.Call{
 				Chain: "eth_mainnet", Service: "rpc", Method: "eth_call", Class: "standard",

@@ -7,23 +7,23 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// Leases are locks that live as long as one session, and count who shares them. Every method fails
-// once the session is lost.
+// Leases are locks that last as long as one session, and count the sessions that share them. Every
+// method fails once the session is lost.
 type Leases interface {
 	// Members counts the sessions that share the leases, this one included.
 	Members(ctx context.Context) (int, error)
-	// Take tries to get a lease and says whether it is held now.
+	// Take tries to acquire a lease and reports whether it is held now.
 	Take(ctx context.Context, number int) (bool, error)
-	// Release returns one.
+	// Release releases a lease.
 	Release(ctx context.Context, number int) error
-	// Close returns all.
+	// Close releases all leases.
 	Close(ctx context.Context) error
 }
 
-// OpenLeases begins a session.
+// OpenLeases opens a session.
 type OpenLeases func(ctx context.Context) (Leases, error)
 
-// FromStore begins sessions on PostgreSQL.
+// FromStore opens sessions on PostgreSQL.
 func FromStore(s *store.Store) OpenLeases {
 	return func(ctx context.Context) (Leases, error) {
 		leases, err := s.OpenLeases(ctx, store.LeaseUsageFlush)
@@ -34,9 +34,9 @@ func FromStore(s *store.Store) OpenLeases {
 	}
 }
 
-// lead brings the ranges led to this flusher's fair share of all. Leadership spares work done
-// twice; that nothing counts twice does not rest on it but on the ledger, so a flusher that lost
-// its session unawares does no harm.
+// lead acquires this flusher's fair share of the ranges. Leases only avoid duplicate work. It is
+// the ledger that prevents double counting, so a flusher that lost its session unawares does no
+// harm.
 func (f *Flusher) lead(ctx context.Context) error {
 	if f.leases == nil {
 		leases, err := f.open(ctx)
@@ -51,7 +51,7 @@ func (f *Flusher) lead(ctx context.Context) error {
 	return nil
 }
 
-// share takes free ranges up to the fair share and releases what is beyond it.
+// share acquires free ranges up to the fair share and releases those beyond it.
 func (f *Flusher) share(ctx context.Context) error {
 	members, err := f.leases.Members(ctx)
 	if err != nil {
@@ -85,14 +85,14 @@ func (f *Flusher) share(ctx context.Context) error {
 	return nil
 }
 
-// forget drops what this flusher recorded of a range before another led it.
+// forget drops the watermarks of a range, which another flusher may have changed since.
 func (f *Flusher) forget(number int) {
 	for shard := number * f.o.RangeSize; shard < (number+1)*f.o.RangeSize; shard++ {
 		delete(f.marked, shard)
 	}
 }
 
-// giveUp ends the session and with it every lease.
+// giveUp closes the session and with it releases every lease.
 func (f *Flusher) giveUp(ctx context.Context) error {
 	clear(f.led)
 	leases := f.leases

@@ -12,8 +12,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 )
 
-// memoryMeter keeps buckets as the meter promises to: sealed ones come again until they are
-// dropped.
+// memoryMeter is a flush.Meter in memory: sealed buckets are returned until they are dropped.
 type memoryMeter struct {
 	mu          sync.Mutex // guards all below
 	now         time.Time
@@ -29,7 +28,7 @@ func newMemoryMeter(now time.Time) *memoryMeter {
 	return &memoryMeter{now: now, open: map[int][]account.UsageBucket{}, sealed: map[int][]account.UsageBucket{}}
 }
 
-// add opens a bucket in the slot of at.
+// add opens a bucket in the slot that holds at.
 func (m *memoryMeter) add(shard int, id account.ID, at time.Time, lines ...account.UsageLine) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

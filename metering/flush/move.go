@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	// readers is how many shards are read at the same time.
+	// readers is how many shards are read concurrently.
 	readers = 8
-	// committers is how many transactions are under way at the same time.
+	// committers is how many transactions run concurrently.
 	committers = 2
-	// batchLines bounds a transaction: PostgreSQL sorts so many lines in its usual work_mem of 4
-	// MB.
+	// batchLines bounds a transaction: PostgreSQL sorts this many lines within its default work_mem
+	// of 4 MB.
 	batchLines = 8192
 )
 
@@ -35,11 +35,11 @@ func nameOf(b *account.UsageBucket) bucketName {
 	return bucketName{b.Shard, b.Slot.Unix(), b.Account, b.Generation}
 }
 
-// flushShards moves what the shards in [from, to) have, in rounds, until a round finds less than a
-// full page everywhere. With mark it records all their watermarks afterwards; those that went back
-// are recorded in any case.
+// flushShards flushes the shards in [from, to), in rounds, until no shard returns a full page. With
+// mark it records all their watermarks afterwards; a watermark that moved back is always recorded.
 func (f *Flusher) flushShards(ctx context.Context, from, to int, all, mark bool) error {
-	// The clock is read first: a shard that is found clean afterwards was clean at that instant.
+	// The clock is read first: a shard that is clean when checked afterwards has no usage from
+	// before it.
 	now, err := f.meter.Now(ctx)
 	if err != nil {
 		return fmt.Errorf("read the meter's clock: %w", err)
@@ -71,8 +71,8 @@ func (f *Flusher) flushShards(ctx context.Context, from, to int, all, mark bool)
 				dirty = append(dirty, p.shard)
 				continue
 			}
-			// An open slot that lies ahead of the clock was opened before the clock stepped back:
-			// what comes next lies before it.
+			// An open slot ahead of the clock was opened before the clock stepped back: new usage
+			// will be before it.
 			if !p.oldestOpen.After(now) {
 				marks.replace(p.shard, p.oldestOpen)
 			}
@@ -82,23 +82,23 @@ func (f *Flusher) flushShards(ctx context.Context, from, to int, all, mark bool)
 	return f.publish(ctx, marks, mark)
 }
 
-// page is what one read of a shard gave. Its times are starts of slots, zero for none.
+// page is the result of one read of a shard. Its times are starts of slots, zero for none.
 type page struct {
 	shard      int
-	buckets    []account.UsageBucket // without refused ones
+	buckets    []account.UsageBucket // without the refused ones
 	oldestOpen time.Time
 	held       time.Time // the oldest bucket that PostgreSQL refuses
 	more       bool      // the page was full: read the shard again
 }
 
-// hold notes that a bucket of the page stays in the meter.
+// hold records that a bucket of the page stays in the meter.
 func (p *page) hold(b *account.UsageBucket) {
 	if p.held.IsZero() || b.Slot.Before(p.held) {
 		p.held = b.Slot
 	}
 }
 
-// read gets a page from each shard.
+// read reads a page of each shard.
 func (f *Flusher) read(ctx context.Context, shards []int, all bool) ([]page, error) {
 	pages := make([]page, len(shards))
 	skips := make(map[int]int)
@@ -131,8 +131,8 @@ func (f *Flusher) group(ctx context.Context, limit int) (*errgroup.Group, contex
 	return g, ctx
 }
 
-// move commits the buckets of the pages, in transactions of bounded size, and drops them from the
-// meter once they are committed.
+// move commits the buckets of the pages in bounded transactions, and then drops them from the
+// meter.
 func (f *Flusher) move(ctx context.Context, pages []page) error {
 	var buckets []account.UsageBucket
 	for i := range pages {
@@ -171,8 +171,8 @@ func (f *Flusher) moveBatch(ctx context.Context, buckets []account.UsageBucket) 
 	return err
 }
 
-// batch is how many of the buckets go into one transaction: as many as have batchLines lines
-// together, latencies among them, and at least one.
+// batch returns how many of the buckets go into one transaction: up to batchLines lines together,
+// latencies included, and at least one bucket.
 func batch(buckets []account.UsageBucket) int {
 	lines := 0
 	for i := range buckets {
@@ -184,8 +184,8 @@ func batch(buckets []account.UsageBucket) int {
 	return len(buckets)
 }
 
-// commit commits buckets and gives those that are in PostgreSQL now. When PostgreSQL refuses the
-// content of one, the others still go.
+// commit commits buckets and returns those that are in PostgreSQL now. When PostgreSQL refuses the
+// content of one, the others are still committed.
 func (f *Flusher) commit(ctx context.Context, buckets []account.UsageBucket) ([]account.UsageBucket, error) {
 	err := f.record.CommitUsage(ctx, buckets)
 	switch {
@@ -209,8 +209,7 @@ func (f *Flusher) commit(ctx context.Context, buckets []account.UsageBucket) ([]
 	return append(first, second...), err
 }
 
-// refuse remembers a bucket that PostgreSQL refuses. Safe for concurrent use, beside other calls of
-// it.
+// refuse records a bucket that PostgreSQL refuses. It is safe for concurrent use with itself.
 func (f *Flusher) refuse(b *account.UsageBucket) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -19,14 +19,14 @@ func (w watermarks) replace(shard int, at time.Time) {
 	}
 }
 
-// lower draws the watermark of a shard back to at, unless at is zero.
+// lower moves the watermark of a shard back to at, unless at is zero.
 func (w watermarks) lower(shard int, at time.Time) {
 	if before, ok := w[shard]; !at.IsZero() && (!ok || at.Before(before)) {
 		w[shard] = at
 	}
 }
 
-// beginnings are the oldest instants whose usage the pages show to be unrecorded.
+// beginnings returns the oldest instants whose usage the pages show to be unrecorded.
 func beginnings(pages []page) watermarks {
 	oldest := make(watermarks, len(pages))
 	for i := range pages {
@@ -40,10 +40,10 @@ func beginnings(pages []page) watermarks {
 	return oldest
 }
 
-// publish records the watermarks that lie before the ones recorded last, and all of them with
-// every. A slot that comes back, after a step of the meter's clock or a failover, thus draws its
-// shard's watermark back as soon as it is seen, and before anything of it is committed. What a
-// shard's watermark is when its range was just taken over is unknown, and taken to be too late.
+// publish records the watermarks that are before the last recorded ones, or all of them with every.
+// So when a slot comes back, after a step of the meter's clock or a failover, its shard's watermark
+// moves back as soon as it is seen, and before anything of it is committed. The watermark of a
+// range that was just taken over is unknown, and always recorded.
 func (f *Flusher) publish(ctx context.Context, marks watermarks, every bool) error {
 	changed := make(watermarks)
 	for shard, at := range marks {
@@ -61,7 +61,7 @@ func (f *Flusher) publish(ctx context.Context, marks watermarks, every bool) err
 	return nil
 }
 
-// tell reports the watermark of all shards, whoever leads them.
+// tell calls Options.OnWatermark with the watermark of all shards, whoever holds their leases.
 func (f *Flusher) tell(ctx context.Context) error {
 	if f.o.OnWatermark == nil {
 		return nil

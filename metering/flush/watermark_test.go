@@ -14,7 +14,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// watched is a record that a test looks into.
+// watched is a record with a hook for tests.
 type watched struct {
 	*store.Store
 	commit func(ctx context.Context, buckets []account.UsageBucket) error // before the real one; an error replaces it
@@ -34,7 +34,7 @@ func (b *bundle) watchedFlusher(o flush.Options,
 	return flush.New(b.meter, watched{b.store, commit}, flush.FromStore(b.store), o)
 }
 
-// while returns a record that takes no usage while it is down.
+// while returns a commit hook that fails while down is set.
 func while(down *atomic.Bool) func(context.Context, []account.UsageBucket) error {
 	return func(context.Context, []account.UsageBucket) error {
 		if down.Load() {
@@ -44,7 +44,7 @@ func while(down *atomic.Bool) func(context.Context, []account.UsageBucket) error
 	}
 }
 
-// marks reports whether the watermark of a shard is this one.
+// marks returns a condition: the watermark of a shard is want.
 func (b *bundle) marks(ctx context.Context, shard int, want time.Time) func() bool {
 	return func() bool {
 		at, err := b.store.Watermark(ctx, shard)
@@ -74,7 +74,7 @@ func TestWatermarkGoesBackBeforeUsageThatCameBackIsCommitted(t *testing.T) {
 	}
 	down.Store(false)
 	wait(t, "the slot that came back is recorded", func() bool { return b.requests(ctx, t, id) == 2 })
-	// The slot that is open still lies ahead of the clock; what comes now comes before it.
+	// The open slot is still ahead of the clock, and new usage is before it.
 	for _, n := range []int{shard, clean} {
 		wait(t, "the watermark stands one slot before the clock", b.marks(ctx, n, stepped.Add(-slotLength)))
 	}
@@ -102,7 +102,7 @@ func TestAFlusherThatBeginsDrawsWatermarksBackThatAreTooLate(t *testing.T) {
 func TestTheWatermarkOfAllUsageIsTold(t *testing.T) {
 	t.Parallel()
 	ctx, b := setup(t)
-	b.meter.add(3, account.NewID(), start, line(1)) // open: it must not hold the others
+	b.meter.add(3, account.NewID(), start, line(1)) // open: it must not hold back the others
 	told := make(chan time.Time, 1000)
 	b.start(ctx, t, b.flusher(flush.Options{OnWatermark: func(at time.Time) {
 		select {
@@ -162,7 +162,7 @@ func TestTransactionsAreBoundedByTheirLines(t *testing.T) {
 	}
 }
 
-// A backlog may take all ranges together longer than one of them may take.
+// With a backlog all ranges together may take longer than the timeout of one.
 func TestEveryRangeHasADeadlineOfItsOwn(t *testing.T) {
 	t.Parallel()
 	ctx, b := setup(t)

@@ -13,9 +13,8 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// A change is committed to the record first, then put in force, and only then answered. When the
-// meter cannot be told, the answer is fault.NotYetInForce: the change stands, and PushDue tells the
-// meter as soon as it answers.
+// A change is committed to PostgreSQL first, then put in force, and only then answered. When the
+// push fails, the answer is fault.NotYetInForce: the change is kept, and PushDue retries the push.
 
 // SetStatus makes an account active or suspended.
 func (f *Limits) SetStatus(ctx context.Context, id account.ID, status account.Status,
@@ -31,7 +30,7 @@ func (f *Limits) SetStatus(ctx context.Context, id account.ID, status account.St
 	})
 }
 
-// SetPlan moves an account to a plan; its period goes on, with what was used of it. Figures of a
+// SetPlan moves an account to a plan. Its period and what was used of it continue. The figures of a
 // contract end with the Enterprise plan.
 func (f *Limits) SetPlan(ctx context.Context, id account.ID, p plan.Plan, by store.Author) (store.Account, error) {
 	return f.changeAccount(ctx, id, "set_plan", by, func(a *store.Account) error {
@@ -62,14 +61,14 @@ func (f *Limits) SetEnterprise(ctx context.Context, id account.ID, c account.Cus
 	})
 }
 
-// paidByTheCall refuses what a settlement's account never has.
+// paidByTheCall refuses a plan or contract for a settlement's account.
 func paidByTheCall() error {
 	return fault.New(fault.FieldRefused,
 		"This is the account of a pay-per-call settlement, which has what was paid for and nothing else. Choose "+
 			"another account.")
 }
 
-// SetCycle lets an account's periods follow a subscription, or calendar months.
+// SetCycle makes an account's periods follow a subscription, or calendar months when c is zero.
 func (f *Limits) SetCycle(ctx context.Context, id account.ID, c plan.Cycle, by store.Author) (store.Account, error) {
 	switch {
 	case c.Ends.IsZero(): // goes on
@@ -101,7 +100,7 @@ func (f *Limits) ConfigureAccount(ctx context.Context, id account.ID, s account.
 	})
 }
 
-// GrantPack grants a pack to an account, once for its origin. It reports false when it was granted
+// GrantPack grants a pack to an account, once per origin. It reports false when it was granted
 // before.
 func (f *Limits) GrantPack(ctx context.Context, p store.Pack, by store.Author) (store.Pack, bool, error) {
 	epoch := f.store.Epoch()
@@ -112,9 +111,9 @@ func (f *Limits) GrantPack(ctx context.Context, p store.Pack, by store.Author) (
 	return granted, fresh, f.inForce(ctx, epoch, &owner, nil)
 }
 
-// VoidPack makes void what is left of the pack that was granted for an origin, once; it reports
-// false when it was void before. When it answers without an error, no process draws on the pack any
-// more. store.ErrNotFound when nothing was granted for the origin.
+// VoidPack voids what is left of the pack that was granted for an origin. It reports false when the
+// pack was void before. After it returns without an error, no process draws on the pack any more.
+// It returns store.ErrNotFound when nothing was granted for the origin.
 func (f *Limits) VoidPack(ctx context.Context, origin, reason string, by store.Author) (store.Pack, bool, error) {
 	at, err := f.meter.Now(ctx) // packs expire by Redis' clock
 	if err != nil {
@@ -128,9 +127,8 @@ func (f *Limits) VoidPack(ctx context.Context, origin, reason string, by store.A
 	return voided, fresh, f.inForce(ctx, epoch, &owner, nil)
 }
 
-// Entitle puts in force what an account has by its subscription: the plan, when its periods begin,
-// and what takes over next. What a contract gives (Enterprise) stays as it is, save for the
-// periods.
+// Entitle puts an account's subscription in force: the plan, when its periods begin, and what takes
+// over next. An Enterprise contract stays as it is, except for its periods.
 //
 //nolint:gocritic // a copy does no harm
 func (f *Limits) Entitle(ctx context.Context, id account.ID, e subscription.Entitlement,
@@ -151,9 +149,8 @@ func (f *Limits) Entitle(ctx context.Context, id account.ID, e subscription.Enti
 	})
 }
 
-// RevokeKey revokes a key for good: when it answers without an error, no process admits a call of
-// the key any more. Revoking again changes nothing, and answers only when the first time is in
-// force.
+// RevokeKey revokes a key for good: after it returns without an error, no process admits a call of
+// the key. It is idempotent; a repeated call returns only once the first one is in force.
 func (f *Limits) RevokeKey(ctx context.Context, id account.KeyID, by store.Author) (store.Key, error) {
 	return f.changeKey(ctx, id, "revoke_key", by, func(k *store.Key, _ store.Account) error {
 		k.Status = account.Revoked
@@ -161,14 +158,14 @@ func (f *Limits) RevokeKey(ctx context.Context, id account.KeyID, by store.Autho
 	})
 }
 
-// ConfigureKey changes the monthly cap, the service switches and the service caps of a key, never
-// to be wider than its account's.
+// ConfigureKey changes the monthly cap, the service switches and the service caps of a key. None
+// may be wider than its account's.
 func (f *Limits) ConfigureKey(ctx context.Context, id account.KeyID, s account.Settings,
 	by store.Author,
 ) (store.Key, error) {
 	at, err := f.meter.Now(ctx) // packs expire by Redis' clock
 	if err != nil {
-		at = f.now() // the change is saved all the same, and the meter goes by its own
+		at = f.now() // the change is saved all the same; the meter uses its own clock
 	}
 	return f.changeKey(ctx, id, "configure_key", by, func(k *store.Key, owner store.Account) error {
 		bounds, err := around(&owner, at)
@@ -184,7 +181,7 @@ func (f *Limits) ConfigureKey(ctx context.Context, id account.KeyID, s account.S
 	})
 }
 
-// around is what fences of an account's keys may have at most: what a period includes, and the
+// around returns the bounds for the fences of an account's keys: what a period includes, plus the
 // packs that can be drawn at that time.
 func around(owner *store.Account, at time.Time) (account.Around, error) {
 	terms, err := owner.Terms()
@@ -225,7 +222,7 @@ func (f *Limits) changeKey(ctx context.Context, id account.KeyID, action string,
 	return k, f.inForce(ctx, epoch, &owner, &k)
 }
 
-// refusalOr returns the refusal inside an error, if there is one.
+// refusalOr returns the *fault.Error inside err, or err itself.
 func refusalOr(err error) error {
 	if refusal, ok := errors.AsType[*fault.Error](err); ok {
 		return refusal
@@ -233,12 +230,11 @@ func refusalOr(err error) error {
 	return err
 }
 
-// pushTimeout bounds the push of a change: whoever waits for its answer waits no longer, and
-// PushDue goes on.
+// pushTimeout bounds the push of a change while its caller waits; PushDue retries it afterwards.
 const pushTimeout = 3 * time.Second
 
-// inForce tells the meter of a change of a key, or of the account when key is nil. A caller that
-// has gone does not end it.
+// inForce pushes a change of a key, or of the account when key is nil. It continues when ctx is
+// cancelled.
 func (f *Limits) inForce(ctx context.Context, epoch int64, owner *store.Account, key *store.Key) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pushTimeout)
 	defer cancel()
@@ -248,9 +244,9 @@ func (f *Limits) inForce(ctx context.Context, epoch int64, owner *store.Account,
 	return nil
 }
 
-// push puts a version in force, reads back that it is, and takes it off the pushes that are due.
-// What is not taken off is pushed once more, which does no harm. epoch is the record's, from before
-// the version was read.
+// push puts a version in force, reads it back, and removes it from the due pushes. If that removal
+// fails, the version is pushed once more, which does no harm. epoch is the record's, read before
+// the version.
 func (f *Limits) push(ctx context.Context, epoch int64, owner *store.Account, key *store.Key) error {
 	projection, err := f.project(ctx, epoch, owner)
 	if err != nil {
@@ -277,16 +273,16 @@ func (f *Limits) push(ctx context.Context, epoch int64, owner *store.Account, ke
 	return f.took(ctx, &version{owner.ID, key.ID, epoch, key.Version}, held)
 }
 
-// How changes are pushed whose own push failed, or whose process died before it.
+// How PushDue pushes changes whose own push failed or whose process died.
 const (
-	pushDueAfter    = 2 * time.Second // the change's own push has this long
+	pushDueAfter    = 2 * time.Second // time for the change's own push
 	pushesAtOnce    = 200
 	pushDueInterval = time.Second
 )
 
-// PushDue puts changes in force whose own push failed, and for some minutes those whose push did
-// not, and gives how many were not in force before. One that fails keeps no other waiting. It may
-// run beside others.
+// PushDue puts changes in force whose own push failed, and confirms for some minutes those whose
+// push succeeded. It returns how many were not in force before. A push that fails does not delay
+// the others. It may run concurrently.
 func (f *Limits) PushDue(ctx context.Context) (int, error) {
 	due, err := f.store.ListPushes(ctx, pushDueAfter, pushesAtOnce)
 	if err != nil {
@@ -328,9 +324,8 @@ func (f *Limits) pushOne(ctx context.Context, d store.Push) error {
 	return f.push(ctx, epoch, &owner, key)
 }
 
-// pushMoved tells the account that a key left. Accounts of one shard have one name for the key's
-// fences, under which the new account's are: those tell whoever still takes the key for the one
-// that it left.
+// pushMoved marks a key as moved in the account that it left. Accounts of one shard share the key's
+// projection, so the new account's projection shows the move there.
 func (f *Limits) pushMoved(ctx context.Context, epoch int64, from account.ID, key *store.Key) error {
 	if account.Shard(from) == account.Shard(key.Account) {
 		_ = f.store.DonePush(ctx, from, key.ID, key.Version)
@@ -346,7 +341,7 @@ func (f *Limits) pushMoved(ctx context.Context, epoch int64, from account.ID, ke
 	return f.took(ctx, &version{from, key.ID, epoch, key.Version}, held)
 }
 
-// RunPushes puts due changes in force until ctx ends.
+// RunPushes calls PushDue until ctx ends.
 func (f *Limits) RunPushes(ctx context.Context, logger *slog.Logger) {
 	tick := time.NewTicker(pushDueInterval)
 	defer tick.Stop()

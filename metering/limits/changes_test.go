@@ -32,7 +32,7 @@ func TestAChangeThatCannotBePushedIsSaidNotToBeInForceAndIsPushedLater(t *testin
 	if a := b.admit(t, s, charge(1)); !a.Admitted {
 		t.Fatalf("%+v", a)
 	}
-	b.redis.Pause(t) // it keeps the projections that the change is about
+	b.redis.Pause(t) // it keeps the projections of before the change
 	changes := map[string]func() error{
 		"revoke": func() error { _, err := b.limits.RevokeKey(b.ctx, h.key.ID, author); return err },
 		"suspend": func() error {
@@ -98,7 +98,7 @@ func TestAChangeWhoseProcessDiedIsPushedByAnother(t *testing.T) {
 }
 
 // A load has read the account, or the key, when the fence changes, the quota is spent, and the
-// meter loses what it had. Going on, it changes neither.
+// meter loses what it had. When the load continues, it undoes neither.
 func TestALoadThatWasPausedWhileFencesChangedChangesNothing(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(b *bundle){
@@ -174,8 +174,8 @@ func TestASeedThatWasPausedWhileTheQuotaWasSpentChangesNothing(t *testing.T) {
 	}
 }
 
-// A cap goes while its counter is being seeded, calls go on, and the cap comes back: it knows of
-// those calls.
+// A cap is lifted while its counter is being seeded, calls continue, and the cap comes back: its
+// counter includes those calls.
 func TestASeedDoesNotBringBackTheCounterOfAFenceThatWent(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -357,7 +357,7 @@ func forget(b *bundle, kinds ...string) {
 	}
 }
 
-// past is another process, which goes past the wire, so that nothing holds it up.
+// past returns another process that bypasses the wire, so that nothing delays it.
 func (b *bundle) past(t *testing.T) *bundle {
 	t.Helper()
 	other := b.another(t)
@@ -397,7 +397,7 @@ func TestACycleThatCannotBeIsRefusedAndOneToTheNanosecondIsSetOnce(t *testing.T)
 	}
 }
 
-// rich is a record in which an account's packs are as large as numbers are.
+// rich is a record in which an account's packs have the largest possible numbers.
 type rich struct{ *store.Store }
 
 func (r rich) ChangeKey(ctx context.Context, id account.KeyID, action string, by store.Author,
@@ -425,7 +425,7 @@ func TestPacksOfAnySizeLeaveAKeysCapAtTheLargest(t *testing.T) {
 	}
 }
 
-// due has every push wait no longer.
+// due makes every push due now.
 func (b *bundle) due(t *testing.T) {
 	t.Helper()
 	if _, err := b.db.Exec(b.ctx, `UPDATE fence_pushes SET due_at = now() - interval '1 minute'`); err != nil {
@@ -464,7 +464,7 @@ func TestAPushThatCannotBeDoneKeepsNoOtherWaiting(t *testing.T) {
 	}
 }
 
-// A Redis that takes over may lack the newest write of the one before it.
+// After a failover Redis may lack the newest write.
 func TestARevocationThatRedisForgotIsPushedAgain(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// on is another process, on a host that has this clock.
+// on returns another process, on a host with this clock.
 func (b *bundle) on(t *testing.T, clock func() time.Time) *bundle {
 	t.Helper()
 	host := b.another(t)
@@ -24,8 +24,8 @@ func (b *bundle) on(t *testing.T, clock func() time.Time) *bundle {
 }
 
 // Around a midnight at which a day, a period and a pack end, hosts whose clocks are minutes apart
-// admit, refuse and record the same: Redis' time rules. To one host it is past midnight all along,
-// to the other it never is.
+// admit, refuse and record the same, because Redis' clock decides. For one host it is past midnight
+// throughout, for the other it never is.
 func TestHostsWhoseClocksDifferAdmitRefuseAndRecordTheSame(t *testing.T) {
 	t.Parallel()
 	server := testkit.Redis(t, testkit.WithClock())

@@ -12,19 +12,18 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// CounterState is a counter that a fence asks for, with what the meter has and what its usage lines
-// add up to.
+// CounterState is a counter of a fence, with its value in the meter and the sum of its usage lines.
 type CounterState struct {
 	account.Counter
-	// Limit is what the fence allows: a quota, a soft ceiling, a cap, a day's allowance, a pack's
+	// Limit is what the fence allows: a quota, a soft ceiling, a cap, a daily allowance or a pack's
 	// units.
 	Limit plan.Units
 	meter.CounterState
 }
 
-// CounterStates are the counters that the recorded fences of an account and of its keys ask for at
-// a time of the meter's: of the plan, of service and key caps, of the day, and of every pack,
-// expired ones too.
+// CounterStates are the counters that the recorded fences of an account and its keys ask for at an
+// instant of the meter's clock: of the plan, of service and key caps, of the day, and of every
+// pack, expired ones included.
 type CounterStates struct {
 	At       time.Time
 	Period   account.Period
@@ -35,9 +34,9 @@ type CounterStates struct {
 const maxCompared = 200
 
 // CounterStates compares every counter that an account's fences ask for with the sum of its usage
-// lines, flushed and unflushed, each while calls go on: a flush in between makes it read again. Of
-// counters that the meter does not keep only packs are summed, unless all is set. It changes
-// nothing.
+// lines, flushed and unflushed. Calls may continue meanwhile: it reads again when a flush came in
+// between. Counters that the meter does not keep are left out, except packs, unless all is set. It
+// changes nothing.
 func (f *Limits) CounterStates(ctx context.Context, a *store.Account, keys []store.Key,
 	all bool,
 ) (CounterStates, error) {
@@ -66,7 +65,7 @@ func (f *Limits) CounterStates(ctx context.Context, a *store.Account, keys []sto
 	return s, nil
 }
 
-// askedByAccount are the counters of the account's own fences.
+// askedByAccount returns the counters of the account's own fences.
 func askedByAccount(a *store.Account, terms account.Terms, period string) []CounterState {
 	var asked []CounterState
 	switch quota, ceiling := terms.Quota(), terms.Plan.SoftCeiling(); {
@@ -92,7 +91,7 @@ func askedByAccount(a *store.Account, terms account.Terms, period string) []Coun
 	return asked
 }
 
-// askedByKey are the counters of a key's fences.
+// askedByKey returns the counters of a key's fences.
 func askedByKey(k *store.Key, period string, at time.Time) []CounterState {
 	var asked []CounterState
 	if k.MonthlyCap > 0 {
@@ -111,7 +110,7 @@ func askedByKey(k *store.Key, period string, at time.Time) []CounterState {
 	return asked
 }
 
-// stand compares some counters.
+// stand sets the states of up to maxCompared counters.
 func (f *Limits) stand(ctx context.Context, id account.ID, asked []CounterState, left time.Duration,
 	all bool,
 ) ([]CounterState, error) {
@@ -135,8 +134,8 @@ func (f *Limits) stand(ctx context.Context, id account.ID, asked []CounterState,
 	return asked, nil
 }
 
-// keptOf leaves out what the meter does not keep, but for packs: what was drawn of one is bounded
-// whether it is kept or not.
+// keptOf removes counters that the meter does not keep, except packs: what was drawn of a pack is
+// bounded whether its counter is kept or not.
 func (f *Limits) keptOf(ctx context.Context, id account.ID, asked []CounterState) ([]CounterState, error) {
 	counters := make([]account.Counter, len(asked))
 	for i := range asked {
@@ -155,9 +154,8 @@ func (f *Limits) keptOf(ctx context.Context, id account.ID, asked []CounterState
 	return left, nil
 }
 
-// How often counters are compared when a flush drops buckets in between, and how the waits before
-// another time grow. Slots end every ten seconds, for all accounts at once, so flushes leave room
-// between them.
+// How often counters are compared when a flush drops buckets in between, and how the backoff grows.
+// Slots end every ten seconds for all accounts at once, so flushes leave time between them.
 const (
 	maxCompares    = 40
 	compareAgain   = 25 * time.Millisecond

@@ -11,13 +11,13 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// What goes through a door is a change like any other. A key that moves to another account takes
-// three pushes: to the account where it is, to the key there, and to the account that it left,
-// whose callers then learn of it.
+// Binding, adopting and claiming are changes like any other. A key that moves to another account
+// takes three pushes: to the new account, to the key there, and to the account that it left, whose
+// callers learn of the move from it.
 
-// BindKey binds a key to a wallet that proved itself. When it answers without an error, the
-// wallet's fences hold for every call of the key. Binding again changes nothing, and answers only
-// when the first time is in force.
+// BindKey binds a key to a wallet that was verified. After it returns without an error, the
+// wallet's fences hold for every call of the key. It is idempotent; a repeated call returns only
+// once the first binding is in force.
 //
 //nolint:gocritic // a copy does no harm
 func (f *Limits) BindKey(ctx context.Context, b store.Binding, by store.Author) (store.Bound, error) {
@@ -28,9 +28,9 @@ func (f *Limits) BindKey(ctx context.Context, b store.Binding, by store.Author) 
 	return bound, f.Enforce(ctx, bound.Key.ID)
 }
 
-// AdoptKey moves a key to an owner's account. When it answers without an error, every call of the
-// key counts there, in all processes. Adopting again changes nothing, queues no mail, and answers
-// only when the first time is in force.
+// AdoptKey moves a key to an owner's account. After it returns without an error, every call of the
+// key counts there, in all processes. It is idempotent: a repeated call queues no mail, and returns
+// only once the first adoption is in force.
 func (f *Limits) AdoptKey(ctx context.Context, id account.KeyID, to account.ID, user account.UserID, by store.Author,
 	mails ...store.NewMail,
 ) (store.Adopted, error) {
@@ -41,13 +41,12 @@ func (f *Limits) AdoptKey(ctx context.Context, id account.KeyID, to account.ID, 
 	return adopted, f.Enforce(ctx, id)
 }
 
-// DefaultAgentCap is what an agent's key may use of each period unless its account says otherwise
-// (docs/interface.md, 2.8).
+// DefaultAgentCap is the monthly cap of an agent's key by default (docs/interface.md, 2.8).
 const DefaultAgentCap = 50_000 * plan.Unit
 
-// ClaimAgent makes an agent with its key, or gives it a fresh one. settings may hold the key's
-// monthly cap; without one it is DefaultAgentCap, or the account's allowance when that is less.
-// When it answers without an error, the key before is refused everywhere.
+// ClaimAgent makes an agent with its key, or gives an existing agent a new key. settings may set
+// the key's monthly cap; the default is DefaultAgentCap, or the account's allowance when that is
+// less. After it returns without an error, the previous key is refused everywhere.
 //
 //nolint:gocritic // a copy does no harm
 func (f *Limits) ClaimAgent(ctx context.Context, c store.Claim, settings account.Settings,
@@ -86,8 +85,8 @@ func agentCap(owner *store.Account, settings account.Settings, at time.Time) (pl
 	return limit, nil
 }
 
-// Enforce puts keys and their accounts in force as the record has them, in the accounts that the
-// keys left too, or gives fault.NotYetInForce. A caller that has gone does not end it.
+// Enforce pushes keys and their accounts as PostgreSQL has them, including marks in the accounts
+// that the keys left, or returns fault.NotYetInForce. It continues when ctx is cancelled.
 func (f *Limits) Enforce(ctx context.Context, keys ...account.KeyID) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pushTimeout)
 	defer cancel()
@@ -99,8 +98,8 @@ func (f *Limits) Enforce(ctx context.Context, keys ...account.KeyID) error {
 	return nil
 }
 
-// enforce pushes the account first: a key that gets wider is held by the account's fences until
-// then.
+// enforce pushes the account first: a key whose fences become wider is bounded by the account's
+// until then.
 func (f *Limits) enforce(ctx context.Context, id account.KeyID) error {
 	epoch := f.store.Epoch()
 	key, err := f.store.LoadKey(ctx, id)
@@ -111,8 +110,8 @@ func (f *Limits) enforce(ctx context.Context, id account.KeyID) error {
 	if err != nil {
 		return err
 	}
-	// The account is nobody's change here: a program with other figures of its plan may have put
-	// the same version in force.
+	// The account itself did not change here: a version with other figures for its plan may have
+	// put the same version in force.
 	err = f.push(ctx, epoch, &owner, nil)
 	if _, other := errors.AsType[otherContentError](err); err != nil && !other {
 		return err
@@ -126,7 +125,7 @@ func (f *Limits) enforce(ctx context.Context, id account.KeyID) error {
 	}
 	for _, d := range due {
 		if d.Account == key.Account {
-			continue // a newer change, which pushes itself
+			continue // a newer change, with a push of its own
 		}
 		if err := f.pushMoved(ctx, epoch, d.Account, &key); err != nil {
 			return err

@@ -38,8 +38,8 @@ func (b *bundle) doorKey(t *testing.T) *holder {
 	return h
 }
 
-// doorKeyIn is a doorKey in a shard of the meter: of two that are made anyhow one pair of a
-// thousand has the same.
+// doorKeyIn returns a doorKey in a shard of the meter: two random keys share a shard only once in a
+// thousand.
 func (b *bundle) doorKeyIn(t *testing.T, shard int) *holder {
 	t.Helper()
 	key, err := account.MintKey(rand.Reader)
@@ -61,7 +61,7 @@ func (b *bundle) doorKeyIn(t *testing.T, shard int) *holder {
 	return &holder{key.Reveal(), a, k}
 }
 
-// owner makes an account of somebody who signs in, on a plan.
+// owner makes the account of a person who signed in, on a plan.
 func (b *bundle) owner(t *testing.T, planKey string) account.ID {
 	t.Helper()
 	return b.ownerAs(t, account.NewID(), planKey)
@@ -89,7 +89,7 @@ func refusedWith(t *testing.T, what string, err error, want fault.Reason) {
 	}
 }
 
-// one is a process with the subject by which it knows a key.
+// one is a process with its subject of a key.
 type one struct {
 	*bundle
 	subject *meter.Subject
@@ -108,7 +108,7 @@ func (b *bundle) two(t *testing.T, h *holder) []one {
 	return both
 }
 
-// charged is what PostgreSQL has of the units of a key in an account, once everything is flushed.
+// charged returns the units of an account in PostgreSQL, after flushing everything.
 func (b *bundle) charged(t *testing.T, of account.ID) plan.Units {
 	t.Helper()
 	b.flushAll(t)
@@ -157,7 +157,7 @@ func TestABoundKeyHasItsWalletsFencesInEveryProcessOnceItIsAnswered(t *testing.T
 	}
 }
 
-// redisWindow opens the rate window of an account, which is not what these tests are about.
+// redisWindow clears the rate window of an account, which these tests are not about.
 func (b *bundle) redisWindow(t *testing.T, id account.ID) {
 	t.Helper()
 	if err := b.rdb.Del(b.ctx, fmt.Sprintf("{u%04d}:win:%s", account.Shard(id), id)).Err(); err != nil {
@@ -225,7 +225,7 @@ func followsTheWallet(t *testing.T, b *bundle, first, second *holder) {
 	}
 }
 
-// The fences of a key have one name in a shard, whichever of its accounts the key is of.
+// In a shard a key's projection has one name, whichever of the shard's accounts the key belongs to.
 func TestAKeyThatMovesWithinAShardGoesOn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -238,8 +238,8 @@ func TestAKeyThatMovesWithinAShardGoesOn(t *testing.T) {
 		id = account.NewID()
 	}
 	owner := b.ownerAs(t, id, plan.Pro)
-	// The process that adopts it dies before it tells the meter; what is due is pushed later, of
-	// the account that the key left first.
+	// The process that adopts it dies before its push. The due pushes are made later, first that of
+	// the account that the key left.
 	if _, err := b.store.AdoptKey(b.ctx, h.key.ID, owner, account.NewUserID(), author); err != nil {
 		t.Fatal(err)
 	}
@@ -252,7 +252,7 @@ func TestAKeyThatMovesWithinAShardGoesOn(t *testing.T) {
 			t.Fatalf("%d pushed, %v", pushed, err)
 		}
 	}
-	elsewhere := b.another(t) // which has not known the key before
+	elsewhere := b.another(t) // which did not know the key before
 	if s := elsewhere.identify(t, h); s.Account != owner {
 		t.Errorf("identified as of account %s, want %s", s.Account, owner)
 	}
@@ -527,7 +527,7 @@ func TestAMoveThatCannotBePushedIsInForceAsSoonAsTheMeterAnswers(t *testing.T) {
 	}
 }
 
-// claim is a claim of a wallet with a key of its own.
+// claim returns a claim by a wallet, with a key of its own.
 func (b *bundle) claim(t *testing.T, id account.ID) (store.Claim, *holder) {
 	t.Helper()
 	key, err := account.MintKey(rand.Reader)
@@ -575,7 +575,7 @@ func TestAnAgentThatIsClaimedAgainHasAFreshKeyAndTheOldOneIsDead(t *testing.T) {
 			t.Errorf("process %d: the fresh key: %+v", i, a)
 		}
 	}
-	// A repetition of an older claim, by an activity that was tried twice, revives nothing.
+	// A retry of an older claim, by an activity that ran twice, revives nothing.
 	if late, err := b.limits.ClaimAgent(b.ctx, c, account.Settings{}, author); err != nil ||
 		late.Agent.Key.Status != account.Revoked {
 		t.Errorf("the older claim again: %+v, %v", late, err)
@@ -584,8 +584,8 @@ func TestAnAgentThatIsClaimedAgainHasAFreshKeyAndTheOldOneIsDead(t *testing.T) {
 	if err != nil || len(agents) != 1 || agents[0].Key.ID != fresh.key.ID || agents[0].Name != next.Name {
 		t.Errorf("listed: %+v, %v", agents, err)
 	}
-	// A repetition of the newest one answers only once the older key is dead everywhere, whoever
-	// died after the commit.
+	// A retry of the newest one returns only once the older key is dead everywhere, even if a
+	// process died after the commit.
 	again, err := b.limits.ClaimAgent(b.ctx, next, account.Settings{}, author)
 	if err != nil || again.Before != old.key.ID {
 		t.Errorf("the newest claim again: %+v, %v; want it to see to the older key", again, err)
@@ -638,8 +638,8 @@ func TestAnAgentsCapIsNeverWiderThanItsAccount(t *testing.T) {
 	}
 }
 
-// An account has 1,000 active keys at most, however it comes by them; a claim that replaces an
-// agent's key needs no room.
+// An account has at most 1,000 active keys, however it got them; a claim that replaces an agent's
+// key needs no room.
 func TestAnAccountThatIsFullTakesNoKeyOver(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

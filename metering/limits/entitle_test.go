@@ -13,8 +13,8 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// What is bought is in force when Entitle answers: used units are carried into a larger plan, and
-// what takes over next is known to the meter before.
+// What is bought is in force when Entitle returns: used units count in a larger plan, and the meter
+// knows the next plan before it takes over.
 func TestAnEntitlementIsInForceAtOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -56,7 +56,7 @@ func TestAnEntitlementIsInForceAtOnce(t *testing.T) {
 	}
 }
 
-// A contract is not touched by what Stripe says, save for the periods.
+// Stripe does not change a contract, except for its periods.
 func TestAnEntitlementLeavesAContractAlone(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -73,8 +73,8 @@ func TestAnEntitlementLeavesAContractAlone(t *testing.T) {
 	}
 }
 
-// A pack whose payment went back is drawn no more once VoidPack answered, and what was drawn by
-// then is no more than it held.
+// A pack whose payment was returned is not drawn after VoidPack returned, and no more than it held
+// was drawn before.
 func TestAVoidPackIsDrawnNoMore(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -11,12 +11,12 @@ import (
 )
 
 var (
-	// ErrOlderRecord says that Redis holds fences which PostgreSQL never had: it was restored to an
-	// earlier state, and nobody said so.
+	// ErrOlderRecord is returned when Redis holds fences that PostgreSQL does not have: it was
+	// restored to an earlier state without `gateway ops recover`.
 	ErrOlderRecord = errors.New(
 		"PostgreSQL is older than the fences that are in force, as after a restore: `gateway ops recover` puts its " +
 			"own in force")
-	// errNotTaken says that a push changed nothing.
+	// errNotTaken is returned when a push changed nothing.
 	errNotTaken = errors.New("the meter did not take the change; it is pushed again")
 )
 
@@ -28,9 +28,9 @@ type version struct {
 	number  int64
 }
 
-// took judges what is in force after a version was pushed, and takes that off the pushes that are
-// due. A newer one is as good when the record has it too: it holds this change as well. Nothing
-// there is as good: it admits nobody before the record is read.
+// took checks what is in force after a version was pushed, and if that is fine, removes it from the
+// due pushes. A newer version is fine when PostgreSQL has it too, because it includes this change.
+// Nothing in force is fine as well: nobody is admitted before the projection is loaded.
 func (f *Limits) took(ctx context.Context, pushed *version, held meter.InForce) error {
 	switch {
 	case !held.There:
@@ -49,7 +49,7 @@ func (f *Limits) took(ctx context.Context, pushed *version, held meter.InForce) 
 	return nil
 }
 
-// otherContentError says that what is in force has the record's version and another content.
+// otherContentError is returned when what is in force has the record's version but other content.
 type otherContentError struct{ held meter.InForce }
 
 func (e otherContentError) Error() string {
@@ -58,7 +58,7 @@ func (e otherContentError) Error() string {
 
 func (otherContentError) Unwrap() error { return ErrOlderRecord }
 
-// recorded checks that the record has what is in force.
+// recorded returns ErrOlderRecord unless PostgreSQL has what is in force.
 func (f *Limits) recorded(ctx context.Context, of *version, held meter.InForce) error {
 	d, err := f.store.ReadDeployment(ctx)
 	if err != nil {
@@ -82,14 +82,14 @@ func (f *Limits) recorded(ctx context.Context, of *version, held meter.InForce) 
 	case held.Epoch > d.Epoch || (held.Epoch == d.Epoch && held.Version > number):
 		return fmt.Errorf("%w (in force is version %d of epoch %d, PostgreSQL has version %d of epoch %d)",
 			ErrOlderRecord, held.Version, held.Epoch, number, d.Epoch)
-	case d.Epoch != of.epoch: // it began since this change was read
+	case d.Epoch != of.epoch: // the epoch began after this change was read
 		return errNotTaken
 	}
 	return nil
 }
 
-// ConfirmAccount reads back that an account's fences are in force as the record has them, and puts
-// them there when nothing is. Otherwise it gives fault.NotYetInForce, with the reason inside.
+// ConfirmAccount checks that an account's fences are in force as PostgreSQL has them, and loads
+// them when none are. Otherwise it returns fault.NotYetInForce, which wraps the reason.
 func (f *Limits) ConfirmAccount(ctx context.Context, id account.ID) error {
 	ctx, cancel := context.WithTimeout(ctx, pushTimeout)
 	defer cancel()
@@ -101,7 +101,7 @@ func (f *Limits) ConfirmAccount(ctx context.Context, id account.ID) error {
 
 func (f *Limits) confirm(ctx context.Context, id account.ID) error {
 	var held meter.InForce
-	for range maxLoads { // a change in between moves both
+	for range maxLoads { // a change in between changes both
 		epoch := f.store.Epoch()
 		a, err := f.store.LoadAccount(ctx, id)
 		if err != nil {

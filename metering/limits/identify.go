@@ -19,12 +19,12 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// How identities are remembered. A known one is read again after a minute, so that what it says of
-// door and plan is not old for long (what holds for a call, supply among it, is the meter's to
-// say); when that fails, it is good for some seconds more, again and again: a record that is away
-// must not take known keys with it. Status and allowances are not cached here at all. An unknown
-// digest is asked for once in a while, and by one network address only so often: a well-formed key
-// that does not exist costs a query.
+// How identities are cached. A known one is read again after a minute, which bounds how old its
+// door and plan can be. Status, allowances and supply are not cached here: the meter decides them
+// for each call. When the read fails, the old identity is kept for another staleFor, each time: an
+// outage of PostgreSQL must not lock out known keys. An unknown digest is cached as unknown, and
+// the look-ups of unknown keys are rate limited per network: a well-formed key that does not exist
+// costs a query.
 const (
 	knownIdentities   = 200_000
 	knownFor          = time.Minute
@@ -46,7 +46,7 @@ type identities struct {
 	limits  *lru.Cache[netip.Prefix, *rate.Limiter]
 }
 
-// known is an identity with the time from which it is to be read again.
+// known is an identity and the time at which it must be read again.
 type known struct {
 	subject *meter.Subject
 	stale   atomic.Int64 // unix nanoseconds
@@ -69,8 +69,8 @@ func newLRU[K comparable, V any](size int) *lru.Cache[K, V] {
 	return c
 }
 
-// Identify says whose key this is. The checksum is checked before any look-up. network is the
-// caller's, as Network gives it.
+// Identify returns the subject of a key. It checks the key's checksum before any look-up. network
+// is the caller's, from netlimit.NetworkOf.
 func (f *Limits) Identify(ctx context.Context, key string, network netip.Prefix) (*meter.Subject, *fault.Error) {
 	parsed, ok := account.ParseKey(key)
 	if !ok {
@@ -79,8 +79,8 @@ func (f *Limits) Identify(ctx context.Context, key string, network netip.Prefix)
 	return f.identify(ctx, parsed.Digest(f.ids.hasher), network)
 }
 
-// IdentifyCredential is Identify for pay-per-call credentials. What Identify calls an invalid key
-// is an unknown credential.
+// IdentifyCredential is Identify for pay-per-call credentials. Where Identify refuses an invalid
+// key, it refuses an unknown credential.
 func (f *Limits) IdentifyCredential(ctx context.Context, credential string,
 	network netip.Prefix,
 ) (*meter.Subject, *fault.Error) {
@@ -120,9 +120,8 @@ func (f *Limits) identify(ctx context.Context, digest account.Digest,
 	s, err := f.lookUp(ctx, digest)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		// Only keys that do not exist count: an owner's many keys may all be new to this process.
-		// Look-ups that ran at the same time may overdraw the limit; what they overdrew is waited
-		// for.
+		// Only keys that do not exist count: all of an owner's many keys may be new to this
+		// process. Concurrent look-ups may overdraw the limit, and later ones then wait longer.
 		misses.ReserveN(f.now(), 1)
 		f.ids.unknown.Add(digest, f.now().Add(unknownFor))
 		return nil, fault.New(fault.KeyInvalid, "")
@@ -137,8 +136,8 @@ func (f *Limits) identify(ctx context.Context, digest account.Digest,
 
 const retryMeter = 2 * time.Second
 
-// readAgain reads an identity that is known from before. When the record does not answer, it stays
-// as it was for a while.
+// readAgain reads a known identity again. When PostgreSQL does not answer, it keeps the old one for
+// staleFor.
 func (f *Limits) readAgain(ctx context.Context, digest account.Digest, before *known) (*meter.Subject, *fault.Error) {
 	s, err := f.lookUp(ctx, digest)
 	switch {
@@ -147,15 +146,15 @@ func (f *Limits) readAgain(ctx context.Context, digest account.Digest, before *k
 		return nil, fault.New(fault.KeyInvalid, "")
 	case err != nil:
 		before.stale.Store(f.now().Add(staleFor).UnixNano())
-		return before.subject, nil //nolint:nilerr // the record is away; the meter still says whether the key may call
+		return before.subject, nil //nolint:nilerr // PostgreSQL is away; the meter still decides whether the key may call
 	}
 	return s, nil
 }
 
-// lookUp asks the record once for all callers that wait for the same key.
+// lookUp reads an identity once for all concurrent callers of the same key.
 func (f *Limits) lookUp(ctx context.Context, digest account.Digest) (*meter.Subject, error) {
 	result := f.flight.DoChan(digest.String(), func() (any, error) {
-		// Not ended with the first caller: others wait for it too.
+		// Not cancelled with the first caller: others wait for it too.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout)
 		defer cancel()
 		return f.ids.find(ctx, digest)
@@ -169,7 +168,7 @@ func (f *Limits) lookUp(ctx context.Context, digest account.Digest) (*meter.Subj
 	}
 }
 
-// find reads whose key this is and remembers it.
+// find reads an identity and caches it.
 func (i *identities) find(ctx context.Context, digest account.Digest) (*meter.Subject, error) {
 	id, err := i.store.FindIdentity(ctx, digest[:])
 	if err != nil {
@@ -181,7 +180,7 @@ func (i *identities) find(ctx context.Context, digest account.Digest) (*meter.Su
 	return k.subject, nil
 }
 
-// missesOf counts the unknown keys of a network address.
+// missesOf returns the rate limiter of a network's unknown keys.
 func (i *identities) missesOf(network netip.Prefix) *rate.Limiter {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -193,7 +192,7 @@ func (i *identities) missesOf(network netip.Prefix) *rate.Limiter {
 	return l
 }
 
-// wait is how long no unknown key may be looked up, in whole seconds; 0 when one may.
+// wait returns how long no unknown key may be looked up, in whole seconds; 0 when one may be.
 func (i *identities) wait(l *rate.Limiter) time.Duration {
 	tokens := l.TokensAt(i.now())
 	if tokens >= 1 {
@@ -202,8 +201,8 @@ func (i *identities) wait(l *rate.Limiter) time.Duration {
 	return time.Duration(math.Ceil((1-tokens)/lookupsPerSecond)) * time.Second
 }
 
-// reload looks a subject up again after the meter said that its key moved. When that fails, it
-// gives the subject as it was.
+// reload reads a subject again after the meter answered that its key moved. With an error it
+// returns the old subject.
 func (i *identities) reload(ctx context.Context, s *meter.Subject) (*meter.Subject, error) {
 	moved, err := i.find(ctx, s.Digest)
 	if err != nil {

@@ -53,7 +53,7 @@ func TestUnknownKeyIsRememberedAndAskedForOnce(t *testing.T) {
 	if asked == 0 {
 		t.Fatal("a well-formed key was refused without a look-up")
 	}
-	for range 200 { // more than the limit of look-ups: none of these is one
+	for range 200 { // more than the limit of look-ups, but none of these is one
 		b.wantRefused(t, key, network, fault.KeyInvalid)
 	}
 	if n := b.wire.count("GetIdentity"); n != asked {
@@ -176,7 +176,7 @@ func TestKnownKeyOutlivesTheRecordAndFollowsItsChanges(t *testing.T) {
 	b.clock.Advance(time.Minute)
 	identify(plan.Scale)
 
-	b.store.Close() // the record is away
+	b.store.Close() // PostgreSQL is away
 	b.clock.Advance(time.Minute)
 	identify(plan.Scale)
 	b.clock.Advance(time.Hour)

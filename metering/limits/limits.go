@@ -1,5 +1,5 @@
-// Package limits owns the way between the record and the meter: it finds who a key is, loads an
-// account's and a key's projection from PostgreSQL into Redis when it is missing there, seeds lost
+// Package limits connects PostgreSQL, the record, with the meter in Redis. It identifies keys,
+// loads an account's and a key's projection into Redis when it is missing there, seeds lost
 // counters, and pushes changes before they are answered. It decides nothing itself: the rules are
 // in package account, the verdicts in package meter.
 package limits
@@ -21,7 +21,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// Record is what fences read from and write to PostgreSQL.
+// Record is what Limits needs of PostgreSQL. Its methods are documented in package store.
 type Record interface {
 	Epoch() int64
 	ReadDeployment(ctx context.Context) (store.Deployment, error)
@@ -61,7 +61,8 @@ type Record interface {
 
 var _ Record = (*store.Store)(nil)
 
-// Limits is safe for concurrent use.
+// Limits loads fences into the meter and puts changes of them in force. It is safe for concurrent
+// use.
 type Limits struct {
 	store  Record
 	meter  *meter.Meter
@@ -71,15 +72,15 @@ type Limits struct {
 	lost   losses
 }
 
-// New makes the fences over a record and a meter that it does not own. hasher turns keys into their
-// digests.
+// New returns Limits over a record and a meter, which it does not own. hasher computes the digests
+// of keys.
 func New(s Record, m *meter.Meter, hasher *account.Hasher, now func() time.Time) *Limits {
 	return &Limits{store: s, meter: m, now: now, ids: newIdentities(s, hasher, now), lost: losses{record: s}}
 }
 
-// maxLoads bounds how often one call may find something missing, and one load may find that
-// something changed under it. Each load mends one thing, and a roll-over of day or period in
-// between may need one more.
+// maxLoads bounds how often one call may find something missing, and how often one load may find
+// that its data changed meanwhile. Each load brings one kind of thing, and the end of a day or
+// period in between may need one more.
 const maxLoads = 6
 
 var (
@@ -88,9 +89,9 @@ var (
 	errChanging     = errors.New("fences change faster than they are loaded")
 )
 
-// AdmitOrLoad asks the meter, loads what it lacks, and follows a key that moved to another account.
-// It gives the subject that was admitted. An error means that the call must not be relayed; if it
-// was charged all the same, that is given back (RunReclaims).
+// AdmitOrLoad admits a call: it loads what the meter lacks and follows a key that moved to another
+// account. It returns the subject that was admitted. With an error the call must not be relayed; if
+// it was charged all the same, RunReclaims refunds it.
 func (f *Limits) AdmitOrLoad(ctx context.Context, s *meter.Subject,
 	c *meter.Call,
 ) (*meter.Subject, meter.Admission, error) {
@@ -119,11 +120,11 @@ func (f *Limits) AdmitOrLoad(ctx context.Context, s *meter.Subject,
 	return s, meter.Admission{}, errStillMissing
 }
 
-// load brings what is missing into the meter, once for all calls that wait for the same.
+// load loads what is missing into the meter, once for all calls that wait for the same.
 func (f *Limits) load(ctx context.Context, s *meter.Subject, service string, a *meter.Admission) error {
 	name := s.Account.String() + s.Key.String() + service + a.Period + strings.Join(a.Missing, ",")
 	result := f.flight.DoChan(name, func() (any, error) {
-		// Not ended with the first caller: others wait for it too.
+		// Not cancelled with the first caller: others wait for it too.
 		loadCtx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout)
 		defer cancel()
 		return nil, f.loadMissing(loadCtx, s, service, a)
@@ -164,8 +165,8 @@ func (f *Limits) loadMissing(ctx context.Context, s *meter.Subject, service stri
 	return nil
 }
 
-// loadAccount puts an account's fences in force as the record has them. A change that came in
-// between makes it read them again.
+// loadAccount puts an account's fences in force as PostgreSQL has them. It reads them again when a
+// change came in between.
 func (f *Limits) loadAccount(ctx context.Context, id account.ID) error {
 	for range maxLoads {
 		load, err := f.meter.BeginLoadAccount(ctx, id)
@@ -200,7 +201,7 @@ func (f *Limits) loadKey(ctx context.Context, s *meter.Subject) error {
 			return err
 		}
 		if k.Account != s.Account {
-			return errMoved // and the meter lost what would have said so
+			return errMoved // and the meter lost the mark that says so
 		}
 		a, err := f.store.LoadAccount(ctx, k.Account)
 		if err != nil {
@@ -218,8 +219,8 @@ func (f *Limits) loadKey(ctx context.Context, s *meter.Subject) error {
 	return errChanging
 }
 
-// project is the account's projection at the meter's time. epoch is the record's, from before the
-// account was read.
+// project returns the account's projection at the meter's time. epoch is the record's, read before
+// the account.
 func (f *Limits) project(ctx context.Context, epoch int64, a *store.Account) (account.AccountLimits, error) {
 	at, err := f.meter.NowOf(ctx, a.ID)
 	if err != nil {
@@ -230,19 +231,19 @@ func (f *Limits) project(ctx context.Context, epoch int64, a *store.Account) (ac
 	return projection, err
 }
 
-// keyOf is the key's projection.
+// keyOf returns the key's projection.
 func keyOf(epoch int64, k *store.Key) account.KeyLimits {
 	projection := k.Fences()
 	projection.Epoch = epoch
 	return projection
 }
 
-// maxSeeds bounds how often counters are seeded before the call asks the meter again, which may
-// lack more by then.
+// maxSeeds bounds how often counters are seeded before the call is admitted again, which may lack
+// more by then.
 const maxSeeds = 3
 
-// seed sets lost counters to the value they had: what PostgreSQL knows, plus what was not flushed.
-// A flush or a change in between makes both wrong together, so it is tried again.
+// seed sets lost counters to PostgreSQL's sum plus what is not flushed. It retries when a flush or
+// a change came in between, because the two sums then do not belong together.
 func (f *Limits) seed(ctx context.Context, s *meter.Subject, missing *meter.Admission,
 	counters []account.Counter,
 ) error {
@@ -268,15 +269,15 @@ func (f *Limits) trySeed(ctx context.Context, s *meter.Subject, missing *meter.A
 		return false, err
 	}
 	if k.Account != s.Account {
-		return false, errMoved // what it left counts no more
+		return false, errMoved // the account that it left no longer counts it
 	}
 	terms, err := a.Terms()
 	if err != nil {
 		return false, err
 	}
 	terms = terms.At(missing.At)
-	// A fence that went since the meter asked counts no more: its counter would stand still, and be
-	// wrong when the fence comes back.
+	// A fence that was lifted since is not counted any more: its counter would stay unchanged, and
+	// be wrong when the fence comes back.
 	asked := append(askedByAccount(&a, terms, missing.Period), askedByKey(&k, missing.Period, missing.At)...)
 	counters = slices.DeleteFunc(slices.Clone(counters), func(c account.Counter) bool {
 		return !slices.ContainsFunc(asked, func(s CounterState) bool { return s.Counter == c })
@@ -293,8 +294,8 @@ func (f *Limits) trySeed(ctx context.Context, s *meter.Subject, missing *meter.A
 	if err != nil || done {
 		return done, err
 	}
-	// A projection in force that is older than the record belongs to a change that is not pushed
-	// yet: push it, or the seed waits for it.
+	// The projection in force may be older than the record, by a change that is not pushed yet:
+	// push it, or every seed fails until then.
 	return false, f.catchUp(ctx, epoch, &a, &k)
 }
 
@@ -310,7 +311,7 @@ func (f *Limits) catchUp(ctx context.Context, epoch int64, a *store.Account, k *
 	return f.meter.PushKey(ctx, keyOf(epoch, k), projection.Current.Key(), projection.Next.Key())
 }
 
-// How long counters are kept: beyond their period or day for late refunds and audits, and packs for
+// How long counters are kept: past their period or day for late refunds and audits, and packs for
 // as long as they may be drawn.
 const (
 	keepAfterPeriod = 40 * 24 * time.Hour
@@ -318,7 +319,7 @@ const (
 	keepPacks       = 400 * 24 * time.Hour
 )
 
-// figures reads what the record knows of counters. left is how long the present period goes on.
+// figures reads counters' sums from PostgreSQL. left is how long the current period still runs.
 func (f *Limits) figures(ctx context.Context, id account.ID, counters []account.Counter, left time.Duration,
 ) ([]meter.Figure, meter.Snapshot, error) {
 	epoch, err := f.meter.Epoch(ctx, id)

@@ -70,7 +70,7 @@ func TestProjectionsAreLoadedOnceForCallersAtTheSameTime(t *testing.T) {
 	}
 	close(begin)
 	wg.Wait()
-	// Two rounds, projections and then counters, each query counted twice when it is described
+	// Two rounds, projections and then counters; each query counts twice when it is described
 	// first. A call that asked just before a round ended may begin another.
 	if n := b.wire.count("GetKey"); n > 12 {
 		t.Errorf("the key was loaded %d times for 200 calls", n)
@@ -102,7 +102,7 @@ func TestRevokedKeyIsRefusedByEveryProcessFromThePushOn(t *testing.T) {
 						return
 					default:
 					}
-					late := revoked.Load() // before the call begins
+					late := revoked.Load() // read before the call
 					_, a, err := p.limits.AdmitOrLoad(b.ctx, s, charge(1))
 					switch {
 					case err != nil:
@@ -190,7 +190,7 @@ func TestMovedKeyIsAdmittedByItsNewAccount(t *testing.T) {
 			t.Parallel()
 			b := setup(t)
 			h, owner := b.holder(t, plan.Enterprise, account.Unlimited), b.holder(t, plan.Pro, account.Unlimited)
-			// one of a thousand: there the meter does not say so
+			// one of a thousand: within a shard the meter does not report the move
 			for account.Shard(owner.account.ID) == account.Shard(h.account.ID) {
 				owner = b.holder(t, plan.Pro, account.Unlimited)
 			}

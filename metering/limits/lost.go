@@ -16,45 +16,45 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// A call whose admission may have run while its reply was lost is answered "not relayed", so it
-// must cost nothing. It is written into the record before that answer, and whichever process lives
-// asks the meter for it until that is known, and gives back what was charged. A charge whose refund
-// failed goes the same way.
+// A call whose reply was lost may have been charged. It is answered "not relayed", so it must cost
+// nothing. It is written to PostgreSQL before that answer; any process then retries Reclaim until
+// the meter has decided it, and refunds what was charged. A charge whose refund failed is handled
+// the same way.
 const (
-	maxLost         = 4096 // held here while the record does not take them; more are dropped, and counted
+	maxLost         = 4096 // held in memory while PostgreSQL does not take them; more are dropped and counted
 	lostTimeout     = 500 * time.Millisecond
 	lastLostTimeout = 3 * time.Second
 	reclaimTimeout  = 2 * time.Second
 	reclaimInterval = time.Second
 	reclaimPage     = 256
 	reclaimParallel = 16
-	maxDroppedNamed = 4096 // accounts and keys of dropped calls that are held to be logged
+	maxDroppedNamed = 4096 // accounts and keys of dropped calls that are kept for the log
 )
 
-// What becomes of lost calls, as RunReclaims counts them.
+// Results of lost calls, as RunReclaims counts them.
 const (
 	lostGivenBack  = "given_back"
 	lostNotCharged = "not_charged"
-	lostForgotten  = "forgotten" // nobody knows any more whether they were charged
-	lostDropped    = "dropped"   // they could not even be written down
+	lostForgotten  = "forgotten" // it is unknown whether they were charged
+	lostDropped    = "dropped"   // they could not be written to PostgreSQL
 )
 
-// LostResults lists what may become of a lost call.
+// LostResults lists the results of lost calls, for metrics.
 func LostResults() []string {
 	return []string{lostGivenBack, lostNotCharged, lostForgotten, lostDropped}
 }
 
-// losses are lost calls on their way to the record.
+// losses holds lost calls until they are in PostgreSQL.
 type losses struct {
 	record Record
 
 	mu      sync.Mutex // guards the rest
 	waiting []account.LostCall
-	written chan struct{} // closed when the try to write that is under way has ended; nil while nobody writes
+	written chan struct{} // closed when the running write has ended; nil while nobody writes
 	dropped map[droppedOf]droppedSum
 }
 
-// droppedOf says whose calls were dropped; all are nobody's once there are too many to name.
+// droppedOf is whose calls were dropped; zero for all others once there are too many to name.
 type droppedOf struct {
 	account account.ID
 	key     account.KeyID
@@ -115,8 +115,8 @@ func (l *losses) add(ctx context.Context, call account.LostCall) Kept { //nolint
 	return KeptInRecord
 }
 
-// write brings what waits into the record. Whoever comes while another writes waits for him and
-// then finds his own written.
+// write writes all waiting calls to PostgreSQL. A concurrent caller waits for the running write,
+// and then writes only what is left.
 func (l *losses) write(ctx context.Context) error {
 	for {
 		l.mu.Lock()
@@ -154,7 +154,7 @@ func (l *losses) write(ctx context.Context) error {
 	}
 }
 
-// tellDropped logs whose calls were dropped since it was asked last, and counts them.
+// tellDropped logs and counts the calls that were dropped since it was last called.
 func (l *losses) tellDropped(logger *slog.Logger, count func(result string, n int)) {
 	l.mu.Lock()
 	dropped := l.dropped
@@ -170,7 +170,7 @@ func (l *losses) tellDropped(logger *slog.Logger, count func(result string, n in
 	count(lostDropped, n)
 }
 
-// giveUp drops what waits: nobody is there to write it any more.
+// giveUp drops the waiting calls, at the end of the process.
 func (l *losses) giveUp() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -178,8 +178,8 @@ func (l *losses) giveUp() {
 	l.waiting = nil
 }
 
-// RunReclaims refunds the charges of lost calls, those of other processes too, until ctx ends; then
-// it writes down what it still holds. count is told what became of them.
+// RunReclaims refunds the charges of lost calls, also those of other processes, until ctx ends.
+// Then it writes what it still holds to PostgreSQL. count receives the results.
 func (f *Limits) RunReclaims(ctx context.Context, logger *slog.Logger, count func(result string, n int)) {
 	tick := time.NewTicker(reclaimInterval)
 	defer tick.Stop()
@@ -209,9 +209,9 @@ func (f *Limits) RunReclaims(ctx context.Context, logger *slog.Logger, count fun
 	}
 }
 
-// Reclaim decides what it can of the lost calls, and returns how many charges were given back. A
-// call that cannot be decided now holds up no other; of a shard whose Redis does not answer, one is
-// tried.
+// Reclaim decides the lost calls that it can, and returns how many charges it refunded. A call that
+// cannot be decided now does not delay the others. When the Redis of a shard does not answer, the
+// shard's other calls are left for the next pass.
 func (f *Limits) Reclaim(ctx context.Context, logger *slog.Logger,
 	count func(result string, n int),
 ) (givenBack int, err error) {
@@ -240,7 +240,7 @@ func (f *Limits) Reclaim(ctx context.Context, logger *slog.Logger,
 	}
 }
 
-// reclaims is one look at the list.
+// reclaims is one pass over the list of lost calls.
 type reclaims struct {
 	*Limits
 
@@ -249,11 +249,11 @@ type reclaims struct {
 
 	mu        sync.Mutex // guards the rest, and calls of count
 	silent    map[int]bool
-	failed    error // the first of the meter
+	failed    error // the meter's first error
 	givenBack int
 }
 
-// one decides a lost call, if that can be. An error is the record's.
+// one decides a lost call, if that is possible. It returns only PostgreSQL's errors.
 func (r *reclaims) one(ctx context.Context, c *account.LostCall) error {
 	shard := account.Shard(c.Account)
 	r.mu.Lock()
@@ -279,7 +279,7 @@ func (r *reclaims) one(ctx context.Context, c *account.LostCall) error {
 		return nil
 	}
 	deleted, err := r.store.DeleteLostCall(ctx, c.Nonce)
-	if err != nil || !deleted { // another process has said what became of it
+	if err != nil || !deleted { // another process has counted it
 		return err
 	}
 	r.mu.Lock()

@@ -22,7 +22,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// mute is a connection that, while it is asked to, takes a reply for itself and ends.
+// mute is a connection that, while switched on, swallows a reply and closes.
 type mute struct {
 	net.Conn
 	on *atomic.Bool
@@ -36,7 +36,7 @@ func (c mute) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// behindMute makes the fences of a process that loses replies of Redis while the switch is on.
+// behindMute returns the Limits of a process that loses Redis' replies while the switch is on.
 func (b *bundle) behindMute(t *testing.T) (*limits.Limits, *atomic.Bool) {
 	t.Helper()
 	var on atomic.Bool
@@ -62,7 +62,7 @@ func (b *bundle) lostCalls(t *testing.T) (n int) {
 	return n
 }
 
-// chargedToday is what the day's counter of a holder's key says.
+// chargedToday returns the day's counter of a holder's key.
 func (b *bundle) chargedToday(t *testing.T, h *holder) plan.Units {
 	t.Helper()
 	names := b.rdb.Keys(b.ctx, fmt.Sprintf("{u%04d}:day:%s:*", account.Shard(h.account.ID), h.key.ID)).Val()
@@ -146,8 +146,7 @@ func TestReclaim_WritesDownWhatTheRecordDidNotTake(t *testing.T) {
 	}, "the lost call is written down and given back: %v", results)
 }
 
-// stuck writes so many lost calls that are older than all others and of which Redis answers with an
-// error.
+// stuck writes n lost calls that are older than all others and that Redis answers with an error.
 func (b *bundle) stuck(t *testing.T, n int, notShard int) {
 	t.Helper()
 	id := account.NewID()

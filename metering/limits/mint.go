@@ -11,8 +11,9 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// NewDoorKey makes an anonymous account with its one key (docs/interface.md, 2.3). The
-// plaintext exists in the answer only. Nothing is pushed: the key's first call loads its fences.
+// NewDoorKey makes an anonymous account with its one key (docs/interface.md, 2.3). The plaintext
+// key is only in the result and stored nowhere. Nothing is pushed: the key's first call loads its
+// fences.
 func (f *Limits) NewDoorKey(ctx context.Context, random io.Reader) (account.Key, error) {
 	key, err := account.MintKey(random)
 	if err != nil {
@@ -31,8 +32,8 @@ func (f *Limits) NewDoorKey(ctx context.Context, random io.Reader) (account.Key,
 	return key, nil
 }
 
-// NewKey makes a further key of an account, with a monthly cap or none (0). The cap is never wider
-// than what the account has. The plaintext exists in the answer only.
+// NewKey adds a key to an account, with a monthly cap or none (0). The cap must not exceed what the
+// account has. The plaintext key is only in the result and stored nowhere.
 func (f *Limits) NewKey(ctx context.Context, random io.Reader, owner account.ID, name string, s account.Settings,
 	by store.Author,
 ) (account.Key, store.Key, error) {

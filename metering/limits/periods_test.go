@@ -16,8 +16,8 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// turning is a cycle whose present period ends at boundary, with the names of the two that meet
-// there.
+// turning returns a cycle whose current period ends at boundary, with the names of the periods
+// before and after it.
 func turning(boundary time.Time) (c plan.Cycle, before, after string) {
 	c = plan.Cycle{Anchor: plan.AddMonths(boundary, -1)}
 	if start, _ := c.Period(boundary); !start.Equal(boundary) { // a day that last month lacks
@@ -27,8 +27,8 @@ func turning(boundary time.Time) (c plan.Cycle, before, after string) {
 	return c, start.Format(time.DateOnly), boundary.Format(time.DateOnly)
 }
 
-// contract sets a quota for an account of each period, whose present one ends at boundary, and no
-// rate to speak of.
+// contract sets a quota for each period of an account, whose current one ends at boundary, and a
+// rate limit that never refuses.
 func (b *bundle) contract(t *testing.T, h *holder, quota plan.Units, boundary time.Time) (before, after string) {
 	t.Helper()
 	c, before, after := turning(boundary)
@@ -43,7 +43,7 @@ func (b *bundle) contract(t *testing.T, h *holder, quota plan.Units, boundary ti
 	return before, after
 }
 
-// now is Redis' own time.
+// now returns Redis' time.
 func (b *bundle) now(t *testing.T) time.Time {
 	t.Helper()
 	now, err := b.meter.Now(b.ctx)
@@ -53,10 +53,10 @@ func (b *bundle) now(t *testing.T) time.Time {
 	return now.UTC()
 }
 
-// charged is how many calls were charged in a slot to a period.
+// charged is how many calls were charged, by slot and period.
 type charged map[struct{ slot, period string }]int64
 
-// inBuckets is what the meter's buckets hold of an account's charges.
+// inBuckets returns an account's charges in the meter's buckets.
 func (b *bundle) inBuckets(t *testing.T, h *holder) charged {
 	t.Helper()
 	buckets, _, err := b.meter.SealedBuckets(b.ctx, account.Shard(h.account.ID), true, 1000)
@@ -75,9 +75,8 @@ func (b *bundle) inBuckets(t *testing.T, h *holder) charged {
 }
 
 // A period ends under load, in two processes. A call belongs to the period in which Redis ran it:
-// that instant lies between two readings of Redis' clock, before the call and after its answer,
-// which tells also where the slot holds the boundary. Only a call around which the boundary lies
-// may be of either period.
+// that instant is between two readings of Redis' clock, one before the call and one after its
+// answer. Only a call whose readings are on both sides of the boundary may be of either period.
 func TestEachCallBelongsToOnePeriodWhenItEndsUnderLoad(t *testing.T) {
 	t.Parallel()
 	const quota = 200
@@ -159,7 +158,7 @@ func TestEachCallBelongsToOnePeriodWhenItEndsUnderLoad(t *testing.T) {
 	}
 }
 
-// usage is what PostgreSQL has of a period, by outcome and source.
+// usage is a period's usage in PostgreSQL, by outcome and source.
 type usage map[string]struct {
 	requests int64
 	units    plan.Units
@@ -195,7 +194,7 @@ func (b *bundle) grant(t *testing.T, h *holder, units plan.Units, expires time.T
 	return p.ID
 }
 
-// counters are an account's counters that the meter keeps, by what the name says after the tag.
+// counters returns the account's counters in the meter, by their name after the hash tag.
 func (b *bundle) counters(t *testing.T, h *holder) map[string]string {
 	t.Helper()
 	tag := fmt.Sprintf("{u%04d}:", account.Shard(h.account.ID))
@@ -272,8 +271,8 @@ func TestARefundOfThePeriodBeforeAndToAnExpiredPackLeavesTheNewPeriodAlone(t *te
 	}); !maps.Equal(got, want) {
 		t.Errorf("the new period's lines are %v, want %v", got, want)
 	}
-	// Four are left of the other pack and none of what has expired, now and when everything is
-	// seeded anew.
+	// Four are left of the other pack and none of the expired one, also after everything is seeded
+	// again.
 	for range 2 {
 		if a := b.admit(t, s, charge(4*plan.Unit+1)); a.Refused != "plan_quota" || a.Remaining != int64(4*plan.Unit) {
 			t.Errorf("after the refund: %+v", a)

@@ -16,8 +16,8 @@ import (
 )
 
 // Fences of an account and of its key are narrowed and widened at the same time, by two processes
-// and under load. Whatever the order, what is recorded last is in force when the last change has
-// answered, the narrower of both fences holds to the unit, and the audit log tells one story.
+// and under load. In any order, what is recorded last is in force when the last change has
+// returned, the narrower of both fences holds to the unit, and the audit log is consistent.
 func TestFencesOfAccountAndKeyThatChangeAtTheSameTimeHoldTogether(t *testing.T) {
 	testkit.Slow(t)
 	t.Parallel()
@@ -51,11 +51,11 @@ func TestFencesOfAccountAndKeyThatChangeAtTheSameTimeHoldTogether(t *testing.T) 
 	}
 }
 
-// changed is how many changes were made, of the account and of the key.
+// changed counts the changes of the account and of the key.
 type changed struct{ account, key atomic.Int64 }
 
-// changeTogether caps the service rpc of an account and of its key to several figures at the same
-// time, while calls are made. At the end the account's cap is narrow.
+// changeTogether caps the service rpc of an account and of its key to several figures concurrently,
+// while calls are made. At the end the account's cap is narrow.
 func (b *bundle) changeTogether(t *testing.T, h *holder, processes []*bundle, round int) *changed {
 	t.Helper()
 	var made changed
@@ -92,7 +92,7 @@ func (b *bundle) changeTogether(t *testing.T, h *holder, processes []*bundle, ro
 				t.Errorf("a call that no fence forbids: %+v, %v", a, err)
 			}
 		}
-		call() // changes find what they replace
+		call() // loads the projections that the changes replace
 		load.Go(func() {
 			<-begin
 			for range 3 {
@@ -106,7 +106,7 @@ func (b *bundle) changeTogether(t *testing.T, h *holder, processes []*bundle, ro
 	return &made
 }
 
-// wantOneStory holds versions, audit lines and projections of an account and its key against each
+// wantOneStory compares versions, audit lines and projections of an account and its key with each
 // other.
 func (b *bundle) wantOneStory(t *testing.T, h *holder, made *changed) {
 	t.Helper()
@@ -126,7 +126,7 @@ func (b *bundle) wantOneStory(t *testing.T, h *holder, made *changed) {
 		return
 	}
 	var ofAccount, ofKey int64
-	latest := map[account.KeyID]string{} // what the audit log's next line says that there was before
+	latest := map[account.KeyID]string{} // the state before the next line of the audit log
 	for _, l := range lines {            // newest first
 		if after, ok := latest[l.Key]; ok && after != string(l.After) {
 			t.Errorf("an audit line leaves %s, the next one finds %s", l.After, after)
@@ -137,7 +137,7 @@ func (b *bundle) wantOneStory(t *testing.T, h *holder, made *changed) {
 			ofKey++
 		}
 	}
-	// A change to what there is already is none.
+	// A change to the value that is there already is none.
 	if a.Version != 1+ofAccount || k.Version != 1+ofKey || ofAccount == 0 || ofAccount > made.account.Load() ||
 		ofKey > made.key.Load() {
 		t.Errorf("versions are %d and %d after %d and %d audit lines; %d and %d changes answered",
@@ -159,7 +159,7 @@ func (b *bundle) wantOneStory(t *testing.T, h *holder, made *changed) {
 	}
 }
 
-// capText is how a projection holds a cap.
+// capText returns a cap as a projection holds it.
 func capText(units plan.Units) string {
 	if units == 0 {
 		return ""
@@ -167,8 +167,8 @@ func capText(units plan.Units) string {
 	return strconv.FormatInt(int64(units), 10)
 }
 
-// wantInForce narrows the account below what the key may have, beside a change of the key, and
-// calls until both refuse.
+// wantInForce narrows the account below what the key may have, concurrently with a change of the
+// key, and calls until both refuse.
 func (b *bundle) wantInForce(t *testing.T, h *holder, processes []*bundle) {
 	t.Helper()
 	const narrow = 9 // 8 are used

@@ -19,8 +19,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// The seed has taken its snapshot of PostgreSQL when a flush commits and drops the usage that the
-// snapshot lacks.
+// The seed has read PostgreSQL when a flush commits and drops usage that the seed did not see.
 func TestSeedIsMadeAgainWhenAFlushCameInBetween(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -91,7 +90,7 @@ func TestSeedCountsOnceWhatIsFlushedAndNotDropped(t *testing.T) {
 	}
 }
 
-// Whatever is deleted in the meter, and whenever: each fence admits what it allows, to the unit.
+// Whatever is deleted in the meter, and whenever, each fence admits exactly what it allows.
 func TestNothingThatIsLostInTheMeterAdmitsMore(t *testing.T) {
 	t.Parallel()
 	const units, calls = 300, 900
@@ -170,8 +169,8 @@ func TestNothingThatIsLostInTheMeterAdmitsMore(t *testing.T) {
 					}
 				})
 			}
-			// However slow the machine, calls are decided between two losses and two flushes: else
-			// counters were gone before they are seeded.
+			// Calls must be decided between two losses and two flushes, or on a slow machine
+			// counters would be gone before they are seeded.
 			pause := func(more int64) {
 				awaitDecisions(b.ctx, done, func() int64 { return admitted.Load() + refused.Load() }, more)
 			}
@@ -230,7 +229,7 @@ func TestNothingThatIsLostInTheMeterAdmitsMore(t *testing.T) {
 	}
 }
 
-// quotaAndPacks sets a quota and packs of an account of these sizes.
+// quotaAndPacks gives an account a quota and packs of these sizes.
 func (b *bundle) quotaAndPacks(h *holder, quota plan.Units, packs ...plan.Units) error {
 	c := account.Custom{Quota: quota, Rate: account.RateWindow{Limit: 1_000_000, Per: time.Second}}
 	if _, err := b.limits.SetEnterprise(b.ctx, h.account.ID, c, author); err != nil {
@@ -248,7 +247,7 @@ func (b *bundle) quotaAndPacks(h *holder, quota plan.Units, packs ...plan.Units)
 	return nil
 }
 
-// awaitDecisions waits until so many more calls are decided, or no more will be.
+// awaitDecisions waits until that many more calls are decided, or no more will be.
 func awaitDecisions(ctx context.Context, done <-chan struct{}, decided func() int64, more int64) {
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()

@@ -9,9 +9,9 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// GrantSettlement grants the units of a settlement, once for ever, from the meter's time on.
-// Granted before, it gives what was granted: the caller's credential works only when Settlement.Key
-// names it. Nothing is pushed: the credential's first call loads its fences.
+// GrantSettlement grants the units of a settlement once, dated by the meter's clock. If it was
+// granted before, it returns that grant: the caller's credential works only if Settlement.Key is
+// its key. Nothing is pushed: the credential's first call loads its fences.
 //
 //nolint:gocritic // a copy does no harm
 func (f *Limits) GrantSettlement(ctx context.Context, g store.Grant) (store.Settlement, error) {
@@ -24,12 +24,13 @@ func (f *Limits) GrantSettlement(ctx context.Context, g store.Grant) (store.Sett
 	return granted, refusalOr(err)
 }
 
-// RotateCredential issues another credential to the payer of a redeemed settlement for what is
-// left, at the meter's time, or the one that is in force when it was given since Rotation.Since:
-// Settlement.Key says which. When it answers without an error, the one before is refused
-// everywhere; fault.NotYetInForce when that is saved and the meter could not be told.
-// store.ErrNotFound when there is no such settlement, fault.SettlementRedeemed and
-// fault.SettlementOver when it cannot be used any more.
+// RotateCredential issues a new credential for what is left of a redeemed settlement, dated by the
+// meter's clock. If one was issued since Rotation.Since, it returns that one; Settlement.Key is the
+// key in force. After it returns without an error, the previous credential is refused everywhere.
+//
+// Errors: fault.NotYetInForce when the change is saved and could not be pushed, store.ErrNotFound
+// when there is no such settlement, fault.SettlementRedeemed and fault.SettlementOver when it
+// cannot be used any more.
 //
 //nolint:gocritic // a copy does no harm
 func (f *Limits) RotateCredential(ctx context.Context, r store.Rotation) (store.Settlement, error) {
@@ -48,8 +49,8 @@ func (f *Limits) RotateCredential(ctx context.Context, r store.Rotation) (store.
 	return rotated, f.Enforce(ctx, before, rotated.Key)
 }
 
-// ConcludeSettlement records whether a redeemed settlement is part of its chain for good. When one
-// that is gone is answered without an error, its credential is refused everywhere.
+// ConcludeSettlement records whether a redeemed settlement is final in its chain or removed by a
+// reorg. After it returns without an error for a removed one, its credential is refused everywhere.
 func (f *Limits) ConcludeSettlement(ctx context.Context, id x402.ID, fin x402.Finality, seen *x402.Finding,
 	words string, by store.Author,
 ) (store.Settlement, error) {
@@ -67,7 +68,7 @@ func (f *Limits) ConcludeSettlement(ctx context.Context, id x402.ID, fin x402.Fi
 	return concluded, f.Enforce(ctx, concluded.Key)
 }
 
-// SettlementLeft is how many units of a redeemed settlement the meter has not charged yet.
+// SettlementLeft returns how many units of a redeemed settlement the meter has not charged yet.
 func (f *Limits) SettlementLeft(ctx context.Context, s *store.Settlement) (plan.Units, error) {
 	a, err := f.store.LoadAccount(ctx, s.Account)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// credential is one that was minted, with what the record has of it.
+// credential is a minted credential, with what PostgreSQL has of it.
 type credential struct {
 	store.Credential
 	text string
@@ -35,7 +35,7 @@ func (b *bundle) mint(t *testing.T) credential {
 	}
 }
 
-// settlement is a payment of so many units' price on the cheap tier from outside the EU.
+// settlement returns a payment for that many units on the cheap tier from outside the EU.
 func settlement(units plan.Units) store.Grant {
 	paid := (plan.Atomic(units/plan.Unit)*4_500 + 999) / 1_000
 	return store.Grant{
@@ -66,7 +66,7 @@ func (b *bundle) holderOf(t *testing.T, c credential) *meter.Subject {
 	return s
 }
 
-// admits holds how the meter answers a call of a credential: admitted when refused is empty.
+// admits checks how the meter answers a call of a credential: admitted when refused is empty.
 func (b *bundle) admits(t *testing.T, s *meter.Subject, mode meter.Mode, units plan.Units, refused fault.Reason) {
 	t.Helper()
 	call := charge(units)
@@ -148,7 +148,7 @@ func TestACredentialIsSpentAtTheUnitAndWhatIsLeftStays(t *testing.T) {
 	if err != nil || used != 5*plan.Unit {
 		t.Errorf("used %s, %v", used, err)
 	}
-	// The record knows that nothing is left now; a meter that forgot everything says so too.
+	// PostgreSQL knows that nothing is left; a meter that lost everything refuses too.
 	if err := b.rdb.FlushAll(b.ctx).Err(); err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestARotatedCredentialTakesWhatIsLeftAndEndsTheOneBeforeInEveryProcess(t *t
 	other.admits(t, before, meter.Charge, 2*plan.Unit, 0)
 	second := b.mint(t)
 	by := store.Author{Actor: "payer", Origin: "test"}
-	for range 2 { // an answer that was lost, and asked for again
+	for range 2 { // a retry after a lost answer
 		rotated, err := b.limits.RotateCredential(b.ctx, store.Rotation{
 			ID: g.ID, Credential: second.Credential, By: by,
 		})
@@ -203,7 +203,7 @@ func TestARotatedCredentialTakesWhatIsLeftAndEndsTheOneBeforeInEveryProcess(t *t
 	after := other.holderOf(t, second)
 	other.admits(t, after, meter.Charge, 4*plan.Unit, fault.PlanQuota)
 	other.admits(t, after, meter.Charge, 3*plan.Unit, 0)
-	_, again := b.settle(t, g) // granting what was granted gives no credential
+	_, again := b.settle(t, g) // granting again returns no working credential
 	if _, refused := b.limits.IdentifyCredential(b.ctx, again.text, network); refused == nil ||
 		refused.Reason != fault.PaymentRequired {
 		t.Errorf("a second grant's credential: %v", refused)
@@ -233,7 +233,7 @@ func TestRotateCredential_KeepsWhatWasGivenSinceTheRequestCameIn(t *testing.T) {
 	if err != nil || rotated.Key != r.Key || rotated.GivenLeft != left || granted.GivenLeft != 5*plan.Unit {
 		t.Errorf("asked later: %+v, %v", rotated, err)
 	}
-	// One that was late and comes now: its key ended nobody's, and does not now.
+	// A late retry: its key replaced nobody's, and does not now.
 	late := store.Rotation{ID: g.ID, Credential: first.Credential, Since: asked, By: r.By}
 	if kept, err := b.limits.RotateCredential(b.ctx, late); err != nil || kept.Key != r.Key {
 		t.Errorf("a repetition that comes late: %+v, %v", kept, err)

@@ -28,7 +28,7 @@ var (
 	pepper  = bytes.Repeat([]byte("pepper"), 8)
 )
 
-// bundle is one process' fences over servers of the test's own.
+// bundle is one process' Limits over servers of the test's own.
 type bundle struct {
 	ctx    context.Context //nolint:containedctx // a test's own
 	url    string          // of Redis
@@ -53,7 +53,7 @@ func setup(t *testing.T) *bundle {
 	return b
 }
 
-// setupOn is setup over a Redis that runs already, past which the test has no way.
+// setupOn is setup over a Redis that runs already, which the test cannot control.
 func setupOn(t *testing.T, url string) *bundle {
 	t.Helper()
 	testkit.RoomIn(t, 24*time.Hour, 2*time.Minute) // what the longest of these tests takes on a busy machine
@@ -73,7 +73,7 @@ func setupOn(t *testing.T, url string) *bundle {
 	return b
 }
 
-// open makes the fences of a process.
+// open opens the Limits of a process.
 func (b *bundle) open(t *testing.T) {
 	t.Helper()
 	s, err := store.Open(b.ctx, b.wire.url)
@@ -105,7 +105,7 @@ type holder struct {
 	key     store.Key
 }
 
-// holder records an account on a plan with a key that has an allowance of the day.
+// holder records an account on a plan with a key that has a daily allowance.
 func (b *bundle) holder(t *testing.T, planKey string, daily plan.Units) *holder {
 	t.Helper()
 	key, err := account.MintKey(rand.Reader)
@@ -158,7 +158,7 @@ func (b *bundle) flushAll(t *testing.T) {
 	}
 }
 
-// recorded is what PostgreSQL has of an account's charges.
+// recorded returns an account's charges in PostgreSQL.
 func (b *bundle) recorded(t *testing.T, h *holder) (requests int64, units plan.Units) {
 	t.Helper()
 	now, err := b.meter.Now(b.ctx)
@@ -179,7 +179,7 @@ func (b *bundle) recorded(t *testing.T, h *holder) (requests int64, units plan.U
 	return requests, units
 }
 
-// unknownKey is well formed and belongs to nobody.
+// unknownKey returns a well-formed key that belongs to nobody.
 func unknownKey(t *testing.T) string {
 	t.Helper()
 	key, err := account.MintKey(rand.Reader)

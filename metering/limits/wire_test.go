@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// wire passes bytes between a store and PostgreSQL and counts the queries in them, by the name that
-// sqlc writes above each. The store sends the text of every query, instead of preparing it once.
+// wire is a TCP proxy between a store and PostgreSQL that counts queries by the name which sqlc
+// writes above each. The store sends the text of every query, instead of preparing it once.
 type wire struct {
 	url      string // of PostgreSQL, through the wire
 	listener net.Listener
@@ -20,7 +20,7 @@ type wire struct {
 	mu      sync.Mutex // guards the rest
 	sent    bytes.Buffer
 	conns   []net.Conn
-	held    []byte // a query that is kept back, once
+	held    []byte // a query to hold back, once
 	reached chan struct{}
 	release chan struct{}
 }
@@ -81,7 +81,7 @@ func (w *wire) accept() {
 	}
 }
 
-// Write notes what a store sends, before PostgreSQL gets it.
+// Write records what a store sends, before PostgreSQL gets it.
 func (w *wire) Write(b []byte) (int, error) {
 	w.mu.Lock()
 	_, _ = w.sent.Write(b)
@@ -99,8 +99,8 @@ func (w *wire) Write(b []byte) (int, error) {
 
 func header(query string) []byte { return []byte("-- name: " + query + " ") }
 
-// hold keeps the next sending of a query back. reached is closed when it is there, and release lets
-// it go on.
+// hold holds back the next sending of a query. reached is closed when it has arrived; release lets
+// it continue.
 func (w *wire) hold(t *testing.T, query string) (reached <-chan struct{}, release func()) {
 	t.Helper()
 	w.mu.Lock()
@@ -111,15 +111,15 @@ func (w *wire) hold(t *testing.T, query string) (reached <-chan struct{}, releas
 	return w.reached, release
 }
 
-// count is how often a query was sent. Its first sending over a connection counts twice: PostgreSQL
-// is asked to describe it.
+// count returns how often a query was sent. Its first sending over a connection counts twice,
+// because PostgreSQL is asked to describe it.
 func (w *wire) count(query string) int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return bytes.Count(w.sent.Bytes(), header(query))
 }
 
-// forget begins the count anew.
+// forget resets the count.
 func (w *wire) forget() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

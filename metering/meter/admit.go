@@ -17,28 +17,28 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// Mode says how a call takes part in the meter.
+// Mode is how a call is metered.
 type Mode uint8
 
-// The modes: a call to be relayed, one answered from the cache, and one that is wrong in itself.
+// The modes: a call to be relayed, one answered from the cache, and a request that is invalid.
 const (
 	Charge Mode = iota
 	Hit
 	WindowOnly
 )
 
-// Names under which usage lines record calls that were not refused; refused ones carry the reason's
-// name.
+// Outcomes of usage lines whose call was not refused. A refused call's outcome is the name of the
+// reason.
 const (
 	OutcomeOK     = "ok"
 	OutcomeHit    = "hit"
 	OutcomeRefund = "refund"
 )
 
-// Subject is a key with everything that its admissions repeat, made once per identity.
+// Subject is a key with the arguments that all its admissions share. It is made once per identity.
 type Subject struct {
 	account.Identity
-	// Digest is the key's, by which the identity is found again.
+	// Digest is the key's digest, with which its identity is read again.
 	Digest account.Digest
 
 	shard                     int
@@ -67,13 +67,13 @@ func NewSubject(id account.Identity, digest account.Digest) *Subject {
 	}
 }
 
-// Call is what the meter must know of a call.
+// Call describes one call to the meter.
 type Call struct {
 	Mode    Mode
 	Units   plan.Units
 	Chain   string
 	Service string
-	Method  string // only names of the catalog: anything else would grow usage without bound
+	Method  string // names of the catalog only, so that usage stays bounded
 	Class   string
 	Tier    string
 	Reason  string // WindowOnly: the name of the fault reason
@@ -83,8 +83,8 @@ func (s *Subject) line(c *Call) string {
 	return s.linePrefix + c.Chain + "|" + c.Service + "|" + c.Method + "|" + c.Class + "|" + c.Tier
 }
 
-// check refuses what a correct caller never passes, and what would spoil a bucket for the record:
-// the words of a line are parted by bars.
+// check refuses what a correct caller never passes: units out of range, and words that would
+// corrupt a usage line, whose separator is a vertical bar.
 func (c *Call) check(line string) error {
 	switch {
 	case c.Units < 0 || c.Units > maxUnits:
@@ -97,42 +97,42 @@ func (c *Call) check(line string) error {
 	return nil
 }
 
-// maxUnits bounds what one call may weigh, far above any weight there is: a mistake in a weight
-// must not run a counter over 2^53, up to which the scripts' numbers are exact.
+// maxUnits bounds the weight of one call, far above every weight of the catalog: a mistake in a
+// weight must not raise a counter above 2^53, up to which the scripts' numbers are exact.
 const maxUnits = 1_000_000 * plan.Unit
 
-// lineBars is how many bars part the words of Subject.line.
+// lineBars is the number of separators in Subject.line.
 const lineBars = 6
 
-// Admission is the meter's answer. Exactly one of Admitted, Refused, Missing and Moved says what it
-// is.
+// Admission is the meter's answer. It is exactly one of Admitted, Refused, Missing and Moved.
 type Admission struct {
 	Admitted bool
 	Receipt  Receipt
-	// Supply is the class of upstreams that may serve an admitted call: the plan's, or that of the
-	// packs it draws from.
+	// Supply is the class of upstreams that may serve an admitted call: the plan's, or premium when
+	// the call draws from a pack.
 	Supply plan.Supply
 
-	// Refused is the name of the reason and Scope whose fence it is; Limit, Remaining and Reset
-	// describe the fence, Also other fences that would refuse. Of an admitted call they describe
-	// the rate window after it: Reset is when its current bucket ends. A Limit of 0 is no window.
+	// Refused is the name of the reason, and Scope whose fence it is. Limit, Remaining and Reset
+	// describe the fence; Also lists the other fences that would refuse. For an admitted call they
+	// describe the rate window after it, and Reset is when its current bucket ends; a Limit of 0
+	// means no window.
 	Refused          string
 	Scope            Scope
 	Limit, Remaining int64
 	Reset            time.Duration
 	Also             []Refusal
 
-	// Missing is what must be loaded before the call is admitted once more, as admit.lua names it;
-	// empty when nothing is.
+	// Missing lists what must be loaded before the call is admitted again, as admit.lua names it.
 	Missing []string
-	// Period and At are of the counters that are missing, by the meter's own fences and time.
+	// Period and At are the period and the instant of the missing counters, by the meter's fences
+	// and clock.
 	Period string
 	At     time.Time
-	// Moved is set when the key belongs to another account now.
+	// Moved reports whether the key belongs to another account now.
 	Moved bool
 }
 
-// Scope says whose fence refused, where both an account and its key may have one.
+// Scope is whose fence refused, where an account and its key may both have one.
 type Scope string
 
 // The scopes.
@@ -144,27 +144,28 @@ const (
 // Refusal names a fence that refuses.
 type Refusal struct {
 	Reason string
-	Scope  Scope // empty where it goes without saying
+	Scope  Scope // empty where only one of them can have the fence
 }
 
-// Receipt is what a refund has to know of a charge.
+// Receipt is what a refund must know of a charge.
 type Receipt struct {
 	Period  string // start date
-	Sources string // account.SourcePlan for all from the plan, or source=thousandths,…
+	Sources string // account.SourcePlan when all is from the plan, or source=thousandths,…
 	Slot    string // of the charge's usage line, seconds since 1970
 }
 
 // FromPack reports whether any unit was drawn from a pack.
 func (r Receipt) FromPack() bool { return r.Sources != account.SourcePlan && r.Sources != "" }
 
-// What may be missing of projections; everything else is a counter, which Admission.CounterOf
-// knows.
+// Projections that Admission.Missing may name. Every other entry is a counter: see
+// Admission.CounterOf.
 const (
 	MissingAccount = "cfg"
 	MissingKey     = "key"
 )
 
-// CounterOf is the counter that Admission.Missing names, for a call of a key.
+// CounterOf returns the counter that an entry of Missing names, for a call of a key. It reports
+// false for an entry that it does not know.
 func (a *Admission) CounterOf(missing string, key account.KeyID, service string) (account.Counter, bool) {
 	period := a.Period
 	switch missing {
@@ -191,16 +192,16 @@ var (
 	evalSHA  = any("evalsha")
 )
 
-// lateReply is the reply of an admission that came too late to run.
+// lateReply is admit.lua's reply when a call ran after its deadline.
 const lateReply = "5"
 
-// errLate is of an admission that came too late twice. Nothing was charged.
+// errLate is returned when a call ran after its deadline twice. Nothing was charged.
 var errLate = errors.New("admit: Redis came to the call only after its time was over, so nothing was charged")
 
-// Admit runs the admission script. An error means that the call must not be relayed. A *LostError
-// says that it may have been charged all the same, once, and is to be reclaimed; with any other
-// error nothing was charged. A context that ends before the script was sent ends the wait; after
-// that the reply is waited for, as long as a pipeline may take.
+// Admit runs the admission script. With an error the call must not be relayed. A *LostError means
+// that it may have been charged once and must be reclaimed; with any other error nothing was
+// charged. The end of ctx ends the wait only until the script is sent; the reply is then waited
+// for, for at most pipelineTime.
 func (m *Meter) Admit(ctx context.Context, s *Subject, c *Call) (Admission, error) {
 	if m.evicts.Load() != nil {
 		return Admission{}, ErrEvicts
@@ -214,7 +215,7 @@ func (m *Meter) Admit(ctx context.Context, s *Subject, c *Call) (Admission, erro
 		evalSHA, m.admit.Hash(), three, s.cfgKey, s.keyKey, s.windowKey,
 		modeArgs[c.Mode], s.accountArg, s.keyArg, int64(c.Units), c.Reason, line, id, serviceArg(c.Service), nil, nil,
 	}
-	for range 2 { // the clock is read anew before a second try
+	for range 2 { // the clock is read again before the retry
 		cmd := redis.NewCmd(ctx, args...)
 		err := m.scripts.do(ctx, cmd, s.shard)
 		if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") {
@@ -268,7 +269,7 @@ func parseAdmission(reply string) (Admission, error) {
 	return Admission{}, fmt.Errorf("admit: unexpected reply %q", reply)
 }
 
-// window reads limit, remaining and ms until the reset.
+// window parses limit, remaining and ms until the reset. It reports false for anything else.
 func (a *Admission) window(text string) bool {
 	limit, rest, _ := strings.Cut(text, "|")
 	left, reset, _ := strings.Cut(rest, "|")
@@ -321,13 +322,13 @@ func parseRefusal(rest string) (Admission, error) {
 	return a, nil
 }
 
-// repliedGuard is how long a refund is guarded whose reply has come: nobody repeats it, but a try
-// before it may be on its way still.
+// repliedGuard is how long a refund stays guarded after its reply: nobody retries it any more, but
+// an earlier try may still be on its way.
 const repliedGuard = 5 * time.Minute
 
-// Refund refunds a charge whose answer the service failed to give, to the counters it came from,
-// once per request id and batch index however often it is called. reason is the name of the fault
-// that the client was answered with.
+// Refund returns a charge that the service failed to serve to the counters it came from. It is
+// idempotent per request, which is a request id with the index in its batch. reason is the name of
+// the fault that the client was answered with.
 func (m *Meter) Refund(ctx context.Context, s *Subject, c *Call, r Receipt, request, reason string) error {
 	if c.Units < 0 {
 		return fmt.Errorf("refund: %d thousandths of units: a charge is never negative", c.Units)
@@ -339,11 +340,11 @@ func (m *Meter) Refund(ctx context.Context, s *Subject, c *Call, r Receipt, requ
 	if err != nil {
 		return fmt.Errorf("refund: %w", err)
 	}
-	m.rdb.Expire(ctx, keys[0], repliedGuard) // where that fails, the guard stays for some hours
+	m.rdb.Expire(ctx, keys[0], repliedGuard) // if this fails, the guard stays for GUARD_SECONDS of refund.lua
 	return nil
 }
 
-// serviceArgs are the services as scripts name them, made once.
+// serviceArgs are the services as scripts name them, allocated once.
 var serviceArgs = func() map[string]any {
 	all := make(map[string]any)
 	for _, s := range account.Services() {
@@ -359,13 +360,13 @@ func serviceArg(service string) any {
 	return serviceField(service)
 }
 
-// firstEpoch is where the epoch of a shard begins, far from where any other began.
+// firstEpoch returns a random first epoch for a shard, so that it differs from every earlier one.
 func firstEpoch() int64 {
 	return int64(rand.Uint64() >> 12) //nolint:gosec // uniqueness, not secrecy; 52 bits stay exact in scripts
 }
 
-// nonce is random, not secret: two buckets of one slot and account must differ even when Redis lost
-// everything in between.
+// nonce returns 16 random hex digits. They are not secret: they distinguish two buckets of one slot
+// and account even when Redis lost everything in between.
 func nonce() string {
 	var b [8]byte
 	n := rand.Uint64() //nolint:gosec // uniqueness, not secrecy

@@ -1,50 +1,51 @@
--- Admits one call, or refuses it, in one round trip. Everything is evaluated first and mutated last; a charge and its usage lines
--- are written together, so no crash can separate them. Time is the server's.
+-- Admits or refuses one call, in one round trip. It evaluates everything first and writes last; a
+-- charge and its usage lines are written together, so no crash can separate them. Time is the
+-- server's.
 --
 -- KEYS  1 {u}:cfg:<account>   projection of the account
 --       2 {u}:key:<key>       projection of the key
---       3 {u}:win:<account>   rate window: bucket number, count in it, count in the one before, length
+--       3 {u}:win:<account>   rate window: w bucket number, c its count, p count of the bucket before, l length in ms
 --       (counters and buckets carry the same hash tag; their names depend on the server's time)
 -- ARGV  1 mode      charge  a call that will be relayed
---                   hit     a call answered from the cache: 0 units, counts in the rate window
---                   window  a request that is wrong in itself: counts in the rate window only
---       2 account id      3 key id
+--                   hit     a call answered from the cache: 0 units, counted in the rate window
+--                   window  an invalid request: counted in the rate window only
+--       2 account id   3 key id
 --       4 units           thousandths, not negative
 --       5 outcome         window mode: the reason's name; otherwise unused
 --       6 line            <key>|<agent>|<chain>|<service>|<method>|<class>|<tier>
 --       7 nonce           random; becomes the generation of a bucket that this call opens
 --       8 service         as projections and counters name it, c:rpc
---       9 not after       ms since 1970 by the server's clock; later than that the call is answered 5 and changes nothing, for
---                         whoever sent it has given up by then
---      10 mark            field under which a charge notes itself, so that one whose reply was lost can be found (refund.lua)
+--       9 not after       ms since 1970 by the server's clock; a later call returns 5 and changes nothing, because its
+--                         sender has given up by then
+--      10 mark            field under which the charge is noted, so that one whose reply was lost can be found (refund.lua)
 --
 -- Returns one string
 --       0|<period>|<sources>|<slot>[|<limit>|<left>|<ms>]
---                                                        admitted; what a refund needs to know. sources is "plan", or source=units,…
---                                                        Where there is a rate window: its limit, how many requests it takes now, and
---                                                        how long until its current bucket ends
+--                                                        admitted; what a refund must know. sources is "plan", or source=units,…
+--                                                        With a rate window: its limit, how many requests it admits now, and how
+--                                                        long until its current bucket ends
 --       4|…                                              the same for a plan with premium supply
 --       1|<reason>|<limit>|<remaining>|<reset ms>|<also>|<scope>
 --                                                        refused; also = other fences that would refuse, as reason or
---                                                        reason:scope, comma-separated; scope = account or key, whose the fence is, where both may have one
---       2|<period>|<ms since 1970>|<what>,…              a projection (cfg, key) or counter (see below) is missing: load, repeat.
---                                                        Counters are of that period and instant; both empty for projections
---       3                                                the key moved to another account: load the identity, repeat
+--                                                        reason:scope, comma-separated; scope = account or key, where both may have the fence
+--       2|<period>|<ms since 1970>|<what>,…              a projection (cfg, key) or counter (see below) is missing: load it, retry.
+--                                                        Counters are of that period and instant; both are empty for projections
+--       3                                                the key moved to another account: load the identity, retry
 --       5                                                too late
--- A missing, moved or late call has changed nothing. A refused one has written its usage line; it counts in the window too, unless the key,
--- the account, the credential's end or the window itself refused.
+-- 2, 3 and 5 have changed nothing. A refusal has written its usage line, and counts in the window too, unless the key,
+-- the account, the credential's expiry or the window itself refused.
 --
--- Counters, each a sum over usage lines; one that no fence of the projections in force asks for is not kept (push.lua):
+-- Counters, each a sum over usage lines. One that no fence in force asks for is not kept (push.lua):
 --       {u}:ap:<account>:<period>   u  units drawn from the plan (plan)      c:<service>  units of a capped service (service)
 --       {u}:kp:<key>:<period>       u  units of a capped key (key_units)     c:<service>  units of a capped service (key_service)
 --       {u}:day:<key>:<day>         units of the UTC day (day)
 --       {u}:pk:<account>            <pack> units drawn from it (pack:<pack>)
 --
--- Marks of charges, each overwritten by the next of its lane:
+-- Marks of charges, each overwritten by the next charge of its worker:
 --       {u}:ran:<10,000 s since 1970>   <mark>  <nonce>|<period>|<slot>|<sources>
 --
--- Numbers are doubles, exact up to 2^53. They become text through %d alone: Lua's own conversion keeps 14 digits, and that of a
--- command's argument is slow.
+-- Numbers are doubles, exact up to 2^53. Only %d turns them into text: Lua's own conversion keeps
+-- 14 digits, and redis.call's conversion of an argument is slow.
 
 local SLOT_SECONDS = 10
 local DAY_MS = 86400000
@@ -57,13 +58,13 @@ local seconds = tonumber(time[1])
 local now_ms = seconds * 1000 + math.floor(tonumber(time[2]) / 1000)
 if now_ms > tonumber(ARGV[9]) then return '5' end
 
--- Evaluate: what is known of the account and the key.
--- cfg: status, window limit, window ms, period, period end ms, quota, plain; key: status, day's allowance, plain.
--- plain is 1 or, with premium supply, 2; 3 and 4 where there are further fences
+-- Evaluate: read the projections. cfg: status, window limit, window ms, period, period end ms,
+-- quota, plain; key: status, day's allowance, plain. plain is 1, or 2 with premium supply; 3 and 4
+-- when there are further fences.
 local cfg = call('HMGET', KEYS[1], 'st', 'rl', 'rw', 'p', 'pe', 'q', 'pl')
 local key = call('HMGET', KEYS[2], 'st', 'dy', 'pl')
 if key[1] == 'moved' then return '3' end
-if not cfg[7] or not key[3] then -- every projection says whether it is plain, save one that an older program wrote
+if not cfg[7] or not key[3] then -- every projection has pl, except those of an older version
   return '2|||' .. (cfg[7] and '' or 'cfg,') .. (key[3] and '' or 'key,')
 end
 
@@ -73,14 +74,15 @@ if now_ms >= period_end then
   local following = call('HMGET', KEYS[1], 'np', 'ne', 'nq', 'npl', 'nrl', 'nrw')
   period, period_end, quota = following[1], tonumber(following[2]), tonumber(following[3])
   if now_ms >= period_end then return '2|||cfg,' end
-  if following[4] then -- another plan takes over with the period: its figures stand under names of their own
+  if following[4] then -- another plan takes over with the period: its figures have names that begin with n
     turned, cfg[7], cfg[2], cfg[3] = 'n', following[4], following[5], following[6]
   end
 end
 
--- Most projections have none of the fences below and say so, by being plain: to look for each that is not there takes a sixth of its time.
--- cfg_more: soft ceiling, soft limit, soft ms, data, services off, cap of the service, packs; key_more: cap, services off, cap of the service, ms from when on a pay-per-call
--- credential is refused, account of a key that may have moved
+-- Most projections have none of the fences below, and pl says so: reading them all anyway takes a
+-- sixth of the script's time. cfg_more: soft ceiling, soft limit, soft ms, data, services off, cap
+-- of the service, packs. key_more: cap, services off, cap of the service, ms from which a
+-- pay-per-call credential is refused, account of a key that may have moved.
 local cfg_more, key_more = nil, nil
 if (cfg[7] ~= '1' and cfg[7] ~= '2') or service == 'c:data' then
   if turned then
@@ -92,10 +94,12 @@ if (cfg[7] ~= '1' and cfg[7] ~= '2') or service == 'c:data' then
 end
 if key[3] == '3' then
   key_more = call('HMGET', KEYS[2], 'cap', 'off', service, 'xp', 'ac')
-  if key_more[5] and key_more[5] ~= account then return '3' end -- of one shard, the account that it left finds its fences of now under this name
+  -- accounts of one shard share this name: the projection is the new account's
+  if key_more[5] and key_more[5] ~= account then return '3' end
 end
 
--- refused is the verdict: reason, limit, remaining, ms until it opens again, scope; also are the other fences that would refuse.
+-- refused is the verdict: reason, limit, remaining, ms until it opens again, scope. also lists the
+-- other fences that would refuse.
 local refused, missing, fences = nil, '', nil
 local charge = mode == 'charge'
 local account_cap, key_cap, key_service_cap, daily
@@ -109,7 +113,7 @@ elseif cfg[1] ~= 'active' then
 elseif key_more and key_more[4] and now_ms >= tonumber(key_more[4]) then
   refused = { 'payment_required', 0, 0, 0, '' }
 else
-  -- The fences, in the order in which they speak (docs/decisions/0022): each that refuses is an entry.
+  -- The fences, in order of precedence (docs/decisions/0022): each one that refuses is an entry.
   fences = {}
   if mode ~= 'window' then
     local off, key_off = cfg_more and cfg_more[5], key_more and key_more[2]
@@ -166,10 +170,10 @@ else
     end
   end
   if ceiling and plan_used and plan_used >= ceiling then
-    cfg[2], cfg[3] = cfg_more[2], cfg_more[3] -- the soft ceiling is passed: for the rest of the period its window is the account's
+    cfg[2], cfg[3] = cfg_more[2], cfg_more[3] -- past the soft ceiling the soft window applies for the rest of the period
   end
   if charge and quota and plan_used and plan_used + units > quota then
-    -- What the plan has left, then the packs in order of expiry: <id>:<units>:<expires ms>,…
+    -- What the plan has left, then the packs by expiry: <id>:<units>:<expires ms>,…
     plan_part = math.max(0, quota - plan_used)
     local rest, left, whole, unknown = units - plan_part, plan_part, quota, false
     if cfg_more and cfg_more[7] then
@@ -191,13 +195,14 @@ else
     end
     if rest > 0 and not unknown then fences[#fences + 1] = { 'plan_quota', whole, left, period_end - now_ms, '' } end
   end
-  -- What refuses without a counter waits for none, so fences whose counter is missing are not among those that also refuse. The slower window
-  -- past a soft ceiling does wait.
+  -- A refusal that needs no counter does not wait for one, so fences whose counter is missing are
+  -- not among those that also refuse. Only the slower window past a soft ceiling waits.
   if said and not ceiling then missing = '' end
 end
 
--- The sliding window, estimated from two buckets: the share of the previous one that still lies inside it, and the current one.
--- State of another length, from before a change of plan, does not count.
+-- The sliding window, estimated from two buckets: the share of the previous one that is still
+-- inside it, plus the current one. State of another length, from before a change of plan, does not
+-- count.
 local also, first = '', 2
 local limit, per = tonumber(cfg[2]), tonumber(cfg[3])
 local window, current, previous, same, counted, saved = 0, 0, 0, false, false, false
@@ -209,8 +214,9 @@ if limit and fences and not (ceiling and missing ~= '') then
   if state[4] == cfg[3] then
     local w = tonumber(state[1])
     if w >= window then
-      -- Later than now: the server's clock stepped back. What was counted stays counted, or the step would open the window again;
-      -- it counts from here on, or the step would keep it closed.
+      -- Later than now: the server's clock stepped back. What was counted is kept, or the step
+      -- would open the window again. It counts as the current bucket, or the step would keep the
+      -- window closed.
       current, previous, same, stepped = tonumber(state[2]), tonumber(state[3]), w == window, w > window
     elseif w == window - 1 then
       previous = tonumber(state[2])
@@ -240,8 +246,9 @@ if fences then
   end
 end
 
--- Mutate: the usage lines, the counters of what is charged, the window. The lines come first: while Redis Cluster moves the shard, a key that is
--- not here cannot be made, and a new bucket that fails must not leave a charge behind. The counters were read, so they are here.
+-- Write: the usage lines, the counters of what is charged, the window. The lines come first: while
+-- Redis Cluster moves the shard, a key that is not here cannot be made, and a new bucket that fails
+-- must not leave a charge behind. The counters were read above, so they are here.
 local charged, outcome, source, each = charge and not refused, mode, '', '0'
 if refused then
   outcome = refused[1]
@@ -251,8 +258,9 @@ elseif charge then
   outcome, source, each = 'ok', 'plan', ARGV[4]
 end
 
--- Usage lines live in the bucket of the current slot; each counts its calls, and ends in what one of them weighs. The first write gives
--- the bucket its generation and lists it as dirty. What a call draws from a second source and on is a line that counts units only.
+-- Usage lines are in the bucket of the current slot. The value of a line counts its calls; its last
+-- word is what one of them weighs. The first write gives the bucket its generation and lists it as
+-- dirty. What a call draws from further sources is a line that counts units only.
 local slot = format('%d', seconds - seconds % SLOT_SECONDS)
 local bucket = tag .. 'b:' .. slot .. ':' .. account
 local further, lines
@@ -272,7 +280,8 @@ if charged and draws and draws[1] then
     end
   end
 end
--- Before the lines, for the same reason: a mark without its charge is never asked for, as a call that failed is not a lost one.
+-- Before the lines, for the same reason. A mark without its charge does no harm: refund.lua asks
+-- only for marks of lost calls, and a call that failed is not lost.
 if charged then
   local marks = tag .. 'ran:' .. string.sub(slot, 1, -5)
   if call('HSET', marks, ARGV[10], ARGV[7] .. '|' .. period .. '|' .. slot .. '|' .. (further or source)) == 1 then
@@ -314,4 +323,4 @@ if refused then
 end
 local verdict = (cfg[7] == '1' or cfg[7] == '3') and '0|' or '4|'
 if not left then return verdict .. period .. '|' .. (further or source) .. '|' .. slot end
-return verdict .. period .. '|' .. (further or source) .. '|' .. slot .. '|' .. cfg[2] .. format('|%d|%d', left, ends) -- %d cuts off
+return verdict .. period .. '|' .. (further or source) .. '|' .. slot .. '|' .. cfg[2] .. format('|%d|%d', left, ends) -- %d truncates

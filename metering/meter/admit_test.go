@@ -58,7 +58,7 @@ func TestChargeMovesCountersAndUsageTogether(t *testing.T) {
 	})
 }
 
-// Each step mends the fence that refused, and the next in order refuses: key, account, window, day,
+// Each step lifts the fence that refused, and the next in order refuses: key, account, window, day,
 // quota.
 func TestRefusalsComeInTheOrderOfTheirRank(t *testing.T) {
 	t.Parallel()
@@ -202,7 +202,7 @@ func TestWhatIsMissingIsToldAndChangesNothing(t *testing.T) {
 		if err := b.meter.PushAccount(b.ctx, c.account); err != nil {
 			t.Fatal(err)
 		}
-		want(charge(1), meter.MissingAccount, meter.MissingKey) // a change puts nothing where nothing was
+		want(charge(1), meter.MissingAccount, meter.MissingKey) // a change creates no projection
 		b.push(t, c)
 		b.rdb.Del(b.ctx, tagOf(c)+"key:"+c.Key.String())
 		want(windowOnly("method_unknown"), meter.MissingKey)
@@ -256,7 +256,7 @@ func TestWithoutLimitsNothingIsCountedButUsage(t *testing.T) {
 	})
 }
 
-// Lua keeps numbers as doubles and writes them with 14 digits unless told otherwise.
+// Lua keeps numbers as doubles and writes them with 14 digits by default.
 func TestLargeFiguresStayExact(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {

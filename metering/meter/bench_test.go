@@ -11,9 +11,8 @@ import (
 	"github.com/chainaccess/gateway/metering/meter"
 )
 
-// BenchmarkAdmit admits calls of many accounts over one Redis, with callers beside each other as in
-// a process under load. Every fence is there and none refuses, which is the most that an admission
-// does.
+// BenchmarkAdmit admits calls of many accounts over one Redis from concurrent callers. Every fence
+// is set and none refuses, which is the most work that an admission can be.
 func BenchmarkAdmit(b *testing.B) {
 	bundle, _ := setupRedis(b)
 	bundle.ctx = context.Background()
@@ -41,8 +40,8 @@ func BenchmarkAdmit(b *testing.B) {
 	}
 }
 
-// scriptTime is how long Redis itself takes for a script, in microseconds: the part that one Redis
-// can do only one of at a time.
+// scriptTime returns how long Redis itself takes for a script, in microseconds. One Redis runs only
+// one script at a time.
 func scriptTime(b *testing.B, bundle *bundle) float64 {
 	b.Helper()
 	stats, err := bundle.rdb.Info(bundle.ctx, "commandstats").Result()

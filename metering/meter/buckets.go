@@ -17,7 +17,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// DirtyShards lists the shards in [from, to) that have usage which is not dropped yet.
+// DirtyShards lists the shards in [from, to) whose usage is not all dropped yet.
 func (m *Meter) DirtyShards(ctx context.Context, from, to int) ([]int, error) {
 	pipe := m.rdb.Pipeline()
 	counts := make([]*redis.IntCmd, 0, to-from)
@@ -36,10 +36,10 @@ func (m *Meter) DirtyShards(ctx context.Context, from, to int) ([]int, error) {
 	return dirty, nil
 }
 
-// SealedBuckets seals the buckets of a shard whose slot is over since SealDelay by Redis' own time
-// (every bucket when all) and gives up to limit sealed ones, oldest first; those given before and
-// not dropped come again. oldestOpen is the start of the oldest slot that is still open, zero when
-// there is none.
+// SealedBuckets seals the buckets of a shard whose slot ended at least SealDelay ago by Redis'
+// clock, or every bucket when all is set. It returns up to limit sealed buckets, oldest first; a
+// bucket is returned until it is dropped. oldestOpen is the start of the oldest open slot, zero
+// when there is none.
 func (m *Meter) SealedBuckets(ctx context.Context, shard int, all bool,
 	limit int,
 ) (sealed []account.UsageBucket, oldestOpen time.Time, err error) {
@@ -80,9 +80,9 @@ func (m *Meter) SealedBuckets(ctx context.Context, shard int, all bool,
 }
 
 // DropBuckets deletes sealed buckets that are in PostgreSQL and ends the epoch of their shards, so
-// that a counter seeded in between is seeded again. Where a bucket is gone already, Redis may have
-// lost it before it was in PostgreSQL, and counters may have been seeded from neither: they are
-// deleted, to be seeded again.
+// that a concurrent seed starts again. When a bucket is gone already, Redis may have lost it before
+// it was in PostgreSQL, and its counters may have been seeded without it: they are deleted, to be
+// seeded again.
 func (m *Meter) DropBuckets(ctx context.Context, buckets []account.UsageBucket) error {
 	// Before the deletion and after it: the process may be killed in between, and a bucket may be
 	// lost in between.
@@ -101,9 +101,9 @@ func (m *Meter) DropBuckets(ctx context.Context, buckets []account.UsageBucket) 
 	}
 	for shard, names := range byShard {
 		t := tag(shard)
-		// The epoch first: were the process killed after the deletion alone, a seed under way would
-		// miss these buckets. It ends instead of growing, for a Redis without memory refuses all
-		// but deletions.
+		// The epoch first: if the process were killed after the deletion alone, a concurrent seed
+		// would miss these buckets. The epoch is deleted, not incremented, because a Redis without
+		// memory refuses all but deletions.
 		pipe.Del(ctx, t+"epoch")
 		members := make([]any, len(names))
 		for i, n := range names {
@@ -149,7 +149,7 @@ func (m *Meter) dropCounters(ctx context.Context, names []string) error {
 		return nil
 	}
 	pipe := m.rdb.Pipeline()
-	for _, name := range names { // one by one, for a cluster keeps them in several places
+	for _, name := range names { // one by one: in a cluster they may be in several slots
 		pipe.Del(ctx, name)
 	}
 	if _, err := pipe.Exec(ctx); err != nil {
@@ -158,7 +158,7 @@ func (m *Meter) dropCounters(ctx context.Context, names []string) error {
 	return nil
 }
 
-// countersOf names the counters that a bucket's lines are counted in.
+// countersOf returns the names of the counters that a bucket's lines are counted in.
 func countersOf(b *account.UsageBucket) []string {
 	names := map[string]struct{}{packsName(b.Account): {}}
 	for i := range b.Lines {
@@ -188,9 +188,9 @@ func parseBucket(shard int, member string, fields map[string]string) (account.Us
 	return b, nil
 }
 
-// parseLines reads the fields of a bucket. One that no script of the meter wrote becomes a line
-// whose period is no date, which the record refuses: the bucket is then told and kept, and keeps no
-// other from moving.
+// parseLines reads the fields of a bucket. A field that no script of the meter wrote becomes a line
+// whose period is no date. PostgreSQL refuses that line, so the flush reports the bucket and keeps
+// it, and other buckets move on.
 func parseLines(fields map[string]string) []account.UsageLine {
 	lines := make(map[string]*account.UsageLine, len(fields))
 	for field, value := range fields {
@@ -212,7 +212,7 @@ func parseLines(fields map[string]string) []account.UsageLine {
 			continue
 		}
 		lines[words] = line
-		if !unitsOnly { // what a call drew from a second source and on counts no call
+		if !unitsOnly { // a call's draws from further sources are not calls
 			line.Requests += requests
 		}
 		line.Units += plan.Units(units)
@@ -224,7 +224,7 @@ func parseLines(fields map[string]string) []account.UsageLine {
 	return all
 }
 
-// product is n × each, which is not negative, when it fits.
+// product returns n × each and reports whether it fits; each is not negative.
 func product(n, each int64) (int64, bool) {
 	p := n * each
 	return p, n == 0 || p/n == each

@@ -87,8 +87,7 @@ func TestSlotsAreSealedWhenTheyAreOver(t *testing.T) {
 		!oldest.Equal(noon.Add(meter.SlotLength)) {
 		t.Errorf("sealed %+v, the oldest open one is said to be of %s", sealed, oldest)
 	}
-	// A clock that steps back opens the slot again, under another generation, older than the open
-	// one.
+	// A clock that steps back opens the slot again, under another generation.
 	b.mini.SetTime(noon.Add(time.Second))
 	b.mustAdmit(t, c, charge(1))
 	if sealed, oldest := shards(c.Account); len(sealed) != 1 || !oldest.Equal(noon) {
@@ -185,8 +184,8 @@ func TestDirtyShardsAreThoseWithUsageNotDropped(t *testing.T) {
 	})
 }
 
-// A field that no script wrote makes a line that the record refuses: the bucket is told and kept,
-// the others go on.
+// A field that no script wrote makes a line that PostgreSQL refuses: the bucket is reported and
+// kept, and the others go on.
 func TestForeignFieldsOfABucketBecomeALineThatTheRecordRefuses(t *testing.T) {
 	t.Parallel()
 	key := account.NewKeyID().String()

@@ -1,9 +1,11 @@
--- Says whose Redis this is and which epoch of the record its projections are of; says it of a caller when nobody did.
+-- Returns which deployment owns this Redis and the epoch of the record that its projections are of.
+-- Marks it as the caller's when it has no owner.
 --
 -- KEYS  1 {deployment}
--- ARGV  1 id of the caller's deployment   2 epoch that the projections are of now; 0 to ask only
+-- ARGV  1 id of the caller's deployment   2 epoch that the projections are of now; 0 to read only
 --
--- Returns { id of the deployment, epoch }. The epoch never falls, and is another deployment's when the id is.
+-- Returns { id of the owner, epoch }. The epoch never decreases. When the id is another
+-- deployment's, so is the epoch.
 
 redis.call('HSETNX', KEYS[1], 'id', ARGV[1])
 local owner = redis.call('HGET', KEYS[1], 'id')

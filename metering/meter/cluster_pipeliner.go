@@ -15,8 +15,8 @@ import (
 	"github.com/chainaccess/gateway/internal/telemetry"
 )
 
-// clusterPipeliner carries to a cluster: each master has lanes of its own, so that one that is slow
-// or gone holds up nobody but the accounts whose shards it serves.
+// clusterPipeliner runs scripts on a cluster. Each master has a pipeliner of its own, so that a
+// slow or lost master delays only the accounts whose shards it serves.
 type clusterPipeliner struct {
 	cluster   *redis.ClusterClient
 	pipelines *atomic.Pointer[telemetry.Pipelines]
@@ -25,7 +25,7 @@ type clusterPipeliner struct {
 
 	mu      sync.Mutex // guards the replacement of masters, and closed
 	closed  bool
-	retired sync.WaitGroup // lanes of masters that are masters no more, while they end
+	retired sync.WaitGroup // pipeliners of former masters, while they stop
 }
 
 var _ scriptRunner = (*clusterPipeliner)(nil)
@@ -38,7 +38,7 @@ func newClusterPipeliner(cluster *redis.ClusterClient,
 	return s
 }
 
-// firstKey is where EVAL and EVALSHA have their first key, which names the slot.
+// firstKey is the position of the first key, which names the slot, in EVAL and EVALSHA.
 const firstKey = 3
 
 func (s *clusterPipeliner) do(ctx context.Context, cmd *redis.Cmd, shard int) error {
@@ -57,18 +57,18 @@ func (s *clusterPipeliner) do(ctx context.Context, cmd *redis.Cmd, shard int) er
 		case err == nil:
 			return nil
 		case errors.Is(err, errClosed):
-			continue // retired in between, and nothing was sent; when all is closed, the next look at the lanes says so
+			continue // retired in between, and nothing was sent; if all is closed, pipelinerOf reports it
 		case redisconn.Unexecuted(err):
 			return s.follow(ctx, cmd, key, shard)
 		case redisconn.Outdated(err) && ctx.Err() == nil:
-			s.cluster.ReloadState(ctx) // a master that was replaced does not say so
+			s.cluster.ReloadState(ctx) // a replaced master does not redirect
 		}
 		return err
 	}
 }
 
-// follow has the client find the node that runs a call which another refused. As with a lane, the
-// reply is then waited for.
+// follow lets the cluster client redirect a call that a node refused without running it. As in a
+// pipeliner, its reply is waited for even if ctx ends.
 func (s *clusterPipeliner) follow(ctx context.Context, cmd *redis.Cmd, key string, shard int) error {
 	s.cluster.ReloadState(ctx)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), pipelineTime)
@@ -92,7 +92,8 @@ func (s *clusterPipeliner) follow(ctx context.Context, cmd *redis.Cmd, key strin
 	return err
 }
 
-// pipelinerOf returns those of a master.
+// pipelinerOf returns the pipeliner of a master. It starts one for a new master and stops those of
+// former masters.
 func (s *clusterPipeliner) pipelinerOf(ctx context.Context, master *redis.Client) (*pipeliner, error) {
 	if l, ok := (*s.masters.Load())[master]; ok {
 		return l, nil
@@ -123,7 +124,7 @@ func (s *clusterPipeliner) pipelinerOf(ctx context.Context, master *redis.Client
 	return l, nil
 }
 
-// stop ends the lanes of all masters at the same time.
+// stop stops the pipeliners of all masters concurrently.
 func (s *clusterPipeliner) stop() (first bool) {
 	s.mu.Lock()
 	first = !s.closed
@@ -137,8 +138,8 @@ func (s *clusterPipeliner) stop() (first bool) {
 	return first
 }
 
-// masters are those that serve a shard, as far as the client knows the cluster's shape. Only the
-// first time does it ask for that.
+// masters returns the masters that serve a shard, by the client's picture of the cluster. Only the
+// first call asks the cluster for it.
 func masters(ctx context.Context, cluster *redis.ClusterClient) (map[*redis.Client]struct{}, error) {
 	all := map[*redis.Client]struct{}{}
 	for shard := range account.Shards {

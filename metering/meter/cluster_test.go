@@ -15,8 +15,7 @@ import (
 // roomy is a rate window that is counted and never refuses.
 var roomy = account.RateWindow{Limit: 1 << 40, Per: time.Hour}
 
-// clustered is a meter over a cluster of the test's own, which keeps what it acknowledged, with a
-// client on each node.
+// clustered is a meter over the test's own persistent cluster, with a client on each node.
 type clustered struct {
 	*bundle
 	cluster *testkit.RedisClusterServers
@@ -37,7 +36,7 @@ func setupOwnCluster(t *testing.T) *clustered {
 	return c
 }
 
-// admitAll admits one call of every client but those of one node.
+// admitAllBut admits one call of every client except those of one node.
 func (c *clustered) admitAllBut(t testing.TB, gone int) {
 	t.Helper()
 	for i, one := range c.clients {
@@ -51,7 +50,7 @@ func TestHangingMasterHoldsUpItsOwnAccountsOnly(t *testing.T) {
 	t.Parallel()
 	c := setupOwnCluster(t)
 	c.admitAllBut(t, -1)
-	const hanging, callers, calls = 1, 3000, 200 // more callers than the lanes of the hanging one and their queue hold
+	const hanging, callers, calls = 1, 3000, 200 // more callers than the hanging node's pipeliner and queue hold
 	c.cluster.Nodes[hanging].Pause(t)
 	stop := make(chan struct{})
 	var waiting sync.WaitGroup
@@ -77,7 +76,7 @@ func TestHangingMasterHoldsUpItsOwnAccountsOnly(t *testing.T) {
 	for range calls {
 		c.admitAllBut(t, hanging)
 	}
-	// a reply of the hanging one takes a second alone: all of them would take minutes
+	// a reply of the hanging node alone takes a second: all of them would take minutes
 	if took := time.Since(began); took > 20*time.Second {
 		t.Errorf("%d calls of the other masters took %s beside one that hangs", 2*calls, took)
 	}
@@ -130,8 +129,8 @@ func TestKilledMasterTakesItsOwnAccountsOnlyAndBringsThemBack(t *testing.T) {
 	c.wantUsage(t, c.clients[1], usage{"ok": {21, 21}})
 }
 
-// A meter whose picture of the cluster is old is sent on by the node that it asks, whatever it asks
-// for.
+// A meter whose picture of the cluster is old follows the redirection of the node that it asks, for
+// every command.
 func TestMovedShardIsFollowed(t *testing.T) {
 	t.Parallel()
 	c := setupOwnCluster(t)
@@ -168,7 +167,7 @@ func TestMovedShardIsFollowed(t *testing.T) {
 	c.wantUsage(t, one, usage{"ok": {2, 110}, "refund": {-1, -100}, "upstream_timeout": {requests: 1}})
 }
 
-// While a slot moves its keys lie on two nodes. Nothing may run on the half of them.
+// While a slot moves, its keys are on two nodes. No script may run on half of them.
 func TestCallsWhileTheirShardMovesAreChargedOnceOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	c := setupOwnCluster(t)

@@ -16,8 +16,8 @@ import (
 	"github.com/chainaccess/gateway/metering/meter"
 )
 
-// hammer admits calls from many goroutines over several meters until stop says so, and counts the
-// admitted.
+// hammer admits calls from many goroutines over several meters until stop returns true, and returns
+// how many were admitted.
 func hammer(ctx context.Context, t *testing.T, meters []*meter.Meter, c *client, call *meter.Call,
 	stop func() bool,
 ) int64 {
@@ -75,8 +75,8 @@ func TestTwoMetersNeverAdmitMoreThanTheWindowAllows(t *testing.T) {
 		}
 		return over.Load()
 	})
-	// The first bucket may be filled at once; from then on a bucket gets what its share of the
-	// window leaves.
+	// The first bucket may be filled at once; each later one gets what its share of the window
+	// leaves.
 	took := b.now(t).Sub(from)
 	upTo := int64(limit*(1+float64(took)/float64(rate.Per))) + 1
 	if admitted > upTo || admitted < upTo/2 {
@@ -153,7 +153,7 @@ func TestCallerWhoseContextEndsBeforeTheScriptIsSentIsNotCharged(t *testing.T) {
 	t.Parallel()
 	b, server := setupRedis(t)
 	c := b.client(t, limits(noWindow, 1<<50, unlimited))
-	const callers = 3000 // more than the lanes and their queue hold
+	const callers = 3000 // more than the pipeliner and its queue hold
 	server.Pause(t)
 	ctx, cancel := context.WithTimeout(b.ctx, 300*time.Millisecond)
 	defer cancel()
@@ -176,7 +176,7 @@ func TestCallerWhoseContextEndsBeforeTheScriptIsSentIsNotCharged(t *testing.T) {
 	wg.Wait()
 	took := time.Since(began)
 	server.Resume(t)
-	if took > 20*time.Second { // their time was over long before, but three thousand have to be run on a busy machine
+	if took > 20*time.Second { // their deadlines passed long before, but a busy machine must run three thousand of them
 		t.Errorf("the callers of a server that hangs waited %s", took)
 	}
 	if unsent.Load() < callers/2 || unsent.Load()+unknown.Load() != callers {

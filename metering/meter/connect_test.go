@@ -111,8 +111,8 @@ func TestBadCertificateFilesAreNamed(t *testing.T) {
 	}
 }
 
-// An account of Redis that may touch one hash tag alone runs everything about an account of the
-// gateway: no script reaches beyond.
+// A Redis user that may touch only one hash tag can run everything about an account: no script uses
+// keys outside it.
 func TestEverythingOfAnAccountLiesUnderOneHashTag(t *testing.T) {
 	t.Parallel()
 	admin, server := setupRedis(t)
@@ -133,7 +133,7 @@ func TestEverythingOfAnAccountLiesUnderOneHashTag(t *testing.T) {
 		t.Error(err)
 	}
 
-	// And with another tag nothing of it runs.
+	// With another tag nothing of it runs.
 	server.Do(t, "acl", "setuser", "other", "on", ">secret", "+@all", "~{u9999}:*")
 	other := openMeter(b.ctx, t, "redis://other:secret@"+server.Addr+"/0")
 	if a, err := other.Admit(b.ctx, c.Subject, hit()); err == nil {

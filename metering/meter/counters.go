@@ -31,7 +31,7 @@ func packsName(id account.ID) string { return accountTag(id) + "pk:" + id.String
 
 func daysSince1970(t time.Time) string { return strconv.FormatInt(t.Unix()/86400, 10) }
 
-// place is where a counter is kept: a field of a hash, or a string of its own.
+// place returns where a counter is kept: a field of a hash, or a string when field is empty.
 func place(id account.ID, c *account.Counter) (name, field string) {
 	pack, drawn := account.PackOf(c.Source)
 	switch {
@@ -50,8 +50,8 @@ func place(id account.ID, c *account.Counter) (name, field string) {
 	return name, "u"
 }
 
-// Epoch tells one state of the account's shard from another: it changes with each flush that drops
-// buckets, and when Redis lost everything. Read it before the figures for Seed are.
+// Epoch returns the epoch of the account's shard. It changes with each flush that drops buckets,
+// and when Redis lost everything. Read it before the figures for Seed.
 func (m *Meter) Epoch(ctx context.Context, id account.ID) (int64, error) {
 	name := accountTag(id) + "epoch"
 	for range epochTries {
@@ -62,49 +62,49 @@ func (m *Meter) Epoch(ctx context.Context, id account.ID) (int64, error) {
 		if !errors.Is(err, redis.Nil) {
 			return 0, fmt.Errorf("read the flush epoch: %w", err)
 		}
-		// A shard begins anywhere: were the first epoch the same after every loss, what was read
-		// before one could be taken for news.
+		// The first epoch is random: were it the same after every loss, figures read before a loss
+		// would pass as current.
 		first := firstEpoch()
 		begun, err := m.rdb.SetNX(ctx, name, first, 0).Result()
 		if err != nil {
 			return 0, fmt.Errorf("begin the flush epoch: %w", err)
 		}
 		if begun {
-			return first, nil // also when a drop has ended it by now: whoever comes with it reads again
+			return first, nil // a drop may have ended it by now; its Seed then starts again
 		}
 	}
 	return 0, errEpochGone
 }
 
-// epochTries is how often somebody else may begin an epoch, and a drop end it, before it is read.
+// epochTries bounds the retries when others begin and end an epoch at the same time.
 const epochTries = 5
 
 var errEpochGone = errors.New("read the flush epoch: drops of flushed usage end it faster than it is read")
 
-// Figure is what a counter is to begin with.
+// Figure is the value with which a counter is seeded.
 type Figure struct {
 	account.Counter
-	Units plan.Units    // what the record knows
-	Keep  time.Duration // from now
+	Units plan.Units    // what PostgreSQL knows
+	Keep  time.Duration // its TTL
 }
 
-// Snapshot is a state of the record, and under which circumstances it was read.
+// Snapshot is the state in which figures were read from PostgreSQL.
 type Snapshot struct {
-	Epoch   int64    // read before
-	Flushed []string // the account's buckets that the figures hold already, as BucketName gives them
-	// AccountVersion and KeyVersion are of the projections in force when the counters were chosen;
-	// 0 for any.
+	Epoch   int64    // read before the figures
+	Flushed []string // the account's buckets that the figures include, as BucketName names them
+	// AccountVersion and KeyVersion are the versions of the projections for which the counters were
+	// chosen; 0 for any.
 	AccountVersion, KeyVersion int64
 }
 
-// BucketName is how Snapshot.Flushed names a bucket.
+// BucketName returns the name of a bucket in Snapshot.Flushed.
 func BucketName(slot time.Time, id account.ID, generation string) string {
 	return strconv.FormatInt(slot.Unix(), 10) + ":" + id.String() + ":" + generation
 }
 
-// Seed sets counters that are missing: the record's plus what is not flushed yet. It reports false
+// Seed sets missing counters to PostgreSQL's figures plus what is not flushed yet. It reports false
 // when a flush, a change of a fence or a loss came in between: read everything again. key is the
-// one by whose call they were missing.
+// key whose call missed them.
 func (m *Meter) Seed(ctx context.Context, id account.ID, key account.KeyID, figures []Figure,
 	s Snapshot,
 ) (bool, error) {
@@ -112,17 +112,17 @@ func (m *Meter) Seed(ctx context.Context, id account.ID, key account.KeyID, figu
 	return len(reply) > 0 && reply[0] == 1, err
 }
 
-// CounterState is what a counter is and what it should be.
+// CounterState is a counter's value and what it should be.
 type CounterState struct {
-	Kept         bool       // whether the meter keeps it at present; Is says nothing when not
-	Is, ShouldBe plan.Units // ShouldBe is never negative; Is is where a hand other than the meter's made it so
+	Kept         bool       // whether the counter exists in Redis; Is means nothing when not
+	Is, ShouldBe plan.Units // thousandths; ShouldBe is never negative, Is only when something other than the meter changed it
 }
 
 // Differs reports whether the counter is kept and is not what it should be.
 func (s CounterState) Differs() bool { return s.Kept && s.Is != s.ShouldBe }
 
-// Kept says of each counter whether the meter keeps it. One that is not kept is seeded with the
-// next call that needs it.
+// Kept reports for each counter whether it exists in Redis. The next call that needs a missing one
+// seeds it.
 func (m *Meter) Kept(ctx context.Context, id account.ID, counters []account.Counter) ([]bool, error) {
 	pipe := m.rdb.Pipeline()
 	asked := make([]func() bool, len(counters))
@@ -146,8 +146,7 @@ func (m *Meter) Kept(ctx context.Context, id account.ID, counters []account.Coun
 	return kept, nil
 }
 
-// Compare says of each counter what it is and what it should be, and changes nothing. It reports
-// false as Seed does.
+// Compare returns the state of each counter and changes nothing. It reports false as Seed does.
 func (m *Meter) Compare(ctx context.Context, id account.ID, figures []Figure,
 	s Snapshot,
 ) ([]CounterState, bool, error) {
@@ -197,7 +196,7 @@ func (m *Meter) seedScript(ctx context.Context, id account.ID, key account.KeyID
 	return reply, nil
 }
 
-// orEmpty is a version as seed.lua takes it: nothing for any.
+// orEmpty formats a version for seed.lua, where empty means any.
 func orEmpty(version int64) string {
 	if version == 0 {
 		return ""

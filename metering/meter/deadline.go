@@ -12,25 +12,25 @@ import (
 	"github.com/chainaccess/gateway/internal/telemetry"
 )
 
-// An admission carries the last moment, by Redis' clock, at which its script may still run: before
-// whoever sent it gives up. So a Redis that hangs and comes back charges nothing that was answered
-// "not relayed" in the meantime.
+// An admission carries a deadline by Redis' clock, after which its script must not run: it is
+// before the sender gives up. So a Redis that hangs and comes back charges nothing that was
+// answered "not relayed" in the meantime.
 const (
-	// runWithin is how long after it is sent a script may begin. The rest of redisconn.AnswerTime
-	// is for its reply to arrive.
+	// runWithin is how long after sending a script may start. The rest of redisconn.AnswerTime is
+	// for its reply.
 	runWithin = redisconn.AnswerTime * 3 / 4
-	// clockEvery is how often Redis' clock is read while there are calls; the reading travels with
-	// a pipeline.
+	// clockEvery is how often Redis' clock is read while there are calls. The reading is part of a
+	// pipeline.
 	clockEvery = time.Second
 )
 
-// clock is what the lanes to a server know of its clock.
+// clock is a pipeliner's estimate of its server's clock.
 type clock struct {
 	mu    sync.Mutex // guards the rest
 	known bool
-	// ahead is by how much the server's clock, in time since 1970, is ahead of telemetry.Elapsed,
-	// at least: the instant of a reading is taken to be when its reply arrived. What is derived
-	// from it is never too late while that clock is not set back.
+	// ahead is at least how far the server's clock, in time since 1970, is ahead of
+	// telemetry.Elapsed: a reading is taken to be of when its reply arrived. A deadline derived
+	// from it is never too late unless that clock is set back.
 	ahead  time.Duration
 	readAt time.Duration // telemetry.Elapsed of the reading
 }
@@ -44,7 +44,7 @@ func (c *clock) read(ctx context.Context, rdb redis.Cmdable) error {
 	return err
 }
 
-// note takes a reading that has just arrived.
+// note records a reading that has just arrived.
 func (c *clock) note(t time.Time) {
 	now := telemetry.Elapsed()
 	c.mu.Lock()
@@ -52,15 +52,15 @@ func (c *clock) note(t time.Time) {
 	c.readAt, c.ahead, c.known = now, time.Duration(t.UnixNano())-now, true
 }
 
-// forget has the clock read again before another admission is sent.
+// forget makes the clock be read again before the next admission is sent.
 func (c *clock) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.known = false
 }
 
-// notAfter returns the last moment for what is sent now, in ms since 1970 by the server's clock,
-// and whether it is time for another reading. It is not ok when the clock must be read before
+// notAfter returns the deadline of what is sent now, in ms since 1970 by the server's clock. old
+// reports whether the clock is due for another reading; ok is false when it must be read before
 // anything is sent.
 func (c *clock) notAfter() (moment int64, old, ok bool) {
 	now := telemetry.Elapsed()
@@ -69,12 +69,12 @@ func (c *clock) notAfter() (moment int64, old, ok bool) {
 	return (now + runWithin + c.ahead).Milliseconds(), now-c.readAt > clockEvery, c.known
 }
 
-// marks are the names under which the charges of a lane note themselves: strings, one for each call
-// of a shard in a pipeline, made when needed. The first names the lane; it is another after each
-// loss, so that marks which are asked for later are not overwritten.
+// marks are the names under which a worker's charges are noted (admit.lua), one for each call of a
+// shard in a pipeline, made when needed. The first is random and the prefix of the others. After a
+// loss they are renewed, so that marks which a refund still needs are not overwritten.
 type marks []any
 
-// nth is the name of the nth call of its shard in a pipeline.
+// nth returns the mark of the nth call of its shard in a pipeline, from 0.
 func (m *marks) nth(n int) any {
 	if len(*m) == 0 {
 		*m = append(*m, nonce()[:8])
@@ -87,13 +87,13 @@ func (m *marks) nth(n int) any {
 
 func (m *marks) renew() { *m = (*m)[:0] }
 
-// The arguments of an admission that are set when it leaves, by their place in the command.
+// Positions of the arguments of an admission that are set when it is sent.
 const (
 	notAfterArg = 14
 	markArg     = 15
 )
 
-// stamp says until when an admission may run, and under which name it notes a charge.
+// stamp sets an admission's deadline and mark.
 func stamp(cmd *redis.Cmd, notAfter, mark any) {
 	args := cmd.Args()
 	args[notAfterArg], args[markArg] = notAfter, mark

@@ -7,13 +7,13 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// DeploymentKey is a hash that says whose this Redis is. It is one key of one slot, whatever the
-// shards.
+// DeploymentKey is the hash that names the deployment which owns this Redis. It is one key in one
+// cluster slot, independent of the shards.
 const DeploymentKey = "{deployment}"
 
-// Claim marks Redis as a deployment's, unless it has a mark, and returns the id of the deployment
-// whose it is then, with the epoch of the record that its projections are of. Of several who claim
-// at once one wins. An epoch above 0 says that ForgetBefore is done for it.
+// Claim marks Redis as a deployment's, unless it is marked already. It returns the id of the
+// deployment that owns it, and the epoch of the record that its projections are of. Of several
+// concurrent claims one wins. A positive epoch records that ForgetBefore is done for it.
 func (m *Meter) Claim(ctx context.Context, deployment string, epoch int64) (owner string, held int64, err error) {
 	reply, err := m.run(ctx, m.claimDeployment, []string{DeploymentKey}, deployment, epoch).Slice()
 	if err != nil {
@@ -27,16 +27,17 @@ func (m *Meter) Claim(ctx context.Context, deployment string, epoch int64) (owne
 	return owner, held, nil
 }
 
-// ofRecord are the kinds of keys that are made from the record: tokens of loads under way, first,
-// so that none of the lost record's ends after its projection was forgotten; projections, and
-// counters.
+// ofRecord are the kinds of keys that are made from the record. Tokens of running loads come first,
+// so that no load of the lost record is put in force after its projection was forgotten; then
+// projections and counters.
 var ofRecord = []string{"ld", "cfg", "key", "ap", "kp", "day", "pk"}
 
-// forgetAtOnce is how many keys one pipeline looks at.
+// forgetAtOnce is how many keys one pipeline checks.
 const forgetAtOnce = 500
 
-// ForgetBefore forgets what records of earlier epochs put here and returns how much went. Calls go
-// on meanwhile: what they miss is loaded from the record. Usage stays. Repeating it does no harm.
+// ForgetBefore deletes the projections and counters that records of earlier epochs put here, and
+// returns how many keys it deleted. Calls continue meanwhile: what they miss is loaded from the
+// record. Usage stays. It is idempotent.
 func (m *Meter) ForgetBefore(ctx context.Context, epoch int64) (int, error) {
 	type answer struct {
 		gone int
@@ -93,7 +94,7 @@ func (m *Meter) forgetAll(ctx context.Context, r redis.Cmdable, names []string, 
 	gone := 0
 	for _, cmd := range done {
 		if evaluated, ok := cmd.(*redis.Cmd); ok {
-			n, _ := evaluated.Int() // of one that failed, nothing
+			n, _ := evaluated.Int() // 0 for a failed one
 			gone += n
 		}
 	}

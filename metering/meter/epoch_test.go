@@ -11,8 +11,7 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 )
 
-// dropping ends a shard's epoch as soon as it was begun, as the flusher of another process may:
-// DropBuckets deletes it.
+// dropping ends a shard's epoch as soon as it begins, as another process's DropBuckets may.
 type dropping struct {
 	redis.Hook
 

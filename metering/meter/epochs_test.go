@@ -19,7 +19,7 @@ func TestPush_ALaterEpochWinsWhateverTheVersion(t *testing.T) {
 		}
 		b.mustRefuse(t, c, charge(1), "account_suspended")
 		lost := *c
-		lost.account.Version = 41 // by a process that still works with the record that is lost
+		lost.account.Version = 41 // by a process that still uses the lost record
 		if err := b.meter.PushAccount(b.ctx, lost.account); err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// of is a charge of a service.
+// of returns a charge for a service.
 func of(service string, units plan.Units) *meter.Call {
 	c := charge(units)
 	c.Service = service
@@ -58,7 +58,7 @@ func TestDataNeedsAPlanThatHasIt(t *testing.T) {
 	})
 }
 
-// The customer's own fences speak before ours, and each refusal names the others.
+// The customer's own fences take precedence over ours, and each refusal names the others.
 func TestFencesRefuseInTheirOrder(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
@@ -174,7 +174,7 @@ func TestASoftCeilingWhoseCounterIsMissingAdmitsNobodyTooFast(t *testing.T) {
 	})
 }
 
-// A counter that no fence asks for any more is forgotten, so that it never comes back stale.
+// The counter of a lifted fence is deleted, so that it never comes back stale.
 func TestACapThatComesBackCountsWhatWasUsedWithoutIt(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
@@ -205,8 +205,8 @@ func TestACapThatComesBackCountsWhatWasUsedWithoutIt(t *testing.T) {
 	})
 }
 
-// A projection of a program from before fences and packs writes -1 where there is no quota, and is
-// loaded anew.
+// A projection of a version from before fences and packs has -1 where there is no quota, and is
+// loaded again.
 func TestAnOlderProgramsProjectionIsLoadedAnew(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
@@ -222,8 +222,7 @@ func TestAnOlderProgramsProjectionIsLoadedAnew(t *testing.T) {
 	})
 }
 
-// Saying that there are no further fences is what spares looking for them: whatever does not say so
-// is searched.
+// A plain projection is not searched for further fences; every other one is.
 func TestOnlyAProjectionWithoutFurtherFencesIsPlain(t *testing.T) {
 	t.Parallel()
 	further := map[string]func(*account.AccountLimits, *account.KeyLimits){

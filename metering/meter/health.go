@@ -10,30 +10,30 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// ErrEvicts is of a Redis that may delete usage: by its maxmemory-policy it makes room with what is
-// in it.
+// ErrEvicts is returned while a Redis may delete usage: its maxmemory-policy evicts keys when it is
+// full.
 var ErrEvicts = errors.New("maxmemory-policy of Redis is not noeviction, so it may delete usage that is not billed yet")
 
-// Health is what a Redis says of itself; of a cluster, the worst that a master says. A server that
-// does not say has zero values.
+// Health is what a Redis reports about itself; for a cluster, the worst of its masters. What a
+// server does not report is zero.
 type Health struct {
-	Policy     string // maxmemory-policy, other than noeviction where one has another; empty when none says
-	Unknown    bool   // one does not say its policy, so nobody would notice when it deletes usage
+	Policy     string // maxmemory-policy, one other than noeviction if any master has one; empty when none reports it
+	Unknown    bool   // a server does not report its policy, so nobody would notice that it deletes usage
 	AppendOnly bool   // every write is logged to a file
-	Failed     string // what of writing to disk failed last, as INFO names it; empty for nothing
-	Used       int64  // bytes, of the server that has the least left
-	Limit      int64  // of that server, from maxmemory; 0 for none
+	Failed     string // the INFO field of the last failed write to disk; empty for none
+	Used       int64  // bytes, of the server with the largest share used
+	Limit      int64  // bytes, of that server, from maxmemory; 0 for none
 }
 
-// noEviction is the policy under which a Redis that is full refuses writes.
+// noEviction is the policy under which a full Redis refuses writes.
 const noEviction = "noeviction"
 
 // Evicts reports whether Redis may delete usage.
 func (h *Health) Evicts() bool { return h.Policy != "" && h.Policy != noEviction }
 
-// CheckHealth looks at every Redis. While one of them may delete usage, Admit and Ping answer
-// ErrEvicts, until a look at all of them finds it mended. An error says that none could be looked
-// at; what was in force stays so.
+// CheckHealth checks every Redis. While one of them may delete usage, Admit and Ping return
+// ErrEvicts, until a check of all of them finds it fixed. It returns an error when none could be
+// checked; the previous state then stays.
 func (m *Meter) CheckHealth(ctx context.Context) (Health, error) {
 	type answer struct {
 		health Health
@@ -60,7 +60,7 @@ func (m *Meter) CheckHealth(ctx context.Context) (Health, error) {
 	switch found := m.evicts.Load(); {
 	case worst.Evicts():
 		m.evicts.Store(&worst.Policy)
-	case found != nil && (seen < n || worst.Unknown): // the one that evicts may be the one that says nothing
+	case found != nil && (seen < n || worst.Unknown): // the one that evicts may be the one that did not answer
 		worst.Policy = *found
 	default:
 		m.evicts.Store(nil)
@@ -82,7 +82,7 @@ func (h *Health) merge(o *Health) {
 	}
 }
 
-// fullness is the share of its memory that a server has used; one without a limit comes first.
+// fullness is the share of its memory that a server has used; 0 without a limit.
 func (h *Health) fullness() float64 {
 	if h.Limit == 0 {
 		return 0
@@ -90,7 +90,7 @@ func (h *Health) fullness() float64 {
 	return float64(h.Used) / float64(h.Limit)
 }
 
-// healthOf reads INFO, which servers that are run by others allow where they forbid CONFIG.
+// healthOf reads INFO, which managed servers allow where they forbid CONFIG.
 func healthOf(ctx context.Context, r redis.Cmdable) (Health, error) {
 	fields, embedded := map[string]string{}, false
 	for _, section := range []string{"memory", "persistence"} { // servers before version 7 take one at a time

@@ -8,16 +8,17 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 )
 
-// InForce is what admissions go by at this moment.
+// InForce describes the projection by which calls are admitted now.
 type InForce struct {
-	There          bool // else the next call loads it from the record
+	There          bool // else the next call loads it from PostgreSQL
 	Epoch, Version int64
-	// Same reports whether it says what was asked about, but for what time alone changes: periods,
-	// and packs that run out. The same version may say something else when the record was restored.
+	// Same reports whether it equals the projection that was passed, apart from what time alone
+	// changes: periods, and packs that expire. The same version may differ after the record was
+	// restored.
 	Same bool
 }
 
-// AccountInForce reads what of an account's fences is in force, and compares it.
+// AccountInForce reads the account's projection in force and compares it with f.
 func (m *Meter) AccountInForce(ctx context.Context, f account.AccountLimits) (InForce, error) {
 	p, err := projectAccount(&f)
 	if err != nil {
@@ -26,17 +27,17 @@ func (m *Meter) AccountInForce(ctx context.Context, f account.AccountLimits) (In
 	return m.inForce(ctx, accountTag(f.Account)+"cfg:"+f.Account.String(), p)
 }
 
-// KeyInForce reads what of a key's fences is in force, and compares it.
+// KeyInForce reads the key's projection in force and compares it with f.
 func (m *Meter) KeyInForce(ctx context.Context, f account.KeyLimits) (InForce, error) {
 	return m.inForce(ctx, accountTag(f.Account)+"key:"+f.Key.String(), projectKey(&f))
 }
 
-// MovedInForce reads what is in force for a key in the account that it left.
+// MovedInForce reads the projection in force of a key in the account that it left.
 func (m *Meter) MovedInForce(ctx context.Context, from account.ID, key account.KeyID) (InForce, error) {
 	return m.inForce(ctx, accountTag(from)+"key:"+key.String(), moved())
 }
 
-// byTime are fields that change without a version, and those that order projections.
+// byTime are the fields that change without a new version, and those that order projections.
 var byTime = map[string]bool{
 	"v": true, "e": true, "pl": true, "npl": true, "p": true, "pe": true, "np": true,
 	"ne": true, "pk": true, "npk": true,
@@ -47,7 +48,7 @@ func (m *Meter) inForce(ctx context.Context, name string, asked *projection) (In
 	if err != nil {
 		return InForce{}, fmt.Errorf("read which fences %s are in force: %w", name, err)
 	}
-	if held["v"] == "" || held["pl"] == "" { // without the last it is an older program's, which admit.lua does not read
+	if held["v"] == "" || held["pl"] == "" { // without pl it is an older version's, which admit.lua does not read
 		return InForce{}, nil
 	}
 	f := InForce{There: true}

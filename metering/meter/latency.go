@@ -15,53 +15,52 @@ import (
 )
 
 const (
-	latencyParts = 16 // of the book, each with a lock of its own
-	// latencyCells is how many counts a script writes: a tenth of a millisecond, in which Redis
-	// admits nobody.
+	latencyParts = 16 // of the buffer, each with a lock of its own
+	// latencyCells is how many counts one script writes. It takes a tenth of a millisecond, during
+	// which Redis admits nobody.
 	latencyCells = 64
-	// latencyFailures in a row say that there is no Redis at all, and not only one master of a
-	// cluster less.
+	// latencyFailures in a row mean that there is no Redis at all, not that one master of a cluster
+	// is gone.
 	latencyFailures = 8
 )
 
-// LatencyOptions says how latencies are batched. Zero values take the defaults named here.
+// LatencyOptions configures how latencies are batched. Zero values take the defaults named here.
 type LatencyOptions struct {
 	Interval time.Duration // between writes; five seconds
-	Most     int           // counts held at most, each of a line and a bucket of the histogram; 65,536
+	Most     int           // maximum number of counts held, one per line and histogram bucket; 65,536
 	Logger   *slog.Logger  // slog.Default()
 }
 
-// Latencies adds up in memory how long answered calls took, and writes what was added to the
-// meter's open usage buckets every few seconds, beside the calls. The rule for overflow: half full,
-// it is written early; full, the newest call is left out and counted. What was sent and not
-// answered is never sent again, so that nothing counts twice; it is counted as lost. They are
-// statistics: no charge rests on them.
+// Latencies buffers how long answered calls took and writes the sums to the meter's open usage
+// buckets every few seconds. Half full, it writes early; full, it drops the newest call and counts
+// it as dropped. A write without a reply is never retried, so that nothing counts twice; its calls
+// count as dropped. The latencies are statistics: no charge depends on them.
 type Latencies struct {
 	meter *Meter
 	o     LatencyOptions
 	parts [latencyParts]latencyPart
 
-	first int // shard that is written first; of run alone
+	first int // shard that is written first; used by run only
 
 	written, dropped atomic.Int64
-	wake             chan struct{}      // holds one token: a part is half full
+	wake             chan struct{}      // holds one token: a part has become half full
 	closing          chan struct{}      // closed by Close
 	once             sync.Once          // guards closing
-	cancel           context.CancelFunc // ends the writing for good
+	cancel           context.CancelFunc // cancels the writes
 	done             chan struct{}
 }
 
-// latencyPart is the share of the book that has the accounts of one remainder.
+// latencyPart holds the counts of the accounts whose id has one remainder.
 type latencyPart struct {
 	mu     sync.Mutex // guards all below
 	counts map[latencyCell]int64
-	spare  map[latencyCell]int64 // empty, with the room that it had
+	spare  map[latencyCell]int64 // empty, keeps its capacity
 	closed bool
 	_      [64]byte // keeps the next part's lock off this one's cache line
 }
 
-// latencyCell is a line and the bucket of its histogram. The words are of the program's own, so
-// holding them holds no request.
+// latencyCell is a line and a bucket of its histogram. Its strings are the program's own constants,
+// so that it does not keep a request in memory.
 type latencyCell struct {
 	account               account.ID
 	key                   account.KeyID
@@ -77,7 +76,7 @@ type latencyCount struct {
 	calls int64
 }
 
-// NewLatencies starts a book that is written to m. Close it before the meter.
+// NewLatencies starts a buffer that is written to m. Close it before the meter.
 func NewLatencies(m *Meter, o LatencyOptions) *Latencies {
 	if o.Interval <= 0 {
 		o.Interval = 5 * time.Second
@@ -100,8 +99,8 @@ func NewLatencies(m *Meter, o LatencyOptions) *Latencies {
 	return l
 }
 
-// Observe counts how long an answered call took. It never waits for Redis, and allocates nothing
-// for a line that is counted often. Nothing is counted by nil.
+// Observe counts how long an answered call took. It never waits for Redis, and does not allocate
+// for a line that is already held. A nil Latencies counts nothing.
 func (l *Latencies) Observe(s *Subject, c *Call, took time.Duration) {
 	if l == nil {
 		return
@@ -122,8 +121,8 @@ func (l *Latencies) Observe(s *Subject, c *Call, took time.Duration) {
 	}
 }
 
-// add counts calls of a cell, unless its part is full or closed. half is whether the part has
-// become half full.
+// add counts calls of a cell, unless its part is full or closed. half reports whether the part has
+// just become half full.
 func (l *Latencies) add(cell latencyCell, calls int64) (ok, half bool) {
 	p := &l.parts[cell.account.UUID[len(cell.account.UUID)-1]%latencyParts]
 	limit := max(1, l.o.Most/latencyParts)
@@ -142,14 +141,14 @@ func (l *Latencies) add(cell latencyCell, calls int64) (ok, half bool) {
 	return true, len(p.counts) > before && len(p.counts) == (limit+1)/2
 }
 
-// Written is how many calls' durations reached the meter since the start.
+// Written returns how many calls' durations reached the meter since the start.
 func (l *Latencies) Written() int64 { return l.written.Load() }
 
-// Dropped is how many calls' durations were left out or lost since the start.
+// Dropped returns how many calls' durations were left out or lost since the start.
 func (l *Latencies) Dropped() int64 { return l.dropped.Load() }
 
-// Close stops counting and writes what is held, until ctx ends. What is left then is lost and
-// counted, and told by the error.
+// Close stops counting and writes what is held, until ctx ends. Its error reports how many calls
+// were lost meanwhile.
 func (l *Latencies) Close(ctx context.Context) error {
 	before := l.dropped.Load()
 	l.once.Do(func() { close(l.closing) })
@@ -190,10 +189,10 @@ func (l *Latencies) run(ctx context.Context) {
 	}
 }
 
-// turn is a shard's place in the order of writing.
+// turn returns a shard's position in the order of writing.
 func (l *Latencies) turn(shard int) int { return (shard - l.first + account.Shards) % account.Shards }
 
-// take empties the book, in the order of shards and accounts.
+// take empties the buffer, sorted by shard, account and key.
 func (l *Latencies) take(into []latencyCount) []latencyCount {
 	into = into[:0]
 	for i := range l.parts {
@@ -217,9 +216,10 @@ func (l *Latencies) take(into []latencyCount) []latencyCount {
 	return into
 }
 
-// write sends counts, one script after another among the admissions. What a script carried that
-// fails is lost, because it may have run. When the next ones fail too, or take their time to, what
-// was not sent yet goes back into the book and comes first the next time.
+// write sends counts, one script at a time so that admissions run in between. The counts of a
+// script that fails are lost, because it may have run. After latencyFailures in a row, or a failure
+// once the interval is over, what was not sent goes back into the buffer and is first the next
+// time.
 func (l *Latencies) write(ctx context.Context, counts []latencyCount) {
 	round, cancel := context.WithTimeout(ctx, l.o.Interval)
 	defer cancel()
@@ -249,7 +249,7 @@ func (l *Latencies) write(ctx context.Context, counts []latencyCount) {
 	}
 }
 
-// giveBack returns what was not sent to the book, for the next time.
+// giveBack returns what was not sent to the buffer, for the next write.
 func (l *Latencies) giveBack(counts []latencyCount) {
 	if len(counts) > 0 {
 		l.first = counts[0].shard

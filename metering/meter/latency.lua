@@ -1,12 +1,13 @@
--- Adds how long answered calls took to the open usage buckets of the current slot, for some accounts of one shard. Statistics: no charge
--- rests on them. Never repeated by the client, so a lost reply counts at most once. Time is the server's.
+-- Adds how long answered calls took to the open usage buckets of the current slot, for some
+-- accounts of one shard. They are statistics: no charge depends on them. The client never retries,
+-- so a lost reply counts at most once. Time is the server's.
 --
 -- KEYS  1 {u}:dirty
 -- ARGV  1 nonce   as in admit.lua
---       2… pairs of an account id and its counts, "<line> <calls>" parted by blanks, where a line is
+--       2… pairs of an account id and its counts, "<line> <calls>" separated by blanks, where a line is
 --          <key>|<chain>|<service>|<class>|<outcome>|<bucket of the histogram>
 --
--- A count is the field "l|<line>" of a usage bucket; no usage line begins so, because a period is a date.
+-- A count is the field "l|<line>" of a usage bucket. No usage line begins with "l|": it begins with a date.
 -- Returns the slot.
 
 local SLOT_SECONDS = 10
@@ -19,7 +20,7 @@ local tag = string.sub(KEYS[1], 1, 8)
 for i = 2, #ARGV, 2 do
   local account = ARGV[i]
   local bucket = tag .. 'b:' .. slot .. ':' .. account
-  -- The first write gives the bucket its generation and lists it as dirty, whichever script it comes from.
+  -- The first write gives the bucket its generation and lists it as dirty, as in admit.lua.
   if call('HSETNX', bucket, 'g', ARGV[1]) == 1 then call('ZADD', KEYS[1], slot, slot .. ':' .. account) end
   for line, calls in string.gmatch(ARGV[i + 1], '(%S+) (%d+)') do
     call('HINCRBY', bucket, 'l|' .. line, calls)

@@ -20,14 +20,14 @@ var latencySource string
 var latencyScript = redis.NewScript(latencySource)
 
 const (
-	// latencyField begins the fields of usage buckets that are no usage. A period never does: it is
-	// a date.
+	// latencyField is the prefix of a bucket's fields that are not usage. A usage line begins with
+	// its period, which is a date.
 	latencyField = "l|"
-	latencyBars  = 5 // part the words of a field after that
+	latencyBars  = 5 // separators in the rest of such a field
 )
 
-// addLatencies writes counts of one shard, sorted by account, into the open buckets. An error means
-// that nothing is known of them.
+// addLatencies writes counts of one shard, sorted by account, into the open buckets. With an error
+// they may or may not have been written.
 func (m *Meter) addLatencies(ctx context.Context, counts []latencyCount) error {
 	args := []any{evalSHA, latencyScript.Hash(), 1, tag(counts[0].shard) + "dirty", nonce()}
 	var lines []byte
@@ -45,7 +45,7 @@ func (m *Meter) addLatencies(ctx context.Context, counts []latencyCount) error {
 	}
 	cmd := redis.NewCmd(ctx, args...)
 	err := m.scripts.do(ctx, cmd, noShard)
-	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") { // which proves that nothing ran
+	if err != nil && redis.HasErrorPrefix(err, "NOSCRIPT") { // nothing ran
 		args[0], args[1] = "eval", latencySource
 		err = m.scripts.do(ctx, redis.NewCmd(ctx, args...), noShard)
 	}
@@ -67,8 +67,8 @@ func (c *latencyCount) append(to []byte, key string) []byte {
 	return append(strconv.AppendInt(to, c.calls, 10), ' ')
 }
 
-// takeLatencies reads the fields of a bucket that are latencies, and removes them. One that
-// latency.lua did not write stays, and is refused as a usage line.
+// takeLatencies reads and removes the latency fields of a bucket. A field that latency.lua did not
+// write stays, and is refused as a usage line.
 func takeLatencies(fields map[string]string) []account.LatencyLine {
 	var lines []account.LatencyLine
 	for field, value := range fields {

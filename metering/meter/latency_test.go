@@ -18,8 +18,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// book is a book of latencies that is written when it is closed or half full, unless an interval is
-// given.
+// book returns a buffer that is written when it is closed or half full, unless an interval is set.
 func book(t testing.TB, m *meter.Meter, o meter.LatencyOptions) *meter.Latencies {
 	t.Helper()
 	if o.Interval == 0 {
@@ -38,7 +37,7 @@ func (b *bundle) closeBook(t testing.TB, l *meter.Latencies) {
 	}
 }
 
-// took is what tells latencies apart besides the account.
+// took is what distinguishes an account's latencies.
 type took struct {
 	key     account.KeyID
 	chain   string
@@ -46,7 +45,7 @@ type took struct {
 	bucket  int
 }
 
-// latencies is what the meter has of a client by line and bucket of the histogram.
+// latencies returns what the meter has of a client, by line and histogram bucket.
 func (b *bundle) latencies(t testing.TB, c *client) map[took]int64 {
 	t.Helper()
 	found := map[took]int64{}
@@ -84,7 +83,7 @@ func TestLatenciesReachTheBucketsOfTheirAccounts(t *testing.T) {
 		l.Observe(one.Subject, hit(), time.Millisecond)
 		l.Observe(one.Subject, onBase, time.Millisecond)
 		l.Observe(second, charge(1000), time.Millisecond)
-		l.Observe(other.Subject, charge(1000), -time.Second) // as a clock may say that steps
+		l.Observe(other.Subject, charge(1000), -time.Second) // as after a step of the clock
 		if err := l.Close(b.ctx); err != nil {
 			t.Fatal(err)
 		}
@@ -106,8 +105,7 @@ func TestLatenciesReachTheBucketsOfTheirAccounts(t *testing.T) {
 	})
 }
 
-// A bucket that latencies open is like every other: sealed, given until it is dropped, and nothing
-// is left of it then.
+// A bucket that latencies open is like every other: it is sealed, and returned until it is dropped.
 func TestBucketOpenedByLatenciesIsSealedAndDropped(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
@@ -133,7 +131,8 @@ func TestBucketOpenedByLatenciesIsSealedAndDropped(t *testing.T) {
 	})
 }
 
-// Latencies lie beside usage, and no counter that is seeded from there takes them for units.
+// Latencies are in the same buckets as usage, and a counter that is seeded from there does not
+// count them as units.
 func TestCounterSeededBesideLatenciesHoldsUsageAlone(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
@@ -188,7 +187,7 @@ func TestLostReplyOfLatenciesCountsAtMostOnce(t *testing.T) {
 	}
 }
 
-// A script that fails loses what it carried; what was still to be sent is kept for the next time.
+// A failed script loses its counts; counts that were not sent are kept for the next write.
 func TestLatenciesThatWereNotSentAreKept(t *testing.T) {
 	t.Parallel()
 	server := testkit.Redis(t)
@@ -220,7 +219,7 @@ func TestLatenciesThatWereNotSentAreKept(t *testing.T) {
 	}
 }
 
-// While no Redis answers, one script in a while is lost, and not all that waits.
+// While no Redis answers, a few counts are lost, not all that wait.
 func TestLatenciesWaitForARedisThatIsAway(t *testing.T) {
 	t.Parallel()
 	server := testkit.Redis(t)
@@ -262,7 +261,7 @@ func TestFullBookLeavesTheNewestOutAndNeverWaits(t *testing.T) {
 		t.Errorf("%d dropped, want the one for which there is no room", got)
 	}
 	p.swallow.Store(0)
-	_ = l.Close(b.ctx) // what was under way meanwhile may be lost
+	_ = l.Close(b.ctx) // what was being written meanwhile may be lost
 	if l.Written()+l.Dropped() != 4 {
 		t.Errorf("%d written and %d dropped of 4", l.Written(), l.Dropped())
 	}
@@ -323,8 +322,8 @@ func TestLatencyThatNoScriptWroteIsRefusedAsUsage(t *testing.T) {
 	}
 }
 
-// Two processes count calls of the same accounts while two flushers carry buckets away, one of
-// which always dies before the drop.
+// Two processes count calls of the same accounts while two flushers move buckets, one of which
+// always dies before the drop.
 func TestLatenciesOfProcessesAddUpExactlyOnceInTheRecord(t *testing.T) {
 	t.Parallel()
 	r := setupRecorded(t)
@@ -385,7 +384,7 @@ func TestLatenciesOfProcessesAddUpExactlyOnceInTheRecord(t *testing.T) {
 	}
 }
 
-// latencyInRecord is what PostgreSQL has of a client since an instant.
+// latencyInRecord returns what PostgreSQL has of a client since an instant.
 func (r *recorded) latencyInRecord(t testing.TB, c *client, since time.Time) account.Latency {
 	t.Helper()
 	all, err := r.store.Latency(r.ctx, store.LatencyQuery{
@@ -400,8 +399,7 @@ func (r *recorded) latencyInRecord(t testing.TB, c *client, since time.Time) acc
 	return all[0].Answered()
 }
 
-// Observing is on the way of every call: it may cost a lock and a look-up, and nothing for the
-// garbage collector.
+// Observe is on the hot path: it may cost a lock and a look-up, and no allocation.
 func TestObservingALatencyAllocatesNothing(t *testing.T) { //nolint:paralleltest // allocations are counted per process
 	b := setupMini(t)
 	c := b.client(t, nil)

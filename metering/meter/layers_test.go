@@ -11,7 +11,7 @@ import (
 	"github.com/chainaccess/gateway/metering/netlimit"
 )
 
-// daily and hourly are the two ways in which layers count.
+// daily and hourly are the two kinds of bounds.
 var (
 	daily  = netlimit.Bounds{Daily: true, Per: 24 * time.Hour}
 	hourly = netlimit.Bounds{Per: time.Hour}

@@ -9,17 +9,17 @@ import (
 	"github.com/chainaccess/gateway/metering/netlimit"
 )
 
-// Limited is the answer of Limit.
+// Limited is the result of Limit.
 type Limited struct {
 	OK    bool
 	Left  int64
-	Wait  time.Duration // until the next is let through; 0 while some are left
-	Reset time.Duration // until all have come back
+	Wait  time.Duration // until the next is allowed; 0 while some are left
+	Reset time.Duration // until the limit is full again
 }
 
-// Limit lets one through the limit called name, which belongs to no account: w.Limit at once, which
-// come back evenly over w.Per. A name must not hold braces; whose it is belongs into it (an e-mail
-// address's digest, a key's id), never a secret. Limits of networks are netlimit's.
+// Limit takes one from the rate limit called name, which belongs to no account: w.Limit at once,
+// refilled evenly over w.Per. name must not contain braces. It includes what is limited (the digest
+// of an e-mail address, the id of a key), never a secret. Networks are limited by package netlimit.
 func (m *Meter) Limit(ctx context.Context, name string, w account.RateWindow) (Limited, error) {
 	c, err := m.takeFrom(ctx, []string{"{limit:" + name + "}"}, 1, w.Per.Milliseconds(),
 		[]netlimit.Layer{{Limit: w.Limit}})
@@ -31,8 +31,8 @@ func (m *Meter) Limit(ctx context.Context, name string, w account.RateWindow) (L
 
 var _ netlimit.Counter = (*Meter)(nil)
 
-// TakeQuota lets n through all layers of the limit called name, or none through any of them. All
-// counts of a name lie in one hash slot.
+// TakeQuota takes n from all layers of the limit called name, or from none. All keys of a name are
+// in one cluster slot.
 func (m *Meter) TakeQuota(ctx context.Context, name string, n int64, b netlimit.Bounds,
 	layers []netlimit.Layer,
 ) (netlimit.Counted, error) {
@@ -74,7 +74,8 @@ func (m *Meter) takeFrom(ctx context.Context, keys []string, n, window int64,
 	return c, nil
 }
 
-// ReturnQuota undoes a TakeQuota of a day whose purpose failed: names are those of its counts.
+// ReturnQuota undoes a TakeQuota of a daily limit whose purpose failed. names are
+// netlimit.Counted.Names.
 func (m *Meter) ReturnQuota(ctx context.Context, names []string) error {
 	if err := m.run(ctx, m.returnQuota, names).Err(); err != nil {
 		return fmt.Errorf("give back to a daily count: %w", err)

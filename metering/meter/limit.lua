@@ -1,13 +1,14 @@
--- Lets one, or some at once, through limits that belong to no account: sign-ins of an address, of the area around it and of everybody. When one of them refuses, none
--- is used up. A limit is so many at once, which come back evenly over the window (generic cell rate algorithm, ITU-T I.371): one number says it
--- all, and the wait is exact. Or it is so many in a UTC day, counted anew at its end.
+-- Takes one or more from rate limits that belong to no account: for example sign-ins of an address,
+-- of its area and of everybody. When one limit refuses, none is used. A limit allows a number at
+-- once, refilled evenly over the window (generic cell rate algorithm, ITU-T I.371): one number is
+-- the whole state, and the wait is exact. Or it allows a number per UTC day.
 --
--- KEYS  the limits' names, narrowest first; of one hash slot
--- ARGV  1 the window in ms, 0 for the UTC day; 2 how many are taken; then for each limit how many it lets through
+-- KEYS  the limits' names, narrowest first; all in one hash slot
+-- ARGV  1 the window in ms, 0 for the UTC day   2 how many to take   3… for each limit, how many it allows
 --
--- Returns { place of the limit that refuses for the longest time, 0 when let through,
---           ms until the next is let through (0 while some are left in each), what names of counts end with ('' but for days),
---           then for each limit: left, ms until all have come back or the day ends }
+--Returns { position of the limit with the longest wait, 0 when allowed,
+--          ms until the next is allowed (0 while some are left in each), suffix of the names of daily counts (else ''),
+--          then for each limit: left, ms until it is full again or the day ends }
 
 local DAY_MS = 86400000
 local time = redis.call('TIME')
@@ -19,8 +20,8 @@ if daily then
   suffix = ':' .. string.format('%d', (now_ms - now_ms % DAY_MS) / DAY_MS)
 end
 
--- A day's count, or the instant at which all that was taken will have come back: never further away than the window, for the server's clock may
--- have stepped back.
+-- The day's count, or the instant at which the limit is full again: never further away than the
+-- window, because the server's clock may have stepped back.
 local held, refuses, wait = {}, 0, 0
 for i, key in ipairs(KEYS) do
   local limit, late = tonumber(ARGV[i + 2]), 0

@@ -1,5 +1,5 @@
--- Begins the load of a projection that is missing. Loads under way at the same time share a token; a change ends it (push.lua), and so does a
--- wiped Redis.
+-- Begins the load of a missing projection. Concurrent loads share a token. A change ends it
+-- (push.lua), and so does the loss of Redis' data.
 --
 -- KEYS  1 {u}:ld:<account or key>
 -- ARGV  1 random word

@@ -11,7 +11,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 )
 
-// LostError is an admission whose reply was lost.
+// LostError reports an admission whose reply was lost.
 type LostError struct {
 	Call account.LostCall
 
@@ -20,7 +20,7 @@ type LostError struct {
 
 func (e *LostError) Error() string { return e.cause.Error() }
 
-// Unwrap returns what happened to the connection.
+// Unwrap returns the error of the connection.
 func (e *LostError) Unwrap() error { return e.cause }
 
 func lostError(s *Subject, c *Call, cmd *redis.Cmd, cause error) *LostError {
@@ -35,19 +35,19 @@ func lostError(s *Subject, c *Call, cmd *redis.Cmd, cause error) *LostError {
 	}}
 }
 
-// Reclaimed says what became of a lost call.
+// Reclaimed is what became of a lost call.
 type Reclaimed int
 
-// What Reclaim finds, as refund.lua replies it.
+// The results of Reclaim, as refund.lua returns them.
 const (
-	NotCharged Reclaimed = iota // or given back before
+	NotCharged Reclaimed = iota // or refunded before
 	GivenBack
-	Undecided // it may run still; ask again
-	Forgotten // it is hours ago, and nobody knows any more
+	Undecided // it may still run; retry later
+	Forgotten // it is hours ago, and its mark has expired
 )
 
-// FailedRefund is the lost call of a refund that failed: Reclaim makes it, unless it was made after
-// all. The arguments are those of Refund.
+// FailedRefund returns the lost call of a refund that failed: Reclaim makes that refund, unless it
+// was made after all. The arguments are those of Refund.
 func FailedRefund(s *Subject, c *Call, r Receipt, request, reason string) account.LostCall {
 	slot, _ := strconv.ParseInt(r.Slot, 10, 64) // of a receipt, always a number
 	return account.LostCall{
@@ -58,8 +58,8 @@ func FailedRefund(s *Subject, c *Call, r Receipt, request, reason string) accoun
 	}
 }
 
-// Reclaim refunds the charge of a lost call if there was one, once however often it is called.
-// reason is the name of the fault that the client was answered with when the reply was lost.
+// Reclaim refunds the charge of a lost call if there was one. It is idempotent. reason is the name
+// of the fault that the client was answered with when the reply was lost.
 func (m *Meter) Reclaim(ctx context.Context, l *account.LostCall, reason string) (Reclaimed, error) {
 	keys := []string{accountTag(l.Account) + "rf:" + l.Nonce}
 	if l.Charge.Reason != "" {

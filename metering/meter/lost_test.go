@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/metering/meter"
 )
 
-// mustLose makes a charge whose reply is lost.
+// mustLose admits a charge whose reply is lost.
 func mustLose(t *testing.T, b *bundle, m *meter.Meter, c *client, call *meter.Call) *account.LostCall {
 	t.Helper()
 	a, err := m.Admit(b.ctx, c.Subject, call)
@@ -21,7 +21,7 @@ func mustLose(t *testing.T, b *bundle, m *meter.Meter, c *client, call *meter.Ca
 	return &lost.Call
 }
 
-// reclaimed asks until it is decided what became of a lost call.
+// reclaimed retries until it is decided what became of a lost call.
 func reclaimed(t *testing.T, b *bundle, l *account.LostCall) (what meter.Reclaimed) {
 	t.Helper()
 	testkit.Eventually(t, testTimeout, func() bool {
@@ -54,7 +54,7 @@ func TestAdmit_ChargesNothingOnceItsCallerHasGivenUp(t *testing.T) {
 			before := b.usedPeriod(t, c)
 			server.Pause(t)
 			lost := mustLose(t, b, b.meter, c, charge(7))
-			for range 3 { // not even sent, for Redis does not tell its time
+			for range 3 { // not even sent, because Redis does not return its time
 				if a, err := b.meter.Admit(b.ctx, c.Subject, charge(7)); err == nil {
 					t.Fatalf("a paused Redis said %+v", a)
 				} else if _, ok := errors.AsType[*meter.LostError](err); ok {
@@ -83,7 +83,7 @@ func TestReclaim_GivesAChargeBackOnceWhoseReplyWasLost(t *testing.T) {
 		p.swallow(1)
 		lost := mustLose(t, b, m, c, charge(7))
 		p.swallow(0)
-		for range 3 { // calls that follow leave the mark alone
+		for range 3 { // later calls do not overwrite the mark
 			if a, err := m.Admit(b.ctx, c.Subject, charge(7)); err != nil || !a.Admitted {
 				t.Fatalf("%+v, %v", a, err)
 			}

@@ -6,7 +6,7 @@ import (
 	"github.com/chainaccess/gateway/internal/telemetry"
 )
 
-// measured reads the figures of round trips: how many, the commands in them, and how many failed.
+// measured reads the metrics of round trips: how many, the commands in them, and how many failed.
 func measured(t *testing.T, m *telemetry.Metrics) (trips uint64, commands, failed float64) {
 	t.Helper()
 	families, err := m.Registry.Gather()

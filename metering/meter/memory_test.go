@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/metering/meter"
 )
 
-// An outage refunds every call, and keys are made by anybody: neither may fill the memory for good.
+// An outage refunds every call, and anybody can make keys: neither may fill the memory permanently.
 func TestNothingIsKeptForGood(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {

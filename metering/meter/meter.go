@@ -1,10 +1,11 @@
-// Package meter owns admission: rate windows, allowances, counters and usage buckets in Redis, each
-// change one Lua script and one round trip. It holds projections of accounts and keys but does not
-// know PostgreSQL, which is the record; package fences loads what is missing here, package flush
-// carries usage there.
+// Package meter implements admission in Redis: rate windows, allowances, counters and usage
+// buckets. Each change is one Lua script and one round trip. It holds projections of accounts and
+// keys but does not know PostgreSQL, which is the record: package limits loads what is missing
+// here, and package flush moves usage there.
 //
-// No command is ever repeated by the client: a lost reply is an error, and at most one charge. Only
-// what a cluster refused without running it is sent again, to the node that it named.
+// The client never retries a command: a lost reply is an error, and at most one charge. Only a
+// command that a cluster refused without running it is sent again, to the node that the cluster
+// named.
 package meter
 
 import (
@@ -24,9 +25,9 @@ import (
 // SlotLength is how long a usage bucket stays open.
 const SlotLength = 10 * time.Second
 
-// SealDelay is how long after its slot a bucket is sealed: so far may the clock of a Redis that
-// takes over be behind the one that it takes over from, without anything being written into a
-// bucket that is recorded already.
+// SealDelay is how long after the end of its slot a bucket is sealed. It bounds the clock skew of a
+// failover: a replica that takes over may be this far behind and still writes nothing into a bucket
+// that PostgreSQL has already.
 const SealDelay = 2 * time.Second
 
 //go:embed admit.lua
@@ -64,18 +65,18 @@ type Meter struct {
 	rdb       redis.UniversalClient
 	scripts   scriptRunner
 	pipelines atomic.Pointer[telemetry.Pipelines]
-	evicts    atomic.Pointer[string] // the policy that may delete usage, as CheckHealth found last; nil for none
+	evicts    atomic.Pointer[string] // the eviction policy that CheckHealth found last; nil for none
 
 	admit, refund, push, load, seed, seal, returnQuota, limit, claimDeployment, forget *redis.Script
 }
 
-// Open connects to the Redis at address, of which package redisconn says the forms, and loads the
+// Open connects to the Redis at address, in one of the forms of redisconn.Parse, and loads the
 // scripts.
 func Open(ctx context.Context, address string) (*Meter, error) {
 	return OpenTLS(ctx, address, redisconn.Certificates{})
 }
 
-// OpenTLS is Open with certificates for a connection that is encrypted.
+// OpenTLS is Open with certificates for an encrypted connection.
 func OpenTLS(ctx context.Context, address string, certificates redisconn.Certificates) (*Meter, error) {
 	where, err := redisconn.Parse(address)
 	if err != nil {
@@ -88,8 +89,8 @@ func OpenTLS(ctx context.Context, address string, certificates redisconn.Certifi
 	return New(ctx, rdb)
 }
 
-// OpenLater is OpenTLS for who can do without Redis for a while: it does not look whether Redis
-// answers. What needs it fails until it does, and sends its script along the first time.
+// OpenLater is OpenTLS for a caller that can do without Redis for a while: it does not connect.
+// Calls fail until Redis answers; each script is sent with its first call.
 func OpenLater(address string, certificates redisconn.Certificates) (*Meter, error) {
 	where, err := redisconn.Parse(address)
 	if err != nil {
@@ -102,8 +103,8 @@ func OpenLater(address string, certificates redisconn.Certificates) (*Meter, err
 	return over(rdb), nil
 }
 
-// New makes a meter over a client of package redisconn, or another that sends nothing twice by
-// itself. The meter owns it from then on.
+// New returns a meter over a client of package redisconn, or any other client that never retries by
+// itself. The meter owns the client and closes it.
 func New(ctx context.Context, rdb redis.UniversalClient) (*Meter, error) {
 	m := over(rdb)
 	if err := m.loadScripts(ctx); err != nil {
@@ -135,8 +136,8 @@ func over(rdb redis.UniversalClient) *Meter {
 	return m
 }
 
-// Close answers what is under way or queued, refuses what comes later, and closes the connection.
-// Closing again does nothing.
+// Close answers the calls that are running or queued, refuses later ones, and closes the
+// connection. It is idempotent.
 func (m *Meter) Close() error {
 	if !m.scripts.stop() {
 		return nil
@@ -144,14 +145,14 @@ func (m *Meter) Close() error {
 	return m.rdb.Close()
 }
 
-// Measure has round trips measured from now on.
+// Measure records round trips in p from now on.
 func (m *Meter) Measure(p *telemetry.Pipelines) { m.pipelines.Store(p) }
 
-// Client is the connection, for the board that other packages keep beside the meter.
+// Client returns the connection, for the board that other packages keep in the same Redis.
 func (m *Meter) Client() redis.UniversalClient { return m.rdb }
 
-// Ping reports whether Redis answers, and may be used as CheckHealth found. Of a cluster one master
-// is enough: calls of the others are refused, but not all.
+// Ping returns nil when Redis answers, and ErrEvicts while CheckHealth finds that it may delete
+// usage. In a cluster one master is enough: calls to the others fail, but not all calls.
 func (m *Meter) Ping(ctx context.Context) error {
 	if m.evicts.Load() != nil {
 		return ErrEvicts
@@ -173,8 +174,8 @@ func (m *Meter) Ping(ctx context.Context) error {
 	return err
 }
 
-// Now is Redis' own time, by which slots and windows go. Each master of a cluster has its own: of
-// those that answer, it is the earliest, so what is over then is over everywhere.
+// Now returns Redis' time, by which slots and windows are counted. In a cluster it is the earliest
+// of the masters that answer, so an interval that has ended by it has ended on all of them.
 func (m *Meter) Now(ctx context.Context) (time.Time, error) {
 	type answer struct {
 		now time.Time
@@ -201,8 +202,8 @@ func (m *Meter) Now(ctx context.Context) (time.Time, error) {
 	return earliest, nil
 }
 
-// NowOf is the time of the master that serves an account, by which its slots, days and windows go.
-// It waits for no other master.
+// NowOf returns the time of the master that serves an account, by which the account's slots, days
+// and windows are counted. It waits for no other master.
 func (m *Meter) NowOf(ctx context.Context, id account.ID) (time.Time, error) {
 	cluster, ok := m.rdb.(*redis.ClusterClient)
 	if !ok {
@@ -215,8 +216,9 @@ func (m *Meter) NowOf(ctx context.Context, id account.ID) (time.Time, error) {
 	return master.Time(ctx).Result()
 }
 
-// loadScripts spares the first calls from sending whole scripts. A master of a cluster that cannot
-// be reached gets them with its first call; when none can be, there is no meter.
+// loadScripts loads the scripts, so that the first calls need not send them whole. A master of a
+// cluster that cannot be reached gets each script with its first call. It is an error when no
+// master can be reached.
 func (m *Meter) loadScripts(ctx context.Context) error {
 	answers := make(chan error, 1)
 	n, err := m.eachMaster(ctx, func(r redis.Cmdable) {
@@ -244,8 +246,8 @@ func (m *Meter) loadScripts(ctx context.Context) error {
 	return nil
 }
 
-// eachMaster starts do for each master of a cluster, or for the one server, and gives their number.
-// It waits for none.
+// eachMaster starts do in a goroutine for each master of a cluster, or for the one server, and
+// returns how many it started. It does not wait for them.
 func (m *Meter) eachMaster(ctx context.Context, do func(redis.Cmdable)) (int, error) {
 	cluster, ok := m.rdb.(*redis.ClusterClient)
 	if !ok {
@@ -259,8 +261,8 @@ func (m *Meter) eachMaster(ctx context.Context, do func(redis.Cmdable)) (int, er
 	return len(all), err
 }
 
-// run executes a script outside the shared pipelines, for work off the hot path. Scripts that Redis
-// has forgotten are sent again: a NOSCRIPT answer proves that nothing ran.
+// run executes a script outside the shared pipelines, for work off the hot path. A script that
+// Redis does not have is sent whole: a NOSCRIPT answer proves that nothing ran.
 func (m *Meter) run(ctx context.Context, s *redis.Script, keys []string, args ...any) *redis.Cmd {
 	cmd := s.EvalSha(ctx, m.rdb, keys, args...)
 	if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") {

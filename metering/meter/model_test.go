@@ -16,8 +16,8 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// model is what the meter should do, said as plainly as possible: every charge is remembered, and
-// every counter is a sum over them.
+// model is the meter's specification as plain code: it remembers every charge, and every counter is
+// a sum over them.
 type model struct {
 	random   *rand.Rand
 	b        *bundle
@@ -50,7 +50,7 @@ type modelCharge struct {
 	refunded bool
 }
 
-// sum adds up what is charged and not given back, over the charges that match the counter.
+// sum returns what is charged and not refunded, over the charges that match the counter.
 func (m *model) sum(c account.Counter) plan.Units {
 	var total plan.Units
 	for _, charge := range m.charges {
@@ -69,8 +69,8 @@ func (m *model) sum(c account.Counter) plan.Units {
 	return total
 }
 
-// verdict is what the meter should answer: the fences that refuse, in their order, or how much each
-// source gives.
+// verdict returns what the meter should answer: the fences that refuse, in order, or how much is
+// drawn from each source.
 func (m *model) verdict(k *modelKey, call *meter.Call,
 	now time.Time,
 ) (refusals []meter.Refusal, parts map[string]plan.Units) {
@@ -136,7 +136,7 @@ func (m *model) verdict(k *modelKey, call *meter.Call,
 	return refusals, parts
 }
 
-// figure is what the record knows of a counter, computed from the flushed buckets themselves.
+// figure returns what the record knows of a counter, computed from the flushed buckets themselves.
 func (m *model) figure(c account.Counter) plan.Units {
 	var total plan.Units
 	for _, bucket := range m.record {
@@ -152,7 +152,7 @@ func (m *model) figure(c account.Counter) plan.Units {
 	return total
 }
 
-// load does what package fences does when something is missing.
+// load does what package limits does when something is missing.
 func (m *model) load(t *testing.T, k *modelKey, service string, a *meter.Admission) {
 	t.Helper()
 	now := m.b.now(t)
@@ -326,7 +326,7 @@ func (m *model) refund(t *testing.T) {
 	m.refused["upstream_failed"]++
 }
 
-// change changes a fence of the account or of a key, and now and then an old projection comes late.
+// change changes a fence of the account or of a key, and sometimes pushes an old projection late.
 func (m *model) change(t *testing.T) {
 	t.Helper()
 	now := m.b.now(t)
@@ -386,7 +386,7 @@ func (m *model) change(t *testing.T) {
 	m.must(t, m.b.meter.PushAccount(m.b.ctx, m.stale[m.random.IntN(len(m.stale))]))
 }
 
-// pass lets time go on: a little, over midnight, or to the very end of the period.
+// pass advances the clock: a little, over midnight, or to the very end of the period.
 func (m *model) pass(t *testing.T) {
 	t.Helper()
 	now := m.b.now(t)
@@ -423,7 +423,7 @@ func (m *model) lose(t *testing.T) {
 	m.notef("lost every %s", kind)
 }
 
-// balance compares all that was charged, hit, refused and given back with the lines in the record.
+// balance compares all that was charged, hit, refused and refunded with the lines in the record.
 func (m *model) balance(t *testing.T) {
 	t.Helper()
 	m.flush(t)
@@ -457,11 +457,11 @@ func (m *model) balance(t *testing.T) {
 }
 
 // TestTheMeterDoesWhatASimpleModelDoes runs random sequences of calls, refunds, changes of fences,
-// roll-overs, flushes and losses beside a model. METER_MODEL_SEED repeats one. Seen to fail when
-// admit.lua does not count in a cap's counter, takes more from a pack than it holds or draws an
-// expired one, or leaves the plan as it was when another takes over with the period, when push.lua
-// keeps the counter of a cap that was lifted, and when refund.lua counts a call once per source or
-// gives a pack nothing back.
+// period ends, flushes and losses against a model. METER_MODEL_SEED repeats one. It fails when
+// admit.lua does not count in a cap's counter, takes more from a pack than it holds, draws an
+// expired one, or keeps the old plan when another takes over with the period; when push.lua keeps
+// the counter of a lifted cap; and when refund.lua counts a call once per source or returns nothing
+// to a pack.
 func TestTheMeterDoesWhatASimpleModelDoes(t *testing.T) {
 	t.Parallel()
 	const sequences, steps = 24, 400

@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// withPacks is an account with a quota of 1000 and packs of these sizes, which expire a day apart.
+// withPacks sets a quota of 1000 and packs of these sizes, which expire a day apart.
 func withPacks(now time.Time, sizes ...plan.Units) func(a *account.AccountLimits, k *account.KeyLimits) {
 	return func(a *account.AccountLimits, _ *account.KeyLimits) {
 		a.Current.Quota, a.Next.Quota = 1000, 1000
@@ -24,7 +24,8 @@ func withPacks(now time.Time, sizes ...plan.Units) func(a *account.AccountLimits
 	}
 }
 
-// drawn is what was drawn from a client's packs, in their order; −1 where the meter keeps no count.
+// drawn returns what was drawn from a client's packs, in their order; −1 where the counter is
+// missing.
 func (b *bundle) drawn(t testing.TB, c *client) []int64 {
 	t.Helper()
 	all := make([]int64, len(c.account.Packs))
@@ -41,7 +42,7 @@ func (b *bundle) drawn(t testing.TB, c *client) []int64 {
 	return all
 }
 
-// bySource is what a client's buckets hold of outcome by source.
+// bySource returns what a client's buckets hold of an outcome, by source.
 func (b *bundle) bySource(t testing.TB, c *client, outcome string) map[string]figures {
 	t.Helper()
 	sums := map[string]figures{}
@@ -64,7 +65,7 @@ func TestPacksAreDrawnAfterThePlanInOrderOfExpiryAndOneCallIsSplit(t *testing.T)
 		if r := b.mustAdmit(t, c, charge(700)); r.Sources != account.SourcePlan || r.FromPack() {
 			t.Errorf("drawn from %q, want the plan", r.Sources)
 		}
-		// 300 are left in the plan, 300 in the first pack: all three give.
+		// 300 are left in the plan, 300 in the first pack: all three are drawn.
 		r := b.mustAdmit(t, c, charge(1000))
 		if want := fmt.Sprintf("plan=300,%s=300,%s=400", first, second); r.Sources != want || !r.FromPack() {
 			t.Errorf("drawn from %q, want %q", r.Sources, want)
@@ -81,7 +82,7 @@ func TestPacksAreDrawnAfterThePlanInOrderOfExpiryAndOneCallIsSplit(t *testing.T)
 		}
 		b.mustAdmit(t, c, charge(4000))
 		b.mustRefuse(t, c, charge(1), "plan_quota")
-		// Each call counts once, whatever gave for it.
+		// Each call counts once, however many sources it draws from.
 		got := b.bySource(t, c, "ok")
 		want := map[string]figures{"plan": {2, 1000}, first: {0, 300}, second: {2, 5000}}
 		if fmt.Sprint(got) != fmt.Sprint(want) {
@@ -135,8 +136,8 @@ func TestAnExpiredPackIsNotDrawn(t *testing.T) {
 	}
 }
 
-// A quota that was lowered below what is used draws packs for the whole call, and never less than
-// nothing from the plan.
+// A quota that was lowered below what is used draws packs for the whole call, and never a negative
+// amount from the plan.
 func TestAQuotaBelowWhatIsUsedDrawsPacksAlone(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {

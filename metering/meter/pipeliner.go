@@ -16,11 +16,11 @@ import (
 	"github.com/chainaccess/gateway/internal/telemetry"
 )
 
-// Concurrent admissions share pipelines: each lane sends what has gathered while its last pipeline
-// was under way. Two lanes keep Redis busy while one of them decodes.
+// Concurrent admissions share pipelines: each worker sends what has gathered while its last
+// pipeline was running. Two workers keep Redis busy while one of them decodes.
 const (
 	pipelineCount = 2
-	// callers block when it is full, until there is room or their context ends: admission is never
+	// callers block while it is full, until there is room or their context ends: admission is never
 	// skipped
 	pipelineQueue = 1024
 	maxPipeline   = 256
@@ -29,25 +29,25 @@ const (
 
 var (
 	errClosed = errors.New("the meter is closed")
-	// errLost is of a script that was sent and whose reply never came: it ran, or did not.
+	// errLost is returned for a script that was sent and whose reply never came: it may have run.
 	errLost = errors.New("the reply is lost")
 )
 
-// noShard is of a job that carries no admission.
+// noShard is the shard of a job that is no admission.
 const noShard = -1
 
-// The states of a job: a lane takes a queued one, unless its caller has left it.
+// The states of a job: a worker takes a queued one, unless its caller has left it.
 const (
 	jobQueued int32 = iota
 	jobTaken
 	jobLeft
 )
 
-// job is one script call on its way through a lane. done has room for one token, so a lane never
-// waits for a caller.
+// job is one script call on its way through the pipeliner. done has room for one token, so a worker
+// never waits for a caller.
 type job struct {
 	cmd   *redis.Cmd
-	shard int // of an admission, which is stamped when it leaves
+	shard int // of an admission, which is stamped when it is sent; else noShard
 	err   error
 	state atomic.Int32
 	done  chan struct{}
@@ -57,22 +57,22 @@ func newJob() *job { return &job{done: make(chan struct{}, 1)} }
 
 var jobs sync.Pool
 
-// scriptRunner takes script calls to the Redis that they belong to.
+// scriptRunner runs script calls on the Redis that serves them.
 type scriptRunner interface {
-	// do sends cmd with whatever else is waiting and gives it back answered, as lanes.do says.
+	// do runs cmd, batched with other waiting calls, as pipeliner.do describes.
 	do(ctx context.Context, cmd *redis.Cmd, shard int) error
-	// stop answers what is queued and refuses what comes later. It reports false when it was called
+	// stop answers what is queued and refuses later calls. It reports false when it was called
 	// before.
 	stop() (first bool)
 }
 
-// pipeliner carry to one server.
+// pipeliner runs scripts on one server.
 type pipeliner struct {
 	rdb     redis.UniversalClient
 	clock   clock // of the server
 	queue   chan *job
-	quit    chan struct{} // closed when nothing more is to be taken in
-	stopped chan struct{} // closed when every lane has ended
+	quit    chan struct{} // closed when no more jobs are taken
+	stopped chan struct{} // closed when every worker has ended
 	wg      sync.WaitGroup
 	once    sync.Once
 
@@ -92,7 +92,8 @@ func startPipeliner(rdb redis.UniversalClient, pipelines *atomic.Pointer[telemet
 	return l
 }
 
-// stop answers what is queued and waits for the lanes. It reports false when it was called before.
+// stop answers what is queued and waits for the workers. It reports false when it was called
+// before.
 func (l *pipeliner) stop() (first bool) {
 	l.once.Do(func() {
 		first = true
@@ -103,10 +104,10 @@ func (l *pipeliner) stop() (first bool) {
 	return first
 }
 
-// do sends cmd with whatever else is waiting and gives it back answered. The caller's context ends
-// the wait only until a lane has taken the job: from then on the script runs either way, and its
-// reply says what was charged. The pipeline's own deadline bounds that wait. An admission names its
-// shard; anything else is of noShard. errLost is in the error when the script may have run.
+// do runs cmd, batched with other waiting calls. The end of ctx ends the wait only until a worker
+// has taken the job: from then on the script runs either way, its reply says what was charged, and
+// the wait is bounded by pipelineTime. shard is that of an admission, noShard for anything else.
+// The error wraps errLost when the script may have run.
 func (l *pipeliner) do(ctx context.Context, cmd *redis.Cmd, shard int) error {
 	j, ok := jobs.Get().(*job)
 	if !ok {
@@ -126,14 +127,14 @@ func (l *pipeliner) do(ctx context.Context, cmd *redis.Cmd, shard int) error {
 	case <-j.done:
 	case <-ctx.Done():
 		if j.state.CompareAndSwap(jobQueued, jobLeft) {
-			return fmt.Errorf("not sent: %w", ctx.Err()) // the lane that finds the job drops it
+			return fmt.Errorf("not sent: %w", ctx.Err()) // the worker that finds the job drops it
 		}
 		<-j.done
 	case <-l.stopped:
 		select {
 		case <-j.done:
 		default:
-			return errClosed // queued when the lanes had ended: nothing was sent
+			return errClosed // queued after the workers ended: nothing was sent
 		}
 	}
 	err := j.err
@@ -153,7 +154,7 @@ func (l *pipeliner) work() {
 			l.finish(batch[:0], &names)
 			return
 		}
-		// calls that are ready join before the pipeline leaves: fewer, longer pipelines cost both
+		// calls that are ready join before the pipeline is sent: fewer, longer pipelines cost both
 		// sides less
 		runtime.Gosched()
 		batch = l.gather(batch)
@@ -162,7 +163,7 @@ func (l *pipeliner) work() {
 	}
 }
 
-// finish sends what is queued still.
+// finish sends what is still queued.
 func (l *pipeliner) finish(batch []*job, names *marks) {
 	for {
 		if batch = l.gather(batch[:0]); len(batch) == 0 {
@@ -173,7 +174,7 @@ func (l *pipeliner) finish(batch []*job, names *marks) {
 	}
 }
 
-// gather adds what waits to the batch, up to the most that a pipeline carries.
+// gather adds waiting jobs to the batch, up to maxPipeline.
 func (l *pipeliner) gather(batch []*job) []*job {
 	for len(batch) < maxPipeline {
 		select {
@@ -186,7 +187,7 @@ func (l *pipeliner) gather(batch []*job) []*job {
 	return batch
 }
 
-// take adds a job to the batch unless its caller has left it.
+// take adds a job to the batch unless its caller has left.
 func take(batch []*job, j *job) []*job {
 	if !j.state.CompareAndSwap(jobQueued, jobTaken) {
 		return batch
@@ -194,8 +195,8 @@ func take(batch []*job, j *job) []*job {
 	return append(batch, j)
 }
 
-// send carries a batch to Redis and answers its jobs. Before the first admission, and after a loss,
-// Redis is asked for its time alone: while it hangs, nothing that could be charged is sent.
+// send runs a batch and answers its jobs. Before the first admission, and after a loss, it asks
+// Redis only for its time: while Redis hangs, nothing that could be charged is sent.
 func (l *pipeliner) send(batch []*job, names *marks) {
 	if len(batch) == 0 {
 		return
@@ -222,9 +223,9 @@ func (l *pipeliner) send(batch []*job, names *marks) {
 }
 
 // stamp sets the deadline and the mark of each admission of a batch. It reports whether the clock
-// is to be read along with the batch.
+// must be read along with the batch.
 func (l *pipeliner) stamp(ctx context.Context, batch []*job, names *marks) (old bool, err error) {
-	var perShard [account.Shards]uint8 // a pipeline has no more than pipelineMost calls
+	var perShard [account.Shards]uint8 // a pipeline has at most maxPipeline calls
 	var notAfter any
 	for _, j := range batch {
 		if j.shard == noShard {
@@ -246,7 +247,7 @@ func (l *pipeliner) stamp(ctx context.Context, batch []*job, names *marks) (old 
 	return old, nil
 }
 
-// exchange sends a batch, with a look at the clock when that is old, and takes its replies. It
+// exchange sends a batch, with a reading of the clock when old is set, and takes its replies. It
 // reports whether the connection failed.
 func (l *pipeliner) exchange(ctx context.Context, batch []*job, old bool) (failed bool) {
 	if len(batch) == 1 && !old {

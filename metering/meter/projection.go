@@ -10,16 +10,16 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// PushAccount puts an account's fences in force for every process after a change, unless a later
-// epoch or a higher version is there already, or the same one with periods that end as late;
-// AccountInForce says what is there then. A negative rate limit means that there is none.
+// PushAccount puts an account's changed fences in force for every process, unless the projection
+// there is of a later epoch or a higher version, or of the same version with periods that end no
+// earlier. AccountInForce reads what is there then. A negative rate limit means no limit.
 func (m *Meter) PushAccount(ctx context.Context, f account.AccountLimits) error {
 	_, err := m.pushAccount(ctx, f, "")
 	return err
 }
 
-// PushLoadedAccount is PushAccount for fences that were read because they were missing. It reports
-// false when they may be old by now: begin the load again.
+// PushLoadedAccount is PushAccount for fences that were loaded because they were missing. It
+// reports false when they may be out of date: begin the load again.
 func (m *Meter) PushLoadedAccount(ctx context.Context, f account.AccountLimits, l Load) (bool, error) {
 	return m.pushAccount(ctx, f, string(l))
 }
@@ -51,8 +51,7 @@ func projectAccount(f *account.AccountLimits) (*projection, error) {
 	p.figures("", &f.Figures, f.Packs)
 	switch {
 	case f.Following != nil:
-		// admit.lua reads these instead from the end of the present period on, which they say by
-		// being there.
+		// admit.lua reads these from the end of the current period on, if they are there.
 		next.premium = f.Following.Supply == plan.Premium
 		next.figures("n", f.Following, f.Packs)
 		next.set("npl", next.plain())
@@ -60,7 +59,7 @@ func projectAccount(f *account.AccountLimits) (*projection, error) {
 		next.asks("u")
 	}
 	p.fields = append(p.fields, next.fields...)
-	// Each period's counters are those that its own figures ask for, or both's when both go by one
+	// Each period keeps the counters that its own figures ask for, or both when the periods share a
 	// name.
 	if f.Current.Key() == f.Next.Key() {
 		p.asked.WriteString(next.asked.String())
@@ -70,16 +69,15 @@ func projectAccount(f *account.AccountLimits) (*projection, error) {
 	return &p, nil
 }
 
-// PushKey puts a key's fences in force for every process after a change, unless a later epoch or a
-// higher version is there already. periods are the account's present and next one, by their start
-// dates.
+// PushKey puts a key's changed fences in force for every process, unless a later epoch or a higher
+// version is there already. periods are the account's current and next one, by their start dates.
 func (m *Meter) PushKey(ctx context.Context, f account.KeyLimits, periods ...string) error {
 	_, err := m.pushKey(ctx, f, "", periods)
 	return err
 }
 
-// PushLoadedKey is PushKey for fences that were read because they were missing. It reports false
-// when they may be old by now: begin the load again.
+// PushLoadedKey is PushKey for fences that were loaded because they were missing. It reports false
+// when they may be out of date: begin the load again.
 func (m *Meter) PushLoadedKey(ctx context.Context, f account.KeyLimits, l Load, periods ...string) (bool, error) {
 	return m.pushKey(ctx, f, string(l), periods)
 }
@@ -111,17 +109,17 @@ func projectKey(f *account.KeyLimits) *projection {
 	if !f.Expires.IsZero() {
 		p.further("xp", f.Expires.UnixMilli())
 	}
-	if f.Door == account.DoorAdopted || f.Door == account.DoorWallet { // which may have moved
+	if f.Door == account.DoorAdopted || f.Door == account.DoorWallet { // these may move to another account
 		p.further("ac", f.Account.String())
 	}
 	p.services(f.Services)
 	return &p
 }
 
-// PushMoved lets every process that admits a key for the account that it left learn that it did:
-// the call is then admitted where the key is. Within a shard it is not for: there the key's fences
-// have one name, and say themselves whose they are. The counters that it leaves behind stay, for
-// refunds of calls under way.
+// PushMoved marks a key as moved in the account that it left, so that every process loads the
+// identity again and admits the call in the new account. It is not for a move within a shard, where
+// both accounts share the key's projection, which names its account. The counters stay, for refunds
+// of running calls.
 func (m *Meter) PushMoved(ctx context.Context, from account.ID, key account.KeyID, epoch, version int64) error {
 	_, err := m.put(ctx, accountTag(from), "key:"+key.String(), key.String(), moved(), edition{epoch, version}, 0, "")
 	return err
@@ -133,7 +131,7 @@ func moved() *projection {
 	return &p
 }
 
-// figures sets what the plan gives, under names that begin with prefix.
+// figures sets what the plan includes, under names that begin with prefix.
 func (p *projection) figures(prefix string, g *account.Figures, packs []account.Pack) {
 	if g.Rate.Limit >= 0 {
 		p.set(prefix+"rl", g.Rate.Limit)
@@ -153,26 +151,26 @@ func (p *projection) figures(prefix string, g *account.Figures, packs []account.
 	}
 }
 
-// projection gathers the fields of a projection, and the counters that they ask for.
+// projection collects the fields of a projection and the counters that they ask for.
 type projection struct {
 	fields []any
 	asked  strings.Builder
-	more   bool // than what every admission reads
+	more   bool // whether there are fields besides those that every admission reads
 
 	premium bool // supply of the account's plan
 }
 
 func (p *projection) set(field string, value any) { p.fields = append(p.fields, field, value) }
 
-// further sets a field that most projections lack, which therefore stop being plain: admit.lua
-// looks for these only where they may be.
+// further sets a field that most projections lack. A projection with one is not plain; admit.lua
+// looks for such fields only then.
 func (p *projection) further(field string, value any) {
 	p.set(field, value)
 	p.more = true
 }
 
-// plain reports whether there are further fences, and which supply the plan has, as admit.lua reads
-// it.
+// plain returns the field pl of admit.lua: 1, or 2 with premium supply; plus 2 when there are
+// further fences.
 func (p *projection) plain() int {
 	n := 1
 	if p.premium {
@@ -209,7 +207,7 @@ func (p *projection) services(f account.ServiceFences) {
 	}
 }
 
-// serviceField is how projections and counters name a service.
+// serviceField returns the name of a service in projections and counters.
 func serviceField(service string) string { return "c:" + service }
 
 // packList writes packs as <id>:<units>:<expires ms>,…
@@ -221,7 +219,7 @@ func packList(packs []account.Pack) string {
 	return list.String()
 }
 
-// edition orders projections of the same thing.
+// edition is the epoch and version by which projections of the same thing are ordered.
 type edition struct{ epoch, version int64 }
 
 // put runs push.lua. It reports false when the token of a load has ended.
@@ -229,7 +227,7 @@ func (m *Meter) put(ctx context.Context, tag, name, id string, p *projection, s 
 	counters ...string,
 ) (bool, error) {
 	keys := append([]string{tag + name, tag + "ld:" + id}, counters...)
-	// first, where it is found soonest
+	// pl first, where it is found soonest
 	args := append([]any{s.version, end, token, p.asked.String() + ",", s.epoch, "pl", p.plain()}, p.fields...)
 	n, err := m.run(ctx, m.push, keys, args...).Int()
 	if err != nil {
@@ -238,16 +236,16 @@ func (m *Meter) put(ctx context.Context, tag, name, id string, p *projection, s 
 	return n >= 0, nil
 }
 
-// Load is a load of projections under way: what it read is put in force only while nothing changed
+// Load is the token of a running load: what the load read is put in force only if nothing changed
 // since it began.
 type Load string
 
-// BeginLoadAccount begins the load of an account's fences. Read them from the record after it.
+// BeginLoadAccount begins the load of an account's fences. Read them from PostgreSQL afterwards.
 func (m *Meter) BeginLoadAccount(ctx context.Context, id account.ID) (Load, error) {
 	return m.beginLoad(ctx, accountTag(id)+"ld:"+id.String())
 }
 
-// BeginLoadKey begins the load of a key's fences. Read them from the record after it.
+// BeginLoadKey begins the load of a key's fences. Read them from PostgreSQL afterwards.
 func (m *Meter) BeginLoadKey(ctx context.Context, id account.ID, key account.KeyID) (Load, error) {
 	return m.beginLoad(ctx, accountTag(id)+"ld:"+key.String())
 }

@@ -24,7 +24,7 @@ func TestOlderProjectionNeverOverwritesANewer(t *testing.T) {
 		b.mustRefuse(t, c, charge(1), "key_invalid")
 		same := *c
 		same.account.Status, same.key.Status = account.Active, account.Active
-		b.push(t, &same) // the same version with another content: the first one stands
+		b.push(t, &same) // the same version with other content: the first one stays
 		b.mustRefuse(t, c, charge(1), "key_invalid")
 		if err := b.meter.PushKey(b.ctx, withVersion(same.key, 10)); err != nil {
 			t.Fatal(err)
@@ -99,8 +99,8 @@ func TestSameVersionIsRenewedOnlyByLaterPeriods(t *testing.T) {
 	})
 }
 
-// The counter is the record's figure, the open buckets, and the sealed ones which the figure does
-// not hold already.
+// The counter is the record's figure plus the open buckets and the sealed ones that the figure does
+// not include.
 func TestSeedIsTheRecordAndWhatIsNotFlushed(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
@@ -186,7 +186,7 @@ func TestSeedCountsOnlyItsOwnKeyDayAndPeriod(t *testing.T) {
 	}
 }
 
-// openBucket is the name of a client's open bucket of the present slot.
+// openBucket returns the name of a client's open bucket of the current slot.
 func openBucket(t testing.TB, b *bundle, c *client) string {
 	t.Helper()
 	slot := b.now(t).Truncate(meter.SlotLength)
@@ -220,8 +220,8 @@ func TestSeedIsRefusedWhenAFlushCameInBetween(t *testing.T) {
 	})
 }
 
-// Redis loses everything after the flusher read a bucket and before PostgreSQL has it; a call in
-// between seeds its counters from neither.
+// Redis loses everything after the flusher read a bucket and before PostgreSQL has it. A call in
+// between seeds its counters without it.
 func TestDropBuckets_DropsCountersSeededWithoutABucketThatWasLost(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
@@ -281,7 +281,7 @@ func TestSeedsAtTheSameTimeMakeOneCounter(t *testing.T) {
 	})
 }
 
-// A master that took over may have a bucket open that the one before it saw recorded.
+// After a failover a bucket that is recorded already may still be open.
 func TestASeedCountsOnceWhatIsRecordedAndStillOpen(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
@@ -317,8 +317,8 @@ func TestASeedFindsOpenBucketsHoweverFarApart(t *testing.T) {
 	})
 }
 
-// A Redis at its memory's end refuses everything but deletions: a seed that was under way must not
-// take what it read for news.
+// A Redis without memory refuses everything but deletions: a concurrent seed must not take what it
+// read for current.
 func TestDroppingBucketsWithoutMemoryEndsTheEpochToo(t *testing.T) {
 	t.Parallel()
 	b, _ := setupRedis(t)

@@ -14,13 +14,13 @@ import (
 	"github.com/chainaccess/gateway/metering/meter"
 )
 
-// proxy stands between a meter and its Redis. It notes what is sent, and on demand swallows
-// replies: the server has run the command then, and the client never learns of it.
+// proxy is a TCP proxy between a meter and its Redis. It records what is sent, and can swallow
+// replies: the server has then run the command, and the client never learns of it.
 type proxy struct {
 	listener net.Listener
 	target   string
-	// replies that are swallowed still, each with its connection; negative for silence without an
-	// end
+	// swallow is how many more replies are swallowed, each with its connection; negative for
+	// endless silence
 	swallow atomic.Int64
 	wg      sync.WaitGroup
 
@@ -72,7 +72,7 @@ func (p *proxy) accept() {
 	}
 }
 
-// Write notes what a client sends, before the server gets it.
+// Write records what a client sends, before the server gets it.
 func (p *proxy) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -100,14 +100,14 @@ func (p *proxy) replies(client, server net.Conn) {
 	}
 }
 
-// count is how often text was sent.
+// count returns how often text was sent.
 func (p *proxy) count(text string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return bytes.Count(p.sent.Bytes(), []byte(text))
 }
 
-// proxies stand in front of all nodes of a Redis, of which a meter knows only them.
+// proxies are in front of all nodes of a Redis; the meter knows only them.
 type proxies []*proxy
 
 // swallow sets how many replies of each node are swallowed from now on.
@@ -125,8 +125,8 @@ func (p proxies) count(text string) int {
 	return n
 }
 
-// onBothBehindProxies runs a test with one server and with a cluster, whose nodes announce
-// themselves by their proxies. m goes through them.
+// onBothBehindProxies runs a test with one server and with a cluster whose nodes announce their
+// proxies' addresses. m connects through the proxies.
 func onBothBehindProxies(t *testing.T, test func(t *testing.T, b *bundle, m *meter.Meter, p proxies)) {
 	t.Helper()
 	t.Run("redis", func(t *testing.T) {
@@ -140,7 +140,7 @@ func onBothBehindProxies(t *testing.T, test func(t *testing.T, b *bundle, m *met
 		t.Parallel()
 		cluster := testkit.RedisCluster(t)
 		b := connect(t, cluster.URL)
-		if err := b.meter.Ping(b.ctx); err != nil { // it has the nodes' own addresses from here on
+		if err := b.meter.Ping(b.ctx); err != nil { // it has learned the nodes' own addresses
 			t.Fatal(err)
 		}
 		var all proxies
@@ -217,8 +217,8 @@ func TestLostReplyIsAnErrorAndNeverSentAgain(t *testing.T) {
 	}
 }
 
-// Whole pipelines are lost: every call in them is an error or answered, and the servers charged
-// each at most once.
+// Whole pipelines are lost: every call in them is answered or an error, and each is charged at most
+// once.
 func TestLostRepliesUnderLoadChargeAtMostOnce(t *testing.T) {
 	t.Parallel()
 	onBothBehindProxies(t, func(t *testing.T, b *bundle, m *meter.Meter, p proxies) {

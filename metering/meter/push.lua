@@ -1,22 +1,26 @@
--- Puts a projection of an account or a key in force. Only a later epoch of the record replaces another, and within one only a higher version,
--- so an old load that arrives late never overwrites a newer change, and a record that was restored, whose versions begin lower again, replaces
--- what the lost one said. A projection without an epoch is of the first, 0. The one exception is time: the same version of an account replaces itself when its periods end
--- later, for they run out although nothing changed.
+-- Puts a projection of an account or a key in force. It replaces one of an earlier epoch of the
+-- record, and within an epoch one of a lower version. So an old load that arrives late never
+-- overwrites a newer change, and a restored record, whose versions start lower again, replaces what
+-- the lost one had put there. A projection without an epoch is of epoch 0. The same version of an
+-- account also replaces itself when its periods end later, because periods pass without a change.
 --
--- Only a load puts a projection where none is. It reads the record and pushes then, and a change in between ends its token (load.lua): what
--- it read is not put in force after Redis was wiped, or the projection forgotten, when nothing tells its version from a newer one. A change
--- finds what it replaces, or nothing, which admits nobody until it is loaded.
+-- Only a load puts a projection where there is none. It reads the record before it pushes, and a
+-- change in between ends its token (load.lua). So a stale read is not put in force after Redis lost
+-- its data or the projection expired, when no version is left to compare with. A change replaces a
+-- projection; where there is none it does nothing, and nobody is admitted until the projection is
+-- loaded.
 --
 -- KEYS  1 {u}:cfg:<account> or {u}:key:<key>
---       2 {u}:ld:<account or key>   token of loads under way
---       3… counters that belong to the projection: those that it does not ask for go, because nobody counts in them any more
--- ARGV  1 version   2 end of the current period in ms, 0 for a key   3 token of the load, empty for a change
---       4 counters that it asks for, as ,u,c:rpc, and where the counters of KEYS differ in that, one list for each, with ; between
+--       2 {u}:ld:<account or key>   token of running loads
+--       3… counters that belong to the projection: those that it does not ask for are deleted, as nothing updates them
+-- ARGV  1 version   2 end of the current period in ms since 1970, 0 for a key   3 token of the load, empty for a change
+--       4 counters that it asks for, as ,u,c:rpc, — one list for all of KEYS 3…, or one for each with ; between
 --       5 epoch   6… field, value, …
 --
--- A projection that is not pushed for some days is forgotten, and loaded again with the next call.
+-- A projection expires some days after its last push, and is loaded again with the next call.
 --
--- Returns 1 when put in force, 0 when what is there is as new or newer, or a change finds nothing; -1 when the token has ended: load again.
+-- Returns 1 when put in force; 0 when what is there is as new or newer, or when a change finds
+-- nothing; and -1 when the token has ended: load again.
 
 local KEEP_SECONDS = 3 * 86400
 if ARGV[3] == '' then
@@ -25,7 +29,7 @@ elseif redis.call('GET', KEYS[2]) ~= ARGV[3] then
   return -1
 end
 local there = redis.call('HMGET', KEYS[1], 'v', 'pe', 'pl', 'e')
-if not there[3] then there = {} end -- an older program's, which admit.lua does not read
+if not there[3] then there = {} end -- an older version's, which admit.lua does not read
 if not there[1] and ARGV[3] == '' then return 0 end
 if there[1] then
   local epoch, held, given = tonumber(there[4] or '0'), tonumber(there[1]), tonumber(ARGV[1])

@@ -18,7 +18,7 @@ import (
 // The meter as the flusher sees it.
 var _ flush.Meter = (*meter.Meter)(nil)
 
-// recorded is a meter with the record beside it.
+// recorded is a meter with its PostgreSQL.
 type recorded struct {
 	*bundle
 	store *store.Store
@@ -29,7 +29,7 @@ func setupRecorded(t *testing.T) *recorded {
 	return recordedOn(t, testkit.Redis(t).URL)
 }
 
-// onRecorded runs a test with one server and with a cluster, each the test's own.
+// onRecorded runs a test with one server and with a cluster of the test's own.
 func onRecorded(t *testing.T, test func(t *testing.T, r *recorded)) {
 	t.Helper()
 	t.Run("redis", func(t *testing.T) {
@@ -57,7 +57,7 @@ func (r *recorded) flusher(m flush.Meter) *flush.Flusher {
 	return flush.New(m, r.store, flush.FromStore(r.store), flush.Options{Logger: slog.New(slog.DiscardHandler)})
 }
 
-// flushAll moves everything that the meter has, open slots too.
+// flushAll flushes everything that the meter has, open slots included.
 func (r *recorded) flushAll(t testing.TB) {
 	t.Helper()
 	if err := r.flusher(r.meter).FlushAll(r.ctx); err != nil {
@@ -65,7 +65,7 @@ func (r *recorded) flushAll(t testing.TB) {
 	}
 }
 
-// inRecord is what PostgreSQL has of a client by outcome.
+// inRecord returns what PostgreSQL has of a client, by outcome.
 func (r *recorded) inRecord(t testing.TB, c *client) usage {
 	t.Helper()
 	u := usage{}

@@ -1,26 +1,27 @@
--- Refunds a charged call whose answer the service itself failed to give: refund lines in the current slot, for the charge's own
--- period and sources, and its counters restored. Once per call: repeating it changes nothing.
+-- Refunds a charged call that the service itself failed to answer: it writes refund lines in the
+-- current slot, for the charge's own period and sources, and restores its counters. It is
+-- idempotent per request.
 --
 -- KEYS  1 {u}:rf:<request>    guard
 -- ARGV  1 account id   2 key id   3 units (thousandths, not negative)   4 period   5 sources   6 slot
---       7 line         as in admit.lua; period, sources and slot as its reply gave them
+--       7 line         as in admit.lua; period, sources and slot as in its reply
 --       8 reason       name of the fault that the client was answered with
 --       9 nonce        as in admit.lua
 --      10 service      c:rpc
---      of a call whose reply was lost, of which nobody knows whether it was charged (4 to 6 are ignored then):
+--      only for a call whose reply was lost, which may have been charged (4 to 6 are then ignored):
 --      11 mark         of admit.lua
 --      12 nonce        of the call
 --      13 not after    of the call
 --
--- Returns 1 when refunded now, 0 when it was before or nothing was charged; of a lost call also
---         2 when it may run still: ask again later
---         3 when it is too long ago to be known
+--Returns 1 when refunded now, 0 when it was refunded before or nothing was charged; for a lost call also
+--        2 when it may still run: retry later
+--        3 when it is too long ago to be known
 
 local SLOT_SECONDS = 10
 local DAY_SECONDS = 86400
-local GUARD_SECONDS = 30000 -- as long as a refund that failed is repeated; Refund shortens it once the reply has come
-local MARKS_STEP = 10000  -- seconds for which admit.lua notes marks under one name
-local MARKS_STEPS = 3     -- names of which all marks are there still: admit.lua keeps each for 30,000 s from its first mark
+local GUARD_SECONDS = 30000 -- as long as a failed refund is retried; Refund shortens it once the reply has come
+local MARKS_STEP = 10000 -- seconds of marks under one name
+local MARKS_STEPS = 3 -- names whose marks are all still there: admit.lua keeps each for 30,000 s from its first mark
 local account, key, units, period, service = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[10]
 local sources, charged_in = ARGV[5], ARGV[6]
 local tag = string.sub(KEYS[1], 1, 8)
@@ -29,7 +30,7 @@ local seconds = tonumber(time[1])
 
 if ARGV[11] == '' then
   if redis.call('EXISTS', KEYS[1]) == 1 then return 0 end
-  if seconds - tonumber(charged_in) > GUARD_SECONDS then return 3 end -- a guard may have been there
+  if seconds - tonumber(charged_in) > GUARD_SECONDS then return 3 end -- its guard may have expired
 elseif ARGV[11] then
   if seconds * 1000 + math.floor(tonumber(time[2]) / 1000) <= tonumber(ARGV[13]) then return 2 end
   local newest, nonce = math.floor(seconds / MARKS_STEP), nil
@@ -43,7 +44,7 @@ elseif ARGV[11] then
     end
   end
   if nonce ~= ARGV[12] then
-    -- It could have run a second before its last moment, no sooner.
+    -- It may have run up to a second before its deadline.
     local ran = math.floor((tonumber(ARGV[13]) / 1000 - 1) / MARKS_STEP)
     return ran > newest - MARKS_STEPS and 0 or 3
   end
@@ -52,7 +53,8 @@ end
 local day = math.floor(tonumber(charged_in) / DAY_SECONDS)
 if not redis.call('SET', KEYS[1], '1', 'NX', 'EX', GUARD_SECONDS) then return 0 end
 
--- Never below zero: a counter that was lost and seeded anew may not know the charge, and then owes nothing. One that is not kept stays so.
+-- Never below zero: a counter that was lost and seeded again may not include the charge. A counter
+-- that is not kept stays missing.
 local function restore(counter, field, part)
   local used = tonumber(redis.call('HGET', counter, field))
   if used then redis.call('HINCRBY', counter, field, string.format('%d', -math.max(0, math.min(part, used)))) end
@@ -64,14 +66,15 @@ restore(tag .. 'ap:' .. account .. ':' .. period, service, units)
 restore(tag .. 'kp:' .. key .. ':' .. period, 'u', units)
 restore(tag .. 'kp:' .. key .. ':' .. period, service, units)
 
--- A refund after midnight belongs to the day of its charge: it goes into that day's last slot, under a generation of its own.
+-- A refund after midnight belongs to the day of its charge: it goes into that day's last slot,
+-- under a generation of its own.
 local slot = string.format('%d', math.min(seconds - seconds % SLOT_SECONDS, (day + 1) * DAY_SECONDS - SLOT_SECONDS))
 local bucket = tag .. 'b:' .. slot .. ':' .. account
 if redis.call('HSETNX', bucket, 'g', ARGV[9]) == 1 then
   redis.call('ZADD', tag .. 'dirty', slot, slot .. ':' .. account)
 end
 
--- Each source gets its own part back; the first line takes back the call as well.
+-- Each source gets its own part back; the first line also takes back the call.
 if sources == 'plan' then sources = 'plan=' .. ARGV[3] end
 local form = '|'
 for source, part in string.gmatch(sources, '([^=,]+)=(%d+)') do

@@ -80,7 +80,7 @@ func TestRefundAfterMidnightGoesToTheDayOfItsCharge(t *testing.T) {
 	b.mini.SetTime(midnight.Add(-3 * time.Second))
 	c := b.client(t, limits(noWindow, 5000, 50_000))
 	r := b.mustAdmit(t, c, charge(2000))
-	b.buckets(t, c) // flushed before the refund comes
+	b.buckets(t, c) // flushed before the refund
 	b.mini.SetTime(midnight.Add(20 * time.Second))
 	b.seedDay(t, c, midnight)
 	b.refund(t, c, charge(2000), r, "request")

@@ -1,8 +1,9 @@
--- Gives back what limit.lua took of a day. A count that is gone, its day long over or Redis wiped, stays gone: it would never expire.
+-- Returns one to each daily count from which limit.lua took. A count that is gone, because its day
+-- is long over or Redis lost its data, stays gone: one made here would never expire.
 --
--- KEYS  names of the day's counts
+-- KEYS  names of the daily counts
 --
--- Returns how many of them were given back.
+-- Returns how many counts were decremented.
 
 local given = 0
 for _, key in ipairs(KEYS) do

@@ -1,15 +1,18 @@
--- Seals the buckets of a shard whose slot was over two seconds ago: a sealed bucket has another name, so nothing is added to it any more. A slot
--- that comes back after a step of the clock opens a new bucket with a generation of its own.
+-- Seals the buckets of a shard whose slot ended more than two seconds ago. A sealed bucket has
+-- another name, so nothing is added to it any more. A slot that comes again after a step of the
+-- clock opens a new bucket with a generation of its own.
 --
 -- KEYS  1 {u}:dirty   2 {u}:sealed
--- ARGV  1 all    1 seals open slots as well (before a meter that keeps nothing is stopped)
---       2 limit  how many to seal and list at most
+-- ARGV  1 all    1 seals open slots as well (before a meter without persistence is stopped)
+--       2 limit  how many to seal, and how many to list, at most
 --
--- Returns { now (seconds), oldest open slot or -1, member, … } with member = <slot>:<account>:<generation>, oldest first.
+--Returns { now (seconds since 1970), oldest open slot or -1, member, … }, oldest first,
+--with member = <slot>:<account>:<generation>.
 
 local SLOT_SECONDS = 10
--- A replica that takes over may have the bucket still, open, and write into it what no ledger will let in a second time; unless the slot is
--- over by its clock as well. So clocks may be this far apart.
+-- After a failover the new master may still have a recorded bucket open. PostgreSQL would refuse
+-- what is added to it as a duplicate, so the slot must be over by the new master's clock too: this
+-- is the allowed clock skew.
 local DELAY_SECONDS = 2
 local now = tonumber(redis.call('TIME')[1])
 local last = ARGV[1] == '1' and '+inf' or tostring(now - SLOT_SECONDS - DELAY_SECONDS)

@@ -1,19 +1,20 @@
--- Seeds counters that are missing from what PostgreSQL knows plus what is not flushed yet, never from zero; or, for an audit, says what they
--- should be and changes nothing.
+-- Seeds missing counters with what PostgreSQL knows plus what is not flushed yet, never from zero.
+-- Or, for an audit, returns what they should be and changes nothing.
 --
 -- KEYS  1 {u}:cfg:<account>   2 {u}:key:<key>   3 {u}:dirty   4 {u}:sealed   5 {u}:epoch
---       6… the counters, one for each of the descriptions in ARGV
--- ARGV  1 epoch      of the shard, read before PostgreSQL was: a flush dropped buckets since when it differs
+--       6… the counters, one for each description in ARGV
+-- ARGV  1 epoch      of the shard, read before PostgreSQL: if it differs now, a flush has dropped buckets since
 --       2 account id
 --       3 version of the account's projection, 4 of the key's, under which these counters were chosen; empty for any
---       5 audit      1 says what the counters should be
---       6 n          number of counters, then 8 words for each:
---           field, empty for a plain string      figure, thousandths of units that PostgreSQL knows      ttl ms
+--       5 audit      1 to return what the counters should be
+--       6 n          number of counters, then 8 arguments for each:
+--           field, empty for a plain string      thousandths of units that PostgreSQL knows      ttl ms
 --           day since 1970      period      source      key      service      whose lines count; empty for all
---       … buckets of the account which the figures hold already, as <slot>:<account>:<generation>
+--       … buckets of the account that the figures include already, as <slot>:<account>:<generation>
 --
--- Returns { 1 } when every counter is there now, { 0 } when the epoch or a version differs: read again. For an audit
--- { 1, 1 when it is kept or 0, value, what it should be, … }; a value that is no number is given as -1, which none should be.
+-- Returns { 1 } when every counter is there now, { 0 } when the epoch or a version differs: read
+-- again. For an audit { 1, 1 when it is kept or 0, value, what it should be, … }; a value that is
+-- no number is returned as -1.
 
 local SLOT_SECONDS = 10
 local call, format = redis.call, string.format
@@ -34,7 +35,8 @@ end
 local held = {}
 for i = 6 + n * 8 + 1, #ARGV do held[ARGV[i]] = true end
 
--- A line's words: period, outcome, source, key, agent, chain, service, method, class, tier, what one call weighs.
+-- The words of a line: period, outcome, source, key, agent, chain, service, method, class, tier,
+-- units of one call.
 local LINE = '^([^|]*)|[^|]*|([^|]*)|([^|]*)|[^|]*|[^|]*|([^|]*)|[^|]*|[^|]*|[^|]*|%+?(%d+)$'
 local function add(bucket, slot)
   local day = math.floor(tonumber(slot) / 86400)
@@ -53,8 +55,8 @@ local function add(bucket, slot)
   end
 end
 
--- The account's open buckets, by their names: a shard that nobody flushes lists those of all its accounts. One that is recorded already may
--- be open still, on a master that lacks what another did last.
+-- The account's open buckets, by name: the dirty list holds those of all accounts of the shard.
+-- After a failover a bucket that is recorded already may still be open.
 local function add_open(slot)
   local member = format('%d:%s', slot, account)
   local generation = call('HGET', tag .. 'b:' .. member, 'g')

@@ -26,18 +26,18 @@ const (
 	everything  = 1 << 20
 )
 
-// bundle is a meter over a server of its own, or over the cluster that tests share. mini is set
-// when the server is the embedded one, whose clock stands still.
+// bundle is a meter over its own server or the shared cluster. mini is set when the server is the
+// embedded one, whose clock stands still.
 type bundle struct {
 	ctx    context.Context //nolint:containedctx // a test's own
 	url    string
 	meter  *meter.Meter
-	rdb    redis.UniversalClient // looks past the meter
+	rdb    redis.UniversalClient // for reading Redis directly
 	mini   *miniredis.Miniredis
 	shared bool
 }
 
-// noon is what the embedded server's clock shows first.
+// noon is the time at which the embedded server's clock starts.
 var noon = time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 
 // Tests share one cluster, each on shards that no other test touches.
@@ -51,7 +51,7 @@ var (
 
 func TestMain(m *testing.M) { os.Exit(shared.Run(m)) }
 
-// ownAccount is an account whose shard no other test has, as far as there are enough.
+// ownAccount returns an account on a shard that no other test uses, while there are enough.
 func ownAccount() account.ID {
 	claimedMu.Lock()
 	defer claimedMu.Unlock()
@@ -78,7 +78,7 @@ func setupMini(t testing.TB) *bundle {
 	return b
 }
 
-// setupCluster is a meter over the shared cluster.
+// setupCluster opens a meter over the shared cluster.
 func setupCluster(t testing.TB) *bundle {
 	t.Helper()
 	b := connect(t, sharedCluster().URL)
@@ -86,15 +86,15 @@ func setupCluster(t testing.TB) *bundle {
 	return b
 }
 
-// onBoth runs a test against a Redis process, against a cluster, and against the embedded server
-// that development falls back to. The cluster is shared: a test that looks at more than its own
-// accounts takes onBothAlone.
+// onBoth runs a test against a Redis process, a cluster, and the embedded server that development
+// falls back to. The cluster is shared: a test that reads more than its own accounts uses
+// onBothAlone.
 func onBoth(t *testing.T, test func(t *testing.T, b *bundle)) {
 	t.Helper()
 	onBothAlone(t, test, setupCluster)
 }
 
-// onBothAlone is onBoth with another set-up of the cluster; without one it is the test's own.
+// onBothAlone is onBoth with another set-up of the cluster; by default it is the test's own.
 func onBothAlone(t *testing.T, test func(t *testing.T, b *bundle), cluster ...func(testing.TB) *bundle) {
 	t.Helper()
 	t.Run("redis", func(t *testing.T) {
@@ -136,7 +136,7 @@ func connect(t testing.TB, url string) *bundle {
 	return b
 }
 
-// wholeCluster asks every master where the client would ask one.
+// wholeCluster sends to every master what the client would send to one.
 type wholeCluster struct{ *redis.ClusterClient }
 
 func (c wholeCluster) Keys(ctx context.Context, pattern string) *redis.StringSliceCmd {
@@ -170,7 +170,7 @@ func openMeter(ctx context.Context, t testing.TB, url string) *meter.Meter {
 	return m
 }
 
-// now is the server's time.
+// now returns the server's time.
 func (b *bundle) now(t testing.TB) time.Time {
 	t.Helper()
 	now, err := b.meter.Now(b.ctx)
@@ -180,7 +180,7 @@ func (b *bundle) now(t testing.TB) time.Time {
 	return now.UTC()
 }
 
-// client is an account with one key as the meter knows them.
+// client is an account with one key, as the meter knows them.
 type client struct {
 	*meter.Subject
 	account account.AccountLimits
@@ -197,7 +197,7 @@ func (b *bundle) client(t testing.TB, change func(a *account.AccountLimits, k *a
 	return c
 }
 
-// stranger is a client of which the meter knows nothing.
+// stranger returns a client of which the meter has nothing.
 func (b *bundle) stranger(t testing.TB, change func(a *account.AccountLimits, k *account.KeyLimits)) *client {
 	t.Helper()
 	now := b.now(t)
@@ -224,7 +224,7 @@ func (b *bundle) stranger(t testing.TB, change func(a *account.AccountLimits, k 
 	return c
 }
 
-// push loads a client's fences, as package fences does when the meter lacks them.
+// push loads a client's fences, as package limits does when they are missing.
 func (b *bundle) push(t testing.TB, c *client) {
 	t.Helper()
 	load, err := b.meter.BeginLoadAccount(b.ctx, c.Account)
@@ -242,7 +242,7 @@ func (b *bundle) push(t testing.TB, c *client) {
 	}
 }
 
-// periods are the names of the client's present and next period.
+// periods returns the names of the client's current and next period.
 func (c *client) periods() []string { return []string{c.account.Current.Key(), c.account.Next.Key()} }
 
 // change puts a change of a client's fences in force.
@@ -265,7 +265,7 @@ type figure struct {
 	flushed []string
 }
 
-// seed sets every counter that the client's fences ask for its value, if it is missing.
+// seed seeds every missing counter that the client's fences ask for.
 func (b *bundle) seed(t testing.TB, c *client, f figure) {
 	t.Helper()
 	period := c.account.Current.Key()
@@ -309,7 +309,7 @@ func (b *bundle) seedCounters(t testing.TB, c *client, f figure, counters ...acc
 	}
 }
 
-// trySeed seeds as of an epoch.
+// trySeed seeds with an epoch that was read before.
 func (b *bundle) trySeed(t testing.TB, c *client, epoch int64, f figure, counters ...account.Counter) (bool, error) {
 	t.Helper()
 	figures := make([]meter.Figure, len(counters))
@@ -386,7 +386,7 @@ func periodKey(c *client, period string) string {
 
 func windowKey(c *client) string { return tagOf(c) + "win:" + c.Account.String() }
 
-// windowOf is the state of a rate window, for comparing.
+// windowOf returns the state of a rate window, for comparison.
 func (b *bundle) windowOf(c *client) string {
 	return fmt.Sprint(b.rdb.HGetAll(b.ctx, windowKey(c)).Val())
 }
@@ -417,7 +417,7 @@ func (b *bundle) usedPeriod(t testing.TB, c *client) int64 {
 	return b.counter(t, periodKey(c, c.account.Current.Key()))
 }
 
-// buckets seals all that the meter has of a client and gives it.
+// buckets seals and returns all buckets of a client.
 func (b *bundle) buckets(t testing.TB, c *client) []account.UsageBucket {
 	t.Helper()
 	all, _, err := b.meter.SealedBuckets(b.ctx, account.Shard(c.Account), true, everything)
@@ -433,7 +433,7 @@ func (b *bundle) buckets(t testing.TB, c *client) []account.UsageBucket {
 	return own
 }
 
-// usage is what a client's buckets hold by outcome.
+// usage is what a client's buckets hold, by outcome.
 type usage map[string]figures
 
 type figures struct{ requests, units int64 }
@@ -459,7 +459,7 @@ func (b *bundle) wantUsage(t testing.TB, c *client, want usage) {
 	}
 }
 
-// snapshot is everything in the server, of a shared one all of the client's shard, except the keys
+// snapshot returns everything in the server, or of a shared one in the client's shard, except keys
 // with these prefixes after the hash tag.
 func (b *bundle) snapshot(t testing.TB, c *client, except ...string) map[string]string {
 	t.Helper()

@@ -8,8 +8,8 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// A plan that takes over with the next period does so by Redis' clock, whoever is late to say so:
-// quota, window, supply, data and packs are the next plan's from the boundary's millisecond on.
+// A plan takes over with the next period by Redis' clock, even when no push comes: quota, window,
+// supply, data and packs are the next plan's from the boundary's millisecond on.
 func TestAnotherPlanTakesOverWithThePeriod(t *testing.T) {
 	t.Parallel()
 	b := setupMini(t)
@@ -50,8 +50,8 @@ func TestAnotherPlanTakesOverWithThePeriod(t *testing.T) {
 	b.mustRefuse(t, c, charge(1), "plan_quota")
 }
 
-// The other way round: a plan with a soft ceiling takes over, which refuses nothing and leaves
-// packs alone.
+// The other way round: a plan with a soft ceiling takes over, which refuses nothing and does not
+// draw packs.
 func TestASoftPlanTakesOverWithThePeriod(t *testing.T) {
 	t.Parallel()
 	b := setupMini(t)

@@ -10,17 +10,18 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 )
 
-// Unflushed is the usage that waits in Redis for PostgreSQL.
+// Unflushed is the usage in Redis that is not in PostgreSQL yet.
 type Unflushed struct {
 	Buckets int64
-	Bytes   int64         // that they take, estimated from some of them
+	Bytes   int64         // estimated from a sample of buckets
 	Oldest  time.Duration // since the oldest slot began, by Redis' clock
 }
 
 const (
 	// weighed is how many buckets are asked for their size.
 	weighed = 32
-	// bucketOverhead is what a bucket costs besides its own key, mostly in the list of its shard.
+	// bucketOverhead is the bytes that a bucket takes besides its own key, mostly in its shard's
+	// list.
 	bucketOverhead = 250
 )
 
@@ -60,15 +61,15 @@ func (m *Meter) Unflushed(ctx context.Context) (Unflushed, error) {
 	return u, nil
 }
 
-// listed are the buckets of a shard that are open, or sealed.
+// listed is the list of a shard's open or sealed buckets.
 type listed struct {
 	prefix string
 	count  *redis.IntCmd
 	oldest *redis.ZSliceCmd
 }
 
-// weigh is what one of the buckets takes on average. Those that are flushed in between weigh
-// nothing.
+// weigh returns the average size of the buckets in bytes, 0 when all of them were flushed in
+// between.
 func (m *Meter) weigh(ctx context.Context, names []string) int64 {
 	pipe := m.rdb.Pipeline()
 	sizes := make([]*redis.IntCmd, len(names))

@@ -10,8 +10,8 @@ import (
 	"github.com/chainaccess/gateway/metering/meter"
 )
 
-// windowModel is the sliding window as the interface describes it: an estimate from the bucket of
-// the present and the share of the one before that the window still covers.
+// windowModel is the sliding window as the interface describes it: the current bucket plus the
+// share of the previous one that the window still covers.
 type windowModel struct {
 	limit, per int64
 	counts     map[int64]int64
@@ -78,7 +78,7 @@ func followsModel(t *testing.T, rate account.RateWindow) {
 	}
 }
 
-// tells checks that an admission says how many more the window takes, and when its bucket ends.
+// tells checks that an admission returns how many more the window admits, and when its bucket ends.
 func tells(t *testing.T, model *windowModel, now time.Time, a meter.Admission) {
 	t.Helper()
 	left := float64(model.limit) - model.estimate(now.UnixMilli())
@@ -90,7 +90,7 @@ func tells(t *testing.T, model *windowModel, now time.Time, a meter.Admission) {
 	}
 }
 
-// reopens checks that the time given with a refusal is when the window admits again, and no sooner.
+// reopens checks that the window admits again at the time of a refusal's Reset, and no sooner.
 func reopens(t *testing.T, model *windowModel, now time.Time, a meter.Admission) {
 	t.Helper()
 	if a.Refused != "rate_window" || a.Reset <= 0 || a.Reset > 2*time.Duration(model.per)*time.Millisecond {

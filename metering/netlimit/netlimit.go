@@ -1,6 +1,6 @@
-// Package netlimit bounds what strangers may do: from one address, from the area around it, and
-// from everywhere together. It owns the figures, which networks they go by, and what a refusal says
-// of them. Counting is package meter's, refusing is that of whoever asks.
+// Package netlimit rate-limits callers without a key: per address, per area around it, and in
+// total. It has the limits, the networks that they apply to, and the words of a refusal. Package
+// meter counts, and the caller refuses.
 package netlimit
 
 import (
@@ -11,41 +11,41 @@ import (
 	"time"
 )
 
-// Action is something that strangers may do only so often. It is also a label of metrics.
+// Action is a limited action. It is also a metric label.
 type Action string
 
 // The actions.
 const (
 	NewKeys      Action = "new_keys"      // anonymous keys
-	SignInMails  Action = "sign_in_mails" // asked for
-	SignIns      Action = "sign_ins"      // links and codes tried, right or wrong
+	SignInMails  Action = "sign_in_mails" // requests for a sign-in mail
+	SignIns      Action = "sign_ins"      // attempts with a link or code, valid or not
 	Invitations  Action = "invitations"
 	Waitlist     Action = "waitlist"
 	Wishes       Action = "wishes"
-	RedeemLooks  Action = "redeem_looks" // redeems that read the record
-	Redeems      Action = "redeems"      // redeems that ask the chain
-	RedeemCalls  Action = "redeem_calls" // calls of upstreams that redeems cause
+	RedeemLooks  Action = "redeem_looks" // redeems that read PostgreSQL
+	Redeems      Action = "redeems"      // redeems that read the chain
+	RedeemCalls  Action = "redeem_calls" // upstream calls for redeems
 	RedeemsStuck Action = "redeems_stuck"
-	Payments     Action = "payments"   // of stock x402 clients, presented
+	Payments     Action = "payments"   // presented by stock x402 clients
 	Challenges   Action = "challenges" // messages to sign, for binding a key or claiming an agent
 	Tickets      Action = "tickets"
 )
 
-// Bounds are how often an action may happen. 0 bounds nothing.
+// Bounds are the limits of an action. 0 means no limit.
 type Bounds struct {
 	Address int64         // from one IPv4 address or IPv6 /64
 	Area    int64         // from one IPv4 /24 or IPv6 /48
 	Whole   int64         // from everywhere
-	Per     time.Duration // so many at once, which come back evenly over it
-	Daily   bool          // counted anew at 00:00 UTC instead
+	Per     time.Duration // window: a limit is available at once and refilled evenly over it
+	Daily   bool          // a fixed window instead: counts restart at 00:00 UTC
 }
 
 // Figures are the bounds of all actions.
 type Figures map[Action]Bounds
 
-// Defaults are the figures that hold unless NETWORK_LIMITS says otherwise;
-// docs/decisions/0004-network-limits.md says why they are as they are. The three keys of an address
-// are the interface's (docs/interface.md, 2.3).
+// Defaults returns the limits that apply unless NETWORK_LIMITS changes them.
+// docs/decisions/0004-network-limits.md explains them. The three keys per address are the
+// interface's (docs/interface.md, 2.3).
 func Defaults() Figures {
 	const day = 24 * time.Hour
 	return Figures{
@@ -75,7 +75,7 @@ func Actions() []Action {
 	return all
 }
 
-// Level is the part of the network that a bound is of. It is also a label of metrics.
+// Level is the scope of a limit. It is also a metric label.
 type Level string
 
 // The levels, narrowest first.
@@ -85,50 +85,50 @@ const (
 	Whole   Level = "whole"
 )
 
-// Levels lists them.
+// Levels lists all levels, narrowest first.
 func Levels() []Level { return []Level{Address, Area, Whole} }
 
-// Layer is a bound as it is counted: Limit of what is called Name.
+// Layer is one limit to count, under Name.
 type Layer struct {
 	Name  string
 	Limit int64
 }
 
-// Counted is what a Counter answers.
+// Counted is the result of Counter.TakeQuota.
 type Counted struct {
-	Refused int           // index of the layer that refused, the one with the longest wait; -1 when all let through
-	Wait    time.Duration // until the next is let through; 0 while some are left in every layer
+	Refused int           // index of the refusing layer with the longest wait; -1 when allowed
+	Wait    time.Duration // until the next is allowed; 0 while some are left in every layer
 	Layers  []LayerCount
-	Names   []string // of the counts that were taken from, to give back; empty unless daily
+	Names   []string // the daily counts, for ReturnQuota; empty unless daily
 }
 
-// LayerCount is how a layer stands after it was asked.
+// LayerCount is the state of a layer after TakeQuota.
 type LayerCount struct {
 	Left  int64
-	Reset time.Duration // until all have come back, or the day ends
+	Reset time.Duration // until the limit is full again, or the day ends
 }
 
-// Counter counts (meter.Meter): n are let through all layers or none. A layer that refuses leaves
-// the others as they were.
+// Counter counts actions; *meter.Meter implements it. TakeQuota takes n from all layers or from
+// none. ReturnQuota returns one to each daily count of Counted.Names.
 type Counter interface {
 	TakeQuota(ctx context.Context, name string, n int64, b Bounds, layers []Layer) (Counted, error)
 	ReturnQuota(ctx context.Context, names []string) error
 }
 
-// Taken is an answer of Limits.
+// Taken is the result of Take.
 type Taken struct {
-	Refused Level         // the level that refused; empty when let through
+	Refused Level         // the level that refused; empty when allowed
 	Limit   int64         // of that level, else of the one with the fewest left
 	Left    int64         // the fewest of any level
-	Wait    time.Duration // until the next is let through; 0 while some are left
-	Reset   time.Duration // until all of that level have come back, or the day ends
+	Wait    time.Duration // until the next is allowed; 0 while some are left
+	Reset   time.Duration // until that level's limit is full again, or the day ends
 	counts  []string
 }
 
-// OK reports whether it was let through.
+// OK reports whether the action was allowed.
 func (t *Taken) OK() bool { return t.Refused == "" }
 
-// Whose says whose bound it was, for sentences such as "too many mails from …".
+// Whose returns whose limit refused, for sentences such as "too many mails from …".
 func (t *Taken) Whose() string {
 	switch t.Refused {
 	case Area:
@@ -140,7 +140,7 @@ func (t *Taken) Whose() string {
 	}
 }
 
-// Limits lets actions through. It is safe for concurrent use.
+// Limits allows or refuses actions. It is safe for concurrent use.
 type Limits struct {
 	counter Counter
 	figures Figures
@@ -148,19 +148,19 @@ type Limits struct {
 	state   map[Action]*state
 }
 
-// state is what is known of an action in this process.
+// state is what this process knows of an action.
 type state struct {
 	refused map[Level]*atomic.Int64
 	whole   atomic.Pointer[wholeCount]
 }
 
-// wholeCount is how the bound of everywhere stood when it was last asked.
+// wholeCount is the state of the whole level when it was last read.
 type wholeCount struct {
-	share float64 // that was used up
+	share float64 // used, 0 to 1
 	until time.Time
 }
 
-// New makes Limits. Actions without figures are not bounded.
+// New returns Limits. Actions without figures are not limited.
 func New(counter Counter, figures Figures, now func() time.Time) *Limits {
 	l := &Limits{counter: counter, figures: figures, now: now, state: map[Action]*state{}}
 	for _, a := range Actions() {
@@ -173,13 +173,13 @@ func New(counter Counter, figures Figures, now func() time.Time) *Limits {
 	return l
 }
 
-// Take lets one action of a client through or refuses it, in one round trip. A refusal uses up
-// nothing at any level. The network is the client's, as NetworkOf gives it.
+// Take allows or refuses one action of a client, in one round trip. A refusal uses nothing at any
+// level. network is the client's, from NetworkOf.
 func (l *Limits) Take(ctx context.Context, action Action, network netip.Prefix) (Taken, error) {
 	return l.TakeSome(ctx, action, 1, network)
 }
 
-// TakeSome is Take for n of an action at once: all or none of them.
+// TakeSome is Take for n of an action: all or none.
 func (l *Limits) TakeSome(ctx context.Context, action Action, n int64, network netip.Prefix) (Taken, error) {
 	b := l.figures[action]
 	levels, layers := b.layers(network)
@@ -213,8 +213,8 @@ func (l *Limits) TakeSome(ctx context.Context, action Action, n int64, network n
 	return t, nil
 }
 
-// ReturnQuota undoes a Take whose purpose failed, of an action that is counted by the day. One that
-// was refused gives nothing back.
+// ReturnQuota undoes a Take whose purpose failed, of an action with a daily limit. For any other
+// Taken it does nothing.
 func (l *Limits) ReturnQuota(ctx context.Context, t Taken) error {
 	if len(t.counts) == 0 {
 		return nil
@@ -222,7 +222,7 @@ func (l *Limits) ReturnQuota(ctx context.Context, t Taken) error {
 	return l.counter.ReturnQuota(ctx, t.counts)
 }
 
-// layers lists what bounds a network, narrowest first.
+// layers returns the limits that apply to a network, narrowest first.
 func (b *Bounds) layers(network netip.Prefix) (levels []Level, layers []Layer) {
 	for _, one := range []struct {
 		level Level
@@ -240,13 +240,13 @@ func (b *Bounds) layers(network netip.Prefix) (levels []Level, layers []Layer) {
 	return levels, layers
 }
 
-// noteWhole keeps how the bound of everywhere stands, for Share.
+// noteWhole stores the state of the whole level, for Share.
 func (l *Limits) noteWhole(action Action, limit int64, c LayerCount) {
 	l.state[action].whole.Store(&wholeCount{share: 1 - float64(c.Left)/float64(limit), until: l.now().Add(c.Reset)})
 }
 
-// Share is how much of the bound of everywhere is used up, from 0 to 1, as far as this process
-// knows: others may have used more since.
+// Share returns how much of the whole level's limit is used, from 0 to 1, as of this process' last
+// Take: other processes may have used more since.
 func (l *Limits) Share(action Action) float64 {
 	seen, b := l.state[action].whole.Load(), l.figures[action]
 	if seen == nil {
@@ -262,12 +262,12 @@ func (l *Limits) Share(action Action) float64 {
 	return min(1, float64(left)/float64(b.Per))
 }
 
-// Refusals is how many of an action a level refused in this process.
+// Refusals returns how many of an action a level refused in this process.
 func (l *Limits) Refusals(action Action, level Level) int64 {
 	return l.state[action].refused[level].Load()
 }
 
-// Figure is the bound of an action at a level; 0 for none.
+// Figure returns the limit of an action at a level; 0 for none.
 func (l *Limits) Figure(action Action, level Level) int64 {
 	b := l.figures[action]
 	return map[Level]int64{Address: b.Address, Area: b.Area, Whole: b.Whole}[level]

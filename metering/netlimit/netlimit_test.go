@@ -63,7 +63,7 @@ func TestParse_ChangesWhatItNamesAlone(t *testing.T) {
 	}
 }
 
-// scripted is a counter that answers as it is told.
+// scripted is a counter with a fixed answer.
 type scripted struct {
 	answer netlimit.Counted
 	asked  []netlimit.Layer

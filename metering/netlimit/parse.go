@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// contractKeys is how many anonymous keys the interface lets an address make in a day
+// contractKeys is how many anonymous keys the interface allows an address per day
 // (docs/interface.md, 2.3).
 const contractKeys = 3
 
-// maxFigure bounds a figure, so that the arithmetic of the counts stays exact.
+// maxFigure bounds a limit, so that the arithmetic of the counts stays exact.
 const maxFigure = 10_000_000
 
-// Parse reads changes of the defaults, such as "new_keys=3/30/5000 wishes=5/10/0": for each action
-// what an address, an area and all together may do, 0 for no bound. The error says what is wrong
-// and repeats no figure.
+// Parse parses changes to the defaults, such as "new_keys=3/30/5000 wishes=5/10/0": for each action
+// the limits of an address, an area and all networks together, 0 for none. The error says what is
+// wrong without repeating the values.
 func Parse(text string) (Figures, error) {
 	figures := Defaults()
 	for _, change := range strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' }) {
@@ -45,8 +45,8 @@ func Parse(text string) (Figures, error) {
 	return figures, nil
 }
 
-// check refuses figures of which a wider level lets less through than a narrower one, and keys
-// beyond the interface's.
+// check refuses limits where a wider level allows less than a narrower one, and a number of keys
+// other than the interface's.
 func (b *Bounds) check(name Action) error {
 	widest := int64(0)
 	for _, limit := range []int64{b.Address, b.Area, b.Whole} {

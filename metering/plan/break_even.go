@@ -1,15 +1,15 @@
 package plan
 
-// breakEvenReach is how many units past a volume are looked at: twice the largest plan.
+// breakEvenReach is how many units above the volume NextLane searches: twice the largest plan.
 const breakEvenReach = 400_000_000 * Unit
 
-// NextLane finds the least volume of a month above the one given, in whole units, from which one of
-// others costs less than from, or is the cheapest that covers the volume where from does not any
-// more. ok is false when none does within 400,000,000 units. It compares exact costs in cents.
+// NextLane returns the smallest monthly volume above volume, in whole units, from which one of
+// others costs less than from, or from which from no longer covers the volume and one of others
+// does. ok is false when there is none within breakEvenReach. Costs are compared exactly, in cents.
 func NextLane(from Rung, others []Rung, volume Units) (next Rung, at Units, ok bool) {
-	low := (max(volume, 0) + Unit - 1) / Unit // the greatest number of whole units at which from is known to be as good
-	// Costs change at multiples of packStep only, but for what is paid by the call, which rises in
-	// between: so one search within a step finds the unit.
+	low := (max(volume, 0) + Unit - 1) / Unit // the largest number of whole units at which from is known to be as good
+	// Costs change only at multiples of packStep, except paying per call, which rises in between:
+	// so one binary search within a step finds the unit.
 	for edge := volume/packStep*packStep + packStep; edge <= volume+breakEvenReach; edge += packStep {
 		high := edge / Unit
 		if _, cheaper := cheaperAt(from, others, edge); !cheaper {
@@ -30,8 +30,8 @@ func NextLane(from Rung, others []Rung, volume Units) (next Rung, at Units, ok b
 	return Rung{}, 0, false
 }
 
-// cheaperAt is the cheapest of others that costs less than from at a volume; of equal ones that
-// with the least paid at once.
+// cheaperAt returns the cheapest of others that costs less than from at a volume, and of equal ones
+// the one with the smallest commitment.
 func cheaperAt(from Rung, others []Rung, volume Units) (best Rung, found bool) {
 	least, covered := from.Cost(volume)
 	for _, r := range others {

@@ -22,7 +22,7 @@ func rungsOf(t *testing.T, keys ...string) []plan.Rung {
 	return found
 }
 
-// Expectations are computed by hand from the prices of docs/interface.md, 2.8.
+// The expected values are computed by hand from the prices of docs/interface.md, 2.8.
 func TestTheNextLaneBeginsAtTheUnitFromWhichItIsCheaper(t *testing.T) {
 	t.Parallel()
 	const million = 1_000_000 * plan.Unit

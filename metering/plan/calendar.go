@@ -4,8 +4,8 @@ import "time"
 
 const monthsPerYear = 12
 
-// AddMonths returns the same day and time n months later in UTC; a day that the month lacks falls
-// back to its last day, so that 29 February plus 12 months is 28 February.
+// AddMonths returns the same day and time n months later in UTC. A day that the month lacks becomes
+// its last day: 29 February plus 12 months is 28 February.
 func AddMonths(t time.Time, n int) time.Time {
 	t = t.UTC()
 	first := time.Date(t.Year(), t.Month()+time.Month(n), 1, t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
@@ -13,7 +13,8 @@ func AddMonths(t time.Time, n int) time.Time {
 	return first.AddDate(0, 0, min(t.Day(), last)-1)
 }
 
-// CalendarMonth is the UTC month that holds t: its first instant and the first instant of the next.
+// CalendarMonth returns the UTC month that holds t: its first instant and the first instant of the
+// next.
 func CalendarMonth(t time.Time) (start, end time.Time) {
 	t = t.UTC()
 	start = time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)

@@ -14,7 +14,7 @@ func TestAVolumeCostsItsPriceOnEachRung(t *testing.T) {
 		rung   string
 		volume plan.Units
 		want   plan.Cents
-		short  bool // it is not to be had there
+		short  bool // the volume is not covered
 	}{
 		"nothing":                       {"pro_monthly", 0, 99_00, false},
 		"what is included":              {"pro_monthly", 15 * million, 99_00, false},
@@ -38,8 +38,8 @@ func TestAVolumeCostsItsPriceOnEachRung(t *testing.T) {
 	}
 }
 
-// The packs for a volume are those that a search over all of them finds, also where most of them
-// are of the largest kind.
+// The packs for a volume are those that an exhaustive search finds, also where most of them are of
+// the largest kind.
 func TestPacksForAVolumeAreTheCheapest(t *testing.T) {
 	t.Parallel()
 	for _, units := range []plan.Units{

@@ -2,26 +2,25 @@ package plan
 
 import "time"
 
-// Cycle says when an account's metering periods begin: on the day of its subscription, or, without
-// one, on the first of the month. All periods are monthly, also those of yearly subscriptions
-// (docs/decisions/0028).
+// Cycle defines when an account's metering periods begin: on the day of its subscription or,
+// without one, on the first of the month. All periods are monthly, also those of yearly
+// subscriptions (docs/decisions/0028).
 type Cycle struct {
 	// Anchor is the instant at which the subscription began; zero for calendar months.
 	Anchor time.Time
-	// Ends is the instant at which it ended or will end, and calendar months go on; zero while none
-	// is known.
+	// Ends is the instant at which the subscription ended or will end, and calendar months follow;
+	// zero while none is known.
 	Ends time.Time
 }
 
-// Truncate cuts both instants down to whole steps.
+// Truncate rounds both instants down to multiples of step.
 func (c Cycle) Truncate(step time.Duration) Cycle {
 	return Cycle{Anchor: c.Anchor.Truncate(step), Ends: c.Ends.Truncate(step)}
 }
 
-// Period is the metering period that holds t, its start included and its end not. Every instant
-// lies in exactly one: a period that the begin or the end of a subscription cuts is shorter than a
-// month. A day that a month lacks falls back to its last one, and the next period returns to the
-// day of the anchor.
+// Period returns the metering period [start, end) that holds t. Every instant is in exactly one: a
+// period that is cut by the begin or the end of a subscription is shorter than a month. A day that
+// a month lacks becomes its last day, and the next period returns to the day of the anchor.
 func (c Cycle) Period(t time.Time) (start, end time.Time) {
 	switch {
 	case c.Anchor.IsZero() || !c.Ends.IsZero() && !c.Ends.After(c.Anchor):

@@ -101,7 +101,7 @@ func TestPeriodsFollowTheSubscriptionOrTheMonth(t *testing.T) {
 	}
 }
 
-// Whatever the subscription, periods follow each other without a gap or an overlap, and no two have
+// For every subscription, periods follow each other without a gap or an overlap, and no two have
 // the same name.
 func TestEveryInstantLiesInExactlyOnePeriod(t *testing.T) {
 	t.Parallel()

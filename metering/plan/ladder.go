@@ -4,10 +4,9 @@ package plan
 type Rung struct {
 	Key  string
 	Kind Kind
-	// Commitment is what is paid at once; 0 for what is paid by the call or not at all.
+	// Commitment is what is paid at once; 0 when paid per call or free.
 	Commitment Cents
-	// Price is per month for subscriptions, else for the units named; yearly prices are spread over
-	// twelve months.
+	// Price is per month for subscriptions, else for Units; yearly prices are divided by twelve.
 	Price     Cents
 	Units     Units
 	Supply    Supply
@@ -18,7 +17,8 @@ type Rung struct {
 	months int64
 }
 
-// CentsPerMillion is the price of a million standard units of the balanced tier, rounded half up.
+// CentsPerMillion returns the price of a million standard units of the balanced tier, rounded half
+// up.
 func (r Rung) CentsPerMillion() Cents {
 	const million = 1_000_000
 	return Cents(roundHalfUp(int64(r.total)*million, r.months*int64(r.Units/Unit)))
@@ -66,7 +66,7 @@ func yearly(key string) Rung {
 	return r
 }
 
-// unsubscribed is the rung of a plan that is sold by the month only and goes by its own name.
+// unsubscribed returns the rung of a plan that is sold by the month only, under the plan's own key.
 func unsubscribed(key string) Rung {
 	r := monthly(key)
 	r.Key = key
@@ -99,8 +99,8 @@ func packRung(size string) Rung {
 	}
 }
 
-// perCallRung is the balanced tier of the menu. The document's ladder counts its supply as premium
-// and all of it as fast; its menu, by which calls are served, says wholesale for this tier.
+// perCallRung returns the balanced tier of the menu. The document's ladder lists its supply as
+// premium and all of it as fast. Its menu, by which calls are served, says wholesale for this tier.
 func perCallRung() Rung {
 	t, ok := FindPerCallTier(Balanced)
 	if !ok {

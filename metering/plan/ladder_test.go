@@ -9,8 +9,8 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// The price ladder of docs/interface.md, 2.8, as it stands there: key, kind, commitment,
-// price, units, USD per 1M, supply, fast share, live.
+// The price ladder of docs/interface.md, 2.8, as printed there: key, kind, commitment, price,
+// units, USD per 1M, supply, fast share, live.
 const documentLadder = `
 scale_yearly | subscription | 2990.00 | 249.17 | 60,000,000 | 4.15 | premium | 0.25 | true
 growth_yearly | subscription | 8990.00 | 749.17 | 200,000,000 | 3.75 | premium | 0.20 | true
@@ -106,7 +106,7 @@ func TestSubscriptionIsCheapestAtItsIncludedVolume(t *testing.T) {
 	}
 }
 
-// cheapestPacks is the least price of packs that together hold at least these units.
+// cheapestPacks returns the lowest price of packs that together hold at least these units.
 func cheapestPacks(units plan.Units) plan.Cents {
 	const step = 100_000 * plan.Unit // divides the size of every pack
 	best := make([]plan.Cents, units/step+1)
@@ -144,7 +144,7 @@ func TestMenuReproducesEveryFigureOfTheDocument(t *testing.T) {
 			t.Errorf("%s: %+v, %s per million, net %d, max %d", w.tier, got, got.CentsPerMillion(),
 				got.NetAmountRequired(), got.MaxAmountRequired())
 		}
-		// The price carries the tier's multiplier.
+		// The price includes the tier's multiplier.
 		if got.PricePer1kUnits*1000 != tiers[1].PricePer1kUnits*plan.Atomic(w.tier.Multiplier()) {
 			t.Errorf("%s does not cost its multiplier", w.tier)
 		}

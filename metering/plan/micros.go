@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Micros is an amount of US dollars in millionths: what some calls cost is less than a cent.
+// Micros is an amount of US dollars in millionths, because a few calls cost less than a cent.
 type Micros int64
 
 const (
@@ -14,9 +14,9 @@ const (
 	microsPerDollar = 1_000_000
 )
 
-// PriceOf is what units cost at the rung's price per unit, net, to the nearest millionth of a
-// dollar, a half up. Units of a subscription cost that at its included volume. It holds for up to
-// Unit × 10^12.
+// PriceOf returns what units cost at the rung's price per unit, net, rounded half up to a millionth
+// of a dollar. A subscription's price per unit is that at its included volume. It is valid for up
+// to Unit × 10^12.
 func (r Rung) PriceOf(units Units) Micros {
 	if units <= 0 {
 		return 0
@@ -26,7 +26,7 @@ func (r Rung) PriceOf(units Units) Micros {
 	high, low := bits.Mul64(price, uint64(units))
 	low, carry := bits.Add64(low, divisor/2, 0)
 	quotient, _ := bits.Div64(high+carry, low, divisor)
-	return Micros(quotient) //nolint:gosec // as the comment says
+	return Micros(quotient) //nolint:gosec // see the bound above
 }
 
 // MarshalJSON writes a JSON number of dollars with one to six decimals: 9.0, 0.00415.

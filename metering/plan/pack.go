@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Pack is a prepayment of units, drawn after the plan's quota, in order of expiry
+// Pack is a prepayment of units, drawn after the plan's quota in order of expiry
 // (docs/interface.md, 2.8, packs).
 type Pack struct {
 	Key    string
@@ -19,7 +19,7 @@ type Pack struct {
 // PackMonths is how long a pack stays valid.
 const PackMonths = 12
 
-// packs from the smallest to the largest.
+// packs lists the packs from the smallest to the largest.
 var packs = []Pack{
 	{Key: "pack_s", Size: "s", Title: "Pack S", Price: 10_00, Units: 1_200_000 * Unit, Supply: Premium},
 	{Key: "pack_m", Size: "m", Title: "Pack M", Price: 50_00, Units: 7_000_000 * Unit, Supply: Premium},
@@ -29,7 +29,7 @@ var packs = []Pack{
 // Packs lists the packs from the smallest to the largest.
 func Packs() []Pack { return slices.Clone(packs) }
 
-// FindPack finds a pack by its size: s, m or l.
+// FindPack returns the pack of a size: s, m or l.
 func FindPack(size string) (Pack, bool) {
 	for _, p := range packs {
 		if p.Size == size {
@@ -39,10 +39,10 @@ func FindPack(size string) (Pack, bool) {
 	return Pack{}, false
 }
 
-// Expires is the instant from which a pack that was granted then is no longer drawn.
+// Expires returns the instant from which a pack granted then is no longer drawn.
 func (p Pack) Expires(granted time.Time) time.Time { return AddMonths(granted, PackMonths) }
 
-// Offer is a price that ends.
+// Offer is a price for a limited time.
 type Offer struct {
 	Key  string
 	Plan string
@@ -54,8 +54,8 @@ type Offer struct {
 	Ends time.Time
 }
 
-// Founding is Pro at a lower price, through 2026-12-05 UTC or while seats last (docs/interface.md,
-// 2.8, price ladder).
+// Founding returns the offer of Pro at a lower price, through 2026-12-05 UTC or while seats last
+// (docs/interface.md, 2.8, price ladder).
 func Founding() Offer {
 	return Offer{
 		Key: "founding", Plan: Pro, Price: 79_00, LockedMonths: 12, Seats: 100,

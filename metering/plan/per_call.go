@@ -31,15 +31,15 @@ var perCallTiers = []PerCallTier{
 	{Tier: Fast, Label: "premium slice, lowest measured latency", PricePer1kUnits: 18_000, Supply: Premium},
 }
 
-// PerCallTiers lists the menu's tiers from the cheapest to the dearest.
+// PerCallTiers lists the menu's tiers from the cheapest to the most expensive.
 func PerCallTiers() []PerCallTier { return slices.Clone(perCallTiers) }
 
-// perCallRate is twice what the largest settlement needs to be used up evenly within its window,
-// rounded to tens.
+// perCallRate is twice the rate at which the largest settlement is used up evenly within its
+// window, rounded to tens.
 var perCallRate = RateWindow{110, time.Second}
 
-// perCallPlans are what settlements have while their window lasts: nothing but what was paid for,
-// at the supply of their tier.
+// perCallPlans are the plans of settlements while their window lasts: no quota, only the supply of
+// their tier. The units paid for are a pack.
 var perCallPlans = func() []Plan {
 	all := make([]Plan, len(perCallTiers))
 	for i, t := range perCallTiers {
@@ -51,7 +51,7 @@ var perCallPlans = func() []Plan {
 	return all
 }()
 
-// ForTier is the plan of settlements of a tier.
+// ForTier returns the plan of settlements of a tier.
 func ForTier(tier Tier) (Plan, bool) {
 	for _, p := range perCallPlans {
 		if p.Tier == tier {
@@ -61,7 +61,7 @@ func ForTier(tier Tier) (Plan, bool) {
 	return Plan{}, false
 }
 
-// FindPerCallTier finds the menu's entry of a tier.
+// FindPerCallTier returns the menu's entry of a tier.
 func FindPerCallTier(tier Tier) (PerCallTier, bool) {
 	for _, t := range perCallTiers {
 		if t.Tier == tier {
@@ -71,20 +71,21 @@ func FindPerCallTier(tier Tier) (PerCallTier, bool) {
 	return PerCallTier{}, false
 }
 
-// CentsPerMillion is the price of a million units: atomic units are ten-thousandths of a cent, a
-// million is a thousand thousands.
+// CentsPerMillion returns the price of a million units. An atomic unit is a ten-thousandth of a
+// cent, and a million is a thousand thousands.
 func (t PerCallTier) CentsPerMillion() Cents { return Cents(t.PricePer1kUnits / 10) }
 
-// NetAmountRequired is the price of UnitsPerPayment without VAT: the least a settlement must pay.
+// NetAmountRequired returns the price of UnitsPerPayment without VAT: the minimum that a settlement
+// must pay.
 func (t PerCallTier) NetAmountRequired() Atomic {
 	return t.PricePer1kUnits * Atomic(UnitsPerPayment/Unit) / 1000
 }
 
-// MaxAmountRequired is NetAmountRequired with VAT.
+// MaxAmountRequired returns NetAmountRequired with VAT.
 func (t PerCallTier) MaxAmountRequired() Atomic { return AddVAT(t.NetAmountRequired()) }
 
-// UnitsFor is what a net payment buys: floor(net × 1000 / price) whole units, at most
-// MaxUnitsPerSettlement; capped says that it would have been more.
+// UnitsFor returns what a net payment buys: floor(net × 1000 / price) whole units, at most
+// MaxUnitsPerSettlement. capped reports whether that limit applied.
 func (t PerCallTier) UnitsFor(net Atomic) (units Units, capped bool) {
 	const most = Atomic(MaxUnitsPerSettlement / Unit)
 	// A thousandth of the cap's price first, so that the product below cannot overflow.

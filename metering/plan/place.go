@@ -5,35 +5,35 @@ import (
 	"strings"
 )
 
-// TaxEvidence is what is known of where a customer is, each an ISO 3166-1 code; empty when not
-// known. They are items of evidence of Art. 24f of Implementing Regulation (EU) 282/2011: the
-// billing address, the country of the bank that issued the card, the location of the network.
+// TaxEvidence is the evidence of where a customer is, as ISO 3166-1 codes; empty when not known.
+// The items are those of Art. 24f of Implementing Regulation (EU) 282/2011: the billing address,
+// the country of the bank that issued the card, the location of the network.
 type TaxEvidence struct {
 	Declared string // by the customer, as the billing address
 	Card     string
 	Network  string
 }
 
-// TaxStanding says how certain a place is.
+// TaxStanding is how certain a place is.
 type TaxStanding string
 
 // The standings.
 const (
-	TaxAgreed        TaxStanding = "agreed"        // two items say the same (Art. 24b(d)), whatever the third says
-	TaxOneItem       TaxStanding = "one item"      // what the customer declared, or the network, and nothing against it
+	TaxAgreed        TaxStanding = "agreed"        // two items agree (Art. 24b(d)), whatever the third is
+	TaxOneItem       TaxStanding = "one item"      // only the declared country or the network's is known
 	TaxContradictory TaxStanding = "contradictory" // no two agree
 	TaxUnknown       TaxStanding = "unknown"
 )
 
-// TaxPlace is the place of supply that VAT goes by, and why.
+// TaxPlace is the place of supply that decides VAT, with its evidence.
 type TaxPlace struct {
 	Country  string // empty when none is known, which counts as the EU
 	Standing TaxStanding
 	TaxEvidence
 }
 
-// Place is where the evidence says that the customer is. Where no two items agree it is in the EU
-// if any item is, so that no VAT is missed, else where the customer declared to be
+// Place returns where the customer is by the evidence. When no two items agree it is in the EU if
+// any item is, so that no VAT is missed; else it is the declared country
 // (docs/decisions/0008-vat-evidence.md). A card alone proves nothing.
 func (e TaxEvidence) Place() TaxPlace {
 	e = TaxEvidence{country(e.Declared), country(e.Card), country(e.Network)}
@@ -53,7 +53,8 @@ func (e TaxEvidence) Place() TaxPlace {
 	return p
 }
 
-// cautious is the first country of the EU among those that contradict each other, else the first.
+// cautious returns the first EU country among contradictory items, else the declared one, else the
+// network's.
 func (e TaxEvidence) cautious() string {
 	for _, c := range []string{e.Declared, e.Card, e.Network} {
 		if c != "" && VATApplies(c) {
@@ -66,13 +67,13 @@ func (e TaxEvidence) cautious() string {
 	return e.Network
 }
 
-// country is a code in capitals as ISO 3166-1 has it; empty when it is of no country.
+// country returns a code in capitals as in ISO 3166-1; empty when it is no country's.
 func country(code string) string {
 	code = strings.ToUpper(code)
 	switch {
 	case !Located(code):
 		return ""
-	case code == "EL": // Greece, as VAT has it
+	case code == "EL": // Greece's code for VAT
 		return "GR"
 	}
 	return code
@@ -81,7 +82,7 @@ func country(code string) string {
 // Overruled reports whether the customer declared another country than the place.
 func (p TaxPlace) Overruled() bool { return p.Declared != "" && p.Declared != p.Country }
 
-// String is the place with its evidence, for the books.
+// String returns the place with its evidence, for the audit log.
 func (p TaxPlace) String() string {
 	return fmt.Sprintf("%s: %s (declared %s, card %s, network %s)", dash(p.Country), p.Standing, dash(p.Declared),
 		dash(p.Card), dash(p.Network))

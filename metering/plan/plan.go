@@ -1,5 +1,5 @@
-// Package plan owns what is sold and how it is counted: plans, packs, route tiers, the price ladder
-// and its rules, in integers only. It knows nothing of accounts, Stripe or Redis.
+// Package plan defines what is sold and how it is counted: plans, packs, route tiers, the price
+// ladder and its rules, in integers only. It knows nothing of accounts, Stripe or Redis.
 package plan
 
 import (
@@ -23,19 +23,19 @@ type RateWindow struct {
 	Per   time.Duration
 }
 
-// PeriodKind is how long included units last.
+// PeriodKind is how long a plan's included units last.
 type PeriodKind string
 
-// Included units last a UTC day or a month.
+// The period kinds: a UTC day or a month.
 const (
 	Daily   PeriodKind = "day"
 	Monthly PeriodKind = "month"
 )
 
-// Kind says how a rung of the price ladder is paid (docs/interface.md, 2.8, price ladder).
+// Kind is how a rung of the price ladder is paid (docs/interface.md, 2.8, price ladder).
 type Kind string
 
-// The kinds. Custom is agreed in a contract and stands on no rung.
+// The kinds. Custom is agreed in a contract and is on no rung.
 const (
 	Subscription Kind = "subscription"
 	PackKind     Kind = "pack"
@@ -78,15 +78,15 @@ type Plan struct {
 	YearlyPrice  Cents
 	// FastShare is the share of calls that the fast tier is meant to serve, shown and not enforced.
 	FastShare Thousandths
-	// Data is whether the data endpoints come with the plan.
+	// Data reports whether the data endpoints are included.
 	Data bool
-	// Live is whether the plan is on sale, or given, on the price ladder.
+	// Live reports whether the plan is on sale, or given away, on the price ladder.
 	Live bool
-	// Tier is the tier of the pay-per-call menu that this is the plan of; empty for every other.
+	// Tier is the pay-per-call tier whose plan this is; empty for other plans.
 	Tier Tier
 }
 
-// plans from the smallest to the largest.
+// plans lists the plans from the smallest to the largest.
 var plans = []Plan{
 	{
 		Key: Door1, Title: "Public key", Kind: FreeKind, Included: 10_000 * Unit, Period: Daily,
@@ -121,7 +121,7 @@ var plans = []Plan{
 		MonthlyPrice: 899_00, YearlyPrice: 8_990_00, FastShare: 200, Data: true, Live: true,
 	},
 	{
-		// The figures of a contract replace these; until then the account has the widest public
+		// The figures of a contract replace these. Until then the account has the widest public
 		// window.
 		Key: Enterprise, Title: "Enterprise", Kind: Custom, Included: Unlimited, Period: Monthly,
 		Rate: RateWindow{18_000, time.Minute}, Supply: Premium, Data: true, Live: true,
@@ -131,7 +131,7 @@ var plans = []Plan{
 // All lists the plans from the smallest to the largest.
 func All() []Plan { return slices.Clone(plans) }
 
-// Lookup finds a plan by its key, those of settlements too, which All does not list.
+// Lookup returns a plan by its key, including the plans of settlements, which All does not list.
 func Lookup(key string) (Plan, bool) {
 	for _, p := range plans {
 		if p.Key == key {
@@ -146,8 +146,7 @@ func Lookup(key string) (Plan, bool) {
 	return Plan{}, false
 }
 
-// Must finds a plan by a key that is known to exist, one of the constants above. It panics on any
-// other.
+// Must returns a plan by one of the keys above. It panics for any other key.
 func Must(key string) Plan {
 	p, ok := Lookup(key)
 	if !ok {
@@ -156,8 +155,8 @@ func Must(key string) Plan {
 	return p
 }
 
-// DailyQuota is what a UTC day may use before the day's refusal (-32016); Unlimited when the plan
-// counts by the month.
+// DailyQuota returns the units of a UTC day, after which calls are refused (-32016). It is
+// Unlimited when the plan counts by the month.
 func (p Plan) DailyQuota() Units {
 	if p.Period == Daily {
 		return p.Included
@@ -165,8 +164,9 @@ func (p Plan) DailyQuota() Units {
 	return Unlimited
 }
 
-// MonthlyQuota is what a month may use before packs are drawn and then the quota refuses (-32007);
-// Unlimited when the plan counts by the day, has a soft ceiling, or is a custom agreement.
+// MonthlyQuota returns the units of a month, after which packs are drawn and then calls are refused
+// (-32007). It is Unlimited when the plan counts by the day, has a soft ceiling, or is a custom
+// agreement.
 func (p Plan) MonthlyQuota() Units {
 	if p.Period == Daily || p.SoftCeiling() != Unlimited {
 		return Unlimited
@@ -174,8 +174,7 @@ func (p Plan) MonthlyQuota() Units {
 	return p.Included
 }
 
-// SoftCeiling is the use of a month past which SoftRate replaces Rate; Unlimited when there is
-// none.
+// SoftCeiling returns the monthly use after which SoftRate replaces Rate; Unlimited for none.
 func (p Plan) SoftCeiling() Units {
 	if p.SoftRate.Limit == 0 {
 		return Unlimited
@@ -183,6 +182,6 @@ func (p Plan) SoftCeiling() Units {
 	return p.Included
 }
 
-// YearlyPerMonth is the yearly price spread over twelve months, rounded half up to the cent; 0
-// where there is none.
+// YearlyPerMonth returns the yearly price divided by twelve, rounded half up to the cent; 0 for
+// none.
 func (p Plan) YearlyPerMonth() Cents { return Cents(roundHalfUp(int64(p.YearlyPrice), monthsPerYear)) }

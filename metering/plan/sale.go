@@ -11,8 +11,8 @@ const (
 	ByYear  Interval = "year"
 )
 
-// Item is what is sold for money: a plan by the month or by the year, or a pack. Its key is that of
-// its rung on the price ladder, and the name under which Stripe keeps its price.
+// Item is something sold for money: a plan by the month or by the year, or a pack. Its key is that
+// of its rung on the price ladder, and the lookup key of its price at Stripe.
 type Item struct {
 	Key   string
 	Title string
@@ -23,8 +23,8 @@ type Item struct {
 	Pack string
 	// Price is net, for one interval or for the pack.
 	Price Cents
-	// Offer is the key of the offer that lowers the price for some months; PaidAs is the item whose
-	// price it lowers then.
+	// Offer is the key of the offer that lowers the price for some months. PaidAs is then the item
+	// whose price it lowers.
 	Offer  string
 	PaidAs string
 }
@@ -32,7 +32,7 @@ type Item struct {
 // IsPack reports whether the item is a pack.
 func (i Item) IsPack() bool { return i.Pack != "" }
 
-// Items lists what is sold, plans from the smallest to the largest, then packs, then the offer.
+// Items lists the items: plans from the smallest to the largest, then packs, then the offer.
 func Items() []Item {
 	var items []Item
 	for _, p := range plans {
@@ -62,7 +62,7 @@ func Items() []Item {
 	})
 }
 
-// FindItem finds what is sold by its key.
+// FindItem returns an item by its key.
 func FindItem(key string) (Item, bool) {
 	items := Items()
 	at := slices.IndexFunc(items, func(i Item) bool { return i.Key == key })
@@ -72,5 +72,5 @@ func FindItem(key string) (Item, bool) {
 	return items[at], true
 }
 
-// Rank orders plans from the smallest to the largest; -1 for what is none of them.
+// Rank returns a plan's position from the smallest to the largest; -1 when there is no such plan.
 func Rank(key string) int { return slices.IndexFunc(plans, func(p Plan) bool { return p.Key == key }) }

@@ -6,7 +6,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// TestWhatIsSoldStandsOnTheLadder holds items to the rungs of docs/interface.md, 2.8: the same
+// TestWhatIsSoldStandsOnTheLadder compares items with the rungs of docs/interface.md, 2.8: the same
 // keys, and the same money at once.
 func TestWhatIsSoldStandsOnTheLadder(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,6 @@
 package plan
 
-// Tier chooses among the upstreams of a supply class, and sets the multiplier of a relay call's
+// Tier selects among the upstreams of a supply class, and sets the multiplier of a relay call's
 // units.
 type Tier string
 
@@ -11,11 +11,11 @@ const (
 	Fast     Tier = "fast"
 )
 
-// Tiers lists the tiers from the cheapest to the dearest.
+// Tiers lists the tiers from the cheapest to the most expensive.
 func Tiers() []Tier { return []Tier{Cheap, Balanced, Fast} }
 
-// ParseTier reads the value of a tier header or argument. The empty string is Balanced, the
-// default; anything else that is not exactly a tier's name is refused by ok.
+// ParseTier parses the value of a tier header or argument. The empty string is Balanced, the
+// default. ok is false for anything that is not exactly a tier's name.
 func ParseTier(s string) (tier Tier, ok bool) {
 	switch Tier(s) {
 	case "", Balanced:
@@ -29,8 +29,7 @@ func ParseTier(s string) (tier Tier, ok bool) {
 	}
 }
 
-// Multiplier is what a call's weight is multiplied with (docs/interface.md, 2.8, route
-// tiers).
+// Multiplier returns the factor of a call's weight (docs/interface.md, 2.8, route tiers).
 func (t Tier) Multiplier() Thousandths {
 	switch t {
 	case Cheap:
@@ -44,9 +43,9 @@ func (t Tier) Multiplier() Thousandths {
 	}
 }
 
-// Cost is what a relay call of a bearer key takes: its weight in whole units times the tier's
-// multiplier. On the pay-per-call lane the tier's price carries the multiplier already: there the
-// cost is that of Balanced.
+// Cost returns the units of a relay call of a bearer key: its weight in whole units times the
+// tier's multiplier. In the pay-per-call lane the tier's price includes the multiplier already, so
+// calls there cost what Balanced costs.
 func Cost(weight int, tier Tier) Units {
 	return Units(weight) * Unit * Units(tier.Multiplier()) / 1000
 }

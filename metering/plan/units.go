@@ -13,13 +13,13 @@ type Units int64
 // Unit is one weighted unit.
 const Unit Units = 1000
 
-// Unlimited as a quota or ceiling means that there is none.
+// Unlimited as a quota or ceiling means none.
 const Unlimited Units = -1
 
 // AppendJSON appends the JSON number of u: whole units without a fraction, others with up to three
 // decimals and no trailing zeros (500 is 0.5).
 func (u Units) AppendJSON(b []byte) []byte {
-	// The sign is taken off the parts, because the least Units has no positive counterpart.
+	// The sign is removed from the parts, because the smallest Units has no positive counterpart.
 	whole, rest := u/Unit, u%Unit
 	if u < 0 {
 		b = append(b, '-')
@@ -39,8 +39,7 @@ func (u Units) AppendJSON(b []byte) []byte {
 // MarshalJSON writes u as a JSON number of whole units.
 func (u Units) MarshalJSON() ([]byte, error) { return u.AppendJSON(nil), nil }
 
-// UnmarshalJSON reads what MarshalJSON writes: a number of units with at most three decimals and no
-// exponent.
+// UnmarshalJSON parses a number of units with at most three decimals and no exponent.
 func (u *Units) UnmarshalJSON(text []byte) error {
 	whole, fraction, split := strings.Cut(string(text), ".")
 	digits := whole + (fraction + "000")[:max(thousandths, len(fraction))]
@@ -53,16 +52,16 @@ func (u *Units) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// thousandths are the decimals of a unit.
+// thousandths is the number of decimals of a unit.
 const thousandths = 3
 
-// String is u in units, for messages.
+// String formats u in units, for messages.
 func (u Units) String() string { return string(u.AppendJSON(nil)) }
 
-// Grouped is u in units with commas between thousands, for people.
+// Grouped formats u in units with commas between thousands, for people.
 func (u Units) Grouped() string { return Group(u.String()) }
 
-// Group sets commas between the thousands of a decimal number.
+// Group inserts commas between the thousands of a decimal number.
 func Group(number string) string {
 	digits, fraction := number, ""
 	if dot := strings.IndexByte(number, '.'); dot >= 0 {
@@ -86,7 +85,7 @@ func Group(number string) string {
 // Cents is an amount of US dollars in cents.
 type Cents int64
 
-// String is the amount in dollars with two decimals.
+// String formats the amount in dollars with two decimals.
 func (c Cents) String() string {
 	sign, dollars, cents := "", c/100, c%100
 	if c < 0 {
@@ -98,22 +97,22 @@ func (c Cents) String() string {
 // Atomic is an amount of USDC in its atomic unit, a millionth of a dollar.
 type Atomic int64
 
-// USDC is the amount in whole USDC with its six decimals: 0.108000.
+// USDC formats the amount in whole USDC with six decimals: 0.108000.
 func (a Atomic) USDC() string {
 	const whole = 1_000_000
 	sign := ""
 	if a < 0 {
 		sign = "-"
 	}
-	coins, rest := a/whole, a%whole // the least Atomic has no positive counterpart, its parts have
+	coins, rest := a/whole, a%whole // the smallest Atomic has no positive counterpart, but its parts have
 	return fmt.Sprintf("%s%d.%06d", sign, max(coins, -coins), max(rest, -rest))
 }
 
 // Thousandths is a share or a factor: 1000 is one.
 type Thousandths int64
 
-// roundHalfUp divides two non-negative numbers to the nearest integer; a half goes up. It is how
-// the interface's tables round cents.
+// roundHalfUp divides two non-negative numbers and rounds half up, as the interface's tables round
+// cents.
 func roundHalfUp(dividend, divisor int64) int64 {
 	quotient, rest := dividend/divisor, dividend%divisor
 	if rest >= divisor-rest {

@@ -6,7 +6,7 @@ import "strings"
 // tax).
 const VATPercent = 20
 
-// eu holds the member states by ISO 3166-1 code, and EL, which Greece uses for VAT.
+// eu holds the EU member states by ISO 3166-1 code, and EL, which Greece uses for VAT.
 var eu = map[string]bool{
 	"AT": true, "BE": true, "BG": true, "CY": true, "CZ": true, "DE": true, "DK": true, "EE": true, "EL": true,
 	"ES": true, "FI": true, "FR": true, "GR": true, "HR": true, "HU": true, "IE": true, "IT": true, "LT": true,
@@ -14,15 +14,15 @@ var eu = map[string]bool{
 	"SK": true,
 }
 
-// VATApplies reports whether a payer of that country pays VAT: members of the EU do, and so does
-// who is not located. Case does not matter. What is no country's code (empty, T1, XX, the code
-// ranges that ISO 3166 leaves to users) is not located.
+// VATApplies reports whether a payer of that country pays VAT: in the EU, or when the country is
+// not known. Case does not matter. Codes of no country (empty, T1, XX, the codes that ISO 3166
+// leaves to users) count as not known.
 func VATApplies(country string) bool {
 	code := strings.ToUpper(country)
 	return eu[code] || !Located(code)
 }
 
-// Located reports whether a code in capitals is that of a country.
+// Located reports whether a code in capitals is a country's.
 func Located(code string) bool {
 	if len(code) != 2 || !letter(code[0]) || !letter(code[1]) {
 		return false
@@ -39,8 +39,8 @@ func Located(code string) bool {
 
 func letter(c byte) bool { return c >= 'A' && c <= 'Z' }
 
-// SplitVAT parts a payment, which is not negative, into net and VAT: net is paid / 1.2 rounded down
-// when VAT applies, all of it otherwise. Net and VAT always add up to what was paid.
+// SplitVAT splits a payment, which is not negative, into net and VAT. When VAT applies, net is paid
+// / 1.2 rounded down; otherwise it is all of it. Net and VAT always add up to paid.
 func SplitVAT(paid Atomic, applies bool) (net, vat Atomic) {
 	if !applies {
 		return paid, 0
@@ -51,8 +51,8 @@ func SplitVAT(paid Atomic, applies bool) (net, vat Atomic) {
 	return net, paid - net
 }
 
-// AddVAT is a net amount with VAT, rounded up: the least payment whose net part is at least the
-// amount.
+// AddVAT returns a net amount with VAT, rounded up: the smallest payment whose net part is at least
+// net.
 func AddVAT(net Atomic) Atomic {
 	return net + (net*VATPercent+99)/100
 }
