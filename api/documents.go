@@ -265,7 +265,7 @@ func (d *documents) write(o Options, routes []plainRoute) {
 }
 
 // factsOf returns what differs between deployments.
-func factsOf(o Options, operations []openapi.Operation) pages.Facts { //nolint:gocritic // once
+func factsOf(o Options, operations []openapi.Operation) pages.Facts { //nolint:gocritic // called once
 	facts := pages.Facts{
 		PublicURL: o.PublicURL, Contact: o.Links.Contact, MaxBody: o.MaxBodyBytes,
 		KeepCallDays: cmp.Or(o.KeepCallDays, pages.KeepCallDays), Operations: operations, Asset: assetPath,

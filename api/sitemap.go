@@ -20,7 +20,7 @@ const (
 
 // publicPages lists the pages that are the same for everybody: the documents for people, and the
 // console's pages that need no session.
-func publicPages(o Options) []string { //nolint:gocritic // once
+func publicPages(o Options) []string { //nolint:gocritic // called once
 	var paths []string
 	if o.Pages != nil {
 		paths = o.Pages.Public()

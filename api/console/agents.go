@@ -21,10 +21,10 @@ func claimField(value string) field {
 
 const claimedByCode = "claim_code"
 
-// viaWords say how an agent came to the account.
+// viaWords describe how an agent joined the account.
 var viaWords = map[string]string{"wallet": "wallet signature", claimedByCode: "claim code"}
 
-// agents lists the fleet, and takes claim codes. A claim link brings the code along.
+// agents lists the agents and takes claim codes. A claim link carries the code.
 func (v *request) agents() error {
 	fleet, err := ask(v, v.Calls.ListAgents, service.Nothing{})
 	if err != nil {
@@ -32,7 +32,7 @@ func (v *request) agents() error {
 	}
 	query := v.r.URL.Query()
 	if query.Has(claimCodeField) {
-		v.hideReferrer() // the code is in the address
+		v.hideReferrer() // the code is in the URL
 	}
 	p := agentsPage{Claim: claimField(strings.TrimSpace(query.Get(claimCodeField))), Owner: v.owner()}
 	var notices []notice
@@ -66,7 +66,8 @@ func (v *request) agentRow(a *service.AgentView) agentRow {
 	}
 }
 
-// agentTitle is what the agent of an adopted key is called: keys that programs make have no name.
+// agentTitle returns the title of an adopted key's agent, because keys that programs make have no
+// name.
 func agentTitle(name string) string {
 	if name == "" {
 		return "Unnamed"
@@ -74,8 +75,8 @@ func agentTitle(name string) string {
 	return name
 }
 
-// adopt takes a key over, and leads back to the agents with the result (docs/interface.md, 2.4):
-// the key's id in the address, or the refusal as a message.
+// adopt adopts a key and redirects to the agents with the result (docs/interface.md, 2.4): the
+// key's id in the URL, or the refusal as a message.
 func (v *request) adopt() error {
 	adopted, err := ask(v, v.Calls.AdoptKey, service.AdoptKeyInput{
 		ClaimCode: strings.TrimSpace(v.r.PostForm.Get(claimCodeField)),

@@ -12,50 +12,50 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Bounds of what is shown of an answer. The rest is in the answer itself, which the command brings.
+// Limits of what the page shows of an answer. The command returns all of it.
 const (
 	maxRows    = 50
 	maxPairs   = 60
 	maxColumns = 8
-	maxDepth   = 1 // of pairs and lists in others; what is deeper is shown as JSON
+	maxDepth   = 1 // of nested pairs and lists; deeper values are shown as JSON
 	maxText    = 1000
 	maxValues  = 2000
 	maxRaw     = 64 << 10
 )
 
-// shown is a value of an answer for people: a text, pairs, a table, or a list. What is in it comes
+// shown is a value of an answer for people: a text, pairs, a table or a list. Its content comes
 // from chains, so it may be anything.
 type shown struct {
 	Text    string
 	Nothing bool // null, or an empty list
-	Code    bool // no words
+	Code    bool // not prose
 	Pairs   []pair
 	Columns []string
 	Names   []string // of rows that have one
 	Rows    [][]shown
 	Items   []shown
-	More    string // what is left out
+	More    string // what is omitted
 	Label   string // of a table
 }
 
-// pair is a name with its value, and what the interface says of it.
+// pair is a name with its value and its description in the schema.
 type pair struct {
 	Name, About string
 	Value       shown
 }
 
-// member is a name with its value, in the order of the answer.
+// member is a member of an object, in the order of the answer.
 type member struct {
 	name  string
 	value any
 }
 
-// object is a JSON object that has kept its order.
+// object is a JSON object whose members keep their order.
 type object []member
 
-// showAnswer reads an answer and explains its fields by their schema.
+// showAnswer parses an answer and describes its fields by their schema.
 func showAnswer(answer []byte, schema *huma.Schema) (shown, error) {
-	if !json.Valid(answer) { // it bounds the depth as well
+	if !json.Valid(answer) { // also limits the depth
 		return shown{}, errors.New("the answer is no JSON")
 	}
 	d := json.NewDecoder(bytes.NewReader(answer))
@@ -70,18 +70,18 @@ func showAnswer(answer []byte, schema *huma.Schema) (shown, error) {
 	return s, nil
 }
 
-// readValue reads one value of what is known to be JSON.
+// readValue reads one value of valid JSON.
 func readValue(d *json.Decoder) any {
-	token, _ := d.Token() // it is there
+	token, _ := d.Token() // valid JSON has one
 	switch token {
 	case json.Delim('{'):
 		all := object{}
 		for d.More() {
 			name, _ := d.Token()
-			text, _ := name.(string) // names are texts
+			text, _ := name.(string) // names are strings
 			all = append(all, member{text, readValue(d)})
 		}
-		_, _ = d.Token() // its end
+		_, _ = d.Token() // the closing delimiter
 		return all
 	case json.Delim('['):
 		all := []any{}
@@ -94,7 +94,7 @@ func readValue(d *json.Decoder) any {
 	return token
 }
 
-// show formats a value. left is how many values may still be shown.
+// show formats a value. left is how many more values may be shown.
 func show(value any, label string, depth int, left *int) shown {
 	*left--
 	switch v := value.(type) {
@@ -112,8 +112,8 @@ func show(value any, label string, depth int, left *int) shown {
 	return shown{Text: "none", Nothing: true}
 }
 
-// showObject shows pairs, and below the first ones objects of one kind as a table whose rows go by
-// their names.
+// showObject shows pairs. Below the top level, it shows objects of one kind as a table with their
+// names as rows.
 func showObject(o object, label string, depth int, left *int) shown {
 	if len(o) == 0 {
 		return shown{Text: "none", Nothing: true}
@@ -139,7 +139,7 @@ func showObject(o object, label string, depth int, left *int) shown {
 	return s
 }
 
-// showList shows objects as a table, where they have few columns, and anything else as a list.
+// showList shows objects with few columns as a table, and anything else as a list.
 func showList(all []any, label string, depth int, left *int) shown {
 	if len(all) == 0 {
 		return shown{Text: "none", Nothing: true}
@@ -157,8 +157,8 @@ func showList(all []any, label string, depth int, left *int) shown {
 	return s
 }
 
-// showTable shows objects whose members are the columns; false when something is no object, or when
-// that makes too many.
+// showTable shows objects as a table of their members. It returns false when an element is not an
+// object or the table would have too many columns.
 func showTable(all []any, label string, depth int, left *int) (s shown, ok bool) {
 	s = shown{Label: cut(label, maxText), More: more(len(all), maxRows)}
 	all = all[:min(len(all), maxRows)]
@@ -170,7 +170,7 @@ func showTable(all []any, label string, depth int, left *int) (s shown, ok bool)
 		s.Columns = append(s.Columns, cut(name, maxText))
 	}
 	for _, one := range all {
-		row, _ := one.(object) // columnsOf has looked
+		row, _ := one.(object) // columnsOf has checked it
 		cells := make([]shown, len(columns))
 		for _, m := range row {
 			cells[slices.Index(columns, m.name)] = show(m.value, m.name, depth+1, left)
@@ -180,8 +180,8 @@ func showTable(all []any, label string, depth int, left *int) (s shown, ok bool)
 	return s, true
 }
 
-// columnsOf are the names of all members of objects, those with lists and objects last; nil when
-// something is no object, or when there are too many.
+// columnsOf returns the names of all members of objects, those with lists and objects last. It
+// returns nil when an element is not an object or there are too many names.
 func columnsOf(all []any) []string {
 	var columns []string
 	wide := map[string]bool{}
@@ -222,7 +222,7 @@ func more(n, limit int) string {
 	return "and " + number(int64(n-limit)) + " more, which the command shows"
 }
 
-// cut bounds a text, at the end of a character.
+// cut truncates a text to limit bytes, at a character boundary.
 func cut(text string, limit int) string {
 	if len(text) <= limit {
 		return text
@@ -234,7 +234,7 @@ func cut(text string, limit int) string {
 	return text[:end] + "…"
 }
 
-// oneLine is a value as JSON in one line, as far as it is shown.
+// oneLine returns a value as JSON in one line, truncated.
 func oneLine(value any) string {
 	var b strings.Builder
 	writeLine(&b, value)
@@ -270,7 +270,7 @@ func writeLine(b *strings.Builder, value any) {
 	}
 }
 
-// rawJSON is an answer with its lines indented, and whether something is left out.
+// rawJSON returns an answer as indented JSON, and reports whether it is complete.
 func rawJSON(answer []byte) (text string, whole bool) {
 	if len(answer) > maxRaw {
 		return cut(string(answer), maxRaw), false

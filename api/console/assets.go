@@ -9,7 +9,7 @@ import (
 //go:embed assets
 var assetFiles embed.FS
 
-// assetsPath is where assets are served.
+// assetsPath begins the paths of the assets.
 const assetsPath = "/assets/"
 
 func loadAssets() (*assets.Set, error) { return assets.Load(assetsPath, assetFiles, "assets/*") }

@@ -12,16 +12,16 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// auditLines are those of one page of the audit log.
+// auditLines is the number of lines on a page of the audit log.
 const auditLines = 100
 
 const pathAudit = pathSettings + "/audit"
 
-// audit is the log of changes, newest first, by pages.
+// audit shows the log of changes, newest first, in pages.
 func (v *request) audit() error {
 	cursor := v.r.URL.Query().Get(cursorField)
 	log, err := ask(v, v.Calls.ListAudit, service.ListAuditInput{Limit: auditLines, Cursor: cursor})
-	if mistakesOf(err, cursorField) != nil { // an address that no page has
+	if mistakesOf(err, cursorField) != nil { // a URL that no page links to
 		return v.notFound()
 	}
 	if err != nil {
@@ -45,7 +45,7 @@ func (v *request) audit() error {
 	return v.show(http.StatusOK, p)
 }
 
-// auditNames says what ids of keys stand for.
+// auditNames returns the titles of keys by their ids.
 func auditNames(keys *service.KeyList) map[string]string {
 	names := map[string]string{}
 	for i := range keys.Keys {
@@ -54,7 +54,7 @@ func auditNames(keys *service.KeyList) map[string]string {
 	return names
 }
 
-// Words for what the log says in names of the record.
+// Words for the names that the log uses.
 var (
 	originWords = map[string]string{
 		"console": "in the console", "api": "by API", "mcp": "by agent tools", "ops": "by an operator",
@@ -82,10 +82,11 @@ func (v *request) event(l *service.AuditLine, names map[string]string) event {
 	return e
 }
 
-// ownReasons are those that the service gives itself: they say nothing that the action does not.
+// ownReasons are the reasons that the service itself records. They repeat the action, so they are
+// not shown.
 var ownReasons = map[string]bool{"created": true, "configured": true, "revoked": true, "settings": true}
 
-// changesWords are actions of the record, told as what happened.
+// changesWords describe actions as events.
 var changesWords = map[string]string{
 	"open_account": "Account opened", "join_account": "Account joined", "update_account": "Settings changed",
 	"name_account": "Account named", "configure_account": "Services changed", "create_key": "Key created",
@@ -97,7 +98,7 @@ var changesWords = map[string]string{
 	"set_enterprise": "Contract figures changed",
 }
 
-// actionWords says what an action did; one that has no words of its own by its name.
+// actionWords describes an action. It returns the name of an action without words.
 func actionWords(action string) string {
 	if words, ok := changesWords[action]; ok {
 		return words
@@ -109,7 +110,7 @@ func actionWords(action string) string {
 	return strings.ToUpper(text[:1]) + text[1:]
 }
 
-// actorWords names who made a change: a user by address while there is one.
+// actorWords names who made a change: a user by e-mail address, where there is one.
 func actorWords(l *service.AuditLine) string {
 	if l.ActorEmail != "" {
 		return l.ActorEmail
@@ -120,10 +121,10 @@ func actorWords(l *service.AuditLine) string {
 	return l.Actor
 }
 
-// longestValue is how much of one value a line shows.
+// longestValue is how much of a value a line shows.
 const longestValue = 200
 
-// differences lists what two documents of the record do not have in common.
+// differences lists the values in which two documents differ.
 func differences(before, after json.RawMessage) []difference {
 	was, is := flat(before), flat(after)
 	names := slices.Sorted(maps.Keys(was))
@@ -135,14 +136,14 @@ func differences(before, after json.RawMessage) []difference {
 	slices.Sort(names)
 	var all []difference
 	for _, name := range names {
-		if was[name] != is[name] && name != "user" { // an id; the address stands beside it
+		if was[name] != is[name] && name != "user" { // the id; the address is shown next to it
 			all = append(all, difference{Name: fieldWords.Replace(name), Before: was[name], After: is[name]})
 		}
 	}
 	return all
 }
 
-// flat returns the members of a document as texts, those of objects inside it under both names.
+// flat returns the members of a document as texts. Members of nested objects have both names.
 func flat(document json.RawMessage) map[string]string {
 	members := map[string]string{}
 	var top map[string]any

@@ -11,11 +11,10 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// invoicesShown is how many invoices the billing page has; older ones are a page of their own each
-// time.
+// invoicesShown is the number of invoices on a page of the list.
 const invoicesShown = 12
 
-// billing is what the account pays, with what, and what there is to buy.
+// billing shows what the account pays, its means of payment, and what it can buy.
 func (v *request) billing() error {
 	var now service.BillingStatus
 	var ladder service.PriceLadder
@@ -29,7 +28,7 @@ func (v *request) billing() error {
 			if mistakesOf(err) == nil {
 				return err
 			}
-			in.Before = "" // an address that somebody changed
+			in.Before = "" // an edited URL
 			return asked(v, v.Calls.ListInvoices, in, &invoices)(ctx)
 		},
 	)
@@ -56,7 +55,7 @@ func (v *request) billing() error {
 	return v.show(http.StatusOK, p, v.billingNotices(&now, p.Invoices)...)
 }
 
-// billingNotices say what somebody has to do.
+// billingNotices lists what needs the customer's attention.
 func (v *request) billingNotices(now *service.BillingStatus, invoices []invoiceRow) []notice {
 	var all []notice
 	if !now.Live {
@@ -87,7 +86,7 @@ func (v *request) billingNotices(now *service.BillingStatus, invoices []invoiceR
 	return append(all, n)
 }
 
-// planCard is the plan that is in force, and the subscription that pays for it.
+// planCard shows the plan in force and its subscription.
 func (v *request) planCard(now *service.BillingStatus, may bool) planCard {
 	c := planCard{Title: now.TierTitle, Status: status{good, "in force"}}
 	s := now.Subscription.Value
@@ -164,7 +163,7 @@ func subscriptionStatus(s *service.SubscriptionView) status {
 	return status{warn, strings.ReplaceAll(string(s.Status), "_", " ")}
 }
 
-// itemTitle is what something that is sold is called; its key where this version does not know it.
+// itemTitle returns the title of an item, or its key when this version does not know it.
 func itemTitle(key string) string {
 	if item, known := plan.FindItem(key); known {
 		return item.Title
@@ -172,7 +171,7 @@ func itemTitle(key string) string {
 	return key
 }
 
-// cardOf is the card on file: brand, last four digits and expiry, and nothing else of it.
+// cardOf returns the card on file: brand, last four digits and expiry, and nothing else.
 func cardOf(now *service.BillingStatus) *cardOnFile {
 	c := now.Payment.Value
 	if c == nil {
@@ -221,7 +220,7 @@ func (v *request) invoiceRow(n *service.InvoiceView, may bool) invoiceRow {
 	return row
 }
 
-// invoiceWords say what an invoice was made for, by the payment provider's word.
+// invoiceWords describe what an invoice was issued for, by the payment provider's term.
 var invoiceWords = map[string]string{
 	"subscription_create": "First period", "subscription_cycle": "Next period", "subscription_update": "Change of plan",
 	"manual": "Purchase",

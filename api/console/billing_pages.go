@@ -1,6 +1,6 @@
 package console
 
-// billingPage is what the account pays, with what, and what there is to buy.
+// billingPage shows what the account pays, its means of payment, and what it can buy.
 type billingPage struct {
 	Owner, Live, Portal   bool
 	Plan                  planCard
@@ -9,7 +9,7 @@ type billingPage struct {
 	Volume, Cheapest, VAT string
 	Ladder                []ladderGroup
 	Invoices              []invoiceRow
-	Older                 string // address of the page of older invoices
+	Older                 string // URL of the page with older invoices
 }
 
 func (*billingPage) head() head {
@@ -18,7 +18,7 @@ func (*billingPage) head() head {
 	}
 }
 
-// planCard is the plan in force, and what can be done with its subscription.
+// planCard is the plan in force, with the actions for its subscription.
 type planCard struct {
 	Title          string
 	Status         status
@@ -27,16 +27,16 @@ type planCard struct {
 	Cancel, Resume bool
 }
 
-// cardOnFile is all that is shown of a card.
+// cardOnFile is everything that is shown of a card.
 type cardOnFile struct{ Brand, Last4, Expiry string }
 
-// packRow is a pack that can be drawn.
+// packRow is a pack with units left.
 type packRow struct {
 	Title, Remaining, Units, Used, Granted string
 	Expires                                moment
 }
 
-// ladderGroup is rungs that are paid in the same way.
+// ladderGroup holds rungs that are paid in the same way.
 type ladderGroup struct {
 	Title string
 	Rungs []rungRow
@@ -45,7 +45,7 @@ type ladderGroup struct {
 // rungRow is one way to buy units.
 type rungRow struct {
 	Title, Price, Units, PerMillion, AtVolume, Supply string
-	// what happens to calls beyond its units, when the volume is
+	// what happens to calls beyond its units, when the volume exceeds them
 	Short             string
 	Note              string
 	Current, Cheapest bool
@@ -57,11 +57,11 @@ type invoiceRow struct {
 	ID, Number, Day, What string
 	Status                status
 	Net, VAT, Total       string
-	Open                  string // what the button says that leads to it; empty for none
+	Open                  string // label of the button that opens it; empty for none
 	Due                   string
 }
 
-// choicePage says what is about to be bought or changed, and has it confirmed.
+// choicePage shows a purchase or a change for confirmation.
 type choicePage struct {
 	Heading string
 	Facts   []fact
@@ -80,7 +80,7 @@ func (p choicePage) head() head {
 	}
 }
 
-// awayPage is left at once, for a page of the payment provider.
+// awayPage forwards the browser to a page of the payment provider.
 type awayPage struct {
 	What string
 	To   link
@@ -90,7 +90,7 @@ func (p awayPage) head() head {
 	return head{Template: "away", Title: "Redirecting to " + p.What, Section: sectionBilling, Crumbs: billingCrumb}
 }
 
-// donePage says what became of a checkout.
+// donePage shows the result of a checkout.
 type donePage struct {
 	Title, Text, Plan string
 	Status            status

@@ -9,10 +9,10 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// Call runs one operation, in process.
+// Call runs one operation in process.
 type Call[In, Out any] func(context.Context, *service.Caller, In) (Out, *fault.Error)
 
-// Calls is everything that the pages ask for. CallsOf fills it.
+// Calls are the operations that the pages use. CallsOf fills it.
 type Calls struct {
 	StartSignIn  Call[service.StartSignInInput, service.StartedSignIn]
 	ShowLink     Call[service.SignInLinkInput, service.ShownSignIn]
@@ -95,17 +95,17 @@ type Calls struct {
 
 	GetReceipt Call[service.ReceiptInput, service.Receipt]
 
-	// What public pages show and make.
+	// For public pages.
 	GetKey      Call[service.GetKeyInput, service.Welcome]
 	ListPlans   Call[service.Nothing, service.PlanList]
 	PriceVolume Call[service.PriceVolumeInput, service.PriceLadder]
 
-	// Tools are the metered operations, which visitors may use on the toolbox page. Their forms
-	// follow from their schemas.
+	// Tools are the metered operations, which visitors may use on the toolbox page. Their forms are
+	// generated from their schemas.
 	Tools []service.Definition
 }
 
-// CallsOf takes what the pages ask for out of the registry.
+// CallsOf returns the operations that the pages use.
 func CallsOf(c *service.Registry) Calls {
 	return Calls{
 		StartSignIn: c.StartSignIn.Invoke, ShowLink: c.ShowSignInLink.Invoke, FinishByLink: c.FinishSignInByLink.Invoke,
@@ -140,7 +140,7 @@ func CallsOf(c *service.Registry) Calls {
 	}
 }
 
-// toolsOf are the operations that are metered and have a route.
+// toolsOf returns the metered operations that have a route.
 func toolsOf(all []service.Definition) []service.Definition {
 	return slices.DeleteFunc(all, func(c service.Definition) bool {
 		meta := c.Meta()

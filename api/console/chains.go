@@ -10,27 +10,27 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// chainsView is how the chains stand: a table for pages that are about something else as well.
+// chainsView is the state of the chains, as a table that several pages include.
 type chainsView struct {
 	Lines []chainLine
-	Full  bool // with what became of calls
+	Full  bool // with the results of calls
 }
 
-// chainLine is how a chain stands.
+// chainLine is the state of a chain.
 type chainLine struct {
 	Title    string
 	Status   status
-	Why      string // what is amiss; empty when nothing is
+	Why      string // what is wrong; empty when nothing is
 	Head     string
-	P50, P95 string // of the last hour, or of a probe while nobody called
+	P50, P95 string // of the last hour, or of a probe when there were no calls
 	ByProbe  bool
-	Errors   string // of the last 24 hours, as the next
+	Errors   string // of the last 24 hours, as is Rerouted
 	Rerouted string
 	Uptime   string
 }
 
-// chainsView asks how the chains stand; nil when that cannot be told now, for which no page is
-// refused.
+// chainsView returns the state of the chains. It returns nil when the state is not available, which
+// must not fail the page.
 func (v *request) chainsView() *chainsView {
 	s, err := v.chainsStatus()
 	if err != nil {
@@ -40,7 +40,7 @@ func (v *request) chainsView() *chainsView {
 	return &view
 }
 
-// chainsStatus is how the chains stand, as all pages share it.
+// chainsStatus returns the state of the chains, cached for all pages.
 func (v *request) chainsStatus() (service.Status, error) {
 	return v.stand.get(v.r.Context(), v.Now, func() (service.Status, error) {
 		return ask(v, v.Calls.GetStatus, service.Nothing{})
@@ -55,7 +55,7 @@ func newChainsView(s *service.Status) chainsView {
 	return view
 }
 
-// noFigure stands where there is no number.
+// noFigure replaces a number that is not available.
 const noFigure = "–"
 
 func newChainLine(c *service.ChainStatus) chainLine {
@@ -76,7 +76,7 @@ func newChainLine(c *service.ChainStatus) chainLine {
 	return l
 }
 
-// chainStatus is a state as a dot with its word.
+// chainStatus returns a state as a dot with its word.
 func chainStatus(s chain.State) status {
 	switch s {
 	case chain.Up:
@@ -90,7 +90,7 @@ func chainStatus(s chain.State) status {
 	return status{"", "not measured"}
 }
 
-// whyNotUp says what is amiss, for people.
+// whyNotUp describes what is wrong with a chain.
 func whyNotUp(c *service.ChainStatus) string {
 	switch c.Why {
 	case "no_upstream":
@@ -105,7 +105,7 @@ func whyNotUp(c *service.ChainStatus) string {
 	return ""
 }
 
-// duration is milliseconds for people, to three digits.
+// duration formats milliseconds with three digits.
 func duration(ms *float64) string {
 	switch {
 	case ms == nil:
@@ -118,7 +118,7 @@ func duration(ms *float64) string {
 	return number(int64(*ms+0.5)) + " ms"
 }
 
-// percentage is a share for people, in hundredths of a percent at most.
+// percentage formats a share with at most two decimals.
 func percentage(p *float64) string {
 	if p == nil {
 		return noFigure

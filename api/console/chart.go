@@ -8,66 +8,66 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// The chart's own coordinates: they are stretched to whatever place there is, so they have no unit.
+// Coordinates of the chart. It is scaled to its container, so they have no unit.
 const (
 	chartHeight = 1000
 	dayWidth    = 100
 	barWidth    = 72
-	// leastBar is the height of a bar that stands for something, however little.
+	// leastBar is the minimum height of a bar that is not zero.
 	leastBar = 8
 )
 
-// plotted is what a bar chart is drawn from. Heights and figures are its maker's; the chart only
-// draws.
+// plotted is the input of a bar chart. Its creator computes heights and figures; the chart only
+// places them.
 type plotted struct {
 	id      string // unique on the page
 	what    string // Units by day
-	sum     string // all of it: 250 units
-	head    string // what a bar is: Day
+	sum     string // the total: 250 units
+	head    string // what a bar stands for: Day
 	series  []series
 	columns []string // of the table, after the head
 	bars    []bar
 }
 
-// series is a part that bars have.
+// series is one part of the bars.
 type series struct {
 	Name  string
-	Class string // of the style sheet: accent, warn, muted, bad
+	Class string // CSS class: accent, warn, muted, bad
 }
 
-// bar is one bar, and one line of the table.
+// bar is a bar, and a row of the table.
 type bar struct {
 	label, short string // 20 Nov 2026; 20 Nov
-	says         string // the reading, without the label
+	says         string // the reading without the label
 	partial      bool
-	heights      []plan.Units // in thousandths of whatever is drawn, from below, in the order of the series
+	heights      []plan.Units // in thousandths of the drawn unit, bottom first, in the order of the series
 	cells        []string     // in the order of the columns
 }
 
-// chart is a bar chart: its drawing, and the same numbers as a table.
+// chart is a bar chart: a drawing, and the same numbers as a table.
 type chart struct {
 	ID      string
-	Label   string // what it shows, for those who do not see it
+	Label   string // what it shows, for screen readers
 	What    string
-	Summary string // what is read when no bar is chosen
+	Summary string // the reading while no bar is selected
 	Width   int
 	Height  int
-	Ceiling string // labels of the scale, from above
+	Ceiling string // labels of the scale, top first
 	Middle  string
-	Grid    []int // heights of the lines of the scale
+	Grid    []int // heights of the grid lines
 	First   string
 	Last    string
-	Zone    string // at the axis: in which zone the bars are cut, where it is not the reader's
+	Zone    string // time zone of the bars, at the axis, when it is not the reader's
 	Head    string
-	Legend  []series // none for a chart of one
+	Legend  []series // empty for a chart with one series
 	Columns []string
 	Bars    []chartBar
 }
 
-// chartBar is a bar at its place.
+// chartBar is a bar with its position.
 type chartBar struct {
 	Label   string
-	Says    string // the whole reading
+	Says    string // the complete reading
 	Partial bool
 	Cells   []string
 	Parts   []chartPart
@@ -81,7 +81,7 @@ type chartPart struct {
 	Y, H  int
 }
 
-// draw places everything. The first series is always in the legend, others when any bar has them.
+// draw places the bars. The legend has the first series always, and others when a bar has them.
 func (p *plotted) draw() chart {
 	var limit plan.Units
 	for i := range p.bars {
@@ -140,14 +140,15 @@ func sumOf(values []plan.Units) plan.Units {
 	return sum
 }
 
-// stretch is the time that a bar stands for.
+// stretch is the time that a bar covers.
 type stretch struct {
 	start   time.Time
-	hour    bool // else a UTC day
-	partial bool // it is not over
+	hour    bool // otherwise a UTC day
+	partial bool // it has not ended
 }
 
-// label names a stretch in full: hours in the reader's zone, days as the record cuts them, in UTC.
+// label returns the full name of a stretch: an hour in the reader's zone, a day in UTC, as usage is
+// recorded.
 func (r reader) label(s stretch) string {
 	if s.hour {
 		return s.start.In(r.zone).Format(momentLayout)
@@ -162,10 +163,10 @@ func (r reader) shortLabel(s stretch) string {
 	return s.start.Format(shortDay)
 }
 
-// dayHead is what a day is called.
+// dayHead is the heading for days.
 const dayHead = "Day"
 
-// head is what a stretch is called.
+// head returns the heading for a stretch.
 func (s stretch) head() string {
 	if s.hour {
 		return "Hour"
@@ -173,7 +174,7 @@ func (s stretch) head() string {
 	return dayHead
 }
 
-// notOver is what the reading of a stretch ends with.
+// notOver returns the end of the reading of a stretch.
 func (s stretch) notOver() string {
 	switch {
 	case !s.partial:
@@ -184,7 +185,7 @@ func (s stretch) notOver() string {
 	return ", the day is not over"
 }
 
-// dayUsage is what was used in a stretch.
+// dayUsage is the usage of a stretch.
 type dayUsage struct {
 	stretch
 
@@ -196,7 +197,7 @@ type dayUsage struct {
 
 func (d *dayUsage) total() plan.Units { return d.standard + d.heavy + d.other }
 
-// newChart draws units, oldest first, by the class of their calls.
+// newChart draws units by class of calls, oldest first.
 func (r reader) newChart(days []dayUsage) chart {
 	p := plotted{
 		id: "units", what: "Units by day", head: dayHead, series: []series{
@@ -239,7 +240,7 @@ func (r reader) newChart(days []dayUsage) chart {
 	return p.draw()
 }
 
-// height is the part of the chart that units take, visible when there are any.
+// height returns the height of a bar of u units, at least leastBar unless u is 0.
 func height(u, ceiling plan.Units) int {
 	if u <= 0 {
 		return 0
@@ -247,8 +248,8 @@ func height(u, ceiling plan.Units) int {
 	return max(leastBar, int(u*chartHeight/ceiling))
 }
 
-// niceCeiling is the next number of whole units that reads well above what has to fit, and half of
-// it does too.
+// niceCeiling returns the smallest round number of whole units that is at least limit, and whose
+// half is round as well.
 func niceCeiling(limit plan.Units) plan.Units {
 	steps := []plan.Units{2, 4, 6, 8, 10}
 	for size := plan.Unit; ; size *= 10 {

@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// Paths of claiming an agent: its wallet is named, then it signs.
+// Paths of claiming an agent: first the wallet is named, then it signs.
 const (
 	pathClaim     = pathAgents + "/claim"
 	pathClaimSign = pathClaim + "/sign"
@@ -23,7 +23,7 @@ const (
 
 var agentsCrumb = []link{{"Agents", pathAgents}}
 
-// claimPage asks for an agent's name and wallet.
+// claimPage asks for the name and the wallet of an agent.
 type claimPage struct{ Name, Address field }
 
 func (claimPage) head() head {
@@ -33,7 +33,7 @@ func (claimPage) head() head {
 	}
 }
 
-// claimSignPage shows what the wallet signs, and asks for the signature.
+// claimSignPage shows the message that the wallet signs, and asks for the signature.
 type claimSignPage struct {
 	Address        string
 	Message        copyable
@@ -57,10 +57,10 @@ func claimPageOf(name, address string, wrong mistakes) claimPage {
 	return claimPage{Name: named, Address: wallet}
 }
 
-// claim asks for an agent's name and wallet.
+// claim asks for the name and the wallet of an agent.
 func (v *request) claim() error { return v.show(http.StatusOK, claimPageOf("", "", nil)) }
 
-// startClaim shows the message that the wallet signs.
+// startClaim shows the message for the wallet to sign.
 func (v *request) startClaim() error {
 	name, address := v.r.PostForm.Get("name"), strings.TrimSpace(v.r.PostForm.Get(addressField))
 	made, err := ask(v, v.Calls.ClaimAgentStart, service.ClaimAgentStartInput{Name: name, Address: address})
@@ -90,10 +90,10 @@ func claimSignPageOf(address, message, signature, capTyped string, wrong mistake
 }
 
 // maySignAgain are the refusals after which the same message may be signed, or its signature sent,
-// once more.
+// again.
 var maySignAgain = []fault.Reason{fault.BindingRefused, fault.NotYetInForce, fault.NoUpstream, fault.DurableUnavailable}
 
-// finishClaim makes the agent, and shows its key, once.
+// finishClaim creates the agent and shows its key once.
 func (v *request) finishClaim() error {
 	form := v.r.PostForm
 	address, message := form.Get(addressField), unixLines(form.Get(messageField))

@@ -2,45 +2,46 @@ package console
 
 import "github.com/chainaccess/gateway/metering/plan"
 
-// tone is how something stands. It is always said in words as well.
+// tone is a state in colour. The text must state it as well.
 type tone string
 
-// The tones; the empty one is neither good nor bad.
+// The tones. The empty one is neutral.
 const (
 	good tone = "good"
 	warn tone = "warn"
 	bad  tone = "bad"
 )
 
-// link is a place to go.
+// link is a link.
 type link struct{ Text, To string }
 
-// status is a dot with its text.
+// status is a coloured dot with a text.
 type status struct {
 	Tone tone
 	Text string
 }
 
-// stat is one number.
+// stat is one figure.
 type stat struct{ Label, Value, Unit, Note string }
 
-// meterBar shows what is used of an allowance. Level is ok, near (80 %) or over (100 %).
+// meterBar shows how much of an allowance is used. Level is ok, near (80 %) or over (100 %).
 type meterBar struct {
 	Label   string
 	Figures string // 812,000 of 1,000,000 units
 	Percent string // 81 %
 	Share   int    // 0 to 100
 	Level   string
-	Next    string // what happens, and what to do
+	Next    string // what happens next and what to do
 }
 
-// Levels of a meter bar, at the shares at which accounts are told as well.
+// Levels of a meter bar, at the same shares at which accounts get mails.
 const (
 	nearShare = 80
 	fullShare = 100
 )
 
-// newMeterBar shows used of limit under the fence's name; next says what happens at its end.
+// newMeterBar shows used units of limit under the fence's name. next describes what happens at the
+// limit.
 func newMeterBar(label string, used, limit plan.Units, next string) meterBar {
 	m := meterBar{Label: label, Share: share(used, limit), Level: "ok", Next: next}
 	if limit == plan.Unlimited || limit == 0 {
@@ -57,52 +58,52 @@ func newMeterBar(label string, used, limit plan.Units, next string) meterBar {
 	return m
 }
 
-// copyable is a text to take along: a command, a key. ID is unique on the page.
+// copyable is a text to copy: a command, a key. ID is unique on the page.
 type copyable struct {
 	ID, Text string
-	What     string // what is copied, for the button's name
-	Wrap     bool   // break it over lines instead of scrolling
+	What     string // what is copied, for the button's label
+	Wrap     bool   // wrap lines instead of scrolling
 }
 
-// empty stands where there is nothing yet and says how to get something.
+// empty is shown for an empty list and says how to fill it.
 type empty struct {
 	Title, Text string
 	Command     *copyable
 	Action      *link
 }
 
-// notice is a message: what happened, and what to do next.
+// notice is a message: what happened and what to do next.
 type notice struct {
 	Tone    tone
 	Title   string
 	Text    string
-	Code    string // of a refusal, such as -32009
+	Code    string // of a refusal, for example -32009
 	Steps   []string
 	Links   []link
-	Request string // request id, where there is one
+	Request string // request id, if any
 }
 
-// field is one input with its label, its rule beside it, and its error under it.
+// field is an input with its label, a hint next to it and an error below it.
 type field struct {
 	Name, Label, Value string
-	Type               string // text when empty
+	Type               string // "text" when empty
 	Rule, Error        string
 	Required           bool
 	Autofocus          bool
 	Complete           string // autocomplete
 	Mode               string // inputmode
 	Pattern            string
-	Most               int // maxlength; 0 for none
+	Most               int // maxlength; 0 for no limit
 	Options            []string
-	TimeZone           bool // offer the browser's zones as well
+	TimeZone           bool // also offer the browser's time zones
 	Hint               string
-	Prefix             string // makes the id unique where several forms have a field of one name
+	Prefix             string // makes the id unique where several forms have a field of the same name
 }
 
-// ID names the input.
+// ID returns the id of the input.
 func (f field) ID() string { return f.Prefix + f.Name }
 
-// Described lists the ids of what describes the input.
+// Described returns the ids of the elements that describe the input.
 func (f field) Described() string {
 	switch {
 	case f.Rule != "" && f.Error != "":
@@ -115,52 +116,52 @@ func (f field) Described() string {
 	return ""
 }
 
-// option is one choice.
+// option is an option of a selection.
 type option struct {
 	Value, Text string
 	Chosen      bool
 }
 
-// selection is a choice of one.
+// selection is a choice of one option.
 type selection struct {
-	ID                       string // on the page; empty for the name
+	ID                       string // on the page; empty to use the name
 	Name, Label, Rule, Error string
 	Options                  []option
 }
 
-// check is a box to tick.
+// check is a checkbox.
 type check struct {
 	Name, Value, Label, Rule string
 	Checked, Disabled        bool
 	ID                       string
 }
 
-// checkGroup is a choice of several.
+// checkGroup is a choice of several options.
 type checkGroup struct {
 	Label  string
 	Checks []check
 }
 
-// serviceLine is a line of the form that switches and caps services.
+// serviceLine is a row of the form that switches and caps services.
 type serviceLine struct {
 	Key, Label, About string
 	On                bool
-	LockedOff         bool // the account's switch decides
+	LockedOff         bool // switched off for the account
 	Cap               string
 	Error             string
 	Used              string
 }
 
-// event is a line of a timeline.
+// event is an entry of a timeline.
 type event struct {
 	When    moment
 	What    string
 	Who     string
 	Where   string
 	Reason  string
-	Of      link // the key that was changed; empty for the account
+	Of      link // the changed key; empty for the account
 	Changes []difference
 }
 
-// difference is one value before and after a change.
+// difference is a value before and after a change.
 type difference struct{ Name, Before, After string }

@@ -15,7 +15,7 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// Paths that pages lead to from several places.
+// Paths that several pages link to.
 const (
 	pathSignIn = "/sign-in"
 
@@ -32,7 +32,7 @@ const (
 	pathStatements = "/statements"
 )
 
-// caller is what this request says of who sends it.
+// caller returns the caller for this request's operations.
 func (v *request) caller() *service.Caller {
 	id, _ := uuid.Parse(v.request)
 	c := &service.Caller{Door: service.DoorConsole, RequestID: id, Network: v.Network(v.r), Browser: v.r.UserAgent()}
@@ -44,7 +44,7 @@ func (v *request) caller() *service.Caller {
 	return c
 }
 
-// ask runs an operation for this visit.
+// ask runs an operation for this request.
 func ask[In, Out any](v *request, run Call[In, Out], in In) (Out, error) {
 	out, refusal := run(v.r.Context(), v.caller(), in)
 	if refusal != nil {
@@ -53,10 +53,10 @@ func ask[In, Out any](v *request, run Call[In, Out], in In) (Out, error) {
 	return out, nil
 }
 
-// maxAsked is how many operations a page runs side by side.
+// maxAsked is how many operations a page runs in parallel.
 const maxAsked = 3
 
-// asked is an operation that a page runs beside others, and where its answer goes.
+// asked returns a function for inParallel that runs an operation and stores its answer.
 func asked[In, Out any](v *request, run Call[In, Out], in In, answer *Out) func(context.Context) error {
 	return func(ctx context.Context) error {
 		out, refusal := run(ctx, v.caller(), in)
@@ -68,8 +68,8 @@ func asked[In, Out any](v *request, run Call[In, Out], in In, answer *Out) func(
 	}
 }
 
-// inParallel runs operations that do not need each other's answers side by side, and gives the
-// error of the first that fails.
+// inParallel runs independent operations in parallel, and returns the error of the first that
+// fails.
 func (v *request) inParallel(reads ...func(context.Context) error) error {
 	group, ctx := parallel.WithContext(v.r.Context())
 	group.SetLimit(maxAsked)
@@ -79,8 +79,7 @@ func (v *request) inParallel(reads ...func(context.Context) error) error {
 	return group.Wait()
 }
 
-// console serves a pattern for people who signed in. Whoever did not signs in first, and comes
-// back.
+// console serves a pattern for people who signed in. Anybody else signs in first and comes back.
 func (p *Pages) console(pattern string, f func(*request) error) {
 	p.handle(pattern, func(v *request) error {
 		known, err := v.enter()
@@ -96,7 +95,7 @@ func (p *Pages) console(pattern string, f func(*request) error) {
 	})
 }
 
-// enter finds out who signed in; false when nobody did, or when the session is over.
+// enter identifies who signed in. It returns false when nobody did or the session has ended.
 func (v *request) enter() (bool, error) {
 	if v.jar.get(v.r, sessionCookie) == "" {
 		return false, nil
@@ -125,8 +124,8 @@ func refusedFor(err error, reason fault.Reason) bool {
 	return ok && f.Reason == reason
 }
 
-// signInFirst leads to the sign-in, and from there back to the page. A change that was sent is not
-// kept: its page is.
+// signInFirst redirects to the sign-in, which leads back to the page. The content of a submitted
+// form is lost.
 func (v *request) signInFirst() error {
 	back := v.r.URL.RequestURI()
 	if v.r.Method != http.MethodGet && v.r.Method != http.MethodHead {
@@ -138,7 +137,7 @@ func (v *request) signInFirst() error {
 	return v.redirect(pathSignIn + "?next=" + url.QueryEscape(localPath(back, pathOverview)))
 }
 
-// zoneOf returns a time zone by its name; UTC for one that this machine does not know.
+// zoneOf returns a time zone by name, or UTC when this machine does not know it.
 func zoneOf(name string) *time.Location {
 	zone, err := time.LoadLocation(name)
 	if err != nil || name == "Local" {
@@ -147,7 +146,7 @@ func zoneOf(name string) *time.Location {
 	return zone
 }
 
-// person is who is signed in, for the frame.
+// person returns who is signed in, for the frame.
 func (v *request) person() *person {
 	s := v.session
 	if s == nil {
@@ -165,7 +164,7 @@ func (v *request) person() *person {
 	return p
 }
 
-// accountTitle is what an account is called: its name, or whose it is.
+// accountTitle returns the name of an account, or otherwise when it has none.
 func accountTitle(name, otherwise string) string {
 	if name != "" {
 		return name
@@ -173,7 +172,7 @@ func accountTitle(name, otherwise string) string {
 	return otherwise
 }
 
-// suspension says why an account is suspended, on every page of it.
+// suspension returns the notice that an account is suspended, which all its pages show.
 func (v *request) suspension() (notice, bool) {
 	if v.session == nil || v.session.Status == account.Active {
 		return notice{}, false

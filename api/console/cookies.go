@@ -5,21 +5,21 @@ import (
 	"time"
 )
 
-// Names of cookies, without the prefix that https brings.
+// Names of cookies, without the prefix that HTTPS adds.
 const (
 	sessionCookie = "session"
-	visitorCookie = "visitor" // before sign-in: what tokens against forgery hang on
+	visitorCookie = "visitor" // before sign-in: CSRF tokens are derived from it
 	themeCookie   = "theme"
 	flashCookie   = "flash"
-	signInCookie  = "signin" // of a sign-in whose mail is under way
+	signInCookie  = "signin" // a sign-in that waits for its code
 )
 
-// hostPrefix makes browsers take a cookie only over https, from this very host, for every path (RFC
-// 6265bis, section 4.1.3.2).
+// hostPrefix makes browsers accept a cookie only over HTTPS, from this exact host, for every path
+// (RFC 6265bis, section 4.1.3.2).
 const hostPrefix = "__Host-"
 
-// jar sets and reads cookies. Over plain http, which is for development, they go without Secure and
-// therefore without the prefix: browsers take neither there.
+// jar sets and reads cookies. Over plain HTTP, which is for development, browsers accept neither
+// Secure nor the prefix, so cookies have neither.
 type jar struct{ secure bool }
 
 func (j jar) name(name string) string {
@@ -29,7 +29,7 @@ func (j jar) name(name string) string {
 	return name
 }
 
-// get returns a cookie's value; empty when there is none.
+// get returns the value of a cookie, or "" when there is none.
 func (j jar) get(r *http.Request, name string) string {
 	c, err := r.Cookie(j.name(name))
 	if err != nil {
@@ -38,16 +38,16 @@ func (j jar) get(r *http.Request, name string) string {
 	return c.Value
 }
 
-// set keeps a cookie for a while; 0 keeps it until the browser is closed.
+// set stores a cookie for lifetime; 0 keeps it until the browser is closed.
 func (j jar) set(w http.ResponseWriter, name, value string, lifetime time.Duration) {
 	http.SetCookie(w, j.cookie(name, value, int(lifetime/time.Second)))
 }
 
-// drop ends a cookie.
+// drop deletes a cookie.
 func (j jar) drop(w http.ResponseWriter, name string) { http.SetCookie(w, j.cookie(name, "", -1)) }
 
 func (j jar) cookie(name, value string, maxAge int) *http.Cookie {
-	return &http.Cookie{ //nolint:gosec // Secure wherever https is; see jar
+	return &http.Cookie{ //nolint:gosec // Secure over HTTPS; see jar
 		Name: j.name(name), Value: value, Path: "/", MaxAge: maxAge,
 		Secure: j.secure, HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	}

@@ -15,16 +15,16 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// Every change by a browser is guarded three times against requests that another site forged:
-// cookies are SameSite=Lax, the request's Origin and Sec-Fetch-Site must be ours where the browser
-// sends them, and the form carries a token that hangs on a cookie (the session's, or before sign-in
-// a random one) and on the account that the page was of: a page that was left open while the
-// session moved to another account changes nothing there.
+// Every change is protected three times against cross-site request forgery. Cookies are
+// SameSite=Lax. The request's Origin and Sec-Fetch-Site must be this site's where the browser sends
+// them. The form carries a token that is derived from a cookie (the session's, or a random one
+// before sign-in) and from the account that the page was for. A page that was left open while the
+// session switched to another account can therefore change nothing in that account.
 
 const (
 	// tokenField is the hidden field of every form.
 	tokenField = "csrf"
-	// maxFormBytes bounds a form; the largest, the settings, has a tenth of it.
+	// maxFormBytes limits a form. The largest, the settings, needs a tenth of it.
 	maxFormBytes  = 64 << 10
 	visitorBytes  = 32
 	forgeryDomain = "csrf"
@@ -41,14 +41,15 @@ const (
 		"the form again."
 )
 
-// csrfToken is what forms carry: the account that the page is of, empty for none, and a digest
-// of it under the cookie, so that reading a page does not give the cookie away.
+// csrfToken returns the token of a cookie and an account ("" for none) with an empty mask. It holds
+// a digest, so reading a page does not disclose the cookie.
 func csrfToken(cookie, account string) string {
 	return maskedToken(cookie, account, [sha256.Size]byte{})
 }
 
-// maskedToken is forgeryToken under a mask that is another one on every page, and is part of it:
-// pages are compressed, and what is the same on each could be guessed from how well they are.
+// maskedToken returns the token with its digest masked. The mask differs on every page and is part
+// of the token: pages are compressed, and a constant secret could be guessed from their sizes
+// (BREACH).
 func maskedToken(cookie, account string, mask [sha256.Size]byte) string {
 	mac := hmac.New(sha256.New, []byte(cookie))
 	mac.Write([]byte(forgeryDomain + account))
@@ -57,8 +58,8 @@ func maskedToken(cookie, account string, mask [sha256.Size]byte) string {
 	return account + "." + base64.RawURLEncoding.EncodeToString(append(mask[:], masked...))
 }
 
-// isToken reports whether a form's token is one of the cookie, and gives the account that its page
-// was of.
+// isToken reports whether a form's token belongs to the cookie, and returns the account of its
+// page.
 func isToken(token, cookie string) (account string, ok bool) {
 	account, given, formed := unmasked(token)
 	if !formed || cookie == "" {
@@ -67,15 +68,15 @@ func isToken(token, cookie string) (account string, ok bool) {
 	return account, hmac.Equal([]byte(token), []byte(maskedToken(cookie, account, [sha256.Size]byte(given))))
 }
 
-// unmasked takes a form's token apart: the account, and the mask with what is masked. False for
-// what was never a token.
+// unmasked splits a form's token into the account and the mask with the masked digest. It returns
+// false when the token is malformed.
 func unmasked(token string) (account string, digest []byte, ok bool) {
 	account, text, _ := strings.Cut(token, ".")
 	digest, err := base64.RawURLEncoding.DecodeString(text)
 	return account, digest, err == nil && len(digest) == 2*sha256.Size
 }
 
-// newVisitor makes the random value of a visitor's cookie.
+// newVisitor returns a random value for a visitor's cookie.
 func newVisitor(random io.Reader) (string, error) {
 	value := make([]byte, visitorBytes)
 	if _, err := io.ReadFull(random, value); err != nil {
@@ -84,7 +85,8 @@ func newVisitor(random io.Reader) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(value), nil
 }
 
-// csrfCookie is the cookie that this browser's tokens hang on; empty when it has none.
+// csrfCookie returns the cookie from which this browser's tokens are derived, or "" when it has
+// none.
 func (j jar) csrfCookie(r *http.Request) string {
 	if session := j.get(r, sessionCookie); session != "" {
 		return session
@@ -92,8 +94,8 @@ func (j jar) csrfCookie(r *http.Request) string {
 	return j.get(r, visitorCookie)
 }
 
-// checkChange refuses a request that changes something unless a page of this site sent it, and
-// gives the account that the page was of. It reads the form, bounded.
+// checkChange refuses a change unless it comes from a page of this site, and returns the account of
+// that page. It reads the form, up to maxFormBytes.
 func (p *Pages) checkChange(w http.ResponseWriter, r *http.Request) (account string, err error) {
 	if r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return "", nil
@@ -108,7 +110,7 @@ func (p *Pages) checkChange(w http.ResponseWriter, r *http.Request) (account str
 	return account, nil
 }
 
-// readForm reads a form that this site's page sent, bounded, and refuses those of others.
+// readForm reads a form of this site, up to maxFormBytes, and refuses those of other sites.
 func (p *Pages) readForm(w http.ResponseWriter, r *http.Request) error {
 	if err := p.foreign.Check(r); err != nil {
 		return &refusal{status: http.StatusForbidden, heading: "Not sent from here", text: forgedText, cause: err}
@@ -126,13 +128,13 @@ func (p *Pages) readForm(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
-// errStaleForm is for forms whose token hangs on another cookie than the browser's.
+// errStaleForm means that the form's token does not belong to the browser's cookie.
 var errStaleForm = errors.New("the form's token is of another cookie")
 
-// sentAgain answers a stale form. It leads on who pressed a button twice that signs in: the first
-// time gave the browser another cookie, so that its form is stale by now, though what it asks for
-// is done. A link that works still was not used, and its form is as stale as others. Nothing is
-// done here.
+// sentAgain answers a stale form. A person who presses a sign-in button twice is redirected to the
+// overview: the first press changed the cookie, so the second form is stale although the sign-in
+// succeeded. If the link still works, it was not used, and its form is refused like any other.
+// sentAgain changes nothing.
 func (v *request) sentAgain() error {
 	stale := &refusal{
 		status: http.StatusForbidden, heading: "This page is too old", text: staleText, cause: errStaleForm,
@@ -151,7 +153,7 @@ func (v *request) sentAgain() error {
 	return v.redirect(pathOverview)
 }
 
-// linkNow is why the link of a form works no more; nil while it does.
+// linkNow returns why the link in a form does not work any more, or nil while it does.
 func (v *request) linkNow() (err error) {
 	token := v.r.PostForm.Get("token")
 	if v.r.URL.Path == pathAccept {

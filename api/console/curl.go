@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// keyVariable stands for a key in commands that are run as they are.
+// keyVariable replaces a key in commands that are run unchanged.
 const keyVariable = "$API_KEY"
 
-// curl is the command that does what a tool's form does, for a POSIX shell. toolbox.js writes the
-// same line while people type.
+// curl returns the command for a POSIX shell that does the same as a tool's form. toolbox.js writes
+// the same line while the user types.
 func (t *tool) curl(publicURL string, values map[string]string) string {
 	path := t.meta.Route.Path
 	var query, body []string
@@ -39,12 +39,12 @@ func (t *tool) curl(publicURL string, values map[string]string) string {
 	return strings.Join(lines, " \\\n  ")
 }
 
-// quoted is a text as one word of a POSIX shell: nothing in single quotes means anything, and a
-// quote stands outside of them.
+// quoted returns a text as one word of a POSIX shell. Nothing is special between single quotes, and
+// a single quote is written outside of them.
 func quoted(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// percent writes a text as a part of a path or a query (RFC 3986): what is not unreserved as its
-// bytes, but for the comma, which lists have.
+// percent encodes a text for a path or a query (RFC 3986): every byte that is not unreserved,
+// except commas, which separate list items.
 func percent(text string) string {
 	var b strings.Builder
 	for _, c := range []byte(text) {
@@ -58,12 +58,12 @@ func percent(text string) string {
 	return b.String()
 }
 
-// jsonText writes a value as JSON, for a terminal and not for HTML.
+// jsonText returns a value as JSON for a terminal, without HTML escapes.
 func jsonText(value any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(value); err != nil { // texts, numbers, booleans and lists of texts can be written
+	if err := e.Encode(value); err != nil { // only strings, numbers, booleans and lists of strings
 		return "null"
 	}
 	return strings.TrimSuffix(b.String(), "\n")

@@ -1,7 +1,7 @@
-// Package console is the browser's door: server-rendered pages, their assets, and what guards them
-// (security headers, cookies, tokens against forged requests). It holds no rule of its own: what a
-// person may do is decided by the operations that it calls. The pages need no JavaScript; the few
-// scripts save a page load or a hand's movement.
+// Package console serves the pages for browsers: server-rendered HTML, its assets and its
+// protection (security headers, cookies, CSRF tokens). It holds no business rules: the operations
+// that it calls decide what a person may do. The pages work without JavaScript; the few scripts are
+// for convenience.
 package console
 
 import (
@@ -20,33 +20,33 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// Options are what the pages work with. The package owns none of them.
+// Options are the dependencies of the pages. The package owns none of them.
 type Options struct {
-	// PublicURL is the address that people use; over https, cookies are Secure.
+	// PublicURL is the address that people use. Over HTTPS, cookies are Secure.
 	PublicURL string
 	Now       func() time.Time
 	Random    io.Reader // crypto/rand.Reader
 	Logger    *slog.Logger
 	Calls     Calls
-	// Network is what limits of a visitor go by.
+	// Network returns the network that a visitor's rate limits apply to.
 	Network func(*http.Request) netip.Prefix
-	// Secret seals the keys that people put in to ask support: at least 32 bytes, the same in every
-	// process.
+	// Secret seals the API keys that people enter to ask support: at least 32 bytes, the same in
+	// every process.
 	Secret []byte
 	// Refuse answers programs with the error envelope.
 	Refuse func(http.ResponseWriter, *fault.Error)
-	// DevMail is where caught mails are read, on development gateways; empty elsewhere.
+	// DevMail is where development gateways show the mails they caught; empty elsewhere.
 	DevMail string
 }
 
-// Pages serves the console and the public pages. It is an http.Handler for every path; Serves says
-// which of them are its own.
+// Pages serves the console and the public pages. It is an http.Handler for every path; Serves
+// reports which requests have a page.
 type Pages struct {
 	Options
 
 	mux       *http.ServeMux
-	shown     []string // paths of the pages that say the same to everybody
-	patterns  []string // of all routes but the assets and what needs no form's token
+	shown     []string // paths of the pages that are the same for everybody
+	patterns  []string // of all routes except the assets and those without a CSRF token
 	assets    *assets.Set
 	templates *templates
 	tools     []toolGroup
@@ -55,12 +55,12 @@ type Pages struct {
 	seal      keySeal
 	headers   http.Header
 
-	// What public pages say to everybody.
+	// Cached answers for public pages.
 	plans ttlCache[service.PlanList]
 	stand ttlCache[service.Status]
 }
 
-// New reads the embedded assets and templates. It fails when they or the public address are broken.
+// New parses the embedded assets and templates. It fails when they or the public URL are invalid.
 func New(o Options) (*Pages, error) {
 	a, err := loadAssets()
 	if err != nil {
@@ -73,7 +73,7 @@ func New(o Options) (*Pages, error) {
 	return assemble(o, a, t)
 }
 
-// assemble makes pages of what was read.
+// assemble creates pages from parsed assets and templates.
 func assemble(o Options, a *assets.Set, t *templates) (*Pages, error) {
 	public, err := url.Parse(o.PublicURL)
 	if err != nil || public.Host == "" {
@@ -92,7 +92,7 @@ func assemble(o Options, a *assets.Set, t *templates) (*Pages, error) {
 		Options: o, mux: http.NewServeMux(), assets: a, templates: t, tools: tools,
 		foreign: http.NewCrossOriginProtection(), jar: jar{secure: https}, seal: seal, headers: securityHeaders(https),
 	}
-	// A proxy may have changed the Host header that an Origin is compared with otherwise.
+	// The Host header, which Origin is compared with by default, may have been changed by a proxy.
 	if err := p.foreign.AddTrustedOrigin(public.Scheme + "://" + public.Host); err != nil {
 		return nil, fmt.Errorf("pages: %w", err)
 	}
@@ -181,20 +181,19 @@ func (p *Pages) routes() {
 	p.console("POST /settings/sessions/{id}/end", (*request).endSession)
 }
 
-// Serves reports whether a page or asset answers this request. What it does not serve belongs to
-// somebody else, or is not found.
+// Serves reports whether a page or an asset answers the request.
 func (p *Pages) Serves(r *http.Request) bool {
 	_, pattern := p.mux.Handler(r)
 	return pattern != ""
 }
 
-// Navigates reports whether a browser asks for a page to show, so that a person reads the answer.
+// Navigates reports whether a browser navigates to a page, so that a person reads the answer.
 func (p *Pages) Navigates(r *http.Request) bool {
 	return (r.Method == http.MethodGet || r.Method == http.MethodHead) && strings.Contains(r.Header.Get("Accept"),
 		"text/html")
 }
 
-// ServeHTTP answers with the page of the path, or with the page that says that there is none.
+// ServeHTTP serves the page of the path, or the page for unknown paths.
 func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	maps.Copy(w.Header(), p.headers)
 	if !p.Serves(r) {
@@ -208,7 +207,7 @@ func (p *Pages) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mux.ServeHTTP(w, r)
 }
 
-// asset serves one file.
+// asset serves an asset.
 func (p *Pages) asset(w http.ResponseWriter, r *http.Request) {
 	if !p.assets.Serve(w, r, r.PathValue("name")) {
 		http.NotFound(w, r)

@@ -6,27 +6,27 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// pathEntries is where the links of mails lead that confirm what an address was entered for
+// pathEntries is the path of links in mails that confirm what an e-mail address was entered for
 // (support.EntryPath).
 const pathEntries = "/entries"
 
-// entryPage shows what an address was entered for, with a button for each thing that whoever reads
-// it may do. Scanners of mail press none.
+// entryPage shows what an address was entered for, with a button for each action. Mail scanners do
+// not press buttons.
 type entryPage struct {
 	Heading, Text string
 	Token         string // of the link
-	Confirm       string // the button that confirms; empty for none
-	News          *check // beside that button
-	Leave         string // the button that deletes the address; empty for none
+	Confirm       string // label of the button that confirms; empty for none
+	News          *check // next to that button
+	Leave         string // label of the button that deletes the address; empty for none
 	LeaveMeans    string
-	Done          *notice // what was done just now
+	Done          *notice // the result of an action
 }
 
 func (p entryPage) head() head {
 	return head{Template: "entry", Title: p.Heading, Bare: true, Scripts: []string{scriptForms}}
 }
 
-// showEntry shows what the link is about.
+// showEntry shows what the link is for.
 func (v *request) showEntry() error {
 	v.hideEntry()
 	token := v.r.URL.Query().Get("token")
@@ -37,7 +37,7 @@ func (v *request) showEntry() error {
 	return v.show(http.StatusOK, newEntryPage(&shown, token, nil))
 }
 
-// changeEntry does what a button says. Pressed twice, the second time changes nothing.
+// changeEntry performs the action of a button. It is idempotent.
 func (v *request) changeEntry() error {
 	v.hideEntry()
 	form := v.r.PostForm
@@ -66,13 +66,14 @@ func (v *request) changeEntry() error {
 	return v.show(http.StatusOK, newEntryPage(&shown, token, &notice{Tone: good, Text: done}))
 }
 
-// hideEntry keeps the page, whose address holds a token, from search engines and from other sites.
+// hideEntry keeps the page, whose URL holds a token, from search engines and out of the Referer
+// header.
 func (v *request) hideEntry() {
 	v.hideReferrer()
 	v.w.Header().Set("X-Robots-Tag", "noindex")
 }
 
-// overEntry is the page of a link that works no more, or is none.
+// overEntry shows the page for a link that is invalid or has expired.
 func (v *request) overEntry(err error) error {
 	wrong := mistakesOf(err, "token")
 	if wrong == nil {

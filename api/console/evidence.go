@@ -11,28 +11,28 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// detail is a name with its value. Code sets it in the type of keys and hashes.
+// detail is a name with its value. Code selects the font of keys and hashes.
 type detail struct {
 	Label, Value string
 	Code         bool
 }
 
-// evidenceView is what is attached to a ticket, for people.
+// evidenceView is the evidence that is attached to a ticket, formatted.
 type evidenceView struct {
-	Call     []detail // none when no call was named
+	Call     []detail // empty when no call was named
 	Chain    []detail
 	Refusals []refusalRow
 	Fences   []detail
 	Gathered moment
 }
 
-// refusalRow is how often calls were refused in one way.
+// refusalRow is the number of calls that were refused for one reason.
 type refusalRow struct {
 	Title, Code, Chain, Method, Count string
 	Last                              moment
 }
 
-// evidenceView formats evidence, stored or of now.
+// evidenceView formats evidence, stored or current.
 func (v *request) evidenceView(e *ticket.Evidence) *evidenceView {
 	shown := &evidenceView{
 		Call: v.callFacts(e.Call), Chain: v.chainFacts(e.Chain), Fences: fenceFacts(&e.Fences),
@@ -52,7 +52,8 @@ func (v *request) evidenceView(e *ticket.Evidence) *evidenceView {
 	return shown
 }
 
-// outcomeWords says how a call ended: by the title of its reason where the fault table has one.
+// outcomeWords describes how a call ended: by the title of its reason where the fault table has
+// one.
 func outcomeWords(outcome string) string {
 	switch outcome {
 	case "ok":
@@ -68,7 +69,7 @@ func outcomeWords(outcome string) string {
 	return sentenceCase(strings.ReplaceAll(outcome, "_", " "))
 }
 
-// methodWords is a method by its name; those that no chain has are not recorded.
+// methodWords returns the name of a method. Names of unknown methods are not recorded.
 func methodWords(method string) string {
 	if method == "" {
 		return "not known"
@@ -107,7 +108,7 @@ func (v *request) callFacts(c *ticket.ReportedCall) []detail {
 	}, detail{"Duration", number(c.Millis) + " ms", false})
 }
 
-// chainStates say how a chain stands.
+// chainStates describe the state of a chain.
 var chainStates = map[ticket.ChainState]string{
 	ticket.ChainUp: "up", ticket.ChainDegraded: "degraded", ticket.ChainDown: "down",
 	ticket.ChainUnknown: "not measured yet",
@@ -160,7 +161,7 @@ func unitsOrNone(u *plan.Units) string {
 	return units(*u)
 }
 
-// listFacts names what is switched off and capped; nothing for what is not.
+// listFacts lists what is switched off and what is capped.
 func listFacts(of string, f *ticket.FenceList) []detail {
 	var facts []detail
 	if len(f.Off) > 0 {

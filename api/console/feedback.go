@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// feedbackKinds are what feedback may be, in the order of the form.
+// feedbackKinds are the kinds of feedback, in the order of the form.
 var feedbackKinds = [][2]string{
 	{"feature", "Feature request"},
 	{"chain", "Chain to add"},
@@ -18,7 +18,7 @@ var feedbackKinds = [][2]string{
 	{"other", "Other"},
 }
 
-// feedbackStatuses say what became of feedback, in the order of the page's filters.
+// feedbackStatuses are the statuses of feedback, in the order of the page's filters.
 var feedbackStatuses = [][2]string{
 	{"new", "New"}, {"reviewed", "Reviewed"}, {"planned", "Planned"}, {"shipped", "Shipped"}, {"declined", "Declined"},
 }
@@ -27,10 +27,10 @@ var feedbackTones = map[string]tone{"planned": warn, "shipped": good}
 
 const feedbackPerPage = 50
 
-// feedbackTyped is what somebody typed of feedback.
+// feedbackTyped is what a user typed as feedback.
 type feedbackTyped struct{ kind, title, body, chain string }
 
-// feedback shows the form and what was given before, newest first.
+// feedback shows the form and the user's earlier feedback, newest first.
 func (v *request) feedback() error { return v.showFeedback(http.StatusOK, feedbackTyped{}, nil) }
 
 func (v *request) showFeedback(code int, typed feedbackTyped, wrong mistakes) error {
@@ -83,7 +83,7 @@ func (v *request) showFeedback(code int, typed feedbackTyped, wrong mistakes) er
 	return v.show(code, p, wrong.notices()...)
 }
 
-// choose is a selection of values with their words.
+// choose returns a selection of values with their words.
 func choose(name, label string, choices [][2]string, chosen, wrong string) selection {
 	s := selection{Name: name, Label: label, Error: wrong}
 	for _, c := range choices {
@@ -115,7 +115,7 @@ func (v *request) feedbackView(f *service.FeedbackView) feedbackView {
 	return view
 }
 
-// wordsOf returns the words of a value; the value itself when it has none.
+// wordsOf returns the words of a value, or the value itself when it has none.
 func wordsOf(choices [][2]string, value string) string {
 	for _, c := range choices {
 		if c[0] == value {
@@ -125,7 +125,7 @@ func wordsOf(choices [][2]string, value string) string {
 	return value
 }
 
-// giveFeedback records what was typed.
+// giveFeedback records feedback.
 func (v *request) giveFeedback() error {
 	form := v.r.PostForm
 	typed := feedbackTyped{

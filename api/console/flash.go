@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// A flash is a message that a change leaves for the page that the browser asks for next. It waits
-// in a cookie, signed by what the tokens of forms hang on, so that nobody else can have a page say
-// something.
+// A flash is a message that a change leaves for the next page. It is stored in a cookie, signed
+// with the cookie from which CSRF tokens are derived, so that nobody else can make a page show a
+// message.
 
 const (
 	flashLifetime = time.Minute
@@ -20,25 +20,25 @@ const (
 )
 
 type flashed struct {
-	Part  string `json:"part,omitempty"` // of the page, by its id; empty for the whole page
+	Part  string `json:"part,omitempty"` // id of a part of the page; empty for the page as a whole
 	Tone  tone   `json:"tone"`
 	Title string `json:"title"`
 	Text  string `json:"text"`
 }
 
-// flash keeps a message for the next page.
+// flash stores a message for the next page.
 func (v *request) flash(t tone, title, text string) { v.flashAt("", t, title, text) }
 
-// flashAt keeps a message for a part of the next page.
+// flashAt stores a message for a part of the next page.
 func (v *request) flashAt(part string, t tone, title, text string) {
 	content, err := json.Marshal(flashed{part, t, title, text})
 	if err != nil || len(content) > longestFlash {
-		return // it says less than nothing in pieces; the page itself shows what came of the change
+		return // a truncated message is worse than none, and the page shows the result
 	}
 	v.jar.set(v.w, flashCookie, sealFlash(v.csrfCookie, content), flashLifetime)
 }
 
-// taken returns the message that was left, once.
+// taken returns the stored message and deletes it.
 func (v *request) taken() (part string, left notice, ok bool) {
 	value := v.jar.get(v.r, flashCookie)
 	if value == "" {

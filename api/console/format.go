@@ -8,30 +8,30 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// Layouts of dates and times for people: 20 Nov 2026, 14:05 CET.
+// Layouts of dates and times: 20 Nov 2026, 14:05 CET.
 const (
 	dayLayout    = "2 Jan 2006"
 	shortDay     = "2 Jan"
 	momentLayout = "2 Jan 2006, 15:04 MST"
 )
 
-// reader is whoever reads the page: what time it is, and in which zone.
+// reader is the current time and the time zone of the page's reader.
 type reader struct {
 	now  time.Time
 	zone *time.Location
 }
 
-// moment is an instant for people: relative, with the exact one beside it, and for machines.
+// moment is a formatted instant: relative, exact and machine-readable.
 type moment struct {
 	Machine  string // RFC 3339, UTC
 	Exact    string // 20 Nov 2026, 14:05 CET
 	Relative string // 5 minutes ago
 }
 
-// IsZero reports whether the instant never was.
+// IsZero reports whether the instant is the zero time.
 func (m moment) IsZero() bool { return m.Machine == "" }
 
-// moment formats t; the zero time is the zero moment.
+// moment formats t. The zero time becomes the zero moment.
 func (r reader) moment(t time.Time) moment {
 	if t.IsZero() {
 		return moment{}
@@ -41,7 +41,7 @@ func (r reader) moment(t time.Time) moment {
 	}
 }
 
-// hour is moment for an instant that is known by its hour only.
+// hour formats an instant that is known only to the hour.
 func (r reader) hour(t time.Time) moment {
 	m := r.moment(t)
 	if !t.IsZero() && r.now.Sub(t) < time.Hour {
@@ -50,16 +50,17 @@ func (r reader) hour(t time.Time) moment {
 	return m
 }
 
-// day is the date of t in the reader's zone.
+// day returns the date of t in the reader's zone.
 func (r reader) day(t time.Time) string { return t.In(r.zone).Format(dayLayout) }
 
 const (
 	dayLength = 24 * time.Hour
-	// relativeDays is how far off an instant may be to be told in days; beyond, the date says more.
+	// relativeDays is the largest distance in days that is shown as relative; beyond it a date is
+	// more useful.
 	relativeDays = 30
 )
 
-// relative says how long ago or how far ahead t is, in one unit, rounded down.
+// relative formats how long ago or how far ahead t is, in one unit, rounded down.
 func (r reader) relative(t time.Time) string {
 	off := r.now.Sub(t)
 	ahead := off < 0
@@ -86,8 +87,7 @@ func (r reader) relative(t time.Time) string {
 	return text + " ago"
 }
 
-// period is the days of a metering period, whose end is the first instant after it. Periods are UTC
-// everywhere.
+// period formats the days of a metering period. end is exclusive. Periods are in UTC.
 func period(start, end time.Time) string {
 	first, last := start.UTC(), end.UTC().Add(-time.Nanosecond)
 	switch {
@@ -101,7 +101,7 @@ func period(start, end time.Time) string {
 	return strconv.Itoa(first.Day()) + " – " + last.Format(dayLayout)
 }
 
-// left says how much of a period remains.
+// left formats how much of a period remains.
 func (r reader) left(end time.Time) string {
 	rest := end.Sub(r.now)
 	switch {
@@ -115,7 +115,7 @@ func (r reader) left(end time.Time) string {
 	return count(int64(rest/dayLength), "day") + " left"
 }
 
-// count is a number with its noun, in the plural where it takes one.
+// count returns a number with its noun, in the plural where necessary.
 func count(n int64, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -123,10 +123,10 @@ func count(n int64, noun string) string {
 	return number(n) + " " + noun + "s"
 }
 
-// number has commas between thousands.
+// number formats n with commas between thousands.
 func number(n int64) string { return plan.Group(strconv.FormatInt(n, 10)) }
 
-// units is a number of units with its noun.
+// units formats a number of units with the noun.
 func units(u plan.Units) string {
 	if u == plan.Unlimited {
 		return "unlimited"
@@ -137,8 +137,8 @@ func units(u plan.Units) string {
 	return u.Grouped() + " units"
 }
 
-// share is used of limit in whole percent, rounded down, so that 100 means used up; 0 without a
-// limit.
+// share returns used as a whole percentage of limit, rounded down, so that 100 means exhausted. It
+// returns 0 without a limit.
 func share(used, limit plan.Units) int {
 	const whole = 100
 	if limit <= 0 || used <= 0 {
@@ -152,7 +152,7 @@ func share(used, limit plan.Units) int {
 	return int(percent)
 }
 
-// compact is a number of units for the scale of a chart: 1.5M, 20k, 300.
+// compact formats a number of units for the scale of a chart: 1.5M, 20k, 300.
 func compact(u plan.Units) string {
 	whole := u / plan.Unit
 	for _, step := range []struct {

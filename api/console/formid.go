@@ -6,13 +6,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// formField is the hidden field with the id of a form whose sending makes something: sent twice, it
-// makes one. The template "formid" renders it.
+// formField is the hidden field with the id of a form that creates something. The id makes the form
+// idempotent. The template "formid" renders it.
 const formField = "form"
 
-// formID is the id of a form that this visit shows with what is wrong with it: the one that was
-// sent, when what was sent is shown again, so that it stays the same form; a new one when there is
-// none, or when that one said something else before.
+// formID returns the id of the form on this page. When a submitted form is shown again, it keeps
+// its id. A form without an id gets a new one, and so does a form whose id was already used with
+// other content.
 func (v *request) formID(wrong mistakes) (string, error) {
 	if wrong[formField] == "" {
 		if id, err := uuid.Parse(v.r.PostForm.Get(formField)); err == nil {

@@ -11,11 +11,11 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// mistakes are what is wrong with a form, by field. The empty field holds what belongs to none.
+// mistakes are the errors of a form by field. The empty field holds errors without a field.
 type mistakes map[string]string
 
-// mistakesOf sorts a refusal of values by the fields of a form. It gives nothing for any other
-// error.
+// mistakesOf sorts the errors of a refusal by the fields of a form. It returns nil when err is not
+// a refusal of fields.
 func mistakesOf(err error, fields ...string) mistakes {
 	f, ok := errors.AsType[*fault.Error](err)
 	if !ok || f.Reason != fault.FieldRefused {
@@ -43,8 +43,8 @@ func mistakesOf(err error, fields ...string) mistakes {
 	return wrong
 }
 
-// notices are the mistakes that belong to no field, to show above the form. One that was sent
-// before with other words is shown as a new form.
+// notices returns the errors without a field, to show above the form. A form that was already sent
+// with other content gets a notice of its own.
 func (m mistakes) notices() []notice {
 	if m[formField] != "" {
 		return []notice{{
@@ -58,8 +58,7 @@ func (m mistakes) notices() []notice {
 	return nil
 }
 
-// plainly says what the schema of a field finds wrong as what to do; what it does not know stays as
-// it is.
+// plainly rewrites a schema error as an instruction. It returns an unknown one unchanged.
 func plainly(problem string) string {
 	for begin, say := range schemaWords {
 		limit, found := strings.CutPrefix(problem, begin)
@@ -77,8 +76,8 @@ func plainly(problem string) string {
 	return problem
 }
 
-// schemaWords are how the schema's findings begin, and what to do about them; # is what follows, a
-// number.
+// schemaWords map the beginning of schema errors to instructions; # is replaced by the number that
+// follows.
 var schemaWords = map[string]string{
 	"expected required property":           "enter something here",
 	"expected length >= ":                  "enter at least # characters",
@@ -92,7 +91,7 @@ var schemaWords = map[string]string{
 	"expected value to be one of":          "choose one from the list",
 }
 
-// sentence begins with a capital and ends with a stop.
+// sentence returns text with a capital letter at the beginning and a full stop at the end.
 func sentence(text string) string {
 	if text == "" {
 		return ""
@@ -106,8 +105,7 @@ func sentence(text string) string {
 
 const wholeUnits = "Enter whole units, digits only. Leave empty for no cap."
 
-// parseUnits reads a number of units as people write it, with or without commas and spaces. Nothing
-// is 0.
+// parseUnits parses a number of units, with or without commas and spaces. An empty text is 0.
 func parseUnits(text string) (int64, bool) {
 	text = strings.NewReplacer(",", "", " ", "", "\u00a0", "").Replace(strings.TrimSpace(text))
 	if text == "" {
@@ -117,7 +115,7 @@ func parseUnits(text string) (int64, bool) {
 	return n, err == nil && n >= 0 && text[0] != '+'
 }
 
-// capText is a cap in a form; empty for none.
+// capText formats a cap for a form; empty for none.
 func capText(c *plan.Units) string {
 	if c == nil {
 		return ""
@@ -125,7 +123,7 @@ func capText(c *plan.Units) string {
 	return c.Grouped()
 }
 
-// capWords is a cap in a list.
+// capWords formats a cap for a list.
 func capWords(c *plan.Units) string {
 	if c == nil {
 		return "none"
@@ -133,7 +131,7 @@ func capWords(c *plan.Units) string {
 	return c.Grouped()
 }
 
-// serviceWords says what services are.
+// serviceWords describe the services.
 var serviceWords = map[account.Service][2]string{
 	account.RPC:       {"RPC", "JSON-RPC on every chain"},
 	account.Data:      {"Data", "balances and history"},
@@ -145,11 +143,11 @@ var serviceWords = map[account.Service][2]string{
 	account.Utils:     {"Utilities", "checksums, units, signatures"},
 }
 
-// servicesSent is what the form of services says. Wrong holds what is no number.
+// servicesSent is the submitted form of services. wrong has the fields that are not numbers.
 type servicesSent struct {
 	enabled []string
 	caps    map[string]int64
-	texts   map[string]string // of the caps, as they were typed
+	texts   map[string]string // of the caps, as typed
 	wrong   mistakes
 }
 
@@ -176,7 +174,7 @@ func (v *request) readServices() servicesSent {
 	return s
 }
 
-// again shows the form as it was sent, with what is wrong with it.
+// again returns the form as it was submitted, with its errors.
 func (s servicesSent) again(lines []serviceLine, wrong mistakes) []serviceLine {
 	for i := range lines {
 		line := &lines[i]
@@ -185,7 +183,7 @@ func (s servicesSent) again(lines []serviceLine, wrong mistakes) []serviceLine {
 	return lines
 }
 
-// serviceFields are the names by which rules speak of the form of services.
+// serviceFields returns the names that the rules use for the form of services.
 func serviceFields() []string {
 	var fields []string
 	for _, known := range account.Services() {

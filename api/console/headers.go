@@ -2,31 +2,31 @@ package console
 
 import "net/http"
 
-// contentPolicy lets a page load what this server serves and nothing else: no other host, no inline
-// script or style, no frame.
+// contentPolicy lets a page load only what this server serves: no other host, no inline script or
+// style, no frame.
 const contentPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src " +
 	"'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// permissions switches off what no page uses.
+// permissions disables the browser features that no page uses.
 const permissions = "accelerometer=(), camera=(), display-capture=(), geolocation=(), gyroscope=(), magnetometer=(), " +
 	"microphone=(), midi=(), payment=(), publickey-credentials-get=(), usb=()"
 
-// Policies for the Referer header. A page whose own address holds a token names it to nobody, not
-// even to this server.
+// Referrer policies. A page whose URL holds a token sends no referrer at all, not even to this
+// server.
 const (
 	referrerToSelf = "same-origin"
 	referrerNever  = "no-referrer"
 )
 
 const (
-	// transportSecurity is two years, without subdomains: those are not ours to promise.
+	// transportSecurity is two years, without subdomains because those may belong to others.
 	transportSecurity = "max-age=63072000"
-	// pageCaching keeps pages out of every cache: they hold a token, and most of them an account's
-	// business.
+	// pageCaching keeps pages out of every cache: they hold a CSRF token, and most of them account
+	// data.
 	pageCaching = "no-store"
 )
 
-// securityHeaders go out with every answer, assets and errors included.
+// securityHeaders returns the headers of every answer, including assets and errors.
 func securityHeaders(https bool) http.Header {
 	h := http.Header{}
 	h.Set("Content-Security-Policy", contentPolicy)

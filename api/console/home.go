@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// homeTool is the one whose form stands on the first page.
+	// homeTool is the tool whose form is on the home page.
 	homeTool = "get_gas"
-	// pathFirstKey is where the first page's button makes a key. POST /keys is the interface's, for
-	// programs.
+	// pathFirstKey is where the button on the home page creates a key. POST /keys belongs to the
+	// interface for programs.
 	pathFirstKey = "/first-key"
 )
 
-// home is the first page: what this is, a key by one button, a tool for whoever has no terminal,
-// how the chains stand, and what it costs.
+// home shows the home page: what the service is, a button that creates a key, a tool to try, the
+// state of the chains, and prices.
 func (v *request) home() error { return v.showHome(http.StatusOK, nil, nil) }
 
-// makeKey makes an anonymous key, within the limits of POST /keys, and shows it, once: this answer
-// is the only place where it stands.
+// makeKey creates an anonymous key, within the limits of POST /keys. This answer is the only one
+// that shows it.
 func (v *request) makeKey() error {
 	made, err := ask(v, v.Calls.GetKey, service.GetKeyInput{})
 	if err != nil {
@@ -39,14 +39,14 @@ func (v *request) makeKey() error {
 	return v.showHome(http.StatusCreated, &made, nil)
 }
 
-// showHome shows the first page, with the key that was just made, or why none was.
+// showHome shows the home page with a new key, or with the reason why none was created.
 func (v *request) showHome(status int, made *service.Welcome, refused *notice) error {
 	if err := v.ensureCSRFCookie(); err != nil {
 		return err
 	}
 	offers, err := v.offers()
 	if err != nil {
-		offers = service.PlanList{} // the page has more to say
+		offers = service.PlanList{} // the rest of the page does not need them
 	}
 	p := homePage{
 		Tool: v.liveTool(homeTool), Refused: refused, Chains: v.chainsView(), Prices: priceRows(&offers),
@@ -73,7 +73,7 @@ func madeKeyOf(w *service.Welcome) *madeKey {
 	}
 }
 
-// firstCall is a call that works as it stands with a key put in.
+// firstCall returns a command that works once a key is put in.
 func firstCall(publicURL string) copyable {
 	return copyable{
 		ID: "first-call-command", What: "the command for a first call",
@@ -84,7 +84,7 @@ func firstCall(publicURL string) copyable {
 	}
 }
 
-// priceRows are the prices of the first page: each plan that is given or sold, and the largest
+// priceRows returns the prices on the home page: each plan that is free or on sale, and the largest
 // pack.
 func priceRows(l *service.PlanList) []offerRow {
 	var rows []offerRow
@@ -104,7 +104,7 @@ func priceRows(l *service.PlanList) []offerRow {
 	return rows
 }
 
-// doorCards are the ways to a key, from the one that asks least.
+// doorCards returns the ways to get a key, the one with the fewest requirements first.
 func (v *request) doorCards(l *service.PlanList) []doorCard {
 	limits := func(key string) []fact {
 		//nolint:gocritic // read once for a page

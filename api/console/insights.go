@@ -8,7 +8,7 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// insight is something that follows from the account's own use.
+// insight is a conclusion from the account's own usage.
 type insight struct {
 	Title  string
 	Status status
@@ -16,8 +16,8 @@ type insight struct {
 	To     *link
 }
 
-// insights says where the pace leads, what the cache saved, and what costs least. Nothing of an
-// account that used nothing.
+// insights shows the projected usage, what the cache saved, and the cheapest plan. It returns
+// nothing for an account without usage.
 func (r reader) insights(in *service.UsageInsights) []insight {
 	if in.Volume == 0 && in.Cache.Hits == 0 && in.Spend.Used == 0 {
 		return nil
@@ -33,7 +33,7 @@ func (r reader) insights(in *service.UsageInsights) []insight {
 	return list
 }
 
-// What advice leads to that no other part of the overview says.
+// Links of insights that the overview has nowhere else.
 var (
 	adviceLinks = map[string]link{
 		"pack_expires": {"Packs", pathBilling + "#packs"}, "heavy_ranges": {
@@ -51,7 +51,7 @@ var riskWords = map[service.Risk]status{
 	service.HighRisk: {bad, "ends early"},
 }
 
-// paceInsight is the projected end of the period.
+// paceInsight shows the projected usage at the end of the period.
 func (r reader) paceInsight(s *service.SpendSummary) insight {
 	in := insight{
 		Title: "Usage by the end of the period", Status: riskWords[s.Risk], To: &link{
@@ -77,10 +77,10 @@ func (r reader) paceInsight(s *service.SpendSummary) insight {
 	return in
 }
 
-// whole leaves out parts of units, of which a projection knows nothing.
+// whole removes fractions of units, which a projection cannot predict.
 func whole(u plan.Units) plan.Units { return u / plan.Unit * plan.Unit }
 
-// cacheInsight is what the cache saved.
+// cacheInsight shows what the cache saved.
 func cacheInsight(c *service.CacheSummary) insight {
 	in := insight{
 		Title: "Saved by the cache in 30 days", Status: status{"", "nothing yet"},
@@ -103,7 +103,7 @@ func cacheInsight(c *service.CacheSummary) insight {
 	return in
 }
 
-// planInsight is the cheapest way at the account's volume.
+// planInsight shows the cheapest way to pay at the account's volume.
 func planInsight(in *service.UsageInsights) insight {
 	r := &in.Recommendation
 	i := insight{
@@ -117,7 +117,8 @@ func planInsight(in *service.UsageInsights) insight {
 	return i
 }
 
-// refusedNotices are why calls were refused in the last 24 hours, each with its next steps.
+// refusedNotices shows why calls were refused in the last 24 hours, each reason with its next
+// steps.
 func refusedNotices(refused []service.Refused) []notice {
 	list := make([]notice, len(refused))
 	for i := range refused {

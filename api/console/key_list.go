@@ -11,15 +11,15 @@ import (
 
 const (
 	keysPerPage = 50
-	// findableKeys is from how many keys on the page asks for which ones to show.
+	// findableKeys is the number of keys from which on the page offers a filter.
 	findableKeys = 7
 	findField    = "find"
 	pageField    = "page"
 	showRevoked  = "revoked"
 )
 
-// keys lists the keys of the account, newest first: those that work, or those that were revoked,
-// those that hold a text, by pages.
+// keys lists the active or the revoked keys of the account that contain a text, newest first, in
+// pages.
 func (v *request) keys() error {
 	list, err := ask(v, v.Calls.ListKeys, service.ListKeysInput{})
 	if err != nil {
@@ -62,7 +62,7 @@ func (v *request) keys() error {
 	return v.show(http.StatusOK, p)
 }
 
-// noKeys says why a list is empty, and what leads on.
+// noKeys explains why a list is empty and links to the next step.
 func noKeys(chosen, find string) *empty {
 	switch {
 	case find != "":
@@ -83,7 +83,7 @@ func noKeys(chosen, find string) *empty {
 	}
 }
 
-// found are the rows that hold a text, whatever its case.
+// found returns the rows that contain a text, ignoring case.
 func found(rows []keyRow, text string) []keyRow {
 	text = strings.ToLower(strings.TrimSuffix(strings.TrimSpace(text), "…"))
 	if text == "" {
@@ -98,8 +98,7 @@ func found(rows []keyRow, text string) []keyRow {
 	return some
 }
 
-// pageOf reads the number of a page, from 1 to as many as n rows have; anything else is the
-// nearest.
+// pageOf parses a page number and clamps it to the pages that n rows have.
 func pageOf(text string, n int) (page, pages int) {
 	pages = max(1, (n+keysPerPage-1)/keysPerPage)
 	page, err := strconv.Atoi(text)

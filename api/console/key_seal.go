@@ -15,30 +15,30 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 )
 
-// Whoever asks support with a key puts it in once. From then on it travels sealed in a cookie, to
-// the pages of support alone, and stands in no address and on no page.
+// A person who asks support with an API key enters it once. From then on it is sent sealed in a
+// cookie, only to the support pages, and appears in no URL and on no page.
 
 const (
 	keyCookieName = "support"
-	// securePrefix makes browsers take a cookie only over https. The stricter __Host- is for
-	// cookies of every path.
+	// securePrefix makes browsers accept a cookie only over HTTPS. The stricter __Host- requires
+	// the path /.
 	securePrefix = "__Secure-"
-	// keyLifetime is how long a key that was put in is kept; the seal holds the end as well, so
-	// that a kept cookie does not outlive it.
+	// keyLifetime is how long a key is kept. The seal contains the expiry, too, so that a copied
+	// cookie does not outlive it.
 	keyLifetime  = time.Hour
 	leastSecret  = 32 // bytes
 	expiryBytes  = 8
 	keySealUse   = "keys that ask support"
-	longestKeyed = 512 // bytes of a cookie that is looked at
+	longestKeyed = 512 // bytes; longer cookies are ignored
 )
 
-// keySeal closes and opens the cookie: AES-256-GCM over the end of its life (unix seconds) and the
-// key, bound to the cookie that the browser's forms hang on. A cookie that was made for one browser
-// and planted in another opens nothing there, so that nobody files tickets with the key of whoever
-// planted it.
+// keySeal seals and opens the cookie: AES-256-GCM over its expiry (unix seconds) and the key. It is
+// bound to the cookie from which the browser's CSRF tokens are derived, so a cookie that is planted
+// in another browser does not open there. Otherwise the victim would file tickets with the
+// attacker's key.
 type keySeal struct{ aead cipher.AEAD }
 
-// newKeySeal derives the key from a secret of the environment, the same in every process.
+// newKeySeal derives the encryption key from a secret, which is the same in every process.
 func newKeySeal(secret []byte) (keySeal, error) {
 	if len(secret) < leastSecret {
 		return keySeal{}, errors.New("the secret that seals cookies is shorter than 32 bytes")
@@ -58,24 +58,25 @@ func newKeySeal(secret []byte) (keySeal, error) {
 	return keySeal{aead}, nil
 }
 
-// boundTo is what is sealed along: what the seal is for, and whose.
+// boundTo returns the additional authenticated data: the purpose of the seal and the cookie that it
+// is bound to.
 func boundTo(bearing string) []byte { return []byte(keySealUse + ": " + bearing) }
 
 func (s keySeal) close(key account.Key, bearing string, until time.Time) string {
 	content := binary.BigEndian.AppendUint64(nil, uint64(until.Unix())) //nolint:gosec // later than 1970
 	content = append(content, key.Reveal()...)
-	//nolint:gosec // this AEAD makes its nonces itself
+	//nolint:gosec // this AEAD generates its own nonces
 	return base64.RawURLEncoding.EncodeToString(s.aead.Seal(nil, nil, content, boundTo(bearing)))
 }
 
-// open returns the key of a cookie; false for one that was sealed under another secret or for
-// another browser, was changed, or is over.
+// open returns the key in a cookie. It returns false when the cookie was sealed with another secret
+// or for another browser, was modified, or has expired.
 func (s keySeal) open(value, bearing string, now time.Time) (account.Key, bool) {
 	if value == "" || bearing == "" || len(value) > longestKeyed {
 		return account.Key{}, false
 	}
 	sealed, err := base64.RawURLEncoding.DecodeString(value)
-	// one seal has one spelling; the decoder skips line breaks
+	// the decoder ignores line breaks, but a seal must have one spelling
 	if err != nil || base64.RawURLEncoding.EncodeToString(sealed) != value {
 		return account.Key{}, false
 	}
@@ -87,9 +88,9 @@ func (s keySeal) open(value, bearing string, now time.Time) (account.Key, bool) 
 	return account.ParseKey(content[expiryBytes:])
 }
 
-// keyCookie is the cookie with a value; a negative age drops it.
+// keyCookie returns the cookie with a value; a negative age deletes it.
 func (j jar) keyCookie(value string, age int) *http.Cookie {
-	c := &http.Cookie{ //nolint:gosec // Secure wherever https is; see jar
+	c := &http.Cookie{ //nolint:gosec // Secure over HTTPS; see jar
 		Name: keyCookieName, Value: value, Path: pathSupport, MaxAge: age, Secure: j.secure, HttpOnly: true,
 		SameSite: http.SameSiteStrictMode,
 	}
@@ -99,7 +100,7 @@ func (j jar) keyCookie(value string, age int) *http.Cookie {
 	return c
 }
 
-// sealedKey is the value of the cookie that came; empty for none.
+// sealedKey returns the value of the request's cookie, or "" for none.
 func (j jar) sealedKey(r *http.Request) string {
 	c, err := r.Cookie(j.keyCookie("", 0).Name)
 	if err != nil {

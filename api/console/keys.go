@@ -9,10 +9,10 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// keyPlaceholder stands for a key in commands.
+// keyPlaceholder replaces a key in commands.
 const keyPlaceholder = "<API_KEY>"
 
-// doorWords say how a key was obtained.
+// doorWords describe how a key was obtained.
 var doorWords = map[account.Door][2]string{
 	account.DoorPublic:  {"anonymous", "made by a program without sign-up"},
 	account.DoorWallet:  {"wallet-bound", "made by a program and bound to a wallet"},
@@ -20,7 +20,7 @@ var doorWords = map[account.Door][2]string{
 	account.DoorAccount: {"account", "made by this account"},
 }
 
-// keyRows formats keys: active ones, newest first, and revoked ones.
+// keyRows formats keys: active ones and revoked ones, each newest first.
 func (v *request) keyRows(keys []service.KeyView) (active, revoked []keyRow) {
 	for i := range keys {
 		row := v.keyRow(&keys[i])
@@ -49,7 +49,7 @@ func (v *request) keyRow(k *service.KeyView) keyRow {
 	return row
 }
 
-// keyTitle is what a key is called: its name, or its prefix when nobody named it.
+// keyTitle returns the name of a key, or its prefix when it has none.
 func keyTitle(name, prefix string) string {
 	if name == "" {
 		return prefix
@@ -71,12 +71,12 @@ func keyCapField(value, wrong string) field {
 	}
 }
 
-// newKey asks for what a key needs.
+// newKey shows the form for a new key.
 func (v *request) newKey() error {
 	return v.show(http.StatusOK, newKeyPage{Name: nameField("", ""), Cap: keyCapField("", "")})
 }
 
-// createKey makes a key and shows it, once: this answer is the only place where it stands.
+// createKey creates a key. This answer is the only one that shows it.
 func (v *request) createKey() error {
 	name, capTyped := v.r.PostForm.Get("name"), v.r.PostForm.Get("monthly_request_cap")
 	again := func(wrong mistakes) error {
@@ -107,7 +107,7 @@ func (v *request) createKey() error {
 	})
 }
 
-// findKey returns the key of the path. Another account's is not found, like one that never was.
+// findKey returns the key of the path. A key of another account is not found.
 func (v *request) findKey() (*service.KeyView, error) {
 	list, err := ask(v, v.Calls.ListKeys, service.ListKeysInput{})
 	if err != nil {
@@ -124,7 +124,7 @@ func (v *request) findKey() (*service.KeyView, error) {
 	}
 }
 
-// key shows one key with its fences.
+// key shows a key with its fences.
 func (v *request) key() error {
 	k, err := v.findKey()
 	if err != nil {
@@ -167,7 +167,7 @@ func (v *request) keyPage(k *service.KeyView) (keyPage, error) {
 	return p, nil
 }
 
-// servicesOff names the services that are switched off.
+// servicesOff lists the services that are switched off.
 func servicesOff(off []account.Service) string {
 	names := make([]string, len(off))
 	for i, s := range off {
@@ -176,8 +176,8 @@ func servicesOff(off []account.Service) string {
 	return strings.Join(names, ", ")
 }
 
-// serviceLines formats service fences; around are those of the account, nil on the account's own
-// form.
+// serviceLines formats service fences. around are the fences of the account; nil for the account's
+// own form.
 func serviceLines(fences, around []service.ServiceFence) []serviceLine {
 	var lines []serviceLine
 	for i := range fences {
@@ -231,8 +231,9 @@ func (v *request) changeKey() error {
 	return v.redirect(pathKeys + "/" + k.ID)
 }
 
-// switched returns the services that are to be on, and whether that is a change. A service that the
-// account switched off is not asked for, and is left as it is unless another one changes.
+// switched returns the services to switch on, and reports whether that is a change. A service that
+// the account switched off is not in the form, and keeps its setting unless another service
+// changes.
 func switched(now []serviceLine, sent []string) (enabled []string, changed bool) {
 	for _, line := range now {
 		on := slices.Contains(sent, line.Key)
@@ -250,7 +251,7 @@ func switched(now []serviceLine, sent []string) (enabled []string, changed bool)
 	return enabled, changed
 }
 
-// confirmRevoke names what stops with a key.
+// confirmRevoke asks for confirmation before a key is revoked.
 func (v *request) confirmRevoke() error {
 	k, err := v.findKey()
 	if err != nil {
@@ -275,7 +276,7 @@ func (v *request) confirmRevoke() error {
 	return v.show(http.StatusOK, p)
 }
 
-// revokeKey ends a key.
+// revokeKey revokes a key.
 func (v *request) revokeKey() error {
 	revoked, err := ask(v, v.Calls.RevokeKey, service.RevokeKeyInput{APIKeyID: v.r.PathValue("id")})
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// ladder is the rungs in groups, each with the account's volume priced on it and what an owner can
-// do.
+// ladderOf returns the rungs in groups, each priced at the account's volume and with the action
+// that an owner can take.
 func ladderOf(l *service.PriceLadder, now *service.BillingStatus, may bool) []ladderGroup {
 	groups := []ladderGroup{
 		{Title: "Monthly"},
@@ -40,9 +40,8 @@ func ladderOf(l *service.PriceLadder, now *service.BillingStatus, may bool) []la
 	return groups
 }
 
-// byPrice orders rungs from the cheapest to the dearest, those of one price as the price list has
-// them. A price that is lowered for some months stands before the one that it lowers, whatever lies
-// between the two.
+// byPrice sorts rungs by list price. Rungs of the same list price keep the order of the price list,
+// with a discounted one before the full one.
 func byPrice(rungs []service.LadderRung) []*service.LadderRung {
 	sorted := make([]*service.LadderRung, len(rungs))
 	for i := range rungs {
@@ -54,7 +53,7 @@ func byPrice(rungs []service.LadderRung) []*service.LadderRung {
 	return sorted
 }
 
-// listPrice is the price of a rung, for an offer that of what it makes cheaper.
+// listPrice returns the price of a rung, or the full price when it is a discounted offer.
 func listPrice(r *service.LadderRung) plan.Cents {
 	if offer, sold := plan.FindItem(r.Key); sold && offer.PaidAs != "" {
 		if full, ok := plan.FindItem(offer.PaidAs); ok {
@@ -64,10 +63,10 @@ func listPrice(r *service.LadderRung) plan.Cents {
 	return plan.Cents(r.Price)
 }
 
-// packLasts is how long a pack is valid.
+// packLasts returns how long a pack is valid.
 func packLasts() string { return count(plan.PackMonths, "month") }
 
-// rungAction is what an owner can do about a rung that is on sale.
+// rungAction returns what an owner can do about a rung that is on sale.
 func rungAction(r *service.LadderRung, running bool) *link {
 	switch {
 	case r.Kind == plan.PackKind:
@@ -75,7 +74,7 @@ func rungAction(r *service.LadderRung, running bool) *link {
 	case !running:
 		return &link{"Choose", pathBilling + "/buy?item=" + r.Key}
 	case r.SeatsLeft != nil:
-		return nil // for new subscriptions only
+		return nil // only for new subscriptions
 	}
 	return &link{"Change", pathBilling + "/change?item=" + r.Key}
 }
@@ -113,8 +112,8 @@ func rungPrice(r *service.LadderRung) string {
 	return paid + " a month"
 }
 
-// cheapest says which rung costs least at the account's volume, and which of premium supply.
-// Without a volume no pack is worth a word.
+// cheapest names the cheapest rung at the account's volume, and the cheapest with premium supply.
+// Without a volume it names no premium rung.
 func cheapest(l *service.PriceLadder) string {
 	find := func(key string) *service.LadderRung {
 		for i := range l.Rungs {

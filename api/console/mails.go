@@ -8,16 +8,16 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// pathUnsubscribe is where links of mails lead that can be stopped (outbox.UnsubscribePath).
+// pathUnsubscribe is the path of unsubscribe links in mails (outbox.UnsubscribePath).
 const pathUnsubscribe = "/unsubscribe"
 
-// topicWords say what mails of a topic are about.
+// topicWords describe the mails of a topic.
 var topicWords = map[account.Topic]string{
 	account.TopicUsage: "usage", account.TopicIncidents: "incidents", account.TopicPacks: "expiring packs",
 }
 
-// showUnsubscribe shows the button that stops mails. Programs that look at mails follow the link,
-// and press no buttons.
+// showUnsubscribe shows the button that stops mails. Mail scanners follow links but do not press
+// buttons.
 func (v *request) showUnsubscribe() error {
 	v.hideReferrer()
 	token := v.r.URL.Query().Get("token")
@@ -32,7 +32,7 @@ func (v *request) showUnsubscribe() error {
 	})
 }
 
-// overStop is the page of a link that is no link of ours.
+// overStop shows the page for an invalid link.
 func (v *request) overStop(err error) error {
 	wrong := mistakesOf(err, "token")
 	if wrong == nil {
@@ -44,20 +44,20 @@ func (v *request) overStop(err error) error {
 	})
 }
 
-// stopMails is POST /unsubscribe. What the link holds is all that it takes: mail programs post
-// there without cookies and without having seen a page (RFC 8058, section 3.2), so there is no
-// token of a form to ask for. Whoever forges it needs the link.
+// stopMails is POST /unsubscribe. The token in the URL is all that it needs. There is no CSRF
+// token, because mail programs post without cookies and without loading a page first (RFC 8058,
+// section 3.2). A forger would need the link.
 func (p *Pages) stopMails(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", pageCaching)
 	v := p.newRequest(w, r)
-	if err := v.unsubscribe(); err != nil { //nolint:contextcheck // the visit has the request, and its context
+	if err := v.unsubscribe(); err != nil { //nolint:contextcheck // v has the request and its context
 		v.fail(err)
 	}
 }
 
 func (v *request) unsubscribe() error {
 	v.hideReferrer()
-	token := v.r.URL.Query().Get("token") // a mail program's; what its body says is always the same
+	token := v.r.URL.Query().Get("token") // a mail program's body is constant
 	if token == "" {
 		v.r.Body = http.MaxBytesReader(v.w, v.r.Body, maxFormBytes)
 		if err := v.r.ParseForm(); err != nil {
@@ -82,7 +82,7 @@ func (v *request) unsubscribe() error {
 	})
 }
 
-// mailChecks are what a user gets mails about.
+// mailChecks are the mails that a user can receive.
 func mailChecks(wanted []account.Topic) []check {
 	box := func(topic account.Topic, label, rule string) check {
 		return check{
@@ -97,7 +97,7 @@ func mailChecks(wanted []account.Topic) []check {
 	}
 }
 
-// saveMails saves what the user gets mails about.
+// saveMails saves which mails the user receives.
 func (v *request) saveMails() error {
 	wanted := make([]account.Topic, 0, len(account.Topics()))
 	for _, name := range v.r.PostForm["topics"] {

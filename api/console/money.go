@@ -6,7 +6,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// dollars is an amount for people: $1,250.00.
+// dollars formats an amount: $1,250.00.
 func dollars(c plan.Cents) string {
 	text := plan.Group(c.String())
 	if rest, negative := strings.CutPrefix(text, "-"); negative {
@@ -15,7 +15,7 @@ func dollars(c plan.Cents) string {
 	return "$" + text
 }
 
-// amount is an amount in a currency by its code, such as usd.
+// amount formats an amount in a currency, given by its code such as usd.
 func amount(c plan.Cents, currency string) string {
 	if strings.EqualFold(currency, "usd") {
 		return dollars(c)
@@ -23,14 +23,14 @@ func amount(c plan.Cents, currency string) string {
 	return plan.Group(c.String()) + " " + strings.ToUpper(currency)
 }
 
-// Statuses of invoices, in the payment provider's words.
+// Statuses of invoices, in the payment provider's terms.
 const (
 	invoiceOpen = "open"
 	invoicePaid = "paid"
 	invoiceVoid = "void"
 )
 
-// invoiceStatus says how an invoice stands; failed that a charge of it was declined.
+// invoiceStatus returns the status of an invoice. failed reports that a charge for it was declined.
 func invoiceStatus(word string, failed bool) status {
 	switch {
 	case word == invoicePaid:

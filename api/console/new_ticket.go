@@ -10,16 +10,16 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// newTicket asks what a ticket says. The address may name the call that it is about; one that is
-// not the caller's is not found, and is left out.
+// newTicket shows the form for a ticket. The URL may name the call that it is about. A call of
+// somebody else is not found and left out.
 func (v *request) newTicket() error {
 	return v.askForTicket(http.StatusOK, ticketTyped{request: v.r.URL.Query().Get(requestField)}, nil)
 }
 
-// ticketTyped is what somebody typed of a ticket.
+// ticketTyped is what a user typed into the form of a ticket.
 type ticketTyped struct{ request, subject, message, category string }
 
-// askForTicket shows the form with what was typed, what is wrong with it, and what is going to be
+// askForTicket shows the form with what was typed, its errors, and the evidence that will be
 // attached.
 func (v *request) askForTicket(code int, typed ticketTyped, wrong mistakes, notices ...notice) error {
 	preview, err := ask(v, v.Calls.PreviewTicket, service.PreviewTicketInput{RequestID: typed.request})
@@ -54,8 +54,8 @@ func (t ticketTyped) without() ticketTyped {
 	return t
 }
 
-// noSuchCall says of the call of somebody else, or of nobody, that it is not found. The way to ask
-// with its key keeps it.
+// noSuchCall returns the notice that a call was not found, because it is unknown or somebody
+// else's. Its link, to ask with the key of the call, keeps the request id.
 func (v *request) noSuchCall(request string, cause error) notice {
 	n := notice{Tone: warn, Title: "The call was not found", Text: fault.From(cause).Message}
 	if v.holder.IsZero() {
@@ -98,7 +98,7 @@ func (v *request) newTicketPage(preview *service.TicketPreview, typed ticketType
 	return p
 }
 
-// subjectOf proposes what a ticket about a call is called.
+// subjectOf suggests a subject for a ticket about a call.
 func subjectOf(c *ticket.ReportedCall) string {
 	text := c.Method
 	if text == "" {
@@ -114,7 +114,7 @@ func subjectOf(c *ticket.ReportedCall) string {
 	return cut(text, ticket.MaxSubject-len("…"))
 }
 
-// categorySelection chooses what a ticket is about; unless somebody does, the evidence decides.
+// categorySelection offers the categories of a ticket. By default, the evidence decides.
 func categorySelection(follows ticket.Category, chosen, wrong string) selection {
 	s := selection{
 		Name: "category", Label: "About", Error: wrong, Options: []option{
@@ -127,7 +127,7 @@ func categorySelection(follows ticket.Category, chosen, wrong string) selection 
 	return s
 }
 
-// fileTicket files what was typed, and shows the ticket that came of it.
+// fileTicket files the ticket and redirects to it.
 func (v *request) fileTicket() error {
 	form := v.r.PostForm
 	typed := ticketTyped{
@@ -139,7 +139,7 @@ func (v *request) fileTicket() error {
 		Form: form.Get(formField),
 	})
 	if wrong := mistakesOf(err, "subject", messageField, requestField, "category", formField); wrong != nil {
-		if wrong[requestField] != "" { // it is shown at its field, not looked up
+		if wrong[requestField] != "" { // shown at its field, not looked up
 			return v.refuseTicket(typed, wrong)
 		}
 		return v.askForTicket(http.StatusUnprocessableEntity, typed, wrong)
@@ -162,7 +162,7 @@ func (v *request) fileTicket() error {
 	return v.redirect(v.ticketsAt() + "/" + filed.Reference)
 }
 
-// refuseTicket shows the form with a request id that is none, at its field.
+// refuseTicket shows the form again when the request id is malformed, with the error at its field.
 func (v *request) refuseTicket(typed ticketTyped, wrong mistakes) error {
 	preview, err := ask(v, v.Calls.PreviewTicket, service.PreviewTicketInput{})
 	if err != nil {

@@ -12,10 +12,11 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// overviewKeys is how many keys the overview lists.
+// overviewKeys is the number of keys on the overview.
 const overviewKeys = 5
 
-// overview is units of the period against the allowance, by day, and the keys that used them.
+// overview shows the units of the period against the allowance, by day, and the keys that used
+// them.
 func (v *request) overview() error {
 	var usage service.UsageByDay
 	var list service.KeyList
@@ -26,7 +27,7 @@ func (v *request) overview() error {
 		asked(v, v.Calls.UsageByDay, service.UsageByDayInput{}, &usage),
 		asked(v, v.Calls.ListKeys, service.ListKeysInput{}, &list),
 		func(context.Context) error {
-			chains = v.chainsView() //nolint:contextcheck // it asks with the request's own
+			chains = v.chainsView() //nolint:contextcheck // it uses the context of the request
 			return nil
 		},
 	)
@@ -52,7 +53,7 @@ func (v *request) overview() error {
 	return v.show(http.StatusOK, p)
 }
 
-// firstSteps is what to do before the first call.
+// firstSteps shows what to do before the first call.
 func (v *request) firstSteps(keys int) *empty {
 	if keys == 0 {
 		return &empty{
@@ -67,7 +68,7 @@ func (v *request) firstSteps(keys int) *empty {
 	}
 }
 
-// daysOf reads the days of a usage report.
+// daysOf converts the days of a usage report.
 func (r reader) daysOf(reported []service.DayUsage) ([]dayUsage, error) {
 	days := make([]dayUsage, len(reported))
 	for i, d := range reported {
@@ -103,8 +104,7 @@ func (v *request) stats(u *service.UsageByDay) []stat {
 	}
 }
 
-// todayNote says since when today is counted: the figure is of the period, which may have begun
-// today.
+// todayNote notes when today's count began, because the period may have begun today.
 func (v *request) todayNote(period time.Time) string {
 	if v.reader.now.UTC().Truncate(24 * time.Hour).Before(period) {
 		return "in the period that began today"
@@ -112,7 +112,7 @@ func (v *request) todayNote(period time.Time) string {
 	return "so far, UTC"
 }
 
-// planFences is the plan's allowance, and what is left in packs.
+// planFences returns the plan's allowance and what is left in packs.
 func (v *request) planFences(u *service.UsageByDay) []meterBar {
 	limit := account.Unlimited
 	next := ""

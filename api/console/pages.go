@@ -1,22 +1,21 @@
 package console
 
-// page is the content of one page, with everything in it formatted. The template of its name
-// renders it.
+// page is the formatted content of a page. The template of its name renders it.
 type page interface{ head() head }
 
-// head is what the frame needs to know of a page.
+// head is what the frame needs to know about a page.
 type head struct {
 	Template string
 	Title    string
-	Section  string // of the rail; empty for none
+	Section  string // of the navigation; empty for none
 	Crumbs   []link
-	Bare     bool // without rail: before sign-in, and public
-	Wide     bool // of bare pages: room for commands
-	Broad    bool // of bare pages: all the room there is
+	Bare     bool // without navigation: before sign-in, and public
+	Wide     bool // for bare pages: wide enough for commands
+	Broad    bool // for bare pages: the full width
 	Scripts  []string
 }
 
-// Sections of the rail.
+// Sections of the navigation.
 const (
 	sectionOverview   = "overview"
 	sectionUsage      = "usage"
@@ -28,7 +27,7 @@ const (
 	sectionSettings   = "settings"
 )
 
-// Scripts by their files. Each page works without them.
+// Scripts by file. Each page works without them.
 const (
 	scriptCopy    = "copy.js"
 	scriptChart   = "chart.js"
@@ -40,19 +39,19 @@ const (
 // signInPage asks for an e-mail address.
 type signInPage struct {
 	Email field
-	Next  string // path to come back to
-	Then  string // what that is, when it is worth saying
+	Next  string // path to return to
+	Then  string // description of that path; may be empty
 }
 
 func (signInPage) head() head {
 	return head{Template: "signin", Title: "Sign in", Bare: true, Scripts: []string{scriptForms}}
 }
 
-// codePage asks for the code of the mail. It is the same for known and unknown addresses.
+// codePage asks for the code in the mail. It is the same for known and unknown addresses.
 type codePage struct {
 	Email   string
 	Code    field
-	Minutes int // how long code and link work
+	Minutes int // how long code and link are valid
 	DevMail string
 }
 
@@ -60,11 +59,10 @@ func (codePage) head() head {
 	return head{Template: "code", Title: "Check your mail", Bare: true, Scripts: []string{scriptForms}}
 }
 
-// linkPage shows a button; pressing it uses the link up. Scanners of mail follow links, they press
-// no buttons.
+// linkPage shows a button that uses the link. Mail scanners follow links but do not press buttons.
 type linkPage struct {
 	Heading, Text string
-	Action        string // where the button posts to
+	Action        string // where the form posts to
 	Token         string // of the link
 	Button        string
 }
@@ -73,16 +71,16 @@ func (p linkPage) head() head {
 	return head{Template: "link", Title: p.Heading, Bare: true, Scripts: []string{scriptForms}}
 }
 
-// overviewPage is units of the period against the allowance, by day, and what refuses.
+// overviewPage shows the units of the period against the allowance, by day, and refusals.
 type overviewPage struct {
 	Stats    []stat
 	Fences   []meterBar
 	Chart    chart
 	Refusals []notice
 	Insights []insight
-	Chains   *chainsView // nil while nobody can say
+	Chains   *chainsView // nil when not available
 	Keys     []keyRow
-	MoreKeys int // keys that are not listed here
+	MoreKeys int // number of keys that are not listed here
 	Start    *empty
 }
 
@@ -107,12 +105,12 @@ type keyRow struct {
 // keysPage lists keys of an account.
 type keysPage struct {
 	Keys     []keyRow
-	Total    int // keys of the account, shown or not
+	Total    int // keys of the account, listed or not
 	Filters  []filter
-	Status   string // that is shown; empty for active ones
+	Status   string // the listed ones; empty for active
 	Find     field
 	Findable bool
-	// Of several pages: which one this is, and the addresses of those before and after it; empty
+	// On one of several pages: its position, and the URLs of the previous and the next page; empty
 	// where there is none.
 	Pages, Newer, Older string
 	Empty               *empty
@@ -124,7 +122,7 @@ func (keysPage) head() head {
 
 var keysCrumb = []link{{"Keys", "/keys"}}
 
-// newKeyPage asks for what a new key needs.
+// newKeyPage shows the form for a new key.
 type newKeyPage struct {
 	Name, Cap field
 }
@@ -136,7 +134,7 @@ func (newKeyPage) head() head {
 	}
 }
 
-// secretPage shows a new key, once.
+// secretPage shows a new key once.
 type secretPage struct {
 	Heading, Name string
 	Secret        copyable
@@ -154,7 +152,7 @@ func (p secretPage) head() head {
 	return h
 }
 
-// keyPage is one key with its fences.
+// keyPage shows a key with its fences.
 type keyPage struct {
 	Key         keyRow
 	DoorMeaning string
@@ -173,7 +171,7 @@ func (p keyPage) head() head {
 	}
 }
 
-// agentRow is an agent of the fleet, or a key that was adopted.
+// agentRow is an agent or an adopted key.
 type agentRow struct {
 	Name, Address, Via string
 	Since              moment
@@ -182,7 +180,7 @@ type agentRow struct {
 	Off                string
 }
 
-// agentsPage lists the fleet and takes claim codes.
+// agentsPage lists the agents and takes claim codes.
 type agentsPage struct {
 	Claim  field
 	Agents []agentRow
@@ -203,13 +201,13 @@ type memberRow struct {
 	Become          string // the role that a button gives; empty for no button
 }
 
-// invitationRow is an invitation that was not taken yet.
+// invitationRow is an open invitation.
 type invitationRow struct {
 	ID, Email, Role string
 	Expires         moment
 }
 
-// sessionRow is a place where the user is signed in.
+// sessionRow is a session of the user.
 type sessionRow struct {
 	ID, Where string
 	Since     moment
@@ -217,7 +215,7 @@ type sessionRow struct {
 	Current   bool
 }
 
-// settingsPage is everything of an account that is not a key.
+// settingsPage shows everything of an account except its keys.
 type settingsPage struct {
 	AccountID     string
 	Plan          string
@@ -236,10 +234,10 @@ type settingsPage struct {
 	Wishes        checkGroup
 	WishOther     field
 	Owner         bool
-	Said          map[string]notice // what happened, by the part of the page
+	Said          map[string]notice // messages by part of the page
 }
 
-// say takes a message for one of the forms.
+// say shows a message at one of the forms. It returns false when there is no such part.
 func (p *settingsPage) say(part string, n notice) bool {
 	if part == "" {
 		return false
@@ -254,11 +252,11 @@ func (*settingsPage) head() head {
 	}
 }
 
-// auditPage is the log of changes, newest first.
+// auditPage shows the log of changes, newest first.
 type auditPage struct {
 	Events []event
-	Older  string // address of the next page; empty at the end
-	Newest string // address of the first page; empty on it
+	Older  string // URL of the next page; empty at the end
+	Newest string // URL of the first page; empty on it
 }
 
 func (auditPage) head() head {
@@ -267,13 +265,13 @@ func (auditPage) head() head {
 	}
 }
 
-// hidden is a value that a form carries along.
+// hidden is a hidden value of a form.
 type hidden struct{ Name, Value string }
 
-// confirmPage names what will stop before it is stopped.
+// confirmPage names what will stop, for confirmation.
 type confirmPage struct {
 	Heading  string
-	Subject  string // what it is about: a key's name and prefix
+	Subject  string // for example a key's name and prefix
 	Stops    []string
 	Stays    []string
 	Action   string // where the form posts to
@@ -290,12 +288,12 @@ func (p confirmPage) head() head {
 	}
 }
 
-// errorPage is a refusal for people: the same words as in the envelope.
+// errorPage shows a refusal in the words of the error envelope.
 type errorPage struct {
 	Heading string
 	Notice  notice
 	Back    link
-	Public  bool // shown without the rail
+	Public  bool // shown without navigation
 }
 
 func (p errorPage) head() head { return head{Template: "error", Title: p.Heading, Bare: p.Public} }

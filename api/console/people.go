@@ -15,7 +15,7 @@ const (
 
 var roleWords = map[string]string{roleOwner: "an owner", roleMember: "a member"}
 
-// owner reports whether whoever is signed in owns the account.
+// owner reports whether the person who signed in owns the account.
 func (v *request) owner() bool { return v.session.Role == roleOwner }
 
 func (v *request) describePeople(p *settingsPage, people *service.MemberList) {
@@ -32,7 +32,7 @@ func (v *request) describePeople(p *settingsPage, people *service.MemberList) {
 			Removable: m.Current || v.owner(),
 		}
 		if m.Role == roleOwner && owners == 1 {
-			row.Removable = false // an account keeps an owner
+			row.Removable = false // an account must keep an owner
 		}
 		if v.owner() && !m.Current {
 			row.Become = roleOwner
@@ -68,7 +68,7 @@ func roleSelection(chosen string) selection {
 	}
 }
 
-// invite asks somebody to join the account.
+// invite invites somebody to the account.
 func (v *request) invite() error {
 	email, role := v.r.PostForm.Get("email"), v.r.PostForm.Get("role")
 	made, err := ask(v, v.Calls.InviteMember, service.InviteMemberInput{Email: email, Role: role})
@@ -84,7 +84,7 @@ func (v *request) invite() error {
 	return v.redirect(pathSettings + "#people")
 }
 
-// people finds the members and invitations of the account.
+// people lists the members and the invitations of the account.
 func (v *request) people() (*settingsPage, error) {
 	list, err := ask(v, v.Calls.ListMembers, service.Nothing{})
 	if err != nil {
@@ -97,7 +97,7 @@ func (v *request) people() (*settingsPage, error) {
 
 var settingsCrumb = []link{{"Settings", pathSettings}}
 
-// missing is for ids that name nothing here.
+// missing returns the refusal for an id that names nothing here.
 func missing(what string) error {
 	return &refusal{
 		status: http.StatusNotFound, heading: "There is no such " + what,
@@ -105,7 +105,7 @@ func missing(what string) error {
 	}
 }
 
-// confirmRemove names what ends for a member.
+// confirmRemove asks for confirmation before a member is removed.
 func (v *request) confirmRemove() error {
 	p, err := v.people()
 	if err != nil {
@@ -135,7 +135,7 @@ func (v *request) confirmRemove() error {
 	return missing("member")
 }
 
-// removeMember takes a member out of the account.
+// removeMember removes a member from the account.
 func (v *request) removeMember() error {
 	user := v.r.PathValue("id")
 	if _, err := ask(v, v.Calls.RemoveMember, service.RemoveMemberInput{UserID: user}); err != nil {
@@ -149,7 +149,7 @@ func (v *request) removeMember() error {
 	return v.redirect(pathSettings + "#people")
 }
 
-// refusedOn tells on the settings why something was not done, when a rule forbids it.
+// refusedOn shows on the settings page that a rule forbids a change.
 func (v *request) refusedOn(part string, err error) error {
 	wrong := mistakesOf(err)
 	if wrong == nil {
@@ -171,7 +171,7 @@ func (v *request) changeRole() error {
 	return v.redirect(pathSettings + "#people")
 }
 
-// confirmWithdraw names what ends with an invitation.
+// confirmWithdraw asks for confirmation before an invitation is withdrawn.
 func (v *request) confirmWithdraw() error {
 	p, err := v.people()
 	if err != nil {
@@ -190,7 +190,7 @@ func (v *request) confirmWithdraw() error {
 	return missing("invitation")
 }
 
-// withdraw takes an invitation back.
+// withdraw withdraws an invitation.
 func (v *request) withdraw() error {
 	if _, err := ask(v, v.Calls.RevokeInvitation, service.InvitationInput{ID: v.r.PathValue("id")}); err != nil {
 		return err
@@ -206,8 +206,8 @@ func (v *request) sessionRow(s *service.ListedSession) sessionRow {
 	}
 }
 
-// Words of User-Agent headers by which browsers and systems are told apart, the telling ones first:
-// most name several others too.
+// Parts of User-Agent headers that identify browsers and systems. The order matters, because most
+// headers also name other browsers.
 var (
 	browserMarks = [][2]string{
 		{"Edg/", "Edge"},
@@ -227,7 +227,7 @@ var (
 	}
 )
 
-// browserTitle says what a session's browser is, as far as it tells.
+// browserTitle describes the browser of a session, as far as it is known.
 func browserTitle(userAgent, network string) string {
 	name := marked(userAgent, browserMarks)
 	if name == "" {
@@ -251,7 +251,7 @@ func marked(text string, marks [][2]string) string {
 	return ""
 }
 
-// confirmEnd names what ends with a session.
+// confirmEnd asks for confirmation before a session ends.
 func (v *request) confirmEnd() error {
 	list, err := ask(v, v.Calls.ListSessions, service.Nothing{})
 	if err != nil {
@@ -273,7 +273,7 @@ func (v *request) confirmEnd() error {
 	return missing("session")
 }
 
-// endSession signs one browser out.
+// endSession ends one session.
 func (v *request) endSession() error {
 	if _, err := ask(v, v.Calls.EndSession, service.EndSessionInput{ID: v.r.PathValue("id")}); err != nil {
 		return err
@@ -282,7 +282,7 @@ func (v *request) endSession() error {
 	return v.redirect(pathSettings + "#sessions")
 }
 
-// confirmSignOutEverywhere names what ends with all sessions.
+// confirmSignOutEverywhere asks for confirmation before all sessions end.
 func (v *request) confirmSignOutEverywhere() error {
 	return v.show(http.StatusOK, confirmPage{
 		Heading: "Sign out everywhere?", Subject: v.session.Email, Section: sectionSettings, CrumbsTo: settingsCrumb,

@@ -15,12 +15,12 @@ import (
 const (
 	pathPricing = "/pricing"
 	unitsField  = "units"
-	// firstVolume is what the calculator shows before anybody typed, in whole units of a month.
+	// firstVolume is the calculator's initial volume, in whole units per month.
 	firstVolume = 10_000_000
 )
 
-// pricing shows every way to pay for units, and what a volume costs on each. The volume is in the
-// address, so that a calculation can be shared.
+// pricing shows every way to pay for units, and what a volume costs with each. The volume is in the
+// URL, so that a calculation can be shared.
 func (v *request) pricing() error {
 	offers, err := v.offers()
 	if err != nil {
@@ -53,7 +53,7 @@ func (v *request) pricing() error {
 	return v.show(status, p)
 }
 
-// offers is the list of prices, which is the same for everybody.
+// offers returns the price list, cached because it is the same for everybody.
 func (v *request) offers() (service.PlanList, error) {
 	return v.plans.get(v.r.Context(), v.Now, func() (service.PlanList, error) {
 		return ask(v, v.Calls.ListPlans, service.Nothing{})
@@ -110,7 +110,7 @@ func planRowOf(o *service.PlanOffer) planRow {
 	switch {
 	case o.SoftCeiling != nil && o.SoftRate != nil:
 		row.Past = "slower: " + rateWords(*o.SoftRate)
-	case o.Key == plan.WalletBound: // it has no account that a pack could be bought for
+	case o.Key == plan.WalletBound: // it has no account to buy a pack for
 		row.Past = "refused with -32007 until the month ends"
 	case o.Period == plan.Daily:
 		row.Past = "refused with -32016 until 00:00 UTC"
@@ -118,7 +118,7 @@ func planRowOf(o *service.PlanOffer) planRow {
 	return row
 }
 
-// rateWords tells a window: 5 a second, 6,000 a minute, 100 in 15 minutes.
+// rateWords describes a rate window: 5 a second, 6,000 a minute, 100 in 15 minutes.
 func rateWords(r service.RateOffer) string {
 	const minute = 60
 	switch {
@@ -153,7 +153,7 @@ func tierRows(tiers []service.TierOffer) []fact {
 	return rows
 }
 
-// foundingText tells the founding offer while it can be taken; empty otherwise.
+// foundingText describes the founding offer while it is open; empty otherwise.
 func foundingText(f *service.FoundingOffer, plans []service.PlanOffer) string {
 	//nolint:gocritic // read once for a page
 	at := slices.IndexFunc(plans, func(p service.PlanOffer) bool { return p.Key == f.Plan })
@@ -167,12 +167,12 @@ func foundingText(f *service.FoundingOffer, plans []service.PlanOffer) string {
 		offerEnd(f.EndsAt))
 }
 
-// offerEnd is the first instant at which an offer is over, in UTC for everybody: the same words on
-// every page and in advice.
+// offerEnd formats the first instant after an offer, in UTC so that it reads the same on every page
+// and in advice.
 func offerEnd(t time.Time) string { return t.UTC().Format(momentLayout) }
 
-// countRows say what takes how many units: relayed calls from the catalog, tools and data from
-// their operations.
+// countRows lists the weights: relayed calls from the catalog, tools and data from their
+// operations.
 func (v *request) countRows() []fact {
 	rows := []fact{
 		{"A standard call of a chain", weights(chain.Standard)},
@@ -201,7 +201,7 @@ func (v *request) countRows() []fact {
 	)
 }
 
-// weights are the least and the most that methods of a class take, over all chains.
+// weights returns the lowest and the highest weight of a class of methods, over all chains.
 func weights(class chain.Class) string {
 	var takes []plan.Units
 	for _, c := range chain.All() {

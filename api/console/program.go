@@ -12,13 +12,14 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// adoptByProgram is POST /agents/adopt with a JSON body, from whatever holds an owner's session.
-// Its refusals are the envelope, as everywhere in the interface; its success leads to the agents
-// page. A page of another site cannot send JSON without asking first, so it needs no token.
+// adoptByProgram is POST /agents/adopt with a JSON body, from a program with an owner's session. It
+// refuses with the error envelope, like the rest of the interface, and redirects to the agents page
+// on success. It needs no CSRF token, because a page of another site cannot send JSON without a
+// preflight request.
 func (p *Pages) adoptByProgram(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", pageCaching)
 	v := p.newRequest(w, r)
-	adopted, err := v.adoptJSON() //nolint:contextcheck // the visit has the request, and its context
+	adopted, err := v.adoptJSON() //nolint:contextcheck // v has the request and its context
 	if err != nil {
 		f := fault.From(err)
 		if f.Reason == fault.InternalFault {
@@ -57,7 +58,7 @@ func (v *request) adoptJSON() (service.AdoptedKey, error) {
 	return ask(v, v.Calls.AdoptKey, service.AdoptKeyInput{ClaimCode: in.ClaimCode})
 }
 
-// sendsJSON reports whether a request's body is JSON by its own word.
+// sendsJSON reports whether a request's Content-Type is JSON.
 func sendsJSON(r *http.Request) bool {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	return err == nil && kind == "application/json"

@@ -1,16 +1,16 @@
 package console
 
-// homePage is public: what this is, a first key, a tool to try, how the chains stand, and what it
-// costs.
+// homePage is public: what the service is, a first key, a tool to try, the state of the chains, and
+// prices.
 type homePage struct {
 	NewKey, FirstCall copyable
-	Made              *madeKey    // the key that its button made, shown this once
-	Refused           *notice     // why it made none
-	Tool              *toolView   // nil where there is none
-	Chains            *chainsView // nil while nobody can say how they stand
+	Made              *madeKey    // the new key, shown once
+	Refused           *notice     // why no key was created
+	Tool              *toolView   // nil when there is none
+	Chains            *chainsView // nil when not available
 	Prices            []offerRow
 	Doors             []doorCard
-	PerDay            string // units of a key that is made here
+	PerDay            string // units per day of an anonymous key
 	KeysPerDay        int
 }
 
@@ -21,21 +21,21 @@ func (homePage) head() head {
 	}
 }
 
-// madeKey is a key that a visitor made, with what they need to keep of it.
+// madeKey is a key that a visitor created, with what to store.
 type madeKey struct {
 	Secret, ClaimCode copyable
 	Prefix            string
 	Limits            string
 }
 
-// doorCard is a way to a key.
+// doorCard is a way to get a key.
 type doorCard struct {
 	Title, Text string
 	Facts       []fact
 	Go          link
 }
 
-// pricingPage is every way to pay, and what a volume costs on each.
+// pricingPage lists every way to pay, and what a volume costs with each.
 type pricingPage struct {
 	VAT, Founding, Enterprise string
 	Live                      bool
@@ -47,7 +47,7 @@ type pricingPage struct {
 	PerCallUnits              string
 	Counts, Tiers             []fact
 	Volume                    field
-	Units                     string // of the calculation; empty for none
+	Units                     string // the calculator's volume; empty for none
 	Ladder                    []ladderGroup
 	Cheapest                  string
 }
@@ -59,5 +59,5 @@ func (*pricingPage) head() head {
 // planRow is a plan.
 type planRow struct{ Key, Title, Price, Yearly, Units, Rate, Past, Supply, Data, PerMillion string }
 
-// offerRow is a pack, a tier of paying per call, or a price on the first page.
+// offerRow is a pack, a pay-per-call tier, or a price on the home page.
 type offerRow struct{ Title, Price, Units, PerMillion, Supply string }

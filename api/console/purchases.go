@@ -15,9 +15,9 @@ import (
 
 var billingCrumb = []link{{"Billing", pathBilling}}
 
-// away leads to a page of the payment provider. A form that was sent may not lead to another site
-// (the content policy holds the browser to that), so the browser is told to go on by itself; this
-// page does not stay in its history.
+// away forwards the browser to a page of the payment provider. The content security policy forbids
+// that a form redirects to another site, so this page makes the browser follow a refresh. It does
+// not stay in the history.
 func (v *request) away(to, what string) error {
 	target, err := url.Parse(to)
 	if err != nil || target.Host == "" || (target.Scheme != "https" && target.Scheme != "http") {
@@ -28,8 +28,8 @@ func (v *request) away(to, what string) error {
 	return v.show(http.StatusOK, awayPage{What: what, To: link{"Continue to " + what, target.String()}})
 }
 
-// backToBilling says on the billing page why nothing came of a change. Errors that are no refusals
-// of it are pages of their own.
+// backToBilling shows on the billing page why a change was refused. Other errors get a page of
+// their own.
 func (v *request) backToBilling(err error) error {
 	f, refused := errors.AsType[*fault.Error](err)
 	if !refused || f.Reason == fault.InternalFault || f.Reason == fault.KeyInvalid {
@@ -39,15 +39,15 @@ func (v *request) backToBilling(err error) error {
 	return v.redirect(pathBilling)
 }
 
-// leaveToOwners says on the billing page that whoever is no owner buys and changes nothing, before
-// a form is filled in.
+// leaveToOwners shows on the billing page that only owners may buy or change anything, before a
+// form is filled in.
 func (v *request) leaveToOwners() error {
 	v.flash(warn, "Only for owners",
 		"Only owners of the account can change the plan and buy packs. The settings list the owners.")
 	return v.redirect(pathBilling)
 }
 
-// offered is what a form may buy or change to.
+// offered returns an item that a form may buy or change to.
 func offered(key string) (plan.Item, error) {
 	item, known := plan.FindItem(key)
 	if !known {
@@ -59,7 +59,7 @@ func offered(key string) (plan.Item, error) {
 	return item, nil
 }
 
-// showPurchase says what is about to be bought, before anybody pays.
+// showPurchase shows what is about to be bought.
 func (v *request) showPurchase() error {
 	if !v.owner() {
 		return v.leaveToOwners()
@@ -114,7 +114,7 @@ func (v *request) purchasePage(code int, key, country, wrong string) error {
 	return v.show(code, p)
 }
 
-// onceOr is how often something is paid.
+// onceOr describes how often an item is paid.
 func onceOr(i plan.Interval) string {
 	if words, recurs := everyWords[i]; recurs {
 		return words
@@ -122,7 +122,7 @@ func onceOr(i plan.Interval) string {
 	return "once"
 }
 
-// purchase begins a checkout and leads to its page.
+// purchase starts a checkout and forwards to its page.
 func (v *request) purchase() error {
 	item, country := v.r.PostForm.Get("item"), v.r.PostForm.Get("country")
 	started, err := ask(v, v.Calls.StartCheckout, service.StartCheckoutInput{
@@ -137,7 +137,7 @@ func (v *request) purchase() error {
 	return v.away(started.URL, "the payment page")
 }
 
-// showChange says what a change of the plan comes to, before it is made.
+// showChange shows what a change of plan costs.
 func (v *request) showChange() error {
 	if !v.owner() {
 		return v.leaveToOwners()
@@ -205,7 +205,7 @@ func (v *request) change() error {
 	return v.changed(done, err, "Plan changed")
 }
 
-// changed shows on the billing page what became of a subscription.
+// changed shows the result of a subscription change on the billing page.
 func (v *request) changed(done service.PlanChange, err error, title string) error {
 	if err != nil {
 		return v.backToBilling(err)
@@ -218,7 +218,7 @@ func (v *request) changed(done service.PlanChange, err error, title string) erro
 	return v.redirect(pathBilling)
 }
 
-// confirmCancel names what a cancelled plan takes along.
+// confirmCancel asks for confirmation before a plan is cancelled.
 func (v *request) confirmCancel() error {
 	if !v.owner() {
 		return v.leaveToOwners()
@@ -257,7 +257,7 @@ func (v *request) resumePlan() error {
 	return v.changed(done, err, "Plan resumed")
 }
 
-// portal leads to where card, address and country are changed.
+// portal forwards to the page where card, address and country can be changed.
 func (v *request) portal() error {
 	at, err := ask(v, v.Calls.OpenPortal, service.Nothing{})
 	if err != nil {
@@ -266,7 +266,7 @@ func (v *request) portal() error {
 	return v.away(at.URL, "the customer portal")
 }
 
-// invoice leads to an invoice.
+// invoice forwards to an invoice.
 func (v *request) invoice() error {
 	at, err := ask(v, v.Calls.ShowInvoice, service.ShowInvoiceInput{ID: v.r.PathValue("id")})
 	if err != nil {
@@ -275,14 +275,14 @@ func (v *request) invoice() error {
 	return v.away(at.URL, "the invoice")
 }
 
-// How often and how soon a browser that came back from paying looks again by itself.
+// How often and how soon a browser that returns from a checkout reloads the page.
 const (
 	maxLooks  = 10
 	lookAgain = "3"
 )
 
-// checkoutDone is where a browser comes back to from paying. What was paid is granted without it as
-// well.
+// checkoutDone is the page that a browser returns to from a checkout. The purchase is granted
+// without it, too.
 func (v *request) checkoutDone() error {
 	query := v.r.URL.Query()
 	id := query.Get("checkout")
@@ -298,7 +298,7 @@ func (v *request) checkoutDone() error {
 	}
 	p := donePage{Title: done.Title, Text: done.Note, Status: checkoutStatus(done.State), Plan: planTitle(done.Tier)}
 	if done.State == checkoutOpen {
-		looks, _ := strconv.Atoi(query.Get("look")) // 0 when it is none
+		looks, _ := strconv.Atoi(query.Get("look")) // 0 when malformed
 		next := pathBilling + "/done?" + url.Values{
 			"checkout": {id}, "look": {strconv.Itoa(min(max(looks, 0), maxLooks) + 1)},
 		}.Encode()

@@ -13,7 +13,7 @@ import (
 
 const pathReceipts = "/x402/receipts/"
 
-// receiptPage is what was paid in a transaction, to look at and to print.
+// receiptPage shows what was paid in a transaction, on screen and printed.
 type receiptPage struct {
 	Seller, Asset, Network string
 	Tx, JSON               string
@@ -39,9 +39,9 @@ type payment struct {
 // fact is a name with a value.
 type fact struct{ Name, Value string }
 
-// sum is lines with their total under them.
+// sum is a list of amounts with their total.
 type sum struct {
-	Title, Unit string // no unit where the title says it
+	Title, Unit string // no unit when the title has it
 	Lines       []fact
 	Total       fact
 	Note        string
@@ -53,7 +53,7 @@ type happening struct {
 	Words          string
 }
 
-// receipt shows a receipt. Its times are UTC: it is read by everybody who has the hash.
+// receipt shows a receipt. Its times are in UTC, because everybody who has the hash can read it.
 func (v *request) receipt() error {
 	v.w.Header().Set("X-Robots-Tag", "noindex")
 	r, err := ask(v, v.Calls.GetReceipt, service.ReceiptInput{TxHash: v.r.PathValue("tx")})
@@ -91,7 +91,7 @@ func networkTitle(name string, id uint64) string {
 func paymentOf(s *service.SettledPayment, asset string) payment {
 	p := payment{Wallet: s.Wallet, Status: paymentStatus(s), Text: s.StateText}
 	if b := s.Block; b != nil {
-		//nolint:gosec // blocks are few
+		//nolint:gosec // block numbers are small
 		p.Facts = append(p.Facts, fact{
 			Name: "Paid", Value: utc(b.Time),
 		}, fact{Name: "Block", Value: number(int64(b.Number))})
@@ -161,7 +161,7 @@ func paymentStatus(s *service.SettledPayment) status {
 
 func utc(t time.Time) string { return t.UTC().Format(momentLayout) }
 
-// usdc is an amount of atomic units for people. The operation writes it as a number.
+// usdc formats an amount in atomic units, which is a decimal number.
 func usdc(atomic string) string {
 	n, err := strconv.ParseInt(atomic, 10, 64)
 	if err != nil {

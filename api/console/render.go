@@ -17,15 +17,15 @@ import (
 //go:embed templates
 var templateFiles embed.FS
 
-// product is the service's name in titles.
+// product is the name of the service in titles.
 const product = "Chain Access Gateway"
 
-// templates are the pages, each with the frame and the components in its set.
+// templates are the pages' templates, each parsed with the frame and the components.
 type templates struct {
 	pages map[string]*template.Template
 }
 
-// Files that belong to every page's set.
+// Files that are parsed with every page.
 const (
 	frameFile      = "frame.html"
 	componentsFile = "components.html"
@@ -44,7 +44,7 @@ func templatePaths(files []string) []string {
 	return paths
 }
 
-// loadTemplates parses what is embedded, once.
+// loadTemplates parses the embedded templates.
 func loadTemplates(a *assets.Set) (*templates, error) {
 	base, err := template.New("base").Option("missingkey=error").Funcs(template.FuncMap{
 		"asset":   a.Path,
@@ -76,18 +76,18 @@ func loadTemplates(a *assets.Set) (*templates, error) {
 	return all, nil
 }
 
-// person is who is signed in, in which account.
+// person is who is signed in, and in which account.
 type person struct {
 	Email, Account, Plan string
 	Period, Left         string
 	Others               []otherAccount
-	Staff                bool // answers the tickets of all accounts
+	Staff                bool // may answer the tickets of all accounts
 }
 
-// otherAccount is one that the person may change to.
+// otherAccount is an account that the person may switch to.
 type otherAccount struct{ ID, Name string }
 
-// railItem is a place in the rail.
+// railItem is an entry of the navigation.
 type railItem struct {
 	link
 
@@ -119,19 +119,19 @@ var rail = []railItem{
 	},
 }
 
-// frame is what stands around every page.
+// frame is the layout around every page.
 type frame struct {
 	head
 
 	Theme   theme
-	Token   string // guards every form against forgery
-	Path    string // of this page, for the way back
+	Token   string // the CSRF token of every form
+	Path    string // of this page, to return to
 	Person  *person
 	Notices []notice
 	Page    page
 }
 
-// Rail lists the places of the rail; staff has one more.
+// Rail returns the entries of the navigation; staff have one more.
 func (f frame) Rail() []railItem {
 	if f.Person != nil && f.Person.Staff {
 		return append(slices.Clone(rail), deskItem)
@@ -139,17 +139,17 @@ func (f frame) Rail() []railItem {
 	return rail
 }
 
-// Themes lists what the switch offers.
+// Themes returns the options of the theme switch.
 func (frame) Themes() []theme { return themes }
 
-// render writes a page. It is rendered whole before the first byte leaves, so that a failure is one
-// answer.
+// render writes a page. It renders the whole page first, so that a failure does not send half of
+// one.
 func (t *templates) render(w http.ResponseWriter, r *http.Request, status int, f frame, p page) error {
 	f.head, f.Page = p.head(), p
 	return t.renderPart(w, r, status, f.Template, "document", f)
 }
 
-// renderPart writes one of the templates of a page.
+// renderPart writes one template of a page.
 func (t *templates) renderPart(w http.ResponseWriter, r *http.Request, status int, page, part string,
 	content any,
 ) error {

@@ -22,19 +22,19 @@ type request struct {
 
 	w http.ResponseWriter
 	r *http.Request
-	// request is the id that this answer carries; whoever passed the request on made it.
+	// request is the request id, which was set before this package was called.
 	request string
-	// csrfCookie is the cookie that the tokens of this browser's forms hang on.
+	// csrfCookie is the cookie from which this browser's CSRF tokens are derived.
 	csrfCookie string
-	// mask is on the tokens of this page's forms.
+	// mask is the mask of this page's CSRF tokens.
 	mask [sha256.Size]byte
-	// formOf is the account that the page was of whose form this request sends; empty for none.
+	// formOf is the account of the page whose form this request submits; empty for none.
 	formOf string
-	// holder is the key that asks support; zero for none.
+	// holder is the key with which somebody asks support; zero for none.
 	holder account.Key
-	// Of whoever is signed in.
+	// For the person who signed in.
 	session  *service.CurrentSession
-	accounts []service.Membership // that they belong to
+	accounts []service.Membership // memberships
 	reader   reader
 }
 
@@ -42,13 +42,13 @@ func (p *Pages) newRequest(w http.ResponseWriter, r *http.Request) *request {
 	return &request{Pages: p, w: w, r: r, request: w.Header().Get(requestIDHeader), csrfCookie: p.jar.csrfCookie(r)}
 }
 
-// handle serves a pattern by a function whose errors become pages.
+// handle serves a pattern with a function whose errors become pages.
 func (p *Pages) handle(pattern string, f func(*request) error) {
 	p.patterns = append(p.patterns, pattern)
 	p.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) { p.serve(w, r, f) })
 }
 
-// public serves a page that says the same to everybody.
+// public serves a page that is the same for everybody.
 func (p *Pages) public(path string, f func(*request) error) {
 	p.shown = append(p.shown, path)
 	pattern := path
@@ -58,10 +58,10 @@ func (p *Pages) public(path string, f func(*request) error) {
 	p.handle("GET "+pattern, f)
 }
 
-// Public lists the paths of the pages that say the same to everybody.
+// Public lists the paths of the pages that are the same for everybody.
 func (p *Pages) Public() []string { return slices.Clone(p.shown) }
 
-// serve checks where a change comes from, runs f, and shows its error.
+// serve checks the origin of a change, runs f, and shows its error.
 func (p *Pages) serve(w http.ResponseWriter, r *http.Request, f func(*request) error) {
 	w.Header().Set("Cache-Control", pageCaching)
 	v := p.newRequest(w, r)
@@ -80,7 +80,7 @@ func (p *Pages) serve(w http.ResponseWriter, r *http.Request, f func(*request) e
 	}
 }
 
-// show renders a page in the frame of this visit.
+// show renders a page in its frame.
 func (v *request) show(status int, content page, notices ...notice) error {
 	if err := v.ensureCSRFCookie(); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (v *request) show(status int, content page, notices ...notice) error {
 	return v.templates.render(v.w, v.r, status, f, content)
 }
 
-// ensureCSRFCookie sets a cookie that the tokens of the browser's forms hang on, unless it has one.
+// ensureCSRFCookie sets a cookie for CSRF tokens unless the browser has one.
 func (v *request) ensureCSRFCookie() error {
 	if v.csrfCookie != "" {
 		return nil
@@ -111,11 +111,11 @@ func (v *request) ensureCSRFCookie() error {
 	return nil
 }
 
-// csrfToken is what forms of this page carry. The browser bears a cookie by then.
+// csrfToken returns the token for forms of this page. The browser must already have a cookie.
 func (v *request) csrfToken() string { return maskedToken(v.csrfCookie, v.account(), v.mask) }
 
-// account is what this page is of: an account by its id, or a key that asks support by its prefix;
-// empty for none.
+// account returns what this page belongs to: the id of an account, or the prefix of the key that
+// asks support; empty for none.
 func (v *request) account() string {
 	switch {
 	case !v.holder.IsZero():
@@ -126,13 +126,13 @@ func (v *request) account() string {
 	return v.session.AccountID
 }
 
-// sayer is a long page that says what happened at the part that it happened to.
+// sayer is a long page that shows messages at one of its parts.
 type sayer interface {
-	// say takes a message for a part, and whether there is such a part.
+	// say shows a message at a part, and reports whether the page has that part.
 	say(part string, n notice) bool
 }
 
-// back is where the theme's form leads: to this page, when it can be asked for again.
+// back returns where the theme's form returns to: this page if it was a GET, or the home page.
 func (v *request) back() string {
 	if v.r.Method == http.MethodGet {
 		return v.r.URL.RequestURI()
@@ -140,15 +140,14 @@ func (v *request) back() string {
 	return "/"
 }
 
-// redirect answers a change: the browser asks for the next page itself, so that loading it again
-// changes nothing again.
+// redirect answers a change with 303, so that reloading the next page does not repeat the change.
 func (v *request) redirect(to string) error {
-	//nolint:gosec // what a visitor names goes through localPath before
+	//nolint:gosec // paths from visitors have passed localPath
 	http.Redirect(v.w, v.r, to, http.StatusSeeOther)
 	return nil
 }
 
-// refusal is what a page says when there is nothing else to show.
+// refusal is an error that is shown as a page.
 type refusal struct {
 	status  int
 	heading string
@@ -169,10 +168,10 @@ func (v *request) notFound() error {
 
 const requestIDHeader = "X-Request-Id"
 
-// codeOf is a code as people read it.
+// codeOf formats an error code.
 func codeOf(code int) string { return strconv.Itoa(code) }
 
-// fail shows an error as a page. What nobody expected is logged, and shown as the constant internal
+// fail shows an error as a page. It logs unexpected errors, and shows them as the constant internal
 // fault.
 func (v *request) fail(err error) {
 	request := v.request
@@ -210,21 +209,21 @@ func (v *request) fail(err error) {
 	}
 }
 
-// retryAfter says when a refused request may be sent again.
+// retryAfter sets Retry-After when a refused request may be retried.
 func (v *request) retryAfter(f *fault.Error) {
 	if f.RetryAfter > 0 {
 		v.w.Header().Set("Retry-After", strconv.Itoa(int((f.RetryAfter+time.Second-1)/time.Second)))
 	}
 }
 
-// supportPath leads to help with one request; the envelope of errors names it as well.
+// supportPath is the form for help with a request; error envelopes link to it, too.
 const supportPath = "/support/new?request_id="
 
-// pathErrors is where every code has its page.
+// pathErrors begins the paths of the pages of error codes.
 const pathErrors = "/docs/errors/"
 
-// refusalCard says of a refusal what the envelope says: the message, the code, what to do, and
-// where to ask.
+// refusalCard shows what the error envelope contains: the message, the code, what to do, and where
+// to ask.
 func refusalCard(f *fault.Error, request string) notice {
 	entry := f.Reason.Entry()
 	n := notice{
@@ -241,10 +240,10 @@ func refusalCard(f *fault.Error, request string) notice {
 	return n
 }
 
-// theme is how a page is coloured.
+// theme is a colour theme.
 type theme string
 
-// The themes; auto follows the system's.
+// The themes. auto follows the system's setting.
 const (
 	themeAuto  theme = "auto"
 	themeLight theme = "light"
@@ -253,7 +252,7 @@ const (
 
 var themes = []theme{themeAuto, themeLight, themeDark}
 
-// Label is the theme's name on its button.
+// Label returns the label of the theme's button.
 func (t theme) Label() string { return strings.ToUpper(string(t[:1])) + string(t[1:]) }
 
 const themeLifetime = 365 * 24 * time.Hour
@@ -265,7 +264,7 @@ func (v *request) theme() theme {
 	return themeAuto
 }
 
-// setTheme keeps the theme in a cookie and goes back to where its form was.
+// setTheme stores the theme in a cookie and returns to the page of its form.
 func (v *request) setTheme() error {
 	t := theme(v.r.PostForm.Get("theme"))
 	if !slices.Contains(themes, t) {
@@ -275,12 +274,11 @@ func (v *request) setTheme() error {
 	return v.redirect(localPath(v.r.PostForm.Get("back"), "/"))
 }
 
-// pathDocumentTheme is where the switch of documents leads.
+// pathDocumentTheme is where the theme switch of documents posts to.
 const pathDocumentTheme = "/docs/theme"
 
-// setThemeOfDocuments is POST /docs/theme. Documents are kept by caches, so there is no token in
-// them: that a page of this site sent the form is all that is asked, and a colour all that can be
-// changed.
+// setThemeOfDocuments is POST /docs/theme. Documents are cached, so they carry no CSRF token. It is
+// enough that the form comes from a page of this site, because it can change only the theme.
 func (p *Pages) setThemeOfDocuments(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", pageCaching)
 	v := p.newRequest(w, r)
@@ -295,9 +293,9 @@ func (p *Pages) setThemeOfDocuments(w http.ResponseWriter, r *http.Request) {
 
 const longestPath = 2048
 
-// localPath is path when it leads to a page of this site, and otherwise the fallback. What browsers
-// read as another host (a second slash, a backslash, a control character that they leave out) is
-// none.
+// localPath returns path when it is on this site, and otherwise if it is not. A path that browsers
+// read as another host (a second slash, a backslash, a control character that they ignore) is not
+// on this site.
 func localPath(path, otherwise string) string {
 	switch {
 	case !strings.HasPrefix(path, "/"), strings.HasPrefix(path, "//"), len(path) > longestPath:

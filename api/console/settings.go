@@ -7,7 +7,7 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// settings is everything of the account that is not a key.
+// settings shows everything of the account except its keys.
 func (v *request) settings() error {
 	p, err := v.settingsPage()
 	if err != nil {
@@ -52,7 +52,7 @@ func (v *request) settingsPage() (*settingsPage, error) {
 	return p, nil
 }
 
-// settingsAgain shows the settings with what is wrong with one of their forms.
+// settingsAgain shows the settings with the errors of one form.
 func (v *request) settingsAgain(wrong mistakes, correct func(*settingsPage)) error {
 	p, err := v.settingsPage()
 	if err != nil {
@@ -62,7 +62,7 @@ func (v *request) settingsAgain(wrong mistakes, correct func(*settingsPage)) err
 	return v.show(http.StatusUnprocessableEntity, p, wrong.notices()...)
 }
 
-// saved says that a form of the settings was saved, and shows its part of the page.
+// saved confirms that a form was saved, at its part of the page.
 func (v *request) saved(what, part string) error {
 	v.flashAt(part, good, what+" saved", "")
 	return v.redirect(pathSettings + "#" + part)
@@ -81,7 +81,7 @@ func notifications(now *service.AccountSettings) []check {
 	}
 }
 
-// saveNotifications saves what the account is mailed about.
+// saveNotifications saves which mails the account receives.
 func (v *request) saveNotifications() error {
 	ticked := func(name string) *bool {
 		on := v.r.PostForm.Get(name) != ""
@@ -104,7 +104,7 @@ func accountNameField(value, wrong string) field {
 	}
 }
 
-// saveName saves what the account is called.
+// saveName saves the name of the account.
 func (v *request) saveName() error {
 	name := v.r.PostForm.Get("account_name")
 	_, err := ask(v, v.Calls.NameAccount, service.NameAccountInput{Name: name})
@@ -117,7 +117,7 @@ func (v *request) saveName() error {
 	return v.saved("Name", "account")
 }
 
-// zones are offered by the server; scripts add those that the browser knows.
+// zones are the time zones that the server offers. A script adds those of the browser.
 var zones = []string{
 	"UTC", "Africa/Johannesburg", "Africa/Lagos", "America/Argentina/Buenos_Aires", "America/Chicago", "America/Denver",
 	"America/Los_Angeles", "America/New_York", "America/Sao_Paulo", "America/Toronto", "Asia/Dubai", "Asia/Hong_Kong",
@@ -134,7 +134,7 @@ func zoneField(value, wrong string) field {
 	}
 }
 
-// saveTimeZone saves the zone in which pages and mails tell times.
+// saveTimeZone saves the time zone for pages and mails.
 func (v *request) saveTimeZone() error {
 	zone := v.r.PostForm.Get("time_zone")
 	_, err := ask(v, v.Calls.UpdateAccount, service.UpdateAccountInput{TimeZone: &zone})
@@ -166,7 +166,7 @@ func (v *request) saveServices() error {
 	return v.saved("Services", "services")
 }
 
-// question is something that an account may tell of itself.
+// question is a question about the account's use, which is optional.
 type question struct {
 	name, label string
 	answers     []option
@@ -279,7 +279,7 @@ func choices(label, name string, from []option, chosen []string) checkGroup {
 	return g
 }
 
-// saveInsights saves what the account tells of itself. What was not answered stays as it is.
+// saveInsights saves the answers about the account's use. Unanswered questions stay as they are.
 func (v *request) saveInsights() error {
 	answer := func(name string) *string {
 		if text := v.r.PostForm.Get(name); text != "" {

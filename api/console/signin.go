@@ -11,7 +11,8 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// Lifetimes of cookies. What a cookie opens may end sooner: the record decides.
+// Lifetimes of cookies. The database decides when a session or a sign-in expires, which may be
+// earlier.
 const (
 	signInLifetime  = 15 * time.Minute
 	sessionLifetime = 90 * 24 * time.Hour
@@ -26,7 +27,7 @@ func emailField(value, wrong string) field {
 	}
 }
 
-// signIn asks for an e-mail address. The path to come back to travels in the form.
+// signIn asks for an e-mail address. The form carries the path to return to.
 func (v *request) signIn() error {
 	next := localPath(v.r.URL.Query().Get("next"), "")
 	if v.jar.get(v.r, sessionCookie) != "" {
@@ -37,7 +38,7 @@ func (v *request) signIn() error {
 	return v.show(http.StatusOK, signInPage{Email: emailField("", ""), Next: next, Then: thenWords(next)})
 }
 
-// thenWords says where a sign-in leads when it is not the overview.
+// thenWords describes where a sign-in leads when it is not the overview.
 func thenWords(next string) string {
 	if strings.HasPrefix(next, pathAgents) {
 		return "You then return here to adopt the agent's key."
@@ -45,7 +46,7 @@ func thenWords(next string) string {
 	return ""
 }
 
-// startSignIn has the mail sent. The answer is the same for known and unknown addresses.
+// startSignIn sends the mail. The answer is the same for known and unknown addresses.
 func (v *request) startSignIn() error {
 	email, next := v.r.PostForm.Get("email"), localPath(v.r.PostForm.Get("next"), "")
 	started, err := ask(v, v.Calls.StartSignIn, service.StartSignInInput{Email: email, ReturnTo: next})
@@ -64,13 +65,13 @@ func (v *request) startSignIn() error {
 	return v.redirect("/sign-in/code")
 }
 
-// signInUnderWay is what the browser keeps until the code is typed: what the code works with, and
-// for whom, to show it.
+// signInUnderWay returns the cookie that the browser keeps until the code is entered: the value
+// that is needed with the code, and the address to show.
 func signInUnderWay(browser, email string) string {
 	return browser + "." + base64.RawURLEncoding.EncodeToString([]byte(email))
 }
 
-// underWay returns the sign-in that this browser waits for.
+// underWay returns the sign-in that waits in this browser.
 func (v *request) underWay() (browser, email string) {
 	browser, encoded, _ := strings.Cut(v.jar.get(v.r, signInCookie), ".")
 	text, err := base64.RawURLEncoding.DecodeString(encoded)
@@ -87,7 +88,7 @@ func (v *request) codePage(email, wrong string) codePage {
 	}}
 }
 
-// askCode asks for the code of the mail.
+// askCode asks for the code in the mail.
 func (v *request) askCode() error {
 	_, email := v.underWay()
 	if email == "" {
@@ -96,7 +97,7 @@ func (v *request) askCode() error {
 	return v.show(http.StatusOK, v.codePage(email, ""))
 }
 
-// finishByCode signs in by the code of the mail.
+// finishByCode signs in with the code in the mail.
 func (v *request) finishByCode() error {
 	browser, email := v.underWay()
 	if browser == "" {
@@ -114,7 +115,7 @@ func (v *request) finishByCode() error {
 	return v.entered(entered)
 }
 
-// entered sets the browser's session, in place of whatever it had, and leads on.
+// entered sets the browser's session, replacing any other, and redirects.
 func (v *request) entered(e service.Entered) error {
 	v.jar.set(v.w, sessionCookie, e.SessionToken, sessionLifetime)
 	v.jar.drop(v.w, signInCookie)
@@ -122,10 +123,10 @@ func (v *request) entered(e service.Entered) error {
 	return v.redirect(localPath(e.ReturnTo, pathOverview))
 }
 
-// hideReferrer keeps the address of a page that holds a token from being named to anybody.
+// hideReferrer keeps a URL that holds a token out of the Referer header.
 func (v *request) hideReferrer() { v.w.Header().Set("Referrer-Policy", referrerNever) }
 
-// showLink shows a button. Programs that look at mails follow its link, and press no buttons.
+// showLink shows a button. Mail scanners follow links but do not press buttons.
 func (v *request) showLink() error {
 	v.hideReferrer()
 	token := v.r.URL.Query().Get("token")
@@ -139,7 +140,7 @@ func (v *request) showLink() error {
 	})
 }
 
-// finishByLink signs in by the link of the mail, once.
+// finishByLink signs in with the link in the mail, which works once.
 func (v *request) finishByLink() error {
 	v.hideReferrer()
 	entered, err := ask(v, v.Calls.FinishByLink, service.SignInLinkInput{Token: v.r.PostForm.Get("token")})
@@ -149,7 +150,7 @@ func (v *request) finishByLink() error {
 	return v.entered(entered)
 }
 
-// overLink is the page of a link that works no more, with the way to a new one.
+// overLink shows the page for a link that does not work any more, with a way to get a new one.
 func (v *request) overLink(err error) error {
 	wrong := mistakesOf(err, "token")
 	if wrong == nil {
@@ -161,7 +162,7 @@ func (v *request) overLink(err error) error {
 	})
 }
 
-// showInvitation says who invites whom to what, with the button that accepts.
+// showInvitation shows who invites whom to which account, with a button that accepts.
 func (v *request) showInvitation() error {
 	v.hideReferrer()
 	token := v.r.URL.Query().Get("token")
@@ -177,8 +178,8 @@ func (v *request) showInvitation() error {
 	})
 }
 
-// acceptInvitation makes whoever is invited a member, and signs in who is new. Who is known signs
-// in first, and comes back.
+// acceptInvitation makes the invited person a member. It signs in a new user; an existing one signs
+// in first and comes back.
 func (v *request) acceptInvitation() error {
 	v.hideReferrer()
 	token := v.r.PostForm.Get("token")
@@ -201,8 +202,7 @@ func (v *request) acceptInvitation() error {
 	return v.entered(entered)
 }
 
-// signOut ends the session, and forgets the key that asked support. Without a session there is
-// nothing to end.
+// signOut ends the session, if there is one, and drops the key that asks support.
 func (v *request) signOut() error {
 	if _, err := ask(v, v.Calls.SignOut, service.Nothing{}); err != nil && !refusedFor(err, fault.KeyInvalid) {
 		return err
@@ -212,7 +212,7 @@ func (v *request) signOut() error {
 	return v.redirect("/")
 }
 
-// switchAccount changes the account that the session is in.
+// switchAccount switches the session to another account.
 func (v *request) switchAccount() error {
 	if _, err := ask(v, v.Calls.SwitchAccount, service.SwitchAccountInput{
 		AccountID: v.r.PostForm.Get("account"),

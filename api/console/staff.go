@@ -22,7 +22,7 @@ const (
 	accountField      = "account_id"
 )
 
-// deskItem is the place of the rail that staff has besides.
+// deskItem is the navigation entry that only staff have.
 var deskItem = railItem{
 	link{"Desk", pathStaffTickets},
 	sectionDesk,
@@ -37,7 +37,7 @@ func (p *Pages) staffRoutes() {
 	p.staff("POST "+pathStaffFeedback+"/{id}", (*request).answerFeedback)
 }
 
-// staff serves a page that is there for staff alone: for everybody else there is none.
+// staff serves a page for staff. Everybody else gets 404.
 func (p *Pages) staff(pattern string, f func(*request) error) {
 	p.console(pattern, func(v *request) error {
 		if !v.session.Staff {
@@ -47,13 +47,13 @@ func (p *Pages) staff(pattern string, f func(*request) error) {
 	})
 }
 
-// deskStatuses say where a ticket stands, as those read it who answer.
+// deskStatuses are the statuses of a ticket from the staff's point of view.
 var deskStatuses = map[ticket.Status]status{
 	ticket.Open: {warn, "New"}, ticket.WaitingCustomer: {"", "Waiting for the customer"},
 	ticket.WaitingUs: {warn, "Waiting for us"}, ticket.Resolved: {good, "Resolved"}, ticket.Closed: {good, "Closed"},
 }
 
-// deskFilters are what the desk's list may be narrowed to. The first is what it shows unasked.
+// deskFilters are the filters of the desk's list, the default first.
 var deskFilters = [][2]string{
 	{"to_answer", "To answer"},
 	{"unresolved", "Unresolved"},
@@ -69,7 +69,7 @@ var deskPriorities = [][2]string{
 	{"", "All"}, {"urgent", "Urgent"}, {"high", "High"}, {"normal", "Normal"}, {"low", "Low"},
 }
 
-// staffTickets lists the tickets of all accounts by pages: those to answer oldest first, others
+// staffTickets lists the tickets of all accounts in pages: those to answer oldest first, others
 // newest first.
 func (v *request) staffTickets() error {
 	query := v.r.URL.Query()
@@ -118,7 +118,7 @@ func (v *request) staffTickets() error {
 	return v.show(http.StatusOK, p)
 }
 
-// deskPage is the address of another page of the same list.
+// deskPage returns the URL of another page of the same list.
 func deskPage(query url.Values, cursor string) string {
 	next := url.Values{}
 	for _, name := range []string{statusField, priorityField, accountField} {
@@ -135,7 +135,7 @@ func deskPage(query url.Values, cursor string) string {
 	return pathStaffTickets + "?" + next.Encode()
 }
 
-// deskStats sum up what waits.
+// deskStats summarises the open tickets.
 func (v *request) deskStats(counts []service.DeskCount) []stat {
 	var ours, urgent, theirs int64
 	oldest := v.reader.now
@@ -184,14 +184,13 @@ func (v *request) deskRow(t *service.DeskTicket) deskRow {
 	}
 }
 
-// shortID is the end of an id, by which people tell two of them apart: its beginning is the time it
-// was made at.
+// shortID returns the end of an id, because ids begin with their time and look alike there.
 func shortID(id string) string {
 	const shown = 8
 	return "…" + id[max(0, len(id)-shown):]
 }
 
-// priorityRank is by what a table sorts priorities: the most urgent last.
+// priorityRank is the sort key of a priority; the most urgent is last.
 func priorityRank(p ticket.Priority) int {
 	for i, one := range ticket.Priorities() {
 		if one == p {
@@ -212,7 +211,7 @@ func (v *request) findAsStaff() (service.DeskTicketDetail, error) {
 	return found, err
 }
 
-// staffTicket shows one ticket of whichever account.
+// staffTicket shows a ticket of any account.
 func (v *request) staffTicket() error {
 	found, err := v.findAsStaff()
 	if err != nil {
@@ -230,8 +229,7 @@ func (v *request) showAsStaff(code int, t *service.DeskTicketDetail, typed strin
 	return v.show(code, p, wrong.notices()...)
 }
 
-// staffTicketPage formats a ticket for those who answer, with what was typed and what is wrong with
-// it.
+// staffTicketPage formats a ticket for staff, with what was typed and its errors.
 func (v *request) staffTicketPage(t *service.DeskTicketDetail, typed, wrong string) staffTicketPage {
 	p := staffTicketPage{ticketPage: v.ticketPage(&t.TicketDetail, typed, wrong), Seen: strconv.Itoa(len(t.Messages))}
 	p.Status, p.Action, p.With, p.Crumb = deskStatuses[t.Status], pathStaffTickets+"/"+t.Reference, "", []link{
@@ -272,21 +270,21 @@ func (v *request) staffTicketPage(t *service.DeskTicketDetail, typed, wrong stri
 	return p
 }
 
-// deskDeeds say what was done.
+// deskDeeds are the confirmations of actions.
 var deskDeeds = map[string]string{
 	"file": "filed it", "join": "reported the same problem again", "reply": "wrote", "resolve": "resolved it",
 	"reopen": "reopened it", "close": "closed it",
 }
 
-// answerAsStaff answers, resolves or reopens a ticket. What was typed stays in the form when that
-// is refused, also when somebody else wrote meanwhile.
+// answerAsStaff answers, resolves or reopens a ticket. When that is refused, for example because
+// somebody else wrote in the meantime, the form keeps what was typed.
 func (v *request) answerAsStaff() error {
 	form := v.r.PostForm
 	do, typed := form.Get(doField), unixLines(form.Get(messageField))
 	if ticketMoves[do] == "" {
 		do = doReply
 	}
-	seen, _ := strconv.Atoi(form.Get(seenField)) // what is no number was not seen
+	seen, _ := strconv.Atoi(form.Get(seenField)) // 0 when malformed
 	moved, err := ask(v, v.Calls.DeskReplyTicket, service.DeskReplyInput{
 		Reference: v.r.PathValue("reference"), Message: typed, Resolve: do == doResolve, Reopen: do == doReopen,
 		Seen: max(seen, 1), Form: form.Get(formField),

@@ -12,22 +12,21 @@ import (
 
 const replyField = "reply"
 
-// staffFeedback lists the feedback of all accounts, newest first, by pages, each with the form that
-// answers it.
+// staffFeedback lists the feedback of all accounts, newest first, in pages, each with a form to
+// answer it.
 func (v *request) staffFeedback() error { return v.showDeskFeedback(http.StatusOK, "", "", "", nil) }
 
-// showDeskFeedback shows the list, with what was typed for one piece of it and what is wrong with
-// that.
+// showDeskFeedback shows the list, with what was typed as an answer to one entry and its errors.
 func (v *request) showDeskFeedback(code int, id, becomes, typed string, wrong mistakes) error {
 	query := v.r.URL.Query()
-	if id != "" { // the form says where it stood
+	if id != "" { // the form carries its position
 		query = v.r.PostForm
 	}
 	chosen, cursor := query.Get("list"), query.Get(cursorField)
 	p := staffFeedbackPage{Status: chosen, Cursor: cursor, Filters: deskFeedbackFilters(chosen)}
 	list, err := ask(v, v.Calls.DeskListFeedback, service.DeskFeedbackInput{Status: chosen, Cursor: cursor})
 	if err == nil && id != "" && !listsFeedback(&list, id) {
-		// Whoever answered first moved it to another list.
+		// The first person to answer moved it to another list.
 		list, err = ask(v, v.Calls.DeskListFeedback, service.DeskFeedbackInput{
 			Status: "all", Limit: maxFeedback, Cursor: cursor,
 		})
@@ -71,14 +70,15 @@ func (v *request) showDeskFeedback(code int, id, becomes, typed string, wrong mi
 	return v.show(code, p, wrong.notices()...)
 }
 
-// maxFeedback is how much of the list of all is looked through for what moved: the longest page.
+// maxFeedback is how many entries of the unfiltered list are searched for a moved one: the longest
+// page.
 const maxFeedback = 100
 
 func listsFeedback(list *service.DeskFeedbackList, id string) bool {
 	return slices.ContainsFunc(list.Feedback, func(f service.DeskFeedback) bool { return f.ID == id })
 }
 
-// deskFeedbackFilters are the lists that there are.
+// deskFeedbackFilters returns the filters of the list.
 func deskFeedbackFilters(chosen string) []filter {
 	var filters []filter
 	for i, f := range append([][2]string{{"new", "New"}},
@@ -110,12 +110,12 @@ func (v *request) deskFeedback(f *service.DeskFeedback, becomes, wrong string) d
 	return row
 }
 
-// answerFeedback says what becomes of feedback. What was typed stays in the form when that is
-// refused.
+// answerFeedback changes the status of feedback. When that is refused, the form keeps what was
+// typed.
 func (v *request) answerFeedback() error {
 	form, id := v.r.PostForm, v.r.PathValue("id")
 	becomes, typed := form.Get(statusField), unixLines(form.Get(replyField))
-	seen, _ := strconv.Atoi(form.Get(seenField)) // what is no number was not seen
+	seen, _ := strconv.Atoi(form.Get(seenField)) // 0 when malformed
 	done, err := ask(v, v.Calls.DeskAnswerFeedback, service.AnswerFeedbackInput{
 		ID: id, Status: becomes, Reply: typed, Seen: max(seen, 0),
 	})

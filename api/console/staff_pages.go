@@ -4,8 +4,8 @@ package console
 type deskRow struct {
 	ticketRow
 
-	Account, Short       string // what it is called, if anything, and the end of its id
-	AccountID, OfAccount string // its id, and the list of its tickets
+	Account, Short       string // its name, if any, and the end of its id
+	AccountID, OfAccount string // its id and a link to its tickets
 	Plan, Messages       string
 	Rank                 int
 }
@@ -16,7 +16,7 @@ type staffTicketsPage struct {
 	Status, Priority selection
 	Account          field
 	Tickets          []deskRow
-	Next, First      string // addresses of other pages; empty for none
+	Next, First      string // URLs of other pages; empty for none
 	Empty            *empty
 }
 
@@ -26,20 +26,20 @@ func (staffTicketsPage) head() head {
 	}
 }
 
-// deskEvent is something that was done about a ticket.
+// deskEvent is an action on a ticket.
 type deskEvent struct {
 	When             moment
 	Who, Where, What string
-	Status           status // that it has had since
+	Status           status // its status afterwards
 }
 
-// staffTicketPage is one ticket as those see it who answer.
+// staffTicketPage is a ticket from the staff's point of view.
 type staffTicketPage struct {
 	ticketPage
 
-	Of      []detail // whose it is
+	Of      []detail // the account it belongs to
 	History []deskEvent
-	Seen    string // how many messages are shown
+	Seen    string // the number of messages shown
 }
 
 func (p staffTicketPage) head() head {
@@ -49,20 +49,20 @@ func (p staffTicketPage) head() head {
 	}
 }
 
-// deskFeedbackRow is feedback with the form that answers it.
+// deskFeedbackRow is feedback with a form to answer it.
 type deskFeedbackRow struct {
 	feedbackView
 
 	ID, Account, Plan, Seen string
 	Becomes                 selection
 	Reply                   area
-	Open                    bool // its form is
+	Open                    bool // its form is open
 }
 
 // staffFeedbackPage lists the feedback of all accounts.
 type staffFeedbackPage struct {
-	Status, Cursor string // as the address says them
-	Kept           string // an answer that was refused to feedback that is not listed
+	Status, Cursor string // from the URL
+	Kept           string // a refused answer to feedback that is not listed
 	Filters        []filter
 	Given          []deskFeedbackRow
 	Older, Newest  string

@@ -14,7 +14,7 @@ type periodRow struct {
 	Requests, Units string
 }
 
-// statementPage is what was used and invoiced in a period, to read and to print.
+// statementPage shows what was used and invoiced in a period, on screen and printed.
 type statementPage struct {
 	Period, Days    string
 	Status          status
@@ -34,31 +34,31 @@ func (p *statementPage) head() head {
 	}
 }
 
-// usage is a table of figures, grouped by key, that add up to their total.
+// usage is a table of figures, grouped by key, with their total.
 type usage struct {
 	Title  string
 	Groups []usageGroup
 	Total  usageRow
-	Note   string // what is not shown; empty when all is
+	Note   string // what is not shown; empty when everything is
 }
 
-// usageGroup is a key with what it used by chain and class.
+// usageGroup is the usage of a key by chain and class.
 type usageGroup struct {
 	Head usageRow
 	Rows []usageRow
 }
 
-// usageRow is the figures of a group. Charged, hits and refused add up to the requests.
+// usageRow is a row of a group. Charged, hits and refused add up to the requests.
 type usageRow struct {
 	Name, About                             string
 	Requests, Charged, Hits, Refused, Units string
 }
 
-// invoiceTable is invoices with their sums, which are empty where they would mix currencies.
+// invoiceTable lists invoices with their sums, which are empty when currencies differ.
 type invoiceTable struct {
 	Rows            []statementInvoice
 	Net, VAT, Total string
-	Void            bool // some are not in the sums
+	Void            bool // the sums omit void invoices
 }
 
 // statementInvoice is an invoice of a statement. Net and VAT add up to the total.

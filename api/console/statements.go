@@ -13,7 +13,7 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// tableSuffix is how the address of a statement ends that is downloaded as a table.
+// tableSuffix ends the URL of a statement that is downloaded as CSV.
 const tableSuffix = ".csv"
 
 // statements lists the billing periods of the account.
@@ -51,7 +51,7 @@ func periodStatus(s statement.Status) status {
 	return status{good, "closed"}
 }
 
-// statement shows the statement of a period, to read and to print, or gives it as a table.
+// statement shows the statement of a period, on screen and printed, or sends it as CSV.
 func (v *request) statement() error {
 	key := v.r.PathValue("period")
 	if table, ok := strings.CutSuffix(key, tableSuffix); ok {
@@ -64,7 +64,7 @@ func (v *request) statement() error {
 	return v.show(http.StatusOK, v.statementPage(&s))
 }
 
-// noPeriod says of what names no period of the account that there is none.
+// noPeriod returns the error for a period that the account does not have.
 func noPeriod(err error) error {
 	if refusedFor(err, fault.NotYours) || refusedFor(err, fault.FieldRefused) {
 		return &refusal{
@@ -75,7 +75,7 @@ func noPeriod(err error) error {
 	return err
 }
 
-// statementTable sends a statement as a file for spreadsheets.
+// statementTable sends a statement as CSV.
 func (v *request) statementTable(key string) error {
 	t, err := ask(v, v.Calls.ExportStatement, service.ExportStatementInput{Period: key})
 	if err != nil {
@@ -89,7 +89,7 @@ func (v *request) sendTable(name, media, text string) error {
 	v.w.Header().Set("Content-Type", media)
 	v.w.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
 	v.w.WriteHeader(http.StatusOK)
-	//nolint:gosec // it goes as a file, not as a page; a client that went away is told nothing
+	//nolint:gosec // sent as a file, not as a page; an error means that the client has left
 	_, _ = v.w.Write([]byte(text))
 	return nil
 }
@@ -122,7 +122,7 @@ func (v *request) statementPage(s *statement.Statement) *statementPage {
 	return p
 }
 
-// planTitle is what a plan is called; its key where this version does not know it.
+// planTitle returns the title of a plan, or its key when this version does not know it.
 func planTitle(key string) string {
 	if p, known := plan.Lookup(key); known {
 		return p.Title
@@ -160,7 +160,7 @@ func limitRows(limits []statement.Limit) []fact {
 	return rows
 }
 
-// limitTitle is what a limit is called; its word where this version has none.
+// limitTitle returns the title of a limit, or its reason when this version has none.
 func limitTitle(reason string) string {
 	all := fault.Table()
 	if i := slices.IndexFunc(all, func(e fault.Entry) bool { return e.Name == reason }); i >= 0 {
@@ -170,11 +170,11 @@ func limitTitle(reason string) string {
 }
 
 // maxUsageLines is how many lines of usage a page shows. A statement of many keys has thousands,
-// which its table holds and a screen is no place for.
+// which only its CSV file contains.
 const maxUsageLines = 100
 
-// usageTable is usage by key, under each key by chain and class, with the totals under it. Where
-// that is too long, the keys with the most requests are shown, and what is left as one line.
+// usageTable returns usage by key, and for each key by chain and class, with totals. When it is too
+// long, it shows the keys with the most requests and sums up the others in one line.
 func usageTable(title string, keys []statement.Key, totals statement.Totals) usage {
 	u := usage{Title: title, Total: usageCells("All", "", &totals)}
 	shown, others := mostUsed(keys)
@@ -205,8 +205,8 @@ func usageTable(title string, keys []statement.Key, totals statement.Totals) usa
 	return u
 }
 
-// mostUsed are the keys that a page has room for, those with the most requests where it has not for
-// all, and the others.
+// mostUsed returns the keys that a page shows and the others. When there are too many, it shows
+// those with the most requests.
 func mostUsed(keys []statement.Key) (shown, others []statement.Key) {
 	lines := func(k *statement.Key) int {
 		n := 1
@@ -223,7 +223,7 @@ func mostUsed(keys []statement.Key) (shown, others []statement.Key) {
 		return keys, nil
 	}
 	sorted := slices.Clone(keys)
-	//nolint:gocritic // a few
+	//nolint:gocritic // there are only a few
 	slices.SortStableFunc(sorted, func(a, b statement.Key) int {
 		return cmp.Compare(b.Totals.Requests, a.Totals.Requests)
 	})
@@ -269,8 +269,8 @@ func usageCells(name, about string, t *statement.Totals) usageRow {
 	}
 }
 
-// invoicesTable is the invoices with their sums under them. Void ones are shown and not summed;
-// amounts of several currencies have no sum.
+// invoicesTable lists the invoices with their sums. Void invoices are shown but not summed. There
+// are no sums when currencies differ.
 func invoicesTable(invoices []statement.Invoice) invoiceTable {
 	var table invoiceTable
 	var net, vat, total plan.Cents

@@ -10,15 +10,15 @@ import (
 
 const pathStatus = "/status"
 
-// statusPage is how the chains stand, and stood.
+// statusPage shows the current state of the chains and their history.
 type statusPage struct {
 	Now       notice // all chains in one sentence
 	Chains    chainsView
 	Strips    []strip
-	Days      []stripDay // the same as the strips, the newest first
+	Days      []stripDay // the same as the strips, newest first
 	First     string     // first day of the strips
 	Incidents []incidentRow
-	Mails     link // where mails about incidents are chosen
+	Mails     link // where mails about incidents are ordered
 	Made      moment
 	JSON      string
 }
@@ -27,17 +27,17 @@ func (statusPage) head() head {
 	return head{Template: "status", Title: "Status", Bare: true, Broad: true}
 }
 
-// The strip's own coordinates: it is stretched to whatever place there is.
+// Coordinates of the strip. It is scaled to its container, so they have no unit.
 const (
 	stripDayWidth = 10
 	stripBarWidth = 8
 	stripHeight   = 100
 )
 
-// strip is a chain's days as bars: the taller, the better.
+// strip shows the days of a chain as bars: the taller, the better.
 type strip struct {
 	Title, Uptime string
-	Label         string // what it shows, for those who do not see it
+	Label         string // what it shows, for screen readers
 	Width, Height int
 	BarWidth      int
 	Bars          []stripBar
@@ -55,7 +55,7 @@ type stripDay struct {
 	Cells []string
 }
 
-// incidentRow is a time in which a chain was down.
+// incidentRow is a period in which a chain was down.
 type incidentRow struct {
 	Chain        string
 	Began, Ended moment
@@ -63,13 +63,13 @@ type incidentRow struct {
 	Open         bool
 }
 
-// status shows how the chains stand, and stood.
+// status shows the current state of the chains and their history.
 func (v *request) status() error {
 	s, err := v.chainsStatus()
 	if err != nil {
 		return err
 	}
-	r := reader{now: v.Now(), zone: time.UTC} // who looks at it need not be anybody whose zone is known
+	r := reader{now: v.Now(), zone: time.UTC} // the visitor may be anybody, so the time zone is unknown
 	p := newStatusPage(r, &s)
 	if v.jar.get(v.r, sessionCookie) != "" {
 		p.Mails = link{"Choose in the settings whether you get a mail", pathSettings + "#notifications"}
@@ -101,7 +101,7 @@ func newStatusPage(r reader, s *service.Status) statusPage {
 	return p
 }
 
-// statusNow says how all chains stand in one sentence.
+// statusNow describes the state of all chains in one sentence.
 func statusNow(s *service.Status) notice {
 	by := map[chain.State]int64{}
 	for i := range s.Chains {
@@ -165,7 +165,7 @@ func newStrip(c *service.ChainStatus) strip {
 	return s
 }
 
-// dayCell says how a chain stood on a day.
+// dayCell describes the state of a chain on a day.
 func dayCell(d *service.StatusDay) string {
 	switch d.State {
 	case chain.Unknown:
@@ -179,7 +179,7 @@ func dayCell(d *service.StatusDay) string {
 	return percentage(d.Uptime)
 }
 
-// lasted is a number of seconds in the two largest units that say something.
+// lasted formats seconds as seconds, minutes, or hours and minutes.
 func lasted(seconds int64) string {
 	d := time.Duration(seconds) * time.Second
 	switch {
@@ -195,7 +195,7 @@ func lasted(seconds int64) string {
 	return text
 }
 
-// dateOf is a day of the operation for people.
+// dateOf formats a day of the operation.
 func dateOf(day string) string {
 	t, err := time.Parse(time.DateOnly, day)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// Paths of support. Those under pathSupport are for holders of keys as well; every error names
+// Paths of support. Holders of API keys may use those under pathSupport, too. Every error links to
 // pathAsk.
 const (
 	pathSupport    = "/support"
@@ -28,12 +28,12 @@ const (
 	requestField = "request_id"
 	keyField     = "key"
 	nextField    = "next"
-	// withKey, in the address of pathAsk, asks for a key though somebody signed in: the call may be
-	// of a key that their account does not have.
+	// withKey, in the URL of pathAsk, asks for a key even when somebody is signed in, because the
+	// call may have used a key of another account.
 	withKey = "with"
 )
 
-// supportRoutes are the customer's side of support.
+// supportRoutes registers the customer's side of support.
 func (p *Pages) supportRoutes() {
 	p.console("GET "+pathTickets, (*request).tickets)
 	p.console("GET "+pathNewTicket, (*request).newTicket)
@@ -52,8 +52,8 @@ func (p *Pages) supportRoutes() {
 	p.handle("POST "+pathAskKey+"/leave", (*request).forgetKey)
 }
 
-// supportPage serves a pattern for the holder of a key that was put in, or else for somebody who
-// signed in. Anybody else is asked for one of both, in place.
+// supportPage serves a pattern for the holder of an entered key, or else for the person who signed
+// in. Anybody else is asked to do either.
 func (p *Pages) supportPage(pattern string, f func(*request) error) {
 	p.handle(pattern, func(v *request) error {
 		known, err := v.findSupportUser()
@@ -74,7 +74,7 @@ func (p *Pages) supportPage(pattern string, f func(*request) error) {
 	})
 }
 
-// findSupportUser finds out who asks.
+// findSupportUser identifies who asks.
 func (v *request) findSupportUser() (bool, error) {
 	key, ok := v.seal.open(v.jar.sealedKey(v.r), v.csrfCookie, v.Now())
 	if !ok {
@@ -84,13 +84,13 @@ func (v *request) findSupportUser() (bool, error) {
 	return true, nil
 }
 
-// formMoved refuses a form of a page of another account, or of another key.
+// formMoved refuses a form of a page for another account or another key.
 func (v *request) formMoved() error {
 	return &refusal{status: http.StatusConflict, heading: "This page belongs to another account", text: movedText}
 }
 
-// askForKey shows the ways to ask: signing in, or the key that called. A text that was sent already
-// is shown, so that it is not lost.
+// askForKey shows the ways to ask: signing in, or entering the key that made the call. A submitted
+// text is shown again, so that it is not lost.
 func (v *request) askForKey(wrong string) error {
 	next := localPath(v.r.URL.RequestURI(), pathAsk)
 	code := http.StatusOK
@@ -120,8 +120,8 @@ func (v *request) showDoor(code int, next, kept, wrong string) error {
 	return v.show(code, p)
 }
 
-// supportPathOf is a path of the pages of support, without the wish for a key; the form of a new
-// ticket for anything else.
+// supportPathOf returns a path of the support pages without the parameter withKey, or pathAsk for
+// any other path.
 func supportPathOf(path string) string {
 	at, err := url.Parse(localPath(path, pathAsk))
 	if err != nil || !strings.HasPrefix(at.Path, pathSupport+"/") || strings.Contains(at.Path, "..") {
@@ -135,7 +135,7 @@ func supportPathOf(path string) string {
 
 const noKeyText = "This key is not known or was revoked. Copy all of it: cag_ and 49 letters and digits."
 
-// saveKey takes a key and keeps it sealed in a cookie. The key itself comes back in no answer.
+// saveKey stores a key sealed in a cookie. No answer contains the key itself.
 func (v *request) saveKey() error {
 	next := supportPathOf(v.r.PostForm.Get(nextField))
 	key, ok := account.ParseKey(strings.TrimSpace(v.r.PostForm.Get(keyField)))
@@ -156,7 +156,7 @@ func (v *request) saveKey() error {
 	return v.redirect(next)
 }
 
-// forgetKey forgets the key that was put in.
+// forgetKey deletes the stored key.
 func (v *request) forgetKey() error {
 	v.dropKey()
 	return v.redirect(pathAsk)
@@ -167,7 +167,7 @@ func (v *request) dropKey() {
 	v.holder = account.Key{}
 }
 
-// askingWith is the key that asks, for the page to say; empty when somebody signed in.
+// askingWith returns the key that asks, for the page to show; empty when somebody signed in.
 func (v *request) askingWith() string {
 	if v.holder.IsZero() {
 		return ""
@@ -175,7 +175,7 @@ func (v *request) askingWith() string {
 	return v.holder.Prefix()
 }
 
-// Where the tickets of this visit stand, and where it asks.
+// Paths of the tickets and of the form for this request.
 func (v *request) ticketsAt() string {
 	if v.holder.IsZero() {
 		return pathTickets

@@ -2,10 +2,10 @@ package console
 
 import "cmp"
 
-// asking says with which key this page asks, and takes it back.
+// asking shows which key this page asks with, and has the form that forgets it.
 type asking struct{ Token, With string }
 
-// filter is one choice of what a list shows, as a link.
+// filter is a filter of a list, as a link.
 type filter struct {
 	link
 
@@ -24,11 +24,11 @@ type ticketRow struct {
 type ticketsPage struct {
 	Tickets []ticketRow
 	Filters []filter
-	Ask     string // where a ticket is filed
-	Older   string // address of the next page; empty at the end
-	Newest  string // address of the first page; empty on it
+	Ask     string // where to file a ticket
+	Older   string // URL of the next page; empty at the end
+	Newest  string // URL of the first page; empty on it
 	Empty   *empty
-	With    string // prefix of the key that asks; empty for somebody who signed in
+	With    string // prefix of the key that asks; empty for a person who signed in
 }
 
 func (ticketsPage) head() head {
@@ -38,31 +38,31 @@ func (ticketsPage) head() head {
 	}
 }
 
-// area is a text of several lines.
+// area is a multi-line text field.
 type area struct {
-	ID                              string // on the page; empty for the name
+	ID                              string // on the page; empty to use the name
 	Name, Label, Value, Rule, Error string
 	Required, Autofocus             bool
 	Most, Rows                      int
 }
 
-// Described lists the ids of what describes the text.
+// Described returns the ids of the elements that describe the text field.
 func (a area) Described() string {
 	return field{Name: cmp.Or(a.ID, a.Name), Rule: a.Rule, Error: a.Error}.Described()
 }
 
-// pathView is something to try before anybody answers.
+// pathView is a suggestion to try before anybody answers.
 type pathView struct {
 	Title, Code string
 	Steps       []string
-	At          string // path that leads past the limit; empty for none
+	At          string // link to a way past the limit; empty for none
 }
 
-// newTicketPage asks what a ticket says, and shows what is attached to it.
+// newTicketPage has the form for a ticket and shows the evidence that will be attached.
 type newTicketPage struct {
 	Action        string
 	Form          string // its id
-	Request       string // the call that it is about, where it is the caller's
+	Request       string // the call that it is about, if it is the caller's
 	Subject       field
 	RequestID     *field // to name a call; nil when one is named
 	Message       area
@@ -82,29 +82,29 @@ func (p newTicketPage) head() head {
 
 // noteView is a message of a ticket.
 type noteView struct {
-	Who, Tone string // tone is a class: theirs, ours, service
+	Who, Tone string // CSS class: theirs, ours, service
 	When      moment
 	Text      string
 	Request   string
 }
 
-// ticketPage is one ticket with its messages.
+// ticketPage is a ticket with its messages.
 type ticketPage struct {
 	Reference, Subject string
 	Status             status
 	Facts              []detail
-	Closes             notice // when it closes by itself; without text when it does not
+	Closes             notice // when it closes automatically; empty when it does not
 	Notes              []noteView
 	Paths              []pathView
 	Evidence           *evidenceView
-	Action, Form       string // of the answer: where it goes, and its id
+	Action, Form       string // of the answer's form: URL and id
 	Reply              area
 	Buttons            []button
 	With               string
 	Crumb              []link
 }
 
-// button is what a form may be sent with.
+// button is a submit button.
 type button struct {
 	Do, Text string
 	Primary  bool
@@ -117,13 +117,13 @@ func (p ticketPage) head() head {
 	}
 }
 
-// supportDoorPage offers somebody who is not known the ways to ask.
+// supportDoorPage offers an unidentified visitor the ways to ask.
 type supportDoorPage struct {
-	Request string // as the address names it; nothing is said of it here
+	Request string // as in the URL; its details are not shown here
 	SignIn  link
 	Key     field
 	Next    string
-	Kept    string // a message that was sent without a key or session
+	Kept    string // a message that was submitted without a key or session
 }
 
 func (supportDoorPage) head() head {
@@ -133,14 +133,14 @@ func (supportDoorPage) head() head {
 	}
 }
 
-// feedbackView is feedback with what was said to it.
+// feedbackView is feedback with its answer.
 type feedbackView struct {
 	Title, Kind, Body, Chain, Reply string
 	Status                          status
 	When                            moment
 }
 
-// feedbackPage takes feedback and lists what was given.
+// feedbackPage has the form for feedback and lists earlier feedback.
 type feedbackPage struct {
 	Form        string // its id
 	Kind, Chain selection

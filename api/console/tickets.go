@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// ticketStatuses say where a ticket stands.
+// ticketStatuses describe the state of a ticket.
 var ticketStatuses = map[ticket.Status]status{
 	ticket.Open: {"", "Open"}, ticket.WaitingCustomer: {
 		warn, "Waiting for you",
@@ -18,8 +18,7 @@ var ticketStatuses = map[ticket.Status]status{
 	ticket.Resolved: {good, "Resolved"}, ticket.Closed: {good, "Closed"},
 }
 
-// ticketFilters are what the list may be narrowed to, in the order of the page. The first is what
-// it shows unasked.
+// ticketFilters are the filters of the list in the order of the page, the default first.
 var ticketFilters = [][2]string{
 	{"unresolved", "Unresolved"},
 	{string(ticket.Open), "Open"},
@@ -30,7 +29,7 @@ var ticketFilters = [][2]string{
 	{"all", "All"},
 }
 
-// filtersOf makes links of the choices of a list; current is the one that is shown.
+// filtersOf returns links for the filters of a list; current is the selected one.
 func filtersOf(at string, choices [][2]string, current string) []filter {
 	all := make([]filter, len(choices))
 	for i, c := range choices {
@@ -48,7 +47,7 @@ const (
 	cursorField = "cursor"
 )
 
-// pageAt is the address of a page of a list.
+// pageAt returns the URL of a page of a list.
 func pageAt(at, chosen, cursor string) string {
 	query := url.Values{}
 	if chosen != "" {
@@ -65,7 +64,7 @@ func pageAt(at, chosen, cursor string) string {
 
 const ticketsPerPage = 50
 
-// tickets lists tickets, newest first, by pages.
+// tickets lists tickets, newest first, in pages.
 func (v *request) tickets() error {
 	at, query := v.ticketsAt(), v.r.URL.Query()
 	chosen, cursor := query.Get(statusField), query.Get(cursorField)
@@ -102,7 +101,7 @@ func (v *request) tickets() error {
 	return v.show(http.StatusOK, p)
 }
 
-// noTickets says that there is nothing in a list, and how something comes there.
+// noTickets explains an empty list and how to file a ticket.
 func (v *request) noTickets(chosen string) *empty {
 	if chosen != ticketFilters[0][0] && chosen != "all" {
 		return &empty{
@@ -127,8 +126,7 @@ func (v *request) ticketRow(t *service.TicketView) ticketRow {
 	}
 }
 
-// findTicket returns the ticket of the path. Another account's is not found, like one that never
-// was.
+// findTicket returns the ticket of the path. A ticket of another account is not found.
 func (v *request) findTicket() (service.TicketDetail, error) {
 	found, err := ask(v, v.Calls.GetTicket, service.TicketInput{Reference: v.r.PathValue("reference")})
 	if refusedFor(err, fault.NotYours) || mistakesOf(err, "reference") != nil {
@@ -144,7 +142,7 @@ func noSuchTicket(cause error) error {
 	}
 }
 
-// ticket shows one ticket.
+// ticket shows a ticket.
 func (v *request) ticket() error {
 	found, err := v.findTicket()
 	if err != nil {
@@ -162,12 +160,12 @@ func (v *request) showTicket(code int, found *service.TicketDetail, typed string
 	return v.show(code, p, wrong.notices()...)
 }
 
-// channelWords say where a ticket came from.
+// channelWords describe where a ticket came from.
 var channelWords = map[string]string{
 	service.DoorConsole: "on these pages", service.DoorAPI: "by API", service.DoorMCP: "by agent tools",
 }
 
-// ticketPage formats a ticket, with what was typed and what is wrong with it.
+// ticketPage formats a ticket, with what was typed and its errors.
 func (v *request) ticketPage(t *service.TicketDetail, typed, wrong string) ticketPage {
 	p := ticketPage{
 		Reference: t.Reference, Subject: t.Subject, Status: ticketStatuses[t.Status], Notes: v.notes(t.Messages),
@@ -204,11 +202,11 @@ func (v *request) ticketPage(t *service.TicketDetail, typed, wrong string) ticke
 	return p
 }
 
-// ticketsCrumb leads back to the list.
+// ticketsCrumb links back to the list.
 func (v *request) ticketsCrumb() []link { return []link{{"Tickets", v.ticketsAt()}} }
 
-// noteWords say who wrote a message, and how it is shown. Who of a customer it was, writerWords
-// say.
+// noteWords describe who wrote a message and how it is shown. writerWords names the person or agent
+// of a customer.
 var noteWords = map[ticket.Author][2]string{
 	ticket.Customer: {"", "yours"}, ticket.Operator: {"Support", "ours"}, ticket.Service: {"The service", "service"},
 }
@@ -227,8 +225,8 @@ func (v *request) notes(all []service.TicketNote) []noteView {
 	return notes
 }
 
-// writerWords say who of an account wrote a message. What is not an address stands behind a word,
-// so that no name of an agent reads as somebody else's.
+// writerWords names who of an account wrote a message. A name that is not an e-mail address follows
+// a word, so that an agent cannot pose as somebody else.
 func writerWords(w *service.NoteWriter) string {
 	if w == nil {
 		return "The account"
@@ -258,7 +256,7 @@ func pathsOf(paths []ticket.Path) []pathView {
 	return shown
 }
 
-// What the form of a ticket asks for.
+// Values of the buttons on a ticket's form.
 const (
 	doField   = "do"
 	doReply   = "reply"
@@ -269,11 +267,11 @@ const (
 	messageRule  = "Plain text, up to 5,000 characters. No files: paste the relevant part. Never include keys."
 )
 
-// ticketMoves say what was done.
+// ticketMoves are the confirmations of actions.
 var ticketMoves = map[string]string{doReply: "Reply sent", doResolve: "Ticket resolved", doReopen: "Ticket reopened"}
 
-// answerTicket replies to a ticket, resolves or reopens it. What was typed stays in the form when
-// that is refused.
+// answerTicket replies to a ticket, resolves it or reopens it. When that is refused, the form keeps
+// what was typed.
 func (v *request) answerTicket() error {
 	do, typed := v.r.PostForm.Get(doField), unixLines(v.r.PostForm.Get(messageField))
 	reference := v.r.PathValue("reference")
@@ -309,6 +307,6 @@ func (v *request) answerTicket() error {
 	return v.redirect(v.ticketsAt() + "/" + moved.Reference)
 }
 
-// unixLines is a text of a form with line breaks of one character, which is what they count as
-// (browsers send two).
+// unixLines converts the line breaks of a submitted text to LF. Browsers send CRLF, which would
+// count as two characters.
 func unixLines(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }

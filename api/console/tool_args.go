@@ -11,10 +11,10 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// maxTyped bounds a value of a form, in bytes. What is longer is sent by a program.
+// maxTyped limits a value in a form, in bytes. Longer values need a program.
 const maxTyped = 32 << 10
 
-// examples are what a form holds before anybody typed.
+// examples returns the initial values of a form.
 func (t *tool) examples() map[string]string {
 	values := map[string]string{}
 	for i := range t.inputs {
@@ -23,8 +23,8 @@ func (t *tool) examples() map[string]string {
 	return values
 }
 
-// sent are the values of a form that came. Browsers send the lines of an area with carriage
-// returns, which nobody typed.
+// sent returns the values of a submitted form. Browsers send line breaks in a text area as CRLF;
+// they become LF.
 func (t *tool) sent(form url.Values) map[string]string {
 	values := map[string]string{}
 	for i := range t.inputs {
@@ -42,8 +42,8 @@ func (t *tool) sent(form url.Values) map[string]string {
 	return values
 }
 
-// ticked is the value of a box. One that is not ticked says so only where saying nothing would mean
-// something else.
+// ticked returns the value of a checkbox. An unticked one has a value only where omitting it would
+// have another meaning.
 func (in *input) ticked(on bool) string {
 	switch {
 	case on:
@@ -54,7 +54,7 @@ func (in *input) ticked(on bool) string {
 	return ""
 }
 
-// args are the arguments of a use.
+// args returns the arguments of a run.
 func (t *tool) args(values map[string]string) service.Args {
 	return func() (map[string]any, *fault.Error) {
 		args := map[string]any{}
@@ -73,8 +73,8 @@ func (t *tool) args(values map[string]string) service.Args {
 	}
 }
 
-// typed converts a text to the type that the schema asks for, and reports whether it is given at
-// all. One that does not fit stays text, which the schema refuses.
+// typed converts a text to the type in the schema, and reports whether it is set. A text that does
+// not convert stays a text, which the schema refuses.
 func (in *input) typed(text string) (value any, given bool) {
 	if text == "" && (!in.required || in.schema.Type != huma.TypeString) {
 		return nil, false

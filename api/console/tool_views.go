@@ -6,10 +6,10 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// toolboxPage is every tool with its form.
+// toolboxPage lists every tool with its form.
 type toolboxPage struct {
 	Groups   []toolGroupView
-	Visitors string // how often a visitor may use them
+	Visitors string // the rate limit for visitors
 }
 
 func (toolboxPage) head() head {
@@ -18,23 +18,23 @@ func (toolboxPage) head() head {
 	}
 }
 
-// toolGroupView is a part of the page.
+// toolGroupView is a section of the page.
 type toolGroupView struct {
 	ID, Title string
 	Tools     []toolView
 }
 
-// toolView is a tool as it is shown: what its form holds, and what came of it.
+// toolView is a tool with the values in its form and the outcome of its last run.
 type toolView struct {
 	Name, Title, About string
 	Cost, Kept         string
-	Live               bool   // visitors may use it here
+	Live               bool   // visitors may run it here
 	Method, Token      string // of its form
 	Inputs             []inputView
 	Curl               copyable
 	Outcome            *outcome
 
-	// What toolbox.js writes the command from.
+	// toolbox.js builds the command from these.
 	PublicURL, Route, RouteMethod string
 }
 
@@ -48,24 +48,24 @@ type inputView struct {
 	Ticked   bool
 	Place    place
 	JSONType string
-	Always   bool // saying nothing means something else than an empty text, or a box without a tick
+	Always   bool // an empty text or an unticked box is sent, because omitting it has another meaning
 }
 
-// outcome is what came of a use.
+// outcome is the result of running a tool.
 type outcome struct {
 	Title   string // of the tool
 	Facts   string
 	Answer  *shown
 	Raw     string // the answer as JSON
-	Whole   bool   // Raw is all of it
+	Whole   bool   // Raw is complete
 	Refused *notice
 	Errors  []fieldError
 }
 
-// fieldError is what is wrong with a field of the form.
+// fieldError is the error of a field of the form.
 type fieldError struct{ ID, Text string }
 
-// names are those of a tool's inputs.
+// names returns the names of a tool's inputs.
 func (t *tool) names() []string {
 	var names []string
 	for i := range t.inputs {
@@ -74,7 +74,7 @@ func (t *tool) names() []string {
 	return names
 }
 
-// view is a tool with values in its form.
+// view returns a tool with values in its form.
 func (t *tool) view(publicURL, token string, values map[string]string) toolView {
 	name := t.meta.Name
 	view := toolView{
@@ -90,7 +90,7 @@ func (t *tool) view(publicURL, token string, values map[string]string) toolView 
 	return view
 }
 
-// view is an input of a tool's form with a value.
+// view returns an input of a tool's form with a value.
 func (in *input) view(tool, value string) inputView {
 	s := in.schema
 	v := inputView{
@@ -120,7 +120,7 @@ func (in *input) view(tool, value string) inputView {
 	return v
 }
 
-// takesNothing reports whether the interface takes an empty text for the input.
+// takesNothing reports whether the interface accepts an empty text for the input.
 func (in *input) takesNothing() bool {
 	s := in.schema
 	if in.place == inPath || s.Type != huma.TypeString || (s.MinLength != nil && *s.MinLength > 0) || len(s.Enum) > 0 {

@@ -9,15 +9,15 @@ import (
 
 const (
 	pathToolbox = "/toolbox"
-	// toolField names the tool in a form.
+	// toolField is the field that names the tool.
 	toolField = "tool"
-	// partHeader asks for a part of a page, and says that an answer is one.
+	// partHeader asks for a part of a page, and marks an answer as a part.
 	partHeader  = "X-Part"
 	partOutcome = "outcome"
 )
 
-// toolbox shows the tools, and under the form that was sent what came of it. Tools only read, so
-// what has no long text is a link to share.
+// toolbox shows the tools, and the result of a submitted form below it. Tools only read, so forms
+// without long texts use GET and can be shared as links.
 func (v *request) toolbox() error {
 	if err := v.ensureCSRFCookie(); err != nil {
 		return err
@@ -49,7 +49,7 @@ func (v *request) toolbox() error {
 	return v.showTools(status, &view)
 }
 
-// showTools shows all tools, one of them as it was used.
+// showTools shows all tools, one of them with its result.
 func (v *request) showTools(status int, used *toolView, notices ...notice) error {
 	p := toolboxPage{Visitors: number(service.VisitorLimit.Limit) + " uses a minute"}
 	for _, g := range v.tools {
@@ -77,7 +77,7 @@ func (p *Pages) toolNamed(name string) *tool {
 	return nil
 }
 
-// use runs a tool and puts what came of it under its form. It gives the status of the page.
+// use runs a tool and shows its result below its form. It returns the status of the page.
 func (v *request) use(t *tool, values map[string]string, view *toolView) int {
 	caller := v.caller()
 	caller.Session, caller.Visitor = "", true
@@ -102,7 +102,7 @@ func (v *request) use(t *tool, values map[string]string, view *toolView) int {
 	return http.StatusOK
 }
 
-// blame puts mistakes at their fields.
+// blame shows errors at their fields.
 func (t *toolView) blame(wrong mistakes) []fieldError {
 	var told []fieldError
 	for i := range t.Inputs {
@@ -114,7 +114,7 @@ func (t *toolView) blame(wrong mistakes) []fieldError {
 	return told
 }
 
-// facts says how an answer came, and what it costs whoever has a key.
+// facts describes how an answer was produced and what it costs with a key.
 func facts(took time.Duration, hit bool, cost string) string {
 	if hit {
 		return "Answered in " + milliseconds(took) + ", from the cache. With a key it costs nothing."
@@ -129,7 +129,7 @@ func milliseconds(d time.Duration) string {
 	return number(int64(d/time.Millisecond)) + " ms"
 }
 
-// liveTool is the form of a tool for another page; nil where there is none of this name.
+// liveTool returns the form of a tool for another page, or nil when there is no such tool.
 func (v *request) liveTool(name string) *toolView {
 	t := v.toolNamed(name)
 	if t == nil || !t.live() {

@@ -17,8 +17,8 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// tool is a metered operation as the toolbox shows it: its form and the command that does the same
-// follow from its schema. It never changes.
+// tool is a metered operation in the toolbox. Its form and its command are generated from its
+// schema. It is immutable.
 type tool struct {
 	op     service.Definition
 	meta   service.Meta
@@ -27,7 +27,7 @@ type tool struct {
 	inputs []input
 }
 
-// place is where the interface takes an input.
+// place is the part of a request that an input belongs to.
 type place string
 
 // The places.
@@ -37,7 +37,7 @@ const (
 	inBody  place = "body"
 )
 
-// kind is how an input is asked for.
+// kind is the kind of form control for an input.
 type kind string
 
 // The kinds.
@@ -54,18 +54,18 @@ type input struct {
 	place             place
 	kind              kind
 	schema            *huma.Schema
-	required          bool // the interface wants it
+	required          bool // by the interface
 	example           string
 	options           []option
 }
 
-// toolGroup is tools of a kind.
+// toolGroup is a group of tools.
 type toolGroup struct {
 	ID, Title string
 	tools     []*tool
 }
 
-// groupOf sorts the services of the toolbox. What is not relayed has a group.
+// groupOf maps the services of the toolbox to groups. Every service except the relay has a group.
 var groupOf = map[account.Service]string{
 	account.Gas: "Chain state", account.TxStatus: "Chain state",
 	account.ENS: "Names and prices", account.Prices: "Names and prices",
@@ -75,8 +75,8 @@ var groupOf = map[account.Service]string{
 // groupTitles are the groups in the order of the page.
 var groupTitles = []string{"Chain state", "Names and prices", "Contracts", "Utilities", "Data"}
 
-// newToolGroups makes the tools of operations. It fails on one that has no form, so that nobody
-// adds one that is not shown.
+// newToolGroups returns the tools of operations. It fails for an operation without a form, so that
+// every new one is shown.
 func newToolGroups(ops []service.Definition) ([]toolGroup, error) {
 	byTitle := map[string][]*tool{}
 	for _, op := range ops {
@@ -100,14 +100,14 @@ func newToolGroups(ops []service.Definition) ([]toolGroup, error) {
 	return groups, nil
 }
 
-// live reports whether visitors may use it here. The data service is for accounts on a paid plan,
-// so it needs a key.
+// live reports whether visitors may run the tool here. The data service needs a key, because only
+// paid plans include it.
 func (t *tool) live() bool { return t.meta.Service != account.Data }
 
 var pathInputs = regexp.MustCompile(`\{(\w+)\}`)
 
-// newTool makes a tool of an operation, with its inputs in the order of its path, then those that
-// are required, then the others.
+// newTool returns the tool of an operation. Its inputs are ordered: path parameters, then required
+// ones, then the others.
 func newTool(op service.Definition) (*tool, error) {
 	meta, schema := op.Meta(), op.Input()
 	t := &tool{op: op, meta: meta, about: firstSentence(meta.Description), method: "get"}
@@ -141,7 +141,7 @@ func newTool(op service.Definition) (*tool, error) {
 		if err != nil {
 			return nil, fmt.Errorf("input %s: %w", name, err)
 		}
-		if in.kind == areaKind { // addresses are too short for it
+		if in.kind == areaKind { // a URL is too short for it
 			t.method = "post"
 		}
 		t.inputs = append(t.inputs, in)
@@ -149,10 +149,10 @@ func newTool(op service.Definition) (*tool, error) {
 	return t, nil
 }
 
-// longLine is the length from which on a text is typed into an area, and too long for an address.
+// longLine is the length from which on a text gets a text area and is too long for a URL.
 const longLine = 4096
 
-// newInput makes the input of a property.
+// newInput returns the input of a property.
 func newInput(name string, at place, of *huma.Schema) (input, error) {
 	s := of.Properties[name]
 	if s == nil {
@@ -182,7 +182,7 @@ func newInput(name string, at place, of *huma.Schema) (input, error) {
 	return in, nil
 }
 
-// kindOf is how a value of a schema is asked for; empty when forms have nothing for it.
+// kindOf returns the form control for a schema, or "" when there is none.
 func kindOf(s *huma.Schema, at place) kind {
 	switch s.Type {
 	case huma.TypeBoolean:
@@ -206,11 +206,11 @@ func kindOf(s *huma.Schema, at place) kind {
 	return ""
 }
 
-// fixedLength reports whether a pattern bounds the length of what it takes: it repeats nothing
-// without an end.
+// fixedLength reports whether a pattern limits the length of its matches, which it does when it has
+// no unbounded repetition.
 func fixedLength(pattern string) bool { return pattern != "" && !strings.ContainsAny(pattern, "*+") }
 
-// plainText writes an example as people type it.
+// plainText formats an example as a user would type it.
 func plainText(example any) string {
 	if list, ok := example.([]any); ok {
 		var items []string
@@ -222,7 +222,7 @@ func plainText(example any) string {
 	return fmt.Sprint(example)
 }
 
-// enumOptions are the options of an enumeration. Chains go by their titles.
+// enumOptions returns the options of an enumeration. Chains have their titles.
 func enumOptions(s *huma.Schema, required bool) []option {
 	var all []option
 	if !required {
@@ -238,8 +238,8 @@ func enumOptions(s *huma.Schema, required bool) []option {
 	return all
 }
 
-// explained is what the interface says of a value, as a sentence. One that begins with a word of
-// the interface leaves it as it is.
+// explained returns the description of a value as a sentence. A description that begins with a term
+// of the interface keeps its case.
 func explained(s *huma.Schema, text string) string {
 	word, _, _ := strings.Cut(text, " ")
 	if slices.ContainsFunc(s.Enum, func(one any) bool { return fmt.Sprint(one) == strings.TrimSuffix(word, ":") }) {
@@ -248,7 +248,7 @@ func explained(s *huma.Schema, text string) string {
 	return sentence(text)
 }
 
-// firstSentence is what a description begins with.
+// firstSentence returns the first sentence of a description.
 func firstSentence(text string) string {
 	if first, _, more := strings.Cut(text, ". "); more {
 		return first + "."
@@ -256,13 +256,13 @@ func firstSentence(text string) string {
 	return text
 }
 
-// sentenceCase makes words of a name.
+// sentenceCase converts a name to words.
 func sentenceCase(name string) string {
 	words := strings.ReplaceAll(name, "_", " ")
 	return strings.ToUpper(words[:1]) + words[1:]
 }
 
-// keptFor says how long an answer is kept.
+// keptFor describes how long an answer is cached.
 func keptFor(d time.Duration) string {
 	switch {
 	case d <= 0:

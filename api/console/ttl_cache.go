@@ -9,25 +9,25 @@ import (
 )
 
 const (
-	// publicKept is how long public pages go by an answer that is the same for everybody, so that
-	// visitors who share a network do not use up its limit by looking at pages.
+	// publicKept is how long public pages reuse an answer that is the same for everybody. Visitors
+	// who share a network would otherwise use up its rate limit.
 	publicKept = 10 * time.Second
-	// failureKept is how long they go by a failure: those who wait for one do not ask for the same
-	// again, one after the other.
+	// failureKept is how long public pages reuse a failure, so that those who waited for it do not
+	// repeat the request one by one.
 	failureKept = time.Second
 )
 
-// ttlCache is the last answer of an operation that says the same to everybody.
+// ttlCache caches the last answer of an operation that is the same for everybody.
 type ttlCache[T any] struct {
-	mu     sync.Mutex // guards what follows; nobody holds it while asking
+	mu     sync.Mutex // guards the following fields; never held while asking
 	answer T
 	err    error
 	until  time.Time
-	asking chan struct{} // closed when the question under way is answered; nil for none
+	asking chan struct{} // closed when the request in flight ends; nil for none
 }
 
-// get returns the answer, or the failure, while it is fresh. Otherwise it asks, one visitor at a
-// time: the others wait for what comes of that, as long as their requests last.
+// get returns the cached answer or failure while it is fresh. Otherwise it runs asked, once at a
+// time: concurrent callers wait for that result until their contexts end.
 func (k *ttlCache[T]) get(ctx context.Context, now func() time.Time, asked func() (T, error)) (T, error) {
 	for {
 		k.mu.Lock()
@@ -51,8 +51,8 @@ func (k *ttlCache[T]) get(ctx context.Context, now func() time.Time, asked func(
 	}
 }
 
-// ask asks and keeps what comes of it, except when the request ended meanwhile: that failure is its
-// own.
+// ask runs asked and caches the result. It does not cache a failure of a request whose context has
+// ended.
 func (k *ttlCache[T]) ask(ctx context.Context, now func() time.Time, asked func() (T, error)) (answer T, err error) {
 	done := false
 	defer func() {

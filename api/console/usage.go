@@ -21,7 +21,7 @@ const (
 	pathUsageTable = "/usage.csv"
 )
 
-// usageRanges are the ranges of the page, by the words of the operation.
+// usageRanges are the ranges of the page, by the operation's names.
 var usageRanges = []link{{"24 hours", "24h"}, {"7 days", "7d"}, {"30 days", "30d"}, {"This period", periodRange}}
 
 const (
@@ -29,7 +29,7 @@ const (
 	periodRange  = "period"
 )
 
-// usageInput reads the range, the key and the chain of the address. Empty fields are for all.
+// usageInput returns the range, the key and the chain in the URL. An empty field means all.
 func (v *request) usageInput() service.ExploreUsageInput {
 	q := v.r.URL.Query()
 	return service.ExploreUsageInput{
@@ -37,7 +37,7 @@ func (v *request) usageInput() service.ExploreUsageInput {
 	}
 }
 
-// usageAddress is the page of a range, a key and a chain.
+// usageAddress returns the URL of the page for a range, a key and a chain.
 func usageAddress(path string, in *service.ExploreUsageInput) string {
 	q := url.Values{"range": {in.Range}}
 	if in.KeyID != "" {
@@ -49,7 +49,7 @@ func usageAddress(path string, in *service.ExploreUsageInput) string {
 	return path + "?" + q.Encode()
 }
 
-// usage is what was used in a range, in every way that it is recorded.
+// usage shows the usage of a range in every recorded dimension.
 func (v *request) usage() error {
 	in := v.usageInput()
 	var used service.ExploredUsage
@@ -66,7 +66,8 @@ func (v *request) usage() error {
 	return v.show(http.StatusOK, p)
 }
 
-// usedSince is the first hour of the range: a period's own, not that of the day on which it began.
+// usedSince returns the first hour of the range. For a period, that is its exact start and not the
+// start of that day.
 func (v *request) usedSince(used *service.ExploredUsage) time.Time {
 	if began := v.session.PeriodStart.Truncate(time.Hour); used.Range == periodRange && began.After(used.Since) {
 		return began
@@ -104,7 +105,7 @@ func (r reader) usagePage(used *service.ExploredUsage, in *service.ExploreUsageI
 	return p
 }
 
-// usageTable sends the usage of a range as a file for spreadsheets.
+// usageTable sends the usage of a range as CSV.
 func (v *request) usageTable() error {
 	t, err := ask(v, v.Calls.ExportUsage, v.usageInput())
 	if f, ok := errors.AsType[*fault.Error](err); ok && f.Data["most_rows"] != nil {
@@ -116,7 +117,7 @@ func (v *request) usageTable() error {
 	return v.sendTable(t.Document())
 }
 
-// noUsage says of an address that chooses what there is not that there is none.
+// noUsage returns the error for a URL whose filters match nothing.
 func noUsage(err error) error {
 	if refusedFor(err, fault.NotYours) || refusedFor(err, fault.FieldRefused) {
 		return &refusal{
@@ -128,7 +129,7 @@ func noUsage(err error) error {
 	return err
 }
 
-// noUsageYet is what to do where nothing was used.
+// noUsageYet shows what to do when there is no usage.
 func (v *request) noUsageYet(keys int, in string) *empty {
 	if keys == 0 {
 		return &empty{
@@ -149,7 +150,7 @@ func (v *request) noUsageYet(keys int, in string) *empty {
 	}
 }
 
-// usageSince says what the range covers, in the zone in which it is cut.
+// usageSince describes the range, in the time zone of its steps.
 func (r reader) usageSince(u *service.ExploredUsage) string {
 	if u.StepSeconds < int64(dayLength/time.Second) {
 		return r.moment(u.Since).Exact
@@ -157,8 +158,8 @@ func (r reader) usageSince(u *service.ExploredUsage) string {
 	return utc(u.Since)
 }
 
-// keySelection offers the keys that were used since an instant, and the chosen one: an account has
-// a thousand, most of which have nothing to show.
+// keySelection offers the chosen key and those used since an instant, because an account may have a
+// thousand keys, most of them unused.
 func keySelection(keys []service.KeyView, chosen string, since time.Time) selection {
 	s := selection{Name: "key", Label: "Key", Options: []option{{Value: "", Text: "All keys"}}}
 	for i := range keys {
@@ -206,7 +207,7 @@ func usageStats(u *service.ExploredUsage) []stat {
 	}
 }
 
-// shareOf is a share with one decimal, rounded down; a dash of nothing.
+// shareOf formats a share with one decimal, rounded down; a dash when whole is 0.
 func shareOf(part, whole int64) string {
 	const thousand = 1000
 	if whole <= 0 {
@@ -218,8 +219,8 @@ func shareOf(part, whole int64) string {
 	return strconv.FormatUint(tenths/10, 10) + "." + strconv.FormatUint(tenths%10, 10) + " %"
 }
 
-// bare is a figure in milliseconds without its unit; empty where nothing was measured. Above 10 ms
-// decimals say nothing.
+// bare formats milliseconds without the unit; empty when nothing was measured. From 10 ms on it
+// shows no decimals.
 func bare(m service.MaybeFigure) string {
 	if m.Value == nil {
 		return ""
@@ -235,7 +236,7 @@ func bare(m service.MaybeFigure) string {
 
 func orDash(text string) string { return cmp.Or(text, "–") }
 
-// millis is a figure in milliseconds; a dash where nothing was measured.
+// millis formats milliseconds with the unit; a dash when nothing was measured.
 func millis(m service.MaybeFigure) string {
 	if text := bare(m); text != "" {
 		return text + " ms"

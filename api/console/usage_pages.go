@@ -1,22 +1,22 @@
 package console
 
-// usagePage is all that was used in a range, of all keys and chains or of one.
+// usagePage shows the usage of a range, of all keys and chains or of one.
 type usagePage struct {
 	Ranges         []choiceLink
-	Range          string // of the links and forms
+	Range          string // for links and forms
 	Keys, Chains   selection
 	Filtered       bool
 	Since, AsOf    string
-	Table          string // address of the same as a file
+	Table          string // URL of the same as CSV
 	Stats          []stat
 	Units          chart
 	Requests       chart
-	Latency        *chart // none when nothing was measured
+	Latency        *chart // nil when nothing was measured
 	LatencyByChain []latencyRow
 	Groups         []usageGroupTable
 	Reasons        []failureRow
 	Failed         []failedRow
-	Beyond         string // how many more were refused, of which only the number is kept; empty for none
+	Beyond         string // how many more refusals there were, of which only the number is stored; empty for none
 	Start          *empty
 }
 
@@ -35,21 +35,22 @@ type choiceLink struct {
 	Current bool
 }
 
-// latencyRow is how long answered calls of a chain took. Values are what the cells are sorted by.
+// latencyRow is the latency of answered calls of a chain. The values are the sort keys of the
+// cells.
 type latencyRow struct{ Chain, Calls, P50, P95 string }
 
-// usageGroupTable is usage that is told apart by a word.
+// usageGroupTable is usage grouped by one dimension.
 type usageGroupTable struct {
 	ID, Title, Head, Find string
 	Rows                  []usageGroupRow
 }
 
-// usageGroupRow is usage that shares a word.
+// usageGroupRow is the usage of one group.
 type usageGroupRow struct {
 	Name, About                        string
-	To                                 string // address of the same page for it alone; empty for none
+	To                                 string // URL of the page for this group; empty for none
 	Requests, Units, Share, Hits, Lost string
-	Rest                               bool // what is left, which no order moves
+	Rest                               bool // the remaining groups, always sorted last
 }
 
 // failureRow is a reason for which calls were refused or failed.

@@ -10,12 +10,12 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// stretchOf is the time of a step.
+// stretchOf returns the time that a step covers.
 func stretchOf(u *service.ExploredUsage, s *service.ExploredStep) stretch {
 	return stretch{start: s.Start.UTC(), hour: u.StepSeconds < int64(dayLength/time.Second), partial: s.Partial}
 }
 
-// unitsChart draws the units of a range, by class where those are told apart.
+// unitsChart draws the units of a range, by class where classes are known.
 func (r reader) unitsChart(u *service.ExploredUsage) chart {
 	days := make([]dayUsage, len(u.Steps))
 	for i := range u.Steps {
@@ -28,7 +28,7 @@ func (r reader) unitsChart(u *service.ExploredUsage) chart {
 	return r.newChart(days)
 }
 
-// requestsChart draws what became of the requests of a range.
+// requestsChart draws the outcomes of the requests of a range.
 func (r reader) requestsChart(u *service.ExploredUsage) chart {
 	p := plotted{
 		id: "requests", what: "Requests", sum: count(u.Total.Requests, "request"),
@@ -54,7 +54,8 @@ func (r reader) requestsChart(u *service.ExploredUsage) chart {
 	return p.draw()
 }
 
-// latencyChart draws how long answers took: p95 above p50. Nil where nothing was measured.
+// latencyChart draws the latency of answers: p95 above p50. It returns nil when nothing was
+// measured.
 func (r reader) latencyChart(u *service.ExploredUsage) *chart {
 	if u.P50.Value == nil {
 		return nil
@@ -86,7 +87,7 @@ func (r reader) latencyChart(u *service.ExploredUsage) *chart {
 	return &c
 }
 
-// usageGroups are the tables of a range: by chain, method, key and class.
+// usageGroups returns the tables of a range: by chain, method, key and class.
 func usageGroups(u *service.ExploredUsage, in *service.ExploreUsageInput) []usageGroupTable {
 	chains := usageGroupTable{ID: "by-chain", Title: "By chain", Head: "Chain", Find: "Find a chain"}
 	for i := range u.ByChain {
@@ -142,7 +143,7 @@ func groupRow(u *service.ExploredUsage, e *service.UsageEntry, name, noun string
 	return row
 }
 
-// failurePage is where a code is explained.
+// failurePage returns the path of the page that explains a code.
 func failurePage(code int) string {
 	if code == 0 {
 		return ""

@@ -2,7 +2,7 @@ package console
 
 import "strings"
 
-// places say where on these pages stands what the members of an error's data lead programs to.
+// places replaces the names of members of an error's data by where the pages show them.
 var places = strings.NewReplacer(
 	"at the path in data.support", "with its request id", "at data.support", "with its request id", "data.support",
 	"the support page", "at data.docs", "at /docs/methods", "data.docs", "/docs/methods",
@@ -16,10 +16,10 @@ var places = strings.NewReplacer(
 	"have an account adopt one",
 )
 
-// forPeople is a text of a refusal for somebody who sees a page and no envelope.
+// forPeople rewrites a text of a refusal for a reader of a page, who does not see the envelope.
 func forPeople(text string) string { return places.Replace(text) }
 
-// stepsForPeople are the next steps of a refusal for somebody who sees a page and no envelope.
+// stepsForPeople rewrites the next steps of a refusal in the same way.
 func stepsForPeople(steps []string) []string {
 	told := make([]string, len(steps))
 	for i, s := range steps {
