@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Advice is given to whoever asks, without a key, and costs nobody anything.
+// Advice needs no key and costs nothing.
 func TestAdviceIsGivenAtTheAgentsDoorWithoutAKey(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
@@ -48,7 +48,7 @@ func TestAdviceIsGivenAtTheAgentsDoorWithoutAKey(t *testing.T) {
 	}
 }
 
-// useTool calls a tool without a key and gives the text of what came back.
+// useTool calls a tool without a key and returns the text of the result.
 func (g *gateway) useTool(name, arguments string) (text string, isError bool) {
 	g.t.Helper()
 	params := fmt.Sprintf(`{"name":%q}`, name)

@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// The tools on the page and in the guide are those that the server has.
+// The tools on the page and in the guide must be those of the server.
 func TestTheToolsThatDocumentsListAreTheServers(t *testing.T) {
 	t.Parallel()
 	g := setup(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// batch checks that the answer is a batch of n and gives its items.
+// batch checks that the answer is a batch of n and returns its items.
 func (a answer) batch(n int) []envelope {
 	a.t.Helper()
 	var items []envelope
@@ -65,8 +65,8 @@ func TestItemsOfABatchRunBesideEachOtherWithinABound(t *testing.T) {
 		under += n
 		limit = max(limit, under)
 	}
-	// Everything that arrives waits for what arrives with it, for as long as a batch without a
-	// bound would take to arrive after its first item.
+	// Every request waits for those that arrive with it, for as long as an unbounded batch would
+	// take to arrive after its first item.
 	gathered := make(chan struct{})
 	gather := sync.OnceFunc(func() { time.AfterFunc(500*time.Millisecond, func() { close(gathered) }) })
 	g.all(func(x *testkit.Exchange) {
@@ -170,7 +170,7 @@ func TestItemsBeyondTheRateAreRefusedInBand(t *testing.T) {
 			t.Fatalf("item %d is refused with %+v", i, item.Error)
 		}
 	}
-	if admitted < 1 || admitted > 15 || g.sent("eth_call") != admitted { // a window may turn while the batch runs
+	if admitted < 1 || admitted > 15 || g.sent("eth_call") != admitted { // a new window may begin while the batch runs
 		t.Errorf("%d of 40 were admitted, %d sent", admitted, g.sent("eth_call"))
 	}
 	if day, _ := g.counted(key); int64(day) != int64(1000*admitted) {
@@ -232,12 +232,12 @@ func TestAPanicInABatchItemStaysInIt(t *testing.T) {
 
 func TestAClientThatLeavesABatchPaysForWhatItAsked(t *testing.T) {
 	t.Parallel()
-	g := setup(t, func(o *options) { o.timeout = standing }) // a loaded machine takes its time over so much
+	g := setup(t, func(o *options) { o.timeout = standing }) // so much data takes a loaded machine a while
 	key := g.doorKey()
 	begun := make(chan struct{})
-	under := sync.OnceFunc(func() { close(begun) }) // a slow answer may be asked for at the other upstream, too
+	under := sync.OnceFunc(func() { close(begun) }) // a slow answer may be hedged at the other upstream
 	g.all(func(x *testkit.Exchange) {
-		// More than the sockets hold: when it is sent, the gateway is gathering it.
+		// More than the socket buffers hold: once it is sent, the gateway is reading it.
 		_, _ = fmt.Fprintf(x.W, `{"jsonrpc":"2.0","id":%s,"result":"%s`, x.Request.ID, strings.Repeat("0", 24<<20))
 		_ = http.NewResponseController(x.W).Flush()
 		under()
@@ -283,7 +283,7 @@ func TestAnswersOfBatchesThatNobodyReadsDoNotFillTheMemory(t *testing.T) {
 		u.On("debug_traceTransaction", testkit.Large(8<<20))
 	}
 	trace := call("debug_traceCall", "[]")
-	held, body := g.begin(key, "["+trace+","+trace+"]") // more than sockets take
+	held, body := g.begin(key, "["+trace+","+trace+"]") // more than the socket buffers hold
 	if held.status != http.StatusOK {
 		t.Fatalf("HTTP %d", held.status)
 	}

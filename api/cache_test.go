@@ -110,7 +110,7 @@ func TestWhatMayChangeIsNeverServedAgain(t *testing.T) {
 			t.Errorf("%s: %d calls reached the upstreams", method, n)
 		}
 	}
-	for range 2 { // parameters that are not known to be plain
+	for range 2 { // parameters that are not known to be canonical
 		if g.rpc(key, chain.EthMainnet, call("eth_blockNumber", `["x"]`)).hit() ||
 			g.rpc(key, chain.SolanaMainnet, call("getSlot", `[{"minContextSlot":5}]`)).hit() {
 			t.Error("an answer to other parameters hit")

@@ -31,7 +31,7 @@ func TestClientsThatSendSlowlyAreNotWaitedForLong(t *testing.T) {
 		"nothing":     {"", ""},
 		"half a head": {head, ""},
 		"half a body": {head + "Content-Length: 100\r\n\r\n" + `{"jsonrpc"`, "HTTP/1.1 400 "},
-		// which net/http reads
+		// served by net/http
 		"half of a large body": {head + "Content-Length: 100000\r\n\r\n" + `{"jsonrpc"`, "HTTP/1.1 400 "},
 		"half a chunk":         {head + "Transfer-Encoding: chunked\r\n\r\n40\r\n" + `{"jsonrpc"`, "HTTP/1.1 400 "},
 		"half of a gzip body": {
@@ -61,7 +61,7 @@ func TestClientsThatSendSlowlyAreNotWaitedForLong(t *testing.T) {
 	}
 }
 
-// overHTTP2 returns a client that speaks HTTP/2 without TLS, as proxies do.
+// overHTTP2 returns a client that uses HTTP/2 without TLS, as proxies do.
 func (g *gateway) overHTTP2() *http.Client {
 	transport := &http.Transport{Protocols: new(http.Protocols)}
 	transport.Protocols.SetUnencryptedHTTP2(true)
@@ -117,7 +117,7 @@ func TestHTTP2WithoutTLSCarriesManyCallsOnOneConnection(t *testing.T) {
 			}
 		})
 	}
-	leave() // one stream ends; the others go on
+	leave() // one stream ends, the others continue
 	if err := <-left; !errors.Is(err, context.Canceled) {
 		t.Errorf("the call that was left gives %v", err)
 	}
@@ -131,7 +131,7 @@ func TestHTTP2WithoutTLSCarriesManyCallsOnOneConnection(t *testing.T) {
 	if resp.ProtoMajor != 2 {
 		t.Errorf("it came over %s", resp.Proto)
 	}
-	g.eth(key, "eth_call").result() // on the same connection still
+	g.eth(key, "eth_call").result() // still on the same connection
 	if n := listener.accepted.Load(); n != 1 {
 		t.Errorf("%d connections", n)
 	}
@@ -152,7 +152,7 @@ func (l *countingListener) on(t *testing.T) net.Listener {
 	return l
 }
 
-// Accept counts.
+// Accept implements net.Listener and counts.
 func (l *countingListener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
 	if err == nil {
@@ -161,8 +161,8 @@ func (l *countingListener) Accept() (net.Conn, error) {
 	return c, err
 }
 
-// pipes is a listener in memory: ten thousand connections with both their ends would need more
-// files than a process may open.
+// pipes is an in-memory listener: both ends of ten thousand connections would exceed the limit of
+// open files.
 type pipes struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -171,7 +171,7 @@ type pipes struct {
 
 func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), closed: make(chan struct{})} }
 
-// Accept is as net.Listener says.
+// Accept implements net.Listener.
 func (p *pipes) Accept() (net.Conn, error) {
 	select {
 	case c := <-p.conns:
@@ -181,13 +181,13 @@ func (p *pipes) Accept() (net.Conn, error) {
 	}
 }
 
-// Close is as net.Listener says.
+// Close implements net.Listener.
 func (p *pipes) Close() error {
 	p.once.Do(func() { close(p.closed) })
 	return nil
 }
 
-// Addr is of a Unix socket, which has no peers.
+// Addr returns a Unix socket address, which has no peer address.
 func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "unix"} }
 
 func (p *pipes) dial() net.Conn {
@@ -200,7 +200,7 @@ func TestTenThousandConnectionsAreServedInBoundedMemory(t *testing.T) { //nolint
 	testkit.Slow(t)
 	const (
 		connections = 10_000
-		most        = 40 << 10 // bytes of one that is idle, with both ends of its pipe
+		most        = 40 << 10 // bytes of an idle connection, with both ends of its pipe
 	)
 	listener := newPipes()
 	g := setup(t, func(o *options) { o.listener = listener })
@@ -238,7 +238,7 @@ func TestTenThousandConnectionsAreServedInBoundedMemory(t *testing.T) { //nolint
 	if t.Logf("an idle connection takes %d bytes", each); each > most {
 		t.Errorf("that is more than %d", most)
 	}
-	// the connections that have been there longest, and some that were never used
+	// the oldest connections, and some that were never used
 	for i := 0; i < connections; i += 50 {
 		ask(open[i])
 		ask(open[i+1])

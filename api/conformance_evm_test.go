@@ -17,7 +17,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// What the sandbox's node, which is go-ethereum, does not have.
+// Methods that the sandbox's node, go-ethereum, does not have.
 const (
 	absentEverywhere = `eth_protocolVersion trace_block trace_call trace_callMany trace_filter trace_get trace_rawTransaction
 		trace_replayBlockTransactions trace_replayTransaction trace_transaction`
@@ -36,7 +36,7 @@ func absentEVM(id chain.ID) string {
 	return absentEverywhere
 }
 
-// contract is the contract that the tests of stock clients use too.
+// contract is the contract that the tests of stock clients also use.
 type contract struct {
 	abi      abi.ABI
 	bytecode []byte
@@ -63,22 +63,22 @@ func (c *conformance) pack(a abi.ABI, method string, args ...any) hexutil.Bytes 
 	return data
 }
 
-// evmFacts is what of the live chain the samples ask about.
+// evmFacts are values of the live chain that the samples use.
 type evmFacts struct {
 	sender            common.Address
 	contract          common.Address
 	abi               abi.ABI
-	store             types.Receipt // of the call that stored a value and left a log
+	store             types.Receipt // of the call that stored a value and emitted a log
 	raw               hexutil.Bytes // its signed bytes
-	block, parent     string        // numbers of its block and the one before, as quantities
+	block, parent     string        // numbers of its block and of the parent, as quantities
 	hash              common.Hash   // of its block
 	old               types.Log     // of the sandbox's history, deeper than anything that is cached
 	oldBlock          string
-	rawBlock, refused hexutil.Bytes // the block in RLP; a transaction whose nonce is used up
+	rawBlock, refused hexutil.Bytes // the block in RLP; a transaction with a used nonce
 }
 
-// send signs a transaction, submits it through the gateway, and compares what gateway and node say
-// of sending it again.
+// send signs a transaction, submits it through the gateway, and checks that gateway and node answer
+// a repeated submission in the same way.
 func (c *conformance) send(nonce uint64, to *common.Address, data []byte) *types.Transaction {
 	c.t.Helper()
 	from, id := c.box.Accounts()[4], new(big.Int).SetUint64(c.on.ChainID)
@@ -172,7 +172,7 @@ type adder func(method string, lists ...string)
 
 var nowhere = common.HexToHash("0x00000000000000000000000000000000000000000000000000000000000badc0de")
 
-// blocks are the reads of blocks, transactions and receipts, and what a node says of itself.
+// blocks adds reads of blocks, transactions and receipts, and of the node's own state.
 func (f *evmFacts) blocks(add adder) {
 	index := hexutil.EncodeUint64(uint64(f.store.TransactionIndex))
 	for _, hash := range []common.Hash{f.hash, f.old.BlockHash, nowhere} {
@@ -205,8 +205,7 @@ func (f *evmFacts) blocks(add adder) {
 	add("web3_sha3", `["0x68656c6c6f"]`)
 }
 
-// state are the reads of state at a block that is named by its number, its hash, and as EIP-1898
-// does.
+// state adds reads of state at a block by number, by hash and by EIP-1898 object.
 func (f *evmFacts) state(c *conformance, add adder) {
 	read := map[string]any{"to": f.contract, "data": c.pack(f.abi, "value")}
 	write := map[string]any{
@@ -235,7 +234,7 @@ func (f *evmFacts) state(c *conformance, add adder) {
 		list(read, f.block, nil, map[string]any{"number": "0xffff"}))
 }
 
-// heavy are simulation, raw data and traces with each kind of tracer.
+// heavy adds simulations, raw data, and traces with each kind of tracer.
 func (f *evmFacts) heavy(c *conformance, add adder) {
 	write := map[string]any{"from": f.sender, "to": f.contract, "data": c.pack(f.abi, "store", big.NewInt(1), "x")}
 	add("eth_simulateV1", list(map[string]any{
@@ -265,7 +264,7 @@ func (f *evmFacts) heavy(c *conformance, add adder) {
 	}
 }
 
-// logs are filters by range, hash, address and topics.
+// logs adds filters by range, hash, address and topics.
 func (f *evmFacts) logs(c *conformance, add adder) {
 	stored := f.abi.Events["Stored"].ID
 	add("eth_getLogs",
@@ -284,7 +283,7 @@ func (f *evmFacts) logs(c *conformance, add adder) {
 	)
 }
 
-// failures are errors that are answers: they pass through as they are, with HTTP 200.
+// failures are errors that count as answers: they pass through unchanged, with HTTP 200.
 func (f *evmFacts) failures(c *conformance) []sample {
 	to := func(method string, args ...any) map[string]any {
 		return map[string]any{"from": f.sender, "to": f.contract, "data": c.pack(f.abi, method, args...)}

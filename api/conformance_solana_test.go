@@ -11,18 +11,18 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 )
 
-// solanaFacts is what of the live ledger the samples ask about.
+// solanaFacts are values of the live ledger that the samples use.
 type solanaFacts struct {
 	payer, mint, held string // an account, a token and the payer's account of it
-	slot              uint64 // of a block that stays, and has a transaction
+	slot              uint64 // of a block that is kept and has a transaction
 	signature         string
 	blockhash         string
 	early             uint64 // the slot before the first that is kept
 	skipped           uint64 // a slot without a block
 }
 
-// transferWire is a signed transfer of the system program in a legacy message, or in one of version
-// 0.
+// transferWire returns a signed transfer of the system program, in a legacy message or in one of
+// version 0.
 func transferWire(from ed25519.PrivateKey, to, blockhash []byte, lamports uint64,
 	versioned bool,
 ) (wire, message []byte) {
@@ -104,7 +104,8 @@ func (c *conformance) solanaSamples() catalogSamples {
 	return catalogSamples{samples: append(all, f.failures()...)}
 }
 
-// ledger are blocks, transactions and the cluster. What says at which slot it looked moves.
+// ledger adds reads of blocks, transactions and the cluster. Answers that contain the slot of the
+// read are moving.
 func (f *solanaFacts) ledger(still, moving adder) {
 	whole := map[string]any{
 		"encoding": "json", "maxSupportedTransactionVersion": 0, "transactionDetails": "full", "rewards": true,
@@ -132,7 +133,7 @@ func (f *solanaFacts) ledger(still, moving adder) {
 	still("getMinimumBalanceForRentExemption", `[165]`)
 	still("getInflationReward", list([]string{f.payer}), list([]string{f.payer}, map[string]any{"epoch": 2}))
 	still("getSlotLeaders", list(f.slot, 10))
-	// three megabytes: it streams
+	// three megabytes, so it is streamed
 	still("getLeaderSchedule", "[]", list(f.slot), list(nil, map[string]any{"identity": f.payer}))
 	for _, commitment := range []string{"processed", "confirmed", "finalized"} {
 		at := list(map[string]string{"commitment": commitment})
@@ -161,7 +162,7 @@ func (f *solanaFacts) ledger(still, moving adder) {
 	moving("isBlockhashValid", list(f.blockhash), list(f.payer))
 }
 
-// accounts are balances, accounts in every encoding, and tokens.
+// accounts adds reads of balances, accounts in every encoding, and tokens.
 func (f *solanaFacts) accounts(moving adder) {
 	unknown := base58.Encode([]byte(strings.Repeat("?", 32)))
 	moving("getBalance", list(f.payer), list(unknown), list(f.payer, map[string]any{"commitment": "confirmed"}))
@@ -183,8 +184,8 @@ func (f *solanaFacts) accounts(moving adder) {
 	moving("getSupply", "[]", list(map[string]bool{"excludeNonCirculatingAccountsList": true}))
 }
 
-// solanaSubmissions sends a transfer of each version in each encoding, and gives samples of what
-// follows from it.
+// solanaSubmissions sends a transfer of each version in each encoding, and returns samples of the
+// results.
 func (c *conformance) solanaSubmissions() []sample {
 	c.t.Helper()
 	payer, to := c.box.SolanaAccounts()[4], c.box.SolanaAccounts()[5]
@@ -224,7 +225,7 @@ func (c *conformance) solanaSubmissions() []sample {
 				})
 				return found != nil
 			}, "the transfer is confirmed")
-			// Sent again it fails the preflight, with the native code and data.
+			// Repeated, it fails the preflight, with the native code and data.
 			all = append(all, sample{method: "sendTransaction", params: list(text, at), fails: true, data: true})
 		}
 	}
@@ -244,8 +245,8 @@ func (c *conformance) solanaSubmissions() []sample {
 		})
 }
 
-// failures are errors with their native codes and data. For some of them another node is asked
-// first, which says the same.
+// failures are errors with their native codes and data. For some of them the gateway asks another
+// node first, which answers the same.
 func (f *solanaFacts) failures() []sample {
 	var all []sample
 	add := func(method string, lists ...string) {
@@ -253,7 +254,7 @@ func (f *solanaFacts) failures() []sample {
 			all = append(all, sample{method: method, params: l, fails: true})
 		}
 	}
-	other := strings.ToLower(f.payer) // base58 tells case apart, so that this is another address, or none
+	other := strings.ToLower(f.payer) // base58 is case-sensitive, so this is another address or an invalid one
 	add("getBalance", `[]`, `["0OIl"]`, `["abc"]`, list(other), list(f.payer, map[string]string{"commitment": "never"}))
 	add("getAccountInfo", list(f.payer, map[string]string{"encoding": "rot13"}))
 	add("getBlock", list(f.early), list(f.skipped), list(f.slot+1_000_000), `["x"]`,

@@ -15,32 +15,31 @@ import (
 )
 
 // The conformance run sends every method of the catalog through the gateway and to the node behind
-// it, and compares the answers byte for byte. A method of the catalog that it does not know fails
-// it.
+// it, and compares the answers byte for byte. It fails for a method of the catalog that it does not
+// know.
 
-// sample is a call whose answer is compared.
+// sample is a call whose answers are compared.
 type sample struct {
 	method, params string
-	// moving is whether the answer changes all the time, and may come from the cache: it is asked
-	// for until all agree.
+	// moving reports that the answer changes continuously and may be cached: it is read until all
+	// agree.
 	moving bool
-	// fails is whether the node answers with an error, data whether that carries data.
+	// fails reports that the node answers with an error, data that the error has data.
 	fails, data bool
 }
 
-// catalogSamples are the samples of one chain, and the methods of the catalog that its node does
-// not have.
+// catalogSamples are the samples of a chain, and the catalog's methods that its node does not have.
 type catalogSamples struct {
 	samples []sample
 	absent  string
 }
 
-// conformance is one chain behind a gateway of its own account.
+// conformance is a chain behind its own gateway.
 type conformance struct {
 	*gateway
 	box  *sandbox.Sandbox
 	on   *chain.Chain
-	node string // the node's address
+	node string // the node's URL
 	key  string
 	ids  int
 }
@@ -68,7 +67,7 @@ func TestEveryCatalogMethodAnswersAsTheNodeDoes(t *testing.T) {
 	}
 }
 
-// conform starts a chain of the sandbox and a gateway in front of its upstreams.
+// conform starts a sandbox chain and a gateway in front of its upstreams.
 func conform(t *testing.T, on *chain.Chain) *conformance {
 	t.Helper()
 	box, err := sandbox.Start(t.Context(), sandbox.Options{
@@ -93,7 +92,7 @@ func conform(t *testing.T, on *chain.Chain) *conformance {
 	return c
 }
 
-// measure lets the gateway know its upstreams and the chain's head, as the worker's probes do.
+// measure measures the upstreams and the chain's head for the gateway, as the worker's probes do.
 func (c *conformance) measure() {
 	c.t.Helper()
 	s, err := c.pool.Probe(c.t.Context(), c.on.ID)
@@ -102,12 +101,12 @@ func (c *conformance) measure() {
 	on.Apply(s)
 }
 
-// outcome is the member of a JSON-RPC response that holds the answer, and its bytes.
+// outcome is the member of a JSON-RPC response that holds the result or the error, with its bytes.
 type outcome struct{ member, bytes string }
 
 func (o outcome) String() string { return fmt.Sprintf("%s %.400s", o.member, o.bytes) }
 
-// ask asks the node itself.
+// askNode calls the node itself.
 func (c *conformance) askNode(method, params string) outcome {
 	c.t.Helper()
 	req, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, c.node,
@@ -129,7 +128,7 @@ func (c *conformance) askNode(method, params string) outcome {
 	return outcome{"result", string(answer.Result)}
 }
 
-// read asks the node for something that the samples are made of.
+// read calls the node for a value that the samples use.
 func (c *conformance) read(into any, method string, params ...any) {
 	c.t.Helper()
 	o := c.askNode(method, list(params...))
@@ -138,19 +137,19 @@ func (c *conformance) read(into any, method string, params ...any) {
 	}
 }
 
-// list is a parameter list as JSON.
+// list returns a parameter list as JSON.
 func list(params ...any) string {
 	if params == nil {
 		return "[]"
 	}
 	b, err := json.Marshal(params)
 	if err != nil {
-		return err.Error() // no sample is made of what is no JSON
+		return err.Error() // no sample uses invalid JSON
 	}
 	return string(b)
 }
 
-// id returns ids of every kind, one after another: they come back byte for byte.
+// id returns ids of every kind in turn. They must be returned byte for byte.
 func (c *conformance) id() string {
 	kinds := [...]string{`1`, `"a\u0041 b"`, `123456789012345678901234567890`, `null`, `-1.50e2`, `""`}
 	c.ids++
@@ -165,7 +164,7 @@ func response(id string, o outcome) string {
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,%q:%s}`, id, o.member, o.bytes)
 }
 
-// coverCatalog fails for methods that the run leaves out, and for samples that show nothing.
+// coverCatalog fails for methods without a sample, and for samples that show nothing.
 func (c *conformance) coverCatalog(samples []sample, absent []string) {
 	c.t.Helper()
 	covered := make(map[string]int)
@@ -181,7 +180,7 @@ func (c *conformance) coverCatalog(samples []sample, absent []string) {
 		covered[name]++
 	}
 	for _, m := range c.on.Methods() {
-		if covered[m.Name] == 0 && !m.Write { // writes have samples that were made by sending
+		if covered[m.Name] == 0 && !m.Write { // submissions have samples from sending
 			c.t.Errorf("%s: the conformance run does not cover %s: add a sample, or list it as absent from the node",
 				c.on.ID, m.Name)
 		}
@@ -192,7 +191,7 @@ func (c *conformance) coverCatalog(samples []sample, absent []string) {
 	}
 }
 
-// compareAlone sends each sample in a request of its own.
+// compareAlone sends each sample as a single request.
 func (c *conformance) compareAlone(samples []sample) {
 	c.t.Helper()
 	for _, s := range samples {
@@ -218,7 +217,7 @@ func (c *conformance) compareAlone(samples []sample) {
 	}
 }
 
-// checkSample holds that the sample shows what it is there for.
+// checkSample checks that the sample shows what it is meant to show.
 func (c *conformance) checkSample(s sample, o outcome) {
 	c.t.Helper()
 	if s.fails != (o.member == "error") {
@@ -229,7 +228,8 @@ func (c *conformance) checkSample(s sample, o outcome) {
 	}
 }
 
-// compareBatch sends what stands still once more, in batches: some of it comes from the cache now.
+// compareBatch repeats the samples that do not move, in batches. Some answers now come from the
+// cache.
 func (c *conformance) compareBatch(samples []sample) {
 	c.t.Helper()
 	var still []sample
@@ -266,8 +266,8 @@ func (c *conformance) compareBatch(samples []sample) {
 	}
 }
 
-// refusedAndRefunded holds that a method which the node lacks is refused in our own words, and
-// costs nothing.
+// refusedAndRefunded checks that a method that the node does not have is refused with the gateway's
+// own error, and refunded.
 func (c *conformance) refusedAndRefunded(method string) {
 	c.t.Helper()
 	if o := c.askNode(method, "[]"); o.member != "error" || !strings.Contains(o.bytes, "-32601") {

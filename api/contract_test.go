@@ -8,15 +8,15 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit/oascheck"
 )
 
-// described are the documents of the interface, without and with sales to stock x402 clients. Each
-// is the same for every gateway of these tests of its kind, so its schemas are compiled once.
+// described are the OpenAPI documents without and with sales to stock x402 clients. Each is the
+// same for all gateways of its kind in these tests, so its schemas are compiled once.
 var described [2]struct {
 	sync.Once
 	document *oascheck.Document
 	err      error
 }
 
-// interfaceDocument is what /openapi.json says.
+// interfaceDocument returns the document at /openapi.json.
 func (g *gateway) interfaceDocument() *oascheck.Document {
 	g.t.Helper()
 	kind := &described[0]
@@ -33,8 +33,8 @@ func (g *gateway) interfaceDocument() *oascheck.Document {
 	return kind.document
 }
 
-// judged is a transport whose answers must be those that /openapi.json declares. Every client of
-// these tests sends through one.
+// judged returns a transport that checks every answer against /openapi.json. All clients of these
+// tests use one.
 func (g *gateway) judged(next http.RoundTripper) http.RoundTripper {
 	g.t.Helper()
 	return g.interfaceDocument().Transport(next, func(err error) {

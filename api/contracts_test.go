@@ -30,14 +30,14 @@ const (
 		`{"type":"function","name":"permit","inputs":[{"name":"owner","type":"address"},{"name":"signature","type":"bytes"}]}]`
 )
 
-// library stands in for Sourcify and the database of signatures.
+// library fakes Sourcify and the signature database.
 type library struct {
 	*httptest.Server
 
-	mu       sync.Mutex          // guards what follows
+	mu       sync.Mutex          // guards the following fields
 	verified map[string]string   // ABIs by address
 	named    map[string][]string // signatures by selector
-	fails    int                 // a status with which everything fails; zero for none
+	fails    int                 // the status of every answer; zero answers normally
 	asked    int
 }
 
@@ -88,7 +88,7 @@ func (l *library) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = fmt.Fprintf(w, `{"match":null,"creationMatch":null,"runtimeMatch":null,"chainId":"1","address":%q}`, address)
 }
 
-// fail has everything fail with a status from now on.
+// fail makes every following request fail with a status.
 func (l *library) fail(status int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -101,7 +101,7 @@ func (l *library) requests() int {
 	return l.asked
 }
 
-// withContracts starts a gateway over a library, and over a chain with one proxy.
+// withContracts starts a gateway with a library and a chain that has one proxy contract.
 func withContracts(t *testing.T) (*gateway, *library) {
 	t.Helper()
 	l := newLibrary(t)
@@ -244,7 +244,7 @@ func TestWhatIsWrongWithARequestForAContractIsToldAndCostsNothing(t *testing.T) 
 	}
 	g.ask(http.MethodPost, "/toolbox/decode/eth_mainnet/"+aToken, key, `{"data":"0x`+strings.Repeat("0", 400_000)+
 		`"}`).refused(http.StatusRequestEntityTooLarge, -32600)
-	if n := l.requests(); n > 4 { // those for which the ABI had to be known
+	if n := l.requests(); n > 4 { // those that needed the ABI
 		t.Errorf("Sourcify was asked %d times", n)
 	}
 	var charged plan.Units

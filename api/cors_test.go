@@ -58,7 +58,7 @@ func TestPagesOfOtherOriginsMayReadTheMenuWithoutCredentials(t *testing.T) {
 			t.Errorf("%s, preflight: HTTP %d %v", path, a.status, a.header)
 		}
 	}
-	// what names a payer is nobody's page to read
+	// payers are not for other pages to read
 	for _, path := range []string{"/x402/redeem", "/x402/receipts/0x" + strings.Repeat("0", 64)} {
 		if a := g.ask(http.MethodGet, path, "", "", "Origin",
 			origin); a.header.Get("Access-Control-Allow-Origin") != "" {

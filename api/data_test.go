@@ -24,7 +24,7 @@ const (
 	historyOf   = "/data/eth_mainnet/history/" + dataOwner
 )
 
-// dataGateway is a gateway whose upstreams have an index, as an indexing provider's.
+// dataGateway returns a gateway whose upstreams have an index, like those of an indexing provider.
 func dataGateway(t *testing.T, change ...func(*options)) *gateway {
 	t.Helper()
 	g := setup(t, change...)
@@ -99,8 +99,8 @@ func dataGateway(t *testing.T, change ...func(*options)) *gateway {
 	return g
 }
 
-// indexed lets the gateway believe that probes found every upstream of Ethereum to have an index or
-// not, and to be usable or not.
+// indexed sets the result of probes: whether every upstream of Ethereum has an index and whether it
+// is usable.
 func (g *gateway) indexed(able, usable bool) {
 	g.t.Helper()
 	on, _ := g.pool.Chain(chain.EthMainnet)
@@ -182,7 +182,7 @@ func TestDataIsChargedEachTimeAndGivenBackWhenItFails(t *testing.T) {
 	}
 }
 
-// fail lets the methods of an index answer so.
+// fail sets the answer of the index methods.
 func (g *gateway) fail(reply testkit.Reply) {
 	for _, u := range g.ups {
 		u.On("alchemy_getTokenBalances", reply)
@@ -260,12 +260,12 @@ func TestDataRefusesBadInputBeforeItCosts(t *testing.T) {
 			t.Errorf("%.80s: %q does not name %q", path, message, says)
 		}
 	}
-	if units := g.charged(key); units != 20*plan.Unit { // the two pages that gave cursors
+	if units := g.charged(key); units != 20*plan.Unit { // the two pages that returned cursors
 		t.Errorf("refused requests cost %d units", units/plan.Unit-20)
 	}
 }
 
-// charged is what the key's account has to pay for, by its usage lines.
+// charged returns the units that the key's account is charged, from its usage lines.
 func (g *gateway) charged(key string) (units plan.Units) {
 	g.t.Helper()
 	for _, line := range g.lines(key) {

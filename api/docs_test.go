@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// codes are those of the table of refusals, each once.
+// codes returns the codes of the table of refusals without duplicates.
 func codes() []int {
 	var all []int
 	for _, e := range fault.Table() {
@@ -23,7 +23,7 @@ func codes() []int {
 	return all
 }
 
-// The page of a code tells everything that the table of refusals says of it.
+// The page of a code must show everything that the table of refusals has about it.
 func TestEveryCodeHasAPageWithItsReasons(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
@@ -72,7 +72,7 @@ func TestTheQuickStartHasEveryClientAndEveryChain(t *testing.T) {
 	}
 }
 
-// Whoever chose a theme in the console reads the documents in it, and each theme is kept apart.
+// The theme chosen in the console applies to documents, and each theme is cached separately.
 func TestDocumentsFollowTheThemeThatWasChosen(t *testing.T) {
 	t.Parallel()
 	g := setup(t)

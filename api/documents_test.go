@@ -19,7 +19,7 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// read gets a page without a key, and checks what holds for all of them.
+// read gets a page without a key, and checks what holds for every page.
 func (g *gateway) read(path string, headers ...string) answer {
 	g.t.Helper()
 	a := g.ask(http.MethodGet, path, "", "", headers...)
@@ -91,7 +91,7 @@ func TestPagesLetNothingInFromElsewhere(t *testing.T) {
 			t.Errorf("%s holds %q, which its policy forbids", path, inline)
 		}
 		for _, m := range regexp.MustCompile(`(?:src|href)="([^"]+)"`).FindAllStringSubmatch(a.body, -1) {
-			// the console's home is not of this door
+			// the console's home page is not served here
 			if strings.HasPrefix(m[1], "mailto:") || strings.HasPrefix(m[1], "#") || m[1] == "/" {
 				continue
 			}
@@ -103,7 +103,7 @@ func TestPagesLetNothingInFromElsewhere(t *testing.T) {
 				g.read(m[1])
 				continue
 			}
-			// Assets are part of the pages and not of the interface, so the document does not list
+			// Assets belong to the pages and not to the interface, so the document does not list
 			// them.
 			asset := httptest.NewRecorder()
 			g.handler.ServeHTTP(asset, httptest.NewRequestWithContext(t.Context(), http.MethodGet, m[1], http.NoBody))
@@ -116,7 +116,7 @@ func TestPagesLetNothingInFromElsewhere(t *testing.T) {
 	g.ask(http.MethodGet, "/docs/assets/docs.000000000000.js", "", "").refused(http.StatusNotFound, -32600)
 }
 
-// served is the document, as its readers get it.
+// served returns the document as clients receive it.
 func (g *gateway) served() (document struct {
 	Paths map[string]map[string]struct {
 		OperationID string `json:"operationId"`
@@ -204,7 +204,7 @@ func TestTheViewerIsLoadedWhenSomebodyAsksForIt(t *testing.T) {
 	}
 }
 
-// Without scripts, /docs lists what there is.
+// Without scripts, /docs lists all operations.
 func TestDocsListEveryOperationWithoutScripts(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
@@ -231,7 +231,7 @@ func TestDocsListEveryOperationWithoutScripts(t *testing.T) {
 	}
 }
 
-// The guide for agents tells the figures that the packages hold.
+// The figures in the guide for agents must be those of the packages that own them.
 func TestTheGuideForAgentsTellsTheFiguresThatHold(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
@@ -276,7 +276,7 @@ func TestTheGuideForAgentsTellsTheFiguresThatHold(t *testing.T) {
 	}
 }
 
-// What the guide's table of costs says is what the catalog charges.
+// The guide's table of costs must match the catalog.
 func TestTheGuideNamesEveryHeavyMethod(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
@@ -321,8 +321,7 @@ func TestTermsCarryTheirVersionAndWhatIsKept(t *testing.T) {
 	}
 }
 
-// llmstxt.org: a title, a summary as a quotation, sections of links. Every link leads to what there
-// is.
+// llmstxt.org: a title, a summary as a quotation, sections of links. Every link must work.
 func TestTheIndexForLanguageModelsFollowsItsConvention(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
@@ -340,8 +339,8 @@ func TestTheIndexForLanguageModelsFollowsItsConvention(t *testing.T) {
 	}
 }
 
-// The tests of this package judge every answer by the document. That they do is shown by answers
-// that are not of the document.
+// The tests of this package check every answer against the document. This test shows that
+// undeclared answers are detected.
 func TestAnswersThatTheDocumentDoesNotDeclareAreSeen(t *testing.T) {
 	t.Parallel()
 	g := setup(t)

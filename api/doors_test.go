@@ -14,7 +14,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// walletKey makes a key that is bound to a wallet, with an account of its own.
+// walletKey creates a key that is bound to a wallet, with its own account.
 func (g *gateway) walletKey() string {
 	g.t.Helper()
 	key, err := account.MintKey(rand.Reader)
@@ -31,7 +31,7 @@ func (g *gateway) walletKey() string {
 	return g.remember(key)
 }
 
-// spend has the meter hold units as used in a counter.
+// spend sets a counter in Redis to units.
 func (g *gateway) spend(pattern, field string, units plan.Units) {
 	g.t.Helper()
 	names, err := g.meter.Client().Keys(g.t.Context(), pattern).Result()
@@ -42,8 +42,8 @@ func (g *gateway) spend(pattern, field string, units plan.Units) {
 	g.must(g.meter.Client().HSet(g.t.Context(), names[0], field, int64(units)).Err())
 }
 
-// Every refusal names a door that stands open today: an owner, waiting, with until when, another
-// key, or the call corrected.
+// Every refusal names a next step that works today: adopt the key, wait until a given time, use
+// another key, or correct the call.
 func TestEveryRefusalOfADoorKeySaysWhatToDoAndWhere(t *testing.T) {
 	t.Parallel()
 	one := json.Number("1")
@@ -53,7 +53,7 @@ func TestEveryRefusalOfADoorKeySaysWhatToDoAndWhere(t *testing.T) {
 		status int
 		code   int
 		door   string
-		do     []string // words of it
+		do     []string // words that it contains
 		where  string
 	}{
 		"the month is used up": {

@@ -1,4 +1,4 @@
 package api
 
-// ServerJSON is what /server.json gives at a public URL.
+// ServerJSON returns /server.json for a public URL.
 var ServerJSON = serverJSON

@@ -98,7 +98,7 @@ func TestWithoutTheRecordWarmKeysGoOn(t *testing.T) {
 // dropDatabase takes PostgreSQL away from the gateway for good.
 func (g *gateway) dropDatabase() {
 	g.t.Helper()
-	g.recordTime = 10 * time.Millisecond // in vain
+	g.recordTime = 10 * time.Millisecond // no write can succeed
 	u, err := url.Parse(g.database)
 	g.must(err)
 	name := strings.TrimPrefix(u.Path, "/")
@@ -106,7 +106,7 @@ func (g *gateway) dropDatabase() {
 	conn, err := pgx.Connect(g.t.Context(), u.String())
 	g.must(err)
 	defer func() { _ = conn.Close(context.Background()) }()
-	// Refuse connections, then end those that are open.
+	// Refuse new connections, then terminate the existing ones.
 	_, err = conn.Exec(g.t.Context(), `ALTER DATABASE `+pgx.Identifier{name}.Sanitize()+` ALLOW_CONNECTIONS false`)
 	g.must(err)
 	_, err = conn.Exec(g.t.Context(), `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1`, name)
@@ -135,12 +135,12 @@ func (panicking) Read([]byte) (int, error) { panic("a defect in the source of ra
 func TestASlowReaderGetsItsAnswerAfterTheCallsTimeIsOver(t *testing.T) {
 	testkit.Slow(t)
 	t.Parallel()
-	const size = 64 << 20 // more than lies between upstream and client
+	const size = 64 << 20 // more than fits in buffers between upstream and client
 	g := setup(t, func(o *options) { o.timeout = 12 * time.Second })
 	key := g.doorKey()
 	g.ups[0].Default(testkit.Large(size))
 	_, body := g.begin(key, call("eth_call", "[]"))
-	timer := time.NewTimer(12500 * time.Millisecond) // the client reads nothing until the call's time is over
+	timer := time.NewTimer(12500 * time.Millisecond) // the client reads nothing until the call has timed out
 	<-timer.C
 	if n, err := io.Copy(io.Discard, body); err != nil || n < size {
 		t.Errorf("the client got %d bytes, %v", n, err)
@@ -169,7 +169,7 @@ func TestAClientThatReadsNothingIsCutOffAndPays(t *testing.T) {
 		calls[0].ResponseBytes >= 64<<20 {
 		t.Errorf("recorded %+v", calls)
 	}
-	g.eth(g.unlimited(), "eth_chainId").result() // and the upstream is not blamed
+	g.eth(g.unlimited(), "eth_chainId").result() // and the upstream is not penalised
 }
 
 func TestAClientThatLeavesInTheMiddleOfAStreamIsRecordedAsGone(t *testing.T) {
@@ -193,8 +193,7 @@ func TestAClientThatLeavesInTheMiddleOfAStreamIsRecordedAsGone(t *testing.T) {
 	}
 }
 
-// impatient writes a long answer, and hangs up when nothing of it was taken for a while, as nodes
-// do.
+// impatient writes a long answer, and disconnects when none of it is read for a while, as nodes do.
 func impatient(hungUp chan<- struct{}) testkit.Reply {
 	return func(x *testkit.Exchange) {
 		defer close(hungUp)

@@ -17,7 +17,7 @@ import (
 
 var author = store.Author{Actor: "test", Origin: "test"}
 
-// fence configures the key, or its account.
+// fence configures the key or its account.
 func (g *gateway) fence(key string, s account.Settings, ofAccount bool) {
 	g.t.Helper()
 	id := g.identity(key)
@@ -48,14 +48,14 @@ func TestASwitchedOffServiceIsRefusedWithWhoseSwitchItIsAndWhereItIs(t *testing.
 		enable    string
 	}{{false, "key", "/keys/" + id.Key.String()}, {true, "account", "/settings"}} {
 		g.fence(key, enabled("gas", "ens"), row.ofAccount)
-		// What is answered by the service itself is a hit, and refused like a relayed call.
+		// Calls that the gateway answers itself are hits, and are refused like relayed calls.
 		for _, method := range []string{"eth_call", "eth_chainId"} {
 			data := g.eth(key, method).refused(http.StatusForbidden, -32012)
 			if data["blocked_by"] != row.by || data["enable"] != row.enable || data["service"] != "rpc" {
 				t.Errorf("%s: data is %v, want it blocked by %s", method, data, row.by)
 			}
 		}
-		g.eth(key, "no_such_method").refused(http.StatusNotFound, -32601) // its own fault outranks the switch
+		g.eth(key, "no_such_method").refused(http.StatusNotFound, -32601) // an unknown method outranks the switch
 	}
 	if u := g.usage(key); u["service_off"].requests != 4 || u["service_off"].units != 0 || u["ok"].requests != 1 {
 		t.Errorf("usage is %v", u)
@@ -94,13 +94,13 @@ func TestCapsRefuseWithTheirScopeAndNameTheOthers(t *testing.T) {
 	g.eth(key, "eth_call").refused(http.StatusTooManyRequests, -32014)
 }
 
-// A call of which any unit is drawn from a pack has premium supply, whatever the plan.
+// A call that draws any unit from a pack has premium supply, whatever the plan.
 func TestACallDrawnFromAPackHasPremiumSupply(t *testing.T) {
 	t.Parallel()
 	g := setup(t, func(o *options) { o.supply, o.upstreams = plan.Premium, 1 })
 	key := g.accountKey(plan.Free)
 	id := g.identity(key)
-	g.eth(key, "eth_call").refused(http.StatusServiceUnavailable, -32020) // a public caller has no upstream here
+	g.eth(key, "eth_call").refused(http.StatusServiceUnavailable, -32020) // public supply has no upstream here
 	_, _, err := g.limits.GrantPack(t.Context(), store.Pack{
 		Pack:    account.Pack{ID: account.NewPackID(), Units: 2 * plan.Unit, Expires: time.Now().AddDate(1, 0, 0)},
 		Account: id.Account, Kind: "pack_s", Origin: "test", GrantedAt: time.Now(),
@@ -116,7 +116,7 @@ func TestACallDrawnFromAPackHasPremiumSupply(t *testing.T) {
 	g.all(testkit.Status(http.StatusInternalServerError))
 	g.eth(key, "eth_call").refused(http.StatusBadGateway, -32022)
 	g.all(testkit.Result("0x1"))
-	g.eth(key, "eth_call").result() // what the failed call took is back
+	g.eth(key, "eth_call").result() // the units of the failed call were refunded
 	data := g.eth(key, "eth_call").refused(http.StatusTooManyRequests, -32007)
 	if data["retry_after"] == nil {
 		t.Errorf("data is %v", data)
@@ -151,7 +151,7 @@ func TestAQuotaThatIsUsedUpSaysWhenItOpensAgain(t *testing.T) {
 	}
 }
 
-// The plan's supply holds from the change on, though who a key is stays in memory for a minute.
+// A plan's supply applies at once after a change, although keys are cached for a minute.
 func TestAChangeOfPlanReachesTheChoiceOfUpstreamsAtOnce(t *testing.T) {
 	t.Parallel()
 	g := setup(t, func(o *options) { o.supply = plan.Premium })

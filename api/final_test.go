@@ -19,14 +19,14 @@ import (
 	"github.com/chainaccess/gateway/relay/upstream"
 )
 
-const deepest = testHead - chain.FinalDepth // the youngest block whose answers are stored
+const deepest = testHead - chain.FinalDepth // the newest block whose answers are stored
 
 var blockHash = "0x" + strings.Repeat("0b", 32)
 
 func hash(n int) string { return fmt.Sprintf("0x%064x", n) }
 
-// node answers what is asked by hash with a block of that height, in white space of its own, which
-// must pass.
+// node answers requests by hash with a block of that height. Its unusual white space must be passed
+// on.
 func node(height int) testkit.Reply {
 	return func(x *testkit.Exchange) {
 		var asked string
@@ -84,7 +84,7 @@ func TestWhatIsFinalIsServedAgainByteForByte(t *testing.T) {
 			"eth_getUncleByBlockHashAndIndex", fmt.Sprintf(`[%q,"0x0"]`, blockHash),
 			fmt.Sprintf(`[%q ,"0x0"]`, blockHash),
 		},
-		// Of these it is known by now that their block is deep.
+		// By now the cache knows that their block is final.
 		{"eth_getBlockTransactionCountByHash", fmt.Sprintf(`[%q]`, blockHash), fmt.Sprintf(`[%q ]`, blockHash)},
 		{"eth_getUncleCountByBlockHash", fmt.Sprintf(`[%q]`, blockHash), fmt.Sprintf(`[ %q]`, blockHash)},
 	}
@@ -160,7 +160,7 @@ func TestWhatMayStillChangeIsAskedForAgain(t *testing.T) {
 		}
 	}
 	g.all(node(deepest))
-	// of a block that nobody asked for
+	// of a block that nobody has read
 	for _, method := range []string{"eth_getBlockTransactionCountByHash", "eth_getUncleCountByBlockHash"} {
 		for range 2 {
 			if g.rpc(key, chain.EthMainnet, call(method, fmt.Sprintf(`[%q]`, hash(5)))).hit() {
@@ -187,7 +187,7 @@ func TestDepthIsCheckedWhenStoringAgainstWhatProbesFound(t *testing.T) {
 		}
 	}
 	on, _ := g.pool.Chain(chain.EthMainnet)
-	// plausible, and one upstream's word
+	// plausible, but reported by one upstream only
 	g.ups[0].On("eth_blockNumber", testkit.Result(fmt.Sprintf("0x%x", testHead+5)))
 	g.eth(key, "eth_blockNumber").result()
 	if head, _ := on.Head(); head != testHead+5 {
@@ -208,8 +208,8 @@ func TestDepthIsCheckedWhenStoringAgainstWhatProbesFound(t *testing.T) {
 	}
 }
 
-// applyHealthyAt applies a snapshot of Ethereum with another head and generation, in which every
-// upstream is healthy.
+// applyHealthyAt applies a snapshot of Ethereum with another head and generation and only healthy
+// upstreams.
 func applyHealthyAt(g *gateway, head, generation uint64) {
 	on, _ := g.pool.Chain(chain.EthMainnet)
 	s := upstream.Snapshot{
@@ -364,7 +364,7 @@ func TestNothingOfSolanaIsFinal(t *testing.T) {
 	}
 }
 
-// rpcAt posts a call to the Ethereum of another process.
+// rpcAt posts a call for Ethereum to another process.
 func (g *gateway) rpcAt(url, key, body string) answer {
 	g.t.Helper()
 	req, err := http.NewRequestWithContext(g.t.Context(), http.MethodPost, url+"/rpc/"+string(chain.EthMainnet),

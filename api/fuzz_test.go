@@ -14,8 +14,8 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit/oascheck"
 )
 
-// FuzzRelayedBody holds the whole route POST /rpc/{chain}, over real servers, to what is true of
-// every body: an answer in JSON with a request id, one response for one request, no internal fault.
+// FuzzRelayedBody checks POST /rpc/{chain}, over real servers, for what is true of every body: a
+// JSON answer with a request id, one response per request, and no internal fault.
 func FuzzRelayedBody(f *testing.F) {
 	for _, seed := range []string{
 		call("eth_call", `[{"to":"0x0"},"latest"]`), call("eth_chainId", "[]"), call("eth_blockNumber", "[ ]"),
@@ -35,7 +35,7 @@ func FuzzRelayedBody(f *testing.F) {
 	for _, u := range g.ups {
 		u.On("eth_blockNumber", testkit.Result("0xf4241"))
 	}
-	keys := make([]string, 64) // so many that no window refuses
+	keys := make([]string, 64) // enough that no rate window refuses
 	for i := range keys {
 		keys[i] = g.unlimited()
 	}

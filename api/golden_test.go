@@ -16,7 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// golden compares an answer with testdata/<name>.golden, once what differs each time is taken out.
+// golden compares an answer with testdata/<name>.golden after it removes what changes from run to
+// run.
 func (a answer) golden(name string) {
 	a.t.Helper()
 	var text bytes.Buffer
@@ -25,7 +26,7 @@ func (a answer) golden(name string) {
 		"Allow", "Cache-Control", "Content-Type", "Ratelimit-Limit", "Ratelimit-Remaining",
 		"Retry-After", "X-Service-Cache",
 	} {
-		// Of an answer that is no 429, they tell the rate window of the moment.
+		// Except in a 429, they show the current rate window.
 		changes := a.status != http.StatusTooManyRequests && strings.HasPrefix(header, "Ratelimit-")
 		if v := a.header.Get(header); v != "" && !changes {
 			text.WriteString(header + ": " + v + "\n")

@@ -26,7 +26,7 @@ func TestWhenAllCompressorsAreAtWorkAnswersGoPlain(t *testing.T) { //nolint:para
 	}
 	taken[0].release()
 	taken = taken[1:]
-	for range 2 { // and each gives its own back
+	for range 2 { // and each returns its own
 		b := compress(body)
 		if b == nil {
 			t.Fatal("the one that was given back is not used")

@@ -24,7 +24,7 @@ func zip(t testing.TB, text string) string {
 	return b.String()
 }
 
-// unzip returns the body as it was, and checks what the header says of it.
+// unzip returns the decompressed body, and checks the headers.
 func (a answer) unzip() string {
 	a.t.Helper()
 	if a.header.Get("Content-Encoding") != "gzip" {
@@ -41,7 +41,7 @@ func (a answer) unzip() string {
 	return string(body)
 }
 
-// logs is a result of about so many bytes that looks like eth_getLogs'.
+// logs returns a result of about size bytes that looks like that of eth_getLogs.
 func logs(size int) string {
 	var b strings.Builder
 	for i := 0; b.Len() < size; i++ {
@@ -70,7 +70,7 @@ func TestAnswersAreCompressedWhenTheClientTakesItAndItPays(t *testing.T) {
 		"streamed":           {600_000, []string{"gzip"}, true},
 		"large and whole":    {200_000, []string{"gzip"}, true},
 		"small":              {200, []string{"gzip"}, false},
-		// Go's client would add gzip if nothing were said
+		// without it Go's client would send gzip
 		"nothing said":             {20_000, []string{"identity"}, false},
 		"refused":                  {20_000, []string{"gzip;q=0"}, false},
 		"refused by name":          {20_000, []string{"*, gzip;q=0.0"}, false},
@@ -131,12 +131,12 @@ func TestACompressedStreamThatBreaksIsNoWholeGzip(t *testing.T) {
 	g := setup(t)
 	key := g.doorKey()
 	g.ups[0].Default(testkit.BreakAfter(2 << 20))
-	for range 3 { // compressors are used again
+	for range 3 { // compressors are reused
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/rpc/eth_mainnet",
 			strings.NewReader(call("eth_call", "[]")))
 		g.must(err)
 		req.Header.Set("Authorization", "Bearer "+key)
-		resp, err := g.client.Do(req) // it undoes gzip by itself
+		resp, err := g.client.Do(req) // it decompresses gzip itself
 		g.must(err)
 		n, err := io.Copy(io.Discard, resp.Body)
 		_ = resp.Body.Close()

@@ -19,9 +19,9 @@ func TestAHedgedReadIsChargedOnceAndItsAttemptsAreCounted(t *testing.T) {
 		sent++
 		return g.eth(key, "eth_call", "X-Route-Tier", "fast")
 	}
-	// Enough answers for the usual latency to be known, which is published ten times a second, and
-	// for a hedge besides those that a slow machine has seen already: twenty reads earn one, and
-	// one read of twenty may be slow enough to spend it.
+	// The gateway needs enough answers to know the usual latency, which is published ten times a
+	// second, and to earn another hedge after those that a slow machine may have used: twenty reads
+	// earn one, and one read of twenty may be slow enough to use it.
 	known := time.Now().Add(300 * time.Millisecond)
 	testkit.Eventually(t, 3*testTimeout, func() bool {
 		return ask().status == http.StatusOK && sent > int64(25+20*g.hedges()) && time.Now().After(known)
@@ -50,7 +50,7 @@ func TestAHedgedReadIsChargedOnceAndItsAttemptsAreCounted(t *testing.T) {
 	}
 }
 
-// hedges is how many second attempts were counted.
+// hedges returns the number of hedged attempts.
 func (g *gateway) hedges() int {
 	g.t.Helper()
 	sum := 0

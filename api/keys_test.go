@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 )
 
-// welcome is what a client reads of a new key.
+// welcome holds the fields of a new key that a client reads.
 type welcome struct {
 	Key       string                    `json:"key"`
 	KeyPrefix string                    `json:"key_prefix"`
@@ -21,7 +21,7 @@ type welcome struct {
 	Skill     string                    `json:"skill"`
 }
 
-// newKey asks for a key; headers as in ask.
+// newKey creates a key; headers as in ask.
 func (g *gateway) newKey(headers ...string) answer {
 	g.t.Helper()
 	return g.ask(http.MethodPost, "/keys", "", "", headers...)
@@ -85,7 +85,7 @@ func TestThreeKeysADayForOneAddress(t *testing.T) {
 		g.newKey().welcome()
 	}
 	for range 2 {
-		a := g.newKey("X-Forwarded-For", "192.0.2.7") // not believed without a trusted proxy
+		a := g.newKey("X-Forwarded-For", "192.0.2.7") // not trusted without a trusted proxy
 		data := a.refused(http.StatusTooManyRequests, -32024)
 		if ways, _ := data["doorways"].(map[string]any); ways["wait"] == nil {
 			t.Errorf("the doorways are %v", data["doorways"])
@@ -101,7 +101,7 @@ func TestTheAddressIsTheOneThatTrustedProxiesLeave(t *testing.T) {
 	for _, row := range []struct {
 		proxies int
 		three   []string // three requests of one network
-		same    string   // a fourth of the same
+		same    string   // a fourth one of the same
 		other   string   // one of another
 	}{
 		{
@@ -178,7 +178,7 @@ func TestAKeyThatCouldNotBeMadeDoesNotCount(t *testing.T) {
 	}
 	names, err := g.meter.Client().Keys(t.Context(), "*new_keys*").Result()
 	g.must(err)
-	if len(names) != 3 { // of the address, of its area and of all together
+	if len(names) != 3 { // of the address, of its area, and in total
 		t.Fatalf("the counts are %v", names)
 	}
 	for _, name := range names {

@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 )
 
-// Some writers of JSON escape every slash, and the protocol's methods have slashes.
+// Some JSON encoders escape slashes, which the protocol's methods contain.
 func TestSlashesInMethodsMayBeEscaped(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
@@ -28,8 +28,8 @@ func TestSlashesInMethodsMayBeEscaped(t *testing.T) {
 	}
 }
 
-// Arguments are bounded as the body of the same operation is, and read once it is known who sends
-// them.
+// Arguments have the same limit as the body of the operation, and are read only once the caller is
+// identified.
 func TestArgumentsAreBoundedLikeBodies(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
@@ -58,12 +58,13 @@ func TestArgumentsAreBoundedLikeBodies(t *testing.T) {
 	}
 }
 
-// What fails behind a tool is the operator's to know: the client is told what to do, the log why.
+// The cause of a failure behind a tool is logged for the operator. The client gets only the next
+// step.
 func TestCausesOfFailuresBehindToolsAreToldToTheOperator(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
-	g.eth(key, "eth_chainId").result() // it is known from now on
+	g.eth(key, "eth_chainId").result() // cached from now on
 	g.dropDatabase()
 	a, n := g.tool(key, "list_api_keys", `{}`)
 	if n.code(t) != -32030 {
@@ -79,8 +80,8 @@ func TestCausesOfFailuresBehindToolsAreToldToTheOperator(t *testing.T) {
 	}
 }
 
-// An answer that is too large for a tool is the request's fault and costs nothing; what it held in
-// memory is given back.
+// An answer that is too large for a tool is the client's error. It is refunded, and its memory is
+// released.
 func TestAnAnswerTooLargeForAToolIsRefusedAndCostsNothing(t *testing.T) {
 	t.Parallel()
 	g := setup(t, func(o *options) { o.batches = 1 << 20 })

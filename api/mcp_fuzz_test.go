@@ -14,9 +14,9 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit/oascheck"
 )
 
-// FuzzMCP holds the agents' door, over real servers, to what is true of every body, and of every
-// tool and its arguments: JSON of the protocol's form under the right status, no internal fault,
-// and no secret that the caller did not send.
+// FuzzMCP checks the MCP endpoint, over real servers, for what is true of every body, tool and
+// arguments: JSON in the protocol's form with the right status, no internal fault, and no secret
+// that the caller did not send.
 func FuzzMCP(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"", ""},
@@ -58,7 +58,7 @@ func FuzzMCP(f *testing.F) {
 	}
 	g := setup(f)
 	g.all(testkit.ResultOf(func(r testkit.Request) any { return r.Params }))
-	keys := make([]string, 64) // so many that no window refuses
+	keys := make([]string, 64) // enough that no rate window refuses
 	for i := range keys {
 		keys[i] = g.unlimited()
 	}

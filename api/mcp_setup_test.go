@@ -17,8 +17,8 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// tell posts a message to the agents' door. headers as in ask; one that is named there takes the
-// place of the usual one.
+// tell posts a message to the MCP endpoint. headers are as in ask; they replace the defaults of the
+// same name.
 func (g *gateway) tell(key, message string, headers ...string) answer {
 	g.t.Helper()
 	for i := 0; i < len(headers); i += 2 {
@@ -30,13 +30,13 @@ func (g *gateway) tell(key, message string, headers ...string) answer {
 		headers...)...)
 }
 
-// toolCall is the message that calls a tool. arguments are JSON.
+// toolCall returns the message that calls a tool with arguments in JSON.
 func toolCall(name, arguments string) string {
 	return `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"` + name + `","arguments":` +
 		arguments + `}}`
 }
 
-// given is what a tool or its twin on HTTP gave: an object, or the error object of a refusal.
+// given is the result of a tool or of its HTTP twin: an object, or the error object of a refusal.
 type given struct {
 	object  json.RawMessage
 	refusal json.RawMessage
@@ -52,7 +52,7 @@ func (g *gateway) tool(key, name, arguments string) (answer, given) {
 	return a, n
 }
 
-// fits holds an answer to the schema that tools/list gives for it, as clients do.
+// fits checks an answer against the tool's schema in tools/list, as clients do.
 func (n given) fits(t testing.TB, tool string) {
 	t.Helper()
 	if n.object == nil {
@@ -71,7 +71,7 @@ func (n given) fits(t testing.TB, tool string) {
 	}
 }
 
-// outputSchemas are those of the list, by tool.
+// outputSchemas are the schemas of tools/list by tool.
 var outputSchemas = sync.OnceValue(func() map[string]*jsonschema.Schema {
 	door := mcp.New(mcp.Options{
 		Capabilities: service.New(service.Options{PublicURL: "https://gateway.example"}),
@@ -111,8 +111,8 @@ var outputSchemas = sync.OnceValue(func() map[string]*jsonschema.Schema {
 	return schemas
 })
 
-// given reads the result of a tool, and holds it to the form that all have: HTTP 200, and one text,
-// which is the structured content or a refusal.
+// given reads the result of a tool and checks its form: HTTP 200, and one text, which is the
+// structured content or a refusal.
 func (a answer) given() given {
 	a.t.Helper()
 	var result struct {
@@ -142,7 +142,7 @@ func (a answer) given() given {
 	return given{object: result.Structured, hit: a.hit()}
 }
 
-// code is a refusal's; 0 of an answer.
+// code returns the code of a refusal, or 0 for a success.
 func (n given) code(t testing.TB) int {
 	t.Helper()
 	var e struct{ Code int }

@@ -15,7 +15,7 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 )
 
-// opening is the message that begins a conversation.
+// opening returns an initialize message.
 func opening(version string) string {
 	return `{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"protocolVersion":"` + version +
 		`","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`
@@ -23,8 +23,8 @@ func opening(version string) string {
 
 const pingMessage = `{"jsonrpc":"2.0","id":7,"method":"ping"}`
 
-// shared holds an answer to what is true of all from the agents' door: JSON of the protocol's form,
-// which pages of any origin may read.
+// shared checks what is true of every answer of the MCP endpoint: JSON in the protocol's form,
+// readable by pages of any origin.
 func (a answer) shared(name string) envelope {
 	a.t.Helper()
 	if a.header.Get("Content-Type") != "application/json" || a.header.Get("Access-Control-Allow-Origin") != "*" ||
@@ -106,12 +106,12 @@ func TestVersionsOfTheProtocol(t *testing.T) {
 	}
 }
 
-// What is wrong with a message is told in JSON, with the id where there is one, under the status
-// that says whether it was a message at all.
+// A malformed message is refused in JSON, with its id if it has one, and with the status that tells
+// malformed messages from failed ones.
 func TestWrongMessagesAreRefusedInTheProtocolsForm(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
-	deep := func(levels int) string { // of the whole message
+	deep := func(levels int) string { // of the message as a whole
 		return `{"jsonrpc":"2.0","id":7,"method":"ping","params":` + strings.Repeat(`{"a":`, levels-1) + "0" +
 			strings.Repeat("}", levels-1) + `}`
 	}
@@ -192,7 +192,7 @@ func TestWrongMessagesAreRefusedInTheProtocolsForm(t *testing.T) {
 	}
 }
 
-// keysMade are the counters of new keys.
+// keysMade returns the counters of new keys.
 func (g *gateway) keysMade() []string {
 	names, err := g.meter.Client().Keys(g.t.Context(), "*newkeys*").Result()
 	g.must(err)
@@ -237,7 +237,7 @@ func TestWhatWantsNoAnswerHasNone(t *testing.T) {
 func TestOtherRequestsOfTheAgentsDoorAreRefusedInJSON(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
-	plain := &http.Transport{} // the document declares POST alone
+	plain := &http.Transport{} // the document declares only POST
 	t.Cleanup(plain.CloseIdleConnections)
 	g.client.Transport = plain
 	for name, row := range map[string]struct {
@@ -396,7 +396,7 @@ func TestTheNextDoorOfAToolNamesTheToolThatLeadsThroughIt(t *testing.T) {
 	}
 }
 
-// Arguments that a tool does not take are its own refusal, which the model sees.
+// Wrong arguments are tool errors, which the model sees.
 func TestWrongArgumentsAreToolErrorsThatNameThem(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
@@ -437,7 +437,7 @@ func TestWrongArgumentsAreToolErrorsThatNameThem(t *testing.T) {
 			t.Errorf("%s: %.600s", name, a.body)
 		}
 	}
-	// Nobody without a key learns what is wrong with arguments.
+	// Without a key, nobody learns what is wrong with the arguments.
 	if _, n := g.tool("", "convert_evm", `{"op":"divide"}`); n.code(t) != -32001 {
 		t.Errorf("without a key: %s", n.refusal)
 	}
@@ -472,7 +472,7 @@ func TestManagementToolsAreLimitedForAKeyAndKeyFreeOnesForANetwork(t *testing.T)
 		return -1
 	}
 	began := time.Now()
-	comeBack := func() int { return 1 + int(time.Since(began)/time.Second) } // while they are sent: one a second
+	comeBack := func() int { return 1 + int(time.Since(began)/time.Second) } // refills while they are sent: one a second
 	if n := until(key, "list_api_keys", `{}`); n < 60 || n > 60+comeBack() {
 		t.Errorf("%d management calls passed", n)
 	}
@@ -509,8 +509,8 @@ func TestKeysOfBothDoorsCountTogether(t *testing.T) {
 	g.newKey().refused(http.StatusTooManyRequests, -32024)
 }
 
-// A page that has a name of its own lead to this machine must not speak with a gateway there;
-// whoever calls it by its own names may, from any origin.
+// A page whose own host name resolves to this machine (DNS rebinding) must not reach a gateway
+// here. Requests under the gateway's own names may come from any origin.
 func TestForeignHostsAreRefusedOnThisMachinesOwnAddress(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
@@ -558,13 +558,13 @@ func TestForeignHostsAreRefusedOnThisMachinesOwnAddress(t *testing.T) {
 	}
 }
 
-// withKey sends a key with every request, as clients are configured to.
+// withKey sends a key with every request, as configured clients do.
 type withKey struct {
 	next http.RoundTripper
 	key  string
 }
 
-// RoundTrip is as http.RoundTripper says.
+// RoundTrip implements http.RoundTripper.
 func (k withKey) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	if k.key != "" {

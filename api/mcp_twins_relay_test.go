@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// relayed is a call of the relay on HTTP and through the tool.
+// relayed is a relayed call over HTTP and with the tool.
 func relayed(name string, on chain.ID, method, params string) pair {
 	return pair{
 		name: name, path: "/rpc/" + string(on), body: fmt.Sprintf(`{"jsonrpc":"2.0","id":null,"method":%q,"params":%s}`,
@@ -29,7 +29,7 @@ func (p pair) after(before func(g *gateway, key string)) pair { p.before = befor
 
 func (p pair) fromCache() pair { p.hit = true; return p }
 
-// onTier has both sides choose a route.
+// onTier sets the tier on both sides.
 func (p pair) onTier(tier string) pair {
 	p.headers = []string{"X-Route-Tier", tier}
 	p.args = p.args[:len(p.args)-1] + fmt.Sprintf(`,"tier":%q}`, tier)
@@ -42,7 +42,7 @@ func planned(key string) func(*gateway) string {
 
 func anonymous(*gateway) string { return "" }
 
-// fillWindow asks for what costs nothing until the rate window of 15 minutes refuses.
+// fillWindow sends calls that cost nothing until the rate window of 15 minutes refuses.
 func fillWindow(g *gateway, key string) {
 	for g.eth(key, "eth_chainId").status != http.StatusTooManyRequests {
 		continue
@@ -128,13 +128,13 @@ func TestRPCCallIsTheRelay(t *testing.T) {
 	w.run(relayPairs())
 }
 
-// twinsOf makes two gateways in the same state.
+// twinsOf starts two gateways in the same state.
 func twinsOf(t *testing.T, open func() *gateway) *twins {
 	return &twins{t: t, http: open(), tools: open()}
 }
 
-// Whatever becomes of a submission, the tool sends it as often as the route does: once, and again
-// only where nothing was sent.
+// Whatever happens to a submission, the tool sends it as often as the route does: once, and again
+// only when nothing was sent.
 func TestToolsSendSubmissionsExactlyOnce(t *testing.T) {
 	t.Parallel()
 	for name, reply := range map[string]testkit.Reply{

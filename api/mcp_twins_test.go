@@ -19,25 +19,25 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// pair is a request of HTTP and the call of a tool that does the same.
+// pair is an HTTP request and the tool call that does the same.
 type pair struct {
 	name string
-	// key makes who asks; nil is the holder of a key without allowance. anonymous sends none.
+	// key creates the caller; nil is the holder of a key without an allowance, anonymous has no
+	// key.
 	key    func(*gateway) string
 	before func(g *gateway, key string)
-	// HTTP's side. A body makes it POST.
+	// The HTTP side. A body makes it a POST.
 	method, path, body string
 	headers            []string
-	// The tool's side.
+	// The tool side.
 	tool, args string
-	// renamed are fields that the tool calls otherwise, as HTTP's name and the tool's in turn.
+	// renamed are fields that the tool names differently, as pairs of the HTTP name and the tool's.
 	renamed []string
-	code    int // of the refusal; 0 is an answer
+	code    int // of the refusal; 0 for success
 	hit     bool
 }
 
-// twins are two gateways in the same state: what HTTP is asked for on one, the tools are on the
-// other.
+// twins are two gateways in the same state: one gets the HTTP requests, the other the tool calls.
 type twins struct {
 	t     *testing.T
 	http  *gateway
@@ -45,8 +45,8 @@ type twins struct {
 	asked [][2]answer // by row
 }
 
-// run does every row on both and holds them against each other: what they gave, what it burnt, what
-// the upstreams saw, what was recorded.
+// run runs every row on both sides and compares them: the results, the units charged, what the
+// upstreams received, and what was recorded.
 func (w *twins) run(rows []pair) {
 	w.t.Helper()
 	for i := range rows {
@@ -95,7 +95,7 @@ func (p pair) verb() string {
 	return http.MethodGet
 }
 
-// ofHTTP reads an answer of HTTP in the tool's names.
+// ofHTTP reads an HTTP answer under the tool's names.
 func (w *twins) ofHTTP(p *pair, a answer) given {
 	w.t.Helper()
 	if a.status < 300 {
@@ -114,7 +114,7 @@ func (w *twins) ofHTTP(p *pair, a answer) given {
 	return given{refusal: json.RawMessage(text)}
 }
 
-// changing is what differs from request to request, or with the second in which it is made.
+// changing matches what differs between requests or depends on the time.
 var changing = []struct {
 	pattern     *regexp.Regexp
 	placeholder string
@@ -124,18 +124,18 @@ var changing = []struct {
 	{regexp.MustCompile(`cag_[0-9A-Za-z]{8}`), "<prefix>"},
 	{regexp.MustCompile(`\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z`), "<time>"},
 	{regexp.MustCompile(`("retry_after": |[Ww]ait )\d+`), "${1}<seconds>"},
-	{regexp.MustCompile(` The tool for it is [a-z_]+\."`), `"`}, // of a next door, which agents go through by a tool
+	{regexp.MustCompile(` The tool for it is [a-z_]+\."`), `"`}, // agents get the next step's tool in addition
 	{regexp.MustCompile(`"tool": "[a-z_]+",\s+("where")`), "${1}"},
 }
 
-// reduced is what was given, in JSON of one form, without what changes.
+// reduced returns a result as canonical JSON without what changes.
 func reduced(t *testing.T, n given) string {
 	t.Helper()
 	text := n.object
 	if n.refusal != nil {
 		text = n.refusal
 	}
-	decoder := json.NewDecoder(bytes.NewReader(text)) // in the order of names, numbers digit by digit
+	decoder := json.NewDecoder(bytes.NewReader(text)) // sorted names, numbers digit by digit
 	decoder.UseNumber()
 	var v any
 	if err := decoder.Decode(&v); err != nil {
@@ -152,7 +152,7 @@ func reduced(t *testing.T, n given) string {
 	return told
 }
 
-// upstreamsSaw counts what reached all upstreams together, by method.
+// upstreamsSaw counts the requests that all upstreams received, by method.
 func upstreamsSaw(g *gateway) map[string]int {
 	seen := map[string]int{}
 	for _, u := range g.ups {
@@ -163,7 +163,7 @@ func upstreamsSaw(g *gateway) map[string]int {
 	return seen
 }
 
-// sameUsage compares usage lines and counters of the two keys.
+// sameUsage compares the usage lines and counters of the two keys.
 func (w *twins) sameUsage(p *pair, keys [2]string) {
 	w.t.Helper()
 	if _, ok := account.ParseKey(keys[0]); !ok {
@@ -178,7 +178,7 @@ func (w *twins) sameUsage(p *pair, keys [2]string) {
 	}
 }
 
-// holding is what the counters of the key's day and of its account's period hold.
+// holding returns the counters of the key's day and of its account's period.
 func holding(g *gateway, key string) (units [2]plan.Units) {
 	g.t.Helper()
 	id, ctx := g.identity(key), g.t.Context()
@@ -192,7 +192,7 @@ func holding(g *gateway, key string) (units [2]plan.Units) {
 			} else {
 				n, err = g.meter.Client().HGet(ctx, name, "u").Int64()
 			}
-			if !errors.Is(err, redis.Nil) { // what nothing was drawn from has no figure
+			if !errors.Is(err, redis.Nil) { // a counter that was never used does not exist
 				g.must(err)
 			}
 			units[i] += plan.Units(n)
@@ -201,7 +201,7 @@ func holding(g *gateway, key string) (units [2]plan.Units) {
 	return units
 }
 
-// used are the usage lines of a key's account, without whose they are.
+// used returns the usage lines of a key's account without their owner.
 func used(g *gateway, key string) map[account.UsageLine]figures {
 	sums := map[account.UsageLine]figures{}
 	for _, line := range g.lines(key) {
@@ -213,7 +213,7 @@ func used(g *gateway, key string) map[account.UsageLine]figures {
 	return sums
 }
 
-// sameRecords compares the call records of all rows. Nothing is recorded after it.
+// sameRecords compares the call records of all rows. Nothing can be recorded after it.
 func (w *twins) sameRecords(rows []pair) {
 	w.t.Helper()
 	for i, asked := range w.asked {
@@ -224,7 +224,7 @@ func (w *twins) sameRecords(rows []pair) {
 	}
 }
 
-// recorded are call records without what is of one request.
+// recorded returns call records without the fields that are specific to a request.
 func recorded(calls []store.Call) []store.Call {
 	for i, c := range calls {
 		calls[i] = store.Call{
@@ -235,11 +235,11 @@ func recorded(calls []store.Call) []store.Call {
 	return calls
 }
 
-// exhaust has the meter hold all counters of a kind that the key and its account have as used up.
+// exhaust sets all counters of a kind for the key and its account to used up.
 func exhaust(kind string) func(g *gateway, key string) {
 	return func(g *gateway, key string) {
 		g.t.Helper()
-		g.eth(key, "eth_getCode").result() // makes the counter
+		g.eth(key, "eth_getCode").result() // creates the counter
 		id := g.identity(key)
 		for _, of := range []string{id.Key.String(), id.Account.String()} {
 			names, err := g.meter.Client().Keys(g.t.Context(), "*"+kind+":"+of+":*").Result()

@@ -16,7 +16,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// get is a tool and its twin that is asked for with GET.
+// get is a tool and its twin over GET.
 func get(name, path, tool, args string) pair {
 	return pair{name: name, path: path, tool: tool, args: args}
 }
@@ -30,7 +30,7 @@ func post(name, path, body, tool, args string) pair {
 
 func (p pair) renames(names ...string) pair { p.renamed = names; return p }
 
-// toolboxPairs are of a gateway of openToolbox.
+// toolboxPairs are for a gateway of openToolbox.
 func toolboxPairs() []pair {
 	gas := get("gas", "/toolbox/gas/eth_mainnet", "get_prices", `{"kind":"gas","chain":"eth_mainnet"}`)
 	tokens := get("prices", "/toolbox/prices?symbols=eth,btc", "get_prices", `{"kind":"token","symbols":"eth,btc"}`)
@@ -245,8 +245,8 @@ func fromToolbox(g *gateway, _ string) *gateway {
 	return g
 }
 
-// withoutTwin are routes that no tool stands for, and those of bind, whose rows are where flows run
-// (cmd/internal/wire).
+// withoutTwin are routes without a tool, and those of binding keys, which are tested where
+// workflows run (cmd/internal/wire).
 var withoutTwin = []string{
 	"/x402", "/.well-known/x402", "/x402/receipts/{tx_hash}.json", "/x402/redeem", "/api/statements/{period}.csv",
 	"/keys/bind/start", "/keys/bind", "/status.json",

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// What the tools of usage give is what tools/list says that they do, which clients hold them to;
-// and a view takes its own parameters only.
+// The usage tools must return what their schemas in tools/list declare, because clients validate
+// it. A view accepts only its own parameters.
 func TestUsageIsToldAtTheAgentsDoorInTheFormThatIsListed(t *testing.T) {
 	t.Parallel()
 	g := setup(t)

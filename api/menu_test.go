@@ -13,7 +13,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// sold are terms of a seller on Base.
+// sold returns the terms of a seller on Base.
 func sold(t *testing.T) x402.Terms {
 	t.Helper()
 	terms := x402.Terms{
@@ -32,7 +32,7 @@ func sold(t *testing.T) x402.Terms {
 	return terms
 }
 
-// behindProxies opens the lane behind a proxy that names countries.
+// behindProxies sells pay-per-call behind a proxy that sends country headers.
 func behindProxies(t *testing.T) func(*options) {
 	t.Helper()
 	locator, err := geo.New(geo.Options{Header: "CF-IPCountry", TrustedProxies: 1})
@@ -49,7 +49,7 @@ func TestMenuSaysWhatIsPaidWhereWithWhichVAT(t *testing.T) {
 	for country, name := range map[string]string{"DE": "menu in the EU", "us": "menu outside the EU"} {
 		g.ask(http.MethodGet, "/x402", "", "", "X-Forwarded-For", "192.0.2.1", "Cf-Ipcountry", country).golden(name)
 	}
-	// A header that came by no proxy says nothing.
+	// A country header is ignored when the request came through no proxy.
 	if around := g.ask(http.MethodGet, "/x402", "", "", "Cf-Ipcountry", "US"); !strings.Contains(around.body,
 		`"taxCountry":""`) {
 		t.Errorf("a caller who came around the proxy is taxed as it likes: %s", around.body)
@@ -102,7 +102,7 @@ func TestManifestNamesWhereStockClientsPay(t *testing.T) {
 	}
 }
 
-// The figures of the interface's table (docs/interface.md, 2.8).
+// The figures of the table in docs/interface.md, 2.8.
 func TestMenuHasTheTablesFigures(t *testing.T) {
 	t.Parallel()
 	g := setup(t, behindProxies(t))

@@ -15,7 +15,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// scrape returns the exposition of the gateway's metrics.
+// scrape returns the gateway's metrics in the exposition format.
 func (g *gateway) scrape() string {
 	g.t.Helper()
 	families, err := g.metrics.Registry.Gather()
@@ -28,7 +28,7 @@ func (g *gateway) scrape() string {
 	return out.String()
 }
 
-// series reads the values of a family that are not zero, by their labels.
+// series returns the non-zero values of a metric family, by labels.
 func (g *gateway) series(family string) map[string]string {
 	g.t.Helper()
 	found := map[string]string{}
@@ -55,8 +55,8 @@ func (g *gateway) expect(family string, want map[string]string) {
 	}
 }
 
-// A scrape after traffic shows exactly that traffic: each call once, by class and outcome, with the
-// units that stayed charged.
+// After traffic, a scrape shows exactly that traffic: each call once, by class and outcome, with
+// the units that it was charged.
 func TestMetricsCountEveryCallOnceWithWhatItWasCharged(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
@@ -138,7 +138,7 @@ func TestMetricsCountEveryCallOnceWithWhatItWasCharged(t *testing.T) {
 	})
 }
 
-// What a client sends never becomes a label: not its chain, method, tier, id, address, headers or
+// Nothing that a client sends becomes a label: not its chain, method, tier, id, address, headers or
 // key.
 func TestNoLabelComesFromAClient(t *testing.T) {
 	t.Parallel()

@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/metering/netlimit"
 )
 
-// Who holds a /48 holds 65,536 networks, each of which may make three keys a day.
+// A /48 contains 65,536 networks, each of which may create three keys a day.
 func TestNewKeys_OfOne48AreBoundTogether(t *testing.T) {
 	t.Parallel()
 	g := setup(t, func(o *options) { o.proxies = 1 })
@@ -33,7 +33,7 @@ func TestNewKeys_OfOne48AreBoundTogether(t *testing.T) {
 	if want := int(netlimit.Defaults()[netlimit.NewKeys].Area); made != want || refused != 300-want {
 		t.Errorf("one /48 made %d keys of 300, want %d", made, want)
 	}
-	// Nobody else is touched, and what was refused used up nothing.
+	// Other networks are not affected, and refused requests use up nothing.
 	for range 3 {
 		g.newKey("X-Forwarded-For", "2001:db8:8::1").welcome()
 	}

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What is wrong with a request is told, and takes nothing from the address: afterwards it still has
-// its three keys.
+// Invalid input is reported and does not count against the limit of the address: afterwards it can
+// still create three keys.
 func TestWrongInputOfAnOperationIsToldAndTakesNothing(t *testing.T) {
 	t.Parallel()
 	g := setup(t)

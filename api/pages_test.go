@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// somePages serve a receipt, the status, GET /keys, GET /overview, POST /settings and POST
-// /agents/adopt.
+// somePages fakes the pages of a receipt, the status, GET /keys, GET /overview, POST /settings and
+// POST /agents/adopt.
 type somePages struct{}
 
 func (somePages) Serves(r *http.Request) bool {

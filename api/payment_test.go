@@ -16,8 +16,8 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// paid grants a settlement of so many units on a tier, as redeeming does, with a window that began
-// at, and gives its credential.
+// paid stores a settlement of so many units on a tier, as redeeming does, with a window that began
+// at the given time. It returns its credential.
 func (g *gateway) paid(tier plan.Tier, units plan.Units, at time.Time) (credential string, of store.Settlement) {
 	g.t.Helper()
 	c, err := account.MintCredential(rand.Reader)
@@ -41,7 +41,7 @@ func (g *gateway) paid(tier plan.Tier, units plan.Units, at time.Time) (credenti
 	return c.Reveal(), of
 }
 
-// pay posts one call to Ethereum with a credential.
+// pay posts a call for Ethereum with a credential.
 func (g *gateway) pay(credential, method string, headers ...string) answer {
 	g.t.Helper()
 	return g.rpc("", chain.EthMainnet, call(method, "[]"), append([]string{"X-PAYMENT", credential}, headers...)...)
@@ -81,7 +81,7 @@ func TestACredentialThatIsUnknownExpiredOrEndedIsRefusedWithTheMenu(t *testing.T
 	g := setup(t)
 	expired, _ := g.paid(plan.Cheap, 3*plan.Unit, time.Now().Add(-plan.SettlementWindow))
 	g.pay(expired, "eth_call").unpaid("expired")
-	g.pay(expired, "eth_chainId").unpaid("expired") // answers that cost nothing too
+	g.pay(expired, "eth_chainId").unpaid("expired") // also for calls that cost nothing
 	stranger, err := account.MintCredential(rand.Reader)
 	g.must(err)
 	key := g.unlimited()

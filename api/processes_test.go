@@ -24,8 +24,8 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// another returns the address of a second process' door: its own connections, caches and fences
-// over the same servers.
+// another returns the URL of a second process: its own connections, caches and limits over the same
+// servers.
 func (g *gateway) another(change ...func(*options)) string {
 	g.t.Helper()
 	o := options{now: time.Now}
@@ -56,7 +56,7 @@ func (g *gateway) another(change ...func(*options)) string {
 	return server.URL
 }
 
-// hammer sends a call many times through every door at once and counts the answers by status.
+// hammer sends a call many times in parallel to every URL and counts the answers by status.
 func (g *gateway) hammer(key string, doors []string, callers, each int) (admitted, refused int64) {
 	g.t.Helper()
 	var ok, no atomic.Int64
@@ -130,7 +130,7 @@ func TestTwoProcessesNeverAdmitMoreThanTheWindowAllows(t *testing.T) {
 	limit := plan.Must(plan.Door1).Rate.Limit
 	begun := time.Now()
 	admitted, refused := g.hammer(key, doors, 8, 25)
-	windows := int64(time.Since(begun)/time.Second) + 2 // those that were touched
+	windows := int64(time.Since(begun)/time.Second) + 2 // the windows in use
 	if admitted > limit*windows || admitted < limit || refused == 0 {
 		t.Errorf("%d admitted and %d refused in %d windows of %d", admitted, refused, windows, limit)
 	}

@@ -273,7 +273,7 @@ func TestAnswersLargerThanTheBoundAreNotServed(t *testing.T) {
 	if day, _ := g.counted(key); day != 0 {
 		t.Errorf("the day holds %d", day)
 	}
-	g.expect("gateway_upstream_attempts_total", map[string]string{ // one of them may lie about its length
+	g.expect("gateway_upstream_attempts_total", map[string]string{ // one of them may report a wrong length
 		`chain="eth_mainnet",outcome="range_refused",upstream="up-0"`: "1",
 		`chain="eth_mainnet",outcome="range_refused",upstream="up-1"`: "1",
 	})

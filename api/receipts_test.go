@@ -21,7 +21,7 @@ var (
 	secondPayer = wallet.Address{0x22, 19: 0xbb}
 )
 
-// paid is a transaction of a test's own, in which that much was paid.
+// paid returns a transaction of its own, in which amount was paid.
 func paid(tx byte, amount plan.Atomic) (x402.TxHash, *x402.Finding) {
 	return x402.TxHash{0xfe, 31: tx}, &x402.Finding{
 		Paid: amount, Block: 4_800_017, BlockHash: x402.TxHash{0xb1, 31: tx},
@@ -29,7 +29,7 @@ func paid(tx byte, amount plan.Atomic) (x402.TxHash, *x402.Finding) {
 	}
 }
 
-// granted redeems a payment in the record, and gives the credential.
+// granted redeems a payment in PostgreSQL and returns the credential.
 func (g *gateway) granted(id x402.ID, found *x402.Finding, tier plan.Tier, country string) account.Credential {
 	g.t.Helper()
 	priced, ok := plan.FindPerCallTier(tier)
@@ -84,7 +84,7 @@ func TestReceiptShowsEachPayersAmountsTaxAndUnits(t *testing.T) {
 			t.Errorf("payment %d: units do not add up: %+v", i, s.Bought)
 		}
 	}
-	// The hash in capitals is the same.
+	// The hash in capitals is the same hash.
 	if again := g.ask(http.MethodGet, "/x402/receipts/0x"+strings.ToUpper(tx.String()[2:])+".json", "",
 		""); again.body != receipt.body {
 		t.Errorf("in capitals: %d %s", again.status, again.body)
@@ -132,7 +132,7 @@ func TestThereIsNoReceiptOfWhatIsNoSettlement(t *testing.T) {
 	g := setup(t, behindProxies(t))
 	tx, found := paid(4, 1)
 	g.receipt(tx).golden("receipt not found")
-	// One that was refused is none; one that waits is, without amounts until they were read.
+	// A refused payment has no receipt. A waiting one has, without amounts until they were read.
 	id := x402.ID{Chain: 8453, Tx: tx, Payer: firstPayer}
 	_, err := g.store.NoteSettlement(t.Context(), id, x402.StageRefused, "too_little",
 		"Less was paid than the cheapest tier takes.", found)
@@ -145,7 +145,7 @@ func TestThereIsNoReceiptOfWhatIsNoSettlement(t *testing.T) {
 		"no_upstream", "No upstream of the chain answers.", nil)
 	g.must(err)
 	g.receipt(waiting).golden("receipt stuck")
-	// Payments of another chain are none of this one.
+	// Payments on another chain do not belong to it.
 	elsewhere, seen := paid(6, 90_000)
 	g.granted(x402.ID{Chain: 84532, Tx: elsewhere, Payer: firstPayer}, seen, plan.Balanced, "DE")
 	if got := g.receipt(elsewhere); got.status != http.StatusNotFound {

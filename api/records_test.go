@@ -104,9 +104,9 @@ func TestEveryCallLeavesOneRecord(t *testing.T) {
 	}
 }
 
-// TestNoCredentialOfAnUpstreamLeavesTheGateway has upstreams say all they know about their address,
-// in every way. The harness puts a canary into each place of the address and the headers, and looks
-// for it in every body, header and log line.
+// TestNoCredentialOfAnUpstreamLeavesTheGateway makes upstreams reveal their URL in every way. The
+// harness puts a canary into each part of the URL and of the headers, and searches every body,
+// header and log line for it.
 func TestNoCredentialOfAnUpstreamLeavesTheGateway(t *testing.T) {
 	t.Parallel()
 	g := setup(t, func(o *options) { o.chains, o.apply = []chain.ID{chain.EthMainnet}, false })
@@ -158,7 +158,7 @@ func TestNoCredentialOfAnUpstreamLeavesTheGateway(t *testing.T) {
 	var asked []answer
 	for name, reply := range ways {
 		g.all(reply)
-		snapshot, err := g.pool.Probe(t.Context(), chain.EthMainnet) // the probes hear it too
+		snapshot, err := g.pool.Probe(t.Context(), chain.EthMainnet) // the probes get the same answers
 		g.must(err)
 		g.must(g.board.Publish(t.Context(), snapshot))
 		applyHealthy(g.pool, chain.EthMainnet, snapshot.MeasuredAt, 2)

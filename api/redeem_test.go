@@ -16,8 +16,8 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// What is redeemed and how is a test of operation; here stand the statuses and headers of what
-// needs no flow.
+// Package service tests what is redeemed and how. This file tests the statuses and headers that
+// need no workflow.
 func TestRedeemAnswers202UntilTheTransactionIsInABlockAnd402WhenItDoesNotPay(t *testing.T) {
 	t.Parallel()
 	g := setup(t, func(o *options) { o.chains, o.terms = []chain.ID{chain.BaseMainnet}, sold(t) })

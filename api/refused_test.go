@@ -14,8 +14,8 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// recordedRefusals is how many refused calls have a record of their own, what those take in bytes,
-// and how many are in sums.
+// recordedRefusals returns how many refused calls have their own record, the size of those records
+// in bytes, and how many refused calls are only in sums.
 func (g *gateway) recordedRefusals() (rows, bytes, summed int64) {
 	g.t.Helper()
 	g.flushRecords()
@@ -28,8 +28,8 @@ func (g *gateway) recordedRefusals() (rows, bytes, summed int64) {
 	return rows, bytes, summed
 }
 
-// attack sends batches of a hundred calls that no chain has, with each key so many, and returns the
-// last answer of each.
+// attack sends so many batches of a hundred calls of an unknown method with each key, and returns
+// the last answer of each key.
 func (g *gateway) attack(keys []string, batches int) map[string]answer {
 	g.t.Helper()
 	body, last := batchOf(100, "eth_nothing"), map[string]answer{}
@@ -52,8 +52,8 @@ func (g *gateway) attack(keys []string, batches int) map[string]answer {
 	return last
 }
 
-// The attack of batches of refused items: a free key wrote a record for each of 12,932 items a
-// second.
+// Regression test: with batches of refused items, a free key caused 12,932 records a second, one
+// for each item.
 func TestRefused_BatchesOfAFreeKeyLeaveAFewRecordsAndExactBooks(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
@@ -66,7 +66,7 @@ func TestRefused_BatchesOfAFreeKeyLeaveAFewRecordsAndExactBooks(t *testing.T) {
 	minutes := int64(took/time.Minute) + 2
 	rows, bytes, summed := g.recordedRefusals()
 	t.Logf("%d refused items in %s: %d records of %d bytes, %d in sums", 100*batches, took, rows, bytes, summed)
-	// Two reasons: the method is not served, until the window refuses.
+	// Two reasons: the method is unknown, until the rate window refuses.
 	if rows+summed != 100*batches || rows > minutes*60 {
 		t.Errorf("%d records and %d in sums of %d refused calls", rows, summed, 100*batches)
 	}
@@ -95,8 +95,7 @@ func TestRefused_BatchesOfAFreeKeyLeaveAFewRecordsAndExactBooks(t *testing.T) {
 	}
 }
 
-// The items of a batch count one by one against the bound of their network, whoever's keys they
-// come with.
+// Each item of a batch counts against the limit of its network, whatever its key.
 func TestRefused_ItemsOfBatchesCountOneByOneAgainstTheirNetwork(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
@@ -114,7 +113,7 @@ func TestRefused_ItemsOfBatchesCountOneByOneAgainstTheirNetwork(t *testing.T) {
 	}
 }
 
-// What failed once it was admitted, and what is answered, keeps a record each.
+// Calls that fail after admission, and calls that are answered, have a record each.
 func TestRefused_CallsThatWereAdmittedKeepTheirRecords(t *testing.T) {
 	t.Parallel()
 	g := setup(t)

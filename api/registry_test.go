@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// registrySchema is the registry's own schema, see testdata/registry.
+// registrySchema returns the registry's own schema, see testdata/registry.
 func registrySchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	file, err := os.Open("testdata/registry/server.schema.json")
@@ -71,7 +71,7 @@ func TestServerJSONIsValidAndNamesOneRemote(t *testing.T) {
 	}
 }
 
-// What breaks the schema is seen: the one above cannot pass for want of a judge.
+// The schema must refuse invalid entries; otherwise the test above could not fail.
 func TestTheRegistrysSchemaRefuses(t *testing.T) {
 	t.Parallel()
 	schema := registrySchema(t)
@@ -119,7 +119,7 @@ func TestServersAreNamedByTheirHostReadBackwards(t *testing.T) {
 			t.Errorf("at %s it is %s", address, told.Name)
 		}
 		entry, _ := jsonschema.UnmarshalJSON(strings.NewReader(string(text)))
-		// an address that is no URI is none here either
+		// an address that is not a URI is refused here as well
 		if err := schema.Validate(entry); err != nil && !strings.Contains(address, "ü") {
 			t.Errorf("at %s: %v", address, err)
 		}

@@ -95,7 +95,7 @@ func TestBodiesOverTheLimitAreRefused(t *testing.T) {
 	g.rpc(key, chain.EthMainnet, exact).result()
 	over := exact[:len(exact)-3] + `0"]}`
 	g.rpc(key, chain.EthMainnet, over).refused(http.StatusRequestEntityTooLarge, -32600)
-	// Without Content-Length the size shows only while reading.
+	// Without Content-Length, the size is known only while reading.
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, g.url+"/rpc/eth_mainnet", struct {
 		io.Reader
 	}{strings.NewReader(over)})
@@ -198,7 +198,7 @@ func TestCallsWeighWhatTheInterfaceSays(t *testing.T) {
 	for _, tier := range []string{"slow", "FAST", "fast "} {
 		a := g.eth(key, "eth_call", "X-Route-Tier", tier)
 		if tier == "fast " {
-			a.result() // white space around a header's value is no part of it
+			a.result() // white space around a header's value does not count
 			continue
 		}
 		a.refused(http.StatusBadRequest, -32602)
@@ -274,7 +274,7 @@ func TestTheRateWindowRefusesBeforeTheRequestIsLookedAt(t *testing.T) {
 	g := setup(t)
 	key := g.doorKey()
 	refusals := 0
-	for n := 0; refusals < 5 && n < 200; n++ { // a window may turn between two requests
+	for n := 0; refusals < 5 && n < 200; n++ { // a new window may begin between two requests
 		a := g.rpc(key, chain.EthMainnet, "not json")
 		if a.status == http.StatusBadRequest {
 			a.refused(http.StatusBadRequest, -32700)
@@ -347,7 +347,7 @@ func TestLimitHeadersAreSpelledAsTheInterfaceSpellsThem(t *testing.T) {
 	t.Error("the window never refused")
 }
 
-// raw sends bytes and reads the whole answer as bytes.
+// raw sends bytes and returns the answer as bytes.
 func (g *gateway) raw(request string) string {
 	g.t.Helper()
 	conn, err := (&net.Dialer{}).DialContext(g.t.Context(), "tcp", strings.TrimPrefix(g.url, "http://"))

@@ -43,16 +43,16 @@ import (
 
 const (
 	testTimeout = 30 * time.Second
-	// standing is the time-out of calls whose clock stands: their connections have deadlines by the
-	// machine's, which goes on meanwhile.
+	// standing is the timeout of calls on a stopped clock: their connections have deadlines by the
+	// machine's clock, which continues.
 	standing = 10 * time.Minute
 	testHead = 1_000_000
-	canary   = "canary" // part of every credential of an upstream: nothing that leaves the gateway may hold it
+	canary   = "canary" // part of every upstream credential: nothing that leaves the gateway may contain it
 )
 
 var links = chain.Links{Contact: "contact@example.org", Docs: "https://docs.example.org/methods"}
 
-// gateway is a door over real servers and scripted upstreams.
+// gateway is the HTTP interface over real servers and scripted upstreams.
 type gateway struct {
 	t          testing.TB
 	url        string
@@ -61,7 +61,7 @@ type gateway struct {
 	ups        []*testkit.UpstreamServer // of every chain; the first is the fastest
 	pool       *upstream.Pool
 	board      *upstream.Board
-	tools      []api.AgentTool // of the agents' door
+	tools      []api.AgentTool // of the MCP server
 	store      *store.Store
 	database   string
 	redis      *testkit.RedisServer
@@ -75,41 +75,41 @@ type gateway struct {
 	metrics    *telemetry.Metrics
 
 	sells         bool          // to stock x402 clients
-	recordTime    time.Duration // that the recorder has to write what it holds
+	recordTime    time.Duration // for the recorder to write what it holds
 	closeRecorder sync.Once
 	mu            sync.Mutex // guards keys
 	keys          []string
 }
 
-// options are what a test changes about its gateway.
+// options are the settings that a test changes.
 type options struct {
 	chains    []chain.ID
 	upstreams int
 	providers *config.Upstreams // instead of scripted upstreams
 	supply    plan.Supply
-	perSecond float64 // limit of each upstream
+	perSecond float64 // rate limit of each upstream
 	timeout   time.Duration
 	maxAnswer int64
 	batches   int64 // bytes of memory for the answers of all batches
 	maxBody   int64
-	hosts     []string // under which the agents' door answers, too
+	hosts     []string // further host names of the MCP endpoint
 	proxies   int
 	now       func() time.Time
 	random    io.Reader
 	tracer    *telemetry.Tracer
-	apply     bool // a snapshot in which every upstream is healthy
+	apply     bool // a snapshot with only healthy upstreams
 	stall     time.Duration
 	server    func(*http.Server)
 	listener  net.Listener
 	cacheURL  string // of the cache's second tier; empty for none
 	pages     api.Pages
-	toolbox   func(*service.Toolbox) // changes what metered operations answer from
-	terms     x402.Terms             // of paying per call; closed when zero
+	toolbox   func(*service.Toolbox) // changes the sources of metered operations
+	terms     x402.Terms             // of paying per call; disabled when zero
 	stock     bool                   // stock x402 clients can pay
 	locator   *geo.Locator
 	stripe    *billing.Stripe                           // sells plans; nil for none
 	secret    string                                    // of Stripe's webhooks
-	cashier   func(*gateway, *options) *stock.Processor // of payments of stock x402 clients; nil for none
+	cashier   func(*gateway, *options) *stock.Processor // for payments of stock x402 clients; nil for none
 }
 
 func setup(t testing.TB, change ...func(*options)) *gateway {
@@ -189,7 +189,7 @@ func setup(t testing.TB, change ...func(*options)) *gateway {
 	return g
 }
 
-// newCache makes a cache whose second tier has the time that a loaded machine needs.
+// newCache creates a cache whose second tier has a timeout for loaded machines.
 func (g *gateway) newCache(o options) *cache.Cache {
 	g.t.Helper()
 	c, err := cache.New(cache.Options{
@@ -205,7 +205,7 @@ func (g *gateway) newCache(o options) *cache.Cache {
 	return c
 }
 
-// serve runs the server as the program does, on a listener of its own when none is given.
+// serve runs the server as the program does. It opens a listener when l is nil.
 func (g *gateway) serve(std *http.Server, l net.Listener) (stop func()) {
 	g.t.Helper()
 	var err error
@@ -227,8 +227,7 @@ func (g *gateway) serve(std *http.Server, l net.Listener) (stop func()) {
 	}
 }
 
-// newPool makes upstreams whose addresses and headers carry credentials in every place that there
-// is.
+// newPool creates upstreams with credentials in every part of their URLs and headers.
 func (g *gateway) newPool(o options) *upstream.Pool {
 	g.t.Helper()
 	if o.providers != nil {
@@ -285,7 +284,7 @@ func (g *gateway) must(err error) {
 	}
 }
 
-// flushRecords writes what the recorder holds; nothing is recorded after it.
+// flushRecords writes what the recorder holds. Nothing can be recorded after it.
 func (g *gateway) flushRecords() {
 	g.closeRecorder.Do(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), g.recordTime)
@@ -294,7 +293,7 @@ func (g *gateway) flushRecords() {
 	})
 }
 
-// doorKey makes an anonymous key past the limit of its address.
+// doorKey creates an anonymous key, bypassing the limit of its address.
 func (g *gateway) doorKey() string {
 	g.t.Helper()
 	key, err := g.limits.NewDoorKey(g.t.Context(), rand.Reader)
@@ -302,7 +301,7 @@ func (g *gateway) doorKey() string {
 	return g.remember(key)
 }
 
-// accountKey makes a key of an account on a plan, without a daily allowance.
+// accountKey creates a key of an account on a plan, without a daily allowance.
 func (g *gateway) accountKey(planKey string) string {
 	g.t.Helper()
 	a := store.NewAccount{ID: account.NewID(), Kind: store.KindOwner, Plan: planKey}
@@ -319,7 +318,7 @@ func (g *gateway) accountKey(planKey string) string {
 	return g.remember(key)
 }
 
-// unlimited makes a key that no allowance and hardly a window bounds.
+// unlimited creates a key without an allowance and with a wide rate window.
 func (g *gateway) unlimited() string { g.t.Helper(); return g.accountKey(plan.Enterprise) }
 
 func (g *gateway) remember(key account.Key) string {
@@ -341,7 +340,7 @@ func (g *gateway) identity(key string) account.Identity {
 	return id
 }
 
-// suspend suspends the key's account and puts that in force.
+// suspend suspends the key's account, effective at once.
 func (g *gateway) suspend(key string) {
 	g.t.Helper()
 	_, err := g.limits.SetStatus(g.t.Context(), g.identity(key).Account, account.Suspended,
@@ -349,26 +348,26 @@ func (g *gateway) suspend(key string) {
 	g.must(err)
 }
 
-// revoke revokes the key and puts that in force.
+// revoke revokes the key, effective at once.
 func (g *gateway) revoke(key string) {
 	g.t.Helper()
 	_, err := g.limits.RevokeKey(g.t.Context(), g.identity(key).Key, store.Author{Actor: "test", Origin: "test"})
 	g.must(err)
 }
 
-// figures is requests and units of usage lines.
+// figures are the requests and units of usage lines.
 type figures struct {
 	requests int64
 	units    plan.Units
 }
 
-// lines are the usage lines of the key's account.
+// lines returns the usage lines of the key's account.
 func (g *gateway) lines(key string) []account.UsageLine {
 	g.t.Helper()
 	return g.linesOf(g.identity(key).Account)
 }
 
-// linesOf are the usage lines of an account, each summed over the buckets of ten seconds.
+// linesOf returns the usage lines of an account, each summed over its ten-second buckets.
 func (g *gateway) linesOf(id account.ID) []account.UsageLine {
 	g.t.Helper()
 	buckets, _, err := g.meter.SealedBuckets(g.t.Context(), account.Shard(id), true, 10_000)
@@ -405,7 +404,7 @@ func (g *gateway) usage(key string) map[string]figures {
 	return sums
 }
 
-// counted is what the key's counter of the day holds, and its account's of the period.
+// counted returns the counter of the key's day and that of its account's period.
 func (g *gateway) counted(key string) (day, period plan.Units) {
 	g.t.Helper()
 	id := g.identity(key)
@@ -426,7 +425,7 @@ func (g *gateway) counted(key string) (day, period plan.Units) {
 	return read("*day:" + id.Key.String() + ":*"), read("*ap:" + id.Account.String() + ":*")
 }
 
-// sent counts the requests of a method at all upstreams together.
+// sent counts the requests for a method at all upstreams.
 func (g *gateway) sent(method string) int {
 	n := 0
 	for _, u := range g.ups {
@@ -435,7 +434,7 @@ func (g *gateway) sent(method string) int {
 	return n
 }
 
-// all sets the behaviour of every upstream.
+// all sets the reply of every upstream.
 func (g *gateway) all(reply testkit.Reply) {
 	for _, u := range g.ups {
 		u.Default(reply)
@@ -450,7 +449,7 @@ type answer struct {
 	body   string
 }
 
-// envelope is a JSON-RPC response or the error envelope of another route.
+// envelope is a JSON-RPC response, or the error envelope of another route.
 type envelope struct {
 	JSONRPC string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
@@ -462,8 +461,8 @@ type envelope struct {
 	} `json:"error"`
 }
 
-// ask sends a request as a client would and checks what holds for every answer: the request id, and
-// that no secret shows.
+// ask sends a request as a client would, and checks what is true of every answer: it has a request
+// id, and it contains no secret.
 func (g *gateway) ask(method, path, key, body string, headers ...string) answer {
 	g.t.Helper()
 	req, err := http.NewRequestWithContext(g.t.Context(), method, g.url+path, strings.NewReader(body))
@@ -495,8 +494,7 @@ func (g *gateway) send(req *http.Request) answer {
 	return a
 }
 
-// begin sends a request as a client that takes no compression, and reads no more of the answer than
-// its head.
+// begin sends a request without Accept-Encoding, and reads only the head of the answer.
 func (g *gateway) begin(key, body string) (answer, io.Reader) {
 	g.t.Helper()
 	req, err := http.NewRequestWithContext(g.t.Context(), http.MethodPost, g.url+"/rpc/eth_mainnet",
@@ -516,7 +514,7 @@ func (g *gateway) rpc(key string, id chain.ID, body string, headers ...string) a
 	return g.ask(http.MethodPost, "/rpc/"+string(id), key, body, headers...)
 }
 
-// eth posts one call without parameters to Ethereum.
+// eth posts a call without parameters to Ethereum.
 func (g *gateway) eth(key, method string, headers ...string) answer {
 	g.t.Helper()
 	return g.rpc(key, chain.EthMainnet, call(method, "[]"), headers...)
@@ -564,7 +562,7 @@ func (a answer) envelope() envelope {
 	return e
 }
 
-// refused checks a refusal's status and code, and gives its data.
+// refused checks the status and code of a refusal, and returns its data.
 func (a answer) refused(status, code int) map[string]any {
 	a.t.Helper()
 	e := a.envelope()
@@ -587,7 +585,7 @@ func (a answer) refused(status, code int) map[string]any {
 	return e.Error.Data
 }
 
-// result checks that the call succeeded, and gives the bytes of its result.
+// result checks that the call succeeded, and returns its result.
 func (a answer) result() string {
 	a.t.Helper()
 	e := a.envelope()
@@ -601,7 +599,7 @@ func (a answer) hit() bool { return a.header.Get("X-Service-Cache") == "hit" }
 
 func (a answer) requestID() uuid.UUID { return uuid.MustParse(a.header.Get("X-Request-Id")) }
 
-// calls reads the records of an answer's request. Nothing is recorded after it.
+// calls returns the records of an answer's request. Nothing can be recorded after it.
 func (g *gateway) calls(a answer) []store.Call {
 	g.t.Helper()
 	g.flushRecords()
@@ -610,7 +608,7 @@ func (g *gateway) calls(a answer) []store.Call {
 	return calls
 }
 
-// logBuffer keeps what is logged.
+// logBuffer keeps the log.
 type logBuffer struct {
 	mu sync.Mutex // guards b
 	b  bytes.Buffer
@@ -628,8 +626,7 @@ func (l *logBuffer) String() string {
 	return l.b.String()
 }
 
-// abandon sends a request whose client goes away when the function that it gives is called; that
-// waits for the client to be gone.
+// abandon sends a request. leave disconnects its client and waits until the client is gone.
 func (g *gateway) abandon(key string, id chain.ID, body string) (leave func()) {
 	g.t.Helper()
 	ctx, cancel := context.WithCancel(g.t.Context())

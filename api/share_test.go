@@ -14,7 +14,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// gate lets requests to upstreams through when it is opened.
+// gate holds requests to upstreams back until it is opened.
 type gate struct {
 	open chan struct{}
 	once sync.Once
@@ -29,7 +29,7 @@ func newGate(t *testing.T) *gate {
 
 func (g *gate) lift() { g.once.Do(func() { close(g.open) }) }
 
-// then answers once the gate is open, unless whoever asked has left.
+// then answers once the gate is open, unless the caller has left.
 func (g *gate) then(reply testkit.Reply) testkit.Reply {
 	return func(x *testkit.Exchange) {
 		select {
@@ -40,8 +40,8 @@ func (g *gate) then(reply testkit.Reply) testkit.Reply {
 	}
 }
 
-// together sends a call n times at once, with the ids 0 to n-1, and gives the answers in that
-// order.
+// together sends a call n times in parallel, with the ids 0 to n-1. wait returns the answers in
+// that order.
 func (g *gateway) together(key string, n int, method, params string, headers ...string) (wait func() []answer) {
 	g.t.Helper()
 	answers := make([]answer, n)
@@ -58,7 +58,7 @@ func (g *gateway) together(key string, n int, method, params string, headers ...
 	}
 }
 
-// followers waits until so many calls wait for one that another made.
+// followers waits until n calls wait for one that another call started.
 func (g *gateway) followers(n uint64) {
 	g.t.Helper()
 	testkit.Eventually(g.t, testTimeout, func() bool {
@@ -74,7 +74,7 @@ func TestIdenticalReadsUnderWayShareOneCall(t *testing.T) {
 		method, params string
 		reply          testkit.Reply
 	}{
-		// not deep, so it is not stored: they share nothing else
+		// not final, so it is not stored: sharing is all they have in common
 		{"eth_getTransactionReceipt", receiptOf1, node(testHead)},
 		{"eth_getTransactionByHash", receiptOf1, node(deepest)},
 		{"eth_gasPrice", `[]`, testkit.Result("0x3b9aca00")},
@@ -316,7 +316,7 @@ func TestABatchSharesWithItself(t *testing.T) {
 	}
 	answers := make(chan answer, 1)
 	go func() { answers <- g.rpc(key, chain.EthMainnet, "["+strings.Join(items, ",")+"]") }()
-	g.followers(15) // as many as run at once, less the one they follow
+	g.followers(15) // as many as run at once, minus the one they follow
 	testkit.Eventually(t, testTimeout, func() bool {
 		return g.sent("eth_getTransactionReceipt") > 0
 	}, "the call that they follow is under way")
@@ -341,7 +341,7 @@ func TestHeadsNeverGoBackForOneWhoSharesCallsAndTheCache(t *testing.T) {
 	key := g.unlimited()
 	var mu sync.Mutex // guards asked
 	asked := 0
-	g.all(testkit.ResultOf(func(testkit.Request) any { // every other answer comes from a node that is behind
+	g.all(testkit.ResultOf(func(testkit.Request) any { // every other answer comes from a node that lags
 		mu.Lock()
 		defer mu.Unlock()
 		asked++

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// crawlable judges a path by the rules of robots.txt as RFC 9309 has it: the longest that matches
-// wins, and of two equal ones what allows.
+// crawlable applies the rules of robots.txt to a path (RFC 9309): the longest match wins, and of
+// two equal ones the one that allows.
 func crawlable(rules, path string) bool {
 	longest, allowed := -1, true
 	for line := range strings.Lines(rules) {
@@ -46,7 +46,7 @@ func TestCrawlersFindThePublicPagesAndNothingElse(t *testing.T) {
 		if !ours || !crawlable(robots, path) {
 			t.Errorf("%s is listed: ours %t; robots.txt says %s", u.Loc, ours, robots)
 		}
-		if !slices.Contains([]string{"/", "/status"}, path) { // which the fake pages have
+		if !slices.Contains([]string{"/", "/status"}, path) { // the fake pages have these
 			g.read(path)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 )
 
-// record puts what the meter holds of an account into the record, as a flush does.
+// record writes an account's usage from Redis to PostgreSQL, as a flush does.
 func (g *gateway) record(id account.ID) {
 	g.t.Helper()
 	bucket := account.UsageBucket{
@@ -77,14 +77,14 @@ func TestStatementsShowWhatAKeyUsed(t *testing.T) {
 		g.ask(http.MethodGet, path, key, "").refused(http.StatusNotFound, -32026)
 	}
 	g.ask(http.MethodGet, "/api/statements/"+month, "", "").refused(http.StatusUnauthorized, -32001)
-	// Another account's usage is nowhere in this one's.
+	// Another account's usage must not appear in this one's.
 	if other := g.ask(http.MethodGet, "/api/statements/"+month, g.doorKey(), ""); strings.Contains(other.body,
 		id.Key.String()) {
 		t.Errorf("another key sees %s", other.body)
 	}
 }
 
-// The JSON of a closed statement is what was frozen, byte for byte, with its hash behind.
+// The JSON of a closed statement is stored once and served byte for byte, followed by its hash.
 func TestAClosedStatementIsServedAsItWasFrozen(t *testing.T) {
 	t.Parallel()
 	g := setup(t)

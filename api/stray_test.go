@@ -11,9 +11,9 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// TestStrayAnswers_ReachNoOtherCustomerAndNoCache has every upstream send, before every fifth
-// answer, one more that is another customer's. Customers ask side by side. What may be stored is
-// asked for again afterwards.
+// TestStrayAnswers_ReachNoOtherCustomerAndNoCache has every upstream send an extra answer, that of
+// another customer, before every fifth answer. Customers call in parallel. Afterwards, every
+// cacheable call is repeated.
 func TestStrayAnswers_ReachNoOtherCustomerAndNoCache(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
@@ -48,7 +48,7 @@ func TestStrayAnswers_ReachNoOtherCustomerAndNoCache(t *testing.T) {
 	for i := range keys {
 		keys[i] = g.unlimited()
 	}
-	for range 2 { // from the upstreams, then from what was stored of them
+	for range 2 { // from the upstreams, then from the cache
 		var all sync.WaitGroup
 		for customer, key := range keys {
 			all.Go(func() {

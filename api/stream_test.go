@@ -14,8 +14,8 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 )
 
-// traces writes a result of at least size bytes that looks like debug_traceBlock's, with escapes
-// and odd white space.
+// traces writes a result of at least size bytes that looks like that of debug_traceBlock, with
+// escapes and unusual white space.
 func traces(size int) func(io.Writer) error {
 	var block bytes.Buffer
 	for i := 0; block.Len() < 1<<20; i++ {
@@ -36,7 +36,7 @@ func traces(size int) func(io.Writer) error {
 	}
 }
 
-// heap is the memory in use once the garbage is gone.
+// heap returns the memory in use after a garbage collection.
 func heap() int64 {
 	var stats runtime.MemStats
 	runtime.GC()
@@ -48,7 +48,7 @@ func heap() int64 {
 func TestAnswersOfFiftyMegabytesStreamInBoundedMemoryByteForByte(t *testing.T) {
 	testkit.Slow(t)
 	const size = 52 << 20
-	g := setup(t, func(o *options) { o.timeout = 5 * time.Minute }) // a loaded machine takes its time over so much
+	g := setup(t, func(o *options) { o.timeout = 5 * time.Minute }) // so much data takes a loaded machine a while
 	key := g.unlimited()
 	result := traces(size)
 	want := crc32.NewIEEE()
@@ -60,7 +60,7 @@ func TestAnswersOfFiftyMegabytesStreamInBoundedMemoryByteForByte(t *testing.T) {
 		reply        testkit.Reply
 	}{
 		{"plain", "identity", testkit.Stream(result)},
-		{"compressed to the client", "", testkit.Stream(result)}, // whose own client undoes it
+		{"compressed to the client", "", testkit.Stream(result)}, // and decompressed by it
 		{"compressed by the upstream", "identity", testkit.Compressed(testkit.Stream(result))},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -124,7 +124,7 @@ func TestAClientThatLeavesMidAnswerLeavesNothingBehind(t *testing.T) { //nolint:
 		g.must(err)
 		_, err = io.CopyN(io.Discard, resp.Body, 1<<20)
 		g.must(err)
-		_ = resp.Body.Close() // closes the connection: there is more
+		_ = resp.Body.Close() // closes the connection, because there is more to read
 	}
 	for range leavers {
 		select {
@@ -137,7 +137,7 @@ func TestAClientThatLeavesMidAnswerLeavesNothingBehind(t *testing.T) { //nolint:
 		return g.recorder.Written() == leavers+1
 	}, "every call is recorded")
 	g.client.CloseIdleConnections()
-	// The scripted upstream and the pools of PostgreSQL and Redis may have some more or fewer.
+	// The scripted upstream and the pools of PostgreSQL and Redis may add or remove a few.
 	testkit.Eventually(t, testTimeout, func() bool {
 		return runtime.NumGoroutine() <= before+leavers/2
 	}, "goroutines end")

@@ -18,7 +18,7 @@ const (
 	someSig = "5VERv8NMvzbJMEkV8xnrLkEaWRtSz9CosKDYjCJjBRnbJLgp8uirBgmQpjKhoR4tjF3ZpRzrFmBV6UjKdiSZkQUW"
 )
 
-// words are numbers as the result of an eth_call.
+// words encodes numbers as the result of an eth_call.
 func words(numbers ...int64) string {
 	text := "0x"
 	for _, n := range numbers {
@@ -27,7 +27,7 @@ func words(numbers ...int64) string {
 	return text
 }
 
-// answersOfCalls scripts eth_call by the called address and the selector.
+// answersOfCalls scripts eth_call by called address and selector.
 func answersOfCalls(results map[string]string) testkit.Reply {
 	return testkit.ResultOf(func(r testkit.Request) any {
 		var params []json.RawMessage
@@ -49,8 +49,8 @@ func fees(base string) map[string]any {
 	}
 }
 
-// openToolbox returns a gateway for all chains over one upstream that knows a little of everything,
-// and a key.
+// openToolbox returns a gateway for all chains, with one upstream that answers a little of
+// everything, and a key.
 func openToolbox(t *testing.T) (g *gateway, key string) {
 	t.Helper()
 	g = setup(t, func(o *options) {
@@ -189,8 +189,8 @@ func TestWrongPathsAndQueriesOfTheToolboxSayWhatIsTaken(t *testing.T) {
 	}
 }
 
-// A chain in a path that is none, or has no upstream here, is a route that there is not, as on the
-// relay. One that does not fit is told why.
+// A path with an unknown chain, or one without an upstream here, is a 404, as on the relay. A chain
+// that does not support the operation is refused with a reason.
 func TestAnUnknownChainInAPathIsNotFound(t *testing.T) {
 	t.Parallel()
 	g := dataGateway(t, func(o *options) { o.chains = []chain.ID{chain.EthMainnet} })
@@ -203,7 +203,7 @@ func TestAnUnknownChainInAPathIsNotFound(t *testing.T) {
 			"/toolbox/gas/" + name, "/toolbox/tx/" + name + "/" + someTx, "/toolbox/abi/" + name + "/" + dataOwner,
 			"/data/" + name + "/balances/" + dataOwner, "/data/" + name + "/history/" + dataOwner + "?limit=0",
 		} {
-			// a known chain, and a wrong field
+			// a known chain and an invalid field
 			if a := g.get(path, key); name != "polygon_pos" || !strings.Contains(path, "limit=0") {
 				data := a.refused(http.StatusNotFound, -32600)
 				if !strings.Contains(a.body, "polygon_pos") || (name == "polygon_pos") != (data["contact"] != nil) ||
@@ -235,8 +235,8 @@ func TestAnUnknownChainInAPathIsNotFound(t *testing.T) {
 	}
 }
 
-// Prices and names are Ethereum's: without it nothing is asked and nothing charged, and whatever is
-// used is noted with it.
+// Prices and names need Ethereum: without it nothing is called and nothing charged, and any usage
+// is recorded under Ethereum.
 func TestWhatIsEthereumsNeedsEthereum(t *testing.T) {
 	t.Parallel()
 	g := dataGateway(t, func(o *options) { o.chains = []chain.ID{chain.BaseMainnet} })

@@ -12,10 +12,10 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// someone is an address of the toolbox's tests, in the capitals of EIP-55.
+// someone is an address in EIP-55 form.
 const someone = "0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045"
 
-// padded are values of 32 bytes or, as text, values of whole words and their length.
+// padded encodes values as 32-byte words; strings become whole words after their length.
 func padded(values ...any) string {
 	var text strings.Builder
 	for _, v := range values {
@@ -30,7 +30,7 @@ func padded(values ...any) string {
 	return strings.ReplaceAll(text.String(), " ", "0")
 }
 
-// universalResolver scripts what ENS' Universal Resolver answers, by a part of the question.
+// universalResolver scripts the answers of the ENS Universal Resolver, by a part of the question.
 func universalResolver(answers map[string]testkit.Reply) testkit.Reply {
 	return func(x *testkit.Exchange) {
 		var params []json.RawMessage
@@ -50,7 +50,7 @@ func universalResolver(answers map[string]testkit.Reply) testkit.Reply {
 
 func reverted(data string) testkit.Reply { return testkit.ErrorWithData(3, "execution reverted", data) }
 
-// openNames returns a gateway over one upstream that knows some names, and a key.
+// openNames returns a gateway with one upstream that knows some names, and a key.
 func openNames(t *testing.T) (g *gateway, key string) {
 	t.Helper()
 	g, key = openToolbox(t)

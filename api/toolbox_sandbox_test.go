@@ -23,7 +23,7 @@ import (
 	"github.com/chainaccess/gateway/toolbox"
 )
 
-// use asks a toolbox route and reads its answer.
+// use calls a toolbox route and decodes its answer.
 func (c *conformance) use(path string, into any) {
 	c.t.Helper()
 	a := c.get(path, c.key)
@@ -33,7 +33,7 @@ func (c *conformance) use(path string, into any) {
 	c.must(json.Unmarshal([]byte(a.body), into))
 }
 
-// amount reads a decimal string.
+// amount parses a decimal string.
 func (c *conformance) amount(text string) *big.Int {
 	c.t.Helper()
 	n, ok := new(big.Int).SetString(text, 10)
@@ -59,8 +59,8 @@ func TestGasAndTransactionsAgreeWithTheSandboxsEVMChains(t *testing.T) {
 	}
 }
 
-// gasAgrees holds a recommendation against the node's own history of the same blocks, and gives the
-// slowest offer.
+// gasAgrees checks a recommendation against the node's own fee history of the same blocks, and
+// returns the slowest offer.
 func (c *conformance) gasAgrees() toolbox.GasOffer {
 	c.t.Helper()
 	var g toolbox.Gas
@@ -99,7 +99,7 @@ func (c *conformance) gasAgrees() toolbox.GasOffer {
 			c.t.Errorf("%s: tip %s is no median of %d blocks (%d below, %d above)", c.on.ID, tip,
 				g.ComputedFrom.BlocksCounted, below, above)
 		}
-		room := new(big.Int).Sub(new(big.Int).Sub(limit, tip), base) // a quarter, half, the whole of the base fee
+		room := new(big.Int).Sub(new(big.Int).Sub(limit, tip), base) // a quarter, half, or all of the base fee
 		if want := new(big.Int).Div(new(big.Int).Mul(base, big.NewInt([]int64{1, 2, 4}[k])),
 			big.NewInt(4)); room.CmpAbs(want) < 0 || new(big.Int).Sub(room, want).CmpAbs(common.Big1) > 0 {
 			c.t.Errorf("%s: room of %s over %s", c.on.ID, room, base)
@@ -109,7 +109,7 @@ func (c *conformance) gasAgrees() toolbox.GasOffer {
 	return g.Recommendations.Slow
 }
 
-// dataFeeAgrees holds the fee for data against the contract's own words.
+// dataFeeAgrees checks the data fee against the contract's own answers.
 func (c *conformance) dataFeeAgrees() {
 	c.t.Helper()
 	var g toolbox.Gas
@@ -136,7 +136,7 @@ func (c *conformance) dataFeeAgrees() {
 	}
 }
 
-// readCall asks the node what a contract gives, as one word.
+// readCall calls a contract on the node and decodes its result as one word.
 func (c *conformance) readCall(into *hexutil.Big, to common.Address, data hexutil.Bytes) {
 	c.t.Helper()
 	var word common.Hash
@@ -160,7 +160,7 @@ func (c *conformance) submit(offer toolbox.GasOffer, nonce uint64, to *common.Ad
 }
 
 // transactionsAgree sends transactions that succeed, fail and wait, with the slowest offer, and
-// holds their status against their receipts.
+// checks their status against their receipts.
 func (c *conformance) transactionsAgree(slow toolbox.GasOffer) {
 	c.t.Helper()
 	to := c.box.Accounts()[5].Address
@@ -168,7 +168,7 @@ func (c *conformance) transactionsAgree(slow toolbox.GasOffer) {
 	for want, hash := range map[toolbox.TxState]common.Hash{
 		toolbox.TxConfirmed: c.submit(slow, 0, &to, nil),
 		toolbox.TxFailed:    c.submit(slow, 1, nil, reverting),
-		toolbox.TxPending:   c.submit(slow, 9, &to, nil), // waits for those before it
+		toolbox.TxPending:   c.submit(slow, 9, &to, nil), // waits for the lower nonces
 		toolbox.TxUnknown:   {7},
 	} {
 		var receipt *types.Receipt
@@ -225,7 +225,7 @@ func TestTransactionsAgreeWithTheSandboxsSolana(t *testing.T) {
 	}
 	for want, signature := range map[toolbox.TxState]string{
 		toolbox.TxConfirmed: send(1_000_000),
-		toolbox.TxFailed:    send(1 << 62), // more than there is
+		toolbox.TxFailed:    send(1 << 62), // more than the balance
 		toolbox.TxUnknown:   base58.Encode(append(make([]byte, 63), 7)),
 	} {
 		var told struct {

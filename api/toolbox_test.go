@@ -11,8 +11,8 @@ import (
 	nodes "github.com/chainaccess/gateway/toolbox/node"
 )
 
-// newToolbox makes what metered operations answer from, as cmd/internal/wire does, over the
-// chains of a test.
+// newToolbox builds the sources of metered operations over the chains of a test, as
+// cmd/internal/wire does.
 func newToolbox(pool *upstream.Pool, o *options) service.Toolbox {
 	reader := nodes.New(pool, links)
 	made := service.Toolbox{

@@ -11,7 +11,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// traced is a gateway whose traces arrive at a receiver once they are flushed.
+// traced returns a gateway that sends its traces to a receiver. receive flushes and returns them.
 func traced(t *testing.T) (g *gateway, receive func() (string, []testkit.Span)) {
 	t.Helper()
 	receiver := testkit.Traces(t)
@@ -31,7 +31,7 @@ func traced(t *testing.T) (g *gateway, receive func() (string, []testkit.Span)) 
 	}
 }
 
-// named finds the spans of a name within a trace; all traces when it is empty.
+// named returns the spans of a name within a trace, or within all traces when trace is empty.
 func named(spans []testkit.Span, name, trace string) (found []testkit.Span) {
 	for _, s := range spans {
 		if s.Name == name && (trace == "" || s.TraceID == trace) {

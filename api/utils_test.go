@@ -46,7 +46,7 @@ func newSigner(t testing.TB, name string) signer {
 	}
 }
 
-// object is a JSON object of names and values in turn.
+// object returns a JSON object of alternating names and values.
 func object(t testing.TB, members ...string) string {
 	t.Helper()
 	m := map[string]string{}
@@ -60,7 +60,7 @@ func object(t testing.TB, members ...string) string {
 	return string(text)
 }
 
-// query is path?name=value&… of names and values in turn.
+// query returns path?name=value&… from alternating names and values.
 func query(path string, members ...string) string {
 	q := url.Values{}
 	for i := 0; i < len(members); i += 2 {
@@ -112,7 +112,7 @@ func TestUtilitiesAnswerAsDocumented(t *testing.T) {
 			t.Errorf("metered as %+v", line)
 		}
 	}
-	// The same once more is not from a cache, and is paid again.
+	// A repeated call is not cached, and is charged again.
 	if a := get(query("keccak", "text", "0x68656c6c6f", "encoding", "hex")); a.hit() ||
 		g.usage(key)["ok"].units != 14*plan.Unit {
 		t.Errorf("a repeat: hit %t, used %+v", a.hit(), g.usage(key))
@@ -286,13 +286,13 @@ func TestWrongInputOfUtilitiesIsToldAndCostsNothing(t *testing.T) {
 		}
 		n -= int(used.requests)
 	}
-	if n != -1 { // every one counts in the rate window
+	if n != -1 { // each counts in the rate window
 		t.Errorf("%d requests were not counted", n+1)
 	}
 }
 
-// The validator answers with one byte: 1 accepted, 2 refused. What it says of real contracts is a
-// test of package wallet.
+// The validator answers with one byte: 1 accepted, 2 refused. Package wallet tests its answers
+// about real contracts.
 func TestContractWalletsAreAskedOnTheChainThatIsNamed(t *testing.T) {
 	t.Parallel()
 	g := setup(t, func(o *options) { o.chains = []chain.ID{chain.EthMainnet, chain.BaseMainnet} })
@@ -376,7 +376,8 @@ func TestSignInsAreJudgedByTheServicesClock(t *testing.T) {
 	}
 }
 
-// The examples of the interface's document are what its viewer and the console's forms begin with.
+// The examples in the OpenAPI document are the initial values in its viewer and in the console's
+// forms.
 func TestExamplesOfUtilitiesAreAnswered(t *testing.T) {
 	t.Parallel()
 	g := setup(t)

@@ -29,7 +29,7 @@ func TestWebhooksAreTakenFromStripeAlone(t *testing.T) {
 		return g.ask(http.MethodPost, "/webhooks/stripe", "", body, "Stripe-Signature", signature, "Content-Type",
 			"application/json")
 	}
-	for range 2 { // an unknown customer's, and the same again
+	for range 2 { // of an unknown customer, and the same event again
 		if a := post(event, sign(event, secret, time.Now())); a.status != http.StatusOK || a.body != "" {
 			t.Errorf("HTTP %d %s", a.status, a.body)
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// window is the rate window that an answer tells of.
+// window returns the rate window in the headers of an answer.
 func (a answer) window() (limit, remaining, reset int) {
 	a.t.Helper()
 	for name, to := range map[string]*int{
@@ -57,14 +57,14 @@ func TestWindow_IsOnEveryAnswerOfTheRelay(t *testing.T) {
 	}
 }
 
-// A client that stops at 0 is never refused, and one that goes on is: the figure before the first
-// 429 is 0.
+// A client that stops at 0 is never refused; one that continues is. The value before the first 429
+// is 0.
 func TestWindow_CountsDownToTheFirstRefusal(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.doorKey()
 	before := -1
-	for range 200 { // within one second some time
+	for range 200 { // some of them fall within one second
 		a := g.eth(key, "eth_chainId")
 		limit, remaining, _ := a.window()
 		if limit != 5 || remaining < 0 || remaining > 4 {
@@ -86,8 +86,8 @@ func TestWindow_OfABatchIsWhatItsLastItemLeft(t *testing.T) {
 	g := setup(t)
 	key := g.doorKey()
 	a := g.rpc(key, chain.EthMainnet, batchOf(20, "eth_chainId"))
-	// The refused items wait for the five to leave the sliding window: 1.2 s from the start of its
-	// second on.
+	// The refused items wait until the five leave the sliding window, 1.2 s after the beginning of
+	// their second.
 	if limit, remaining, reset := a.window(); limit != 5 || remaining != 0 || reset < 1 || reset > 2 {
 		t.Errorf("%d of %d left, reset in %d", remaining, limit, reset)
 	}

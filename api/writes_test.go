@@ -16,7 +16,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// submission is a write of one chain, with what names its transaction.
+// submission is a submission to a chain, with the id of its transaction.
 type submission struct {
 	chain         chain.ID
 	method        string
@@ -44,7 +44,7 @@ func submissions() []submission {
 	}
 }
 
-// unknownOutcome is every way in which a submission's fate stays unknown.
+// unknownOutcome lists the ways in which the outcome of a submission stays unknown.
 func unknownOutcome(g *gateway) map[string]testkit.Reply {
 	second := g.ups[1].URL
 	return map[string]testkit.Reply{
@@ -195,7 +195,7 @@ func TestRequestsToUpstreamsCarryNothingOfTheClients(t *testing.T) {
 			"Cookie", "client=1", "X-Request-Id", "client-id").result()
 	}
 	for _, r := range g.ups[0].Requests() {
-		if string(r.ID) == "7" { // which is what call gives every request
+		if string(r.ID) == "7" { // the id that call gives every request
 			t.Errorf("the client's id left the gateway: %s", r.ID)
 		}
 		for _, name := range []string{"Idempotency-Key", "X-Forwarded-For", "Cookie", "X-Request-Id", "Expect"} {

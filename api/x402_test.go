@@ -22,7 +22,7 @@ import (
 	"github.com/chainaccess/gateway/payments/x402"
 )
 
-// scriptedFacilitator answers what a test wants, and counts.
+// scriptedFacilitator gives scripted answers, and counts.
 type scriptedFacilitator struct {
 	verdict, outcome atomic.Pointer[error]
 	settled          atomic.Int64
@@ -43,7 +43,7 @@ func (f *scriptedFacilitator) Settle(context.Context, *x402.Quote, *x402.Payload
 	return x402.TxHash{0xaa, byte(n)}, nil
 }
 
-// selling is a gateway that sells to stock clients through a scripted facilitator.
+// selling returns a gateway that sells to stock clients through a scripted facilitator.
 func selling(t *testing.T) (*gateway, *scriptedFacilitator) {
 	t.Helper()
 	f := &scriptedFacilitator{}
@@ -64,7 +64,7 @@ const paidPath = "/x402/rpc/eth_mainnet"
 
 var nonces atomic.Int64
 
-// payment is a payment header of a version, with a nonce of its own.
+// payment returns a payment header of a version, with a nonce of its own.
 func (g *gateway) payment(t *testing.T, version, amount int) (name, value string) {
 	t.Helper()
 	terms := sold(t)
@@ -88,7 +88,7 @@ func (g *gateway) payment(t *testing.T, version, amount int) (name, value string
 	return name, base64.StdEncoding.EncodeToString(b)
 }
 
-// asked reads a 402 in both versions of the protocol and holds them to each other.
+// asked parses a 402 in both versions of the protocol and checks that they agree.
 func (a answer) asked() (amounts []string, why string) {
 	a.t.Helper()
 	var one struct {
@@ -169,7 +169,7 @@ func TestAPaymentInEitherVersionRelaysAndGivesTheRestOfItsBundle(t *testing.T) {
 		}
 		g.keys = append(g.keys, credential)
 		g.pay(credential, "eth_call").result()
-		// The header was public on the chain: it buys nothing more.
+		// The header is public on the chain by now: it buys nothing more.
 		again := g.ask(http.MethodPost, paidPath, "", call("eth_call", "[]"), name, value)
 		if data := again.refused(http.StatusConflict, -32027); !strings.HasPrefix(fmt.Sprint(data["transaction_hash"]),
 			"0xaa") {
@@ -216,7 +216,7 @@ func TestARequestThatCannotBeRelayedIsNotPaidFor(t *testing.T) {
 		why, "54000 are required") {
 		t.Errorf("too little is refused with %q", why)
 	}
-	name, value = g.payment(t, x402.Version2, 45_000) // what is asked of other countries
+	name, value = g.payment(t, x402.Version2, 45_000) // the price for other countries
 	if _, why := g.ask(http.MethodPost, paidPath, "", call("eth_call", "[]"), name, value).asked(); !strings.Contains(
 		why, "no offer of now") {
 		t.Errorf("an offer of elsewhere is refused with %q", why)

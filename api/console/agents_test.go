@@ -18,7 +18,7 @@ func TestAdoptionLeadsBackToTheAgentsWithItsResult(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	b := personOf(t, h)
-	got := b.post("/agents/adopt", url.Values{"claim_code": {" " + claimCode + "\r\n"}}) // as it comes along in pasting
+	got := b.post("/agents/adopt", url.Values{"claim_code": {" " + claimCode + "\r\n"}}) // as it may be pasted
 	if got.status != http.StatusFound || got.header.Get("Location") != "/agents?adopted="+keyTwo {
 		t.Fatalf("it answers %d and leads to %q", got.status, got.header.Get("Location"))
 	}

@@ -61,7 +61,7 @@ func TestListsOfObjectsAreTables(t *testing.T) {
 	}
 }
 
-// size counts what is shown.
+// size counts the values that are shown.
 func size(s *shown) (n int) {
 	n = 1
 	for i := range s.Pairs {
@@ -87,7 +87,7 @@ func TestWhatIsShownOfAnAnswerIsBounded(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		answer string
-		left   string // what says that something is left out
+		left   string // the note about omitted values
 	}{
 		"many rows":    {`{"x":[` + strings.Repeat(row, 10_000) + `{}]}`, "9,951 more"},
 		"many items":   {`{"x":[` + strings.Repeat("1,", 10_000) + `1]}`, "9,951 more"},

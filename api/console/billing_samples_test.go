@@ -14,7 +14,7 @@ const (
 	checkoutURL = "https://checkout.stripe.example/c/pay/1?x=1&y=2#f"
 )
 
-// sampleBilling is an account on Scale by the month, with a card, packs and invoices.
+// sampleBilling is an account with monthly Scale, a card, packs and invoices.
 func sampleBilling() (service.BillingStatus, service.PriceLadder, service.InvoiceList) {
 	customer, end := "cus_1", sampleNow.AddDate(0, 0, 25)
 	s := service.BillingStatus{
@@ -72,7 +72,7 @@ func sampleBilling() (service.BillingStatus, service.PriceLadder, service.Invoic
 	}}
 }
 
-// set fills the prices of a rung, whose type is the operation's own.
+// set fills the prices of a rung, whose type belongs to the operation.
 func set(r *service.LadderRung, commitment, price, million, cost plan.Cents) {
 	for to, from := range map[*plan.Cents]plan.Cents{
 		(*plan.Cents)(&r.Commitment): commitment, (*plan.Cents)(&r.Price): price, (*plan.Cents)(&r.PerMillion): million,
@@ -97,7 +97,8 @@ func sampleClass(name string, n int64) statement.Class {
 	}
 }
 
-// sampleStatements is a list of periods and the statement of a closed one, whose figures add up.
+// sampleStatements returns a list of periods, and the statement of a closed one whose figures add
+// up.
 func sampleStatements(at time.Time, name string) (service.StatementList, statement.Statement) {
 	start := time.Date(at.Year(), at.Month(), 1, 0, 0, 0, 0, time.UTC)
 	end := start.AddDate(0, 1, 0)
@@ -151,7 +152,7 @@ func sampleStatements(at time.Time, name string) (service.StatementList, stateme
 	}
 }
 
-// sampleBillingPage is the billing page with names that people choose.
+// sampleBillingPage is the billing page with user-chosen names.
 func sampleBillingPage(name string) *billingPage {
 	bar := newMeterBar("Full speed", 21_000_000*plan.Unit, 20_000_000*plan.Unit, name)
 	return &billingPage{

@@ -17,7 +17,7 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// row is the text of the table row of a page that begins with a name, with single spaces.
+// row returns the text of the table row that begins with a name, with single spaces.
 func row(t *testing.T, page, name string) string {
 	t.Helper()
 	for _, n := range elements(parse(t, page), "tr") {
@@ -29,7 +29,7 @@ func row(t *testing.T, page, name string) string {
 	return ""
 }
 
-// spaced is the text under a node with a space between its elements.
+// spaced returns the text under a node, with spaces between elements.
 func spaced(n *html.Node) string {
 	var b strings.Builder
 	for d := range n.Descendants() {
@@ -101,7 +101,7 @@ func TestTheLadderStandsInTheOrderOfPricesWithinEachGroup(t *testing.T) {
 	if got := groups(); !slices.Equal(got, want) {
 		t.Errorf("the groups are %q, want %q", got, want)
 	}
-	for i := range ladder.Rungs { // an offer stays beside its plan however low it is
+	for i := range ladder.Rungs { // an offer stays next to its plan however low its price is
 		if r := &ladder.Rungs[i]; r.Key == plan.Founding().Key {
 			set(r, 5_00, 5_00, 33, 5_00)
 		}

@@ -12,7 +12,7 @@ import (
 
 const agentWallet = "0x00000000219ab540356cBB839Cbe05303d7705Fa"
 
-// claimCalls adds what claiming an agent asks.
+// claimCalls adds the operations for claiming an agent.
 func (h *house) claimCalls(c Calls) Calls {
 	c.ClaimAgentStart = changes[service.ClaimAgentStartInput](h, service.Challenged{
 		Address: agentWallet, MessageToSign: "gateway.example wants\n<you>", ExpiresInSeconds: 600,
@@ -23,7 +23,7 @@ func (h *house) claimCalls(c Calls) Calls {
 	return c
 }
 
-// claimSamples are the pages of claiming an agent.
+// claimSamples are the pages for claiming an agent.
 func claimSamples(name string) map[string]page {
 	return map[string]page{
 		"claim": claimPageOf(name, name, mistakes{addressField: name}),
@@ -62,8 +62,8 @@ func TestAnAgentIsClaimedByWhatItsWalletSigned(t *testing.T) {
 	}
 }
 
-// A signature that is wrong, or could not be looked at, is corrected on the same page: the message
-// lives for ten minutes.
+// When a signature is wrong or cannot be checked, it can be corrected on the same page. The message
+// is valid for ten minutes.
 func TestARefusedSignatureKeepsItsMessage(t *testing.T) {
 	t.Parallel()
 	h := newHouse()

@@ -16,7 +16,7 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// routesOf lists the paths that take a method, with ids put in.
+// routesOf lists the paths that take a method, with ids filled in.
 func routesOf(p *Pages, method string) []string {
 	var paths []string
 	for _, pattern := range p.patterns {
@@ -44,7 +44,7 @@ func routesOf(p *Pages, method string) []string {
 func TestEveryPageIsShownToWhoeverSignedIn(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
-	h.session.Staff = true // the desk's pages are there for staff alone
+	h.session.Staff = true // the desk's pages exist only for staff
 	for _, path := range routesOf(visitorOf(t, h).pages, http.MethodGet) {
 		t.Run(path, func(t *testing.T) {
 			t.Parallel()
@@ -53,7 +53,7 @@ func TestEveryPageIsShownToWhoeverSignedIn(t *testing.T) {
 			got := b.get(path + map[string]string{
 				"/billing/buy": "?item=pack_m", "/billing/change": "?item=growth_monthly",
 			}[path])
-			if path == "/settings/members" || path == "/sign-in" || path == pathFirstKey { // lead elsewhere
+			if path == "/settings/members" || path == "/sign-in" || path == pathFirstKey { // they lead elsewhere
 				if got.status != http.StatusSeeOther {
 					t.Errorf("it answers %d", got.status)
 				}
@@ -104,7 +104,7 @@ func TestNoChangeGoesThroughWithoutTheToken(t *testing.T) {
 			}); got.status != http.StatusForbidden {
 				if len(token) > 1 && (path == pathSignInLink || path == pathAccept) &&
 					got.header.Get("Location") == pathOverview {
-					continue // pressed twice: nothing is done, and the page that follows is shown
+					continue // pressed twice: it changes nothing and shows the next page
 				}
 				t.Errorf("%s with the token %q answers %d", path, token, got.status)
 			}
@@ -115,7 +115,7 @@ func TestNoChangeGoesThroughWithoutTheToken(t *testing.T) {
 	}
 }
 
-// A page that was left open while the session moved to another account changes nothing there.
+// A page left open while the session switched to another account changes nothing in that account.
 func TestAFormOfAnotherAccountChangesNothing(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
@@ -124,7 +124,7 @@ func TestAFormOfAnotherAccountChangesNothing(t *testing.T) {
 		if part, _, _ := strings.Cut(path[1:], "/"); !slices.Contains([]string{
 			"accounts", "keys", "agents", "settings", "tickets", "feedback",
 		}, part) {
-			continue // of nobody's account
+			continue // belongs to no account
 		}
 		for _, account := range []string{"a2", ""} {
 			tried++
@@ -200,7 +200,8 @@ func TestSuspendedAccountsSayWhyOnEveryPage(t *testing.T) {
 	}
 }
 
-// Who is no owner is told so, and what to do; not that a key is of another kind.
+// A member who is not an owner must be told so, with the next step, and not that the key is of the
+// wrong kind.
 func TestMembersAreToldThatAnOwnerDoesIt(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
@@ -599,7 +600,7 @@ func TestTheOverviewShowsHowChainsStand(t *testing.T) {
 	}
 }
 
-// What crawlers are led to is read by everybody alike, without a session.
+// The pages that crawlers may read are the same for everybody and need no session.
 func TestPublicPagesAreOpenToEverybody(t *testing.T) {
 	t.Parallel()
 	h := newHouse()

@@ -16,7 +16,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// words are the arguments that a shell gives curl for a command.
+// words returns the arguments that a shell passes to curl for a command.
 func words(t *testing.T, line string) []string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", `curl() { for word; do printf '%s\0' "$word"; done; }`+
@@ -29,7 +29,8 @@ func words(t *testing.T, line string) []string {
 	return strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00")
 }
 
-// request is what curl sends for its arguments, as far as our commands use them.
+// httpRequest returns the request that curl sends for its arguments, as far as our commands use
+// them.
 func httpRequest(t *testing.T, words []string) *http.Request {
 	t.Helper()
 	address, method, body, header := "", http.MethodGet, "", http.Header{}
@@ -60,8 +61,7 @@ func httpRequest(t *testing.T, words []string) *http.Request {
 	return r
 }
 
-// arrived is what a request brings to a route, as the HTTP door reads it: texts from path and
-// query, the body as JSON.
+// arrived returns the arguments that a route receives: texts from path and query, the body as JSON.
 func arrived(t *testing.T, tool *tool, r *http.Request) map[string]any {
 	t.Helper()
 	got := map[string]any{}
@@ -99,14 +99,14 @@ func arrived(t *testing.T, tool *tool, r *http.Request) map[string]any {
 	return got
 }
 
-// Texts that shells, URLs and JSON read in ways of their own.
+// Texts that are special to shells, URLs and JSON.
 var hostileTexts = []string{
 	"a b", "it's", `''`, `"quoted"`, "$API_KEY", "$(id)", "`id`", `back\slash`, "!history", "~", "*", "[1-3]{a,b}",
 	"a&b=c", "a+b", "100%", "%41", "#x", "?y", "line one\nline two", "tab\tand\rreturn", "\x01\x1f\x7f", "päß", "🦄",
 	"\u2028\u2029", "</script>", "-d", "@/etc/passwd", "null", "a/b",
 }
 
-// fill types a text into every field that takes one, and something else into the others.
+// fill puts a text into every field that accepts one, and a valid value into the others.
 func fill(tool *tool, values map[string]string, text string) {
 	for i := range tool.inputs {
 		switch in := &tool.inputs[i]; {

@@ -16,7 +16,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// answer is what a browser gets.
+// answer is what a browser receives.
 type answer struct {
 	status  int
 	header  http.Header
@@ -24,7 +24,7 @@ type answer struct {
 	body    string
 }
 
-// send sends a request to the pages and gives the answer.
+// send sends a request to the pages and returns the answer.
 func send(t *testing.T, p *Pages, method, path string, form url.Values, header map[string]string) answer {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), method, path, strings.NewReader(form.Encode()))
@@ -41,8 +41,8 @@ func send(t *testing.T, p *Pages, method, path string, form url.Values, header m
 	return answer{status: result.StatusCode, header: result.Header, cookies: result.Cookies(), body: w.Body.String()}
 }
 
-// unrouted is a writer as the door behind which the pages stand hands it on: it has no route for
-// their paths, so an answer that names no status is 404.
+// unrouted is a writer as package api passes it on: no route matched, so an answer without a status
+// is a 404.
 type unrouted struct {
 	*httptest.ResponseRecorder
 
@@ -120,7 +120,7 @@ func assetPath(t *testing.T, p *Pages, file string) string {
 	return path
 }
 
-// visited is a browser's cookie and token after it saw a page.
+// visited returns a browser's cookie and CSRF token after it loaded a page.
 func visited(t *testing.T, p *Pages) (cookie *http.Cookie, token string) {
 	t.Helper()
 	r := send(t, p, http.MethodGet, "/", nil, nil)
@@ -397,7 +397,7 @@ func TestAddressesThatAreNoneStopTheStart(t *testing.T) {
 	}
 }
 
-// Colours stand in the tokens; nothing is loaded from elsewhere.
+// Only tokens define colours, and nothing is loaded from other hosts.
 func TestStyleSheetAndScriptsKeepToTokensAndToThisHost(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("assets/*")

@@ -10,23 +10,23 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// fakeDesk is what support knows.
+// fakeDesk is the data of support.
 type fakeDesk struct {
 	tickets  service.TicketList
 	ticket   service.TicketDetail
 	preview  service.TicketPreview
 	feedback service.FeedbackList
-	over     bool // no key is known any more
-	// What was asked, and by whom.
+	over     bool // every key is unknown from now on
+	// The requests and their callers.
 	callers []service.Caller
 	listed  []service.ListTicketsInput
 	given   []service.ListFeedbackInput
 }
 
-// requestOne is the call that the fake desk finds; every other is nobody's.
+// requestOne is the only call that the fake desk finds.
 const requestOne = "019a9f2e-1111-7000-8000-0000000000ff"
 
-// bearerOne is the key that the fake desk knows.
+// bearerOne is the only key that the fake desk knows.
 const bearerOne = plaintext
 
 func sampleEvidence() ticket.Evidence {
@@ -105,7 +105,7 @@ func sampleDesk(name string) fakeDesk {
 	}
 }
 
-// deskCalls adds what support is asked. Only bearerOne is a key that it knows.
+// deskCalls adds the operations of support. Only bearerOne is a valid key.
 func (h *house) deskCalls(c Calls) Calls {
 	c.PreviewTicket = func(_ context.Context, by *service.Caller,
 		in service.PreviewTicketInput,
@@ -179,7 +179,7 @@ func noCallOfYours() *fault.Error {
 	return fault.New(fault.NotYours, "No call of yours has this request_id.")
 }
 
-// deskVisit formats for samples.
+// deskVisit is a request for formatting samples.
 func deskVisit() *request { return &request{reader: sampleReader()} }
 
 // supportSamples are the pages of support.

@@ -22,7 +22,7 @@ func entryOf(status string) service.ShownEntry {
 	return e
 }
 
-// Programs that look at mails follow the link, and press no buttons.
+// Mail scanners follow links but do not press buttons.
 func TestTheLinkOfAnEntryShowsButtonsAndChangesNothing(t *testing.T) {
 	t.Parallel()
 	h := newHouse()

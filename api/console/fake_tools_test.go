@@ -16,12 +16,12 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// fakeTool is a metered operation that answers as it is told, and remembers who asked for what.
+// fakeTool is a metered operation with scripted answers. It records its callers and inputs.
 type fakeTool struct {
 	meta    service.Meta
 	in, out *huma.Schema
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the following fields
 	answer  service.Answer
 	refusal *fault.Error
 	caller  service.Caller
@@ -46,7 +46,7 @@ func (f *fakeTool) Serve(_ context.Context, caller *service.Caller, args service
 	return f.answer, refusal
 }
 
-// What the fake tools take and give.
+// Inputs and outputs of the fake tools.
 type (
 	chainInput struct {
 		Chain string `json:"chain" enum:"eth_mainnet,base_mainnet" doc:"the EVM chain"`
@@ -94,7 +94,7 @@ func fake[In, Out any](name, title string, of account.Service, method, path stri
 	}
 }
 
-// fakeTools are some of each kind.
+// fakeTools returns tools of each kind.
 func fakeTools() []*fakeTool {
 	return []*fakeTool{
 		fake[searchInput, chainAnswer]("search", "Search", account.Utils, http.MethodGet, "/toolbox/utils/search"),
@@ -114,7 +114,7 @@ func definitions(tools []*fakeTool) []service.Definition {
 	return all
 }
 
-// toolVisitor is a browser before a toolbox of the fake tools, which it gives by their names.
+// toolVisitor is a browser on a toolbox of the fake tools, which are returned by name.
 func toolVisitor(t *testing.T) (*browser, map[string]*fakeTool) {
 	t.Helper()
 	tools, byName := fakeTools(), map[string]*fakeTool{}

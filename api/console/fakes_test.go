@@ -18,10 +18,10 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// house stands in for the operations: it answers as told, and remembers what changed something.
+// house fakes the operations: its answers are scripted, and it records the inputs of changes.
 type house struct {
-	mu      sync.Mutex // guards what follows
-	changes []any      // inputs of calls that change something, in order
+	mu      sync.Mutex // guards the following fields
+	changes []any      // inputs of changes, in order
 
 	session  service.CurrentSession
 	accounts []service.Membership
@@ -41,13 +41,13 @@ type house struct {
 	usage    service.UsageByDay
 	explored service.ExploredUsage
 	desk     fakeDesk
-	// statusRefused answers whoever asks for the status.
+	// statusRefused is the answer to requests for the status; nil for success.
 	statusRefused *fault.Error
-	statusAsked   atomic.Int64 // how often it was asked for
+	statusAsked   atomic.Int64 // number of requests for the status
 	insights      service.UsageInsights
-	// refusal answers every change.
+	// refusal is the answer to every change; nil for success.
 	refusal *fault.Error
-	// link answers whoever looks at a link of a mail; nil while it works.
+	// link is the answer about a link in a mail; nil while it works.
 	link *fault.Error
 }
 
@@ -148,10 +148,10 @@ func newHouse() *house {
 	return h
 }
 
-// stoppedPacks is what the link of a mail about packs stops.
+// stoppedPacks is what the link in a mail about packs stops.
 var stoppedPacks = service.StoppedMails{Email: "mira@studio-north.example", Topic: account.TopicPacks}
 
-// reads answers without a change.
+// reads returns a call that answers without a change.
 func reads[In, Out any](answer func() Out) Call[In, Out] {
 	return func(_ context.Context, c *service.Caller, _ In) (Out, *fault.Error) {
 		if c.Session == "" && c.Bearer == "" {
@@ -162,7 +162,7 @@ func reads[In, Out any](answer func() Out) Call[In, Out] {
 	}
 }
 
-// refuses answers with a reason.
+// refuses returns a call that refuses with a reason.
 func refuses[In, Out any](reason fault.Reason) Call[In, Out] {
 	return func(context.Context, *service.Caller, In) (Out, *fault.Error) {
 		var none Out
@@ -170,7 +170,7 @@ func refuses[In, Out any](reason fault.Reason) Call[In, Out] {
 	}
 }
 
-// changes remembers the input, or refuses.
+// changes returns a call that records its input, or refuses.
 func changes[In, Out any](h *house, answer Out) Call[In, Out] {
 	return func(_ context.Context, _ *service.Caller, in In) (Out, *fault.Error) {
 		h.mu.Lock()
@@ -183,7 +183,7 @@ func changes[In, Out any](h *house, answer Out) Call[In, Out] {
 	}
 }
 
-// mixed reads when the input is empty but for an id, and changes otherwise.
+// mixed returns a call that reads when its input is empty except for an id, and changes otherwise.
 func mixed[In comparable, Out any](h *house, answer func() Out, empty func(In) bool) Call[In, Out] {
 	return func(ctx context.Context, c *service.Caller, in In) (Out, *fault.Error) {
 		if empty(in) {
@@ -193,7 +193,7 @@ func mixed[In comparable, Out any](h *house, answer func() Out, empty func(In) b
 	}
 }
 
-// none answers a change that gives nothing back.
+// none returns a change without an output.
 func none[In any](h *house) Call[In, service.Nothing] {
 	return changes[In](h, service.Nothing{})
 }
@@ -327,7 +327,7 @@ func (h *house) calls() Calls {
 	})))
 }
 
-// lastChange is the input of the newest change, of the type that is asked for.
+// lastChange returns the input of the last change, which must be an In.
 func lastChange[In any](t *testing.T, h *house) In {
 	t.Helper()
 	h.mu.Lock()
@@ -348,7 +348,7 @@ func (h *house) changed() int {
 	return len(h.changes)
 }
 
-// browser is somebody's: it keeps cookies, and sends forms with the token of its pages.
+// browser keeps cookies, and sends forms with the CSRF token of its pages.
 type browser struct {
 	t       *testing.T
 	pages   *Pages
@@ -357,7 +357,7 @@ type browser struct {
 
 const sessionValue = "cags_of-the-test"
 
-// visitorOf is a browser that is not signed in.
+// visitorOf returns a browser that is not signed in.
 func visitorOf(t *testing.T, h *house) *browser {
 	t.Helper()
 	p := newPages(t, "https://gateway.example")
@@ -366,7 +366,7 @@ func visitorOf(t *testing.T, h *house) *browser {
 	return &browser{t: t, pages: p, cookies: map[string]string{}}
 }
 
-// personOf is a browser that is signed in.
+// personOf returns a browser that is signed in.
 func personOf(t *testing.T, h *house) *browser {
 	t.Helper()
 	b := visitorOf(t, h)
@@ -393,7 +393,7 @@ func (b *browser) send(method, path string, form url.Values) answer {
 
 func (b *browser) get(path string) answer { b.t.Helper(); return b.send(http.MethodGet, path, nil) }
 
-// post sends a form with the token that a page of this browser would have.
+// post sends a form with the CSRF token of a page of this browser.
 func (b *browser) post(path string, form url.Values) answer {
 	b.t.Helper()
 	bearing, account := b.cookies["__Host-"+sessionCookie], "a1"

@@ -11,7 +11,7 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// sampleInsights are those of an account that uses more than it has.
+// sampleInsights are the insights of an account that uses more than it has.
 func sampleInsights() service.UsageInsights {
 	limit, ends := 1_000_000*plan.Unit, sampleNow.Add(72*time.Hour)
 	budget := fault.KeyBudget.Entry()

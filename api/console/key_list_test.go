@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// manyKeys are n keys, the last one the newest; every tenth is revoked.
+// manyKeys returns n keys, the newest last; every tenth is revoked.
 func manyKeys(n int) []service.KeyView {
 	var all []service.KeyView
 	for i := range n {

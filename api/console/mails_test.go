@@ -30,8 +30,8 @@ func TestTheLinkOfAMailShowsAButtonThatStopsIt(t *testing.T) {
 	}
 }
 
-// TestAMailProgramStopsMailsWithoutAPage is the request of RFC 8058, section 3.2: a POST without
-// cookies, from no page, with the token in the address.
+// TestAMailProgramStopsMailsWithoutAPage sends the request of RFC 8058, section 3.2: a POST without
+// cookies and without a page, with the token in the URL.
 func TestAMailProgramStopsMailsWithoutAPage(t *testing.T) {
 	t.Parallel()
 	h := newHouse()

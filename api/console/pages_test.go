@@ -15,10 +15,10 @@ import (
 	"golang.org/x/net/html"
 )
 
-// testSecret seals what the tests seal.
+// testSecret is the tests' secret for sealing.
 var testSecret = []byte("a secret of the tests, 32 bytes or more")
 
-// parsed is read once: parsing templates takes most of a test's time.
+// parsed is shared, because parsing templates takes most of a test's time.
 var parsed = sync.OnceValues(func() (*Pages, error) {
 	return New(Options{PublicURL: "https://gateway.example", Secret: testSecret})
 })
@@ -40,7 +40,7 @@ func newPages(t *testing.T, publicURL string) *Pages {
 	return p
 }
 
-// document renders a page as it goes out, for somebody who is signed in unless the page is public.
+// document renders a page as it is sent, for a signed-in person unless the page is public.
 func document(t *testing.T, p *Pages, content page) string {
 	t.Helper()
 	w := httptest.NewRecorder()
@@ -73,7 +73,7 @@ func attribute(n *html.Node, name string) (string, bool) {
 	return "", false
 }
 
-// elements lists those with one of the names, in the order of the document.
+// elements returns the elements with one of the names, in document order.
 func elements(root *html.Node, names ...string) []*html.Node {
 	var found []*html.Node
 	for n := range root.Descendants() {
@@ -136,7 +136,7 @@ func TestPagesObeyTheirOwnContentPolicy(t *testing.T) {
 			for _, name := range []string{"href", "src", "action", "formaction"} {
 				to, ok := attribute(n, name)
 				if rel, _ := attribute(n, "rel"); rel == "noreferrer" && to == checkoutURL {
-					continue // the one page that leads to the payment provider
+					continue // the only page that links to the payment provider
 				}
 				if ok && !strings.HasPrefix(to, "/") && !strings.HasPrefix(to, "#") {
 					t.Errorf("<%s %s=%q> leads to another host", n.Data, name, to)

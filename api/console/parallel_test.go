@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// met answers as before once others have begun as well; alone it never does.
+// met returns a call that answers only once other calls have begun as well.
 func met[In, Out any](t *testing.T, begun chan struct{}, run Call[In, Out]) Call[In, Out] {
 	t.Helper()
 	return func(ctx context.Context, c *service.Caller, in In) (Out, *fault.Error) {
@@ -24,7 +24,7 @@ func met[In, Out any](t *testing.T, begun chan struct{}, run Call[In, Out]) Call
 	}
 }
 
-// What a page asks for is asked side by side: the slow ones wait for no other.
+// A page runs its operations in parallel, so slow ones do not delay each other.
 func TestPagesAskForTheirPartsSideBySide(t *testing.T) {
 	t.Parallel()
 	for path, meet := range map[string]func(*Calls, chan struct{}){

@@ -7,7 +7,7 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// maxVolume is the bound of what can be priced.
+// maxVolume is the largest volume that can be priced.
 const maxVolume = 1_000_000_000_000
 
 func sampleWelcome() service.Welcome {
@@ -65,7 +65,7 @@ func samplePlans() service.PlanList {
 	}
 }
 
-// sampleHome is the first page, before and after a key was made.
+// sampleHome is the home page, before and after a key was created.
 func sampleHome(name string, made bool) homePage {
 	offers := samplePlans()
 	v := &request{Pages: &Pages{Options: Options{PublicURL: "https://gateway.example"}}}

@@ -12,8 +12,8 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// The button makes one key, which stands in this one answer, in the panel and in the command, and
-// in no cache and no address.
+// The button creates one key. Only this answer contains it, in the panel and in the command; no
+// cache and no URL does.
 func TestAKeyIsMadeByOneButtonAndShownOnce(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
@@ -93,8 +93,7 @@ func TestNoOtherSiteMakesAKey(t *testing.T) {
 	}
 }
 
-// The first page shows how chains stand, what it costs, and the doors; nothing of it needs the
-// other parts.
+// The home page shows the chains, prices and the ways to a key. No part depends on another.
 func TestTheFirstPageShowsChainsPricesAndDoors(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
@@ -130,8 +129,8 @@ func TestPricingTellsWhatThePlansAre(t *testing.T) {
 	}
 }
 
-// The calculator needs no script: the volume is in the address, and what is wrong with it is told
-// at its field.
+// The calculator works without a script: the volume is in the URL, and an error is shown at its
+// field.
 func TestTheCalculatorPricesTheVolumeOfTheAddress(t *testing.T) {
 	t.Parallel()
 	b := visitorOf(t, newHouse())

@@ -11,8 +11,8 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// receiptOf is the only receipt of the operations that stand in: two wallets paid, and the chain
-// took one payment back.
+// receiptOf is the only receipt of the fake operations: two wallets paid, and a reorg removed one
+// payment.
 var receiptOf = service.Receipt{
 	TxHash: "0x" + strings.Repeat("ab", 32), ChainID: 8453, Network: "base", Asset: "USDC",
 	Seller: "Chain Access Gateway",

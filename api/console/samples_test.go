@@ -10,10 +10,10 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// hostile is a name that people could give to a key, an agent or an account.
+// hostile is a name that somebody could give to a key, an agent or an account.
 const hostile = `"><script>alert(1)</script><img src=x onerror=alert(2)> {{.}} 'x' </textarea>`
 
-// long has no place to break it.
+// long has no place for a line break.
 const long = "averyveryverylongnamewithoutanyplacetobreakitwhichsomebodywilltypesoonerorlater.example"
 
 var sampleNow = time.Date(2026, time.November, 20, 14, 5, 0, 0, time.UTC)
@@ -84,8 +84,8 @@ func sampleField(name, label string) field {
 	return field{Name: name, Label: label, Required: true, Rule: "1 to 80 characters."}
 }
 
-// samples are all pages, once as people see them and once with hostile content. name stands
-// wherever people choose a text.
+// samples are all pages. name is used wherever a user chooses a text: a normal name or hostile
+// content.
 func samples(name string) map[string]page {
 	r := sampleReader()
 	keys := sampleKeys(name)
@@ -280,7 +280,7 @@ func samples(name string) map[string]page {
 	return all
 }
 
-// sampleReceipt is of two payments in one transaction.
+// sampleReceipt has two payments in one transaction.
 func sampleReceipt(name string) receiptPage {
 	line := happening{Machine: sampleNow.Format(time.RFC3339), Exact: utc(sampleNow), Words: name}
 	amounts := &sum{
@@ -305,7 +305,7 @@ func sampleReceipt(name string) receiptPage {
 	}
 }
 
-// sampleToolbox is a page of tools that were all used.
+// sampleToolbox is a page on which every tool was run.
 func sampleToolbox(name string) toolboxPage {
 	p := toolboxPage{Visitors: "30 uses a minute"}
 	groups, err := newToolGroups(definitions(fakeTools()))

@@ -146,15 +146,15 @@ func TestLinksOfMailsAreUsedUpByTheButtonOnly(t *testing.T) {
 	}
 }
 
-// Who is invited and known signs in first; who is signed in as somebody else is told so, and not
-// sent around in a circle.
+// An invited user who exists signs in first. A user who is signed in as somebody else is told so,
+// and is not redirected in a loop.
 func TestAnInvitationForSomebodyKnownAsksForTheRightPerson(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	h.refusal = fault.New(fault.KeyInvalid, "")
 	form := url.Values{"token": {"cagi_x"}}
 	nobody := visitorOf(t, h)
-	nobody.get("/sign-in") // takes the cookie that forms hang on
+	nobody.get("/sign-in") // takes the cookie for CSRF tokens
 	if got := nobody.post("/invitations/accept", form); got.status != http.StatusSeeOther ||
 		got.header.Get("Location") != "/sign-in?next=%2Finvitations%2Faccept%3Ftoken%3Dcagi_x" {
 		t.Errorf("nobody is answered %d, to %s", got.status, got.header.Get("Location"))

@@ -52,7 +52,7 @@ func sampleDeskFeedback(name string) service.DeskFeedbackList {
 	return list
 }
 
-// staffCalls adds the desk; unread is what it says of a reply that overlooks a message.
+// staffCalls adds the desk; unread is its answer to a reply that overlooks a message.
 func (h *house) staffCalls(c Calls) Calls {
 	unnamed := sampleDeskList("Slow")
 	for i := range unnamed.Tickets {
@@ -228,8 +228,8 @@ func TestAnAnswerOfStaffSaysWhatItsWriterHadSeenAndIsKeptWhenItIsRefused(t *test
 	}
 }
 
-// A colleague who answers first takes the feedback out of the list of what is new; what was typed
-// against that stands on the page all the same.
+// When a colleague answers first, the feedback leaves the list of new feedback. The refused answer
+// must still be shown.
 func TestAnAnswerToFeedbackIsKeptWhenAColleagueAnsweredFirst(t *testing.T) {
 	t.Parallel()
 	h := newHouse()

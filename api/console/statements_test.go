@@ -13,7 +13,7 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// figure is a number of a table in hundredths.
+// figure returns a number of a table in hundredths.
 func figure(t *testing.T, n *html.Node) int64 {
 	t.Helper()
 	digits := strings.NewReplacer("$", "", ",", "").Replace(text(n))
@@ -31,7 +31,7 @@ func sign(f float64) int {
 	return 1
 }
 
-// numbers are the cells of a row that are numbers.
+// numbers returns the numeric cells of a row.
 func numbers(t *testing.T, row *html.Node) []int64 {
 	t.Helper()
 	var all []int64
@@ -64,14 +64,14 @@ func same(a, b []int64) bool {
 	return true
 }
 
-// TestFiguresOfAStatementAddUpOnThePage adds what people see: sums of lines, keys of their parts,
-// totals of keys.
+// TestFiguresOfAStatementAddUpOnThePage adds up the visible figures: sums of lines, keys from their
+// parts, totals from keys.
 func TestFiguresOfAStatementAddUpOnThePage(t *testing.T) {
 	t.Parallel()
 	addUp(t, personOf(t, newHouse()).get("/statements/2026-11-01").body)
 }
 
-// addUp adds the figures of a page that has five tables with sums.
+// addUp adds up the figures of a page that has five tables with sums.
 func addUp(t *testing.T, page string) {
 	t.Helper()
 	tables, checked := elements(parse(t, page), "table"), 0
@@ -117,8 +117,8 @@ func addUp(t *testing.T, page string) {
 	}
 }
 
-// TestALongStatementShowsTheKeysWithTheMostRequests has more keys than a page has room for: what is
-// not shown is one line, and the sums still hold.
+// TestALongStatementShowsTheKeysWithTheMostRequests has more keys than a page shows. The rest is
+// one line, and the sums still match.
 func TestALongStatementShowsTheKeysWithTheMostRequests(t *testing.T) {
 	t.Parallel()
 	h := newHouse()

@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// sampleStatus is of four chains, one in each state; name stands for the title of the first.
+// sampleStatus has four chains, one in each state; name is the title of the first.
 func sampleStatus(name string) service.Status {
 	head, half, limit, whole, part := uint64(23_812_334), 12.4, 148.0, 100.0, 99.37
 	s := service.Status{State: chain.Down, Recorded: true, MadeAt: sampleNow, Incidents: []service.IncidentView{
@@ -62,7 +62,7 @@ func sampleStatus(name string) service.Status {
 	return s
 }
 
-// statusSamples are pages of status as people see them.
+// statusSamples are pages of the status with real content.
 func statusSamples(name string) map[string]page {
 	s := sampleStatus(name)
 	full := newStatusPage(sampleReader(), &s)
@@ -112,7 +112,7 @@ func TestAStatusThatCannotBeToldIsNoReasonToRefuseAPage(t *testing.T) {
 	}
 }
 
-// Whoever looks at pages does not use up what a network may ask for without a key.
+// Loading pages must not use up a network's rate limit for requests without a key.
 func TestPagesShareTheStatusOfTheChains(t *testing.T) {
 	t.Parallel()
 	h := newHouse()

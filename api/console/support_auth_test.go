@@ -19,7 +19,7 @@ import (
 
 var tokenIn = regexp.MustCompile(`name="csrf" value="([^"]+)"`)
 
-// fill sends a form with the token of the page that this browser saw.
+// fill sends a form with the CSRF token of the page that this browser loaded.
 func (b *browser) fill(page answer, path string, form url.Values) answer {
 	b.t.Helper()
 	token := tokenIn.FindStringSubmatch(page.body)
@@ -31,7 +31,7 @@ func (b *browser) fill(page answer, path string, form url.Values) answer {
 	return b.send(http.MethodPost, path, with)
 }
 
-// askingBrowser has put its key in.
+// askingBrowser returns a browser that has entered its key.
 func askingBrowser(t *testing.T, h *house) *browser {
 	t.Helper()
 	b := visitorOf(t, h)
@@ -43,8 +43,8 @@ func askingBrowser(t *testing.T, h *house) *browser {
 	return b
 }
 
-// The path that every error carries leads somebody who has nothing but their key to a ticket: they
-// put the key in, and file.
+// The support path of an error must work for somebody who has nothing but a key: he enters the key
+// and files a ticket.
 func TestTheSupportPathOfAnErrorLeadsTheHolderOfAKeyToATicket(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
@@ -201,7 +201,7 @@ func TestAKeyIsPutAwayByItsHolder(t *testing.T) {
 	}
 }
 
-// A cookie that somebody else put in a key for, planted in another browser, opens nothing there.
+// A sealed key that is planted in another browser must not open there.
 func TestAPlantedKeyOpensNothing(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
@@ -230,7 +230,7 @@ func TestSigningOutPutsTheKeyAway(t *testing.T) {
 	}
 }
 
-// What a key's form says goes to that key's tickets or nowhere.
+// A form belongs to the tickets of its key, and changes nothing for another key.
 func TestAFormOfAnotherKeyChangesNothing(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
@@ -250,7 +250,7 @@ func TestAFormOfAnotherKeyChangesNothing(t *testing.T) {
 	}
 }
 
-// A message that was written too long is not lost with the session or the key.
+// A long message is not lost when the session or the key has expired.
 func TestAMessageOfNobodyIsGivenBack(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
@@ -262,8 +262,7 @@ func TestAMessageOfNobodyIsGivenBack(t *testing.T) {
 	}
 }
 
-// A session that is over does not stand in the way: the page asks for the key, and its form is
-// taken.
+// An expired session does not block the page: it asks for the key and accepts its form.
 func TestASessionThatIsOverLeavesTheWayByKey(t *testing.T) {
 	t.Parallel()
 	h := newHouse()

@@ -120,7 +120,8 @@ func TestAnAnswerDoesWhatItsButtonSays(t *testing.T) {
 	}
 }
 
-// Two may write at once, and a ticket may close meanwhile: what was typed stays in the form.
+// When two people write at once, or the ticket closes in the meantime, the form keeps what was
+// typed.
 func TestARefusedAnswerStaysInTheForm(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
@@ -150,8 +151,8 @@ func TestARefusedAnswerStaysInTheForm(t *testing.T) {
 	}
 }
 
-// A lost answer is asked for again with the same form, so that keeps its id. One that said
-// something else before gets another, else it could never be sent.
+// A form that is sent again because its answer was lost keeps its id. One whose id was used with
+// other content gets a new id; otherwise it could never be sent.
 func TestAFormThatSaidSomethingElseBeforeIsShownAsANewOne(t *testing.T) {
 	t.Parallel()
 	for path, typed := range map[string]url.Values{
@@ -187,8 +188,8 @@ func TestTicketsOfOthersAreNotFound(t *testing.T) {
 	}
 }
 
-// A call of somebody else and one of nobody are answered alike: not found, and the form without it.
-// What was typed stays.
+// A call of somebody else and an unknown call have the same answer: not found, and the form without
+// it. The typed text stays.
 func TestACallOfSomebodyElseIsNotFoundAndTheFormComesWithoutIt(t *testing.T) {
 	t.Parallel()
 	h := newHouse()

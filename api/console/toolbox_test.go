@@ -16,7 +16,7 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// byID finds an element of a page.
+// byID returns an element of a page by id.
 func byID(t *testing.T, root *html.Node, id string) *html.Node {
 	t.Helper()
 	for _, n := range elements(root) {
@@ -128,7 +128,7 @@ func TestFormsFollowTheirSchemas(t *testing.T) {
 func TestVisitorsUseToolsAsVisitors(t *testing.T) {
 	t.Parallel()
 	b, tools := toolVisitor(t)
-	b.cookies["__Host-"+sessionCookie] = sessionValue // they may be signed in: the use is nobody's
+	b.cookies["__Host-"+sessionCookie] = sessionValue // visitors may be signed in, but the tool runs without an account
 	gas := tools["get_gas"]
 	gas.answer = service.Answer{JSON: []byte(`{"chain":"base_mainnet","base_fee_per_gas":"7"}`)}
 	got := b.get("/toolbox?tool=get_gas&chain=base_mainnet")
@@ -215,7 +215,7 @@ func TestFormsThatArePostedAreGuarded(t *testing.T) {
 	if got := b.post("/toolbox", form); got.status != http.StatusOK || tools["decode"].uses != 1 {
 		t.Errorf("with the token it answers %d", got.status)
 	}
-	got := b.get("/toolbox?" + form.Encode()) // a link fills the form in, and sends nothing
+	got := b.get("/toolbox?" + form.Encode()) // a link fills the form in and sends nothing
 	if tools["decode"].uses != 1 || got.status != http.StatusOK {
 		t.Error("a link sends a form that is posted")
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 )
 
-// What is the same for everybody is asked for once in ten seconds, however many look, and once in a
-// second while it fails.
+// An answer that is the same for everybody is requested once in ten seconds, whatever the traffic,
+// and once a second while it fails.
 func TestVisitorsShareWhatIsTheSameForAll(t *testing.T) {
 	t.Parallel()
 	now, asked := sampleNow, 0
@@ -37,8 +37,8 @@ func TestVisitorsShareWhatIsTheSameForAll(t *testing.T) {
 	}
 }
 
-// A visitor who waits for the question of another goes when their request ends, and the failure of
-// a request that ended is nobody else's.
+// A visitor who waits for another's request gives up when his own request ends. The failure of a
+// request that ended is not cached.
 func TestAVisitorWaitsForTheQuestionOfAnotherAsLongAsTheirRequestLasts(t *testing.T) {
 	t.Parallel()
 	var k ttlCache[int]

@@ -17,7 +17,7 @@ func measured(thousandths int64) service.MaybeFigure {
 	return service.MaybeFigure{Value: &f}
 }
 
-// sampleExplored is a week that was used; name stands wherever people choose a text.
+// sampleExplored is a week of usage; name is used wherever a user chooses a text.
 func sampleExplored(name string) service.ExploredUsage {
 	first, asOf := time.Date(2026, time.November, 14, 0, 0, 0, 0, time.UTC), sampleNow.Add(-12*time.Second)
 	u := service.ExploredUsage{
