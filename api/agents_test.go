@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-// The tools on the page and in the guide must be those of the server.
+// The tools on the page and in the guide must match the server's.
 func TestTheToolsThatDocumentsListAreTheServers(t *testing.T) {
 	t.Parallel()
 	g := setup(t)

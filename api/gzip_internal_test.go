@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestWhenAllCompressorsAreAtWorkAnswersGoPlain(t *testing.T) { //nolint:paralleltest // it takes what all share
+func TestWhenAllCompressorsAreAtWorkAnswersGoPlain(t *testing.T) { //nolint:paralleltest // it uses up the shared compressors
 	body := bytes.Repeat([]byte("0"), gzipFrom)
 	var taken []*zipper
 	defer func() {

@@ -89,7 +89,7 @@ func TestAnswersOfFiftyMegabytesStreamInBoundedMemoryByteForByte(t *testing.T) {
 					looked, peak = total, max(peak, heap())
 				}
 			}
-			if err != io.EOF || got.Sum32() != want.Sum32() || total < size { //nolint:errorlint // as readers say it
+			if err != io.EOF || got.Sum32() != want.Sum32() || total < size { //nolint:errorlint // a Reader returns io.EOF unwrapped
 				t.Errorf("%d bytes came (%v), and they are not those of the upstream", total, err)
 			}
 			if grown := peak - before; grown > 8<<20 {

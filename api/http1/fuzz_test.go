@@ -80,7 +80,7 @@ func FuzzPlainRequestsAreReadAsNetHTTPReadsThem(f *testing.F) {
 	})
 }
 
-// get is a request without a body.
+// get returns a request without a body.
 func get(target string, fields ...string) string {
 	return "GET " + target + " HTTP/1.1\r\nHost: a.example\r\n" + strings.Join(append(fields, "", ""), "\r\n")
 }

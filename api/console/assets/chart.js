@@ -1,4 +1,4 @@
-// The chart's read-out by pointer and by arrow keys. Without it, the table below the chart has the same numbers.
+// Shows the values of a bar on hover and with the arrow keys. Without scripts, the table below the chart has the same numbers.
 for (const chart of document.querySelectorAll("[data-chart]")) {
   const plot = chart.querySelector("[data-plot]");
   const days = [...chart.querySelectorAll(".day")];

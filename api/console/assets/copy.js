@@ -1,4 +1,4 @@
-// Copy buttons: hidden until there is something to copy with, and they say when it is done.
+// Copy buttons, hidden where the clipboard is not available. They confirm a copy.
 const patience = 2000;
 
 for (const button of document.querySelectorAll("button[data-copy]")) {
@@ -13,7 +13,7 @@ for (const button of document.querySelectorAll("button[data-copy]")) {
       await navigator.clipboard.writeText(source.textContent);
       said.textContent = "Copied";
     } catch {
-      getSelection().selectAllChildren(source); // the clipboard is denied: one key press is left
+      getSelection().selectAllChildren(source); // the clipboard is denied: select the text instead
       said.textContent = "Selected";
     }
     clearTimeout(timer);

@@ -1,4 +1,4 @@
-// Small helps for forms: nothing is sent twice, the zones of this browser are offered.
+// Prevents double submission of forms, and offers the browser's time zones.
 for (const form of document.querySelectorAll("form[method=post]:not([data-theme-switch])")) {
   form.addEventListener("submit", (event) => {
     if (form.dataset.sent) {
@@ -8,7 +8,7 @@ for (const form of document.querySelectorAll("form[method=post]:not([data-theme-
     form.dataset.sent = "yes";
   });
 }
-addEventListener("pageshow", () => { // back from the next page: it may be sent again
+addEventListener("pageshow", () => { // restored by the back button: it may be sent again
   for (const form of document.querySelectorAll("form[data-sent]")) delete form.dataset.sent;
 });
 
@@ -24,6 +24,6 @@ for (const input of document.querySelectorAll("input[data-time-zone]")) {
   }
 }
 
-// What is shown once does not come again when the page is loaded again: the address becomes that of the thing itself.
+// A page that shows a secret once is replaced by the page of its object when it is reloaded.
 const shown = document.querySelector("[data-shown-once]");
 if (shown) history.replaceState(null, "", shown.dataset.shownOnce);

@@ -1,7 +1,7 @@
-// Tables that sort by their heads (data-sort) and are searched (data-filter="Find a key"). Without it they stand in the order of the server.
-// A cell is worth its data-value, else the instant of its <time>, else its text: a number, a day (a period by its last one) or words. Heads that only a
-// screen reader reads are left alone, rows of the classes "group" and "key" stay on top of their <tbody>, those of the class "rest" at its end.
-// The filter comes with the sixth row: fewer are read at a glance.
+// Sorts tables by their column heads (data-sort) and filters them (data-filter="Find a key"). Without scripts they keep the order of the server.
+// The sort key of a cell is its data-value, else the time of its <time>, else its text: a number, a day (for a period its last day) or words. Heads
+// for screen readers only are not sortable. Rows of the classes "group" and "key" stay at the top of their <tbody>, those of the class "rest" at its end.
+// The filter appears from six rows on.
 const worthFiltering = 6;
 const words = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 const day = /(?:^|– )(\d{1,2}) ([A-Z][a-z]{2}) (\d{4})$/; // 30 Nov 2026, 1 – 30 Nov 2026
@@ -10,18 +10,18 @@ const figure = /^[-+]?\d[\d,]*(\.\d+)?/; // 1,234.5 units
 
 const rowsOf = (body) => [...body.rows].filter((row) => !row.matches(".group, .key, .rest"));
 
-// What a cell is sorted by: a number, a text, or null for nothing.
+// Returns the sort key of a cell: a number, a text, or null for an empty cell.
 function worth(cell) {
   const text = (cell?.dataset.value ?? cell?.querySelector("time")?.dateTime ?? cell?.textContent ?? "").trim();
   if (text === "") return null;
-  if (/^\d{4}-\d\d-\d\d/.test(text)) return text; // of instants the order of their letters is that of time
+  if (/^\d{4}-\d\d-\d\d/.test(text)) return text; // RFC 3339 times sort as texts
   const [, date, month, year] = text.match(day) ?? [];
   if (months.includes(month)) return Date.UTC(year, months.indexOf(month), date);
   const [number] = text.replace(/^(-?)\$/, "$1").match(figure) ?? [];
   return number === undefined ? text : Number(number.replaceAll(",", ""));
 }
 
-// Numbers before texts, as "no limit" among limits; nothing at the end, whatever the direction.
+// Numbers come before texts such as "no limit". Empty cells come last in both directions.
 function compare(a, b, direction) {
   if (a === null || b === null) return (a === null) - (b === null);
   if (typeof a !== typeof b) return typeof a === "number" ? -1 : 1;

@@ -1,4 +1,4 @@
-// The theme switch without a page load. The cookie is set by the server, as without this script.
+// Switches the theme without a page load. The server sets the cookie, as it does without scripts.
 const forms = document.querySelectorAll("form[data-theme-switch]");
 
 function show(theme) {
@@ -18,7 +18,7 @@ for (const form of forms) {
     try {
       await fetch(form.action, { method: "POST", body, redirect: "manual" });
     } catch {
-      // Without a connection the page keeps the theme until it is loaded again.
+      // Without a connection the theme lasts until the page is reloaded.
     }
   });
 }

@@ -1,21 +1,21 @@
-// The forms of the toolbox: their answers come into the page, and the command beside each follows what is typed.
+// Runs the forms of the toolbox in place, and keeps the command next to each form up to date.
 const part = "outcome";
 
 const percent = (text) => encodeURIComponent(text)
   .replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
   .replaceAll("%2C", ",");
 const quoted = (text) => `'${text.replaceAll("'", `'\\''`)}'`;
-// As the server writes JSON: U+2028 and U+2029 are escaped.
+// Like the server's encoder, escapes U+2028 and U+2029.
 const json = (value) => JSON.stringify(value).replace(/[\u2028\u2029]/g, (c) => `\\u${c.charCodeAt(0).toString(16)}`);
 
-// The value of a field as text; a form sends no half of a surrogate pair either.
+// Returns the value of a field as text, without lone surrogates, which forms do not send either.
 function typed(field) {
   if (field.type !== "checkbox") return field.value.toWellFormed?.() ?? field.value;
   if (field.checked) return "true";
   return "always" in field.dataset ? "false" : "";
 }
 
-// The value of a field as JSON.
+// Returns the value of a field for JSON.
 function valueOf(text, type) {
   if ((type === "integer" || type === "number") && /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/.test(text)) return Number(text);
   if (type === "boolean") return text === "true";
@@ -23,7 +23,7 @@ function valueOf(text, type) {
   return text;
 }
 
-// The same line as the server writes (curl.go).
+// Returns the same command as the server (curl.go).
 function command(tool) {
   let path = tool.dataset.route;
   const query = [];
@@ -42,14 +42,14 @@ function command(tool) {
   return lines.join(" \\\n  ");
 }
 
-// Says what describes a field: its rule, and what is wrong with it.
+// Sets the elements that describe a field: its rule and its errors.
 function describe(field, ...errors) {
   const about = [`${field.id}-rule`, ...errors].filter((id) => document.getElementById(id));
   field.setAttribute("aria-describedby", about.join(" "));
   field.setAttribute("aria-invalid", String(errors.length > 0));
 }
 
-// Puts what is wrong under its fields, and takes away what was wrong before.
+// Shows errors below their fields and removes earlier ones.
 function blame(tool, errors) {
   for (const old of tool.querySelectorAll("form .error")) old.remove();
   for (const field of tool.querySelectorAll("[aria-invalid]")) describe(field);
@@ -75,11 +75,11 @@ async function run(tool, form) {
   tool.dataset.busy = "yes";
   try {
     const answer = await fetch(address, { method: reads ? "GET" : "POST", body: reads ? undefined : values, headers: { "X-Part": part } });
-    if (answer.headers.get("X-Part") !== part) { // a page of its own says what is wrong
+    if (answer.headers.get("X-Part") !== part) { // an error page
       HTMLFormElement.prototype.submit.call(form);
       return;
     }
-    outcome.innerHTML = await answer.text(); // of this server, which escapes what is in it
+    outcome.innerHTML = await answer.text(); // from this server, which escapes it
     blame(tool, outcome.querySelectorAll("[data-errors] > li"));
     said.textContent = answer.ok ? "Answered below." : "Refused. The reason is below.";
     if (reads && location.pathname === "/toolbox") history.replaceState(null, "", `${address}#${tool.id}`);
@@ -96,7 +96,7 @@ for (const tool of document.querySelectorAll("[data-tool]")) {
   if (!form) continue;
   const follow = () => { line.textContent = command(tool); };
   form.addEventListener("input", follow);
-  addEventListener("pageshow", follow); // browsers fill forms in again
+  addEventListener("pageshow", follow); // browsers restore form values
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     if (!tool.dataset.busy) run(tool, form);

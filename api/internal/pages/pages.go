@@ -260,7 +260,7 @@ func tiers() []tier {
 	return all
 }
 
-// rate tells a rate window in words.
+// rate describes a rate window in words.
 func rate(w plan.RateWindow) string {
 	per := " requests in " + fmt.Sprint(int64(w.Per/time.Second)) + " seconds"
 	switch {
@@ -290,7 +290,7 @@ func byRule(rule chain.CacheRule) []cached {
 	return list
 }
 
-// tool is a metered operation as guides name it.
+// tool is a metered operation, for guides.
 type tool struct {
 	Route, Title, Units, Kept, Service string
 }
@@ -324,7 +324,7 @@ func ttl(d time.Duration) string {
 	return fmt.Sprintf("%d s", d/time.Second)
 }
 
-// methods lists those of all chains, each once.
+// methods lists the methods of all chains without duplicates.
 func methods() []*chain.Method {
 	var list []*chain.Method
 	seen := map[string]bool{}
@@ -339,13 +339,13 @@ func methods() []*chain.Method {
 	return list
 }
 
-// heavyGroup is the heavy methods of a namespace, which weigh the same.
+// heavyGroup holds the heavy methods of a namespace with the same weight.
 type heavyGroup struct {
 	Names string
 	Units int
 }
 
-// heavy lists the methods that are heavy whatever their parameters, by namespace.
+// heavy lists the methods of the heavy class, by namespace.
 func heavy() []heavyGroup {
 	var groups []heavyGroup
 	at := map[string]int{}
@@ -365,7 +365,7 @@ func heavy() []heavyGroup {
 	return groups
 }
 
-// weight is what a call weighs far below the head.
+// weight returns the units of a call on Ethereum when the head is block 1,000,000.
 func weight(method, params string) (int, error) {
 	const head = 1_000_000
 	c, _ := chain.Lookup(string(chain.EthMainnet))
@@ -380,7 +380,7 @@ func weight(method, params string) (int, error) {
 	return w.Units, nil
 }
 
-// writes lists the methods that submit.
+// writes lists the methods that submit transactions.
 func writes() []string {
 	var names []string
 	for _, m := range methods() {

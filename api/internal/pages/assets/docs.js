@@ -1,11 +1,11 @@
-// Shows the document with the viewer, which is large, once somebody asks for it. Until then, and without scripts, the page's own list of operations stands.
+// Loads the viewer on demand, because it is large. Until then, and without scripts, the page shows its own list of operations.
 const dark = matchMedia('(prefers-color-scheme: dark)');
-const chosen = document.documentElement.dataset.theme; // by the switch; otherwise the system's holds
+const chosen = document.documentElement.dataset.theme; // from the switch; otherwise the system's applies
 const follow = () => document.documentElement.classList.toggle('dark-mode', chosen ? chosen === 'dark' : dark.matches);
 follow();
 dark.addEventListener('change', follow);
 
-// What the viewer lacks for keyboards and screen readers: names of its lists of choices, and examples that can be scrolled.
+// Adds what the viewer lacks for keyboards and screen readers: labels of selections, and examples that can be scrolled.
 const viewer = document.getElementById('viewer');
 const nameOf = (select) => select.closest('tr[data-param-name]')?.dataset.paramName
   ?? (select.id === 'servers' ? 'Server' : select.classList.contains('content-type') ? 'Media type' : 'Example');
@@ -24,21 +24,21 @@ const show = () => window.SwaggerUIBundle({
   operationsSorter: (a, b) => (a.get('method') === 'options') - (b.get('method') === 'options'),
   defaultModelsExpandDepth: 0,
   filter: true,
-  persistAuthorization: false, // a key stays in the page's memory and nowhere else
+  persistAuthorization: false, // keep the key in memory only
   syntaxHighlight: { theme: 'monokai' },
-  queryConfigEnabled: false, // an address cannot make it show another document
-  validatorUrl: null, // no other host is asked
+  queryConfigEnabled: false, // a URL must not make it show another document
+  validatorUrl: null, // call no other host
   onComplete: () => {
     document.getElementById('index').hidden = true;
   },
 });
 
-// Both files before the viewer begins: without its style sheet it cannot be read.
+// Loads both files before the viewer starts: without its style sheet it is unreadable.
 const loaded = (tag, attributes) => new Promise((resolve, reject) => {
   const element = Object.assign(document.createElement(tag), attributes);
   element.addEventListener('load', resolve);
   element.addEventListener('error', () => { element.remove(); reject(new Error(attributes.src ?? attributes.href)); });
-  document.head.prepend(element); // docs.css comes after it, and wins
+  document.head.prepend(element); // before docs.css, which overrides it
 });
 
 const open = document.getElementById('open');

@@ -5,7 +5,7 @@ request.setHeader('Authorization', `Bearer ${process.env.API_KEY}`);
 const provider = new JsonRpcProvider(request, 1, { batchMaxCount: 1, staticNetwork: true });
 const wallet = new Wallet(process.env.PRIVATE_KEY, provider);
 
-// Sign once, and keep the bytes until the outcome is known.
+// Sign once and keep the bytes until the outcome is known.
 const unsigned = await wallet.populateTransaction({ to: wallet.address, value: 1n });
 const signed = await wallet.signTransaction(unsigned);
 

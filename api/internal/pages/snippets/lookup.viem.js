@@ -10,7 +10,7 @@ const client = createPublicClient({ chain: mainnet, transport });
 const account = privateKeyToAccount(process.env.PRIVATE_KEY);
 const wallet = createWalletClient({ account, chain: mainnet, transport });
 
-// Sign once, and keep the bytes until the outcome is known.
+// Sign once and keep the bytes until the outcome is known.
 const unsigned = await wallet.prepareTransactionRequest({ to: account.address, value: 1n });
 const serializedTransaction = await wallet.signTransaction(unsigned);
 

@@ -30,7 +30,7 @@ const bought = await redeemed.json();
 if (redeemed.status !== 200) throw new Error(bought.error.message);
 console.log(`${bought.units} units until ${bought.expires_at}, receipt ${bought.receipt}`);
 
-// 3. Call with the credential in place of a key, until its units or its window are used up.
+// 3. Call with the credential instead of a key, until its units or its time are used up.
 const answer = await fetch('<<.URL>>/rpc/eth_mainnet', {
   method: 'POST', headers: { 'Content-Type': 'application/json', [menu.header]: bought.credential },
   body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_blockNumber', params: [] }),
