@@ -136,7 +136,7 @@ const deadline = 15 * time.Second
 // define creates an operation and registers it. It panics if the definition is incomplete.
 func define[In, Out any](h *service, meta Meta, run func(context.Context, *Call, In) (Out, error)) *Operation[In, Out] {
 	if meta.Name == "" || meta.Title == "" || meta.Description == "" || h.named[meta.Name] {
-		panic(fmt.Sprintf("capability %q lacks a name of its own, a title or a description", meta.Name))
+		panic(fmt.Sprintf("operation %q lacks a name of its own, a title or a description", meta.Name))
 	}
 	op := &Operation[In, Out]{meta: meta, house: h, run: run}
 	if meta.Metered() {

@@ -20,8 +20,8 @@ type StripeEvent struct {
 	ReceivedAt time.Time
 }
 
-// RecordStripeEvent inserts an event. It is idempotent by the event's id: fresh is false when the
-// event was received before.
+// RecordStripeEvent inserts an event and so deduplicates webhooks. It is idempotent by the event's
+// id: fresh is false when the event was received before.
 func (s *Store) RecordStripeEvent(ctx context.Context, e *StripeEvent) (fresh bool, err error) {
 	n, err := s.queries().InsertStripeEvent(ctx, db.InsertStripeEventParams{
 		ID: e.ID, Type: e.Type, ApiVersion: e.APIVersion, Object: e.Object, Customer: e.Customer, Session: e.Session,

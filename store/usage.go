@@ -16,10 +16,10 @@ import (
 const periodLayout = time.DateOnly
 
 // CommitUsage adds sealed buckets to hourly usage and latency and, independently, to the totals of
-// their periods, in one transaction. It is idempotent: the ledger of flushes keeps a bucket from
-// being added twice, whoever committed it. It also inserts notices for percentages of a quota that
-// are reached. It returns ErrRejected when the content of a bucket is invalid; other errors may be
-// retried.
+// their periods, in one transaction. It counts each bucket exactly once: the ledger of flushes
+// keeps it from being added again, whoever committed it. It also inserts notices for percentages of
+// a quota that are reached. It returns ErrRejected when the content of a bucket is invalid; other
+// errors may be retried.
 func (s *Store) CommitUsage(ctx context.Context, buckets []account.UsageBucket) error {
 	if len(buckets) == 0 {
 		return nil

@@ -88,7 +88,7 @@ func (h *holder) keyFences() account.KeyLimits {
 	return f
 }
 
-// pushAccount loads the account's fences as package fences does when the meter lacks them.
+// pushAccount loads the account's fences as package limits does when the meter lacks them.
 func (h *holder) pushAccount(ctx context.Context, l *ledger) error {
 	load, err := l.bulk.BeginLoadAccount(ctx, h.account)
 	if err != nil {
@@ -138,7 +138,7 @@ func (h *holder) counters(now time.Time) []meter.Figure {
 	return all
 }
 
-// seed sets the holder's counters, as package fences does when the meter lacks them.
+// seed sets the holder's counters, as package limits does when the meter lacks them.
 func (h *holder) seed(ctx context.Context, l *ledger) error {
 	figures := h.counters(l.begun)
 	if len(figures) == 0 {

@@ -1,7 +1,7 @@
 // Package flush moves usage from Redis to PostgreSQL. It commits sealed buckets and only then
-// deletes them from Redis, so that a crash at any point loses nothing and counts nothing twice. It
-// publishes a watermark per shard, the instant before which all usage is in PostgreSQL. It needs
-// neither Temporal nor the API.
+// deletes them from Redis, so that a crash at any point loses nothing and all usage is counted
+// exactly once. It publishes a watermark per shard, the instant before which all usage is in
+// PostgreSQL. It needs neither Temporal nor the API.
 package flush
 
 import (

@@ -1,4 +1,4 @@
--- Admits or refuses one call, in one round trip. It evaluates everything first and writes last; a
+-- Admits or refuses one call by its rate limits and quotas, in one round trip. It evaluates everything first and writes last; a
 -- charge and its usage lines are written together, so no crash can separate them. Time is the
 -- server's.
 --

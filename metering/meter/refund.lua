@@ -1,8 +1,8 @@
 -- Refunds a charged call that the service itself failed to answer: it writes refund lines in the
 -- current slot, for the charge's own period and sources, and restores its counters. It is
--- idempotent per request.
+-- idempotent per request and index.
 --
--- KEYS  1 {u}:rf:<request>    guard
+-- KEYS  1 {u}:rf:<request>:<index>    guard
 -- ARGV  1 account id   2 key id   3 units (thousandths, not negative)   4 period   5 sources   6 slot
 --       7 line         as in admit.lua; period, sources and slot as in its reply
 --       8 reason       name of the fault that the client was answered with

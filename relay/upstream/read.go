@@ -54,9 +54,9 @@ const (
 	atLimit     = time.Second
 )
 
-// Read asks up to three distinct upstreams until one returns a usable answer. ctx carries the
-// call's deadline. A returned fault is the gateway's own failure and is not charged. The caller
-// must release the answer.
+// Read asks up to three distinct upstreams (failover) until one returns a usable answer. ctx
+// carries the call's deadline. A returned fault is the gateway's own failure and is not charged.
+// The caller must release the answer.
 func (c *Chain) Read(ctx context.Context, r *Request) (*Answer, *fault.Error) {
 	deadline, _ := ctx.Deadline()
 	ask := question{body: r.body(), most: r.MaxAnswer, head: r.Head, empty: r.Empty, heavy: r.Heavy, deadline: deadline}

@@ -14,7 +14,7 @@ import (
 
 // Generation is part of the key under which answers of the chain are cached: read it before asking
 // an upstream, and use it for look-up and storage. It grows when probes see a reorg deeper than
-// chain.FinalDepth, and never goes down.
+// chain.FinalDepth, or when the board was lost or stood for a wrong head. It never goes down.
 func (c *Chain) Generation() uint64 { return c.generation.Load() }
 
 func (c *Chain) raiseGeneration(n uint64) {

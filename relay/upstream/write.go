@@ -11,10 +11,11 @@ import (
 
 var errUnusable = errors.New("the answer to a submission is not usable")
 
-// Submit posts a signed transaction to exactly one endpoint, once (docs/interface.md, 1.8, rule 9).
-// It tries another endpoint only if no connection could be made, which proves that nothing was
-// sent. Once the request may have been sent, anything but a usable answer is fault.OutcomeUnknown.
-// Submit continues when the client goes away, because a sent transaction cannot be recalled.
+// Submit posts a signed transaction to exactly one endpoint, once (docs/interface.md, 1.8.5, rule
+// 9). There is no failover, because a second endpoint could send the transaction twice. It tries
+// another one only if no connection could be made, which proves that nothing was sent. Once the
+// request may have been sent, anything but a usable answer is fault.OutcomeUnknown. Submit
+// continues when the client goes away, because a sent transaction cannot be recalled.
 func (c *Chain) Submit(ctx context.Context, r *Request) (*Answer, *fault.Error) {
 	r.Asked = Asked{}
 	answer, f := c.submit(ctx, r)

@@ -77,7 +77,7 @@ func newFront(cfg config.Config, b *base, hasher *account.Hasher, flows *workflo
 	if err != nil {
 		return nil, err
 	}
-	sells, err := newCashier(cfg, b, fence, hasher, log)
+	sells, err := newProcessor(cfg, b, fence, hasher, log)
 	if err != nil {
 		return nil, err
 	}

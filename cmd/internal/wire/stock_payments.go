@@ -21,10 +21,10 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// newCashier returns the processor of payments by stock x402 clients; nil without a facilitator.
+// newProcessor returns the processor of payments by stock x402 clients; nil without a facilitator.
 //
 //nolint:gocritic // read once at the start
-func newCashier(cfg config.Config, b *base, fence *limits.Limits, hasher *account.Hasher,
+func newProcessor(cfg config.Config, b *base, fence *limits.Limits, hasher *account.Hasher,
 	log *slog.Logger,
 ) (*stock.Processor, error) {
 	count := b.metrics.Outcomes("gateway_payments_total",
