@@ -229,7 +229,7 @@ func TestNothingThatIsLostInTheMeterAdmitsMore(t *testing.T) {
 	}
 }
 
-// quotaAndPacks gives an account a quota and packs of these sizes.
+// quotaAndPacks sets the quota and the packs of an account.
 func (b *bundle) quotaAndPacks(h *holder, quota plan.Units, packs ...plan.Units) error {
 	c := account.Custom{Quota: quota, Rate: account.RateWindow{Limit: 1_000_000, Per: time.Second}}
 	if _, err := b.limits.SetEnterprise(b.ctx, h.account.ID, c, author); err != nil {
