@@ -2,9 +2,8 @@ package account
 
 import "time"
 
-// Counter says what a counter of the meter counts: the units of those of an account's usage lines
-// that match every field which is set. The record can thus say at any time what a counter should
-// be.
+// Counter identifies a counter of the meter: the sum of units of an account's usage lines that
+// match every set field. So PostgreSQL can compute at any time what a counter should be.
 type Counter struct {
 	Period  string    // start date of the period
 	Source  string    // plan or pack:<id>

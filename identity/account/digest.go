@@ -9,17 +9,17 @@ import (
 	"sync"
 )
 
-// Digest is what of a key, credential or claim code is stored and looked up: HMAC-SHA-256 of its
-// plaintext under the operator's pepper. As text it is hexadecimal.
+// Digest is the HMAC-SHA-256 of the plaintext of a key, credential or claim code under the
+// operator's pepper. Only digests are stored and looked up. As text it is hexadecimal.
 type Digest [sha256.Size]byte
 
-// String is the digest in hexadecimal.
+// String returns the digest in hexadecimal.
 func (d Digest) String() string { return hex.EncodeToString(d[:]) }
 
 // MarshalText encodes the digest in hexadecimal.
 func (d Digest) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// UnmarshalText reads 64 hexadecimal characters.
+// UnmarshalText parses 64 hexadecimal characters.
 func (d *Digest) UnmarshalText(text []byte) error {
 	if len(text) != hex.EncodedLen(len(d)) {
 		return fmt.Errorf("a digest has %d characters, this has %d", hex.EncodedLen(len(d)), len(text))
@@ -30,25 +30,25 @@ func (d *Digest) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MinPepperBytes is the least length of a pepper: with a shorter one, who holds the database could
-// search for it.
+// MinPepperBytes is the minimum length of a pepper: a shorter one could be found by brute force by
+// someone with the database.
 const MinPepperBytes = 32
 
-// Hasher digests secrets under one pepper. It is safe for concurrent use and does not allocate once
-// warm.
+// Hasher computes digests under one pepper. It is safe for concurrent use and does not allocate
+// once warm.
 type Hasher struct {
 	states sync.Pool // of *hashState
 }
 
-// hashState keeps what would otherwise be allocated for each digest, because arguments of hash.Hash
-// escape.
+// hashState is pooled, because arguments of hash.Hash escape and would be allocated for each
+// digest.
 type hashState struct {
 	mac  hash.Hash
 	text [longestSecret]byte
 	sum  Digest
 }
 
-// NewHasher takes the pepper, at least MinPepperBytes long.
+// NewHasher returns a Hasher for a pepper of at least MinPepperBytes.
 func NewHasher(pepper []byte) (*Hasher, error) {
 	if len(pepper) < MinPepperBytes {
 		return nil, fmt.Errorf("the pepper has %d bytes: give it at least %d random ones", len(pepper), MinPepperBytes)
@@ -59,8 +59,8 @@ func NewHasher(pepper []byte) (*Hasher, error) {
 	}}}, nil
 }
 
-// Digest digests the plaintext. The prefix is part of it, so that a key and a credential never
-// share a digest.
+// Digest returns the digest of the plaintext. It includes the prefix, so that a key and a
+// credential never share a digest.
 func (s secret) Digest(h *Hasher) Digest {
 	state := h.states.Get().(*hashState) //nolint:errcheck,forcetypeassert // the pool holds nothing else
 	state.mac.Reset()
@@ -73,8 +73,8 @@ func (s secret) Digest(h *Hasher) Digest {
 	return sum
 }
 
-// derive returns 32 bytes that follow from a label, a plaintext and the pepper. A label ends with a
-// byte that no plaintext has, so that what is derived is never the digest of anything.
+// derive returns 32 bytes derived from a label, a plaintext and the pepper. The label must contain
+// a byte that no plaintext has, so that the result is never the digest of a secret.
 func (h *Hasher) derive(label string, s secret) []byte {
 	state := h.states.Get().(*hashState) //nolint:errcheck,forcetypeassert // the pool holds nothing else
 	defer h.states.Put(state)
@@ -84,8 +84,8 @@ func (h *Hasher) derive(label string, s secret) []byte {
 	return state.mac.Sum(nil)
 }
 
-// DigestOf digests a text for a purpose. The same text has another digest for another purpose, and
-// none that a secret has.
+// DigestOf returns the digest of a text for a purpose. It differs from that for every other purpose
+// and from every secret's digest.
 func (h *Hasher) DigestOf(purpose, text string) Digest {
 	state := h.states.Get().(*hashState) //nolint:errcheck,forcetypeassert // the pool holds nothing else
 	defer h.states.Put(state)

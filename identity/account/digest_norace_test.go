@@ -8,8 +8,8 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 )
 
-// Under the race detector sync.Pool drops what it is given at random, so that the pooled state can
-// be counted only without it. Counting allocations and running in parallel exclude each other.
+// Under the race detector sync.Pool drops items at random, so allocations can be counted only
+// without it. Allocations are counted per process, so the test must not run in parallel.
 func TestDigestingAKeyDoesNotAllocate(t *testing.T) { //nolint:paralleltest // see above
 	h, err := account.NewHasher(make([]byte, account.MinPepperBytes))
 	if err != nil {
@@ -21,7 +21,7 @@ func TestDigestingAKeyDoesNotAllocate(t *testing.T) { //nolint:paralleltest // s
 		d := k.Digest(h)
 		sum ^= d[0]
 	})
-	if allocs >= 1 { // a collection may empty the pool once in a while
+	if allocs >= 1 { // a garbage collection may empty the pool
 		t.Errorf("%v allocations for a digest", allocs)
 	}
 }

@@ -13,29 +13,29 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 )
 
-// maxEmailBytes is the longest address that a mail can be sent to (RFC 5321, section 4.5.3.1.3,
-// less the angle brackets).
+// maxEmailBytes is the maximum length of an address (RFC 5321, section 4.5.3.1.3, less the angle
+// brackets).
 const (
 	maxEmailBytes = 254
 	maxLocalBytes = 64 // RFC 5321, section 4.5.3.1.1
 )
 
-// domains reads domains as look-ups do, and refuses empty and long labels too: "xn--" is one that
-// decodes to nothing.
+// domains parses domains as look-ups do, and also refuses empty and too long labels: "xn--" is one
+// that decodes to nothing.
 var domains = idna.New(idna.MapForLookup(), idna.StrictDomainName(true), idna.CheckHyphens(true),
 	idna.CheckJoiners(true), idna.BidiRule(), idna.VerifyDNSLength(true))
 
-// Email is an e-mail address. It prints and logs as a placeholder; only Address and Key give it
-// away. The zero one is of nobody.
+// Email is an e-mail address. It prints, logs and marshals as a placeholder; only Address and Key
+// return it. The zero Email is no address.
 type Email struct{ address, key string }
 
-// ParseEmail reads one address as a person types it. Around it white space does not matter. What is
-// refused: names and comments beside the address, several addresses, quoted or empty local parts,
-// addresses in brackets, domains without a dot, and whatever is too long.
+// ParseEmail parses one address as a person types it, ignoring surrounding white space. It refuses
+// names and comments next to the address, several addresses, quoted or empty local parts, addresses
+// in brackets, domains without a dot, and addresses that are too long.
 //
-// The key, by which a person is found again, differs from the address in the case of ASCII letters
-// and in the domain's spelling only. Other letters are not folded: two mailboxes of a server that
-// tells them apart would share a user.
+// The key, by which a person is found again, differs from the address only in the case of ASCII
+// letters and in the domain's spelling. Other letters are not folded: on a server that
+// distinguishes them, two mailboxes would share a user.
 func ParseEmail(text string) (Email, *fault.Error) {
 	if len(text) > 4*maxEmailBytes || !utf8.ValidString(text) {
 		return Email{}, refuseEmail("is too long or not UTF-8")
@@ -67,27 +67,27 @@ func ParseEmail(text string) (Email, *fault.Error) {
 	}
 	address := local + "@" + domain
 	if again, err := mail.ParseAddress(address); err != nil || again.Address != address {
-		return Email{}, refuseEmail("has no domain that mail can be sent to") // what is mailed to is read once more
+		return Email{}, refuseEmail("has no domain that mail can be sent to") // the mail library parses it again
 	}
 	return Email{address: address, key: lowerASCII(local) + "@" + domain}, nil
 }
 
-// RecordedEmail is an address and its key as they were recorded.
+// RecordedEmail returns an address with its key, as they were recorded.
 func RecordedEmail(address, key string) Email { return Email{address: address, key: key} }
 
-// Address is where mail goes.
+// Address returns the address to send mail to.
 func (e Email) Address() string { return e.address }
 
-// Key is by what the person is found.
+// Key returns the key by which the person is found.
 func (e Email) Key() string { return e.key }
 
 // IsZero reports whether there is no address.
 func (e Email) IsZero() bool { return e.address == "" }
 
-// String is a placeholder.
+// String returns a placeholder.
 func (e Email) String() string { return redacted }
 
-// GoString is a placeholder.
+// GoString returns a placeholder.
 func (e Email) GoString() string { return redacted }
 
 // LogValue logs a placeholder.
@@ -96,7 +96,8 @@ func (e Email) LogValue() slog.Value { return slog.StringValue(redacted) }
 // MarshalText encodes a placeholder.
 func (e Email) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
-// Digest stands for the address where the address itself may not be: in the names of limits.
+// Digest returns a digest that replaces the address where the address must not appear, such as in
+// the names of rate limits.
 func (e Email) Digest(h *Hasher) Digest { return h.DigestOf("e-mail address", e.key) }
 
 func refuseEmail(why string) *fault.Error {

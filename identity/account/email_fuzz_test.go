@@ -7,7 +7,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 )
 
-// FuzzParseEmail holds what is taken to what can be mailed to, and to reading the same again.
+// FuzzParseEmail checks that an accepted address can be mailed to and parses to itself.
 func FuzzParseEmail(f *testing.F) {
 	for _, seed := range []string{
 		"ann@buyer.example", "a@xn--.example", "a@bücher.example", "josé@xn--bcher-kva.example", "a@b..c", "a@。example",

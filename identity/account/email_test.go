@@ -32,8 +32,7 @@ func TestEmailAddressesAreReadAsPeopleTypeThem(t *testing.T) {
 				c.address, c.key)
 			continue
 		}
-		// What is mailed to has the same key, else who reads those mails would sign in as somebody
-		// else.
+		// The address has the same key, or its reader would sign in as somebody else.
 		if again, refusal := account.ParseEmail(got.Address()); refusal != nil || again != got {
 			t.Errorf("%q, read again, is %q, %v", c.text, again.Address(), refusal)
 		}

@@ -2,13 +2,13 @@ package account
 
 import "strings"
 
-// prefixes of everything that opens something.
+// secretPrefixes are the prefixes of all secrets.
 var secretPrefixes = [...]string{
 	keyPrefix, credentialPrefix, claimPrefix, sessionPrefix, linkPrefix, browserPrefix, invitationPrefix,
 }
 
-// HoldsSecret reports whether a text holds a key, a credential, a claim code or a token of ours:
-// something of their form whose checksum is right.
+// HoldsSecret reports whether a text contains a key, a credential, a claim code or a token:
+// anything of their format with a valid checksum.
 func HoldsSecret(text string) bool {
 	for at := strings.Index(text, "cag"); at >= 0; {
 		for _, prefix := range secretPrefixes {

@@ -1,5 +1,5 @@
-// Package account owns who calls: accounts, keys, services, the fences around them, and the minting
-// and parsing of keys. It holds no storage and no counters.
+// Package account defines who calls: accounts, keys, services and their fences, and mints and
+// parses keys and tokens. It has no storage and no counters.
 package account
 
 import (
@@ -9,30 +9,30 @@ import (
 	"github.com/google/uuid"
 )
 
-// ID names an account (UUIDv7). As text it is the canonical form in 36 characters; databases take
-// and give it as a uuid.
+// ID identifies an account (UUIDv7). Its text is the canonical form of 36 characters; databases
+// store a uuid.
 type ID struct{ uuid.UUID }
 
-// KeyID names an API key (UUIDv7). It is not a secret and not the key.
+// KeyID identifies an API key (UUIDv7). It is not a secret and not the key.
 type KeyID struct{ uuid.UUID }
 
-// AgentID names an agent of an account (UUIDv7).
+// AgentID identifies an agent of an account (UUIDv7).
 type AgentID struct{ uuid.UUID }
 
-// UserID names a person who signs in (UUIDv7).
+// UserID identifies a person who signs in (UUIDv7).
 type UserID struct{ uuid.UUID }
 
-// NewAgentID makes an agent id.
+// NewAgentID returns a new agent id.
 func NewAgentID() AgentID { return AgentID{uuid.Must(uuid.NewV7())} }
 
-// NewUserID makes a user id.
+// NewUserID returns a new user id.
 func NewUserID() UserID { return UserID{uuid.Must(uuid.NewV7())} }
 
-// Actor is how the audit log names a user. It holds no address, because it travels through durable
-// workflows too.
+// Actor returns the user's name in the audit log. It contains no e-mail address, because it is also
+// an input of workflows.
 func (id UserID) Actor() string { return actorUser + id.String() }
 
-// ParseActor reads the user out of what Actor gives.
+// ParseActor parses what Actor returns.
 func ParseActor(actor string) (UserID, bool) {
 	text, ok := strings.CutPrefix(actor, actorUser)
 	id, err := parseCanonical(text)
@@ -41,13 +41,13 @@ func ParseActor(actor string) (UserID, bool) {
 
 const actorUser = "user "
 
-// NewID makes an account id.
+// NewID returns a new account id.
 func NewID() ID { return ID{uuid.Must(uuid.NewV7())} }
 
-// NewKeyID makes a key id.
+// NewKeyID returns a new key id.
 func NewKeyID() KeyID { return KeyID{uuid.Must(uuid.NewV7())} }
 
-// ParseID reads the canonical form of an account id, and no other.
+// ParseID parses the canonical form of an account id, and no other.
 func ParseID(s string) (ID, error) {
 	id, err := parseCanonical(s)
 	if err != nil {
@@ -56,7 +56,7 @@ func ParseID(s string) (ID, error) {
 	return ID{id}, nil
 }
 
-// ParseKeyID reads the canonical form of a key id, and no other.
+// ParseKeyID parses the canonical form of a key id, and no other.
 func ParseKeyID(s string) (KeyID, error) {
 	id, err := parseCanonical(s)
 	if err != nil {
@@ -77,7 +77,7 @@ func (id AgentID) IsZero() bool { return id.UUID == uuid.Nil }
 // IsZero reports whether the id names nothing.
 func (id UserID) IsZero() bool { return id.UUID == uuid.Nil }
 
-// parseCanonical refuses the braces, URN and bare forms that uuid.Parse also takes, so that one id
+// parseCanonical refuses the braces, URN and bare forms that uuid.Parse also accepts, so that an id
 // has one spelling.
 func parseCanonical(s string) (uuid.UUID, error) {
 	const canonical = 36

@@ -84,7 +84,7 @@ func TestIDsHaveOneSpelling(t *testing.T) {
 	}
 }
 
-// Stored keys depend on these values: a change here orphans every counter of a running meter.
+// Keys in Redis depend on these values: a change orphans every counter of a running meter.
 func TestShardsAreStable(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{

@@ -11,10 +11,10 @@ import (
 	"strconv"
 )
 
-// The form of keys, credentials and claim codes: a prefix, 256 random bits in 43 characters of
-// base62 (big-endian, padded on the left with 0), and a checksum in 6: the CRC-32 (IEEE) of
-// everything before it, in base62 padded on the left with 0. The checksum lets a mistyped key be
-// refused without any look-up; it is no protection against forgery, the random bits are.
+// The format of keys, credentials and claim codes: a prefix, 256 random bits as 43 characters of
+// base62 (big-endian, padded on the left with 0), and a checksum of 6: the CRC-32 (IEEE) of
+// everything before it, in base62, padded on the left with 0. The checksum lets a mistyped key be
+// refused without any look-up. It is no protection against forgery; the random bits are.
 const (
 	keyPrefix        = "cag_"
 	credentialPrefix = "cagx_"
@@ -26,53 +26,52 @@ const (
 	secretChars   = randomChars + checksumChars
 	longestSecret = len(credentialPrefix) + secretChars
 
-	// shownChars is the length of the prefix by which a key is recognised in lists.
+	// shownChars is the length of the prefix that lists show.
 	shownChars = 12
 )
 
-// base62 is in ASCII order, so that texts of one length compare as the numbers they stand for.
+// base62 is in ASCII order, so that texts of one length compare as the numbers that they encode.
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 // Key is the plaintext of an API key. It prints, logs and marshals as a placeholder; only Reveal
-// gives it away.
+// returns it.
 type Key struct{ secret }
 
-// Credential is the plaintext of a pay-per-call credential, guarded like Key.
+// Credential is the plaintext of a pay-per-call credential, redacted like Key.
 type Credential struct{ secret }
 
-// ClaimCode is the plaintext of a code that lets an owner adopt a key, guarded like Key.
+// ClaimCode is the plaintext of a code with which an owner adopts a key, redacted like Key.
 type ClaimCode struct{ secret }
 
-// MintKey makes a key out of 32 bytes of a cryptographic source.
+// MintKey makes a key from 32 bytes of a cryptographic random source.
 func MintKey(rand io.Reader) (Key, error) {
 	s, err := mint(rand, keyPrefix)
 	return Key{s}, err
 }
 
-// MintCredential makes a pay-per-call credential out of 32 bytes of a cryptographic source.
+// MintCredential makes a pay-per-call credential from 32 bytes of a cryptographic random source.
 func MintCredential(rand io.Reader) (Credential, error) {
 	s, err := mint(rand, credentialPrefix)
 	return Credential{s}, err
 }
 
-// CredentialOf is the pay-per-call credential of a key. It follows from the key's id and the
-// pepper, so that every process can tell it to all who asked for it at the same time, and nothing
-// of it is stored or sent. The id alone gives nothing of it.
+// CredentialOf derives the pay-per-call credential of a key from the key's id and the pepper. So
+// every process can return it to concurrent callers, and it is neither stored nor sent between
+// processes. The id alone reveals nothing of it.
 func CredentialOf(id KeyID, h *Hasher) Credential {
 	derived := h.DigestOf("pay-per-call credential", id.String())
 	s, err := mint(bytes.NewReader(derived[:]), credentialPrefix)
-	if err != nil { // 32 bytes are there
+	if err != nil { // it reads 32 bytes
 		panic(err)
 	}
 	return Credential{s}
 }
 
-// ClaimCode is the code that lets an owner adopt the key. It follows from the key and the pepper,
-// so that whoever holds the key can be told it again, and nobody else can: knowing the code gives
-// nothing of the key.
+// ClaimCode derives the code with which an owner adopts the key from the key and the pepper. So
+// only the holder of the key can be given it again. The code reveals nothing of the key.
 func (k Key) ClaimCode(h *Hasher) ClaimCode {
 	s, err := mint(bytes.NewReader(h.derive("claim code\x00", k.secret)), claimPrefix)
-	if err != nil { // 32 bytes are there
+	if err != nil { // it reads 32 bytes
 		panic(err)
 	}
 	return ClaimCode{s}
@@ -102,10 +101,10 @@ type secret struct {
 	length int
 }
 
-// Reveal returns the plaintext. It belongs into the one answer that shows it to its owner.
+// Reveal returns the plaintext. Use it only for the one answer that shows it to its owner.
 func (s secret) Reveal() string { return string(s.text[:s.length]) }
 
-// Prefix is the shown part: the first 12 characters. It is no secret.
+// Prefix returns the first 12 characters, which lists show. They are not secret.
 func (s secret) Prefix() string { return string(s.text[:min(s.length, shownChars)]) }
 
 // IsZero reports whether there is no plaintext.
@@ -113,17 +112,17 @@ func (s secret) IsZero() bool { return s.length == 0 }
 
 const redacted = "[redacted]"
 
-// String is a placeholder.
+// String returns a placeholder.
 func (s secret) String() string { return redacted }
 
 // Format prints the placeholder for every verb, so that %v, %+v, %#v and %x of a surrounding struct
-// show nothing either.
+// do not reveal the plaintext either.
 func (s secret) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }
 
 // LogValue logs the placeholder.
 func (s secret) LogValue() slog.Value { return slog.StringValue(redacted) }
 
-// MarshalText encodes the placeholder, in JSON and everywhere else that asks for text.
+// MarshalText encodes the placeholder, for JSON and every other text encoding.
 func (s secret) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
 // MarshalJSON encodes the placeholder.
@@ -145,7 +144,7 @@ func mint(rand io.Reader, prefix string) (secret, error) {
 	return s, nil
 }
 
-// largest is the text of 256 set bits: what lies above it stands for no random bits.
+// largest is the text of 256 set bits; a greater text encodes no 256 bits.
 var largest = func() (text [randomChars]byte) {
 	var random [randomBytes]byte
 	for i := range random {
@@ -183,7 +182,7 @@ func inAlphabet(text []byte) bool {
 	return true
 }
 
-// letters are the bytes of the alphabet.
+// letters is the set of bytes of the alphabet.
 var letters = func() (set [256]bool) {
 	for _, c := range []byte("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") {
 		set[c] = true
@@ -192,7 +191,7 @@ var letters = func() (set [256]bool) {
 }()
 
 // checksum is crc32.ChecksumIEEE, byte by byte: the library's goes through a function variable,
-// which moves its argument to the heap.
+// which makes its argument escape to the heap.
 func checksum(text []byte) uint32 {
 	crc := ^uint32(0)
 	for _, c := range text {

@@ -23,7 +23,7 @@ import (
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// encodeBig is the text of a number in base62, by way of math/big: a second opinion on the encoder.
+// encodeBig returns a number in base62 by math/big, independently of the encoder.
 func encodeBig(n *big.Int, width int) string {
 	n = new(big.Int).Set(n)
 	text := make([]byte, width)
@@ -38,7 +38,7 @@ func encodeBig(n *big.Int, width int) string {
 	return string(text)
 }
 
-// seal adds the checksum that the comment in keys.go promises.
+// seal appends the checksum that keys.go documents.
 func seal(body string) string {
 	return body + encodeBig(big.NewInt(int64(crc32.ChecksumIEEE([]byte(body)))), 6)
 }
@@ -200,7 +200,8 @@ func FuzzParseKey(f *testing.F) {
 				t.Fatalf("%q parses as %q", input, k.Reveal())
 			}
 		}
-		// Any 32 bytes make a key that parses, and none that differs from it in one character does.
+		// Any 32 bytes make a key that parses, and no key that differs from it in one character
+		// does.
 		var source [32]byte
 		copy(source[:], input)
 		k, err := account.MintKey(bytes.NewReader(source[:]))
@@ -334,8 +335,8 @@ func TestDigestTravelsAsText(t *testing.T) {
 	}
 }
 
-// Counting allocations and running in parallel exclude each other.
-func TestParsingAKeyDoesNotAllocate(t *testing.T) { //nolint:paralleltest // allocations of others would be counted
+// Allocations are counted per process, so the test must not run in parallel.
+func TestParsingAKeyDoesNotAllocate(t *testing.T) { //nolint:paralleltest // it counts allocations
 	text := []byte(mintKey(t).Reveal())
 	asString := string(text)
 	allocs := testing.AllocsPerRun(1000, func() {
@@ -365,7 +366,7 @@ func BenchmarkParseAndDigestKey(b *testing.B) {
 	}
 }
 
-// decimals is how a byte slice prints with %v, without the brackets.
+// decimals returns a byte slice as %v prints it, without the brackets.
 func decimals(text string) string {
 	var parts []string
 	for _, b := range []byte(text) {

@@ -5,26 +5,28 @@ import (
 	"time"
 )
 
-// The bounds of the latency histogram, the same wherever durations are counted or read: four to an
-// octave from 100 µs to about 56 minutes, longer than any answer may stream, each about a fifth
-// above the one before. They stand for rows in PostgreSQL, so they never change. They are whole
-// microseconds, in which calls are recorded: a duration and its record fall into the same bucket.
+// The bounds of the latency histogram, the same wherever durations are counted or read: four per
+// octave from 100 µs to about 56 minutes, which is longer than any answer may stream; each is about
+// a fifth above the one before. Rows in PostgreSQL contain bucket numbers, so the bounds never
+// change. They are whole microseconds, the precision of call records, so that a duration and its
+// record fall into the same bucket.
 const (
 	latencyOctaves = 25
-	// LatencyBuckets is how many buckets there are. Bucket 0 ends at 100 µs, the last has no end.
+	// LatencyBuckets is the number of buckets. Bucket 0 ends at 100 µs; the last has no upper
+	// bound.
 	LatencyBuckets = 4*latencyOctaves + 2
 )
 
 // quarters are the bounds within the first octave, 100 · 2^(n/4), in microseconds.
 var quarters = [4]uint64{100, 119, 141, 168}
 
-// LatencyBucketOf is the bucket that a duration falls into; negative ones into the first.
+// LatencyBucketOf returns the bucket of a duration; 0 for a negative one.
 func LatencyBucketOf(took time.Duration) int {
 	if took < latencyBound(0) {
 		return 0
 	}
 	micros := uint64(took.Microseconds())        //nolint:gosec // not negative
-	octave := bits.Len64(micros/quarters[0]) - 1 // exact: the bounds of an octave are those of the first one doubled
+	octave := bits.Len64(micros/quarters[0]) - 1 // exact: an octave's bounds are the first one's, doubled
 	if octave >= latencyOctaves {
 		return LatencyBuckets - 1
 	}
@@ -35,8 +37,8 @@ func LatencyBucketOf(took time.Duration) int {
 	return 1 + 4*octave + quarter
 }
 
-// LatencyBounds are the bounds of a bucket, low ≤ d < high. The last bucket has no high one; its
-// low one is given twice.
+// LatencyBounds returns the bounds of a bucket, low ≤ d < high. For the last bucket, which has no
+// upper bound, high is low.
 func LatencyBounds(bucket int) (low, high time.Duration) {
 	if bucket > 0 {
 		low = latencyBound(bucket - 1)
@@ -44,22 +46,22 @@ func LatencyBounds(bucket int) (low, high time.Duration) {
 	return low, latencyBound(min(bucket, LatencyBuckets-2))
 }
 
-// latencyBound is the upper bound of a bucket that has one.
+// latencyBound returns the upper bound of a bucket other than the last.
 func latencyBound(bucket int) time.Duration {
 	return time.Duration(quarters[bucket%4]<<(bucket/4)) * time.Microsecond //nolint:gosec // under an hour
 }
 
-// Latency is a histogram of durations: how many calls fell into each bucket.
+// Latency is a histogram of durations: the number of calls in each bucket.
 type Latency [LatencyBuckets]int64
 
-// Add merges another histogram into this one. Merging is adding, in whatever order.
+// Add merges another histogram into this one. The order of merges does not matter.
 func (l *Latency) Add(other *Latency) {
 	for i, n := range other {
 		l[i] += n
 	}
 }
 
-// Calls is how many calls were counted.
+// Calls returns how many calls were counted.
 func (l *Latency) Calls() int64 {
 	var total int64
 	for _, n := range l {
@@ -68,9 +70,9 @@ func (l *Latency) Calls() int64 {
 	return total
 }
 
-// Quantile is the duration that the share q of the calls, between 0 and 1, did not exceed: 0.5 for
-// the median. Inside a bucket it is interpolated, so it is off by less than the bucket's width.
-// False when nothing was counted.
+// Quantile returns the duration that the share q of the calls, between 0 and 1, did not exceed: 0.5
+// for the median. It interpolates within a bucket, so its error is less than the bucket's width. It
+// reports false when nothing was counted.
 func (l *Latency) Quantile(q float64) (time.Duration, bool) {
 	total := l.Calls()
 	if total == 0 {
@@ -94,8 +96,7 @@ func (l *Latency) Quantile(q float64) (time.Duration, bool) {
 	return high, true
 }
 
-// LatencyLine counts answered calls that share every one of its words and the bucket of their
-// duration.
+// LatencyLine counts answered calls with the same words and the same bucket.
 type LatencyLine struct {
 	Key     KeyID
 	Chain   string

@@ -101,8 +101,8 @@ func TestQuantilesOfKnownHistograms(t *testing.T) {
 	}
 }
 
-// Whatever the durations and however they are spread over histograms, a quantile of the merged ones
-// lies in the bucket of the true one, so it is off by less than the bucket's width.
+// For any durations in any number of histograms, a quantile of the merged ones is in the bucket of
+// the true one, so its error is less than the bucket's width.
 func TestQuantilesOfMergedHistogramsAreOffByLessThanABucket(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {

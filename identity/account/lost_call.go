@@ -6,24 +6,24 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// LostCall is a call that must cost nothing and may have been charged: it was not relayed because
-// the reply of its admission was lost, or the charge could not be given back.
+// LostCall is a call that must cost nothing and may have been charged: the reply of its admission
+// was lost, so it was not relayed, or its charge could not be refunded.
 type LostCall struct {
-	Nonce   string // the admission's own, or the refund's name
+	Nonce   string // the admission's nonce, or the refund's name
 	Account ID
 	Key     KeyID
 	Units   plan.Units
 	Service string
 	Line    string // words of the usage line, as the meter has them
-	Mark    string // under which a charge noted itself; empty when Charge is there
+	Mark    string // the charge's mark in Redis; empty when Charge is set
 	Charge  LostCharge
-	// NotAfter is when the admission can no longer run, by Redis' clock.
+	// NotAfter is the last instant at which the admission may run, by Redis' clock.
 	NotAfter time.Time
-	LostAt   time.Time // when it was recorded; of a call that was read
+	LostAt   time.Time // when it was recorded; set on calls that were read
 }
 
-// LostCharge is a charge that could not be given back; zero of a call whose reply was lost.
+// LostCharge is a charge that could not be refunded; zero for a call whose reply was lost.
 type LostCharge struct {
 	Period, Sources, Slot string // as the meter's receipt has them
-	Reason                string // name of the fault that the client was answered with
+	Reason                string // fault that the client was answered with, by name
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// PackID names a pack that was granted to an account (UUIDv7).
+// PackID identifies a pack that was granted to an account (UUIDv7).
 type PackID struct{ uuid.UUID }
 
-// NewPackID makes a pack id.
+// NewPackID returns a new pack id.
 func NewPackID() PackID { return PackID{uuid.Must(uuid.NewV7())} }
 
-// ParsePackID reads the canonical form of a pack id, and no other.
+// ParsePackID parses the canonical form of a pack id, and no other.
 func ParsePackID(s string) (PackID, error) {
 	id, err := parseCanonical(s)
 	if err != nil {
@@ -30,11 +30,11 @@ func ParsePackID(s string) (PackID, error) {
 type Pack struct {
 	ID      PackID
 	Units   plan.Units // when it was granted
-	Expires time.Time  // the first instant at which it is no longer drawn
-	Used    plan.Units // what is recorded of its use; the meter may know of more
+	Expires time.Time  // first instant at which it is no longer drawn
+	Used    plan.Units // use recorded in PostgreSQL; the meter may know of more
 }
 
-// Check refuses a pack that no account can hold.
+// Check refuses units that no pack can hold.
 func (p Pack) Check() *fault.Error {
 	if p.Units < 1 || p.Units > MaxCap {
 		return refuse("a pack of %s units; packs hold more than 0 and at most %s.", p.Units, MaxCap)
@@ -48,10 +48,10 @@ const (
 	sourcePackPrefix = "pack:"
 )
 
-// Source is the name under which usage lines draw from the pack.
+// Source returns the name of the pack as a source in usage lines.
 func (id PackID) Source() string { return sourcePackPrefix + id.String() }
 
-// PackOf reads the pack out of the name of a source.
+// PackOf parses the pack from the name of a source, and reports whether it is a pack's.
 func PackOf(source string) (PackID, bool) {
 	name, ok := strings.CutPrefix(source, sourcePackPrefix)
 	if !ok {

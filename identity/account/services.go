@@ -23,7 +23,7 @@ var services = []Service{RPC, Data, Gas, TxStatus, ENS, Prices, Contracts, Utils
 // Services lists the services in the order of the interface.
 func Services() []Service { return slices.Clone(services) }
 
-// ParseService reads the exact name of a service.
+// ParseService parses the exact name of a service.
 func ParseService(name string) (Service, bool) {
 	s := Service(name)
 	return s, slices.Contains(services, s)

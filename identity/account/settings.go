@@ -11,29 +11,28 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// MaxCap is the largest cap or quota: 5,000 times what the largest plan includes in a month, and
-// the meter's numbers are exact to nine times as much.
+// MaxCap is the largest cap or quota: 5,000 times what the largest plan includes in a month. The
+// meter's numbers are exact up to nine times as much.
 const MaxCap = 1_000_000_000_000 * plan.Unit
 
-// ServiceFences are the switches and the monthly caps of services, on an account or on a key.
+// ServiceFences are the switches and the monthly caps of services, for an account or a key.
 type ServiceFences struct {
 	Off  []Service              // switched off, in the order of the interface
-	Caps map[Service]plan.Units // units of a period; a service that is not in it has no cap
+	Caps map[Service]plan.Units // units of a period; a service that is missing has no cap
 }
 
 // IsOff reports whether a service is switched off.
 func (f ServiceFences) IsOff(s Service) bool { return slices.Contains(f.Off, s) }
 
-// Equal reports whether both fence the same.
+// Equal reports whether both are the same.
 func (f ServiceFences) Equal(other ServiceFences) bool {
 	return slices.Equal(f.Off, other.Off) && maps.Equal(f.Caps, other.Caps)
 }
 
-// Settings is a wish to change fences of an account or a key, as people and programs send it. Nil
-// fields change nothing.
+// Settings is a request to change fences of an account or a key. Nil fields change nothing.
 type Settings struct {
-	// MonthlyCap is for keys: units of a period as a number; 0 removes the cap (docs/interface.md,
-	// 2.2, key).
+	// MonthlyCap is for keys: whole units of a period; 0 removes the cap (docs/interface.md, 2.2,
+	// key).
 	MonthlyCap *json.Number
 	// Enabled is the full list of services that are switched on.
 	Enabled *[]string
@@ -41,14 +40,14 @@ type Settings struct {
 	Caps *map[string]json.Number
 }
 
-// Around is what fences a key may have at most: those of its account.
+// Around are the bounds for a key's fences: those of its account.
 type Around struct {
-	// Allowance is what the account can use in a period, packs included; Unlimited for no bound.
+	// Allowance is what the account can use in a period, packs included; Unlimited for none.
 	Allowance plan.Units
 	Services  ServiceFences
 }
 
-// ForAccount returns the service fences of an account after the change.
+// ForAccount returns the service fences of an account after the change, and refuses MonthlyCap.
 func (s Settings) ForAccount(now ServiceFences) (ServiceFences, *fault.Error) {
 	if s.MonthlyCap != nil {
 		return now, refuse(
@@ -57,8 +56,8 @@ func (s Settings) ForAccount(now ServiceFences) (ServiceFences, *fault.Error) {
 	return s.services(now, nil)
 }
 
-// ForKey returns the cap and the service fences of a key after the change. A fence that would be
-// wider than the account's is refused with the account's value named.
+// ForKey returns the cap and the service fences of a key after the change. It refuses a fence that
+// is wider than the account's, and names the account's value.
 func (s Settings) ForKey(monthlyCap plan.Units, now ServiceFences,
 	around Around,
 ) (plan.Units, ServiceFences, *fault.Error) {
@@ -115,8 +114,8 @@ func (s Settings) services(now ServiceFences, around *ServiceFences) (ServiceFen
 	return after, nil
 }
 
-// wider refuses what this change asks for beyond the account's fences. What the key had before, and
-// the account has narrowed since, stands: the meter holds both.
+// wider refuses a change that exceeds the account's fences. A fence that the key had before, and
+// that the account has narrowed since, may stay: the meter enforces both.
 func (s Settings) wider(after, around ServiceFences) *fault.Error {
 	if s.Enabled != nil {
 		for _, service := range around.Off {
@@ -140,7 +139,7 @@ func (s Settings) wider(after, around ServiceFences) *fault.Error {
 	return nil
 }
 
-// switchedOff turns the full list of what is on into the list of what is off.
+// switchedOff converts the full list of enabled services to the list of disabled ones.
 func switchedOff(enabled []string) ([]Service, *fault.Error) {
 	off := Services()
 	for _, name := range enabled {
@@ -156,9 +155,9 @@ func switchedOff(enabled []string) ([]Service, *fault.Error) {
 	return off, nil
 }
 
-const longestCap = 20 // digits; more are no number that anybody means
+const longestCap = 20 // longest number that an error repeats
 
-// parseCap reads a cap in whole units.
+// parseCap parses a cap in whole units.
 func parseCap(field string, number json.Number) (plan.Units, *fault.Error) {
 	text := number.String()
 	units, err := strconv.ParseInt(text, 10, 64)

@@ -165,8 +165,7 @@ func TestFiguresOfAContractAreBounded(t *testing.T) {
 	}
 }
 
-// What a contract names stands in for the plan's figures, and packs are drawn only where a quota
-// would refuse.
+// A contract's figures replace the plan's, and packs are drawn only where a quota would refuse.
 func TestTermsSayWhatAPeriodIncludes(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, time.November, 20, 0, 0, 0, 0, time.UTC)

@@ -1,12 +1,12 @@
 package account
 
-// Shards is how many parts the meter's keys are spread over. It is part of the stored keys:
-// changing it moves every account.
+// Shards is the number of parts that the meter's keys are spread over. Stored keys contain the
+// part: changing it moves every account.
 const Shards = 1024
 
-// Shard is the account's part of the meter, 0 to Shards−1: the 64-bit FNV-1a hash of the sixteen
-// bytes of the id, its upper bits folded onto the lower ones as FNV's authors advise for short
-// results. Stored keys depend on it.
+// Shard returns the account's part of the meter, 0 to Shards−1: the 64-bit FNV-1a hash of the
+// sixteen bytes of the id, its upper bits XOR-folded onto the lower ones as FNV's authors advise
+// for short results. Stored keys depend on it.
 func Shard(id ID) int {
 	const (
 		offset = 14695981039346656037

@@ -7,9 +7,9 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// Custom are the figures of an Enterprise contract. They stand in for the plan's.
+// Custom are the figures of an Enterprise contract. They replace the plan's.
 type Custom struct {
-	Quota plan.Units // of a period; Unlimited for none
+	Quota plan.Units // per period; Unlimited for none
 	Rate  RateWindow
 }
 
@@ -26,21 +26,21 @@ func (c Custom) Check() *fault.Error {
 	return nil
 }
 
-// maxRate is more requests than any window is sold with.
+// maxRate is above every limit that is sold.
 const maxRate = 1_000_000_000
 
-// Terms is what an account has bought, as the meter needs it.
+// Terms are what an account has bought, as the meter needs it.
 type Terms struct {
 	Plan   plan.Plan
 	Custom *Custom // nil: the plan's figures
 	Cycle  plan.Cycle
-	// Next takes over at NextFrom; nil when nothing is known to.
+	// Next takes over at NextFrom; nil for none.
 	Next     *plan.Plan
 	NextFrom time.Time
 }
 
-// At is the terms as they are at a time: the next plan takes over by itself, whoever is late to say
-// so. A contract's figures end with its plan.
+// At returns the terms at an instant: from NextFrom on, the next plan applies even when no change
+// was recorded. A contract's figures end with its plan.
 func (t Terms) At(at time.Time) Terms {
 	if t.Next != nil && !at.Before(t.NextFrom) {
 		t.Plan, t.Custom, t.Next = *t.Next, nil, nil
@@ -48,8 +48,8 @@ func (t Terms) At(at time.Time) Terms {
 	return t
 }
 
-// Quota is what a period may use before packs are drawn and then the quota refuses; Unlimited for
-// none.
+// Quota returns the units of a period, after which packs are drawn and then calls are refused;
+// Unlimited for none.
 func (t Terms) Quota() plan.Units {
 	if t.Custom != nil {
 		return t.Custom.Quota
@@ -57,7 +57,7 @@ func (t Terms) Quota() plan.Units {
 	return t.Plan.MonthlyQuota()
 }
 
-// Rate is the account's rate window.
+// Rate returns the account's rate window.
 func (t Terms) Rate() RateWindow {
 	if t.Custom != nil {
 		return t.Custom.Rate
@@ -65,8 +65,8 @@ func (t Terms) Rate() RateWindow {
 	return t.Plan.Rate
 }
 
-// Allowance is what a period includes, whether its end refuses or only slows: the figure by which
-// its use is told to the owner. Unlimited for none, and for plans that count by the day.
+// Allowance returns what a period includes, whether its end refuses calls or slows them. Reports of
+// usage to the owner are shares of it. Unlimited for none, and for plans that count by the day.
 func (t Terms) Allowance() plan.Units {
 	if t.Plan.Kind == plan.PerCall { // a settlement's units are a pack
 		return Unlimited
@@ -78,18 +78,18 @@ func (t Terms) Allowance() plan.Units {
 }
 
 // DrawsPacks reports whether a call may be drawn from a pack: only where a quota would refuse it
-// otherwise. Builder never refuses, so its packs stay whole.
+// otherwise. Builder never refuses, so its packs are not drawn.
 func (t Terms) DrawsPacks() bool { return t.Quota() != Unlimited }
 
-// Period is the metering period that holds at.
+// Period returns the metering period that holds at.
 func (t Terms) Period(at time.Time) Period {
 	start, end := t.Cycle.Period(at)
 	return Period{Start: start, End: end, Quota: t.Quota()}
 }
 
-// Fences is the projection of an account with these terms at a time: the period that holds it and
-// the next one, and the packs that have not expired by then and are not known to be used up. packs
-// come in the order in which they are drawn.
+// Fences returns the projection of an account with these terms at an instant: the period that holds
+// it, the next one, and the packs that have not expired and are not recorded as used up. packs must
+// be in the order in which they are drawn.
 func (t Terms) Fences(id ID, version int64, status Status, services ServiceFences, packs []Pack,
 	at time.Time,
 ) AccountLimits {
@@ -115,7 +115,7 @@ func (t Terms) Fences(id ID, version int64, status Status, services ServiceFence
 	return f
 }
 
-// figures are what the plan gives, or the contract in its stead.
+// figures returns the figures of the contract, or else of the plan.
 func (t Terms) figures() Figures {
 	f := Figures{Rate: t.Rate(), Supply: t.Plan.Supply, Data: t.Plan.Data, DrawsPacks: t.DrawsPacks()}
 	if t.Custom == nil && t.Plan.SoftCeiling() != Unlimited {

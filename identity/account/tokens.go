@@ -7,9 +7,9 @@ import (
 	"math/big"
 )
 
-// What people sign in with has the form of keys, each with a prefix of its own: a text that was
-// tampered with, or cut off by a mail program, is refused without any look-up, scanners for leaked
-// secrets know it, and two kinds never share a digest.
+// Sign-in tokens have the format of keys, each kind with a prefix of its own. So a text that was
+// tampered with, or truncated by a mail program, is refused without any look-up; scanners for
+// leaked secrets recognise it; and two kinds never share a digest.
 const (
 	sessionPrefix    = "cags_"
 	linkPrefix       = "cagl_"
@@ -17,39 +17,40 @@ const (
 	invitationPrefix = "cagi_"
 )
 
-// SessionToken is what the cookie of a session holds, guarded like Key.
+// SessionToken is in the cookie of a session, redacted like Key.
 type SessionToken struct{ secret }
 
-// LinkToken is in the link of a sign-in mail, guarded like Key.
+// LinkToken is in the link of a sign-in mail, redacted like Key.
 type LinkToken struct{ secret }
 
-// BrowserToken is in a cookie of the browser that asked for a sign-in, guarded like Key: only there
-// the code of the mail works.
+// BrowserToken is in a cookie of the browser that asked for a sign-in, redacted like Key. The code
+// of the mail works only in that browser.
 type BrowserToken struct{ secret }
 
-// InvitationToken is in the link of an invitation, guarded like Key.
+// InvitationToken is in the link of an invitation, redacted like Key.
 type InvitationToken struct{ secret }
 
-// MintSessionToken makes a session token out of 32 bytes of a cryptographic source.
+// MintSessionToken makes a session token from 32 bytes of a cryptographic random source.
 func MintSessionToken(rand io.Reader) (SessionToken, error) {
 	s, err := mint(rand, sessionPrefix)
 	return SessionToken{s}, err
 }
 
-// MintLinkToken makes the token of a sign-in link out of 32 bytes of a cryptographic source.
+// MintLinkToken makes the token of a sign-in link from 32 bytes of a cryptographic random source.
 func MintLinkToken(rand io.Reader) (LinkToken, error) {
 	s, err := mint(rand, linkPrefix)
 	return LinkToken{s}, err
 }
 
-// MintBrowserToken makes the token of a browser that signs in out of 32 bytes of a cryptographic
-// source.
+// MintBrowserToken makes the token of a browser that signs in from 32 bytes of a cryptographic
+// random source.
 func MintBrowserToken(rand io.Reader) (BrowserToken, error) {
 	s, err := mint(rand, browserPrefix)
 	return BrowserToken{s}, err
 }
 
-// MintInvitationToken makes the token of an invitation out of 32 bytes of a cryptographic source.
+// MintInvitationToken makes the token of an invitation from 32 bytes of a cryptographic random
+// source.
 func MintInvitationToken(rand io.Reader) (InvitationToken, error) {
 	s, err := mint(rand, invitationPrefix)
 	return InvitationToken{s}, err
@@ -81,11 +82,11 @@ func ParseInvitationToken(text string) (InvitationToken, bool) {
 
 const codeDigits = 6
 
-// Code is the six digits of a sign-in mail, guarded like Key. It is worth nothing without the
-// browser that asked for it.
+// Code is the six digits of a sign-in mail, redacted like Key. It works only in the browser that
+// asked for it.
 type Code struct{ secret }
 
-// MintCode makes a code from a cryptographic source; all codes are equally likely.
+// MintCode makes a code from a cryptographic random source; all codes are equally likely.
 func MintCode(random io.Reader) (Code, error) {
 	n, err := rand.Int(random, big.NewInt(1_000_000))
 	if err != nil {
@@ -94,8 +95,8 @@ func MintCode(random io.Reader) (Code, error) {
 	return codeOf(fmt.Appendf(nil, "%0*d", codeDigits, n.Int64())), nil
 }
 
-// ParseCode reads six digits as people type them: blanks and hyphens between and around them do not
-// matter.
+// ParseCode parses six digits as people type them, ignoring blanks and hyphens between and around
+// them.
 func ParseCode(text string) (Code, bool) {
 	const longest = 32
 	if len(text) > longest {
@@ -122,8 +123,8 @@ func codeOf(digits []byte) Code {
 	return Code{s}
 }
 
-// DigestFor digests the code for one browser: the same code has another digest in another one.
-// Without the pepper the digest of so few digits would be found by trying.
+// DigestFor returns the digest of the code for one browser; it differs for every browser. Without
+// the pepper, the digest of so few digits could be found by brute force.
 func (c Code) DigestFor(browser BrowserToken, h *Hasher) Digest {
 	return Digest(h.derive("sign-in code\x00"+c.Reveal()+"\x00", browser.secret))
 }

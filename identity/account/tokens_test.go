@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 )
 
-// revealing is what all tokens can do.
+// revealing is the interface of all tokens.
 type revealing interface {
 	fmt.Stringer
 	Reveal() string

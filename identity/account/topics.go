@@ -2,19 +2,18 @@ package account
 
 import "slices"
 
-// Topic is what a user may do without mails about. Mails without one, such as those that sign in,
-// are always sent.
+// Topic is a kind of mail that a user can unsubscribe from. Mails without a topic, such as those
+// for signing in, are always sent.
 type Topic string
 
 // The topics.
 const (
-	TopicUsage     Topic = "usage"     // shares of an allowance that are used
-	TopicIncidents Topic = "incidents" // chains that are down, and over again
+	TopicUsage     Topic = "usage"     // shares of an allowance that were used
+	TopicIncidents Topic = "incidents" // chains that are down or have recovered
 	TopicPacks     Topic = "packs"     // packs that are about to expire
 )
 
-// Topics lists the topics. The order is part of links in mails that were sent: new ones go to the
-// end.
+// Topics lists the topics. Links in sent mails contain the position: append new ones at the end.
 func Topics() []Topic { return []Topic{TopicUsage, TopicIncidents, TopicPacks} }
 
 // Known reports whether there is such a topic.

@@ -6,7 +6,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// UsageLine counts calls that share every one of its words, inside one bucket. Outcome is "ok",
+// UsageLine counts the calls of one bucket that have all its words in common. Outcome is "ok",
 // "hit", "refund" or the name of a fault reason; refunds have negative counts and units.
 type UsageLine struct {
 	Period  string // start date of the period, 2026-11-01
@@ -30,7 +30,7 @@ type UsageBucket struct {
 	Shard      int
 	Slot       time.Time
 	Account    ID
-	Generation string // random, given by the bucket's first writer; the same slot may come back under another one
+	Generation string // random, set by the bucket's first writer; the same slot may occur again with another one
 	Lines      []UsageLine
-	Latencies  []LatencyLine // how long answered calls took; statistics, which no charge rests on
+	Latencies  []LatencyLine // how long answered calls took; statistics, on which no charge depends
 }

@@ -1,5 +1,5 @@
-// Package geo tells which country a client is in: by the header of a trusted proxy, else by a
-// MaxMind database. It keeps no address and writes none down.
+// Package geo determines a client's country from the header of a trusted proxy, else from a MaxMind
+// database. It stores and logs no address.
 package geo
 
 import (
@@ -17,31 +17,31 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// Options say what tells where clients are. The zero value locates nobody.
+// Options are the sources of countries. The zero value knows none.
 type Options struct {
-	// Header is one in which the outermost trusted proxy names the country; empty when none does.
+	// Header is the header in which the outermost trusted proxy names the country; empty for none.
 	Header string
-	// TrustedProxies is how many proxies add to X-Forwarded-For. A request that came by fewer came
-	// around them, and may say what it likes.
+	// TrustedProxies is how many proxies add to X-Forwarded-For. A request with fewer entries
+	// bypassed them, so its header is not trusted.
 	TrustedProxies int
 	// Database is the path of a MaxMind database with countries; empty for none.
 	Database string
 }
 
-// Locator tells countries.
+// Locator determines countries.
 type Locator struct {
 	options  Options
-	database atomic.Pointer[maxminddb.Reader] // nil: there is none
+	database atomic.Pointer[maxminddb.Reader] // nil for none
 }
 
-// New makes a Locator, with its database read into memory: a file that is replaced or cut short
-// while the process runs does it no harm.
+// New returns a Locator and reads its database into memory: replacing or truncating the file does
+// not affect a running process.
 func New(o Options) (*Locator, error) {
 	l := &Locator{options: o}
 	return l, l.Reload()
 }
 
-// Reload reads the database again. When it cannot be read or has no countries, the one before
+// Reload reads the database again. When it cannot be read or has no countries, the previous one
 // stays.
 func (l *Locator) Reload() error {
 	if l.options.Database == "" {
@@ -66,8 +66,8 @@ func (l *Locator) Reload() error {
 	return nil
 }
 
-// hasCountries goes by the type that a database says it has: GeoLite2-Country, GeoIP2-City,
-// DBIP-Country-Lite and their like.
+// hasCountries reports whether a database has countries, by its type: GeoLite2-Country,
+// GeoIP2-City, DBIP-Country-Lite and the like.
 func hasCountries(kind string) bool {
 	for _, known := range []string{"Country", "City", "Enterprise"} {
 		if strings.Contains(kind, known) {
@@ -77,8 +77,8 @@ func hasCountries(kind string) bool {
 	return false
 }
 
-// Country is the ISO 3166-1 code of where a request comes from, in capitals; empty when that is not
-// known. The network is the client's.
+// Country returns the ISO 3166-1 code of where a request comes from, in capitals; empty when it is
+// not known. network is the client's.
 func (l *Locator) Country(header http.Header, network netip.Prefix) string {
 	if l == nil {
 		return ""
@@ -89,8 +89,8 @@ func (l *Locator) Country(header http.Header, network netip.Prefix) string {
 	return l.lookUp(network.Addr())
 }
 
-// told is what the trusted proxy says. Two values are one too many: a client may have sent the
-// other.
+// told returns what the trusted proxy's header says. It ignores two values, because a client may
+// have sent one of them.
 func (l *Locator) told(header http.Header) string {
 	if l.options.Header == "" || l.options.TrustedProxies == 0 {
 		return ""
@@ -110,15 +110,15 @@ func (l *Locator) lookUp(client netip.Addr) string {
 		return ""
 	}
 	var code string
-	// Where the address is, not where its network is registered: tax goes by the former. A broken
-	// record locates nobody.
+	// The country of the address, not where its network is registered: VAT depends on the former. A
+	// broken record yields no country.
 	if err := database.Lookup(client).DecodePath(&code, "country", "iso_code"); err != nil {
 		return ""
 	}
 	return country(code)
 }
 
-// country is the code in capitals when it is one of a country.
+// country returns the code in capitals if it is a country's, else "".
 func country(code string) string {
 	code = strings.ToUpper(code)
 	if !plan.Located(code) {

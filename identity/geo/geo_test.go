@@ -14,7 +14,7 @@ import (
 	"github.com/maxmind/mmdbwriter/mmdbtype"
 )
 
-// database writes one of a type, with the given countries by network, and gives its path.
+// database writes a database of a type with the given countries by network, and returns its path.
 func database(t *testing.T, kind string, countries map[string]mmdbtype.DataType) string {
 	t.Helper()
 	tree, err := mmdbwriter.New(mmdbwriter.Options{DatabaseType: kind, IncludeReservedNetworks: true})
@@ -70,8 +70,8 @@ func TestDatabaseTellsTheCountryOfANetwork(t *testing.T) {
 	})})
 	for network, want := range map[string]string{
 		"192.0.2.77/32": "DE", "2001:db8:1:2::/64": "US",
-		"198.51.100.1/32":  "", // where the network is registered says nothing
-		"203.0.113.1/32":   "", // no country's code
+		"198.51.100.1/32":  "", // the network's registration does not count
+		"203.0.113.1/32":   "", // not a country's code
 		"203.0.113.200/32": "", // a record of another shape
 		"10.0.0.1/32":      "", "2001:db8:2::/64": "",
 	} {

@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/metering/meter"
 )
 
-// noted remembers the names and windows of limits, and lets through what the limits let through.
+// noted records the names and windows of limits, and passes calls on.
 type noted struct {
 	people.Limiter
 
@@ -24,7 +24,7 @@ func (n *noted) Limit(ctx context.Context, name string, w account.RateWindow) (m
 	return n.Limiter.Limit(ctx, name, w)
 }
 
-// noting is the bundle's people with limits that are noted.
+// noting returns the bundle's people with recorded limits.
 func (b *bundle) noting() (*people.People, *noted) {
 	n := &noted{b.meter, map[string]account.RateWindow{}}
 	return people.New(people.Options{
@@ -33,8 +33,8 @@ func (b *bundle) noting() (*people.People, *noted) {
 	}), n
 }
 
-// TestNobodyCrowdsOutTheMailsThatSignIn holds the bound of mails, beyond which they are dropped,
-// above what anybody may ask for, because there is no other way to sign in.
+// TestNobodyCrowdsOutTheMailsThatSignIn checks that the limit of queued mails, beyond which they
+// are dropped, is above what anybody can cause, because there is no other way to sign in.
 func TestNobodyCrowdsOutTheMailsThatSignIn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

@@ -9,14 +9,14 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// Stopped is who stops which mails.
+// Stopped is a user's address and the topic that the user unsubscribes from.
 type Stopped struct {
 	Email account.Email
 	Topic account.Topic
 }
 
-// ShowUnsubscribe says what the link of a mail would stop, and stops nothing: programs that look at
-// mails follow links.
+// ShowUnsubscribe returns what the link of a mail would stop, and stops nothing: mail scanners
+// follow links.
 func (p *People) ShowUnsubscribe(ctx context.Context, token string) (Stopped, error) {
 	user, topic, ok := p.o.Outbox.ReadUnsubscribe(token)
 	if !ok {
@@ -26,9 +26,9 @@ func (p *People) ShowUnsubscribe(ctx context.Context, token string) (Stopped, er
 	return Stopped{email, topic}, toFault(err, badStop())
 }
 
-// Unsubscribe stops the mails of a link, for good or until the user wants them again. A repeat
-// changes nothing more. It has no limit: large mail providers send all of their readers' from a few
-// networks, and what is no link of ours costs nothing.
+// Unsubscribe stops the mails of a link until the user chooses them again. It is idempotent. It has
+// no rate limit: large mail providers unsubscribe all of their readers from a few networks, and a
+// link that is not ours costs nothing.
 func (p *People) Unsubscribe(ctx context.Context, token string) (Stopped, error) {
 	stopped, err := p.ShowUnsubscribe(ctx, token)
 	if err != nil {
@@ -47,7 +47,7 @@ func badStop() *fault.Error {
 			"settings.").With("field", "token")
 }
 
-// WantedTopics are those that the session's user gets mails about, in any account.
+// WantedTopics returns the topics that the session's user gets mails about, in all accounts.
 func (p *People) WantedTopics(ctx context.Context, s *store.Session) ([]account.Topic, error) {
 	out, err := p.o.Store.ListOptOuts(ctx, s.User)
 	if err != nil {
@@ -56,7 +56,7 @@ func (p *People) WantedTopics(ctx context.Context, s *store.Session) ([]account.
 	return slices.DeleteFunc(account.Topics(), func(t account.Topic) bool { return slices.Contains(out, t) }), nil
 }
 
-// ChooseTopics makes them those that the session's user gets mails about.
+// ChooseTopics sets the topics that the session's user gets mails about.
 func (p *People) ChooseTopics(ctx context.Context, s *store.Session, wanted []account.Topic) error {
 	all := map[account.Topic]bool{}
 	for _, t := range wanted {

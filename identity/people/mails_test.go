@@ -14,7 +14,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// catches is a server that takes every mail and gives its content on.
+// catches is a mail server that accepts every mail and sends its content on the channel.
 type catches chan notify.Content
 
 //nolint:gocritic // the signature is the package's
@@ -23,7 +23,7 @@ func (c catches) Deliver(_ context.Context, p notify.Message) error {
 	return nil
 }
 
-// stopLink sends a user a mail that can be stopped, and gives the token of its link.
+// stopLink sends a user a mail that can be unsubscribed from, and returns the token of its link.
 func (b *bundle) stopLink(t *testing.T, s *store.Session, topic account.Topic) string {
 	t.Helper()
 	err := b.outbox.Queue(b.ctx, outbox.Mail{
@@ -52,7 +52,7 @@ func (b *bundle) stopLink(t *testing.T, s *store.Session, topic account.Topic) s
 			t.Fatal("no mail came that can be stopped")
 		case c := <-caught:
 			if c.Unsubscribe == "" {
-				continue // the one that signed in
+				continue // the sign-in mail
 			}
 			link, err := url.Parse(c.Unsubscribe)
 			if err != nil {

@@ -14,10 +14,10 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// Who may manage whom is asked in the transaction of the change (store.ErrNotOwner), so that an
-// owner who is removed at the same moment changes nothing any more.
+// Who may manage whom is checked in the transaction of the change (store.ErrNotOwner), so that an
+// owner who is removed concurrently changes nothing any more.
 
-// ListMembers lists who belongs to the account.
+// ListMembers lists the members of the account.
 func (p *People) ListMembers(ctx context.Context, s *store.Session) ([]store.Member, error) {
 	all, err := p.o.Store.ListMembers(ctx, s.Account)
 	return all, toFault(err, nil)
@@ -29,8 +29,8 @@ func (p *People) ListInvitations(ctx context.Context, s *store.Session) ([]store
 	return all, toFault(err, nil)
 }
 
-// Invite asks an address to join the account, by mail. An open invitation to the same address is
-// replaced: its link is dead then.
+// Invite invites an address to the account, by mail. It replaces an open invitation to the same
+// address, whose link then no longer works.
 func (p *People) Invite(ctx context.Context, s *store.Session, address, role string) (store.Invitation, error) {
 	if s.Role != store.RoleOwner {
 		return store.Invitation{}, toFault(store.ErrNotOwner, nil)
@@ -78,7 +78,7 @@ func (p *People) Invite(ctx context.Context, s *store.Session, address, role str
 	}, nil
 }
 
-// RevokeInvitation takes an open invitation of the account back.
+// RevokeInvitation revokes an open invitation of the account.
 func (p *People) RevokeInvitation(ctx context.Context, s *store.Session, id string) error {
 	invitation, err := parseID(id, "invitation")
 	if err != nil {
@@ -88,7 +88,7 @@ func (p *People) RevokeInvitation(ctx context.Context, s *store.Session, id stri
 	return toFault(err, notFound("invitation"))
 }
 
-// ShowInvitation says who invites whom to what. It uses nothing up.
+// ShowInvitation returns who invites whom to which account. It does not use up the link.
 func (p *People) ShowInvitation(ctx context.Context, token string, v Visitor) (store.Invitation, error) {
 	link, err := p.invitation(ctx, token, &v)
 	if err != nil {
@@ -98,9 +98,9 @@ func (p *People) ShowInvitation(ctx context.Context, token string, v Visitor) (s
 	return invitation, toFault(err, invitationOver())
 }
 
-// AcceptInvitation makes whoever was invited a member, once. Somebody new is signed in with it:
-// holding the link is reading the address's mails. A user who is known accepts with a session of
-// their own, because the link lives for days and must not open their other accounts:
+// AcceptInvitation makes the invited person a member, once. A new user is signed in by it: holding
+// the link proves access to the address's mails. A known user needs a session of their own, because
+// the link works for days and must not open their other accounts; without one the error is
 // fault.KeyInvalid.
 func (p *People) AcceptInvitation(ctx context.Context, token string, v Visitor) (Entered, error) {
 	link, err := p.invitation(ctx, token, &v)
@@ -136,8 +136,8 @@ func (p *People) SetRole(ctx context.Context, s *store.Session, user, role strin
 	return toFault(err, notFound("member"))
 }
 
-// RemoveMember takes a member out of the account; their sessions of it end at once. Members may
-// remove themselves, which is leaving.
+// RemoveMember removes a member from the account; the member's sessions in it end at once. Members
+// may remove themselves, which is leaving.
 func (p *People) RemoveMember(ctx context.Context, s *store.Session, user string) error {
 	id, err := parseID(user, "member")
 	if err != nil {
@@ -147,8 +147,8 @@ func (p *People) RemoveMember(ctx context.Context, s *store.Session, user string
 	return toFault(err, notFound("member"))
 }
 
-// author signs changes by a user in the audit log: by id, because lines are kept longer than an
-// address may be known.
+// author returns the user as the author of a change in the audit log: by id, because its lines are
+// kept longer than an address may be.
 func author(s *store.Session) store.Author {
 	return store.Author{Actor: s.User.Actor(), Origin: store.OriginConsole}
 }

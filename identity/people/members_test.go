@@ -36,8 +36,7 @@ func TestAnInvitationSignsInAndJoinsInOneStepAndOnce(t *testing.T) {
 		}
 	}
 	entries := make(chan people.Entered, 3)
-	// The first is held up behind its acceptance, so that all others have seen an invitation that
-	// is open.
+	// The first is blocked after its acceptance, so that all others have seen an open invitation.
 	release := b.hold(t, "users")
 	accepted := make(chan int64, 1)
 	go func() {
@@ -49,7 +48,7 @@ func TestAnInvitationSignsInAndJoinsInOneStepAndOnce(t *testing.T) {
 			return err
 		})
 	}()
-	b.waiting(t, 3) // a pool has four connections at least
+	b.waiting(t, 3) // a pool has at least four connections
 	release()
 	if n := <-accepted; n != 1 {
 		t.Fatalf("%d of 3 accepted one invitation, want 1", n)
@@ -87,7 +86,7 @@ func TestAnInvitationSignsInAndJoinsInOneStepAndOnce(t *testing.T) {
 	}
 }
 
-// A link that is handed on, or kept somewhere, opens nothing that a user has already.
+// A link that is passed on, or stored somewhere, opens nothing that a user has already.
 func TestAnInvitationOpensNothingOfAUserWhoIsKnown(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -157,7 +156,7 @@ func TestOnlyOwnersManagePeople(t *testing.T) {
 	_, ann := b.signIn(t, "ann@buyer.example")
 	_, bob := b.join(t, &ann, "bob@buyer.example", store.RoleMember)
 	open, _ := b.invite(t, &ann, "eve@buyer.example", store.RoleMember)
-	// The record asks itself, so that an owner of a moment ago changes nothing.
+	// The transaction checks, so that a former owner changes nothing.
 	stale := bob
 	stale.Role = store.RoleOwner
 	for name, as := range map[string]store.Session{"a member": bob, "a former owner": stale} {
@@ -225,7 +224,7 @@ func TestAnAccountKeepsAnOwnerHoweverItsOwnersGo(t *testing.T) {
 			_, ann := b.signIn(t, "ann@buyer.example")
 			_, bob := b.join(t, &ann, "bob@buyer.example", store.RoleOwner)
 			both := []*store.Session{&ann, &bob}
-			// Both are held up where they would change something, so that neither is done before
+			// Both are blocked where they would change something, so that neither is done before
 			// the other began.
 			release := b.hold(t, "invitations")
 			went := make(chan int64, 1)
@@ -276,7 +275,7 @@ func TestWhoeverIsRemovedIsOutAtOnce(t *testing.T) {
 	if session := b.session(t, own); session.Account == ann.Account {
 		t.Errorf("bob's session of his own account is %+v", session)
 	}
-	// Coming back does not bring the session back.
+	// Joining again does not restore the session.
 	b.clock.Advance(time.Second)
 	_, back := b.join(t, &ann, "bob@buyer.example", store.RoleOwner)
 	_, err = b.people.FindSession(b.ctx, here.Session.Reveal())
@@ -284,7 +283,7 @@ func TestWhoeverIsRemovedIsOutAtOnce(t *testing.T) {
 	if err := b.people.RemoveMember(b.ctx, &ann, back.User.String()); err != nil {
 		t.Fatal(err)
 	}
-	// Whom they invited does not come in their place.
+	// A person whom a removed member invited cannot join.
 	_, err = b.people.AcceptInvitation(b.ctx, friend, home)
 	refused(t, err, fault.FieldRefused)
 	if _, err := b.people.AcceptInvitation(b.ctx, kept, home); err != nil {
@@ -326,7 +325,7 @@ func TestInvitationsAreBounded(t *testing.T) {
 	refused(t, err, fault.FieldRefused)
 	_, err = b.people.Invite(b.ctx, &ann, "bob@buyer.example", "boss")
 	refused(t, err, fault.FieldRefused)
-	for i := range store.MaxInvitations - 1 { // the first try has taken one of the account's fifty
+	for i := range store.MaxInvitations - 1 { // the first attempt used one of the account's fifty
 		b.invite(t, &ann, fmt.Sprintf("p%d@buyer.example", i), store.RoleMember)
 	}
 	_, err = b.people.Invite(b.ctx, &ann, "late@buyer.example", "member")

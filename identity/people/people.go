@@ -1,7 +1,6 @@
-// Package people owns how persons come in and who may be where: signing up and in by mail,
-// sessions, and the members of accounts. It limits, mints and mails, and words the refusals; what
-// is recorded, once and in one transaction, is package store's, what mails say package notify's. It
-// knows no cookies and no pages.
+// Package people signs persons up and in by mail, and manages sessions and the members of accounts.
+// It rate-limits, mints tokens, queues mails and words the refusals. Package store records each
+// step in one transaction, and package notify words the mails. It knows no cookies and no pages.
 package people
 
 import (
@@ -23,46 +22,47 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// How long what a mail carries can be used.
+// How long the links and codes of mails can be used.
 const (
 	SignInValid     = 15 * time.Minute
 	InvitationValid = 7 * 24 * time.Hour
 )
 
-// Limits of what anybody can do without being known, by e-mail address and account. Those of
-// networks are netlimit's.
+// Rate limits per e-mail address and per account of what anybody can do without signing in. Those
+// of networks are in package netlimit.
 var (
-	// mailsPerAddress bounds mails to sign in.
+	// mailsPerAddress limits sign-in mails.
 	mailsPerAddress = account.RateWindow{Limit: 5, Per: time.Hour}
-	// codesPerAddress makes guessing hopeless however many mails are asked for: 20 codes of a
-	// million a day. Links go on to work.
+	// codesPerAddress makes guessing hopeless for any number of mails: 20 of a million codes a day.
+	// Links still work beyond it.
 	codesPerAddress = account.RateWindow{Limit: 20, Per: 24 * time.Hour}
-	// invitationsPerAccount and invitationsPerAddress keep invitations from being a way to send
-	// mails to strangers.
+	// invitationsPerAccount and invitationsPerAddress prevent sending mails to strangers through
+	// invitations.
 	invitationsPerAccount = account.RateWindow{Limit: 50, Per: 24 * time.Hour}
 	invitationsPerAddress = account.RateWindow{Limit: 5, Per: 24 * time.Hour}
 )
 
-// Limiter lets things through limits (meter.Meter).
+// Limiter counts rate limits; *meter.Meter implements it.
 type Limiter interface {
 	netlimit.Counter
 	Limit(ctx context.Context, name string, w account.RateWindow) (meter.Limited, error)
 }
 
-// Outbox seals letters for the record, and reads their links (outbox.Outbox).
+// Outbox seals mails for PostgreSQL and parses their unsubscribe links; *outbox.Outbox implements
+// it.
 type Outbox interface {
 	Prepare(l outbox.Mail) (store.NewMail, error)
 	ReadUnsubscribe(token string) (user account.UserID, topic account.Topic, ok bool)
 }
 
-// Options are what the package works with. It owns none of it.
+// Options are the dependencies of the package. It owns none of them.
 type Options struct {
 	Store     *store.Store
 	Limiter   Limiter
-	Networks  *netlimit.Limits // of strangers; nil for the defaults, over Limiter
+	Networks  *netlimit.Limits // limits of networks; nil for the defaults, over Limiter
 	Outbox    Outbox
 	Hasher    *account.Hasher
-	PublicURL string // without a slash at its end
+	PublicURL string // without a trailing slash
 	Now       func() time.Time
 	Random    io.Reader // crypto/rand.Reader
 }
@@ -70,7 +70,7 @@ type Options struct {
 // People is the package's service. It is safe for concurrent use.
 type People struct{ o Options }
 
-// New makes it.
+// New returns the service.
 func New(o Options) *People { //nolint:gocritic // a copy at the start does no harm
 	if o.Networks == nil {
 		o.Networks = netlimit.New(o.Limiter, netlimit.Defaults(), o.Now)
@@ -78,21 +78,22 @@ func New(o Options) *People { //nolint:gocritic // a copy at the start does no h
 	return &People{o}
 }
 
-// Visitor is a browser as a door sees it. Nothing of it is trusted.
+// Visitor is the browser of a request. Nothing of it is trusted.
 type Visitor struct {
-	Network   netip.Prefix // that limits go by, as netlimit.NetworkOf gives it
+	Network   netip.Prefix // that limits apply to, from netlimit.NetworkOf
 	UserAgent string
-	Session   string // what its session cookie holds; empty when it has none
+	Session   string // value of its session cookie; empty for none
 }
 
-// browser cuts what is recorded of a visitor to its bounds.
+// browser returns what is recorded of a visitor, truncated to its bounds.
 func (v *Visitor) browser() store.Browser {
 	return store.Browser{Network: shownNetwork(v.Network), UserAgent: shortLine(v.UserAgent, maxUserAgent)}
 }
 
 const maxUserAgent = 200
 
-// shownNetwork is coarse: the first 24 bits of an IPv4 address, 64 of an IPv6 one.
+// shownNetwork returns the network to show: the first 24 bits of an IPv4 address, 64 of an IPv6
+// one.
 func shownNetwork(n netip.Prefix) string {
 	const shown4 = 24
 	if !n.IsValid() {
@@ -104,7 +105,7 @@ func shownNetwork(n netip.Prefix) string {
 	return n.Masked().String()
 }
 
-// shortLine makes one line of at most so many characters out of anything.
+// shortLine returns text as one printable line of at most limit characters.
 func shortLine(text string, limit int) string {
 	if len(text) > utf8.UTFMax*limit {
 		text = text[:utf8.UTFMax*limit]
@@ -121,7 +122,7 @@ func shortLine(text string, limit int) string {
 	return text
 }
 
-// limit lets one through a limit by name, or refuses.
+// limit takes one from a rate limit, or returns the refusal.
 func (p *People) limit(ctx context.Context, name string, w account.RateWindow, what string) error {
 	taken, err := p.o.Limiter.Limit(ctx, name, w)
 	switch {
@@ -133,8 +134,8 @@ func (p *People) limit(ctx context.Context, name string, w account.RateWindow, w
 	return tooMany(what, taken.Wait, fault.Window{Limit: w.Limit, Reset: taken.Reset})
 }
 
-// limitNetwork lets an action of a visitor's network through the bounds of its address, its area
-// and all together, or refuses.
+// limitNetwork takes an action from the limits of a visitor's address, its area and all networks
+// together, or returns the refusal.
 func (p *People) limitNetwork(ctx context.Context, action netlimit.Action, network netip.Prefix, what string) error {
 	taken, err := p.o.Networks.Take(ctx, action, network)
 	switch {
@@ -161,14 +162,15 @@ func meterAway(err error) *fault.Error {
 	return f.Wrap(err)
 }
 
-// limitAddress goes by a digest: names of limits are read by operators.
+// limitAddress is limit for an e-mail address. It uses a digest, because operators read the names
+// of limits.
 func (p *People) limitAddress(ctx context.Context, purpose string, e account.Email, w account.RateWindow,
 	what string,
 ) error {
 	return p.limit(ctx, purpose+":address:"+e.Digest(p.o.Hasher).String(), w, what+" for this address")
 }
 
-// inWords rounds a wait up to what people read.
+// inWords formats a wait for people, rounded up.
 func inWords(d time.Duration) string {
 	if d <= time.Minute {
 		return fmt.Sprintf("%d seconds", max(1, (d+time.Second-1)/time.Second))
@@ -178,7 +180,8 @@ func inWords(d time.Duration) string {
 
 const retryRecord = time.Minute
 
-// toFault turns an error of the record into a refusal; missing is the refusal of what is not there.
+// toFault converts an error of package store to a fault; missing is the fault for
+// store.ErrNotFound.
 func toFault(err error, missing *fault.Error) error {
 	if err == nil {
 		return nil
@@ -209,8 +212,8 @@ func toFault(err error, missing *fault.Error) error {
 	return f
 }
 
-// notFound is for ids that name nothing of the caller's, whether or not they name something of
-// another's.
+// notFound is the fault for an id that is not the caller's. It does not reveal whether it is
+// somebody else's.
 func notFound(what string) *fault.Error {
 	return fault.New(fault.NotYours, "No %s of yours has this id. List them to see what there is.", what)
 }

@@ -13,9 +13,9 @@ import (
 
 const maxReturnTo = 1024
 
-// returnTo returns the local path to come back to after a sign-in, or "" for what is none: another
+// returnTo returns the local path to return to after a sign-in, or "" when path is not one: another
 // host's address, however disguised (two slashes, a backslash, control characters, which browsers
-// drop), leads nowhere.
+// drop).
 func returnTo(path string) string {
 	bare, _, _ := strings.Cut(path, "?")
 	odd := func(r rune) bool {
@@ -30,9 +30,9 @@ func returnTo(path string) string {
 	return path
 }
 
-// seal closes the path of a sign-in for the record, because one may carry a claim code or the token
-// of an invitation: AES-256-GCM under a key of this sign-in alone, which follows from the pepper.
-// No path stays none.
+// seal encrypts the path of a sign-in for PostgreSQL, because a path may contain a claim code or
+// the token of an invitation: AES-256-GCM with a key derived from the pepper for this sign-in
+// alone. It returns nil for an empty path.
 func (p *People) seal(of store.SignInID, path string) ([]byte, error) {
 	if path == "" {
 		return nil, nil
@@ -44,8 +44,8 @@ func (p *People) seal(of store.SignInID, path string) ([]byte, error) {
 	return aead.Seal(nil, nil, []byte(path), nil), nil //nolint:gosec // this AEAD makes its nonces itself
 }
 
-// open returns the path of a sign-in. One that was sealed under another pepper, or changed since,
-// leads nowhere.
+// open decrypts the path of a sign-in. It returns "" for one that was sealed with another pepper or
+// changed.
 func (p *People) open(of store.SignInID, sealed []byte) string {
 	aead, err := p.sealer(of)
 	if err != nil || len(sealed) == 0 {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestThePathToComeBackToIsNotReadInTheRecord matters for claim links: whoever reads the record
-// could take the key over.
+// TestThePathToComeBackToIsNotReadInTheRecord matters for claim links: a person who reads the
+// database could take over the key.
 func TestThePathToComeBackToIsNotReadInTheRecord(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

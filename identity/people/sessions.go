@@ -10,9 +10,9 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// FindSession returns the session of a cookie: who, in which account, as what, and whether and why
-// the account is suspended. A cookie that was tampered with is refused without asking the record.
-// No session is fault.KeyInvalid (401): sign in.
+// FindSession returns the session of a cookie: the user, the account and role, and whether and why
+// the account is suspended. A cookie that was tampered with is refused without a query. Without a
+// session the error is fault.KeyInvalid (401).
 func (p *People) FindSession(ctx context.Context, cookie string) (store.Session, error) {
 	token, ok := account.ParseSessionToken(cookie)
 	if !ok {
@@ -27,8 +27,7 @@ func (p *People) signedOut() *fault.Error {
 		"You are not signed in, or your session is over. Sign in at %s/sign-in and try again.", p.o.PublicURL)
 }
 
-// SignOut ends the session of a cookie. Whatever the cookie holds, there is none afterwards, so
-// that is no error.
+// SignOut ends the session of a cookie. It is idempotent: a cookie without a session is no error.
 func (p *People) SignOut(ctx context.Context, cookie string) error {
 	token, ok := account.ParseSessionToken(cookie)
 	if !ok {
@@ -37,13 +36,13 @@ func (p *People) SignOut(ctx context.Context, cookie string) error {
 	return toFault(p.o.Store.EndSession(ctx, token.Digest(p.o.Hasher), p.o.Now()), nil)
 }
 
-// SignOutEverywhere ends all sessions of a user and says how many.
+// SignOutEverywhere ends all sessions of a user and returns how many.
 func (p *People) SignOutEverywhere(ctx context.Context, s *store.Session) (int64, error) {
 	n, err := p.o.Store.EndSessionsOf(ctx, s.User, p.o.Now())
 	return n, toFault(err, nil)
 }
 
-// ListSessions lists the open sessions of a user, the one seen last first.
+// ListSessions lists the open sessions of a user, most recently seen first.
 func (p *People) ListSessions(ctx context.Context, s *store.Session) ([]store.OpenSession, error) {
 	all, err := p.o.Store.ListSessions(ctx, s.User, p.o.Now())
 	return all, toFault(err, nil)
@@ -73,7 +72,7 @@ func (p *People) SwitchAccount(ctx context.Context, s *store.Session, to string)
 	return toFault(p.o.Store.SwitchSession(ctx, s.User, s.ID, account.ID{UUID: id}, p.o.Now()), notFound("account"))
 }
 
-// parseID reads an id in its canonical form. What is none names nothing of anybody's.
+// parseID parses an id in its canonical form. For any other text it returns notFound.
 func parseID(text, what string) (uuid.UUID, error) {
 	id, err := uuid.Parse(text)
 	if err != nil || id.String() != text {

@@ -51,7 +51,7 @@ func TestSessionsLastThirtyDaysAfterTheirUseAndNinetyAtMost(t *testing.T) {
 			t.Fatalf("a session in use gives %v", err)
 		}
 	}
-	b.clock.Advance(3*day - time.Second) // 90 days after its begin, but for a second
+	b.clock.Advance(3*day - time.Second) // one second before 90 days after its start
 	if _, err := b.people.FindSession(b.ctx, cookie); err != nil {
 		t.Errorf("a second before its ninetieth day is over the session gives %v", err)
 	}
@@ -73,7 +73,7 @@ func TestBeingSeenIsWrittenOnceAMinute(t *testing.T) {
 		if _, err := b.people.FindSession(b.ctx, entered.Session.Reveal()); err != nil {
 			t.Fatal(err)
 		}
-		return b.number(t, "SELECT xmin::text::bigint::int FROM sessions") // who wrote the row
+		return b.number(t, "SELECT xmin::text::bigint::int FROM sessions") // changes with every write of the row
 	}
 	written := row()
 	b.clock.Advance(59 * time.Second)
@@ -166,7 +166,7 @@ func TestASessionMovesOnlyToAccountsOfItsUser(t *testing.T) {
 	for _, id := range []string{stranger.Account.String(), "", "no id"} {
 		refused(t, b.people.SwitchAccount(b.ctx, &bob, id), fault.NotYours)
 	}
-	// Nor does a session move for somebody else.
+	// Nor can another user move the session.
 	forged := bob
 	forged.ID = stranger.ID
 	refused(t, b.people.SwitchAccount(b.ctx, &forged, ann.Account.String()), fault.NotYours)
@@ -181,7 +181,7 @@ func TestASessionMovesOnlyToAccountsOfItsUser(t *testing.T) {
 	if err != nil || len(accounts) != 2 {
 		t.Errorf("bob's accounts are %+v, %v", accounts, err)
 	}
-	// The next sign-in begins where the last session was.
+	// The next sign-in starts in the account of the last session.
 	b.clock.Advance(time.Hour)
 	if _, again := b.signIn(t, "bob@buyer.example"); again.Account != ann.Account {
 		t.Errorf("the next sign-in is of account %s", again.Account)
@@ -222,7 +222,7 @@ func TestUsersKeepTheirNewestFiftySessions(t *testing.T) {
 	b.clock.Advance(time.Second)
 	second, _ := b.signIn(t, "ann@buyer.example")
 	for i := range 49 {
-		// Past the limits of mails.
+		// Directly in the store, past the limits of mails.
 		b.clock.Advance(time.Second)
 		link, now := account.Digest{byte(i), 1}, b.clock.Now()
 		n := store.NewSignIn{

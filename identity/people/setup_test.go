@@ -24,13 +24,13 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// testTimeout bounds whatever a test waits for.
+// testTimeout bounds all waits of a test.
 const testTimeout = 30 * time.Second
 
 const pepper = "pepper-of-tests-pepper-of-tests-pepper"
 
-// bundle is people over real servers, with a clock that the test moves and with all mails before
-// they are sealed.
+// bundle is a People over real servers, with a clock that the test moves and all mails before they
+// are sealed.
 type bundle struct {
 	ctx    context.Context //nolint:containedctx // a test's own
 	people *people.People
@@ -45,7 +45,7 @@ type bundle struct {
 	letters []outbox.Mail
 }
 
-// Prepare notes the letter and seals it.
+// Prepare records the mail and seals it.
 func (b *bundle) Prepare(l outbox.Mail) (store.NewMail, error) { //nolint:gocritic // the signature is the package's
 	b.mu.Lock()
 	b.letters = append(b.letters, l)
@@ -53,7 +53,7 @@ func (b *bundle) Prepare(l outbox.Mail) (store.NewMail, error) { //nolint:gocrit
 	return b.outbox.Prepare(l)
 }
 
-// ReadUnsubscribe reads the links of real letters.
+// ReadUnsubscribe parses the links of real mails.
 func (b *bundle) ReadUnsubscribe(token string) (account.UserID, account.Topic, bool) {
 	return b.outbox.ReadUnsubscribe(token)
 }
@@ -90,7 +90,7 @@ func setup(t *testing.T) *bundle {
 	return b
 }
 
-// from is a visitor from a network of their own.
+// from returns a visitor from an address.
 func from(address string) people.Visitor {
 	a := netip.MustParseAddr(address)
 	bits := 32
@@ -106,7 +106,7 @@ func from(address string) people.Visitor {
 
 var home = from("192.0.2.10")
 
-// mailed is what the newest sign-in mail to an address holds.
+// mailed is the content of the newest sign-in mail to an address.
 type mailed struct{ link, code string }
 
 func (b *bundle) newest(t *testing.T, address string) mailed {
@@ -152,7 +152,7 @@ func (b *bundle) start(t *testing.T, address string) (people.Started, mailed) {
 	return started, b.newest(t, address)
 }
 
-// signIn signs somebody in and gives what every page would know of them.
+// signIn signs an address in and returns the arrival and its session.
 func (b *bundle) signIn(t *testing.T, address string) (people.Entered, store.Session) {
 	t.Helper()
 	_, mail := b.start(t, address)
@@ -172,7 +172,7 @@ func (b *bundle) session(t *testing.T, entered people.Entered) store.Session {
 	return session
 }
 
-// invite invites an address and gives the token of its link.
+// invite invites an address and returns the token of its link.
 func (b *bundle) invite(t *testing.T, owner *store.Session, address string,
 	role store.Role,
 ) (store.Invitation, string) {
@@ -207,7 +207,7 @@ func (b *bundle) join(t *testing.T, owner *store.Session, address string,
 	return entered, b.session(t, entered)
 }
 
-// refused wants a refusal for a reason.
+// refused checks that err is a fault with this reason.
 func refused(t *testing.T, err error, reason fault.Reason) fault.Error {
 	t.Helper()
 	refusal, ok := errors.AsType[*fault.Error](err)
@@ -217,7 +217,7 @@ func refused(t *testing.T, err error, reason fault.Reason) fault.Error {
 	return *refusal
 }
 
-// number asks the database for one number.
+// number runs a query that returns one number.
 func (b *bundle) number(t *testing.T, query string, args ...any) int {
 	t.Helper()
 	conn, err := pgx.Connect(b.ctx, b.url)
@@ -252,7 +252,7 @@ func (b *bundle) hold(t *testing.T, table string) (release func()) {
 	}
 }
 
-// waiting returns when so many connections to the database wait for locks.
+// waiting returns once that many connections to the database wait for locks.
 func (b *bundle) waiting(t *testing.T, connections int) {
 	t.Helper()
 	testkit.Eventually(t, testTimeout, func() bool {

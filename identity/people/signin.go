@@ -17,7 +17,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// Paths that mails lead to.
+// Paths of links in mails.
 const (
 	pathSignInLink = "/sign-in/link?token="
 	pathInvitation = "/invitations/accept?token="
@@ -25,29 +25,29 @@ const (
 	pathMembers    = "/settings/members"
 )
 
-// Started is a sign-in that waits for its mail. Browser is for a cookie of the browser that asked,
-// until ExpiresAt: only with it the code of the mail works.
+// Started is a sign-in whose mail is queued. Browser is for a cookie of the browser that asked,
+// until ExpiresAt: the code of the mail works only with it.
 type Started struct {
 	Browser   account.BrowserToken
 	ExpiresAt time.Time
 }
 
-// Shown is what a person sees before they sign in by a link: as whom.
+// Shown is what a person sees before signing in by a link.
 type Shown struct {
 	Email     account.Email
 	ExpiresAt time.Time
 }
 
-// Entered is somebody who signed in. Session is for the browser's cookie; the one that it brought
-// is over.
+// Entered is a completed sign-in. Session is for the browser's cookie; the session that the browser
+// had is ended.
 type Entered struct {
 	store.Arrival
 	Session  account.SessionToken
 	ReturnTo string // a local path, or empty
 }
 
-// StartSignIn sends a mail with a link and a code. It neither asks nor tells whether the address is
-// known. A return path that is not a local one is left out.
+// StartSignIn queues a mail with a link and a code. It neither checks nor reveals whether the
+// address is known. A back path that is not local is dropped.
 func (p *People) StartSignIn(ctx context.Context, address, back string, v Visitor) (Started, error) {
 	if err := p.limitNetwork(ctx, netlimit.SignInMails, v.Network, "sign-in mails"); err != nil {
 		return Started{}, err
@@ -104,8 +104,8 @@ func orUnknown(network string) string {
 	return "the network " + network
 }
 
-// ShowLink says as whom a link signs in. It uses nothing up: programs that look at mails follow
-// links.
+// ShowLink returns the address that a link signs in. It does not use up the link, because mail
+// scanners follow links.
 func (p *People) ShowLink(ctx context.Context, token string, v Visitor) (Shown, error) {
 	link, err := p.link(ctx, token, &v)
 	if err != nil {
@@ -118,7 +118,7 @@ func (p *People) ShowLink(ctx context.Context, token string, v Visitor) (Shown, 
 	return Shown{open.Email, open.ExpiresAt}, nil
 }
 
-// FinishByLink signs in by a link, once, in whatever browser.
+// FinishByLink signs in by a link, once, in any browser.
 func (p *People) FinishByLink(ctx context.Context, token string, v Visitor) (Entered, error) {
 	link, err := p.link(ctx, token, &v)
 	if err != nil {
@@ -130,8 +130,8 @@ func (p *People) FinishByLink(ctx context.Context, token string, v Visitor) (Ent
 	})
 }
 
-// FinishByCode signs in by the code of the mail, once, in the browser that asked: browser is what
-// the cookie of StartSignIn holds.
+// FinishByCode signs in by the code of the mail, once, in the browser that asked: browser is the
+// cookie of StartSignIn.
 func (p *People) FinishByCode(ctx context.Context, browser, code string, v Visitor) (Entered, error) {
 	if err := p.limitNetwork(ctx, netlimit.SignIns, v.Network, "attempts to sign in"); err != nil {
 		return Entered{}, err
@@ -164,7 +164,7 @@ func (p *People) FinishByCode(ctx context.Context, browser, code string, v Visit
 	})
 }
 
-// enter mints the session of whoever signs in, and names the one that ends with it.
+// enter mints the new session and finishes the sign-in, which ends the visitor's old session.
 func (p *People) enter(v Visitor, finish func(store.Browser) (store.Arrival, error)) (Entered, error) {
 	session, err := account.MintSessionToken(p.o.Random)
 	if err != nil {
@@ -182,7 +182,7 @@ func (p *People) enter(v Visitor, finish func(store.Browser) (store.Arrival, err
 	return Entered{arrival, session, p.open(arrival.SignIn, arrival.ReturnTo)}, nil
 }
 
-// link limits and reads the token of a sign-in link.
+// link rate-limits, then parses the token of a sign-in link.
 func (p *People) link(ctx context.Context, token string, v *Visitor) (account.LinkToken, error) {
 	if err := p.limitNetwork(ctx, netlimit.SignIns, v.Network, "attempts to sign in"); err != nil {
 		return account.LinkToken{}, err
@@ -196,7 +196,7 @@ func (p *People) link(ctx context.Context, token string, v *Visitor) (account.Li
 	return link, nil
 }
 
-// linkOver refuses used and expired links and those that never were in the same words.
+// linkOver refuses used, expired and unknown links in the same words.
 func linkOver() *fault.Error {
 	return fault.New(fault.FieldRefused,
 		"This link was used already, or is older than 15 minutes. Ask for a new one by signing in again.").With("field",
@@ -209,11 +209,11 @@ func codeOver() *fault.Error {
 			"Ask for a new one by signing in again.").With("field", "code")
 }
 
-// tell writes the mails about an arrival.
+// tell returns the mails about an arrival.
 func (p *People) tell(a store.Arrival) ([]store.NewMail, error) { //nolint:gocritic // the signature is the record's
 	var letters []outbox.Mail
 	if a.NewAccount {
-		free, _ := plan.Lookup(plan.Free) // a test holds that there is one
+		free, _ := plan.Lookup(plan.Free) // a test checks that it exists
 		letters = append(letters, outbox.Mail{
 			Reason: "welcome/" + a.Account.String(), To: a.Email.Address(), Account: a.Account,
 			Mail: notify.Welcome{Plan: free.Title, Included: free.Included, Link: p.o.PublicURL + pathOverview},
@@ -246,7 +246,7 @@ func (p *People) prepare(letters ...outbox.Mail) ([]store.NewMail, error) {
 	return mails, nil
 }
 
-// called is what an account is called: its name, or whose it is.
+// called returns what an account is called in mails: its name, or whose it is.
 func called(name, owner string) string {
 	if name != "" {
 		return name

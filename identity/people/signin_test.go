@@ -17,8 +17,8 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// atOnce runs do in several goroutines that begin together, and counts those without an error;
-// every other must be refused for a reason that is allowed, FieldRefused when none is named.
+// atOnce runs do in several goroutines that start together, and counts those without an error.
+// Every other one must be refused for an allowed reason, by default FieldRefused.
 func atOnce(t *testing.T, times int, do func(i int) error, allowed ...fault.Reason) int64 {
 	t.Helper()
 	if len(allowed) == 0 {
@@ -68,7 +68,7 @@ func TestAPersonSignsUpAndOwnsAnAccountOnTheFreePlan(t *testing.T) {
 		audit[0].Actor != "user "+session.User.String() {
 		t.Errorf("the audit log holds %+v, %v", audit, err)
 	}
-	// The same person, who writes the address in another way.
+	// The same person, who writes the address differently.
 	again, second := b.signIn(t, "ann@buyer.example")
 	if again.NewAccount || second.User != session.User || second.Account != session.Account || second.ID == session.ID {
 		t.Errorf("the second sign-in gave %+v and the session %+v", again.Arrival, second)
@@ -82,7 +82,7 @@ func TestALinkSignsInOnceHoweverOftenItIsFollowed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	_, mail := b.start(t, "ann@buyer.example")
-	for range 3 { // programs that look at mails follow links
+	for range 3 { // mail scanners follow links
 		shown, err := b.people.ShowLink(b.ctx, mail.link, from("198.51.100.7"))
 		if err != nil || shown.Email.Address() != "ann@buyer.example" {
 			t.Fatalf("looking at the link gave %+v, %v", shown, err)
@@ -119,7 +119,7 @@ func TestTheCodeWorksOnceAndOnlyInTheBrowserThatAsked(t *testing.T) {
 		_, err := b.people.FinishByCode(b.ctx, browser, mail.code, home)
 		refused(t, err, fault.FieldRefused)
 	}
-	// Somebody else's browser waits for another code, and not for this one.
+	// Somebody else's browser waits for another code.
 	strangers, strange := b.start(t, "bob@buyer.example")
 	if strange.code != mail.code {
 		_, err := b.people.FinishByCode(b.ctx, strangers.Browser.Reveal(), mail.code, home)

@@ -7,12 +7,12 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// Address is an Ethereum address. As text it is always in the capitals of EIP-55, in JSON too; the
-// zero value is no wallet's.
+// Address is an Ethereum address. Its text, also in JSON, always has the EIP-55 checksum capitals.
+// The zero value is no wallet's.
 type Address [20]byte
 
-// ParseAddress reads 0x and 40 hexadecimal digits in whatever capitals: people paste addresses in
-// all three. Another form is ErrAddress.
+// ParseAddress parses 0x and 40 hexadecimal digits in any capitals, without checking EIP-55: people
+// paste addresses in all forms. It returns ErrAddress for anything else.
 func ParseAddress(s string) (Address, error) {
 	var a Address
 	if len(s) != 2+2*len(a) || s[:2] != "0x" {
@@ -24,19 +24,19 @@ func ParseAddress(s string) (Address, error) {
 	return a, nil
 }
 
-// Checksummed is the address in the capitals of EIP-55.
+// Checksummed returns the address in the capitals of EIP-55.
 func (a Address) Checksummed() string { return common.Address(a).Hex() }
 
-// String is Checksummed.
+// String returns Checksummed.
 func (a Address) String() string { return a.Checksummed() }
 
-// IsZero holds for the zero address, which no key controls.
+// IsZero reports whether it is the zero address, which no key controls.
 func (a Address) IsZero() bool { return a == Address{} }
 
-// MarshalText is Checksummed.
+// MarshalText returns Checksummed.
 func (a Address) MarshalText() ([]byte, error) { return []byte(a.Checksummed()), nil }
 
-// UnmarshalText is ParseAddress.
+// UnmarshalText parses as ParseAddress does.
 func (a *Address) UnmarshalText(text []byte) error {
 	parsed, err := ParseAddress(string(text))
 	if err != nil {
@@ -46,7 +46,7 @@ func (a *Address) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// parseChecksummed reads an address that must be in the capitals of EIP-55, as EIP-4361 wants it in
+// parseChecksummed parses an address that must have the capitals of EIP-55, as EIP-4361 requires in
 // a message.
 func parseChecksummed(s string) (Address, bool) {
 	a, err := ParseAddress(s)

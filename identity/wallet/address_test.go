@@ -9,8 +9,8 @@ import (
 	"github.com/chainaccess/gateway/identity/wallet"
 )
 
-// Addresses in the capitals of EIP-55: those of its test cases (all capitals, all small letters,
-// mixed) and public test accounts.
+// Addresses in the capitals of EIP-55: its test cases (all capitals, all lower case, mixed) and
+// public test accounts.
 var checksummed = []string{
 	"0x52908400098527886E0F7030069857D2E4169EE7",
 	"0x8617E340B3D01FA5F11F306F4090FD50E238070D",

@@ -10,25 +10,25 @@ import (
 	"strings"
 )
 
-// ChainCaller asks a chain. The chain's state is never changed.
+// ChainCaller reads from a chain.
 type ChainCaller interface {
-	// Call runs an eth_call at the chain's newest block and gives what it returned. An error that
-	// wraps ErrReverted says that the chain ran the call and the call failed; every other error
-	// says that the chain could not be asked.
+	// Call runs an eth_call at the latest block and returns its result. An error that wraps
+	// ErrReverted means that the chain ran the call and the call failed; any other error means that
+	// the chain could not be reached.
 	Call(ctx context.Context, msg CallMsg) ([]byte, error)
 }
 
-// CallMsg is what to call.
+// CallMsg is the call of an eth_call.
 type CallMsg struct {
-	To   *Address // nil runs Data as the code of a contract that is being created
+	To   *Address // nil runs Data as the init code of a contract
 	Data []byte
-	Gas  uint64 // the most that the call may burn
+	Gas  uint64 // gas limit
 }
 
-// ErrReverted is that of a call which the chain ran and which failed.
+// ErrReverted is returned for a call that the chain ran and that failed.
 var ErrReverted = errors.New("the call failed on the chain")
 
-// maxResult bounds what is read of an answer, in bytes.
+// maxResult is the maximum length of a result, in bytes.
 const maxResult = 64 << 10
 
 // callObject is the transaction of an eth_call.
@@ -38,12 +38,12 @@ type callObject struct {
 	Gas  string   `json:"gas"`
 }
 
-// Params are the parameters of eth_call, to be marshalled.
+// Params returns the parameters of eth_call, to be marshalled.
 func (c CallMsg) Params() []any {
 	return []any{callObject{c.To, "0x" + hex.EncodeToString(c.Data), "0x" + strconv.FormatUint(c.Gas, 16)}, "latest"}
 }
 
-// ReadResult reads the result of an eth_call, as JSON.
+// ReadResult decodes the JSON result of an eth_call.
 func ReadResult(result []byte) ([]byte, error) {
 	if len(result) > maxResult {
 		return nil, fmt.Errorf("the result has %d bytes, at most %d are read", len(result), maxResult)
@@ -66,13 +66,13 @@ func ReadResult(result []byte) ([]byte, error) {
 // reverted is go-ethereum's code of a revert.
 const reverted = 3
 
-// failures are the words by which nodes say that a call ran and failed, whatever the code.
+// failures are the words with which nodes report that a call ran and failed, with any code.
 var failures = []string{
 	"revert", "out of gas", "invalid opcode", "invalid jump", "stack underflow", "stack limit", "vm execution error",
 }
 
-// ReadError reads the error that came in place of the result of an eth_call. One by which the chain
-// says that the call failed wraps ErrReverted; its text is not repeated.
+// ReadError converts the JSON-RPC error of an eth_call. An error that means the call failed wraps
+// ErrReverted. The node's message is not repeated.
 func ReadError(code int, message string) error {
 	message = strings.ToLower(message)
 	if code == reverted {

@@ -7,16 +7,16 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// counterfactual is a signature with what deploys its wallet, or prepares it.
+// counterfactual is a signature with the call that deploys or prepares its wallet (EIP-6492).
 type counterfactual struct {
-	wrapped     bool // false when the signature came bare; factory is zero then
+	wrapped     bool // false for a plain signature; factory is zero then
 	factory     common.Address
 	factoryData []byte
 	signature   []byte
 }
 
-// ending ends the signature of a wallet that may have no code yet (EIP-6492): 0x6492, sixteen
-// times.
+// ending is the suffix of a signature of EIP-6492, whose wallet may have no code yet: 0x6492,
+// sixteen times.
 var ending = bytes.Repeat([]byte{0x64, 0x92}, 16)
 
 var wrapping = abi.Arguments{{Type: mustType("address")}, {Type: mustType("bytes")}, {Type: mustType("bytes")}}
@@ -29,13 +29,13 @@ func mustType(name string) abi.Type {
 	return t
 }
 
-// BringsWallet reports whether a signature brings along how its wallet is made (EIP-6492), so that
+// BringsWallet reports whether a signature includes how its wallet is deployed (EIP-6492), so that
 // the wallet may have no code yet.
 func BringsWallet(signature []byte) bool { return bytes.HasSuffix(signature, ending) }
 
-// unwrap reads (address factory, bytes factoryData, bytes signature) in front of the ending of
-// EIP-6492. A signature without the ending is given as it is; one whose wrapping cannot be read is
-// ErrSignatureForm.
+// unwrap decodes (address factory, bytes factoryData, bytes signature) in front of the suffix of
+// EIP-6492. A signature without the suffix is returned as it is. When the wrapping cannot be
+// decoded it returns ErrSignatureForm.
 func unwrap(signature []byte) (counterfactual, error) {
 	inner, found := bytes.CutSuffix(signature, ending)
 	if !found {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Expect is what a message must say to count. Every member is compared exactly, domains too; an
-// optional one that is left out expects that the message leaves it out.
+// Expect is what a message must contain to be accepted. Every field is compared exactly, domains
+// too; the message must leave out an optional field that is left out here.
 type Expect struct {
 	Domain  string
 	URI     string
@@ -19,16 +19,17 @@ type Expect struct {
 	RequestID *string
 	Resources []string
 
-	// MaxAge ends a message that long after its issue, whatever it says itself; zero leaves it to
-	// the message.
+	// MaxAge is the maximum age of a message since its issue, whatever the message says; zero for
+	// none.
 	MaxAge time.Duration
 }
 
-// maxSkew is how far ahead of ours the clock may be that wrote Issued At.
+// maxSkew is how far ahead of ours the clock of a message's author may be.
 const maxSkew = time.Minute
 
-// Check says why the message does not count: the first of ErrDomain, ErrChainID, ErrNonce,
-// ErrWallet, ErrURI, ErrContent, and those of Message.Current. It says nothing about a signature.
+// Check returns why the message is not accepted: the first of ErrDomain, ErrChainID, ErrNonce,
+// ErrWallet, ErrURI, ErrContent, ErrExpired by MaxAge, and the errors of Message.Current. It does
+// not check a signature.
 func (e *Expect) Check(m *Message, now time.Time) error {
 	switch {
 	case m.Domain != e.Domain || m.Scheme != e.Scheme:
@@ -49,9 +50,8 @@ func (e *Expect) Check(m *Message, now time.Time) error {
 	return m.Current(now)
 }
 
-// Current reports whether the message's own times let it count now: ErrExpired from its Expiration
-// Time on, ErrNotYetValid before its Not Before, ErrIssuedInFuture when it was issued more than a
-// minute after now.
+// Current checks the message's own times: ErrExpired from its Expiration Time on, ErrNotYetValid
+// before its Not Before, ErrIssuedInFuture when it was issued more than a minute after now.
 func (m *Message) Current(now time.Time) error {
 	switch {
 	case !m.ExpirationTime.IsZero() && !now.Before(m.ExpirationTime.Time()):

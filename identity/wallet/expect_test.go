@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 )
 
-// expected is a message of the service and what the service expects of it.
+// expected returns a message of the service and what the service expects of it.
 func expected(t *testing.T) (wallet.Message, wallet.Expect, time.Time) {
 	t.Helper()
 	now := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)

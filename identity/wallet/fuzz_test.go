@@ -35,7 +35,7 @@ func seeds(f *testing.F, add func(message, signature string)) {
 	}
 }
 
-// Whatever is accepted renders to the same bytes, is valid, and holds no control or non-ASCII
+// An accepted message renders to the same bytes, is valid, and contains no control or non-ASCII
 // character.
 func FuzzParse(f *testing.F) {
 	seeds(f, func(message, _ string) { f.Add(message) })
@@ -66,7 +66,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// A message that validates reads back as itself, whatever its fields were made of.
+// A message that validates parses to itself, for any contents of its fields.
 func FuzzValidate(f *testing.F) {
 	f.Add("https", "a.example", "statement", "https://a.example", uint64(1), "01234567", "2026-01-01T00:00:00Z", "1",
 		"urn:a")
@@ -89,8 +89,8 @@ func FuzzValidate(f *testing.F) {
 	})
 }
 
-// No signature panics, and whoever is recovered from one is recovered from each form of it, and
-// from no malleable one.
+// No signature panics. The signer that is recovered from a signature is recovered from each form of
+// it, and from no malleable one.
 func FuzzSignature(f *testing.F) {
 	seeds(f, func(message, signature string) {
 		if raw, err := wallet.DecodeSignature(signature); err == nil {

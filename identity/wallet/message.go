@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Message is a sign-in message of EIP-4361, version 1. Parse gives valid ones only; of one that was
-// put together by hand, Validate tells.
+// Message is a sign-in message of EIP-4361, version 1. Parse returns only valid ones; Validate
+// checks one that was built by hand.
 type Message struct {
 	Scheme         string // of the origin; empty for none
 	Domain         string // RFC 3986 authority that asks for the signature
@@ -24,7 +24,7 @@ type Message struct {
 	Resources      []string  // nil for none; an empty list has its heading
 }
 
-// Version is the only one of EIP-4361.
+// Version is the only version of EIP-4361.
 const Version = "1"
 
 const (
@@ -33,13 +33,13 @@ const (
 	bullet     = "- "
 	minNonce   = 8
 	maxNonce   = 256
-	maxMessage = 16 << 10 // bytes; the longest that is read
+	maxMessage = 16 << 10 // maximum length in bytes
 )
 
-// NewNonce makes a nonce of 130 random bits.
+// NewNonce returns a nonce of at least 128 random bits.
 func NewNonce() string { return rand.Text() }
 
-// String is the text that the wallet signs.
+// String returns the text that the wallet signs.
 func (m *Message) String() string {
 	var b strings.Builder
 	if m.Scheme != "" {
@@ -73,8 +73,7 @@ func (m *Message) String() string {
 	return b.String()
 }
 
-// Validate reports whether the message can be written: its text is an EIP-4361 message that reads
-// back as the same.
+// Validate checks that the message's text is an EIP-4361 message that parses to the same message.
 func (m *Message) Validate() error {
 	again, err := Parse(m.String())
 	if err != nil {

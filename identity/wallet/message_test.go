@@ -13,7 +13,7 @@ import (
 	"github.com/chainaccess/gateway/identity/wallet"
 )
 
-// object is a message of the data files, by the names that EIP-4361 gives its fields.
+// object is a message of the data files, with the field names of EIP-4361.
 type object struct {
 	Scheme         string   `json:"scheme"`
 	Domain         string   `json:"domain"`
@@ -29,7 +29,7 @@ type object struct {
 	Resources      []string `json:"resources"`
 }
 
-// message builds the message; false when address or times are none.
+// message builds the message; false when an address or a time is not valid.
 func (o *object) message() (*wallet.Message, bool) {
 	address, err := wallet.ParseAddress(o.Address)
 	m := &wallet.Message{
@@ -122,7 +122,7 @@ func TestObjectsThatMakeNoMessageDoNotValidate(t *testing.T) {
 	}](t, "objects_refused.json") {
 		m, ok := c.Fields.message()
 		if !ok {
-			continue // refused before there was a message
+			continue // refused before the message was built
 		}
 		if err := m.Validate(); !errors.Is(err, wallet.ErrMessage) {
 			t.Errorf("%s: %v", c.Name, err)

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Parse reads a message by the grammar of EIP-4361, strictly: its lines in their order, line feeds
-// only, nothing behind the last. The message that it gives renders to the same bytes. What is wrong
-// is ErrMessage with the line's number; the text is not repeated.
+// Parse parses a message strictly by the grammar of EIP-4361: its lines in order, line feeds only,
+// nothing after the last. The message renders to the same bytes. An error is ErrMessage with the
+// line's number; the text is not repeated.
 func Parse(text string) (*Message, error) {
 	if len(text) > maxMessage {
 		return nil, ErrMessage.about("The message is longer than %d bytes.", maxMessage)
@@ -42,7 +42,7 @@ func Parse(text string) (*Message, error) {
 	return m, nil
 }
 
-// parser walks over the lines; its first error stays, and nothing is read after it.
+// parser reads the lines. It keeps its first error and reads nothing after it.
 type parser struct {
 	lines []string
 	at    int
@@ -96,11 +96,11 @@ func (p *parser) empty() {
 	}
 }
 
-// header reads the first three lines: who asks, whom, and an empty one.
+// header reads the first three lines: the domain, the address, and an empty one.
 func (p *parser) header(m *Message) {
 	const want = `an ASCII domain, and "` + asks + `"`
 	origin, found := strings.CutSuffix(p.next(want), asks)
-	// A domain holds no slash, so the first "://" can only end a scheme.
+	// A domain contains no slash, so the first "://" can only end a scheme.
 	scheme, domain, hasScheme := strings.Cut(origin, "://")
 	if !hasScheme {
 		scheme, domain = "", origin
@@ -119,8 +119,8 @@ func (p *parser) header(m *Message) {
 	p.empty()
 }
 
-// statement reads a line of the statement with an empty one behind it, or an empty one alone. An
-// empty statement makes two.
+// statement reads the statement and the empty line after it, or a single empty line when there is
+// none. An empty statement is two empty lines.
 func (p *parser) statement(m *Message) {
 	if p.err == nil && p.at+1 < len(p.lines) && p.lines[p.at] == "" && p.lines[p.at+1] != "" {
 		p.at++
@@ -140,7 +140,7 @@ func (p *parser) chainID() uint64 {
 	p.field("Chain ID: ", func(s string) bool {
 		var err error
 		id, err = strconv.ParseUint(s, 10, 64)
-		return err == nil && strconv.FormatUint(id, 10) == s // one way to write a number
+		return err == nil && strconv.FormatUint(id, 10) == s // no leading zeros
 	})
 	return id
 }

@@ -8,23 +8,23 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 )
 
-// Error is what is wrong with an address, a message or a signature. errors.Is holds between two of
-// the same name.
+// Error is what is wrong with an address, a message or a signature. errors.Is matches errors of the
+// same name.
 type Error struct {
 	Name    string // stable snake_case word
 	Message string // public; says what to do next
 }
 
-// Error is the public message.
+// Error returns the public message.
 func (e *Error) Error() string { return e.Message }
 
-// Is holds for errors of the same name, whatever their details.
+// Is reports whether target has the same name, whatever its details.
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error) //nolint:errorlint // errors.Is unwraps
 	return ok && t.Name == e.Name
 }
 
-// What may be wrong. Every one is the caller's to correct.
+// What may be wrong. The caller can correct every one of them.
 var (
 	ErrAddress = &Error{"address", "The address is not valid: send 0x and 40 hexadecimal digits."}
 	ErrMessage = &Error{
@@ -67,21 +67,21 @@ var (
 	}
 )
 
-// ErrChainUnreachable is that of a check which only the chain could decide, when the chain gave no
-// usable answer. It says nothing about the signature: come again.
+// ErrChainUnreachable is returned when only the chain could decide and gave no usable answer. It
+// says nothing about the signature: retry later.
 var ErrChainUnreachable = errors.New("the chain that decides about the signature gave no usable answer")
 
-// about returns the error with more words, in front of what to do.
+// about returns the error with more words before its advice.
 func (e *Error) about(format string, args ...any) *Error {
 	return &Error{Name: e.Name, Message: fmt.Sprintf(format, args...) + " " + e.Message}
 }
 
-// whenToComeAgain is told with a chain that cannot be asked.
+// whenToComeAgain is the Retry-After when the chain cannot be reached.
 const whenToComeAgain = 5 * time.Second
 
-// Refuse turns err into a refusal: an *Error becomes a fault with the given reason, its name in
-// data.why; ErrChainUnreachable becomes fault.NoUpstream (HTTP 503). Anything else, and nil, stays
-// as it is.
+// Refuse converts err to a fault: an *Error to one with the given reason and its name in data.why,
+// ErrChainUnreachable to fault.NoUpstream (HTTP 503). Any other error, and nil, is returned
+// unchanged.
 func Refuse(reason fault.Reason, err error) error {
 	if wrong, ok := errors.AsType[*Error](err); ok {
 		return fault.New(reason, "%s", wrong.Message).With("why", wrong.Name).Wrap(err)

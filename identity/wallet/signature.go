@@ -11,8 +11,8 @@ import (
 
 // Lengths of signatures in bytes.
 const (
-	// MaxSignature bounds those of contract wallets; one of a wallet that is not deployed yet
-	// carries its deployment.
+	// MaxSignature is the maximum for contract wallets; the signature of a wallet that is not
+	// deployed yet includes its deployment.
 	MaxSignature    = 8 << 10
 	recoverable     = 65 // r, s, v
 	compact         = 64 // r, and s with the parity in its highest bit (EIP-2098)
@@ -21,14 +21,14 @@ const (
 
 var halfOrder = new(big.Int).Rsh(crypto.S256().Params().N, 1)
 
-// TextHash is the hash that personal_sign signs (EIP-191, version 0x45).
+// TextHash returns the hash that personal_sign signs (EIP-191, version 0x45).
 func TextHash(message string) [32]byte {
 	return crypto.Keccak256Hash([]byte("\x19Ethereum Signed Message:\n" + strconv.Itoa(len(message)) + message))
 }
 
-// DecodeSignature reads 0x and hexadecimal digits, up to MaxSignature bytes. None at all is
-// allowed: contract wallets may have approved a message beforehand. Otherwise it is
-// ErrSignatureForm.
+// DecodeSignature decodes 0x and hexadecimal digits, up to MaxSignature bytes. "0x" alone is valid:
+// contract wallets may have approved a message in advance. It returns ErrSignatureForm for anything
+// else.
 func DecodeSignature(s string) ([]byte, error) {
 	digits, found := strings.CutPrefix(s, "0x")
 	if !found || len(digits) > 2*MaxSignature {
@@ -41,8 +41,8 @@ func DecodeSignature(s string) ([]byte, error) {
 	return signature, nil
 }
 
-// Recover returns the wallet whose key signed the message by personal_sign, offline. The signature
-// is in hexadecimal digits, of one of the forms of RecoverHash.
+// Recover returns the wallet whose key signed the message with personal_sign, offline. signature is
+// in hexadecimal digits, in one of the forms of RecoverHash.
 func Recover(message, signature string) (Address, error) {
 	raw, err := DecodeSignature(signature)
 	if err != nil {
@@ -52,8 +52,9 @@ func Recover(message, signature string) (Address, error) {
 }
 
 // RecoverHash returns the wallet whose key signed the hash. Signatures have 65 bytes with v 0, 1,
-// 27 or 28, or 64 bytes (EIP-2098). Other forms and values out of range are ErrSignatureForm; a
-// high s (EIP-2) is ErrSignatureMalleable; what no key can have made is ErrSignatureMismatch.
+// 27 or 28, or 64 bytes (EIP-2098). It returns ErrSignatureForm for other forms and values out of
+// range, ErrSignatureMalleable for a high s (EIP-2), and ErrSignatureMismatch for what no key can
+// have made.
 func RecoverHash(hash [32]byte, signature []byte) (Address, error) {
 	var normal [recoverable]byte
 	switch len(signature) {

@@ -15,7 +15,7 @@ import (
 	"github.com/chainaccess/gateway/identity/wallet"
 )
 
-// signed is a line of the data files of signatures, made by ethers.
+// signed is an entry of the data files of signatures, which ethers made.
 type signed struct {
 	Name      string
 	Why       string
@@ -24,7 +24,7 @@ type signed struct {
 	Time      time.Time
 }
 
-// judge is what a service does with a message that says by itself whose it is.
+// judge verifies a message against the address that it names.
 func judge(t *testing.T, c signed) error {
 	t.Helper()
 	m, err := wallet.Parse(c.Message)

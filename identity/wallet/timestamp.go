@@ -8,15 +8,15 @@ import (
 )
 
 // Timestamp is a date-time of RFC 3339 as it was written, so that a message renders as it was
-// signed. The zero value is none.
+// signed. The zero value means none.
 type Timestamp struct{ text string }
 
-// TimestampOf writes an instant in UTC with milliseconds; what is below them is cut off.
+// TimestampOf formats an instant in UTC, truncated to milliseconds.
 func TimestampOf(t time.Time) Timestamp {
 	return Timestamp{t.UTC().Format("2006-01-02T15:04:05.000Z")}
 }
 
-// ParseTimestamp reads a date-time of RFC 3339, section 5.6: T and Z in either case, any number of
+// ParseTimestamp parses a date-time of RFC 3339, section 5.6: T and Z in either case, any number of
 // decimals, a leap second where one may be.
 func ParseTimestamp(s string) (Timestamp, error) {
 	if _, ok := parseDateTime(s); !ok {
@@ -25,22 +25,23 @@ func ParseTimestamp(s string) (Timestamp, error) {
 	return Timestamp{s}, nil
 }
 
-// Time is the instant; a leap second is the one after it. The zero value gives the zero time.
+// Time returns the instant; a leap second is the second after it. The zero value returns the zero
+// time.
 func (t Timestamp) Time() time.Time {
 	at, _ := parseDateTime(t.text)
 	return at
 }
 
-// IsZero holds when there is none.
+// IsZero reports whether there is none.
 func (t Timestamp) IsZero() bool { return t.text == "" }
 
-// String is the text as it was written.
+// String returns the text as it was written.
 func (t Timestamp) String() string { return t.text }
 
-// MarshalText is String.
+// MarshalText returns String.
 func (t Timestamp) MarshalText() ([]byte, error) { return []byte(t.text), nil }
 
-// UnmarshalText is ParseTimestamp; an empty text is none.
+// UnmarshalText parses as ParseTimestamp does; an empty text means none.
 func (t *Timestamp) UnmarshalText(text []byte) error {
 	*t = Timestamp{}
 	if len(text) == 0 {

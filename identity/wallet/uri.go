@@ -38,7 +38,7 @@ var (
 	statementSet    = characters(unreserved + subDelims + genDelims + " ")
 )
 
-// all holds when s has characters of the set only.
+// all reports whether s has only characters of the set.
 func all(s string, allowed set) bool {
 	for i := range len(s) {
 		if s[i] >= 128 || !allowed[s[i]] {
@@ -48,7 +48,7 @@ func all(s string, allowed set) bool {
 	return true
 }
 
-// encoded is all, with percent signs that two hexadecimal digits follow.
+// encoded is like all, and also allows percent signs that are followed by two hexadecimal digits.
 func encoded(s string, allowed set) bool {
 	for {
 		before, after, found := strings.Cut(s, "%")
@@ -65,7 +65,7 @@ func encoded(s string, allowed set) bool {
 	}
 }
 
-// isURI holds for a URI of RFC 3986: with a scheme, absolute, ASCII only.
+// isURI reports whether s is a URI of RFC 3986: with a scheme, absolute, ASCII only.
 func isURI(s string) bool {
 	scheme, rest, found := strings.Cut(s, ":")
 	if !found || !isScheme(scheme) {
@@ -90,11 +90,11 @@ func isScheme(s string) bool {
 	return s != "" && strings.IndexByte(letters, s[0]) >= 0 && all(s, schemeSet)
 }
 
-// isDomain holds for an authority that names a host, or nothing but a user or a port. EIP-4361
-// wants one that is not empty.
+// isDomain reports whether s is a non-empty authority, as EIP-4361 requires. It may name a host, or
+// only a user or a port.
 func isDomain(s string) bool { return s != "" && isAuthority(s) }
 
-// isAuthority holds for [ userinfo "@" ] host [ ":" port ], which may be empty.
+// isAuthority reports whether s is [ userinfo "@" ] host [ ":" port ], which may be empty.
 func isAuthority(s string) bool {
 	if i := strings.IndexByte(s, '@'); i >= 0 {
 		if !encoded(s[:i], userinfoSet) {
@@ -110,7 +110,7 @@ func isAuthority(s string) bool {
 	return encoded(host, regNameSet) && all(port, digitSet)
 }
 
-// isIPLiteral holds for what may stand between the brackets: an IPv6 address without a zone, or
+// isIPLiteral reports whether s is valid between the brackets: an IPv6 address without a zone, or
 // IPvFuture.
 func isIPLiteral(s string) bool {
 	if strings.HasPrefix(s, "v") || strings.HasPrefix(s, "V") {

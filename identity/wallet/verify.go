@@ -14,12 +14,11 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// maxCallGas is what a check may burn on the node that runs it: enough to deploy a wallet and to
-// verify a passkey's signature without a precompile, far below the bound that nodes have of their
-// own.
+// maxCallGas is the gas limit of a check: enough to deploy a wallet and to verify a passkey's
+// signature without a precompile, and far below the limits of nodes.
 const maxCallGas = 10_000_000
 
-// VerifyMessage is Verify of a message that was signed by personal_sign, with the signature in
+// VerifyMessage is Verify for a message signed with personal_sign, with the signature in
 // hexadecimal digits.
 func VerifyMessage(ctx context.Context, chain ChainCaller, wallet Address, message, signature string) error {
 	raw, err := DecodeSignature(signature)
@@ -29,12 +28,12 @@ func VerifyMessage(ctx context.Context, chain ChainCaller, wallet Address, messa
 	return Verify(ctx, chain, wallet, TextHash(message), raw)
 }
 
-// Verify reports whether the wallet signed the hash. A signature that recovers to the wallet counts
-// offline. Every other one is judged by the wallet's contract, if it has one (EIP-1271), or by the
-// one that it will have (EIP-6492), in one eth_call. Without a chain (nil) there are no contract
-// wallets.
+// Verify checks that the wallet signed the hash. A signature that recovers to the wallet is
+// accepted offline. Any other is checked in one eth_call by the wallet's contract, if it has one
+// (EIP-1271), or by the contract that it will have (EIP-6492). Without a chain (nil) there are no
+// contract wallets.
 //
-// It answers nil, an *Error that says what is wrong with the signature, or ErrChainUnreachable.
+// It returns nil, an *Error that says what is wrong with the signature, or ErrChainUnreachable.
 func Verify(ctx context.Context, chain ChainCaller, wallet Address, hash [32]byte, signature []byte) error {
 	if len(signature) > MaxSignature {
 		return ErrSignatureForm
@@ -54,7 +53,7 @@ func Verify(ctx context.Context, chain ChainCaller, wallet Address, hash [32]byt
 		return err
 	}
 	if c.wrapped {
-		wrong = ErrSignatureMismatch // no key's, so its length says nothing
+		wrong = ErrSignatureMismatch // not a key's signature, so its length means nothing
 	}
 	code, err := validation(wallet, hash, c)
 	if err != nil {
@@ -114,7 +113,7 @@ func mustReadArtefact(text []byte) artefact {
 	return artefact{constructor: file.ABI.Constructor.Inputs, bytecode: code}
 }
 
-// validation is the code that judges the signature when eth_call runs it.
+// validation returns the code that checks the signature when eth_call runs it.
 func validation(wallet Address, hash [32]byte, c counterfactual) ([]byte, error) {
 	arguments, err := validator.constructor.Pack(common.Address(wallet), hash, c.signature, c.factory, c.factoryData)
 	if err != nil {

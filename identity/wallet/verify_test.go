@@ -26,8 +26,8 @@ func (c *caller) Call(_ context.Context, msg wallet.CallMsg) ([]byte, error) {
 	return c.answer, c.err
 }
 
-// wrap puts a signature into the form of EIP-6492: three words of a head, two byte strings, and the
-// ending.
+// wrap encodes a signature in the form of EIP-6492: a head of three words, two byte strings, and
+// the suffix.
 func wrap(factory wallet.Address, factoryData, signature []byte) []byte {
 	word := func(n int) []byte { return binary.BigEndian.AppendUint64(make([]byte, 24), uint64(n)) }
 	padded := func(b []byte) []byte {
@@ -113,9 +113,9 @@ func TestWrappingThatCannotBeReadIsRefusedWithoutTheChain(t *testing.T) {
 	whole := wrap(address, []byte{1, 2, 3, 4}, sign(t, k, hash))
 	ending := whole[len(whole)-32:]
 	long := bytes.Clone(whole)
-	copy(long[32:64], bytes.Repeat([]byte{0xff}, 32)) // the factory data begins far away
+	copy(long[32:64], bytes.Repeat([]byte{0xff}, 32)) // the offset of the factory data is huge
 	huge := bytes.Clone(whole)
-	copy(huge[96:128], append(make([]byte, 24), bytes.Repeat([]byte{0x7f}, 8)...)) // and is very long
+	copy(huge[96:128], append(make([]byte, 24), bytes.Repeat([]byte{0x7f}, 8)...)) // and so is its length
 	for name, signature := range map[string][]byte{
 		"the ending alone": ending, "a word": append(make([]byte, 32), ending...),
 		"cut off": append(bytes.Clone(whole[:64]), ending...), "offset beyond": long, "length beyond": huge,

@@ -154,7 +154,7 @@ func (f *Flusher) setFailed(err error) {
 	f.failed = err
 }
 
-// FlushAll flushes everything, open buckets included, of all shards, whoever holds their leases. It
+// FlushAll flushes everything, open buckets included, of all shards, no matter who holds their leases. It
 // is for stopping a meter without persistence.
 func (f *Flusher) FlushAll(ctx context.Context) error {
 	clear(f.marked)

@@ -140,7 +140,7 @@ func TestEachCallBelongsToOnePeriodWhenItEndsUnderLoad(t *testing.T) {
 				boundary)
 		}
 	}
-	// the load goes on until the new quota is used up
+	// calls continue until the new quota is used up
 	if n := inPeriod[before]; n == 0 || n > quota || inPeriod[after] != quota {
 		t.Errorf("admitted %v, want up to %d before and %d after", inPeriod, quota, quota)
 	}

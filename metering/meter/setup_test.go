@@ -197,7 +197,7 @@ func (b *bundle) client(t testing.TB, change func(a *account.AccountLimits, k *a
 	return c
 }
 
-// stranger returns a client of which the meter has nothing.
+// stranger returns a client that the meter does not know.
 func (b *bundle) stranger(t testing.TB, change func(a *account.AccountLimits, k *account.KeyLimits)) *client {
 	t.Helper()
 	now := b.now(t)

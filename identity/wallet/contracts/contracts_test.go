@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/identity/wallet"
 )
 
-// judged is one question to Verify and its answer; nil is yes.
+// judged is one call of Verify and its result; nil means verified.
 type judged struct {
 	name      string
 	address   wallet.Address

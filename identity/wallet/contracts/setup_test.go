@@ -1,5 +1,5 @@
-// Package contracts has no code: it holds the validator's source and artefact, which package wallet
-// embeds, and runs both against contracts on a real chain.
+// Package contracts has no code. It contains the source and artefact of the validator, which
+// package wallet embeds, and tests both against contracts on a real chain.
 package contracts_test
 
 import (
@@ -32,16 +32,16 @@ import (
 
 const patience = 30 * time.Second
 
-// node is a real Ethereum node, asked over HTTP as upstreams are.
+// node is a real Ethereum node, called over HTTP like an upstream.
 type node struct {
 	upstream  *sandbox.Upstream
 	deployer  *ecdsa.PrivateKey
 	nonce     uint64
 	contracts map[string]contract
-	gas       uint64 // when set, what calls are given instead of what they ask for
+	gas       uint64 // overrides the gas limit of calls when set
 }
 
-// contract is one of testdata/Wallets.sol, compiled.
+// contract is a compiled contract of testdata/Wallets.sol.
 type contract struct {
 	ABI      abi.ABI       `json:"abi"`
 	Bytecode hexutil.Bytes `json:"bytecode"`
@@ -73,7 +73,7 @@ func ethereum(t *testing.T) *node {
 	return &node{upstream: s.Upstreams()[0], deployer: s.Accounts()[0].Key, contracts: artefact.Contracts}
 }
 
-// Call is the ChainCaller that doc.go describes, with a node in the pool's place.
+// Call implements ChainCaller as doc.go describes, with a node instead of the pool.
 func (n *node) Call(ctx context.Context, msg wallet.CallMsg) ([]byte, error) {
 	if n.gas != 0 {
 		msg.Gas = n.gas
@@ -129,7 +129,7 @@ func (n *node) post(ctx context.Context, method string,
 	return answer.Result, answer.Error, nil
 }
 
-// deploy puts a contract on the chain and waits until it is there.
+// deploy deploys a contract and waits until it is mined.
 func (n *node) deploy(t *testing.T, name string, args ...any) wallet.Address {
 	t.Helper()
 	arguments, err := n.contracts[name].ABI.Constructor.Inputs.Pack(args...)
@@ -140,7 +140,7 @@ func (n *node) deploy(t *testing.T, name string, args ...any) wallet.Address {
 	return wallet.Address(n.send(t, nil, code).ContractAddress)
 }
 
-// send has a transaction mined.
+// send sends a transaction and waits until it is mined.
 func (n *node) send(t *testing.T, to *wallet.Address, data []byte) *types.Receipt {
 	t.Helper()
 	id := big.NewInt(1)
@@ -181,7 +181,7 @@ func (n *node) input(t *testing.T, name, function string, args ...any) []byte {
 	return data
 }
 
-// addressFrom calls a function that gives an address.
+// addressFrom calls a function that returns an address.
 func (n *node) addressFrom(t *testing.T, to wallet.Address, name, function string, args ...any) wallet.Address {
 	t.Helper()
 	word, err := n.Call(t.Context(), wallet.CallMsg{To: &to, Data: n.input(t, name, function, args...), Gas: 1_000_000})
@@ -200,7 +200,7 @@ func (n *node) hasCode(t *testing.T, at wallet.Address) bool {
 	return len(code) > 0
 }
 
-// wrap puts a signature into the form of EIP-6492.
+// wrap encodes a signature in the form of EIP-6492.
 func wrap(t *testing.T, factory wallet.Address, factoryData, signature []byte) []byte {
 	t.Helper()
 	var arguments abi.Arguments
