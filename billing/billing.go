@@ -1,8 +1,8 @@
-// Package billing is the way to Stripe: customers, checkouts, subscriptions, invoices, refunds, the
-// customer portal, and the signatures of its webhooks. It says what Stripe says, in the words of
-// package subscription, and decides nothing: what follows for an account is the business of whoever
-// asks. It keeps nothing, and no error or log line of it holds a key, an address of a page, or what
-// a customer typed.
+// Package billing is the client of Stripe: customers, checkouts, subscriptions, invoices, refunds,
+// the customer portal, and the signatures of webhooks. It returns Stripe's state in the types of
+// package subscription and decides nothing: its callers derive what follows for an account. It
+// stores nothing. None of its errors and log lines contains a key, the address of a page, or what a
+// customer typed.
 package billing
 
 import (
@@ -16,39 +16,39 @@ import (
 	"github.com/stripe/stripe-go/v76"
 )
 
-// APIVersion is the version of Stripe's API that this program speaks and asks for in every request.
-// Webhook endpoints are made with the same.
+// APIVersion is the version of Stripe's API that every request asks for. Webhook endpoints must use
+// the same.
 const APIVersion = stripe.APIVersion
 
 // Options of New. Only SecretKey and Now are required.
 type Options struct {
-	SecretKey string        // sk_… or, better, rk_…
+	SecretKey string        // sk_…, or preferably a restricted key, rk_…
 	APIURL    string        // Stripe's own when empty
-	Timeout   time.Duration // of one request; ten seconds when 0
+	Timeout   time.Duration // per request; ten seconds when 0
 	Now       func() time.Time
 }
 
 const (
 	defaultTimeout = 10 * time.Second
 	dialTimeout    = 5 * time.Second
-	// maxConnections is more than ask at once, since a request's time runs while it waits for one:
-	// sixteen activities, and people on pages.
+	// maxConnections is more than the concurrent requests (sixteen activities, and people on
+	// pages), because the timeout of a request includes its wait for a connection.
 	maxConnections = 32
 	maxAnswer      = 16 << 20 // a page of a hundred invoices is about one MiB
-	// retries of a request that may not have arrived. Each carries the same idempotency key, so it
-	// is done once.
+	// retries is how often a request that may not have arrived is retried. Each retry carries the
+	// same idempotency key, so it takes effect once.
 	retries = 1
 )
 
-// Stripe is safe for concurrent use.
+// Stripe is a client of Stripe's API. It is safe for concurrent use.
 type Stripe struct {
 	backend stripe.Backend
 	key     string
 	now     func() time.Time
 }
 
-// New makes the way to Stripe, or says what is wrong with an option without repeating it. It asks
-// nothing yet.
+// New returns a client, or an error that says what is wrong with an option without repeating its
+// value. It sends no request.
 func New(o Options) (*Stripe, error) {
 	if o.SecretKey == "" || strings.ContainsAny(o.SecretKey, " \r\n") {
 		return nil, errors.New("takes a secret key of Stripe")
@@ -69,13 +69,13 @@ func New(o Options) (*Stripe, error) {
 	}
 	config := &stripe.BackendConfig{
 		EnableTelemetry: new(false), HTTPClient: client(o.Timeout), MaxNetworkRetries: stripe.Int64(retries),
-		// its lines repeat what was sent
+		// the library's log lines repeat what was sent
 		URL: new(base.String()), LeveledLogger: &stripe.LeveledLogger{Level: stripe.LevelNull},
 	}
 	return &Stripe{backend: stripe.GetBackendWithConfig(stripe.APIBackend, config), key: o.SecretKey, now: o.Now}, nil
 }
 
-// client follows no redirects, since a request carries the key.
+// client returns an HTTP client that follows no redirects, because a request carries the key.
 func client(timeout time.Duration) *http.Client {
 	transport := &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
@@ -93,7 +93,7 @@ func client(timeout time.Duration) *http.Client {
 	}
 }
 
-// bounded cuts answers that are longer than any of Stripe's.
+// bounded limits responses to maxAnswer bytes.
 type bounded struct{ next http.RoundTripper }
 
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -104,7 +104,7 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// at is an instant that Stripe gives in seconds; 0 is none.
+// at converts a time of Stripe's in seconds; 0 is the zero time.
 func at(seconds int64) time.Time {
 	if seconds == 0 {
 		return time.Time{}

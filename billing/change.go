@@ -13,26 +13,27 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// ErrSeveralItems is for a subscription that has no item or more than one: somebody made it so in
-// Stripe's dashboard, and changes it there.
+// ErrSeveralItems is returned for a subscription with no item or several: somebody changed it in
+// Stripe's dashboard, and must change it there.
 var ErrSeveralItems = errors.New("a subscription of ours has one item, and this one has not")
 
-// Change is how a subscription comes to the price of another item.
+// Change is a change of a subscription to the price of another item.
 type Change struct {
 	Subscription string
 	Item         plan.Item
-	// Charge has what the new price costs more for the rest of the interval paid at once; if the
-	// card is declined nothing changes. Without it nothing is charged or given back now, and the
-	// next invoice is of the new price.
+	// Charge charges the difference for the rest of the interval at once; if the card is declined
+	// nothing changes. Without it nothing is charged or refunded now, and the next invoice has the
+	// new price.
 	Charge bool
-	// Held is the key of the price whose plan is held until what is paid ends, written on the
-	// subscription; empty ends what was held.
+	// Held is the key of the price whose plan the account keeps until the paid interval ends. It is
+	// written to the subscription's metadata; empty removes it.
 	Held string
 }
 
-// ChangePrice brings a subscription to another price. One that has it already and holds the same is
-// left alone, so that a repeat charges nothing. How long something is held goes by the subscription
-// as it is when its price changes: a caller's snapshot may be of before a renewal.
+// ChangePrice changes a subscription to another price. It is idempotent: a subscription that has
+// the price and the same Held already is not changed, so a retry charges nothing. The end of the
+// held interval is read when the price changes, because a caller's snapshot may be from before a
+// renewal.
 func (s *Stripe) ChangePrice(ctx context.Context, c Change) error {
 	now, err := s.subscriptions().Get(c.Subscription, &stripe.SubscriptionParams{Params: stripe.Params{Context: ctx}})
 	if err != nil {
@@ -62,28 +63,29 @@ func (s *Stripe) ChangePrice(ctx context.Context, c Change) error {
 		params.PaymentBehavior = new("error_if_incomplete")
 	}
 	if endsOffer(c.Item) && now.Discount != nil {
-		params.Discounts = []*stripe.SubscriptionDiscountParams{} // sent as empty, which takes them away
+		params.Discounts = []*stripe.SubscriptionDiscountParams{} // an empty list removes them
 	}
 	changed, err := s.subscriptions().Update(c.Subscription, params)
 	if err != nil || c.Held == "" || changed.CurrentPeriodEnd == now.CurrentPeriodEnd {
 		return failed("change a subscription's price", err)
 	}
-	// It was renewed between the two, at the old price: what is held was paid for another interval.
+	// It was renewed between the two requests, at the old price: the held plan was paid for another
+	// interval.
 	_, err = s.subscriptions().Update(c.Subscription, &stripe.SubscriptionParams{
 		Params: stripe.Params{Context: ctx}, Metadata: heldMetadata(c.Held, changed.CurrentPeriodEnd),
 	})
 	return failed("hold a plan for the interval that began meanwhile", err)
 }
 
-// endsOffer reports whether an item ends the founding price though it is of the product that the
-// coupon applies to: the offer is by the month.
+// endsOffer reports whether a change to an item ends the founding price. The coupon applies to the
+// product, but the offer is for the monthly price only.
 func endsOffer(i plan.Item) bool {
 	offer := plan.Founding()
 	return i.Plan == offer.Plan && i.Interval != plan.ByMonth
 }
 
-// heldMetadata writes what is held until a time of Stripe's; Stripe takes a key away whose value is
-// empty.
+// heldMetadata returns the metadata for a held price until a time of Stripe's. Stripe removes a key
+// with an empty value.
 func heldMetadata(held string, until int64) map[string]string {
 	if held == "" {
 		return map[string]string{subscription.MetaHeld: "", subscription.MetaHeldUntil: ""}
@@ -91,7 +93,7 @@ func heldMetadata(held string, until int64) map[string]string {
 	return map[string]string{subscription.MetaHeld: held, subscription.MetaHeldUntil: strconv.FormatInt(until, 10)}
 }
 
-// CancelAtPeriodEnd has a subscription end with what is paid, or go on after all.
+// CancelAtPeriodEnd makes a subscription end with the paid interval, or undoes that.
 func (s *Stripe) CancelAtPeriodEnd(ctx context.Context, id string, cancel bool) error {
 	_, err := s.subscriptions().Update(id, &stripe.SubscriptionParams{
 		Params: stripe.Params{Context: ctx}, CancelAtPeriodEnd: new(cancel),
@@ -99,7 +101,7 @@ func (s *Stripe) CancelAtPeriodEnd(ctx context.Context, id string, cancel bool) 
 	return failed("set whether a subscription ends", err)
 }
 
-// CancelNow ends a subscription at once. One that ended before is done.
+// CancelNow cancels a subscription at once. It is idempotent; key is the idempotency key.
 func (s *Stripe) CancelNow(ctx context.Context, id, key string) error {
 	_, err := s.subscriptions().Cancel(id, &stripe.SubscriptionCancelParams{
 		Params: stripe.Params{Context: ctx, IdempotencyKey: new(key)}, InvoiceNow: new(false), Prorate: new(false),
@@ -114,7 +116,7 @@ func (s *Stripe) CancelNow(ctx context.Context, id, key string) error {
 	return err
 }
 
-// RefundPayment refunds all of a payment. What went back before is done.
+// RefundPayment refunds a payment in full. It is idempotent; key is the idempotency key.
 func (s *Stripe) RefundPayment(ctx context.Context, payment, key string) error {
 	_, err := refund.Client{B: s.backend, Key: s.key}.New(&stripe.RefundParams{
 		Params: stripe.Params{Context: ctx, IdempotencyKey: new(key)}, PaymentIntent: new(payment),
@@ -125,9 +127,9 @@ func (s *Stripe) RefundPayment(ctx context.Context, payment, key string) error {
 	return err
 }
 
-// SetTax has VAT added to the subscription's coming invoices, or not.
+// SetTax sets whether VAT is added to the subscription's future invoices.
 func (s *Stripe) SetTax(ctx context.Context, id string, vat bool) error {
-	rates := []*string{} // sent as empty, which takes them away
+	rates := []*string{} // an empty list removes them
 	if vat {
 		rate, err := s.vat(ctx)
 		if err != nil {

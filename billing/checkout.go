@@ -12,21 +12,21 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// Checkout is a purchase that is offered to somebody.
+// Checkout is a purchase to be offered.
 type Checkout struct {
-	ID       string // ours, by which Stripe's events and objects are told to belong to it
+	ID       string // our id, which connects Stripe's events and objects with it
 	Account  account.ID
 	Customer string
 	Item     plan.Item
-	VAT      bool // whether VAT is added
-	// SuccessURL and CancelURL are where the browser comes back to.
+	VAT      bool // VAT is added
+	// SuccessURL and CancelURL are where the browser returns to.
 	SuccessURL, CancelURL string
 	Expires               time.Time // between 30 minutes and a day from now
 }
 
-// OpenCheckout has Stripe make the page where it is paid, and gives the session and the page's
-// address. Asked again with the same checkout it gives the same. The price is looked up and held
-// against the plan's first: what differs is ErrNotForSale, and nothing is offered.
+// OpenCheckout creates a Checkout Session at Stripe and returns its id and the address of its page.
+// It is idempotent per checkout. First it compares the price at Stripe with the plan's: if they
+// differ it returns ErrNotForSale and offers nothing.
 func (s *Stripe) OpenCheckout(ctx context.Context, c *Checkout) (session, address string, err error) {
 	price, err := s.priceOf(ctx, c.Item)
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *Stripe) OpenCheckout(ctx context.Context, c *Checkout) (session, addres
 		Customer:          new(c.Customer),
 		ClientReferenceID: new(c.ID),
 		LineItems:         []*stripe.CheckoutSessionLineItemParams{{Price: new(price), Quantity: stripe.Int64(1)}},
-		// Cards only: what is paid later by other means would leave a purchase open for days.
+		// Cards only: payment methods that settle later would leave a purchase open for days.
 		PaymentMethodTypes: stripe.StringSlice([]string{string(stripe.PaymentMethodTypeCard)}),
 		SuccessURL:         new(c.SuccessURL),
 		CancelURL:          new(c.CancelURL),
@@ -71,7 +71,7 @@ func (c *Checkout) metadata() map[string]string {
 	}
 }
 
-// forPack has it paid once, with an invoice.
+// forPack sets a single payment with an invoice.
 func (c *Checkout) forPack(params *stripe.CheckoutSessionParams, taxes []*string) {
 	params.Mode = stripe.String(string(stripe.CheckoutSessionModePayment))
 	params.LineItems[0].TaxRates = taxes
@@ -83,8 +83,8 @@ func (c *Checkout) forPack(params *stripe.CheckoutSessionParams, taxes []*string
 	}
 }
 
-// forPlan has it paid again each interval. Taxes stand on the subscription, where a move to another
-// country changes them.
+// forPlan sets a payment per interval. Tax rates are set on the subscription, where a move to
+// another country changes them.
 func (c *Checkout) forPlan(params *stripe.CheckoutSessionParams, taxes []*string) {
 	params.Mode = stripe.String(string(stripe.CheckoutSessionModeSubscription))
 	params.SubscriptionData = &stripe.CheckoutSessionSubscriptionDataParams{
@@ -95,7 +95,7 @@ func (c *Checkout) forPlan(params *stripe.CheckoutSessionParams, taxes []*string
 	}
 }
 
-// ReadSession says what became of a checkout.
+// ReadSession returns the state of a Checkout Session.
 func (s *Stripe) ReadSession(ctx context.Context, id string) (subscription.Session, error) {
 	found, err := s.checkouts().Get(id, &stripe.CheckoutSessionParams{Params: stripe.Params{Context: ctx}})
 	if err != nil {
@@ -104,7 +104,7 @@ func (s *Stripe) ReadSession(ctx context.Context, id string) (subscription.Sessi
 	return sessionOf(found), nil
 }
 
-// ExpireSession ends a checkout that nobody paid, and says what became of it: one that was paid
+// ExpireSession expires an unpaid Checkout Session and returns its state. One that was paid
 // meanwhile is complete.
 func (s *Stripe) ExpireSession(ctx context.Context, id string) (subscription.Session, error) {
 	ended, err := s.checkouts().Expire(id, &stripe.CheckoutSessionExpireParams{Params: stripe.Params{Context: ctx}})

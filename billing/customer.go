@@ -14,21 +14,21 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 )
 
-// EnsureCustomer returns the customer of an account that has none yet, with an address to mail
-// invoices to and a country (ISO 3166-1, empty when none is known). Asked again within a day it
-// gives the same one, whatever changed: all that may is set in a second step.
+// EnsureCustomer creates the customer of an account, with an address to mail invoices to and a
+// country (ISO 3166-1, empty when unknown). It is idempotent for a day, even if the address or the
+// country changed: they are set in a second request.
 func (s *Stripe) EnsureCustomer(ctx context.Context, id account.ID, email, country string) (string, error) {
 	return s.makeCustomer(ctx, id, "customer/"+id.String(), email, country)
 }
 
-// ReplaceCustomer returns the customer that follows one that was deleted, as EnsureCustomer does:
-// within a day it is the same one for the same old one.
+// ReplaceCustomer creates the successor of a deleted customer, as EnsureCustomer does. It is
+// idempotent for a day per deleted customer.
 func (s *Stripe) ReplaceCustomer(ctx context.Context, id account.ID, old, email, country string) (string, error) {
 	return s.makeCustomer(ctx, id, "customer/"+id.String()+"/"+old, email, country)
 }
 
-// CustomerDeleted reports whether a customer was deleted: nothing can be sold to it any more.
-// ErrGone for one that Stripe never had.
+// CustomerDeleted reports whether a customer was deleted, so that it cannot be changed any more. It
+// returns ErrGone for one that Stripe never had.
 func (s *Stripe) CustomerDeleted(ctx context.Context, customer string) (bool, error) {
 	found, err := s.customers().Get(customer, &stripe.CustomerParams{Params: stripe.Params{Context: ctx}})
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *Stripe) makeCustomer(ctx context.Context, id account.ID, key, email, co
 	return made.ID, failed("tell who a customer is", err)
 }
 
-// SetCountry sets the country by which VAT is decided.
+// SetCountry sets the country that decides VAT.
 func (s *Stripe) SetCountry(ctx context.Context, customer, country string) error {
 	_, err := s.customers().Update(customer, &stripe.CustomerParams{
 		Params: stripe.Params{Context: ctx}, Address: address(country),
@@ -68,12 +68,12 @@ func address(country string) *stripe.AddressParams {
 	return &stripe.AddressParams{Country: new(country)}
 }
 
-// errNoPortal is for an account of Stripe that was not set up.
+// errNoPortal is returned when the Stripe account was not set up.
 var errNoPortal = errors.New("Stripe has no configuration of the portal; gateway ops billing setup makes it")
 
-// OpenPortal returns the address of a page at Stripe where the customer sees and changes how to
-// pay. Whoever has the address is the customer for some minutes: it goes to the person and nowhere
-// else.
+// OpenPortal returns the address of a page at Stripe where the customer sees and changes the
+// payment method. Anybody with the address acts as the customer for some minutes: give it to that
+// person only.
 func (s *Stripe) OpenPortal(ctx context.Context, customer, returnURL string) (string, error) {
 	configuration, err := s.portalConfiguration(ctx)
 	switch {
@@ -92,7 +92,7 @@ func (s *Stripe) OpenPortal(ctx context.Context, customer, returnURL string) (st
 	return page.URL, nil
 }
 
-// portalConfiguration finds ours; nil when there is none.
+// portalConfiguration returns our configuration of the portal; nil when there is none.
 func (s *Stripe) portalConfiguration(ctx context.Context) (*stripe.BillingPortalConfiguration, error) {
 	list := portalconfiguration.Client{B: s.backend, Key: s.key}.List(&stripe.BillingPortalConfigurationListParams{
 		ListParams: firstPage(ctx), Active: new(true),
@@ -105,8 +105,8 @@ func (s *Stripe) portalConfiguration(ctx context.Context) (*stripe.BillingPortal
 	return nil, failed("find the portal's configuration", list.Err())
 }
 
-// InvoiceURL returns the address of the page at Stripe that shows an invoice, and takes its payment
-// while it is open. Who has the address sees it.
+// InvoiceURL returns the address of the page at Stripe that shows an invoice and takes its payment
+// while it is open. Anybody with the address can see it.
 func (s *Stripe) InvoiceURL(ctx context.Context, id string) (string, error) {
 	found, err := invoice.Client{B: s.backend, Key: s.key}.Get(id, &stripe.InvoiceParams{
 		Params: stripe.Params{Context: ctx},
@@ -124,10 +124,10 @@ func (s *Stripe) InvoiceURL(ctx context.Context, id string) (string, error) {
 
 func (s *Stripe) customers() customer.Client { return customer.Client{B: s.backend, Key: s.key} }
 
-// pageSize is the most that Stripe gives at once.
+// pageSize is Stripe's maximum per page.
 const pageSize = 100
 
-// firstPage asks for one page and no more.
+// firstPage requests a single page.
 func firstPage(ctx context.Context) stripe.ListParams {
 	return stripe.ListParams{Context: ctx, Limit: stripe.Int64(pageSize), Single: true}
 }

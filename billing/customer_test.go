@@ -17,14 +17,14 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// shop is a Stripe with everything on sale, the way to it, and a customer.
+// shop is a fake Stripe with everything on sale, its client, and a customer.
 type shop struct {
 	*stripe.Server
 	*billing.Stripe
 
 	owner    account.ID
 	customer string
-	before   func(*http.Request) // each request
+	before   func(*http.Request) // called before each request
 	url      string
 }
 
@@ -54,7 +54,7 @@ func openShop(t *testing.T) *shop {
 	return s
 }
 
-// sell has the customer pay for a plan.
+// sell subscribes the customer to a plan.
 func (s *shop) sell(t *testing.T, customer, key string) {
 	t.Helper()
 	session, _, err := s.OpenCheckout(t.Context(), &billing.Checkout{
@@ -79,7 +79,7 @@ func itemOf(t *testing.T, key string) plan.Item {
 	return item
 }
 
-// delete has somebody delete a customer in Stripe's dashboard.
+// delete deletes a customer, as in Stripe's dashboard.
 func (s *shop) delete(t *testing.T, id string) {
 	t.Helper()
 	there := customer.Client{Key: stripe.DefaultSecretKey, B: stripego.GetBackendWithConfig(stripego.APIBackend,
@@ -130,8 +130,8 @@ func TestADeletedCustomerIsToldAndFollowedByAnother(t *testing.T) {
 	}
 }
 
-// Whoever pays for another month in the second of a change to a smaller plan has the larger one for
-// that month.
+// A customer who is charged for another month in the second of a downgrade keeps the larger plan
+// for that month.
 func TestADowngradeInTheSecondOfARenewalHoldsWhatWasPaid(t *testing.T) {
 	t.Parallel()
 	for name, renewsBefore := range map[string]func(*http.Request) bool{
@@ -170,7 +170,7 @@ func TestADowngradeInTheSecondOfARenewalHoldsWhatWasPaid(t *testing.T) {
 	}
 }
 
-// An invoice that nobody could charge may be paid by hand long after.
+// An invoice whose charges failed may be paid by hand long after.
 func TestAnInvoiceIsReadForMoreThanAYear(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)

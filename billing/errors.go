@@ -9,43 +9,44 @@ import (
 	"github.com/stripe/stripe-go/v76"
 )
 
-// What the errors of this package are told apart by, with errors.Is. An error that is none of them
-// is a mistake in what was sent.
+// The kinds of errors of this package, for errors.Is. An error of none of these kinds means that
+// the request was wrong.
 var (
-	// ErrUnavailable: no answer, or one that says to come again. What was asked for may have been
-	// done; asking again with the same key is safe.
+	// ErrUnavailable is returned without an answer, or with one that asks to retry. The request may
+	// have taken effect; a retry with the same idempotency key is safe.
 	ErrUnavailable = errors.New("Stripe gave no usable answer")
-	// ErrDeclined: the customer's bank or Stripe refused the card. Nothing was changed.
+	// ErrDeclined is returned when the customer's bank or Stripe declined the card. Nothing
+	// changed.
 	ErrDeclined = errors.New("the card was declined")
-	// ErrGone: Stripe has no such object, or it was deleted.
+	// ErrGone is returned when Stripe has no such object, or it was deleted.
 	ErrGone = errors.New("Stripe has no such object")
-	// ErrNotForSale: the price of an item is missing at Stripe, or is not what the plan says.
-	// Nothing is sold.
+	// ErrNotForSale is returned when the price of an item is missing at Stripe, or is not what the
+	// plan says. Nothing is sold.
 	ErrNotForSale = errors.New("Stripe's price is not the plan's")
 )
 
-// Error is Stripe's no, without its words, which may repeat what was sent.
+// Error is an error response of Stripe, without its message, which may repeat what was sent.
 type Error struct {
-	Status    int    // of HTTP
-	Type      string // a word of Stripe's: card_error, invalid_request_error, …
-	Code      string // a word of Stripe's: resource_missing, card_declined, …
-	Param     string // the parameter at fault, by name
+	Status    int    // HTTP status
+	Type      string // Stripe's type: card_error, invalid_request_error, …
+	Code      string // Stripe's code: resource_missing, card_declined, …
+	Param     string // name of the invalid parameter
 	RequestID string // for Stripe's support
 }
 
-// Error names the words.
+// Error returns the fields in one line.
 func (e *Error) Error() string {
 	return fmt.Sprintf("Stripe refused with %d %s %s %s (request %s)", e.Status, e.Type, e.Code, e.Param, e.RequestID)
 }
 
-// Is sorts the refusal.
+// Is reports whether the response is of a kind of error.
 func (e *Error) Is(kind error) bool {
 	switch kind { //nolint:errorlint // sentinels are compared
-	case ErrDeclined: // or the bank wants its owner to confirm, which nobody can here
+	case ErrDeclined: // or the bank requires a confirmation, which nobody can give here
 		return e.Type == string(stripe.ErrorTypeCard) || e.Status == http.StatusPaymentRequired
 	case ErrGone:
 		return e.Code == string(stripe.ErrorCodeResourceMissing)
-	case ErrUnavailable: // a wrong key is the operator's to mend, and asking again then is right
+	case ErrUnavailable: // the operator must replace a wrong key; a retry succeeds then
 		return e.Status >= http.StatusInternalServerError || e.Status == http.StatusTooManyRequests ||
 			e.Status == http.StatusConflict ||
 			e.Status == http.StatusUnauthorized || e.Status == http.StatusForbidden ||
@@ -54,7 +55,7 @@ func (e *Error) Is(kind error) bool {
 	return false
 }
 
-// failed turns what stripe-go gives into an error of this package that says what was tried.
+// failed converts an error of stripe-go to one of this package; what is the action that failed.
 func failed(what string, err error) error {
 	if err == nil {
 		return nil
@@ -71,8 +72,8 @@ func failed(what string, err error) error {
 	return fmt.Errorf("%s: %w: %w", what, ErrUnavailable, innermost(err))
 }
 
-// innermost keeps of an error the words that name no address. What could not be decoded is quoted
-// in its outer ones.
+// innermost returns the innermost wrapped error, whose text contains no address. An error that
+// wraps nothing is replaced, because it may quote the answer.
 func innermost(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return context.DeadlineExceeded
@@ -86,7 +87,7 @@ func innermost(err error) error {
 	return err
 }
 
-// code reports whether an error is Stripe's no with this word.
+// code reports whether err is an error response with this code.
 func code(err error, word stripe.ErrorCode) bool {
 	no, ok := errors.AsType[*Error](err)
 	return ok && no.Code == string(word)

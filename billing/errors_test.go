@@ -15,13 +15,13 @@ import (
 	"github.com/chainaccess/gateway/billing"
 )
 
-// answering is the way to a Stripe that answers everything in one way.
+// answering returns a client of a Stripe that answers everything in one way.
 func answering(t *testing.T, answer http.HandlerFunc) (*billing.Stripe, *atomic.Int64) {
 	t.Helper()
 	var asked atomic.Int64
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked.Add(1)
-		_, _ = io.Copy(io.Discard, r.Body) // only then the server sees that a client goes away
+		_, _ = io.Copy(io.Discard, r.Body) // only then does the server notice that a client disconnects
 		answer(w, r)
 	}))
 	t.Cleanup(s.Close)
@@ -106,8 +106,8 @@ func breakOff(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
-// A request that may not have arrived is sent again with the key that it had, so that it is done
-// once.
+// A request that may not have arrived is retried with the same idempotency key, so that it takes
+// effect once.
 func TestARepeatCarriesTheSameIdempotencyKey(t *testing.T) {
 	t.Parallel()
 	keys := make(chan string, 4)
@@ -158,8 +158,8 @@ func TestWaysThatLeadNowhereAreRefused(t *testing.T) {
 	}
 }
 
-// A subscription that somebody gave several items at Stripe is told apart from what may be tried
-// again.
+// A subscription that was given several items at Stripe has an error of its own, which is not
+// retried.
 func TestASubscriptionOfSeveralItemsIsNotChanged(t *testing.T) {
 	t.Parallel()
 	way, asked := answering(t, says(200, `{"id":"sub_1","items":{"data":[{"id":"si_1"},{"id":"si_2"}]}}`))

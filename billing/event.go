@@ -13,45 +13,46 @@ import (
 	"github.com/stripe/stripe-go/v76/webhook"
 )
 
-// What a webhook is refused for.
+// Errors of ReadEvent.
 var (
-	// ErrSignature: it is not signed with the secret, so it is not from Stripe.
+	// ErrSignature is returned when the webhook is not signed with the secret, so it is not from
+	// Stripe.
 	ErrSignature = errors.New("the webhook is not signed with the secret of its endpoint")
-	// ErrStale: it was signed more than five minutes ago or from now, so it may be an old one sent
-	// again.
+	// ErrStale is returned when it was signed more than five minutes before or after now, so it may
+	// be a replay.
 	ErrStale = errors.New("the webhook's signature is more than five minutes old")
-	// ErrNoEvent: it is signed and no event.
+	// ErrNoEvent is returned when it is signed and is not an event.
 	ErrNoEvent = errors.New("the webhook holds no event")
 )
 
-// tolerance is how far the time of a signature may be from now (Stripe's own default).
+// tolerance is the maximum difference between a signature's time and now; Stripe's own default.
 const tolerance = webhook.DefaultTolerance
 
-// Event is a hint that something happened to a customer. What happened is read from Stripe.
+// Event is a hint that something of a customer changed. What changed is read from Stripe.
 type Event struct {
 	ID         string
 	Type       string
-	APIVersion string // of the objects that it carries
+	APIVersion string // version of the objects in it
 	Created    time.Time
-	// Object is the id of what it is about; Customer whose that is, and Session the checkout, each
-	// empty when it does not say.
+	// Object is the id of the object that changed, Customer its customer, and Session its Checkout
+	// Session; each is empty when the event does not name it.
 	Object, Customer, Session string
 	// Payment is the payment intent; disputes and refunds name no customer.
 	Payment string
 }
 
-// Pinned reports whether the event carries objects in the version that this program speaks.
+// Pinned reports whether the event's objects have our API version.
 func (e *Event) Pinned() bool { return e.APIVersion == APIVersion }
 
-// ReadEvent reads a webhook once its signature proved that Stripe sent it, within five minutes of
-// now. Of the objects it takes ids only, from whatever version of the API they are.
+// ReadEvent verifies a webhook's signature, which must be within five minutes of now, and parses
+// the event. It reads only ids of the objects, in any API version.
 func ReadEvent(payload []byte, signature, secret string, now time.Time) (Event, error) {
 	signed, sums, ok := parseSignature(signature)
 	if !ok || secret == "" {
 		return Event{}, ErrSignature
 	}
 	want, good := webhook.ComputeSignature(signed, payload, secret), false
-	for _, sum := range sums { // several while a secret is being replaced
+	for _, sum := range sums { // several while a secret is being rotated
 		good = hmac.Equal(sum, want) || good
 	}
 	switch age := now.Sub(signed); {
@@ -63,10 +64,10 @@ func ReadEvent(payload []byte, signature, secret string, now time.Time) (Event, 
 	return decodeEvent(payload)
 }
 
-// maxSums bounds what one header makes us compare.
+// maxSums bounds how many signatures of one header are compared.
 const maxSums = 8
 
-// parseSignature reads t=<seconds>,v1=<hex>,… (https://stripe.com/docs/webhooks, verify manually).
+// parseSignature parses t=<seconds>,v1=<hex>,… (https://stripe.com/docs/webhooks, verify manually).
 func parseSignature(header string) (signed time.Time, sums [][]byte, ok bool) {
 	for part := range strings.SplitSeq(header, ",") {
 		name, value, found := strings.Cut(strings.TrimSpace(part), "=")
@@ -88,10 +89,10 @@ func parseSignature(header string) (signed time.Time, sums [][]byte, ok bool) {
 	return signed, sums, !signed.IsZero() && len(sums) > 0
 }
 
-// ref is a reference to an object: its id, or the object itself.
+// ref is the id of a referenced object, which an event has as an id or as the object itself.
 type ref string
 
-// UnmarshalJSON takes both; anything else refers to nothing.
+// UnmarshalJSON accepts both forms; anything else leaves the id empty.
 func (r *ref) UnmarshalJSON(text []byte) error {
 	var id string
 	if json.Unmarshal(text, &id) == nil {
@@ -105,7 +106,7 @@ func (r *ref) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// object is what an event carries, as far as versions of the API agree on it.
+// object is the part of an event's object that API versions agree on.
 type object struct {
 	ID       string `json:"id"`
 	Object   string `json:"object"`
@@ -113,7 +114,7 @@ type object struct {
 	Payment  ref    `json:"payment_intent"`
 }
 
-// maxWord bounds ids of Stripe's, and maxType its types, as the record does.
+// maxWord is the maximum length of Stripe's ids, and maxType of event types, as in PostgreSQL.
 const (
 	maxWord = 255
 	maxType = 100
@@ -130,7 +131,7 @@ func decodeEvent(payload []byte) (Event, error) {
 		} `json:"data"`
 	}
 	if err := json.Unmarshal(payload, &from); err != nil {
-		return Event{}, ErrNoEvent // the decoder's words quote the payload
+		return Event{}, ErrNoEvent // the decoder's error quotes the payload
 	}
 	about := &from.Data.Object
 	e := Event{
@@ -156,11 +157,11 @@ func decodeEvent(payload []byte) (Event, error) {
 	return e, nil
 }
 
-// unprintable reports whether a letter cannot be of an id.
+// unprintable reports whether a character cannot be in an id.
 func unprintable(r rune) bool { return r <= ' ' || r > '~' }
 
-// Events are the types that a webhook endpoint is to be told of: each says that something of a
-// customer's changed.
+// Events lists the event types that a webhook endpoint must be subscribed to: each reports that
+// something of a customer changed.
 func Events() []string {
 	types := []stripe.EventType{
 		stripe.EventTypeCheckoutSessionCompleted, stripe.EventTypeCheckoutSessionExpired,

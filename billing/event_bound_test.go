@@ -10,8 +10,8 @@ import (
 	"github.com/chainaccess/gateway/billing"
 )
 
-// The record takes types of a hundred letters: what it cannot take is refused, not tried for three
-// days.
+// PostgreSQL takes types of up to a hundred characters. A longer one is refused, so that Stripe
+// does not retry it for three days.
 func TestATypeThatTheRecordDoesNotTakeIsNoEvent(t *testing.T) {
 	t.Parallel()
 	for letters, want := range map[int]error{100: nil, 101: billing.ErrNoEvent} {

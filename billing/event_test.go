@@ -15,7 +15,7 @@ import (
 
 const whsec = "whsec_canary"
 
-// sign returns a payload's header, as Stripe makes it at a time.
+// sign returns a payload's signature header, as Stripe makes it at a time.
 func sign(payload, secret string, at time.Time) string {
 	return webhook.GenerateTestSignedPayload(&webhook.UnsignedPayload{
 		Payload: []byte(payload), Secret: secret, Timestamp: at,
@@ -122,7 +122,7 @@ func TestAnEventSaysWhoseItIsInEveryVersion(t *testing.T) {
 	}
 }
 
-// Whatever is signed, it is read without a panic, and what is read are words.
+// No signed payload makes ReadEvent panic, and all fields of an event are printable.
 func FuzzReadEvent(f *testing.F) {
 	f.Add(paidEvent, "")
 	f.Add(`{"id":"a","type":"b","data":{"object":null}}`, "t=1,v1=00")

@@ -11,19 +11,20 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// What we make at Stripe carries metadata that says which of ours it is, because not everything
-// there takes an id of ours.
+// Metadata on the objects that we create at Stripe names which of ours they are, because not all of
+// them take an id of ours.
 const (
 	metaOurs   = "cag"
 	oursVAT    = "vat"
 	oursPortal = "portal"
 	currency   = "usd"
 
-	// productPrefix begins the ids of our products, before the key of the plan or the pack.
+	// productPrefix is the prefix of the ids of our products, before the key of the plan or the
+	// pack.
 	productPrefix = "cag_"
 )
 
-// productID is the id of the product at Stripe under which an item is sold.
+// productID returns the id of the product at Stripe under which an item is sold.
 func productID(i plan.Item) string {
 	if i.IsPack() {
 		return productPrefix + i.Key
@@ -31,8 +32,8 @@ func productID(i plan.Item) string {
 	return productPrefix + i.Plan
 }
 
-// priceKey is the lookup key of the price that an item is paid as: an offer is another's price and
-// a coupon.
+// priceKey returns the lookup key of an item's price. An offer has the price of another item, and a
+// coupon.
 func priceKey(i plan.Item) string {
 	if i.PaidAs != "" {
 		return i.PaidAs
@@ -40,7 +41,8 @@ func priceKey(i plan.Item) string {
 	return i.Key
 }
 
-// priceOf returns the id of an item's price once it is what the plan says.
+// priceOf returns the id of an item's price, or ErrNotForSale when the price is missing or is not
+// what the plan says.
 func (s *Stripe) priceOf(ctx context.Context, i plan.Item) (string, error) {
 	key := priceKey(i)
 	found, err := s.findPrice(ctx, key)
@@ -57,7 +59,7 @@ func (s *Stripe) priceOf(ctx context.Context, i plan.Item) (string, error) {
 	return found.ID, nil
 }
 
-// findPrice finds a price by its lookup key, active or not; nil when there is none.
+// findPrice returns a price by its lookup key, active or not; nil when there is none.
 func (s *Stripe) findPrice(ctx context.Context, key string) (*stripe.Price, error) {
 	list := price.Client{B: s.backend, Key: s.key}.List(&stripe.PriceListParams{
 		ListParams: firstPage(ctx), LookupKeys: stripe.StringSlice([]string{key}),
@@ -70,7 +72,7 @@ func (s *Stripe) findPrice(ctx context.Context, key string) (*stripe.Price, erro
 	return nil, failed("find a price", list.Err())
 }
 
-// differs says in what a price is not an item's; empty when it is the item's in everything.
+// differs returns how a price differs from an item's; empty when it does not.
 func differs(p *stripe.Price, i plan.Item) string {
 	recurs := ""
 	if p.Recurring != nil {
@@ -109,7 +111,7 @@ func (s *Stripe) vat(ctx context.Context) (string, error) {
 	return rate.ID, nil
 }
 
-// findVAT finds our tax rate; nil when there is none.
+// findVAT returns our tax rate; nil when there is none.
 func (s *Stripe) findVAT(ctx context.Context) (*stripe.TaxRate, error) {
 	list := taxrate.Client{B: s.backend, Key: s.key}.List(&stripe.TaxRateListParams{
 		ListParams: firstPage(ctx), Active: new(true), Inclusive: new(false),

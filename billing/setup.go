@@ -17,10 +17,10 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// SetUpOptions say what SetUp may do.
+// SetUpOptions are the options of SetUp.
 type SetUpOptions struct {
-	Check      bool   // look only, make nothing
-	WebhookURL string // where our webhooks come in; empty to leave the endpoint out
+	Check      bool   // check only, create nothing
+	WebhookURL string // address of our webhook; empty to skip the endpoint
 }
 
 // State is what SetUp found or did.
@@ -37,12 +37,12 @@ const (
 // Line is one object at Stripe.
 type Line struct {
 	What  string `json:"what"` // price pro_monthly
-	ID    string `json:"id"`   // empty while there is none
+	ID    string `json:"id"`   // empty when it does not exist
 	State State  `json:"state"`
-	Note  string `json:"note"` // what is wrong, or to do; empty when nothing is
+	Note  string `json:"note"` // what is wrong or to do; empty for nothing
 }
 
-// setUp is one run.
+// setUp is one run of SetUp.
 type setUp struct {
 	*Stripe
 
@@ -50,11 +50,11 @@ type setUp struct {
 	lines   []Line
 }
 
-// SetUp makes what is sold at Stripe, or checks it: a product and a price for each item, the
-// founding coupon, the tax rate, the portal. What is there is left as it is, so it may be run again
-// at any time; what is there and not as the plan says is Wrong, and never changed: people may be
-// paying by it. The webhook's endpoint is made by the operator, who is shown its secret then. The
-// lines hold even when the error says that something is wrong.
+// SetUp creates what is sold at Stripe, or checks it: a product and a price for each item, the
+// founding coupon, the tax rate, the portal's configuration. It is idempotent: objects that exist
+// are left as they are. An object that differs from the plan is Wrong and never changed, because
+// people may be paying by it. The operator creates the webhook endpoint, because Stripe shows its
+// secret then. The lines are valid even with an error.
 func (s *Stripe) SetUp(ctx context.Context, o SetUpOptions) ([]Line, error) {
 	u := &setUp{Stripe: s, options: o}
 	for _, i := range plan.Items() {
@@ -76,7 +76,7 @@ func (s *Stripe) SetUp(ctx context.Context, o SetUpOptions) ([]Line, error) {
 	return u.lines, u.faults()
 }
 
-// faults lists what must be mended before anything is sold.
+// faults returns what must be fixed before anything is sold.
 func (u *setUp) faults() error {
 	var faults []error
 	for _, l := range u.lines {
@@ -87,7 +87,7 @@ func (u *setUp) faults() error {
 	return errors.Join(faults...)
 }
 
-// note writes a line: wrong is empty when the object is as it should be.
+// note adds a line; wrong is empty when the object is as it should be.
 func (u *setUp) note(what, id, wrong string) {
 	state := There
 	if wrong != "" {
@@ -96,7 +96,7 @@ func (u *setUp) note(what, id, wrong string) {
 	u.lines = append(u.lines, Line{What: what, ID: id, State: state, Note: wrong})
 }
 
-// make makes an object, or says that it is missing.
+// make creates an object, or reports it as missing when only checking.
 func (u *setUp) make(what string, do func() (string, error)) error {
 	if u.options.Check {
 		u.lines = append(u.lines, Line{
@@ -116,7 +116,7 @@ func (u *setUp) product(ctx context.Context, i plan.Item) error {
 	id := productID(i)
 	what := "product " + id
 	if slices.ContainsFunc(u.lines, func(l Line) bool { return l.What == what }) {
-		return nil // of a plan that is sold by the month and by the year
+		return nil // product of a plan that is sold by the month and by the year
 	}
 	products := product.Client{B: u.backend, Key: u.key}
 	found, err := products.Get(id, &stripe.ProductParams{Params: stripe.Params{Context: ctx}})
@@ -250,7 +250,7 @@ func (u *setUp) portal(ctx context.Context) error {
 				},
 				InvoiceHistory:      &stripe.BillingPortalConfigurationFeaturesInvoiceHistoryParams{Enabled: yes},
 				PaymentMethodUpdate: &stripe.BillingPortalConfigurationFeaturesPaymentMethodUpdateParams{Enabled: yes},
-				// Plans are changed with us, where the rules of changes are.
+				// Plans are changed through us, because we enforce the rules of changes.
 				SubscriptionCancel: &stripe.BillingPortalConfigurationFeaturesSubscriptionCancelParams{
 					Enabled: yes, Mode: new("at_period_end"),
 				},
@@ -261,8 +261,8 @@ func (u *setUp) portal(ctx context.Context) error {
 	})
 }
 
-// endpoint looks whether Stripe tells us of events. Making one shows its secret once, so that is
-// for the operator.
+// endpoint checks that Stripe sends us events. The operator creates an endpoint, because Stripe
+// shows its secret only once.
 func (u *setUp) endpoint(ctx context.Context) error {
 	if u.options.WebhookURL == "" {
 		return nil

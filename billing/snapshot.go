@@ -14,26 +14,23 @@ import (
 )
 
 const (
-	// readBack bounds what is read again. Payments go back for as long as a pack of theirs is
-	// valid, and some weeks more; an open invoice may be paid or voided long after its charges
-	// failed.
+	// readBack bounds what is read again. It covers the validity of a pack and some weeks more; an
+	// open invoice may be paid or voided long after its charges failed.
 	readBack = 400 * 24 * time.Hour
-	// maxPages bounds each list. A customer with more is one that only support can look at, so the
-	// rest is not guessed.
+	// maxPages bounds each list. A customer with more needs support, so the rest is not guessed.
 	maxPages = 10
 )
 
-// Snapshot reads everything that Stripe says of a customer: all subscriptions, the invoices and the
-// payments of 400 days with what went back, the country and the card. Of a customer that was
-// deleted it says so and nothing else; one that Stripe never had is ErrGone, since the key may be
-// another account's of Stripe. ReadAt is before the first question, so what changed later is not in
-// it.
+// Snapshot reads everything that Stripe has of a customer: all subscriptions, the invoices and
+// payments of 400 days with their refunds, the country and the card. For a deleted customer it sets
+// only Deleted. For one that Stripe never had it returns ErrGone, because the key may belong to
+// another Stripe account. ReadAt is before the first request, so later changes may be missing.
 func (s *Stripe) Snapshot(ctx context.Context, customer string) (subscription.Snapshot, error) {
 	snapshot := subscription.Snapshot{Customer: customer, ReadAt: s.now().UTC()}
 	params := &stripe.CustomerParams{Params: stripe.Params{Context: ctx}}
 	params.AddExpand("invoice_settings.default_payment_method")
 	who, err := s.customers().Get(customer, params)
-	// of a deleted one there may be nothing to expand
+	// a deleted customer may have nothing to expand
 	if err = failed("read a customer", err); err != nil && !errors.Is(err, ErrUnavailable) {
 		if deleted, again := s.CustomerDeleted(ctx, customer); again == nil && deleted {
 			snapshot.Deleted = true
@@ -62,8 +59,8 @@ func (s *Stripe) Snapshot(ctx context.Context, customer string) (subscription.Sn
 	return snapshot, s.readPayments(ctx, &snapshot)
 }
 
-// readSubscriptions reads them in every state. The card on one that lasts is what Stripe will
-// charge, before the customer's own.
+// readSubscriptions reads subscriptions in every state. Stripe charges the card of a lasting
+// subscription before the customer's own.
 func (s *Stripe) readSubscriptions(ctx context.Context, to *subscription.Snapshot) error {
 	params := &stripe.SubscriptionListParams{
 		ListParams: listParams(ctx), Customer: new(to.Customer), Status: new("all"),
@@ -105,7 +102,7 @@ func (s *Stripe) readPayments(ctx context.Context, to *subscription.Snapshot) er
 	}
 	params.AddExpand("data.latest_charge")
 	list := paymentintent.Client{B: s.backend, Key: s.key}.List(params)
-	for n := 0; n < maxPages*pageSize && list.Next(); n++ { // newest first: what lies beyond was granted long ago
+	for n := 0; n < maxPages*pageSize && list.Next(); n++ { // newest first: older ones were granted long ago
 		to.Payments = append(to.Payments, paymentOf(list.PaymentIntent()))
 	}
 	return failed("list a customer's payments", list.Err())

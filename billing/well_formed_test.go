@@ -20,7 +20,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// loadSpec parses Stripe's own description of its API, once: it is eight megabytes.
+// loadSpec parses Stripe's OpenAPI description once: it has eight megabytes.
 var loadSpec = sync.OnceValues(func() (*server.StubServer, error) {
 	spec, err := server.LoadSpec(embedded.OpenAPISpec, "")
 	if err != nil {
@@ -33,12 +33,12 @@ var loadSpec = sync.OnceValues(func() (*server.StubServer, error) {
 	return server.NewStubServer(fixtures, spec, false, false)
 })
 
-// mock is stripe-mock: it holds paths and parameters against Stripe's description and keeps no
-// state. What a call has to find is put in place of the answer, after the request was checked.
+// mock is stripe-mock: it validates paths and parameters against Stripe's API description and keeps
+// no state. A prepared answer replaces its own after the request was validated.
 type mock struct {
 	*billing.Stripe
 
-	mu       sync.Mutex // guards what follows while a call is under way
+	mu       sync.Mutex // guards the rest during a call
 	sent     []string   // method and path
 	refused  []string
 	prepared map[string]string // answers by method and path, ids left out
@@ -78,10 +78,10 @@ func mocked(t *testing.T) *mock {
 	return m
 }
 
-// noon is when these tests play.
+// noon is the time of these tests.
 var noon = time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 
-// sell has stripe-mock answer with an item's price, and with the tax rate.
+// sell prepares stripe-mock's answers with an item's price and the tax rate.
 func (m *mock) sell(t *testing.T, key string) plan.Item {
 	t.Helper()
 	item, ok := plan.FindItem(key)
@@ -118,8 +118,8 @@ func listOf(objects ...any) string {
 	return string(text)
 }
 
-// Every call that this package makes has a path, a method and parameters that Stripe's description
-// of its API knows.
+// Every request of this package has a path, a method and parameters that Stripe's API description
+// knows.
 func TestEveryCallIsWellFormed(t *testing.T) {
 	t.Parallel()
 	const url, subscription = "https://gateway.example/billing", `{"id":"sub_1","object":"subscription","items":{"object":"list","data":[` +
@@ -139,7 +139,7 @@ func TestEveryCallIsWellFormed(t *testing.T) {
 	}
 	for name, call := range map[string]struct {
 		run  func(*testing.T, *mock) error
-		last string // the last request that it must have come to
+		last string // the last request expected
 	}{
 		"customer": {func(t *testing.T, m *mock) error {
 			_, err := m.EnsureCustomer(t.Context(), id, "ann@buyer.example", "DE")
@@ -236,12 +236,12 @@ func TestEveryCallIsWellFormed(t *testing.T) {
 	}
 }
 
-// Setting up makes whatever is missing, each with parameters that Stripe knows.
+// SetUp creates whatever is missing, with parameters that Stripe knows.
 func TestSetUpIsWellFormed(t *testing.T) {
 	t.Parallel()
 	m := mocked(t)
 	for _, i := range plan.Items() {
-		m.prepared["GET /v1/products/"+productOf(i)] = "" // nothing that can be read
+		m.prepared["GET /v1/products/"+productOf(i)] = "" // not a readable answer
 	}
 	lines, err := m.SetUp(t.Context(), billing.SetUpOptions{WebhookURL: "https://gateway.example/webhooks/stripe"})
 	if !errors.Is(err, billing.ErrUnavailable) || len(lines) != 0 {
@@ -259,7 +259,7 @@ func TestSetUpIsWellFormed(t *testing.T) {
 			t.Errorf("it never sent %s", want)
 		}
 	}
-	// stripe-mock's coupon is none of ours, and it knows no endpoint of this address.
+	// stripe-mock's coupon is not ours, and it has no endpoint with this address.
 	if err == nil || !strings.Contains(err.Error(), "coupon founding is wrong") ||
 		!strings.Contains(err.Error(), "webhook endpoint is missing") {
 		t.Errorf("what is wrong is not said: %v", err)

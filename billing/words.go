@@ -11,10 +11,10 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// What Stripe's objects say, in our words.
+// Conversions of Stripe's objects to our types.
 
-// subscriptionOf takes the price of the first item of a plan of ours, else of the first: what
-// somebody added to a subscription does not hide its plan.
+// subscriptionOf converts a subscription. It uses the first item of a plan of ours, else the first
+// item: items that were added by hand do not hide the plan.
 func subscriptionOf(from *stripe.Subscription, now time.Time) subscription.Subscription {
 	s := subscription.Subscription{
 		ID: from.ID, Status: subscription.Status(from.Status), Checkout: from.Metadata[subscription.MetaCheckout],
@@ -46,7 +46,7 @@ func subscriptionOf(from *stripe.Subscription, now time.Time) subscription.Subsc
 	return s
 }
 
-// priceBy has a subscription be of a price; nil changes nothing.
+// priceBy sets a subscription's price; nil changes nothing.
 func priceBy(s *subscription.Subscription, p *stripe.Price) {
 	if p == nil {
 		return
@@ -60,9 +60,9 @@ func priceBy(s *subscription.Subscription, p *stripe.Price) {
 	}
 }
 
-// keyOf is the key of the item that a price is of. A price whose amount was replaced by another's
-// loses its lookup key and keeps its metadata; one that is not ours keeps its id, which is no
-// item's.
+// keyOf returns the key of the item that a price is for. A price whose lookup key was transferred
+// to another price still has its metadata. For a price that is not ours it returns Stripe's id,
+// which is no item's key.
 func keyOf(p *stripe.Price) string {
 	switch {
 	case p.Metadata[metaOurs] != "":
@@ -77,7 +77,7 @@ func invoiceOf(from *stripe.Invoice) subscription.Invoice {
 	i := subscription.Invoice{
 		ID: from.ID, Number: from.Number, Status: subscription.InvoiceStatus(from.Status),
 		Reason: string(from.BillingReason), Currency: string(from.Currency),
-		// Our tax is on top, never within, so what is not tax is net.
+		// Our tax is exclusive, so what is not tax is net.
 		Net: plan.Cents(from.Total - from.Tax), VAT: plan.Cents(from.Tax), Total: plan.Cents(from.Total),
 		Paid: plan.Cents(from.AmountPaid), CreatedAt: at(from.Created), Attempts: int(from.AttemptCount),
 		NextAttempt: at(from.NextPaymentAttempt),
@@ -95,8 +95,8 @@ func invoiceOf(from *stripe.Invoice) subscription.Invoice {
 	return i
 }
 
-// servicePeriod is the time that an invoice is for: that of its line that reaches furthest. The
-// period of the invoice itself is the one before, in which its items came together.
+// servicePeriod returns the time that an invoice is for: that of the line that ends last. The
+// period of the invoice itself is the one before, in which its items were added.
 func servicePeriod(from *stripe.Invoice) (start, end time.Time) {
 	start, end = at(from.PeriodStart), at(from.PeriodEnd)
 	if from.Lines == nil {
@@ -124,7 +124,7 @@ func paymentOf(from *stripe.PaymentIntent) subscription.Payment {
 	return p
 }
 
-// cardOf is nil for what is no card.
+// cardOf returns nil when the payment method is not a card.
 func cardOf(from *stripe.PaymentMethod) *subscription.Card {
 	if from == nil || from.Card == nil {
 		return nil
@@ -135,7 +135,7 @@ func cardOf(from *stripe.PaymentMethod) *subscription.Card {
 	}
 }
 
-// cardCountry is the code of a card's country; empty for what is none.
+// cardCountry returns the code of a card's country; empty when it is not a country's.
 func cardCountry(code string) string {
 	if !plan.Located(code) {
 		return ""

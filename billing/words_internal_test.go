@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// What somebody added to a subscription by hand hides neither its plan nor what the plan costs,
+// An item that was added to a subscription by hand hides neither its plan nor the plan's price,
 // wherever Stripe lists it.
 func TestTheItemOfAPlanOfOursSaysWhatASubscriptionIsOf(t *testing.T) {
 	t.Parallel()

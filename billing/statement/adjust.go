@@ -9,8 +9,8 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// adjust finds what was recorded of closed periods since they were frozen, less what was adjusted
-// before, and has the first statement that is closed now tell of it.
+// adjust computes adjustments: usage of closed periods that was recorded since they were frozen,
+// less earlier adjustments. It adds each to the first statement that is closed now.
 func (c *closing) adjust(ctx context.Context, late []store.UsagePeriod, usage map[store.UsagePeriod]tally,
 	keys map[account.KeyID]store.StatementKey,
 ) error {
@@ -50,7 +50,7 @@ func (c *closing) adjust(ctx context.Context, late []store.UsagePeriod, usage ma
 	for _, of := range late {
 		a := Adjustment{Period: of.Period, Keys: usage[of].keys(of.Account, keys)}
 		if len(a.Keys) == 0 {
-			continue // the books differ, which the audit tells
+			continue // the books differ, which the audit reports
 		}
 		a.Totals, _ = sum(a.Keys)
 		for i := range c.dues {

@@ -13,27 +13,29 @@ import (
 )
 
 // Grace is how far past a period's end, and past the cut of one that was cut short, all usage must
-// be recorded before the period is closed: longer than any call takes, than a change takes to be in
-// force, and than the meter's clock may step back. What comes later still is an adjustment.
+// be recorded before the period is closed. It is longer than any call takes, than a change takes to
+// be in force, and than the meter's clock may step back. Usage that is recorded later becomes an
+// adjustment.
 const Grace = 5 * time.Minute
 
-// ErrNoPeriod says that an account has no period of the name, none yet, or that the name is none.
+// ErrNoPeriod is returned when an account has no period of that name, or the name is not valid.
 var ErrNoPeriod = errors.New("statement: the account has no such period")
 
-// Book compiles and keeps statements. It is safe for concurrent use.
+// Book compiles and stores statements. It is safe for concurrent use.
 type Book struct {
 	Store *store.Store
 	Now   func() time.Time
 }
 
-// Entry is a line of the list of an account's periods. Requests and units are known of closed ones.
+// Entry is an entry in the list of an account's periods. Requests and Units are set for closed
+// ones.
 type Entry struct {
 	Period
 	Status Status
 }
 
-// List returns the periods of an account, newest first. Empty ones of accounts that nobody signs in
-// to are not closed until somebody asks for them, so they are left out.
+// List returns the periods of an account, newest first. It omits empty ones of accounts that nobody
+// signs in to: they are closed only when somebody asks for them.
 func (b *Book) List(ctx context.Context, of *store.Account) ([]Entry, error) {
 	h, err := b.history(ctx, of)
 	if err != nil {
@@ -62,20 +64,21 @@ func statusOf(p *Period, now time.Time) Status {
 	return Closing
 }
 
-// statedWhenEmpty reports whether periods without usage are closed as well: of accounts that people
-// sign in to or that a wallet holds. There is no end of the others, and most are used for a day.
+// statedWhenEmpty reports whether periods without usage are closed too: those of accounts that
+// people sign in to or that a wallet holds. There are very many others, and most are used for a
+// day.
 func statedWhenEmpty(a *store.Account) bool {
 	return a.Kind == store.KindOwner || a.Kind == store.KindWallet
 }
 
-// Current is the name of the period that is under way.
+// Current returns the name of the current period.
 func (b *Book) Current(of *store.Account) string {
 	start, _ := of.Cycle.Period(b.Now())
 	return account.Period{Start: start}.Key()
 }
 
-// Get returns the statement of a period by its name: what was frozen, or the record as it is. A
-// period that can be closed is closed by it. ErrNoPeriod when the account has none of the name.
+// Get returns the statement of a period by its name: the frozen one, or a live one. It closes the
+// period if that is possible. It returns ErrNoPeriod when the account has no period of that name.
 func (b *Book) Get(ctx context.Context, of *store.Account, name string) (Statement, error) {
 	ref := store.UsagePeriod{Account: of.ID, Period: name}
 	if s, err := b.frozen(ctx, ref); err == nil || !errors.Is(err, store.ErrNotFound) {
@@ -99,12 +102,12 @@ func (b *Book) Get(ctx context.Context, of *store.Account, name string) (Stateme
 		}
 		if s, err := b.frozen(ctx, ref); err == nil || !errors.Is(err, store.ErrNotFound) {
 			return s, err
-		} // the record said something else in between
+		} // the record changed in between
 	}
 	return b.live(ctx, of, &p)
 }
 
-// recorded reports whether all usage of a period is in the record.
+// recorded reports whether all usage of a period is in PostgreSQL.
 func recorded(p *Period, mark time.Time) bool {
 	return !mark.IsZero() && !mark.Before(p.due())
 }
@@ -117,8 +120,8 @@ func (b *Book) frozen(ctx context.Context, ref store.UsagePeriod) (Statement, er
 	return thaw(kept.Content, kept.Hash)
 }
 
-// watermark is the instant before which all usage of an account is recorded; zero before the first
-// flush.
+// watermark returns the instant before which all usage of an account is recorded; zero before the
+// first flush.
 func (b *Book) watermark(ctx context.Context, id account.ID) (time.Time, error) {
 	mark, err := b.Store.AccountWatermark(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
@@ -147,8 +150,8 @@ func (h *history) usedNames() map[string]bool {
 	return names
 }
 
-// histories reads what is known of the periods of accounts, of closed ones those that ended after
-// an instant.
+// histories reads what is known of the periods of accounts; of closed periods, those that ended
+// after since.
 func histories(ctx context.Context, r *store.StatementBook, accounts []store.Account,
 	since time.Time,
 ) ([]*history, error) {
@@ -185,7 +188,7 @@ func histories(ctx context.Context, r *store.StatementBook, accounts []store.Acc
 	return all, nil
 }
 
-// live compiles a period that is not closed, in one snapshot.
+// live compiles a period that is not closed, from one database snapshot.
 func (b *Book) live(ctx context.Context, of *store.Account, p *Period) (Statement, error) {
 	now := b.Now()
 	f := facts{
@@ -233,7 +236,7 @@ func (b *Book) live(ctx context.Context, of *store.Account, p *Period) (Statemen
 	return compile(&f), nil
 }
 
-// keysOf are the keys that lines are of, each once.
+// keysOf returns the distinct keys of lines.
 func keysOf(lines []store.StatementLine) []account.KeyID {
 	seen := map[account.KeyID]bool{}
 	var keys []account.KeyID

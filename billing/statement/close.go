@@ -13,11 +13,11 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// Report is what closing did.
+// Report counts what Close did.
 type Report struct {
 	Closed   int `json:"closed"`
-	Adjusted int `json:"adjusted"` // earlier periods, of which usage was recorded late
-	Waiting  int `json:"waiting"`  // periods that are over and whose usage is not all recorded yet
+	Adjusted int `json:"adjusted"` // earlier periods with usage that was recorded late
+	Waiting  int `json:"waiting"`  // ended periods whose usage is not all recorded yet
 }
 
 func (r *Report) plus(o Report) {
@@ -26,22 +26,21 @@ func (r *Report) plus(o Report) {
 	r.Waiting += o.Waiting
 }
 
-// Choice says what to close of an account. The zero one is every period that is over and recorded,
-// empty ones of some accounts excepted.
+// Choice selects the periods to close. The zero Choice selects every period that is over and
+// recorded, except empty ones of some accounts (statedWhenEmpty).
 type Choice struct {
 	period string
 	ended  Ended
 }
 
-// Ended says how a period that was cut short ended, where that is known: its end, and the plan that
-// it ended with. It counts for nothing when the record has another end, or no cut: operators may
-// have set a plan since somebody looked.
+// Ended is how a period that was cut short ended, if known: its end, and the plan at its end. It is
+// ignored when the record has another end, or no cut, because operators may have set a plan since.
 type Ended struct {
 	At   time.Time
 	Plan string
 }
 
-// Only chooses one period, by its name, also when it is empty.
+// Only selects one period by its name, even when it is empty.
 func Only(period string) Choice { return Choice{period: period} }
 
 // due is a period to close.
@@ -55,16 +54,15 @@ type due struct {
 	adjustments []Adjustment
 }
 
-// Close closes periods of accounts: all of what is chosen, or nothing. It reads and writes in sets,
-// so that hundreds of accounts cost little more than one, and repeating it closes nothing again.
-// Whoever is killed in it has closed nothing.
+// Close closes periods of accounts in one transaction: all of the selected ones, or none. It reads
+// and writes in sets, so that hundreds of accounts cost little more than one. It is idempotent.
 func (b *Book) Close(ctx context.Context, accounts []store.Account, which Choice) (Report, error) {
 	candidates, waiting, err := b.look(ctx, accounts, which)
 	report := Report{Waiting: waiting}
 	if err != nil || len(candidates) == 0 {
 		return report, err
 	}
-	busy := make([]store.Account, 0, len(candidates)) // a page of a quiet day locks nobody
+	busy := make([]store.Account, 0, len(candidates)) // without candidates nothing is locked
 	for i := range candidates {
 		if n := len(busy); n == 0 || busy[n-1].ID != candidates[i].account.ID {
 			busy = append(busy, *candidates[i].account)
@@ -88,7 +86,7 @@ func (b *Book) Close(ctx context.Context, accounts []store.Account, which Choice
 	return report, nil
 }
 
-// look is choose before anything is locked.
+// look runs choose without locks.
 func (b *Book) look(ctx context.Context, accounts []store.Account, which Choice) (dues []due, waiting int, err error) {
 	err = b.Store.ReadStatements(ctx, func(r *store.StatementBook) error {
 		dues, waiting, err = b.choose(ctx, r, accounts, which)
@@ -97,7 +95,8 @@ func (b *Book) look(ctx context.Context, accounts []store.Account, which Choice)
 	return dues, waiting, err
 }
 
-// choose lists what is to be closed, by account and date, and counts what is over and has to wait.
+// choose returns what is to be closed, by account and date, and counts ended periods that must
+// wait.
 func (b *Book) choose(ctx context.Context, r *store.StatementBook, accounts []store.Account,
 	which Choice,
 ) (dues []due, waiting int, err error) {
@@ -119,7 +118,7 @@ func (b *Book) choose(ctx context.Context, r *store.StatementBook, accounts []st
 			switch {
 			case !wanted || p.Closed:
 			case recorded(&p, mark):
-				// of one that was not cut the record knows more than who looked before its end
+				// for a period that was not cut, the record is newer than the caller's knowledge
 				if p.Plan != "" && which.ended.At.Equal(p.End) {
 					p.Plan = which.ended.Plan
 				}
@@ -149,7 +148,7 @@ func idsOf(accounts []store.Account) []account.ID {
 	return ids
 }
 
-// closing is one transaction that closes periods.
+// closing is a transaction that closes periods.
 type closing struct {
 	w      *store.StatementBook
 	at     time.Time
@@ -157,7 +156,7 @@ type closing struct {
 	report Report
 }
 
-// run compiles and writes what is due, with what is late of the accounts' earlier periods.
+// run compiles and writes what is due, with late usage of the accounts' earlier periods.
 func (c *closing) run(ctx context.Context, accounts []store.Account) error {
 	late, err := c.w.Late(ctx, idsOf(accounts))
 	if err != nil {
@@ -196,7 +195,7 @@ func (c *closing) run(ctx context.Context, accounts []store.Account) error {
 	return c.write(ctx, usage, keys)
 }
 
-// plans finds with which plan each period ended.
+// plans sets the plan with which each period ended.
 func (c *closing) plans(ctx context.Context) error {
 	var asked []store.Moment
 	for i := range c.dues {
@@ -220,8 +219,8 @@ func (c *closing) plans(ctx context.Context) error {
 	return nil
 }
 
-// planBefore is the plan that an account has just before an instant, as it stands now: the next one
-// may have taken over already.
+// planBefore returns the plan of an account just before an instant, by its present state: the next
+// plan may have taken over already.
 func planBefore(a *store.Account, at time.Time) string {
 	if a.NextPlan != "" && a.NextPlanFrom.Before(at) {
 		return a.NextPlan
@@ -231,9 +230,8 @@ func planBefore(a *store.Account, at time.Time) string {
 
 func (d *due) end() store.Moment { return store.Moment{Account: d.account.ID, At: d.period.End.UTC()} }
 
-// invoice adds to each due period the invoices that were created before its end and that no
-// statement tells of: those of the period, and earlier ones that became known after theirs was
-// closed.
+// invoice adds the invoices that were created before the end of a due period and are on no
+// statement: those of the period, and earlier ones that became known after theirs was closed.
 func (c *closing) invoice(ctx context.Context) error {
 	newest := map[account.ID]store.Moment{}
 	for i := range c.dues {
@@ -260,7 +258,7 @@ func (c *closing) invoice(ctx context.Context) error {
 	return nil
 }
 
-// write freezes what is due.
+// write freezes the due statements.
 func (c *closing) write(ctx context.Context, usage map[store.UsagePeriod]tally,
 	keys map[account.KeyID]store.StatementKey,
 ) error {
@@ -308,7 +306,7 @@ func (c *closing) write(ctx context.Context, usage map[store.UsagePeriod]tally,
 	return c.w.Adjust(ctx, adjustments)
 }
 
-// kept are the adjustments of a statement as they are recorded.
+// kept returns the adjustments of a statement as they are stored.
 func (d *due) kept() ([]store.StatementAdjustment, error) {
 	kept := make([]store.StatementAdjustment, len(d.adjustments))
 	for i := range d.adjustments {
@@ -325,7 +323,7 @@ func (d *due) kept() ([]store.StatementAdjustment, error) {
 	return kept, nil
 }
 
-// record returns totals as the record has them.
+// record converts totals for package store.
 func (t Totals) record() store.PeriodTotals { //nolint:gocritic // small enough
 	return store.PeriodTotals{
 		Requests: t.Requests, Billable: t.Billable, Hits: t.CacheHits, Refused: t.Refusals, Refunded: t.Refunded,

@@ -31,7 +31,7 @@ func TestAClosedStatementNeverChangesAndTheNextOneTellsWhatCameLate(t *testing.T
 		!s.AsOf.Equal(at(t, "2026-11-20T11:59:50Z")) {
 		t.Errorf("while it is open it is %s", wire(t, s))
 	}
-	// Over, but the flush has not passed its end by the grace.
+	// Over, but the watermark has not passed its end by the grace.
 	d.wait("2026-12-01T00:04:59Z")
 	if r := d.close(a); r != (statement.Report{Waiting: 1}) {
 		t.Errorf("before the flush: %+v", r)
@@ -49,7 +49,7 @@ func TestAClosedStatementNeverChangesAndTheNextOneTellsWhatCameLate(t *testing.T
 		&stated); err != nil || !slices.Equal(stated, []string{november}) {
 		t.Errorf("periods that are marked as stated: %v, %v", stated, err)
 	}
-	// Late: a call of the first key and a refund of another one of its, in two flushes.
+	// Late: a call of the first key, and a refund of another of its calls, in two flushes.
 	d.use(a.ID, "2026-12-01T00:06:00Z", line(november, first, "eth_mainnet", "standard", "ok", "plan", 2, 2_000))
 	d.use(a.ID, "2026-12-01T00:07:00Z", line(november, first, "eth_mainnet", "standard", "refund", "plan", -1, -1_000),
 		line(november, first, "eth_mainnet", "standard", "upstream_failed", "", 1, 0),
@@ -71,7 +71,7 @@ func TestAClosedStatementNeverChangesAndTheNextOneTellsWhatCameLate(t *testing.T
 		s.Adjustments[0].Keys[0].Name != "indexer" || s.Totals.Requests != 4 {
 		t.Errorf("the next one is %s", wire(t, s))
 	}
-	// Told once: later still, only what is new.
+	// Stated once: the next statement has only what is new.
 	d.use(a.ID, "2027-01-01T00:11:00Z", line(november, second, "base_mainnet", "standard", "plan_quota", "", 5, 0))
 	d.wait("2027-02-01T00:10:00Z")
 	d.close(a)
@@ -91,8 +91,8 @@ func TestAClosedStatementNeverChangesAndTheNextOneTellsWhatCameLate(t *testing.T
 	}
 }
 
-// What a client gets is what was hashed: without the hash, its last member, it is the content byte
-// for byte.
+// A client gets exactly the hashed bytes: without the hash, the last member, the statement is the
+// frozen content.
 func TestTheHashOfAStatementIsThatOfItsBytes(t *testing.T) {
 	t.Parallel()
 	d := open(t, "2026-12-02T00:00:00Z")
@@ -116,13 +116,13 @@ func TestTheHashOfAStatementIsThatOfItsBytes(t *testing.T) {
 			t.Errorf("the statement lacks %s", name)
 		}
 	}
-	// What is kept cannot be changed without its hash.
+	// The stored content cannot be changed without its hash.
 	if _, err := d.conn.Exec(d.ctx, "UPDATE statements SET content = content || ' '"); err == nil {
 		t.Error("the record takes a content that is not the hash's")
 	}
 }
 
-// Whoever closes at the same time closes each period once, and tells of what came late once.
+// Concurrent closes close each period once, and state late usage once.
 func TestPeriodsThatManyCloseAtOnceAreClosedOnce(t *testing.T) {
 	t.Parallel()
 	d := open(t, "2026-12-02T00:00:00Z")
@@ -143,7 +143,7 @@ func TestPeriodsThatManyCloseAtOnceAreClosedOnce(t *testing.T) {
 			"ok", "plan", 1, 1_000))
 	}
 	d.flushed("2026-12-02T00:00:00Z")
-	// They all come as far as they can while nobody can write, and then all at once.
+	// All run until they want to write, and then continue at once.
 	d.exec("BEGIN")
 	d.exec("LOCK TABLE statements IN SHARE MODE")
 	var all sync.WaitGroup
@@ -178,8 +178,8 @@ func TestPeriodsThatManyCloseAtOnceAreClosedOnce(t *testing.T) {
 	}
 }
 
-// Whatever was used in whatever order, statements and adjustments together are the usage, to the
-// unit, for the account and for its agent.
+// In any order of usage, statements and adjustments together equal the usage, to the unit, for the
+// account and for its agent.
 func TestStatementsAndAdjustmentsAddUpToTheUsage(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()

@@ -12,11 +12,11 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// limits are the reasons of refusals that a limit caused: the windows, allowances and caps of the
+// limits are the reasons of refusals by a limit: the rate windows, allowances and caps of the
 // service, and the caps that customers set themselves.
 var limits = []fault.Reason{fault.RateWindow, fault.KeyBudget, fault.PlanQuota, fault.ServiceCap, fault.DoorKeyDay}
 
-// limitNames are the same as usage lines name them.
+// limitNames returns the names of limits in usage lines.
 func limitNames() []string {
 	names := make([]string, len(limits))
 	for i, r := range limits {
@@ -25,7 +25,7 @@ func limitNames() []string {
 	return names
 }
 
-// Plus adds figures.
+// Plus returns the sum of t and o.
 func (t Totals) Plus(o Totals) Totals { //nolint:gocritic // small enough
 	return Totals{
 		t.Requests + o.Requests, t.Billable + o.Billable, t.Units + o.Units, t.PlanUnits + o.PlanUnits,
@@ -33,7 +33,7 @@ func (t Totals) Plus(o Totals) Totals { //nolint:gocritic // small enough
 	}
 }
 
-// negative is what takes figures away again.
+// negative returns the totals with the opposite sign.
 func (t Totals) negative() Totals { //nolint:gocritic // small enough
 	return Totals{
 		-t.Requests, -t.Billable, -t.Units, -t.PlanUnits, -t.PackUnits, -t.CacheHits, -t.Refusals, -t.Refunded,
@@ -44,20 +44,20 @@ func totalsOf(t *store.PeriodTotals) Totals {
 	return Totals{t.Requests, t.Billable, t.Units, t.PlanUnits, t.PackUnits, t.Hits, t.Refused, t.Refunded}
 }
 
-// words are what a group of usage has in common.
+// words identify a group of usage.
 type words struct {
 	key, agent, chain, class string
 }
 
-// tally is usage by its words, and the refusals at limits by key, agent and reason.
+// tally sums usage by its words, and refusals by limits by key, agent and reason.
 type tally struct {
 	figures map[words]Totals
-	limited map[words]int64 // class is the reason, chain empty
+	limited map[words]int64 // class is the reason; chain is empty
 }
 
 func newTally() tally { return tally{map[words]Totals{}, map[words]int64{}} }
 
-// add counts a line of the record.
+// add adds a line of usage.
 func (t tally) add(l *store.StatementLine) {
 	w := words{l.Key.String(), l.Agent, l.Chain, l.Class}
 	t.figures[w] = t.figures[w].Plus(totalsOf(&l.Totals))
@@ -66,7 +66,7 @@ func (t tally) add(l *store.StatementLine) {
 	}
 }
 
-// take takes away what is told already.
+// take subtracts what was stated already.
 func (t tally) take(keys []Key) {
 	for i := range keys {
 		k := &keys[i]
@@ -86,8 +86,8 @@ func (t tally) take(keys []Key) {
 	}
 }
 
-// keys groups the usage that there is: by key and agent, by chain, by class, each in the order of
-// their names. Groups of nothing are left out.
+// keys groups the usage by key and agent, by chain, and by class, each sorted by name. Groups with
+// nothing are left out.
 func (t tally) keys(of account.ID, known map[account.KeyID]store.StatementKey) []Key {
 	all := []Key{}
 	var last words
@@ -130,10 +130,10 @@ func (t tally) sorted() []words {
 	return all
 }
 
-// newKey names a key. One that moved to another account since is that one's to name.
+// newKey returns a key with its name. A key that moved to another account since stays unnamed.
 func newKey(of account.ID, w words, known map[account.KeyID]store.StatementKey) Key {
 	k := Key{ID: w.key, Chains: []Chain{}}
-	id, _ := uuid.Parse(w.key) // it was printed by ID.String
+	id, _ := uuid.Parse(w.key) // from ID.String
 	fact, ok := known[account.KeyID{UUID: id}]
 	if ok = ok && fact.Account == of; ok {
 		k.Prefix, k.Name, k.Door = fact.Prefix, fact.Name, string(fact.Door)
@@ -147,7 +147,7 @@ func newKey(of account.ID, w words, known map[account.KeyID]store.StatementKey) 
 	return k
 }
 
-// limitsOf lists what was refused at limits, by reason.
+// limitsOf returns the non-zero refusals by limits, sorted by reason.
 func limitsOf(count func(reason string) int64) []Limit {
 	all := []Limit{}
 	for _, r := range limits {
@@ -159,7 +159,7 @@ func limitsOf(count func(reason string) int64) []Limit {
 	return all
 }
 
-// sum returns the totals of keys and what was refused at limits.
+// sum returns the totals of keys and their refusals by limits.
 func sum(keys []Key) (Totals, []Limit) {
 	var totals Totals
 	refused := map[string]int64{}
@@ -182,7 +182,7 @@ type facts struct {
 	keys        map[account.KeyID]store.StatementKey
 	invoices    []store.StatementInvoice
 	adjustments []Adjustment
-	asOf        time.Time // zero when nothing is known to be recorded
+	asOf        time.Time // zero when no usage is known to be recorded
 	at          time.Time
 }
 
@@ -219,17 +219,17 @@ func invoiceOf(i *store.StatementInvoice) Invoice {
 	return told
 }
 
-// ForAgent cuts out what one agent used. Invoices are the account's, and so are other keys.
+// ForAgent returns the part of one agent, without the account's invoices and other keys.
 func (s Statement) ForAgent(id account.AgentID) Statement { //nolint:gocritic // a copy is what it makes
 	return s.cut(OfAgent, func(k *Key) bool { return k.Agent != nil && k.Agent.ID == id.String() })
 }
 
-// ForKey cuts out what one key used, as ForAgent does.
+// ForKey returns the part of one key, as ForAgent does.
 func (s Statement) ForKey(id account.KeyID) Statement { //nolint:gocritic // a copy is what it makes
 	return s.cut(OfKey, func(k *Key) bool { return k.ID == id.String() })
 }
 
-// cut leaves the usage of keys that are the reader's own.
+// cut keeps only the usage of the reader's own keys.
 func (s Statement) cut(scope Scope, own func(*Key) bool) Statement { //nolint:gocritic // a copy is what it makes
 	s.Scope, s.frozen, s.Invoices = scope, nil, []Invoice{}
 	s.Keys = only(s.Keys, own)

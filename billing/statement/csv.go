@@ -6,27 +6,27 @@ import (
 	"strings"
 )
 
-// columns of a statement as a table.
+// columns are the columns of a statement's CSV.
 var columns = []string{
 	"account", "period", "key id", "prefix", "key name", "agent", "chain", "class", "requests", "billable", "units",
 	"cache hits", "refusals",
 }
 
-// byteOrderMark has spreadsheets read the table as UTF-8.
+// byteOrderMark makes spreadsheets read the table as UTF-8.
 const byteOrderMark = "\ufeff"
 
-// Table is a table being written (RFC 4180, UTF-8 with a byte order mark). Text is quoted always,
-// and no cell is a formula to a spreadsheet, whatever character that takes for the separator.
+// Table builds a CSV table (RFC 4180, UTF-8 with a byte order mark). Text is always quoted, and no
+// cell is a formula to a spreadsheet, whichever character that uses as the separator.
 type Table struct{ text strings.Builder }
 
-// NewTable begins a table with the names of its columns, which hold nothing that needs quotes.
+// NewTable starts a table with the names of its columns, which must not need quotes.
 func NewTable(columns []string) *Table {
 	var t Table
 	t.text.WriteString(byteOrderMark + strings.Join(columns, ",") + lineEnd)
 	return &t
 }
 
-// Row adds a row: cells of text, then figures.
+// Row adds a row: text cells, then numbers.
 func (t *Table) Row(cells []string, figures ...string) {
 	for _, cell := range cells {
 		t.text.WriteString(`"` + quoted.Replace(harmless(cell)) + `",`)
@@ -34,11 +34,11 @@ func (t *Table) Row(cells []string, figures ...string) {
 	t.text.WriteString(strings.Join(figures, ",") + lineEnd)
 }
 
-// String is the table so far.
+// String returns the table so far.
 func (t *Table) String() string { return t.text.String() }
 
-// CSV is the usage of a statement as a table: a row for each key, chain and class. Adjustments
-// follow, under the periods that they are of.
+// CSV returns the usage of a statement as CSV: a row for each key, chain and class. Adjustments
+// follow, under their own periods.
 func (s Statement) CSV() string { //nolint:gocritic // a copy does no harm
 	t := NewTable(columns)
 	t.rows(s.Account, s.Period, s.Keys)
@@ -69,16 +69,17 @@ func (t *Table) rows(of, period string, keys []Key) {
 	}
 }
 
-// quoted is text between quotes (RFC 4180).
+// quoted escapes text between quotes (RFC 4180).
 var quoted = strings.NewReplacer(`"`, `""`, "\r", "", "\n", lineEnd)
 
-// formula finds where a spreadsheet would begin one: at the begin of text, and behind whatever
-// separates cells in some language of some program, for one that takes another separator than the
-// comma does not see the quotes. East Asian ones take full-width signs as well.
+// formula matches where a spreadsheet would see a formula: at the start of text, and after any
+// character that some spreadsheet or locale uses as the separator, because one with another
+// separator than the comma ignores the quotes. East Asian spreadsheets also accept full-width
+// signs.
 var formula = regexp.MustCompile(`((?:^|[;,|\t\r\n])[\s\pZ"]*)([=+\-@＝＋－＠])`)
 
-// harmless marks text that a spreadsheet would take for a formula as text, with an apostrophe
-// (OWASP, CSV injection).
+// harmless prefixes with an apostrophe what a spreadsheet would take for a formula (OWASP, CSV
+// injection).
 func harmless(text string) string {
 	text = formula.ReplaceAllString(text, "$1'$2")
 	if text != "" && strings.ContainsRune("\t\r\n", rune(text[0])) {
@@ -87,7 +88,7 @@ func harmless(text string) string {
 	return text
 }
 
-// FileName is what the table is called when it is saved.
+// FileName returns the name under which the table is downloaded.
 func (s Statement) FileName() string { //nolint:gocritic // a copy does no harm
 	return "statement-" + s.Period + ".csv"
 }

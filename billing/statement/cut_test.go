@@ -11,8 +11,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// subscribe begins a subscription at an instant, which is noticed at another one, by the clock of
-// who does.
+// subscribe begins a subscription at an instant and records it at a later one.
 func (d *desk) subscribe(a *store.Account, began, noticed string) {
 	d.t.Helper()
 	by := store.Author{Actor: "test", Origin: "test", At: at(d.t, noticed)}
@@ -24,8 +23,8 @@ func (d *desk) subscribe(a *store.Account, began, noticed string) {
 	*a = changed
 }
 
-// A cut that is noticed long after the end that Stripe tells does not close the period before the
-// usage that was counted into it meanwhile is recorded.
+// A cut that is noticed long after Stripe's end does not close the period before the usage that
+// counted in it meanwhile is recorded.
 func TestACutPeriodIsClosedOnceUsageIsRecordedPastTheCut(t *testing.T) {
 	t.Parallel()
 	d := open(t, "2026-11-10T15:00:10Z")
@@ -65,7 +64,7 @@ func TestACutPeriodIsClosedOnceUsageIsRecordedPastTheCut(t *testing.T) {
 		!s.EndsAt.Equal(at(t, "2026-11-10T12:00:00Z")) {
 		t.Errorf("frozen is %s", wire(t, s))
 	}
-	// Cut again under the same name, later: the later cut counts.
+	// Cut again under the same name: the later cut applies.
 	second := d.owner(store.KindOwner, "2026-11-03T09:00:00Z")
 	d.exec(`INSERT INTO ended_periods (account_id, period, starts_at, ends_at, plan, cut_at) VALUES ($1, '2026-11-01', $2, $3, 'free', $4)`,
 		second.ID.UUID, at(t, "2026-11-01T00:00:00Z"), at(t, "2026-11-01T01:00:00Z"), at(t, "2026-11-01T02:00:00Z"))
@@ -80,7 +79,7 @@ func TestACutPeriodIsClosedOnceUsageIsRecordedPastTheCut(t *testing.T) {
 	}
 }
 
-// A plan that an operator set after somebody looked is the plan of a period that was not cut.
+// A plan that an operator set later is the plan of a period that was not cut.
 func TestThePlanOfAPeriodThatWasNotCutIsWhatTheRecordSays(t *testing.T) {
 	t.Parallel()
 	d := open(t, "2026-12-01T00:10:00Z")
@@ -91,7 +90,7 @@ func TestThePlanOfAPeriodThatWasNotCutIsWhatTheRecordSays(t *testing.T) {
 			return nil
 		})
 	d.must(err)
-	// The record's own clock dates changes.
+	// PostgreSQL's clock dates the changes.
 	d.exec("UPDATE audit_log SET at = $2 WHERE account_id = $1", a.ID.UUID, at(t, "2026-11-20T12:00:00Z"))
 	d.flushed("2026-12-01T00:10:00Z")
 	out, err := d.CloseOne(d.ctx, store.UsagePeriod{Account: a.ID, Period: "2026-11-01"},
@@ -102,8 +101,8 @@ func TestThePlanOfAPeriodThatWasNotCutIsWhatTheRecordSays(t *testing.T) {
 	}
 }
 
-// A page with more accounts that cannot be closed than a passing failure explains is an error,
-// until it is told to go on without them.
+// A page where more accounts fail than a passing failure explains is an error, until SweepOn
+// continues without them.
 func TestManyAccountsThatCannotBeClosedDoNotHoldUpThoseBehindThem(t *testing.T) {
 	t.Parallel()
 	d := open(t, "2026-12-02T00:00:00Z")
@@ -112,7 +111,7 @@ func TestManyAccountsThatCannotBeClosedDoNotHoldUpThoseBehindThem(t *testing.T) 
 	for range 24 {
 		all = append(all, d.owner(store.KindOwner, "2026-11-03T09:00:00Z"))
 	}
-	// The books of the first ones take no statement.
+	// No statement can be stored for the first ones.
 	for _, a := range all[:22] {
 		d.use(a.ID, "2026-11-20T11:00:00Z", line("2026-11-01", account.NewKeyID(), "eth_mainnet", "standard", "ok",
 			"plan", 1, 1_000))

@@ -121,8 +121,8 @@ func TestNoStatementIsOfWhatIsNoPeriodOfTheAccount(t *testing.T) {
 	}
 }
 
-// Nobody signs in to accounts of anonymous keys: what they did not use is told when somebody asks,
-// and not before.
+// Nobody signs in to accounts of anonymous keys: their empty periods are closed only when somebody
+// asks.
 func TestEmptyPeriodsOfAnonymousKeysAreClosedWhenSomebodyAsks(t *testing.T) {
 	t.Parallel()
 	d := open(t, "2026-12-25T12:00:00Z")
@@ -183,7 +183,7 @@ func TestInvoicesStandOnTheStatementOfTheirPeriodAndLateOnesOnTheNext(t *testing
 	if got := ids("2026-12-01"); got != "" {
 		t.Errorf("December has %q again", got)
 	}
-	// Two periods that are closed together share nothing.
+	// Two periods that are closed together share no invoice.
 	a = d.owner(store.KindOwner, "2026-10-03T09:00:00Z")
 	invoice("in_first", "2026-10-31T00:00:00Z")
 	invoice("in_second", "2026-11-30T00:00:00Z")
@@ -201,7 +201,7 @@ func TestInvoicesStandOnTheStatementOfTheirPeriodAndLateOnesOnTheNext(t *testing
 	}
 }
 
-// The plan is the one that the period ended with, whatever the account has when it is closed.
+// The statement has the plan with which the period ended, not the account's plan when it is closed.
 func TestTheStatementNamesThePlanThatThePeriodEndedWith(t *testing.T) {
 	t.Parallel()
 	d := open(t, "2026-11-25T12:00:00Z")
@@ -232,7 +232,7 @@ func TestTheStatementNamesThePlanThatThePeriodEndedWith(t *testing.T) {
 	}
 }
 
-// A key that was adopted is its owner's: where it was before, only its figures are left.
+// An adopted key is its owner's: in the account that it left only its figures remain.
 func TestAKeyThatMovedAwayIsNotNamed(t *testing.T) {
 	t.Parallel()
 	d := open(t, "2026-11-25T12:00:00Z")
@@ -280,7 +280,7 @@ func TestTheTableOpensInASpreadsheetAndHoldsNoFormula(t *testing.T) {
 			}
 		}
 	}
-	// As programs split it that take something else for the separator, and do not see the quotes.
+	// Split as by programs with another separator, which ignore the quotes.
 	for _, separator := range []string{";", "|", "\t"} {
 		for row := range strings.SplitSeq(body, "\r\n") {
 			for cell := range strings.SplitSeq(row, separator) {

@@ -11,24 +11,24 @@ import (
 )
 
 // Period is a billing period of an account. Name is the date on which it began. Several that begin
-// on one day have one name and one statement, from the first one's start to the last one's end
+// on one day have one name and one statement, from the start of the first to the end of the last
 // (docs/decisions/0028).
 type Period struct {
 	Name       string
 	Start, End time.Time
 	Closed     bool      // frozen
-	Plan       string    // that it was cut short with; empty when it was not
-	cut        time.Time // when that was done; zero when it was not
-	Requests   int64     // of a closed one
+	Plan       string    // plan at the cut; empty when the period was not cut short
+	cut        time.Time // when it was cut; zero when it was not
+	Requests   int64     // set for a closed one
 	Units      plan.Units
 }
 
-// due is up to where usage must be recorded for the period to be closed. Usage of one that was cut
-// short is counted into it until the cut is in force, which is after its end by as much as the cut
-// was noticed late.
+// due returns the instant before which all usage must be recorded to close the period. Usage of a
+// period that was cut short counts in it until the cut is in force, which may be later than its
+// end.
 func (p *Period) due() time.Time { return later(p.End, p.cut).Add(Grace) }
 
-// Bounds of what is looked at of an account: more than ten years of periods.
+// Bounds of an account's history: more than ten years of periods.
 const (
 	maxPeriods = 130
 	longest    = 31 * 24 * time.Hour
@@ -39,12 +39,12 @@ type history struct {
 	account *store.Account
 	heads   []store.StatementHead
 	ended   []store.EndedSpan
-	used    []store.UsagePeriod // with usage and without a statement
+	used    []store.UsagePeriod // have usage and no statement
 }
 
-// periods lists the periods of an account that began by now, newest first, and at most maxPeriods
-// of them: what was closed, what was cut short, what its cycle says, and what usage says that is in
-// none of these.
+// periods returns the periods of an account that have begun, newest first, at most maxPeriods:
+// those that were closed, those that were cut short, those of its cycle, and those that only usage
+// shows.
 func (h *history) periods(now time.Time) []Period {
 	known := map[string]*Period{}
 	for i := range h.heads {
@@ -67,7 +67,7 @@ func (h *history) periods(now time.Time) []Period {
 	}
 	h.walk(now, func(start, end time.Time) {
 		name := account.Period{Start: start}.Key()
-		// What an earlier cycle left is not what today's cycle says of the same time.
+		// A past period of today's cycle is not added where one of an earlier cycle overlaps it.
 		if !now.Before(end) && slices.ContainsFunc(past, func(p Period) bool {
 			return p.Start.Before(end) && start.Before(p.End)
 		}) {
@@ -88,8 +88,8 @@ func (h *history) periods(now time.Time) []Period {
 	return all[:min(len(all), maxPeriods)]
 }
 
-// walk visits the periods of the account's cycle since it was made, and no more than maxPeriods of
-// them back from now.
+// walk visits the periods of the account's cycle since the account was made, at most those of
+// maxPeriods × longest back from now.
 func (h *history) walk(now time.Time, visit func(start, end time.Time)) {
 	at := h.account.CreatedAt
 	if earliest := now.Add(-maxPeriods * longest); at.Before(earliest) {
@@ -105,7 +105,7 @@ func (h *history) walk(now time.Time, visit func(start, end time.Time)) {
 	}
 }
 
-// widen adds a period, or makes the one of its name longer. What is closed stays as it is.
+// widen adds a period, or extends the one of its name unless that is closed.
 func widen(known map[string]*Period, name string, start, end time.Time) {
 	p := known[name]
 	switch {
@@ -121,12 +121,12 @@ func widen(known map[string]*Period, name string, start, end time.Time) {
 	}
 }
 
-// unexplained adds a period that only its usage tells of: a month from its day, or until the next
-// period that is known.
+// unexplained adds a period that only usage shows: a month from its date, or until the next known
+// period.
 func unexplained(known map[string]*Period, name string) {
 	start, err := time.Parse(time.DateOnly, name)
 	if err != nil {
-		return // the record holds dates
+		return // cannot happen: PostgreSQL has dates
 	}
 	end := plan.AddMonths(start, 1)
 	for _, p := range known {

@@ -18,7 +18,7 @@ import (
 
 const testTimeout = 90 * time.Second
 
-// desk is a book over a database of its own, at a time that the test sets.
+// desk is a Book over a database of its own, at a time that the test sets.
 type desk struct {
 	*statement.Book
 	ctx   context.Context //nolint:containedctx // of one test
@@ -70,7 +70,7 @@ func (d *desk) exec(sql string, args ...any) {
 	d.must(err)
 }
 
-// owner makes an account that began at an instant.
+// owner makes an account that was created at an instant.
 func (d *desk) owner(kind store.AccountKind, since string) store.Account {
 	d.t.Helper()
 	a, err := d.store.CreateAccount(d.ctx, store.NewAccount{ID: account.NewID(), Kind: kind, Plan: plan.Free})
@@ -110,7 +110,7 @@ func (d *desk) use(of account.ID, when string, lines ...account.UsageLine) {
 	}}))
 }
 
-// line is usage of a period. units are thousandths of a unit in all.
+// line returns usage of a period. units are thousandths in total.
 func line(period string, key account.KeyID, chain, class, outcome, source string, requests int64,
 	units plan.Units,
 ) account.UsageLine {
@@ -120,7 +120,7 @@ func line(period string, key account.KeyID, chain, class, outcome, source string
 	}
 }
 
-// flushed says that all usage before an instant is recorded.
+// flushed sets the watermark to an instant.
 func (d *desk) flushed(until string) {
 	d.t.Helper()
 	marks := map[int]time.Time{}
@@ -161,7 +161,7 @@ func wire(t *testing.T, s any) string {
 	return string(text)
 }
 
-// addUp checks that groups add up to what is above them.
+// addUp checks that groups add up to the figures above them.
 func (d *desk) addUp(s *statement.Statement) {
 	d.t.Helper()
 	level := func(what string, totals statement.Totals, parts []statement.Totals) {

@@ -1,7 +1,7 @@
-// Package statement owns what an account is told of a billing period: it compiles the period's
-// usage and invoices out of the record, freezes that once the period is over, and renders it. What
-// is frozen never changes; usage that is recorded later is an adjustment on the statement that
-// closes next. It does not wait for periods to end (workflows do) and charges nothing.
+// Package statement compiles the statement of an account's billing period from recorded usage and
+// invoices, freezes it once the period is over, and renders it. A frozen statement never changes;
+// usage that is recorded later is an adjustment on the statement that closes next. It does not wait
+// for periods to end (workflows do) and charges nothing.
 package statement
 
 import (
@@ -12,29 +12,30 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// Scope says whose usage a statement shows.
+// Scope is whose usage a statement shows.
 type Scope string
 
-// All of the account, one agent of it, or one key.
+// The scopes: the whole account, one agent, or one key.
 const (
 	OfAccount Scope = "account"
 	OfAgent   Scope = "agent"
 	OfKey     Scope = "key"
 )
 
-// Status says how far a period is.
+// Status is the status of a period.
 type Status string
 
-// A period is open until it ends, then closing until all its usage is recorded, and closed for
-// ever.
+// The statuses. A period is open until it ends, then closing until all its usage is recorded, and
+// then closed for good.
 const (
 	Open    Status = "open"
 	Closing Status = "closing"
 	Closed  Status = "closed"
 )
 
-// Statement is what an account used and was invoiced in one billing period. Figures of groups add
-// up to those above them, always; a decoded one that was frozen renders the very bytes that were.
+// Statement is what an account used and was invoiced in one billing period. The figures of groups
+// always add up to those above them. A frozen statement that was decoded renders to exactly the
+// frozen bytes.
 type Statement struct {
 	Account     string       `json:"account" format:"uuid"`
 	Period      string       `json:"period" format:"date" doc:"the period's name: the date on which it began"`
@@ -52,11 +53,10 @@ type Statement struct {
 	GeneratedAt time.Time    `json:"generated_at"`
 	ContentHash string       `json:"content_hash,omitempty" doc:"of a closed one: sha256: and the hexadecimal SHA-256 of the account's statement as it was frozen, which is its JSON without this last member; one of another scope is cut out of it"`
 
-	frozen []byte // the bytes that were hashed; nil for what is not frozen, or only a part of it
+	frozen []byte // the bytes that were hashed; nil when it is not frozen, or only a part
 }
 
-// Invoice is an invoice as it was known when the statement was made. Net and VAT add up to the
-// total.
+// Invoice is an invoice as it was known when the statement was made. Net + VAT = Total.
 type Invoice struct {
 	ID          string     `json:"id"`
 	Number      string     `json:"number" doc:"as printed on it"`
@@ -74,8 +74,7 @@ type Invoice struct {
 }
 
 // Totals are the figures of a group. Requests = Billable + CacheHits + Refusals; Units = PlanUnits
-// + PackUnits. A refunded call stands under Refusals, and Refunded tells how many of them there
-// are.
+// + PackUnits. A refunded call counts in Refusals, and also in Refunded.
 type Totals struct {
 	Requests  int64      `json:"requests" doc:"calls that came: billable + cache_hits + refusals"`
 	Billable  int64      `json:"billable" doc:"calls that were answered and charged"`
@@ -137,19 +136,18 @@ func (c Class) Totals() Totals {
 	return Totals{c.Requests, c.Billable, c.Units, c.PlanUnits, c.PackUnits, c.CacheHits, c.Refusals, c.Refunded}
 }
 
-// Adjustment is what was recorded of a closed period after it was frozen, and is on no statement
-// before this one.
+// Adjustment is usage of a closed period that was recorded after it was frozen and is on no earlier
+// statement.
 type Adjustment struct {
 	Period string `json:"period" format:"date" doc:"the closed period that it is of"`
 	Totals Totals `json:"totals"`
 	Keys   []Key  `json:"keys"`
 }
 
-// plain is a Statement without its way of rendering.
+// plain is a Statement without MarshalJSON.
 type plain Statement
 
-// MarshalJSON renders a frozen statement as the bytes that were frozen, with their hash as the last
-// member.
+// MarshalJSON renders a frozen statement as the frozen bytes, with their hash as the last member.
 func (s Statement) MarshalJSON() ([]byte, error) { //nolint:gocritic // the way of json.Marshaler
 	if s.frozen == nil {
 		return json.Marshal(plain(s))
@@ -166,8 +164,8 @@ func (s Statement) MarshalJSON() ([]byte, error) { //nolint:gocritic // the way 
 
 const hashMember = `,"content_hash":`
 
-// freeze returns the bytes of a statement that are kept and hashed: its JSON, of which every field
-// is a struct or a list, so that the same statement gives the same bytes.
+// freeze returns the bytes of a statement that are stored and hashed: its JSON. It contains only
+// structs and lists, no maps, so the same statement always has the same bytes.
 func freeze(s *Statement) ([]byte, error) {
 	s.ContentHash, s.frozen = "", nil
 	content, err := json.Marshal(plain(*s))
@@ -177,7 +175,7 @@ func freeze(s *Statement) ([]byte, error) {
 	return content, nil
 }
 
-// thaw reads what was frozen.
+// thaw parses a frozen statement.
 func thaw(content []byte, hash [32]byte) (Statement, error) {
 	var s plain
 	if err := json.Unmarshal(content, &s); err != nil {

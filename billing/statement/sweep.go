@@ -13,17 +13,17 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// Outcome is what became of closing one period.
+// Outcome is the result of closing one period.
 type Outcome struct {
-	Known  bool      // whether the account has such a period, that began by now
-	Closed bool      // now or before
-	Hash   string    // of what was frozen, as statements show it
-	Ends   time.Time // of the period, as the record has it: a change of the cycle may have moved it
-	Due    time.Time // up to where all usage must be recorded; zero of a closed one
+	Known  bool      // the account has such a period that has begun
+	Closed bool      // closed now or earlier
+	Hash   string    // content hash of the frozen statement
+	Ends   time.Time // end of the period as recorded; a change of the cycle may have moved it
+	Due    time.Time // instant before which all usage must be recorded; zero for a closed one
 }
 
-// CloseOne closes a period, empty or not, once all its usage is recorded. ended is zero when only
-// the record knows it. It may be repeated.
+// CloseOne closes a period, empty or not, once all its usage is recorded. ended is zero when the
+// caller does not know how the period ended. It is idempotent.
 func (b *Book) CloseOne(ctx context.Context, ref store.UsagePeriod, ended Ended) (Outcome, error) {
 	of, err := b.Store.LoadAccount(ctx, ref.Account)
 	if errors.Is(err, store.ErrNotFound) {
@@ -54,31 +54,31 @@ func (b *Book) CloseOne(ctx context.Context, ref store.UsagePeriod, ended Ended)
 	return Outcome{}, nil
 }
 
-// How much of a sweep is done at once.
+// Sizes of a sweep.
 const (
-	SweepPage  = 2_000 // accounts between two places where a sweep may go on
-	sweepBatch = 250   // accounts in a transaction
-	sweepLanes = 2     // transactions at a time
+	SweepPage  = 2_000 // accounts per page; a sweep can resume after each page
+	sweepBatch = 250   // accounts per transaction
+	sweepLanes = 2     // concurrent transactions
 )
 
-// Swept is what a page of a sweep did.
+// Swept is the result of a page of a sweep.
 type Swept struct {
 	Report
 	Accounts int
-	Failed   int        // accounts that could not be closed, which the log names
-	Last     account.ID // where to go on
-	End      bool       // whether there are no more accounts
+	Failed   int        // accounts that could not be closed; the log names them
+	Last     account.ID // the last account of the page
+	End      bool       // there are no more accounts
 }
 
-// Sweep closes what is over and recorded of the next page of accounts. One account that cannot be
-// closed does not keep the others from it; many of them are an error, after which it is worth to
-// try the page again. beat is called now and then.
+// Sweep closes the ended and fully recorded periods of the next page of accounts. An account that
+// fails does not stop the others. Many failures are an error, after which the page is worth a
+// retry. beat is called from time to time, as a heartbeat.
 func (b *Book) Sweep(ctx context.Context, after account.ID, page int, beat func(), log *slog.Logger) (Swept, error) {
 	return b.sweep(ctx, after, page, maxFailed, beat, log)
 }
 
-// SweepOn is Sweep that goes on however many accounts cannot be closed, for a page that was tried
-// in vain: the accounts behind it shall not wait.
+// SweepOn is Sweep without a limit of failures, for a page whose retries failed: the accounts after
+// it must not wait.
 func (b *Book) SweepOn(ctx context.Context, after account.ID, page int, beat func(), log *slog.Logger) (Swept, error) {
 	return b.sweep(ctx, after, page, sweepBatch+1, beat, log)
 }
@@ -112,8 +112,8 @@ func (b *Book) sweep(ctx context.Context, after account.ID, page, limit int, bea
 	return swept, group.Wait()
 }
 
-// closeBatch closes accounts together, and one by one when that fails. When most of them cannot be
-// closed, it is not the accounts' fault.
+// closeBatch closes accounts in one transaction, or one by one when that fails. limit failures are
+// an error: the cause is then not the accounts.
 func (b *Book) closeBatch(ctx context.Context, batch []store.Account, limit int,
 	log *slog.Logger,
 ) (report Report, failed int, err error) {
@@ -141,10 +141,10 @@ func (b *Book) closeBatch(ctx context.Context, batch []store.Account, limit int,
 	return report, failed, nil
 }
 
-// maxFailed is how many accounts of a batch may fail before the failure is not theirs.
+// maxFailed is how many accounts of a batch may fail before the cause is taken to be elsewhere.
 const maxFailed = 20
 
-// Add counts the next page, after which it goes on.
+// Add adds the result of the next page.
 func (s *Swept) Add(next *Swept) {
 	s.plus(next.Report)
 	s.Accounts += next.Accounts

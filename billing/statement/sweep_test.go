@@ -28,7 +28,7 @@ func (d *desk) customers(n int) []store.Account {
 	return all
 }
 
-// sweepAll sweeps by pages of a size until the end.
+// sweepAll sweeps in pages of a size until the end.
 func (d *desk) sweepAll(page int) (sum statement.Swept, pages int) {
 	d.t.Helper()
 	for !sum.End {
@@ -59,7 +59,7 @@ func TestASweepThatIsKilledLeavesWholeStatementsAndGoesOn(t *testing.T) {
 	d.exec("UPDATE usage_periods SET requests = requests + 1, billable = billable + 1, units = units + 1000, " +
 		"plan_units = plan_units + 1000 WHERE period = '2026-10-01'")
 	d.flushed("2026-12-02T00:00:00Z")
-	// Killed while it writes: after a time that falls into the reading, the writing, or the commit.
+	// Killed at a point of the reading, the writing, or the commit.
 	for after := time.Duration(0); d.count("SELECT count(*) FROM statements WHERE period = '2026-11-01'") ==
 		0; after += 2 * time.Millisecond {
 		ctx, kill := context.WithTimeout(d.ctx, after)
@@ -88,7 +88,7 @@ func TestOneAccountThatCannotBeClosedHoldsUpNoOther(t *testing.T) {
 	all := d.customers(5)
 	d.flushed("2026-11-01T00:05:00Z")
 	d.close(all...)
-	// What was frozen of one cannot be read any more, and has to be, because usage came late.
+	// The frozen statement of one cannot be read any more, which late usage requires.
 	d.exec("UPDATE statements SET content = 'x', content_hash = sha256('x') WHERE account_id = $1", all[2].ID.UUID)
 	d.use(all[2].ID, "2026-11-20T11:00:00Z", line("2026-10-01", account.NewKeyID(), "eth_mainnet", "standard", "ok",
 		"plan", 1, 1_000))

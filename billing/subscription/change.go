@@ -7,11 +7,11 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// Change is how a subscription comes to another price.
+// Change is the kind of change of a subscription to another price.
 type Change uint8
 
-// An upgrade is charged and in force at once; a downgrade waits for the end of what is paid; until
-// then it can be taken back, which costs nothing.
+// An upgrade is charged and in force at once. A downgrade waits for the end of the paid interval;
+// until then it can be taken back at no cost.
 const (
 	NoChange Change = iota
 	Upgrade
@@ -19,8 +19,8 @@ const (
 	TakeBack
 )
 
-// HeldAt is the key of the price that is paid for at a time: the one that is held after a change to
-// a smaller one, else that of the next charge.
+// HeldAt returns the key of the price that is paid for at an instant: the held one after a
+// downgrade, else that of the next charge.
 func (s *Subscription) HeldAt(at time.Time) string {
 	if s.Held != "" && at.Before(s.HeldUntil) {
 		return s.Held
@@ -28,8 +28,8 @@ func (s *Subscription) HeldAt(at time.Time) string {
 	return s.Price
 }
 
-// ChangeTo says how a subscription would come to another item at a time, or why it may not. What is
-// paid for is compared, not what will be charged.
+// ChangeTo returns the kind of change to another item at an instant, or why it is refused. It
+// compares with what is paid for, not with what will be charged.
 func (s *Subscription) ChangeTo(key string, at time.Time) (Change, *fault.Error) {
 	to, ok := plan.FindItem(key)
 	if !ok || to.IsPack() || to.PaidAs != "" {

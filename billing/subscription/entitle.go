@@ -6,22 +6,23 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// Entitlement is what an account has by its subscription.
+// Entitlement is what an account is entitled to by its subscription.
 type Entitlement struct {
 	Plan string `json:"plan"` // key of the plan that is in force
-	// Cycle is anchored on the subscription's begin, for ever: quota periods are months of it, also
-	// of yearly subscriptions.
+	// Cycle is anchored at the start of the subscription: quota periods are months from then, also
+	// for yearly subscriptions.
 	Cycle plan.Cycle `json:"cycle"`
-	// Next takes over at NextFrom; empty when nothing is known to.
+	// Next takes over at NextFrom; empty for none.
 	Next     string    `json:"next,omitempty"`
 	NextFrom time.Time `json:"next_from"`
 }
 
-// Entitle says what an account has at a time by the subscription that counts (docs/decisions/0055):
-// service goes on while Stripe retries a charge, an unpaid one is the Free plan, one that was or
-// will be cancelled ends in the Free plan, a smaller plan waits for the period's end. It reports
-// false when the subscription says nothing: there is none, it is of none of our plans, or its first
-// payment did not come (yet).
+// Entitle returns what an account is entitled to at an instant by its current subscription
+// (docs/decisions/0055). Service continues while Stripe retries a charge. An unpaid or paused
+// subscription means the Free plan, a cancelled one ends in the Free plan, and a downgrade waits
+// for the end of the paid interval. Entitle reports false when nothing follows from the
+// subscription: there is none, it runs and is not of a plan of ours, or its first payment has not
+// succeeded.
 func Entitle(s *Subscription, at time.Time) (Entitlement, bool) {
 	if s == nil || s.Status == Incomplete || s.Status == IncompleteExpired {
 		return Entitlement{}, false
@@ -41,7 +42,7 @@ func Entitle(s *Subscription, at time.Time) (Entitlement, bool) {
 	if s.Status == Unpaid || s.Status == Paused {
 		return e, true
 	}
-	if s.CancelAtPeriodEnd && !at.Before(s.PeriodEnd) { // Stripe will say so soon
+	if s.CancelAtPeriodEnd && !at.Before(s.PeriodEnd) { // Stripe will report it soon
 		return e, true
 	}
 	e.Plan = bought

@@ -1,6 +1,5 @@
-// Package subscription owns the words of what is bought through Stripe: subscriptions, invoices,
-// payments as Stripe tells of them, and the rules that say what follows for an account. It is pure:
-// it asks nobody and keeps nothing.
+// Package subscription defines subscriptions, invoices and payments as Stripe reports them, and the
+// rules of what follows from them for an account. It does no I/O.
 package subscription
 
 import (
@@ -11,10 +10,10 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// Status is a subscription's, as Stripe names it.
+// Status is the status of a subscription, by Stripe's names.
 type Status string
 
-// The states of a subscription.
+// The statuses of a subscription.
 const (
 	Active            Status = "active"
 	Trialing          Status = "trialing"
@@ -26,10 +25,10 @@ const (
 	IncompleteExpired Status = "incomplete_expired"
 )
 
-// Lasting lists the states of subscriptions that something may still come of.
+// Lasting lists the statuses that are not final.
 func Lasting() []Status { return []Status{Active, Trialing, PastDue, Unpaid, Paused, Incomplete} }
 
-// Over reports whether nothing more comes of a subscription.
+// Over reports whether the status is final.
 func (s Status) Over() bool { return s == Canceled || s == IncompleteExpired }
 
 // Names of metadata on Stripe's objects.
@@ -37,42 +36,41 @@ const (
 	MetaAccount   = "account"    // on customers and subscriptions: the account's id
 	MetaCheckout  = "checkout"   // on sessions, subscriptions and payments: our id of the checkout
 	MetaItem      = "item"       // on sessions, subscriptions and payments: the key of what is sold
-	MetaHeld      = "held"       // on subscriptions: the price key whose plan is held after a downgrade
-	MetaHeldUntil = "held_until" // seconds since 1970: until when
+	MetaHeld      = "held"       // on subscriptions: the key of the price whose plan is held after a downgrade
+	MetaHeldUntil = "held_until" // on subscriptions: end of Held, in seconds since 1970
 )
 
-// Subscription is one as Stripe tells of it.
+// Subscription is a subscription as Stripe reports it.
 type Subscription struct {
 	ID     string `json:"id"`
 	Status Status `json:"status"`
-	// Price is the key of the price that is charged next (plan.Item.Key), or Stripe's id of one
-	// that is not on the ladder; Plan the plan that its product is of, which such a price has too
-	// when support made it for one of our plans. Checkout is our id of the checkout that began it.
+	// Price is the key of the price that is charged next (plan.Item.Key), or Stripe's id of a price
+	// that is not on the ladder. Plan is the plan of its product, which a price has too that
+	// support made for one of our plans. Checkout is our id of the checkout that started it.
 	Price string `json:"price"`
 	Plan  string `json:"plan,omitempty"`
-	// OddPrice is Stripe's id of what it charges instead when that is of no plan of ours: Price is
-	// then what the record knew before (Keep).
+	// OddPrice is Stripe's id of the price that it charges when that is of no plan of ours. Price
+	// is then what was recorded before (Keep).
 	OddPrice string `json:"odd_price,omitempty"`
 	Checkout string `json:"checkout,omitempty"`
 	Founding bool   `json:"founding,omitempty"` // the founding discount is in force
-	// PriceCents is what an interval costs now, net, after the discount.
+	// PriceCents is the current price of an interval, net, after the discount.
 	PriceCents        plan.Cents `json:"price_cents"`
-	Taxed             bool       `json:"taxed,omitempty"` // VAT is added to its coming invoices; not recorded
+	Taxed             bool       `json:"taxed,omitempty"` // VAT is added to its future invoices; not recorded
 	StartedAt         time.Time  `json:"started_at"`
-	PeriodStart       time.Time  `json:"period_start"` // what is paid for: a month or a year
+	PeriodStart       time.Time  `json:"period_start"` // the paid interval: a month or a year
 	PeriodEnd         time.Time  `json:"period_end"`
 	CancelAtPeriodEnd bool       `json:"cancel_at_period_end,omitempty"`
-	EndedAt           time.Time  `json:"ended_at"` // zero while it lasts
-	// Held is the key of the price whose plan the account keeps until HeldUntil, after a change to
-	// a smaller one.
+	EndedAt           time.Time  `json:"ended_at"` // zero until it ends
+	// Held is the key of the price whose plan the account keeps until HeldUntil, after a downgrade.
 	Held      string    `json:"held,omitempty"`
 	HeldUntil time.Time `json:"held_until"`
 }
 
-// InvoiceStatus is an invoice's, as Stripe names it.
+// InvoiceStatus is the status of an invoice, by Stripe's names.
 type InvoiceStatus string
 
-// The states of an invoice. Drafts are not ours to show.
+// The statuses of an invoice. Drafts are never shown.
 const (
 	InvoiceOpen          InvoiceStatus = "open"
 	InvoicePaid          InvoiceStatus = "paid"
@@ -80,7 +78,7 @@ const (
 	InvoiceUncollectible InvoiceStatus = "uncollectible"
 )
 
-// Invoice is one as Stripe tells of it. Net + VAT = Total, always.
+// Invoice is an invoice as Stripe reports it. Net + VAT = Total.
 type Invoice struct {
 	ID           string        `json:"id"`
 	Number       string        `json:"number"`
@@ -97,8 +95,8 @@ type Invoice struct {
 	PaidAt       time.Time     `json:"paid_at"` // zero when it is not paid
 	PeriodStart  time.Time     `json:"period_start"`
 	PeriodEnd    time.Time     `json:"period_end"`
-	Attempts     int           `json:"attempts,omitempty"` // charges that were tried
-	NextAttempt  time.Time     `json:"next_attempt"`       // zero when Stripe tries no more
+	Attempts     int           `json:"attempts,omitempty"` // attempted charges
+	NextAttempt  time.Time     `json:"next_attempt"`       // zero when Stripe does not retry
 }
 
 // Failed reports whether a charge of the invoice was declined and it is not paid.
@@ -106,7 +104,7 @@ func (i *Invoice) Failed() bool {
 	return i.Attempts > 0 && (i.Status == InvoiceOpen || i.Status == InvoiceUncollectible) && i.Paid < i.Total
 }
 
-// Payment is money that came for a pack or an invoice.
+// Payment is a payment for a pack or an invoice.
 type Payment struct {
 	ID        string     `json:"id"`                 // of the payment intent
 	Checkout  string     `json:"checkout,omitempty"` // our id of the checkout; empty for invoices of subscriptions
@@ -114,27 +112,28 @@ type Payment struct {
 	Succeeded bool       `json:"succeeded"`
 	Amount    plan.Cents `json:"amount"` // with VAT
 	Refunded  plan.Cents `json:"refunded,omitempty"`
-	Disputed  bool       `json:"disputed,omitempty"` // its owner's bank takes it back, or has
+	Disputed  bool       `json:"disputed,omitempty"` // charged back, or a chargeback is open
 	Currency  string     `json:"currency,omitempty"` // usd
 	CreatedAt time.Time  `json:"created_at"`
 }
 
-// TakenBack reports whether all of the money went back, so that what it bought is void.
+// TakenBack reports whether all of the money was returned or is disputed, so that what it bought is
+// void.
 func (p *Payment) TakenBack() bool {
 	return p.Disputed || p.Succeeded && p.Amount > 0 && p.Refunded >= p.Amount
 }
 
-// Card is how a customer pays, as far as anybody may see it.
+// Card is the visible part of a customer's card.
 type Card struct {
 	Brand    string `json:"brand"`
 	Last4    string `json:"last4"`
 	ExpMonth int    `json:"exp_month"`
 	ExpYear  int    `json:"exp_year"`
-	// of the bank that issued it, an ISO 3166-1 code; empty when Stripe does not know
+	// Country is that of the issuing bank, an ISO 3166-1 code; empty when Stripe does not know it.
 	Country string `json:"country,omitempty"`
 }
 
-// Snapshot is everything that Stripe says of a customer, read in one go.
+// Snapshot is everything that Stripe has of a customer, read in one pass.
 type Snapshot struct {
 	Customer      string         `json:"customer"`
 	Country       string         `json:"country,omitempty"` // ISO 3166-1 code; empty when none is known
@@ -143,13 +142,13 @@ type Snapshot struct {
 	Invoices      []Invoice      `json:"invoices,omitempty"`
 	Payments      []Payment      `json:"payments,omitempty"`
 	ReadAt        time.Time      `json:"read_at"`
-	// Deleted says that the customer was deleted at Stripe, which ends its subscriptions: nothing
-	// else is told then.
+	// Deleted reports whether the customer was deleted at Stripe, which ends its subscriptions;
+	// everything else is then empty.
 	Deleted bool `json:"deleted,omitempty"`
 }
 
-// Sells is the plan that a subscription is of; false for what is none of ours, which somebody made
-// for another purpose.
+// Sells returns the plan of a subscription. It reports false for a subscription that is not of a
+// plan of ours, which somebody made for another purpose.
 func (s *Subscription) Sells() (string, bool) {
 	if item, known := plan.FindItem(s.Price); known && !item.IsPack() {
 		return item.Plan, true
@@ -158,11 +157,11 @@ func (s *Subscription) Sells() (string, bool) {
 	return p.Key, known
 }
 
-// Keep has the subscription that the record knows last stay of the plan that the record knows when
-// Stripe tells a price of no plan of ours for it: somebody changed the price there, and did not end
-// what was bought. It is taken as over when another one of ours is paid, and when Stripe does not
-// tell of it at all. The plan of one whose recorded price is not on the ladder either is
-// recorded.Plan, which the caller sets. Current and Others count with what it did.
+// Keep applies what is recorded of the last subscription. When its price at Stripe is of no plan of
+// ours any more, it keeps the recorded plan: somebody changed the price by hand, and did not end
+// what was bought. It counts as ended when another one of ours is paid, or when Stripe does not
+// list it. If the recorded price is not on the ladder either, its plan is recorded.Plan, which the
+// caller sets. Call Keep before Current and Others.
 func (s *Snapshot) Keep(recorded Subscription) { //nolint:gocritic // a copy is kept
 	if recorded.ID == "" {
 		return
@@ -176,7 +175,7 @@ func (s *Snapshot) Keep(recorded Subscription) { //nolint:gocritic // a copy is 
 		return
 	}
 	sub := &s.Subscriptions[n]
-	// what ended here does not come back by a price of another purpose
+	// an ended subscription does not return with a price for another purpose
 	if _, ours := sub.Sells(); ours || recorded.Status.Over() && !sub.Status.Over() {
 		return
 	}
@@ -186,31 +185,32 @@ func (s *Snapshot) Keep(recorded Subscription) { //nolint:gocritic // a copy is 
 	}
 	for i := range s.Subscriptions {
 		if other := &s.Subscriptions[i]; i != n && !sub.Status.Over() && other.counts() && other.paid() {
-			sub.end(s.ReadAt) // of the two that last this one is not ours any more
+			sub.end(s.ReadAt) // of two lasting ones this one is not ours any more
 		}
 	}
 }
 
-// noPrice is the odd price of a subscription without any.
+// noPrice is the OddPrice of a subscription without a price.
 const noPrice = "none"
 
-// end is what the record has of a subscription that Stripe does not tell as one of ours any more.
+// end marks a subscription as ended that Stripe does not report as one of ours any more.
 func (s *Subscription) end(at time.Time) {
 	s.Status, s.EndedAt, s.CancelAtPeriodEnd = Canceled, at, false
 }
 
-// counts reports whether a subscription is of a plan of ours and was paid once.
+// counts reports whether a subscription is of a plan of ours and was paid at least once.
 func (s *Subscription) counts() bool {
 	_, ours := s.Sells()
 	return ours && s.Status != Incomplete && s.Status != IncompleteExpired
 }
 
-// paid reports whether a subscription gives its plan: it is paid, or may be paid still.
+// paid reports whether a subscription entitles to its plan: it is paid, or Stripe retries its
+// charge.
 func (s *Subscription) paid() bool {
 	return s.Status == Active || s.Status == Trialing || s.Status == PastDue
 }
 
-// Lasting lists the ids of the subscriptions that last at Stripe, of whatever price.
+// Lasting returns the ids of the subscriptions that last at Stripe, of any price.
 func (s *Snapshot) Lasting() []string {
 	var ids []string
 	for i := range s.Subscriptions {
@@ -221,7 +221,7 @@ func (s *Snapshot) Lasting() []string {
 	return ids
 }
 
-// Find is what Stripe says of a subscription; nil for nothing.
+// Find returns a subscription by its id; nil when there is none.
 func (s *Snapshot) Find(id string) *Subscription {
 	for i := range s.Subscriptions {
 		if s.Subscriptions[i].ID == id {
@@ -231,9 +231,9 @@ func (s *Snapshot) Find(id string) *Subscription {
 	return nil
 }
 
-// Current picks the subscription that counts among those of our plans: the one that the record
-// knows while it lasts, else the oldest that lasts and was paid once, else the one that ended last.
-// Nil when there is none.
+// Current returns the subscription that counts among those of our plans: the recorded one while it
+// lasts, else the oldest lasting one that was paid at least once, else the one that ended last. It
+// returns nil when there is none.
 func (s *Snapshot) Current(recorded string) *Subscription {
 	var best *Subscription
 	for i := range s.Subscriptions {
@@ -251,7 +251,7 @@ func (s *Snapshot) Current(recorded string) *Subscription {
 	return best
 }
 
-// before reports whether a counts rather than b.
+// before reports whether a counts before b.
 func before(a, b *Subscription) bool {
 	if a.Status.Over() != b.Status.Over() {
 		return !a.Status.Over()
@@ -262,9 +262,9 @@ func before(a, b *Subscription) bool {
 	return a.StartedAt.Before(b.StartedAt) || a.StartedAt.Equal(b.StartedAt) && a.ID < b.ID
 }
 
-// Others lists the subscriptions of our plans that last beside the one that counts and that a
-// checkout of ours began: each is one too many. What somebody made by hand is left to them, and so
-// is what the record had: it was the one that counts once, and months may be paid for it.
+// Others returns the lasting subscriptions of our plans, other than the current one, that a
+// checkout of ours started: each is one too many. Those that were made by hand are left out, and so
+// are those in had: each was the current one once, and months of it may be paid.
 func (s *Snapshot) Others(current *Subscription, had []string) []Subscription {
 	return slices.DeleteFunc(slices.Clone(s.Subscriptions), func(sub Subscription) bool {
 		_, ours := sub.Sells()
@@ -273,7 +273,7 @@ func (s *Snapshot) Others(current *Subscription, had []string) []Subscription {
 	})
 }
 
-// Session is a checkout as Stripe tells of it.
+// Session is a Checkout Session as Stripe reports it.
 type Session struct {
 	ID           string        `json:"id"`
 	Checkout     string        `json:"checkout"` // our id
@@ -285,10 +285,10 @@ type Session struct {
 	ExpiresAt    time.Time     `json:"expires_at"`
 }
 
-// SessionStatus is a checkout's, as Stripe names it.
+// SessionStatus is the status of a Checkout Session, by Stripe's names.
 type SessionStatus string
 
-// The states of a checkout.
+// The statuses of a Checkout Session.
 const (
 	SessionOpen     SessionStatus = "open"
 	SessionComplete SessionStatus = "complete"

@@ -242,8 +242,8 @@ func TestInvoicesFailAndPaymentsGoBack(t *testing.T) {
 	}
 }
 
-// What is done at Stripe to the price of a recorded subscription ends no plan that is paid, and
-// keeps none that is over.
+// Changing the price of a recorded subscription at Stripe ends no paid plan, and keeps none that is
+// over.
 func TestARecordedSubscriptionKeepsItsPlanWhileStripeHasItLast(t *testing.T) {
 	t.Parallel()
 	of := func(id, price string, change ...func(*subscription.Subscription)) subscription.Subscription {
@@ -259,7 +259,7 @@ func TestARecordedSubscriptionKeepsItsPlanWhileStripeHasItLast(t *testing.T) {
 	grown := of("sub_r", "price_own")
 	grown.Plan = plan.Growth
 	type want struct {
-		id, odd, plan string // that counts, and what is in force by it; empty for nothing
+		id, odd, plan string // the current one, its odd price and the plan in force; empty for none
 		ended         time.Time
 	}
 	for name, tc := range map[string]struct {

@@ -10,7 +10,7 @@ import (
 // Message is a sign-in message of EIP-4361, version 1. Parse returns only valid ones; Validate
 // checks one that was built by hand.
 type Message struct {
-	Scheme         string // of the origin; empty for none
+	Scheme         string // the origin's; empty for none
 	Domain         string // RFC 3986 authority that asks for the signature
 	Address        Address
 	Statement      *string // nil for none; an empty one is a line of its own
@@ -21,7 +21,7 @@ type Message struct {
 	ExpirationTime Timestamp // zero for none
 	NotBefore      Timestamp // zero for none
 	RequestID      *string   // nil for none
-	Resources      []string  // nil for none; an empty list has its heading
+	Resources      []string  // nil for none; an empty list renders its heading
 }
 
 // Version is the only version of EIP-4361.

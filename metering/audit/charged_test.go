@@ -63,7 +63,7 @@ func TestAudit_NamesCallsThatWereServedAndNotBilled(t *testing.T) {
 	const charges = 3
 	at := anHour()
 	b.chargeAt(t, h, charges, at, "ok")
-	b.chargeAt(t, h, charges, at.Add(-time.Hour), "ok") // hides nothing of another hour
+	b.chargeAt(t, h, charges, at.Add(-time.Hour), "ok") // does not hide another hour's
 	b.recordCalls(t, h, charges, at)
 	b.recordCalls(t, h, charges, at.Add(-time.Hour))
 	if _, told := b.audit(t, audit.Options{}); len(told) != 0 {

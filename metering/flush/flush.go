@@ -154,8 +154,8 @@ func (f *Flusher) setFailed(err error) {
 	f.failed = err
 }
 
-// FlushAll flushes everything, open buckets included, of all shards, no matter who holds their leases. It
-// is for stopping a meter without persistence.
+// FlushAll flushes everything, open buckets included, of all shards, no matter who holds their
+// leases. It is for stopping a meter without persistence.
 func (f *Flusher) FlushAll(ctx context.Context) error {
 	clear(f.marked)
 	for from := 0; from < f.o.Shards; from += f.o.RangeSize {

@@ -61,7 +61,8 @@ func (f *Flusher) publish(ctx context.Context, marks watermarks, every bool) err
 	return nil
 }
 
-// tell calls Options.OnWatermark with the watermark of all shards, no matter who holds their leases.
+// tell calls Options.OnWatermark with the watermark of all shards, no matter who holds their
+// leases.
 func (f *Flusher) tell(ctx context.Context) error {
 	if f.o.OnWatermark == nil {
 		return nil

@@ -280,9 +280,9 @@ const (
 	pushDueInterval = time.Second
 )
 
-// PushDue puts changes in force whose own push failed, and confirms for some minutes those whose
-// push succeeded. It returns how many were not in force before. A push that fails does not delay
-// the others. It may run concurrently.
+// PushDue puts changes in force whose own push failed. For some minutes it also repeats pushes that
+// succeeded, because a failover of Redis may lose them. It returns how many were not in force
+// before. A push that fails does not delay the others. It may run concurrently.
 func (f *Limits) PushDue(ctx context.Context) (int, error) {
 	due, err := f.store.ListPushes(ctx, pushDueAfter, pushesAtOnce)
 	if err != nil {

@@ -163,7 +163,7 @@ func TestASeedThatWasPausedWhileTheQuotaWasSpentChangesNothing(t *testing.T) {
 		t.Errorf("another process: %+v", a)
 	}
 	quick.flushAll(t)
-	forget(b, "day:*") // and once more
+	forget(b, "day:*") // lost again
 	release()
 	paused.Wait()
 	if a := b.admit(t, s, charge(200)); !a.Admitted {

@@ -238,8 +238,8 @@ func TestAKeyThatMovesWithinAShardGoesOn(t *testing.T) {
 		id = account.NewID()
 	}
 	owner := b.ownerAs(t, id, plan.Pro)
-	// The process that adopts the key dies before its push. The due pushes are made later, first that of
-	// the account that the key left.
+	// The process that adopts the key dies before its push. The due pushes are made later, first
+	// that of the account that the key left.
 	if _, err := b.store.AdoptKey(b.ctx, h.key.ID, owner, account.NewUserID(), author); err != nil {
 		t.Fatal(err)
 	}

@@ -146,7 +146,7 @@ func (f *Limits) readAgain(ctx context.Context, digest account.Digest, before *k
 		return nil, fault.New(fault.KeyInvalid, "")
 	case err != nil:
 		before.stale.Store(f.now().Add(staleFor).UnixNano())
-		return before.subject, nil //nolint:nilerr // PostgreSQL is away; the meter still decides whether the key may call
+		return before.subject, nil //nolint:nilerr // PostgreSQL is away; the meter still checks the key
 	}
 	return s, nil
 }

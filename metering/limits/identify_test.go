@@ -53,7 +53,7 @@ func TestUnknownKeyIsRememberedAndAskedForOnce(t *testing.T) {
 	if asked == 0 {
 		t.Fatal("a well-formed key was refused without a look-up")
 	}
-	for range 200 { // more than the limit of look-ups, but none of these is one
+	for range 200 { // more than the rate limit, but a cached unknown key needs no look-up
 		b.wantRefused(t, key, network, fault.KeyInvalid)
 	}
 	if n := b.wire.count("GetIdentity"); n != asked {

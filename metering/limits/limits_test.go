@@ -127,7 +127,7 @@ func TestRevokedKeyIsRefusedByEveryProcessFromThePushOn(t *testing.T) {
 	revoked.Store(true)
 	seen := after.Load()
 	testkit.Eventually(t, testTimeout, func() bool { return after.Load() > seen+200 }, "calls are refused")
-	// A change from before the revocation that comes late.
+	// A change from before the revocation that arrives late.
 	if err := b.meter.PushKey(b.ctx, h.key.Fences()); err != nil {
 		t.Fatal(err)
 	}

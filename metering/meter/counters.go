@@ -115,7 +115,7 @@ func (m *Meter) Seed(ctx context.Context, id account.ID, key account.KeyID, figu
 // CounterState is a counter's value and what it should be.
 type CounterState struct {
 	Kept         bool       // whether the counter exists in Redis; Is means nothing when not
-	Is, ShouldBe plan.Units // thousandths; ShouldBe is never negative, Is only when something other than the meter changed it
+	Is, ShouldBe plan.Units // thousandths; ShouldBe is never negative
 }
 
 // Differs reports whether the counter is kept and is not what it should be.

@@ -192,7 +192,7 @@ func TestACapThatComesBackCountsWhatWasUsedWithoutIt(t *testing.T) {
 		c := b.client(t, capped(1000))
 		b.mustAdmit(t, c, charge(300))
 		b.change(t, c, capped(unlimited))
-		b.mustAdmit(t, c, charge(600)) // nobody counts this
+		b.mustAdmit(t, c, charge(600)) // not counted
 		b.change(t, c, capped(1000))
 		a := b.admit(t, c, charge(200))
 		if !slices.Equal(a.Missing, []string{"key_units", "key_service", "service", "plan", "day"}) {

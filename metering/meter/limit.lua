@@ -6,9 +6,9 @@
 -- KEYS  the limits' names, narrowest first; all in one hash slot
 -- ARGV  1 the window in ms, 0 for the UTC day   2 how many to take   3… for each limit, how many it allows
 --
---Returns { position of the limit with the longest wait, 0 when allowed,
---          ms until the next is allowed (0 while some are left in each), suffix of the names of daily counts (else ''),
---          then for each limit: left, ms until it is full again or the day ends }
+-- Returns { position of the limit with the longest wait, 0 when allowed,
+--           ms until the next is allowed (0 while some are left in each), suffix of the names of daily counts (else ''),
+--           then for each limit: left, ms until it is full again or the day ends }
 
 local DAY_MS = 86400000
 local time = redis.call('TIME')

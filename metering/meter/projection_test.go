@@ -20,7 +20,7 @@ func TestOlderProjectionNeverOverwritesANewer(t *testing.T) {
 		b.change(t, c, func(a *account.AccountLimits, k *account.KeyLimits) {
 			a.Status, k.Status = account.Suspended, account.Revoked
 		})
-		b.push(t, &active) // an old load that comes late
+		b.push(t, &active) // an old load that arrives late
 		b.mustRefuse(t, c, charge(1), "key_invalid")
 		same := *c
 		same.account.Status, same.key.Status = account.Active, account.Active
@@ -80,7 +80,7 @@ func TestSameVersionIsRenewedOnlyByLaterPeriods(t *testing.T) {
 		later.Current, later.Next = c.account.Next, account.Period{
 			Start: c.account.Next.End, End: c.account.Next.End.AddDate(0, 1, 0), Quota: 1000,
 		}
-		for _, a := range []account.AccountLimits{later, earlier} { // the earlier one is a load that comes late
+		for _, a := range []account.AccountLimits{later, earlier} { // the earlier one is a load that arrives late
 			if err := b.meter.PushAccount(b.ctx, a); err != nil {
 				t.Fatal(err)
 			}

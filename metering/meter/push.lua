@@ -6,7 +6,7 @@
 --
 -- Only a load puts a projection where there is none. It reads the record before it pushes, and a
 -- change in between ends its token (load.lua). So a stale read is not put in force after Redis lost
--- its data or the projection expired, when no version is left to compare with. A change replaces a
+-- its data or the projection was deleted, when no version is left to compare with. A change replaces a
 -- projection; where there is none it does nothing, and nobody is admitted until the projection is
 -- loaded.
 --

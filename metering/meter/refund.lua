@@ -13,9 +13,9 @@
 --      12 nonce        of the call
 --      13 not after    of the call
 --
---Returns 1 when refunded now, 0 when it was refunded before or nothing was charged; for a lost call also
---        2 when it may still run: retry later
---        3 when it is too long ago to be known
+-- Returns 1 when refunded now, 0 when it was refunded before or nothing was charged; for a lost call also
+--         2 when it may still run: retry later
+--         3 when it is too long ago to be known
 
 local SLOT_SECONDS = 10
 local DAY_SECONDS = 86400

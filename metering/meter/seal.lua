@@ -6,8 +6,8 @@
 -- ARGV  1 all    1 seals open slots as well (before a meter without persistence is stopped)
 --       2 limit  how many to seal, and how many to list, at most
 --
---Returns { now (seconds since 1970), oldest open slot or -1, member, … }, oldest first,
---with member = <slot>:<account>:<generation>.
+-- Returns { now (seconds since 1970), oldest open slot or -1, member, … }, oldest first,
+-- with member = <slot>:<account>:<generation>.
 
 local SLOT_SECONDS = 10
 -- After a failover the new master may still have a recorded bucket open. PostgreSQL would refuse
