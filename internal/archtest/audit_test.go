@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// fakeProgram writes a program that says something and ends with a code.
+// fakeProgram writes an executable that prints says and exits with code.
 func fakeProgram(t *testing.T, dir, name, says, code string) string {
 	t.Helper()
 	text := filepath.Join(dir, name+".txt")
@@ -17,7 +17,7 @@ func fakeProgram(t *testing.T, dir, name, says, code string) string {
 	}
 	path := filepath.Join(dir, name)
 	script := "#!/bin/sh\ncat '" + text + "'\nexit " + code + "\n"
-	if err := os.WriteFile(path, []byte(script), 0o700); err != nil { //nolint:gosec // it is run
+	if err := os.WriteFile(path, []byte(script), 0o700); err != nil { //nolint:gosec // a program must be executable
 		t.Fatal(err)
 	}
 	return path
@@ -29,7 +29,7 @@ func TestAuditDeps_FailsForHolesAndSaysWhenNothingWasLookedAt(t *testing.T) {
 		fetching = "govulncheck: fetching vulnerabilities: "
 		noGo     = fetching +
 			`Get "https://vuln.go.dev/index/modules.json.gz": dial tcp: lookup vuln.go.dev: no such host`
-		// whatever a finding says, it is one
+		// a finding counts as one even when its text mentions a failed connection
 		goHole   = "Vulnerability #1: GO-2025-0001\n  fetching vulnerabilities: dial tcp"
 		npmClean = `{"auditReportVersion": 2, "vulnerabilities": {}}`
 		npmHole  = `{"auditReportVersion": 2, "vulnerabilities": {"left-pad": {"severity": "high", "via": ["ENOTFOUND"]}}}`

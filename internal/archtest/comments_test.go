@@ -14,8 +14,8 @@ import (
 // maxCommentColumns bounds a line of a comment; a tab has four columns.
 const maxCommentColumns = 100
 
-// oddVerbs are how a comment on a function does not begin after its name, with what it says
-// instead.
+// oddVerbs maps a verb that must not follow the name of a function in its comment to the standard
+// one.
 var oddVerbs = map[string]string{
 	"gives": "returns", "is whether": "reports whether", "says whether": "reports whether",
 	"tells whether": "reports whether",
@@ -72,7 +72,7 @@ func close() int { return 0 }
 	}
 }
 
-// oddComments says which comments on functions of a file begin with an odd verb.
+// oddComments lists the comments on functions of a file that begin with one of oddVerbs.
 func oddComments(file *ast.File) []string {
 	var wrong []string
 	look := func(name string, doc *ast.CommentGroup) {
@@ -96,8 +96,8 @@ func oddComments(file *ast.File) []string {
 	return wrong
 }
 
-// longComments lists the lines that hold nothing but a comment and are too long, examples and
-// directives aside.
+// longComments lists the lines that hold only a comment and exceed maxCommentColumns. Examples and
+// directives are exempt.
 func longComments(fset *token.FileSet, file *ast.File, source string) []string {
 	var long []string
 	lines := strings.Split(source, "\n")

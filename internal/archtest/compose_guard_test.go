@@ -9,7 +9,7 @@ import (
 
 func TestCompose_ConfinesEveryService(t *testing.T) {
 	t.Parallel()
-	writes := []string{"temporal-ui"} // its configuration, beside its program
+	writes := []string{"temporal-ui"} // it writes its configuration next to its program
 	for name, s := range compose(t).Services {
 		if !s.ReadOnly && !slices.Contains(writes, name) {
 			t.Errorf("%s may write into its root", name)
@@ -67,7 +67,7 @@ func TestCompose_JoinsServicesOnlyByNetworksTheyNeed(t *testing.T) {
 	}
 }
 
-// secretVariable names what holds a secret besides what secretName finds.
+// secretVariable matches the variables with a secret that secretName misses.
 var secretVariable = regexp.MustCompile(`^(SMTP_URL|CACHE_REDIS_URL|DATABASE_URL|REDIS_URL)$|PASSWORD|PEPPER|SECRET`)
 
 func TestCompose_GivesEachRoleItsOwnSecretsAlone(t *testing.T) {
@@ -118,7 +118,7 @@ func TestCompose_AsksForPasswordsEverywhere(t *testing.T) {
 			t.Errorf("%s starts without %s: %q", c.service, c.password, got)
 		}
 	}
-	for _, name := range []string{"temporal-ui", "prometheus"} { // they know no passwords
+	for _, name := range []string{"temporal-ui", "prometheus"} { // they need no passwords
 		if ports := services[name].Ports; len(ports) > 0 {
 			t.Errorf("%s publishes %v instead of standing behind operators", name, ports)
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/chainaccess/gateway/internal/devstack"
 )
 
-// service is what the tests look at of one service.
+// service holds the fields of a Compose service that the tests read.
 type service struct {
 	Image       string            `yaml:"image"`
 	Build       string            `yaml:"build"`
@@ -61,7 +61,7 @@ func read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// dependencies returns for each service that s waits for the condition it waits for.
+// dependencies maps each service that s depends on to the condition that s waits for.
 func dependencies(s service) map[string]string {
 	on := make(map[string]string)
 	switch list := s.DependsOn.(type) {
@@ -284,8 +284,8 @@ func TestEveryTemporalHasTheSameSearchAttributes(t *testing.T) {
 	}
 }
 
-// TestDockerAcceptsTheComposeFile asks Docker itself where there is one; the tests above hold
-// everywhere.
+// TestDockerAcceptsTheComposeFile validates the file with Docker where it is installed; the tests
+// above run everywhere.
 func TestDockerAcceptsTheComposeFile(t *testing.T) {
 	t.Parallel()
 	if exec.CommandContext(t.Context(), "docker", "compose", "version").Run() != nil {

@@ -13,7 +13,7 @@ var (
 	link     = regexp.MustCompile(`\]\(([^)#:]+)(?:#[^)]*)?\)`)
 )
 
-// Paths in code spans start at the root, or next to the document; links start next to it.
+// Paths in code spans start at the root or next to the document; links start next to the document.
 func TestDocuments_NameFilesThatExist(t *testing.T) {
 	t.Parallel()
 	top := root(t)
@@ -44,7 +44,7 @@ func TestDocuments_NameFilesThatExist(t *testing.T) {
 	}
 }
 
-// exists reports whether a path, which may have asterisks, is in a folder.
+// exists reports whether a path, which may contain asterisks, exists below a folder.
 func exists(folder, name string) bool {
 	if _, err := os.Stat(filepath.Join(folder, name)); err == nil {
 		return true

@@ -1,3 +1,4 @@
-// Package archtest holds the tests that keep the project's shape: the layers of ARCHITECTURE.md,
-// the words its packages may be called, and the files it is run with. It has no code of its own.
+// Package archtest holds the tests that enforce the project's structure: the layers of
+// ARCHITECTURE.md, names of packages, and the files that the project is deployed with. It has no
+// code of its own.
 package archtest

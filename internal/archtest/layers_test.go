@@ -13,7 +13,7 @@ import (
 
 const module = "github.com/chainaccess/gateway"
 
-// Groups of packages that rules speak of.
+// Groups of packages that the rules refer to.
 var (
 	words = []string{
 		"internal/fault", "relay/chain", "toolbox/provider", "metering/plan", "identity/account",
@@ -37,22 +37,22 @@ var (
 	})
 )
 
-// rule is one line of the table: a package, with everything below it that has no line of its own,
-// and the lines that it may import.
+// rule is one line of the table: a package, including the packages below it that have no line of
+// their own, and what it may import.
 type rule struct {
 	name  string
 	allow []string
 }
 
-// layers is the package table of ARCHITECTURE.md. A package that it does not know fails the test,
-// so a new package is given its place here first.
+// layers is the package table of ARCHITECTURE.md, lowest layer first. The test fails for a package
+// that is missing here.
 var layers = []rule{
-	// Below all.
+	// Imported by everything.
 	{"internal/faultpoint", nil},
 	{"internal/parallel", nil},
 	{"internal/assets", nil},
 	{"migrations", nil},
-	// Words.
+	// Domain words.
 	{"internal/fault", nil},
 	{"relay/chain", []string{"internal/fault"}},
 	{"toolbox/provider", []string{"relay/chain"}},
@@ -68,7 +68,7 @@ var layers = []rule{
 	{"metering/netlimit", nil},
 	{"internal/config", []string{"identity/wallet", "internal/redisconn", "metering/netlimit"}},
 	{"internal/telemetry", []string{"internal/fault", "relay/chain", "metering/plan", "metering/netlimit"}},
-	// The outside; these never import each other.
+	// Adapters to outside systems; these never import each other.
 	{"store", join(words, []string{"migrations"})},
 	{"metering/meter", words},
 	{"relay/upstream", words},
@@ -100,15 +100,15 @@ var layers = []rule{
 		"metering/limits", "messaging/outbox", "payments/settlement", "billing/statement",
 	})},
 	{"workflows", join(words, []string{"activities"})},
-	// What the service can do, and its doors. The relay's own route and the keys' route are no
-	// operations yet, so api still reaches what they need.
+	// The operations, and the transports that serve them. The relay's route and the keys' route are
+	// not operations yet, so api still imports what they need.
 	{"service", join(words, outside, flows)},
 	{"api", join(words, outside, []string{"metering/limits", "relay", "service", "payments/stock", "internal/assets"})},
 	{"api/http1", nil},
 	{"api/mcp", join(words, []string{"metering/limits", "relay/upstream", "relay", "service", "internal/assets"})},
 	{"api/console", join(words, []string{"billing/statement", "service", "internal/assets"})},
 	{"worker", join(words, []string{"store", "workflows", "activities", "metering/flush"})},
-	// Stand-ins and servers of one machine.
+	// Stand-ins and servers for development.
 	{"internal/sandbox", words},
 	{"internal/devstack", []string{"internal/config"}},
 	// The programs.
@@ -117,7 +117,7 @@ var layers = []rule{
 	})},
 	{"cmd/gateway", serving},
 	{"cmd/gateway-dev", join(serving, []string{"internal/sandbox", "internal/devstack"})},
-	// Aside.
+	// Benchmarks and tests.
 	{"internal/bench", join(serving, []string{"internal/sandbox", "internal/devstack"})},
 	{"test/chaos", nil},
 	{"internal/testkit", []string{"internal/devstack", "migrations"}},
@@ -125,7 +125,7 @@ var layers = []rule{
 	{"deploy", nil},
 }
 
-// unreachable lists what must not be linked into a package, however indirectly.
+// unreachable lists packages that must not be linked into another one, even indirectly.
 var unreachable = []struct {
 	from, to, why string
 }{
@@ -146,22 +146,22 @@ var unreachable = []struct {
 	{"identity/people", "go.temporal.io", "a sign-in works while Temporal is away"},
 }
 
-// vague are names that say nothing of what a package owns.
+// vague lists package names that say nothing about what a package owns.
 var vague = []string{
 	"util", "utils", "common", "model", "models", "helper", "helpers", "types", "base", "misc", "shared", "lib",
 }
 
 func join(lists ...[]string) []string { return slices.Concat(lists...) }
 
-// listed is one package of the module as the go command sees it; names within the module are
+// listed is one package of the module as go list reports it. Names of packages in the module are
 // relative to it.
 type listed struct {
 	name    string
-	imports []string // of the package itself, its tests left out
+	imports []string // of the package itself, without its tests
 	deps    []string
 }
 
-// packages lists the module. Packages that do not build yet are listed as far as they go.
+// packages lists the module. A package that does not build is listed with what go list could read.
 func packages(t *testing.T) []listed {
 	t.Helper()
 	const format = "{{.ImportPath}}\t{{join .Imports \",\"}}\t{{join .Deps \",\"}}"
@@ -191,7 +191,7 @@ func packages(t *testing.T) []listed {
 	return all
 }
 
-// root is the directory of the module.
+// root returns the module's directory.
 func root(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.Abs(filepath.Join("..", ".."))
@@ -201,12 +201,12 @@ func root(t *testing.T) string {
 	return dir
 }
 
-// within holds when name is the package or lies below it.
+// within reports whether name is the package parent or lies below it.
 func within(name, parent string) bool {
 	return name == parent || strings.HasPrefix(name, parent+"/")
 }
 
-// ruleOf finds the line of the table for a package: the longest that it lies within.
+// ruleOf returns the line of the table for a package: the one with the longest matching path.
 func ruleOf(name string) (rule, bool) {
 	var best rule
 	for _, r := range layers {
@@ -217,15 +217,15 @@ func ruleOf(name string) (rule, bool) {
 	return best, best.name != ""
 }
 
-// errgroup leaves a panic alone in its goroutine. mayEnd are the packages whose process may end so:
-// they answer nobody, or do so on one machine.
+// errgroup does not recover panics, so one ends the process. mayEnd lists the packages for which
+// that is acceptable: they serve no clients, or run on a developer's machine.
 const errgroup = "golang.org/x/sync/errgroup"
 
 var mayEnd = []string{
 	"internal/parallel", "metering/flush", "metering/audit", "internal/bench", "internal/sandbox", "internal/devstack",
 }
 
-// violations says what is wrong with a package's imports.
+// violations lists the imports of a package that break the rules.
 func violations(p listed) []string {
 	r, known := ruleOf(p.name)
 	if !known {
@@ -302,7 +302,7 @@ func TestLayerRulesFindViolations(t *testing.T) {
 	}
 }
 
-// A line may import only lines above it, so nothing runs up.
+// A package may import only packages above it in the table, so there are no cycles between layers.
 func TestLayers_ImportOnlyLinesAbove(t *testing.T) {
 	t.Parallel()
 	place := map[string]int{}

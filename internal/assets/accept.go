@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// AcceptsGzip reports whether a client takes gzip and does not like plain answers better (RFC 9110,
-// section 12.5.3).
+// AcceptsGzip reports whether a client accepts gzip and does not prefer an uncompressed answer (RFC
+// 9110, section 12.5.3).
 func AcceptsGzip(h http.Header) bool {
 	compressed, plain, rest := -1, -1, -1
 	for _, line := range h["Accept-Encoding"] {
@@ -33,8 +33,8 @@ func AcceptsGzip(h http.Header) bool {
 	return compressed > 0 && compressed >= plain
 }
 
-// quality reads the weight of a coding in thousandths (RFC 9110, section 12.4.2); false when it is
-// malformed.
+// quality parses the weight of a coding in thousandths (RFC 9110, section 12.4.2). It returns false
+// when the weight is malformed.
 func quality(parameters string) (thousandths int, ok bool) {
 	name, value, found := strings.Cut(strings.TrimSpace(parameters), "=")
 	if !found {
@@ -44,7 +44,7 @@ func quality(parameters string) (thousandths int, ok bool) {
 		return 0, false
 	}
 	q, err := strconv.ParseFloat(strings.TrimSpace(value), 64)
-	if err != nil || !(q >= 0 && q <= 1) { // not a number is neither
+	if err != nil || !(q >= 0 && q <= 1) { // rejects NaN too
 		return 0, false
 	}
 	return int(q * 1000), true

@@ -1,6 +1,6 @@
-// Package assets owns how files that pages load go out: under names that change with their content,
-// compressed, to be kept for a year. Whose files they are and what the pages look like is their
-// doors' business.
+// Package assets serves the static files of pages: under names that contain a fingerprint of their
+// content, compressed, and cacheable for a year. The files themselves belong to the packages that
+// render the pages.
 package assets
 
 import (
@@ -20,36 +20,36 @@ import (
 
 const (
 	fingerprintChars = 12
-	// caching is for a year, the longest that caches promise.
+	// caching allows a year, the longest max-age in common use.
 	caching = "public, max-age=31536000, immutable"
-	// leastGzip is the size from which compression pays.
+	// leastGzip is the size in bytes from which compression pays.
 	leastGzip = 512
 )
 
-// mediaTypes are told, not guessed: the machine's own tables differ.
+// mediaTypes are fixed because the tables of the operating system differ between machines.
 var mediaTypes = map[string]string{
 	".css": "text/css; charset=utf-8",
 	".js":  "text/javascript; charset=utf-8",
 	".svg": "image/svg+xml",
 }
 
-// File is one of them, as it goes out.
+// File is one file as it is served.
 type File struct {
-	File   string // as templates name it
-	Name   string // with the fingerprint, as it is asked for
+	File   string // its name in templates
+	Name   string // its name in URLs, with the fingerprint
 	Media  string
 	Plain  []byte
-	Zipped []byte // nil where it does not pay
+	Zipped []byte // nil where compression does not pay
 }
 
-// Set is the files of a door. It never changes after it is loaded.
+// Set is a group of files with a common base path. It never changes after Load.
 type Set struct {
 	base  string
 	files []*File
 }
 
-// Load reads the files that the patterns name (path.Match). They are served below base, which ends
-// with a slash. One that is kept compressed, as x.js.gz, is x.js.
+// Load reads the files that match the patterns (path.Match). They are served below base, which ends
+// with a slash. A file that is stored compressed, such as x.js.gz, is served as x.js.
 func Load(base string, from fs.FS, patterns ...string) (*Set, error) {
 	s := &Set{base: base}
 	for _, pattern := range patterns {
@@ -109,13 +109,14 @@ func unzip(content []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return io.ReadAll(r) //nolint:gosec // a file that was built in
+	return io.ReadAll(r) //nolint:gosec // a file that is embedded in the program
 }
 
-// Files lists them.
+// Files returns a copy of the list of files.
 func (s *Set) Files() []*File { return slices.Clone(s.files) }
 
-// Path returns the address of a file; a template that names none fails.
+// Path returns the URL path of a file. It fails for an unknown file, so that rendering the template
+// fails.
 func (s *Set) Path(file string) (string, error) {
 	for _, f := range s.files {
 		if f.File == file {
@@ -125,8 +126,8 @@ func (s *Set) Path(file string) (string, error) {
 	return "", fmt.Errorf("there is no asset %q", file)
 }
 
-// Serve answers GET and HEAD of a file by its name with the fingerprint. It says whether there is
-// one: a fingerprint of another version is not found, and its page, loaded again, names the new
+// Serve answers GET and HEAD for a file by its fingerprinted name. It reports whether there is such
+// a file; the fingerprint of another version is unknown. Its page, once reloaded, names the present
 // one.
 func (s *Set) Serve(w http.ResponseWriter, r *http.Request, name string) bool {
 	at := slices.IndexFunc(s.files, func(f *File) bool { return f.Name == name })
@@ -148,7 +149,7 @@ func (s *Set) Serve(w http.ResponseWriter, r *http.Request, name string) bool {
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(http.StatusOK)
 	if r.Method != http.MethodHead {
-		_, _ = w.Write(body) // a client that went away is told nothing
+		_, _ = w.Write(body) // the client may have disconnected
 	}
 	return true
 }

@@ -26,9 +26,9 @@ const (
 	openLoopP99Key   = "p99_ms"
 	mixName          = "all_kinds"
 	holdersPerKind   = 1024
-	admissionCallers = 256 // goroutines, as a process with as many requests under way has
+	admissionCallers = 256 // goroutines; the requests that a busy process has in flight
 	admissionRound   = time.Second
-	openLoopRate     = 10_000 // admissions a second
+	openLoopRate     = 10_000 // admissions per second
 )
 
 var (
@@ -36,7 +36,7 @@ var (
 	openLoopBar   = bar{below, 2, 0}
 )
 
-// admitted is a load of admissions and what it came to.
+// admitted is a load of admissions with its results.
 type admitted struct {
 	name     string
 	bar      bar
@@ -46,17 +46,17 @@ type admitted struct {
 
 type admissionFigures struct {
 	rate   float64 // admissions per second
-	script float64 // microseconds of Redis for each
+	script float64 // microseconds of Redis per admission
 }
 
-// admissionCall is a metered read of the standard weight, as most calls are.
+// admissionCall is a metered read of the standard weight, which most calls are.
 var admissionCall = &meter.Call{
 	Mode: meter.Charge, Units: plan.Unit, Chain: "eth_mainnet", Service: string(account.RPC), Method: "eth_getBalance",
 	Class: "standard", Tier: "balanced",
 }
 
-// measureAdmissions admits through the meter as the relay does: with all that one Redis takes, and
-// at a fixed rate.
+// measureAdmissions admits calls through the meter as the relay does: first as fast as one Redis
+// can, then at a fixed rate.
 func measureAdmissions(ctx context.Context, r *rig, o options, report *report) (err error) {
 	l, err := r.ledger(ctx, devstack.Redis)
 	if err != nil {
@@ -87,7 +87,7 @@ func measureAdmissions(ctx context.Context, r *rig, o options, report *report) (
 	return l.openLoop(ctx, o, loads[len(loads)-1].subjects, report)
 }
 
-// admissionLoads are one load of each kind, and one of all in turn.
+// admissionLoads returns one load per kind of holder, and one that mixes all kinds.
 func (l *ledger) admissionLoads(ctx context.Context) ([]admitted, error) {
 	var loads []admitted
 	mixed := make([]*meter.Subject, holdersPerKind*len(kinds))
@@ -116,8 +116,8 @@ func (a *admitted) median() admissionFigures {
 	return a.rounds[len(a.rounds)/2]
 }
 
-// admitAll admits for as long as it is told, with every caller asking again as soon as it is
-// answered.
+// admitAll admits calls for the given time in a closed loop: every caller sends its next call as
+// soon as the last one was answered.
 func (l *ledger) admitAll(ctx context.Context, subjects []*meter.Subject,
 	lasts time.Duration,
 ) (admissionFigures, error) {
@@ -147,7 +147,7 @@ func (l *ledger) admitAll(ctx context.Context, subjects []*meter.Subject,
 	return admissionFigures{float64(count.Load()) / took.Seconds(), script}, err
 }
 
-// admit admits one call. One that is not admitted would measure something else.
+// admit admits one call. A refusal is an error, because it would measure something else.
 func (l *ledger) admit(ctx context.Context, s *meter.Subject) error {
 	a, err := l.meter.Admit(ctx, s, admissionCall)
 	if err == nil && !a.Admitted {
@@ -157,8 +157,8 @@ func (l *ledger) admit(ctx context.Context, s *meter.Subject) error {
 	return err
 }
 
-// scriptTime is what Redis says that one of its scripts took since its figures were reset, of which
-// there were as many as told.
+// scriptTime returns the mean time in microseconds of a script since Redis' statistics were reset.
+// It fails unless exactly want scripts ran.
 func (l *ledger) scriptTime(ctx context.Context, want int64) (float64, error) {
 	stats, err := l.info(ctx, "commandstats")
 	if err != nil {
@@ -171,8 +171,9 @@ func (l *ledger) scriptTime(ctx context.Context, want int64) (float64, error) {
 	return micros, err
 }
 
-// openLoop admits at a fixed rate, however long answers take. Each call's latency counts from the
-// instant at which it was due, so that one slow answer shows in all that waited behind it.
+// openLoop admits calls at a fixed rate, however long answers take. Each call's latency counts from
+// the instant at which it was due, so that one slow answer shows in all calls that waited behind it
+// (no coordinated omission).
 func (l *ledger) openLoop(ctx context.Context, o options, subjects []*meter.Subject, report *report) error {
 	report.sayf("%s: %s", openLoopName, o.duration)
 	if err := l.rdb.ConfigResetStat(ctx).Err(); err != nil {
@@ -194,8 +195,8 @@ func (l *ledger) openLoop(ctx context.Context, o options, subjects []*meter.Subj
 	return nil
 }
 
-// admitAtRate admits n calls and gives how long each took from when it was due, and how late it was
-// begun.
+// admitAtRate admits n calls. It returns how long each took since it was due, and how late each
+// started.
 func (l *ledger) admitAtRate(ctx context.Context, subjects []*meter.Subject,
 	rate, n int,
 ) (took, late []time.Duration, err error) {

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// resultOf is what the node knows. Everything follows from the parameters, so that two nodes agree
-// and nothing is kept.
+// resultOf returns the node's result for a call. It depends only on the parameters and the time, so
+// two nodes agree and no state is kept.
 func resultOf(req rpcRequest, now time.Time) any {
 	switch req.Method {
 	case "eth_chainId":
@@ -42,23 +42,23 @@ func resultOf(req rpcRequest, now time.Time) any {
 
 const (
 	blockTime      = 12 * time.Second
-	headBase       = 23_000_000    // at the time below
+	headBase       = 23_000_000    // at headBaseAt
 	headBaseAt     = 1_760_000_000 // unix seconds
 	receiptsUpTo   = headBase - 1000
-	receiptBlocks  = 100_000 // that the receipts are spread over, all of them old
-	transactionsIn = 150     // a block
+	receiptBlocks  = 100_000 // the number of old blocks with receipts
+	transactionsIn = 150     // per block
 )
 
 func headAt(now time.Time) uint64 {
 	return headBase + uint64(max(0, now.Unix()-headBaseAt)/int64(blockTime/time.Second)) //nolint:gosec // not negative
 }
 
-// first is the first parameter; all that the node looks at.
+// first returns the first parameter, the only one that the node reads.
 func first(req rpcRequest) string {
 	if len(req.Params) == 0 {
 		return ""
 	}
-	text, _ := req.Params[0].(string) // others have no meaning here
+	text, _ := req.Params[0].(string) // other types have no meaning here
 	return text
 }
 
@@ -77,7 +77,7 @@ func numberOf(block string, head uint64) uint64 {
 	return n
 }
 
-// A block's hash ends with its number, so that a block can be found by either.
+// hashOf returns a block's hash. It ends with the number, so that a block can be found by either.
 func hashOf(number uint64) string {
 	return "0x" + hex.EncodeToString(binary.BigEndian.AppendUint64(digest(quantity(number))[:24:24], number))
 }
@@ -90,7 +90,7 @@ func numberIn(hash string) uint64 {
 	return binary.BigEndian.Uint64(raw[24:])
 }
 
-// receipt and block have the members of mainnet's, in the order in which geth gives them.
+// receipt and block have the members of mainnet's, in geth's order.
 type receipt struct {
 	BlockHash         string     `json:"blockHash"`
 	BlockNumber       string     `json:"blockNumber"`
@@ -120,7 +120,7 @@ type eventLog struct {
 	Removed          bool     `json:"removed"`
 }
 
-// receiptOf is the receipt of a token transfer, deep below the head.
+// receiptOf returns the receipt of a token transfer, deep below the head.
 func receiptOf(transaction string) receipt {
 	d := digest(transaction)
 	number := receiptsUpTo - uint64(binary.BigEndian.Uint32(d))%receiptBlocks
@@ -156,7 +156,7 @@ type block struct {
 	Transactions []string `json:"transactions"`
 }
 
-// blockOf returns nil, JSON's null, for a block that is not there yet.
+// blockOf returns nil, which is JSON's null, for a block that does not exist yet.
 func blockOf(number uint64, now time.Time) *block {
 	head := headAt(now)
 	if number > head || number == 0 {
@@ -175,8 +175,8 @@ func blockOf(number uint64, now time.Time) *block {
 	return b
 }
 
-// feeHistory is what blocks like blockOf's say of fees: half full, a gwei of base fee, the same
-// tips in all of them.
+// feeHistory is the fee history of blocks such as blockOf's: half full, a base fee of one gwei, and
+// the same tips in each.
 type feeHistory struct {
 	OldestBlock   string     `json:"oldestBlock"`
 	BaseFees      []string   `json:"baseFeePerGas"`
@@ -184,9 +184,9 @@ type feeHistory struct {
 	Rewards       [][]string `json:"reward"`
 }
 
-const feeBlocks = 20 // the history that gas is recommended from
+const feeBlocks = 20 // the number of blocks that a gas recommendation reads
 
-// feesUpTo is the history of the last blocks, with the base fee of the block after them.
+// feesUpTo returns the fee history of the last blocks, with the base fee of the next block.
 func feesUpTo(head uint64) feeHistory {
 	h := feeHistory{OldestBlock: quantity(head - feeBlocks + 1), BaseFees: []string{"0x3b9aca00"}}
 	for range feeBlocks {
@@ -203,8 +203,8 @@ const (
 	traceChunk  = 32 << 10
 )
 
-// writeTrace streams a trace of size bytes and a little, as nodes do: one object for each step of
-// the machine.
+// writeTrace streams a trace of a little more than size bytes as nodes do, with one object per EVM
+// step.
 func writeTrace(w io.Writer, id json.RawMessage, size int) {
 	buffer := bytes.NewBuffer(make([]byte, 0, 2*traceChunk))
 	fmt.Fprintf(buffer,
@@ -223,10 +223,10 @@ func writeTrace(w io.Writer, id json.RawMessage, size int) {
 		}
 		n, err := buffer.WriteTo(w)
 		if err != nil {
-			return // the client is gone
+			return // the client disconnected
 		}
 		written += int(n)
 	}
 	buffer.WriteString("]}}")
-	_, _ = buffer.WriteTo(w) // the client may be gone
+	_, _ = buffer.WriteTo(w) // the client may have disconnected
 }

@@ -12,7 +12,7 @@ import (
 
 const (
 	balancesName = "balances_100"
-	balancesEach = 50 // answers of a kind in a round
+	balancesEach = 50 // answers of a kind per round
 
 	coinTripsKey  = "coin_trips"
 	indexTripsKey = "index_trips"
@@ -23,19 +23,19 @@ const (
 
 var (
 	oneTrip = bar{atMost, 1, 0}
-	// sideBySide is met only when the sources are asked at once: one after the other they take
-	// twice as long as one read.
+	// sideBySide is met only when the sources are asked concurrently: one after the other, they
+	// take twice as long as one read.
 	sideBySide = bar{atMost, 1.5, 0}
 )
 
-// timed is how long answers of a kind took, and what was asked of the node for one.
+// timed holds the latencies of a kind of answer, and the node's requests for one answer.
 type timed struct {
 	took  []time.Duration
 	trips trips
 }
 
 // measureBalances asks for the balances of owners of a hundred tokens, one after the other, and for
-// the native coin alone beside them.
+// their native coin alone as a comparison.
 func measureBalances(ctx context.Context, r *rig, o options, report *report) error {
 	s, err := r.inService(ctx, o, "balances")
 	if err != nil {
@@ -44,7 +44,7 @@ func measureBalances(ctx context.Context, r *rig, o options, report *report) err
 	defer s.end()
 	all := map[string]*timed{onlyCoin: {}, sameTokens: {}, otherTokens: {}}
 	n := 0
-	for range o.rounds + 1 { // the first warms up: the same tokens are known from then on
+	for range o.rounds + 1 { // the first warms up: it fills the cache of tokens
 		for owners, kind := range all {
 			*kind, err = s.balances(ctx, owners, n, kind.took)
 			if err != nil {
@@ -70,8 +70,8 @@ func measureBalances(ctx context.Context, r *rig, o options, report *report) err
 	return nil
 }
 
-// balances asks for some owners, each another one, and adds how long that took; trips are those of
-// these answers alone.
+// balances asks for the holdings of several owners and appends how long each answer took. trips
+// counts the node's requests for these answers only.
 func (s *service) balances(ctx context.Context, owners string, from int, took []time.Duration) (timed, error) {
 	node := s.nodes[0].address
 	before, err := readTrips(ctx, node)
@@ -92,7 +92,7 @@ func (s *service) balances(ctx context.Context, owners string, from int, took []
 	}, err
 }
 
-// ownedBy asks for what one owner holds, which has to be all of it.
+// ownedBy asks for the holdings of one owner, and fails unless all of them are answered.
 func (s *service) ownedBy(ctx context.Context, owners, owner string, n int) error {
 	if owners == onlyCoin {
 		_, err := s.client.call(ctx, n,

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// client calls the gateway with keys in turn.
+// client calls the gateway with its keys in turn.
 type client struct {
 	url  string
 	keys []string
@@ -20,7 +20,7 @@ type client struct {
 
 var resultMember = []byte(`"result":`)
 
-// call makes the n-th call, whose answer has to be a result.
+// call makes the n-th call. An answer without a result is an error.
 func (c *client) call(ctx context.Context, n int, body string) (http.Header, error) {
 	req, err := c.request(ctx, n, body)
 	if err != nil {
@@ -59,7 +59,7 @@ type sample struct {
 }
 
 // generate makes distinct reads on a number of connections, each as soon as the last was answered,
-// until ctx ends; what is under way then is waited for.
+// until ctx ends. It waits for the calls in flight.
 func (c *client) generate(ctx context.Context, connections int, began time.Time) []sample {
 	var wg sync.WaitGroup
 	all := make([][]sample, connections)
@@ -83,7 +83,7 @@ func (c *client) generate(ctx context.Context, connections int, began time.Time)
 	return samples
 }
 
-// firstCalls makes a call with every key, so that the gateway has loaded what it keeps of them.
+// firstCalls makes a call with every key, so that the gateway has loaded and cached each of them.
 func (c *client) firstCalls(ctx context.Context) error {
 	for n := range c.keys {
 		if _, err := c.call(ctx, n,

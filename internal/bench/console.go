@@ -19,8 +19,8 @@ import (
 const (
 	consoleName   = "console_pages"
 	consoleRounds = 10
-	// consolePause between rounds is longer than an answer of usage is kept, so that none is given
-	// twice.
+	// consolePause between rounds is longer than answers about usage are cached, so that none is
+	// served twice.
 	consolePause = 10*time.Second + 500*time.Millisecond
 
 	slowestP50Key   = "slowest_p50_ms"
@@ -30,14 +30,14 @@ const (
 	pageP95, median = 95, 50
 )
 
-// What a page of an account with a million rows of usage may take (milliseconds), and what it may
-// weigh with all that it loads (kB, as sent).
+// The limits of a page of an account with a million rows of usage: its time in milliseconds, and
+// its size with all that it loads in kB, compressed.
 var (
 	consoleBar     = bar{below, 100, 0}
 	consoleSizeBar = bar{below, 150, 0}
 )
 
-// pages are the addresses that are measured. No two of them share an answer of usage that is kept.
+// pages returns the addresses that are measured. No two of them share a cached answer about usage.
 func (v *visited) pages() []string {
 	key := v.keys[7].String()
 	return []string{
@@ -50,8 +50,8 @@ func (v *visited) pages() []string {
 	}
 }
 
-// measureConsole asks for every page of the console in turn, of an account with a million rows of
-// usage, in a browser that is signed in.
+// measureConsole requests every page of the console in turn as a signed-in browser, for an account
+// with a million rows of usage.
 func measureConsole(ctx context.Context, r *rig, _ options, report *report) (err error) {
 	if err := r.servers(ctx); err != nil {
 		return err
@@ -76,7 +76,7 @@ func measureConsole(ctx context.Context, r *rig, _ options, report *report) (err
 	for round := range consoleRounds + 1 {
 		for i, page := range pages {
 			d, size, err := b.open(ctx, page)
-			if err != nil { // told when the others are measured
+			if err != nil { // reported once the others are measured
 				failed[i] = err
 				continue
 			}
@@ -118,7 +118,7 @@ func (r *rig) consoleAccount(ctx context.Context) (v *visited, err error) {
 	return fillConsole(ctx, s, conn, time.Now())
 }
 
-// browser is somebody who is signed in.
+// browser is a client with a session.
 type browser struct {
 	base, session string
 	assets        map[string]int // bytes of what pages load, by address
@@ -126,8 +126,8 @@ type browser struct {
 
 var loaded = regexp.MustCompile(`(?:src|href)="(/assets/[^"]+)"`)
 
-// open asks for a page as browsers do, and gives how long its answer took to the last byte and how
-// many bytes it is as sent with all that it loads.
+// open requests a page. It returns the time to the last byte of the answer, and its size as sent
+// including all that the page loads.
 func (b *browser) open(ctx context.Context, page string) (took time.Duration, size int, err error) {
 	begun := time.Now()
 	sent, err := b.get(ctx, page)
@@ -154,7 +154,7 @@ func (b *browser) open(ctx context.Context, page string) (took time.Duration, si
 	return took, size, nil
 }
 
-// unzipped is an answer as it was before it was compressed, if it was.
+// unzipped decompresses an answer if it is compressed.
 func unzipped(sent []byte) (body []byte, err error) {
 	if !bytes.HasPrefix(sent, []byte{0x1f, 0x8b}) {
 		return sent, nil
@@ -175,7 +175,7 @@ func (b *browser) get(ctx context.Context, path string) (body []byte, err error)
 	req.Header.Set("Accept", "text/html")
 	req.Header.Set("Accept-Encoding", "gzip")
 	req.AddCookie(&http.Cookie{Name: "session", Value: b.session}) //nolint:gosec // on this machine
-	resp, err := http.DefaultTransport.RoundTrip(req)              // follows nothing
+	resp, err := http.DefaultTransport.RoundTrip(req)              // follows no redirect
 	if err != nil {
 		return nil, err
 	}

@@ -16,29 +16,29 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// The size of the account whose pages are measured: consoleKeys by consoleHours by consoleWords are
-// a million rows of usage.
+// The size of the account whose pages are measured: consoleKeys × consoleHours × consoleWords are a
+// million rows of usage.
 const (
 	consoleKeys       = 100
 	consoleHours      = 720
-	consoleWords      = 14 // lines that a key leaves in an hour
+	consoleWords      = 14 // lines per key and hour
 	consoleTickets    = 10_000
 	consoleStatements = 300
-	consoleCalls      = 20_000 // recorded, of which one in ten failed
+	consoleCalls      = 20_000 // call records, of which one in ten failed
 )
 
-// visited is an account, and what a page of it needs in its address.
+// visited is an account with the ids that addresses of its pages contain.
 type visited struct {
 	account account.ID
 	keys    []account.KeyID
-	session string // what the cookie holds
-	closed  string // a period whose statement is frozen
-	open    string // the present one
+	session string // the cookie's value
+	closed  string // a period with a closed statement
+	open    string // the current period
 	ticket  string
 	request uuid.UUID // of a call that failed
 }
 
-// fillConsole records an account, with everything that its pages show.
+// fillConsole creates an account with data for all of its pages.
 func fillConsole(ctx context.Context, s *store.Store, conn *pgx.Conn, now time.Time) (*visited, error) {
 	v := &visited{account: account.NewID(), request: uuid.Must(uuid.NewV7())}
 	if _, err := s.CreateAccount(ctx, store.NewAccount{
@@ -57,7 +57,7 @@ func fillConsole(ctx context.Context, s *store.Store, conn *pgx.Conn, now time.T
 	return v, err
 }
 
-// people makes the owner and a session.
+// people creates the owner and a session.
 func (v *visited) people(ctx context.Context, _ *store.Store, conn *pgx.Conn, now time.Time) error {
 	hasher, err := account.NewHasher([]byte(benchPepper))
 	if err != nil {
@@ -93,7 +93,7 @@ func (v *visited) people(ctx context.Context, _ *store.Store, conn *pgx.Conn, no
 func (v *visited) holders(ctx context.Context, s *store.Store, _ *pgx.Conn, _ time.Time) error {
 	for n := range consoleKeys {
 		id := account.NewKeyID()
-		digest := make([]byte, 32) // nobody calls with it
+		digest := make([]byte, 32) // no call uses it
 		copy(digest, id.UUID[:])
 		_, err := s.CreateKey(ctx, store.NewKey{
 			ID: id, Account: v.account, Digest: digest, Prefix: fmt.Sprintf("cag_%08d", n),
@@ -107,7 +107,7 @@ func (v *visited) holders(ctx context.Context, s *store.Store, _ *pgx.Conn, _ ti
 	return nil
 }
 
-// usage is flushed hour by hour, so that the sums of the hours are those of a flusher.
+// usage is flushed hour by hour, so that the hourly sums are those that a flusher would write.
 func (v *visited) usage(ctx context.Context, s *store.Store, _ *pgx.Conn, now time.Time) error {
 	begin := now.UTC().Truncate(time.Hour).Add((1 - consoleHours) * time.Hour)
 	for hour := range consoleHours {
@@ -143,8 +143,8 @@ func consoleChain(n int) chain.ID {
 	}[n%6]
 }
 
-// consoleLine is one of the lines that a key leaves in an hour: eight that are charged, four hits,
-// two refusals, of thirty methods on all chains.
+// consoleLine returns one of the lines of a key in an hour: eight that are charged, four cache hits
+// and two refusals, of thirty methods on all chains.
 func consoleLine(period string, key account.KeyID, n, word int) account.UsageLine {
 	l := account.UsageLine{
 		Period: period, Key: key, Chain: string(consoleChain(n + word)), Service: string(account.RPC),
@@ -184,7 +184,7 @@ func (v *visited) calls(ctx context.Context, s *store.Store, _ *pgx.Conn, now ti
 	return s.CopyCalls(ctx, calls)
 }
 
-// tickets are of all statuses, with a message and an answer each.
+// tickets creates tickets of all statuses, each with a message and an answer.
 func (v *visited) tickets(ctx context.Context, _ *store.Store, conn *pgx.Conn, now time.Time) error {
 	_, err := conn.Exec(ctx,
 		`INSERT INTO tickets (account_id, subject, category, priority, channel, status, gathers, evidence, messages, created_at, last_activity_at,
@@ -205,8 +205,8 @@ func (v *visited) tickets(ctx context.Context, _ *store.Store, conn *pgx.Conn, n
 		v.account.UUID).Scan(&v.ticket)
 }
 
-// statements closes the month before, out of its usage, and adds old ones of which the list is all
-// that is read.
+// statements closes the previous month from its usage, and adds old statements, which only the list
+// reads.
 func (v *visited) statements(ctx context.Context, s *store.Store, conn *pgx.Conn, now time.Time) error {
 	start, _ := plan.CalendarMonth(now)
 	v.open, v.closed = start.Format(time.DateOnly), start.AddDate(0, -1, 0).Format(time.DateOnly)

@@ -13,8 +13,8 @@ import (
 // clockTick is the unit of CPU time in /proc (USER_HZ), 10 ms on every Linux that Go runs on.
 const clockTick = 10 * time.Millisecond
 
-// cpuByProgram adds up the CPU time of this program's descendants, by their name. Ratios need a
-// quiet machine; the CPU time of a call hardly does. It is empty where there is no /proc.
+// cpuByProgram sums the CPU time of this program's descendants by program name. Rates depend on a
+// quiet machine; the CPU time per call hardly does. The map is empty where there is no /proc.
 func cpuByProgram() map[string]time.Duration {
 	type process struct {
 		parent int
@@ -22,11 +22,11 @@ func cpuByProgram() map[string]time.Duration {
 		used   time.Duration
 	}
 	all := make(map[int]process)
-	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is well-formed
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is valid
 	for _, file := range stats {
 		text, err := os.ReadFile(file) //nolint:gosec // from the pattern above
 		if err != nil {
-			continue // it ended meanwhile
+			continue // it has exited
 		}
 		var pid int
 		open, end := bytes.IndexByte(text, '('), bytes.LastIndexByte(text, ')')
@@ -37,7 +37,7 @@ func cpuByProgram() map[string]time.Duration {
 		if len(fields) < 13 {
 			continue
 		}
-		parent, _ := strconv.Atoi(fields[1]) // numbers, by proc(5)
+		parent, _ := strconv.Atoi(fields[1]) // a number, see proc(5)
 		user, _ := strconv.Atoi(fields[11])
 		system, _ := strconv.Atoi(fields[12])
 		all[pid] = process{parent, string(text[open+1 : end]), time.Duration(user+system) * clockTick}
@@ -54,10 +54,10 @@ func cpuByProgram() map[string]time.Duration {
 	return used
 }
 
-// spent is the CPU time of a call in microseconds, by the name of the program that it went to.
+// spent is the CPU time per call in microseconds, by program.
 type spent map[string]float64
 
-// perCall shares out between calls what the programs used between two readings.
+// perCall divides the CPU time between two readings by the number of calls.
 func perCall(before, after map[string]time.Duration, calls float64) spent {
 	s := make(spent)
 	for name, used := range after {
@@ -68,7 +68,7 @@ func perCall(before, after map[string]time.Duration, calls float64) spent {
 	return s
 }
 
-// String is for people.
+// String formats the times for people.
 func (s spent) String() string {
 	var parts []string
 	for _, of := range [...]struct{ name, label string }{

@@ -29,8 +29,7 @@ const (
 
 var flushBar = bar{below, 60, 0}
 
-// flushCalls are what every account did in its bucket: three usage lines, with how long the calls
-// took.
+// flushCalls are the calls of every account in its bucket: three usage lines, with latencies.
 var flushCalls = []*meter.Call{
 	{
 		Units: plan.Unit, Chain: "eth_mainnet", Service: string(account.RPC), Method: "eth_getBalance",
@@ -46,8 +45,8 @@ var flushCalls = []*meter.Call{
 	},
 }
 
-// measureFlush fills a bucket for each of many accounts by admissions, and has the flusher move
-// them all to PostgreSQL.
+// measureFlush fills a bucket for each of many accounts by admissions, and measures how long the
+// flusher takes to move them all to PostgreSQL.
 func measureFlush(ctx context.Context, r *rig, o options, report *report) (err error) {
 	l, err := r.ledger(ctx, devstack.Redis, devstack.PostgreSQL)
 	if err != nil {
@@ -86,8 +85,7 @@ func measureFlush(ctx context.Context, r *rig, o options, report *report) (err e
 	return nil
 }
 
-// record makes the tables and the accounts: what their allowance is used of is looked up with every
-// flush.
+// record creates the tables and the accounts; every flush looks the accounts up.
 func (l *ledger) record(ctx context.Context, holders []holder) (err error) {
 	if err := l.migrate(ctx); err != nil {
 		return fmt.Errorf("migrate: %w", err)
@@ -123,7 +121,7 @@ func (l *ledger) query(ctx context.Context, do func(*pgx.Conn) error) (err error
 	return do(c)
 }
 
-// use makes the calls, from the begin of a slot on, so that few accounts have a second bucket.
+// use makes the calls from the start of a slot, so that few accounts have a second bucket.
 func (l *ledger) use(ctx context.Context, holders []holder) error {
 	now, err := l.meter.Now(ctx)
 	if err != nil {
@@ -157,7 +155,7 @@ func (l *ledger) use(ctx context.Context, holders []holder) error {
 	return err
 }
 
-// awaitSlot waits until the last slot that was written in may be sealed, and counts the buckets.
+// awaitSlot waits until the last slot with usage may be sealed, and counts the buckets.
 func (l *ledger) awaitSlot(ctx context.Context) (int, error) {
 	pipe := l.rdb.Pipeline()
 	for shard := range account.Shards {
@@ -176,8 +174,8 @@ func (l *ledger) awaitSlot(ctx context.Context) (int, error) {
 	return int(buckets), pause(ctx, meter.SlotLength+meter.SealDelay+time.Second)
 }
 
-// flush runs a flusher as the worker role does, with its defaults, until every bucket was committed
-// and dropped.
+// flush runs a flusher with the defaults of the worker role until every bucket is committed and
+// dropped.
 func (l *ledger) flush(ctx context.Context, buckets int, report *report) (time.Duration, error) {
 	s, err := store.Open(ctx, l.stack.DatabaseURL)
 	if err != nil {
@@ -226,8 +224,8 @@ func (l *ledger) flush(ctx context.Context, buckets int, report *report) (time.D
 	}
 }
 
-// checkBooks holds that what was measured is what it says: every call is in both books of the
-// record.
+// checkBooks fails unless every call is in both the hourly and the periodic sums, so that the
+// measured flush was complete.
 func (l *ledger) checkBooks(ctx context.Context, holders []holder) error {
 	want := int64(len(holders) * len(flushCalls))
 	return l.query(ctx, func(c *pgx.Conn) error {

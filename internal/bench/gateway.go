@@ -26,15 +26,15 @@ import (
 
 const (
 	benchPepper = "bench-pepper-of-at-least-thirty-two-bytes"
-	// benchKeys of a plan share a load, each with an account of its own: the widest rate window is
-	// 300 calls a second.
+	// benchKeys is the number of keys that share a load, per plan, each with its own account: the
+	// widest rate window allows 300 calls per second.
 	benchKeys = 256
-	// probeEvery is how often the worker role probes by default.
+	// probeEvery is the worker role's default interval between probes.
 	probeEvery = 5 * time.Second
 	rpcPath    = "/rpc/eth_mainnet"
 )
 
-// gateway is an API process, and the probes that the worker role would make.
+// gateway is an API process, with the probes that the worker role would make.
 type gateway struct {
 	*process.Process
 
@@ -44,7 +44,7 @@ type gateway struct {
 	probes     sync.WaitGroup
 }
 
-// buildGateway builds the program, migrates and makes the keys.
+// buildGateway builds the program, migrates the database and creates the keys.
 func (r *rig) buildGateway(ctx context.Context) error {
 	r.sayf("building the gateway")
 	program := filepath.Join(r.dir, "gateway")
@@ -68,7 +68,7 @@ func (r *rig) buildGateway(ctx context.Context) error {
 	return nil
 }
 
-// freshGateway starts a gateway in front of nodes, in place of the one that runs.
+// freshGateway replaces the running gateway with a new one in front of the given nodes.
 func (r *rig) freshGateway(ctx context.Context, nodes ...*nodeProcess) (*gateway, error) {
 	if err := r.stopGateway(ctx); err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (r *rig) freshGateway(ctx context.Context, nodes ...*nodeProcess) (*gateway
 	g := &gateway{stopProbes: stopProbes}
 	g.probes.Go(probes)
 	r.gateway = g
-	var addresses [3]string // the last one is where Temporal would be, which nothing here needs
+	var addresses [3]string // the last one is for Temporal, which nothing here needs
 	for i := range addresses {
 		if addresses[i], err = freeAddress(ctx); err != nil {
 			return nil, err
@@ -101,7 +101,7 @@ func (r *rig) freshGateway(ctx context.Context, nodes ...*nodeProcess) (*gateway
 	return g, await(ctx, g.Process, g.url+"/readyz", http.StatusOK)
 }
 
-// stopGateway ends the gateway that runs, if one does.
+// stopGateway stops the running gateway, if any.
 func (r *rig) stopGateway(ctx context.Context) error {
 	g := r.gateway
 	if g == nil {
@@ -126,8 +126,8 @@ func (r *rig) writeUpstreams(nodes []*nodeProcess) (string, error) {
 	return file, os.WriteFile(file, []byte(text.String()), 0o600)
 }
 
-// probe measures the nodes and puts the verdicts on the board, once before it returns and then, in
-// the function that it gives, as often as the worker role does.
+// probe measures the nodes and publishes the results on the board once. The returned function
+// probes repeats that at the worker role's interval.
 func (r *rig) probe(ctx context.Context, file string) (stop context.CancelFunc, probes func(), err error) {
 	providers, err := config.LoadUpstreams(file, []string{string(chain.EthMainnet)})
 	if err != nil {
@@ -146,7 +146,7 @@ func (r *rig) probe(ctx context.Context, file string) (stop context.CancelFunc, 
 	stop = func() {
 		cancel()
 		pool.Close()
-		_ = rdb.Close() // nothing is under way
+		_ = rdb.Close() // nothing is in flight
 	}
 	round := func() error {
 		snapshot, err := pool.Probe(ctx, chain.EthMainnet)

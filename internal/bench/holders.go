@@ -14,9 +14,9 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// holder is a key with its account, as one of the kinds that there are. The fences are those that
-// the account's terms give, save the rate window, which is there and never full: a few accounts
-// stand for as many as a load would take.
+// holder is a key of one of the kinds, with its account. Its fences are those of the account's
+// terms, except that its rate window never fills: a few accounts make the calls of the many that a
+// load would need.
 type holder struct {
 	kind    *kind
 	account account.ID
@@ -24,7 +24,7 @@ type holder struct {
 	packs   []account.Pack
 }
 
-// kind says which fences a holder has.
+// kind determines which fences a holder has.
 type kind struct {
 	name   string
 	plan   string
@@ -42,10 +42,10 @@ var (
 
 const (
 	wideWindow  = 1 << 40
-	bulkCallers = 1024 // goroutines that seed: some pipelines full
+	bulkCallers = 1024 // goroutines that seed: enough to fill several pipelines
 )
 
-// newHolder makes one whose packs, where its kind draws from them, last for the run.
+// newHolder returns a holder of a kind. Its packs, if its kind uses them, last for the run.
 func newHolder(k *kind, now time.Time) holder {
 	h := holder{kind: k, account: account.NewID(), key: account.NewKeyID()}
 	if k.capped {
@@ -97,7 +97,7 @@ func (h *holder) pushAccount(ctx context.Context, l *ledger) error {
 	return pushed(l.bulk.PushLoadedAccount(ctx, h.accountFences(l.begun), load))
 }
 
-// pushKey loads the key's fences, in the same way.
+// pushKey loads the key's fences in the same way.
 func (h *holder) pushKey(ctx context.Context, l *ledger) error {
 	load, err := l.bulk.BeginLoadKey(ctx, h.account, h.key)
 	if err != nil {
@@ -114,7 +114,7 @@ func pushed(done bool, err error) error {
 	return err
 }
 
-// counters are those that the holder's fences ask for, with what they begin with.
+// counters returns the counters that the holder's fences need, with their initial values.
 func (h *holder) counters(now time.Time) []meter.Figure {
 	f := h.accountFences(now)
 	period, keep := f.Current, f.Current.End.Sub(now)+40*24*time.Hour
@@ -155,7 +155,7 @@ func (h *holder) seed(ctx context.Context, l *ledger) error {
 	return err
 }
 
-// load brings holders with everything that admissions of theirs read into the meter.
+// load loads into the meter everything that admissions of the holders read.
 func (l *ledger) load(ctx context.Context, what string, holders []holder) error {
 	return l.each(ctx, what, len(holders), func(ctx context.Context, i int) error {
 		h := &holders[i]
@@ -169,7 +169,7 @@ func (l *ledger) load(ctx context.Context, what string, holders []holder) error 
 	})
 }
 
-// each does n things, many at a time, and tells how far it is every few seconds.
+// each does n things concurrently and reports its progress every few seconds.
 func (l *ledger) each(ctx context.Context, what string, n int, do func(ctx context.Context, i int) error) error {
 	var next atomic.Int64
 	group, ctx := errgroup.WithContext(ctx)
@@ -199,7 +199,7 @@ func (l *ledger) each(ctx context.Context, what string, n int, do func(ctx conte
 	})
 	err := group.Wait()
 	close(told)
-	_ = telling.Wait() // it gives no error
+	_ = telling.Wait() // it returns no error
 	return err
 }
 

@@ -12,29 +12,29 @@ import (
 	"time"
 )
 
-// What the node knows of owners of tokens. It answers for them as one does that is far away, so
-// that a round trip is what takes time.
+// The node's data about owners of tokens. It delays these answers like a distant node, so that
+// round trips dominate.
 const (
 	holdingsDistance = 20 * time.Millisecond
 	holdingsTokens   = 100
 
-	// Owners are told by how their addresses begin.
+	// The start of an owner's address determines what the owner holds.
 	sameTokens  = "0xaa" // all of them hold the same tokens
-	otherTokens = "0xbb" // each holds tokens that nobody else does
-	onlyCoin    = "0xcc" // asked for the native coin alone
+	otherTokens = "0xbb" // each holds tokens that no other owner has
+	onlyCoin    = "0xcc" // only the native coin is requested
 
 	tokensMethod  = "alchemy_getTokenBalances"
 	sourcesTarget = "/sources"
 )
 
-// sources counts what was asked of owners of tokens, by the source that it comes from.
+// sources counts requests about owners of tokens, by source.
 type sources struct{ coin, index, names atomic.Int64 }
 
-// trips is one reading of sources.
+// trips is a reading of sources.
 type trips struct{ coin, index, names int64 }
 
 func (s *sources) write(w io.Writer) {
-	_, _ = fmt.Fprintln(w, s.coin.Load(), s.index.Load(), s.names.Load()) // the bench asks again
+	_, _ = fmt.Fprintln(w, s.coin.Load(), s.index.Load(), s.names.Load()) // the caller asks again
 }
 
 func readTrips(ctx context.Context, node string) (t trips, err error) {
@@ -51,10 +51,10 @@ func readTrips(ctx context.Context, node string) (t trips, err error) {
 	return t, err
 }
 
-// answer is what the node knows of an owner of tokens, counted and from afar; nil for what is asked
-// of nobody's holdings.
+// answer returns the node's delayed result for an owner of tokens and counts the request. It
+// returns nil for requests that are not about holdings.
 func (s *sources) answer(ctx context.Context, req rpcRequest) any {
-	owner := strings.ToLower(first(req)) // the gateway writes checksums
+	owner := strings.ToLower(first(req)) // the gateway sends checksummed addresses
 	held := strings.HasPrefix(owner, sameTokens) || strings.HasPrefix(owner, otherTokens)
 	var result any
 	switch {
@@ -74,7 +74,7 @@ func (s *sources) answer(ctx context.Context, req rpcRequest) any {
 	default:
 		return nil
 	}
-	_ = pause(ctx, holdingsDistance) // the client may be gone
+	_ = pause(ctx, holdingsDistance) // the client may have disconnected
 	return result
 }
 
@@ -104,8 +104,8 @@ func tokensOf(owner string) tokenList {
 	return list
 }
 
-// namesAsked is of how many tokens an eth_call of a contract that is nowhere asks the names: its
-// code ends with the list, as its constructor takes it.
+// namesAsked returns the number of tokens whose names an eth_call without a destination asks for:
+// its code ends with the list of tokens as a constructor argument.
 func namesAsked(req rpcRequest) int {
 	if len(req.Params) == 0 {
 		return 0
@@ -132,8 +132,7 @@ const abiWord = 32 // bytes
 
 func wordOf(b []byte) uint64 { return binary.BigEndian.Uint64(b[abiWord-8 : abiWord]) }
 
-// namesOf is the answer of toolbox/solidity/TokenFacts.sol for so many tokens, all of which are
-// called the same.
+// namesOf returns the answer of toolbox/solidity/TokenFacts.sol for n tokens with the same name.
 func namesOf(n int) string {
 	answer := []byte{1}
 	for range n {

@@ -33,7 +33,7 @@ func measureIdle(ctx context.Context, r *rig, o options, report *report) error {
 	defer func() {
 		for _, one := range open {
 			if one != nil {
-				_ = one.conn.Close() // nothing is under way
+				_ = one.conn.Close() // nothing is in flight
 			}
 		}
 	}()
@@ -51,7 +51,7 @@ func measureIdle(ctx context.Context, r *rig, o options, report *report) error {
 	if err != nil {
 		return err
 	}
-	// That all are still open shows that they were all held.
+	// A second call on each connection shows that all were kept open.
 	if err := eachIdle(ctx, o, open, func(i int) error { return open[i].call(ctx, s.client, i) }); err != nil {
 		return fmt.Errorf("a connection was not kept: %w", err)
 	}
@@ -102,7 +102,7 @@ func (i *idle) call(ctx context.Context, c *client, n int) error {
 	return err
 }
 
-// send makes a request and reads its answer.
+// send sends a request and reads its answer.
 func (i *idle) send(req *http.Request) (status int, body []byte, err error) {
 	if err := i.conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
 		return 0, nil, err

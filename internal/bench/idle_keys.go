@@ -17,26 +17,26 @@ const (
 	bytesKey        = "bytes_per_key"
 	withCountersKey = "with_counters_bytes_per_key"
 
-	// The sizes that the bars are for.
+	// The sizes to which the bars apply.
 	wholeAccounts = 100_000
 	wholeKeys     = 1_000_000
 	wholeBuckets  = 100_000
 
 	chunkOfKeys   = 50_000
-	memorySamples = 500 // of each kind of name
+	memorySamples = 500 // of each kind of Redis key
 )
 
 var idleKeysBar = bar{below, 600, 0}
 
-// measureIdleKeys seeds accounts and keys of every kind as loads of them do, and their counters,
-// and measures what Redis takes for them.
+// measureIdleKeys loads and seeds accounts and keys of every kind, and measures their memory in
+// Redis.
 func measureIdleKeys(ctx context.Context, r *rig, o options, report *report) (err error) {
 	l, err := r.ledger(ctx, devstack.Redis)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.close(ctx)) }()
-	// The file has no part in the memory, and a gigabyte of it would be written.
+	// The append-only file does not count as memory, and writing its gigabyte would take time.
 	if err := l.rdb.ConfigSet(ctx, "appendonly", "no").Err(); err != nil {
 		return err
 	}
@@ -66,8 +66,8 @@ func measureIdleKeys(ctx context.Context, r *rig, o options, report *report) (er
 	return l.tellMemory(ctx, holders, report)
 }
 
-// newHolders deals the same number of keys to every account, those of an account one after another.
-// Kinds take turns by account.
+// newHolders gives every account the same number of keys; the keys of an account are adjacent.
+// Accounts are of each kind in turn.
 func (l *ledger) newHolders(accounts, keys int) []holder {
 	holders := make([]holder, keys)
 	var first *holder
@@ -85,8 +85,8 @@ func (l *ledger) newHolders(accounts, keys int) []holder {
 	return holders
 }
 
-// loadIdle puts the fences in force. The tokens of loads, which live for a minute, are taken away
-// at once: idle keys have none.
+// loadIdle loads the fences. It deletes the load tokens, which would live for a minute, because
+// idle keys have none.
 func (l *ledger) loadIdle(ctx context.Context, holders []holder) error {
 	for at := 0; at < len(holders); at += chunkOfKeys {
 		chunk := holders[at:min(at+chunkOfKeys, len(holders))]
@@ -117,7 +117,7 @@ func (l *ledger) loadIdle(ctx context.Context, holders []holder) error {
 	return nil
 }
 
-// seedIdle sets their counters of the present period and day, as after their first call.
+// seedIdle sets the counters of the present period and day, as after a first call.
 func (l *ledger) seedIdle(ctx context.Context, holders []holder) error {
 	return l.each(ctx, "seeding counters", len(holders), func(ctx context.Context, i int) error {
 		return holders[i].seed(ctx, l)
@@ -132,12 +132,12 @@ func (l *ledger) memory(ctx context.Context) (float64, error) {
 	return i.number("used_memory")
 }
 
-// name is how the meter names what belongs to the holder's account.
+// name returns the meter's Redis key for something of the holder's account.
 func (h *holder) name(rest string) string {
 	return fmt.Sprintf("{u%04d}:%s", account.Shard(h.account), rest)
 }
 
-// named is a kind of names, and which one a holder has.
+// named is a kind of Redis key, with the function that returns a holder's.
 type named struct {
 	what string
 	of   func(h *holder, period, day string) string
@@ -152,7 +152,7 @@ var idleNames = []named{
 	{"account's packs", func(h *holder, _, _ string) string { return "pk:" + h.account.String() }},
 }
 
-// tellMemory tells what each kind of name takes by itself, without its share of Redis' tables.
+// tellMemory reports the memory of each kind of Redis key, without its share of Redis' hash tables.
 func (l *ledger) tellMemory(ctx context.Context, holders []holder, report *report) error {
 	found := map[string]bool{}
 	for _, k := range kinds {
@@ -181,7 +181,7 @@ func (l *ledger) tellMemory(ctx context.Context, holders []holder, report *repor
 	return nil
 }
 
-// memoryOf is the median of what the names take that there are; zero for none.
+// memoryOf returns the median memory in bytes of those keys that exist; zero when none does.
 func (l *ledger) memoryOf(ctx context.Context, holders []*holder, n named) (int64, error) {
 	day := fmt.Sprint(l.begun.Unix() / 86400)
 	pipe := l.rdb.Pipeline()

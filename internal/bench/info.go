@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// info is what Redis says of itself, by name.
+// info is the answer of Redis to INFO, by name.
 type info map[string]string
 
-// parseInfo reads the answer to INFO: a name and its value per line, headings apart.
+// parseInfo parses the answer to INFO, which has a name and a value per line, and headings.
 func parseInfo(text string) info {
 	all := info{}
 	for line := range strings.Lines(text) {
@@ -21,7 +21,7 @@ func parseInfo(text string) info {
 	return all
 }
 
-// number is a figure that Redis tells by itself.
+// number returns a value that is a plain number.
 func (i info) number(name string) (float64, error) {
 	n, err := strconv.ParseFloat(i[name], 64)
 	if err != nil {
@@ -30,8 +30,8 @@ func (i info) number(name string) (float64, error) {
 	return n, nil
 }
 
-// scripts is how many scripts ran by their digest, and how long one took in microseconds: the part
-// of an admission that one Redis does only one of at a time.
+// scripts returns how many scripts were called by their digest (EVALSHA), and the mean time of one
+// in microseconds. Redis runs only one script at a time.
 func (i info) scripts() (calls, micros float64, err error) {
 	parts := map[string]string{}
 	for part := range strings.SplitSeq(i["cmdstat_evalsha"], ",") {

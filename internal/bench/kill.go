@@ -17,7 +17,7 @@ import (
 const (
 	killedName = "upstream_killed"
 
-	killSettle = time.Second // of the load, before it is looked at
+	killSettle = time.Second // the load runs this long before it is measured
 	killLead   = 3 * time.Second
 	killFollow = 5 * time.Second
 )
@@ -27,8 +27,8 @@ var (
 	backBar   = bar{atMost, 2000, 0}
 )
 
-// measureKilled kills one of two nodes under load, several times, each with a fresh gateway.
-// Failures add up, the slowest recovery counts.
+// measureKilled kills one of two nodes under load several times, each with a fresh gateway. It sums
+// the failures and takes the slowest recovery.
 func measureKilled(ctx context.Context, r *rig, o options, report *report) error {
 	var failed, retried int
 	slowest := time.Duration(0)
@@ -57,7 +57,7 @@ func measureKilled(ctx context.Context, r *rig, o options, report *report) error
 	return nil
 }
 
-// killOne returns what the client saw, and how many reads the gateway sent again.
+// killOne returns the client's timeline and the number of reads that the gateway retried.
 func (r *rig) killOne(ctx context.Context, o options, report *report) (*timeline, int, error) {
 	s, err := r.inService(ctx, o, "first", "second")
 	if err != nil {
@@ -87,7 +87,7 @@ func (r *rig) killOne(ctx context.Context, o options, report *report) (*timeline
 	if math.IsNaN(t.usual) {
 		return nil, 0, errors.New("no read ended before the kill")
 	}
-	if err := r.stopGateway(ctx); err != nil { // it writes its call records
+	if err := r.stopGateway(ctx); err != nil { // stopping it writes its call records
 		return nil, 0, err
 	}
 	again, err := r.sentAgain(ctx, started)
@@ -100,8 +100,8 @@ func (r *rig) killOne(ctx context.Context, o options, report *report) (*timeline
 	return t, again, err
 }
 
-// killBusier kills the node that answers more calls at that time, after the load has run for long
-// enough, and says when that was.
+// killBusier kills the node that answers more calls, once the load has run long enough. It returns
+// when, since started.
 func killBusier(ctx context.Context, nodes []*nodeProcess, started time.Time) (time.Duration, error) {
 	if err := pause(ctx, killSettle+killLead-window); err != nil {
 		return 0, err
@@ -138,7 +138,7 @@ func callsOf(ctx context.Context, nodes []*nodeProcess) ([]int, error) {
 	return counts, nil
 }
 
-// calls is how many the node has answered.
+// calls returns how many calls the node has answered.
 func (n *nodeProcess) calls(ctx context.Context) (int, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+n.address, http.NoBody)
 	if err != nil {
@@ -156,7 +156,7 @@ func (n *nodeProcess) calls(ctx context.Context) (int, error) {
 	return strconv.Atoi(strings.TrimSpace(string(text)))
 }
 
-// sentAgain counts the recorded calls since a time that more than one node was asked for.
+// sentAgain counts the recorded calls since a time for which more than one node was asked.
 func (r *rig) sentAgain(ctx context.Context, since time.Time) (n int, err error) {
 	conn, err := pgx.Connect(ctx, r.stack.DatabaseURL)
 	if err != nil {

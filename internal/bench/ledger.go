@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver that goose speaks to PostgreSQL with
+	_ "github.com/jackc/pgx/v5/stdlib" // goose's driver for PostgreSQL
 	"github.com/pressly/goose/v3"
 	"github.com/redis/go-redis/v9"
 
@@ -19,20 +19,19 @@ import (
 	"github.com/chainaccess/gateway/migrations"
 )
 
-// ledger is a meter on a Redis of its own, and a record on a PostgreSQL of its own where one is
-// asked for: both write to the disk as production's do, and what one measurement leaves there is
-// none of another's.
+// ledger is a meter on its own Redis and, if requested, a store on its own PostgreSQL. Both write
+// to disk as in production. No measurement sees data of another one.
 type ledger struct {
 	rig   *rig
 	dir   string
 	stack *devstack.Stack
-	meter *meter.Meter          // as processes have it
-	bulk  *meter.Meter          // the same, with commands that share pipelines, for seeding
-	rdb   redis.UniversalClient // looks past the meter
+	meter *meter.Meter          // as the gateway's processes use it
+	bulk  *meter.Meter          // for seeding: single commands share pipelines
+	rdb   redis.UniversalClient // bypasses the meter
 	begun time.Time             // by Redis' clock
 }
 
-// ledger starts one. Close it.
+// ledger starts a ledger. The caller closes it.
 func (r *rig) ledger(ctx context.Context, services ...devstack.Service) (*ledger, error) {
 	dir, err := os.MkdirTemp("", "gateway-bench-ledger-")
 	if err != nil {
@@ -71,7 +70,7 @@ func (l *ledger) start(ctx context.Context, services []devstack.Service) error {
 	if err != nil {
 		return err
 	}
-	seeding.AddHook(newPipelines(l.rdb)) //nolint:contextcheck // a pipeline carries the commands of many callers
+	seeding.AddHook(newPipelines(l.rdb)) //nolint:contextcheck // a pipeline carries commands of many callers
 	if l.bulk, err = meter.New(ctx, seeding); err != nil {
 		return err
 	}
@@ -79,7 +78,7 @@ func (l *ledger) start(ctx context.Context, services []devstack.Service) error {
 	return err
 }
 
-// close stops everything and removes what it left.
+// close stops everything and removes its files.
 func (l *ledger) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
@@ -98,7 +97,7 @@ func (l *ledger) close(ctx context.Context) error {
 	return errors.Join(append(errs, os.RemoveAll(l.dir))...)
 }
 
-// migrate makes the record's tables.
+// migrate creates the tables.
 func (l *ledger) migrate(ctx context.Context) (err error) {
 	db, err := sql.Open("pgx", l.stack.DatabaseURL)
 	if err != nil {

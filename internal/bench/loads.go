@@ -13,20 +13,20 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// load is one kind of request, sent through both sides.
+// load is one kind of request, which is sent to both sides.
 type load struct {
 	name  string
 	about string
 	body  string // Lua expression over n, the number of the request
-	path  string // the same, of a GET's target; without one it is a POST
-	to    string // where a POST goes; without one to the relay
-	wrong string // what no answer may hold, where a status does not tell a refusal
-	many  bool   // requests come from many networks, of which each is bounded
-	plan  string // of the accounts whose keys send it
-	ratio bar    // of the gateway's rate to nginx's
-	p99   bar    // of the gateway's p99 to nginx's
-	// kept is whether the gateway is to answer from its cache, which is filled first and checked
-	// afterwards.
+	path  string // Lua expression of a GET's target; empty for a POST
+	to    string // the target of a POST; empty for the relay's
+	wrong string // what no answer may contain, where the status does not show a refusal
+	many  bool   // requests come from many networks, since each is rate limited
+	plan  string // the plan of the accounts that send it
+	ratio bar    // the gateway's rate divided by nginx's
+	p99   bar    // the gateway's p99 divided by nginx's
+	// kept reports that the gateway should answer from its cache. The cache is filled before the
+	// load and checked after it.
 	kept bool
 }
 
@@ -35,7 +35,7 @@ const (
 	getReceipt = `string.format('{"jsonrpc":"2.0","id":%d,"method":"eth_getTransactionReceipt","params":["0x%064x"]}', n, n % 1000)`
 	getLocal   = `string.format('{"jsonrpc":"2.0","id":%d,"method":"%s","params":[]}', n, n % 2 == 0 and "eth_chainId" or "eth_blockNumber")`
 
-	receipts = 1000 // distinct ones of getReceipt
+	receipts = 1000 // distinct receipts of getReceipt
 
 	ratioKey = "ratio_to_nginx"
 	p99Key   = "p99_to_nginx"
@@ -60,7 +60,7 @@ var loads = []load{
 	},
 }
 
-// request is the Lua expression of a request.
+// request returns the Lua expression of a request.
 func (l load) request() string {
 	if l.path != "" {
 		return `wrk.format("GET", ` + l.path + `, headers)`
@@ -72,14 +72,14 @@ func (l load) request() string {
 	return `wrk.format("POST", ` + to + `, headers, ` + l.body + `)`
 }
 
-// compared is both sides of a load.
+// compared holds the results of both sides of a load.
 type compared struct {
 	load           load
 	nginx, gateway figures
 }
 
-// compare runs both sides in turn and prints how they compare. The first round warms up; of the
-// others the medians count.
+// compare runs both sides in turn and prints the comparison. The first round warms up; the medians
+// of the others count.
 func (r *rig) compare(ctx context.Context, o options, l load, report *report) error {
 	if err := r.prepare(ctx, l); err != nil {
 		return err
@@ -89,7 +89,7 @@ func (r *rig) compare(ctx context.Context, o options, l load, report *report) er
 	for round := range o.rounds + 1 {
 		report.sayf("%s: round %d of %d", l.name, round, o.rounds)
 		for turn := range sides {
-			side := (turn + round) % len(sides) // either begins as often
+			side := (turn + round) % len(sides) // each side goes first equally often
 			profiled := r.profileDuring(ctx, o, l, side == 1 && round == o.rounds)
 			f, err := r.wrk(ctx, o, l, sides[side]+rpcPath)
 			if err = errors.Join(err, <-profiled); err != nil {
@@ -121,7 +121,7 @@ func (c compared) p99() result {
 	return result{c.load.name, p99Key, float64(c.gateway.p99) / float64(c.nginx.p99), 2, c.load.p99}
 }
 
-// prepare has everything run that a load needs. The gateway of one load serves the next as well.
+// prepare starts everything that a load needs. Loads share one gateway.
 func (r *rig) prepare(ctx context.Context, l load) error {
 	if err := r.servers(ctx); err != nil {
 		return err
@@ -143,7 +143,7 @@ func (r *rig) prepare(ctx context.Context, l load) error {
 	return r.checkKept(ctx)
 }
 
-// checkKept asks for every receipt and holds that the gateway has it.
+// checkKept asks for every receipt and fails unless the gateway's cache has all of them.
 func (r *rig) checkKept(ctx context.Context) error {
 	hits, err := r.askForReceipts(ctx)
 	if err == nil && hits < receipts {
@@ -168,7 +168,8 @@ func (r *rig) askForReceipts(ctx context.Context) (hits int, err error) {
 	return hits, nil
 }
 
-// medians are taken of each figure by itself; the CPU times are those of the round in the middle.
+// medians takes the median of each figure separately; the CPU times are those of the round with the
+// median rate.
 func medians(all []figures) figures {
 	by := func(order func(a, b figures) int) figures {
 		slices.SortFunc(all, order)
@@ -189,12 +190,12 @@ type figures struct {
 	cpu      spent
 }
 
-// String is for people.
+// String formats the figures for people.
 func (f figures) String() string {
 	return fmt.Sprintf("%8.0f requests/s  p50 %-9s p99 %-9s  cpu per call: %s", f.rate, f.p50, f.p99, f.cpu)
 }
 
-// newHTTPClient keeps as many connections as it is told.
+// newHTTPClient returns a client with the given number of connections.
 func newHTTPClient(connections int) *http.Client {
 	return &http.Client{
 		Timeout: time.Minute,

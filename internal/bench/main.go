@@ -1,7 +1,7 @@
-// Command bench measures what the gateway costs, on one machine and in one run: against nginx on
-// the same upstream by the same load, its memory, its allocations, and what a client sees when an
-// upstream dies. Ratios count; the figures alone say more about the machine.
-// internal/bench/README.md explains how to read it.
+// Command bench measures the costs of the gateway on one machine in one run: against nginx with the
+// same upstream and load, its memory, its allocations, and what a client sees when an upstream
+// dies. The ratios are meaningful; absolute figures depend on the machine. internal/bench/README.md
+// explains the output.
 package main
 
 import (
@@ -130,7 +130,7 @@ func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	return nil
 }
 
-// measure takes the measurements in turn. One that fails does not keep the others from being taken.
+// measure takes the measurements in turn. It continues after one that fails.
 func measure(ctx context.Context, chosen []measurement, o options, report *report) error {
 	rig := &rig{progress: report.progress, keys: map[string][]string{}}
 	var failed []error

@@ -14,7 +14,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// Loads of the agents' door.
+// Loads of /mcp, the route for agents.
 const (
 	mcpMissName    = "mcp_distinct_reads"
 	mcpHitName     = "mcp_cache_hits"
@@ -26,7 +26,7 @@ const (
 
 	mcpPath    = "/mcp"
 	mcpClients = 1000
-	// refusedMark stands in results of tools that were refused, which are HTTP 200.
+	// refusedMark is in results of refused tool calls, whose HTTP status is 200.
 	refusedMark = `"isError":true`
 	calledMark  = `"isError":false`
 
@@ -38,11 +38,11 @@ const (
 
 var (
 	mcpBar = bar{atMost, 2, 0}
-	// mcpClientsBar leaves room for what the heap of an idle process moves by.
+	// mcpClientsBar leaves room for variations of an idle process's heap.
 	mcpClientsBar = bar{below, 4, 0}
 )
 
-// asTool is a call of the relay as a tool, beside the same call on the relay's own route.
+// asTool pairs a relay call made as a tool with the same call on the relay's own route.
 type asTool struct{ tool, relay load }
 
 var (
@@ -60,8 +60,8 @@ var (
 	}
 )
 
-// measureMCP sends both in turn, over the same connections with the same keys to the same node, and
-// compares what the gateway's process spends on a call; the meter's part is the same.
+// measureMCP sends both loads in turn, over the same connections with the same keys to the same
+// node. It compares the CPU time of the gateway's process per call; the meter's part is the same.
 func measureMCP(both asTool) func(context.Context, *rig, options, *report) error {
 	return func(ctx context.Context, r *rig, o options, report *report) error {
 		all, err := r.inTurn(ctx, o, both.tool, both.relay)
@@ -74,8 +74,8 @@ func measureMCP(both asTool) func(context.Context, *rig, options, *report) error
 	}
 }
 
-// cpuRatio is what a call costs the gateway's process in rounds of one load, to rounds of another
-// beside them; the median counts.
+// cpuRatio returns the median over all rounds of one load's CPU time per call in the gateway's
+// process, divided by that of the other load.
 func cpuRatio(all [][]figures) float64 {
 	var ratios []float64
 	for round, f := range all[0] {
@@ -96,9 +96,9 @@ func measureToolsList(ctx context.Context, r *rig, o options, report *report) er
 	return nil
 }
 
-// measureMCPClients has clients come in rounds, all at once: each shakes hands, lists the tools,
-// calls one and stays until all have. Then they leave, and the heap is compared with what it was
-// before the first of them.
+// measureMCPClients connects clients in rounds, all at once. Each performs the handshake, lists the
+// tools, calls one and stays until all have done so. When they have left, the heap is compared with
+// its size before the first round.
 func measureMCPClients(ctx context.Context, r *rig, o options, report *report) error {
 	s, err := r.inService(ctx, o, "agents")
 	if err != nil {
@@ -106,7 +106,7 @@ func measureMCPClients(ctx context.Context, r *rig, o options, report *report) e
 	}
 	defer s.end()
 	s.client.url = s.gateway.url + mcpPath
-	if err := visit(ctx, s, o, o.connections, nil); err != nil { // what the first of all make once is not theirs
+	if err := visit(ctx, s, o, o.connections, nil); err != nil { // a first round makes what is made once per process
 		return err
 	}
 	before, err := s.gateway.heapBytes(ctx)
@@ -134,7 +134,7 @@ func measureMCPClients(ctx context.Context, r *rig, o options, report *report) e
 	return nil
 }
 
-// visit has clients come, calls while all of them are there, and sees them off.
+// visit connects clients, calls while with all of them connected, and disconnects them.
 func visit(ctx context.Context, s *service, o options, clients int, while func() error) error {
 	open := make([]*idle, clients)
 	err := eachIdle(ctx, o, open, func(i int) (err error) {
@@ -148,14 +148,14 @@ func visit(ctx context.Context, s *service, o options, clients int, while func()
 	}
 	for _, one := range open {
 		if one != nil {
-			_ = one.conn.Close() // nothing is under way
+			_ = one.conn.Close() // nothing is in flight
 		}
 	}
 	return errors.Join(err, pause(ctx, settleFor))
 }
 
-// agent is what a client does that connects and calls a tool. Each message's answer has to hold
-// what stands beside it.
+// agent does what a client does that connects and calls a tool. The answer to each message has to
+// contain the given text.
 func (i *idle) agent(ctx context.Context, c *client, n int) error {
 	for _, step := range [...]struct{ message, answer string }{
 		{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}`, `"serverInfo"`},
@@ -168,7 +168,7 @@ func (i *idle) agent(ctx context.Context, c *client, n int) error {
 			return err
 		}
 		req.Header.Set("Accept", "application/json, text/event-stream")
-		req.Header.Set("X-Forwarded-For", fmt.Sprintf("10.0.%d.%d", n/256, n%256)) // each is of another network
+		req.Header.Set("X-Forwarded-For", fmt.Sprintf("10.0.%d.%d", n/256, n%256)) // a network for each client
 		status, body, err := i.send(req)
 		if err != nil {
 			return err
@@ -180,8 +180,8 @@ func (i *idle) agent(ctx context.Context, c *client, n int) error {
 	return nil
 }
 
-// heapBytes is what is on the heap of a gateway when garbage has been collected: twice, since pools
-// let go of what they keep at the second time.
+// heapBytes returns the size of a gateway's heap after two garbage collections, since a sync.Pool
+// releases its contents only at the second one.
 func (g *gateway) heapBytes(ctx context.Context) (float64, error) {
 	const line = "# HeapAlloc = "
 	var text []byte

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// measurement is what can be asked for by name. Each prints one line or more.
+// measurement is a measurement that can be selected by name. Each prints one line or more.
 type measurement struct {
 	name  string
 	about string
 	run   func(context.Context, *rig, options, *report) error
 }
 
-// measurements lists all that there is, in the order in which it is taken: loads, which share a
-// gateway, before what starts one of its own in its place.
+// measurements lists all measurements in their order: loads, which share a gateway, come before
+// measurements that replace it with their own.
 func measurements() []measurement {
 	var all []measurement
 	for _, l := range loads {
@@ -85,7 +85,8 @@ func measurements() []measurement {
 	)
 }
 
-// choose finds measurements by their names, separated by commas; all of them for no name.
+// choose returns the measurements with the given names, separated by commas; all for an empty
+// string.
 func choose(all []measurement, names string) ([]measurement, error) {
 	if names == "" {
 		return all, nil

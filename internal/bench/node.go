@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// nodeCommand makes this program a node: bench node ADDRESS.
+// nodeCommand makes this program run as a node: bench node ADDRESS.
 const nodeCommand = "node"
 
-// serveNode is the node that both sides relay to, in a process of its own. It does the least that a
-// node does: decode, look up, encode.
+// serveNode runs the node that both sides relay to, in its own process. It does the minimum of a
+// node's work: decode, look up, encode.
 func serveNode(ctx context.Context, address string) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
@@ -29,14 +29,14 @@ func serveNode(ctx context.Context, address string) error {
 	return nil
 }
 
-// node answers JSON-RPC by POST, and by GET how many calls it has had; at sourcesTarget, how many
-// of them about owners of tokens.
+// node answers JSON-RPC by POST. A GET returns the number of calls so far; at sourcesTarget, the
+// number of calls about owners of tokens.
 type node struct {
 	calls   atomic.Int64
 	sources sources
 }
 
-// rpcRequest and rpcResponse are decoded and encoded as nodes do it.
+// rpcRequest and rpcResponse are decoded and encoded as by a node.
 type rpcRequest struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
@@ -51,14 +51,14 @@ type rpcResponse struct {
 
 var jsonType = []string{"application/json"}
 
-// ServeHTTP answers a call. Answers differ as their requests do.
+// ServeHTTP answers a call. Different requests have different answers.
 func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet && r.URL.Path == sourcesTarget {
 		n.sources.write(w)
 		return
 	}
 	if r.Method == http.MethodGet {
-		_, _ = fmt.Fprintln(w, n.calls.Load()) // the bench asks again
+		_, _ = fmt.Fprintln(w, n.calls.Load()) // the caller asks again
 		return
 	}
 	n.calls.Add(1)
@@ -76,5 +76,5 @@ func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if result == nil {
 		result = resultOf(req, time.Now())
 	}
-	_ = json.NewEncoder(w).Encode(rpcResponse{Version: "2.0", ID: req.ID, Result: result}) // the client may be gone
+	_ = json.NewEncoder(w).Encode(rpcResponse{Version: "2.0", ID: req.ID, Result: result}) // the client may have disconnected
 }

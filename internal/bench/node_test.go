@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// askNode posts a call to a node and gives its result.
+// askNode posts a call to a node and returns its result.
 func askNode(t *testing.T, url, method, params string) json.RawMessage {
 	t.Helper()
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":"x y","method":%q,"params":%s}`, method, params)
@@ -145,8 +145,8 @@ Requests/sec:   8987.12
 	}
 }
 
-// The names of tokens are asked for by code that ends with their list, which runs nowhere: with an
-// address it is somebody else's call.
+// Names of tokens are requested by an eth_call without a destination whose code ends with the list;
+// a call with a destination is another request.
 func TestNodeCountsWhatIsAskedOfOwnersOfTokens(t *testing.T) {
 	t.Parallel()
 	n := &node{}

@@ -14,14 +14,14 @@ const (
 	pipelineTime  = 30 * time.Second
 )
 
-// pipelines is a hook of a Redis client: single commands that many goroutines give at once go out
-// together. Seeding has millions of them, each of which would else be a round trip by itself.
+// pipelines is a hook of a Redis client that sends concurrent single commands together. Seeding
+// sends millions of them, and each would otherwise be a round trip.
 type pipelines struct {
 	rdb   redis.UniversalClient
 	queue chan waiting
 }
 
-// waiting is a command under way. done is closed when it has its answer.
+// waiting is a command in flight. done is closed when it has its answer.
 type waiting struct {
 	cmd  redis.Cmder
 	done chan struct{}
@@ -29,8 +29,8 @@ type waiting struct {
 
 var _ redis.Hook = (*pipelines)(nil)
 
-// newPipelines sends through rdb, which must not have the hook itself. Its goroutines end with the
-// program.
+// newPipelines sends through rdb, which must not have the hook itself. Its goroutines run until the
+// program ends.
 func newPipelines(rdb redis.UniversalClient) *pipelines {
 	p := &pipelines{rdb: rdb, queue: make(chan waiting, pipelineMost)}
 	for range pipelineCount {
@@ -54,7 +54,7 @@ func (p *pipelines) work() {
 	}
 }
 
-// send answers a batch. What failed is in each command itself.
+// send sends a batch. Each command holds its own error.
 func (p *pipelines) send(batch []waiting) {
 	ctx, cancel := context.WithTimeout(context.Background(), pipelineTime)
 	defer cancel()
@@ -78,7 +78,7 @@ func (p *pipelines) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 	return next
 }
 
-// ProcessHook has a command wait for a pipeline.
+// ProcessHook queues a command for a pipeline and waits for its answer.
 func (p *pipelines) ProcessHook(redis.ProcessHook) redis.ProcessHook {
 	return func(_ context.Context, cmd redis.Cmder) error {
 		w := waiting{cmd, make(chan struct{})}

@@ -9,7 +9,7 @@ import (
 	"os"
 )
 
-// profileDuring fetches a CPU profile of the gateway while it is under load, when asked for.
+// profileDuring fetches a CPU profile of the gateway during a load, if requested.
 func (r *rig) profileDuring(ctx context.Context, o options, l load, now bool) <-chan error {
 	done := make(chan error, 1)
 	if o.profile == "" || !now {
@@ -35,7 +35,7 @@ func download(ctx context.Context, url, path string) error {
 		return err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	file, err := os.Create(path) //nolint:gosec // the user names it
+	file, err := os.Create(path) //nolint:gosec // the user chose the path
 	if err != nil {
 		return err
 	}

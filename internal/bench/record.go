@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// column is one of the table in results.md.
+// column is a column of the table in results.md.
 type column struct{ title, name, key string }
 
-// columns of the table, after the date and the machine. A new one goes to the end, with a header in
+// columns of the table, after the date and the machine. A new one is appended, with a header in
 // results.md.
 var columns = []column{
 	{"distinct reads, ratio", "distinct_reads", ratioKey},
@@ -52,7 +52,7 @@ func header() string {
 	return "| " + strings.Join(cells, " | ") + " |"
 }
 
-// row is a run as a line of the table.
+// row returns the run as a line of the table.
 func (r *report) row(now time.Time) string {
 	cells := []string{now.UTC().Format(time.DateOnly), machine()}
 	for _, c := range columns {
@@ -66,10 +66,10 @@ func (r *report) row(now time.Time) string {
 	return "| " + strings.Join(cells, " | ") + " |"
 }
 
-// machine is the class of this machine.
+// machine returns the class of this machine.
 func machine() string { return fmt.Sprintf("%d cores", runtime.NumCPU()) }
 
-// record appends the run to the table, which is the last thing in its file.
+// record appends the run to the table, which ends its file.
 func (r *report) record(path string, now time.Time) error {
 	text, err := os.ReadFile(path) //nolint:gosec // a file of the checkout
 	if err != nil {

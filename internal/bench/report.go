@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// rule says on which side of a bar a value has to be.
+// rule is the side of a bar on which a value must be.
 type rule uint8
 
 const (
@@ -21,15 +21,15 @@ const (
 	below
 )
 
-// bar is what a value is held to. The bars are those of the project's definition of "fast enough",
-// see internal/bench/README.md.
+// bar is the limit of a value. The limits are the project's definition of "fast enough", see
+// internal/bench/README.md.
 type bar struct {
 	rule  rule
 	limit float64
 	aim   float64 // zero for none
 }
 
-// met reports whether a value is on the right side.
+// met reports whether a value is on the right side of the bar.
 func (b bar) met(value float64) bool {
 	switch b.rule {
 	case atLeast:
@@ -43,7 +43,7 @@ func (b bar) met(value float64) bool {
 	}
 }
 
-// result is one comparison. A value that was never reached is infinite.
+// result is one measured value with its bar. A value that was never reached is infinite.
 type result struct {
 	name, key string
 	value     float64
@@ -51,7 +51,7 @@ type result struct {
 	bar       bar
 }
 
-// String is the comparison as one line.
+// String formats the result as one line.
 func (r result) String() string {
 	line := fmt.Sprintf("%s %s=%s", r.name, r.key, r.text())
 	if r.bar.rule == noBar {
@@ -67,16 +67,16 @@ func (r result) String() string {
 	return line + " met=no"
 }
 
-// shown is the value as it is printed: rounded, where there is a bar to the worse side, so that no
+// shown returns the value as printed. With a bar, it is rounded to the worse side, so that no
 // figure looks better than it is.
 func (r result) shown() float64 {
-	const slack = 1e-9 // what the multiplication may add
+	const slack = 1e-9 // rounding error of the multiplication
 	unit := math.Pow10(r.decimals)
 	switch r.bar.rule {
 	case atLeast:
 		return math.Floor(r.value*unit+slack) / unit
 	case atMost, below:
-		return max(0, math.Ceil(r.value*unit-slack)/unit) // without the sign that a zero may get
+		return max(0, math.Ceil(r.value*unit-slack)/unit) // max removes the sign of a negative zero
 	default:
 		return math.Round(r.value*unit) / unit
 	}
@@ -91,7 +91,7 @@ func (r result) text() string {
 	return strconv.FormatFloat(r.shown(), 'f', r.decimals, 64)
 }
 
-// report gathers what a run found.
+// report collects the results of a run.
 type report struct {
 	out      io.Writer // the comparisons
 	progress io.Writer // everything else
@@ -101,7 +101,7 @@ type report struct {
 	kill    *timeline
 }
 
-// add prints a comparison and keeps it.
+// add prints a result and keeps it.
 func (r *report) add(result result) {
 	fmt.Fprintln(r.out, result)
 	r.results = append(r.results, result)
@@ -109,7 +109,7 @@ func (r *report) add(result result) {
 
 func (r *report) sayf(format string, args ...any) { fmt.Fprintf(r.progress, format+"\n", args...) }
 
-// unmet names the comparisons that miss their bars.
+// unmet returns the names of the results that miss their bars.
 func (r *report) unmet() []string {
 	var names []string
 	for _, result := range r.results {
@@ -120,7 +120,7 @@ func (r *report) unmet() []string {
 	return names
 }
 
-// find returns the result of a name and key.
+// find returns the result with a name and key.
 func (r *report) find(name, key string) (result, bool) {
 	for _, result := range r.results {
 		if result.name == name && result.key == key {
@@ -130,13 +130,13 @@ func (r *report) find(name, key string) (result, bool) {
 	return result{}, false
 }
 
-// The files of --record.
+// The files that --record writes.
 var (
 	tableFile   = filepath.Join("internal", "bench", "results.md")
 	pictureFile = filepath.Join("internal", "bench", "results.svg")
 )
 
-// keep writes the files that the options ask for.
+// keep writes the files that the options request.
 func (r *report) keep(o options, now time.Time) error {
 	var err error
 	if o.chart != "" {

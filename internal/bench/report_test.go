@@ -58,7 +58,7 @@ func TestNoFigureLooksBetterThanItIs(t *testing.T) {
 	}
 }
 
-// wholeRun is a report with everything in it.
+// wholeRun returns a report with every kind of result.
 func wholeRun() *report {
 	r := &report{out: io.Discard, progress: io.Discard}
 	for i, l := range loads {

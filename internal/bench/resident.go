@@ -24,9 +24,9 @@ type service struct {
 	client  *client
 }
 
-// inService starts a gateway with one node for each name, and has it answer one call for each key.
-// It has seen no load: of a process that has, growth would not show, as Go keeps the memory that it
-// once had.
+// inService starts a gateway with one node for each name, and makes one call with each key. The
+// process is fresh, because growth would not show in one that was under load: Go keeps memory that
+// it once had.
 func (r *rig) inService(ctx context.Context, o options, names ...string) (s *service, err error) {
 	if err := r.servers(ctx); err != nil {
 		return nil, err
@@ -54,18 +54,18 @@ func (r *rig) inService(ctx context.Context, o options, names ...string) (s *ser
 	return s, pause(ctx, settleFor)
 }
 
-// end kills the nodes; the next gateway ends this one.
+// end kills the nodes. The next gateway replaces this one.
 func (s *service) end() {
 	for _, n := range s.nodes {
-		_ = n.Kill() // it holds nothing
+		_ = n.Kill() // it has no state
 	}
 }
 
-// grownBy is by how many megabytes the resident memory of a process grows at most while work is
-// done.
+// grownBy returns by how many megabytes the peak resident memory of a process exceeds its present
+// size while work runs.
 func grownBy(p *gateway, report *report, work func() error) (float64, error) {
 	pid := p.PID()
-	// begins the peak anew, see proc(5)
+	// resets the peak, see proc(5)
 	if err := os.WriteFile(procFile(pid, "clear_refs"), []byte("5"), 0); err != nil {
 		return 0, fmt.Errorf("resident memory can be measured on Linux only: %w", err)
 	}
@@ -88,7 +88,7 @@ func grownBy(p *gateway, report *report, work func() error) (float64, error) {
 
 func procFile(pid int, name string) string { return "/proc/" + strconv.Itoa(pid) + "/" + name }
 
-// residentMemory reads a line of /proc/PID/status in bytes.
+// residentMemory reads a line of /proc/PID/status and returns it in bytes.
 func residentMemory(pid int, line string) (float64, error) {
 	text, err := os.ReadFile(procFile(pid, "status"))
 	if err != nil {

@@ -17,16 +17,16 @@ import (
 	"github.com/chainaccess/gateway/internal/devstack/process"
 )
 
-// rig is everything that is measured or measured with: nodes, nginx, the gateway with its Redis and
-// PostgreSQL. What a measurement needs is started when it asks for it. One gateway runs at a time,
-// so that none disturbs another.
+// rig holds everything that is measured or used to measure: nodes, nginx, and the gateway with its
+// Redis and PostgreSQL. Each is started on first use. Only one gateway runs at a time, so that none
+// disturbs another.
 type rig struct {
 	progress io.Writer
 	dir      string
 	stack    *devstack.Stack
 	keys     map[string][]string // by plan
-	program  string              // the gateway's, once it is built
-	node     *nodeProcess        // behind the loads
+	program  string              // path of the gateway's program, once it is built
+	node     *nodeProcess        // the upstream of the loads
 	proxy    *process.Process
 	nginx    string // its base URL
 	gateway  *gateway
@@ -34,7 +34,7 @@ type rig struct {
 
 func (r *rig) sayf(format string, args ...any) { fmt.Fprintf(r.progress, format+"\n", args...) }
 
-// servers starts what every gateway stands on, and builds it.
+// servers starts the servers that every gateway needs, and builds the gateway.
 func (r *rig) servers(ctx context.Context) error {
 	if r.program != "" {
 		return nil
@@ -59,7 +59,7 @@ func (r *rig) servers(ctx context.Context) error {
 	return r.buildGateway(ctx)
 }
 
-// besides starts nginx and the node that it and the gateway of the loads stand in front of.
+// besides starts nginx, and the node behind it and behind the gateway of the loads.
 func (r *rig) besides(ctx context.Context) error {
 	if r.nginx != "" {
 		return nil
@@ -77,7 +77,7 @@ func (r *rig) besides(ctx context.Context) error {
 	return r.startNginx(ctx, node.address)
 }
 
-// nodeProcess is a node of the bench's own.
+// nodeProcess is a node that runs in its own process.
 type nodeProcess struct {
 	*process.Process
 
@@ -144,8 +144,8 @@ func (r *rig) startNginx(ctx context.Context, node string) error {
 	return nil
 }
 
-// start runs a program that ends with this one, however that ends. It is asked to, for nginx would
-// leave its workers behind.
+// start runs a program that is terminated when this one ends for any reason. It gets SIGTERM,
+// because a killed nginx would leave its workers behind.
 func (r *rig) start(name, program string, env []string, args ...string) (*process.Process, error) {
 	return process.Start(process.Spec{
 		Name: name, Path: program, Args: args, Env: env, LogFile: filepath.Join(r.dir, name+".log"),
@@ -153,7 +153,7 @@ func (r *rig) start(name, program string, env []string, args ...string) (*proces
 	})
 }
 
-// close stops everything and removes what it left.
+// close stops everything and removes its files.
 func (r *rig) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
 	defer cancel()
@@ -182,7 +182,7 @@ func freeAddress(ctx context.Context) (string, error) {
 	return l.Addr().String(), nil
 }
 
-// await waits until url answers with status; not longer than its program runs.
+// await waits until url answers with status; it fails when the program exits first.
 func await(ctx context.Context, p *process.Process, url string, status int) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -209,7 +209,7 @@ func await(ctx context.Context, p *process.Process, url string, status int) erro
 	}
 }
 
-// pause lets time pass.
+// pause sleeps for d or until ctx ends.
 func pause(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -22,14 +22,14 @@ const (
 	perAccountKey  = "us_per_account"
 	growthKey      = "growth"
 	heapKey        = "heap_mb"
-	usageRows      = 100 // of an account in the month
+	usageRows      = 100 // per account in the month
 )
 
-// statementSizes are accounts of a sweep; the last one is the whole size.
+// statementSizes are the numbers of accounts of the sweeps; the last one is the full size.
 var statementSizes = []int{1_000, 3_000, 10_000}
 
-// What a month of the whole size may take (seconds), how much more an account of it may cost than
-// one of the smallest, and the heap (MB).
+// The limits: seconds for a month of the full size, its time per account divided by that of the
+// smallest size, and the heap in MB.
 var (
 	statementsBar = bar{below, 120, 0}
 	growthBar     = bar{below, 1.5, 0}
@@ -38,8 +38,8 @@ var (
 
 const emptyMonth = "TRUNCATE statements, usage_hours, usage_periods, usage_watermarks, accounts CASCADE"
 
-// fillSteps make $1 accounts with a month of usage: two keys each, on three chains, with hits and
-// refusals.
+// fillSteps create $1 accounts with a month of usage: two keys each, on three chains, with cache
+// hits and refusals.
 var fillSteps = []string{
 	`INSERT INTO accounts (id, kind, plan, created_at)
 	SELECT lpad(to_hex(n), 32, '0')::uuid, 'owner', 'pro', '2026-10-03' FROM generate_series(1, $1::integer) AS n`,
@@ -60,8 +60,8 @@ var fillSteps = []string{
 		fmt.Sprint(account.Shards-1) + `) AS n WHERE $1::integer > 0`,
 }
 
-// measureStatements closes a month of more and more accounts, each with a hundred rows of usage, as
-// the daily sweep does.
+// measureStatements closes a month for increasing numbers of accounts, each with a hundred rows of
+// usage, as the daily sweep does.
 func measureStatements(ctx context.Context, r *rig, _ options, report *report) (err error) {
 	l, err := r.ledger(ctx, devstack.Redis, devstack.PostgreSQL)
 	if err != nil {
@@ -116,7 +116,7 @@ func (l *ledger) fillMonth(ctx context.Context, accounts int) error {
 	})
 }
 
-// closeMonth sweeps through all accounts, and gives the time and the largest heap.
+// closeMonth sweeps all accounts. It returns the time and the largest heap.
 func closeMonth(ctx context.Context, s *store.Store, accounts int) (took time.Duration, heapMB float64, err error) {
 	at := time.Date(2026, time.November, 1, 0, 10, 0, 0, time.UTC)
 	book := &statement.Book{Store: s, Now: func() time.Time { return at }}
@@ -137,7 +137,7 @@ func closeMonth(ctx context.Context, s *store.Store, accounts int) (took time.Du
 	return took, largest(), err
 }
 
-// watchHeap looks at the heap until it is stopped, and then gives its largest size in MB.
+// watchHeap samples the heap until stop is called. largest then returns its maximum in MB.
 func watchHeap() (stop func(), largest func() float64) {
 	done := make(chan struct{})
 	var looking sync.WaitGroup
@@ -159,7 +159,7 @@ func watchHeap() (stop func(), largest func() float64) {
 	return func() { close(done); looking.Wait() }, func() float64 { return float64(limit) / 1e6 }
 }
 
-// checkStatements compares what was closed with what was used.
+// checkStatements compares the closed statements with the usage.
 func (l *ledger) checkStatements(ctx context.Context, accounts int) error {
 	return l.query(ctx, func(c *pgx.Conn) error {
 		var same int

@@ -31,20 +31,20 @@ const (
 	repeatedKey        = "repeated"
 	boundariesKey      = "per_second"
 	wholeSubscriptions = 10_000
-	flowAtMost         = time.Minute // of the machine's time, for one flow
+	flowAtMost         = time.Minute // real time of one flow
 	pastBoundary       = 3 * time.Hour
 )
 
 var onceBar = bar{atMost, 0, 0}
 
-// turning is when the subscriptions' periods turn: a month after they began.
+// turning is the end of the subscriptions' first period, a month after subscribedAt.
 var (
 	subscribedAt = time.Date(2027, time.January, 31, 10, 0, 0, 0, time.UTC)
 	turning      = plan.AddMonths(subscribedAt, 1)
 )
 
-// measureSubscriptions lets the flow of each of many subscriptions pass the end of a period, in
-// simulated time, over a real record and a real meter.
+// measureSubscriptions runs the flow of each of many subscriptions past the end of a period, in
+// simulated time, with a real PostgreSQL and a real meter.
 func measureSubscriptions(ctx context.Context, r *rig, o options, report *report) (err error) {
 	l, err := r.ledger(ctx, devstack.Redis, devstack.PostgreSQL)
 	if err != nil {
@@ -92,7 +92,7 @@ func measureSubscriptions(ctx context.Context, r *rig, o options, report *report
 	return nil
 }
 
-// customers makes accounts that are customers.
+// customers creates accounts that are customers at Stripe.
 func (l *ledger) customers(ctx context.Context, n int) error {
 	return l.query(ctx, func(c *pgx.Conn) error {
 		for _, step := range []string{
@@ -112,16 +112,16 @@ func (l *ledger) customers(ctx context.Context, n int) error {
 	})
 }
 
-// subscriber is the n-th account, from 0.
+// subscriber returns the id of the n-th account, from 0.
 func subscriber(n int) account.ID {
 	var id account.ID
 	for at, rest := 15, n+1; rest > 0; at, rest = at-1, rest>>8 {
-		id.UUID[at] = byte(rest) //nolint:gosec // its last bits
+		id.UUID[at] = byte(rest) //nolint:gosec // the low byte
 	}
 	return id
 }
 
-// turned counts the accounts that the record has in the period after the boundary, on their plan.
+// turned counts the accounts that are in the period after the boundary, on their plan.
 func (l *ledger) turned(ctx context.Context) (n int, err error) {
 	err = l.query(ctx, func(c *pgx.Conn) error {
 		return c.QueryRow(ctx, `SELECT count(*) FROM subscriptions JOIN accounts ON accounts.id = account_id
@@ -130,13 +130,13 @@ func (l *ledger) turned(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// monthly is a Stripe of one customer, whose subscription turns by itself.
+// monthly is a fake of Stripe with one customer, whose subscription renews by the clock.
 type monthly struct {
 	activities.Stripe
 	now func() time.Time
 }
 
-// Snapshot is what it says by its clock.
+// Snapshot returns the subscription's state at the present time.
 func (m monthly) Snapshot(_ context.Context, customer string) (subscription.Snapshot, error) {
 	start, end := plan.Cycle{Anchor: subscribedAt}.Period(m.now())
 	return subscription.Snapshot{
@@ -148,15 +148,14 @@ func (m monthly) Snapshot(_ context.Context, customer string) (subscription.Snap
 	}, nil
 }
 
-// untold are failed charges, of which there are none here.
+// untold ignores failed charges; there are none here.
 type untold struct{}
 
-// ChargeFailed is not called.
+// ChargeFailed is never called.
 func (untold) ChargeFailed(context.Context, activities.FailedCharge) error { return nil }
 
 // passBoundary runs a flow from an hour before the end of its period until some hours after it,
-// through the run in which it continues as new, and says how often it had the period's statement
-// closed.
+// across one continue-as-new. It returns how often the flow closed the period's statement.
 func passBoundary(s *store.Store, f *limits.Limits, id account.ID) (closed int, err error) {
 	at, in := turning.Add(-time.Hour), workflows.SubscriptionInput{Account: id}
 	for run := 0; at.Before(turning.Add(pastBoundary)); run++ {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// canvas is an SVG that grows downwards. Colours are classes, so that light and dark each have
-// their own.
+// canvas is an SVG that grows downwards. Colours are CSS classes, so that light and dark mode
+// differ.
 type canvas struct {
 	shapes strings.Builder
 	y      float64 // where the next section begins
@@ -58,8 +58,8 @@ text { font: 13px system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", s
 </style>
 `
 
-// picture draws a run: rates beside nginx's, p99 around the kill of an upstream, and the other
-// comparisons as a table.
+// picture draws a run: rates next to nginx's, p99 around the kill of an upstream, and a table of
+// the other results.
 func picture(r *report, now time.Time) string {
 	c := &canvas{y: margin}
 	c.text(margin, c.y+16, "h1", "start", "The gateway beside nginx, on one machine in one run")
@@ -82,7 +82,7 @@ func picture(r *report, now time.Time) string {
 	return out.String()
 }
 
-// describe is the picture in words.
+// describe returns the picture's text alternative.
 func describe(r *report) string {
 	var lines []string
 	for _, result := range r.results {

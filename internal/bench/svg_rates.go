@@ -7,13 +7,13 @@ import (
 
 const (
 	ratesLeft  = 290.0 // where bars begin
-	ratesRight = 614.0 // where the longest ends; its figure follows
+	ratesRight = 614.0 // where the longest ends, before its figure
 	ratioAt    = 718.0
 	p99At      = pictureWidth - margin
 	barHeight  = 15.0
 )
 
-// rates draws requests per second of both sides for every load, with the bar where there is one.
+// rates draws both sides' requests per second for every load, with the bar if there is one.
 func (c *canvas) rates(loads []compared) {
 	if len(loads) == 0 {
 		return
@@ -52,7 +52,7 @@ func (c *canvas) rates(loads []compared) {
 	c.y += 10
 }
 
-// figure is a result with its bar below.
+// figure draws a result with its bar below.
 func (c *canvas) figure(x, y float64, anchor string, r result, side string) {
 	c.text(x, y, "strong "+r.verdict(), anchor, r.text())
 	if r.bar.rule != noBar {
@@ -60,7 +60,7 @@ func (c *canvas) figure(x, y float64, anchor string, r result, side string) {
 	}
 }
 
-// verdict is the colour of a value that has a bar.
+// verdict returns the CSS class for whether a value meets its bar; "" without a bar.
 func (r result) verdict() string {
 	switch {
 	case r.bar.rule == noBar:
@@ -71,7 +71,7 @@ func (r result) verdict() string {
 	return "no"
 }
 
-// thousands is a whole number with its thousands apart.
+// thousands formats a whole number with separators between thousands.
 func thousands(value float64) string {
 	n := int64(math.Round(value))
 	if n < 1000 {
@@ -80,7 +80,7 @@ func thousands(value float64) string {
 	return fmt.Sprintf("%s,%03d", thousands(float64(n/1000)), n%1000)
 }
 
-// words are what keys of the table stand for.
+// words are descriptions of the table's keys.
 var words = map[string]string{
 	residentKey: "resident memory grows by, in MB", "failed": "failed reads",
 	"retried": "reads sent to the other upstream", "p99_back_ms": "p99 is back after, in ms", "value": "allocations",
@@ -98,7 +98,7 @@ var words = map[string]string{
 	largestPageKey: "largest page, in KB",
 }
 
-// table lists the comparisons that no chart shows.
+// table lists the results that no chart shows.
 func (c *canvas) table(results []result) {
 	var rest []result
 	for _, r := range results {

@@ -55,7 +55,7 @@ func (c *canvas) timeline(t *timeline) {
 	c.y = bottom + 44
 }
 
-// paths connects the points that are numbers; a window without any answer leaves a gap.
+// paths connects the points that are numbers; a window without answers leaves a gap.
 func paths(values []float64, at func(i int) (x, y float64)) []string {
 	var all []string
 	path := &strings.Builder{}
@@ -80,7 +80,7 @@ func paths(values []float64, at func(i int) (x, y float64)) []string {
 	return all
 }
 
-// niceTop is a round number above all values, for an axis in quarters.
+// niceTop returns a round number above all values, as the top of an axis in quarters.
 func niceTop(values []float64, least float64) float64 {
 	limit := least
 	for _, v := range values {

@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// Loads of the toolbox, which nothing but the gateway answers.
+// Loads of the toolbox, which the gateway answers itself.
 const (
 	utilitiesName  = "utilities"
 	toolboxHitName = "toolbox_hit"
@@ -25,12 +25,12 @@ var (
 )
 
 var (
-	// utilities are another computation each time, by accounts whose quota is counted.
+	// utilities sends a different computation each time, from accounts with a quota.
 	utilities = load{
 		name: utilitiesName, plan: plan.Growth,
 		path: `string.format(n % 2 == 0 and "/toolbox/utils/keccak?text=%d" or "/toolbox/utils/convert?value=%d.5&from=gwei&to=eth", n)`,
 	}
-	// gasHits are answered from the cache, save for one in twelve seconds.
+	// gasHits are cache hits, apart from one miss per 12 s.
 	gasHits = load{name: toolboxHitName, plan: plan.Enterprise, path: `"/toolbox/gas/eth_mainnet"`}
 )
 
@@ -46,8 +46,7 @@ func measureUtilities(ctx context.Context, r *rig, o options, report *report) er
 	return nil
 }
 
-// measureToolboxHit sends requests that the cache answers, and calls of the relay that it answers,
-// in turn.
+// measureToolboxHit alternates toolbox requests and relay calls that the cache answers.
 func measureToolboxHit(ctx context.Context, r *rig, o options, report *report) error {
 	i := slices.IndexFunc(loads, func(l load) bool { return l.kept })
 	all, err := r.inTurn(ctx, o, gasHits, loads[i])
@@ -61,8 +60,8 @@ func measureToolboxHit(ctx context.Context, r *rig, o options, report *report) e
 	return nil
 }
 
-// againstRelay compares rounds of the toolbox with those of the relay beside them, by what the
-// gateway and its Redis spend on an answer, and by rate; the medians count.
+// againstRelay returns the toolbox's cost and rate divided by the relay's, each the median over
+// rounds. The cost is the CPU time of the gateway and its Redis per answer.
 func againstRelay(all [][]figures) (cost, rate float64) {
 	var costs, rates []float64
 	for round, tool := range all[0] {
@@ -75,12 +74,12 @@ func againstRelay(all [][]figures) (cost, rate float64) {
 	return costs[len(costs)/2], rates[len(rates)/2]
 }
 
-// ours is what the service itself spends, without its client.
+// ours returns the CPU time of the gateway and Redis, without the client's.
 func (s spent) ours() float64 { return s["gateway"] + s["redis-server"] }
 
-// inTurn sends loads to the gateway, one after another in each round, and gives the rounds of each
-// without the first, which warms up. A load that fills the cache is prepared, and checked
-// afterwards.
+// inTurn sends loads to the gateway, one after another in each round. It returns the rounds of each
+// load without the first, which warms up. For a load of cache hits, it fills the cache first and
+// checks it afterwards.
 func (r *rig) inTurn(ctx context.Context, o options, tools ...load) ([][]figures, error) {
 	all := make([][]figures, len(tools))
 	for _, l := range tools {
@@ -90,7 +89,7 @@ func (r *rig) inTurn(ctx context.Context, o options, tools ...load) ([][]figures
 	}
 	for round := range o.rounds + 1 {
 		for turn := range tools {
-			i := (turn + round) % len(tools) // each begins as often
+			i := (turn + round) % len(tools) // each goes first equally often
 			l := tools[i]
 			r.sayf("%s: round %d of %d", l.name, round, o.rounds)
 			profiled := r.profileDuring(ctx, o, l, round == o.rounds)

@@ -14,13 +14,13 @@ import (
 const (
 	traceName     = "trace_50mb"
 	traceGzipName = "trace_50mb_gzip"
-	traceRepeats  = 3 // of which the highest growth counts
+	traceRepeats  = 3 // the largest growth counts
 )
 
 var traceBar = bar{below, 8, 0}
 
-// measureTrace streams a long answer to a client without gzip, and to one with it, each through a
-// gateway of its own.
+// measureTrace streams a long answer to a client without gzip and to one with gzip, each through
+// its own gateway.
 func measureTrace(ctx context.Context, r *rig, o options, report *report) error {
 	for _, side := range []struct{ name, encoding string }{{traceName, ""}, {traceGzipName, "gzip"}} {
 		grown, err := r.growthByTraces(ctx, o, report, side.encoding)
@@ -60,7 +60,7 @@ func (r *rig) growthByTraces(ctx context.Context, o options, report *report, enc
 	})
 }
 
-// trace is what came of asking for one.
+// trace is the received answer to a request for a trace.
 type trace struct {
 	sum         [sha256.Size]byte
 	bytes, wire int64
@@ -93,7 +93,7 @@ func fetchTrace(ctx context.Context, c *client, encoding string) (trace, error) 
 		}
 	}
 	hash := sha256.New()
-	n, err := io.Copy(hash, body) //nolint:gosec // from the bench's own node; nothing is kept of it
+	n, err := io.Copy(hash, body) //nolint:gosec // from the bench's own node; it is only hashed
 	if err == nil && n < traceBytes {
 		err = fmt.Errorf("it has %d bytes, want more than %d", n, traceBytes)
 	}

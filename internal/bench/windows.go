@@ -8,9 +8,9 @@ import (
 
 const (
 	window = 100 * time.Millisecond
-	// An upstream's death is over when p99 is within backFactor of what it was: from a window on
-	// that begins a run of runWindows of which runGood are. One slow window by itself is the
-	// machine's.
+	// The recovery from an upstream's death ends when p99 is within backFactor of its usual value:
+	// at the first window that begins a run of runWindows of which at least runGood are within it.
+	// A single slow window is blamed on the machine.
 	backFactor = 1.5
 	runWindows = 10
 	runGood    = 9
@@ -19,13 +19,13 @@ const (
 // timeline is a load around the kill of an upstream.
 type timeline struct {
 	before, after []float64 // p99 in milliseconds per window; NaN where no call ended
-	usual         float64   // p99 before: the median of its windows
+	usual         float64   // the median p99 of the windows before
 	failed        []time.Duration
 	reads         int
-	back          time.Duration // after the kill; negative for never
+	back          time.Duration // since the kill; negative for never
 }
 
-// newTimeline sorts samples into windows. Calls count where they ended.
+// newTimeline sorts samples into windows by when they ended.
 func newTimeline(samples []sample, killed, lead, follow time.Duration) *timeline {
 	t := &timeline{before: make([]float64, lead/window), after: make([]float64, follow/window)}
 	took := make([][]time.Duration, len(t.before)+len(t.after))
@@ -55,8 +55,8 @@ func newTimeline(samples []sample, killed, lead, follow time.Duration) *timeline
 	return t
 }
 
-// backAfter is the end of the first window from which on p99 stays within the limit; negative when
-// there is none.
+// backAfter returns the end of the first window from which p99 stays within the limit; negative
+// when there is none.
 func backAfter(windows []float64, limit float64) time.Duration {
 	for i := range len(windows) - runWindows + 1 {
 		good := 0
@@ -72,10 +72,11 @@ func backAfter(windows []float64, limit float64) time.Duration {
 	return -1
 }
 
-// p99 is by nearest rank, in milliseconds; NaN of nothing.
+// p99 returns the 99th percentile in milliseconds by nearest rank; NaN for no values.
 func p99(took []time.Duration) float64 { return percentile(took, 99) }
 
-// percentile is by nearest rank, in milliseconds; NaN of nothing. percent is from 1 to 100.
+// percentile returns a percentile in milliseconds by nearest rank; NaN for no values. percent is
+// from 1 to 100.
 func percentile(took []time.Duration, percent int) float64 {
 	if len(took) == 0 {
 		return math.NaN()
@@ -84,7 +85,7 @@ func percentile(took []time.Duration, percent int) float64 {
 	return float64(sorted[(percent*len(sorted)+99)/100-1]) / float64(time.Millisecond)
 }
 
-// middle is the median of those that are numbers; NaN when none is.
+// middle returns the median of the values that are numbers; NaN when none is.
 func middle(values []float64) float64 {
 	sorted := slices.DeleteFunc(slices.Clone(values), math.IsNaN)
 	if len(sorted) == 0 {

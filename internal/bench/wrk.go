@@ -26,12 +26,12 @@ function request()
 end
 `
 
-// networks has the proxy in front of the gateway, which wrk is to it, name another network for each
-// request.
+// networks makes each request come from another network, by the header that a proxy in front of the
+// gateway would set.
 const networks = `  headers["X-Forwarded-For"] = string.format("10.%d.%d.%d", math.floor(n / 65536) % 256, math.floor(n / 256) % 256, n % 256)
 `
 
-// watch ends wrk at the first answer that holds what none may.
+// watch stops wrk at the first answer that contains what none may.
 const watch = `
 local function stop(body)
   io.stderr:write(body:sub(1, 500))

@@ -13,7 +13,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 )
 
-// checker reads an upstreams file node by node, so that every mistake has its place.
+// checker reads an upstreams file node by node, so that every mistake has a line and a column.
 type checker struct {
 	chains  []string
 	getenv  func(string) string
@@ -80,7 +80,8 @@ func (c *checker) file(n ast.Node) {
 	}
 }
 
-// harmless is what a wrong name of a chain may look like to be shown.
+// harmless matches a chain's wrong name that may be quoted: it is too short and plain for a
+// credential.
 var harmless = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9 _-]{0,23}$`)
 
 func shown(name string) string {
@@ -128,14 +129,15 @@ func (c *checker) chain(m member) {
 	c.report.Upstreams.Chains[m.name] = made
 }
 
-// upstreamNode is an upstream with where it was read.
+// upstreamNode is an upstream with its position in the file.
 type upstreamNode struct {
 	Upstream
 	place  string
 	fields map[string]ast.Node // the members' values; "" is the upstream itself
 }
 
-// upstreamMembers are the members' names, as the tags of Upstream have them, and where they go.
+// upstreamMembers are the members' names, as tagged in Upstream; upstreamFields maps them to
+// fields.
 var upstreamMembers, upstreamFields = func() (names []string, fields map[string]int) {
 	fields = make(map[string]int)
 	for i, f := range slices.Collect(reflect.TypeFor[Upstream]().Fields()) {
@@ -160,7 +162,7 @@ func (c *checker) upstream(n ast.Node, place string) upstreamNode {
 		}
 		c.scalar(reflect.ValueOf(&u.Upstream).Elem().Field(upstreamFields[m.name]), m.value, place+"."+m.name)
 	}
-	unread := make(map[string]bool) // a member that could not be read has had its mistake
+	unread := make(map[string]bool) // members that could not be read and were reported already
 	for _, m := range c.report.Mistakes[before:] {
 		unread[m.Place] = true
 	}
@@ -190,8 +192,8 @@ func (c *checker) headers(u *upstreamNode, n ast.Node, place string) {
 	}
 }
 
-// compare holds an upstream against those before it in the chain. The same provider twice would be
-// asked again after it failed, and vouch for itself.
+// compare checks an upstream against those before it in the chain. A provider that is listed twice
+// would be retried after its own failure and would vote twice in consensus.
 func (c *checker) compare(u upstreamNode, before []upstreamNode) {
 	for _, other := range before {
 		if u.Name == other.Name && u.Name != "" {
@@ -211,7 +213,7 @@ func (c *checker) compare(u upstreamNode, before []upstreamNode) {
 	}
 }
 
-// sameAddress writes an address in the one way that all spellings of it share.
+// sameAddress normalizes an address, so that equal addresses compare as equal.
 func sameAddress(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -12,14 +12,14 @@ import (
 	"github.com/goccy/go-yaml/parser"
 )
 
-// Mistake is something wrong in an upstreams file, in words that quote no credential.
+// Mistake is an error in an upstreams file. Its text quotes no credential.
 type Mistake struct {
 	Line, Column int    // from 1; 0 when it is about the file as a whole
 	Place        string // as chains.eth_mainnet.upstreams[0].url; empty for the file as a whole
 	Rule         string // what is wrong and what is right
 }
 
-// String is the mistake in one line.
+// String returns the mistake as one line.
 func (m Mistake) String() string {
 	text := m.Rule
 	if m.Place != "" {
@@ -31,11 +31,11 @@ func (m Mistake) String() string {
 	return text
 }
 
-// form is where every mistake of form ends.
+// form is appended to every mistake about the file's structure.
 const form = "; upstreams.example.yaml shows the form"
 
-// parse is the library's, which must not take a process that reloads its file with it, whatever is
-// in the file.
+// parse calls the YAML library and turns its panics into errors: reloading a bad file must not end
+// the process.
 func parse(raw []byte) (file *ast.File, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -45,7 +45,8 @@ func parse(raw []byte) (file *ast.File, err error) {
 	return parser.ParseBytes(raw, 0, parser.AllowDuplicateMapKey())
 }
 
-// syntax says where the YAML is at fault; the parser's own words quote the file.
+// syntax reports the position of a YAML error. It does not use the parser's message, which quotes
+// the file.
 func (c *checker) syntax(err error) {
 	m := Mistake{
 		Rule: "it is not valid YAML; look at the quotes, brackets and indents of this line and the one before" + form,
@@ -77,7 +78,7 @@ func (c *checker) note(n ast.Node, place, rule string) {
 	c.report.Notes = append(c.report.Notes, at(n, place, rule))
 }
 
-// resolve returns what a node stands for; nil for nothing.
+// resolve returns the node behind anchors, aliases and tags; nil for a null or missing value.
 func (c *checker) resolve(n ast.Node) ast.Node {
 	switch n := n.(type) {
 	case *ast.AnchorNode:
@@ -94,14 +95,14 @@ func (c *checker) resolve(n ast.Node) ast.Node {
 	}
 }
 
-// member is a line of a mapping.
+// member is one key and value of a mapping.
 type member struct {
 	name       string
-	key, value ast.Node // value is nil for nothing
+	key, value ast.Node // nil for a null value
 }
 
-// members reads a mapping whose members may have these names; nil allows any. false when it is no
-// mapping.
+// members reads a mapping. known lists the allowed keys; nil allows any. It returns false when the
+// node is not a mapping.
 func (c *checker) members(n ast.Node, place string, known []string) ([]member, bool) {
 	mapping, ok := c.resolve(n).(ast.MapNode)
 	if !ok {
@@ -136,8 +137,8 @@ func naming(known []string) string {
 	return "; it takes " + strings.Join(known, ", ")
 }
 
-// meant suggests the name that differs least. The name itself is not quoted: what stands in the
-// wrong place may be a credential.
+// meant suggests a known name that is similar. It does not quote the given name, which may be a
+// misplaced credential.
 func meant(name string, known []string) string {
 	plain := func(s string) string { return strings.NewReplacer("_", "", "-", "").Replace(strings.ToLower(s)) }
 	for _, k := range known {
@@ -149,7 +150,7 @@ func meant(name string, known []string) string {
 	return ""
 }
 
-// sequence returns the entries of a list; none for nothing.
+// sequence returns the entries of a list; none for a missing value.
 func (c *checker) sequence(n ast.Node, place string) (values []ast.Node, ok bool) {
 	if n == nil {
 		return nil, true
@@ -162,7 +163,7 @@ func (c *checker) sequence(n ast.Node, place string) (values []ast.Node, ok bool
 	return list.Values, true
 }
 
-// text reads a scalar as it stands; empty for nothing.
+// text reads a scalar as written; it returns "" for a missing value.
 func (c *checker) text(n ast.Node, place string) string {
 	switch n := n.(type) {
 	case nil:
@@ -178,7 +179,7 @@ func (c *checker) text(n ast.Node, place string) string {
 	return ""
 }
 
-// scalar reads text, a number or a truth value into a field; nothing leaves it as it is.
+// scalar reads a string, number or boolean into a field; a missing value leaves the field as it is.
 func (c *checker) scalar(field reflect.Value, n ast.Node, place string) {
 	if n == nil {
 		return

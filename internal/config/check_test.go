@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// told lists mistakes or notes, one line each.
+// told formats mistakes or notes, one per line.
 func told(list []Mistake) string {
 	var b strings.Builder
 	for _, m := range list {

@@ -1,5 +1,5 @@
 // Package config turns the environment and the upstreams file into validated values. It is the only
-// place that reads the environment; a bad value stops the start with the variable's name.
+// package that reads the environment. A bad value stops the start with the variable's name.
 package config
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/chainaccess/gateway/metering/netlimit"
 )
 
-// Config is what the roles of the gateway are told by the environment. docs/configuration.md lists
+// Config holds the settings of all roles, read from the environment. docs/configuration.md lists
 // the variables.
 type Config struct {
 	DatabaseURL       string `env:"DATABASE_URL"`
@@ -41,7 +41,7 @@ type Config struct {
 	ProfileToken      string `env:"PROFILE_TOKEN"`
 	PublicURL         string `env:"PUBLIC_URL"         envDefault:"http://localhost:8080"`
 	TrustedProxies    int    `env:"TRUSTED_PROXIES"    envDefault:"0"`
-	// MCPHosts are further names under which /mcp answers on this machine's own address; * is any.
+	// MCPHosts are further host names under which /mcp answers on a loopback address; * allows any.
 	MCPHosts         string `env:"MCP_HOSTS"`
 	Contact          string `env:"CONTACT"            envDefault:"support@chainaccess.example"`
 	SourcifyURL      string `env:"SOURCIFY_URL"       envDefault:"https://sourcify.dev"`
@@ -52,12 +52,12 @@ type Config struct {
 	MaxAnswerBytes   int64  `env:"MAX_ANSWER_BYTES"   envDefault:"536870912"`
 	BatchMemoryBytes int64  `env:"BATCH_MEMORY_BYTES" envDefault:"268435456"`
 	MaxConnections   int    `env:"MAX_CONNECTIONS"    envDefault:"16384"`
-	// MaxConnectionsPerAddress counts nothing where TrustedProxies is not 0.
+	// MaxConnectionsPerAddress has no effect unless TrustedProxies is 0.
 	MaxConnectionsPerAddress int `env:"MAX_CONNECTIONS_PER_ADDRESS" envDefault:"512"`
-	// NetworkLimits changes bounds of what strangers may do; see netlimit.Parse.
+	// NetworkLimits overrides limits per network; see netlimit.Parse.
 	NetworkLimits string `env:"NETWORK_LIMITS"`
-	// How many call records wait in memory for PostgreSQL, how long at most while it answers, and
-	// for how many days they are kept.
+	// How many call records may wait in memory for PostgreSQL, how long one waits at most while
+	// PostgreSQL answers, and for how many days records are kept.
 	CallRecordsBuffer int           `env:"CALL_RECORDS_BUFFER" envDefault:"200000"`
 	CallRecordsDelay  time.Duration `env:"CALL_RECORDS_DELAY"  envDefault:"250ms"`
 	CallRecordsDays   int           `env:"CALL_RECORDS_DAYS"   envDefault:"30"`
@@ -72,7 +72,7 @@ type Config struct {
 	LogLevel          slog.Level    `env:"LOG_LEVEL"          envDefault:"info"`
 	LogFormat         string        `env:"LOG_FORMAT"         envDefault:"json"`
 
-	// Paying per call.
+	// Payments per call.
 	X402PayTo            string        `env:"X402_PAY_TO"`
 	X402Asset            string        `env:"X402_ASSET"             envDefault:"0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"`
 	X402AssetName        string        `env:"X402_ASSET_NAME"        envDefault:"USD Coin"`
@@ -82,10 +82,10 @@ type Config struct {
 	X402FinalityDelay    time.Duration `env:"X402_FINALITY_DELAY"    envDefault:"20m"`
 	X402FacilitatorURL   string        `env:"X402_FACILITATOR_URL"`
 
-	// Plans and packs, through Stripe.
+	// Plans and packs, sold through Stripe.
 	StripeSecretKey     string `env:"STRIPE_SECRET_KEY"`
 	StripeWebhookSecret string `env:"STRIPE_WEBHOOK_SECRET"`
-	StripeAPIURL        string `env:"STRIPE_API_URL"` // Stripe's own when empty
+	StripeAPIURL        string `env:"STRIPE_API_URL"` // empty for Stripe's own
 
 	OTLPEndpoint       string  `env:"OTEL_EXPORTER_OTLP_ENDPOINT"`
 	OTLPTracesEndpoint string  `env:"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"`
@@ -96,13 +96,13 @@ type Config struct {
 	TracesSamplerArg   float64 `env:"OTEL_TRACES_SAMPLER_ARG"     envDefault:"1"`
 	TraceFollowClients bool    `env:"TRACE_FOLLOW_CLIENTS"        envDefault:"false"`
 
-	// TrustedGateways are hosts with ports, separated by spaces, at which off-chain gateways of
-	// names may stand though they are no public addresses. No variable sets it: gateway-dev trusts
-	// its sandbox, production nobody.
+	// TrustedGateways are off-chain name gateways (EIP-3668), as host:port separated by spaces,
+	// which may have addresses that are not public. No variable sets it: gateway-dev trusts its
+	// sandbox, and production trusts none.
 	TrustedGateways string
 }
 
-// Role says which variables must be there.
+// Role determines which variables are required.
 type Role uint8
 
 // The roles of the production program.
@@ -110,22 +110,23 @@ const (
 	Serve Role = iota
 	Worker
 	Migrate
-	Ops       // looks at upstreams and steers them
-	OpsRecord // looks at accounts and their books, and changes accounts
-	OpsPaid   // looks at what was paid per call
-	OpsFlows  // has durable flows of it go on
-	OpsStripe // makes at Stripe what is sold, or checks it
-	OpsDesk   // answers tickets, feedback and wishes, and queues mails about it
+	Ops       // reads and changes the state of upstreams
+	OpsRecord // reads and changes accounts, and audits their books
+	OpsPaid   // reads payments per call
+	OpsFlows  // resumes the durable flows of payments
+	OpsStripe // creates or checks products and prices at Stripe
+	OpsDesk   // answers tickets, feedback and wishes, and queues mails
 )
 
-// minPepper is the shortest pepper that is taken: 256 bits in base64 are 43 characters, in hex 64.
+// minPepper is the length of the shortest accepted pepper: 256 bits are 43 characters in base64, 64
+// in hex.
 const minPepper = 32
 
-// minToken is the shortest token of profiles that is taken.
+// minToken is the length of the shortest accepted PROFILE_TOKEN.
 const minToken = 16
 
-// FromEnvironment reads and validates what role needs. The error names every variable at fault,
-// never its value. A variable that is set to nothing counts as not set.
+// FromEnvironment reads and validates what role needs. The error names every invalid variable and
+// never contains a value. A variable that is set to the empty string counts as not set.
 func FromEnvironment(role Role) (Config, error) {
 	return fromMap(role, env.ToMap(os.Environ()))
 }
@@ -146,12 +147,12 @@ func fromMap(role Role, environment map[string]string) (Config, error) {
 	return c, nil
 }
 
-// AgentHosts are the names in MCPHosts.
+// AgentHosts returns the names in MCPHosts.
 func (c *Config) AgentHosts() []string {
 	return strings.FieldsFunc(c.MCPHosts, func(r rune) bool { return r == ',' || r == ' ' })
 }
 
-// NetworkFigures are the bounds of what strangers may do.
+// NetworkFigures parses NetworkLimits.
 func (c *Config) NetworkFigures() (netlimit.Figures, error) {
 	figures, err := netlimit.Parse(c.NetworkLimits)
 	if err != nil {
@@ -160,7 +161,7 @@ func (c *Config) NetworkFigures() (netlimit.Figures, error) {
 	return figures, nil
 }
 
-// faults gathers what is wrong, each with its variable.
+// faults collects errors, each of which names its variable.
 type faults []error
 
 func (f *faults) need(name, value, how string) {
@@ -183,7 +184,7 @@ func (c *Config) validate(role Role) error {
 	f.check(role == Ops || role == OpsStripe || c.DatabaseURL == "" ||
 		hasScheme(c.DatabaseURL, "postgres", "postgresql"), "DATABASE_URL", "must start with postgres://")
 	switch role {
-	case Migrate, OpsPaid: // need no more than the database
+	case Migrate, OpsPaid: // they need only the database
 	case OpsFlows:
 		c.checkTemporal(&f)
 		c.checkPayments(&f)
@@ -210,14 +211,14 @@ func (c *Config) validate(role Role) error {
 	return errors.Join(f...)
 }
 
-// RedisCertificates are those for the connection to REDIS_URL.
+// RedisCertificates returns the TLS files for the connection to REDIS_URL.
 func (c *Config) RedisCertificates() redisconn.Certificates {
 	return redisconn.Certificates{
 		CAFile: c.RedisTLSCAFile, CertFile: c.RedisTLSCertFile, KeyFile: c.RedisTLSKeyFile, ServerName: c.RedisTLSName,
 	}
 }
 
-// firstTLS names a variable of RedisCertificates that is set.
+// firstTLS returns the name of a variable of RedisCertificates that is set; empty for none.
 func (c *Config) firstTLS() string {
 	switch {
 	case c.RedisTLSCAFile != "":
@@ -230,14 +231,14 @@ func (c *Config) firstTLS() string {
 	return "REDIS_TLS_SERVER_NAME"
 }
 
-// checkBoard checks what leads to the board and says what stands there.
+// checkBoard checks Redis, which holds the board, and the path of the upstreams file.
 func (c *Config) checkBoard(f *faults) {
 	c.checkRedis(f)
 	f.need("UPSTREAMS_FILE", c.UpstreamsFile,
 		"give the path of the upstreams file; upstreams.example.yaml is one to start from")
 }
 
-// checkRedis checks what leads to the meter and the board.
+// checkRedis checks the connection to the Redis of the meter and the board.
 func (c *Config) checkRedis(f *faults) {
 	f.need("REDIS_URL", c.RedisURL, "give Redis as redis://host:6379/0")
 	if c.RedisURL != "" {
@@ -269,7 +270,7 @@ func (c *Config) checkShared(f *faults) {
 	c.checkTraces(f)
 }
 
-// checkMailed checks what mails are made with.
+// checkMailed checks what the contents of mails need.
 func (c *Config) checkMailed(f *faults) {
 	f.need("KEY_PEPPER", c.KeyPepper, "give a secret of at least 32 characters; openssl rand -base64 32 makes one")
 	f.check(c.KeyPepper == "" || len(c.KeyPepper) >= minPepper, "KEY_PEPPER", "must be at least 32 characters long")
@@ -277,20 +278,20 @@ func (c *Config) checkMailed(f *faults) {
 	f.check(bareAddress(c.Contact), "CONTACT", "must be an e-mail address: mails name it for questions")
 }
 
-// checkPublic checks where people and other services find us.
+// checkPublic checks the public URL.
 func (c *Config) checkPublic(f *faults) {
 	f.check(validBase(c.PublicURL), "PUBLIC_URL", "must be an http:// or https:// address without a query")
 	f.check(!validBase(c.PublicURL) || guarded(c.PublicURL), "PUBLIC_URL",
 		"must begin with https:// unless its host is this machine: session cookies and keys pass there")
 }
 
-// checkTemporal checks what leads to the durable flows.
+// checkTemporal checks the address of Temporal.
 func (c *Config) checkTemporal(f *faults) {
 	f.need("TEMPORAL_ADDRESS", c.TemporalAddress, "give Temporal as host:7233")
 	f.check(c.TemporalAddress == "" || validTarget(c.TemporalAddress), "TEMPORAL_ADDRESS", "must be HOST:PORT")
 }
 
-// checkServe checks what the API needs beyond that.
+// checkServe checks what only the API needs.
 func (c *Config) checkServe(f *faults) {
 	f.check(validAddress(c.ListenAddress), "LISTEN_ADDRESS", "must be HOST:PORT or :PORT")
 	f.check(c.TrustedProxies >= 0 && c.TrustedProxies <= 10, "TRUSTED_PROXIES", "must be between 0 and 10")
@@ -328,7 +329,8 @@ func (c *Config) checkServe(f *faults) {
 	c.checkCountry(f)
 }
 
-// checkCache checks the address of the cache's Redis: one server, and not one of the meter's.
+// checkCache checks the address of the cache's Redis, which must be a single server and none of the
+// meter's.
 func (c *Config) checkCache(f *faults) {
 	if c.CacheRedisURL == "" {
 		return
@@ -345,7 +347,7 @@ func (c *Config) checkCache(f *faults) {
 
 func hasScheme(address string, schemes ...string) bool {
 	u, err := url.Parse(address)
-	return err == nil && slices.Contains(schemes, u.Scheme) // Parse lowers the scheme
+	return err == nil && slices.Contains(schemes, u.Scheme) // url.Parse lowercases the scheme
 }
 
 // validBase reports whether paths can be appended to the address.
@@ -355,8 +357,7 @@ func validBase(address string) bool {
 		u.User == nil && u.RawQuery == "" && u.Fragment == ""
 }
 
-// guarded reports whether what passes at the address is encrypted on its way, or never leaves the
-// machine.
+// guarded reports whether traffic to the address is encrypted or stays on this machine.
 func guarded(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme == "https" {
@@ -371,19 +372,19 @@ func validAddress(a string) bool {
 	if err != nil || port == "" {
 		return false
 	}
-	_, err = net.LookupPort("tcp", port) //nolint:noctx // a number is checked without the network
+	_, err = net.LookupPort("tcp", port) //nolint:noctx // a numeric port needs no lookup
 	return err == nil
 }
 
-// validTarget reports whether the address names a host and a port, with the resolver that gRPC
-// takes in front or without.
+// validTarget reports whether the address is a host and a port, optionally after gRPC's dns:///
+// resolver.
 func validTarget(a string) bool {
 	host, _, err := net.SplitHostPort(strings.TrimPrefix(a, "dns:///"))
 	return err == nil && host != "" && validAddress(strings.TrimPrefix(a, "dns:///"))
 }
 
-// nameVariables turns the library's complaint about a field into one about its variable, without
-// the value.
+// nameVariables replaces the library's error about a field with one that names the variable and
+// omits the value.
 func nameVariables(err error) error {
 	list, ok := errors.AsType[env.AggregateError](err)
 	if !ok {

@@ -13,7 +13,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 )
 
-// environment is one in which every role starts.
+// environment returns a map with which every role starts, with some variables changed.
 func environment(changes map[string]string) map[string]string {
 	e := map[string]string{
 		"DATABASE_URL":     "postgres://gateway:pass-canary@db.internal:5432/gateway",
@@ -66,7 +66,7 @@ func TestEveryRoleStartsOnItsRequiredVariables(t *testing.T) {
 
 func TestDefaultsAreThoseOfTheTags(t *testing.T) {
 	t.Parallel()
-	// A variable that is set to nothing counts as not set: compose files pass empty ones on.
+	// A variable that is set to nothing counts as not set: Compose files pass empty ones on.
 	c, err := fromMap(Serve, environment(map[string]string{"CALL_TIMEOUT": "", "LOG_LEVEL": "", "LISTEN_ADDRESS": ""}))
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +120,7 @@ func TestBadValueStopsTheStartWithItsVariableAndNotItsValue(t *testing.T) {
 	for _, tc := range []struct {
 		role            Role
 		variable, value string
-		rule            string // a part of the sentence
+		rule            string // a part of the message
 	}{
 		{Migrate, "DATABASE_URL", "mysql://canary@host/db", "postgres://"},
 		{Migrate, "DATABASE_URL", "host=canary dbname=x", "postgres://"},
@@ -252,7 +252,7 @@ func TestBadValueStopsTheStartWithItsVariableAndNotItsValue(t *testing.T) {
 			t.Errorf("%s=%s gives a configuration beside the error", tc.variable, tc.value)
 		}
 		sentence := err.Error()
-		if strings.Contains(tc.variable, "_TLS_") { // a certificate without its key is told as well
+		if strings.Contains(tc.variable, "_TLS_") { // a certificate without its key is reported too
 			sentence, _, _ = strings.Cut(sentence, "\n")
 		}
 		if !strings.HasPrefix(sentence, tc.variable+" must ") || !strings.Contains(sentence, tc.rule) ||
@@ -455,7 +455,7 @@ func TestPepperIsAsLongAsKeysNeedIt(t *testing.T) {
 	}
 }
 
-// variables lists the environment of Config with its defaults.
+// variables maps the environment variables of Config to their defaults.
 func variables() map[string]string {
 	found := map[string]string{}
 	for f := range reflect.TypeFor[Config]().Fields() {

@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// SMTP is a server that takes mails, as SMTP_URL describes it.
+// SMTP is a mail server, as SMTP_URL describes it.
 type SMTP struct {
 	Host     string
 	Port     int
-	Username string // empty: the server asks for none
+	Username string // empty: the server requires no login
 	Password string
 	TLS      SMTPTLS
 }
@@ -22,12 +22,12 @@ type SMTP struct {
 // SMTPTLS is how a connection to an SMTP server is encrypted.
 type SMTPTLS uint8
 
-// The ways.
+// The encryption modes.
 const (
-	SMTPStartTLS SMTPTLS = iota // STARTTLS, or no mail
+	SMTPStartTLS SMTPTLS = iota // STARTTLS is required
 	SMTPImplicit                // TLS from the first byte
-	SMTPOptional                // STARTTLS when the server offers it, for one on this machine
-	SMTPPlain                   // none, for a catcher of mails on a private network
+	SMTPOptional                // STARTTLS when the server offers it; for a server on this machine
+	SMTPPlain                   // none; for a mail catcher on a private network
 )
 
 // Ports of mail submission (RFC 6409, RFC 8314).
@@ -40,7 +40,7 @@ var errSMTP = errors.New(
 	"must be smtp://user:password@host:587, which needs STARTTLS, or smtps://user:password@host:465; " +
 		"smtp://host:1025?tls=off for a server that catches mails on a private network, without user and password")
 
-// ParseSMTP reads an address of SMTP_URL. The error does not hold it.
+// ParseSMTP parses SMTP_URL. Its error does not quote the address, which may hold a password.
 func ParseSMTP(address string) (SMTP, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" || (u.Path != "" && u.Path != "/") || u.Fragment != "" || u.Opaque != "" {
@@ -73,7 +73,7 @@ func ParseSMTP(address string) (SMTP, error) {
 	return s, nil
 }
 
-// Address is host and port.
+// Address returns host:port.
 func (s SMTP) Address() string { return net.JoinHostPort(s.Host, strconv.Itoa(s.Port)) }
 
 func loopback(host string) bool {
@@ -81,10 +81,10 @@ func loopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || (err == nil && address.Unmap().IsLoopback())
 }
 
-// SendsMail reports whether there is a server that takes mails. Without one they wait.
+// SendsMail reports whether a mail server is configured. Without one, mails stay in the outbox.
 func (c *Config) SendsMail() bool { return c.SMTPURL != "" }
 
-// checkMail checks what mails are sent with.
+// checkMail checks the mail server's address.
 func (c *Config) checkMail(f *faults) {
 	if !c.SendsMail() {
 		return

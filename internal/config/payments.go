@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/identity/wallet"
 )
 
-// USDCOnBase is where the asset of the menu stands on the chain of the menu.
+// USDCOnBase is the contract of USDC on Base, the default payment asset.
 const USDCOnBase = "0x833589fCD6eDb6E08f4c7C32D4f71b54bdA02913"
 
 const (
@@ -19,11 +19,10 @@ const (
 	maxAtomic        = 1_000_000_000_000 // a million USDC
 )
 
-// SellsPerCall reports whether there is an address to pay to. Without one the lane of paying per
-// call is closed.
+// SellsPerCall reports whether payments per call are configured: X402_PAY_TO is set.
 func (c *Config) SellsPerCall() bool { return c.X402PayTo != "" }
 
-// checkPayments checks what both long-running roles know of paying per call.
+// checkPayments checks what both long-running roles need for payments per call.
 func (c *Config) checkPayments(f *faults) {
 	f.check(plainTitle(c.ServiceTitle), "SERVICE_TITLE",
 		"must be one line of 1 to 60 letters that can be seen, without spaces at its ends: payers sign it")
@@ -42,7 +41,7 @@ func (c *Config) checkPayments(f *faults) {
 		"must be between 1s and 24h")
 }
 
-// checkFacilitator checks the lane of stock clients.
+// checkFacilitator checks what stock clients need.
 func (c *Config) checkFacilitator(f *faults) {
 	if c.X402FacilitatorURL == "" {
 		return
@@ -59,8 +58,8 @@ func (c *Config) checkFacilitator(f *faults) {
 		"must be left out: X402_PAY_TO is not set, so nothing can be paid")
 }
 
-// checkCountry checks what tells where callers are. A header that no proxy of ours wrote may come
-// from anybody.
+// checkCountry checks the header with the caller's country. Without a trusted proxy, any client
+// could set it.
 func (c *Config) checkCountry(f *faults) {
 	if c.CountryHeader == "" {
 		return
@@ -71,8 +70,8 @@ func (c *Config) checkCountry(f *faults) {
 		"must be left out: TRUSTED_PROXIES is 0, so anybody could send it")
 }
 
-// typedAddress reports whether the text is an address that was not mistyped: its capitals are its
-// checksum, or it has none.
+// typedAddress reports whether the text is a nonzero address in lower case or with a valid checksum
+// (EIP-55).
 func typedAddress(text string) bool {
 	a, err := wallet.ParseAddress(text)
 	return err == nil && !a.IsZero() && (text == a.Checksummed() || text == strings.ToLower(text))

@@ -2,11 +2,11 @@ package config
 
 import "strings"
 
-// TakesCards reports whether plans and packs can be bought. Without a key of Stripe nothing can,
-// and all else works.
+// TakesCards reports whether plans and packs are sold: STRIPE_SECRET_KEY is set. Everything else
+// works without it.
 func (c *Config) TakesCards() bool { return c.StripeSecretKey != "" }
 
-// checkStripe checks what plans and packs are sold with.
+// checkStripe checks what selling plans and packs needs.
 func (c *Config) checkStripe(f *faults) {
 	f.check(c.StripeSecretKey == "" || printable(c.StripeSecretKey) && (strings.HasPrefix(c.StripeSecretKey, "sk_") ||
 		strings.HasPrefix(c.StripeSecretKey, "rk_")),
@@ -23,7 +23,7 @@ func (c *Config) checkStripe(f *faults) {
 		"must be left out: STRIPE_SECRET_KEY is not set, so nothing is sent there")
 }
 
-// checkWebhooks checks what Stripe's webhooks are taken with.
+// checkWebhooks checks the secret of Stripe's webhooks.
 func (c *Config) checkWebhooks(f *faults) {
 	if !c.TakesCards() {
 		f.check(c.StripeWebhookSecret == "", "STRIPE_WEBHOOK_SECRET",
@@ -37,7 +37,8 @@ func (c *Config) checkWebhooks(f *faults) {
 		"must be the signing secret of a webhook endpoint, which begins with whsec_")
 }
 
-// printable reports whether a secret is one word, as secrets of Stripe are.
+// printable reports whether a secret consists of visible ASCII characters without spaces, as
+// Stripe's do.
 func printable(secret string) bool {
 	return strings.IndexFunc(secret, func(r rune) bool { return r <= ' ' || r > '~' }) < 0
 }

@@ -33,7 +33,7 @@ func validReceiver(address string) bool {
 	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Hostname() != ""
 }
 
-// TracesEndpoint is where traces are sent; empty when none are.
+// TracesEndpoint returns the URL to which traces are sent; empty when tracing is off.
 func (c *Config) TracesEndpoint() string {
 	switch {
 	case c.OTLPTracesEndpoint != "":
@@ -46,7 +46,7 @@ func (c *Config) TracesEndpoint() string {
 
 const headersForm = "must be name=value pairs, parted by commas, with values in percent encoding"
 
-// TraceHeaders are sent along with traces. They may hold a credential.
+// TraceHeaders returns the headers of trace exports. They may hold a credential.
 func (c *Config) TraceHeaders() (map[string]string, error) {
 	headers := map[string]string{}
 	for pair := range strings.SplitSeq(c.OTLPHeaders, ",") {

@@ -30,25 +30,25 @@ type Upstream struct {
 	URL     string            `yaml:"url"`
 	Headers map[string]string `yaml:"headers"`
 	Supply  string            `yaml:"supply"`
-	// HTTP2 says that an http:// address speaks HTTP/2 without TLS, for reads; submissions go there
-	// over HTTP/1.1 all the same. Behind https:// it is negotiated.
+	// HTTP2 makes reads use HTTP/2 without TLS on an http:// address; submissions use HTTP/1.1 in
+	// any case. On https:// HTTP/2 is negotiated.
 	HTTP2 bool `yaml:"http2"`
-	// MaxConcurrent bounds how many calls one process has under way here at once, MaxPerSecond how
-	// many it begins in a second; 0 is no bound. They keep an operator's own plan with the provider
-	// from being overrun.
+	// MaxConcurrent bounds the calls that one process has in flight to this upstream, MaxPerSecond
+	// the calls that it starts per second; 0 means no limit. They protect the operator's own quota
+	// with the provider.
 	MaxConcurrent int     `yaml:"max_concurrent"`
 	MaxPerSecond  float64 `yaml:"max_per_second"`
 }
 
 const (
-	maxUpstreams   = 32 // of one chain: names are labels of metrics
+	maxUpstreams   = 32 // per chain: names are labels of metrics
 	maxConcurrent  = 100_000
 	maxPerSecond   = 1_000_000
 	leastPerSecond = 0.01 // one call in a hundred seconds
 )
 
-// fixedHeaders are what the gateway or HTTP itself sets. The last two would make HTTP clients and
-// proxies send a submission twice.
+// fixedHeaders are set by the gateway or by HTTP itself. The last two would make HTTP clients and
+// proxies retry a submission.
 var fixedHeaders = []string{
 	"accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "expect", "host",
 	"te", "trailer", "transfer-encoding", "upgrade", "idempotency-key", "x-idempotency-key",
@@ -61,8 +61,8 @@ var (
 	headerName   = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
 )
 
-// LoadUpstreams reads and validates the upstreams file. chains are the names it may use. The error
-// names every mistake with its line and place, never an address or a header's value.
+// LoadUpstreams reads and validates the upstreams file. chains are the allowed names. The error
+// lists every mistake with its position, and never an address or a header's value.
 func LoadUpstreams(path string, chains []string) (Upstreams, error) {
 	report, err := CheckUpstreams(path, chains)
 	if err != nil {
@@ -82,11 +82,11 @@ func LoadUpstreams(path string, chains []string) (Upstreams, error) {
 type UpstreamsReport struct {
 	Upstreams Upstreams // empty when there are mistakes
 	Mistakes  []Mistake // in the order of the file
-	Notes     []Mistake // what is allowed and perhaps not meant
+	Notes     []Mistake // allowed, but probably a mistake
 }
 
-// CheckUpstreams is LoadUpstreams for people: the error is of reading the file, what is wrong in it
-// is in the report.
+// CheckUpstreams is like LoadUpstreams, but returns mistakes in the report; the error is only for a
+// file that cannot be read.
 func CheckUpstreams(path string, chains []string) (UpstreamsReport, error) {
 	raw, err := os.ReadFile(path) //nolint:gosec // the operator names the file
 	if err != nil {
@@ -95,7 +95,7 @@ func CheckUpstreams(path string, chains []string) (UpstreamsReport, error) {
 	return checkUpstreams(raw, chains, os.Getenv), nil
 }
 
-// complete expands variables, fills defaults and validates.
+// complete expands variables, fills in defaults and validates.
 func (u *Upstream) complete(fault func(field, rule string), getenv func(string) string) {
 	if !upstreamName.MatchString(u.Name) {
 		fault("name", "give 1 to 40 of a-z, 0-9, - and _, beginning with a letter or digit")
@@ -150,7 +150,7 @@ func (u *Upstream) complete(fault func(field, rule string), getenv func(string) 
 	}
 }
 
-// validRate refuses what is not a number as well.
+// validRate rejects NaN too.
 func validRate(r float64) bool { return r == 0 || (r >= leastPerSecond && r <= maxPerSecond) }
 
 func validUpstreamURL(address string) bool {
@@ -158,5 +158,6 @@ func validUpstreamURL(address string) bool {
 	return err == nil && u.Hostname() != "" && (u.Scheme == "http" || u.Scheme == "https")
 }
 
-// unfitForHeader is RFC 9110's rule for field values: visible characters, spaces and tabs.
+// unfitForHeader reports whether a header value must not contain r (RFC 9110, section 5.5): a
+// control character other than tab.
 func unfitForHeader(r rune) bool { return (r < ' ' && r != '\t') || r == 0x7f }

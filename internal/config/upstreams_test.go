@@ -20,7 +20,7 @@ func chainNames() []string {
 	return names
 }
 
-// read reads a file in whose environment SECRET and EMPTY are set.
+// read checks a file with SECRET and EMPTY set in its environment.
 func read(text string) (Upstreams, error) {
 	report := check(text)
 	faults := make([]error, len(report.Mistakes))
@@ -73,7 +73,7 @@ chains:
 	}
 }
 
-// one is a file with one upstream of the given members.
+// one returns a file with a single upstream that has the given members.
 func one(members string) string {
 	return "chains: {eth_mainnet: {upstreams: [{" + members + "}]}}"
 }
@@ -249,12 +249,12 @@ func TestExampleUpstreamsNameTwoOrMoreForEveryChain(t *testing.T) {
 	}
 }
 
-// The example in the comment is what people copy, so it must be right too.
+// People copy the commented example, so it must be valid too.
 func TestCommentedExampleWithACredentialIsValid(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	for line := range strings.Lines(readRoot(t, "upstreams.example.yaml")) {
-		// Without its "#" such a line is indented like the entries above it.
+		// Without its "#", such a line is indented like the entries above it.
 		if rest, ok := strings.CutPrefix(line, "#"); ok && strings.HasPrefix(rest, "      ") {
 			line = rest
 		}

@@ -1,6 +1,6 @@
-// Package devstack finds or starts the servers that the gateway stands on, for one machine:
-// PostgreSQL, Redis and the Temporal dev server. It stops what it started and nothing else. It owns
-// no schema and knows nothing of the gateway itself; production never links it.
+// Package devstack finds or starts the servers that the gateway needs on one machine: PostgreSQL,
+// Redis and the Temporal dev server. It stops only what it started. It owns no schema and knows
+// nothing about the gateway; production never links it.
 package devstack
 
 import (
@@ -19,52 +19,51 @@ import (
 	"github.com/chainaccess/gateway/internal/devstack/process"
 )
 
-// Service names one of the servers.
+// Service is the name of one of the servers.
 type Service string
 
-// The servers that a stack is made of.
+// The servers of a stack.
 const (
 	PostgreSQL Service = "PostgreSQL"
 	Redis      Service = "Redis"
 	Temporal   Service = "Temporal"
 )
 
-// Options says what a stack is made of.
+// Options configure a stack.
 type Options struct {
-	// DataDir holds everything that outlives a stop: databases, passwords, logs. One stack at a
-	// time uses it.
+	// DataDir holds everything that survives a stop: databases, passwords, logs. Only one stack may
+	// use it at a time.
 	DataDir string
-	// CacheDir holds programs that were built; empty means .cache of the checkout around the
-	// working directory, or the user's cache directory outside a checkout.
+	// CacheDir holds built programs; empty means .cache in the checkout that contains the working
+	// directory, or the user's cache directory outside a checkout.
 	CacheDir string
-	// Services lists what is needed; empty means all three.
+	// Services lists the servers to start; empty means all three.
 	Services []Service
 	// Headless leaves out Temporal's web UI.
 	Headless bool
-	// EmbeddedRedis allows an in-process Redis, which keeps nothing, when the machine has no
+	// EmbeddedRedis allows an in-process Redis without persistence when the machine has no
 	// redis-server.
 	EmbeddedRedis bool
-	// Temporary makes a stack for tests: its data lives in a fresh directory, is written without
-	// waiting for the disk and is removed with the stack, also when the process is killed. DataDir
-	// is ignored.
+	// Temporary makes a stack for tests. Its data is in a new directory, is written without fsync,
+	// and is removed with the stack, even when the process is killed. DataDir is ignored.
 	Temporary bool
-	// InMemory has the data of a temporary stack lie in memory, on a machine that has a file system
-	// for that with room enough. A database per test is some hundred files to make and to remove:
-	// on a disk's file system that is most of what a test costs.
+	// InMemory puts the data of a temporary stack on a file system in memory, if there is one with
+	// enough room. A database per test means creating and removing some hundred files, which on a
+	// disk is most of a test's cost.
 	InMemory bool
-	// Restartable is for a temporary stack whose PostgreSQL is stopped and started again by
-	// StopPostgres and StartPostgres: it keeps what was committed.
+	// Restartable makes a temporary stack's PostgreSQL keep committed data across StopPostgres and
+	// StartPostgres.
 	Restartable bool
-	// TemporalPort is where a Temporal listens that is started here; zero for any free port.
+	// TemporalPort is the port of a Temporal that is started here; zero for any free port.
 	TemporalPort int
 
-	// DatabaseURL, RedisURL and TemporalAddress name servers that run already. They are checked,
-	// used and never stopped.
+	// DatabaseURL, RedisURL and TemporalAddress name running servers. They are checked, used and
+	// never stopped.
 	DatabaseURL     string
 	RedisURL        string
 	TemporalAddress string
 
-	// Progress receives one sentence whenever something takes longer than a second. Calls never
+	// Progress receives a sentence about anything that takes longer than a second. Calls never
 	// overlap. May be nil.
 	Progress func(msg string)
 	// Logger receives the details; nil discards them.
@@ -73,13 +72,13 @@ type Options struct {
 
 // Stack is a set of running servers.
 type Stack struct {
-	// DatabaseURL is a PostgreSQL URL with its password; empty when PostgreSQL was not asked for.
-	// The same holds for the others.
+	// DatabaseURL is a PostgreSQL URL with its password. DatabaseURL, RedisURL and TemporalAddress
+	// are empty for services that were not requested.
 	DatabaseURL     string
 	RedisURL        string
 	TemporalAddress string // host:port
-	TemporalUI      string // URL of the web UI; empty when headless or when Temporal ran already
-	// RedisEmbedded holds when Redis runs inside this process and forgets everything at the stop.
+	TemporalUI      string // URL of the web UI; empty when headless or when Temporal was already running
+	// RedisEmbedded reports whether Redis runs in this process, without persistence.
 	RedisEmbedded bool
 
 	postgres  *restartable // nil unless Options.Restartable
@@ -92,14 +91,14 @@ type Stack struct {
 	closeErr  error
 }
 
-// component is one thing that Close ends.
+// component is something that Close stops.
 type component struct {
 	name  string
 	order int
 	stop  func(context.Context) error
 }
 
-// The order in which Close ends components: what uses comes before what is used.
+// The order in which Close stops components: clients before their servers.
 const (
 	stopTemporal = iota
 	stopRedis
@@ -108,7 +107,7 @@ const (
 	stopLock
 )
 
-// starter is one start in progress.
+// starter is a start in progress.
 type starter struct {
 	opts     Options
 	programs finder
@@ -117,9 +116,9 @@ type starter struct {
 	log      *slog.Logger
 }
 
-// Start finds or starts the servers of opts and waits until each answers. When one cannot be had,
-// those that were started are stopped again and the error says in one sentence what to do. When ctx
-// ends first, its error is returned.
+// Start finds or starts the servers of opts and waits until each is ready. If one fails, the
+// servers that were started are stopped again, and the error says in one sentence what to do. When
+// ctx ends first, Start returns its error.
 func Start(ctx context.Context, opts Options) (*Stack, error) {
 	return start(ctx, opts, systemPrograms())
 }
@@ -144,8 +143,7 @@ func start(ctx context.Context, opts Options, programs finder) (*Stack, error) {
 	return s.stack, nil
 }
 
-// run prepares the directories, looks every program up before anything is started, and then starts
-// all servers at once.
+// run prepares the directories, looks up every program, and then starts all servers concurrently.
 func (s *starter) run(ctx context.Context) error {
 	if err := s.prepare(); err != nil {
 		return err
@@ -161,8 +159,8 @@ func (s *starter) run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// plan decides for each service whether to use, start or embed it. A missing program is found here,
-// before the minutes that building another one may take.
+// plan decides for each service whether to use, start or embed it. It finds out about a missing
+// program before another one is built, which may take minutes.
 func (s *starter) plan() ([]func(context.Context) error, error) {
 	var jobs []func(context.Context) error
 	if s.needs(PostgreSQL) {
@@ -191,7 +189,7 @@ func (s *starter) plan() ([]func(context.Context) error, error) {
 
 func (s *starter) needs(service Service) bool { return slices.Contains(s.opts.Services, service) }
 
-// prepare makes the data directory and takes its lock.
+// prepare creates the data directory and takes its lock.
 func (s *starter) prepare() error {
 	if s.opts.Temporary {
 		return s.prepareTemporary()
@@ -204,7 +202,8 @@ func (s *starter) prepare() error {
 		return fmt.Errorf("resolve the data directory %s: %w", s.opts.DataDir, err)
 	}
 	s.opts.DataDir = dir
-	// Another user may have to pass through on the way to the database, which is closed itself.
+	// PostgreSQL's user may have to traverse this directory; the database's own directory is
+	// private.
 	if err := os.MkdirAll(filepath.Join(dir, "logs"), 0o755); err != nil { //nolint:gosec // see above
 		return fmt.Errorf("the data directory %s cannot be made: choose another one: %w", dir, err)
 	}
@@ -216,14 +215,14 @@ func (s *starter) prepare() error {
 	return nil
 }
 
-// own has Close end a component.
+// own makes Close stop a component.
 func (s *starter) own(c component) {
 	s.stack.mu.Lock()
 	defer s.stack.mu.Unlock()
 	s.stack.started = append(s.stack.started, c)
 }
 
-// ownProcess has Close stop a child, and reports when it ends before that.
+// ownProcess makes Close stop a child process, and reports on Failed when the child exits earlier.
 func (s *starter) ownProcess(p *process.Process, order int) {
 	s.own(component{name: p.Name(), order: order, stop: p.Stop})
 	s.log.Info("server started", "server", p.Name(), "pid", p.PID(), "log", p.LogFile())
@@ -233,7 +232,7 @@ func (s *starter) ownProcess(p *process.Process, order int) {
 		case <-p.Exited():
 			select {
 			case s.stack.failed <- fmt.Errorf("%s stopped by itself: its log is %s", p.Name(), p.LogFile()):
-			default: // only the first failure is told; the others follow from it
+			default: // only the first failure is reported; others follow from it
 			}
 		}
 	})
@@ -243,13 +242,12 @@ func (s *starter) logFile(name string) string {
 	return filepath.Join(s.opts.DataDir, "logs", name+".log")
 }
 
-// Failed tells when a server that the stack started has ended by itself. It holds the first such
-// error.
+// Failed returns a channel that receives an error when a server of the stack exits by itself. Only
+// the first such error is sent.
 func (s *Stack) Failed() <-chan error { return s.failed }
 
-// Close stops what the stack started, Temporal first and PostgreSQL last, and nothing else. A
-// server that does not stop while ctx lasts is killed. It may be called again, and then gives the
-// first call's error.
+// Close stops what the stack started, Temporal first and PostgreSQL last. A server that does not
+// stop before ctx ends is killed. Close is idempotent: further calls return the first call's error.
 func (s *Stack) Close(ctx context.Context) error {
 	s.closeOnce.Do(func() {
 		close(s.closing)

@@ -106,7 +106,7 @@ func TestStartRecoversFromKillOfTheParent(t *testing.T) {
 	}
 	_ = parent.Wait()
 
-	// At once, while the old server may still be on its way down.
+	// At once, while the old server may still be shutting down.
 	stack := begin(t, Options{DataDir: dir, Services: []Service{PostgreSQL, Redis}})
 	if n := queryInt(t, stack.DatabaseURL, `SELECT n FROM kept`); n != 7 {
 		t.Errorf("got %d, want 7", n)
@@ -131,7 +131,7 @@ func TestStalePostmasterFileDoesNotPreventTheStart(t *testing.T) {
 	}
 	end(t, first)
 
-	// The id belongs to a living process of somebody else by now.
+	// The process id now belongs to another program.
 	innocent := exec.CommandContext(t.Context(), "sleep", "1000")
 	if err := innocent.Start(); err != nil {
 		t.Fatal(err)
@@ -167,7 +167,7 @@ func TestInterruptedInitialisationIsBegunAnew(t *testing.T) {
 
 func TestDatabaseMovesWhereItsUserCanReachIt(t *testing.T) {
 	t.Parallel()
-	opts := Options{DataDir: t.TempDir(), Services: []Service{PostgreSQL}} // closed to other users, as /root is
+	opts := Options{DataDir: t.TempDir(), Services: []Service{PostgreSQL}} // private, as /root is
 	first := begin(t, opts)
 	home, err := filepath.EvalSymlinks(filepath.Join(opts.DataDir, "postgres"))
 	if err != nil {
@@ -247,7 +247,7 @@ func TestMissingProgramsAreSaidInOneSentence(t *testing.T) {
 			if err.Error() != want {
 				t.Errorf("got %q, want %q", err, want)
 			}
-			// The directory is free again.
+			// The directory's lock is released.
 			unlock, err := lockDir(dir)
 			if err != nil {
 				t.Fatal(err)
@@ -514,7 +514,7 @@ func redisCall(t *testing.T, url string, args ...any) any {
 	return value
 }
 
-// closedAddress is one on which nothing listens.
+// closedAddress returns an address on which nothing listens.
 func closedAddress(t *testing.T) string {
 	t.Helper()
 	port, err := freePort(t.Context())

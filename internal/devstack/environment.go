@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// serverEnv is this process's environment without the variables which begin with one of the
-// prefixes, so that settings meant for clients do not reach a server, and without a locale that the
+// serverEnv returns this process's environment without variables that begin with one of the
+// prefixes, so that settings for clients do not affect a server, and without a locale that the
 // machine may lack.
 func serverEnv(prefixes ...string) []string {
 	env := slices.DeleteFunc(os.Environ(), func(entry string) bool {
@@ -23,7 +23,7 @@ func serverEnv(prefixes ...string) []string {
 	return append(env, "LC_ALL=C")
 }
 
-// commandLine is what a process was started with; empty when there is no such process.
+// commandLine returns the command line of a process; empty when there is no such process.
 func commandLine(ctx context.Context, pid int) string {
 	id := strconv.Itoa(pid)
 	//nolint:gosec // the id is a number
@@ -38,9 +38,10 @@ func commandLine(ctx context.Context, pid int) string {
 	return strings.TrimSpace(string(text))
 }
 
-// version is the major version, as PG_VERSION writes it; empty when the program does not tell.
+// version returns the major version in the format of PG_VERSION; empty when the program does not
+// report it.
 func (p postgresPrograms) version(ctx context.Context) string {
-	// For instance "postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)".
+	// For example "postgres (PostgreSQL) 15.14 (Debian 15.14-0+deb12u1)".
 	out, err := exec.CommandContext(ctx, p.postgres, "--version").Output() //nolint:gosec // an installed program
 	if err != nil {
 		return ""

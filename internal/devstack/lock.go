@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// lockDir takes the lock of a data directory. The kernel releases it when the process ends, however
-// it ends.
+// lockDir locks a data directory. The kernel releases the lock when the process ends for any
+// reason.
 func lockDir(dir string) (unlock func() error, err error) {
 	path := filepath.Join(dir, "lock")
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the path is the caller's data directory
@@ -35,8 +35,8 @@ func lockDir(dir string) (unlock func() error, err error) {
 	return f.Close, nil
 }
 
-// lockFile waits for the exclusive lock of a file, which processes that build the same program
-// share.
+// lockFile waits for the exclusive lock of a file. Processes that build the same program use the
+// same file.
 func lockFile(path string) (unlock func() error, err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the path is the stack's cache directory
 	if err != nil {

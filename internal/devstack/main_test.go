@@ -16,8 +16,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// parentMode makes the test binary start a stack on the directory, print the database's URL, and
-// wait to be killed. The directory "temporary" stands for a temporary stack.
+// parentMode makes the test binary start a stack in the given directory, print the database's URL,
+// and wait to be killed. The value "temporary" requests a temporary stack.
 const parentMode = "DEVSTACK_TEST_PARENT_DIR"
 
 func TestMain(m *testing.M) {
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// begin starts a stack that the test's end closes.
+// begin starts a stack that is closed when the test ends.
 func begin(t *testing.T, opts Options) *Stack {
 	t.Helper()
 	if opts.DataDir == "" {
@@ -57,7 +57,7 @@ func end(t *testing.T, stack *Stack) {
 	}
 }
 
-// startParent runs the test binary as the parent of a stack and gives the stack's database URL.
+// startParent runs the test binary as the parent of a stack and returns the stack's database URL.
 func startParent(t *testing.T, dir string) (parent *exec.Cmd, url string) {
 	t.Helper()
 	parent = exec.CommandContext(t.Context(), os.Args[0]) //nolint:gosec // this test binary
@@ -77,7 +77,7 @@ func startParent(t *testing.T, dir string) (parent *exec.Cmd, url string) {
 	return parent, strings.TrimSpace(url)
 }
 
-// dataDir is a directory that every user may pass through, which the ones of t.TempDir are not.
+// dataDir returns a directory that every user may traverse, unlike those of t.TempDir.
 func dataDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "devstack-test-") //nolint:usetesting // see above
@@ -85,13 +85,13 @@ func dataDir(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o711); err != nil { //nolint:gosec // PostgreSQL's user passes through
+	if err := os.Chmod(dir, 0o711); err != nil { //nolint:gosec // PostgreSQL's user traverses it
 		t.Fatal(err)
 	}
 	return dir
 }
 
-// refused starts a stack that must not come up and gives the error.
+// refused starts a stack that must fail to start and returns the error.
 func refused(t *testing.T, opts Options, programs finder) error {
 	t.Helper()
 	stack, err := start(t.Context(), opts, programs)
@@ -133,8 +133,7 @@ func queryInt(t *testing.T, url, sql string) int {
 	return n
 }
 
-// waitFor polls until the condition holds, and fails the test when it does not within half a
-// minute.
+// waitFor polls until the condition holds. It fails the test after half a minute.
 func waitFor(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	deadline := time.After(30 * time.Second)
@@ -149,7 +148,7 @@ func waitFor(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-// running holds while a process has the id and has not ended.
+// running reports whether a process with the id exists and has not exited.
 func running(t *testing.T, pid int) bool {
 	t.Helper()
 	return !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) && commandLine(t.Context(), pid) != ""

@@ -10,13 +10,13 @@ import (
 	"syscall"
 )
 
-// relocatedBase holds databases whose data directory PostgreSQL's user cannot reach, for instance
+// relocatedBase holds databases whose data directory PostgreSQL's user cannot reach, for example
 // below /root.
 const relocatedBase = "/var/lib/chain-access-gateway"
 
-// postgresOwner is the user that PostgreSQL runs as: nil, the user of this process, unless that is
-// root, as whom PostgreSQL refuses to run. Then it is the owner of the data, or else the system's
-// user postgres, or else nobody.
+// postgresOwner returns the user to run PostgreSQL as; nil means the user of this process.
+// PostgreSQL refuses to run as root, so for root it is the owner of the data, else the user
+// postgres, else nobody.
 func postgresOwner(dataDir string) (*syscall.Credential, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil //nolint:nilnil // no other user is needed
@@ -42,16 +42,16 @@ func postgresOwner(dataDir string) (*syscall.Credential, error) {
 			"run as another user, or set DATABASE_URL to one that runs")
 }
 
-// postgresHome makes the directory of the cluster, closed to everybody but its owner. When the
-// owner cannot reach the data directory, the cluster lies below /var/lib and the data directory
-// holds a link to it.
+// postgresHome creates the cluster's directory, accessible only to its owner. When the owner cannot
+// reach the data directory, the cluster is below /var/lib and the data directory contains a link to
+// it.
 func (s *starter) postgresHome(owner *syscall.Credential) (string, error) {
 	home := filepath.Join(s.opts.DataDir, "postgres")
 	if target, err := filepath.EvalSymlinks(home); err == nil {
 		return target, nil
 	}
 	if info, err := os.Lstat(home); err == nil && info.Mode()&os.ModeSymlink != 0 {
-		// The link's target was removed: the database is gone, and a new one takes its place.
+		// The link's target was removed, so the database is gone; a new one replaces it.
 		if err := os.Remove(home); err != nil {
 			return "", fmt.Errorf("remove the dangling link %s: %w", home, err)
 		}
@@ -73,7 +73,7 @@ func (s *starter) relocate(link string, owner *syscall.Credential) (string, erro
 		return "", fmt.Errorf("PostgreSQL refuses to run as root, and its user cannot enter %s: "+
 			"choose a data directory that every user can enter, or set DATABASE_URL: %w", s.opts.DataDir, err)
 	}
-	if err := os.MkdirAll(relocatedBase, 0o755); err != nil { //nolint:gosec // PostgreSQL's user passes through
+	if err := os.MkdirAll(relocatedBase, 0o755); err != nil { //nolint:gosec // PostgreSQL's user traverses it
 		return fail(err)
 	}
 	home, err := os.MkdirTemp(relocatedBase, "postgres-")
@@ -91,7 +91,7 @@ func (s *starter) relocate(link string, owner *syscall.Credential) (string, erro
 	return home, nil
 }
 
-// reachable holds when the user may pass through dir and every directory above it.
+// reachable reports whether the user may traverse dir and every directory above it.
 func reachable(dir string, who *syscall.Credential) bool {
 	for {
 		info, err := os.Stat(dir)

@@ -21,9 +21,10 @@ import (
 )
 
 const (
-	// postgresRole is the superuser and the database of a cluster that the stack makes.
+	// postgresRole is the name of the superuser and of the database in a cluster that the stack
+	// creates.
 	postgresRole = "gateway"
-	// checkTimeout bounds the check of a server that runs already.
+	// checkTimeout bounds the check of a server that was already running.
 	checkTimeout = 10 * time.Second
 )
 
@@ -50,7 +51,7 @@ func (s *starter) planPostgres() (func(context.Context) error, error) {
 	return func(ctx context.Context) error { return s.startPostgres(ctx, found) }, nil
 }
 
-// usePostgres checks a server that runs already.
+// usePostgres checks a server that is already running.
 func (s *starter) usePostgres(ctx context.Context) error {
 	return s.progress.during("waiting for the PostgreSQL of DATABASE_URL", func() error {
 		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
@@ -91,8 +92,8 @@ func (s *starter) startPostgres(ctx context.Context, found []postgresPrograms) e
 	return s.progress.during("starting PostgreSQL", func() error { return s.runPostgres(ctx, c, string(password)) })
 }
 
-// initialise makes the cluster when there is none yet. It is built aside and moved into place, so
-// that a start which was killed half-way leaves nothing that looks complete.
+// initialise creates the cluster if there is none yet. It is built in another directory and
+// renamed, so that a start that is killed half-way leaves nothing that looks complete.
 func (s *starter) initialise(ctx context.Context, c cluster) error {
 	if _, err := os.Stat(filepath.Join(c.data(), "PG_VERSION")); err == nil {
 		return nil
@@ -132,7 +133,8 @@ func (s *starter) initialise(ctx context.Context, c cluster) error {
 	return nil
 }
 
-// runPostgres starts the server as a child, without pg_ctl, so that it ends with this process.
+// runPostgres starts the server as a child, without pg_ctl, so that it is stopped with this
+// process.
 func (s *starter) runPostgres(ctx context.Context, c cluster, password string) error {
 	if err := endOrphan(ctx, c.data()); err != nil {
 		return err
@@ -168,14 +170,14 @@ func (s *starter) postgresSpec(c cluster, port int) process.Spec {
 	settings := []string{
 		"listen_addresses=127.0.0.1",
 		"port=" + strconv.Itoa(port),
-		"unix_socket_directories=", // the path of a socket is limited to 107 bytes, that of a checkout is not
+		"unix_socket_directories=", // a socket's path is limited to 107 bytes, which a checkout's path may exceed
 		"max_connections=200",
 		"logging_collector=off",
 		"timezone=UTC",
 		"log_timezone=UTC",
 	}
 	switch {
-	case s.opts.Restartable: // what was committed outlives the server, though not the machine
+	case s.opts.Restartable: // committed data survives a stop of the server, but not of the machine
 		settings = append(settings, "fsync=off")
 	case s.opts.Temporary:
 		settings = append(settings, "fsync=off", "synchronous_commit=off", "full_page_writes=off")
@@ -187,8 +189,8 @@ func (s *starter) postgresSpec(c cluster, port int) process.Spec {
 	spec := process.Spec{
 		Name: "PostgreSQL", Path: c.programs.postgres, Args: args, Dir: c.home, Env: serverEnv("PG"),
 		LogFile: s.logFile("postgres"), Credential: c.owner,
-		// SIGINT closes the clients' sessions and stops in order; SIGQUIT stops at once and
-		// recovers at the next start.
+		// SIGINT is a fast shutdown, which closes the clients' sessions. SIGQUIT is an immediate
+		// one, with recovery at the next start.
 		Stop: []syscall.Signal{syscall.SIGINT, syscall.SIGQUIT}, ParentDeath: syscall.SIGINT,
 	}
 	if s.opts.Temporary {
@@ -205,7 +207,7 @@ func postgresURL(password string, port int, database string) string {
 	return u.String()
 }
 
-// ensureDatabase makes the gateway's database when it is missing.
+// ensureDatabase creates the gateway's database if it is missing.
 func ensureDatabase(ctx context.Context, adminURL string) error {
 	conn, err := pgx.Connect(ctx, adminURL)
 	if err != nil {
@@ -221,7 +223,7 @@ func ensureDatabase(ctx context.Context, adminURL string) error {
 	return err
 }
 
-// writeSecret writes a file that only its owner reads.
+// writeSecret writes a file that only its owner can read.
 func writeSecret(path, secret string, owner *syscall.Credential) error {
 	if err := os.WriteFile(path, []byte(secret), 0o600); err != nil {
 		return fmt.Errorf("write the password of the database: %w", err)
@@ -232,7 +234,7 @@ func writeSecret(path, secret string, owner *syscall.Credential) error {
 	return os.Chown(path, int(owner.Uid), int(owner.Gid))
 }
 
-// matching picks the installation whose version made the data.
+// matching returns the installation whose version created the data.
 func matching(ctx context.Context, found []postgresPrograms, data string) (postgresPrograms, error) {
 	text, err := os.ReadFile(filepath.Join(data, "PG_VERSION")) //nolint:gosec // the stack's own directory
 	if errors.Is(err, os.ErrNotExist) {
@@ -252,9 +254,9 @@ func matching(ctx context.Context, found []postgresPrograms, data string) (postg
 		"install it, or remove the directory to start afresh", data, made)
 }
 
-// endOrphan makes way for a start after a kill -9: a server that still runs on the data is stopped,
-// and the file that says so is removed when its process id belongs to somebody else by now. The
-// lock of the data directory is held, so no other stack can own that server.
+// endOrphan cleans up after a kill -9. It stops a server that still runs on the data, and removes a
+// postmaster.pid whose process id now belongs to another program. This stack holds the lock of the
+// data directory, so no other stack can own that server.
 func endOrphan(ctx context.Context, data string) error {
 	path := filepath.Join(data, "postmaster.pid")
 	text, err := os.ReadFile(path) //nolint:gosec // the stack's own directory

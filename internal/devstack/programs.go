@@ -10,16 +10,16 @@ import (
 	"strconv"
 )
 
-// finder looks programs up on the machine. Tests give one that finds nothing.
+// finder looks up programs on the machine. Tests use one that finds nothing.
 type finder struct {
-	// look finds a program in PATH; it gives an empty path when there is none.
+	// look returns the path of a program in PATH; empty when there is none.
 	look func(name string) string
 	// postgresDirs are globs of directories that may hold PostgreSQL's programs.
 	postgresDirs []string
 }
 
-// systemPrograms looks in PATH and where the package managers of Debian, Red Hat, Alpine and macOS
-// put PostgreSQL, which they keep out of PATH.
+// systemPrograms looks in PATH and in the directories outside PATH where the packages of Debian,
+// Red Hat, Alpine and macOS install PostgreSQL.
 func systemPrograms() finder {
 	return finder{
 		look: func(name string) string {
@@ -44,12 +44,13 @@ func systemPrograms() finder {
 // postgresPrograms is one installation of PostgreSQL.
 type postgresPrograms struct {
 	initdb, postgres string
-	major            int // 0 when the path does not tell
+	major            int // 0 when the path does not show it
 }
 
 var versionInPath = regexp.MustCompile(`\d+`)
 
-// postgres lists the installations of PostgreSQL: the one in PATH first, then the newest first.
+// postgres lists the installations of PostgreSQL: the one in PATH first, then the others, newest
+// first.
 func (f finder) postgres() []postgresPrograms {
 	var found []postgresPrograms
 	for _, glob := range f.postgresDirs {
@@ -82,8 +83,8 @@ func executable(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
 }
 
-// cacheDir is where built programs are kept: .cache of the checkout around the working directory,
-// so that they go away with it, or the user's cache directory outside a checkout.
+// cacheDir returns where built programs are kept: .cache in the checkout that contains the working
+// directory, so that they are removed with it, or the user's cache directory outside a checkout.
 func cacheDir() (string, error) {
 	dir, err := os.Getwd()
 	if err != nil {

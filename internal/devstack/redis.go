@@ -21,7 +21,7 @@ import (
 
 const redisMissing = "redis-server was not found: run scripts/bootstrap test, or set REDIS_URL to one that runs"
 
-// embeddedTick is how often the embedded Redis learns that time has passed.
+// embeddedTick is the interval at which the embedded Redis' clock is advanced.
 const embeddedTick = 100 * time.Millisecond
 
 func (s *starter) planRedis() (func(context.Context) error, error) {
@@ -39,11 +39,11 @@ func (s *starter) planRedis() (func(context.Context) error, error) {
 	}
 }
 
-// useRedis checks a server that runs already.
+// useRedis checks a server that is already running.
 func (s *starter) useRedis(ctx context.Context) error {
 	opts, err := redis.ParseURL(s.opts.RedisURL)
 	if err != nil {
-		// The cause is left out: it holds the URL with its password.
+		// The cause is omitted: it quotes the URL with its password.
 		return errors.New("REDIS_URL is not a Redis URL: write it as redis://[user:password@]host:port/0")
 	}
 	return s.progress.during("waiting for the Redis of REDIS_URL", func() error {
@@ -61,7 +61,7 @@ func (s *starter) useRedis(ctx context.Context) error {
 	})
 }
 
-// startRedis runs a server that logs every write and evicts nothing, as production does.
+// startRedis starts a server with an append-only file and without eviction, as in production.
 func (s *starter) startRedis(ctx context.Context, program string) error {
 	dir := filepath.Join(s.opts.DataDir, "redis")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -93,10 +93,10 @@ func (s *starter) startRedis(ctx context.Context, program string) error {
 	})
 }
 
-// RedisReady holds (nil) when the Redis at addr answers and is the process pid: on a shared
+// RedisReady returns nil when the Redis at addr answers and its process id is pid: on a shared
 // machine, another server may have taken the port in between.
 func RedisReady(ctx context.Context, addr string, pid int) error {
-	// The client logs every refused connection, of which there are some while a server starts.
+	// The client would log every refused connection, and some are expected while a server starts.
 	var dialer net.Dialer
 	conn, err := dialer.DialContext(ctx, "tcp", addr)
 	if err != nil {
@@ -114,11 +114,11 @@ func RedisReady(ctx context.Context, addr string, pid int) error {
 	if !strings.Contains(info, "process_id:"+strconv.Itoa(pid)+"\r\n") {
 		return fmt.Errorf("another Redis listens on %s", addr)
 	}
-	// A server that still loads its data answers INFO, but not PING.
+	// A server that is still loading its data answers INFO, but not PING.
 	return client.Ping(ctx).Err()
 }
 
-// embedRedis runs Redis inside this process. Its keys expire in real time, and nothing outlives the
+// embedRedis runs Redis in this process. Its keys expire in real time; its data is lost with the
 // process.
 func (s *starter) embedRedis(context.Context) error {
 	server := miniredis.NewMiniRedis()

@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/internal/devstack/process"
 )
 
-// restartable is a PostgreSQL that tests stop and start again where it was.
+// restartable is a PostgreSQL that tests can stop and restart.
 type restartable struct {
 	starter  *starter
 	cluster  cluster
@@ -26,8 +26,8 @@ func (r *restartable) stop(ctx context.Context) error { return r.process.Stop(ct
 var errNotRestartable = errors.New(
 	"the stack has no PostgreSQL of its own that can be restarted: set Options.Restartable")
 
-// StopPostgres ends a restartable PostgreSQL as pg_ctl stop -m immediate does: sessions break
-// wherever they are, and the next start recovers from the log. Not for concurrent use with
+// StopPostgres stops a restartable PostgreSQL as pg_ctl stop -m immediate does: sessions are
+// aborted, and the next start recovers from the WAL. It is not safe for concurrent use with
 // StartPostgres or Close.
 func (s *Stack) StopPostgres() error {
 	if s.postgres == nil {
@@ -40,8 +40,7 @@ func (s *Stack) StopPostgres() error {
 	return nil
 }
 
-// StartPostgres starts a restartable PostgreSQL again at the same address, and waits until it
-// answers.
+// StartPostgres restarts a restartable PostgreSQL at the same address and waits until it is ready.
 func (s *Stack) StartPostgres(ctx context.Context) error {
 	r := s.postgres
 	if r == nil {
@@ -58,11 +57,10 @@ func (s *Stack) StartPostgres(ctx context.Context) error {
 	return nil
 }
 
-// backup is where BackUpPostgres puts its copy.
+// backup returns the directory of BackUpPostgres' copy.
 func (c cluster) backup() string { return filepath.Join(c.home, "backup") }
 
-// BackUpPostgres copies the files of a restartable PostgreSQL that is stopped, in place of an
-// earlier copy.
+// BackUpPostgres copies the files of a stopped restartable PostgreSQL. It replaces an earlier copy.
 func (s *Stack) BackUpPostgres(ctx context.Context) error {
 	if s.postgres == nil {
 		return errNotRestartable
@@ -70,9 +68,9 @@ func (s *Stack) BackUpPostgres(ctx context.Context) error {
 	return replaceDirectory(ctx, s.postgres.cluster.data(), s.postgres.cluster.backup())
 }
 
-// RestorePostgres puts the copy of BackUpPostgres in the place of a restartable PostgreSQL that is
-// stopped. As a recovery it begins a new timeline at its next start, as every restore to a point in
-// time does; otherwise nothing tells it from what was there, as with the snapshot of a disk.
+// RestorePostgres replaces the data of a stopped restartable PostgreSQL with the copy of
+// BackUpPostgres. With recovery, the next start begins a new timeline, as after a point-in-time
+// recovery. Without it, the server cannot tell that it was restored, as with a snapshot of a disk.
 func (s *Stack) RestorePostgres(ctx context.Context, recovery bool) error {
 	if s.postgres == nil {
 		return errNotRestartable
@@ -81,7 +79,7 @@ func (s *Stack) RestorePostgres(ctx context.Context, recovery bool) error {
 	if err := replaceDirectory(ctx, c.backup(), c.data()); err != nil || !recovery {
 		return err
 	}
-	// No archive has anything more: recovery ends where the copy does.
+	// There is no archive: recovery ends where the copy does.
 	settings, err := os.OpenFile(filepath.Join(c.data(), "postgresql.auto.conf"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
 		return fmt.Errorf("write the settings of the recovery: %w", err)
@@ -93,7 +91,7 @@ func (s *Stack) RestorePostgres(ctx context.Context, recovery bool) error {
 	return writeSecret(filepath.Join(c.data(), "recovery.signal"), "", c.owner)
 }
 
-// replaceDirectory copies a directory with owners and rights.
+// replaceDirectory copies a directory including owners and permissions.
 func replaceDirectory(ctx context.Context, from, to string) error {
 	if err := os.RemoveAll(to); err != nil {
 		return fmt.Errorf("make way for a copy: %w", err)

@@ -20,11 +20,11 @@ import (
 	"github.com/chainaccess/gateway/internal/devstack/process"
 )
 
-// minTemporalMinor is the oldest usable server 1.x: from 1.27 on it starts workflows with an update
-// (UpdateWithStart).
+// minTemporalMinor is the minor version of the oldest usable server, 1.27: UpdateWithStart needs
+// it.
 const minTemporalMinor = 27
 
-// SearchAttributes lists the custom search attributes of the gateway's workflows; each is a
+// SearchAttributes returns the custom search attributes of the gateway's workflows, all of type
 // Keyword.
 func SearchAttributes() []string { return []string{"AccountID", "Stage", "StuckReason"} }
 
@@ -60,7 +60,7 @@ func (s *starter) planTemporal() (func(context.Context) error, error) {
 	}, nil
 }
 
-// useTemporal checks a server that runs already.
+// useTemporal checks a server that is already running.
 func (s *starter) useTemporal(ctx context.Context) error {
 	return s.progress.during("waiting for the Temporal server of TEMPORAL_ADDRESS", func() error {
 		ctx, cancel := context.WithTimeout(ctx, checkTimeout)
@@ -111,8 +111,8 @@ func (s *starter) temporalAttempt(ctx context.Context, program, dir string) (att
 	s.stack.TemporalAddress = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 	s.stack.TemporalUI = ""
 	if s.opts.Temporary {
-		// Each test has a namespace of its own; the server shall know a new one at once. Without a
-		// file all is in memory.
+		// Each test creates its own namespace, which the server should see at once. Without a file,
+		// the data is in memory.
 		args = append(args, "--dynamic-config-value", `system.namespaceCacheRefreshInterval="100ms"`)
 	} else {
 		args = append(args, "--db-filename", filepath.Join(dir, "temporal.db"))
@@ -127,15 +127,15 @@ func (s *starter) temporalAttempt(ctx context.Context, program, dir string) (att
 	return attempt{process.Spec{
 		Name: "Temporal", Path: program, Args: args, Dir: dir, Env: serverEnv("TEMPORAL_"),
 		LogFile: s.logFile("temporal"),
-		// Its store survives a kill, and a kill leaves no server that still holds the file at the
-		// next start.
+		// Its store survives SIGKILL, and a killed server cannot still hold the file at the next
+		// start.
 		Stop: []syscall.Signal{syscall.SIGTERM}, ParentDeath: syscall.SIGKILL,
 	}, func(ctx context.Context, _ *process.Process) error {
 		return errors.Join(temporalReady(ctx, address), uiReady(ctx, ui))
 	}}, nil
 }
 
-// temporalReady holds (nil) when the server answers and serves the default namespace.
+// temporalReady returns nil when the server answers and serves the default namespace.
 func temporalReady(ctx context.Context, address string) error {
 	c, err := client.NewLazyClient(client.Options{HostPort: address, Logger: log.NewStructuredLogger(discard)})
 	if err != nil {
@@ -148,7 +148,7 @@ func temporalReady(ctx context.Context, address string) error {
 	return nil
 }
 
-// uiReady holds (nil) when the web UI answers, or when there is none.
+// uiReady returns nil when the web UI answers, or when there is none.
 func uiReady(ctx context.Context, url string) error {
 	if url == "" {
 		return nil
@@ -170,10 +170,10 @@ func uiReady(ctx context.Context, url string) error {
 
 var temporalServer = regexp.MustCompile(`Server (\d+)\.(\d+)`)
 
-// temporalUsable holds when the program runs a server that is new enough.
+// temporalUsable reports whether the program contains a server that is new enough.
 func temporalUsable(ctx context.Context, program string) bool {
 	cmd := exec.CommandContext(ctx, program, "--version") //nolint:gosec // an installed program
-	// For instance "temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)".
+	// For example "temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)".
 	out, err := cmd.Output()
 	if err != nil {
 		return false

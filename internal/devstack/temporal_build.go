@@ -13,14 +13,14 @@ import (
 	"github.com/chainaccess/gateway/internal/devstack/process"
 )
 
-// temporalModule is the last version of Temporal's CLI that can be installed by version: later ones
-// carry replace directives.
+// temporalModule is the last version of Temporal's CLI that go install accepts: later ones have
+// replace directives.
 const temporalModule = "github.com/temporalio/cli/cmd/temporal@v1.5.1"
 
 var discard = slog.New(slog.DiscardHandler)
 
-// buildTemporal builds Temporal's CLI into the cache unless it is there. Processes that need it at
-// the same time build it once.
+// buildTemporal builds Temporal's CLI into the cache unless it is there. Concurrent processes build
+// it once.
 func (s *starter) buildTemporal(ctx context.Context, target, goTool string) error {
 	if executable(target) {
 		return nil
@@ -47,8 +47,8 @@ func (s *starter) buildTemporal(ctx context.Context, target, goTool string) erro
 	})
 }
 
-// install builds in a directory of its own and moves the result into place, so that a half-written
-// program is never run.
+// install builds in a temporary directory and moves the result into place, so that a partially
+// written program is never run.
 func (s *starter) install(ctx context.Context, goTool, target string) error {
 	scratch, err := os.MkdirTemp(filepath.Dir(target), ".build-")
 	if err != nil {
@@ -78,14 +78,13 @@ func (s *starter) install(ctx context.Context, goTool, target string) error {
 	return os.Rename(filepath.Join(scratch, filepath.Base(target)), target)
 }
 
-// buildEnv keeps settings of this checkout and of cross-compiling away from a program that is to
-// run here.
+// buildEnv removes settings of this checkout and of cross-compilation, since the program runs on
+// this machine.
 func buildEnv(bin string) []string {
 	drop := []string{"GOFLAGS=", "GOBIN=", "GOOS=", "GOARCH=", "GOWORK=", "GO111MODULE=", "CGO_ENABLED="}
 	env := slices.DeleteFunc(os.Environ(), func(entry string) bool {
 		return slices.ContainsFunc(drop, func(p string) bool { return strings.HasPrefix(entry, p) })
 	})
-	// GOFLAGS is set to something harmless, because an empty value would fall back to the one of
-	// `go env -w`.
+	// GOFLAGS must not be empty, because Go would then use the value of `go env -w`.
 	return append(env, "GOBIN="+bin, "GOFLAGS=-buildvcs=false", "GOWORK=off", "GO111MODULE=on", "CGO_ENABLED=0")
 }

@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// prepareTemporary makes the directory of a temporary stack and sees to it that it goes away.
+// prepareTemporary creates the directory of a temporary stack and arranges its removal.
 func (s *starter) prepareTemporary() error {
 	base, err := temporaryBase(s.opts.InMemory)
 	if err != nil {
@@ -28,22 +28,21 @@ func (s *starter) prepareTemporary() error {
 		return err
 	}
 	s.own(component{name: "temporary directory", order: stopTemporary, stop: sweep})
-	//nolint:gosec // PostgreSQL's user passes through; what matters is closed itself
+	//nolint:gosec // PostgreSQL's user traverses it; the data has its own private directory
 	if err := os.Chmod(dir, 0o711); err != nil {
 		return fmt.Errorf("open the temporary directory: %w", err)
 	}
 	return os.Mkdir(filepath.Join(dir, "logs"), 0o700)
 }
 
-// The directory in memory of Linux, and the bytes that must be free in it: a stack under every test
-// of the gateway stays below a quarter of that. Containers have 64 MiB there unless they are given
-// more.
+// Linux's directory in memory, and the bytes that must be free in it: a stack under all tests of
+// the gateway uses less than a quarter of that. In containers it has 64 MiB by default.
 const (
 	memoryBase = "/dev/shm"
 	memoryRoom = 2 << 30
 )
 
-// temporaryBase is the first directory for temporary files that PostgreSQL's user can enter.
+// temporaryBase returns the first directory for temporary files that PostgreSQL's user can enter.
 func temporaryBase(inMemory bool) (string, error) {
 	owner, err := postgresOwner("")
 	if err != nil {
@@ -62,8 +61,8 @@ func temporaryBase(inMemory bool) (string, error) {
 		os.TempDir())
 }
 
-// hasRoom reports whether this process may make files in a directory, and that many bytes are free
-// on its file system.
+// hasRoom reports whether this process may create files in a directory whose file system has that
+// many free bytes.
 func hasRoom(dir string, bytes uint64) bool {
 	var fs unix.Statfs_t
 	if unix.Statfs(dir, &fs) != nil || unix.Access(dir, unix.W_OK|unix.X_OK) != nil {
@@ -73,9 +72,9 @@ func hasRoom(dir string, bytes uint64) bool {
 	return fs.Bavail*uint64(fs.Bsize) >= bytes
 }
 
-// sweeper starts a shell that waits for this process to end, however it ends, and then removes the
-// directory and whatever PostgreSQL still runs in it. Test binaries end without running anything of
-// ours, so nothing inside them could do it. The function that it gives ends the shell at once and
+// sweeper starts a shell that waits for this process to end for any reason, kills a PostgreSQL that
+// still runs in the directory, and removes the directory. A test binary exits without running code
+// of ours, so nothing inside the process could do that. The returned function ends the shell and
 // waits for it.
 func sweeper(dir string) (func(context.Context) error, error) {
 	const script = `cat >/dev/null

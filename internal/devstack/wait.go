@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	// progressAfter is how long something may take in silence, progressEvery how often it is told
-	// of afterwards.
+	// progressAfter is how long an operation may take before it is reported, progressEvery the
+	// interval of further reports.
 	progressAfter = time.Second
 	progressEvery = 5 * time.Second
-	// pollEvery is how often a starting server is asked whether it answers.
+	// pollEvery is the interval at which a starting server is polled.
 	pollEvery = 20 * time.Millisecond
-	// startTimeout is how long a server may take until it answers.
+	// startTimeout is how long a server may take until it is ready.
 	startTimeout = 90 * time.Second
-	// startAttempts is how often a server is started when another program takes its port first.
+	// startAttempts bounds the starts of a server whose port another program takes first.
 	startAttempts = 4
 )
 
-// progress tells what takes long, one sentence at a time.
+// progress reports slow operations, one sentence at a time.
 type progress struct {
 	mu     sync.Mutex
 	report func(string)
@@ -39,7 +39,7 @@ func (p *progress) sayf(format string, args ...any) {
 	p.report(fmt.Sprintf(format, args...))
 }
 
-// during runs fn and tells what is going on when it takes longer than a second.
+// during runs fn and reports it when it takes longer than a second.
 func (p *progress) during(doing string, fn func() error) error {
 	begun := time.Now()
 	done := make(chan struct{})
@@ -63,7 +63,7 @@ func (p *progress) during(doing string, fn func() error) error {
 	return err
 }
 
-// freePort returns a loopback port that nothing listens on at this moment.
+// freePort returns a loopback port on which nothing listens at the moment.
 func freePort(ctx context.Context) (int, error) {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp4", "127.0.0.1:0")
@@ -78,16 +78,16 @@ func freePort(ctx context.Context) (int, error) {
 	return addr.Port, nil
 }
 
-// attempt is one try to start a server: what to run, and what answers nil as soon as the server
-// does.
+// attempt is one attempt to start a server: the program to run, and a function that returns nil
+// once the server is ready.
 type attempt struct {
 	spec  process.Spec
 	ready func(context.Context, *process.Process) error
 }
 
-// launch starts a server and waits until ready answers nil. It is started again when another
-// program took its port between the choice and the start; begin chooses a new one each time. A
-// server that does not come up is killed.
+// launch starts a server and waits until ready returns nil. It retries when another program took
+// the server's port; begin chooses a new port each time. A server that does not become ready is
+// killed.
 func (s *starter) launch(ctx context.Context, begin func() (attempt, error)) (*process.Process, error) {
 	for n := 1; ; n++ {
 		try, err := begin()
@@ -111,7 +111,7 @@ func (s *starter) launch(ctx context.Context, begin func() (attempt, error)) (*p
 	}
 }
 
-// awaitReady polls ready until it answers nil, the child ends, or the time is over.
+// awaitReady polls ready until it returns nil, the child exits, or the timeout passes.
 func (s *starter) awaitReady(ctx context.Context, p *process.Process,
 	ready func(context.Context, *process.Process) error,
 ) error {
@@ -135,7 +135,7 @@ func (s *starter) awaitReady(ctx context.Context, p *process.Process,
 	}
 }
 
-// seeLog points to the log of a program that failed, unless that goes away with the stack.
+// seeLog points to the log of a program that failed, unless the log is removed with the stack.
 func (s *starter) seeLog(p *process.Process) string {
 	if s.opts.Temporary {
 		return ""
@@ -143,7 +143,7 @@ func (s *starter) seeLog(p *process.Process) string {
 	return " (the log is " + p.LogFile() + ")"
 }
 
-// lastWords picks the line of the log that says why a server ended.
+// lastWords returns the line of the log that says why a server exited.
 func lastWords(p *process.Process) string {
 	lines := strings.Split(p.Tail(20), "\n")
 	for _, line := range lines {
@@ -157,11 +157,11 @@ func lastWords(p *process.Process) string {
 	return fmt.Sprint(p.Err())
 }
 
-// portTaken holds when a server ended because its port was in use.
+// portTaken reports whether a server exited because its port was in use.
 func portTaken(p *process.Process) bool {
 	words := strings.ToLower(p.Tail(40))
 	return strings.Contains(words, "address already in use") || strings.Contains(words, "port is already in use")
 }
 
-// oneLine is the text of an error without its line breaks.
+// oneLine returns the text of an error without line breaks.
 func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }

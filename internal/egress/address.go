@@ -2,13 +2,13 @@ package egress
 
 import "net/netip"
 
-// unicast6 is the only block of IPv6 from which global unicast addresses are given out (RFC 4291,
-// section 2.4). Loopback, unspecified, link-local, unique local and multicast addresses,
-// IPv4-mapped and IPv4-compatible ones and those of NAT64 (64:ff9b::/96) are outside.
+// unicast6 is the only block of IPv6 from which global unicast addresses are assigned (RFC 4291,
+// section 2.4). Loopback, unspecified, link-local, unique local, multicast, IPv4-mapped,
+// IPv4-compatible and NAT64 (64:ff9b::/96) addresses are outside of it.
 var unicast6 = netip.MustParsePrefix("2000::/3")
 
-// special are the blocks that are no ordinary public addresses, from IANA's registries of
-// special-purpose addresses (RFC 6890), and what clouds answer their own machines at.
+// special are the blocks that are not ordinary public addresses, from IANA's registries of
+// special-purpose addresses (RFC 6890), and the addresses at which clouds serve metadata.
 var special = prefixes(
 	"0.0.0.0/8",         // this network
 	"10.0.0.0/8",        // private
@@ -28,7 +28,7 @@ var special = prefixes(
 	"203.0.113.0/24",    // documentation
 	"224.0.0.0/4",       // multicast
 	"240.0.0.0/4",       // reserved, and broadcast
-	"168.63.129.16/32",  // Azure's platform, an address like any other by its form
+	"168.63.129.16/32",  // Azure's platform services; it looks like an ordinary address
 	"2001::/23",         // protocol assignments: Teredo, benchmarks, ORCHID
 	"2001:db8::/32",     // documentation
 	"2002::/16",         // 6to4, which carries any IPv4 address
@@ -44,9 +44,8 @@ func prefixes(texts ...string) []netip.Prefix {
 	return blocks
 }
 
-// public reports whether an address is an ordinary one of the internet, of one machine. An IPv4
-// address that comes in the form of IPv6 is refused whatever it is: nobody writes one who means
-// well.
+// public reports whether an address is an ordinary public unicast one. An IPv4-mapped IPv6 address
+// is always refused: it has no legitimate use here.
 func public(a netip.Addr) bool {
 	if !a.IsValid() || a.Zone() != "" || !a.IsGlobalUnicast() {
 		return false

@@ -1,10 +1,9 @@
-// Package egress sends requests to addresses that strangers chose, such as the gateways that a
-// name's owner wrote on a chain (EIP-3668), without lending them the gateway's place in its
-// network. It speaks HTTPS to port 443 of public addresses, and looks at the address once the name
-// is resolved, at the moment of connecting, so that no name leads elsewhere by resolving
-// differently the second time. It follows no redirect, takes no proxy from the environment, sends
-// no credential, and bounds time, size and number of what is under way. What an answer means is not
-// its business.
+// Package egress sends requests to addresses chosen by third parties, such as off-chain name
+// gateways (EIP-3668), and protects the gateway's own network from server-side request forgery
+// (SSRF). It connects only to public addresses on port 443 over HTTPS, and checks the address after
+// resolution, when it connects, which defeats DNS rebinding. It follows no redirects, uses no proxy
+// from the environment, sends no credentials, and bounds time, size and concurrency. It does not
+// interpret answers.
 package egress
 
 import (
@@ -25,44 +24,43 @@ import (
 	"time"
 )
 
-// What one request may take. MaxURL is of a request's URL, MaxAnswer of an answer's body, both in
-// bytes.
+// Limits of one request. MaxURL is the length of its URL and MaxAnswer the size of its answer's
+// body, in bytes.
 const (
 	MaxURL    = 16 << 10
 	MaxAnswer = 128 << 10
 
 	timeout    = 4 * time.Second
 	maxHeaders = 16 << 10 // of the answer, in bytes
-	// requests of this process; more wait for a place as long as their context lasts, and perSite
-	// of one site
+	// requests of this process in flight; more wait until their context ends. perSite bounds one
+	// site
 	maxUnderWay = 64
-	maxIdle     = 32 // connections that are kept
+	maxIdle     = 32 // idle connections
 	idleTime    = 30 * time.Second
 	port        = "443"
 	agent       = "chain-access-gateway (CCIP-Read)"
 )
 
-// What a request may fail with, beside the errors of the network.
+// Errors of a request, in addition to those of the network.
 var (
-	// ErrRefused is that of an address that is not called.
+	// ErrRefused is returned for an address that is not allowed.
 	ErrRefused = errors.New("not a public https address")
-	// ErrTooLarge is that of an answer that is longer than MaxAnswer.
+	// ErrTooLarge is returned for an answer that is longer than MaxAnswer.
 	ErrTooLarge = fmt.Errorf("the answer has more than %d bytes", MaxAnswer)
 )
 
-// Options are what a client is made of. All but the clock may be left out in production.
+// Options configure a client. Only Now is required.
 type Options struct {
-	// Now is the clock by which hosts are left alone.
+	// Now is the clock; it times how long hosts are avoided after a timeout.
 	Now func() time.Time
-	// Trusted are hosts with their ports, "127.0.0.1:8545", which may be at any address and may
-	// speak plain HTTP: stand-ins that run on this machine. Nothing but sandboxes and tests names
-	// one.
+	// Trusted are hosts with their ports, such as "127.0.0.1:8545", that may have any address and
+	// may speak plain HTTP: stand-ins on this machine. Only sandboxes and tests set it.
 	Trusted []string
-	// Resolver resolves names. Default: the system's.
+	// Resolver resolves names. The default is the system's.
 	Resolver *net.Resolver
-	// Roots are the authorities that certificates are checked against. Default: the system's.
+	// Roots are the certificate authorities that are trusted. The default is the system's.
 	Roots *x509.CertPool
-	// Timeout bounds a request from its first step to the last byte of its answer. Default: 4 s.
+	// Timeout bounds a request, including reading its answer. The default is 4 s.
 	Timeout time.Duration
 }
 
@@ -74,19 +72,19 @@ type Client struct {
 	hosts   *hosts
 }
 
-// Request is what to send: a GET, or a POST of JSON when there is a body.
+// Request is a request to send: a POST of JSON when it has a body, else a GET.
 type Request struct {
 	URL  string
 	Body []byte
 }
 
-// Answer is what came back, whatever its status. Of a redirect the body is empty.
+// Answer is a response with any status. The body of a redirect is empty.
 type Answer struct {
 	Status int
 	Body   []byte
 }
 
-// New makes a client.
+// New returns a client.
 func New(o Options) *Client {
 	trusted := make([]string, 0, len(o.Trusted))
 	for _, host := range o.Trusted {
@@ -98,7 +96,7 @@ func New(o Options) *Client {
 	open := &net.Dialer{Resolver: o.Resolver}
 	guarded := &net.Dialer{Resolver: o.Resolver, ControlContext: control}
 	transport := &http.Transport{
-		Proxy: nil, // a proxy would connect where the guard cannot look
+		Proxy: nil, // a proxy would connect where control cannot see the address
 		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			if slices.Contains(trusted, strings.ToLower(address)) {
 				return open.DialContext(ctx, network, address)
@@ -108,7 +106,7 @@ func New(o Options) *Client {
 		TLSClientConfig:        &tls.Config{RootCAs: o.Roots, MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:    o.Timeout,
 		ForceAttemptHTTP2:      true,
-		DisableCompression:     true, // what is read is what was sent, so the bound is one on the work too
+		DisableCompression:     true, // so that MaxAnswer bounds the work too
 		MaxIdleConns:           maxIdle,
 		MaxIdleConnsPerHost:    2,
 		IdleConnTimeout:        idleTime,
@@ -125,7 +123,7 @@ func New(o Options) *Client {
 	}
 }
 
-// control sees the address that is about to be connected to, after the name was resolved.
+// control checks the resolved address right before the connection is made.
 func control(_ context.Context, _, address string, _ syscall.RawConn) error {
 	if at, err := netip.ParseAddrPort(address); err != nil || !public(at.Addr()) {
 		return ErrRefused
@@ -133,8 +131,8 @@ func control(_ context.Context, _, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// Do sends a request once and reads the whole answer, in at most the client's Timeout once it has a
-// place. A host that exceeds it is ErrAway for a while.
+// Do sends a request once and reads the whole answer, within the client's Timeout once it has a
+// place. After a host exceeds the Timeout, Do returns ErrAway for it for 30 s.
 func (c *Client) Do(ctx context.Context, r Request) (Answer, error) {
 	at, err := c.allows(r.URL)
 	if err != nil {
@@ -164,7 +162,7 @@ func (c *Client) send(ctx context.Context, r Request) (Answer, error) {
 	response, err := c.http.Do(request)
 	if err != nil {
 		if wrapped, ok := errors.AsType[*url.Error](err); ok {
-			err = wrapped.Err // without the URL, which says what was asked
+			err = wrapped.Err // without the URL, which holds what was asked
 		}
 		return Answer{}, failed("ask", request.URL.Host, err)
 	}
@@ -182,8 +180,8 @@ func (c *Client) send(ctx context.Context, r Request) (Answer, error) {
 	return Answer{Status: response.StatusCode, Body: body}, nil
 }
 
-// allows looks at what a URL says by itself. What its host resolves to is looked at when it is
-// connected to.
+// allows checks what can be checked of a URL before its host is resolved; control checks the
+// address.
 func (c *Client) allows(text string) (*url.URL, error) {
 	if len(text) > MaxURL {
 		return nil, fmt.Errorf("%w: its URL has more than %d bytes", ErrRefused, MaxURL)

@@ -37,8 +37,8 @@ func TestRequestsUnderWayAreBounded(t *testing.T) {
 	}
 }
 
-// One stranger with any number of names in a domain holds a few places, and all others are as near
-// as before.
+// A site with any number of host names in its domain uses at most perSite places, so others are not
+// held up.
 func TestNoSiteTakesThePlacesOfOthers(t *testing.T) {
 	t.Parallel()
 	h := newHosts(time.Now)
@@ -117,7 +117,7 @@ func TestWhoTimedOutIsLeftAloneForAWhile(t *testing.T) {
 	}
 }
 
-// What waited for a place while its host timed out is not sent.
+// A request that waited for a place while its host timed out is not sent.
 func TestWhoWaitsForAHostThatTimesOutIsToldSo(t *testing.T) {
 	t.Parallel()
 	h := newHosts(time.Now)

@@ -21,7 +21,7 @@ import (
 	"github.com/chainaccess/gateway/internal/egress"
 )
 
-// patience is far beyond what a test takes on a slow machine.
+// patience is far longer than a test takes on a slow machine.
 const patience = time.Minute
 
 func TestURLsThatAreNoPublicHTTPSAreRefusedUnasked(t *testing.T) {
@@ -65,7 +65,7 @@ func TestAddressesInsideAreRefusedHoweverTheyAreWritten(t *testing.T) {
 	}
 }
 
-// What a host is trusted for ends at its port.
+// Trust is limited to the host's port.
 func TestATrustedHostIsReachedAtItsPortOnly(t *testing.T) {
 	t.Parallel()
 	secure := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -151,7 +151,7 @@ func TestARequestCarriesNothingOfOurs(t *testing.T) {
 
 func TestLongAnswersAreLetGo(t *testing.T) {
 	t.Parallel()
-	const pieces = 1 << 14 // of 64 KiB: a gibibyte
+	const pieces = 1 << 14 // of 64 KiB each: 1 GiB
 	sent := make(chan int)
 	url, client := serve(t, 0, func(w http.ResponseWriter, _ *http.Request) {
 		n := 0
@@ -207,7 +207,7 @@ func TestWhoNeverAnswersIsLetGo(t *testing.T) {
 	}
 }
 
-// That a client has no patience says nothing about the host.
+// A client's own cancellation says nothing about the host.
 func TestAHostIsNotLeftAloneBecauseWeLeft(t *testing.T) {
 	t.Parallel()
 	var visits atomic.Int64
@@ -226,7 +226,7 @@ func TestAHostIsNotLeftAloneBecauseWeLeft(t *testing.T) {
 	}
 }
 
-// serve returns the address of a server and a client that trusts it.
+// serve returns a server's address and a client that trusts it.
 func serve(t *testing.T, timeout time.Duration, behave http.HandlerFunc) (string, *egress.Client) {
 	t.Helper()
 	server := httptest.NewUnstartedServer(behave)
@@ -241,7 +241,7 @@ func serve(t *testing.T, timeout time.Duration, behave http.HandlerFunc) (string
 	})
 }
 
-// resolver resolves names as a server of the test's says, and no others.
+// resolver returns a resolver that knows only the given names.
 func resolver(t *testing.T, names map[string]string) *net.Resolver {
 	t.Helper()
 	var listen net.ListenConfig
@@ -296,5 +296,5 @@ func answerQuery(query []byte, names map[string]string) ([]byte, error) {
 	return m.Pack()
 }
 
-// quiet drops what servers say of clients that leave.
+// quiet discards what servers log about clients that disconnect.
 func quiet() *log.Logger { return log.New(io.Discard, "", 0) }

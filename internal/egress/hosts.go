@@ -12,29 +12,28 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// Shares of hosts. Whoever owns a domain has any number of names in it, so places go by what is
-// registered, while a host that does not answer is known by its own name: beside it in the domain
-// others may answer.
+// Limits per host. Places are counted per registered domain, since its owner can create any number
+// of host names. Timeouts are recorded per host name, since other hosts of the domain may answer.
 const (
-	perSite = 4                // requests under way to one site
-	awayFor = 30 * time.Second // how long a host that timed out is left alone
-	maxAway = 4096             // hosts that are remembered for it
+	perSite = 4                // requests in flight to one site
+	awayFor = 30 * time.Second // how long a host that timed out is avoided
+	maxAway = 4096             // hosts that are remembered after a timeout
 	maxHost = 253              // bytes of a host's name (RFC 1035)
-	// bytes of a failure's text, of which strangers may have written most: names, certificates
+	// bytes of an error's text, much of which third parties may control: names, certificates
 	maxFailure = 300
 )
 
-// ErrAway is that of a host that did not answer in time a moment ago.
+// ErrAway is returned for a host that timed out less than 30 s ago.
 var ErrAway = errors.New("a host that did not answer a moment ago, and is left alone for 30 s")
 
-// hosts shares out the places of a client, so that no stranger's service holds them all.
+// hosts shares out the places of a client, so that no third party can occupy all of them.
 type hosts struct {
 	now func() time.Time
-	all chan struct{} // a place each for requests of the process
+	all chan struct{} // one token per request of the process
 
 	mu    sync.Mutex           // guards sites and away
-	sites map[string]*site     // those with a request under way, or one that waits
-	away  map[string]time.Time // until when a host is left alone
+	sites map[string]*site     // sites with a request in flight or waiting
+	away  map[string]time.Time // until when a host is avoided
 }
 
 type site struct {
@@ -48,8 +47,8 @@ func newHosts(now func() time.Time) *hosts {
 	}
 }
 
-// enter takes a place for a request to a host, which leave gives back. Nobody waits in a place of
-// the process for one of the site.
+// enter waits for a place for a request to a host; leave releases it. It waits for the site first,
+// so that a waiting request does not occupy one of the process's places.
 func (h *hosts) enter(ctx context.Context, host string) (leave func(), err error) {
 	if h.isAway(host) {
 		return nil, ErrAway
@@ -61,7 +60,7 @@ func (h *hosts) enter(ctx context.Context, host string) (leave func(), err error
 		return nil, err
 	}
 	leaveSite := func() { <-s.places; h.part(name, s) }
-	if h.isAway(host) { // it timed out meanwhile
+	if h.isAway(host) { // it timed out while this request waited
 		leaveSite()
 		return nil, ErrAway
 	}
@@ -112,8 +111,8 @@ func (h *hosts) isAway(host string) bool {
 	return known
 }
 
-// timedOut leaves a host alone for a while. When too many are remembered this one is not: its
-// places bound what it can hold.
+// timedOut makes a host be avoided for awayFor. A host is not recorded when maxAway hosts are:
+// perSite bounds what it can occupy.
 func (h *hosts) timedOut(host string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -130,8 +129,8 @@ func (h *hosts) timedOut(host string) {
 	}
 }
 
-// siteOf is what a host's places go by: the domain that somebody registered, or the address; of
-// IPv6 what one customer is given, a /48.
+// siteOf returns the key by which a host's places are counted: its registered domain, its IPv4
+// address, or the /48 of its IPv6 address, which is what one customer is assigned.
 func siteOf(host string) string {
 	host = strings.TrimSuffix(host, ".")
 	if a, err := netip.ParseAddr(host); err == nil {
@@ -147,7 +146,7 @@ func siteOf(host string) string {
 	return host
 }
 
-// failure is an error with bounded text.
+// failure is an error whose text has a bounded length.
 type failure struct {
 	text  string
 	cause error

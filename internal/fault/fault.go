@@ -1,7 +1,7 @@
-// Package fault owns the refusals of the gateway: one table keyed by reason that gives each its
-// JSON-RPC style code, HTTP status, title, meaning and next steps, and the one error type that
-// carries a reason to the door. Rules name reasons only; the doors map them to codes and statuses,
-// and render them as the one object that envelope.go makes.
+// Package fault owns the refusals of the gateway: one table, keyed by reason, of JSON-RPC codes,
+// HTTP statuses, titles, meanings and next steps, and the error type that carries a reason to the
+// transport. Domain code names reasons only; the transports map them to codes and statuses and
+// render them with Object.
 package fault
 
 import (
@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// Reason says why a call was refused. The reason, not the code, decides the HTTP status: one code
-// may have several reasons.
+// Reason is why a call was refused. The HTTP status depends on the reason, not on the code: several
+// reasons may share a code.
 type Reason uint8
 
-// Entry is what the table says about a reason.
+// Entry is the table's line for a reason.
 type Entry struct {
 	Reason  Reason
 	Name    string // stable snake_case word, used in usage records and metrics
@@ -24,17 +24,17 @@ type Entry struct {
 	Title   string
 	Meaning string
 	Steps   []string // what to do next, in order
-	Doorway string   // path that leads past the limit; empty when there is none
+	Doorway string   // path to what lifts the limit; empty when there is none
 }
 
-// Error is a refusal on its way to the door.
+// Error is a refusal, which the transport renders.
 type Error struct {
 	Reason Reason
 	// Message is public and says what to do next.
 	Message string
-	// Data joins error.data of the envelope. Never a secret.
+	// Data is merged into error.data of the envelope. It must not hold secrets.
 	Data map[string]any
-	// RetryAfter is how long to wait; every HTTP 429 sets it.
+	// RetryAfter is how long the client should wait; every HTTP 429 sets it.
 	RetryAfter time.Duration
 	// Window describes the limit that refused, for the RateLimit-* headers.
 	Window *Window
@@ -42,16 +42,16 @@ type Error struct {
 	Cause error
 }
 
-// Window describes the limit that refused a call. Limit and Remaining are in the limit's own unit
-// (requests or units).
+// Window describes the limit that refused a call. Limit and Remaining are in the limit's own
+// measure (requests or units).
 type Window struct {
 	Limit     int64
 	Remaining int64
 	Reset     time.Duration
 }
 
-// New makes a refusal. An empty format takes the table's meaning as its message, which says what to
-// do next.
+// New returns a refusal. With an empty format, the message is the table's meaning, which includes
+// what to do next.
 func New(r Reason, format string, args ...any) *Error {
 	msg := r.Entry().Meaning
 	switch {
@@ -63,8 +63,8 @@ func New(r Reason, format string, args ...any) *Error {
 	return &Error{Reason: r, Message: msg}
 }
 
-// Internal wraps an unexpected error: HTTP 500, -32603, a constant message; the cause goes to the
-// log only.
+// Internal wraps an unexpected error: HTTP 500, -32603, and a constant message. The cause is only
+// logged.
 func Internal(cause error) *Error {
 	e := New(InternalFault, "")
 	e.Cause = cause
@@ -82,7 +82,7 @@ func From(err error) *Error {
 	return Internal(err)
 }
 
-// With returns a copy with one more entry in Data.
+// With returns a copy with one more member in Data.
 func (e *Error) With(key string, value any) *Error {
 	c := *e
 	c.Data = maps.Clone(e.Data)
@@ -100,13 +100,13 @@ func (e *Error) Wrap(cause error) *Error {
 	return &c
 }
 
-// Code is error.code of the envelope.
+// Code returns error.code of the envelope.
 func (e *Error) Code() int { return e.Reason.Entry().Code }
 
-// HTTP is the status of the answer.
+// HTTP returns the HTTP status.
 func (e *Error) HTTP() int { return e.Reason.Entry().HTTP }
 
-// Error is for logs: it names the reason and the cause.
+// Error returns the reason, the message and the cause, for logs.
 func (e *Error) Error() string {
 	if e.Cause != nil {
 		return fmt.Sprintf("%s: %s: %v", e.Reason, e.Message, e.Cause)
@@ -117,7 +117,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// Entry looks the reason up in the table.
+// Entry returns the reason's line of the table; that of InternalFault for an unknown reason.
 func (r Reason) Entry() Entry {
 	if int(r) < len(table) && table[r].Code != 0 {
 		return table[r]
@@ -125,16 +125,16 @@ func (r Reason) Entry() Entry {
 	return table[InternalFault]
 }
 
-// String is the reason's stable name.
+// String returns the reason's stable name.
 func (r Reason) String() string { return r.Entry().Name }
 
-// Named finds the reason with a stable name.
+// Named returns the reason with a stable name.
 func Named(name string) (Reason, bool) {
 	r, ok := byName[name]
 	return r, ok
 }
 
-// Table lists every reason in the order of their declaration.
+// Table returns all entries in the order of their declaration.
 func Table() []Entry {
 	all := make([]Entry, 0, len(table))
 	for _, e := range table {
@@ -145,7 +145,7 @@ func Table() []Entry {
 	return all
 }
 
-// Explain lists the entries that share a code; empty when the code is not one of ours.
+// Explain returns the entries that share a code; none for an unknown code.
 func Explain(code int) []Entry {
 	var found []Entry
 	for _, e := range table {

@@ -7,12 +7,12 @@ import "net/http"
 const (
 	_ Reason = iota
 
-	// Who is calling.
+	// Credentials.
 	KeyInvalid
 	AccountSuspended
 	WrongKindOfKey
 
-	// Windows and allowances.
+	// Rate windows and allowances.
 	RateWindow
 	KeyBudget
 	PlanQuota
@@ -20,7 +20,7 @@ const (
 	DoorKeyDay
 	NewKeyQuota
 
-	// What the plan and the switches allow.
+	// The plan and the service switches.
 	PlanLacksService
 	ServiceOff
 
@@ -49,7 +49,7 @@ const (
 	BindingRefused
 	NotYours
 
-	// The service's own failures.
+	// Failures of the service itself.
 	NoUpstream
 	MeterUnreachable
 	UpstreamFailed

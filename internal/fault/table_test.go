@@ -15,10 +15,10 @@ type pair struct {
 	code, http int
 }
 
-// row is a line of the table of docs/interface.md, 1.7.
+// row matches a line of the table in docs/interface.md, 1.7.
 var row = regexp.MustCompile("(?m)^\\| (-\\d+) \\| (\\d+) \\| `([a-z_]+)` \\|")
 
-// specified reads the reasons with their code and status out of docs/interface.md.
+// specified returns the reasons in docs/interface.md with their code and status.
 func specified(t *testing.T) map[string]pair {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/interface.md")
@@ -66,7 +66,7 @@ func TestEveryReasonExplainsItselfAndSaysWhatToDoNext(t *testing.T) {
 	t.Parallel()
 	name := regexp.MustCompile(`^[a-z][a-z_]*[a-z]$`)
 	sentence := regexp.MustCompile(`^[A-Z0-9].*\.$`)
-	// A first step begins with what to do; a list, so that a new one is looked at.
+	// A first step begins with an imperative; the list makes a new one deliberate.
 	imperatives := regexp.MustCompile(
 		`^(Ask|Check|Choose|Correct|Buy|Do|File|List|Look|Pay|Raise|Read|Retry|Send|Sign|Split|Spread|Start|Switch|Use|Wait)\b`)
 	names := make(map[string]bool)
@@ -132,7 +132,7 @@ func TestUnknownCodesAndReasonsAreHandled(t *testing.T) {
 	}
 }
 
-// The words of the interface's own notes that a client is told by the table.
+// Meanings must carry the rules that the interface states in its notes.
 func TestMeaningsCarryTheInterfacesRules(t *testing.T) {
 	t.Parallel()
 	for reason, parts := range map[fault.Reason][]string{

@@ -1,38 +1,37 @@
-// Package faultpoint names the instants at which a process of the gateway may die and its books
-// must balance all the same. In a program built with the tag faultpoints, which only the fault
-// harness in faults/ builds, the environment chooses one of them to kill the process at. In every
-// other build a point is an empty function, which the compiler leaves out.
+// Package faultpoint names the instants at which a process of the gateway may be killed and its
+// books must still balance. In a program built with the tag faultpoints, which only the fault
+// harness in test/chaos uses, the environment selects one of them to kill the process at. In every
+// other build a point is an empty function, which the compiler removes.
 package faultpoint
 
-// Point is an instant on the way of a call, of usage, or of money.
+// Point is an instant while a call, usage or money is processed.
 type Point string
 
 // The points.
 const (
-	// AdmitSent: the caller waits for the reply of the admission script, which Redis may have run
-	// or not.
+	// AdmitSent: the admission script was sent and its reply is pending. Redis may or may not have
+	// run it.
 	AdmitSent Point = "admit.sent"
-	// AdmitReplied: the verdict is there, and nothing was asked of an upstream yet.
+	// AdmitReplied: the call is admitted or refused; no upstream was asked yet.
 	AdmitReplied Point = "admit.replied"
-	// SettleDue: the upstream's answer or failure is there. Nothing was given back, and the client
-	// was told nothing.
+	// SettleDue: the upstream has answered or failed. Nothing was refunded, and the client has no
+	// answer.
 	SettleDue Point = "settle.due"
-	// RefundReplied: Redis has given the charge back, and nobody knows yet.
+	// RefundReplied: Redis has returned the charge; nothing else knows it yet.
 	RefundReplied Point = "refund.replied"
-	// FlushCommitted: buckets are in PostgreSQL, and still in Redis.
+	// FlushCommitted: buckets are committed in PostgreSQL and not yet deleted from Redis.
 	FlushCommitted Point = "flush.committed"
-	// RedeemDecided: the settlement's flow has granted the units, and nobody was told the
-	// credential.
+	// RedeemDecided: the settlement's workflow has granted the units, and the credential was not
+	// returned yet.
 	RedeemDecided Point = "redeem.decided"
-	// EventStored: an event of the payment provider is in PostgreSQL, and no flow was told.
+	// EventStored: an event of Stripe is in PostgreSQL, and no workflow was signalled.
 	EventStored Point = "event.stored"
-	// EventSignalled: flows were told of it, and it is not marked as handed on.
+	// EventSignalled: workflows were signalled, and the event is not marked as handed on.
 	EventSignalled Point = "event.signalled"
-	// ReconcileStep: a step of a reconcile is done, and the others may not be. Its hits are the
-	// steps.
+	// ReconcileStep: a step of a reconciliation is done; later steps are not. Each step is a hit.
 	ReconcileStep Point = "reconcile.step"
-	// StatementFrozen: statements are written, and their transaction is not committed.
+	// StatementFrozen: statements are written in a transaction that is not committed.
 	StatementFrozen Point = "statement.frozen"
-	// StatementClosed: statements are committed, and nobody was told.
+	// StatementClosed: statements are committed, and no one was notified.
 	StatementClosed Point = "statement.closed"
 )

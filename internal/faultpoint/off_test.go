@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// What production builds of this package holds no import, so it reads no environment and kills
-// nothing, and its one function has no statement, so the compiler inlines it to nothing.
+// In production builds this package imports nothing, so it reads no environment and kills nothing.
+// Its only function is empty, so the compiler inlines it away.
 func TestProductionHasNoFaultPoints(t *testing.T) {
 	t.Parallel()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-f", `{{join .GoFiles " "}}`, ".").Output()
@@ -50,7 +50,7 @@ func TestProductionHasNoFaultPoints(t *testing.T) {
 	}
 }
 
-// Only the harness in test/chaos/ builds with the tag.
+// Only the harness in test/chaos builds with the tag.
 func TestNothingThatShipsIsBuiltWithFaultPoints(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"Makefile", "Dockerfile", "docker-compose.yml", ".ci/run", "scripts/bootstrap"} {

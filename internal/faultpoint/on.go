@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// Variable holds where to die: a point, a colon, and at which of its hits, counted from 1. A
-// further colon and a duration let that time pass first, while everything else goes on. For
-// instance admit.sent:37:5ms.
+// Variable selects when to die: a point, a colon, and the number of the hit, counted from 1. An
+// optional colon and duration delay the kill while everything else continues. For example,
+// admit.sent:37:5ms.
 const Variable = "GATEWAY_FAULTPOINT"
 
 type plan struct {
@@ -50,8 +50,7 @@ func parse(text string) (*plan, error) {
 	return p, err
 }
 
-// Hit kills the process with SIGKILL when the environment said so: nothing is flushed, closed or
-// told.
+// Hit kills the process with SIGKILL at the selected hit: nothing is flushed, closed or reported.
 func Hit(at Point) {
 	if planned == nil || planned.at != at || planned.left.Add(-1) != 0 {
 		return

@@ -1,7 +1,7 @@
-// Package parallel runs functions side by side and waits for all of them. A panic of one is a panic
-// of whoever waits, who answers it as a failure of its own: in a goroutine that nobody looks after
-// it would end the process and with it everybody else's calls. It knows nothing of what the
-// functions do, and is not for loops that live as long as their process.
+// Package parallel runs functions concurrently and waits for all of them. A panic in one of them
+// becomes a panic in the goroutine that waits, which can recover it; in a goroutine without
+// recovery it would end the process and with it all other calls. The package is not for loops that
+// run as long as their process.
 package parallel
 
 import (
@@ -14,16 +14,16 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Group is an errgroup.Group that hands panics on. WithContext makes one; the zero Group does, too,
-// and calls nothing off.
+// Group is an errgroup.Group that propagates panics. The zero Group is usable and cancels nothing;
+// WithContext returns one that cancels.
 type Group struct {
 	group    errgroup.Group
 	within   *errgroup.Group // of WithContext; nil means group
 	panicked atomic.Pointer[PanicError]
 }
 
-// WithContext returns a Group, and a context that ends with the first function that fails or
-// panics, or when Wait returns.
+// WithContext returns a Group, and a context that is cancelled when a function fails or panics, or
+// when Wait returns.
 func WithContext(ctx context.Context) (*Group, context.Context) {
 	within, ctx := errgroup.WithContext(ctx)
 	return &Group{within: within}, ctx
@@ -36,25 +36,25 @@ func (g *Group) errgroup() *errgroup.Group {
 	return &g.group
 }
 
-// SetLimit bounds how many functions run at a time; Go waits for a place. It must be called before
-// Go.
+// SetLimit bounds how many functions run at a time; Go blocks at the limit. It must be called
+// before Go.
 func (g *Group) SetLimit(n int) { g.errgroup().SetLimit(n) }
 
-// Go runs a function in a goroutine of its own.
+// Go runs a function in a new goroutine.
 func (g *Group) Go(f func() error) {
 	g.errgroup().Go(func() (err error) {
 		defer func() {
 			if cause := recover(); cause != nil {
 				p := caught(cause)
 				g.panicked.CompareAndSwap(nil, p)
-				err = p // which ends the context
+				err = p // cancels the context
 			}
 		}()
 		return f()
 	})
 }
 
-// Wait waits for all functions and gives the error of the first that failed. If one panicked, it
+// Wait waits for all functions and returns the error of the first that failed. If one panicked, it
 // panics with the first *PanicError.
 func (g *Group) Wait() error {
 	err := g.errgroup().Wait()
@@ -64,8 +64,8 @@ func (g *Group) Wait() error {
 	return err
 }
 
-// PanicError is what a function panicked with, and where. In a log it is both; its text is only
-// what it panicked with.
+// PanicError is the value and the stack of a function's panic. Its text contains only the value; in
+// a log it shows both.
 type PanicError struct {
 	Cause any
 	Stack []byte // of the function's goroutine
@@ -76,8 +76,8 @@ var (
 	_ slog.LogValuer = (*PanicError)(nil)
 )
 
-// caught is called in the deferred function that recovered. What was handed on before keeps the
-// place that it came from.
+// caught is called in the deferred function that recovered. A panic that was propagated before
+// keeps its original stack.
 func caught(cause any) *PanicError {
 	if p, ok := cause.(*PanicError); ok {
 		return p
@@ -87,7 +87,7 @@ func caught(cause any) *PanicError {
 
 func (p *PanicError) Error() string { return fmt.Sprint(p.Cause) }
 
-// LogValue has the stack in the log, which whoever recovers at last does not see.
+// LogValue adds the stack to the log, since it differs from that of the goroutine that recovers.
 func (p *PanicError) LogValue() slog.Value {
 	return slog.GroupValue(slog.String("panic", p.Error()), slog.String("stack", string(p.Stack)))
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/chainaccess/gateway/internal/parallel"
 )
 
-// panicOf returns what f panics with.
+// panicOf returns the value with which f panics.
 func panicOf(t *testing.T, f func() error) (p *parallel.PanicError) {
 	t.Helper()
 	defer func() {
@@ -27,7 +27,7 @@ func panicOf(t *testing.T, f func() error) (p *parallel.PanicError) {
 
 func broken() error { panic("broken") }
 
-// Were it lost or left alone in its goroutine, the process would end or a half answer go out.
+// A panic must not be lost, which could send a partial answer, and must not end the process.
 func TestAPanicEndsTheOthersAndReachesWhoeverWaits(t *testing.T) {
 	t.Parallel()
 	group, ctx := parallel.WithContext(t.Context())
@@ -48,8 +48,7 @@ func TestAPanicEndsTheOthersAndReachesWhoeverWaits(t *testing.T) {
 	}
 }
 
-// Groups stand inside groups: the place is that of the innermost function, not of those who waited
-// for it.
+// In nested groups, the stack is that of the innermost function, not of the functions that waited.
 func TestAPanicKeepsItsPlaceThroughGroups(t *testing.T) {
 	t.Parallel()
 	var outer parallel.Group

@@ -1,7 +1,7 @@
-// Package redisconn opens what an address of Redis describes: one server, the master that sentinels
-// name, or a cluster. It owns the forms of such addresses, TLS, and the rule that no command is
-// sent twice unless an answer proved that it did not run. What is sent, and what follows from an
-// answer, is the business of meter and upstream.
+// Package redisconn opens the Redis that an address describes: one server, the master of a Sentinel
+// setup, or a cluster. It owns the forms of such addresses, TLS, and the rule that no command is
+// retried unless a reply proves that it did not run. The commands and their replies belong to
+// metering/meter and relay/upstream.
 package redisconn
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// forms says how an address is written.
+// forms describes the syntax of an address.
 const forms = "redis://[USER:PASSWORD@]HOST:6379/0 or unix:///PATH for one server, " +
 	"redis+sentinel://[USER:PASSWORD@]SENTINEL:26379/0?master_name=NAME for the master that sentinels name, " +
 	"redis+cluster://[USER:PASSWORD@]HOST:6379 for a cluster; further sentinels or nodes are given as " +
@@ -27,7 +27,7 @@ const (
 	sentinelPort = "26379"
 )
 
-// Address is an address that was understood. One of its three members is set.
+// Address is a parsed address. Exactly one of its options is set.
 type Address struct {
 	single   *redis.Options
 	failover *redis.FailoverOptions
@@ -35,14 +35,14 @@ type Address struct {
 	tls      bool
 }
 
-// Parse reads an address. An error goes on where a sentence begins with the address's variable
-// ("must …"); it never holds a part of the address, which may have a password in it.
+// Parse parses an address. Its error continues a sentence that begins with the variable's name
+// ("must …"). The error never quotes the address, which may hold a password.
 func Parse(address string) (Address, error) {
 	u, err := url.Parse(address)
 	if err != nil { // the cause quotes the address
 		return Address{}, errForm
 	}
-	scheme, kind, special := strings.Cut(u.Scheme, "+") // Parse has made it lower case
+	scheme, kind, special := strings.Cut(u.Scheme, "+") // url.Parse has lowercased it
 	a := Address{tls: scheme == "rediss"}
 	switch {
 	case scheme == "unix" && !special:
@@ -124,7 +124,7 @@ func credentials(u *url.URL) (user, password string) {
 	return u.User.Username(), password
 }
 
-// onlyKnown refuses other parameters: a misspelt one would be lost without a word.
+// onlyKnown refuses other parameters: a misspelt one would otherwise be ignored silently.
 func onlyKnown(q url.Values, known ...string) error {
 	for name := range q {
 		if !slices.Contains(known, name) {
@@ -134,7 +134,7 @@ func onlyKnown(q url.Values, known ...string) error {
 	return nil
 }
 
-// hosts lists the host of the address and those of its addr parameters.
+// hosts lists the address's host and those of its addr parameters.
 func hosts(u *url.URL, port string) ([]string, error) {
 	all := []string{net.JoinHostPort(u.Hostname(), portOr(u, port))}
 	for _, addr := range u.Query()["addr"] {
@@ -163,8 +163,8 @@ func (a Address) Single() bool { return a.single != nil }
 // TLS reports whether connections are encrypted.
 func (a Address) TLS() bool { return a.tls }
 
-// Shares reports whether both addresses name a server in common, be it with other databases or
-// users. Which servers sentinels name is not in an address: of those nothing is known.
+// Shares reports whether both addresses name the same server, even with other databases or users.
+// Servers that sentinels name are not in an address and are not compared.
 func (a Address) Shares(b Address) bool {
 	return slices.ContainsFunc(a.servers(), func(one string) bool {
 		return slices.ContainsFunc(b.servers(), func(other string) bool { return strings.EqualFold(one, other) })

@@ -81,7 +81,7 @@ func TestBadAddressIsToldWithoutAPartOfIt(t *testing.T) {
 	}
 }
 
-// What the client library is told of every kind: nothing is sent twice by itself.
+// The client library must not retry on its own, whatever the kind of address.
 func TestNoClientRepeatsByItself(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{
@@ -109,6 +109,6 @@ func TestNoClientRepeatsByItself(t *testing.T) {
 		default:
 			t.Errorf("%s opens a %T", address, c)
 		}
-		_ = client.Close() // it never connected
+		_ = client.Close() // it was never connected
 	}
 }

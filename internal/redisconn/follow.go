@@ -10,37 +10,37 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// A command that a cluster refused goes out again at most maxTries times, the pauses doubling: some
-// tenths of a second, in which a slot has moved or a failover has been heard of.
+// A command that a cluster refused is retried at most maxTries times with exponential backoff: some
+// tenths of a second, in which a slot is moved or a failover becomes known.
 const (
 	maxTries   = 4
 	firstPause = 20 * time.Millisecond
 )
 
-// Unexecuted reports whether an error proves that its command did not run on a cluster, and that
-// another try may find the node that runs it. A lost reply proves nothing.
+// Unexecuted reports whether an error proves that its command did not run on a cluster, so that it
+// may be retried. A lost reply proves nothing.
 func Unexecuted(err error) bool { return judge(err, true) != final }
 
-// verdict says what is to be done about a command's error.
+// verdict is what to do about a command's error.
 type verdict int
 
 const (
-	final     verdict = iota // it stands
+	final     verdict = iota // do not retry
 	elsewhere                // another node serves the slot (MOVED)
 	asking                   // another node has the key already, the slot follows (ASK)
 	later                    // the slot is between two nodes, or the node was just replaced
 )
 
-// judge reads an error. single says that the command is about one key alone.
+// judge classifies an error. single reports that the command has one key.
 //
-// While a slot moves, its keys lie in two places. A command about one key follows that key. A
-// script touches more keys than those it was refused for: run at the new place it would find some
-// of them missing there, and make them anew beside the old ones. It waits until the slot has moved.
+// While a slot is migrated, its keys are on two nodes. A command with one key follows that key. A
+// script touches more keys than the one that it was refused for: on the new node some of them would
+// still be missing, and it would create them a second time. So it waits until the slot has moved.
 func judge(err error, single bool) verdict {
 	if err == nil {
 		return final
 	}
-	if errors.Is(err, redis.ErrClosed) { // the client of a node that left; nothing was sent
+	if errors.Is(err, redis.ErrClosed) { // the client of a node that was removed; nothing was sent
 		return later
 	}
 	if _, ok := redis.IsMovedError(err); ok {
@@ -58,8 +58,8 @@ func judge(err error, single bool) verdict {
 	return final
 }
 
-// follower sends again what a cluster refused without running it. Of a pipeline it sends those
-// commands alone.
+// follower retries what a cluster refused without running it. Of a pipeline it retries only those
+// commands.
 type follower struct {
 	cluster *redis.ClusterClient
 
@@ -69,7 +69,8 @@ type follower struct {
 
 var _ redis.Hook = (*follower)(nil)
 
-// connect makes the client of a node, and remembers it by its address: redirections name addresses.
+// connect creates the client of a node and stores it by its address, because redirections name
+// addresses.
 func (f *follower) connect(o *redis.Options) *redis.Client {
 	node := redis.NewClient(o)
 	f.mu.Lock()
@@ -89,7 +90,7 @@ func (f *follower) DialHook(next redis.DialHook) redis.DialHook {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
 }
 
-// ProcessHook follows for a single command.
+// ProcessHook retries a single command.
 func (f *follower) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		cmd.SetErr(next(ctx, cmd))
@@ -102,8 +103,8 @@ func (f *follower) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// ProcessPipelineHook follows for those commands of a pipeline that were refused. A transaction
-// runs as a whole or not at all, so it goes out again as a whole.
+// ProcessPipelineHook retries the refused commands of a pipeline. A transaction runs as a whole or
+// not at all, so it is retried as a whole.
 func (f *follower) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		err := next(ctx, cmds)
@@ -123,7 +124,7 @@ func (f *follower) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pro
 	}
 }
 
-// repeat sends a refused transaction again when the cluster's shape has been read.
+// repeat retries a refused transaction once the cluster's topology was reloaded.
 func (f *follower) repeat(ctx context.Context, cmds []redis.Cmder, err error, next redis.ProcessPipelineHook) error {
 	pause := firstPause
 	for range maxTries {
@@ -142,8 +143,8 @@ func (f *follower) repeat(ctx context.Context, cmds []redis.Cmder, err error, ne
 	return err
 }
 
-// follow sends the refused ones of cmds again until none is left, or the tries are over. again
-// sends by what the client knows of the cluster. Each command has its own error afterwards.
+// follow retries the refused commands of cmds until none is left or the tries are used up. again
+// sends commands by the client's present view of the cluster. Each command ends with its own error.
 func (f *follower) follow(ctx context.Context, cmds []redis.Cmder, again func(context.Context, []redis.Cmder)) {
 	pause := firstPause
 	for range maxTries {
@@ -165,15 +166,15 @@ func (f *follower) follow(ctx context.Context, cmds []redis.Cmder, again func(co
 	}
 }
 
-// delivery is what one node is sent in their order.
+// delivery holds the commands for one node in their order.
 type delivery struct {
 	node  *redis.Client
 	cmds  []redis.Cmder
 	asked []bool
 }
 
-// refused sorts out what was refused: what goes to a node that the answer names, and what goes
-// where the client says.
+// refused groups the refused commands: those that go to a node that the reply names, and those that
+// the client routes.
 func (f *follower) refused(ctx context.Context, cmds []redis.Cmder) (named []*delivery, unnamed []redis.Cmder) {
 	byNode := map[*redis.Client]*delivery{}
 	for _, cmd := range cmds {
@@ -215,16 +216,16 @@ func (d *delivery) send(ctx context.Context) {
 	_, _ = pipe.Exec(ctx) // each command has its own error
 }
 
-// learn has the cluster's shape read again when an error says that it may have changed: a node that
-// fails is replaced without a word to those who talked to it.
+// learn reloads the cluster's topology when an error suggests that it has changed: clients are not
+// notified when a failed node is replaced.
 func (f *follower) learn(ctx context.Context, err error) {
 	if Outdated(err) {
 		f.cluster.ReloadState(ctx)
 	}
 }
 
-// Outdated reports whether an error of a cluster's node gives reason to read the cluster's shape
-// again.
+// Outdated reports whether an error of a cluster's node is a reason to reload the cluster's
+// topology.
 func Outdated(err error) bool {
 	_, answered := errors.AsType[redis.Error](err)
 	return judge(err, true) != final || redis.IsClusterDownError(err) || !answered

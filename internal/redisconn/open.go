@@ -10,27 +10,28 @@ import (
 )
 
 // AnswerTime is how long a command waits for its reply once it was written. A later reply is lost,
-// and whoever waits for it is told so.
+// and the command fails with a timeout.
 const AnswerTime = time.Second
 
-// The other bounds of a connection.
+// The other limits of a connection.
 const (
 	dialTime = 2 * time.Second
-	// never is what the client takes for "send nothing again".
+	// never disables the client's own retries.
 	never = -1
-	// dials is how often one connection is tried: whoever waits for a pipeline waits for its
-	// connection too.
+	// dials is how often one connection is attempted: commands that wait for a pipeline wait for
+	// its connection too.
 	dials = 1
-	// protocol 3 would look for pushed messages, which nobody sends here, before every reply.
+	// protocol is RESP2: with RESP3 the client would look for push messages, which are not used,
+	// before every reply.
 	protocol = 2
-	// reloadEvery is how often the shape of a cluster is read without need; redirections and lost
-	// connections have it read at once.
+	// reloadEvery is how often a cluster's topology is reloaded anyway; redirections and lost
+	// connections reload it at once.
 	reloadEvery = 10 * time.Second
 )
 
-// Open makes the client for an address; it connects with its first command. A command is sent once:
-// a lost reply is an error. Only what a cluster refused without running it (see Unexecuted) is sent
-// again. An error names the variable at fault.
+// Open returns a client for an address; it connects at the first command. A command is sent once,
+// and a lost reply is an error. Only what a cluster refused without running it (see Unexecuted) is
+// retried. An error names the invalid variable.
 func Open(a Address, certificates Certificates) (redis.UniversalClient, error) {
 	var secure *tls.Config
 	if a.tls {
@@ -67,15 +68,15 @@ func Open(a Address, certificates Certificates) (redis.UniversalClient, error) {
 func openCluster(o redis.ClusterOptions, secure *tls.Config) *redis.ClusterClient {
 	follow := &follower{nodes: map[string]*redis.Client{}}
 	o.TLSConfig = secure
-	// Of itself the client sends again after lost connections and time-outs as well as after
-	// redirections; the follower does only the latter.
+	// By itself, the client would retry after lost connections and timeouts as well as after
+	// redirections; the follower retries only the latter.
 	o.MaxRetries, o.MaxRedirects = never, never
 	o.ReadTimeout, o.WriteTimeout, o.DialTimeout, o.DialerRetries = AnswerTime, AnswerTime, dialTime, dials
 	o.ContextTimeoutEnabled = true
 	o.Protocol = protocol
 	o.PoolSize = 10 * runtime.GOMAXPROCS(0) // for each node, as for a single server
 	o.ClusterStateReloadInterval = reloadEvery
-	o.DisableRoutingPolicies = true // commands go by their keys alone; nothing is spread over nodes behind our back
+	o.DisableRoutingPolicies = true // route commands by their keys only; do not split any over nodes
 	o.NewClient = follow.connect
 	client := redis.NewClusterClient(&o)
 	follow.cluster = client

@@ -8,22 +8,22 @@ import (
 	"os"
 )
 
-// Certificates says whom a TLS connection trusts and who it is itself. Nothing set trusts the
-// system's roots, and the name in the address.
+// Certificates configure TLS: whom a connection trusts, and its own identity. The zero value trusts
+// the system's roots and expects the address's host name.
 type Certificates struct {
-	// CAFile has the certificates to trust in place of the system's roots, in PEM.
+	// CAFile holds the PEM certificates to trust in place of the system's roots.
 	CAFile string
-	// CertFile and KeyFile are shown to servers that ask, in PEM; both or neither.
+	// CertFile and KeyFile are the PEM client certificate and its key; set both or neither.
 	CertFile, KeyFile string
-	// ServerName is the name in the servers' certificates when it is not the one they are connected
-	// by, for instance because a cluster announces its nodes by number.
+	// ServerName is the name in the servers' certificates when it is not the host that is dialled,
+	// for example because a cluster announces its nodes by IP address.
 	ServerName string
 }
 
 // Any reports whether anything is set.
 func (c Certificates) Any() bool { return c != Certificates{} }
 
-// load reads the files. An error names the variable, and the file but nothing in it.
+// load reads the files. An error names the variable and the file, but quotes no contents.
 func (c Certificates) load() (*tls.Config, error) {
 	conf := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: c.ServerName}
 	if c.CAFile != "" {

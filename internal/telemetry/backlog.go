@@ -7,15 +7,15 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Family is what a figure of the backlog is of.
+// Family is a metric family of the backlog.
 type Family struct{ desc *prometheus.Desc }
 
 func family(name, help string, labels ...string) *Family {
 	return &Family{describe(name, help, labels...)}
 }
 
-// The families of the backlog: what waits in the record. Every worker tells the same, so that
-// whoever looks takes the largest.
+// The families of the backlog: work that waits in PostgreSQL. Every worker exports the same values,
+// so queries take the maximum.
 var (
 	SettlementsRecent = family("gateway_settlements_last_day",
 		"Payments per call that changed within a day, by the stage at which they stand; counted up to 10,000.", "stage")
@@ -68,7 +68,7 @@ var (
 	}
 )
 
-// Figure is a value of a family for the values of its labels, which are words of ours or names of
+// Figure is a value of a family with the values of its labels, which are words of ours or names of
 // chains.
 type Figure struct {
 	Of     *Family
@@ -76,7 +76,7 @@ type Figure struct {
 	Labels []string
 }
 
-// Backlog serves what was read last.
+// Backlog exports the figures that were read last.
 type Backlog struct {
 	mu      sync.Mutex // guards what follows
 	figures []Figure
@@ -85,22 +85,22 @@ type Backlog struct {
 
 var _ prometheus.Collector = (*Backlog)(nil)
 
-// WatchBacklog serves figures of the backlog; none before they were set.
+// WatchBacklog registers the backlog. It exports no figures until Set is called.
 func (m *Metrics) WatchBacklog() *Backlog {
 	b := &Backlog{}
 	m.Registry.MustRegister(b)
 	return b
 }
 
-// Set has these figures served from now on, as read at an instant.
+// Set replaces the exported figures, which were read at the given time.
 func (b *Backlog) Set(figures []Figure, at time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.figures, b.readAt = figures, at
 }
 
-// Unknown has no figures served until they are set again, but when they were read last: an old
-// figure would pass for what is.
+// Unknown exports only the time of the last reading until Set is called again, because an old
+// figure would look current.
 func (b *Backlog) Unknown() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -2,11 +2,11 @@ package telemetry
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// CacheFigures are what a scrape reads of the cache: counts since the start, and what is held now.
+// CacheFigures are read at a scrape: counts since the start, and the cache's present size.
 type CacheFigures struct {
 	Local, Short, Memory, Redis uint64 // hits, by where the answer was
 	Misses                      uint64
-	Shared                      uint64 // calls that took the answer of an identical one under way
+	Shared                      uint64 // calls that were deduplicated with an identical one in flight
 	Stores, Evictions           uint64
 	Bytes, Entries              uint64 // held in process
 
@@ -36,7 +36,7 @@ type cacheCollector struct{ read func() CacheFigures }
 
 var _ prometheus.Collector = (*cacheCollector)(nil)
 
-// WatchCache registers the cache's figures. read is called from any goroutine and must not block.
+// WatchCache registers the cache's metrics. read is called from any goroutine and must not block.
 func (m *Metrics) WatchCache(read func() CacheFigures) {
 	m.Registry.MustRegister(&cacheCollector{read})
 }

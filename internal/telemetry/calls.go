@@ -12,10 +12,10 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// Class groups calls in metrics: the classes of the catalog, with submissions apart.
+// Class groups calls in metrics: the classes of the catalog, and submissions as their own class.
 type Class uint8
 
-// The classes of calls. NoClass has what is not a call of a served method.
+// The classes of calls. NoClass is for everything that is not a call of a served method.
 const (
 	NoClass Class = iota
 	Standard
@@ -28,7 +28,7 @@ var classNames = [classes]string{
 	NoClass: "none", Standard: string(chain.Standard), Heavy: string(chain.Heavy), Write: "write",
 }
 
-// ClassOf returns the class of a method whose call weighs weighed.
+// ClassOf returns the class of a call; weighed is the class by which it was charged.
 func ClassOf(m *chain.Method, weighed chain.Class) Class {
 	switch {
 	case m == nil:
@@ -42,7 +42,7 @@ func ClassOf(m *chain.Method, weighed chain.Class) Class {
 	}
 }
 
-// Outcome says how a call ended. Why it was refused or failed is counted by reason.
+// Outcome is how a call ended. Refusals and failures are also counted by reason.
 type Outcome uint8
 
 // The outcomes of calls.
@@ -50,10 +50,10 @@ const (
 	OK             Outcome = iota // a result of an upstream
 	UpstreamError                 // an upstream's own error, which is an answer
 	Hit                           // an answer of the cache, or of the service itself
-	Refused                       // the client's business: key, fences, request
+	Refused                       // for a reason on the client's side: key, fences, request
 	Failed                        // the service's own failure
-	OutcomeUnknown                // a submission that left and was not answered, -32017
-	ClientGone                    // the client left before the answer
+	OutcomeUnknown                // a submission that was sent and not answered, -32017
+	ClientGone                    // the client disconnected before the answer
 	outcomes
 )
 
@@ -62,7 +62,7 @@ var outcomeNames = [outcomes]string{
 	OutcomeUnknown: "outcome_unknown", ClientGone: "client_gone",
 }
 
-// String is the outcome's word in labels, spans and logs.
+// String returns the outcome's word in labels, spans and logs.
 func (o Outcome) String() string { return outcomeNames[o] }
 
 // OutcomeOf returns the outcome of a call that ended in a fault.
@@ -77,34 +77,33 @@ func OutcomeOf(f *fault.Error) Outcome {
 	}
 }
 
-// Call is what is counted of a call when it is over.
+// Call describes a finished call for the metrics.
 type Call struct {
 	Class   Class
 	Outcome Outcome
 	Tier    plan.Tier
 	Reason  fault.Reason // zero when there is none
-	Units   plan.Units   // charged and not given back
+	Units   plan.Units   // charged and not refunded
 
 	Gate, Route, Upstream, Total time.Duration
-	// Asked is whether an upstream was asked: only then do Route and Upstream say something.
+	// Asked reports whether an upstream was asked; without it Route and Upstream have no meaning.
 	Asked bool
-	// Streamed is whether the answer was longer than what is judged whole.
+	// Streamed reports whether the answer was too long to be judged as a whole.
 	Streamed bool
 
 	RequestBytes, AnswerBytes int64
 }
 
-// Calls counts calls. A nil one counts nothing.
+// Calls counts calls. A nil *Calls counts nothing.
 type Calls struct {
 	refusals []prometheus.Counter // by reason
 	refunds  [2]prometheus.Counter
-	// byChain is never changed; what names no chain stands under "". A chain's series begin with
-	// its first call, or with Expect.
+	// byChain never changes; calls that name no chain are under "". A chain's series begin with its
+	// first call, or with Expect.
 	byChain map[chain.ID]func() *chainCalls
 }
 
-// chainCalls are the figures of one chain, resolved once: counting a call looks nothing up by
-// label.
+// chainCalls holds the metrics of one chain, resolved once: counting a call looks up no labels.
 type chainCalls struct {
 	requests [classes][outcomes]prometheus.Counter
 	units    [classes][tiers]prometheus.Counter
@@ -137,12 +136,12 @@ const (
 
 var partNames = [parts]string{partGate: "gate", partRoute: "route", partUpstream: "upstream", partTotal: "total"}
 
-// durationBuckets are seconds: from what the gate takes to a call's deadline.
+// durationBuckets are in seconds, from the time of an admission to a call's deadline.
 var durationBuckets = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 
-const noChain = "none" // the label of what names no chain of the catalog
+const noChain = "none" // the label value for calls that name no chain of the catalog
 
-// callVectors are the families that chainCalls are resolved from.
+// callVectors are the families from which chainCalls are resolved.
 type callVectors struct {
 	requests, units, streams, bytesIn, bytesOut *prometheus.CounterVec
 	duration                                    *prometheus.HistogramVec
@@ -186,7 +185,7 @@ func newCalls(registry prometheus.Registerer) *Calls {
 	return c
 }
 
-// of resolves the figures of one chain.
+// of resolves the metrics of one chain.
 func (v *callVectors) of(name string) *chainCalls {
 	c := &chainCalls{
 		streams: v.streams.WithLabelValues(name), bytesIn: v.bytesIn.WithLabelValues(name),
@@ -206,7 +205,7 @@ func (v *callVectors) of(name string) *chainCalls {
 	return c
 }
 
-// Expect has chains counted from zero before their first call.
+// Expect creates the series of chains at zero, before their first calls.
 func (c *Calls) Expect(ids ...chain.ID) {
 	for _, id := range ids {
 		c.of(id)
@@ -225,7 +224,7 @@ func counters(name, help string, labels ...string) *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 }
 
-// Done counts a call that is over. It allocates nothing. An id that is not of the catalog counts as
+// Done counts a finished call. It does not allocate. An id that is not in the catalog counts as
 // none.
 func (c *Calls) Done(id chain.ID, call *Call) {
 	if c == nil {
@@ -252,7 +251,7 @@ func (c *Calls) Done(id chain.ID, call *Call) {
 	of.bytesOut.Add(float64(call.AnswerBytes))
 }
 
-// Refused counts a refusal of what never became a call.
+// Refused counts a refused request that never became a call.
 func (c *Calls) Refused(r fault.Reason) {
 	if c == nil {
 		return
@@ -260,7 +259,7 @@ func (c *Calls) Refused(r fault.Reason) {
 	c.refusals[r.Entry().Reason].Inc()
 }
 
-// Refunded counts a charge that was given back, or that could not be.
+// Refunded counts a refund, or one that failed.
 func (c *Calls) Refunded(ok bool) {
 	switch {
 	case c == nil:

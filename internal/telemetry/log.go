@@ -1,5 +1,5 @@
-// Package telemetry owns how the gateway is watched: logs and metrics. Neither ever holds a key, a
-// credential, an upstream's address or a body.
+// Package telemetry owns logs, metrics and traces. None of them ever holds a key, a credential, an
+// upstream's address or a body.
 package telemetry
 
 import (
@@ -7,7 +7,7 @@ import (
 	"log/slog"
 )
 
-// NewLogger writes structured logs to w, as json or text.
+// NewLogger returns a logger that writes to w; format is json or text.
 func NewLogger(w io.Writer, format string, level slog.Level) *slog.Logger {
 	opts := &slog.HandlerOptions{Level: level}
 	if format == "text" {

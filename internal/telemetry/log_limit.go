@@ -5,15 +5,14 @@ import (
 	"time"
 )
 
-// What the gateway lets into the log of failures of one kind. How many there are is told by the
-// metrics.
+// Log lines per kind of failure. Metrics count all failures.
 const (
 	LinesPerKind = 20
 	LogInterval  = 10 * time.Second
 )
 
-// LogLimit keeps a log readable when the same thing happens a thousand times a second: of each kind
-// a few are let through in an interval, and the others counted. Kinds must come from a bounded set.
+// LogLimit rate limits a log: it lets a few lines of each kind through per interval and counts the
+// others. Kinds must come from a bounded set.
 type LogLimit[Kind comparable] struct {
 	most  int
 	every time.Duration
@@ -28,13 +27,13 @@ type limited struct {
 	let, left int
 }
 
-// NewLogLimit lets most of a kind through in each interval.
+// NewLogLimit returns a LogLimit that lets limit lines of a kind through per interval.
 func NewLogLimit[Kind comparable](limit int, every time.Duration, now func() time.Time) *LogLimit[Kind] {
 	return &LogLimit[Kind]{most: limit, every: every, now: now, kinds: map[Kind]*limited{}}
 }
 
-// Let reports whether one more of a kind may be written; leftOut is how many were not since the
-// last that was.
+// Let reports whether a line of this kind may be written. leftOut is the number of lines that were
+// suppressed since the last one.
 func (l *LogLimit[Kind]) Let(kind Kind) (leftOut int, ok bool) {
 	now := l.now()
 	l.mu.Lock()

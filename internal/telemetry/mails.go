@@ -2,7 +2,7 @@ package telemetry
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// Mails counts what becomes of mails, and those that wait.
+// Mails counts attempts to send mails, and the mails that wait.
 type Mails struct {
 	attempts *prometheus.CounterVec
 	waiting  *prometheus.GaugeVec
@@ -10,8 +10,8 @@ type Mails struct {
 	kinds    map[string]bool
 }
 
-// WatchMails serves figures of mails of these kinds; every attempt ends with one of the results.
-// Other kinds are counted as other.
+// WatchMails registers the metrics of mails of these kinds; every attempt ends with one of the
+// results. Other kinds are counted as "other".
 func (m *Metrics) WatchMails(kinds, results []string) *Mails {
 	mails := &Mails{
 		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -51,7 +51,7 @@ func (m *Mails) Ended(kind, result string) {
 	m.attempts.WithLabelValues(m.kind(kind), result).Inc()
 }
 
-// Waits says how many mails of a kind wait, and the oldest of them for how many seconds.
+// Waits sets how many mails of a kind wait, and the age of the oldest in seconds.
 func (m *Mails) Waits(kind string, count int, oldestSeconds float64) {
 	m.waiting.WithLabelValues(m.kind(kind)).Set(float64(count))
 	m.oldest.WithLabelValues(m.kind(kind)).Set(oldestSeconds)

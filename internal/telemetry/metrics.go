@@ -7,8 +7,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 )
 
-// Metrics are the figures of a process, in a registry of their own. Their labels are few and
-// bounded: chains, classes, outcomes and reasons are words of the program, names of upstreams come
+// Metrics are the metrics of a process, with their own registry. Their labels are few and bounded:
+// chains, classes, outcomes and reasons are constants of the program, and names of upstreams come
 // from the operator's file. Nothing that a client sends becomes a label.
 type Metrics struct {
 	Registry *prometheus.Registry
@@ -24,7 +24,7 @@ type Metrics struct {
 	UsageFlushErrors   prometheus.Counter
 }
 
-// NewMetrics makes the figures that both roles have.
+// NewMetrics returns the metrics that both roles export.
 func NewMetrics() *Metrics {
 	m := &Metrics{
 		Registry:           prometheus.NewRegistry(),
@@ -48,21 +48,21 @@ func NewMetrics() *Metrics {
 	return m
 }
 
-// Gauge registers a figure that is read at each scrape. read is called from any goroutine and must
+// Gauge registers a gauge that is read at each scrape. read is called from any goroutine and must
 // not block.
 func (m *Metrics) Gauge(name, help string, read func() float64) {
 	m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: name, Help: help}, read))
 }
 
-// Counter registers a count that is kept elsewhere and read at each scrape. read is called from any
-// goroutine and must not block.
+// Counter registers a counter that is kept elsewhere and read at each scrape. read is called from
+// any goroutine and must not block.
 func (m *Metrics) Counter(name, help string, read func() float64) {
 	m.Registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, read))
 }
 
-// Outcomes registers a count of what ended in one of some words of ours, and gives what counts.
-// Each word has its series from the start, so that the first of its kind is seen as an increase;
-// other words are not counted.
+// Outcomes registers a counter with one label, whose values are the given words, and returns a
+// function that adds to it. Each word has its series from the start, so that its first event shows
+// as an increase. Other words are ignored.
 func (m *Metrics) Outcomes(name, help, label string, words ...string) func(word string, n int) {
 	all := prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{label})
 	m.Registry.MustRegister(all)

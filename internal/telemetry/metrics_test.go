@@ -13,7 +13,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// busy is a set of metrics in which every family has a series.
+// busy returns metrics in which every family has a series.
 func busy(t testing.TB) *telemetry.Metrics {
 	t.Helper()
 	m := telemetry.NewMetrics()
@@ -66,7 +66,7 @@ func TestNamesAndHelpTextsFollowTheConventionsOfPrometheus(t *testing.T) {
 	}
 }
 
-// value reads one series of an exposition; it must be there.
+// value returns the value of a series, which must exist in the exposition.
 func value(t *testing.T, exposition, series string) string {
 	t.Helper()
 	_, rest, ok := strings.Cut("\n"+exposition, "\n"+series+" ")
@@ -171,7 +171,7 @@ func TestUpstreamsAreCountedByNameAndGoneWhenRemoved(t *testing.T) {
 	}
 	m.Upstreams.Remove("eth_mainnet", "provider-a")
 	m.Upstreams.Watch(func() []telemetry.ChainState { return nil })
-	a.Attempt(0, true, time.Millisecond) // of a call that was under way
+	a.Attempt(0, true, time.Millisecond) // of a call that was in flight
 	left := scrape(t, m)
 	if strings.Contains(left, of+`,outcome`) || strings.Contains(left, of+`,result`) ||
 		strings.Contains(left, of+`,upstream`) || strings.Contains(left, of+`,limit`) {
@@ -235,7 +235,7 @@ func TestWithoutMetricsNothingIsCounted(t *testing.T) {
 	pipelines.End(pipelines.Begin(), 1, true)
 }
 
-// TestCountingAllocatesNothing holds what every call passes through.
+// TestCountingAllocatesNothing covers what every call counts.
 func TestCountingAllocatesNothing(t *testing.T) { //nolint:paralleltest // allocations are counted per process
 	m := telemetry.NewMetrics()
 	step := recordStep(m)
@@ -245,7 +245,7 @@ func TestCountingAllocatesNothing(t *testing.T) { //nolint:paralleltest // alloc
 	}
 }
 
-// recordStep counts one call that asked one upstream.
+// recordStep returns a function that counts one call with one upstream.
 func recordStep(m *telemetry.Metrics) func() {
 	up := m.Upstreams.Upstream("eth_mainnet", "provider-a", []string{"answer"})
 	return func() {

@@ -15,12 +15,12 @@ var (
 		"Actions of strangers that were refused, by the level whose bound was reached.", "action", "level")
 )
 
-// networks gives the limits of networks as they are at the time of a scrape.
+// networks collects the limits of networks at a scrape.
 type networks struct{ of *netlimit.Limits }
 
 var _ prometheus.Collector = networks{}
 
-// WatchNetworks serves figures of the limits of networks.
+// WatchNetworks registers the metrics of the limits of networks.
 func (m *Metrics) WatchNetworks(l *netlimit.Limits) { m.Registry.MustRegister(networks{l}) }
 
 // Describe lists the families.

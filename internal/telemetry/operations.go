@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// Operations counts the uses of operations, by their names. A nil one counts nothing.
+// Operations counts the uses of operations by name. A nil *Operations counts nothing.
 type Operations struct {
 	done     *prometheus.CounterVec
 	units    *prometheus.CounterVec
@@ -35,14 +35,14 @@ func newOperations(r prometheus.Registerer) *Operations {
 	return o
 }
 
-// Operation counts the uses of one operation; its series are resolved once, at the first use that
-// they are of. A nil one counts nothing.
+// Operation counts the uses of one operation. Each series is resolved once, at its first use. A nil
+// *Operation counts nothing.
 type Operation struct {
 	done  [outcomes]func() prometheus.Counter
 	costs func() (units prometheus.Counter, duration prometheus.Observer)
 }
 
-// Of returns what counts for the operation called name, which is of the registry.
+// Of returns the counter of an operation of the registry.
 func (o *Operations) Of(name string) *Operation {
 	if o == nil {
 		return nil
@@ -56,7 +56,7 @@ func (o *Operations) Of(name string) *Operation {
 	return of
 }
 
-// Done counts a use and what it cost.
+// Done counts a use, its units and its duration.
 func (o *Operation) Done(outcome Outcome, units plan.Units, took time.Duration) {
 	if o == nil {
 		return

@@ -6,7 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Pipelines measures the round trips to the meter. A nil one measures nothing.
+// Pipelines measures round trips to the meter. A nil *Pipelines measures nothing.
 type Pipelines struct {
 	now      func() time.Time
 	duration prometheus.Histogram
@@ -32,7 +32,7 @@ func newPipelines(registry prometheus.Registerer, now func() time.Time) *Pipelin
 	return p
 }
 
-// Begin is called before a round trip; what it gives is for End.
+// Begin is called before a round trip and returns its start for End.
 func (p *Pipelines) Begin() time.Time {
 	if p == nil {
 		return time.Time{}
@@ -40,8 +40,8 @@ func (p *Pipelines) Begin() time.Time {
 	return p.now()
 }
 
-// End measures a round trip that began at begun. failed is whether the connection failed, not what
-// a script answered.
+// End measures a round trip that started at begun. failed reports whether the connection failed; an
+// error that a script returns is not a failure.
 func (p *Pipelines) End(begun time.Time, commands int, failed bool) {
 	if p == nil {
 		return

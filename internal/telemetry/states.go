@@ -6,26 +6,27 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// ChainState is what a scrape reads of a chain.
+// ChainState is the state of a chain at a scrape.
 type ChainState struct {
 	Chain      string
-	Head       uint64    // corroborated; zero when not known
+	Head       uint64    // by consensus of the upstreams; zero when unknown
 	MeasuredAt time.Time // of the newest probes; zero before the first
 	Upstreams  []UpstreamState
 }
 
-// UpstreamState is what a scrape reads of an upstream.
+// UpstreamState is the state of an upstream at a scrape.
 type UpstreamState struct {
 	Name     string
 	Usable   bool          // by the probes
 	Cordoned bool          // by an operator
-	Excluded bool          // for what its calls came to
-	Head     uint64        // zero when not known
-	Lag      uint64        // blocks behind the corroborated head
+	Excluded bool          // by its circuit breaker
+	Head     uint64        // zero when unknown
+	Lag      uint64        // blocks behind the chain's head
 	LagTime  time.Duration // the same, by the chain's usual block time
 }
 
-// Watch has states read at each scrape. It is called from any goroutine and must not block.
+// Watch registers a function that is called at each scrape. It is called from any goroutine and
+// must not block.
 func (u *Upstreams) Watch(states func() []ChainState) {
 	if u == nil {
 		return
@@ -58,8 +59,8 @@ var (
 		"chain", "upstream")
 )
 
-// stateCollector gives the states as they are at the time of a scrape, so that an upstream which is
-// configured no more is gone from the next one.
+// stateCollector reads the states at each scrape, so that the series of an upstream that is no
+// longer configured end.
 type stateCollector struct{ of *Upstreams }
 
 var _ prometheus.Collector = (*stateCollector)(nil)

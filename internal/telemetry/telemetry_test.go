@@ -102,7 +102,7 @@ func TestCountersAreExposedFromZero(t *testing.T) {
 	}
 }
 
-// Each process has a registry of its own, so that two roles in one process count apart.
+// Each process has its own registry, so that two roles in one process count separately.
 func TestTwoSetsOfMetricsCountApart(t *testing.T) {
 	t.Parallel()
 	one, other := telemetry.NewMetrics(), telemetry.NewMetrics()

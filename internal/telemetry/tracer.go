@@ -21,16 +21,16 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Tracing is what the operator has configured of traces.
+// Tracing is the operator's configuration of traces.
 type Tracing struct {
-	Endpoint    string            // address of a receiver of OTLP over HTTP, path included; empty for no traces
+	Endpoint    string            // URL of an OTLP receiver over HTTP, including the path; empty for no traces
 	Headers     map[string]string // to the receiver; may hold a credential
 	ServiceName string
 	Role        string // of the process: api or worker
 	Sampler     string // a value of OTEL_TRACES_SAMPLER
 	Ratio       float64
-	// FollowClients continues the trace that a client's traceparent names. Otherwise it becomes a
-	// link, so that no client decides what is sampled.
+	// FollowClients continues the trace of a client's traceparent. Otherwise that trace becomes a
+	// link, so that clients do not control sampling.
 	FollowClients bool
 	Logger        *slog.Logger
 }
@@ -53,8 +53,7 @@ func (o *Tracing) sampler() (sdktrace.Sampler, error) {
 	return nil, fmt.Errorf("OTEL_TRACES_SAMPLER: there is no sampler %q", o.Sampler)
 }
 
-// Tracer makes spans. A nil one makes none, at no cost: its methods and those of the spans it gives
-// do nothing.
+// Tracer creates spans. A nil *Tracer and the nil spans that it returns do nothing, at no cost.
 type Tracer struct {
 	provider *sdktrace.TracerProvider
 	tracer   trace.Tracer
@@ -63,8 +62,8 @@ type Tracer struct {
 
 const complainEvery = time.Minute
 
-// NewTracer makes a tracer that sends spans in the background, and drops them when the receiver is
-// too slow. It is nil when no endpoint is configured. Close it.
+// NewTracer returns a tracer that exports spans in the background and drops spans when the receiver
+// is too slow. It returns nil when no endpoint is configured. The caller closes it.
 func NewTracer(ctx context.Context, o Tracing) (*Tracer, error) {
 	if o.Endpoint == "" {
 		return nil, nil //nolint:nilnil // no tracer is a tracer that does nothing
@@ -99,11 +98,11 @@ func NewTracer(ctx context.Context, o Tracing) (*Tracer, error) {
 	}, nil
 }
 
-// refusedStatus is where the exporter's error has the status of an answer.
+// refusedStatus matches the HTTP status in an exporter's error.
 var refusedStatus = regexp.MustCompile(`: ([1-5][0-9]{2}) [A-Za-z -]*\(body: `)
 
-// undelivered says in our words why traces did not arrive. The error's own may hold the receiver's
-// address, and with it a credential, or what the receiver answered.
+// undelivered describes why traces did not arrive. The error's own text may hold the receiver's
+// address, which may contain a credential, or its answer.
 func undelivered(err error) string {
 	if timeout, ok := errors.AsType[net.Error](err); errors.Is(err, context.DeadlineExceeded) ||
 		(ok && timeout.Timeout()) {
@@ -127,7 +126,7 @@ func undelivered(err error) string {
 	return "the exporter failed"
 }
 
-// Close sends what is left, until ctx ends.
+// Close exports the remaining spans. It stops when ctx ends.
 func (t *Tracer) Close(ctx context.Context) error {
 	if t == nil {
 		return nil
@@ -138,7 +137,7 @@ func (t *Tracer) Close(ctx context.Context) error {
 	return nil
 }
 
-// Provider is for libraries that make spans of their own; nil when nothing is traced.
+// Provider returns a provider for libraries with spans of their own; nil when tracing is off.
 func (t *Tracer) Provider() trace.TracerProvider {
 	if t == nil {
 		return nil
@@ -146,8 +145,8 @@ func (t *Tracer) Provider() trace.TracerProvider {
 	return t.provider
 }
 
-// Request begins the span of an HTTP request on a route. route is a pattern of ours, never a path
-// of the client's.
+// Request starts the span of an HTTP request on a route. route is a pattern of ours, never a path
+// from the client.
 func (t *Tracer) Request(r *http.Request, route, requestID string) (context.Context, *Span) {
 	if t == nil {
 		return r.Context(), nil
@@ -162,7 +161,7 @@ func (t *Tracer) Request(r *http.Request, route, requestID string) (context.Cont
 	options := []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindServer), trace.WithAttributes(attributes...)}
 	client := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(),
 		propagation.HeaderCarrier(r.Header)))
-	client = client.WithTraceState(trace.TraceState{}) // its text is the client's
+	client = client.WithTraceState(trace.TraceState{}) // its text comes from the client
 	switch {
 	case !client.IsValid():
 	case t.follow:
@@ -174,7 +173,7 @@ func (t *Tracer) Request(r *http.Request, route, requestID string) (context.Cont
 	return ctx, spanOf(span)                           //nolint:spancheck // as above
 }
 
-// Start begins a span within that of ctx. Without one that is recorded there is none to begin.
+// Start starts a child of the span in ctx. It returns a nil span when that span is not recorded.
 func (t *Tracer) Start(ctx context.Context, name string) (context.Context, *Span) {
 	if t == nil || !trace.SpanFromContext(ctx).IsRecording() {
 		return ctx, nil
@@ -183,7 +182,7 @@ func (t *Tracer) Start(ctx context.Context, name string) (context.Context, *Span
 	return ctx, spanOf(span)               //nolint:spancheck // as above
 }
 
-// Current is the span of ctx, nil when it has none that is recorded.
+// Current returns the recorded span of ctx; nil when there is none.
 func (t *Tracer) Current(ctx context.Context) *Span {
 	if t == nil {
 		return nil
@@ -191,7 +190,7 @@ func (t *Tracer) Current(ctx context.Context) *Span {
 	return spanOf(trace.SpanFromContext(ctx))
 }
 
-// Span is a timed step of a request. A nil one takes everything and does nothing.
+// Span is a timed step of a request. The methods of a nil *Span do nothing.
 type Span struct{ span trace.Span }
 
 func spanOf(span trace.Span) *Span {
@@ -201,15 +200,15 @@ func spanOf(span trace.Span) *Span {
 	return &Span{span}
 }
 
-// Set notes a word on the span: of ours, of the catalog or of the operator's configuration, never
-// of a client or an upstream.
+// Set sets an attribute. value must be a constant of ours, or come from the catalog or the
+// operator's configuration, never from a client or an upstream.
 func (s *Span) Set(key, value string) {
 	if s != nil && value != "" {
 		s.span.SetAttributes(attribute.String(key, value))
 	}
 }
 
-// SetInt notes a number on the span.
+// SetInt sets an integer attribute.
 func (s *Span) SetInt(key string, value int) {
 	if s != nil {
 		s.span.SetAttributes(attribute.Int(key, value))

@@ -33,7 +33,7 @@ func tracer(t testing.TB, change func(*telemetry.Tracing)) (*telemetry.Tracer, *
 
 const clientTrace = "0af7651916cd43dd8448eb211c80319c"
 
-// request makes a request that is traced, with one step in it.
+// request makes a traced request with one step in it.
 func request(t testing.TB, tr *telemetry.Tracer, sampledByClient bool) {
 	t.Helper()
 	r := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/rpc/eth_mainnet", http.NoBody)
@@ -74,8 +74,8 @@ func TestSpansArriveAtTheReceiverAsATree(t *testing.T) {
 	}
 }
 
-// A client's traceparent is a link, and decides nothing, unless the operator says that clients are
-// to be followed.
+// A client's traceparent becomes a link and does not affect sampling, unless the operator
+// configured that clients are followed.
 func TestClientsDecideNothingAboutTracesUnlessFollowed(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -142,7 +142,7 @@ func TestSamplersKeepTheirShare(t *testing.T) {
 	}
 }
 
-//nolint:paralleltest // the library's error handler is one for the process
+//nolint:paralleltest // the library's error handler is global
 func TestAReceiverThatIsAwayIsToldWithoutItsAddress(t *testing.T) {
 	var out bytes.Buffer
 	address := testkit.ClosedAddress(t)
@@ -196,7 +196,7 @@ func errorText(err error) string {
 	return err.Error()
 }
 
-// work is what a call does with its tracer.
+// work makes the tracer calls of a relayed call.
 func work(tr *telemetry.Tracer, r *http.Request) {
 	ctx, span := tr.Request(r, "/rpc/:chain", "request-1")
 	for _, name := range []string{"admit", "upstream"} {

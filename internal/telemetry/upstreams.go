@@ -7,7 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Upstreams counts what upstreams do. A nil one counts nothing.
+// Upstreams counts requests to upstreams. A nil *Upstreams counts nothing.
 type Upstreams struct {
 	attempts   *prometheus.CounterVec
 	duration   *prometheus.HistogramVec
@@ -49,7 +49,7 @@ func newUpstreams(registry prometheus.Registerer) *Upstreams {
 	return u
 }
 
-// UpstreamLimit is a bound that the operator set on an upstream.
+// UpstreamLimit is a limit that the operator set for an upstream.
 type UpstreamLimit uint8
 
 // The limits of upstreams.
@@ -61,20 +61,20 @@ const (
 
 var limitNames = [limits]string{ConcurrencyLimit: "concurrency", RateLimit: "rate"}
 
-// StrayKind is how an answer that belongs to no call showed.
+// StrayKind is how an answer that belongs to no call was noticed.
 type StrayKind uint8
 
 // The kinds of stray answers.
 const (
-	AnotherID StrayKind = iota // it was read as an answer, under another call's id
-	Unasked                    // it was there before anything was asked
+	AnotherID StrayKind = iota // it was read as an answer to a call, but has another call's id
+	Unasked                    // it was on the connection before anything was asked
 	strayKinds
 )
 
 var strayNames = [strayKinds]string{AnotherID: "another_id", Unasked: "unasked"}
 
-// Upstream counts for one upstream of one chain; its series are resolved once. A nil one counts
-// nothing.
+// Upstream counts for one upstream of one chain; its series are resolved once. A nil *Upstream
+// counts nothing.
 type Upstream struct {
 	attempts         []prometheus.Counter
 	answered, failed prometheus.Observer
@@ -85,8 +85,8 @@ type Upstream struct {
 	strays           [strayKinds]prometheus.Counter
 }
 
-// Upstream begins the series of an upstream. outcomes are the words for what attempts come to;
-// their places in the list are what Attempt takes.
+// Upstream creates the series of an upstream. outcomes are the words for results of attempts;
+// Attempt takes an index into the list.
 func (u *Upstreams) Upstream(chain, name string, outcomes []string) *Upstream {
 	if u == nil {
 		return nil
@@ -111,8 +111,8 @@ func (u *Upstreams) Upstream(chain, name string, outcomes []string) *Upstream {
 	return e
 }
 
-// Remove ends the series of an upstream that is configured no more. What still counts for it is
-// seen no more.
+// Remove ends the series of an upstream that is no longer configured. Later counts for it are not
+// exported.
 func (u *Upstreams) Remove(chain, name string) {
 	if u == nil {
 		return
@@ -125,8 +125,8 @@ func (u *Upstreams) Remove(chain, name string) {
 	}
 }
 
-// Attempt counts a request to the upstream: the place of its outcome in the list, and whether it
-// was answered. It allocates nothing.
+// Attempt counts a request to the upstream. outcome is the index of its result in the list;
+// answered reports whether the upstream answered. It does not allocate.
 func (e *Upstream) Attempt(outcome int, answered bool, took time.Duration) {
 	if e == nil {
 		return
@@ -139,15 +139,14 @@ func (e *Upstream) Attempt(outcome int, answered bool, took time.Duration) {
 	}
 }
 
-// BrokeOff counts a streamed answer that the upstream did not end.
+// BrokeOff counts a streamed answer that the upstream did not complete.
 func (e *Upstream) BrokeOff() {
 	if e != nil {
 		e.broken.Inc()
 	}
 }
 
-// Hedged counts a second request for a slow read, sent to this upstream, and whether its answer was
-// the one used.
+// Hedged counts a hedge request to this upstream, and whether its answer was used.
 func (e *Upstream) Hedged(used bool) {
 	switch {
 	case e == nil:
@@ -158,21 +157,21 @@ func (e *Upstream) Hedged(used bool) {
 	}
 }
 
-// Excluded counts that the upstream is left out from now on.
+// Excluded counts that the upstream's circuit breaker opened.
 func (e *Upstream) Excluded() {
 	if e != nil {
 		e.exclusions.Inc()
 	}
 }
 
-// Limited counts that the upstream was passed over for a limit.
+// Limited counts that the upstream was skipped because of a limit.
 func (e *Upstream) Limited(l UpstreamLimit) {
 	if e != nil {
 		e.limits[l].Inc()
 	}
 }
 
-// Stray counts something that the upstream sent and that answers no call of its connection.
+// Stray counts an answer of the upstream that belongs to no call of its connection.
 func (e *Upstream) Stray(k StrayKind) {
 	if e != nil {
 		e.strays[k].Inc()

@@ -2,8 +2,8 @@ package process
 
 import "syscall"
 
-// attributes puts the child into a process group of its own, so that Ctrl-C in the terminal reaches
-// the parent alone, and has the kernel end it with the parent.
+// attributes puts the child into its own process group, so that Ctrl-C in the terminal reaches only
+// the parent, and makes the kernel signal the child when the parent dies.
 func attributes(spec Spec) *syscall.SysProcAttr {
 	death := spec.ParentDeath
 	if death == 0 {

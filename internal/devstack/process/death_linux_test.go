@@ -37,7 +37,7 @@ func TestChildDiesWhenItsParentIsKilled(t *testing.T) {
 	waitFor(t, "the child is gone", func() bool { return gone(child) })
 }
 
-// gone holds when no process has the id, or only one that ended and was not collected.
+// gone reports whether no process has the id, or only a zombie.
 func gone(pid int) bool {
 	if syscall.Kill(pid, 0) != nil {
 		return true

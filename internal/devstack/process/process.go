@@ -1,6 +1,6 @@
-// Package process runs one child program for the development stack and for tests: in a process
-// group of its own, with its output in a log file, and bound to the life of the parent, so that not
-// even kill -9 leaves servers behind. It knows nothing about the programs it runs.
+// Package process runs one child program for the development stack and for tests: in its own
+// process group, with its output in a log file, and tied to the life of the parent, so that even
+// kill -9 leaves no servers running. It knows nothing about the programs that it runs.
 package process
 
 import (
@@ -16,28 +16,28 @@ import (
 	"time"
 )
 
-// Spec says what to run and how to end it.
+// Spec describes a program to run and how to stop it.
 type Spec struct {
-	// Name is what messages call the program, for instance "PostgreSQL".
+	// Name is the program's name in messages, for example "PostgreSQL".
 	Name string
-	// Path is the program's file, Args what follows it on the command line.
+	// Path is the program's file; Args are its arguments, without the program's name.
 	Path string
 	Args []string
-	// Dir is the working directory; it must be readable for the user of Credential.
+	// Dir is the working directory. The user of Credential must be able to read it.
 	Dir string
 	// Env is the whole environment; nil inherits the parent's.
 	Env []string
-	// LogFile receives standard output and standard error; it is appended to.
+	// LogFile is a file to which standard output and standard error are appended.
 	LogFile string
 	// Credential runs the program as another user; nil keeps the parent's.
 	Credential *syscall.Credential
-	// ParentDeath is the signal which the kernel sends when the parent dies (Linux only); 0 means
-	// SIGKILL.
+	// ParentDeath is the signal that the kernel sends to the child when the parent dies (Linux
+	// only); 0 means SIGKILL.
 	ParentDeath syscall.Signal
-	// Stop lists the signals that Stop sends, one after the other, each with Grace to take effect.
-	// SIGKILL is always the last one and need not be listed.
+	// Stop lists the signals that Stop sends in turn, each with Grace to take effect. SIGKILL
+	// always follows and need not be listed.
 	Stop []syscall.Signal
-	// Grace is how long each signal of Stop has; 0 means ten seconds.
+	// Grace is the time for each signal of Stop; 0 means ten seconds.
 	Grace time.Duration
 }
 
@@ -45,11 +45,11 @@ const (
 	defaultGrace = 10 * time.Second
 	// tailBytes bounds what Tail reads of a log file.
 	tailBytes = 16 << 10
-	// logLimitBytes is the size from which a log file is begun anew.
+	// logLimitBytes is the size above which a log file is truncated at the start.
 	logLimitBytes = 16 << 20
 )
 
-// Process is one running child. Its methods may be called from several goroutines.
+// Process is one running child. It is safe for concurrent use.
 type Process struct {
 	spec   Spec
 	cmd    *exec.Cmd
@@ -66,7 +66,7 @@ func Start(spec Spec) (*Process, error) {
 	}
 	defer func() { _ = logFile.Close() }()
 
-	// The life of the child is ended by signals in a known order, not by a context.
+	// The child is stopped by signals in a known order, not by a context.
 	cmd := exec.Command(spec.Path, spec.Args...) //nolint:gosec,noctx // the development stack decides what runs
 	cmd.Dir, cmd.Env = spec.Dir, spec.Env
 	cmd.Stdout, cmd.Stderr = logFile, logFile
@@ -76,7 +76,7 @@ func Start(spec Spec) (*Process, error) {
 	started := make(chan error, 1)
 	go func() {
 		// The kernel sends the parent-death signal when the thread that forked ends, so that thread
-		// is kept for as long as the child lives.
+		// is kept until the child exits.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -92,16 +92,16 @@ func Start(spec Spec) (*Process, error) {
 	return p, nil
 }
 
-// PID is the process id of the child.
+// PID returns the child's process id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Name is what messages call the child.
+// Name returns the child's name in messages.
 func (p *Process) Name() string { return p.spec.Name }
 
-// Exited is closed when the child has ended.
+// Exited returns a channel that is closed when the child has exited.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// Err says how the child ended; it is nil while the child runs and after a clean end.
+// Err returns the child's exit error; nil while it runs and after exit code 0.
 func (p *Process) Err() error {
 	select {
 	case <-p.exited:
@@ -111,7 +111,7 @@ func (p *Process) Err() error {
 	}
 }
 
-// Signal sends sig to the child's process group. A child that has ended is not an error.
+// Signal sends sig to the child's process group. It returns nil when the child has already exited.
 func (p *Process) Signal(sig syscall.Signal) error {
 	select {
 	case <-p.exited:
@@ -124,7 +124,7 @@ func (p *Process) Signal(sig syscall.Signal) error {
 	return nil
 }
 
-// Kill ends the child at once and waits for its end.
+// Kill sends SIGKILL to the child and waits until it has exited.
 func (p *Process) Kill() error {
 	err := p.Signal(syscall.SIGKILL)
 	if err == nil {
@@ -133,8 +133,8 @@ func (p *Process) Kill() error {
 	return err
 }
 
-// Stop asks the child to end with the signals of its spec, kills it when they do not help or ctx is
-// over, and waits for its end. It may be called again.
+// Stop sends the signals of the spec in turn, then SIGKILL when they had no effect or ctx has
+// ended, and waits until the child has exited. It may be called again.
 func (p *Process) Stop(ctx context.Context) error {
 	grace := p.spec.Grace
 	if grace == 0 {
@@ -158,7 +158,7 @@ func (p *Process) Stop(ctx context.Context) error {
 	return p.Kill()
 }
 
-// Tail returns the last lines which this run wrote to its log, at most n.
+// Tail returns at most the last n lines that this run wrote to its log.
 func (p *Process) Tail(n int) string {
 	f, err := os.Open(p.spec.LogFile)
 	if err != nil {
@@ -178,11 +178,11 @@ func (p *Process) Tail(n int) string {
 	return strings.Join(lines[max(0, len(lines)-n):], "\n")
 }
 
-// LogFile is where the child's output goes.
+// LogFile returns the path of the child's log.
 func (p *Process) LogFile() string { return p.spec.LogFile }
 
-// openLog opens the log for appending and gives the position of the next line. A log that has grown
-// large is begun anew.
+// openLog opens the log for appending and returns the position of the next line. It truncates a log
+// that exceeds logLimitBytes.
 func openLog(path string) (*os.File, int64, error) {
 	flags := os.O_CREATE | os.O_WRONLY | os.O_APPEND
 	if info, err := os.Stat(path); err == nil && info.Size() > logLimitBytes {

@@ -15,7 +15,7 @@ import (
 	"github.com/chainaccess/gateway/internal/devstack/process"
 )
 
-// parentMode makes the test binary act as a parent which starts a child, prints the child's process
+// parentMode makes the test binary act as a parent that starts a child, prints the child's process
 // id and waits.
 const parentMode = "PROCESS_TEST_PARENT_LOG"
 
@@ -45,7 +45,7 @@ func shell(t *testing.T, script string, spec process.Spec) *process.Process {
 	return p
 }
 
-// waitFor polls until the condition holds, and fails the test when it does not within ten seconds.
+// waitFor polls until the condition holds. It fails the test after ten seconds.
 func waitFor(t *testing.T, what string, holds func() bool) {
 	t.Helper()
 	deadline := time.After(10 * time.Second)

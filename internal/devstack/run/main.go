@@ -1,10 +1,10 @@
 // Command run starts PostgreSQL and Temporal for tests, runs a command with their addresses in
-// TEST_DATABASE_URL and TEST_TEMPORAL_ADDRESS, and stops them again:
+// TEST_DATABASE_URL and TEST_TEMPORAL_ADDRESS, and stops the servers afterwards:
 //
 //	go run ./internal/devstack/run -- go test -race ./...
 //
-// It ends with the command's exit code. Servers that the environment names already are used as they
-// are.
+// It exits with the command's exit code. Servers that the environment already names are used
+// instead.
 package main
 
 import (
@@ -67,12 +67,12 @@ func run(args []string) (code int, err error) {
 	cmd := exec.CommandContext(ctx, args[0], args[1:]...) //nolint:gosec // running the given command is the purpose
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), databaseVariable+"="+stack.DatabaseURL, temporalVariable+"="+stack.TemporalAddress)
-	// The terminal sends Ctrl-C to the command as well; it gets time to end by itself.
+	// The terminal sends Ctrl-C to the command as well, which gets time to exit by itself.
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 30 * time.Second
 	err = cmd.Run()
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
-		return exit.ExitCode(), nil // the command has told by itself what went wrong
+		return exit.ExitCode(), nil // the command has reported what went wrong
 	}
 	return 0, err
 }

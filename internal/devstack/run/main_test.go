@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// This is one test, because it needs a stack of its own and starts Temporal.
+// This is a single test because it needs its own stack with Temporal.
 func TestRunGivesTheServersToTheCommandAndItsExitCodeBack(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
