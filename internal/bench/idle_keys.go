@@ -66,7 +66,7 @@ func measureIdleKeys(ctx context.Context, r *rig, o options, report *report) (er
 	return l.tellMemory(ctx, holders, report)
 }
 
-// newHolders gives every account the same number of keys; the keys of an account are adjacent.
+// newHolders returns every account the same number of keys; the keys of an account are adjacent.
 // Accounts are of each kind in turn.
 func (l *ledger) newHolders(accounts, keys int) []holder {
 	holders := make([]holder, keys)
