@@ -16,12 +16,12 @@ import (
 
 const (
 	fundedCount  = 10
-	trafficIndex = 1_000 // not one of the funded accounts, whose nonces belong to the user
-	gatewayIndex = 1_001 // signs the off-chain answers of ENS
+	trafficIndex = 1_000 // not a funded account, whose nonces belong to the user
+	gatewayIndex = 1_001 // signs the off-chain answers of ENS (EIP-3668)
 	minterIndex  = 1_002 // mints USDC
-	sellerIndex  = 1_003 // is paid per call, and has nothing at the start
-	relayerIndex = 1_005 // sends what the facilitator settles
-	faucetIndex  = 1_004 // gives coins and USDC away
+	sellerIndex  = 1_003 // receives payments per call; its balance is zero at the start
+	relayerIndex = 1_005 // sends the facilitator's settlements
+	faucetIndex  = 1_004 // sends the faucet's coins and USDC
 )
 
 // EVMAccount holds 10,000 native coins on every EVM chain at the start. Its key comes from the
@@ -32,7 +32,7 @@ type EVMAccount struct {
 	Key     *ecdsa.PrivateKey
 }
 
-// KeyHex is the private key as wallets and tools take it, with 0x.
+// KeyHex returns the private key in hex with 0x, as wallets and tools accept it.
 func (a EVMAccount) KeyHex() string { return "0x" + hex.EncodeToString(crypto.FromECDSA(a.Key)) }
 
 // SolanaAccount holds 1,000 SOL at the start. Its key comes from the same public mnemonic
@@ -83,13 +83,14 @@ func (a accounts) solanaKeys() []ed25519.PrivateKey {
 // Accounts lists the funded accounts of the EVM chains.
 func (s *Sandbox) Accounts() []EVMAccount { return slices.Clone(s.accounts.evm) }
 
-// Minter holds every office of USDC on every EVM chain: it mints, pauses, blacklists and names
-// others. It has 10,000 native coins, and its nonces belong to the user too.
+// Minter returns the account with every role of USDC on every EVM chain: it mints, pauses,
+// blacklists and assigns roles. It has 10,000 native coins. Its nonces belong to the user too.
 func (s *Sandbox) Minter() EVMAccount {
 	return EVMAccount{Address: crypto.PubkeyToAddress(s.keys.minter.PublicKey), Key: s.keys.minter}
 }
 
-// Seller is whom a development gateway has paid per call. It has nothing at the start.
+// Seller returns the account that receives a development gateway's payments per call. Its balance
+// is zero at the start.
 func (s *Sandbox) Seller() EVMAccount {
 	return EVMAccount{Address: crypto.PubkeyToAddress(s.keys.seller.PublicKey), Key: s.keys.seller}
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// CCIPGateway answers for the names below ENSOffchain, to GET, and ENSDirect, to POST; nil when
-// Ethereum does not run.
+// CCIPGateway returns the EIP-3668 gateway for names below ENSOffchain (by GET) and ENSDirect (by
+// POST); nil when Ethereum does not run.
 func (s *Sandbox) CCIPGateway() *Service { return s.gateway }
 
-// startCCIPGateway goes before the chains, where its address is written.
+// startCCIPGateway runs before the chains start, because its address is written to Ethereum.
 func (s *Sandbox) startCCIPGateway(ctx context.Context, o Options) error {
 	if !o.runs(chain.EthMainnet) {
 		return nil

@@ -24,8 +24,8 @@ const batchABI = `[
 		"outputs":[{"name":"failures","type":"bool[]"},{"name":"responses","type":"bytes[]"}]},
 	{"type":"error","name":"HttpError","inputs":[{"name":"status","type":"uint16"},{"name":"message","type":"string"}]}]`
 
-// offchain asks the UniversalResolver as a client of EIP-3668 does that resolves batches itself. It
-// gives the answer, or the revert.
+// offchain asks the UniversalResolver as an EIP-3668 client that resolves batches itself. It
+// returns the answer or the revert.
 func (c contract) offchain(t *testing.T, method string, args ...any) ([]byte, error) {
 	t.Helper()
 	input, err := c.ABI.Pack(method, args...)
@@ -33,7 +33,7 @@ func (c contract) offchain(t *testing.T, method string, args ...any) ([]byte, er
 	for range 4 {
 		var answer hexutil.Bytes
 		err := call(t, c.url, "eth_call", &answer, map[string]any{"to": c.at, "data": hexutil.Bytes(input)}, "latest")
-		refusal, reverted := err.(*rpcError) //nolint:errorlint // call returns it as it is
+		refusal, reverted := err.(*rpcError) //nolint:errorlint // call returns it unwrapped
 		if !reverted {
 			must(t, err)
 			return answer, nil
@@ -63,7 +63,7 @@ func (c contract) offchain(t *testing.T, method string, args ...any) ([]byte, er
 	return nil, nil
 }
 
-// gateways brings the response for a look-up, in batches by itself.
+// gateways fetches the response to an off-chain lookup, and resolves a batch itself.
 func (c contract) gateways(t *testing.T, sender common.Address, urls []string, data []byte) []byte {
 	t.Helper()
 	if urls[0] != "x-batch-gateway:true" {
@@ -102,7 +102,7 @@ func (c contract) gateways(t *testing.T, sender common.Address, urls []string, d
 	return packed
 }
 
-// fetch asks a gateway as EIP-3668 says.
+// fetch sends a request to a gateway as EIP-3668 specifies.
 func fetch(t *testing.T, url string, sender common.Address, data []byte) (int, []byte) {
 	t.Helper()
 	method, body := http.MethodGet, io.Reader(http.NoBody)

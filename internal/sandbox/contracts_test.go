@@ -16,7 +16,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// contract is one of the sandbox's, asked through an upstream.
+// contract is a contract of the sandbox that is called through an upstream.
 type contract struct {
 	contracts.Contract
 	at  common.Address
@@ -30,7 +30,7 @@ func (s *Sandbox) contract(t *testing.T, id chain.ID, name string, at common.Add
 	return contract{Contract: c, at: at, url: s.upstream(t, id, 0).URL}
 }
 
-// ask calls a function and gives what it returned.
+// ask calls a function and returns its results.
 func (c contract) ask(t *testing.T, method string, args ...any) []any {
 	t.Helper()
 	out, err := c.try(t, method, args...)
@@ -52,7 +52,7 @@ func (c contract) try(t *testing.T, method string, args ...any) ([]any, error) {
 	return c.ABI.Unpack(method, answer)
 }
 
-// refused is what a call reverted with: the error's name and its arguments.
+// refused returns the custom error of a reverted call: its name and arguments.
 func (c contract) refused(t *testing.T, method string, args ...any) (string, []any) {
 	t.Helper()
 	out, err := c.try(t, method, args...)
@@ -73,7 +73,7 @@ func (c contract) refused(t *testing.T, method string, args ...any) (string, []a
 	return "", nil
 }
 
-// named is what package abi calls one of several functions of a name.
+// named returns the name that package abi gives to one of several overloaded functions.
 func (c contract) named(t *testing.T, signature string) string {
 	t.Helper()
 	for name, method := range c.ABI.Methods {
@@ -85,7 +85,7 @@ func (c contract) named(t *testing.T, signature string) string {
 	return ""
 }
 
-// dns is a name as resolvers take it.
+// dns encodes a name in the DNS wire format that resolvers take.
 func dns(name string) (encoded []byte) {
 	for label := range strings.SplitSeq(name, ".") {
 		encoded = append(append(encoded, byte(len(label))), label...) //nolint:gosec // names of tests are short
@@ -177,13 +177,13 @@ func TestUniversalResolverTakesSeveralQuestionsAtOnce(t *testing.T) {
 	must(t, err)
 	many, err := contracts.Named("UniversalResolver")
 	must(t, err)
-	// multicall(bytes[]) is no function of the resolver's: the question is made by hand.
+	// multicall(bytes[]) is not in the resolver's ABI, so the call is encoded by hand.
 	arguments := many.ABI.Methods["resolveWithGateways"].Inputs[2:]
 	packed, err := arguments.Pack([]string{string(addrCall(t, ENSAlice)), string(text), "none"})
 	must(t, err)
 	out := universal.ask(t, "resolve", dns(ENSAlice), append(common.FromHex("0xac9650d8"), packed...))
 	answer, _ := out[0].([]byte)
-	unpacked, err := arguments.Unpack(answer) // bytes[] and string[] look the same
+	unpacked, err := arguments.Unpack(answer) // bytes[] and string[] have the same encoding
 	must(t, err)
 	answers, _ := unpacked[0].([]string)
 	if len(answers) != 3 || common.BytesToAddress([]byte(answers[0])) != s.Accounts()[1].Address ||
@@ -261,7 +261,7 @@ func TestPriceFeedsRepeatTheirAnswersAtEachStart(t *testing.T) {
 		feed := s.contract(t, chain.EthMainnet, "PriceFeed", at)
 		eventually(t, "a second round of "+at.Hex(), func() bool {
 			id, _ := feed.ask(t, "latestRound")[0].(*big.Int)
-			return id.Uint64() > 1 // the phase is above 64 bits
+			return id.Uint64() > 1 // the phase is in the bits above 64
 		})
 	}
 }
@@ -271,15 +271,15 @@ func TestLayerTwosTellWhatDataCosts(t *testing.T) {
 	s := start(t, Options{Chains: []chain.ID{chain.BaseMainnet, chain.OptimismMainnet, chain.ArbitrumOne}})
 	small, large := make([]byte, 120), make([]byte, 4_000)
 	for i := range large {
-		large[i] = byte(i * i >> 3) //nolint:gosec // anything
+		large[i] = byte(i * i >> 3) //nolint:gosec // arbitrary bytes
 	}
 	for _, id := range []chain.ID{chain.BaseMainnet, chain.OptimismMainnet} {
 		oracle := s.contract(t, id, "GasPriceOracle", GasPriceOracle)
 		cheap, _ := oracle.ask(t, "getL1Fee", small)[0].(*big.Int)
 		dear, _ := oracle.ask(t, "getL1Fee", large)[0].(*big.Int)
 		bound, _ := oracle.ask(t, "getL1FeeUpperBound", big.NewInt(int64(len(large))))[0].(*big.Int)
-		// The least size that is billed, 100 bytes, at (2269 * 16 * 2 gwei + 1055762 * 0.001 gwei)
-		// / 10^6.
+		// The minimum billed size is 100 bytes: 100 * (2269 * 16 * 2 gwei + 1055762 * 0.001 gwei) /
+		// 10^6.
 		if want := big.NewInt(100 * (2_269*16*2_000_000_000 + 1_055_762*1_000_000) / 1_000_000); cheap.Cmp(want) != 0 {
 			t.Errorf("%s: zeros cost %s, want %s", id, cheap, want)
 		}
@@ -290,8 +290,8 @@ func TestLayerTwosTellWhatDataCosts(t *testing.T) {
 	node := s.contract(t, chain.ArbitrumOne, "NodeInterface", NodeInterface)
 	all := node.ask(t, "gasEstimateComponents", s.Accounts()[0].Address, false, small)
 	data := node.ask(t, "gasEstimateL1Component", s.Accounts()[0].Address, false, small)
-	// (120 + 140) bytes * 16 gas * 2 gwei, in gas of 0.01 gwei; the rest is 21,000 and 4 for each
-	// zero.
+	// (120 + 140) bytes * 16 gas * 2 gwei, in gas of 0.01 gwei; the rest is 21,000 and 4 per zero
+	// byte.
 	const gas = 260 * 16 * 200
 	if data[0] != uint64(gas) || all[1] != data[0] || all[0] != uint64(gas+21_000+480) {
 		t.Errorf("components %v, for data %v", all, data)

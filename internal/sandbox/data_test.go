@@ -17,7 +17,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// assetTransfers is what alchemy_getAssetTransfers gives, as far as the tests look.
+// assetTransfers holds the members of an alchemy_getAssetTransfers result that the tests read.
 type assetTransfers struct {
 	Transfers []struct {
 		Block    hexutil.Uint64  `json:"blockNum"`
@@ -84,7 +84,7 @@ func TestAssetTransfersAreThoseOfTheChain(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Chains: []chain.ID{chain.EthMainnet}})
 	owner, url := s.Accounts()[0].Address, s.upstream(t, chain.EthMainnet, 0).URL
-	const until = "0x80" // of the history, so that nothing is added
+	const until = "0x80" // in the history, so the result does not grow
 	var logs []types.Log
 	must(t, call(t, url, "eth_getLogs", &logs, query{
 		"fromBlock": "0x0", "toBlock": until, "topics": []any{evm.TransferTopic, nil, common.BytesToHash(owner[:])},
@@ -218,7 +218,7 @@ func TestTokenBalancesAreWhatTheTokensSay(t *testing.T) {
 	}
 	var held, listed, native balances
 	must(t, call(t, url, "alchemy_getTokenBalances", &held, owner, "erc20", query{"maxCount": 100}))
-	// The emitter answers every call with one, and has sent everybody something.
+	// Any call makes the emitter log a transfer, and every account has received one.
 	found := slices.IndexFunc(held.Tokens, func(a amount) bool { return a.Contract == emitter })
 	if held.Address != owner || found < 0 || held.Tokens[found].Balance == nil ||
 		held.Tokens[found].Balance.Big().Int64() != 1 {

@@ -23,7 +23,8 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// connectionsReused sends the same call that often over one client and counts reused connections.
+// connectionsReused sends a call times times with one client and returns how many connections were
+// reused.
 func connectionsReused(t *testing.T, url, method string, times int) (reused int) {
 	t.Helper()
 	transport := &http.Transport{}
@@ -138,10 +139,10 @@ func TestEVMBlocksAreHalfFullOfTransactionsThatSucceed(t *testing.T) {
 		chain.OptimismMainnet: 1_000_000, chain.PolygonPoS: 30_000_000_000,
 	} {
 		url := s.upstream(t, id, 0).URL
-		const head = 128 + 6 // some blocks behind the history
+		const head = 128 + 6 // some blocks after the history
 		eventually(t, "a few blocks", func() bool { return blockAt(t, url, "latest").Number >= head })
 		for n := uint64(1); n <= head; n++ {
-			if n > 3 && n < 110 { // alike
+			if n > 3 && n < 110 { // all of the same form
 				continue
 			}
 			var receipts []*types.Receipt
@@ -216,7 +217,7 @@ func TestEVMUpstreamsServeNeitherAdminNorMiner(t *testing.T) {
 	s := start(t, Options{Chains: []chain.ID{chain.EthMainnet}})
 	for _, method := range []string{"admin_nodeInfo", "miner_setExtra", "txpool_status", "dev_addWithdrawal"} {
 		err := call(t, s.upstream(t, chain.EthMainnet, 0).URL, method, nil)
-		//nolint:errorlint // call returns it as it is
+		//nolint:errorlint // call returns it unwrapped
 		if refused, ok := err.(*rpcError); !ok || refused.Code != -32601 {
 			t.Errorf("%s answered %v", method, err)
 		}
@@ -248,7 +249,7 @@ func TestEVMChainResumesFromItsDataDirectory(t *testing.T) {
 	must(t, s.Close())
 }
 
-// TestRunUntilKilled is the child process of the test below; by itself it does nothing.
+// TestRunUntilKilled is the child process of the next test; on its own it does nothing.
 func TestRunUntilKilled(t *testing.T) {
 	t.Parallel()
 	dir := os.Getenv("SANDBOX_RUN_UNTIL_KILLED")
@@ -285,7 +286,8 @@ func TestEVMChainResumesWhereAKilledProcessLeftIt(t *testing.T) {
 	begin := blockAt(t, url, "latest").Number
 	eventually(t, "a few blocks", func() bool { return blockAt(t, url, "latest").Number > begin+5 })
 	last := blockAt(t, url, "latest")
-	// The database writes its log a moment after a block is the newest, so more blocks follow.
+	// The database writes its log shortly after a block becomes the newest, so wait for more
+	// blocks.
 	eventually(t, "more blocks", func() bool { return blockAt(t, url, "latest").Number > last.Number+5 })
 	must(t, child.Process.Kill())
 	_ = child.Wait() // it was killed
@@ -313,7 +315,7 @@ func TestEVMChainBeginsAnewWhenItsDataDirectoryIsBroken(t *testing.T) {
 	must(t, s.Close())
 }
 
-// breakDatabase cuts the database's manifests, as a lost disk write would.
+// breakDatabase truncates the database's manifests, as a lost disk write would.
 func breakDatabase(t *testing.T, dir string) {
 	t.Helper()
 	broken := 0

@@ -9,23 +9,23 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// Facilitator verifies and settles x402 payments in USDC on the sandbox's Base, POST /verify and
-// POST /settle, in both versions of the protocol. Its Trouble befalls requests before anything is
-// done.
+// Facilitator verifies and settles x402 payments in USDC on the sandbox's Base by POST /verify and
+// POST /settle, in both versions of the protocol. Its Trouble takes effect before a request is
+// processed.
 type Facilitator struct {
 	*Service
 
 	handler *facilitator.Facilitator
 }
 
-// Facilitator is nil when Base does not run.
+// Facilitator returns the facilitator; nil when Base does not run.
 func (s *Sandbox) Facilitator() *Facilitator { return s.settles }
 
-// Settlements counts the requests to settle that it got.
+// Settlements returns the number of settle requests received.
 func (f *Facilitator) Settlements() int64 { return f.handler.Settlements() }
 
-// TroubleAfter befalls the answers of settlements that are mined: money has moved, and who asked is
-// not told. The zero value ends it.
+// TroubleAfter sets a failure of the answers to settlements that are already mined: the money has
+// moved, and the caller does not learn it. The zero value ends the failure.
 func (f *Facilitator) TroubleAfter(t Trouble) {
 	if t == (Trouble{}) {
 		f.handler.After(nil)

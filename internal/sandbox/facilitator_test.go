@@ -18,7 +18,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// sold is a quote of the sandbox's seller for USDC on Base.
+// sold returns a quote of the sandbox's seller for USDC on Base.
 func (s *Sandbox) sold() x402.Quote {
 	return x402.Terms{
 		Chain: 8453, Asset: wallet.Address(USDC(chain.BaseMainnet)), PayTo: wallet.Address(s.Seller().Address),
@@ -26,7 +26,7 @@ func (s *Sandbox) sold() x402.Quote {
 		Quote(x402.Token{Name: "USD Coin", Version: "2"}, "", "", "https://gateway.example/x402/rpc/base_mainnet")
 }
 
-// pay is a payment of an account for the first offer, with a nonce of its own.
+// pay returns an account's payment for the first offer with the given nonce.
 func pay(t *testing.T, q *x402.Quote, from EVMAccount, version int, nonce byte) *x402.Payload {
 	t.Helper()
 	p := &x402.Payload{Version: version, Offer: q.Offers[0], Authorization: x402.Authorization{
@@ -68,7 +68,7 @@ func (f *Facilitator) ask(t *testing.T, path string, q *x402.Quote,
 func (s *Sandbox) balance(t *testing.T, of EVMAccount) int64 {
 	t.Helper()
 	out := s.usdc(t, chain.BaseMainnet).ask(t, "balanceOf", of.Address)
-	return out[0].(*big.Int).Int64() //nolint:errcheck,forcetypeassert // an uint256
+	return out[0].(*big.Int).Int64() //nolint:errcheck,forcetypeassert // a uint256
 }
 
 func TestTheFacilitatorSettlesWhatItsPayerSignedInBothVersions(t *testing.T) {
@@ -83,7 +83,7 @@ func TestTheFacilitatorSettlesWhatItsPayerSignedInBothVersions(t *testing.T) {
 			t.Fatalf("version %d: the verdict is %v, %v", version, verdict, err)
 		}
 		outcome, err := f.ask(t, "/settle", &q, p)
-		//nolint:errcheck,forcetypeassert // a text
+		//nolint:errcheck,forcetypeassert // a string
 		if err != nil || outcome["success"] != true || outcome["network"] != q.Terms.Network(version) ||
 			!strings.HasPrefix(outcome["transaction"].(string), "0x") {
 			t.Fatalf("version %d: the outcome is %v, %v", version, outcome, err)
@@ -115,7 +115,7 @@ func TestTheFacilitatorRefusesWhatWouldNotSettle(t *testing.T) {
 	} {
 		from := s.Accounts()[6]
 		if spoil == nil {
-			from = s.Seller() // who has nothing
+			from = s.Seller() // it has no USDC
 		}
 		p := pay(t, &q, from, x402.Version1, 1)
 		if spoil != nil {

@@ -24,11 +24,11 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// FaucetPath is where a development gateway serves the faucet.
+// FaucetPath is the path at which a development gateway serves the faucet.
 const FaucetPath = "/dev/faucet"
 
-// What the faucet gives each time: 50 USDC, and coins for the gas of a thousand transfers. In a
-// minute it gives thirty times at most.
+// The faucet sends 50 USDC, and coins for the gas of a thousand transfers, at most thirty times a
+// minute.
 const (
 	faucetUSDC    = 50_000_000
 	faucetGas     = params.Ether / 100
@@ -42,7 +42,7 @@ const (
 	faucetLook    = 100 * time.Millisecond
 )
 
-// Given is what the faucet answers: what it gave, and where the chain can be asked without a key.
+// Given is the faucet's answer: what it sent, and where the chain's RPC is served without a key.
 type Given struct {
 	Address common.Address `json:"address"`
 	Chain   chain.ID       `json:"chain"`
@@ -52,21 +52,21 @@ type Given struct {
 	RPC     string         `json:"rpc_url"`
 }
 
-// faucet gives away on one chain.
+// faucet sends coins and USDC on one chain.
 type faucet struct {
 	key   *ecdsa.PrivateKey
 	rpc   string
 	now   func() time.Time
-	turns sync.Mutex // one gift at a time, so that nonces follow each other
+	turns sync.Mutex // one request at a time, so that nonces are consecutive
 
 	mu    sync.Mutex // guards what follows
 	since time.Time
 	given int
 }
 
-// Faucet returns USDC and coins for gas on Base to the address in a POST of {"address":"0x…"}; nil
-// when Base does not run. Requests must name an IP address or localhost as host, so that no web
-// page empties it through a name of its own.
+// Faucet returns a handler that sends USDC and gas coins on Base to the address in a POST of
+// {"address":"0x…"}; nil when Base does not run. The Host of a request must be an IP address or
+// localhost, which prevents DNS rebinding by web pages.
 func (s *Sandbox) Faucet(now func() time.Time) http.Handler {
 	if !s.Runs(chain.BaseMainnet) {
 		return nil
@@ -109,7 +109,7 @@ func (f *faucet) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(given) // whoever asked went away
+		_ = json.NewEncoder(w).Encode(given) // the client may have disconnected
 	}
 }
 
@@ -123,7 +123,7 @@ func (f *faucet) take() bool {
 	return f.given <= faucetAMinute
 }
 
-// give sends coins and USDC, and waits for both.
+// give sends coins and USDC and waits until both transactions are mined.
 func (f *faucet) give(ctx context.Context, to common.Address) (Given, error) {
 	f.turns.Lock()
 	defer f.turns.Unlock()
@@ -154,7 +154,7 @@ func (f *faucet) give(ctx context.Context, to common.Address) (Given, error) {
 	}, nil
 }
 
-// send makes a transaction and waits until it is in a block.
+// send sends a transaction and waits until it is mined.
 func (f *faucet) send(ctx context.Context, node *ethclient.Client, to common.Address, value *big.Int,
 	data []byte,
 ) (*types.Transaction, error) {
@@ -168,7 +168,7 @@ func (f *faucet) send(ctx context.Context, node *ethclient.Client, to common.Add
 	return tx, AwaitMined(ctx, node, tx.Hash())
 }
 
-// AwaitMined waits until a transaction is in a block. It fails when the transaction did.
+// AwaitMined waits until a transaction is mined. It returns an error when the transaction reverted.
 func AwaitMined(ctx context.Context, node *ethclient.Client, tx common.Hash) error {
 	tick := time.NewTicker(faucetLook)
 	defer tick.Stop()
@@ -190,7 +190,7 @@ func AwaitMined(ctx context.Context, node *ethclient.Client, tx common.Hash) err
 	}
 }
 
-// SignCall signs a transaction with the account's next nonce, at twice the fees of now.
+// SignCall signs a transaction with the account's next nonce, at twice the present fees.
 func SignCall(ctx context.Context, node *ethclient.Client, key *ecdsa.PrivateKey, to common.Address, value *big.Int,
 	data []byte,
 ) (*types.Transaction, error) {

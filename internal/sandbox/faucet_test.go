@@ -83,7 +83,7 @@ func TestFaucetIsForProgramsOfThisMachineAndBounded(t *testing.T) {
 		}
 	}
 	for range faucetAMinute {
-		// nobody listens there
+		// nothing listens at that address
 		if w := askFaucet(t, f, http.MethodPost, good); w.Code != http.StatusServiceUnavailable {
 			t.Fatalf("%d %s", w.Code, w.Body)
 		}

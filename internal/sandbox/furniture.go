@@ -18,7 +18,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// keys sign for the sandbox itself.
+// keys are the sandbox's own signing keys.
 type keys struct {
 	traffic, gateway, minter, seller, faucet, relayer *ecdsa.PrivateKey
 }
@@ -42,8 +42,8 @@ func serviceKeys() (k keys, err error) {
 	return k, nil
 }
 
-// furnish says what contracts stand on a chain, what is called there for traffic, and what keeps
-// them up to date. What was placed is known once the chain runs.
+// furnish configures the contracts of a chain, its background traffic, and their updates. placed is
+// filled in when the chain starts.
 func (s *Sandbox) furnish(id chain.ID, cfg *evm.Config, k keys, placed *[]genesis.Placed) error {
 	owners := genesis.Owners{
 		Admin: crypto.PubkeyToAddress(k.traffic.PublicKey), Funded: cfg.Funded,
@@ -72,7 +72,7 @@ func (s *Sandbox) furnish(id chain.ID, cfg *evm.Config, k keys, placed *[]genesi
 		}
 		cfg.Upkeep = append(cfg.Upkeep, call)
 	}
-	// The gateway listens at another port after each start.
+	// The gateway's port changes with every start.
 	for resolver, url := range map[common.Address]string{
 		genesis.OffchainResolver: s.gateway.URL + "/{sender}/{data}.json",
 		genesis.DirectResolver:   s.gateway.URL + "/",
@@ -86,9 +86,9 @@ func (s *Sandbox) furnish(id chain.ID, cfg *evm.Config, k keys, placed *[]genesi
 	return nil
 }
 
-// tokenTraffic moves USDC: from the sandbox's own account to all funded accounts in the history, to
-// the last three of them later, and between those three. The balances of the others are left to
-// whoever tests with them.
+// tokenTraffic moves USDC: in the history, from the sandbox's own account to all funded accounts;
+// later, to the last three of them and between those three. The balances of the other accounts are
+// left to the user.
 func tokenTraffic(token common.Address, speaks abi.ABI, funded []common.Address) func(turn uint64) ([]evm.Call, error) {
 	spenders := funded[genesis.FirstSpender:genesis.LastSpender]
 	return func(turn uint64) ([]evm.Call, error) {

@@ -14,7 +14,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// slot1967 is one of EIP-1967's storage slots.
+// slot1967 returns one of the storage slots of EIP-1967.
 func slot1967(name string) common.Hash {
 	hash := crypto.Keccak256Hash([]byte("eip1967.proxy." + name)).Big()
 	return common.BigToHash(hash.Sub(hash, big.NewInt(1)))

@@ -1,9 +1,9 @@
-// Package sandbox stands in for the outside world on one machine: five EVM chains run by
-// go-ethereum in process, each with its real chain id, and a scripted Solana node, every one of
-// them behind two upstreams. gateway-dev and the tests use it; production never links it.
+// Package sandbox replaces the blockchains on one machine: five EVM chains run by go-ethereum in
+// process, each with its real chain id, and a scripted Solana node, each behind two upstreams.
+// gateway-dev and the tests use it; production never links it.
 //
-// Accounts are funded whose keys everybody knows (see EVMAccount and SolanaAccount): nothing here
-// is worth anything.
+// The keys of the funded accounts are public (see EVMAccount and SolanaAccount): nothing here has
+// any value.
 package sandbox
 
 import (
@@ -29,25 +29,26 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// Options says what to run. The zero value runs all six chains in memory on 127.0.0.1.
+// Options configure a sandbox. The zero value runs all six chains in memory on 127.0.0.1.
 type Options struct {
-	// DataDir keeps the EVM chains between starts, also when the process was killed; about 90 MB
-	// per chain and day. Empty: memory only. Solana keeps nothing: its slots follow the clock, its
-	// accounts begin anew.
+	// DataDir keeps the EVM chains between starts, even when the process is killed; about 90 MB per
+	// chain and day. Empty means memory only. Solana is never stored: its slots follow the clock,
+	// and its accounts start over.
 	DataDir string
-	// Listen is the host that the upstreams listen on, on free ports. Default 127.0.0.1.
+	// Listen is the host on whose free ports the upstreams listen. The default is 127.0.0.1.
 	Listen string
-	// Logger gets the few lines that the sandbox writes. Default: discarded.
+	// Logger receives the sandbox's log. The default discards it.
 	Logger *slog.Logger
-	// Chains limits what runs. Default: all six.
+	// Chains limits the chains that run. The default is all six.
 	Chains []chain.ID
-	// BlockTime of the EVM chains. Default 2 s, 1 s for Arbitrum. Under a second, block timestamps
-	// run ahead of the clock.
+	// BlockTime is that of the EVM chains. The default is 2 s, and 1 s for Arbitrum. Below a
+	// second, block timestamps run ahead of the clock.
 	BlockTime time.Duration
-	// NoData leaves out the methods of an indexing provider (alchemy_…), which the first upstream
-	// of each EVM chain has besides, so that no upstream of an EVM chain is capable of data.
+	// NoData omits the methods of an indexing provider (alchemy_…), which the first upstream of
+	// each EVM chain otherwise serves.
 	NoData bool
-	// SlotTime of Solana. Default 400 ms. Slots are counted from the clock only with the default.
+	// SlotTime is that of Solana. The default is 400 ms. Only with the default are slot numbers
+	// derived from the clock.
 	SlotTime time.Duration
 }
 
@@ -67,15 +68,15 @@ type Sandbox struct {
 	closed    error
 }
 
-// world lists the chains in the order in which they are shown.
+// world lists the chains in display order.
 var world = []struct {
 	id        chain.ID
 	name      string
 	chainID   uint64 // 0 for Solana
 	blockTime time.Duration
 	data      evm.Data
-	baseFee   int64 // in wei, about what the real chain has
-	tip       int64 // the same; Arbitrum's sequencer takes none
+	baseFee   int64 // in wei, close to the real chain's
+	tip       int64 // in wei, close to the real chain's; Arbitrum's sequencer takes none
 }{
 	{
 		chain.EthMainnet, "eth", 1, 2 * time.Second,
@@ -100,8 +101,8 @@ var world = []struct {
 	{chain.SolanaMainnet, "solana", 0, 0, evm.Data{}, 0, 0},
 }
 
-// Start runs the chains and answers when every upstream listens and every chain has a finalized
-// block. The context bounds the start only; Close ends the sandbox.
+// Start runs the chains and returns when every upstream listens and every chain has a finalized
+// block. ctx bounds only the start; Close ends the sandbox.
 func Start(ctx context.Context, o Options) (*Sandbox, error) {
 	if err := o.fill(); err != nil {
 		return nil, err
@@ -162,7 +163,8 @@ func (o *Options) fill() error {
 
 func (o *Options) runs(id chain.ID) bool { return len(o.Chains) == 0 || slices.Contains(o.Chains, id) }
 
-// startChains starts them beside each other; what started is kept in s even when another failed.
+// startChains starts the chains concurrently. Those that started are stored in s even when another
+// one failed.
 func (s *Sandbox) startChains(ctx context.Context, o Options) (err error) {
 	nodes, placed := make([]*evm.Node, len(world)), make([][]genesis.Placed, len(world))
 	var group errgroup.Group
@@ -211,10 +213,10 @@ func (s *Sandbox) startChains(ctx context.Context, o Options) (err error) {
 	return errors.Join(err, ctx.Err())
 }
 
-// indexing is the letter of the upstreams of EVM chains that have an index.
+// indexing is the letter of the upstreams of EVM chains that serve an indexing provider's methods.
 const indexing = "a"
 
-// handler answers for the upstream of a letter; nil when the chain does not run.
+// handler returns the handler of the upstream with a letter; nil when the chain does not run.
 func (s *Sandbox) handler(id chain.ID, letter string) http.Handler {
 	if n := s.evm[id]; n != nil && letter == indexing {
 		return n.DataHandler()
@@ -227,15 +229,15 @@ func (s *Sandbox) handler(id chain.ID, letter string) http.Handler {
 	return nil
 }
 
-// Runs reports whether a chain is one of those that the sandbox runs.
+// Runs reports whether the sandbox runs a chain.
 func (s *Sandbox) Runs(id chain.ID) bool { return s.handler(id, "") != nil }
 
-// Upstreams lists two endpoints per chain, in the order of the chains.
+// Upstreams returns two endpoints per chain, in the order of the chains.
 func (s *Sandbox) Upstreams() []*Upstream { return slices.Clone(s.upstreams) }
 
-// LogEmitter is the contract that stands on every EVM chain since its first block and emits an
-// ERC-20 Transfer log for every transfer(address,uint256) call (and for any other); the zero
-// address when the chain does not run.
+// LogEmitter returns the address of a contract that is on every EVM chain from the first block and
+// emits an ERC-20 Transfer log for any call, such as transfer(address,uint256); the zero address
+// when the chain does not run.
 func (s *Sandbox) LogEmitter(id chain.ID) common.Address {
 	if n := s.evm[id]; n != nil {
 		return n.EmitterAddress()
@@ -243,7 +245,7 @@ func (s *Sandbox) LogEmitter(id chain.ID) common.Address {
 	return common.Address{}
 }
 
-// Close stops all upstreams and chains and waits for them. Called again it answers the same.
+// Close stops all upstreams and chains and waits for them. It is idempotent.
 func (s *Sandbox) Close() error {
 	s.closing.Do(func() { s.closed = s.stop() })
 	return s.closed

@@ -14,7 +14,7 @@ import (
 
 const patience = 30 * time.Second
 
-// start runs chains with fast blocks and slots.
+// start runs chains with a short block and slot time.
 func start(t *testing.T, o Options) *Sandbox {
 	t.Helper()
 	if o.BlockTime == 0 {
@@ -58,7 +58,7 @@ type rpcError struct {
 
 func (e *rpcError) Error() string { return fmt.Sprintf("%d %s", e.Code, e.Message) }
 
-// call sends one request and decodes the result; a JSON-RPC error comes back as *rpcError.
+// call sends a request and decodes the result; it returns a JSON-RPC error as *rpcError.
 func call(t *testing.T, url, method string, result any, params ...any) error {
 	t.Helper()
 	if params == nil {
@@ -108,7 +108,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// eventually asks again until done says yes or fails.
+// eventually polls until done returns true; it fails the test after patience.
 func eventually(t *testing.T, what string, done func() bool) {
 	t.Helper()
 	deadline := time.NewTimer(patience)

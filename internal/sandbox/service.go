@@ -11,26 +11,26 @@ import (
 	"time"
 )
 
-// Service is an HTTP server of the sandbox that stands in for one on the internet. It can be
-// stopped and started as an upstream can, and be given trouble.
+// Service is an HTTP server that replaces one on the internet. Like an upstream, it can be stopped
+// and restarted, and it can be made to fail.
 type Service struct {
 	*Upstream
 
 	trouble atomic.Pointer[Trouble]
 }
 
-// Trouble is what goes wrong with a service. The zero value is none.
+// Trouble is how a service fails. The zero value is no failure.
 type Trouble struct {
-	Delay    time.Duration // before anything else; ends when the client leaves
-	Status   int           // answered, with an error as JSON
+	Delay    time.Duration // before anything else; ends when the client disconnects
+	Status   int           // answers this status with an error as JSON
 	Retry    string        // the answer's Retry-After
-	Location string        // redirects there
-	Garbage  bool          // answers 200 and something that is not JSON
-	Bytes    int64         // answers 200 and so many bytes of a JSON string
+	Location string        // redirects to this URL
+	Garbage  bool          // answers 200 with a body that is not JSON
+	Bytes    int64         // answers 200 with a JSON string of this many bytes
 	Cut      bool          // drops the connection without an answer
 }
 
-// newService listens like an upstream; Close of the sandbox stops it.
+// newService starts a service like an upstream. The sandbox's Close stops it.
 func (s *Sandbox) newService(ctx context.Context, name, host string, handler http.Handler,
 	log *slog.Logger,
 ) (*Service, error) {
@@ -49,10 +49,10 @@ func (s *Sandbox) newService(ctx context.Context, name, host string, handler htt
 	return service, nil
 }
 
-// Trouble befalls all requests from now on; the zero value ends it.
+// Trouble makes all further requests fail as t says; the zero value ends that.
 func (s *Service) Trouble(t Trouble) { s.trouble.Store(&t) }
 
-// befall reports whether the request is answered, wrongly.
+// befall reports whether it answered the request with a failure.
 func (t Trouble) befall(w http.ResponseWriter, r *http.Request) bool {
 	if t.Delay > 0 {
 		timer := time.NewTimer(t.Delay)
@@ -87,7 +87,7 @@ func (t Trouble) befall(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-// pour ends with the client's patience.
+// pour writes until all bytes are written or the client disconnects.
 func (t Trouble) pour(w io.Writer) {
 	chunk := make([]byte, 32<<10)
 	for i := range chunk {

@@ -17,7 +17,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// get asks a service and gives status and body.
+// get requests a URL and returns the status and the body.
 func get(t *testing.T, url string) (int, []byte) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
@@ -32,7 +32,7 @@ func get(t *testing.T, url string) (int, []byte) {
 	return resp.StatusCode, body
 }
 
-// listing is what is read of a contract.
+// listing holds the members of a contract that the tests read.
 type listing struct {
 	Match       *string `json:"match"`
 	ChainID     string  `json:"chainId"`
@@ -146,7 +146,7 @@ func TestSignatureDatabaseKnowsWhatContractsHave(t *testing.T) {
 			"0x42966c68": {"burn(uint256)", "collate_propagate_storage(bytes16)"}, "0xffffffff": nil,
 		},
 		"?event=" + event + "&filter=true": {event: {"Transfer(address,address,uint256)"}},
-		// errors are as functions
+		// errors are listed as functions
 		"?function=0x77209fe8":                               {"0x77209fe8": {"ResolverNotFound(bytes)"}},
 		"?event=0x" + strings.Repeat("00", 32) + "&function": {"0x" + strings.Repeat("00", 32): {}},
 	} {

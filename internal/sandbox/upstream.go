@@ -14,8 +14,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// Upstream is one HTTP endpoint of a chain, which can be stopped and started on its own. Its URL
-// stays the same.
+// Upstream is an HTTP endpoint of a chain. It can be stopped and restarted; its URL stays the same.
 type Upstream struct {
 	Chain chain.ID
 	Name  string // "sandbox-eth-a"
@@ -28,8 +27,8 @@ type Upstream struct {
 
 	mu     sync.Mutex // guards what follows
 	server *http.Server
-	served chan struct{} // closed when the listener's goroutine is over
-	gate   *sync.RWMutex // held for reading by each request in progress, for good by Stop
+	served chan struct{} // closed when the listener's goroutine ends
+	gate   *sync.RWMutex // read-locked by each request in progress; locked for good by Stop
 }
 
 func newUpstream(ctx context.Context, id chain.ID, name, host string, handler http.Handler,
@@ -46,7 +45,7 @@ func newUpstream(ctx context.Context, id chain.ID, name, host string, handler ht
 	return u, nil
 }
 
-// Start listens again on the upstream's address; it does nothing when the upstream runs.
+// Start listens again on the upstream's address. It does nothing when the upstream is running.
 func (u *Upstream) Start() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -62,7 +61,7 @@ func (u *Upstream) Start() error {
 }
 
 // Stop refuses new connections, cuts open ones as a crash would, and waits for the requests in
-// progress to notice. It does nothing when the upstream is stopped.
+// progress. It does nothing when the upstream is stopped.
 func (u *Upstream) Stop() error {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -86,7 +85,7 @@ func (u *Upstream) Running() bool {
 	return u.server != nil
 }
 
-// Requests counts the HTTP requests that reached the upstream since the sandbox started.
+// Requests returns the number of HTTP requests that reached the upstream since the sandbox started.
 func (u *Upstream) Requests() int64 { return u.requests.Load() }
 
 func (u *Upstream) listen(ctx context.Context) (net.Listener, error) {
@@ -97,13 +96,13 @@ func (u *Upstream) listen(ctx context.Context) (net.Listener, error) {
 	return listener, nil
 }
 
-// serve takes the listener over; the caller holds the mutex or is the constructor.
+// serve takes over the listener. The caller holds the mutex or is the constructor.
 func (u *Upstream) serve(listener net.Listener) {
 	gate := &sync.RWMutex{}
 	server := &http.Server{
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if !gate.TryRLock() {
-				panic(http.ErrAbortHandler) // read just before Stop cut the connection
+				panic(http.ErrAbortHandler) // it was read just before Stop cut the connection
 			}
 			defer gate.RUnlock()
 			u.requests.Add(1)

@@ -14,15 +14,15 @@ import (
 	"time"
 )
 
-// Certificates are files in PEM: an authority, and one certificate of it with its key, good for
-// servers and clients called Name.
+// Certificates are PEM files: a certificate authority, and a certificate that it signed for servers
+// and clients called Name, with its key.
 type Certificates struct {
 	CAFile, CertFile, KeyFile string
 	Name                      string
 }
 
-// NewCertificates makes an authority of the test's own. Its certificate names no address, so
-// clients have to know its name.
+// NewCertificates creates a certificate authority and a certificate. The certificate has no IP
+// address, so clients must verify the name.
 func NewCertificates(t testing.TB, name string) Certificates {
 	t.Helper()
 	dir := t.TempDir()
@@ -76,8 +76,8 @@ func writePEM(t testing.TB, file, kind string, der []byte) {
 	}
 }
 
-// WithTLS has the server take connections by TLS as well, from clients that show a certificate of
-// the same authority.
+// WithTLS makes the server also accept TLS connections, from clients with a certificate of the same
+// authority.
 func WithTLS(c Certificates) RedisOption {
 	return func(r *RedisServer) {
 		r.tlsPort = -1

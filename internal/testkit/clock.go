@@ -5,24 +5,23 @@ import (
 	"time"
 )
 
-// Clock is a clock that stands still until it is told to advance. It may be used from several
-// goroutines.
+// Clock is a clock that moves only by Advance. It is safe for concurrent use.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-// NewClock returns a clock that shows start, in UTC.
+// NewClock returns a clock that is set to start, in UTC.
 func NewClock(start time.Time) *Clock { return &Clock{now: start.UTC()} }
 
-// Now is what the clock shows; pass it where a `now func() time.Time` is taken.
+// Now returns the clock's time; pass it as a `now func() time.Time`.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-// Advance moves the clock by d, which may be negative, and gives the new time.
+// Advance moves the clock by d, which may be negative, and returns the new time.
 func (c *Clock) Advance(d time.Duration) time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,29 +12,29 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// clusterNodes is how many masters a cluster of a test has.
+// clusterNodes is the number of masters of a test's cluster.
 const (
 	clusterNodes = 3
 	clusterSlots = 16384
 )
 
-// RedisClusterServers is a Redis Cluster of one test's own: masters without replicas, which share
-// the 16,384 slots. One that is killed takes its slots with it until it is started again; the
-// others go on, as production's should.
+// RedisClusterServers is a Redis Cluster for one test: masters without replicas, which share the
+// 16,384 slots. The slots of a killed node are unavailable until it is started again; the other
+// nodes keep serving, as production's should.
 type RedisClusterServers struct {
 	URL   string // redis+cluster://127.0.0.1:port?addr=…
 	Nodes []*RedisServer
 }
 
-// RedisCluster starts a cluster for the test alone, which takes two to three seconds, for a node of
-// a cluster says so long that it is not ready, and kills it when the test ends.
+// RedisCluster starts a cluster for one test and kills it when the test ends. The start takes two
+// to three seconds, because a node reports that long that the cluster is down.
 func RedisCluster(t testing.TB, options ...RedisOption) *RedisClusterServers {
 	t.Helper()
 	c := &RedisClusterServers{}
 	node := append([]RedisOption{
 		func(r *RedisServer) { r.busPort = -1 },
 		WithRedisArgs("--cluster-enabled", "yes", "--cluster-require-full-coverage", "no",
-			// Long enough for a machine under load not to take a slow node for a dead one.
+			// Long enough that a slow node on a loaded machine is not taken for a dead one.
 			"--cluster-node-timeout", "5000"),
 	}, options...)
 	for range clusterNodes {
@@ -46,7 +46,7 @@ func RedisCluster(t testing.TB, options ...RedisOption) *RedisClusterServers {
 	return c
 }
 
-// AddressOf is an address of the cluster with what each node is to be connected by.
+// AddressOf returns an address of the cluster in which addr chooses the address of each node.
 func (c *RedisClusterServers) AddressOf(addr func(*RedisServer) string) string {
 	q := url.Values{}
 	for _, n := range c.Nodes[1:] {
@@ -59,7 +59,7 @@ func (c *RedisClusterServers) assignSlots(t testing.TB) {
 	t.Helper()
 	for i, n := range c.Nodes {
 		n.Do(t, "cluster", "addslotsrange", i*clusterSlots/clusterNodes, (i+1)*clusterSlots/clusterNodes-1)
-		n.Do(t, "cluster", "set-config-epoch", i+1) // nodes that meet with the same one have to agree first
+		n.Do(t, "cluster", "set-config-epoch", i+1) // nodes that meet with equal epochs have to agree first
 	}
 	for i, n := range c.Nodes {
 		for _, other := range c.Nodes[:i] {
@@ -68,7 +68,7 @@ func (c *RedisClusterServers) assignSlots(t testing.TB) {
 	}
 }
 
-// AwaitWhole waits until every node knows every other one, and that all slots are served.
+// AwaitWhole waits until every node knows all others and all slots are served.
 func (c *RedisClusterServers) AwaitWhole(t testing.TB) {
 	t.Helper()
 	Eventually(t, redisDeadline, func() bool {
@@ -84,8 +84,8 @@ func (c *RedisClusterServers) AwaitWhole(t testing.TB) {
 	}, "a node knows all others and serves with them every slot")
 }
 
-// NodeOf is the node that serves a key as long as no slot was moved. The first node tells the slot,
-// so it must run.
+// NodeOf returns the node that serves a key, unless a slot was moved. It asks the first node for
+// the slot, so that node must run.
 func (c *RedisClusterServers) NodeOf(t testing.TB, key string) *RedisServer {
 	t.Helper()
 	slot, ok := c.Nodes[0].Do(t, "cluster", "keyslot", key).(int64)
@@ -99,13 +99,13 @@ func (c *RedisClusterServers) NodeOf(t testing.TB, key string) *RedisServer {
 	return c.Nodes[node]
 }
 
-// ID is the name of a node in its cluster.
+// ID returns the node's id in its cluster.
 func (r *RedisServer) ID(t testing.TB) string {
 	t.Helper()
 	return fmt.Sprint(r.Do(t, "cluster", "myid"))
 }
 
-// Do sends one command to the server and gives its answer; an error ends the test.
+// Do sends a command to the server and returns its reply; an error ends the test.
 func (r *RedisServer) Do(t testing.TB, args ...any) any {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), redisDeadline)
@@ -122,8 +122,9 @@ func (r *RedisServer) Do(t testing.TB, args ...any) any {
 	return answer
 }
 
-// MoveSlot moves the slot of a key, with all that it holds, from one node to another, in the steps
-// of redis-cli's reshard. When the keys that first picks have moved, halfway runs; both may be nil.
+// MoveSlot moves a key's slot with all of its keys from one node to another, in the steps of
+// redis-cli's reshard. The keys that first selects are moved first, then halfway runs. Both
+// functions may be nil.
 func (c *RedisClusterServers) MoveSlot(t testing.TB, key string, from, to *RedisServer, first func(name string) bool,
 	halfway func(),
 ) {

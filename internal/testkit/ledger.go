@@ -8,9 +8,9 @@ import (
 	"sync"
 )
 
-// Ledger is a small EVM chain of transactions that move a token, as upstreams tell it. Upstreams
-// that serve one ledger agree; one that lies or lags serves another. Its methods may be called from
-// several goroutines. Addresses and hashes are 0x and digits in lower case.
+// Ledger is a small EVM chain with token transfers, which scripted upstreams serve. Upstreams with
+// the same ledger agree; one that should lie or lag serves another ledger. It is safe for
+// concurrent use. Addresses and hashes are lower-case hex with 0x.
 type Ledger struct {
 	mu        sync.Mutex // guards what follows
 	chainID   uint64
@@ -22,13 +22,13 @@ type Ledger struct {
 
 // LedgerTx is a transaction of a ledger.
 type LedgerTx struct {
-	Block   uint64 // 0: it waits
+	Block   uint64 // 0: pending
 	Failed  bool
-	Seconds int64 // of its block, since 1970
+	Seconds int64 // the timestamp of its block, in Unix seconds
 	Logs    []LedgerLog
 }
 
-// LedgerLog is one log of a transaction. Without Topics it is a transfer.
+// LedgerLog is a log of a transaction. Without Topics it is a transfer.
 type LedgerLog struct {
 	Token, From, To string
 	Amount          uint64
@@ -37,26 +37,26 @@ type LedgerLog struct {
 	Removed         bool
 }
 
-// NewLedger makes a chain with a head and without transactions. Nothing of it is final yet.
+// NewLedger returns a chain with a head, without transactions and without a finalized block.
 func NewLedger(chainID, head uint64) *Ledger {
 	return &Ledger{chainID: chainID, head: head, txs: make(map[string]LedgerTx), forks: make(map[uint64]int)}
 }
 
-// Put adds a transaction, or moves it.
-func (l *Ledger) Put(hash string, tx LedgerTx) { //nolint:gocritic // a test's own
+// Put adds a transaction, or moves it to another block.
+func (l *Ledger) Put(hash string, tx LedgerTx) { //nolint:gocritic // a test value
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.txs[hash] = tx
 }
 
-// Drop takes a transaction away: nobody knows it any more.
+// Drop removes a transaction: it becomes unknown.
 func (l *Ledger) Drop(hash string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.txs, hash)
 }
 
-// Fork changes the hash of the block at a height.
+// Fork changes the hash of the block at a height, as a reorg does.
 func (l *Ledger) Fork(height uint64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,7 +70,7 @@ func (l *Ledger) Grow(head, finalized uint64) {
 	l.head, l.finalized = head, finalized
 }
 
-// Serve has an upstream answer from the ledger. There are no contract wallets: eth_call answers
+// Serve makes an upstream answer from the ledger. There are no contract wallets: eth_call returns
 // 0x00.
 func (l *Ledger) Serve(u *UpstreamServer) {
 	for method, answer := range map[string]func(params []json.RawMessage) any{
@@ -91,14 +91,14 @@ func (l *Ledger) Serve(u *UpstreamServer) {
 	}
 }
 
-// Receipt is how the ledger tells a receipt.
+// Receipt returns the ledger's JSON-RPC result for a receipt.
 func (l *Ledger) Receipt(hash string) any {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.receipt([]json.RawMessage{quoted(hash)})
 }
 
-// Block is how it tells a block, by number or tag; nil for one that is not there.
+// Block returns a block by number or tag; nil for one that does not exist.
 func (l *Ledger) Block(at string) map[string]any {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -148,7 +148,7 @@ func (l *Ledger) receipt(params []json.RawMessage) any {
 	}
 }
 
-// transferTopic is that of ERC-20's Transfer.
+// transferTopic is the topic of ERC-20's Transfer event.
 const transferTopic = "0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef"
 
 func (g *LedgerLog) wire(tx string) map[string]any {
@@ -161,7 +161,7 @@ func (g *LedgerLog) wire(tx string) map[string]any {
 	}
 }
 
-// word fills digits up to 32 bytes.
+// word pads hex digits to 32 bytes.
 func word(text string) string { return fmt.Sprintf("0x%064s", strings.TrimPrefix(text, "0x")) }
 
 func (l *Ledger) hashAt(height uint64) string {

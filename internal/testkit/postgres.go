@@ -17,29 +17,29 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver that the migrations run through
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver for the migrations
 	"github.com/pressly/goose/v3"
 
 	"github.com/chainaccess/gateway/migrations"
 )
 
-// Postgres makes a database of the test's own, with all migrations applied, and gives its URL. It
-// is dropped when the test ends. The caller closes its connections before that; what is still
-// connected is cut off.
+// Postgres creates a database for one test, with all migrations applied, and returns its URL. The
+// database is dropped when the test ends. The caller should close its connections before; others
+// are terminated.
 func Postgres(t testing.TB) string {
 	t.Helper()
 	return database(t, migrations.FS)
 }
 
-// EmptyPostgres makes a database of the test's own without any table, for tests of the migrations
+// EmptyPostgres creates a database without tables for one test, for tests of the migrations
 // themselves.
 func EmptyPostgres(t testing.TB) string {
 	t.Helper()
 	return database(t, nil)
 }
 
-// database copies the template that the migrations make; without migrations, the empty one of
-// PostgreSQL.
+// database copies the template with the migrations, or PostgreSQL's empty template when schema is
+// nil.
 func database(t testing.TB, schema fs.FS) string {
 	t.Helper()
 	admin := shared(t, DatabaseVariable, ownPostgres)
@@ -78,9 +78,9 @@ func dropDatabase(t testing.TB, admin, name string) {
 	}
 }
 
-// ensureTemplate applies the migrations once to a database that all tests copy, also those of other
-// test binaries: its name holds the digest of the migrations, and an advisory lock lets one make it
-// while the others wait.
+// ensureTemplate applies the migrations once to a template database, which the tests of all test
+// binaries copy. The template's name contains the digest of the migrations, and an advisory lock
+// makes one process create it while the others wait.
 func ensureTemplate(ctx context.Context, conn *pgx.Conn, admin string, schema fs.FS) (string, error) {
 	digest, err := digestOf(schema)
 	if err != nil {
@@ -89,7 +89,7 @@ func ensureTemplate(ctx context.Context, conn *pgx.Conn, admin string, schema fs
 	name := "template_" + digest
 	lock := fnv.New64a()
 	_, _ = io.WriteString(lock, name)
-	key := int64(lock.Sum64()) //nolint:gosec // any 64 bits name a lock
+	key := int64(lock.Sum64()) //nolint:gosec // any 64 bits are a valid lock key
 	if _, err := conn.Exec(ctx, `SELECT pg_advisory_lock($1)`, key); err != nil {
 		return "", fmt.Errorf("lock the template: %w", err)
 	}
@@ -100,7 +100,8 @@ func ensureTemplate(ctx context.Context, conn *pgx.Conn, admin string, schema fs
 		name).Scan(&exists); err != nil || exists {
 		return name, err
 	}
-	// It is made under another name, so that an interrupted try is not taken for the template.
+	// It is created under another name and renamed, so that an interrupted attempt is not taken for
+	// the template.
 	draft := "draft_" + strings.ToLower(rand.Text())
 	if err := createDatabase(ctx, conn, draft, "template0"); err != nil {
 		return "", err
@@ -131,8 +132,8 @@ func migrate(ctx context.Context, admin, database string, schema fs.FS) error {
 	return provider.Close()
 }
 
-// createDatabase copies the template. PostgreSQL refuses while anything is connected to it, its own
-// maintenance included, so it is tried again for a while.
+// createDatabase copies the template. It retries for a while, because PostgreSQL refuses while
+// anything is connected to the template, including its own maintenance.
 func createDatabase(ctx context.Context, conn *pgx.Conn, name, template string) error {
 	const tries = 20
 	for n := 1; ; n++ {
@@ -174,7 +175,7 @@ func withDatabase(t testing.TB, admin, name string) string {
 func replaceDatabase(admin, name string) (string, error) {
 	u, err := url.Parse(admin)
 	if err != nil {
-		// The cause is left out: it holds the URL with its password.
+		// The cause is omitted: it quotes the URL with its password.
 		return "", errors.New(DatabaseVariable +
 			" is not a URL: write it as postgres://user:password@host:port/database")
 	}

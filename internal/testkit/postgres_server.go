@@ -10,18 +10,18 @@ import (
 	"github.com/chainaccess/gateway/migrations"
 )
 
-// PostgresServer is a PostgreSQL of one test's own, which can be stopped and started again. It
-// takes seconds to make: tests that do not stop it share one, and take Postgres. Its methods are
-// for the test's goroutine.
+// PostgresServer is a PostgreSQL for one test, which can be stopped and restarted. It takes seconds
+// to start, so tests that do not stop it should use Postgres. Its methods must be called from the
+// test's goroutine.
 type PostgresServer struct {
-	// URL is a database with all migrations applied. It stays the same over Stop and Start.
+	// URL names a database with all migrations applied. It is the same after Stop and Start.
 	URL string
 
 	stack *devstack.Stack
 }
 
-// OwnPostgres starts a server for the test alone and stops it when the test ends. What was
-// committed outlives Stop and Start.
+// OwnPostgres starts a server for one test and stops it when the test ends. Committed data survives
+// Stop and Start.
 func OwnPostgres(t testing.TB) *PostgresServer {
 	t.Helper()
 	stack, err := devstack.Start(t.Context(), devstack.Options{
@@ -37,14 +37,14 @@ func OwnPostgres(t testing.TB) *PostgresServer {
 			t.Errorf("stop PostgreSQL: %v", err)
 		}
 	})
-	const name = "gateway" // which the stack made
+	const name = "gateway" // created by the stack
 	if err := migrate(t.Context(), stack.DatabaseURL, name, migrations.FS); err != nil {
 		t.Fatal(err)
 	}
 	return &PostgresServer{URL: stack.DatabaseURL, stack: stack}
 }
 
-// Stop ends the server at once, as pg_ctl stop -m immediate does: sessions break wherever they are.
+// Stop stops the server as pg_ctl stop -m immediate does: sessions are aborted.
 func (p *PostgresServer) Stop(t testing.TB) {
 	t.Helper()
 	if err := p.stack.StopPostgres(); err != nil {
@@ -52,7 +52,7 @@ func (p *PostgresServer) Stop(t testing.TB) {
 	}
 }
 
-// Start runs the server again at the same address, after Stop. It recovers what was committed.
+// Start restarts the server at the same address after Stop. It recovers what was committed.
 func (p *PostgresServer) Start(t testing.TB) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), redisDeadline)
@@ -62,7 +62,7 @@ func (p *PostgresServer) Start(t testing.TB) {
 	}
 }
 
-// BackUp keeps a copy of what is committed now; the server is stopped for it and started again.
+// BackUp copies the committed data. It stops the server and restarts it.
 func (p *PostgresServer) BackUp(t testing.TB) {
 	t.Helper()
 	p.Stop(t)
@@ -72,9 +72,9 @@ func (p *PostgresServer) BackUp(t testing.TB) {
 	p.Start(t)
 }
 
-// Restore takes the server back to what BackUp kept. To a point in time it begins a new timeline,
-// as PostgreSQL does by itself then; otherwise nothing tells it from what was there, as when the
-// snapshot of a disk is put back.
+// Restore restores what BackUp copied. With pointInTime, PostgreSQL begins a new timeline, as after
+// a point-in-time recovery. Without it, the server cannot tell that it was restored, as with a
+// snapshot of a disk.
 func (p *PostgresServer) Restore(t testing.TB, pointInTime bool) {
 	t.Helper()
 	p.Stop(t)

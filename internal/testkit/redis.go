@@ -14,44 +14,45 @@ import (
 	"github.com/chainaccess/gateway/internal/devstack/process"
 )
 
-// redisDeadline is how long a Redis of a test may take to start or stop.
+// redisDeadline bounds the start and the stop of a test's Redis.
 const redisDeadline = 20 * time.Second
 
-// RedisServer is a Redis process of one test's own. Its methods are for the test's goroutine.
+// RedisServer is a Redis process for one test. Its methods must be called from the test's
+// goroutine.
 type RedisServer struct {
-	// URL and Addr stay the same when the server is killed and started again.
+	// URL and Addr stay the same when the server is killed and restarted.
 	URL     string // redis://127.0.0.1:port/0
 	Addr    string // 127.0.0.1:port
-	TLSAddr string // the same server by TLS, when it has WithTLS
+	TLSAddr string // the same server's TLS address, with WithTLS
 
 	program string
 	dir     string
 	port    int
-	busPort int // of a cluster's node; 0 when it is none
+	busPort int // of a cluster node; else 0
 	tlsPort int // 0 without TLS
 	args    []string
-	config  string // of a sentinel: its file, which it writes to; it takes none of the options
+	config  string // a sentinel's file, which the sentinel rewrites; a sentinel takes no other options
 	process *process.Process
 
 	ownClock bool
 }
 
-// RedisOption changes how a Redis of a test runs.
+// RedisOption configures a test's Redis.
 type RedisOption func(*RedisServer)
 
-// WithAppendOnly has the server keep what it acknowledged over Kill and Start: every write reaches
-// the append-only file before the answer. Without it, a server forgets everything when it stops.
+// WithAppendOnly makes acknowledged writes survive Kill and Start: every write is synced to the
+// append-only file before the reply. Without it, a server loses its data when it stops.
 func WithAppendOnly() RedisOption {
 	return func(r *RedisServer) { r.args = append(r.args, "--appendonly", "yes", "--appendfsync", "always") }
 }
 
-// WithRedisArgs adds options to the server's command line, for instance "--requirepass", "secret".
+// WithRedisArgs adds options to the server's command line, for example "--requirepass", "secret".
 func WithRedisArgs(args ...string) RedisOption {
 	return func(r *RedisServer) { r.args = append(r.args, args...) }
 }
 
-// Redis starts a Redis process for the test alone, which takes some ten milliseconds, and kills it
-// when the test ends. It evicts nothing, as production's does.
+// Redis starts a Redis process for one test, which takes about ten milliseconds, and kills it when
+// the test ends. It evicts nothing, as in production.
 func Redis(t testing.TB, options ...RedisOption) *RedisServer {
 	t.Helper()
 	program, err := exec.LookPath("redis-server")
@@ -66,7 +67,7 @@ func Redis(t testing.TB, options ...RedisOption) *RedisServer {
 	return r
 }
 
-// launch runs the server on ports that are free, until the test ends.
+// launch runs the server on free ports until the test ends.
 func (r *RedisServer) launch(t testing.TB) {
 	t.Helper()
 	t.Cleanup(func() {
@@ -94,7 +95,7 @@ func (r *RedisServer) launch(t testing.TB) {
 	t.Fatalf("redis-server did not start: %s", r.process.Tail(5))
 }
 
-// Start runs the server again on the same port, after Kill or Stop.
+// Start restarts the server on the same port after Kill or Stop.
 func (r *RedisServer) Start(t testing.TB) {
 	t.Helper()
 	deadline := time.Now().Add(redisDeadline)
@@ -105,8 +106,8 @@ func (r *RedisServer) Start(t testing.TB) {
 	}
 }
 
-// Kill ends the server as kill -9 does; connections are reset. What was not in the append-only file
-// is lost.
+// Kill kills the server with SIGKILL; connections are reset. What is not in the append-only file is
+// lost.
 func (r *RedisServer) Kill(t testing.TB) {
 	t.Helper()
 	if err := r.process.Kill(); err != nil {
@@ -115,7 +116,7 @@ func (r *RedisServer) Kill(t testing.TB) {
 	r.sweepClock()
 }
 
-// Stop ends the server in order.
+// Stop shuts the server down cleanly.
 func (r *RedisServer) Stop(t testing.TB) {
 	t.Helper()
 	if err := r.process.Stop(t.Context()); err != nil {
@@ -123,14 +124,15 @@ func (r *RedisServer) Stop(t testing.TB) {
 	}
 }
 
-// Restart stops the server in order and runs it again on the same port.
+// Restart shuts the server down cleanly and restarts it on the same port.
 func (r *RedisServer) Restart(t testing.TB) {
 	t.Helper()
 	r.Stop(t)
 	r.Start(t)
 }
 
-// Pause stops the server's clock: it accepts connections and answers nothing until Resume.
+// Pause stops the process with SIGSTOP: it answers nothing until Resume, although connections are
+// accepted.
 func (r *RedisServer) Pause(t testing.TB) {
 	t.Helper()
 	if err := r.process.Signal(syscall.SIGSTOP); err != nil {
@@ -146,8 +148,8 @@ func (r *RedisServer) Resume(t testing.TB) {
 	}
 }
 
-// start runs the server and waits until it answers; it gives false when the process ended instead,
-// its port being taken.
+// start runs the server and waits until it answers. It returns false when the process exited
+// because its port was taken.
 func (r *RedisServer) start(t testing.TB) bool {
 	t.Helper()
 	p, err := process.Start(process.Spec{
@@ -191,13 +193,13 @@ func (r *RedisServer) commandLine() []string {
 		args = append(args, "--cluster-port", strconv.Itoa(r.busPort))
 	}
 	if r.tlsPort != 0 {
-		// nodes announce that port to who speaks TLS
+		// with TLS, nodes announce the TLS port
 		args = append(args, "--tls-port", strconv.Itoa(r.tlsPort), "--tls-cluster", "yes")
 	}
 	return args
 }
 
-// freePort returns a loopback port that nothing listens on at this moment.
+// freePort returns a loopback port on which nothing listens at the moment.
 func freePort(t testing.TB) int {
 	t.Helper()
 	l := listen(t)
@@ -209,7 +211,7 @@ func freePort(t testing.TB) int {
 	return addr.Port
 }
 
-// ClosedAddress returns a loopback address on which nothing listens: connections to it are refused.
+// ClosedAddress returns a loopback address that refuses connections.
 func ClosedAddress(t testing.TB) string {
 	t.Helper()
 	return net.JoinHostPort("127.0.0.1", strconv.Itoa(freePort(t)))

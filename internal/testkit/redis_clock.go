@@ -9,30 +9,30 @@ import (
 	"time"
 )
 
-// clockFile, in the server's directory, is where libfaketime reads by how much the clock is off.
+// clockFile, in the server's directory, holds the clock's offset for libfaketime.
 const clockFile = "clock"
 
-// faketimeLibraries are globs of where the package managers of Debian, Red Hat, Alpine and Arch put
-// libfaketime.
+// faketimeLibraries are globs of the paths where the packages of Debian, Red Hat, Alpine and Arch
+// install libfaketime.
 var faketimeLibraries = []string{
 	"/usr/lib/*/faketime/libfaketime.so.1", "/usr/lib64/faketime/libfaketime.so.1",
 	"/usr/lib/faketime/libfaketime.so.1",
 }
 
-// WithClock has the server live by a clock that SetClock steps. It needs libfaketime, which
+// WithClock gives the server a clock that SetClock sets. It needs libfaketime, which
 // scripts/bootstrap installs.
 func WithClock() RedisOption {
 	return func(r *RedisServer) { r.ownClock = true }
 }
 
-// SetClock puts the server's clock off the machine's, from the next command on; off may be
-// negative. It may be set any number of times.
+// SetClock sets the server's clock to the machine's time plus off, from the next command on. off
+// may be negative.
 func (r *RedisServer) SetClock(t testing.TB, off time.Duration) {
 	t.Helper()
 	if !r.ownClock {
 		t.Fatal("the Redis has the machine's own clock: start it WithClock")
 	}
-	// The server reads the file whenever it asks for the time, so it is put in place whole.
+	// The server reads the file whenever it asks for the time, so the file is replaced atomically.
 	name := filepath.Join(r.dir, clockFile)
 	if err := os.WriteFile(name+".new", fmt.Appendf(nil, "%+.3f\n", off.Seconds()), 0o600); err != nil {
 		t.Fatal(err)
@@ -42,8 +42,8 @@ func (r *RedisServer) SetClock(t testing.TB, off time.Duration) {
 	}
 }
 
-// sweepClock removes what libfaketime leaves in shared memory when its process is killed: processes
-// that it would be shared with do not exist.
+// sweepClock removes the shared memory that libfaketime leaves when its process is killed. No other
+// process uses it.
 func (r *RedisServer) sweepClock() {
 	if !r.ownClock {
 		return
@@ -53,7 +53,8 @@ func (r *RedisServer) sweepClock() {
 	}
 }
 
-// environment is what the server runs with: nil, as the test, unless it has a clock of its own.
+// environment returns the server's environment; nil for the test's own when it has no clock of its
+// own.
 func (r *RedisServer) environment(t testing.TB) []string {
 	t.Helper()
 	if !r.ownClock {
@@ -72,8 +73,8 @@ func (r *RedisServer) environment(t testing.TB) []string {
 	if _, err := os.Stat(filepath.Join(r.dir, clockFile)); err != nil {
 		r.SetClock(t, 0)
 	}
-	// libfaketime begins by allocating memory, and jemalloc by asking for the time: with libc's own
-	// allocator in front of jemalloc, neither waits for the other.
+	// libfaketime allocates memory when it starts, and jemalloc asks for the time. Loading libc's
+	// allocator before jemalloc avoids a deadlock.
 	return append(os.Environ(), "LD_PRELOAD="+library+":libc.so.6",
 		"FAKETIME_TIMESTAMP_FILE="+filepath.Join(r.dir, clockFile), "FAKETIME_NO_CACHE=1",
 		"FAKETIME_DONT_FAKE_MONOTONIC=1")

@@ -23,7 +23,7 @@ func TestClockOfRedisStepsWhileItRunsAndStaysOverARestart(t *testing.T) {
 		}
 		return time.Since(time.Unix(seconds, 0))
 	}
-	const margin = 8 * time.Second // a loaded machine answers late
+	const margin = 8 * time.Second // for slow answers on a loaded machine
 	for _, by := range []time.Duration{0, -15 * time.Second, time.Hour, 0} {
 		server.SetClock(t, by)
 		if got := off() + by; got < -time.Second || got > margin {

@@ -15,19 +15,19 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// answer sends a JSON-RPC result or error with the request's id. Members are an answer's other
-// members, without braces.
+// answer sends a JSON-RPC result or error with the request's id. members are the other members of
+// the answer, without braces.
 func (x *Exchange) answer(id []byte, members string) {
 	x.W.Header().Set("Content-Type", "application/json")
 	_, _ = fmt.Fprintf(x.W, `{"jsonrpc":"2.0","id":%s,%s}`, id, members)
 }
 
-// Result answers with a result. A json.RawMessage is sent byte for byte.
+// Result answers with a result. A json.RawMessage is sent unchanged.
 func Result(value any) Reply {
 	return func(x *Exchange) { x.answer(x.Request.ID, `"result":`+marshal(value)) }
 }
 
-// ResultOf answers with what fn makes of the request.
+// ResultOf answers with the result that fn returns for the request.
 func ResultOf(fn func(Request) any) Reply {
 	return func(x *Exchange) { x.answer(x.Request.ID, `"result":`+marshal(fn(x.Request))) }
 }
@@ -35,7 +35,7 @@ func ResultOf(fn func(Request) any) Reply {
 // Error answers with a JSON-RPC error in an HTTP 200.
 func Error(code int, message string) Reply { return ErrorWithData(code, message, nil) }
 
-// ErrorWithData answers with a JSON-RPC error that carries data; nil leaves the member out.
+// ErrorWithData answers with a JSON-RPC error with data; nil omits the member.
 func ErrorWithData(code int, message string, data any) Reply {
 	return func(x *Exchange) {
 		members := fmt.Sprintf(`"error":{"code":%d,"message":%s`, code, marshal(message))
@@ -46,7 +46,7 @@ func ErrorWithData(code int, message string, data any) Reply {
 	}
 }
 
-// ErrorWithStatus answers with a JSON-RPC error in an HTTP answer of another status.
+// ErrorWithStatus answers with a JSON-RPC error and another HTTP status.
 func ErrorWithStatus(status, code int, message string) Reply {
 	return func(x *Exchange) {
 		x.W.Header().Set("Content-Type", "application/json")
@@ -55,22 +55,22 @@ func ErrorWithStatus(status, code int, message string) Reply {
 	}
 }
 
-// WrongID answers with a result, but under an id that the client did not send.
+// WrongID answers with a result under an id that the client did not send.
 func WrongID(value any) Reply {
 	return func(x *Exchange) { x.answer([]byte(`"another-id"`), `"result":`+marshal(value)) }
 }
 
-// idMark stands for the request's id in bodies that are scripted byte for byte.
+// idMark is replaced by the request's id in scripted bodies.
 const idMark = "$id"
 
-// Fill puts the request's id where text says $id. Raw, Wire and what is made of them do so
+// Fill replaces $id in text with the request's id. Raw, Wire and replies that use them do so
 // themselves.
 func (x *Exchange) Fill(text string) string {
 	return strings.ReplaceAll(text, idMark, string(x.Request.ID))
 }
 
-// Preceded answers as reply does, but not before what stray says, which stands on the connection as
-// if it were late: the client reads it as the answer to its request.
+// Preceded answers as reply does, but first sends the answer of stray on the same connection, like a
+// late answer of an earlier request. The client reads it as the answer to its request.
 func Preceded(stray, reply Reply) Reply {
 	return func(x *Exchange) {
 		said := httptest.NewRecorder()
@@ -78,14 +78,15 @@ func Preceded(stray, reply Reply) Reply {
 		through.W = said
 		stray(&through)
 		if conn, ok := x.Context.Value(connKey{}).(net.Conn); ok {
-			// the client may have hung up
+			// the client may have disconnected
 			_, _ = fmt.Fprintf(conn, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", said.Body.Len(), said.Body)
 		}
 		reply(x)
 	}
 }
 
-// Raw answers with any status, content type and body, in which $id stands for the request's id.
+// Raw answers with any status, content type and body; $id in the body is replaced by the request's
+// id.
 func Raw(status int, contentType, body string) Reply {
 	return func(x *Exchange) {
 		x.W.Header().Set("Content-Type", contentType)
@@ -94,12 +95,12 @@ func Raw(status int, contentType, body string) Reply {
 	}
 }
 
-// HTML answers with a page, as a gateway in front of an upstream does.
+// HTML answers with a page, as a proxy in front of an upstream does.
 func HTML(status int) Reply {
 	return Raw(status, "text/html; charset=utf-8", "<html><body><h1>"+http.StatusText(status)+"</h1></body></html>")
 }
 
-// Status answers with an HTTP status and no JSON, for instance 500 or 503.
+// Status answers with an HTTP status and without JSON, for example 500 or 503.
 func Status(status int) Reply {
 	return Raw(status, "text/plain; charset=utf-8", http.StatusText(status))
 }
@@ -112,7 +113,7 @@ func TooMany(retryAfter time.Duration) Reply {
 	}
 }
 
-// Redirect answers with HTTP 307, upon which a careless client sends the body again to the target.
+// Redirect answers with HTTP 307, which makes a careless client send the body to the target.
 func Redirect(target string) Reply {
 	return func(x *Exchange) {
 		x.W.Header().Set("Location", target)
@@ -120,8 +121,8 @@ func Redirect(target string) Reply {
 	}
 }
 
-// Hang answers nothing until Release is called or the client goes away; released, it goes on with
-// then. A nil then closes the connection.
+// Hang answers nothing until Release is called or the client disconnects. After Release it answers
+// as then does; a nil then closes the connection.
 func Hang(then Reply) Reply {
 	return func(x *Exchange) {
 		select {
@@ -136,8 +137,8 @@ func Hang(then Reply) Reply {
 	}
 }
 
-// Reset reads the whole request and then resets the connection: for the client, the request may
-// have taken effect. ResetConnections resets before anything is read.
+// Reset reads the whole request and then resets the connection: the client cannot tell whether the
+// request took effect. ResetConnections resets before anything is read.
 func Reset() Reply {
 	return func(x *Exchange) {
 		if conn := x.hijack(); conn != nil {
@@ -146,18 +147,18 @@ func Reset() Reply {
 	}
 }
 
-// Wire sends these bytes, in which $id stands for the request's id, in place of an HTTP answer and
-// closes the connection, as a server does that breaks the protocol.
+// Wire sends raw bytes in place of an HTTP answer and closes the connection, like a server that
+// violates the protocol. $id is replaced by the request's id.
 func Wire(raw string) Reply {
 	return func(x *Exchange) {
 		if conn := x.hijack(); conn != nil {
-			_, _ = io.WriteString(conn, x.Fill(raw)) // the client may have seen enough
+			_, _ = io.WriteString(conn, x.Fill(raw)) // the client may have disconnected
 			_ = conn.Close()
 		}
 	}
 }
 
-// hijack takes the connection over; nil when it is gone.
+// hijack takes over the connection; it returns nil when the connection is gone.
 func (x *Exchange) hijack() net.Conn {
 	hijacker, ok := x.W.(http.Hijacker)
 	if !ok {
@@ -170,7 +171,7 @@ func (x *Exchange) hijack() net.Conn {
 	return conn
 }
 
-// Truncated announces a whole answer, sends half of it and closes the connection.
+// Truncated announces a complete answer, sends half of it and closes the connection.
 func Truncated() Reply {
 	return func(x *Exchange) {
 		body := `{"jsonrpc":"2.0","id":` + string(x.Request.ID) + `,"result":"0x` +
@@ -183,13 +184,13 @@ func Truncated() Reply {
 	}
 }
 
-// InvalidJSON answers with half of a JSON document as if it were whole.
+// InvalidJSON answers with half of a JSON document and a matching length.
 func InvalidJSON() Reply {
 	return Raw(http.StatusOK, "application/json", `{"jsonrpc":"2.0","id":$id,"result":{"number":`)
 }
 
-// Large streams a result of at least the given number of bytes, a string of zeros, without holding
-// it in memory.
+// Large streams a string of at least the given number of bytes as the result, without holding it in
+// memory.
 func Large(sizeBytes int) Reply {
 	return func(x *Exchange) {
 		x.W.Header().Set("Content-Type", "application/json")
@@ -204,18 +205,18 @@ func Large(sizeBytes int) Reply {
 	}
 }
 
-// Stream answers with the result that write writes, byte for byte, without holding it in memory.
+// Stream answers with the result that write writes, without holding it in memory.
 func Stream(write func(io.Writer) error) Reply {
 	return func(x *Exchange) {
 		x.W.Header().Set("Content-Type", "application/json")
 		_, _ = fmt.Fprintf(x.W, `{"jsonrpc":"2.0","id":%s,"result":`, x.Request.ID)
-		if write(x.W) == nil { // otherwise the client went away
+		if write(x.W) == nil { // otherwise the client disconnected
 			_, _ = io.WriteString(x.W, "}")
 		}
 	}
 }
 
-// BreakAfter streams a large result and resets the connection after the given number of its bytes.
+// BreakAfter streams a large result and resets the connection after the given number of bytes.
 func BreakAfter(sizeBytes int) Reply {
 	return func(x *Exchange) {
 		x.W.Header().Set("Content-Type", "application/json")
@@ -252,16 +253,16 @@ func Drip(value any, interval time.Duration) Reply {
 	}
 }
 
-// Gzip answers with a compressed result, whether the client asked for it or not.
+// Gzip answers with a compressed result, even if the client did not ask for compression.
 func Gzip(value any) Reply { return Compressed(Result(value)) }
 
-// Compressed sends what reply writes through gzip.
+// Compressed compresses what reply writes with gzip.
 func Compressed(reply Reply) Reply {
 	return func(x *Exchange) {
 		x.W.Header().Set("Content-Encoding", "gzip")
 		z, err := gzip.NewWriterLevel(x.W, gzip.BestSpeed)
 		if err != nil {
-			panic(err) // the level is one that there is
+			panic(err) // the level is valid
 		}
 		through := *x
 		through.W = &compressing{ResponseWriter: x.W, z: z}
@@ -278,7 +279,7 @@ type compressing struct {
 // Write compresses p.
 func (c *compressing) Write(p []byte) (int, error) { return c.z.Write(p) }
 
-// FlushError sends on what was written so far.
+// FlushError flushes what was written so far.
 func (c *compressing) FlushError() error {
 	if err := c.z.Flush(); err != nil {
 		return err
@@ -286,13 +287,12 @@ func (c *compressing) FlushError() error {
 	return http.NewResponseController(c.ResponseWriter).Flush()
 }
 
-// Encoded answers with a body of which the header says that it has a content coding, which may be a
-// lie.
+// Encoded answers with a body and a Content-Encoding header, which may not match.
 func Encoded(coding string, body []byte) Reply {
 	return WithHeader("Content-Encoding", coding, Raw(http.StatusOK, "application/json", string(body)))
 }
 
-// WithHeader sets a header of the answer and goes on with reply.
+// WithHeader sets a header of the answer and then answers as reply does.
 func WithHeader(name, value string, reply Reply) Reply {
 	return func(x *Exchange) {
 		x.W.Header().Set(name, value)

@@ -5,10 +5,9 @@ import (
 	"time"
 )
 
-// RoomIn makes sure that the present hour or day of UTC lasts for as long as a test needs: when
-// less is left of unit, it waits until the next one has begun. The real servers that a test counts
-// at have the machine's clock, and what they count by hours, days and months begins anew when one
-// turns.
+// RoomIn makes sure that at least needs is left of the present UTC hour or day (unit); otherwise it
+// waits for the next one. Real servers use the machine's clock, and what they count per hour, day
+// or month starts over when one ends.
 func RoomIn(t testing.TB, unit, needs time.Duration) {
 	t.Helper()
 	left := leftOf(time.Now(), unit)
@@ -23,7 +22,7 @@ func RoomIn(t testing.TB, unit, needs time.Duration) {
 	}
 }
 
-// leftOf is how long it is until the next unit begins, never zero.
+// leftOf returns the time until the next unit begins; never zero.
 func leftOf(now time.Time, unit time.Duration) time.Duration {
 	return now.Truncate(unit).Add(unit).Sub(now)
 }

@@ -27,7 +27,7 @@ func TestRoomIsWaitedForOnlyAtTheEndOfAnHourOrDay(t *testing.T) {
 			t.Errorf("at %s another %s is left of %s, want %s", row.now, got, row.unit, row.left)
 		}
 	}
-	// Of a unit that never has so much left, the next one is waited for.
+	// A unit is shorter than what is needed, so the next one is awaited.
 	const unit = 50 * time.Millisecond
 	before := time.Now().Truncate(unit)
 	RoomIn(t, unit, 2*unit)

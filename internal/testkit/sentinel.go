@@ -10,22 +10,21 @@ import (
 	"testing"
 )
 
-// RedisSentinelServers are a master, its replica and a sentinel that watches them, all of one
-// test's own.
+// RedisSentinelServers are a master, its replica and a sentinel that watches them, for one test.
 type RedisSentinelServers struct {
 	URL     string // redis+sentinel://127.0.0.1:port/0?master_name=meter
 	Master  *RedisServer
-	Replica *RedisServer // which becomes the master when that is gone
+	Replica *RedisServer // becomes the master after a failover
 }
 
-// sentinelQuorum of one: a single sentinel decides.
+// sentinelConfig has a quorum of one: the single sentinel decides.
 const sentinelConfig = `bind 127.0.0.1
 sentinel monitor meter 127.0.0.1 %d 1
 sentinel down-after-milliseconds meter 500
 sentinel failover-timeout meter 5000
 `
 
-// RedisSentinel starts the three for the test alone, and kills them when it ends.
+// RedisSentinel starts the three servers for one test and kills them when it ends.
 func RedisSentinel(t testing.TB, options ...RedisOption) *RedisSentinelServers {
 	t.Helper()
 	s := &RedisSentinelServers{Master: Redis(t, options...)}

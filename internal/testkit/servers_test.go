@@ -34,7 +34,7 @@ func TestEachTestHasAMigratedDatabaseOfItsOwn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			conn := connect(t, testkit.Postgres(t))
-			// The same name in each: it would clash in a shared database.
+			// Every test uses this name, which would clash in a shared database.
 			if _, err := conn.Exec(t.Context(), `CREATE TABLE mine (n int)`); err != nil {
 				t.Fatal(err)
 			}

@@ -17,15 +17,15 @@ import (
 	"github.com/chainaccess/gateway/internal/devstack"
 )
 
-// TemporalServer is a namespace of one test's own on a Temporal dev server that tests share.
+// TemporalServer is a namespace for one test on a shared Temporal dev server.
 type TemporalServer struct {
 	Address   string // host:port
 	Namespace string
 }
 
-// Temporal makes a namespace with the gateway's search attributes. The server is shared, so
-// everything that is not in a namespace belongs to all tests. Workflows that still run when the
-// test ends stay until the server goes away.
+// Temporal creates a namespace with the gateway's search attributes. The server is shared, so
+// everything outside of namespaces is visible to all tests. Workflows that run when the test ends
+// stay until the server is stopped.
 func Temporal(t testing.TB) *TemporalServer {
 	t.Helper()
 	s := &TemporalServer{
@@ -47,8 +47,8 @@ func Temporal(t testing.TB) *TemporalServer {
 	return s
 }
 
-// addSearchAttributes adds them and waits until the server knows them: it learns of a changed
-// namespace with a delay.
+// addSearchAttributes adds the search attributes and waits until the server knows them, because it
+// notices changes to a namespace with a delay.
 func (s *TemporalServer) addSearchAttributes(t testing.TB) {
 	t.Helper()
 	attributes := make(map[string]enums.IndexedValueType)
@@ -64,7 +64,7 @@ func (s *TemporalServer) addSearchAttributes(t testing.TB) {
 		if last != nil {
 			return false
 		}
-		// A query that names an attribute fails until the server has it.
+		// A query with an attribute fails until the server knows it.
 		_, last = c.ListWorkflow(t.Context(), &workflowservice.ListWorkflowExecutionsRequest{
 			Namespace: s.Namespace, Query: devstack.SearchAttributes()[0] + " = 'x'",
 		})

@@ -10,17 +10,16 @@ import (
 	"github.com/chainaccess/gateway/internal/devstack"
 )
 
-// OwnTemporalServer is a Temporal of one test's own, which can lose everything. It takes seconds to
-// make: tests that do not need that share one, and take Temporal. Its methods are for the test's
-// goroutine.
+// OwnTemporalServer is a Temporal for one test, which can lose all data. It takes seconds to start,
+// so other tests should use Temporal. Its methods must be called from the test's goroutine.
 type OwnTemporalServer struct {
-	Address string // host:port; it stays the same over Empty
+	Address string // host:port; the same after Empty
 
 	stack *devstack.Stack
 }
 
-// OwnTemporal starts a server for the test alone and stops it when the test ends. It has the
-// namespace "default" and keeps all in memory.
+// OwnTemporal starts a server for one test and stops it when the test ends. It has the namespace
+// "default" and keeps its data in memory.
 func OwnTemporal(t testing.TB) *OwnTemporalServer {
 	t.Helper()
 	s := &OwnTemporalServer{}
@@ -29,8 +28,8 @@ func OwnTemporal(t testing.TB) *OwnTemporalServer {
 	return s
 }
 
-// Empty puts an empty server in the place of the one that runs: workflows, schedules, and
-// namespaces other than "default" are gone.
+// Empty replaces the running server with an empty one: workflows, schedules, and namespaces other
+// than "default" are gone.
 func (s *OwnTemporalServer) Empty(t testing.TB) {
 	t.Helper()
 	_, port, err := net.SplitHostPort(s.Address)
@@ -45,7 +44,7 @@ func (s *OwnTemporalServer) Empty(t testing.TB) {
 	s.start(t, at)
 }
 
-// Dial connects to a namespace lazily, as the worker does; the connection is closed when the test
+// Dial returns a client that connects lazily, as the worker's does; it is closed when the test
 // ends.
 func (s *OwnTemporalServer) Dial(t testing.TB, namespace string) client.Client {
 	t.Helper()

@@ -1,10 +1,11 @@
-// Package testkit gives tests real servers and scripted ones: a database per test, a Redis of one's
-// own, a Temporal namespace, an upstream that misbehaves on demand, a clock. Only tests import it.
+// Package testkit provides real and scripted servers for tests: a database per test, a private
+// Redis, a Temporal namespace, an upstream that misbehaves on demand, and a clock. Only tests
+// import it.
 //
 // PostgreSQL and Temporal are shared by all tests of a run: `go run ./internal/devstack/run -- go
-// test ./...` starts them once and names them in TEST_DATABASE_URL and TEST_TEMPORAL_ADDRESS.
-// Without the runner, each test binary starts what it needs when the first test asks; it goes away
-// with the binary, however that ends. The variables of the gateway itself are never read, so that
+// test ./...` starts them once and passes their addresses in TEST_DATABASE_URL and
+// TEST_TEMPORAL_ADDRESS. Without it, each test binary starts a server on first use; the server is
+// stopped when the binary exits for any reason. The gateway's own variables are never read, so that
 // no test touches a real database.
 package testkit
 
@@ -18,17 +19,17 @@ import (
 	"github.com/chainaccess/gateway/internal/devstack"
 )
 
-// The variables in which the runner names the servers of a run.
+// The variables with the addresses of a run's servers.
 const (
 	DatabaseVariable = "TEST_DATABASE_URL"
 	TemporalVariable = "TEST_TEMPORAL_ADDRESS"
 )
 
-// pollEvery is how often conditions are looked at.
+// pollEvery is the interval at which conditions are checked.
 const pollEvery = 5 * time.Millisecond
 
-// ownPostgres and ownTemporal are the servers of this test binary, when no runner gave any. The
-// stacks live as long as the process and end with it.
+// ownPostgres and ownTemporal start servers for this test binary when the variables are not set.
+// They are stopped when the process ends.
 var (
 	ownPostgres = sync.OnceValues(func() (string, error) {
 		stack, err := startShared(devstack.PostgreSQL)
@@ -54,7 +55,7 @@ func startShared(service devstack.Service) (*devstack.Stack, error) {
 	})
 }
 
-// shared returns the server of the runner, or the one of this test binary.
+// shared returns the address in variable; without one, the server of this test binary.
 func shared(t testing.TB, variable string, own func() (string, error)) string {
 	t.Helper()
 	if given := os.Getenv(variable); given != "" {
@@ -67,8 +68,8 @@ func shared(t testing.TB, variable string, own func() (string, error)) string {
 	return url
 }
 
-// Eventually waits until the condition holds, and fails the test with msg when it does not within
-// the time. The condition is looked at every few milliseconds, in the test's own goroutine.
+// Eventually polls until the condition holds, and fails the test with msg after the given time. The
+// condition runs every few milliseconds in the test's goroutine.
 func Eventually(t testing.TB, within time.Duration, condition func() bool, msg string, args ...any) {
 	t.Helper()
 	deadline := time.NewTimer(within)
@@ -84,7 +85,7 @@ func Eventually(t testing.TB, within time.Duration, condition func() bool, msg s
 	}
 }
 
-// cleanupContext bounds what runs after a test, whose own context is over by then.
+// cleanupContext returns a bounded context for cleanup after a test, whose own context has ended.
 func cleanupContext() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.Background(), 30*time.Second)
 }

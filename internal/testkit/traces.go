@@ -15,8 +15,8 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// Span is one span as a receiver of traces got it. Ids are in hex; Attributes hold those of the
-// span alone.
+// Span is a received span. Ids are in hex; Attributes are those of the span itself, without its
+// resource's.
 type Span struct {
 	Name               string
 	TraceID, ID        string
@@ -27,7 +27,7 @@ type Span struct {
 	StartNano, EndNano uint64
 }
 
-// TraceReceiver takes OpenTelemetry traces over HTTP and keeps them.
+// TraceReceiver receives OpenTelemetry traces over HTTP (OTLP) and keeps them.
 type TraceReceiver struct {
 	URL string
 
@@ -47,7 +47,7 @@ func Traces(t testing.TB) *TraceReceiver {
 	return r
 }
 
-// ServeHTTP takes one export.
+// ServeHTTP receives one export.
 func (r *TraceReceiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	body := io.Reader(req.Body)
 	if req.Header.Get("Content-Encoding") == "gzip" {
@@ -66,7 +66,7 @@ func (r *TraceReceiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	r.take(req.Header, &export)
 	w.Header().Set("Content-Type", "application/x-protobuf")
-	w.WriteHeader(http.StatusOK) // an empty body is the empty message
+	w.WriteHeader(http.StatusOK) // an empty body is an empty message
 }
 
 func (r *TraceReceiver) take(header http.Header, export *collector.ExportTraceServiceRequest) {
@@ -107,21 +107,21 @@ func words(list []*common.KeyValue) map[string]string {
 	return m
 }
 
-// Spans lists what was received.
+// Spans returns the received spans.
 func (r *TraceReceiver) Spans() []Span {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]Span(nil), r.spans...)
 }
 
-// Headers lists the headers of the exports.
+// Headers returns the headers of the exports.
 func (r *TraceReceiver) Headers() []http.Header {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]http.Header(nil), r.headers...)
 }
 
-// Text is everything that was received, for tests that look for what must not be there.
+// Text returns everything that was received, for tests that something is absent.
 func (r *TraceReceiver) Text() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -13,15 +13,15 @@ import (
 	"testing"
 )
 
-// UpstreamServer is a JSON-RPC upstream that records every request it receives and misbehaves as
-// its script says. Its methods may be called from several goroutines.
+// UpstreamServer is a scripted JSON-RPC upstream that records every request. It is safe for
+// concurrent use.
 type UpstreamServer struct {
 	// URL is the server's address, http://127.0.0.1:port. A path and a query may be appended, for
-	// instance a credential: they are recorded.
+	// example a credential; they are recorded.
 	URL string
 
 	server      *httptest.Server
-	released    chan struct{} // closed by Release: requests that hang go on
+	released    chan struct{} // closed by Release: hanging requests continue
 	resets      atomic.Int64  // connections still to be reset on arrival
 	connections atomic.Int64
 
@@ -34,7 +34,7 @@ type UpstreamServer struct {
 	open     bool // Release was not called yet
 }
 
-// Request is one request as the upstream received it.
+// Request is a recorded request.
 type Request struct {
 	// Method, ID and Params are those of a single JSON-RPC request; Method is empty when the body
 	// was not one.
@@ -47,24 +47,23 @@ type Request struct {
 	Header http.Header
 }
 
-// Reply is how the upstream behaves on one request. The body has been read and recorded before it
-// runs.
+// Reply is the upstream's behaviour for a request. The body was read and recorded before it runs.
 type Reply func(*Exchange)
 
-// Exchange is one request that is being answered.
+// Exchange is a request that is being answered.
 type Exchange struct {
 	Request Request
 	W       http.ResponseWriter
-	// Context ends when the client goes away.
+	// Context ends when the client disconnects.
 	Context context.Context //nolint:containedctx // it lives as long as the request
 	server  *UpstreamServer
 }
 
-// connKey leads to the connection of a request.
+// connKey is the context key of a request's connection.
 type connKey struct{}
 
-// Upstream starts a scripted upstream, which answers every request with the result "0x1" until it
-// is told otherwise. It is stopped when the test ends, after what hangs was released.
+// Upstream starts a scripted upstream, which by default answers every request with the result
+// "0x1". It is stopped when the test ends, after hanging requests were released.
 func Upstream(t testing.TB) *UpstreamServer {
 	t.Helper()
 	u := &UpstreamServer{
@@ -83,44 +82,43 @@ func Upstream(t testing.TB) *UpstreamServer {
 	return u
 }
 
-// Default sets the behaviour on requests for which there is no other.
+// Default sets the reply to requests for which there is no other.
 func (u *UpstreamServer) Default(reply Reply) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.fallback = reply
 }
 
-// On sets the behaviour on every request of a method.
+// On sets the reply to all requests of a method.
 func (u *UpstreamServer) On(method string, reply Reply) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.methods[method] = reply
 }
 
-// Next sets the behaviour on the next requests, whatever their method, one each and before any
-// other.
+// Next queues replies to the next requests of any method, one each. They take precedence over all
+// others.
 func (u *UpstreamServer) Next(replies ...Reply) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.queue = append(u.queue, replies...)
 }
 
-// NextOf sets the behaviour on the next requests of a method, one each.
+// NextOf queues replies to the next requests of a method, one each.
 func (u *UpstreamServer) NextOf(method string, replies ...Reply) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.queues[method] = append(u.queues[method], replies...)
 }
 
-// ResetConnections resets the next n connections as soon as they are accepted, before anything is
-// read from them.
+// ResetConnections resets the next n connections when they are accepted, before anything is read.
 func (u *UpstreamServer) ResetConnections(n int) { u.resets.Store(int64(n)) }
 
-// DropConnections closes every open connection, idle ones too, so that a client finds its kept
-// connections dead.
+// DropConnections closes every open connection, including idle ones, so that a client finds its
+// pooled connections dead.
 func (u *UpstreamServer) DropConnections() { u.server.CloseClientConnections() }
 
-// Release lets requests that hang go on, for good.
+// Release lets present and future hanging requests continue.
 func (u *UpstreamServer) Release() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -130,22 +128,21 @@ func (u *UpstreamServer) Release() {
 	}
 }
 
-// Close stops the upstream; connections to its address are refused from then on. It may be called
-// again.
+// Close stops the upstream; its address then refuses connections. It may be called again.
 func (u *UpstreamServer) Close() {
 	u.Release()
 	u.server.CloseClientConnections()
 	u.server.Close()
 }
 
-// Requests lists what was received, in order of arrival.
+// Requests returns the recorded requests in order of arrival.
 func (u *UpstreamServer) Requests() []Request {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return append([]Request(nil), u.recorded...)
 }
 
-// Count is how many requests of a method were received.
+// Count returns the number of recorded requests of a method.
 func (u *UpstreamServer) Count(method string) int {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -158,17 +155,17 @@ func (u *UpstreamServer) Count(method string) int {
 	return n
 }
 
-// Total is how many requests were received, of any method or none.
+// Total returns the number of all recorded requests.
 func (u *UpstreamServer) Total() int {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return len(u.recorded)
 }
 
-// Connections is how many connections were accepted, including those that were reset.
+// Connections returns the number of accepted connections, including those that were reset.
 func (u *UpstreamServer) Connections() int { return int(u.connections.Load()) }
 
-// Forget empties the record.
+// Forget deletes the recorded requests.
 func (u *UpstreamServer) Forget() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -178,14 +175,14 @@ func (u *UpstreamServer) Forget() {
 func (u *UpstreamServer) serve(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the client went away while it sent
+		return // the client disconnected while sending
 	}
 	req := parse(r, body)
 	reply := u.record(req)
 	reply(&Exchange{Request: req, W: w, Context: r.Context(), server: u})
 }
 
-// record notes the request and picks the behaviour.
+// record records the request and returns the reply to use.
 func (u *UpstreamServer) record(req Request) Reply {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -221,13 +218,13 @@ func parse(r *http.Request, body []byte) Request {
 	return req
 }
 
-// resettingListener counts connections and resets those that the script says.
+// resettingListener counts connections and resets as many as the script requires.
 type resettingListener struct {
 	net.Listener
 	upstream *UpstreamServer
 }
 
-// Accept returns the next connection that is not to be reset.
+// Accept returns the next connection that is not reset.
 func (l *resettingListener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
@@ -242,7 +239,7 @@ func (l *resettingListener) Accept() (net.Conn, error) {
 	}
 }
 
-// takeReset uses up one of the resets that are left.
+// takeReset uses up one of the remaining resets.
 func (u *UpstreamServer) takeReset() bool {
 	for {
 		left := u.resets.Load()
@@ -255,7 +252,7 @@ func (u *UpstreamServer) takeReset() bool {
 	}
 }
 
-// reset closes a connection with a TCP reset instead of a farewell.
+// reset closes a connection with a TCP RST instead of a FIN.
 func reset(conn net.Conn) {
 	if tcp, ok := conn.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)

@@ -15,7 +15,7 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 )
 
-// post sends one JSON-RPC request over a connection of its own and reads the whole answer.
+// post sends one JSON-RPC request over a new connection and reads the whole answer.
 func post(t *testing.T, url, body string) (int, http.Header, string, error) {
 	t.Helper()
 	client := &http.Client{
@@ -169,7 +169,7 @@ func TestUpstreamBreaksConnections(t *testing.T) {
 			u := testkit.Upstream(t)
 			c.prepare(u)
 			_, _, body, err := post(t, u.URL, call)
-			// A reset may reach the client while it still writes.
+			// A reset may reach the client while it is still writing.
 			if !errors.Is(err, c.want) && (!errors.Is(c.want, syscall.ECONNRESET) || !errors.Is(err, syscall.EPIPE)) {
 				t.Errorf("got %.100s and %v, want %v", body, err, c.want)
 			}

@@ -1,6 +1,6 @@
-// Package contracts holds the contracts that stand on the sandbox's chains: sources of ours and
-// what they compile to, and USDC as its makers compiled it (usdc/LICENSE). make contracts writes
-// the artefacts; a test of e2e makes them again and compares.
+// Package contracts holds the contracts of the sandbox's chains: sources of ours with their
+// compiled code, and USDC as compiled by Circle (usdc/LICENSE). make contracts writes the
+// artefacts; a test in test/e2e compiles them again and compares.
 package contracts
 
 import (
@@ -19,14 +19,14 @@ import (
 //go:embed *.json *.sol usdc/usdc.json
 var files embed.FS
 
-// Contract is one contract, compiled.
+// Contract is a compiled contract.
 type Contract struct {
 	Name     string
-	Source   string           // the file it stands in, "PriceFeed.sol"; Text has those of ours
+	Source   string           // its source file, "PriceFeed.sol"; Text returns those of ours
 	Compiler string           // "0.8.37+commit.…"
-	Code     []byte           // makes the contract: constructor and code, without arguments
-	Links    map[string][]int // where the addresses of libraries go in Code, by their names
-	ABI      abi.ABI          // to call it with
+	Code     []byte           // the creation code, without constructor arguments
+	Links    map[string][]int // offsets in Code for the addresses of libraries, by library name
+	ABI      abi.ABI          // the parsed RawABI
 	RawABI   json.RawMessage  // as the compiler wrote it
 }
 
@@ -42,7 +42,7 @@ type artefact struct {
 
 var all = sync.OnceValues(read)
 
-// Named finds a contract by its name.
+// Named returns the contract with a name.
 func Named(name string) (Contract, error) {
 	found, err := all()
 	if err != nil {
@@ -55,7 +55,7 @@ func Named(name string) (Contract, error) {
 	return c, nil
 }
 
-// Text is the source that a file of this package holds.
+// Text returns the contents of a source file of this package.
 func Text(source string) (string, error) {
 	text, err := files.ReadFile(source)
 	if err != nil {
@@ -64,7 +64,7 @@ func Text(source string) (string, error) {
 	return string(text), nil
 }
 
-// All lists the contracts by name.
+// All returns the contracts by name.
 func All() (map[string]Contract, error) { return all() }
 
 func read() (map[string]Contract, error) {

@@ -16,31 +16,31 @@ import (
 	"time"
 )
 
-// Mail is one that was caught.
+// Mail is a caught mail.
 type Mail struct {
 	ID         string    `json:"id"`
-	From       string    `json:"from"` // of the envelope, as are those below
+	From       string    `json:"from"` // From and To are those of the SMTP envelope
 	To         []string  `json:"to"`
 	ReceivedAt time.Time `json:"received_at"`
 	MessageID  string    `json:"message_id"`
 	Subject    string    `json:"subject"`
 	Text       string    `json:"text"`
 	HTML       string    `json:"html"`
-	// Links are those of the text, and Code is six digits that stand on a line of their own; both
-	// are empty without.
+	// Links are the links in the text. Code is six digits on a line of their own. Both are empty
+	// when there are none.
 	Links []string `json:"links"`
 	Code  string   `json:"code"`
-	// Headers are as they came, decoded, in order of their names.
+	// Headers are the decoded headers, sorted by name.
 	Headers []Header `json:"headers"`
 }
 
-// Header is a line in front of a mail.
+// Header is a header of a mail.
 type Header struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 }
 
-// Link is the first link, or nothing.
+// Link returns the first link; empty when there is none.
 func (m *Mail) Link() string {
 	if len(m.Links) == 0 {
 		return ""
@@ -48,7 +48,7 @@ func (m *Mail) Link() string {
 	return m.Links[0]
 }
 
-// Header returns the value of a header, or nothing.
+// Header returns the value of a header; empty when there is none.
 func (m *Mail) Header(name string) string {
 	for _, h := range m.Headers {
 		if strings.EqualFold(h.Name, name) {
@@ -67,7 +67,7 @@ var (
 	codeForm = regexp.MustCompile(`(?m)^(\d{6})\r?$`)
 )
 
-// read takes a mail apart.
+// read parses a mail.
 func read(source []byte) (Mail, error) {
 	parsed, err := mail.ReadMessage(bytes.NewReader(source))
 	if err != nil {
@@ -88,7 +88,7 @@ func read(source []byte) (Mail, error) {
 	if err := m.take(textproto.MIMEHeader(parsed.Header), parsed.Body, 0); err != nil {
 		return Mail{}, err
 	}
-	// What ends a sentence ends no link.
+	// Punctuation at the end of a sentence is not part of a link.
 	for _, link := range linkForm.FindAllString(m.Text, -1) {
 		m.Links = append(m.Links, strings.TrimRight(link, ".,;:)"))
 	}
@@ -98,10 +98,10 @@ func read(source []byte) (Mail, error) {
 	return m, nil
 }
 
-// deepest is how far parts may lie within parts.
+// deepest is the maximum depth of nested parts.
 const deepest = 5
 
-// take takes a part in; the first text and the first HTML are what is shown.
+// take reads a part. The first text and the first HTML part are shown.
 func (m *Mail) take(header textproto.MIMEHeader, body io.Reader, depth int) error {
 	kind, params, err := mime.ParseMediaType(header.Get("Content-Type"))
 	if err != nil {
@@ -111,7 +111,7 @@ func (m *Mail) take(header textproto.MIMEHeader, body io.Reader, depth int) erro
 		parts := multipart.NewReader(body, params["boundary"])
 		for {
 			part, err := parts.NextRawPart()
-			if err == io.EOF { //nolint:errorlint // the reader gives it as it is
+			if err == io.EOF { //nolint:errorlint // the reader returns it unwrapped
 				return nil
 			}
 			if err != nil {

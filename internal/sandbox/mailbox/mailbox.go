@@ -1,5 +1,5 @@
-// Package mailbox catches mails in place of the outside: an SMTP server that keeps the newest in
-// memory and lets programs wait for them and people read them (/dev/mail). It delivers nothing. For
+// Package mailbox is a mail catcher: an SMTP server that keeps the newest mails in memory, lets
+// programs wait for them and shows them to people (/dev/mail). It delivers nothing. It is for
 // gateway-dev and tests; production does not link it.
 package mailbox
 
@@ -18,7 +18,7 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// Stage is a step of SMTP at which a server may refuse.
+// Stage is a step of SMTP at which the server may refuse.
 type Stage string
 
 // The stages.
@@ -28,36 +28,36 @@ const (
 	StageData      Stage = "data"      // the end of the mail
 )
 
-// Options of a Box. Zero values take the defaults named here.
+// Options configure a Box.
 type Options struct {
-	Address string      // where to listen; 127.0.0.1:0
-	Keep    int         // how many mails are kept, the newest; 200
-	TLS     *tls.Config // offers STARTTLS, or none when nil
-	// TLSOnly speaks TLS from the first byte.
+	Address string      // where to listen; default 127.0.0.1:0
+	Keep    int         // how many of the newest mails are kept; default 200
+	TLS     *tls.Config // offers STARTTLS; nil for none
+	// TLSOnly requires TLS from the first byte.
 	TLSOnly bool
-	// Username and Password are asked for before a mail is taken; nothing is when Username is
-	// empty.
+	// Username and Password are required before a mail is accepted. An empty Username requires no
+	// login.
 	Username, Password string
-	// Refuse is asked at each stage, with the address in question; an error of Reply is the
-	// server's answer.
+	// Refuse is called at each stage with the address in question. The server answers with an error
+	// that it returns; use Reply.
 	Refuse func(at Stage, address string) error
-	// Caught is told of each mail that was taken, one at a time.
+	// Caught is called for each accepted mail, one at a time.
 	Caught func(m Mail)
 }
 
-// Reply is a refusal with the code of SMTP, such as 451 or 550.
+// Reply returns a refusal with an SMTP reply code, such as 451 or 550.
 func Reply(code int, text string) error {
 	return &smtp.SMTPError{Code: code, EnhancedCode: smtp.EnhancedCodeNotSet, Message: text}
 }
 
-// Bounds of a mail.
+// Limits of a mail.
 const (
 	maxBytes      = 1 << 20
 	maxRecipients = 10
 	patience      = time.Minute // between two lines of a client
 )
 
-// Box is a server that runs. It is safe for concurrent use.
+// Box is a running server. It is safe for concurrent use.
 type Box struct {
 	o        Options
 	server   *smtp.Server
@@ -94,15 +94,15 @@ func Start(ctx context.Context, o Options) (*Box, error) {
 	}
 	go func() {
 		defer close(b.ended)
-		_ = b.server.Serve(listener) // it ends with Close only
+		_ = b.server.Serve(listener) // it returns only after Close
 	}()
 	return b, nil
 }
 
-// Close stops the server, and connections with it.
+// Close stops the server and its connections.
 func (b *Box) Close() error {
 	err := b.server.Close()
-	_ = b.listener.Close() // closed already, when the server had it
+	_ = b.listener.Close() // the server may have closed it already
 	<-b.ended
 	if err != nil && !errors.Is(err, net.ErrClosed) && !errors.Is(err, smtp.ErrServerClosed) {
 		return fmt.Errorf("stop the mailbox: %w", err)
@@ -110,20 +110,20 @@ func (b *Box) Close() error {
 	return nil
 }
 
-// Address is where the server listens, HOST:PORT.
+// Address returns the server's address, HOST:PORT.
 func (b *Box) Address() string { return b.listener.Addr().String() }
 
-// URL is the address for SMTP_URL.
+// URL returns the server's address for SMTP_URL.
 func (b *Box) URL() string { return "smtp://" + b.Address() }
 
-// Mails lists what was caught and is still kept, oldest first.
+// Mails returns the mails that are still kept, oldest first.
 func (b *Box) Mails() []Mail {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return append([]Mail(nil), b.mails...)
 }
 
-// To lists what was caught for an address, oldest first.
+// To returns the kept mails to an address, oldest first.
 func (b *Box) To(address string) []Mail {
 	var to []Mail
 	for _, m := range b.Mails() {
@@ -134,8 +134,8 @@ func (b *Box) To(address string) []Mail {
 	return to
 }
 
-// Await waits until n mails were caught for an address, counted from 1, and gives the n-th. The
-// error, when ctx ends before, says what was caught instead.
+// Await waits until n mails to an address were caught, and returns the n-th, counted from 1. When
+// ctx ends first, the error lists what was caught instead.
 func (b *Box) Await(ctx context.Context, address string, n int) (Mail, error) {
 	for {
 		b.mu.Lock()
@@ -156,8 +156,8 @@ func (b *Box) Await(ctx context.Context, address string, n int) (Mail, error) {
 	}
 }
 
-// keep takes a mail in, and forgets the oldest.
-func (b *Box) keep(m Mail) { //nolint:gocritic // it is kept
+// keep stores a mail and drops the oldest beyond the limit.
+func (b *Box) keep(m Mail) { //nolint:gocritic // it is stored
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.taken++

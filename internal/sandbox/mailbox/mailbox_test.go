@@ -38,7 +38,7 @@ func send(t *testing.T, box *mailbox.Box, to, message string) error {
 		[]byte(strings.ReplaceAll(message, "\n", "\r\n")))
 }
 
-// message is one in two forms.
+// message returns a mail with a text and an HTML part.
 func message(code string) string {
 	return `From: no-reply@gateway.example
 To: reader@buyer.example
@@ -145,7 +145,7 @@ func TestRepliesAreThoseThatWereAskedFor(t *testing.T) {
 	}
 }
 
-// get asks for a page of the box under a name of its host.
+// get requests a page of the box with the given Host.
 func get(t *testing.T, box *mailbox.Box, path, host string) (answer *httptest.ResponseRecorder, page string) {
 	t.Helper()
 	answer = httptest.NewRecorder()

@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/internal/sandbox/thismachine"
 )
 
-// Path is where the pages stand; the list for programs is at Path + ".json".
+// Path is the path of the pages; the list for programs is at Path + ".json".
 const Path = "/dev/mail"
 
 //go:embed pages.html
@@ -18,7 +18,7 @@ var pagesText string
 
 var pages = template.Must(template.New("pages").Parse(pagesText))
 
-// Policies of content: nothing runs and nothing is loaded. A mail may not even be told which page
+// Content security policies: nothing runs and nothing is loaded. A mail does not learn which page
 // shows it.
 const (
 	pagePolicy = "default-src 'none'; style-src 'unsafe-inline'; frame-src 'self'; base-uri 'none'; form-action " +
@@ -27,15 +27,15 @@ const (
 		"frame-ancestors 'self'"
 )
 
-// Handler shows what was caught: Path lists it, Path/ID is one mail, Path/ID/html its HTML,
-// Path.json all of it for programs, newest first, or those to ?to=ADDRESS. Requests must name an IP
-// address or localhost as host, so that no web page reads it through a name of its own.
+// Handler shows the kept mails: Path lists them, Path/ID is a mail, Path/ID/html its HTML, and
+// Path.json returns them as JSON, newest first. ?to=ADDRESS filters by recipient. The Host of a
+// request must be an IP address or localhost, which prevents DNS rebinding by web pages.
 func (b *Box) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET "+Path, func(w http.ResponseWriter, r *http.Request) { show(w, "list", b.newestFirst(r)) })
 	mux.HandleFunc("GET "+Path+".json", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(b.newestFirst(r)) // the reader went away
+		_ = json.NewEncoder(w).Encode(b.newestFirst(r)) // the client may have disconnected
 	})
 	mux.HandleFunc("GET "+Path+"/{id}", func(w http.ResponseWriter, r *http.Request) {
 		if m, ok := b.find(w, r); ok {
@@ -46,7 +46,7 @@ func (b *Box) Handler() http.Handler {
 		if m, ok := b.find(w, r); ok {
 			w.Header().Set("Content-Security-Policy", mailPolicy)
 			w.Header().Set("Content-Type", "text/html; charset=utf-8")
-			_, _ = w.Write([]byte(m.HTML)) // the reader went away
+			_, _ = w.Write([]byte(m.HTML)) // the client may have disconnected
 		}
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -68,7 +68,7 @@ func (b *Box) newestFirst(r *http.Request) []Mail {
 	}
 	slices.Reverse(mails)
 	if mails == nil {
-		mails = []Mail{} // an empty list for programs
+		mails = []Mail{} // encoded as [], not null
 	}
 	return mails
 }
@@ -86,5 +86,5 @@ func (b *Box) find(w http.ResponseWriter, r *http.Request) (Mail, bool) {
 func show(w http.ResponseWriter, page string, data any) {
 	w.Header().Set("Content-Security-Policy", pagePolicy)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	_ = pages.ExecuteTemplate(w, page, data) // the reader went away
+	_ = pages.ExecuteTemplate(w, page, data) // the client may have disconnected
 }

@@ -10,17 +10,17 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// session is one connection of a client.
+// session is one SMTP connection.
 type session struct {
 	box   *Box
-	known bool // by user and password
+	known bool // logged in
 	from  string
 	to    []string
 }
 
 var _ smtp.AuthSession = (*session)(nil)
 
-// AuthMechanisms lists PLAIN when a password is asked for.
+// AuthMechanisms returns PLAIN when a login is required.
 func (s *session) AuthMechanisms() []string {
 	if s.box.o.Username == "" {
 		return nil
@@ -28,7 +28,7 @@ func (s *session) AuthMechanisms() []string {
 	return []string{sasl.Plain}
 }
 
-// Auth checks user and password.
+// Auth checks the user name and the password.
 func (s *session) Auth(string) (sasl.Server, error) {
 	return sasl.NewPlainServer(func(_, username, password string) error {
 		if username != s.box.o.Username || password != s.box.o.Password {
@@ -39,7 +39,7 @@ func (s *session) Auth(string) (sasl.Server, error) {
 	}), nil
 }
 
-// Mail begins a mail.
+// Mail handles MAIL FROM.
 func (s *session) Mail(from string, _ *smtp.MailOptions) error {
 	if s.box.o.Username != "" && !s.known {
 		return Reply(530, "authentication required")
@@ -48,7 +48,7 @@ func (s *session) Mail(from string, _ *smtp.MailOptions) error {
 	return s.refused(StageFrom, from)
 }
 
-// Rcpt adds a recipient.
+// Rcpt handles RCPT TO.
 func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 	if err := s.refused(StageRecipient, to); err != nil {
 		return err
@@ -57,7 +57,7 @@ func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 	return nil
 }
 
-// Data takes the mail.
+// Data receives the mail.
 func (s *session) Data(r io.Reader) error {
 	source, err := io.ReadAll(r)
 	if errors.Is(err, smtp.ErrDataTooLarge) {
@@ -85,7 +85,7 @@ func (s *session) refused(at Stage, address string) error {
 	return s.box.o.Refuse(at, address)
 }
 
-// Reset forgets a mail that was begun.
+// Reset discards an unfinished mail.
 func (s *session) Reset() { s.from, s.to = "", nil }
 
 // Logout ends the connection.

@@ -1,6 +1,6 @@
-// Package thismachine says whether a request was meant for a server on this machine: doors of
-// development gateways give to whoever asks, and no page may reach them through a name of its own
-// that leads here.
+// Package thismachine checks that a request names this machine as its host. Routes of development
+// gateways serve anyone without authentication, so they must not be reachable from web pages by DNS
+// rebinding.
 package thismachine
 
 import (
@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Named reports whether a host, with or without a port, is an address or localhost.
+// Named reports whether a host, with or without a port, is an IP address or localhost.
 func Named(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name

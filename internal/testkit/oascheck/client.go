@@ -7,8 +7,8 @@ import (
 	"net/http"
 )
 
-// Client returns a client of the server at base whose answers must be those that base/openapi.json
-// declares. undefined is as for Load.
+// Client returns a client of the server at base that checks answers against base/openapi.json.
+// undefined is as for Load.
 func Client(ctx context.Context, base, undefined string, report func(error)) (*http.Client, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/openapi.json", http.NoBody)
 	if err != nil {

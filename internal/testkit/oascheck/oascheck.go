@@ -1,7 +1,7 @@
-// Package oascheck holds HTTP answers against an OpenAPI 3.1 document: the status must be declared
-// for route and method, the body must have the declared media type and match its schema, and
-// required headers must be there. It knows nothing of the gateway; what an answer to an undeclared
-// route looks like is told by its user.
+// Package oascheck checks HTTP answers against an OpenAPI 3.1 document: the status must be declared
+// for the route and method, the body must have the declared media type and match its schema, and
+// required headers must be present. It knows nothing about the gateway; its user names the schema
+// of answers to undeclared routes.
 package oascheck
 
 import (
@@ -22,14 +22,14 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// location is the address under which the document's schemas are compiled.
+// location is the base URL under which the document's schemas are compiled.
 const location = "https://contract.example/openapi.json"
 
-// Document is a described interface. It is safe for concurrent use; schemas are compiled when they
-// are first needed, once.
+// Document is a parsed document. It is safe for concurrent use; each schema is compiled once, on
+// first use.
 type Document struct {
 	root      document
-	undefined string // pointer to the schema of answers to routes that are not declared
+	undefined string // pointer to the schema of answers to undeclared routes
 
 	mu       sync.Mutex // guards compiler and schemas
 	compiler *jsonschema.Compiler
@@ -60,8 +60,8 @@ type header struct {
 	} `json:"schema"`
 }
 
-// Load reads a document. undefined names the component schema that answers to undeclared routes
-// match.
+// Load parses a document. undefined is the name of the component schema for answers to undeclared
+// routes.
 func Load(text []byte, undefined string) (*Document, error) {
 	d := &Document{
 		schemas: map[string]*jsonschema.Schema{}, compiler: jsonschema.NewCompiler(),
@@ -84,17 +84,17 @@ func Load(text []byte, undefined string) (*Document, error) {
 	return d, nil
 }
 
-// Answer is what came back for a request.
+// Answer is the response to a request.
 type Answer struct {
 	Method string
 	URL    *url.URL
 	Status int
 	Header http.Header
 	Body   []byte
-	Cut    bool // the body was not read to its end, so only its head is judged
+	Cut    bool // the body was not read to its end, so only status and headers are checked
 }
 
-// Check says what is wrong with an answer, nil when nothing is.
+// Check returns an error that describes what is wrong with an answer; nil when nothing is.
 func (d *Document) Check(a *Answer) error {
 	path, item := d.find(a.URL.EscapedPath())
 	method := strings.ToLower(a.Method)
@@ -128,15 +128,15 @@ func wrap(a *Answer, err error) error {
 		err, a.Body)
 }
 
-// find returns the path that a request's path is of. A path without braces comes first (OpenAPI
-// 3.1, section 4.8.8.2).
+// find returns the path item that a request's path matches. A path without templates is preferred
+// (OpenAPI 3.1, section 4.8.8.2).
 func (d *Document) find(path string) (template string, item map[string]json.RawMessage) {
 	if item, ok := d.root.Paths[path]; ok {
 		return path, item
 	}
 	asked := strings.Split(path, "/")
 	for each, its := range d.root.Paths {
-		// Of two that fit, the one that says more: {hash}.json before {hash}.
+		// Of two matching templates the longer one is more specific: {hash}.json before {hash}.
 		if len(each) > len(template) && matches(strings.Split(each, "/"), asked) {
 			template, item = each, its
 		}
@@ -161,7 +161,8 @@ func matches(template, asked []string) bool {
 	return true
 }
 
-// undeclared judges an answer to what the document does not know: it must be a refusal.
+// undeclared checks an answer to a route or method that the document does not declare: it must be a
+// refusal.
 func (d *Document) undeclared(a *Answer, item map[string]json.RawMessage) error {
 	switch {
 	case a.Status < http.StatusBadRequest:
@@ -193,7 +194,7 @@ func (d *Document) checkHeaders(a *Answer, declared map[string]header) error {
 	return nil
 }
 
-// one finds a header whatever its spelling.
+// one returns a header by its case-insensitive name.
 func one(h http.Header, name string) string {
 	for spelled, values := range h {
 		if strings.EqualFold(spelled, name) && len(values) > 0 {
@@ -224,7 +225,7 @@ func (d *Document) checkBody(a *Answer, declared response, content string) error
 	return d.match(content+pointer(media, "schema"), a)
 }
 
-// match holds a body in JSON against the schema at a place of the document.
+// match checks a JSON body against the schema at a location in the document.
 func (d *Document) match(at string, a *Answer) error {
 	schema, err := d.schema(at)
 	if err != nil {
@@ -261,7 +262,7 @@ func (d *Document) schema(at string) (*jsonschema.Schema, error) {
 	return s, nil
 }
 
-// pointer is a JSON pointer as the fragment of an address (RFC 6901, section 6).
+// pointer returns a JSON pointer as a URI fragment (RFC 6901, section 6).
 func pointer(parts ...string) string {
 	var b strings.Builder
 	for _, p := range parts {

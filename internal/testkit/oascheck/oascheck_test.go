@@ -60,7 +60,7 @@ func TestWhatTheDocumentDoesNotDeclareIsSeen(t *testing.T) {
 		status       int
 		header       http.Header
 		body         string
-		wrong        string // words of the complaint; empty for none
+		wrong        string // part of the error; empty for none
 	}{
 		"as declared": {"GET", "/things", 200, json, thing, ""},
 		"a header in another spelling": {

@@ -8,12 +8,12 @@ import (
 	"sync"
 )
 
-// maxBody is how much of a body is kept to be judged; of a longer one only the head is.
+// maxBody bounds how much of a body is kept for the check; of a longer answer only status and
+// headers are checked.
 const maxBody = 4 << 20
 
-// Transport sends requests through next and has every answer judged as it is read: the head when it
-// came, the body at its end. A body that its reader leaves, or that breaks off, is judged by its
-// head only.
+// Transport sends requests through next and checks every answer when its body was read to the end.
+// When the reader stops early, or the connection breaks, only status and headers are checked.
 func (d *Document) Transport(next http.RoundTripper, report func(error)) http.RoundTripper {
 	return &transport{document: d, next: next, report: report}
 }
@@ -24,7 +24,7 @@ type transport struct {
 	report   func(error)
 }
 
-// RoundTrip is http.RoundTripper's.
+// RoundTrip implements http.RoundTripper.
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := t.next.RoundTrip(r)
 	if err != nil {
@@ -44,14 +44,14 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// CloseIdleConnections lets http.Client's reach the transport below.
+// CloseIdleConnections forwards http.Client's call to the next transport.
 func (t *transport) CloseIdleConnections() {
 	if c, ok := t.next.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
 	}
 }
 
-// watched keeps what is read of a body.
+// watched collects what is read of a body.
 type watched struct {
 	io.ReadCloser
 
