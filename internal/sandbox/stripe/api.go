@@ -13,7 +13,7 @@ import (
 
 const (
 	maxBody = 1 << 20
-	// keptReplies is how long idempotency keys are known; Stripe promises a day and no more.
+	// keptReplies is how long idempotency keys are remembered; Stripe promises one day.
 	keptReplies = 24 * time.Hour
 )
 
@@ -25,7 +25,7 @@ type call struct {
 	expand []string
 }
 
-// reply is what was answered under an idempotency key.
+// reply is a stored answer to a request with an idempotency key.
 type reply struct {
 	Request string    `json:"request"` // digest
 	Status  int       `json:"status"`
@@ -35,8 +35,8 @@ type reply struct {
 
 type endpoint func(s *Server, c *call) (any, error)
 
-// api serves one route of the API: identifies, repeats what was answered before, and answers in
-// JSON.
+// api serves one route of the API: it authenticates, replays the answer to a repeated idempotency
+// key, and answers in JSON.
 func (s *Server) api(pattern string, do endpoint) {
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
@@ -101,7 +101,7 @@ func (s *Server) answer(pattern string, do endpoint, w http.ResponseWriter, r *h
 	return status, answer, lost
 }
 
-// loses reports whether this answer is one of those that get lost.
+// loses reports whether this answer is to be lost.
 func (s *Server) loses() bool {
 	if s.lose == 0 {
 		return false
@@ -110,7 +110,7 @@ func (s *Server) loses() bool {
 	return true
 }
 
-// run carries a request out.
+// run executes a request.
 func (s *Server) run(do endpoint, r *http.Request, body []byte) (status int, answer []byte, lost bool) {
 	sent, err := url.ParseQuery(string(body))
 	if err != nil {
@@ -136,7 +136,7 @@ func (s *Server) run(do endpoint, r *http.Request, body []byte) (status int, ans
 	return http.StatusOK, text, false
 }
 
-// admit checks who asks, and in which version.
+// admit checks the secret key and the API version.
 func (s *Server) admit(r *http.Request) error {
 	key := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if user, _, ok := r.BasicAuth(); ok {
@@ -151,7 +151,7 @@ func (s *Server) admit(r *http.Request) error {
 	return nil
 }
 
-// kept returns the answer under a key, and forgets those that are too old.
+// kept returns the answer stored under an idempotency key, and deletes expired ones.
 func (s *Server) kept(key string) (reply, bool) {
 	if s.now.Sub(s.swept) > time.Hour {
 		s.swept = s.now

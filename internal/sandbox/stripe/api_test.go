@@ -15,7 +15,7 @@ import (
 	"github.com/chainaccess/gateway/internal/sandbox/stripe"
 )
 
-// post sends a form as it is, past what stripe-go can say.
+// post sends a raw form, which may hold what stripe-go cannot send.
 func (b *bundle) post(t *testing.T, path, form string, change ...func(*http.Request)) int {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, b.http.URL+path, strings.NewReader(form))
@@ -148,7 +148,7 @@ func TestIdempotencyKeysRepeatTheAnswerForADay(t *testing.T) {
 func TestLostAnswerWasCarriedOutOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
-	b.LoseAnswers(1000) // net/http asks again by itself when the connection was used before
+	b.LoseAnswers(1000) // net/http retries by itself on a reused connection
 	p := &api.CustomerParams{Email: new("lost@b.example")}
 	p.SetIdempotencyKey("lost")
 	if _, err := b.api.Customers.New(p); err == nil {

@@ -7,23 +7,22 @@ import (
 	"strings"
 )
 
-// Card is a number that customers of the sandbox type; what it does follows from it. Spaces in it
-// do not matter.
+// Card is a card number; the sandbox's behaviour depends on it. Spaces in it are ignored.
 type Card string
 
-// The cards. All others are declined as unknown.
+// The cards. All other numbers are declined as unknown.
 const (
 	Visa              Card = "4242424242424242" // pays
 	Mastercard        Card = "5555555555554444" // pays
-	German            Card = "4000002760000016" // pays; a German bank issued it, and a bank of the US all others
+	German            Card = "4000002760000016" // pays; issued by a German bank, all others by banks in the US
 	Declined          Card = "4000000000000002" // is declined
-	InsufficientFunds Card = "4000000000009995" // is declined for want of funds
+	InsufficientFunds Card = "4000000000009995" // is declined for insufficient funds
 	Expired           Card = "4000000000000069" // is declined as expired
-	DeclinesLater     Card = "4000000000000341" // pays once, and is declined from then on
-	Disputes          Card = "4000000000000259" // pays, and its holder disputes a minute later
+	DeclinesLater     Card = "4000000000000341" // pays once and is declined afterwards
+	Disputes          Card = "4000000000000259" // pays; its holder disputes the charge a minute later
 )
 
-// declines are the codes, reasons and sentences of cards that do not pay.
+// declines are the codes, reasons and messages of cards that are declined.
 var declines = map[Card]struct{ code, reason, message string }{
 	Declined:          {"card_declined", "generic_decline", "Your card was declined."},
 	InsufficientFunds: {"card_declined", "insufficient_funds", "Your card has insufficient funds."},
@@ -31,7 +30,7 @@ var declines = map[Card]struct{ code, reason, message string }{
 	DeclinesLater:     {"card_declined", "generic_decline", "Your card was declined."},
 }
 
-// byToken are the names that Stripe's own tests have for cards.
+// byToken maps Stripe's test payment methods to cards.
 var byToken = map[string]Card{
 	"pm_card_visa": Visa, "pm_card_mastercard": Mastercard, "pm_card_chargeDeclined": Declined,
 	"pm_card_chargeCustomerFail": DeclinesLater,
@@ -46,13 +45,13 @@ func (c Card) plain() Card {
 	}, string(c)))
 }
 
-// known reports whether the card is one of ours.
+// known reports whether the card exists here.
 func (c Card) known() bool {
 	_, declined := declines[c]
 	return declined || c == Visa || c == Mastercard || c == German || c == Disputes
 }
 
-// method makes a payment method of a card, with a holder's address.
+// method creates a card payment method with the holder's address.
 func (s *Server) method(card Card, details billingDetails) (*paymentMethod, error) {
 	number := card.plain()
 	if !number.known() {
@@ -80,7 +79,7 @@ func (s *Server) method(card Card, details billingDetails) (*paymentMethod, erro
 	return m, nil
 }
 
-// refuses returns why a payment method does not pay now, or nil.
+// refuses returns why a payment method would be declined now; nil when it pays.
 func (m *paymentMethod) refuses() *apiError {
 	d, declined := declines[Card(m.Number)]
 	if !declined || Card(m.Number) == DeclinesLater && m.Charges == 0 {

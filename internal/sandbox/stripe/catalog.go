@@ -28,7 +28,7 @@ func (s *Server) routesOfCatalog() {
 	s.api("GET /v1/tax_rates", listTaxRates)
 }
 
-// one answers the object that the path names.
+// one returns the object that the path names.
 func one[T row](c *call, t *table[T]) (any, error) {
 	if err := c.p.done(); err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func createProduct(s *Server, c *call) (any, error) {
 	return p, nil
 }
 
-// edit takes what may be changed at any time.
+// edit applies the parameters that may change at any time.
 func (p *product) edit(in params) {
 	if v, ok := in.boolean("active"); ok {
 		p.Active = v
@@ -145,7 +145,8 @@ func createPrice(s *Server, c *call) (any, error) {
 	return p, nil
 }
 
-// editPrice takes what may be changed at any time, but for the lookup key, which it gives.
+// editPrice applies the parameters that may change at any time, except the lookup key, which it
+// returns.
 func (s *Server) editPrice(p *price, in params) (key *string, transfer bool) {
 	if v, ok := in.boolean("active"); ok {
 		p.Active = v
@@ -161,7 +162,7 @@ func (s *Server) editPrice(p *price, in params) (key *string, transfer bool) {
 	return key, transfer
 }
 
-// nameKey sets a price's lookup key, which one active price at most has.
+// nameKey sets a price's lookup key. At most one active price has a key.
 func (s *Server) nameKey(p *price, key *string, transfer bool) error {
 	if key == nil {
 		return nil
@@ -201,7 +202,7 @@ func updatePrice(s *Server, c *call) (any, error) {
 }
 
 func listPrices(s *Server, c *call) (any, error) {
-	const most = 10 // as Stripe has it
+	const most = 10 // Stripe's limit
 	keys, named := c.p.list("lookup_keys")
 	product, kind, currency := c.p.text("product"), c.p.text("type"), c.p.text("currency")
 	want, filtered := c.p.boolean("active")
@@ -291,7 +292,7 @@ func deleteCoupon(s *Server, c *call) (any, error) {
 	return map[string]any{"id": k.ID, "object": "coupon", "deleted": true}, nil
 }
 
-// redeemable reports whether a coupon can be given to somebody now.
+// redeemable returns an error unless a coupon can be applied now.
 func (s *Server) redeemable(id, param string) error {
 	k, err := s.Coupons.find(id, param)
 	switch {
@@ -366,7 +367,7 @@ func listTaxRates(s *Server, c *call) (any, error) {
 	})
 }
 
-// errorsFirst returns the first error that there is.
+// errorsFirst returns the first error that is not nil.
 func errorsFirst(errs ...error) error {
 	for _, err := range errs {
 		if err != nil {

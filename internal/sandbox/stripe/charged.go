@@ -2,7 +2,7 @@ package stripe
 
 import "bytes"
 
-// Objects of what is charged, and of what is told of it; their form is that of objects.go.
+// Objects about charges and events, in the form that objects.go describes.
 
 type span struct {
 	End   stamp `json:"end"`
@@ -256,7 +256,7 @@ type portalSession struct {
 	URL           string `json:"url"`
 }
 
-// jsonDecimal is a decimal number, written as such: "20" or "19.25".
+// jsonDecimal is a decimal number that is encoded as a JSON number: 20 or 19.25.
 type jsonDecimal string
 
 func (d jsonDecimal) MarshalJSON() ([]byte, error) { return []byte(d), nil }

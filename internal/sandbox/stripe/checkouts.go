@@ -23,12 +23,12 @@ func (s *Server) routesOfCheckouts() {
 const (
 	modePayment      = "payment"
 	modeSubscription = "subscription"
-	manual           = "manual" // the reason of invoices for what is paid once
+	manual           = "manual" // the billing reason of one-off invoices
 	complete         = "complete"
 	expired          = "expired"
 	shortestSession  = 30 * time.Minute
 	longestSession   = 24 * time.Hour
-	sessionMark      = "{CHECKOUT_SESSION_ID}" // in the address of success
+	sessionMark      = "{CHECKOUT_SESSION_ID}" // placeholder in the success URL
 )
 
 func createSession(s *Server, c *call) (any, error) {
@@ -68,7 +68,7 @@ func createSession(s *Server, c *call) (any, error) {
 	return x, nil
 }
 
-// readSale takes what the session's payment or subscription is to be.
+// readSale reads the parameters of the payment or subscription that the session creates.
 func (s *Server) readSale(p params, x *session) {
 	sale := &x.Sale
 	if x.Mode == modeSubscription {
@@ -159,7 +159,7 @@ func (s *Server) checkSession(x *session) error {
 	return nil
 }
 
-// price works out what a session costs.
+// price computes the amounts of a session.
 func (s *Server) price(x *session) {
 	item := x.LineItems.Data[0]
 	p := s.Prices.rows[item.Price]
@@ -209,7 +209,7 @@ func (s *Server) expire(x *session) {
 	s.emit("checkout.session.expired", x)
 }
 
-// pay completes a session with a card and the holder's country, or says why it cannot.
+// pay completes a session with a card and the holder's country, or returns why it cannot.
 func (s *Server) pay(x *session, card Card, country string) error {
 	if x.Status != open {
 		return invalid("", "", "This checkout is %s: begin another.", x.Status)
@@ -252,7 +252,7 @@ func (s *Server) pay(x *session, card Card, country string) error {
 	return nil
 }
 
-// guest is the customer of a session that names none.
+// guest creates the customer of a session without one.
 func (s *Server) guest(x *session) *customer {
 	u := &customer{
 		thing: s.thing("cus", "customer"), TaxExempt: "none", NextInvoice: 1, Email: x.CustomerEmail,
@@ -264,7 +264,7 @@ func (s *Server) guest(x *session) *customer {
 	return u
 }
 
-// intentOf is the payment intent of a session, which outlives attempts that are declined.
+// intentOf returns the payment intent of a session, which is kept across declined attempts.
 func (s *Server) intentOf(x *session) *intent {
 	if p := s.Intents.rows[x.Sale.Intent]; p != nil {
 		return p
@@ -289,7 +289,7 @@ func (s *Server) completeSubscription(x *session, m *paymentMethod) {
 		Description: x.Sale.Description, Quantity: item.Quantity, Rates: x.Sale.TaxRates, ItemRates: item.TaxRates,
 		Metadata: x.Sale.SubscriptionMetadata, Session: x.ID,
 	})
-	s.collect(i) // by a card that was just seen to pay
+	s.collect(i) // the card was just seen to pay
 	x.Subscription, x.Invoice = word(sub.ID), word(i.ID)
 }
 

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// What falls due by itself.
+// Kinds of timers.
 const (
 	dueExpiry    = "session expires"
 	dueRenewal   = "subscription renews"
@@ -15,16 +15,15 @@ const (
 	dueComplaint = "cardholder disputes"
 )
 
-// timer is something that falls due. It is not taken back: who is called looks whether it still
-// holds.
+// timer is an event that falls due. It is never removed; when it falls due, holds checks that it
+// still applies.
 type timer struct {
 	At   time.Time `json:"at"`
 	Kind string    `json:"kind"`
 	ID   string    `json:"id"`
 }
 
-// timers are in the order in which they fall due; of the same instant, in the order in which they
-// were set.
+// timers are sorted by when they fall due; those of the same instant by when they were set.
 type timers []timer
 
 func (s *Server) due(at time.Time, kind, id string) {
@@ -37,8 +36,8 @@ func (s *Server) due(at time.Time, kind, id string) {
 	s.Timers = slices.Insert(s.Timers, i, timer{at, kind, id})
 }
 
-// Advance moves the clock and lets happen what falls due until then, each at its own instant and in
-// order. It never moves back.
+// Advance moves the clock forward and runs everything that falls due until then, in order, each at
+// its own instant. It never moves the clock back.
 func (s *Server) Advance(to time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +46,7 @@ func (s *Server) Advance(to time.Time) {
 	s.save()
 }
 
-// Next is when something falls due next, webhooks aside; false when nothing does.
+// Next returns when the next timer falls due, ignoring webhooks; false when there is none.
 func (s *Server) Next() (time.Time, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,7 +58,7 @@ func (s *Server) Next() (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// follow brings a clock that follows another to where that one is.
+// follow advances the clock to Options.Clock, if it is set.
 func (s *Server) follow() {
 	if s.o.Clock != nil {
 		s.advance(s.o.Clock())
@@ -83,7 +82,7 @@ func (s *Server) advance(to time.Time) {
 	}
 }
 
-// holds reports whether what a timer was set for is still to happen.
+// holds reports whether a timer still applies.
 func (s *Server) holds(t timer) bool {
 	at := stamp(t.At.Unix())
 	switch t.Kind {

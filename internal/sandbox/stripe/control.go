@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// What follows is what people and their banks do, for tests. Errors of the kind that customers see
-// have the sentence that they see.
+// The following methods are actions of people and banks, for tests. Errors that a customer would
+// see have the customer's message.
 
-// disputeAfter is how long the holder of a disputing card takes.
+// disputeAfter is how long after a charge the holder of a disputing card disputes it.
 const disputeAfter = time.Minute
 
 func (s *Server) do(f func() error) error {
@@ -16,15 +16,15 @@ func (s *Server) do(f func() error) error {
 	defer s.mu.Unlock()
 	s.follow()
 	defer s.save()
-	s.changed = true // what is declined leaves traces too
+	s.changed = true // a declined payment changes state too
 	return f()
 }
 
-// Pay completes an open checkout session with a card. A card that is declined leaves it open, with
-// an error that says why.
+// Pay completes an open checkout session with a card. When the card is declined, the session stays
+// open and the error says why.
 func (s *Server) Pay(sessionID string, card Card) error { return s.PayFrom(sessionID, card, "") }
 
-// PayFrom is Pay by somebody who types a country of billing, two letters, besides.
+// PayFrom is like Pay, with the two-letter billing country that the customer typed.
 func (s *Server) PayFrom(sessionID string, card Card, country string) error {
 	return s.do(func() error {
 		x, ok := s.Sessions.rows[sessionID]
@@ -35,8 +35,7 @@ func (s *Server) PayFrom(sessionID string, card Card, country string) error {
 	})
 }
 
-// SetCard replaces the card on file of a customer, as the portal does: of the customer and of its
-// subscriptions.
+// SetCard replaces the card on file of a customer and of its subscriptions, as the portal does.
 func (s *Server) SetCard(customerID string, card Card) error {
 	return s.do(func() error {
 		u, ok := s.Customers.rows[customerID]
@@ -53,7 +52,7 @@ func (s *Server) setCard(u *customer, card Card) error {
 		return err
 	}
 	if Card(m.Number) == DeclinesLater {
-		m.Charges = 1 // what it pays once is a checkout
+		m.Charges = 1 // the one payment that succeeds is for a checkout
 	} else if refusal := m.refuses(); refusal != nil {
 		return refusal
 	}
@@ -67,7 +66,7 @@ func (s *Server) setCard(u *customer, card Card) error {
 	return nil
 }
 
-// SetCountry changes the country of a customer's address, two letters, as the portal does.
+// SetCountry changes the two-letter country of a customer's address, as the portal does.
 func (s *Server) SetCountry(customerID, country string) error {
 	return s.do(func() error {
 		u, ok := s.Customers.rows[customerID]
@@ -89,7 +88,7 @@ func (s *Server) setCountry(u *customer, country string) {
 	s.emit("customer.updated", u)
 }
 
-// PayInvoice has an open invoice paid by the card on file, as the portal does.
+// PayInvoice pays an open invoice with the card on file, as the portal does.
 func (s *Server) PayInvoice(invoiceID string) error {
 	return s.do(func() error {
 		i, ok := s.Invoices.rows[invoiceID]
@@ -100,8 +99,8 @@ func (s *Server) PayInvoice(invoiceID string) error {
 	})
 }
 
-// CancelAtEnd has a subscription end, or go on after all, at the end of its period, as the portal
-// does.
+// CancelAtEnd schedules the cancellation of a subscription at the end of its period, or revokes it,
+// as the portal does.
 func (s *Server) CancelAtEnd(subscriptionID string, atEnd bool) error {
 	return s.do(func() error {
 		sub, ok := s.Subscriptions.rows[subscriptionID]
@@ -113,8 +112,8 @@ func (s *Server) CancelAtEnd(subscriptionID string, atEnd bool) error {
 	})
 }
 
-// Refund refunds money of a payment intent, as an operator does in the dashboard; all that is left
-// of it when cents is 0.
+// Refund refunds cents of a payment intent, as an operator does in Stripe's dashboard; 0 refunds
+// all that is left.
 func (s *Server) Refund(intentID string, cents int64) error {
 	return s.do(func() error {
 		x, err := s.chargeOf(intentID)
@@ -129,7 +128,7 @@ func (s *Server) Refund(intentID string, cents int64) error {
 	})
 }
 
-// Dispute has the holder of the card that paid a payment intent dispute all of it, and gives the
+// Dispute disputes the whole charge of a payment intent, as the card's holder does, and returns the
 // dispute's id.
 func (s *Server) Dispute(intentID string) (id string, err error) {
 	err = s.do(func() error {
@@ -146,7 +145,7 @@ func (s *Server) Dispute(intentID string) (id string, err error) {
 	return id, err
 }
 
-// CloseDispute has the bank decide; when it is won the money comes back.
+// CloseDispute decides a dispute, as the bank does. When it is won, the money is returned.
 func (s *Server) CloseDispute(id string, won bool) error {
 	return s.do(func() error {
 		d, ok := s.Disputes.rows[id]

@@ -51,7 +51,7 @@ func (u *customer) edit(in params) {
 	u.Metadata = in.metadata(u.Metadata)
 }
 
-// editAddress replaces an address by what was sent under a name; an empty text takes it away.
+// editAddress replaces an address with the sent parameters under name; an empty string removes it.
 func editAddress(in params, name string, old *address) *address {
 	if v, ok := in.lookup(name); ok && v == "" {
 		return nil
@@ -79,7 +79,7 @@ func editAddress(in params, name string, old *address) *address {
 	return a
 }
 
-// liveCustomer finds a customer that was not deleted.
+// liveCustomer returns a customer that was not deleted.
 func (s *Server) liveCustomer(id, param string) (*customer, error) {
 	u, err := s.Customers.find(id, param)
 	if err == nil && u.Gone {
@@ -108,7 +108,7 @@ func updateCustomer(s *Server, c *call) (any, error) {
 	return u, nil
 }
 
-// owns reports whether a payment method is attached to a customer.
+// owns returns an error unless the payment method is attached to the customer.
 func (s *Server) owns(method, customer string) error {
 	m, err := s.Methods.find(method, "default_payment_method")
 	if err != nil {

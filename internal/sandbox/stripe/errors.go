@@ -5,7 +5,7 @@ import (
 	"net/http"
 )
 
-// The types of errors in answers.
+// Types of errors.
 const (
 	invalidRequest   = "invalid_request_error"
 	cardError        = "card_error"
@@ -13,7 +13,7 @@ const (
 	apiFailure       = "api_error"
 )
 
-// apiError is a refusal in the form of Stripe's answers.
+// apiError is an error in the form of Stripe's API.
 type apiError struct {
 	Status      int    `json:"-"`
 	Type        string `json:"type"`
@@ -22,7 +22,7 @@ type apiError struct {
 	Message     string `json:"message"`
 	Param       string `json:"param,omitempty"`
 	Charge      string `json:"charge,omitempty"`
-	// Intent is the payment intent whose card was declined.
+	// Intent is the payment intent of a declined card.
 	Intent any `json:"payment_intent,omitempty"`
 }
 
@@ -35,8 +35,8 @@ func invalid(code, param, format string, args ...any) *apiError {
 	}
 }
 
-// missing is the answer for an object that there is not. param names where it stood; "id" for the
-// path.
+// missing returns the error for an object that does not exist. param names the parameter with its
+// id; "id" is the path.
 func missing(kind, id, param string) *apiError {
 	status := http.StatusBadRequest
 	if param == "id" {
@@ -51,5 +51,5 @@ func missing(kind, id, param string) *apiError {
 func writeBody(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) //nolint:gosec // JSON, and whoever asked may have gone away
+	_, _ = w.Write(body) //nolint:gosec // JSON; the client may have disconnected
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// keptEvents is how long events can be read, as Stripe has it.
+// keptEvents is how long events can be read; Stripe's own limit.
 const keptEvents = 30 * 24 * time.Hour
 
 func (s *Server) routesOfEvents() {
@@ -22,7 +22,7 @@ func (s *Server) routesOfEvents() {
 	s.api("DELETE /v1/webhook_endpoints/{id}", deleteEndpoint)
 }
 
-// emit records an event, with the object as it is now, and queues it for whoever wants to be told.
+// emit records an event with the object's present state, and queues its webhooks.
 func (s *Server) emit(kind string, object any) {
 	shown, err := s.view(object, nil)
 	if err != nil {
@@ -97,7 +97,7 @@ func createEndpoint(s *Server, c *call) (any, error) {
 	w.Secret = "whsec_" + s.newID("x")[2:]
 	s.Endpoints.add(w)
 	shown, err := plain(w)
-	if fields, ok := shown.(map[string]any); ok { // told once, now
+	if fields, ok := shown.(map[string]any); ok { // the secret is shown only in this answer
 		fields["secret"] = w.Secret
 	}
 	return shown, err

@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// gateway is the gateway's own way to the server, set up and with a customer.
+// gateway returns the gateway's Stripe client for this server, with its products and a customer.
 func (b *bundle) gateway(t *testing.T) (way *billing.Stripe, owner account.ID, customer string) {
 	t.Helper()
 	way, err := billing.New(billing.Options{SecretKey: stripe.DefaultSecretKey, APIURL: b.http.URL, Now: b.Now})
@@ -50,7 +50,7 @@ func (b *bundle) buy(t *testing.T, way *billing.Stripe, owner account.ID, custom
 	return read
 }
 
-// The gateway's own calls, all of them, against a server that refuses what Stripe refuses.
+// All calls of the gateway, against a server that refuses what Stripe refuses.
 func TestGatewaySellsChangesAndCancelsAPlan(t *testing.T) {
 	t.Parallel()
 	b := bare(t)

@@ -18,7 +18,7 @@ func (s *Server) routesOfInvoices() {
 	s.api("DELETE /v1/invoices/{id}", deleteInvoice)
 }
 
-// hosted is an invoice with the whole address of its page.
+// hosted returns an invoice with the absolute URL of its page.
 func (c *call) hosted(i *invoice) *invoice {
 	shown := *i
 	if strings.HasPrefix(string(i.HostedURL), "/") {
@@ -127,7 +127,7 @@ func payInvoice(s *Server, c *call) (any, error) {
 	return c.hosted(i), nil
 }
 
-// payNow has an invoice paid at once, by the card on file when no other is named.
+// payNow pays an invoice at once, with the card on file unless another one is given.
 func (s *Server) payNow(i *invoice, m *paymentMethod) error {
 	switch i.Status {
 	case draft:
@@ -146,7 +146,7 @@ func (s *Server) payNow(i *invoice, m *paymentMethod) error {
 		m = s.cardFor(i)
 	}
 	p := s.Intents.rows[string(i.PaymentIntent)]
-	i.Attempted, i.AttemptCount = true, max(1, i.AttemptCount) // what people try does not count against the retries
+	i.Attempted, i.AttemptCount = true, max(1, i.AttemptCount) // attempts by people do not count as automatic retries
 	if refusal := s.charge(p, m); refusal != nil {
 		s.emit("invoice.payment_failed", i)
 		return refusal
@@ -155,7 +155,7 @@ func (s *Server) payNow(i *invoice, m *paymentMethod) error {
 	return nil
 }
 
-// closeInvoice voids an invoice that is open.
+// closeInvoice ends an open invoice as void or uncollectible.
 func (s *Server) closeInvoice(c *call, status string) (any, error) {
 	i, err := s.Invoices.find(c.id, "id")
 	if err := errorsFirst(err, c.p.done()); err != nil {

@@ -11,18 +11,17 @@ import (
 )
 
 const (
-	// finalAfter is how long the invoice of a renewal stays a draft.
+	// finalAfter is how long a renewal's invoice stays a draft.
 	finalAfter = time.Hour
 	// lapseAfter is how long a subscription waits for its first payment.
 	lapseAfter = 23 * time.Hour
 )
 
-// retryAfter are the pauses between the attempts to collect an invoice: four attempts in three
-// weeks.
+// retryAfter are the pauses between attempts to collect an invoice: four attempts in three weeks.
 var retryAfter = []time.Duration{5 * 24 * time.Hour, 7 * 24 * time.Hour, 9 * 24 * time.Hour}
 
-// bill works out an invoice over lines, with discounts and taxes; it is in no table yet. sub is nil
-// for what is paid once.
+// bill computes an invoice for lines, with discounts and taxes. It does not store the invoice. sub
+// is nil for a one-off payment.
 func (s *Server) bill(u *customer, sub *subscription, reason string, lines []*line) *invoice {
 	i := &invoice{
 		thing: s.thing("in", "invoice"), AccountCountry: "DE", BillingReason: reason,
@@ -47,7 +46,7 @@ func (s *Server) bill(u *customer, sub *subscription, reason string, lines []*li
 	return i
 }
 
-// total adds an invoice up. Taxes are exclusive, and rounded line by line.
+// total computes an invoice's totals. Taxes are exclusive and rounded per line.
 func (s *Server) total(i *invoice) {
 	i.Subtotal, i.Tax, i.TotalDiscounts, i.TotalTaxes = 0, 0, []discountAmount{}, []taxAmount{}
 	var off int64
@@ -92,7 +91,7 @@ func (i *invoice) addTax(rate string, tax, net int64) {
 	})
 }
 
-// off is what a discount takes off an amount of a price.
+// off returns the discount on an amount of a price.
 func (s *Server) off(d *discount, priceID string, amount int64) int64 {
 	k, p := s.Coupons.rows[d.Coupon], s.Prices.rows[priceID]
 	switch {
@@ -108,7 +107,8 @@ func (s *Server) off(d *discount, priceID string, amount int64) int64 {
 	return percentOf(amount, strconv.FormatInt(int64(k.PercentOff), 10))
 }
 
-// percentOf is a percentage, with up to four decimals, of an amount, rounded half away from zero.
+// percentOf returns a percentage of an amount, rounded half away from zero. The percentage has up
+// to four decimals.
 func percentOf(amount int64, percentage string) int64 {
 	const decimals = 4
 	whole, fraction, _ := strings.Cut(percentage, ".")
@@ -128,7 +128,7 @@ func divide(a, b int64) int64 {
 	return (2*a + b) / (2 * b)
 }
 
-// lineOf is the line for a whole period of a subscription.
+// lineOf returns the line for a full period of a subscription.
 func (s *Server) lineOf(sub *subscription, period span) *line {
 	p := s.Prices.rows[sub.item().Price]
 	l := s.newLine(p, sub.item().Quantity, p.UnitAmount*sub.item().Quantity, period)
@@ -148,8 +148,8 @@ func (s *Server) newLine(p *price, quantity, amount int64, period span) *line {
 	}
 }
 
-// finalize makes an invoice due: it gets its number, and what the customer has in credit is taken
-// off. One without anything to pay is paid.
+// finalize makes an invoice due: it assigns the number and applies the customer's credit. An
+// invoice with nothing to pay is paid.
 func (s *Server) finalize(i *invoice) {
 	u := s.Customers.rows[i.Customer]
 	i.Status, i.Transitions.FinalizedAt = open, s.unix()
@@ -157,8 +157,8 @@ func (s *Server) finalize(i *invoice) {
 	u.NextInvoice++
 	i.HostedURL = word("/invoice/" + i.ID)
 	i.StartingBalance = u.Balance
-	switch { // balances are negative: what the customer has in credit
-	case i.BillingReason == manual: // paid before there was an invoice
+	switch { // a negative balance is the customer's credit
+	case i.BillingReason == manual: // it was paid before the invoice was created
 	case i.Total < 0:
 		i.AmountDue, u.Balance = 0, u.Balance+i.Total
 	default:
@@ -176,8 +176,8 @@ func (s *Server) finalize(i *invoice) {
 	s.emit("invoice.finalized", i)
 }
 
-// collect tries to have an invoice paid by the card on file; when that is declined, its
-// subscription falls behind.
+// collect tries to pay an invoice with the card on file. When the card is declined, the
+// subscription becomes past due.
 func (s *Server) collect(i *invoice) {
 	if i.AmountDue == 0 {
 		s.settle(i, "")
@@ -211,7 +211,7 @@ func (s *Server) collect(i *invoice) {
 	}
 }
 
-// fallBehind has a subscription wait for the next attempt, or be unpaid when there is none.
+// fallBehind marks a subscription past due when there will be a retry, else unpaid.
 func (s *Server) fallBehind(sub *subscription, again bool) {
 	was := sub.Status
 	switch {
@@ -225,7 +225,7 @@ func (s *Server) fallBehind(sub *subscription, again bool) {
 	}
 }
 
-// cardFor is the payment method that pays an invoice: the subscription's, else the customer's; nil
+// cardFor returns the payment method for an invoice: the subscription's, else the customer's; nil
 // when there is none.
 func (s *Server) cardFor(i *invoice) *paymentMethod {
 	if sub := s.Subscriptions.rows[string(i.Subscription)]; sub != nil {
@@ -234,7 +234,7 @@ func (s *Server) cardFor(i *invoice) *paymentMethod {
 	return s.Methods.rows[string(s.Customers.rows[i.Customer].InvoiceSettings.DefaultPaymentMethod)]
 }
 
-// settle marks an invoice as paid, with what follows for its subscription.
+// settle marks an invoice as paid and updates its subscription.
 func (s *Server) settle(i *invoice, charge string) {
 	i.Status, i.Paid, i.Transitions.PaidAt, i.NextPaymentAttempt = paid, true, s.unix(), 0
 	i.AmountPaid, i.AmountRemaining, i.Charge = i.AmountDue, 0, word(charge)
@@ -251,7 +251,7 @@ func (s *Server) settle(i *invoice, charge string) {
 		return o.Subscription == i.Subscription && o.Status != draft && o.Status != void
 	})
 	if len(final) == 0 || final[len(final)-1].ID != i.ID {
-		return // a newer one is still to be paid
+		return // a newer invoice is still unpaid
 	}
 	began := sub.Status == incomplete
 	sub.Status = active
@@ -261,8 +261,8 @@ func (s *Server) settle(i *invoice, charge string) {
 	s.emit("customer.subscription.updated", sub)
 }
 
-// boundary is the end of the period that begins at start: an anniversary of the anchor, on the
-// month's last day when the month lacks the day.
+// boundary returns the end of the period that begins at start: an anniversary of the anchor, or the
+// last day of a month that lacks that day.
 func boundary(anchor, start time.Time, months int) time.Time {
 	for n := 1; ; n++ {
 		if end := plan.AddMonths(anchor, n*months); end.After(start) {

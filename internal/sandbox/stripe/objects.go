@@ -1,21 +1,20 @@
 package stripe
 
-// Objects have the form of API version 2023-10-16, as far as this server has something to say in
-// them, and are kept in it. References stand as ids; view replaces those that are always shown
-// whole, or that a request expands. Fields whose names begin with "sandbox_" are the server's own
-// and never leave it.
+// Objects have and are stored in the form of API version 2023-10-16, as far as this server uses it.
+// References are ids; view replaces those that are always embedded or that a request expands.
+// Fields whose names begin with "sandbox_" are internal and never sent.
 
-// stamp is an instant in seconds since 1970, null when there is none.
+// stamp is a Unix time in seconds, encoded as null when zero.
 type stamp int64
 
 func (s stamp) MarshalJSON() ([]byte, error) { return nullable(int64(s)) }
 
-// number is a count or an amount, null when zero.
+// number is a count or an amount, encoded as null when zero.
 type number int64
 
 func (n number) MarshalJSON() ([]byte, error) { return nullable(int64(n)) }
 
-// word is a text, null when empty.
+// word is a string, encoded as null when empty.
 type word string
 
 func (w word) MarshalJSON() ([]byte, error) { return nullable(string(w)) }
@@ -42,7 +41,7 @@ func listOf[T any](url string, data ...T) list[T] {
 	return list[T]{Object: "list", Data: data, URL: url}
 }
 
-// thing is what every object begins with.
+// thing holds the common fields of all objects.
 type thing struct {
 	ID       string            `json:"id"`
 	Object   string            `json:"object"`
@@ -85,7 +84,7 @@ type price struct {
 	UnitDecimal   string     `json:"unit_amount_decimal"`
 }
 
-// months is how long the price pays for; 0 for a price that is paid once.
+// months returns the price's billing interval in months; 0 for a one-off price.
 func (p *price) months() int {
 	switch {
 	case p.Recurring == nil:
@@ -230,7 +229,7 @@ type customerDetails struct {
 	Name    word     `json:"name"`
 }
 
-// plannedSale is what a session makes once it is paid.
+// plannedSale is what a session creates once it is paid.
 type plannedSale struct {
 	SubscriptionMetadata map[string]string
 	TaxRates             []string
@@ -238,7 +237,7 @@ type plannedSale struct {
 	IntentMetadata       map[string]string
 	InvoiceMetadata      map[string]string
 	Coupon               string
-	Intent               string // of the attempts that were declined
+	Intent               string // the payment intent of declined attempts
 }
 
 type session struct {
@@ -310,7 +309,7 @@ type subscription struct {
 
 func (s *subscription) item() *subscriptionItem { return s.Items.Data[0] }
 
-// ended reports whether nothing comes after.
+// ended reports whether the subscription is in a final state.
 func (s *subscription) ended() bool { return s.Status == canceled || s.Status == incompleteExpired }
 
 // The states of subscriptions.

@@ -20,10 +20,9 @@ var pages = template.Must(
 	}}).Parse(pagesText))
 
 const (
-	// pagePolicy lets nothing run and nothing load. Forms may lead elsewhere: back to whoever
-	// sells.
+	// pagePolicy lets nothing run or load. Forms may redirect elsewhere: back to the seller.
 	pagePolicy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
-	// portalAfter is how long a portal can be opened.
+	// portalAfter is how long a portal session can be opened.
 	portalAfter = time.Hour
 	maxPageBody = 16 << 10
 )
@@ -37,13 +36,13 @@ func (s *Server) routesOfPages() {
 	s.page("POST /invoice/{id}", payOnPage)
 }
 
-// sheet is what a page is made of.
+// sheet is the content of a page.
 type sheet struct {
 	Name   string // of the template
 	Status int
-	Error  string // that the person sees
+	Error  string // shown to the person
 	Data   any
-	Goto   string // instead of a page
+	Goto   string // redirects there in place of a page
 }
 
 type visit struct {
@@ -51,7 +50,7 @@ type visit struct {
 	form url.Values
 }
 
-// page serves one page for people. What they do counts as theirs, not as a request to the API.
+// page serves a page for people. It is not counted in Requests.
 func (s *Server) page(pattern string, do func(s *Server, v visit) sheet) {
 	s.mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, maxPageBody)
@@ -59,7 +58,7 @@ func (s *Server) page(pattern string, do func(s *Server, v visit) sheet) {
 			http.Error(w, "this form is too large, or none", http.StatusBadRequest)
 			return
 		}
-		// A page of somebody else's must not pay.
+		// Prevent CSRF: another site's page must not pay.
 		if from := r.Header.Get("Origin"); r.Method == http.MethodPost && from != "" && from != "null" &&
 			from != base(r) {
 			http.Error(w, "this form came from another page than ours", http.StatusForbidden)
@@ -87,11 +86,11 @@ func (s *Server) page(pattern string, do func(s *Server, v visit) sheet) {
 		w.Header().Set("Content-Security-Policy", pagePolicy)
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.WriteHeader(got.Status)
-		_, _ = w.Write([]byte(text)) // the reader went away
+		_, _ = w.Write([]byte(text)) // the client may have disconnected
 	})
 }
 
-// render writes the page while nothing changes under it.
+// render renders the page while the state is locked.
 func (g *sheet) render() (string, error) {
 	if g.Goto != "" {
 		return "", nil
@@ -104,10 +103,10 @@ func (g *sheet) render() (string, error) {
 	return text.String(), err
 }
 
-// nowhere is the page for an address that leads to nothing.
+// nowhere returns the page for an unknown address.
 func nowhere() sheet { return sheet{Name: "nowhere", Status: http.StatusNotFound} }
 
-// sentence is what a person is told of an error.
+// sentence returns the message about an error that a person sees.
 func sentence(err error) string {
 	if known, ok := errors.AsType[*apiError](err); ok {
 		return known.Message
@@ -120,7 +119,7 @@ type checkoutPage struct {
 	Item  *lineItem
 	Price *price
 	Email string
-	// Country is what the form begins with; Ask is whether it has the field.
+	// Country is the form's initial value; Ask reports whether the form has the field.
 	Country string
 	Ask     bool
 }
@@ -171,7 +170,7 @@ type portalSubscription struct {
 	Price *price
 }
 
-// portalOf finds a portal that is still open.
+// portalOf returns a portal session that is still open.
 func (s *Server) portalOf(id string) (*portalSession, bool) {
 	p, ok := s.Portals.rows[id]
 	return p, ok && s.now.Sub(instant(p.Created)) <= portalAfter && !s.Customers.rows[p.Customer].Gone
@@ -218,7 +217,7 @@ func usePortal(s *Server, v visit) sheet {
 		shown.Status, shown.Error = http.StatusPaymentRequired, sentence(err)
 		return shown
 	}
-	return sheet{Goto: v.id} // relative: the page itself, so that a reload repeats nothing
+	return sheet{Goto: v.id} // relative: redirects to the page itself, so that a reload repeats nothing
 }
 
 func (s *Server) portalDo(session *portalSession, form url.Values) error {
@@ -262,7 +261,7 @@ func showInvoice(s *Server, v visit) sheet {
 	return sheet{Name: "invoice", Data: i}
 }
 
-// payOnPage pays an open invoice by a card that is typed, and is not kept.
+// payOnPage pays an open invoice with a typed card, which is not stored.
 func payOnPage(s *Server, v visit) sheet {
 	i, ok := s.Invoices.rows[v.id]
 	if !ok || i.Status == draft {

@@ -14,8 +14,8 @@ import (
 	"github.com/chainaccess/gateway/internal/sandbox/stripe"
 )
 
-// visit asks for a page, or sends its form when there is one, and gives what came without following
-// it.
+// visit requests a page, or posts its form if there is one, and returns the answer without
+// following redirects.
 func (b *bundle) visit(t *testing.T, address string, form url.Values) (status int, text, location string) {
 	t.Helper()
 	method, body := http.MethodGet, ""
@@ -33,7 +33,7 @@ func (b *bundle) visit(t *testing.T, address string, form url.Values) (status in
 	return resp.StatusCode, string(page), resp.Header.Get("Location")
 }
 
-// has asserts that a page says all of these.
+// has fails unless the page contains all texts.
 func has(t *testing.T, page string, texts ...string) {
 	t.Helper()
 	for _, text := range texts {

@@ -9,23 +9,22 @@ import (
 	"strings"
 )
 
-// Bounds of metadata, as Stripe has them.
+// Stripe's limits of metadata.
 const (
 	maxMetadata      = 50
 	maxMetadataKey   = 40
 	maxMetadataValue = 500
 )
 
-// form is what a request sent, flat, under names such as items[0][price]. It remembers what was
-// asked of it, so that whatever nobody asked for can be refused, and the first value that did not
-// fit.
+// form is the flat form of a request, with names such as items[0][price]. It records which
+// parameters were read, so that unknown ones can be refused, and the first invalid value.
 type form struct {
 	values url.Values
 	used   map[string]bool
 	bad    error
 }
 
-// params is a form, or what lies under one of its names.
+// params is a form, or the part of it below a name.
 type params struct {
 	form *form
 	at   string
@@ -46,7 +45,7 @@ func (p params) fail(err error) {
 	}
 }
 
-// lookup returns a value and whether it was sent.
+// lookup returns a value and reports whether it was sent.
 func (p params) lookup(name string) (string, bool) {
 	key := p.key(name)
 	p.form.used[key] = true
@@ -70,7 +69,7 @@ func (p params) require(name string) string {
 	return v
 }
 
-// oneOf returns the first choice when nothing was sent.
+// oneOf returns a value, which must be one of choices; the first choice when nothing was sent.
 func (p params) oneOf(name string, choices ...string) string {
 	v, ok := p.lookup(name)
 	if !ok {
@@ -104,7 +103,7 @@ func (p params) boolean(name string) (value, ok bool) {
 
 func (p params) in(name string) params { return params{form: p.form, at: p.key(name)} }
 
-// any reports whether anything lies under a name.
+// any reports whether anything was sent below a name.
 func (p params) any(name string) bool {
 	at := p.key(name)
 	for key := range p.form.values {
@@ -131,7 +130,7 @@ func (p params) index(name string, i int) string {
 	return fmt.Sprintf("%s][%d", name, i)
 }
 
-// list returns the texts of name[0], name[1] or of name[] repeated. An empty text under the bare
+// list returns the values of name[0], name[1], or of repeated name[]. An empty value of the bare
 // name is an empty list.
 func (p params) list(name string) (values []string, ok bool) {
 	if v, sent := p.lookup(name); sent {
@@ -154,8 +153,8 @@ func (p params) list(name string) (values []string, ok bool) {
 	}
 }
 
-// metadata applies what was sent under its name to what there was: an empty value takes a key away,
-// an empty text takes them all.
+// metadata applies the sent metadata to the old values: an empty value removes a key, and an empty
+// string in place of the map removes all.
 func (p params) metadata(old map[string]string) map[string]string {
 	const name = "metadata"
 	merged := maps.Clone(old)
@@ -192,8 +191,8 @@ func (p params) metadata(old map[string]string) map[string]string {
 	return merged
 }
 
-// done is called once everything was asked for and before anything is changed: it gives the first
-// value that did not fit, or a parameter that nobody asked for.
+// done must be called after all parameters were read and before anything is changed. It returns an
+// error for the first invalid value or for an unknown parameter.
 func (p params) done() error {
 	if p.form.bad != nil {
 		return p.form.bad

@@ -11,7 +11,7 @@ import (
 	"github.com/chainaccess/gateway/internal/sandbox/stripe"
 )
 
-// pack pays for a pack and gives the session.
+// pack pays for a pack and returns the session.
 func (b *bundle) pack(t *testing.T, customer string, card stripe.Card) (*api.CheckoutSession, error) {
 	t.Helper()
 	x, err := b.api.CheckoutSessions.New(&api.CheckoutSessionParams{

@@ -33,7 +33,7 @@ func (s *Server) newIntent(amount int64, currency, customer string, metadata map
 	return p
 }
 
-// charge takes money from a card, or says why it does not; m is nil when there is no card.
+// charge charges a card, or returns why it was declined; m is nil when there is no card.
 func (s *Server) charge(p *intent, m *paymentMethod) *apiError {
 	if m == nil {
 		refusal := &apiError{
@@ -183,7 +183,7 @@ func (s *Server) contested(charge string) bool {
 	return false
 }
 
-// complain opens a dispute over the whole of a charge; its money is taken back at once.
+// complain opens a dispute about the whole charge; the money is withdrawn at once.
 func (s *Server) complain(x *charge, reason string) *dispute {
 	d := &dispute{
 		thing: s.thing("du", "dispute"), Amount: x.Amount, Charge: x.ID, Currency: x.Currency,

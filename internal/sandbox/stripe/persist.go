@@ -9,8 +9,7 @@ import (
 	"path/filepath"
 )
 
-// load reads what an earlier server kept. Events and webhooks under way are kept as well, as Stripe
-// does.
+// load reads the saved state. Like Stripe, it keeps events and undelivered webhooks.
 func (s *Server) load() error {
 	if s.o.File == "" {
 		return nil
@@ -34,14 +33,13 @@ func (s *Server) load() error {
 	return nil
 }
 
-// save writes everything when something changed; what cannot be written is said in the log, and
-// tried again later.
+// save writes the state if it has changed. It logs a failure, and the next save retries.
 func (s *Server) save() {
 	if s.o.File == "" || !s.changed {
 		return
 	}
 	s.state.Now = s.now
-	s.Sequence++ // the next server draws other ids
+	s.Sequence++ // so that the next server generates other ids
 	if err := s.write(); err != nil {
 		s.o.Logger.Warn("the sandbox's Stripe could not keep its state", "err", err)
 		return

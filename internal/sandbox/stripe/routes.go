@@ -23,7 +23,7 @@ func (s *Server) routes() {
 	})
 }
 
-// base is where the server is reached, as the one who asks sees it.
+// base returns the server's base URL as the client sees it.
 func base(r *http.Request) string {
 	if r.TLS != nil {
 		return "https://" + r.Host

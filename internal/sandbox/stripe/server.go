@@ -1,15 +1,15 @@
-// Package stripe stands in for Stripe on one machine: a server that keeps customers, prices,
-// checkout sessions, subscriptions, invoices, payments and events in memory and answers the part of
-// Stripe's API that the gateway uses, in version 2023-10-16. Its clock stands still until tests
-// move it, or follows one; whatever falls due in between happens in order. It signs webhooks and,
-// when asked, drops, duplicates, reorders and delays them, and it serves a page of checkout and a
-// customer portal that people and browsers can click. No money is worth anything here.
+// Package stripe is a fake of Stripe for one machine: a server that keeps customers, prices,
+// checkout sessions, subscriptions, invoices, payments and events in memory and serves the part of
+// Stripe's API that the gateway uses, in version 2023-10-16. Its clock stands still until a test
+// advances it, or follows another clock; whatever falls due in between runs in order. It signs
+// webhooks and, if configured, drops, duplicates, reorders and delays them. It serves a checkout
+// page and a customer portal for people and browsers. No money has any value here.
 //
-// It is stricter than kind: parameters that it does not know are refused, as are requests of other
-// API versions, and references are ids unless expanded. What it does differently: invoices of
-// renewals are tried four times in three weeks, whatever a dashboard says; the card that declines
-// later pays once; subscriptions have one item; there are no taxes but rates of one's own, no
-// trials, no schedules and no credit notes.
+// It is deliberately strict: it refuses unknown parameters and other API versions, and references
+// are ids unless expanded. Differences from Stripe: invoices of renewals are retried four times in
+// three weeks, regardless of dashboard settings; the card that declines later pays once;
+// subscriptions have one item; taxes are only explicit tax rates; there are no trials, schedules or
+// credit notes.
 package stripe
 
 import (
@@ -23,39 +23,39 @@ import (
 	"time"
 )
 
-// Version is the only version of the API that is spoken here.
+// Version is the only supported API version.
 const Version = "2023-10-16"
 
-// What a server takes by default, public as everything here.
+// Default secrets; they are public.
 const (
-	DefaultSecretKey     = "sk_test_sandbox"    //nolint:gosec // opens nothing
-	DefaultWebhookSecret = "whsec_test_sandbox" //nolint:gosec // opens nothing
+	DefaultSecretKey     = "sk_test_sandbox"    //nolint:gosec // protects nothing
+	DefaultWebhookSecret = "whsec_test_sandbox" //nolint:gosec // protects nothing
 )
 
-// Options of a Server. Zero values take the defaults named here.
+// Options configure a Server.
 type Options struct {
-	// Start is where the clock stands until Advance moves it; 2026-01-01.
+	// Start is the initial time of the clock. The default is 2026-01-01.
 	Start time.Time
-	// Clock is followed instead when it is set; Advance is not to be called then.
+	// Clock, if set, is the clock that the server follows; Advance must not be called then.
 	Clock func() time.Time
-	// SecretKey is what requests must carry; DefaultSecretKey.
+	// SecretKey authenticates requests. The default is DefaultSecretKey.
 	SecretKey string
-	// WebhookURL is told of every event, signed with WebhookSecret (DefaultWebhookSecret); nobody
-	// is told when both WebhookURL and Send are empty.
+	// WebhookURL receives all events, signed with WebhookSecret (default DefaultWebhookSecret). No
+	// events are sent when WebhookURL and Send are both empty.
 	WebhookURL, WebhookSecret string
-	// Send carries events instead of HTTP; an error means that it has to be tried again.
+	// Send delivers events in place of HTTP; when it returns an error, delivery is retried.
 	Send Sender
-	// Seed makes ids and what befalls webhooks repeatable; 0 is a seed like others.
+	// Seed makes ids and the effects of Policy reproducible.
 	Seed uint64
-	// Policy is what befalls webhooks; nothing.
+	// Policy disturbs webhooks. The zero value does not.
 	Policy Policy
-	// File keeps everything between starts; empty: memory only.
+	// File stores the state between starts; empty means memory only.
 	File string
-	// Logger gets a line for each webhook that was not taken. Default: discarded.
+	// Logger receives a line for each webhook that was not accepted. The default discards them.
 	Logger *slog.Logger
 }
 
-// Server is a Stripe. It is safe for concurrent use, and serves the API (/v1/) and the pages
+// Server is a fake of Stripe. It is safe for concurrent use. It serves the API (/v1/) and the pages
 // (/pay/, /portal/, /invoice/).
 type Server struct {
 	o    Options
@@ -67,16 +67,16 @@ type Server struct {
 	random   *rand.Rand
 	policy   Policy
 	down     bool
-	lose     int // answers that are yet to be lost
+	lose     int // answers still to be lost
 	request  eventRequest
 	requests map[string]int // by method and pattern
 	told     Tally
 	changed  bool      // since the last save
-	swept    time.Time // when old replies were looked for
+	swept    time.Time // when expired replies were last deleted
 	state
 }
 
-// state is what there is to keep.
+// state is the state that is saved.
 type state struct {
 	Now            time.Time                    `json:"now"`
 	Products       *table[*product]             `json:"products"`
@@ -116,7 +116,7 @@ func newState() state {
 	}
 }
 
-// New makes a server; it reads Options.File when there is one.
+// New returns a server. It reads Options.File if it exists.
 func New(o Options) (*Server, error) {
 	if o.Start.IsZero() {
 		o.Start = time.Date(2026, time.January, 1, 0, 0, 0, 0, time.UTC)
@@ -139,15 +139,15 @@ func New(o Options) (*Server, error) {
 	if err := s.load(); err != nil {
 		return nil, err
 	}
-	s.random = rand.New(rand.NewPCG(o.Seed, uint64(s.Sequence))) //nolint:gosec // repeatable is what it is for
+	s.random = rand.New(rand.NewPCG(o.Seed, uint64(s.Sequence))) //nolint:gosec // it must be reproducible
 	s.routes()
 	return s, nil
 }
 
-// ServeHTTP answers requests to the API and shows the pages.
+// ServeHTTP serves the API and the pages.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
-// Now is what the server's clock says.
+// Now returns the time of the server's clock.
 func (s *Server) Now() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,7 +155,7 @@ func (s *Server) Now() time.Time {
 	return s.now
 }
 
-// SetDown has the API answer 503 to every request, and no webhook leave, until it is called with
+// SetDown makes the API answer 503 to every request and stops webhooks, until it is called with
 // false.
 func (s *Server) SetDown(down bool) {
 	s.mu.Lock()
@@ -163,15 +163,15 @@ func (s *Server) SetDown(down bool) {
 	s.down = down
 }
 
-// LoseAnswers has the answers to the next n requests that change something get lost: they are
-// carried out, and the connection is cut.
+// LoseAnswers makes the answers to the next n mutating requests get lost: the requests are
+// executed, and the connection is cut.
 func (s *Server) LoseAnswers(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.lose = n
 }
 
-// Requests counts the requests to the API by method and path, with ids as in "GET
+// Requests returns the numbers of API requests by method and path pattern, such as "GET
 // /v1/customers/{id}".
 func (s *Server) Requests() map[string]int {
 	s.mu.Lock()
@@ -181,7 +181,7 @@ func (s *Server) Requests() map[string]int {
 	return counts
 }
 
-// errNoSuch is the answer to Go callers that name what there is not.
+// errNoSuch is returned to Go callers that name an unknown object.
 var errNoSuch = errors.New("there is no such object")
 
 func (s *Server) unix() stamp { return stamp(s.now.Unix()) }

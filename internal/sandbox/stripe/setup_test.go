@@ -16,7 +16,7 @@ import (
 
 const secret = "whsec_of_these_tests"
 
-// bundle is a server with what the gateway sells, and stripe-go in front of it.
+// bundle is a server with the gateway's products, and a stripe-go client of it.
 type bundle struct {
 	*stripe.Server
 	api  *client.API
@@ -24,10 +24,10 @@ type bundle struct {
 
 	mu     sync.Mutex // guards what follows
 	events []api.Event
-	refuse int // webhooks that are yet to be refused
+	refuse int // webhooks still to be refused
 }
 
-// start of the clock: a day that some months lack.
+// start is the clock's initial time: a day that some months lack.
 var start = time.Date(2026, time.January, 31, 10, 0, 0, 0, time.UTC)
 
 func setup(t *testing.T, change ...func(*stripe.Options)) *bundle {
@@ -37,7 +37,7 @@ func setup(t *testing.T, change ...func(*stripe.Options)) *bundle {
 	return b
 }
 
-// bare is a server that sells nothing yet.
+// bare returns a server without products.
 func bare(t *testing.T, change ...func(*stripe.Options)) *bundle {
 	t.Helper()
 	b := &bundle{}
@@ -66,8 +66,8 @@ func (b *bundle) connect(t *testing.T) {
 		})})
 }
 
-// furnish sells Pro and Scale by the month, Scale by the year and a pack, with 20 % VAT and a
-// founding offer of $20 off Pro for a year.
+// furnish creates monthly prices of Pro and Scale, a yearly one of Scale and a pack, 20 % VAT, and
+// a founding offer of $20 off Pro for a year.
 func (b *bundle) furnish(t *testing.T) {
 	t.Helper()
 	for _, id := range []string{"cag_pro", "cag_scale", "cag_pack_s"} {
@@ -106,7 +106,7 @@ func (b *bundle) furnish(t *testing.T) {
 	must(t, err)
 }
 
-// take is told of events.
+// take receives a webhook.
 func (b *bundle) take(_ context.Context, payload []byte, signature string) error {
 	e, err := webhook.ConstructEventWithOptions(payload, signature, secret, webhook.ConstructEventOptions{
 		IgnoreTolerance: true,
@@ -124,7 +124,7 @@ func (b *bundle) take(_ context.Context, payload []byte, signature string) error
 	return nil
 }
 
-// told empties the list of what was delivered.
+// told delivers the due webhooks, and returns and clears the list of received events.
 func (b *bundle) told(t *testing.T) []api.Event {
 	t.Helper()
 	_, err := b.Deliver(t.Context())
@@ -163,7 +163,7 @@ func (b *bundle) customer(t *testing.T, country string) *api.Customer {
 	return u
 }
 
-// checkout opens a session for a subscription; change may alter what is asked.
+// checkout opens a session for a subscription; change may modify its parameters.
 func (b *bundle) checkout(t *testing.T, customer, key string,
 	change ...func(*api.CheckoutSessionParams),
 ) *api.CheckoutSession {
@@ -187,7 +187,7 @@ func (b *bundle) checkout(t *testing.T, customer, key string,
 	return x
 }
 
-// subscribe pays a session and gives its subscription.
+// subscribe pays a session and returns its subscription.
 func (b *bundle) subscribe(t *testing.T, customer, key string, card stripe.Card,
 	change ...func(*api.CheckoutSessionParams),
 ) *api.Subscription {
@@ -208,7 +208,7 @@ func (b *bundle) subscription(t *testing.T, id string) *api.Subscription {
 	return sub
 }
 
-// invoices are a customer's, oldest first.
+// invoices returns a customer's invoices, oldest first.
 func (b *bundle) invoices(t *testing.T, customer string) []*api.Invoice {
 	t.Helper()
 	var all []*api.Invoice

@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// order is what a subscription begins with.
+// order holds the parameters of a new subscription.
 type order struct {
 	Customer, Price, Coupon, Method, Description string
 	Quantity                                     int64
 	Rates, ItemRates                             []string
 	Metadata                                     map[string]string
-	Session                                      string // of a checkout
+	Session                                      string // id of the checkout session
 }
 
-// subscribe begins a subscription with its first invoice, which is due and not paid yet.
+// subscribe creates a subscription with its first invoice, which is due and unpaid.
 func (s *Server) subscribe(o *order) (*subscription, *invoice) {
 	p := s.Prices.rows[o.Price]
 	sub := &subscription{
@@ -42,14 +42,14 @@ func (s *Server) subscribe(o *order) (*subscription, *invoice) {
 	return sub, i
 }
 
-// issue puts an invoice on file as the newest of its subscription.
+// issue stores an invoice as the latest of its subscription.
 func (s *Server) issue(sub *subscription, i *invoice) {
 	s.Invoices.add(i)
 	sub.LatestInvoice = word(i.ID)
 	s.emit("invoice.created", i)
 }
 
-// grant applies the discount of a coupon to a subscription, from now on.
+// grant applies a coupon to a subscription from now on.
 func (s *Server) grant(sub *subscription, id, session string) {
 	k := s.Coupons.rows[id]
 	sub.Discount = &discount{
@@ -66,7 +66,8 @@ func (s *Server) grant(sub *subscription, id, session string) {
 	s.emit("customer.discount.created", sub.Discount)
 }
 
-// renew begins a subscription's next period, or ends it when it was to be cancelled with this one.
+// renew begins a subscription's next period, or ends the subscription if it is cancelled at the
+// period's end.
 func (s *Server) renew(sub *subscription) {
 	if sub.CancelAtPeriodEnd {
 		s.end(sub, "cancellation_requested")
@@ -79,12 +80,12 @@ func (s *Server) renew(sub *subscription) {
 		sub.Discount = nil
 		s.emit("customer.discount.deleted", d)
 	}
-	//nolint:gocritic // the pending ones go with it
+	//nolint:gocritic // pending items are included
 	lines := append(sub.Pending, s.lineOf(sub, span{Start: sub.PeriodStart, End: sub.PeriodEnd}))
 	sub.Pending = nil
 	i := s.bill(s.Customers.rows[sub.Customer], sub, "subscription_cycle", lines)
-	i.PeriodStart, i.PeriodEnd = over.Start, over.End // of an invoice: the time before it
-	i.AutoAdvance = sub.Status != unpaid              // then they stay drafts
+	i.PeriodStart, i.PeriodEnd = over.Start, over.End // an invoice covers the period before it
+	i.AutoAdvance = sub.Status != unpaid              // invoices of an unpaid subscription stay drafts
 	if i.AutoAdvance {
 		at := s.now.Add(finalAfter)
 		i.FinalizesAt = stamp(at.Unix())
@@ -95,8 +96,7 @@ func (s *Server) renew(sub *subscription) {
 	s.due(instant(sub.PeriodEnd), dueRenewal, sub.ID)
 }
 
-// end cancels a subscription now. Nothing more is collected for it; what was paid is not given
-// back.
+// end cancels a subscription immediately. Nothing more is collected, and nothing is refunded.
 func (s *Server) end(sub *subscription, reason string) {
 	sub.Status, sub.EndedAt = canceled, s.unix()
 	if sub.CanceledAt == 0 {
@@ -113,7 +113,7 @@ func (s *Server) end(sub *subscription, reason string) {
 	}
 }
 
-// lapse ends a subscription whose first payment did not come.
+// lapse ends a subscription whose first payment was not made.
 func (s *Server) lapse(sub *subscription) {
 	sub.Status, sub.EndedAt = incompleteExpired, s.unix()
 	if i := s.Invoices.rows[string(sub.LatestInvoice)]; i != nil && i.Status == open {
@@ -122,16 +122,16 @@ func (s *Server) lapse(sub *subscription) {
 	s.emit("customer.subscription.updated", sub)
 }
 
-// change is a subscription brought to another price.
+// change is a change of a subscription's price.
 type change struct {
 	price    *price
 	quantity int64
 	prorate  string // create_prorations, always_invoice, none
-	restart  bool   // the cycle begins now
+	restart  bool   // the billing cycle starts now
 }
 
-// reprice brings a subscription to another price, and gives the lines that have to be billed at
-// once; none when there is nothing to bill yet.
+// reprice changes a subscription's price and returns the lines to bill at once; none when nothing
+// is due yet.
 func (s *Server) reprice(sub *subscription, to change) []*line {
 	was := s.Prices.rows[sub.item().Price]
 	restart := to.restart || was.months() != to.price.months()
@@ -158,7 +158,7 @@ func (s *Server) reprice(sub *subscription, to change) []*line {
 	return nil
 }
 
-// prorated is the line for what is left of the period at a price, less its discount.
+// prorated returns the line for the rest of the period at a price, less the discount.
 func (s *Server) prorated(sub *subscription, p *price, quantity, sign int64, text string) *line {
 	net := p.UnitAmount * quantity
 	if sub.Discount != nil {

@@ -84,7 +84,7 @@ func TestDeclinedRenewalIsTriedFourTimesAndThenUnpaid(t *testing.T) {
 			t.Fatalf("%d attempts before %s", before.AttemptCount, at)
 		}
 		b.Advance(at)
-		if b.PayInvoice(b.invoices(t, u.ID)[1].ID) == nil { // what people try does not count
+		if b.PayInvoice(b.invoices(t, u.ID)[1].ID) == nil { // attempts by people do not count
 			t.Fatal("a card that is declined paid")
 		}
 		i, sub := b.invoices(t, u.ID)[1], b.subscription(t, sub.ID)
@@ -98,7 +98,7 @@ func TestDeclinedRenewalIsTriedFourTimesAndThenUnpaid(t *testing.T) {
 				i.Status, sub.Status, i.NextPaymentAttempt)
 		}
 	}
-	// Unpaid, it makes drafts that nobody collects.
+	// While unpaid, its invoices stay drafts and are not collected.
 	b.Advance(start.AddDate(0, 3, 0))
 	if drafts := b.invoices(t, u.ID)[2:]; len(drafts) == 0 || drafts[0].Status != api.InvoiceStatusDraft ||
 		drafts[0].AutoAdvance {
@@ -136,7 +136,7 @@ func TestUpgradeIsProratedToTheSecondAndPaidAtOnce(t *testing.T) {
 	}
 }
 
-// move is an update to another price.
+// move returns the parameters that change a subscription's price.
 func (b *bundle) move(t *testing.T, sub *api.Subscription, key, prorate string) *api.SubscriptionParams {
 	t.Helper()
 	return &api.SubscriptionParams{

@@ -13,7 +13,7 @@ const (
 	errorIfIncomplete = "error_if_incomplete"
 )
 
-// sellable finds a price that can be sold by a kind of sale.
+// sellable returns a price that may be sold by this kind of sale.
 func (s *Server) sellable(id, param, kind string) (*price, error) {
 	p, err := s.Prices.find(id, param)
 	switch {
@@ -76,7 +76,7 @@ func createSubscription(s *Server, c *call) (any, error) {
 	return sub, nil
 }
 
-// mayBegin checks what an order refers to.
+// mayBegin checks the objects that an order refers to.
 func (s *Server) mayBegin(o *order) error {
 	err := errorsFirst(s.ratesExist(o.Rates, "default_tax_rates"), s.ratesExist(o.ItemRates, "tax_rates"))
 	if err == nil && o.Coupon != "" {
@@ -88,7 +88,7 @@ func (s *Server) mayBegin(o *order) error {
 	return err
 }
 
-// refusalOf is why a payment method, or none, would not pay now.
+// refusalOf returns why a payment method, which may be nil, would be declined now.
 func refusalOf(m *paymentMethod) *apiError {
 	if m == nil {
 		return invalid("resource_missing", "",
@@ -97,7 +97,7 @@ func refusalOf(m *paymentMethod) *apiError {
 	return m.refuses()
 }
 
-// edit is what an update of a subscription says.
+// edit holds the parameters of a subscription's update.
 type edit struct {
 	to                   *change
 	behavior             string
@@ -175,8 +175,8 @@ func (s *Server) readEdit(p params, sub *subscription) (edit, error) {
 	return e, nil
 }
 
-// readDiscount takes a coupon, or a list of discounts with one at most; an empty text takes away
-// what there is.
+// readDiscount reads a coupon, or a list with at most one discount; an empty string removes the
+// discount.
 func (p params) readDiscount() (coupon string, told bool) {
 	if coupon, told = p.lookup("coupon"); told {
 		return coupon, true
@@ -195,7 +195,7 @@ func (p params) readDiscount() (coupon string, told bool) {
 	return coupon, told
 }
 
-// check refuses an edit that cannot be.
+// check refuses an invalid edit.
 func (s *Server) check(sub *subscription, e *edit) error {
 	if err := s.ratesExist(e.rates, "default_tax_rates"); err != nil {
 		return err
@@ -219,8 +219,7 @@ func (s *Server) check(sub *subscription, e *edit) error {
 	return nil
 }
 
-// edited is what a subscription is after an edit, and the lines that have to be billed at once for
-// that.
+// edited returns the subscription after an edit, and the lines to bill at once.
 func (s *Server) edited(sub *subscription, e *edit) (next subscription, lines []*line) {
 	next = *sub
 	if e.ratesTold {
@@ -251,8 +250,8 @@ func (s *Server) edited(sub *subscription, e *edit) (next subscription, lines []
 	return next, lines
 }
 
-// apply carries an edit out. When the payment that it takes is declined and that is to be an error,
-// nothing is changed.
+// apply executes an edit. When its payment is declined and payment_behavior is error_if_incomplete,
+// nothing changes.
 func (s *Server) apply(sub *subscription, e *edit) (any, error) {
 	next, lines := s.edited(sub, e)
 	var i *invoice

@@ -8,17 +8,17 @@ import (
 
 func marshal(v any) ([]byte, error) { return json.Marshal(v) }
 
-// row is what tables hold.
+// row is an object in a table.
 type row interface {
 	id() string
 	made() int64
 }
 
-// table keeps objects in the order in which they were made.
+// table holds objects in order of creation.
 type table[T row] struct {
 	kind string
 	rows map[string]T
-	made []T // the same, oldest first
+	made []T // the same objects, oldest first
 }
 
 func newTable[T row](kind string) *table[T] { return &table[T]{kind: kind, rows: map[string]T{}} }
@@ -33,7 +33,7 @@ func (t *table[T]) drop(id string) {
 	t.made = slices.DeleteFunc(t.made, func(v T) bool { return v.id() == id })
 }
 
-// find returns an object or the answer that there is none; param names where its id stood.
+// find returns an object, or the error for a missing one; param names the parameter with its id.
 func (t *table[T]) find(id, param string) (T, error) {
 	v, ok := t.rows[id]
 	if !ok {
@@ -42,7 +42,7 @@ func (t *table[T]) find(id, param string) (T, error) {
 	return v, nil
 }
 
-// all returns those that fit, oldest first.
+// all returns the objects for which fits returns true, oldest first.
 func (t *table[T]) all(fits func(T) bool) []T {
 	var found []T
 	for _, v := range t.made {
@@ -68,13 +68,13 @@ func (t *table[T]) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Bounds of a page.
+// Limits of a page.
 const (
 	defaultPage = 10
 	maxPage     = 100
 )
 
-// page answers a listing, newest first, with what is common to all of them: limit, starting_after,
+// page answers a list request, newest first, with the common parameters: limit, starting_after,
 // ending_before, created.
 func page[T row](c *call, t *table[T], fits func(T) bool) (any, error) {
 	limit, ok := c.p.integer("limit")
@@ -114,7 +114,7 @@ func page[T row](c *call, t *table[T], fits func(T) bool) (any, error) {
 	return answer, nil
 }
 
-// created reads bounds on when objects were made.
+// created reads the filter on creation times.
 func (c *call) created() func(int64) bool {
 	type bound struct {
 		at   int64
@@ -145,7 +145,7 @@ func (c *call) created() func(int64) bool {
 	}
 }
 
-// newID is an id with the prefix of its kind.
+// newID returns a new id with the prefix of its kind.
 func (s *Server) newID(prefix string) string {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 	text := make([]byte, 24)

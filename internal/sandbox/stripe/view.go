@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// maxExpansion is how deep a request may expand.
+// maxExpansion is the maximum depth of an expansion.
 const maxExpansion = 4
 
-// embedded are the references that are always shown whole, by the name of their field.
+// embedded are the references that are always replaced by their objects, by field name.
 var embedded = map[string]func(s *Server, id string) (any, bool){
 	"price":             func(s *Server, id string) (any, bool) { v, ok := s.Prices.rows[id]; return v, ok },
 	"coupon":            func(s *Server, id string) (any, bool) { v, ok := s.Coupons.rows[id]; return v, ok },
@@ -18,7 +18,7 @@ var embedded = map[string]func(s *Server, id string) (any, bool){
 	"tax_rates":         func(s *Server, id string) (any, bool) { v, ok := s.TaxRates.rows[id]; return v, ok },
 }
 
-// expandable are the references that a request may expand, by the name of their field.
+// expandable are the references that a request may expand, by field name.
 var expandable = map[string]func(s *Server, id string) (any, bool){
 	"customer": func(s *Server, id string) (any, bool) { v, ok := s.Customers.rows[id]; return v, ok },
 	"subscription": func(s *Server, id string) (any, bool) {
@@ -39,7 +39,7 @@ var expandable = map[string]func(s *Server, id string) (any, bool){
 	},
 }
 
-// included are the fields that an object shows only to who asks for them, by kind of object.
+// included are the fields that an object shows only when expanded, by kind of object.
 var included = map[string][]string{
 	"coupon":           {"applies_to"},
 	"checkout.session": {"line_items"},
@@ -47,8 +47,8 @@ var included = map[string][]string{
 	"customer":         {"subscriptions"},
 }
 
-// view returns an object as it is answered: references as ids but for those always shown whole and
-// those to expand.
+// view returns an object as it is sent: references are ids, except those that are always embedded
+// and those in expand.
 func (s *Server) view(object any, expand []string) (any, error) {
 	tree, err := plain(object)
 	if err != nil {
@@ -129,7 +129,7 @@ func (s *Server) showObject(node map[string]any, paths [][]string) (any, error) 
 	return node, nil
 }
 
-// include takes away, or adds, what is shown only when it is asked for.
+// include removes or adds the fields that are shown only when expanded.
 func (s *Server) include(kind string, node map[string]any, paths [][]string) error {
 	id, _ := node["id"].(string)
 	for _, name := range included[kind] {
@@ -163,7 +163,7 @@ func (s *Server) include(kind string, node map[string]any, paths [][]string) err
 	return nil
 }
 
-// resolve replaces an id, or each of a list of them, by its object.
+// resolve replaces an id, or each id of a list, by its object.
 func (s *Server) resolve(value any, whole func(*Server, string) (any, bool)) any {
 	switch value := value.(type) {
 	case string:
@@ -186,7 +186,7 @@ func (s *Server) resolve(value any, whole func(*Server, string) (any, bool)) any
 	return value
 }
 
-// under returns the rests of the paths that begin with a name; nil when none does.
+// under returns the remainders of the paths that begin with a name; nil when none does.
 func under(paths [][]string, name string) [][]string {
 	var rests [][]string
 	for _, path := range paths {

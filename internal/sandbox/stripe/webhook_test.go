@@ -112,7 +112,7 @@ func TestPolicyDropsDoublesDelaysAndReorders(t *testing.T) {
 	}
 }
 
-// order are the ids of the last n customers as they were made.
+// order returns the ids of the last n customers in order of creation.
 func (b *bundle) order(t *testing.T, n int) []string {
 	t.Helper()
 	var ids []string

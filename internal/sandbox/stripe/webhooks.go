@@ -13,38 +13,38 @@ import (
 	"time"
 )
 
-// Sender carries an event, as Stripe would send it: the body and its Stripe-Signature. An error
-// means that it has to be tried again.
+// Sender delivers an event as Stripe would: the body and its Stripe-Signature. When it returns an
+// error, delivery is retried.
 type Sender func(ctx context.Context, payload []byte, signature string) error
 
-// Policy is what befalls webhooks on their way, each with a chance in thousandths. The zero value
-// has all of them arrive once, at once, and in order.
+// Policy disturbs webhooks, each with a probability in thousandths. With the zero value all arrive
+// once, immediately and in order.
 type Policy struct {
-	Drop      int           // never arrives, and is not tried again
-	Duplicate int           // arrives a second time, whatever was answered
-	Reorder   int           // arrives after others that are under way with it
-	Delay     time.Duration // arrives up to so much later, by the server's clock
-	// Only names the types of events that this befalls; empty: all.
+	Drop      int           // never arrives and is not retried
+	Duplicate int           // arrives a second time, whatever the answer
+	Reorder   int           // arrives after other webhooks that are due
+	Delay     time.Duration // arrives up to this much later, by the server's clock
+	// Only lists the types of events that are disturbed; empty means all.
 	Only []string
 }
 
-// Tally counts what became of webhooks.
+// Tally counts webhooks by result.
 type Tally struct {
 	Sent, Taken, Failed, Dropped, Duplicated int
 }
 
 const (
 	webhookTimeout = 10 * time.Second
-	deliverRounds  = 100 // of one call of Deliver: whoever is told may cause more
+	deliverRounds  = 100 // per call of Deliver: a receiver may cause further events
 )
 
-// deliverAgain are the pauses before a webhook that was not taken is sent again: for three days.
+// deliverAgain are the pauses between retries of a webhook: three days in total.
 var deliverAgain = []time.Duration{
 	5 * time.Second, time.Minute, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour,
 	12 * time.Hour, 12 * time.Hour, 12 * time.Hour, 12 * time.Hour,
 }
 
-// delivery is one arrival of an event that is still to come.
+// delivery is a scheduled delivery of an event.
 type delivery struct {
 	Event    string    `json:"event"`
 	Endpoint string    `json:"endpoint"` // empty for Options.WebhookURL or Send
@@ -80,21 +80,21 @@ func (s *Server) enqueue(e *event, endpoint string) {
 	s.Queue = append(s.Queue, d)
 }
 
-// SetPolicy says what befalls webhooks of events from now on.
+// SetPolicy replaces the policy for webhooks of further events.
 func (s *Server) SetPolicy(p Policy) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.policy = p
 }
 
-// Told counts what became of webhooks so far.
+// Told returns the counts of webhooks so far.
 func (s *Server) Told() Tally {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.told
 }
 
-// Waiting is how many webhooks are still to be sent, and when the first of them is due; the zero
+// Waiting returns how many webhooks are still to be sent, and when the first one is due; the zero
 // time when there is none.
 func (s *Server) Waiting() (n int, first time.Time) {
 	s.mu.Lock()
@@ -107,9 +107,8 @@ func (s *Server) Waiting() (n int, first time.Time) {
 	return len(s.Queue), first
 }
 
-// Deliver sends the webhooks that are due by the server's clock, one after the other, and those
-// that this brings about, and gives how many were taken. One that is not taken waits for its next
-// attempt.
+// Deliver sends the webhooks that are due by the server's clock, one after the other, including
+// those that they cause, and returns how many were accepted. Others wait for their next attempt.
 func (s *Server) Deliver(ctx context.Context) (taken int, err error) {
 	for range deliverRounds {
 		batch := s.dueDeliveries()
@@ -135,8 +134,8 @@ func (s *Server) putBack(batch []delivery) {
 	s.Queue = append(s.Queue, batch...)
 }
 
-// dueDeliveries takes what is due from the queue, in the order of its instants; those that were to
-// be late go behind, in any order.
+// dueDeliveries removes the due deliveries from the queue and returns them by due time. Those to be
+// reordered come last, in random order.
 func (s *Server) dueDeliveries() []delivery {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -161,7 +160,7 @@ func (s *Server) dueDeliveries() []delivery {
 	return append(due, late...)
 }
 
-// deliver sends one webhook and says whether it was taken.
+// deliver sends one webhook and reports whether it was accepted.
 func (s *Server) deliver(ctx context.Context, d delivery) bool {
 	payload, signature, target := s.sealed(d)
 	if payload == nil {
@@ -193,7 +192,7 @@ func (s *Server) deliver(ctx context.Context, d delivery) bool {
 	return false
 }
 
-// sealed is an event as it is sent, signed now; nil when who was to be told is gone.
+// sealed returns an event with a fresh signature; nil when its endpoint no longer exists.
 func (s *Server) sealed(d delivery) (payload []byte, signature, target string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -213,11 +212,11 @@ func (s *Server) sealed(d delivery) (payload []byte, signature, target string) {
 	return payload, Sign(payload, secret, s.now), target
 }
 
-// Sign returns the Stripe-Signature of a payload: version 1 of the scheme, an HMAC-SHA-256 over the
-// instant and the payload.
+// Sign returns the Stripe-Signature of a payload: scheme v1, an HMAC-SHA-256 over the Unix time and
+// the payload.
 func Sign(payload []byte, secret string, at time.Time) string {
 	mac := hmac.New(sha256.New, []byte(secret))
-	_, _ = fmt.Fprintf(mac, "%d.%s", at.Unix(), payload) // a hash takes everything
+	_, _ = fmt.Fprintf(mac, "%d.%s", at.Unix(), payload) // writing to a hash never fails
 	return fmt.Sprintf("t=%d,v1=%s", at.Unix(), hex.EncodeToString(mac.Sum(nil)))
 }
 
@@ -234,14 +233,15 @@ func (s *Server) post(ctx context.Context, target string, payload []byte, signat
 		return err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxBody)) // so that the connection can be used again
+	_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxBody)) // so that the connection can be reused
 	if resp.StatusCode < 200 || resp.StatusCode > 299 {
 		return fmt.Errorf("answered %d", resp.StatusCode)
 	}
 	return nil
 }
 
-// Run delivers webhooks as they fall due until ctx ends, for servers whose clock follows another.
+// Run delivers webhooks as they fall due until ctx ends. It is for servers that follow another
+// clock.
 func (s *Server) Run(ctx context.Context) {
 	const look = 200 * time.Millisecond
 	tick := time.NewTicker(look)

@@ -1,5 +1,5 @@
-// Package ccip is the gateway behind the sandbox's off-chain names (EIP-3668): it signs the records
-// that OffchainResolver believes.
+// Package ccip is the off-chain gateway of the sandbox's names (EIP-3668): it signs the records
+// that OffchainResolver verifies.
 package ccip
 
 import (
@@ -24,7 +24,7 @@ import (
 
 const (
 	maxBody = 64 << 10
-	// signedFor is long because fast chains of tests run ahead of the clock.
+	// signedFor is long because the fast chains of tests run ahead of the clock.
 	signedFor = 24 * time.Hour
 
 	coinEther = 60
@@ -39,25 +39,27 @@ const (
 
 var errNotOurs = errors.New("no such name here")
 
-// Config says whose names the gateway serves.
+// Config configures a Gateway.
 type Config struct {
 	Signer *ecdsa.PrivateKey
-	// "offchain.sandbox.eth" and its resolver, for which it signs: names below have records
+	// Zones maps names such as "offchain.sandbox.eth" to their resolvers, for which the gateway
+	// signs; names directly below have records.
 	Zones map[string]common.Address
-	// who may ask besides, for any of the resolvers: the UniversalResolver does in its own name
+	// Asker may send requests for any of the resolvers too: the UniversalResolver sends them in its
+	// own name.
 	Asker  common.Address
-	Labels map[string]common.Address // addresses by first label, the same in every zone; others have none
+	Labels map[string]common.Address // addresses by first label, the same in every zone; other labels have none
 }
 
-// Gateway is the handler.
+// Gateway answers EIP-3668 requests over HTTP.
 type Gateway struct {
 	cfg     Config
-	service abi.Method // of IResolverService
-	records abi.ABI    // the profiles that it answers
+	service abi.Method // the function of IResolverService
+	records abi.ABI    // the functions of resolver profiles that it answers
 	mux     *http.ServeMux
 }
 
-// New answers GET /{sender}/{data}.json and POST / with {"sender", "data"}.
+// New returns a gateway that serves GET /{sender}/{data}.json and POST / with {"sender", "data"}.
 func New(cfg Config) (*Gateway, error) {
 	service, err := abi.JSON(strings.NewReader(serviceABI))
 	if err != nil {
@@ -89,7 +91,7 @@ const serviceABI = `[{"type":"function","name":"resolve","stateMutability":"view
 	"inputs":[{"name":"name","type":"bytes"},{"name":"data","type":"bytes"}],
 	"outputs":[{"name":"result","type":"bytes"},{"name":"expires","type":"uint64"},{"name":"signature","type":"bytes"}]}]`
 
-// ServeHTTP answers clients of EIP-3668.
+// ServeHTTP answers EIP-3668 requests.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) { g.mux.ServeHTTP(w, r) }
 
 func refuse(w http.ResponseWriter, status int, message string) { write(w, status, "message", message) }
@@ -97,7 +99,7 @@ func refuse(w http.ResponseWriter, status int, message string) { write(w, status
 func write(w http.ResponseWriter, status int, key, value string) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(map[string]string{key: value}) // a client that left needs no answer
+	_ = json.NewEncoder(w).Encode(map[string]string{key: value}) // the client may have disconnected
 }
 
 func (g *Gateway) answer(w http.ResponseWriter, sender, data string) {
@@ -156,7 +158,7 @@ func (g *Gateway) resolve(sender common.Address, request []byte) ([]byte, error)
 	return g.service.Outputs.Pack(result, until, signature)
 }
 
-// signedHash is OffchainResolver's.
+// signedHash returns the hash whose signature OffchainResolver verifies.
 func signedHash(resolver common.Address, expires uint64, request, result []byte) []byte {
 	return crypto.Keccak256(
 		[]byte{0x19, 0x00}, resolver.Bytes(), binary.BigEndian.AppendUint64(nil, expires), crypto.Keccak256(request),
@@ -164,8 +166,8 @@ func signedHash(resolver common.Address, expires uint64, request, result []byte)
 	)
 }
 
-// find takes a name in DNS' form that lies directly in one of the zones apart: its first label, and
-// the zone's resolver.
+// find parses a DNS-encoded name that is directly below a zone, and returns its first label and the
+// zone's resolver.
 func (g *Gateway) find(encoded []byte) (label string, resolver common.Address, err error) {
 	var labels []string
 	for len(encoded) > 0 && encoded[0] != 0 {
@@ -186,7 +188,8 @@ func (g *Gateway) find(encoded []byte) (label string, resolver common.Address, e
 	return labels[0], resolver, nil
 }
 
-// record is what the resolver's function would return, encoded; nothing for a name without records.
+// record returns the encoded result of the resolver's function; an empty one for a name without
+// records.
 func (g *Gateway) record(label string, call []byte) ([]byte, error) {
 	if len(call) < 4 {
 		return nil, fmt.Errorf("the call has no selector")

@@ -1,7 +1,6 @@
-// Package devkey derives the sandbox's test keys from the mnemonic that every development chain
-// uses ("test test … junk"), so that wallets and tools which know it can sign for the funded
-// accounts. The keys are public knowledge: anything sent to them on a real chain is lost. The
-// package owns derivation only, neither balances nor signing.
+// Package devkey derives the sandbox's test keys from the mnemonic that development chains commonly
+// use ("test test … junk"), so that wallets and tools can sign for the funded accounts. The keys
+// are public: anything sent to them on a real chain is lost. The package only derives keys.
 package devkey
 
 import (
@@ -18,8 +17,8 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 )
 
-// Mnemonic is the well-known development phrase (BIP-39, no passphrase). Sandbox only.
-const Mnemonic = "test test test test test test test test test test test junk" //nolint:dupword // it is so
+// Mnemonic is the well-known development phrase (BIP-39, no passphrase). For the sandbox only.
+const Mnemonic = "test test test test test test test test test test test junk" //nolint:dupword // the phrase repeats a word
 
 const hardened = uint32(1) << 31
 
@@ -28,7 +27,7 @@ var seed = sync.OnceValues(func() ([]byte, error) {
 	return pbkdf2.Key(sha512.New, Mnemonic, []byte("mnemonic"), 2048, 64)
 })
 
-// EVM derives the key of m/44'/60'/0'/0/index (BIP-44), the accounts of common development nodes.
+// EVM derives the key of m/44'/60'/0'/0/index (BIP-44), as common development nodes do.
 func EVM(index uint32) (*ecdsa.PrivateKey, error) {
 	s, err := seed()
 	if err != nil {
@@ -56,7 +55,7 @@ func Solana(index uint32) (ed25519.PrivateKey, error) {
 	return ed25519.NewKeyFromSeed(key), nil
 }
 
-// child is CKDpriv of BIP-32.
+// child implements CKDpriv of BIP-32.
 func child(key, code []byte, step uint32) ([]byte, []byte, error) {
 	data := hardenedData(key, step)
 	if step&hardened == 0 {
@@ -76,7 +75,7 @@ func hardenedData(key []byte, step uint32) []byte {
 	return binary.BigEndian.AppendUint32(append([]byte{0}, key...), step)
 }
 
-// split is HMAC-SHA512 cut into the key and the chain code.
+// split computes an HMAC-SHA512 and splits it into the key and the chain code.
 func split(data, code []byte) (left, right []byte) {
 	mac := hmac.New(sha512.New, code)
 	mac.Write(data)

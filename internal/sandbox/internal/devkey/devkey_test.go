@@ -8,7 +8,7 @@ import (
 	"github.com/mr-tron/base58"
 )
 
-// The addresses are those that other development nodes print for the same mnemonic.
+// The addresses are those that other development nodes print for this mnemonic.
 func TestEVMDerivesTheAccountsOfCommonDevelopmentNodes(t *testing.T) {
 	t.Parallel()
 	want := []string{

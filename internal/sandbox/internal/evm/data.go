@@ -9,17 +9,16 @@ import (
 	"github.com/chainaccess/gateway/internal/sandbox/internal/indexer"
 )
 
-// Data says how the chain's indexing provider answers.
+// Data configures the chain's indexing provider.
 type Data struct {
 	Coin     string           // symbol of the native coin
-	Internal bool             // the provider takes the category of internal transfers on this chain
-	Tokens   []common.Address // held since the genesis block, so that no event tells of it
+	Internal bool             // the provider accepts the category of internal transfers on this chain
+	Tokens   []common.Address // held since the genesis block, so no event shows who holds them
 }
 
 const dataNamespace = "alchemy"
 
-// serveData puts a second server beside the plain one, with the same methods and those of an
-// indexing provider.
+// serveData starts a second server with the same methods and those of an indexing provider.
 func (n *Node) serveData() error {
 	if n.cfg.Data == nil {
 		return nil
@@ -34,8 +33,8 @@ func (n *Node) serveData() error {
 	return err
 }
 
-// DataHandler is Handler with the methods of an indexing provider beside; Handler when the chain
-// has none.
+// DataHandler returns a handler with the methods of Handler and those of an indexing provider;
+// Handler itself when Config.Data is nil.
 func (n *Node) DataHandler() http.Handler {
 	if n.data == nil {
 		return n.rpc

@@ -12,12 +12,12 @@ import (
 	"github.com/ethereum/go-ethereum/node"
 )
 
-// layout changes when a newer sandbox cannot continue an older one's chain (another genesis,
-// another history).
+// layout changes when a newer sandbox cannot continue an older chain, because its genesis or
+// history differs.
 const layout = 2
 
-// marker is written once the history is complete: a directory without it was cut off while being
-// made.
+// marker is written once the history is complete. A directory without it belongs to an interrupted
+// start.
 type marker struct {
 	Layout      int    `json:"layout"`
 	GenesisTime uint64 `json:"genesis_time"`

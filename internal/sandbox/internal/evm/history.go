@@ -8,28 +8,28 @@ import (
 	"github.com/ethereum/go-ethereum/core"
 )
 
-// historyBlocks stand before the first live block: deep enough for rules that ask for 64 blocks,
-// and a multiple of the simulated beacon's epoch of 32, so that the first finalized block never
-// moves backwards.
+// historyBlocks is the number of blocks before the first live one: enough for rules that need 64
+// blocks, and a multiple of the simulated beacon's epoch of 32, so that the finalized block never
+// moves back.
 const historyBlocks = 128
 
-// HistoryTurns is how many turns of calls the history takes; live blocks count on.
+// HistoryTurns is the number of turns of calls in the history; live blocks continue the count.
 const HistoryTurns = historyBlocks / 2
 
-// lively is how many blocks at the end of the history are as full as those that follow: what
-// estimates of fees look at.
+// lively is the number of blocks at the end of the history that are as full as live ones, since fee
+// estimates read them.
 const lively = 24
 
-// generatedSpacing is the distance in seconds that the chain maker puts between blocks.
+// generatedSpacing is the time in seconds between blocks of core.GenerateChain.
 const generatedSpacing = 10
 
-// blockSeconds is the block time as a whole number of seconds, at least one.
+// blockSeconds returns the block time in whole seconds, at least one.
 func blockSeconds(blockTime time.Duration) time.Duration {
 	return max(blockTime.Truncate(time.Second), time.Second)
 }
 
-// writeHistory puts the first blocks behind the genesis: a deployment, then transfers and logs in
-// every other block, and work in all of them, dated so that the last one ends now.
+// writeHistory creates the blocks after the genesis block: a deployment, transfers and logs in
+// every other block, and work in all of them. Their times are such that the last block's is now.
 func (n *Node) writeHistory(genesis *core.Genesis) error {
 	spacing := int64(blockSeconds(n.cfg.BlockTime)/time.Second) - generatedSpacing
 	var failed error

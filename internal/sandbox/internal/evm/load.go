@@ -7,17 +7,18 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 )
 
-// Blocks of real chains are about half full, which holds their base fee (EIP-1559); without work of
-// its own a quiet chain's would fall to nothing within minutes. The work costs gas and no time.
+// Blocks of real chains are about half full, which keeps the base fee stable (EIP-1559). Without
+// extra work, an idle chain's base fee would fall to zero within minutes. The work uses gas but
+// hardly any time.
 const (
 	gasTarget = gasLimit / 2
-	workGas   = 16_000_000 // of one transaction, at most (EIP-7825 allows 16,777,216)
-	overhead  = 30_000     // of a call of the workload, rounded up
+	workGas   = 16_000_000 // maximum per transaction (EIP-7825 allows 16,777,216)
+	overhead  = 30_000     // gas of a call of the workload contract, rounded up
 )
 
 var workSelector = crypto.Keccak256([]byte("use(uint256)"))[:4]
 
-// load decides how much work goes into a block.
+// load determines how much work goes into a block.
 type load struct {
 	at      common.Address
 	typical *big.Int // base fee in wei
@@ -34,12 +35,12 @@ func (w work) data() []byte {
 	return append(append([]byte{}, workSelector...), common.LeftPadBytes(amount.Bytes(), 32)...)
 }
 
-// tips of a block's work, in tenths of the typical one.
+// tips are the tips of a block's transactions in tenths of the typical tip.
 var tips = []int64{5, 10, 30}
 
-// next steers: more work than the target raises the base fee, less lowers it, and the block's
-// number adds some unrest of up to 30 %. The work is shared out among transactions with different
-// tips.
+// next returns the work of a block. More work than the target raises the base fee, less lowers it;
+// the block number adds a variation of up to 30 %. The work is split into transactions with
+// different tips.
 func (l load) next(number uint64, baseFee *big.Int) []work {
 	const percent = 100
 	distance := new(big.Int).Sub(l.typical, baseFee)
@@ -53,7 +54,7 @@ func (l load) next(number uint64, baseFee *big.Int) []work {
 	return all
 }
 
-// steady is one transaction that holds the base fee where it is.
+// steady returns one transaction that keeps the base fee where it is.
 func (l load) steady() []work { return []work{l.work(gasTarget, tips[0])} }
 
 func (l load) work(gas uint64, tenths int64) work {

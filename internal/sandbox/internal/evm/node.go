@@ -1,6 +1,6 @@
-// Package evm runs one development chain on go-ethereum, in process: its database, its JSON-RPC
-// handler, its block producer, the history it begins with and the light traffic that keeps it
-// moving. It opens no port; the sandbox puts listeners before the handler.
+// Package evm runs a development chain with go-ethereum in process: its database, its JSON-RPC
+// handler, its block producer, its initial history and light background traffic. It opens no port;
+// the sandbox serves the handler.
 package evm
 
 import (
@@ -33,7 +33,7 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 	"github.com/ethereum/go-ethereum/rpc"
 
-	// The tracers that debug_trace* names ("callTracer", "prestateTracer", …) register themselves.
+	// The tracers of debug_trace* ("callTracer", "prestateTracer", …) register themselves.
 	_ "github.com/ethereum/go-ethereum/eth/tracers/native"
 )
 
@@ -45,28 +45,27 @@ const (
 	clientVersion = "1.17.10-sandbox"
 )
 
-// Config says what chain to run.
+// Config configures a chain.
 type Config struct {
 	Name      string // for logs
 	ChainID   uint64
 	BlockTime time.Duration // whole seconds keep block timestamps in step with the clock
 	DataDir   string        // empty: in memory
 	Funded    []common.Address
-	Traffic   *ecdsa.PrivateKey // sends the history and the trickle; funded too
+	Traffic   *ecdsa.PrivateKey // sends the history and the background traffic; also funded
 	Data      *Data             // nil: no methods of an indexing provider
 	Logger    *slog.Logger
-	// Lay returns what stands on the chain before its first block, the same each time for the same
-	// arguments.
+	// Lay returns the chain's genesis allocation. It is deterministic.
 	Lay func(config *params.ChainConfig, time uint64) (types.GenesisAlloc, error)
-	// BaseFee is what the chain's base fee hovers about, Tip what most of its transactions give,
-	// both in wei. Workload is the contract that sees to it, by a function use(uint256) that uses
-	// gas.
+	// BaseFee is the typical base fee and Tip the typical tip, both in wei. Workload is a contract
+	// with a function use(uint256) that uses gas, which keeps the base fee near BaseFee.
 	BaseFee, Tip *big.Int
 	Workload     common.Address
-	// Calls are made beside the plain transfers and logs, a turn every few blocks. Nil for none.
+	// Calls returns the calls of a turn, in addition to plain transfers and logs; there is a turn
+	// every few blocks. Nil for none.
 	Calls func(turn uint64) ([]Call, error)
-	// Upkeep is called in the first block of each start, and every ten minutes of the chain's time
-	// after that.
+	// Upkeep is called in the first block after each start, and then every ten minutes of the
+	// chain's time.
 	Upkeep []Call
 }
 
@@ -78,17 +77,17 @@ type Node struct {
 	beacon  *catalyst.SimulatedBeacon
 	rpc     *rpc.Server
 	data    *rpc.Server // nil without data methods
-	self    *rpc.Client // of rpc, for the data methods
+	self    *rpc.Client // a client of rpc for the data methods
 	traffic *traffic
-	kept    uint64 // time of the block that the upkeep was made for last; of the loop alone, once it runs
+	kept    uint64 // time of the block with the last upkeep; used only by the loop once it runs
 
 	cancel context.CancelFunc
 	done   chan struct{}
 }
 
 // Start opens or creates the chain and begins to produce blocks. A data directory that cannot be
-// resumed is emptied and the chain begins anew; one in use by another process is an error. The
-// chain runs until Close; the context carries values only.
+// resumed is emptied and the chain starts over; one in use by another process is an error. The
+// chain runs until Close; only values of ctx are used.
 func Start(ctx context.Context, cfg Config) (*Node, error) {
 	genesisTime, resume := uint64(0), false
 	if cfg.DataDir != "" {
@@ -128,7 +127,7 @@ func open(ctx context.Context, cfg Config, genesisTime uint64, resume bool) (n *
 		P2P:      p2p.Config{NoDiscovery: true, NoDial: true},
 		Logger:   gethlog.NewLogger(gethlog.DiscardHandler()),
 		DBEngine: "pebble",
-		// never read: without it every memory-only node leaves a directory behind when killed
+		// not used; without it, every in-memory node leaves a directory behind when it is killed
 		KeyStoreDir: os.TempDir(),
 	})
 	if err != nil {
@@ -147,7 +146,7 @@ func open(ctx context.Context, cfg Config, genesisTime uint64, resume bool) (n *
 	if n.eth, err = eth.New(stack, ethConfig(genesis)); err != nil {
 		return nil, fmt.Errorf("sandbox chain %s: create backend: %w", cfg.Name, err)
 	}
-	// Sequencers of layer 2 take transactions that tip nothing.
+	// Layer 2 sequencers accept transactions without a tip.
 	n.eth.TxPool().SetGasTip(new(big.Int))
 	if err := n.eth.Miner().SetGasTip(new(big.Int)); err != nil {
 		return nil, fmt.Errorf("sandbox chain %s: take free transactions: %w", cfg.Name, err)
@@ -178,14 +177,14 @@ func open(ctx context.Context, cfg Config, genesisTime uint64, resume bool) (n *
 	return n, nil
 }
 
-// Handler serves the chain's JSON-RPC: eth, net, web3 and debug.
+// Handler returns the handler of the chain's JSON-RPC: eth, net, web3 and debug.
 func (n *Node) Handler() http.Handler { return n.rpc }
 
-// EmitterAddress is where the contract stands that emits a Transfer log for every call.
+// EmitterAddress returns the address of the contract that emits a Transfer log for every call.
 func (n *Node) EmitterAddress() common.Address { return n.traffic.emitter }
 
-// Close stops producing blocks, closes the database and waits for both. The listeners before
-// Handler must be closed already.
+// Close stops producing blocks and closes the database. Listeners that use Handler must be closed
+// first.
 func (n *Node) Close() error {
 	err := n.stopProducing()
 	n.stopData()
@@ -200,10 +199,11 @@ func newGenesis(cfg Config, at uint64) (*core.Genesis, error) {
 	traffic := crypto.PubkeyToAddress(cfg.Traffic.PublicKey)
 	g := core.DeveloperGenesisBlock(gasLimit, &traffic)
 	g.Config.ChainID = new(big.Int).SetUint64(cfg.ChainID)
-	g.Config.BogotaTime = nil // not the rules of any real chain yet: storage costs several times as much gas
+	g.Config.BogotaTime = nil // not active on any real chain yet: storage costs several times as much gas
 	g.Timestamp = at
 	g.BaseFee = cfg.BaseFee
-	// These two write state in every block; without them an idle chain's archive stays small.
+	// These two contracts write state in every block; without them, an idle chain's archive stays
+	// small.
 	delete(g.Alloc, params.BeaconRootsAddress)
 	delete(g.Alloc, params.HistoryStorageAddress)
 	laid, err := cfg.Lay(g.Config, at)
@@ -220,15 +220,15 @@ func newGenesis(cfg Config, at uint64) (*core.Genesis, error) {
 	return g, nil
 }
 
-// ethConfig asks for an archive in the hash scheme: every block's state is on disk before the block
-// is the head, so a killed process resumes where it was, and reads of old state work.
+// ethConfig configures an archive node with the hash scheme: every block's state is on disk before
+// the block becomes the head, so a killed process resumes there, and reads of old state work.
 func ethConfig(genesis *core.Genesis) *ethconfig.Config {
 	c := ethconfig.Defaults
 	c.Genesis = genesis
 	c.SyncMode = ethconfig.FullSync
 	c.StateScheme = rawdb.HashScheme
 	c.NoPruning = true
-	c.LogNoHistory = true // the bloom filters of so short a chain are scanned at once
+	c.LogNoHistory = true // a chain this short is scanned quickly without an index
 	c.DatabaseCache = cacheMiB
 	c.TrieCleanCache = cacheMiB
 	c.TrieDirtyCache = 0
@@ -241,7 +241,7 @@ func ethConfig(genesis *core.Genesis) *ethconfig.Config {
 	return &c
 }
 
-// newRPC serves only what public providers serve too: neither admin nor miner methods.
+// newRPC serves only what public providers serve: neither admin nor miner methods.
 func newRPC(backend *eth.Ethereum, more ...rpc.API) (*rpc.Server, error) {
 	server := rpc.NewServer()
 	server.SetBatchLimits(batchItems, batchBytes)
@@ -267,13 +267,13 @@ func newRPC(backend *eth.Ethereum, more ...rpc.API) (*rpc.Server, error) {
 	return server, nil
 }
 
-// web3 is the namespace that go-ethereum keeps inside its node package.
+// web3 implements the namespace that go-ethereum does not export.
 type web3 struct{}
 
-// ClientVersion answers web3_clientVersion.
+// ClientVersion implements web3_clientVersion.
 func (web3) ClientVersion() string {
 	return "Geth/v" + clientVersion + "/" + runtime.GOOS + "-" + runtime.GOARCH + "/" + runtime.Version()
 }
 
-// Sha3 answers web3_sha3.
+// Sha3 implements web3_sha3.
 func (web3) Sha3(input hexutil.Bytes) hexutil.Bytes { return crypto.Keccak256(input) }

@@ -10,20 +10,20 @@ import (
 	"github.com/ethereum/go-ethereum/eth/catalyst"
 )
 
-// trickleEvery is the number of blocks between two of the sandbox's own calls; work is done in
-// every block.
+// trickleEvery is the number of blocks from one of the sandbox's own calls to the next; every block
+// contains work.
 const trickleEvery = 3
 
-// upkeepSeconds is how long what the upkeep wrote stays good: prices are stale after an hour.
+// upkeepSeconds is the interval of the upkeep; prices are stale after an hour.
 const upkeepSeconds = 600
 
 const indexPatience = 30 * time.Second
 
 var coinbase = common.HexToAddress("0x5a4d00000000000000000000000000000000b10c")
 
-// produce seals a first block, from which on finalized and safe are known, and then one per block
-// time in the background. The beacon's own period mode is not used, for nobody could wait for it to
-// stop.
+// produce seals a first block, so that the finalized and safe blocks are known, and then one block
+// per block time in the background. The simulated beacon's period mode is not used because nothing
+// could wait until it stops.
 func (n *Node) produce(ctx context.Context) error {
 	n.eth.SetSynced()
 	beacon, err := catalyst.NewSimulatedBeacon(0, coinbase, n.eth)
@@ -31,7 +31,7 @@ func (n *Node) produce(ctx context.Context) error {
 		return fmt.Errorf("create simulated beacon: %w", err)
 	}
 	n.beacon = beacon
-	if err := n.eth.TxPool().Sync(); err != nil { // with the history, which it is told of beside
+	if err := n.eth.TxPool().Sync(); err != nil { // with the history, of which it is notified asynchronously
 		return fmt.Errorf("sync the pool of transactions: %w", err)
 	}
 	if err := n.trickle(ctx, nil); err != nil {
@@ -49,9 +49,8 @@ func (n *Node) produce(ctx context.Context) error {
 	return nil
 }
 
-// indexed waits for go-ethereum's index of transactions, which runs beside: until it has been
-// through the history once, receipts that do not exist yet are answered with an error instead of
-// null.
+// indexed waits for go-ethereum's transaction index, which is built in the background. Until it
+// covers the history, a receipt that does not exist is an error in place of null.
 func (n *Node) indexed(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, indexPatience)
 	defer cancel()
@@ -95,8 +94,8 @@ func (n *Node) loop(ctx context.Context) {
 	}
 }
 
-// sync writes the database's log out, which otherwise holds the last blocks in the process's
-// memory: a killed process would begin again before a head that it has shown.
+// sync flushes the database's log to disk. It otherwise keeps the last blocks in memory, so that a
+// killed process would resume before a head that clients have seen.
 func (n *Node) sync() error {
 	if n.cfg.DataDir == "" {
 		return nil
@@ -104,7 +103,7 @@ func (n *Node) sync() error {
 	return n.eth.ChainDb().SyncKeyValue()
 }
 
-// trickle puts the sandbox's own transactions into the pool, for the next block.
+// trickle adds the sandbox's own transactions to the pool for the next block.
 func (n *Node) trickle(ctx context.Context, calls []Call) error {
 	head := n.eth.BlockChain().CurrentBlock()
 	if head.Time >= n.kept+upkeepSeconds {

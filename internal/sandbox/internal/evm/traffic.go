@@ -12,24 +12,24 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 )
 
-// TransferTopic is the ERC-20 event Transfer(address,address,uint256) that the emitter contract
-// logs.
+// TransferTopic is the topic of the ERC-20 event Transfer(address,address,uint256) that the emitter
+// contract logs.
 var TransferTopic = crypto.Keccak256Hash([]byte("Transfer(address,address,uint256)"))
 
-// transferSelector calls transfer(address,uint256). The emitter ignores the selector, decoders do
-// not.
+// transferSelector is the selector of transfer(address,uint256). The emitter ignores it; decoders
+// do not.
 var transferSelector = crypto.Keccak256([]byte("transfer(address,uint256)"))[:4]
 
 const callGas = 500_000
 
-// Call is a call that the sandbox's own account makes.
+// Call is a call by the sandbox's own account.
 type Call struct {
 	To    common.Address
 	Value *big.Int // nil for none
 	Data  []byte
 }
 
-// traffic makes the sandbox's own transactions: plain transfers, calls that emit logs, and work
+// traffic creates the sandbox's own transactions: plain transfers, calls that emit logs, and work
 // that fills blocks.
 type traffic struct {
 	key     *ecdsa.PrivateKey
@@ -74,8 +74,8 @@ func transferData(to common.Address, amount *big.Int) []byte {
 	return append(data, common.LeftPadBytes(amount.Bytes(), 32)...)
 }
 
-// block makes the transactions of one block, from a nonce on: calls and work. The account's very
-// first transaction is the deployment that fixes the emitter's address.
+// block creates the transactions of one block, starting at a nonce: calls and work. The account's
+// first transaction deploys the emitter, which determines its address.
 func (t *traffic) block(nonce uint64, baseFee *big.Int, calls []Call, work []work) ([]*types.Transaction, error) {
 	var made []*types.Transaction
 	add := func(to *common.Address, value *big.Int, gas uint64, data []byte, tip *big.Int) error {
@@ -116,8 +116,9 @@ func (t *traffic) block(nonce uint64, baseFee *big.Int, calls []Call, work []wor
 	return made, nil
 }
 
-// emitterCode deploys a contract that answers every call with true after LOG3(data = second word,
-// Transfer, caller, first word), which a transfer(address,uint256) call fills.
+// emitterCode returns the creation code of a contract that answers every call with true after
+// LOG3(data = second word, Transfer, caller, first word), which matches the arguments of
+// transfer(address,uint256).
 func emitterCode() ([]byte, error) {
 	const (
 		amount = "602435600052" // mstore(0, calldataload(36))
@@ -127,7 +128,7 @@ func emitterCode() ([]byte, error) {
 		answer = "600160005260206000f3"
 	)
 	runtime := amount + to + from + "7f" + TransferTopic.Hex()[2:] + log + answer
-	// Constructor: copy what follows these 9 bytes and return it (returndatasize is 0).
+	// The constructor copies what follows these 9 bytes and returns it (returndatasize is 0).
 	constructor := fmt.Sprintf("60%02x8060093d393df3", len(runtime)/2)
 	code, err := hex.DecodeString(constructor + runtime)
 	if err != nil {

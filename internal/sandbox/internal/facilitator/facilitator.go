@@ -1,6 +1,6 @@
-// Package facilitator is an x402 facilitator for one token of one chain: POST /verify says whether
-// a payment of the scheme exact would settle, POST /settle has it settled by a relayer and answers
-// when it is mined. It shares nothing with the gateway that asks it.
+// Package facilitator is an x402 facilitator for one token on one chain: POST /verify reports
+// whether a payment with scheme exact would settle, and POST /settle settles it through a relayer
+// and answers when it is mined. It shares no code with the gateway that calls it.
 package facilitator
 
 import (
@@ -25,37 +25,37 @@ import (
 	"github.com/ethereum/go-ethereum/ethclient"
 )
 
-// Config of a Facilitator. All fields are required.
+// Config configures a Facilitator. All fields are required.
 type Config struct {
 	URL     string // of a node of the chain
 	Token   common.Address
 	ABI     abi.ABI // of the token: FiatTokenV2_2
-	Network string  // what version 1 of the protocol calls the chain
+	Network string  // the chain's name in version 1 of the protocol
 	Relayer *ecdsa.PrivateKey
 }
 
-// Facilitator answers HTTP. It is safe for concurrent use.
+// Facilitator serves HTTP. It is safe for concurrent use.
 type Facilitator struct {
 	Config
 
 	chain   *ethclient.Client
 	chainID *big.Int
 	method  string     // of the token's ABI: the transfer that takes a signature as bytes, as contract wallets need it
-	sending sync.Mutex // held while the relayer's next nonce is taken and used
+	sending sync.Mutex // held while the relayer's next nonce is read and used
 
 	settlements atomic.Int64
-	// after befalls the answer of a settlement that is mined; it says whether it answered instead.
+	// after may replace the answer to a settlement that was mined; it reports whether it answered.
 	after atomic.Pointer[func(http.ResponseWriter, *http.Request) bool]
 }
 
-// New reaches the node. Close ends that.
+// New connects to the node. The caller closes the Facilitator.
 func New(ctx context.Context, c Config) (*Facilitator, error) {
 	chain, err := ethclient.DialContext(ctx, c.URL)
 	if err != nil {
 		return nil, fmt.Errorf("sandbox facilitator: %w", err)
 	}
 	f := &Facilitator{Config: c, chain: chain}
-	const inBytes = 7 // arguments; that of keys alone has nine
+	const inBytes = 7 // arguments; the overload with v, r and s has nine
 	for name, m := range c.ABI.Methods {
 		if m.RawName == "transferWithAuthorization" && len(m.Inputs) == inBytes {
 			f.method = name
@@ -68,13 +68,14 @@ func New(ctx context.Context, c Config) (*Facilitator, error) {
 	return f, nil
 }
 
-// Close ends its connections to the node.
+// Close closes the connections to the node.
 func (f *Facilitator) Close() { f.chain.Close() }
 
-// Settlements counts the requests to settle.
+// Settlements returns the number of settle requests.
 func (f *Facilitator) Settlements() int64 { return f.settlements.Load() }
 
-// After has settlements that are mined answered otherwise; nil ends that.
+// After sets a function that may replace the answers to settlements that were mined; nil removes
+// it.
 func (f *Facilitator) After(answer func(http.ResponseWriter, *http.Request) bool) {
 	if answer == nil {
 		f.after.Store(nil)
@@ -86,15 +87,15 @@ func (f *Facilitator) After(answer func(http.ResponseWriter, *http.Request) bool
 const (
 	maxBody     = 64 << 10
 	mineTimeout = 25 * time.Second
-	leastLeft   = 6 // seconds of the chain's time that a payment must be valid still
+	leastLeft   = 6 // seconds of the chain's time for which a payment must still be valid
 )
 
-// refusal is a no, in a word of the protocol.
+// refusal is an invalid reason of the protocol.
 type refusal string
 
 func (r refusal) Error() string { return string(r) }
 
-// ServeHTTP answers /verify and /settle.
+// ServeHTTP serves /verify and /settle.
 func (f *Facilitator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost || (r.URL.Path != "/verify" && r.URL.Path != "/settle") {
 		http.NotFound(w, r)
@@ -105,7 +106,7 @@ func (f *Facilitator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusBadRequest, map[string]any{"error": "the body is no request to a facilitator"})
 		return
 	}
-	// what is sent is waited for, whoever asked
+	// wait for a sent transaction even when the client disconnects
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), mineTimeout)
 	defer cancel()
 	p, err := f.judge(ctx, &asked)
@@ -160,10 +161,10 @@ func (f *Facilitator) answerOutcome(w http.ResponseWriter, asked *request, p *pa
 func answer(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // who asked may be gone
+	_ = json.NewEncoder(w).Encode(body) // the client may have disconnected
 }
 
-// call is the transfer that a payment is for.
+// call encodes the transfer of a payment.
 func (f *Facilitator) call(p *payment) ([]byte, error) {
 	return f.ABI.Pack(f.method, p.From, p.To, p.value, p.validAfter, p.validBefore, p.Nonce, []byte(p.signature))
 }
@@ -180,7 +181,8 @@ func (f *Facilitator) simulate(ctx context.Context, p *payment) error {
 	return err
 }
 
-// settle sends the transfer and waits until it is mined. With an error and a hash it was sent.
+// settle sends the transfer and waits until it is mined. An error with a hash means that it was
+// sent.
 func (f *Facilitator) settle(ctx context.Context, p *payment) (common.Hash, error) {
 	tx, err := f.send(ctx, p)
 	if err != nil {
@@ -206,7 +208,7 @@ func (f *Facilitator) settle(ctx context.Context, p *payment) (common.Hash, erro
 	}
 }
 
-// send signs with the relayer's next nonce.
+// send sends the transfer with the relayer's next nonce.
 func (f *Facilitator) send(ctx context.Context, p *payment) (common.Hash, error) {
 	input, err := f.call(p)
 	if err != nil {
@@ -234,7 +236,7 @@ func (f *Facilitator) send(ctx context.Context, p *payment) (common.Hash, error)
 	return tx.Hash(), f.chain.SendTransaction(ctx, tx)
 }
 
-// request is what a facilitator is asked.
+// request is the body of a request.
 type request struct {
 	Version int `json:"x402Version"`
 	Payment struct {
@@ -264,7 +266,7 @@ type payment struct {
 	signature                      hexutil.Bytes
 }
 
-// read turns the numbers of a payment into integers.
+// read parses the numbers of a payment and reports whether they are valid.
 func (p *payment) read() bool {
 	ok := true
 	for text, to := range map[*string]**big.Int{

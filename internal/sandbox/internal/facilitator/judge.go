@@ -12,8 +12,8 @@ import (
 	"github.com/ethereum/go-ethereum/signer/core/apitypes"
 )
 
-// judge says what a request pays, or a refusal in the protocol's words why it does not. The payment
-// is there also with a refusal, once it could be read.
+// judge returns the payment of a request, or a refusal with the protocol's reason. With a refusal,
+// the payment is returned too if it could be parsed.
 func (f *Facilitator) judge(ctx context.Context, asked *request) (*payment, error) {
 	scheme, network, amount, wants := asked.Payment.Scheme, asked.Payment.Network, asked.Requirements.MaxAmountRequired,
 		f.Network
@@ -44,7 +44,7 @@ func (f *Facilitator) judge(ctx context.Context, asked *request) (*payment, erro
 	return &p, f.settles(ctx, &p, asked.Requirements.Extra.Name, asked.Requirements.Extra.Version)
 }
 
-// settles says why the chain would not take a payment.
+// settles returns an error when the chain would not accept a payment.
 func (f *Facilitator) settles(ctx context.Context, p *payment, name, version string) error {
 	head, err := f.chain.HeaderByNumber(ctx, nil)
 	if err != nil {
@@ -58,7 +58,7 @@ func (f *Facilitator) settles(ctx context.Context, p *payment, name, version str
 		return refusal("invalid_exact_evm_payload_authorization_valid_before")
 	}
 	const ofKey = 65
-	if len(p.signature) == ofKey { // a contract wallet's is the token's to check
+	if len(p.signature) == ofKey { // for a contract wallet the token checks the signature
 		signer, err := f.signer(p, name, version)
 		if err != nil || signer != p.From {
 			return refusal("invalid_exact_evm_payload_signature")
@@ -89,7 +89,7 @@ func (f *Facilitator) balance(ctx context.Context, of common.Address) (*big.Int,
 	return new(big.Int).SetBytes(output), nil
 }
 
-// signer is whose key signed a payment (EIP-712 over EIP-3009's type).
+// signer recovers the address that signed a payment (EIP-712 with EIP-3009's type).
 func (f *Facilitator) signer(p *payment, name, version string) (common.Address, error) {
 	field := func(name, kind string) apitypes.Type { return apitypes.Type{Name: name, Type: kind} }
 	const primary = "TransferWithAuthorization"

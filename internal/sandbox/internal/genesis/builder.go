@@ -1,6 +1,6 @@
-// Package genesis lays out what stands on the sandbox's chains before their first block: contracts
-// at the addresses they have on the real chains, with the storage that their own constructors and
-// calls wrote. Nobody computes a storage slot by hand.
+// Package genesis creates the initial state of the sandbox's chains: contracts at their addresses
+// on the real chains, with the storage that their own constructors and calls wrote. No storage slot
+// is computed by hand.
 package genesis
 
 import (
@@ -20,29 +20,29 @@ import (
 	"github.com/chainaccess/gateway/internal/sandbox/contracts"
 )
 
-// callGas bounds one constructor or call.
+// callGas is the gas limit of one constructor or call.
 const callGas = 30_000_000
 
-// Placed is a contract where it stands.
+// Placed is a contract with its address.
 type Placed struct {
 	Address  common.Address
 	Contract contracts.Contract
-	Proxy    string         // what kind of proxy it is, as Sourcify calls it; empty for none
-	Target   common.Address // whose code a proxy runs
+	Proxy    string         // the kind of proxy in Sourcify's terms; empty for none
+	Target   common.Address // the contract behind a proxy
 }
 
-// builder runs constructors and calls on an empty state and remembers what they left. Its first
-// error ends all that follows.
+// builder runs constructors and calls on an empty state and records what they wrote. After its
+// first error it does nothing more.
 type builder struct {
 	evm     *vm.EVM
 	state   *state.StateDB
 	written map[common.Address]map[common.Hash]bool
-	stands  []common.Address // where there is code
-	placed  []Placed         // the contracts among them that have a name
+	stands  []common.Address // addresses with code
+	placed  []Placed         // the named contracts among them
 	err     error
 }
 
-// newBuilder begins with an empty state. Blocks of the time and the chain are what contracts see.
+// newBuilder returns a builder with an empty state. Contracts see a block with this time and chain.
 func newBuilder(config *params.ChainConfig, time uint64) (*builder, error) {
 	db, err := state.New(types.EmptyRootHash, state.NewDatabaseForTesting())
 	if err != nil {
@@ -66,8 +66,7 @@ func newBuilder(config *params.ChainConfig, time uint64) (*builder, error) {
 	return b, nil
 }
 
-// place runs a contract's constructor at an address, in from's name, and leaves there what it
-// makes. An address that is taken is an error.
+// place deploys a contract at an address, called by from. An address that has code is an error.
 func (b *builder) place(from, at common.Address, name string, args ...any) Placed {
 	if b.err != nil {
 		return Placed{}
@@ -99,7 +98,7 @@ func (b *builder) place(from, at common.Address, name string, args ...any) Place
 	return p
 }
 
-// placeProxy is place for a contract that runs another one's code.
+// placeProxy is like place, for a proxy of target.
 func (b *builder) placeProxy(kind string, target, from, at common.Address, name string, args ...any) {
 	b.place(from, at, name, args...)
 	if b.err == nil {
@@ -108,7 +107,7 @@ func (b *builder) placeProxy(kind string, target, from, at common.Address, name 
 	}
 }
 
-// address is where a contract stands already.
+// address returns the address of a contract that was placed.
 func (b *builder) address(name string) (common.Address, bool) {
 	for _, p := range b.placed {
 		if p.Contract.Name == name {
@@ -118,8 +117,8 @@ func (b *builder) address(name string) (common.Address, bool) {
 	return common.Address{}, false
 }
 
-// code runs what makes a contract at the address where the contract shall stand: its storage and
-// address(this) come out right.
+// code runs creation code at the contract's final address, so that its storage and address(this)
+// are correct.
 func (b *builder) code(from, at common.Address, creation []byte) {
 	if b.err == nil && b.state.GetCodeSize(at) > 0 {
 		b.err = fmt.Errorf("lay out the chain: two contracts at %s", at)
@@ -134,12 +133,12 @@ func (b *builder) code(from, at common.Address, creation []byte) {
 	b.stands = append(b.stands, at)
 }
 
-// send calls a contract's function in from's name.
+// send calls a function of a contract as from.
 func (b *builder) send(from common.Address, to Placed, method string, args ...any) {
 	b.sendTo(from, to.Address, to.Contract.ABI, method, args...)
 }
 
-// sendTo is send for a contract that speaks another one's language, a proxy.
+// sendTo is like send, for a proxy that has another contract's ABI.
 func (b *builder) sendTo(from, to common.Address, speaks abi.ABI, method string, args ...any) {
 	if b.err != nil {
 		return
@@ -164,7 +163,7 @@ func (b *builder) run(from, to common.Address, input []byte) []byte {
 	return answer
 }
 
-// alloc is everything that stands now, as a genesis block takes it.
+// alloc returns the state as a genesis allocation.
 func (b *builder) alloc() (types.GenesisAlloc, error) {
 	if b.err != nil {
 		return nil, b.err

@@ -9,8 +9,8 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 )
 
-// ENS on Ethereum: the registry, the resolver of most names and the UniversalResolver where they
-// really stand, the others anywhere.
+// ENS on Ethereum: the registry, the resolver of most names and the UniversalResolver have their
+// real addresses, the others arbitrary ones.
 var (
 	ENSRegistry       = common.HexToAddress("0x00000000000C2E074eC69A0dFb2997BA6C7d2e1e")
 	PublicResolver    = common.HexToAddress("0x231b0Ee14048e9dCcD1d247744d114a4EB5E8E63")
@@ -23,7 +23,7 @@ var (
 	noContract        = common.HexToAddress("0x5a4d00000000000000000000000000000000e506")
 )
 
-// Names of the sandbox. The comments of package sandbox say what each is there for.
+// Names of the sandbox; package sandbox describes them.
 const (
 	Root         = "sandbox.eth"
 	Alice        = "alice.sandbox.eth"
@@ -48,10 +48,10 @@ const (
 	coinBase  = 0x80000000 | 8453
 )
 
-// setAddr is the overload with a coin type, as package abi names it.
+// setAddr is the name that package abi gives to the overload with a coin type.
 const setAddr = "setAddr"
 
-// Namehash is the node of a name that is normalised already (ENSIP-1).
+// Namehash returns the node of a normalized name (ENSIP-1).
 func Namehash(name string) (node common.Hash) {
 	if name == "" {
 		return node
@@ -60,7 +60,7 @@ func Namehash(name string) (node common.Hash) {
 	return crypto.Keccak256Hash(Namehash(rest).Bytes(), crypto.Keccak256([]byte(label)))
 }
 
-// ens lays out the registry, its resolvers and their records, all owned by the admin.
+// ens deploys the registry, its resolvers and their records, all owned by the admin.
 func (b *builder) ens(owners Owners) {
 	admin := owners.Admin
 	registry := b.place(admin, ENSRegistry, "ENSRegistry")
@@ -83,7 +83,7 @@ func (b *builder) ens(owners Owners) {
 	for _, entry := range []struct {
 		name     string
 		resolver common.Address
-		owner    int // index of the funded account that it resolves to, -1 for none
+		owner    int // index of the funded account to which it resolves, -1 for none
 	}{
 		{Root, PublicResolver, 0},
 		{Alice, PublicResolver, 1},
@@ -110,8 +110,8 @@ func (b *builder) ens(owners Owners) {
 	}
 }
 
-// primaryNames are what the funded accounts say of themselves, by their index; not all of it is
-// true.
+// primaryNames are the reverse records of the funded accounts, by index. Some are not confirmed by
+// forward resolution.
 var primaryNames = []string{
 	0: Root,
 	1: Alice,
@@ -120,14 +120,14 @@ var primaryNames = []string{
 	4: Nobody,               // does not resolve
 	5: Erin,                 // confirmed by the gateway
 	6: "",                   // withdrawn
-	7: "grace." + Reverting, // its parent's resolver does not stand for it
+	7: "grace." + Reverting, // its parent's resolver is not a wildcard resolver for it
 }
 
 func reverseName(of common.Address, space string) string {
 	return hex.EncodeToString(of.Bytes()) + "." + space + ".reverse"
 }
 
-// WildcardAddress is what the WildcardResolver answers for a label.
+// WildcardAddress returns the WildcardResolver's answer for a label.
 func WildcardAddress(label string) common.Address {
 	return common.BytesToAddress(crypto.Keccak256([]byte(label)))
 }

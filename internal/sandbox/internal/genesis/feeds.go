@@ -6,24 +6,23 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// The feeds of Chainlink on Ethereum, where they really stand, and two of ours that are out of
-// order.
+// Chainlink's feeds on Ethereum at their real addresses, and two broken feeds of ours.
 var (
 	FeedETH  = common.HexToAddress("0x5f4eC3Df9cbd43714FE2740f5E3616155c5b8419")
 	FeedBTC  = common.HexToAddress("0xF4030086522a5bEEa4988F8cA5B36dbC97BeE88c")
 	FeedLINK = common.HexToAddress("0x2c1d072e956AFFC0D435Cb7AC38EF18d24d9127c")
-	// FeedStale was answered last two hours before the chain began, and never again.
+	// FeedStale was last updated two hours before the chain began and is never updated again.
 	FeedStale = common.HexToAddress("0x5a4d00000000000000000000000000000000fee1")
-	// FeedZero is fresh, and its answer is 0.
+	// FeedZero is fresh and its answer is 0.
 	FeedZero = common.HexToAddress("0x5a4d00000000000000000000000000000000fee2")
 )
 
-// feedDecimals is what Chainlink's feeds in dollars have.
+// feedDecimals is the number of decimals of Chainlink's dollar feeds.
 const feedDecimals uint8 = 8
 
 const twoHours = 7_200
 
-// Answers of the feeds in hundred-millionths of a dollar.
+// Answers of the feeds in units of 10^-8 dollars.
 const (
 	dollarsETH  = 2_941_37000000
 	dollarsBTC  = 96_512_04000000

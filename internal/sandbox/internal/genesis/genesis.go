@@ -11,24 +11,24 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// Owners says in whose names a chain is laid out.
+// Owners are the accounts for which a chain's state is created.
 type Owners struct {
-	Admin   common.Address   // owns what needs an owner, and keeps it up to date later
-	Funded  []common.Address // at least ten, who own names and tokens
+	Admin   common.Address   // owns what needs an owner, and updates it later
+	Funded  []common.Address // at least ten, which own names and tokens
 	Gateway common.Address   // signs the off-chain answers of ENS
-	Minter  common.Address   // mints USDC and holds its offices; has native coins too
-	Relayer common.Address   // has native coins, to send what others signed
-	Faucet  common.Address   // gives native coins and USDC away
+	Minter  common.Address   // has every role of USDC, and native coins
+	Relayer common.Address   // has native coins to send what others signed
+	Faucet  common.Address   // sends native coins and USDC
 }
 
-// Layout is what stands on a chain before its first block.
+// Layout is the initial state of a chain.
 type Layout struct {
 	Alloc  types.GenesisAlloc
 	Placed []Placed
 }
 
-// Lay runs all constructors and calls, the same way each time: the same arguments give the same
-// genesis block.
+// Lay runs all constructors and calls. It is deterministic: equal arguments give an equal genesis
+// block.
 func Lay(id chain.ID, owners Owners, config *params.ChainConfig, time uint64) (Layout, error) {
 	if len(owners.Funded) < fundedNeeded {
 		return Layout{}, fmt.Errorf("lay out %s: %d funded accounts, want %d", id, len(owners.Funded), fundedNeeded)

@@ -4,18 +4,18 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
-// Contracts to read and to decode, on every EVM chain.
+// Contracts for tests of reading and decoding, on every EVM chain.
 var (
-	Multicall3 = common.HexToAddress("0xcA11bde05977b3631167028862bE2a173976CA11") // where it really stands
+	Multicall3 = common.HexToAddress("0xcA11bde05977b3631167028862bE2a173976CA11") // its real address
 	Overloads  = common.HexToAddress("0x5a4d000000000000000000000000000000005a01")
 	Arguments  = common.HexToAddress("0x5a4d000000000000000000000000000000005a02")
-	// the same code, nobody published its source
+	// Unverified has the code of Overloads, without a published source.
 	Unverified   = common.HexToAddress("0x5a4d000000000000000000000000000000005a03")
-	StorageProxy = common.HexToAddress("0x5a4d000000000000000000000000000000005a04") // EIP-1967, before Overloads
-	Beacon       = common.HexToAddress("0x5a4d000000000000000000000000000000005a05") // names Overloads
+	StorageProxy = common.HexToAddress("0x5a4d000000000000000000000000000000005a04") // EIP-1967, proxy of Overloads
+	Beacon       = common.HexToAddress("0x5a4d000000000000000000000000000000005a05") // holds the address of Overloads
 	BeaconProxy  = common.HexToAddress("0x5a4d000000000000000000000000000000005a06") // EIP-1967, asks Beacon
-	MinimalProxy = common.HexToAddress("0x5a4d000000000000000000000000000000005a07") // EIP-1167, before Overloads
-	// LoopA and LoopB stand before each other.
+	MinimalProxy = common.HexToAddress("0x5a4d000000000000000000000000000000005a07") // EIP-1167, proxy of Overloads
+	// LoopA and LoopB are proxies of each other.
 	LoopA = common.HexToAddress("0x5a4d000000000000000000000000000000005a09")
 	LoopB = common.HexToAddress("0x5a4d000000000000000000000000000000005a0a")
 )
@@ -26,7 +26,7 @@ const (
 	zeppelin = "ZeppelinOSProxy"
 )
 
-// samples places them. What is left to code has no published source.
+// samples places the contracts. Those that are deployed with code have no published source.
 func (b *builder) samples(admin common.Address) {
 	b.place(admin, Multicall3, "Multicall3")
 	p := b.place(admin, Overloads, "Overloads")
@@ -40,8 +40,8 @@ func (b *builder) samples(admin common.Address) {
 	b.code(admin, MinimalProxy, minimalProxy(Overloads))
 }
 
-// minimalProxy makes the 45 bytes of EIP-1167: a constructor that returns them, and a delegatecall
-// to the target.
+// minimalProxy returns the creation code of an EIP-1167 proxy: a constructor that returns the 45
+// bytes, which delegate calls to the target.
 func minimalProxy(target common.Address) []byte {
 	code := common.FromHex("0x3d602d80600a3d3981f3363d3d373d3d3d363d73")
 	return append(append(code, target.Bytes()...), common.FromHex("0x5af43d82803e903d91602b57fd5bf3")...)

@@ -8,7 +8,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// usdcAt is where USDC and its code stand on the real chains.
+// usdcAt holds the real addresses of USDC's proxy and implementation.
 var usdcAt = map[chain.ID]struct{ proxy, code common.Address }{
 	chain.EthMainnet: {
 		common.HexToAddress("0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"),
@@ -34,33 +34,33 @@ var usdcAt = map[chain.ID]struct{ proxy, code common.Address }{
 
 var (
 	signatureChecker = common.HexToAddress("0x5a4d000000000000000000000000000000005164")
-	// proxyAdmin upgrades USDC and is nobody: the proxy keeps its admin's other calls from the
-	// token.
+	// proxyAdmin may upgrade USDC. It is used for nothing else, because the proxy does not forward
+	// its admin's calls to the token.
 	proxyAdmin = common.HexToAddress("0x5a4d00000000000000000000000000000000ad31")
 )
 
-// usdcUnit is 1 USDC, of 6 decimals.
+// usdcUnit is 1 USDC, which has 6 decimals.
 const usdcUnit = 1_000_000
 
-// What the accounts hold at the start, in whole USDC.
+// Initial balances in whole USDC.
 const (
 	usdcFunded = 1_000_000
 	usdcAdmin  = 10_000_000
 	usdcFaucet = 10_000_000
 )
 
-// Spenders are the first and the last but one of the funded accounts that let the admin spend their
-// USDC, for the sandbox's traffic.
+// FirstSpender and LastSpender delimit the funded accounts, [FirstSpender, LastSpender), that
+// approve the admin to spend their USDC for the sandbox's traffic.
 const (
 	FirstSpender = 7
 	LastSpender  = 10
 )
 
-// USDC is the token's address on a chain; the zero address where there is none.
+// USDC returns the token's address on a chain; the zero address when it has none.
 func USDC(id chain.ID) common.Address { return usdcAt[id].proxy }
 
-// usdc places the token behind its proxy and takes it through the versions that the real one went
-// through.
+// usdc deploys the token behind its proxy and initializes it through the same versions as the real
+// one.
 func (b *builder) usdc(id chain.ID, owners Owners) {
 	at := usdcAt[id]
 	b.place(owners.Minter, signatureChecker, "SignatureChecker")

@@ -1,10 +1,10 @@
-// Package indexer is what a provider with an index of its own adds to a node: token balances and
-// transfers by owner, as Alchemy's methods alchemy_getTokenBalances, alchemy_getAssetTransfers and
-// alchemy_getTokenMetadata, with their parameters, shapes and limits. Everything is computed from
-// the chain: blocks, transactions, logs, and calls of the tokens.
+// Package indexer implements the methods that an indexing provider adds to a node:
+// alchemy_getTokenBalances, alchemy_getAssetTransfers and alchemy_getTokenMetadata, with Alchemy's
+// parameters, shapes and limits. Everything is computed from the chain: blocks, transactions, logs,
+// and calls of the tokens.
 //
-// Not modelled: internal transfers, which take a trace of each transaction; where the provider has
-// them, there are none.
+// Internal transfers are not modelled, because they need a trace of each transaction; where the
+// provider supports them, the list is empty.
 package indexer
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 )
 
-// Chain is where blocks are read. Its past must not change.
+// Chain provides blocks. Its past must not change.
 type Chain interface {
 	CurrentBlock() *types.Header
 	GetHeaderByNumber(number uint64) *types.Header
@@ -29,22 +29,21 @@ type Chain interface {
 	GetReceiptsByHash(hash common.Hash) types.Receipts
 }
 
-// Config says what to index.
+// Config configures an Indexer.
 type Config struct {
 	Chain   Chain
 	Node    *rpc.Client // of the same chain, for calls
 	ChainID uint64
-	Network string // as refusals name it, "base"
+	Network string // the name in error messages, "base"
 	Coin    string // symbol of the native coin
-	// Internal says that the provider lists internal transfers on this chain: the category is
-	// accepted.
+	// Internal accepts the category of internal transfers on this chain.
 	Internal bool
-	// Tokens are held by addresses that no Transfer event names, since the genesis block: everybody
-	// is asked for them.
+	// Tokens have been held since the genesis block by addresses that no Transfer event names.
+	// Every address is checked for them.
 	Tokens []common.Address
 }
 
-// Indexer answers the methods. Register it under the namespace "alchemy".
+// Indexer implements the methods. Register it under the namespace "alchemy".
 type Indexer struct {
 	cfg    Config
 	signer types.Signer
@@ -52,20 +51,20 @@ type Indexer struct {
 
 	mu        sync.Mutex // guards what follows
 	next      uint64     // the first block that is not indexed
-	transfers []transfer // the oldest first
+	transfers []transfer // oldest first
 	tokens    map[common.Address][]common.Address
 	holdings  int // entries in tokens
 	facts     map[common.Address]Metadata
 }
 
-// Bounds of memory. What is older, or does not fit, is not listed: a sandbox that ran for weeks.
+// Limits of memory. What is older or does not fit is not listed; this matters only after weeks.
 const (
 	maxTransfers = 100_000
 	maxHoldings  = 20_000
 	maxFacts     = 1_000
 )
 
-// New makes an index that is filled when it is asked.
+// New returns an index, which is filled on demand.
 func New(cfg Config) *Indexer {
 	return &Indexer{
 		cfg: cfg, signer: types.LatestSignerForChainID(new(big.Int).SetUint64(cfg.ChainID)),
@@ -74,17 +73,17 @@ func New(cfg Config) *Indexer {
 	}
 }
 
-// transfer is one movement of value, as the index keeps it.
+// transfer is a transfer of value in the index.
 type transfer struct {
 	block    uint64
 	at       uint64 // unix seconds
-	index    int    // place in the block: of the log, or of the transaction among those before its logs
+	index    int    // the log's index; for a transaction's own transfer, the index of the transaction
 	hash     common.Hash
 	from     common.Address
 	to       *common.Address // nil creates a contract
 	category string
-	contract *common.Address // nil for the coin
-	value    *big.Int        // nil for what is not fungible
+	contract *common.Address // nil for the native coin
+	value    *big.Int        // nil for a transfer that is not fungible
 	tokenID  *big.Int
 	batch    []batchItem
 	id       string
@@ -95,7 +94,7 @@ type batchItem struct {
 	Value   *hexutil.Big `json:"value"`
 }
 
-// catchUp indexes up to a block; the head at most. The caller holds mu.
+// catchUp indexes up to the given block, at most up to the head. The caller holds mu.
 func (x *Indexer) catchUp(ctx context.Context, to uint64) error {
 	to = min(to, x.cfg.Chain.CurrentBlock().Number.Uint64())
 	for ; x.next <= to; x.next++ {
@@ -123,7 +122,7 @@ func (x *Indexer) catchUp(ctx context.Context, to uint64) error {
 	return nil
 }
 
-// take indexes a block. A transaction that failed moved nothing.
+// take indexes a block. Failed transactions transfer nothing.
 func (x *Indexer) take(block *types.Block, receipts types.Receipts) error {
 	transactions := block.Transactions()
 	if len(receipts) != len(transactions) {
@@ -163,7 +162,7 @@ func (x *Indexer) add(t transfer, place *int) {
 	}
 }
 
-// hold remembers that an address had to do with a token.
+// hold records that an address was party to a transfer of a token.
 func (x *Indexer) hold(owner, token common.Address) {
 	if !slices.Contains(x.tokens[owner], token) && x.holdings < maxHoldings {
 		x.tokens[owner] = append(x.tokens[owner], token)

@@ -37,7 +37,7 @@ func TestTransfersAreReadOutOfLogs(t *testing.T) {
 	a, b, operator := alice.Big(), bob.Big(), big.NewInt(9)
 	for name, test := range map[string]struct {
 		log  types.Log
-		want string // category, value, token id, batch; empty when the log tells of no transfer
+		want string // category, value, token id, batch; empty when the log is not a transfer
 	}{
 		"erc20":                {types.Log{Topics: topics(transferTopic, a, b), Data: words(70)}, "erc20 70 <nil> "},
 		"erc20 with more data": {types.Log{Topics: topics(transferTopic, a, b), Data: words(70, 1)}, ""},

@@ -20,8 +20,8 @@ const (
 	categorySpecial  = "specialnft"
 )
 
-// The events by which tokens tell of transfers: ERC-20 and ERC-721 share one, of which the latter
-// indexes the third parameter as well.
+// The transfer events of tokens. ERC-20 and ERC-721 share one, whose third parameter ERC-721
+// indexes too.
 var (
 	transferTopic = crypto.Keccak256Hash([]byte("Transfer(address,address,uint256)"))
 	singleTopic   = crypto.Keccak256Hash([]byte("TransferSingle(address,address,address,uint256,uint256)"))
@@ -30,7 +30,7 @@ var (
 
 const word = 32
 
-// fromLog reads a transfer out of a log; false when it tells of none.
+// fromLog reads a transfer from a log; it returns false when the log is not a transfer.
 func fromLog(t transfer, log *types.Log) (transfer, bool) {
 	t.contract, t.id = &log.Address, fmt.Sprintf("%s:log:%d", t.hash.Hex(), log.Index)
 	if len(log.Topics) == 0 {
@@ -62,7 +62,7 @@ func fromLog(t transfer, log *types.Log) (transfer, bool) {
 
 func number(b []byte) *hexutil.Big { return (*hexutil.Big)(new(big.Int).SetBytes(b)) }
 
-// batch reads two arrays of the same length, as compilers lay them out; nil for anything else.
+// batch decodes two arrays of the same length in the standard ABI layout; nil for anything else.
 func batch(data []byte) []batchItem {
 	count := uint64(0)
 	if len(data) >= 4*word {

@@ -9,13 +9,13 @@ import (
 	"github.com/google/uuid"
 )
 
-// Page keys last as long as the provider's, and so many are kept.
+// Lifetime of page keys, as at the provider, and the number that is kept.
 const (
 	pageLife = 10 * time.Minute
 	maxPages = 10_000
 )
 
-// pages remembers what page keys stand for.
+// pages maps page keys to positions.
 type pages struct {
 	now func() time.Time
 
@@ -23,8 +23,7 @@ type pages struct {
 	kept map[string]page
 }
 
-// page is where a page of a query begins: behind so many of what matches, as the chain was at a
-// head.
+// page is where a page of a query begins: after place matches, as of the block head.
 type page struct {
 	query string
 	place int
@@ -32,7 +31,7 @@ type page struct {
 	until time.Time
 }
 
-// mark makes a key for the next page of a query.
+// mark returns a new key for the next page of a query.
 func (p *pages) mark(q TransferQuery, next page) string {
 	key, now := uuid.NewString(), p.now()
 	p.mu.Lock()
@@ -51,7 +50,7 @@ func (p *pages) mark(q TransferQuery, next page) string {
 	return key
 }
 
-// open finds the page of a key; false when it is not known, has expired, or belongs to another
+// open returns the page of a key; false when the key is unknown, has expired, or belongs to another
 // query.
 func (p *pages) open(q TransferQuery) (page, bool) {
 	p.mu.Lock()
@@ -69,16 +68,16 @@ func fingerprint(q TransferQuery) string {
 	return string(text)
 }
 
-// refusal is an error with the code that clients see.
+// refusal is a JSON-RPC error.
 type refusal struct {
 	code    int
 	message string
 }
 
-// Error is the message that clients see.
+// Error returns the message.
 func (r *refusal) Error() string { return r.message }
 
-// ErrorCode is for go-ethereum's server.
+// ErrorCode returns the code for go-ethereum's RPC server.
 func (r *refusal) ErrorCode() int { return r.code }
 
 func invalid(format string, args ...any) error { return &refusal{-32602, fmt.Sprintf(format, args...)} }

@@ -22,8 +22,8 @@ type Balances struct {
 	PageKey *lowerAddress `json:"pageKey,omitempty"`
 }
 
-// TokenAmount is one token. Either the balance or the error is null; what is null of the two is
-// left out, as the provider does.
+// TokenAmount is the balance of one token, or the error of reading it. As at the provider, error is
+// omitted when there is none.
 type TokenAmount struct {
 	Contract lowerAddress `json:"contractAddress"`
 	Balance  *common.Hash `json:"tokenBalance"`
@@ -36,10 +36,10 @@ type BalanceOptions struct {
 	MaxCount *int            `json:"maxCount"`
 }
 
-const maxTokens = 100 // of a page, and of a list that is asked for
+const maxTokens = 100 // per page, and in a requested list
 
-// GetTokenBalances answers alchemy_getTokenBalances. The second parameter is "erc20" (also when it
-// is missing, and for the outdated "DEFAULT_TOKENS"), "NATIVE_TOKEN", or a list of contracts.
+// GetTokenBalances implements alchemy_getTokenBalances. The second parameter is "erc20" (the
+// default, also for the obsolete "DEFAULT_TOKENS"), "NATIVE_TOKEN", or a list of contracts.
 func (x *Indexer) GetTokenBalances(ctx context.Context, owner common.Address, spec *json.RawMessage,
 	o *BalanceOptions,
 ) (*Balances, error) {
@@ -71,7 +71,7 @@ func (x *Indexer) GetTokenBalances(ctx context.Context, owner common.Address, sp
 	return answer, nil
 }
 
-// requested reads the second parameter: a list, or all that the owner ever held.
+// requested parses the second parameter. listed is false for all tokens that the owner ever held.
 func requested(spec *json.RawMessage) (contracts []common.Address, listed bool, err error) {
 	if spec == nil || string(*spec) == "null" {
 		return nil, false, nil
@@ -97,7 +97,7 @@ func requested(spec *json.RawMessage) (contracts []common.Address, listed bool, 
 	return contracts, true, nil
 }
 
-// held lists the tokens that an address ever had to do with, in the order of their addresses.
+// held lists all tokens of which an address was ever party to a transfer, sorted by address.
 func (x *Indexer) held(ctx context.Context, owner common.Address) ([]common.Address, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -122,7 +122,7 @@ func (x *Indexer) amount(ctx context.Context, contract, owner common.Address) To
 	return TokenAmount{Contract: lowerAddress(contract), Balance: &balance}
 }
 
-// Metadata is the result of alchemy_getTokenMetadata; null where the token does not say.
+// Metadata is the result of alchemy_getTokenMetadata; null for what the token does not provide.
 type Metadata struct {
 	Decimals *uint8  `json:"decimals"`
 	Logo     *string `json:"logo"`
@@ -130,7 +130,7 @@ type Metadata struct {
 	Symbol   *string `json:"symbol"`
 }
 
-// GetTokenMetadata answers alchemy_getTokenMetadata.
+// GetTokenMetadata implements alchemy_getTokenMetadata.
 func (x *Indexer) GetTokenMetadata(ctx context.Context, contract common.Address) (*Metadata, error) {
 	facts, err := x.metadata(ctx, contract)
 	return &facts, err
@@ -174,8 +174,8 @@ func (x *Indexer) call(ctx context.Context, to common.Address, signature string,
 	return result, nil
 }
 
-// text reads a string of the ABI, or the 32 bytes that some old tokens give instead; nil for
-// anything else, the empty string too.
+// text decodes an ABI string, or the bytes32 that some old tokens return instead; nil for anything
+// else and for the empty string.
 func text(raw []byte) *string {
 	if len(raw) >= 2*word {
 		at := binary.BigEndian.Uint64(raw[word-8 : word])

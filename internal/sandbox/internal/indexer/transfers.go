@@ -28,13 +28,14 @@ type TransferQuery struct {
 	PageKey           string           `json:"pageKey"`
 }
 
-// blockNumber is a hexadecimal number or a tag; tags of the head are zero with the flag.
+// blockNumber is a hexadecimal number or a tag. For tags of the head, number is zero and head is
+// true.
 type blockNumber struct {
 	number uint64
 	head   bool
 }
 
-// UnmarshalJSON reads "0x1f", 31, or a tag.
+// UnmarshalJSON parses "0x1f", 31, or a tag.
 func (b *blockNumber) UnmarshalJSON(raw []byte) error {
 	var n hexutil.Uint64
 	switch text := strings.Trim(string(raw), `"`); text {
@@ -55,7 +56,7 @@ func (b *blockNumber) UnmarshalJSON(raw []byte) error {
 	}
 }
 
-// MarshalJSON writes it for comparison.
+// MarshalJSON encodes it for the comparison of queries.
 func (b *blockNumber) MarshalJSON() ([]byte, error) {
 	return fmt.Appendf(nil, `[%d,%t]`, b.number, b.head), nil
 }
@@ -66,7 +67,7 @@ type Transfers struct {
 	PageKey   string         `json:"pageKey,omitempty"`
 }
 
-// TransferView is a transfer as the method shows it.
+// TransferView is a transfer in the method's result.
 type TransferView struct {
 	BlockNum    hexutil.Uint64  `json:"blockNum"`
 	UniqueID    string          `json:"uniqueId"`
@@ -93,10 +94,10 @@ type blockTimestamp struct {
 	BlockTimestamp string `json:"blockTimestamp"`
 }
 
-// lowerAddress is written without EIP-55's capitals.
+// lowerAddress is encoded in lower case, without EIP-55's checksum.
 type lowerAddress common.Address
 
-// MarshalText returns 0x and forty small digits.
+// MarshalText returns 0x and 40 lower-case digits.
 func (a lowerAddress) MarshalText() ([]byte, error) { return hexutil.Bytes(a[:]).MarshalText() }
 
 const (
@@ -109,7 +110,7 @@ var categories = []string{
 	categoryExternal, categoryInternal, categoryERC20, categoryERC721, categoryERC1155, categorySpecial,
 }
 
-// GetAssetTransfers answers alchemy_getAssetTransfers.
+// GetAssetTransfers implements alchemy_getAssetTransfers.
 func (x *Indexer) GetAssetTransfers(ctx context.Context, q TransferQuery) (*Transfers, error) {
 	if err := x.check(&q); err != nil {
 		return nil, err
@@ -159,7 +160,7 @@ func (x *Indexer) check(q *TransferQuery) error {
 	return nil
 }
 
-// find returns a page of what matches, from a place on, and whether there is more.
+// find returns a page of the matching transfers, and whether there are more.
 func (x *Indexer) find(ctx context.Context, q TransferQuery, at page) (found []transfer, more bool, err error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -211,8 +212,8 @@ func (q *TransferQuery) matches(t *transfer) bool {
 	return false
 }
 
-// view shows a transfer. The value as a floating-point number is the method's own; rawContract has
-// the exact one.
+// view returns a transfer as the method shows it. The method itself defines value as a
+// floating-point number; rawContract has the exact value.
 func (x *Indexer) view(ctx context.Context, t *transfer, withMetadata bool) TransferView {
 	v := TransferView{
 		BlockNum: hexutil.Uint64(t.block), UniqueID: t.id, Hash: t.hash, From: lowerAddress(t.from),

@@ -12,10 +12,10 @@ import (
 const (
 	lamportsPerSOL = 1_000_000_000
 	maxAccounts    = 100_000
-	rentExemptEver = math.MaxUint64 // rentEpoch of accounts that never pay rent
+	rentExemptEver = math.MaxUint64 // rentEpoch of rent-exempt accounts
 )
 
-// account is what lies at an address. Its data is never changed in place.
+// account is the state of an address. Its data is never modified in place.
 type account struct {
 	lamports   uint64
 	owner      key
@@ -23,17 +23,17 @@ type account struct {
 	executable bool
 }
 
-// version is an account as a slot left it.
+// version is an account's state after a slot.
 type version struct {
 	slot uint64
 	account
 }
 
-// rentExempt is the least balance of an account with that much data: two years at 3,480 lamports a
-// byte and year.
+// rentExempt returns the minimum balance of an account with data of this size: two years at 3,480
+// lamports per byte and year.
 func rentExempt(size int) uint64 { return uint64(128+size) * 3_480 * 2 } //nolint:gosec // never negative
 
-// at returns the account as a slot saw it; false when it does not exist there.
+// at returns the account as of a slot; false when it does not exist there.
 func (l *ledger) at(k key, slot uint64) (account, bool) {
 	for _, v := range slices.Backward(l.accounts[k]) {
 		if v.slot <= slot {
@@ -63,7 +63,7 @@ func (l *ledger) write(k key, slot uint64, a account) {
 	l.accounts[k] = append(versions, version{slot, a})
 }
 
-// addresses lists the accounts in a fixed order.
+// addresses lists the addresses in sorted order.
 func (l *ledger) addresses() []key {
 	return slices.SortedFunc(maps.Keys(l.accounts), func(a, b key) int { return slices.Compare(a[:], b[:]) })
 }
@@ -76,7 +76,7 @@ func mustKey(s string) key {
 	return key(raw)
 }
 
-// The programs that have an account; only those in programs (execute.go) run.
+// The programs with an account; only those in programs (execute.go) can be called.
 var (
 	systemProgram    = key{}
 	nativeLoader     = mustKey("NativeLoader1111111111111111111111111111111")
@@ -91,7 +91,7 @@ var (
 	ataProgram       = mustKey("ATokenGPvbdGVxr1b2hvZbsiqW5xWH25efTNsLJA8knL")
 )
 
-// seed puts the first accounts into an empty ledger.
+// seed creates the initial accounts of an empty ledger.
 func (l *ledger) seed(funded, traffic []ed25519.PrivateKey, identity, vote key) {
 	for name, program := range map[string]key{
 		"system_program": systemProgram, "compute_budget_program": computeProgram, "vote_program": voteProgram,

@@ -9,8 +9,8 @@ import (
 	"github.com/mr-tron/base58"
 )
 
-// view is the documentation's transaction object: transaction, meta and version, in the encoding
-// asked for.
+// view returns the documented transaction object in the requested encoding: transaction, meta and
+// version.
 func (tx *executed) view(o options) (map[string]any, error) {
 	view := map[string]any{"meta": tx.meta()}
 	if o.MaxVersion != nil {
@@ -51,7 +51,7 @@ func (m *message) versionName() any {
 	return m.version
 }
 
-// result is the older form of err.
+// result returns the outcome in the older form of err.
 func (o *outcome) result() map[string]any {
 	if o.err != nil {
 		return map[string]any{"Err": o.err}
@@ -93,7 +93,7 @@ func (m *message) json() map[string]any {
 	return view
 }
 
-// indexes keeps encoding/json from writing bytes as base64.
+// indexes converts bytes to ints, because encoding/json encodes []byte as base64.
 func indexes(bytes []byte) []int {
 	all := make([]int, len(bytes))
 	for i, b := range bytes {
@@ -148,7 +148,8 @@ func (m *message) parseInstruction(in instruction) map[string]any {
 	return map[string]any{"programId": program, "accounts": accounts, "data": base58.Encode(in.data), "stackHeight": 1}
 }
 
-// memo joins the transaction's memos as getSignaturesForAddress shows them; nil without any.
+// memo joins the transaction's memos as getSignaturesForAddress shows them; nil when there are
+// none.
 func (m *message) memo() any {
 	var all []string
 	for _, in := range m.instructions {

@@ -2,17 +2,16 @@ package solana
 
 import "fmt"
 
-// txError is a TransactionError: what JSON carries in "err", and the sentence that validators
-// print.
+// txError is a TransactionError: its JSON form in "err", and the message of validators.
 type txError struct {
 	value any
 	text  string
 }
 
-// MarshalJSON writes the value that clients match on.
+// MarshalJSON encodes the value that clients match on.
 func (e *txError) MarshalJSON() ([]byte, error) { return marshal(e.value) }
 
-// The transaction errors that the scripted node gives (agave, solana-transaction-error).
+// The transaction errors of the scripted node (agave, solana-transaction-error).
 var (
 	errSanitize      = &txError{"SanitizeFailure", "Transaction failed to sanitize accounts offsets correctly"}
 	errLoadedTwice   = &txError{"AccountLoadedTwice", "Account loaded twice"}
@@ -42,7 +41,7 @@ func errRent(index int) *txError {
 	}
 }
 
-// instructionError is what a program answers: the JSON value and the sentence.
+// instructionError is a program's error: its JSON form and the message of validators.
 type instructionError struct {
 	value any
 	text  string
@@ -74,7 +73,7 @@ func (e *instructionError) at(index int) *txError {
 	}
 }
 
-// rpcError is the error member of a JSON-RPC answer, with the codes of the Solana documentation.
+// rpcError is the error member of a JSON-RPC answer, with the codes of Solana's documentation.
 type rpcError struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`

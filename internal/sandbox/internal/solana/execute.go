@@ -17,14 +17,14 @@ const (
 	maxLogLineLength = 1_024
 )
 
-// bank is the ledger as a slot saw it.
+// bank is the ledger as of a slot.
 type bank struct {
 	ledger *ledger
 	slot   uint64
 	height uint64
 }
 
-// outcome is what executing a transaction gave. Unless it landed, nothing was charged.
+// outcome is the result of a transaction's execution. Fees are charged only if it landed.
 type outcome struct {
 	landed    bool
 	err       *txError
@@ -37,7 +37,7 @@ type outcome struct {
 	writes    map[key]account
 }
 
-// execution is one transaction at work on copies of its accounts.
+// execution is the execution of a transaction on copies of its accounts.
 type execution struct {
 	*message
 	bank     bank
@@ -61,7 +61,7 @@ func (l *ledger) execute(w *wire, b bank) outcome {
 	return l.run(w, b)
 }
 
-// run is execute without the checks on age and repetition.
+// run is like execute, without the checks of the blockhash and of duplicates.
 func (l *ledger) run(w *wire, b bank) outcome {
 	out := outcome{}
 	x := &execution{message: &w.message, bank: b, out: &out}
@@ -86,7 +86,7 @@ func (l *ledger) run(w *wire, b bank) outcome {
 		out.err = x.checkRent()
 	}
 	if out.err != nil {
-		x.accounts = charged // the fee stays paid
+		x.accounts = charged // the fee is charged even so
 	}
 	out.post = x.balances()
 	out.writes = map[key]account{}
@@ -144,8 +144,8 @@ func (x *execution) checkPrograms() *txError {
 	return nil
 }
 
-// checkRent lets no account end between nothing and the rent-exempt minimum, unless it was there
-// already and did not grow.
+// checkRent returns an error when a balance ends above zero and below the rent-exempt minimum,
+// unless it was already there and did not increase.
 func (x *execution) checkRent() *txError {
 	fresh := 0
 	for i, a := range x.accounts {
@@ -166,7 +166,8 @@ func (x *execution) checkRent() *txError {
 	return nil
 }
 
-// fee is the price in lamports: per signature, and the compute budget's price per unit, rounded up.
+// fee returns the fee in lamports: per signature, plus the compute budget's price per unit, rounded
+// up.
 func (m *message) fee() (lamports, unitPrice uint64) {
 	limit, asked := uint64(0), uint64(0)
 	for _, i := range m.instructions {
@@ -235,7 +236,7 @@ func (x *execution) logf(format string, args ...any) {
 	x.out.logs = append(x.out.logs, line[:min(len(line), maxLogLineLength)])
 }
 
-// system runs the system program; of its instructions the scripted node knows Transfer (2).
+// system runs the system program. The scripted node supports only Transfer (2).
 func (x *execution) system(i instruction) *instructionError {
 	if len(i.data) < 12 || binary.LittleEndian.Uint32(i.data) != 2 {
 		return insInvalidData
@@ -271,7 +272,7 @@ func (x *execution) system(i instruction) *instructionError {
 	return nil
 }
 
-// computeBudget accepts the four instructions of that program; fee has read them already.
+// computeBudget accepts the program's four instructions, which fee has already read.
 func computeBudget(i instruction) *instructionError {
 	sizes := map[byte]int{1: 5, 2: 5, 3: 9, 4: 5}
 	if len(i.data) == 0 || sizes[i.data[0]] != len(i.data) {

@@ -10,9 +10,9 @@ import (
 
 const (
 	maxBlocks       = 2_048  // about a quarter of an hour
-	maxTransactions = 50_000 // kept over all blocks; past it the oldest blocks go first
-	minBlocks       = 256    // never fewer: blockhashes and finality need them
-	maxPending      = 4_096  // transactions waiting for the next slot; past it sendTransaction refuses
+	maxTransactions = 50_000 // kept over all blocks; beyond it the oldest blocks are dropped
+	minBlocks       = 256    // always kept: blockhashes and finality need them
+	maxPending      = 4_096  // transactions that wait for the next slot; beyond it sendTransaction refuses
 	maxAge          = 150    // blocks for which a blockhash is valid
 	finalizedDepth  = 31     // blocks behind the tip (the lockout of the vote program)
 	confirmedDepth  = 1
@@ -35,14 +35,14 @@ type executed struct {
 	slot uint64
 }
 
-// ledger is the chain of blocks, the accounts and what waits for the next slot.
+// ledger holds the blocks, the accounts and the transactions that wait for the next slot.
 type ledger struct {
 	leader key
 
 	mu          sync.RWMutex // guards what follows
 	blocks      []*block     // by slot, the oldest first
 	kept        int          // transactions in blocks
-	count       uint64       // transactions ever
+	count       uint64       // transactions since the start
 	accounts    map[key][]version
 	bySignature map[signature]*executed
 	heights     map[key]uint64 // of recent blockhashes
@@ -58,7 +58,7 @@ func newLedger(leader key) *ledger {
 	}
 }
 
-// enqueue leaves a transaction for the next slot; false when the queue is full.
+// enqueue queues a transaction for the next slot; false when the queue is full.
 func (l *ledger) enqueue(w *wire) bool {
 	l.queueMu.Lock()
 	defer l.queueMu.Unlock()
@@ -78,8 +78,8 @@ func (l *ledger) latestHash() key {
 	return l.tip().hash
 }
 
-// produce appends a block with all that waits. What cannot pay its fee, is too old or is there
-// already is dropped, as on the network.
+// produce appends a block with all queued transactions. As on the network, a transaction that
+// cannot pay its fee, is too old or is a duplicate is dropped.
 func (l *ledger) produce(slot uint64, at time.Time) {
 	l.queueMu.Lock()
 	waiting := l.pending
@@ -126,7 +126,7 @@ func (l *ledger) payLeader(b *block) {
 	}
 }
 
-// forget drops the oldest blocks and blockhashes past the bounds.
+// forget drops the oldest blocks and blockhashes beyond the limits.
 func (l *ledger) forget() {
 	for len(l.blocks) > maxBlocks || l.kept > maxTransactions && len(l.blocks) > minBlocks {
 		for _, tx := range l.blocks[0].transactions {
@@ -143,10 +143,10 @@ func (l *ledger) forget() {
 
 func (l *ledger) tip() *block { return l.blocks[len(l.blocks)-1] }
 
-// behind is the block that many blocks before the tip.
+// behind returns the block that is depth blocks before the tip.
 func (l *ledger) behind(depth int) *block { return l.blocks[max(0, len(l.blocks)-1-depth)] }
 
-// find returns the block of a slot and its index, or nil.
+// find returns the block of a slot and its index; nil when there is none.
 func (l *ledger) find(slot uint64) (*block, int) {
 	i, found := slices.BinarySearchFunc(l.blocks, slot, func(b *block, s uint64) int {
 		switch {

@@ -9,7 +9,7 @@ import (
 	"github.com/mr-tron/base58"
 )
 
-// accountView is the documentation's account object.
+// accountView is the documented account object.
 type accountView struct {
 	Data       any    `json:"data"`
 	Executable bool   `json:"executable"`
@@ -63,8 +63,8 @@ func (n *Node) viewAccount(k key, at *block, o options) (*accountView, error) {
 	return v, nil
 }
 
-// zstdFrame wraps data in a Zstandard frame of one uncompressed block (RFC 8878): account data here
-// is small.
+// zstdFrame wraps data in a Zstandard frame with one uncompressed block (RFC 8878): account data
+// here is small.
 func zstdFrame(data []byte) []byte {
 	frame := []byte{0x28, 0xb5, 0x2f, 0xfd, 0xa0} // magic; one segment, content size in four bytes
 	size := uint32(len(data))                     //nolint:gosec // accounts hold kilobytes
@@ -175,7 +175,7 @@ func getSupply(n *Node, p *params) (any, error) {
 	}), nil
 }
 
-// viewAt reads the options at i and the block they mean.
+// viewAt parses the options at i and returns the block for their commitment.
 func viewAt(n *Node, p *params, i int) (*block, options, error) {
 	o, err := p.options(i)
 	if err != nil {
@@ -261,7 +261,8 @@ func getTokenAccountsByOwner(n *Node, p *params) (any, error) {
 	return n.tokenAccounts(p, func(t token, k key) bool { return t.owner == k })
 }
 
-// getTokenAccountsByDelegate finds nothing, for no token account of the sandbox has a delegate.
+// getTokenAccountsByDelegate returns an empty list, because no token account of the sandbox has a
+// delegate.
 func getTokenAccountsByDelegate(n *Node, p *params) (any, error) {
 	return n.tokenAccounts(p, func(token, key) bool { return false })
 }

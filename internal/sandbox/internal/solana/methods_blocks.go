@@ -49,7 +49,7 @@ func isBlockhashValid(n *Node, p *params) (any, error) {
 	return inContext(at, n.ledger.valid(hash, at.height)), nil
 }
 
-// lookup finds a block that the commitment covers, with the errors of the documentation.
+// lookup returns a block that the commitment includes, or one of the documented errors.
 func (n *Node) lookup(slot uint64, o options) (*block, error) {
 	if o.Commitment == processed {
 		return nil, invalidParams("Method does not support commitment below `confirmed`")
@@ -210,7 +210,7 @@ func getTransactionCount(n *Node, p *params) (any, error) {
 	return n.countAt(at), nil
 }
 
-// countAt is the number of transactions up to a block.
+// countAt returns the number of transactions up to a block.
 func (n *Node) countAt(at *block) uint64 {
 	count := n.ledger.count
 	for _, b := range slices.Backward(n.ledger.blocks) {
@@ -257,8 +257,8 @@ func getRecentPrioritizationFees(n *Node, p *params) (any, error) {
 	return fees, nil
 }
 
-// leastFee is the lowest price per unit that got into the block, or that locked all the accounts
-// for writing.
+// leastFee returns the lowest price per unit of the block's transactions that write-lock all the
+// accounts.
 func (b *block) leastFee(accounts []key) uint64 {
 	least, found := uint64(0), false
 	for _, tx := range b.transactions {

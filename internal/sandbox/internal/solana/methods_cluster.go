@@ -9,14 +9,14 @@ const (
 	solanaVersion = "3.0.10"
 	featureSet    = 3_604_001_754
 	shredVersion  = 50_093
-	// genesisHash is the main network's, for the sandbox stands in for it.
+	// genesisHash is that of mainnet, which the sandbox replaces.
 	genesisHash   = "5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d"
 	slotsPerEpoch = 432_000
 	stake         = 400_000_000 * lamportsPerSOL
 	slotsPerYear  = 78_892_314.984
 )
 
-// methods is everything the scripted node serves.
+// methods are all methods of the scripted node.
 var methods = map[string]method{
 	"getAccountInfo": getAccountInfo, "getBalance": getBalance, "getMultipleAccounts": getMultipleAccounts,
 	"getMinimumBalanceForRentExemption": getMinimumBalanceForRentExemption, "getLargestAccounts": getLargestAccounts,
@@ -160,7 +160,7 @@ func getVoteAccounts(n *Node, p *params) (any, error) {
 	return map[string]any{"current": current, "delinquent": []any{}}, nil
 }
 
-// getClusterNodes names the one node; its ports are null, for it has none of them.
+// getClusterNodes returns the single node; it has no ports, so they are null.
 func getClusterNodes(n *Node, _ *params) (any, error) {
 	return []map[string]any{{
 		"pubkey": n.identity, "version": solanaVersion, "featureSet": featureSet, "shredVersion": shredVersion,
@@ -223,7 +223,7 @@ func getInflationRate(n *Node, _ *params) (any, error) {
 	return map[string]any{"total": rate, "validator": rate, "foundation": 0, "epoch": slot / slotsPerEpoch}, nil
 }
 
-// getInflationReward answers null for each address: nobody stakes in the sandbox.
+// getInflationReward returns null for each address: there are no stakes in the sandbox.
 func getInflationReward(_ *Node, p *params) (any, error) {
 	keys, err := p.keys(0, 1_005)
 	if err != nil {

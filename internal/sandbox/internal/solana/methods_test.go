@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/internal/sandbox/internal/devkey"
 )
 
-// Every method of the node with parameters that it accepts.
+// Calls every method of the node with valid parameters.
 func TestEveryMethodAnswers(t *testing.T) {
 	t.Parallel()
 	b := setup(t, steady)
@@ -132,8 +132,7 @@ func TestTokenAccountsAreParsed(t *testing.T) {
 	}
 }
 
-// The associated account of a known owner and mint on the main network would prove the derivation;
-// here, that it is off the curve while real keys are on it.
+// An associated account must be off the curve, while real keys are on it.
 func TestAssociatedAccountIsNoPublicKey(t *testing.T) {
 	t.Parallel()
 	b := setup(t, steady)

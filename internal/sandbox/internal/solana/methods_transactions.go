@@ -15,7 +15,7 @@ const (
 	maxBase64Wire = 1_644
 )
 
-// decodeWire reads the first parameter of sendTransaction and simulateTransaction.
+// decodeWire decodes the first parameter of sendTransaction and simulateTransaction.
 func decodeWire(encoded, encoding string) (*wire, error) {
 	var raw []byte
 	var err error
@@ -56,8 +56,8 @@ func decodeWire(encoded, encoding string) (*wire, error) {
 	return w, nil
 }
 
-// sendTransaction checks like a node does: without preflight even a bad transaction gets its
-// signature back, and is lost.
+// sendTransaction checks as a node does: without preflight, even an invalid transaction gets its
+// signature returned, and is dropped later.
 func sendTransaction(n *Node, p *params) (any, error) {
 	encoded, err := p.text(0)
 	if err != nil {
@@ -95,7 +95,7 @@ func sendTransaction(n *Node, p *params) (any, error) {
 	return w.signatures[0], nil
 }
 
-// simulation is the documentation's simulation result.
+// simulation returns the documented simulation result.
 func (o *outcome) simulation() map[string]any {
 	logs := o.logs
 	if logs == nil {
@@ -144,7 +144,7 @@ func simulateTransaction(n *Node, p *params) (any, error) {
 	return inContext(at, view), nil
 }
 
-// accountsAfter shows accounts as a simulation left them.
+// accountsAfter returns accounts as they are after a simulation.
 func (n *Node) accountsAfter(trial *outcome, at *block, want *wanted) ([]*accountView, error) {
 	views := make([]*accountView, len(want.Addresses))
 	for i, s := range want.Addresses {
@@ -232,7 +232,7 @@ func getTransaction(n *Node, p *params) (any, error) {
 	return view, nil
 }
 
-// progress says how far a slot has come: confirmations (nil once final) and the commitment's name.
+// progress returns a slot's confirmations, nil once it is final, and the name of its commitment.
 func (n *Node) progress(slot uint64) (confirmations *int, status string) {
 	_, i := n.ledger.find(slot)
 	depth := len(n.ledger.blocks) - 1 - i

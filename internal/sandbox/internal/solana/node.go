@@ -1,11 +1,10 @@
-// Package solana is a scripted Solana node: no validator, but a ledger whose slots advance with the
-// clock, whose blockhashes age, and whose transactions are parsed, verified and executed (system
-// transfers, memos, compute budget), served over the JSON-RPC methods and with the shapes of the
-// Solana documentation. It keeps a bounded stretch of blocks in memory and nothing on disk. It
-// opens no port; the sandbox puts listeners before the handler.
+// Package solana is a scripted Solana node. It is not a validator, but a ledger whose slots advance
+// with the clock, whose blockhashes expire, and whose transactions are parsed, verified and
+// executed (system transfers, memos, compute budget). It serves the JSON-RPC methods in the shapes
+// of Solana's documentation. It keeps a bounded number of blocks in memory and nothing on disk. It
+// opens no port; the sandbox serves the handler.
 //
-// Not modelled: forks, programs other than those named, address look-up tables, websocket
-// subscriptions.
+// Not modelled: forks, other programs, address lookup tables, websocket subscriptions.
 package solana
 
 import (
@@ -21,16 +20,16 @@ import (
 
 const (
 	defaultSlotTime = 400 * time.Millisecond
-	// genesisUnix is when the main network began; slots are counted from it, so that a sandbox
-	// which starts again never goes back in slots.
+	// genesisUnix is the start of mainnet. Slots are counted from it, so that slot numbers never go
+	// back when the sandbox restarts.
 	genesisUnix = 1_584_368_940
-	// historySlots stand before the first live slot: more than the 150 blocks for which a blockhash
-	// is valid.
+	// historySlots is the number of slots before the first live one: more than the 150 blocks for
+	// which a blockhash is valid.
 	historySlots = 320
-	// trickleEvery is the number of slots between two of the node's own transfers.
+	// trickleEvery is the number of slots from one of the node's own transfers to the next.
 	trickleEvery = 5
-	// maxCatchUp bounds the blocks made at once after the machine slept; the slots before are
-	// skipped ones.
+	// maxCatchUp bounds the blocks that are made at once after the machine slept; earlier slots are
+	// skipped.
 	maxCatchUp = 64
 
 	trafficIndex  = 1_000
@@ -38,7 +37,7 @@ const (
 	voteIndex     = 2_001
 )
 
-// Config says how to run the node.
+// Config configures a Node.
 type Config struct {
 	SlotTime time.Duration // default 400 ms
 	Funded   []ed25519.PrivateKey
@@ -59,7 +58,7 @@ type Node struct {
 	done   chan struct{}
 }
 
-// Start makes the history and lets slots advance until Close; the context carries values only.
+// Start creates the history and advances slots until Close; only values of ctx are used.
 func Start(ctx context.Context, cfg Config) (*Node, error) {
 	if cfg.SlotTime <= 0 {
 		cfg.SlotTime = defaultSlotTime
@@ -94,10 +93,10 @@ func (n *Node) deriveKeys() error {
 	return nil
 }
 
-// Handler serves the JSON-RPC methods and GET /health.
+// Handler returns the handler of the JSON-RPC methods and of GET /health.
 func (n *Node) Handler() http.Handler { return http.HandlerFunc(n.serveHTTP) }
 
-// Close stops the clock and waits for it.
+// Close stops the node and waits for its goroutine.
 func (n *Node) Close() error {
 	n.cancel()
 	<-n.done
@@ -126,8 +125,8 @@ func (n *Node) loop(ctx context.Context) {
 	}
 }
 
-// advance makes the slot's block, unless the leader "missed" the slot, and puts the node's own
-// traffic in it.
+// advance produces the slot's block with the node's own traffic, unless the leader "missed" the
+// slot.
 func (n *Node) advance(slot uint64, at time.Time) {
 	if skipped(slot) {
 		return
@@ -138,10 +137,10 @@ func (n *Node) advance(slot uint64, at time.Time) {
 	n.ledger.produce(slot, at)
 }
 
-// skipped leaves out about one slot in thirty, so that clients meet gaps.
+// skipped reports whether a slot has no block: one in 32, so that clients see gaps.
 func skipped(slot uint64) bool { return slot%32 == 19 }
 
-// trickle is a transfer between the two traffic accounts, back and forth.
+// trickle returns a transfer between the two traffic accounts, which alternate.
 func (n *Node) trickle(slot uint64) *wire {
 	from, to := n.traffic[slot/trickleEvery%2], n.traffic[(slot/trickleEvery+1)%2]
 	return transfer(from, publicKey(to), 1_000+slot%1_000, n.ledger.latestHash())

@@ -18,7 +18,7 @@ import (
 	"github.com/chainaccess/gateway/internal/sandbox/internal/devkey"
 )
 
-// bundle is a node behind a server, a funded key and one without an account.
+// bundle is a node behind a server, with a funded key and one without an account.
 type bundle struct {
 	*testing.T
 	node       *Node
@@ -27,7 +27,7 @@ type bundle struct {
 }
 
 const (
-	fast   = 25 * time.Millisecond // final after 0.8 s, blockhashes good for 3 s
+	fast   = 25 * time.Millisecond // finality after 0.8 s; blockhashes expire after 3 s
 	steady = defaultSlotTime       // nothing expires while a test runs
 )
 
@@ -75,7 +75,7 @@ func (b *bundle) post(body []byte) []byte {
 	return answer
 }
 
-// call answers the result, or the error that the node gave.
+// call decodes the result into into, or returns the node's error.
 func (b *bundle) call(into any, method string, params ...any) *rpcError {
 	b.Helper()
 	if params == nil {

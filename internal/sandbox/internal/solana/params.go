@@ -12,8 +12,8 @@ type params struct {
 	values []json.RawMessage
 }
 
-// options is the configuration object that ends most parameter lists; each method reads what
-// concerns it.
+// options is the configuration object, the last parameter of most methods; each method reads the
+// members that it knows.
 type options struct {
 	Commitment      string   `json:"commitment"`
 	MinContextSlot  *uint64  `json:"minContextSlot"`
@@ -63,7 +63,7 @@ func newParams(raw json.RawMessage) (*params, error) {
 	return p, nil
 }
 
-// has reports whether the parameter is there and not null.
+// has reports whether the parameter is present and not null.
 func (p *params) has(i int) bool { return i < len(p.values) && string(p.values[i]) != "null" }
 
 func (p *params) read(i int, into any) error {
@@ -76,7 +76,7 @@ func (p *params) read(i int, into any) error {
 	return nil
 }
 
-// jsonCause drops Go's words from a decoding error.
+// jsonCause returns the cause of a decoding error without Go's terms.
 func jsonCause(err error) string {
 	if wrong, ok := err.(*json.UnmarshalTypeError); ok { //nolint:errorlint // json returns it unwrapped
 		return fmt.Sprintf("invalid type: %s", wrong.Value)
@@ -121,7 +121,7 @@ func (p *params) keys(i, limit int) ([]key, error) {
 	return all, nil
 }
 
-// options reads the configuration at i, which may be absent; older clients give a bare encoding.
+// options parses the optional configuration at i; older clients send only an encoding there.
 func (p *params) options(i int) (o options, err error) {
 	if !p.has(i) {
 		return o, nil
@@ -161,7 +161,7 @@ const (
 	finalized = "finalized"
 )
 
-// view returns the block that a commitment means, after the minimum context slot was checked.
+// view returns the block of a commitment, after a check of the minimum context slot.
 func (n *Node) view(o options) (*block, error) {
 	b, err := n.atCommitment(o.Commitment)
 	if err != nil {
@@ -191,7 +191,7 @@ func (n *Node) atCommitment(commitment string) (*block, error) {
 	}
 }
 
-// contextual is the answer of methods that say at which slot they looked.
+// contextual is the result of methods that report the slot of their data.
 type contextual struct {
 	Context struct {
 		APIVersion string `json:"apiVersion"`

@@ -14,7 +14,7 @@ const (
 	maxBatch = 1_000
 )
 
-// marshal keeps < and > as they are, as the network's nodes do.
+// marshal does not escape < and >, like real nodes.
 func marshal(v any) ([]byte, error) {
 	var buf bytes.Buffer
 	e := json.NewEncoder(&buf)
@@ -42,7 +42,7 @@ type failure struct {
 	ID      json.RawMessage `json:"id"`
 }
 
-// method answers one call. It runs with the ledger's mutex held for reading.
+// method answers one call. It runs while the ledger's mutex is read-locked.
 type method func(*Node, *params) (any, error)
 
 func (n *Node) serveHTTP(w http.ResponseWriter, r *http.Request) {
@@ -77,7 +77,7 @@ func (n *Node) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answer)
 }
 
-// answer handles a body: one call or a batch.
+// answer handles a body with one call or a batch.
 func (n *Node) answer(body []byte) any {
 	body = bytes.TrimSpace(body)
 	if len(body) == 0 || body[0] != '[' {

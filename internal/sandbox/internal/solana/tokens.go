@@ -16,15 +16,14 @@ const (
 	pyusdPerOwner    = 250_000_000   // 250 PYUSD
 )
 
-// usdcMint and pyusdMint stand where the main network has USD Coin, of the Token program, and
-// PayPal USD, of the Token-2022 program.
+// usdcMint and pyusdMint have the addresses of USD Coin (Token program) and PayPal USD (Token-2022
+// program) on mainnet.
 var (
 	usdcMint  = mustKey("EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v")
 	pyusdMint = mustKey("2b1kV6DkPAnxd5ixfnxCpjxmKwqjjaYmCZfHsFu24GXo")
 )
 
-// seedTokens opens associated token accounts for each owner: one with 1,000 USDC, one with 250
-// PYUSD.
+// seedTokens creates two associated token accounts for each owner, with 1,000 USDC and 250 PYUSD.
 func (l *ledger) seedTokens(owners []key) {
 	l.seedToken(usdcMint, tokenProgram, usdcPerOwner, owners)
 	l.seedToken(pyusdMint, token2022Program, pyusdPerOwner, owners)
@@ -47,13 +46,13 @@ func (l *ledger) seedToken(mint, program key, perOwner uint64, owners []key) {
 	}
 }
 
-// tokenPrograms are those that tokens belong to, with the names by which parsed accounts tell them.
-// Accounts of the second may have extensions; here none has.
+// tokenPrograms maps the programs that own token accounts to their names in parsed accounts.
+// Token-2022 accounts may have extensions; here none has.
 //
 //nolint:gosec // names of programs, no credentials
 var tokenPrograms = map[key]string{tokenProgram: "spl-token", token2022Program: "spl-token-2022"}
 
-// associated is the associated token account: the first program-derived address that is no point of
+// associated returns the associated token account: the first program-derived address that is off
 // the curve.
 func associated(owner, mint, program key) key {
 	for bump := 255; bump >= 0; bump-- {
@@ -70,8 +69,8 @@ func associated(owner, mint, program key) key {
 	return key{}
 }
 
-// onCurve reports whether 32 bytes are the y of an ed25519 point: whether (y²−1)/(dy²+1) is a
-// square modulo 2²⁵⁵−19.
+// onCurve reports whether 32 bytes encode the y coordinate of an ed25519 point: whether
+// (y²−1)/(dy²+1) is a square modulo 2²⁵⁵−19.
 func onCurve(k key) bool {
 	p := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 255), big.NewInt(19))
 	d := new(big.Int).ModInverse(big.NewInt(121666), p)
@@ -89,7 +88,7 @@ func onCurve(k key) bool {
 	return big.Jacobi(numerator.Mul(numerator, denominator).Mod(numerator, p), p) >= 0
 }
 
-// token reads a token account.
+// token is a decoded token account.
 type token struct {
 	mint, owner key
 	amount      uint64
@@ -102,7 +101,7 @@ func (a account) token() (token, bool) {
 	return token{key(a.data[:32]), key(a.data[32:64]), binary.LittleEndian.Uint64(a.data[64:])}, true
 }
 
-// mint reads a mint.
+// mint decodes a mint account.
 func (a account) mint() (supply uint64, decimals int, ok bool) {
 	if tokenPrograms[a.owner] == "" || len(a.data) != mintSize {
 		return 0, 0, false
@@ -110,7 +109,7 @@ func (a account) mint() (supply uint64, decimals int, ok bool) {
 	return binary.LittleEndian.Uint64(a.data[36:]), int(a.data[44]), true
 }
 
-// tokenAmount is the documentation's UiTokenAmount.
+// tokenAmount is the documented UiTokenAmount.
 type tokenAmount struct {
 	Amount         string  `json:"amount"`
 	Decimals       int     `json:"decimals"`
@@ -126,8 +125,7 @@ func newTokenAmount(amount uint64, decimals int) tokenAmount {
 	return tokenAmount{strconv.FormatUint(amount, 10), decimals, ui, strconv.FormatFloat(ui, 'f', -1, 64)}
 }
 
-// parsed is the token program's part of the jsonParsed encoding; nil when the account is none of
-// its accounts.
+// parsed returns the jsonParsed encoding of a token program's account; nil for other accounts.
 func (l *ledger) parsed(a account, slot uint64) map[string]any {
 	var kind string
 	var info map[string]any

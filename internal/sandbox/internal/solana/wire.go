@@ -9,7 +9,7 @@ import (
 	"github.com/mr-tron/base58"
 )
 
-// maxWireBytes is the size of one network packet, which a transaction has to fit in.
+// maxWireBytes is the maximum size of a transaction, which must fit in one network packet.
 const maxWireBytes = 1_232
 
 type (
@@ -20,17 +20,17 @@ type (
 func (k key) String() string       { return base58.Encode(k[:]) }
 func (s signature) String() string { return base58.Encode(s[:]) }
 
-// MarshalText writes base58, as the JSON-RPC interface does.
+// MarshalText encodes in base58, as in JSON-RPC.
 func (k key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// MarshalText writes base58, as the JSON-RPC interface does.
+// MarshalText encodes in base58, as in JSON-RPC.
 func (s signature) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 func publicKey(k ed25519.PrivateKey) key { return key(k[ed25519.SeedSize:]) }
 
 const legacyVersion = -1
 
-// wire is a decoded transaction (Solana documentation, "Transaction wire format").
+// wire is a decoded transaction (Solana's documentation, "Transaction wire format").
 type wire struct {
 	raw        []byte
 	signatures []signature
@@ -62,7 +62,7 @@ type lookup struct {
 
 var errShort = errors.New("io error: failed to fill whole buffer")
 
-// reader consumes a buffer; after the first failure everything reads as zero and err is set.
+// reader consumes a buffer. After the first error, it returns zeros and err is set.
 type reader struct {
 	buf []byte
 	err error
@@ -96,7 +96,7 @@ func (r *reader) key() (k key) {
 	return k
 }
 
-// length reads a compact-u16: seven bits a byte, at most three bytes, shortest form only.
+// length reads a compact-u16: seven bits per byte, at most three bytes, shortest form only.
 func (r *reader) length() int {
 	value := 0
 	for i := range 3 {
@@ -115,7 +115,7 @@ func (r *reader) length() int {
 
 func (r *reader) bytes() []byte { return r.take(r.length()) }
 
-// parseWire decodes a transaction; bytes behind it are ignored, as validators do.
+// parseWire decodes a transaction. As validators do, it ignores trailing bytes.
 func parseWire(raw []byte) (*wire, error) {
 	r := &reader{buf: raw}
 	w := &wire{signatures: make([]signature, 0, 1)}
@@ -173,7 +173,7 @@ func parseMessage(r *reader) (*message, []byte, error) {
 	return m, r.buf, nil
 }
 
-// sanitize refuses what validators refuse before they look at the ledger.
+// sanitize refuses what validators refuse before they read the ledger.
 func (m *message) sanitize() *txError {
 	if m.required == 0 || m.readonlySigned >= m.required || m.required+m.readonlyUnsigned > len(m.keys) {
 		return errSanitize

@@ -11,21 +11,21 @@ import (
 	"github.com/chainaccess/gateway/internal/sandbox/contracts"
 )
 
-// candidate is a signature as the database shows it. Filtered are those that somebody made up for
-// their hash.
+// candidate is a signature as the database shows it. Filtered marks one that was made up to match a
+// hash.
 type candidate struct {
 	Name     string `json:"name"`
 	Filtered bool   `json:"filtered"`
 	Verified bool   `json:"hasVerifiedContract"`
 }
 
-// signatures by their hashes: four bytes of functions and errors, 32 of events.
+// signatures are candidates by hash: four bytes for functions and errors, 32 for events.
 type signatures struct {
 	functions, events map[string][]candidate
 }
 
-// foreign are signatures that no contract of the sandbox has: functions of common contracts, and
-// some whose four bytes are another one's.
+// foreign are signatures of no contract in the sandbox: functions of common contracts, and some
+// that collide with another function's four bytes.
 var foreign = []candidate{
 	{Name: "deposit()"},
 	{Name: "withdraw(uint256)"},
@@ -37,7 +37,7 @@ var foreign = []candidate{
 	{Name: "sign_szabo_bytecode(bytes16,uint128)", Filtered: true}, // approve(address,uint256)
 }
 
-// collect takes the signatures of all contracts that the sandbox has.
+// collect returns the signatures of all contracts in the sandbox.
 func collect() (signatures, error) {
 	s := signatures{functions: map[string][]candidate{}, events: map[string][]candidate{}}
 	all, err := contracts.All()
@@ -73,7 +73,7 @@ func (s signatures) add(event bool, c candidate) {
 	}
 }
 
-// signaturesOf is the field of that name.
+// signaturesOf returns Sourcify's field of that name.
 func signaturesOf(c contracts.Contract) map[string][]map[string]string {
 	all := map[string][]map[string]string{"function": {}, "event": {}, "error": {}}
 	add := func(kind, signature string) {
@@ -99,8 +99,8 @@ func signaturesOf(c contracts.Contract) map[string][]map[string]string {
 	return all
 }
 
-// lookup answers with null for functions that nobody knows, and with an empty list for events: so
-// did the service that it took over.
+// lookup returns null for unknown functions and an empty list for unknown events, like the service
+// that Sourcify took over.
 func (s signatures) lookup(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	found := map[string]map[string]any{"function": {}, "event": {}}

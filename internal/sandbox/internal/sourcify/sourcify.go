@@ -1,6 +1,6 @@
-// Package sourcify answers as Sourcify does for the sandbox's contracts: version 2 of its look-up
-// of verified contracts, and its database of signatures (https://docs.sourcify.dev). It verifies
-// nothing: what it is given is what it knows.
+// Package sourcify is a fake of Sourcify for the sandbox's contracts: version 2 of its API for
+// verified contracts, and its database of signatures (https://docs.sourcify.dev). It verifies
+// nothing and knows only the listings that it is given.
 package sourcify
 
 import (
@@ -24,7 +24,7 @@ type Listing struct {
 	Address  common.Address
 	Contract contracts.Contract
 	Exact    bool   // the metadata matched too
-	Proxy    string // kind of proxy as Sourcify calls it, "EIP1967Proxy"; empty for none
+	Proxy    string // the kind of proxy in Sourcify's terms, "EIP1967Proxy"; empty for none
 	Target   common.Address
 }
 
@@ -33,7 +33,7 @@ type place struct {
 	address common.Address
 }
 
-// Server is the handler of both.
+// Server serves both APIs.
 type Server struct {
 	verifiedAt time.Time
 	order      []place
@@ -42,8 +42,8 @@ type Server struct {
 	mux        *http.ServeMux
 }
 
-// New knows the listings and nothing else; of chains without any it answers as of chains that
-// Sourcify does not serve.
+// New returns a server with the given listings. A chain without listings is answered as one that
+// Sourcify does not support.
 func New(listings []Listing, verifiedAt time.Time) (*Server, error) {
 	s := &Server{
 		verifiedAt: verifiedAt.UTC().Truncate(time.Second), listings: map[place]Listing{}, mux: http.NewServeMux(),
@@ -65,7 +65,7 @@ func New(listings []Listing, verifiedAt time.Time) (*Server, error) {
 	return s, nil
 }
 
-// ServeHTTP answers both interfaces at one address; really they have one each.
+// ServeHTTP serves both APIs on one host; Sourcify has a host for each.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.ServeHTTP(w, r) }
 
 // refuse answers with an error in Sourcify's form.
@@ -78,7 +78,7 @@ func refuse(w http.ResponseWriter, status int, code, message string) {
 func answer(w http.ResponseWriter, status int, body any) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(body) // a client that left needs no answer
+	_ = json.NewEncoder(w).Encode(body) // the client may have disconnected
 }
 
 func (s *Server) contract(w http.ResponseWriter, r *http.Request) {
@@ -128,7 +128,7 @@ func (s *Server) contract(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, body)
 }
 
-// field is one of a contract's fields; null for what the sandbox does not have.
+// field returns one of a contract's fields; null for what the sandbox does not have.
 func (s *Server) field(l Listing, name string) any {
 	switch name {
 	case "abi":
@@ -144,7 +144,7 @@ func (s *Server) field(l Listing, name string) any {
 	case "sources":
 		text, err := contracts.Text(l.Contract.Source)
 		if err != nil {
-			return nil // not one of ours
+			return nil // the source is not one of ours
 		}
 		return map[string]any{l.Contract.Source: map[string]string{"content": text}}
 	case "proxyResolution":
@@ -167,7 +167,7 @@ func (s *Server) proxy(l Listing) any {
 	return map[string]any{"isProxy": true, "proxyType": l.Proxy, "implementations": []any{implementation}}
 }
 
-// known are the fields that version 2 has, with the parts that can be asked for alone.
+// known maps the fields of version 2 to the parts that can be requested separately.
 var known = map[string][]string{
 	"abi": nil, "metadata": nil, "sources": nil, "sourceIds": nil, "userdoc": nil, "devdoc": nil, "storageLayout": nil,
 	"transientStorageLayout": nil, "additionalInput": nil, "stdJsonInput": nil, "stdJsonOutput": nil,
@@ -177,7 +177,7 @@ var known = map[string][]string{
 	"signatures":  {"function", "event", "error"},
 }
 
-// always are the fields that every answer has.
+// always are the fields of every answer.
 var always = []string{"match", "creationMatch", "runtimeMatch", "chainId", "address", "verifiedAt", "matchId"}
 
 func wanted(fields, omit string) ([]string, error) {
