@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-func TestWhenAllCompressorsAreAtWorkAnswersGoPlain(t *testing.T) { //nolint:paralleltest // it uses up the shared compressors
+//nolint:paralleltest // it uses up the shared compressors
+func TestWhenAllCompressorsAreAtWorkAnswersGoPlain(t *testing.T) {
 	body := bytes.Repeat([]byte("0"), gzipFrom)
 	var taken []*zipper
 	defer func() {

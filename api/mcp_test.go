@@ -472,7 +472,8 @@ func TestManagementToolsAreLimitedForAKeyAndKeyFreeOnesForANetwork(t *testing.T)
 		return -1
 	}
 	began := time.Now()
-	comeBack := func() int { return 1 + int(time.Since(began)/time.Second) } // refills while they are sent: one a second
+	// refills while they are sent: one a second
+	comeBack := func() int { return 1 + int(time.Since(began)/time.Second) }
 	if n := until(key, "list_api_keys", `{}`); n < 60 || n > 60+comeBack() {
 		t.Errorf("%d management calls passed", n)
 	}

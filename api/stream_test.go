@@ -89,7 +89,8 @@ func TestAnswersOfFiftyMegabytesStreamInBoundedMemoryByteForByte(t *testing.T) {
 					looked, peak = total, max(peak, heap())
 				}
 			}
-			if err != io.EOF || got.Sum32() != want.Sum32() || total < size { //nolint:errorlint // a Reader returns io.EOF unwrapped
+			//nolint:errorlint // a Reader returns io.EOF unwrapped
+			if err != io.EOF || got.Sum32() != want.Sum32() || total < size {
 				t.Errorf("%d bytes came (%v), and they are not those of the upstream", total, err)
 			}
 			if grown := peak - before; grown > 8<<20 {

@@ -73,8 +73,8 @@ func (h *service) passOn(ctx context.Context, event *store.StripeEvent) error {
 	result, err := activities.HandOn(ctx, h.Store, eventFlows{h.Purchases}, event)
 	if err == nil && result == activities.EventNobodys {
 		if left, ok := h.strangers.Let(event.Type); ok {
-			h.Logger.Warn("an event of the payment provider belongs to no account of ours", "event_id", event.ID, "type",
-				event.Type, "left_out", left)
+			h.Logger.Warn("an event of the payment provider belongs to no account of ours", "event_id", event.ID,
+				"type", event.Type, "left_out", left)
 		}
 	}
 	return err

@@ -37,8 +37,8 @@ const (
 		"message, up to 5,000 characters; for calls, their request ids are enough."
 	movedText = "You have switched to another account since you opened it, so nothing was done. Switch back, or open " +
 		"the page again in this account and send the form again."
-	staleText = "Its session has ended, or your browser blocks cookies, so nothing was done. Reload the page and send " +
-		"the form again."
+	staleText = "Its session has ended, or your browser blocks cookies, so nothing was done. Reload the page and " +
+		"send the form again."
 )
 
 // csrfToken returns the token of a cookie and an account ("" for none) with an empty mask. It holds

@@ -80,7 +80,8 @@ func TestTheOverviewSaysWhereUseLeadsAndWhatToDoAboutRefusals(t *testing.T) {
 func TestTheCacheIsExplainedWhereItSavedNothing(t *testing.T) {
 	t.Parallel()
 	in := cacheInsight(&service.CacheSummary{})
-	if want := "a block by its hash, is cached once it is 64 blocks below the head."; !strings.HasSuffix(in.Text, want) {
+	if want := "a block by its hash, is cached once it is 64 blocks below the head."; !strings.HasSuffix(in.Text,
+		want) {
 		t.Errorf("it says %q", in.Text)
 	}
 }

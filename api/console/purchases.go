@@ -104,7 +104,8 @@ func (v *request) purchasePage(code int, key, country, wrong string) error {
 		of := plan.Must(item.Plan)
 		p.Facts = append(p.Facts, fact{"Units", of.Included.Grouped() + " a month"})
 		p.Points = append(p.Points,
-			"It renews automatically until you cancel. You can cancel here at any time, for the end of the paid period.")
+			"It renews automatically until you cancel. You can cancel here at any time, for the end of the paid "+
+				"period.")
 	}
 	if item.Offer != "" {
 		offer := plan.Founding()

@@ -252,7 +252,10 @@ func samples(name string) map[string]page {
 		},
 		"statements": statementsPage{
 			Periods: []periodRow{
-				{Key: "2026-11-01", Days: "1 – 30 Nov 2026", Status: status{"", "in progress"}, Requests: "–", Units: "–"},
+				{
+					Key: "2026-11-01", Days: "1 – 30 Nov 2026", Status: status{"", "in progress"}, Requests: "–",
+					Units: "–",
+				},
 			},
 		},
 		"statements-none": statementsPage{},

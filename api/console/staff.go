@@ -158,7 +158,10 @@ func (v *request) deskStats(counts []service.DeskCount) []stat {
 	}
 	return []stat{
 		{Label: "To answer", Value: number(ours), Unit: plural(ours, "ticket"), Note: waits},
-		{Label: "High and urgent", Value: number(urgent), Unit: plural(urgent, "ticket"), Note: "among those to answer"},
+		{
+			Label: "High and urgent", Value: number(urgent), Unit: plural(urgent, "ticket"),
+			Note: "among those to answer",
+		},
 		{Label: "Waiting for customers", Value: number(theirs), Unit: plural(theirs, "ticket")},
 	}
 }

@@ -69,7 +69,8 @@ USED counts every call until now. REQUESTS counts the calls in PostgreSQL, which
 				err = writeAccount(cmd.OutOrStdout(), &v)
 			}
 			if err == nil && v.MeterError != "" {
-				err = fmt.Errorf("REDIS_URL: Redis cannot be used, so what is left of fences and packs is not shown: %s",
+				err = fmt.Errorf(
+					"REDIS_URL: Redis cannot be used, so what is left of fences and packs is not shown: %s",
 					v.MeterError)
 			}
 			return err

@@ -76,5 +76,6 @@ func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if result == nil {
 		result = resultOf(req, time.Now())
 	}
-	_ = json.NewEncoder(w).Encode(rpcResponse{Version: "2.0", ID: req.ID, Result: result}) // the client may have disconnected
+	// the client may have disconnected
+	_ = json.NewEncoder(w).Encode(rpcResponse{Version: "2.0", ID: req.ID, Result: result})
 }

@@ -69,8 +69,8 @@ func (x *Exchange) Fill(text string) string {
 	return strings.ReplaceAll(text, idMark, string(x.Request.ID))
 }
 
-// Preceded answers as reply does, but first sends the answer of stray on the same connection, like a
-// late answer of an earlier request. The client reads it as the answer to its request.
+// Preceded answers as reply does, but first sends the answer of stray on the same connection, like
+// a late answer of an earlier request. The client reads it as the answer to its request.
 func Preceded(stray, reply Reply) Reply {
 	return func(x *Exchange) {
 		said := httptest.NewRecorder()

@@ -61,8 +61,8 @@ func (s *Watcher) observe(ctx context.Context) error {
 			s.Logger.Info("chain is up again", "chain", id, "incident_id", news.ID.String(), "began_at",
 				news.BeganAt, "ended_at", news.EndedAt)
 		default:
-			s.Logger.Error("chain is down; users are notified", "chain", id, "incident_id", news.ID.String(), "began_at",
-				news.BeganAt)
+			s.Logger.Error("chain is down; users are notified", "chain", id, "incident_id", news.ID.String(),
+				"began_at", news.BeganAt)
 		}
 	}
 	return err

@@ -3,7 +3,6 @@ package notify_test
 import (
 	"errors"
 	"flag"
-
 	"path/filepath"
 	"reflect"
 	"regexp"

@@ -77,8 +77,8 @@ var advised = map[fault.Reason]advice{
 		Doors: []door{toAgents, toKeys},
 	},
 	fault.RateWindow: {
-		Why: "More requests came within the window than the plan's rate limit allows. The window slides. Each item of " +
-			"a batch counts, and so do answers from the cache.",
+		Why: "More requests came within the window than the plan's rate limit allows. The window slides. Each item " +
+			"of a batch counts, and so do answers from the cache.",
 		Does: wait, Doors: []door{toPlans, toPay},
 	},
 	fault.KeyBudget: {

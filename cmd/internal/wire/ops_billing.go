@@ -172,9 +172,9 @@ func OpsReconcile(ctx context.Context, cfg config.Config, id account.ID) (activi
 		known, err = workflows.NewClient(temporal.Client).LookAtSubscription(ctx, id)
 		if refusal, ok := errors.AsType[*fault.Error](err); ok {
 			return fmt.Errorf(
-				"the workflow %s has not updated the account yet and continues on its own; its details in the Temporal "+
-					"UI and StuckReason say why. If nothing runs there, check TEMPORAL_ADDRESS and that a worker "+
-					"runs: %s",
+				"the workflow %s has not updated the account yet and continues on its own; its details in the "+
+					"Temporal UI and StuckReason say why. If nothing runs there, check TEMPORAL_ADDRESS and that a "+
+					"worker runs: %s",
 				workflows.SubscriptionID(id), refusal.Message)
 		}
 		return err

@@ -175,8 +175,8 @@ func OpsReplyTicket(ctx context.Context, cfg config.Config, r store.TicketReply)
 		switch {
 		case errors.Is(err, store.ErrUnread):
 			return fmt.Errorf(
-				"%s has %d messages and --seen is %d: read the new ones with gateway ops tickets show, then send yours "+
-					"with --seen %d",
+				"%s has %d messages and --seen is %d: read the new ones with gateway ops tickets show, then send "+
+					"yours with --seen %d",
 				r.Number.Reference(), t.Messages, *r.Seen, t.Messages)
 		case errors.Is(err, store.ErrTooManyMessages):
 			return fmt.Errorf("%s has %d messages, the maximum for a ticket: resolve it without a message",

@@ -18,7 +18,9 @@ import (
 )
 
 // Mnemonic is the well-known development phrase (BIP-39, no passphrase). For the sandbox only.
-const Mnemonic = "test test test test test test test test test test test junk" //nolint:dupword // the phrase repeats a word
+//
+//nolint:dupword // the phrase repeats a word
+const Mnemonic = "test test test test test test test test test test test junk"
 
 const hardened = uint32(1) << 31
 
