@@ -23,8 +23,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// connectionsReused sends a call times times with one client and returns how many connections were
-// reused.
+// connectionsReused repeats a call with one client and returns how many connections were reused.
 func connectionsReused(t *testing.T, url, method string, times int) (reused int) {
 	t.Helper()
 	transport := &http.Transport{}
