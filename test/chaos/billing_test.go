@@ -28,8 +28,8 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// till is a gateway that sells at the sandbox's Stripe. Nothing tells the gateway of an event but
-// the test.
+// till is a gateway that sells through the sandbox's Stripe. The test alone delivers Stripe's
+// events.
 type till struct {
 	*flowRig
 
@@ -71,7 +71,7 @@ func openTill(t *testing.T) *till {
 	return b
 }
 
-// keep takes what Stripe tells.
+// keep receives Stripe's webhooks.
 func (b *till) keep(_ context.Context, payload []byte, signature string) error {
 	var e struct{ Type string }
 	if err := json.Unmarshal(payload, &e); err != nil {
@@ -83,7 +83,7 @@ func (b *till) keep(_ context.Context, payload []byte, signature string) error {
 	return nil
 }
 
-// owner makes an account that began so many months ago.
+// owner creates an account that began the given number of months ago.
 func (b *till) owner(months int) account.ID {
 	b.t.Helper()
 	id := account.NewID()
@@ -95,7 +95,7 @@ func (b *till) owner(months int) account.ID {
 	return id
 }
 
-// buy has an account pay for an item.
+// buy makes an account pay for an item.
 func (b *till) buy(of account.ID, customer, key string) {
 	b.t.Helper()
 	ctx, now := b.t.Context(), time.Now()
@@ -116,7 +116,7 @@ func (b *till) buy(of account.ID, customer, key string) {
 	b.must(b.stripe.Pay(session, stripe.Visa))
 }
 
-// told is the first event of a type that Stripe has to tell.
+// told returns the first event of a type that Stripe wants to deliver.
 func (b *till) told(kind string) event {
 	b.t.Helper()
 	_, err := b.stripe.Deliver(b.t.Context())
@@ -132,7 +132,7 @@ func (b *till) told(kind string) event {
 	return event{}
 }
 
-// tell posts an event to the API; 0 when it does not answer.
+// tell posts an event to the API and returns the status; 0 when there is no answer.
 func (b *till) tell(e event) int {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.t.Context(), patience)
@@ -149,7 +149,7 @@ func (b *till) tell(e event) int {
 	return resp.StatusCode
 }
 
-// answers waits until the API takes requests, whatever it can serve.
+// answers waits until the API accepts requests, even if it is not ready.
 func (b *till) answers() {
 	b.t.Helper()
 	testkit.Eventually(b.t, patience, func() bool {
@@ -162,7 +162,8 @@ func (b *till) answers() {
 	}, "the API answers: %s", b.serve[0].Tail(5))
 }
 
-// dies runs a worker until it dies at the hit-th coming to a point. before is done while it lives.
+// dies starts a worker that is killed at the given hit of a fault point, and waits for its death.
+// The functions before run while it lives.
 func (b *till) dies(at faultpoint.Point, hit int, before ...func()) {
 	b.t.Helper()
 	b.doomed(b.worker, at, hit)
@@ -172,8 +173,8 @@ func (b *till) dies(at faultpoint.Point, hit int, before ...func()) {
 	b.buried(b.worker, string(at))
 }
 
-// lost ends the attempt of an activity of a flow whose worker is dead, which the server else finds
-// out by its time-out, a minute later.
+// lost fails the pending activity of a flow whose worker is dead. Temporal would otherwise notice
+// only after the activity's timeout, a minute later.
 func (b *till) lost(flow string) func() {
 	dead := fmt.Sprintf("%d@", b.worker.PID())
 	return func() {
@@ -205,8 +206,8 @@ func TestPurchasesAndStatementsOutliveTheProcessesThatMakeThem(t *testing.T) {
 	b.checkLogs()
 }
 
-// purchases loses the process that stored an event, the worker that told the flow, and the flow's
-// workers in the middle of what was bought.
+// purchases kills the process that stored an event, the worker that signalled the flow, and the
+// flow's workers between the steps of a reconciliation.
 func (b *till) purchases() {
 	b.t.Helper()
 	ctx, api := b.t.Context(), b.serve[0]
@@ -227,14 +228,14 @@ func (b *till) purchases() {
 	b.buried(api, string(faultpoint.EventStored))
 	b.start(api)
 	b.answers()
-	if status := b.tell(e); status != http.StatusOK { // Stripe had no answer, and tells again
+	if status := b.tell(e); status != http.StatusOK { // Stripe got no answer, so it retries
 		b.t.Fatalf("told again, the API answered HTTP %d", status)
 	}
 	open := "SELECT count(*) FROM stripe_events WHERE result IS NULL"
 	if n := b.number(open); n != 1 {
 		b.t.Fatalf("%d events are open, want the one whose process died", n)
 	}
-	// when it counts as lost
+	// old enough for the sweep, which takes its signal as lost
 	_, err = b.db.Exec(ctx, "UPDATE stripe_events SET received_at = received_at - interval '2 minutes'")
 	b.must(err)
 
@@ -242,11 +243,11 @@ func (b *till) purchases() {
 	if _, err := b.temporal.DescribeWorkflowExecution(ctx, flow, ""); err != nil || b.number(open) != 1 {
 		b.t.Fatalf("the flow was not told (%v), or the event is marked", err)
 	}
-	b.dies(faultpoint.ReconcileStep, 3) // what was bought is granted
+	b.dies(faultpoint.ReconcileStep, 3) // the purchase is granted
 	if n := b.number("SELECT count(*) FROM packs WHERE account_id = $1", of.UUID); n != 1 || b.number(open) != 0 {
 		b.t.Fatalf("%d packs are granted, %d events open", n, b.number(open))
 	}
-	b.dies(faultpoint.ReconcileStep, 5, b.lost(flow)) // failed charges are told, and the checkouts not ended
+	b.dies(faultpoint.ReconcileStep, 5, b.lost(flow)) // failed charges are reported, and the checkouts are not ended
 	again := b.lost(flow)
 	b.start(b.worker)
 	again()
@@ -275,8 +276,8 @@ func (b *till) purchases() {
 	}
 }
 
-// statements loses a worker in the transaction that closes a statement, and another once it is
-// done.
+// statements kills a worker in the transaction that closes a statement, and another one after the
+// commit.
 func (b *till) statements() {
 	b.t.Helper()
 	ctx := b.t.Context()
@@ -287,7 +288,7 @@ func (b *till) statements() {
 		Door: account.DoorAccount, Daily: account.Unlimited,
 	})
 	b.must(err)
-	// The month before the last one is over for long on the first of a month, too.
+	// The month before the last one ended long ago, even on the first day of a month.
 	month, _ := plan.CalendarMonth(time.Now())
 	end := month.AddDate(0, -1, 0)
 	begin := end.AddDate(0, -1, 0)

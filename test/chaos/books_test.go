@@ -16,15 +16,15 @@ import (
 	"github.com/chainaccess/gateway/metering/flush"
 )
 
-// begin lets the load run.
+// begin starts the load.
 func (r *rig) begin() {
 	for _, c := range r.connections {
 		r.load.Go(func() { c.run(r.stop) })
 	}
 }
 
-// finish ends the load and the processes in order, flushes what is left, and holds the client's
-// tally against PostgreSQL, and PostgreSQL against the meter.
+// finish stops the load and the processes cleanly, flushes the rest, and compares the client's
+// tally with PostgreSQL, and PostgreSQL with the meter.
 func (r *rig) finish() {
 	r.t.Helper()
 	underLoad := r.audit()
@@ -78,7 +78,7 @@ func (r *rig) finish() {
 	}
 }
 
-// lostCalls is how many calls wait to be reclaimed.
+// lostCalls returns the number of calls that wait to be reclaimed.
 func (r *rig) lostCalls() (n int) {
 	r.t.Helper()
 	if err := r.db.QueryRow(r.t.Context(), `SELECT count(*) FROM lost_calls`).Scan(&n); err != nil {
@@ -87,7 +87,7 @@ func (r *rig) lostCalls() (n int) {
 	return n
 }
 
-// flushRest moves what the processes left, open slots too, until the meter holds no usage.
+// flushRest flushes what the processes left, including open slots, until the meter holds no usage.
 func (r *rig) flushRest() {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
@@ -103,7 +103,7 @@ func (r *rig) flushRest() {
 	}
 }
 
-// audit runs gateway ops audit, and gives what it says unless all is balanced.
+// audit runs gateway ops audit. It returns the output, or "" when everything balances.
 func (r *rig) audit() string {
 	r.t.Helper()
 	cmd := exec.CommandContext(r.t.Context(), program(r.t), "ops", "audit") //nolint:gosec // built by the harness
@@ -115,8 +115,8 @@ func (r *rig) audit() string {
 	return fmt.Sprintf("%v: %s", err, text)
 }
 
-// onlyUnbilled reports whether all that an audit names are calls that were served and not billed,
-// as when Redis lost everything.
+// onlyUnbilled reports whether an audit names only calls that were served and not billed, which
+// happens when Redis lost everything.
 func onlyUnbilled(text string) bool {
 	named := 0
 	for line := range strings.Lines(text) {
@@ -130,7 +130,7 @@ func onlyUnbilled(text string) bool {
 	return named > 0
 }
 
-// scan lists Redis' keys that match.
+// scan lists the keys of Redis that match.
 func (r *rig) scan(match string) []string {
 	r.t.Helper()
 	var all []string
@@ -144,7 +144,7 @@ func (r *rig) scan(match string) []string {
 	return all
 }
 
-// lines reads every usage line of PostgreSQL.
+// lines reads all usage lines from PostgreSQL.
 func (r *rig) lines() []line {
 	r.t.Helper()
 	rows, err := r.db.Query(r.t.Context(),
@@ -168,7 +168,7 @@ FROM usage_hours GROUP BY key_id, method, tier, outcome`)
 	return all
 }
 
-// checkLogs finds what must never be in a process' log.
+// checkLogs fails when a process's log contains something that must never be logged.
 func (r *rig) checkLogs() {
 	r.t.Helper()
 	files, err := filepath.Glob(filepath.Join(r.dir, "*.log"))
@@ -188,27 +188,28 @@ func (r *rig) checkLogs() {
 	}
 }
 
-// wipe is a loss of everything that Redis held.
+// wipe is a loss of all data in Redis.
 type wipe struct {
-	begun  time.Time // when Redis was told to forget, by this machine's clock
-	at     time.Time // when it had
-	before []line    // PostgreSQL's lines just before that
+	begun  time.Time // when the loss was triggered, by this machine's clock
+	at     time.Time // when it was complete
+	before []line    // PostgreSQL's lines just before the loss
 }
 
 // unflushed is how old usage may be that is not in PostgreSQL while a worker runs: two slots.
 const unflushed = 20 * time.Second
 
-// mayHaveTaken reports whether a call's lines may have gone with the wipe.
+// mayHaveTaken reports whether a call's lines may have been lost in the wipe.
 func (w *wipe) mayHaveTaken(e *entry) bool {
 	return w != nil && e.Sent <= w.at.UnixMicro() && e.Ended >= w.at.Add(-unflushed).UnixMicro()
 }
 
-// caught reports whether a call was under way just then.
+// caught reports whether a call was in flight during the wipe.
 func (w *wipe) caught(e *entry) bool {
 	return w != nil && e.Sent <= w.at.UnixMicro() && e.Ended >= w.begun.UnixMicro()
 }
 
-// check: what was in PostgreSQL is there still, and everything that came after the wipe.
+// check verifies that PostgreSQL still has what it had before the wipe, and all calls that began
+// after it.
 func (w *wipe) check(t *testing.T, log []entry, lines []line) {
 	t.Helper()
 	if w == nil {

@@ -19,11 +19,11 @@ import (
 	"time"
 )
 
-// entry is a line of the client's log: one call and what came of it. Times are microseconds since
-// 1970 on this machine's clock.
+// entry is a line of the client's log: one call and its result. Times are Unix microseconds of this
+// machine's clock.
 type entry struct {
 	Number  int64  `json:"n"`
-	Index   int    `json:"i"` // place in a batch
+	Index   int    `json:"i"` // index in a batch
 	Key     string `json:"key"`
 	Method  string `json:"method"`
 	Tier    string `json:"tier"`
@@ -36,19 +36,19 @@ type entry struct {
 	Message string `json:"message,omitempty"` // of a refusal or a failure
 	Request string `json:"request,omitempty"` // X-Request-Id
 	Hit     bool   `json:"hit,omitempty"`
-	// Unsent is set when no connection could be made, Lost when one broke before the answer:
-	// nothing is known of the call then.
+	// Unsent is set when no connection could be made. Lost is set when one broke before the answer,
+	// so the call's result is unknown.
 	Unsent bool   `json:"unsent,omitempty"`
 	Lost   string `json:"lost,omitempty"`
 }
 
-// callLog writes entries to a file, from several goroutines.
+// callLog writes entries to a file. It is safe for concurrent use.
 type callLog struct {
 	path string
 	n    atomic.Int64
 
 	mu   sync.Mutex              // guards what follows
-	came map[string]map[fate]int // calls by key and what they came to, for whoever waits for them
+	came map[string]map[fate]int // numbers of calls by key and fate, for tests that wait for them
 	file *os.File
 	to   *bufio.Writer
 	err  error
@@ -77,7 +77,7 @@ func (l *callLog) write(e *entry) {
 	l.came[e.Key][f]++
 }
 
-// cameTo is how many calls of a key came to the same.
+// cameTo returns the number of a key's calls with a fate.
 func (l *callLog) cameTo(key apiKey, f fate) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -109,21 +109,22 @@ func (l *callLog) read(t *testing.T) []entry {
 	}
 }
 
-// connection is one client's: a key, and calls one after another to whichever process it likes.
+// connection is one client, which makes calls with a key one after another, each to a random
+// process.
 type connection struct {
 	key       apiKey
 	log       *callLog
 	processes []string // base URLs
 	random    *rand.Rand
 	pace      time.Duration
-	plain     bool // only calls of one unit, all alike
+	plain     bool // only identical calls of one unit
 	http      *http.Client
 }
 
 const (
 	pace = 20 * time.Millisecond
-	// afterTrouble is the pause after an outage was met, so that it is not met by hundreds of calls
-	// of which nothing is known.
+	// afterTrouble is the pause after an outage was noticed, so that it does not affect hundreds of
+	// calls with unknown results.
 	afterTrouble = 150 * time.Millisecond
 	// answerWithin is longer than any call may take.
 	answerWithin = 20 * time.Second
@@ -144,7 +145,7 @@ func newConnection(key apiKey, log *callLog, processes []string, seed uint64) *c
 	}
 }
 
-// run calls until stop is closed. What is under way then is still answered.
+// run makes calls until stop is closed. It waits for the answer to the last one.
 func (c *connection) run(stop <-chan struct{}) {
 	defer c.http.CloseIdleConnections()
 	timer := time.NewTimer(0)
@@ -163,8 +164,8 @@ func (c *connection) run(stop <-chan struct{}) {
 	}
 }
 
-// once makes one request, of one call or a batch, and writes what came of it. It tells whether it
-// met an outage.
+// once makes one request, with one call or a batch, and logs the results. It reports whether it
+// noticed an outage.
 func (c *connection) once() (trouble bool) {
 	number := c.log.n.Add(1)
 	tier := ""
@@ -201,12 +202,12 @@ func (c *connection) once() (trouble bool) {
 	return trouble
 }
 
-// onlyReader hides what the body is, so that net/http cannot send it a second time by itself.
+// onlyReader hides the body's type, so that net/http cannot retry the request.
 type onlyReader struct{ io.Reader }
 
 func (c *connection) ask(base, tier, body string, entries []entry) {
 	sent := time.Now()
-	// No context: a call that was begun is waited for, or nothing would be known of it.
+	// No context: a call must be waited for, or its result would be unknown.
 	req, err := http.NewRequestWithContext(context.Background(), http.MethodPost, base+"/rpc/eth_mainnet",
 		onlyReader{strings.NewReader(body)})
 	if err != nil {
@@ -244,7 +245,8 @@ func (c *connection) ask(base, tier, body string, entries []entry) {
 	}
 }
 
-// read notes the errors of an answer; one that cannot be read leaves its calls unknown.
+// read records the errors in an answer. If the answer cannot be parsed, the results of its calls
+// are unknown.
 func read(answer []byte, entries []entry) {
 	type reply struct {
 		ID     int             `json:"id"`
@@ -277,24 +279,24 @@ func read(answer []byte, entries []entry) {
 	}
 }
 
-// kind is a kind of call that the load is made of.
+// kind is a kind of call in the load.
 type kind struct {
-	method string // as it stands in usage lines
-	weight int64  // thousandths on the balanced tier, as the interface has it
-	name   string // as it is sent
-	params string // %s is a word of twenty-four hex digits that no other call has
+	method string // as in usage lines
+	weight int64  // thousandths of units on the balanced tier (docs/interface.md)
+	name   string // the method as sent
+	params string // %s is replaced by 24 hex digits that are unique to the call
 }
 
 var usual = kind{"eth_getBalance", 1000, "eth_getBalance", `["0x0000000000000000%s","latest"]`}
 
-// Words in parameters by which the scripted upstream knows what to do.
+// Words in parameters that tell the scripted upstream what to do.
 const (
 	failWord = "fa11fa11fa11fa11"
 	hangWord = "5105105105105105"
 	revertBy = "badbadbadbadbad0"
 )
 
-// kinds with how many of a thousand calls are of them.
+// kinds are the kinds of calls with their share of a thousand calls.
 var kinds = []struct {
 	share int
 	kind
@@ -307,14 +309,14 @@ var kinds = []struct {
 	{120, kind{"eth_getBalance", 1000, "eth_getBalance", `["0x` + failWord + `%s","latest"]`}},
 	{50, kind{"eth_getBalance", 1000, "eth_getBalance", `["0x` + revertBy + `%s","latest"]`}},
 	{3, kind{"eth_getBalance", 1000, "eth_getBalance", `["0x` + hangWord + `%s","latest"]`}},
-	// too wide
+	// a block range that is too wide
 	{40, kind{
 		"eth_getLogs", 2000, "eth_getLogs",
 		`[{"fromBlock":"0x1","toBlock":"0x10000","address":"0x0000000000000000%s"}]`,
 	}},
-	// not in the catalog
+	// a method that is not in the catalog
 	{37, kind{"", 1000, "eth_mining%s", `[]`}},
-	// a hit
+	// a cache hit
 	{30, kind{"eth_chainId", 1000, "eth_chainId", `[]`}},
 }
 
@@ -326,7 +328,7 @@ func pick(random *rand.Rand, batch bool) kind {
 				continue
 			}
 			if batch && (k.name == "eth_chainId" || strings.Contains(k.params, hangWord)) {
-				break // whether an item was a hit does not show in a batch
+				break // in a batch, cache hits of single items cannot be seen
 			}
 			return k.kind
 		}
@@ -352,7 +354,7 @@ func tierOf(header string) string {
 	return header
 }
 
-// weigh is what a call of this weight takes on a tier.
+// weigh returns the price of a call on a tier.
 func weigh(weight int64, tier string) int64 {
 	switch tier {
 	case "cheap":

@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// checkAllowances: no key has more units than it is allowed, whichever fence says so.
+// checkAllowances checks that no key has used more units than any of its fences allows.
 func (r *rig) checkAllowances() {
 	r.t.Helper()
 	for _, k := range r.keys {
@@ -20,7 +20,7 @@ func (r *rig) checkAllowances() {
 		if limit == 0 {
 			continue
 		}
-		var units int64 // the highest of a day, for those that are counted by the day
+		var units int64 // the highest of a day, for daily allowances
 		err := r.db.QueryRow(r.t.Context(), `SELECT coalesce(max(units), 0) FROM (
 SELECT sum(units)::bigint AS units FROM usage_hours WHERE key_id = $1
 GROUP BY CASE WHEN $2 THEN date_trunc('day', hour, 'UTC') END) AS days`, k.id, k.daily > 0).Scan(&units)
@@ -33,8 +33,8 @@ GROUP BY CASE WHEN $2 THEN date_trunc('day', hour, 'UTC') END) AS days`, k.id, k
 	}
 }
 
-// counterSums say of each kind of counter what PostgreSQL must have: $1 and $2 are the last two
-// words of its name, $3 the field.
+// counterSums maps each kind of counter to the condition of its lines in PostgreSQL: $1 and $2 are
+// the last two parts of the counter's name, $3 is the field.
 var counterSums = map[string]string{
 	"ap":  `account_id = $1::uuid AND period = $2::date AND (($3 = 'u' AND source = 'plan') OR $3 = 'c:' || service)`,
 	"kp":  `key_id = $1::uuid AND period = $2::date AND ($3 = 'u' OR $3 = 'c:' || service)`,
@@ -42,9 +42,9 @@ var counterSums = map[string]string{
 	"day": `key_id = $1::uuid AND floor(extract(epoch from hour) / 86400) = $2::bigint AND $3 = ''`,
 }
 
-// givenBack are units of calls that were under way when Redis lost everything, their charges with
-// it, and that were given back afterwards: each is a refund without a charge. A counter that begins
-// anew knows nothing of it and gives nothing back. By account and by key.
+// givenBack returns, by account and by key, the units of calls that were in flight when Redis lost
+// everything, including their charges, and that were refunded afterwards: each is a refund without
+// a charge. A counter that was created after the loss is not reduced by such a refund.
 func (r *rig) givenBack(log []entry) map[string]int64 {
 	units := map[string]int64{}
 	for i := range log {
@@ -59,7 +59,7 @@ func (r *rig) givenBack(log []entry) map[string]int64 {
 
 func (r *rig) refundsWithoutCharge(log []entry) bool { return len(r.givenBack(log)) > 0 }
 
-// checkCounters: what the meter has counted is what PostgreSQL has of it.
+// checkCounters checks that the meter's counters equal the sums in PostgreSQL.
 func (r *rig) checkCounters(log []entry) {
 	r.t.Helper()
 	givenBack := r.givenBack(log)
@@ -90,7 +90,7 @@ func (r *rig) checkCounters(log []entry) {
 	}
 }
 
-// counter reads a counter: a hash, or a string as a field without a name.
+// counter reads a counter: a hash, or a string, which is returned under the empty field name.
 func (r *rig) counter(name string) map[string]int64 {
 	r.t.Helper()
 	fields, err := r.rdb.HGetAll(r.t.Context(), name).Result()
@@ -113,7 +113,7 @@ func (r *rig) counter(name string) map[string]int64 {
 	return figures
 }
 
-// checkTotals: PostgreSQL's two books say the same of every period.
+// checkTotals checks that PostgreSQL's hourly and periodic sums agree for every period.
 func (r *rig) checkTotals() {
 	r.t.Helper()
 	periods, err := r.store.ListUsagePeriods(r.t.Context(), store.UsagePeriod{}, 10_000)

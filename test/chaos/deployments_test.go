@@ -10,12 +10,12 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// onNamespace has a site's flows run in a namespace.
+// onNamespace configures a site's Temporal namespace.
 func (s *site) onNamespace(server *testkit.TemporalServer) *site {
 	return s.on("TEMPORAL_ADDRESS", server.Address).on("TEMPORAL_NAMESPACE", server.Namespace)
 }
 
-// opensRedis are commands that work with the meter.
+// opensRedis are commands that use the meter.
 var opensRedis = [][]string{
 	{"serve"},
 	{"worker"},
@@ -32,7 +32,7 @@ func TestDeployments_NeverShareARedis(t *testing.T) {
 		other.refused("another deployment's Redis", args, "REDIS_URL", "belongs to another deployment",
 			"give each a Redis of its own")
 	}
-	// A second database of the same server is another Redis.
+	// Another database of the same server counts as another Redis.
 	other.on("REDIS_URL", strings.TrimSuffix(one.env["REDIS_URL"], "/0")+"/1")
 	other.stop(other.begin("serve"))
 	one.stop(api)
@@ -55,10 +55,10 @@ func TestDeployments_NeverShareANamespace(t *testing.T) {
 		t.Errorf("the namespace was %q's and is %q's", mark, now)
 	}
 
-	// Temporal loses the mark, and another deployment is there first: those who ran there before
-	// end.
+	// Temporal loses the mark, and another deployment claims the namespace first: the earlier
+	// processes exit.
 	testkit.Eventually(t, patience, func() bool {
-		// not found when nobody marked it again
+		// the error is ignored: not found when the namespace is not marked
 		_ = temporal.TerminateWorkflow(t.Context(), workflows.DeploymentWorkflow, "", "by hand")
 		now, err := workflows.ClaimNamespace(t.Context(), temporal.WorkflowService(), server.Namespace, "another")
 		return err == nil && now == "another"
@@ -79,7 +79,8 @@ func TestDeployments_NeverShareANamespace(t *testing.T) {
 	}
 }
 
-// owner is the id of the deployment that a namespace is marked as; empty when it is not marked.
+// owner returns the id of the deployment that a namespace is marked with; empty when it is not
+// marked.
 func owner(t *testing.T, c client.Client) string {
 	t.Helper()
 	found, err := c.DescribeWorkflowExecution(t.Context(), workflows.DeploymentWorkflow, "")

@@ -1,4 +1,4 @@
-// Package chaos holds the fault harness, which is all tests: it runs the gateway's own processes,
-// kills them and the servers that they stand on, and holds what a client saw against what
-// PostgreSQL says. It owns no rule of the gateway and links none of its parts into it.
+// Package chaos holds the fault harness, which consists of tests only: it runs the gateway's
+// processes, kills them and their servers, and compares what a client saw with PostgreSQL. It
+// contains no rule of the gateway, and the gateway does not link it.
 package chaos

@@ -14,8 +14,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// besides lets a key of its own call, with calls of one unit, until the function that it gives is
-// called.
+// besides makes calls of one unit with a separate key until stop is called.
 func (r *rig) besides(key apiKey, connections int, every time.Duration) (stop func()) {
 	quit := make(chan struct{})
 	var calling sync.WaitGroup
@@ -30,13 +29,13 @@ func (r *rig) besides(key apiKey, connections int, every time.Duration) (stop fu
 	}
 }
 
-// of returns the log's lines of a key.
+// of returns the log's entries of a key.
 func (r *rig) of(key apiKey) []entry {
 	r.t.Helper()
 	return slices.DeleteFunc(r.log.read(r.t), func(e entry) bool { return e.Key != key.id })
 }
 
-// until waits until n calls of the key came to the same.
+// until waits until n calls of the key have had a fate.
 func (r *rig) until(key apiKey, wanted fate, n int) {
 	r.t.Helper()
 	testkit.Eventually(r.t, patience, func() bool {
@@ -44,8 +43,8 @@ func (r *rig) until(key apiKey, wanted fate, n int) {
 	}, "%d calls of a key came to %d", n, wanted)
 }
 
-// revoke revokes a key under load. From the moment on in which that is answered, none of its calls
-// is admitted, in any process.
+// revoke revokes a key under load. Once the revocation is answered, no process admits another call
+// of the key.
 func revoke(r *rig) {
 	r.t.Helper()
 	key := r.newKey(holder{plan: plan.Scale, door: account.DoorAccount})
@@ -72,9 +71,9 @@ func revoke(r *rig) {
 	}
 }
 
-// deleteProjections takes from Redis, again and again and while usage is not flushed, everything
-// that it knows of accounts but their usage, until their allowances are used up, and then some:
-// each counter that a fence has.
+// deleteProjections repeatedly deletes everything about accounts from Redis except their usage,
+// while usage is not flushed, until their allowances are used up. It covers each counter that a
+// fence has.
 func deleteProjections(r *rig) {
 	r.t.Helper()
 	var keys []apiKey
@@ -107,8 +106,8 @@ func deleteProjections(r *rig) {
 		r.t.Fatal(failed)
 	}
 	for _, key := range keys {
-		// Used up, so every unit of it is somewhere; that PostgreSQL has not more of them is seen
-		// in the end.
+		// The allowance is used up, so each of its units was charged to some call. finish checks
+		// that PostgreSQL has no more of them.
 		came, lost := int64(r.log.cameTo(key, answered)), int64(r.log.cameTo(key, unknown))
 		if limit := key.allowance(); came > limit || came+lost < limit {
 			r.t.Errorf("%+v: %d calls of one unit each were admitted, of %d nothing is known", key.holder, came, lost)
@@ -116,8 +115,9 @@ func deleteProjections(r *rig) {
 	}
 }
 
-// deleteAgain deletes projections, counters, or both, of every key's account, each time the key had
-// an answer since: on a slow machine loading takes longer than any pace that would be fixed here.
+// deleteAgain deletes projections, counters, or both, of every key's account, whenever the key has
+// had an answer since the last deletion: on a slow machine, loading takes longer than any fixed
+// interval.
 func (r *rig) deleteAgain(ctx context.Context, keys []apiKey, quit <-chan struct{}) error {
 	what := [][]string{{"cfg", "key"}, {"ap", "kp", "pk", "day"}, {"cfg", "key", "ap", "kp", "pk", "day"}}
 	tick := time.NewTicker(50 * time.Millisecond)
@@ -159,7 +159,7 @@ func (r *rig) deleteAgain(ctx context.Context, keys []apiKey, quit <-chan struct
 	}
 }
 
-// flushAll has Redis lose everything that it holds.
+// flushAll deletes all data in Redis.
 func flushAll(r *rig) {
 	r.t.Helper()
 	testkit.Eventually(r.t, patience, func() bool {
@@ -175,9 +175,8 @@ func flushAll(r *rig) {
 	r.until(r.keys[0], answered, r.log.cameTo(r.keys[0], answered)+50)
 }
 
-// endPeriods lets the periods of two accounts end under load: a subscription that ends, and one
-// whose month is over. Calls before that instant of Redis' clock are the old period's, those after
-// it the new one's.
+// endPeriods ends the periods of two accounts under load: a subscription's, and a calendar month's.
+// Calls before that instant of Redis' clock belong to the old period, later ones to the new one.
 func endPeriods(r *rig) {
 	r.t.Helper()
 	key, other := r.newKey(holder{plan: plan.Scale, door: account.DoorAccount}),
@@ -185,7 +184,7 @@ func endPeriods(r *rig) {
 	boundary := time.Now().Add(r.clockOff + 3*time.Second).Truncate(time.Millisecond).UTC()
 	ends := plan.Cycle{Anchor: boundary.AddDate(0, 0, -10), Ends: boundary}
 	turns := plan.Cycle{Anchor: plan.AddMonths(boundary, -1)}
-	if start, _ := turns.Period(boundary); !start.Equal(boundary) { // a day that last month lacks
+	if start, _ := turns.Period(boundary); !start.Equal(boundary) { // a day that last month lacked
 		turns = ends
 	}
 	for key, cycle := range map[string]plan.Cycle{key.id: ends, other.id: turns} {
@@ -209,8 +208,8 @@ func endPeriods(r *rig) {
 	}
 }
 
-// checkPeriods holds the calls of a key before and after an instant against the two periods that
-// meet there. turned is that instant on this machine's clock.
+// checkPeriods checks that a key's calls before and after an instant are in the right one of two
+// periods. turned is that instant by this machine's clock.
 func (r *rig) checkPeriods(key apiKey, boundary, turned time.Time) {
 	r.t.Helper()
 	var before, after, between, lost int64

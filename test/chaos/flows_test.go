@@ -18,23 +18,23 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// flowRig is a gateway whose durable flows run: API processes and a worker of the real program over
-// Temporal, with no load.
+// flowRig is a gateway with durable flows: API processes and a worker of the real program with
+// Temporal, without a load.
 type flowRig struct {
 	*rig
 
 	temporal client.Client
-	space    string // namespace
+	space    string // Temporal namespace
 }
 
-// newFlowRig opens what the processes stand on, and starts none of them. upstreams is the text of
-// the upstreams file.
+// newFlowRig starts the servers that the processes need, but none of the processes. upstreams is
+// the text of the upstreams file.
 func newFlowRig(t *testing.T, upstreams string, more ...string) *flowRig {
 	t.Helper()
 	name := fnv.New64a()
 	_, _ = io.WriteString(name, t.Name())
 	t.Logf("seed %d", *seed)
-	program(t) // which takes a while the first time
+	program(t) // takes long the first time
 	r := &flowRig{rig: &rig{
 		//nolint:gosec // moments, no secret
 		t: t, dir: t.ArtifactDir(), random: rand.New(rand.NewPCG(*seed, name.Sum64())),
@@ -71,7 +71,7 @@ func newFlowRig(t *testing.T, upstreams string, more ...string) *flowRig {
 
 const flowPepper = "flows-pepper-of-at-least-thirty-two-bytes"
 
-// doomed starts a process that dies when it comes to a point for the hit-th time.
+// doomed starts a process that is killed at the given hit of a fault point.
 func (r *flowRig) doomed(p *role, at faultpoint.Point, hit int) {
 	r.t.Helper()
 	where := fmt.Sprintf("%s:%d", at, hit)
@@ -79,7 +79,7 @@ func (r *flowRig) doomed(p *role, at faultpoint.Point, hit int) {
 	r.start(p, "GATEWAY_FAULTPOINT="+where)
 }
 
-// must ends the test when something failed that it needs.
+// must fails the test on an error.
 func (r *flowRig) must(err error) {
 	r.t.Helper()
 	if err != nil {
@@ -87,7 +87,7 @@ func (r *flowRig) must(err error) {
 	}
 }
 
-// number asks the record for one.
+// number returns the number that a query of PostgreSQL returns.
 func (r *flowRig) number(sql string, args ...any) (n int) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), patience)

@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// apiKey is a key of the load. Every key has an account of its own.
+// apiKey is a key of the load. Every key has its own account.
 type apiKey struct {
 	holder
 	id, account string
@@ -21,23 +21,23 @@ type apiKey struct {
 	secret      string
 }
 
-// holder is a kind of customer. Allowances are in whole units; 0 is none.
+// holder is a kind of customer. Allowances are in whole units; 0 means none.
 type holder struct {
 	plan  string
 	door  account.Door
-	daily int64 // of a UTC day
-	// quota is a contract's, of a period; packs are drawn after it. Only with plan.Enterprise.
+	daily int64 // per UTC day
+	// quota is the contract's quota per period; packs are used after it. Only with plan.Enterprise.
 	quota int64
 	packs []int64
-	// keyCap and serviceCap are fences of the key and of the service rpc on the account, of a
-	// period.
+	// keyCap and serviceCap are the monthly cap of the key, and that of the service rpc on the
+	// account.
 	keyCap, serviceCap int64
 
-	connections int // from which it calls at a time
+	connections int // concurrent connections
 }
 
-// allowance is what the holder can use before the test is over, in whole units; 0 for no bound that
-// matters.
+// allowance returns how many whole units the holder can use during the test; 0 for no relevant
+// limit.
 func (h *holder) allowance() int64 {
 	total := h.daily + h.keyCap + h.serviceCap + h.quota
 	for _, p := range h.packs {
@@ -46,8 +46,8 @@ func (h *holder) allowance() int64 {
 	return total
 }
 
-// holders are whose calls make the load: wide windows carry it, narrow ones and small allowances
-// have calls refused.
+// holders are the customers of the load: wide rate windows carry it; narrow ones and small
+// allowances cause refusals.
 func holders() []holder {
 	return []holder{
 		{plan: plan.Scale, door: account.DoorAccount, connections: 3},
@@ -55,13 +55,13 @@ func holders() []holder {
 		{plan: plan.Growth, door: account.DoorAccount, connections: 2},
 		{plan: plan.Enterprise, door: account.DoorAccount, quota: 150, packs: []int64{75, 300}, connections: 1},
 		{plan: plan.Pro, door: account.DoorAccount, daily: 40, connections: 1},
-		{plan: plan.Free, door: account.DoorAccount, connections: 1}, // 100 calls in 15 minutes
+		{plan: plan.Free, door: account.DoorAccount, connections: 1}, // 100 calls per 15 minutes
 		{plan: plan.Door1, door: account.DoorPublic, daily: 10_000, connections: 1},
 	}
 }
 
-// openAccounts opens what keys are made and fences are changed with, besides the processes of the
-// gateway.
+// openAccounts connects to the servers for creating keys and changing fences, without the gateway's
+// processes.
 func (r *rig) openAccounts(pepper string) {
 	r.t.Helper()
 	var err error
@@ -87,7 +87,7 @@ func (r *rig) openAccounts(pepper string) {
 
 var harness = store.Author{Actor: "fault harness", Origin: "ops", Reason: "a scenario"}
 
-// newKey makes an account with one key and its fences.
+// newKey creates an account with one key and its fences.
 func (r *rig) newKey(h holder) apiKey {
 	r.t.Helper()
 	must := func(err error) {

@@ -23,8 +23,8 @@ var (
 	seed = flag.Uint64("seed", 0, "repeat the random moments of a run whose seed was printed; 0 takes a new one")
 )
 
-// Of what is built by a command the go tool does not see that results depend on it: it sees these
-// imports, and directories that are read.
+// sources are read by TestMain because the go tool does not know that results depend on programs
+// that a test builds. It only tracks imports and files that a test reads.
 var sources = []string{"../../cmd/gateway", "../../cmd/internal/wire"}
 
 func TestMain(m *testing.M) {
@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 		}
 	}
 	if !*long {
-		// The groups mostly wait, for slots that end and for processes that start.
+		// The groups mostly wait, for slots to end and for processes to start.
 		if err := flag.Set("test.parallel", "3"); err != nil {
 			panic(err)
 		}
@@ -50,7 +50,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// built is the gateway with its points of death, made once for all scenarios.
+// built is the gateway with fault points, built once for all scenarios.
 var built struct {
 	once sync.Once
 	dir  string

@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// proxy stands between the API processes and Redis. While it swallows, it keeps some replies to
-// itself and closes their connections: Redis has run the commands, and the gateway never learns of
-// it.
+// proxy is a TCP proxy between the API processes and Redis. While it swallows replies, it drops
+// some of them and closes their connections: Redis has run the commands, and the gateway does not
+// learn it.
 type proxy struct {
 	addr     string
 	target   string
@@ -26,10 +26,10 @@ type proxy struct {
 	conns  map[net.Conn]struct{}
 }
 
-// refundKey is in every request that gives a charge back, and in no other.
+// refundKey occurs in every refund request and in no other one.
 var refundKey = []byte(":rf:") //nolint:gochecknoglobals // a constant
 
-// Of how many replies one is swallowed: refunds are rare, and theirs is a story of its own.
+// One of how many replies is swallowed. The rate for refunds differs because they are rare.
 const (
 	swallowOneOf        = 25
 	swallowOneRefundsOf = 2
@@ -70,7 +70,7 @@ func (p *proxy) accept() {
 			continue
 		}
 		p.hold(client, server)
-		var refund atomic.Bool // the request under way gives a charge back
+		var refund atomic.Bool // the request in flight is a refund
 		p.wg.Go(func() {
 			defer p.end(client, server)
 			p.requests(server, client, &refund)

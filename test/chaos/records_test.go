@@ -7,14 +7,14 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 )
 
-// recorded is what stands in calls and refused_calls.
+// recorded holds the contents of calls and refused_calls.
 type recorded struct {
 	calls  map[callAt]bool
-	failed int64 // refused calls with a record of their own
-	summed int64 // those in sums
+	failed int64 // refused calls with their own record
+	summed int64 // refused calls in sums
 }
 
-// callAt is where a call stood: its request and its place in the batch.
+// callAt identifies a call by its request and its index in the batch.
 type callAt struct {
 	request string
 	index   int
@@ -50,7 +50,7 @@ func (r *rig) recorded() recorded {
 	return found
 }
 
-// unrecorded are the calls with an answer, or charged and given back, that left no record.
+// unrecorded returns the calls without a record that were answered, or charged and refunded.
 func (r *rig) unrecorded(found recorded) (missing []entry, known int) {
 	r.t.Helper()
 	log := r.log.read(r.t)
@@ -68,22 +68,22 @@ func (r *rig) unrecorded(found recorded) (missing []entry, known int) {
 	return missing, known
 }
 
-// answers waits until the load brought so many more.
+// answers waits until the load has made more further requests.
 func (r *rig) answers(more int64) {
 	r.t.Helper()
 	from := r.log.n.Load()
 	testkit.Eventually(r.t, patience, func() bool { return r.log.n.Load() >= from+more }, "%d more requests", more)
 }
 
-// A killed process loses the call records of CALL_RECORDS_DELAY, and of a COPY that is under way
+// A killed process loses the call records of the last CALL_RECORDS_DELAY and of a COPY in progress
 // (docs/decisions/0003-call-records.md). No charge is lost with them.
 func TestCallRecords_AKilledProcessLosesThoseOfTheDelay(t *testing.T) {
 	t.Parallel()
 	const (
 		delay  = 250 * time.Millisecond // the default
-		slack  = 2 * time.Second        // of a loaded machine under the race detector, to notice the tick and write
+		slack  = 2 * time.Second        // for a loaded machine with the race detector to notice the tick and write
 		rounds = 4
-		lives  = 3 * time.Second // at least, of a process before it is killed
+		lives  = 3 * time.Second // the minimum lifetime of a process before it is killed
 	)
 	r := newRig(t, needs{})
 	kills := map[string][]time.Time{} // by base URL
@@ -102,7 +102,7 @@ func TestCallRecords_AKilledProcessLosesThoseOfTheDelay(t *testing.T) {
 	missing, known := r.unrecorded(r.recorded())
 	var oldest time.Duration
 	for i := range missing {
-		before := time.Duration(1<<63 - 1) // the next kill of the process that answered
+		before := time.Duration(1<<63 - 1) // time until the next kill of the process that answered
 		for _, at := range kills[missing[i].Process] {
 			if d := at.Sub(time.UnixMicro(missing[i].Ended)); d > -time.Second {
 				before = min(before, d)
@@ -118,7 +118,7 @@ func TestCallRecords_AKilledProcessLosesThoseOfTheDelay(t *testing.T) {
 		rounds, oldest)
 }
 
-// A process that ends in order writes every record and every sum, however long they may wait.
+// A process that is stopped cleanly writes all records and sums, even with a long delay.
 func TestCallRecords_AProcessThatEndsInOrderLosesNone(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, needs{})

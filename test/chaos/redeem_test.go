@@ -26,7 +26,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// shop sells per call at two API processes, on the sandbox's Base.
+// shop is a gateway that sells per call on the sandbox's Base with two API processes.
 type shop struct {
 	*flowRig
 
@@ -35,7 +35,7 @@ type shop struct {
 	payer sandbox.EVMAccount
 }
 
-// What is paid, in atomic units of USDC, and how deep it has to be.
+// The payment in atomic units of USDC, and its confirmations.
 const (
 	payment       = 90_000
 	confirmations = 1
@@ -69,8 +69,8 @@ func openShop(t *testing.T) *shop {
 	return s
 }
 
-// pay sends what a bundle costs, waits until it is deep enough, and gives the transaction and the
-// payer's signature.
+// pay pays for a bundle, waits until the payment has enough confirmations, and returns the
+// transaction and the payer's signature.
 func (s *shop) pay() (hash, signature string) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
@@ -95,7 +95,7 @@ func (s *shop) pay() (hash, signature string) {
 	return hash, hexutil.Encode(raw)
 }
 
-// redeemed is what a redeem came to; Status is HTTP's, 0 when the connection broke.
+// redeemed is the result of a redeem. Status is 0 when the connection broke.
 type redeemed struct {
 	Status     int
 	Credential string     `json:"credential"`
@@ -105,20 +105,20 @@ type redeemed struct {
 	text       string
 }
 
-// redeem asks a process for the credential, from a network of its own.
+// redeem redeems a payment at a process, from a network of its own.
 func (s *shop) redeem(at *role, visitor int, hash, signature string) (r redeemed) {
 	body, _ := json.Marshal(map[string]string{"tx_hash": hash, "tier": "balanced", "signature": signature})
 	r.Status, r.text = s.post(at, "/x402/redeem", body, "X-Forwarded-For", fmt.Sprintf("198.51.%d.1", visitor%250))
-	_ = json.Unmarshal([]byte(r.text), &r) // of a refusal nothing is taken
+	_ = json.Unmarshal([]byte(r.text), &r) // an error leaves it empty
 	return r
 }
 
-// redeemAsTold sends a redeem again for as long as it is told to, as clients do: on a busy machine
+// redeemAsTold retries a redeem for as long as Retry-After says, as clients do: on a busy machine,
 // the flow takes longer than an answer waits.
 func (s *shop) redeemAsTold(at *role, visitor int, hash, signature string) redeemed {
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
-	again := time.NewTicker(5 * time.Second) // what Retry-After says
+	again := time.NewTicker(5 * time.Second) // the value of Retry-After
 	defer again.Stop()
 	for {
 		r := s.redeem(at, visitor, hash, signature)
@@ -133,14 +133,14 @@ func (s *shop) redeemAsTold(at *role, visitor int, hash, signature string) redee
 	}
 }
 
-// call asks for a block with a credential, and gives HTTP's status.
+// call requests a block number with a credential and returns the HTTP status.
 func (s *shop) call(at *role, credential string) int {
 	status, _ := s.post(at, "/rpc/base_mainnet",
 		[]byte(`{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}`), "X-PAYMENT", credential)
 	return status
 }
 
-// post sends JSON; the status is 0 when nothing was answered.
+// post posts JSON; the status is 0 when there was no answer.
 func (s *shop) post(at *role, path string, body []byte, header, value string) (status int, text string) {
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
@@ -162,7 +162,8 @@ func (s *shop) post(at *role, path string, body []byte, header, value string) (s
 	return resp.StatusCode, string(all)
 }
 
-// check wants one settlement on the receipt, one grant, and one key that works, of so many or more.
+// check checks that the receipt has one settlement with one grant, that at least keys keys were
+// made, and that one of them works.
 func (s *shop) check(hash string, keys int) {
 	s.t.Helper()
 	var receipt struct {
@@ -223,8 +224,8 @@ func TestAPaymentIsGrantedOnceWhateverBecomesOfTheProcesses(t *testing.T) {
 	s.checkLogs()
 }
 
-// redeemsAtOnce sends two hundred redeems of one payment at two processes: one credential works in
-// the end.
+// redeemsAtOnce sends two hundred redeems of one payment to two processes. In the end one
+// credential works.
 func (s *shop) redeemsAtOnce() {
 	s.t.Helper()
 	hash, signature := s.pay()
@@ -247,7 +248,7 @@ func (s *shop) redeemsAtOnce() {
 		switch r := &all[i]; {
 		case r.Status == http.StatusOK && r.Credential != "" && r.Tier == "balanced" && r.Units == bought:
 			given[r.Credential] = true
-		// so many rotations of one settlement are let through a minute, and this one may come again
+		// the rate limit of a settlement's rotations; the caller may retry
 		case r.Status == http.StatusTooManyRequests:
 		default:
 			s.t.Errorf("redeem %d: HTTP %d: %.300s", i, r.Status, r.text)
@@ -270,8 +271,8 @@ func (s *shop) redeemsAtOnce() {
 	s.check(hash, len(given))
 }
 
-// redeemsAgainElsewhere kills a process before it answers: the payer is told the credential, or
-// given another one for the same units, at another.
+// redeemsAgainElsewhere kills a process before it answers. Another process returns the credential,
+// or a new one for the same units.
 func (s *shop) redeemsAgainElsewhere() {
 	s.t.Helper()
 	hash, signature := s.pay()
@@ -283,7 +284,7 @@ func (s *shop) redeemsAgainElsewhere() {
 		s.t.Fatalf("the process that is killed answered HTTP %d: %s", lost.Status, lost.text)
 	}
 	s.buried(victim, string(faultpoint.RedeemDecided))
-	s.check(hash, 1) // it was decided
+	s.check(hash, 1) // the settlement was decided
 	again := s.redeemAsTold(other, 0, hash, signature)
 	if again.Status != http.StatusOK || again.Credential == "" {
 		s.t.Fatalf("redeemed again: HTTP %d: %s", again.Status, again.text)

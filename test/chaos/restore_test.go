@@ -12,8 +12,8 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 )
 
-// restored is a deployment whose PostgreSQL is taken back to an earlier state while its API runs
-// and Redis stays.
+// restored is a deployment whose PostgreSQL is restored to an earlier state while its API runs and
+// Redis is kept.
 type restored struct {
 	*site
 
@@ -25,9 +25,9 @@ type restored struct {
 
 const suspendedCode = -32009
 
-// restore makes two accounts, backs PostgreSQL up, changes both so that Redis has higher versions
-// than the backup, and restores it. The first account is active then in both; the second is
-// suspended in Redis, and was not in the backup.
+// restore creates two accounts, backs up PostgreSQL, changes both accounts so that Redis has higher
+// versions than the backup, and restores the backup. Afterwards the first account is active in
+// both; the second one is suspended in Redis and active in the backup.
 func restore(t *testing.T, pointInTime bool) *restored {
 	t.Helper()
 	r := &restored{site: newSite(t), postgres: testkit.OwnPostgres(t)}
@@ -52,7 +52,7 @@ func restore(t *testing.T, pointInTime bool) *restored {
 	return r
 }
 
-// post returns what the API answers.
+// post returns the API's answer.
 func (r *restored) post(path, key, body string) []byte {
 	r.t.Helper()
 	req, err := http.NewRequestWithContext(r.t.Context(), http.MethodPost, r.api.url()+path, strings.NewReader(body))
@@ -88,8 +88,7 @@ func (r *restored) accountOf(prefix string) (id string) {
 	return id
 }
 
-// code is what a call of an account comes to; 0 when it is answered. No upstream is asked for this
-// method.
+// code returns the error code of an account's call; 0 for a result. The method needs no upstream.
 func (r *restored) code(of int) int {
 	r.t.Helper()
 	var answer struct {
@@ -103,7 +102,7 @@ func (r *restored) code(of int) int {
 	return answer.Error.Code
 }
 
-// is checks what a call comes to.
+// is checks the result of an account's call.
 func (r *restored) is(of, want int) {
 	r.t.Helper()
 	if got := r.code(of); got != want {
@@ -111,7 +110,7 @@ func (r *restored) is(of, want int) {
 	}
 }
 
-// change changes an account, with a command that ends with this code, and gives what it said.
+// change changes an account with a command that must exit with code want, and returns its output.
 func (r *restored) change(of int, what string, want int, flags ...string) string {
 	r.t.Helper()
 	code, out, errs := r.run(append([]string{"ops", "account", what, r.accounts[of], "--reason", "a restore"},
@@ -128,14 +127,14 @@ func TestRestore_ToAPointInTimeWinsOverRedis(t *testing.T) {
 	if said := r.change(0, "suspend", 0); !strings.Contains(said, "is suspended") {
 		t.Errorf("suspend said %q", said)
 	}
-	r.is(0, suspendedCode) // from the answer on
+	r.is(0, suspendedCode) // as soon as the command has returned
 	r.change(0, "resume", 0)
 	r.is(0, 0)
 	if said := r.change(0, "set-enterprise", 0, "--quota", "5", "--rate", "100", "--per", "1s"); !strings.Contains(said,
 		"is on plan enterprise") {
 		t.Errorf("set-enterprise said %q", said)
 	}
-	// What nobody changes again is as PostgreSQL has it, too.
+	// An account that is not changed again is in the state of PostgreSQL, too.
 	r.is(1, 0)
 	r.change(1, "suspend", 0)
 	r.is(1, suspendedCode)
@@ -145,16 +144,16 @@ func TestRestore_OfASnapshotIsToldAndRecovered(t *testing.T) {
 	t.Parallel()
 	r := restore(t, false)
 	for _, said := range []string{
-		r.change(0, "suspend", 3), // a lower version than Redis has
+		r.change(0, "suspend", 3), // a lower version than in Redis
 		r.change(0, "set-enterprise", 3, "--quota", "5", "--rate", "100", "--per",
-			"1s"), // the same version, with other content
+			"1s"), // the same version with another content
 		r.change(1, "set-enterprise", 3, "--quota", "5", "--rate", "100", "--per", "1s"),
 	} {
 		if !strings.Contains(said, "saved, but not in force yet") || !strings.Contains(said, "gateway ops recover") {
 			t.Errorf("a change that is not in force said %q", said)
 		}
 	}
-	r.is(0, 0) // as Redis has it
+	r.is(0, 0) // still the state in Redis
 	r.is(1, suspendedCode)
 	code, out, errs := r.run("ops", "recover")
 	if code != 0 || !strings.HasPrefix(out, "epoch ") || !strings.Contains(out, "are reloaded from PostgreSQL") {
@@ -166,8 +165,7 @@ func TestRestore_OfASnapshotIsToldAndRecovered(t *testing.T) {
 	r.is(0, 0)
 	r.change(1, "suspend", 0)
 	r.is(1, suspendedCode)
-	// The same snapshot once more: by now Redis is of a later epoch, and nothing starts on it
-	// unsaid.
+	// The same snapshot again: Redis now has a later epoch, so no process starts without an error.
 	r.postgres.Restore(t, false)
 	for _, args := range opensRedis {
 		r.refused("an older PostgreSQL", args, "DATABASE_URL", "gateway ops recover")

@@ -33,9 +33,9 @@ import (
 // patience is how long a condition may take on a loaded machine.
 const patience = 3 * time.Minute
 
-// rig is a gateway under load: two API processes and a worker of the real program, with a Redis, a
-// PostgreSQL and upstreams that they do not share with another rig. Its methods are for the test's
-// goroutine, but for those of the load.
+// rig is a gateway under load: two API processes and a worker of the real program, with their own
+// Redis, PostgreSQL and upstreams. Its methods must be called from the test's goroutine, except
+// those of the load.
 type rig struct {
 	t      *testing.T
 	random *rand.Rand
@@ -45,31 +45,32 @@ type rig struct {
 	redis    *testkit.RedisServer
 	rdb      *redis.Client
 	proxy    *proxy                  // between the API processes and Redis; nil for none
-	postgres *testkit.PostgresServer // nil: the database is one of the server that tests share
+	postgres *testkit.PostgresServer // nil: a database on the server that tests share
 	url      string                  // of the database
 	db       *pgxpool.Pool
 	serve    [2]*role
 	worker   *role
 
-	store       *store.Store // these four, to make keys, to change fences and to flush what is left
+	store       *store.Store // these four create keys, change fences and flush the rest
 	meter       *meter.Meter
 	hasher      *account.Hasher
 	limits      *limits.Limits
 	keys        []apiKey
 	connections []*connection
 	log         *callLog
-	stop        chan struct{} // closed when the load is to end
+	stop        chan struct{} // closed to end the load
 	load        sync.WaitGroup
-	clockOff    time.Duration // of Redis' clock
-	// outages are when the meter did not answer, its replies were lost, or it could not be loaded.
+	clockOff    time.Duration // offset of Redis' clock
+	// outages are the times when the meter did not answer, its replies were lost, or it could not
+	// be loaded.
 	outages []outage
-	// atEnd is to be checked when everything is in PostgreSQL.
+	// atEnd holds checks to run when everything is in PostgreSQL.
 	atEnd []func()
-	// wiped is when Redis lost everything, and what PostgreSQL had just before.
+	// wiped is the loss of all data in Redis, if there was one.
 	wiped *wipe
 }
 
-// role is a process of the gateway, which may be started again.
+// role is a process of the gateway, which may be restarted.
 type role struct {
 	name, address string // address is empty for the worker
 	*process.Process
@@ -77,10 +78,10 @@ type role struct {
 
 func (r *role) url() string { return "http://" + r.address }
 
-// needs says what a scenario needs beyond the usual.
+// needs are the special needs of a scenario.
 type needs struct {
-	ownPostgres bool // to stop it
-	clock       bool // of Redis, to step it
+	ownPostgres bool // a server that can be stopped
+	clock       bool // a Redis with a clock that can be set
 }
 
 func newRig(t *testing.T, n needs) *rig {
@@ -88,7 +89,7 @@ func newRig(t *testing.T, n needs) *rig {
 	name := fnv.New64a()
 	_, _ = io.WriteString(name, t.Name())
 	t.Logf("seed %d", *seed)
-	program(t) // which takes a while the first time
+	program(t) // takes long the first time
 	r := &rig{
 		t: t, dir: t.ArtifactDir(), stop: make(chan struct{}),
 		random: rand.New(rand.NewPCG(*seed, name.Sum64())), //nolint:gosec // moments, no secret
@@ -118,7 +119,7 @@ func newRig(t *testing.T, n needs) *rig {
 	r.env = append(os.Environ(),
 		"DATABASE_URL="+r.url, "KEY_PEPPER="+pepper, "UPSTREAMS_FILE="+file, "METRICS_ADDRESS=127.0.0.1:0",
 		"CALL_TIMEOUT=2s", "DRAIN_DELAY=0s", "DRAIN_TIMEOUT=10s", "GOMAXPROCS=2",
-		// The flusher needs no Temporal, and probes are made by the harness.
+		// The flusher needs no Temporal, and the harness makes the probes.
 		"TEMPORAL_ADDRESS="+testkit.ClosedAddress(t),
 	)
 	host := ownHost()
@@ -135,9 +136,9 @@ func newRig(t *testing.T, n needs) *rig {
 	return r
 }
 
-// ownHost is a loopback address that nobody else uses, of the sixteen million that Linux has: while
-// a process is dead, its port must not go to another program, least of all to another rig's
-// gateway.
+// ownHost returns a loopback address that no other program uses, out of sixteen million on Linux:
+// while a process is dead, its port must not go to another program, in particular not to another
+// rig's gateway.
 func ownHost() string {
 	n := rand.Uint32() //nolint:gosec // an address, no secret
 	return fmt.Sprintf("127.%d.%d.%d", 64+n%128, n>>8%256, 1+n>>16%254)
@@ -151,7 +152,7 @@ func (r *rig) urls() []string {
 	return all
 }
 
-// start runs a role, with more in its environment: where to die.
+// start starts a role; more is added to its environment, such as a fault point.
 func (r *rig) start(p *role, more ...string) {
 	r.t.Helper()
 	args, own := []string{"worker"}, []string{"REDIS_URL=" + r.redis.URL}
@@ -202,8 +203,8 @@ func ready(t *testing.T, base string) bool {
 	return resp.StatusCode == http.StatusOK
 }
 
-// writeUpstreams starts two upstreams, which do as the parameters of a call say, and writes the
-// file that names them.
+// writeUpstreams starts two upstreams, which act as the parameters of a call say, and writes the
+// upstreams file.
 func (r *rig) writeUpstreams() string {
 	r.t.Helper()
 	text := "chains:\n  eth_mainnet:\n    upstreams:\n"
@@ -233,8 +234,8 @@ func (r *rig) writeUpstreams() string {
 	return file
 }
 
-// startProbes measures the upstreams and puts the verdicts on the board, as a worker with Temporal
-// would, until the test ends.
+// startProbes probes the upstreams and publishes the results on the board until the test ends, as a
+// worker with Temporal would.
 func (r *rig) startProbes(file string) {
 	r.t.Helper()
 	providers, err := config.LoadUpstreams(file, []string{string(chain.EthMainnet)})
@@ -253,7 +254,7 @@ func (r *rig) startProbes(file string) {
 		defer tick.Stop()
 		for {
 			if snapshot, err := pool.Probe(ctx, chain.EthMainnet); err == nil {
-				_ = board.Publish(ctx, snapshot) // Redis may be away just now
+				_ = board.Publish(ctx, snapshot) // Redis may be down
 			}
 			select {
 			case <-ctx.Done():
@@ -269,7 +270,7 @@ func (r *rig) startProbes(file string) {
 	})
 }
 
-// pause lets the load go on for a random time in between.
+// pause waits for a random time while the load continues.
 func (r *rig) pause(least, limit time.Duration) {
 	r.t.Helper()
 	timer := time.NewTimer(least + time.Duration(r.random.Int64N(int64(limit-least)+1)))

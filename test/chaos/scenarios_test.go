@@ -8,45 +8,43 @@ import (
 	"github.com/chainaccess/gateway/internal/faultpoint"
 )
 
-// scenario is a fault under load and what it must not break. Whatever it is, in the end: answered
-// calls are charged calls, refused calls are refusal lines, calls given back are a charge, its
-// refund and a line with the reason, calls of which nothing is known are one of these at most,
-// calls answered 503 cost nothing, by key, method and tier; no key has more than its allowance; the
-// meter's counters are PostgreSQL's sums; gateway ops audit finds nothing, under load and in the
-// end.
+// scenario is a fault under load. In the end these must hold, by key, method and tier: answered
+// calls are charged; refused calls are refusal lines; refunded calls are a charge, its refund and a
+// line with the reason; a call with an unknown result is at most one of these; calls answered with
+// 503 cost nothing. No key exceeds its allowance, the meter's counters equal PostgreSQL's sums, and
+// gateway ops audit finds nothing, both under load and in the end.
 type scenario struct {
 	name   string
 	strike func(*rig)
 	rounds int // when it runs alone
 	needs  needs
-	slow   bool // only when it runs alone: it waits for what happens once a minute
+	slow   bool // only when it runs alone: it waits for something that happens once a minute
 }
 
 const shortly = 10 * time.Millisecond
 
-// That this harness can fail was seen by taking four rules out of the code, one at a time, and
-// running the scenario with -long:
+// To show that this harness can fail, four rules were removed from the code, one at a time, and the
+// scenario was run with -long:
 //
-//   - The rule that no command is sent again (MaxRetries of redisconn.Open set to 3 instead of
-//     never): "replies of Redis swallowed after they ran" finds more charges, hits and refusals in
-//     PostgreSQL than the client knows of, 113 among 1,287 calls, and none of which it knows
-//     nothing.
-//   - The guard of refunds (SET without NX in metering/meter/refund.lua, whatever it answers): the
+//   - No command is retried (MaxRetries in redisconn.Open set to 3 instead of never): "replies of
+//     Redis swallowed after they ran" finds more charges, hits and refusals in PostgreSQL than the
+//     client knows of, 113 among 1,287 calls, although no call has an unknown result.
+//   - Refunds are idempotent (SET without NX in metering/meter/refund.lua, whatever it answers): the
 //     same scenario finds refunds without charges.
-//   - The generations of buckets (nonce in metering/meter/admit.go always the same word): "the
-//     clock of Redis stepped back" finds half of the charges missing, because the slots that came
-//     again are in the ledger already.
-//   - The last moment of admissions (the comparison with ARGV[9] in metering/meter/admit.lua):
-//     "Redis hangs for ten seconds" finds calls that are charged and were answered 503.
+//   - Buckets have generations (nonce in metering/meter/admit.go always the same word): "the clock of
+//     Redis stepped back" finds half of the charges missing, because the repeated slots are in the
+//     ledger already.
+//   - Admissions have a deadline (the comparison with ARGV[9] in metering/meter/admit.lua): "Redis
+//     hangs for ten seconds" finds calls that are charged and were answered 503.
 //
-// Do it again when one of them is changed.
+// Repeat this when one of the rules changes.
 
-// The scenarios of a group run one after another under one load in the short form, and each alone,
-// in several rounds, with -long.
+// groups are groups of scenarios. In the short form, the scenarios of a group run one after another
+// under one load. With -long, each runs alone for several rounds.
 var groups = []struct {
 	name      string
 	scenarios []scenario
-	ordered   bool // otherwise the order is random
+	ordered   bool // otherwise in random order
 }{
 	{name: "nothing is lost when processes and Redis are killed", scenarios: []scenario{
 		{
@@ -125,7 +123,7 @@ func TestBooksBalance(t *testing.T) {
 	}
 }
 
-// everythingTogether lets one load live through all of it, but for the loss of everything.
+// everythingTogether runs all scenarios under one load, except the loss of all data.
 func everythingTogether(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, needs{ownPostgres: true, clock: true})

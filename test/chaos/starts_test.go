@@ -20,7 +20,7 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 )
 
-// site is what the programs of one deployment stand on, and how they are told of it. Nothing runs
+// site holds the servers of one deployment and their addresses in the environment. No process runs
 // at first.
 type site struct {
 	t   *testing.T
@@ -28,7 +28,7 @@ type site struct {
 	env map[string]string
 }
 
-// on sets another server of the site in place of its own.
+// on replaces one of the site's servers.
 func (s *site) on(variable, value string) *site {
 	s.env[variable] = value
 	return s
@@ -36,7 +36,7 @@ func (s *site) on(variable, value string) *site {
 
 func newSite(t *testing.T) *site {
 	t.Helper()
-	program(t) // which takes a while the first time
+	program(t) // takes long the first time
 	s := &site{t: t, dir: t.TempDir()}
 	file := filepath.Join(s.dir, "upstreams.yaml")
 	if err := os.WriteFile(file,
@@ -52,7 +52,7 @@ func newSite(t *testing.T) *site {
 	return s
 }
 
-// environment is the site's, with changes.
+// environment returns the site's environment with changes.
 func (s *site) environment(changes ...string) []string {
 	env := os.Environ()
 	for name, value := range s.env {
@@ -61,7 +61,7 @@ func (s *site) environment(changes ...string) []string {
 	return append(env, changes...)
 }
 
-// run runs a command to its end, and kills it when it goes on.
+// run runs a command until it exits, and kills it after patience.
 func (s *site) run(args ...string) (code int, stdout, stderr string) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
@@ -76,8 +76,8 @@ func (s *site) run(args ...string) (code int, stdout, stderr string) {
 	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
 }
 
-// refused checks that a command ends by itself, with one sentence that has every wanted word. Roles
-// log lines before it.
+// refused checks that a command exits with an error of one sentence that contains every wanted
+// word. Roles may log lines before it.
 func (s *site) refused(what string, args []string, want ...string) {
 	s.t.Helper()
 	code, _, errs := s.run(args...)
@@ -93,7 +93,7 @@ func (s *site) refused(what string, args []string, want ...string) {
 	}
 }
 
-// begin starts a role; an API process is awaited until it answers.
+// begin starts a role, and waits until an API process answers.
 func (s *site) begin(name string) *role {
 	s.t.Helper()
 	p := &role{name: name}
@@ -125,7 +125,7 @@ func (s *site) begin(name string) *role {
 	return p
 }
 
-// get asks an API process; 0 when it does not answer.
+// get requests a path of an API process and returns the status; 0 when there is no answer.
 func (s *site) get(p *role, path string) int {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, p.url()+path, http.NoBody)
@@ -140,7 +140,7 @@ func (s *site) get(p *role, path string) int {
 	return resp.StatusCode
 }
 
-// stop ends a role in order.
+// stop stops a role cleanly.
 func (s *site) stop(p *role) {
 	s.t.Helper()
 	if err := p.Stop(s.t.Context()); err != nil {
@@ -161,7 +161,7 @@ func (s *site) alter(statement string, args ...any) {
 	}
 }
 
-// opensRecord are commands that work with PostgreSQL.
+// opensRecord are commands that use PostgreSQL.
 var opensRecord = [][]string{
 	{"serve"},
 	{"worker"},

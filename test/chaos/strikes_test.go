@@ -11,14 +11,14 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 )
 
-// A strike does its harm once, under load, and leaves everything running again.
+// A strike injects a fault once, under load, and leaves everything running again.
 
-// killAPI has an API process die at a point, at one of its first hits.
+// killAPI makes an API process die at one of its first hits of a fault point.
 func killAPI(at faultpoint.Point, hits int, pause time.Duration) func(*rig) {
 	return func(r *rig) {
 		r.t.Helper()
 		victim := r.serve[r.random.IntN(len(r.serve))]
-		if r.random.IntN(2) == 0 { // the way to the point is a fault as well, or a restart in order
+		if r.random.IntN(2) == 0 { // getting there involves a kill or a clean restart
 			r.killNow(victim)
 		} else if err := victim.Stop(r.t.Context()); err != nil {
 			r.t.Fatal(err)
@@ -29,7 +29,8 @@ func killAPI(at faultpoint.Point, hits int, pause time.Duration) func(*rig) {
 	}
 }
 
-// killFlusher has the worker die after a commit of usage and before it is dropped from Redis.
+// killFlusher makes the worker die after it committed usage and before it dropped the usage from
+// Redis.
 func killFlusher(r *rig) {
 	r.t.Helper()
 	r.killNow(r.worker)
@@ -37,7 +38,7 @@ func killFlusher(r *rig) {
 	r.start(r.worker)
 }
 
-// dieAt runs a process that dies at a point, and waits for its death.
+// dieAt starts a process that dies at a fault point, and waits for its death.
 func (r *rig) dieAt(victim *role, at faultpoint.Point, hits int, pause time.Duration) {
 	r.t.Helper()
 	where := fmt.Sprintf("%s:%d", at, 1+r.random.IntN(hits))
@@ -49,7 +50,7 @@ func (r *rig) dieAt(victim *role, at faultpoint.Point, hits int, pause time.Dura
 	r.buried(victim, where)
 }
 
-// buried waits for the death of a process that is to die at a point.
+// buried waits for the death of a process that dies at a fault point.
 func (r *rig) buried(victim *role, where string) {
 	r.t.Helper()
 	select {
@@ -65,7 +66,7 @@ func (r *rig) buried(victim *role, where string) {
 	r.t.Fatalf("%s ended with %v instead of being killed at %s: %s", victim.name, victim.Err(), where, victim.Tail(5))
 }
 
-// killNow ends a process wherever it is.
+// killNow kills a process at an arbitrary moment.
 func (r *rig) killNow(victim *role) {
 	r.t.Helper()
 	if err := victim.Kill(); err != nil {
@@ -73,7 +74,7 @@ func (r *rig) killNow(victim *role) {
 	}
 }
 
-// killAnything ends one of the processes wherever it is, and starts it again.
+// killAnything kills one of the processes at an arbitrary moment and restarts it.
 func killAnything(r *rig) {
 	r.t.Helper()
 	victim := r.worker
@@ -87,14 +88,14 @@ func killAnything(r *rig) {
 	}
 }
 
-// outage notes that the meter, or the record from which it is loaded, is away from now until some
-// time after the function that it gives is called: replies have three seconds, loads five.
+// outage records that the meter, or PostgreSQL from which it is loaded, is unavailable from now
+// until some time after over is called: replies may take three seconds, loads five.
 func (r *rig) outage() (over func()) {
 	from := time.Now()
 	return func() { r.outages = append(r.outages, outage{from, time.Now().Add(6 * time.Second)}) }
 }
 
-// killRedis ends Redis, which keeps every write that it acknowledged.
+// killRedis kills Redis, which keeps all acknowledged writes.
 func killRedis(r *rig) {
 	r.t.Helper()
 	defer r.outage()()
@@ -104,8 +105,8 @@ func killRedis(r *rig) {
 	r.pause(500*time.Millisecond, time.Second)
 }
 
-// hangRedis lets Redis answer nothing for longer than the gateway waits for a reply. What waits in
-// its sockets is run afterwards.
+// hangRedis suspends Redis for longer than the gateway waits for a reply. Redis then runs the
+// commands in its sockets.
 func hangRedis(r *rig) {
 	r.t.Helper()
 	defer r.outage()()
@@ -115,7 +116,7 @@ func hangRedis(r *rig) {
 	r.pause(500*time.Millisecond, time.Second)
 }
 
-// hangRedisLong lets Redis answer nothing for ten seconds.
+// hangRedisLong suspends Redis for ten seconds.
 func hangRedisLong(r *rig) {
 	r.t.Helper()
 	defer r.outage()()
@@ -125,8 +126,8 @@ func hangRedisLong(r *rig) {
 	r.pause(500*time.Millisecond, time.Second)
 }
 
-// letRedisEvict sets another maxmemory-policy: within a minute both API processes admit nothing,
-// and go on when it is set back.
+// letRedisEvict sets an evicting maxmemory-policy: within a minute both API processes stop
+// admitting calls, and resume when the policy is restored.
 func letRedisEvict(r *rig) {
 	r.t.Helper()
 	defer r.outage()()
@@ -147,7 +148,7 @@ func letRedisEvict(r *rig) {
 	}
 }
 
-// stopPostgres stops PostgreSQL at once, in the middle of whatever it does.
+// stopPostgres stops PostgreSQL immediately, in the middle of its work.
 func stopPostgres(r *rig) {
 	r.t.Helper()
 	defer r.outage()()
@@ -157,7 +158,7 @@ func stopPostgres(r *rig) {
 	r.pause(500*time.Millisecond, time.Second)
 }
 
-// flushScripts has Redis forget its scripts, again and again.
+// flushScripts repeatedly makes Redis forget its scripts.
 func flushScripts(r *rig) {
 	r.t.Helper()
 	for range 20 {
@@ -168,7 +169,7 @@ func flushScripts(r *rig) {
 	}
 }
 
-// swallowReplies keeps replies of Redis from the API processes.
+// swallowReplies withholds replies of Redis from the API processes.
 func swallowReplies(r *rig) {
 	r.t.Helper()
 	defer r.outage()()
@@ -178,7 +179,7 @@ func swallowReplies(r *rig) {
 	r.proxy.swallow.Store(false)
 }
 
-// stepClockBack sets Redis' clock back by 15 seconds: slots that were flushed come again.
+// stepClockBack sets Redis' clock back by 15 seconds, so that flushed slots occur again.
 func stepClockBack(r *rig) {
 	r.t.Helper()
 	const step = 15 * time.Second
@@ -190,7 +191,7 @@ func stepClockBack(r *rig) {
 	comes := again()
 	r.clockOff -= step
 	r.redis.SetClock(r.t, r.clockOff)
-	// Until the slot is over once more, and due.
+	// Until the slot is over for the second time, and due.
 	testkit.Eventually(r.t, patience, func() bool {
 		return time.Now().Add(r.clockOff).After(comes.Add(slotLength + 3*time.Second))
 	}, "the slot is over once more")
@@ -202,10 +203,10 @@ func stepClockBack(r *rig) {
 	})
 }
 
-// slotLength is that of usage buckets.
+// slotLength is the length of a usage bucket's slot.
 const slotLength = 10 * time.Second
 
-// flushed is how many buckets of a slot are in PostgreSQL.
+// flushed returns the number of a slot's buckets in PostgreSQL.
 func (r *rig) flushed(slot time.Time) (n int) {
 	r.t.Helper()
 	if err := r.db.QueryRow(r.t.Context(), `SELECT count(*) FROM usage_flushes WHERE slot = $1`,
@@ -215,7 +216,7 @@ func (r *rig) flushed(slot time.Time) (n int) {
 	return n
 }
 
-// reopened is how many slots of accounts were flushed under several generations.
+// reopened returns the number of slots of accounts that were flushed in several generations.
 func (r *rig) reopened() (n int) {
 	r.t.Helper()
 	err := r.db.QueryRow(r.t.Context(), `SELECT count(*) FROM

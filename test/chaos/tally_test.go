@@ -9,24 +9,24 @@ import (
 	"time"
 )
 
-// What came of a call, as far as its client knows.
+// fate is the result of a call as far as its client knows.
 type fate int
 
 const (
 	unsent   fate = iota // no connection was made: nothing happened
 	unknown              // the connection broke, or the meter's reply was lost: at most one charge
 	answered             // charged
-	hit                  // from the cache: a line that costs nothing
-	refused              // a line under the reason's name
-	refunded             // charged, given back, and a line under the reason's name
-	// charged, and told that it stays so: the refund's reply was lost twice, and no room to give it
-	// back later
+	hit                  // from the cache: a line with no units
+	refused              // a line with the reason
+	refunded             // charged, refunded, and a line with the reason
+	// charged and reported as such: the refund's reply was lost twice, and there was no room to
+	// retry the refund later
 	unrefunded
-	unrelayed // answered 503: what was charged all the same is given back
+	unrelayed // answered 503: a charge, if any, is refunded
 )
 
-// reasons are the refusals that the load may meet, by code (docs/interface.md, 1.7):
-// refused costs nothing from the beginning, refunded is given back.
+// reasons are the refusals that the load may get, by code (docs/interface.md, 1.7): a refused call
+// is not charged, a refunded one gets its charge back.
 var reasons = map[int]struct {
 	name string
 	fate fate
@@ -45,9 +45,10 @@ var reasons = map[int]struct {
 	-32023: {"upstream_timeout", refunded},
 }
 
-const revertCode = 3 // what the scripted upstream answers in-band: an answer, which costs what the call costs
+const revertCode = 3 // of the scripted upstream, in-band: an answer, which costs what the call costs
 
-// fateOf reads a line of the log. A code that the load should never meet is told as trouble.
+// fateOf returns the fate of an entry. A code that the load should never get is returned as
+// trouble.
 func fateOf(e *entry) (f fate, reason string, trouble error) {
 	switch {
 	case e.Unsent:
@@ -70,34 +71,34 @@ func fateOf(e *entry) (f fate, reason string, trouble error) {
 	return r.fate, r.name, nil
 }
 
-// place is where calls are counted apart: overcharging one key's calls cannot hide behind another's
-// unknown ones.
+// place is the granularity of counts: overcharging one key's calls must not be hidden by another
+// key's unknown results.
 type place struct{ key, method, tier string }
 
-// span is how many there may be.
+// span is the range in which a count must be.
 type span struct{ least, most int64 }
 
-// add counts one more: surely 1 when it is sure, and 0 when it may be.
+// add adds a call that is certain (sure is 1) or possible (sure is 0).
 func (s *span) add(sure int64) { s.least, s.most = s.least+sure, s.most+1 }
 
 func (s *span) holds(n int64) bool { return s.least <= n && n <= s.most }
 
-// tally is what the client's log alone says that PostgreSQL must hold.
+// tally is what PostgreSQL must contain according to the client's log.
 type tally struct {
 	fates   map[fate]int64
-	charges map[place]*span             // lines "ok": answered, given back or not
-	refunds map[place]*span             // lines "refund", counted as positive
+	charges map[place]*span             // lines "ok": answered, refunded or not
+	refunds map[place]*span             // lines "refund", counted positively
 	hits    map[string]*span            // lines "hit", by key
 	refused map[string]map[string]*span // lines of refusals, by key and reason
-	open    map[string]int64            // calls that may have left a line and may not, by key
-	doubts  map[place]int64             // refunds told as failed, which may have been made all the same
+	open    map[string]int64            // calls that may or may not have left a line, by key
+	doubts  map[place]int64             // refunds reported as failed that may have succeeded
 	silent  map[place]int64             // calls that may have been charged for good, as far as their clients know
 	losses  bool                        // some lines may be lost
 	weights map[[2]string]int64         // units of a call, by method and tier
 	trouble []error
 }
 
-// outage is a time in which the meter did not answer, or could not be loaded, on this machine's
+// outage is a time in which the meter did not answer or could not be loaded, by this machine's
 // clock.
 type outage struct{ from, to time.Time }
 
@@ -105,10 +106,9 @@ func (o outage) met(e *entry) bool {
 	return e.Sent <= o.to.UnixMicro() && e.Ended >= o.from.UnixMicro()
 }
 
-// count makes the tally. lost says of which calls a scenario allows that their lines went with
-// Redis; nil for none. A request that is wrong in itself is told so also while the meter does not
-// answer (docs/decisions/0022: request errors come before an unreachable meter), so in an
-// outage it may leave no line.
+// count returns the tally of a log. lost reports whether a scenario allows that an entry's lines
+// were lost with Redis; it may be nil. Errors of the request itself are answered even while the
+// meter is unreachable (docs/decisions/0022), so during an outage they may leave no line.
 func count(log []entry, outages []outage, lost func(*entry) bool) *tally {
 	t := &tally{
 		fates: map[fate]int64{}, charges: map[place]*span{}, refunds: map[place]*span{}, hits: map[string]*span{},
@@ -144,7 +144,7 @@ func (t *tally) add(e *entry, mayBeLost bool) {
 	}
 	switch f {
 	case unsent:
-	case unknown, unrelayed: // a charge, a hit, a refusal, a refund and its reason: at most one call's
+	case unknown, unrelayed: // a charge, a hit, a refusal, a refund with its reason: at most those of one call
 		of(t.charges, at).add(0)
 		of(t.refunds, at).add(0)
 		of(t.hits, e.Key).add(0)
@@ -176,7 +176,7 @@ func (t *tally) reasonsOf(key string) map[string]*span {
 	return t.refused[key]
 }
 
-// of returns the span at a key of a map, made when it is missing.
+// of returns a map's span for a key, which it adds if it is missing.
 func of[K comparable](m map[K]*span, at K) *span {
 	if m[at] == nil {
 		m[at] = &span{}
@@ -192,7 +192,7 @@ type line struct {
 	requests, units int64
 }
 
-// compare holds PostgreSQL's lines against the tally: what is different, in words.
+// compare describes the differences between PostgreSQL's lines and the tally.
 func (t *tally) compare(lines []line) (wrong []error) {
 	wrong = slices.Clone(t.trouble)
 	sums := sum(lines)
@@ -232,9 +232,9 @@ func (t *tally) compare(lines []line) (wrong []error) {
 	return append(wrong, t.budget(sums)...)
 }
 
-// budget holds what PostgreSQL has beyond what the client surely knows against the calls of which
-// nothing is known, key by key: one of them explains a charge that stayed, or a refusal, or a hit,
-// or a charge with its refund and its reason, and never two of these.
+// budget checks, for each key, that the calls with unknown results explain what PostgreSQL has
+// beyond the certain calls. Each of them explains one charge that was kept, or one refusal, or one
+// hit, or one charge with its refund and its reason, and never two of these.
 func (t *tally) budget(s *sums) (wrong []error) {
 	beyond, refunds := map[string]int64{}, map[string]int64{}
 	for at, want := range t.charges {
@@ -266,7 +266,7 @@ func (t *tally) budget(s *sums) (wrong []error) {
 		}
 	}
 	for key, n := range beyond {
-		// A charge that was given back is the charge and the reason's line: less its refund, one.
+		// A refunded charge is two lines, the charge and the reason; without its refund, one.
 		if n -= refunds[key]; n > t.open[key] {
 			wrong = append(wrong,
 				fmt.Errorf("key %s: PostgreSQL has %d calls that the client does not know of, and there are %d of "+
@@ -277,7 +277,7 @@ func (t *tally) budget(s *sums) (wrong []error) {
 	return wrong
 }
 
-// sums are PostgreSQL's lines, as the tally counts.
+// sums are PostgreSQL's lines grouped like the tally.
 type sums struct {
 	charges map[place]int64
 	refunds map[place]int64
@@ -319,8 +319,8 @@ func union[K comparable, A, B any](a map[K]A, b map[K]B) map[K]struct{} {
 	return all
 }
 
-// TestTallyFindsEveryKindOfDifference is the harness's own check: a comparison that finds nothing
-// would pass every scenario.
+// TestTallyFindsEveryKindOfDifference tests the harness: a comparison that finds nothing would let
+// every scenario pass.
 func TestTallyFindsEveryKindOfDifference(t *testing.T) {
 	t.Parallel()
 	log := []entry{
@@ -342,9 +342,9 @@ func TestTallyFindsEveryKindOfDifference(t *testing.T) {
 		}
 	}
 	for _, good := range [][]line{
-		lines(2, 1, 1, 1, 1, 2000), // nothing came of the lost call
+		lines(2, 1, 1, 1, 1, 2000), // the lost call had no effect
 		lines(3, 1, 1, 1, 1, 2000), // it was charged
-		lines(3, 2, 1, 2, 1, 2000), // and given back
+		lines(3, 2, 1, 2, 1, 2000), // and refunded
 		lines(2, 1, 2, 1, 1, 2000), // or refused
 		lines(2, 1, 1, 1, 2, 2000), // or a hit
 	} {

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// watchTotals looks at PostgreSQL's totals again and again until the function that it gives is
-// called: none may ever fall.
+// watchTotals repeatedly checks until stop is called that PostgreSQL's totals never decrease.
 func (r *rig) watchTotals() (stop func()) {
 	quit := make(chan struct{})
 	var watching sync.WaitGroup
@@ -39,7 +38,8 @@ func (r *rig) watchTotals() (stop func()) {
 	}
 }
 
-// totals are of lines that only grow; refunds are negative and count the other way.
+// totals returns sums of lines that only grow; refunds are negative, so their absolute values are
+// used.
 func (r *rig) totals() (map[string]int64, error) {
 	rows, err := r.db.Query(r.t.Context(),
 		`SELECT key_id::text || ' ' || outcome, abs(sum(requests))::bigint, abs(sum(units))::bigint

@@ -60,7 +60,7 @@ func TestCalldataIsDecodedAsByStockClients(t *testing.T) {
 	}
 }
 
-// decode returns the arguments with tuples as lists, and what they are when they are encoded again.
+// decode returns the arguments, with tuples as lists, and the result of encoding them again.
 func decode(signature, calldata string) (values []any, layout string, err error) {
 	f, err := abi.ParseSignature(signature)
 	if err != nil {

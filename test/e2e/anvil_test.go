@@ -16,16 +16,16 @@ import (
 	"time"
 )
 
-// anvilProgram is where npm puts the anvil of the one platform that the lock knows; ANVIL names
-// another.
+// anvilProgram is the path of npm's anvil for the only platform in the lock file; the variable
+// ANVIL overrides it.
 const anvilProgram = "node_modules/@foundry-rs/anvil-linux-amd64/bin/anvil"
 
-// seller is whom the scripts pay per call: nobody's account.
+// seller receives the scripts' payments per call; no one has its key.
 const seller = "0x5e11e75e11E75e11E75e11e75e11e75E11e75E11"
 
 // TestTheGatewayOverASecondNode serves two chains from anvil, which shares no code with the
-// sandbox's go-ethereum: it holds the toolbox against what ethers reads there, and pays per call as
-// ethers does. No block is mined unless a script says so.
+// sandbox's go-ethereum. It compares the toolbox with what ethers reads there, and pays per call
+// with ethers. Blocks are mined only on request by a script.
 func TestTheGatewayOverASecondNode(t *testing.T) {
 	t.Parallel()
 	install(t)
@@ -43,12 +43,12 @@ func TestTheGatewayOverASecondNode(t *testing.T) {
 	if err != nil || len(scripts) == 0 {
 		t.Fatalf("no scripts: %v", err)
 	}
-	// One after the other: they mine the same chains.
+	// Sequentially, because the scripts mine the same chains.
 	run(t, env, "node", append([]string{"--test", "--test-concurrency=1"}, scripts...)...)
 }
 
-// anvil starts a chain with a few blocks and gives its address. A block has room for some twenty
-// transfers, so that ten fill it well.
+// anvil starts a chain with a few blocks and returns its address. A block has room for about twenty
+// transfers, so that ten fill a good part of it.
 func anvil(t *testing.T, chainID int) string {
 	t.Helper()
 	program := os.Getenv("ANVIL")
@@ -81,7 +81,7 @@ func anvil(t *testing.T, chainID int) string {
 	if url == "" {
 		t.Fatalf("anvil did not begin to listen: %v", lines.Err())
 	}
-	go func() { // what it writes, for as long as it runs
+	go func() { // its output, for as long as it runs
 		for lines.Scan() {
 		}
 	}()
@@ -91,7 +91,7 @@ func anvil(t *testing.T, chainID int) string {
 	return url
 }
 
-// mine makes five blocks: a chain without a head is served to nobody.
+// mine mines five blocks: the gateway does not serve a chain without a head.
 func mine(ctx context.Context, url string) error {
 	body := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"anvil_mine","params":["0x5"]}`)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, body)

@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// screenshots is where the looks at pages are kept: each page in light and dark, on a desktop and
-// on a phone.
+// screenshots is the folder for screenshots: each page in light and dark, on a desktop and on a
+// phone.
 const screenshots = "../../.cache/screenshots"
 
-// TestPagesInABrowser goes through the console with Debian's Chromium: by mouse, by keyboard,
-// without JavaScript. The scripts run one after the other: a browser and a gateway keep a small
-// machine busy.
+// TestPagesInABrowser uses the console in Debian's Chromium: by mouse, by keyboard, and without
+// JavaScript. The scripts run sequentially, because a browser and a gateway keep a small machine
+// busy.
 func TestPagesInABrowser(t *testing.T) {
 	t.Parallel()
 	install(t)

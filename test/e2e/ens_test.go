@@ -17,8 +17,8 @@ import (
 
 var ensSeed = flag.Int("ens-seed", 1, "of the names that viem, ethers and package ens are compared on")
 
-// Two differences are meant: names longer than DNS' form can say are refused, and so is an
-// apostrophe, which ENSIP-15 turns into a character beyond ASCII.
+// There are two intended differences: names that are too long for the DNS encoding are refused, and
+// so is an apostrophe, which ENSIP-15 maps to a character outside of ASCII.
 func TestNamesAreNormalisedAsByStockClients(t *testing.T) {
 	t.Parallel()
 	install(t)

@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// Stock MCP clients, the inspector and the conformance suite of the protocol use the agents' door,
-// unmodified. They need Node.js 22.19 or later, which comes from npm where that is Linux on x86-64.
-// The scripts run one after the other: they share the counters of one network address.
+// Unmodified MCP clients, the inspector and the protocol's conformance suite use /mcp. They need
+// Node.js 22.19 or later, which npm installs on Linux x86-64. The scripts run sequentially because
+// they share the limits of one network address.
 func TestStockAgentsUseTheGateway(t *testing.T) {
 	t.Parallel()
-	install(t) // a browser, a wallet
+	install(t) // a browser and a wallet
 	if _, err := os.Stat(filepath.Join("mcp", "node_modules", "@modelcontextprotocol", "sdk")); err != nil {
 		inMCP(t, nil, "npm", "ci", "--no-audit", "--no-fund")
 	}
@@ -36,7 +36,7 @@ func TestStockAgentsUseTheGateway(t *testing.T) {
 	inMCP(t, gateway(t), node, args...)
 }
 
-// inMCP runs a program in the folder of those packages.
+// inMCP runs a program in the folder mcp.
 func inMCP(t *testing.T, env []string, name string, args ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

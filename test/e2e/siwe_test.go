@@ -19,7 +19,7 @@ import (
 	"github.com/chainaccess/gateway/toolbox/offline"
 )
 
-// siweLine is what siwe.js writes: a message that npm siwe read, or one that it verified.
+// siweLine is a line of siwe.js: a message that npm siwe parsed, or one that it verified.
 type siweLine struct {
 	Kind    string
 	Message string
@@ -30,7 +30,7 @@ type siweLine struct {
 	Valid     bool
 }
 
-// siweFields is a message by the names of npm siwe; nil is what it leaves undefined.
+// siweFields are the fields of a message by their names in npm siwe; nil for undefined.
 type siweFields struct {
 	Scheme         *string  `json:"scheme"`
 	Domain         string   `json:"domain"`
@@ -46,8 +46,8 @@ type siweFields struct {
 	Resources      []string `json:"resources"`
 }
 
-// stricter lists what npm siwe reads and package wallet refuses, each with its reason. A difference
-// that is not listed fails the test, and so does one that does not occur any more.
+// stricter lists what npm siwe accepts and package wallet refuses, with the reasons. The test fails
+// for a difference that is not listed and for one that no longer occurs.
 var stricter = []struct {
 	name, why string
 	in        func(message string) bool
@@ -173,8 +173,8 @@ func compareReading(t *testing.T, c *siweLine, met map[string]int) {
 	}
 }
 
-// otherV is the one difference in signatures: ethers takes every odd v for 27 and every even one
-// for 28, as in transactions of EIP-155. personal_sign knows 0, 1, 27 and 28.
+// otherV is the only difference in signatures: ethers maps every odd v to 27 and every even one to
+// 28, as in EIP-155 transactions. personal_sign allows 0, 1, 27 and 28.
 const otherV = "v of EIP-155"
 
 func compareVerdict(t *testing.T, c *siweLine, met map[string]int) {
@@ -197,7 +197,7 @@ func compareVerdict(t *testing.T, c *siweLine, met map[string]int) {
 	compareUtility(t, c, m, err == nil)
 }
 
-// compareUtility holds the utility verify-siwe to the verdict, which it tells in members.
+// compareUtility compares the answer of verify-siwe with the verdict.
 func compareUtility(t *testing.T, c *siweLine, m *wallet.Message, valid bool) {
 	t.Helper()
 	signed, refusal := offline.NewSignIn(c.Message, c.Signature)
@@ -228,7 +228,7 @@ func fieldsOf(m *wallet.Message) *siweFields {
 	}
 	return &siweFields{
 		Scheme: optional(m.Scheme), Domain: m.Domain, Address: m.Address.Checksummed(), Statement: m.Statement,
-		URI: m.URI, ChainID: float64(m.ChainID), // npm siwe has no other numbers
+		URI: m.URI, ChainID: float64(m.ChainID), // npm siwe has only numbers
 		Nonce: m.Nonce, IssuedAt: m.IssuedAt.String(), ExpirationTime: optional(m.ExpirationTime.String()),
 		NotBefore: optional(m.NotBefore.String()), RequestID: m.RequestID, Resources: m.Resources,
 	}

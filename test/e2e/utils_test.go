@@ -16,8 +16,8 @@ import (
 	"github.com/chainaccess/gateway/toolbox/offline"
 )
 
-// utilsLine is what utils.js writes: an input of a utility, and what each library made of it; null
-// when the library refused it.
+// utilsLine is a line of utils.js: an input of a utility and each library's result; null when the
+// library refused it.
 type utilsLine struct {
 	Op    string
 	Kind  string
@@ -28,9 +28,9 @@ type utilsLine struct {
 	Ethers, Viem json.RawMessage
 }
 
-// differences lists where a library and toolbox/offline part, each with its reason. One that is not
-// listed fails the test, and so does one that does not occur any more. in says whether it is of a
-// line.
+// differences lists where a library and toolbox/offline differ, with the reasons. The test fails
+// for a difference that is not listed and for one that no longer occurs. in reports whether a
+// difference applies to a line.
 var differences = []struct {
 	library, name, why string
 	in                 func(c *utilsLine) bool
@@ -178,8 +178,8 @@ func TestUtilitiesAnswerAsEthersAndViem(t *testing.T) {
 	}
 }
 
-// ours is what toolbox/offline makes of the input, in the form in which utils.js writes; nil for
-// what it refuses.
+// ours returns the result of toolbox/offline in the form of utils.js; nil when it refuses the
+// input.
 func (c *utilsLine) ours(t *testing.T) any {
 	t.Helper()
 	in := &c.Input
@@ -208,7 +208,7 @@ func (c *utilsLine) ours(t *testing.T) any {
 	return nil
 }
 
-// recovered is who signed, and holds the verdict on an expected address to it.
+// recovered returns the signer, and checks the verdict about an expected address against it.
 func (c *utilsLine) recovered(t *testing.T) any {
 	t.Helper()
 	in := &c.Input
@@ -233,7 +233,7 @@ func (c *utilsLine) recovered(t *testing.T) any {
 	return *v.RecoveredAddress
 }
 
-// compare returns the name of a listed difference, and fails for every other one.
+// compare returns the name of a listed difference, and fails the test for any other one.
 func (c *utilsLine) compare(t *testing.T, library string, ours any, theirs json.RawMessage) string {
 	t.Helper()
 	text, err := json.Marshal(ours)
@@ -252,7 +252,7 @@ func (c *utilsLine) compare(t *testing.T, library string, ours any, theirs json.
 	return ""
 }
 
-// sorted writes the members of an object in the order of ours.
+// sorted marshals an object with its members in our order.
 func sorted(t *testing.T, theirs json.RawMessage) any {
 	t.Helper()
 	if !bytes.HasPrefix(theirs, []byte("{")) {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Stock x402 clients of both versions pay the gateway, unmodified. Their packages are apart from
-// the others', because they bring so much along.
+// Unmodified x402 clients of both versions pay the gateway. Their packages are in a separate folder
+// because they have many dependencies.
 func TestStockPayersPayTheGateway(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat(filepath.Join("x402", "node_modules", "x402-fetch")); err != nil {
@@ -20,7 +20,7 @@ func TestStockPayersPayTheGateway(t *testing.T) {
 	inX402(t, gateway(t), "node", "--test", "pay.test.js")
 }
 
-// inX402 runs a program in the folder of those packages.
+// inX402 runs a program in the folder x402.
 func inX402(t *testing.T, env []string, name string, args ...string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
