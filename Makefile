@@ -1,15 +1,15 @@
-# `make` lists what there is.
+# `make` lists the targets.
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
 BIN := $(CURDIR)/.cache/bin
-# Arguments for the program that a target runs, for instance `make dev ARGS="--listen 127.0.0.1:9000"`.
+# Arguments for a target's program, for example `make dev ARGS="--listen 127.0.0.1:9000"`.
 ARGS ?=
-# What test, fuzz and lint look at, for instance `make test PKG=./metering/meter/...`.
+# The packages for test, fuzz and lint, for example `make test PKG=./metering/meter/...`.
 PKG ?= ./...
 FUZZTIME ?= 30s
-# The random moments of test-faults; a run prints its own, 0 takes a new one.
+# The random seed of test-faults. A run prints its seed; 0 chooses a new one.
 SEED ?= 0
 
 .PHONY: help
@@ -59,7 +59,7 @@ test-only: ## Run every test with the race detector (PKG=./metering/meter/... fo
 	@$(GO_TEST) $(ARGS) $(PKG)
 
 .PHONY: test-faults
-test-faults: ## Kill processes and servers under load, some minutes; the books must balance (SEED=… repeats a run)
+test-faults: ## Kill processes and servers under load, some minutes; the books must balance (SEED=… to repeat)
 	@scripts/bootstrap test
 	@mkdir -p $(BIN)
 	@go build -o $(BIN)/with-servers ./internal/devstack/run
@@ -71,7 +71,7 @@ test-rolling: ## Restart servers behind nginx under load, five runs of 100,000 c
 	@go test -count=1 -timeout 40m -run '^TestRollingRestarts' -v $(ARGS) ./api/http1 -rolling-calls 20000 -rolling-runs 5
 
 .PHONY: test-strays
-test-strays: ## Attack with answers too many, a million calls, some minutes: none may reach another call
+test-strays: ## Send stray answers during a million calls, some minutes: none may reach another call
 	@go test -count=1 -timeout 60m -run '^TestStrayAnswers_NeverReachAnotherCall' -v $(ARGS) ./relay/upstream -stray-calls 1000000 2>&1 | grep -v Unsolicited
 
 .PHONY: e2e
@@ -84,7 +84,7 @@ contracts: ## Compile the contracts of identity/wallet/, of the sandbox and of t
 	@cd test/e2e && npm ci --silent && node contracts/compile.js
 
 .PHONY: viewer
-viewer: ## Take the viewer of /docs from its npm package into the API (needs Node.js 20)
+viewer: ## Copy the viewer of /docs from its npm package into the API (needs Node.js 20)
 	@cd test/e2e && npm ci --silent && node viewer.js
 
 .PHONY: lint
@@ -99,7 +99,7 @@ lint-only:
 	@$(BIN)/sqlc diff
 
 .PHONY: audit-deps
-audit-deps: ## Look for known holes in Go modules and npm packages; says when their databases cannot be reached
+audit-deps: ## Audit Go modules and npm packages for known vulnerabilities
 	@scripts/bootstrap audit
 	@scripts/audit-deps
 
@@ -114,7 +114,7 @@ generate: ## Generate code: Go from store/queries/*.sql
 	@$(BIN)/sqlc generate
 
 .PHONY: bench
-bench: ## Measure the gateway: beside nginx, the meter, memory, a killed upstream (ARGS="--list")
+bench: ## Measure the gateway: against nginx, the meter, memory, a killed upstream (ARGS="--list")
 	@scripts/bootstrap bench
 	@exec go run ./internal/bench $(ARGS)
 
@@ -136,5 +136,5 @@ check: ## What CI runs, in a fresh clone as well
 	@bash .ci/run
 
 .PHONY: clean
-clean: ## Remove what was built; the data of make dev stays
+clean: ## Remove built files; the data of make dev is kept
 	@rm -rf bin .cache/bin/with-servers

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes the namespace of the gateway and the search attributes that its workflows set. Safe to repeat. The address and the
-# namespace come in TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE, which the program reads by itself.
+# Creates the gateway's namespace and its workflows' search attributes. Idempotent. The temporal
+# program reads TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE itself.
 set -eu
 
 temporal operator namespace describe --namespace "$TEMPORAL_NAMESPACE" >/dev/null 2>&1 ||

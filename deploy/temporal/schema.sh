@@ -1,5 +1,5 @@
 #!/bin/sh
-# Makes or updates the databases of Temporal. Safe to repeat. The password comes in SQL_PASSWORD.
+# Creates or updates Temporal's databases. Idempotent. SQL_PASSWORD is the password.
 set -eu
 
 for name in temporal temporal_visibility; do

@@ -158,7 +158,7 @@ func (c *Client) send(ctx context.Context, r Request) (Answer, error) {
 	if err != nil {
 		return Answer{}, err
 	}
-	//nolint:gosec // G704: calling where strangers point is what this package guards
+	//nolint:gosec // G704: this package guards requests to third-party addresses
 	response, err := c.http.Do(request)
 	if err != nil {
 		if wrapped, ok := errors.AsType[*url.Error](err); ok {

@@ -1,5 +1,6 @@
-// Writes calls with random types and values, and what ethers and viem decode of them, a JSON object per line; abi_test.go holds package abi
-// against it. Tuples are lists, integers decimal strings.
+// Writes calls with random types and values, and how ethers and viem decode them, as one JSON
+// object per line. abi_test.go compares package abi with them. Tuples are lists, integers are
+// decimal strings.
 //
 //   node abi.js SEED COUNT    {"signature":"f(…)","calldata":"0x…","ethers":[…],"viem":[…]}
 import { AbiCoder, getAddress, id } from 'ethers';
@@ -10,7 +11,7 @@ const { share, below, pick, some, letters } = random(Number(process.argv[2] ?? 1
 const HEX = '0123456789abcdef';
 const bytes = (n) => `0x${letters(HEX, 2 * n)}`;
 
-// An integer below 2^bits, small or at an end as often as anywhere between.
+// Returns an integer below 2^bits; small values and the limits are frequent.
 function magnitude(bits) {
   const full = 1n << BigInt(bits);
   return pick([0n, 1n, full - 1n, full >> 1n, BigInt(`0x${letters(HEX, 64)}`) % full, BigInt(below(1000)) % full]);

@@ -1,4 +1,4 @@
-// The contracts' artefacts are what their sources compile to.
+// The contracts' artefacts must be what their sources compile to.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';

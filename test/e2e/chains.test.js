@@ -1,4 +1,4 @@
-// viem and ethers on every EVM chain: what a wallet or a dapp does first.
+// viem and ethers on every EVM chain: the first calls of a wallet or a dapp.
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { FetchRequest, HDNodeWallet, JsonRpcProvider, Network, Wallet } from 'ethers';
@@ -35,7 +35,8 @@ describe('every EVM chain', { concurrency: true }, () => {
     test(`ethers on ${name}`, async () => {
       const request = new FetchRequest(urlOf(name));
       request.setHeader('Authorization', headers.Authorization);
-      // For Polygon ethers asks a gas station on the internet for fees, unless its network is one that it does not know.
+      // For Polygon, ethers asks a gas station on the internet for fees, unless it does not know
+      // the network's name.
       const provider =
         name === 'polygon_pos'
           ? new JsonRpcProvider(request, new Network('sandbox', chain.id), { staticNetwork: true })

@@ -1,7 +1,8 @@
-// What the tests share: where the gateway is, its chains, a contract, the sandbox's public test keys.
+// Shared by the tests: the gateway's URL, its chains, a contract, and the sandbox's public test
+// keys.
 //
-// GATEWAY_URL  base address of a gateway whose chains are the sandbox's
-// API_KEY      a key of it whose plan allows what the tests send
+// GATEWAY_URL  base URL of a gateway with the sandbox's chains
+// API_KEY      a key whose plan allows what the tests send
 import { createHmac, pbkdf2Sync } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import * as chains from 'viem/chains';
@@ -13,7 +14,7 @@ export const gateway = process.env.GATEWAY_URL;
 export const headers = { Authorization: `Bearer ${process.env.API_KEY}` };
 export const urlOf = (chain) => `${gateway}/rpc/${chain}`;
 
-// The EVM chains as viem knows them: the sandbox's have the ids of the real ones.
+// The EVM chains as viem defines them: the sandbox uses the real chain ids.
 export const evmChains = {
   eth_mainnet: chains.mainnet,
   base_mainnet: chains.base,
@@ -26,7 +27,7 @@ export const artefact = JSON.parse(readFileSync(new URL('./contracts/Sample.json
 
 export { eventually, fetchAsTold } from './wait.js';
 
-// A call as plain HTTP, for what no client shows.
+// Sends a call over plain HTTP, for what clients do not show.
 export async function post(chain, method, params, more = {}) {
   const response = await fetch(urlOf(chain), {
     method: 'POST',
@@ -38,7 +39,7 @@ export async function post(chain, method, params, more = {}) {
 
 export const mnemonic = 'test test test test test test test test test test test junk';
 
-// The seed of m/44'/501'/index'/0' (SLIP-10), the path of Solana wallets.
+// Returns the seed of m/44'/501'/index'/0' (SLIP-10), the path of Solana wallets.
 export function solanaSeed(index) {
   const split = (key, data) => {
     const sum = createHmac('sha512', key).update(data).digest();

@@ -1,4 +1,4 @@
-// The contracts of the sandbox's chains, found by stock clients at the addresses that they know by themselves.
+// Stock clients find the sandbox's contracts at the addresses that are built into them.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { EnsPlugin, FetchRequest, JsonRpcProvider, Network } from 'ethers';
@@ -28,7 +28,8 @@ const usdc = {
   polygon_pos: '0x3c499c542cEF5E3811e1192ce70d8cC03d5c3359',
 };
 
-// Names and the accounts that they resolve to; the last three are answered by a gateway off the chain.
+// Names and the accounts to which they resolve; the last three are resolved by an off-chain gateway
+// (EIP-3668).
 const names = {
   'sandbox.eth': 0,
   'alice.sandbox.eth': 1,

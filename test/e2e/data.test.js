@@ -1,4 +1,5 @@
-// What /data/{chain}/balances says an address holds is what ethers reads of the chain by itself: the coin, and USDC by balanceOf.
+// The balances in /data/{chain}/balances must be those that ethers reads from the chain: the native
+// coin, and USDC by balanceOf.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { Contract, FetchRequest, HDNodeWallet, JsonRpcProvider, Mnemonic, Network, parseUnits } from 'ethers';
@@ -37,7 +38,8 @@ for (const chain of Object.keys(usdc)) {
     const provider = providerOf(chain);
     const token = new Contract(usdc[chain], ['function balanceOf(address) view returns (uint256)', 'function decimals() view returns (uint8)'], provider);
     const decimals = Number(await token.decimals());
-    // The last three accounts trade all the time, and others send what further tests ask for; these two stand still.
+    // The last three accounts trade all the time, and other tests send from others; the balances of
+    // these two do not change.
     for (const index of [2, 6]) {
       const address = account(index);
       const coin = await provider.getBalance(address);

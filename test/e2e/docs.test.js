@@ -1,4 +1,5 @@
-// The programs of the documents do what their pages say: the quick starts make their call, and those of error codes handle the refusal.
+// The programs in the documents must do what their pages say: quick starts make their call, and
+// those of error codes handle the refusal.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { HDNodeWallet, keccak256 } from 'ethers';
@@ -12,13 +13,13 @@ after(() => shop.close());
 
 const key = { API_KEY: process.env.API_KEY, CHAIN_ACCESS_KEY: process.env.API_KEY, CREDENTIAL: `cagx_${'0'.repeat(49)}` };
 
-// Runs a program of a page at another address.
+// Runs a program of a page against another URL.
 const runAt = (url, text, env) => {
   assert.ok(text?.includes(gateway), `a program that does not name the gateway: ${text}`);
   return shop.run(text.replaceAll(gateway, url), { ...key, ...env }, /^(#|curl)/.test(text));
 };
 
-// Runs a program where the first request is refused as the page says.
+// Runs a program whose first request is refused as the page says.
 async function refused(page, text, env) {
   let times = 0;
   const front = await inFrontOf(gateway, () => {
@@ -66,7 +67,7 @@ test('every code has a page, and its programs name the code', async () => {
   }
 });
 
-// What the programs of a page do when they are refused: wait and come through, or tell what is to be done.
+// What a page's programs do when they are refused: wait and succeed, or print what to do.
 const waits = [-32005, -32020];
 const tells = [-32001, -32007, -32018, -32601];
 for (const code of [...waits, ...tells]) {
@@ -84,7 +85,7 @@ for (const code of [...waits, ...tells]) {
           assert.ok(ran.stderr.includes(page.example.error.message), ran.stderr);
           assert.deepEqual([ran.stdout, ran.times], ['', 1]);
         }
-        // Another refusal is not taken for this one.
+        // They must not mistake another refusal for this one.
         const other = { ...page, example: { ...page.example, error: { ...page.example.error, code: -32099 } }, status: 400 };
         assert.notEqual((await refused(other, page.programs[client])).code, 0);
       });
@@ -112,7 +113,8 @@ for (const code of [-32010, -32024, -32025, -32026, -32027, -32028, -32030]) {
   });
 }
 
-// A transaction whose answer was lost: on the chain already, there but not where it is looked up, or never arrived.
+// A transaction whose answer was lost: it is on the chain already, it is pending but not found
+// where the program looks, or it never arrived.
 test('the programs of -32017 look the transaction up, and send nothing but the identical bytes again', async (t) => {
   const page = await pageOf(`${gateway}/docs/errors/-32017`);
   const env = { PRIVATE_KEY: HDNodeWallet.fromPhrase(mnemonic, '', "m/44'/60'/0'/0/8").privateKey };
@@ -151,7 +153,7 @@ test('the walk through paying per call buys units and calls with them', async ()
   const payer = await stranger(gateway);
   try {
     const { programs } = await pageOf(`${gateway}/docs/pay-per-call`);
-    // The first time the service cannot look at the payment, as it may happen.
+    // The first time, the service cannot check the payment, which may happen.
     let redeems = 0;
     const front = await inFrontOf(gateway, (body) => {
       if (!body.includes('"tx_hash"') || (redeems += 1) > 1) return null;

@@ -1,5 +1,6 @@
-// A key without a human, and with one: made, bound to a wallet, used, adopted by an owner who signs in with a browser. The wallet is ethers' and
-// the messages are read by siwe's own library; the browser is Debian's Chromium.
+// A key without a human, and with one: created, bound to a wallet, used, and adopted by an owner
+// who signs in with a browser. The wallet is ethers', the messages are parsed by npm siwe, and the
+// browser is Debian's Chromium.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { test } from 'node:test';
@@ -33,7 +34,8 @@ function refused(answer, status, code) {
   return answer.body.error;
 }
 
-// Goes to a page of the console, is sent to sign in, types the code of the mail, and comes back.
+// Opens a page of the console, is redirected to sign in, types the code of the mail, and returns to
+// the page.
 async function signIn(page, email, path) {
   await page.goto(gateway + path);
   assert.match(page.url(), /\/sign-in/);
@@ -60,7 +62,7 @@ test('a key is made, bound to a wallet, used, and adopted by an owner in a brows
   assert.equal(fences.requests_per_second, 5);
   assert.equal((await balance(key)).status, 200);
 
-  // Door 2: the message as siwe's library reads it.
+  // Door 2: the message as npm siwe parses it.
   const wallet = Wallet.createRandom();
   const started = await ask('POST', '/keys/bind/start', key, { address: wallet.address });
   assert.equal(started.status, 200, JSON.stringify(started.body));
@@ -110,7 +112,7 @@ test('a key is made, bound to a wallet, used, and adopted by an owner in a brows
   const said = await page.$eval('main', (main) => main.innerText);
   assert.ok(said.includes(prefix), said);
 
-  // The fences of the owner's account hold at the next call, and the door's do not any more.
+  // From the next call on, the owner's fences apply and the door's do not.
   assert.equal((await balance(key)).status, 200);
   refused(await ask('POST', '/keys/bind/start', key, { address: Wallet.createRandom().address }), 403, -32028);
   await page.goto(`${gateway}/keys`);
@@ -122,7 +124,7 @@ test('a key is made, bound to a wallet, used, and adopted by an owner in a brows
   const told = await caught(owner, 'a mail that tells of the adoption', (m) => m.text.includes(prefix));
   assert.ok(!told.text.includes(key) && !told.text.includes(doorways.adopt.claim_code));
 
-  // The code is dead for everybody else.
+  // The code no longer works for anyone else.
   const stranger = await (await browser.createBrowserContext()).newPage();
   await signIn(stranger, `other-${Date.now()}@buyer.example`, `/agents?claim_code=${doorways.adopt.claim_code}`);
   await Promise.all([stranger.waitForNavigation(), stranger.click('form[action="/agents/adopt"] button')]);

@@ -1,11 +1,12 @@
-// What viem and ens-normalize make of names of ASCII characters: every short one of each character, what people type, and random ones bent
-// where rules lie. Writes one name a line as JSON, with what both make of it or null. Arguments: the seed.
+// Prints how viem and ens-normalize normalize names of ASCII characters: every short name of each
+// character, realistic names, and random ones near the rules. One JSON object per line with both
+// results, or null. Argument: the seed.
 import { ensNormalize } from 'ethers';
 import { normalize } from 'viem/ens';
 
 let state = Number(process.argv[2] ?? 1) >>> 0;
 
-// mulberry32: the same numbers for the same seed.
+// mulberry32, a seeded generator.
 function random(n) {
   state = (state + 0x6d2b79f5) >>> 0;
   let t = Math.imul(state ^ (state >>> 15), state | 1);
@@ -40,6 +41,6 @@ function* names() {
 }
 
 for (const name of names()) {
-  if (name === '') continue; // normalises to itself, and is no name
+  if (name === '') continue; // normalizes to itself, but is not a name
   console.log(JSON.stringify({ name, viem: attempt(normalize, name), ethers: attempt(ensNormalize, name) }));
 }

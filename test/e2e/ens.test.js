@@ -1,4 +1,5 @@
-// Names of the sandbox's ENS: what viem resolves through the relay by itself, off the chain too, is what the toolbox answers.
+// Names of the sandbox's ENS: the toolbox must answer what viem resolves through the relay,
+// including off-chain names.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPublicClient, getAddress, http } from 'viem';

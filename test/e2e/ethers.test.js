@@ -1,4 +1,4 @@
-// ethers, as published, against Ethereum.
+// Unmodified ethers against Ethereum.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Contract, ContractFactory, FetchRequest, HDNodeWallet, isError, JsonRpcProvider, NonceManager, parseEther, Wallet } from 'ethers';
@@ -102,7 +102,7 @@ test('reverts are decoded: a custom error, a text, a panic', async () => {
     assert.deepEqual([...e.revert.args], [5_000n, 1_000n]);
   });
   await assert.rejects(contract.store.staticCall(5_000, ''), tooLarge);
-  // In the estimate before a transaction ethers decodes nothing by itself; the data is there.
+  // In the estimate before a transaction ethers does not decode the error, but the data is there.
   await assert.rejects(
     contract.store(5_000, ''),
     revert((e) => assert.equal(contract.interface.parseError(e.data).name, 'TooLarge')),
@@ -130,7 +130,8 @@ test('who has nothing is told so', async () => {
   await assert.rejects(poor.sendTransaction({ to: signer.address, value: 1 }), (error) => isError(error, 'INSUFFICIENT_FUNDS'));
 });
 
-// Alone in its request a refusal is an HTTP error, which ethers takes for one of the server; the refusal is in the body.
+// A refused call that is not in a batch is an HTTP error, which ethers reports as a server error;
+// the refusal is in the body.
 const alone = () => connect(1, { staticNetwork: true });
 const refused = (status, code, pattern) => (error) => {
   assert.ok(isError(error, 'SERVER_ERROR'), String(error));

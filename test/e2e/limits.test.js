@@ -1,4 +1,5 @@
-// What the rate window of an anonymous key, five requests a second, does to clients that know nothing of it.
+// Clients that know nothing about rate limits, with an anonymous key's rate window of five requests
+// per second.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -7,7 +8,7 @@ import { FetchRequest, JsonRpcProvider } from 'ethers';
 import { createPublicClient, http, LimitExceededRpcError } from 'viem';
 import { evmChains, gateway, urlOf } from './client.js';
 
-// A network gets three keys a day; these tests take one, and wait for its window between them.
+// A network gets three keys a day; these tests share one, and wait for its window between them.
 let headers;
 before(async () => {
   const response = await fetch(`${gateway}/keys`, { method: 'POST' });
@@ -42,7 +43,8 @@ test('ethers comes through when it waits for the seconds of Retry-After and send
   await fresh();
   const request = new FetchRequest(urlOf('base_mainnet'));
   request.setHeader('Authorization', headers.Authorization);
-  // By itself it takes the seconds of Retry-After for milliseconds, and gives up before the window has moved.
+  // ethers' own retry takes the seconds of Retry-After for milliseconds, and gives up before the
+  // window has moved.
   request.retryFunc = async (_, response, attempt) => {
     await pause(Number(response.headers['retry-after']) * 1_000 * (1 + Math.random()));
     return attempt < 10;

@@ -1,4 +1,4 @@
-// What /openapi.json says, in the opinion of a linter; and that the viewer of /docs is the one that is locked.
+// A linter's opinion of /openapi.json; and the viewer of /docs must be the locked version.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -31,7 +31,7 @@ test('Redocly finds nothing wrong with /openapi.json', async () => {
     writeFileSync(file, await (await fetch(`${GATEWAY_URL}/openapi.json`)).text());
     const cli = fileURLToPath(new URL('node_modules/@redocly/cli/bin/cli.js', import.meta.url));
     const config = fileURLToPath(new URL('redocly.yaml', import.meta.url));
-    // It looks for news of itself and counts its users unless told not to.
+    // It checks for updates and sends telemetry unless told not to.
     const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
     execFileSync(process.execPath, [cli, 'lint', '--config', config, '--max-problems', '50', file], { env, encoding: 'utf8', stdio: 'pipe' });
   } catch (e) {

@@ -1,4 +1,5 @@
-// Programs out of the documents' pages, run as they stand, and a gateway in front of the gateway that refuses as a page says.
+// Runs programs from the documents' pages unmodified, and a proxy in front of the gateway that
+// refuses as a page says.
 import { spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -9,7 +10,8 @@ const patienceMs = 120_000;
 const names = { lt: '<', gt: '>', amp: '&', quot: '"' };
 const unescaped = (html) => html.replaceAll(/&(#\d+|\w+);/g, (_, name) => (name[0] === '#' ? String.fromCodePoint(Number(name.slice(1))) : names[name]));
 
-// A page: its programs by their ids, the example of an answer, and the first HTTP status that it names.
+// Returns a page: its programs by id, the example of an answer, and the first HTTP status that it
+// names.
 export async function pageOf(url) {
   const answer = await fetch(url);
   if (answer.status !== 200) throw new Error(`${url} answered ${answer.status}`);
@@ -19,13 +21,13 @@ export async function pageOf(url) {
   return { html, programs, example: example && JSON.parse(unescaped(example[1])), status: Number(html.match(/>HTTP (\d{3})/)?.[1]) };
 }
 
-// A folder beside the packages, in which programs find them.
+// Creates a folder next to the packages, so that programs find them.
 export function workshop() {
   const folder = mkdtempSync(fileURLToPath(new URL('./.run-', import.meta.url)));
   let made = 0;
   return {
     close: () => rmSync(folder, { recursive: true }),
-    // Runs a program, in Node.js or in a shell, and gives how it ended and what it said.
+    // Runs a program, in Node.js or in a shell, and returns its exit code and output.
     run(text, env, shell = false) {
       const file = join(folder, `${made += 1}.${shell ? 'sh' : 'mjs'}`);
       writeFileSync(file, text);
@@ -46,7 +48,8 @@ async function bodyOf(request) {
   return Buffer.concat(parts).toString();
 }
 
-// Stands in front of a gateway. What refuse gives for a request's body is answered; other requests go on.
+// Starts a proxy in front of a gateway. It sends refuse's answer for a request's body, if there is
+// one, and forwards other requests.
 export async function inFrontOf(gateway, refuse) {
   const server = createServer(async (request, response) => {
     try {

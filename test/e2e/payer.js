@@ -1,4 +1,5 @@
-// A stranger who pays per call with ethers: a wallet of its own, USDC of the sandbox's faucet, and nothing of the gateway but its address.
+// A payer without an account who pays per call with ethers: with a new wallet, USDC from the
+// sandbox's faucet, and only the gateway's URL.
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Contract, JsonRpcProvider, Wallet } from 'ethers';
@@ -22,14 +23,14 @@ export async function stranger(gateway) {
     address, menu, rpcURL, wallet,
     close: () => provider.destroy(),
     tier: (name) => menu.tiers.find((t) => t.name === name),
-    // Transfers an amount to the seller, and gives the transaction's hash.
+    // Transfers an amount to the seller and returns the transaction's hash.
     transfer: async (amount) => {
       const tx = await new Contract(menu.assetAddress, usdc, wallet).transfer(menu.payTo, amount);
       await tx.wait();
       return tx.hash;
     },
     sign: (hash) => wallet.signMessage(menu.messageToSign.replace('{tx_hash}', hash)),
-    // Redeems until the payment is deep enough, and gives the answer.
+    // Redeems until the payment has enough confirmations, and returns the answer.
     redeem: async (tx_hash, tier, signature) => {
       for (;;) {
         const answer = await fetchAsTold(menu.redeem, asJSON({ tx_hash, tier, signature }));
@@ -38,7 +39,7 @@ export async function stranger(gateway) {
         await pause(Number(answer.headers.get('Retry-After')) * 1000);
       }
     },
-    // A call of the relay with a credential.
+    // Calls the relay with a credential.
     call: async (credential, method = 'eth_chainId', params = []) => {
       const answer = await fetch(`${gateway}/rpc/eth_mainnet`, {
         method: 'POST', headers: { 'Content-Type': 'application/json', [menu.header]: credential },

@@ -1,4 +1,4 @@
-// Paying per call, with ethers as the payer, against the sandbox's USDC on its Base.
+// Payments per call with ethers as the payer, in the sandbox's USDC on its Base.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Wallet } from 'ethers';
@@ -14,7 +14,7 @@ test('a transfer becomes a credential that pays for calls, once', async () => {
   const signature = await payer.sign(hash);
   assert.equal((await payer.receipt(hash)).status, 404, 'nothing was redeemed yet');
 
-  // Somebody else comes first, and spoils nothing.
+  // Someone else tries to redeem first, without effect.
   const thief = await Wallet.createRandom().signMessage(payer.menu.messageToSign.replace('{tx_hash}', hash));
   assert.equal((await payer.redeem(hash, 'fast', thief)).status, 422);
 
@@ -25,7 +25,8 @@ test('a transfer becomes a credential that pays for calls, once', async () => {
   assert.deepEqual((await payer.call(bought.body.credential)).body.result, '0x1');
   assert.equal((await payer.call(bought.body.credential, 'eth_getBalance', [payer.address, 'latest'])).status, 200);
 
-  // Redeemed again after units of it were used, there is another credential for what is left, and the one before is dead.
+  // Redeeming again after some units were used returns another credential for the rest, and the
+  // previous one stops working.
   const again = await payer.redeem(hash, 'balanced', signature);
   assert.equal(again.status, 200, JSON.stringify(again.body));
   assert.equal((await payer.call(again.body.credential, 'eth_getBalance', [payer.address, 'latest'])).status, 200);

@@ -1,4 +1,4 @@
-// random(seed) makes what generators draw from: the same seed draws the same.
+// random(seed) returns the functions from which generators draw; they are deterministic for a seed.
 export function random(seed) {
   // mulberry32
   let state = seed >>> 0;

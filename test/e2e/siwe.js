@@ -1,12 +1,14 @@
-// Writes what npm siwe makes of some thousand sign-in messages, a JSON object per line; siwe_test.go holds package wallet against it.
+// Writes how npm siwe treats some thousand sign-in messages, as one JSON object per line.
+// siwe_test.go compares package wallet with it.
 //
-//   node siwe.js SEED    {"kind":"…","message":"…","fields":{…} or null}                          for a message that is read
-//                        {"kind":"…","message":"…","signature":"0x…","time":"…","valid":true}     for one that is signed
+//   node siwe.js SEED
+//       {"kind":"…","message":"…","fields":{…} or null}   for a message that is parsed
+//       {"kind":"…","message":"…","signature":"0x…","time":"…","valid":true}   for a signed one
 import { Signature, Wallet, getBytes, hexlify, keccak256, toUtf8Bytes } from 'ethers';
 import { SiweMessage } from 'siwe';
 import { random, write } from './random.js';
 
-console.error = () => {}; // siwe tells there which signatures it cannot read
+console.error = () => {}; // siwe reports there which signatures it cannot parse
 
 const { share, below, pick, maybe, some, letters } = random(Number(process.argv[2] ?? 1));
 
@@ -47,7 +49,7 @@ const fields = () => ({
   resources: maybe(0.4, () => some(below(5), uri)),
 });
 
-// render is written apart from siwe's, which leaves out what is empty and fails before it says what it would have written.
+// render is independent of siwe's own, which omits empty values and refuses invalid ones.
 function render(f) {
   const optional = (name, value) => (value === undefined ? '' : `\n${name}: ${value}`);
   return (
@@ -58,7 +60,7 @@ function render(f) {
   );
 }
 
-// What may be in the place of a field, good and bad.
+// Values for a field, valid and invalid.
 const NASTY = {
   scheme: ['', '1a', 'a_b', 'https:', 'a b', 'é', 'A', 'h+t-t.p'],
   domain: ['', ' ', 'a b', 'a/b', 'a?b', 'a#b', 'a@b@c', '@', 'u@', ':80', 'a:', 'a:b', '[::1', '::1', '[::1]x', '[::1]:', '[1::2::3]', '[1:2:3:4:5:6:7:8:9]', '[1:2:3:4:5:6:7::]', '[::2:3:4:5:6:7:8]', '[1:2:3:4:5:6:7:8::]', '[::]', '[fe80::1%25lo]', '[12345::]', '[127.0.0.1]', '[::256.0.0.1]', '[::01.2.3.4]', '[::1.2.3]', '[1.2.3.4::]', '[::1.2.3.4:5]', '[1:2:3:4:5:6:7.8.9.10]', '[1:2:3:4:5:6:7:8.9.10.11]', '[v1]', '[vg.a]', '[V1.a]', '[v1.]', '256.1.1.1', '01.2.3.4', '%', '%g0', '%00', 'ｅxample', 'ex\u0430mple', 'e\u0301x', 'a\u200bb', 'a\u0000b', 'a\tb', 'a\rb', '<a>', 'a\\b', "a!$&'()*+,;=b", 'a..b', '-', '.'],
@@ -75,7 +77,7 @@ const NASTY = {
 NASTY.expirationTime = NASTY.issuedAt;
 NASTY.notBefore = NASTY.issuedAt;
 
-// What slips into a text.
+// Characters that random edits insert into a text.
 const CHARACTERS = [...`${STATEMENT}"%<>\\^\`{|}\n\n\n`, '\r', '\t', '\u0000', '\u007f', '\u0085', 'é', '\u0430', '\u200b', '\u2028', '\ufeff', '😀'];
 const edits = [
   (c) => c.splice(below(c.length + 1), 0, pick(CHARACTERS)),
@@ -129,7 +131,7 @@ for (const [name, values] of Object.entries(NASTY)) {
 read('long', render({ ...fields(), statement: 'a'.repeat(20_000) }));
 for (let i = 0; i < 3000; i++) read('edited', edited(render(fields())));
 
-// Signatures: with times as clients write them, so that the two clocks read the same.
+// Signatures: with times in the common form, which both implementations parse alike.
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 const word = (n) => n.toString(16).padStart(64, '0');
 const forms = {

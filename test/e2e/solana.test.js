@@ -1,4 +1,4 @@
-// @solana/kit, as published, against a Solana endpoint.
+// Unmodified @solana/kit against a Solana endpoint.
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import {
@@ -131,7 +131,8 @@ test('signatures are listed page by page, without gaps and without repeats', asy
     const options = { maxSupportedTransactionVersion: 0, transactionDetails: 'accounts', rewards: false };
     account ??= (await rpc.getBlock(at, options).send()).transactions[0]?.transaction.accountKeys[0].pubkey;
   }
-  // New ones are added at the beginning while the pages are read, so that each page begins where the last one ended.
+  // New signatures are added at the front while the pages are read, so each page starts after the
+  // last signature of the previous one.
   const [newest] = await rpc.getSignaturesForAddress(account, { limit: 1 }).send();
   const options = { before: newest.signature };
   const whole = await rpc.getSignaturesForAddress(account, { ...options, limit: 9 }).send();
@@ -167,14 +168,15 @@ test('native errors keep their codes and their data', async () => {
 test('base58 keeps its case: an address in another case is another address, or none', async () => {
   const { value } = await rpc.getAccountInfo(payer.address, { encoding: 'base64' }).send();
   assert.ok(value.lamports > 0n);
-  // Where the letters can be changed they name an account that does not exist; mostly they are no base58 of 32 bytes any more.
+  // An address in lower case either names another account, which does not exist, or, in most cases,
+  // is not base58 of 32 bytes.
   const { body } = await post('solana_mainnet', 'getAccountInfo', [payer.address.toLowerCase(), { encoding: 'base64' }]);
   assert.ok(body.error?.code === -32602 || body.result?.value === null, JSON.stringify(body));
 });
 
 for (const method of ['getProgramAccounts', 'requestAirdrop']) {
   test(`${method} is refused, and the body says what to do instead`, async () => {
-    // The client shows the status only.
+    // The client shows only the status.
     await assert.rejects(rpc[method](payer.address, 1n).send(), (error) => {
       assert.ok(isSolanaError(error, SOLANA_ERROR__RPC__TRANSPORT_HTTP_ERROR), String(error));
       assert.equal(error.context.statusCode, 404);

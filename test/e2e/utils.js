@@ -1,7 +1,8 @@
-// Writes what ethers and viem make of some thousand inputs of the EVM utilities, a JSON object per line; utils_test.go holds
-// toolbox/offline against it.
+// Writes how ethers and viem treat some thousand inputs of the EVM utilities, as one JSON object
+// per line. utils_test.go compares toolbox/offline with them.
 //
-//   node utils.js SEED    {"op":"…","input":{…},"ethers":… or null,"viem":… or null}    null for what a library refuses
+//   node utils.js SEED    {"op":"…","input":{…},"ethers":… or null,"viem":… or null}
+//                         null for an input that a library refuses
 import * as ethers from 'ethers';
 import * as viem from 'viem';
 import { random, write } from './random.js';
@@ -17,7 +18,7 @@ function or(make) {
   }
 }
 
-// Addresses: right, in other capitals, and broken.
+// Addresses: valid, with other capitals, and malformed.
 const changes = {
   right: (a) => a,
   small: (a) => a.toLowerCase(),
@@ -48,7 +49,7 @@ for (const [kind, change] of Object.entries(changes)) {
   }
 }
 
-// Amounts: both libraries write exact decimals; ethers with ".0" behind whole numbers.
+// Amounts: both libraries write exact decimals; ethers adds ".0" to whole numbers.
 const UNITS = { wei: 0, kwei: 3, mwei: 6, gwei: 9, szabo: 12, finney: 15, ether: 18, kether: 21, mether: 24, gether: 27, tether: 30 };
 const NASTY = ['', '.', '-', '-.', '+1', '--1', '1-', '1e18', '1E3', '1.2.3', '1..2', ' 1', '1 ', '1 000', '1,000', '1_000', '\u0661', '１', 'NaN', 'Infinity', '-0', '-0.0', '.5', '5.', '-.5', '007', '00.700', '0', '0.0', '0x10', '0X10', '0b1', '0o7', '1n'];
 const digits = (n) => letters('0123456789', n);
@@ -68,9 +69,9 @@ for (let i = 0; i < 3000; i++) convert(decimal());
 for (let i = 0; i < 300; i++) convert(digits(80));
 for (const value of NASTY) for (let i = 0; i < 3; i++) convert(value);
 
-// Signatures, as both libraries read them; and loosely written ones, which viem does not.
+// Function signatures that both libraries parse, and sloppily written ones, which viem refuses.
 const NAME = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_$';
-const name = () => `n_${letters(`${NAME}0123456789`, below(10))}`; // no keyword begins so
+const name = () => `n_${letters(`${NAME}0123456789`, below(10))}`; // no keyword begins like this
 const elementary = () =>
   pick([
     () => pick(['address', 'bool', 'string', 'bytes', 'uint', 'int', 'uint256', 'int256']),
@@ -140,7 +141,7 @@ for (let i = 0; i < 500; i++) {
   write({ op: 'keccak', input: { text: bytes, encoding: 'hex' }, ethers: ethers.keccak256(bytes), viem: viem.keccak256(bytes) });
 }
 
-// Messages that were signed, in all forms that a signature may have.
+// Signed messages, with signatures in all forms.
 const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n;
 const word = (n) => n.toString(16).padStart(64, '0');
 const forms = {

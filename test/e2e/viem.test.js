@@ -1,4 +1,4 @@
-// viem, as published, with its own definition of Base.
+// Unmodified viem with its own definition of Base.
 import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import {
@@ -37,7 +37,7 @@ before(async () => {
 
 const store = (value, note, more) => wallet.writeContract({ ...sample, functionName: 'store', args: [value, note], ...more });
 
-// The error of a contract that viem has decoded, out of whatever it was wrapped in.
+// Finds the contract error that viem decoded in its chain of causes.
 const reverted = (check) => (error) => {
   assert.ok(error instanceof BaseError, String(error));
   const revert = error.walk((e) => e instanceof ContractFunctionRevertedError);
@@ -46,7 +46,7 @@ const reverted = (check) => (error) => {
   return true;
 };
 
-// The JSON-RPC error, out of whatever it was wrapped in.
+// Finds the JSON-RPC error in viem's chain of causes.
 const rpcError = (code, pattern) => (error) => {
   const cause = error.walk((e) => e instanceof RpcRequestError);
   assert.ok(cause, String(error));
@@ -179,7 +179,7 @@ test('reverts are decoded: a custom error, a text, a panic', async () => {
   );
   await assert.rejects(simulate('refuse'), reverted((e) => assert.equal(e.reason, 'not today')));
   await assert.rejects(simulate('divide', [0n]), reverted((e) => assert.match(e.reason, /divided? by zero|division/i)));
-  // The estimate that precedes a transaction says the same.
+  // The estimate before a transaction returns the same.
   await assert.rejects(store(5_000n, ''), reverted((e) => assert.equal(e.data.errorName, 'TooLarge')));
 });
 

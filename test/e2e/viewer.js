@@ -1,4 +1,5 @@
-// Takes the viewer of /docs from its npm package into the API. `node viewer.js` (make viewer) writes the files; viewer.test.js compares.
+// Copies the viewer of /docs from its npm package into the API. `node viewer.js` (make viewer)
+// writes the files; the tests compare them.
 import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -7,11 +8,11 @@ import { gzipSync } from 'node:zlib';
 const from = (name) => fileURLToPath(new URL(`node_modules/swagger-ui-dist/${name}`, import.meta.url));
 export const to = (name) => fileURLToPath(new URL(`../../api/internal/pages/viewer/${name}`, import.meta.url));
 
-// What pages load is kept compressed; licences are kept to be read.
+// Files that pages load are stored compressed; licences are stored as text.
 export const packed = ['swagger-ui-bundle.js', 'swagger-ui.css'];
 export const copied = ['LICENSE', 'NOTICE', 'swagger-ui-bundle.js.LICENSE.txt'];
 
-// The maps that browsers' tools would ask for are not served.
+// Source maps, which developer tools would request, are not served.
 export const content = (name) => Buffer.from(readFileSync(from(name), 'utf8').replace(/\s*(\/\/|\/\*)# sourceMappingURL=.*$/, '\n'));
 
 export function manifest() {

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 
-// Waits until attempt gives something, with a deadline.
+// Polls attempt until it returns a truthy value; fails after patienceMs.
 export async function eventually(what, attempt, patienceMs = 60_000) {
   const deadline = Date.now() + patienceMs;
   for (;;) {
@@ -11,7 +11,8 @@ export async function eventually(what, attempt, patienceMs = 60_000) {
   }
 }
 
-// Fetches as a client does that keeps to what it is told: while too much was asked, or something is away, it comes again when the answer says.
+// Fetches like a well-behaved client: it retries after Retry-After when it is rate limited or the
+// service is unavailable.
 export async function fetchAsTold(url, options, patienceMs = 150_000) {
   const deadline = Date.now() + patienceMs;
   for (;;) {

@@ -1,8 +1,9 @@
-// Paying per call with ethers, over anvil and the real FiatTokenV2_2: a plain transfer, a relayed transferWithAuthorization, a contract wallet.
+// Payments per call with ethers over anvil and the real FiatTokenV2_2: a plain transfer, a relayed
+// transferWithAuthorization (EIP-3009), and a contract wallet.
 //
 // GATEWAY_URL, API_KEY  as in ../client.js
-// BASE_NODE             the anvil behind the gateway's base_mainnet, which mines only when told to
-// SELLER                who is paid
+// BASE_NODE             the anvil behind the gateway's base_mainnet, which mines only on request
+// SELLER                the address that is paid
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
@@ -21,7 +22,7 @@ const token = new Contract(USDC, tokens.FiatTokenV2_2.abi, chief);
 const mine = (blocks = 1) => base.send('anvil_mine', [`0x${blocks.toString(16)}`]);
 let menu;
 
-// Sends a transaction, mines it, and gives its receipt.
+// Waits for a transaction to be sent, mines it, and returns its receipt.
 async function done(sent) {
   const { hash } = await sent;
   await mine();
@@ -38,7 +39,7 @@ async function deploy(name, all, ...args) {
 const money = { gasLimit: 400_000 };
 
 before(async () => {
-  await base.send('evm_setBlockGasLimit', ['0x1c9c380']); // the token is larger than a block of these chains
+  await base.send('evm_setBlockGasLimit', ['0x1c9c380']); // the token's deployment exceeds the block gas limit of these chains
   const checker = await deploy('SignatureChecker', tokens);
   const code = getBytes(tokens.FiatTokenV2_2.bytecode);
   for (const at of tokens.FiatTokenV2_2.links.SignatureChecker) code.set(getBytes(checker), at);
@@ -77,7 +78,7 @@ async function call(credential) {
   return { status: response.status, body: await response.json() };
 }
 
-// Redeems until the payment is deep enough, and calls the relay with what it gives.
+// Redeems until the payment has enough confirmations, and calls the relay with the credential.
 async function buys(hash, tier, signature, units) {
   const early = await redeem(hash, tier, signature);
   assert.equal(early.status, 202, JSON.stringify(early.body));

@@ -1,7 +1,8 @@
-// Gas, transaction status and prices over anvil, a node of another make than the sandbox's, as ethers sees the same chain.
+// Gas, transaction status and prices over anvil, which shares no code with the sandbox's node,
+// compared with what ethers reads from the same chain.
 //
 // GATEWAY_URL, API_KEY        as in ../client.js
-// ETHEREUM_NODE, BASE_NODE    the two anvils behind the gateway, which mine only when told to
+// ETHEREUM_NODE, BASE_NODE    the two anvils behind the gateway, which mine only on request
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
@@ -25,7 +26,7 @@ async function use(path) {
   return { status: response.status, hit: response.headers.get('x-service-cache') === 'hit', body: await response.json() };
 }
 
-// What a signed transaction of the account is.
+// Signs a transaction of the account.
 const signed = (fields) =>
   signer.signTransaction({
     type: 2, chainId: 1, nonce: nonce++, gasLimit: 21_000, to: Wallet.createRandom().address, value: 1,
@@ -39,7 +40,7 @@ test('gas is that of the blocks that count, over the base fee of the next block'
     }
     await mine();
   }
-  await mine(); // an empty one, which does not count
+  await mine(); // an empty block, which does not count
   const { status, body } = await use('gas/eth_mainnet');
   assert.equal(status, 200);
   const newest = await ethereum.getBlock('latest');

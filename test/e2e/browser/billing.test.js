@@ -1,5 +1,6 @@
-// Somebody buys a plan and a pack at the sandbox's Stripe, which stands on an address of its own as the real one does: by a card that is declined
-// and by one that pays; changes card and plan, cancels and resumes, and reads the statement.
+// A customer buys a plan and a pack at the sandbox's Stripe, which has an origin of its own like
+// the real one: with a card that is declined and with one that pays. The customer changes card and
+// plan, cancels and resumes, and reads the statement.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { eventually } from '../wait.js';
@@ -8,10 +9,10 @@ import { follow, launch, look, open, person, press, signIn, textOf } from './bro
 const buyer = 'owner@harbour-data.example';
 const good = '4242 4242 4242 4242';
 const declined = '4000 0000 0000 0002';
-const failing = '4000 0000 0000 0341'; // kept, and declined
+const failing = '4000 0000 0000 0341'; // saved, and declined later
 const another = '5555 5555 5555 4444';
 
-// Where the pages of the sandbox's Stripe stand.
+// The pages of the sandbox's Stripe.
 const provider = /^http:\/\/127\.0\.0\.1:\d+\/(pay|portal|invoice)\//;
 
 let browser;
@@ -20,7 +21,7 @@ after(async () => { await browser.close(); });
 
 const pathOf = ({ page }) => new URL(page.url()).pathname;
 
-// Waits until a page of the gateway, loaded again and again, says something.
+// Reloads a page of the gateway until its text matches.
 async function shows(who, path, pattern) {
   return eventually(`${path} says ${pattern}`, async () => {
     await open(who, path);
@@ -29,7 +30,8 @@ async function shows(who, path, pattern) {
   });
 }
 
-// Presses what leads to the payment provider, and waits for the element that its page has. The page in between goes on by itself.
+// Follows a link to the payment provider and waits for an element of its page. The page in between
+// continues by itself.
 async function leaveBy(who, text, selector) {
   await follow(who, text);
   await who.page.waitForSelector(selector);
@@ -48,11 +50,11 @@ async function payWith(who, card) {
   await press(who, '#pay');
 }
 
-// Comes back from a payment and waits until the page says that it counts. It loads itself again while it does not.
+// Waits, after a payment, until the page reports it as paid. The page reloads itself until then.
 async function isPaid(who) {
   await eventually('the payment counts', async () => {
     assert.equal(pathOf(who), '/billing/done');
-    return /(?<!not )\bpaid\b/.test(await textOf(who).catch(() => '')); // the page may just be loading again
+    return /(?<!not )\bpaid\b/.test(await textOf(who).catch(() => '')); // the page may be reloading
   });
 }
 

@@ -1,9 +1,10 @@
-// What the tests of the pages share: a browser that notices what a page must not do, people who sign in by mail, and a look at a page in
-// both themes and both widths, kept as screenshots and checked for accessibility.
+// Shared helpers of the page tests: a browser that notices what a page must not do, people who sign
+// in by mail, and checks of a page in both themes and widths, with screenshots and an accessibility
+// audit.
 //
-// GATEWAY_URL  base address of a gateway-dev
-// SCREENSHOTS  folder that keeps them; none are kept without it
-// CHROMIUM     the browser, where it is not found by itself
+// GATEWAY_URL  base URL of a gateway-dev
+// SCREENSHOTS  folder for screenshots; without it none are kept
+// CHROMIUM     the browser, if it is not found
 import assert from 'node:assert/strict';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { request } from 'node:http';
@@ -33,13 +34,13 @@ function executable() {
 }
 
 export async function launch() {
-  // Root may not use the browser's own sandbox.
+  // Chromium's own sandbox does not work for root.
   const args = process.getuid?.() === 0 ? ['--no-sandbox'] : [];
   return puppeteer.launch({ executablePath: executable(), args: [...args, '--disable-dev-shm-usage'], headless: true });
 }
 
-// A person with a browser window of their own. What pages do wrong is gathered and asserted at the end of every look. elsewhere are addresses off the
-// gateway that they may be led to.
+// Opens a separate browser context for a person. Errors of pages are collected and asserted at the
+// end of every look. elsewhere matches other origins to which the person may be led.
 export async function person(browser, { javaScript = true, elsewhere = /^data:/ } = {}) {
   const context = await browser.createBrowserContext();
   if (javaScript) await context.overridePermissions(gateway, ['clipboard-read', 'clipboard-sanitized-write']);
@@ -49,7 +50,7 @@ export async function person(browser, { javaScript = true, elsewhere = /^data:/ 
   await page.setJavaScriptEnabled(javaScript);
   const wrong = [];
   page.on('console', (message) => {
-    // The browser logs answers of 4xx by itself, and refused forms answer so.
+    // The browser itself logs answers with a 4xx status, which refused forms have.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) wrong.push(`console: ${message.text()}`);
   });
   page.on('pageerror', (error) => wrong.push(`script: ${error.message}`));
@@ -63,12 +64,13 @@ export async function person(browser, { javaScript = true, elsewhere = /^data:/ 
   return { context, page, wrong, javaScript };
 }
 
-// Goes to a path of the gateway and gives the answer.
+// Opens a path of the gateway and returns the response.
 export async function open({ page }, path) {
   return page.goto(gateway + path, { waitUntil: 'load' });
 }
 
-// Clicks the middle of what a selector names. The driver's own ways wait for scripts of the page, which may be off.
+// Clicks the centre of an element. Puppeteer's own methods wait for scripts of the page, which may
+// be off.
 export async function click({ page }, selector) {
   const element = await page.$(selector);
   assert.ok(element, `${new URL(page.url()).pathname} has no ${selector}`);
@@ -80,19 +82,20 @@ export async function click({ page }, selector) {
   await page.mouse.click(x, y);
 }
 
-// Presses what a selector names, and waits for the page that comes.
+// Clicks an element and waits for the next page.
 export async function press(who, selector) {
   await Promise.all([who.page.waitForNavigation({ waitUntil: 'load' }), click(who, selector)]);
 }
 
-// Presses the button or link that says a text.
+// Clicks the button or link with a text and waits for the next page.
 export async function follow(who, text) {
   await press(who, `::-p-xpath(//main//*[self::a or self::button][normalize-space(.)="${text}"])`);
 }
 
 export const textOf = ({ page }, selector = 'main') => page.$eval(selector, (element) => element.innerText);
 
-// Looks at the page in both themes and widths. except names rules of the checker that do not hold for what others made.
+// Checks the page in both themes and widths. except lists accessibility rules that do not apply to
+// third-party markup.
 export async function look(who, name, { except = [] } = {}) {
   const { page, wrong } = who;
   for (const theme of ['light', 'dark']) {
@@ -103,7 +106,7 @@ export async function look(who, name, { except = [] } = {}) {
       if (shots) await page.screenshot({ path: join(shots, `${name}-${theme}-${size.width}.png`), fullPage: true });
       const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
       assert.equal(overflow, 0, `${where}: the page is wider than the window by ${overflow} px`);
-      if (who.javaScript) await accessible(page, where, except); // the checker is a script
+      if (who.javaScript) await accessible(page, where, except); // the accessibility checker is a script
     }
   }
   await page.emulateMediaFeatures([]);
@@ -127,7 +130,7 @@ async function mailsTo(address) {
   return response.json();
 }
 
-// The newest mail to an address, after so many others.
+// Returns the newest mail to an address, once there are more than after.
 export async function mail(address, after = 0) {
   return eventually(`mail ${after + 1} to ${address}`, async () => {
     const mails = await mailsTo(address);
@@ -135,12 +138,12 @@ export async function mail(address, after = 0) {
   });
 }
 
-// A mail to an address that fits, whatever else was sent with it.
+// Waits for a mail to an address for which fits returns true.
 export async function mailThat(what, address, fits) {
   return eventually(what, async () => (await mailsTo(address)).find(fits));
 }
 
-// Asks for a sign-in mail, and gives it.
+// Requests a sign-in mail and returns it.
 export async function askMail(who, address) {
   const { length } = await mailsTo(address);
   await open(who, '/sign-in');
@@ -149,7 +152,7 @@ export async function askMail(who, address) {
   return mail(address, length);
 }
 
-// Signs in by the code of the mail.
+// Signs in with the code of the mail.
 export async function signIn(who, address) {
   const { code } = await askMail(who, address);
   await who.page.type('#code', code);
@@ -160,8 +163,8 @@ export const linkIn = (text) => text.match(/https?:\/\/\S+token=\S+/)[0];
 
 let strangers = 1;
 
-// Makes a key as a program of somebody else's machine does, which has three a day of its own: from another address of this one, where the system
-// has such.
+// Creates a key as a client in another network, which has its own limit of three keys a day: from
+// another loopback address, where the system has them.
 export async function newKey() {
   strangers += 1;
   const ask = (options) => new Promise((resolve, reject) => {

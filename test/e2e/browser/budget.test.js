@@ -1,13 +1,14 @@
-// Follows every link of the public pages and of a console in use, each page as a first visitor gets it, and holds it against a budget: bytes on the
-// wire, requests, layout that jumps. A link that leads nowhere fails, too, and so does a page that asks another host.
+// Follows every link of the public pages and of a used console, each page without a cache, and
+// checks it against a budget: bytes on the wire, requests, layout shift. A broken link fails too,
+// and so does a request to another host.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { follow, gateway, launch, open, person, signIn } from './browser.js';
 
-// In bytes as they come over the wire, answers' heads included.
+// bytes are counted on the wire, including headers.
 const budget = { bytes: 150_000, requests: 12, shift: 0.1, elements: 6_000 };
 
-// What is followed by no click of a reader: what acts, what leads away, and mails of this machine.
+// Paths that a reader does not follow: actions, other origins, and the mails of this machine.
 const left = /^\/(dev|assets)\//;
 const mostPages = 300;
 
@@ -15,7 +16,7 @@ let browser;
 before(async () => { browser = await launch(); });
 after(async () => { await browser.close(); });
 
-// Gives what loading a path cost.
+// Returns what loading a path costs.
 async function measure(page, cdp, path) {
   let bytes = 0;
   let requests = 0;
@@ -36,13 +37,14 @@ async function measure(page, cdp, path) {
   }
 }
 
-// Says what of a page is over its budget.
+// Lists the parts of the budget that a page exceeds.
 function over(path, of) {
   const most = budget;
   return ['bytes', 'requests', 'shift', 'elements'].filter((what) => of[what] > most[what]).map((what) => `${what}: ${of[what]} of ${most[what]}`);
 }
 
-// Follows links from some paths on, as whoever is signed in at the page, and gives what was visited, and what is wrong.
+// Follows links from the given paths, as the person who is signed in, and returns the visited paths
+// and the errors.
 async function crawl(who, from) {
   const { page } = who;
   await page.setCacheEnabled(false);
@@ -57,7 +59,8 @@ async function crawl(who, from) {
     const { path, by } = next;
     if (visited.has(path)) continue;
     visited.set(path, null);
-    // What is no page is asked for and not shown: documents for programs, files to keep.
+    // Responses that are not pages, such as documents for programs and downloads, are requested but
+    // not shown.
     const head = await fetch(gateway + path, { headers: { cookie, accept: 'text/html' }, redirect: 'manual' });
     await head.body?.cancel();
     if (head.status >= 400) wrong.push(`${path}, linked by ${by}, answers ${head.status}`);

@@ -1,4 +1,4 @@
-// A person signs up, and goes through every page of the console.
+// A person signs up and visits every page of the console.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { eventually } from '../wait.js';
@@ -11,7 +11,7 @@ let browser;
 before(async () => { browser = await launch(); });
 after(async () => { await browser.close(); });
 
-// A call with a key, as a program makes it.
+// Makes a call with a key, as a program does.
 const call = (key) => fetch(`${gateway}/rpc/eth_mainnet`, {
   method: 'POST', headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
   body: '{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":["0x00000000219ab540356cBB839Cbe05303d7705Fa","latest"]}',
@@ -85,7 +85,7 @@ test('the console, from the first page to signing out', async (t) => {
     await page.waitForFunction(() => document.querySelector('.secret [data-said]').textContent === 'Copied');
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), key);
     await look(who, 'key-created');
-    // Loaded again, the page does not make another key.
+    // Reloading the page does not create another key.
     await page.reload({ waitUntil: 'load' });
     assert.equal(await page.$('#secret'), null);
     keyPath = new URL(page.url()).pathname;
@@ -156,7 +156,7 @@ test('the console, from the first page to signing out', async (t) => {
     await look(who, 'agents-empty');
     const welcome = await newKey();
     assert.equal((await call(welcome.key)).status, 200);
-    // The claim link of the agent; a code that is none comes back with a message.
+    // The claim link of an agent; an invalid code returns with a message.
     await open(who, `/agents?claim_code=${welcome.doorways.adopt.claim_code.slice(0, -1)}x`);
     await follow(who, 'Adopt key');
     assert.match(await textOf(who), /Nothing was adopted/);
@@ -168,7 +168,7 @@ test('the console, from the first page to signing out', async (t) => {
     assert.match(await textOf(who), new RegExp(welcome.key_prefix));
     assert.equal((await call(welcome.key)).status, 200, 'it goes on working');
     await look(who, 'agents');
-    // The same code again, by a program in the owner's session.
+    // The same code again, from a program in the owner's session.
     const cookie = (await who.context.cookies()).map((c) => `${c.name}=${c.value}`).join('; ');
     const again = await fetch(`${gateway}/agents/adopt`, {
       method: 'POST', redirect: 'manual', headers: { 'Content-Type': 'application/json', Cookie: cookie },

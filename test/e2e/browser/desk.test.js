@@ -1,4 +1,4 @@
-// Staff answers the ticket of a customer, and the customer reads it.
+// Staff answer a customer's ticket, and the customer reads the answer.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { eventually } from '../wait.js';
@@ -8,7 +8,7 @@ const customer = 'ines@harbour.example';
 const staff = 'dee@desk.example';
 const markup = '<script>document.title = "x"</script> & "quotes"';
 
-// The newest mail to the customer, once it says something.
+// Waits until the newest mail to the customer matches.
 const told = (words) => eventually(`a mail that says ${words}`, async () => {
   const newest = await mail(customer);
   return words.test(`${newest.subject}\n${newest.text}`) && newest;

@@ -1,4 +1,4 @@
-// What there is to read: the terms, and the interface in its viewer and without scripts.
+// Documents: the terms, and the interface, both in its viewer and without scripts.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { gateway, launch, look, open, person, textOf } from './browser.js';
@@ -7,7 +7,8 @@ let browser;
 before(async () => { browser = await launch(); });
 after(async () => { await browser.close(); });
 
-// The viewer's own markup: its headings skip a level, its rows have buttons in buttons, and parts of it are outside of its main part.
+// Rules that the viewer's own markup violates: its headings skip a level, its rows have nested
+// buttons, and parts of it are outside of the main landmark.
 const viewers = ['heading-order', 'nested-interactive', 'region'];
 
 test('the terms are a page like the others', async () => {

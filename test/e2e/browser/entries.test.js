@@ -1,4 +1,5 @@
-// What an address was entered for, from the mail on: whoever reads it confirms, leaves or withdraws, and programs that look at mails do none of it.
+// Entries of the waitlist, starting from the mail: its reader confirms, leaves or withdraws the
+// entry, and programs that scan mails do none of it.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { follow, gateway, launch, linkIn, look, mail, person, textOf } from './browser.js';
@@ -16,7 +17,7 @@ async function call(name, args) {
   return (await response.json()).result.structuredContent;
 }
 
-// Fetches a link as a scanner of mails does.
+// Fetches a link as a mail scanner does.
 async function scan(link) {
   for (const method of ['HEAD', 'GET', 'GET']) {
     const answer = await fetch(link, { method });

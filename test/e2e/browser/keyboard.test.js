@@ -1,4 +1,4 @@
-// The console by keyboard alone: everything is reached, in order, and where one is can be seen.
+// The console by keyboard alone: everything can be reached, in order, and the focus is visible.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { launch, open, person, signIn } from './browser.js';
@@ -7,7 +7,7 @@ let browser;
 before(async () => { browser = await launch(); });
 after(async () => { await browser.close(); });
 
-// What has the focus: what it says, and whether that can be seen.
+// Returns the text of the focused element and whether it is visible.
 const focused = (page) => page.evaluate(() => {
   const e = document.activeElement;
   if (!e || e === document.body) return null;
@@ -48,7 +48,7 @@ test('every stop can be seen and has a ring', async () => {
   await signIn(who, 'noa@keyboard.example');
   const wanted = {
     '/overview': ['Skip to content', 'Overview', 'Usage', 'Keys', 'Agents', 'Settings', 'Sign out', 'Create key'],
-    '/keys/new': ['monthly_request_cap', 'Create key', 'Cancel'], // the name has the focus already
+    '/keys/new': ['monthly_request_cap', 'Create key', 'Cancel'], // the name already has the focus
     '/agents': ['claim_code', 'Adopt key'],
     '/settings': ['account_name', 'Save name', 'notify_usage_80', 'Save notifications', 'time_zone', 'RPC switched on', 'Gas: cap in units per month', 'Save services', 'email', 'Send invitation', 'Save answers'],
   };

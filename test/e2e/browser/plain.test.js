@@ -1,4 +1,4 @@
-// Everything works without JavaScript, and within the bounds that the headers set.
+// Everything works without JavaScript, and within the restrictions of the security headers.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { askMail, click, follow, gateway, launch, linkIn, look, open, person, press, textOf } from './browser.js';
@@ -116,7 +116,7 @@ test('a form of another site changes nothing', async () => {
   const who = await person(browser);
   await open(who, '/sign-in');
   const token = await who.page.$eval('input[name=csrf]', (e) => e.value);
-  // A page without an origin of ours, with the right token and the visitor's cookie.
+  // A page of another origin, with the right token and the visitor's cookie.
   await who.page.goto('about:blank');
   await who.page.setContent(`<form method="post" action="${gateway}/theme"><input name="csrf" value="${token}"><input name="theme" value="dark"><button>Send</button></form>`);
   const [answer] = await Promise.all([who.page.waitForNavigation({ waitUntil: 'load' }), who.page.click('button')]);

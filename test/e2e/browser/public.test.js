@@ -1,4 +1,5 @@
-// A visitor without an account: a key by one button, a call with the command of the page, the prices of a volume, and what there is to read.
+// A visitor without an account: a key by one click, a call with the page's command, the prices of a
+// volume, and the documents.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { after, before, test } from 'node:test';

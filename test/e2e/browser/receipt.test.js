@@ -1,4 +1,5 @@
-// Receipts of payments per call: as people see and print them, with sums that add up, and for hashes of nothing.
+// Receipts of payments per call: as people see and print them, with sums that add up, and for
+// hashes without a payment.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { stranger } from '../payer.js';

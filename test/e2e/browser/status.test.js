@@ -1,4 +1,4 @@
-// The page of status, for everybody: the same as its JSON twin, and where its readers go from there.
+// The public status page: it shows the same as its JSON form, and its links work.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { eventually } from '../wait.js';
@@ -15,7 +15,7 @@ const statusNow = async () => {
 };
 
 test('the status', async (t) => {
-  // The chains of the sandbox are measured within seconds, and recorded with the second look at them.
+  // The sandbox's chains are measured within seconds, and recorded by the second round of probes.
   const status = await eventually('measured chains', async () => {
     const s = await statusNow();
     return s.chains.length === 6 && s.chains.every((c) => c.state !== 'unknown' && c.uptime_percent !== null) && s;

@@ -1,4 +1,5 @@
-// Asking support in the browser: by the path of an error with the key that called, and by somebody who signed in.
+// Support requests in the browser: through the path in an error with the key of the call, and by a
+// person who signed in.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Wallet } from 'ethers';
@@ -11,7 +12,7 @@ after(async () => { await browser.close(); });
 
 const markup = '<script>alert(1)</script> & "quotes"';
 
-// A call that is refused: no chain serves the method.
+// Makes a call that is refused, because no chain serves the method.
 async function refusedCall(key) {
   const answer = await fetch(`${gateway}/rpc/eth_mainnet`, {
     method: 'POST', headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },

@@ -1,4 +1,4 @@
-// A table of the console as people use it: sorted by its heads, by mouse and by keyboard, and searched.
+// A table of the console: sorted by its column headers, by mouse and by keyboard, and searched.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { follow, launch, look, open, person, signIn } from './browser.js';

@@ -1,4 +1,5 @@
-// The toolbox page: every tool by its form and by its command, as visitors, by keyboard, and without JavaScript.
+// The toolbox page: every tool by its form and by its command, as a visitor, by keyboard, and
+// without JavaScript.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { after, before, test } from 'node:test';
@@ -12,7 +13,7 @@ let browser;
 before(async () => { browser = await launch(); });
 after(async () => { await browser.close(); });
 
-// A command of the page, run as people run it: pasted into a shell with a key.
+// Runs a command of the page as people do: pasted into a shell with a key.
 async function shell(command) {
   const { stdout } = await promisify(execFile)('sh', ['-c', `${command} --silent --show-error --max-time 30`], { env: { PATH: process.env.PATH, API_KEY: process.env.API_KEY } });
   return JSON.parse(stdout);
@@ -21,10 +22,10 @@ async function shell(command) {
 const commandOf = ({ page }, tool) => page.$eval(`#${tool}-curl`, (e) => e.textContent);
 const toolsOf = ({ page }, selector) => page.$$eval(`article.tool${selector}`, (all) => all.map((e) => e.id));
 
-// What came of a use is there: an answer, or a refusal.
+// Waits for the outcome of a use: an answer or a refusal.
 const outcomeOf = ({ page }, tool) => page.waitForSelector(`#${tool} [data-outcome] > *`);
 
-// Runs a tool by its button, and gives the answer's JSON; undefined when it was refused.
+// Runs a tool by its button and returns the answer's JSON; undefined when it was refused.
 async function run(who, tool) {
   await who.page.$eval(`#${tool} [data-outcome]`, (e) => { e.textContent = ''; });
   await click(who, `#${tool} form button`);
@@ -38,7 +39,7 @@ const type = ({ page }, selector, text) => page.$eval(selector, (e, value) => {
   e.dispatchEvent(new Event('input', { bubbles: true }));
 }, text);
 
-// What shells, URLs and JSON read in ways of their own.
+// Characters that have a special meaning in shells, URLs or JSON.
 const hostile = 'a b\'c\'\'"$API_KEY`id`$(id)\\!*[1-3]{a,b}&x=1+2%41#?~@é🦄\u2028<img src=x onerror=alert(1)>';
 
 test('the toolbox', async (t) => {
@@ -88,7 +89,7 @@ test('the toolbox', async (t) => {
     assert.match(await textOf(who, '#get_tx_status .notice'), /-32602/);
     assert.equal(await textOf(who, '#get_tx_status [data-said]'), 'Refused. The reason is below.');
     await look(who, 'toolbox-refused');
-    // Mended, the mistake is gone; the address is a link to what was asked for.
+    // Once corrected, the mistake is no longer shown; the address links to the request.
     await page.$eval('#get_tx_status-hash', (e) => e.select());
     await page.keyboard.type(`0x${'ab'.repeat(32)}`);
     await page.keyboard.press('Enter');
@@ -112,7 +113,7 @@ test('the toolbox', async (t) => {
     assert.equal(answer.input, `${marks}\u202Eabc`);
     assert.equal(await page.$('#hash_keccak :is(img, script)'), null);
     assert.equal(await page.$eval('#hash_keccak .answer bdi', (e) => e.textContent), `${marks}\u202Eabc`);
-    // By a link, which anybody may send.
+    // By a link, which anyone may send.
     await open(who, `/toolbox?tool=compute_selector&signature=${encodeURIComponent(`"'>${marks}`)}`);
     assert.equal(await page.$('main :is(img, script)'), null);
     assert.equal(await page.$eval('#compute_selector-signature', (e) => e.value), `"'>${marks}`);
@@ -135,7 +136,7 @@ test('the toolbox', async (t) => {
     assert.match(plain.page.url(), /\/toolbox\?tool=get_gas&chain=base_mainnet#get_gas$/);
     assert.match(await textOf(plain, '#get_gas .answer'), /base_fee_per_gas/);
     assert.match(await commandOf(plain, 'get_gas'), /\/toolbox\/gas\/base_mainnet'/);
-    // Long texts are posted, with their line feeds as they were.
+    // Long texts are posted with their line breaks unchanged.
     await press(plain, '#verify_siwe form button');
     assert.equal(plain.page.url(), `${gateway}/toolbox#verify_siwe`);
     assert.match(await textOf(plain, '#verify_siwe .answer'), /valid\s+true/);

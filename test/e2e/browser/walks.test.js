@@ -1,5 +1,6 @@
-// Two people at one ticket, from its first cause to its last word: a stranger makes a key, a call of it fails, and the error leads to help; somebody
-// of the service answers. Then the same with a customer who signed in, who is mailed the answers.
+// Two people and one ticket, from the failed call to the last answer: a visitor makes a key, a call
+// with it fails, the error leads to support, and staff answer. Then the same with a customer who is
+// signed in and gets the answers by mail.
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { eventually } from '../wait.js';
@@ -18,7 +19,7 @@ before(async () => {
 });
 after(async () => { await browser.close(); });
 
-// A call of a method that no chain has, and what the error says of help.
+// Calls a method that no chain has, and returns the error's support path.
 async function refusedCall(key) {
   const answer = await fetch(`${gateway}/rpc/base_mainnet`, {
     method: 'POST', headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
@@ -29,7 +30,7 @@ async function refusedCall(key) {
   return error.data;
 }
 
-// Opens a page until it says something: what was called just now is in the record some seconds later.
+// Reloads a page until its text matches: a call appears in the call records some seconds later.
 const shows = (who, path, pattern) => eventually(`${path} says ${pattern}`, async () => {
   await open(who, path);
   return pattern.test(await textOf(who));
@@ -88,7 +89,8 @@ test('a customer who signed in is mailed what staff wrote, as it was written', a
   const received = await mailThat('the mail that it was received', address, (m) => m.subject.includes(reference));
   assert.ok(!received.html.includes('<script>') && !received.html.includes('<b>bold'), 'markup is no markup in mails');
 
-  // Two of the service have the ticket open; the customer adds something before the first answers.
+  // Two staff members have the ticket open; the customer adds a message before the first one
+  // answers.
   await open(staff, `/staff/tickets/${reference}`);
   await who.page.type('#message', 'The one of November.');
   await follow(who, 'Send reply');

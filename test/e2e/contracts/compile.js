@@ -1,5 +1,5 @@
-// Compiles the project's contracts. `node contracts/compile.js` (make contracts) writes the artefacts; the tests compile again and
-// compare.
+// Compiles the project's contracts. `node contracts/compile.js` (make contracts) writes the
+// artefacts; the tests compile again and compare.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import solc from 'solc';
@@ -8,7 +8,7 @@ import { usdc } from './usdc.js';
 const root = new URL('../../../', import.meta.url);
 const pathOf = (name) => fileURLToPath(new URL(name, root));
 
-// One contract per artefact, or all contracts of a source by their names.
+// One contract per artefact, or all contracts of a source by name.
 const sandbox = readdirSync(pathOf('internal/sandbox/contracts')).filter((name) => name.endsWith('.sol'));
 export const sources = [
   { source: 'test/e2e/contracts/Sample.sol', contract: 'Sample' },

@@ -1,5 +1,6 @@
-// Takes USDC, compiled by its makers, from its npm package into the sandbox. `node contracts/compile.js` (make contracts) writes the files;
-// the tests take them again and compare.
+// Copies USDC, compiled by Circle, from its npm package into the sandbox. `node
+// contracts/compile.js` (make contracts) writes the files; the tests read the package again and
+// compare.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
@@ -8,7 +9,8 @@ const kept = (name) => fileURLToPath(new URL(`../../../internal/sandbox/contract
 
 const sources = ['v2/FiatTokenV2_2', 'v1/FiatTokenProxy', 'util/SignatureChecker'];
 
-// A contract as the sandbox reads it. Where a library's address goes there are zeros, and `links` says where, in bytes.
+// Returns a contract in the sandbox's form. The addresses of libraries are zeros in the code;
+// `links` has their offsets in bytes.
 function contract(path) {
   const name = path.split('/').at(-1);
   const artefact = JSON.parse(readFileSync(packaged(`artifacts/hardhat/contracts/${path}.sol/${name}.json`), 'utf8'));

@@ -1,4 +1,5 @@
-// The official SDK's client in a page of another origin, in Chromium: the browser asks before it sends the key, and lets the page read what comes back.
+// The official SDK's client in a page of another origin, in Chromium: the browser sends a CORS
+// preflight before it sends the key, and lets the page read the answer.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { after, before, test } from 'node:test';
@@ -7,7 +8,7 @@ import { launch } from '../browser/browser.js';
 
 if (!process.env.API_KEY) throw new Error('set API_KEY: see README.md');
 
-// What the page has: a client for its tests, as an application would bundle it.
+// The page's script: a client for the tests, as an application would bundle it.
 const application = `
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';

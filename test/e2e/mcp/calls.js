@@ -1,9 +1,10 @@
-// One use of every tool: with which key, with which arguments, and what comes back. The list has to be that of tools/list.
+// One call of every tool: with which key and arguments, and what comes back. The list must match
+// tools/list.
 //
-// key      account: a key that may manage its account; door: the anonymous key that get_key made; none: without a key
-// args     the arguments, or what makes them from what earlier tools gave (by tool) and from the wallet
-// has      members that the answer has (docs/interface.md, 2.4)
-// refused  the code with which it is refused, where that is the right answer; without a key, all others are refused with -32001
+// key      account: a key that may manage its account; door: the anonymous key of get_key; none: no key
+// args     the arguments, or a function of earlier tools' results (by tool) and of the wallet
+// has      members that the answer must have (docs/interface.md, 2.4)
+// refused  the expected error code, where a refusal is right; without a key, others give -32001
 import { Wallet } from 'ethers';
 
 const usdc = '0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48';

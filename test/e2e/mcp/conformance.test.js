@@ -1,4 +1,5 @@
-// The conformance suite of the protocol: those of its scenarios that are for a server of tools without sessions. It sends no key.
+// The protocol's conformance suite: the scenarios for a server with tools and without sessions. It
+// sends no key.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -13,7 +14,7 @@ const require = createRequire(import.meta.url);
 const manifest = require.resolve('@modelcontextprotocol/conformance/package.json');
 const { bin } = JSON.parse(readFileSync(manifest, 'utf8'));
 const program = join(dirname(manifest), typeof bin === 'string' ? bin : Object.values(bin)[0]);
-const folder = mkdtempSync(join(tmpdir(), 'conformance-')); // it writes what it found where it runs
+const folder = mkdtempSync(join(tmpdir(), 'conformance-')); // it writes its results to the working directory
 after(() => rmSync(folder, { recursive: true, force: true }));
 
 for (const scenario of ['server-initialize', 'ping', 'tools-list', 'dns-rebinding-protection']) {

@@ -1,5 +1,5 @@
-// The official inspector's command line, as published: one process for each message, with a home of its own, so that it neither reads nor keeps
-// anything of the user's.
+// The official inspector's command line, unmodified: one process per message, with its own home
+// directory, so that it neither reads nor changes anything of the user's.
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -12,7 +12,7 @@ const launcher = join(root, 'clients', 'launcher', 'build', 'index.js');
 const home = mkdtempSync(join(tmpdir(), 'inspector-'));
 after(() => rmSync(home, { recursive: true, force: true }));
 
-// Runs it against an endpoint, and gives its exit code and what it printed.
+// Runs the inspector against an endpoint and returns its exit code and output.
 export function inspect(url, key, ...args) {
   const header = key ? ['--header', `Authorization: Bearer ${key}`] : [];
   return new Promise((resolve) => {

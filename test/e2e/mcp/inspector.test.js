@@ -1,4 +1,5 @@
-// The inspector lists the tools strictly, and calls every one of them: it gets an answer or the right refusal.
+// The inspector lists the tools strictly and calls each of them: it gets an answer or the expected
+// refusal.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { calls } from './calls.js';
@@ -9,7 +10,7 @@ for (const name of ['GATEWAY_URL', 'API_KEY']) {
 }
 const url = `${process.env.GATEWAY_URL}/mcp`;
 
-// The result that it printed, or a failure that tells what it said.
+// Parses the printed result, or fails with the output.
 function resultOf({ code, out, err }, what) {
   try {
     const printed = JSON.parse(out);
@@ -29,7 +30,7 @@ test('the list is that of the table, and no schema in it is one that some client
   assert.equal(new Set(names).size, 35);
 });
 
-// Later uses need what earlier ones gave, so they run in their order.
+// Later calls need the results of earlier ones, so they run in order.
 test('every tool answers', async (t) => {
   const seen = {};
   for (const { tool, key, args = {}, has, refused } of calls) {

@@ -1,4 +1,5 @@
-// The official SDK's client, from Node: it holds every structured answer against the tool's output schema by itself.
+// The official SDK's client in Node.js: it validates every structured answer against the tool's
+// output schema.
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -57,10 +58,10 @@ test('what needs no key works without', async () => {
 
 test('with a key tools answer as HTTP does, and their answers fit their schemas', async () => {
   const client = await connect(process.env.API_KEY);
-  await client.listTools(); // from here on the client holds answers against them
+  await client.listTools(); // from here on the client validates answers against the schemas
   const answer = await client.callTool({ name: 'rpc_call', arguments: { chain: 'base_mainnet', method: 'eth_chainId' } });
   assert.deepEqual(answer.structuredContent, { jsonrpc: '2.0', id: null, result: '0x2105' });
-  // Those that change nothing and need nothing that others gave.
+  // Tools that change nothing and need no results of others.
   const reading = /^(list_|get_(billing|usage|statement|balances|history|prices|tx|abi)|what_|resolve_|decode_|convert_|verify_|configure_services)/;
   for (const { tool, args = {} } of calls.filter((c) => c.key === 'account' && reading.test(c.tool))) {
     const result = await client.callTool({ name: tool, arguments: typeof args === 'function' ? await args({}) : args });

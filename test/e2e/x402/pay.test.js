@@ -1,8 +1,8 @@
-// Stock x402 clients pay for calls, unmodified: x402-fetch speaks version 1 of the protocol, @x402/fetch version 2. Their money is the sandbox's
-// USDC, which its facilitator moves on its Base.
+// Unmodified x402 clients pay for calls: x402-fetch with version 1 of the protocol, @x402/fetch
+// with version 2. They pay in the sandbox's USDC, which its facilitator transfers on its Base.
 //
-// GATEWAY_URL  base address of a gateway-dev
-// API_KEY      a key of it, to look at the chain with
+// GATEWAY_URL  base URL of a gateway-dev
+// API_KEY      a key for reading the chain
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ExactEvmScheme } from '@x402/evm/exact/client';
@@ -14,7 +14,7 @@ import { decodeXPaymentResponse, wrapFetchWithPayment as wrapFirst } from 'x402-
 import { eventually, fetchAsTold } from '../wait.js';
 
 const gateway = process.env.GATEWAY_URL;
-const patience = 300_000; // milliseconds: blocks become final, and are looked at half a minute after the payment
+const patience = 300_000; // milliseconds: finality is checked half a minute after the payment
 const key = { Authorization: `Bearer ${process.env.API_KEY}` };
 const mnemonic = 'test test test test test test test test test test test junk'; // of the sandbox's public test accounts
 const payer = (index) => mnemonicToAccount(mnemonic, { addressIndex: index });
@@ -27,7 +27,8 @@ const call = (method, params = []) => ({
 const menu = await (await fetch(`${gateway}/x402`)).json();
 const chain = createPublicClient({ chain: base, transport: http(`${gateway}/rpc/base_mainnet`, { fetchOptions: { headers: key } }) });
 
-// What a transaction moved to the seller, and from whom. The sandbox's own traffic moves balances all the time.
+// Returns what a transaction transferred to the seller, and from whom. The sandbox's own traffic
+// changes balances all the time.
 async function paid(transaction) {
   const { status, logs } = await chain.getTransactionReceipt({ hash: transaction });
   assert.equal(status, 'success');
@@ -37,7 +38,7 @@ async function paid(transaction) {
   return transfers[0].args;
 }
 
-// Counts the requests that a client makes, and keeps the last answer.
+// Counts the requests of a client and keeps the last answer.
 function watched() {
   const seen = { requests: 0, last: undefined };
   seen.fetch = async (...args) => {
@@ -64,7 +65,8 @@ function second(account, through) {
   return wrapSecond(through.fetch, client);
 }
 
-// What was paid is what the chain shows, and the rest of the bundle can be used without paying again.
+// Checks that the payment is what the chain shows, and that the rest of the bundle can be used
+// without another payment.
 async function bought(response, receipt, account, amount) {
   assert.equal(response.status, 200);
   assert.match((await response.json()).result, /^0x/);
@@ -87,7 +89,7 @@ test('x402-fetch pays for a call and gets a bundle', async () => {
   const response = await first(account, through)(`${gateway}/x402/rpc/eth_mainnet`, call('eth_blockNumber'));
   const transaction = await bought(response, decodeXPaymentResponse(response.headers.get('X-PAYMENT-RESPONSE')), account, 54000n);
   assert.equal(through.requests, 2);
-  // The chain is read afterwards, and the receipt says where the payment is, for good.
+  // The chain is read afterwards, and the receipt then shows the final payment.
   const final = await eventually('the payment is final', async () => {
     const { settlements } = await receiptOf(transaction);
     return settlements[0].finality === 'final' && settlements;
