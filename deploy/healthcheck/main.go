@@ -1,7 +1,7 @@
-// Command healthcheck requests a URL and exits with 0 when the answer is 200. The container image has
-// no shell and no other HTTP client, so its health checks run this program:
+// Command healthcheck requests a URL and exits with 0 when the answer is 200. The container image
+// has no shell and no other HTTP client, so its health checks run this program:
 //
-// 	healthcheck http://127.0.0.1:8080/readyz
+//	healthcheck http://127.0.0.1:8080/readyz
 package main
 
 import (

@@ -66,8 +66,8 @@ func measureIdleKeys(ctx context.Context, r *rig, o options, report *report) (er
 	return l.tellMemory(ctx, holders, report)
 }
 
-// newHolders returns every account the same number of keys; the keys of an account are adjacent.
-// Accounts are of each kind in turn.
+// newHolders returns the same number of keys for every account. The keys of an account are
+// adjacent. Accounts are of each kind in turn.
 func (l *ledger) newHolders(accounts, keys int) []holder {
 	holders := make([]holder, keys)
 	var first *holder

@@ -19,7 +19,7 @@ var faketimeLibraries = []string{
 	"/usr/lib/faketime/libfaketime.so.1",
 }
 
-// WithClock runs the server by a clock that SetClock sets. It needs libfaketime, which
+// WithClock makes the server use a clock that SetClock sets. It needs libfaketime, which
 // scripts/bootstrap installs.
 func WithClock() RedisOption {
 	return func(r *RedisServer) { r.ownClock = true }

@@ -29,11 +29,11 @@ const shortly = 10 * time.Millisecond
 //   - No command is retried (MaxRetries in redisconn.Open set to 3 instead of never): "replies of
 //     Redis swallowed after they ran" finds more charges, hits and refusals in PostgreSQL than the
 //     client knows of, 113 among 1,287 calls, although no call has an unknown result.
-//   - Refunds are idempotent (SET without NX in metering/meter/refund.lua, whatever it answers): the
-//     same scenario finds refunds without charges.
-//   - Buckets have generations (nonce in metering/meter/admit.go always the same word): "the clock of
-//     Redis stepped back" finds half of the charges missing, because the repeated slots are in the
-//     ledger already.
+//   - Refunds are idempotent (SET without NX in metering/meter/refund.lua, whatever it answers):
+//     the same scenario finds refunds without charges.
+//   - Buckets have generations (nonce in metering/meter/admit.go always the same word): "the clock
+//     of Redis stepped back" finds half of the charges missing, because the repeated slots are in
+//     the ledger already.
 //   - Admissions have a deadline (the comparison with ARGV[9] in metering/meter/admit.lua): "Redis
 //     hangs for ten seconds" finds calls that are charged and were answered 503.
 //

@@ -3,7 +3,7 @@
 // Package e2e runs unmodified clients from npm (viem, ethers, @solana/kit) against gateway-dev. It
 // needs Node.js 20 and npm:
 //
-// 	go test -tags e2e ./test/e2e
+//	go test -tags e2e ./test/e2e
 package e2e
 
 import (
