@@ -77,7 +77,7 @@ func New(cfg Config) *Indexer {
 type transfer struct {
 	block    uint64
 	at       uint64 // unix seconds
-	index    int    // the log's index; for a transaction's own transfer, the index of the transaction
+	index    int    // position among the transfers of its block
 	hash     common.Hash
 	from     common.Address
 	to       *common.Address // nil creates a contract
