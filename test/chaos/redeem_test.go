@@ -162,8 +162,8 @@ func (s *shop) post(at *role, path string, body []byte, header, value string) (s
 	return resp.StatusCode, string(all)
 }
 
-// check checks that the receipt has one settlement with one grant, that at least keys keys were
-// made, and that one of them works.
+// check checks that the receipt has one settlement with one grant, that at least that many keys
+// were made, and that one of them works.
 func (s *shop) check(hash string, keys int) {
 	s.t.Helper()
 	var receipt struct {
