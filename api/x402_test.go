@@ -22,7 +22,7 @@ import (
 	"github.com/chainaccess/gateway/payments/x402"
 )
 
-// scriptedFacilitator gives scripted answers, and counts.
+// scriptedFacilitator returns scripted answers and counts its calls.
 type scriptedFacilitator struct {
 	verdict, outcome atomic.Pointer[error]
 	settled          atomic.Int64

@@ -72,7 +72,7 @@ type InvitationLinkInput struct {
 	Token string `json:"token" maxLength:"256" doc:"the token of the link, all of it"`
 }
 
-// ChangeMemberInput gives a member another role.
+// ChangeMemberInput changes the role of a member.
 type ChangeMemberInput struct {
 	UserID string `json:"user_id" maxLength:"64" doc:"a member of the account, as list_members gives it"`
 	Role   string `json:"role" enum:"owner,member" doc:"owner manages members, member does not"`

@@ -67,7 +67,7 @@ type feeMarket struct {
 	// minTip is the lowest tip worth recommending, in wei: below it nodes refuse the transaction or
 	// builders ignore it.
 	minTip int64
-	// noTips is whether tips have no effect, so that none is recommended.
+	// noTips reports whether tips have no effect, so that none is recommended.
 	noTips bool
 	// l1DataFee returns what a plain transfer pays for its data on Ethereum; nil if there is no
 	// such fee.

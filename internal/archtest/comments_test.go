@@ -14,8 +14,7 @@ import (
 // maxCommentColumns bounds a line of a comment; a tab has four columns.
 const maxCommentColumns = 100
 
-// oddVerbs maps a verb that must not follow the name of a function in its comment to the standard
-// one.
+// oddVerbs maps a verb that must not follow a name in its comment to the standard one.
 var oddVerbs = map[string]string{
 	"gives": "returns", "is whether": "reports whether", "says whether": "reports whether",
 	"tells whether": "reports whether",
@@ -62,17 +61,24 @@ func open() bool { return false }
 
 // close returns what it gives.
 func close() int { return 0 }
+
+// state is whether it is open.
+type state struct {
+	// shut says whether it is shut.
+	shut bool
+}
 `
 	parsed, err := parser.ParseFile(token.NewFileSet(), "p.go", source, parser.ParseComments)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := oddComments(parsed); len(got) != 2 {
-		t.Errorf("found %q, want those of size and open", got)
+	if got := oddComments(parsed); len(got) != 4 {
+		t.Errorf("found %q, want those of size, open, state and shut", got)
 	}
 }
 
-// oddComments lists the comments on functions of a file that begin with one of oddVerbs.
+// oddComments lists the comments on functions, types, values and fields of a file that begin with
+// one of oddVerbs.
 func oddComments(file *ast.File) []string {
 	var wrong []string
 	look := func(name string, doc *ast.CommentGroup) {
@@ -86,8 +92,17 @@ func oddComments(file *ast.File) []string {
 		switch n := n.(type) {
 		case *ast.FuncDecl:
 			look(n.Name.Name, n.Doc)
+		case *ast.GenDecl:
+			for _, spec := range n.Specs {
+				if s, ok := spec.(*ast.TypeSpec); ok {
+					look(s.Name.Name, n.Doc)
+					look(s.Name.Name, s.Doc)
+				}
+			}
+		case *ast.ValueSpec:
+			look(n.Names[0].Name, n.Doc)
 		case *ast.Field:
-			if _, function := n.Type.(*ast.FuncType); function && len(n.Names) == 1 {
+			if len(n.Names) > 0 {
 				look(n.Names[0].Name, n.Doc)
 			}
 		}

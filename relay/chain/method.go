@@ -15,7 +15,7 @@ const (
 	Heavy    Class = "heavy"
 )
 
-// CacheRule is whether and how long an answer may be reused.
+// CacheRule is how long an answer may be reused, if at all.
 type CacheRule uint8
 
 // The cache rules (docs/interface.md, 1.8, cache rules).

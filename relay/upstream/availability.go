@@ -6,7 +6,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-// Availability is whether a chain's upstreams have a capability, as far as the probes know.
+// Availability reports whether a chain's upstreams have a capability, as far as the probes know.
 type Availability uint8
 
 // The values, in ascending order of what is known.

@@ -52,12 +52,14 @@ type UpstreamState struct {
 	// Fingerprint identifies the address and the chain id that were measured. A verdict belongs to
 	// those, not to the name.
 	Fingerprint string `json:"fingerprint"`
-	// Usable is whether calls may be routed here. An upstream of another chain never is usable.
+	// Usable reports whether calls may be routed here. An upstream of another chain never is
+	// usable.
 	Usable bool `json:"usable"`
 	// Reason is why it is not usable: unreachable, wrong_chain, lagging, bad_answer,
 	// implausibly_ahead; empty if it is usable.
 	Reason string `json:"reason,omitempty"`
-	// ChainIDOK is whether the upstream proved to be of this chain, ChainIDAt when it last did.
+	// ChainIDOK reports whether the upstream proved to be of this chain, ChainIDAt when it last
+	// did.
 	ChainIDOK bool      `json:"chain_id_ok"`
 	ChainIDAt time.Time `json:"chain_id_at,omitzero"`
 	// Head is the upstream's own head, Lag how many blocks it is behind the corroborated one.
@@ -68,7 +70,7 @@ type UpstreamState struct {
 	Capabilities map[chain.Capability]Verdict `json:"verdicts,omitempty"`
 }
 
-// Verdict is whether an upstream has a capability.
+// Verdict reports whether an upstream has a capability.
 type Verdict struct {
 	Able bool `json:"able"`
 	// MeasuredAt is the time of the last clear answer; zero for none. AskedAt is the time of the

@@ -11,7 +11,7 @@ type Contract struct {
 	// Functions in the order of the ABI, without those whose types calldata cannot have (storage
 	// references of libraries).
 	Functions []*Function
-	// Receive is whether there is a receive function, Fallback whether there is a fallback
+	// Receive reports whether there is a receive function, Fallback whether there is a fallback
 	// function, Payable whether the fallback accepts value.
 	Receive, Fallback, Payable bool
 }

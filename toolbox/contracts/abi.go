@@ -51,7 +51,8 @@ type contract struct {
 	ABI ABI
 	// Own is the ABI of a proxy itself, if ABI has that of its implementation.
 	Own []json.RawMessage `json:",omitempty"`
-	// Open is whether more may soon be known, because the code that a call runs is not verified.
+	// Open reports whether more may soon be known, because the code that a call runs is not
+	// verified.
 	Open bool
 	Code bool // whether there is code at the address
 	// Until is when it must be looked up again, together with every answer derived from it.

@@ -30,7 +30,7 @@ type resolution struct {
 	} `json:"implementations"`
 }
 
-// verification is whether Sourcify has verified a contract.
+// verification reports whether Sourcify has verified a contract.
 type verification uint8
 
 const (

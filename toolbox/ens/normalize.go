@@ -10,7 +10,8 @@ const MaxName = 254
 
 // NameError reports why a name is not resolved.
 type NameError struct {
-	// BeyondASCII is whether the name has characters beyond ASCII, which are not supported here.
+	// BeyondASCII reports whether the name has characters beyond ASCII, which are not supported
+	// here.
 	BeyondASCII bool
 	// Problem continues a sentence that begins with the name, and includes what to do.
 	Problem string

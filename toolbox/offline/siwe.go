@@ -8,7 +8,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 )
 
-// SignInVerdict is whether a sign-in message is valid now.
+// SignInVerdict reports whether a sign-in message is valid now.
 type SignInVerdict struct {
 	Valid            bool         `json:"valid" doc:"whether the address of the message signed it and its own times let it count now"`
 	RecoveredAddress *string      `json:"recovered_address" nullable:"true" doc:"the wallet whose key signed, in the capitals of EIP-55; null when none is recovered: a contract wallet's signature has none"`

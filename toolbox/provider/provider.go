@@ -27,11 +27,13 @@ type Endpoint struct {
 	Chain chain.ID
 	// Network is the name of the network in the address; empty if there is none.
 	Network string
-	// Guessed is whether the address may be something else: nothing around it suggests an endpoint.
+	// Guessed reports whether the address may be something else: nothing around it suggests an
+	// endpoint.
 	Guessed bool
-	// KeyInURL is whether the address or the constructor's arguments contain a credential.
+	// KeyInURL reports whether the address or the constructor's arguments contain a credential.
 	KeyInURL bool
-	// Keyless is whether the credential is a placeholder, such as ${ALCHEMY_KEY}, and no secret.
+	// Keyless reports whether the credential is a placeholder, such as ${ALCHEMY_KEY}, and no
+	// secret.
 	Keyless bool
 	// Lines are where it is, counted from 1, at most maxLines of them.
 	Lines []int
@@ -53,7 +55,7 @@ type Reading struct {
 	Clients []string
 	// Secrets counts what must not be in a text that is shared.
 	Secrets Secrets
-	// Truncated is whether a list exceeded its limit.
+	// Truncated reports whether a list exceeded its limit.
 	Truncated bool
 }
 
