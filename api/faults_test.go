@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
@@ -42,6 +43,74 @@ func TestWithoutTheMeterNothingIsRelayed(t *testing.T) {
 	testkit.Eventually(t, testTimeout, func() bool {
 		return g.eth(key, "eth_call").status == http.StatusOK
 	}, "calls are relayed again")
+}
+
+// What a provider says of itself is asked of another upstream, reaches no client and costs nothing.
+func TestProviderErrors_ReachNoClientAndCostNothing(t *testing.T) {
+	t.Parallel()
+	for words, row := range map[string]struct {
+		method string
+		code   int
+		refuse int // our code when every upstream says so
+	}{
+		"Internal error": {"eth_call", -32603, -32022},
+		"no backend is currently healthy to serve traffic": {"eth_call", -32011, -32022},
+		"API key disabled":                          {"eth_call", -32000, -32022},
+		"not included in your current plan":         {"eth_call", -32000, -32022},
+		"exceed maximum blocks distance: 5000":      {"eth_getLogs", -32000, -32602},
+		"Please specify an address in your request": {"eth_getLogs", -32701, -32602},
+	} {
+		t.Run(words, func(t *testing.T) {
+			t.Parallel()
+			g := setup(t)
+			key := g.unlimited()
+			params := "[]"
+			if row.method == "eth_getLogs" {
+				params = `[{"fromBlock":"0x1","toBlock":"0x2"}]`
+			}
+			ask := func() answer { return g.rpc(key, chain.EthMainnet, call(row.method, params)) }
+			g.all(testkit.Error(row.code, words))
+			a := ask()
+			if e := a.envelope().Error; e == nil || e.Code != row.refuse || strings.Contains(a.body, words) {
+				t.Errorf("refused with %s, want %d in our own words", a.body, row.refuse)
+			}
+			units := plan.Units(0)
+			for _, line := range g.lines(key) {
+				units += line.Units
+			}
+			if units != 0 {
+				t.Errorf("charged %s units", units)
+			}
+			for i := range g.ups {
+				other := g.ups[1-i]
+				g.ups[i].Default(testkit.Error(row.code, words))
+				other.Default(testkit.Result([]string{}))
+				ask().result()
+			}
+		})
+	}
+}
+
+// An answer that the node gave by itself passes untouched, after one attempt.
+func TestNodesOwnErrors_PassAtOnce(t *testing.T) {
+	t.Parallel()
+	for words, reply := range map[string]testkit.Reply{
+		"Internal JSON-RPC error.": testkit.ErrorWithData(-32603, "Internal JSON-RPC error.", "0x08c379a0"),
+		"execution reverted":       testkit.Error(3, "execution reverted"),
+	} {
+		t.Run(words, func(t *testing.T) {
+			t.Parallel()
+			g := setup(t)
+			key := g.unlimited()
+			g.all(reply)
+			if a := g.eth(key, "eth_call"); !strings.Contains(a.body, words) {
+				t.Errorf("answered %s", a.body)
+			}
+			if n := g.sent("eth_call"); n != 1 {
+				t.Errorf("%d upstreams were asked", n)
+			}
+		})
+	}
 }
 
 func TestAMeterThatHangsIsNotWaitedForLong(t *testing.T) {

@@ -24,6 +24,7 @@ const (
 	isAbsent                     // the node does not have the method
 	isUnsupported                // the node rejects some part of the call; another may accept it
 	isDenied                     // the operator's credential was refused
+	isNodeFailure                // the node failed by itself, whatever it was asked; another may answer
 	isNullID                     // an error with id null, in words that only the answer to this very call may use
 	isBroken                     // an unusable answer
 	isUnreachable                // no answer
@@ -58,6 +59,7 @@ var verdicts = [...]verdict{
 	isAbsent:      {isAbsent, true, blameNobody, false},
 	isUnsupported: {isUnsupported, true, blameNobody, true},
 	isDenied:      {isDenied, true, blameFailure, false},
+	isNodeFailure: {isNodeFailure, true, blameNobody, false},
 	isNullID:      {isNullID, true, blameNobody, false},
 	isBroken:      {isBroken, true, blameFailure, false},
 	isUnreachable: {isUnreachable, true, blameFailure, false},
@@ -104,12 +106,13 @@ var patterns = []pattern{
 		"returned more than", "exceeds max results", "response too large", "query exceeds limit", "limit the query to",
 		"too many results", "try paginating", "eth_getlogs is limited", "is too big", "range is too large",
 		"maximum block range", "block range limit", "block range should work", "blocks range", "ranges over",
-		"too many blocks", "response size exceeded",
+		"too many blocks", "response size exceeded", "rpc range limit", "blocks distance", "too many logs requested",
+		"specify an address", "query timeout exceeded",
 	}},
 	{rankSender, isAnswer, []string{"sender is over rate limit"}}, // the sequencer limits the sender, not us
 	{rankPlan, isPlan, []string{
 		"on the free tier", "on freetier", "on free tier", "on the free plan", "on your plan", "in your plan",
-		"on your current plan", "upgrade your plan",
+		"on your current plan", "in your current plan", "upgrade your plan",
 	}},
 	{rankBilling, isBilling, []string{
 		"reached the free tier", "monthly capacity limit", "limit for your current plan",
@@ -120,7 +123,8 @@ var patterns = []pattern{
 	}},
 	{rankData, isMissingData, []string{
 		"block tag", "missing trie node", "header not found", "unknown block", "block not found", "no state available",
-		"historical state", "history has been pruned", "greater than latest", "is pruned",
+		"historical state", "history has been pruned", "greater than latest", "is pruned", "pruned history",
+		"due to pruning", "no historical rpc", "metadata is not found", "beyond current head",
 	}},
 	{rankExecution, isExecTimeout, []string{"execution timeout", "execution aborted (timeout", "request timed out"}},
 	{rankRevert, isAnswer, revertWords},
@@ -129,7 +133,10 @@ var patterns = []pattern{
 	{rankAbsent, isAbsent, []string{
 		"method not found", "does not exist/is not available", "unsupported method", notSupported,
 	}},
-	{rankOther, isDenied, []string{"invalid api key"}},
+	{rankOther, isDenied, []string{"invalid api key", "api key disabled"}},
+	{rankOther, isNodeFailure, []string{
+		"internal error", "internal server error", "internal json-rpc error", "no backend",
+	}},
 }
 
 // revertWords begin the message of a revert or a halt. What follows them is the contract's own text
@@ -148,6 +155,15 @@ var solanaRetry = map[int]bool{
 var solanaAnswers = map[int]bool{
 	-32002: true, -32003: true, -32006: true, -32013: true, -32015: true, -32017: true, -32018: true, -32602: true,
 }
+
+// Codes that decide before words do.
+const (
+	codePrunedHistory = 4444 // EIP-4444 nodes (execution-apis)
+	// eth_simulateV1 refuses calls with codes of its own (execution-apis), whose words would read
+	// as limits of the provider.
+	maxSimulateCode = -38010
+	minSimulateCode = -38026
+)
 
 const (
 	codeMethodAbsent       = -32601
@@ -179,8 +195,9 @@ func classifyStatus(status int) (verdict, rank) {
 // in it are ignored, because a node may only be repeating a parameter.
 func classifyError(family chain.Family, object, asked []byte) (verdict, rank) {
 	var e struct {
-		Code    int    `json:"code"`
-		Message string `json:"message"`
+		Code    int             `json:"code"`
+		Message string          `json:"message"`
+		Data    json.RawMessage `json:"data"`
 	}
 	if json.Unmarshal(object, &e) != nil {
 		return verdicts[isBroken], rankServerError
@@ -193,12 +210,30 @@ func classifyError(family chain.Family, object, asked []byte) (verdict, rank) {
 			return verdicts[isAnswer], rankRevert
 		}
 	}
+	if family == chain.EVM {
+		switch {
+		case e.Code == codePrunedHistory:
+			return verdicts[isMissingData], rankData
+		case e.Code <= maxSimulateCode && e.Code >= minSimulateCode:
+			return verdicts[isAnswer], rankRevert
+		}
+	}
 	message := strings.ToLower(e.Message)
 	if slices.ContainsFunc(revertWords, func(words string) bool { return strings.HasPrefix(message, words) }) {
 		return verdicts[isAnswer], rankRevert
 	}
 	if p, words := match(message, asked); p != nil {
-		return verdicts[p.meaning.given(e.Code, message, words)], p.rank
+		m := p.meaning.given(e.Code, message, words)
+		if m == isNodeFailure && len(e.Data) > 0 && string(e.Data) != "null" {
+			m = isAnswer // the data of a revert, which some nodes report so
+		}
+		return verdicts[m], p.rank
+	}
+	if strings.HasPrefix(message, "unauthorized") { // further on it may be a contract's word
+		return verdicts[isDenied], rankOther
+	}
+	if traces(methodOf(asked)) && strings.Contains(message, "transaction not found") {
+		return verdicts[isMissingData], rankData // a trace of it is kept by other nodes
 	}
 	switch e.Code {
 	case codeMethodAbsent:
@@ -207,6 +242,11 @@ func classifyError(family chain.Family, object, asked []byte) (verdict, rank) {
 		return verdicts[isAnswer], rankOther
 	}
 	return verdicts[isAnswer], rankNothing
+}
+
+// traces reports whether a method reads traces, which nodes keep for different times.
+func traces(method []byte) bool {
+	return bytes.HasPrefix(method, []byte("debug_")) || bytes.HasPrefix(method, []byte("trace_"))
 }
 
 // match returns the first pattern with words that are in the message and not in the request, or

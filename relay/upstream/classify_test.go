@@ -38,6 +38,11 @@ var saying = []struct {
 	{"ranges over 10000 blocks are not supported on freetier", isRange},
 	{"requested too many blocks from 1 to 9999, maximum is set to 2048", isRange},
 	{"Log response size exceeded. You can make eth_getLogs requests with up to a 2K block range", isRange},
+	{"Requested range exceeds maximum RPC range limit", isRange},
+	{"exceed maximum blocks distance: 5000", isRange},
+	{"Too many logs requested. Max logs per request is 10000", isRange},
+	{"Please specify an address in your request", isRange},
+	{"query timeout exceeded. Consider reducing your block range", isRange},
 	{"sender is over rate limit", isAnswer},
 	{"trace_block is not available on the Free tier - upgrade to Pay As You Go", isPlan},
 	{"method is not available on freetier, please upgrade", isPlan},
@@ -46,6 +51,7 @@ var saying = []struct {
 	{"debug_traceCall is not supported on your plan", isPlan},
 	{"trace_call is not included in your plan", isPlan},
 	{"archive is not supported on your current plan", isPlan},
+	{"archive requests are not included in your current plan", isPlan},
 	{"please upgrade your plan", isPlan},
 	{"You've reached the free tier limits", isBilling},
 	{"Monthly capacity limit exceeded. Visit https://provider.example", isBilling},
@@ -67,6 +73,11 @@ var saying = []struct {
 	{"history has been pruned for this block", isMissingData},
 	{"block number greater than latest", isMissingData},
 	{"state at block #17 is pruned", isMissingData},
+	{"pruned history unavailable", isMissingData},
+	{"old data not available due to pruning", isMissingData},
+	{"no historical RPC is available for this block", isMissingData},
+	{"metadata is not found", isMissingData},
+	{"block range extends beyond current head block", isMissingData},
 	{"execution timeout", isExecTimeout},
 	{"execution aborted (timeout = 5s)", isExecTimeout},
 	{"request timed out", isExecTimeout},
@@ -86,6 +97,11 @@ var saying = []struct {
 	{"trace_block is not supported on this endpoint", isAbsent},
 	{"Unsupported method: trace_block", isAbsent},
 	{"invalid api key", isDenied},
+	{"API key disabled", isDenied},
+	{"Internal error", isNodeFailure},
+	{"Internal server error", isNodeFailure},
+	{"Internal JSON-RPC error.", isNodeFailure},
+	{"no backend is currently healthy to serve traffic", isNodeFailure},
 	{"something nobody has heard of", isAnswer},
 }
 
@@ -194,6 +210,7 @@ func TestVerdictsSeparateAnotherTryBlameAndPassingOn(t *testing.T) {
 		isAbsent:      {another: true, blame: blameNobody},
 		isUnsupported: {another: true, blame: blameNobody, passOn: true},
 		isDenied:      {another: true, blame: blameFailure},
+		isNodeFailure: {another: true, blame: blameNobody},
 		isBroken:      {another: true, blame: blameFailure},
 		isUnreachable: {another: true, blame: blameFailure},
 	} {
@@ -219,6 +236,11 @@ func TestCodesCorrectWhatWordsSay(t *testing.T) {
 		{-32004, "not supported", isAbsent},
 		{-32000, "this method is not supported", isAbsent},
 		{3, "execution reverted", isAnswer},
+		{4444, "anything", isMissingData},
+		{-32000, "Unauthorized", isDenied},
+		{-32000, "VM Exception while processing transaction: revert Unauthorized", isAnswer},
+		{-38026, "too many blocks", isAnswer},
+		{-38014, "insufficient funds", isAnswer},
 	} {
 		if v, _ := classifyError(chain.EVM, errorObject(row.code, row.message), nil); v.meaning != row.want {
 			t.Errorf("%d %q means %d, want %d", row.code, row.message, v.meaning, row.want)
@@ -228,6 +250,32 @@ func TestCodesCorrectWhatWordsSay(t *testing.T) {
 		if v, _ := classifyError(chain.EVM, []byte(object), nil); v.meaning != isBroken {
 			t.Errorf("%s means %d, want an answer that cannot be used", object, v.meaning)
 		}
+	}
+}
+
+func TestErrorsThatDependOnTheMethodOrTheData(t *testing.T) {
+	t.Parallel()
+	request := func(method string) []byte {
+		return []byte(`{"jsonrpc":"2.0","id":` + strings.Repeat("1", idDigits) + `,"method":"` + method +
+			`","params":[]}`)
+	}
+	for name, row := range map[string]struct {
+		method, object string
+		want           meaning
+	}{
+		"a trace that this node has not": {
+			"debug_traceTransaction", `{"code":-32000,"message":"transaction not found"}`, isMissingData,
+		},
+		"no trace":           {"eth_call", `{"code":-32000,"message":"transaction not found"}`, isAnswer},
+		"an internal error":  {"eth_call", `{"code":-32603,"message":"Internal error","data":null}`, isNodeFailure},
+		"a revert called so": {"eth_call", `{"code":-32603,"message":"Internal error","data":"0x08c379a0"}`, isAnswer},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if v, _ := classifyError(chain.EVM, []byte(row.object), request(row.method)); v.meaning != row.want {
+				t.Errorf("%s of %s means %d, want %d", row.object, row.method, v.meaning, row.want)
+			}
+		})
 	}
 }
 

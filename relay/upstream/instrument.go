@@ -21,8 +21,8 @@ var attemptOutcomes = [outcomeEnd]string{
 	isAnswer: "answer", isRange: "range_refused", isPlan: "plan_refused", isBilling: "billing",
 	isThrottled: "throttled", isMissingData: "missing_data", isExecTimeout: "execution_timeout",
 	isAbsent: "method_absent", isUnsupported: "unsupported", isDenied: "denied", isNullID: "null_id",
-	isBroken: "broken", isUnreachable: "unreachable", timedOut: "timeout", calledOff: "called_off",
-	writeLost: "write_lost",
+	isNodeFailure: "node_failure", isBroken: "broken", isUnreachable: "unreachable", timedOut: "timeout",
+	calledOff: "called_off", writeLost: "write_lost",
 }
 
 // counted returns the index of an observation in attemptOutcomes.
