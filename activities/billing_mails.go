@@ -27,7 +27,7 @@ type ChargeMessenger interface {
 	ChargeFailed(ctx context.Context, f FailedCharge) error
 }
 
-// ChargeMails tells of failed charges by mail. No setting turns these mails off.
+// ChargeMails reports failed charges by mail. No setting turns these mails off.
 type ChargeMails struct {
 	People    People
 	Letters   Letterbox

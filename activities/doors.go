@@ -154,7 +154,7 @@ type ClaimedAgent struct {
 // MonthlyCap returns the key's cap; 0 for none.
 func (c ClaimedAgent) MonthlyCap() plan.Units { return plan.Units(c.CapMilli) }
 
-// ClaimAgent creates an agent or gives it a new key, and puts the change in force.
+// ClaimAgent creates an agent or replaces its key, and puts the change in force.
 //
 //nolint:gocritic // a copy does no harm
 func (d *Doors) ClaimAgent(ctx context.Context, c AgentClaim) (ClaimedAgent, error) {

@@ -27,7 +27,7 @@ type Letterbox interface {
 	Queue(ctx context.Context, letters ...outbox.Mail) error
 }
 
-// UsageMails tells of used allowances by mail: one to each user of the account, unless the settings
+// UsageMails reports used allowances by mail: one to each user of the account, unless the settings
 // of the account or the user say no.
 type UsageMails struct {
 	People    People

@@ -6,6 +6,7 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/parallel"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
 )
@@ -55,7 +56,7 @@ func (h *service) makeInsights(ctx context.Context, c *Call) (in UsageInsights, 
 	var recent recentUsage
 	var week plan.Units
 	now, since := h.Now(), spans["7d"].since(h.Now())
-	err = inParallel(ctx,
+	err = parallel.Do(ctx, maxParallel,
 		func(ctx context.Context) (err error) {
 			recent, err = keptUsage(ctx, h, c.asks("recent", nil), func(ctx context.Context) (recentUsage, error) {
 				return h.readRecent(ctx, c)

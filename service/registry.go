@@ -34,6 +34,10 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
+// maxParallel is how many reads of one response run concurrently. It leaves connections to other
+// requests.
+const maxParallel = 3
+
 // Options are the dependencies of the operations. The caller owns them.
 type Options struct {
 	Store     *store.Store

@@ -6,6 +6,7 @@ import (
 
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/parallel"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/store"
@@ -141,7 +142,7 @@ func (h *service) makeExploredUsage(ctx context.Context, l *look, name string) (
 	if out.AsOf, err = h.asOf(ctx, l.Call); err != nil { // before the figures, which may include later usage
 		return out, err
 	}
-	err = inParallel(ctx, // each function sets its own fields
+	err = parallel.Do(ctx, maxParallel, // each function sets its own fields
 		func(ctx context.Context) error { return h.exploreGroups(ctx, l, &out) },
 		func(ctx context.Context) error { return h.exploreSteps(ctx, l, &out) },
 		func(ctx context.Context) error { return h.exploreLatency(ctx, l, &out) },

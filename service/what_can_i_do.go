@@ -8,6 +8,7 @@ import (
 	"github.com/chainaccess/gateway/billing/statement"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/parallel"
 	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/store"
@@ -157,7 +158,7 @@ func (h *service) readRecent(ctx context.Context, c *Call) (r recentUsage, err e
 	late := w
 	late.Since = h.Now().Add(-recentDays)
 	var failures store.Failures
-	err = inParallel(ctx,
+	err = parallel.Do(ctx, maxParallel,
 		func(ctx context.Context) (err error) { r.answered, err = h.Store.AnsweredUsage(ctx, &w); return err },
 		func(ctx context.Context) (err error) {
 			failures, err = h.Store.Failures(ctx, &late, maxEntries)

@@ -71,12 +71,7 @@ func asked[In, Out any](v *request, run Call[In, Out], in In, answer *Out) func(
 // inParallel runs independent operations in parallel, and returns the error of the first that
 // fails.
 func (v *request) inParallel(reads ...func(context.Context) error) error {
-	group, ctx := parallel.WithContext(v.r.Context())
-	group.SetLimit(maxAsked)
-	for _, read := range reads {
-		group.Go(func() error { return read(ctx) })
-	}
-	return group.Wait()
+	return parallel.Do(v.r.Context(), maxAsked, reads...)
 }
 
 // console serves a pattern for people who signed in. Anybody else signs in first and comes back.

@@ -37,7 +37,7 @@ func TestVisitorsShareWhatIsTheSameForAll(t *testing.T) {
 	}
 }
 
-// A visitor who waits for another's request gives up when his own request ends. The failure of a
+// A visitor who waits for another's request stops waiting when their own request ends. The failure of a
 // request that ended is not cached.
 func TestAVisitorWaitsForTheQuestionOfAnotherAsLongAsTheirRequestLasts(t *testing.T) {
 	t.Parallel()

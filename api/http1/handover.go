@@ -13,8 +13,8 @@ type handOver struct {
 	conns  chan net.Conn
 	closed chan struct{}
 	once   sync.Once
-	// open counts connections that were handed over and are not closed, unread those of which
-	// net/http has not read yet what the lane had.
+	// open counts connections that were handed over and are still open. unread counts those whose
+	// first bytes, which the lane had read, net/http has not read yet.
 	open, unread atomic.Int64
 }
 

@@ -36,6 +36,17 @@ func (g *Group) errgroup() *errgroup.Group {
 	return &g.group
 }
 
+// Do runs independent functions concurrently, at most limit at a time. It returns the first error
+// and cancels the others. If one panicked, it panics with the first *PanicError.
+func Do(ctx context.Context, limit int, functions ...func(context.Context) error) error {
+	group, ctx := WithContext(ctx)
+	group.SetLimit(limit)
+	for _, f := range functions {
+		group.Go(func() error { return f(ctx) })
+	}
+	return group.Wait()
+}
+
 // SetLimit bounds how many functions run at a time; Go blocks at the limit. It must be called
 // before Go.
 func (g *Group) SetLimit(n int) { g.errgroup().SetLimit(n) }

@@ -75,3 +75,31 @@ func TestTheFirstFailureIsTold(t *testing.T) {
 		t.Errorf("it gives %v, the context %v", err, ctx.Err())
 	}
 }
+
+// The first error cancels the other reads and is returned.
+func TestDo_EndsWithTheFirstThatFails(t *testing.T) {
+	t.Parallel()
+	failed := errors.New("the record is away")
+	begun := make(chan struct{})
+	err := parallel.Do(t.Context(), 2,
+		func(ctx context.Context) error { close(begun); <-ctx.Done(); return ctx.Err() },
+		func(context.Context) error { <-begun; return failed }, // would deadlock if run after the other
+	)
+	if !errors.Is(err, failed) {
+		t.Errorf("error is %v", err)
+	}
+}
+
+// A panic in a goroutine that nobody recovers would end the process.
+func TestDo_PanicsAsAFunctionDid(t *testing.T) {
+	t.Parallel()
+	defer func() {
+		if cause, ok := recover().(*parallel.PanicError); !ok || cause.Cause != "broken" {
+			t.Errorf("it panics with %v", cause)
+		}
+	}()
+	_ = parallel.Do(t.Context(), 2, func(context.Context) error {
+		panic("broken")
+	}, func(context.Context) error { return nil })
+	t.Error("the panic is lost")
+}
