@@ -1,16 +1,23 @@
 package api_test
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
@@ -45,47 +52,137 @@ func TestWithoutTheMeterNothingIsRelayed(t *testing.T) {
 	}, "calls are relayed again")
 }
 
+// wording is an error that a node or a provider published.
+type wording struct {
+	who, method   string
+	reply         testkit.Reply
+	message       string // of its JSON-RPC error; empty when the body is none
+	verdict       string
+	passes, write bool // passes: when every upstream says so
+}
+
+// wordings reads the pack of the relay's error rules, without methods that the chain does not
+// serve.
+func wordings(t *testing.T, id chain.ID) (pack []wording) {
+	t.Helper()
+	raw, err := os.ReadFile("../relay/upstream/internal/rules/testdata/wordings.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	on, _ := chain.Lookup(string(id))
+	for line := range strings.Lines(string(raw)) {
+		row := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		method, served := on.Method([]byte(row[2]))
+		if !served || method.Cache == chain.Local {
+			continue
+		}
+		status, err := strconv.Atoi(row[3])
+		if err != nil {
+			t.Fatalf("%v: %v", row, err)
+		}
+		w := wording{who: row[1], method: row[2], verdict: row[7], write: method.Write}
+		w.passes = slices.Contains(
+			[]string{"answer", "missing_data", "execution_timeout", "unsupported", "unknown"}, row[7])
+		if method.Write && status > http.StatusBadRequest {
+			w.verdict = "throttled" // the status tells that nothing was sent on
+		}
+		if row[4] == "" {
+			w.passes = false
+			w.reply = testkit.Raw(status, "text/plain", row[5])
+		} else {
+			w.message = row[5]
+			message, _ := json.Marshal(row[5])
+			w.reply = testkit.Raw(status, "application/json", fmt.Sprintf(
+				`{"jsonrpc":"2.0","id":$id,"error":{"code":%s,"message":%s,"data":%s}}`, row[4], message,
+				cmp.Or(row[6], "null")))
+		}
+		pack = append(pack, w)
+	}
+	return pack
+}
+
+// afresh changes the addresses of the gateway's upstreams, so that nothing is known of them.
+func (g *gateway) afresh(id chain.ID, n int) {
+	g.t.Helper()
+	var list []config.Upstream
+	for i, u := range g.ups {
+		list = append(list, config.Upstream{
+			Name: fmt.Sprintf("up-%d", i), Supply: "public", URL: fmt.Sprintf("%s/%d", u.URL, n),
+		})
+	}
+	_, err := g.pool.Reload(config.Upstreams{Chains: map[string]config.ChainUpstreams{string(id): {Upstreams: list}}})
+	g.must(err)
+	applyHealthy(g.pool, id, time.Now(), len(g.ups))
+}
+
 // What a provider says of itself is asked of another upstream, reaches no client and costs nothing.
-func TestProviderErrors_ReachNoClientAndCostNothing(t *testing.T) {
+// What the node itself answered passes.
+func TestWordings_ReachNoClientButTheNodesOwnAnswers(t *testing.T) {
 	t.Parallel()
-	for words, row := range map[string]struct {
-		method string
-		code   int
-		refuse int // our code when every upstream says so
-	}{
-		"Internal error": {"eth_call", -32603, -32022},
-		"no backend is currently healthy to serve traffic": {"eth_call", -32011, -32022},
-		"API key disabled":                          {"eth_call", -32000, -32022},
-		"not included in your current plan":         {"eth_call", -32000, -32022},
-		"exceed maximum blocks distance: 5000":      {"eth_getLogs", -32000, -32602},
-		"Please specify an address in your request": {"eth_getLogs", -32701, -32602},
-	} {
-		t.Run(words, func(t *testing.T) {
+	for _, id := range []chain.ID{chain.EthMainnet, chain.SolanaMainnet} {
+		t.Run(string(id), func(t *testing.T) {
 			t.Parallel()
-			g := setup(t)
+			g := setup(t, func(o *options) { o.chains = []chain.ID{id} })
 			key := g.unlimited()
-			params := "[]"
-			if row.method == "eth_getLogs" {
-				params = `[{"fromBlock":"0x1","toBlock":"0x2"}]`
-			}
-			ask := func() answer { return g.rpc(key, chain.EthMainnet, call(row.method, params)) }
-			g.all(testkit.Error(row.code, words))
-			a := ask()
-			if e := a.envelope().Error; e == nil || e.Code != row.refuse || strings.Contains(a.body, words) {
-				t.Errorf("refused with %s, want %d in our own words", a.body, row.refuse)
+			on, _ := chain.Lookup(string(id))
+			charged := plan.Units(0)
+			pack := wordings(t, id)
+			for i, w := range pack {
+				g.afresh(id, 2*i)
+				params, good := "[]", testkit.Result("0xgood")
+				switch w.method {
+				case "eth_blockNumber":
+					good = testkit.Result(fmt.Sprintf("%#x", testHead))
+				case "eth_getLogs":
+					params, good = `[{"fromBlock":"0x1","toBlock":"0x2"}]`, testkit.Result([]string{})
+				}
+				method, _ := on.Method([]byte(w.method))
+				weight, refusal := method.Weigh([]byte(params), testHead)
+				if refusal != nil {
+					t.Fatal(refusal)
+				}
+				cost := plan.Cost(weight.Units, plan.Balanced)
+				ask := func() (body string, failed, own bool) {
+					body = g.rpc(key, id, call(w.method, params)).body
+					var e struct{ Error *struct{ Message string } }
+					g.must(json.Unmarshal([]byte(body), &e))
+					return body, e.Error != nil, e.Error != nil && w.message != "" && e.Error.Message == w.message
+				}
+				g.ups[0].Default(w.reply)
+				g.ups[1].Default(good)
+				body, failed, own := ask()
+				charged += cost
+				switch {
+				case w.verdict == "answer" && !own:
+					t.Errorf("%s says %q of %s, a client gets %s", w.who, w.message, w.method, body)
+				case w.verdict == "answer":
+				case w.write:
+					charged -= cost
+					if own || !failed {
+						t.Errorf("%s says %q of %s, the sender gets %s", w.who, w.message, w.method, body)
+					}
+				case failed:
+					t.Errorf("%s says %q of %s, although another answers: %s", w.who, w.message, w.method, body)
+				}
+				if w.write || w.verdict == "answer" {
+					continue
+				}
+				g.afresh(id, 2*i+1)
+				g.all(w.reply)
+				body, _, own = ask()
+				if w.passes {
+					charged += cost
+				}
+				if own != w.passes {
+					t.Errorf("both upstreams say %q of %s (%s): %s", w.message, w.method, w.verdict, body)
+				}
 			}
 			units := plan.Units(0)
 			for _, line := range g.lines(key) {
 				units += line.Units
 			}
-			if units != 0 {
-				t.Errorf("charged %s units", units)
-			}
-			for i := range g.ups {
-				other := g.ups[1-i]
-				g.ups[i].Default(testkit.Error(row.code, words))
-				other.Default(testkit.Result([]string{}))
-				ask().result()
+			if units != charged || len(pack) < 20 {
+				t.Errorf("%d wordings are charged %s units, want %s", len(pack), units, charged)
 			}
 		})
 	}

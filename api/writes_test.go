@@ -56,7 +56,6 @@ func unknownOutcome(g *gateway) map[string]testkit.Reply {
 		"500":                   testkit.ErrorWithStatus(http.StatusInternalServerError, -32603, "internal error"),
 		"502 HTML":              testkit.HTML(http.StatusBadGateway),
 		"200 HTML":              testkit.HTML(http.StatusOK),
-		"429":                   testkit.TooMany(time.Second),
 		"truncated":             testkit.Truncated(),
 		"half a document":       testkit.InvalidJSON(),
 		"another id":            testkit.WrongID("0xhash"),
@@ -135,7 +134,7 @@ func TestErrorsInBandToASubmissionPassWithHTTP200(t *testing.T) {
 			{-32000, "nonce too low"},
 			{-32017, "outcome not known"},
 			{-32002, "Blockhash not found"},
-			{-32005, "limit exceeded"},
+			{-32000, "in-flight transaction limit reached for delegated accounts"},
 		} {
 			applyHealthy(g.pool, s.chain, time.Now(), len(g.ups))
 			g.all(testkit.Error(said.code, said.message))

@@ -37,8 +37,8 @@ func TestVisitorsShareWhatIsTheSameForAll(t *testing.T) {
 	}
 }
 
-// A visitor who waits for another's request stops waiting when their own request ends. The failure of a
-// request that ended is not cached.
+// A visitor who waits for another's request stops waiting when their own request ends. The failure
+// of a request that ended is not cached.
 func TestAVisitorWaitsForTheQuestionOfAnotherAsLongAsTheirRequestLasts(t *testing.T) {
 	t.Parallel()
 	var k ttlCache[int]

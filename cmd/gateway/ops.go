@@ -62,7 +62,7 @@ lists the capabilities that probes found; ? marks those that are not known.`,
 	}
 	cmd.PersistentFlags().StringVar(&on, "chain", "", "only this chain")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "write JSON, for programs")
-	cmd.AddCommand(cordonCommand(&on), uncordonCommand(&on))
+	cmd.AddCommand(cordonCommand(&on), uncordonCommand(&on), errorsCommand(&on))
 	return cmd
 }
 

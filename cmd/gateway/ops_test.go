@@ -122,6 +122,25 @@ func TestOperatorsSteerAGatewayThatRuns(t *testing.T) {
 		}
 	}
 
+	// An error that no rule knows is listed, until it is forgotten.
+	listed := func(args ...string) string {
+		_, out, errs := run(t, ops, append([]string{"ops", "upstreams", "errors"}, args...)...)
+		return out + errs
+	}
+	if got := listed(); got != "no unknown errors in the last seven days\n" {
+		t.Errorf("before any error it lists %q", got)
+	}
+	one.On("eth_gasPrice", testkit.Error(-7, "shard 1 is odd"))
+	post(t, api.address, "/rpc/base_mainnet", welcome.Key, `{"jsonrpc":"2.0","id":1,"method":"eth_gasPrice","params":[]}`)
+	testkit.Eventually(t, patience, func() bool { return strings.Contains(listed("--json"), "shard 1 is odd") },
+		"the error is on the board")
+	if got := listed("--forget"); !strings.Contains(got, `eth_gasPrice  -7    "shard 1 is odd"`) {
+		t.Errorf("it lists %q", got)
+	}
+	if got := listed(); got != "no unknown errors in the last seven days\n" {
+		t.Errorf("after forgetting it lists %q", got)
+	}
+
 	// Out of rotation, and back.
 	exit, out, errs := run(t, ops, "ops", "upstreams", "cordon", "one", "--reason", "it lies")
 	if exit != 0 || out != "cordoned one of base_mainnet\n" || errs != "" {

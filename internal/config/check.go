@@ -51,19 +51,27 @@ func (c *checker) noChain(n ast.Node) {
 }
 
 func (c *checker) file(n ast.Node) {
-	top, ok := c.members(n, "", []string{"chains"})
+	top, ok := c.members(n, "", []string{"chains", "errors"})
 	if !ok {
 		return
 	}
-	if len(top) == 0 || top[0].value == nil {
+	var listed member
+	for _, m := range top {
+		if m.name == "errors" {
+			c.errorRules(m)
+		} else {
+			listed = m
+		}
+	}
+	if listed.value == nil {
 		if len(c.report.Mistakes) == 0 {
 			c.noChain(n)
 		}
 		return
 	}
-	chains, ok := c.members(top[0].value, "chains", nil)
+	chains, ok := c.members(listed.value, "chains", nil)
 	if ok && len(chains) == 0 {
-		c.noChain(top[0].key)
+		c.noChain(listed.key)
 	}
 	named := make(map[string]bool)
 	for _, m := range chains {

@@ -14,6 +14,8 @@ import (
 // Upstreams is the upstreams file: the providers of each chain.
 type Upstreams struct {
 	Chains map[string]ChainUpstreams
+	// Errors are the operator's own rules for errors, which come before the built-in ones.
+	Errors []ErrorRule
 }
 
 // ChainUpstreams lists the providers of one chain. ChainID overrides the chain's own id (private

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
 )
 
 // recentState is the state of the newest 128 blocks, which a node without chain.Archive keeps.
@@ -177,9 +178,9 @@ func (q *capabilityCall) ask(ctx context.Context, c *Chain, e *Endpoint, head ui
 	}
 	defer answer.Release()
 	switch v.meaning {
-	case isAnswer:
+	case rules.Answer:
 		return answer.Error == nil && string(answer.Result) != "null" && (q.able == nil || q.able(answer.Result)), true
-	case isAbsent, isUnsupported, isMissingData, isPlan:
+	case rules.Absent, rules.Unsupported, rules.MissingData, rules.Plan:
 		return false, true
 	default:
 		return false, false

@@ -10,6 +10,7 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
 )
 
 // chooser returns a chain with one upstream per supply, named after its supply and position, and
@@ -206,8 +207,8 @@ func TestAPoolRefusesChainsItDoesNotKnow(t *testing.T) {
 // measured makes an upstream appear as if all its calls had taken this long.
 func (e *Endpoint) measured(took time.Duration) {
 	for range 2 * minSamples {
-		e.observe(observation{verdict: verdicts[isAnswer], took: took})
-		e.observe(observation{verdict: verdicts[isAnswer], took: took, heavy: true})
+		e.observe(observation{verdict: verdicts[rules.Answer], took: took})
+		e.observe(observation{verdict: verdicts[rules.Answer], took: took, heavy: true})
 	}
 	e.health.newest()
 }
@@ -312,8 +313,8 @@ func TestHeavyReadsAreChosenByTheirOwnLatency(t *testing.T) {
 			if i == 1 {
 				standard, heavy = heavy/2, heavy/2
 			}
-			e.observe(observation{verdict: verdicts[isAnswer], took: standard})
-			e.observe(observation{verdict: verdicts[isAnswer], took: heavy, heavy: true})
+			e.observe(observation{verdict: verdicts[rules.Answer], took: standard})
+			e.observe(observation{verdict: verdicts[rules.Answer], took: heavy, heavy: true})
 		}
 	}
 	c.endpoints[0].health.newest()

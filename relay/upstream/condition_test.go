@@ -7,6 +7,7 @@ import (
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
 )
 
 // supplied returns a chain with three upstreams: public, premium and wholesale, whose probes took
@@ -40,9 +41,9 @@ func TestAConditionTellsOfUsableUpstreamsOnly(t *testing.T) {
 	}
 	// Failed calls are counted, and an excluded upstream is not usable.
 	for i := range 12 {
-		o := observation{verdict: verdicts[isAnswer], took: time.Millisecond}
+		o := observation{verdict: verdicts[rules.Answer], took: time.Millisecond}
 		if i >= 9 {
-			o.verdict = verdicts[isBroken]
+			o.verdict = verdicts[rules.Broken]
 		}
 		c.endpoints[1].observe(o)
 	}
@@ -94,7 +95,7 @@ func TestAnExpectationFollowsSupplyAndTier(t *testing.T) {
 	}
 	// Latencies of calls take precedence over those of probes.
 	for range 10 {
-		c.endpoints[0].observe(observation{verdict: verdicts[isAnswer], took: 30 * time.Millisecond})
+		c.endpoints[0].observe(observation{verdict: verdicts[rules.Answer], took: 30 * time.Millisecond})
 	}
 	now = now.Add(staleAfter)
 	if got, _ := c.Expect(call, plan.Public, plan.Balanced); !got.FromCalls || got.Latency < 26*time.Millisecond ||

@@ -18,6 +18,7 @@ import (
 	"github.com/chainaccess/gateway/internal/telemetry"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
 )
 
 // Endpoint is one upstream of one chain.
@@ -37,6 +38,8 @@ type Endpoint struct {
 	limits      *limits // nil for no limits
 	lacking     unsupported
 	lateIDs     lateIDs
+	errors      atomic.Pointer[rules.Table] // of the upstreams file in force
+	unknown     rules.UnknownErrors
 	state       atomic.Pointer[UpstreamState] // the board's newest verdict; nil before the first
 	cordoned    atomic.Bool                   // taken out of rotation by an operator
 	metrics     *telemetry.Upstream           // set before the first call; nil counts nothing
@@ -83,7 +86,9 @@ func newEndpoint(family chain.Family, u config.Upstream, now func() time.Time) (
 }
 
 // spokeUnasked counts bytes that arrived without a request as a failure of the upstream.
-func (e *Endpoint) spokeUnasked() { e.observe(observation{verdict: verdicts[isBroken], unasked: true}) }
+func (e *Endpoint) spokeUnasked() {
+	e.observe(observation{verdict: verdicts[rules.Broken], unasked: true})
+}
 
 // writeTransport never sends anything twice: each submission gets a fresh connection (no dead idle
 // connection to retry on) and HTTP/1.1 only (no GOAWAY that asks for a retry). A transport follows

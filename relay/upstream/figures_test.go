@@ -11,18 +11,19 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
 )
 
 // seen records calls of one upstream: good ones with a latency, failed and throttled ones.
 func (e *Endpoint) seen(good int, took time.Duration, failed, throttled int) {
 	for range good {
-		e.observe(observation{verdict: verdicts[isAnswer], took: took})
+		e.observe(observation{verdict: verdicts[rules.Answer], took: took})
 	}
 	for range failed {
-		e.observe(observation{verdict: verdicts[isBroken], took: took})
+		e.observe(observation{verdict: verdicts[rules.Broken], took: took})
 	}
 	for range throttled {
-		e.observe(observation{verdict: verdicts[isThrottled], took: took})
+		e.observe(observation{verdict: verdicts[rules.Throttled], took: took})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/internal/telemetry"
+	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
 )
 
 // Parameters of the circuit breaker. Below minSamples calls nothing is excluded. An upstream is
@@ -132,7 +133,7 @@ func (h *health) record(o observation) {
 	case o.slow:
 		m.latencies[classOf(o.heavy)].add(o.took)
 	case o.blame == blameNobody:
-		if o.meaning == isAnswer && !o.write {
+		if o.meaning == rules.Answer && !o.write {
 			m.latencies[classOf(o.heavy)].add(o.took)
 		}
 		h.succeeded(now.Add(-o.took))

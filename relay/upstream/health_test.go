@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
@@ -16,18 +17,18 @@ func newHealth() (*health, *testkit.Clock) {
 
 func (h *health) fail(n int) {
 	for range n {
-		h.record(observation{verdict: verdicts[isUnreachable]})
+		h.record(observation{verdict: verdicts[rules.Unreachable]})
 	}
 }
 
 func (h *health) succeed(n int) {
 	for range n {
-		h.record(observation{verdict: verdicts[isAnswer]})
+		h.record(observation{verdict: verdicts[rules.Answer]})
 	}
 }
 
 func (h *health) throttle(retryAfter time.Duration) {
-	h.record(observation{verdict: verdicts[isThrottled], retryAfter: retryAfter})
+	h.record(observation{verdict: verdicts[rules.Throttled], retryAfter: retryAfter})
 }
 
 // newest returns the snapshot that a call sees after publication.
@@ -171,12 +172,12 @@ func TestCallsThatFailTogetherExcludeOnce(t *testing.T) {
 	if h.excluded() {
 		t.Error("a burst of failures must exclude no longer than one")
 	}
-	h.record(observation{verdict: verdicts[isUnreachable], took: 2 * firstExclusion})
+	h.record(observation{verdict: verdicts[rules.Unreachable], took: 2 * firstExclusion})
 	if h.excluded() {
 		t.Error("a call that began before the exclusion is no failed trial")
 	}
 	for range successesToReturn {
-		h.record(observation{verdict: verdicts[isAnswer], took: 2 * firstExclusion})
+		h.record(observation{verdict: verdicts[rules.Answer], took: 2 * firstExclusion})
 	}
 	if !h.newest().out {
 		t.Error("a call that began before the exclusion is no trial that succeeded")
@@ -298,7 +299,7 @@ func TestOldSamplesLeaveTheWindow(t *testing.T) {
 	h, clock := newHealth()
 	for range 20 {
 		h.fail(1)
-		h.record(observation{verdict: verdicts[isAnswer], took: time.Second})
+		h.record(observation{verdict: verdicts[rules.Answer], took: time.Second})
 		h.succeed(2)
 	}
 	h.succeed(19)
@@ -337,7 +338,7 @@ func TestABrokenStreamIsTheSameCall(t *testing.T) {
 	t.Parallel()
 	h, _ := newHealth()
 	h.succeed(minSamples)
-	h.record(observation{verdict: verdicts[isBroken], brokeOff: true})
+	h.record(observation{verdict: verdicts[rules.Broken], brokeOff: true})
 	if s := h.newest(); s.calls != minSamples || s.errorRate != 0.1 {
 		t.Errorf("standing %+v", s)
 	}
@@ -347,7 +348,7 @@ func TestSlowCallsCountAsLatencyAndNotAsFailures(t *testing.T) {
 	t.Parallel()
 	h, _ := newHealth()
 	for range minSamples {
-		h.record(observation{verdict: verdicts[isUnreachable], took: 2 * time.Second, slow: true})
+		h.record(observation{verdict: verdicts[rules.Unreachable], took: 2 * time.Second, slow: true})
 	}
 	if s := h.newest(); s.out || s.errorRate != 0 || s.latency[standardReads].p50 < time.Second {
 		t.Errorf("standing %+v", s)
@@ -358,10 +359,10 @@ func TestLatenciesAreOfAnswersToReads(t *testing.T) {
 	t.Parallel()
 	h, _ := newHealth()
 	for range minSamples {
-		h.record(observation{verdict: verdicts[isAnswer], took: 10 * time.Millisecond})
-		h.record(observation{verdict: verdicts[isAnswer], took: time.Second, heavy: true})
-		h.record(observation{verdict: verdicts[isAnswer], took: time.Minute, write: true})
-		h.record(observation{verdict: verdicts[isRange], took: time.Microsecond})
+		h.record(observation{verdict: verdicts[rules.Answer], took: 10 * time.Millisecond})
+		h.record(observation{verdict: verdicts[rules.Answer], took: time.Second, heavy: true})
+		h.record(observation{verdict: verdicts[rules.Answer], took: time.Minute, write: true})
+		h.record(observation{verdict: verdicts[rules.Range], took: time.Microsecond})
 	}
 	s := h.newest()
 	if p := s.latency[standardReads].p99; p > 12*time.Millisecond {

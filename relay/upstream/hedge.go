@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chainaccess/gateway/metering/plan"
+	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
 )
 
 // hedgeCost is the number of fast reads that earn one hedge, so that at most one read in twenty is
@@ -136,7 +137,7 @@ func (c *Chain) attemptSafely(ctx context.Context, to choice, ask question, left
 			cause := to.scrub.text(fmt.Sprint(p))
 			c.panics.write(c.ID, to.Name, cause, debug.Stack())
 			a = attempted{
-				to: to.Endpoint, verdict: verdicts[isBroken],
+				to: to.Endpoint, verdict: verdicts[rules.Broken],
 				err: fmt.Errorf("upstream %s: %w: %s", to.Name, errPanicked, cause),
 			}
 			to.observe(observation{verdict: a.verdict, heavy: ask.heavy})

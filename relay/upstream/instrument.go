@@ -6,24 +6,25 @@ import (
 
 	"github.com/chainaccess/gateway/internal/telemetry"
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
 )
 
 // Outcomes of attempts besides their meaning, for the metrics.
 const (
-	timedOut   = int(isUnreachable) + 1 + iota
+	timedOut   = int(rules.Unreachable) + 1 + iota
 	calledOff  // cancelled early, because another was faster or the call takes long everywhere
 	writeLost  // a submission that was sent and not answered usably
 	outcomeEnd // number of outcomes
 )
 
-// attemptOutcomes are the metric labels of outcomes.
-var attemptOutcomes = [outcomeEnd]string{
-	isAnswer: "answer", isRange: "range_refused", isPlan: "plan_refused", isBilling: "billing",
-	isThrottled: "throttled", isMissingData: "missing_data", isExecTimeout: "execution_timeout",
-	isAbsent: "method_absent", isUnsupported: "unsupported", isDenied: "denied", isNullID: "null_id",
-	isNodeFailure: "node_failure", isBroken: "broken", isUnreachable: "unreachable", timedOut: "timeout",
-	calledOff: "called_off", writeLost: "write_lost",
-}
+// attemptOutcomes are the metric labels of outcomes, of meanings their names.
+var attemptOutcomes = func() (labels [outcomeEnd]string) {
+	for m := rules.Answer; m <= rules.Unreachable; m++ {
+		labels[m] = m.String()
+	}
+	labels[timedOut], labels[calledOff], labels[writeLost] = "timeout", "called_off", "write_lost"
+	return labels
+}()
 
 // counted returns the index of an observation in attemptOutcomes.
 func (o *observation) counted() int {

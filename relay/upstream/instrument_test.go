@@ -15,6 +15,7 @@ import (
 	"github.com/chainaccess/gateway/internal/telemetry"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
 )
 
 // exposed returns the non-zero series of upstreams, by family and labels in the order chain,
@@ -78,7 +79,7 @@ func TestEveryMeaningHasAWordOfItsOwn(t *testing.T) {
 		}
 		seen[word] = true
 	}
-	if len(verdicts) != int(isUnreachable)+1 || timedOut != len(verdicts) {
+	if len(verdicts) != int(rules.Unreachable)+1 || timedOut != len(verdicts) {
 		t.Errorf("there are %d verdicts, and the words for what is none begin at %d", len(verdicts), timedOut)
 	}
 }
@@ -188,7 +189,7 @@ func TestAStreamThatBreaksOffIsCounted(t *testing.T) {
 	e := &Endpoint{
 		health: health{now: time.Now}, metrics: m.Upstreams.Upstream("eth_mainnet", "up-0", attemptOutcomes[:]),
 	}
-	e.observe(observation{verdict: verdicts[isBroken], brokeOff: true})
+	e.observe(observation{verdict: verdicts[rules.Broken], brokeOff: true})
 	wantExposed(t, m, map[string]string{`broken_streams_total{upstream="up-0"}`: "1"})
 }
 
@@ -208,7 +209,7 @@ func TestAReloadBeginsAndEndsSeriesWithTheUpstreams(t *testing.T) {
 	c = reload(t, p, fileOf(map[chain.ID][]config.Upstream{chain.EthMainnet: list}),
 		Reloaded{Chains: 1, Added: 2, Removed: 2})
 	c.Apply(healthy(c, time.Now()))
-	removed.observe(observation{verdict: verdicts[isAnswer]}) // of a call in flight
+	removed.observe(observation{verdict: verdicts[rules.Answer]}) // of a call in flight
 	if answer, f = c.Read(deadline(t, testTimeout), request("eth_call")); f != nil {
 		t.Fatal(f)
 	}
@@ -252,7 +253,7 @@ func keysOf(m map[string]string) (names []string) {
 func TestCountingAnAttemptAllocatesNothing(t *testing.T) { //nolint:paralleltest // allocations are counted per process
 	e := &Endpoint{metrics: telemetry.NewMetrics().Upstreams.Upstream("eth_mainnet", "up-0", attemptOutcomes[:])}
 	var c Chain
-	o := observation{verdict: verdicts[isAnswer], took: time.Millisecond}
+	o := observation{verdict: verdicts[rules.Answer], took: time.Millisecond}
 	ctx := context.Background()
 	if n := testing.AllocsPerRun(1000, func() {
 		_, span := c.tracer.Start(ctx, "upstream")

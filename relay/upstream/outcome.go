@@ -1,10 +1,14 @@
 package upstream
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
 )
 
 // outcome collects the results of one read's attempts.
@@ -18,6 +22,8 @@ type outcome struct {
 	lastWords    *Answer // an in-band error to pass on if no upstream does better
 	lastCause    error
 	lastUpstream string
+	codes        [maxAttempts]int // of errors that no rule knows
+	unknown      int
 	heavy        bool
 	slow         [maxAttempts]attempted // attempts that were given up before their share of the deadline was over
 	slowOnes     int
@@ -33,7 +39,7 @@ func (o *outcome) begin(r *Request, to choice) {
 // take returns the attempt's answer if it is one for the client, and otherwise remembers what went
 // wrong.
 func (o *outcome) take(a attempted, r *Request) *Answer {
-	if a.answer != nil && !a.verdict.another {
+	if a.answer != nil && (!a.verdict.another || o.agreed(&a)) {
 		o.discardLastWords()
 		o.settle(&a)
 		r.Asked.Upstream = a.to.Name
@@ -51,13 +57,26 @@ func (o *outcome) take(a attempted, r *Request) *Answer {
 		o.slow[o.slowOnes] = a
 		o.slowOnes++
 	}
-	if a.verdict.meaning == isAbsent {
+	if a.verdict.meaning == rules.Absent {
 		o.absent++
 		a.to.lacking.note(r.Method)
 	}
-	o.rangeRefused = o.rangeRefused || a.verdict.meaning == isRange
+	o.rangeRefused = o.rangeRefused || a.verdict.meaning == rules.Range
 	o.keep(a)
 	return nil
+}
+
+// agreed reports whether an attempt ended with an error that no rule knows, and another upstream
+// returned one of the same code. Such an error is the node's own answer.
+func (o *outcome) agreed(a *attempted) bool {
+	if a.verdict.meaning != rules.Unknown {
+		return false
+	}
+	code := rules.Code(a.answer.Error)
+	known := slices.Contains(o.codes[:o.unknown], code)
+	o.codes[o.unknown] = code
+	o.unknown++
+	return known
 }
 
 // settle assigns the blame for attempts that were given up early: to the upstream if another
@@ -66,9 +85,11 @@ func (o *outcome) take(a attempted, r *Request) *Answer {
 func (o *outcome) settle(won *attempted) {
 	for _, a := range o.slow[:o.slowOnes] {
 		if won != nil && won.took < a.given {
-			a.to.observe(observation{verdict: verdicts[isUnreachable], took: a.took, heavy: o.heavy, timedOut: true})
+			a.to.observe(observation{
+				verdict: verdicts[rules.Unreachable], took: a.took, heavy: o.heavy, timedOut: true,
+			})
 		} else {
-			a.to.observe(observation{verdict: verdicts[isUnreachable], took: a.took, heavy: o.heavy, slow: true})
+			a.to.observe(observation{verdict: verdicts[rules.Unreachable], took: a.took, heavy: o.heavy, slow: true})
 		}
 	}
 	o.slowOnes = 0
@@ -77,7 +98,7 @@ func (o *outcome) settle(won *attempted) {
 func (o *outcome) keep(a attempted) {
 	switch {
 	case a.answer == nil:
-	case a.verdict.passOn:
+	case a.verdict.passOn && (o.lastWords == nil || a.verdict.meaning != rules.Unknown):
 		o.discardLastWords()
 		o.lastWords, o.lastUpstream = a.answer, a.to.Name
 	default:
@@ -107,9 +128,16 @@ func (o *outcome) conclude(ctx context.Context, c *Chain, s *search) (*Answer, *
 		o.discardLastWords()
 		return nil, r.Links.On(fault.New(fault.RangeTooLarge, "%s", rangeMessage(r.Method)))
 	}
-	if o.lastWords != nil {
+	if o.lastWords != nil && o.unknown < 2 {
 		r.Asked.Upstream = o.lastUpstream
 		return o.lastWords, nil
+	}
+	if o.lastWords != nil {
+		defer o.discardLastWords()
+		return nil, fault.New(fault.UpstreamFailed,
+			"Upstreams of %s refused this call for different reasons, none of which is known to be the node's own. "+
+				"Nothing was charged; look at data.upstream_error, then retry.", c.ID).
+			With("upstream_error", json.RawMessage(bytes.Clone(o.lastWords.Error)))
 	}
 	switch {
 	case o.attempts == 0:

@@ -1,3 +1,7 @@
+// Package upstream calls the providers behind the gateway. It has their transports, health,
+// selection and failover, the classification of their answers, and the board on which probes
+// publish heads and verdicts for every process. No credential of a provider leaves it. It knows
+// nothing of keys, units or clients.
 package upstream
 
 import (
@@ -58,6 +62,7 @@ func NewPool(file config.Upstreams, now func() time.Time) (*Pool, error) {
 	if err != nil {
 		return nil, err
 	}
+	set.useRules()
 	p.set.Store(set)
 	return p, nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/chainaccess/gateway/internal/parallel"
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
 )
 
 // Parameters of probes. Probes use the operator's quota: a round is one call per upstream and one
@@ -171,7 +172,7 @@ func (e *Endpoint) ask(ctx context.Context, method, params string) (result []byt
 	e.limits.waitToProbe(ctx, e.health.now)
 	answer, v, _, err := e.exchange(ctx, r.body(), maxProbeAnswer, deadlineOf(ctx))
 	if err != nil {
-		if v.meaning == isUnreachable || ctx.Err() != nil {
+		if v.meaning == rules.Unreachable || ctx.Err() != nil {
 			return nil, ReasonUnreachable
 		}
 		return nil, ReasonBadAnswer

@@ -11,6 +11,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 	"github.com/chainaccess/gateway/metering/plan"
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
 )
 
 // Request is a call with what its caller has bought.
@@ -132,11 +133,11 @@ func (c *Chain) attempt(ctx context.Context, to choice, ask question, left int) 
 	if ask.head != NoHead && answer != nil && answer.Error == nil {
 		if answer.Result, err = c.checkHead(ask.head, answer.Result); err != nil {
 			answer.Release()
-			answer, v = nil, verdicts[isBroken]
+			answer, v = nil, verdicts[rules.Broken]
 		}
 	}
 	if ask.empty != nil && answer != nil && answer.Error == nil && answer.Rest == nil && ask.empty(answer.Result) {
-		v = verdicts[isMissingData]
+		v = verdicts[rules.MissingData]
 	}
 	a := attempted{to: e, answer: answer, verdict: v, err: err, took: c.now().Sub(started)}
 	o := observation{
@@ -217,7 +218,7 @@ func (b *reportingReader) Read(p []byte) (int, error) {
 		return n, err
 	}
 	if err = b.explain(err); !errors.Is(err, ErrSlowReader) && !errors.Is(err, ErrTooLarge) {
-		b.endpoint.observe(observation{verdict: verdicts[isBroken], brokeOff: true})
+		b.endpoint.observe(observation{verdict: verdicts[rules.Broken], brokeOff: true})
 	}
 	return n, err
 }
@@ -236,38 +237,38 @@ func (e *Endpoint) exchange(ctx context.Context, body []byte, limit int64,
 		resp, answer, err = e.answered(ctx, body, limit, deadline, true) //nolint:bodyclose // as above
 	}
 	if resp == nil {
-		return nil, verdicts[isUnreachable], 0, e.safe(err)
+		return nil, verdicts[rules.Unreachable], 0, e.safe(err)
 	}
-	byStatus, statusRank := classifyStatus(resp.StatusCode)
+	byStatus, refused := e.refuses(resp.StatusCode)
 	switch {
-	case statusRank == rankDenied:
-		return nil, byStatus, 0, statusError(e.Name, resp)
-	case errors.Is(err, ErrTooLarge) && statusRank == rankNothing:
+	case err != nil && refused:
+		return nil, byStatus, retryAfter(resp.Header), statusError(e.Name, resp)
+	case errors.Is(err, ErrTooLarge):
 		return nil, tooLarge, 0, ErrTooLarge
-	case err != nil && statusRank == rankNothing:
-		return nil, verdicts[isBroken], 0, e.safe(err)
 	case err != nil:
-		return nil, byStatus, retryAfter(resp.Header), statusError(e.Name, resp)
-	case answer.Error == nil && statusRank == rankNothing:
-		return answer, verdicts[isAnswer], 0, nil
+		return nil, verdicts[rules.Broken], 0, e.safe(err)
+	case answer.Error == nil && !refused:
+		return answer, verdicts[rules.Answer], 0, nil
 	}
-	v, wordsRank := byStatus, rankNothing
-	if answer.Error != nil {
-		v, wordsRank = classifyError(e.family, answer.Error, body)
-	}
-	if statusRank < wordsRank { // the status outranks the body
+	v, decided := e.judge(resp.StatusCode, answer.Error, body)
+	if decided { // the status outranks the body
 		answer.Release()
-		return nil, byStatus, retryAfter(resp.Header), statusError(e.Name, resp)
-	}
-	if answer.nullID && v.passOn {
-		v = verdicts[isNullID]
+		return nil, v, retryAfter(resp.Header), statusError(e.Name, resp)
 	}
 	answer.Error = e.scrub.object(answer.Error)
+	switch {
+	case answer.nullID && v.passOn:
+		v = verdicts[rules.NullID]
+	case v.meaning == rules.Unknown:
+		e.unknown.Note(e.health.now(), method, answer.Error)
+	}
 	return answer, v, retryAfter(resp.Header), nil
 }
 
-// answered sends a read and reads its answer, except the body of a refusal that its status
-// explains. The response is nil if there is none.
+var errRedirected = errors.New("the upstream redirects, which is not followed")
+
+// answered sends a read and reads its answer, except the body of a redirect. The response is nil if
+// there is none.
 func (e *Endpoint) answered(ctx context.Context, body []byte, limit int64, deadline time.Time,
 	alone bool,
 ) (*http.Response, *Answer, error) {
@@ -279,9 +280,9 @@ func (e *Endpoint) answered(ctx context.Context, body []byte, limit int64, deadl
 	if err != nil {
 		return nil, nil, err
 	}
-	if _, rank := classifyStatus(resp.StatusCode); rank == rankDenied {
+	if resp.StatusCode/100 == 3 {
 		_ = resp.Body.Close()
-		return resp, nil, nil
+		return resp, nil, errRedirected
 	}
 	answer, err := e.readAnswer(resp, limit, idOf(body))
 	return resp, answer, err

@@ -10,12 +10,21 @@ import (
 
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
 )
 
 // chainSet is the content of one upstreams file. It is immutable.
 type chainSet struct {
 	chains map[chain.ID]*Chain
 	order  []chain.ID
+	errors *rules.Table
+}
+
+// useRules puts the set's error rules in force, also at endpoints taken over from the set before.
+func (s *chainSet) useRules() {
+	for e := range s.endpoints() {
+		e.errors.Store(s.errors)
+	}
 }
 
 // Reloaded counts what a reload changed.
@@ -37,6 +46,7 @@ func (p *Pool) Reload(file config.Upstreams) (Reloaded, error) {
 		return Reloaded{}, err
 	}
 	p.instrument(next)
+	next.useRules()
 	p.set.Store(next)
 	p.forget(old, next)
 	before, after, leaving := old.endpoints(), next.endpoints(), next.leaving()
@@ -61,7 +71,11 @@ func (p *Pool) Reload(file config.Upstreams) (Reloaded, error) {
 
 // newSet makes the chains of a file and takes over from old, which may be nil, what did not change.
 func (p *Pool) newSet(file config.Upstreams, old *chainSet) (*chainSet, error) {
-	set := &chainSet{chains: make(map[chain.ID]*Chain, len(file.Chains))}
+	errors, err := rules.New(file.Errors)
+	if err != nil {
+		return nil, err
+	}
+	set := &chainSet{chains: make(map[chain.ID]*Chain, len(file.Chains)), errors: errors}
 	for _, known := range chain.All() {
 		listed, ok := file.Chains[string(known.ID)]
 		if !ok {

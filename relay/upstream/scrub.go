@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/chainaccess/gateway/relay/upstream/internal/fold"
 )
 
 // scrubber removes an upstream's credentials from text that may reach a client, a log or a workflow
@@ -86,7 +88,7 @@ func scrubberOf(found map[string]bool) scrubber {
 	var s scrubber
 	for text := range found {
 		s.secrets = append(s.secrets, []byte(text))
-		s.folded = append(s.folded, fold([]byte(text)))
+		s.folded = append(s.folded, fold.Lower([]byte(text)))
 	}
 	longestFirst := func(a, b []byte) int {
 		if len(a) != len(b) {
@@ -137,44 +139,6 @@ func (s scrubber) shows(b []byte) bool {
 	if !bytes.ContainsAny(b, `\%`) {
 		return false
 	}
-	b = fold(b)
+	b = fold.Lower(b)
 	return slices.ContainsFunc(s.folded, func(secret []byte) bool { return bytes.Contains(b, secret) })
-}
-
-// foldRounds bounds how many levels of escapes fold removes.
-const foldRounds = 3
-
-// fold removes the escapes of JSON strings and URLs, and lowers the case.
-func fold(b []byte) []byte {
-	for range foldRounds {
-		out := make([]byte, 0, len(b))
-		for i := 0; i < len(b); {
-			c, n := unescape(b[i:])
-			out = append(out, c)
-			i += n
-		}
-		if len(out) == len(b) {
-			break
-		}
-		b = out
-	}
-	return bytes.ToLower(b)
-}
-
-// unescape returns the first byte of b, unescaped, and the length of its escape. It keeps escapes
-// of non-ASCII characters.
-func unescape(b []byte) (c byte, n int) {
-	switch {
-	case b[0] == '%' && len(b) >= 3:
-		if v, err := strconv.ParseUint(string(b[1:3]), 16, 8); err == nil {
-			return byte(v), 3
-		}
-	case b[0] == '\\' && len(b) >= 6 && b[1] == 'u':
-		if v, err := strconv.ParseUint(string(b[2:6]), 16, 16); err == nil && v < 0x80 {
-			return byte(v), 6
-		}
-	case b[0] == '\\' && len(b) >= 2 && (b[1] == '/' || b[1] == '\\' || b[1] == '"'):
-		return b[1], 2
-	}
-	return b[0], 1
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -45,29 +46,27 @@ func TestASubmissionIsSentExactlyOnceWhateverHappens(t *testing.T) {
 }
 
 // isWriteAnswer reports whether a reply makes a read try another upstream, but is the answer to a
-// write: an in-band error.
+// write, or certainly no attempt at one.
 func isWriteAnswer(name string) bool {
 	switch name {
-	case "429 in band", "billing in band", "denied in band", "absent", "range", "plan", "missing data",
-		"execution timeout":
+	case "429 in band", "billing in band", "denied in band", "absent", "plan", "401", "402", "403", "429",
+		"range", "missing data", "execution timeout":
 		return true
 	}
 	return false
 }
 
-func TestErrorsInBandAreAnswersToASubmission(t *testing.T) {
+func TestSubmit_PassesTheNodesOwnErrors(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		code    int
 		message string
-		blamed  bool
 	}{
-		{-32000, "already known", false},
-		{-32000, "nonce too low", false},
-		{-32017, "the network did not say", false},
-		{-32000, "sender is over rate limit", false},
-		{-32005, "rate limit reached", true},
-		{-32000, "invalid api key", true},
+		{-32000, "already known"},
+		{-32000, "nonce too low"},
+		{-32017, "the network did not say"},
+		{-32000, "sender is over rate limit"},
+		{-32000, "account limit exceeded: pooled 16 txs"},
 	} {
 		c, first, second := twoUpstreams(t)
 		first.Default(testkit.Error(row.code, row.message))
@@ -82,9 +81,47 @@ func TestErrorsInBandAreAnswersToASubmission(t *testing.T) {
 		if first.Total() != 1 || second.Total() != 0 {
 			t.Errorf("%s: %d and %d requests were sent", row.message, first.Total(), second.Total())
 		}
-		if blamed := c.endpoints[0].health.inARow > 0; blamed != row.blamed {
-			t.Errorf("%s: blamed is %v", row.message, blamed)
+		if c.endpoints[0].health.inARow > 0 {
+			t.Errorf("%s: the upstream is blamed", row.message)
 		}
+	}
+}
+
+// A provider that refuses the key, the plan, the rate or the method has sent nothing on: the caller
+// is told so. The rule of one endpoint holds all the same.
+func TestSubmit_TellsThatAProviderRefusedBeforeItSentAnything(t *testing.T) {
+	t.Parallel()
+	for name, reply := range map[string]testkit.Reply{
+		"429": testkit.TooMany(time.Second), "401": testkit.Status(http.StatusUnauthorized),
+		"402": testkit.Status(http.StatusPaymentRequired), "403": testkit.Status(http.StatusForbidden),
+		"rate in band":   testkit.Error(-32005, "rate limit reached"),
+		"key in band":    testkit.Error(-32000, "invalid api key"),
+		"method in band": testkit.Error(-32601, "the method eth_sendRawTransaction does not exist/is not available"),
+		"plan in band":   testkit.Error(-32600, "eth_sendRawTransaction is not available on the Free tier"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, first, second := twoUpstreams(t)
+			first.Default(reply)
+			_, f := c.Submit(deadline(t, testTimeout), request("eth_sendRawTransaction"))
+			if f == nil || f.Reason != fault.UpstreamFailed || !strings.Contains(f.Message, "was not sent") {
+				t.Errorf("refused with %v", f)
+			}
+			if first.Total() != 1 || second.Total() != 0 {
+				t.Errorf("%d and %d requests were sent", first.Total(), second.Total())
+			}
+		})
+	}
+}
+
+// What a node did before it failed by itself is not known.
+func TestSubmit_DoesNotKnowWhatAFailingNodeDid(t *testing.T) {
+	t.Parallel()
+	c, first, second := twoUpstreams(t)
+	first.Default(testkit.Error(-32603, "Internal error"))
+	_, f := c.Submit(deadline(t, testTimeout), request("eth_sendRawTransaction"))
+	if f == nil || f.Reason != fault.OutcomeUnknown || first.Total() != 1 || second.Total() != 0 {
+		t.Errorf("got %v after %d and %d requests", f, first.Total(), second.Total())
 	}
 }
 

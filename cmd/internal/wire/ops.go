@@ -35,6 +35,40 @@ func OpsUpstreams(ctx context.Context, cfg config.Config, providers config.Upstr
 	return all, err
 }
 
+// ChainErrors are the unknown errors of one chain's upstreams.
+type ChainErrors struct {
+	Chain  chain.ID                `json:"chain"`
+	Errors []upstream.UnknownError `json:"errors"`
+}
+
+// OpsUnknownErrors returns the errors that no rule knows, by chain; of every chain when on is
+// empty. With forget, it deletes them after they are read.
+func OpsUnknownErrors(ctx context.Context, cfg config.Config, providers config.Upstreams, on string,
+	forget bool,
+) ([]ChainErrors, error) {
+	if err := named(providers, on); err != nil {
+		return nil, err
+	}
+	var all []ChainErrors
+	err := withBoard(ctx, cfg, func(ctx context.Context, b *upstream.Board) error {
+		for _, c := range chain.All() {
+			if _, listed := providers.Chains[string(c.ID)]; !listed || (on != "" && string(c.ID) != on) {
+				continue
+			}
+			found, err := b.UnknownErrors(ctx, c.ID)
+			if err == nil && forget {
+				err = b.ForgetUnknownErrors(ctx, c.ID)
+			}
+			if err != nil {
+				return err
+			}
+			all = append(all, ChainErrors{c.ID, found})
+		}
+		return nil
+	})
+	return all, err
+}
+
 // OpsCordon takes an upstream out of rotation, on one chain or on every chain that has one of this
 // name, and returns those chains.
 func OpsCordon(ctx context.Context, cfg config.Config, providers config.Upstreams, name, on string,

@@ -1,0 +1,184 @@
+package upstream
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chainaccess/gateway/internal/config"
+	"github.com/chainaccess/gateway/internal/fault"
+	"github.com/chainaccess/gateway/internal/testkit"
+	"github.com/chainaccess/gateway/relay/chain"
+	"github.com/chainaccess/gateway/relay/upstream/internal/rules"
+)
+
+// What two upstreams say decides about an error that no rule knows.
+func TestRead_AsksOnceMoreAboutAnUnknownError(t *testing.T) {
+	t.Parallel()
+	unknown := testkit.Error(-32000, "something nobody has heard of")
+	for name, row := range map[string]struct {
+		second testkit.Reply
+		want   string // of the answer; empty for a refusal
+	}{
+		"a result":        {testkit.Result("0xgood"), `"0xgood"`},
+		"the same code":   {testkit.Error(-32000, "in other words"), `{"code":-32000,"message":"in other words"}`},
+		"a known answer":  {testkit.Error(3, "execution reverted"), `{"code":3,"message":"execution reverted"}`},
+		"another code":    {testkit.Error(-7, "something else"), ""},
+		"missing data":    {testkit.Error(-32000, "header not found"), `{"code":-32000,"message":"header not found"}`},
+		"nothing at all":  {testkit.Status(http.StatusBadGateway), `{"code":-32000,"message":"something nobody has heard of"}`},
+		"a failing proxy": {testkit.Error(-32603, "Internal error"), `{"code":-32000,"message":"something nobody has heard of"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, first, second := twoUpstreams(t)
+			first.Default(unknown)
+			second.Default(row.second)
+			answer, f := c.Read(deadline(t, testTimeout), request("eth_call"))
+			if first.Total() != 1 || second.Total() != 1 {
+				t.Errorf("%d and %d requests", first.Total(), second.Total())
+			}
+			if row.want == "" {
+				if f == nil || f.Reason != fault.UpstreamFailed || f.Data["upstream_error"] == nil {
+					t.Errorf("refused with %+v", f)
+				}
+				return
+			}
+			if f != nil {
+				t.Fatal(f)
+			}
+			defer answer.Release()
+			if got := string(answer.Result) + string(answer.Error); got != row.want {
+				t.Errorf("answered %s, want %s", got, row.want)
+			}
+			if c.endpoints[0].health.inARow != 0 {
+				t.Error("the upstream is blamed")
+			}
+		})
+	}
+}
+
+func TestRead_PassesAnUnknownErrorOfTheOnlyUpstream(t *testing.T) {
+	t.Parallel()
+	only := testkit.Upstream(t)
+	_, c := poolOf(t, chain.EthMainnet, time.Now, providers(only))
+	c.Apply(healthy(c, time.Now()))
+	only.Default(testkit.Error(-32000, "something nobody has heard of"))
+	answer, f := c.Read(deadline(t, testTimeout), request("eth_call"))
+	if f != nil {
+		t.Fatal(f)
+	}
+	defer answer.Release()
+	if !strings.Contains(string(answer.Error), "nobody") || only.Total() != 1 {
+		t.Errorf("answered %s after %d requests", answer.Error, only.Total())
+	}
+}
+
+// Errors that differ in numbers are one kind; their count is that of all processes, the sample has
+// no credential, and both are bounded.
+func TestBoard_HasUnknownErrorsByKind(t *testing.T) {
+	t.Parallel()
+	server := testkit.Upstream(t)
+	list := providers(server)
+	list[0].URL += "/v2/canary-credential-123"
+	p, c := poolOf(t, chain.EthMainnet, time.Now, list)
+	c.Apply(healthy(c, time.Now()))
+	board := newBoard(t)
+	e := c.endpoints[0]
+	say := func(code int, message string) {
+		server.Default(testkit.Error(code, message))
+		answer, f := c.Read(deadline(t, testTimeout), request("eth_call"))
+		if f != nil {
+			t.Fatal(f)
+		}
+		answer.Release()
+	}
+	for i := range 3 {
+		say(-7, fmt.Sprintf("shard %d of /v2/canary-credential-123 is odd", i))
+		if err := board.putAllUnknown(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	say(-8, "shard 1 is odd")
+	say(3, "execution reverted") // known
+	if err := board.putAllUnknown(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	all, err := board.UnknownErrors(t.Context(), chain.EthMainnet)
+	if err != nil || len(all) != 2 {
+		t.Fatalf("the board has %+v, %v", all, err)
+	}
+	if u := all[0]; u.Count != 3 || u.Code != -7 || u.Method != "eth_call" || u.Upstream != e.Name ||
+		u.First.IsZero() || u.Last.IsZero() || !strings.HasPrefix(u.Message, "shard 0 of ") ||
+		strings.Contains(u.Message, "canary") {
+		t.Errorf("the most frequent is %+v", u)
+	}
+	for i := range 2 * maxReported {
+		e.unknown.Note(time.Now(), []byte("eth_call"), errorObject(i, "odd"))
+		if i%rules.MaxUnknown == 0 {
+			if err := board.putAllUnknown(t.Context(), p); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if all, err = board.UnknownErrors(t.Context(), chain.EthMainnet); err != nil || len(all) > maxReported {
+		t.Errorf("the board has %d kinds, %v", len(all), err)
+	}
+	if err := board.ForgetUnknownErrors(t.Context(), chain.EthMainnet); err != nil {
+		t.Fatal(err)
+	}
+	if all, err = board.UnknownErrors(t.Context(), chain.EthMainnet); err != nil || len(all) != 0 {
+		t.Errorf("after forgetting the board has %+v, %v", all, err)
+	}
+}
+
+// A reload puts an operator's rules in force, also at upstreams that did not change.
+func TestReload_PutsErrorRulesInForce(t *testing.T) {
+	t.Parallel()
+	list := providers(testkit.Upstream(t))
+	p, c := poolOf(t, chain.EthMainnet, time.Now, list)
+	e := c.endpoints[0]
+	judged := func() rules.Meaning {
+		v, _ := e.judge(http.StatusOK, errorObject(-7, "our own words"), nil)
+		return v.meaning
+	}
+	before := judged()
+	file := fileOf(map[chain.ID][]config.Upstream{chain.EthMainnet: list})
+	file.Errors = []config.ErrorRule{{Verdict: "range_refused", Words: "our * words"}}
+	if _, err := p.Reload(file); err != nil {
+		t.Fatal(err)
+	}
+	if after := judged(); before != rules.Unknown || after != rules.Range {
+		t.Errorf("means %s, and after the reload %s", before, after)
+	}
+}
+
+func errorObject(code int, message string) []byte {
+	return fmt.Appendf(nil, `{"code":%d,"message":%q}`, code, message)
+}
+
+func TestVerdicts_SeparateAnotherTryBlameAndPassingOn(t *testing.T) {
+	t.Parallel()
+	for m, want := range map[rules.Meaning]verdict{
+		rules.Answer:      {another: false, blame: blameNobody, passOn: true},
+		rules.Range:       {another: true, blame: blameNobody},
+		rules.Plan:        {another: true, blame: blameNobody},
+		rules.Billing:     {another: true, blame: blameFailure},
+		rules.Throttled:   {another: true, blame: blameThrottle},
+		rules.MissingData: {another: true, blame: blameNobody, passOn: true},
+		rules.ExecTimeout: {another: true, blame: blameNobody, passOn: true},
+		rules.Absent:      {another: true, blame: blameNobody},
+		rules.Unsupported: {another: true, blame: blameNobody, passOn: true},
+		rules.Denied:      {another: true, blame: blameFailure},
+		rules.NodeFailure: {another: true, blame: blameNobody},
+		rules.Unknown:     {another: true, blame: blameNobody, passOn: true},
+		rules.Broken:      {another: true, blame: blameFailure},
+		rules.Unreachable: {another: true, blame: blameFailure},
+	} {
+		want.meaning = m
+		if got := verdicts[m]; got != want {
+			t.Errorf("the verdict on %s is %+v, want %+v", m, got, want)
+		}
+	}
+}
