@@ -49,7 +49,7 @@ func TestASubmissionIsSentExactlyOnceWhateverHappens(t *testing.T) {
 // write, or certainly no attempt at one.
 func isWriteAnswer(name string) bool {
 	switch name {
-	case "429 in band", "billing in band", "denied in band", "absent", "plan", "401", "402", "403", "429",
+	case "429 in band", "billing in band", "denied in band", "absent", "plan", "401", "402", "403", "413", "429",
 		"range", "missing data", "execution timeout":
 		return true
 	}
@@ -94,6 +94,7 @@ func TestSubmit_TellsThatAProviderRefusedBeforeItSentAnything(t *testing.T) {
 	for name, reply := range map[string]testkit.Reply{
 		"429": testkit.TooMany(time.Second), "401": testkit.Status(http.StatusUnauthorized),
 		"402": testkit.Status(http.StatusPaymentRequired), "403": testkit.Status(http.StatusForbidden),
+		"413":            testkit.HTML(http.StatusRequestEntityTooLarge),
 		"rate in band":   testkit.Error(-32005, "rate limit reached"),
 		"key in band":    testkit.Error(-32000, "invalid api key"),
 		"method in band": testkit.Error(-32601, "the method eth_sendRawTransaction does not exist/is not available"),
