@@ -85,7 +85,7 @@ func TestItemsOfABatchRunBesideEachOtherWithinABound(t *testing.T) {
 func TestEachItemOfABatchIsRefusedOnItsOwn(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
-	g.ups[0].On("eth_getBalance", testkit.Error(-32000, "something"))
+	g.ups[0].On("eth_getBalance", testkit.Error(-32000, "insufficient funds for transfer"))
 	key := g.unlimited()
 	a := g.rpc(key, chain.EthMainnet, `[
 		{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[]},
