@@ -323,7 +323,7 @@ func TestALargeBatchIsSentPieceByPieceInOrder(t *testing.T) {
 		_ = json.Unmarshal(r.Params, &n)
 		return strings.Repeat(fmt.Sprint(n[0]%10), 100_000*(n[0]%3))
 	}))
-	g.ups[0].On("eth_getBalance", testkit.Error(-32000, "something"))
+	g.ups[0].On("eth_getBalance", testkit.Error(-32000, "insufficient funds for transfer"))
 	body := strings.TrimSuffix(batchOf(12, "eth_call"), "]") + "," + call("eth_getBalance", "[]") + "," +
 		call("eth_nothing", "[]") + "]"
 	a := g.rpc(key, chain.EthMainnet, body)

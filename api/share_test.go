@@ -78,7 +78,7 @@ func TestIdenticalReadsUnderWayShareOneCall(t *testing.T) {
 		{"eth_getTransactionReceipt", receiptOf1, node(testHead)},
 		{"eth_getTransactionByHash", receiptOf1, node(deepest)},
 		{"eth_gasPrice", `[]`, testkit.Result("0x3b9aca00")},
-		{"eth_getTransactionReceipt", receiptOf1, testkit.Error(-32000, "something of the node's own")},
+		{"eth_getTransactionReceipt", receiptOf1, testkit.Error(-32000, "insufficient funds, says the node")},
 		{"eth_getTransactionReceipt", receiptOf1, testkit.Result(nil)},
 	} {
 		t.Run(row.method, func(t *testing.T) {
