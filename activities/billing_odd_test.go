@@ -44,7 +44,7 @@ func (s *oddStripe) SetTax(context.Context, string, bool) error { return s.taxes
 
 // A payment that contradicts its pack grants nothing and is shown; everything else that the account
 // bought is in force.
-func TestAPaymentThatContradictsItsPackHoldsNothingElseUp(t *testing.T) {
+func TestReconcile_ContradictoryPaymentHoldsUpNothingElse(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
 	b := s.shopper("US")
@@ -87,7 +87,7 @@ func TestAPaymentThatContradictsItsPackHoldsNothingElseUp(t *testing.T) {
 
 // A subscription that somebody created by hand at Stripe is neither cancelled nor refunded, and
 // entitles the account only to its own plan.
-func TestSubscriptionsMadeByHandAreLeftAlone(t *testing.T) {
+func TestReconcile_LeavesSubscriptionsMadeByHandAlone(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
 	b := s.shopper("US")
@@ -116,7 +116,7 @@ func TestSubscriptionsMadeByHandAreLeftAlone(t *testing.T) {
 }
 
 // A failure to set the tax does not delay the plan and the packs.
-func TestATaxThatCannotBeSetHoldsNoPlanUp(t *testing.T) {
+func TestReconcile_TaxThatCannotBeSetHoldsUpNoPlan(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
 	b := s.shopper("US")
@@ -135,7 +135,7 @@ func TestATaxThatCannotBeSetHoldsNoPlanUp(t *testing.T) {
 }
 
 // A customer that was deleted at Stripe has no subscription any more.
-func TestADeletedCustomerHasNoPlan(t *testing.T) {
+func TestReconcile_DeletedCustomerHasNoPlan(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
 	b := s.shopper("US")
@@ -161,7 +161,7 @@ func TestADeletedCustomerHasNoPlan(t *testing.T) {
 // Somebody replaces the price of a subscription at Stripe, and the subscription ends there. The
 // worker dies before or after every step, and another one ends the plan. A second subscription next
 // to it then counts, and packs are granted.
-func TestASubscriptionWhosePriceWasReplacedEndsWhoeverDies(t *testing.T) {
+func TestReconcile_EndsSubscriptionWhosePriceWasReplacedDespiteCrashes(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
 	steps := 1
@@ -222,7 +222,7 @@ func TestASubscriptionWhosePriceWasReplacedEndsWhoeverDies(t *testing.T) {
 
 // A former subscription that lasts next to the one that counts is shown and never refunded, even
 // when its price is corrected: its owner may have paid for months.
-func TestASubscriptionThatCountedOnceIsShownAndNotSentBack(t *testing.T) {
+func TestReconcile_ShowsAFormerSubscriptionAndDoesNotRefundIt(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
 	b := s.shopper("US")

@@ -244,7 +244,7 @@ func (f dyingFences) VoidPack(ctx context.Context, origin, reason string,
 // Two plans are paid in two checkouts, and two packs; one pack is refunded. The worker dies before
 // or after every step, and another one continues. Each time there is one subscription, one refund
 // of the other, and each pack once.
-func TestWhoeverDiesReconcilingLeavesNothingUndoneAndNothingDoneTwice(t *testing.T) {
+func TestReconcile_CrashLeavesNothingUndoneOrDoneTwice(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
 	steps := 1
@@ -333,7 +333,7 @@ func (b *shopper) settled(at int, after bool, returned store.CheckoutState, pack
 	}
 }
 
-func TestTheCountryOfTheCustomerDecidesWhetherVATIsAdded(t *testing.T) {
+func TestVAT_FollowsTheCustomersCountry(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
 	b := s.shopper("US")
@@ -358,7 +358,7 @@ func TestTheCountryOfTheCustomerDecidesWhetherVATIsAdded(t *testing.T) {
 	taxed(false)
 }
 
-func TestACheckoutIsFollowedUntilTheAccountHasWhatItBought(t *testing.T) {
+func TestCheckout_IsFollowedUntilTheAccountHasWhatItBought(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
 	b := s.shopper("DE")
@@ -392,7 +392,7 @@ func TestACheckoutIsFollowedUntilTheAccountHasWhatItBought(t *testing.T) {
 	}
 }
 
-func TestWithoutStripeNothingIsGuessed(t *testing.T) {
+func TestBilling_GuessesNothingWithoutStripe(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
 	b := s.shopper("DE")

@@ -65,7 +65,7 @@ func run(t *testing.T, p activities.Prober, b activities.Board) (activities.Prob
 	return result, log.String(), err
 }
 
-func TestProbePublishesWhatItReturns(t *testing.T) {
+func TestProbe_PublishesWhatItReturns(t *testing.T) {
 	t.Parallel()
 	measured := upstream.Snapshot{
 		Chain: chain.EthMainnet, Head: 7, HeadKnown: true, Upstreams: []upstream.UpstreamState{{Name: "one"}},
@@ -86,7 +86,7 @@ func TestProbePublishesWhatItReturns(t *testing.T) {
 	}
 }
 
-func TestProbeFailuresNameTheirTypeAndNothingElse(t *testing.T) {
+func TestProbe_FailuresNameOnlyTheirType(t *testing.T) {
 	t.Parallel()
 	secret := &url.Error{
 		Op: "Post", URL: "https://" + canary + ".example",
@@ -151,7 +151,7 @@ func (r *recalling) Probe(_ context.Context, id chain.ID) (upstream.Snapshot, er
 	return next, nil
 }
 
-func TestARoundGoesOnFromTheBoardAndLeavesTheHistoryWhatItNeeds(t *testing.T) {
+func TestProbe_RoundStartsFromTheBoardAndReturnsWhatTheHistoryNeeds(t *testing.T) {
 	t.Parallel()
 	b := &board{posted: upstream.Posted{
 		Known: true, Cordons: map[string]upstream.Cordon{"one": {By: "somebody"}},

@@ -14,7 +14,7 @@ import (
 
 // Addresses that nobody confirmed are not kept for long. Confirmed ones, those under discussion and
 // open ones stay.
-func TestUpkeepDeletesEntriesThatNobodyConfirmedAndDeclinedWishes(t *testing.T) {
+func TestUpkeep_DeletesUnconfirmedEntriesAndDeclinedWishes(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -110,7 +110,7 @@ func (n *noticing) row(ctx context.Context, t *testing.T, percent int) store.Usa
 	return row
 }
 
-func TestNoticeIsDeliveredOnceWithTheFiguresOfItsPeriod(t *testing.T) {
+func TestNotice_IsDeliveredOnceWithTheFiguresOfItsPeriod(t *testing.T) {
 	t.Parallel()
 	ctx, n := setupNotices(t)
 	free := plan.Must(plan.Free).Included
@@ -131,7 +131,7 @@ func TestNoticeIsDeliveredOnceWithTheFiguresOfItsPeriod(t *testing.T) {
 	}
 }
 
-func TestNoticeOfAnAccountWithNobodyToWriteToSaysSo(t *testing.T) {
+func TestNotice_SaysWhenAnAccountHasNoRecipient(t *testing.T) {
 	t.Parallel()
 	ctx, n := setupNotices(t)
 	n.notices.Messenger = activities.NoRecipients{}
@@ -142,7 +142,7 @@ func TestNoticeOfAnAccountWithNobodyToWriteToSaysSo(t *testing.T) {
 	}
 }
 
-func TestShareOfAnAllowanceThatIsUsedUpIsNoNews(t *testing.T) {
+func TestNotice_SkipsAShareOfAnAllowanceThatIsUsedUp(t *testing.T) {
 	t.Parallel()
 	ctx, n := setupNotices(t)
 	n.use(ctx, t, "a", plan.Must(plan.Free).Included)
@@ -153,7 +153,7 @@ func TestShareOfAnAllowanceThatIsUsedUpIsNoNews(t *testing.T) {
 	}
 }
 
-func TestFailedDeliveryStaysOpenAndKeepsItsCauseOutOfTheHistory(t *testing.T) {
+func TestNotice_FailedDeliveryStaysOpenAndKeepsItsCauseOutOfTheHistory(t *testing.T) {
 	t.Parallel()
 	ctx, n := setupNotices(t)
 	n.use(ctx, t, "a", plan.Must(plan.Free).Included*4/5)
@@ -189,7 +189,7 @@ func TestFailedDeliveryStaysOpenAndKeepsItsCauseOutOfTheHistory(t *testing.T) {
 	}
 }
 
-func TestNoticeWithoutARowIsNotRetried(t *testing.T) {
+func TestNotice_WithoutARowIsNotRetried(t *testing.T) {
 	t.Parallel()
 	_, n := setupNotices(t)
 	_, err := n.env.ExecuteActivity(n.notices.DeliverNotice, n.ref(80))

@@ -14,7 +14,7 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-func TestPartitionUpkeepKeepsTheDaysItIsAskedFor(t *testing.T) {
+func TestUpkeep_KeepsPartitionsForTheRequestedDays(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -73,7 +73,7 @@ func TestPartitionUpkeepKeepsTheDaysItIsAskedFor(t *testing.T) {
 	}
 }
 
-func TestUpkeepDeletesSignInsADayAfterTheyExpired(t *testing.T) {
+func TestUpkeep_DeletesSignInsADayAfterTheyExpired(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -121,7 +121,7 @@ func TestUpkeepDeletesSignInsADayAfterTheyExpired(t *testing.T) {
 	}
 }
 
-func TestUpkeepDeletesEventsThatWereHandedOn(t *testing.T) {
+func TestUpkeep_DeletesPublishedEvents(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -169,7 +169,7 @@ func TestUpkeepDeletesEventsThatWereHandedOn(t *testing.T) {
 	}
 }
 
-func TestUpkeepForgetsHowChainsStoodWhenNoPageShowsItAnyMore(t *testing.T) {
+func TestUpkeep_DeletesChainStatusThatNoPageShowsAnyMore(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

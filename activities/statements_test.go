@@ -34,7 +34,7 @@ func (b *scriptedBook) SweepOn(context.Context, account.ID, int, func(), *slog.L
 	return b.page, b.failed
 }
 
-func TestWhatBecomesOfClosingsIsCounted(t *testing.T) {
+func TestStatement_ClosingsAreCountedByOutcome(t *testing.T) {
 	t.Parallel()
 	counted, book := map[string]int{}, &scriptedBook{}
 	of := &activities.Statements{

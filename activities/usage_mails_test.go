@@ -82,7 +82,7 @@ func message(key string, percent int) activities.UsageMessage {
 	}
 }
 
-func TestEveryUserOfAnAccountIsToldOfItsUsageOnce(t *testing.T) {
+func TestUsageMail_TellsEveryUserOfAnAccountOnce(t *testing.T) {
 	t.Parallel()
 	h, mails := newHouse(t, "ann@buyer.example", "bob@buyer.example")
 	for range 2 {
@@ -112,7 +112,7 @@ func TestEveryUserOfAnAccountIsToldOfItsUsageOnce(t *testing.T) {
 	}
 }
 
-func TestAUserWhoWantsNoMailsAboutUsageGetsNone(t *testing.T) {
+func TestUsageMail_SkipsAUserWhoWantsNone(t *testing.T) {
 	t.Parallel()
 	h, mails := newHouse(t, "ann@buyer.example", "bob@buyer.example")
 	h.out = []account.UserID{h.members[0].User}
@@ -124,7 +124,7 @@ func TestAUserWhoWantsNoMailsAboutUsageGetsNone(t *testing.T) {
 	}
 }
 
-func TestMailsSayWhatHappensNext(t *testing.T) {
+func TestUsageMail_SaysWhatHappensNext(t *testing.T) {
 	t.Parallel()
 	h, mails := newHouse(t, "ann@buyer.example")
 	h.name = "Buyer"
@@ -165,7 +165,7 @@ func TestMailsSayWhatHappensNext(t *testing.T) {
 	}
 }
 
-func TestAccountsAreToldOnlyWhatTheyWant(t *testing.T) {
+func TestUsageMail_SendsAccountsOnlyWhatTheyWant(t *testing.T) {
 	t.Parallel()
 	unlimited := message(plan.Enterprise, 100)
 	for _, c := range []struct {
@@ -204,7 +204,7 @@ func TestAccountsAreToldOnlyWhatTheyWant(t *testing.T) {
 	}
 }
 
-func TestNoticesEndAsTheirMessengerSays(t *testing.T) {
+func TestNotice_EndsAsItsMessengerReports(t *testing.T) {
 	t.Parallel()
 	for want, said := range map[string]error{
 		activities.NoticeDeclined: activities.ErrDeclined, activities.NoticeSuperseded: activities.ErrOutdated,
@@ -220,9 +220,9 @@ func TestNoticesEndAsTheirMessengerSays(t *testing.T) {
 	}
 }
 
-// TestUsageMailsGoFromTheRecordIntoTheOutbox runs on a real database with default settings and one
+// TestUsageMail_GoesFromPostgreSQLToTheOutbox runs on a real database with default settings and one
 // member.
-func TestUsageMailsGoFromTheRecordIntoTheOutbox(t *testing.T) {
+func TestUsageMail_GoesFromPostgreSQLToTheOutbox(t *testing.T) {
 	t.Parallel()
 	ctx, n := setupNotices(t)
 	letters, err := outbox.New(n.store, notify.Site{

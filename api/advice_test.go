@@ -8,7 +8,7 @@ import (
 )
 
 // Advice needs no key and costs nothing.
-func TestAdviceIsGivenAtTheAgentsDoorWithoutAKey(t *testing.T) {
+func TestAdvice_IsGivenOverMCPWithoutAKey(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	for _, c := range []struct{ tool, arguments, member, want string }{

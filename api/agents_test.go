@@ -10,7 +10,7 @@ import (
 )
 
 // The tools on the page and in the guide must match the server's.
-func TestTheToolsThatDocumentsListAreTheServers(t *testing.T) {
+func TestTools_ListedInDocumentsAreTheServers(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	page, guide := g.read("/docs/agents").body, g.read("/skill.md").body

@@ -33,7 +33,7 @@ func batchOf(n int, method string) string {
 	return "[" + strings.Join(items, ",") + "]"
 }
 
-func TestABatchIsAnsweredInTheOrderOfItsRequests(t *testing.T) {
+func TestBatch_IsAnsweredInTheOrderOfItsRequests(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	echo := testkit.ResultOf(func(r testkit.Request) any { return r.Params })
@@ -54,7 +54,7 @@ func TestABatchIsAnsweredInTheOrderOfItsRequests(t *testing.T) {
 	}
 }
 
-func TestItemsOfABatchRunBesideEachOtherWithinABound(t *testing.T) {
+func TestBatch_RunsItemsConcurrentlyWithinABound(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	var mu sync.Mutex // guards under and most
@@ -82,7 +82,7 @@ func TestItemsOfABatchRunBesideEachOtherWithinABound(t *testing.T) {
 	}
 }
 
-func TestEachItemOfABatchIsRefusedOnItsOwn(t *testing.T) {
+func TestBatch_RefusesEachItemOnItsOwn(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	g.ups[0].On("eth_getBalance", testkit.Error(-32000, "insufficient funds for transfer"))
@@ -139,7 +139,7 @@ func TestEachItemOfABatchIsRefusedOnItsOwn(t *testing.T) {
 	}
 }
 
-func TestBatchesOutsideTheBoundsAreRefusedAsAWhole(t *testing.T) {
+func TestBatch_OutsideTheBoundsIsRefusedAsAWhole(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
@@ -153,7 +153,7 @@ func TestBatchesOutsideTheBoundsAreRefusedAsAWhole(t *testing.T) {
 	}
 }
 
-func TestItemsBeyondTheRateAreRefusedInBand(t *testing.T) {
+func TestBatch_ItemsBeyondTheRateAreRefusedInBand(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.doorKey()
@@ -178,7 +178,7 @@ func TestItemsBeyondTheRateAreRefusedInBand(t *testing.T) {
 	}
 }
 
-func TestABatchIsAHitOnlyWhenEveryItemIs(t *testing.T) {
+func TestBatch_IsACacheHitOnlyWhenEveryItemIs(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
@@ -194,7 +194,7 @@ func TestABatchIsAHitOnlyWhenEveryItemIs(t *testing.T) {
 	}
 }
 
-func TestAPanicInABatchItemStaysInIt(t *testing.T) {
+func TestBatch_PanicInAnItemStaysInIt(t *testing.T) {
 	t.Parallel()
 	var armed atomic.Bool
 	var once sync.Once
@@ -230,7 +230,7 @@ func TestAPanicInABatchItemStaysInIt(t *testing.T) {
 	}
 }
 
-func TestAClientThatLeavesABatchPaysForWhatItAsked(t *testing.T) {
+func TestBatch_ClientThatLeavesPaysForWhatItAsked(t *testing.T) {
 	t.Parallel()
 	g := setup(t, func(o *options) { o.timeout = standing }) // so much data takes a loaded machine a while
 	key := g.doorKey()
@@ -252,7 +252,7 @@ func TestAClientThatLeavesABatchPaysForWhatItAsked(t *testing.T) {
 	}
 }
 
-func TestALongAnswerThatIsNoJSONSpoilsOnlyItsOwnItem(t *testing.T) {
+func TestBatch_LongAnswerThatIsNotJSONSpoilsOnlyItsItem(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
@@ -272,7 +272,7 @@ func TestALongAnswerThatIsNoJSONSpoilsOnlyItsOwnItem(t *testing.T) {
 	}
 }
 
-func TestAnswersOfBatchesThatNobodyReadsDoNotFillTheMemory(t *testing.T) {
+func TestBatch_UnreadAnswersDoNotFillMemory(t *testing.T) {
 	testkit.Slow(t)
 	t.Parallel()
 	g := setup(t, func(o *options) { o.batches, o.timeout = 32<<20, 10*time.Second })
@@ -314,7 +314,7 @@ func TestAnswersOfBatchesThatNobodyReadsDoNotFillTheMemory(t *testing.T) {
 	}, "memory is given back when the client has read")
 }
 
-func TestALargeBatchIsSentPieceByPieceInOrder(t *testing.T) {
+func TestBatch_LargeAnswerIsSentInPiecesAndInOrder(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()

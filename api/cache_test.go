@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-func TestLocalAnswersAreHitsThatCostNothing(t *testing.T) {
+func TestCache_LocalAnswersAreFreeHits(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.doorKey()
@@ -38,7 +38,7 @@ func TestLocalAnswersAreHitsThatCostNothing(t *testing.T) {
 	}
 }
 
-func TestShortAnswersAreServedAgainForTheirTime(t *testing.T) {
+func TestCache_ServesShortLivedAnswersUntilTheyExpire(t *testing.T) {
 	t.Parallel()
 	clock := testkit.NewClock(time.Now())
 	g := setup(t, func(o *options) { o.now, o.timeout = clock.Now, standing })
@@ -93,7 +93,7 @@ func TestShortAnswersAreServedAgainForTheirTime(t *testing.T) {
 	}
 }
 
-func TestWhatMayChangeIsNeverServedAgain(t *testing.T) {
+func TestCache_NeverServesWhatMayChange(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
@@ -118,7 +118,7 @@ func TestWhatMayChangeIsNeverServedAgain(t *testing.T) {
 	}
 }
 
-func TestHeadsAreCheckedWhateverTheParameters(t *testing.T) {
+func TestCache_ChecksHeadsWhateverTheParameters(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
@@ -151,7 +151,7 @@ func TestHeadsAreCheckedWhateverTheParameters(t *testing.T) {
 	slot(`[{"minContextSlot":5}]`).refused(http.StatusBadGateway, -32022)
 }
 
-func TestErrorsAndNullAreNotServedAgain(t *testing.T) {
+func TestCache_ServesNeitherErrorsNorNull(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
@@ -165,7 +165,7 @@ func TestErrorsAndNullAreNotServedAgain(t *testing.T) {
 	}
 }
 
-func TestHeadsAreMonotonicAcrossCacheAndUpstreams(t *testing.T) {
+func TestHeads_AreMonotonicAcrossCacheAndUpstreams(t *testing.T) {
 	testkit.Slow(t)
 	t.Parallel()
 	clock := testkit.NewClock(time.Now())

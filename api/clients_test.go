@@ -18,7 +18,7 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 )
 
-func TestClientsThatSendSlowlyAreNotWaitedForLong(t *testing.T) {
+func TestConnections_SlowClientsAreNotWaitedForLong(t *testing.T) {
 	t.Parallel()
 	g := setup(t, func(o *options) {
 		o.server = func(s *http.Server) {
@@ -69,7 +69,7 @@ func (g *gateway) overHTTP2() *http.Client {
 	return &http.Client{Transport: g.judged(transport)}
 }
 
-func TestHTTP2WithoutTLSCarriesManyCallsOnOneConnection(t *testing.T) {
+func TestHTTP2_WithoutTLSCarriesManyCallsOnOneConnection(t *testing.T) {
 	testkit.Slow(t)
 	t.Parallel()
 	listener := &countingListener{}
@@ -196,7 +196,7 @@ func (p *pipes) dial() net.Conn {
 	return client
 }
 
-func TestTenThousandConnectionsAreServedInBoundedMemory(t *testing.T) { //nolint:paralleltest // it measures the heap
+func TestConnections_TenThousandAreServedInBoundedMemory(t *testing.T) { //nolint:paralleltest // it measures the heap
 	testkit.Slow(t)
 	const (
 		connections = 10_000

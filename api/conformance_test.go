@@ -44,7 +44,7 @@ type conformance struct {
 	ids  int
 }
 
-func TestEveryCatalogMethodAnswersAsTheNodeDoes(t *testing.T) {
+func TestCatalog_EveryMethodAnswersAsTheNodeDoes(t *testing.T) {
 	t.Parallel()
 	for _, on := range chain.All() {
 		t.Run(string(on.ID), func(t *testing.T) {

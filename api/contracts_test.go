@@ -143,7 +143,7 @@ func (g *gateway) decode(key, address, data string) answer {
 		"application/json")
 }
 
-func TestContractsOnTheWireStayAsTheyAre(t *testing.T) {
+func TestContracts_WireFormStaysAsItIs(t *testing.T) {
 	t.Parallel()
 	g, l := withContracts(t)
 	key := g.unlimited()
@@ -180,7 +180,7 @@ func selector(t *testing.T, signature string) string {
 	return hex.EncodeToString(s[:])
 }
 
-func TestWhatIsWrongWithARequestForAContractIsToldAndCostsNothing(t *testing.T) {
+func TestContracts_WrongRequestIsExplainedAndFree(t *testing.T) {
 	t.Parallel()
 	g, l := withContracts(t)
 	key := g.unlimited()
@@ -256,7 +256,7 @@ func TestWhatIsWrongWithARequestForAContractIsToldAndCostsNothing(t *testing.T) 
 	}
 }
 
-func TestContractsCostAUnitAHitNothingAndAFailureNothing(t *testing.T) {
+func TestContracts_CostAUnitButHitsAndFailuresAreFree(t *testing.T) {
 	t.Parallel()
 	g, l := withContracts(t)
 	key := g.unlimited()

@@ -8,7 +8,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-func TestPreflightsAreAnsweredWithoutAKeyAndNotMetered(t *testing.T) {
+func TestCORS_PreflightsAreAnsweredWithoutAKeyAndNotMetered(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.doorKey()
@@ -35,7 +35,7 @@ func TestPreflightsAreAnsweredWithoutAKeyAndNotMetered(t *testing.T) {
 	}
 }
 
-func TestPagesOfOtherOriginsMayReadTheMenuWithoutCredentials(t *testing.T) {
+func TestCORS_OtherOriginsMayReadTheMenuWithoutCredentials(t *testing.T) {
 	t.Parallel()
 	g := setup(t, func(o *options) { o.terms = sold(t) })
 	const origin = "https://dapp.example"
@@ -67,7 +67,7 @@ func TestPagesOfOtherOriginsMayReadTheMenuWithoutCredentials(t *testing.T) {
 	}
 }
 
-func TestPagesOfOtherOriginsMayReadEveryAnswerOfTheRelay(t *testing.T) {
+func TestCORS_OtherOriginsMayReadEveryAnswerOfTheRelay(t *testing.T) {
 	t.Parallel()
 	g := setup(t, func(o *options) { o.maxBody = 4096 })
 	key := g.unlimited()

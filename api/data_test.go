@@ -118,7 +118,7 @@ func (g *gateway) indexed(able, usable bool) {
 	on.Apply(s)
 }
 
-func TestDataAnswersStayAsTheyAre(t *testing.T) {
+func TestData_AnswersStayAsTheyAre(t *testing.T) {
 	t.Parallel()
 	g := dataGateway(t)
 	key := g.unlimited()
@@ -143,7 +143,7 @@ func TestDataAnswersStayAsTheyAre(t *testing.T) {
 	g.get(historyOf, key).golden("data away")
 }
 
-func TestDataIsChargedEachTimeAndGivenBackWhenItFails(t *testing.T) {
+func TestData_IsChargedEachTimeAndRefundedOnFailure(t *testing.T) {
 	t.Parallel()
 	g := dataGateway(t)
 	key := g.unlimited()
@@ -190,7 +190,7 @@ func (g *gateway) fail(reply testkit.Reply) {
 	}
 }
 
-func TestDataNeedsAPaidPlanAndKeepsItsFences(t *testing.T) {
+func TestData_NeedsAPaidPlanAndKeepsItsFences(t *testing.T) {
 	t.Parallel()
 	g := dataGateway(t)
 	for name, key := range map[string]string{
@@ -221,7 +221,7 @@ func TestDataNeedsAPaidPlanAndKeepsItsFences(t *testing.T) {
 	}
 }
 
-func TestDataRefusesBadInputBeforeItCosts(t *testing.T) {
+func TestData_RefusesBadInputBeforeItCosts(t *testing.T) {
 	t.Parallel()
 	g := dataGateway(t, func(o *options) {
 		o.chains = []chain.ID{chain.EthMainnet, chain.BaseMainnet, chain.SolanaMainnet}

@@ -24,7 +24,7 @@ func codes() []int {
 }
 
 // The page of a code must show everything that the table of refusals has about it.
-func TestEveryCodeHasAPageWithItsReasons(t *testing.T) {
+func TestDocs_EveryCodeHasAPageWithItsReasons(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	index := g.read("/docs/errors").body
@@ -46,7 +46,7 @@ func TestEveryCodeHasAPageWithItsReasons(t *testing.T) {
 	}
 }
 
-func TestTheQuickStartHasEveryClientAndEveryChain(t *testing.T) {
+func TestDocs_QuickStartHasEveryClientAndEveryChain(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	page := html.UnescapeString(g.read("/docs/quickstart").body)
@@ -73,7 +73,7 @@ func TestTheQuickStartHasEveryClientAndEveryChain(t *testing.T) {
 }
 
 // The theme chosen in the console applies to documents, and each theme is cached separately.
-func TestDocumentsFollowTheThemeThatWasChosen(t *testing.T) {
+func TestDocs_FollowTheChosenTheme(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	for cookie, want := range map[string]string{

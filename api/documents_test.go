@@ -29,7 +29,7 @@ func (g *gateway) read(path string, headers ...string) answer {
 	return a
 }
 
-func TestDocumentsAreReadWithoutAKeyAndMayBeKept(t *testing.T) {
+func TestDocs_AreReadWithoutAKeyAndMayBeCached(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	for path, media := range map[string]string{
@@ -69,7 +69,7 @@ func TestDocumentsAreReadWithoutAKeyAndMayBeKept(t *testing.T) {
 	}
 }
 
-func TestPagesLetNothingInFromElsewhere(t *testing.T) {
+func TestDocs_PagesLoadNothingFromElsewhere(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	paths := []string{"/docs", "/docs/agents", "/docs/quickstart", "/docs/pay-per-call", "/docs/errors", "/terms"}
@@ -130,7 +130,7 @@ func (g *gateway) served() (document struct {
 	return document
 }
 
-func TestEveryRouteOfTheDocumentIsServed(t *testing.T) {
+func TestOpenAPI_EveryRouteOfTheDocumentIsServed(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	document := g.served()
@@ -155,7 +155,7 @@ func TestEveryRouteOfTheDocumentIsServed(t *testing.T) {
 	}
 }
 
-func TestTheConsolesAdoptionIsDescribedWhereThereIsAConsole(t *testing.T) {
+func TestOpenAPI_DescribesAdoptionOnlyWhereThereIsAConsole(t *testing.T) {
 	t.Parallel()
 	alone, with := setup(t), setup(t, func(o *options) { o.pages = somePages{} })
 	if _, ok := alone.served().Paths["/agents/adopt"]; ok {
@@ -166,7 +166,7 @@ func TestTheConsolesAdoptionIsDescribedWhereThereIsAConsole(t *testing.T) {
 	}
 }
 
-func TestDocumentsHaveTheThemeThatWasChosenAndItsSwitch(t *testing.T) {
+func TestDocs_HaveTheChosenThemeAndItsSwitch(t *testing.T) {
 	t.Parallel()
 	alone, with := setup(t), setup(t, func(o *options) { o.pages = somePages{} })
 	for _, path := range []string{"/docs", "/docs/errors/-32005", "/terms"} {
@@ -192,7 +192,7 @@ func TestDocumentsHaveTheThemeThatWasChosenAndItsSwitch(t *testing.T) {
 	}
 }
 
-func TestTheViewerIsLoadedWhenSomebodyAsksForIt(t *testing.T) {
+func TestOpenAPI_ViewerIsLoadedOnRequest(t *testing.T) {
 	t.Parallel()
 	page := setup(t).read("/docs").body
 	if loaded := regexp.MustCompile(`(?:src|href)="[^"]*swagger`).FindString(page); loaded != "" {
@@ -205,7 +205,7 @@ func TestTheViewerIsLoadedWhenSomebodyAsksForIt(t *testing.T) {
 }
 
 // Without scripts, /docs lists all operations.
-func TestDocsListEveryOperationWithoutScripts(t *testing.T) {
+func TestDocs_ListEveryOperationWithoutScripts(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	page := strings.ReplaceAll(g.read("/docs").body, "<wbr>", "") // where a line may break
@@ -232,7 +232,7 @@ func TestDocsListEveryOperationWithoutScripts(t *testing.T) {
 }
 
 // The figures in the guide for agents must be those of the packages that own them.
-func TestTheGuideForAgentsTellsTheFiguresThatHold(t *testing.T) {
+func TestAgentGuide_StatesTheFiguresInForce(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	guide := g.read("/skill.md").body
@@ -277,7 +277,7 @@ func TestTheGuideForAgentsTellsTheFiguresThatHold(t *testing.T) {
 }
 
 // The guide's table of costs must match the catalog.
-func TestTheGuideNamesEveryHeavyMethod(t *testing.T) {
+func TestAgentGuide_NamesEveryHeavyMethod(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	rows := map[string]string{}
@@ -306,7 +306,7 @@ func TestTheGuideNamesEveryHeavyMethod(t *testing.T) {
 	}
 }
 
-func TestTermsCarryTheirVersionAndWhatIsKept(t *testing.T) {
+func TestTerms_CarryTheirVersionAndWhatIsStored(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	page := g.read("/terms").body
@@ -322,7 +322,7 @@ func TestTermsCarryTheirVersionAndWhatIsKept(t *testing.T) {
 }
 
 // llmstxt.org: a title, a summary as a quotation, sections of links. Every link must work.
-func TestTheIndexForLanguageModelsFollowsItsConvention(t *testing.T) {
+func TestLLMsTxt_FollowsItsConvention(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	text := g.read("/llms.txt").body
@@ -341,7 +341,7 @@ func TestTheIndexForLanguageModelsFollowsItsConvention(t *testing.T) {
 
 // The tests of this package check every answer against the document. This test shows that
 // undeclared answers are detected.
-func TestAnswersThatTheDocumentDoesNotDeclareAreSeen(t *testing.T) {
+func TestOpenAPI_UndeclaredAnswersAreNoticed(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	stub := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

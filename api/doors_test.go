@@ -44,7 +44,7 @@ func (g *gateway) spend(pattern, field string, units plan.Units) {
 
 // Every refusal names a next step that works today: adopt the key, wait until a given time, use
 // another key, or correct the call.
-func TestEveryRefusalOfADoorKeySaysWhatToDoAndWhere(t *testing.T) {
+func TestDoorKey_EveryRefusalSaysWhatToDoAndWhere(t *testing.T) {
 	t.Parallel()
 	one := json.Number("1")
 	for name, row := range map[string]struct {

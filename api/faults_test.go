@@ -23,7 +23,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-func TestWithoutTheMeterNothingIsRelayed(t *testing.T) {
+func TestMeter_NothingIsRelayedWithoutIt(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
@@ -210,7 +210,7 @@ func TestNodesOwnErrors_PassAtOnce(t *testing.T) {
 	}
 }
 
-func TestAMeterThatHangsIsNotWaitedForLong(t *testing.T) {
+func TestMeter_HangingOneIsNotWaitedForLong(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
@@ -223,7 +223,7 @@ func TestAMeterThatHangsIsNotWaitedForLong(t *testing.T) {
 	}
 }
 
-func TestARefundThatFailsIsNotCalledOne(t *testing.T) {
+func TestRefund_FailedOneIsNotReportedAsARefund(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
@@ -243,7 +243,7 @@ func TestARefundThatFailsIsNotCalledOne(t *testing.T) {
 	}
 }
 
-func TestWithoutTheRecordWarmKeysGoOn(t *testing.T) {
+func TestPostgreSQL_CachedKeysWorkWithoutIt(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	warm, cold := g.unlimited(), g.unlimited()
@@ -279,7 +279,7 @@ func (g *gateway) dropDatabase() {
 	g.must(err)
 }
 
-func TestAPanicGivesTheConstantEnvelope(t *testing.T) {
+func TestPanic_ReturnsTheConstantEnvelope(t *testing.T) {
 	t.Parallel()
 	g := setup(t, func(o *options) { o.random = panicking{} })
 	a := g.ask(http.MethodPost, "/keys", "", "")
@@ -298,7 +298,7 @@ type panicking struct{}
 
 func (panicking) Read([]byte) (int, error) { panic("a defect in the source of randomness") }
 
-func TestASlowReaderGetsItsAnswerAfterTheCallsTimeIsOver(t *testing.T) {
+func TestSlowReader_GetsItsAnswerAfterTheCallsDeadline(t *testing.T) {
 	testkit.Slow(t)
 	t.Parallel()
 	const size = 64 << 20 // more than fits in buffers between upstream and client
@@ -317,7 +317,7 @@ func TestASlowReaderGetsItsAnswerAfterTheCallsTimeIsOver(t *testing.T) {
 	}
 }
 
-func TestAClientThatReadsNothingIsCutOffAndPays(t *testing.T) {
+func TestSlowReader_ThatReadsNothingIsCutOffAndPays(t *testing.T) {
 	t.Parallel()
 	g := setup(t, func(o *options) { o.stall = 300 * time.Millisecond })
 	key := g.doorKey()
@@ -338,7 +338,7 @@ func TestAClientThatReadsNothingIsCutOffAndPays(t *testing.T) {
 	g.eth(g.unlimited(), "eth_chainId").result() // and the upstream is not penalised
 }
 
-func TestAClientThatLeavesInTheMiddleOfAStreamIsRecordedAsGone(t *testing.T) {
+func TestStream_ClientThatLeavesMidwayIsRecordedAsGone(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.doorKey()
@@ -376,7 +376,7 @@ func impatient(hungUp chan<- struct{}) testkit.Reply {
 	}
 }
 
-func TestAnUpstreamThatGivesUpOnASlowReaderIsNotBlamedAndTheReaderPays(t *testing.T) {
+func TestSlowReader_PaysAndTheUpstreamThatGaveUpIsNotBlamed(t *testing.T) {
 	t.Parallel()
 	clock := testkit.NewClock(time.Now())
 	g := setup(t, func(o *options) { o.now, o.timeout = clock.Now, standing })

@@ -36,7 +36,7 @@ func rpcCap(units string) account.Settings {
 
 func enabled(services ...string) account.Settings { return account.Settings{Enabled: &services} }
 
-func TestASwitchedOffServiceIsRefusedWithWhoseSwitchItIsAndWhereItIs(t *testing.T) {
+func TestFences_SwitchedOffServiceNamesTheSwitchAndItsOwner(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
@@ -62,7 +62,7 @@ func TestASwitchedOffServiceIsRefusedWithWhoseSwitchItIsAndWhereItIs(t *testing.
 	}
 }
 
-func TestCapsRefuseWithTheirScopeAndNameTheOthers(t *testing.T) {
+func TestFences_CapRefusalNamesItsScopeAndTheOthers(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.accountKey(plan.Pro)
@@ -95,7 +95,7 @@ func TestCapsRefuseWithTheirScopeAndNameTheOthers(t *testing.T) {
 }
 
 // A call that draws any unit from a pack has premium supply, whatever the plan.
-func TestACallDrawnFromAPackHasPremiumSupply(t *testing.T) {
+func TestFences_CallPaidByAPackHasPremiumSupply(t *testing.T) {
 	t.Parallel()
 	g := setup(t, func(o *options) { o.supply, o.upstreams = plan.Premium, 1 })
 	key := g.accountKey(plan.Free)
@@ -132,7 +132,7 @@ func TestACallDrawnFromAPackHasPremiumSupply(t *testing.T) {
 	}
 }
 
-func TestAQuotaThatIsUsedUpSaysWhenItOpensAgain(t *testing.T) {
+func TestFences_ExhaustedQuotaSaysWhenItResets(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.accountKey(plan.WalletBound)
@@ -152,7 +152,7 @@ func TestAQuotaThatIsUsedUpSaysWhenItOpensAgain(t *testing.T) {
 }
 
 // A plan's supply applies at once after a change, although keys are cached for a minute.
-func TestAChangeOfPlanReachesTheChoiceOfUpstreamsAtOnce(t *testing.T) {
+func TestPlan_ChangeReachesUpstreamSelectionAtOnce(t *testing.T) {
 	t.Parallel()
 	g := setup(t, func(o *options) { o.supply = plan.Premium })
 	key := g.accountKey(plan.Free)

@@ -64,7 +64,7 @@ func withoutID(t *testing.T, a answer) string {
 	return rest
 }
 
-func TestWhatIsFinalIsServedAgainByteForByte(t *testing.T) {
+func TestFinalCache_ServesFinalAnswersByteForByte(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	g.all(node(deepest))
@@ -117,7 +117,7 @@ func TestWhatIsFinalIsServedAgainByteForByte(t *testing.T) {
 	}
 }
 
-func TestWhatMayStillChangeIsAskedForAgain(t *testing.T) {
+func TestFinalCache_AsksAgainForWhatMayChange(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
@@ -173,7 +173,7 @@ func TestWhatMayStillChangeIsAskedForAgain(t *testing.T) {
 	}
 }
 
-func TestDepthIsCheckedWhenStoringAgainstWhatProbesFound(t *testing.T) {
+func TestFinalCache_ChecksDepthAgainstProbesWhenStoring(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	g.all(node(deepest + 5))
@@ -225,7 +225,7 @@ func applyHealthyAt(g *gateway, head, generation uint64) {
 	on.Apply(s)
 }
 
-func TestADeepReorganisationForgetsWhatWasStored(t *testing.T) {
+func TestFinalCache_DeepReorgInvalidatesWhatWasStored(t *testing.T) {
 	t.Parallel()
 	kept := testkit.Redis(t)
 	g := setup(t, func(o *options) { o.cacheURL = kept.URL })
@@ -252,7 +252,7 @@ func TestADeepReorganisationForgetsWhatWasStored(t *testing.T) {
 	}
 }
 
-func TestHitsAreServedWhenEverythingIsUsedUp(t *testing.T) {
+func TestFinalCache_ServesHitsWhenEverythingIsUsedUp(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		plan, counter string
@@ -296,7 +296,7 @@ func TestHitsAreServedWhenEverythingIsUsedUp(t *testing.T) {
 	}
 }
 
-func TestHitsAreRefusedToWhomNothingIsServed(t *testing.T) {
+func TestFinalCache_RefusesHitsToCallersWhoAreNotServed(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	g.all(node(deepest))
@@ -321,7 +321,7 @@ func TestHitsAreRefusedToWhomNothingIsServed(t *testing.T) {
 	}, "hits count in the rate window")
 }
 
-func TestABatchIsAHitOnlyWhenEveryItemWas(t *testing.T) {
+func TestFinalCache_BatchIsAHitOnlyWhenEveryItemWas(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	g.all(node(deepest))
@@ -345,7 +345,7 @@ func TestABatchIsAHitOnlyWhenEveryItemWas(t *testing.T) {
 	}
 }
 
-func TestNothingOfSolanaIsFinal(t *testing.T) {
+func TestFinalCache_HoldsNothingOfSolana(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	g.all(testkit.Result(map[string]any{"slot": 1, "blockNumber": "0x1", "hash": hash(1)}))
@@ -374,7 +374,7 @@ func (g *gateway) rpcAt(url, key, body string) answer {
 	return g.send(req)
 }
 
-func TestTwoProcessesShareWhatIsStored(t *testing.T) {
+func TestFinalCache_IsSharedByTwoProcesses(t *testing.T) {
 	t.Parallel()
 	kept := testkit.Redis(t)
 	share := func(o *options) { o.cacheURL = kept.URL }
@@ -398,7 +398,7 @@ func TestTwoProcessesShareWhatIsStored(t *testing.T) {
 	}
 }
 
-func TestWhatIsSpoiltInRedisIsAskedForAgain(t *testing.T) {
+func TestFinalCache_CorruptEntryInRedisIsAskedForAgain(t *testing.T) {
 	t.Parallel()
 	kept := testkit.Redis(t)
 	share := func(o *options) { o.cacheURL = kept.URL }
@@ -431,7 +431,7 @@ func TestWhatIsSpoiltInRedisIsAskedForAgain(t *testing.T) {
 	}
 }
 
-func TestNoCallFailsWhenTheSecondTierDiesMidWay(t *testing.T) {
+func TestFinalCache_NoCallFailsWhenTheSecondTierDies(t *testing.T) {
 	t.Parallel()
 	kept := testkit.Redis(t)
 	g := setup(t, func(o *options) { o.cacheURL = kept.URL })

@@ -52,7 +52,7 @@ func (a answer) golden(name string) {
 	testkit.Golden(a.t, path, got, *update)
 }
 
-func TestWireFormatsStayAsTheyAre(t *testing.T) {
+func TestWireFormats_StayAsTheyAre(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	account, door := g.unlimited(), g.doorKey()

@@ -6,7 +6,7 @@ import (
 )
 
 //nolint:paralleltest // it uses up the shared compressors
-func TestWhenAllCompressorsAreAtWorkAnswersGoPlain(t *testing.T) {
+func TestGzip_AnswersGoPlainWhenAllCompressorsAreBusy(t *testing.T) {
 	body := bytes.Repeat([]byte("0"), gzipFrom)
 	var taken []*zipper
 	defer func() {

@@ -51,7 +51,7 @@ func logs(size int) string {
 	return "[" + b.String()[1:] + "]"
 }
 
-func TestAnswersAreCompressedWhenTheClientTakesItAndItPays(t *testing.T) {
+func TestGzip_CompressesWhenTheClientAcceptsItAndItPays(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
@@ -109,7 +109,7 @@ func TestAnswersAreCompressedWhenTheClientTakesItAndItPays(t *testing.T) {
 	}
 }
 
-func TestBatchesAndRefusalsAreCompressedToo(t *testing.T) {
+func TestGzip_CompressesBatchesAndRefusals(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
@@ -126,7 +126,7 @@ func TestBatchesAndRefusalsAreCompressedToo(t *testing.T) {
 	}
 }
 
-func TestACompressedStreamThatBreaksIsNoWholeGzip(t *testing.T) {
+func TestGzip_BrokenStreamIsNotACompleteGzip(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.doorKey()
@@ -150,7 +150,7 @@ func TestACompressedStreamThatBreaksIsNoWholeGzip(t *testing.T) {
 	}
 }
 
-func TestRequestBodiesMayBeGzipWithinTheSameBound(t *testing.T) {
+func TestGzip_RequestBodiesAreBoundedAfterDecompression(t *testing.T) {
 	t.Parallel()
 	g := setup(t, func(o *options) { o.maxBody = 64 << 10 })
 	key := g.doorKey()

@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-func TestAHedgedReadIsChargedOnceAndItsAttemptsAreCounted(t *testing.T) {
+func TestHedge_ReadIsChargedOnceAndItsAttemptsAreCounted(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
@@ -62,7 +62,7 @@ func (g *gateway) hedges() int {
 	return sum
 }
 
-func TestACallThatFindsEveryUpstreamAtItsLimitCostsNothing(t *testing.T) {
+func TestCall_IsFreeWhenEveryUpstreamIsAtItsLimit(t *testing.T) {
 	t.Parallel()
 	g := setup(t, func(o *options) { o.upstreams, o.perSecond = 1, 0.01 })
 	key := g.doorKey()

@@ -36,7 +36,7 @@ func (a answer) welcome() welcome {
 	return w
 }
 
-func TestAnAnonymousKeyComesWithItsFencesAndDoorways(t *testing.T) {
+func TestNewKeys_AnonymousKeyComesWithItsFencesAndDoorways(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	a := g.newKey()
@@ -78,7 +78,7 @@ func TestAnAnonymousKeyComesWithItsFencesAndDoorways(t *testing.T) {
 	}
 }
 
-func TestThreeKeysADayForOneAddress(t *testing.T) {
+func TestNewKeys_ThreeADayForOneAddress(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	for range 3 {
@@ -96,7 +96,7 @@ func TestThreeKeysADayForOneAddress(t *testing.T) {
 	}
 }
 
-func TestTheAddressIsTheOneThatTrustedProxiesLeave(t *testing.T) {
+func TestNewKeys_AddressIsTheOneThatTrustedProxiesLeave(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		proxies int
@@ -134,7 +134,7 @@ func TestTheAddressIsTheOneThatTrustedProxiesLeave(t *testing.T) {
 	}
 }
 
-func TestProxiesMaySendSeveralHeaders(t *testing.T) {
+func TestNewKeys_ProxiesMaySendSeveralHeaders(t *testing.T) {
 	t.Parallel()
 	g := setup(t, func(o *options) { o.proxies = 1 })
 	for range 3 {
@@ -144,7 +144,7 @@ func TestProxiesMaySendSeveralHeaders(t *testing.T) {
 	g.newKey("X-Forwarded-For", "198.51.100.1").welcome()
 }
 
-func TestManyAtOnceGetThreeKeys(t *testing.T) {
+func TestNewKeys_ConcurrentRequestsGetThree(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	var mu sync.Mutex
@@ -165,7 +165,7 @@ func TestManyAtOnceGetThreeKeys(t *testing.T) {
 	}
 }
 
-func TestAKeyThatCouldNotBeMadeDoesNotCount(t *testing.T) {
+func TestNewKeys_FailedOneDoesNotCount(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	g.newKey().welcome()

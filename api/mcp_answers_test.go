@@ -11,7 +11,7 @@ import (
 )
 
 // Some JSON encoders escape slashes, which the protocol's methods contain.
-func TestSlashesInMethodsMayBeEscaped(t *testing.T) {
+func TestMCP_SlashesInMethodsMayBeEscaped(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	if a := g.tell("", `{"jsonrpc":"2.0","id":1,"method":"tools\/list"}`); !strings.Contains(a.body, `"rpc_call"`) {
@@ -30,7 +30,7 @@ func TestSlashesInMethodsMayBeEscaped(t *testing.T) {
 
 // Arguments have the same limit as the body of the operation, and are read only once the caller is
 // identified.
-func TestArgumentsAreBoundedLikeBodies(t *testing.T) {
+func TestMCP_ArgumentsAreBoundedLikeBodies(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
@@ -60,7 +60,7 @@ func TestArgumentsAreBoundedLikeBodies(t *testing.T) {
 
 // The cause of a failure behind a tool is logged for the operator. The client gets only the next
 // step.
-func TestCausesOfFailuresBehindToolsAreToldToTheOperator(t *testing.T) {
+func TestMCP_LogsTheCausesOfFailures(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
@@ -82,7 +82,7 @@ func TestCausesOfFailuresBehindToolsAreToldToTheOperator(t *testing.T) {
 
 // An answer that is too large for a tool is the client's error. It is refunded, and its memory is
 // released.
-func TestAnAnswerTooLargeForAToolIsRefusedAndCostsNothing(t *testing.T) {
+func TestMCP_AnswerTooLargeForAToolIsRefusedAndFree(t *testing.T) {
 	t.Parallel()
 	g := setup(t, func(o *options) { o.batches = 1 << 20 })
 	key := g.doorKey()
@@ -109,7 +109,7 @@ func TestAnAnswerTooLargeForAToolIsRefusedAndCostsNothing(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatBreaksOffBehindAToolCostsNothing(t *testing.T) {
+func TestMCP_AnswerThatBreaksOffIsFree(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.doorKey()
@@ -125,7 +125,7 @@ func TestAnAnswerThatBreaksOffBehindAToolCostsNothing(t *testing.T) {
 	}
 }
 
-func TestAClientThatLeavesAToolPaysForWhatItAsked(t *testing.T) {
+func TestMCP_ClientThatLeavesPaysForWhatItAsked(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.doorKey()

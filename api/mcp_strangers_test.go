@@ -29,7 +29,7 @@ const (
 	noteABI      = `[{"type":"function","name":"note","inputs":[{"name":"text\u202e","type":"string"}]}]`
 )
 
-func TestAgentsSeeWhatStrangersHid(t *testing.T) {
+func TestStrangers_AgentsSeeWhatTheyHid(t *testing.T) {
 	t.Parallel()
 	g, l := withContracts(t)
 	l.mu.Lock()
@@ -100,7 +100,7 @@ func TestAgentsSeeWhatStrangersHid(t *testing.T) {
 
 // The warning is where a model reads before it calls: in the instructions and in the description of
 // each such tool.
-func TestAgentsAreToldWhichFieldsAreOfStrangers(t *testing.T) {
+func TestStrangers_AgentsAreToldWhichFieldsAreTheirs(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	if a := g.tell("", opening("2025-06-18")); !strings.Contains(a.body, "strangers wrote") ||

@@ -38,7 +38,7 @@ func (a answer) shared(name string) envelope {
 	return e
 }
 
-func TestTheAgentsDoorGivesJSONWhateverIsAccepted(t *testing.T) {
+func TestMCP_AnswersJSONWhateverIsAccepted(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
@@ -62,7 +62,7 @@ func TestTheAgentsDoorGivesJSONWhateverIsAccepted(t *testing.T) {
 	}
 }
 
-func TestVersionsOfTheProtocol(t *testing.T) {
+func TestMCP_NegotiatesVersions(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	const newest = "2025-11-25"
@@ -108,7 +108,7 @@ func TestVersionsOfTheProtocol(t *testing.T) {
 
 // A malformed message is refused in JSON, with its id if it has one, and with the status that tells
 // malformed messages from failed ones.
-func TestWrongMessagesAreRefusedInTheProtocolsForm(t *testing.T) {
+func TestMCP_WrongMessagesAreRefusedInTheProtocolsForm(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	deep := func(levels int) string { // of the message as a whole
@@ -199,7 +199,7 @@ func (g *gateway) keysMade() []string {
 	return names
 }
 
-func TestIdsAreEchoedByteForByte(t *testing.T) {
+func TestMCP_IDsAreEchoedByteForByte(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	for _, id := range []string{
@@ -218,7 +218,7 @@ func TestIdsAreEchoedByteForByte(t *testing.T) {
 	}
 }
 
-func TestWhatWantsNoAnswerHasNone(t *testing.T) {
+func TestMCP_NotificationsHaveNoAnswer(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	for _, message := range []string{
@@ -234,7 +234,7 @@ func TestWhatWantsNoAnswerHasNone(t *testing.T) {
 	}
 }
 
-func TestOtherRequestsOfTheAgentsDoorAreRefusedInJSON(t *testing.T) {
+func TestMCP_OtherRequestsAreRefusedInJSON(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	plain := &http.Transport{} // the document declares only POST
@@ -315,7 +315,7 @@ func TestOtherRequestsOfTheAgentsDoorAreRefusedInJSON(t *testing.T) {
 	}
 }
 
-func TestTheListOfToolsGoesCompressedToWhomTakesThat(t *testing.T) {
+func TestMCP_ToolListIsCompressedWhenAccepted(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	const list = `{"jsonrpc":"2.0","id":"a name","method":"tools/list"}`
@@ -333,7 +333,7 @@ func TestTheListOfToolsGoesCompressedToWhomTakesThat(t *testing.T) {
 	}
 }
 
-func TestAFloodOfHandshakesIsRefusedAndToolsAreNot(t *testing.T) {
+func TestMCP_HandshakeFloodIsRefusedAndToolsAreNot(t *testing.T) {
 	testkit.Slow(t)
 	t.Parallel()
 	now := time.Now()
@@ -360,7 +360,7 @@ func TestAFloodOfHandshakesIsRefusedAndToolsAreNot(t *testing.T) {
 	}
 }
 
-func TestTheNextDoorOfAToolNamesTheToolThatLeadsThroughIt(t *testing.T) {
+func TestMCP_NextDoorNamesTheToolThatLeadsThroughIt(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	door := func(n given) map[string]string {
@@ -397,7 +397,7 @@ func TestTheNextDoorOfAToolNamesTheToolThatLeadsThroughIt(t *testing.T) {
 }
 
 // Wrong arguments are tool errors, which the model sees.
-func TestWrongArgumentsAreToolErrorsThatNameThem(t *testing.T) {
+func TestMCP_WrongArgumentsAreToolErrorsThatNameThem(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
@@ -443,7 +443,7 @@ func TestWrongArgumentsAreToolErrorsThatNameThem(t *testing.T) {
 	}
 }
 
-func TestAPanicBehindAToolIsAnAnswer(t *testing.T) {
+func TestMCP_PanicInAToolIsAnAnswer(t *testing.T) {
 	t.Parallel()
 	g := setup(t, func(o *options) { o.random = panicking{} })
 	a, n := g.tool("", "get_key", `{}`)
@@ -457,7 +457,7 @@ func TestAPanicBehindAToolIsAnAnswer(t *testing.T) {
 	}
 }
 
-func TestManagementToolsAreLimitedForAKeyAndKeyFreeOnesForANetwork(t *testing.T) {
+func TestMCP_LimitsManagementByKeyAndKeylessToolsByNetwork(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key, other := g.unlimited(), g.unlimited()
@@ -495,7 +495,7 @@ func TestManagementToolsAreLimitedForAKeyAndKeyFreeOnesForANetwork(t *testing.T)
 	}
 }
 
-func TestKeysOfBothDoorsCountTogether(t *testing.T) {
+func TestMCP_NewKeysOverBothTransportsCountTogether(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	g.newKey().welcome()
@@ -512,7 +512,7 @@ func TestKeysOfBothDoorsCountTogether(t *testing.T) {
 
 // A page whose own host name resolves to this machine (DNS rebinding) must not reach a gateway
 // here. Requests under the gateway's own names may come from any origin.
-func TestForeignHostsAreRefusedOnThisMachinesOwnAddress(t *testing.T) {
+func TestMCP_ForeignHostsAreRefusedOnLoopback(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		hosts    []string
@@ -574,7 +574,7 @@ func (k withKey) RoundTrip(r *http.Request) (*http.Response, error) {
 	return k.next.RoundTrip(r)
 }
 
-func TestTheSDKsOwnClientListsAndCallsTools(t *testing.T) {
+func TestMCP_SDKClientListsAndCallsTools(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	connect := func(key string) *mcp.ClientSession {

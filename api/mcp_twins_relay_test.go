@@ -109,7 +109,7 @@ func relayPairs() []pair {
 	}
 }
 
-func TestRPCCallIsTheRelay(t *testing.T) {
+func TestRPCCallTool_IsTheRelay(t *testing.T) {
 	t.Parallel()
 	w := twinsOf(t, func() *gateway {
 		g := setup(t)
@@ -135,7 +135,7 @@ func twinsOf(t *testing.T, open func() *gateway) *twins {
 
 // Whatever happens to a submission, the tool sends it as often as the route does: once, and again
 // only when nothing was sent.
-func TestToolsSendSubmissionsExactlyOnce(t *testing.T) {
+func TestMCP_SendsSubmissionsExactlyOnce(t *testing.T) {
 	t.Parallel()
 	for name, reply := range map[string]testkit.Reply{
 		"reset after the write": testkit.Reset(), "502 HTML": testkit.HTML(http.StatusBadGateway),
@@ -163,7 +163,7 @@ func TestToolsSendSubmissionsExactlyOnce(t *testing.T) {
 	}
 }
 
-func TestToolsRefuseAsTheRelayWhenItsServersFail(t *testing.T) {
+func TestMCP_RefusesAsTheRelayWhenItsServersFail(t *testing.T) {
 	t.Parallel()
 	read := relayed("a read", chain.EthMainnet, "eth_call", `[]`)
 	for name, row := range map[string]struct {
@@ -204,7 +204,7 @@ func TestToolsRefuseAsTheRelayWhenItsServersFail(t *testing.T) {
 	}
 }
 
-func TestToolsRefuseAsHTTPWhenTheMeterIsAway(t *testing.T) {
+func TestMCP_RefusesAsHTTPWhenTheMeterIsAway(t *testing.T) {
 	t.Parallel()
 	w := twinsOf(t, func() *gateway { return setup(t) })
 	var keys [2]string

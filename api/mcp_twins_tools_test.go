@@ -216,7 +216,7 @@ func statementPairs() []pair {
 	}
 }
 
-func TestToolsAreTheirTwinsOnHTTP(t *testing.T) {
+func TestMCP_ToolsAnswerAsTheirHTTPTwins(t *testing.T) {
 	t.Parallel()
 	for name, group := range map[string]struct {
 		open func(*testing.T) *gateway
@@ -252,7 +252,7 @@ var withoutTwin = []string{
 	"/keys/bind/start", "/keys/bind", "/status.json",
 }
 
-func TestEveryRouteThatHasAToolIsInTheTable(t *testing.T) {
+func TestMCP_EveryRouteWithAToolHasATwinTest(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	var rows []pair

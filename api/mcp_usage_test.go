@@ -7,7 +7,7 @@ import (
 
 // The usage tools must return what their schemas in tools/list declare, because clients validate
 // it. A view accepts only its own parameters.
-func TestUsageIsToldAtTheAgentsDoorInTheFormThatIsListed(t *testing.T) {
+func TestMCP_UsageHasTheListedForm(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.doorKey()

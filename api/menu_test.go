@@ -42,7 +42,7 @@ func behindProxies(t *testing.T) func(*options) {
 	return func(o *options) { o.terms, o.locator, o.proxies = sold(t), locator, 1 }
 }
 
-func TestMenuSaysWhatIsPaidWhereWithWhichVAT(t *testing.T) {
+func TestMenu_SaysWhatIsPaidWhereAndWithWhichVAT(t *testing.T) {
 	t.Parallel()
 	g := setup(t, behindProxies(t))
 	g.ask(http.MethodGet, "/x402", "", "").golden("menu")
@@ -56,7 +56,7 @@ func TestMenuSaysWhatIsPaidWhereWithWhichVAT(t *testing.T) {
 	}
 }
 
-func TestMenuSaysThatNothingIsSoldWhereNothingIs(t *testing.T) {
+func TestMenu_SaysWhenNothingIsSold(t *testing.T) {
 	t.Parallel()
 	g := setup(t, func(o *options) {
 		o.terms = sold(t)
@@ -71,7 +71,7 @@ func TestMenuSaysThatNothingIsSoldWhereNothingIs(t *testing.T) {
 	}
 }
 
-func TestMenuOfATestNetworkIsNotLive(t *testing.T) {
+func TestMenu_OfATestNetworkIsNotLive(t *testing.T) {
 	t.Parallel()
 	g := setup(t, func(o *options) {
 		o.terms = sold(t)
@@ -87,7 +87,7 @@ func TestMenuOfATestNetworkIsNotLive(t *testing.T) {
 	}
 }
 
-func TestManifestNamesWhereStockClientsPay(t *testing.T) {
+func TestManifest_NamesWhereStockClientsPay(t *testing.T) {
 	t.Parallel()
 	g := setup(t, behindProxies(t), func(o *options) { o.stock = true })
 	g.ask(http.MethodGet, "/.well-known/x402", "", "").golden("manifest")
@@ -103,7 +103,7 @@ func TestManifestNamesWhereStockClientsPay(t *testing.T) {
 }
 
 // The figures of the table in docs/interface.md, 2.8.
-func TestMenuHasTheTablesFigures(t *testing.T) {
+func TestMenu_HasTheTablesFigures(t *testing.T) {
 	t.Parallel()
 	g := setup(t, behindProxies(t))
 	var menu struct {

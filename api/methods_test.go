@@ -8,7 +8,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-func TestCatalogListsWhatIsServedWithoutAKey(t *testing.T) {
+func TestCatalog_ListsWhatIsServedWithoutAKey(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, g.url+"/docs/methods", http.NoBody)

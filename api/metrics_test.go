@@ -57,7 +57,7 @@ func (g *gateway) expect(family string, want map[string]string) {
 
 // After traffic, a scrape shows exactly that traffic: each call once, by class and outcome, with
 // the units that it was charged.
-func TestMetricsCountEveryCallOnceWithWhatItWasCharged(t *testing.T) {
+func TestMetrics_CountEveryCallOnceWithItsCharge(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
@@ -140,7 +140,7 @@ func TestMetricsCountEveryCallOnceWithWhatItWasCharged(t *testing.T) {
 
 // Nothing that a client sends becomes a label: not its chain, method, tier, id, address, headers or
 // key.
-func TestNoLabelComesFromAClient(t *testing.T) {
+func TestMetrics_NoLabelComesFromAClient(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()

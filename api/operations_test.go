@@ -8,7 +8,7 @@ import (
 
 // Invalid input is reported and does not count against the limit of the address: afterwards it can
 // still create three keys.
-func TestWrongInputOfAnOperationIsToldAndTakesNothing(t *testing.T) {
+func TestOperations_WrongInputIsExplainedAndTakesNothing(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	for name, row := range map[string]struct {

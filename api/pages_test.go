@@ -32,7 +32,7 @@ func (somePages) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	_, _ = io.WriteString(w, "a page")
 }
 
-func TestPagesHaveThePathsThatNoRouteHas(t *testing.T) {
+func TestPages_HaveThePathsThatNoRouteHas(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(o *options) { o.pages = somePages{} })
 	for name, c := range map[string]struct {

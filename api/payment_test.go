@@ -55,7 +55,7 @@ func (a answer) unpaid(why string) {
 	}
 }
 
-func TestACredentialPaysForCallsUntilItIsSpentAndItsTierCountsOnce(t *testing.T) {
+func TestCredential_PaysUntilSpentAndCountsItsTierOnce(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	for _, tier := range plan.Tiers() {
@@ -76,7 +76,7 @@ func TestACredentialPaysForCallsUntilItIsSpentAndItsTierCountsOnce(t *testing.T)
 	}
 }
 
-func TestACredentialThatIsUnknownExpiredOrEndedIsRefusedWithTheMenu(t *testing.T) {
+func TestCredential_UnknownExpiredOrEndedIsRefusedWithTheMenu(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	expired, _ := g.paid(plan.Cheap, 3*plan.Unit, time.Now().Add(-plan.SettlementWindow))
@@ -107,7 +107,7 @@ func TestACredentialThatIsUnknownExpiredOrEndedIsRefusedWithTheMenu(t *testing.T
 	}
 }
 
-func TestAKeyBesideACredentialWinsAndACredentialIsNoKey(t *testing.T) {
+func TestCredential_KeyBesideItWinsAndItIsNoKey(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	credential, of := g.paid(plan.Cheap, 3*plan.Unit, time.Now())
@@ -123,7 +123,7 @@ func TestAKeyBesideACredentialWinsAndACredentialIsNoKey(t *testing.T) {
 	}
 }
 
-func TestACredentialsTierIsNotAskedOtherwise(t *testing.T) {
+func TestCredential_TierCannotBeOverridden(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	credential, of := g.paid(plan.Cheap, 3*plan.Unit, time.Now())
@@ -139,7 +139,7 @@ func TestACredentialsTierIsNotAskedOtherwise(t *testing.T) {
 	}
 }
 
-func TestItemsOfABatchAreRefusedOnTheirOwnWhenACredentialIsSpent(t *testing.T) {
+func TestCredential_SpentOneRefusesBatchItemsOnTheirOwn(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	credential, _ := g.paid(plan.Cheap, 2*plan.Unit, time.Now())
@@ -151,7 +151,7 @@ func TestItemsOfABatchAreRefusedOnTheirOwnWhenACredentialIsSpent(t *testing.T) {
 	}
 }
 
-func TestAFailureOfTheServiceGivesACredentialItsUnitsBack(t *testing.T) {
+func TestCredential_GetsItsUnitsBackWhenTheServiceFails(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	credential, of := g.paid(plan.Balanced, 1*plan.Unit, time.Now())

@@ -96,7 +96,7 @@ func (g *gateway) hammer(key string, doors []string, callers, each int) (admitte
 	return ok.Load(), no.Load()
 }
 
-func TestTwoProcessesNeverAdmitMoreThanTheDayAllows(t *testing.T) {
+func TestProcesses_TwoNeverAdmitMoreThanTheDayAllows(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	owner := account.NewID()
@@ -122,7 +122,7 @@ func TestTwoProcessesNeverAdmitMoreThanTheDayAllows(t *testing.T) {
 	}
 }
 
-func TestTwoProcessesNeverAdmitMoreThanTheWindowAllows(t *testing.T) {
+func TestProcesses_TwoNeverAdmitMoreThanTheWindowAllows(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	doors := []string{g.url, g.another()}

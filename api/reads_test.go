@@ -13,7 +13,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-func TestReadsSucceedWhileOneOfTwoUpstreamsFails(t *testing.T) {
+func TestRead_SucceedsWhileOneOfTwoUpstreamsFails(t *testing.T) {
 	t.Parallel()
 	for name := range unknownOutcome(setup(t)) {
 		if name == "endless" {
@@ -34,7 +34,7 @@ func TestReadsSucceedWhileOneOfTwoUpstreamsFails(t *testing.T) {
 	}
 }
 
-func TestReadsSucceedWhileOneOfTwoUpstreamsIsDown(t *testing.T) {
+func TestRead_SucceedsWhileOneOfTwoUpstreamsIsDown(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
@@ -47,7 +47,7 @@ func TestReadsSucceedWhileOneOfTwoUpstreamsIsDown(t *testing.T) {
 	}
 }
 
-func TestWhenEveryUpstreamFailsTheCallIsRefunded(t *testing.T) {
+func TestRead_IsRefundedWhenEveryUpstreamFails(t *testing.T) {
 	t.Parallel()
 	usual, hasty := setup(t), setup(t, func(o *options) { o.timeout = time.Second })
 	for name, row := range map[string]struct {
@@ -99,7 +99,7 @@ func TestWhenEveryUpstreamFailsTheCallIsRefunded(t *testing.T) {
 	}
 }
 
-func TestAnswersInBandCostWhatTheCallCosts(t *testing.T) {
+func TestRead_AnswersInBandCostWhatTheCallCosts(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.doorKey()
@@ -114,7 +114,7 @@ func TestAnswersInBandCostWhatTheCallCosts(t *testing.T) {
 	}
 }
 
-func TestAClientThatGoesAwayPaysForWhatItAsked(t *testing.T) {
+func TestRead_ClientThatGoesAwayPaysForWhatItAsked(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.doorKey()
@@ -134,7 +134,7 @@ func TestAClientThatGoesAwayPaysForWhatItAsked(t *testing.T) {
 	}
 }
 
-func TestAWrongChainIsNeverUsedEvenWhenItIsTheOnlyOne(t *testing.T) {
+func TestRead_NeverUsesAWrongChainEvenWhenItIsTheOnlyOne(t *testing.T) {
 	t.Parallel()
 	g := setup(t, func(o *options) { o.upstreams, o.apply, o.chains = 1, false, []chain.ID{chain.EthMainnet} })
 	key := g.unlimited()
@@ -172,7 +172,7 @@ func TestAWrongChainIsNeverUsedEvenWhenItIsTheOnlyOne(t *testing.T) {
 	}
 }
 
-func TestPublicCallersNeverReachPremiumUpstreams(t *testing.T) {
+func TestRead_PublicCallersNeverReachPremiumUpstreams(t *testing.T) {
 	t.Parallel()
 	g := setup(t, func(o *options) { o.supply = plan.Premium })
 	for _, planKey := range []string{plan.Free, plan.Builder, plan.WalletBound} {
@@ -185,7 +185,7 @@ func TestPublicCallersNeverReachPremiumUpstreams(t *testing.T) {
 	g.eth(g.accountKey(plan.Pro), "eth_call").result()
 }
 
-func TestResultsPassByteForByte(t *testing.T) {
+func TestRead_ResultsPassByteForByte(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
@@ -201,7 +201,7 @@ func TestResultsPassByteForByte(t *testing.T) {
 	}
 }
 
-func TestErrorsInBandPassByteForByteButForCredentials(t *testing.T) {
+func TestRead_ErrorsInBandPassByteForByteExceptCredentials(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
@@ -241,7 +241,7 @@ func TestErrorsInBandPassByteForByteButForCredentials(t *testing.T) {
 	}
 }
 
-func TestABrokenStreamIsCutOffAndRefunded(t *testing.T) {
+func TestRead_BrokenStreamIsCutOffAndRefunded(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.doorKey()
@@ -261,7 +261,7 @@ func TestABrokenStreamIsCutOffAndRefunded(t *testing.T) {
 	}
 }
 
-func TestAnswersLargerThanTheBoundAreNotServed(t *testing.T) {
+func TestRead_AnswerOverTheBoundIsNotServed(t *testing.T) {
 	t.Parallel()
 	g := setup(t, func(o *options) { o.maxAnswer = 1 << 20 })
 	key := g.doorKey()
@@ -279,7 +279,7 @@ func TestAnswersLargerThanTheBoundAreNotServed(t *testing.T) {
 	})
 }
 
-func TestAStreamThatOutgrowsTheBoundIsCutOffAndBlamesNobody(t *testing.T) {
+func TestRead_StreamOverTheBoundIsCutOffAndBlamesNobody(t *testing.T) {
 	t.Parallel()
 	g := setup(t, func(o *options) { o.maxAnswer = 1 << 20 })
 	key := g.doorKey()
@@ -302,7 +302,7 @@ func TestAStreamThatOutgrowsTheBoundIsCutOffAndBlamesNobody(t *testing.T) {
 	g.expect("gateway_upstream_broken_streams_total", nil)
 }
 
-func TestAnAnswerTooLargeForABatchIsRefusedAlone(t *testing.T) {
+func TestRead_AnswerTooLargeForABatchIsRefusedAlone(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.doorKey()

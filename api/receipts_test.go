@@ -54,7 +54,7 @@ func (g *gateway) receipt(tx x402.TxHash) answer {
 	return g.ask(http.MethodGet, "/x402/receipts/"+tx.String()+".json", "", "")
 }
 
-func TestReceiptShowsEachPayersAmountsTaxAndUnits(t *testing.T) {
+func TestReceipt_ShowsEachPayersAmountsTaxAndUnits(t *testing.T) {
 	t.Parallel()
 	g := setup(t, behindProxies(t))
 	tx, found := paid(1, 108_000)
@@ -100,7 +100,7 @@ func whole(t *testing.T, n json.Number) int64 {
 	return value
 }
 
-func TestReceiptOfAPaymentThatWasReorganisedSaysSo(t *testing.T) {
+func TestReceipt_OfAReorganizedPaymentSaysSo(t *testing.T) {
 	t.Parallel()
 	g := setup(t, behindProxies(t))
 	tx, found := paid(2, 90_000)
@@ -114,7 +114,7 @@ func TestReceiptOfAPaymentThatWasReorganisedSaysSo(t *testing.T) {
 	g.receipt(tx).golden("receipt reorganised")
 }
 
-func TestReceiptOfAnOldPaymentHasExpiredUnits(t *testing.T) {
+func TestReceipt_OfAnOldPaymentHasExpiredUnits(t *testing.T) {
 	t.Parallel()
 	late := testkit.NewClock(time.Now().Add(2 * time.Hour))
 	g := setup(t, behindProxies(t), func(o *options) { o.now, o.timeout = late.Now, standing })
@@ -127,7 +127,7 @@ func TestReceiptOfAnOldPaymentHasExpiredUnits(t *testing.T) {
 	}
 }
 
-func TestThereIsNoReceiptOfWhatIsNoSettlement(t *testing.T) {
+func TestReceipt_OfAnUnknownSettlementIsNotFound(t *testing.T) {
 	t.Parallel()
 	g := setup(t, behindProxies(t))
 	tx, found := paid(4, 1)
@@ -154,7 +154,7 @@ func TestThereIsNoReceiptOfWhatIsNoSettlement(t *testing.T) {
 	g.ask(http.MethodGet, "/x402/receipts/0x12.json", "", "").golden("receipt hash refused")
 }
 
-func TestReceiptsOfANetworkAreLimited(t *testing.T) {
+func TestReceipt_ReadsAreLimitedByNetwork(t *testing.T) {
 	t.Parallel()
 	g := setup(t, behindProxies(t))
 	tx, _ := paid(7, 0)

@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-func TestEveryCallLeavesOneRecord(t *testing.T) {
+func TestCallRecord_EveryCallLeavesOne(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
@@ -104,10 +104,10 @@ func TestEveryCallLeavesOneRecord(t *testing.T) {
 	}
 }
 
-// TestNoCredentialOfAnUpstreamLeavesTheGateway makes upstreams reveal their URL in every way. The
+// TestUpstreamCredentials_NeverLeaveTheGateway makes upstreams reveal their URL in every way. The
 // harness puts a canary into each part of the URL and of the headers, and searches every body,
 // header and log line for it.
-func TestNoCredentialOfAnUpstreamLeavesTheGateway(t *testing.T) {
+func TestUpstreamCredentials_NeverLeaveTheGateway(t *testing.T) {
 	t.Parallel()
 	g := setup(t, func(o *options) { o.chains, o.apply = []chain.ID{chain.EthMainnet}, false })
 	key := g.unlimited()

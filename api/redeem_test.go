@@ -18,7 +18,7 @@ import (
 
 // Package service tests what is redeemed and how. This file tests the statuses and headers that
 // need no workflow.
-func TestRedeemAnswers202UntilTheTransactionIsInABlockAnd402WhenItDoesNotPay(t *testing.T) {
+func TestRedeem_Answers202BeforeTheBlockAnd402WhenItDoesNotPay(t *testing.T) {
 	t.Parallel()
 	g := setup(t, func(o *options) { o.chains, o.terms = []chain.ID{chain.BaseMainnet}, sold(t) })
 	ledger := testkit.NewLedger(8453, testHead)

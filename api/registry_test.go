@@ -37,7 +37,7 @@ func registrySchema(t *testing.T) *jsonschema.Schema {
 	return schema
 }
 
-func TestServerJSONIsValidAndNamesOneRemote(t *testing.T) {
+func TestServerJSON_IsValidAndNamesOneRemote(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	text := g.read("/server.json").body
@@ -72,7 +72,7 @@ func TestServerJSONIsValidAndNamesOneRemote(t *testing.T) {
 }
 
 // The schema must refuse invalid entries; otherwise the test above could not fail.
-func TestTheRegistrysSchemaRefuses(t *testing.T) {
+func TestServerJSON_InvalidOnesAreRefusedByTheSchema(t *testing.T) {
 	t.Parallel()
 	schema := registrySchema(t)
 	for _, text := range []string{
@@ -92,7 +92,7 @@ func TestTheRegistrysSchemaRefuses(t *testing.T) {
 	}
 }
 
-func TestServersAreNamedByTheirHostReadBackwards(t *testing.T) {
+func TestServerJSON_NamesServersByReversedHost(t *testing.T) {
 	t.Parallel()
 	schema := registrySchema(t)
 	for address, want := range map[string]string{

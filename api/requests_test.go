@@ -18,7 +18,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-func TestIDsAreEchoedByteForByte(t *testing.T) {
+func TestRequests_IDsAreEchoedByteForByte(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
@@ -43,7 +43,7 @@ func TestIDsAreEchoedByteForByte(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoRequestIsRefused(t *testing.T) {
+func TestRequests_InvalidAreRefused(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
@@ -83,7 +83,7 @@ func TestWhatIsNoRequestIsRefused(t *testing.T) {
 	g.rpc(key, chain.EthMainnet, "\r\n\t "+ok+" \n", "Content-Type", "text/plain").result()
 }
 
-func TestBodiesOverTheLimitAreRefused(t *testing.T) {
+func TestRequests_BodiesOverTheLimitAreRefused(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
@@ -104,7 +104,7 @@ func TestBodiesOverTheLimitAreRefused(t *testing.T) {
 	g.send(req).refused(http.StatusRequestEntityTooLarge, -32600)
 }
 
-func TestUnknownChainsAndMethodsAreRefusedWithAWayOn(t *testing.T) {
+func TestRequests_UnknownChainsAndMethodsAreRefusedWithAnAlternative(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
@@ -143,7 +143,7 @@ func TestUnknownChainsAndMethodsAreRefusedWithAWayOn(t *testing.T) {
 	}
 }
 
-func TestParameterCapsAreRefusedForNothingAndSayHowToPaginate(t *testing.T) {
+func TestRequests_ParameterCapsAreFreeAndSayHowToPaginate(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.doorKey()
@@ -167,7 +167,7 @@ func TestParameterCapsAreRefusedForNothingAndSayHowToPaginate(t *testing.T) {
 	}
 }
 
-func TestCallsWeighWhatTheInterfaceSays(t *testing.T) {
+func TestRequests_WeighWhatTheInterfaceSays(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	for _, row := range []struct {
@@ -208,7 +208,7 @@ func TestCallsWeighWhatTheInterfaceSays(t *testing.T) {
 	}
 }
 
-func TestKeysThatAreNoneAreRefused(t *testing.T) {
+func TestRequests_InvalidKeysAreRefused(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.doorKey()
@@ -250,7 +250,7 @@ func TestKeysThatAreNoneAreRefused(t *testing.T) {
 	}
 }
 
-func TestASuspendedAccountIsRefusedBeforeAnythingElse(t *testing.T) {
+func TestRequests_SuspendedAccountIsRefusedBeforeAnythingElse(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.doorKey()
@@ -269,7 +269,7 @@ func TestASuspendedAccountIsRefusedBeforeAnythingElse(t *testing.T) {
 	g.rpc(key, "nowhere", "not json").refused(http.StatusForbidden, -32009)
 }
 
-func TestTheRateWindowRefusesBeforeTheRequestIsLookedAt(t *testing.T) {
+func TestRateWindow_RefusesBeforeTheRequestIsParsed(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.doorKey()
@@ -298,7 +298,7 @@ func TestTheRateWindowRefusesBeforeTheRequestIsLookedAt(t *testing.T) {
 	}
 }
 
-func TestTheDayOfADoorKeyRefuses(t *testing.T) {
+func TestDoorKey_IsRefusedBeyondItsDay(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.doorKey()
@@ -324,7 +324,7 @@ func TestTheDayOfADoorKeyRefuses(t *testing.T) {
 	}
 }
 
-func TestLimitHeadersAreSpelledAsTheInterfaceSpellsThem(t *testing.T) {
+func TestLimitHeaders_AreSpelledAsInTheInterface(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.doorKey()
@@ -361,7 +361,7 @@ func (g *gateway) raw(request string) string {
 	return string(text)
 }
 
-func TestHeaderFloodsGetTheEnvelope(t *testing.T) {
+func TestRequests_HeaderFloodsGetTheEnvelope(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.doorKey()
@@ -385,7 +385,7 @@ func TestHeaderFloodsGetTheEnvelope(t *testing.T) {
 		"").refused(http.StatusRequestHeaderFieldsTooLarge, -32600)
 }
 
-func TestOtherRoutesAndMethodsGetTheEnvelope(t *testing.T) {
+func TestRequests_UnknownRoutesAndMethodsGetTheEnvelope(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.doorKey()
@@ -416,7 +416,7 @@ func TestOtherRoutesAndMethodsGetTheEnvelope(t *testing.T) {
 	}
 }
 
-func TestEveryResponseHasAnIDOfItsOwn(t *testing.T) {
+func TestResponses_EachHasAnIDOfItsOwn(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
@@ -439,7 +439,7 @@ func TestEveryResponseHasAnIDOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestServerTimingNamesTheParts(t *testing.T) {
+func TestServerTiming_NamesTheParts(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
@@ -456,7 +456,7 @@ func TestServerTimingNamesTheParts(t *testing.T) {
 	}
 }
 
-func TestServerTimingTellsWhoseTimeItWas(t *testing.T) {
+func TestServerTiming_SeparatesUpstreamAndOwnTime(t *testing.T) {
 	t.Parallel()
 	g := setup(t, func(o *options) { o.upstreams = 1 })
 	g.ups[0].Default(testkit.Hang(testkit.Result("0x1")))
@@ -495,7 +495,7 @@ func TestServerTimingTellsWhoseTimeItWas(t *testing.T) {
 	}
 }
 
-func TestHealthAndReadinessSpeakForTheProcess(t *testing.T) {
+func TestHealth_AndReadinessSpeakForTheProcess(t *testing.T) {
 	t.Parallel()
 	g := setup(t, func(o *options) { o.apply = false })
 	if a := g.ask(http.MethodGet, "/healthz", "", ""); a.status != http.StatusOK {

@@ -68,7 +68,7 @@ func (g *gateway) followers(n uint64) {
 
 var receiptOf1 = fmt.Sprintf(`[%q]`, hash(1))
 
-func TestIdenticalReadsUnderWayShareOneCall(t *testing.T) {
+func TestShare_IdenticalReadsUnderWayShareOneCall(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		method, params string
@@ -126,7 +126,7 @@ func TestIdenticalReadsUnderWayShareOneCall(t *testing.T) {
 	}
 }
 
-func TestOnlyWhatMayBeServedAgainIsShared(t *testing.T) {
+func TestShare_OnlyCacheableReadsAreShared(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
@@ -156,7 +156,7 @@ func TestOnlyWhatMayBeServedAgainIsShared(t *testing.T) {
 	}
 }
 
-func TestNobodyWaitsForACallOfAnotherTier(t *testing.T) {
+func TestShare_NobodyWaitsForACallOfAnotherTier(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
@@ -174,7 +174,7 @@ func TestNobodyWaitsForACallOfAnotherTier(t *testing.T) {
 	}
 }
 
-func TestAFailureIsSharedAndGivenBackToEach(t *testing.T) {
+func TestShare_FailureIsSharedAndRefundedToEach(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.doorKey()
@@ -198,7 +198,7 @@ func TestAFailureIsSharedAndGivenBackToEach(t *testing.T) {
 	}
 }
 
-func TestFollowersAreAnsweredThoughTheirLeaderLeft(t *testing.T) {
+func TestShare_FollowersAreAnsweredWhenTheirLeaderLeft(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	leader, follower := g.unlimited(), g.unlimited()
@@ -225,7 +225,7 @@ func TestFollowersAreAnsweredThoughTheirLeaderLeft(t *testing.T) {
 	}
 }
 
-func TestACallThatAllHaveLeftIsCancelled(t *testing.T) {
+func TestShare_CallThatAllHaveLeftIsCancelled(t *testing.T) {
 	t.Parallel()
 	g := setup(t, func(o *options) { o.timeout, o.upstreams = 5*testTimeout, 1 }) // so that no deadline ends it
 	key := g.unlimited()
@@ -254,7 +254,7 @@ func TestACallThatAllHaveLeftIsCancelled(t *testing.T) {
 	}
 }
 
-func TestStreamedAnswersAreNotShared(t *testing.T) {
+func TestShare_StreamedAnswersAreNotShared(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
@@ -274,7 +274,7 @@ func TestStreamedAnswersAreNotShared(t *testing.T) {
 	}
 }
 
-func TestAFollowerHasItsOwnDeadline(t *testing.T) {
+func TestShare_FollowerHasItsOwnDeadline(t *testing.T) {
 	testkit.Slow(t)
 	t.Parallel()
 	const timeout = 6 * time.Second
@@ -303,7 +303,7 @@ func TestAFollowerHasItsOwnDeadline(t *testing.T) {
 	}
 }
 
-func TestABatchSharesWithItself(t *testing.T) {
+func TestShare_BatchSharesWithItself(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
@@ -334,7 +334,7 @@ func TestABatchSharesWithItself(t *testing.T) {
 	}
 }
 
-func TestHeadsNeverGoBackForOneWhoSharesCallsAndTheCache(t *testing.T) {
+func TestHeads_NeverGoBackAcrossSharedCallsAndTheCache(t *testing.T) {
 	t.Parallel()
 	clock := testkit.NewClock(time.Now())
 	g := setup(t, func(o *options) { o.now, o.timeout = clock.Now, standing })

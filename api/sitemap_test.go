@@ -26,7 +26,7 @@ func crawlable(rules, path string) bool {
 	return allowed
 }
 
-func TestCrawlersFindThePublicPagesAndNothingElse(t *testing.T) {
+func TestSitemap_HasThePublicPagesAndNothingElse(t *testing.T) {
 	t.Parallel()
 	const public = "https://gateway.example"
 	g := setup(t, func(o *options) { o.pages = somePages{} })

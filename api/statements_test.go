@@ -25,7 +25,7 @@ func (g *gateway) record(id account.ID) {
 	g.must(g.store.CommitUsage(g.t.Context(), []account.UsageBucket{bucket}))
 }
 
-func TestStatementsShowWhatAKeyUsed(t *testing.T) {
+func TestStatement_ShowsWhatAKeyUsed(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.doorKey()
@@ -85,7 +85,7 @@ func TestStatementsShowWhatAKeyUsed(t *testing.T) {
 }
 
 // The JSON of a closed statement is stored once and served byte for byte, followed by its hash.
-func TestAClosedStatementIsServedAsItWasFrozen(t *testing.T) {
+func TestStatement_ClosedOneIsServedAsFrozen(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.doorKey()

@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-func TestTheStatusIsReadWithoutAKey(t *testing.T) {
+func TestStatus_IsReadWithoutAKey(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	a := g.ask(http.MethodGet, "/status.json", "", "")

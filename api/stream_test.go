@@ -45,7 +45,7 @@ func heap() int64 {
 }
 
 //nolint:paralleltest // it measures the heap
-func TestAnswersOfFiftyMegabytesStreamInBoundedMemoryByteForByte(t *testing.T) {
+func TestStream_FiftyMegabytesByteForByteInBoundedMemory(t *testing.T) {
 	testkit.Slow(t)
 	const size = 52 << 20
 	g := setup(t, func(o *options) { o.timeout = 5 * time.Minute }) // so much data takes a loaded machine a while
@@ -100,7 +100,7 @@ func TestAnswersOfFiftyMegabytesStreamInBoundedMemoryByteForByte(t *testing.T) {
 	}
 }
 
-func TestAClientThatLeavesMidAnswerLeavesNothingBehind(t *testing.T) { //nolint:paralleltest // it counts goroutines
+func TestStream_ClientThatLeavesMidAnswerLeaksNothing(t *testing.T) { //nolint:paralleltest // it counts goroutines
 	g := setup(t, func(o *options) { o.upstreams = 1 })
 	key := g.unlimited()
 	stopped := make(chan struct{}, 100)

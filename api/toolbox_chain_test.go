@@ -81,7 +81,7 @@ func (g *gateway) get(path, key string) answer {
 	return g.ask(http.MethodGet, path, key, "")
 }
 
-func TestGasAnswersStayAsTheyAre(t *testing.T) {
+func TestGas_AnswersStayAsTheyAre(t *testing.T) {
 	t.Parallel()
 	g, key := openToolbox(t)
 	g.get("/toolbox/gas/eth_mainnet", key).golden("gas on ethereum")
@@ -96,7 +96,7 @@ func TestGasAnswersStayAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestTxAnswersStayAsTheyAre(t *testing.T) {
+func TestTx_AnswersStayAsTheyAre(t *testing.T) {
 	t.Parallel()
 	g, key := openToolbox(t)
 	u := g.ups[0]
@@ -134,7 +134,7 @@ func TestTxAnswersStayAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestPriceAnswersStayAsTheyAre(t *testing.T) {
+func TestPrice_AnswersStayAsTheyAre(t *testing.T) {
 	t.Parallel()
 	g, key := openToolbox(t)
 	g.get("/toolbox/prices?symbols=LINK,eth,btc", key).golden("prices")
@@ -147,7 +147,7 @@ func TestPriceAnswersStayAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestWrongPathsAndQueriesOfTheToolboxSayWhatIsTaken(t *testing.T) {
+func TestToolbox_WrongPathsAndQueriesSayWhatIsTaken(t *testing.T) {
 	t.Parallel()
 	g, key := openToolbox(t)
 	for path, says := range map[string]string{
@@ -191,7 +191,7 @@ func TestWrongPathsAndQueriesOfTheToolboxSayWhatIsTaken(t *testing.T) {
 
 // A path with an unknown chain, or one without an upstream here, is a 404, as on the relay. A chain
 // that does not support the operation is refused with a reason.
-func TestAnUnknownChainInAPathIsNotFound(t *testing.T) {
+func TestToolbox_UnknownChainInAPathIsNotFound(t *testing.T) {
 	t.Parallel()
 	g := dataGateway(t, func(o *options) { o.chains = []chain.ID{chain.EthMainnet} })
 	key := g.unlimited()
@@ -237,7 +237,7 @@ func TestAnUnknownChainInAPathIsNotFound(t *testing.T) {
 
 // Prices and names need Ethereum: without it nothing is called and nothing charged, and any usage
 // is recorded under Ethereum.
-func TestWhatIsEthereumsNeedsEthereum(t *testing.T) {
+func TestToolbox_EthereumOnlyToolsNeedEthereum(t *testing.T) {
 	t.Parallel()
 	g := dataGateway(t, func(o *options) { o.chains = []chain.ID{chain.BaseMainnet} })
 	key := g.unlimited()
@@ -261,7 +261,7 @@ func TestWhatIsEthereumsNeedsEthereum(t *testing.T) {
 	}
 }
 
-func TestChainsThatCannotBeReadCostNothing(t *testing.T) {
+func TestToolbox_IsFreeWhenTheChainCannotBeRead(t *testing.T) {
 	t.Parallel()
 	g, key := openToolbox(t)
 	u := g.ups[0]

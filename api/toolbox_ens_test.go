@@ -80,7 +80,7 @@ func mustHex(address string) []byte {
 	return b
 }
 
-func TestNamesStayAsTheyAre(t *testing.T) {
+func TestENS_AnswersStayAsTheyAre(t *testing.T) {
 	t.Parallel()
 	g, key := openNames(t)
 	ones := "0x" + strings.Repeat("11", 19)
@@ -105,7 +105,7 @@ func TestNamesStayAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestWrongNamesAndAddressesSayWhatIsTaken(t *testing.T) {
+func TestENS_WrongNamesAndAddressesSayWhatIsTaken(t *testing.T) {
 	t.Parallel()
 	g, key := openNames(t)
 	resolve, reverse := "/toolbox/ens/resolve/", "/toolbox/ens/reverse/"

@@ -43,7 +43,7 @@ func (c *conformance) amount(text string) *big.Int {
 	return n
 }
 
-func TestGasAndTransactionsAgreeWithTheSandboxsEVMChains(t *testing.T) {
+func TestToolbox_GasAndTransactionsAgreeWithTheSandboxsEVMChains(t *testing.T) {
 	t.Parallel()
 	for _, on := range chain.All() {
 		if on.Family != chain.EVM {
@@ -204,7 +204,7 @@ func (c *conformance) transactionsAgree(slow toolbox.GasOffer) {
 	}
 }
 
-func TestTransactionsAgreeWithTheSandboxsSolana(t *testing.T) {
+func TestToolbox_TransactionsAgreeWithTheSandboxsSolana(t *testing.T) {
 	t.Parallel()
 	on, _ := chain.Lookup(string(chain.SolanaMainnet))
 	c := conform(t, on)
@@ -253,7 +253,7 @@ func TestTransactionsAgreeWithTheSandboxsSolana(t *testing.T) {
 	}
 }
 
-func TestPricesAgreeWithTheSandboxsFeeds(t *testing.T) {
+func TestToolbox_PricesAgreeWithTheSandboxsFeeds(t *testing.T) {
 	t.Parallel()
 	on, _ := chain.Lookup(string(chain.EthMainnet))
 	c := conform(t, on)

@@ -50,7 +50,7 @@ func (g *gateway) attributes(s testkit.Span, want map[string]string) {
 	}
 }
 
-func TestARequestIsATraceOfAdmissionAndAttempts(t *testing.T) {
+func TestTraces_RequestIsATraceOfAdmissionAndAttempts(t *testing.T) {
 	t.Parallel()
 	g, receive := traced(t)
 	key := g.unlimited()
@@ -85,7 +85,7 @@ func TestARequestIsATraceOfAdmissionAndAttempts(t *testing.T) {
 	}
 }
 
-func TestItemsOfABatchAreSpansOfTheirOwn(t *testing.T) {
+func TestTraces_BatchItemsHaveSpansOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	g, receive := traced(t)
 	key := g.unlimited()
@@ -125,7 +125,7 @@ func TestItemsOfABatchAreSpansOfTheirOwn(t *testing.T) {
 	}
 }
 
-func TestRefusedRequestsAreTracedWithTheirReason(t *testing.T) {
+func TestTraces_RefusedRequestsCarryTheirReason(t *testing.T) {
 	t.Parallel()
 	g, receive := traced(t)
 	g.eth("cag_Zq7client", "eth_chainId").refused(http.StatusUnauthorized, -32001)

@@ -77,7 +77,7 @@ func signInMessage(by signer, more string) string {
 	return strings.Replace(signInTemplate, "<address>", by.address, 1) + more
 }
 
-func TestUtilitiesAnswerAsDocumented(t *testing.T) {
+func TestUtilities_AnswerAsDocumented(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
@@ -119,7 +119,7 @@ func TestUtilitiesAnswerAsDocumented(t *testing.T) {
 	}
 }
 
-func TestTextsThatLookLikeBytesAreTexts(t *testing.T) {
+func TestUtilities_TextsThatLookLikeBytesAreTexts(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key, me := g.unlimited(), newSigner(t, "me")
@@ -154,7 +154,7 @@ func TestTextsThatLookLikeBytesAreTexts(t *testing.T) {
 	}
 }
 
-func TestWrongInputOfUtilitiesIsToldAndCostsNothing(t *testing.T) {
+func TestUtilities_WrongInputIsExplainedAndFree(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key, me := g.unlimited(), newSigner(t, "me")
@@ -293,7 +293,7 @@ func TestWrongInputOfUtilitiesIsToldAndCostsNothing(t *testing.T) {
 
 // The validator answers with one byte: 1 accepted, 2 refused. Package wallet tests its answers
 // about real contracts.
-func TestContractWalletsAreAskedOnTheChainThatIsNamed(t *testing.T) {
+func TestUtilities_ContractWalletsAreAskedOnTheNamedChain(t *testing.T) {
 	t.Parallel()
 	g := setup(t, func(o *options) { o.chains = []chain.ID{chain.EthMainnet, chain.BaseMainnet} })
 	key, me, contract := g.unlimited(), newSigner(t, "me"), newSigner(t, "contract")
@@ -340,7 +340,7 @@ func TestContractWalletsAreAskedOnTheChainThatIsNamed(t *testing.T) {
 	}
 }
 
-func TestUtilitiesAreSwitchedOffAndCappedAsOneService(t *testing.T) {
+func TestUtilities_AreSwitchedOffAndCappedAsOneService(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.accountKey(plan.Pro)
@@ -357,7 +357,7 @@ func TestUtilitiesAreSwitchedOffAndCappedAsOneService(t *testing.T) {
 		"").refused(http.StatusForbidden, -32012)
 }
 
-func TestSignInsAreJudgedByTheServicesClock(t *testing.T) {
+func TestUtilities_SignInsAreJudgedByTheServicesClock(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 10, 0, time.UTC)
 	g := setup(t, func(o *options) { o.now, o.timeout = func() time.Time { return now }, standing })
@@ -378,7 +378,7 @@ func TestSignInsAreJudgedByTheServicesClock(t *testing.T) {
 
 // The examples in the OpenAPI document are the initial values in its viewer and in the console's
 // forms.
-func TestExamplesOfUtilitiesAreAnswered(t *testing.T) {
+func TestUtilities_ExamplesAreAnswered(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()

@@ -11,7 +11,7 @@ import (
 	"github.com/chainaccess/gateway/billing"
 )
 
-func TestWebhooksAreTakenFromStripeAlone(t *testing.T) {
+func TestWebhooks_AreTakenFromStripeAlone(t *testing.T) {
 	t.Parallel()
 	const secret = "whsec_canary"
 	way, err := billing.New(billing.Options{SecretKey: "sk_test_canary", APIURL: "http://127.0.0.1:1", Now: time.Now})

@@ -7,7 +7,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-func TestACallWeighsTheSameOnEveryPlan(t *testing.T) {
+func TestWeight_IsTheSameOnEveryPlan(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	keys := map[string]string{"an anonymous key": g.doorKey()}

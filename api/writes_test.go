@@ -65,7 +65,7 @@ func unknownOutcome(g *gateway) map[string]testkit.Reply {
 	}
 }
 
-func TestExactlyOneRequestOfASubmissionReachesTheUpstreams(t *testing.T) {
+func TestSubmission_ExactlyOneRequestReachesTheUpstreams(t *testing.T) {
 	t.Parallel()
 	g := setup(t, func(o *options) { o.timeout = 2 * time.Second })
 	key := g.unlimited()
@@ -97,7 +97,7 @@ func TestExactlyOneRequestOfASubmissionReachesTheUpstreams(t *testing.T) {
 	}
 }
 
-func TestARefusedConnectionSendsTheSubmissionOnceElsewhere(t *testing.T) {
+func TestSubmission_RefusedConnectionSendsItOnceElsewhere(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
@@ -121,7 +121,7 @@ func TestARefusedConnectionSendsTheSubmissionOnceElsewhere(t *testing.T) {
 	}
 }
 
-func TestErrorsInBandToASubmissionPassWithHTTP200(t *testing.T) {
+func TestSubmission_ErrorsInBandPassWithHTTP200(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
@@ -150,7 +150,7 @@ func TestErrorsInBandToASubmissionPassWithHTTP200(t *testing.T) {
 	}
 }
 
-func TestTwoIdenticalSubmissionsOfABatchAreBothSent(t *testing.T) {
+func TestSubmission_TwoIdenticalOnesOfABatchAreBothSent(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
@@ -163,7 +163,7 @@ func TestTwoIdenticalSubmissionsOfABatchAreBothSent(t *testing.T) {
 	}
 }
 
-func TestASubmissionGoesOnWhenTheClientDisconnects(t *testing.T) {
+func TestSubmission_GoesOnWhenTheClientDisconnects(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()
@@ -184,7 +184,7 @@ func TestASubmissionGoesOnWhenTheClientDisconnects(t *testing.T) {
 	}
 }
 
-func TestRequestsToUpstreamsCarryNothingOfTheClients(t *testing.T) {
+func TestUpstreamRequest_CarriesNothingOfTheClients(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	key := g.unlimited()

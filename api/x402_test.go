@@ -121,7 +121,7 @@ func (a answer) asked() (amounts []string, why string) {
 	return amounts, one.Error
 }
 
-func TestOnlyWhoSaysThatItPaysIsAskedToPayOnTheRelaysPath(t *testing.T) {
+func TestX402_OnlyClientsThatSayTheyPayAreAskedToPay(t *testing.T) {
 	t.Parallel()
 	g, f := selling(t)
 	body := call("eth_call", "[]")
@@ -149,7 +149,7 @@ func TestOnlyWhoSaysThatItPaysIsAskedToPayOnTheRelaysPath(t *testing.T) {
 	}
 }
 
-func TestAPaymentInEitherVersionRelaysAndGivesTheRestOfItsBundle(t *testing.T) {
+func TestX402_PaymentInEitherVersionRelaysAndReturnsTheRestOfItsBundle(t *testing.T) {
 	t.Parallel()
 	g, f := selling(t)
 	for version, receipt := range map[int]string{
@@ -198,7 +198,7 @@ func must[T any](v T, ok bool) T {
 	return v
 }
 
-func TestARequestThatCannotBeRelayedIsNotPaidFor(t *testing.T) {
+func TestX402_RequestThatCannotBeRelayedIsNotPaidFor(t *testing.T) {
 	t.Parallel()
 	g, f := selling(t)
 	for body, code := range map[string]int{`{`: -32700, `{"jsonrpc":"2.0"}`: -32600, `[]`: -32600} {
@@ -226,7 +226,7 @@ func TestARequestThatCannotBeRelayedIsNotPaidFor(t *testing.T) {
 	}
 }
 
-func TestAFacilitatorThatFailsIsToldApartByWhetherMoneyMayHaveMoved(t *testing.T) {
+func TestX402_FacilitatorFailuresSayWhetherMoneyMayHaveMoved(t *testing.T) {
 	t.Parallel()
 	g, f := selling(t)
 	pay := func() answer {
@@ -261,14 +261,14 @@ func TestAFacilitatorThatFailsIsToldApartByWhetherMoneyMayHaveMoved(t *testing.T
 	}
 }
 
-func TestWithoutAFacilitatorStockClientsAreNotServed(t *testing.T) {
+func TestX402_StockClientsAreNotServedWithoutAFacilitator(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
 	g.rpc("", "eth_mainnet", call("eth_call", "[]"), "Accept-Payment", "x402").refused(http.StatusUnauthorized, -32001)
 	g.ask(http.MethodPost, paidPath, "", call("eth_call", "[]")).refused(http.StatusNotFound, -32600)
 }
 
-func TestPagesOfOtherOriginsMayPay(t *testing.T) {
+func TestX402_OtherOriginsMayPay(t *testing.T) {
 	t.Parallel()
 	g, _ := selling(t)
 	if a := g.ask(http.MethodOptions, paidPath, "", "", "Origin",

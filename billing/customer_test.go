@@ -100,7 +100,7 @@ func (s *shop) read(t *testing.T, customer string) subscription.Snapshot {
 	return snapshot
 }
 
-func TestADeletedCustomerIsToldAndFollowedByAnother(t *testing.T) {
+func TestCustomer_DeletedOneIsReportedAndReplaced(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
 	s.sell(t, s.customer, "pro_monthly")
@@ -132,7 +132,7 @@ func TestADeletedCustomerIsToldAndFollowedByAnother(t *testing.T) {
 
 // A customer who is charged for another month in the second of a downgrade keeps the larger plan
 // for that month.
-func TestADowngradeInTheSecondOfARenewalHoldsWhatWasPaid(t *testing.T) {
+func TestSubscription_DowngradeInTheSecondOfARenewalKeepsWhatWasPaid(t *testing.T) {
 	t.Parallel()
 	for name, renewsBefore := range map[string]func(*http.Request) bool{
 		"before it is read": func(r *http.Request) bool {
@@ -171,7 +171,7 @@ func TestADowngradeInTheSecondOfARenewalHoldsWhatWasPaid(t *testing.T) {
 }
 
 // An invoice whose charges failed may be paid by hand long after.
-func TestAnInvoiceIsReadForMoreThanAYear(t *testing.T) {
+func TestInvoice_IsReadForMoreThanAYear(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
 	s.sell(t, s.customer, "builder")

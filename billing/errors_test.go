@@ -46,7 +46,7 @@ func refusal(kind, code string) string {
 		`","message":"canary@buyer.example","param":"items","payment_method":{"id":"pm_canary"}}}`
 }
 
-func TestFailuresAreToldApartAndQuoteNothing(t *testing.T) {
+func TestErrors_AreToldApartAndQuoteNothing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		answer http.HandlerFunc
@@ -108,7 +108,7 @@ func breakOff(w http.ResponseWriter, _ *http.Request) {
 
 // A request that may not have arrived is retried with the same idempotency key, so that it takes
 // effect once.
-func TestARepeatCarriesTheSameIdempotencyKey(t *testing.T) {
+func TestIdempotencyKey_IsTheSameForARepeat(t *testing.T) {
 	t.Parallel()
 	keys := make(chan string, 4)
 	var n atomic.Int64
@@ -128,7 +128,7 @@ func TestARepeatCarriesTheSameIdempotencyKey(t *testing.T) {
 	}
 }
 
-func TestACallerThatGoesAwayIsNotHeldUp(t *testing.T) {
+func TestStripe_CallerThatGoesAwayIsNotHeldUp(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	way, asked := answering(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -140,7 +140,7 @@ func TestACallerThatGoesAwayIsNotHeldUp(t *testing.T) {
 	}
 }
 
-func TestWaysThatLeadNowhereAreRefused(t *testing.T) {
+func TestOptions_InvalidAreRefused(t *testing.T) {
 	t.Parallel()
 	now := func() time.Time { return noon }
 	for name, o := range map[string]billing.Options{
@@ -160,7 +160,7 @@ func TestWaysThatLeadNowhereAreRefused(t *testing.T) {
 
 // A subscription that was given several items at Stripe has an error of its own, which is not
 // retried.
-func TestASubscriptionOfSeveralItemsIsNotChanged(t *testing.T) {
+func TestSubscription_WithSeveralItemsIsNotChanged(t *testing.T) {
 	t.Parallel()
 	way, asked := answering(t, says(200, `{"id":"sub_1","items":{"data":[{"id":"si_1"},{"id":"si_2"}]}}`))
 	err := way.ChangePrice(t.Context(), billing.Change{Subscription: "sub_1", Item: itemOf(t, "pro_monthly")})

@@ -12,7 +12,7 @@ import (
 
 // PostgreSQL takes types of up to a hundred characters. A longer one is refused, so that Stripe
 // does not retry it for three days.
-func TestATypeThatTheRecordDoesNotTakeIsNoEvent(t *testing.T) {
+func TestEvent_TypeTooLongForTheRecordIsRefused(t *testing.T) {
 	t.Parallel()
 	for letters, want := range map[int]error{100: nil, 101: billing.ErrNoEvent} {
 		signed := webhook.GenerateTestSignedPayload(&webhook.UnsignedPayload{

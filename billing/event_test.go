@@ -25,7 +25,7 @@ func sign(payload, secret string, at time.Time) string {
 const paidEvent = `{"id":"evt_1","object":"event","type":"invoice.paid","api_version":"2023-10-16","created":1795348800,` +
 	`"data":{"object":{"id":"in_1","object":"invoice","customer":"cus_1","payment_intent":"pi_1"}}}`
 
-func TestOnlyWhatStripeSignedLatelyIsAnEvent(t *testing.T) {
+func TestEvent_IsTakenOnlyWithARecentSignatureOfStripe(t *testing.T) {
 	t.Parallel()
 	good := sign(paidEvent, whsec, noon)
 	for name, c := range map[string]struct {
@@ -77,7 +77,7 @@ func TestOnlyWhatStripeSignedLatelyIsAnEvent(t *testing.T) {
 	}
 }
 
-func TestAnEventSaysWhoseItIsInEveryVersion(t *testing.T) {
+func TestEvent_NamesItsCustomerInEveryVersion(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		version, object string

@@ -120,7 +120,7 @@ func listOf(objects ...any) string {
 
 // Every request of this package has a path, a method and parameters that Stripe's API description
 // knows.
-func TestEveryCallIsWellFormed(t *testing.T) {
+func TestStripe_EveryCallIsWellFormed(t *testing.T) {
 	t.Parallel()
 	const url, subscription = "https://gateway.example/billing", `{"id":"sub_1","object":"subscription","items":{"object":"list","data":[` +
 		`{"id":"si_1","object":"subscription_item","price":{"id":"price_0","object":"price"}}]},"discount":{"id":"di_1","object":"discount","coupon":{"id":"founding"}}}`
@@ -237,7 +237,7 @@ func TestEveryCallIsWellFormed(t *testing.T) {
 }
 
 // SetUp creates whatever is missing, with parameters that Stripe knows.
-func TestSetUpIsWellFormed(t *testing.T) {
+func TestSetUp_IsWellFormed(t *testing.T) {
 	t.Parallel()
 	m := mocked(t)
 	for _, i := range plan.Items() {

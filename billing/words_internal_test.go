@@ -11,7 +11,7 @@ import (
 
 // An item that was added to a subscription by hand hides neither its plan nor the plan's price,
 // wherever Stripe lists it.
-func TestTheItemOfAPlanOfOursSaysWhatASubscriptionIsOf(t *testing.T) {
+func TestPlanOf_ItemOfOurPlanSaysWhatASubscriptionIs(t *testing.T) {
 	t.Parallel()
 	added := &stripe.Price{ID: "price_x", UnitAmount: 700, Product: &stripe.Product{ID: "prod_x"}}
 	key := &stripe.Price{

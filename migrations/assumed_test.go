@@ -12,7 +12,7 @@ import (
 
 // Programs before version 33 did not store whether a customer's country was taken from the network,
 // so none of those countries counts as declared.
-func TestCountriesOfBeforeAreAssumed(t *testing.T) {
+func TestMigration_AssumesEarlierCountries(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	db, err := sql.Open("pgx", testkit.EmptyPostgres(t))

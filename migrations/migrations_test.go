@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/migrations"
 )
 
-func TestMigrationsGoUpDownAndUpAgain(t *testing.T) {
+func TestMigrations_GoUpDownAndUpAgain(t *testing.T) {
 	t.Parallel()
 	ctx := context.Background()
 	db, err := sql.Open("pgx", testkit.EmptyPostgres(t))

@@ -94,7 +94,7 @@ var sumsOfHours = map[string][2]string{
 	},
 }
 
-func TestSumsAreFilledFromTheHoursThatThereAre(t *testing.T) {
+func TestSums_AreFilledFromTheExistingHours(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	db, provider := openBeforeSums(ctx, t)
@@ -133,7 +133,7 @@ func TestSumsAreFilledFromTheHoursThatThereAre(t *testing.T) {
 
 // A flush enters its buckets in the ledger and then adds to the hours. A migration that locked
 // these in the other order would deadlock with it.
-func TestAFlushUnderWayIsWaitedForByTheSums(t *testing.T) {
+func TestSums_WaitForAFlushUnderWay(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()

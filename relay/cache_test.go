@@ -14,7 +14,7 @@ import (
 	"github.com/chainaccess/gateway/relay/upstream"
 )
 
-func TestOnlyPlainParametersAreServedFromTheCache(t *testing.T) {
+func TestCache_ServesOnlyPlainParameters(t *testing.T) {
 	t.Parallel()
 	eth, _ := chain.Lookup("eth_mainnet")
 	solana, _ := chain.Lookup("solana_mainnet")
@@ -91,7 +91,7 @@ func method(t testing.TB, on *upstream.Chain, name string) *chain.Method {
 	return m
 }
 
-func TestCommitmentsAreKeptApart(t *testing.T) {
+func TestCache_KeepsCommitmentsApart(t *testing.T) {
 	t.Parallel()
 	clock := newClock()
 	a, on := setup(t, chain.SolanaMainnet, 0, clock)

@@ -10,7 +10,7 @@ import (
 )
 
 // Under the race detector sync.Pool drops items at random. AllocsPerRun excludes parallel tests.
-func TestLookingUpWhatIsStoredAllocatesNothing(t *testing.T) { //nolint:paralleltest // see above
+func TestLookup_AllocatesNothing(t *testing.T) { //nolint:paralleltest // see above
 	clock := newClock()
 	a, on := setup(t, chain.EthMainnet, 0, clock)
 	snapshot(on, 1064, 0, clock.Now())

@@ -14,7 +14,7 @@ var (
 	otherHash = "0x" + strings.Repeat("cd34", 16)
 )
 
-func TestSpellingsOfOneRequestShareAKey(t *testing.T) {
+func TestCacheKey_SpellingsOfOneRequestShareIt(t *testing.T) {
 	t.Parallel()
 	clock := newClock()
 	a, on := setup(t, chain.EthMainnet, 0, clock)
@@ -49,7 +49,7 @@ func TestSpellingsOfOneRequestShareAKey(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoHashIsNotLookedUp(t *testing.T) {
+func TestCacheKey_InvalidHashIsNotLookedUp(t *testing.T) {
 	t.Parallel()
 	clock := newClock()
 	a, on := setup(t, chain.EthMainnet, 0, clock)
@@ -75,7 +75,7 @@ func TestWhatIsNoHashIsNotLookedUp(t *testing.T) {
 	}
 }
 
-func TestChainsIdsAndGenerationsAreKeptApart(t *testing.T) {
+func TestCacheKey_KeepsChainsIDsAndGenerationsApart(t *testing.T) {
 	t.Parallel()
 	clock := newClock()
 	params := fmt.Appendf(nil, `["%s"]`, someHash)
@@ -98,7 +98,7 @@ func TestChainsIdsAndGenerationsAreKeptApart(t *testing.T) {
 	}
 }
 
-func TestOnlyAnswersAboutDeepBlocksAreKept(t *testing.T) {
+func TestCache_KeepsOnlyAnswersAboutDeepBlocks(t *testing.T) {
 	t.Parallel()
 	const head = 1064
 	block := func(number, hash string) string { return fmt.Sprintf(`{"number":%s,"hash":"%s"}`, number, hash) }
@@ -158,7 +158,7 @@ func TestOnlyAnswersAboutDeepBlocksAreKept(t *testing.T) {
 	}
 }
 
-func TestCountsAreKeptOnceTheirBlockIsKnownToBeDeep(t *testing.T) {
+func TestCache_KeepsCountsOnceTheirBlockIsKnownToBeDeep(t *testing.T) {
 	t.Parallel()
 	for _, how := range []struct{ method, result string }{
 		{"eth_getBlockByHash", `{"number":"0x3e8","hash":"` + someHash + `"}`},
@@ -194,7 +194,7 @@ func TestCountsAreKeptOnceTheirBlockIsKnownToBeDeep(t *testing.T) {
 	}
 }
 
-func TestNothingIsKeptBeforeTheHeadIsKnown(t *testing.T) {
+func TestCache_KeepsNothingBeforeTheHeadIsKnown(t *testing.T) {
 	t.Parallel()
 	clock := newClock()
 	a, on := setup(t, chain.EthMainnet, 0, clock)

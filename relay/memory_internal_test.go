@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestABatchHoldsNoMoreThanItsBoundAndAllTogetherNoMoreThanTheirs(t *testing.T) {
+func TestBatchMemory_EachBatchAndAllTogetherStayWithinTheirBounds(t *testing.T) {
 	t.Parallel()
 	shared := newBatchMemory(40 << 20)
 	first, second := &room{shared: shared, most: batchAnswerBytes}, &room{shared: shared, most: batchAnswerBytes}
@@ -41,7 +41,7 @@ func TestABatchHoldsNoMoreThanItsBoundAndAllTogetherNoMoreThanTheirs(t *testing.
 	}
 }
 
-func TestMemoryOfBatchesIsCountedRightUnderContention(t *testing.T) {
+func TestBatchMemory_IsCountedCorrectlyUnderContention(t *testing.T) {
 	t.Parallel()
 	shared := newBatchMemory(1 << 20)
 	var wg sync.WaitGroup

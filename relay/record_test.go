@@ -42,7 +42,7 @@ var made = store.Call{
 	Outcome: "upstream_failed", HTTPStatus: 502, Upstream: "provider-a", Attempts: 3, Duration: 40 * time.Millisecond,
 }
 
-func TestACallThatTheServiceFailedIsOneLineThatSaysWhichAndWhere(t *testing.T) {
+func TestLog_FailedCallIsOneLineThatSaysWhichAndWhere(t *testing.T) {
 	t.Parallel()
 	l, _, out := logged(slog.LevelInfo)
 	l.write(&made, fault.New(fault.UpstreamFailed, "").Wrap(errors.New("upstream provider-a: HTTP 500")),
@@ -70,7 +70,7 @@ func TestACallThatTheServiceFailedIsOneLineThatSaysWhichAndWhere(t *testing.T) {
 	}
 }
 
-func TestAThousandFailuresOfAKindAreAFewLines(t *testing.T) {
+func TestLog_AThousandFailuresOfAKindAreAFewLines(t *testing.T) {
 	t.Parallel()
 	l, clock, out := logged(slog.LevelInfo)
 	other := made
@@ -92,7 +92,7 @@ func TestAThousandFailuresOfAKindAreAFewLines(t *testing.T) {
 	}
 }
 
-func TestAtLevelDebugEveryCallIsALine(t *testing.T) {
+func TestLog_EveryCallIsALineAtLevelDebug(t *testing.T) {
 	t.Parallel()
 	l, _, out := logged(slog.LevelDebug)
 	for range 100 {
@@ -105,7 +105,7 @@ func TestAtLevelDebugEveryCallIsALine(t *testing.T) {
 }
 
 //nolint:paralleltest // allocations are counted per process
-func TestACallThatWentWellCostsTheLogNothing(t *testing.T) {
+func TestLog_SuccessfulCallCostsNothing(t *testing.T) {
 	l, _, _ := logged(slog.LevelInfo)
 	if n := testing.AllocsPerRun(100, func() { l.write(&made, nil, telemetry.OK) }); n != 0 {
 		t.Errorf("a call that is not logged allocates %v times", n)

@@ -63,7 +63,7 @@ func (s *sharing) readOf(ctx context.Context, c *call, hash string) (*upstream.A
 	}, &l)
 }
 
-func TestALeaderWhoseClientLeftIsGoneThoughItsCallSucceeds(t *testing.T) {
+func TestShare_LeaderWhoseClientLeftIsGoneThoughItsCallSucceeds(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		cause error
@@ -109,7 +109,7 @@ func TestALeaderWhoseClientLeftIsGoneThoughItsCallSucceeds(t *testing.T) {
 	}
 }
 
-func TestAPanicOfTheLeaderFailsItsFollowersOnly(t *testing.T) {
+func TestShare_PanicOfTheLeaderFailsItsFollowersOnly(t *testing.T) {
 	t.Parallel()
 	var armed atomic.Bool
 	followed := make(chan *fault.Error, 1)

@@ -87,7 +87,7 @@ func advisers(t *testing.T, pool *upstream.Pool) *office {
 	})
 }
 
-func TestAQuoteFollowsCatalogAndLadder(t *testing.T) {
+func TestQuote_FollowsCatalogAndLadder(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	lacking := []seen{{supply: plan.Public, can: map[chain.Capability]bool{chain.Trace: false, chain.Debug: true}}}
@@ -221,7 +221,7 @@ func TestAQuoteFollowsCatalogAndLadder(t *testing.T) {
 
 // The price of a heavy call of the fast tier on each rung: it takes 4 units, so 1,000 calls take
 // 4,000 and a million 4,000,000.
-func TestAQuotePricesCallsOnEveryRung(t *testing.T) {
+func TestQuote_PricesCallsOnEveryRung(t *testing.T) {
 	t.Parallel()
 	o := advisers(t, measured(t, time.Now(), map[chain.ID][]seen{
 		chain.EthMainnet: {{supply: plan.Public, can: map[chain.Capability]bool{chain.Debug: true}}},
@@ -268,7 +268,7 @@ func number(t *testing.T, n interface{ MarshalJSON() ([]byte, error) }) string {
 	return string(text)
 }
 
-func TestEveryCodeOfTheTableIsExplained(t *testing.T) {
+func TestExplainCode_KnowsEveryCodeOfTheTable(t *testing.T) {
 	t.Parallel()
 	o := advisers(t, nil)
 	for i, entry := range fault.Table() {
@@ -296,7 +296,7 @@ func TestEveryCodeOfTheTableIsExplained(t *testing.T) {
 	}
 }
 
-func TestACodeIsExplainedByWhoeverSaysIt(t *testing.T) {
+func TestExplainCode_IsAnsweredBySource(t *testing.T) {
 	t.Parallel()
 	o := advisers(t, nil)
 	for i, c := range []struct {
@@ -355,7 +355,7 @@ func TestACodeIsExplainedByWhoeverSaysIt(t *testing.T) {
 	}
 }
 
-func TestPlansAreListedAsTheDocumentHasThem(t *testing.T) {
+func TestListPlans_AreThoseOfTheDocument(t *testing.T) {
 	t.Parallel()
 	o := advisers(t, nil)
 	l := must[service.PlanList](t)(o.ListPlans.Invoke(o.ctx, neighbour(0), service.Nothing{}))
@@ -427,7 +427,7 @@ func (o *office) hold(t *testing.T, owner string) {
 	}
 }
 
-func TestAdviceIsBoundByNetwork(t *testing.T) {
+func TestAdvice_IsLimitedByNetwork(t *testing.T) {
 	t.Parallel()
 	o := advisers(t, nil)
 	began := time.Now()

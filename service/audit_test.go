@@ -8,7 +8,7 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-func TestTheAuditLogIsReadToItsEndByPages(t *testing.T) {
+func TestAuditLog_IsReadToItsEndByPages(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	ann, bob := browser(o.signIn(t, "ann@buyer.example")), browser(o.signIn(t, "bob@buyer.example"))

@@ -10,7 +10,7 @@ import (
 )
 
 // No refusal says to retry what a retry cannot fix.
-func TestWhatStripeSaysIsToldWithItsNextStep(t *testing.T) {
+func TestStripeError_ComesWithItsNextStep(t *testing.T) {
 	t.Parallel()
 	for err, want := range map[error]fault.Reason{
 		billing.ErrDeclined:       fault.FieldRefused,

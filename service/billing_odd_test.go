@@ -41,7 +41,7 @@ func (d *till) dashboard(t *testing.T, method, path string, form url.Values) (an
 
 // Support replaces the price of a subscription: its plan goes on and operators see it. Once the
 // subscription has ended at Stripe the plan ends, and another can be bought.
-func TestAPriceThatSupportReplacedKeepsThePlanForAsLongAsItIsPaid(t *testing.T) {
+func TestPlan_ReplacedPriceKeepsItAsLongAsItIsPaid(t *testing.T) {
 	t.Parallel()
 	d := openTill(t)
 	d.buy(t, "pro_monthly", stripe.Visa)

@@ -16,7 +16,7 @@ import (
 
 // A founding Pro is bought, upgraded, downgraded, upgraded again before the downgrade took effect,
 // cancelled and resumed. The status always equals that of Stripe.
-func TestAPlanIsBoughtChangedCancelledAndResumed(t *testing.T) {
+func TestPlan_IsBoughtChangedCancelledAndResumed(t *testing.T) {
 	t.Parallel()
 	d := openTill(t)
 	began := d.status(t)
@@ -93,7 +93,7 @@ func (d *till) invoices(t *testing.T) []service.InvoiceView {
 		service.ListInvoicesInput{})).Invoices
 }
 
-func TestADeclinedUpgradeChangesNothing(t *testing.T) {
+func TestPlan_DeclinedUpgradeChangesNothing(t *testing.T) {
 	t.Parallel()
 	d := openTill(t)
 	d.buy(t, "pro_monthly", stripe.DeclinesLater)
@@ -108,7 +108,7 @@ func TestADeclinedUpgradeChangesNothing(t *testing.T) {
 	refused(t, "past due", refusal, fault.FieldRefused, "Pay the open invoice")
 }
 
-func TestNobodyBuysASecondPlanByMistake(t *testing.T) {
+func TestPlan_SecondIsNotBoughtByMistake(t *testing.T) {
 	t.Parallel()
 	d := openTill(t)
 	first, opened := d.start(t, "founding")
@@ -144,7 +144,7 @@ func TestNobodyBuysASecondPlanByMistake(t *testing.T) {
 	refused(t, "a second plan", refusal, fault.FieldRefused, "subscription already")
 }
 
-func TestOnlyOwnersBuyAndOnlyForTheirAccount(t *testing.T) {
+func TestPurchase_IsForOwnersAndTheirAccountOnly(t *testing.T) {
 	t.Parallel()
 	d := openTill(t)
 	bob := d.join(t, d.owner, "bob@buyer.example")
@@ -183,7 +183,7 @@ func TestOnlyOwnersBuyAndOnlyForTheirAccount(t *testing.T) {
 	refused(t, "a portal of nobody", refusal, fault.FieldRefused, "Nothing was bought")
 }
 
-func TestAPackIsPaidOnceAndShownUntilItIsVoid(t *testing.T) {
+func TestPack_IsPaidOnceAndShownUntilItIsVoid(t *testing.T) {
 	t.Parallel()
 	d := openTill(t)
 	d.buy(t, "pack_s", stripe.Visa)
@@ -230,7 +230,7 @@ func TestAPackIsPaidOnceAndShownUntilItIsVoid(t *testing.T) {
 	}
 }
 
-func TestVATGoesByTheCountryOfTheCustomer(t *testing.T) {
+func TestVAT_FollowsTheCustomersCountry(t *testing.T) {
 	t.Parallel()
 	d := openTill(t)
 	at := browser(d.owner)
@@ -256,7 +256,7 @@ func TestVATGoesByTheCountryOfTheCustomer(t *testing.T) {
 	refused(t, "nothing that is sold", refusal, fault.FieldRefused, "item")
 }
 
-func TestAnAccountBeginsOnlySoManyCheckouts(t *testing.T) {
+func TestCheckout_CountIsBoundedPerAccount(t *testing.T) {
 	t.Parallel()
 	d := openTill(t)
 	var last *fault.Error
@@ -275,7 +275,7 @@ func TestAnAccountBeginsOnlySoManyCheckouts(t *testing.T) {
 
 // While Stripe does not answer, nothing is sold. A checkout that may have been created holds its
 // seat until it expires.
-func TestWhileStripeIsAwayPurchasesWaitAndAllElseGoesOn(t *testing.T) {
+func TestPurchase_WaitsWhileStripeIsAwayAndAllElseGoesOn(t *testing.T) {
 	t.Parallel()
 	d := openTill(t)
 	d.start(t, "pack_s") // so that there is a customer
@@ -304,7 +304,7 @@ func TestWhileStripeIsAwayPurchasesWaitAndAllElseGoesOn(t *testing.T) {
 	}
 }
 
-func TestWithoutAKeyOfStripeNothingIsSold(t *testing.T) {
+func TestPurchase_IsRefusedWithoutAStripeKey(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t, func(o *service.Options) { o.Contact = "support@gateway.example" })
 	ann := browser(o.signIn(t, "ann@buyer.example"))

@@ -10,7 +10,7 @@ import (
 
 // An expired challenge leads back to the same key; a key or wallet that is bound already leads to
 // another key.
-func TestARefusedBindingLeadsToTheKeyThatItMeans(t *testing.T) {
+func TestBind_RefusalLeadsToTheKeyThatItMeans(t *testing.T) {
 	t.Parallel()
 	over := fault.New(fault.BindingRefused, "This challenge was used already.")
 	for want, err := range map[string]error{

@@ -13,7 +13,7 @@ import (
 )
 
 // After the customer is deleted in Stripe's dashboard, the plan ends and the account can buy again.
-func TestAnAccountBuysAgainAfterItsCustomerWasDeleted(t *testing.T) {
+func TestPurchase_WorksAgainAfterTheCustomerWasDeleted(t *testing.T) {
 	t.Parallel()
 	d := openTill(t)
 	d.buy(t, "pro_monthly", stripe.Visa)

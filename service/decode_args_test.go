@@ -55,7 +55,7 @@ func FuzzFillingAgreesWithJSON(f *testing.F) {
 	})
 }
 
-func TestPlainArgumentsAreFilled(t *testing.T) {
+func TestDecodeArgs_FillsPlainArguments(t *testing.T) {
 	t.Parallel()
 	args := map[string]any{
 		"chain": "eth_mainnet", "text": "a", "on": true, "whole": -7.0, "small": 127.0, "number": 0.1,
@@ -84,7 +84,7 @@ func (s *shout) UnmarshalText(text []byte) error {
 	return nil
 }
 
-func TestStructsThatReadThemselvesAreLeftToJSON(t *testing.T) {
+func TestDecodeArgs_LeavesStructsThatReadThemselvesToJSON(t *testing.T) {
 	t.Parallel()
 	for _, of := range []reflect.Type{
 		reflect.TypeFor[struct {
@@ -112,7 +112,7 @@ func TestStructsThatReadThemselvesAreLeftToJSON(t *testing.T) {
 }
 
 // Metered operations are called often, so their input must use the decoder.
-func TestMeteredInputsAreFlat(t *testing.T) {
+func TestDecodeArgs_MeteredInputsAreFlat(t *testing.T) {
 	t.Parallel()
 	metered := 0
 	for _, c := range New(Options{}).All() {

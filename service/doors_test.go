@@ -75,7 +75,7 @@ func (o *office) doorKey(t *testing.T) service.Welcome {
 	return must[service.Welcome](t)(o.GetKey.Invoke(o.ctx, browser(""), service.GetKeyInput{}))
 }
 
-func TestAKeyIsBoundToTheWalletThatSignsItsMessage(t *testing.T) {
+func TestBind_KeyIsBoundToTheWalletThatSignsItsMessage(t *testing.T) {
 	t.Parallel()
 	o := openDoors(t)
 	key, mine, other := o.doorKey(t), newSigner(t), newSigner(t)
@@ -158,7 +158,7 @@ func TestAKeyIsBoundToTheWalletThatSignsItsMessage(t *testing.T) {
 	leads(f, "new_key", "POST /keys")
 }
 
-func TestAddressesOfWalletsAreChecked(t *testing.T) {
+func TestBind_AddressesOfWalletsAreChecked(t *testing.T) {
 	t.Parallel()
 	o := openDoors(t)
 	key := o.doorKey(t)
@@ -188,7 +188,7 @@ func TestAddressesOfWalletsAreChecked(t *testing.T) {
 	}
 }
 
-func TestAnOwnerAdoptsAKeyByItsClaimCodeOnce(t *testing.T) {
+func TestAdopt_OwnerTakesAKeyByItsClaimCodeOnce(t *testing.T) {
 	t.Parallel()
 	o := openDoors(t)
 	key := o.doorKey(t)
@@ -248,7 +248,7 @@ func TestAnOwnerAdoptsAKeyByItsClaimCodeOnce(t *testing.T) {
 	o.refuses(t, o.BindKeyStart, holder(key.Key), map[string]any{"address": newSigner(t).address}, fault.WrongKindOfKey)
 }
 
-func TestAnAgentIsClaimedByItsWallet(t *testing.T) {
+func TestClaim_AgentIsClaimedByItsWallet(t *testing.T) {
 	t.Parallel()
 	o := openDoors(t)
 	ann, bob := browser(o.signIn(t, "ann@buyer.example")), browser(o.signIn(t, "bob@seller.example"))
@@ -320,7 +320,7 @@ func TestAnAgentIsClaimedByItsWallet(t *testing.T) {
 	}
 }
 
-func TestDoorsSayWhenTheDurableFlowsAreAway(t *testing.T) {
+func TestDoors_SayWhenTheDurableFlowsAreAway(t *testing.T) {
 	t.Parallel()
 	var lc net.ListenConfig
 	closed, err := lc.Listen(t.Context(), "tcp4", "127.0.0.1:0")

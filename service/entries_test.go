@@ -28,7 +28,7 @@ func (o *office) enter(t *testing.T, address string) string {
 	return token(t, mail.Link)
 }
 
-func TestAnAddressOfTheWaitlistIsConfirmedByTheLinkOfItsMail(t *testing.T) {
+func TestWaitlist_AddressIsConfirmedByTheLinkOfItsMail(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	link := o.enter(t, "ann@buyer.example")
@@ -51,7 +51,7 @@ func TestAnAddressOfTheWaitlistIsConfirmedByTheLinkOfItsMail(t *testing.T) {
 	}
 }
 
-func TestAnAddressThatSomebodyElseEnteredIsTakenOffForGood(t *testing.T) {
+func TestWaitlist_AddressEnteredByOthersIsRemovedForGood(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	link := o.enter(t, "ann@buyer.example")
@@ -76,7 +76,7 @@ func TestAnAddressThatSomebodyElseEnteredIsTakenOffForGood(t *testing.T) {
 	}
 }
 
-func TestAWishIsWithdrawnByTheLinkOfItsMail(t *testing.T) {
+func TestWish_IsWithdrawnByTheLinkOfItsMail(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	for range 2 {
@@ -107,7 +107,7 @@ func TestAWishIsWithdrawnByTheLinkOfItsMail(t *testing.T) {
 	}
 }
 
-func TestALinkOfAnEntryThatIsNoneDoesNothing(t *testing.T) {
+func TestEntryLink_InvalidOneDoesNothing(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	link := o.enter(t, "ann@buyer.example")

@@ -14,7 +14,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-func TestFeedbackIsKeptForItsAccountAndAnswered(t *testing.T) {
+func TestFeedback_IsKeptForItsAccountAndAnswered(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	ann, eve := browser(o.signIn(t, "ann@buyer.example")), browser(o.signIn(t, "eve@other.example"))
@@ -74,7 +74,7 @@ func onNetwork(prefix string) *service.Caller {
 
 // Entering somebody else's address sends one mail there ever, without the caller's text. The text
 // goes to the operator, limited per network and in total.
-func TestAWishIsMailedToTheOperatorAndConfirmedOnce(t *testing.T) {
+func TestWish_IsMailedToTheOperatorAndConfirmedOnce(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	in := service.JoinWishlistInput{Items: "A node\nof <our> own", Email: "victim@third.example"}
@@ -124,7 +124,7 @@ func TestAWishIsMailedToTheOperatorAndConfirmedOnce(t *testing.T) {
 	}
 }
 
-func TestTheWaitlistTakesAnAddressOnce(t *testing.T) {
+func TestWaitlist_TakesAnAddressOnce(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	join := func(network int, email, qualifier string) service.JoinedWaitlist {

@@ -15,7 +15,7 @@ import (
 )
 
 // Insights report the same as the tools.
-func TestInsightsAreThoseOfTheTools(t *testing.T) {
+func TestInsights_AreThoseOfTheTools(t *testing.T) {
 	t.Parallel()
 	b := openBooks(t, atNoon)
 	b.commit(t, noon, nil,
@@ -57,7 +57,7 @@ func TestInsightsAreThoseOfTheTools(t *testing.T) {
 
 // Each reason has the request id of its own newest call, only of this account and the last 24
 // hours.
-func TestRefusalsNameTheNewestRequestOfTheirReason(t *testing.T) {
+func TestInsights_RefusalsNameTheirNewestRequest(t *testing.T) {
 	t.Parallel()
 	b := openBooks(t, atNoon)
 	b.commit(t, noon.Add(-2*time.Hour), nil,

@@ -75,7 +75,7 @@ func (o *office) admit(t *testing.T, key string, units plan.Units) meter.Admissi
 	return a
 }
 
-func TestAKeyIsShownOnceAndManagedByItsAccount(t *testing.T) {
+func TestKeys_AreShownOnceAndManagedByTheirAccount(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	ann := browser(o.signIn(t, "ann@buyer.example"))
@@ -119,7 +119,7 @@ func TestAKeyIsShownOnceAndManagedByItsAccount(t *testing.T) {
 	o.refuses(t, o.ConfigureKey, ann, map[string]any{"id": made.ID, "monthly_request_cap": 5.0}, fault.FieldRefused)
 }
 
-func TestFencesOfAKeyAreReadAndChangedAndNeverWiderThanTheAccount(t *testing.T) {
+func TestKeys_FencesAreReadAndChangedAndNeverWiderThanTheAccount(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	ann := browser(o.signIn(t, "ann@buyer.example"))
@@ -176,7 +176,7 @@ func TestFencesOfAKeyAreReadAndChangedAndNeverWiderThanTheAccount(t *testing.T) 
 }
 
 // Keys that came through a door or belong to an agent manage nothing.
-func TestKeysThatTheAccountDidNotMakeManageNothing(t *testing.T) {
+func TestKeys_ThoseTheAccountDidNotMakeManageNothing(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	welcome := must[service.Welcome](t)(o.GetKey.Invoke(o.ctx, browser(""), service.GetKeyInput{}))
@@ -195,7 +195,7 @@ func TestKeysThatTheAccountDidNotMakeManageNothing(t *testing.T) {
 	}
 }
 
-func TestSettingsChangeOnlyWhereTheyAreGiven(t *testing.T) {
+func TestSettings_ChangeOnlyWhereTheyAreGiven(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	ann := browser(o.signIn(t, "ann@buyer.example"))
@@ -229,7 +229,7 @@ func TestSettingsChangeOnlyWhereTheyAreGiven(t *testing.T) {
 	}
 }
 
-func TestAnAccountHasTheNameThatItsPeopleGiveIt(t *testing.T) {
+func TestAccount_HasTheNameThatItsPeopleGiveIt(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	ann := browser(o.signIn(t, "ann@buyer.example"))
@@ -254,7 +254,7 @@ func TestAnAccountHasTheNameThatItsPeopleGiveIt(t *testing.T) {
 }
 
 // Every field that holds an id of an account's object is tried. A new field requires a row here.
-func TestIdsOfAnotherAccountAreNotFoundByAnyCapability(t *testing.T) {
+func TestKeys_IDsOfAnotherAccountAreNotFoundByAnyCapability(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	ann, eve := browser(o.signIn(t, "ann@buyer.example")), browser(o.signIn(t, "eve@other.example"))
@@ -510,7 +510,7 @@ func (o *office) wideKey(t *testing.T) string {
 
 // Every field of every operation refuses values of every wrong type, texts that are too long and
 // control characters, and names the field, while all other fields are valid.
-func TestEveryFieldRefusesWhatItDoesNotTake(t *testing.T) {
+func TestFields_EachRefusesWhatItDoesNotTake(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	var users []*service.Caller // several, because each has a rate limit
@@ -586,7 +586,7 @@ func TestEveryFieldRefusesWhatItDoesNotTake(t *testing.T) {
 	}
 }
 
-func TestAKeyUsesManagementSixtyTimesAMinute(t *testing.T) {
+func TestManagement_IsLimitedToSixtyCallsAMinuteForAKey(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	ann := browser(o.signIn(t, "ann@buyer.example"))
@@ -608,7 +608,7 @@ func TestAKeyUsesManagementSixtyTimesAMinute(t *testing.T) {
 	must[service.KeyList](t)(o.ListKeys.Invoke(o.ctx, ann, service.ListKeysInput{}))
 }
 
-func TestUsageIsShownDayByDayUpToToday(t *testing.T) {
+func TestUsage_IsShownDayByDayUpToToday(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	ann := browser(o.signIn(t, "ann@buyer.example"))
@@ -672,7 +672,7 @@ func TestUsageIsShownDayByDayUpToToday(t *testing.T) {
 }
 
 // What binding, adopting and claiming refuse before any workflow starts.
-func TestDoorsRefuseWhatCannotBeBeforeAnythingBegins(t *testing.T) {
+func TestDoors_RefuseTheImpossibleBeforeAnythingBegins(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	ann := browser(o.signIn(t, "ann@buyer.example"))

@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/payments/x402"
 )
 
-func TestWithoutUsageNothingHasToBeBoughtToBeCheapest(t *testing.T) {
+func TestLadder_ZeroUsageNeedsNoPurchaseToBeCheapest(t *testing.T) {
 	t.Parallel()
 	h := &service{Options: Options{
 		Now: func() time.Time { return plan.Founding().Ends }, Terms: x402.Terms{Chain: 8453, PayTo: wallet.Address{1}},
@@ -38,7 +38,7 @@ func TestWithoutUsageNothingHasToBeBoughtToBeCheapest(t *testing.T) {
 
 // The price list counts pay per call as premium, but its calls are served by the wholesale supply
 // of the menu.
-func TestEveryRungIsServedAsItsPlanPackOrTierIs(t *testing.T) {
+func TestLadder_EveryRungIsServedAsItsPlanPackOrTierIs(t *testing.T) {
 	t.Parallel()
 	h := &service{Options: Options{Now: func() time.Time { return plan.Founding().Ends }}}
 	for _, r := range plan.Ladder() {

@@ -122,7 +122,7 @@ func (tr *trial) recorded(t *testing.T, id uuid.UUID) store.Call {
 	return calls[0]
 }
 
-func TestAnAnswerIsPaidOnceAndServedAgainForNothing(t *testing.T) {
+func TestMetered_AnswerIsPaidOnceAndServedAgainForNothing(t *testing.T) {
 	t.Parallel()
 	tr := openTrial(t, service.Meta{TTL: time.Minute}, nil)
 	key, owner := tr.keyOf(t, 1)
@@ -154,7 +154,7 @@ func TestAnAnswerIsPaidOnceAndServedAgainForNothing(t *testing.T) {
 	}
 }
 
-func TestWhatFailsIsGivenBack(t *testing.T) {
+func TestMetered_FailureIsRefunded(t *testing.T) {
 	t.Parallel()
 	fails := map[string]struct {
 		run  trialRun
@@ -204,7 +204,7 @@ func TestWhatFailsIsGivenBack(t *testing.T) {
 	}
 }
 
-func TestARequestThatIsWrongInItselfCostsNothingAndRunsNothing(t *testing.T) {
+func TestMetered_InvalidRequestIsFreeAndRunsNothing(t *testing.T) {
 	t.Parallel()
 	tr := openTrial(t, service.Meta{TTL: time.Minute}, nil)
 	key, _ := tr.keyOf(t, 1)
@@ -233,7 +233,7 @@ func TestARequestThatIsWrongInItselfCostsNothingAndRunsNothing(t *testing.T) {
 	t.Error("wrong requests do not count in the rate window")
 }
 
-func TestFencesHoldForMeteredCapabilitiesAndNameTheNextDoor(t *testing.T) {
+func TestMetered_FencesHoldAndNameTheNextDoor(t *testing.T) {
 	t.Parallel()
 	tr := openTrial(t, service.Meta{Service: account.Data}, nil)
 	door := must[service.Welcome](t)(tr.GetKey.Invoke(tr.ctx, browser(""), service.GetKeyInput{})).Key
@@ -266,7 +266,7 @@ func TestFencesHoldForMeteredCapabilitiesAndNameTheNextDoor(t *testing.T) {
 	tr.wantRefusal(t, refusal, fault.ServiceOff)
 }
 
-func TestIdenticalUsesUnderWayShareARunAndPayEach(t *testing.T) {
+func TestMetered_IdenticalUsesUnderWayShareARunAndPayEach(t *testing.T) {
 	t.Parallel()
 	const users = 5
 	for name, failure := range map[string]error{"answered": nil, "failed": fault.New(fault.UpstreamFailed, "")} {
@@ -312,7 +312,7 @@ func TestIdenticalUsesUnderWayShareARunAndPayEach(t *testing.T) {
 	}
 }
 
-func TestAClientThatLeavesPaysForWhatItAsked(t *testing.T) {
+func TestMetered_ClientThatLeavesPaysForWhatItAsked(t *testing.T) {
 	t.Parallel()
 	ctx, leave := context.WithCancel(t.Context())
 	tr := openTrial(t, service.Meta{TTL: time.Minute},
@@ -335,7 +335,7 @@ func TestAClientThatLeavesPaysForWhatItAsked(t *testing.T) {
 	}
 }
 
-func TestARunSaysHowLongItsAnswerIsKept(t *testing.T) {
+func TestMetered_RunSaysHowLongItsAnswerIsKept(t *testing.T) {
 	t.Parallel()
 	tr := openTrial(t, service.Meta{TTL: time.Minute},
 		func(_ context.Context, c *service.Call, in service.TrialInput) error {
@@ -358,7 +358,7 @@ func TestARunSaysHowLongItsAnswerIsKept(t *testing.T) {
 	}
 }
 
-func TestVisitorsPayNothingAndAreLimitedByTheirNetwork(t *testing.T) {
+func TestMetered_VisitorsPayNothingAndAreLimitedByNetwork(t *testing.T) {
 	t.Parallel()
 	tr := openTrial(t, service.Meta{}, nil)
 	visitor := browser("")
@@ -380,7 +380,7 @@ func TestVisitorsPayNothingAndAreLimitedByTheirNetwork(t *testing.T) {
 	tr.wantRefusal(t, refusal, fault.KeyInvalid)
 }
 
-func TestASuspendedAccountIsServedNoKeptAnswer(t *testing.T) {
+func TestMetered_SuspendedAccountIsServedNoCachedAnswer(t *testing.T) {
 	t.Parallel()
 	tr := openTrial(t, service.Meta{TTL: time.Minute}, nil)
 	key, owner := tr.keyOf(t, 5)

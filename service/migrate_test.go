@@ -15,7 +15,7 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-func TestAConfigurationIsMappedAndNothingSecretComesBack(t *testing.T) {
+func TestMigrate_MapsAConfigurationAndReturnsNothingSecret(t *testing.T) {
 	t.Parallel()
 	public := []seen{{supply: plan.Public, can: map[chain.Capability]bool{chain.Debug: true}}}
 	o := advisers(t, measured(t, time.Now(), map[chain.ID][]seen{
@@ -90,7 +90,7 @@ func TestAConfigurationIsMappedAndNothingSecretComesBack(t *testing.T) {
 	}
 }
 
-func TestAnyTextIsReadAndNoneThatIsTooLong(t *testing.T) {
+func TestMigrate_ReadsAnyTextAndNoneThatIsTooLong(t *testing.T) {
 	t.Parallel()
 	o := advisers(t, measured(t, time.Now(), nil))
 	for i, config := range []any{
@@ -109,7 +109,7 @@ func TestAnyTextIsReadAndNoneThatIsTooLong(t *testing.T) {
 }
 
 // Anything not understood makes ready false. Unknown names are counted and not repeated.
-func TestAMoveIsReadyOnlyWhenAllIsUnderstood(t *testing.T) {
+func TestMigrate_IsReadyOnlyWhenAllIsUnderstood(t *testing.T) {
 	t.Parallel()
 	o := advisers(t, measured(t, time.Now(), map[chain.ID][]seen{chain.EthMainnet: {{supply: plan.Public}}}))
 	const rpc = "RPC=https://eth.llamarpc.com\n"
@@ -141,7 +141,7 @@ func TestAMoveIsReadyOnlyWhenAllIsUnderstood(t *testing.T) {
 	}
 }
 
-func TestTextsAreReadOneAfterAnother(t *testing.T) {
+func TestMigrate_TextsAreReadOneAfterAnother(t *testing.T) {
 	t.Parallel()
 	o := advisers(t, measured(t, time.Now(), nil))
 	free := o.Occupy()
@@ -169,7 +169,7 @@ func TestTextsAreReadOneAfterAnother(t *testing.T) {
 }
 
 // Callers with keys behind one address do not share a limit. An invalid key counts as the network.
-func TestAdviceIsCountedByTheKeyThatComesAlong(t *testing.T) {
+func TestMigrate_AdviceIsCountedByTheKeyThatComesAlong(t *testing.T) {
 	t.Parallel()
 	o := advisers(t, measured(t, time.Now(), nil))
 	with := func(bearer string) *fault.Error {

@@ -111,7 +111,7 @@ func (d *till) askAll(t *testing.T, who *reader) map[string]string {
 
 // A key that does not manage the account learns nothing about the usage and payments of others. The
 // owner asks first, so that a cached response would be found.
-func TestNoKeyThatDoesNotManageLearnsOfOthersUsageAndMoney(t *testing.T) {
+func TestOwnScope_UnprivilegedKeyLearnsNothingOfOthersUsageAndMoney(t *testing.T) {
 	t.Parallel()
 	d, _, owner, agent, adopted := openFamily(t)
 	var shown strings.Builder
@@ -146,7 +146,7 @@ func TestNoKeyThatDoesNotManageLearnsOfOthersUsageAndMoney(t *testing.T) {
 	}
 }
 
-func TestAnAdoptedKeySeesItsOwnUseInWhole(t *testing.T) {
+func TestOwnScope_AdoptedKeySeesItsOwnUseInFull(t *testing.T) {
 	t.Parallel()
 	d, b, owner, _, adopted := openFamily(t)
 	month := must[service.UsageReport](t)(d.UsageReport.Invoke(d.ctx, adopted.Caller, service.UsageReportInput{}))
@@ -188,7 +188,7 @@ func TestAnAdoptedKeySeesItsOwnUseInWhole(t *testing.T) {
 
 // Past the soft ceiling every key of the account is slowed down, including one that does not see
 // the account's usage.
-func TestAKeyIsToldTheRateThatItHas(t *testing.T) {
+func TestOwnScope_KeyIsToldItsRate(t *testing.T) {
 	t.Parallel()
 	d := openTill(t)
 	d.buy(t, "builder", stripe.Visa)
@@ -214,7 +214,7 @@ func TestAKeyIsToldTheRateThatItHas(t *testing.T) {
 
 // Calls of every key draw from packs, which have premium supply. Only the owner learns where the
 // account is billed.
-func TestAnAdoptedKeyIsToldOfPremiumSupplyAndNotWhereItsOwnerIsBilled(t *testing.T) {
+func TestOwnScope_AdoptedKeySeesPremiumSupplyAndNotItsOwnersBilling(t *testing.T) {
 	t.Parallel()
 	d := openTill(t)
 	door := d.doorKey(t)
@@ -244,7 +244,7 @@ func TestAnAdoptedKeyIsToldOfPremiumSupplyAndNotWhereItsOwnerIsBilled(t *testing
 }
 
 // The holder of a door key is the only one of its account and sees all of it.
-func TestADoorKeyThatNobodyAdoptedSeesItsAccount(t *testing.T) {
+func TestOwnScope_UnadoptedDoorKeySeesItsAccount(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	door := o.doorKey(t)

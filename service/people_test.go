@@ -192,7 +192,7 @@ func (o *office) refuses(t *testing.T, op service.Definition, caller *service.Ca
 	return *refusal
 }
 
-func TestWhoeverSignsInManagesTheirAccountAtOnce(t *testing.T) {
+func TestSignIn_NewPersonManagesTheirAccountAtOnce(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	cookie := o.signIn(t, "ann@buyer.example")
@@ -219,7 +219,7 @@ func TestWhoeverSignsInManagesTheirAccountAtOnce(t *testing.T) {
 	o.refuses(t, o.ShowSession, browser(cookie), nil, fault.KeyInvalid)
 }
 
-func TestASignInIsAnsweredAlikeForKnownAndUnknownAddresses(t *testing.T) {
+func TestSignIn_AnswersKnownAndUnknownAddressesAlike(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	o.signIn(t, "known@buyer.example")
@@ -253,7 +253,7 @@ func (o *office) ofUsers() []service.Definition {
 	}
 }
 
-func TestWithoutASessionOfUsersNothingIsTold(t *testing.T) {
+func TestSession_WithoutOneNothingIsShown(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	cookie := o.signIn(t, "ann@buyer.example")
@@ -276,7 +276,7 @@ func TestWithoutASessionOfUsersNothingIsTold(t *testing.T) {
 	}
 }
 
-func TestIdsOfAnotherAccountAreNotFoundByAnyCapabilityOfPeople(t *testing.T) {
+func TestPeople_IDsOfAnotherAccountAreNotFoundByAnyCapability(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	ann := o.signIn(t, "ann@buyer.example")
@@ -303,7 +303,7 @@ func TestIdsOfAnotherAccountAreNotFoundByAnyCapabilityOfPeople(t *testing.T) {
 	}
 }
 
-func TestMembersManageNobody(t *testing.T) {
+func TestMembers_ManageNobody(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	ann := o.signIn(t, "ann@buyer.example")
@@ -321,7 +321,7 @@ func TestMembersManageNobody(t *testing.T) {
 	o.refuses(t, o.ShowSession, bob, nil, fault.KeyInvalid)
 }
 
-func TestASuspendedAccountMayBeLookedAtAndLeftOnly(t *testing.T) {
+func TestAccount_SuspendedOneMayOnlyBeViewedAndLeft(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	own := o.signIn(t, "bob@buyer.example")
@@ -391,7 +391,7 @@ func TestASuspendedAccountMayBeLookedAtAndLeftOnly(t *testing.T) {
 	}
 }
 
-func TestWrongFieldsOfPeopleAreRefusedAndChangeNothing(t *testing.T) {
+func TestPeople_WrongFieldsAreRefusedAndChangeNothing(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	ann := o.signIn(t, "ann@buyer.example")
@@ -458,7 +458,7 @@ func (o *office) mailsSent() int {
 	return len(o.mails)
 }
 
-func TestSignInLinksAreNotFollowedWithoutEndFromOneNetwork(t *testing.T) {
+func TestSignIn_LinksAreLimitedByNetwork(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	for range 200 {

@@ -9,7 +9,7 @@ import (
 )
 
 // Callers without an account get the same prices as the rungs, and the cheapest of them.
-func TestAVolumeIsPricedForWhoeverAsks(t *testing.T) {
+func TestPriceVolume_AnswersAnybody(t *testing.T) {
 	t.Parallel()
 	o := advisers(t, nil)
 	for i, c := range []struct {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestUptimeGoesByTheShareOfFailures(t *testing.T) {
+func TestRecommend_UptimeGoesByTheShareOfFailures(t *testing.T) {
 	t.Parallel()
 	percent := func(p float64) *float64 { return &p }
 	ranked := []RankedChain{

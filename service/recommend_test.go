@@ -15,7 +15,7 @@ import (
 
 const ms = time.Millisecond
 
-func TestAChainIsRecommendedByWhatWasMeasured(t *testing.T) {
+func TestRecommend_ChainByWhatWasMeasured(t *testing.T) {
 	t.Parallel()
 	at := time.Now().Add(-time.Minute).UTC().Truncate(time.Second)
 	pool := measured(t, at, map[chain.ID][]seen{
@@ -99,7 +99,7 @@ func TestAChainIsRecommendedByWhatWasMeasured(t *testing.T) {
 	}
 }
 
-func TestNothingIsRecommendedWhileNothingIsMeasured(t *testing.T) {
+func TestRecommend_NothingWhileNothingIsMeasured(t *testing.T) {
 	t.Parallel()
 	for name, at := range map[string]time.Time{"never": {}, "an hour ago": time.Now().Add(-time.Hour)} {
 		o := advisers(t, measured(t, at, map[chain.ID][]seen{chain.EthMainnet: {{supply: plan.Public, latency: ms}}}))
@@ -118,7 +118,7 @@ func TestNothingIsRecommendedWhileNothingIsMeasured(t *testing.T) {
 	}
 }
 
-func TestARouteIsRecommendedByNeedAndMeasurement(t *testing.T) {
+func TestRecommend_RouteByNeedAndMeasurement(t *testing.T) {
 	t.Parallel()
 	at := time.Now().Add(-time.Second).UTC().Truncate(time.Second)
 	o := advisers(t, measured(t, at, map[chain.ID][]seen{

@@ -21,7 +21,7 @@ import (
 
 // Free operations are recorded as they were answered: without a route as a result, and a panic as
 // the internal error that its caller gets.
-func TestManagementIsRecordedAsItWasAnswered(t *testing.T) {
+func TestRecord_ManagementIsRecordedAsAnswered(t *testing.T) {
 	t.Parallel()
 	var lines bytes.Buffer
 	trial := openTrialWith(t, service.Meta{}, nil, func(o *service.Options) {
@@ -57,7 +57,7 @@ func TestManagementIsRecordedAsItWasAnswered(t *testing.T) {
 }
 
 // Callers who can make uses fail must not fill the disk with log lines.
-func TestFailedUsesAreLoggedAFewOfAKindAtATime(t *testing.T) {
+func TestLog_FailedUsesAreWrittenAFewOfAKindAtATime(t *testing.T) {
 	t.Parallel()
 	var lines bytes.Buffer
 	clock := testkit.NewClock(time.Now())

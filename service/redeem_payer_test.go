@@ -54,7 +54,7 @@ func (s *shop) process(j *judging) *service.Registry {
 	return service.New(o)
 }
 
-func TestWhatTheFlowReadsThoughTheAPICannotIsAnswered(t *testing.T) {
+func TestRedeem_ReadsOfTheFlowAnswerWhenTheAPICannotRead(t *testing.T) {
 	t.Parallel()
 	s, payer := openShop(t), newSigner(t)
 	blind := s.process(&judging{blind: true})
@@ -103,7 +103,7 @@ func (s *shop) from(amounts ...uint64) (hash string, wallets []wallet.Address) {
 	return s.pay(tx), wallets
 }
 
-func TestNobodyStandsInAContractWalletsWay(t *testing.T) {
+func TestRedeem_NobodyBlocksAContractWallet(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
 	redeem := func(hash string, by wallet.Address) error {
@@ -132,7 +132,7 @@ func TestNobodyStandsInAContractWalletsWay(t *testing.T) {
 	}
 }
 
-func TestWhoWasSeenInTimeIsNotTooLate(t *testing.T) {
+func TestRedeem_SeenInTimeIsNotTooLate(t *testing.T) {
 	t.Parallel()
 	s, payer := openShop(t), newSigner(t)
 	tx := transfer(90_000, payer)
@@ -151,7 +151,7 @@ func TestWhoWasSeenInTimeIsNotTooLate(t *testing.T) {
 	}
 }
 
-func TestRedeemsThatLookIntoTheRecordAreLimited(t *testing.T) {
+func TestRedeem_LookupsInTheRecordAreLimited(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	in := service.RedeemInput{

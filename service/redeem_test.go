@@ -23,7 +23,7 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-func TestAPaymentIsRedeemedForACredentialThatWorks(t *testing.T) {
+func TestRedeem_PaymentGivesACredentialThatWorks(t *testing.T) {
 	t.Parallel()
 	s, payer := openShop(t), newSigner(t)
 	hash := s.pay(transfer(90_000, payer))
@@ -66,7 +66,7 @@ func TestAPaymentIsRedeemedForACredentialThatWorks(t *testing.T) {
 	}
 }
 
-func TestWhatDoesNotPayIsNotRedeemed(t *testing.T) {
+func TestRedeem_RefusesWhatDoesNotPay(t *testing.T) {
 	t.Parallel()
 	s, payer, other := openShop(t), newSigner(t), newSigner(t)
 	change := func(f func(tx *testkit.LedgerTx)) string {
@@ -137,7 +137,7 @@ func TestWhatDoesNotPayIsNotRedeemed(t *testing.T) {
 	}
 }
 
-func TestTooMuchIsCappedAndSaidSo(t *testing.T) {
+func TestRedeem_ExcessIsCappedAndSaidSo(t *testing.T) {
 	t.Parallel()
 	s, payer := openShop(t), newSigner(t)
 	hash := s.pay(transfer(50_000_000, payer))
@@ -151,7 +151,7 @@ func TestTooMuchIsCappedAndSaidSo(t *testing.T) {
 	}
 }
 
-func TestPayersOfOneTransactionAreApartAndTheirTransfersSummed(t *testing.T) {
+func TestRedeem_SeparatesPayersOfOneTransactionAndSumsTheirTransfers(t *testing.T) {
 	t.Parallel()
 	s, first, second := openShop(t), newSigner(t), newSigner(t)
 	tx := transfer(54_000, first, second)
@@ -177,7 +177,7 @@ func TestPayersOfOneTransactionAreApartAndTheirTransfersSummed(t *testing.T) {
 	}
 }
 
-func TestTwoHundredConcurrentRedeemsLeaveOneCredentialAndOneSettlement(t *testing.T) {
+func TestRedeem_TwoHundredConcurrentLeaveOneCredentialAndOneSettlement(t *testing.T) {
 	t.Parallel()
 	s, payer := openShop(t), newSigner(t)
 	hash := s.pay(transfer(90_000, payer))
@@ -232,7 +232,7 @@ func TestTwoHundredConcurrentRedeemsLeaveOneCredentialAndOneSettlement(t *testin
 	}
 }
 
-func TestAPaymentThatIsTooYoungIsPending(t *testing.T) {
+func TestRedeem_TooYoungPaymentIsPending(t *testing.T) {
 	t.Parallel()
 	s, payer := openShop(t), newSigner(t)
 	tx := transfer(90_000, payer)
@@ -266,7 +266,7 @@ func TestAPaymentThatIsTooYoungIsPending(t *testing.T) {
 	}, "it is deep enough")
 }
 
-func TestAReorganisationMovesNothingTwice(t *testing.T) {
+func TestRedeem_ReorgMovesNothingTwice(t *testing.T) {
 	t.Parallel()
 	s, payer := openShop(t), newSigner(t)
 	hash := s.pay(transfer(90_000, payer))
@@ -292,7 +292,7 @@ func TestAReorganisationMovesNothingTwice(t *testing.T) {
 	}
 }
 
-func TestAPaymentThatLeavesTheChainTakesItsCredentialAlong(t *testing.T) {
+func TestRedeem_ReorganizedPaymentTakesItsCredentialAlong(t *testing.T) {
 	t.Parallel()
 	s, payer := openShop(t), newSigner(t)
 	spent, unspent := s.pay(transfer(90_000, payer)), s.pay(transfer(90_000, payer))
@@ -329,7 +329,7 @@ func TestAPaymentThatLeavesTheChainTakesItsCredentialAlong(t *testing.T) {
 	}
 }
 
-func TestASettlementOutlivesItsHistory(t *testing.T) {
+func TestSettlement_OutlivesItsHistory(t *testing.T) {
 	t.Parallel()
 	s, payer := openShop(t), newSigner(t)
 	hash := s.pay(transfer(90_000, payer))
@@ -363,7 +363,7 @@ func TestASettlementOutlivesItsHistory(t *testing.T) {
 	}
 }
 
-func TestAChainThatCannotBeReadParksThePaymentAndLosesNothing(t *testing.T) {
+func TestRedeem_UnreadableChainParksThePaymentAndLosesNothing(t *testing.T) {
 	t.Parallel()
 	s, payer := openShop(t), newSigner(t)
 	hash := s.pay(transfer(5_000_000, payer))
@@ -404,7 +404,7 @@ func TestAChainThatCannotBeReadParksThePaymentAndLosesNothing(t *testing.T) {
 	}
 }
 
-func TestAGrantThatTheAPIDiedOverIsRedeemedAgainForTheSameUnits(t *testing.T) {
+func TestRedeem_GrantOfAKilledAPIIsRedeemedAgainForTheSameUnits(t *testing.T) {
 	t.Parallel()
 	s, payer := openShop(t), newSigner(t)
 	hash := s.pay(transfer(90_000, payer))
@@ -427,7 +427,7 @@ func TestAGrantThatTheAPIDiedOverIsRedeemedAgainForTheSameUnits(t *testing.T) {
 	}
 }
 
-func TestRedeemsOfANetworkThatAskTheChainAreLimited(t *testing.T) {
+func TestRedeem_ChainReadsAreLimitedByNetwork(t *testing.T) {
 	t.Parallel()
 	s, payer := openShop(t), newSigner(t)
 	who := s.visitor()
@@ -445,7 +445,7 @@ func TestRedeemsOfANetworkThatAskTheChainAreLimited(t *testing.T) {
 	}
 }
 
-func TestAClosedLaneRedeemsNothing(t *testing.T) {
+func TestRedeem_ClosedLaneRedeemsNothing(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	in := body("0x"+strings.Repeat("cd", 32), "balanced", newSigner(t).sign(t, "whatever"))
@@ -455,7 +455,7 @@ func TestAClosedLaneRedeemsNothing(t *testing.T) {
 	}
 }
 
-func TestNoHistoryOfARedeemHoldsASecret(t *testing.T) {
+func TestRedeem_HistoriesHoldNoSecret(t *testing.T) {
 	t.Parallel()
 	s, payer := openShop(t), newSigner(t)
 	hash := s.pay(transfer(90_000, payer))

@@ -10,7 +10,7 @@ import (
 
 // Without the chain a recorded payer is who signed, or the signer of the message that the redeem
 // names. Of several messages nobody can tell which one was signed.
-func TestSignerWithoutChain(t *testing.T) {
+func TestSigner_WithoutChainIsWhoSignedOrTheMessagesSigner(t *testing.T) {
 	t.Parallel()
 	old, today, before := wallet.Address{1}, wallet.Address{2}, wallet.Address{3}
 	another := store.Settlement{ID: x402.ID{Payer: wallet.Address{9}}}

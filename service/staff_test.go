@@ -36,7 +36,7 @@ func (o *office) desk() []service.Definition {
 	return slices.DeleteFunc(o.All(), func(c service.Definition) bool { return c.Meta().Access != service.Staff })
 }
 
-func TestTheDeskIsThereForStaffAlone(t *testing.T) {
+func TestDesk_IsForStaffAlone(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	email, _ := account.ParseEmail("dee@staff.example")
@@ -75,7 +75,7 @@ func TestTheDeskIsThereForStaffAlone(t *testing.T) {
 	}
 }
 
-func TestWhatWaitsLongestIsOnTopOfTheDesk(t *testing.T) {
+func TestDesk_ListsTheLongestWaitingFirst(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	dee, ann := browser(o.staff(t)), browser(o.signIn(t, "ann@buyer.example"))
@@ -106,7 +106,7 @@ func TestWhatWaitsLongestIsOnTopOfTheDesk(t *testing.T) {
 	}
 }
 
-func TestStaffAnswersTheTicketOfAnotherAccountAndTheCustomerIsMailed(t *testing.T) {
+func TestDesk_ReplyReachesAnotherAccountsTicketAndMailsTheCustomer(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	dee, ann := browser(o.staff(t)), browser(o.signIn(t, "ann@buyer.example"))
@@ -185,7 +185,7 @@ func TestStaffAnswersTheTicketOfAnotherAccountAndTheCustomerIsMailed(t *testing.
 }
 
 // Staff sees who of an account acted: an e-mail address, or the prefix of a key.
-func TestTheDeskIsToldWhichKeyActed(t *testing.T) {
+func TestDesk_RecordsWhichKeyActed(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	dee, ann := browser(o.staff(t)), browser(o.signIn(t, "ann@buyer.example"))
@@ -207,7 +207,7 @@ func TestTheDeskIsToldWhichKeyActed(t *testing.T) {
 	}
 }
 
-func TestMailsOfAKeysTicketGoToTheOwnersAndToNobodyWhereThereIsNone(t *testing.T) {
+func TestTicket_OfAKeyMailsOnlyTheOwnersOrNobody(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	dee, ann := browser(o.staff(t)), browser(o.signIn(t, "ann@buyer.example"))
@@ -250,7 +250,7 @@ func TestMailsOfAKeysTicketGoToTheOwnersAndToNobodyWhereThereIsNone(t *testing.T
 	}
 }
 
-func TestAnsweredFeedbackIsMailedToItsGiver(t *testing.T) {
+func TestFeedback_AnswerIsMailedToItsGiver(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	dee, ann := browser(o.staff(t)), browser(o.signIn(t, "ann@buyer.example"))
@@ -300,7 +300,7 @@ func (o *office) waiting(t *testing.T) map[string]int {
 	return counts
 }
 
-func TestAnAddressIsWrittenToOnceForEver(t *testing.T) {
+func TestWaitlist_AddressIsInvitedOnceForEver(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	wish := func(address string) {

@@ -71,7 +71,7 @@ func (o *office) use(t *testing.T, of account.ID, key account.KeyID, agent strin
 
 // Users and the account's own keys see all of it, an agent's key only its agent's usage.
 // Pay-per-call accounts have no statements.
-func TestAnAgentSeesItsOwnUsageOnly(t *testing.T) {
+func TestStatement_AgentSeesItsOwnUsageOnly(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	ann := browser(o.signIn(t, "ann@buyer.example"))

@@ -24,7 +24,7 @@ func (o *office) stood(t *testing.T, id chain.ID, state chain.State, from time.T
 	}
 }
 
-func TestTheStatusTellsOfNowAndOfTheDays(t *testing.T) {
+func TestStatus_ReportsNowAndTheDays(t *testing.T) {
 	t.Parallel()
 	now := time.Now().UTC().Truncate(time.Second)
 	o := advisers(t, measured(t, now, map[chain.ID][]seen{
@@ -92,7 +92,7 @@ func TestTheStatusTellsOfNowAndOfTheDays(t *testing.T) {
 	}
 }
 
-func TestWithoutTheRecordTheStatusSaysWhatThisProcessSees(t *testing.T) {
+func TestStatus_WithoutPostgreSQLReportsWhatThisProcessSees(t *testing.T) {
 	t.Parallel()
 	o := advisers(t, measured(t, time.Now(), map[chain.ID][]seen{
 		chain.EthMainnet: {{supply: plan.Public, latency: 30 * ms}},
@@ -105,7 +105,7 @@ func TestWithoutTheRecordTheStatusSaysWhatThisProcessSees(t *testing.T) {
 	}
 }
 
-func TestOneNetworkAsksForTheStatusSixtyTimesAMinute(t *testing.T) {
+func TestStatus_IsLimitedToSixtyReadsAMinuteByNetwork(t *testing.T) {
 	t.Parallel()
 	o := advisers(t, measured(t, time.Now(), map[chain.ID][]seen{
 		chain.EthMainnet: {{supply: plan.Public, latency: ms}},

@@ -31,7 +31,7 @@ func (d *till) open(t *testing.T) []string {
 	return ids
 }
 
-func TestAWebhookIsStoredOnceAndPassedOn(t *testing.T) {
+func TestStripeEvent_IsStoredOnceAndPassedOn(t *testing.T) {
 	t.Parallel()
 	d := openTill(t)
 	d.start(t, "pack_s")
@@ -76,7 +76,7 @@ func TestAWebhookIsStoredOnceAndPassedOn(t *testing.T) {
 
 // If the process dies or Temporal does not answer after an event was stored, the sweep hands it on.
 // Stripe is not asked to retry.
-func TestAnEventThatNobodyCouldBeToldOfStaysOpen(t *testing.T) {
+func TestStripeEvent_StaysOpenUntilSomebodyCouldBeTold(t *testing.T) {
 	t.Parallel()
 	d := openTill(t)
 	d.start(t, "pack_s")

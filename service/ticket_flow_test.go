@@ -40,7 +40,7 @@ func (o *office) ticket(t *testing.T, who *service.Caller, reference string) sto
 	return now
 }
 
-func TestTheFlowOfATicketHearsOfItAtOnce(t *testing.T) {
+func TestTicket_FlowIsSignalledAtOnce(t *testing.T) {
 	t.Parallel()
 	temporal := testkit.Temporal(t).Dial(t)
 	o := openOffice(t, func(c *service.Options) { c.Flows = workflows.NewClient(temporal) })
@@ -60,7 +60,7 @@ func TestTheFlowOfATicketHearsOfItAtOnce(t *testing.T) {
 	}
 }
 
-func TestTicketsAreFiledAndAnsweredWhileTemporalIsAway(t *testing.T) {
+func TestTicket_IsFiledAndAnsweredWhileTemporalIsAway(t *testing.T) {
 	t.Parallel()
 	closed, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 
 // Callers who manage the account, and the desk, learn who wrote what. Any other key learns only
 // which messages are its own.
-func TestEachReaderLearnsWhoWroteAMessageAsFarAsTheyMay(t *testing.T) {
+func TestTicket_ReadersLearnTheWritersTheyMayKnow(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	cookie := o.signIn(t, "ann@buyer.example")

@@ -65,7 +65,7 @@ func (o *office) call(t *testing.T, key string, items ...store.Call) string {
 	return id.String()
 }
 
-func TestATicketCarriesWhatIsKnownOfItsMatter(t *testing.T) {
+func TestTicket_CarriesWhatIsKnownOfItsMatter(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t, withChain(t))
 	ann := browser(o.signIn(t, "ann@buyer.example"))
@@ -154,7 +154,7 @@ func TestATicketCarriesWhatIsKnownOfItsMatter(t *testing.T) {
 	}
 }
 
-func TestTicketsAreFoundByTheirAccountAndTheirAgentAlone(t *testing.T) {
+func TestTicket_IsFoundByItsAccountAndItsAgentAlone(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	ann, eve := browser(o.signIn(t, "ann@buyer.example")), browser(o.signIn(t, "eve@other.example"))
@@ -239,7 +239,7 @@ func TestTicketsAreFoundByTheirAccountAndTheirAgentAlone(t *testing.T) {
 	o.refuses(t, o.CreateTicket, browser(""), map[string]any{"subject": "x", "message": "x"}, fault.KeyInvalid)
 }
 
-func TestATicketIsAnsweredResolvedAndReopened(t *testing.T) {
+func TestTicket_IsAnsweredResolvedAndReopened(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	ann := browser(o.signIn(t, "ann@buyer.example"))
@@ -306,7 +306,7 @@ func TestATicketIsAnsweredResolvedAndReopened(t *testing.T) {
 	o.refuses(t, o.ListTickets, ann, map[string]any{"status": "lost"}, fault.FieldRefused)
 }
 
-func TestTextsOfCustomersAreKeptAndGivenAsTheyAre(t *testing.T) {
+func TestTicket_TextsOfCustomersAreStoredAndReturnedVerbatim(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	ann := browser(o.signIn(t, "ann@buyer.example"))
@@ -327,7 +327,7 @@ func TestTextsOfCustomersAreKeptAndGivenAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestTicketsAreListedByPages(t *testing.T) {
+func TestTickets_AreListedByPages(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	ann := browser(o.signIn(t, "ann@buyer.example"))
@@ -357,7 +357,7 @@ func TestTicketsAreListedByPages(t *testing.T) {
 }
 
 // Users of a suspended account learn the reason from support.
-func TestASuspendedAccountReachesSupport(t *testing.T) {
+func TestTicket_SuspendedAccountReachesSupport(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	ann := browser(o.signIn(t, "ann@buyer.example"))
@@ -388,7 +388,7 @@ func TestASuspendedAccountReachesSupport(t *testing.T) {
 	}
 }
 
-func TestTicketsOfADayAreRefusedUntilTheFirstIsADayOld(t *testing.T) {
+func TestTicket_DailyBoundHoldsUntilTheFirstIsADayOld(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	door := must[service.Welcome](t)(o.GetKey.Invoke(o.ctx, browser(""), service.GetKeyInput{}))
@@ -407,7 +407,7 @@ func TestTicketsOfADayAreRefusedUntilTheFirstIsADayOld(t *testing.T) {
 }
 
 // The preview of a ticket shows what the ticket then contains.
-func TestAPreviewShowsWhatATicketWillCarryAndFilesNothing(t *testing.T) {
+func TestTicket_PreviewShowsWhatItWillCarryAndFilesNothing(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t, withChain(t))
 	ann := browser(o.signIn(t, "ann@buyer.example"))
@@ -431,7 +431,7 @@ func TestAPreviewShowsWhatATicketWillCarryAndFilesNothing(t *testing.T) {
 	}
 }
 
-func TestWhatAKeyAskedGoesWithItToItsOwner(t *testing.T) {
+func TestTicket_OfAKeyGoesWithItToItsOwner(t *testing.T) {
 	t.Parallel()
 	o := openDoors(t)
 	key, left := o.doorKey(t), o.doorKey(t)

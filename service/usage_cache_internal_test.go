@@ -11,7 +11,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-func TestAnAnswerOfUsageIsMadeOnceInTenSeconds(t *testing.T) {
+func TestUsageCache_AnswerIsMadeOnceInTenSeconds(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, time.November, 22, 12, 0, 0, 0, time.UTC)
 	h := &service{Options: Options{Now: func() time.Time { return now }}, usageKept: newUsageKept()}
@@ -56,7 +56,7 @@ func TestAnAnswerOfUsageIsMadeOnceInTenSeconds(t *testing.T) {
 }
 
 // A cached report must never reach a caller who may see less.
-func TestWhoSeesAnotherPartOfAnAccountAsksSomethingElse(t *testing.T) {
+func TestUsageCache_AnotherScopeIsAnotherEntry(t *testing.T) {
 	t.Parallel()
 	of, agent := account.NewID(), account.NewAgentID()
 	ask := func(kind store.AccountKind, door account.Door, agent account.AgentID) usageAsk {
@@ -88,7 +88,7 @@ func TestWhoSeesAnotherPartOfAnAccountAsksSomethingElse(t *testing.T) {
 	}
 }
 
-func TestWhoAsksTheSameUsageMeanwhileWaitsForIt(t *testing.T) {
+func TestUsageCache_ConcurrentReadersShareOneRead(t *testing.T) {
 	t.Parallel()
 	h := &service{Options: Options{Now: time.Now}, usageKept: newUsageKept()}
 	const askers = 8

@@ -10,7 +10,7 @@ import (
 )
 
 // Usage recorded between two requests within ten seconds shows that the second one read nothing.
-func TestUsageIsReadOnceInTenSecondsForEachScope(t *testing.T) {
+func TestUsage_IsReadOnceInTenSecondsForEachScope(t *testing.T) {
 	t.Parallel()
 	base := time.Now().UTC().Add(time.Minute) // after the time of the agent's usage
 	var passed atomic.Int64

@@ -46,7 +46,7 @@ func openRange(t *testing.T) (b *books, other string) {
 	return b, made.ID
 }
 
-func TestARangeHasEveryStepAndTheSameSumsInEveryWay(t *testing.T) {
+func TestUsageRange_HasEveryStepAndTheSameSumsInEveryView(t *testing.T) {
 	t.Parallel()
 	b, other := openRange(t)
 	for _, c := range []struct {
@@ -97,7 +97,7 @@ func TestARangeHasEveryStepAndTheSameSumsInEveryWay(t *testing.T) {
 	}
 }
 
-func TestARangeTellsClassesLatencyAndReasons(t *testing.T) {
+func TestUsageRange_BreaksDownClassesLatencyAndReasons(t *testing.T) {
 	t.Parallel()
 	b, other := openRange(t)
 	all := explored(t, b, service.ExploreUsageInput{})
@@ -122,7 +122,7 @@ func TestARangeTellsClassesLatencyAndReasons(t *testing.T) {
 	b.refuses(t, b.ExploreUsage, b.eve, map[string]any{"key_id": other}, fault.NotYours)
 }
 
-func TestRecentFailuresOfAChainAreThoseOfTheChain(t *testing.T) {
+func TestUsageRange_RecentFailuresAreOfTheChosenChain(t *testing.T) {
 	t.Parallel()
 	b, other := openRange(t)
 	id, err := account.ParseKeyID(other)
@@ -180,7 +180,7 @@ func tableRows(t *testing.T, text string) [][]string {
 	return rows[1:]
 }
 
-func TestUsageAsATableHasEveryWordAndNoFormula(t *testing.T) {
+func TestUsageTable_HasEveryWordAndNoFormula(t *testing.T) {
 	t.Parallel()
 	b, other := openRange(t)
 	made := must[service.CreatedKey](t)(b.CreateKey.Invoke(b.ctx, b.ann, service.CreateKeyInput{

@@ -14,7 +14,7 @@ import (
 
 // A paid period begins at the instant of the purchase. Usage of that morning counts into the period
 // before, and is in its statement.
-func TestAPeriodThatBeginsAtNoonHasNothingOfTheMorning(t *testing.T) {
+func TestUsagePeriod_FromNoonHasNothingOfTheMorning(t *testing.T) {
 	t.Parallel()
 	b := openBooks(t)
 	const day = 24 * time.Hour

@@ -8,7 +8,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-func TestAnAllowanceAndItsPacksLastAsLongAsThePaceLeavesThem(t *testing.T) {
+func TestForecast_AllowanceAndPacksLastAsThePaceLeavesThem(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, time.November, 22, 12, 0, 0, 0, time.UTC)
 	end := now.Add(8 * 24 * time.Hour)
@@ -45,7 +45,7 @@ func TestAnAllowanceAndItsPacksLastAsLongAsThePaceLeavesThem(t *testing.T) {
 	}
 }
 
-func TestProductsAreDividedExactlyAndBounded(t *testing.T) {
+func TestForecast_ProductsAreDividedExactlyAndBounded(t *testing.T) {
 	t.Parallel()
 	const most = 1<<63 - 1
 	for _, c := range [][4]int64{

@@ -44,7 +44,7 @@ func (b *books) days(t *testing.T, key account.KeyID, from, to int) {
 		noon.Truncate(24*time.Hour), from, to)
 }
 
-func TestATableHasAllItsLinesOrIsRefused(t *testing.T) {
+func TestUsageTable_HasAllItsLinesOrIsRefused(t *testing.T) {
 	t.Parallel()
 	if service.MaxLines != 100_000 { // docs/decisions/0077; spreadsheet programs open a million lines
 		t.Errorf("a table has at most %d lines", service.MaxLines)
@@ -71,7 +71,7 @@ func TestATableHasAllItsLinesOrIsRefused(t *testing.T) {
 	}
 }
 
-func TestAnAccountHasOneTableMadeAtATime(t *testing.T) {
+func TestUsageTable_IsMadeOneAtATimePerAccount(t *testing.T) {
 	t.Parallel()
 	b := openBooks(t, atNoon)
 	b.days(t, b.keyID, 1, 3)

@@ -102,7 +102,7 @@ func textOf(t *testing.T, v any) string {
 	return string(text)
 }
 
-func TestAReportAddsUpTheLastHours(t *testing.T) {
+func TestUsageReport_AddsUpTheLastHours(t *testing.T) {
 	t.Parallel()
 	b := openBooks(t, atNoon)
 	// No usage, and no watermark.
@@ -159,7 +159,7 @@ func TestAReportAddsUpTheLastHours(t *testing.T) {
 	}
 }
 
-func TestListsOfAReportEndWithTheRest(t *testing.T) {
+func TestUsageReport_ListsEndWithTheRest(t *testing.T) {
 	t.Parallel()
 	b := openBooks(t, atNoon)
 	var lines []account.UsageLine
@@ -176,7 +176,7 @@ func TestListsOfAReportEndWithTheRest(t *testing.T) {
 	}
 }
 
-func TestVolumeHasEveryBucketAndTheLastIsUnderWay(t *testing.T) {
+func TestUsageReport_VolumeHasEveryBucketAndTheLastIsUnderWay(t *testing.T) {
 	t.Parallel()
 	b := openBooks(t, atNoon)
 	line := func(n int64) account.UsageLine {
@@ -233,7 +233,7 @@ func stats(t *testing.T, b *books, caller *service.Caller, report, window string
 	}))
 }
 
-func TestLatencyIsToldByChainAndBucket(t *testing.T) {
+func TestUsageReport_LatencyIsByChainAndBucket(t *testing.T) {
 	t.Parallel()
 	b := openBooks(t, atNoon)
 	b.commit(t, noon, []account.LatencyLine{
@@ -263,7 +263,7 @@ func TestLatencyIsToldByChainAndBucket(t *testing.T) {
 	}
 }
 
-func TestErrorsNameMethodsReasonsAndTheNewestRequests(t *testing.T) {
+func TestUsageReport_ErrorsNameMethodsReasonsAndNewestRequests(t *testing.T) {
 	t.Parallel()
 	b := openBooks(t, atNoon)
 	lines := []account.UsageLine{b.written(b.keyID, "eth_mainnet", "eth_call", "standard", "ok", 60, 60*plan.Unit)}
@@ -311,7 +311,7 @@ func TestErrorsNameMethodsReasonsAndTheNewestRequests(t *testing.T) {
 	}
 }
 
-func TestTheCacheSavesWhatItsHitsWouldHaveCost(t *testing.T) {
+func TestUsageReport_CacheSavesWhatItsHitsWouldHaveCost(t *testing.T) {
 	t.Parallel()
 	d := openTill(t)
 	d.buy(t, "pro_monthly", stripe.Visa)
@@ -348,7 +348,7 @@ func TestTheCacheSavesWhatItsHitsWouldHaveCost(t *testing.T) {
 }
 
 // The account's users and keys see all of it, an agent only its own, another account nothing.
-func TestUsageIsShownToWhomItIsOf(t *testing.T) {
+func TestUsageReport_IsShownOnlyToItsOwners(t *testing.T) {
 	t.Parallel()
 	b := openBooks(t)
 	b.use(t, b.id, b.keyID, "", 40)
@@ -417,7 +417,7 @@ func TestUsageIsShownToWhomItIsOf(t *testing.T) {
 	b.refuses(t, b.UsageStats, b.key, nil, fault.FieldRefused)
 }
 
-func TestAnAllowanceThatHasEndedIsAHighRisk(t *testing.T) {
+func TestUsageReport_EndedAllowanceIsAHighRisk(t *testing.T) {
 	t.Parallel()
 	b := openBooks(t)
 	b.use(t, b.id, b.keyID, "", 1_000_000)

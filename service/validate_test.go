@@ -20,7 +20,7 @@ func networkSubject(n int) map[string]any {
 
 // A body of 320 KiB has room for 32,000 names. Refusing them must not allocate an error and a text
 // for each.
-func TestManyUnknownNamesCostNoMoreThanAFew(t *testing.T) {
+func TestValidate_ManyUnknownNamesCostNoMoreThanAFew(t *testing.T) {
 	t.Parallel()
 	op, many := New(Options{}).ConfigureServices, networkSubject(32_000)
 	if _, errs := op.house.check(op.in, many); len(errs) != maxMistakes {
@@ -41,7 +41,7 @@ func TestManyUnknownNamesCostNoMoreThanAFew(t *testing.T) {
 	}
 }
 
-func TestAMistypedNameIsToldWithTheFieldThatIsMissing(t *testing.T) {
+func TestValidate_MistypedNameIsReportedWithTheMissingField(t *testing.T) {
 	t.Parallel()
 	_, refusal := New(Options{}).ComputeSelector.bind(map[string]any{"signatur": "f()", "signature": nil})
 	if refusal == nil || !strings.Contains(refusal.Message, "signatur: unexpected property") ||
@@ -50,7 +50,7 @@ func TestAMistypedNameIsToldWithTheFieldThatIsMissing(t *testing.T) {
 	}
 }
 
-func TestListsAndObjectsAreLookedAtNoFurtherThanTheyMayGo(t *testing.T) {
+func TestValidate_ReadsListsAndObjectsOnlyWithinTheirBounds(t *testing.T) {
 	t.Parallel()
 	op := New(Options{}).ConfigureServices
 	long := make([]any, 50_000)
@@ -75,7 +75,7 @@ func TestListsAndObjectsAreLookedAtNoFurtherThanTheyMayGo(t *testing.T) {
 
 // The schema's check creates an error for each wrong part, so every list and object of an input
 // must have a limit, and objects must not be nested.
-func TestEveryInputBoundsItsLists(t *testing.T) {
+func TestValidate_EveryInputBoundsItsLists(t *testing.T) {
 	t.Parallel()
 	for _, c := range New(Options{}).All() {
 		in := c.Input()

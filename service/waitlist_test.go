@@ -9,7 +9,7 @@ import (
 )
 
 // Prices are served without PostgreSQL; what depends on it is shown as not on sale.
-func TestPricesAreToldWithoutTheRecord(t *testing.T) {
+func TestPrices_AreShownWithoutPostgreSQL(t *testing.T) {
 	t.Parallel()
 	o := advisers(t, measured(t, time.Now(), nil))
 	o.store.Close()
@@ -26,7 +26,7 @@ func TestPricesAreToldWithoutTheRecord(t *testing.T) {
 func hasSeatsNote(note string) bool { return strings.Contains(note, "not on sale") }
 
 // The count of seats is cached.
-func TestTheCountOfSeatsIsKept(t *testing.T) {
+func TestSeats_CountIsCached(t *testing.T) {
 	t.Parallel()
 	o := advisers(t, nil)
 	first := must[service.PlanList](t)(o.ListPlans.Invoke(o.ctx, neighbour(0), service.Nothing{}))

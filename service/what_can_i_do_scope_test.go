@@ -19,7 +19,7 @@ import (
 
 // Paying per call is the cheapest at 1,050,000 units, but only where it is sold. It is never the
 // cheapest of premium supply, because its supply is a blend.
-func TestPayingByTheCallIsRecommendedOnlyWhereItIsSold(t *testing.T) {
+func TestWhatCanIDo_RecommendsPerCallOnlyWhereItIsSold(t *testing.T) {
 	t.Parallel()
 	seller, err := wallet.ParseAddress(sellerAt)
 	if err != nil {
@@ -64,7 +64,7 @@ func TestPayingByTheCallIsRecommendedOnlyWhereItIsSold(t *testing.T) {
 }
 
 // Only callers who manage the account learn what the owner pays and where it is billed.
-func TestKeysThatDoNotManageLearnTheRuleAndThePlanOnly(t *testing.T) {
+func TestWhatCanIDo_UnprivilegedKeysSeeTheRuleAndThePlanOnly(t *testing.T) {
 	t.Parallel()
 	d := openTill(t)
 	d.buy(t, "pro_yearly", stripe.Visa)

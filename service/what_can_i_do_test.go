@@ -40,7 +40,7 @@ func adviceOf(can *service.WhatICanDo, kind string) []service.Advice {
 	return slices.DeleteFunc(slices.Clone(can.Advice), func(a service.Advice) bool { return a.Kind != kind })
 }
 
-func TestAnAnonymousKeyLearnsItsDayAndItsDoors(t *testing.T) {
+func TestWhatCanIDo_AnonymousKeyLearnsItsDayAndItsDoors(t *testing.T) {
 	t.Parallel()
 	o := openOffice(t)
 	key := o.doorKey(t)
@@ -107,7 +107,7 @@ func TestAnAnonymousKeyLearnsItsDayAndItsDoors(t *testing.T) {
 	}
 }
 
-func TestAnAccountsKeyLearnsEveryBudgetAndTheWayPastIt(t *testing.T) {
+func TestWhatCanIDo_AccountsKeyLearnsEveryBudgetAndTheWayPastIt(t *testing.T) {
 	t.Parallel()
 	b := openBooks(t)
 	limit := int64(100)
@@ -187,7 +187,7 @@ func TestAnAccountsKeyLearnsEveryBudgetAndTheWayPastIt(t *testing.T) {
 	}
 }
 
-func TestTheLadderIsPricedAtTheVolumeOfThirtyDays(t *testing.T) {
+func TestWhatCanIDo_LadderIsPricedAtTheVolumeOfThirtyDays(t *testing.T) {
 	t.Parallel()
 	b := openBooks(t, atNoon)
 	edge := time.Date(2026, time.October, 24, 0, 0, 0, 0, time.UTC)
@@ -238,7 +238,7 @@ func TestTheLadderIsPricedAtTheVolumeOfThirtyDays(t *testing.T) {
 	}
 }
 
-func TestAnAgentLearnsOfItsOwnKeyOnly(t *testing.T) {
+func TestWhatCanIDo_AgentLearnsOfItsOwnKeyOnly(t *testing.T) {
 	t.Parallel()
 	b := openBooks(t)
 	b.use(t, b.id, b.keyID, "", 40)
@@ -268,7 +268,7 @@ func TestAnAgentLearnsOfItsOwnKeyOnly(t *testing.T) {
 	b.refuses(t, b.WhatCanIDo, browser(""), nil, fault.KeyInvalid)
 }
 
-func TestTheFoundingOfferIsAdvisedWhileItIsOpen(t *testing.T) {
+func TestWhatCanIDo_FoundingOfferIsAdvisedWhileItIsOpen(t *testing.T) {
 	t.Parallel()
 	d := openTill(t)
 	can := d.can(t, browser(d.owner))

@@ -37,7 +37,7 @@ func reserved(ctx context.Context, t *testing.T, s *store.Store, nonce byte, hol
 	return a
 }
 
-func TestAnAuthorizationIsReservedByOneOfManyAndSettledByNobodyElse(t *testing.T) {
+func TestAuthorization_IsReservedByOneOfManyAndSettledByNobodyElse(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	var got atomic.Int64
@@ -72,7 +72,7 @@ func TestAnAuthorizationIsReservedByOneOfManyAndSettledByNobodyElse(t *testing.T
 	}
 }
 
-func TestAReleasedAuthorizationMayBePresentedAgainAndOneBeingSettledMayNot(t *testing.T) {
+func TestAuthorization_ReleasedMayBePresentedAgainAndOneBeingSettledNot(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	a := reserved(ctx, t, s, 1, time.Minute)
@@ -94,7 +94,7 @@ func TestAReleasedAuthorizationMayBePresentedAgainAndOneBeingSettledMayNot(t *te
 	reserved(ctx, t, s, 1, time.Minute)
 }
 
-func TestAReservationWhoseProcessDiedIsReleasedAndItsHolderCannotSettleAnyMore(t *testing.T) {
+func TestAuthorization_OfADeadProcessIsReleasedAndItsHolderSettlesNoMore(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	dead, alive := reserved(ctx, t, s, 1, 0), reserved(ctx, t, s, 2, time.Minute)
@@ -109,7 +109,7 @@ func TestAReservationWhoseProcessDiedIsReleasedAndItsHolderCannotSettleAnyMore(t
 	}
 }
 
-func TestAnOpenAuthorizationIsLookedForUntilItIsConcludedOnce(t *testing.T) {
+func TestAuthorization_OpenIsLookedForUntilItIsConcludedOnce(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	tx := x402.TxHash{5}
@@ -149,7 +149,7 @@ func TestAnOpenAuthorizationIsLookedForUntilItIsConcludedOnce(t *testing.T) {
 	}
 }
 
-func TestARefusedAuthorizationStaysRefusedAndIsStillLookedFor(t *testing.T) {
+func TestAuthorization_RefusedStaysRefusedAndIsStillLookedFor(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	a := reserved(ctx, t, s, 1, time.Minute)
@@ -170,7 +170,7 @@ func TestARefusedAuthorizationStaysRefusedAndIsStillLookedFor(t *testing.T) {
 	}
 }
 
-func TestASettledAuthorizationIsLeftToItsRequestForAWhile(t *testing.T) {
+func TestAuthorization_SettledIsLeftToItsRequestForAWhile(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	held, due := reserved(ctx, t, s, 1, time.Minute), reserved(ctx, t, s, 2, time.Minute)
@@ -186,7 +186,7 @@ func TestASettledAuthorizationIsLeftToItsRequestForAWhile(t *testing.T) {
 	}
 }
 
-func TestTheOlderAnOpenAuthorizationTheLongerItIsLeftAlone(t *testing.T) {
+func TestAuthorization_TheOlderTheRarerItIsLookedFor(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*testTimeout)
 	t.Cleanup(cancel)
@@ -218,7 +218,7 @@ func TestTheOlderAnOpenAuthorizationTheLongerItIsLeftAlone(t *testing.T) {
 	}
 }
 
-func TestTheNetworkOfAnAuthorizationIsForgottenWhenNothingMoreCanComeOfIt(t *testing.T) {
+func TestAuthorization_NetworkIsForgottenWhenNothingMoreCanComeOfIt(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	a := authorization(1)

@@ -83,7 +83,7 @@ SELECT gen_random_uuid(), chain, now() - interval '9 hours', now() - interval '1
 FROM (VALUES ('base_mainnet', '8 hours'::interval, false), ('eth_mainnet', '8 hours', true), ('polygon_mainnet', NULL, false)) AS i (chain, confirmed, over);
 `
 
-func TestTheBacklogIsWhatWaitsAndNothingElse(t *testing.T) {
+func TestBacklog_IsWhatWaitsAndNothingElse(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	url := testkit.Postgres(t)
@@ -135,7 +135,7 @@ func TestTheBacklogIsWhatWaitsAndNothingElse(t *testing.T) {
 
 // Every worker counts these every minute, among the periods of all accounts since the service
 // began, so the query must read only periods without a statement.
-func TestStatementsThatAreLateAreFoundWithoutThoseThatAreNot(t *testing.T) {
+func TestBacklog_FindsLateStatementsOnly(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	conn := must[*pgx.Conn](t)(pgx.Connect(ctx, testkit.Postgres(t)))
@@ -167,7 +167,7 @@ func TestStatementsThatAreLateAreFoundWithoutThoseThatAreNot(t *testing.T) {
 	}
 }
 
-func TestASettlementThatIsNotFinalInTimeIsTold(t *testing.T) {
+func TestBacklog_ReportsASettlementThatIsNotFinalInTime(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	id, digest := account.NewKeyID(), sha256.Sum256([]byte("credential"))

@@ -11,7 +11,7 @@ import (
 
 // Reads from Stripe finish in any order, and a customer may be replaced meanwhile. The newest
 // report about the current customer must win.
-func TestWhatStripeSaidLastOfACustomerStays(t *testing.T) {
+func TestCustomer_StripesLatestWordStays(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	id := newOwner(t, s)
@@ -59,7 +59,7 @@ func TestWhatStripeSaidLastOfACustomerStays(t *testing.T) {
 
 // Keys buy packs. However many checkouts they open, the owner can still buy a plan, and one account
 // holds one seat of the offer.
-func TestCheckoutsOfPacksKeepNobodyFromAPlan(t *testing.T) {
+func TestCheckouts_OfPacksKeepNobodyFromAPlan(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	id := newOwner(t, s)

@@ -26,7 +26,7 @@ func newOwner(t *testing.T, s *store.Store) account.ID {
 	return a.ID
 }
 
-func TestAnAccountKeepsItsFirstCustomer(t *testing.T) {
+func TestCustomer_FirstOneOfAnAccountStays(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	id := newOwner(t, s)
@@ -54,7 +54,7 @@ func TestAnAccountKeepsItsFirstCustomer(t *testing.T) {
 
 // An assumed country stays assumed when a deleted customer is replaced; a different country was
 // declared.
-func TestAnAssumedCountryStaysAssumedWithTheNextCustomer(t *testing.T) {
+func TestCustomer_AssumedCountryStaysAssumedWithTheNextOne(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	id := newOwner(t, s)
@@ -74,7 +74,7 @@ func TestAnAssumedCountryStaysAssumedWithTheNextCustomer(t *testing.T) {
 	}
 }
 
-func TestOneSubscriptionLasts(t *testing.T) {
+func TestSubscription_OnlyOneLasts(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	id, other := newOwner(t, s), newOwner(t, s)
@@ -115,7 +115,7 @@ func TestOneSubscriptionLasts(t *testing.T) {
 	}
 }
 
-func TestInvoicesStayWithTheirAccount(t *testing.T) {
+func TestInvoices_StayWithTheirAccount(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	id, other := newOwner(t, s), newOwner(t, s)
@@ -169,7 +169,7 @@ func newCheckout(id account.ID, item string, at time.Time) store.Checkout {
 }
 
 // Open checkouts hold seats, and concurrent checkouts never take more seats than there are.
-func TestSeatsOfTheOfferAreNotGivenTwice(t *testing.T) {
+func TestSeats_AreNotGivenTwice(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	seats := plan.Founding().Seats
@@ -211,7 +211,7 @@ func TestSeatsOfTheOfferAreNotGivenTwice(t *testing.T) {
 	must[store.Checkout](t)(s.OpenCheckout(ctx, newCheckout(late, "founding", plan.Founding().Ends.Add(-time.Second))))
 }
 
-func TestACheckoutEndsOnce(t *testing.T) {
+func TestCheckout_EndsOnce(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	id := newOwner(t, s)
@@ -252,7 +252,7 @@ func TestACheckoutEndsOnce(t *testing.T) {
 	}
 }
 
-func TestAnEventIsKeptOnce(t *testing.T) {
+func TestStripeEvent_IsKeptOnce(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	e := &store.StripeEvent{
@@ -287,7 +287,7 @@ func TestAnEventIsKeptOnce(t *testing.T) {
 
 // A period that the beginning or end of a subscription cuts short is stored with the change,
 // because its bounds no longer follow from the cycle.
-func TestAPeriodThatIsCutIsRecorded(t *testing.T) {
+func TestPeriod_CutIsRecorded(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	id := newOwner(t, s)
@@ -323,7 +323,7 @@ func TestAPeriodThatIsCutIsRecorded(t *testing.T) {
 	}
 }
 
-func TestASubscriptionThatBeginsOnTheFirstCutsNothing(t *testing.T) {
+func TestPeriod_SubscriptionFromTheFirstCutsNothing(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	id := newOwner(t, s)

@@ -40,7 +40,7 @@ func commit(ctx context.Context, t *testing.T, s *store.Store, buckets ...accoun
 	}
 }
 
-func TestBothBooksOfAPeriodSayTheSame(t *testing.T) {
+func TestBooks_BothOfAPeriodSayTheSame(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	id, key, pack := account.NewID(), account.NewKeyID(), "pack:"+account.NewKeyID().String()
@@ -81,7 +81,7 @@ func TestBothBooksOfAPeriodSayTheSame(t *testing.T) {
 }
 
 // If one book were derived from the other, an error in it would appear in both.
-func TestWhatIsWrongInOneBookIsNotInTheOther(t *testing.T) {
+func TestBooks_ErrorInOneIsNotInTheOther(t *testing.T) {
 	t.Parallel()
 	ctx, s, conn := setupDatabase(t)
 	id, key := account.NewID(), account.NewKeyID()
@@ -110,7 +110,7 @@ func TestWhatIsWrongInOneBookIsNotInTheOther(t *testing.T) {
 	}
 }
 
-func TestRefundThatLandsBeforeItsChargeIsTaken(t *testing.T) {
+func TestBooks_RefundThatLandsBeforeItsChargeIsTaken(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	id, key := account.NewID(), account.NewKeyID()
@@ -128,7 +128,7 @@ func TestRefundThatLandsBeforeItsChargeIsTaken(t *testing.T) {
 	}
 }
 
-func TestFiguresThatDoNotFitAreRefusedAndChangeNothing(t *testing.T) {
+func TestBooks_FiguresThatDoNotFitAreRefusedAndChangeNothing(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	id, key := account.NewID(), account.NewKeyID()
@@ -151,7 +151,7 @@ func TestFiguresThatDoNotFitAreRefusedAndChangeNothing(t *testing.T) {
 	}
 }
 
-func TestPeriodsOfEitherBookAreListedInPages(t *testing.T) {
+func TestBooks_PeriodsOfEitherAreListedInPages(t *testing.T) {
 	t.Parallel()
 	ctx, s, conn := setupDatabase(t)
 	var want []store.UsagePeriod

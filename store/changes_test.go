@@ -24,7 +24,7 @@ func revoke(k *store.Key, _ store.Account) error {
 	return nil
 }
 
-func TestRevokingRaisesTheVersionOnceAndIsForGood(t *testing.T) {
+func TestRevoke_RaisesTheVersionOnceAndIsForGood(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	a, k := newDoorKey(1)
@@ -59,7 +59,7 @@ func TestRevokingRaisesTheVersionOnceAndIsForGood(t *testing.T) {
 	}
 }
 
-func TestAChangeIsWrittenWithItsAuditLineAndItsPush(t *testing.T) {
+func TestChange_IsWrittenWithItsAuditLineAndItsPush(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	id := account.NewID()
@@ -127,7 +127,7 @@ func TestAChangeIsWrittenWithItsAuditLineAndItsPush(t *testing.T) {
 }
 
 // Amounts are stored in thousandths, which readers of the log never see.
-func TestTheAuditLogShowsWholeUnits(t *testing.T) {
+func TestAuditLog_ShowsWholeUnits(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	a, k := newDoorKey(1)
@@ -181,7 +181,7 @@ func TestTheAuditLogShowsWholeUnits(t *testing.T) {
 	}
 }
 
-func TestAChangeThatFailsLeavesNothingBehind(t *testing.T) {
+func TestChange_ThatFailsLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	id := account.NewID()
@@ -216,7 +216,7 @@ func TestAChangeThatFailsLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-func TestChangesOfTheSameFenceAtTheSameTimeAllCount(t *testing.T) {
+func TestChange_ConcurrentOnesOfAFenceAllCount(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	a, k := newDoorKey(1)
@@ -246,7 +246,7 @@ func TestChangesOfTheSameFenceAtTheSameTimeAllCount(t *testing.T) {
 	}
 }
 
-func TestAPackIsGrantedOnceForItsOrigin(t *testing.T) {
+func TestPack_IsGrantedOnceForItsOrigin(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	id, other := account.NewID(), account.NewID()
@@ -288,7 +288,7 @@ func TestAPackIsGrantedOnceForItsOrigin(t *testing.T) {
 	}
 }
 
-func TestAPackThatNobodyCanHoldIsRefused(t *testing.T) {
+func TestPack_ThatNobodyCanHoldIsRefused(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	id, now := owner(ctx, t, s, plan.Free), time.Now()

@@ -21,7 +21,7 @@ import (
 
 func newForm() store.FormID { return store.FormID{UUID: uuid.New()} }
 
-func TestAFormThatIsSentTwiceIsDoneOnce(t *testing.T) {
+func TestDesk_FormSentTwiceIsDoneOnce(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	of, _ := newDoorKey(1)
@@ -120,7 +120,7 @@ func TestAFormThatIsSentTwiceIsDoneOnce(t *testing.T) {
 	}
 }
 
-func TestAReplyThatOverlooksAMessageIsRefused(t *testing.T) {
+func TestDesk_ReplyThatOverlooksAMessageIsRefused(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	of, _ := newDoorKey(1)
@@ -159,9 +159,9 @@ func TestAReplyThatOverlooksAMessageIsRefused(t *testing.T) {
 	}
 }
 
-// TestTheDeskReadsTenThousandTicketsByItsIndex checks the query plan: a page is walks down the
+// TestDesk_ReadsTenThousandTicketsByItsIndex checks the query plan: a page is walks down the
 // index, whatever the filter.
-func TestTheDeskReadsTenThousandTicketsByItsIndex(t *testing.T) {
+func TestDesk_ReadsTenThousandTicketsByItsIndex(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*testTimeout)
 	t.Cleanup(cancel)

@@ -13,7 +13,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-func TestFeedbackIsListedByPagesAndItsStatus(t *testing.T) {
+func TestFeedback_IsListedByPagesAndItsStatus(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	of, _ := newDoorKey(1)
@@ -73,7 +73,7 @@ func TestFeedbackIsListedByPagesAndItsStatus(t *testing.T) {
 	}
 }
 
-func TestFeedbackOfAnAccountIsBounded(t *testing.T) {
+func TestFeedback_OfAnAccountIsBounded(t *testing.T) {
 	t.Parallel()
 	url, ctx := testkit.Postgres(t), t.Context()
 	s := must[*store.Store](t)(store.Open(ctx, url))

@@ -12,7 +12,7 @@ import (
 
 func unitsOf(units int64) plan.Units { return plan.Units(units) * plan.Unit }
 
-func TestDoorKeyAndItsAccountAreFoundByDigest(t *testing.T) {
+func TestDoorKey_AndItsAccountAreFoundByDigest(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	a, k := newDoorKey(10_000)
@@ -37,7 +37,7 @@ func TestDoorKeyAndItsAccountAreFoundByDigest(t *testing.T) {
 	}
 }
 
-func TestDoorKeyWithTakenDigestLeavesNoAccountBehind(t *testing.T) {
+func TestDoorKey_WithTakenDigestLeavesNoAccountBehind(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	a, k := newDoorKey(1)
@@ -54,7 +54,7 @@ func TestDoorKeyWithTakenDigestLeavesNoAccountBehind(t *testing.T) {
 	}
 }
 
-func TestKeyNeedsAnAccount(t *testing.T) {
+func TestKey_NeedsAnAccount(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	_, k := newDoorKey(1)

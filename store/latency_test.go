@@ -52,7 +52,7 @@ func counts(l account.Latency) map[int]int64 {
 	return found
 }
 
-func TestLatencyCommittedAgainCountsOnceAndMergesOverHoursAndProcesses(t *testing.T) {
+func TestLatency_RecommitCountsOnceAndMergesHoursAndProcesses(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	id, key := account.NewID(), account.NewKeyID()
@@ -89,7 +89,7 @@ func TestLatencyCommittedAgainCountsOnceAndMergesOverHoursAndProcesses(t *testin
 	}
 }
 
-func TestLatencyIsRefusedWithItsBucketAsAWhole(t *testing.T) {
+func TestLatency_IsRefusedWithItsBucketAsAWhole(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	id, key := account.NewID(), account.NewKeyID()
@@ -111,7 +111,7 @@ func TestLatencyIsRefusedWithItsBucketAsAWhole(t *testing.T) {
 	}
 }
 
-func TestConcurrentCommitsCountLatenciesOnce(t *testing.T) {
+func TestLatency_ConcurrentCommitsCountOnce(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	id, key := account.NewID(), account.NewKeyID()
@@ -136,7 +136,7 @@ func TestConcurrentCommitsCountLatenciesOnce(t *testing.T) {
 	}
 }
 
-func TestLatencyIsToldByWindowKeyChainAndStep(t *testing.T) {
+func TestLatency_IsReadByWindowKeyChainAndStep(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	id, stranger := account.NewID(), account.NewID()
@@ -229,7 +229,7 @@ func TestLatencyIsToldByWindowKeyChainAndStep(t *testing.T) {
 	}
 }
 
-func TestOldLatenciesAreDeletedInBatches(t *testing.T) {
+func TestLatency_OldFiguresAreDeletedInBatches(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	id, key := account.NewID(), account.NewKeyID()

@@ -24,7 +24,7 @@ func newMail(reason string) store.NewMail {
 	}
 }
 
-func TestMailsAreQueuedTogetherOrNotAtAll(t *testing.T) {
+func TestMails_AreQueuedTogetherOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	stray := newMail("stray")
@@ -37,7 +37,7 @@ func TestMailsAreQueuedTogetherOrNotAtAll(t *testing.T) {
 	}
 }
 
-func TestOnlyMailsThatAreDueAreClaimed(t *testing.T) {
+func TestMails_OnlyDueOnesAreClaimed(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	over, later, due := newMail("over"), newMail("later"), newMail("due")
@@ -61,8 +61,8 @@ func TestOnlyMailsThatAreDueAreClaimed(t *testing.T) {
 	}
 }
 
-// TestClaimsDoNotWaitForEachOther locks a mail like a claim that has not committed yet.
-func TestClaimsDoNotWaitForEachOther(t *testing.T) {
+// TestMails_ClaimsDoNotWaitForEachOther locks a mail like a claim that has not committed yet.
+func TestMails_ClaimsDoNotWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	ctx, s, conn := setupBeside(t)
 	held, free := newMail("held"), newMail("free")
@@ -86,7 +86,7 @@ func TestClaimsDoNotWaitForEachOther(t *testing.T) {
 	}
 }
 
-func TestAMailThatWasSentAfterAllIsNoFailure(t *testing.T) {
+func TestMails_SentAfterAllIsNoFailure(t *testing.T) {
 	t.Parallel()
 	ctx, s, conn := setupBeside(t)
 	m := newMail("slow")
@@ -126,9 +126,9 @@ func setupBeside(t *testing.T) (context.Context, *store.Store, *pgx.Conn) {
 	return ctx, s, conn
 }
 
-// TestMailsThatNobodyGotDoNotCrowdARecipient ages the queued mails by more than a day. The
+// TestMails_UndeliveredDoNotCrowdARecipient ages the queued mails by more than a day. The
 // remaining ones of the day were given up.
-func TestMailsThatNobodyGotDoNotCrowdARecipient(t *testing.T) {
+func TestMails_UndeliveredDoNotCrowdARecipient(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), testTimeout)
 	defer cancel()

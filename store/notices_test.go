@@ -76,7 +76,7 @@ func noticesIn(ctx context.Context, t *testing.T, s *store.Store, period string,
 	return percents
 }
 
-func TestSharesOfAnAllowanceAreNoticedWhenTheyAreReached(t *testing.T) {
+func TestNotices_SharesOfAnAllowanceAreRecordedWhenReached(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	free := plan.Must(plan.Free).Included
@@ -107,7 +107,7 @@ func TestSharesOfAnAllowanceAreNoticedWhenTheyAreReached(t *testing.T) {
 	}
 }
 
-func TestFiguresOfAContractAreTheAllowance(t *testing.T) {
+func TestNotices_FiguresOfAContractAreTheAllowance(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	const quota = 50_000 * plan.Unit
@@ -127,7 +127,7 @@ func TestFiguresOfAContractAreTheAllowance(t *testing.T) {
 	}
 }
 
-func TestUnitsOfPacksAndOtherPeriodsDoNotCountTowardsAnAllowance(t *testing.T) {
+func TestNotices_PacksAndOtherPeriodsDoNotCountTowardsAnAllowance(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	id := owner(ctx, t, s, plan.Free)
@@ -143,7 +143,7 @@ func TestUnitsOfPacksAndOtherPeriodsDoNotCountTowardsAnAllowance(t *testing.T) {
 
 // A call may weigh more than what is left, so calls may be refused before the units reach the
 // quota.
-func TestACallRefusedForTheQuotaIsNoticedAsAllOfIt(t *testing.T) {
+func TestNotices_CallRefusedForTheQuotaIsAllOfIt(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	id := owner(ctx, t, s, plan.Free)
@@ -155,7 +155,7 @@ func TestACallRefusedForTheQuotaIsNoticedAsAllOfIt(t *testing.T) {
 	}
 }
 
-func TestAShareIsNoticedOnceHoweverOftenItIsReached(t *testing.T) {
+func TestNotices_ShareIsRecordedOnceHoweverOftenReached(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	id := owner(ctx, t, s, plan.Free)
@@ -190,7 +190,7 @@ func TestAShareIsNoticedOnceHoweverOftenItIsReached(t *testing.T) {
 	}
 }
 
-func TestASmallerPlanIsNoticedWithTheNextCall(t *testing.T) {
+func TestNotices_SmallerPlanIsSeenWithTheNextCall(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	id, at := owner(ctx, t, s, plan.Pro), nextMonth()
@@ -221,7 +221,7 @@ func move(ctx context.Context, t *testing.T, s *store.Store, id account.ID, chan
 }
 
 // The last slot of a period is flushed after the next period has begun, often with other terms.
-func TestAPeriodThatIsOverIsNoticedOnlyByTermsThatHeldInIt(t *testing.T) {
+func TestNotices_PastPeriodGoesByTheTermsOfItsTime(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	free := plan.Must(plan.Free).Included
@@ -252,7 +252,7 @@ func TestAPeriodThatIsOverIsNoticedOnlyByTermsThatHeldInIt(t *testing.T) {
 }
 
 // A subscription begins at any time, and a slot every ten seconds.
-func TestAPeriodThatBeginsWithinASlotIsNoticed(t *testing.T) {
+func TestNotices_PeriodThatBeginsWithinASlotIsSeen(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	id, at := owner(ctx, t, s, plan.Free), nextMonth()
@@ -265,7 +265,7 @@ func TestAPeriodThatBeginsWithinASlotIsNoticed(t *testing.T) {
 	}
 }
 
-func TestNoticesStayOpenUntilTheyHaveAResult(t *testing.T) {
+func TestNotices_StayOpenUntilTheyHaveAResult(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	id := owner(ctx, t, s, plan.Free)

@@ -21,7 +21,7 @@ func callAt(at time.Time) store.Call {
 	}
 }
 
-func TestCallsLandWhateverPartitionsExist(t *testing.T) {
+func TestPartitions_CallsLandWhateverExists(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	today, ahead := callAt(slot), callAt(slot.Add(72*time.Hour))
@@ -48,7 +48,7 @@ func TestCallsLandWhateverPartitionsExist(t *testing.T) {
 	}
 }
 
-func TestOldCallsAreDroppedByDay(t *testing.T) {
+func TestPartitions_OldCallsAreDroppedByDay(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	const days = 30
@@ -68,7 +68,7 @@ func TestOldCallsAreDroppedByDay(t *testing.T) {
 	}
 }
 
-func TestLedgerIsForgottenByDayAndNeverBeyondTheWatermark(t *testing.T) {
+func TestLedger_IsDeletedByDayAndNeverBeyondTheWatermark(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	id, key := account.NewID(), account.NewKeyID()
@@ -121,7 +121,7 @@ func TestLedgerIsForgottenByDayAndNeverBeyondTheWatermark(t *testing.T) {
 	}
 }
 
-func TestLeasesAreHeldByOneSessionAndCountMembers(t *testing.T) {
+func TestLease_IsHeldByOneSessionAndCountsMembers(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	one := must[*store.Leases](t)(s.OpenLeases(ctx, store.LeaseUsageFlush))

@@ -74,7 +74,7 @@ func closeRecorder(t *testing.T, r *Recorder) error {
 
 func newCall() Call { return Call{RequestID: uuid.Must(uuid.NewV7()), Outcome: "ok"} }
 
-func TestRecorderWritesEveryRecordOnce(t *testing.T) {
+func TestRecorder_WritesEveryRecordOnce(t *testing.T) {
 	t.Parallel()
 	g, r := setupRecorder(t, RecorderOptions{MaxBatch: 100, MaxDelay: time.Millisecond})
 	const writers, each = 8, 1_000
@@ -99,7 +99,7 @@ func TestRecorderWritesEveryRecordOnce(t *testing.T) {
 	}
 }
 
-func TestFullRecorderDropsTheNewestAndCounts(t *testing.T) {
+func TestRecorder_FullDropsTheNewestAndCounts(t *testing.T) {
 	t.Parallel()
 	var told int
 	g, r := setupRecorder(t, RecorderOptions{
@@ -131,7 +131,7 @@ func TestFullRecorderDropsTheNewestAndCounts(t *testing.T) {
 	}
 }
 
-func TestRefusedRecordsAreLostAlone(t *testing.T) {
+func TestRecorder_RefusedRecordsAreLostAlone(t *testing.T) {
 	t.Parallel()
 	g, r := setupRecorder(t, RecorderOptions{MaxDelay: time.Hour})
 	bad, again := newCall(), newCall()
@@ -150,7 +150,7 @@ func TestRefusedRecordsAreLostAlone(t *testing.T) {
 	}
 }
 
-func TestClosingGivesUpAtTheDeadlineAndSaysSo(t *testing.T) {
+func TestRecorder_CloseGivesUpAtTheDeadlineAndSaysSo(t *testing.T) {
 	t.Parallel()
 	g, r := setupRecorder(t, RecorderOptions{MaxDelay: time.Hour})
 	g.set(true)
@@ -166,7 +166,7 @@ func TestClosingGivesUpAtTheDeadlineAndSaysSo(t *testing.T) {
 	}
 }
 
-func TestRecorderSurvivesAnOutage(t *testing.T) {
+func TestRecorder_SurvivesAnOutage(t *testing.T) {
 	t.Parallel()
 	g, r := setupRecorder(t, RecorderOptions{MaxDelay: time.Millisecond})
 	g.set(true)
@@ -182,7 +182,7 @@ func TestRecorderSurvivesAnOutage(t *testing.T) {
 	}
 }
 
-func TestRecorderCopiesIntoPostgreSQL(t *testing.T) {
+func TestRecorder_CopiesIntoPostgreSQL(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()

@@ -28,7 +28,7 @@ func chainDays(t *testing.T, s *store.Store) *store.ChainRecord {
 	return all[chain.EthMainnet]
 }
 
-func TestTimeBetweenMeasurementsCountsOnceHoweverManyWorkersReportIt(t *testing.T) {
+func TestStatus_TimeBetweenMeasurementsCountsOnceForSeveralWorkers(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	// Up until 23:58:20, degraded past midnight until 00:01, down for 30 seconds, then an
@@ -88,7 +88,7 @@ func callsAt(at time.Time, n int64) store.ChainCalls {
 	return c
 }
 
-func TestCallsOfASlotAreWhatWasReportedOfItLast(t *testing.T) {
+func TestStatus_CallsOfASlotAreTheLastReport(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	first, second := statusDay.Add(time.Hour), statusDay.Add(time.Hour+store.ChainSlot)
@@ -118,7 +118,7 @@ func TestCallsOfASlotAreWhatWasReportedOfItLast(t *testing.T) {
 	}
 }
 
-func TestSlotsAreForgottenAndTheirDaysStay(t *testing.T) {
+func TestStatus_SlotsAreDeletedAndTheirDaysStay(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	for i := range 3 {
@@ -136,7 +136,7 @@ func TestSlotsAreForgottenAndTheirDaysStay(t *testing.T) {
 	}
 }
 
-func TestIncidentsAreListedOnceTheyAreNews(t *testing.T) {
+func TestIncidents_AreListedOnceTheyAreNews(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	p := store.Patience{After: time.Minute, Gap: gap}

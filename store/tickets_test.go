@@ -36,7 +36,7 @@ func newTicket(of account.ID, code int, at time.Time) store.NewTicket {
 	return n
 }
 
-func TestTheSameSymptomJoinsItsTicketWithinAnHour(t *testing.T) {
+func TestTicket_SameSymptomJoinsItWithinAnHour(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	of, _ := newDoorKey(1)
@@ -152,7 +152,7 @@ func TestTheSameSymptomJoinsItsTicketWithinAnHour(t *testing.T) {
 	}
 }
 
-func TestAResolvedTicketClosesAfterSevenDaysWithoutAnAnswer(t *testing.T) {
+func TestTicket_ResolvedClosesAfterSevenDaysWithoutAReply(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	of, _ := newDoorKey(1)
@@ -232,7 +232,7 @@ func TestAResolvedTicketClosesAfterSevenDaysWithoutAnAnswer(t *testing.T) {
 	}
 }
 
-func TestTicketsAndMessagesOfAnAccountAreBounded(t *testing.T) {
+func TestTickets_AndMessagesOfAnAccountAreBounded(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	of, _ := newDoorKey(1)
@@ -289,7 +289,7 @@ func TestTicketsAndMessagesOfAnAccountAreBounded(t *testing.T) {
 	}
 }
 
-func TestCustomersResolveAndReopenSoOften(t *testing.T) {
+func TestTicket_ResolvingAndReopeningIsBounded(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	of, _ := newDoorKey(1)
@@ -319,7 +319,7 @@ func TestCustomersResolveAndReopenSoOften(t *testing.T) {
 }
 
 // Resolving makes no room: every ticket filed within 24 hours counts.
-func TestTicketsOfADayAreBounded(t *testing.T) {
+func TestTickets_OfADayAreBounded(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	door, _ := newDoorKey(1)
@@ -349,7 +349,7 @@ func TestTicketsOfADayAreBounded(t *testing.T) {
 	}
 }
 
-func TestTenThousandTicketsAreListedByPages(t *testing.T) {
+func TestTickets_TenThousandAreListedByPages(t *testing.T) {
 	t.Parallel()
 	url := testkit.Postgres(t)
 	ctx := t.Context()
@@ -392,7 +392,7 @@ func TestTenThousandTicketsAreListedByPages(t *testing.T) {
 	}
 }
 
-func TestFlowsOfTicketsThatAreLateAreListed(t *testing.T) {
+func TestTickets_LateFlowsAreListed(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	of, _ := newDoorKey(1)
@@ -450,7 +450,7 @@ func TestFlowsOfTicketsThatAreLateAreListed(t *testing.T) {
 	}
 }
 
-func TestRefusalsOfADayAreCounted(t *testing.T) {
+func TestTickets_RefusalsOfADayAreCounted(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	of, _ := newDoorKey(1)
@@ -493,7 +493,7 @@ func TestRefusalsOfADayAreCounted(t *testing.T) {
 }
 
 // Texts are stored as written, whatever they would mean elsewhere. Their length is checked before.
-func TestTextsOfTicketsAreKeptAsTheyAre(t *testing.T) {
+func TestTicket_TextsAreStoredVerbatim(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	of, _ := newDoorKey(1)

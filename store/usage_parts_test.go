@@ -195,7 +195,7 @@ func (g *ledgerOf) windows() (all []store.UsageWindow) {
 	return all
 }
 
-func TestWhatIsReadOfDaysIsWhatTheHoursAddUpTo(t *testing.T) {
+func TestUsage_DaysAreTheSumsOfTheirHours(t *testing.T) {
 	testkit.Slow(t)
 	t.Parallel()
 	ctx, s := setup(t)
@@ -437,7 +437,7 @@ func (g *ledgerOf) holdSums(ctx context.Context, t *testing.T, s *store.Store) {
 
 // A worker of a version without rollups would add to the hours only. Its flushes are refused, and
 // wait in Redis.
-func TestAFlushWithoutSumsIsRefused(t *testing.T) {
+func TestFlush_WithoutSumsIsRefused(t *testing.T) {
 	t.Parallel()
 	ctx, _, conn := setupDatabase(t)
 	_, err := conn.Exec(ctx,

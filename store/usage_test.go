@@ -27,7 +27,7 @@ func bucketOf(id account.ID, at time.Time, generation string, lines ...account.U
 	return account.UsageBucket{Shard: 7, Slot: at, Account: id, Generation: generation, Lines: lines}
 }
 
-func TestUsageCommittedAgainCountsOnce(t *testing.T) {
+func TestUsage_RecommitCountsOnce(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	id, key := account.NewID(), account.NewKeyID()
@@ -66,7 +66,7 @@ type figures struct {
 	Units    plan.Units
 }
 
-func TestConcurrentCommitsOfTheSameBucketsCountOnce(t *testing.T) {
+func TestUsage_ConcurrentCommitsOfTheSameBucketsCountOnce(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	id, key := account.NewID(), account.NewKeyID()
@@ -94,7 +94,7 @@ func TestConcurrentCommitsOfTheSameBucketsCountOnce(t *testing.T) {
 	}
 }
 
-func TestCountersAreSumsOfTheLinesThatTheyName(t *testing.T) {
+func TestCounters_AreSumsOfTheLinesThatTheyName(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	id, key, other := account.NewID(), account.NewKeyID(), account.NewKeyID()
@@ -165,7 +165,7 @@ func TestCountersAreSumsOfTheLinesThatTheyName(t *testing.T) {
 
 // A busy account has hundreds of thousands of hourly rows in a period, and calls wait for the sum
 // that it drew from its plan.
-func TestUnitsOfThePlanAreNotAddedUpFromTheHours(t *testing.T) {
+func TestUsage_PlanUnitsAreNotAddedUpFromTheHours(t *testing.T) {
 	t.Parallel()
 	ctx, s, conn := setupDatabase(t)
 	id, key := account.NewID(), account.NewKeyID()
@@ -183,7 +183,7 @@ func TestUnitsOfThePlanAreNotAddedUpFromTheHours(t *testing.T) {
 	}
 }
 
-func TestASeedIsToldOfTheFlushesThatTheMeterMayHave(t *testing.T) {
+func TestSeed_ListsTheFlushesThatTheMeterMayHave(t *testing.T) {
 	t.Parallel()
 	ctx, s, conn := setupDatabase(t)
 	id := account.NewID()
@@ -227,7 +227,7 @@ func TestASeedIsToldOfTheFlushesThatTheMeterMayHave(t *testing.T) {
 	}
 }
 
-func TestCommitIsAllOrNothing(t *testing.T) {
+func TestUsage_CommitIsAllOrNothing(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	id, key := account.NewID(), account.NewKeyID()
@@ -247,7 +247,7 @@ func TestCommitIsAllOrNothing(t *testing.T) {
 
 // A hundred thousand buckets must take less than a minute, so ten thousand take less than six
 // seconds, with room for a slow machine.
-func TestTenThousandBucketsCommitInSeconds(t *testing.T) {
+func TestUsage_TenThousandBucketsCommitInSeconds(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	const total, perBatch = 10_000, 2_000
@@ -272,7 +272,7 @@ func TestTenThousandBucketsCommitInSeconds(t *testing.T) {
 	}
 }
 
-func TestWatermarksAreKeptPerShard(t *testing.T) {
+func TestWatermark_IsKeptPerShard(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	if _, err := s.Watermark(ctx, 3); err == nil {
@@ -292,7 +292,7 @@ func TestWatermarksAreKeptPerShard(t *testing.T) {
 	}
 }
 
-func TestWatermarkOfAllUsageIsTheOldestOfAll(t *testing.T) {
+func TestWatermark_OfAllUsageIsTheOldestOfAll(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	marks := map[int]time.Time{}

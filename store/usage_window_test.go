@@ -57,7 +57,7 @@ func aMonthOfUsage(t *testing.T, commit func([]account.UsageBucket) error) (id a
 	return id, one, two, turn
 }
 
-func TestAWindowAddsUpWhatWasRecordedAcrossPeriods(t *testing.T) {
+func TestUsageWindow_AddsUpAcrossPeriods(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	id, one, two, turn := aMonthOfUsage(t, func(b []account.UsageBucket) error { return s.CommitUsage(ctx, b) })
@@ -127,7 +127,7 @@ func TestAWindowAddsUpWhatWasRecordedAcrossPeriods(t *testing.T) {
 	}
 }
 
-func TestAWindowIsToldByStepsAndByWhatWasAnsweredAndRefused(t *testing.T) {
+func TestUsageWindow_IsReadByStepsAndByAnsweredAndRefused(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	id, one, two, turn := aMonthOfUsage(t, func(b []account.UsageBucket) error { return s.CommitUsage(ctx, b) })
@@ -186,7 +186,7 @@ func TestAWindowIsToldByStepsAndByWhatWasAnsweredAndRefused(t *testing.T) {
 	}
 }
 
-func TestFailedCallsAreTheNewestOfTheirKeysAndNothingElse(t *testing.T) {
+func TestFailedCalls_AreTheNewestOfTheirKeysAndNothingElse(t *testing.T) {
 	t.Parallel()
 	ctx, s := setup(t)
 	id, one, two := account.NewID(), account.NewKeyID(), account.NewKeyID()
@@ -237,7 +237,7 @@ func TestFailedCallsAreTheNewestOfTheirKeysAndNothingElse(t *testing.T) {
 
 // The failures of an account with many calls and few failures are read from their own index; no
 // other row is read.
-func TestFailedCallsAreReadFromTheirIndex(t *testing.T) {
+func TestFailedCalls_AreReadFromTheirIndex(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	conn := must[*pgx.Conn](t)(pgx.Connect(ctx, testkit.Postgres(t)))
@@ -275,7 +275,7 @@ func TestFailedCallsAreReadFromTheirIndex(t *testing.T) {
 
 // The sum drawn from packs is read whenever an account is loaded, so years of usage must cost only
 // the rows of packs.
-func TestWhatPacksGaveIsReadFromItsIndex(t *testing.T) {
+func TestPackUsage_IsReadFromItsIndex(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	conn := must[*pgx.Conn](t)(pgx.Connect(ctx, testkit.Postgres(t)))

@@ -30,7 +30,7 @@ func emailOf(t *testing.T, text string) account.Email {
 }
 
 // The first entry of an address is kept: repeating it changes nothing, whoever does it.
-func TestAnAddressIsOnTheWaitlistOnce(t *testing.T) {
+func TestWaitlist_HoldsAnAddressOnce(t *testing.T) {
 	t.Parallel()
 	url, ctx := testkit.Postgres(t), t.Context()
 	s := must[*store.Store](t)(store.Open(ctx, url))
@@ -104,7 +104,7 @@ func (l *list) confirm(t *testing.T, e account.Email, news bool, at time.Time) s
 	}, digestOf(e)))
 }
 
-func TestConfirmingKeepsWhatWasEnteredAndItsFirstInstant(t *testing.T) {
+func TestWaitlist_ConfirmingKeepsTheEntryAndItsFirstInstant(t *testing.T) {
 	t.Parallel()
 	l, ann := openList(t), emailOf(t, "Ann@buyer.example")
 	l.join(t, ann, noon)
@@ -120,7 +120,7 @@ func TestConfirmingKeepsWhatWasEnteredAndItsFirstInstant(t *testing.T) {
 }
 
 // Only a digest is kept of an address that left, and nobody else can add it again.
-func TestWhoLeftIsPutBackByThemselvesAlone(t *testing.T) {
+func TestWaitlist_WhoLeftIsPutBackByThemselvesAlone(t *testing.T) {
 	t.Parallel()
 	l, ann := openList(t), emailOf(t, "Ann@buyer.example")
 	l.join(t, ann, noon)
@@ -146,7 +146,7 @@ func TestWhoLeftIsPutBackByThemselvesAlone(t *testing.T) {
 }
 
 // Joining waits for a concurrent leave of the same address, and is refused.
-func TestEnteringDoesNotOvertakeLeaving(t *testing.T) {
+func TestWaitlist_EnteringDoesNotOvertakeLeaving(t *testing.T) {
 	t.Parallel()
 	l, ann := openList(t), emailOf(t, "ann@buyer.example")
 	digest := digestOf(ann)
@@ -187,7 +187,7 @@ func TestEnteringDoesNotOvertakeLeaving(t *testing.T) {
 	}
 }
 
-func TestWhoIsConfirmedIsInvitedOnce(t *testing.T) {
+func TestWaitlist_ConfirmedIsInvitedOnce(t *testing.T) {
 	t.Parallel()
 	l, ann := openList(t), emailOf(t, "ann@buyer.example")
 	by := store.Author{Actor: "op@host", Origin: "ops"}
@@ -219,7 +219,7 @@ func TestWhoIsConfirmedIsInvitedOnce(t *testing.T) {
 }
 
 // A process that dies after the change and before the mail leaves neither; the retry makes both.
-func TestNobodyIsInvitedWithoutTheirMail(t *testing.T) {
+func TestWaitlist_NobodyIsInvitedWithoutTheirMail(t *testing.T) {
 	t.Parallel()
 	l, ann := openList(t), emailOf(t, "ann@buyer.example")
 	l.confirm(t, ann, false, noon)
@@ -253,7 +253,7 @@ func TestNobodyIsInvitedWithoutTheirMail(t *testing.T) {
 	}
 }
 
-func TestTheWaitlistIsListedByStatusAndPages(t *testing.T) {
+func TestWaitlist_IsListedByStatusAndPages(t *testing.T) {
 	t.Parallel()
 	l := openList(t)
 	for i, name := range []string{"a", "b", "c", "d"} {
@@ -280,7 +280,7 @@ func TestTheWaitlistIsListedByStatusAndPages(t *testing.T) {
 	}
 }
 
-func TestWishesOfAnAddressAreWithdrawnAndEmptied(t *testing.T) {
+func TestWishes_OfAnAddressAreWithdrawnAndEmptied(t *testing.T) {
 	t.Parallel()
 	l, by := openList(t), store.Author{Actor: "op@host", Origin: "ops"}
 	var ids []store.WishID

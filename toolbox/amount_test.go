@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestDecimalsAreExact(t *testing.T) {
+func TestDecimals_AreExact(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		n        string

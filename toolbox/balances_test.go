@@ -134,7 +134,7 @@ func wantTokens(t *testing.T, got Balances, want ...string) {
 	}
 }
 
-func TestERC20BalancesAreListedWithWhatTokensSay(t *testing.T) {
+func TestBalances_ERC20AreListedWithTokenFacts(t *testing.T) {
 	t.Parallel()
 	const odd, ether = "0x00000000000000000000000000000000000000AA", "0x0000000000000000000000000000000000000000"
 	s := &shelf{standing: upstream.Live, answers: map[string]func([]any) any{
@@ -193,7 +193,7 @@ func TestERC20BalancesAreListedWithWhatTokensSay(t *testing.T) {
 	}
 }
 
-func TestPagesOfTokensAreFollowedUpToABound(t *testing.T) {
+func TestBalances_PagesOfTokensAreFollowedUpToABound(t *testing.T) {
 	t.Parallel()
 	endless, pages := true, 0
 	s := &shelf{standing: upstream.Live, answers: map[string]func([]any) any{
@@ -228,7 +228,7 @@ func TestPagesOfTokensAreFollowedUpToABound(t *testing.T) {
 	}
 }
 
-func TestBalancesFollowTheStandingOfTheirChain(t *testing.T) {
+func TestBalances_FollowTheStandingOfTheirChain(t *testing.T) {
 	t.Parallel()
 	plain := map[string]func([]any) any{"eth_getBalance": always(`"0x1"`)}
 	got, err := ledgerOf(&shelf{standing: upstream.Absent, answers: plain}).Balances(t.Context(), chain.BaseMainnet,
@@ -250,7 +250,7 @@ func TestBalancesFollowTheStandingOfTheirChain(t *testing.T) {
 	}
 }
 
-func TestBalancesFailLikeTheirUpstreams(t *testing.T) {
+func TestBalances_FailLikeTheirUpstreams(t *testing.T) {
 	t.Parallel()
 	for _, f := range failures {
 		s := &shelf{standing: upstream.Unmeasured, answers: map[string]func([]any) any{
@@ -285,7 +285,7 @@ func TestBalancesFailLikeTheirUpstreams(t *testing.T) {
 }
 
 // What a malicious token makes an index write must not hide the tokens next to it.
-func TestAnEntryThatCannotBeReadIsLeftOutAlone(t *testing.T) {
+func TestBalances_UnreadableEntryIsLeftOutAlone(t *testing.T) {
 	t.Parallel()
 	for name, entry := range map[string]any{
 		"an immense balance": token(dai, "0x1"+strings.Repeat("0", 64)), "a decimal": token(dai, "12"),
@@ -309,7 +309,7 @@ func TestAnEntryThatCannotBeReadIsLeftOutAlone(t *testing.T) {
 	}
 }
 
-func TestAnswersThatAreNotTokenFactsAreNotBelieved(t *testing.T) {
+func TestBalances_InvalidTokenFactsAreNotBelieved(t *testing.T) {
 	t.Parallel()
 	good := append([]byte{factsVersion}, fact(6, "USDC", "USD Coin")...)
 	for name, answer := range map[string][]byte{
@@ -348,7 +348,7 @@ func FuzzTokenFacts(f *testing.F) {
 	})
 }
 
-func TestSPLTokensAreAddedUpByMint(t *testing.T) {
+func TestBalances_SPLTokensAreAddedUpByMint(t *testing.T) {
 	t.Parallel()
 	const mintA, mintB = "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v", "2b1kV6DkPAnxd5ixfnxCpjxmKwqjjaYmCZfHsFu24GXo"
 	holds := func(mint, of, amount string, decimals any) map[string]any {

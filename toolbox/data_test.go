@@ -28,7 +28,7 @@ func refusedFor(t *testing.T, err error, want fault.Reason) {
 	}
 }
 
-func TestAddressesHaveOneFormOnEachChain(t *testing.T) {
+func TestAddresses_HaveOneFormOnEachChain(t *testing.T) {
 	t.Parallel()
 	const lamports = "9WzDXwBbmkg8ZTbNMqUxvQRAyrZzDsGYdLVL9zYtAWWM"
 	for _, test := range []struct {
@@ -75,7 +75,7 @@ func TestAddressesHaveOneFormOnEachChain(t *testing.T) {
 	}
 }
 
-func TestLabelsAreFitToBeShown(t *testing.T) {
+func TestLabels_AreFitToBeShown(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"USDC": "USDC", "  USD   Coin \n": "USD Coin", "": "", "\x00\x01\x02": "", "a\x00b": "ab", "\xff\xfeOK": "OK",
@@ -116,7 +116,7 @@ func FuzzLabel(f *testing.F) {
 	})
 }
 
-func TestQuantitiesHaveBounds(t *testing.T) {
+func TestQuantities_HaveBounds(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		`"0x0"`: "0", `"0x"`: "0", `"0x000f"`: "15",
@@ -142,7 +142,7 @@ var failures = map[string]struct {
 	"a time-out":       {fault.New(fault.UpstreamTimeout, ""), fault.UpstreamTimeout},
 }
 
-func TestHistoryFailsLikeItsUpstreams(t *testing.T) {
+func TestHistory_FailsLikeItsUpstreams(t *testing.T) {
 	t.Parallel()
 	for name, f := range failures {
 		x := &index{refuse: f.err}

@@ -46,7 +46,7 @@ func row(slow, standard, fast int64) string {
 	return fmt.Sprintf(`["0x%x","0x%x","0x%x"]`, slow, standard, fast)
 }
 
-func TestGasIsRecommendedFromTheBlocksThatCount(t *testing.T) {
+func TestGas_IsRecommendedFromTheBlocksThatCount(t *testing.T) {
 	t.Parallel()
 	const m = milliGwei
 	for name, tc := range map[string]struct {
@@ -145,7 +145,7 @@ func TestGasIsRecommendedFromTheBlocksThatCount(t *testing.T) {
 	}
 }
 
-func TestGasAsksForTwentyBlocksAndThreePercentilesAndNamesTheBlocks(t *testing.T) {
+func TestGas_AsksForTwentyBlocksAndThreePercentilesAndNamesThem(t *testing.T) {
 	t.Parallel()
 	f := &fakeChain{
 		t: t, answers: map[string]reply{
@@ -176,7 +176,7 @@ func TestGasAsksForTwentyBlocksAndThreePercentilesAndNamesTheBlocks(t *testing.T
 	}
 }
 
-func TestAHistoryThatMakesNoSenseIsAFailureOfTheService(t *testing.T) {
+func TestGas_InvalidHistoryIsAFailureOfTheService(t *testing.T) {
 	t.Parallel()
 	down := fault.New(fault.NoUpstream, "")
 	for name, tc := range map[string]struct {
@@ -224,7 +224,7 @@ func TestAHistoryThatMakesNoSenseIsAFailureOfTheService(t *testing.T) {
 	}
 }
 
-func TestOPStackChainsAddTheFeeOfAPlainTransfersData(t *testing.T) {
+func TestGas_OPStackChainsAddTheDataFeeOfAPlainTransfer(t *testing.T) {
 	t.Parallel()
 	for id, chainID := range map[chain.ID]string{chain.BaseMainnet: "822105", chain.OptimismMainnet: "0a"} {
 		f := &fakeChain{t: t, answers: map[string]reply{
@@ -257,7 +257,7 @@ func TestOPStackChainsAddTheFeeOfAPlainTransfersData(t *testing.T) {
 	}
 }
 
-func TestArbitrumTakesNoTipsAndItsDataIsPaidInGas(t *testing.T) {
+func TestGas_ArbitrumTakesNoTipsAndItsDataIsPaidInGas(t *testing.T) {
 	t.Parallel()
 	f := &fakeChain{t: t, answers: map[string]reply{
 		"eth_feeHistory": {history(1, []int64{7, 20_000_000}, "0.5", row(1, 2, 3))},
@@ -283,7 +283,7 @@ func TestArbitrumTakesNoTipsAndItsDataIsPaidInGas(t *testing.T) {
 	}
 }
 
-func TestADataFeeIsToldWholeOrNotAtAll(t *testing.T) {
+func TestGas_DataFeeIsCompleteOrAbsent(t *testing.T) {
 	t.Parallel()
 	fees := history(1, []int64{7, 7}, "0.5", row(1, 2, 3))
 	for name, tc := range map[string]struct {
@@ -344,7 +344,7 @@ func (b *bothAtOnce) Call(ctx context.Context, q node.Query) (json.RawMessage, e
 	}
 }
 
-func TestGasAsksConcurrently(t *testing.T) {
+func TestGas_AsksConcurrently(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
@@ -357,7 +357,7 @@ func TestGasAsksConcurrently(t *testing.T) {
 	}
 }
 
-func TestMedianLeavesItsInputAlone(t *testing.T) {
+func TestMedian_LeavesItsInputAlone(t *testing.T) {
 	t.Parallel()
 	given := []*big.Int{big.NewInt(3), big.NewInt(1), big.NewInt(2)}
 	if m := median(given); m.Int64() != 2 || given[0].Int64() != 3 {

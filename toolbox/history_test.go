@@ -165,9 +165,9 @@ func walk(t *testing.T, l *Ledger, limits ...int) (all []Transfer, pages int) {
 	}
 }
 
-// TestPagesNeitherLoseNorRepeatATransfer pages through histories of every density, while blocks
-// arrive.
-func TestPagesNeitherLoseNorRepeatATransfer(t *testing.T) {
+// TestHistory_PagesNeitherLoseNorRepeatATransfer pages through histories of every density, while
+// blocks arrive.
+func TestHistory_PagesNeitherLoseNorRepeatATransfer(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(60) {
 		random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // repeatable
@@ -222,7 +222,7 @@ func TestPagesNeitherLoseNorRepeatATransfer(t *testing.T) {
 	}
 }
 
-func TestTheOrderIsTheSameWhateverThePages(t *testing.T) {
+func TestHistory_OrderIsTheSameWhateverThePages(t *testing.T) {
 	t.Parallel()
 	x := &index{head: 5, keys: map[string]string{}}
 	for i := range 60 {
@@ -245,7 +245,7 @@ func TestTheOrderIsTheSameWhateverThePages(t *testing.T) {
 	}
 }
 
-func TestAUsualPageTakesOneQueryForEachSide(t *testing.T) {
+func TestHistory_UsualPageTakesOneQueryForEachSide(t *testing.T) {
 	t.Parallel()
 	x := &index{head: 1000, keys: map[string]string{}}
 	for block := range uint64(1000) {
@@ -266,7 +266,7 @@ func TestAUsualPageTakesOneQueryForEachSide(t *testing.T) {
 	}
 }
 
-func TestTransfersAreShownForWhatTheyAre(t *testing.T) {
+func TestHistory_TransfersAreShownForWhatTheyAre(t *testing.T) {
 	t.Parallel()
 	nft := map[string]any{"value": nil, "address": "0xbc4ca0eda7647a8ab7c2061c2e118a18a936f13d", "decimal": nil}
 	x := &index{head: 9, keys: map[string]string{}}
@@ -329,7 +329,7 @@ func TestTransfersAreShownForWhatTheyAre(t *testing.T) {
 	}
 }
 
-func TestWhatAnIndexMayNotAnswer(t *testing.T) {
+func TestHistory_InvalidAnswersOfAnIndexAreFailures(t *testing.T) {
 	t.Parallel()
 	all := func(page map[string]any) []map[string]any {
 		list, _ := page["transfers"].([]map[string]any)
@@ -372,7 +372,7 @@ func TestWhatAnIndexMayNotAnswer(t *testing.T) {
 	}
 }
 
-func TestABlockThatIsTooCrowdedIsRefusedAndNotCut(t *testing.T) {
+func TestHistory_CrowdedBlockIsRefusedAndNotCut(t *testing.T) {
 	t.Parallel()
 	x := &index{head: 2, keys: map[string]string{}}
 	for i := range maxRounds * maxAtOnce {
@@ -386,7 +386,7 @@ func TestABlockThatIsTooCrowdedIsRefusedAndNotCut(t *testing.T) {
 	}
 }
 
-func TestCursorsBelongToTheirAddressAndChain(t *testing.T) {
+func TestHistory_CursorsBelongToTheirAddressAndChain(t *testing.T) {
 	t.Parallel()
 	x := &index{head: 9, keys: map[string]string{}}
 	for block := range uint64(9) {

@@ -168,7 +168,7 @@ func (r *realm) balances(address string) toolbox.Balances {
 // holder is an address that nobody else sends anything to.
 var holder = common.HexToAddress("0x00000000000000000000000000000000C0Ffee01")
 
-func TestAHundredTokensTakeOneRequestOfEachSource(t *testing.T) {
+func TestBalances_HundredTokensTakeOneRequestOfEachSource(t *testing.T) {
 	t.Parallel()
 	r := openRealm(t, chain.EthMainnet, sandbox.Options{})
 	// As many as one transaction's gas allows, four times; one less, because the index always
@@ -212,7 +212,7 @@ func TestAHundredTokensTakeOneRequestOfEachSource(t *testing.T) {
 	}
 }
 
-func TestTokensSayWhatTheyLikeAndHarmNobody(t *testing.T) {
+func TestBalances_HostileTokenTextsHarmNobody(t *testing.T) {
 	t.Parallel()
 	r := openRealm(t, chain.BaseMainnet, sandbox.Options{})
 	wordOf := func(n uint64) []byte { return common.BigToHash(new(big.Int).SetUint64(n)).Bytes() }
@@ -273,8 +273,8 @@ func TestTokensSayWhatTheyLikeAndHarmNobody(t *testing.T) {
 	}
 }
 
-// TestTokenFactsStopsBeforeItsGasIsGone sends the contract less gas than its tokens burn.
-func TestTokenFactsStopsBeforeItsGasIsGone(t *testing.T) {
+// TestTokenFacts_StopsBeforeItsGasIsGone sends the contract less gas than its tokens burn.
+func TestTokenFacts_StopsBeforeItsGasIsGone(t *testing.T) {
 	t.Parallel()
 	r := openRealm(t, chain.BaseMainnet, sandbox.Options{NoData: true})
 	tokens := r.deploy(contract(t, "BurningToken", holder), contract(t, "BurningToken", holder),
@@ -312,7 +312,7 @@ func TestTokenFactsStopsBeforeItsGasIsGone(t *testing.T) {
 	}
 }
 
-func TestHistoryOverRealTraffic(t *testing.T) {
+func TestHistory_OverRealTraffic(t *testing.T) {
 	t.Parallel()
 	r := openRealm(t, chain.ArbitrumOne, sandbox.Options{})
 	owner := r.Accounts()[2].Address
@@ -350,7 +350,7 @@ func TestHistoryOverRealTraffic(t *testing.T) {
 	}
 }
 
-func TestDataIsRefusedWhileWhoHasItIsAway(t *testing.T) {
+func TestData_IsRefusedWhileItsProviderIsAway(t *testing.T) {
 	t.Parallel()
 	r := openRealm(t, chain.OptimismMainnet, sandbox.Options{})
 	owner := r.Accounts()[0].Address.Hex()
@@ -384,7 +384,7 @@ func TestDataIsRefusedWhileWhoHasItIsAway(t *testing.T) {
 	}, "balances do not come back")
 }
 
-func TestAChainWithoutAnIndexHasNativeBalancesOnly(t *testing.T) {
+func TestBalances_ChainWithoutAnIndexHasNativeOnly(t *testing.T) {
 	t.Parallel()
 	r := openRealm(t, chain.PolygonPoS, sandbox.Options{NoData: true})
 	owner := r.Accounts()[0].Address
@@ -403,7 +403,7 @@ func TestAChainWithoutAnIndexHasNativeBalancesOnly(t *testing.T) {
 	}
 }
 
-func TestSolanaTokensOfBothProgramsAreListed(t *testing.T) {
+func TestBalances_SolanaTokensOfBothProgramsAreListed(t *testing.T) {
 	t.Parallel()
 	r := openRealm(t, chain.SolanaMainnet, sandbox.Options{})
 	got := r.balances(r.SolanaAccounts()[0].Address)

@@ -29,7 +29,7 @@ func (breaking) Availability(chain.ID, chain.Capability) upstream.Availability {
 
 // Parallel calls of a chain run in goroutines, where a panic that is not passed on would end the
 // process of this test.
-func TestAPanicOfAPartIsThatOfTheWholeAnswer(t *testing.T) {
+func TestPanic_OfAPartIsThatOfTheWholeAnswer(t *testing.T) {
 	t.Parallel()
 	ctx, now := t.Context(), time.Now
 	const somebody = "0x00000000000000000000000000000000c0ffee01"

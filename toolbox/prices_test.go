@@ -46,7 +46,7 @@ func readOne(t *testing.T, roundData, decimals any) (Price, error) {
 	return answer.Prices["btc"], err
 }
 
-func TestAPriceIsTheFeedsNewestAnswerInExactDecimals(t *testing.T) {
+func TestPrice_IsTheFeedsNewestAnswerInExactDecimals(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		round    string
@@ -89,7 +89,7 @@ func TestAPriceIsTheFeedsNewestAnswerInExactDecimals(t *testing.T) {
 	}
 }
 
-func TestAFeedThatMakesNoSenseIsAFailureOfTheService(t *testing.T) {
+func TestPrice_InvalidFeedIsAFailureOfTheService(t *testing.T) {
 	t.Parallel()
 	good, eight := roundOf(100, time.Minute), wordsHex(8)
 	for name, tc := range map[string]struct {
@@ -117,7 +117,7 @@ func TestAFeedThatMakesNoSenseIsAFailureOfTheService(t *testing.T) {
 	}
 }
 
-func TestAllPricesAreGivenOrNone(t *testing.T) {
+func TestPrices_AllAreGivenOrNone(t *testing.T) {
 	t.Parallel()
 	answers := map[string]reply{}
 	for i, symbol := range []string{"eth", "btc", "link"} {
@@ -147,7 +147,7 @@ func TestAllPricesAreGivenOrNone(t *testing.T) {
 	}
 }
 
-func TestSymbolsComeIntoOneForm(t *testing.T) {
+func TestSymbols_AreReadIntoOneForm(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[string]string{
 		"": "eth,btc,link", ",": "eth,btc,link", " , ,": "eth,btc,link", "eth": "eth", "BTC,Eth": "eth,btc",

@@ -26,7 +26,7 @@ func receiptJSON(more string) string {
 	return fmt.Sprintf(`{"transactionHash":"%s","blockNumber":"0x64","gasUsed":"0x5208"%s}`, someHash, more)
 }
 
-func TestWhatBecameOfATransactionOnAnEVMChain(t *testing.T) {
+func TestTx_OutcomeOnAnEVMChain(t *testing.T) {
 	t.Parallel()
 	known := txJSON(someHash, `"0x64"`)
 	for name, tc := range map[string]struct {
@@ -134,7 +134,7 @@ func TestWhatBecameOfATransactionOnAnEVMChain(t *testing.T) {
 	}
 }
 
-func TestAnUnknownTransactionIsAskedForAtOtherUpstreams(t *testing.T) {
+func TestTx_UnknownIsAskedForAtOtherUpstreams(t *testing.T) {
 	t.Parallel()
 	f := &fakeChain{t: t, answers: map[string]reply{
 		"eth_getTransactionByHash": {txJSON(someHash, `"0x64"`)}, "eth_getTransactionReceipt": {"null"},
@@ -159,7 +159,7 @@ func TestAnUnknownTransactionIsAskedForAtOtherUpstreams(t *testing.T) {
 	}
 }
 
-func TestAnswersAboutATransactionThatMakeNoSenseAreAFailureOfTheService(t *testing.T) {
+func TestTx_InvalidAnswersAreAFailureOfTheService(t *testing.T) {
 	t.Parallel()
 	known, mined := txJSON(someHash, `"0x64"`), receiptJSON(`,"status":"0x1"`)
 	for name, tc := range map[string]struct {
@@ -199,7 +199,7 @@ func TestAnswersAboutATransactionThatMakeNoSenseAreAFailureOfTheService(t *testi
 	}
 }
 
-func TestWhatBecameOfATransactionOnSolana(t *testing.T) {
+func TestTx_OutcomeOnSolana(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("é", 300)
 	for name, tc := range map[string]struct {
@@ -285,7 +285,7 @@ func TestWhatBecameOfATransactionOnSolana(t *testing.T) {
 	}
 }
 
-func TestAnswersOfSolanaThatMakeNoSenseAreAFailureOfTheService(t *testing.T) {
+func TestTx_InvalidAnswersOfSolanaAreAFailureOfTheService(t *testing.T) {
 	t.Parallel()
 	for _, answer := range []any{
 		"null", `{"value":[]}`, `{"value":[null,null]}`, `[]`, `{"value":[{"slot":-1}]}`, `{"value":[{"slot":"72"}]}`,

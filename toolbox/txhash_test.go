@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-func TestNamesOfTransactionsComeIntoOneForm(t *testing.T) {
+func TestTxHash_IsReadIntoOneForm(t *testing.T) {
 	t.Parallel()
 	shortest := strings.Repeat("1", 64) // zeros
 	for _, tc := range []struct {
@@ -28,7 +28,7 @@ func TestNamesOfTransactionsComeIntoOneForm(t *testing.T) {
 	}
 }
 
-func TestWhatNamesNoTransactionIsRefusedWithWhatTheChainTakes(t *testing.T) {
+func TestTxHash_InvalidIsRefusedWithWhatTheChainTakes(t *testing.T) {
 	t.Parallel()
 	const evm, solana = "0x and 64 hexadecimal digits", "64 bytes in base58"
 	for name, tc := range map[string]struct {

@@ -17,7 +17,7 @@ import (
 )
 
 // The worker's sweeps repeat signals of a process that stored an event and died.
-func TestWhatWasStoredAndNotToldIsToldByASweep(t *testing.T) {
+func TestStripeEvents_StoredAndUntoldAreFoundByASweep(t *testing.T) {
 	t.Parallel()
 	ctx, url := t.Context(), testkit.Postgres(t)
 	must := func(err error) {

@@ -92,7 +92,7 @@ func unread(t *testing.T, customers int) *store.Store {
 }
 
 // Every customer is swept, page by page, with at most sixteen requests to Stripe at a time.
-func TestTheSweepOfCustomersDoesNotOverrunStripe(t *testing.T) {
+func TestCustomerSweep_DoesNotOverrunStripe(t *testing.T) {
 	t.Parallel()
 	const customers = 120 // more than a page
 	record, server, slow := unread(t, customers), testkit.Temporal(t), &slowStripe{answer: make(chan struct{})}
@@ -125,7 +125,7 @@ func TestTheSweepOfCustomersDoesNotOverrunStripe(t *testing.T) {
 }
 
 // Without a Stripe key the sweep must not run: the flows of all customers would wait in vain.
-func TestWithoutPaymentsNobodyIsSwept(t *testing.T) {
+func TestCustomerSweep_SweepsNobodyWithoutPayments(t *testing.T) {
 	t.Parallel()
 	record, server := unread(t, 1), testkit.Temporal(t)
 	c, o := server.Dial(t), &outside{}

@@ -126,7 +126,7 @@ func runs(t *testing.T, c client.Client, namespace string) int64 {
 	return found.GetCount()
 }
 
-func TestWhatTheFlushNoticesIsDeliveredOnceByWhicheverWorker(t *testing.T) {
+func TestNotice_IsDeliveredOnceByAnyWorker(t *testing.T) {
 	t.Parallel()
 	const quota = 50
 	m := newMetered(t, quota*plan.Unit)
@@ -170,7 +170,7 @@ func TestWhatTheFlushNoticesIsDeliveredOnceByWhicheverWorker(t *testing.T) {
 	}, "there are two runs, one for each notice")
 }
 
-func TestANoticeThatTemporalLostIsBegunAgain(t *testing.T) {
+func TestNotice_LostByTemporalIsStartedAgain(t *testing.T) {
 	t.Parallel()
 	const quota = 5
 	m := newMetered(t, quota*plan.Unit)

@@ -27,7 +27,7 @@ func (o *outside) ListUnconfirmed(context.Context, time.Duration, time.Duration,
 	return nil, nil
 }
 
-func TestGrantedSettlementsThatNobodyWatchesAreLookedAt(t *testing.T) {
+func TestSettlements_GrantedAndUnwatchedAreLookedAt(t *testing.T) {
 	t.Parallel()
 	ctx, url := t.Context(), testkit.Postgres(t)
 	must := func(err error) {

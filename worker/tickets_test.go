@@ -15,7 +15,7 @@ import (
 
 // Tickets are created, resolved and closed although no flow was signalled: the process died,
 // Temporal was down, or it lost the flow.
-func TestTicketsWhoseFlowsHeardNothingAreClosedAllTheSame(t *testing.T) {
+func TestTickets_WhoseFlowsHeardNothingAreClosed(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
 	record, err := store.Open(ctx, testkit.Postgres(t))

@@ -264,7 +264,7 @@ func historyOf(t *testing.T, c client.Client, id string) string {
 	return all.String()
 }
 
-func TestProbesPublishAndSurviveARestartOfTheWorker(t *testing.T) {
+func TestProbe_PublishesAndSurvivesARestartOfTheWorker(t *testing.T) {
 	t.Parallel()
 	server := testkit.Temporal(t)
 	c := server.Dial(t)
@@ -321,7 +321,7 @@ func TestProbesPublishAndSurviveARestartOfTheWorker(t *testing.T) {
 	}, "the probe waits an hour for the next round")
 }
 
-func TestAChainThatIsAddedIsProbedAtOnce(t *testing.T) {
+func TestProbe_AddedChainIsProbedAtOnce(t *testing.T) {
 	t.Parallel()
 	server := testkit.Temporal(t)
 	o := &outside{}
@@ -347,7 +347,7 @@ func TestAChainThatIsAddedIsProbedAtOnce(t *testing.T) {
 	}, "the added chain is probed, and the other one again")
 }
 
-func TestNoAddressOfAnUpstreamEntersAHistory(t *testing.T) {
+func TestProbe_HistoriesHoldNoAddressOfAnUpstream(t *testing.T) {
 	t.Parallel()
 	server := testkit.Temporal(t)
 	c := server.Dial(t)
@@ -373,7 +373,7 @@ func TestNoAddressOfAnUpstreamEntersAHistory(t *testing.T) {
 	}
 }
 
-func TestUsageIsFlushedAndMailsAreSentWhileTemporalIsUnreachable(t *testing.T) {
+func TestWorker_FlushesUsageAndSendsMailsWithoutTemporal(t *testing.T) {
 	t.Parallel()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -416,7 +416,7 @@ func TestUsageIsFlushedAndMailsAreSentWhileTemporalIsUnreachable(t *testing.T) {
 	}
 }
 
-func TestNewNamespaceIsMissedByNameAndThenPrepared(t *testing.T) {
+func TestWorker_NamesAMissingNamespaceAndThenPreparesIt(t *testing.T) {
 	t.Parallel()
 	server := testkit.Temporal(t)
 	options := client.Options{HostPort: server.Address, Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler))}
@@ -451,7 +451,7 @@ func TestNewNamespaceIsMissedByNameAndThenPrepared(t *testing.T) {
 	}, "the probe runs, with its search attribute")
 }
 
-func TestWorkerNeedsWhatItWorksWith(t *testing.T) {
+func TestWorker_NeedsItsDependencies(t *testing.T) {
 	t.Parallel()
 	if _, err := worker.New(worker.Options{}); err == nil {
 		t.Error("a worker without anything was made")

@@ -59,7 +59,7 @@ func states(steps ...any) func(time.Duration) (string, error) {
 	}
 }
 
-func TestACheckoutEndsWhenTheAccountHasWhatWasBought(t *testing.T) {
+func TestCheckout_EndsWhenTheAccountHasWhatWasBought(t *testing.T) {
 	t.Parallel()
 	at := func(d time.Duration) time.Duration { return d }
 	for name, c := range map[string]struct {
@@ -103,7 +103,7 @@ func TestACheckoutEndsWhenTheAccountHasWhatWasBought(t *testing.T) {
 }
 
 // A signal that arrives during the last poll causes another poll.
-func TestACheckoutDoesNotEndOverASignal(t *testing.T) {
+func TestCheckout_DoesNotEndOverASignal(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment()
 	workflows.RegisterBilling(env)

@@ -42,7 +42,7 @@ func persist(t *testing.T, what string, do func() error) {
 	}, "%s: %v", what, last)
 }
 
-func TestABindingOutlivesTheWorkerThatBeganIt(t *testing.T) {
+func TestBind_OutlivesTheWorkerThatBeganIt(t *testing.T) {
 	t.Parallel()
 	c := setupCarried(t)
 	kill := c.carrier(t)
@@ -87,7 +87,7 @@ func TestABindingOutlivesTheWorkerThatBeganIt(t *testing.T) {
 	}
 }
 
-func TestAnAdoptionThatNoWorkerTookIsCarriedByTheNext(t *testing.T) {
+func TestAdopt_ThatNoWorkerTookIsCarriedByTheNext(t *testing.T) {
 	testkit.Slow(t)
 	t.Parallel()
 	c := setupCarried(t)
@@ -151,7 +151,7 @@ func (c *carried) agentKey(t *testing.T, asked workflows.Challenge) workflows.Cl
 	}
 }
 
-func TestAClaimOutlivesTheWorkerThatBeganItAndTheOneThatCompletedIt(t *testing.T) {
+func TestClaim_OutlivesTheWorkersThatBeganAndCompletedIt(t *testing.T) {
 	t.Parallel()
 	c := setupCarried(t)
 	kill := c.carrier(t)
@@ -197,7 +197,7 @@ func TestAClaimOutlivesTheWorkerThatBeganItAndTheOneThatCompletedIt(t *testing.T
 	}
 }
 
-func TestFlowsThatRaceGiveEachThingToOne(t *testing.T) {
+func TestDoors_RacingFlowsGiveEachThingToOne(t *testing.T) {
 	t.Parallel()
 	c := setupCarried(t)
 	c.carrier(t)
@@ -265,7 +265,7 @@ func TestFlowsThatRaceGiveEachThingToOne(t *testing.T) {
 	both.Wait()
 }
 
-func TestABindingWithoutRedisSaysItIsNotInForceAndIsOnceRedisAnswers(t *testing.T) {
+func TestBind_WithoutRedisSaysItIsNotInForceAndIsLater(t *testing.T) {
 	t.Parallel()
 	c := setupCarried(t)
 	c.carrier(t)
@@ -291,7 +291,7 @@ func TestABindingWithoutRedisSaysItIsNotInForceAndIsOnceRedisAnswers(t *testing.
 	}
 }
 
-func TestRefusalsReachWhoAskedAsTheyAre(t *testing.T) {
+func TestDoors_RefusalsReachTheCallerUnchanged(t *testing.T) {
 	t.Parallel()
 	c := setupCarried(t)
 	c.carrier(t)
@@ -335,8 +335,8 @@ func TestRefusalsReachWhoAskedAsTheyAre(t *testing.T) {
 	}
 }
 
-// TestNoHistoryHoldsASecret runs each flow, then reads everything that Temporal stored.
-func TestNoHistoryHoldsASecret(t *testing.T) {
+// TestDoors_HistoriesHoldNoSecret runs each flow, then reads everything that Temporal stored.
+func TestDoors_HistoriesHoldNoSecret(t *testing.T) {
 	t.Parallel()
 	c := setupCarried(t)
 	c.carrier(t)

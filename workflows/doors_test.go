@@ -150,7 +150,7 @@ func refusal(reason fault.Reason) error {
 	return temporal.NewNonRetryableApplicationError("no", reason.String(), nil)
 }
 
-func TestABindingTakesTheNewestChallengeOnly(t *testing.T) {
+func TestBind_TakesTheNewestChallengeOnly(t *testing.T) {
 	t.Parallel()
 	d := newDoor()
 	first, second := d.ask(0, 1), d.ask(time.Minute, 2)
@@ -174,7 +174,7 @@ func TestABindingTakesTheNewestChallengeOnly(t *testing.T) {
 	}
 }
 
-func TestABindingEndsWithItsLastChallenge(t *testing.T) {
+func TestBind_EndsWithItsLastChallenge(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		asked []time.Duration
@@ -195,7 +195,7 @@ func TestABindingEndsWithItsLastChallenge(t *testing.T) {
 	}
 }
 
-func TestAProofCountsOnceAndNotWhenItsChallengeHasExpired(t *testing.T) {
+func TestBind_ProofCountsOnceAndNotOnceItsChallengeExpired(t *testing.T) {
 	t.Parallel()
 	d := newDoor()
 	d.answer = func(n int) (bool, error) {
@@ -221,7 +221,7 @@ func TestAProofCountsOnceAndNotWhenItsChallengeHasExpired(t *testing.T) {
 
 // The run is still open, because PostgreSQL is down and a proof that came in time is still being
 // processed.
-func TestAProofAfterItsChallengeHasExpiredIsLate(t *testing.T) {
+func TestBind_ProofAfterItsChallengeExpiredIsLate(t *testing.T) {
 	t.Parallel()
 	d := newDoor()
 	d.answer = func(n int) (bool, error) {
@@ -240,7 +240,7 @@ func TestAProofAfterItsChallengeHasExpiredIsLate(t *testing.T) {
 	late.refused(t, "a proof after its challenge", fault.BindingRefused)
 }
 
-func TestAChallengeWhoseTimeCannotBeIsRefused(t *testing.T) {
+func TestBind_ChallengeWithAnImpossibleTimeIsRefused(t *testing.T) {
 	t.Parallel()
 	d := newDoor()
 	good := d.challenge(0, 9)
@@ -265,7 +265,7 @@ func TestAChallengeWhoseTimeCannotBeIsRefused(t *testing.T) {
 	}
 }
 
-func TestARunTakesAFewChallengesOnly(t *testing.T) {
+func TestBind_RunTakesAFewChallengesOnly(t *testing.T) {
 	t.Parallel()
 	d := newDoor()
 	const most = 20
@@ -291,7 +291,7 @@ func TestARunTakesAFewChallengesOnly(t *testing.T) {
 	proven.succeeded(t, "the newest challenge")
 }
 
-func TestABindingThatTheMeterDoesNotKnowSaysSoAndEndsWhenItDoes(t *testing.T) {
+func TestBind_UnknownToTheMeterSaysSoAndEndsWhenItIs(t *testing.T) {
 	t.Parallel()
 	d := newDoor()
 	d.answer = func(int) (bool, error) { return false, nil }
@@ -309,7 +309,7 @@ func TestABindingThatTheMeterDoesNotKnowSaysSoAndEndsWhenItDoes(t *testing.T) {
 	proven.refused(t, "a binding that is not in force", fault.NotYetInForce)
 }
 
-func TestABindingGoesOnWhileTheRecordIsAway(t *testing.T) {
+func TestBind_GoesOnWhilePostgreSQLIsAway(t *testing.T) {
 	t.Parallel()
 	d := newDoor()
 	d.answer = func(n int) (bool, error) {
@@ -329,7 +329,7 @@ func TestABindingGoesOnWhileTheRecordIsAway(t *testing.T) {
 	other.refused(t, "a challenge while the key is being bound", fault.DurableUnavailable)
 }
 
-func TestAnAdoptionHasOneOwner(t *testing.T) {
+func TestAdopt_HasOneOwner(t *testing.T) {
 	t.Parallel()
 	d := newDoor()
 	d.answer = func(n int) (bool, error) {
@@ -350,7 +350,7 @@ func TestAnAdoptionHasOneOwner(t *testing.T) {
 	second.refused(t, "the second owner", fault.NotYours)
 }
 
-func TestAnAdoptionEnds(t *testing.T) {
+func TestAdopt_Ends(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		key    account.KeyID
@@ -398,7 +398,7 @@ func (d *door) proveAgent(after time.Duration, n int) (*sent, account.KeyID) {
 	return d.send(after, workflows.UpdateComplete, proof.Key.String(), proof), proof.Key
 }
 
-func TestAClaimMayBeCompletedAgainWhileItsChallengeLives(t *testing.T) {
+func TestClaim_MayBeCompletedAgainWhileItsChallengeLives(t *testing.T) {
 	t.Parallel()
 	d := newDoor()
 	d.askAgent(0, 1, "scout")
@@ -415,7 +415,7 @@ func TestAClaimMayBeCompletedAgainWhileItsChallengeLives(t *testing.T) {
 	}
 }
 
-func TestAClaimGoesByItsNewestChallengeAndEndsWithIt(t *testing.T) {
+func TestClaim_GoesByItsNewestChallengeAndEndsWithIt(t *testing.T) {
 	t.Parallel()
 	d := newDoor()
 	d.answer = func(n int) (bool, error) { return n != 1, nil }
@@ -438,7 +438,7 @@ func TestAClaimGoesByItsNewestChallengeAndEndsWithIt(t *testing.T) {
 	}
 }
 
-func TestAClaimGivesAFewKeysOnly(t *testing.T) {
+func TestClaim_GivesAFewKeysOnly(t *testing.T) {
 	t.Parallel()
 	d := newDoor()
 	const most = 20
@@ -458,7 +458,7 @@ func TestAClaimGivesAFewKeysOnly(t *testing.T) {
 	over.refused(t, "one key too many", fault.RateWindow)
 }
 
-func TestAClaimThatNobodyProvesEnds(t *testing.T) {
+func TestClaim_UnprovenEnds(t *testing.T) {
 	t.Parallel()
 	d := newDoor()
 	d.askAgent(0, 1, "scout")

@@ -51,7 +51,7 @@ func (n *notifying) run() (result string, err error) {
 	return result, err
 }
 
-func TestUsageNoticeIsTriedUntilItArrives(t *testing.T) {
+func TestNotice_IsRetriedUntilItArrives(t *testing.T) {
 	t.Parallel()
 	n := newNotifying(func(attempt int) (string, error) {
 		if attempt < 9 {
@@ -67,7 +67,7 @@ func TestUsageNoticeIsTriedUntilItArrives(t *testing.T) {
 
 // The test environment gives up on activities after ten minutes; the three days are in the recorded
 // history.
-func TestUsageNoticeThatIsGivenUpHasAResult(t *testing.T) {
+func TestNotice_GivenUpHasAResult(t *testing.T) {
 	t.Parallel()
 	n := newNotifying(func(int) (string, error) { return "", undelivered })
 	if result, err := n.run(); err != nil || result != activities.NoticeFailed || len(n.attempts) < 9 {
@@ -79,7 +79,7 @@ func TestUsageNoticeThatIsGivenUpHasAResult(t *testing.T) {
 	}
 }
 
-func TestCancelledUsageNoticeHasAResult(t *testing.T) {
+func TestNotice_CancelledHasAResult(t *testing.T) {
 	t.Parallel()
 	n := newNotifying(func(int) (string, error) { return "", undelivered })
 	n.env.RegisterDelayedCallback(n.env.CancelWorkflow, time.Minute)
@@ -88,7 +88,7 @@ func TestCancelledUsageNoticeHasAResult(t *testing.T) {
 	}
 }
 
-func TestUsageNoticeWithoutARowFails(t *testing.T) {
+func TestNotice_WithoutARowFails(t *testing.T) {
 	t.Parallel()
 	n := newNotifying(func(int) (string, error) {
 		return "", temporal.NewNonRetryableApplicationError("no such notice", activities.ErrNoticeMissing, nil)

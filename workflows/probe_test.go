@@ -107,7 +107,7 @@ func snapshot(usable ...bool) activities.ProbeResult {
 
 var input = workflows.ProbeInput{Chain: chain.EthMainnet, IntervalMillis: 2000, TimeoutMillis: 1000}
 
-func TestProbeMeasuresEveryIntervalUntilItContinuesAsNew(t *testing.T) {
+func TestProbe_MeasuresEveryIntervalUntilItContinuesAsNew(t *testing.T) {
 	t.Parallel()
 	p := newProbing(func(int) (activities.ProbeResult, error) { return snapshot(true, true), nil })
 	p.suggest(7 * time.Second)
@@ -127,7 +127,7 @@ func TestProbeMeasuresEveryIntervalUntilItContinuesAsNew(t *testing.T) {
 	}
 }
 
-func TestFailingRoundsAreShownAndDoNotEndTheProbe(t *testing.T) {
+func TestProbe_FailingRoundsAreShownAndDoNotEndIt(t *testing.T) {
 	t.Parallel()
 	shown := map[time.Duration]string{}
 	p := newProbing(func(n int) (activities.ProbeResult, error) {
@@ -158,7 +158,7 @@ func TestFailingRoundsAreShownAndDoNotEndTheProbe(t *testing.T) {
 	}
 }
 
-func TestARoundThatHangsIsGivenUp(t *testing.T) {
+func TestProbe_HangingRoundIsGivenUp(t *testing.T) {
 	t.Parallel()
 	p := newProbing(nil)
 	p.round = func(n int) (activities.ProbeResult, error) {
@@ -174,7 +174,7 @@ func TestARoundThatHangsIsGivenUp(t *testing.T) {
 	}
 }
 
-func TestProbeShowsEveryUpstreamAndItsStage(t *testing.T) {
+func TestProbe_ShowsEveryUpstreamAndItsStage(t *testing.T) {
 	t.Parallel()
 	tests := map[string]struct {
 		result activities.ProbeResult
@@ -218,7 +218,7 @@ func TestProbeShowsEveryUpstreamAndItsStage(t *testing.T) {
 	}
 }
 
-func TestNewConfigurationTakesEffectAtOnce(t *testing.T) {
+func TestProbe_NewConfigurationTakesEffectAtOnce(t *testing.T) {
 	t.Parallel()
 	p := newProbing(func(int) (activities.ProbeResult, error) { return snapshot(true), nil })
 	slow := input
@@ -234,7 +234,7 @@ func TestNewConfigurationTakesEffectAtOnce(t *testing.T) {
 	}
 }
 
-func TestProbeOfAChainThatNoWorkerKnowsEnds(t *testing.T) {
+func TestProbe_OfAChainThatNoWorkerKnowsEnds(t *testing.T) {
 	t.Parallel()
 	unknown := temporal.NewNonRetryableApplicationError("no measurement", activities.ErrNotConfigured, nil)
 	p := newProbing(func(int) (activities.ProbeResult, error) { return activities.ProbeResult{}, unknown })
@@ -260,7 +260,7 @@ func TestProbeOfAChainThatNoWorkerKnowsEnds(t *testing.T) {
 	}
 }
 
-func TestCancelledProbeEnds(t *testing.T) {
+func TestProbe_CancelledEnds(t *testing.T) {
 	t.Parallel()
 	p := newProbing(func(int) (activities.ProbeResult, error) { return snapshot(true), nil })
 	p.env.RegisterDelayedCallback(p.env.CancelWorkflow, 3*time.Second)
@@ -270,7 +270,7 @@ func TestCancelledProbeEnds(t *testing.T) {
 	}
 }
 
-func TestPartitionUpkeepRetriesUntilItIsDone(t *testing.T) {
+func TestUpkeep_RetriesPartitionsUntilDone(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment()
 	workflows.RegisterGateway(env)

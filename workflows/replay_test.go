@@ -36,9 +36,9 @@ var machineNames = regexp.MustCompile(`("(?:identity|name)":\s*")[^"]*(?:@|:[0-9
 // its retry.
 const testTimeout = 150 * time.Second
 
-// TestRecordedHistoriesReplay fails when a workflow's code no longer replays its recorded
+// TestReplay_RecordedHistoriesReplay fails when a workflow's code no longer replays its recorded
 // histories.
-func TestRecordedHistoriesReplay(t *testing.T) {
+func TestReplay_RecordedHistoriesReplay(t *testing.T) {
 	t.Parallel()
 	if *update {
 		record(t)

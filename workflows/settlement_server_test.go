@@ -174,7 +174,7 @@ func (b *buyer) live(t *testing.T) {
 	}
 }
 
-func TestWorkersThatDieAtEveryStepGrantEveryPaymentOnce(t *testing.T) {
+func TestSettlement_WorkersThatDieAtEveryStepGrantEveryPaymentOnce(t *testing.T) {
 	testkit.Slow(t)
 	t.Parallel()
 	c := setupCarried(t)

@@ -15,7 +15,7 @@ import (
 
 // A retry signal that arrives while the flow records that it gave up is not lost: the chain is read
 // again, and the new result counts.
-func TestARetryThatComesWhileTheFlowEndsIsHeard(t *testing.T) {
+func TestSettlement_RetryWhileTheFlowEndsIsHeard(t *testing.T) {
 	t.Parallel()
 	p := settle(from(shallow, 61*time.Minute, failed))
 	p.env.RegisterActivityWithOptions(func(context.Context, activities.SettlementWord) error {
@@ -35,7 +35,7 @@ func TestARetryThatComesWhileTheFlowEndsIsHeard(t *testing.T) {
 }
 
 // A retry signal that arrives as the window ends changes nothing, and the flow ends.
-func TestARetryThatComesWithTheEndOfAWindowDoesNotKeepTheFlow(t *testing.T) {
+func TestSettlement_RetryAtTheEndOfAWindowDoesNotKeepTheFlow(t *testing.T) {
 	t.Parallel()
 	p := settle(from(final(good)))
 	p.env.RegisterActivityWithOptions(func(_ context.Context,

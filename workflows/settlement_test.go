@@ -181,7 +181,7 @@ func from(first activities.SettlementFacts, then ...any) func(time.Duration) act
 	}
 }
 
-func TestAGoodPaymentIsGrantedOnceAndWatchedUntilItIsFinalAndItsWindowOver(t *testing.T) {
+func TestSettlement_IsGrantedOnceAndWatchedUntilFinalAndItsWindowOver(t *testing.T) {
 	t.Parallel()
 	p := settle(from(good, time.Minute, final(good)))
 	in := newRedeem()
@@ -206,7 +206,7 @@ func TestAGoodPaymentIsGrantedOnceAndWatchedUntilItIsFinalAndItsWindowOver(t *te
 	}
 }
 
-func TestRedeemingAgainGivesAnotherCredentialAndNoSecondGrant(t *testing.T) {
+func TestSettlement_RedeemedAgainGivesAnotherCredentialAndNoSecondGrant(t *testing.T) {
 	t.Parallel()
 	p := settle(from(good, 10*time.Minute, final(good)))
 	all := []workflows.Redeem{newRedeem(), newRedeem(), newRedeem(), newRedeem()}
@@ -223,7 +223,7 @@ func TestRedeemingAgainGivesAnotherCredentialAndNoSecondGrant(t *testing.T) {
 	}
 }
 
-func TestWhatTheFinalChainSaysDecidesWhatBecomesOfAGrant(t *testing.T) {
+func TestSettlement_FinalChainDecidesWhatBecomesOfAGrant(t *testing.T) {
 	t.Parallel()
 	less, moved := final(good), final(good)
 	less.Found.Paid, moved.Found.Block = 89_999, 101
@@ -269,9 +269,9 @@ func TestWhatTheFinalChainSaysDecidesWhatBecomesOfAGrant(t *testing.T) {
 	}
 }
 
-// TestTheOnlyUpstreamSaysTwiceThatAGrantIsGone holds that a single node that lost its index for a
-// while revokes no credential.
-func TestTheOnlyUpstreamSaysTwiceThatAGrantIsGone(t *testing.T) {
+// TestSettlement_OnlyUpstreamMustSayTwiceThatAGrantIsGone holds that a single node that lost its
+// index for a while revokes no credential.
+func TestSettlement_OnlyUpstreamMustSayTwiceThatAGrantIsGone(t *testing.T) {
 	t.Parallel()
 	//nolint:gocritic // a copy is meant
 	alone := func(f activities.SettlementFacts, finalized uint64) activities.SettlementFacts {
@@ -324,7 +324,7 @@ func TestTheOnlyUpstreamSaysTwiceThatAGrantIsGone(t *testing.T) {
 	}
 }
 
-func TestAPendingPaymentIsWatchedForAnHourAndNeverGrantedByItself(t *testing.T) {
+func TestSettlement_PendingIsWatchedForAnHourAndNeverGrantedByItself(t *testing.T) {
 	t.Parallel()
 	p := settle(from(shallow, 3*time.Minute, good))
 	early := p.redeem(0, newRedeem())
@@ -367,7 +367,7 @@ func TestAPendingPaymentIsWatchedForAnHourAndNeverGrantedByItself(t *testing.T) 
 	}
 }
 
-func TestAStuckSettlementGoesOnByItselfWithLongerPausesAndGrantsNothing(t *testing.T) {
+func TestSettlement_StuckContinuesWithLongerPausesAndGrantsNothing(t *testing.T) {
 	t.Parallel()
 	p := settle(from(away, 2*time.Hour, good))
 	asked := p.redeem(0, newRedeem())
@@ -387,7 +387,7 @@ func TestAStuckSettlementGoesOnByItselfWithLongerPausesAndGrantsNothing(t *testi
 	}
 }
 
-func TestAStuckSettlementIsGivenUpAfterThirtyDays(t *testing.T) {
+func TestSettlement_StuckIsGivenUpAfterThirtyDays(t *testing.T) {
 	t.Parallel()
 	p := settle(from(away))
 	p.redeem(0, newRedeem())
@@ -399,7 +399,7 @@ func TestAStuckSettlementIsGivenUpAfterThirtyDays(t *testing.T) {
 	}
 }
 
-func TestSupportsSignalLooksAtOnce(t *testing.T) {
+func TestSettlement_SupportsSignalLooksAtOnce(t *testing.T) {
 	t.Parallel()
 	p := settle(from(away, 40*time.Minute, good))
 	p.redeem(0, newRedeem())
@@ -416,7 +416,7 @@ func TestSupportsSignalLooksAtOnce(t *testing.T) {
 	}
 }
 
-func TestAFlowThatTheSignalBeginsGoesOnFromTheRecord(t *testing.T) {
+func TestSettlement_FlowBegunByASignalGoesOnFromTheRecord(t *testing.T) {
 	t.Parallel()
 	p := settle(from(missing))
 	p.hold(account.NewKeyID(), 90_000)
@@ -435,9 +435,9 @@ func TestAFlowThatTheSignalBeginsGoesOnFromTheRecord(t *testing.T) {
 	}
 }
 
-// TestAGrantWhoseBlockIsNotKnownIsGoneOnlyWhenTheChainIsFinalLongAfterIt covers facilitators, which
+// TestSettlement_GrantOfUnknownBlockIsGoneOnlyLongAfterFinality covers facilitators, which
 // settle before anybody reads a block.
-func TestAGrantWhoseBlockIsNotKnownIsGoneOnlyWhenTheChainIsFinalLongAfterIt(t *testing.T) {
+func TestSettlement_GrantOfUnknownBlockIsGoneOnlyLongAfterFinality(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		back  time.Duration // when a lagging upstream reports it
@@ -466,7 +466,7 @@ func TestAGrantWhoseBlockIsNotKnownIsGoneOnlyWhenTheChainIsFinalLongAfterIt(t *t
 	}
 }
 
-func TestTheSignalLooksAtOnceAtAGrantThatIsOldEnough(t *testing.T) {
+func TestSettlement_SignalLooksAtOnceAtAGrantThatIsOldEnough(t *testing.T) {
 	t.Parallel()
 	p := settle(from(final(good)))
 	p.hold(account.NewKeyID(), 90_000)
@@ -478,7 +478,7 @@ func TestTheSignalLooksAtOnceAtAGrantThatIsOldEnough(t *testing.T) {
 	}
 }
 
-func TestWhatDoesNotPayIsRefusedAndTheFlowEnds(t *testing.T) {
+func TestSettlement_InvalidPaymentIsRefusedAndTheFlowEnds(t *testing.T) {
 	t.Parallel()
 	p := settle(from(failed))
 	asked := p.redeem(0, newRedeem())
@@ -505,7 +505,7 @@ func TestWhatDoesNotPayIsRefusedAndTheFlowEnds(t *testing.T) {
 	}
 }
 
-func TestAGrantThatFailsIsToldAndLookedUpAgain(t *testing.T) {
+func TestSettlement_FailedGrantIsReportedAndLookedUpAgain(t *testing.T) {
 	t.Parallel()
 	p := settle(from(good))
 	p.refuse = refusal(fault.SettlementOver)
@@ -526,7 +526,7 @@ func TestAGrantThatFailsIsToldAndLookedUpAgain(t *testing.T) {
 	asked.refused(t, "an answer that was lost", fault.DurableUnavailable)
 }
 
-func TestAReadingThatFailsIsStuck(t *testing.T) {
+func TestSettlement_FailedReadingIsStuck(t *testing.T) {
 	t.Parallel()
 	p := settle(from(good))
 	p.chain = func(after time.Duration) (activities.SettlementFacts, error) {
@@ -542,7 +542,7 @@ func TestAReadingThatFailsIsStuck(t *testing.T) {
 	asked.was(t, "while readings fail", x402.StageStuck)
 }
 
-func TestALongLifeGoesOnInANewRun(t *testing.T) {
+func TestSettlement_LongLifeContinuesInANewRun(t *testing.T) {
 	t.Parallel()
 	p := settle(from(good, 22*time.Minute, final(good)))
 	p.redeem(0, newRedeem())
@@ -570,7 +570,7 @@ func TestALongLifeGoesOnInANewRun(t *testing.T) {
 	}
 }
 
-func TestTheReasonThatIsShownIsTakenAwayInALaterRun(t *testing.T) {
+func TestSettlement_ShownReasonIsRemovedInALaterRun(t *testing.T) {
 	t.Parallel()
 	run := func(p *paid, in workflows.SettlementInput) (next workflows.SettlementInput) {
 		t.Helper()

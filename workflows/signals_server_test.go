@@ -18,7 +18,7 @@ import (
 // A signal that arrives in the same workflow task as the end of the last poll causes another poll.
 // The event's row says "signalled" already, so nobody would signal it again. The test forces both
 // into one task by running no workflow worker while they arrive.
-func TestASignalThatComesWithTheLastLookIsLookedAt(t *testing.T) {
+func TestSignal_ArrivingWithTheLastLookIsLookedAt(t *testing.T) {
 	t.Parallel()
 	c := setupCarried(t)
 	var looks atomic.Int64

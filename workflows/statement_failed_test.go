@@ -46,7 +46,7 @@ func (b *failingBook) SweepOn(context.Context, account.ID, int, func(), *slog.Lo
 
 // A page on which many accounts fail is tried five times. Then the sweep continues, shows the
 // failure to operators, and later that it is over.
-func TestASweepGoesOnPastAccountsThatFailAndShowsThem(t *testing.T) {
+func TestStatementSweep_GoesOnPastFailingAccountsAndShowsThem(t *testing.T) {
 	t.Parallel()
 	env := newEnvironment()
 	workflows.RegisterBilling(env)

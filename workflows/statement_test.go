@@ -63,7 +63,7 @@ func closePeriod(t *testing.T, ends, recorded time.Duration,
 	return end, looks, stuck
 }
 
-func TestAStatementIsClosedOnceTheFlushHasPassedItsPeriod(t *testing.T) {
+func TestStatement_IsClosedOnceTheFlushHasPassedItsPeriod(t *testing.T) {
 	t.Parallel()
 	end, looks, stuck := closePeriod(t, time.Hour, time.Hour+6*time.Minute, true)
 	if end != (workflows.StatementEnd{Stage: "closed", Hash: "sha256:00"}) || stuck {
@@ -77,7 +77,7 @@ func TestAStatementIsClosedOnceTheFlushHasPassedItsPeriod(t *testing.T) {
 	}
 }
 
-func TestAStatementThatWaitsLongForTheFlushSaysWhyItIsStuck(t *testing.T) {
+func TestStatement_WaitingLongForTheFlushSaysWhyItIsStuck(t *testing.T) {
 	t.Parallel()
 	end, looks, stuck := closePeriod(t, 0, 3*time.Hour, true)
 	if end.Stage != "closed" || !stuck {
@@ -90,7 +90,7 @@ func TestAStatementThatWaitsLongForTheFlushSaysWhyItIsStuck(t *testing.T) {
 	}
 }
 
-func TestAPeriodThatThereIsNotIsNotWaitedFor(t *testing.T) {
+func TestStatement_UnknownPeriodIsNotWaitedFor(t *testing.T) {
 	t.Parallel()
 	if end, looks, _ := closePeriod(t, 0, 0, false); end.Stage != "unknown" || len(looks) != 2 {
 		t.Errorf("ended %+v after %v", end, looks)
@@ -120,7 +120,7 @@ func sweep(t *testing.T, from workflows.StatementSweep,
 	return end, asked, env.Now().Sub(begun)
 }
 
-func TestTheSweepGoesThroughAllPagesAndOnWhereItStopped(t *testing.T) {
+func TestStatementSweep_GoesThroughAllPagesAndOnWhereItStopped(t *testing.T) {
 	t.Parallel()
 	first, second, third := account.NewID(), account.NewID(), account.NewID()
 	next := map[account.ID]activities.SweptPage{
@@ -140,7 +140,7 @@ func TestTheSweepGoesThroughAllPagesAndOnWhereItStopped(t *testing.T) {
 	}
 }
 
-func TestTheSweepGoesRoundAgainForWhatIsNotRecordedYetAndNotForEver(t *testing.T) {
+func TestStatementSweep_RepeatsForUnrecordedUsageAndNotForEver(t *testing.T) {
 	t.Parallel()
 	recorded := func(after int) func(account.ID, int) activities.SweptPage {
 		return func(_ account.ID, n int) activities.SweptPage {

@@ -16,7 +16,7 @@ import (
 // A subscription whose price belongs to no plan of ours is shown as stuck until its price is
 // corrected or it is over. A second one that lasts next to the one that counts is shown until it is
 // over. Both are polled every day.
-func TestAPriceOfNoPlanIsShownUntilItIsMended(t *testing.T) {
+func TestSubscription_PriceOfNoPlanIsShownUntilCorrected(t *testing.T) {
 	t.Parallel()
 	s := subscribe(nil)
 	s.found = func(after time.Duration) (activities.Reconciled, error) {

@@ -102,7 +102,7 @@ func someSubscription() workflows.SubscriptionInput {
 	return workflows.SubscriptionInput{Account: someOwner}
 }
 
-func TestAPeriodThatEndsIsLookedAtClosedAndCarriedOver(t *testing.T) {
+func TestSubscription_EndingPeriodIsReconciledClosedAndCarriedOver(t *testing.T) {
 	t.Parallel()
 	s := subscribe(nil)
 	s.found = s.active
@@ -142,7 +142,7 @@ func roundly(all []time.Duration) []time.Duration {
 	return round
 }
 
-func TestAPeriodThatStripeDoesNotTurnIsAskedForEveryTwoHours(t *testing.T) {
+func TestSubscription_PeriodThatStripeDoesNotTurnIsAskedForEveryTwoHours(t *testing.T) {
 	t.Parallel()
 	s := subscribe(nil)
 	turned := month + 5*time.Hour
@@ -165,7 +165,7 @@ func TestAPeriodThatStripeDoesNotTurnIsAskedForEveryTwoHours(t *testing.T) {
 	}
 }
 
-func TestWhatIsDueBeforeThePeriodsEndIsLookedAtToo(t *testing.T) {
+func TestSubscription_DueBeforeThePeriodsEndIsReconciledToo(t *testing.T) {
 	t.Parallel()
 	s := subscribe(nil)
 	retry := 3*24*time.Hour + 5*time.Hour
@@ -190,7 +190,7 @@ func TestWhatIsDueBeforeThePeriodsEndIsLookedAtToo(t *testing.T) {
 	}
 }
 
-func TestWhileStripeIsAwayTheFlowIsStuckAndTriesAgainWithLongerPauses(t *testing.T) {
+func TestSubscription_IsStuckWithBackoffWhileStripeIsAway(t *testing.T) {
 	t.Parallel()
 	s := subscribe(nil)
 	s.found = func(after time.Duration) (activities.Reconciled, error) {
@@ -211,7 +211,7 @@ func TestWhileStripeIsAwayTheFlowIsStuckAndTriesAgainWithLongerPauses(t *testing
 	}
 }
 
-func TestTheUpdateIsAnsweredWithWhatTheAccountHasThen(t *testing.T) {
+func TestSubscription_UpdateIsAnsweredWithWhatTheAccountHasThen(t *testing.T) {
 	t.Parallel()
 	s := subscribe(nil)
 	s.found = func(after time.Duration) (activities.Reconciled, error) {
@@ -236,7 +236,7 @@ func TestTheUpdateIsAnsweredWithWhatTheAccountHasThen(t *testing.T) {
 	}
 }
 
-func TestAnAccountThatBoughtNothingThatLastsHasNoFlow(t *testing.T) {
+func TestSubscription_AccountWithoutOneHasNoFlow(t *testing.T) {
 	t.Parallel()
 	for name, known := range map[string]activities.Reconciled{
 		"no customer": {}, "packs only": {Customer: true, Plan: plan.Free},
@@ -253,7 +253,7 @@ func TestAnAccountThatBoughtNothingThatLastsHasNoFlow(t *testing.T) {
 	}
 }
 
-func TestPeriodsThatAChangeCutShortAreClosedOnceWithTheirBounds(t *testing.T) {
+func TestSubscription_PeriodsCutByAChangeAreClosedOnceWithTheirBounds(t *testing.T) {
 	t.Parallel()
 	s := subscribe(nil)
 	cut := activities.BillingPeriod{

@@ -66,7 +66,7 @@ func (a *answered) now(t *testing.T) (store.Ticket, []store.TicketMessage) {
 
 // A ticket is resolved and reopened while no worker runs, and closed by one that dies while it does
 // so. It is closed once, with one message about it.
-func TestATicketOutlivesTheWorkersThatKeptIt(t *testing.T) {
+func TestTicket_OutlivesTheWorkersThatKeptIt(t *testing.T) {
 	t.Parallel()
 	for _, point := range []string{"before close", "after close"} {
 		t.Run(point, func(t *testing.T) {

@@ -74,7 +74,7 @@ func (d *desk) ends(t *testing.T, ref activities.TicketRef) (status ticket.Statu
 	return status, d.env.Now().Sub(d.begun)
 }
 
-func TestAResolvedTicketClosesByItselfAfterSevenDays(t *testing.T) {
+func TestTicket_ResolvedClosesByItselfAfterSevenDays(t *testing.T) {
 	t.Parallel()
 	d := keepTicket(ticket.Open)
 	d.becomes(30*day, ticket.Resolved)
@@ -84,7 +84,7 @@ func TestAResolvedTicketClosesByItselfAfterSevenDays(t *testing.T) {
 	}
 }
 
-func TestAReplyKeepsAResolvedTicketOpen(t *testing.T) {
+func TestTicket_ReplyKeepsAResolvedOneOpen(t *testing.T) {
 	t.Parallel()
 	d := keepTicket(ticket.Resolved)
 	d.becomes(6*day, ticket.WaitingUs)
@@ -100,7 +100,7 @@ func TestAReplyKeepsAResolvedTicketOpen(t *testing.T) {
 }
 
 // The stored state decides, whatever the flow believes.
-func TestAFlowThatNobodyToldReadsTheRecord(t *testing.T) {
+func TestTicket_FlowWithoutASignalReadsTheRecord(t *testing.T) {
 	t.Parallel()
 	d := keepTicket(ticket.Resolved)
 	d.env.RegisterDelayedCallback(func() { d.held.LastActivityAt = d.env.Now() }, 3*day)
@@ -160,7 +160,7 @@ func recordTickets(ctx context.Context, t *testing.T, c client.Client, looked <-
 
 // A ticket that is signalled after its flow ended, for example by a reopen, gets another flow. A
 // worker that dies in between loses nothing.
-func TestATicketOutlivesItsFlowAndTheWorker(t *testing.T) {
+func TestTicket_OutlivesItsFlowAndTheWorker(t *testing.T) {
 	testkit.Slow(t)
 	t.Parallel()
 	c := setupCarried(t)

@@ -115,7 +115,7 @@ func (w *world) change(key string, charge bool) {
 // A customer's year: sign-up, founding Pro paid in two checkouts at once, upgrade, a declined card
 // and recovery, a partly used pack, downgrade, cancellation, and a pack that is refunded while it
 // is used.
-func TestAYearOfASubscriptionBooksEveryUnitAndTellsEverythingOnce(t *testing.T) {
+func TestSubscription_YearBooksEveryUnitAndNotifiesOnce(t *testing.T) {
 	t.Parallel()
 	for seed := range *years {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -339,7 +339,7 @@ func (w *world) checkMails() {
 
 // A yearly plan that began on the 31st renews its quota twelve times, on the 31st or on the last
 // day of a shorter month.
-func TestAYearlyPlanOfThe31stResetsItsQuotaTwelveTimes(t *testing.T) {
+func TestSubscription_YearlyFromThe31stResetsItsQuotaTwelveTimes(t *testing.T) {
 	testkit.Slow(t)
 	t.Parallel()
 	start := time.Date(2027, time.January, 31, 10, 0, 0, 0, time.UTC)
@@ -377,7 +377,7 @@ func TestAYearlyPlanOfThe31stResetsItsQuotaTwelveTimes(t *testing.T) {
 
 // Stripe does not answer for hours around the end of a period, and no webhook ever arrives. Every
 // call still belongs to one period, and the late change is found.
-func TestTrafficGoesOnAcrossABoundaryWhileStripeIsSilent(t *testing.T) {
+func TestSubscription_TrafficCrossesABoundaryWhileStripeIsSilent(t *testing.T) {
 	testkit.Slow(t)
 	t.Parallel()
 	start := time.Date(2026, time.November, 30, 10, 0, 0, 0, time.UTC)

@@ -14,7 +14,7 @@ import (
 
 const claimCode = "cagc_aHCrXoRO8jJkkpA0AmJRr2oWWKCKkKJlfPaMzyJtGR334ZJfk"
 
-func TestAdoptionLeadsBackToTheAgentsWithItsResult(t *testing.T) {
+func TestAdoption_ReturnsToTheAgentsPageWithItsResult(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	b := personOf(t, h)
@@ -57,7 +57,7 @@ func TestAdoptionLeadsBackToTheAgentsWithItsResult(t *testing.T) {
 	}
 }
 
-func TestClaimLinksBringTheirCodeThroughTheSignIn(t *testing.T) {
+func TestClaim_LinkKeepsItsCodeThroughTheSignIn(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	path := "/agents?claim_code=" + claimCode
@@ -71,7 +71,7 @@ func TestClaimLinksBringTheirCodeThroughTheSignIn(t *testing.T) {
 	}
 }
 
-func TestFleetListsAgentsAndAdoptedKeys(t *testing.T) {
+func TestAgents_FleetListsAgentsAndAdoptedKeys(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	text := personOf(t, h).get("/agents").body
@@ -94,7 +94,7 @@ func TestFleetListsAgentsAndAdoptedKeys(t *testing.T) {
 	}
 }
 
-func TestProgramsAdoptWithJSON(t *testing.T) {
+func TestAdoption_AcceptsJSONFromPrograms(t *testing.T) {
 	t.Parallel()
 	const session = "__Host-session=" + sessionValue
 	for name, c := range map[string]struct {

@@ -21,7 +21,7 @@ func showText(t *testing.T, answer string) shown {
 	return s
 }
 
-func TestAnswersKeepTheirOrderAndTheirDigits(t *testing.T) {
+func TestToolAnswer_KeepsOrderAndDigits(t *testing.T) {
 	t.Parallel()
 	s := showText(t,
 		`{"hash":"0xab","zero":0,"big":123456789012345678901234567890,"small":1.50,"none":null,"yes":true,"note":"two words","empty":[]}`)
@@ -40,7 +40,7 @@ func TestAnswersKeepTheirOrderAndTheirDigits(t *testing.T) {
 	}
 }
 
-func TestListsOfObjectsAreTables(t *testing.T) {
+func TestToolAnswer_ListsOfObjectsAreTables(t *testing.T) {
 	t.Parallel()
 	s := showText(t,
 		`{"transfers":[{"from":"a","value":"1","list":[1]},{"to":null,"value":"2","list":["x",{"y":1}]}],"names":["a","b"],"fees":{"slow":{"tip":"1"},"fast":{"tip":"2","max":"3"}}}`)
@@ -78,7 +78,7 @@ func size(s *shown) (n int) {
 	return n
 }
 
-func TestWhatIsShownOfAnAnswerIsBounded(t *testing.T) {
+func TestToolAnswer_ShownPartIsBounded(t *testing.T) {
 	t.Parallel()
 	row := `{"a":1,"b":[1,2],"c":{"d":{"e":1}}},`
 	wide := &strings.Builder{}
@@ -120,7 +120,7 @@ func TestWhatIsShownOfAnAnswerIsBounded(t *testing.T) {
 	}
 }
 
-func TestTheAnswerItselfIsShownAsJSON(t *testing.T) {
+func TestToolAnswer_IsShownAsJSON(t *testing.T) {
 	t.Parallel()
 	if text, whole := rawJSON([]byte(`{"a":[1],"b":{}}`)); text != "{\n  \"a\": [\n    1\n  ],\n  \"b\": {}\n}" ||
 		!whole {
@@ -135,7 +135,7 @@ func TestTheAnswerItselfIsShownAsJSON(t *testing.T) {
 	}
 }
 
-func TestAnswersThatAreNoneAreNotShown(t *testing.T) {
+func TestToolAnswer_IsNotShownWhenThereIsNone(t *testing.T) {
 	t.Parallel()
 	for _, answer := range []string{"", "{", `{"a":}`, strings.Repeat("[", 20_000) + strings.Repeat("]", 20_000)} {
 		if s, err := showAnswer([]byte(answer), &huma.Schema{}); err == nil {

@@ -40,7 +40,7 @@ func spaced(n *html.Node) string {
 	return b.String()
 }
 
-func TestTheBillingPageSaysWhatIsPaidAndPricesTheVolumeOnEachRung(t *testing.T) {
+func TestBillingPage_ShowsPaymentsAndPricesTheVolumeOnEachRung(t *testing.T) {
 	t.Parallel()
 	b := personOf(t, newHouse())
 	got := b.get("/billing").body
@@ -79,7 +79,7 @@ func TestTheBillingPageSaysWhatIsPaidAndPricesTheVolumeOnEachRung(t *testing.T) 
 	}
 }
 
-func TestTheLadderStandsInTheOrderOfPricesWithinEachGroup(t *testing.T) {
+func TestBillingPage_OrdersTheLadderByPriceWithinEachGroup(t *testing.T) {
 	t.Parallel()
 	_, ladder, _ := sampleBilling()
 	want := []string{
@@ -111,7 +111,7 @@ func TestTheLadderStandsInTheOrderOfPricesWithinEachGroup(t *testing.T) {
 	}
 }
 
-func TestPremiumSupplyIsPricedForAVolumeOnly(t *testing.T) {
+func TestBillingPage_PricesPremiumSupplyForAVolumeOnly(t *testing.T) {
 	t.Parallel()
 	_, ladder, _ := sampleBilling()
 	if got := cheapest(&ladder); !strings.Contains(got, "With premium supply it is Pro by the year: $132.50.") {
@@ -123,7 +123,7 @@ func TestPremiumSupplyIsPricedForAVolumeOnly(t *testing.T) {
 	}
 }
 
-func TestWhoDoesNotOwnTheAccountOrWherePaymentsAreOffSeesNoButtons(t *testing.T) {
+func TestBillingPage_HidesButtonsFromNonOwnersAndWhenPaymentsAreOff(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*house){
 		"a member":         func(h *house) { h.session.Role = roleMember },
@@ -145,7 +145,7 @@ func TestWhoDoesNotOwnTheAccountOrWherePaymentsAreOffSeesNoButtons(t *testing.T)
 	}
 }
 
-func TestThePlanSaysHowItGoesOn(t *testing.T) {
+func TestBillingPage_SaysHowThePlanContinues(t *testing.T) {
 	t.Parallel()
 	until := sampleNow.AddDate(0, 0, 25)
 	for name, c := range map[string]struct {
@@ -195,7 +195,7 @@ func TestThePlanSaysHowItGoesOn(t *testing.T) {
 	}
 }
 
-func TestAPurchaseIsConfirmedAndLeadsToThePaymentPage(t *testing.T) {
+func TestBillingPage_PurchaseIsConfirmedAndLeadsToThePaymentPage(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	b := personOf(t, h)
@@ -224,7 +224,7 @@ func TestAPurchaseIsConfirmedAndLeadsToThePaymentPage(t *testing.T) {
 	}
 }
 
-func TestRefusedPurchasesAndChangesSayWhyWhereTheyWereAsked(t *testing.T) {
+func TestBillingPage_SaysWhyAPurchaseOrChangeIsRefused(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	h.refusal = fault.New(fault.FieldRefused, "country takes the ISO 3166-1 code of a country.").With("field",
@@ -252,7 +252,7 @@ func TestRefusedPurchasesAndChangesSayWhyWhereTheyWereAsked(t *testing.T) {
 	}
 }
 
-func TestAnAddressOfTheProviderThatIsNoneLeadsNowhere(t *testing.T) {
+func TestBillingPage_DoesNotFollowABadAddressOfTheProvider(t *testing.T) {
 	t.Parallel()
 	for _, to := range []string{"javascript:alert(1)", "/overview", "", "data:text/html,x", "//evil.example"} {
 		h := newHouse()
@@ -265,7 +265,7 @@ func TestAnAddressOfTheProviderThatIsNoneLeadsNowhere(t *testing.T) {
 	}
 }
 
-func TestAChangeSaysBeforeWhatItComesTo(t *testing.T) {
+func TestBillingPage_ShowsTheCostOfAChangeBeforehand(t *testing.T) {
 	t.Parallel()
 	for item, want := range map[string][]string{
 		"growth_monthly": {"In force at once", "Change and pay the difference", "$899.00 net a month"},
@@ -300,7 +300,7 @@ func TestAChangeSaysBeforeWhatItComesTo(t *testing.T) {
 	}
 }
 
-func TestChangesOfThePlanSayWhatCameOfThem(t *testing.T) {
+func TestBillingPage_SaysWhatCameOfAPlanChange(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	b := personOf(t, h)
@@ -323,7 +323,7 @@ func TestChangesOfThePlanSayWhatCameOfThem(t *testing.T) {
 	}
 }
 
-func TestABrowserThatComesBackFromPayingLooksAgainForAWhile(t *testing.T) {
+func TestBillingPage_RefreshesForAWhileAfterPayment(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	b := personOf(t, h)
@@ -350,7 +350,7 @@ func TestABrowserThatComesBackFromPayingLooksAgainForAWhile(t *testing.T) {
 	}
 }
 
-func TestOlderInvoicesAreAPageFurther(t *testing.T) {
+func TestBillingPage_PagesOlderInvoices(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	b := personOf(t, h)
@@ -379,7 +379,7 @@ func TestOlderInvoicesAreAPageFurther(t *testing.T) {
 	}
 }
 
-func TestAmountsAreReadable(t *testing.T) {
+func TestBillingPage_AmountsAreReadable(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[plan.Cents]string{
 		0: "$0.00", 5: "$0.05", 1_250_00: "$1,250.00", -1_250_01: "-$1,250.01",

@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-func TestChartSaysTheSameInBarsTableAndReadOut(t *testing.T) {
+func TestChart_SaysTheSameInBarsTableAndReadOut(t *testing.T) {
 	t.Parallel()
 	first := time.Date(2026, time.November, 18, 0, 0, 0, 0, time.UTC)
 	c := sampleReader().newChart([]dayUsage{
@@ -47,7 +47,7 @@ func TestChartSaysTheSameInBarsTableAndReadOut(t *testing.T) {
 	}
 }
 
-func TestChartFitsWhateverIsUsed(t *testing.T) {
+func TestChart_FitsAnyUsage(t *testing.T) {
 	t.Parallel()
 	for _, limit := range []plan.Units{
 		0, 1, plan.Unit, 2 * plan.Unit, 2*plan.Unit + 1, 10 * plan.Unit, 61_000 * plan.Unit,
@@ -66,7 +66,7 @@ func TestChartFitsWhateverIsUsed(t *testing.T) {
 	}
 }
 
-func TestChartsByDaySayAtTheAxisThatDaysAreUTC(t *testing.T) {
+func TestChart_SaysAtTheAxisThatDaysAreUTC(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	b := personOf(t, h)

@@ -32,7 +32,7 @@ func claimSamples(name string) map[string]page {
 	}
 }
 
-func TestAnAgentIsClaimedByWhatItsWalletSigned(t *testing.T) {
+func TestClaim_TakesTheSignatureOfTheAgentsWallet(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	b := personOf(t, h)
@@ -64,7 +64,7 @@ func TestAnAgentIsClaimedByWhatItsWalletSigned(t *testing.T) {
 
 // When a signature is wrong or cannot be checked, it can be corrected on the same page. The message
 // is valid for ten minutes.
-func TestARefusedSignatureKeepsItsMessage(t *testing.T) {
+func TestClaim_RefusedSignatureKeepsItsMessage(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	b := personOf(t, h)

@@ -41,7 +41,7 @@ func routesOf(p *Pages, method string) []string {
 	return paths
 }
 
-func TestEveryPageIsShownToWhoeverSignedIn(t *testing.T) {
+func TestPages_AreShownToEverySignedInUser(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	h.session.Staff = true // the desk's pages exist only for staff
@@ -69,7 +69,7 @@ func TestEveryPageIsShownToWhoeverSignedIn(t *testing.T) {
 	}
 }
 
-func TestConsolePagesLeadToTheSignInAndBack(t *testing.T) {
+func TestPages_LeadToTheSignInAndBack(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	p := visitorOf(t, h).pages
@@ -89,7 +89,7 @@ func TestConsolePagesLeadToTheSignInAndBack(t *testing.T) {
 	}
 }
 
-func TestNoChangeGoesThroughWithoutTheToken(t *testing.T) {
+func TestCSRF_NoChangeGoesThroughWithoutTheToken(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	paths := routesOf(visitorOf(t, h).pages, http.MethodPost)
@@ -116,7 +116,7 @@ func TestNoChangeGoesThroughWithoutTheToken(t *testing.T) {
 }
 
 // A page left open while the session switched to another account changes nothing in that account.
-func TestAFormOfAnotherAccountChangesNothing(t *testing.T) {
+func TestCSRF_FormOfAnotherAccountChangesNothing(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	tried := 0
@@ -142,7 +142,7 @@ func TestAFormOfAnotherAccountChangesNothing(t *testing.T) {
 	}
 }
 
-func TestChangesOfNobodyLeadToTheSignIn(t *testing.T) {
+func TestCSRF_ChangeWithoutASessionLeadsToTheSignIn(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	for _, path := range routesOf(visitorOf(t, h).pages, http.MethodPost) {
@@ -163,7 +163,7 @@ func TestChangesOfNobodyLeadToTheSignIn(t *testing.T) {
 	}
 }
 
-func TestFrameNamesAccountAndPeriodEverywhere(t *testing.T) {
+func TestFrame_NamesAccountAndPeriodOnEveryPage(t *testing.T) {
 	t.Parallel()
 	b := personOf(t, newHouse())
 	for _, path := range []string{"/overview", "/usage", "/keys", "/agents", "/settings", "/settings/audit"} {
@@ -178,7 +178,7 @@ func TestFrameNamesAccountAndPeriodEverywhere(t *testing.T) {
 	}
 }
 
-func TestSuspendedAccountsSayWhyOnEveryPage(t *testing.T) {
+func TestPages_SuspendedAccountSeesWhyEverywhere(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	h.session.Status, h.session.SuspendedFor = account.Suspended, "An invoice was not paid."
@@ -202,7 +202,7 @@ func TestSuspendedAccountsSayWhyOnEveryPage(t *testing.T) {
 
 // A member who is not an owner must be told so, with the next step, and not that the key is of the
 // wrong kind.
-func TestMembersAreToldThatAnOwnerDoesIt(t *testing.T) {
+func TestPages_MembersAreToldThatAnOwnerMustAct(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	h.session.Role = roleMember
@@ -225,7 +225,7 @@ func TestMembersAreToldThatAnOwnerDoesIt(t *testing.T) {
 	}
 }
 
-func TestWhatASchemaFindsIsToldAsWhatToDo(t *testing.T) {
+func TestPages_SchemaErrorsSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	for problem, want := range map[string]string{
 		"expected string to match pattern ^[A-Z]{2}$.":  "Use the format that is described next to the field.",
@@ -245,7 +245,7 @@ func TestWhatASchemaFindsIsToldAsWhatToDo(t *testing.T) {
 	}
 }
 
-func TestRefusalsAreShownWithCodeRequestAndSupport(t *testing.T) {
+func TestPages_RefusalsShowCodeRequestAndSupport(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	h.refusal = fault.New(fault.NotYetInForce, "The change is saved, and not in force yet.").Wrap(
@@ -266,7 +266,7 @@ func TestRefusalsAreShownWithCodeRequestAndSupport(t *testing.T) {
 	}
 }
 
-func TestMessagesOfChangesAreShownOnceAndCannotBeForged(t *testing.T) {
+func TestFlashMessages_AreShownOnceAndCannotBeForged(t *testing.T) {
 	t.Parallel()
 	b := personOf(t, newHouse())
 	if got := b.post("/keys/"+keyOne+"/revoke", nil); got.header.Get("Location") != "/keys" {
@@ -290,7 +290,7 @@ func TestMessagesOfChangesAreShownOnceAndCannotBeForged(t *testing.T) {
 	}
 }
 
-func TestFormsOfALongPageSayAtTheirPartThatTheyAreSaved(t *testing.T) {
+func TestFlashMessages_LongPagesConfirmNextToTheForm(t *testing.T) {
 	t.Parallel()
 	b := personOf(t, newHouse())
 	if got := b.post("/settings/notifications", nil); got.header.Get("Location") != "/settings#notifications" {
@@ -303,7 +303,7 @@ func TestFormsOfALongPageSayAtTheirPartThatTheyAreSaved(t *testing.T) {
 	}
 }
 
-func TestDestructiveChangesAreConfirmedWithWhatStops(t *testing.T) {
+func TestDestructiveChanges_AreConfirmedWithWhatStops(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	for path, want := range map[string]string{
@@ -329,7 +329,7 @@ func TestDestructiveChangesAreConfirmedWithWhatStops(t *testing.T) {
 	}
 }
 
-func TestThingsOfOthersAreNotFound(t *testing.T) {
+func TestPages_OtherAccountsThingsAreNotFound(t *testing.T) {
 	t.Parallel()
 	b := personOf(t, newHouse())
 	for _, path := range []string{
@@ -342,7 +342,7 @@ func TestThingsOfOthersAreNotFound(t *testing.T) {
 	}
 }
 
-func TestOverviewCountsThePeriod(t *testing.T) {
+func TestOverview_CountsThePeriod(t *testing.T) {
 	t.Parallel()
 	text := personOf(t, newHouse()).get("/overview").body
 	for _, want := range []string{
@@ -356,7 +356,7 @@ func TestOverviewCountsThePeriod(t *testing.T) {
 	}
 }
 
-func TestOverviewSaysTheNextStepWhileNothingWasCalled(t *testing.T) {
+func TestOverview_ShowsTheNextStepBeforeTheFirstCall(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	h.keys[0].LastUsedAt = nil
@@ -370,7 +370,7 @@ func TestOverviewSaysTheNextStepWhileNothingWasCalled(t *testing.T) {
 	}
 }
 
-func TestOwnersAloneManagePeople(t *testing.T) {
+func TestPeople_AreManagedByOwnersOnly(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	if text := personOf(t, h).get("/settings").body; !strings.Contains(text, "/settings/members/u2/remove") ||
@@ -393,7 +393,7 @@ func TestOwnersAloneManagePeople(t *testing.T) {
 	}
 }
 
-func TestLeavingAnAccountEndsTheBrowsersSession(t *testing.T) {
+func TestPeople_LeavingAnAccountEndsTheBrowsersSession(t *testing.T) {
 	t.Parallel()
 	b := personOf(t, newHouse())
 	b.post("/settings/members/u1/remove", nil)
@@ -402,7 +402,7 @@ func TestLeavingAnAccountEndsTheBrowsersSession(t *testing.T) {
 	}
 }
 
-func TestChangesThatARuleForbidsAreToldOnTheSettings(t *testing.T) {
+func TestSettings_ForbiddenChangesAreExplained(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	h.refusal = fault.New(fault.FieldRefused, "The account would have no owner left.").With("field", "user")
@@ -417,7 +417,7 @@ func TestChangesThatARuleForbidsAreToldOnTheSettings(t *testing.T) {
 	}
 }
 
-func TestBrowsersAreNamedAsFarAsTheyTell(t *testing.T) {
+func TestSessions_NameBrowsersAsFarAsTheyIdentifyThemselves(t *testing.T) {
 	t.Parallel()
 	for agent, want := range map[string]string{
 		"Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 " +
@@ -437,7 +437,7 @@ func TestBrowsersAreNamedAsFarAsTheyTell(t *testing.T) {
 	}
 }
 
-func TestTheAuditLogGoesOnByPages(t *testing.T) {
+func TestAuditLog_IsPaged(t *testing.T) {
 	t.Parallel()
 	b := personOf(t, newHouse())
 	var asked []string
@@ -464,7 +464,7 @@ func TestTheAuditLogGoesOnByPages(t *testing.T) {
 	}
 }
 
-func TestAuditNamesWhoWhatAndTheDifference(t *testing.T) {
+func TestAuditLog_NamesActorActionAndDifference(t *testing.T) {
 	t.Parallel()
 	text := personOf(t, newHouse()).get("/settings/audit").body
 	for _, want := range []string{
@@ -495,7 +495,7 @@ func TestAuditNamesWhoWhatAndTheDifference(t *testing.T) {
 	}
 }
 
-func TestFormsOfSettingsChangeWhatTheySayAndNothingElse(t *testing.T) {
+func TestSettings_FormsChangeOnlyWhatTheySay(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	b := personOf(t, h)
@@ -536,7 +536,7 @@ func TestFormsOfSettingsChangeWhatTheySayAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestMistakesAreShownAtTheirFields(t *testing.T) {
+func TestForms_ShowMistakesAtTheirFields(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	h.refusal = fault.New(fault.FieldRefused, "Correct and send again.").With("fields",
@@ -564,7 +564,7 @@ func TestMistakesAreShownAtTheirFields(t *testing.T) {
 	}
 }
 
-func TestAnAccountIsNamedInTheSettings(t *testing.T) {
+func TestSettings_NameTheAccount(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	b := personOf(t, h)
@@ -586,7 +586,7 @@ func TestAnAccountIsNamedInTheSettings(t *testing.T) {
 	}
 }
 
-func TestTheOverviewShowsHowChainsStand(t *testing.T) {
+func TestOverview_ShowsTheStatusOfChains(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	if body := personOf(t, h).get("/overview").body; !strings.Contains(body, "Arbitrum One") ||
@@ -601,7 +601,7 @@ func TestTheOverviewShowsHowChainsStand(t *testing.T) {
 }
 
 // The pages that crawlers may read are the same for everybody and need no session.
-func TestPublicPagesAreOpenToEverybody(t *testing.T) {
+func TestPages_PublicOnesAreOpenToEverybody(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	b := visitorOf(t, h)

@@ -122,7 +122,7 @@ func fill(tool *tool, values map[string]string, text string) {
 	}
 }
 
-func TestCommandsSendWhatTheirFormsSend(t *testing.T) {
+func TestCurlCommand_SendsWhatItsFormSends(t *testing.T) {
 	t.Parallel()
 	groups, err := newToolGroups(definitions(fakeTools()))
 	if err != nil {
@@ -151,7 +151,7 @@ func TestCommandsSendWhatTheirFormsSend(t *testing.T) {
 	}
 }
 
-func TestCommandsAreReadable(t *testing.T) {
+func TestCurlCommand_IsReadable(t *testing.T) {
 	t.Parallel()
 	groups, err := newToolGroups(definitions(fakeTools()))
 	if err != nil {

@@ -61,7 +61,7 @@ func (u *unrouted) Write(body []byte) (int, error) {
 	return u.ResponseRecorder.Write(body)
 }
 
-func TestEveryAnswerCarriesTheSecurityHeaders(t *testing.T) {
+func TestResponses_CarryTheSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	p := newPages(t, "https://gateway.example")
 	for _, path := range []string{"/", "/nothing-here", assetPath(t, p, "console.css"), "/assets/none.css"} {
@@ -87,7 +87,7 @@ func TestEveryAnswerCarriesTheSecurityHeaders(t *testing.T) {
 	}
 }
 
-func TestPagesAreKeptInNoCache(t *testing.T) {
+func TestPages_AreNotCacheable(t *testing.T) {
 	t.Parallel()
 	p := newPages(t, "https://gateway.example")
 	for _, path := range []string{"/", "/nothing-here"} {
@@ -97,7 +97,7 @@ func TestPagesAreKeptInNoCache(t *testing.T) {
 	}
 }
 
-func TestAssetsAreServedUnderTheAddressesThatPagesName(t *testing.T) {
+func TestAssets_AreServedAtTheAddressesThatPagesName(t *testing.T) {
 	t.Parallel()
 	p := newPages(t, "https://gateway.example")
 	for _, file := range p.assets.Files() {
@@ -135,7 +135,7 @@ func visited(t *testing.T, p *Pages) (cookie *http.Cookie, token string) {
 	return cookies[0], found[1]
 }
 
-func TestVisitorsCookieIsBoundToTheHostOverHTTPS(t *testing.T) {
+func TestCookies_VisitorsIsBoundToTheHostOverHTTPS(t *testing.T) {
 	t.Parallel()
 	c, _ := visited(t, newPages(t, "https://gateway.example"))
 	if c.Name != "__Host-visitor" || !c.Secure || !c.HttpOnly || c.SameSite != http.SameSiteLaxMode || c.Path != "/" ||
@@ -148,7 +148,7 @@ func TestVisitorsCookieIsBoundToTheHostOverHTTPS(t *testing.T) {
 	}
 }
 
-func TestPagesGoCompressedAndTheirTokensAreNeverTheSameTwice(t *testing.T) {
+func TestPages_AreCompressedAndTheirTokensNeverRepeat(t *testing.T) {
 	t.Parallel()
 	p := newPages(t, "https://gateway.example")
 	cookie, _ := visited(t, p)
@@ -187,7 +187,7 @@ func TestPagesGoCompressedAndTheirTokensAreNeverTheSameTwice(t *testing.T) {
 	}
 }
 
-func TestChangesAreTakenFromPagesOfThisSiteOnly(t *testing.T) {
+func TestCSRF_AcceptsChangesFromThisSiteOnly(t *testing.T) {
 	t.Parallel()
 	p := newPages(t, "https://gateway.example")
 	cookie, token := visited(t, p)
@@ -275,7 +275,7 @@ func TestChangesAreTakenFromPagesOfThisSiteOnly(t *testing.T) {
 	}
 }
 
-func TestTokenInTheAddressIsNoToken(t *testing.T) {
+func TestCSRF_TokenInTheURLIsRefused(t *testing.T) {
 	t.Parallel()
 	p := newPages(t, "https://gateway.example")
 	cookie, token := visited(t, p)
@@ -286,7 +286,7 @@ func TestTokenInTheAddressIsNoToken(t *testing.T) {
 	}
 }
 
-func TestLargeFormsAreRefused(t *testing.T) {
+func TestForms_TooLargeAreRefused(t *testing.T) {
 	t.Parallel()
 	p := newPages(t, "https://gateway.example")
 	cookie, token := visited(t, p)
@@ -298,7 +298,7 @@ func TestLargeFormsAreRefused(t *testing.T) {
 	}
 }
 
-func TestThemeIsKeptAndLeadsBack(t *testing.T) {
+func TestTheme_IsKeptAndLeadsBack(t *testing.T) {
 	t.Parallel()
 	p := newPages(t, "https://gateway.example")
 	cookie, token := visited(t, p)
@@ -328,7 +328,7 @@ func TestThemeIsKeptAndLeadsBack(t *testing.T) {
 	}
 }
 
-func TestDocumentsSwitchThemesWithoutATokenButFromHereAlone(t *testing.T) {
+func TestTheme_DocumentsSwitchWithoutATokenButFromThisSiteOnly(t *testing.T) {
 	t.Parallel()
 	p := newPages(t, "https://gateway.example")
 	from := func(site string) map[string]string { return map[string]string{"Sec-Fetch-Site": site} }
@@ -357,7 +357,7 @@ func TestDocumentsSwitchThemesWithoutATokenButFromHereAlone(t *testing.T) {
 	}
 }
 
-func TestPagesSayWhichRequestsAreTheirs(t *testing.T) {
+func TestPages_ServeTheirOwnRoutesOnly(t *testing.T) {
 	t.Parallel()
 	p := newPages(t, "https://gateway.example")
 	for request, want := range map[string]bool{
@@ -375,7 +375,7 @@ func TestPagesSayWhichRequestsAreTheirs(t *testing.T) {
 	}
 }
 
-func TestFirstPageShowsHowToGetAKeyHere(t *testing.T) {
+func TestFirstPage_ShowsHowToGetAKeyHere(t *testing.T) {
 	t.Parallel()
 	text := send(t, newPages(t, "https://gateway.example"), http.MethodGet, "/", nil, nil).body
 	for _, want := range []string{
@@ -388,7 +388,7 @@ func TestFirstPageShowsHowToGetAKeyHere(t *testing.T) {
 	}
 }
 
-func TestAddressesThatAreNoneStopTheStart(t *testing.T) {
+func TestStart_FailsOnInvalidAddresses(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{"", "gateway.example", "/x", "http://%zz"} {
 		if _, err := New(Options{PublicURL: address, Secret: testSecret}); err == nil {
@@ -398,7 +398,7 @@ func TestAddressesThatAreNoneStopTheStart(t *testing.T) {
 }
 
 // Only tokens define colours, and nothing is loaded from other hosts.
-func TestStyleSheetAndScriptsKeepToTokensAndToThisHost(t *testing.T) {
+func TestAssets_StayWithinDesignTokensAndThisHost(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("assets/*")
 	if err != nil || len(files) < 3 {

@@ -23,7 +23,7 @@ func entryOf(status string) service.ShownEntry {
 }
 
 // Mail scanners follow links but do not press buttons.
-func TestTheLinkOfAnEntryShowsButtonsAndChangesNothing(t *testing.T) {
+func TestEntryLink_ShowsButtonsAndChangesNothing(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	b := visitorOf(t, h)
@@ -44,7 +44,7 @@ func TestTheLinkOfAnEntryShowsButtonsAndChangesNothing(t *testing.T) {
 	}
 }
 
-func TestTheButtonsOfAnEntryConfirmAndLeave(t *testing.T) {
+func TestEntryLink_ButtonsConfirmAndLeave(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	b := visitorOf(t, h)
@@ -76,7 +76,7 @@ func TestTheButtonsOfAnEntryConfirmAndLeave(t *testing.T) {
 	}
 }
 
-func TestALinkOfAnEntryThatIsNoneSaysSo(t *testing.T) {
+func TestEntryLink_InvalidOneSaysSo(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	h.refusal = fault.New(fault.FieldRefused, "This link is not complete.").With("field", "token")

@@ -8,7 +8,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-func TestInstantsAreToldRelativelyWithTheExactOneInTheReadersZone(t *testing.T) {
+func TestFormat_InstantsAreRelativeWithTheExactTimeInTheReadersZone(t *testing.T) {
 	t.Parallel()
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	if err != nil {
@@ -47,7 +47,7 @@ func TestInstantsAreToldRelativelyWithTheExactOneInTheReadersZone(t *testing.T) 
 	}
 }
 
-func TestPeriodsAreNamedByTheirDaysInUTC(t *testing.T) {
+func TestFormat_PeriodsAreNamedByTheirDaysInUTC(t *testing.T) {
 	t.Parallel()
 	day := func(text string) time.Time {
 		at, err := time.Parse(time.DateOnly, text)
@@ -77,7 +77,7 @@ func TestPeriodsAreNamedByTheirDaysInUTC(t *testing.T) {
 	}
 }
 
-func TestNumbersCarryThousandsAndUnits(t *testing.T) {
+func TestFormat_NumbersCarryThousandsAndUnits(t *testing.T) {
 	t.Parallel()
 	for u, want := range map[plan.Units]string{
 		0: "0 units", plan.Unit: "1 unit", 500: "0.5 units", 1_234_567_500: "1,234,567.5 units",
@@ -100,7 +100,7 @@ func TestNumbersCarryThousandsAndUnits(t *testing.T) {
 	}
 }
 
-func TestSharesNeverSayUsedUpBeforeItIs(t *testing.T) {
+func TestFormat_SharesNeverSayUsedUpTooEarly(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		used, limit plan.Units
@@ -124,7 +124,7 @@ func TestSharesNeverSayUsedUpBeforeItIs(t *testing.T) {
 	}
 }
 
-func TestMeterBarsNameTheirLevelAtEightyAndAHundredPercent(t *testing.T) {
+func TestMeterBar_NamesItsLevelAt80And100Percent(t *testing.T) {
 	t.Parallel()
 	for used, level := range map[plan.Units]string{79_999: "ok", 80_000: "near", 99_999: "near", 100_000: "over"} {
 		if got := newMeterBar("Plan", used, 100_000, ""); got.Level != level {

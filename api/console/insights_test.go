@@ -49,7 +49,7 @@ func sampleInsightRows() []insight {
 	return sampleReader().insights(&in)
 }
 
-func TestTheOverviewSaysWhereUseLeadsAndWhatToDoAboutRefusals(t *testing.T) {
+func TestInsights_ShowTopUseAndAdviceOnRefusals(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	got := personOf(t, h).get("/overview")
@@ -77,7 +77,7 @@ func TestTheOverviewSaysWhereUseLeadsAndWhatToDoAboutRefusals(t *testing.T) {
 	}
 }
 
-func TestTheCacheIsExplainedWhereItSavedNothing(t *testing.T) {
+func TestInsights_ExplainTheCacheWhereItSavedNothing(t *testing.T) {
 	t.Parallel()
 	in := cacheInsight(&service.CacheSummary{})
 	if want := "a block by its hash, is cached once it is 64 blocks below the head."; !strings.HasSuffix(in.Text,
@@ -86,7 +86,7 @@ func TestTheCacheIsExplainedWhereItSavedNothing(t *testing.T) {
 	}
 }
 
-func TestNothingFollowsFromNothing(t *testing.T) {
+func TestInsights_AreEmptyWithoutUsage(t *testing.T) {
 	t.Parallel()
 	if rows := sampleReader().insights(&service.UsageInsights{}); rows != nil {
 		t.Errorf("an account that used nothing is told %+v", rows)

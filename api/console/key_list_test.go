@@ -25,7 +25,7 @@ func manyKeys(n int) []service.KeyView {
 	return all
 }
 
-func TestKeysAreListedByPagesAndFound(t *testing.T) {
+func TestKeys_AreListedByPagesAndSearched(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	h.keys = manyKeys(200) // 180 are active

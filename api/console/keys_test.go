@@ -11,7 +11,7 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-func TestNewKeyIsShownOnceAndKeptNowhere(t *testing.T) {
+func TestKeys_NewOneIsShownOnceAndStoredNowhere(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	b := personOf(t, h)
@@ -40,7 +40,7 @@ func TestNewKeyIsShownOnceAndKeptNowhere(t *testing.T) {
 	}
 }
 
-func TestMistakesInANewKeyKeepWhatWasTyped(t *testing.T) {
+func TestKeys_MistakesInTheFormKeepWhatWasTyped(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	got := personOf(t, h).post("/keys/new", url.Values{"name": {"indexer <b>"}, "monthly_request_cap": {"much"}})
@@ -55,7 +55,7 @@ func TestMistakesInANewKeyKeepWhatWasTyped(t *testing.T) {
 	}
 }
 
-func TestFencesOfAKeyAreSavedAsTheFormSays(t *testing.T) {
+func TestKeys_FencesAreSavedAsTheFormSays(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	b := personOf(t, h)
@@ -73,7 +73,7 @@ func TestFencesOfAKeyAreSavedAsTheFormSays(t *testing.T) {
 	}
 }
 
-func TestServicesThatTheAccountSwitchedOffAreNotAskedFor(t *testing.T) {
+func TestKeys_FormOmitsServicesThatTheAccountSwitchedOff(t *testing.T) {
 	t.Parallel()
 	now := []serviceLine{{Key: "rpc", On: true}, {Key: "data", On: true, LockedOff: true}, {Key: "gas"}}
 	if _, changed := switched(now, []string{"rpc"}); changed {
@@ -93,7 +93,7 @@ func TestServicesThatTheAccountSwitchedOffAreNotAskedFor(t *testing.T) {
 	}
 }
 
-func TestKeyOfAnAgentNamesIt(t *testing.T) {
+func TestKeys_AgentsKeyNamesTheAgent(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	h.keys[0].Agent = "g1"
@@ -102,7 +102,7 @@ func TestKeyOfAnAgentNamesIt(t *testing.T) {
 	}
 }
 
-func TestRevokedKeysAreShownAndNotChanged(t *testing.T) {
+func TestKeys_RevokedOnesAreShownAndReadOnly(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	b := personOf(t, h)

@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-func TestTheLinkOfAMailShowsAButtonThatStopsIt(t *testing.T) {
+func TestUnsubscribeLink_ShowsAButtonThatStopsTheMail(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	b := visitorOf(t, h)
@@ -30,9 +30,9 @@ func TestTheLinkOfAMailShowsAButtonThatStopsIt(t *testing.T) {
 	}
 }
 
-// TestAMailProgramStopsMailsWithoutAPage sends the request of RFC 8058, section 3.2: a POST without
-// cookies and without a page, with the token in the URL.
-func TestAMailProgramStopsMailsWithoutAPage(t *testing.T) {
+// TestUnsubscribeLink_WorksFromMailProgramsWithoutAPage sends the request of RFC 8058, section 3.2:
+// a POST without cookies and without a page, with the token in the URL.
+func TestUnsubscribeLink_WorksFromMailProgramsWithoutAPage(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	pages := visitorOf(t, h).pages
@@ -47,7 +47,7 @@ func TestAMailProgramStopsMailsWithoutAPage(t *testing.T) {
 	}
 }
 
-func TestALinkThatIsNoneSaysWhereMailsAreChosen(t *testing.T) {
+func TestUnsubscribeLink_InvalidOneSaysWhereMailsAreChosen(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	h.refusal = fault.New(fault.FieldRefused, "This link is not complete.").With("field", "token")
@@ -64,7 +64,7 @@ func TestALinkThatIsNoneSaysWhereMailsAreChosen(t *testing.T) {
 	}
 }
 
-func TestAUserChoosesMailsInTheSettings(t *testing.T) {
+func TestSettings_UserChoosesMails(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	b := personOf(t, h)

@@ -106,7 +106,7 @@ func each(t *testing.T, check func(t *testing.T, root *html.Node)) {
 	}
 }
 
-func TestNamesThatPeopleChooseNeverBecomeMarkup(t *testing.T) {
+func TestPages_NamesChosenByPeopleNeverBecomeMarkup(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, root *html.Node) {
 		for _, n := range elements(root) {
@@ -122,7 +122,7 @@ func TestNamesThatPeopleChooseNeverBecomeMarkup(t *testing.T) {
 	})
 }
 
-func TestPagesObeyTheirOwnContentPolicy(t *testing.T) {
+func TestPages_ObeyTheirContentSecurityPolicy(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, root *html.Node) {
 		for _, n := range elements(root) {
@@ -146,7 +146,7 @@ func TestPagesObeyTheirOwnContentPolicy(t *testing.T) {
 	})
 }
 
-func TestEveryInputHasALabel(t *testing.T) {
+func TestPages_EveryInputHasALabel(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, root *html.Node) {
 		labelled := map[string]bool{}
@@ -170,7 +170,7 @@ func TestEveryInputHasALabel(t *testing.T) {
 	})
 }
 
-func TestPagesHaveOneHeadingAndTheirLandmarks(t *testing.T) {
+func TestPages_HaveOneHeadingAndTheirLandmarks(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, root *html.Node) {
 		for name, want := range map[string]int{"h1": 1, "main": 1, "header": 1, "footer": 1, "head > title": 1} {
@@ -196,7 +196,7 @@ func TestPagesHaveOneHeadingAndTheirLandmarks(t *testing.T) {
 	})
 }
 
-func TestIDsAreUniqueAndReferencesLeadSomewhere(t *testing.T) {
+func TestPages_IDsAreUniqueAndReferencesResolve(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, root *html.Node) {
 		ids := map[string]bool{}
@@ -227,7 +227,7 @@ func TestIDsAreUniqueAndReferencesLeadSomewhere(t *testing.T) {
 	})
 }
 
-func TestEveryFormThatChangesSomethingCarriesTheToken(t *testing.T) {
+func TestPages_EveryChangingFormCarriesTheToken(t *testing.T) {
 	t.Parallel()
 	each(t, func(t *testing.T, root *html.Node) {
 		for _, form := range elements(root, "form") {
@@ -244,7 +244,7 @@ func TestEveryFormThatChangesSomethingCarriesTheToken(t *testing.T) {
 	})
 }
 
-func TestEverySampleStandsForAPageAndEveryPageHasOne(t *testing.T) {
+func TestSamples_MatchPagesOneToOne(t *testing.T) {
 	t.Parallel()
 	shown := map[string]bool{}
 	for _, content := range samples("x") {
@@ -259,7 +259,7 @@ func TestEverySampleStandsForAPageAndEveryPageHasOne(t *testing.T) {
 
 const maxPageBytes = 150 << 10
 
-func TestPagesWithAllTheirAssetsAreSmall(t *testing.T) {
+func TestPages_AreSmallWithAllTheirAssets(t *testing.T) {
 	t.Parallel()
 	p := newPages(t, "https://gateway.example")
 	for name, content := range samples(long) {

@@ -25,7 +25,7 @@ func met[In, Out any](t *testing.T, begun chan struct{}, run Call[In, Out]) Call
 }
 
 // A page runs its operations in parallel, so slow ones do not delay each other.
-func TestPagesAskForTheirPartsSideBySide(t *testing.T) {
+func TestPages_ReadTheirPartsConcurrently(t *testing.T) {
 	t.Parallel()
 	for path, meet := range map[string]func(*Calls, chan struct{}){
 		"/overview": func(c *Calls, begun chan struct{}) {

@@ -14,7 +14,7 @@ import (
 
 // The button creates one key. Only this answer contains it, in the panel and in the command; no
 // cache and no URL does.
-func TestAKeyIsMadeByOneButtonAndShownOnce(t *testing.T) {
+func TestFirstPage_MakesAKeyWithOneButtonAndShowsItOnce(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	b := visitorOf(t, h)
@@ -57,7 +57,7 @@ func TestAKeyIsMadeByOneButtonAndShownOnce(t *testing.T) {
 	}
 }
 
-func TestAKeyBeyondTheNetworksQuotaIsRefusedInWords(t *testing.T) {
+func TestFirstPage_ExplainsAKeyBeyondTheNetworksQuota(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	h.refusal = fault.New(fault.NewKeyQuota, "")
@@ -81,7 +81,7 @@ func TestAKeyBeyondTheNetworksQuotaIsRefusedInWords(t *testing.T) {
 	}
 }
 
-func TestNoOtherSiteMakesAKey(t *testing.T) {
+func TestFirstPage_OtherSitesCannotMakeAKey(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	b := visitorOf(t, h)
@@ -94,7 +94,7 @@ func TestNoOtherSiteMakesAKey(t *testing.T) {
 }
 
 // The home page shows the chains, prices and the ways to a key. No part depends on another.
-func TestTheFirstPageShowsChainsPricesAndDoors(t *testing.T) {
+func TestFirstPage_ShowsChainsPricesAndDoors(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	page := text(parse(t, visitorOf(t, h).get("/").body))
@@ -113,7 +113,7 @@ func TestTheFirstPageShowsChainsPricesAndDoors(t *testing.T) {
 	}
 }
 
-func TestPricingTellsWhatThePlansAre(t *testing.T) {
+func TestPricing_ShowsThePlans(t *testing.T) {
 	t.Parallel()
 	page := text(parse(t, visitorOf(t, newHouse()).get("/pricing").body))
 	for _, want := range []string{
@@ -131,7 +131,7 @@ func TestPricingTellsWhatThePlansAre(t *testing.T) {
 
 // The calculator works without a script: the volume is in the URL, and an error is shown at its
 // field.
-func TestTheCalculatorPricesTheVolumeOfTheAddress(t *testing.T) {
+func TestPricing_CalculatorUsesTheVolumeOfTheURL(t *testing.T) {
 	t.Parallel()
 	b := visitorOf(t, newHouse())
 	if got := b.get("/pricing?units=5%2C000%2C000"); got.status != http.StatusOK ||

@@ -48,7 +48,7 @@ var receiptOf = service.Receipt{
 	},
 }
 
-func TestReceiptIsShownToEverybodyWithSumsThatAddUp(t *testing.T) {
+func TestReceipt_IsPublicAndItsSumsAddUp(t *testing.T) {
 	t.Parallel()
 	for who, b := range map[string]*browser{
 		"a visitor": visitorOf(t, newHouse()), "somebody signed in": personOf(t, newHouse()),
@@ -70,7 +70,7 @@ func TestReceiptIsShownToEverybodyWithSumsThatAddUp(t *testing.T) {
 	}
 }
 
-func TestHashOfNothingHasNoReceipt(t *testing.T) {
+func TestReceipt_UnknownHashIsNotFound(t *testing.T) {
 	t.Parallel()
 	got := visitorOf(t, newHouse()).get(pathReceipts + "0x" + strings.Repeat("00", 32))
 	if got.status != http.StatusNotFound || !strings.Contains(got.body, "There is no such receipt") {
@@ -78,7 +78,7 @@ func TestHashOfNothingHasNoReceipt(t *testing.T) {
 	}
 }
 
-func TestReceiptsThatWaitSayForWhat(t *testing.T) {
+func TestReceipt_SaysWhatItWaitsFor(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[x402.Stage]status{
 		x402.StagePending: {warn, "not deep enough yet"}, x402.StageStuck: {warn, "waiting for the chain"},

@@ -11,7 +11,7 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-func TestSignInByCodeGivesTheBrowserASession(t *testing.T) {
+func TestSignIn_ByCodeStartsASession(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	b := visitorOf(t, h)
@@ -58,7 +58,7 @@ func TestSignInByCodeGivesTheBrowserASession(t *testing.T) {
 	}
 }
 
-func TestWrongCodesAreToldAtTheField(t *testing.T) {
+func TestSignIn_WrongCodeIsShownAtTheField(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	b := visitorOf(t, h)
@@ -79,7 +79,7 @@ func TestWrongCodesAreToldAtTheField(t *testing.T) {
 	}
 }
 
-func TestCodesAreAskedForWhereASignInIsUnderWay(t *testing.T) {
+func TestSignIn_AsksForACodeOnlyWhileOneIsUnderWay(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	for _, value := range []string{"", "cagb_browser", "cagb_browser.%%%"} {
@@ -98,7 +98,7 @@ func TestCodesAreAskedForWhereASignInIsUnderWay(t *testing.T) {
 	}
 }
 
-func TestLinksOfMailsAreUsedUpByTheButtonOnly(t *testing.T) {
+func TestSignIn_LinkIsUsedUpByTheButtonOnly(t *testing.T) {
 	t.Parallel()
 	for path, button := range map[string]string{
 		"/sign-in/link": "Sign in", "/invitations/accept": "Join as kim@studio-north.example",
@@ -148,7 +148,7 @@ func TestLinksOfMailsAreUsedUpByTheButtonOnly(t *testing.T) {
 
 // An invited user who exists signs in first. A user who is signed in as somebody else is told so,
 // and is not redirected in a loop.
-func TestAnInvitationForSomebodyKnownAsksForTheRightPerson(t *testing.T) {
+func TestInvitation_ForAKnownUserAsksForTheRightPerson(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	h.refusal = fault.New(fault.KeyInvalid, "")
@@ -165,7 +165,7 @@ func TestAnInvitationForSomebodyKnownAsksForTheRightPerson(t *testing.T) {
 	}
 }
 
-func TestSignInLeadsToThisSiteOnly(t *testing.T) {
+func TestSignIn_RedirectsToThisSiteOnly(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	for _, next := range []string{"https://evil.example", "//evil.example", `/\evil.example`, "javascript:alert(1)"} {
@@ -184,7 +184,7 @@ func TestSignInLeadsToThisSiteOnly(t *testing.T) {
 	}
 }
 
-func TestSignOutEndsTheSessionHereAndThere(t *testing.T) {
+func TestSignOut_EndsTheSessionInBrowserAndRecord(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	b := personOf(t, h)
@@ -196,7 +196,7 @@ func TestSignOutEndsTheSessionHereAndThere(t *testing.T) {
 	}
 }
 
-func TestSessionsThatAreOverLeadToTheSignIn(t *testing.T) {
+func TestSession_ExpiredLeadsToTheSignIn(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	b := personOf(t, h)

@@ -120,7 +120,7 @@ func staffSamples(name string) map[string]page {
 	}
 }
 
-func TestTheDeskIsNotThereForPeopleWithoutTheRole(t *testing.T) {
+func TestDesk_IsHiddenFromPeopleWithoutTheRole(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	b := personOf(t, h)
@@ -150,7 +150,7 @@ func TestTheDeskIsNotThereForPeopleWithoutTheRole(t *testing.T) {
 	}
 }
 
-func TestTheDesksListIsNarrowed(t *testing.T) {
+func TestDesk_ListIsFiltered(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	h.session.Staff = true
@@ -175,7 +175,7 @@ func TestTheDesksListIsNarrowed(t *testing.T) {
 	}
 }
 
-func TestAnAnswerOfStaffSaysWhatItsWriterHadSeenAndIsKeptWhenItIsRefused(t *testing.T) {
+func TestDesk_ReplyCarriesWhatItsWriterSawAndIsKeptWhenRefused(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	h.session.Staff = true
@@ -230,7 +230,7 @@ func TestAnAnswerOfStaffSaysWhatItsWriterHadSeenAndIsKeptWhenItIsRefused(t *test
 
 // When a colleague answers first, the feedback leaves the list of new feedback. The refused answer
 // must still be shown.
-func TestAnAnswerToFeedbackIsKeptWhenAColleagueAnsweredFirst(t *testing.T) {
+func TestDesk_FeedbackReplyIsKeptWhenAColleagueWasFirst(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	h.session.Staff = true

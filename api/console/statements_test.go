@@ -64,9 +64,9 @@ func same(a, b []int64) bool {
 	return true
 }
 
-// TestFiguresOfAStatementAddUpOnThePage adds up the visible figures: sums of lines, keys from their
+// TestStatementPage_FiguresAddUp adds up the visible figures: sums of lines, keys from their
 // parts, totals from keys.
-func TestFiguresOfAStatementAddUpOnThePage(t *testing.T) {
+func TestStatementPage_FiguresAddUp(t *testing.T) {
 	t.Parallel()
 	addUp(t, personOf(t, newHouse()).get("/statements/2026-11-01").body)
 }
@@ -117,9 +117,9 @@ func addUp(t *testing.T, page string) {
 	}
 }
 
-// TestALongStatementShowsTheKeysWithTheMostRequests has more keys than a page shows. The rest is
+// TestStatementPage_LongOneShowsTheBusiestKeys has more keys than a page shows. The rest is
 // one line, and the sums still match.
-func TestALongStatementShowsTheKeysWithTheMostRequests(t *testing.T) {
+func TestStatementPage_LongOneShowsTheBusiestKeys(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	s := &h.stated
@@ -155,7 +155,7 @@ func TestALongStatementShowsTheKeysWithTheMostRequests(t *testing.T) {
 	}
 }
 
-func TestAStatementNamesItsPeriodPlanAndHash(t *testing.T) {
+func TestStatementPage_NamesPeriodPlanAndHash(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	b := personOf(t, h)
@@ -181,7 +181,7 @@ func TestAStatementNamesItsPeriodPlanAndHash(t *testing.T) {
 	}
 }
 
-func TestStatementsAreListedAndDownloaded(t *testing.T) {
+func TestStatementPage_StatementsAreListedAndDownloaded(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	b := personOf(t, h)
@@ -201,7 +201,7 @@ func TestStatementsAreListedAndDownloaded(t *testing.T) {
 	}
 }
 
-func TestAPeriodThatIsNoneIsNotFound(t *testing.T) {
+func TestStatementPage_InvalidPeriodIsNotFound(t *testing.T) {
 	t.Parallel()
 	for _, refusal := range []*fault.Error{
 		fault.New(fault.NotYours, "No billing period."),

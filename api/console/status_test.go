@@ -71,7 +71,7 @@ func statusSamples(name string) map[string]page {
 	return map[string]page{"status": full, "status-away": newStatusPage(sampleReader(), &away)}
 }
 
-func TestTheStatusPageSaysHowEveryChainStandsAndStood(t *testing.T) {
+func TestStatusPage_ShowsEveryChainNowAndBefore(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	got := visitorOf(t, h).get("/status")
@@ -99,7 +99,7 @@ func TestTheStatusPageSaysHowEveryChainStandsAndStood(t *testing.T) {
 	}
 }
 
-func TestAStatusThatCannotBeToldIsNoReasonToRefuseAPage(t *testing.T) {
+func TestPages_AreServedWhenTheStatusIsUnavailable(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	h.statusRefused = fault.New(fault.RateWindow, "")
@@ -113,7 +113,7 @@ func TestAStatusThatCannotBeToldIsNoReasonToRefuseAPage(t *testing.T) {
 }
 
 // Loading pages must not use up a network's rate limit for requests without a key.
-func TestPagesShareTheStatusOfTheChains(t *testing.T) {
+func TestPages_ShareTheStatusOfChains(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	b := visitorOf(t, h)

@@ -45,7 +45,7 @@ func askingBrowser(t *testing.T, h *house) *browser {
 
 // The support path of an error must work for somebody who has nothing but a key: he enters the key
 // and files a ticket.
-func TestTheSupportPathOfAnErrorLeadsTheHolderOfAKeyToATicket(t *testing.T) {
+func TestSupportKey_ErrorPathLeadsTheKeysHolderToATicket(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	b := visitorOf(t, h)
@@ -103,7 +103,7 @@ func TestTheSupportPathOfAnErrorLeadsTheHolderOfAKeyToATicket(t *testing.T) {
 	}
 }
 
-func TestASealedKeyIsOfItsSecretAndItsHour(t *testing.T) {
+func TestSupportKey_SealIsBoundToSecretAndHour(t *testing.T) {
 	t.Parallel()
 	key, err := account.MintKey(rand.Reader)
 	if err != nil {
@@ -156,7 +156,7 @@ func TestASealedKeyIsOfItsSecretAndItsHour(t *testing.T) {
 	}
 }
 
-func TestKeysThatAreNoneAreRefusedAndNotRepeated(t *testing.T) {
+func TestSupportKey_InvalidKeysAreRefusedAndNotRepeated(t *testing.T) {
 	t.Parallel()
 	unknown, err := account.MintKey(rand.Reader)
 	if err != nil {
@@ -178,7 +178,7 @@ func TestKeysThatAreNoneAreRefusedAndNotRepeated(t *testing.T) {
 	}
 }
 
-func TestAKeyThatEndsIsPutAway(t *testing.T) {
+func TestSupportKey_RevokedKeyIsRemoved(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	b := askingBrowser(t, h)
@@ -192,7 +192,7 @@ func TestAKeyThatEndsIsPutAway(t *testing.T) {
 	}
 }
 
-func TestAKeyIsPutAwayByItsHolder(t *testing.T) {
+func TestSupportKey_HolderCanRemoveIt(t *testing.T) {
 	t.Parallel()
 	b := askingBrowser(t, newHouse())
 	got := b.fill(b.get(pathAskTickets), pathAskKey+"/leave", nil)
@@ -202,7 +202,7 @@ func TestAKeyIsPutAwayByItsHolder(t *testing.T) {
 }
 
 // A sealed key that is planted in another browser must not open there.
-func TestAPlantedKeyOpensNothing(t *testing.T) {
+func TestSupportKey_PlantedKeyOpensNothing(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	planter, victim := askingBrowser(t, h), visitorOf(t, h)
@@ -218,7 +218,7 @@ func TestAPlantedKeyOpensNothing(t *testing.T) {
 	}
 }
 
-func TestSigningOutPutsTheKeyAway(t *testing.T) {
+func TestSupportKey_SignOutRemovesIt(t *testing.T) {
 	t.Parallel()
 	b := personOf(t, newHouse())
 	b.fill(b.get(pathAsk+"?with=key"), pathAskKey, url.Values{keyField: {bearerOne}, nextField: {pathAsk}})
@@ -231,7 +231,7 @@ func TestSigningOutPutsTheKeyAway(t *testing.T) {
 }
 
 // A form belongs to the tickets of its key, and changes nothing for another key.
-func TestAFormOfAnotherKeyChangesNothing(t *testing.T) {
+func TestSupportKey_FormOfAnotherKeyChangesNothing(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	for _, path := range []string{pathAsk, pathAskTickets + "/CAG-1001"} {
@@ -251,7 +251,7 @@ func TestAFormOfAnotherKeyChangesNothing(t *testing.T) {
 }
 
 // A long message is not lost when the session or the key has expired.
-func TestAMessageOfNobodyIsGivenBack(t *testing.T) {
+func TestSupportKey_MessageWithoutAnIdentityIsReturnedToItsWriter(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	b := visitorOf(t, h)
@@ -263,7 +263,7 @@ func TestAMessageOfNobodyIsGivenBack(t *testing.T) {
 }
 
 // An expired session does not block the page: it asks for the key and accepts its form.
-func TestASessionThatIsOverLeavesTheWayByKey(t *testing.T) {
+func TestSupportKey_WorksWhenTheSessionExpired(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	b := personOf(t, h)
@@ -277,7 +277,7 @@ func TestASessionThatIsOverLeavesTheWayByKey(t *testing.T) {
 	}
 }
 
-func TestSomebodySignedInAsksWithTheKeyOfACallThatIsNotTheirs(t *testing.T) {
+func TestSupportKey_SignedInUserMayAskAboutACallOfAKey(t *testing.T) {
 	t.Parallel()
 	b := personOf(t, newHouse())
 	way := pathAsk + "?request_id=" + keyOne + "&with=key"
@@ -308,7 +308,7 @@ func TestSomebodySignedInAsksWithTheKeyOfACallThatIsNotTheirs(t *testing.T) {
 	}
 }
 
-func TestThePagesOfSupportLeadNowhereElse(t *testing.T) {
+func TestSupportKey_PagesRedirectNowhereElse(t *testing.T) {
 	t.Parallel()
 	for path, want := range map[string]string{
 		"/support/tickets": "/support/tickets", "/support/new?request_id=x&with=key": "/support/new?request_id=x",

@@ -14,7 +14,7 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-func TestTicketsAreListedByStatusAndPage(t *testing.T) {
+func TestTickets_AreListedByStatusAndPage(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	b := personOf(t, h)
@@ -47,7 +47,7 @@ func TestTicketsAreListedByStatusAndPage(t *testing.T) {
 	}
 }
 
-func TestATicketSaysWhoWroteEachMessage(t *testing.T) {
+func TestTicket_SaysWhoWroteEachMessage(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		writer         *service.NoteWriter
@@ -82,7 +82,7 @@ func TestATicketSaysWhoWroteEachMessage(t *testing.T) {
 	}
 }
 
-func TestATicketOffersWhatItsStatusTakes(t *testing.T) {
+func TestTicket_OffersWhatItsStatusAllows(t *testing.T) {
 	t.Parallel()
 	for of, want := range map[ticket.Status]string{
 		ticket.Open: "reply resolve", ticket.WaitingCustomer: "reply resolve", ticket.WaitingUs: "reply resolve",
@@ -103,7 +103,7 @@ func TestATicketOffersWhatItsStatusTakes(t *testing.T) {
 	}
 }
 
-func TestAnAnswerDoesWhatItsButtonSays(t *testing.T) {
+func TestTicket_ReplyDoesWhatItsButtonSays(t *testing.T) {
 	t.Parallel()
 	for do, want := range map[string]service.ReplyTicketInput{
 		"reply": {Message: "m"}, "resolve": {Message: "m", Resolve: true}, "reopen": {Message: "m", Reopen: true},
@@ -122,7 +122,7 @@ func TestAnAnswerDoesWhatItsButtonSays(t *testing.T) {
 
 // When two people write at once, or the ticket closes in the meantime, the form keeps what was
 // typed.
-func TestARefusedAnswerStaysInTheForm(t *testing.T) {
+func TestTicket_RefusedReplyStaysInTheForm(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	h.desk.ticket.Status = ticket.Closed
@@ -153,7 +153,7 @@ func TestARefusedAnswerStaysInTheForm(t *testing.T) {
 
 // A form that is sent again because its answer was lost keeps its id. One whose id was used with
 // other content gets a new id; otherwise it could never be sent.
-func TestAFormThatSaidSomethingElseBeforeIsShownAsANewOne(t *testing.T) {
+func TestTicket_FormReusedWithOtherTextIsShownAsNew(t *testing.T) {
 	t.Parallel()
 	for path, typed := range map[string]url.Values{
 		"/tickets/CAG-1001":            {doField: {doReply}, messageField: {"my words"}},
@@ -177,7 +177,7 @@ func TestAFormThatSaidSomethingElseBeforeIsShownAsANewOne(t *testing.T) {
 	}
 }
 
-func TestTicketsOfOthersAreNotFound(t *testing.T) {
+func TestTickets_OfOthersAreNotFound(t *testing.T) {
 	t.Parallel()
 	b := personOf(t, newHouse())
 	for _, path := range []string{"/tickets/CAG-9", "/tickets/x", "/tickets/%3Cscript%3E"} {
@@ -190,7 +190,7 @@ func TestTicketsOfOthersAreNotFound(t *testing.T) {
 
 // A call of somebody else and an unknown call have the same answer: not found, and the form without
 // it. The typed text stays.
-func TestACallOfSomebodyElseIsNotFoundAndTheFormComesWithoutIt(t *testing.T) {
+func TestTicket_CallOfAnotherAccountIsNotFoundAndLeftOut(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	b := personOf(t, h)
@@ -208,7 +208,7 @@ func TestACallOfSomebodyElseIsNotFoundAndTheFormComesWithoutIt(t *testing.T) {
 	}
 }
 
-func TestATicketThatIsRefusedKeepsWhatWasTyped(t *testing.T) {
+func TestTicket_RefusedOneKeepsWhatWasTyped(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	h.refusal = fault.New(fault.FieldRefused,
@@ -228,7 +228,7 @@ func TestATicketThatIsRefusedKeepsWhatWasTyped(t *testing.T) {
 	}
 }
 
-func TestFilesAreRefusedWithWhatToDoInstead(t *testing.T) {
+func TestTicket_FilesAreRefusedWithAnAlternative(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	b := personOf(t, h)
@@ -249,7 +249,7 @@ func TestFilesAreRefusedWithWhatToDoInstead(t *testing.T) {
 	}
 }
 
-func TestFeedbackIsGivenAndListed(t *testing.T) {
+func TestFeedback_IsGivenAndListed(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	b := personOf(t, h)

@@ -28,7 +28,7 @@ func byID(t *testing.T, root *html.Node, id string) *html.Node {
 	return nil
 }
 
-func TestEveryToolStandsInItsGroupWithItsCost(t *testing.T) {
+func TestToolbox_ShowsEveryToolInItsGroupWithItsCost(t *testing.T) {
 	t.Parallel()
 	b, _ := toolVisitor(t)
 	got := b.get("/toolbox")
@@ -69,7 +69,7 @@ func TestEveryToolStandsInItsGroupWithItsCost(t *testing.T) {
 	}
 }
 
-func TestFormsFollowTheirSchemas(t *testing.T) {
+func TestToolbox_FormsFollowTheirSchemas(t *testing.T) {
 	t.Parallel()
 	b, _ := toolVisitor(t)
 	page := parse(t, b.get("/toolbox").body)
@@ -125,7 +125,7 @@ func TestFormsFollowTheirSchemas(t *testing.T) {
 	}
 }
 
-func TestVisitorsUseToolsAsVisitors(t *testing.T) {
+func TestToolbox_VisitorsUseToolsAsVisitors(t *testing.T) {
 	t.Parallel()
 	b, tools := toolVisitor(t)
 	b.cookies["__Host-"+sessionCookie] = sessionValue // visitors may be signed in, but the tool runs without an account
@@ -163,7 +163,7 @@ func TestVisitorsUseToolsAsVisitors(t *testing.T) {
 	}
 }
 
-func TestValuesArriveWithTheirTypes(t *testing.T) {
+func TestToolbox_ValuesArriveWithTheirTypes(t *testing.T) {
 	t.Parallel()
 	b, tools := toolVisitor(t)
 	for query, want := range map[string]map[string]any{
@@ -192,7 +192,7 @@ func TestValuesArriveWithTheirTypes(t *testing.T) {
 	}
 }
 
-func TestLongTextsAreForPrograms(t *testing.T) {
+func TestToolbox_LongTextsAreForPrograms(t *testing.T) {
 	t.Parallel()
 	b, tools := toolVisitor(t)
 	b.get("/toolbox")
@@ -203,7 +203,7 @@ func TestLongTextsAreForPrograms(t *testing.T) {
 	}
 }
 
-func TestFormsThatArePostedAreGuarded(t *testing.T) {
+func TestToolbox_PostedFormsAreGuarded(t *testing.T) {
 	t.Parallel()
 	b, tools := toolVisitor(t)
 	b.get("/toolbox")
@@ -224,7 +224,7 @@ func TestFormsThatArePostedAreGuarded(t *testing.T) {
 	}
 }
 
-func TestRefusalsAreToldUnderTheFormAndAtTheirFields(t *testing.T) {
+func TestToolbox_RefusalsAreShownUnderTheFormAndAtTheirFields(t *testing.T) {
 	t.Parallel()
 	b, tools := toolVisitor(t)
 	tools["get_gas"].refusal = fault.New(fault.FieldRefused, "Correct and send again.").
@@ -252,7 +252,7 @@ func TestRefusalsAreToldUnderTheFormAndAtTheirFields(t *testing.T) {
 	}
 }
 
-func TestScriptsGetTheOutcomeAlone(t *testing.T) {
+func TestToolbox_ScriptsGetTheOutcomeAlone(t *testing.T) {
 	t.Parallel()
 	b, tools := toolVisitor(t)
 	ask := func(query string) answer {
@@ -279,7 +279,7 @@ func TestScriptsGetTheOutcomeAlone(t *testing.T) {
 	}
 }
 
-func TestToolsThatAreNoneAreNotFound(t *testing.T) {
+func TestToolbox_UnknownToolIsNotFound(t *testing.T) {
 	t.Parallel()
 	b, _ := toolVisitor(t)
 	if got := b.get("/toolbox?tool=" + url.QueryEscape(hostile)); got.status != http.StatusNotFound ||
@@ -288,7 +288,7 @@ func TestToolsThatAreNoneAreNotFound(t *testing.T) {
 	}
 }
 
-func TestTheFirstPageHasALiveTool(t *testing.T) {
+func TestFirstPage_HasALiveTool(t *testing.T) {
 	t.Parallel()
 	b, _ := toolVisitor(t)
 	page := parse(t, b.get("/").body)
@@ -301,7 +301,7 @@ func TestTheFirstPageHasALiveTool(t *testing.T) {
 	}
 }
 
-func TestToolsWithoutAFormStopTheStart(t *testing.T) {
+func TestToolbox_ToolWithoutAFormStopsTheStart(t *testing.T) {
 	t.Parallel()
 	type nested struct {
 		Filter struct {
@@ -326,7 +326,7 @@ func TestToolsWithoutAFormStopTheStart(t *testing.T) {
 	}
 }
 
-func TestEveryServiceOfTheToolboxHasAGroup(t *testing.T) {
+func TestToolbox_EveryServiceHasAGroup(t *testing.T) {
 	t.Parallel()
 	for _, s := range account.Services() {
 		if title := groupOf[s]; s != account.RPC && !slices.Contains(groupTitles, title) {

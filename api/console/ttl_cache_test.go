@@ -11,7 +11,7 @@ import (
 
 // An answer that is the same for everybody is requested once in ten seconds, whatever the traffic,
 // and once a second while it fails.
-func TestVisitorsShareWhatIsTheSameForAll(t *testing.T) {
+func TestTTLCache_VisitorsShareWhatIsTheSameForAll(t *testing.T) {
 	t.Parallel()
 	now, asked := sampleNow, 0
 	var k ttlCache[int]
@@ -39,7 +39,7 @@ func TestVisitorsShareWhatIsTheSameForAll(t *testing.T) {
 
 // A visitor who waits for another's request stops waiting when their own request ends. The failure
 // of a request that ended is not cached.
-func TestAVisitorWaitsForTheQuestionOfAnotherAsLongAsTheirRequestLasts(t *testing.T) {
+func TestTTLCache_WaitsForAnotherVisitorsReadWithinTheRequest(t *testing.T) {
 	t.Parallel()
 	var k ttlCache[int]
 	clock := func() time.Time { return sampleNow }

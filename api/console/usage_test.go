@@ -74,7 +74,7 @@ func sampleUsagePage(name string) *usagePage {
 	return sampleReader().usagePage(&used, &service.ExploreUsageInput{Range: "7d"}, keys)
 }
 
-func TestUsageLeadsFromEachErrorToHelp(t *testing.T) {
+func TestUsagePage_LinksEachErrorToHelp(t *testing.T) {
 	t.Parallel()
 	b := personOf(t, newHouse())
 	got := b.get("/usage")
@@ -95,7 +95,7 @@ func TestUsageLeadsFromEachErrorToHelp(t *testing.T) {
 	}
 }
 
-func TestUsageOffersTheKeysThatWereUsedInTheRange(t *testing.T) {
+func TestUsagePage_OffersTheKeysUsedInTheRange(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	began := sampleNow.Add(-26 * time.Hour).Truncate(time.Hour)
@@ -128,7 +128,7 @@ func TestUsageOffersTheKeysThatWereUsedInTheRange(t *testing.T) {
 	}
 }
 
-func TestUsageOfWhatThereIsNotIsNotFound(t *testing.T) {
+func TestUsagePage_UnknownThingsAreNotFound(t *testing.T) {
 	t.Parallel()
 	for _, reason := range []fault.Reason{fault.NotYours, fault.FieldRefused} {
 		h := newHouse()
@@ -141,7 +141,7 @@ func TestUsageOfWhatThereIsNotIsNotFound(t *testing.T) {
 	}
 }
 
-func TestUsageIsDownloadedAsATable(t *testing.T) {
+func TestUsagePage_DownloadsATable(t *testing.T) {
 	t.Parallel()
 	b := personOf(t, newHouse())
 	got := b.get("/usage.csv?range=7d")
@@ -162,7 +162,7 @@ func TestUsageIsDownloadedAsATable(t *testing.T) {
 	}
 }
 
-func TestUsageThatIsNoneSaysWhatToDo(t *testing.T) {
+func TestUsagePage_InvalidRangeSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	h.explored = service.ExploredUsage{
@@ -184,7 +184,7 @@ func TestUsageThatIsNoneSaysWhatToDo(t *testing.T) {
 	}
 }
 
-func TestHoursAreToldInTheZoneOfTheAccount(t *testing.T) {
+func TestUsagePage_ShowsHoursInTheAccountsZone(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	h.explored.Range, h.explored.StepSeconds, h.explored.Since = "24h", 3_600,
@@ -205,7 +205,7 @@ func TestHoursAreToldInTheZoneOfTheAccount(t *testing.T) {
 	}
 }
 
-func TestSharesAreRoundedDownSoThatAllIsAll(t *testing.T) {
+func TestUsagePage_RoundsSharesDownSoThatOnlyAllIsAll(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		part, whole int64

@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/service"
 )
 
-func TestNextStepsOnPagesNameNoMembersOfAnEnvelope(t *testing.T) {
+func TestWording_NextStepsNameNoMembersOfTheEnvelope(t *testing.T) {
 	t.Parallel()
 	named := 0
 	for _, e := range fault.Table() {
@@ -45,7 +45,7 @@ func TestNextStepsOnPagesNameNoMembersOfAnEnvelope(t *testing.T) {
 	}
 }
 
-func TestASuspendedAccountIsToldWhatToDoInWords(t *testing.T) {
+func TestWording_SuspendedAccountIsToldWhatToDo(t *testing.T) {
 	t.Parallel()
 	h := newHouse()
 	h.session.Status, h.session.SuspendedFor = "suspended", "An invoice was not paid."

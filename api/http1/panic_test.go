@@ -36,7 +36,7 @@ type brokenConn struct{ net.Conn }
 func (brokenConn) Read([]byte) (int, error) { panic("of the test") }
 
 // A connection is read in its own goroutine, where a panic would end the process.
-func TestAPanicWhileAConnectionIsReadEndsThatConnectionOnly(t *testing.T) {
+func TestPanic_WhileReadingEndsThatConnectionOnly(t *testing.T) {
 	t.Parallel()
 	var lines bytes.Buffer // read after the server has ended
 	std := &http.Server{

@@ -21,7 +21,7 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-func TestPlainRequestsStayOnTheLaneAndAreAnsweredInOrder(t *testing.T) {
+func TestRequests_PlainStayOnTheLaneAndAreAnsweredInOrder(t *testing.T) {
 	t.Parallel()
 	b := setup(t, settings{handler: echo})
 	c := b.dial(t)
@@ -48,7 +48,7 @@ func TestPlainRequestsStayOnTheLaneAndAreAnsweredInOrder(t *testing.T) {
 	b.count(t, 8, 0)
 }
 
-func TestPlainRequestsWithATargetOfTheirOwnStayOnTheLane(t *testing.T) {
+func TestRequests_PlainWithAnAbsoluteTargetStayOnTheLane(t *testing.T) {
 	t.Parallel()
 	var kept []url.URL
 	b := setup(t, settings{handler: func(w http.ResponseWriter, r *http.Request) {
@@ -94,7 +94,7 @@ func TestPlainRequestsWithATargetOfTheirOwnStayOnTheLane(t *testing.T) {
 	b.count(t, int64(2*len(targets))+2, 2) // a request that is not plain takes its connection to net/http
 }
 
-func TestRequestsThatAreNotPlainAreNetHTTPs(t *testing.T) {
+func TestRequests_OthersGoToNetHTTP(t *testing.T) {
 	t.Parallel()
 	large := strings.Repeat("y", 70<<10)
 	for name, row := range map[string]struct{ request, want string }{
@@ -136,7 +136,7 @@ func TestRequestsThatAreNotPlainAreNetHTTPs(t *testing.T) {
 	}
 }
 
-func TestMalformedRequestsAreRefusedByNetHTTP(t *testing.T) {
+func TestRequests_MalformedAreRefusedByNetHTTP(t *testing.T) {
 	t.Parallel()
 	for _, request := range []string{
 		post("hi", "Content-Length: 3"), post("hi", "Host: b"), post("hi", "A : b"),
@@ -151,7 +151,7 @@ func TestMalformedRequestsAreRefusedByNetHTTP(t *testing.T) {
 	}
 }
 
-func TestHTTP2IsNetHTTPs(t *testing.T) {
+func TestHTTP2_GoesToNetHTTP(t *testing.T) {
 	t.Parallel()
 	b := setup(t, settings{handler: echo})
 	transport := &http.Transport{Protocols: new(http.Protocols)}
@@ -173,7 +173,7 @@ func TestHTTP2IsNetHTTPs(t *testing.T) {
 	b.count(t, 0, 1)
 }
 
-func TestAnswersAreFramedByLengthOrInChunks(t *testing.T) {
+func TestAnswers_AreFramedByLengthOrInChunks(t *testing.T) {
 	t.Parallel()
 	long := make([]byte, 300<<10)
 	_, _ = rand.Read(long)
@@ -227,7 +227,7 @@ func TestAnswersAreFramedByLengthOrInChunks(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatIsNotWholeCutsTheConnection(t *testing.T) {
+func TestAnswers_IncompleteOneCutsTheConnection(t *testing.T) {
 	t.Parallel()
 	for name, handler := range map[string]http.HandlerFunc{
 		"aborted": func(w http.ResponseWriter, _ *http.Request) {
@@ -254,7 +254,7 @@ func TestAnAnswerThatIsNotWholeCutsTheConnection(t *testing.T) {
 	}
 }
 
-func TestAClientThatLeavesEndsItsCall(t *testing.T) {
+func TestClient_ThatLeavesEndsItsCall(t *testing.T) {
 	t.Parallel()
 	left := make(chan error, 1)
 	b := setup(t, settings{handler: func(_ http.ResponseWriter, r *http.Request) {
@@ -280,7 +280,7 @@ func TestAClientThatLeavesEndsItsCall(t *testing.T) {
 	}
 }
 
-func TestWhatIsSentDuringALongCallIsTheNextRequest(t *testing.T) {
+func TestRequests_ArrivingDuringALongCallAreNext(t *testing.T) {
 	t.Parallel()
 	reads := make(chan struct{})
 	b := setup(t, settings{handler: func(w http.ResponseWriter, r *http.Request) {
@@ -308,7 +308,7 @@ func TestWhatIsSentDuringALongCallIsTheNextRequest(t *testing.T) {
 	b.count(t, 3, 0)
 }
 
-func TestSlowClientsAreCutOff(t *testing.T) {
+func TestClient_SlowSenderIsCutOff(t *testing.T) {
 	t.Parallel()
 	short := func(s *http.Server) {
 		s.ReadHeaderTimeout, s.ReadTimeout, s.IdleTimeout = 100*time.Millisecond, 100*time.Millisecond, time.Minute
@@ -344,7 +344,7 @@ func TestSlowClientsAreCutOff(t *testing.T) {
 	}
 }
 
-func TestAClientThatDoesNotReadIsCutOff(t *testing.T) {
+func TestClient_ThatDoesNotReadIsCutOff(t *testing.T) {
 	t.Parallel()
 	failed := make(chan error, 1)
 	b := setup(t, settings{
@@ -371,7 +371,7 @@ func TestAClientThatDoesNotReadIsCutOff(t *testing.T) {
 	}
 }
 
-func TestShutdownFinishesWhatIsUnderWayAndClosesTheRest(t *testing.T) {
+func TestShutdown_FinishesWhatIsUnderWayAndClosesTheRest(t *testing.T) {
 	t.Parallel()
 	begun, finish := make(chan struct{}), make(chan struct{})
 	b := setup(t, settings{handler: func(w http.ResponseWriter, r *http.Request) {
@@ -414,7 +414,7 @@ func TestShutdownFinishesWhatIsUnderWayAndClosesTheRest(t *testing.T) {
 	}
 }
 
-func TestShutdownWaitsForARequestThatIsArriving(t *testing.T) {
+func TestShutdown_WaitsForARequestThatIsArriving(t *testing.T) {
 	t.Parallel()
 	b := setup(t, settings{handler: echo})
 	request := post("whole")
@@ -439,7 +439,7 @@ func TestShutdownWaitsForARequestThatIsArriving(t *testing.T) {
 	}
 }
 
-func TestServeAfterShutdownTakesNothing(t *testing.T) {
+func TestServe_AfterShutdownAcceptsNothing(t *testing.T) {
 	t.Parallel()
 	server := http1.New(&http.Server{Handler: http.NotFoundHandler(), ReadHeaderTimeout: time.Second}, time.Now,
 		"/rpc/")
@@ -455,7 +455,7 @@ func TestServeAfterShutdownTakesNothing(t *testing.T) {
 	}
 }
 
-func TestShutdownGivesUpWhenItsTimeIsOver(t *testing.T) {
+func TestShutdown_GivesUpAtItsDeadline(t *testing.T) {
 	t.Parallel()
 	begun, finish := make(chan struct{}), make(chan struct{})
 	b := setup(t, settings{handler: func(http.ResponseWriter, *http.Request) { close(begun); <-finish }})
@@ -469,7 +469,7 @@ func TestShutdownGivesUpWhenItsTimeIsOver(t *testing.T) {
 	close(finish)
 }
 
-func TestAWriteDeadlineOfTheHandlersOwnHolds(t *testing.T) {
+func TestWriteDeadline_SetByTheHandlerHolds(t *testing.T) {
 	t.Parallel()
 	ended := make(chan error, 1)
 	b := setup(t, settings{settings: func(s *http.Server) {

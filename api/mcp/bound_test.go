@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestGreetingsAreBoundedForEachNetwork(t *testing.T) {
+func TestHandshakes_AreBoundedForEachNetwork(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 	g := newGreetings(func() time.Time { return now })

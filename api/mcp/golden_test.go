@@ -15,7 +15,7 @@ import (
 var update = flag.Bool("update", false, "write the golden file anew")
 
 // The descriptions that models read must not change by accident.
-func TestTheListOfToolsStaysAsItIs(t *testing.T) {
+func TestToolList_StaysAsItIs(t *testing.T) {
 	t.Parallel()
 	const path = "testdata/tools_list.golden.json"
 	d := New(Options{

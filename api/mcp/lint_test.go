@@ -25,7 +25,7 @@ const specified = `get_key bind_key_start bind_key_complete claim_agent_start cl
 
 // Rating sites for agents fault these: parameters without a description, missing errors and
 // repeats, no limits, overlapping tools.
-func TestToolsAreDescribedForWhoMustChoose(t *testing.T) {
+func TestTools_AreDescribedForWhoMustChoose(t *testing.T) {
 	t.Parallel()
 	tools := testTools(t)
 	names := strings.Fields(specified)
@@ -94,7 +94,7 @@ func inputOf(t *testing.T, tool *tool) (s input) {
 	return s
 }
 
-func TestEveryParameterSaysWhatItTakes(t *testing.T) {
+func TestTools_EveryParameterSaysWhatItTakes(t *testing.T) {
 	t.Parallel()
 	c := service.New(service.Options{PublicURL: "https://gateway.example"})
 	for _, tool := range testTools(t) {
@@ -123,7 +123,7 @@ func TestEveryParameterSaysWhatItTakes(t *testing.T) {
 }
 
 // A tool must not promise what its operation does not keep.
-func TestHintsAreThoseOfTheCapabilities(t *testing.T) {
+func TestTools_HintsAreThoseOfTheCapabilities(t *testing.T) {
 	t.Parallel()
 	for _, tool := range testTools(t) {
 		reads := len(tool.ways) > 0
@@ -149,7 +149,7 @@ const ofPages = "form"
 
 // For tools with several ways: every parameter belongs to a way, and every field of a way's
 // operation can be set.
-func TestWaysTakeWhatTheToolTakes(t *testing.T) {
+func TestTools_WaysTakeWhatTheToolTakes(t *testing.T) {
 	t.Parallel()
 	for _, tool := range testTools(t) {
 		if tool.relays || tool.input == nil {

@@ -28,7 +28,7 @@ var hinted = map[string]hints{
 // keyFree are the tools that need no key (docs/interface.md, 2.4).
 const keyFree = "get_key list_plans join_enterprise_wishlist join_waitlist explain_error get_quote recommend migrate"
 
-func TestTheSpecifiedToolsAreThereAndNoOthers(t *testing.T) {
+func TestTools_AreExactlyTheSpecifiedOnes(t *testing.T) {
 	t.Parallel()
 	names := strings.Fields(specified)
 	if len(names) != 35 || len(hinted) != 35 {
@@ -74,7 +74,7 @@ var parameters = map[string]string{
 	"recommend": "what* family candidates prefer chain method need", "migrate": "config*", "buy_pack": "size*",
 }
 
-func TestToolsTakeTheSpecifiedParameters(t *testing.T) {
+func TestTools_TakeTheSpecifiedParameters(t *testing.T) {
 	t.Parallel()
 	for _, tool := range testTools(t) {
 		own, further, _ := strings.Cut(parameters[tool.name], "|")
@@ -98,7 +98,7 @@ func TestToolsTakeTheSpecifiedParameters(t *testing.T) {
 }
 
 // A description must name every code with which its tool may refuse.
-func TestDescriptionsNameTheCodesOfRefusals(t *testing.T) {
+func TestTools_DescriptionsNameTheCodesOfRefusals(t *testing.T) {
 	t.Parallel()
 	// their messages explain what to do: an unknown chain, an internal fault, PostgreSQL or Redis
 	// unavailable

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestStringsAreRewrittenOnlyWhereTheyHide(t *testing.T) {
+func TestStrangers_StringsAreRewrittenOnlyWhereTheyHideText(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("é", maxOfStrangers)
 	for in, want := range map[string]struct{ shown, escaped string }{

@@ -9,7 +9,7 @@ import (
 )
 
 // The standard library's reader verifies the checksum and the length.
-func TestAValueThatIsCompressedOnceReadsBackWithWhatSurroundsIt(t *testing.T) {
+func TestZip_ValueCompressedOnceReadsBackInItsContext(t *testing.T) {
 	t.Parallel()
 	for _, plain := range []string{"", "{}", strings.Repeat(`{"name":"get_balances"},`, 20_000)} {
 		d := newDeflated([]byte(plain))

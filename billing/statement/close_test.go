@@ -17,7 +17,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-func TestAClosedStatementNeverChangesAndTheNextOneTellsWhatCameLate(t *testing.T) {
+func TestStatement_ClosedOneNeverChangesAndTheNextShowsLateUsage(t *testing.T) {
 	t.Parallel()
 	d := open(t, "2026-11-20T12:00:00Z")
 	a := d.owner(store.KindOwner, "2026-11-03T09:00:00Z")
@@ -93,7 +93,7 @@ func TestAClosedStatementNeverChangesAndTheNextOneTellsWhatCameLate(t *testing.T
 
 // A client gets exactly the hashed bytes: without the hash, the last member, the statement is the
 // frozen content.
-func TestTheHashOfAStatementIsThatOfItsBytes(t *testing.T) {
+func TestStatement_HashIsThatOfItsBytes(t *testing.T) {
 	t.Parallel()
 	d := open(t, "2026-12-02T00:00:00Z")
 	a := d.owner(store.KindOwner, "2026-11-03T09:00:00Z")
@@ -123,7 +123,7 @@ func TestTheHashOfAStatementIsThatOfItsBytes(t *testing.T) {
 }
 
 // Concurrent closes close each period once, and state late usage once.
-func TestPeriodsThatManyCloseAtOnceAreClosedOnce(t *testing.T) {
+func TestStatement_PeriodClosedConcurrentlyIsClosedOnce(t *testing.T) {
 	t.Parallel()
 	d := open(t, "2026-12-02T00:00:00Z")
 	var accounts []store.Account
@@ -180,7 +180,7 @@ func TestPeriodsThatManyCloseAtOnceAreClosedOnce(t *testing.T) {
 
 // In any order of usage, statements and adjustments together equal the usage, to the unit, for the
 // account and for its agent.
-func TestStatementsAndAdjustmentsAddUpToTheUsage(t *testing.T) {
+func TestStatement_WithAdjustmentsAddsUpToTheUsage(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 1))

@@ -25,7 +25,7 @@ func (d *desk) subscribe(a *store.Account, began, noticed string) {
 
 // A cut that is noticed long after Stripe's end does not close the period before the usage that
 // counted in it meanwhile is recorded.
-func TestACutPeriodIsClosedOnceUsageIsRecordedPastTheCut(t *testing.T) {
+func TestStatement_CutPeriodClosesOnceUsageIsRecordedPastTheCut(t *testing.T) {
 	t.Parallel()
 	d := open(t, "2026-11-10T15:00:10Z")
 	a := d.owner(store.KindOwner, "2026-11-03T09:00:00Z")
@@ -80,7 +80,7 @@ func TestACutPeriodIsClosedOnceUsageIsRecordedPastTheCut(t *testing.T) {
 }
 
 // A plan that an operator set later is the plan of a period that was not cut.
-func TestThePlanOfAPeriodThatWasNotCutIsWhatTheRecordSays(t *testing.T) {
+func TestStatement_PlanOfAnUncutPeriodComesFromTheRecord(t *testing.T) {
 	t.Parallel()
 	d := open(t, "2026-12-01T00:10:00Z")
 	a := d.owner(store.KindOwner, "2026-11-03T09:00:00Z")
@@ -103,7 +103,7 @@ func TestThePlanOfAPeriodThatWasNotCutIsWhatTheRecordSays(t *testing.T) {
 
 // A page where more accounts fail than a passing failure explains is an error, until SweepOn
 // continues without them.
-func TestManyAccountsThatCannotBeClosedDoNotHoldUpThoseBehindThem(t *testing.T) {
+func TestSweep_FailingAccountsDoNotHoldUpThoseBehindThem(t *testing.T) {
 	t.Parallel()
 	d := open(t, "2026-12-02T00:00:00Z")
 	d.flushed("2026-12-02T00:00:00Z")

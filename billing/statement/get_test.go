@@ -15,7 +15,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-func TestPeriodsFollowCyclesCutsAndSharedNames(t *testing.T) {
+func TestStatement_PeriodsFollowCyclesCutsAndSharedNames(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		since, anchor, ends string
@@ -100,7 +100,7 @@ func TestPeriodsFollowCyclesCutsAndSharedNames(t *testing.T) {
 	}
 }
 
-func TestNoStatementIsOfWhatIsNoPeriodOfTheAccount(t *testing.T) {
+func TestStatement_IsRefusedForWhatIsNoPeriodOfTheAccount(t *testing.T) {
 	t.Parallel()
 	d := open(t, "2026-12-25T12:00:00Z")
 	d.flushed("2026-12-25T12:00:00Z")
@@ -123,7 +123,7 @@ func TestNoStatementIsOfWhatIsNoPeriodOfTheAccount(t *testing.T) {
 
 // Nobody signs in to accounts of anonymous keys: their empty periods are closed only when somebody
 // asks.
-func TestEmptyPeriodsOfAnonymousKeysAreClosedWhenSomebodyAsks(t *testing.T) {
+func TestStatement_EmptyPeriodsOfAnonymousKeysCloseOnRequest(t *testing.T) {
 	t.Parallel()
 	d := open(t, "2026-12-25T12:00:00Z")
 	d.flushed("2026-12-25T12:00:00Z")
@@ -144,7 +144,7 @@ func TestEmptyPeriodsOfAnonymousKeysAreClosedWhenSomebodyAsks(t *testing.T) {
 	}
 }
 
-func TestInvoicesStandOnTheStatementOfTheirPeriodAndLateOnesOnTheNext(t *testing.T) {
+func TestStatement_ShowsInvoicesOfItsPeriodAndLateOnesOnTheNext(t *testing.T) {
 	t.Parallel()
 	d := open(t, "2026-11-25T12:00:00Z")
 	a := d.owner(store.KindOwner, "2026-10-03T09:00:00Z")
@@ -202,7 +202,7 @@ func TestInvoicesStandOnTheStatementOfTheirPeriodAndLateOnesOnTheNext(t *testing
 }
 
 // The statement has the plan with which the period ended, not the account's plan when it is closed.
-func TestTheStatementNamesThePlanThatThePeriodEndedWith(t *testing.T) {
+func TestStatement_NamesThePlanThatThePeriodEndedWith(t *testing.T) {
 	t.Parallel()
 	d := open(t, "2026-11-25T12:00:00Z")
 	a := d.owner(store.KindOwner, "2026-10-03T09:00:00Z")
@@ -233,7 +233,7 @@ func TestTheStatementNamesThePlanThatThePeriodEndedWith(t *testing.T) {
 }
 
 // An adopted key is its owner's: in the account that it left only its figures remain.
-func TestAKeyThatMovedAwayIsNotNamed(t *testing.T) {
+func TestStatement_DoesNotNameAKeyThatMovedAway(t *testing.T) {
 	t.Parallel()
 	d := open(t, "2026-11-25T12:00:00Z")
 	a, other := d.owner(store.KindDoor, "2026-11-03T09:00:00Z"), d.owner(store.KindOwner, "2026-11-03T09:00:00Z")
@@ -245,7 +245,7 @@ func TestAKeyThatMovedAwayIsNotNamed(t *testing.T) {
 	}
 }
 
-func TestTheTableOpensInASpreadsheetAndHoldsNoFormula(t *testing.T) {
+func TestStatement_TableOpensInASpreadsheetAndHoldsNoFormula(t *testing.T) {
 	t.Parallel()
 	d := open(t, "2026-11-25T12:00:00Z")
 	a := d.owner(store.KindOwner, "2026-11-03T09:00:00Z")

@@ -46,7 +46,7 @@ func (d *desk) count(sql string) (n int) {
 	return n
 }
 
-func TestASweepThatIsKilledLeavesWholeStatementsAndGoesOn(t *testing.T) {
+func TestSweep_KilledOneLeavesWholeStatementsAndGoesOn(t *testing.T) {
 	t.Parallel()
 	d := open(t, "2026-12-02T00:00:00Z")
 	d.customers(7)
@@ -82,7 +82,7 @@ func TestASweepThatIsKilledLeavesWholeStatementsAndGoesOn(t *testing.T) {
 	}
 }
 
-func TestOneAccountThatCannotBeClosedHoldsUpNoOther(t *testing.T) {
+func TestSweep_AccountThatCannotBeClosedHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
 	d := open(t, "2026-12-02T00:00:00Z")
 	all := d.customers(5)
@@ -104,7 +104,7 @@ func TestOneAccountThatCannotBeClosedHoldsUpNoOther(t *testing.T) {
 	}
 }
 
-func TestClosingOnePeriodSaysWhatItWaitsFor(t *testing.T) {
+func TestClose_OfOnePeriodSaysWhatItWaitsFor(t *testing.T) {
 	t.Parallel()
 	d := open(t, "2026-12-02T00:00:00Z")
 	a := d.owner(store.KindDoor, "2026-11-03T09:00:00Z")

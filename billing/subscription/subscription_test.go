@@ -34,7 +34,7 @@ func cancelled(s *subscription.Subscription) { s.CancelAtPeriodEnd = true }
 
 func held(s *subscription.Subscription) { s.Held, s.HeldUntil = "scale_monthly", ends }
 
-func TestEntitlementFollowsTheSubscription(t *testing.T) {
+func TestEntitlement_FollowsTheSubscription(t *testing.T) {
 	t.Parallel()
 	open, closed := plan.Cycle{Anchor: began}, plan.Cycle{Anchor: began, Ends: ends}
 	for name, tc := range map[string]struct {
@@ -110,7 +110,7 @@ func TestEntitlementFollowsTheSubscription(t *testing.T) {
 	}
 }
 
-func TestChangesOfPlan(t *testing.T) {
+func TestSubscription_ChangesOfPlan(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		from    *subscription.Subscription
@@ -159,7 +159,7 @@ func TestChangesOfPlan(t *testing.T) {
 	}
 }
 
-func TestOneSubscriptionCounts(t *testing.T) {
+func TestSubscription_OnlyOneCounts(t *testing.T) {
 	t.Parallel()
 	one := func(id string, s subscription.Status, started, ended time.Time) subscription.Subscription {
 		return subscription.Subscription{
@@ -205,7 +205,7 @@ func TestOneSubscriptionCounts(t *testing.T) {
 	}
 }
 
-func TestInvoicesFailAndPaymentsGoBack(t *testing.T) {
+func TestInvoices_FailAndPaymentsAreRefunded(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		invoice subscription.Invoice
@@ -244,7 +244,7 @@ func TestInvoicesFailAndPaymentsGoBack(t *testing.T) {
 
 // Changing the price of a recorded subscription at Stripe ends no paid plan, and keeps none that is
 // over.
-func TestARecordedSubscriptionKeepsItsPlanWhileStripeHasItLast(t *testing.T) {
+func TestSubscription_RecordedOneKeepsItsPlanWhenListedLast(t *testing.T) {
 	t.Parallel()
 	of := func(id, price string, change ...func(*subscription.Subscription)) subscription.Subscription {
 		s := on(price, change...)

@@ -11,7 +11,7 @@ import (
 	"github.com/chainaccess/gateway/messaging/notify"
 )
 
-func TestACaughtMailIsPrintedWithItsLinkAndItsCode(t *testing.T) {
+func TestMail_CaughtOneIsPrintedWithLinkAndCode(t *testing.T) {
 	t.Parallel()
 	var cfg config.Config
 	out, in := io.Pipe()

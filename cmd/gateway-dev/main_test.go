@@ -69,7 +69,7 @@ func finish(t *testing.T, cmd *exec.Cmd) (code int, stdout, stderr string) {
 	return cmd.ProcessState.ExitCode(), out.String(), errs.String()
 }
 
-func TestHelpExplainsEveryFlag(t *testing.T) {
+func TestHelp_ExplainsEveryFlag(t *testing.T) {
 	t.Parallel()
 	code, out, errs := finish(t, program(t, "--help"))
 	if code != 0 || errs != "" {
@@ -110,7 +110,7 @@ func writeFile(t *testing.T, content string) string {
 	return path
 }
 
-func TestWhatCannotStartIsOneSentenceAndExitCode1(t *testing.T) {
+func TestStart_FailsWithOneSentenceAndExitCode1(t *testing.T) {
 	t.Parallel()
 	taken, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -160,7 +160,7 @@ func TestWhatCannotStartIsOneSentenceAndExitCode1(t *testing.T) {
 	}
 }
 
-func TestServerOfTheEnvironmentThatDoesNotAnswerIsNamed(t *testing.T) {
+func TestStart_NamesAServerOfTheEnvironmentThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	const canary = "password-canary"
 	for name, value := range map[string]string{
@@ -392,7 +392,7 @@ func (g *gateway) wantPaid(t *testing.T) {
 	}
 }
 
-func TestOneCommandServesSixChainsAndKeepsItsDataOverAStop(t *testing.T) {
+func TestDev_OneCommandServesSixChainsAndKeepsDataOverAStop(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
 	first := begin(t, dir)

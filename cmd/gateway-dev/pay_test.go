@@ -129,7 +129,7 @@ func pays(t *testing.T, args ...string) (string, error) {
 	return out.String(), err
 }
 
-func TestPayDoesTheWholeSequenceAndPrintsEachStep(t *testing.T) {
+func TestPay_RunsTheWholeSequenceAndPrintsEachStep(t *testing.T) {
 	t.Parallel()
 	for country, want := range map[string]string{"": "108000", "US": "90000"} {
 		t.Run("country "+country, func(t *testing.T) {
@@ -160,7 +160,7 @@ func TestPayDoesTheWholeSequenceAndPrintsEachStep(t *testing.T) {
 	}
 }
 
-func TestPaySaysInOneSentenceWhatDoesNotWork(t *testing.T) {
+func TestPay_SaysInOneSentenceWhatFails(t *testing.T) {
 	t.Parallel()
 	closed := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"tiers":[]}`)

@@ -14,7 +14,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-func TestTheStaffDeskGivesTheRoleToWhoeverSignedIn(t *testing.T) {
+func TestStaff_RoleIsGivenToWhoSignedIn(t *testing.T) {
 	t.Parallel()
 	cfg := config.Config{DatabaseURL: testkit.Postgres(t), PublicURL: "http://127.0.0.1:8080"}
 	record, err := store.Open(t.Context(), cfg.DatabaseURL)

@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/internal/config"
 )
 
-func TestSandboxsStripeSellsTellsAndKeepsItsCustomers(t *testing.T) {
+func TestStripe_SandboxSellsNotifiesAndKeepsItsCustomers(t *testing.T) {
 	t.Parallel()
 	told := make(chan string, 100)
 	gateway := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -33,7 +33,7 @@ func (b *books) refusal(t *testing.T, c *customer, units plan.Units) string {
 	return a.Refused
 }
 
-func TestChangesOfAnAccountHoldFromTheAnswerOnAndAreLogged(t *testing.T) {
+func TestAccountCommand_ChangesHoldAtOnceAndAreLogged(t *testing.T) {
 	t.Parallel()
 	b := setUpBooks(t)
 	c := b.customer(t)
@@ -107,7 +107,7 @@ func TestChangesOfAnAccountHoldFromTheAnswerOnAndAreLogged(t *testing.T) {
 	}
 }
 
-func TestAnAccountIsShownWithAllThatFencesIt(t *testing.T) {
+func TestAccountCommand_ShowsAllFences(t *testing.T) {
 	t.Parallel()
 	b := setUpBooks(t)
 	c := b.customer(t)
@@ -174,7 +174,7 @@ func TestAnAccountIsShownWithAllThatFencesIt(t *testing.T) {
 	}
 }
 
-func TestAChangeWithoutRedisIsSavedAndSaidNotToBeInForce(t *testing.T) {
+func TestAccountCommand_ChangeWithoutRedisIsSavedAndSaidNotToBeInForce(t *testing.T) {
 	t.Parallel()
 	for name, away := range map[string]func(t *testing.T, b *books) (back func()){
 		"stopped": func(t *testing.T, b *books) func() {
@@ -223,7 +223,7 @@ func TestAChangeWithoutRedisIsSavedAndSaidNotToBeInForce(t *testing.T) {
 	}
 }
 
-func TestAChangeThatCannotBeIsRefusedAndChangesNothing(t *testing.T) {
+func TestAccountCommand_ImpossibleChangeIsRefusedAndChangesNothing(t *testing.T) {
 	t.Parallel()
 	b := setUpBooks(t)
 	c, other := b.customer(t), b.customer(t)

@@ -197,7 +197,7 @@ func count(name, field string, thousandths int64) func(*testing.T, *books, *cust
 
 // Each case corrupts one figure. The audit names the broken identity, its subject, both figures and
 // the difference.
-func TestAuditNamesTheFigureThatWasSpoiled(t *testing.T) {
+func TestAuditCommand_NamesTheCorruptFigure(t *testing.T) {
 	t.Parallel()
 	b := setUpBooks(t)
 	cases := []struct {
@@ -347,7 +347,7 @@ func TestAuditNamesTheFigureThatWasSpoiled(t *testing.T) {
 	}
 }
 
-func TestAuditOfWhatIsNotKeptOrNotCalledIsBalanced(t *testing.T) {
+func TestAuditCommand_BalancesWithoutRecordsOrCalls(t *testing.T) {
 	t.Parallel()
 	b := setUpBooks(t)
 	c := b.customer(t)
@@ -413,7 +413,7 @@ func TestAuditOfWhatIsNotKeptOrNotCalledIsBalanced(t *testing.T) {
 	}
 }
 
-func TestAuditThatCannotBeMadeIsExitCode2(t *testing.T) {
+func TestAuditCommand_ThatCannotRunIsExitCode2(t *testing.T) {
 	t.Parallel()
 	b := setUpBooks(t)
 	b.customer(t)

@@ -83,7 +83,7 @@ type nobody struct{}
 
 func (nobody) ChargeFailed(context.Context, activities.FailedCharge) error { return nil }
 
-func TestReconcileBringsAnAccountToWhatStripeSaysAndShowTellsIt(t *testing.T) {
+func TestBillingCommand_ReconcileMatchesStripeAndShowTellsIt(t *testing.T) {
 	t.Parallel()
 	b := setUpBooks(t)
 	server := testkit.Temporal(t)
@@ -124,7 +124,7 @@ func TestReconcileBringsAnAccountToWhatStripeSaysAndShowTellsIt(t *testing.T) {
 	}
 }
 
-func TestBillingCommandsSayWhatIsWrong(t *testing.T) {
+func TestBillingCommand_SaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	b := setUpBooks(t)
 	for _, c := range []struct {
@@ -157,7 +157,7 @@ func addEndpoint(t *testing.T, at string) {
 	}
 }
 
-func TestSetUpMakesWhatIsSoldOnceAndChecksIt(t *testing.T) {
+func TestBillingCommand_SetUpCreatesProductsOnceAndChecksThem(t *testing.T) {
 	t.Parallel()
 	server, err := stripe.New(stripe.Options{Clock: time.Now})
 	if err != nil {

@@ -91,7 +91,7 @@ func (b *books) mails(t *testing.T) map[string]int {
 	return counts
 }
 
-func TestOperatorsListShowAnswerAndResolveTickets(t *testing.T) {
+func TestDeskCommand_ListsShowsAnswersAndResolvesTickets(t *testing.T) {
 	t.Parallel()
 	b := setUpDesk(t)
 	if out := b.ops(t, "tickets", "list"); !strings.Contains(out, "none") {
@@ -155,7 +155,7 @@ func TestOperatorsListShowAnswerAndResolveTickets(t *testing.T) {
 	}
 }
 
-func TestOperatorsAnswerFeedbackAndWishesAndReadTheWaitlist(t *testing.T) {
+func TestDeskCommand_AnswersFeedbackAndWishesAndReadsTheWaitlist(t *testing.T) {
 	t.Parallel()
 	b := setUpDesk(t)
 	user, of := b.person(t, "ann@buyer.example")
@@ -228,7 +228,7 @@ func TestOperatorsAnswerFeedbackAndWishesAndReadTheWaitlist(t *testing.T) {
 	}
 }
 
-func TestOperatorsInviteWhoIsConfirmedAndTakeAddressesOff(t *testing.T) {
+func TestDeskCommand_InvitesTheConfirmedAndRemovesAddresses(t *testing.T) {
 	t.Parallel()
 	b := setUpDesk(t)
 	if _, err := b.db.Exec(b.ctx,
@@ -269,7 +269,7 @@ func TestOperatorsInviteWhoIsConfirmedAndTakeAddressesOff(t *testing.T) {
 	b.refusesTo(t, "wishlist", "answer", uuid.NewString(), "--status", "withdrawn", "--seen", "0")
 }
 
-func TestOperatorsSayWhoIsStaff(t *testing.T) {
+func TestDeskCommand_SetsWhoIsStaff(t *testing.T) {
 	t.Parallel()
 	b := setUpDesk(t)
 	b.person(t, "dee@staff.example")
@@ -294,7 +294,7 @@ func TestOperatorsSayWhoIsStaff(t *testing.T) {
 }
 
 // Lists that end at their limit name the position to continue from, and continue there.
-func TestListsOfTheDeskGoOnBelowTheirLastLine(t *testing.T) {
+func TestDeskCommand_ListsContinueBelowTheirLastLine(t *testing.T) {
 	t.Parallel()
 	b := setUpDesk(t)
 	user, of := b.person(t, "ann@buyer.example")

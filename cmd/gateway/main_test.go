@@ -84,7 +84,7 @@ func environment(t *testing.T) map[string]string {
 	}
 }
 
-func TestHelpListsTheRoles(t *testing.T) {
+func TestHelp_ListsTheRoles(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"--help"}, {"-h"}, {"help"}, {}} {
 		code, out, errs := run(t, nil, args...)
@@ -121,7 +121,7 @@ func refused(t *testing.T, what string, code int, stdout, stderr string, want ..
 	}
 }
 
-func TestBadCommandLineIsOneSentenceAndExitCode1(t *testing.T) {
+func TestMain_BadCommandLineIsOneSentenceAndExitCode1(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		args []string
@@ -140,7 +140,7 @@ func TestBadCommandLineIsOneSentenceAndExitCode1(t *testing.T) {
 	}
 }
 
-func TestMissingVariableIsNamed(t *testing.T) {
+func TestMain_MissingVariableIsNamed(t *testing.T) {
 	t.Parallel()
 	for role, needed := range map[string][]string{
 		"serve":      {"DATABASE_URL", "REDIS_URL", "UPSTREAMS_FILE", "TEMPORAL_ADDRESS", "KEY_PEPPER"},
@@ -160,7 +160,7 @@ func TestMissingVariableIsNamed(t *testing.T) {
 	}
 }
 
-func TestBadConfigurationIsOneSentenceAndExitCode1(t *testing.T) {
+func TestMain_BadConfigurationIsOneSentenceAndExitCode1(t *testing.T) {
 	t.Parallel()
 	taken, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -195,7 +195,7 @@ func TestBadConfigurationIsOneSentenceAndExitCode1(t *testing.T) {
 	}
 }
 
-func TestServerThatDoesNotAnswerIsNamedWithoutItsPassword(t *testing.T) {
+func TestMain_NamesAServerThatDoesNotAnswerWithoutItsPassword(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
 		{"serve"}, {"worker"}, {"migrate", "up"}, {"migrate", "status"}, {"migrate", "down"},
@@ -285,7 +285,7 @@ func (s *service) terminate(t *testing.T) {
 	}
 }
 
-func TestRolesRunBesideEachOtherUntilSIGTERM(t *testing.T) {
+func TestMain_RolesRunTogetherUntilSIGTERM(t *testing.T) {
 	t.Parallel()
 	temporal, up := testkit.Temporal(t), testkit.Upstream(t)
 	up.On("eth_chainId", testkit.Result("0x2105"))

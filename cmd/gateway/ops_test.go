@@ -71,7 +71,7 @@ func code(t *testing.T, address, key, want string) {
 // spaces matches the padding of a table.
 var spaces = regexp.MustCompile(` {2,}`)
 
-func TestOperatorsSteerAGatewayThatRuns(t *testing.T) {
+func TestOpsCommand_SteersARunningGateway(t *testing.T) {
 	t.Parallel()
 	temporal := testkit.Temporal(t)
 	one, two := baseNode(t, "0x01"), baseNode(t, "0x02")
@@ -192,7 +192,7 @@ func (s *service) says(t *testing.T, words string) {
 		words)
 }
 
-func TestOpsThatCannotBeDoneSayWhyInOneSentence(t *testing.T) {
+func TestOpsCommand_ImpossibleRequestsSayWhyInOneSentence(t *testing.T) {
 	t.Parallel()
 	env := environment(t)
 	reachable := map[string]string{"REDIS_URL": testkit.Redis(t).URL, "UPSTREAMS_FILE": env["UPSTREAMS_FILE"]}
@@ -218,7 +218,7 @@ func TestOpsThatCannotBeDoneSayWhyInOneSentence(t *testing.T) {
 	}
 }
 
-func TestCheckSaysEveryMistakeWithItsLine(t *testing.T) {
+func TestCheckCommand_NamesEveryMistakeWithItsLine(t *testing.T) {
 	t.Parallel()
 	bad := upstreamsFile(t, "chains:\n  base_mainnet:\n    upstreams:\n      - name: A\n        url: https://"+canary+
 		".example/${ABSENT_KEY}\n        haeders: {}\n")

@@ -69,7 +69,7 @@ func (b *books) settlements(t *testing.T, args ...string) string {
 	return out
 }
 
-func TestSettlementsAreListedByStage(t *testing.T) {
+func TestSettlementsCommand_ListsByStage(t *testing.T) {
 	t.Parallel()
 	b := setUpBooks(t)
 	delete(b.env, "REDIS_URL")
@@ -115,7 +115,7 @@ func TestSettlementsAreListedByStage(t *testing.T) {
 	}
 }
 
-func TestShownSettlementsTellTheirHistoryInWords(t *testing.T) {
+func TestSettlementsCommand_ShowTellsTheHistoryInWords(t *testing.T) {
 	t.Parallel()
 	b := setUpBooks(t)
 	delete(b.env, "REDIS_URL")
@@ -139,7 +139,7 @@ func TestShownSettlementsTellTheirHistoryInWords(t *testing.T) {
 	}
 }
 
-func TestRetrySignalsTheFlowOrStartsIt(t *testing.T) {
+func TestSettlementsCommand_RetrySignalsTheFlowOrStartsIt(t *testing.T) {
 	t.Parallel()
 	b := setUpBooks(t)
 	server := testkit.Temporal(t)
@@ -175,7 +175,7 @@ func TestRetrySignalsTheFlowOrStartsIt(t *testing.T) {
 	}
 }
 
-func TestRefundNotesSayWhatToSendAndAreNotedOnce(t *testing.T) {
+func TestSettlementsCommand_RefundNoteSaysWhatToSendAndIsRecordedOnce(t *testing.T) {
 	t.Parallel()
 	b := setUpBooks(t)
 	delete(b.env, "REDIS_URL")
@@ -212,7 +212,7 @@ func TestRefundNotesSayWhatToSendAndAreNotedOnce(t *testing.T) {
 	}
 }
 
-func TestUnusedPartOfAPaymentIsRoundedDownAndNeverMore(t *testing.T) {
+func TestSettlementsCommand_UnusedPartIsRoundedDown(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		paid        plan.Atomic
@@ -235,7 +235,7 @@ func TestUnusedPartOfAPaymentIsRoundedDownAndNeverMore(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotUnderstoodOfASettlementIsSaid(t *testing.T) {
+func TestSettlementsCommand_NamesWhatIsNotUnderstood(t *testing.T) {
 	t.Parallel()
 	b := setUpBooks(t)
 	delete(b.env, "REDIS_URL")

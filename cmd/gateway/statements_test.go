@@ -39,7 +39,7 @@ func (b *books) january(t *testing.T, until string) account.ID {
 	return id
 }
 
-func TestOperatorsCloseStatementsOnceTheirUsageIsRecorded(t *testing.T) {
+func TestStatementsCommand_ClosesOnceUsageIsRecorded(t *testing.T) {
 	t.Parallel()
 	b := setUpBooks(t)
 	id := b.january(t, "2026-02-01T00:04:00Z").String()
@@ -104,7 +104,7 @@ const allSums = "d AS (UPDATE usage_days SET requests = requests + 1), h AS (UPD
 	"requests + 1), w AS (UPDATE account_days SET requests = requests + 1)"
 
 // Statements plus adjustments equal the usage, and the audit reports where they do not.
-func TestTheAuditHoldsStatementsAgainstTheUsage(t *testing.T) {
+func TestStatementsCommand_AuditsStatementsAgainstUsage(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ spoil, want string }{
 		"nothing": {"", ""},

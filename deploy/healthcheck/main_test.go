@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestOnlyAnAnswerOf200IsHealthy(t *testing.T) {
+func TestHealthcheck_OnlyA200IsHealthy(t *testing.T) {
 	t.Parallel()
 	for status, healthy := range map[int]bool{
 		http.StatusOK: true, http.StatusServiceUnavailable: false, http.StatusNoContent: false,

@@ -10,7 +10,7 @@ import (
 
 // Under the race detector sync.Pool drops items at random, so allocations can be counted only
 // without it. Allocations are counted per process, so the test must not run in parallel.
-func TestDigestingAKeyDoesNotAllocate(t *testing.T) { //nolint:paralleltest // see above
+func TestDigest_OfAKeyDoesNotAllocate(t *testing.T) { //nolint:paralleltest // see above
 	h, err := account.NewHasher(make([]byte, account.MinPepperBytes))
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 )
 
-func TestEmailAddressesAreReadAsPeopleTypeThem(t *testing.T) {
+func TestEmail_IsReadAsPeopleTypeIt(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ text, address, key string }{
 		{"ann@buyer.example", "ann@buyer.example", "ann@buyer.example"},
@@ -39,7 +39,7 @@ func TestEmailAddressesAreReadAsPeopleTypeThem(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoEmailAddressIsRefused(t *testing.T) {
+func TestEmail_InvalidIsRefused(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("a", 61) + "." + strings.Repeat("b", 61) + "."
 	for name, text := range map[string]string{
@@ -72,7 +72,7 @@ func TestWhatIsNoEmailAddressIsRefused(t *testing.T) {
 	}
 }
 
-func TestEmailsPrintAsPlaceholders(t *testing.T) {
+func TestEmail_PrintsAsAPlaceholder(t *testing.T) {
 	t.Parallel()
 	email, refusal := account.ParseEmail("ann@buyer.example")
 	if refusal != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-func TestPlanFencesCoverThisMonthAndTheNext(t *testing.T) {
+func TestPlanFences_CoverThisMonthAndTheNext(t *testing.T) {
 	t.Parallel()
 	utc := func(y int, m time.Month, d, h int) time.Time { return time.Date(y, m, d, h, 0, 0, 0, time.UTC) }
 	id := account.NewID()
@@ -41,7 +41,7 @@ func TestPlanFencesCoverThisMonthAndTheNext(t *testing.T) {
 	}
 }
 
-func TestPlanFencesProjectTheQuotaOfEachPlan(t *testing.T) {
+func TestPlanFences_ProjectTheQuotaOfEachPlan(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
 	for _, p := range plan.All() {
@@ -66,7 +66,7 @@ func TestPlanFencesProjectTheQuotaOfEachPlan(t *testing.T) {
 	}
 }
 
-func TestTheNextPlanIsProjectedBeforeItsPeriodBegins(t *testing.T) {
+func TestPlanFences_ProjectTheNextPlanBeforeItsPeriod(t *testing.T) {
 	t.Parallel()
 	began := time.Date(2026, 1, 31, 10, 0, 0, 0, time.UTC)
 	ends := time.Date(2026, 2, 28, 10, 0, 0, 0, time.UTC)

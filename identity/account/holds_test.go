@@ -8,7 +8,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 )
 
-func TestATextThatHoldsASecretIsFound(t *testing.T) {
+func TestHoldsSecret_FindsSecretsInText(t *testing.T) {
 	t.Parallel()
 	key, err := account.MintKey(rand.Reader)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 )
 
-func TestIDsTravelThroughPostgreSQLTypes(t *testing.T) {
+func TestIDs_TravelThroughPostgreSQLTypes(t *testing.T) {
 	t.Parallel()
 	types := pgtype.NewMap()
 	id, key := account.NewID(), account.NewKeyID()
@@ -43,7 +43,7 @@ func TestIDsTravelThroughPostgreSQLTypes(t *testing.T) {
 	}
 }
 
-func TestIDsTravelAsText(t *testing.T) {
+func TestIDs_TravelAsText(t *testing.T) {
 	t.Parallel()
 	id := account.NewID()
 	if id.IsZero() || !(account.ID{}).IsZero() || (account.KeyID{}).IsZero() == account.NewKeyID().IsZero() {
@@ -62,7 +62,7 @@ func TestIDsTravelAsText(t *testing.T) {
 	}
 }
 
-func TestIDsHaveOneSpelling(t *testing.T) {
+func TestIDs_HaveOneSpelling(t *testing.T) {
 	t.Parallel()
 	id := account.NewID()
 	if got, err := account.ParseID(id.String()); err != nil || got != id {
@@ -85,7 +85,7 @@ func TestIDsHaveOneSpelling(t *testing.T) {
 }
 
 // Keys in Redis depend on these values: a change orphans every counter of a running meter.
-func TestShardsAreStable(t *testing.T) {
+func TestShards_AreStable(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{
 		"00000000-0000-0000-0000-000000000000": 435,
@@ -98,7 +98,7 @@ func TestShardsAreStable(t *testing.T) {
 	}
 }
 
-func TestShardsAreEvenlyFilled(t *testing.T) {
+func TestShards_AreEvenlyFilled(t *testing.T) {
 	t.Parallel()
 	const perShard = 64
 	var count [account.Shards]int
@@ -112,7 +112,7 @@ func TestShardsAreEvenlyFilled(t *testing.T) {
 	}
 }
 
-func TestServicesAreThoseOfTheInterface(t *testing.T) {
+func TestServices_AreThoseOfTheInterface(t *testing.T) {
 	t.Parallel()
 	var names []string
 	for _, s := range account.Services() {

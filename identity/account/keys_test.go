@@ -52,7 +52,7 @@ func mintKey(t testing.TB) account.Key {
 	return k
 }
 
-func TestMintedSecretsHaveTheDocumentedForm(t *testing.T) {
+func TestSecrets_HaveTheDocumentedForm(t *testing.T) {
 	t.Parallel()
 	for name, source := range map[string][]byte{
 		"zero": make([]byte, 32),
@@ -83,7 +83,7 @@ func TestMintedSecretsHaveTheDocumentedForm(t *testing.T) {
 	}
 }
 
-func TestAClaimCodeFollowsFromKeyAndPepper(t *testing.T) {
+func TestClaimCode_FollowsFromKeyAndPepper(t *testing.T) {
 	t.Parallel()
 	hasher := func(pepper string) *account.Hasher {
 		h, err := account.NewHasher([]byte(strings.Repeat(pepper, account.MinPepperBytes)))
@@ -109,7 +109,7 @@ func TestAClaimCodeFollowsFromKeyAndPepper(t *testing.T) {
 	}
 }
 
-func TestKeysDiffer(t *testing.T) {
+func TestKeys_Differ(t *testing.T) {
 	t.Parallel()
 	seen := make(map[string]bool)
 	for range 1000 {
@@ -124,7 +124,7 @@ func TestKeysDiffer(t *testing.T) {
 	}
 }
 
-func TestMintingFailsWithoutRandomness(t *testing.T) {
+func TestKeys_AreNotMadeWithoutRandomness(t *testing.T) {
 	t.Parallel()
 	for _, source := range []io.Reader{bytes.NewReader(make([]byte, 31)), iotest.ErrReader(errors.New("no entropy"))} {
 		if k, err := account.MintKey(source); err == nil || !k.IsZero() {
@@ -133,7 +133,7 @@ func TestMintingFailsWithoutRandomness(t *testing.T) {
 	}
 }
 
-func TestParserRefusesWhatWasNotMinted(t *testing.T) {
+func TestParseKey_RefusesWhatWasNotMinted(t *testing.T) {
 	t.Parallel()
 	good := mintKey(t).Reveal()
 	over := new(big.Int).Lsh(big.NewInt(1), 256)
@@ -223,7 +223,7 @@ func FuzzParseKey(f *testing.F) {
 	})
 }
 
-func TestOneChangedCharacterNeverParses(t *testing.T) {
+func TestParseKey_OneChangedCharacterNeverParses(t *testing.T) {
 	t.Parallel()
 	good := []byte(mintKey(t).Reveal())
 	for i := range good {
@@ -237,7 +237,7 @@ func TestOneChangedCharacterNeverParses(t *testing.T) {
 	}
 }
 
-func TestPlaintextShowsNowhereButInReveal(t *testing.T) {
+func TestPlaintext_ShowsNowhereButInReveal(t *testing.T) {
 	t.Parallel()
 	k := mintKey(t)
 	c, err := account.MintCredential(rand.Reader)
@@ -277,7 +277,7 @@ func TestPlaintextShowsNowhereButInReveal(t *testing.T) {
 	}
 }
 
-func TestDigestIsHMACOfTheWholePlaintext(t *testing.T) {
+func TestDigest_IsHMACOfTheWholePlaintext(t *testing.T) {
 	t.Parallel()
 	pepper := bytes.Repeat([]byte("p"), 32)
 	h, err := account.NewHasher(pepper)
@@ -311,7 +311,7 @@ func TestDigestIsHMACOfTheWholePlaintext(t *testing.T) {
 	}
 }
 
-func TestDigestTravelsAsText(t *testing.T) {
+func TestDigest_TravelsAsText(t *testing.T) {
 	t.Parallel()
 	h, err := account.NewHasher(make([]byte, 32))
 	if err != nil {
@@ -336,7 +336,7 @@ func TestDigestTravelsAsText(t *testing.T) {
 }
 
 // Allocations are counted per process, so the test must not run in parallel.
-func TestParsingAKeyDoesNotAllocate(t *testing.T) { //nolint:paralleltest // it counts allocations
+func TestParseKey_DoesNotAllocate(t *testing.T) { //nolint:paralleltest // it counts allocations
 	text := []byte(mintKey(t).Reveal())
 	asString := string(text)
 	allocs := testing.AllocsPerRun(1000, func() {

@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/identity/account"
 )
 
-func TestLatencyBucketsCoverEveryDurationOnce(t *testing.T) {
+func TestLatencyBuckets_CoverEveryDurationOnce(t *testing.T) {
 	t.Parallel()
 	before := time.Duration(0)
 	for i := range account.LatencyBuckets {
@@ -43,7 +43,7 @@ func TestLatencyBucketsCoverEveryDurationOnce(t *testing.T) {
 	}
 }
 
-func TestLatencyBucketOfKnownDurations(t *testing.T) {
+func TestLatencyBuckets_OfKnownDurations(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration]int{
 		-time.Second:                     0,
@@ -69,7 +69,7 @@ func TestLatencyBucketOfKnownDurations(t *testing.T) {
 	}
 }
 
-func TestQuantilesOfKnownHistograms(t *testing.T) {
+func TestQuantiles_OfKnownHistograms(t *testing.T) {
 	t.Parallel()
 	var none account.Latency
 	if got, ok := none.Quantile(0.5); ok || got != 0 {
@@ -103,7 +103,7 @@ func TestQuantilesOfKnownHistograms(t *testing.T) {
 
 // For any durations in any number of histograms, a quantile of the merged ones is in the bucket of
 // the true one, so its error is less than the bucket's width.
-func TestQuantilesOfMergedHistogramsAreOffByLessThanABucket(t *testing.T) {
+func TestQuantiles_OfMergedHistogramsAreOffByLessThanABucket(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 7)) //nolint:gosec // repeatable, not secret

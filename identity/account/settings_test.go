@@ -30,7 +30,7 @@ var around = account.Around{
 	},
 }
 
-func TestSettingsThatNobodyCanMeanAreRefusedWithWhatIsPossible(t *testing.T) {
+func TestSettings_ImpossibleOnesAreRefusedWithWhatIsPossible(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		settings account.Settings
@@ -83,7 +83,7 @@ func TestSettingsThatNobodyCanMeanAreRefusedWithWhatIsPossible(t *testing.T) {
 	}
 }
 
-func TestSettingsChangeOnlyWhatTheyName(t *testing.T) {
+func TestSettings_ChangeOnlyWhatTheyName(t *testing.T) {
 	t.Parallel()
 	before := account.ServiceFences{
 		Off: []account.Service{account.Utils}, Caps: map[account.Service]plan.Units{account.RPC: 7},
@@ -137,7 +137,7 @@ func TestSettingsChangeOnlyWhatTheyName(t *testing.T) {
 	}
 }
 
-func TestFiguresOfAContractAreBounded(t *testing.T) {
+func TestContract_FiguresAreBounded(t *testing.T) {
 	t.Parallel()
 	good := account.Custom{Quota: 5 * plan.Unit, Rate: account.RateWindow{Limit: 100, Per: time.Minute}}
 	if refusal := good.Check(); refusal != nil {
@@ -166,7 +166,7 @@ func TestFiguresOfAContractAreBounded(t *testing.T) {
 }
 
 // A contract's figures replace the plan's, and packs are drawn only where a quota would refuse.
-func TestTermsSayWhatAPeriodIncludes(t *testing.T) {
+func TestTerms_SayWhatAPeriodIncludes(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, time.November, 20, 0, 0, 0, 0, time.UTC)
 	packs := []account.Pack{

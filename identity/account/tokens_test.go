@@ -19,7 +19,7 @@ type revealing interface {
 	Digest(h *account.Hasher) account.Digest
 }
 
-func TestTokensOfSignInsHaveTheFormOfKeysAndNeverShareADigest(t *testing.T) {
+func TestSignInTokens_HaveTheFormOfKeysAndNeverShareADigest(t *testing.T) {
 	t.Parallel()
 	h, err := account.NewHasher(bytes.Repeat([]byte("p"), account.MinPepperBytes))
 	if err != nil {
@@ -80,7 +80,7 @@ func TestTokensOfSignInsHaveTheFormOfKeysAndNeverShareADigest(t *testing.T) {
 	}
 }
 
-func TestCodesAreSixDigitsHoweverTyped(t *testing.T) {
+func TestCodes_AreSixDigitsHoweverTyped(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for range 2000 {
@@ -117,7 +117,7 @@ func TestCodesAreSixDigitsHoweverTyped(t *testing.T) {
 	}
 }
 
-func TestACodeHasAnotherDigestInEachBrowser(t *testing.T) {
+func TestCodes_HaveAnotherDigestInEachBrowser(t *testing.T) {
 	t.Parallel()
 	h, err := account.NewHasher(bytes.Repeat([]byte("p"), account.MinPepperBytes))
 	if err != nil {

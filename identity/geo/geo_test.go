@@ -59,7 +59,7 @@ func locator(t *testing.T, o Options) *Locator {
 	return l
 }
 
-func TestDatabaseTellsTheCountryOfANetwork(t *testing.T) {
+func TestCountry_OfANetworkIsInTheDatabase(t *testing.T) {
 	t.Parallel()
 	l := locator(t, Options{Database: database(t, "GeoLite2-Country", map[string]mmdbtype.DataType{
 		"192.0.2.0/24": in("country", "DE"), "2001:db8:1::/48": in("country", "US"),
@@ -84,7 +84,7 @@ func TestDatabaseTellsTheCountryOfANetwork(t *testing.T) {
 	}
 }
 
-func TestHeaderOfTheTrustedProxyGoesBeforeTheDatabase(t *testing.T) {
+func TestCountry_TrustedProxysHeaderGoesBeforeTheDatabase(t *testing.T) {
 	t.Parallel()
 	path := database(t, "DBIP-Country-Lite", map[string]mmdbtype.DataType{"192.0.2.0/24": in("country", "DE")})
 	const name = "Cf-Ipcountry"
@@ -114,7 +114,7 @@ func TestHeaderOfTheTrustedProxyGoesBeforeTheDatabase(t *testing.T) {
 	}
 }
 
-func TestWithoutHeaderAndDatabaseNobodyIsLocated(t *testing.T) {
+func TestCountry_IsUnknownWithoutHeaderAndDatabase(t *testing.T) {
 	t.Parallel()
 	for what, l := range map[string]*Locator{"none": nil, "empty": locator(t, Options{TrustedProxies: 1})} {
 		header := http.Header{"Cf-Ipcountry": {"US"}, "X-Forwarded-For": {"192.0.2.1"}}
@@ -124,7 +124,7 @@ func TestWithoutHeaderAndDatabaseNobodyIsLocated(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoDatabaseOfCountriesIsSaid(t *testing.T) {
+func TestDatabase_OfSomethingElseIsRefused(t *testing.T) {
 	t.Parallel()
 	for what, tc := range map[string]struct{ path, want string }{
 		"nothing there":    {filepath.Join(t.TempDir(), "canary.mmdb"), "cannot be read"},
@@ -138,7 +138,7 @@ func TestWhatIsNoDatabaseOfCountriesIsSaid(t *testing.T) {
 	}
 }
 
-func TestReloadTakesTheNewDatabaseOrKeepsTheOldOne(t *testing.T) {
+func TestReload_TakesTheNewDatabaseOrKeepsTheOldOne(t *testing.T) {
 	t.Parallel()
 	client := netip.MustParsePrefix("192.0.2.1/32")
 	path := database(t, "GeoIP2-City", map[string]mmdbtype.DataType{"192.0.2.0/24": in("country", "DE")})

@@ -33,9 +33,9 @@ func (b *bundle) noting() (*people.People, *noted) {
 	}), n
 }
 
-// TestNobodyCrowdsOutTheMailsThatSignIn checks that the limit of queued mails, beyond which they
+// TestSignInMails_AreNotCrowdedOutByOthers checks that the limit of queued mails, beyond which they
 // are dropped, is above what anybody can cause, because there is no other way to sign in.
-func TestNobodyCrowdsOutTheMailsThatSignIn(t *testing.T) {
+func TestSignInMails_AreNotCrowdedOutByOthers(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	p, n := b.noting()

@@ -63,7 +63,7 @@ func (b *bundle) stopLink(t *testing.T, s *store.Session, topic account.Topic) s
 	}
 }
 
-func TestALinkStopsTheMailsOfItsTopicForItsReaderUntilTheyAreWantedAgain(t *testing.T) {
+func TestUnsubscribeLink_StopsItsTopicForItsReaderUntilReversed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	_, ann := b.signIn(t, "ann@buyer.example")
@@ -100,7 +100,7 @@ func TestALinkStopsTheMailsOfItsTopicForItsReaderUntilTheyAreWantedAgain(t *test
 	wants("after a wrong choice", &ann, account.TopicPacks)
 }
 
-func TestWhatIsNoLinkOfOursStopsNothing(t *testing.T) {
+func TestUnsubscribeLink_ForgedOneStopsNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	_, ann := b.signIn(t, "ann@buyer.example")

@@ -23,7 +23,7 @@ func (b *bundle) owners(t *testing.T, id account.ID) int {
 	return b.number(t, "SELECT count(*) FROM members WHERE account_id = $1 AND role = 'owner'", id.UUID)
 }
 
-func TestAnInvitationSignsInAndJoinsInOneStepAndOnce(t *testing.T) {
+func TestInvitation_SignsInAndJoinsInOneStepAndOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	_, ann := b.signIn(t, "ann@buyer.example")
@@ -87,7 +87,7 @@ func TestAnInvitationSignsInAndJoinsInOneStepAndOnce(t *testing.T) {
 }
 
 // A link that is passed on, or stored somewhere, opens nothing that a user has already.
-func TestAnInvitationOpensNothingOfAUserWhoIsKnown(t *testing.T) {
+func TestInvitation_OpensNothingOfAKnownUser(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	_, ann := b.signIn(t, "ann@buyer.example")
@@ -115,7 +115,7 @@ func TestAnInvitationOpensNothingOfAUserWhoIsKnown(t *testing.T) {
 	}
 }
 
-func TestInvitationsEnd(t *testing.T) {
+func TestInvitation_Ends(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	_, ann := b.signIn(t, "ann@buyer.example")
@@ -150,7 +150,7 @@ func TestInvitationsEnd(t *testing.T) {
 	}
 }
 
-func TestOnlyOwnersManagePeople(t *testing.T) {
+func TestMembers_AreManagedByOwnersOnly(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	_, ann := b.signIn(t, "ann@buyer.example")
@@ -180,7 +180,7 @@ func TestOnlyOwnersManagePeople(t *testing.T) {
 	}
 }
 
-func TestIdsOfAnotherAccountAreNotFound(t *testing.T) {
+func TestMembers_IDsOfAnotherAccountAreNotFound(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	_, ann := b.signIn(t, "ann@buyer.example")
@@ -205,7 +205,7 @@ func TestIdsOfAnotherAccountAreNotFound(t *testing.T) {
 	}
 }
 
-func TestAnAccountKeepsAnOwnerHoweverItsOwnersGo(t *testing.T) {
+func TestOwners_AccountKeepsOneHoweverTheyLeave(t *testing.T) {
 	t.Parallel()
 	for name, leave := range map[string]func(b *bundle, me, other *store.Session) error{
 		"each leaves": func(b *bundle, me, _ *store.Session) error {
@@ -244,7 +244,7 @@ func TestAnAccountKeepsAnOwnerHoweverItsOwnersGo(t *testing.T) {
 	}
 }
 
-func TestTheLastOwnerStays(t *testing.T) {
+func TestOwners_TheLastOneStays(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	entered, ann := b.signIn(t, "ann@buyer.example")
@@ -259,7 +259,7 @@ func TestTheLastOwnerStays(t *testing.T) {
 	}
 }
 
-func TestWhoeverIsRemovedIsOutAtOnce(t *testing.T) {
+func TestMembers_RemovedOneIsOutAtOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	_, ann := b.signIn(t, "ann@buyer.example")
@@ -301,7 +301,7 @@ func TestWhoeverIsRemovedIsOutAtOnce(t *testing.T) {
 	}
 }
 
-func TestWhoeverHasNoAccountLeftOpensOneOfTheirOwn(t *testing.T) {
+func TestMembers_WithoutAnAccountOpenTheirOwn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	_, ann := b.signIn(t, "ann@buyer.example")
@@ -315,7 +315,7 @@ func TestWhoeverHasNoAccountLeftOpensOneOfTheirOwn(t *testing.T) {
 	}
 }
 
-func TestInvitationsAreBounded(t *testing.T) {
+func TestInvitation_CountIsBounded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	_, ann := b.signIn(t, "ann@buyer.example")
@@ -360,7 +360,7 @@ func TestInvitationsAreBounded(t *testing.T) {
 	}
 }
 
-func TestOneAddressIsNotInvitedWithoutEnd(t *testing.T) {
+func TestInvitation_OneAddressIsNotInvitedWithoutEnd(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	_, ann := b.signIn(t, "ann@buyer.example")
@@ -373,7 +373,7 @@ func TestOneAddressIsNotInvitedWithoutEnd(t *testing.T) {
 	refused(t, err, fault.RateWindow)
 }
 
-func TestWhatIsOverIsSweptAndNothingElse(t *testing.T) {
+func TestSweep_DeletesWhatIsOverAndNothingElse(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	_, ann := b.signIn(t, "ann@buyer.example")

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestThePathToComeBackToIsNotReadInTheRecord matters for claim links: a person who reads the
+// TestReturnPath_IsNotReadableInTheRecord matters for claim links: a person who reads the
 // database could take over the key.
-func TestThePathToComeBackToIsNotReadInTheRecord(t *testing.T) {
+func TestReturnPath_IsNotReadableInTheRecord(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	const code = "cagc_ofTheTest"
@@ -28,7 +28,7 @@ func TestThePathToComeBackToIsNotReadInTheRecord(t *testing.T) {
 	}
 }
 
-func TestAPathOfAnotherSignInLeadsNowhere(t *testing.T) {
+func TestReturnPath_OfAnotherSignInLeadsNowhere(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	var links []string

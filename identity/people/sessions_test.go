@@ -11,7 +11,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-func TestCookiesThatWereTamperedWithOpenNothing(t *testing.T) {
+func TestSession_TamperedCookiesOpenNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	entered, _ := b.signIn(t, "ann@buyer.example")
@@ -39,7 +39,7 @@ func TestCookiesThatWereTamperedWithOpenNothing(t *testing.T) {
 	}
 }
 
-func TestSessionsLastThirtyDaysAfterTheirUseAndNinetyAtMost(t *testing.T) {
+func TestSession_LastsThirtyDaysAfterUseAndNinetyAtMost(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	const day = 24 * time.Hour
@@ -65,7 +65,7 @@ func TestSessionsLastThirtyDaysAfterTheirUseAndNinetyAtMost(t *testing.T) {
 	refused(t, err, fault.KeyInvalid)
 }
 
-func TestBeingSeenIsWrittenOnceAMinute(t *testing.T) {
+func TestSession_LastSeenIsWrittenOnceAMinute(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	entered, _ := b.signIn(t, "ann@buyer.example")
@@ -90,7 +90,7 @@ func TestBeingSeenIsWrittenOnceAMinute(t *testing.T) {
 	}
 }
 
-func TestASignInEndsTheSessionThatTheBrowserBrought(t *testing.T) {
+func TestSession_NewSignInEndsTheBrowsersOldOne(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	first, _ := b.signIn(t, "ann@buyer.example")
@@ -115,7 +115,7 @@ func TestASignInEndsTheSessionThatTheBrowserBrought(t *testing.T) {
 	}
 }
 
-func TestPeopleEndTheirOwnSessionsAndNobodyElses(t *testing.T) {
+func TestSession_PeopleEndTheirOwnOnly(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	one, ann := b.signIn(t, "ann@buyer.example")
@@ -153,7 +153,7 @@ func TestPeopleEndTheirOwnSessionsAndNobodyElses(t *testing.T) {
 	refused(t, err, fault.KeyInvalid)
 }
 
-func TestASessionMovesOnlyToAccountsOfItsUser(t *testing.T) {
+func TestSession_MovesOnlyToAccountsOfItsUser(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	_, ann := b.signIn(t, "ann@buyer.example")
@@ -188,7 +188,7 @@ func TestASessionMovesOnlyToAccountsOfItsUser(t *testing.T) {
 	}
 }
 
-func TestSigningInStillShowsWhyAnAccountIsSuspended(t *testing.T) {
+func TestSignIn_StillShowsWhyAnAccountIsSuspended(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	_, ann := b.signIn(t, "ann@buyer.example")
@@ -215,7 +215,7 @@ func TestSigningInStillShowsWhyAnAccountIsSuspended(t *testing.T) {
 	}
 }
 
-func TestUsersKeepTheirNewestFiftySessions(t *testing.T) {
+func TestSession_UsersKeepTheirNewestFifty(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	first, ann := b.signIn(t, "ann@buyer.example")

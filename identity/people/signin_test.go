@@ -47,7 +47,7 @@ func atOnce(t *testing.T, times int, do func(i int) error, allowed ...fault.Reas
 	return done.Load()
 }
 
-func TestAPersonSignsUpAndOwnsAnAccountOnTheFreePlan(t *testing.T) {
+func TestSignIn_NewPersonOwnsAnAccountOnTheFreePlan(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	entered, session := b.signIn(t, "Ann@buyer.example")
@@ -78,7 +78,7 @@ func TestAPersonSignsUpAndOwnsAnAccountOnTheFreePlan(t *testing.T) {
 	}
 }
 
-func TestALinkSignsInOnceHoweverOftenItIsFollowed(t *testing.T) {
+func TestSignIn_LinkWorksOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	_, mail := b.start(t, "ann@buyer.example")
@@ -105,7 +105,7 @@ func TestALinkSignsInOnceHoweverOftenItIsFollowed(t *testing.T) {
 	}
 }
 
-func TestTheCodeWorksOnceAndOnlyInTheBrowserThatAsked(t *testing.T) {
+func TestSignIn_CodeWorksOnceAndOnlyInTheBrowserThatAsked(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	started, mail := b.start(t, "ann@buyer.example")
@@ -135,7 +135,7 @@ func TestTheCodeWorksOnceAndOnlyInTheBrowserThatAsked(t *testing.T) {
 	refused(t, err, fault.FieldRefused)
 }
 
-func TestTheLinkAndTheCodeOfOneMailSignInOnce(t *testing.T) {
+func TestSignIn_LinkAndCodeOfOneMailWorkOnceTogether(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	started, mail := b.start(t, "ann@buyer.example")
@@ -158,7 +158,7 @@ func wrong(code string) string {
 	return code[:5] + string(last)
 }
 
-func TestFiveWrongCodesEndTheSignIn(t *testing.T) {
+func TestSignIn_EndsAfterFiveWrongCodes(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	started, mail := b.start(t, "ann@buyer.example")
@@ -186,7 +186,7 @@ func TestFiveWrongCodesEndTheSignIn(t *testing.T) {
 	}
 }
 
-func TestCodesOfAnAddressAreBoundedByTheDayWhateverIsMailed(t *testing.T) {
+func TestSignIn_CodesOfAnAddressAreBoundedByTheDay(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	tries := 0
@@ -208,7 +208,7 @@ func TestCodesOfAnAddressAreBoundedByTheDayWhateverIsMailed(t *testing.T) {
 	}
 }
 
-func TestMailsToSignInEndAfterAQuarterOfAnHour(t *testing.T) {
+func TestSignIn_MailsExpireAfterAQuarterOfAnHour(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	started, mail := b.start(t, "ann@buyer.example")
@@ -230,7 +230,7 @@ func TestMailsToSignInEndAfterAQuarterOfAnHour(t *testing.T) {
 	}
 }
 
-func TestTwoFirstSignInsOfAPersonAtOnceMakeOneAccount(t *testing.T) {
+func TestSignIn_TwoConcurrentFirstOnesMakeOneAccount(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	var links []string
@@ -249,7 +249,7 @@ func TestTwoFirstSignInsOfAPersonAtOnceMakeOneAccount(t *testing.T) {
 	}
 }
 
-func TestKnownAndUnknownAddressesAreAnsweredAlike(t *testing.T) {
+func TestSignIn_AnswersKnownAndUnknownAddressesAlike(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.signIn(t, "known@buyer.example")
@@ -277,7 +277,7 @@ func TestKnownAndUnknownAddressesAreAnsweredAlike(t *testing.T) {
 	}
 }
 
-func TestTheRecordHoldsNoSecretOfASignIn(t *testing.T) {
+func TestSignIn_RecordHoldsNoSecret(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	started, mail := b.start(t, "ann@buyer.example")
@@ -300,7 +300,7 @@ func TestTheRecordHoldsNoSecretOfASignIn(t *testing.T) {
 	}
 }
 
-func TestSignInComesBackToPathsOfThisServiceOnly(t *testing.T) {
+func TestSignIn_ReturnsToPathsOfThisServiceOnly(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for i, c := range []struct{ path, want string }{
@@ -335,7 +335,7 @@ func TestSignInComesBackToPathsOfThisServiceOnly(t *testing.T) {
 	}
 }
 
-func TestMailsToSignInAreLimitedByAddressAndNetwork(t *testing.T) {
+func TestSignIn_MailsAreLimitedByAddressAndNetwork(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for i := range 5 {
@@ -365,7 +365,7 @@ func TestMailsToSignInAreLimitedByAddressAndNetwork(t *testing.T) {
 	}
 }
 
-func TestNobodySignsInWhileLimitsCannotBeKept(t *testing.T) {
+func TestSignIn_FailsWhileLimitsCannotBeKept(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	_, mail := b.start(t, "ann@buyer.example")
@@ -383,7 +383,7 @@ func TestNobodySignsInWhileLimitsCannotBeKept(t *testing.T) {
 	}
 }
 
-func TestLinksThatWereTamperedWithAreRefused(t *testing.T) {
+func TestSignIn_TamperedLinksAreRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	_, mail := b.start(t, "ann@buyer.example")

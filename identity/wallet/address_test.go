@@ -24,7 +24,7 @@ var checksummed = []string{
 	"0x0000000000000000000000000000000000000000",
 }
 
-func TestAddressesAreReadInAnyCapitalsAndShownInThoseOfEIP55(t *testing.T) {
+func TestAddress_IsReadInAnyCaseAndShownAsEIP55(t *testing.T) {
 	t.Parallel()
 	for _, want := range checksummed {
 		for _, s := range []string{want, strings.ToLower(want), "0x" + strings.ToUpper(want[2:])} {
@@ -47,7 +47,7 @@ func TestAddressesAreReadInAnyCapitalsAndShownInThoseOfEIP55(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoAddressIsRefused(t *testing.T) {
+func TestAddress_InvalidIsRefused(t *testing.T) {
 	t.Parallel()
 	const good = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 	for _, s := range []string{

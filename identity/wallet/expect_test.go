@@ -25,7 +25,7 @@ func expected(t *testing.T) (wallet.Message, wallet.Expect, time.Time) {
 	}, now
 }
 
-func TestMessageOfTheServiceCountsUntilItExpires(t *testing.T) {
+func TestMessage_OfTheServiceIsValidUntilItExpires(t *testing.T) {
 	t.Parallel()
 	m, e, now := expected(t)
 	for _, after := range []time.Duration{-time.Minute, 0, time.Second, 10*time.Minute - time.Millisecond} {
@@ -35,7 +35,7 @@ func TestMessageOfTheServiceCountsUntilItExpires(t *testing.T) {
 	}
 }
 
-func TestEveryFieldThatDiffersIsRefusedByItsName(t *testing.T) {
+func TestExpect_EveryDifferingFieldIsRefusedByItsName(t *testing.T) {
 	t.Parallel()
 	_, other := key(t, "another")
 	for name, c := range map[string]struct {
@@ -104,7 +104,7 @@ func TestEveryFieldThatDiffersIsRefusedByItsName(t *testing.T) {
 	}
 }
 
-func TestExpectationWithoutFieldsFailsClosed(t *testing.T) {
+func TestExpect_WithoutFieldsFailsClosed(t *testing.T) {
 	t.Parallel()
 	m, _, now := expected(t)
 	if err := (&wallet.Expect{}).Check(&m, now); err == nil {
@@ -112,7 +112,7 @@ func TestExpectationWithoutFieldsFailsClosed(t *testing.T) {
 	}
 }
 
-func TestRefuseGivesTheDoorsReasonAndTellsAnUnreachableChainApart(t *testing.T) {
+func TestRefuse_GivesTheDoorsReasonAndSeparatesAnUnreachableChain(t *testing.T) {
 	t.Parallel()
 	wrong := fault.From(wallet.Refuse(fault.BindingRefused, errors.Join(errors.New("bind"), wallet.ErrNonce)))
 	if wrong.Reason != fault.BindingRefused || wrong.HTTP() != 422 || wrong.Message != wallet.ErrNonce.Message ||

@@ -60,7 +60,7 @@ func cases[T any](t *testing.T, name string) (all []T) {
 	return all
 }
 
-func TestMessagesOfTheGrammarAreReadAndRenderToTheSameBytes(t *testing.T) {
+func TestMessage_RendersToTheBytesThatWereParsed(t *testing.T) {
 	t.Parallel()
 	for _, c := range cases[struct {
 		Name    string
@@ -96,7 +96,7 @@ func TestMessagesOfTheGrammarAreReadAndRenderToTheSameBytes(t *testing.T) {
 	}
 }
 
-func TestMessagesOutsideTheGrammarAreRefusedByLine(t *testing.T) {
+func TestMessage_OutsideTheGrammarIsRefusedByLine(t *testing.T) {
 	t.Parallel()
 	for _, c := range cases[struct {
 		Name    string
@@ -114,7 +114,7 @@ func TestMessagesOutsideTheGrammarAreRefusedByLine(t *testing.T) {
 	}
 }
 
-func TestObjectsThatMakeNoMessageDoNotValidate(t *testing.T) {
+func TestMessage_InvalidObjectsDoNotValidate(t *testing.T) {
 	t.Parallel()
 	for _, c := range cases[struct {
 		Name   string
@@ -130,7 +130,7 @@ func TestObjectsThatMakeNoMessageDoNotValidate(t *testing.T) {
 	}
 }
 
-func TestMessageBuiltWithTheServicesFieldsIsTheOneOfTheStandard(t *testing.T) {
+func TestMessage_OfTheServiceIsThatOfTheStandard(t *testing.T) {
 	t.Parallel()
 	address, err := wallet.ParseAddress("0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266")
 	if err != nil {
@@ -151,7 +151,7 @@ func TestMessageBuiltWithTheServicesFieldsIsTheOneOfTheStandard(t *testing.T) {
 	}
 }
 
-func TestMessagesAreBounded(t *testing.T) {
+func TestMessage_IsBounded(t *testing.T) {
 	t.Parallel()
 	m := wallet.Message{
 		Domain: "a.example", Statement: new(""), URI: "https://a.example", Nonce: "01234567",
@@ -168,7 +168,7 @@ func TestMessagesAreBounded(t *testing.T) {
 	}
 }
 
-func TestNoncesAreOfTheGrammarAndDiffer(t *testing.T) {
+func TestNonces_AreOfTheGrammarAndDiffer(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for range 1000 {

@@ -37,7 +37,7 @@ func judge(t *testing.T, c signed) error {
 	return wallet.VerifyMessage(t.Context(), nil, m.Address, c.Message, c.Signature)
 }
 
-func TestSignedMessagesAreVerifiedInEachFormOfTheSignature(t *testing.T) {
+func TestSignature_IsVerifiedInEachForm(t *testing.T) {
 	t.Parallel()
 	for _, c := range cases[signed](t, "signatures_accepted.json") {
 		if err := judge(t, c); err != nil {
@@ -46,7 +46,7 @@ func TestSignedMessagesAreVerifiedInEachFormOfTheSignature(t *testing.T) {
 	}
 }
 
-func TestWrongSignaturesAndTimesAreToldApart(t *testing.T) {
+func TestSignature_WrongOnesAndWrongTimesAreToldApart(t *testing.T) {
 	t.Parallel()
 	for _, c := range cases[signed](t, "signatures_refused.json") {
 		err := judge(t, c)
@@ -76,7 +76,7 @@ func sign(t *testing.T, k *ecdsa.PrivateKey, hash [32]byte) []byte {
 	return signature
 }
 
-func TestTextHashIsThatOfEthereumClients(t *testing.T) {
+func TestTextHash_IsThatOfEthereumClients(t *testing.T) {
 	t.Parallel()
 	for _, message := range []string{
 		"", "a", "ü", strings.Repeat("x", 9), strings.Repeat("x", 10), strings.Repeat("\n", 12345),
@@ -87,7 +87,7 @@ func TestTextHashIsThatOfEthereumClients(t *testing.T) {
 	}
 }
 
-func TestRecoverFindsTheWalletOfEveryForm(t *testing.T) {
+func TestRecover_FindsTheWalletOfEveryForm(t *testing.T) {
 	t.Parallel()
 	parities := map[byte]bool{}
 	for i := range 32 {
@@ -116,7 +116,7 @@ func TestRecoverFindsTheWalletOfEveryForm(t *testing.T) {
 	}
 }
 
-func TestTheOtherSignatureOfTheSameKeyIsRefused(t *testing.T) {
+func TestSignature_MalleatedOneIsRefused(t *testing.T) {
 	t.Parallel()
 	k, address := key(t, "malleable")
 	hash := wallet.TextHash("a message")
@@ -133,7 +133,7 @@ func TestTheOtherSignatureOfTheSameKeyIsRefused(t *testing.T) {
 	}
 }
 
-func TestDecodeSignatureIsBounded(t *testing.T) {
+func TestDecodeSignature_IsBounded(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		digits int

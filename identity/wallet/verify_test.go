@@ -38,7 +38,7 @@ func wrap(factory wallet.Address, factoryData, signature []byte) []byte {
 		bytes.Repeat([]byte{0x64, 0x92}, 16))
 }
 
-func TestKeysOwnSignatureIsJudgedWithoutTheChain(t *testing.T) {
+func TestVerify_KeysOwnSignatureNeedsNoChain(t *testing.T) {
 	t.Parallel()
 	k, address := key(t, "offline")
 	hash := wallet.TextHash("a message")
@@ -61,7 +61,7 @@ func TestKeysOwnSignatureIsJudgedWithoutTheChain(t *testing.T) {
 	}
 }
 
-func TestVerdictsOfTheChain(t *testing.T) {
+func TestVerify_VerdictsOfTheChain(t *testing.T) {
 	t.Parallel()
 	k, _ := key(t, "somebody")
 	_, address := key(t, "somebody else")
@@ -106,7 +106,7 @@ func TestVerdictsOfTheChain(t *testing.T) {
 	}
 }
 
-func TestWrappingThatCannotBeReadIsRefusedWithoutTheChain(t *testing.T) {
+func TestVerify_UnreadableWrappingIsRefusedWithoutTheChain(t *testing.T) {
 	t.Parallel()
 	k, address := key(t, "wrapped")
 	hash := wallet.TextHash("a message")
@@ -130,7 +130,7 @@ func TestWrappingThatCannotBeReadIsRefusedWithoutTheChain(t *testing.T) {
 	}
 }
 
-func TestResultsOfCallsAreRead(t *testing.T) {
+func TestVerify_ReadsResultsOfCalls(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		result string
@@ -154,7 +154,7 @@ func TestResultsOfCallsAreRead(t *testing.T) {
 	}
 }
 
-func TestCallsThatFailedAreToldFromChainsThatCannotBeAsked(t *testing.T) {
+func TestVerify_SeparatesFailedCallsFromUnreachableChains(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		code    int
@@ -178,7 +178,7 @@ func TestCallsThatFailedAreToldFromChainsThatCannotBeAsked(t *testing.T) {
 	}
 }
 
-func TestParamsAreThoseOfEthCall(t *testing.T) {
+func TestParams_AreThoseOfEthCall(t *testing.T) {
 	t.Parallel()
 	to := wallet.Address{19: 1}
 	for want, msg := range map[string]wallet.CallMsg{

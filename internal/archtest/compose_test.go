@@ -84,7 +84,7 @@ func dependencies(s service) map[string]string {
 	return on
 }
 
-func TestComposeRunsTheProductionShape(t *testing.T) {
+func TestCompose_RunsTheProductionShape(t *testing.T) {
 	t.Parallel()
 	services := compose(t).Services
 	for name, command := range map[string]string{"api": "serve", "worker": "worker", "migrate": "migrate up"} {
@@ -120,7 +120,7 @@ func TestComposeRunsTheProductionShape(t *testing.T) {
 	}
 }
 
-func TestComposeRedisLosesAndEvictsNothing(t *testing.T) {
+func TestCompose_RedisLosesAndEvictsNothing(t *testing.T) {
 	t.Parallel()
 	redis := compose(t).Services["redis"]
 	command := strings.Join(redis.Command, " ")
@@ -136,7 +136,7 @@ func TestComposeRedisLosesAndEvictsNothing(t *testing.T) {
 	}
 }
 
-func TestComposeKeepsStoredAnswersApartFromTheMeter(t *testing.T) {
+func TestCompose_KeepsStoredAnswersApartFromTheMeter(t *testing.T) {
 	t.Parallel()
 	services := compose(t).Services
 	command := strings.Join(services["redis-cache"].Command, " ")
@@ -155,7 +155,7 @@ func TestComposeKeepsStoredAnswersApartFromTheMeter(t *testing.T) {
 	}
 }
 
-func TestComposeStartsServicesInOrder(t *testing.T) {
+func TestCompose_StartsServicesInOrder(t *testing.T) {
 	t.Parallel()
 	services := compose(t).Services
 	for _, c := range []struct{ name, on, condition string }{
@@ -191,7 +191,7 @@ func TestComposeStartsServicesInOrder(t *testing.T) {
 
 var pinned = regexp.MustCompile(`:v?\d+\.\d+\.?[\w.-]*@sha256:[0-9a-f]{64}$`)
 
-func TestComposeImagesArePinned(t *testing.T) {
+func TestCompose_PinsImages(t *testing.T) {
 	t.Parallel()
 	for name, s := range compose(t).Services {
 		if s.Build == "" && !pinned.MatchString(s.Image) {
@@ -209,7 +209,7 @@ func TestComposeImagesArePinned(t *testing.T) {
 	}
 }
 
-func TestComposePublishesOnlyTheAPI(t *testing.T) {
+func TestCompose_PublishesOnlyTheAPI(t *testing.T) {
 	t.Parallel()
 	for name, s := range compose(t).Services {
 		for _, port := range s.Ports {
@@ -232,7 +232,7 @@ var (
 	variable       = regexp.MustCompile(`\$\{(\w+)`)
 )
 
-func TestComposeHoldsNoSecrets(t *testing.T) {
+func TestCompose_HoldsNoSecrets(t *testing.T) {
 	t.Parallel()
 	for name, s := range compose(t).Services {
 		for key, value := range s.Environment {
@@ -252,7 +252,7 @@ func TestComposeHoldsNoSecrets(t *testing.T) {
 	}
 }
 
-func TestComposeFindsItsFilesAndVolumes(t *testing.T) {
+func TestCompose_FindsItsFilesAndVolumes(t *testing.T) {
 	t.Parallel()
 	file := compose(t)
 	defaults := regexp.MustCompile(`\$\{\w+:-([^}]*)\}`)
@@ -275,7 +275,7 @@ func TestComposeFindsItsFilesAndVolumes(t *testing.T) {
 	}
 }
 
-func TestEveryTemporalHasTheSameSearchAttributes(t *testing.T) {
+func TestTemporal_HasTheSameSearchAttributesEverywhere(t *testing.T) {
 	t.Parallel()
 	want := "for name in " + strings.Join(devstack.SearchAttributes(), " ") + "; do"
 	if !strings.Contains(read(t, "deploy/temporal/namespace.sh"), want) {
@@ -284,9 +284,9 @@ func TestEveryTemporalHasTheSameSearchAttributes(t *testing.T) {
 	}
 }
 
-// TestDockerAcceptsTheComposeFile validates the file with Docker where it is installed; the tests
+// TestCompose_IsAcceptedByDocker validates the file with Docker where it is installed; the tests
 // above run everywhere.
-func TestDockerAcceptsTheComposeFile(t *testing.T) {
+func TestCompose_IsAcceptedByDocker(t *testing.T) {
 	t.Parallel()
 	if exec.CommandContext(t.Context(), "docker", "compose", "version").Run() != nil {
 		t.Log("there is no docker compose on this machine")

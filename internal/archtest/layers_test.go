@@ -257,7 +257,7 @@ func violations(p listed) []string {
 	return wrong
 }
 
-func TestPackagesImportOnlyWhatTheirLayerAllows(t *testing.T) {
+func TestLayers_PackagesImportOnlyWhatTheirLayerAllows(t *testing.T) {
 	t.Parallel()
 	for _, p := range packages(t) {
 		for _, wrong := range violations(p) {
@@ -266,7 +266,7 @@ func TestPackagesImportOnlyWhatTheirLayerAllows(t *testing.T) {
 	}
 }
 
-func TestLayerRulesFindViolations(t *testing.T) {
+func TestLayers_RulesFindViolations(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		pkg  listed

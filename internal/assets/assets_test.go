@@ -48,7 +48,7 @@ func ask(t *testing.T, s *assets.Set, method, path, accept string) (*httptest.Re
 	return w, s.Serve(w, r, strings.TrimPrefix(path, "/files/"))
 }
 
-func TestFilesAreKeptForAYearUnderNamesOfTheirContent(t *testing.T) {
+func TestFiles_AreCachedForAYearUnderNamesOfTheirContent(t *testing.T) {
 	t.Parallel()
 	s := load(t)
 	for file, media := range map[string]string{
@@ -84,7 +84,7 @@ func TestFilesAreKeptForAYearUnderNamesOfTheirContent(t *testing.T) {
 	}
 }
 
-func TestFilesGoCompressedToWhoTakesIt(t *testing.T) {
+func TestFiles_AreCompressedWhenAccepted(t *testing.T) {
 	t.Parallel()
 	s := load(t)
 	for _, file := range []string{"page.css", "viewer.js"} {
@@ -118,7 +118,7 @@ func TestFilesGoCompressedToWhoTakesIt(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoneOfTheFilesIsNotServed(t *testing.T) {
+func TestFiles_UnknownAreNotServed(t *testing.T) {
 	t.Parallel()
 	s := load(t)
 	for _, gone := range []string{
@@ -133,7 +133,7 @@ func TestWhatIsNoneOfTheFilesIsNotServed(t *testing.T) {
 	}
 }
 
-func TestFilesThatCannotBeServedStopTheStart(t *testing.T) {
+func TestFiles_ThatCannotBeServedStopTheStart(t *testing.T) {
 	t.Parallel()
 	for _, from := range []fstest.MapFS{
 		{"a/x.exe": {Data: []byte("x")}}, {"a/x.js.gz": {Data: []byte("not compressed")}}, {"a/x": {}},

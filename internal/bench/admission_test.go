@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-func TestPercentilesAreByNearestRank(t *testing.T) {
+func TestPercentiles_AreByNearestRank(t *testing.T) {
 	t.Parallel()
 	ms := func(all ...int) []time.Duration {
 		var took []time.Duration
@@ -45,7 +45,7 @@ func TestPercentilesAreByNearestRank(t *testing.T) {
 	}
 }
 
-func TestScriptTimeIsReadFromTheStatisticsOfRedis(t *testing.T) {
+func TestScriptTime_IsReadFromTheStatisticsOfRedis(t *testing.T) {
 	t.Parallel()
 	i := parseInfo(
 		"# Commandstats\r\ncmdstat_evalsha:calls=20000,usec=301000,usec_per_call=15.05,rejected_calls=0,failed_calls=0\r\n" +
@@ -68,7 +68,7 @@ func TestScriptTimeIsReadFromTheStatisticsOfRedis(t *testing.T) {
 	}
 }
 
-func TestKindsAskForTheFencesThatTheyAreNamedAfter(t *testing.T) {
+func TestKinds_AskForTheFencesThatTheyAreNamedAfter(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	for k, want := range map[*kind]int{noQuota: 0, quota: 1, doorKey: 1, packKey: 3} {
@@ -95,7 +95,7 @@ func TestKindsAskForTheFencesThatTheyAreNamedAfter(t *testing.T) {
 	}
 }
 
-func TestKeysAreSharedAmongAccountsEvenly(t *testing.T) {
+func TestKeys_AreSharedAmongAccountsEvenly(t *testing.T) {
 	t.Parallel()
 	l := &ledger{begun: time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)}
 	for _, tc := range []struct{ accounts, keys int }{{1, 1}, {4, 40}, {7, 7}, {3, 10}} {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestToolsAreComparedByTheGatewaysOwnCPU(t *testing.T) {
+func TestTools_AreComparedByTheGatewaysOwnCPU(t *testing.T) {
 	t.Parallel()
 	round := func(gateway, redis float64) figures {
 		return figures{cpu: spent{"gateway": gateway, "redis-server": redis}}
@@ -19,7 +19,7 @@ func TestToolsAreComparedByTheGatewaysOwnCPU(t *testing.T) {
 	}
 }
 
-func TestLoadsGoWhereTheyAreSaidTo(t *testing.T) {
+func TestLoads_GoToTheirTargets(t *testing.T) {
 	t.Parallel()
 	if got := mcpMiss.tool.request(); !strings.HasPrefix(got, `wrk.format("POST", "/mcp", headers, `) ||
 		!strings.Contains(got, "tools/call") {
@@ -36,7 +36,7 @@ func TestLoadsGoWhereTheyAreSaidTo(t *testing.T) {
 	}
 }
 
-func TestLoadsAreTakenBeforeWhatTakesTheirGatewayAway(t *testing.T) {
+func TestLoads_RunBeforeWhatTakesTheirGatewayAway(t *testing.T) {
 	t.Parallel()
 	own := map[string]bool{
 		balancesName: true, mcpClientsName: true, consoleName: true, traceName: true, idleName: true, killedName: true,

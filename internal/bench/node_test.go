@@ -39,7 +39,7 @@ func askNode(t *testing.T, url, method, params string) json.RawMessage {
 	return answer.Result
 }
 
-func TestNodeAnswersAsOneOfMainnetDoes(t *testing.T) {
+func TestNode_AnswersAsOneOfMainnetDoes(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(&node{})
 	defer server.Close()
@@ -73,7 +73,7 @@ func TestNodeAnswersAsOneOfMainnetDoes(t *testing.T) {
 	}
 }
 
-func TestTraceIsJSONOfTheSizeAskedFor(t *testing.T) {
+func TestTrace_IsJSONOfTheSizeAskedFor(t *testing.T) {
 	t.Parallel()
 	const size = 300_000
 	var text bytes.Buffer
@@ -92,7 +92,7 @@ func TestTraceIsJSONOfTheSizeAskedFor(t *testing.T) {
 	}
 }
 
-func TestGeneratedLoadWaitsForWhatIsUnderWayAndTellsFailures(t *testing.T) {
+func TestLoad_WaitsForWhatIsUnderWayAndReportsFailures(t *testing.T) {
 	t.Parallel()
 	ctx, stop := context.WithCancel(t.Context())
 	var calls atomic.Int64
@@ -122,7 +122,7 @@ func TestGeneratedLoadWaitsForWhatIsUnderWayAndTellsFailures(t *testing.T) {
 	}
 }
 
-func TestWrkIsUnderstood(t *testing.T) {
+func TestWrk_OutputIsUnderstood(t *testing.T) {
 	t.Parallel()
 	const text = `Running 1s test @ http://127.0.0.1:1/
   Latency Distribution
@@ -147,7 +147,7 @@ Requests/sec:   8987.12
 
 // Names of tokens are requested by an eth_call without a destination whose code ends with the list;
 // a call with a destination is another request.
-func TestNodeCountsWhatIsAskedOfOwnersOfTokens(t *testing.T) {
+func TestNode_CountsWhatIsAskedOfOwnersOfTokens(t *testing.T) {
 	t.Parallel()
 	n := &node{}
 	server := httptest.NewServer(n)

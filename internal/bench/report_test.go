@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-func TestEachComparisonIsOneLineWithItsBar(t *testing.T) {
+func TestReport_EachComparisonIsOneLineWithItsBar(t *testing.T) {
 	t.Parallel()
 	for want, r := range map[string]result{
 		"distinct_reads ratio_to_nginx=0.38 bar=0.40 aim=0.50 met=no": {
@@ -36,7 +36,7 @@ func TestEachComparisonIsOneLineWithItsBar(t *testing.T) {
 	}
 }
 
-func TestNoFigureLooksBetterThanItIs(t *testing.T) {
+func TestReport_NoFigureLooksBetterThanItIs(t *testing.T) {
 	t.Parallel()
 	reads, p99, trace := bar{atLeast, 0.40, 0}, bar{atMost, 2, 0}, traceBar
 	for _, tc := range []struct {
@@ -112,7 +112,7 @@ func wholeRun() *report {
 	return r
 }
 
-func TestPictureIsWellFormedAndTellsEveryComparison(t *testing.T) {
+func TestPicture_IsWellFormedAndShowsEveryComparison(t *testing.T) {
 	t.Parallel()
 	whole := wholeRun()
 	svg := picture(whole, time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC))
@@ -152,7 +152,7 @@ func TestPictureIsWellFormedAndTellsEveryComparison(t *testing.T) {
 	}
 }
 
-func TestRecordAddsALineToTheTableOfTheCheckout(t *testing.T) {
+func TestRecord_AddsALineToTheTableOfTheCheckout(t *testing.T) {
 	t.Parallel()
 	committed, err := os.ReadFile("results.md")
 	if err != nil {
@@ -190,7 +190,7 @@ func TestRecordAddsALineToTheTableOfTheCheckout(t *testing.T) {
 	}
 }
 
-func TestFlags(t *testing.T) {
+func TestFlags_AreChecked(t *testing.T) {
 	t.Parallel()
 	for args, fault := range map[string]string{
 		"":                               "",
@@ -212,7 +212,7 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-func TestListNamesWhatOnlyTakes(t *testing.T) {
+func TestList_NamesWhatOnlyTakes(t *testing.T) {
 	t.Parallel()
 	var list bytes.Buffer
 	if err := run(t.Context(), []string{"--list"}, &list, io.Discard); err != nil {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestToolIsComparedWithTheRoundBesideIt(t *testing.T) {
+func TestTool_IsComparedWithTheRoundBesideIt(t *testing.T) {
 	t.Parallel()
 	round := func(rate, gateway, redis float64) figures {
 		return figures{rate: rate, cpu: spent{"gateway": gateway, "redis-server": redis, "wrk": 1000}}
@@ -20,7 +20,7 @@ func TestToolIsComparedWithTheRoundBesideIt(t *testing.T) {
 	}
 }
 
-func TestCPUTimeIsSharedOutBetweenCalls(t *testing.T) {
+func TestCPUTime_IsSharedOutBetweenCalls(t *testing.T) {
 	t.Parallel()
 	before := map[string]time.Duration{"gateway": time.Second, "redis-server": time.Second, "postgres": time.Second}
 	after := map[string]time.Duration{

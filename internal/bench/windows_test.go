@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestP99IsByNearestRank(t *testing.T) {
+func TestP99_IsByNearestRank(t *testing.T) {
 	t.Parallel()
 	took := make([]time.Duration, 0, 200)
 	for i := range 200 {
@@ -24,7 +24,7 @@ func TestP99IsByNearestRank(t *testing.T) {
 	}
 }
 
-func TestP99IsBackWhereARunWithinTheLimitBegins(t *testing.T) {
+func TestP99_RecoversWhereARunWithinTheLimitBegins(t *testing.T) {
 	t.Parallel()
 	repeated := func(values ...float64) []float64 {
 		for len(values) < 30 {
@@ -56,7 +56,7 @@ func TestP99IsBackWhereARunWithinTheLimitBegins(t *testing.T) {
 	}
 }
 
-func TestTimelineSortsCallsByTheirEndAroundTheKill(t *testing.T) {
+func TestTimeline_SortsCallsByTheirEndAroundTheKill(t *testing.T) {
 	t.Parallel()
 	const killed = 4 * time.Second
 	var samples []sample

@@ -14,7 +14,7 @@ func told(list []Mistake) string {
 	return b.String()
 }
 
-func TestEveryMistakeIsToldWithItsLineAndPlace(t *testing.T) {
+func TestCheck_NamesEveryMistakeWithLineAndPlace(t *testing.T) {
 	t.Parallel()
 	report := check(`# the first line
 chains:
@@ -62,7 +62,7 @@ line 23, column 7: chains.solana_mainnet.upstreams: a value is of the wrong kind
 	}
 }
 
-func TestWhatIsAllowedAndPerhapsNotMeantIsNoted(t *testing.T) {
+func TestCheck_NotesWhatIsAllowedAndPerhapsNotMeant(t *testing.T) {
 	t.Parallel()
 	report := check(`
 chains:
@@ -90,7 +90,7 @@ line 8, column 5: chains.eth_mainnet.upstreams: only one, so there is none to tu
 	}
 }
 
-func TestAnchorsStandForWhatTheyName(t *testing.T) {
+func TestCheck_ResolvesAnchors(t *testing.T) {
 	t.Parallel()
 	got, err := read(`
 chains:

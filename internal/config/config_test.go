@@ -26,7 +26,7 @@ func environment(changes map[string]string) map[string]string {
 	return e
 }
 
-func TestEveryRoleStartsOnItsRequiredVariables(t *testing.T) {
+func TestConfig_EveryRoleStartsOnItsRequiredVariables(t *testing.T) {
 	t.Parallel()
 	for role, needed := range map[Role][]string{
 		Serve:   {"DATABASE_URL", "REDIS_URL", "TEMPORAL_ADDRESS", "KEY_PEPPER", "UPSTREAMS_FILE"},
@@ -64,7 +64,7 @@ func TestEveryRoleStartsOnItsRequiredVariables(t *testing.T) {
 	}
 }
 
-func TestDefaultsAreThoseOfTheTags(t *testing.T) {
+func TestConfig_DefaultsAreThoseOfTheTags(t *testing.T) {
 	t.Parallel()
 	// A variable that is set to nothing counts as not set: Compose files pass empty ones on.
 	c, err := fromMap(Serve, environment(map[string]string{"CALL_TIMEOUT": "", "LOG_LEVEL": "", "LISTEN_ADDRESS": ""}))
@@ -90,7 +90,7 @@ func TestDefaultsAreThoseOfTheTags(t *testing.T) {
 	}
 }
 
-func TestValuesAreTakenOver(t *testing.T) {
+func TestConfig_ValuesAreTakenOver(t *testing.T) {
 	t.Parallel()
 	c, err := fromMap(Serve, environment(map[string]string{
 		"PUBLIC_URL": "https://rpc.example.org/", "SOURCIFY_URL": "http://sourcify.internal:5555/",
@@ -115,7 +115,7 @@ func TestValuesAreTakenOver(t *testing.T) {
 	}
 }
 
-func TestBadValueStopsTheStartWithItsVariableAndNotItsValue(t *testing.T) {
+func TestConfig_BadValueIsNamedByItsVariableWithoutTheValue(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		role            Role
@@ -265,7 +265,7 @@ func TestBadValueStopsTheStartWithItsVariableAndNotItsValue(t *testing.T) {
 	}
 }
 
-func TestAddressesOfPaymentsAreTakenInLowerCaseOrWithTheirChecksum(t *testing.T) {
+func TestConfig_PaymentAddressesNeedLowerCaseOrAChecksum(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{
 		"0x70997970C51812dc3A010C7d01b50e0d17dc79C8", "0x70997970c51812dc3a010c7d01b50e0d17dc79c8",
@@ -284,7 +284,7 @@ func TestAddressesOfPaymentsAreTakenInLowerCaseOrWithTheirChecksum(t *testing.T)
 	}
 }
 
-func TestFacilitatorIsNotReachedWithoutEncryption(t *testing.T) {
+func TestConfig_FacilitatorNeedsEncryption(t *testing.T) {
 	t.Parallel()
 	for address, ok := range map[string]bool{
 		"https://facilitator.example": true, "http://127.0.0.1:4021": true, "http://localhost:4021/x402": true,
@@ -299,7 +299,7 @@ func TestFacilitatorIsNotReachedWithoutEncryption(t *testing.T) {
 	}
 }
 
-func TestCacheIsNotPutOntoAServerOfTheMeter(t *testing.T) {
+func TestConfig_CacheMayNotShareAServerWithTheMeter(t *testing.T) {
 	t.Parallel()
 	for metered, stored := range map[string]string{
 		"redis://redis.internal/0":                                "rediss://:pw@REDIS.internal:6379/1",
@@ -327,7 +327,7 @@ func TestCacheIsNotPutOntoAServerOfTheMeter(t *testing.T) {
 	}
 }
 
-func TestCertificateComesWithItsKey(t *testing.T) {
+func TestConfig_CertificateComesWithItsKey(t *testing.T) {
 	t.Parallel()
 	e := map[string]string{"REDIS_URL": "rediss://redis.internal", "REDIS_TLS_CERT_FILE": "/tls/cert.pem"}
 	if _, err := fromMap(Ops, environment(e)); err == nil ||
@@ -340,7 +340,7 @@ func TestCertificateComesWithItsKey(t *testing.T) {
 	}
 }
 
-func TestEveryVariableAtFaultIsNamedAtOnce(t *testing.T) {
+func TestConfig_NamesEveryVariableAtFaultAtOnce(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		changes map[string]string
@@ -371,7 +371,7 @@ func TestEveryVariableAtFaultIsNamedAtOnce(t *testing.T) {
 	}
 }
 
-func TestRolesDoNotAskForWhatTheyDoNotUse(t *testing.T) {
+func TestConfig_RolesDoNotRequireWhatTheyDoNotUse(t *testing.T) {
 	t.Parallel()
 	for role, changes := range map[Role]map[string]string{
 		Serve: {"PROBE_INTERVAL": "1h", "SMTP_URL": "nonsense"},
@@ -393,7 +393,7 @@ func TestRolesDoNotAskForWhatTheyDoNotUse(t *testing.T) {
 	}
 }
 
-func TestStripeNeedsItsWebhookSecretWhereWebhooksComeIn(t *testing.T) {
+func TestConfig_StripeNeedsItsWebhookSecretWhereWebhooksArrive(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		role    Role
@@ -448,7 +448,7 @@ func TestStripeNeedsItsWebhookSecretWhereWebhooksComeIn(t *testing.T) {
 	}
 }
 
-func TestPepperIsAsLongAsKeysNeedIt(t *testing.T) {
+func TestConfig_PepperIsAsLongAsKeysNeedIt(t *testing.T) {
 	t.Parallel()
 	if minPepper != account.MinPepperBytes {
 		t.Errorf("the configuration takes a pepper of %d bytes, keys need %d", minPepper, account.MinPepperBytes)
@@ -498,7 +498,7 @@ func TestConfigurationPage_ListsEveryVariableWithItsDefault(t *testing.T) {
 	}
 }
 
-func TestExampleEnvironmentStartsEveryRoleOnceThePepperIsSet(t *testing.T) {
+func TestConfig_ExampleStartsEveryRoleOnceThePepperIsSet(t *testing.T) {
 	t.Parallel()
 	e := map[string]string{}
 	for line := range strings.Lines(readRoot(t, ".env.example")) {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestAddressOfTheMailServerDecidesHowItIsEncrypted(t *testing.T) {
+func TestMailServer_AddressDecidesItsEncryption(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]SMTP{
 		"smtp://u:p%40w@smtp.example": {
@@ -43,7 +43,7 @@ func TestAddressOfTheMailServerDecidesHowItIsEncrypted(t *testing.T) {
 	}
 }
 
-func TestMailServerNeedsASender(t *testing.T) {
+func TestMailServer_NeedsASender(t *testing.T) {
 	t.Parallel()
 	e := environment(map[string]string{"SMTP_URL": "smtp://u:canary@smtp.example"})
 	if _, err := fromMap(Worker, e); err == nil || !strings.HasPrefix(err.Error(), "MAIL_FROM is not set: ") {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestTracesGoWhereTheVariablesSay(t *testing.T) {
+func TestTraces_GoWhereTheVariablesSay(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ base, whole, want string }{
 		{"", "", ""},
@@ -26,7 +26,7 @@ func TestTracesGoWhereTheVariablesSay(t *testing.T) {
 	}
 }
 
-func TestTraceHeadersArePairsInPercentEncoding(t *testing.T) {
+func TestTraceHeaders_ArePairsInPercentEncoding(t *testing.T) {
 	t.Parallel()
 	c, err := fromMap(Worker, environment(map[string]string{
 		"OTEL_EXPORTER_OTLP_HEADERS": "Authorization=Bearer%20a%3D%3D , x-tenant = 7,",

@@ -36,7 +36,7 @@ func check(text string) UpstreamsReport {
 	})
 }
 
-func TestUpstreamsAreReadWithVariablesAndDefaults(t *testing.T) {
+func TestUpstreams_AreReadWithVariablesAndDefaults(t *testing.T) {
 	t.Parallel()
 	got, err := read(`
 chains:
@@ -78,7 +78,7 @@ func one(members string) string {
 	return "chains: {eth_mainnet: {upstreams: [{" + members + "}]}}"
 }
 
-func TestBadUpstreamsFileNamesThePlaceAndNoCredential(t *testing.T) {
+func TestUpstreams_BadFileNamesThePlaceAndNoCredential(t *testing.T) {
 	t.Parallel()
 	const good = `name: a, url: "https://canary.example/v2/canary"`
 	for _, tc := range []struct{ text, want string }{
@@ -159,7 +159,7 @@ func TestBadUpstreamsFileNamesThePlaceAndNoCredential(t *testing.T) {
 	}
 }
 
-func TestEveryMistakeOfAnUpstreamsFileIsToldInOrder(t *testing.T) {
+func TestUpstreams_EveryMistakeIsReportedInOrder(t *testing.T) {
 	t.Parallel()
 	_, err := read(`
 chains:
@@ -186,7 +186,7 @@ chains:
 	}
 }
 
-func TestAChainHasAtMost32Upstreams(t *testing.T) {
+func TestUpstreams_AreAtMost32PerChain(t *testing.T) {
 	t.Parallel()
 	file := func(n int) string {
 		var b strings.Builder
@@ -205,7 +205,7 @@ func TestAChainHasAtMost32Upstreams(t *testing.T) {
 	}
 }
 
-func TestUnreadableUpstreamsFileSaysWhatToCheck(t *testing.T) {
+func TestUpstreams_UnreadableFileSaysWhatToCheck(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{filepath.Join(t.TempDir(), "absent.yaml"), t.TempDir()} {
 		_, err := LoadUpstreams(path, chainNames())
@@ -216,7 +216,7 @@ func TestUnreadableUpstreamsFileSaysWhatToCheck(t *testing.T) {
 	}
 }
 
-func TestMistakeInTheFileIsToldWithItsPath(t *testing.T) {
+func TestUpstreams_MistakeIsReportedWithItsPath(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "upstreams.yaml")
 	if err := os.WriteFile(path, []byte("chains: {}"), 0o600); err != nil {
@@ -228,7 +228,7 @@ func TestMistakeInTheFileIsToldWithItsPath(t *testing.T) {
 	}
 }
 
-func TestExampleUpstreamsNameTwoOrMoreForEveryChain(t *testing.T) {
+func TestUpstreams_ExampleNamesTwoOrMoreForEveryChain(t *testing.T) {
 	t.Parallel()
 	file, err := LoadUpstreams(filepath.Join("..", "..", "upstreams.example.yaml"), chainNames())
 	if err != nil {
@@ -250,7 +250,7 @@ func TestExampleUpstreamsNameTwoOrMoreForEveryChain(t *testing.T) {
 }
 
 // People copy the commented example, so it must be valid too.
-func TestCommentedExampleWithACredentialIsValid(t *testing.T) {
+func TestUpstreams_CommentedExampleWithACredentialIsValid(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	for line := range strings.Lines(readRoot(t, "upstreams.example.yaml")) {

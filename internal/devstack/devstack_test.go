@@ -17,7 +17,7 @@ import (
 	"go.temporal.io/sdk/log"
 )
 
-func TestSecondStartKeepsTheData(t *testing.T) {
+func TestStart_SecondKeepsTheData(t *testing.T) {
 	t.Parallel()
 	opts := Options{DataDir: dataDir(t), Services: []Service{PostgreSQL, Redis}}
 	first := begin(t, opts)
@@ -34,7 +34,7 @@ func TestSecondStartKeepsTheData(t *testing.T) {
 	}
 }
 
-func TestRedisRunsAsInProduction(t *testing.T) {
+func TestRedis_RunsAsInProduction(t *testing.T) {
 	t.Parallel()
 	stack := begin(t, Options{Services: []Service{Redis}})
 	for name, want := range map[string]string{
@@ -47,7 +47,7 @@ func TestRedisRunsAsInProduction(t *testing.T) {
 	}
 }
 
-func TestTemporalServesTheSearchAttributesOnEachStart(t *testing.T) {
+func TestTemporal_HasTheSearchAttributesOnEachStart(t *testing.T) {
 	t.Parallel()
 	opts := Options{DataDir: dataDir(t), Services: []Service{Temporal}}
 	for range 2 {
@@ -77,7 +77,7 @@ func TestTemporalServesTheSearchAttributesOnEachStart(t *testing.T) {
 	}
 }
 
-func TestHeadlessHasNoUI(t *testing.T) {
+func TestHeadless_HasNoUI(t *testing.T) {
 	t.Parallel()
 	stack := begin(t, Options{Services: []Service{Temporal}, Headless: true})
 	if stack.TemporalUI != "" || stack.DatabaseURL != "" || stack.RedisURL != "" {
@@ -86,7 +86,7 @@ func TestHeadlessHasNoUI(t *testing.T) {
 	}
 }
 
-func TestSecondStackOnOneDirectoryIsRefused(t *testing.T) {
+func TestStart_SecondStackOnOneDirectoryIsRefused(t *testing.T) {
 	t.Parallel()
 	opts := Options{DataDir: dataDir(t), Services: []Service{Redis}}
 	begin(t, opts)
@@ -96,7 +96,7 @@ func TestSecondStackOnOneDirectoryIsRefused(t *testing.T) {
 	}
 }
 
-func TestStartRecoversFromKillOfTheParent(t *testing.T) {
+func TestStart_RecoversFromAKilledParent(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
 	parent, url := startParent(t, dir)
@@ -113,7 +113,7 @@ func TestStartRecoversFromKillOfTheParent(t *testing.T) {
 	}
 }
 
-func TestStalePostmasterFileDoesNotPreventTheStart(t *testing.T) {
+func TestStart_IgnoresAStalePostmasterFile(t *testing.T) {
 	t.Parallel()
 	opts := Options{DataDir: dataDir(t), Services: []Service{PostgreSQL}}
 	first := begin(t, opts)
@@ -146,7 +146,7 @@ func TestStalePostmasterFileDoesNotPreventTheStart(t *testing.T) {
 	}
 }
 
-func TestInterruptedInitialisationIsBegunAnew(t *testing.T) {
+func TestStart_RepeatsAnInterruptedInitialization(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
 	if err := os.MkdirAll(filepath.Join(dir, "postgres", "data.new", "base"), 0o755); err != nil {
@@ -165,7 +165,7 @@ func TestInterruptedInitialisationIsBegunAnew(t *testing.T) {
 	}
 }
 
-func TestDatabaseMovesWhereItsUserCanReachIt(t *testing.T) {
+func TestPostgres_MovesWhereItsUserCanReachIt(t *testing.T) {
 	t.Parallel()
 	opts := Options{DataDir: t.TempDir(), Services: []Service{PostgreSQL}} // private, as /root is
 	first := begin(t, opts)
@@ -189,7 +189,7 @@ func TestDatabaseMovesWhereItsUserCanReachIt(t *testing.T) {
 	}
 }
 
-func TestPostgresOfAnotherVersionIsNamed(t *testing.T) {
+func TestPostgres_OfAnotherVersionIsNamed(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
 	data := filepath.Join(dir, "postgres", "data")
@@ -205,7 +205,7 @@ func TestPostgresOfAnotherVersionIsNamed(t *testing.T) {
 	}
 }
 
-func TestPasswordIsRequiredAndClosed(t *testing.T) {
+func TestPostgres_PasswordIsRequiredAndFilePrivate(t *testing.T) {
 	t.Parallel()
 	opts := Options{DataDir: dataDir(t), Services: []Service{PostgreSQL}}
 	stack := begin(t, opts)
@@ -231,7 +231,7 @@ func TestPasswordIsRequiredAndClosed(t *testing.T) {
 	}
 }
 
-func TestMissingProgramsAreSaidInOneSentence(t *testing.T) {
+func TestStart_NamesMissingProgramsInOneSentence(t *testing.T) {
 	t.Parallel()
 	nothing := finder{look: func(string) string { return "" }}
 	for service, want := range map[Service]string{
@@ -257,7 +257,7 @@ func TestMissingProgramsAreSaidInOneSentence(t *testing.T) {
 	}
 }
 
-func TestServersThatRunAlreadyAreUsedAndNotStopped(t *testing.T) {
+func TestGivenServers_AreUsedAndNotStopped(t *testing.T) {
 	t.Parallel()
 	theirs := begin(t, Options{Services: []Service{PostgreSQL, Redis}})
 	nothing := finder{look: func(string) string { return "" }}
@@ -278,7 +278,7 @@ func TestServersThatRunAlreadyAreUsedAndNotStopped(t *testing.T) {
 	redisCall(t, theirs.RedisURL, "ping")
 }
 
-func TestGivenServersThatDoNotAnswerAreNamedWithoutTheirPassword(t *testing.T) {
+func TestGivenServers_UnreachableAreNamedWithoutTheirPassword(t *testing.T) {
 	t.Parallel()
 	closed := closedAddress(t)
 	for name, c := range map[string]struct {
@@ -319,7 +319,7 @@ func TestGivenServersThatDoNotAnswerAreNamedWithoutTheirPassword(t *testing.T) {
 	}
 }
 
-func TestFailedStartLeavesNothingRunning(t *testing.T) {
+func TestStart_FailureLeavesNothingRunning(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
 	programs := systemPrograms()
@@ -339,7 +339,7 @@ func TestFailedStartLeavesNothingRunning(t *testing.T) {
 	}
 }
 
-func TestCancelledStartLeavesNothingRunning(t *testing.T) {
+func TestStart_CancellationLeavesNothingRunning(t *testing.T) {
 	t.Parallel()
 	dir := dataDir(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -363,7 +363,7 @@ func TestCancelledStartLeavesNothingRunning(t *testing.T) {
 	_ = unlock()
 }
 
-func TestEmbeddedRedisExpiresKeysInRealTime(t *testing.T) {
+func TestEmbeddedRedis_ExpiresKeysInRealTime(t *testing.T) {
 	t.Parallel()
 	programs := finder{look: func(string) string { return "" }}
 	stack, err := start(t.Context(), Options{DataDir: dataDir(t), Services: []Service{Redis}, EmbeddedRedis: true},
@@ -385,7 +385,7 @@ func TestEmbeddedRedisExpiresKeysInRealTime(t *testing.T) {
 	}
 }
 
-func TestTemporaryStackLeavesNothingBehind(t *testing.T) {
+func TestTemporaryStack_LeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	stack, err := Start(t.Context(), Options{Temporary: true, Services: []Service{PostgreSQL, Redis}})
 	if err != nil {
@@ -406,7 +406,7 @@ func TestTemporaryStackLeavesNothingBehind(t *testing.T) {
 	}
 }
 
-func TestDataLiesInMemoryOnlyWhereThereIsRoom(t *testing.T) {
+func TestData_LiesInMemoryOnlyWhereThereIsRoom(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for name, c := range map[string]struct {
@@ -434,7 +434,7 @@ func TestDataLiesInMemoryOnlyWhereThereIsRoom(t *testing.T) {
 	}
 }
 
-func TestTemporaryStackOfAKilledProcessLeavesNothingBehind(t *testing.T) {
+func TestTemporaryStack_OfAKilledProcessLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	parent, url := startParent(t, "temporary")
 	var data string
@@ -457,7 +457,7 @@ func TestTemporaryStackOfAKilledProcessLeavesNothingBehind(t *testing.T) {
 	})
 }
 
-func TestProgressIsToldOnlyOfWhatTakesLong(t *testing.T) {
+func TestProgress_ReportsOnlyWhatTakesLong(t *testing.T) {
 	t.Parallel()
 	var heard recorder
 	p := progress{report: heard.report}
@@ -477,7 +477,7 @@ func TestProgressIsToldOnlyOfWhatTakesLong(t *testing.T) {
 	}
 }
 
-func TestOldTemporalInPathIsNotUsable(t *testing.T) {
+func TestTemporal_OldOneInPathIsNotUsable(t *testing.T) {
 	t.Parallel()
 	for version, want := range map[string]bool{
 		"temporal version 1.5.1 (Server 1.29.1, UI 2.42.1)": true,

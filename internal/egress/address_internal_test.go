@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestOnlyOrdinaryPublicAddressesAreCalled(t *testing.T) {
+func TestAddresses_OnlyOrdinaryPublicOnesAreCalled(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
 		"1.1.1.1": true, "9.255.255.255": true, "11.0.0.0": true, "100.63.255.255": true, "100.128.0.0": true,
@@ -35,7 +35,7 @@ func TestOnlyOrdinaryPublicAddressesAreCalled(t *testing.T) {
 	}
 }
 
-func TestWhatTextIsNoAddressIsNotConnectedTo(t *testing.T) {
+func TestAddresses_InvalidTextIsNotConnectedTo(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"", "localhost:443", "1.1.1.1", "/run/docker.sock", "127.0.0.1:443", "[::1]:443", "[fe80::1%lo]:443",

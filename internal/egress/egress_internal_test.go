@@ -11,7 +11,7 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 )
 
-func TestRequestsUnderWayAreBounded(t *testing.T) {
+func TestRequests_UnderWayAreBounded(t *testing.T) {
 	t.Parallel()
 	h := newHosts(time.Now)
 	var leave []func()
@@ -39,7 +39,7 @@ func TestRequestsUnderWayAreBounded(t *testing.T) {
 
 // A site with any number of host names in its domain uses at most perSite places, so others are not
 // held up.
-func TestNoSiteTakesThePlacesOfOthers(t *testing.T) {
+func TestSites_DoNotTakeThePlacesOfOthers(t *testing.T) {
 	t.Parallel()
 	h := newHosts(time.Now)
 	for i := range perSite {
@@ -69,7 +69,7 @@ func wantWait(t *testing.T, h *hosts, host, when string) {
 	}
 }
 
-func TestSitesAreWhatSomebodyRegistered(t *testing.T) {
+func TestSites_AreRegistrableDomains(t *testing.T) {
 	t.Parallel()
 	for host, want := range map[string]string{
 		"a.b.evil.example": "evil.example", "evil.example.": "evil.example", "a.b.evil.co.uk": "evil.co.uk",
@@ -82,7 +82,7 @@ func TestSitesAreWhatSomebodyRegistered(t *testing.T) {
 	}
 }
 
-func TestWhoTimedOutIsLeftAloneForAWhile(t *testing.T) {
+func TestHosts_ThatTimedOutAreLeftAloneForAWhile(t *testing.T) {
 	t.Parallel()
 	clock := testkit.NewClock(time.Date(2026, 11, 22, 6, 0, 0, 0, time.UTC))
 	h := newHosts(clock.Now)
@@ -118,7 +118,7 @@ func TestWhoTimedOutIsLeftAloneForAWhile(t *testing.T) {
 }
 
 // A request that waited for a place while its host timed out is not sent.
-func TestWhoWaitsForAHostThatTimesOutIsToldSo(t *testing.T) {
+func TestHosts_WaitersLearnThatTheHostTimesOut(t *testing.T) {
 	t.Parallel()
 	h := newHosts(time.Now)
 	var leave []func()
@@ -146,7 +146,7 @@ func TestWhoWaitsForAHostThatTimesOutIsToldSo(t *testing.T) {
 	}
 }
 
-func TestTextsOfStrangersInFailuresAreBounded(t *testing.T) {
+func TestFailures_TextsOfStrangersAreBounded(t *testing.T) {
 	t.Parallel()
 	err := failed("ask", "gateway.example", fmt.Errorf("%s: %w", strings.Repeat("é", 10_000), context.Canceled))
 	if len(err.Error()) > maxFailure+len("…") || !errors.Is(err, context.Canceled) ||

@@ -24,7 +24,7 @@ import (
 // patience is far longer than a test takes on a slow machine.
 const patience = time.Minute
 
-func TestURLsThatAreNoPublicHTTPSAreRefusedUnasked(t *testing.T) {
+func TestURLs_ThatAreNotPublicHTTPSAreRefusedUnasked(t *testing.T) {
 	t.Parallel()
 	client := egress.New(egress.Options{Now: time.Now, Resolver: resolver(t, nil), Timeout: patience})
 	for _, url := range []string{
@@ -41,7 +41,7 @@ func TestURLsThatAreNoPublicHTTPSAreRefusedUnasked(t *testing.T) {
 	}
 }
 
-func TestAddressesInsideAreRefusedHoweverTheyAreWritten(t *testing.T) {
+func TestAddresses_InsideAreRefusedHoweverWritten(t *testing.T) {
 	t.Parallel()
 	inside := map[string]string{
 		"loopback.test": "127.0.0.1", "loopback6.test": "::1", "private.test": "10.1.2.3",
@@ -66,7 +66,7 @@ func TestAddressesInsideAreRefusedHoweverTheyAreWritten(t *testing.T) {
 }
 
 // Trust is limited to the host's port.
-func TestATrustedHostIsReachedAtItsPortOnly(t *testing.T) {
+func TestTrustedHost_IsReachedAtItsPortOnly(t *testing.T) {
 	t.Parallel()
 	secure := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "secure")
@@ -92,7 +92,7 @@ func TestATrustedHostIsReachedAtItsPortOnly(t *testing.T) {
 	}
 }
 
-func TestCertificatesAreChecked(t *testing.T) {
+func TestCertificates_AreChecked(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewUnstartedServer(http.NotFoundHandler())
 	server.Config.ErrorLog = quiet()
@@ -107,7 +107,7 @@ func TestCertificatesAreChecked(t *testing.T) {
 	}
 }
 
-func TestNoRedirectIsFollowed(t *testing.T) {
+func TestRedirects_AreNotFollowed(t *testing.T) {
 	t.Parallel()
 	var visits atomic.Int64
 	for _, status := range []int{301, 302, 303, 307, 308} {
@@ -125,7 +125,7 @@ func TestNoRedirectIsFollowed(t *testing.T) {
 	}
 }
 
-func TestARequestCarriesNothingOfOurs(t *testing.T) {
+func TestRequests_CarryNothingOfOurs(t *testing.T) {
 	t.Parallel()
 	var seen http.Header
 	var method string
@@ -149,7 +149,7 @@ func TestARequestCarriesNothingOfOurs(t *testing.T) {
 	}
 }
 
-func TestLongAnswersAreLetGo(t *testing.T) {
+func TestAnswers_LongAreAbandoned(t *testing.T) {
 	t.Parallel()
 	const pieces = 1 << 14 // of 64 KiB each: 1 GiB
 	sent := make(chan int)
@@ -177,7 +177,7 @@ func TestLongAnswersAreLetGo(t *testing.T) {
 	}
 }
 
-func TestLongHeadersAreLetGo(t *testing.T) {
+func TestAnswers_WithLongHeadersAreAbandoned(t *testing.T) {
 	t.Parallel()
 	url, client := serve(t, 0, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-Long", strings.Repeat("a", 1<<20))
@@ -187,7 +187,7 @@ func TestLongHeadersAreLetGo(t *testing.T) {
 	}
 }
 
-func TestWhoNeverAnswersIsLetGo(t *testing.T) {
+func TestHosts_ThatNeverAnswerAreAbandoned(t *testing.T) {
 	t.Parallel()
 	for name, behave := range map[string]func(http.ResponseWriter, *http.Request){
 		"no header": func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
@@ -208,7 +208,7 @@ func TestWhoNeverAnswersIsLetGo(t *testing.T) {
 }
 
 // A client's own cancellation says nothing about the host.
-func TestAHostIsNotLeftAloneBecauseWeLeft(t *testing.T) {
+func TestHosts_AreNotAvoidedBecauseTheCallerLeft(t *testing.T) {
 	t.Parallel()
 	var visits atomic.Int64
 	url, client := serve(t, 0, func(_ http.ResponseWriter, r *http.Request) {

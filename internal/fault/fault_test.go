@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 )
 
-func TestNewTakesTheTablesMeaningWithoutAFormat(t *testing.T) {
+func TestNew_TakesTheTablesMeaningWithoutAFormat(t *testing.T) {
 	t.Parallel()
 	for _, e := range fault.Table() {
 		err := fault.New(e.Reason, "")
@@ -25,7 +25,7 @@ func TestNewTakesTheTablesMeaningWithoutAFormat(t *testing.T) {
 	}
 }
 
-func TestFromKeepsRefusalsAndHidesEverythingElse(t *testing.T) {
+func TestFrom_KeepsRefusalsAndHidesEverythingElse(t *testing.T) {
 	t.Parallel()
 	if got := fault.From(nil); got != nil {
 		t.Errorf("nil becomes %v", got)
@@ -55,7 +55,7 @@ func TestFromKeepsRefusalsAndHidesEverythingElse(t *testing.T) {
 	}
 }
 
-func TestWithAndWrapLeaveTheOriginalAlone(t *testing.T) {
+func TestError_WithAndWrapLeaveTheOriginalAlone(t *testing.T) {
 	t.Parallel()
 	original := fault.New(fault.RateWindow, "wait")
 	original.RetryAfter = time.Second
@@ -83,7 +83,7 @@ func TestWithAndWrapLeaveTheOriginalAlone(t *testing.T) {
 	}
 }
 
-func TestErrorNamesReasonMessageAndCauseForTheLog(t *testing.T) {
+func TestError_NamesReasonMessageAndCauseForTheLog(t *testing.T) {
 	t.Parallel()
 	e := fault.New(fault.UpstreamFailed, "retry")
 	if e.Error() != "upstream_failed: retry" || e.Unwrap() != nil {
@@ -94,7 +94,7 @@ func TestErrorNamesReasonMessageAndCauseForTheLog(t *testing.T) {
 	}
 }
 
-func TestTableIsACopy(t *testing.T) {
+func TestTable_IsACopy(t *testing.T) {
 	t.Parallel()
 	fault.Table()[0].Code = 1
 	if fault.Table()[0].Code == 1 {

@@ -62,7 +62,7 @@ func TestTable_HasTheCodesAndStatusesOfTheInterface(t *testing.T) {
 	}
 }
 
-func TestEveryReasonExplainsItselfAndSaysWhatToDoNext(t *testing.T) {
+func TestTable_EveryReasonExplainsItselfAndSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	name := regexp.MustCompile(`^[a-z][a-z_]*[a-z]$`)
 	sentence := regexp.MustCompile(`^[A-Z0-9].*\.$`)
@@ -99,7 +99,7 @@ func TestEveryReasonExplainsItselfAndSaysWhatToDoNext(t *testing.T) {
 	}
 }
 
-func TestReasonsAndEntriesFindEachOther(t *testing.T) {
+func TestTable_ReasonsAndEntriesFindEachOther(t *testing.T) {
 	t.Parallel()
 	for _, e := range fault.Table() {
 		if got := e.Reason.Entry(); got.Name != e.Name || e.Reason.String() != e.Name {
@@ -118,7 +118,7 @@ func TestReasonsAndEntriesFindEachOther(t *testing.T) {
 	}
 }
 
-func TestUnknownCodesAndReasonsAreHandled(t *testing.T) {
+func TestTable_UnknownCodesAndReasonsAreHandled(t *testing.T) {
 	t.Parallel()
 	for _, code := range []int{0, 1, -1, -32000, -32999, 404} {
 		if found := fault.Explain(code); len(found) != 0 {
@@ -133,7 +133,7 @@ func TestUnknownCodesAndReasonsAreHandled(t *testing.T) {
 }
 
 // Meanings must carry the rules that the interface states in its notes.
-func TestMeaningsCarryTheInterfacesRules(t *testing.T) {
+func TestTable_MeaningsCarryTheInterfacesRules(t *testing.T) {
 	t.Parallel()
 	for reason, parts := range map[fault.Reason][]string{
 		fault.OutcomeUnknown: {

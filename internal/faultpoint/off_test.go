@@ -15,7 +15,7 @@ import (
 
 // In production builds this package imports nothing, so it reads no environment and kills nothing.
 // Its only function is empty, so the compiler inlines it away.
-func TestProductionHasNoFaultPoints(t *testing.T) {
+func TestFaultPoints_AreAbsentInProduction(t *testing.T) {
 	t.Parallel()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-f", `{{join .GoFiles " "}}`, ".").Output()
 	if err != nil {
@@ -51,7 +51,7 @@ func TestProductionHasNoFaultPoints(t *testing.T) {
 }
 
 // Only the harness in test/chaos builds with the tag.
-func TestNothingThatShipsIsBuiltWithFaultPoints(t *testing.T) {
+func TestFaultPoints_AreNotBuiltIntoWhatShips(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"Makefile", "Dockerfile", "docker-compose.yml", ".ci/run", "scripts/bootstrap"} {
 		text, err := os.ReadFile(filepath.Join("..", "..", filepath.FromSlash(name)))

@@ -28,7 +28,7 @@ func panicOf(t *testing.T, f func() error) (p *parallel.PanicError) {
 func broken() error { panic("broken") }
 
 // A panic must not be lost, which could send a partial answer, and must not end the process.
-func TestAPanicEndsTheOthersAndReachesWhoeverWaits(t *testing.T) {
+func TestDo_PanicEndsTheOthersAndReachesTheCaller(t *testing.T) {
 	t.Parallel()
 	group, ctx := parallel.WithContext(t.Context())
 	group.Go(func() error { <-ctx.Done(); return ctx.Err() })
@@ -49,7 +49,7 @@ func TestAPanicEndsTheOthersAndReachesWhoeverWaits(t *testing.T) {
 }
 
 // In nested groups, the stack is that of the innermost function, not of the functions that waited.
-func TestAPanicKeepsItsPlaceThroughGroups(t *testing.T) {
+func TestDo_PanicKeepsItsPlaceThroughGroups(t *testing.T) {
 	t.Parallel()
 	var outer parallel.Group
 	outer.Go(func() error {
@@ -63,7 +63,7 @@ func TestAPanicKeepsItsPlaceThroughGroups(t *testing.T) {
 	}
 }
 
-func TestTheFirstFailureIsTold(t *testing.T) {
+func TestDo_ReturnsTheFirstFailure(t *testing.T) {
 	t.Parallel()
 	failed := errors.New("failed")
 	group, ctx := parallel.WithContext(t.Context())

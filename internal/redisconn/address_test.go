@@ -8,7 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-func TestAddressesNameWhatIsConnected(t *testing.T) {
+func TestAddress_NamesWhatIsConnected(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]Address{
 		"redis+cluster://node-a": {
@@ -45,7 +45,7 @@ func TestAddressesNameWhatIsConnected(t *testing.T) {
 	}
 }
 
-func TestBadAddressIsToldWithoutAPartOfIt(t *testing.T) {
+func TestAddress_BadOneIsReportedWithoutItsParts(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{
 		"":                                                    "must be redis://",
@@ -82,7 +82,7 @@ func TestBadAddressIsToldWithoutAPartOfIt(t *testing.T) {
 }
 
 // The client library must not retry on its own, whatever the kind of address.
-func TestNoClientRepeatsByItself(t *testing.T) {
+func TestClient_DoesNotRetryByItself(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{
 		"redis://h?max_retries=5", "rediss://h", "unix:///run/r.sock", "redis+sentinel://h?master_name=m",

@@ -125,7 +125,7 @@ func fetch(t *testing.T, url string, sender common.Address, data []byte) (int, [
 	return resp.StatusCode, answer.Data
 }
 
-func TestOffchainNamesAreAnsweredByTheGateway(t *testing.T) {
+func TestCCIP_OffchainNamesAreAnsweredByTheGateway(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Chains: []chain.ID{chain.EthMainnet}})
 	universal := s.contract(t, chain.EthMainnet, "UniversalResolver", UniversalResolver)
@@ -160,7 +160,7 @@ func TestOffchainNamesAreAnsweredByTheGateway(t *testing.T) {
 	}
 }
 
-func TestGatewayOfNamesRefusesWhatItDoesNotServe(t *testing.T) {
+func TestCCIP_GatewayRefusesNamesItDoesNotServe(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Chains: []chain.ID{chain.EthMainnet}})
 	url := s.CCIPGateway().URL
@@ -182,7 +182,7 @@ func TestGatewayOfNamesRefusesWhatItDoesNotServe(t *testing.T) {
 	}
 }
 
-func TestOffchainNamesFollowTheGatewayToItsNewPort(t *testing.T) {
+func TestCCIP_OffchainNamesFollowTheGatewayToItsNewPort(t *testing.T) {
 	t.Parallel()
 	o := Options{DataDir: t.TempDir(), Chains: []chain.ID{chain.EthMainnet}, BlockTime: 50e6}
 	for range 2 {

@@ -102,7 +102,7 @@ func addrCall(t *testing.T, name string) []byte {
 	return input
 }
 
-func TestUniversalResolverAnswersWhatStandsOnTheChain(t *testing.T) {
+func TestUniversalResolver_AnswersWhatIsOnTheChain(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Chains: []chain.ID{chain.EthMainnet}})
 	universal := s.contract(t, chain.EthMainnet, "UniversalResolver", UniversalResolver)
@@ -137,7 +137,7 @@ func TestUniversalResolverAnswersWhatStandsOnTheChain(t *testing.T) {
 	}
 }
 
-func TestUniversalResolverConfirmsPrimaryNames(t *testing.T) {
+func TestUniversalResolver_ConfirmsPrimaryNames(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Chains: []chain.ID{chain.EthMainnet}})
 	universal := s.contract(t, chain.EthMainnet, "UniversalResolver", UniversalResolver)
@@ -167,7 +167,7 @@ func TestUniversalResolverConfirmsPrimaryNames(t *testing.T) {
 	}
 }
 
-func TestUniversalResolverTakesSeveralQuestionsAtOnce(t *testing.T) {
+func TestUniversalResolver_TakesSeveralQuestionsAtOnce(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Chains: []chain.ID{chain.EthMainnet}})
 	universal := s.contract(t, chain.EthMainnet, "UniversalResolver", UniversalResolver)
@@ -192,7 +192,7 @@ func TestUniversalResolverTakesSeveralQuestionsAtOnce(t *testing.T) {
 	}
 }
 
-func TestENSRegistryAndResolverAnswerByThemselves(t *testing.T) {
+func TestENS_RegistryAndResolverAnswerByThemselves(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Chains: []chain.ID{chain.EthMainnet}})
 	registry := s.contract(t, chain.EthMainnet, "ENSRegistry", ENSRegistry)
@@ -216,7 +216,7 @@ func TestENSRegistryAndResolverAnswerByThemselves(t *testing.T) {
 	}
 }
 
-func TestPriceFeedsAreFreshWhereTheyShould(t *testing.T) {
+func TestPriceFeeds_AreFreshWhereTheyShould(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Chains: []chain.ID{chain.EthMainnet}})
 	for _, tc := range []struct {
@@ -254,7 +254,7 @@ func TestPriceFeedsAreFreshWhereTheyShould(t *testing.T) {
 	}
 }
 
-func TestPriceFeedsRepeatTheirAnswersAtEachStart(t *testing.T) {
+func TestPriceFeeds_RepeatTheirAnswersAtEachStart(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Chains: []chain.ID{chain.EthMainnet}})
 	for _, at := range []common.Address{FeedETH, FeedBTC, FeedLINK, FeedZero} {
@@ -266,7 +266,7 @@ func TestPriceFeedsRepeatTheirAnswersAtEachStart(t *testing.T) {
 	}
 }
 
-func TestLayerTwosTellWhatDataCosts(t *testing.T) {
+func TestLayerTwos_SayWhatDataCosts(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Chains: []chain.ID{chain.BaseMainnet, chain.OptimismMainnet, chain.ArbitrumOne}})
 	small, large := make([]byte, 120), make([]byte, 4_000)

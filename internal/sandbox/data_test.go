@@ -56,7 +56,7 @@ func code(err error) int {
 	return 0
 }
 
-func TestOnlyTheFirstUpstreamOfAnEVMChainHasDataMethods(t *testing.T) {
+func TestDataMethods_OnlyTheFirstEVMUpstreamHasThem(t *testing.T) {
 	t.Parallel()
 	with, without := start(t, Options{Chains: []chain.ID{chain.BaseMainnet}}),
 		start(t, Options{Chains: []chain.ID{chain.BaseMainnet}, NoData: true})
@@ -80,7 +80,7 @@ func TestOnlyTheFirstUpstreamOfAnEVMChainHasDataMethods(t *testing.T) {
 	}
 }
 
-func TestAssetTransfersAreThoseOfTheChain(t *testing.T) {
+func TestAssetTransfers_AreThoseOfTheChain(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Chains: []chain.ID{chain.EthMainnet}})
 	owner, url := s.Accounts()[0].Address, s.upstream(t, chain.EthMainnet, 0).URL
@@ -136,7 +136,7 @@ func TestAssetTransfersAreThoseOfTheChain(t *testing.T) {
 	}
 }
 
-func TestAssetTransfersArePagedFilteredAndRefusedLikeTheProviders(t *testing.T) {
+func TestAssetTransfers_PageFilterAndRefuseLikeTheProviders(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Chains: []chain.ID{chain.BaseMainnet}})
 	url := s.upstream(t, chain.BaseMainnet, 0).URL
@@ -202,7 +202,7 @@ func TestAssetTransfersArePagedFilteredAndRefusedLikeTheProviders(t *testing.T) 
 	}
 }
 
-func TestTokenBalancesAreWhatTheTokensSay(t *testing.T) {
+func TestTokenBalances_AreWhatTheTokensSay(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Chains: []chain.ID{chain.PolygonPoS}})
 	owner, url, emitter := s.Accounts()[3].Address, s.upstream(t, chain.PolygonPoS, 0).URL,

@@ -64,7 +64,7 @@ func blockAt(t *testing.T, url, tag string) header {
 	return *h
 }
 
-func TestEVMChainsAnswerTheirRealChainIDAndAdvance(t *testing.T) {
+func TestEVM_ChainsAnswerTheirRealChainIDAndAdvance(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{})
 	for _, w := range world {
@@ -91,7 +91,7 @@ func TestEVMChainsAnswerTheirRealChainIDAndAdvance(t *testing.T) {
 	}
 }
 
-func TestEVMChainsHaveHistoryLogsTracesAndFinality(t *testing.T) {
+func TestEVM_ChainsHaveHistoryLogsTracesAndFinality(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Chains: []chain.ID{chain.BaseMainnet}})
 	u := s.upstream(t, chain.BaseMainnet, 0)
@@ -130,7 +130,7 @@ func TestEVMChainsHaveHistoryLogsTracesAndFinality(t *testing.T) {
 	}
 }
 
-func TestEVMBlocksAreHalfFullOfTransactionsThatSucceed(t *testing.T) {
+func TestEVM_BlocksAreHalfFullOfTransactionsThatSucceed(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{})
 	for id, typical := range map[chain.ID]uint64{
@@ -167,7 +167,7 @@ func TestEVMBlocksAreHalfFullOfTransactionsThatSucceed(t *testing.T) {
 	}
 }
 
-func TestEVMLiveTrafficKeepsMakingLogs(t *testing.T) {
+func TestEVM_LiveTrafficKeepsMakingLogs(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Chains: []chain.ID{chain.PolygonPoS}})
 	u := s.upstream(t, chain.PolygonPoS, 0)
@@ -181,7 +181,7 @@ func TestEVMLiveTrafficKeepsMakingLogs(t *testing.T) {
 	})
 }
 
-func TestEVMSignedTransferOfAFundedAccountIsMined(t *testing.T) {
+func TestEVM_SignedTransferOfAFundedAccountIsMined(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Chains: []chain.ID{chain.OptimismMainnet}})
 	a, b := s.upstream(t, chain.OptimismMainnet, 0), s.upstream(t, chain.OptimismMainnet, 1)
@@ -211,7 +211,7 @@ func TestEVMSignedTransferOfAFundedAccountIsMined(t *testing.T) {
 	}
 }
 
-func TestEVMUpstreamsServeNeitherAdminNorMiner(t *testing.T) {
+func TestEVM_UpstreamsServeNeitherAdminNorMiner(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Chains: []chain.ID{chain.EthMainnet}})
 	for _, method := range []string{"admin_nodeInfo", "miner_setExtra", "txpool_status", "dev_addWithdrawal"} {
@@ -223,7 +223,7 @@ func TestEVMUpstreamsServeNeitherAdminNorMiner(t *testing.T) {
 	}
 }
 
-func TestEVMChainResumesFromItsDataDirectory(t *testing.T) {
+func TestEVM_ChainResumesFromItsDataDirectory(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	o := Options{DataDir: dir, Chains: []chain.ID{chain.EthMainnet}, BlockTime: 20e6}
@@ -248,8 +248,8 @@ func TestEVMChainResumesFromItsDataDirectory(t *testing.T) {
 	must(t, s.Close())
 }
 
-// TestRunUntilKilled is the child process of the next test; on its own it does nothing.
-func TestRunUntilKilled(t *testing.T) {
+// TestEVM_RunUntilKilled is the child process of the next test; on its own it does nothing.
+func TestEVM_RunUntilKilled(t *testing.T) {
 	t.Parallel()
 	dir := os.Getenv("SANDBOX_RUN_UNTIL_KILLED")
 	if dir == "" {
@@ -264,12 +264,12 @@ func TestRunUntilKilled(t *testing.T) {
 	must(t, s.Close())
 }
 
-func TestEVMChainResumesWhereAKilledProcessLeftIt(t *testing.T) {
+func TestEVM_ChainResumesWhereAKilledProcessLeftIt(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	program, err := os.Executable()
 	must(t, err)
-	child := exec.CommandContext(t.Context(), program, "-test.run=^TestRunUntilKilled$")
+	child := exec.CommandContext(t.Context(), program, "-test.run=^TestEVM_RunUntilKilled$")
 	child.Env = append(os.Environ(), "SANDBOX_RUN_UNTIL_KILLED="+dir)
 	out, err := child.StdoutPipe()
 	must(t, err)
@@ -298,7 +298,7 @@ func TestEVMChainResumesWhereAKilledProcessLeftIt(t *testing.T) {
 	}
 }
 
-func TestEVMChainBeginsAnewWhenItsDataDirectoryIsBroken(t *testing.T) {
+func TestEVM_ChainStartsOverWhenItsDataDirectoryIsBroken(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	o := Options{DataDir: dir, Chains: []chain.ID{chain.EthMainnet}, BlockTime: 50e6}

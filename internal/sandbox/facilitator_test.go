@@ -71,7 +71,7 @@ func (s *Sandbox) balance(t *testing.T, of EVMAccount) int64 {
 	return out[0].(*big.Int).Int64() //nolint:errcheck,forcetypeassert // a uint256
 }
 
-func TestTheFacilitatorSettlesWhatItsPayerSignedInBothVersions(t *testing.T) {
+func TestFacilitator_SettlesWhatItsPayerSignedInBothVersions(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Chains: []chain.ID{chain.BaseMainnet}})
 	f, q := s.Facilitator(), s.sold()
@@ -101,7 +101,7 @@ func TestTheFacilitatorSettlesWhatItsPayerSignedInBothVersions(t *testing.T) {
 	}
 }
 
-func TestTheFacilitatorRefusesWhatWouldNotSettle(t *testing.T) {
+func TestFacilitator_RefusesWhatWouldNotSettle(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Chains: []chain.ID{chain.BaseMainnet}})
 	f, q := s.Facilitator(), s.sold()
@@ -134,7 +134,7 @@ func TestTheFacilitatorRefusesWhatWouldNotSettle(t *testing.T) {
 	}
 }
 
-func TestTheFacilitatorCanSettleAndNotAnswer(t *testing.T) {
+func TestFacilitator_CanSettleAndNotAnswer(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Chains: []chain.ID{chain.BaseMainnet}})
 	f, q := s.Facilitator(), s.sold()

@@ -28,7 +28,7 @@ func askFaucet(t *testing.T, h http.Handler, method, body string,
 	return w
 }
 
-func TestFaucetGivesUSDCAndCoinsForGas(t *testing.T) {
+func TestFaucet_GivesUSDCAndCoinsForGas(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Chains: []chain.ID{chain.BaseMainnet}, BlockTime: 200 * time.Millisecond})
 	token, to := s.usdc(t, chain.BaseMainnet), common.HexToAddress("0x00000000000000000000000000000000c0ffee77")
@@ -51,7 +51,7 @@ func TestFaucetGivesUSDCAndCoinsForGas(t *testing.T) {
 	}
 }
 
-func TestFaucetIsForProgramsOfThisMachineAndBounded(t *testing.T) {
+func TestFaucet_IsForProgramsOfThisMachineAndBounded(t *testing.T) {
 	t.Parallel()
 	clock := time.Date(2026, time.November, 20, 14, 0, 0, 0, time.UTC)
 	f := &faucet{now: func() time.Time { return clock }, rpc: "http://127.0.0.1:1", key: nil}

@@ -20,7 +20,7 @@ func slot1967(name string) common.Hash {
 	return common.BigToHash(hash.Sub(hash, big.NewInt(1)))
 }
 
-func TestProxiesOfEveryKindReachTheSameCode(t *testing.T) {
+func TestProxies_OfEveryKindReachTheSameCode(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Chains: []chain.ID{chain.BaseMainnet}})
 	writer := s.Accounts()[2]
@@ -61,7 +61,7 @@ func TestProxiesOfEveryKindReachTheSameCode(t *testing.T) {
 	}
 }
 
-func TestMulticallAnswersManyCallsAtOnce(t *testing.T) {
+func TestMulticall_AnswersManyCallsAtOnce(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Chains: []chain.ID{chain.ArbitrumOne}})
 	token := s.usdc(t, chain.ArbitrumOne)

@@ -124,7 +124,7 @@ func eventually(t *testing.T, what string, done func() bool) {
 	}
 }
 
-func TestStartRunsAllChainsBehindTwoUpstreamsEach(t *testing.T) {
+func TestStart_RunsAllChainsBehindTwoUpstreamsEach(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{})
 	count, names := map[chain.ID]int{}, map[string]bool{}
@@ -145,7 +145,7 @@ func TestStartRunsAllChainsBehindTwoUpstreamsEach(t *testing.T) {
 	}
 }
 
-func TestStartRunsOnlyTheChainsAskedFor(t *testing.T) {
+func TestStart_RunsOnlyTheChainsAskedFor(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Chains: []chain.ID{chain.PolygonPoS}})
 	got := s.Upstreams()
@@ -161,7 +161,7 @@ func TestStartRunsOnlyTheChainsAskedFor(t *testing.T) {
 	}
 }
 
-func TestStoppedUpstreamRefusesWhileTheOtherAnswersAndComesBackAtTheSameAddress(t *testing.T) {
+func TestUpstream_StoppedOneRefusesAndReturnsAtTheSameAddress(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Chains: []chain.ID{chain.EthMainnet, chain.SolanaMainnet}})
 	for id, method := range map[chain.ID]string{chain.EthMainnet: "eth_blockNumber", chain.SolanaMainnet: "getSlot"} {
@@ -182,7 +182,7 @@ func TestStoppedUpstreamRefusesWhileTheOtherAnswersAndComesBackAtTheSameAddress(
 	}
 }
 
-func TestUpstreamKeepsConnectionsOpen(t *testing.T) {
+func TestUpstream_KeepsConnectionsOpen(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Chains: []chain.ID{chain.ArbitrumOne, chain.SolanaMainnet}})
 	for id, method := range map[chain.ID]string{chain.ArbitrumOne: "eth_chainId", chain.SolanaMainnet: "getHealth"} {

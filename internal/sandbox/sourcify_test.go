@@ -62,7 +62,7 @@ func (s *Sandbox) listing(t *testing.T, path string) (status int, l listing) {
 	return status, l
 }
 
-func TestSourcifyKnowsTheContractsOfTheSandbox(t *testing.T) {
+func TestSourcify_KnowsTheContractsOfTheSandbox(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Chains: []chain.ID{chain.BaseMainnet, chain.EthMainnet}})
 	const fields = "?fields=abi,compilation,proxyResolution"
@@ -97,7 +97,7 @@ func TestSourcifyKnowsTheContractsOfTheSandbox(t *testing.T) {
 	}
 }
 
-func TestSourcifySaysWhatItDoesNotKnow(t *testing.T) {
+func TestSourcify_SaysWhatItDoesNotKnow(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Chains: []chain.ID{chain.BaseMainnet}})
 	for path, want := range map[string]struct {
@@ -122,7 +122,7 @@ func TestSourcifySaysWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
-func TestSignatureDatabaseKnowsWhatContractsHave(t *testing.T) {
+func TestSignatureDatabase_KnowsWhatContractsHave(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Chains: []chain.ID{chain.PolygonPoS}})
 	type candidate struct {
@@ -178,7 +178,7 @@ func TestSignatureDatabaseKnowsWhatContractsHave(t *testing.T) {
 	}
 }
 
-func TestServicesCanBeGivenTrouble(t *testing.T) {
+func TestServices_CanBeGivenTrouble(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Chains: []chain.ID{chain.OptimismMainnet}})
 	service := s.Sourcify()

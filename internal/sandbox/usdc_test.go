@@ -52,7 +52,7 @@ func (s *Sandbox) usdc(t *testing.T, id chain.ID) contract {
 	return s.contract(t, id, "FiatTokenV2_2", USDC(id))
 }
 
-func TestUSDCIsTheRealTokenOnEveryChain(t *testing.T) {
+func TestUSDC_IsTheRealTokenOnEveryChain(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{})
 	for id, chainID := range evmChains {
@@ -109,7 +109,7 @@ var usdcTypes = apitypes.Types{
 	},
 }
 
-func TestUSDCMovesBySignatureThatSomebodyElseRelays(t *testing.T) {
+func TestUSDC_MovesByASignatureThatSomebodyElseRelays(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Chains: []chain.ID{chain.BaseMainnet}})
 	token := s.usdc(t, chain.BaseMainnet)
@@ -156,7 +156,7 @@ func TestUSDCMovesBySignatureThatSomebodyElseRelays(t *testing.T) {
 	}
 }
 
-func TestHistoryHasUSDCGoingInAndOutOfFundedAccounts(t *testing.T) {
+func TestUSDC_HistoryHasItGoingInAndOutOfFundedAccounts(t *testing.T) {
 	t.Parallel()
 	s := start(t, Options{Chains: []chain.ID{chain.PolygonPoS}})
 	url := s.upstream(t, chain.PolygonPoS, 0).URL

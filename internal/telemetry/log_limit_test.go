@@ -8,7 +8,7 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 )
 
-func TestAFewOfAKindAreWrittenAndTheOthersCounted(t *testing.T) {
+func TestLogLimit_WritesAFewOfAKindAndCountsTheOthers(t *testing.T) {
 	t.Parallel()
 	clock := testkit.NewClock(time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC))
 	l := telemetry.NewLogLimit[string](3, 10*time.Second, clock.Now)

@@ -7,7 +7,7 @@ import (
 	"github.com/chainaccess/gateway/internal/telemetry"
 )
 
-func TestMailsAreCountedByTheKindsThatThereAre(t *testing.T) {
+func TestMails_AreCountedByKnownKinds(t *testing.T) {
 	t.Parallel()
 	m := telemetry.NewMetrics()
 	mails := m.WatchMails([]string{"sign_in", "welcome"}, []string{"sent", "given_up"})

@@ -39,7 +39,7 @@ func busy(t testing.TB) *telemetry.Metrics {
 	return m
 }
 
-func TestNamesAndHelpTextsFollowTheConventionsOfPrometheus(t *testing.T) {
+func TestMetrics_NamesAndHelpFollowPrometheusConventions(t *testing.T) {
 	t.Parallel()
 	families, err := busy(t).Registry.Gather()
 	if err != nil {
@@ -77,7 +77,7 @@ func value(t *testing.T, exposition, series string) string {
 	return v
 }
 
-func TestCallsAreCountedByChainClassAndOutcome(t *testing.T) {
+func TestMetrics_CallsAreCountedByChainClassAndOutcome(t *testing.T) {
 	t.Parallel()
 	m := telemetry.NewMetrics()
 	m.Calls.Done(chain.EthMainnet, &telemetry.Call{
@@ -126,7 +126,7 @@ func TestCallsAreCountedByChainClassAndOutcome(t *testing.T) {
 	}
 }
 
-func TestUpstreamsAreCountedByNameAndGoneWhenRemoved(t *testing.T) {
+func TestMetrics_UpstreamsAreCountedByNameAndGoneWhenRemoved(t *testing.T) {
 	t.Parallel()
 	m := busy(t)
 	outcomes := []string{"answer", "unreachable"}
@@ -183,7 +183,7 @@ func TestUpstreamsAreCountedByNameAndGoneWhenRemoved(t *testing.T) {
 	}
 }
 
-func TestTheCacheIsReadAtEachScrape(t *testing.T) {
+func TestMetrics_CacheIsReadAtEachScrape(t *testing.T) {
 	t.Parallel()
 	got := scrape(t, busy(t))
 	for series, want := range map[string]string{
@@ -201,7 +201,7 @@ func TestTheCacheIsReadAtEachScrape(t *testing.T) {
 	}
 }
 
-func TestRoundTripsToTheMeterAreMeasured(t *testing.T) {
+func TestMetrics_RoundTripsToTheMeterAreMeasured(t *testing.T) {
 	t.Parallel()
 	m := telemetry.NewMetrics()
 	m.Pipelines.End(m.Pipelines.Begin(), 5, true)
@@ -217,7 +217,7 @@ func TestRoundTripsToTheMeterAreMeasured(t *testing.T) {
 	}
 }
 
-func TestWithoutMetricsNothingIsCounted(t *testing.T) {
+func TestMetrics_NilCountsNothing(t *testing.T) {
 	t.Parallel()
 	var calls *telemetry.Calls
 	calls.Done(chain.EthMainnet, &telemetry.Call{Reason: fault.RateWindow})
@@ -235,8 +235,8 @@ func TestWithoutMetricsNothingIsCounted(t *testing.T) {
 	pipelines.End(pipelines.Begin(), 1, true)
 }
 
-// TestCountingAllocatesNothing covers what every call counts.
-func TestCountingAllocatesNothing(t *testing.T) { //nolint:paralleltest // allocations are counted per process
+// TestMetrics_CountingAllocatesNothing covers what every call counts.
+func TestMetrics_CountingAllocatesNothing(t *testing.T) { //nolint:paralleltest // allocations are counted per process
 	m := telemetry.NewMetrics()
 	step := recordStep(m)
 	step()

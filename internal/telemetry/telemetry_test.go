@@ -14,7 +14,7 @@ import (
 	"github.com/chainaccess/gateway/internal/telemetry"
 )
 
-func TestJSONLogsAreOneObjectPerLine(t *testing.T) {
+func TestLog_JSONIsOneObjectPerLine(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	log := telemetry.NewLogger(&out, "json", slog.LevelInfo)
@@ -40,7 +40,7 @@ func TestJSONLogsAreOneObjectPerLine(t *testing.T) {
 	}
 }
 
-func TestTextLogsAreReadable(t *testing.T) {
+func TestLog_TextIsReadable(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	telemetry.NewLogger(&out, "text", slog.LevelInfo).Error("refund failed", "units", 1000)
@@ -50,7 +50,7 @@ func TestTextLogsAreReadable(t *testing.T) {
 	}
 }
 
-func TestLevelKeepsQuieterMessagesOut(t *testing.T) {
+func TestLog_LevelKeepsQuieterMessagesOut(t *testing.T) {
 	t.Parallel()
 	for _, format := range []string{"json", "text"} {
 		for _, level := range []slog.Level{slog.LevelDebug, slog.LevelInfo, slog.LevelWarn, slog.LevelError} {
@@ -75,7 +75,7 @@ func scrape(t *testing.T, m *telemetry.Metrics) string {
 	return answer.Body.String()
 }
 
-func TestCountersAreExposedFromZero(t *testing.T) {
+func TestMetrics_CountersAreExposedFromZero(t *testing.T) {
 	t.Parallel()
 	m := telemetry.NewMetrics()
 	names := map[string]func(){
@@ -103,7 +103,7 @@ func TestCountersAreExposedFromZero(t *testing.T) {
 }
 
 // Each process has its own registry, so that two roles in one process count separately.
-func TestTwoSetsOfMetricsCountApart(t *testing.T) {
+func TestMetrics_TwoSetsCountApart(t *testing.T) {
 	t.Parallel()
 	one, other := telemetry.NewMetrics(), telemetry.NewMetrics()
 	one.UsageFlushed.Add(3)

@@ -49,7 +49,7 @@ func request(t testing.TB, tr *telemetry.Tracer, sampledByClient bool) {
 	span.End()
 }
 
-func TestSpansArriveAtTheReceiverAsATree(t *testing.T) {
+func TestSpans_ArriveAtTheReceiverAsATree(t *testing.T) {
 	t.Parallel()
 	tr, receiver := tracer(t, nil)
 	request(t, tr, true)
@@ -76,7 +76,7 @@ func TestSpansArriveAtTheReceiverAsATree(t *testing.T) {
 
 // A client's traceparent becomes a link and does not affect sampling, unless the operator
 // configured that clients are followed.
-func TestClientsDecideNothingAboutTracesUnlessFollowed(t *testing.T) {
+func TestTraces_ClientsDecideNothingUnlessFollowed(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		follow, sampled bool
@@ -108,7 +108,7 @@ func TestClientsDecideNothingAboutTracesUnlessFollowed(t *testing.T) {
 	}
 }
 
-func TestSamplersKeepTheirShare(t *testing.T) {
+func TestSampler_KeepsItsShare(t *testing.T) {
 	t.Parallel()
 	const requests = 200
 	for _, tc := range []struct {
@@ -143,7 +143,7 @@ func TestSamplersKeepTheirShare(t *testing.T) {
 }
 
 //nolint:paralleltest // the library's error handler is global
-func TestAReceiverThatIsAwayIsToldWithoutItsAddress(t *testing.T) {
+func TestReceiver_UnreachableIsReportedWithoutItsAddress(t *testing.T) {
 	var out bytes.Buffer
 	address := testkit.ClosedAddress(t)
 	tr, _ := tracer(t, func(o *telemetry.Tracing) {
@@ -162,7 +162,7 @@ func TestAReceiverThatIsAwayIsToldWithoutItsAddress(t *testing.T) {
 	}
 }
 
-func TestARefusalOfTheReceiverIsToldByItsStatusAlone(t *testing.T) { //nolint:paralleltest // as above
+func TestReceiver_RefusalIsReportedByItsStatusAlone(t *testing.T) { //nolint:paralleltest // as above
 	for status, want := range map[int]string{
 		http.StatusUnauthorized: "HTTP 401", http.StatusForbidden: "HTTP 403",
 		http.StatusTooManyRequests: "cannot take them now",
@@ -210,7 +210,7 @@ func work(tr *telemetry.Tracer, r *http.Request) {
 	span.End()
 }
 
-func TestTracingThatIsOffAllocatesNothing(t *testing.T) { //nolint:paralleltest // allocations are counted per process
+func TestTracing_OffAllocatesNothing(t *testing.T) { //nolint:paralleltest // allocations are counted per process
 	off, err := telemetry.NewTracer(t.Context(), telemetry.Tracing{Sampler: "always_on"})
 	if err != nil || off != nil {
 		t.Fatalf("without an endpoint: %v, %v", off, err)

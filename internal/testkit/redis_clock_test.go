@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 )
 
-func TestClockOfRedisStepsWhileItRunsAndStaysOverARestart(t *testing.T) {
+func TestRedisClock_StepsWhileRunningAndStaysOverARestart(t *testing.T) {
 	t.Parallel()
 	server := testkit.Redis(t, testkit.WithClock(), testkit.WithAppendOnly())
 	client := redis.NewClient(&redis.Options{Addr: server.Addr})

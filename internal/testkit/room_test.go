@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-func TestRoomIsWaitedForOnlyAtTheEndOfAnHourOrDay(t *testing.T) {
+func TestRoom_IsWaitedForOnlyAtTheEndOfAnHourOrDay(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
 	for _, row := range []struct {

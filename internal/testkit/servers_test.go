@@ -28,7 +28,7 @@ func connect(t *testing.T, url string) *pgx.Conn {
 	return conn
 }
 
-func TestEachTestHasAMigratedDatabaseOfItsOwn(t *testing.T) {
+func TestPostgres_EachTestHasAMigratedDatabaseOfItsOwn(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"a", "b", "c"} {
 		t.Run(name, func(t *testing.T) {
@@ -47,7 +47,7 @@ func TestEachTestHasAMigratedDatabaseOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestOwnPostgresKeepsWhatWasCommittedOverAnImmediateStop(t *testing.T) {
+func TestOwnPostgres_KeepsCommitsOverAnImmediateStop(t *testing.T) {
 	t.Parallel()
 	server := testkit.OwnPostgres(t)
 	conn := connect(t, server.URL)
@@ -71,7 +71,7 @@ func TestOwnPostgresKeepsWhatWasCommittedOverAnImmediateStop(t *testing.T) {
 	}
 }
 
-func TestDatabaseIsDroppedWithItsTest(t *testing.T) { //nolint:tparallel // it looks at what the inner test left
+func TestPostgres_DatabaseIsDroppedWithItsTest(t *testing.T) { //nolint:tparallel // it looks at what the inner test left
 	t.Parallel()
 	var url string
 	t.Run("inner", func(t *testing.T) { //nolint:paralleltest // the outer test looks at what it left
@@ -94,7 +94,7 @@ func redisClient(t *testing.T, r *testkit.RedisServer) *redis.Client {
 	return c
 }
 
-func TestRedisWithAppendOnlyKeepsWhatItAcknowledged(t *testing.T) {
+func TestRedis_AppendOnlyKeepsWhatItAcknowledged(t *testing.T) {
 	t.Parallel()
 	r := testkit.Redis(t, testkit.WithAppendOnly())
 	if err := redisClient(t, r).Set(t.Context(), "k", "v", 0).Err(); err != nil {
@@ -107,7 +107,7 @@ func TestRedisWithAppendOnlyKeepsWhatItAcknowledged(t *testing.T) {
 	}
 }
 
-func TestRedisForgetsAtARestart(t *testing.T) {
+func TestRedis_ForgetsAtARestart(t *testing.T) {
 	t.Parallel()
 	r := testkit.Redis(t)
 	if err := redisClient(t, r).Set(t.Context(), "k", "v", 0).Err(); err != nil {
@@ -119,7 +119,7 @@ func TestRedisForgetsAtARestart(t *testing.T) {
 	}
 }
 
-func TestKilledRedisRefusesConnections(t *testing.T) {
+func TestRedis_KilledRefusesConnections(t *testing.T) {
 	t.Parallel()
 	r := testkit.Redis(t)
 	r.Kill(t)
@@ -130,7 +130,7 @@ func TestKilledRedisRefusesConnections(t *testing.T) {
 	}
 }
 
-func TestPausedRedisAnswersAfterResume(t *testing.T) {
+func TestRedis_PausedAnswersAfterResume(t *testing.T) {
 	t.Parallel()
 	r := testkit.Redis(t)
 	c := redisClient(t, r)
@@ -151,7 +151,7 @@ func TestPausedRedisAnswersAfterResume(t *testing.T) {
 	}
 }
 
-func TestEachTestHasATemporalNamespaceOfItsOwn(t *testing.T) {
+func TestTemporal_EachTestHasANamespaceOfItsOwn(t *testing.T) {
 	t.Parallel()
 	stage := temporal.NewSearchAttributeKeyKeyword("Stage")
 	for _, name := range []string{"a", "b"} {
@@ -186,7 +186,7 @@ func TestEachTestHasATemporalNamespaceOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestClusterServesEverySlotAndOutlivesANode(t *testing.T) {
+func TestCluster_ServesEverySlotAndOutlivesANode(t *testing.T) {
 	t.Parallel()
 	c := testkit.RedisCluster(t, testkit.WithAppendOnly())
 	clients := make([]*redis.Client, len(c.Nodes))

@@ -38,7 +38,7 @@ func post(t *testing.T, url, body string) (int, http.Header, string, error) {
 
 const call = `{"jsonrpc":"2.0","id":12345678901234567890,"method":"eth_call","params":[]}`
 
-func TestUpstreamEchoesIDsByteForByteAndRecordsRequests(t *testing.T) {
+func TestUpstream_EchoesIDsByteForByteAndRecordsRequests(t *testing.T) {
 	t.Parallel()
 	u := testkit.Upstream(t)
 	u.On("eth_call", testkit.Result(json.RawMessage(`{ "a":1}`)))
@@ -65,7 +65,7 @@ func TestUpstreamEchoesIDsByteForByteAndRecordsRequests(t *testing.T) {
 	}
 }
 
-func TestUpstreamUsesUpItsQueuesFirst(t *testing.T) {
+func TestUpstream_UsesUpItsQueuesFirst(t *testing.T) {
 	t.Parallel()
 	u := testkit.Upstream(t)
 	u.Default(testkit.Result("default"))
@@ -79,7 +79,7 @@ func TestUpstreamUsesUpItsQueuesFirst(t *testing.T) {
 	}
 }
 
-func TestUpstreamAnswersInEveryWay(t *testing.T) {
+func TestUpstream_AnswersInEveryWay(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		reply  testkit.Reply
@@ -143,7 +143,7 @@ func contains(want string) func(http.Header, string) bool {
 	return func(_ http.Header, body string) bool { return strings.Contains(body, want) }
 }
 
-func TestUpstreamBreaksConnections(t *testing.T) {
+func TestUpstream_BreaksConnections(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		prepare  func(*testkit.UpstreamServer)
@@ -180,7 +180,7 @@ func TestUpstreamBreaksConnections(t *testing.T) {
 	}
 }
 
-func TestUpstreamHangsUntilReleased(t *testing.T) {
+func TestUpstream_HangsUntilReleased(t *testing.T) {
 	t.Parallel()
 	u := testkit.Upstream(t)
 	u.Default(testkit.Hang(testkit.Result("late")))
@@ -201,7 +201,7 @@ func TestUpstreamHangsUntilReleased(t *testing.T) {
 	}
 }
 
-func TestClockMovesOnlyWhenAdvanced(t *testing.T) {
+func TestClock_MovesOnlyWhenAdvanced(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 	clock := testkit.NewClock(start)

@@ -59,7 +59,7 @@ func (b *bundle) incidents(t *testing.T) (n int) {
 	return n
 }
 
-func TestUsersOfAChainAreToldOnceThatItIsDownAndOnceThatItIsOver(t *testing.T) {
+func TestIncident_UsersAreToldOnceOfItsStartAndOnceOfItsEnd(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	used := b.clock.Now().AddDate(0, 0, -29)
@@ -110,7 +110,7 @@ func TestUsersOfAChainAreToldOnceThatItIsDownAndOnceThatItIsOver(t *testing.T) {
 	}
 }
 
-func TestAShortDisturbanceIsNoIncident(t *testing.T) {
+func TestIncident_ShortDisturbanceIsNone(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	id, _ := b.buyer(t, "UTC", true, "ann@buyer.example")
@@ -125,7 +125,7 @@ func TestAShortDisturbanceIsNoIncident(t *testing.T) {
 	}
 }
 
-func TestWhatNobodyMeasuredIsNoIncident(t *testing.T) {
+func TestIncident_UnmeasuredTimeIsNone(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	id, _ := b.buyer(t, "UTC", true, "ann@buyer.example")
@@ -148,7 +148,7 @@ func TestWhatNobodyMeasuredIsNoIncident(t *testing.T) {
 	}
 }
 
-func TestAFlappingChainIsOneIncident(t *testing.T) {
+func TestIncident_FlappingChainIsOne(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	id, _ := b.buyer(t, "UTC", true, "ann@buyer.example")
@@ -165,7 +165,7 @@ func TestAFlappingChainIsOneIncident(t *testing.T) {
 
 // A chain that is no longer served is never measured again: its incident ends when it was last
 // seen, and the users who were told of it get a mail.
-func TestAnIncidentOfAChainThatIsServedNoMoreEnds(t *testing.T) {
+func TestIncident_EndsWhenItsChainIsServedNoMore(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	id, users := b.buyer(t, "UTC", true, "ann@buyer.example")
@@ -200,7 +200,7 @@ func TestAnIncidentOfAChainThatIsServedNoMoreEnds(t *testing.T) {
 	}
 }
 
-func TestTellingManyGoesOnWhereItWasInterrupted(t *testing.T) {
+func TestIncident_NotifyingManyContinuesWhereItWasInterrupted(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	const accounts = 230
@@ -229,7 +229,7 @@ func TestTellingManyGoesOnWhereItWasInterrupted(t *testing.T) {
 	}
 }
 
-func TestAnIncidentThatEndsWhileItIsToldIsOverForThoseWhoKnow(t *testing.T) {
+func TestIncident_EndedWhileNotifyingIsOverForThoseWhoKnow(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	const accounts = 130
@@ -274,7 +274,7 @@ func (b *bundle) prepared() int {
 	return len(b.letters)
 }
 
-func TestWhatIsSeenOfChainsIsRecordedOnceHoweverManyLook(t *testing.T) {
+func TestIncident_IsRecordedOnceHoweverManyWatch(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	start := b.clock.Now().UTC().Truncate(upstream.SlotLength)

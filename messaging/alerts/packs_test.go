@@ -45,7 +45,7 @@ func (b *bundle) packResult(t *testing.T, p store.Pack, days int) string { //nol
 	return result
 }
 
-func TestHoldersAreToldThirtyAndSevenDaysBeforeAPackExpires(t *testing.T) {
+func TestPackExpiry_HoldersAreToldThirtyAndSevenDaysBefore(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	id, users := b.buyer(t, "Europe/Berlin", false, "ann@buyer.example", "bob@buyer.example")
@@ -83,7 +83,7 @@ func TestHoldersAreToldThirtyAndSevenDaysBeforeAPackExpires(t *testing.T) {
 	}
 }
 
-func TestAPackOfAFewDaysIsToldOfOnce(t *testing.T) {
+func TestPackExpiry_PackOfAFewDaysIsNotifiedOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	id, users := b.buyer(t, "UTC", false, "ann@buyer.example")
@@ -93,7 +93,7 @@ func TestAPackOfAFewDaysIsToldOfOnce(t *testing.T) {
 	b.wantMails(t, "five days before", fmt.Sprintf("pack/%s/7/%s", p.ID, users[0]))
 }
 
-func TestNobodyIsToldOfAPackThatIsUsedUpOrThatNobodyWantsToHearOf(t *testing.T) {
+func TestPackExpiry_UsedUpOrUnsubscribedIsNotNotified(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	soon := b.clock.Now().AddDate(0, 0, 20)
@@ -119,7 +119,7 @@ func TestNobodyIsToldOfAPackThatIsUsedUpOrThatNobodyWantsToHearOf(t *testing.T) 
 	}
 }
 
-func TestManyPacksAreToldOfInOneSweepAndByManySweepersOnce(t *testing.T) {
+func TestPackExpiry_ManyGoInOneSweepAndConcurrentSweepsNotifyOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	id, _ := b.buyer(t, "UTC", false, "ann@buyer.example")

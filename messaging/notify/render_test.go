@@ -160,7 +160,7 @@ func render(t *testing.T, m notify.Mail, zone string) notify.Content {
 	return c
 }
 
-func TestMailsReadAsTheGoldenFilesSay(t *testing.T) {
+func TestRender_MailsReadAsTheGoldenFilesSay(t *testing.T) {
 	t.Parallel()
 	seen := map[notify.Kind]bool{}
 	for name, m := range samples {
@@ -179,7 +179,7 @@ func TestMailsReadAsTheGoldenFilesSay(t *testing.T) {
 	}
 }
 
-func TestBothFormsOfAMailSayTheSame(t *testing.T) {
+func TestRender_BothFormsSayTheSame(t *testing.T) {
 	t.Parallel()
 	for name, m := range samples {
 		c := render(t, m, "")
@@ -214,7 +214,7 @@ func TestBothFormsOfAMailSayTheSame(t *testing.T) {
 	}
 }
 
-func TestHTMLLoadsNothingAndRunsNothing(t *testing.T) {
+func TestRender_HTMLLoadsNothingAndRunsNothing(t *testing.T) {
 	t.Parallel()
 	allowed := regexp.MustCompile(`^(https://gateway\.example(/|$)|mailto:support@gateway\.example$)`)
 	for name, m := range samples {
@@ -251,7 +251,7 @@ func TestHTMLLoadsNothingAndRunsNothing(t *testing.T) {
 const hostile = "Ann\r\nBcc: all@victim.example\r\n\r\n<script>alert(1)</script><a " +
 	"href=\"https://evil.example\">x</a> \u202egnp.exe\u2028\x00{{.House}}"
 
-func TestTextsOfOthersStayTextAndOneLine(t *testing.T) {
+func TestRender_TextsOfOthersStayTextAndOneLine(t *testing.T) {
 	t.Parallel()
 	for name, m := range samples {
 		changed := reflect.New(reflect.TypeOf(m)).Elem()
@@ -284,7 +284,7 @@ func TestTextsOfOthersStayTextAndOneLine(t *testing.T) {
 	}
 }
 
-func TestALongNameIsCut(t *testing.T) {
+func TestRender_LongNameIsCut(t *testing.T) {
 	t.Parallel()
 	if got := notify.Spoken(strings.Repeat("é", 500)); got != strings.Repeat("é", 199)+"…" {
 		t.Errorf("got %d letters: %s", len([]rune(got)), got)
@@ -294,7 +294,7 @@ func TestALongNameIsCut(t *testing.T) {
 	}
 }
 
-func TestAPassageIsLongerThanAName(t *testing.T) {
+func TestRender_PassageMayBeLongerThanAName(t *testing.T) {
 	t.Parallel()
 	for length, want := range map[int]string{1000: strings.Repeat("é", 1000), 1001: strings.Repeat("é", 999) + "…"} {
 		c := render(t, notify.EnterpriseWish{
@@ -306,7 +306,7 @@ func TestAPassageIsLongerThanAName(t *testing.T) {
 	}
 }
 
-func TestProseKeepsItsLinesAndNothingElse(t *testing.T) {
+func TestRender_ProseKeepsItsLinesAndNothingElse(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]string{
 		"":                                 nil,
@@ -332,7 +332,7 @@ func TestProseKeepsItsLinesAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestALinkThatLeadsElsewhereIsNoMail(t *testing.T) {
+func TestRender_RefusesALinkThatLeadsElsewhere(t *testing.T) {
 	t.Parallel()
 	for _, link := range []string{
 		"", "/overview", "https://gateway.example.evil.example/x", "https://evil.example/https://gateway.example",
@@ -353,7 +353,7 @@ func TestALinkThatLeadsElsewhereIsNoMail(t *testing.T) {
 	}
 }
 
-func TestTimesAreToldInTheReadersZone(t *testing.T) {
+func TestRender_TimesAreInTheReadersZone(t *testing.T) {
 	t.Parallel()
 	suspended := samples["account_suspended"]
 	for zone, want := range map[string]string{
@@ -369,7 +369,7 @@ func TestTimesAreToldInTheReadersZone(t *testing.T) {
 	}
 }
 
-func TestMailsAreReadAsTheyWereWritten(t *testing.T) {
+func TestRender_MailsParseAsTheyWereWritten(t *testing.T) {
 	t.Parallel()
 	for name, m := range samples {
 		text, err := notify.Encode(m)

@@ -76,7 +76,7 @@ func parcel(t *testing.T) notify.Message {
 	}
 }
 
-func TestBothFormsArriveAsTheyWereWritten(t *testing.T) {
+func TestSMTP_BothFormsArriveAsTheyWereWritten(t *testing.T) {
 	t.Parallel()
 	box := catcher(t, mailbox.Options{})
 	p := parcel(t)
@@ -106,8 +106,9 @@ func TestBothFormsArriveAsTheyWereWritten(t *testing.T) {
 	}
 }
 
-// TestAMailThatCanBeStoppedSaysHowToMailPrograms checks the two headers of RFC 8058, section 3.1.
-func TestAMailThatCanBeStoppedSaysHowToMailPrograms(t *testing.T) {
+// TestSMTP_UnsubscribeHeadersAreSetWhereAMailCanBeStopped checks the two headers of RFC 8058,
+// section 3.1.
+func TestSMTP_UnsubscribeHeadersAreSetWhereAMailCanBeStopped(t *testing.T) {
 	t.Parallel()
 	box := catcher(t, mailbox.Options{})
 	p := parcel(t)
@@ -148,7 +149,7 @@ func certified(t *testing.T) (server, client *tls.Config) {
 	}
 }
 
-func TestMailGoesOnlyOverTheConnectionThatWasAskedFor(t *testing.T) {
+func TestSMTP_UsesOnlyTheConnectionThatWasAskedFor(t *testing.T) {
 	t.Parallel()
 	server, client := certified(t)
 	for _, c := range []struct {
@@ -219,7 +220,7 @@ func wantFailure(t *testing.T, err error, want notify.DeliveryError) { //nolint:
 	}
 }
 
-func TestRepliesDecideWhetherAMailIsTriedAgain(t *testing.T) {
+func TestSMTP_RepliesDecideWhetherAMailIsRetried(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		at   mailbox.Stage
@@ -246,7 +247,7 @@ func TestRepliesDecideWhetherAMailIsTriedAgain(t *testing.T) {
 	}
 }
 
-func TestAServerThatIsAwayIsToldFromAMailThatIsRefused(t *testing.T) {
+func TestSMTP_SeparatesAnUnreachableServerFromARefusedMail(t *testing.T) {
 	t.Parallel()
 	wantFailure(t, sender(t, testkit.ClosedAddress(t), nil).Deliver(testContext(t), parcel(t)),
 		notify.DeliveryError{Class: notify.ServerUnreachable, Whole: true})
@@ -261,7 +262,7 @@ func TestAServerThatIsAwayIsToldFromAMailThatIsRefused(t *testing.T) {
 	})
 }
 
-func TestAServerThatHangsIsLeft(t *testing.T) {
+func TestSMTP_HangingServerIsAbandoned(t *testing.T) {
 	t.Parallel()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -293,9 +294,9 @@ func TestAServerThatHangsIsLeft(t *testing.T) {
 	}
 }
 
-// TestWhatTheServerTookIsDeliveredEvenWhenItGoesAwayThen closes the connection right after the
+// TestSMTP_AcceptedMailIsDeliveredEvenIfTheServerThenGoesAway closes the connection right after the
 // server's reply to the mail.
-func TestWhatTheServerTookIsDeliveredEvenWhenItGoesAwayThen(t *testing.T) {
+func TestSMTP_AcceptedMailIsDeliveredEvenIfTheServerThenGoesAway(t *testing.T) {
 	t.Parallel()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {

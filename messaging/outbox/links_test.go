@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/messaging/outbox"
 )
 
-func TestASealedLinkOpensWhereItWasMadeForItsUseUntilItsEnd(t *testing.T) {
+func TestSealedLink_OpensWhereItWasMadeForItsUseUntilItExpires(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC)
 	box := func(secret string, now time.Time) *outbox.Outbox {

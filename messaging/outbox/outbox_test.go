@@ -16,7 +16,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-func TestAReasonHasOneMailWhoeverQueuesItHowOften(t *testing.T) {
+func TestQueue_IsIdempotentByReason(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	var queued sync.WaitGroup
@@ -38,7 +38,7 @@ func TestAReasonHasOneMailWhoeverQueuesItHowOften(t *testing.T) {
 	}
 }
 
-func TestTheRecordHoldsNeitherAddressNorTokenInTheClear(t *testing.T) {
+func TestQueue_StoresNeitherAddressNorTokenInTheClear(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.queue(t, signIn())
@@ -61,7 +61,7 @@ func TestTheRecordHoldsNeitherAddressNorTokenInTheClear(t *testing.T) {
 	}
 }
 
-func TestTheSameLetterIsSealedDifferentlyEachTime(t *testing.T) {
+func TestQueue_SameLetterIsSealedDifferentlyEachTime(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	first, err := b.outbox.Prepare(signIn())
@@ -80,7 +80,7 @@ func TestTheSameLetterIsSealedDifferentlyEachTime(t *testing.T) {
 	}
 }
 
-func TestARecipientIsNotFlooded(t *testing.T) {
+func TestQueue_RecipientIsNotFlooded(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	const most = 30
@@ -102,7 +102,7 @@ func TestARecipientIsNotFlooded(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeSentIsNotQueued(t *testing.T) {
+func TestQueue_RefusesWhatCannotBeSent(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for _, to := range []string{

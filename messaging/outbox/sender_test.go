@@ -91,7 +91,7 @@ func (b *bundle) await(t *testing.T, reason, what string, ok func(store.MailStat
 func sent(s store.MailState) bool   { return !s.SentAt.IsZero() }   //nolint:gocritic // a copy does no harm
 func failed(s store.MailState) bool { return !s.FailedAt.IsZero() } //nolint:gocritic // a copy does no harm
 
-func TestAMailIsSentAndWhatItHeldIsWiped(t *testing.T) {
+func TestSender_SendsAMailAndWipesItsContent(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	box := catcher(t, mailbox.Options{})
@@ -124,7 +124,7 @@ func TestAMailIsSentAndWhatItHeldIsWiped(t *testing.T) {
 	}
 }
 
-func TestMailsWaitWhileTheServerIsDownAndGoWhenItIsBack(t *testing.T) {
+func TestSender_MailsWaitWhileTheServerIsDown(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	var logged safeBuffer
@@ -178,7 +178,7 @@ func (s *safeBuffer) String() string {
 	return s.b.String()
 }
 
-func TestATemporaryRefusalIsTriedAgainAndAPermanentOneEndsTheMail(t *testing.T) {
+func TestSender_RetriesTemporaryRefusalsAndEndsOnPermanentOnes(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	var greylisted atomic.Int32
@@ -213,7 +213,7 @@ func TestATemporaryRefusalIsTriedAgainAndAPermanentOneEndsTheMail(t *testing.T) 
 	}
 }
 
-func TestALinkThatIsOverIsNotSent(t *testing.T) {
+func TestSender_DropsAnExpiredLink(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	box := catcher(t, mailbox.Options{})
@@ -238,7 +238,7 @@ func TestALinkThatIsOverIsNotSent(t *testing.T) {
 	}
 }
 
-func TestWithoutAServerMailsWaitAndOldLinksGo(t *testing.T) {
+func TestSender_MailsWaitWithoutAServerAndOldLinksExpire(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	over := signIn()
@@ -269,7 +269,7 @@ func TestWithoutAServerMailsWaitAndOldLinksGo(t *testing.T) {
 	}
 }
 
-func TestAMailOfAWorkerThatDiedIsSentByAnother(t *testing.T) {
+func TestSender_TakesOverAMailOfAWorkerThatDied(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	box := catcher(t, mailbox.Options{})
@@ -318,7 +318,7 @@ func (f *forgetful) EndMail(ctx context.Context, id store.MailID) error {
 	return f.Store.EndMail(ctx, id)
 }
 
-func TestAMailThatWasSentTwiceCanBeToldByItsMessageID(t *testing.T) {
+func TestSender_MailSentTwiceHasOneMessageID(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	box := catcher(t, mailbox.Options{})
@@ -339,7 +339,7 @@ func TestAMailThatWasSentTwiceCanBeToldByItsMessageID(t *testing.T) {
 	b.await(t, signInReason, "sent", sent)
 }
 
-func TestSeveralWorkersSendEachMailOnce(t *testing.T) {
+func TestSender_SeveralWorkersSendEachMailOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	box := catcher(t, mailbox.Options{Keep: 1000})
@@ -373,7 +373,7 @@ func TestSeveralWorkersSendEachMailOnce(t *testing.T) {
 	}
 }
 
-func TestAMailUnderWayIsFinishedWhenTheWorkerStops(t *testing.T) {
+func TestSender_FinishesAMailUnderWayWhenTheWorkerStops(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	begun, goOn := make(chan struct{}), make(chan struct{})
@@ -405,7 +405,7 @@ func TestAMailUnderWayIsFinishedWhenTheWorkerStops(t *testing.T) {
 	}
 }
 
-func TestLinksToSignInGoBeforeNews(t *testing.T) {
+func TestSender_SendsSignInLinksBeforeNews(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for n := range 20 {
@@ -425,7 +425,7 @@ func TestLinksToSignInGoBeforeNews(t *testing.T) {
 	}
 }
 
-func TestWhatWasSealedUnderAnotherSecretWaitsForTheRightOne(t *testing.T) {
+func TestSender_MailSealedUnderAnotherSecretWaits(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	box := catcher(t, mailbox.Options{})
@@ -443,7 +443,7 @@ func TestWhatWasSealedUnderAnotherSecretWaitsForTheRightOne(t *testing.T) {
 	}
 }
 
-func TestPartsOfOneRowCannotBePutIntoAnother(t *testing.T) {
+func TestSeal_PartsOfOneRowCannotBePutIntoAnother(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	box := catcher(t, mailbox.Options{})
@@ -465,7 +465,7 @@ func TestPartsOfOneRowCannotBePutIntoAnother(t *testing.T) {
 	}
 }
 
-func TestMailsAreForgottenWhenTheyAreLongOver(t *testing.T) {
+func TestSender_DeletesMailsThatAreLongOver(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	box := catcher(t, mailbox.Options{})

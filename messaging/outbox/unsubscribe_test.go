@@ -35,7 +35,7 @@ func stopToken(t *testing.T, m *mailbox.Mail) string {
 	return link.Query().Get("token")
 }
 
-func TestTheLinkOfAMailNamesItsReaderAndTopicAndNobodyMakesAnother(t *testing.T) {
+func TestUnsubscribeLink_NamesReaderAndTopicAndCannotBeForged(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	box := catcher(t, mailbox.Options{})
@@ -78,7 +78,7 @@ func TestTheLinkOfAMailNamesItsReaderAndTopicAndNobodyMakesAnother(t *testing.T)
 	}
 }
 
-func TestALetterThatCanBeStoppedNamesItsReader(t *testing.T) {
+func TestLetter_ThatCanBeStoppedNamesItsReader(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	nobody, unknown := incident(account.UserID{}), incident(account.NewUserID())

@@ -123,7 +123,7 @@ func (b *bundle) waiting(t *testing.T) map[string]int {
 	return counts
 }
 
-func TestOneAccountKeepsNoOthersTicketsFromTheOperator(t *testing.T) {
+func TestOperatorMail_OneAccountDoesNotCrowdOutOthersTickets(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	ann, hers := b.person(t, "ann@buyer.example")
@@ -142,7 +142,7 @@ func TestOneAccountKeepsNoOthersTicketsFromTheOperator(t *testing.T) {
 	}
 }
 
-func TestWhatTheOperatorWaitsForIsToldEachTimeAndTheRestOnceAnHour(t *testing.T) {
+func TestOperatorMail_TellsUrgentThingsEachTimeAndTheRestHourly(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	ann, hers := b.person(t, "ann@buyer.example")
@@ -164,7 +164,7 @@ func TestWhatTheOperatorWaitsForIsToldEachTimeAndTheRestOnceAnHour(t *testing.T)
 	}
 }
 
-func TestAReopenedTicketIsToldToTheOtherSide(t *testing.T) {
+func TestTicket_ReopenedOneNotifiesTheOtherSide(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	ann, hers := b.person(t, "ann@buyer.example")
@@ -183,7 +183,7 @@ func TestAReopenedTicketIsToldToTheOtherSide(t *testing.T) {
 	}
 }
 
-func TestFeedbackIsToldToTheOperator(t *testing.T) {
+func TestFeedback_IsMailedToTheOperator(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	ann, hers := b.person(t, "ann@buyer.example")
@@ -198,7 +198,7 @@ func TestFeedbackIsToldToTheOperator(t *testing.T) {
 	}
 }
 
-func TestADeskWithoutMailsTakesWishesAndTheWaitlist(t *testing.T) {
+func TestSupport_WithoutMailsTakesWishesAndTheWaitlist(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.Mails = nil
@@ -236,7 +236,7 @@ func (l *letters) Prepare(letter outbox.Mail) (store.NewMail, error) {
 
 // Withdrawing deletes the address everywhere. So the operator's mail has no address, and every mail
 // to the address has a link for withdrawing.
-func TestAnAnswerToAWishLeadsToWithdrawingIt(t *testing.T) {
+func TestWish_AnswerLinksToItsWithdrawal(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	kept := &letters{Mailer: b.Mails}
@@ -284,7 +284,7 @@ func TestAnAnswerToAWishLeadsToWithdrawingIt(t *testing.T) {
 }
 
 // The operator sees an address that left and returned as invited, so the mail must be sent.
-func TestWhoCameBackToTheWaitlistIsInvitedAgain(t *testing.T) {
+func TestWaitlist_ReturningAddressIsInvitedAgain(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	email, refusal := account.ParseEmail("ann@buyer.example")

@@ -8,7 +8,7 @@ import (
 	"github.com/chainaccess/gateway/messaging/ticket"
 )
 
-func TestAReferenceIsReadAsItIsWritten(t *testing.T) {
+func TestReference_IsReadAsItIsWritten(t *testing.T) {
 	t.Parallel()
 	if n, ok := ticket.ParseReference(ticket.Number(1001).Reference()); !ok || n != 1001 {
 		t.Errorf("read %d, %t", n, ok)
@@ -23,7 +23,7 @@ func TestAReferenceIsReadAsItIsWritten(t *testing.T) {
 	}
 }
 
-func TestATicketMovesAsItsPeopleSay(t *testing.T) {
+func TestTicket_MovesAsItsPeopleSay(t *testing.T) {
 	t.Parallel()
 	says := func(by ticket.Author) ticket.Move { return ticket.Move{By: by, Message: true} }
 	resolves := func(by ticket.Author, message bool) ticket.Move {
@@ -80,7 +80,7 @@ func called(reason fault.Reason) ticket.Evidence {
 	}
 }
 
-func TestCategoryAndPriorityFollowFromTheEvidence(t *testing.T) {
+func TestTicket_CategoryAndPriorityFollowFromTheEvidence(t *testing.T) {
 	t.Parallel()
 	down := called(fault.NoUpstream)
 	down.Chain = &ticket.ChainCondition{State: ticket.ChainDown}
@@ -115,7 +115,7 @@ func TestCategoryAndPriorityFollowFromTheEvidence(t *testing.T) {
 	}
 }
 
-func TestPathsComeFromTheFaultTableAndTheEvidence(t *testing.T) {
+func TestTicket_PathsComeFromTheFaultTableAndTheEvidence(t *testing.T) {
 	t.Parallel()
 	e := called(fault.DoorKeyDay)
 	e.Refusals = []ticket.RefusalCount{

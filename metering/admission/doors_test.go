@@ -8,7 +8,7 @@ import (
 	"github.com/chainaccess/gateway/metering/meter"
 )
 
-func TestOnlyWhatIsRefusedToADoorKeyNamesTheNextDoor(t *testing.T) {
+func TestAdmit_OnlyRefusalsOfDoorKeysNameTheNextDoor(t *testing.T) {
 	t.Parallel()
 	for _, door := range []account.Door{account.DoorPublic, account.DoorWallet} {
 		c := &Call{Subject: &meter.Subject{Identity: account.Identity{Door: door}}}

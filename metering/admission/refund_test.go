@@ -89,7 +89,7 @@ func TestRefund_PromisesNoMoreThanIsRecorded(t *testing.T) {
 	}
 }
 
-func TestARefundWhoseFirstTryHangsIsMadeByTheSecond(t *testing.T) {
+func TestRefund_HangingFirstAttemptIsRepeated(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		hang  int64

@@ -19,7 +19,7 @@ import (
 // Calls are charged to plan and packs, split over both, refunded, refused and served from the
 // cache; usage is flushed; projections and counters are lost; caps come and go. Every audit
 // meanwhile finds no difference.
-func TestAnAuditUnderLoadNeverAlarms(t *testing.T) {
+func TestAudit_UnderLoadNeverAlarms(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	holders := []*holder{
@@ -137,7 +137,7 @@ func (b *bundle) changeCaps(t *testing.T, h *holder, n int) {
 }
 
 // The meter's clock stepped back between a charge and its refund, so the refund is recorded first.
-func TestARefundRecordedBeforeItsChargeIsWaitedFor(t *testing.T) {
+func TestAudit_WaitsForTheChargeOfARecordedRefund(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	h := b.holder(t, 100*plan.Unit)
@@ -184,7 +184,7 @@ func TestARefundRecordedBeforeItsChargeIsWaitedFor(t *testing.T) {
 	late.Wait()
 }
 
-func TestAnAuditTellsItsProgress(t *testing.T) {
+func TestAudit_ReportsItsProgress(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	h := b.holder(t, plan.Unit)

@@ -106,7 +106,7 @@ func line(requests int64) account.UsageLine {
 	}
 }
 
-func TestFlushKilledBetweenCommitAndDropCountsNothingTwice(t *testing.T) {
+func TestFlush_KilledBetweenCommitAndDropCountsNothingTwice(t *testing.T) {
 	t.Parallel()
 	ctx, b := setup(t)
 	id := account.NewID()
@@ -130,7 +130,7 @@ func TestFlushKilledBetweenCommitAndDropCountsNothingTwice(t *testing.T) {
 	}
 }
 
-func TestOnlySlotsThatAreOverAreFlushed(t *testing.T) {
+func TestFlush_TakesOnlySlotsThatAreOver(t *testing.T) {
 	t.Parallel()
 	ctx, b := setup(t)
 	over, open := account.NewID(), account.NewID()
@@ -156,7 +156,7 @@ func TestOnlySlotsThatAreOverAreFlushed(t *testing.T) {
 	}
 }
 
-func TestFlushAllTakesOpenBucketsOfManyPages(t *testing.T) {
+func TestFlushAll_TakesOpenBucketsOfManyPages(t *testing.T) {
 	t.Parallel()
 	ctx, b := setup(t)
 	id := account.NewID()
@@ -175,7 +175,7 @@ func TestFlushAllTakesOpenBucketsOfManyPages(t *testing.T) {
 	}
 }
 
-func TestWatermarkStaysWhileUsageCannotBeCommitted(t *testing.T) {
+func TestWatermark_StaysWhileUsageCannotBeCommitted(t *testing.T) {
 	t.Parallel()
 	ctx, b := setup(t)
 	good, bad := account.NewID(), account.NewID()
@@ -200,7 +200,7 @@ func TestWatermarkStaysWhileUsageCannotBeCommitted(t *testing.T) {
 	}
 }
 
-func TestFlusherGoesOnAfterOutages(t *testing.T) {
+func TestFlusher_GoesOnAfterOutages(t *testing.T) {
 	t.Parallel()
 	ctx, b := setup(t)
 	id := account.NewID()
@@ -247,7 +247,7 @@ WHERE datname = current_database() AND pid <> pg_backend_pid()`)
 	}
 }
 
-func TestTheLastFlushBeginsASessionThatEndedUnawaresAgain(t *testing.T) {
+func TestFlusher_LastFlushReplacesASessionThatEndedUnawares(t *testing.T) {
 	t.Parallel()
 	ctx, b := setup(t)
 	id := account.NewID()
@@ -267,7 +267,7 @@ func TestTheLastFlushBeginsASessionThatEndedUnawaresAgain(t *testing.T) {
 	})
 }
 
-func TestFlushersShareTheRangesAndTakeOver(t *testing.T) {
+func TestFlusher_SeveralShareTheRangesAndTakeOver(t *testing.T) {
 	t.Parallel()
 	ctx, b := setup(t)
 	const shards, size = 8, 2

@@ -61,7 +61,7 @@ func dieFlushing() error {
 	return flush.New(m, dying{s}, flush.FromStore(s), flush.Options{}).FlushAll(ctx)
 }
 
-func TestFlusherKilledByTheSystemBetweenCommitAndDropCountsNothingTwice(t *testing.T) {
+func TestFlusher_KilledBySystemBetweenCommitAndDropCountsNothingTwice(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)

@@ -16,7 +16,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-func TestLatenciesFlushedByAProcessThatIsKilledBeforeTheDropCountOnce(t *testing.T) {
+func TestFlusher_KilledBeforeTheDropCountsLatenciesOnce(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	t.Cleanup(cancel)

@@ -52,7 +52,7 @@ func (b *bundle) marks(ctx context.Context, shard int, want time.Time) func() bo
 	}
 }
 
-func TestWatermarkGoesBackBeforeUsageThatCameBackIsCommitted(t *testing.T) {
+func TestWatermark_GoesBackBeforeReturnedUsageIsCommitted(t *testing.T) {
 	t.Parallel()
 	ctx, b := setup(t)
 	const shard, clean = 3, 900
@@ -85,7 +85,7 @@ func TestWatermarkGoesBackBeforeUsageThatCameBackIsCommitted(t *testing.T) {
 	}
 }
 
-func TestAFlusherThatBeginsDrawsWatermarksBackThatAreTooLate(t *testing.T) {
+func TestWatermark_ThatIsTooLateIsDrawnBackAtTheStart(t *testing.T) {
 	t.Parallel()
 	ctx, b := setup(t)
 	if err := b.store.SaveWatermarks(ctx, map[int]time.Time{3: start.Add(time.Hour)}); err != nil {
@@ -99,7 +99,7 @@ func TestAFlusherThatBeginsDrawsWatermarksBackThatAreTooLate(t *testing.T) {
 	down.Store(false)
 }
 
-func TestTheWatermarkOfAllUsageIsTold(t *testing.T) {
+func TestWatermark_OfAllUsageIsReported(t *testing.T) {
 	t.Parallel()
 	ctx, b := setup(t)
 	b.meter.add(3, account.NewID(), start, line(1)) // open: it must not hold back the others
@@ -120,7 +120,7 @@ func TestTheWatermarkOfAllUsageIsTold(t *testing.T) {
 	})
 }
 
-func TestTransactionsAreBoundedByTheirLines(t *testing.T) {
+func TestFlush_TransactionsAreBoundedByTheirLines(t *testing.T) {
 	t.Parallel()
 	ctx, b := setup(t)
 	const most, perBucket, buckets = 8192, 1000, 30
@@ -163,7 +163,7 @@ func TestTransactionsAreBoundedByTheirLines(t *testing.T) {
 }
 
 // With a backlog all ranges together may take longer than the timeout of one.
-func TestEveryRangeHasADeadlineOfItsOwn(t *testing.T) {
+func TestFlush_EveryRangeHasADeadlineOfItsOwn(t *testing.T) {
 	t.Parallel()
 	ctx, b := setup(t)
 	const ranges, size = 4, 256

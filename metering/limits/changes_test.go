@@ -24,7 +24,7 @@ import (
 
 var author = store.Author{Actor: "somebody", Origin: "test", Reason: "a test"}
 
-func TestAChangeThatCannotBePushedIsSaidNotToBeInForceAndIsPushedLater(t *testing.T) {
+func TestPush_FailedOneIsSaidNotToBeInForceAndRetried(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	h := b.holder(t, plan.Enterprise, account.Unlimited)
@@ -70,7 +70,7 @@ func TestAChangeThatCannotBePushedIsSaidNotToBeInForceAndIsPushedLater(t *testin
 }
 
 // A process dies between the commit of a change and its push.
-func TestAChangeWhoseProcessDiedIsPushedByAnother(t *testing.T) {
+func TestPush_OfAProcessThatDiedIsMadeByAnother(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	h := b.holder(t, plan.Enterprise, account.Unlimited)
@@ -99,7 +99,7 @@ func TestAChangeWhoseProcessDiedIsPushedByAnother(t *testing.T) {
 
 // A load has read the account, or the key, when the fence changes, the quota is spent, and the
 // meter loses what it had. When the load continues, it undoes neither.
-func TestALoadThatWasPausedWhileFencesChangedChangesNothing(t *testing.T) {
+func TestLoad_PausedWhileFencesChangedChangesNothing(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(b *bundle){
 		"and nothing was lost":               func(*bundle) {},
@@ -142,7 +142,7 @@ func TestALoadThatWasPausedWhileFencesChangedChangesNothing(t *testing.T) {
 	}
 }
 
-func TestASeedThatWasPausedWhileTheQuotaWasSpentChangesNothing(t *testing.T) {
+func TestSeed_PausedWhileTheQuotaWasSpentChangesNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	quick := b.past(t)
@@ -176,7 +176,7 @@ func TestASeedThatWasPausedWhileTheQuotaWasSpentChangesNothing(t *testing.T) {
 
 // A cap is lifted while its counter is being seeded, calls continue, and the cap comes back: its
 // counter includes those calls.
-func TestASeedDoesNotBringBackTheCounterOfAFenceThatWent(t *testing.T) {
+func TestSeed_DoesNotBringBackTheCounterOfARemovedFence(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	quick := b.past(t)
@@ -229,7 +229,7 @@ func settings(t *testing.T, text string) account.Settings {
 	return account.Settings(wish)
 }
 
-func TestFencesHoldFromTheAnswerOnInEveryProcess(t *testing.T) {
+func TestFences_HoldFromTheAnswerOnInEveryProcess(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	processes := []*bundle{b, b.another(t)}
@@ -302,7 +302,7 @@ func TestFencesHoldFromTheAnswerOnInEveryProcess(t *testing.T) {
 	}
 }
 
-func TestAGrantedPackIsDrawnAtOnce(t *testing.T) {
+func TestPack_GrantedOneIsDrawnAtOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	h := b.holder(t, plan.Free, account.Unlimited)
@@ -370,7 +370,7 @@ func (b *bundle) past(t *testing.T) *bundle {
 	return other
 }
 
-func TestACycleThatCannotBeIsRefusedAndOneToTheNanosecondIsSetOnce(t *testing.T) {
+func TestCycle_ImpossibleIsRefusedAndOneToTheNanosecondIsSetOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	h := b.holder(t, plan.Pro, account.Unlimited)
@@ -413,7 +413,7 @@ func (r rich) ChangeKey(ctx context.Context, id account.KeyID, action string, by
 	})
 }
 
-func TestPacksOfAnySizeLeaveAKeysCapAtTheLargest(t *testing.T) {
+func TestPack_AnySizeLeavesAKeysCapAtTheLargest(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	h := b.holder(t, plan.Free, account.Unlimited)
@@ -433,7 +433,7 @@ func (b *bundle) due(t *testing.T) {
 	}
 }
 
-func TestAPushThatCannotBeDoneKeepsNoOtherWaiting(t *testing.T) {
+func TestPush_ImpossibleOneKeepsNoOtherWaiting(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	stuck, h := b.holder(t, plan.Enterprise, account.Unlimited), b.holder(t, plan.Enterprise, account.Unlimited)
@@ -465,7 +465,7 @@ func TestAPushThatCannotBeDoneKeepsNoOtherWaiting(t *testing.T) {
 }
 
 // After a failover Redis may lack the newest write.
-func TestARevocationThatRedisForgotIsPushedAgain(t *testing.T) {
+func TestRevocation_ForgottenByRedisIsPushedAgain(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	h := b.holder(t, plan.Enterprise, account.Unlimited)
@@ -499,7 +499,7 @@ func TestARevocationThatRedisForgotIsPushedAgain(t *testing.T) {
 	}
 }
 
-func TestAPackThatIsKnownToBeUsedUpIsNoPartOfTheProjection(t *testing.T) {
+func TestPack_KnownToBeUsedUpIsNotInTheProjection(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	h := b.holder(t, plan.Free, account.Unlimited)

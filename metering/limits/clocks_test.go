@@ -26,7 +26,7 @@ func (b *bundle) on(t *testing.T, clock func() time.Time) *bundle {
 // Around a midnight at which a day, a period and a pack end, hosts whose clocks are minutes apart
 // admit, refuse and record the same, because Redis' clock decides. For one host it is past midnight
 // throughout, for the other it never is.
-func TestHostsWhoseClocksDifferAdmitRefuseAndRecordTheSame(t *testing.T) {
+func TestClocks_HostsThatDifferAdmitRefuseAndRecordTheSame(t *testing.T) {
 	t.Parallel()
 	server := testkit.Redis(t, testkit.WithClock())
 	b := setupOn(t, server.URL)
@@ -99,7 +99,7 @@ func TestHostsWhoseClocksDifferAdmitRefuseAndRecordTheSame(t *testing.T) {
 	}
 }
 
-func TestCapsOfKeysFollowTheMetersClock(t *testing.T) {
+func TestKeyCaps_FollowTheMetersClock(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	now := b.now(t)

@@ -116,7 +116,7 @@ func (b *bundle) charged(t *testing.T, of account.ID) plan.Units {
 	return units
 }
 
-func TestABoundKeyHasItsWalletsFencesInEveryProcessOnceItIsAnswered(t *testing.T) {
+func TestBind_BoundKeyHasItsWalletsFencesInEveryProcess(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	h := b.doorKey(t)
@@ -165,7 +165,7 @@ func (b *bundle) redisWindow(t *testing.T, id account.ID) {
 	}
 }
 
-func TestAWalletsAllowanceFollowsItToItsNextKey(t *testing.T) {
+func TestBind_WalletsAllowanceFollowsItToItsNextKey(t *testing.T) {
 	t.Parallel()
 	for name, apart := range map[string]int{"in another shard of the meter": 1, "within its shard": 0} {
 		t.Run(name, func(t *testing.T) {
@@ -226,7 +226,7 @@ func followsTheWallet(t *testing.T, b *bundle, first, second *holder) {
 }
 
 // In a shard a key's projection has one name, whichever of the shard's accounts the key belongs to.
-func TestAKeyThatMovesWithinAShardGoesOn(t *testing.T) {
+func TestAdopt_KeyThatMovesWithinAShardGoesOn(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	h := b.doorKey(t)
@@ -265,7 +265,7 @@ func TestAKeyThatMovesWithinAShardGoesOn(t *testing.T) {
 	}
 }
 
-func TestTheNextCallOfAnAdoptedKeyCountsForItsOwnerInEveryProcess(t *testing.T) {
+func TestAdopt_NextCallCountsForTheNewOwnerInEveryProcess(t *testing.T) {
 	t.Parallel()
 	for name, of := range map[string]struct{ bindFirst, sameShard bool }{
 		"a public key": {}, "a key of a wallet": {
@@ -314,7 +314,7 @@ func TestTheNextCallOfAnAdoptedKeyCountsForItsOwnerInEveryProcess(t *testing.T) 
 	}
 }
 
-func TestTwoBindingsThatRaceForAWalletLeaveItWithOneKey(t *testing.T) {
+func TestBind_TwoThatRaceForAWalletLeaveItOneKey(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	const racers = 6
@@ -351,7 +351,7 @@ func TestTwoBindingsThatRaceForAWalletLeaveItWithOneKey(t *testing.T) {
 	}
 }
 
-func TestTwoOwnersThatRaceForAKeyLeaveItWithOne(t *testing.T) {
+func TestAdopt_TwoOwnersThatRaceForAKeyLeaveItOneOwner(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	h := b.doorKey(t)
@@ -385,7 +385,7 @@ func TestTwoOwnersThatRaceForAKeyLeaveItWithOne(t *testing.T) {
 	}
 }
 
-func TestADoorThatRefusesChangesNothing(t *testing.T) {
+func TestDoors_RefusedMoveChangesNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	owner, user := b.owner(t, plan.Free), account.NewUserID()
@@ -496,7 +496,7 @@ func TestADoorThatRefusesChangesNothing(t *testing.T) {
 	}
 }
 
-func TestAMoveThatCannotBePushedIsInForceAsSoonAsTheMeterAnswers(t *testing.T) {
+func TestDoors_UnpushedMoveIsInForceOnceTheMeterAnswers(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	h, owner := b.doorKey(t), b.owner(t, plan.Pro)
@@ -542,7 +542,7 @@ func (b *bundle) claim(t *testing.T, id account.ID) (store.Claim, *holder) {
 	return c, &holder{text: key.Reveal(), key: store.Key{ID: c.Key}}
 }
 
-func TestAnAgentThatIsClaimedAgainHasAFreshKeyAndTheOldOneIsDead(t *testing.T) {
+func TestClaim_RepeatedGivesAFreshKeyAndEndsTheOldOne(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	owner := b.owner(t, plan.Free)
@@ -592,7 +592,7 @@ func TestAnAgentThatIsClaimedAgainHasAFreshKeyAndTheOldOneIsDead(t *testing.T) {
 	}
 }
 
-func TestAnAgentsCapIsNeverWiderThanItsAccount(t *testing.T) {
+func TestClaim_AgentsCapIsNeverWiderThanItsAccount(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	narrow := b.owner(t, plan.Enterprise)
@@ -640,7 +640,7 @@ func TestAnAgentsCapIsNeverWiderThanItsAccount(t *testing.T) {
 
 // An account has at most 1,000 active keys, however it got them; a claim that replaces an agent's
 // key needs no room.
-func TestAnAccountThatIsFullTakesNoKeyOver(t *testing.T) {
+func TestAdopt_FullAccountTakesNoKey(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	h, owner := b.doorKey(t), b.owner(t, plan.Free)

@@ -15,7 +15,7 @@ import (
 
 // What is bought is in force when Entitle returns: used units count in a larger plan, and the meter
 // knows the next plan before it takes over.
-func TestAnEntitlementIsInForceAtOnce(t *testing.T) {
+func TestEntitlement_IsInForceAtOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	h := b.holder(t, plan.Free, account.Unlimited)
@@ -57,7 +57,7 @@ func TestAnEntitlementIsInForceAtOnce(t *testing.T) {
 }
 
 // Stripe does not change a contract, except for its periods.
-func TestAnEntitlementLeavesAContractAlone(t *testing.T) {
+func TestEntitlement_LeavesAContractAlone(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	h := b.holder(t, plan.Free, account.Unlimited)
@@ -75,7 +75,7 @@ func TestAnEntitlementLeavesAContractAlone(t *testing.T) {
 
 // A pack whose payment was returned is not drawn after VoidPack returned, and no more than it held
 // was drawn before.
-func TestAVoidPackIsDrawnNoMore(t *testing.T) {
+func TestEntitlement_VoidPackIsDrawnNoMore(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	h := b.holder(t, plan.Free, account.Unlimited)

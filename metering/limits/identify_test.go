@@ -20,7 +20,7 @@ func (b *bundle) wantRefused(t *testing.T, key string, from netip.Prefix, want f
 	}
 }
 
-func TestKeyWithABadChecksumIsRefusedWithoutAnyLookUp(t *testing.T) {
+func TestIdentify_BadChecksumIsRefusedWithoutALookup(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	h := b.holder(t, plan.Door1, account.Unlimited)
@@ -43,7 +43,7 @@ func TestKeyWithABadChecksumIsRefusedWithoutAnyLookUp(t *testing.T) {
 	b.wantRefused(t, h.text, network, fault.MeterUnreachable)
 }
 
-func TestUnknownKeyIsRememberedAndAskedForOnce(t *testing.T) {
+func TestIdentify_UnknownKeyIsRememberedAndAskedForOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.wire.forget()
@@ -61,7 +61,7 @@ func TestUnknownKeyIsRememberedAndAskedForOnce(t *testing.T) {
 	}
 }
 
-func TestKnownKeyIsAskedForOnceByCallersAtTheSameTime(t *testing.T) {
+func TestIdentify_ConcurrentCallersAskForAKeyOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	h := b.holder(t, plan.Pro, account.Unlimited)
@@ -85,7 +85,7 @@ func TestKnownKeyIsAskedForOnceByCallersAtTheSameTime(t *testing.T) {
 	}
 }
 
-func TestUnknownKeysAreLimitedByNetwork(t *testing.T) {
+func TestIdentify_UnknownKeysAreLimitedByNetwork(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	h := b.holder(t, plan.Door1, account.Unlimited)
@@ -121,7 +121,7 @@ func TestUnknownKeysAreLimitedByNetwork(t *testing.T) {
 	b.wantRefused(t, unknownKey(t), network, fault.KeyInvalid)
 }
 
-func TestUnknownKeysAtTheSameTimeOverdrawTheirLimitOnCredit(t *testing.T) {
+func TestIdentify_ConcurrentUnknownKeysOverdrawTheirLimitOnCredit(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	keys := make([]string, 300)
@@ -148,7 +148,7 @@ func TestUnknownKeysAtTheSameTimeOverdrawTheirLimitOnCredit(t *testing.T) {
 	b.wantRefused(t, unknownKey(t), network, fault.KeyInvalid)
 }
 
-func TestKeysThatExistDoNotCountAgainstTheirNetwork(t *testing.T) {
+func TestIdentify_ExistingKeysDoNotCountAgainstTheirNetwork(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for range 80 {
@@ -157,7 +157,7 @@ func TestKeysThatExistDoNotCountAgainstTheirNetwork(t *testing.T) {
 	b.wantRefused(t, unknownKey(t), network, fault.KeyInvalid)
 }
 
-func TestKnownKeyOutlivesTheRecordAndFollowsItsChanges(t *testing.T) {
+func TestIdentify_KnownKeySurvivesAnOutageAndFollowsItsChanges(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	h := b.holder(t, plan.Pro, account.Unlimited)
@@ -184,7 +184,7 @@ func TestKnownKeyOutlivesTheRecordAndFollowsItsChanges(t *testing.T) {
 	b.wantRefused(t, unknownKey(t), network, fault.MeterUnreachable)
 }
 
-func TestKeyThatIsGoneIsForgotten(t *testing.T) {
+func TestIdentify_DeletedKeyIsForgotten(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	h := b.holder(t, plan.Pro, account.Unlimited)

@@ -17,7 +17,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-func TestNewDoorKeyIsAdmittedByItsPlanFromTheFirstCall(t *testing.T) {
+func TestAdmit_NewDoorKeyIsLimitedByItsPlanFromTheFirstCall(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	key, err := b.limits.NewDoorKey(b.ctx, rand.Reader)
@@ -47,7 +47,7 @@ func TestNewDoorKeyIsAdmittedByItsPlanFromTheFirstCall(t *testing.T) {
 	}
 }
 
-func TestProjectionsAreLoadedOnceForCallersAtTheSameTime(t *testing.T) {
+func TestLoad_ConcurrentCallersLoadAProjectionOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	h := b.holder(t, plan.WalletBound, account.Unlimited) // a window of 5 a second
@@ -83,7 +83,7 @@ func TestProjectionsAreLoadedOnceForCallersAtTheSameTime(t *testing.T) {
 	}
 }
 
-func TestRevokedKeyIsRefusedByEveryProcessFromThePushOn(t *testing.T) {
+func TestPush_RevokedKeyIsRefusedByEveryProcess(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	processes := []*bundle{b, b.another(t)}
@@ -143,7 +143,7 @@ func TestRevokedKeyIsRefusedByEveryProcessFromThePushOn(t *testing.T) {
 	}
 }
 
-func TestSuspendedAccountIsRefusedFromThePushOn(t *testing.T) {
+func TestPush_SuspendedAccountIsRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	h := b.holder(t, plan.Enterprise, account.Unlimited)
@@ -177,7 +177,7 @@ func (h *holder) keyName() string {
 	return fmt.Sprintf("{u%04d}:key:%s", account.Shard(h.account.ID), h.key.ID)
 }
 
-func TestMovedKeyIsAdmittedByItsNewAccount(t *testing.T) {
+func TestAdmit_MovedKeyIsAdmittedByItsNewAccount(t *testing.T) {
 	t.Parallel()
 	for name, mark := range map[string]func(b *bundle, h *holder){
 		"the meter says so": func(b *bundle, h *holder) {
@@ -216,7 +216,7 @@ func TestMovedKeyIsAdmittedByItsNewAccount(t *testing.T) {
 	}
 }
 
-func TestLoadingIsGivenUpAfterAFewRounds(t *testing.T) {
+func TestLoad_IsGivenUpAfterAFewRounds(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	h := b.holder(t, plan.Enterprise, account.Unlimited)
@@ -238,7 +238,7 @@ func TestLoadingIsGivenUpAfterAFewRounds(t *testing.T) {
 	}
 }
 
-func TestCallerWhoLeavesDoesNotEndTheLoadOfOthers(t *testing.T) {
+func TestLoad_CallerWhoLeavesDoesNotEndThatOfOthers(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	h := b.holder(t, plan.Enterprise, account.Unlimited)

@@ -77,7 +77,7 @@ func (b *bundle) inBuckets(t *testing.T, h *holder) charged {
 // A period ends under load, in two processes. A call belongs to the period in which Redis ran it:
 // that instant is between two readings of Redis' clock, one before the call and one after its
 // answer. Only a call whose readings are on both sides of the boundary may be of either period.
-func TestEachCallBelongsToOnePeriodWhenItEndsUnderLoad(t *testing.T) {
+func TestPeriod_EachCallBelongsToOneWhenItEndsUnderLoad(t *testing.T) {
 	t.Parallel()
 	const quota = 200
 	b := setup(t)
@@ -213,7 +213,7 @@ func (b *bundle) counters(t *testing.T, h *holder) map[string]string {
 	return all
 }
 
-func TestARefundOfThePeriodBeforeAndToAnExpiredPackLeavesTheNewPeriodAlone(t *testing.T) {
+func TestRefund_OfThePastPeriodAndAnExpiredPackLeavesTheNewPeriodAlone(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	h := b.holder(t, plan.Enterprise, account.Unlimited)

@@ -18,7 +18,7 @@ import (
 // Fences of an account and of its key are narrowed and widened at the same time, by two processes
 // and under load. In any order, what is recorded last is in force when the last change has
 // returned, the narrower of both fences holds to the unit, and the audit log is consistent.
-func TestFencesOfAccountAndKeyThatChangeAtTheSameTimeHoldTogether(t *testing.T) {
+func TestPush_ConcurrentChangesOfAccountAndKeyHoldTogether(t *testing.T) {
 	testkit.Slow(t)
 	t.Parallel()
 	b := setup(t)

@@ -20,7 +20,7 @@ import (
 )
 
 // The seed has read PostgreSQL when a flush commits and drops usage that the seed did not see.
-func TestSeedIsMadeAgainWhenAFlushCameInBetween(t *testing.T) {
+func TestSeed_IsRepeatedWhenAFlushCameInBetween(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	h := b.holder(t, plan.Enterprise, 1000)
@@ -65,7 +65,7 @@ var errKilled = errors.New("killed")
 
 func (undropped) DropBuckets(context.Context, []account.UsageBucket) error { return errKilled }
 
-func TestSeedCountsOnceWhatIsFlushedAndNotDropped(t *testing.T) {
+func TestSeed_CountsOnceWhatIsFlushedAndNotDropped(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	h := b.holder(t, plan.Enterprise, 1000)
@@ -91,7 +91,7 @@ func TestSeedCountsOnceWhatIsFlushedAndNotDropped(t *testing.T) {
 }
 
 // Whatever is deleted in the meter, and whenever, each fence admits exactly what it allows.
-func TestNothingThatIsLostInTheMeterAdmitsMore(t *testing.T) {
+func TestSeed_NothingLostInTheMeterAdmitsMore(t *testing.T) {
 	t.Parallel()
 	const units, calls = 300, 900
 	limit := json.Number(strconv.Itoa(units * calls / int(plan.Unit)))

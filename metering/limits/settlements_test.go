@@ -89,7 +89,7 @@ func (b *bundle) balances(t *testing.T) {
 	}
 }
 
-func TestASettlementIsGrantedOnceHoweverManyAskAtOnce(t *testing.T) {
+func TestSettlement_ConcurrentRequestsGrantItOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	processes := []*bundle{b, b.another(t)}
@@ -128,7 +128,7 @@ func TestASettlementIsGrantedOnceHoweverManyAskAtOnce(t *testing.T) {
 	b.balances(t)
 }
 
-func TestACredentialIsSpentAtTheUnitAndWhatIsLeftStays(t *testing.T) {
+func TestCredential_IsSpentToTheUnitAndKeepsTheRest(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	granted, c := b.settle(t, settlement(5*plan.Unit))
@@ -156,7 +156,7 @@ func TestACredentialIsSpentAtTheUnitAndWhatIsLeftStays(t *testing.T) {
 	b.admits(t, s, meter.Hit, 0, 0)
 }
 
-func TestAnExpiredCredentialIsRefusedForAnswersFromTheCacheToo(t *testing.T) {
+func TestCredential_ExpiredIsRefusedForCachedAnswersToo(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	now, err := b.meter.Now(b.ctx)
@@ -179,7 +179,7 @@ func TestAnExpiredCredentialIsRefusedForAnswersFromTheCacheToo(t *testing.T) {
 	b.balances(t)
 }
 
-func TestARotatedCredentialTakesWhatIsLeftAndEndsTheOneBeforeInEveryProcess(t *testing.T) {
+func TestCredential_RotatedTakesTheRestAndEndsItsPredecessorEverywhere(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	other := b.another(t)
@@ -241,7 +241,7 @@ func TestRotateCredential_KeepsWhatWasGivenSinceTheRequestCameIn(t *testing.T) {
 	b.balances(t)
 }
 
-func TestASettlementThatLeftTheChainEndsItsCredentialAndStaysSo(t *testing.T) {
+func TestSettlement_ReorganizedEndsItsCredentialForGood(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	by := store.Author{Actor: "chain", Origin: "test"}
@@ -266,7 +266,7 @@ func TestASettlementThatLeftTheChainEndsItsCredentialAndStaysSo(t *testing.T) {
 	b.balances(t)
 }
 
-func TestAFinalSettlementIsOverWithItsWindow(t *testing.T) {
+func TestSettlement_FinalOneIsOverWithItsWindow(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	by := store.Author{Actor: "chain", Origin: "test"}
@@ -292,7 +292,7 @@ func TestAFinalSettlementIsOverWithItsWindow(t *testing.T) {
 	}
 }
 
-func TestASettlementsAccountTakesNoPlanAndNoPack(t *testing.T) {
+func TestSettlement_AccountTakesNoPlanAndNoPack(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	by := store.Author{Actor: "operator", Origin: "test"}
@@ -310,7 +310,7 @@ func TestASettlementsAccountTakesNoPlanAndNoPack(t *testing.T) {
 	refusedWith(t, "a pack", err, fault.FieldRefused)
 }
 
-func TestTheAuditHoldsWhatWasGrantedAgainstWhatWasPaid(t *testing.T) {
+func TestAudit_ComparesGrantsWithPayments(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	s, _ := b.settle(t, settlement(5*plan.Unit))
@@ -335,7 +335,7 @@ func TestTheAuditHoldsWhatWasGrantedAgainstWhatWasPaid(t *testing.T) {
 	}
 }
 
-func TestAPaymentThatIsSentBackIsNotGrantedAndOneOfTwoSupportersIsToldSo(t *testing.T) {
+func TestSettlement_RefundedIsNotGrantedAndOneOfTwoSupportersIsToldSo(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	g := settlement(5 * plan.Unit)
@@ -365,7 +365,7 @@ func TestAPaymentThatIsSentBackIsNotGrantedAndOneOfTwoSupportersIsToldSo(t *test
 	refusedWith(t, "what is sent back", err, fault.SettlementRedeemed)
 }
 
-func TestRedeemingOverAndOverHidesNothingOfTheHistory(t *testing.T) {
+func TestSettlement_RepeatedRedeemsHideNothingOfTheHistory(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	by := store.Author{Actor: "payer", Origin: "test"}

@@ -23,7 +23,7 @@ var (
 	wideWindow = account.RateWindow{Limit: 1000, Per: time.Hour}
 )
 
-func TestChargeMovesCountersAndUsageTogether(t *testing.T) {
+func TestAdmit_MovesCountersAndUsageTogether(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, limits(wideWindow, 10_000, 100_000))
@@ -60,7 +60,7 @@ func TestChargeMovesCountersAndUsageTogether(t *testing.T) {
 
 // Each step lifts the fence that refused, and the next in order refuses: key, account, window, day,
 // quota.
-func TestRefusalsComeInTheOrderOfTheirRank(t *testing.T) {
+func TestAdmit_RefusalsComeInTheOrderOfTheirRank(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, limits(account.RateWindow{Limit: 0, Per: time.Hour}, 0, 0))
@@ -100,7 +100,7 @@ func TestRefusalsComeInTheOrderOfTheirRank(t *testing.T) {
 	})
 }
 
-func TestRefusalChangesNothingButTheWindowAndItsLine(t *testing.T) {
+func TestAdmit_RefusalChangesOnlyTheWindowAndItsLine(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, limits(wideWindow, 1000, unlimited))
@@ -124,7 +124,7 @@ func TestRefusalChangesNothingButTheWindowAndItsLine(t *testing.T) {
 	})
 }
 
-func TestRefusalOfTheWindowDoesNotCountInIt(t *testing.T) {
+func TestAdmit_RefusalByTheWindowDoesNotCountInIt(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, limits(account.RateWindow{Limit: 3, Per: 24 * time.Hour}, unlimited, unlimited))
@@ -147,7 +147,7 @@ func TestRefusalOfTheWindowDoesNotCountInIt(t *testing.T) {
 	})
 }
 
-func TestCacheHitsPassUsedUpAllowancesAndCostNothing(t *testing.T) {
+func TestAdmit_CacheHitsPassUsedUpAllowancesAndAreFree(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, limits(account.RateWindow{Limit: 3, Per: 24 * time.Hour}, 1000, 1000))
@@ -162,7 +162,7 @@ func TestCacheHitsPassUsedUpAllowancesAndCostNothing(t *testing.T) {
 	})
 }
 
-func TestRefusalDescribesTheFence(t *testing.T) {
+func TestAdmit_RefusalDescribesTheFence(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, limits(noWindow, 1000, 900))
@@ -183,7 +183,7 @@ func TestRefusalDescribesTheFence(t *testing.T) {
 
 func near(got, want time.Duration) bool { return (got - want).Abs() < 5*time.Second }
 
-func TestWhatIsMissingIsToldAndChangesNothing(t *testing.T) {
+func TestAdmit_MissingStateIsReportedAndChangesNothing(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.stranger(t, limits(wideWindow, 1000, 1000))
@@ -218,7 +218,7 @@ func TestWhatIsMissingIsToldAndChangesNothing(t *testing.T) {
 	})
 }
 
-func TestMovedKeyIsToldAndChangesNothing(t *testing.T) {
+func TestAdmit_MovedKeyIsReportedAndChangesNothing(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, nil)
@@ -240,7 +240,7 @@ func TestMovedKeyIsToldAndChangesNothing(t *testing.T) {
 	})
 }
 
-func TestWithoutLimitsNothingIsCountedButUsage(t *testing.T) {
+func TestAdmit_WithoutLimitsCountsOnlyUsage(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.stranger(t, nil)
@@ -257,7 +257,7 @@ func TestWithoutLimitsNothingIsCountedButUsage(t *testing.T) {
 }
 
 // Lua keeps numbers as doubles and writes them with 14 digits by default.
-func TestLargeFiguresStayExact(t *testing.T) {
+func TestAdmit_LargeFiguresStayExact(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		const quota = 1<<53 - 1
@@ -289,7 +289,7 @@ func TestLargeFiguresStayExact(t *testing.T) {
 	})
 }
 
-func TestCallsThatWouldSpoilTheBooksAreRefusedBeforeRedis(t *testing.T) {
+func TestAdmit_CallsThatWouldCorruptTheBooksAreRefusedBeforeRedis(t *testing.T) {
 	t.Parallel()
 	b := setupMini(t)
 	c := b.client(t, nil)
@@ -318,7 +318,7 @@ func TestCallsThatWouldSpoilTheBooksAreRefusedBeforeRedis(t *testing.T) {
 	}
 }
 
-func TestPeriodRollsOverToTheNextByTheServersClock(t *testing.T) {
+func TestPeriod_RollsOverByTheServersClock(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		end := b.now(t).Add(1500 * time.Millisecond).Truncate(time.Millisecond)
@@ -369,7 +369,7 @@ func (b *bundle) passes(t testing.TB, at time.Time) {
 	testkit.Eventually(t, testTimeout, func() bool { return !b.now(t).Before(at) }, "the server's clock shows %s", at)
 }
 
-func TestDayBeginsAnewAtMidnightUTC(t *testing.T) {
+func TestDay_BeginsAnewAtMidnightUTC(t *testing.T) {
 	t.Parallel()
 	b := setupMini(t)
 	midnight := noon.Truncate(24 * time.Hour).Add(24 * time.Hour)

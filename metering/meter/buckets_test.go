@@ -13,7 +13,7 @@ import (
 
 func time64(at time.Time) string { return strconv.FormatInt(at.Unix(), 10) }
 
-func TestSealedBucketsNeverChangeAndComeAgainUntilDropped(t *testing.T) {
+func TestBuckets_SealedNeverChangeAndComeAgainUntilDropped(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, nil)
@@ -55,7 +55,7 @@ func TestSealedBucketsNeverChangeAndComeAgainUntilDropped(t *testing.T) {
 	})
 }
 
-func TestSlotsAreSealedWhenTheyAreOver(t *testing.T) {
+func TestBuckets_AreSealedWhenTheirSlotIsOver(t *testing.T) {
 	t.Parallel()
 	b := setupMini(t)
 	shards := func(id account.ID) ([]account.UsageBucket, time.Time) {
@@ -103,7 +103,7 @@ func TestSlotsAreSealedWhenTheyAreOver(t *testing.T) {
 	}
 }
 
-func TestSealedBucketsComeInPagesOldestFirst(t *testing.T) {
+func TestBuckets_SealedComeInPagesOldestFirst(t *testing.T) {
 	t.Parallel()
 	b := setupMini(t)
 	c := b.client(t, nil)
@@ -144,7 +144,7 @@ func TestSealedBucketsComeInPagesOldestFirst(t *testing.T) {
 	}
 }
 
-func TestDirtyShardsAreThoseWithUsageNotDropped(t *testing.T) {
+func TestDirtyShards_AreThoseWithUsageNotDropped(t *testing.T) {
 	t.Parallel()
 	onBothAlone(t, func(t *testing.T, b *bundle) {
 		dirty := func(from, to int) []int {
@@ -186,7 +186,7 @@ func TestDirtyShardsAreThoseWithUsageNotDropped(t *testing.T) {
 
 // A field that no script wrote makes a line that PostgreSQL refuses: the bucket is reported and
 // kept, and the others go on.
-func TestForeignFieldsOfABucketBecomeALineThatTheRecordRefuses(t *testing.T) {
+func TestBuckets_ForeignFieldsBecomeALineThatTheRecordRefuses(t *testing.T) {
 	t.Parallel()
 	key := account.NewKeyID().String()
 	good := "2026-11-01|ok|plan|" + key + "||c|s|m|x|balanced"

@@ -46,7 +46,7 @@ func (c *clustered) admitAllBut(t testing.TB, gone int) {
 	}
 }
 
-func TestHangingMasterHoldsUpItsOwnAccountsOnly(t *testing.T) {
+func TestCluster_HangingMasterHoldsUpItsOwnAccountsOnly(t *testing.T) {
 	t.Parallel()
 	c := setupOwnCluster(t)
 	c.admitAllBut(t, -1)
@@ -92,7 +92,7 @@ func TestHangingMasterHoldsUpItsOwnAccountsOnly(t *testing.T) {
 	}, "the master that hung admits again")
 }
 
-func TestKilledMasterTakesItsOwnAccountsOnlyAndBringsThemBack(t *testing.T) {
+func TestCluster_KilledMasterTakesItsOwnAccountsOnlyAndBringsThemBack(t *testing.T) {
 	testkit.Slow(t)
 	t.Parallel()
 	c := setupOwnCluster(t)
@@ -131,7 +131,7 @@ func TestKilledMasterTakesItsOwnAccountsOnlyAndBringsThemBack(t *testing.T) {
 
 // A meter whose picture of the cluster is old follows the redirection of the node that it asks, for
 // every command.
-func TestMovedShardIsFollowed(t *testing.T) {
+func TestCluster_MovedShardIsFollowed(t *testing.T) {
 	t.Parallel()
 	c := setupOwnCluster(t)
 	one, at := c.clients[0], 0
@@ -168,7 +168,7 @@ func TestMovedShardIsFollowed(t *testing.T) {
 }
 
 // While a slot moves, its keys are on two nodes. No script may run on half of them.
-func TestCallsWhileTheirShardMovesAreChargedOnceOrNotAtAll(t *testing.T) {
+func TestCluster_CallsDuringAShardsMoveAreChargedOnceOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	c := setupOwnCluster(t)
 	one := c.clients[0]
@@ -213,7 +213,7 @@ func TestCallsWhileTheirShardMovesAreChargedOnceOrNotAtAll(t *testing.T) {
 	c.wantUsage(t, one, usage{"ok": {day / 10, day}})
 }
 
-func TestHalfOfAShardAdmitsNothingWrongly(t *testing.T) {
+func TestCluster_HalfOfAShardAdmitsNothingWrongly(t *testing.T) {
 	testkit.Slow(t)
 	t.Parallel()
 	c := setupOwnCluster(t)

@@ -42,7 +42,7 @@ func hammer(ctx context.Context, t *testing.T, meters []*meter.Meter, c *client,
 	return admitted.Load()
 }
 
-func TestTwoMetersNeverAdmitMoreThanTheDayAllows(t *testing.T) {
+func TestMeters_TwoNeverAdmitMoreThanTheDayAllows(t *testing.T) {
 	t.Parallel()
 	b, _ := setupRedis(t)
 	meters := []*meter.Meter{b.meter, openMeter(b.ctx, t, b.url)}
@@ -59,7 +59,7 @@ func TestTwoMetersNeverAdmitMoreThanTheDayAllows(t *testing.T) {
 	b.wantUsage(t, c, usage{"ok": {calls, calls * 1500}, "door_key_day": {requests: calls}})
 }
 
-func TestTwoMetersNeverAdmitMoreThanTheWindowAllows(t *testing.T) {
+func TestMeters_TwoNeverAdmitMoreThanTheWindowAllows(t *testing.T) {
 	t.Parallel()
 	b, _ := setupRedis(t)
 	meters := []*meter.Meter{b.meter, openMeter(b.ctx, t, b.url)}
@@ -89,7 +89,7 @@ func TestTwoMetersNeverAdmitMoreThanTheWindowAllows(t *testing.T) {
 }
 
 // The goroutines of a meter carry the labels of the goroutine that opened it.
-func TestCloseDuringLoadAnswersEveryCallAndLeavesNothingRunning(t *testing.T) {
+func TestClose_DuringLoadAnswersEveryCallAndLeavesNothingRunning(t *testing.T) {
 	t.Parallel()
 	b, _ := setupRedis(t)
 	c := b.client(t, limits(noWindow, 1<<50, 1<<50))
@@ -149,7 +149,7 @@ func running(t *testing.T, label string) bool {
 	return strings.Contains(all.String(), `"meter":"`+label+`"`)
 }
 
-func TestCallerWhoseContextEndsBeforeTheScriptIsSentIsNotCharged(t *testing.T) {
+func TestAdmit_CallerWhoLeftBeforeTheScriptWasSentIsNotCharged(t *testing.T) {
 	t.Parallel()
 	b, server := setupRedis(t)
 	c := b.client(t, limits(noWindow, 1<<50, unlimited))
@@ -192,7 +192,7 @@ func TestCallerWhoseContextEndsBeforeTheScriptIsSentIsNotCharged(t *testing.T) {
 	}
 }
 
-func TestMeterAnswersWithErrorsWhileRedisIsAwayAndGoesOnAfter(t *testing.T) {
+func TestAdmit_FailsWhileRedisIsAwayAndGoesOnAfter(t *testing.T) {
 	t.Parallel()
 	server := testkit.Redis(t, testkit.WithAppendOnly())
 	b := connect(t, server.URL)
@@ -222,7 +222,7 @@ func TestMeterAnswersWithErrorsWhileRedisIsAwayAndGoesOnAfter(t *testing.T) {
 	b.wantUsage(t, c, usage{"ok": {2, 10}})
 }
 
-func TestForgottenScriptsAreSentAgainAndChargeOnce(t *testing.T) {
+func TestScripts_ForgottenAreSentAgainAndChargeOnce(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, limits(noWindow, 1<<50, 1<<50))

@@ -13,7 +13,7 @@ import (
 	"github.com/chainaccess/gateway/metering/meter"
 )
 
-func TestFailoverThroughASentinelIsFollowed(t *testing.T) {
+func TestSentinel_FailoverIsFollowed(t *testing.T) {
 	testkit.Slow(t)
 	t.Parallel()
 	servers := testkit.RedisSentinel(t)
@@ -40,7 +40,7 @@ func TestFailoverThroughASentinelIsFollowed(t *testing.T) {
 	}
 }
 
-func TestMeterSpeaksTLSWithCertificatesOnly(t *testing.T) {
+func TestTLS_MeterNeedsCertificates(t *testing.T) {
 	t.Parallel()
 	trusted, foreign := testkit.NewCertificates(t, "redis.internal"), testkit.NewCertificates(t, "redis.internal")
 	server := testkit.Redis(t, testkit.WithTLS(trusted))
@@ -96,7 +96,7 @@ func TestMeterSpeaksTLSWithCertificatesOnly(t *testing.T) {
 	}
 }
 
-func TestBadCertificateFilesAreNamed(t *testing.T) {
+func TestTLS_BadCertificateFilesAreNamed(t *testing.T) {
 	t.Parallel()
 	good := testkit.NewCertificates(t, "redis.internal")
 	for variable, files := range map[string]redisconn.Certificates{
@@ -113,7 +113,7 @@ func TestBadCertificateFilesAreNamed(t *testing.T) {
 
 // A Redis user that may touch only one hash tag can run everything about an account: no script uses
 // keys outside it.
-func TestEverythingOfAnAccountLiesUnderOneHashTag(t *testing.T) {
+func TestHashTag_EverythingOfAnAccountLiesUnderOne(t *testing.T) {
 	t.Parallel()
 	admin, server := setupRedis(t)
 	c := admin.stranger(t, limits(wideWindow, 50_000, 80_000))

@@ -37,7 +37,7 @@ func (d *dropping) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-func TestEpochIsReadAlsoWhenADropEndsItAtOnce(t *testing.T) {
+func TestEpoch_IsReadAlsoWhenADropEndsItAtOnce(t *testing.T) {
 	t.Parallel()
 	b := connect(t, testkit.Redis(t).URL)
 	id := account.NewID()

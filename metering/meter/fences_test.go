@@ -18,7 +18,7 @@ func of(service string, units plan.Units) *meter.Call {
 	return c
 }
 
-func TestAServiceThatIsSwitchedOffIsRefusedForHitsToo(t *testing.T) {
+func TestFences_SwitchedOffServiceIsRefusedForHitsToo(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, func(a *account.AccountLimits, k *account.KeyLimits) {
@@ -45,7 +45,7 @@ func TestAServiceThatIsSwitchedOffIsRefusedForHitsToo(t *testing.T) {
 	})
 }
 
-func TestDataNeedsAPlanThatHasIt(t *testing.T) {
+func TestFences_DataNeedsAPlanThatHasIt(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, limits(noWindow, unlimited, 5000))
@@ -59,7 +59,7 @@ func TestDataNeedsAPlanThatHasIt(t *testing.T) {
 }
 
 // The customer's own fences take precedence over ours, and each refusal names the others.
-func TestFencesRefuseInTheirOrder(t *testing.T) {
+func TestFences_RefuseInTheirOrder(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		const used, most = 900, 1000
@@ -101,7 +101,7 @@ func TestFencesRefuseInTheirOrder(t *testing.T) {
 	})
 }
 
-func TestCapsEndWithThePeriod(t *testing.T) {
+func TestCaps_EndWithThePeriod(t *testing.T) {
 	t.Parallel()
 	b := setupMini(t)
 	c := b.client(t, func(a *account.AccountLimits, k *account.KeyLimits) {
@@ -124,7 +124,7 @@ func TestCapsEndWithThePeriod(t *testing.T) {
 	b.mustRefuse(t, c, charge(1), "key_budget")
 }
 
-func TestTheSoftCeilingSlowsDownAndNeverRefusesForUnits(t *testing.T) {
+func TestSoftCeiling_SlowsDownAndNeverRefusesForUnits(t *testing.T) {
 	t.Parallel()
 	b := setupMini(t)
 	c := b.client(t, func(a *account.AccountLimits, _ *account.KeyLimits) {
@@ -156,7 +156,7 @@ func TestTheSoftCeilingSlowsDownAndNeverRefusesForUnits(t *testing.T) {
 	}
 }
 
-func TestASoftCeilingWhoseCounterIsMissingAdmitsNobodyTooFast(t *testing.T) {
+func TestSoftCeiling_MissingCounterAdmitsNobodyTooFast(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, func(a *account.AccountLimits, _ *account.KeyLimits) {
@@ -175,7 +175,7 @@ func TestASoftCeilingWhoseCounterIsMissingAdmitsNobodyTooFast(t *testing.T) {
 }
 
 // The counter of a lifted fence is deleted, so that it never comes back stale.
-func TestACapThatComesBackCountsWhatWasUsedWithoutIt(t *testing.T) {
+func TestCaps_RestoredOneCountsWhatWasUsedWithoutIt(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		capped := func(units plan.Units) func(*account.AccountLimits, *account.KeyLimits) {
@@ -207,7 +207,7 @@ func TestACapThatComesBackCountsWhatWasUsedWithoutIt(t *testing.T) {
 
 // A projection of a version from before fences and packs has -1 where there is no quota, and is
 // loaded again.
-func TestAnOlderProgramsProjectionIsLoadedAnew(t *testing.T) {
+func TestProjection_OfAnOlderProgramIsLoadedAnew(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.stranger(t, nil)
@@ -223,7 +223,7 @@ func TestAnOlderProgramsProjectionIsLoadedAnew(t *testing.T) {
 }
 
 // A plain projection is not searched for further fences; every other one is.
-func TestOnlyAProjectionWithoutFurtherFencesIsPlain(t *testing.T) {
+func TestProjection_IsPlainOnlyWithoutFurtherFences(t *testing.T) {
 	t.Parallel()
 	further := map[string]func(*account.AccountLimits, *account.KeyLimits){
 		"a soft ceiling": func(a *account.AccountLimits, _ *account.KeyLimits) {
@@ -269,7 +269,7 @@ func TestOnlyAProjectionWithoutFurtherFencesIsPlain(t *testing.T) {
 	})
 }
 
-func TestWhatRefusesWithoutACounterWaitsForNone(t *testing.T) {
+func TestFences_ThatRefuseWithoutACounterWaitForNone(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.stranger(t, func(a *account.AccountLimits, k *account.KeyLimits) {
@@ -286,7 +286,7 @@ func TestWhatRefusesWithoutACounterWaitsForNone(t *testing.T) {
 }
 
 // The projection was loaded after the turn of a period, to which the clock then steps back.
-func TestCountersThatAreMissingAreThoseOfThePeriodInForce(t *testing.T) {
+func TestCounters_MissingAreThoseOfThePeriodInForce(t *testing.T) {
 	t.Parallel()
 	b := setupMini(t)
 	c := b.stranger(t, limits(noWindow, 1000, 1000))

@@ -67,7 +67,7 @@ func (b *bundle) wantLatencies(t testing.TB, c *client, want map[took]int64) {
 	}
 }
 
-func TestLatenciesReachTheBucketsOfTheirAccounts(t *testing.T) {
+func TestLatencies_ReachTheBucketsOfTheirAccounts(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		one, other := b.client(t, nil), b.client(t, nil)
@@ -106,7 +106,7 @@ func TestLatenciesReachTheBucketsOfTheirAccounts(t *testing.T) {
 }
 
 // A bucket that latencies open is like every other: it is sealed, and returned until it is dropped.
-func TestBucketOpenedByLatenciesIsSealedAndDropped(t *testing.T) {
+func TestLatencies_BucketOpenedByThemIsSealedAndDropped(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, nil)
@@ -133,7 +133,7 @@ func TestBucketOpenedByLatenciesIsSealedAndDropped(t *testing.T) {
 
 // Latencies are in the same buckets as usage, and a counter that is seeded from there does not
 // count them as units.
-func TestCounterSeededBesideLatenciesHoldsUsageAlone(t *testing.T) {
+func TestLatencies_CounterSeededBesideThemHoldsUsageAlone(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, limits(noWindow, 1<<50, 1<<50))
@@ -156,7 +156,7 @@ func TestCounterSeededBesideLatenciesHoldsUsageAlone(t *testing.T) {
 	})
 }
 
-func TestLostReplyOfLatenciesCountsAtMostOnce(t *testing.T) {
+func TestLatencies_LostReplyCountsAtMostOnce(t *testing.T) {
 	t.Parallel()
 	for name, swallow := range map[string]int64{"connection ends": 1, "silence": -1} {
 		t.Run(name, func(t *testing.T) {
@@ -188,7 +188,7 @@ func TestLostReplyOfLatenciesCountsAtMostOnce(t *testing.T) {
 }
 
 // A failed script loses its counts; counts that were not sent are kept for the next write.
-func TestLatenciesThatWereNotSentAreKept(t *testing.T) {
+func TestLatencies_UnsentAreKept(t *testing.T) {
 	t.Parallel()
 	server := testkit.Redis(t)
 	b := connect(t, server.URL)
@@ -220,7 +220,7 @@ func TestLatenciesThatWereNotSentAreKept(t *testing.T) {
 }
 
 // While no Redis answers, a few counts are lost, not all that wait.
-func TestLatenciesWaitForARedisThatIsAway(t *testing.T) {
+func TestLatencies_WaitForARedisThatIsAway(t *testing.T) {
 	t.Parallel()
 	server := testkit.Redis(t)
 	b := connect(t, server.URL)
@@ -243,7 +243,7 @@ func TestLatenciesWaitForARedisThatIsAway(t *testing.T) {
 	}
 }
 
-func TestFullBookLeavesTheNewestOutAndNeverWaits(t *testing.T) {
+func TestLatencies_FullBookDropsTheNewestAndNeverWaits(t *testing.T) {
 	t.Parallel()
 	server := testkit.Redis(t)
 	b := connect(t, server.URL)
@@ -280,7 +280,7 @@ func TestFullBookLeavesTheNewestOutAndNeverWaits(t *testing.T) {
 	}
 }
 
-func TestLatenciesOutliveScriptsThatRedisForgets(t *testing.T) {
+func TestLatencies_OutliveScriptsThatRedisForgets(t *testing.T) {
 	t.Parallel()
 	b, _ := setupRedis(t)
 	c := b.client(t, nil)
@@ -293,7 +293,7 @@ func TestLatenciesOutliveScriptsThatRedisForgets(t *testing.T) {
 	b.wantLatencies(t, c, map[took]int64{{c.Key, "eth_mainnet", "ok", account.LatencyBucketOf(time.Second)}: 1})
 }
 
-func TestLatencyThatNoScriptWroteIsRefusedAsUsage(t *testing.T) {
+func TestLatencies_ThatNoScriptWroteAreRefusedAsUsage(t *testing.T) {
 	t.Parallel()
 	b := setupMini(t)
 	c := b.client(t, nil)
@@ -324,7 +324,7 @@ func TestLatencyThatNoScriptWroteIsRefusedAsUsage(t *testing.T) {
 
 // Two processes count calls of the same accounts while two flushers move buckets, one of which
 // always dies before the drop.
-func TestLatenciesOfProcessesAddUpExactlyOnceInTheRecord(t *testing.T) {
+func TestLatencies_OfProcessesAddUpExactlyOnceInTheRecord(t *testing.T) {
 	t.Parallel()
 	r := setupRecorded(t)
 	since := r.now(t).Add(-time.Hour)
@@ -400,7 +400,7 @@ func (r *recorded) latencyInRecord(t testing.TB, c *client, since time.Time) acc
 }
 
 // Observe is on the hot path: it may cost a lock and a look-up, and no allocation.
-func TestObservingALatencyAllocatesNothing(t *testing.T) { //nolint:paralleltest // allocations are counted per process
+func TestLatencies_ObservingAllocatesNothing(t *testing.T) { //nolint:paralleltest // allocations are counted per process
 	b := setupMini(t)
 	c := b.client(t, nil)
 	l := book(t, b.meter, meter.LatencyOptions{})

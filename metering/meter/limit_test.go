@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/metering/meter"
 )
 
-func TestALimitLetsThroughItsNumberFromSeveralProcesses(t *testing.T) {
+func TestLimit_LetsThroughItsNumberAcrossProcesses(t *testing.T) {
 	t.Parallel()
 	onBothAlone(t, func(t *testing.T, b *bundle) {
 		other := openMeter(b.ctx, t, b.url)
@@ -42,7 +42,7 @@ func TestALimitLetsThroughItsNumberFromSeveralProcesses(t *testing.T) {
 	})
 }
 
-func TestALimitComesBackEvenly(t *testing.T) {
+func TestLimit_RefillsEvenly(t *testing.T) {
 	t.Parallel()
 	b := setupMini(t)
 	take := func() meter.Limited {

@@ -25,7 +25,7 @@ func measured(t *testing.T, m *telemetry.Metrics) (trips uint64, commands, faile
 	return trips, commands, failed
 }
 
-func TestRoundTripsAreMeasuredWithTheirCommandsAndFailures(t *testing.T) {
+func TestRoundTrips_AreMeasuredWithTheirCommandsAndFailures(t *testing.T) {
 	t.Parallel()
 	b, server := setupRedis(t)
 	metrics := telemetry.NewMetrics()

@@ -11,7 +11,7 @@ import (
 )
 
 // An outage refunds every call, and anybody can make keys: neither may fill the memory permanently.
-func TestNothingIsKeptForGood(t *testing.T) {
+func TestMemory_NothingIsKeptForGood(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, limits(wideWindow, 10_000, 10_000))
@@ -34,7 +34,7 @@ func TestNothingIsKeptForGood(t *testing.T) {
 	})
 }
 
-func TestWindowNamesTheOtherFencesThatWouldRefuse(t *testing.T) {
+func TestRateWindow_NamesTheOtherFencesThatWouldRefuse(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, limits(account.RateWindow{Limit: 1, Per: 24 * time.Hour}, 1000, 1000))

@@ -456,13 +456,13 @@ func (m *model) balance(t *testing.T) {
 	}
 }
 
-// TestTheMeterDoesWhatASimpleModelDoes runs random sequences of calls, refunds, changes of fences,
+// TestMeter_DoesWhatASimpleModelDoes runs random sequences of calls, refunds, changes of fences,
 // period ends, flushes and losses against a model. METER_MODEL_SEED repeats one. It fails when
 // admit.lua does not count in a cap's counter, takes more from a pack than it holds, draws an
 // expired one, or keeps the old plan when another takes over with the period; when push.lua keeps
 // the counter of a lifted cap; and when refund.lua counts a call once per source or returns nothing
 // to a pack.
-func TestTheMeterDoesWhatASimpleModelDoes(t *testing.T) {
+func TestMeter_DoesWhatASimpleModelDoes(t *testing.T) {
 	t.Parallel()
 	const sequences, steps = 24, 400
 	seed := rand.Uint64()

@@ -57,7 +57,7 @@ func (b *bundle) bySource(t testing.TB, c *client, outcome string) map[string]fi
 	return sums
 }
 
-func TestPacksAreDrawnAfterThePlanInOrderOfExpiryAndOneCallIsSplit(t *testing.T) {
+func TestPacks_AreDrawnAfterThePlanByExpiryAndMaySplitACall(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, withPacks(b.now(t), 300, 5000))
@@ -91,7 +91,7 @@ func TestPacksAreDrawnAfterThePlanInOrderOfExpiryAndOneCallIsSplit(t *testing.T)
 	})
 }
 
-func TestARefundGoesBackToEverySourceOnce(t *testing.T) {
+func TestRefund_GoesBackToEverySourceOnce(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, withPacks(b.now(t), 300, 5000))
@@ -115,7 +115,7 @@ func TestARefundGoesBackToEverySourceOnce(t *testing.T) {
 	})
 }
 
-func TestAnExpiredPackIsNotDrawn(t *testing.T) {
+func TestPacks_ExpiredAreNotDrawn(t *testing.T) {
 	t.Parallel()
 	b := setupMini(t)
 	c := b.client(t, withPacks(b.now(t), 500, 400))
@@ -138,7 +138,7 @@ func TestAnExpiredPackIsNotDrawn(t *testing.T) {
 
 // A quota that was lowered below what is used draws packs for the whole call, and never a negative
 // amount from the plan.
-func TestAQuotaBelowWhatIsUsedDrawsPacksAlone(t *testing.T) {
+func TestPacks_AloneAreDrawnWhenTheQuotaIsBelowUsage(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, withPacks(b.now(t), 500))
@@ -153,7 +153,7 @@ func TestAQuotaBelowWhatIsUsedDrawsPacksAlone(t *testing.T) {
 	})
 }
 
-func TestALostPackCounterIsSeededFromWhateverPeriod(t *testing.T) {
+func TestPacks_LostCounterIsSeededFromAnyPeriod(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, withPacks(b.now(t), 500))

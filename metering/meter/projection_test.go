@@ -12,7 +12,7 @@ import (
 	"github.com/chainaccess/gateway/metering/meter"
 )
 
-func TestOlderProjectionNeverOverwritesANewer(t *testing.T) {
+func TestProjection_OlderNeverOverwritesANewer(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, nil)
@@ -43,7 +43,7 @@ func withVersion(k account.KeyLimits, version int64) account.KeyLimits {
 	return k
 }
 
-func TestHighestVersionWinsWhateverTheOrder(t *testing.T) {
+func TestProjection_HighestVersionWinsInAnyOrder(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, nil)
@@ -72,7 +72,7 @@ func TestHighestVersionWinsWhateverTheOrder(t *testing.T) {
 	})
 }
 
-func TestSameVersionIsRenewedOnlyByLaterPeriods(t *testing.T) {
+func TestProjection_SameVersionIsRenewedOnlyByLaterPeriods(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, limits(noWindow, unlimited, 1000))
@@ -101,7 +101,7 @@ func TestSameVersionIsRenewedOnlyByLaterPeriods(t *testing.T) {
 
 // The counter is the record's figure plus the open buckets and the sealed ones that the figure does
 // not include.
-func TestSeedIsTheRecordAndWhatIsNotFlushed(t *testing.T) {
+func TestSeed_IsTheRecordAndWhatIsNotFlushed(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, limits(noWindow, 100_000, 100_000))
@@ -145,7 +145,7 @@ func TestSeedIsTheRecordAndWhatIsNotFlushed(t *testing.T) {
 	})
 }
 
-func TestSeedCountsOnlyItsOwnKeyDayAndPeriod(t *testing.T) {
+func TestSeed_CountsOnlyItsOwnKeyDayAndPeriod(t *testing.T) {
 	t.Parallel()
 	b := setupMini(t)
 	midnight := noon.Truncate(24 * time.Hour).Add(24 * time.Hour)
@@ -193,7 +193,7 @@ func openBucket(t testing.TB, b *bundle, c *client) string {
 	return tagOf(c) + "b:" + time64(slot) + ":" + c.Account.String()
 }
 
-func TestSeedIsRefusedWhenAFlushCameInBetween(t *testing.T) {
+func TestSeed_IsRefusedWhenAFlushCameInBetween(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, limits(noWindow, 1000, 1000))
@@ -251,7 +251,7 @@ func TestDropBuckets_DropsCountersSeededWithoutABucketThatWasLost(t *testing.T) 
 	})
 }
 
-func TestSeedsAtTheSameTimeMakeOneCounter(t *testing.T) {
+func TestSeed_ConcurrentOnesMakeOneCounter(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.stranger(t, limits(noWindow, 1000, unlimited))
@@ -282,7 +282,7 @@ func TestSeedsAtTheSameTimeMakeOneCounter(t *testing.T) {
 }
 
 // After a failover a bucket that is recorded already may still be open.
-func TestASeedCountsOnceWhatIsRecordedAndStillOpen(t *testing.T) {
+func TestSeed_CountsOnceWhatIsRecordedAndStillOpen(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, limits(noWindow, 100_000, unlimited))
@@ -300,7 +300,7 @@ func TestASeedCountsOnceWhatIsRecordedAndStillOpen(t *testing.T) {
 
 // Buckets of slots years apart, as a broken clock leaves them, are found without a step for every
 // slot in between.
-func TestASeedFindsOpenBucketsHoweverFarApart(t *testing.T) {
+func TestSeed_FindsOpenBucketsHoweverFarApart(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, limits(noWindow, unlimited, 100_000))
@@ -319,7 +319,7 @@ func TestASeedFindsOpenBucketsHoweverFarApart(t *testing.T) {
 
 // A Redis without memory refuses everything but deletions: a concurrent seed must not take what it
 // read for current.
-func TestDroppingBucketsWithoutMemoryEndsTheEpochToo(t *testing.T) {
+func TestDropBuckets_WithoutMemoryEndsTheEpochToo(t *testing.T) {
 	t.Parallel()
 	b, _ := setupRedis(t)
 	c := b.client(t, limits(noWindow, unlimited, 100_000))

@@ -171,7 +171,7 @@ func onBothBehindProxies(t *testing.T, test func(t *testing.T, b *bundle, m *met
 	})
 }
 
-func TestLostReplyIsAnErrorAndNeverSentAgain(t *testing.T) {
+func TestAdmit_LostReplyIsAnErrorAndNeverSentAgain(t *testing.T) {
 	t.Parallel()
 	for name, swallow := range map[string]int64{"connection ends": 1, "silence": -1} {
 		t.Run(name, func(t *testing.T) {
@@ -219,7 +219,7 @@ func TestLostReplyIsAnErrorAndNeverSentAgain(t *testing.T) {
 
 // Whole pipelines are lost: every call in them is answered or an error, and each is charged at most
 // once.
-func TestLostRepliesUnderLoadChargeAtMostOnce(t *testing.T) {
+func TestAdmit_LostRepliesUnderLoadChargeAtMostOnce(t *testing.T) {
 	t.Parallel()
 	onBothBehindProxies(t, func(t *testing.T, b *bundle, m *meter.Meter, p proxies) {
 		clients := make([]*client, 8)

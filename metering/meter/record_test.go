@@ -84,7 +84,7 @@ func (r *recorded) inRecord(t testing.TB, c *client) usage {
 	return u
 }
 
-func TestSlotThatOpensAgainAddsUpInTheRecord(t *testing.T) {
+func TestBuckets_ReopenedSlotAddsUpInTheRecord(t *testing.T) {
 	t.Parallel()
 	onRecorded(t, func(t *testing.T, r *recorded) {
 		c := r.client(t, limits(noWindow, 1<<50, 1<<50))
@@ -113,7 +113,7 @@ var errKilled = errors.New("killed")
 
 func (killed) DropBuckets(context.Context, []account.UsageBucket) error { return errKilled }
 
-func TestFlushKilledBetweenCommitAndDropCountsNothingTwice(t *testing.T) {
+func TestFlush_KilledBetweenCommitAndDropCountsNothingTwice(t *testing.T) {
 	t.Parallel()
 	onRecorded(t, func(t *testing.T, r *recorded) {
 		c := r.client(t, limits(noWindow, 1<<50, 1<<50))
@@ -137,7 +137,7 @@ func TestFlushKilledBetweenCommitAndDropCountsNothingTwice(t *testing.T) {
 	})
 }
 
-func TestNothingIsLostOrTwiceInTheRecordUnderLoad(t *testing.T) {
+func TestRecord_UnderLoadNothingIsLostOrCountedTwice(t *testing.T) {
 	t.Parallel()
 	onRecorded(t, func(t *testing.T, r *recorded) {
 		clients := make([]*client, 4)
@@ -192,7 +192,7 @@ func TestNothingIsLostOrTwiceInTheRecordUnderLoad(t *testing.T) {
 	})
 }
 
-func TestBucketThatTheRecordRefusesKeepsNoOtherFromMoving(t *testing.T) {
+func TestBuckets_RefusedByTheRecordHoldUpNoOther(t *testing.T) {
 	t.Parallel()
 	onRecorded(t, func(t *testing.T, r *recorded) {
 		spoilt, sound := r.client(t, nil), r.client(t, nil)

@@ -16,7 +16,7 @@ func (b *bundle) refund(t testing.TB, c *client, call *meter.Call, r meter.Recei
 	}
 }
 
-func TestRefundRestoresItsCountersOnceHoweverOftenItIsCalled(t *testing.T) {
+func TestRefund_IsIdempotent(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, limits(wideWindow, 10_000, 10_000))
@@ -39,7 +39,7 @@ func TestRefundRestoresItsCountersOnceHoweverOftenItIsCalled(t *testing.T) {
 	})
 }
 
-func TestRefundLineIsTheNegativeOfItsCharge(t *testing.T) {
+func TestRefund_LineIsTheNegativeOfItsCharge(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, limits(noWindow, 10_000, 10_000))
@@ -73,7 +73,7 @@ func TestRefundLineIsTheNegativeOfItsCharge(t *testing.T) {
 	})
 }
 
-func TestRefundAfterMidnightGoesToTheDayOfItsCharge(t *testing.T) {
+func TestRefund_AfterMidnightGoesToTheDayOfItsCharge(t *testing.T) {
 	t.Parallel()
 	b := setupMini(t)
 	midnight := noon.Truncate(24 * time.Hour).Add(24 * time.Hour)
@@ -102,7 +102,7 @@ func TestRefundAfterMidnightGoesToTheDayOfItsCharge(t *testing.T) {
 	b.wantUsage(t, c, usage{"ok": {1, 2000}, "refund": {-1, -2000}, "upstream_timeout": {requests: 1}})
 }
 
-func TestRefundBelongsToThePeriodOfItsCharge(t *testing.T) {
+func TestRefund_BelongsToThePeriodOfItsCharge(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		end := b.now(t).Add(time.Second).Truncate(time.Millisecond)
@@ -129,7 +129,7 @@ func TestRefundBelongsToThePeriodOfItsCharge(t *testing.T) {
 	})
 }
 
-func TestRefundNeverMakesAnAllowanceWider(t *testing.T) {
+func TestRefund_NeverMakesAnAllowanceWider(t *testing.T) {
 	t.Parallel()
 	onBothAlone(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, limits(noWindow, 5000, 5000))

@@ -10,7 +10,7 @@ import (
 
 // A plan takes over with the next period by Redis' clock, even when no push comes: quota, window,
 // supply, data and packs are the next plan's from the boundary's millisecond on.
-func TestAnotherPlanTakesOverWithThePeriod(t *testing.T) {
+func TestPeriod_AnotherPlanTakesOverWithIt(t *testing.T) {
 	t.Parallel()
 	b := setupMini(t)
 	c := b.client(t, func(a *account.AccountLimits, _ *account.KeyLimits) {
@@ -52,7 +52,7 @@ func TestAnotherPlanTakesOverWithThePeriod(t *testing.T) {
 
 // The other way round: a plan with a soft ceiling takes over, which refuses nothing and does not
 // draw packs.
-func TestASoftPlanTakesOverWithThePeriod(t *testing.T) {
+func TestPeriod_SoftPlanTakesOverWithIt(t *testing.T) {
 	t.Parallel()
 	b := setupMini(t)
 	c := b.client(t, func(a *account.AccountLimits, _ *account.KeyLimits) {

@@ -30,7 +30,7 @@ func (w *windowModel) admit(nowMS int64) bool {
 	return true
 }
 
-func TestWindowAdmitsWhatItsModelAdmits(t *testing.T) {
+func TestRateWindow_AdmitsWhatItsModelAdmits(t *testing.T) {
 	t.Parallel()
 	for _, rate := range []account.RateWindow{
 		{Limit: 5, Per: time.Second},
@@ -108,7 +108,7 @@ func reopens(t *testing.T, model *windowModel, now time.Time, a meter.Admission)
 	}
 }
 
-func TestClockThatStepsBackNeitherOpensNorClosesTheWindow(t *testing.T) {
+func TestRateWindow_ClockThatStepsBackNeitherOpensNorClosesIt(t *testing.T) {
 	t.Parallel()
 	for _, back := range []time.Duration{time.Second, 15 * time.Second, time.Hour} {
 		b := setupMini(t)
@@ -136,7 +136,7 @@ func TestClockThatStepsBackNeitherOpensNorClosesTheWindow(t *testing.T) {
 	}
 }
 
-func TestChangeOfTheWindowsLengthStartsItAnew(t *testing.T) {
+func TestRateWindow_ChangeOfItsLengthStartsItAnew(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, limits(account.RateWindow{Limit: 3, Per: time.Hour}, unlimited, unlimited))
@@ -159,7 +159,7 @@ func TestChangeOfTheWindowsLengthStartsItAnew(t *testing.T) {
 	})
 }
 
-func TestWindowOfNothingRefusesEverything(t *testing.T) {
+func TestRateWindow_OfNothingRefusesEverything(t *testing.T) {
 	t.Parallel()
 	onBoth(t, func(t *testing.T, b *bundle) {
 		c := b.client(t, limits(account.RateWindow{Limit: 0, Per: time.Second}, unlimited, unlimited))

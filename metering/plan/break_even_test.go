@@ -23,7 +23,7 @@ func rungsOf(t *testing.T, keys ...string) []plan.Rung {
 }
 
 // The expected values are computed by hand from the prices of docs/interface.md, 2.8.
-func TestTheNextLaneBeginsAtTheUnitFromWhichItIsCheaper(t *testing.T) {
+func TestBreakEven_NextLaneBeginsAtTheUnitFromWhichItIsCheaper(t *testing.T) {
 	t.Parallel()
 	const million = 1_000_000 * plan.Unit
 	for name, c := range map[string]struct {

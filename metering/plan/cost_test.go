@@ -6,7 +6,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-func TestAVolumeCostsItsPriceOnEachRung(t *testing.T) {
+func TestCost_OfAVolumeIsItsPriceOnEachRung(t *testing.T) {
 	t.Parallel()
 	const million = 1_000_000 * plan.Unit
 	all := rungs()
@@ -40,7 +40,7 @@ func TestAVolumeCostsItsPriceOnEachRung(t *testing.T) {
 
 // The packs for a volume are those that an exhaustive search finds, also where most of them are of
 // the largest kind.
-func TestPacksForAVolumeAreTheCheapest(t *testing.T) {
+func TestCost_PacksForAVolumeAreTheCheapest(t *testing.T) {
 	t.Parallel()
 	for _, units := range []plan.Units{
 		100_000, 1_200_000, 5_800_000, 6_000_000, 27_900_000, 31_900_000, 32_100_000, 63_900_000, 64_100_000,

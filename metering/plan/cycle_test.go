@@ -17,7 +17,7 @@ func at(t *testing.T, text string) time.Time {
 	return parsed
 }
 
-func TestPeriodsFollowTheSubscriptionOrTheMonth(t *testing.T) {
+func TestCycle_PeriodsFollowTheSubscriptionOrTheMonth(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ anchor, ends, at, start, end string }{
 		"calendar month": {
@@ -103,7 +103,7 @@ func TestPeriodsFollowTheSubscriptionOrTheMonth(t *testing.T) {
 
 // For every subscription, periods follow each other without a gap or an overlap, and no two have
 // the same name.
-func TestEveryInstantLiesInExactlyOnePeriod(t *testing.T) {
+func TestCycle_EveryInstantLiesInExactlyOnePeriod(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 1))

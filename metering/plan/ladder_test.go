@@ -28,7 +28,7 @@ door1 | free | 0.00 | 0.00 | 300,000 | 0.00 | public | 0.00 | false
 founding | subscription | 79.00 | 79.00 | 15,000,000 | 5.27 | premium | 0.30 | true
 `
 
-func TestLadderReproducesEveryFigureOfTheDocument(t *testing.T) {
+func TestLadder_ReproducesEveryFigureOfTheDocument(t *testing.T) {
 	t.Parallel()
 	lines := strings.Split(strings.TrimSpace(documentLadder), "\n")
 	rungs := plan.Ladder()
@@ -52,7 +52,7 @@ func rungs() map[string]plan.Rung {
 	return m
 }
 
-func TestYearlyIsCheaperThanMonthly(t *testing.T) {
+func TestLadder_YearlyIsCheaperThanMonthly(t *testing.T) {
 	t.Parallel()
 	m := rungs()
 	for _, key := range []string{plan.Pro, plan.Scale, plan.Growth} {
@@ -62,7 +62,7 @@ func TestYearlyIsCheaperThanMonthly(t *testing.T) {
 	}
 }
 
-func TestPerCallIsTheDearestLane(t *testing.T) {
+func TestLadder_PerCallIsTheDearestLane(t *testing.T) {
 	t.Parallel()
 	m := rungs()
 	for key, r := range m {
@@ -72,7 +72,7 @@ func TestPerCallIsTheDearestLane(t *testing.T) {
 	}
 }
 
-func TestNoPackUndercutsAYearlyPlan(t *testing.T) {
+func TestLadder_NoPackUndercutsAYearlyPlan(t *testing.T) {
 	t.Parallel()
 	m := rungs()
 	for _, pack := range plan.Packs() {
@@ -84,7 +84,7 @@ func TestNoPackUndercutsAYearlyPlan(t *testing.T) {
 	}
 }
 
-func TestLargerPacksAreCheaperByTheUnit(t *testing.T) {
+func TestLadder_LargerPacksAreCheaperByTheUnit(t *testing.T) {
 	t.Parallel()
 	m := rungs()
 	if !m["pack_l"].Cheaper(m["pack_m"]) || !m["pack_m"].Cheaper(m["pack_s"]) {
@@ -94,7 +94,7 @@ func TestLargerPacksAreCheaperByTheUnit(t *testing.T) {
 
 // At its included volume a subscription costs less than any purchase of packs that covers the same
 // volume.
-func TestSubscriptionIsCheapestAtItsIncludedVolume(t *testing.T) {
+func TestLadder_SubscriptionIsCheapestAtItsIncludedVolume(t *testing.T) {
 	t.Parallel()
 	for _, r := range plan.Ladder() {
 		if r.Kind != plan.Subscription {
@@ -121,7 +121,7 @@ func cheapestPacks(units plan.Units) plan.Cents {
 }
 
 // The menu of docs/interface.md, 2.8.
-func TestMenuReproducesEveryFigureOfTheDocument(t *testing.T) {
+func TestMenu_ReproducesEveryFigureOfTheDocument(t *testing.T) {
 	t.Parallel()
 	want := []struct {
 		tier          plan.Tier
@@ -159,7 +159,7 @@ func TestMenuReproducesEveryFigureOfTheDocument(t *testing.T) {
 	}
 }
 
-func TestUnitsPrintAsJSONNumbers(t *testing.T) {
+func TestUnits_PrintAsJSONNumbers(t *testing.T) {
 	t.Parallel()
 	for u, want := range map[plan.Units]string{
 		0: "0", 500: "0.5", 1000: "1", 1: "0.001", 10: "0.01", 1500: "1.5", 999: "0.999", 15_000_000_000: "15000000",

@@ -3,7 +3,7 @@ package plan
 import "testing"
 
 // Computed by hand: price of the rung over its units, times the units asked for.
-func TestUnitsCostTheirShareOfTheRung(t *testing.T) {
+func TestMicros_UnitsCostTheirShareOfTheRung(t *testing.T) {
 	t.Parallel()
 	rungs := map[string]Rung{}
 	for _, r := range Ladder() {

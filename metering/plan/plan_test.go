@@ -8,7 +8,7 @@ import (
 )
 
 // The table "Doors and plans" of docs/interface.md, 2.8.
-func TestPlansCarryTheFiguresOfTheInterface(t *testing.T) {
+func TestPlans_CarryTheFiguresOfTheInterface(t *testing.T) {
 	t.Parallel()
 	for _, want := range []struct {
 		key             string
@@ -95,7 +95,7 @@ func TestPlansCarryTheFiguresOfTheInterface(t *testing.T) {
 	}
 }
 
-func TestOnlyBuilderHasASoftCeiling(t *testing.T) {
+func TestPlans_OnlyBuilderHasASoftCeiling(t *testing.T) {
 	t.Parallel()
 	for _, p := range plan.All() {
 		ceiling, rate := plan.Unlimited, plan.RateWindow{}
@@ -108,7 +108,7 @@ func TestOnlyBuilderHasASoftCeiling(t *testing.T) {
 	}
 }
 
-func TestPacksStayValidTwelveMonths(t *testing.T) {
+func TestPacks_StayValidTwelveMonths(t *testing.T) {
 	t.Parallel()
 	for _, want := range []struct {
 		size  string
@@ -134,7 +134,7 @@ func TestPacksStayValidTwelveMonths(t *testing.T) {
 	}
 }
 
-func TestMonthsFallBackToTheLastDay(t *testing.T) {
+func TestMonths_FallBackToTheLastDay(t *testing.T) {
 	t.Parallel()
 	day := func(y int, m time.Month, d int) time.Time { return time.Date(y, m, d, 13, 14, 15, 16, time.UTC) }
 	for _, tc := range []struct {
@@ -159,7 +159,7 @@ func TestMonthsFallBackToTheLastDay(t *testing.T) {
 	}
 }
 
-func TestCalendarMonthIsUTC(t *testing.T) {
+func TestCalendarMonth_IsUTC(t *testing.T) {
 	t.Parallel()
 	first := func(y int, m time.Month) time.Time { return time.Date(y, m, 1, 0, 0, 0, 0, time.UTC) }
 	for _, tc := range []struct{ at, start, end time.Time }{
@@ -175,7 +175,7 @@ func TestCalendarMonthIsUTC(t *testing.T) {
 	}
 }
 
-func TestFoundingEndsWithItsDayOrItsSeats(t *testing.T) {
+func TestFounding_EndsWithItsDayOrItsSeats(t *testing.T) {
 	t.Parallel()
 	o := plan.Founding()
 	if o.Price != 7900 || o.Plan != plan.Pro || o.LockedMonths != 12 || o.Seats != 100 {
@@ -193,7 +193,7 @@ func TestFoundingEndsWithItsDayOrItsSeats(t *testing.T) {
 	}
 }
 
-func TestCallsCostWeightTimesTier(t *testing.T) {
+func TestCost_OfACallIsWeightTimesTier(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		tier   string

@@ -6,9 +6,9 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-// TestWhatIsSoldStandsOnTheLadder compares items with the rungs of docs/interface.md, 2.8: the same
-// keys, and the same money at once.
-func TestWhatIsSoldStandsOnTheLadder(t *testing.T) {
+// TestSale_WhatIsSoldStandsOnTheLadder compares items with the rungs of docs/interface.md, 2.8: the
+// same keys, and the same money at once.
+func TestSale_WhatIsSoldStandsOnTheLadder(t *testing.T) {
 	t.Parallel()
 	rungs := map[string]plan.Rung{}
 	for _, r := range plan.Ladder() {
@@ -44,7 +44,7 @@ func TestWhatIsSoldStandsOnTheLadder(t *testing.T) {
 	}
 }
 
-func TestPlansHaveAnOrder(t *testing.T) {
+func TestPlans_HaveAnOrder(t *testing.T) {
 	t.Parallel()
 	if plan.Rank("nothing") != -1 || plan.Rank(plan.Free) >= plan.Rank(plan.Builder) ||
 		plan.Rank(plan.Pro) >= plan.Rank(plan.Scale) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestGroupedSetsCommasBetweenThousandsOnly(t *testing.T) {
+func TestGrouped_SetsCommasBetweenThousandsOnly(t *testing.T) {
 	t.Parallel()
 	for units, want := range map[Units]string{
 		0: "0", 500: "0.5", 999 * Unit: "999", 1000 * Unit: "1,000", 12_345_678 * Unit: "12,345,678",
@@ -19,7 +19,7 @@ func TestGroupedSetsCommasBetweenThousandsOnly(t *testing.T) {
 	}
 }
 
-func TestUnitsAreReadAsTheyAreWritten(t *testing.T) {
+func TestUnits_AreReadAsTheyAreWritten(t *testing.T) {
 	t.Parallel()
 	for _, u := range []Units{0, 1, -1, 500, -500, 50, Unit, -Unit, 12_345_678, math.MaxInt64, math.MinInt64} {
 		text, err := json.Marshal(u)
@@ -39,7 +39,7 @@ func TestUnitsAreReadAsTheyAreWritten(t *testing.T) {
 	}
 }
 
-func TestAmountsOfUSDCHaveSixDecimals(t *testing.T) {
+func TestUSDC_AmountsHaveSixDecimals(t *testing.T) {
 	t.Parallel()
 	for amount, want := range map[Atomic]string{
 		0: "0.000000", 1: "0.000001", 108_000: "0.108000", 1_000_000: "1.000000", -1_500_000: "-1.500000",

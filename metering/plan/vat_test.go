@@ -8,7 +8,7 @@ import (
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
-func TestVATFollowsThePayersLocation(t *testing.T) {
+func TestVAT_FollowsThePayersLocation(t *testing.T) {
 	t.Parallel()
 	for country, want := range map[string]bool{
 		"": true, "DE": true, "de": true, "FR": true, "GR": true, "EL": true, "HR": true, "IE": true, "SE": true,
@@ -28,7 +28,7 @@ func TestVATFollowsThePayersLocation(t *testing.T) {
 	}
 }
 
-func TestVATIsSplitExactly(t *testing.T) {
+func TestVAT_IsSplitExactly(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		paid    plan.Atomic
@@ -55,7 +55,7 @@ func TestVATIsSplitExactly(t *testing.T) {
 	}
 }
 
-func TestUnitsBoughtAreRoundedDownAndCapped(t *testing.T) {
+func TestUnits_BoughtAreRoundedDownAndCapped(t *testing.T) {
 	t.Parallel()
 	balanced, _ := plan.FindPerCallTier(plan.Balanced)
 	for _, tc := range []struct {

@@ -84,7 +84,7 @@ func redirect(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, r.URL.Path, http.StatusTemporaryRedirect)
 }
 
-func TestSettlingSendsOneRequestWhateverComesOfIt(t *testing.T) {
+func TestSettle_SendsOneRequestWhateverComesOfIt(t *testing.T) {
 	t.Parallel()
 	good := `{"success":true,"transaction":"` + tx + `","network":"base","payer":"` + payer.String() + `"}`
 	for name, c := range map[string]struct {
@@ -147,7 +147,7 @@ func TestSettlingSendsOneRequestWhateverComesOfIt(t *testing.T) {
 
 // A reason that may follow a transaction that was sent, or an authorization that was used before,
 // is not a refusal.
-func TestReasonsThatATransactionMayHaveAreNoRefusals(t *testing.T) {
+func TestSettle_ReasonsThatATransactionMayHaveAreNoRefusals(t *testing.T) {
 	t.Parallel()
 	for _, reason := range []string{
 		"invalid_exact_evm_transaction_failed", "transaction failed", "invalid_exact_evm_nonce_already_used",
@@ -167,7 +167,7 @@ func TestReasonsThatATransactionMayHaveAreNoRefusals(t *testing.T) {
 	}
 }
 
-func TestASettlementThatHangsOrWhoseCallerLeftIsWaitedForAndUnknown(t *testing.T) {
+func TestSettle_HangingOrAbandonedOneIsWaitedForAndUnknown(t *testing.T) {
 	t.Parallel()
 	held := make(chan struct{})
 	s := serve(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -193,7 +193,7 @@ func TestASettlementThatHangsOrWhoseCallerLeftIsWaitedForAndUnknown(t *testing.T
 	}
 }
 
-func TestAFacilitatorThatCannotBeReachedHasMovedNothing(t *testing.T) {
+func TestFacilitator_UnreachableHasMovedNothing(t *testing.T) {
 	t.Parallel()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -215,7 +215,7 @@ func TestAFacilitatorThatCannotBeReachedHasMovedNothing(t *testing.T) {
 	}
 }
 
-func TestAVerdictIsTakenOnlyWhenItIsOne(t *testing.T) {
+func TestVerify_TakesAVerdictOnlyWhenItIsOne(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		answer http.HandlerFunc
@@ -254,7 +254,7 @@ func TestAVerdictIsTakenOnlyWhenItIsOne(t *testing.T) {
 	}
 }
 
-func TestTheFacilitatorIsToldThePaymentAndItsOwnCredentials(t *testing.T) {
+func TestFacilitator_GetsThePaymentAndItsOwnCredentials(t *testing.T) {
 	t.Parallel()
 	type request struct {
 		path, user, password string
@@ -283,7 +283,7 @@ func TestTheFacilitatorIsToldThePaymentAndItsOwnCredentials(t *testing.T) {
 	}
 }
 
-func TestAddressesThatAreNoneAreRefusedWithoutRepeatingThem(t *testing.T) {
+func TestFacilitator_InvalidAddressesAreRefusedWithoutRepeatingThem(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{
 		"", "facilitator.example", "ftp://canary.example", "https://canary.example/?key=canary", "http://%zz",

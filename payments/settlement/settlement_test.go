@@ -122,7 +122,7 @@ func (s *scene) unreadableOf(t *testing.T, what string, expected x402.PayerSum, 
 	}
 }
 
-func TestASmallPaymentIsToldByOneUpstreamAndALargeOneByTwo(t *testing.T) {
+func TestSettlement_SmallNeedsOneUpstreamAndLargeTwo(t *testing.T) {
 	t.Parallel()
 	for amount, second := range map[uint64]int{small: 0, 1_000_000: 0, 1_000_001: 1, large: 1} {
 		s := open(t, 2)
@@ -149,7 +149,7 @@ func TestASmallPaymentIsToldByOneUpstreamAndALargeOneByTwo(t *testing.T) {
 	}
 }
 
-func TestWhatOneUpstreamMakesUpIsNeverGranted(t *testing.T) {
+func TestSettlement_InventedByOneUpstreamIsNeverGranted(t *testing.T) {
 	t.Parallel()
 	for name, lie := range map[string]func(l *testkit.Ledger){
 		"a payment that is not there": func(l *testkit.Ledger) { l.Drop(paying.String()) },
@@ -185,7 +185,7 @@ func TestWhatOneUpstreamMakesUpIsNeverGranted(t *testing.T) {
 	}
 }
 
-func TestAPaymentIsNotTakenAwayByOneUpstream(t *testing.T) {
+func TestSettlement_IsNotTakenAwayByOneUpstream(t *testing.T) {
 	t.Parallel()
 	for name, lie := range map[string]func(l *testkit.Ledger){
 		"it failed": func(l *testkit.Ledger) {
@@ -218,9 +218,9 @@ func TestAPaymentIsNotTakenAwayByOneUpstream(t *testing.T) {
 	}
 }
 
-// TestTheWordOfOneTakesNothingAwayWhileAnotherIsConfigured checks that an upstream at capacity or
-// out of service still counts as configured.
-func TestTheWordOfOneTakesNothingAwayWhileAnotherIsConfigured(t *testing.T) {
+// TestSettlement_OneUpstreamTakesNothingAwayWhileAnotherIsConfigured checks that an upstream at
+// capacity or out of service still counts as configured.
+func TestSettlement_OneUpstreamTakesNothingAwayWhileAnotherIsConfigured(t *testing.T) {
 	t.Parallel()
 	failed, other := transfer(small), transfer(small)
 	failed.Failed, other.Logs = true, nil
@@ -253,7 +253,7 @@ func TestTheWordOfOneTakesNothingAwayWhileAnotherIsConfigured(t *testing.T) {
 	s.unreadableOf(t, "by another", x402.PayerSum{Payer: seller, Paid: small}, settlement.StuckAlone)
 }
 
-func TestUpstreamsThatLagAreWaitedFor(t *testing.T) {
+func TestSettlement_WaitsForUpstreamsThatLag(t *testing.T) {
 	t.Parallel()
 	s := open(t, 2)
 	s.pay(transfer(large))
@@ -268,7 +268,7 @@ func TestUpstreamsThatLagAreWaitedFor(t *testing.T) {
 	}
 }
 
-func TestHowFarATransactionCame(t *testing.T) {
+func TestSettlement_ReportsHowFarATransactionCame(t *testing.T) {
 	t.Parallel()
 	waiting := transfer(small)
 	waiting.Block = 0
@@ -302,7 +302,7 @@ func TestHowFarATransactionCame(t *testing.T) {
 	}
 }
 
-func TestAReceiptOfABlockThatIsNotCanonicalCountsForNothing(t *testing.T) {
+func TestSettlement_ReceiptOfANonCanonicalBlockCountsForNothing(t *testing.T) {
 	t.Parallel()
 	s := open(t, 1)
 	s.pay(transfer(small))
@@ -318,7 +318,7 @@ func TestAReceiptOfABlockThatIsNotCanonicalCountsForNothing(t *testing.T) {
 	}
 }
 
-func TestAnswersThatContradictThemselvesAreNoReading(t *testing.T) {
+func TestSettlement_ContradictoryAnswersAreNoReading(t *testing.T) {
 	t.Parallel()
 	for name, arrange := range map[string]func(u *testkit.UpstreamServer, l *testkit.Ledger){
 		"another chain": func(u *testkit.UpstreamServer, _ *testkit.Ledger) {
@@ -352,7 +352,7 @@ func TestAnswersThatContradictThemselvesAreNoReading(t *testing.T) {
 	}
 }
 
-func TestAChainThatDoesNotAnswerIsUnreadable(t *testing.T) {
+func TestSettlement_SilentChainIsUnreadable(t *testing.T) {
 	t.Parallel()
 	s := open(t, 2)
 	s.pay(transfer(large))
@@ -374,7 +374,7 @@ func TestAChainThatDoesNotAnswerIsUnreadable(t *testing.T) {
 	open(t, 0).unreadable(t, "no upstream", settlement.StuckNoAnswer)
 }
 
-func TestANodeWithoutFinalizedBlocksLeavesItOpen(t *testing.T) {
+func TestSettlement_NodeWithoutFinalizedBlocksLeavesItOpen(t *testing.T) {
 	t.Parallel()
 	s := open(t, 1)
 	s.pay(transfer(small))
@@ -395,7 +395,7 @@ func TestANodeWithoutFinalizedBlocksLeavesItOpen(t *testing.T) {
 	}
 }
 
-func TestContractWalletsThatPaidMuchNeedTheWordOfTwo(t *testing.T) {
+func TestSettlement_LargePaymentsOfContractWalletsNeedTwoUpstreams(t *testing.T) {
 	t.Parallel()
 	key, err := crypto.ToECDSA(crypto.Keccak256([]byte("owner")))
 	if err != nil {

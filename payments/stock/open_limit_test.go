@@ -34,7 +34,7 @@ func (b *till) leave(n int) []*x402.Payload {
 	return left
 }
 
-func TestAuthorizationsThatCannotBeReadDoNotKeepOthersFromBeingLookedAt(t *testing.T) {
+func TestOpenLimit_UnreadableAuthorizationsDoNotKeepOthersFromBeingChecked(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	l := &ledger{
@@ -63,7 +63,7 @@ func TestAuthorizationsThatCannotBeReadDoNotKeepOthersFromBeingLookedAt(t *testi
 	}
 }
 
-func TestWhoseManyPaymentsAreOpenPaysNoMoreUntilTheyAreNot(t *testing.T) {
+func TestOpenLimit_PayerWithManyOpenPaymentsMustWait(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	l := &ledger{head: 1010, final: 900, used: 1003, genesis: time.Now().Add(-2020 * time.Second)}

@@ -19,7 +19,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-func TestAPaymentBuysABundleOnceAndItsHeaderIsNoCredentialAfterwards(t *testing.T) {
+func TestPayment_BuysABundleOnceAndItsHeaderIsNoCredential(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	p := b.sign(b.quote())
@@ -36,7 +36,7 @@ func TestAPaymentBuysABundleOnceAndItsHeaderIsNoCredentialAfterwards(t *testing.
 	}
 }
 
-func TestWhatBecameOfEachPaymentIsCounted(t *testing.T) {
+func TestPayment_OutcomesAreCounted(t *testing.T) {
 	t.Parallel()
 	var counted []stock.Outcome
 	known := true
@@ -84,7 +84,7 @@ func TestWhatBecameOfEachPaymentIsCounted(t *testing.T) {
 	}
 }
 
-func TestAPaymentThatDoesNotVerifyIsReleasedAndNeverSettled(t *testing.T) {
+func TestPayment_UnverifiedIsReleasedAndNeverSettled(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		verify http.HandlerFunc
@@ -122,7 +122,7 @@ func TestAPaymentThatDoesNotVerifyIsReleasedAndNeverSettled(t *testing.T) {
 	}
 }
 
-func TestASettlementIsSentOnceWhateverComesOfIt(t *testing.T) {
+func TestSettlement_IsSentOnceWhateverComesOfIt(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		settle        http.HandlerFunc
@@ -186,7 +186,7 @@ func (c closing) Settle(ctx context.Context, q *x402.Quote, p *x402.Payload) (x4
 	return c.gone.Settle(ctx, q, p)
 }
 
-func TestAFacilitatorThatIsGoneBeforeItIsAskedToSettleLeavesThePaymentGood(t *testing.T) {
+func TestPayment_StaysGoodWhenTheFacilitatorIsGoneBeforeSettling(t *testing.T) {
 	t.Parallel()
 	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -207,7 +207,7 @@ func TestAFacilitatorThatIsGoneBeforeItIsAskedToSettleLeavesThePaymentGood(t *te
 	b.requests(1, 0)
 }
 
-func TestOneOfManyWhoPresentAPaymentSettlesIt(t *testing.T) {
+func TestPayment_PresentedByManyIsSettledByOne(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	p := b.sign(b.quote())
@@ -233,7 +233,7 @@ func TestOneOfManyWhoPresentAPaymentSettlesIt(t *testing.T) {
 	b.requests(1, 1)
 }
 
-func TestTwoPaymentsThatSettleInOneTransactionAreGrantedOnce(t *testing.T) {
+func TestPayment_TwoInOneTransactionAreGrantedOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	sale, refusal := b.pay(b.sign(b.quote()))
@@ -255,7 +255,7 @@ func TestTwoPaymentsThatSettleInOneTransactionAreGrantedOnce(t *testing.T) {
 	b.requests(2, 2)
 }
 
-func TestAClientThatLeavesWhileItsPaymentSettlesHasPaid(t *testing.T) {
+func TestPayment_ClientThatLeavesWhileItSettlesHasPaid(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	ctx, leave := context.WithCancel(t.Context())
@@ -307,7 +307,7 @@ func (f failing) GrantSettlement(ctx context.Context, g store.Grant) (store.Sett
 	return f.Grants.GrantSettlement(ctx, g)
 }
 
-func TestARecordThatFailsLosesNoMoney(t *testing.T) {
+func TestPayment_FailingRecordLosesNoMoney(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		failing failing
@@ -346,7 +346,7 @@ func TestARecordThatFailsLosesNoMoney(t *testing.T) {
 	}
 }
 
-func TestWhatDoesNotPayReachesNoFacilitator(t *testing.T) {
+func TestPayment_InvalidReachesNoFacilitator(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	for says, spoil := range map[string]func(*x402.Payload){
@@ -365,7 +365,7 @@ func TestWhatDoesNotPayReachesNoFacilitator(t *testing.T) {
 	b.requests(0, 0)
 }
 
-func TestANetworkAddressPresentsOnlySoManyPayments(t *testing.T) {
+func TestPayment_PresentationsAreLimitedByNetwork(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.desk.on(&b.desk.verify,

@@ -27,7 +27,7 @@ func (s scribe) Call(ctx context.Context, method string, params ...any) (json.Ra
 	return answer, nil
 }
 
-func TestAGrantSaysWhereThePaymentIsOnlyWhenItIsKnownWhole(t *testing.T) {
+func TestReceipt_SaysWhereThePaymentIsOnlyWhenKnownWhole(t *testing.T) {
 	t.Parallel()
 	const receiptForm, blockForm = `{"transactionHash":"%s","blockNumber":"0x%x","blockHash":"%s","status":"0x%d"}`, `{"number":"0x%x","timestamp":"0x%x","hash":"%s"}`
 	in, at := x402.TxHash{0xb1}, int64(1_795_000_000)

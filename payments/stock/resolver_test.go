@@ -120,7 +120,7 @@ func (b *till) sweep(s *stock.Resolver) {
 	b.must(s.ResolveDue(b.t.Context()))
 }
 
-func TestASweepFindsTheTransferOnceItIsDeepEnoughAndItsPayerMayRedeemIt(t *testing.T) {
+func TestResolver_FindsTheTransferOnceDeepEnoughAndItsPayerMayRedeem(t *testing.T) {
 	t.Parallel()
 	b, p, l, s := openPayment(t)
 	l.set(func(l *ledger) { l.used, l.head = 1003, 1004 }) // one confirmation, and two are required
@@ -141,7 +141,7 @@ func TestASweepFindsTheTransferOnceItIsDeepEnoughAndItsPayerMayRedeemIt(t *testi
 	}
 }
 
-func TestASweepLooksThroughTheWholeTimeOfAnAuthorization(t *testing.T) {
+func TestResolver_SearchesTheWholeLifeOfAnAuthorization(t *testing.T) {
 	t.Parallel()
 	b, p, l, s := openPayment(t)
 	l.set(func(l *ledger) { l.used, l.head, l.final = 2700, 2900, 1000 })
@@ -151,7 +151,7 @@ func TestASweepLooksThroughTheWholeTimeOfAnAuthorization(t *testing.T) {
 	}
 }
 
-func TestAnUnusedAuthorizationIsVoidOnlyWhenAFinalBlockIsPastItsEnd(t *testing.T) {
+func TestResolver_UnusedAuthorizationIsVoidOnlyPastItsFinalEnd(t *testing.T) {
 	t.Parallel()
 	b, p, l, s := openPayment(t)
 	end := uint64((p.ValidBefore-l.at(0))/2 + 2) //nolint:gosec // a test's own
@@ -170,7 +170,7 @@ func TestAnUnusedAuthorizationIsVoidOnlyWhenAFinalBlockIsPastItsEnd(t *testing.T
 	b.requests(1, 1)
 }
 
-func TestAUsedAuthorizationWhoseTransferIsNotToldStaysOpenForADay(t *testing.T) {
+func TestResolver_UsedAuthorizationWithoutATransferStaysOpenForADay(t *testing.T) {
 	t.Parallel()
 	b, p, l, s := openPayment(t)
 	end := uint64((p.ValidBefore-l.at(0))/2 + 2) //nolint:gosec // a test's own
@@ -195,7 +195,7 @@ func TestAUsedAuthorizationWhoseTransferIsNotToldStaysOpenForADay(t *testing.T) 
 	}
 }
 
-func TestAChainThatCannotBeReadConcludesNothing(t *testing.T) {
+func TestResolver_ConcludesNothingFromAnUnreadableChain(t *testing.T) {
 	t.Parallel()
 	b, p, l, s := openPayment(t)
 	l.set(func(l *ledger) { l.away = true })
@@ -207,7 +207,7 @@ func TestAChainThatCannotBeReadConcludesNothing(t *testing.T) {
 	}
 }
 
-func TestAProcessKilledBeforeOrAfterTheSettlementLeavesAPaymentThatIsFound(t *testing.T) {
+func TestResolver_FindsThePaymentOfAProcessKilledAroundItsSettlement(t *testing.T) {
 	t.Parallel()
 	b, _, l, s := openPayment(t)
 	p := b.sign(b.quote())
@@ -239,7 +239,7 @@ func TestAProcessKilledBeforeOrAfterTheSettlementLeavesAPaymentThatIsFound(t *te
 	}
 }
 
-func TestSweepingEndsWithItsContext(t *testing.T) {
+func TestResolver_EndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	b, p, l, _ := openPayment(t)
 	l.set(func(l *ledger) { l.used, l.head = 1003, 1010 })
@@ -279,7 +279,7 @@ func (h hasty) EndSettling(ctx context.Context, of store.Attempt, state store.Au
 
 // A sweep between the facilitator's response and the grant would record a payment that nobody
 // granted, and leave the grant unwatched.
-func TestAPaymentThatIsBeingGrantedIsNotSweptBefore(t *testing.T) {
+func TestResolver_LeavesAPaymentThatIsBeingGranted(t *testing.T) {
 	t.Parallel()
 	l := &ledger{}
 	var b *till
@@ -315,7 +315,7 @@ func (g granting) GrantSettlement(ctx context.Context, grant store.Grant) (store
 	return g.Grants.GrantSettlement(ctx, grant)
 }
 
-func TestAGrantedSettlementIsWatchedAlthoughItsProcessDiedOrDurableFlowsAreAway(t *testing.T) {
+func TestResolver_WatchesAGrantWhoseProcessDiedOrWithoutDurableFlows(t *testing.T) {
 	t.Parallel()
 	//nolint:errcheck,forcetypeassert // as setup made it
 	b := setup(t, func(o *stock.Options) { o.Record = hasty{o.Record.(*store.Store)} })

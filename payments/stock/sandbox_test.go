@@ -56,7 +56,7 @@ func (n node) Call(ctx context.Context, method string, params ...any) (json.RawM
 
 // With the real token, a facilitator that settles without responding, and a chain that can be read,
 // the payment is found and was sent once.
-func TestAPaymentWhoseAnswerIsLostIsFoundOnTheRealToken(t *testing.T) {
+func TestResolver_FindsAPaymentWithALostAnswerOnTheRealToken(t *testing.T) {
 	t.Parallel()
 	box, err := sandbox.Start(t.Context(), sandbox.Options{
 		Chains: []chain.ID{chain.BaseMainnet}, BlockTime: 50 * time.Millisecond,

@@ -28,7 +28,7 @@ func payment(r *rand.Rand) plan.Atomic {
 	}
 }
 
-func TestNetAndVATAreWhatWasPaidAndUnitsNeverExceedWhatTheNetBuys(t *testing.T) {
+func TestGrant_SplitsNetAndVATAndNeverExceedsWhatTheNetBuys(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -67,7 +67,7 @@ func judge(paid plan.Atomic, tier plan.PerCallTier, country string, d x402.Deal,
 	return ""
 }
 
-func TestPaymentsOfTheMenuBuyWhatTheMenuSays(t *testing.T) {
+func TestGrant_PaymentsOfTheMenuBuyWhatTheMenuSays(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		tier    plan.Tier
@@ -97,7 +97,7 @@ func TestPaymentsOfTheMenuBuyWhatTheMenuSays(t *testing.T) {
 	}
 }
 
-func TestHashesAreReadInWhateverCapitalsAndWrittenInLowerCase(t *testing.T) {
+func TestHash_IsReadInAnyCaseAndWrittenInLowerCase(t *testing.T) {
 	t.Parallel()
 	const text = "0xABcdef0000000000000000000000000000000000000000000000000000000001"
 	h, ok := x402.ParseTxHash(text)

@@ -14,7 +14,7 @@ func found(paid plan.Atomic, depth uint64) Finding {
 	return Finding{Paid: paid, Block: 100, BlockHash: TxHash{1}, Time: noon.Add(-time.Minute).Unix(), Depth: depth}
 }
 
-func TestJudgeLetsGoodPaymentsThroughAndSaysWhatIsWrongWithOthers(t *testing.T) {
+func TestJudge_AcceptsGoodPaymentsAndSaysWhatIsWrongWithOthers(t *testing.T) {
 	t.Parallel()
 	old, oldest, final := found(90_000, 2), found(90_000, 2), found(90_000, 0)
 	old.Time, oldest.Time, final.Final = noon.Add(-MaxAge-time.Second).Unix(), noon.Add(-MaxAge).Unix(), true
@@ -49,7 +49,7 @@ func TestJudgeLetsGoodPaymentsThroughAndSaysWhatIsWrongWithOthers(t *testing.T) 
 	}
 }
 
-func TestJudgeSplitsTaxByCountryAndCapsUnits(t *testing.T) {
+func TestJudge_SplitsTaxByCountryAndCapsUnits(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		paid    plan.Atomic
@@ -75,7 +75,7 @@ func TestJudgeSplitsTaxByCountryAndCapsUnits(t *testing.T) {
 	}
 }
 
-func TestJudgeKnowsNoOtherTiersAndSights(t *testing.T) {
+func TestJudge_KnowsNoOtherTiersAndSights(t *testing.T) {
 	t.Parallel()
 	if v, err := terms.Judge(SightMined, found(90_000, 2), "gold", "US", noon); err == nil || v.Stage == StagePayable {
 		t.Errorf("a tier that is not sold: %+v", v)
@@ -86,7 +86,7 @@ func TestJudgeKnowsNoOtherTiersAndSights(t *testing.T) {
 	}
 }
 
-func TestWhatASmallPaymentIsToldNamesTheAmount(t *testing.T) {
+func TestJudge_NamesTheAmountThatOneUpstreamMayConfirm(t *testing.T) {
 	t.Parallel()
 	v, err := terms.Judge(SightMined, found(89_999, 2), plan.Balanced, "US", noon)
 	if err != nil || !strings.Contains(v.Words, "89999") || !strings.Contains(v.Words, "90000") {

@@ -51,7 +51,7 @@ func fixture(t testing.TB, name string) string {
 	return strings.TrimSpace(string(b))
 }
 
-func TestPaymentsOfStockClientsAreReadAndSignedByTheirPayer(t *testing.T) {
+func TestPayload_OfStockClientsIsReadAndSignedByItsPayer(t *testing.T) {
 	t.Parallel()
 	for version, name := range map[int]string{x402.Version1: "x402-fetch", x402.Version2: "x402-fetch-v2"} {
 		q := laneQuote(t, "", "")
@@ -72,7 +72,7 @@ func TestPaymentsOfStockClientsAreReadAndSignedByTheirPayer(t *testing.T) {
 	}
 }
 
-func TestFacilitatorsAreAskedInTheWordsOfTheVersionOverOurOwnTerms(t *testing.T) {
+func TestPayload_FacilitatorIsAskedInItsVersionOverOurOwnTerms(t *testing.T) {
 	t.Parallel()
 	for version, name := range map[int]string{x402.Version1: "x402-fetch", x402.Version2: "x402-fetch-v2"} {
 		q := laneQuote(t, "", "")
@@ -119,7 +119,7 @@ func changed(t *testing.T, name, from, to string) string {
 	return base64.StdEncoding.EncodeToString([]byte(strings.Replace(string(document), from, to, 1)))
 }
 
-func TestPaymentsOfAnotherFormAreRefusedInWords(t *testing.T) {
+func TestPayload_OfAnotherFormIsRefusedInWords(t *testing.T) {
 	t.Parallel()
 	const one, two = "x402-fetch", "x402-fetch-v2"
 	for _, c := range []struct {
@@ -154,7 +154,7 @@ func TestPaymentsOfAnotherFormAreRefusedInWords(t *testing.T) {
 	}
 }
 
-func TestAuthorizationsThatDoNotPayAreRefused(t *testing.T) {
+func TestPayload_AuthorizationsThatDoNotPayAreRefused(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_800_000_000, 0)
 	for says, spoil := range map[string]func(*x402.Authorization){
@@ -178,7 +178,7 @@ func TestAuthorizationsThatDoNotPayAreRefused(t *testing.T) {
 	}
 }
 
-func TestAQuoteOffersTheAskedTierFirstAndTaxesByCountry(t *testing.T) {
+func TestQuote_OffersTheRequestedTierFirstAndTaxesByCountry(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		asked   plan.Tier
@@ -199,7 +199,7 @@ func TestAQuoteOffersTheAskedTierFirstAndTaxesByCountry(t *testing.T) {
 	}
 }
 
-func TestAPaymentOfVersion1IsForTheTierWhoseAmountItPays(t *testing.T) {
+func TestPayload_OfVersion1IsForTheTierWhoseAmountItPays(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		asked plan.Tier
@@ -225,7 +225,7 @@ func TestAPaymentOfVersion1IsForTheTierWhoseAmountItPays(t *testing.T) {
 	}
 }
 
-func TestAPaymentOfVersion2IsForWhatItAccepted(t *testing.T) {
+func TestPayload_OfVersion2IsForWhatItAccepted(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		asked                 plan.Tier

@@ -34,14 +34,14 @@ func moved(from, to wallet.Address, amount uint64) Log {
 	return Log{Contract: usdc, Topics: []TxHash{transferTopic, topicOf(from), topicOf(to)}, Data: data[:]}
 }
 
-func TestTheTopicIsThatOfERC20Transfers(t *testing.T) {
+func TestTransfer_TopicIsThatOfERC20(t *testing.T) {
 	t.Parallel()
 	if want := TxHash(crypto.Keccak256Hash([]byte("Transfer(address,address,uint256)"))); transferTopic != want {
 		t.Errorf("it is %s, want %s", transferTopic, want)
 	}
 }
 
-func TestOnlyTransfersOfTheAssetToTheSellerPay(t *testing.T) {
+func TestPayments_AreTransfersOfTheAssetToTheSellerOnly(t *testing.T) {
 	t.Parallel()
 	with := func(change func(l *Log)) []Log {
 		l := moved(alice, seller, 5)
@@ -89,7 +89,7 @@ func TestOnlyTransfersOfTheAssetToTheSellerPay(t *testing.T) {
 	}
 }
 
-func TestAmountsThatCannotBeAreNoPayments(t *testing.T) {
+func TestPayments_ImpossibleAmountsAreNone(t *testing.T) {
 	t.Parallel()
 	huge := moved(alice, seller, 1)
 	huge.Data[0] = 0x80
@@ -105,7 +105,7 @@ func TestAmountsThatCannotBeAreNoPayments(t *testing.T) {
 	}
 }
 
-func TestNothingPaysWhileTheLaneIsClosed(t *testing.T) {
+func TestPayments_NothingPaysWhileTheLaneIsClosed(t *testing.T) {
 	t.Parallel()
 	closed := terms
 	closed.PayTo = wallet.Address{}
@@ -114,7 +114,7 @@ func TestNothingPaysWhileTheLaneIsClosed(t *testing.T) {
 	}
 }
 
-func TestPaidByIsOfThePayerAlone(t *testing.T) {
+func TestPaidBy_IsOfThePayerAlone(t *testing.T) {
 	t.Parallel()
 	payments := []PayerSum{{alice, 3}, {bob, 4}}
 	for payer, want := range map[wallet.Address]plan.Atomic{alice: 3, bob: 4, seller: 0} {

@@ -42,7 +42,7 @@ func follow(t *testing.T, g *group) (got <-chan string, leave func()) {
 	return answers, leave
 }
 
-func TestFollowersGetWhatTheLeaderLands(t *testing.T) {
+func TestGroup_FollowersGetWhatTheLeaderLands(t *testing.T) {
 	t.Parallel()
 	var g group
 	f := lead(t, &g, "a")
@@ -67,7 +67,7 @@ func TestFollowersGetWhatTheLeaderLands(t *testing.T) {
 	lead(t, &g, "a").Finish(nil) // a later caller starts a new flight
 }
 
-func TestACallLivesWhileAnyoneWaitsForIt(t *testing.T) {
+func TestGroup_CallLivesWhileAnyoneWaitsForIt(t *testing.T) {
 	t.Parallel()
 	var g group
 	client, leave := context.WithCancel(t.Context())
@@ -92,7 +92,7 @@ func TestACallLivesWhileAnyoneWaitsForIt(t *testing.T) {
 	}
 }
 
-func TestACallEndsWhenAllHaveLeft(t *testing.T) {
+func TestGroup_CallEndsWhenAllHaveLeft(t *testing.T) {
 	t.Parallel()
 	for _, leaderLast := range []bool{true, false} {
 		var g group
@@ -124,7 +124,7 @@ func TestACallEndsWhenAllHaveLeft(t *testing.T) {
 	}
 }
 
-func TestWhatTheLeaderGoesOnReadingEndsWhenItLeaves(t *testing.T) {
+func TestGroup_ReadingAfterTheAnswerEndsWhenTheLeaderLeaves(t *testing.T) {
 	t.Parallel()
 	for _, ended := range []bool{false, true} {
 		var g group
@@ -149,7 +149,7 @@ func TestWhatTheLeaderGoesOnReadingEndsWhenItLeaves(t *testing.T) {
 	}
 }
 
-func TestAFollowerWaitsNoLongerThanItsTime(t *testing.T) {
+func TestGroup_FollowerWaitsNoLongerThanItsTime(t *testing.T) {
 	t.Parallel()
 	var g group
 	f := lead(t, &g, "a")
@@ -160,7 +160,7 @@ func TestAFollowerWaitsNoLongerThanItsTime(t *testing.T) {
 	f.Finish(func() string { t.Error("shared with nobody"); return "" })
 }
 
-func TestAFlightSurvivesThatItsLeaderPanics(t *testing.T) {
+func TestGroup_FlightSurvivesAPanicOfItsLeader(t *testing.T) {
 	t.Parallel()
 	var g group
 	f := lead(t, &g, "a")
@@ -187,7 +187,7 @@ func TestAFlightSurvivesThatItsLeaderPanics(t *testing.T) {
 	}
 }
 
-func TestManyCallersShareFewCalls(t *testing.T) {
+func TestGroup_ManyCallersShareFewCalls(t *testing.T) {
 	t.Parallel()
 	var g group
 	var wg sync.WaitGroup

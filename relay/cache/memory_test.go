@@ -11,7 +11,7 @@ import (
 	"github.com/chainaccess/gateway/relay/cache"
 )
 
-func TestValuesComeBackUntilTheyExpire(t *testing.T) {
+func TestMemory_ValuesComeBackUntilTheyExpire(t *testing.T) {
 	t.Parallel()
 	clock := testkit.NewClock(time.Now())
 	c := open(t, func(o *cache.Options) { o.Now = clock.Now })
@@ -33,7 +33,7 @@ func TestValuesComeBackUntilTheyExpire(t *testing.T) {
 	}
 }
 
-func TestMarksAreRememberedUntilTheyExpire(t *testing.T) {
+func TestMemory_MarksAreRememberedUntilTheyExpire(t *testing.T) {
 	t.Parallel()
 	clock := testkit.NewClock(time.Now())
 	c := open(t, func(o *cache.Options) { o.Now = clock.Now })
@@ -50,7 +50,7 @@ func TestMarksAreRememberedUntilTheyExpire(t *testing.T) {
 	}
 }
 
-func TestMemoryStaysWithinItsBytesUnderManyLargeValues(t *testing.T) {
+func TestMemory_StaysWithinItsBytesUnderManyLargeValues(t *testing.T) {
 	t.Parallel()
 	const most, size, each, writers = 4 << 20, 100 << 10, 200, 4
 	c := open(t, func(o *cache.Options) { o.Bytes = most })
@@ -79,7 +79,7 @@ func TestMemoryStaysWithinItsBytesUnderManyLargeValues(t *testing.T) {
 	}
 }
 
-func TestValuesThatAreTooLargeAreNotKept(t *testing.T) {
+func TestMemory_ValuesThatAreTooLargeAreNotKept(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		bytes int64
@@ -106,7 +106,7 @@ func TestValuesThatAreTooLargeAreNotKept(t *testing.T) {
 	}
 }
 
-func TestNoCacheKeepsNothing(t *testing.T) {
+func TestMemory_NilCacheKeepsNothing(t *testing.T) {
 	t.Parallel()
 	var c *cache.Cache
 	if got := c.Put(key(1), []byte(`1`), week); string(got) != "1" {
@@ -119,7 +119,7 @@ func TestNoCacheKeepsNothing(t *testing.T) {
 	}
 }
 
-func TestKeysDifferWhereverTheirPartsDo(t *testing.T) {
+func TestKey_DiffersWhereverItsPartsDo(t *testing.T) {
 	t.Parallel()
 	seen := make(map[cache.Key]int)
 	for i, parts := range [][]string{

@@ -13,7 +13,7 @@ import (
 	"github.com/chainaccess/gateway/relay/cache"
 )
 
-func TestProcessesShareTheSecondTier(t *testing.T) {
+func TestSecondTier_IsSharedByProcesses(t *testing.T) {
 	t.Parallel()
 	server := testkit.Redis(t)
 	clock := testkit.NewClock(time.Now())
@@ -38,7 +38,7 @@ func TestProcessesShareTheSecondTier(t *testing.T) {
 	expect(t, open(t, with(server.URL), sameClock), key(1), "", cache.Nowhere)
 }
 
-func TestTheSecondTierWorksWithoutTheFirst(t *testing.T) {
+func TestSecondTier_WorksWithoutTheFirst(t *testing.T) {
 	t.Parallel()
 	server := testkit.Redis(t)
 	c := open(t, with(server.URL), func(o *cache.Options) { o.Bytes = 0 })
@@ -49,7 +49,7 @@ func TestTheSecondTierWorksWithoutTheFirst(t *testing.T) {
 	}
 }
 
-func TestWhatOthersWriteIntoRedisIsNotServed(t *testing.T) {
+func TestSecondTier_ForeignEntriesInRedisAreNotServed(t *testing.T) {
 	t.Parallel()
 	server := testkit.Redis(t)
 	rdb := client(t, server)
@@ -133,7 +133,7 @@ func TestWhatOthersWriteIntoRedisIsNotServed(t *testing.T) {
 	expect(t, open(t, with(server.URL)), key(3), `3`, cache.Redis)
 }
 
-func TestASecondTierThatDiesIsAMissUntilItIsBack(t *testing.T) {
+func TestSecondTier_DeadOneIsAMissUntilItIsBack(t *testing.T) {
 	t.Parallel()
 	server := testkit.Redis(t)
 	c := open(t, with(server.URL))
@@ -159,7 +159,7 @@ func TestASecondTierThatDiesIsAMissUntilItIsBack(t *testing.T) {
 	expect(t, open(t, with(server.URL)), key(3), `3`, cache.Redis)
 }
 
-func TestASecondTierThatHangsCostsALookUpItsTimeOutAtMost(t *testing.T) {
+func TestSecondTier_HangingCostsALookupItsTimeoutAtMost(t *testing.T) {
 	t.Parallel()
 	server := testkit.Redis(t)
 	c := open(t, with(server.URL), func(o *cache.Options) { o.LookupTimeout = 50 * time.Millisecond })
@@ -178,7 +178,7 @@ func TestASecondTierThatHangsCostsALookUpItsTimeOutAtMost(t *testing.T) {
 	}
 }
 
-func TestWritesThatRedisDoesNotTakeInTimeAreDroppedAndCounted(t *testing.T) {
+func TestSecondTier_SlowWritesAreDroppedAndCounted(t *testing.T) {
 	t.Parallel()
 	server := testkit.Redis(t)
 	c := open(t, with(server.URL), func(o *cache.Options) { o.Bytes = 0 })
@@ -198,7 +198,7 @@ func TestWritesThatRedisDoesNotTakeInTimeAreDroppedAndCounted(t *testing.T) {
 	}, "every write is counted as written or dropped")
 }
 
-func TestClosingWritesWhatIsQueued(t *testing.T) {
+func TestClose_WritesWhatIsQueued(t *testing.T) {
 	t.Parallel()
 	server := testkit.Redis(t)
 	c := open(t, with(server.URL))
@@ -215,7 +215,7 @@ func TestClosingWritesWhatIsQueued(t *testing.T) {
 	}
 }
 
-func TestClosingGivesUpWhenItsTimeIsOver(t *testing.T) {
+func TestClose_GivesUpWhenItsTimeIsOver(t *testing.T) {
 	t.Parallel()
 	server := testkit.Redis(t)
 	c := open(t, with(server.URL))
@@ -231,7 +231,7 @@ func TestClosingGivesUpWhenItsTimeIsOver(t *testing.T) {
 	}
 }
 
-func TestALookUpWhoseClientLeftSaysNothingOfRedis(t *testing.T) {
+func TestSecondTier_LookupOfAClientThatLeftSaysNothingOfRedis(t *testing.T) {
 	t.Parallel()
 	server := testkit.Redis(t)
 	writer := open(t, with(server.URL))
@@ -251,7 +251,7 @@ func TestALookUpWhoseClientLeftSaysNothingOfRedis(t *testing.T) {
 	expect(t, reader, key(1), `1`, cache.Redis)
 }
 
-func TestForgettingLeavesEverythingElse(t *testing.T) {
+func TestForget_LeavesEverythingElse(t *testing.T) {
 	t.Parallel()
 	server := testkit.Redis(t)
 	rdb := client(t, server)
@@ -271,7 +271,7 @@ func TestForgettingLeavesEverythingElse(t *testing.T) {
 	}
 }
 
-func TestABadAddressIsToldWithoutItsPassword(t *testing.T) {
+func TestSecondTier_BadAddressIsReportedWithoutItsPassword(t *testing.T) {
 	t.Parallel()
 	for _, address := range []string{
 		"redis://:canary@host:port:x/0", "http://canary", "redis://user:canary@host/notanumber",

@@ -80,7 +80,7 @@ func wantedCatalog(id chain.ID) map[string]want {
 	return wanted
 }
 
-func TestCatalogHoldsExactlyTheSpecifiedMethods(t *testing.T) {
+func TestCatalog_HoldsExactlyTheSpecifiedMethods(t *testing.T) {
 	t.Parallel()
 	for _, c := range chain.All() {
 		wanted := wantedCatalog(c.ID)
@@ -111,7 +111,7 @@ func TestCatalogHoldsExactlyTheSpecifiedMethods(t *testing.T) {
 	}
 }
 
-func TestMethodsNameWhatTheSupplierMustHave(t *testing.T) {
+func TestCatalog_MethodsNameWhatTheSupplierMustHave(t *testing.T) {
 	t.Parallel()
 	needs := map[string]chain.Capability{
 		"debug": chain.Debug, "trace": chain.Trace, "arbtrace": chain.ArbTrace, "bor": chain.Bor,
@@ -141,7 +141,7 @@ func TestMethodsNameWhatTheSupplierMustHave(t *testing.T) {
 	}
 }
 
-func TestChainsCarryTheirIDs(t *testing.T) {
+func TestCatalog_ChainsCarryTheirIDs(t *testing.T) {
 	t.Parallel()
 	want := []struct {
 		id      string
@@ -172,7 +172,7 @@ func TestChainsCarryTheirIDs(t *testing.T) {
 	}
 }
 
-func TestMethodNamesAreExact(t *testing.T) {
+func TestCatalog_MethodNamesAreExact(t *testing.T) {
 	t.Parallel()
 	c := lookup(t, "eth_mainnet")
 	for _, name := range []string{
@@ -185,7 +185,7 @@ func TestMethodNamesAreExact(t *testing.T) {
 	}
 }
 
-func TestServiceAnswersItsChainIDItself(t *testing.T) {
+func TestCatalog_ServiceAnswersItsChainIDItself(t *testing.T) {
 	t.Parallel()
 	c := lookup(t, "base_mainnet")
 	private := c.WithChainID(31337)
@@ -217,7 +217,7 @@ func TestServiceAnswersItsChainIDItself(t *testing.T) {
 }
 
 // AllocsPerRun excludes parallel tests.
-func TestCommonCallsDoNotAllocate(t *testing.T) { //nolint:paralleltest // allocations of others would be counted
+func TestWeigh_CommonCallsDoNotAllocate(t *testing.T) { //nolint:paralleltest // allocations of others would be counted
 	c := lookup(t, "eth_mainnet")
 	name := []byte("eth_getLogs")
 	for _, tc := range []struct{ method, params string }{

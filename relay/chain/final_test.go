@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestDeepBeginsSixtyFourBlocksBelowTheHead(t *testing.T) {
+func TestDeep_BeginsSixtyFourBlocksBelowTheHead(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
 		block, head uint64
@@ -26,7 +26,7 @@ func TestDeepBeginsSixtyFourBlocksBelowTheHead(t *testing.T) {
 	}
 }
 
-func TestOnlyTheOneWeekRuleHasProofs(t *testing.T) {
+func TestFinal_OnlyTheOneWeekRuleHasProofs(t *testing.T) {
 	t.Parallel()
 	proofs := 0
 	for _, c := range All() {

@@ -2,7 +2,7 @@ package chain
 
 import "testing"
 
-func TestEveryCodeOfSolanasNodesIsExplained(t *testing.T) {
+func TestNodeErrors_EveryCodeOfSolanaIsExplained(t *testing.T) {
 	t.Parallel()
 	for code := -32019; code <= -32001; code++ {
 		found := 0
@@ -28,7 +28,7 @@ func TestEveryCodeOfSolanasNodesIsExplained(t *testing.T) {
 
 // Terms must match Weigh: a method has terms exactly if its parameters can change its weight or be
 // refused.
-func TestTermsSayWhatWeighGoesBy(t *testing.T) {
+func TestTerms_SayWhatWeighGoesBy(t *testing.T) {
 	t.Parallel()
 	for _, c := range All() {
 		for _, m := range c.Methods() {

@@ -10,7 +10,7 @@ import (
 
 var links = chain.Links{Contact: "help@example.org", Docs: "https://example.org/docs/methods"}
 
-func TestRefusedMethodsSayWhatToDoInstead(t *testing.T) {
+func TestRefusals_SayWhatToDoInstead(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ chain, method, advice string }{
 		{"eth_mainnet", "eth_newFilter", "Poll eth_getLogs"},
@@ -90,7 +90,7 @@ func TestRefusedMethodsSayWhatToDoInstead(t *testing.T) {
 	}
 }
 
-func TestMisspeltMethodNamesTheServedOneInData(t *testing.T) {
+func TestRefusals_MisspeltMethodNamesTheServedOneInData(t *testing.T) {
 	t.Parallel()
 	refusal := lookup(t, "eth_mainnet").Refuse("eth_getbalance", links)
 	if refusal.Data["suggestion"] != "eth_getBalance" {
@@ -98,7 +98,7 @@ func TestMisspeltMethodNamesTheServedOneInData(t *testing.T) {
 	}
 }
 
-func TestNoServedMethodIsAdvisedAgainst(t *testing.T) {
+func TestRefusals_NoServedMethodIsAdvisedAgainst(t *testing.T) {
 	t.Parallel()
 	for _, c := range chain.All() {
 		for _, m := range c.Methods() {
@@ -111,7 +111,7 @@ func TestNoServedMethodIsAdvisedAgainst(t *testing.T) {
 	}
 }
 
-func TestAdviceOnlyNamesServedMethods(t *testing.T) {
+func TestRefusals_AdviceOnlyNamesServedMethods(t *testing.T) {
 	t.Parallel()
 	for _, c := range chain.All() {
 		for _, name := range []string{

@@ -61,7 +61,7 @@ func sidecars() map[string]*types.BlobTxSidecar {
 	}
 }
 
-func TestSubmissionIDIsTheHashOfEveryKindOfTransaction(t *testing.T) {
+func TestSubmissionID_IsTheHashOfEveryKindOfTransaction(t *testing.T) {
 	t.Parallel()
 	key, err := crypto.GenerateKey()
 	if err != nil {
@@ -108,7 +108,7 @@ func TestSubmissionIDIsTheHashOfEveryKindOfTransaction(t *testing.T) {
 	}
 }
 
-func TestSubmissionIDIsThePublishedHash(t *testing.T) {
+func TestSubmissionID_IsThePublishedHash(t *testing.T) {
 	t.Parallel()
 	// The example of EIP-155, which is independent of our libraries.
 	const (
@@ -131,7 +131,7 @@ func solanaMessages(signers int) map[string][]byte {
 	return map[string][]byte{"legacy": legacy, "version 0": append(append([]byte{0x80}, legacy...), 0)}
 }
 
-func TestSubmissionIDOnSolanaIsTheFirstSignature(t *testing.T) {
+func TestSubmissionID_OnSolanaIsTheFirstSignature(t *testing.T) {
 	t.Parallel()
 	c := lookup(t, "solana_mainnet")
 	for _, signers := range []int{1, 2, 9} {
@@ -174,7 +174,7 @@ func TestSubmissionIDOnSolanaIsTheFirstSignature(t *testing.T) {
 	}
 }
 
-func TestSubmissionIDIsEmptyForWhatIsNoTransaction(t *testing.T) {
+func TestSubmissionID_IsEmptyForWhatIsNoTransaction(t *testing.T) {
 	t.Parallel()
 	for _, c := range []string{"eth_mainnet", "solana_mainnet"} {
 		for _, params := range []string{

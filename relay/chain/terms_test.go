@@ -10,7 +10,7 @@ import (
 
 // HeavyCalls must name every heavy method and no other, by itself or by a prefix, and the limits
 // above which parameters make a call heavy.
-func TestHeavyCallsNameWhatTheCatalogHasAsHeavy(t *testing.T) {
+func TestHeavyCalls_AreThoseOfTheCatalog(t *testing.T) {
 	t.Parallel()
 	words := strings.Split(chain.HeavyCalls(), ", ")
 	used := map[string]bool{}

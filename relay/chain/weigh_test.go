@@ -43,7 +43,7 @@ func (tc weighCase) check(t *testing.T, c *chain.Chain, method string) {
 	}
 }
 
-func TestLogRangesAreWeighedAndCapped(t *testing.T) {
+func TestWeigh_LogRangesAreWeighedAndCapped(t *testing.T) {
 	t.Parallel()
 	c := lookup(t, "eth_mainnet")
 	tooLarge, refused := fault.RangeTooLarge, fault.ParameterRefused
@@ -123,7 +123,7 @@ func TestLogRangesAreWeighedAndCapped(t *testing.T) {
 	}
 }
 
-func TestRangeRefusalSaysHowToPaginate(t *testing.T) {
+func TestWeigh_RangeRefusalSaysHowToPaginate(t *testing.T) {
 	t.Parallel()
 	m, _ := lookup(t, "eth_mainnet").Method([]byte("eth_getLogs"))
 	_, refusal := m.Weigh([]byte(`[{"fromBlock":"0x64","toBlock":"latest"}]`), head)
@@ -148,7 +148,7 @@ func TestRangeRefusalSaysHowToPaginate(t *testing.T) {
 	}
 }
 
-func TestFeeHistoryIsCappedInEveryForm(t *testing.T) {
+func TestWeigh_FeeHistoryIsCappedInEveryForm(t *testing.T) {
 	t.Parallel()
 	c := lookup(t, "optimism_mainnet")
 	tooLarge, refused := fault.RangeTooLarge, fault.ParameterRefused
@@ -193,7 +193,7 @@ var stateReads = map[string]string{
 	"eth_createAccessList":    `[{"to":"0xaa"},BLOCK]`,
 }
 
-func TestStateReadsWeighByDepth(t *testing.T) {
+func TestWeigh_StateReadsGoByDepth(t *testing.T) {
 	t.Parallel()
 	hash := `"0x` + strings.Repeat("0", 63) + `1"`
 	c := lookup(t, "polygon_pos")
@@ -247,7 +247,7 @@ func (tc weighCase) checkOmitted(t *testing.T, c *chain.Chain, method string) {
 	tc.check(t, c, method)
 }
 
-func TestEveryStateReadIsTested(t *testing.T) {
+func TestWeigh_EveryStateReadIsTested(t *testing.T) {
 	t.Parallel()
 	for _, m := range lookup(t, "eth_mainnet").Methods() {
 		if _, ok := stateReads[m.Name]; ok != (m.StateBlockParam >= 0) {
@@ -256,7 +256,7 @@ func TestEveryStateReadIsTested(t *testing.T) {
 	}
 }
 
-func TestStateReadsOfAYoungChainAreShallow(t *testing.T) {
+func TestWeigh_StateReadsOfAYoungChainAreShallow(t *testing.T) {
 	t.Parallel()
 	m, _ := lookup(t, "eth_mainnet").Method([]byte("eth_getBalance"))
 	for h, want := range map[uint64]int{0: 1, 127: 1, 128: 1, 129: 2} {
@@ -266,7 +266,7 @@ func TestStateReadsOfAYoungChainAreShallow(t *testing.T) {
 	}
 }
 
-func TestOtherMethodsWeighByNameAlone(t *testing.T) {
+func TestWeigh_OtherMethodsGoByNameAlone(t *testing.T) {
 	t.Parallel()
 	for _, c := range chain.All() {
 		for _, m := range c.Methods() {

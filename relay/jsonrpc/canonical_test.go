@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestCanonicalFormIsOneForAllSpellings(t *testing.T) {
+func TestCanonical_IsOneFormForAllSpellings(t *testing.T) {
 	t.Parallel()
 	for want, spellings := range map[string][]string{
 		`["0xAb",true]`:            {`["0xAb",true]`, ` [ "0xAb" ,true ] `, "[\n\"\\u0030xAb\",\ttrue]"},
@@ -29,7 +29,7 @@ func TestCanonicalFormIsOneForAllSpellings(t *testing.T) {
 	}
 }
 
-func TestWhatReadersTakeInDifferentWaysHasNoCanonicalForm(t *testing.T) {
+func TestCanonical_AmbiguousInputHasNoForm(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]error{
 		`[{"a":1,"\u0061":2}]`: ErrAmbiguous,
@@ -51,7 +51,7 @@ func TestWhatReadersTakeInDifferentWaysHasNoCanonicalForm(t *testing.T) {
 }
 
 //nolint:paralleltest // counting allocations excludes it
-func TestCanonicalFormOfPlainParametersAllocatesNothing(t *testing.T) {
+func TestCanonical_OfPlainParametersAllocatesNothing(t *testing.T) {
 	params := []byte(`["0x88df016429689c079f3b2f6ad39fa052532c56795b733da78a91ebe6a713944b", false]`)
 	n := testing.AllocsPerRun(100, func() {
 		var room [128]byte
@@ -64,7 +64,7 @@ func TestCanonicalFormOfPlainParametersAllocatesNothing(t *testing.T) {
 	}
 }
 
-func TestMembersAreThoseOfTheObjectItself(t *testing.T) {
+func TestMembers_AreThoseOfTheObjectItself(t *testing.T) {
 	t.Parallel()
 	names := func(text string, limit int) string {
 		var all []string

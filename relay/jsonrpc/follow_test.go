@@ -38,7 +38,7 @@ var nonValues = []string{
 	`[NaN]`, `['a']`, `[/*x*/1]`,
 }
 
-func TestFollowerFindsTheEndOfEveryValueWhateverTheChunks(t *testing.T) {
+func TestFollower_FindsTheEndOfEveryValueInAnyChunks(t *testing.T) {
 	t.Parallel()
 	for _, v := range values {
 		want := len(strings.TrimRight(v, " "))
@@ -57,7 +57,7 @@ func TestFollowerFindsTheEndOfEveryValueWhateverTheChunks(t *testing.T) {
 	}
 }
 
-func TestFollowerRefusesWhatIsNoValue(t *testing.T) {
+func TestFollower_RefusesInvalidValues(t *testing.T) {
 	t.Parallel()
 	for _, v := range nonValues {
 		for _, size := range []int{1, 8, 1 << 20} {

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestSplitRequestKeepsMembersByteForByte(t *testing.T) {
+func TestSplitRequest_KeepsMembersByteForByte(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, body, id, method, params string }{
 		{"plain", `{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]}`, `1`, "eth_chainId", `[]`},
@@ -37,7 +37,7 @@ func TestSplitRequestKeepsMembersByteForByte(t *testing.T) {
 	}
 }
 
-func TestSplitRequestTellsWhatIsWrong(t *testing.T) {
+func TestSplitRequest_SaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	deep := func(n int) string {
 		return `{"jsonrpc":"2.0","method":"m","params":` + strings.Repeat("[", n) + strings.Repeat("]", n) + `}`
@@ -83,7 +83,7 @@ func TestSplitRequestTellsWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestSplitBatchGivesItemsInOrder(t *testing.T) {
+func TestSplitBatch_ReturnsItemsInOrder(t *testing.T) {
 	t.Parallel()
 	items, tooMany, err := SplitBatch([]byte(` [ {"a":1} , 2,"x", [] ] `), 4)
 	if err != nil || tooMany || len(items) != 4 || string(items[0]) != `{"a":1}` || string(items[3]) != `[]` {
@@ -100,7 +100,7 @@ func TestSplitBatchGivesItemsInOrder(t *testing.T) {
 	}
 }
 
-func TestSplitResponse(t *testing.T) {
+func TestSplitResponse_ReadsResultsAndErrors(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		body, result, errObject string
@@ -129,7 +129,7 @@ func TestSplitResponse(t *testing.T) {
 }
 
 // A response that is cut at any byte must yield the same result as the whole.
-func TestOpeningFindsTheEndOfTheResultWhereverItIsCut(t *testing.T) {
+func TestOpening_FindsTheEndOfTheResultWhereverItIsCut(t *testing.T) {
 	t.Parallel()
 	for _, result := range []string{
 		`{"a":[1,"}]\"\\",{"b":null}],"c":"x"}`, `"0xabcdef\"} ,"`, `[[],[{}]]`, `1234567890`,
@@ -171,7 +171,7 @@ func TestOpeningFindsTheEndOfTheResultWhereverItIsCut(t *testing.T) {
 	}
 }
 
-func TestCheckTailRefusesBrokenEnds(t *testing.T) {
+func TestCheckTail_RefusesBrokenEnds(t *testing.T) {
 	t.Parallel()
 	for _, tail := range []string{``, ` `, `]`, `,"id":1`, `,"id":}`, `} x`, `,"error":{"code":1}}`, `,"result":2}`} {
 		if _, err := CheckTail([]byte(tail)); err == nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-func TestStandingTellsWhetherAChainHasACapabilityNow(t *testing.T) {
+func TestStanding_TellsWhetherAChainHasACapabilityNow(t *testing.T) {
 	t.Parallel()
 	able, unable := measured(map[chain.Capability]bool{chain.Data: true}),
 		measured(map[chain.Capability]bool{chain.Data: false})

@@ -21,7 +21,7 @@ func measured(able map[chain.Capability]bool) map[chain.Capability]Verdict {
 	return all
 }
 
-func TestMethodGoesToAnUpstreamThatIsCapableOfIt(t *testing.T) {
+func TestCapability_MethodGoesToAnUpstreamThatHasIt(t *testing.T) {
 	t.Parallel()
 	c, first, second := twoUpstreams(t)
 	s := healthy(c, time.Now())
@@ -69,7 +69,7 @@ func TestMethodGoesToAnUpstreamThatIsCapableOfIt(t *testing.T) {
 	read("debug_traceCall", chain.Debug)
 }
 
-func TestCapabilitiesAreMeasuredWhereTheyExist(t *testing.T) {
+func TestCapability_IsMeasuredWhereItExists(t *testing.T) {
 	t.Parallel()
 	const head = 200_000_000
 	evm := []string{
@@ -120,7 +120,7 @@ func TestCapabilitiesAreMeasuredWhereTheyExist(t *testing.T) {
 	}
 }
 
-func TestTheDepthOfStateIsMeasured(t *testing.T) {
+func TestCapability_DepthOfStateIsMeasured(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t, 1)
 	n.nodes[0].On("eth_getBalance", testkit.Error(-32000, "missing trie node"))
@@ -133,7 +133,7 @@ func TestTheDepthOfStateIsMeasured(t *testing.T) {
 	}
 }
 
-func TestSolanaHistoryIsWholeOnlyFromTheFirstEpochOn(t *testing.T) {
+func TestCapability_SolanaHistoryIsCompleteOnlyFromTheFirstEpoch(t *testing.T) {
 	t.Parallel()
 	for first, want := range map[int]bool{0: true, 431_999: true, 432_000: false, 250_000_000: false} {
 		u := testkit.Upstream(t)
@@ -152,7 +152,7 @@ func TestSolanaHistoryIsWholeOnlyFromTheFirstEpochOn(t *testing.T) {
 	}
 }
 
-func TestVerdictsAreMeasuredAgainAndExpire(t *testing.T) {
+func TestCapability_VerdictsAreRepeatedAndExpire(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t, 1)
 	u := n.nodes[0]
@@ -187,7 +187,7 @@ func TestVerdictsAreMeasuredAgainAndExpire(t *testing.T) {
 	}
 }
 
-func TestACapabilityThatHangsTakesNoTimeOfTheOthers(t *testing.T) {
+func TestCapability_HangingOneTakesNoTimeOfTheOthers(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t, 1)
 	u := n.nodes[0]
@@ -211,7 +211,7 @@ func TestACapabilityThatHangsTakesNoTimeOfTheOthers(t *testing.T) {
 	}
 }
 
-func TestCapabilitiesThatHangTogetherLeaveTheNextRoundsToTheOthers(t *testing.T) {
+func TestCapability_HangingOnesLeaveTheNextRoundsToTheOthers(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t, 1)
 	u := n.nodes[0]
@@ -234,7 +234,7 @@ func TestCapabilitiesThatHangTogetherLeaveTheNextRoundsToTheOthers(t *testing.T)
 	}
 }
 
-func TestWhatGaveNoVerdictIsAskedAgainEverMoreSeldom(t *testing.T) {
+func TestCapability_WithoutAVerdictIsAskedForEverMoreRarely(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t, 1)
 	u := n.nodes[0]
@@ -268,7 +268,7 @@ func TestWhatGaveNoVerdictIsAskedAgainEverMoreSeldom(t *testing.T) {
 	}
 }
 
-func TestAnExpiredVerdictSendsNobodyElsewhere(t *testing.T) {
+func TestCapability_ExpiredVerdictSendsNobodyElsewhere(t *testing.T) {
 	t.Parallel()
 	c, first, second := twoUpstreams(t)
 	s := healthy(c, time.Now())
@@ -287,7 +287,7 @@ func TestAnExpiredVerdictSendsNobodyElsewhere(t *testing.T) {
 	}
 }
 
-func TestDeepStateReadsGoToAnArchive(t *testing.T) {
+func TestCapability_DeepStateReadsGoToAnArchive(t *testing.T) {
 	t.Parallel()
 	c, first, second := twoUpstreams(t)
 	s := healthy(c, time.Now())

@@ -48,7 +48,7 @@ func (c *Chain) choiceFor(r *Request, tried uint64) string {
 	return to.Name
 }
 
-func TestNoUpstreamIsChosenBeforeItProvedItsChain(t *testing.T) {
+func TestChoose_NoUpstreamBeforeItProvedItsChain(t *testing.T) {
 	t.Parallel()
 	c, _, s := chooser(t, plan.Public)
 	if got := c.choice(plan.Public, plan.Balanced, 0); got != "none" {
@@ -66,7 +66,7 @@ func TestNoUpstreamIsChosenBeforeItProvedItsChain(t *testing.T) {
 	}
 }
 
-func TestSupplyBoundsThePool(t *testing.T) {
+func TestChoose_SupplyBoundsThePool(t *testing.T) {
 	t.Parallel()
 	c, _, s := chooser(t, plan.Premium, plan.Wholesale, plan.Public)
 	s.Upstreams[0].LatencyMicros, s.Upstreams[1].LatencyMicros = 10, 100
@@ -87,7 +87,7 @@ func TestSupplyBoundsThePool(t *testing.T) {
 	}
 }
 
-func TestATierChoosesInsideTheSupply(t *testing.T) {
+func TestChoose_TierChoosesInsideTheSupply(t *testing.T) {
 	t.Parallel()
 	c, _, s := chooser(t, plan.Public, plan.Wholesale, plan.Premium)
 	c.Apply(s)
@@ -98,7 +98,7 @@ func TestATierChoosesInsideTheSupply(t *testing.T) {
 	}
 }
 
-func TestTheFavouriteStaysUntilAnotherIsClearlyBetter(t *testing.T) {
+func TestChoose_FavoriteStaysUntilAnotherIsClearlyBetter(t *testing.T) {
 	t.Parallel()
 	c, _, s := chooser(t, plan.Public, plan.Public)
 	measure := func(first, second int64) string {
@@ -122,7 +122,7 @@ func TestTheFavouriteStaysUntilAnotherIsClearlyBetter(t *testing.T) {
 	}
 }
 
-func TestExcludedUpstreamsAreUsedWhenEveryoneIs(t *testing.T) {
+func TestChoose_ExcludedUpstreamsAreUsedWhenAllAre(t *testing.T) {
 	t.Parallel()
 	c, clock, s := chooser(t, plan.Public, plan.Public)
 	s.Upstreams[1].LatencyMicros = 20_000
@@ -158,7 +158,7 @@ func place(c *Chain, name string) int {
 	return slices.IndexFunc(c.endpoints, func(e *Endpoint) bool { return e.Name == name })
 }
 
-func TestAnUpstreamThatLacksAMethodComesLastForItAlone(t *testing.T) {
+func TestChoose_UpstreamWithoutAMethodComesLastForThatMethodOnly(t *testing.T) {
 	t.Parallel()
 	c, clock, s := chooser(t, plan.Public, plan.Public)
 	s.Upstreams[1].LatencyMicros = 20_000
@@ -183,7 +183,7 @@ func TestAnUpstreamThatLacksAMethodComesLastForItAlone(t *testing.T) {
 	}
 }
 
-func TestASnapshotOfAnotherFileNamesNobodyHere(t *testing.T) {
+func TestChoose_SnapshotOfAnotherFileNamesNobodyHere(t *testing.T) {
 	t.Parallel()
 	c, _, s := chooser(t, plan.Public)
 	s.Upstreams[0].Name = "somebody-else"
@@ -196,7 +196,7 @@ func TestASnapshotOfAnotherFileNamesNobodyHere(t *testing.T) {
 	}
 }
 
-func TestAPoolRefusesChainsItDoesNotKnow(t *testing.T) {
+func TestChoose_PoolRefusesUnknownChains(t *testing.T) {
 	t.Parallel()
 	_, err := NewPool(config.Upstreams{Chains: map[string]config.ChainUpstreams{"dogecoin": {}}}, time.Now)
 	if err == nil {
@@ -213,7 +213,7 @@ func (e *Endpoint) measured(took time.Duration) {
 	e.health.newest()
 }
 
-func TestCheapPrefersCheapSupplyAndGoesByHealthOnceItFailed(t *testing.T) {
+func TestChoose_CheapPrefersCheapSupplyAndHealthAfterAFailure(t *testing.T) {
 	t.Parallel()
 	c, _, s := chooser(t, plan.Premium, plan.Wholesale, plan.Public, plan.Public)
 	c.Apply(s)
@@ -231,7 +231,7 @@ func TestCheapPrefersCheapSupplyAndGoesByHealthOnceItFailed(t *testing.T) {
 	}
 }
 
-func TestFastGetsTheLowestLatencyOfTheBestSupply(t *testing.T) {
+func TestChoose_FastTakesTheLowestLatencyOfTheBestSupply(t *testing.T) {
 	t.Parallel()
 	c, _, s := chooser(t, plan.Public, plan.Premium, plan.Premium, plan.Wholesale)
 	s.Upstreams[2].Lag = 3 // in blocks, which fast ignores
@@ -253,7 +253,7 @@ func TestFastGetsTheLowestLatencyOfTheBestSupply(t *testing.T) {
 	}
 }
 
-func TestBalancedBlendsLatencyFailuresThrottlingAndLag(t *testing.T) {
+func TestChoose_BalancedBlendsLatencyFailuresThrottlingAndLag(t *testing.T) {
 	t.Parallel()
 	for name, worsen := range map[string]func(*Endpoint, *UpstreamState){
 		"latency": func(e *Endpoint, _ *UpstreamState) {
@@ -303,7 +303,7 @@ func (e *Endpoint) throttleEvery(n int) {
 	}
 }
 
-func TestHeavyReadsAreChosenByTheirOwnLatency(t *testing.T) {
+func TestChoose_HeavyReadsGoByTheirOwnLatency(t *testing.T) {
 	t.Parallel()
 	c, _, s := chooser(t, plan.Public, plan.Public)
 	c.Apply(s)
@@ -328,7 +328,7 @@ func TestHeavyReadsAreChosenByTheirOwnLatency(t *testing.T) {
 	}
 }
 
-func TestAnUpstreamOnTrialGetsOneCheapReadAtATime(t *testing.T) {
+func TestChoose_UpstreamOnTrialGetsOneCheapReadAtATime(t *testing.T) {
 	t.Parallel()
 	c, clock, s := chooser(t, plan.Public, plan.Public)
 	s.Upstreams[1].LatencyMicros = 20_000
@@ -373,7 +373,7 @@ func TestAnUpstreamOnTrialGetsOneCheapReadAtATime(t *testing.T) {
 	}
 }
 
-func TestNoTrialWithoutAnotherInGoodStanding(t *testing.T) {
+func TestChoose_NoTrialWithoutAnotherInGoodStanding(t *testing.T) {
 	t.Parallel()
 	c, clock, s := chooser(t, plan.Public, plan.Public)
 	c.Apply(s)
@@ -387,7 +387,7 @@ func TestNoTrialWithoutAnotherInGoodStanding(t *testing.T) {
 	}
 }
 
-func TestWhenEveryoneIsExcludedTheBoardsWordCounts(t *testing.T) {
+func TestChoose_BoardDecidesWhenAllAreExcluded(t *testing.T) {
 	t.Parallel()
 	c, _, s := chooser(t, plan.Public, plan.Public)
 	s.Upstreams[0].Usable, s.Upstreams[0].LatencyMicros = false, 1
@@ -400,7 +400,7 @@ func TestWhenEveryoneIsExcludedTheBoardsWordCounts(t *testing.T) {
 	}
 }
 
-func TestOnlyUpstreamsThatMayBeAskedAreChosen(t *testing.T) {
+func TestChoose_OnlyUpstreamsThatMayBeAsked(t *testing.T) {
 	t.Parallel()
 	c, _, s := chooser(t, plan.Public, plan.Public)
 	c.Apply(s)

@@ -12,7 +12,7 @@ import (
 )
 
 // The board has one hash tag, and its slot may move to another node between any two commands.
-func TestTheBoardStandsOnAClusterAndMovesWithItsSlot(t *testing.T) {
+func TestBoard_StandsOnAClusterAndMovesWithItsSlot(t *testing.T) {
 	t.Parallel()
 	cluster := testkit.RedisCluster(t)
 	address, err := redisconn.Parse(cluster.URL)

@@ -22,7 +22,7 @@ func supplied(t *testing.T, now func() time.Time) *Chain {
 	return c
 }
 
-func TestAConditionTellsOfUsableUpstreamsOnly(t *testing.T) {
+func TestCondition_CountsUsableUpstreamsOnly(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_800_000_000, 0)
 	c := supplied(t, func() time.Time { return now })
@@ -57,7 +57,7 @@ func TestAConditionTellsOfUsableUpstreamsOnly(t *testing.T) {
 	}
 }
 
-func TestAnExpectationFollowsSupplyAndTier(t *testing.T) {
+func TestExpectation_FollowsSupplyAndTier(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_800_000_000, 0)
 	c := supplied(t, func() time.Time { return now })

@@ -24,7 +24,7 @@ var lies = []struct {
 	{"ahead with blocks made up", func(n *node, _ int) { n.lead, n.forges = 1_000_000, true }},
 }
 
-func TestOneUpstreamThatLiesNeitherMovesTheHeadNorExcludesAnHonestOne(t *testing.T) {
+func TestHead_OneLiarNeitherMovesItNorExcludesAnHonestUpstream(t *testing.T) {
 	t.Parallel()
 	for _, nodes := range []int{2, 3, 5} {
 		for _, lie := range lies {
@@ -71,7 +71,7 @@ func (n *network) holds(s Snapshot, liar, round int) {
 
 // A single upstream is trusted: its first head counts, and so does each head whose block it shows.
 // A head without a block is limited to what the chain can have produced (docs/decisions/0021).
-func TestTheWordOfAnOnlyUpstreamCountsAsFarAsTheChainCanHaveComeOrBlocksAreShown(t *testing.T) {
+func TestHead_OnlyUpstreamIsBelievedAsFarAsPaceOrBlocksAllow(t *testing.T) {
 	t.Parallel()
 	for _, lie := range lies {
 		for _, from := range []int{0, 4} {
@@ -112,7 +112,7 @@ func TestTheWordOfAnOnlyUpstreamCountsAsFarAsTheChainCanHaveComeOrBlocksAreShown
 	}
 }
 
-func TestAnUpstreamFarOffIsNotUsable(t *testing.T) {
+func TestHead_UpstreamFarOffIsNotUsable(t *testing.T) {
 	t.Parallel()
 	for _, nodes := range []int{1, 2, 3, 5} {
 		for lead, want := range map[int64]string{1_000_000: ReasonAhead, -50_000: ReasonLagging} {
@@ -127,7 +127,7 @@ func TestAnUpstreamFarOffIsNotUsable(t *testing.T) {
 	}
 }
 
-func TestAnUpstreamOfAnotherChainHasNoSay(t *testing.T) {
+func TestHead_UpstreamOfAnotherChainHasNoSay(t *testing.T) {
 	t.Parallel()
 	for _, nodes := range []int{1, 2, 3, 5} {
 		n := newNetwork(t, nodes)
@@ -153,7 +153,7 @@ func TestAnUpstreamOfAnotherChainHasNoSay(t *testing.T) {
 
 // A worker that starts with an empty board has two upstreams, one of which lies: the times of their
 // blocks show which.
-func TestWithoutMemoryTheTimesOfBlocksTellWhoLies(t *testing.T) {
+func TestHead_WithoutMemoryBlockTimesTellWhoLies(t *testing.T) {
 	t.Parallel()
 	for _, lead := range []int64{1_000_000, 300, -300, -900_000} {
 		for liar := range 2 {
@@ -171,7 +171,7 @@ func TestWithoutMemoryTheTimesOfBlocksTellWhoLies(t *testing.T) {
 
 // If even the times are made up, nothing shows which one lies. The lower head is the safe one, and
 // no upstream is excluded on another's word.
-func TestWithoutMemoryAndWithBlocksMadeUpNobodyIsExcluded(t *testing.T) {
+func TestHead_WithoutMemoryAndWithInventedBlocksNobodyIsExcluded(t *testing.T) {
 	t.Parallel()
 	for _, lead := range []int64{1_000_000, -900_000} {
 		n := newNetwork(t, 2)
@@ -185,7 +185,7 @@ func TestWithoutMemoryAndWithBlocksMadeUpNobodyIsExcluded(t *testing.T) {
 	}
 }
 
-func TestARestartOfTheWorkerForgetsNothing(t *testing.T) {
+func TestHead_WorkerRestartForgetsNothing(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t, 2)
 	n.round()
@@ -203,7 +203,7 @@ func TestARestartOfTheWorkerForgetsNothing(t *testing.T) {
 	}
 }
 
-func TestTwoThatAgreeAreBelievedHoweverFarTheChainCame(t *testing.T) {
+func TestHead_TwoThatAgreeAreBelievedHoweverFarTheChainCame(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t, 2)
 	n.round()
@@ -215,7 +215,7 @@ func TestTwoThatAgreeAreBelievedHoweverFarTheChainCame(t *testing.T) {
 	}
 }
 
-func TestOneUpstreamCannotLeadTheHeadAwayStepByStep(t *testing.T) {
+func TestHead_OneUpstreamCannotLeadItAwayStepByStep(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t, 1)
 	n.round()
@@ -236,7 +236,7 @@ func (n *network) fastChain(every time.Duration) {
 }
 
 // Rounds are more frequent than blocks.
-func TestAChainOfTheUsualPaceIsNotTakenForAFasterOne(t *testing.T) {
+func TestHead_ChainOfTheUsualPaceIsNotTakenForAFasterOne(t *testing.T) {
 	t.Parallel()
 	for _, nodes := range []int{1, 2, 3} {
 		n := newNetwork(t, nodes)
@@ -250,7 +250,7 @@ func TestAChainOfTheUsualPaceIsNotTakenForAFasterOne(t *testing.T) {
 }
 
 // A private network may be far faster than the chain under whose name it is configured.
-func TestAChainThatIsFasterThanTheCatalogSaysIsBelieved(t *testing.T) {
+func TestHead_ChainFasterThanTheCatalogIsBelieved(t *testing.T) {
 	t.Parallel()
 	for _, nodes := range []int{1, 2, 3} {
 		for _, every := range []time.Duration{time.Second, 50 * time.Millisecond} {
@@ -289,7 +289,7 @@ func TestAChainThatIsFasterThanTheCatalogSaysIsBelieved(t *testing.T) {
 	}
 }
 
-func TestHowFastAChainIsIsLearnedFromNobodysWordAlone(t *testing.T) {
+func TestHead_PaceOfAChainIsLearnedFromNobodyAlone(t *testing.T) {
 	t.Parallel()
 	for _, nodes := range []int{1, 2, 3} {
 		n := newNetwork(t, nodes)
@@ -306,7 +306,7 @@ func TestHowFastAChainIsIsLearnedFromNobodysWordAlone(t *testing.T) {
 	}
 }
 
-func TestACordonedUpstreamHasNoSayInTheHead(t *testing.T) {
+func TestHead_CordonedUpstreamHasNoSay(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t, 3)
 	n.pool.Recall(chain.EthMainnet, Posted{Cordons: map[string]Cordon{"up-0": {}, "up-1": {}}})
@@ -318,7 +318,7 @@ func TestACordonedUpstreamHasNoSayInTheHead(t *testing.T) {
 	}
 }
 
-func TestSolanaUpstreamsAreComparedByTheTimesOfTheirSlots(t *testing.T) {
+func TestHead_SolanaUpstreamsAreComparedByTheTimesOfTheirSlots(t *testing.T) {
 	t.Parallel()
 	clock := testkit.NewClock(noon)
 	honest, liar := testkit.Upstream(t), testkit.Upstream(t)

@@ -36,7 +36,7 @@ func watch(t *testing.T, b *Board, p *Pool) {
 	})
 }
 
-func TestACordonedUpstreamIsNotUsedAtAll(t *testing.T) {
+func TestCordon_UpstreamIsNotUsedAtAll(t *testing.T) {
 	t.Parallel()
 	ctx, board := t.Context(), newBoard(t)
 	first, second := testkit.Upstream(t), testkit.Upstream(t)
@@ -104,7 +104,7 @@ func TestACordonedUpstreamIsNotUsedAtAll(t *testing.T) {
 		"it is used again")
 }
 
-func TestOneChainThatCannotBeReadDoesNotHoldTheOthers(t *testing.T) {
+func TestCordon_UnreadableChainDoesNotHoldUpTheOthers(t *testing.T) {
 	t.Parallel()
 	ctx, board := t.Context(), newBoard(t)
 	if err := board.rdb.Set(ctx, boardKey(chain.BaseMainnet), "{not json", 0).Err(); err != nil {
@@ -120,7 +120,7 @@ func TestOneChainThatCannotBeReadDoesNotHoldTheOthers(t *testing.T) {
 	}
 }
 
-func TestACordonHoldsWhenTheSnapshotCannotBeRead(t *testing.T) {
+func TestCordon_HoldsWhenTheSnapshotCannotBeRead(t *testing.T) {
 	t.Parallel()
 	ctx, board := t.Context(), newBoard(t)
 	p, c := poolOf(t, chain.EthMainnet, time.Now, providers(testkit.Upstream(t), testkit.Upstream(t)))

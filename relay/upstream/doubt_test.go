@@ -52,7 +52,7 @@ func (n *network) recovers(liar int) {
 	}
 }
 
-func TestAWrongHeadThatMoreThanOneUpstreamContradictsGoesAway(t *testing.T) {
+func TestHead_WrongOneThatSeveralUpstreamsContradictGoesAway(t *testing.T) {
 	t.Parallel()
 	for name, tell := range map[string]func(n *network) (liar int){
 		"only the liar answered in the beginning": func(n *network) int {
@@ -99,7 +99,7 @@ func TestAWrongHeadThatMoreThanOneUpstreamContradictsGoesAway(t *testing.T) {
 	}
 }
 
-func TestAnOnlyUpstreamThatWasWrongFromTheFirstRoundIsBelievedAgain(t *testing.T) {
+func TestHead_OnlyUpstreamWrongFromTheFirstRoundIsBelievedAgain(t *testing.T) {
 	t.Parallel()
 	for _, lie := range lies {
 		t.Run(lie.name, func(t *testing.T) {
@@ -115,7 +115,7 @@ func TestAnOnlyUpstreamThatWasWrongFromTheFirstRoundIsBelievedAgain(t *testing.T
 	}
 }
 
-func TestHeadsGoDownOnNobodysWordAlone(t *testing.T) {
+func TestHead_GoesDownOnNobodysWordAlone(t *testing.T) {
 	t.Parallel()
 	for _, nodes := range []int{2, 3} {
 		for _, forges := range []bool{false, true} {
@@ -142,7 +142,7 @@ func TestHeadsGoDownOnNobodysWordAlone(t *testing.T) {
 	}
 }
 
-func TestTheFirstHeadOfOneOfSeveralUpstreamsIsNotBelievedAtOnce(t *testing.T) {
+func TestHead_FirstWordOfOneOfSeveralIsNotBelievedAtOnce(t *testing.T) {
 	t.Parallel()
 	for lead, rounds := range map[int64]int{0: aloneRounds, 1_000_000: doubtRounds} { // the second has no block
 		n := newNetwork(t, 2)
@@ -162,7 +162,7 @@ func TestTheFirstHeadOfOneOfSeveralUpstreamsIsNotBelievedAtOnce(t *testing.T) {
 	}
 }
 
-func TestTwoOfThreeThatMakeUpANumberAreToldByTheirBlocks(t *testing.T) {
+func TestHead_TwoOfThreeThatInventANumberAreFoundByTheirBlocks(t *testing.T) {
 	t.Parallel()
 	for _, before := range []int{0, 3} {
 		n := newNetwork(t, 3)
@@ -181,7 +181,7 @@ func TestTwoOfThreeThatMakeUpANumberAreToldByTheirBlocks(t *testing.T) {
 
 // The board may hold another chain id: what the first chain's rounds found must not count for the
 // second.
-func TestASnapshotOfAnotherChainIDIsNotBelieved(t *testing.T) {
+func TestHead_SnapshotOfAnotherChainIDIsNotBelieved(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t, 2)
 	for _, u := range n.nodes {

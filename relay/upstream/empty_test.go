@@ -11,7 +11,7 @@ import (
 
 func isNull(result []byte) bool { return string(result) == "null" }
 
-func TestAnEmptyResultIsAskedForElsewhereOnlyWhenTheCallSaysSo(t *testing.T) {
+func TestEmptyResult_IsAskedForElsewhereOnlyWhenTheCallSaysSo(t *testing.T) {
 	t.Parallel()
 	null, known := testkit.Result(nil), testkit.Result("0x1")
 	for name, tc := range map[string]struct {
@@ -55,7 +55,7 @@ func TestAnEmptyResultIsAskedForElsewhereOnlyWhenTheCallSaysSo(t *testing.T) {
 	}
 }
 
-func TestEmptyResultsBlameNobodyAndThreeAreEnough(t *testing.T) {
+func TestEmptyResult_BlamesNobodyAndThreeAreEnough(t *testing.T) {
 	t.Parallel()
 	servers := make([]*testkit.UpstreamServer, 4)
 	for i := range servers {

@@ -27,7 +27,7 @@ func (e *Endpoint) seen(good int, took time.Duration, failed, throttled int) {
 	}
 }
 
-func TestFiguresOfAllProcessesAddUp(t *testing.T) {
+func TestFigures_OfAllProcessesAddUp(t *testing.T) {
 	t.Parallel()
 	ctx, board, up := t.Context(), newBoard(t), testkit.Upstream(t)
 	var pools []*Pool
@@ -72,7 +72,7 @@ func TestFiguresOfAllProcessesAddUp(t *testing.T) {
 	}
 }
 
-func TestProcessesKeptTrackOfAreBounded(t *testing.T) {
+func TestFigures_TrackABoundedNumberOfProcesses(t *testing.T) {
 	t.Parallel()
 	ctx, board := t.Context(), newBoard(t)
 	clock := testkit.NewClock(noon)
@@ -104,7 +104,7 @@ func overviewOf(t *testing.T, board *Board, p *Pool) map[string]Overview {
 	return rows
 }
 
-func TestOverviewSaysWhatIsKnownOfEveryUpstream(t *testing.T) {
+func TestFigures_OverviewSaysWhatIsKnownOfEveryUpstream(t *testing.T) {
 	t.Parallel()
 	ctx, board := t.Context(), newBoard(t)
 	list := providers(testkit.Upstream(t), testkit.Upstream(t), testkit.Upstream(t), testkit.Upstream(t),
@@ -163,7 +163,7 @@ func TestOverviewSaysWhatIsKnownOfEveryUpstream(t *testing.T) {
 	}
 }
 
-func TestFiguresAreReportedUntilTheEnd(t *testing.T) {
+func TestFigures_AreReportedUntilTheEnd(t *testing.T) {
 	t.Parallel()
 	board := newBoard(t)
 	p, c := poolOf(t, chain.EthMainnet, time.Now, providers(testkit.Upstream(t)))

@@ -14,7 +14,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-func TestCompressedAnswersAreTheSameAnswers(t *testing.T) {
+func TestGunzip_CompressedAnswersAreTheSameAnswers(t *testing.T) {
 	t.Parallel()
 	c, first, _ := twoUpstreams(t)
 	c.endpoints = c.endpoints[:1]
@@ -48,7 +48,7 @@ func TestCompressedAnswersAreTheSameAnswers(t *testing.T) {
 	}
 }
 
-func TestABombIsCutAtTheBoundOfWhatItBecomesAndNotHeld(t *testing.T) { //nolint:paralleltest // it measures the heap
+func TestGunzip_BombIsCutAtTheBoundAndNotHeld(t *testing.T) { //nolint:paralleltest // it measures the heap
 	c, first, _ := twoUpstreams(t)
 	first.Default(testkit.Compressed(testkit.Large(256 << 20))) // a quarter of a megabyte on the wire
 	r := request("eth_call")
@@ -72,7 +72,7 @@ func TestABombIsCutAtTheBoundOfWhatItBecomesAndNotHeld(t *testing.T) { //nolint:
 	}
 }
 
-func TestACompressedStreamThatBreaksIsTold(t *testing.T) {
+func TestGunzip_BrokenStreamIsReported(t *testing.T) {
 	t.Parallel()
 	c, first, _ := twoUpstreams(t)
 	c.endpoints = c.endpoints[:1]
@@ -97,7 +97,7 @@ func TestACompressedStreamThatBreaksIsTold(t *testing.T) {
 }
 
 // A client that reads slowly must not use up its upstream's time. An upstream that is slow must.
-func TestOnlyTheUpstreamsOwnTimeCounts(t *testing.T) {
+func TestGunzip_OnlyTheUpstreamsOwnTimeCounts(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		reply testkit.Reply
@@ -154,7 +154,7 @@ func drip(atOnce int) testkit.Reply {
 	}
 }
 
-func TestAClientThatLeavesAStreamBlamesNobodyAndHoldsNothing(t *testing.T) {
+func TestGunzip_ClientThatLeavesBlamesNobodyAndHoldsNothing(t *testing.T) {
 	t.Parallel()
 	first := testkit.Upstream(t)
 	list := providers(first)

@@ -34,7 +34,7 @@ func chainOf(t *testing.T, id chain.ID, upstreams int) (*Chain, *testkit.Clock) 
 	return c, clock
 }
 
-func TestHeadsNeverGoBack(t *testing.T) {
+func TestHead_NeverGoesBack(t *testing.T) {
 	t.Parallel()
 	c, _ := chainAt(t, chain.EthMainnet)
 	for _, step := range []struct{ answered, want uint64 }{
@@ -57,7 +57,7 @@ func TestHeadsNeverGoBack(t *testing.T) {
 
 // One of several upstreams may answer with a head up to a minute ahead, as far as one may lag; a
 // single one with up to 64 blocks.
-func TestAHeadFarAheadIsNotBelieved(t *testing.T) {
+func TestHead_FarAheadIsNotBelieved(t *testing.T) {
 	t.Parallel()
 	for _, of := range []struct {
 		id             chain.ID
@@ -87,7 +87,7 @@ func TestAHeadFarAheadIsNotBelieved(t *testing.T) {
 }
 
 // A network with an id of its own is not the catalog's, whatever name it is configured under.
-func TestTheBlockTimeOfAPrivateNetworkIsNotKnown(t *testing.T) {
+func TestHead_BlockTimeOfAPrivateNetworkIsUnknown(t *testing.T) {
 	t.Parallel()
 	p, err := NewPool(config.Upstreams{Chains: map[string]config.ChainUpstreams{
 		"eth_mainnet": {ChainID: 1337, Upstreams: nowhere(2)},
@@ -103,7 +103,7 @@ func TestTheBlockTimeOfAPrivateNetworkIsNotKnown(t *testing.T) {
 	}
 }
 
-func TestAnUpstreamCannotRaiseTheBoundStepByStep(t *testing.T) {
+func TestHead_UpstreamCannotRaiseTheBoundStepByStep(t *testing.T) {
 	t.Parallel()
 	c, _ := chainAt(t, chain.EthMainnet)
 	for i := range uint64(100) {
@@ -114,7 +114,7 @@ func TestAnUpstreamCannotRaiseTheBoundStepByStep(t *testing.T) {
 	}
 }
 
-func TestSolanaCommitmentsHaveHeadsOfTheirOwn(t *testing.T) {
+func TestHead_SolanaCommitmentsHaveTheirOwn(t *testing.T) {
 	t.Parallel()
 	c, _ := chainAt(t, chain.SolanaMainnet)
 	if head, ok := c.ObserveHead(Processed, testHead+40); !ok || head != testHead+40 {
@@ -137,7 +137,7 @@ func TestSolanaCommitmentsHaveHeadsOfTheirOwn(t *testing.T) {
 	}
 }
 
-func TestHeadsAreReadStrictly(t *testing.T) {
+func TestHead_IsReadStrictly(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]uint64{`"0x10"`: 16, `"0x0"`: 0, `17`: 17, `"0x7fffffffffffffff"`: 1<<63 - 1} {
 		if got, ok := parseHead([]byte(text)); !ok || got != want {

@@ -45,7 +45,7 @@ func (h *health) excluded() bool {
 	return s.out && !s.onTrial(h.now().UnixNano())
 }
 
-func TestNobodyIsJudgedByFewSamples(t *testing.T) {
+func TestHealth_NobodyIsJudgedByFewSamples(t *testing.T) {
 	t.Parallel()
 	h, _ := newHealth()
 	h.fail(minSamples - 1)
@@ -58,7 +58,7 @@ func TestNobodyIsJudgedByFewSamples(t *testing.T) {
 	}
 }
 
-func TestFailuresInARowExclude(t *testing.T) {
+func TestHealth_FailuresInARowExclude(t *testing.T) {
 	t.Parallel()
 	h, _ := newHealth()
 	h.succeed(100)
@@ -74,7 +74,7 @@ func TestFailuresInARowExclude(t *testing.T) {
 	}
 }
 
-func TestMoreThanHalfFailingExcludes(t *testing.T) {
+func TestHealth_MoreThanHalfFailingExcludes(t *testing.T) {
 	t.Parallel()
 	h, _ := newHealth()
 	for range 5 {
@@ -92,7 +92,7 @@ func TestMoreThanHalfFailingExcludes(t *testing.T) {
 	}
 }
 
-func TestExclusionDoublesWhileTrialsFail(t *testing.T) {
+func TestHealth_ExclusionDoublesWhileTrialsFail(t *testing.T) {
 	t.Parallel()
 	h, clock := newHealth()
 	h.fail(minSamples)
@@ -110,7 +110,7 @@ func TestExclusionDoublesWhileTrialsFail(t *testing.T) {
 	}
 }
 
-func TestAnUpstreamComesBackAfterThreeTrialsAndOnProbation(t *testing.T) {
+func TestHealth_UpstreamComesBackAfterThreeTrialsOnProbation(t *testing.T) {
 	t.Parallel()
 	h, clock := newHealth()
 	comeBack := func() {
@@ -150,7 +150,7 @@ func TestAnUpstreamComesBackAfterThreeTrialsAndOnProbation(t *testing.T) {
 	}
 }
 
-func TestAFailedTrialTakesBackTheSuccessesBefore(t *testing.T) {
+func TestHealth_FailedTrialTakesBackEarlierSuccesses(t *testing.T) {
 	t.Parallel()
 	h, clock := newHealth()
 	h.fail(minSamples)
@@ -164,7 +164,7 @@ func TestAFailedTrialTakesBackTheSuccessesBefore(t *testing.T) {
 	}
 }
 
-func TestCallsThatFailTogetherExcludeOnce(t *testing.T) {
+func TestHealth_CallsThatFailTogetherExcludeOnce(t *testing.T) {
 	t.Parallel()
 	h, clock := newHealth()
 	h.fail(100) // all in flight at the same time
@@ -184,7 +184,7 @@ func TestCallsThatFailTogetherExcludeOnce(t *testing.T) {
 	}
 }
 
-func TestAThrottlingUpstreamIsLeftAloneAsLongAsItAsks(t *testing.T) {
+func TestHealth_ThrottlingUpstreamIsLeftAloneAsLongAsItAsks(t *testing.T) {
 	t.Parallel()
 	h, clock := newHealth()
 	h.throttle(7 * time.Second)
@@ -218,7 +218,7 @@ func (h *health) remaining() time.Duration {
 	return time.Duration(h.newest().until - h.now().UnixNano())
 }
 
-func TestProbesLeaveTheLastWordToATrialRead(t *testing.T) {
+func TestHealth_ProbesLeaveTheLastWordToATrialRead(t *testing.T) {
 	t.Parallel()
 	h, clock := newHealth()
 	h.excludedForLong(clock)
@@ -244,7 +244,7 @@ func TestProbesLeaveTheLastWordToATrialRead(t *testing.T) {
 	}
 }
 
-func TestProbesAloneBringBackAnUpstreamThatNoReadTries(t *testing.T) {
+func TestHealth_ProbesAloneBringBackAnUpstreamThatNoReadTries(t *testing.T) {
 	t.Parallel()
 	h, clock := newHealth()
 	h.excludedForLong(clock)
@@ -267,7 +267,7 @@ func TestProbesAloneBringBackAnUpstreamThatNoReadTries(t *testing.T) {
 	}
 }
 
-func TestProbesDoNotCountWhileATrialIsUnderWay(t *testing.T) {
+func TestHealth_ProbesDoNotCountWhileATrialIsUnderWay(t *testing.T) {
 	t.Parallel()
 	h, clock := newHealth()
 	h.fail(minSamples)
@@ -282,7 +282,7 @@ func TestProbesDoNotCountWhileATrialIsUnderWay(t *testing.T) {
 	}
 }
 
-func TestOnlyOneTrialIsUnderWay(t *testing.T) {
+func TestHealth_OnlyOneTrialIsUnderWay(t *testing.T) {
 	t.Parallel()
 	h, _ := newHealth()
 	if !h.beginTrial() || h.beginTrial() {
@@ -294,7 +294,7 @@ func TestOnlyOneTrialIsUnderWay(t *testing.T) {
 	}
 }
 
-func TestOldSamplesLeaveTheWindow(t *testing.T) {
+func TestHealth_OldSamplesLeaveTheWindow(t *testing.T) {
 	t.Parallel()
 	h, clock := newHealth()
 	for range 20 {
@@ -314,7 +314,7 @@ func TestOldSamplesLeaveTheWindow(t *testing.T) {
 	}
 }
 
-func TestFiguresArePublishedNowAndThenAndStatesAtOnce(t *testing.T) {
+func TestHealth_PublishesFiguresPeriodicallyAndStatesAtOnce(t *testing.T) {
 	t.Parallel()
 	h, clock := newHealth()
 	h.succeed(1)
@@ -334,7 +334,7 @@ func TestFiguresArePublishedNowAndThenAndStatesAtOnce(t *testing.T) {
 	}
 }
 
-func TestABrokenStreamIsTheSameCall(t *testing.T) {
+func TestHealth_BrokenStreamIsTheSameCall(t *testing.T) {
 	t.Parallel()
 	h, _ := newHealth()
 	h.succeed(minSamples)
@@ -344,7 +344,7 @@ func TestABrokenStreamIsTheSameCall(t *testing.T) {
 	}
 }
 
-func TestSlowCallsCountAsLatencyAndNotAsFailures(t *testing.T) {
+func TestHealth_SlowCallsCountAsLatencyAndNotAsFailures(t *testing.T) {
 	t.Parallel()
 	h, _ := newHealth()
 	for range minSamples {
@@ -355,7 +355,7 @@ func TestSlowCallsCountAsLatencyAndNotAsFailures(t *testing.T) {
 	}
 }
 
-func TestLatenciesAreOfAnswersToReads(t *testing.T) {
+func TestHealth_LatenciesAreOfAnswersToReads(t *testing.T) {
 	t.Parallel()
 	h, _ := newHealth()
 	for range minSamples {
@@ -373,7 +373,7 @@ func TestLatenciesAreOfAnswersToReads(t *testing.T) {
 	}
 }
 
-func TestAnUpstreamIsTakenAtItsWordForAWhile(t *testing.T) {
+func TestHealth_MissingMethodIsRememberedForAWhile(t *testing.T) {
 	t.Parallel()
 	clock := testkit.NewClock(noon)
 	l := unsupported{now: clock.Now}

@@ -33,7 +33,7 @@ func fast() *Request {
 	return r
 }
 
-func TestASlowFirstAttemptOfAFastReadIsHedged(t *testing.T) {
+func TestHedge_SlowFirstAttemptOfAFastReadIsHedged(t *testing.T) {
 	t.Parallel()
 	c, servers := hedged(t, 2)
 	servers[0].Default(testkit.Hang(nil))
@@ -56,7 +56,7 @@ func TestASlowFirstAttemptOfAFastReadIsHedged(t *testing.T) {
 	}
 }
 
-func TestTheFirstAttemptMayStillWin(t *testing.T) {
+func TestHedge_FirstAttemptMayStillWin(t *testing.T) {
 	t.Parallel()
 	c, servers := hedged(t, 2)
 	servers[0].Default(testkit.Hang(testkit.Result("0xgood")))
@@ -83,7 +83,7 @@ func TestTheFirstAttemptMayStillWin(t *testing.T) {
 	}
 }
 
-func TestARaceGoesOnWhenOneFails(t *testing.T) {
+func TestHedge_RaceGoesOnWhenOneFails(t *testing.T) {
 	t.Parallel()
 	for name, replies := range map[string][2]testkit.Reply{
 		"the hedge": {testkit.Hang(testkit.Result("0xgood")), testkit.HTML(502)},
@@ -118,7 +118,7 @@ func TestARaceGoesOnWhenOneFails(t *testing.T) {
 	}
 }
 
-func TestAHedgesStreamedAnswerGoesOnToItsEnd(t *testing.T) {
+func TestHedge_StreamedAnswerGoesOnToItsEnd(t *testing.T) {
 	t.Parallel()
 	c, servers := hedged(t, 2)
 	servers[0].Default(testkit.Hang(nil))
@@ -138,7 +138,7 @@ func TestAHedgesStreamedAnswerGoesOnToItsEnd(t *testing.T) {
 	}
 }
 
-func TestAnAnswerThatComesAfterARaceIsReleased(t *testing.T) {
+func TestHedge_AnswerAfterARaceIsReleased(t *testing.T) {
 	t.Parallel()
 	c, servers := hedged(t, 1)
 	c.endpoints[0].limits = &limits{most: 1}
@@ -158,7 +158,7 @@ func TestAnAnswerThatComesAfterARaceIsReleased(t *testing.T) {
 	}
 }
 
-func TestOnlyFastReadsWithRoomAndCreditAreHedged(t *testing.T) {
+func TestHedge_OnlyFastReadsWithRoomAndCredit(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*Chain, *Request){
 		"cheap":          func(_ *Chain, r *Request) { r.Tier = plan.Cheap },
@@ -199,7 +199,7 @@ func TestOnlyFastReadsWithRoomAndCreditAreHedged(t *testing.T) {
 	}
 }
 
-func TestAtMostATwentiethOfFastReadsIsHedged(t *testing.T) {
+func TestHedge_AtMostATwentiethOfFastReads(t *testing.T) {
 	t.Parallel()
 	c, servers := hedged(t, 2)
 	c.hedges.credit.Store(0)
@@ -228,7 +228,7 @@ func TestAtMostATwentiethOfFastReadsIsHedged(t *testing.T) {
 	}
 }
 
-func TestAClientThatLeavesARaceBlamesNobody(t *testing.T) {
+func TestHedge_ClientThatLeavesARaceBlamesNobody(t *testing.T) {
 	t.Parallel()
 	c, servers := hedged(t, 2)
 	for i, s := range servers {

@@ -70,7 +70,7 @@ func instrumented(t *testing.T, change func([]config.Upstream),
 	return m, p, c
 }
 
-func TestEveryMeaningHasAWordOfItsOwn(t *testing.T) {
+func TestMetrics_EveryMeaningHasAWordOfItsOwn(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for place, word := range attemptOutcomes {
@@ -84,7 +84,7 @@ func TestEveryMeaningHasAWordOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestAttemptsAreCountedByWhatCameOfThem(t *testing.T) {
+func TestMetrics_AttemptsAreCountedByOutcome(t *testing.T) {
 	t.Parallel()
 	first, second := testkit.Upstream(t), testkit.Upstream(t)
 	m, _, c := instrumented(t, nil, first, second)
@@ -120,7 +120,7 @@ func TestAttemptsAreCountedByWhatCameOfThem(t *testing.T) {
 	})
 }
 
-func TestExclusionsAndLimitsAreCounted(t *testing.T) {
+func TestMetrics_ExclusionsAndLimitsAreCounted(t *testing.T) {
 	t.Parallel()
 	first, second := testkit.Upstream(t), testkit.Upstream(t)
 	m, _, c := instrumented(t, func(list []config.Upstream) { list[1].MaxConcurrent = 1 }, first, second)
@@ -142,7 +142,7 @@ func TestExclusionsAndLimitsAreCounted(t *testing.T) {
 	})
 }
 
-func TestTimeOutsAreToldFromOtherFailures(t *testing.T) {
+func TestMetrics_TimeoutsAreToldFromOtherFailures(t *testing.T) {
 	t.Parallel()
 	up := testkit.Upstream(t)
 	m, _, c := instrumented(t, nil, up)
@@ -156,7 +156,7 @@ func TestTimeOutsAreToldFromOtherFailures(t *testing.T) {
 	})
 }
 
-func TestHedgesAreCountedByWhoseAnswerWasUsed(t *testing.T) {
+func TestMetrics_HedgesAreCountedByWhoseAnswerWasUsed(t *testing.T) {
 	t.Parallel()
 	first, second := testkit.Upstream(t), testkit.Upstream(t)
 	m, _, c := instrumented(t, nil, first, second)
@@ -183,7 +183,7 @@ func TestHedgesAreCountedByWhoseAnswerWasUsed(t *testing.T) {
 	}
 }
 
-func TestAStreamThatBreaksOffIsCounted(t *testing.T) {
+func TestMetrics_BrokenStreamIsCounted(t *testing.T) {
 	t.Parallel()
 	m := telemetry.NewMetrics()
 	e := &Endpoint{
@@ -193,7 +193,7 @@ func TestAStreamThatBreaksOffIsCounted(t *testing.T) {
 	wantExposed(t, m, map[string]string{`broken_streams_total{upstream="up-0"}`: "1"})
 }
 
-func TestAReloadBeginsAndEndsSeriesWithTheUpstreams(t *testing.T) {
+func TestMetrics_ReloadBeginsAndEndsSeriesWithTheUpstreams(t *testing.T) {
 	t.Parallel()
 	kept, gone, added := testkit.Upstream(t), testkit.Upstream(t), testkit.Upstream(t)
 	m, p, c := instrumented(t, nil, kept, gone)
@@ -248,9 +248,9 @@ func keysOf(m map[string]string) (names []string) {
 	return names
 }
 
-// TestCountingAnAttemptAllocatesNothing checks the path of every attempt, including disabled
-// tracing.
-func TestCountingAnAttemptAllocatesNothing(t *testing.T) { //nolint:paralleltest // allocations are counted per process
+// TestMetrics_CountingAnAttemptAllocatesNothing checks the path of every attempt, including
+// disabled tracing.
+func TestMetrics_CountingAnAttemptAllocatesNothing(t *testing.T) { //nolint:paralleltest // allocations are counted per process
 	e := &Endpoint{metrics: telemetry.NewMetrics().Upstreams.Upstream("eth_mainnet", "up-0", attemptOutcomes[:])}
 	var c Chain
 	o := observation{verdict: verdicts[rules.Answer], took: time.Millisecond}

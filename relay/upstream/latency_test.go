@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestAQuantileIsAtMostAnEighthOff(t *testing.T) {
+func TestQuantile_IsAtMostAnEighthOff(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2)) //nolint:gosec // the same on every run
 	var l latencies
@@ -30,7 +30,7 @@ func TestAQuantileIsAtMostAnEighthOff(t *testing.T) {
 	}
 }
 
-func TestQuantilesNeedTenSamples(t *testing.T) {
+func TestQuantile_NeedsTenSamples(t *testing.T) {
 	t.Parallel()
 	var l, more latencies
 	for range minSamples - 1 {
@@ -46,7 +46,7 @@ func TestQuantilesNeedTenSamples(t *testing.T) {
 	}
 }
 
-func TestBucketsAreInOrder(t *testing.T) {
+func TestLatencyBuckets_AreInOrder(t *testing.T) {
 	t.Parallel()
 	last := -1
 	for _, d := range []time.Duration{

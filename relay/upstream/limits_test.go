@@ -15,7 +15,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-func TestNoSecondHoldsMoreCallsThanThePace(t *testing.T) {
+func TestPace_NoSecondHoldsMoreCalls(t *testing.T) {
 	t.Parallel()
 	for _, perSecond := range []float64{0.5, 1, 2.5, 10, 100} {
 		clock := testkit.NewClock(noon)
@@ -44,7 +44,7 @@ func TestNoSecondHoldsMoreCallsThanThePace(t *testing.T) {
 	}
 }
 
-func TestThePaceTellsWhenThereIsRoomAndSurvivesAClockSetBack(t *testing.T) {
+func TestPace_SaysWhenThereIsRoomAndSurvivesAClockSetBack(t *testing.T) {
 	t.Parallel()
 	clock := testkit.NewClock(noon)
 	p := newPace(2)
@@ -62,7 +62,7 @@ func TestThePaceTellsWhenThereIsRoomAndSurvivesAClockSetBack(t *testing.T) {
 	}
 }
 
-func TestProbesCountAgainstThePaceAndAreNotKeptWaiting(t *testing.T) {
+func TestPace_ProbesCountAgainstItAndAreNotKeptWaiting(t *testing.T) {
 	t.Parallel()
 	l := newLimits(config.Upstream{MaxPerSecond: 0.01, MaxConcurrent: 1})
 	l.waitToProbe(t.Context(), time.Now)
@@ -101,7 +101,7 @@ func limited(t *testing.T, limit ...int) (*Chain, []*testkit.UpstreamServer) {
 	return c, servers
 }
 
-func TestAnUpstreamAtItsLimitIsPassedOverWithoutBlame(t *testing.T) {
+func TestLimits_UpstreamAtItsLimitIsPassedOverWithoutBlame(t *testing.T) {
 	t.Parallel()
 	c, servers := limited(t, 2, 1)
 	for _, s := range servers {
@@ -154,7 +154,7 @@ func TestAnUpstreamAtItsLimitIsPassedOverWithoutBlame(t *testing.T) {
 	answer.Release()
 }
 
-func TestBusyUpstreamsAreNotReplacedByBadOnes(t *testing.T) {
+func TestLimits_BusyUpstreamsAreNotReplacedByBadOnes(t *testing.T) {
 	t.Parallel()
 	c, servers := limited(t, 1, 1)
 	s := healthy(c, time.Now())
@@ -169,7 +169,7 @@ func TestBusyUpstreamsAreNotReplacedByBadOnes(t *testing.T) {
 	}
 }
 
-func TestOneThatFailsBesideBusyOnesIsToldAsBusy(t *testing.T) {
+func TestLimits_OneThatFailsBesideBusyOnesIsReportedAsBusy(t *testing.T) {
 	t.Parallel()
 	c, servers := limited(t, 1, 1)
 	servers[0].Default(testkit.Error(-32601, "method not found"))
@@ -182,7 +182,7 @@ func TestOneThatFailsBesideBusyOnesIsToldAsBusy(t *testing.T) {
 	}
 }
 
-func TestAStreamedAnswerHoldsItsRoomUntilItIsReleased(t *testing.T) {
+func TestLimits_StreamedAnswerHoldsItsRoomUntilReleased(t *testing.T) {
 	t.Parallel()
 	c, servers := limited(t, 1)
 	servers[0].Default(testkit.Large(2 << 20))
@@ -202,7 +202,7 @@ func TestAStreamedAnswerHoldsItsRoomUntilItIsReleased(t *testing.T) {
 	}
 }
 
-func TestRoomComesBackWhateverAnUpstreamDoes(t *testing.T) {
+func TestLimits_RoomComesBackWhateverAnUpstreamDoes(t *testing.T) {
 	t.Parallel()
 	for name, reply := range failing(testkit.Upstream(t)) {
 		t.Run(name, func(t *testing.T) {

@@ -18,7 +18,7 @@ type panicking struct{ reader }
 
 func (panicking) Do(context.Context, []byte, time.Time) (*http.Response, error) { panic("a mistake") }
 
-func TestAPanicInARaceIsABrokenAttempt(t *testing.T) {
+func TestPanic_InARaceIsABrokenAttempt(t *testing.T) {
 	t.Parallel()
 	for name, place := range map[string]int{"the first": 0, "the hedge": 1} {
 		t.Run(name, func(t *testing.T) {
@@ -83,7 +83,7 @@ func panicsIn(t *testing.T, call func()) {
 	call()
 }
 
-func TestAPanicGivesRoomAndTrialBack(t *testing.T) {
+func TestPanic_ReturnsRoomAndTrial(t *testing.T) {
 	t.Parallel()
 	c, _ := limited(t, 1, 1)
 	e := c.endpoints[0]

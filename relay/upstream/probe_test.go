@@ -38,7 +38,7 @@ func probe(t *testing.T, p *Pool, id chain.ID) Snapshot {
 	return s
 }
 
-func TestAProbeSaysWhyAnUpstreamIsNotUsable(t *testing.T) {
+func TestProbe_SaysWhyAnUpstreamIsNotUsable(t *testing.T) {
 	t.Parallel()
 	good, other, lagging, down, html := probing(t, 1000), probing(t, 1000), probing(t, 900), probing(t, 1000),
 		probing(t, 1000)
@@ -87,7 +87,7 @@ func TestAProbeSaysWhyAnUpstreamIsNotUsable(t *testing.T) {
 	}
 }
 
-func TestTheCorroboratedHeadIsTheSecondHighestOfThree(t *testing.T) {
+func TestProbe_CorroboratedHeadIsTheSecondHighestOfThree(t *testing.T) {
 	t.Parallel()
 	low, middle, ahead := probing(t, 1000), probing(t, 1003), probing(t, 1_001_000)
 	p, _ := poolOf(t, chain.EthMainnet, time.Now, providers(low, middle, ahead))
@@ -99,7 +99,7 @@ func TestTheCorroboratedHeadIsTheSecondHighestOfThree(t *testing.T) {
 	}
 }
 
-func TestOneOfTwoFarAheadEvictsNobody(t *testing.T) {
+func TestProbe_OneOfTwoFarAheadEvictsNobody(t *testing.T) {
 	t.Parallel()
 	honest, ahead := probing(t, 1000), probing(t, 1000)
 	p, _ := poolOf(t, chain.EthMainnet, time.Now, providers(honest, ahead))
@@ -111,7 +111,7 @@ func TestOneOfTwoFarAheadEvictsNobody(t *testing.T) {
 	}
 }
 
-func TestAProvenUpstreamThatFallsSilentStaysProven(t *testing.T) {
+func TestProbe_SilentUpstreamStaysProven(t *testing.T) {
 	t.Parallel()
 	clock := testkit.NewClock(noon)
 	u := probing(t, 1000)
@@ -133,7 +133,7 @@ func TestAProvenUpstreamThatFallsSilentStaysProven(t *testing.T) {
 	}
 }
 
-func TestProbesSpendTwoCallsARoundAtMost(t *testing.T) {
+func TestProbe_SpendsTwoCallsARoundAtMost(t *testing.T) {
 	t.Parallel()
 	clock := testkit.NewClock(noon)
 	u := probing(t, 1000)
@@ -155,7 +155,7 @@ func TestProbesSpendTwoCallsARoundAtMost(t *testing.T) {
 	}
 }
 
-func TestSolanaIsProbedBySlotAndGenesis(t *testing.T) {
+func TestProbe_SolanaGoesBySlotAndGenesis(t *testing.T) {
 	t.Parallel()
 	u := testkit.Upstream(t)
 	u.On("getGenesisHash", testkit.Result(solanaMainnetGen))
@@ -167,7 +167,7 @@ func TestSolanaIsProbedBySlotAndGenesis(t *testing.T) {
 	}
 }
 
-func TestAnOverriddenChainIDIsTheOneThatCounts(t *testing.T) {
+func TestProbe_OverriddenChainIDIsTheOneThatCounts(t *testing.T) {
 	t.Parallel()
 	u := probing(t, 1000)
 	u.On("eth_chainId", testkit.Result("0x539"))
@@ -183,7 +183,7 @@ func TestAnOverriddenChainIDIsTheOneThatCounts(t *testing.T) {
 	}
 }
 
-func TestTheBoardCarriesVerdictsBetweenProcesses(t *testing.T) {
+func TestBoard_CarriesVerdictsBetweenProcesses(t *testing.T) {
 	t.Parallel()
 	server := testkit.Redis(t)
 	rdb := redis.NewClient(&redis.Options{Addr: server.Addr})

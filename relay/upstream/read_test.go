@@ -124,7 +124,7 @@ func zipped(coding string, cut int, more string) testkit.Reply {
 	}
 }
 
-func TestReadsFailOverWhateverOneUpstreamDoes(t *testing.T) {
+func TestFailover_WhateverOneUpstreamDoes(t *testing.T) {
 	t.Parallel()
 	for name, reply := range failing(testkit.Upstream(t)) {
 		t.Run(name, func(t *testing.T) {
@@ -148,7 +148,7 @@ func TestReadsFailOverWhateverOneUpstreamDoes(t *testing.T) {
 	}
 }
 
-func TestReadsFailOverFromAnUpstreamThatIsDownOrHangs(t *testing.T) {
+func TestFailover_FromAnUpstreamThatIsDownOrHangs(t *testing.T) {
 	t.Parallel()
 	for name, breakIt := range map[string]func(*testkit.UpstreamServer){
 		"down":  func(u *testkit.UpstreamServer) { u.Close() },
@@ -172,7 +172,7 @@ func TestReadsFailOverFromAnUpstreamThatIsDownOrHangs(t *testing.T) {
 	}
 }
 
-func TestAnswersAreNotTriedElsewhere(t *testing.T) {
+func TestFailover_AnswersAreNotTriedElsewhere(t *testing.T) {
 	t.Parallel()
 	for name, reply := range map[string]testkit.Reply{
 		"revert":             testkit.ErrorWithData(3, "execution reverted", "0x08c379a0"),
@@ -207,7 +207,7 @@ func TestAnswersAreNotTriedElsewhere(t *testing.T) {
 	}
 }
 
-func TestWhenNobodyAnswersTheFaultSaysWhy(t *testing.T) {
+func TestFailover_FaultSaysWhyNobodyAnswered(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		first, second testkit.Reply
@@ -253,9 +253,9 @@ func TestWhenNobodyAnswersTheFaultSaysWhy(t *testing.T) {
 	}
 }
 
-// TestARangeIsRefusedInOurOwnWordsWhateverTheOrder also checks that a provider's words about the
+// TestFailover_RangeIsRefusedInOurOwnWordsInAnyOrder also checks that a provider's words about the
 // operator's plan do not reach the client.
-func TestARangeIsRefusedInOurOwnWordsWhateverTheOrder(t *testing.T) {
+func TestFailover_RangeIsRefusedInOurOwnWordsInAnyOrder(t *testing.T) {
 	t.Parallel()
 	replies := []testkit.Reply{
 		testkit.Error(-32005, "canary: query returned more than 10000 results"),
@@ -291,7 +291,7 @@ func TestARangeIsRefusedInOurOwnWordsWhateverTheOrder(t *testing.T) {
 	}
 }
 
-func TestLastWordsPassWhenNobodyDoesBetter(t *testing.T) {
+func TestFailover_LastErrorPassesWhenNobodyDoesBetter(t *testing.T) {
 	t.Parallel()
 	c, first, second := twoUpstreams(t)
 	first.Default(testkit.Error(-32000, "header not found"))
@@ -307,7 +307,7 @@ func TestLastWordsPassWhenNobodyDoesBetter(t *testing.T) {
 	}
 }
 
-func TestAtMostThreeUpstreamsAreAsked(t *testing.T) {
+func TestFailover_AsksAtMostThreeUpstreams(t *testing.T) {
 	t.Parallel()
 	var servers []*testkit.UpstreamServer
 	for range 5 {
@@ -329,7 +329,7 @@ func TestAtMostThreeUpstreamsAreAsked(t *testing.T) {
 	}
 }
 
-func TestAMethodThatThreeLackIsFoundAtTheFourth(t *testing.T) {
+func TestFailover_MethodThatThreeLackIsFoundAtTheFourth(t *testing.T) {
 	t.Parallel()
 	var servers []*testkit.UpstreamServer
 	for range 4 {
@@ -350,7 +350,7 @@ func TestAMethodThatThreeLackIsFoundAtTheFourth(t *testing.T) {
 	answer.Release()
 }
 
-func TestAClientThatGoesAwayBlamesNobody(t *testing.T) {
+func TestRead_ClientThatGoesAwayBlamesNobody(t *testing.T) {
 	t.Parallel()
 	c, first, second := twoUpstreams(t)
 	first.Default(testkit.Hang(nil))
@@ -372,7 +372,7 @@ func TestAClientThatGoesAwayBlamesNobody(t *testing.T) {
 	}
 }
 
-func TestAFarAheadUpstreamIsNotBelievedButTheNextIs(t *testing.T) {
+func TestFailover_FarAheadUpstreamIsNotBelievedButTheNextIs(t *testing.T) {
 	t.Parallel()
 	c, first, second := twoUpstreams(t)
 	first.Default(testkit.Result("0xffffffff"))
@@ -392,7 +392,7 @@ func TestAFarAheadUpstreamIsNotBelievedButTheNextIs(t *testing.T) {
 	answer.Release()
 }
 
-func TestLargeAnswersStreamInBoundedMemory(t *testing.T) {
+func TestRead_LargeAnswersStreamInBoundedMemory(t *testing.T) {
 	t.Parallel()
 	const size = 200 << 20
 	c, first, _ := twoUpstreams(t)
@@ -418,7 +418,7 @@ func TestLargeAnswersStreamInBoundedMemory(t *testing.T) {
 	}
 }
 
-func TestStreamsThatBreakAreToldAndBlamed(t *testing.T) {
+func TestRead_BrokenStreamsAreReportedAndBlamed(t *testing.T) {
 	t.Parallel()
 	head := `{"jsonrpc":"2.0","id":$id,"result":"` + strings.Repeat("0", 2*peekBytes)
 	lateHead := `{"jsonrpc":"2.0","result":"` + strings.Repeat("0", 2*peekBytes)
@@ -459,7 +459,7 @@ func TestStreamsThatBreakAreToldAndBlamed(t *testing.T) {
 	}
 }
 
-func TestAStreamMayEndWithItsID(t *testing.T) {
+func TestRead_StreamMayEndWithItsID(t *testing.T) {
 	t.Parallel()
 	lateHead := `{"jsonrpc":"2.0","result":"` + strings.Repeat("0", 2*peekBytes)
 	c, first, _ := twoUpstreams(t)
@@ -474,7 +474,7 @@ func TestAStreamMayEndWithItsID(t *testing.T) {
 	}
 }
 
-func TestAnswersAreBoundedInSize(t *testing.T) {
+func TestRead_AnswersAreBoundedInSize(t *testing.T) {
 	t.Parallel()
 	c, first, second := twoUpstreams(t)
 	first.Default(testkit.Large(4 << 20))
@@ -506,7 +506,7 @@ func TestAnswersAreBoundedInSize(t *testing.T) {
 	}
 }
 
-func TestRedirectsAreNeverFollowedAndTakeNoCredential(t *testing.T) {
+func TestRead_RedirectsAreNeverFollowedAndTakeNoCredential(t *testing.T) {
 	t.Parallel()
 	target := testkit.Upstream(t)
 	for _, status := range []int{301, 302, 303, 307, 308} {
@@ -527,7 +527,7 @@ func TestRedirectsAreNeverFollowedAndTakeNoCredential(t *testing.T) {
 	}
 }
 
-func TestAStreamThatEndsAfterItsReaderMadeItWaitBlamesNobody(t *testing.T) {
+func TestRead_StreamThatEndsAfterASlowReaderBlamesNobody(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		reply  testkit.Reply
@@ -576,7 +576,7 @@ func TestAStreamThatEndsAfterItsReaderMadeItWaitBlamesNobody(t *testing.T) {
 
 // A range refusal takes precedence over missing data or a timeout, because the client can act on
 // it.
-func TestARefusedRangeOutranksWhatOthersLack(t *testing.T) {
+func TestFailover_RefusedRangeOutranksWhatOthersLack(t *testing.T) {
 	t.Parallel()
 	for name, wide := range map[string]testkit.Reply{
 		"a refused range": testkit.Error(-32000, "block range is too wide"), "an answer too large": announced(2 << 20),

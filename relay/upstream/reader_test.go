@@ -113,7 +113,7 @@ func leaving(t *testing.T, refusing int64) (e *Endpoint, requests *atomic.Int64)
 	return e, requests
 }
 
-func TestAReadThatAnHTTP2ServerDidNotTakeIsSentOnceMore(t *testing.T) {
+func TestRead_UntakenByAnHTTP2ServerIsSentOnceMore(t *testing.T) {
 	t.Parallel()
 	e, requests := leaving(t, 1)
 	answer, _, _, err := e.exchange(t.Context(), request("eth_call").body(), 1<<20, time.Now().Add(testTimeout))
@@ -126,7 +126,7 @@ func TestAReadThatAnHTTP2ServerDidNotTakeIsSentOnceMore(t *testing.T) {
 	}
 }
 
-func TestAServerThatTakesNoReadIsLeftForTheNext(t *testing.T) {
+func TestRead_ServerThatTakesNoneIsLeftForTheNext(t *testing.T) {
 	t.Parallel()
 	e, requests := leaving(t, 1<<30)
 	_, _, _, err := e.exchange(t.Context(), request("eth_call").body(), 1<<20, time.Now().Add(testTimeout))
@@ -142,7 +142,7 @@ type roundTripper func(*http.Request) (*http.Response, error)
 
 func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
-func TestASubmissionCannotBeRewound(t *testing.T) {
+func TestSubmit_CannotBeRewound(t *testing.T) {
 	t.Parallel()
 	e, _ := leaving(t, 0)
 	var seen *http.Request

@@ -32,7 +32,7 @@ func reload(t *testing.T, p *Pool, file config.Upstreams, want Reloaded) *Chain 
 	return c
 }
 
-func TestReloadKeepsWhatIsKnownOfUnchangedUpstreams(t *testing.T) {
+func TestReload_KeepsWhatIsKnownOfUnchangedUpstreams(t *testing.T) {
 	t.Parallel()
 	up := testkit.Upstream(t)
 	list := providers(up, testkit.Upstream(t))
@@ -85,7 +85,7 @@ func TestReloadKeepsWhatIsKnownOfUnchangedUpstreams(t *testing.T) {
 	}
 }
 
-func TestReloadOfAFileThatCannotBeUsedChangesNothing(t *testing.T) {
+func TestReload_UnusableFileChangesNothing(t *testing.T) {
 	t.Parallel()
 	p, before := poolOf(t, chain.EthMainnet, time.Now, providers(testkit.Upstream(t)))
 	for _, bad := range []config.Upstreams{
@@ -102,7 +102,7 @@ func TestReloadOfAFileThatCannotBeUsedChangesNothing(t *testing.T) {
 	}
 }
 
-func TestCallUnderWayFinishesAtAnUpstreamThatAReloadRemoved(t *testing.T) {
+func TestReload_CallUnderWayFinishesAtARemovedUpstream(t *testing.T) {
 	t.Parallel()
 	old, next := testkit.Upstream(t), testkit.Upstream(t)
 	old.On("eth_call", testkit.Hang(testkit.Result("0xold")))
@@ -147,7 +147,7 @@ func TestCallUnderWayFinishesAtAnUpstreamThatAReloadRemoved(t *testing.T) {
 	}
 }
 
-func TestAChangedCredentialInAURLTakesNoChainOut(t *testing.T) {
+func TestReload_ChangedCredentialInAURLTakesNoChainOut(t *testing.T) {
 	t.Parallel()
 	clock := testkit.NewClock(noon)
 	up := testkit.Upstream(t)
@@ -199,7 +199,7 @@ func TestAChangedCredentialInAURLTakesNoChainOut(t *testing.T) {
 	}
 }
 
-func TestChainsComeAndGoWithAReload(t *testing.T) {
+func TestReload_ChainsComeAndGo(t *testing.T) {
 	t.Parallel()
 	eth, base := providers(testkit.Upstream(t)), providers(testkit.Upstream(t))
 	p, before := poolOf(t, chain.EthMainnet, time.Now, eth)
@@ -226,7 +226,7 @@ func TestChainsComeAndGoWithAReload(t *testing.T) {
 	}
 }
 
-func TestAnotherChainIDForgetsTheHead(t *testing.T) {
+func TestReload_AnotherChainIDForgetsTheHead(t *testing.T) {
 	t.Parallel()
 	list := providers(testkit.Upstream(t))
 	p, before := poolOf(t, chain.EthMainnet, time.Now, list)
@@ -240,7 +240,7 @@ func TestAnotherChainIDForgetsTheHead(t *testing.T) {
 }
 
 // A name with a new address or chain id must be probed again.
-func TestVerdictHoldsForWhatWasMeasuredNotForTheName(t *testing.T) {
+func TestReload_VerdictHoldsForWhatWasMeasuredNotForTheName(t *testing.T) {
 	t.Parallel()
 	one := func(address string, id uint64) *Chain {
 		p, err := NewPool(config.Upstreams{Chains: map[string]config.ChainUpstreams{string(chain.EthMainnet): {

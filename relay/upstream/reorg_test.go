@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-func TestTheGenerationNeverGoesDown(t *testing.T) {
+func TestReorg_GenerationNeverGoesDown(t *testing.T) {
 	t.Parallel()
 	c, _ := chainAt(t, chain.EthMainnet)
 	for _, step := range []struct{ published, want uint64 }{{0, 0}, {7, 7}, {3, 7}, {8, 8}} {
@@ -42,7 +42,7 @@ func (n *network) rounds(count int) (generation uint64) {
 	return n.last.Generation
 }
 
-func TestAReorganisationDeeperThanFinalRaisesTheGenerationOnce(t *testing.T) {
+func TestReorg_DeeperThanFinalRaisesTheGenerationOnce(t *testing.T) {
 	t.Parallel()
 	for _, nodes := range []int{1, 2, 3, 5} {
 		for before := range 5 { // whatever step of checkPast it coincides with
@@ -71,7 +71,7 @@ func TestAReorganisationDeeperThanFinalRaisesTheGenerationOnce(t *testing.T) {
 	}
 }
 
-func TestAReorganisationAboveFinalChangesNothing(t *testing.T) {
+func TestReorg_AboveFinalChangesNothing(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t, 3)
 	begun := n.rounds(12)
@@ -81,7 +81,7 @@ func TestAReorganisationAboveFinalChangesNothing(t *testing.T) {
 	}
 }
 
-func TestOneUpstreamWithAnotherPastRaisesNothing(t *testing.T) {
+func TestReorg_OneUpstreamWithAnotherPastRaisesNothing(t *testing.T) {
 	t.Parallel()
 	for _, nodes := range []int{2, 3, 5} {
 		for liar := range nodes {
@@ -105,7 +105,7 @@ func TestOneUpstreamWithAnotherPastRaisesNothing(t *testing.T) {
 	}
 }
 
-func TestAnotherPastIsNoReorganisationWhileTheOtherUpstreamsAreSilent(t *testing.T) {
+func TestReorg_OneUpstreamAloneRaisesNothingWhileOthersAreSilent(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t, 2)
 	begun := n.rounds(12)
@@ -129,7 +129,7 @@ func TestAnotherPastIsNoReorganisationWhileTheOtherUpstreamsAreSilent(t *testing
 	}
 }
 
-func TestAReorganisationWhileNoWorkerRanIsNoticed(t *testing.T) {
+func TestReorg_WhileNoWorkerRanIsNoticed(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t, 3)
 	begun := n.rounds(12)
@@ -145,7 +145,7 @@ func TestAReorganisationWhileNoWorkerRanIsNoticed(t *testing.T) {
 	}
 }
 
-func TestThePastCostsOneCallARound(t *testing.T) {
+func TestReorg_ChecksCostOneCallARound(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t, 3)
 	n.rounds(6)
@@ -170,7 +170,7 @@ func TestThePastCostsOneCallARound(t *testing.T) {
 }
 
 // Two workers share the rounds of a chain. The later one must not undo what the other found.
-func TestTwoWorkersShareThePastOnTheBoard(t *testing.T) {
+func TestReorg_TwoWorkersShareCheckpointsOnTheBoard(t *testing.T) {
 	t.Parallel()
 	rdb := redis.NewClient(&redis.Options{Addr: testkit.Redis(t).Addr})
 	t.Cleanup(func() { _ = rdb.Close() })
@@ -226,7 +226,7 @@ func TestTwoWorkersShareThePastOnTheBoard(t *testing.T) {
 }
 
 // Redis may lose the board but not the cached answers, which are stored elsewhere.
-func TestABoardThatWasLostBeginsAnotherGeneration(t *testing.T) {
+func TestReorg_LostBoardBeginsAnotherGeneration(t *testing.T) {
 	t.Parallel()
 	n := newNetwork(t, 2)
 	before := n.rounds(3)

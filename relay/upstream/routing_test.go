@@ -20,7 +20,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-func TestAnUpstreamKilledUnderLoadFailsNoRead(t *testing.T) {
+func TestFailover_UpstreamKilledUnderLoadFailsNoRead(t *testing.T) {
 	t.Parallel()
 	for name, kill := range map[string]func(*testkit.UpstreamServer){
 		"gone":   func(u *testkit.UpstreamServer) { u.Close() },
@@ -66,7 +66,7 @@ func TestAnUpstreamKilledUnderLoadFailsNoRead(t *testing.T) {
 	}
 }
 
-func TestAnUpstreamComesBackByTrialsWhileOthersServe(t *testing.T) {
+func TestFailover_UpstreamComesBackByTrialsWhileOthersServe(t *testing.T) {
 	t.Parallel()
 	clock := testkit.NewClock(time.Now()) // connections have deadlines by the machine's clock
 	first, second := testkit.Upstream(t), testkit.Upstream(t)
@@ -112,7 +112,7 @@ func TestAnUpstreamComesBackByTrialsWhileOthersServe(t *testing.T) {
 	}
 }
 
-func TestProbesDoNotBringBackAnUpstreamWhoseReadsHang(t *testing.T) {
+func TestFailover_ProbesDoNotBringBackAnUpstreamWhoseReadsHang(t *testing.T) {
 	t.Parallel()
 	edge, good := testkit.Upstream(t), testkit.Upstream(t)
 	for _, u := range []*testkit.UpstreamServer{edge, good} {
@@ -154,7 +154,7 @@ func TestProbesDoNotBringBackAnUpstreamWhoseReadsHang(t *testing.T) {
 	}
 }
 
-func TestASlowUpstreamDoesNotEatTheDeadline(t *testing.T) {
+func TestDeadline_SlowUpstreamDoesNotUseItUp(t *testing.T) {
 	t.Parallel()
 	c, first, second := twoUpstreams(t)
 	c.endpoints[0].measured(time.Microsecond)
@@ -174,7 +174,7 @@ func TestASlowUpstreamDoesNotEatTheDeadline(t *testing.T) {
 	}
 }
 
-func TestACallThatTakesLongEverywhereBlamesNobody(t *testing.T) {
+func TestDeadline_CallThatTakesLongEverywhereBlamesNobody(t *testing.T) {
 	t.Parallel()
 	c, first, second := twoUpstreams(t)
 	c.endpoints[0].measured(time.Microsecond)
@@ -202,7 +202,7 @@ func TestACallThatTakesLongEverywhereBlamesNobody(t *testing.T) {
 	}
 }
 
-func TestAnAttemptGetsAMultipleOfTheUsualTimeAndNoMoreThanItsShare(t *testing.T) {
+func TestDeadline_AttemptGetsAMultipleOfTheUsualTimeWithinItsShare(t *testing.T) {
 	t.Parallel()
 	known := func(p99 time.Duration) *quantiles { return &quantiles{known: true, p99: p99} }
 	for name, row := range map[string]struct {
@@ -238,7 +238,7 @@ func TestAnAttemptGetsAMultipleOfTheUsualTimeAndNoMoreThanItsShare(t *testing.T)
 }
 
 // sharing counts the attempts that a caller's supply allows.
-func TestTheLastAttemptOfASupplyGetsAllThatIsLeft(t *testing.T) {
+func TestDeadline_LastAttemptOfASupplyGetsAllThatIsLeft(t *testing.T) {
 	t.Parallel()
 	c, _, s := chooser(t, plan.Public, plan.Public, plan.Premium, plan.Premium)
 	c.Apply(s)
@@ -264,7 +264,7 @@ func goroutinesOf(label string) string {
 	return strings.Join(found, "\n\n")
 }
 
-func TestAClientThatLeavesMidAnswerLeavesNothingBehind(t *testing.T) {
+func TestRead_ClientThatLeavesMidAnswerLeaksNothing(t *testing.T) {
 	t.Parallel()
 	for _, tier := range []plan.Tier{plan.Balanced, plan.Fast} {
 		t.Run(string(tier), func(t *testing.T) {

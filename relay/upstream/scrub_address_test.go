@@ -53,7 +53,7 @@ func resetting(t *testing.T) (port string) {
 	return port
 }
 
-func TestErrorsOfReadsAndSubmissionsNameNoAddress(t *testing.T) {
+func TestScrub_ErrorsOfReadsAndSubmissionsNameNoAddress(t *testing.T) {
 	t.Parallel()
 	reset := resetting(t)
 	secure := httptest.NewTLSServer(nil)
@@ -104,7 +104,7 @@ func TestErrorsOfReadsAndSubmissionsNameNoAddress(t *testing.T) {
 }
 
 // Errors in the middle of an answer are logged too.
-func TestStreamsThatAreResetNameNoAddress(t *testing.T) {
+func TestScrub_ResetStreamsNameNoAddress(t *testing.T) {
 	t.Parallel()
 	cut := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		conn, out, err := http.NewResponseController(w).Hijack()
@@ -145,7 +145,7 @@ func TestStreamsThatAreResetNameNoAddress(t *testing.T) {
 	}
 }
 
-func TestErrorsSayWhatWentWrongWithoutSayingWhere(t *testing.T) {
+func TestScrub_ErrorsSayWhatWentWrongWithoutSayingWhere(t *testing.T) {
 	t.Parallel()
 	peer := &net.TCPAddr{IP: net.IPv4(10, 1, 2, 3), Port: 8545}
 	reset := &net.OpError{Op: "read", Net: "tcp", Source: peer, Addr: peer, Err: syscall.ECONNRESET}

@@ -58,7 +58,7 @@ func leaks(text string) []string {
 	return found
 }
 
-func TestCredentialsAreCutOutOfErrorsInEveryForm(t *testing.T) {
+func TestScrub_CredentialsAreCutOutOfErrorsInEveryForm(t *testing.T) {
 	t.Parallel()
 	s := scrubbed(t)
 	for name, message := range map[string]string{
@@ -115,7 +115,7 @@ func mustJSON(t *testing.T, v any) string {
 	return string(b)
 }
 
-func TestErrorsWithoutCredentialsPassByteForByte(t *testing.T) {
+func TestScrub_ErrorsWithoutCredentialsPassByteForByte(t *testing.T) {
 	t.Parallel()
 	s := scrubbed(t)
 	for _, object := range []string{
@@ -132,7 +132,7 @@ func TestErrorsWithoutCredentialsPassByteForByte(t *testing.T) {
 	}
 }
 
-func TestWordsOfAnAddressAreNoSecrets(t *testing.T) {
+func TestScrub_WordsOfAnAddressAreNoSecrets(t *testing.T) {
 	t.Parallel()
 	address, _ := url.Parse("https://rpc.example.org/v2/execution/eth?v=1")
 	s := newScrubber(address, nil)
@@ -142,7 +142,7 @@ func TestWordsOfAnAddressAreNoSecrets(t *testing.T) {
 	}
 }
 
-func TestASecretThatLooksLikeANumberLeavesValidJSON(t *testing.T) {
+func TestScrub_NumericSecretLeavesValidJSON(t *testing.T) {
 	t.Parallel()
 	address, _ := url.Parse("https://rpc.example.org/v2/12345678")
 	s := newScrubber(address, nil)
@@ -152,7 +152,7 @@ func TestASecretThatLooksLikeANumberLeavesValidJSON(t *testing.T) {
 	}
 }
 
-func TestTransportErrorsDoNotNameTheAddress(t *testing.T) {
+func TestScrub_TransportErrorsDoNotNameTheAddress(t *testing.T) {
 	t.Parallel()
 	_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{{
 		Name: "up-0", URL: "http://" + userCanary + ":secretpass@no-such-host-canary-99.invalid/" +

@@ -83,7 +83,7 @@ func overTLS(t *testing.T, c tls.Certificate, trusted *x509.Certificate, handler
 	return on
 }
 
-func TestAnUpstreamWhoseCertificateFailsGetsNothing(t *testing.T) {
+func TestTLS_UpstreamWhoseCertificateFailsGetsNothing(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
 	for name, row := range map[string]struct {
@@ -127,7 +127,7 @@ func TestAnUpstreamWhoseCertificateFailsGetsNothing(t *testing.T) {
 	}
 }
 
-func TestUpstreamsBehindTLSSpeakHTTP2AndGzip(t *testing.T) {
+func TestTLS_UpstreamsSpeakHTTP2AndGzip(t *testing.T) {
 	t.Parallel()
 	pair, parsed := certificate(t, "127.0.0.1", time.Hour)
 	var mu sync.Mutex
@@ -165,7 +165,7 @@ func TestUpstreamsBehindTLSSpeakHTTP2AndGzip(t *testing.T) {
 	}
 }
 
-func TestAnUpstreamThatKnowsHTTP2IsReadOverItWithoutTLSAndWrittenOverHTTP1(t *testing.T) {
+func TestHTTP2_WithoutTLSIsForReadsAndHTTP1ForSubmissions(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var seen []string

@@ -22,7 +22,7 @@ func (c *Chain) read(t *testing.T, n int) {
 
 func running(c *Chain) Slot { return c.Slots()[1] }
 
-func TestASlotTellsWhatBecameOfCalls(t *testing.T) {
+func TestTraffic_SlotCountsCallsByOutcome(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
 	clock, begun := testkit.NewClock(now), now.UTC().Truncate(SlotLength)
@@ -74,7 +74,7 @@ func TestASlotTellsWhatBecameOfCalls(t *testing.T) {
 	}
 }
 
-func TestAClientThatGoesAwayLosesNoCall(t *testing.T) {
+func TestTraffic_ClientThatGoesAwayLosesNoCall(t *testing.T) {
 	t.Parallel()
 	c, first, _ := twoUpstreams(t)
 	first.Default(testkit.Hang(testkit.Result("0x1")))
@@ -96,7 +96,7 @@ func TestAClientThatGoesAwayLosesNoCall(t *testing.T) {
 	}
 }
 
-func TestWhatIsForgivenToAnUpstreamHappenedAllTheSame(t *testing.T) {
+func TestTraffic_ForgivenFailuresStillCount(t *testing.T) {
 	t.Parallel()
 	_, c := poolOf(t, chain.EthMainnet, testkit.NewClock(noon).Now, providers(testkit.Upstream(t)))
 	e := c.endpoints[0]
@@ -113,7 +113,7 @@ func TestWhatIsForgivenToAnUpstreamHappenedAllTheSame(t *testing.T) {
 	}
 }
 
-func TestSlotsOfAllProcessesAddUp(t *testing.T) {
+func TestTraffic_SlotsOfAllProcessesAddUp(t *testing.T) {
 	t.Parallel()
 	ctx, board, clock := t.Context(), newBoard(t), testkit.NewClock(noon)
 	for i, took := range []time.Duration{10 * time.Millisecond, 100 * time.Millisecond} {
@@ -147,7 +147,7 @@ func TestSlotsOfAllProcessesAddUp(t *testing.T) {
 	}
 }
 
-func TestTheStateOfAChainFollowsFromProbesAndCalls(t *testing.T) {
+func TestTraffic_StateOfAChainFollowsFromProbesAndCalls(t *testing.T) {
 	t.Parallel()
 	_, c := poolOf(t, chain.EthMainnet, testkit.NewClock(noon).Now, providers(testkit.Upstream(t), testkit.Upstream(t),
 		testkit.Upstream(t)))

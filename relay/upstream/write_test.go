@@ -20,7 +20,7 @@ import (
 	"github.com/chainaccess/gateway/relay/chain"
 )
 
-func TestASubmissionIsSentExactlyOnceWhateverHappens(t *testing.T) {
+func TestSubmit_SendsExactlyOnceWhateverHappens(t *testing.T) {
 	t.Parallel()
 	for name, reply := range failing(testkit.Upstream(t)) {
 		if isWriteAnswer(name) {
@@ -126,7 +126,7 @@ func TestSubmit_DoesNotKnowWhatAFailingNodeDid(t *testing.T) {
 	}
 }
 
-func TestASubmissionThatTimesOutIsNotSentAgain(t *testing.T) {
+func TestSubmit_TimeoutIsNotSentAgain(t *testing.T) {
 	t.Parallel()
 	c, first, second := twoUpstreams(t)
 	first.Default(testkit.Hang(nil))
@@ -136,7 +136,7 @@ func TestASubmissionThatTimesOutIsNotSentAgain(t *testing.T) {
 	}
 }
 
-func TestASubmissionGoesOnWhenItsClientGoesAway(t *testing.T) {
+func TestSubmit_GoesOnWhenItsClientGoesAway(t *testing.T) {
 	t.Parallel()
 	c, first, second := twoUpstreams(t)
 	first.Default(testkit.Hang(testkit.Result("0xhash")))
@@ -159,7 +159,7 @@ func TestASubmissionGoesOnWhenItsClientGoesAway(t *testing.T) {
 	}
 }
 
-func TestARefusedConnectionLeavesTheSubmissionToTheNext(t *testing.T) {
+func TestSubmit_RefusedConnectionLeavesItToTheNext(t *testing.T) {
 	t.Parallel()
 	c, first, second := twoUpstreams(t)
 	first.Close()
@@ -179,7 +179,7 @@ func TestARefusedConnectionLeavesTheSubmissionToTheNext(t *testing.T) {
 	}
 }
 
-func TestAConnectionResetOnAcceptSendsAtMostOnce(t *testing.T) {
+func TestSubmit_ConnectionResetOnAcceptSendsAtMostOnce(t *testing.T) {
 	t.Parallel()
 	c, first, second := twoUpstreams(t)
 	first.ResetConnections(100)
@@ -198,7 +198,7 @@ func TestAConnectionResetOnAcceptSendsAtMostOnce(t *testing.T) {
 	}
 }
 
-func TestKeptConnectionsThatDiedDoNotRepeatASubmission(t *testing.T) {
+func TestSubmit_DeadKeptConnectionsDoNotRepeatIt(t *testing.T) {
 	t.Parallel()
 	c, first, second := twoUpstreams(t)
 	for i := range 5 {
@@ -223,9 +223,9 @@ func trusting(server *httptest.Server) *tls.Config {
 	return &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12}
 }
 
-// TestSubmissionsSpeakHTTP1 checks that no HTTP/2 server can make a submission be retried with
+// TestSubmit_SpeaksHTTP1 checks that no HTTP/2 server can make a submission be retried with
 // GOAWAY or REFUSED_STREAM: submissions do not even offer the protocol, while reads do.
-func TestSubmissionsSpeakHTTP1(t *testing.T) {
+func TestSubmit_SpeaksHTTP1(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var seen []string
@@ -258,7 +258,7 @@ func TestSubmissionsSpeakHTTP1(t *testing.T) {
 	}
 }
 
-func TestAServerThatInsistsOnHTTP2GetsNothing(t *testing.T) {
+func TestSubmit_ServerThatInsistsOnHTTP2GetsNothing(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewTLSServer(nil)
 	t.Cleanup(server.Close)
@@ -296,7 +296,7 @@ func TestAServerThatInsistsOnHTTP2GetsNothing(t *testing.T) {
 	_ = listener.Close()
 }
 
-func TestNoConnectionInTimeIsNoUnknownOutcome(t *testing.T) {
+func TestSubmit_NoConnectionInTimeIsNoUnknownOutcome(t *testing.T) {
 	t.Parallel()
 	_, c := poolOf(t, chain.EthMainnet, time.Now, []config.Upstream{
 		{Name: "up-0", URL: "http://127.0.0.1:1", Supply: "public"},
@@ -312,7 +312,7 @@ func TestNoConnectionInTimeIsNoUnknownOutcome(t *testing.T) {
 	}
 }
 
-func TestSubmissionsNeedAProvenUpstream(t *testing.T) {
+func TestSubmit_NeedsAProvenUpstream(t *testing.T) {
 	t.Parallel()
 	u := testkit.Upstream(t)
 	_, c := poolOf(t, chain.EthMainnet, time.Now, providers(u))

@@ -197,7 +197,7 @@ func (b *till) lost(flow string) func() {
 	}
 }
 
-func TestPurchasesAndStatementsOutliveTheProcessesThatMakeThem(t *testing.T) {
+func TestBilling_PurchasesAndStatementsOutliveTheirProcesses(t *testing.T) {
 	t.Parallel()
 	b := openTill(t)
 	b.purchases()

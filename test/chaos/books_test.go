@@ -72,7 +72,7 @@ func (r *rig) finish() {
 	}
 	if r.t.Failed() {
 		name := strings.ReplaceAll(r.t.Name(), "/", "$/")
-		r.t.Logf("go test -race ./faults -run '^%s$' -seed %d -long=%t repeats the moments; -artifacts keeps the "+
+		r.t.Logf("go test -race ./test/chaos -run '^%s$' -seed %d -long=%t repeats the moments; -artifacts keeps the "+
 			"client's log and those of the processes",
 			name, *seed, *long)
 	}

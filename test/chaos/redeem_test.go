@@ -205,7 +205,7 @@ func (s *shop) check(hash string, keys int) {
 	}
 }
 
-func TestAPaymentIsGrantedOnceWhateverBecomesOfTheProcesses(t *testing.T) {
+func TestRedeem_GrantsOnceWhateverBecomesOfTheProcesses(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
 	for _, p := range append(s.serve[:], s.worker) {

@@ -81,7 +81,7 @@ var groups = []struct {
 	}},
 }
 
-func TestBooksBalance(t *testing.T) {
+func TestBooks_Balance(t *testing.T) {
 	t.Parallel()
 	if *long {
 		t.Run("everything together", everythingTogether)

@@ -319,9 +319,9 @@ func union[K comparable, A, B any](a map[K]A, b map[K]B) map[K]struct{} {
 	return all
 }
 
-// TestTallyFindsEveryKindOfDifference tests the harness: a comparison that finds nothing would let
+// TestTally_FindsEveryKindOfDifference tests the harness: a comparison that finds nothing would let
 // every scenario pass.
-func TestTallyFindsEveryKindOfDifference(t *testing.T) {
+func TestTally_FindsEveryKindOfDifference(t *testing.T) {
 	t.Parallel()
 	log := []entry{
 		{Key: "k", Method: "m", Tier: "fast", Units: 2000, Status: 200},

@@ -21,7 +21,7 @@ var abiSeed = flag.Int("abi-seed", 1, "of the calls that viem, ethers and packag
 
 const abiCalls = 1000
 
-func TestCalldataIsDecodedAsByStockClients(t *testing.T) {
+func TestCalldata_IsDecodedAsByStockClients(t *testing.T) {
 	t.Parallel()
 	install(t)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

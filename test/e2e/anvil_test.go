@@ -23,10 +23,10 @@ const anvilProgram = "node_modules/@foundry-rs/anvil-linux-amd64/bin/anvil"
 // seller receives the scripts' payments per call; no one has its key.
 const seller = "0x5e11e75e11E75e11E75e11e75e11e75E11e75E11"
 
-// TestTheGatewayOverASecondNode serves two chains from anvil, which shares no code with the
+// TestGateway_WorksOverASecondNode serves two chains from anvil, which shares no code with the
 // sandbox's go-ethereum. It compares the toolbox with what ethers reads there, and pays per call
 // with ethers. Blocks are mined only on request by a script.
-func TestTheGatewayOverASecondNode(t *testing.T) {
+func TestGateway_WorksOverASecondNode(t *testing.T) {
 	t.Parallel()
 	install(t)
 	ethereum, base := anvil(t, 1), anvil(t, 8453)

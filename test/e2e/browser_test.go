@@ -12,10 +12,10 @@ import (
 // phone.
 const screenshots = "../../.cache/screenshots"
 
-// TestPagesInABrowser uses the console in Debian's Chromium: by mouse, by keyboard, and without
-// JavaScript. The scripts run sequentially, because a browser and a gateway keep a small machine
-// busy.
-func TestPagesInABrowser(t *testing.T) {
+// TestPages_WorkInABrowser uses the console in Debian's Chromium: by mouse, by keyboard, and
+// without JavaScript. The scripts run sequentially, because a browser and a gateway keep a small
+// machine busy.
+func TestPages_WorkInABrowser(t *testing.T) {
 	t.Parallel()
 	install(t)
 	kept, err := filepath.Abs(screenshots)

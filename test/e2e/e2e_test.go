@@ -32,7 +32,7 @@ const (
 // limits.test.js tests clients with the rate window of an anonymous key.
 const keyPlan = "scale"
 
-func TestStockClientsAcceptTheGateway(t *testing.T) {
+func TestGateway_IsAcceptedByStockClients(t *testing.T) {
 	t.Parallel()
 	install(t)
 	env := gateway(t)

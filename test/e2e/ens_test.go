@@ -19,7 +19,7 @@ var ensSeed = flag.Int("ens-seed", 1, "of the names that viem, ethers and packag
 
 // There are two intended differences: names that are too long for the DNS encoding are refused, and
 // so is an apostrophe, which ENSIP-15 maps to a character outside of ASCII.
-func TestNamesAreNormalisedAsByStockClients(t *testing.T) {
+func TestENS_NormalizesAsStockClients(t *testing.T) {
 	t.Parallel()
 	install(t)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -13,7 +13,7 @@ import (
 // Unmodified MCP clients, the inspector and the protocol's conformance suite use /mcp. They need
 // Node.js 22.19 or later, which npm installs on Linux x86-64. The scripts run sequentially because
 // they share the limits of one network address.
-func TestStockAgentsUseTheGateway(t *testing.T) {
+func TestMCP_StockAgentsUseTheGateway(t *testing.T) {
 	t.Parallel()
 	install(t) // a browser and a wallet
 	if _, err := os.Stat(filepath.Join("mcp", "node_modules", "@modelcontextprotocol", "sdk")); err != nil {

@@ -98,7 +98,7 @@ var ipv4InIPv6 = regexp.MustCompile(`\[[0-9a-fA-F:]*:([0-9]*(?:\.[0-9]*){3})\]`)
 
 var siweSeed = flag.Int("siwe-seed", 1, "of the messages that npm siwe and package wallet are compared on")
 
-func TestMessagesAndSignaturesAreJudgedAsByNpmSiwe(t *testing.T) {
+func TestSIWE_JudgesMessagesAndSignaturesAsNpmSiwe(t *testing.T) {
 	t.Parallel()
 	install(t)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

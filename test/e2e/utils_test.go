@@ -132,7 +132,7 @@ var (
 
 var utilsSeed = flag.Int("utils-seed", 1, "of the inputs that ethers, viem and toolbox/offline are compared on")
 
-func TestUtilitiesAnswerAsEthersAndViem(t *testing.T) {
+func TestUtilities_AnswerAsEthersAndViem(t *testing.T) {
 	t.Parallel()
 	install(t)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -12,7 +12,7 @@ import (
 
 // Unmodified x402 clients of both versions pay the gateway. Their packages are in a separate folder
 // because they have many dependencies.
-func TestStockPayersPayTheGateway(t *testing.T) {
+func TestX402_StockPayersPayTheGateway(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat(filepath.Join("x402", "node_modules", "x402-fetch")); err != nil {
 		inX402(t, nil, "npm", "ci", "--no-audit", "--no-fund")

@@ -51,7 +51,7 @@ func shown(t *testing.T, args []abi.Argument) string {
 	return string(text)
 }
 
-func TestSignaturesAreReadInCanonicalForm(t *testing.T) {
+func TestSignature_IsReadInCanonicalForm(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"transfer(address,uint256)":    "transfer(address,uint256) 0xa9059cbb",
@@ -70,7 +70,7 @@ func TestSignaturesAreReadInCanonicalForm(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoSignatureIsRefused(t *testing.T) {
+func TestSignature_InvalidIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		"", "f", "f(", "f)", "(uint256)", "f(uint256", "f(uint256))", "f(uint256)x", "f(uint256,)", "f(,)",
@@ -89,7 +89,7 @@ func TestWhatIsNoSignatureIsRefused(t *testing.T) {
 	}
 }
 
-func TestArgumentsAreShownByTheirTypes(t *testing.T) {
+func TestArguments_AreShownByTheirTypes(t *testing.T) {
 	t.Parallel()
 	const address = "5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"
 	minusOne := strings.Repeat("f", 64)
@@ -140,7 +140,7 @@ func TestArgumentsAreShownByTheirTypes(t *testing.T) {
 	}
 }
 
-func TestRawIsWhatADynamicArgumentTakes(t *testing.T) {
+func TestRaw_IsWhatADynamicArgumentTakes(t *testing.T) {
 	t.Parallel()
 	data := words(t, "60", "1", "e0", "2", "40", "60", "0", "20", "1", "78.")
 	args, err := function(t, "f(uint8[][],bool,(string))").Decode(data)
@@ -162,7 +162,7 @@ func TestRawIsWhatADynamicArgumentTakes(t *testing.T) {
 	}
 }
 
-func TestLayoutsBesideTheStandardOneAreReadAndTold(t *testing.T) {
+func TestDecode_NonStandardLayoutsAreReadAndReported(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, signature, want, data string }{
 		{"bytes behind the last argument", "f(bool)", `[true]`, string(words(t, "1")) + "referrer"},
@@ -195,7 +195,7 @@ func TestLayoutsBesideTheStandardOneAreReadAndTold(t *testing.T) {
 	}
 }
 
-func TestWhatDoesNotFitIsRefusedByPlaceAndReason(t *testing.T) {
+func TestDecode_MismatchIsRefusedByPlaceAndReason(t *testing.T) {
 	t.Parallel()
 	huge := strings.Repeat("f", 64)
 	for _, c := range []struct {
@@ -288,7 +288,7 @@ func TestWhatDoesNotFitIsRefusedByPlaceAndReason(t *testing.T) {
 	}
 }
 
-func TestContractsAreReadFromTheirABI(t *testing.T) {
+func TestABI_ContractsAreReadFromIt(t *testing.T) {
 	t.Parallel()
 	c, err := abi.ParseContract(entries(t, `[1,null,{"inputs":{}},
 		{"type":"constructor","inputs":[{"type":"uint256"}]},
@@ -323,7 +323,7 @@ func TestContractsAreReadFromTheirABI(t *testing.T) {
 	}
 }
 
-func TestAnABIIsReadWithinBounds(t *testing.T) {
+func TestABI_IsReadWithinBounds(t *testing.T) {
 	t.Parallel()
 	if _, err := abi.ParseContract(entries(t, "["+strings.Repeat("{},", abi.MaxEntries)+"{}]")); err == nil {
 		t.Errorf("more than %d entries are read", abi.MaxEntries)

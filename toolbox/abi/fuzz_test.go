@@ -32,7 +32,7 @@ func steps(words int) []byte {
 	return bytes.Repeat(binary.BigEndian.AppendUint64(make([]byte, 24, 32), 32), words)
 }
 
-func TestOverlappingOffsetsCauseBoundedWork(t *testing.T) { //nolint:paralleltest // counts what the process allocates
+func TestDecode_OverlappingOffsetsCauseBoundedWork(t *testing.T) { //nolint:paralleltest // counts what the process allocates
 	for _, signature := range []string{
 		"f(uint8" + strings.Repeat("[]", 12) + ")", "f(string" + strings.Repeat("[]", 14) + ")",
 		"f((uint8[][][][][],string[][][][])[][][])", "f(bytes" + strings.Repeat("[3]", 8) + ")",
@@ -60,7 +60,7 @@ func TestOverlappingOffsetsCauseBoundedWork(t *testing.T) { //nolint:paralleltes
 	}
 }
 
-func TestSharedTailsAreRefusedBeyondTheBudget(t *testing.T) {
+func TestDecode_SharedTailsAreRefusedBeyondTheBudget(t *testing.T) {
 	t.Parallel()
 	f := function(t, "f(bytes[])")
 	data := words(t, append([]string{"20", "100"}, strings.Split(strings.Repeat("2000 ", 256), " ")[:256]...)...)

@@ -168,7 +168,7 @@ func asGeth(t testing.TB, f *abi.Function, data []byte) ([]byte, error) {
 	return args.Pack(values...)
 }
 
-func TestRandomValuesAreReadAsGoEthereumReadsThem(t *testing.T) {
+func TestDecode_ReadsRandomValuesAsGoEthereum(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
 	r := random{rand.New(rand.NewPCG(seed, 0))}

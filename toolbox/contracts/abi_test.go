@@ -31,7 +31,7 @@ func minimal(target string) string {
 	return "0x363d3d373d3d3d363d73" + strings.TrimPrefix(target, "0x") + "5af43d82803e903d91602b57fd5bf3"
 }
 
-func TestAVerifiedContractIsToldWithItsABI(t *testing.T) {
+func TestContract_VerifiedComesWithItsABI(t *testing.T) {
 	t.Parallel()
 	h := setup(t)
 	h.verified(token, "Token", tokenABI, notAProxy)
@@ -51,7 +51,7 @@ func TestAVerifiedContractIsToldWithItsABI(t *testing.T) {
 	}
 }
 
-func TestProxiesAreToldWithTheABIOfWhatTheyRun(t *testing.T) {
+func TestProxy_ComesWithTheABIOfItsImplementation(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, kind string
@@ -108,7 +108,7 @@ func TestProxiesAreToldWithTheABIOfWhatTheyRun(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoProxyIsNotTakenForOne(t *testing.T) {
+func TestProxy_OtherContractsAreNotTakenForOne(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]func(h *house){
 		"a slot with more than an address": func(h *house) {
@@ -148,7 +148,7 @@ func TestWhatIsNoProxyIsNotTakenForOne(t *testing.T) {
 	}
 }
 
-func TestADiamondIsToldWithItsFacets(t *testing.T) {
+func TestDiamond_ComesWithItsFacets(t *testing.T) {
 	t.Parallel()
 	h := setup(t)
 	h.verified(token, "Diamond", adminABI,
@@ -163,7 +163,7 @@ func TestADiamondIsToldWithItsFacets(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotVerifiedIsSaidWithWhatToDo(t *testing.T) {
+func TestContract_UnverifiedSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name, note string
@@ -222,7 +222,7 @@ func TestWhatIsNotVerifiedIsSaidWithWhatToDo(t *testing.T) {
 	}
 }
 
-func TestAnOutageIsNeverToldAsNotVerified(t *testing.T) {
+func TestContract_OutageIsNeverReportedAsNotVerified(t *testing.T) {
 	t.Parallel()
 	answer := fmt.Sprintf(`"chainId":"1","address":%q`, checksummed(token))
 	for name, handler := range map[string]http.HandlerFunc{
@@ -280,7 +280,7 @@ func TestAnOutageIsNeverToldAsNotVerified(t *testing.T) {
 	}
 }
 
-func TestSourcifyThatDoesNotAnswerInTimeIsAFailure(t *testing.T) {
+func TestSourcify_TimeoutIsAFailure(t *testing.T) {
 	t.Parallel()
 	h := setup(t)
 	h.sourcify.on(lookup(token), func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
@@ -291,7 +291,7 @@ func TestSourcifyThatDoesNotAnswerInTimeIsAFailure(t *testing.T) {
 	}
 }
 
-func TestSourcifyThatAsksForRestGetsIt(t *testing.T) {
+func TestSourcify_RetryAfterIsRespected(t *testing.T) {
 	t.Parallel()
 	h := setup(t)
 	h.sourcify.on(lookup(token), func(w http.ResponseWriter, r *http.Request) {
@@ -313,7 +313,7 @@ func TestSourcifyThatAsksForRestGetsIt(t *testing.T) {
 	h.abi(t)
 }
 
-func TestRedirectsAreNotFollowed(t *testing.T) {
+func TestSourcify_RedirectsAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	h := setup(t)
 	inside := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
@@ -328,7 +328,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	}
 }
 
-func TestAChainThatCannotBeReadIsAFailure(t *testing.T) {
+func TestContract_UnreadableChainIsAFailure(t *testing.T) {
 	t.Parallel()
 	away := fault.New(fault.NoUpstream, "No upstream. Nothing was charged.")
 	away.RetryAfter = time.Second
@@ -365,7 +365,7 @@ func TestAChainThatCannotBeReadIsAFailure(t *testing.T) {
 	}
 }
 
-func TestSearchesForOneContractAtATimeAreShared(t *testing.T) {
+func TestContract_ConcurrentLookupsAreShared(t *testing.T) {
 	t.Parallel()
 	h := setup(t)
 	var waiting sync.WaitGroup

@@ -85,7 +85,7 @@ func (h *house) known(selector, entries string) {
 
 const who = "5aaeb6053f3e94c9b9a09f33669435e7ef1beaed"
 
-func TestACallIsReadByTheVerifiedABI(t *testing.T) {
+func TestDecode_ReadsACallByTheVerifiedABI(t *testing.T) {
 	t.Parallel()
 	h := setup(t)
 	h.verified(token, "Token", tokenABI, notAProxy)
@@ -106,7 +106,7 @@ func TestACallIsReadByTheVerifiedABI(t *testing.T) {
 	}
 }
 
-func TestDynamicArgumentsStandBesideTheirBytes(t *testing.T) {
+func TestDecode_DynamicArgumentsComeWithTheirBytes(t *testing.T) {
 	t.Parallel()
 	h := setup(t)
 	h.verified(token, "Market",
@@ -128,7 +128,7 @@ func TestDynamicArgumentsStandBesideTheirBytes(t *testing.T) {
 	}
 }
 
-func TestACallOfAProxyIsReadByWhatItRunsAndThenByItself(t *testing.T) {
+func TestDecode_ProxyCallIsReadByItsImplementationAndThenByItself(t *testing.T) {
 	t.Parallel()
 	h := setup(t)
 	h.verified(token, "Proxy", adminABI, notAProxy)
@@ -144,7 +144,7 @@ func TestACallOfAProxyIsReadByWhatItRunsAndThenByItself(t *testing.T) {
 	}
 }
 
-func TestACallOfADiamondIsReadByTheFacetThatHasIt(t *testing.T) {
+func TestDecode_DiamondCallIsReadByTheFacetThatHasIt(t *testing.T) {
 	t.Parallel()
 	h := setup(t)
 	h.verified(token, "Diamond", adminABI,
@@ -162,7 +162,7 @@ func TestACallOfADiamondIsReadByTheFacetThatHasIt(t *testing.T) {
 	}
 }
 
-func TestOfFunctionsWithOneSelectorTheOneThatReadsWithoutARestIsTaken(t *testing.T) {
+func TestDecode_OfOneSelectorsFunctionsTheOneWithoutARestIsTaken(t *testing.T) {
 	t.Parallel()
 	h := setup(t)
 	// Both have the selector 0x42966c68, a known collision.
@@ -192,7 +192,7 @@ func TestOfFunctionsWithOneSelectorTheOneThatReadsWithoutARestIsTaken(t *testing
 	}
 }
 
-func TestDataThatIsLaidOutOtherwiseIsReadAndSaidSo(t *testing.T) {
+func TestDecode_NonStandardLayoutIsReadAndReported(t *testing.T) {
 	t.Parallel()
 	h := setup(t)
 	h.verified(token, "Token", `[{"type":"function","name":"f","inputs":[{"name":"a","type":"string"}]}]`, notAProxy)
@@ -207,7 +207,7 @@ func TestDataThatIsLaidOutOtherwiseIsReadAndSaidSo(t *testing.T) {
 	}
 }
 
-func TestDataThatDoesNotFitIsRefusedWithWhatIsWrong(t *testing.T) {
+func TestDecode_DataThatDoesNotFitIsRefusedWithWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	h := setup(t)
 	h.verified(token, "Token", tokenABI, notAProxy)
@@ -231,7 +231,7 @@ func TestDataThatDoesNotFitIsRefusedWithWhatIsWrong(t *testing.T) {
 	}
 }
 
-func TestDataWithoutASelectorIsATransferOrAFallback(t *testing.T) {
+func TestDecode_DataWithoutASelectorIsATransferOrAFallback(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ abi, data, function, note string }{
 		{
@@ -269,7 +269,7 @@ func TestDataWithoutASelectorIsATransferOrAFallback(t *testing.T) {
 	}
 }
 
-func TestWithoutAnABIAFunctionIsGuessedByItsSelector(t *testing.T) {
+func TestDecode_WithoutAnABIGuessesByTheSelector(t *testing.T) {
 	t.Parallel()
 	h := setup(t)
 	h.unverified(token)
@@ -295,7 +295,7 @@ func TestWithoutAnABIAFunctionIsGuessedByItsSelector(t *testing.T) {
 
 // The sources of an answer may have been cached for a while: cached for a full TTL, the answer
 // would live twice as long as it may.
-func TestAnswersAreKeptNoLongerThanWhatTheyAreMadeOf(t *testing.T) {
+func TestDecode_AnswersAreCachedNoLongerThanTheirSources(t *testing.T) {
 	t.Parallel()
 	h := setup(t)
 	h.verified(token, "Token", tokenABI, notAProxy)
@@ -328,7 +328,7 @@ func TestAnswersAreKeptNoLongerThanWhatTheyAreMadeOf(t *testing.T) {
 }
 
 // A diamond's call is decoded from two contracts; the older entry decides how long it is cached.
-func TestACallOfAFacetIsKeptNoLongerThanTheFacet(t *testing.T) {
+func TestDecode_FacetCallIsCachedNoLongerThanTheFacet(t *testing.T) {
 	t.Parallel()
 	h := setup(t)
 	h.verified(token, "Diamond", adminABI,
@@ -345,7 +345,7 @@ func TestACallOfAFacetIsKeptNoLongerThanTheFacet(t *testing.T) {
 	}
 }
 
-func TestAContractIsLookedUpAgainAfterADeepReorganisation(t *testing.T) {
+func TestContract_IsLookedUpAgainAfterADeepReorg(t *testing.T) {
 	t.Parallel()
 	h := setup(t)
 	h.verified(token, "Token", tokenABI, notAProxy)
@@ -361,7 +361,7 @@ func TestAContractIsLookedUpAgainAfterADeepReorganisation(t *testing.T) {
 	}
 }
 
-func TestAGuessNamesTheOthersThatReadToo(t *testing.T) {
+func TestDecode_GuessNamesTheOtherReadings(t *testing.T) {
 	t.Parallel()
 	h := setup(t)
 	h.unverified(token)
@@ -379,7 +379,7 @@ func TestAGuessNamesTheOthersThatReadToo(t *testing.T) {
 	}
 }
 
-func TestOfALongListOfSignaturesAFewAreTriedAndNamed(t *testing.T) {
+func TestDecode_TriesAndNamesAFewOfManySignatures(t *testing.T) {
 	t.Parallel()
 	h := setup(t)
 	h.unverified(token)
@@ -393,7 +393,7 @@ func TestOfALongListOfSignaturesAFewAreTriedAndNamed(t *testing.T) {
 	}
 }
 
-func TestWhatNobodyKnowsIsShownInWords(t *testing.T) {
+func TestDecode_UnknownCallIsExplainedInWords(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ abi, entries, function, note string }{
 		{"", "null", "", "No verified ABI of this contract is there, and no known signature fits"},
@@ -426,7 +426,7 @@ func TestWhatNobodyKnowsIsShownInWords(t *testing.T) {
 	}
 }
 
-func TestADatabaseOfSignaturesThatFailsIsNeverToldAsKnowingNone(t *testing.T) {
+func TestDecode_FailingSignatureDatabaseIsNeverReportedAsKnowingNone(t *testing.T) {
 	t.Parallel()
 	for name, handler := range map[string]http.HandlerFunc{
 		"too many requests": says(http.StatusTooManyRequests, "{}"),
@@ -455,7 +455,7 @@ func TestADatabaseOfSignaturesThatFailsIsNeverToldAsKnowingNone(t *testing.T) {
 	}
 }
 
-func TestAnOutageOfSourcifyIsNoGuess(t *testing.T) {
+func TestDecode_SourcifyOutageIsNoGuess(t *testing.T) {
 	t.Parallel()
 	h := setup(t)
 	h.sourcify.on(lookup(token), says(http.StatusBadGateway, ""))

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestSlotsAreThoseOfTheStandard(t *testing.T) {
+func TestProxySlots_AreThoseOfTheStandard(t *testing.T) {
 	t.Parallel()
 	if implementationSlot != "0x360894a13ba1a3210667c828492db98dca3e2076cc3735a920a3ca505d382bbc" {
 		t.Errorf("the implementation's is %s", implementationSlot)
@@ -18,7 +18,7 @@ func TestSlotsAreThoseOfTheStandard(t *testing.T) {
 	}
 }
 
-func TestMinimalProxiesAreToldByTheirCode(t *testing.T) {
+func TestMinimalProxies_AreFoundByTheirCode(t *testing.T) {
 	t.Parallel()
 	const (
 		head = "363d3d373d3d3d363d"

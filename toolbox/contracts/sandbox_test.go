@@ -57,7 +57,7 @@ func onSandbox(t *testing.T, id chain.ID) (*contracts.Service, *sandbox.Sandbox)
 	}), box
 }
 
-func TestContractsOfTheSandboxAreFoundOnTheirChain(t *testing.T) {
+func TestSandbox_ContractsAreFoundOnTheirChain(t *testing.T) {
 	t.Parallel()
 	s, box := onSandbox(t, chain.BaseMainnet)
 	for _, c := range []struct {
@@ -98,7 +98,7 @@ func TestContractsOfTheSandboxAreFoundOnTheirChain(t *testing.T) {
 	}
 }
 
-func TestCallsOfTheSandboxAreDecoded(t *testing.T) {
+func TestSandbox_CallsAreDecoded(t *testing.T) {
 	t.Parallel()
 	s, _ := onSandbox(t, chain.BaseMainnet)
 	usdc := sandbox.USDC(chain.BaseMainnet)

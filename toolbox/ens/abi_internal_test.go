@@ -50,7 +50,7 @@ type request struct {
 	Data   []byte
 }
 
-func TestEncodingIsThatOfSolidity(t *testing.T) {
+func TestEncoding_IsThatOfSolidity(t *testing.T) {
 	t.Parallel()
 	long := bytes.Repeat([]byte{7}, 100)
 	address := common.HexToAddress("0xd8dA6BF26964aF9D7eEd9e03E53415D37aA96045")
@@ -92,7 +92,7 @@ func TestEncodingIsThatOfSolidity(t *testing.T) {
 }
 
 // Offsets and lengths that point outside the data, or overflow.
-func TestEncodingThatLiesIsRefused(t *testing.T) {
+func TestDecoding_RefusesLengthsThatLie(t *testing.T) {
 	t.Parallel()
 	word := func(digits string) []byte {
 		w, err := hex.DecodeString(strings.Repeat("0", 64-len(digits)) + digits)
@@ -132,7 +132,7 @@ func TestEncodingThatLiesIsRefused(t *testing.T) {
 
 // Thousands of URLs at the same offset take few bytes, and would take gigabytes if they were
 // copied.
-func TestOffsetsToTheSamePlaceCostNothing(t *testing.T) {
+func TestDecoding_OffsetsToTheSamePlaceCostNothing(t *testing.T) {
 	t.Parallel()
 	const urls, size = 8000, 200_000
 	address := make([]byte, 32)

@@ -27,7 +27,7 @@ func callback(t *testing.T, answer []byte) []byte {
 	return append([]byte{0xca, 0x11, 0xba, 0xcc}, pack(t, "bytes,bytes", answer, []byte("extra"))...)
 }
 
-func TestALookupIsAskedOfItsGateway(t *testing.T) {
+func TestCCIP_AsksTheLookupsGateway(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ url, asks, body string }{
 		"by GET": {
@@ -57,7 +57,7 @@ func TestALookupIsAskedOfItsGateway(t *testing.T) {
 }
 
 // EIP-3668: a 4xx ends the lookup, any other failure leads to the next gateway.
-func TestGatewaysAreTriedInTheirOrder(t *testing.T) {
+func TestCCIP_TriesGatewaysInTheirOrder(t *testing.T) {
 	t.Parallel()
 	all := []string{"https://a/{data}", "https://b/{data}", "https://c/{data}", "https://d/{data}", "https://e/{data}"}
 	a, b, c, d, e := "https://a/0x", "https://b/0x", "https://c/0x", "https://d/0x", "https://e/0x"
@@ -97,7 +97,7 @@ func TestGatewaysAreTriedInTheirOrder(t *testing.T) {
 	}
 }
 
-func TestAnswersOfGatewaysAreJSONWithHexadecimalData(t *testing.T) {
+func TestCCIP_TakesOnlyJSONWithHexadecimalData(t *testing.T) {
 	t.Parallel()
 	for body, fine := range map[string]bool{
 		`{"data":"0x"}`: true, `{"data":"0x00FF"}`: true, ` {"data":"0x01","more":[1]} `: true,
@@ -125,7 +125,7 @@ func TestAnswersOfGatewaysAreJSONWithHexadecimalData(t *testing.T) {
 	}
 }
 
-func TestALookupOfAnotherContractIsNotFollowed(t *testing.T) {
+func TestCCIP_DoesNotFollowALookupOfAnotherContract(t *testing.T) {
 	t.Parallel()
 	g := answering("0x")
 	n, _ := names(t, g, reverts(offchain(t, holder, []string{"https://a/{data}"}, nil)))
@@ -139,7 +139,7 @@ func TestALookupOfAnotherContractIsNotFollowed(t *testing.T) {
 	}
 }
 
-func TestLookupsOneAfterTheOtherAreBounded(t *testing.T) {
+func TestCCIP_ChainedLookupsAreBounded(t *testing.T) {
 	t.Parallel()
 	again := reverts(offchain(t, universal, []string{"https://a/{data}"}, nil))
 	last := gives(resolved(t, pack(t, "address", holder)))
@@ -167,7 +167,7 @@ func batchOf(t *testing.T, gateway string, lists ...[]string) []byte {
 }
 
 // A batch is split whatever its gateway, and each request is sent to its own gateways (ENSIP-21).
-func TestABatchIsAnsweredHere(t *testing.T) {
+func TestCCIP_BatchIsAnsweredHere(t *testing.T) {
 	t.Parallel()
 	for _, gateway := range []string{localBatch, "https://batch.example/{data}"} {
 		g := withStatus(map[string]int{"https://a/0x01": 200, "https://b/0x02": 404, "https://d/0x03": 500})
@@ -193,7 +193,7 @@ func TestABatchIsAnsweredHere(t *testing.T) {
 	}
 }
 
-func TestABatchThatIsNoneIsNotFollowed(t *testing.T) {
+func TestCCIP_InvalidBatchIsNotFollowed(t *testing.T) {
 	t.Parallel()
 	many := make([][]string, maxBatch+1)
 	requests := packed(t, "query((address,string[],bytes)[])", "tuple[]", []request{
@@ -216,7 +216,7 @@ func TestABatchThatIsNoneIsNotFollowed(t *testing.T) {
 }
 
 // A resolution sends a bounded number of requests, however its contracts multiply them.
-func TestRequestsOfAResolutionAreBounded(t *testing.T) {
+func TestCCIP_RequestsOfAResolutionAreBounded(t *testing.T) {
 	t.Parallel()
 	var lists [][]string
 	for range maxBatch {
@@ -233,7 +233,7 @@ func TestRequestsOfAResolutionAreBounded(t *testing.T) {
 
 // A second question of the same resolution has what the first left of the limits: requests,
 // lookups, and time with gateways.
-func TestASecondQuestionHasNoGatewaysOfItsOwn(t *testing.T) {
+func TestCCIP_SecondQuestionHasNoGatewaysOfItsOwn(t *testing.T) {
 	t.Parallel()
 	unsupported := reverts(packed(t, "UnsupportedResolverProfile(bytes4)", "bytes4", [4]byte(callAddr)))
 	var lists [][]string
@@ -261,7 +261,7 @@ func TestASecondQuestionHasNoGatewaysOfItsOwn(t *testing.T) {
 	}
 }
 
-func TestTimeWithGatewaysIsBoundedInAll(t *testing.T) {
+func TestCCIP_TimeWithGatewaysIsBoundedInAll(t *testing.T) {
 	t.Parallel()
 	clock := testkit.NewClock(checked)
 	slow := &gateways{answer: func(egress.Request) (egress.Answer, error) {
@@ -277,7 +277,7 @@ func TestTimeWithGatewaysIsBoundedInAll(t *testing.T) {
 	}
 }
 
-func TestAURLIsBoundedBeforeItIsFilled(t *testing.T) {
+func TestCCIP_URLIsBoundedBeforeItIsFilled(t *testing.T) {
 	t.Parallel()
 	g := answering("0x")
 	n, _ := names(t, g,
@@ -290,7 +290,7 @@ func TestAURLIsBoundedBeforeItIsFilled(t *testing.T) {
 
 // The chain's answer after a gateway failed is that failure: it must be neither cached nor charged
 // as an answer.
-func TestAFailedGatewayIsNoAnswer(t *testing.T) {
+func TestCCIP_FailedGatewayIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	batch := reverts(batchOf(t, localBatch, []string{"https://a/{data}"}))
 	for name, c := range map[string]struct {
@@ -334,7 +334,7 @@ func TestAFailedGatewayIsNoAnswer(t *testing.T) {
 	}
 }
 
-func TestTimeThatRunsOutIsTold(t *testing.T) {
+func TestCCIP_ExpiredTimeIsReported(t *testing.T) {
 	t.Parallel()
 	for name, lookup := range map[string][]byte{
 		"alone":      offchain(t, universal, []string{"https://a/", "https://b/"}, nil),
@@ -355,7 +355,7 @@ func TestTimeThatRunsOutIsTold(t *testing.T) {
 
 // Hostile gateways behind the real address guard: none can reach an internal service, or use more
 // time and memory than is allowed.
-func TestHostileGatewaysAreLetGo(t *testing.T) {
+func TestCCIP_HostileGatewaysAreAbandoned(t *testing.T) {
 	t.Parallel()
 	var inside atomic.Int64
 	secret := serve(t, func(w http.ResponseWriter, _ *http.Request) {

@@ -17,7 +17,7 @@ import (
 	"github.com/chainaccess/gateway/toolbox/node"
 )
 
-func TestNodesAreThoseOfENS(t *testing.T) {
+func TestNodes_AreThoseOfENS(t *testing.T) {
 	t.Parallel()
 	// From EIP-137.
 	for name, want := range map[string]string{
@@ -31,7 +31,7 @@ func TestNodesAreThoseOfENS(t *testing.T) {
 	}
 }
 
-func TestDNSForm(t *testing.T) {
+func TestDNSForm_IsThatOfENS(t *testing.T) {
 	t.Parallel()
 	if got := dnsEncode("vitalik.eth"); string(got) != "\x07vitalik\x03eth\x00" {
 		t.Errorf("%q", got)
@@ -48,7 +48,7 @@ func TestDNSForm(t *testing.T) {
 	}
 }
 
-func TestAResolvedNameHasItsAddress(t *testing.T) {
+func TestResolve_NameHasItsAddress(t *testing.T) {
 	t.Parallel()
 	n, chain := names(t, nil, gives(resolved(t, pack(t, "address", holder))))
 	got, err := n.Resolve(t.Context(), "vitalik.eth")
@@ -72,7 +72,7 @@ func TestAResolvedNameHasItsAddress(t *testing.T) {
 	}
 }
 
-func TestANameWithoutAnAddressIsAnAnswer(t *testing.T) {
+func TestResolve_NameWithoutAnAddressIsAnAnswer(t *testing.T) {
 	t.Parallel()
 	dns := []byte("\x01a\x03eth\x00")
 	for name, c := range map[string]struct {
@@ -100,7 +100,7 @@ func TestANameWithoutAnAddressIsAnAnswer(t *testing.T) {
 	}
 }
 
-func TestAResolverMayKnowAddressesByCoinOnly(t *testing.T) {
+func TestResolve_ResolverMayKnowAddressesByCoinOnly(t *testing.T) {
 	t.Parallel()
 	unsupported := reverts(packed(t, "UnsupportedResolverProfile(bytes4)", "bytes4", [4]byte(callAddr)))
 	for name, c := range map[string]struct {
@@ -129,7 +129,7 @@ func TestAResolverMayKnowAddressesByCoinOnly(t *testing.T) {
 }
 
 // Nodes report a revert in several ways.
-func TestRevertsAreReadHoweverNodesTellThem(t *testing.T) {
+func TestResolve_RevertsAreReadInEveryNodesForm(t *testing.T) {
 	t.Parallel()
 	data := packed(t, "ResolverNotFound(bytes)", "bytes", []byte("\x01a\x00"))
 	text := common.Bytes2Hex(data)
@@ -151,7 +151,7 @@ func TestRevertsAreReadHoweverNodesTellThem(t *testing.T) {
 	}
 }
 
-func TestTheServicesFailureIsNoAnswer(t *testing.T) {
+func TestResolve_ServiceFailureIsNoAnswer(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		step step
@@ -197,7 +197,7 @@ func TestTheServicesFailureIsNoAnswer(t *testing.T) {
 }
 
 // The resolver's address is a byte array, which is hard to compare by eye.
-func TestTheUniversalResolverIsENS(t *testing.T) {
+func TestUniversalResolver_IsENSs(t *testing.T) {
 	t.Parallel()
 	if universalResolver.Checksummed() != "0xeEeEEEeE14D718C2B47D9923Deab1335E144EeEe" {
 		t.Error(universalResolver)

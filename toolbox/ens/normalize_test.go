@@ -8,7 +8,7 @@ import (
 	"github.com/chainaccess/gateway/toolbox/ens"
 )
 
-func TestNamesOfASCIIAreNormalised(t *testing.T) {
+func TestNormalize_ASCIINames(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{
 		"vitalik.eth": "vitalik.eth", "VITALIK.eTh": "vitalik.eth", "eth": "eth", "a.b.c.d": "a.b.c.d",
@@ -24,7 +24,7 @@ func TestNamesOfASCIIAreNormalised(t *testing.T) {
 	}
 }
 
-func TestNamesThatAreNotServedAreRefused(t *testing.T) {
+func TestNormalize_RefusesNamesThatAreNotServed(t *testing.T) {
 	t.Parallel()
 	for name, words := range map[string]string{
 		"": "is empty", ".": "empty label", ".eth": "empty label", "eth.": "empty label", "a..eth": "empty label",

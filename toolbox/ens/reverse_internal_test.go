@@ -14,7 +14,7 @@ import (
 	"github.com/chainaccess/gateway/internal/fault"
 )
 
-func TestAConfirmedNameIsShown(t *testing.T) {
+func TestReverse_ConfirmedNameIsShown(t *testing.T) {
 	t.Parallel()
 	n, chain := names(t, nil, gives(reversed(t, "vitalik.eth")))
 	got, err := n.Reverse(t.Context(), *address(holder))
@@ -38,7 +38,7 @@ func TestAConfirmedNameIsShown(t *testing.T) {
 
 // A claimed name is confirmed only if it resolves back to the address, and repeated only in its
 // normal form.
-func TestANameThatDoesNotLeadBackIsNotShownAsTheAddress(t *testing.T) {
+func TestReverse_NameThatDoesNotLeadBackIsNotShownAsTheAddress(t *testing.T) {
 	t.Parallel()
 	own := append([]byte("\x28d8da6bf26964af9d7eed9e03e53415d37aa96045\x04addr\x07reverse"), 0)
 	other := bytes.Repeat([]byte{5}, 20)
@@ -111,7 +111,7 @@ func TestANameThatDoesNotLeadBackIsNotShownAsTheAddress(t *testing.T) {
 	}
 }
 
-func TestTheServicesFailureIsNoNameEither(t *testing.T) {
+func TestReverse_ServiceFailureIsNoName(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]step{
 		"no upstream": fails(fault.New(fault.UpstreamFailed, "")), "no contract": gives(nil),

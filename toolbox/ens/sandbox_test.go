@@ -79,7 +79,7 @@ func proven(pool *upstream.Pool, upstreams []config.Upstream) {
 // account returns the address of one of the sandbox's accounts.
 func (c *chained) account(i int) common.Address { return c.box.Accounts()[i].Address }
 
-func TestNamesOfTheSandboxResolve(t *testing.T) {
+func TestSandbox_NamesResolve(t *testing.T) {
 	t.Parallel()
 	c := openSandbox(t)
 	for name, want := range map[string]common.Address{
@@ -108,7 +108,7 @@ func TestNamesOfTheSandboxResolve(t *testing.T) {
 	}
 }
 
-func TestPrimaryNamesOfTheSandboxAreShownWhenTheyLeadBack(t *testing.T) {
+func TestSandbox_PrimaryNamesAreShownWhenTheyLeadBack(t *testing.T) {
 	t.Parallel()
 	c := openSandbox(t)
 	for i, want := range map[int]string{
@@ -139,7 +139,7 @@ func TestPrimaryNamesOfTheSandboxAreShownWhenTheyLeadBack(t *testing.T) {
 
 // A faulty gateway yields no answer, and in production no internal address is ever used as a
 // gateway.
-func TestGatewaysOfTheSandboxThatFailAreNoAnswer(t *testing.T) {
+func TestSandbox_FailingGatewaysAreNoAnswer(t *testing.T) {
 	t.Parallel()
 	c := openSandbox(t)
 	refused := func(what string, names *ens.Names, name, words string) {

@@ -43,7 +43,7 @@ func open(t *testing.T) (r *node.Reader, public, premium *testkit.UpstreamServer
 	return node.New(pool, chain.Links{}), public, premium
 }
 
-func TestAQueryIsAskedOfPublicSupplyUnlessItSaysOtherwise(t *testing.T) {
+func TestQuery_UsesPublicSupplyUnlessItSaysOtherwise(t *testing.T) {
 	t.Parallel()
 	r, public, premium := open(t)
 	result, err := r.Call(t.Context(), node.Query{
@@ -67,7 +67,7 @@ func TestAQueryIsAskedOfPublicSupplyUnlessItSaysOtherwise(t *testing.T) {
 	}
 }
 
-func TestErrorsOfNodesAndOfTheServiceAreToldApart(t *testing.T) {
+func TestErrors_OfNodesAndOfTheServiceAreToldApart(t *testing.T) {
 	t.Parallel()
 	r, public, _ := open(t)
 	ask := func(q node.Query) error {
@@ -104,7 +104,7 @@ func TestErrorsOfNodesAndOfTheServiceAreToldApart(t *testing.T) {
 	}
 }
 
-func TestALongAnswerIsWhole(t *testing.T) {
+func TestAnswers_LongOnesAreComplete(t *testing.T) {
 	t.Parallel()
 	r, public, _ := open(t)
 	long := strings.Repeat("a", 700<<10)

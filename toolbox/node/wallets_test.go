@@ -14,7 +14,7 @@ import (
 
 // The validator answers with one byte: 0 no code, 1 accepted, 2 refused. Package wallet tests it
 // with real contracts.
-func TestContractWalletsAreJudgedByTheChain(t *testing.T) {
+func TestContractWallet_IsJudgedByTheChain(t *testing.T) {
 	t.Parallel()
 	r, public, _ := open(t)
 	key, err := crypto.ToECDSA(crypto.Keccak256([]byte("owner")))

@@ -19,7 +19,7 @@ var eip55 = []string{
 	"0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb",
 }
 
-func TestAddressesOfOneCaseAndOfTheRightCapitalsAreValid(t *testing.T) {
+func TestChecksum_OneCaseOrTheRightCapitalsAreValid(t *testing.T) {
 	t.Parallel()
 	for _, right := range eip55 {
 		for _, s := range []string{right, strings.ToLower(right), "0x" + strings.ToUpper(right[2:])} {
@@ -34,7 +34,7 @@ func TestAddressesOfOneCaseAndOfTheRightCapitalsAreValid(t *testing.T) {
 	}
 }
 
-func TestMixedCapitalsThatAreNotThoseOfTheChecksumAreNotValid(t *testing.T) {
+func TestChecksum_WrongCapitalsAreNotValid(t *testing.T) {
 	t.Parallel()
 	const right = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 	for _, s := range []string{
@@ -49,7 +49,7 @@ func TestMixedCapitalsThatAreNotThoseOfTheChecksumAreNotValid(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoAddressIsAnsweredWithWhy(t *testing.T) {
+func TestChecksum_InvalidAddressIsAnsweredWithWhy(t *testing.T) {
 	t.Parallel()
 	const right = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"
 	for s, why := range map[string]string{

@@ -18,7 +18,7 @@ var units = map[string]int64{
 	"tether": 30,
 }
 
-func TestAmountsAreConvertedExactly(t *testing.T) {
+func TestConvert_AmountsExactly(t *testing.T) {
 	t.Parallel()
 	eighty := strings.Repeat("1234567890", 8)
 	for _, c := range []struct{ value, from, to, want string }{
@@ -68,7 +68,7 @@ func TestAmountsAreConvertedExactly(t *testing.T) {
 	}
 }
 
-func TestEveryUnitIsConvertedToEveryOther(t *testing.T) {
+func TestConvert_EveryUnitToEveryOther(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(6, 1))
 	for from, decimals := range units {
@@ -128,7 +128,7 @@ func plain(t *testing.T, result string) {
 	}
 }
 
-func TestWhatIsNoAmountIsRefused(t *testing.T) {
+func TestConvert_InvalidAmountIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, value := range []string{
 		"", ".", "-", "-.", "+1", "--1", "1-", "1e18", "1E18", "1e-3", "1.2.3", "1..2", " 1", "1 ", "1 000", "1,000",
@@ -143,7 +143,7 @@ func TestWhatIsNoAmountIsRefused(t *testing.T) {
 	}
 }
 
-func TestUnitsThatDoNotExistAreRefused(t *testing.T) {
+func TestConvert_UnknownUnitIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, unit := range []string{
 		"", "btc", "we", "weii", " wei", "wei ", "gwei,eth", "wеi" /* Cyrillic */, "18",

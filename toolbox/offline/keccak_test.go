@@ -6,7 +6,7 @@ import (
 	"github.com/chainaccess/gateway/toolbox/offline"
 )
 
-func TestTextsAndBytesHaveTheirKnownHashes(t *testing.T) {
+func TestKeccak_TextsAndBytesHaveTheirKnownHashes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		encoding   offline.Encoding
@@ -33,7 +33,7 @@ func TestTextsAndBytesHaveTheirKnownHashes(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotHexadecimalIsRefused(t *testing.T) {
+func TestKeccak_InvalidHexadecimalIsRefused(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "68", "0x6", "0xzz", "0x 68", "0X68", "0x6８", "hello", "0x68 "} {
 		data, refusal := offline.Hex.Decode("text", text)

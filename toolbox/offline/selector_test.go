@@ -7,7 +7,7 @@ import (
 	"github.com/chainaccess/gateway/toolbox/offline"
 )
 
-func TestKnownSignaturesHaveTheirKnownSelectorsAndTopics(t *testing.T) {
+func TestSelector_KnownSignaturesHaveTheirKnownSelectorsAndTopics(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ written, canonical, selector, topic string }{
 		{"transfer(address,uint256)", "transfer(address,uint256)", "0xa9059cbb", ""},
@@ -47,7 +47,7 @@ func TestKnownSignaturesHaveTheirKnownSelectorsAndTopics(t *testing.T) {
 	}
 }
 
-func TestSignaturesAreBroughtIntoTheirCanonicalForm(t *testing.T) {
+func TestSelector_SignaturesAreBroughtIntoCanonicalForm(t *testing.T) {
 	t.Parallel()
 	for written, want := range map[string]string{
 		"f()":             "f()",
@@ -82,7 +82,7 @@ func TestSignaturesAreBroughtIntoTheirCanonicalForm(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoSignatureIsRefusedAndSaysWhy(t *testing.T) {
+func TestSelector_InvalidSignatureIsRefusedAndSaysWhy(t *testing.T) {
 	t.Parallel()
 	for written, why := range map[string]string{
 		"":                              "begins with the name",
@@ -163,7 +163,7 @@ func TestWhatIsNoSignatureIsRefusedAndSaysWhy(t *testing.T) {
 	}
 }
 
-func TestTheDeepestAndLongestSignaturesAreRead(t *testing.T) {
+func TestSelector_DeepestAndLongestSignaturesAreRead(t *testing.T) {
 	t.Parallel()
 	deepest := "f(" + strings.Repeat("(", 16) + "uint256" + strings.Repeat(")", 16) + ")"
 	longest := "f(" + strings.Repeat("uint,", (offline.MaxSignature-3)/5)

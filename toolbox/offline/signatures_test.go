@@ -73,7 +73,7 @@ func verdict(t *testing.T, message, signature, address string, chain wallet.Chai
 	return v
 }
 
-func TestSignaturesOfKeysAreRecovered(t *testing.T) {
+func TestVerifySignature_OfKeysIsRecovered(t *testing.T) {
 	t.Parallel()
 	key, signer := owner(t, "signer")
 	_, other := owner(t, "other")
@@ -103,7 +103,7 @@ func TestSignaturesOfKeysAreRecovered(t *testing.T) {
 	}
 }
 
-func TestSignaturesThatNoKeyMadeAreNotValid(t *testing.T) {
+func TestVerifySignature_ThatNoKeyMadeIsNotValid(t *testing.T) {
 	t.Parallel()
 	key, signer := owner(t, "signer")
 	good := sign(t, key, "a message")
@@ -133,7 +133,7 @@ func TestSignaturesThatNoKeyMadeAreNotValid(t *testing.T) {
 	}
 }
 
-func TestContractWalletsAreAskedOnTheChain(t *testing.T) {
+func TestVerifySignature_ContractWalletsAreAskedOnTheChain(t *testing.T) {
 	t.Parallel()
 	key, _ := owner(t, "owner of a contract")
 	_, contract := owner(t, "contract")
@@ -167,7 +167,7 @@ func TestContractWalletsAreAskedOnTheChain(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoSignatureOrNoAddressIsRefused(t *testing.T) {
+func TestVerifySignature_InvalidInputIsRefused(t *testing.T) {
 	t.Parallel()
 	key, signer := owner(t, "signer")
 	good := spell(sign(t, key, "a message"))
@@ -216,7 +216,7 @@ func signInVerdict(t *testing.T, message, signature string, chain wallet.ChainCa
 	return v
 }
 
-func TestSignInMessagesCountBetweenTheirTimes(t *testing.T) {
+func TestSignInMessage_IsValidBetweenItsTimes(t *testing.T) {
 	t.Parallel()
 	key, signer := owner(t, "signer")
 	message := signIn(signer).String()
@@ -251,7 +251,7 @@ func TestSignInMessagesCountBetweenTheirTimes(t *testing.T) {
 	}
 }
 
-func TestSignInMessagesOfAnotherWalletAreNotValid(t *testing.T) {
+func TestSignInMessage_OfAnotherWalletIsNotValid(t *testing.T) {
 	t.Parallel()
 	key, signer := owner(t, "signer")
 	_, contract := owner(t, "contract")
@@ -283,7 +283,7 @@ func TestSignInMessagesOfAnotherWalletAreNotValid(t *testing.T) {
 	}
 }
 
-func TestFieldsOfSignInMessagesAreShownAsTheyWereWritten(t *testing.T) {
+func TestSignInMessage_FieldsAreShownAsWritten(t *testing.T) {
 	t.Parallel()
 	_, signer := owner(t, "signer")
 	full := signInVerdict(t, signIn(signer).String(), "0x", nil, issued).Fields
@@ -306,7 +306,7 @@ func TestFieldsOfSignInMessagesAreShownAsTheyWereWritten(t *testing.T) {
 	}
 }
 
-func TestTextsThatAreNoSignInMessageAreRefusedByTheirLine(t *testing.T) {
+func TestSignInMessage_InvalidTextIsRefusedByItsLine(t *testing.T) {
 	t.Parallel()
 	key, signer := owner(t, "signer")
 	good := signIn(signer).String()

@@ -7,7 +7,7 @@ import (
 )
 
 // Each is an endpoint, however it is written.
-func TestAddressesAreReadHoweverTheyAreWritten(t *testing.T) {
+func TestAddresses_AreReadHoweverWritten(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		text, want string // source provider chain network guessed
@@ -69,7 +69,7 @@ func TestAddressesAreReadHoweverTheyAreWritten(t *testing.T) {
 	}
 }
 
-func TestClientsThatNameAProviderAreEndpoints(t *testing.T) {
+func TestClients_ThatNameAProviderAreEndpoints(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		text, want string // source provider chain network credentials
@@ -124,7 +124,7 @@ func TestClientsThatNameAProviderAreEndpoints(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotKnownIsCountedAndNotTold(t *testing.T) {
+func TestUnknown_IsCountedAndNotRepeated(t *testing.T) {
 	t.Parallel()
 	r := Read(`send("eth_` + letters + `"); send('personal_sign'); send("eth_signTypedData"); f({"method": "` +
 		letters + `"}); fetch(u, {method: "POST"}); f({method: 'eth_call'}) "eth_mainnet" 'eth_account'`)
@@ -149,7 +149,7 @@ func TestWhatIsNotKnownIsCountedAndNotTold(t *testing.T) {
 
 // A refused method is reported however it is written. What only resembles one, a variable or a word
 // of prose, is not.
-func TestRefusedMethodsAreFoundHoweverTheyAreWritten(t *testing.T) {
+func TestRefusedMethods_AreFoundHoweverWritten(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"methods: eth_getLogs, eth_sendTransaction, eth_subscribe, " +
@@ -206,7 +206,7 @@ func TestRefusedMethodsAreFoundHoweverTheyAreWritten(t *testing.T) {
 	}
 }
 
-func TestAPlaceholderConsistsOfWordsThatAskForAValue(t *testing.T) {
+func TestPlaceholder_ConsistsOfWordsThatAskForAValue(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[string]bool{
 		"YOUR_API_KEY": true, "your-infura-project-id": true, "demo": true, "docs-demo": true, "xxxxxxxx": true,

@@ -16,7 +16,7 @@ const (
 	letters = "mySuperSecretPassPhraseOfLettersAlone"
 )
 
-func TestEachProvidersAddressesAreRead(t *testing.T) {
+func TestEndpoints_OfEachProviderAreRead(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		raw, provider, source string
@@ -198,7 +198,7 @@ func TestEachProvidersAddressesAreRead(t *testing.T) {
 	}
 }
 
-func TestAddressesOfPagesAreNoEndpoints(t *testing.T) {
+func TestEndpoints_AddressesOfWebPagesAreNone(t *testing.T) {
 	t.Parallel()
 	for _, raw := range []string{
 		"https://docs.alchemy.com/reference", "https://www.infura.io", "https://docs.base.org/",
@@ -211,7 +211,7 @@ func TestAddressesOfPagesAreNoEndpoints(t *testing.T) {
 	}
 }
 
-func TestPlaceholdersAreNoSecrets(t *testing.T) {
+func TestPlaceholder_IsNoSecret(t *testing.T) {
 	t.Parallel()
 	for _, raw := range []string{
 		"https://eth-mainnet.g.alchemy.com/v2/${process.env.ALCHEMY_API_KEY}",
@@ -233,7 +233,7 @@ func TestPlaceholdersAreNoSecrets(t *testing.T) {
 
 // Each file begins with a line that lists its content: clients; formats; endpoints; methods;
 // secrets.
-func TestConfigurationsOfClientsAreRead(t *testing.T) {
+func TestClients_ConfigurationsAreRead(t *testing.T) {
 	t.Parallel()
 	want := map[string]string{
 		"viem.ts":           "[viem]; [javascript]; eth_mainnet base_mainnet; []; {0 0 2}",
@@ -276,7 +276,7 @@ func TestConfigurationsOfClientsAreRead(t *testing.T) {
 	}
 }
 
-func TestARepeatedAddressIsListedOnceWithItsLines(t *testing.T) {
+func TestEndpoints_RepeatedAreListedOnceWithTheirLines(t *testing.T) {
 	t.Parallel()
 	r := Read(strings.Repeat("https://eth.llamarpc.com\n", 30))
 	if len(r.Endpoints) != 1 || !slices.Equal(r.Endpoints[0].Lines, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}) ||
@@ -292,7 +292,7 @@ func TestARepeatedAddressIsListedOnceWithItsLines(t *testing.T) {
 	}
 }
 
-func TestAddressesThatNothingPartsAreTwo(t *testing.T) {
+func TestEndpoints_UnseparatedAddressesAreTwo(t *testing.T) {
 	t.Parallel()
 	r := Read("rpc: eth-mainnet.infura.io/v3/0SECRETwss://eth-mainnet.g.alchemy.com/v2/0SECRET")
 	if len(r.Endpoints) != 2 || strings.Contains(fmt.Sprintf("%+v", r), "0SECRET") {
@@ -300,7 +300,7 @@ func TestAddressesThatNothingPartsAreTwo(t *testing.T) {
 	}
 }
 
-func TestNamesThatAreNoMethodsAreLeftOut(t *testing.T) {
+func TestMethods_NamesThatAreNoneAreLeftOut(t *testing.T) {
 	t.Parallel()
 	r := Read("from eth_account import Account\nchain = \"eth_mainnet\"\nENV eth_rpc_url net_version " +
 		"\"eth_accounts\" eth_" + secret + " 'eth_madeUp' \"eth_simulateV1\" eth_call, eth_call")

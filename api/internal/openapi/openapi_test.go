@@ -59,7 +59,7 @@ func build(t *testing.T) (text []byte, tree map[string]any) {
 }
 
 // The sections are in the order of importance, and every operation is in exactly one.
-func TestTheListOfOperationsStandsInSections(t *testing.T) {
+func TestOpenAPI_OperationsAreListedInSections(t *testing.T) {
 	t.Parallel()
 	list := openapi.Operations(describe())
 	var names []string
@@ -134,7 +134,7 @@ func validate(t *testing.T, s *jsonschema.Schema, text []byte) error {
 	return s.Validate(tree)
 }
 
-func TestTheDocumentIsValidOpenAPI31(t *testing.T) {
+func TestOpenAPI_IsValid31(t *testing.T) {
 	t.Parallel()
 	text, tree := build(t)
 	s := official(t)
@@ -176,7 +176,7 @@ func each(node any, visit func(map[string]any)) {
 	}
 }
 
-func TestEveryReferenceResolvesAndEveryComponentIsUsed(t *testing.T) {
+func TestOpenAPI_ReferencesResolveAndComponentsAreUsed(t *testing.T) {
 	t.Parallel()
 	_, tree := build(t)
 	used := map[string]bool{}
@@ -226,7 +226,7 @@ func operations(t *testing.T, tree map[string]any) map[string]map[string]any {
 	return all
 }
 
-func TestOperationsAreDescribedOnceWithEveryParameterOfTheirPath(t *testing.T) {
+func TestOpenAPI_DescribesOperationsOnceWithEveryPathParameter(t *testing.T) {
 	t.Parallel()
 	_, tree := build(t)
 	seen := map[any]string{}
@@ -257,7 +257,7 @@ func TestOperationsAreDescribedOnceWithEveryParameterOfTheirPath(t *testing.T) {
 }
 
 // Each operation with a route is in the document as it is defined, with all its refusals.
-func TestEveryCapabilityWithARouteIsDescribedFromItsDefinition(t *testing.T) {
+func TestOpenAPI_DescribesEveryRoutedCapabilityFromItsDefinition(t *testing.T) {
 	t.Parallel()
 	text, tree := build(t)
 	all := operations(t, tree)
@@ -306,7 +306,7 @@ func TestEveryCapabilityWithARouteIsDescribedFromItsDefinition(t *testing.T) {
 
 // POST /agents/adopt takes JSON and forms from a person who signed in, and redirects
 // (docs/interface.md, 2.4).
-func TestAdoptionIsDescribedAsTheConsolesRedirect(t *testing.T) {
+func TestOpenAPI_DescribesAdoptionAsTheConsolesRedirect(t *testing.T) {
 	t.Parallel()
 	_, tree := build(t)
 	op := operations(t, tree)["POST /agents/adopt"]
@@ -342,7 +342,7 @@ func declares(responses map[string]any, r fault.Reason) bool {
 	return code && strings.Contains(description, e.Meaning)
 }
 
-func TestTheRelayIsDescribedFromTheCatalogs(t *testing.T) {
+func TestOpenAPI_DescribesTheRelayFromTheCatalogs(t *testing.T) {
 	t.Parallel()
 	_, tree := build(t)
 	names := map[string]bool{}
@@ -364,7 +364,7 @@ func TestTheRelayIsDescribedFromTheCatalogs(t *testing.T) {
 }
 
 // Readers copy examples first.
-func TestEveryExampleMatchesItsSchema(t *testing.T) {
+func TestOpenAPI_EveryExampleMatchesItsSchema(t *testing.T) {
 	t.Parallel()
 	text, tree := build(t)
 	c := jsonschema.NewCompiler()

@@ -50,7 +50,7 @@ func parsed(t *testing.T, p agentProgram, s Snippet) any {
 	return out
 }
 
-func TestConfigurationsOfProgramsNameTheServer(t *testing.T) {
+func TestAgentSetup_ConfigurationsNameTheServer(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for _, p := range agentPrograms(testAddress) {
@@ -93,7 +93,7 @@ func TestConfigurationsOfProgramsNameTheServer(t *testing.T) {
 
 // VS Code must send in the header what it asks the user for. mcp-remote must take its header from
 // the environment, because a space in an argument is lost on Windows.
-func TestKeysReachTheHeaderWhereProgramsHaveFormsOfTheirOwn(t *testing.T) {
+func TestAgentSetup_KeysReachTheHeaderInEveryFormat(t *testing.T) {
 	t.Parallel()
 	code := vsCode(testAddress)
 	var asked struct {
@@ -139,7 +139,7 @@ func TestKeysReachTheHeaderWhereProgramsHaveFormsOfTheirOwn(t *testing.T) {
 }
 
 // The copy buttons of documents are the same as those of the console.
-func TestCopyButtonsAreTheConsoles(t *testing.T) {
+func TestAgentSetup_CopyButtonsAreTheConsoles(t *testing.T) {
 	t.Parallel()
 	own, err := os.ReadFile("assets/copy.js")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 // The embedded viewer must be the release in the lock file of e2e, as viewer.json recorded it when
 // it was copied.
-func TestTheViewerIsTheLockedRelease(t *testing.T) {
+func TestAssets_ViewerIsTheLockedRelease(t *testing.T) {
 	t.Parallel()
 	m, err := pages.Viewer()
 	if err != nil {
@@ -60,7 +60,7 @@ func TestTheViewerIsTheLockedRelease(t *testing.T) {
 	}
 }
 
-func TestStyleSheetsLoadNothingAndNoAssetNamesAMap(t *testing.T) {
+func TestAssets_LoadNothingAndNameNoSourceMap(t *testing.T) {
 	t.Parallel()
 	assets, err := pages.Assets()
 	if err != nil {

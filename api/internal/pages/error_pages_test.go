@@ -9,7 +9,7 @@ import (
 )
 
 // Every reason of the table must have a complete text.
-func TestEveryReasonIsTold(t *testing.T) {
+func TestErrorPages_ExplainEveryReason(t *testing.T) {
 	t.Parallel()
 	for _, e := range fault.Table() {
 		a, ok := advised[e.Reason]
@@ -25,7 +25,7 @@ func TestEveryReasonIsTold(t *testing.T) {
 	}
 }
 
-func TestEveryCodeHasSnippetsForTheThreeClients(t *testing.T) {
+func TestErrorPages_HaveSnippetsForTheThreeClients(t *testing.T) {
 	t.Parallel()
 	for _, code := range Codes() {
 		e, err := errorCodeOf(code, "https://gateway.example")

@@ -77,7 +77,7 @@ var plaintextKey = regexp.MustCompile(`cag_[0-9A-Za-z]{49}`)
 
 // An agent uses only tools: it gets a key, reaches the key's limit, binds it to its wallet, is
 // adopted, asks for help, and its owner revokes the key.
-func TestAnAgentsWholeLife(t *testing.T) {
+func TestAgent_WholeLife(t *testing.T) {
 	testkit.Slow(t)
 	t.Parallel()
 	b, box := setupDoors(t)

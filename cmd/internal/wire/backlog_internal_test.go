@@ -32,7 +32,7 @@ func scraped(t *testing.T, m *telemetry.Metrics) string {
 	return w.Body.String()
 }
 
-func TestWhatWaitsIsServedAsLongAsTheRecordTellsIt(t *testing.T) {
+func TestBacklog_IsServedAsLongAsPostgreSQLReportsIt(t *testing.T) {
 	t.Parallel()
 	s, err := store.Open(t.Context(), testkit.Postgres(t))
 	if err != nil {
@@ -73,7 +73,7 @@ func TestWhatWaitsIsServedAsLongAsTheRecordTellsIt(t *testing.T) {
 	}
 }
 
-func TestFiguresOfTheBacklogAreOfKnownWordsAndOfServedChainsOnly(t *testing.T) {
+func TestBacklog_FiguresHaveKnownLabelsAndServedChainsOnly(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, time.November, 20, 12, 0, 0, 0, time.UTC)
 	b := &store.Backlog{

@@ -72,7 +72,7 @@ func (b *bench) overHTTP(t *testing.T, path, key string, arguments map[string]an
 
 // Binding is the same through both transports: one key is bound over HTTP, another with tools, step
 // by step.
-func TestBindingByToolsIsBindingOverHTTP(t *testing.T) {
+func TestBind_ByToolsIsBindingOverHTTP(t *testing.T) {
 	t.Parallel()
 	b, _ := setupDoors(t)
 	keys, wallets := [2]string{b.newKey(t), ""}, [2]signed{newWallet(t), newWallet(t)}

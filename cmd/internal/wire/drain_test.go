@@ -14,7 +14,7 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 )
 
-func TestDrainingProcessSaysSoWhileItStillTakesCalls(t *testing.T) {
+func TestDrain_ProcessSaysSoWhileItStillTakesCalls(t *testing.T) {
 	testkit.Slow(t)
 	t.Parallel()
 	b := setup(t, func(cfg *config.Config) { cfg.DrainDelay = 5 * time.Second })
@@ -36,7 +36,7 @@ func TestDrainingProcessSaysSoWhileItStillTakesCalls(t *testing.T) {
 
 // A client or a proxy learns from an answer that its kept-alive connection closes, and never by
 // losing a call on it.
-func TestDrainingProcessEndsKeptConnectionsWithAnAnswer(t *testing.T) {
+func TestDrain_EndsKeptConnectionsWithAnAnswer(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	at, err := url.Parse(b.url)
@@ -94,7 +94,7 @@ func (b *bench) begin(t *testing.T, key, method, params string) <-chan ending {
 	return ended
 }
 
-func TestCallsThatOutliveTheDrainAreGivenBackOrSettledBeforeTheEnd(t *testing.T) {
+func TestDrain_CallsThatOutliveItAreRefundedOrSettled(t *testing.T) {
 	testkit.Slow(t)
 	t.Parallel()
 	b := setup(t, func(cfg *config.Config) { cfg.DrainTimeout = 100 * time.Millisecond })

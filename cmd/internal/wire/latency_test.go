@@ -20,7 +20,7 @@ import (
 
 // Latencies that an API process held in memory are in PostgreSQL after it stopped, and agree with
 // its call records.
-func TestLatenciesInTheRecordAreThoseOfTheCalls(t *testing.T) {
+func TestLatency_RecordedFiguresAreThoseOfTheCalls(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	key := makeKeys(t, b.cfg)[0] // of an account with a high rate limit

@@ -82,7 +82,7 @@ func ended(c net.Conn) bool {
 
 func nothingIdle(int) int { return 0 }
 
-func TestConnectionsBeyondTheBoundWaitForOneToEnd(t *testing.T) {
+func TestConnections_BeyondTheBoundWaitForOneToEnd(t *testing.T) {
 	t.Parallel()
 	l := bounded(listen(t, "tcp4", "127.0.0.1:0"), connectionBounds{all: 1}, nothingIdle, slog.New(slog.DiscardHandler))
 	t.Cleanup(func() { _ = l.Close() })
@@ -115,7 +115,7 @@ func TestConnectionsBeyondTheBoundWaitForOneToEnd(t *testing.T) {
 	}
 }
 
-func TestABoundThatTheProcessCannotKeepIsTold(t *testing.T) {
+func TestConnections_BoundThatTheProcessCannotKeepIsReported(t *testing.T) {
 	t.Parallel()
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-func TestTheWorkerRoleSendsMailsAndTheAPIShowsNone(t *testing.T) {
+func TestWorkerRole_SendsMailsAndTheAPIShowsNone(t *testing.T) {
 	t.Parallel()
 	box, err := mailbox.Start(t.Context(), mailbox.Options{})
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/chainaccess/gateway/internal/telemetry"
 )
 
-func TestMetricsOnLoopbackAnswerOnlyThoseWhoNameThisMachine(t *testing.T) {
+func TestMetrics_OnLoopbackAnswerOnlyRequestsThatNameThisMachine(t *testing.T) {
 	t.Parallel()
 	m := telemetry.NewMetrics()
 	for _, tc := range []struct {

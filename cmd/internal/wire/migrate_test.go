@@ -39,7 +39,7 @@ func states(t *testing.T, databaseURL string) (applied, pending int) {
 	return applied, pending
 }
 
-func TestMigrateGoesUpAndDownAndTellsTheStatus(t *testing.T) {
+func TestMigrate_GoesUpAndDownAndReportsTheStatus(t *testing.T) {
 	t.Parallel()
 	files, err := migrations.FS.ReadDir(".")
 	if err != nil {
@@ -76,7 +76,7 @@ func TestMigrateGoesUpAndDownAndTellsTheStatus(t *testing.T) {
 }
 
 // Several processes of a deployment migrate concurrently.
-func TestConcurrentMigrationsApplyEachOnce(t *testing.T) {
+func TestMigrate_ConcurrentRunsApplyEachOnce(t *testing.T) {
 	t.Parallel()
 	db := testkit.EmptyPostgres(t)
 	var group errgroup.Group
@@ -91,7 +91,7 @@ func TestConcurrentMigrationsApplyEachOnce(t *testing.T) {
 	}
 }
 
-func TestMigrateErrorsShowNoPassword(t *testing.T) {
+func TestMigrate_ErrorsShowNoPassword(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
 		url string

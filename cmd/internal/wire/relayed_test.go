@@ -75,20 +75,20 @@ func BenchmarkUtility(b *testing.B) {
 }
 
 // Nothing else may run in this process while allocations are counted.
-func TestRelayedCallKeepsToItsAllocations(t *testing.T) { //nolint:paralleltest // see above
+func TestRelayedCall_KeepsToItsAllocations(t *testing.T) { //nolint:paralleltest // see above
 	keepToAllocations(t, relayedRead, maxAllocations)
 }
 
 // A hit saves the upstream's part; the lookup itself allocates nothing.
-func TestCacheHitKeepsToItsAllocations(t *testing.T) { //nolint:paralleltest // see above
+func TestCacheHit_KeepsToItsAllocations(t *testing.T) { //nolint:paralleltest // see above
 	keepToAllocations(t, storedRead, maxHitAllocations)
 }
 
-func TestToolboxHitKeepsToItsAllocations(t *testing.T) { //nolint:paralleltest // see above
+func TestToolboxHit_KeepsToItsAllocations(t *testing.T) { //nolint:paralleltest // see above
 	keepToAllocations(t, gasRecommended, maxToolboxHit)
 }
 
-func TestUtilityKeepsToItsAllocations(t *testing.T) { //nolint:paralleltest // see above
+func TestUtility_KeepsToItsAllocations(t *testing.T) { //nolint:paralleltest // see above
 	keepToAllocations(t, utility, maxUtility)
 }
 

@@ -22,7 +22,7 @@ func (b *bench) give(t *testing.T, file config.Upstreams) {
 	}
 }
 
-func TestUpstreamsAreReloadedWhileCallsAreServed(t *testing.T) {
+func TestReload_TakesNewUpstreamsWhileCallsAreServed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	key, asking := b.newKey(t), b.newKey(t) // one for calls that must succeed, one for polling

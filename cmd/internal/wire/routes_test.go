@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestRoutesOfTheDevelopmentStandBesideTheAPI(t *testing.T) {
+func TestDevRoutes_StandBesideTheAPI(t *testing.T) {
 	t.Parallel()
 	says := func(text string) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(text)) })

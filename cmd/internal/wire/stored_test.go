@@ -10,7 +10,7 @@ import (
 	"github.com/chainaccess/gateway/internal/testkit"
 )
 
-func TestStoredAnswersAreSharedThroughTheCachesRedis(t *testing.T) {
+func TestStoredAnswers_AreSharedThroughTheCachesRedis(t *testing.T) {
 	t.Parallel()
 	kept := testkit.Redis(t)
 	b := setup(t, func(cfg *config.Config) { cfg.CacheBytes, cfg.CacheRedisURL = 8<<20, kept.URL })
@@ -37,7 +37,7 @@ func TestStoredAnswersAreSharedThroughTheCachesRedis(t *testing.T) {
 	}
 }
 
-func TestTheAPIStartsAndStopsWithoutTheCachesRedis(t *testing.T) {
+func TestAPI_StartsAndStopsWithoutTheCachesRedis(t *testing.T) {
 	t.Parallel()
 	b := setup(t, func(cfg *config.Config) {
 		cfg.CacheBytes, cfg.CacheRedisURL = 8<<20, "redis://"+testkit.ClosedAddress(t)+"/0"

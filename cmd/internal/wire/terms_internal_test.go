@@ -23,7 +23,7 @@ func poolOf(t *testing.T, name string, id uint64) *upstream.Pool {
 	return pool
 }
 
-func TestTermsAreThoseOfTheConfigurationOnTheConfiguredChain(t *testing.T) {
+func TestPaymentTerms_AreThoseOfTheConfigurationAndChain(t *testing.T) {
 	t.Parallel()
 	cfg := config.Config{
 		PublicURL: "https://gateway.example:8443/behind", ServiceTitle: "Some Gateway",

@@ -190,8 +190,8 @@ func checkShown(t *testing.T, families map[string]*dto.MetricFamily) {
 
 var alertRow = regexp.MustCompile("(?m)^\\| (`[A-Z][A-Za-z]+`(?:, `[A-Z][A-Za-z]+`)*) \\| [^|]{20,} \\| [^|]{15,} \\|$")
 
-// TestEveryAlertSaysWhatToDo holds that the alert rules and the runbooks cover each other.
-func TestEveryAlertSaysWhatToDo(t *testing.T) {
+// TestAlerts_EachSaysWhatToDo holds that the alert rules and the runbooks cover each other.
+func TestAlerts_EachSaysWhatToDo(t *testing.T) {
 	t.Parallel()
 	told := map[string]bool{}
 	for _, row := range alertRow.FindAllStringSubmatch(handbookPage(t, "runbooks.md"), -1) {
@@ -274,7 +274,7 @@ func holdConnection(t *testing.T, url string) {
 	}
 }
 
-func TestBothRolesAreWatchedByMetricsAndTraces(t *testing.T) {
+func TestRoles_BothAreWatchedByMetricsAndTraces(t *testing.T) {
 	t.Parallel()
 	receiver := testkit.Traces(t)
 	b := setup(t, func(cfg *config.Config) {

@@ -236,7 +236,7 @@ const (
 	callsQuery = `SELECT chain || ' ' || method || ' ' || outcome || ' ' || tier, count(*), sum(units)::bigint FROM calls GROUP BY 1`
 )
 
-func TestCallsAreRelayedAndBecomeUsageRowsForExactlyThem(t *testing.T) {
+func TestRoles_CallsAreRelayedAndBecomeExactlyTheirUsageRows(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	key := b.newKey(t)
@@ -294,7 +294,7 @@ func (b *bench) checkMetrics(t *testing.T) {
 	}
 }
 
-func TestStopFinishesWhatIsUnderWay(t *testing.T) {
+func TestStop_FinishesWhatIsUnderWay(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	key := b.newKey(t)
@@ -341,7 +341,7 @@ func TestStopFinishesWhatIsUnderWay(t *testing.T) {
 	}
 }
 
-func TestRolesNameTheServerThatDoesNotAnswer(t *testing.T) {
+func TestRoles_NameTheServerThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	database := testkit.Postgres(t)
 	redis := testkit.Redis(t)
@@ -387,7 +387,7 @@ func TestRolesNameTheServerThatDoesNotAnswer(t *testing.T) {
 	}
 }
 
-func TestChainNamesAreTheSixChains(t *testing.T) {
+func TestChainNames_AreTheSixChains(t *testing.T) {
 	t.Parallel()
 	want := "eth_mainnet base_mainnet arbitrum_one optimism_mainnet polygon_pos solana_mainnet"
 	if got := strings.Join(wire.ChainNames(), " "); got != want {

@@ -30,7 +30,7 @@ func (n *node) judge(t *testing.T, hash [32]byte, all []judged) {
 	}
 }
 
-func TestContractWalletsAreJudgedByTheirContract(t *testing.T) {
+func TestContractWallet_IsJudgedByItsContract(t *testing.T) {
 	t.Parallel()
 	n := ethereum(t)
 	owner, ownerAddress := key(t, "owner")
@@ -76,7 +76,7 @@ func TestContractWalletsAreJudgedByTheirContract(t *testing.T) {
 	}
 }
 
-func TestWalletsThatAreNotDeployedYetAreJudgedByWhatTheyWillBe(t *testing.T) {
+func TestContractWallet_UndeployedIsJudgedByWhatItWillBe(t *testing.T) {
 	t.Parallel()
 	n := ethereum(t)
 	owner, ownerAddress := key(t, "owner")
@@ -144,7 +144,7 @@ func TestWalletsThatAreNotDeployedYetAreJudgedByWhatTheyWillBe(t *testing.T) {
 	})
 }
 
-func TestDeployedWalletMayBePreparedForTheQuestionOnly(t *testing.T) {
+func TestContractWallet_DeployedMayBePreparedForTheQuestionOnly(t *testing.T) {
 	t.Parallel()
 	n := ethereum(t)
 	owner, ownerAddress := key(t, "owner")
@@ -164,7 +164,7 @@ func TestDeployedWalletMayBePreparedForTheQuestionOnly(t *testing.T) {
 	}
 }
 
-func TestContractsThatMisbehaveAreNoMatch(t *testing.T) {
+func TestContractWallet_MisbehavingIsNoMatch(t *testing.T) {
 	t.Parallel()
 	n := ethereum(t)
 	owner, _ := key(t, "owner")
@@ -192,7 +192,7 @@ func TestContractsThatMisbehaveAreNoMatch(t *testing.T) {
 	}
 }
 
-func TestCallThatRunsOutOfGasIsNoMatchAndOneThatCannotBeAskedIsNoVerdict(t *testing.T) {
+func TestContractWallet_OutOfGasIsNoMatchAndAFailureIsNoVerdict(t *testing.T) {
 	t.Parallel()
 	n := ethereum(t)
 	owner, ownerAddress := key(t, "owner")

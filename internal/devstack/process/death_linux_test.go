@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-func TestChildDiesWhenItsParentIsKilled(t *testing.T) {
+func TestChild_DiesWhenItsParentIsKilled(t *testing.T) {
 	t.Parallel()
 	parent := exec.CommandContext(t.Context(), os.Args[0])
 	parent.Env = append(os.Environ(), parentMode+"="+filepath.Join(t.TempDir(), "sleeper.log"))

@@ -60,7 +60,7 @@ func waitFor(t *testing.T, what string, holds func() bool) {
 	}
 }
 
-func TestStopSendsTheFirstSignalAndWaits(t *testing.T) {
+func TestStop_SendsTheFirstSignalAndWaits(t *testing.T) {
 	t.Parallel()
 	p := shell(t, `trap 'echo bye; exit 3' INT; echo ready; while :; do sleep 0.01; done`,
 		process.Spec{Stop: []syscall.Signal{syscall.SIGINT}})
@@ -80,7 +80,7 @@ func TestStopSendsTheFirstSignalAndWaits(t *testing.T) {
 	}
 }
 
-func TestStopKillsWhatIgnoresItsSignals(t *testing.T) {
+func TestStop_KillsWhatIgnoresItsSignals(t *testing.T) {
 	t.Parallel()
 	p := shell(t, `trap '' INT TERM; echo ready; while :; do sleep 0.01; done`,
 		process.Spec{Stop: []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}, Grace: 20 * time.Millisecond})
@@ -93,7 +93,7 @@ func TestStopKillsWhatIgnoresItsSignals(t *testing.T) {
 	}
 }
 
-func TestStopDoesNotOutliveItsContext(t *testing.T) {
+func TestStop_DoesNotOutliveItsContext(t *testing.T) {
 	t.Parallel()
 	p := shell(t, `trap '' INT; echo ready; while :; do sleep 0.01; done`,
 		process.Spec{Stop: []syscall.Signal{syscall.SIGINT}, Grace: time.Hour})
@@ -105,7 +105,7 @@ func TestStopDoesNotOutliveItsContext(t *testing.T) {
 	}
 }
 
-func TestTailShowsOnlyThisRun(t *testing.T) {
+func TestTail_ShowsOnlyThisRun(t *testing.T) {
 	t.Parallel()
 	log := filepath.Join(t.TempDir(), "x.log")
 	for _, word := range []string{"first", "second"} {
@@ -122,7 +122,7 @@ func TestTailShowsOnlyThisRun(t *testing.T) {
 	}
 }
 
-func TestMissingProgramIsAnError(t *testing.T) {
+func TestStart_MissingProgramIsAnError(t *testing.T) {
 	t.Parallel()
 	_, err := process.Start(process.Spec{
 		Name: "nothing", Path: "/nonexistent", LogFile: filepath.Join(t.TempDir(), "x.log"),
@@ -132,7 +132,7 @@ func TestMissingProgramIsAnError(t *testing.T) {
 	}
 }
 
-func TestChildIsInAGroupOfItsOwn(t *testing.T) {
+func TestChild_IsInAGroupOfItsOwn(t *testing.T) {
 	t.Parallel()
 	p := shell(t, `while :; do sleep 0.01; done`, process.Spec{})
 	group, err := syscall.Getpgid(p.PID())

@@ -9,7 +9,7 @@ import (
 )
 
 // This is a single test because it needs its own stack with Temporal.
-func TestRunGivesTheServersToTheCommandAndItsExitCodeBack(t *testing.T) {
+func TestRun_GivesServersToTheCommandAndReturnsItsExitCode(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	program := filepath.Join(dir, "run")

@@ -69,7 +69,7 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
-func TestAMailIsCaughtWithItsLinkAndItsCode(t *testing.T) {
+func TestMailbox_CatchesAMailWithLinkAndCode(t *testing.T) {
 	t.Parallel()
 	caught := make(chan mailbox.Mail, 1)
 	box := start(t, mailbox.Options{Caught: func(m mailbox.Mail) { caught <- m }})
@@ -93,7 +93,7 @@ func TestAMailIsCaughtWithItsLinkAndItsCode(t *testing.T) {
 	}
 }
 
-func TestWaitingInVainSaysWhatCameInstead(t *testing.T) {
+func TestMailbox_VainWaitSaysWhatCameInstead(t *testing.T) {
 	t.Parallel()
 	box := start(t, mailbox.Options{})
 	if err := send(t, box, "other@buyer.example", message("")); err != nil {
@@ -107,7 +107,7 @@ func TestWaitingInVainSaysWhatCameInstead(t *testing.T) {
 	}
 }
 
-func TestOnlyTheNewestAreKept(t *testing.T) {
+func TestMailbox_KeepsOnlyTheNewest(t *testing.T) {
 	t.Parallel()
 	box := start(t, mailbox.Options{Keep: 3})
 	for n := range 5 {
@@ -124,7 +124,7 @@ func TestOnlyTheNewestAreKept(t *testing.T) {
 	}
 }
 
-func TestRepliesAreThoseThatWereAskedFor(t *testing.T) {
+func TestMailbox_RepliesAsAskedFor(t *testing.T) {
 	t.Parallel()
 	box := start(t, mailbox.Options{Refuse: func(at mailbox.Stage, address string) error {
 		if at == mailbox.StageRecipient && strings.HasPrefix(address, "gone@") {
@@ -155,7 +155,7 @@ func get(t *testing.T, box *mailbox.Box, path, host string) (answer *httptest.Re
 	return answer, answer.Body.String()
 }
 
-func TestPagesShowMailsWithoutRunningThem(t *testing.T) {
+func TestMailbox_PagesShowMailsWithoutRunningThem(t *testing.T) {
 	t.Parallel()
 	box := start(t, mailbox.Options{})
 	const host = "localhost:8080"
@@ -206,7 +206,7 @@ func TestPagesShowMailsWithoutRunningThem(t *testing.T) {
 	}
 }
 
-func TestPagesOfOtherNamesReadNothing(t *testing.T) {
+func TestMailbox_PagesOfOtherHostsReadNothing(t *testing.T) {
 	t.Parallel()
 	box := start(t, mailbox.Options{})
 	for host, status := range map[string]int{

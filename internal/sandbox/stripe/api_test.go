@@ -31,7 +31,7 @@ func (b *bundle) post(t *testing.T, path, form string, change ...func(*http.Requ
 	return resp.StatusCode
 }
 
-func TestAPIRefusesWhatStripeRefuses(t *testing.T) {
+func TestAPI_RefusesWhatStripeRefuses(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	u := b.customer(t, "DE")
@@ -118,7 +118,7 @@ func TestAPIRefusesWhatStripeRefuses(t *testing.T) {
 	}
 }
 
-func TestIdempotencyKeysRepeatTheAnswerForADay(t *testing.T) {
+func TestIdempotencyKeys_RepeatTheAnswerForADay(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	create := func(mail string) (*api.Customer, error) {
@@ -145,7 +145,7 @@ func TestIdempotencyKeysRepeatTheAnswerForADay(t *testing.T) {
 	}
 }
 
-func TestLostAnswerWasCarriedOutOnce(t *testing.T) {
+func TestAPI_LostAnswerWasCarriedOutOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.LoseAnswers(1000) // net/http retries by itself on a reused connection
@@ -163,7 +163,7 @@ func TestLostAnswerWasCarriedOutOnce(t *testing.T) {
 	}
 }
 
-func TestExpansionGoesFourLevelsDeep(t *testing.T) {
+func TestAPI_ExpandsFourLevelsDeep(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.subscribe(t, b.customer(t, "DE").ID, "pro_monthly", stripe.Visa)
@@ -182,7 +182,7 @@ func TestExpansionGoesFourLevelsDeep(t *testing.T) {
 	}
 }
 
-func TestListsPageThroughEverythingNewestFirst(t *testing.T) {
+func TestLists_PageThroughEverythingNewestFirst(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	var want []string
@@ -203,7 +203,7 @@ func TestListsPageThroughEverythingNewestFirst(t *testing.T) {
 	}
 }
 
-func TestSilentStripeAnswersNothingAndTellsNothing(t *testing.T) {
+func TestAPI_SilentStripeAnswersAndSendsNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.told(t)
@@ -223,7 +223,7 @@ func TestSilentStripeAnswersNothingAndTellsNothing(t *testing.T) {
 	}
 }
 
-func TestEverythingIsThereAgainAfterAStart(t *testing.T) {
+func TestState_IsThereAgainAfterAStart(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "stripe.json")
 	b := setup(t, func(o *stripe.Options) { o.File = file })

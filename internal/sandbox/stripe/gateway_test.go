@@ -51,7 +51,7 @@ func (b *bundle) buy(t *testing.T, way *billing.Stripe, owner account.ID, custom
 }
 
 // All calls of the gateway, against a server that refuses what Stripe refuses.
-func TestGatewaySellsChangesAndCancelsAPlan(t *testing.T) {
+func TestGateway_SellsChangesAndCancelsAPlan(t *testing.T) {
 	t.Parallel()
 	b := bare(t)
 	way, owner, customer := b.gateway(t)
@@ -112,7 +112,7 @@ func item(t *testing.T, key string) plan.Item {
 	return i
 }
 
-func TestGatewaySellsAndRefundsAPack(t *testing.T) {
+func TestGateway_SellsAndRefundsAPack(t *testing.T) {
 	t.Parallel()
 	b := bare(t)
 	way, owner, customer := b.gateway(t)

@@ -43,7 +43,7 @@ func has(t *testing.T, page string, texts ...string) {
 	}
 }
 
-func TestCheckoutPageShowsThePriceDeclinesAndPays(t *testing.T) {
+func TestCheckoutPage_ShowsThePriceDeclinesAndPays(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	u := b.customer(t, "DE")
@@ -80,7 +80,7 @@ func TestCheckoutPageShowsThePriceDeclinesAndPays(t *testing.T) {
 	}
 }
 
-func TestPortalChangesTheCardAndTheCountryPaysAndCancels(t *testing.T) {
+func TestPortalPage_ChangesCardAndCountryPaysAndCancels(t *testing.T) {
 	t.Parallel()
 	b := bare(t)
 	way, owner, customer := b.gateway(t)
@@ -138,7 +138,7 @@ func TestPortalChangesTheCardAndTheCountryPaysAndCancels(t *testing.T) {
 	}
 }
 
-func TestInvoicePageTakesThePaymentOfAnOpenInvoice(t *testing.T) {
+func TestInvoicePage_TakesThePaymentOfAnOpenInvoice(t *testing.T) {
 	t.Parallel()
 	b := bare(t)
 	way, owner, customer := b.gateway(t)
@@ -156,7 +156,7 @@ func TestInvoicePageTakesThePaymentOfAnOpenInvoice(t *testing.T) {
 	}
 }
 
-func TestPagesOfOthersCannotPay(t *testing.T) {
+func TestPages_OtherOriginsCannotPay(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	x := b.checkout(t, b.customer(t, "DE").ID, "pro_monthly")

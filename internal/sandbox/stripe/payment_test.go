@@ -31,7 +31,7 @@ func (b *bundle) pack(t *testing.T, customer string, card stripe.Card) (*api.Che
 	return x, paid
 }
 
-func TestPackIsPaidOnceWithItsInvoice(t *testing.T) {
+func TestPack_IsPaidOnceWithItsInvoice(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	u := b.customer(t, "DE")
@@ -56,7 +56,7 @@ func TestPackIsPaidOnceWithItsInvoice(t *testing.T) {
 	}
 }
 
-func TestDeclinedCheckoutStaysOpenAndCanBePaidByAnotherCard(t *testing.T) {
+func TestCheckout_DeclinedStaysOpenForAnotherCard(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	u := b.customer(t, "DE")
@@ -79,7 +79,7 @@ func TestDeclinedCheckoutStaysOpenAndCanBePaidByAnotherCard(t *testing.T) {
 	}
 }
 
-func TestExpiredCheckoutCannotBePaid(t *testing.T) {
+func TestCheckout_ExpiredCannotBePaid(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	u := b.customer(t, "DE")
@@ -111,7 +111,7 @@ func types(events []api.Event) []string {
 	return kinds
 }
 
-func TestRefundsAddUpToThePaymentAndNoFurther(t *testing.T) {
+func TestRefunds_AddUpToThePaymentAndNoFurther(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	x, err := b.pack(t, b.customer(t, "DE").ID, stripe.Visa)
@@ -145,7 +145,7 @@ func (b *bundle) charge(t *testing.T, id string) *api.Charge {
 	return c
 }
 
-func TestDisputeTakesTheMoneyUntilItIsWon(t *testing.T) {
+func TestDispute_TakesTheMoneyUntilItIsWon(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	x, err := b.pack(t, b.customer(t, "DE").ID, stripe.Disputes)

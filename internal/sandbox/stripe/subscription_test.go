@@ -11,7 +11,7 @@ import (
 	"github.com/chainaccess/gateway/internal/sandbox/stripe"
 )
 
-func TestFoundingOfferTakesTwentyOffForTwelveMonths(t *testing.T) {
+func TestFoundingOffer_TakesTwentyOffForTwelveMonths(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	u := b.customer(t, "DE")
@@ -34,7 +34,7 @@ func TestFoundingOfferTakesTwentyOffForTwelveMonths(t *testing.T) {
 	}
 }
 
-func TestMonthsOfTheThirtyFirstFallBackAndReturn(t *testing.T) {
+func TestSubscription_FromThe31stFallsBackAndReturns(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	sub := b.subscribe(t, b.customer(t, "DE").ID, "pro_monthly", stripe.Visa)
@@ -50,7 +50,7 @@ func TestMonthsOfTheThirtyFirstFallBackAndReturn(t *testing.T) {
 	}
 }
 
-func TestRenewalIsADraftForAnHourAndTellsThePeriodsOfBoth(t *testing.T) {
+func TestRenewal_IsADraftForAnHourAndNamesThePeriodsOfBoth(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	u := b.customer(t, "US")
@@ -71,7 +71,7 @@ func TestRenewalIsADraftForAnHourAndTellsThePeriodsOfBoth(t *testing.T) {
 	}
 }
 
-func TestDeclinedRenewalIsTriedFourTimesAndThenUnpaid(t *testing.T) {
+func TestRenewal_DeclinedIsRetriedFourTimesAndThenUnpaid(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	u := b.customer(t, "DE")
@@ -111,7 +111,7 @@ func TestDeclinedRenewalIsTriedFourTimesAndThenUnpaid(t *testing.T) {
 	}
 }
 
-func TestUpgradeIsProratedToTheSecondAndPaidAtOnce(t *testing.T) {
+func TestUpgrade_IsProratedToTheSecondAndPaidAtOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	u := b.customer(t, "DE")
@@ -145,7 +145,7 @@ func (b *bundle) move(t *testing.T, sub *api.Subscription, key, prorate string) 
 	}
 }
 
-func TestDeclinedUpgradeChangesNothing(t *testing.T) {
+func TestUpgrade_DeclinedChangesNothing(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	u := b.customer(t, "DE")
@@ -164,7 +164,7 @@ func TestDeclinedUpgradeChangesNothing(t *testing.T) {
 	}
 }
 
-func TestDowngradeWithoutProrationIsChargedFromTheNextPeriod(t *testing.T) {
+func TestDowngrade_WithoutProrationIsChargedFromTheNextPeriod(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	u := b.customer(t, "US")
@@ -182,7 +182,7 @@ func TestDowngradeWithoutProrationIsChargedFromTheNextPeriod(t *testing.T) {
 	}
 }
 
-func TestMonthToYearBeginsANewCycleWithCredit(t *testing.T) {
+func TestUpgrade_MonthToYearBeginsANewCycleWithCredit(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	u := b.customer(t, "US")
@@ -206,7 +206,7 @@ func TestMonthToYearBeginsANewCycleWithCredit(t *testing.T) {
 	}
 }
 
-func TestCancelledAtTheEndItEndsThereAndResumedItGoesOn(t *testing.T) {
+func TestCancellation_AtPeriodEndEndsThereUnlessResumed(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	u := b.customer(t, "DE")

@@ -13,7 +13,7 @@ import (
 	"github.com/chainaccess/gateway/internal/sandbox/stripe"
 )
 
-func TestEventsAreToldInOrderWithTheirObjects(t *testing.T) {
+func TestEvents_AreSentInOrderWithTheirObjects(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	u := b.customer(t, "DE")
@@ -49,7 +49,7 @@ func TestEventsAreToldInOrderWithTheirObjects(t *testing.T) {
 	}
 }
 
-func TestWebhookThatWasNotTakenIsSentAgain(t *testing.T) {
+func TestWebhook_UnacknowledgedIsSentAgain(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	b.told(t)
@@ -66,7 +66,7 @@ func TestWebhookThatWasNotTakenIsSentAgain(t *testing.T) {
 	}
 }
 
-func TestPolicyDropsDoublesDelaysAndReorders(t *testing.T) {
+func TestWebhook_PolicyDropsDuplicatesDelaysAndReorders(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	ids := func(p stripe.Policy) []string {
@@ -126,7 +126,7 @@ func (b *bundle) order(t *testing.T, n int) []string {
 	return ids
 }
 
-func TestEndpointsAreToldOverHTTPOfWhatTheyAskedFor(t *testing.T) {
+func TestWebhook_EndpointsGetWhatTheyAskedForOverHTTP(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	var got []string

@@ -6,7 +6,7 @@ import (
 	"github.com/chainaccess/gateway/internal/sandbox/thismachine"
 )
 
-func TestOnlyAddressesAndLocalhostNameThisMachine(t *testing.T) {
+func TestHost_OnlyAddressesAndLocalhostNameThisMachine(t *testing.T) {
 	t.Parallel()
 	for host, want := range map[string]bool{
 		"127.0.0.1:8080": true, "127.0.0.1": true, "[::1]:8080": true, "[::1]": true, "LocalHost:1": true,

@@ -44,7 +44,7 @@ func load(t *testing.T) *oascheck.Document {
 	return d
 }
 
-func TestWhatTheDocumentDoesNotDeclareIsSeen(t *testing.T) {
+func TestCheck_SeesWhatTheDocumentDoesNotDeclare(t *testing.T) {
 	t.Parallel()
 	d := load(t)
 	json, page := http.Header{
@@ -112,7 +112,7 @@ func TestWhatTheDocumentDoesNotDeclareIsSeen(t *testing.T) {
 	}
 }
 
-func TestEveryAnswerOfATransportIsJudgedWhenItIsRead(t *testing.T) {
+func TestTransport_EveryAnswerIsJudgedWhenItIsRead(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Id", "1")

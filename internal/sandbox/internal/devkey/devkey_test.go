@@ -9,7 +9,7 @@ import (
 )
 
 // The addresses are those that other development nodes print for this mnemonic.
-func TestEVMDerivesTheAccountsOfCommonDevelopmentNodes(t *testing.T) {
+func TestEVM_DerivesTheAccountsOfCommonDevelopmentNodes(t *testing.T) {
 	t.Parallel()
 	want := []string{
 		"0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266",
@@ -27,7 +27,7 @@ func TestEVMDerivesTheAccountsOfCommonDevelopmentNodes(t *testing.T) {
 	}
 }
 
-func TestSolanaDerivesDistinctWorkingKeys(t *testing.T) {
+func TestSolana_DerivesDistinctWorkingKeys(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
 	for i := range uint32(4) {

@@ -32,7 +32,7 @@ func words(values ...int64) (data []byte) {
 	return data
 }
 
-func TestTransfersAreReadOutOfLogs(t *testing.T) {
+func TestTransfers_AreReadFromLogs(t *testing.T) {
 	t.Parallel()
 	a, b, operator := alice.Big(), bob.Big(), big.NewInt(9)
 	for name, test := range map[string]struct {
@@ -75,7 +75,7 @@ func TestTransfersAreReadOutOfLogs(t *testing.T) {
 	}
 }
 
-func TestPageKeysBelongToTheirQueryAndExpire(t *testing.T) {
+func TestPageKeys_BelongToTheirQueryAndExpire(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_800_000_000, 0)
 	p := pages{now: func() time.Time { return now }, kept: map[string]page{}}
@@ -102,7 +102,7 @@ func TestPageKeysBelongToTheirQueryAndExpire(t *testing.T) {
 	}
 }
 
-func TestStringsOfTokensAreReadInBothForms(t *testing.T) {
+func TestTokenStrings_AreReadInBothForms(t *testing.T) {
 	t.Parallel()
 	padded := func(s string) []byte { return append([]byte(s), make([]byte, word-len(s))...) }
 	for name, test := range map[string]struct {
@@ -132,7 +132,7 @@ func TestStringsOfTokensAreReadInBothForms(t *testing.T) {
 	}
 }
 
-func TestTheIndexKeepsABoundedNumberOfHoldings(t *testing.T) {
+func TestIndex_KeepsABoundedNumberOfHoldings(t *testing.T) {
 	t.Parallel()
 	x := New(Config{ChainID: 1})
 	for i := range maxHoldings + 10 {

@@ -11,7 +11,7 @@ import (
 )
 
 // Calls every method of the node with valid parameters.
-func TestEveryMethodAnswers(t *testing.T) {
+func TestMethods_AllAnswer(t *testing.T) {
 	t.Parallel()
 	b := setup(t, steady)
 	owner := publicKey(b.rich)
@@ -47,7 +47,7 @@ func TestEveryMethodAnswers(t *testing.T) {
 	}
 }
 
-func TestBlocksAnswerNativeCodesWhenTheyAreNotThere(t *testing.T) {
+func TestBlocks_MissingAnswerNativeCodes(t *testing.T) {
 	t.Parallel()
 	b := setup(t, steady)
 	var slot uint64
@@ -74,7 +74,7 @@ func TestBlocksAnswerNativeCodesWhenTheyAreNotThere(t *testing.T) {
 	}
 }
 
-func TestBadParametersAreRefused(t *testing.T) {
+func TestParameters_InvalidAreRefused(t *testing.T) {
 	t.Parallel()
 	b := setup(t, steady)
 	for _, c := range []struct {
@@ -106,7 +106,7 @@ func TestBadParametersAreRefused(t *testing.T) {
 	}
 }
 
-func TestBatchAnswersInOrderWithEachIDAsSent(t *testing.T) {
+func TestBatch_AnswersInOrderWithEachIDAsSent(t *testing.T) {
 	t.Parallel()
 	b := setup(t, steady)
 	answer := string(
@@ -117,7 +117,7 @@ func TestBatchAnswersInOrderWithEachIDAsSent(t *testing.T) {
 	}
 }
 
-func TestTokenAccountsAreParsed(t *testing.T) {
+func TestTokenAccounts_AreParsed(t *testing.T) {
 	t.Parallel()
 	b := setup(t, steady)
 	var raw json.RawMessage
@@ -133,7 +133,7 @@ func TestTokenAccountsAreParsed(t *testing.T) {
 }
 
 // An associated account must be off the curve, while real keys are on it.
-func TestAssociatedAccountIsNoPublicKey(t *testing.T) {
+func TestAssociatedAccount_IsNoPublicKey(t *testing.T) {
 	t.Parallel()
 	b := setup(t, steady)
 	if onCurve(associated(publicKey(b.rich), usdcMint, tokenProgram)) {
@@ -146,7 +146,7 @@ func TestAssociatedAccountIsNoPublicKey(t *testing.T) {
 	}
 }
 
-func TestLedgerForgetsOldBlocks(t *testing.T) {
+func TestLedger_ForgetsOldBlocks(t *testing.T) {
 	t.Parallel()
 	b := setup(t, steady)
 	l := newLedger(key{1})
@@ -174,7 +174,7 @@ func TestLedgerForgetsOldBlocks(t *testing.T) {
 	}
 }
 
-func TestFeeIncludesThePriceOfComputeUnits(t *testing.T) {
+func TestFee_IncludesThePriceOfComputeUnits(t *testing.T) {
 	t.Parallel()
 	limit := append([]byte{2}, binary.LittleEndian.AppendUint32(nil, 1_000)...)
 	price := append([]byte{3}, binary.LittleEndian.AppendUint64(nil, 1_500)...)

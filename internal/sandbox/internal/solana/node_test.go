@@ -158,7 +158,7 @@ func encode64(w *wire) string { return base64.StdEncoding.EncodeToString(w.raw) 
 
 var base64Encoding = map[string]any{"encoding": "base64"}
 
-func TestSlotsHeightsAndTransactionsAdvance(t *testing.T) {
+func TestLedger_SlotsHeightsAndTransactionsAdvance(t *testing.T) {
 	t.Parallel()
 	b := setup(t, fast)
 	type state struct {
@@ -185,7 +185,7 @@ func TestSlotsHeightsAndTransactionsAdvance(t *testing.T) {
 	}
 }
 
-func TestTransferSentMovesLamportsAndProgressesToFinalized(t *testing.T) {
+func TestTransfer_MovesLamportsAndProgressesToFinalized(t *testing.T) {
 	t.Parallel()
 	b := setup(t, fast)
 	from, to := publicKey(b.rich), publicKey(b.poor)
@@ -250,7 +250,7 @@ func TestTransferSentMovesLamportsAndProgressesToFinalized(t *testing.T) {
 	}
 }
 
-func TestFinalizedBalanceTrailsTheProcessedOne(t *testing.T) {
+func TestBalance_FinalizedTrailsProcessed(t *testing.T) {
 	t.Parallel()
 	b := setup(t, fast)
 	to := publicKey(b.poor)
@@ -266,7 +266,7 @@ func TestFinalizedBalanceTrailsTheProcessedOne(t *testing.T) {
 	}
 }
 
-func TestSendTransactionRefusesWithNativeCodes(t *testing.T) {
+func TestSendTransaction_RefusesWithNativeCodes(t *testing.T) {
 	t.Parallel()
 	b := setup(t, steady)
 	hash := b.blockhash(finalized)
@@ -318,7 +318,7 @@ func TestSendTransactionRefusesWithNativeCodes(t *testing.T) {
 	}
 }
 
-func TestTransactionSentTwiceIsRefusedAndExecutedOnce(t *testing.T) {
+func TestSendTransaction_RepeatedIsRefusedAndExecutedOnce(t *testing.T) {
 	t.Parallel()
 	b := setup(t, fast)
 	to := publicKey(b.poor)
@@ -336,7 +336,7 @@ func TestTransactionSentTwiceIsRefusedAndExecutedOnce(t *testing.T) {
 	}
 }
 
-func TestForgedTransactionWithoutPreflightIsLost(t *testing.T) {
+func TestSendTransaction_ForgedWithoutPreflightIsLost(t *testing.T) {
 	t.Parallel()
 	b := setup(t, fast)
 	w := transfer(b.rich, publicKey(b.poor), 1_000_000, b.blockhash(finalized))
@@ -355,7 +355,7 @@ func TestForgedTransactionWithoutPreflightIsLost(t *testing.T) {
 	}
 }
 
-func TestBlockhashesAge(t *testing.T) {
+func TestBlockhashes_Age(t *testing.T) {
 	t.Parallel()
 	b := setup(t, fast)
 	var latest struct {

@@ -107,7 +107,7 @@ func (t *Transport) idlers() []*conn {
 	return append([]*conn(nil), t.idle...)
 }
 
-func TestAReadThatTimesOutLeavesTheIdleConnectionsAlone(t *testing.T) {
+func TestIdleConnections_ReadThatTimesOutLeavesThemAlone(t *testing.T) {
 	t.Parallel()
 	for name, limit := range map[string]time.Duration{
 		"before the patience ends": patience / 2, "after it": 2 * patience,
@@ -130,7 +130,7 @@ func TestAReadThatTimesOutLeavesTheIdleConnectionsAlone(t *testing.T) {
 	}
 }
 
-func TestACallWithoutTimeTakesNoConnection(t *testing.T) {
+func TestCall_WithoutTimeTakesNoConnection(t *testing.T) {
 	t.Parallel()
 	tr := idling(t, 3)
 	for name, deadline := range map[string]time.Time{
@@ -151,7 +151,7 @@ func TestACallWithoutTimeTakesNoConnection(t *testing.T) {
 
 // A server that closes at once had hung up before the request arrived; one that closes later may
 // have processed it.
-func TestARequestGoesOutAgainOnlyWhenItsConnectionProvesDeadAtOnce(t *testing.T) {
+func TestRetry_OnlyWhenTheConnectionProvesDeadAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		waits    time.Duration
@@ -206,7 +206,7 @@ func TestARequestGoesOutAgainOnlyWhenItsConnectionProvesDeadAtOnce(t *testing.T)
 	}
 }
 
-func TestOldConnectionsAreClosedByWhoFindsThem(t *testing.T) {
+func TestIdleConnections_OldOnesAreClosedByWhoFindsThem(t *testing.T) {
 	t.Parallel()
 	tr := idling(t, 3)
 	old := tr.idlers()
@@ -222,7 +222,7 @@ func TestOldConnectionsAreClosedByWhoFindsThem(t *testing.T) {
 	}
 }
 
-func TestIdleConnectionsKeepNoLargeBuffer(t *testing.T) {
+func TestIdleConnections_KeepNoLargeBuffer(t *testing.T) {
 	t.Parallel()
 	tr := idling(t, 1)
 	for _, c := range []struct {
@@ -242,7 +242,7 @@ func TestIdleConnectionsKeepNoLargeBuffer(t *testing.T) {
 	}
 }
 
-func TestOnlyTheHeadersThatAnybodyAsksForAreKept(t *testing.T) {
+func TestHeaders_OnlyThoseThatAnybodyAsksForAreKept(t *testing.T) {
 	t.Parallel()
 	address, _ := scripted(t,
 		"HTTP/1.1 429 \r\ncontent-encoding:gzip\r\nServer: x\r\nretry-after: 7\r\nContent-Length: 0\r\n\r\n")

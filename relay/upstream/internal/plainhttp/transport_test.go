@@ -63,7 +63,7 @@ func within(t *testing.T) context.Context {
 	return ctx
 }
 
-func TestAnswersComeWholeOnOneConnection(t *testing.T) {
+func TestAnswers_ArriveCompleteOnOneConnection(t *testing.T) {
 	t.Parallel()
 	var connections atomic.Int64
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -121,7 +121,7 @@ func TestAnswersComeWholeOnOneConnection(t *testing.T) {
 	}
 }
 
-func TestConcurrentCallsDoNotMix(t *testing.T) {
+func TestCall_ConcurrentOnesDoNotMix(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -169,7 +169,7 @@ func scripted(t *testing.T, replies ...string) (address string, requests *atomic
 
 const ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
-func TestConnectionThatDiedWhileIdleIsReplacedOnce(t *testing.T) {
+func TestIdleConnections_DeadOneIsReplacedOnce(t *testing.T) {
 	t.Parallel()
 	address, requests := scripted(t, ok)
 	tr := transportTo(t, address)
@@ -183,7 +183,7 @@ func TestConnectionThatDiedWhileIdleIsReplacedOnce(t *testing.T) {
 	}
 }
 
-func TestWhatAServerSaysUnaskedIsNobodysAnswer(t *testing.T) {
+func TestUnasked_DataOfAServerIsNobodysAnswer(t *testing.T) {
 	t.Parallel()
 	for name, extra := range map[string]string{
 		"in the same segment": ok + "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nbad",
@@ -202,7 +202,7 @@ func TestWhatAServerSaysUnaskedIsNobodysAnswer(t *testing.T) {
 	}
 }
 
-func TestBrokenAnswersAreErrors(t *testing.T) {
+func TestAnswers_BrokenAreErrors(t *testing.T) {
 	t.Parallel()
 	for name, reply := range map[string]string{
 		"nothing":                "",
@@ -236,7 +236,7 @@ func TestBrokenAnswersAreErrors(t *testing.T) {
 	}
 }
 
-func TestUnusualAnswersAreUnderstood(t *testing.T) {
+func TestAnswers_UnusualAreUnderstood(t *testing.T) {
 	t.Parallel()
 	for name, reply := range map[string]string{
 		"until the connection ends": "HTTP/1.1 200 OK\r\n\r\nok",
@@ -259,7 +259,7 @@ func TestUnusualAnswersAreUnderstood(t *testing.T) {
 	}
 }
 
-func TestCallEndsWithItsContext(t *testing.T) {
+func TestCall_EndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -280,7 +280,7 @@ func TestCallEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestCallEndsWhenItsCallerLeaves(t *testing.T) {
+func TestCall_EndsWhenItsCallerLeaves(t *testing.T) {
 	t.Parallel()
 	arrived := make(chan struct{})
 	release := make(chan struct{})
@@ -303,7 +303,7 @@ func TestCallEndsWhenItsCallerLeaves(t *testing.T) {
 }
 
 // An answer may take longer than patience before each of its parts, and its deadline may be moved.
-func TestSlowAnswersComeWhole(t *testing.T) {
+func TestAnswers_SlowArriveComplete(t *testing.T) {
 	t.Parallel()
 	for name, pieces := range map[string][]string{
 		"before the head": {"", ok},
@@ -346,7 +346,7 @@ func TestSlowAnswersComeWhole(t *testing.T) {
 	}
 }
 
-func TestIdleConnectionsGrowOld(t *testing.T) {
+func TestIdleConnections_GrowOld(t *testing.T) {
 	t.Parallel()
 	address, requests := scripted(t, ok, ok, ok)
 	tr := transportTo(t, address)
