@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"slices"
 	"time"
+
+	"github.com/chainaccess/gateway/internal/bench/node"
 )
 
 const (
@@ -31,7 +33,7 @@ var (
 // timed holds the latencies of a kind of answer, and the node's requests for one answer.
 type timed struct {
 	took  []time.Duration
-	trips trips
+	trips node.Trips
 }
 
 // measureBalances asks for the balances of owners of a hundred tokens, one after the other, and for
@@ -42,7 +44,7 @@ func measureBalances(ctx context.Context, r *rig, o options, report *report) err
 		return err
 	}
 	defer s.end()
-	all := map[string]*timed{onlyCoin: {}, sameTokens: {}, otherTokens: {}}
+	all := map[string]*timed{node.OnlyCoin: {}, node.SameTokens: {}, node.OtherTokens: {}}
 	n := 0
 	for range o.rounds + 1 { // the first warms up: it fills the cache of tokens
 		for owners, kind := range all {
@@ -58,23 +60,23 @@ func measureBalances(ctx context.Context, r *rig, o options, report *report) err
 	}
 	p50 := func(owners string) float64 { return percentile(all[owners].took, median) }
 	each := func(trips int64) float64 { return float64(trips) / balancesEach }
-	known, fresh := all[sameTokens], all[otherTokens]
+	known, fresh := all[node.SameTokens], all[node.OtherTokens]
 	report.sayf(
 		"eth_getBalance %.1f ms, balances of known tokens %.1f ms, of new ones %.1f ms (p50; the node is %v away)",
-		p50(onlyCoin), p50(sameTokens), p50(otherTokens), holdingsDistance)
-	report.add(result{balancesName, coinTripsKey, max(each(known.trips.coin), each(fresh.trips.coin)), 2, oneTrip})
-	report.add(result{balancesName, indexTripsKey, max(each(known.trips.index), each(fresh.trips.index)), 2, oneTrip})
-	report.add(result{balancesName, nameTripsKey, each(fresh.trips.names), 2, oneTrip})
-	report.add(result{balancesName, toReadKey, p50(sameTokens) / p50(onlyCoin), 2, sideBySide})
-	report.add(result{balancesName, newToReadKey, p50(otherTokens) / p50(onlyCoin), 2, bar{}})
+		p50(node.OnlyCoin), p50(node.SameTokens), p50(node.OtherTokens), node.Distance)
+	report.add(result{balancesName, coinTripsKey, max(each(known.trips.Coin), each(fresh.trips.Coin)), 2, oneTrip})
+	report.add(result{balancesName, indexTripsKey, max(each(known.trips.Index), each(fresh.trips.Index)), 2, oneTrip})
+	report.add(result{balancesName, nameTripsKey, each(fresh.trips.Names), 2, oneTrip})
+	report.add(result{balancesName, toReadKey, p50(node.SameTokens) / p50(node.OnlyCoin), 2, sideBySide})
+	report.add(result{balancesName, newToReadKey, p50(node.OtherTokens) / p50(node.OnlyCoin), 2, bar{}})
 	return nil
 }
 
 // balances asks for the holdings of several owners and appends how long each answer took. trips
 // counts the node's requests for these answers only.
 func (s *service) balances(ctx context.Context, owners string, from int, took []time.Duration) (timed, error) {
-	node := s.nodes[0].address
-	before, err := readTrips(ctx, node)
+	address := s.nodes[0].address
+	before, err := node.ReadTrips(ctx, address)
 	if err != nil {
 		return timed{}, err
 	}
@@ -86,15 +88,17 @@ func (s *service) balances(ctx context.Context, owners string, from int, took []
 		}
 		took = append(took, time.Since(begun))
 	}
-	after, err := readTrips(ctx, node)
+	after, err := node.ReadTrips(ctx, address)
 	return timed{
-		slices.Clone(took), trips{after.coin - before.coin, after.index - before.index, after.names - before.names},
+		slices.Clone(took), node.Trips{
+			Coin: after.Coin - before.Coin, Index: after.Index - before.Index, Names: after.Names - before.Names,
+		},
 	}, err
 }
 
 // ownedBy asks for the holdings of one owner, and fails unless all of them are answered.
 func (s *service) ownedBy(ctx context.Context, owners, owner string, n int) error {
-	if owners == onlyCoin {
+	if owners == node.OnlyCoin {
 		_, err := s.client.call(ctx, n,
 			fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"eth_getBalance","params":[%q,"latest"]}`, n, owner))
 		return err
@@ -120,7 +124,7 @@ func (s *service) ownedBy(ctx context.Context, owners, owner string, n int) erro
 		} `json:"tokens"`
 	}
 	if err := json.Unmarshal(body, &answer); err != nil || resp.StatusCode != http.StatusOK ||
-		len(answer.Tokens) != holdingsTokens ||
+		len(answer.Tokens) != node.TokensOwned ||
 		answer.Tokens[0].Symbol == "" {
 		return fmt.Errorf("HTTP %d with %d tokens: %.300s", resp.StatusCode, len(answer.Tokens), body)
 	}

@@ -15,7 +15,12 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/chainaccess/gateway/internal/bench/node"
 )
+
+// nodeCommand makes this program run as a node: bench node ADDRESS.
+const nodeCommand = "node"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -101,7 +106,7 @@ func parse(args []string, progress io.Writer) (options, error) {
 
 func run(ctx context.Context, args []string, out, progress io.Writer) error {
 	if len(args) > 1 && args[0] == nodeCommand {
-		return serveNode(ctx, args[1])
+		return node.Serve(ctx, args[1])
 	}
 	o, err := parse(args, progress)
 	if err != nil {

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/chainaccess/gateway/internal/bench/node"
 )
 
 const (
@@ -69,7 +71,7 @@ type trace struct {
 
 func fetchTrace(ctx context.Context, c *client, encoding string) (trace, error) {
 	started := time.Now()
-	req, err := c.request(ctx, 0, `{"jsonrpc":"2.0","id":1,"method":"`+traceMethod+`","params":["0x`+
+	req, err := c.request(ctx, 0, `{"jsonrpc":"2.0","id":1,"method":"`+node.TraceMethod+`","params":["0x`+
 		strings.Repeat("ab", 32)+`"]}`)
 	if err != nil {
 		return trace{}, err
@@ -94,8 +96,8 @@ func fetchTrace(ctx context.Context, c *client, encoding string) (trace, error) 
 	}
 	hash := sha256.New()
 	n, err := io.Copy(hash, body) //nolint:gosec // from the bench's own node; it is only hashed
-	if err == nil && n < traceBytes {
-		err = fmt.Errorf("it has %d bytes, want more than %d", n, traceBytes)
+	if err == nil && n < node.TraceBytes {
+		err = fmt.Errorf("it has %d bytes, want more than %d", n, node.TraceBytes)
 	}
 	return trace{[sha256.Size]byte(hash.Sum(nil)), n, wire.bytes, time.Since(started)}, err
 }

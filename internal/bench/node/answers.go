@@ -1,4 +1,4 @@
-package main
+package node
 
 import (
 	"bytes"
@@ -198,8 +198,8 @@ func feesUpTo(head uint64) feeHistory {
 }
 
 const (
-	traceMethod = "debug_traceTransaction"
-	traceBytes  = 50_000_000
+	TraceMethod = "debug_traceTransaction"
+	TraceBytes  = 50_000_000
 	traceChunk  = 32 << 10
 )
 

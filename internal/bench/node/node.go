@@ -1,4 +1,5 @@
-package main
+// Package node is the upstream of the benchmarks, for the gateway and for nginx.
+package node
 
 import (
 	"context"
@@ -11,17 +12,14 @@ import (
 	"time"
 )
 
-// nodeCommand makes this program run as a node: bench node ADDRESS.
-const nodeCommand = "node"
-
-// serveNode runs the node that both sides relay to, in its own process. It does the minimum of a
+// Serve runs the node that both sides relay to, in its own process. It does the minimum of a
 // node's work: decode, look up, encode.
-func serveNode(ctx context.Context, address string) error {
+func Serve(ctx context.Context, address string) error {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
 	if err != nil {
 		return err
 	}
-	server := &http.Server{Handler: &node{}, ReadHeaderTimeout: 10 * time.Second}
+	server := &http.Server{Handler: &Node{}, ReadHeaderTimeout: 10 * time.Second}
 	context.AfterFunc(ctx, func() { _ = server.Close() })
 	if err := server.Serve(listener); err != nil && ctx.Err() == nil {
 		return err
@@ -29,9 +27,9 @@ func serveNode(ctx context.Context, address string) error {
 	return nil
 }
 
-// node answers JSON-RPC by POST. A GET returns the number of calls so far; at sourcesTarget, the
+// Node answers JSON-RPC by POST. A GET returns the number of calls so far; at sourcesTarget, the
 // number of calls about owners of tokens.
-type node struct {
+type Node struct {
 	calls   atomic.Int64
 	sources sources
 }
@@ -52,7 +50,7 @@ type rpcResponse struct {
 var jsonType = []string{"application/json"}
 
 // ServeHTTP answers a call. Different requests have different answers.
-func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (n *Node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodGet && r.URL.Path == sourcesTarget {
 		n.sources.write(w)
 		return
@@ -68,8 +66,8 @@ func (n *node) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	w.Header()["Content-Type"] = jsonType
-	if req.Method == traceMethod {
-		writeTrace(w, req.ID, traceBytes)
+	if req.Method == TraceMethod {
+		writeTrace(w, req.ID, TraceBytes)
 		return
 	}
 	result := n.sources.answer(r.Context(), req)

@@ -1,4 +1,4 @@
-package main
+package node
 
 import (
 	"context"
@@ -15,13 +15,13 @@ import (
 // The node's data about owners of tokens. It delays these answers like a distant node, so that
 // round trips dominate.
 const (
-	holdingsDistance = 20 * time.Millisecond
-	holdingsTokens   = 100
+	Distance    = 20 * time.Millisecond
+	TokensOwned = 100
 
 	// The start of an owner's address determines what the owner holds.
-	sameTokens  = "0xaa" // all of them hold the same tokens
-	otherTokens = "0xbb" // each holds tokens that no other owner has
-	onlyCoin    = "0xcc" // only the native coin is requested
+	SameTokens  = "0xaa" // all of them hold the same tokens
+	OtherTokens = "0xbb" // each holds tokens that no other owner has
+	OnlyCoin    = "0xcc" // only the native coin is requested
 
 	tokensMethod  = "alchemy_getTokenBalances"
 	sourcesTarget = "/sources"
@@ -30,14 +30,15 @@ const (
 // sources counts requests about owners of tokens, by source.
 type sources struct{ coin, index, names atomic.Int64 }
 
-// trips is a reading of sources.
-type trips struct{ coin, index, names int64 }
+// Trips is a reading of sources.
+type Trips struct{ Coin, Index, Names int64 }
 
 func (s *sources) write(w io.Writer) {
 	_, _ = fmt.Fprintln(w, s.coin.Load(), s.index.Load(), s.names.Load()) // the caller asks again
 }
 
-func readTrips(ctx context.Context, node string) (t trips, err error) {
+// ReadTrips asks the node at an address for its counts.
+func ReadTrips(ctx context.Context, node string) (t Trips, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+node+sourcesTarget, http.NoBody)
 	if err != nil {
 		return t, err
@@ -47,7 +48,7 @@ func readTrips(ctx context.Context, node string) (t trips, err error) {
 		return t, err
 	}
 	defer func() { _ = resp.Body.Close() }()
-	_, err = fmt.Fscan(resp.Body, &t.coin, &t.index, &t.names)
+	_, err = fmt.Fscan(resp.Body, &t.Coin, &t.Index, &t.Names)
 	return t, err
 }
 
@@ -55,10 +56,10 @@ func readTrips(ctx context.Context, node string) (t trips, err error) {
 // returns nil for requests that are not about holdings.
 func (s *sources) answer(ctx context.Context, req rpcRequest) any {
 	owner := strings.ToLower(first(req)) // the gateway sends checksummed addresses
-	held := strings.HasPrefix(owner, sameTokens) || strings.HasPrefix(owner, otherTokens)
+	held := strings.HasPrefix(owner, SameTokens) || strings.HasPrefix(owner, OtherTokens)
 	var result any
 	switch {
-	case req.Method == "eth_getBalance" && (held || strings.HasPrefix(owner, onlyCoin)):
+	case req.Method == "eth_getBalance" && (held || strings.HasPrefix(owner, OnlyCoin)):
 		s.coin.Add(1)
 		result = "0x" + hex.EncodeToString(digest(owner)[:8])
 	case req.Method == tokensMethod && held:
@@ -74,7 +75,12 @@ func (s *sources) answer(ctx context.Context, req rpcRequest) any {
 	default:
 		return nil
 	}
-	_ = pause(ctx, holdingsDistance) // the client may have disconnected
+	timer := time.NewTimer(Distance)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done(): // the client disconnected
+	case <-timer.C:
+	}
 	return result
 }
 
@@ -92,10 +98,10 @@ type tokenOwned struct {
 func tokensOf(owner string) tokenList {
 	list := tokenList{Address: owner}
 	seed := ""
-	if strings.HasPrefix(owner, otherTokens) {
+	if strings.HasPrefix(owner, OtherTokens) {
 		seed = owner
 	}
-	for i := range holdingsTokens {
+	for i := range TokensOwned {
 		d := digest(fmt.Sprintf("%s token %d", seed, i))
 		list.Tokens = append(list.Tokens, tokenOwned{
 			"0x" + hex.EncodeToString(d[:20]), "0x" + strings.Repeat("0", 48) + hex.EncodeToString(d[20:28]),
@@ -119,7 +125,7 @@ func namesAsked(req rpcRequest) int {
 	if err != nil {
 		return 0
 	}
-	for n := 1; n <= holdingsTokens && (n+2)*abiWord <= len(code); n++ {
+	for n := 1; n <= TokensOwned && (n+2)*abiWord <= len(code); n++ {
 		list := code[len(code)-(n+2)*abiWord:]
 		if wordOf(list) == abiWord && wordOf(list[abiWord:]) == uint64(n) {
 			return n
