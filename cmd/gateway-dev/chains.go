@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/chainaccess/gateway/cmd/internal/wire"
+	"github.com/chainaccess/gateway/cmd/internal/connect"
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/devstack"
 	"github.com/chainaccess/gateway/internal/sandbox"
@@ -19,7 +19,7 @@ func fileProviders(path string) (config.Upstreams, error) {
 	if path == "" {
 		return config.Upstreams{Chains: map[string]config.ChainUpstreams{}}, nil
 	}
-	u, err := config.LoadUpstreams(path, wire.ChainNames())
+	u, err := config.LoadUpstreams(path, connect.ChainNames())
 	if err != nil {
 		return u, fmt.Errorf("--upstreams: %w", err)
 	}

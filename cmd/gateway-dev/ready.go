@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/chainaccess/gateway/cmd/internal/wire"
+	"github.com/chainaccess/gateway/cmd/internal/operator"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/metering/plan"
@@ -33,9 +33,9 @@ func planNamed(name string) (plan.Plan, error) {
 // newKey creates a new key: an anonymous one, or one of an account on a plan.
 func newKey(ctx context.Context, cfg config.Config, p plan.Plan) (account.Key, error) {
 	if p.Key == plan.Door1 {
-		return wire.NewDoorKey(ctx, cfg)
+		return operator.NewDoorKey(ctx, cfg)
 	}
-	return wire.NewPlanKey(ctx, cfg, p)
+	return operator.NewPlanKey(ctx, cfg, p)
 }
 
 // awaitReady waits until the API is ready and then creates a key. It prints what it waits for.

@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/chainaccess/gateway/cmd/internal/listen"
+	"github.com/chainaccess/gateway/cmd/internal/operator"
 	"github.com/chainaccess/gateway/cmd/internal/wire"
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/devstack"
@@ -50,7 +52,7 @@ func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	listener, err := wire.Listen(ctx, o.listen)
+	listener, err := listen.Listen(ctx, o.listen)
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s: choose another address with --listen: %w", o.listen, errors.Unwrap(err))
 	}
@@ -74,7 +76,7 @@ func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, within(ctx, stopTimeout, stack.Close)) }()
-	if err := wire.Migrate(ctx, stack.DatabaseURL, wire.Up, logFile); err != nil {
+	if err := operator.Migrate(ctx, stack.DatabaseURL, operator.Up, logFile); err != nil {
 		return fmt.Errorf("migrate: %w", err)
 	}
 	box, err := addSandbox(ctx, &providers, data, log)
@@ -89,7 +91,7 @@ func run(ctx context.Context, o options, out, progress io.Writer) (err error) {
 		cfg.X402PayTo = o.payTo
 	}
 	// The chains behind the names may have changed or restarted since the last run.
-	if err := errors.Join(wire.ForgetBoard(ctx, cfg), cache.Forget(ctx, cfg.CacheRedisURL)); err != nil {
+	if err := errors.Join(operator.ForgetBoard(ctx, cfg), cache.Forget(ctx, cfg.CacheRedisURL)); err != nil {
 		return err
 	}
 	mails, mailRoute, err := catchMail(ctx, &cfg, out)

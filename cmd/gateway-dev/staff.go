@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/chainaccess/gateway/cmd/internal/wire"
+	"github.com/chainaccess/gateway/cmd/internal/operator"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/sandbox/thismachine"
@@ -51,7 +51,7 @@ func staffDesk(cfg config.Config) http.HandlerFunc { //nolint:gocritic // a copy
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), staffTimeout)
 		defer cancel()
-		switch err := wire.AddStaff(ctx, cfg, email); {
+		switch err := operator.AddStaff(ctx, cfg, email); {
 		case errors.Is(err, store.ErrNotFound):
 			http.Error(w, "nobody has signed in with this address: sign in once, then ask again", http.StatusNotFound)
 		case err != nil:

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
+	"github.com/chainaccess/gateway/cmd/internal/operator"
 	"github.com/chainaccess/gateway/cmd/internal/wire"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/config"
@@ -59,7 +60,7 @@ USED counts every call until now. REQUESTS counts the calls in PostgreSQL, which
 			if err != nil {
 				return err
 			}
-			v, err := wire.OpsAccount(cmd.Context(), cfg, args[0])
+			v, err := operator.Account(cmd.Context(), cfg, args[0])
 			if err != nil {
 				return err
 			}
@@ -108,14 +109,14 @@ func changeCommand(cmd *cobra.Command, parse func(args []string) (change, error)
 			return err
 		}
 		var said string
-		by := store.Author{Actor: operator(), Origin: "ops", Reason: why}
-		changed, err := wire.OpsChangeAccount(cmd.Context(), cfg, id,
+		by := store.Author{Actor: operatorName(), Origin: "ops", Reason: why}
+		changed, err := operator.ChangeAccount(cmd.Context(), cfg, id,
 			func(ctx context.Context, f *limits.Limits, before store.Account) (err error) {
 				said, err = made(ctx, f, before, by)
 				return err
 			})
 		switch {
-		case errors.Is(err, wire.ErrNotInForce):
+		case errors.Is(err, operator.ErrNotInForce):
 			return coded{err, notInForce}
 		case err != nil:
 			return err

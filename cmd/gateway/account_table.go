@@ -9,15 +9,15 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/chainaccess/gateway/cmd/internal/wire"
+	"github.com/chainaccess/gateway/cmd/internal/operator"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/metering/plan"
 )
 
 // writeAccount writes an account as text: its terms, and a table of each thing that it has several
 // of.
-func writeAccount(out io.Writer, v *wire.AccountView) error {
-	sections := []func(io.Writer, *wire.AccountView){
+func writeAccount(out io.Writer, v *operator.AccountView) error {
+	sections := []func(io.Writer, *operator.AccountView){
 		writeTerms, writeFences, writePacks, writeKeys, writeDue, writeChanges,
 	}
 	for _, section := range sections {
@@ -44,7 +44,7 @@ func line(table io.Writer, cells ...string) {
 	fmt.Fprintln(table, strings.Join(cells, "\t"))
 }
 
-func writeTerms(table io.Writer, v *wire.AccountView) {
+func writeTerms(table io.Writer, v *operator.AccountView) {
 	line(table, "ACCOUNT", fmt.Sprintf("%s (%s), since %s", v.ID, v.Kind, day(v.CreatedAt)))
 	line(table, "STATUS", string(v.Status))
 	terms := "plan " + v.Plan
@@ -84,7 +84,7 @@ func writeTerms(table io.Writer, v *wire.AccountView) {
 	line(table, "FENCES VERSION", number(v.Version))
 }
 
-func writeFences(table io.Writer, v *wire.AccountView) {
+func writeFences(table io.Writer, v *operator.AccountView) {
 	if len(v.Fences) == 0 {
 		return
 	}
@@ -96,7 +96,7 @@ func writeFences(table io.Writer, v *wire.AccountView) {
 	}
 }
 
-func writePacks(table io.Writer, v *wire.AccountView) {
+func writePacks(table io.Writer, v *operator.AccountView) {
 	if len(v.Packs) == 0 {
 		return
 	}
@@ -115,7 +115,7 @@ func writePacks(table io.Writer, v *wire.AccountView) {
 	}
 }
 
-func writeKeys(table io.Writer, v *wire.AccountView) {
+func writeKeys(table io.Writer, v *operator.AccountView) {
 	line(table, "")
 	line(table, "KEY", "PREFIX", "NAME", "DOOR", "STATUS", "CAP", "SERVICES OFF", "LAST CHANGE")
 	for i := range v.Keys {
@@ -132,7 +132,7 @@ func writeKeys(table io.Writer, v *wire.AccountView) {
 	}
 }
 
-func writeDue(table io.Writer, v *wire.AccountView) {
+func writeDue(table io.Writer, v *operator.AccountView) {
 	if len(v.Due) == 0 {
 		return
 	}
@@ -147,7 +147,7 @@ func writeDue(table io.Writer, v *wire.AccountView) {
 	}
 }
 
-func writeChanges(table io.Writer, v *wire.AccountView) {
+func writeChanges(table io.Writer, v *operator.AccountView) {
 	if len(v.Changes) == 0 {
 		return
 	}

@@ -91,7 +91,7 @@ func TestAccountCommand_ChangesHoldAtOnceAndAreLogged(t *testing.T) {
 			continue
 		}
 		actions = append(actions, l.Action)
-		if l.Actor != operator() || l.Origin != "ops" || l.Reason != "ticket 17" || time.Since(l.At) > patience {
+		if l.Actor != operatorName() || l.Origin != "ops" || l.Reason != "ticket 17" || time.Since(l.At) > patience {
 			t.Errorf("%s is logged as by %q from %q for %q at %s", l.Action, l.Actor, l.Origin, l.Reason, l.At)
 		}
 	}
@@ -154,7 +154,7 @@ func TestAccountCommand_ShowsAllFences(t *testing.T) {
 			" | invoice 13\n",
 			c.key.String() + " | " + prefix + " | bot ?[2J one | public | active | 1,000 | gas ens | 20",
 			" | somebody | test | test " + c.key.String() + " | a test\n",
-			" | " + operator() + " | ops | grant_pack | ticket 17\n",
+			" | " + operatorName() + " | ops | grant_pack | ticket 17\n",
 		} {
 			if !strings.Contains(got, want) {
 				t.Errorf("%s: what is shown lacks %q:\n%s", subject, want, out)

@@ -11,7 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
-	"github.com/chainaccess/gateway/cmd/internal/wire"
+	"github.com/chainaccess/gateway/cmd/internal/operator"
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/messaging/ticket"
@@ -25,7 +25,7 @@ func opsFeedbackCommand() *cobra.Command {
 	}
 	list := listCommand("List feedback, newest first", store.FeedbackStatuses(),
 		func(cmd *cobra.Command, cfg config.Config, statuses []string, before uuid.UUID, limit int, asJSON bool) error {
-			all, err := wire.OpsFeedback(cmd.Context(), cfg, statuses, store.FeedbackID{UUID: before}, limit)
+			all, err := operator.Feedback(cmd.Context(), cfg, statuses, store.FeedbackID{UUID: before}, limit)
 			switch {
 			case err != nil:
 				return err
@@ -36,7 +36,7 @@ func opsFeedbackCommand() *cobra.Command {
 		})
 	answer := answerCommand("Set the status of feedback, and mail the answer to its author", store.FeedbackStatuses(),
 		func(cmd *cobra.Command, cfg config.Config, id uuid.UUID, a *store.Answer) error {
-			return wire.OpsAnswerFeedback(cmd.Context(), cfg, store.FeedbackID{UUID: id}, *a)
+			return operator.AnswerFeedback(cmd.Context(), cfg, store.FeedbackID{UUID: id}, *a)
 		})
 	cmd.AddCommand(list, answer)
 	return cmd
@@ -49,7 +49,7 @@ func opsWishlistCommand() *cobra.Command {
 	}
 	list := listCommand("List requests, newest first", store.WishStatuses(),
 		func(cmd *cobra.Command, cfg config.Config, statuses []string, before uuid.UUID, limit int, asJSON bool) error {
-			all, err := wire.OpsWishes(cmd.Context(), cfg, statuses, store.WishID{UUID: before}, limit)
+			all, err := operator.Wishes(cmd.Context(), cfg, statuses, store.WishID{UUID: before}, limit)
 			switch {
 			case err != nil:
 				return err
@@ -60,7 +60,7 @@ func opsWishlistCommand() *cobra.Command {
 		})
 	answer := answerCommand("Set the status of a request, and mail the reply to the address that was given",
 		store.WishAnswers(), func(cmd *cobra.Command, cfg config.Config, id uuid.UUID, a *store.Answer) error {
-			return wire.OpsAnswerWish(cmd.Context(), cfg, store.WishID{UUID: id}, *a)
+			return operator.AnswerWish(cmd.Context(), cfg, store.WishID{UUID: id}, *a)
 		})
 	cmd.AddCommand(list, answer)
 	return cmd
@@ -145,7 +145,7 @@ before. The command is refused when there are newer answers than --seen counts; 
 				return err
 			}
 			a := store.Answer{
-				Status: status, Reply: message, By: store.Author{Actor: operator(), Origin: "ops"},
+				Status: status, Reply: message, By: store.Author{Actor: operatorName(), Origin: "ops"},
 				Seen: &seen, At: time.Now(),
 			}
 			if err := answer(cmd, cfg, id, &a); err != nil {
@@ -161,7 +161,7 @@ before. The command is refused when there are newer answers than --seen counts; 
 	return cmd
 }
 
-func writeFeedback(out io.Writer, all []wire.FeedbackView, limit int) error {
+func writeFeedback(out io.Writer, all []operator.FeedbackView, limit int) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	line(table, "GIVEN", "STATUS", "KIND", "ANSWERS", "PLAN", "ACCOUNT", "ID", "TITLE")
 	for i := range all {
@@ -184,7 +184,7 @@ func writeFeedback(out io.Writer, all []wire.FeedbackView, limit int) error {
 	return nil
 }
 
-func writeWishes(out io.Writer, all []wire.WishView, limit int) error {
+func writeWishes(out io.Writer, all []operator.WishView, limit int) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	line(table, "ASKED", "STATUS", "ANSWERS", "ADDRESS", "ID")
 	for i := range all {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/chainaccess/gateway/cmd/internal/operator"
 	"github.com/chainaccess/gateway/cmd/internal/wire"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/config"
@@ -123,7 +124,7 @@ func runAudit(cmd *cobra.Command, o audit.Options, asJSON bool) error {
 			}
 		}
 	}
-	result.Summary, err = wire.OpsAudit(cmd.Context(), cfg, o, tell)
+	result.Summary, err = operator.Audit(cmd.Context(), cfg, o, tell)
 	if err != nil {
 		return coded{err, unproven}
 	}

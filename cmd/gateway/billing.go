@@ -12,7 +12,7 @@ import (
 
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/billing/subscription"
-	"github.com/chainaccess/gateway/cmd/internal/wire"
+	"github.com/chainaccess/gateway/cmd/internal/operator"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/config"
 )
@@ -44,7 +44,7 @@ STRIPE_SECRET_KEY and PUBLIC_URL.`,
 			if err != nil {
 				return err
 			}
-			lines, err := wire.OpsBillingSetUp(cmd.Context(), cfg, check)
+			lines, err := operator.BillingSetUp(cmd.Context(), cfg, check)
 			table := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 0, 2, ' ', 0)
 			if len(lines) > 0 {
 				line(table, "WHAT", "STATE", "ID", "NOTE")
@@ -84,7 +84,7 @@ func billingShowCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			v, err := wire.OpsBilling(cmd.Context(), cfg, id)
+			v, err := operator.Billing(cmd.Context(), cfg, id)
 			switch {
 			case err != nil:
 				return err
@@ -116,7 +116,7 @@ STRIPE_SECRET_KEY.`,
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), retryDeadline)
 			defer cancel()
-			known, err := wire.OpsReconcile(ctx, cfg, id)
+			known, err := operator.Reconcile(ctx, cfg, id)
 			if err != nil {
 				return err
 			}
@@ -141,7 +141,7 @@ func reconciledWords(id account.ID, known *activities.Reconciled) string {
 	return words
 }
 
-func writeBilling(out io.Writer, v *wire.BillingView) error {
+func writeBilling(out io.Writer, v *operator.BillingView) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	line(table, "ACCOUNT", v.AccountID.String())
 	line(table, "PLAN", v.Plan)

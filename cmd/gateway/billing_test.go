@@ -16,7 +16,7 @@ import (
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/billing"
 	"github.com/chainaccess/gateway/billing/subscription"
-	"github.com/chainaccess/gateway/cmd/internal/wire"
+	"github.com/chainaccess/gateway/cmd/internal/operator"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/sandbox/stripe"
 	"github.com/chainaccess/gateway/internal/testkit"
@@ -117,7 +117,7 @@ func TestBillingCommand_ReconcileMatchesStripeAndShowTellsIt(t *testing.T) {
 		}
 	}
 	_, out, _ = run(t, b.env, "ops", "billing", "show", id.String(), "--json")
-	var v wire.BillingView
+	var v operator.BillingView
 	if err := json.Unmarshal([]byte(out), &v); err != nil || v.Plan != plan.Pro || len(v.Packs) != 1 ||
 		len(v.Invoices) != 2 || len(v.Checkouts) != 1 || v.ReadAt == nil {
 		t.Errorf("%+v, %v", v, err)

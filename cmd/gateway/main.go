@@ -15,6 +15,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/chainaccess/gateway/cmd/internal/connect"
+	"github.com/chainaccess/gateway/cmd/internal/listen"
+	"github.com/chainaccess/gateway/cmd/internal/operator"
 	"github.com/chainaccess/gateway/cmd/internal/wire"
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/telemetry"
@@ -83,7 +86,7 @@ func serveCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			listener, err := wire.Listen(cmd.Context(), cfg.ListenAddress)
+			listener, err := listen.Listen(cmd.Context(), cfg.ListenAddress)
 			if err != nil {
 				return fmt.Errorf("LISTEN_ADDRESS: choose a free port: %w", err)
 			}
@@ -112,13 +115,13 @@ func migrateCommand() *cobra.Command {
 		Use:       "migrate up|down|status",
 		Short:     "Apply all PostgreSQL migrations, roll back the newest one, or list them",
 		Args:      cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs),
-		ValidArgs: []string{string(wire.Up), string(wire.Down), string(wire.Status)},
+		ValidArgs: []string{string(operator.Up), string(operator.Down), string(operator.Status)},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := config.FromEnvironment(config.Migrate)
 			if err != nil {
 				return err
 			}
-			return wire.Migrate(cmd.Context(), cfg.DatabaseURL, wire.Direction(args[0]), cmd.OutOrStdout())
+			return operator.Migrate(cmd.Context(), cfg.DatabaseURL, operator.Direction(args[0]), cmd.OutOrStdout())
 		},
 	}
 }
@@ -128,7 +131,7 @@ func setUp(role config.Role) (config.Config, config.Upstreams, *slog.Logger, err
 	if err != nil {
 		return cfg, config.Upstreams{}, nil, err
 	}
-	providers, err := config.LoadUpstreams(cfg.UpstreamsFile, wire.ChainNames())
+	providers, err := config.LoadUpstreams(cfg.UpstreamsFile, connect.ChainNames())
 	if err != nil {
 		return cfg, providers, nil, fmt.Errorf("UPSTREAMS_FILE: %w", err)
 	}

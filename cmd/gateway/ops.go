@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/chainaccess/gateway/cmd/internal/connect"
+	"github.com/chainaccess/gateway/cmd/internal/operator"
 	"github.com/chainaccess/gateway/cmd/internal/wire"
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/relay/chain"
@@ -50,7 +52,7 @@ lists the capabilities that probes found; ? marks those that are not known.`,
 			if err != nil {
 				return err
 			}
-			all, err := wire.OpsUpstreams(cmd.Context(), cfg, providers, on)
+			all, err := operator.Upstreams(cmd.Context(), cfg, providers, on)
 			if err != nil {
 				return err
 			}
@@ -80,8 +82,8 @@ of this name. It lasts until uncordon.`,
 			if err != nil {
 				return err
 			}
-			order := upstream.Cordon{By: operator(), At: time.Now().UTC().Truncate(time.Second), Reason: reason}
-			ids, err := wire.OpsCordon(cmd.Context(), cfg, providers, args[0], *on, order)
+			order := upstream.Cordon{By: operatorName(), At: time.Now().UTC().Truncate(time.Second), Reason: reason}
+			ids, err := operator.Cordon(cmd.Context(), cfg, providers, args[0], *on, order)
 			return tell(cmd.OutOrStdout(), "cordoned", args[0], ids, err)
 		},
 	}
@@ -100,7 +102,7 @@ func uncordonCommand(on *string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			ids, err := wire.OpsUncordon(cmd.Context(), cfg, args[0], *on)
+			ids, err := operator.Uncordon(cmd.Context(), cfg, args[0], *on)
 			return tell(cmd.OutOrStdout(), "uncordoned", args[0], ids, err)
 		},
 	}
@@ -125,15 +127,15 @@ func setUpOps() (config.Config, config.Upstreams, error) {
 	if err != nil {
 		return cfg, config.Upstreams{}, err
 	}
-	providers, err := config.LoadUpstreams(cfg.UpstreamsFile, wire.ChainNames())
+	providers, err := config.LoadUpstreams(cfg.UpstreamsFile, connect.ChainNames())
 	if err != nil {
 		return cfg, providers, fmt.Errorf("UPSTREAMS_FILE: %w", err)
 	}
 	return cfg, providers, nil
 }
 
-// operator returns the name and host of the user who runs the command.
-func operator() string {
+// operatorName returns the name and host of the user who runs the command.
+func operatorName() string {
 	name := "somebody"
 	if u, err := user.Current(); err == nil {
 		name = u.Username

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chainaccess/gateway/cmd/internal/wire"
+	"github.com/chainaccess/gateway/cmd/internal/operator"
 )
 
 func errorsCommand(on *string) *cobra.Command {
@@ -29,7 +29,7 @@ errors: in the upstreams file to decide it at once, then reload. docs/operations
 			if err != nil {
 				return err
 			}
-			all, err := wire.OpsUnknownErrors(cmd.Context(), cfg, providers, *on, forget)
+			all, err := operator.UnknownErrors(cmd.Context(), cfg, providers, *on, forget)
 			if err != nil {
 				return err
 			}
@@ -44,7 +44,7 @@ errors: in the upstreams file to decide it at once, then reload. docs/operations
 	return cmd
 }
 
-func writeUnknownErrors(out io.Writer, all []wire.ChainErrors) error {
+func writeUnknownErrors(out io.Writer, all []operator.ChainErrors) error {
 	table, n := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0), 0
 	fmt.Fprintln(table, "CHAIN\tUPSTREAM\tCOUNT\tLAST\tMETHOD\tCODE\tMESSAGE")
 	for _, c := range all {

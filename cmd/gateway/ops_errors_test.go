@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/chainaccess/gateway/cmd/internal/wire"
+	"github.com/chainaccess/gateway/cmd/internal/operator"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream"
 )
@@ -13,7 +13,7 @@ import (
 func TestWriteUnknownErrors_QuotesWhatAnUpstreamSays(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
-	err := writeUnknownErrors(&out, []wire.ChainErrors{{Chain: chain.BaseMainnet, Errors: []upstream.UnknownError{{
+	err := writeUnknownErrors(&out, []operator.ChainErrors{{Chain: chain.BaseMainnet, Errors: []upstream.UnknownError{{
 		Upstream: "one", Method: "eth_call", Code: -7, Message: "shard 1\x1b[31m is odd", Count: 3,
 		Last: time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC),
 	}}}})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/chainaccess/gateway/cmd/internal/operator"
 	"github.com/chainaccess/gateway/cmd/internal/wire"
 	"github.com/chainaccess/gateway/internal/config"
 )
@@ -29,8 +30,8 @@ Exit codes: 0 when it is in force, 3 when it has begun but Redis does not answer
 			if err != nil {
 				return err
 			}
-			done, err := wire.OpsRecover(cmd.Context(), cfg)
-			if errors.Is(err, wire.ErrNotInForce) {
+			done, err := operator.Recover(cmd.Context(), cfg)
+			if errors.Is(err, operator.ErrNotInForce) {
 				return coded{err, notInForce}
 			}
 			if err != nil {

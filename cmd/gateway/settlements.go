@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chainaccess/gateway/cmd/internal/wire"
+	"github.com/chainaccess/gateway/cmd/internal/operator"
 	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/payments/x402"
@@ -65,12 +65,12 @@ func settlementsListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			all, err := wire.OpsSettlements(cmd.Context(), cfg, x402.Stage(stage), limit)
+			all, err := operator.Settlements(cmd.Context(), cfg, x402.Stage(stage), limit)
 			switch {
 			case err != nil:
 				return err
 			case asJSON:
-				return writeJSON(cmd.OutOrStdout(), append([]wire.SettlementView{}, all...))
+				return writeJSON(cmd.OutOrStdout(), append([]operator.SettlementView{}, all...))
 			default:
 				return writeSettlements(cmd.OutOrStdout(), all, limit)
 			}
@@ -143,7 +143,7 @@ func settlementShowCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			all, err := wire.OpsSettlement(cmd.Context(), cfg, w.chainID, tx, payer)
+			all, err := operator.Settlement(cmd.Context(), cfg, w.chainID, tx, payer)
 			if err != nil {
 				return err
 			}
@@ -181,7 +181,7 @@ itself: a valid payment becomes payable, and its wallet redeems it.`,
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), retryDeadline)
 			defer cancel()
-			workflowID, err := wire.OpsRetrySettlement(ctx, cfg, w.chainID, tx, payer)
+			workflowID, err := operator.RetrySettlement(ctx, cfg, w.chainID, tx, payer)
 			if err != nil {
 				return err
 			}
@@ -218,7 +218,7 @@ the payer.`,
 			if err != nil {
 				return err
 			}
-			noted, err := wire.OpsNoteRefund(cmd.Context(), cfg, w.chainID, tx, payer, why, again)
+			noted, err := operator.NoteRefund(cmd.Context(), cfg, w.chainID, tx, payer, why, again)
 			if err != nil {
 				return err
 			}
@@ -231,7 +231,7 @@ the payer.`,
 	return cmd
 }
 
-func writeSettlements(out io.Writer, all []wire.SettlementView, limit int) error {
+func writeSettlements(out io.Writer, all []operator.SettlementView, limit int) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	line(table, "CHANGED", "STAGE", "REASON", "PAID", "UNITS", "CHAIN", "PAYER", "TRANSACTION")
 	for i := range all {
@@ -251,14 +251,14 @@ func writeSettlements(out io.Writer, all []wire.SettlementView, limit int) error
 	return table.Flush()
 }
 
-func paidWords(s *wire.SettlementView) string {
+func paidWords(s *operator.SettlementView) string {
 	if s.Paid == 0 {
 		return "-"
 	}
 	return s.Paid.USDC() + " USDC"
 }
 
-func writeSettlement(out io.Writer, s *wire.SettlementHistory) error {
+func writeSettlement(out io.Writer, s *operator.SettlementHistory) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	stage := string(s.Stage)
 	if s.Reason != "" {
@@ -279,7 +279,7 @@ func writeSettlement(out io.Writer, s *wire.SettlementHistory) error {
 	return table.Flush()
 }
 
-func writeGrant(table io.Writer, s *wire.SettlementHistory) {
+func writeGrant(table io.Writer, s *operator.SettlementHistory) {
 	g := s.Granted
 	if g == nil {
 		return
@@ -304,7 +304,7 @@ func writeGrant(table io.Writer, s *wire.SettlementHistory) {
 }
 
 // writeRefund writes what is needed to send the money back by hand.
-func writeRefund(out io.Writer, s *wire.SettlementHistory, why string) error {
+func writeRefund(out io.Writer, s *operator.SettlementHistory, why string) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	line(table, "SEND TO", s.Payer+fmt.Sprintf(", on chain %d", s.ChainID))
 	line(table, "PAID", paidWords(&s.SettlementView)+" in "+s.Tx.String())

@@ -9,7 +9,7 @@ import (
 
 	"go.temporal.io/api/enums/v1"
 
-	"github.com/chainaccess/gateway/cmd/internal/wire"
+	"github.com/chainaccess/gateway/cmd/internal/operator"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/testkit"
@@ -104,7 +104,7 @@ func TestSettlementsCommand_ListsByStage(t *testing.T) {
 		!strings.Contains(out, "there may be more") {
 		t.Errorf("one: %s", out)
 	}
-	var views []wire.SettlementView
+	var views []operator.SettlementView
 	if err := json.Unmarshal([]byte(b.settlements(t, "list", "--stage", "redeemed", "--json")), &views); err != nil ||
 		len(views) != 1 {
 		t.Fatalf("%+v, %v", views, err)
@@ -225,8 +225,8 @@ func TestSettlementsCommand_UnusedPartIsRoundedDown(t *testing.T) {
 		{100, 3 * plan.Unit, 4 * plan.Unit, 0},
 		{9_000_000_000_000_000_000, plan.MaxUnitsPerSettlement, 1, 8_999_999_955_000_000_000},
 	} {
-		h := wire.SettlementHistory{
-			SettlementView: wire.SettlementView{Paid: tc.paid, Granted: &wire.GrantView{Units: tc.units}},
+		h := operator.SettlementHistory{
+			SettlementView: operator.SettlementView{Paid: tc.paid, Granted: &operator.GrantView{Units: tc.units}},
 			Used:           tc.used,
 		}
 		if got := h.Unused(); got != tc.want {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chainaccess/gateway/cmd/internal/wire"
+	"github.com/chainaccess/gateway/cmd/internal/operator"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/store"
@@ -36,7 +36,7 @@ func staffListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			all, err := wire.OpsStaff(cmd.Context(), cfg)
+			all, err := operator.Staff(cmd.Context(), cfg)
 			switch {
 			case err != nil:
 				return err
@@ -68,8 +68,8 @@ func staffChangeCommand(add bool) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			changed, err := wire.OpsChangeStaff(cmd.Context(), cfg, email, add, store.Author{
-				Actor: operator(), Origin: "ops",
+			changed, err := operator.ChangeStaff(cmd.Context(), cfg, email, add, store.Author{
+				Actor: operatorName(), Origin: "ops",
 			})
 			if err != nil {
 				return err
@@ -83,7 +83,7 @@ func staffChangeCommand(add bool) *cobra.Command {
 	}
 }
 
-func writeStaff(out io.Writer, all []wire.StaffView) error {
+func writeStaff(out io.Writer, all []operator.StaffView) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	line(table, "SINCE", "ADDED BY", "LAST SIGNED IN", "ADDRESS")
 	for i := range all {

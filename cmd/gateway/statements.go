@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/chainaccess/gateway/billing/statement"
-	"github.com/chainaccess/gateway/cmd/internal/wire"
+	"github.com/chainaccess/gateway/cmd/internal/operator"
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/metering/plan"
 )
@@ -46,13 +46,13 @@ the customer gets it, and closes the period if that is possible.`,
 				if err := knownDate(args[1]); err != nil {
 					return err
 				}
-				told, err := wire.OpsStatement(cmd.Context(), cfg, args[0], args[1])
+				told, err := operator.Statement(cmd.Context(), cfg, args[0], args[1])
 				if err != nil {
 					return err
 				}
 				return writeJSON(cmd.OutOrStdout(), told)
 			}
-			_, periods, err := wire.OpsStatements(cmd.Context(), cfg, args[0])
+			_, periods, err := operator.Statements(cmd.Context(), cfg, args[0])
 			switch {
 			case err != nil:
 				return err
@@ -122,14 +122,14 @@ idempotent and safe to run at the same time as the sweep.`,
 			out := cmd.OutOrStdout()
 			if all {
 				log := slog.New(slog.NewTextHandler(cmd.ErrOrStderr(), nil))
-				return wire.OpsSweepStatements(cmd.Context(), cfg, log, func(sum statement.Swept) {
+				return operator.SweepStatements(cmd.Context(), cfg, log, func(sum statement.Swept) {
 					fmt.Fprintln(out, sweptWords(&sum))
 				})
 			}
 			if err := knownDate(args[1]); err != nil {
 				return err
 			}
-			closed, err := wire.OpsCloseStatement(cmd.Context(), cfg, args[0], args[1])
+			closed, err := operator.CloseStatement(cmd.Context(), cfg, args[0], args[1])
 			if err != nil {
 				return err
 			}
@@ -154,7 +154,7 @@ func sweptWords(s *statement.Swept) string {
 
 // tellClosed prints the result of closing a period. A period that is not closed is an error, so
 // that scripts notice it.
-func tellClosed(out io.Writer, period string, c *wire.ClosedPeriod) error {
+func tellClosed(out io.Writer, period string, c *operator.ClosedPeriod) error {
 	switch {
 	case c.Closed:
 		_, err := fmt.Fprintf(out, "closed: account %s, period %s, %s\n", c.Account, period, c.Hash)

@@ -6,13 +6,13 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/chainaccess/gateway/cmd/internal/wire"
+	"github.com/chainaccess/gateway/cmd/internal/operator"
 	"github.com/chainaccess/gateway/messaging/notify"
 	"github.com/chainaccess/gateway/messaging/ticket"
 )
 
 // writeTicket writes a complete ticket as text.
-func writeTicket(out io.Writer, v *wire.DeskTicketHistory) error {
+func writeTicket(out io.Writer, v *operator.DeskTicketHistory) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	line(table, "TICKET", v.Reference+", "+words(string(v.Status)))
 	line(table, "SUBJECT", notify.Spoken(v.Subject))
@@ -65,7 +65,7 @@ func writeEvidence(table io.Writer, e *ticket.Evidence) {
 }
 
 // deskWords returns a line of a ticket's history in words.
-func deskWords(h *wire.DeskHistoryLine) string {
+func deskWords(h *operator.DeskHistoryLine) string {
 	done := map[string]string{
 		"file": "filed it", "join": "reported the same problem again", "reply": "wrote", "resolve": "resolved it",
 		"reopen": "reopened it", "close": "closed it",

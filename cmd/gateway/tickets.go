@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chainaccess/gateway/cmd/internal/wire"
+	"github.com/chainaccess/gateway/cmd/internal/operator"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/messaging/notify"
@@ -63,7 +63,7 @@ func ticketsListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			all, err := wire.OpsTickets(cmd.Context(), cfg, f)
+			all, err := operator.Tickets(cmd.Context(), cfg, f)
 			switch {
 			case err != nil:
 				return err
@@ -145,7 +145,7 @@ func ticketShowCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			v, err := wire.OpsTicket(cmd.Context(), cfg, n)
+			v, err := operator.Ticket(cmd.Context(), cfg, n)
 			switch {
 			case err != nil:
 				return err
@@ -196,8 +196,8 @@ func (s *written) run(cmd *cobra.Command, reference string, resolve, must bool) 
 	if err != nil {
 		return err
 	}
-	v, err := wire.OpsReplyTicket(cmd.Context(), cfg, store.TicketReply{
-		Number: n, Actor: operator(), Text: text, Resolve: resolve, Reopen: s.reopen, Seen: &s.seen, At: time.Now(),
+	v, err := operator.ReplyTicket(cmd.Context(), cfg, store.TicketReply{
+		Number: n, Actor: operatorName(), Text: text, Resolve: resolve, Reopen: s.reopen, Seen: &s.seen, At: time.Now(),
 	})
 	if err != nil {
 		return err
@@ -257,7 +257,7 @@ func ticketResolveCommand() *cobra.Command {
 	return cmd
 }
 
-func writeTickets(out io.Writer, all []wire.DeskTicketView, limit int) error {
+func writeTickets(out io.Writer, all []operator.DeskTicketView, limit int) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	line(table, "TICKET", "STATUS", "PRIORITY", "CATEGORY", "CHANGED", "MESSAGES", "PLAN", "ACCOUNT", "SUBJECT")
 	for i := range all {

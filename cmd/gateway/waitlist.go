@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/chainaccess/gateway/cmd/internal/wire"
+	"github.com/chainaccess/gateway/cmd/internal/operator"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/messaging/notify"
@@ -60,7 +60,7 @@ func waitlistListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			all, err := wire.OpsWaitlist(cmd.Context(), cfg, chosen, last, limit)
+			all, err := operator.Waitlist(cmd.Context(), cfg, chosen, last, limit)
 			switch {
 			case err != nil:
 				return err
@@ -94,7 +94,7 @@ func waitlistInviteCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return wire.OpsInviteWaiting(cmd.Context(), cfg, emails, store.Author{Actor: operator(), Origin: "ops"},
+			return operator.InviteWaiting(cmd.Context(), cfg, emails, store.Author{Actor: operatorName(), Origin: "ops"},
 				func(email account.Email, what string) {
 					_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", notify.Spoken(email.Address()), what)
 				})
@@ -115,7 +115,7 @@ func waitlistRemoveCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			was, err := wire.OpsLeaveWaitlist(cmd.Context(), cfg, email)
+			was, err := operator.LeaveWaitlist(cmd.Context(), cfg, email)
 			if err != nil {
 				return err
 			}
@@ -129,7 +129,7 @@ func waitlistRemoveCommand() *cobra.Command {
 	}
 }
 
-func writeWaitlist(out io.Writer, all []wire.WaitingView, limit int) error {
+func writeWaitlist(out io.Writer, all []operator.WaitingView, limit int) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	line(table, "JOINED", "STATUS", "WHO", "NEWS", "ADDRESS", "SOURCE")
 	for i := range all {

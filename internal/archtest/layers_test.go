@@ -33,7 +33,8 @@ var (
 	}
 	doors   = []string{"api", "api/mcp", "api/console", "worker"}
 	serving = join(words, outside, flows, doors, []string{
-		"service", "internal/assets", "migrations", "cmd/internal/wire",
+		"service", "internal/assets", "migrations", "cmd/internal/connect", "cmd/internal/listen",
+		"cmd/internal/sideport", "cmd/internal/operator", "cmd/internal/wire",
 	})
 )
 
@@ -112,8 +113,13 @@ var layers = []rule{
 	{"internal/sandbox", words},
 	{"internal/devstack", []string{"internal/config"}},
 	// The programs.
+	{"cmd/internal/connect", join(words, outside, []string{"messaging/outbox", "workflows"})},
+	{"cmd/internal/listen", []string{"internal/config", "internal/telemetry", "metering/netlimit", "api/http1"}},
+	{"cmd/internal/sideport", []string{"internal/telemetry", "relay/upstream"}},
+	{"cmd/internal/operator", join(words, outside, flows, []string{"migrations", "cmd/internal/connect"})},
 	{"cmd/internal/wire", join(words, outside, flows, doors, []string{
-		"api/http1", "service", "internal/egress", "migrations",
+		"api/http1", "service", "internal/egress", "cmd/internal/connect", "cmd/internal/listen",
+		"cmd/internal/sideport",
 	})},
 	{"cmd/gateway", serving},
 	{"cmd/gateway-dev", join(serving, []string{"internal/sandbox", "internal/devstack"})},

@@ -29,11 +29,7 @@ const (
 
 // Clients and proxies that keep connections learn from an answer that theirs closes. Idle
 // connections are closed idleGrace after the last answer, when no request is on its way any more.
-// Connections that are established but not yet accepted are accepted within acceptRest.
-const (
-	idleGrace  = time.Second
-	acceptRest = 200 * time.Millisecond
-)
+const idleGrace = time.Second
 
 // apiServer is an HTTP server that can cancel its requests and wait for them.
 type apiServer struct {
@@ -138,27 +134,5 @@ func (r *running) wait(within time.Duration) error {
 	case <-timer.C:
 		return fmt.Errorf("%d requests did not end within %s of their connections; check their charges",
 			r.count.Load(), within)
-	}
-}
-
-// turnAway waits for the delay. Then it makes the kernel ignore new attempts to connect, and waits
-// acceptRest so that established connections are accepted. Where the kernel cannot do that, it
-// returns after the delay.
-func turnAway(listener net.Listener, after time.Duration, failed <-chan error) error {
-	if err := delay(after, failed); err != nil || !http1.TurnAway(listener) {
-		return err
-	}
-	return delay(acceptRest, failed)
-}
-
-// delay waits while calls are still served, and returns early if the server fails.
-func delay(d time.Duration, failed <-chan error) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case err := <-failed:
-		return err
 	}
 }

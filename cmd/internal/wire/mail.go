@@ -13,15 +13,6 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// serviceName is the name of the service in mails.
-const serviceName = "Chain Access Gateway"
-
-// newOutbox returns the outbox that prepares and queues mails.
-func newOutbox(cfg config.Config, s *store.Store) (*outbox.Outbox, error) {
-	house := notify.Site{Name: serviceName, URL: cfg.PublicURL, Contact: cfg.Contact}
-	return outbox.New(s, house, []byte(cfg.KeyPepper), time.Now)
-}
-
 // newMailSender returns the sender of queued mails. Without SMTP_URL they stay queued.
 func newMailSender(cfg config.Config, b *base, mails *outbox.Outbox, log *slog.Logger) (*outbox.Sender, error) {
 	var sender outbox.Deliverer

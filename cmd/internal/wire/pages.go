@@ -7,6 +7,7 @@ import (
 
 	"github.com/chainaccess/gateway/api"
 	"github.com/chainaccess/gateway/api/console"
+	"github.com/chainaccess/gateway/cmd/internal/connect"
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/payments/settlement"
 	"github.com/chainaccess/gateway/relay/chain"
@@ -33,10 +34,10 @@ func newDoors(cfg config.Config, b *base, routes []Route,
 	if o.Terms, err = newTerms(cfg, b.pool); err != nil {
 		return nil, nil, err
 	}
-	if o.Stripe, err = newStripe(cfg); err != nil {
+	if o.Stripe, err = connect.Stripe(cfg); err != nil {
 		return nil, nil, err
 	}
-	if o.Mails, err = newOutbox(cfg, b.store); err != nil {
+	if o.Mails, err = connect.Outbox(cfg, b.store); err != nil {
 		return nil, nil, err
 	}
 	o.WebhookSecret, o.Contact = cfg.StripeWebhookSecret, cfg.Contact

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"time"
 
+	"github.com/chainaccess/gateway/cmd/internal/connect"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/identity/people"
 	"github.com/chainaccess/gateway/internal/config"
@@ -13,7 +14,7 @@ import (
 //
 //nolint:gocritic // read once at the start
 func newPeople(cfg config.Config, b *base, hasher *account.Hasher) (*people.People, error) {
-	mails, err := newOutbox(cfg, b.store)
+	mails, err := connect.Outbox(cfg, b.store)
 	if err != nil {
 		return nil, err
 	}

@@ -4,10 +4,9 @@ import (
 	"context"
 	"log/slog"
 	"net"
-	"sync"
-	"sync/atomic"
 	"time"
 
+	"github.com/chainaccess/gateway/cmd/internal/listen"
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/telemetry"
 	"github.com/chainaccess/gateway/metering/meter"
@@ -21,11 +20,11 @@ func watchAPI(b *base, server *apiServer, recorder *store.Recorder, latencies *m
 	listener net.Listener,
 ) net.Listener {
 	b.metrics.WatchCache(calls.CacheFigures)
-	counted := &countedListener{Listener: listener}
+	counted := listen.Count(listener)
 	b.metrics.Calls.Expect(b.pool.Chains()...)
 	b.metrics.Gauge("gateway_http_requests_in_flight", "HTTP requests that are being handled; a batch is one.",
 		server.running.requests)
-	b.metrics.Gauge("gateway_http_connections_open", "Connections of clients that are open.", counted.connections)
+	b.metrics.Gauge("gateway_http_connections_open", "Connections of clients that are open.", counted.Connections)
 	b.metrics.Gauge("gateway_call_records_buffered", "Call records in memory that are not written yet.",
 		func() float64 { held, _ := recorder.Buffered(); return float64(held) })
 	b.metrics.Gauge("gateway_call_records_buffer_limit", "Call records that are held at most; more are dropped.",
@@ -43,35 +42,6 @@ func watchAPI(b *base, server *apiServer, recorder *store.Recorder, latencies *m
 			return float64(latencies.Dropped())
 		})
 	return counted
-}
-
-// countedListener counts open connections.
-type countedListener struct {
-	net.Listener
-	open atomic.Int64
-}
-
-// Accept waits for a connection and counts it.
-func (l *countedListener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err //nolint:wrapcheck // net/http checks its type
-	}
-	l.open.Add(1)
-	return &countedConn{Conn: c, closed: sync.OnceFunc(func() { l.open.Add(-1) })}, nil
-}
-
-func (l *countedListener) connections() float64 { return float64(l.open.Load()) }
-
-type countedConn struct {
-	net.Conn
-	closed func()
-}
-
-// Close closes the connection and decrements the count.
-func (c *countedConn) Close() error {
-	c.closed()
-	return c.Conn.Close() //nolint:wrapcheck // net/http checks its type
 }
 
 // newTracer returns the tracer that cfg configures; nil for none.

@@ -9,19 +9,20 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/chainaccess/gateway/cmd/internal/connect"
+	"github.com/chainaccess/gateway/cmd/internal/listen"
+	"github.com/chainaccess/gateway/cmd/internal/sideport"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/telemetry"
 	"github.com/chainaccess/gateway/metering/limits"
 	"github.com/chainaccess/gateway/metering/meter"
 	"github.com/chainaccess/gateway/metering/netlimit"
-	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream"
 	"github.com/chainaccess/gateway/store"
 	"github.com/chainaccess/gateway/workflows"
@@ -45,20 +46,20 @@ func openBase(ctx context.Context, cfg config.Config, providers config.Upstreams
 	if err != nil {
 		return nil, err
 	}
-	s, err := openRecord(ctx, cfg)
+	s, err := connect.Postgres(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkPepper(ctx, cfg, s); err != nil {
+	if err := connect.CheckPepper(ctx, cfg, s); err != nil {
 		s.Close()
 		return nil, err
 	}
 	m, err := meter.OpenTLS(ctx, cfg.RedisURL, cfg.RedisCertificates())
 	if err != nil {
 		s.Close()
-		return nil, unreachable("REDIS_URL", "Redis", err)
+		return nil, connect.Unreachable("REDIS_URL", "Redis", err)
 	}
-	settled, err := settleEpoch(ctx, s, m)
+	epoch, err := connect.ApplyEpoch(ctx, s, m)
 	if err != nil {
 		_ = m.Close()
 		s.Close()
@@ -68,37 +69,23 @@ func openBase(ctx context.Context, cfg config.Config, providers config.Upstreams
 	m.Measure(metrics.Pipelines)
 	b := &base{
 		store: s, meter: m, pool: pool, board: upstream.NewBoard(m.Client()), metrics: metrics,
-		deployment: settled.ID.String(),
+		deployment: epoch.ID.String(),
 	}
-	b.tellEpoch(settled, nil, log)
+	b.reportEpoch(epoch, nil, log)
 	return b, nil
 }
 
-// unreachable returns a one-line error that names the variable to check; the libraries' errors have
-// several lines.
-func unreachable(variable, server string, err error) error {
-	return fmt.Errorf("%s: %s cannot be used; check that it runs and that the address is right: %s", variable, server,
-		strings.Join(strings.Fields(err.Error()), " "))
-}
-
 // sidePort returns the port of the role's metrics.
-func (b *base) sidePort(cfg config.Config, ready http.Handler) sidePort {
-	return sidePort{cfg.MetricsAddress, cfg.ProfileToken, b.metrics, ready}
+func (b *base) sidePort(cfg config.Config, ready http.Handler) sideport.Port {
+	return sideport.Port{
+		Address: cfg.MetricsAddress, ProfileToken: cfg.ProfileToken, Metrics: b.metrics, Ready: ready,
+	}
 }
 
 func (b *base) close() {
 	b.pool.Close()
 	_ = b.meter.Close() // nothing uses it any more
 	b.store.Close()
-}
-
-// ChainNames returns the chains that the upstreams file may name.
-func ChainNames() []string {
-	var names []string
-	for _, c := range chain.All() {
-		names = append(names, string(c.ID))
-	}
-	return names
 }
 
 const boardInterval = 500 * time.Millisecond
@@ -128,12 +115,12 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 	if err != nil {
 		return err
 	}
-	temporal, err := dialTemporal(cfg, b.deployment, tracer, log)
+	temporal, err := connect.Temporal(cfg, b.deployment, tracer, log)
 	if err != nil {
 		return err
 	}
 	defer temporal.Close()
-	if err := foreign(temporal.gate.check(ctx)); err != nil {
+	if err := connect.Foreign(temporal.Gate.Check(ctx)); err != nil {
 		return err
 	}
 	figures, err := cfg.NetworkFigures()
@@ -152,9 +139,9 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 	}
 	server := newAPIServer(ctx, besides(f.handler, routes), cfg, log)
 	entrance := listener
-	taken := bounded(watchAPI(b, server, f.recorder, f.latencies, f.relay, listener), boundsOf(&cfg),
+	taken := listen.Bound(watchAPI(b, server, f.recorder, f.latencies, f.relay, listener), listen.BoundsOf(&cfg),
 		server.http.CloseOldestIdle, log)
-	taken.watch(b.metrics)
+	taken.Watch(b.metrics)
 
 	// Read the board until the last call is answered.
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
@@ -162,9 +149,9 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 	background.Go(func() { b.board.Watch(watching, b.pool, boardInterval, log) })
 	background.Go(func() { b.board.ReportFigures(watching, b.pool, uuid.NewString(), log) })
 	background.Go(func() { reloads.follow(watching, b.pool, log, func() { f.relocate(log) }) })
-	background.Go(func() { b.sidePort(cfg, nil).serve(watching, log) })
+	background.Go(func() { b.sidePort(cfg, nil).Serve(watching, log) })
 	background.Go(func() { health.run(watching) })
-	background.Go(func() { b.watchDeployment(watching, temporal.gate, end, log) })
+	background.Go(func() { b.watchDeployment(watching, temporal.Gate, end, log) })
 	background.Go(func() { f.limits.RunReclaims(watching, log, countLost(b.metrics)) })
 
 	failed := make(chan error, 1)
@@ -173,7 +160,7 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 	select {
 	case <-ctx.Done():
 		close(f.draining)
-		err = turnAway(entrance, cfg.DrainDelay, failed)
+		err = listen.TurnAway(entrance, cfg.DrainDelay, failed)
 	case err = <-failed:
 		close(f.draining)
 	}
@@ -183,7 +170,7 @@ func Serve(ctx context.Context, cfg config.Config, providers config.Upstreams, l
 	closeTracer(ctx, tracer, log)
 	stopWatching()
 	background.Wait()
-	return errors.Join(err, foreign(context.Cause(ctx)))
+	return errors.Join(err, connect.Foreign(context.Cause(ctx)))
 }
 
 // countLost counts the outcomes of calls whose admission reply was lost.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/chainaccess/gateway/cmd/internal/connect"
 	"github.com/chainaccess/gateway/cmd/internal/wire"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/config"
@@ -232,8 +233,10 @@ func sums(t *testing.T, databaseURL, query string) map[string]figures {
 }
 
 const (
-	usageQuery = `SELECT chain || ' ' || method || ' ' || outcome || ' ' || tier, sum(requests)::bigint, sum(units)::bigint FROM usage_hours GROUP BY 1`
-	callsQuery = `SELECT chain || ' ' || method || ' ' || outcome || ' ' || tier, count(*), sum(units)::bigint FROM calls GROUP BY 1`
+	usageQuery = `SELECT chain || ' ' || method || ' ' || outcome || ' ' || tier, sum(requests)::bigint, ` +
+		`sum(units)::bigint FROM usage_hours GROUP BY 1`
+	callsQuery = `SELECT chain || ' ' || method || ' ' || outcome || ' ' || tier, count(*), sum(units)::bigint FROM ` +
+		`calls GROUP BY 1`
 )
 
 func TestRoles_CallsAreRelayedAndBecomeExactlyTheirUsageRows(t *testing.T) {
@@ -390,7 +393,7 @@ func TestRoles_NameTheServerThatDoesNotAnswer(t *testing.T) {
 func TestChainNames_AreTheSixChains(t *testing.T) {
 	t.Parallel()
 	want := "eth_mainnet base_mainnet arbitrum_one optimism_mainnet polygon_pos solana_mainnet"
-	if got := strings.Join(wire.ChainNames(), " "); got != want {
+	if got := strings.Join(connect.ChainNames(), " "); got != want {
 		t.Errorf("got %s", got)
 	}
 }

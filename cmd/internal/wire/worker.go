@@ -11,6 +11,8 @@ import (
 
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/billing/statement"
+	"github.com/chainaccess/gateway/cmd/internal/connect"
+	"github.com/chainaccess/gateway/cmd/internal/sideport"
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/telemetry"
 	"github.com/chainaccess/gateway/metering/flush"
@@ -40,7 +42,7 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	flusher := newFlusher(b, log)
-	mails, err := newOutbox(cfg, b.store)
+	mails, err := connect.Outbox(cfg, b.store)
 	if err != nil {
 		return err
 	}
@@ -77,11 +79,11 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 	watching, stopWatching := context.WithCancel(context.WithoutCancel(ctx))
 	var background sync.WaitGroup
 	background.Go(func() { reloads.follow(watching, b.pool, log, w.ChainsChanged) })
-	background.Go(func() { b.sidePort(cfg, workerReadiness(w.Ready, b.pool)).serve(watching, log) })
+	background.Go(func() { b.sidePort(cfg, sideport.WorkerReadiness(w.Ready, b.pool)).Serve(watching, log) })
 	background.Go(func() { accountLimits.RunPushes(watching, log) })
 	health := watchRedis(b.meter, b.metrics, log, true)
 	background.Go(func() { health.run(watching) })
-	background.Go(func() { b.watchDeployment(watching, temporal.gate, end, log) })
+	background.Go(func() { b.watchDeployment(watching, temporal.Gate, end, log) })
 	background.Go(func() { accountLimits.RunReclaims(watching, log, countLost(b.metrics)) })
 	// Settlements are read from the upstreams that the board reports as usable.
 	background.Go(func() { b.board.Watch(watching, b.pool, boardInterval, log) })
@@ -100,17 +102,19 @@ func Work(ctx context.Context, cfg config.Config, providers config.Upstreams, fl
 	}
 	stopWatching()
 	background.Wait()
-	return errors.Join(err, foreign(context.Cause(ctx)))
+	return errors.Join(err, connect.Foreign(context.Cause(ctx)))
 }
 
 // openTemporal connects the worker to Temporal, with tracing, and refuses a namespace of another
 // deployment. The caller must call the returned function to close it.
-func openTemporal(ctx context.Context, cfg config.Config, b *base, log *slog.Logger) (*temporalClient, func(), error) {
+func openTemporal(ctx context.Context, cfg config.Config, b *base, log *slog.Logger) (
+	*connect.TemporalClient, func(), error,
+) {
 	tracer, err := newTracer(ctx, cfg, "worker", log)
 	if err != nil {
 		return nil, nil, err
 	}
-	temporal, err := dialTemporal(cfg, b.deployment, tracer, log)
+	temporal, err := connect.Temporal(cfg, b.deployment, tracer, log)
 	if err != nil {
 		closeTracer(ctx, tracer, log)
 		return nil, nil, err
@@ -119,7 +123,7 @@ func openTemporal(ctx context.Context, cfg config.Config, b *base, log *slog.Log
 		temporal.Close()
 		closeTracer(ctx, tracer, log)
 	}
-	if err := foreign(temporal.gate.check(ctx)); err != nil {
+	if err := connect.Foreign(temporal.Gate.Check(ctx)); err != nil {
 		closeAll()
 		return nil, nil, err
 	}

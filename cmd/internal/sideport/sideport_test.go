@@ -1,4 +1,4 @@
-package wire
+package sideport
 
 import (
 	"net/http"
@@ -38,7 +38,7 @@ func TestMetrics_OnLoopbackAnswerOnlyRequestsThatNameThisMachine(t *testing.T) {
 				token = profileToken
 				ask.Header.Set("Authorization", "Bearer "+token)
 			}
-			sidePort{profileToken: token, metrics: m}.handler(tc.loopback).ServeHTTP(answer, ask)
+			Port{ProfileToken: token, Metrics: m}.handler(tc.loopback).ServeHTTP(answer, ask)
 			if answer.Code != tc.status {
 				t.Errorf("%s of host %q, loopback %v: %d, want %d", path, tc.host, tc.loopback, answer.Code, tc.status)
 			}
@@ -80,7 +80,7 @@ func TestProfiles_NeedATokenOffLoopback(t *testing.T) {
 			if tc.shown != "" {
 				ask.Header.Set("Authorization", tc.shown)
 			}
-			sidePort{profileToken: tc.token, metrics: telemetry.NewMetrics()}.handler(tc.loopback).ServeHTTP(
+			Port{ProfileToken: tc.token, Metrics: telemetry.NewMetrics()}.handler(tc.loopback).ServeHTTP(
 				answer, ask)
 			if answer.Code != tc.status ||
 				(tc.status != http.StatusOK && strings.Contains(answer.Body.String(), "canary")) {

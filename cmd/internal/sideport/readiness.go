@@ -1,4 +1,4 @@
-package wire
+package sideport
 
 import (
 	"encoding/json"
@@ -13,9 +13,9 @@ type readiness struct {
 	Checks map[string]string `json:"checks"` // by check: "ok", or what is wrong
 }
 
-// workerReadiness returns the handler of the worker's /readyz: whether workflows run, usage is
+// WorkerReadiness returns the handler of the worker's /readyz: whether workflows run, usage is
 // flushed and heads are recent. It routes no traffic: old heads are this role's own failure.
-func workerReadiness(work func() error, pool *upstream.Pool) http.Handler {
+func WorkerReadiness(work func() error, pool *upstream.Pool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		said, status := readiness{"ready", map[string]string{"work": "ok"}}, http.StatusOK
 		if err := work(); err != nil {

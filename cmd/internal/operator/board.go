@@ -1,9 +1,10 @@
-package wire
+package operator
 
 import (
 	"context"
 	"time"
 
+	"github.com/chainaccess/gateway/cmd/internal/connect"
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/redisconn"
 	"github.com/chainaccess/gateway/relay/chain"
@@ -27,17 +28,17 @@ const boardTimeout = 10 * time.Second
 func withBoard(ctx context.Context, cfg config.Config, use func(context.Context, *upstream.Board) error) error {
 	where, err := redisconn.Parse(cfg.RedisURL)
 	if err != nil {
-		return unreachable("REDIS_URL", "Redis", err)
+		return connect.Unreachable("REDIS_URL", "Redis", err)
 	}
 	rdb, err := redisconn.Open(where, cfg.RedisCertificates())
 	if err != nil {
-		return unreachable("REDIS_URL", "Redis", err)
+		return connect.Unreachable("REDIS_URL", "Redis", err)
 	}
 	defer func() { _ = rdb.Close() }()
 	ctx, cancel := context.WithTimeout(ctx, boardTimeout)
 	defer cancel()
 	if err := use(ctx, upstream.NewBoard(rdb)); err != nil {
-		return unreachable("REDIS_URL", "Redis", err)
+		return connect.Unreachable("REDIS_URL", "Redis", err)
 	}
 	return nil
 }

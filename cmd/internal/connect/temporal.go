@@ -1,4 +1,4 @@
-package wire
+package connect
 
 import (
 	"context"
@@ -21,26 +21,26 @@ import (
 	"github.com/chainaccess/gateway/workflows"
 )
 
-// temporalClient is a connection that does nothing in a namespace until that is known to be this
+// TemporalClient is a connection that does nothing in a namespace until that is known to be this
 // deployment's.
-type temporalClient struct {
+type TemporalClient struct {
 	client.Client
 
-	gate *namespaceGate
+	Gate *NamespaceGate
 }
 
-// dialTemporal returns a client that connects on first use, so that a role starts and works while
+// Temporal returns a client that connects on first use, so that a role starts and works while
 // Temporal is down. deployment is the deployment's id in PostgreSQL.
 //
 //nolint:gocritic // a copy does no harm
-func dialTemporal(cfg config.Config, deployment string, tracer *telemetry.Tracer,
+func Temporal(cfg config.Config, deployment string, tracer *telemetry.Tracer,
 	log *slog.Logger,
-) (*temporalClient, error) {
+) (*TemporalClient, error) {
 	traced, err := traceWorkflows(tracer)
 	if err != nil {
 		return nil, err
 	}
-	gate := &namespaceGate{namespace: cfg.TemporalNamespace, deployment: deployment}
+	gate := &NamespaceGate{namespace: cfg.TemporalNamespace, deployment: deployment}
 	temporal, err := client.NewLazyClient(client.Options{
 		HostPort: cfg.TemporalAddress, Namespace: cfg.TemporalNamespace,
 		Logger: temporallog.NewStructuredLogger(log), Interceptors: traced, TrafficController: gate,
@@ -49,12 +49,12 @@ func dialTemporal(cfg config.Config, deployment string, tracer *telemetry.Tracer
 		return nil, fmt.Errorf("TEMPORAL_ADDRESS: %w", err)
 	}
 	gate.temporal = temporal
-	return &temporalClient{temporal, gate}, nil
+	return &TemporalClient{temporal, gate}, nil
 }
 
-// namespaceGate blocks calls until the namespace is marked as this deployment's. Until its owner is
+// NamespaceGate blocks calls until the namespace is marked as this deployment's. Until its owner is
 // known, each call checks again.
-type namespaceGate struct {
+type NamespaceGate struct {
 	temporal              client.Client
 	namespace, deployment string
 
@@ -75,16 +75,16 @@ var ungated = map[string]bool{
 }
 
 // CheckCallAllowed is called by the SDK before each call.
-func (g *namespaceGate) CheckCallAllowed(ctx context.Context, method string, _, _ any) error {
+func (g *NamespaceGate) CheckCallAllowed(ctx context.Context, method string, _, _ any) error {
 	if g.open.Load() || ctx.Value(asks{}) != nil || ungated[method[strings.LastIndexByte(method, '/')+1:]] {
 		return nil
 	}
 	asked := g.asking.DoChan("", func() (any, error) {
-		return nil, g.check(context.WithoutCancel(ctx)) // other calls wait for it, too
+		return nil, g.Check(context.WithoutCancel(ctx)) // other calls wait for it, too
 	})
 	select {
 	case r := <-asked:
-		if errors.Is(r.Err, errNotOurs) {
+		if errors.Is(r.Err, ErrNotOurs) {
 			return serviceerror.ToStatus(serviceerror.NewFailedPrecondition(r.Err.Error())).Err()
 		}
 		if r.Err != nil {
@@ -96,9 +96,9 @@ func (g *namespaceGate) CheckCallAllowed(ctx context.Context, method string, _, 
 	}
 }
 
-// check checks the owner of the namespace and marks it if it has none. errNotOurs closes the gate;
+// Check checks the owner of the namespace and marks it if it has none. ErrNotOurs closes the gate;
 // another error leaves it unchanged.
-func (g *namespaceGate) check(ctx context.Context) error {
+func (g *NamespaceGate) Check(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithValue(ctx, asks{}, true), gateTimeout)
 	defer cancel()
 	owner, err := workflows.ClaimNamespace(ctx, g.temporal.WorkflowService(), g.namespace, g.deployment)
@@ -111,7 +111,7 @@ func (g *namespaceGate) check(ctx context.Context) error {
 			"TEMPORAL_NAMESPACE: the namespace %q %w (%s; this one, by DATABASE_URL, is %s): give each a namespace "+
 				"of its own, `temporal operator namespace create -n NAME`, or correct the address. If the other is "+
 				"gone for good: `temporal workflow terminate -n %s -w %s`",
-			g.namespace, errNotOurs, owner, g.deployment, g.namespace, workflows.DeploymentWorkflow)
+			g.namespace, ErrNotOurs, owner, g.deployment, g.namespace, workflows.DeploymentWorkflow)
 	}
 	g.open.Store(true)
 	return nil

@@ -1,8 +1,11 @@
-package wire
+// Package sideport serves the port next to the API's: metrics, profiles, and the readiness of the
+// worker.
+package sideport
 
 import (
 	"context"
 	"crypto/subtle"
+	"errors"
 	"log/slog"
 	"net"
 	"net/http"
@@ -24,18 +27,18 @@ const (
 	scrapesAtOnce        = 4
 )
 
-// sidePort is the port next to the API's: metrics, profiles, and the readiness of the worker.
-type sidePort struct {
-	address      string
-	profileToken string
-	metrics      *telemetry.Metrics
-	ready        http.Handler // of /readyz; nil for none
+// Port is the side port of one role.
+type Port struct {
+	Address      string
+	ProfileToken string
+	Metrics      *telemetry.Metrics
+	Ready        http.Handler // of /readyz; nil for none
 }
 
-// serve serves the port until ctx ends. If the port is not available, that is logged and does not
+// Serve serves the port until ctx ends. If the port is not available, that is logged and does not
 // stop the role.
-func (p sidePort) serve(ctx context.Context, log *slog.Logger) {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", p.address)
+func (p Port) Serve(ctx context.Context, log *slog.Logger) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", p.Address)
 	if err != nil {
 		log.Error("metrics are not served: set METRICS_ADDRESS to a free port", "error", err)
 		return
@@ -48,7 +51,7 @@ func (p sidePort) serve(ctx context.Context, log *slog.Logger) {
 	log.Info("metrics", "address", listener.Addr().String())
 	stop := context.AfterFunc(ctx, func() { _ = server.Close() })
 	defer stop()
-	if err := ignoreClosed(server.Serve(listener)); err != nil {
+	if err := server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 		log.Error("metrics are no longer served", "error", err)
 	}
 }
@@ -57,18 +60,18 @@ func (p sidePort) serve(ctx context.Context, log *slog.Logger) {
 // rebinding: a web page that an operator opens can resolve its own name to 127.0.0.1 and would
 // otherwise read what is served here. On other addresses profiles need the token, because they show
 // memory.
-func (p sidePort) handler(loopback bool) http.Handler {
+func (p Port) handler(loopback bool) http.Handler {
 	profiles := http.NewServeMux()
 	profiles.HandleFunc("GET /debug/pprof/", pprof.Index)
 	profiles.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
 	profiles.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
 	mux := http.NewServeMux()
 	mux.Handle("GET /debug/pprof/", p.guarded(profiles, loopback))
-	mux.Handle("GET /metrics", promhttp.HandlerFor(p.metrics.Registry, promhttp.HandlerOpts{
+	mux.Handle("GET /metrics", promhttp.HandlerFor(p.Metrics.Registry, promhttp.HandlerOpts{
 		MaxRequestsInFlight: scrapesAtOnce, Timeout: scrapeTimeout, ProcessStartTime: time.Now(),
 	}))
-	if p.ready != nil {
-		mux.Handle("GET /readyz", p.ready)
+	if p.Ready != nil {
+		mux.Handle("GET /readyz", p.Ready)
 	}
 	if !loopback {
 		return mux
@@ -83,14 +86,14 @@ func (p sidePort) handler(loopback bool) http.Handler {
 }
 
 // guarded requires the token; on loopback it allows everybody if no token is set.
-func (p sidePort) guarded(next http.Handler, loopback bool) http.Handler {
+func (p Port) guarded(next http.Handler, loopback bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		shown := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 		switch {
-		case p.profileToken == "" && loopback, p.profileToken != "" && subtle.ConstantTimeCompare([]byte(shown),
-			[]byte(p.profileToken)) == 1:
+		case p.ProfileToken == "" && loopback, p.ProfileToken != "" && subtle.ConstantTimeCompare([]byte(shown),
+			[]byte(p.ProfileToken)) == 1:
 			next.ServeHTTP(w, r)
-		case p.profileToken == "":
+		case p.ProfileToken == "":
 			http.Error(w, "profiles are off on this address: set PROFILE_TOKEN, or METRICS_ADDRESS to one of 127.0.0.1",
 				http.StatusForbidden)
 		default:

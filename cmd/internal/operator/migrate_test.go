@@ -1,4 +1,4 @@
-package wire_test
+package operator_test
 
 import (
 	"bytes"
@@ -8,16 +8,16 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"github.com/chainaccess/gateway/cmd/internal/wire"
+	"github.com/chainaccess/gateway/cmd/internal/operator"
 	"github.com/chainaccess/gateway/internal/testkit"
 	"github.com/chainaccess/gateway/migrations"
 )
 
 // migrate runs Migrate and returns its output, line by line.
-func migrate(t *testing.T, databaseURL string, d wire.Direction) []string {
+func migrate(t *testing.T, databaseURL string, d operator.Direction) []string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := wire.Migrate(t.Context(), databaseURL, d, &out); err != nil {
+	if err := operator.Migrate(t.Context(), databaseURL, d, &out); err != nil {
 		t.Fatalf("migrate %s: %v", d, err)
 	}
 	return strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
@@ -26,7 +26,7 @@ func migrate(t *testing.T, databaseURL string, d wire.Direction) []string {
 // states counts the lines of migrate status by state.
 func states(t *testing.T, databaseURL string) (applied, pending int) {
 	t.Helper()
-	for _, line := range migrate(t, databaseURL, wire.Status) {
+	for _, line := range migrate(t, databaseURL, operator.Status) {
 		switch state, _, _ := strings.Cut(line, " "); state {
 		case "applied":
 			applied++
@@ -54,23 +54,23 @@ func TestMigrate_GoesUpAndDownAndReportsTheStatus(t *testing.T) {
 		}
 	}
 	check("before the first run", 0)
-	if lines := migrate(t, db, wire.Up); len(lines) != all {
+	if lines := migrate(t, db, operator.Up); len(lines) != all {
 		t.Errorf("up prints %q, want a line for each of %d migrations", lines, all)
 	}
 	check("after up", all)
-	if lines := migrate(t, db, wire.Up); len(lines) != 1 || !strings.Contains(lines[0], "up to date") {
+	if lines := migrate(t, db, operator.Up); len(lines) != 1 || !strings.Contains(lines[0], "up to date") {
 		t.Errorf("up again prints %q", lines)
 	}
-	if lines := migrate(t, db, wire.Down); len(lines) != 1 {
+	if lines := migrate(t, db, operator.Down); len(lines) != 1 {
 		t.Errorf("down prints %q, want the one migration it took back", lines)
 	}
 	check("after down", all-1)
-	if lines := migrate(t, db, wire.Up); len(lines) != 1 {
+	if lines := migrate(t, db, operator.Up); len(lines) != 1 {
 		t.Errorf("up after down prints %q, want the one migration that was pending", lines)
 	}
 	check("after up again", all)
 	for range all {
-		migrate(t, db, wire.Down)
+		migrate(t, db, operator.Down)
 	}
 	check("after every down", 0)
 }
@@ -81,7 +81,7 @@ func TestMigrate_ConcurrentRunsApplyEachOnce(t *testing.T) {
 	db := testkit.EmptyPostgres(t)
 	var group errgroup.Group
 	for range 4 {
-		group.Go(func() error { return wire.Migrate(t.Context(), db, wire.Up, io.Discard) })
+		group.Go(func() error { return operator.Migrate(t.Context(), db, operator.Up, io.Discard) })
 	}
 	if err := group.Wait(); err != nil {
 		t.Fatal(err)
@@ -93,20 +93,21 @@ func TestMigrate_ConcurrentRunsApplyEachOnce(t *testing.T) {
 
 func TestMigrate_ErrorsShowNoPassword(t *testing.T) {
 	t.Parallel()
+	const canary = "password-canary"
 	for _, tc := range []struct {
 		url string
-		d   wire.Direction
+		d   operator.Direction
 	}{
-		{"postgres://u:" + canary + "@" + testkit.ClosedAddress(t) + "/x", wire.Up},
-		{"postgres://u:" + canary + "@" + testkit.ClosedAddress(t) + "/x?sslmode=bogus", wire.Status},
-		{"postgres://u:" + canary + "%zz@host/x", wire.Down},
+		{"postgres://u:" + canary + "@" + testkit.ClosedAddress(t) + "/x", operator.Up},
+		{"postgres://u:" + canary + "@" + testkit.ClosedAddress(t) + "/x?sslmode=bogus", operator.Status},
+		{"postgres://u:" + canary + "%zz@host/x", operator.Down},
 	} {
-		err := wire.Migrate(t.Context(), tc.url, tc.d, io.Discard)
+		err := operator.Migrate(t.Context(), tc.url, tc.d, io.Discard)
 		if err == nil || strings.Contains(err.Error(), canary) {
 			t.Errorf("%s: %v", tc.d, err)
 		}
 	}
-	if err := wire.Migrate(t.Context(), testkit.EmptyPostgres(t), "sideways", io.Discard); err == nil ||
+	if err := operator.Migrate(t.Context(), testkit.EmptyPostgres(t), "sideways", io.Discard); err == nil ||
 		!strings.Contains(err.Error(), "up, down or status") {
 		t.Errorf("an unknown direction: %v", err)
 	}

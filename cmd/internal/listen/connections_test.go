@@ -1,4 +1,4 @@
-package wire
+package listen
 
 import (
 	"bufio"
@@ -31,11 +31,11 @@ func listen(t *testing.T, family, address string) net.Listener {
 }
 
 // serveBounded serves "ok" within the bounds, as the gateway does.
-func serveBounded(t *testing.T, family, address string, b connectionBounds) (net.Addr, *connections) {
+func serveBounded(t *testing.T, family, address string, b Bounds) (net.Addr, *Connections) {
 	t.Helper()
 	ok := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") })
 	server := http1.New(api.NewServer(ok, time.Minute, slog.New(slog.DiscardHandler)), time.Now, api.BusyPaths()...)
-	l := bounded(listen(t, family, address), b, server.CloseOldestIdle, slog.New(slog.DiscardHandler))
+	l := Bound(listen(t, family, address), b, server.CloseOldestIdle, slog.New(slog.DiscardHandler))
 	var served sync.WaitGroup
 	served.Go(func() { _ = server.Serve(l) })
 	t.Cleanup(func() {
@@ -84,7 +84,7 @@ func nothingIdle(int) int { return 0 }
 
 func TestConnections_BeyondTheBoundWaitForOneToEnd(t *testing.T) {
 	t.Parallel()
-	l := bounded(listen(t, "tcp4", "127.0.0.1:0"), connectionBounds{all: 1}, nothingIdle, slog.New(slog.DiscardHandler))
+	l := Bound(listen(t, "tcp4", "127.0.0.1:0"), Bounds{all: 1}, nothingIdle, slog.New(slog.DiscardHandler))
 	t.Cleanup(func() { _ = l.Close() })
 	for range 2 {
 		dial(t, "127.0.0.1", l.Addr())
@@ -123,7 +123,7 @@ func TestConnections_BoundThatTheProcessCannotKeepIsReported(t *testing.T) {
 	}
 	for _, limit := range []int{16, 1 << 20} {
 		var log bytes.Buffer
-		bounded(nil, connectionBounds{all: limit}, nothingIdle, slog.New(slog.NewTextHandler(&log, nil)))
+		Bound(nil, Bounds{all: limit}, nothingIdle, slog.New(slog.NewTextHandler(&log, nil)))
 		if told := strings.Contains(log.String(), "MAX_CONNECTIONS"); told != (files.Max < uint64(limit+spareFiles)) {
 			t.Errorf("with %d files and %d connections the log says %q", files.Max, limit, log.String())
 		}
@@ -132,8 +132,8 @@ func TestConnections_BoundThatTheProcessCannotKeepIsReported(t *testing.T) {
 
 func TestBoundsOf_AddressesHaveNoneBehindProxies(t *testing.T) {
 	t.Parallel()
-	for proxies, want := range map[int]connectionBounds{0: {16, 4}, 1: {16, 0}} {
-		if got := boundsOf(&config.Config{
+	for proxies, want := range map[int]Bounds{0: {16, 4}, 1: {16, 0}} {
+		if got := BoundsOf(&config.Config{
 			MaxConnections: 16, MaxConnectionsPerAddress: 4, TrustedProxies: proxies,
 		}); got != want {
 			t.Errorf("behind %d proxies the bounds are %+v, want %+v", proxies, got, want)
@@ -145,7 +145,7 @@ func TestBoundsOf_AddressesHaveNoneBehindProxies(t *testing.T) {
 func TestConnections_OfOneAddressLeaveRoomForOthers(t *testing.T) {
 	t.Parallel()
 	const all, perAddress = 64, 8
-	address, l := serveBounded(t, "tcp4", "127.0.0.1:0", connectionBounds{all, perAddress})
+	address, l := serveBounded(t, "tcp4", "127.0.0.1:0", Bounds{all, perAddress})
 	attacker := make([]net.Conn, 0, 4*all)
 	for range 4 * all {
 		attacker = append(attacker, dial(t, "127.0.0.66", address))
@@ -184,7 +184,7 @@ func TestConnections_OfOneAddressLeaveRoomForOthers(t *testing.T) {
 
 func TestConnections_OfOneIPv6NetworkAreBoundTogether(t *testing.T) {
 	t.Parallel()
-	address, l := serveBounded(t, "tcp6", "[::1]:0", connectionBounds{64, 2})
+	address, l := serveBounded(t, "tcp6", "[::1]:0", Bounds{64, 2})
 	for range 5 {
 		dial(t, "::1", address)
 	}
@@ -198,7 +198,7 @@ func TestConnections_OfOneIPv6NetworkAreBoundTogether(t *testing.T) {
 func TestConnections_OldestIdleMakeRoom(t *testing.T) {
 	t.Parallel()
 	const all = 32
-	address, l := serveBounded(t, "tcp4", "127.0.0.1:0", connectionBounds{all: all})
+	address, l := serveBounded(t, "tcp4", "127.0.0.1:0", Bounds{all: all})
 	held := make([]net.Conn, 0, all)
 	for range all {
 		c := dial(t, "127.0.0.1", address)

@@ -1,4 +1,4 @@
-package wire
+package operator
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/lock"
 
+	"github.com/chainaccess/gateway/cmd/internal/connect"
 	"github.com/chainaccess/gateway/migrations"
 )
 
@@ -34,7 +35,7 @@ func Migrate(ctx context.Context, databaseURL string, d Direction, out io.Writer
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	if err := db.PingContext(ctx); err != nil {
-		return unreachable("DATABASE_URL", "PostgreSQL", err)
+		return connect.Unreachable("DATABASE_URL", "PostgreSQL", err)
 	}
 	locker, err := lock.NewPostgresSessionLocker()
 	if err != nil {

@@ -1,4 +1,4 @@
-package wire
+package operator
 
 import (
 	"context"
@@ -13,10 +13,10 @@ import (
 	"github.com/chainaccess/gateway/store"
 )
 
-// OpsStatements returns the billing periods of an account, newest first.
+// Statements returns the billing periods of an account, newest first.
 //
 //nolint:gocritic // a copy does no harm
-func OpsStatements(ctx context.Context, cfg config.Config,
+func Statements(ctx context.Context, cfg config.Config,
 	subject string,
 ) (id account.ID, periods []statement.Entry, err error) {
 	err = withStatements(ctx, cfg, func(s *store.Store, book *statement.Book) error {
@@ -31,10 +31,10 @@ func OpsStatements(ctx context.Context, cfg config.Config,
 	return id, periods, err
 }
 
-// OpsStatement returns the statement of a period.
+// Statement returns the statement of a period.
 //
 //nolint:gocritic // a copy does no harm
-func OpsStatement(ctx context.Context, cfg config.Config,
+func Statement(ctx context.Context, cfg config.Config,
 	subject, period string,
 ) (told statement.Statement, err error) {
 	err = withStatements(ctx, cfg, func(s *store.Store, book *statement.Book) error {
@@ -61,11 +61,11 @@ type ClosedPeriod struct {
 	Watermark time.Time // of the account's flushed usage; zero when none was flushed
 }
 
-// OpsCloseStatement closes a period of an account if all its usage is flushed; otherwise the result
+// CloseStatement closes a period of an account if all its usage is flushed; otherwise the result
 // has the period's end and the watermark. It does not need Temporal.
 //
 //nolint:gocritic // a copy does no harm
-func OpsCloseStatement(ctx context.Context, cfg config.Config,
+func CloseStatement(ctx context.Context, cfg config.Config,
 	subject, period string,
 ) (closed ClosedPeriod, err error) {
 	err = withStatements(ctx, cfg, func(s *store.Store, book *statement.Book) error {
@@ -91,11 +91,11 @@ func OpsCloseStatement(ctx context.Context, cfg config.Config,
 	return closed, err
 }
 
-// OpsSweepStatements closes the periods of all accounts that are over and flushed, as the daily
+// SweepStatements closes the periods of all accounts that are over and flushed, as the daily
 // sweep does, and calls tell with the totals after each page.
 //
 //nolint:gocritic // a copy does no harm
-func OpsSweepStatements(ctx context.Context, cfg config.Config, log *slog.Logger,
+func SweepStatements(ctx context.Context, cfg config.Config, log *slog.Logger,
 	tell func(sum statement.Swept),
 ) error {
 	return withStatements(ctx, cfg, func(_ *store.Store, book *statement.Book) error {

@@ -1,4 +1,4 @@
-package wire
+package operator
 
 import (
 	"context"
@@ -21,8 +21,8 @@ const (
 	shownChanges = 10
 )
 
-// OpsAccount returns an account by its id, the id of one of its keys or the prefix of one.
-func OpsAccount(ctx context.Context, cfg config.Config, subject string) (AccountView, error) {
+// Account returns an account by its id, the id of one of its keys or the prefix of one.
+func Account(ctx context.Context, cfg config.Config, subject string) (AccountView, error) {
 	var v AccountView
 	err := withRecordOnly(ctx, cfg, func(s *store.Store, f *limits.Limits) error {
 		a, err := find(ctx, s, subject)

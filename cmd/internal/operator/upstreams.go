@@ -1,4 +1,6 @@
-package wire
+// Package operator does what operators ask for on the command line: migrations, keys, and the
+// commands of `gateway ops`. The program only parses arguments and prints the results.
+package operator
 
 import (
 	"context"
@@ -7,13 +9,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/chainaccess/gateway/cmd/internal/connect"
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/relay/chain"
 	"github.com/chainaccess/gateway/relay/upstream"
 )
 
-// OpsUpstreams returns the state of the upstreams of a chain; of every chain when on is empty.
-func OpsUpstreams(ctx context.Context, cfg config.Config, providers config.Upstreams,
+// Upstreams returns the state of the upstreams of a chain; of every chain when on is empty.
+func Upstreams(ctx context.Context, cfg config.Config, providers config.Upstreams,
 	on string,
 ) ([]upstream.Overview, error) {
 	if err := named(providers, on); err != nil {
@@ -41,9 +44,9 @@ type ChainErrors struct {
 	Errors []upstream.UnknownError `json:"errors"`
 }
 
-// OpsUnknownErrors returns the errors that no rule knows, by chain; of every chain when on is
+// UnknownErrors returns the errors that no rule knows, by chain; of every chain when on is
 // empty. With forget, it deletes them after they are read.
-func OpsUnknownErrors(ctx context.Context, cfg config.Config, providers config.Upstreams, on string,
+func UnknownErrors(ctx context.Context, cfg config.Config, providers config.Upstreams, on string,
 	forget bool,
 ) ([]ChainErrors, error) {
 	if err := named(providers, on); err != nil {
@@ -69,9 +72,9 @@ func OpsUnknownErrors(ctx context.Context, cfg config.Config, providers config.U
 	return all, err
 }
 
-// OpsCordon takes an upstream out of rotation, on one chain or on every chain that has one of this
+// Cordon takes an upstream out of rotation, on one chain or on every chain that has one of this
 // name, and returns those chains.
-func OpsCordon(ctx context.Context, cfg config.Config, providers config.Upstreams, name, on string,
+func Cordon(ctx context.Context, cfg config.Config, providers config.Upstreams, name, on string,
 	c upstream.Cordon,
 ) ([]chain.ID, error) {
 	ids, err := chainsWith(providers, name, on)
@@ -88,9 +91,9 @@ func OpsCordon(ctx context.Context, cfg config.Config, providers config.Upstream
 	})
 }
 
-// OpsUncordon removes cordons and returns the chains that had one. The upstreams file need not name
+// Uncordon removes cordons and returns the chains that had one. The upstreams file need not name
 // the upstream any more.
-func OpsUncordon(ctx context.Context, cfg config.Config, name, on string) ([]chain.ID, error) {
+func Uncordon(ctx context.Context, cfg config.Config, name, on string) ([]chain.ID, error) {
 	var freed []chain.ID
 	err := withBoard(ctx, cfg, func(ctx context.Context, b *upstream.Board) error {
 		for _, c := range chain.All() {
@@ -151,7 +154,7 @@ func named(providers config.Upstreams, on string) error {
 	if _, ok := providers.Chains[on]; ok || on == "" {
 		return nil
 	}
-	names := slices.DeleteFunc(ChainNames(), func(name string) bool {
+	names := slices.DeleteFunc(connect.ChainNames(), func(name string) bool {
 		_, ok := providers.Chains[name]
 		return !ok
 	})

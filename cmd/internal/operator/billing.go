@@ -1,4 +1,4 @@
-package wire
+package operator
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/chainaccess/gateway/activities"
 	"github.com/chainaccess/gateway/billing/subscription"
+	"github.com/chainaccess/gateway/cmd/internal/connect"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/fault"
@@ -62,10 +63,10 @@ type CheckoutView struct {
 // billingLines is the maximum of invoices and checkouts that are shown.
 const billingLines = 20
 
-// OpsBilling returns what an account bought, from PostgreSQL.
+// Billing returns what an account bought, from PostgreSQL.
 //
 //nolint:gocritic // a copy does no harm
-func OpsBilling(ctx context.Context, cfg config.Config, id account.ID) (BillingView, error) {
+func Billing(ctx context.Context, cfg config.Config, id account.ID) (BillingView, error) {
 	var v BillingView
 	err := withPayments(ctx, cfg, func(s *store.Store) (err error) {
 		v, err = viewBilling(ctx, s, id, time.Now())
@@ -146,11 +147,11 @@ func noAccount(id account.ID) error {
 	return fmt.Errorf("there is no account %s; gateway ops account show finds one by a key", id)
 }
 
-// OpsReconcile makes the flow of an account's subscription poll Stripe now and returns what the
+// Reconcile makes the flow of an account's subscription poll Stripe now and returns what the
 // account has then. After an error the flow continues by itself.
 //
 //nolint:gocritic // a copy does no harm
-func OpsReconcile(ctx context.Context, cfg config.Config, id account.ID) (activities.Reconciled, error) {
+func Reconcile(ctx context.Context, cfg config.Config, id account.ID) (activities.Reconciled, error) {
 	var known activities.Reconciled
 	err := withPayments(ctx, cfg, func(s *store.Store) error {
 		_, err := s.LoadAccount(ctx, id)
@@ -164,7 +165,7 @@ func OpsReconcile(ctx context.Context, cfg config.Config, id account.ID) (activi
 		if err != nil {
 			return err
 		}
-		temporal, err := dialTemporal(cfg, deployment.ID.String(), nil, slog.New(slog.DiscardHandler))
+		temporal, err := connect.Temporal(cfg, deployment.ID.String(), nil, slog.New(slog.DiscardHandler))
 		if err != nil {
 			return err
 		}

@@ -1,4 +1,4 @@
-package wire
+package operator
 
 import (
 	"context"
@@ -25,9 +25,9 @@ type WaitingView struct {
 	InvitedAt      time.Time `json:"invited_at,omitzero"`
 }
 
-// OpsWaitlist returns addresses on the waitlist with one of some statuses, newest first; only those
+// Waitlist returns addresses on the waitlist with one of some statuses, newest first; only those
 // that joined before the given one unless that is nil.
-func OpsWaitlist(ctx context.Context, cfg config.Config, statuses []string, before *account.Email,
+func Waitlist(ctx context.Context, cfg config.Config, statuses []string, before *account.Email,
 	limit int,
 ) ([]WaitingView, error) {
 	views := []WaitingView{}
@@ -56,9 +56,9 @@ func OpsWaitlist(ctx context.Context, cfg config.Config, statuses []string, befo
 	return views, err
 }
 
-// OpsInviteWaiting invites addresses of the waitlist, each once, and calls say with the result of
+// InviteWaiting invites addresses of the waitlist, each once, and calls say with the result of
 // each. It continues after an address that cannot be invited; its error names all of those.
-func OpsInviteWaiting(ctx context.Context, cfg config.Config, emails []account.Email, by store.Author,
+func InviteWaiting(ctx context.Context, cfg config.Config, emails []account.Email, by store.Author,
 	say func(account.Email, string),
 ) error {
 	return withDesk(ctx, cfg, func(d *support.Service) error {
@@ -83,9 +83,9 @@ func OpsInviteWaiting(ctx context.Context, cfg config.Config, emails []account.E
 	})
 }
 
-// OpsLeaveWaitlist removes an address from the waitlist permanently and reports whether it was on
+// LeaveWaitlist removes an address from the waitlist permanently and reports whether it was on
 // it.
-func OpsLeaveWaitlist(ctx context.Context, cfg config.Config, email account.Email) (was bool, err error) {
+func LeaveWaitlist(ctx context.Context, cfg config.Config, email account.Email) (was bool, err error) {
 	err = withDesk(ctx, cfg, func(d *support.Service) error {
 		was, err = d.LeaveWaitlist(ctx, email, time.Now())
 		return err

@@ -1,4 +1,4 @@
-package wire
+package sideport
 
 import (
 	"encoding/json"
@@ -48,7 +48,7 @@ func TestWorkerReadiness_SaysWhatDoesNotWork(t *testing.T) {
 		if on, _ := pool.Chain(chain.BaseMainnet); tc.snapshot != nil {
 			on.Apply(*tc.snapshot)
 		}
-		port := sidePort{metrics: telemetry.NewMetrics(), ready: workerReadiness(func() error { return tc.work }, pool)}
+		port := Port{Metrics: telemetry.NewMetrics(), Ready: WorkerReadiness(func() error { return tc.work }, pool)}
 		answer := httptest.NewRecorder()
 		port.handler(false).ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/readyz",
 			http.NoBody))

@@ -1,4 +1,4 @@
-package wire
+package operator
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/chainaccess/gateway/cmd/internal/connect"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/internal/fault"
@@ -20,17 +21,17 @@ import (
 func withRecord(ctx context.Context, cfg config.Config,
 	use func(*store.Store, *meter.Meter, *limits.Limits) error,
 ) error {
-	s, err := openRecord(ctx, cfg)
+	s, err := connect.Postgres(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	m, err := meter.OpenTLS(ctx, cfg.RedisURL, cfg.RedisCertificates())
 	if err != nil {
-		return unreachable("REDIS_URL", "Redis", err)
+		return connect.Unreachable("REDIS_URL", "Redis", err)
 	}
 	defer func() { _ = m.Close() }()
-	if _, err := settleEpoch(ctx, s, m); err != nil {
+	if _, err := connect.ApplyEpoch(ctx, s, m); err != nil {
 		return err
 	}
 	return use(s, m, limits.New(s, m, nil, time.Now))
@@ -38,25 +39,26 @@ func withRecord(ctx context.Context, cfg config.Config,
 
 // withRecordOnly is like withRecord for commands that are useful while Redis does not answer.
 func withRecordOnly(ctx context.Context, cfg config.Config, use func(*store.Store, *limits.Limits) error) error {
-	s, err := openRecord(ctx, cfg)
+	s, err := connect.Postgres(ctx, cfg)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	m, err := meter.OpenLater(cfg.RedisURL, cfg.RedisCertificates())
 	if err != nil {
-		return unreachable("REDIS_URL", "Redis", err)
+		return connect.Unreachable("REDIS_URL", "Redis", err)
 	}
 	defer func() { _ = m.Close() }()
-	if _, err := settleEpoch(ctx, s, m); foreign(err) != nil || errors.Is(err, errOlderRecord) {
+	_, err = connect.ApplyEpoch(ctx, s, m)
+	if connect.Foreign(err) != nil || errors.Is(err, connect.ErrOlderPostgres) {
 		return err
 	}
 	return use(s, limits.New(s, m, nil, time.Now))
 }
 
-// OpsAudit audits the books and calls tell with each difference. An error means that nothing is
+// Audit audits the books and calls tell with each difference. An error means that nothing is
 // proven; it names what to check.
-func OpsAudit(ctx context.Context, cfg config.Config, o audit.Options,
+func Audit(ctx context.Context, cfg config.Config, o audit.Options,
 	tell func(audit.Difference),
 ) (audit.Summary, error) {
 	var done audit.Summary
@@ -73,9 +75,9 @@ func OpsAudit(ctx context.Context, cfg config.Config, o audit.Options,
 // ErrNotInForce means that a change is committed but not yet in the meter.
 var ErrNotInForce = errors.New("saved, but not in force yet")
 
-// OpsChangeAccount changes an existing account and reports whether anything changed. If the error
+// ChangeAccount changes an existing account and reports whether anything changed. If the error
 // is ErrNotInForce, the change is committed.
-func OpsChangeAccount(ctx context.Context, cfg config.Config, id account.ID,
+func ChangeAccount(ctx context.Context, cfg config.Config, id account.ID,
 	change func(context.Context, *limits.Limits, store.Account) error,
 ) (bool, error) {
 	var changed bool

@@ -1,4 +1,4 @@
-package wire
+package operator
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/chainaccess/gateway/cmd/internal/connect"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/messaging/support"
@@ -61,10 +62,10 @@ type DeskTicketHistory struct {
 // withDesk opens the support service for one command.
 func withDesk(ctx context.Context, cfg config.Config, use func(*support.Service) error) error {
 	return withPayments(ctx, cfg, func(s *store.Store) error {
-		if err := checkPepper(ctx, cfg, s); err != nil {
+		if err := connect.CheckPepper(ctx, cfg, s); err != nil {
 			return err
 		}
-		mails, err := newOutbox(cfg, s)
+		mails, err := connect.Outbox(cfg, s)
 		if err != nil {
 			return err
 		}
@@ -78,10 +79,10 @@ func withDesk(ctx context.Context, cfg config.Config, use func(*support.Service)
 	})
 }
 
-// OpsTickets returns tickets of all accounts, newest first.
+// Tickets returns tickets of all accounts, newest first.
 //
 //nolint:gocritic // once for a command
-func OpsTickets(ctx context.Context, cfg config.Config, f store.DeskFilter) ([]DeskTicketView, error) {
+func Tickets(ctx context.Context, cfg config.Config, f store.DeskFilter) ([]DeskTicketView, error) {
 	views := []DeskTicketView{}
 	err := withPayments(ctx, cfg, func(s *store.Store) error {
 		all, err := s.ListDeskTickets(ctx, f)
@@ -102,8 +103,8 @@ func viewTicket(t *store.Ticket, name, plan string) DeskTicketView {
 	}
 }
 
-// OpsTicket returns a ticket with its messages, evidence and history.
-func OpsTicket(ctx context.Context, cfg config.Config, n ticket.Number) (DeskTicketHistory, error) {
+// Ticket returns a ticket with its messages, evidence and history.
+func Ticket(ctx context.Context, cfg config.Config, n ticket.Number) (DeskTicketHistory, error) {
 	var v DeskTicketHistory
 	err := withPayments(ctx, cfg, func(s *store.Store) error {
 		t, messages, err := s.LoadTicket(ctx, account.ID{}, store.Scope{}, n)
@@ -163,11 +164,11 @@ func noTicket(n ticket.Number, err error) error {
 	return err
 }
 
-// OpsReplyTicket answers, resolves or reopens a ticket as an operator. A worker signals its flow
+// ReplyTicket answers, resolves or reopens a ticket as an operator. A worker signals its flow
 // within a minute.
 //
 //nolint:gocritic // once for a command
-func OpsReplyTicket(ctx context.Context, cfg config.Config, r store.TicketReply) (DeskTicketView, error) {
+func ReplyTicket(ctx context.Context, cfg config.Config, r store.TicketReply) (DeskTicketView, error) {
 	var v DeskTicketView
 	r.By, r.Origin = ticket.Operator, "ops"
 	err := withDesk(ctx, cfg, func(d *support.Service) error {

@@ -1,4 +1,4 @@
-package wire
+package operator
 
 import (
 	"context"
@@ -29,9 +29,9 @@ type FeedbackView struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// OpsFeedback returns feedback of all accounts, newest first; only older than before unless that is
+// Feedback returns feedback of all accounts, newest first; only older than before unless that is
 // zero.
-func OpsFeedback(ctx context.Context, cfg config.Config, statuses []string, before store.FeedbackID,
+func Feedback(ctx context.Context, cfg config.Config, statuses []string, before store.FeedbackID,
 	limit int,
 ) ([]FeedbackView, error) {
 	views := []FeedbackView{}
@@ -61,8 +61,8 @@ type WishView struct {
 	CreatedAt time.Time `json:"created_at"`
 }
 
-// OpsWishes returns wishes, newest first; only older than before unless that is zero.
-func OpsWishes(ctx context.Context, cfg config.Config, statuses []string, before store.WishID,
+// Wishes returns wishes, newest first; only older than before unless that is zero.
+func Wishes(ctx context.Context, cfg config.Config, statuses []string, before store.WishID,
 	limit int,
 ) ([]WishView, error) {
 	views := []WishView{}
@@ -79,21 +79,21 @@ func OpsWishes(ctx context.Context, cfg config.Config, statuses []string, before
 	return views, err
 }
 
-// OpsAnswerFeedback sets the status of feedback and mails the reply to its author.
+// AnswerFeedback sets the status of feedback and mails the reply to its author.
 //
 //nolint:gocritic // once for a command
-func OpsAnswerFeedback(ctx context.Context, cfg config.Config, id store.FeedbackID, a store.Answer) error {
+func AnswerFeedback(ctx context.Context, cfg config.Config, id store.FeedbackID, a store.Answer) error {
 	return withDesk(ctx, cfg, func(d *support.Service) error {
 		f, err := d.AnswerFeedback(ctx, id, a)
 		return answered("feedback", id.String(), f.Answers, &a, err)
 	})
 }
 
-// OpsAnswerWish sets the status of a wish and mails the reply to the address that was given with
+// AnswerWish sets the status of a wish and mails the reply to the address that was given with
 // it.
 //
 //nolint:gocritic // once for a command
-func OpsAnswerWish(ctx context.Context, cfg config.Config, id store.WishID, a store.Answer) error {
+func AnswerWish(ctx context.Context, cfg config.Config, id store.WishID, a store.Answer) error {
 	return withDesk(ctx, cfg, func(d *support.Service) error {
 		w, err := d.AnswerWish(ctx, id, a)
 		return answered("wishlist", id.String(), w.Answers, &a, err)
@@ -125,8 +125,8 @@ type StaffView struct {
 	LastSignedIn time.Time `json:"last_signed_in_at"`
 }
 
-// OpsStaff returns the users with the staff role.
-func OpsStaff(ctx context.Context, cfg config.Config) ([]StaffView, error) {
+// Staff returns the users with the staff role.
+func Staff(ctx context.Context, cfg config.Config) ([]StaffView, error) {
 	views := []StaffView{}
 	err := withPayments(ctx, cfg, func(s *store.Store) error {
 		all, err := s.ListStaff(ctx)
@@ -139,9 +139,9 @@ func OpsStaff(ctx context.Context, cfg config.Config) ([]StaffView, error) {
 	return views, err
 }
 
-// OpsChangeStaff grants or revokes the staff role of the user with an e-mail address, and reports
+// ChangeStaff grants or revokes the staff role of the user with an e-mail address, and reports
 // whether that changed anything.
-func OpsChangeStaff(ctx context.Context, cfg config.Config, email account.Email, add bool,
+func ChangeStaff(ctx context.Context, cfg config.Config, email account.Email, add bool,
 	by store.Author,
 ) (changed bool, err error) {
 	err = withPayments(ctx, cfg, func(s *store.Store) (err error) {

@@ -1,4 +1,4 @@
-package wire
+package operator
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"math/bits"
 	"time"
 
+	"github.com/chainaccess/gateway/cmd/internal/connect"
 	"github.com/chainaccess/gateway/identity/wallet"
 	"github.com/chainaccess/gateway/internal/config"
 	"github.com/chainaccess/gateway/metering/plan"
@@ -77,8 +78,8 @@ func (h *SettlementHistory) Unused() plan.Atomic {
 	return plan.Atomic(part) //nolint:gosec // at most what was paid
 }
 
-// OpsSettlements returns settlements, newest change first; of all stages if stage is empty.
-func OpsSettlements(ctx context.Context, cfg config.Config, stage x402.Stage, limit int) ([]SettlementView, error) {
+// Settlements returns settlements, newest change first; of all stages if stage is empty.
+func Settlements(ctx context.Context, cfg config.Config, stage x402.Stage, limit int) ([]SettlementView, error) {
 	var views []SettlementView
 	err := withPayments(ctx, cfg, func(s *store.Store) error {
 		all, err := s.ListSettlements(ctx, store.SettlementFilter{Stage: stage, Limit: limit})
@@ -90,9 +91,9 @@ func OpsSettlements(ctx context.Context, cfg config.Config, stage x402.Stage, li
 	return views, err
 }
 
-// OpsSettlement returns the settlements of a transaction, with their histories; of one payer unless
+// Settlement returns the settlements of a transaction, with their histories; of one payer unless
 // payer is zero.
-func OpsSettlement(ctx context.Context, cfg config.Config, chainID uint64, tx x402.TxHash,
+func Settlement(ctx context.Context, cfg config.Config, chainID uint64, tx x402.TxHash,
 	payer wallet.Address,
 ) ([]SettlementHistory, error) {
 	var views []SettlementHistory
@@ -155,8 +156,8 @@ func oneSettlement(ctx context.Context, s *store.Store, chainID uint64, tx x402.
 	return &all[0], x402.ID{Chain: chainID, Tx: tx, Payer: from}, err
 }
 
-// OpsRetrySettlement makes the flow of a settlement read the chain now and returns the flow's id.
-func OpsRetrySettlement(ctx context.Context, cfg config.Config, chainID uint64, tx x402.TxHash,
+// RetrySettlement makes the flow of a settlement read the chain now and returns the flow's id.
+func RetrySettlement(ctx context.Context, cfg config.Config, chainID uint64, tx x402.TxHash,
 	payer wallet.Address,
 ) (string, error) {
 	var workflowID string
@@ -170,13 +171,13 @@ func OpsRetrySettlement(ctx context.Context, cfg config.Config, chainID uint64, 
 		if err != nil {
 			return err
 		}
-		temporal, err := dialTemporal(cfg, deployment.ID.String(), nil, slog.New(slog.DiscardHandler))
+		temporal, err := connect.Temporal(cfg, deployment.ID.String(), nil, slog.New(slog.DiscardHandler))
 		if err != nil {
 			return err
 		}
 		defer temporal.Close()
 		if err := workflows.NewClient(temporal.Client).LookAtSettlement(ctx, id, cfg.X402FinalityDelay); err != nil {
-			return unreachable("TEMPORAL_ADDRESS", "Temporal", err)
+			return connect.Unreachable("TEMPORAL_ADDRESS", "Temporal", err)
 		}
 		return nil
 	})
@@ -186,10 +187,10 @@ func OpsRetrySettlement(ctx context.Context, cfg config.Config, chainID uint64, 
 // refundNoted is the prefix of the history event of a manual refund.
 const refundNoted = "Support noted a refund by hand: "
 
-// OpsNoteRefund records that the money of a settlement is sent back by hand, and returns what
+// NoteRefund records that the money of a settlement is sent back by hand, and returns what
 // support needs for it. A second note is refused unless again is set, so that two people do not
 // send it twice.
-func OpsNoteRefund(ctx context.Context, cfg config.Config, chainID uint64, tx x402.TxHash, payer wallet.Address,
+func NoteRefund(ctx context.Context, cfg config.Config, chainID uint64, tx x402.TxHash, payer wallet.Address,
 	why string, again bool,
 ) (SettlementHistory, error) {
 	var noted SettlementHistory
@@ -228,7 +229,7 @@ func viewSettlement(s *store.Settlement) SettlementView {
 
 //nolint:gocritic // a copy does no harm
 func withPayments(ctx context.Context, cfg config.Config, use func(*store.Store) error) error {
-	s, err := openRecord(ctx, cfg)
+	s, err := connect.Postgres(ctx, cfg)
 	if err != nil {
 		return err
 	}

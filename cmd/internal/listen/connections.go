@@ -1,4 +1,5 @@
-package wire
+// Package listen bounds and counts the connections of the API, and ends listening for a shutdown.
+package listen
 
 import (
 	"context"
@@ -16,7 +17,7 @@ import (
 	"github.com/chainaccess/gateway/metering/netlimit"
 )
 
-// Listen listens on an address of the API in the way that turnAway needs.
+// Listen listens on an address of the API in the way that TurnAway needs.
 func Listen(ctx context.Context, address string) (net.Listener, error) {
 	return http1.Listen(ctx, address)
 }
@@ -36,28 +37,28 @@ const (
 // one /64 usually owns the whole /48. An IPv4 /24 has many owners and no bound of its own.
 const areaAddresses = 4
 
-// connectionBounds are the maximum numbers of client connections; 0 for no maximum.
-type connectionBounds struct {
+// Bounds are the maximum numbers of client connections; 0 for no maximum.
+type Bounds struct {
 	all        int
 	perAddress int // per IPv4 address or IPv6 /64
 }
 
-// boundsOf returns the bounds that cfg sets. Behind proxies every connection comes from a proxy, so
+// BoundsOf returns the bounds that cfg sets. Behind proxies every connection comes from a proxy, so
 // addresses have no bound.
-func boundsOf(cfg *config.Config) connectionBounds {
-	b := connectionBounds{all: cfg.MaxConnections, perAddress: cfg.MaxConnectionsPerAddress}
+func BoundsOf(cfg *config.Config) Bounds {
+	b := Bounds{all: cfg.MaxConnections, perAddress: cfg.MaxConnectionsPerAddress}
 	if cfg.TrustedProxies > 0 {
 		b.perAddress = 0
 	}
 	return b
 }
 
-// connections is a listener that bounds the connections of clients. Connections over the total
+// Connections is a listener that bounds the connections of clients. Connections over the total
 // bound wait in the kernel's queue. Those over the bound of their address are closed at once.
-type connections struct {
+type Connections struct {
 	net.Listener
 
-	bounds    connectionBounds
+	bounds    Bounds
 	slots     chan struct{} // one element per open connection; nil without a total bound
 	closeIdle func(limit int) int
 	madeRoom  time.Time // last time that room was made; used by Accept only
@@ -70,17 +71,17 @@ type connections struct {
 	of map[netip.Prefix]int
 }
 
-// bounded bounds the connections that listener accepts. closeIdle closes up to limit idle
-// connections, the oldest first, and returns how many. bounded logs a warning if the process may
+// Bound bounds the connections that listener accepts. closeIdle closes up to limit idle
+// connections, the oldest first, and returns how many. Bound logs a warning if the process may
 // not open enough files.
-func bounded(listener net.Listener, b connectionBounds, closeIdle func(limit int) int, log *slog.Logger) *connections {
+func Bound(listener net.Listener, b Bounds, closeIdle func(limit int) int, log *slog.Logger) *Connections {
 	var files syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err == nil && files.Max < uint64(b.all)+spareFiles {
 		log.Warn("the process may open too few files for MAX_CONNECTIONS: raise the limit (ulimit -n) or lower the "+
 			"variable",
 			"files", files.Max, "max_connections", b.all, "files_needed", b.all+spareFiles)
 	}
-	l := &connections{
+	l := &Connections{
 		Listener: listener, bounds: b, closeIdle: closeIdle, over: make(chan struct{}), of: map[netip.Prefix]int{},
 	}
 	if b.all > 0 {
@@ -90,7 +91,7 @@ func bounded(listener net.Listener, b connectionBounds, closeIdle func(limit int
 }
 
 // Accept waits for a connection within the bounds.
-func (l *connections) Accept() (net.Conn, error) {
+func (l *Connections) Accept() (net.Conn, error) {
 	for {
 		held := l.acquire()
 		c, err := l.Listener.Accept()
@@ -109,14 +110,14 @@ func (l *connections) Accept() (net.Conn, error) {
 }
 
 // Close closes the listener, which ends Accept.
-func (l *connections) Close() error {
+func (l *Connections) Close() error {
 	l.end.Do(func() { close(l.over) })
 	return l.Listener.Close() //nolint:wrapcheck // the server checks its type
 }
 
 // acquire waits for a free slot, and closes idle connections if few are free. It returns false
 // without a total bound, and after Close, which Accept then reports.
-func (l *connections) acquire() (held bool) {
+func (l *Connections) acquire() (held bool) {
 	if l.slots == nil {
 		return false
 	}
@@ -142,7 +143,7 @@ func (l *connections) acquire() (held bool) {
 	}
 }
 
-func (l *connections) makeRoom() {
+func (l *Connections) makeRoom() {
 	if time.Since(l.madeRoom) < roomEvery {
 		return
 	}
@@ -151,7 +152,7 @@ func (l *connections) makeRoom() {
 }
 
 // enter counts a connection for its networks; ok is false when one of them is at its bound.
-func (l *connections) enter(client net.Addr) (networks []netip.Prefix, ok bool) {
+func (l *Connections) enter(client net.Addr) (networks []netip.Prefix, ok bool) {
 	address, err := netip.ParseAddrPort(client.String())
 	if l.bounds.perAddress == 0 || err != nil { // a unix socket has no address
 		return nil, true
@@ -175,7 +176,7 @@ func (l *connections) enter(client net.Addr) (networks []netip.Prefix, ok bool) 
 }
 
 // release undoes acquire and enter.
-func (l *connections) release(held bool, networks []netip.Prefix) {
+func (l *Connections) release(held bool, networks []netip.Prefix) {
 	l.mu.Lock()
 	for _, n := range networks {
 		if l.of[n]--; l.of[n] <= 0 {
@@ -189,7 +190,7 @@ func (l *connections) release(held bool, networks []netip.Prefix) {
 }
 
 // busiest returns the number of connections of the address that has the most.
-func (l *connections) busiest() float64 {
+func (l *Connections) busiest() float64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	limit := 0
@@ -201,8 +202,8 @@ func (l *connections) busiest() float64 {
 	return float64(limit)
 }
 
-// watch registers the metrics of the bounds.
-func (l *connections) watch(m *telemetry.Metrics) {
+// Watch registers the metrics of the bounds.
+func (l *Connections) Watch(m *telemetry.Metrics) {
 	m.Gauge("gateway_http_connections_limit",
 		"Connections of clients that may be open (MAX_CONNECTIONS); 0 for no bound.", func() float64 {
 			return float64(l.bounds.all)
