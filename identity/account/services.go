@@ -3,7 +3,7 @@ package account
 import "slices"
 
 // Service is a part of the gateway that can be switched off or capped on an account or a key
-// (docs/interface.md, 2.2, key).
+// (docs/interface.md, 2.2.1).
 type Service string
 
 // The services.

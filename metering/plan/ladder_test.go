@@ -2,47 +2,10 @@ package plan_test
 
 import (
 	"encoding/json"
-	"fmt"
-	"strings"
 	"testing"
 
 	"github.com/chainaccess/gateway/metering/plan"
 )
-
-// The price ladder of docs/interface.md, 2.8, as printed there: key, kind, commitment, price,
-// units, USD per 1M, supply, fast share, live.
-const documentLadder = `
-scale_yearly | subscription | 2990.00 | 249.17 | 60,000,000 | 4.15 | premium | 0.25 | true
-growth_yearly | subscription | 8990.00 | 749.17 | 200,000,000 | 3.75 | premium | 0.20 | true
-pro_yearly | subscription | 990.00 | 82.50 | 15,000,000 | 5.50 | premium | 0.30 | true
-scale_monthly | subscription | 299.00 | 299.00 | 60,000,000 | 4.98 | premium | 0.25 | true
-growth_monthly | subscription | 899.00 | 899.00 | 200,000,000 | 4.50 | premium | 0.20 | true
-pack_l | pack | 200.00 | 200.00 | 32,000,000 | 6.25 | premium | 0.00 | true
-pro_monthly | subscription | 99.00 | 99.00 | 15,000,000 | 6.60 | premium | 0.30 | true
-pack_m | pack | 50.00 | 50.00 | 7,000,000 | 7.14 | premium | 0.00 | true
-pack_s | pack | 10.00 | 10.00 | 1,200,000 | 8.33 | premium | 0.00 | true
-per_call | per_call | 0.00 | 9.00 | 1,000,000 | 9.00 | premium | 1.00 | true
-builder | flat | 12.00 | 12.00 | 20,000,000 | 0.60 | public | 0.00 | true
-free | free | 0.00 | 0.00 | 1,000,000 | 0.00 | public | 0.00 | true
-door1 | free | 0.00 | 0.00 | 300,000 | 0.00 | public | 0.00 | false
-founding | subscription | 79.00 | 79.00 | 15,000,000 | 5.27 | premium | 0.30 | true
-`
-
-func TestLadder_ReproducesEveryFigureOfTheDocument(t *testing.T) {
-	t.Parallel()
-	lines := strings.Split(strings.TrimSpace(documentLadder), "\n")
-	rungs := plan.Ladder()
-	if len(rungs) != len(lines) {
-		t.Fatalf("%d rungs, want %d", len(rungs), len(lines))
-	}
-	for i, r := range rungs {
-		got := fmt.Sprintf("%s | %s | %s | %s | %s | %s | %s | %d.%02d | %v", r.Key, r.Kind, r.Commitment, r.Price,
-			r.Units, r.CentsPerMillion(), r.Supply, r.FastShare/1000, r.FastShare%1000/10, r.Live)
-		if want := strings.ReplaceAll(lines[i], ",", ""); got != want {
-			t.Errorf("rung %d is\n%s, want\n%s", i, got, want)
-		}
-	}
-}
 
 func rungs() map[string]plan.Rung {
 	m := make(map[string]plan.Rung)

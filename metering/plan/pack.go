@@ -6,7 +6,7 @@ import (
 )
 
 // Pack is a prepayment of units, drawn after the plan's quota in order of expiry
-// (docs/interface.md, 2.8, packs).
+// (docs/interface.md, 2.8.2).
 type Pack struct {
 	Key    string
 	Size   string // s, m or l
@@ -55,7 +55,7 @@ type Offer struct {
 }
 
 // Founding returns the offer of Pro at a lower price, through 2026-12-05 UTC or while seats last
-// (docs/interface.md, 2.8, price ladder).
+// (docs/interface.md, 2.8.5).
 func Founding() Offer {
 	return Offer{
 		Key: "founding", Plan: Pro, Price: 79_00, LockedMonths: 12, Seats: 100,

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// The constants of the pay-per-call menu (docs/interface.md, 2.8, pay-per-call lane).
+// The constants of the pay-per-call menu (docs/interface.md, 2.8.4).
 const (
 	X402Version           = 1
 	X402Scheme            = "exact"

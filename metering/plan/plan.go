@@ -32,7 +32,7 @@ const (
 	Monthly PeriodKind = "month"
 )
 
-// Kind is how a rung of the price ladder is paid (docs/interface.md, 2.8, price ladder).
+// Kind is how a rung of the price ladder is paid (docs/interface.md, 2.8.5).
 type Kind string
 
 // The kinds. Custom is agreed in a contract and is on no rung.

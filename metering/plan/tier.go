@@ -29,7 +29,7 @@ func ParseTier(s string) (tier Tier, ok bool) {
 	}
 }
 
-// Multiplier returns the factor of a call's weight (docs/interface.md, 2.8, route tiers).
+// Multiplier returns the factor of a call's weight (docs/interface.md, 2.8.3).
 func (t Tier) Multiplier() Thousandths {
 	switch t {
 	case Cheap:

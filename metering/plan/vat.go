@@ -2,8 +2,7 @@ package plan
 
 import "strings"
 
-// VATPercent is the rate where VAT applies (docs/interface.md, 2.8, pay-per-call lane,
-// tax).
+// VATPercent is the rate where VAT applies (docs/interface.md, 2.8.4).
 const VATPercent = 20
 
 // eu holds the EU member states by ISO 3166-1 code, and EL, which Greece uses for VAT.

@@ -1,7 +1,7 @@
 package chain
 
 // FinalDepth is how many blocks below the head a block must be before an answer about it is cached
-// under the Final rule (docs/interface.md, 1.8, cache rules).
+// under the Final rule (docs/interface.md, 1.8.4).
 const FinalDepth = 64
 
 // Deep reports whether a block is at least FinalDepth below the head.

@@ -18,7 +18,7 @@ const (
 // CacheRule is how long an answer may be reused, if at all.
 type CacheRule uint8
 
-// The cache rules (docs/interface.md, 1.8, cache rules).
+// The cache rules (docs/interface.md, 1.8.4).
 const (
 	// Never: the answer depends on the latest state, or is too large to be worth caching.
 	Never CacheRule = iota

@@ -12,8 +12,7 @@ type Links struct {
 	Docs    string // a link to the method catalog
 }
 
-// On returns a copy of a refusal with data.contact and data.docs (docs/interface.md, 1.2, error
-// envelope).
+// On returns a copy of a refusal with data.contact and data.docs (docs/interface.md, 1.2.4).
 func (l Links) On(e *fault.Error) *fault.Error {
 	return e.With("contact", l.Contact).With("docs", l.Docs)
 }
