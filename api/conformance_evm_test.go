@@ -23,7 +23,8 @@ const (
 		trace_replayBlockTransactions trace_replayTransaction trace_transaction`
 	absentOnArbitrum = ` arbtrace_block arbtrace_call arbtrace_callMany arbtrace_filter arbtrace_get arbtrace_rawTransaction
 		arbtrace_replayBlockTransactions arbtrace_replayTransaction arbtrace_transaction`
-	absentOnPolygon = ` bor_getAuthor bor_getCurrentProposer bor_getCurrentValidators bor_getRootHash bor_getSignersAtHash`
+	absentOnPolygon = ` bor_getAuthor bor_getCurrentProposer bor_getCurrentValidators bor_getRootHash ` +
+		`bor_getSignersAtHash`
 )
 
 func absentEVM(id chain.ID) string {

@@ -25,9 +25,12 @@ const (
 	aProxy = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
 	aCode  = "0x43506849D7C04F9138D1A2050bbF3A0c054402dd"
 
-	erc20ABI = `[{"type":"function","name":"transfer","inputs":[{"name":"to","type":"address","internalType":"address"},` +
-		`{"name":"value","type":"uint256","internalType":"uint256"}],"outputs":[{"name":"","type":"bool"}],"stateMutability":"nonpayable"},` +
-		`{"type":"function","name":"permit","inputs":[{"name":"owner","type":"address"},{"name":"signature","type":"bytes"}]}]`
+	erc20ABI = `[{"type":"function","name":"transfer","inputs":[{"name":"to","type":"address",` +
+		`"internalType":"address"},` +
+		`{"name":"value","type":"uint256","internalType":"uint256"}],"outputs":[{"name":"","type":"bool"}],` +
+		`"stateMutability":"nonpayable"},` +
+		`{"type":"function","name":"permit","inputs":[{"name":"owner","type":"address"},{"name":"signature",` +
+		`"type":"bytes"}]}]`
 )
 
 // library fakes Sourcify and the signature database.

@@ -84,14 +84,14 @@ func dataGateway(t *testing.T, change ...func(*options)) *gateway {
 		u.On("getTokenAccountsByOwner", testkit.ResultOf(func(r testkit.Request) any {
 			value := []any{}
 			if strings.Contains(string(r.Params), "TokenkegQ") {
-				value = append(value,
-					map[string]any{
-						"pubkey": solanaOwner,
-						"account": map[string]any{"data": map[string]any{"parsed": map[string]any{"info": map[string]any{
-							"mint": "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v", "owner": solanaOwner,
-							"tokenAmount": map[string]any{"amount": "2500000", "decimals": 6},
-						}}}},
-					})
+				parsed := map[string]any{"info": map[string]any{
+					"mint": "EPjFWdd5AufqSSqeM2qN1xzybapC8G4wEGGkZwyTDt1v", "owner": solanaOwner,
+					"tokenAmount": map[string]any{"amount": "2500000", "decimals": 6},
+				}}
+				value = append(value, map[string]any{
+					"pubkey":  solanaOwner,
+					"account": map[string]any{"data": map[string]any{"parsed": parsed}},
+				})
 			}
 			return map[string]any{"context": map[string]any{"slot": 1}, "value": value}
 		}))

@@ -199,7 +199,8 @@ func TestOpenAPI_ViewerIsLoadedOnRequest(t *testing.T) {
 		t.Errorf("the page loads %s by itself", loaded)
 	}
 	if !regexp.MustCompile(
-		`data-program="/docs/assets/swagger-ui-bundle\.[0-9a-f]+\.js" data-sheet="/docs/assets/swagger-ui\.[0-9a-f]+\.css"`).MatchString(page) {
+		`data-program="/docs/assets/swagger-ui-bundle\.[0-9a-f]+\.js" ` +
+			`data-sheet="/docs/assets/swagger-ui\.[0-9a-f]+\.css"`).MatchString(page) {
 		t.Error("the page does not say where the viewer is")
 	}
 }
@@ -357,7 +358,8 @@ func TestOpenAPI_UndeclaredAnswersAreNoticed(t *testing.T) {
 		case "code":
 			w.WriteHeader(http.StatusForbidden)
 			_, _ = io.WriteString(w,
-				`{"jsonrpc":"2.0","id":1,"error":{"code":-32001,"message":"m","data":{"request_id":"0199d5b2-6f00-7c3a-9d4e-2b1f0a9c8e77","support":"/support/new"}}}`)
+				`{"jsonrpc":"2.0","id":1,"error":{"code":-32001,"message":"m",`+
+					`"data":{"request_id":"0199d5b2-6f00-7c3a-9d4e-2b1f0a9c8e77","support":"/support/new"}}}`)
 			return
 		}
 		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":null}`)

@@ -351,7 +351,8 @@ func TestFinalCache_HoldsNothingOfSolana(t *testing.T) {
 	g.all(testkit.Result(map[string]any{"slot": 1, "blockNumber": "0x1", "hash": hash(1)}))
 	key := g.unlimited()
 	for method, params := range map[string]string{
-		"getTransaction": `["5wHu1qwD7q5ifaN5nwdcDqNFo53GJqa7nLp2BeeEpcHCusb4GzARz4GjgzsEHMkBMgCJMGa6GSQ1VG96Exv8kt2W"]`,
+		"getTransaction": `["5wHu1qwD7q5ifaN5nwdcDqNFo53GJqa7nLp2BeeEpcHCusb4GzARz4GjgzsEHMkBMgCJMGa6GSQ1VG96Exv8kt2W` +
+			`"]`,
 		"getBlock":       `[1]`,
 		"getBlockTime":   `[1]`,
 		"getGenesisHash": `[]`,

@@ -22,7 +22,8 @@ func TestMCP_SlashesInMethodsMayBeEscaped(t *testing.T) {
 	}
 	key := g.unlimited()
 	a := g.tell(key,
-		`{"jsonrpc":"2.0","id":7,"method":"tools\/call","params":{"name":"rpc_call","arguments":{"chain":"eth_mainnet","method":"eth_chainId"}}}`)
+		`{"jsonrpc":"2.0","id":7,"method":"tools\/call","params":{"name":"rpc_call",`+
+			`"arguments":{"chain":"eth_mainnet","method":"eth_chainId"}}}`)
 	if n := a.given(); !strings.Contains(string(n.object), `"0x1"`) {
 		t.Errorf("%s %s", n.object, n.refusal)
 	}

@@ -31,7 +31,8 @@ func FuzzMCP(f *testing.F) {
 		{"", "\xff\xfe"},
 		{"", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":{},"clientInfo":[]}}`},
 		{"", `{"jsonrpc":"2.0","id":"x","method":"tools\/list","params":{"cursor":null,"cursor":""}}`},
-		{"", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"\ud800","arguments":{"\ud800":"\udc00"}}}`},
+		{"", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"\ud800","arguments":{"\ud800":"\udc00"}` +
+			`}}`},
 		{"rpc_call", `{"chain":"eth_mainnet","method":"eth_call","params":[{"to":"0x0"},"latest"],"tier":"fast"}`},
 		{"rpc_call", `{"chain":"eth_mainnet","method":"eth_getLogs","params":[{"fromBlock":{},"toBlock":[1]}]}`},
 		{"rpc_call", `{"chain":"eth_mainnet","method":"\u0000","params":null}`},

@@ -220,7 +220,8 @@ func TestRead_ErrorsInBandPassByteForByteExceptCredentials(t *testing.T) {
 		{
 			chain.SolanaMainnet, "simulateTransaction",
 			`{"code":-32002,"message":"Transaction simulation failed","data":{"accounts":null,` +
-				`"err":{"InstructionError":[0,{"Custom":6001}]},"logs":["Program 11111111111111111111111111111111 invoke [1]"],"unitsConsumed":150}}`,
+				`"err":{"InstructionError":[0,{"Custom":6001}]},"logs":["Program 11111111111111111111111111111111 ` +
+				`invoke [1]"],"unitsConsumed":150}}`,
 		},
 		{
 			chain.SolanaMainnet, "getBlock",

@@ -79,8 +79,10 @@ func TestServerJSON_InvalidOnesAreRefusedByTheSchema(t *testing.T) {
 		`{"name":"example","description":"d","version":"1"}`,
 		`{"name":"example/server","description":"d"}`,
 		`{"name":"example/server","description":"` + strings.Repeat("d", 101) + `","version":"1"}`,
-		`{"name":"example/server","description":"d","version":"1","remotes":[{"type":"http","url":"https://gateway.example/mcp"}]}`,
-		`{"name":"example/server","description":"d","version":"1","remotes":[{"type":"streamable-http","url":"gateway.example"}]}`,
+		`{"name":"example/server","description":"d","version":"1","remotes":[{"type":"http",` +
+			`"url":"https://gateway.example/mcp"}]}`,
+		`{"name":"example/server","description":"d","version":"1","remotes":[{"type":"streamable-http",` +
+			`"url":"gateway.example"}]}`,
 	} {
 		entry, err := jsonschema.UnmarshalJSON(strings.NewReader(text))
 		if err != nil {

@@ -475,7 +475,8 @@ func TestServerTiming_SeparatesUpstreamAndOwnTime(t *testing.T) {
 	elapsed := time.Since(began)
 	<-asked
 	parts := regexp.MustCompile(
-		`^gate;dur=([0-9]+\.[0-9]{3}), route;dur=([0-9]+\.[0-9]{3}), upstream;dur=([0-9]+\.[0-9]{3})$`).FindStringSubmatch(header)
+		`^gate;dur=([0-9]+\.[0-9]{3}), route;dur=([0-9]+\.[0-9]{3}), upstream;dur=([0-9]+\.[0-9]{3})$`).
+		FindStringSubmatch(header)
 	if parts == nil {
 		t.Fatalf("Server-Timing is %q", header)
 	}

@@ -20,7 +20,8 @@ func traces(size int) func(io.Writer) error {
 	var block bytes.Buffer
 	for i := 0; block.Len() < 1<<20; i++ {
 		fmt.Fprintf(&block,
-			`,{"pc":%d,"op":"SLOAD","gas":%d, "gasCost":2100 ,"depth":3,"stack":["0x%x","0x%064x"],"memory":null,"note":"\u0041\\\"}]"}`, i, 8_000_000-i, i, i*7919)
+			`,{"pc":%d,"op":"SLOAD","gas":%d, "gasCost":2100 ,"depth":3,"stack":["0x%x","0x%064x"],"memory":null,`+
+				`"note":"\u0041\\\"}]"}`, i, 8_000_000-i, i, i*7919)
 	}
 	return func(w io.Writer) error {
 		if _, err := io.WriteString(w, `[ true`); err != nil {

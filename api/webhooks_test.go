@@ -19,7 +19,8 @@ func TestWebhooks_AreTakenFromStripeAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	g := setup(t, func(o *options) { o.stripe, o.secret = way, secret })
-	event := `{"id":"evt_1","type":"invoice.paid","api_version":"2023-10-16","created":1795348800,"data":{"object":{"id":"in_1","object":"invoice","customer":"cus_stranger"}}}`
+	event := `{"id":"evt_1","type":"invoice.paid","api_version":"2023-10-16","created":1795348800,` +
+		`"data":{"object":{"id":"in_1","object":"invoice","customer":"cus_stranger"}}}`
 	sign := func(payload, secret string, at time.Time) string {
 		return webhook.GenerateTestSignedPayload(&webhook.UnsignedPayload{
 			Payload: []byte(payload), Secret: secret, Timestamp: at,

@@ -60,7 +60,8 @@ func TestErrors_AreToldApartAndQuoteNothing(t *testing.T) {
 		"no such object":    {says(404, refusal("invalid_request_error", "resource_missing")), billing.ErrGone},
 		"a wrong parameter": {says(400, refusal("invalid_request_error", "parameter_unknown")), nil},
 		"a wrong key": {
-			says(401, `{"error":{"type":"invalid_request_error","message":"Invalid API Key provided: sk_test_canary"}}`), billing.ErrUnavailable,
+			says(401, `{"error":{"type":"invalid_request_error","message":"Invalid API Key provided: sk_test_canary"}`+
+				`}`), billing.ErrUnavailable,
 		},
 		"too many requests": {says(429, refusal("invalid_request_error", "rate_limit")), billing.ErrUnavailable},
 		"its own failure":   {says(500, refusal("api_error", "")), billing.ErrUnavailable},

@@ -22,7 +22,8 @@ func sign(payload, secret string, at time.Time) string {
 	}).Header
 }
 
-const paidEvent = `{"id":"evt_1","object":"event","type":"invoice.paid","api_version":"2023-10-16","created":1795348800,` +
+const paidEvent = `{"id":"evt_1","object":"event","type":"invoice.paid","api_version":"2023-10-16",` +
+	`"created":1795348800,` +
 	`"data":{"object":{"id":"in_1","object":"invoice","customer":"cus_1","payment_intent":"pi_1"}}}`
 
 func TestEvent_IsTakenOnlyWithARecentSignatureOfStripe(t *testing.T) {

@@ -122,8 +122,10 @@ func listOf(objects ...any) string {
 // knows.
 func TestStripe_EveryCallIsWellFormed(t *testing.T) {
 	t.Parallel()
-	const url, subscription = "https://gateway.example/billing", `{"id":"sub_1","object":"subscription","items":{"object":"list","data":[` +
-		`{"id":"si_1","object":"subscription_item","price":{"id":"price_0","object":"price"}}]},"discount":{"id":"di_1","object":"discount","coupon":{"id":"founding"}}}`
+	const url, subscription = "https://gateway.example/billing", `{"id":"sub_1","object":"subscription",` +
+		`"items":{"object":"list","data":[` +
+		`{"id":"si_1","object":"subscription_item","price":{"id":"price_0","object":"price"}}]},` +
+		`"discount":{"id":"di_1","object":"discount","coupon":{"id":"founding"}}}`
 	id := account.NewID()
 	checkout := func(t *testing.T, m *mock, key string) error {
 		_, _, err := m.OpenCheckout(t.Context(), &billing.Checkout{

@@ -66,26 +66,32 @@ var sumsOfHours = map[string][2]string{
 	"usage_days": {
 		`SELECT account_id, period, key_id, date_trunc('day', hour, 'UTC'), agent, chain, service, method, class, outcome, source, tier, sum(requests), sum(units)
 		FROM usage_hours GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12`,
-		`SELECT account_id, period, key_id, day, agent, chain, service, method, class, outcome, source, tier, requests, units FROM usage_days`,
+		`SELECT account_id, period, key_id, day, agent, chain, service, method, class, outcome, source, tier, ` +
+			`requests, units FROM usage_days`,
 	},
 	"account_hours": {
 		`SELECT account_id, period, hour, chain, service, method, class, outcome, source, tier, sum(requests), sum(units)
 		FROM usage_hours GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10`,
-		`SELECT account_id, period, hour, chain, service, method, class, outcome, source, tier, requests, units FROM account_hours`,
+		`SELECT account_id, period, hour, chain, service, method, class, outcome, source, tier, requests, units FROM ` +
+			`account_hours`,
 	},
 	"account_days": {
 		`SELECT account_id, period, date_trunc('day', hour, 'UTC'), chain, service, method, class, outcome, source, tier, sum(requests), sum(units)
 		FROM usage_hours GROUP BY 1, 2, 3, 4, 5, 6, 7, 8, 9, 10`,
-		`SELECT account_id, period, day, chain, service, method, class, outcome, source, tier, requests, units FROM account_days`,
+		`SELECT account_id, period, day, chain, service, method, class, outcome, source, tier, requests, units FROM ` +
+			`account_days`,
 	},
 	"latency_days": {
 		`SELECT account_id, key_id, date_trunc('day', hour, 'UTC'), chain, service, class, outcome, b, sum(c)
 		FROM latency_hours, unnest(buckets, calls) AS pair (b, c) GROUP BY 1, 2, 3, 4, 5, 6, 7, 8`,
-		`SELECT account_id, key_id, day, chain, service, class, outcome, b, c FROM latency_days, unnest(buckets, calls) AS pair (b, c)`,
+		`SELECT account_id, key_id, day, chain, service, class, outcome, b, c FROM latency_days, unnest(buckets, ` +
+			`calls) AS pair (b, c)`,
 	},
 	"account_latency_hours": {
-		`SELECT account_id, hour, chain, outcome, b, sum(c) FROM latency_hours, unnest(buckets, calls) AS pair (b, c) GROUP BY 1, 2, 3, 4, 5`,
-		`SELECT account_id, hour, chain, outcome, b, c FROM account_latency_hours, unnest(buckets, calls) AS pair (b, c)`,
+		`SELECT account_id, hour, chain, outcome, b, sum(c) FROM latency_hours, unnest(buckets, calls) AS pair (b, ` +
+			`c) GROUP BY 1, 2, 3, 4, 5`,
+		`SELECT account_id, hour, chain, outcome, b, c FROM account_latency_hours, unnest(buckets, calls) AS pair (b,` +
+			` c)`,
 	},
 	"account_latency_days": {
 		`SELECT account_id, date_trunc('day', hour, 'UTC'), chain, outcome, b, sum(c)

@@ -27,7 +27,8 @@ type flat struct {
 // The decoder must produce what JSON would; it leaves everything else to JSON.
 func FuzzFillingAgreesWithJSON(f *testing.F) {
 	for _, seed := range []string{
-		`{}`, `{"chain":"eth_mainnet","text":"","on":true,"whole":-7,"small":127,"number":0.1,"list":["a","b"],"chains":[],"maybe":5}`,
+		`{}`, `{"chain":"eth_mainnet","text":"","on":true,"whole":-7,"small":127,"number":0.1,"list":["a","b"],` +
+			`"chains":[],"maybe":5}`,
 		`{"small":128}`, `{"small":1.5}`, `{"whole":9007199254740993}`, `{"whole":1e21}`, `{"whole":-0,"number":-0}`,
 		`{"number":1e-7}`, `{"text":5}`, `{"on":"true"}`, `{"list":"a"}`, `{"list":[null]}`, `{"list":[1]}`,
 		`{"list":[["a"]]}`, `{"text":null,"maybe":null}`, `{"text":"\ud800"}`, `{"text":"<&>\u2028"}`, `{"Text":"a"}`,

@@ -81,7 +81,8 @@ func TestStripeEvent_StaysOpenUntilSomebodyCouldBeTold(t *testing.T) {
 	d := openTill(t)
 	d.start(t, "pack_s")
 	d.deaf = true
-	payload := `{"id":"evt_1","type":"customer.updated","api_version":"2023-10-16","created":1793534400,"data":{"object":{"id":"` + *d.status(t).Customer + `","object":"customer"}}}`
+	payload := `{"id":"evt_1","type":"customer.updated","api_version":"2023-10-16","created":1793534400,` +
+		`"data":{"object":{"id":"` + *d.status(t).Customer + `","object":"customer"}}}`
 	if refusal := d.post(payload, whsec, opened); refusal != nil {
 		t.Fatal(refusal)
 	}

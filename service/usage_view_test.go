@@ -108,8 +108,10 @@ func TestUsageReport_AddsUpTheLastHours(t *testing.T) {
 	// No usage, and no watermark.
 	empty := must[service.UsageReport](t)(b.UsageReport.Invoke(b.ctx, b.eve, service.UsageReportInput{}))
 	if got, want := textOf(t, empty),
-		`{"scope":"account","hours":24,"since":"2026-11-21T12:00:00Z","as_of":null,"total_requests":0,"weighted_units":0,"cache_hits":0,`+
-			`"refusals":0,"success_rate":null,"p50_duration_ms":null,"p95_duration_ms":null,"by_class":[],"by_key":[],"by_method":[],"by_chain":[]}`; got != want {
+		`{"scope":"account","hours":24,"since":"2026-11-21T12:00:00Z","as_of":null,"total_requests":0,`+
+			`"weighted_units":0,"cache_hits":0,`+
+			`"refusals":0,"success_rate":null,"p50_duration_ms":null,"p95_duration_ms":null,"by_class":[],`+
+			`"by_key":[],"by_method":[],"by_chain":[]}`; got != want {
 		t.Errorf("of nothing it is\n%s, want\n%s", got, want)
 	}
 	// 10 ms is in the bucket from 9.024 to 10.752 ms. Of four calls there the median is in its
@@ -130,15 +132,20 @@ func TestUsageReport_AddsUpTheLastHours(t *testing.T) {
 	}
 	got := textOf(t,
 		must[service.UsageReport](t)(b.UsageReport.Invoke(b.ctx, b.key, service.UsageReportInput{Hours: 24})))
-	want := `{"scope":"account","hours":24,"since":"2026-11-21T12:00:00Z","as_of":"2026-11-22T12:29:48Z","total_requests":10,"weighted_units":5.5,"cache_hits":2,` +
+	want := `{"scope":"account","hours":24,"since":"2026-11-21T12:00:00Z","as_of":"2026-11-22T12:29:48Z",` +
+		`"total_requests":10,"weighted_units":5.5,"cache_hits":2,` +
 		`"refusals":3,"success_rate":0.7,"p50_duration_ms":9.888,"p95_duration_ms":10.665,` +
-		`"by_class":[{"name":"standard","requests":6,"weighted_units":3.5,"cache_hits":2,"refusals":0},{"name":"","requests":3,"weighted_units":0,"cache_hits":0,"refusals":3},` +
+		`"by_class":[{"name":"standard","requests":6,"weighted_units":3.5,"cache_hits":2,"refusals":0},{"name":"",` +
+		`"requests":3,"weighted_units":0,"cache_hits":0,"refusals":3},` +
 		`{"name":"heavy","requests":1,"weighted_units":2,"cache_hits":0,"refusals":0}],` +
 		`"by_key":[{"name":"indexer","key_id":"` + b.keyID.String() + `","key_prefix":"` + b.keyPrefix +
 		`","requests":10,"weighted_units":5.5,"cache_hits":2,"refusals":3}],` +
-		`"by_method":[{"name":"eth_call","requests":4,"weighted_units":3.5,"cache_hits":0,"refusals":0},{"name":"","requests":3,"weighted_units":0,"cache_hits":0,"refusals":3},` +
-		`{"name":"eth_chainId","requests":2,"weighted_units":0,"cache_hits":2,"refusals":0},{"name":"eth_getLogs","requests":1,"weighted_units":2,"cache_hits":0,"refusals":0}],` +
-		`"by_chain":[{"name":"eth_mainnet","requests":5,"weighted_units":5.5,"cache_hits":0,"refusals":0},{"name":"base_mainnet","requests":5,"weighted_units":0,"cache_hits":2,"refusals":3}]}`
+		`"by_method":[{"name":"eth_call","requests":4,"weighted_units":3.5,"cache_hits":0,"refusals":0},{"name":"",` +
+		`"requests":3,"weighted_units":0,"cache_hits":0,"refusals":3},` +
+		`{"name":"eth_chainId","requests":2,"weighted_units":0,"cache_hits":2,"refusals":0},{"name":"eth_getLogs",` +
+		`"requests":1,"weighted_units":2,"cache_hits":0,"refusals":0}],` +
+		`"by_chain":[{"name":"eth_mainnet","requests":5,"weighted_units":5.5,"cache_hits":0,"refusals":0},` +
+		`{"name":"base_mainnet","requests":5,"weighted_units":0,"cache_hits":2,"refusals":3}]}`
 	if got != want {
 		t.Errorf("the report is\n%s, want\n%s", got, want)
 	}
@@ -256,8 +263,10 @@ func TestUsageReport_LatencyIsByChainAndBucket(t *testing.T) {
 	}
 	// Four of nine calls took 0 to 100 µs. The median, 4.5 calls, is a tenth into the slower
 	// bucket.
-	want := `{"latency":{"calls":9,"p50_ms":9.196,"p95_ms":10.596,"cache_p50_ms":0.05,"upstream_p50_ms":9.888,"chains":[` +
-		`{"chain":"base_mainnet","calls":4,"p50_ms":0.05,"p95_ms":0.095},{"chain":"eth_mainnet","calls":5,"p50_ms":9.888,"p95_ms":10.665}]}}`
+	want := `{"latency":{"calls":9,"p50_ms":9.196,"p95_ms":10.596,"cache_p50_ms":0.05,"upstream_p50_ms":9.888,` +
+		`"chains":[` +
+		`{"chain":"base_mainnet","calls":4,"p50_ms":0.05,"p95_ms":0.095},{"chain":"eth_mainnet","calls":5,` +
+		`"p50_ms":9.888,"p95_ms":10.665}]}}`
 	if got := textOf(t, s.Summary); got != want {
 		t.Errorf("the summary is\n%s, want\n%s", got, want)
 	}
@@ -333,10 +342,14 @@ func TestUsageReport_CacheSavesWhatItsHitsWouldHaveCost(t *testing.T) {
 	s := stats(t, b, b.ann, "cache", "24h")
 	// Methods that the gateway answers itself save nothing, and utilities have no misses. 2,000,000
 	// · 1 + 1,000,000 · 0.5 + 100,000 · 2 units at $6.60 per million are $17.82.
-	want := `{"cache":{"hits":3125000,"misses":1000005,"hit_rate":0.757,"upstream_calls_avoided":3100000,"units_saved":2700000,"priced_at":"pro_monthly","usd_per_million":6.6,` +
-		`"usd_saved":17.82,"by_method":[{"method":"eth_getBlockByHash","class":"standard","hits":3000000,"misses":1000000,"hit_rate":0.75},` +
-		`{"method":"get_tx_status","class":"toolbox","hits":100000,"misses":0,"hit_rate":1},{"method":"net_version","class":"standard","hits":24000,"misses":0,"hit_rate":1},` +
-		`{"method":"eth_chainId","class":"standard","hits":1000,"misses":0,"hit_rate":1},{"method":"eth_getLogs","class":"heavy","hits":0,"misses":5,"hit_rate":0}],"more_methods":0}}`
+	want := `{"cache":{"hits":3125000,"misses":1000005,"hit_rate":0.757,"upstream_calls_avoided":3100000,` +
+		`"units_saved":2700000,"priced_at":"pro_monthly","usd_per_million":6.6,` +
+		`"usd_saved":17.82,"by_method":[{"method":"eth_getBlockByHash","class":"standard","hits":3000000,` +
+		`"misses":1000000,"hit_rate":0.75},` +
+		`{"method":"get_tx_status","class":"toolbox","hits":100000,"misses":0,"hit_rate":1},{"method":"net_version",` +
+		`"class":"standard","hits":24000,"misses":0,"hit_rate":1},` +
+		`{"method":"eth_chainId","class":"standard","hits":1000,"misses":0,"hit_rate":1},{"method":"eth_getLogs",` +
+		`"class":"heavy","hits":0,"misses":5,"hit_rate":0}],"more_methods":0}}`
 	if got := textOf(t, s.Summary); got != want {
 		t.Errorf("the summary is\n%s, want\n%s", got, want)
 	}

@@ -222,7 +222,8 @@ func TestTx_OutcomeOnSolana(t *testing.T) {
 			"processed", "", true,
 		},
 		"failed": {
-			`{"slot":72,"confirmations":null,"err":{"InstructionError":[0,{"Custom":1}]},"confirmationStatus":"finalized"}`, TxFailed, "finalized",
+			`{"slot":72,"confirmations":null,"err":{"InstructionError":[0,{"Custom":1}]},` +
+				`"confirmationStatus":"finalized"}`, TxFailed, "finalized",
 			`{"InstructionError":[0,{"Custom":1}]}`, false,
 		},
 		"failed by a word": {

@@ -224,7 +224,8 @@ func (c *carried) owner(t *testing.T) (account.ID, account.UserID) {
 			user.UUID, address)
 		if err == nil {
 			_, err = c.db.Exec(c.ctx,
-				`INSERT INTO members (account_id, user_id, role, joined_at, last_used_at) VALUES ($1, $2, 'owner', now(), now())`, a.ID.UUID, user.UUID)
+				`INSERT INTO members (account_id, user_id, role, joined_at, last_used_at) VALUES ($1, $2, 'owner', `+
+					`now(), now())`, a.ID.UUID, user.UUID)
 		}
 		if err != nil {
 			t.Fatal(err)

@@ -320,7 +320,8 @@ func TestDoors_RefusalsReachTheCallerUnchanged(t *testing.T) {
 	}
 	// A refusal is not permanent.
 	if _, err := c.db.Exec(c.ctx,
-		`INSERT INTO members (account_id, user_id, role, joined_at, last_used_at) VALUES ($1, $2, 'owner', now(), now())`, owner.UUID, stranger.UUID); err != nil {
+		`INSERT INTO members (account_id, user_id, role, joined_at, last_used_at) VALUES ($1, $2, 'owner', now(), `+
+			`now())`, owner.UUID, stranger.UUID); err != nil {
 		t.Fatal(err)
 	}
 	if adopted, err := c.flows.Adopt(c.ctx, adopt); err != nil || adopted.Account != owner {

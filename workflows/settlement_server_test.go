@@ -217,7 +217,8 @@ func TestSettlement_WorkersThatDieAtEveryStepGrantEveryPaymentOnce(t *testing.T)
 	}
 	var accounts, packs, settlements int
 	err := c.db.QueryRow(c.ctx,
-		`SELECT (SELECT count(*) FROM accounts WHERE kind = 'settlement'), (SELECT count(*) FROM packs), (SELECT count(*) FROM settlements)`).
+		`SELECT (SELECT count(*) FROM accounts WHERE kind = 'settlement'), (SELECT count(*) FROM packs), (SELECT `+
+			`count(*) FROM settlements)`).
 		Scan(&accounts, &packs, &settlements)
 	if err != nil || accounts != len(buyers) || packs != len(buyers) || settlements != len(buyers) {
 		t.Errorf("%d buyers have %d accounts, %d packs, %d settlements, %v", len(buyers), accounts, packs,

@@ -24,7 +24,8 @@ func showText(t *testing.T, answer string) shown {
 func TestToolAnswer_KeepsOrderAndDigits(t *testing.T) {
 	t.Parallel()
 	s := showText(t,
-		`{"hash":"0xab","zero":0,"big":123456789012345678901234567890,"small":1.50,"none":null,"yes":true,"note":"two words","empty":[]}`)
+		`{"hash":"0xab","zero":0,"big":123456789012345678901234567890,"small":1.50,"none":null,"yes":true,`+
+			`"note":"two words","empty":[]}`)
 	want := []pair{
 		{Name: "hash", About: "Which one it was.", Value: shown{Text: "0xab", Code: true}},
 		{Name: "zero", Value: shown{Text: "0", Code: true}},
@@ -43,7 +44,8 @@ func TestToolAnswer_KeepsOrderAndDigits(t *testing.T) {
 func TestToolAnswer_ListsOfObjectsAreTables(t *testing.T) {
 	t.Parallel()
 	s := showText(t,
-		`{"transfers":[{"from":"a","value":"1","list":[1]},{"to":null,"value":"2","list":["x",{"y":1}]}],"names":["a","b"],"fees":{"slow":{"tip":"1"},"fast":{"tip":"2","max":"3"}}}`)
+		`{"transfers":[{"from":"a","value":"1","list":[1]},{"to":null,"value":"2","list":["x",{"y":1}]}],`+
+			`"names":["a","b"],"fees":{"slow":{"tip":"1"},"fast":{"tip":"2","max":"3"}}}`)
 	transfers, names, fees := s.Pairs[0].Value, s.Pairs[1].Value, s.Pairs[2].Value
 	if !reflect.DeepEqual(transfers.Columns, []string{"from", "value", "to", "list"}) ||
 		transfers.Label != "transfers" {

@@ -32,7 +32,8 @@ func TestTools_AreDescribedForWhoMustChoose(t *testing.T) {
 	sentence := regexp.MustCompile(`^([A-Z0-9-]|[a-z]+_[a-z_]+[ ,]).*\.$`)
 	snake := regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`)
 	mentioned := regexp.MustCompile(
-		`\b(?:get|list|create|configure|revoke|update|join|manage|rpc|resolve|decode|convert|verify|what|explain|bind|claim|buy)_[a-z_]+\b`)
+		`\b(?:get|list|create|configure|revoke|update|join|manage|rpc|resolve|decode|convert|verify|what|explain|bind` +
+			`|claim|buy)_[a-z_]+\b`)
 	// Words that look like tool names but are parameters or fields.
 	others := []string{"verify_signature", "claim_code"}
 	for _, tool := range tools {

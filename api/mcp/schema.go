@@ -85,8 +85,10 @@ func (t *tool) outputSchema(known huma.Registry) json.RawMessage {
 // answered.
 const relayedSchema = `{"type":"object","properties":{"jsonrpc":{"type":"string","const":"2.0"},"id":{"type":"null"},` +
 	`"result":{"description":"what the method gave, as the chain's node has it"},` +
-	`"error":{"type":"object","description":"the chain's own answer that the call fails, a revert for instance; it is charged as an answer",` +
-	`"properties":{"code":{"type":"integer"},"message":{"type":"string"},"data":{}},"required":["code","message"]}},"required":["jsonrpc","id"]}`
+	`"error":{"type":"object","description":"the chain's own answer that the call fails, a revert for instance; it ` +
+	`is charged as an answer",` +
+	`"properties":{"code":{"type":"integer"},"message":{"type":"string"},"data":{}},"required":["code","message"]}},` +
+	`"required":["jsonrpc","id"]}`
 
 // Prefixes of references: refs in the schemas of operations, defs in a standalone schema.
 const (

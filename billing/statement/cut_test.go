@@ -66,7 +66,8 @@ func TestStatement_CutPeriodClosesOnceUsageIsRecordedPastTheCut(t *testing.T) {
 	}
 	// Cut again under the same name: the later cut applies.
 	second := d.owner(store.KindOwner, "2026-11-03T09:00:00Z")
-	d.exec(`INSERT INTO ended_periods (account_id, period, starts_at, ends_at, plan, cut_at) VALUES ($1, '2026-11-01', $2, $3, 'free', $4)`,
+	d.exec(`INSERT INTO ended_periods (account_id, period, starts_at, ends_at, plan, cut_at) VALUES ($1, `+
+		`'2026-11-01', $2, $3, 'free', $4)`,
 		second.ID.UUID, at(t, "2026-11-01T00:00:00Z"), at(t, "2026-11-01T01:00:00Z"), at(t, "2026-11-01T02:00:00Z"))
 	d.subscribe(&second, "2026-11-09T12:00:00Z", "2026-11-10T16:00:00Z")
 	if r := d.close(second); r != (statement.Report{Waiting: 1}) {

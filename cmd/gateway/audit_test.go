@@ -210,11 +210,13 @@ func TestAuditCommand_NamesTheCorruptFigure(t *testing.T) {
 		},
 		{
 			sql("UPDATE usage_hours SET requests = 3 WHERE account_id = $1 AND outcome = 'refund'"),
-			`lines: line "refund" of key %k, rpc eth_call on eth_mainnet, hour %h: requests are 3, can be at most 0: 3 more`,
+			`lines: line "refund" of key %k, rpc eth_call on eth_mainnet, hour %h: requests are 3, can be at most 0: ` +
+				`3 more`,
 		},
 		{
 			sql("UPDATE usage_hours SET units = -1 WHERE account_id = $1 AND outcome = 'ok' AND source = 'plan'"),
-			`lines: line "ok" of key %k, rpc eth_call on eth_mainnet, hour %h: units are -0.001, can be at least 0: 0.001 less`,
+			`lines: line "ok" of key %k, rpc eth_call on eth_mainnet, hour %h: units are -0.001, can be at least 0: ` +
+				`0.001 less`,
 		},
 		{
 			sql("UPDATE usage_periods SET requests = requests + 1 WHERE account_id = $1"),
@@ -258,16 +260,19 @@ func TestAuditCommand_NamesTheCorruptFigure(t *testing.T) {
 		},
 		{
 			sql("UPDATE usage_days SET requests = requests + 1 WHERE account_id = $1 AND outcome = 'hit'"),
-			`sums: usage_days of %DT00Z, line "hit" of rpc eth_call on eth_mainnet, drawn from "", key %k: requests 2, by the hours 1: 1 more`,
+			`sums: usage_days of %DT00Z, line "hit" of rpc eth_call on eth_mainnet, drawn from "", key %k: requests ` +
+				`2, by the hours 1: 1 more`,
 		},
 		{
 			sql("DELETE FROM account_hours WHERE account_id = $1 AND outcome = 'method_not_served'"),
-			`sums: account_hours of %h, line "method_not_served" of rpc eth_call on eth_mainnet, drawn from "": requests 0, by the hours 1: 1 less`,
+			`sums: account_hours of %h, line "method_not_served" of rpc eth_call on eth_mainnet, drawn from "": ` +
+				`requests 0, by the hours 1: 1 less`,
 		},
 		{
 			sql("UPDATE account_days SET units = units - 250 WHERE account_id = $1 AND outcome = 'ok' AND source = " +
 				"'plan'"),
-			`sums: account_days of %DT00Z, line "ok" of rpc eth_call on eth_mainnet, drawn from "plan": units 4.75, by the hours 5: 0.25 less`,
+			`sums: account_days of %DT00Z, line "ok" of rpc eth_call on eth_mainnet, drawn from "plan": units 4.75, ` +
+				`by the hours 5: 0.25 less`,
 		},
 		{
 			sql("DELETE FROM usage_periods WHERE account_id = $1"),

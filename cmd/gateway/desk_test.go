@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/chainaccess/gateway/cmd/internal/wire"
+	"github.com/chainaccess/gateway/cmd/internal/operator"
 	"github.com/chainaccess/gateway/identity/account"
 	"github.com/chainaccess/gateway/messaging/ticket"
 	"github.com/chainaccess/gateway/store"
@@ -125,14 +125,14 @@ func TestDeskCommand_ListsShowsAnswersAndResolvesTickets(t *testing.T) {
 	if out := b.ops(t, "tickets", "resolve", n, "--seen", "2"); !strings.Contains(out, "resolved") {
 		t.Errorf("resolved it is %q", out)
 	}
-	if shown := b.ops(t, "tickets", "show", n); !strings.Contains(shown, operator()) ||
+	if shown := b.ops(t, "tickets", "show", n); !strings.Contains(shown, operatorName()) ||
 		!strings.Contains(shown, "resolved it; since then it is resolved") {
 		t.Errorf("the history is %s", shown)
 	}
 	if got := b.mails(t); got["ticket_replied"] != 1 || got["ticket_resolved"] != 1 || len(got) != 2 {
 		t.Errorf("mails wait: %v", got)
 	}
-	var v wire.DeskTicketHistory
+	var v operator.DeskTicketHistory
 	if err := json.Unmarshal([]byte(b.ops(t, "tickets", "show", n, "--json")), &v); err != nil || v.Reference != n ||
 		len(v.History) != 3 || len(v.Messages) != 2 {
 		t.Errorf("as JSON it is %+v, %v", v, err)
@@ -180,7 +180,8 @@ func TestDeskCommand_AnswersFeedbackAndWishesAndReadsTheWaitlist(t *testing.T) {
 	for _, sql := range []string{
 		`INSERT INTO wishlist (id, items, email, channel, created_at) VALUES ('` + wish.String() +
 			`', 'A node', 'bob@buyer.example', 'api', now())`,
-		`INSERT INTO waitlist (email_key, email, qualifier, source, product_updates, channel, joined_at) VALUES ('cem@buyer.example', 'cem@buyer.example', 'curious', 'a friend', true, 'api', now())`,
+		`INSERT INTO waitlist (email_key, email, qualifier, source, product_updates, channel, joined_at) VALUES ` +
+			`('cem@buyer.example', 'cem@buyer.example', 'curious', 'a friend', true, 'api', now())`,
 	} {
 		if _, err := b.db.Exec(b.ctx, sql); err != nil {
 			t.Fatal(err)
@@ -280,7 +281,7 @@ func TestDeskCommand_SetsWhoIsStaff(t *testing.T) {
 		t.Errorf("added again: %q", out)
 	}
 	if out := b.ops(t, "staff", "list"); !strings.Contains(out, "dee@staff.example") ||
-		!strings.Contains(out, operator()) {
+		!strings.Contains(out, operatorName()) {
 		t.Errorf("staff is %q", out)
 	}
 	if said := b.refusesTo(t, "staff", "add", "eve@other.example"); !strings.Contains(said, "nobody has signed in") {

@@ -63,7 +63,8 @@ func code(t *testing.T, address, key, want string) {
 	var answer string
 	testkit.Eventually(t, patience, func() bool {
 		answer = post(t, address, "/rpc/base_mainnet", key,
-			`{"jsonrpc":"2.0","id":1,"method":"eth_getCode","params":["0x0000000000000000000000000000000000000001","latest"]}`)
+			`{"jsonrpc":"2.0","id":1,"method":"eth_getCode","params":["0x0000000000000000000000000000000000000001",`+
+				`"latest"]}`)
 		return strings.Contains(answer, want)
 	}, "an answer with %s, not %s", want, &answer)
 }
@@ -131,7 +132,8 @@ func TestOpsCommand_SteersARunningGateway(t *testing.T) {
 		t.Errorf("before any error it lists %q", got)
 	}
 	one.On("eth_gasPrice", testkit.Error(-7, "shard 1 is odd"))
-	post(t, api.address, "/rpc/base_mainnet", welcome.Key, `{"jsonrpc":"2.0","id":1,"method":"eth_gasPrice","params":[]}`)
+	post(t, api.address, "/rpc/base_mainnet", welcome.Key, `{"jsonrpc":"2.0","id":1,"method":"eth_gasPrice",`+
+		`"params":[]}`)
 	testkit.Eventually(t, patience, func() bool { return strings.Contains(listed("--json"), "shard 1 is odd") },
 		"the error is on the board")
 	if got := listed("--forget"); !strings.Contains(got, `eth_gasPrice  -7    "shard 1 is odd"`) {

@@ -94,7 +94,8 @@ func waitlistInviteCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return operator.InviteWaiting(cmd.Context(), cfg, emails, store.Author{Actor: operatorName(), Origin: "ops"},
+			by := store.Author{Actor: operatorName(), Origin: "ops"}
+			return operator.InviteWaiting(cmd.Context(), cfg, emails, by,
 				func(email account.Email, what string) {
 					_, _ = fmt.Fprintf(cmd.OutOrStdout(), "%s %s\n", notify.Spoken(email.Address()), what)
 				})

@@ -39,7 +39,8 @@ func TestReturnPath_OfAnotherSignInLeadsNowhere(t *testing.T) {
 		links = append(links, b.newest(t, "bob@buyer.example").link)
 	}
 	// The older one's path is put into the newer one's row.
-	b.number(t, `WITH moved AS (UPDATE sign_ins SET return_to = (SELECT return_to FROM sign_ins ORDER BY id LIMIT 1) RETURNING 1) SELECT count(*) FROM moved`)
+	b.number(t, `WITH moved AS (UPDATE sign_ins SET return_to = (SELECT return_to FROM sign_ins ORDER BY id LIMIT 1) `+
+		`RETURNING 1) SELECT count(*) FROM moved`)
 	for i, want := range []string{"/keys", ""} {
 		if entered, err := b.people.FinishByLink(b.ctx, links[i], home); err != nil || entered.ReturnTo != want {
 			t.Errorf("sign-in %d comes back to %q, %v; want %q", i, entered.ReturnTo, err, want)

@@ -32,8 +32,9 @@ func TestAuditDeps_FailsForHolesAndSaysWhenNothingWasLookedAt(t *testing.T) {
 		// a finding counts as one even when its text mentions a failed connection
 		goHole   = "Vulnerability #1: GO-2025-0001\n  fetching vulnerabilities: dial tcp"
 		npmClean = `{"auditReportVersion": 2, "vulnerabilities": {}}`
-		npmHole  = `{"auditReportVersion": 2, "vulnerabilities": {"left-pad": {"severity": "high", "via": ["ENOTFOUND"]}}}`
-		noNPM    = `{"message": "request to https://registry.example failed", "error": {"code": "ENOTFOUND"}}`
+		npmHole  = `{"auditReportVersion": 2, "vulnerabilities": {"left-pad": {"severity": "high", "via": ` +
+			`["ENOTFOUND"]}}}`
+		noNPM = `{"message": "request to https://registry.example failed", "error": {"code": "ENOTFOUND"}}`
 	)
 	for name, tc := range map[string]struct {
 		goSays, goCode, npmSays, npmCode string

@@ -48,7 +48,8 @@ func TestPercentiles_AreByNearestRank(t *testing.T) {
 func TestScriptTime_IsReadFromTheStatisticsOfRedis(t *testing.T) {
 	t.Parallel()
 	i := parseInfo(
-		"# Commandstats\r\ncmdstat_evalsha:calls=20000,usec=301000,usec_per_call=15.05,rejected_calls=0,failed_calls=0\r\n" +
+		"# Commandstats\r\n" +
+			"cmdstat_evalsha:calls=20000,usec=301000,usec_per_call=15.05,rejected_calls=0,failed_calls=0\r\n" +
 			"cmdstat_hmget:calls=60000,usec=60001,usec_per_call=1.00,rejected_calls=0,failed_calls=0\r\n\r\n# " +
 			"Memory\r\nused_memory:1048576\r\n")
 	calls, micros, err := i.scripts()

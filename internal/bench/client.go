@@ -87,7 +87,8 @@ func (c *client) generate(ctx context.Context, connections int, began time.Time)
 func (c *client) firstCalls(ctx context.Context) error {
 	for n := range c.keys {
 		if _, err := c.call(ctx, n,
-			`{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":["0x00000000000000000000000000000000000000aa","latest"]}`); err != nil {
+			`{"jsonrpc":"2.0","id":1,"method":"eth_getBalance",`+
+				`"params":["0x00000000000000000000000000000000000000aa","latest"]}`); err != nil {
 			return fmt.Errorf("first calls: %w", err)
 		}
 	}

@@ -31,9 +31,12 @@ type load struct {
 }
 
 const (
-	getBalance = `string.format('{"jsonrpc":"2.0","id":%d,"method":"eth_getBalance","params":["0x%040x","latest"]}', n, n)`
-	getReceipt = `string.format('{"jsonrpc":"2.0","id":%d,"method":"eth_getTransactionReceipt","params":["0x%064x"]}', n, n % 1000)`
-	getLocal   = `string.format('{"jsonrpc":"2.0","id":%d,"method":"%s","params":[]}', n, n % 2 == 0 and "eth_chainId" or "eth_blockNumber")`
+	getBalance = `string.format('{"jsonrpc":"2.0","id":%d,"method":"eth_getBalance","params":["0x%040x","latest"]}', ` +
+		`n, n)`
+	getReceipt = `string.format('{"jsonrpc":"2.0","id":%d,"method":"eth_getTransactionReceipt","params":["0x%064x"]}` +
+		`', n, n % 1000)`
+	getLocal = `string.format('{"jsonrpc":"2.0","id":%d,"method":"%s","params":[]}', n, n % 2 == 0 and "eth_chainId" ` +
+		`or "eth_blockNumber")`
 
 	receipts = 1000 // distinct receipts of getReceipt
 

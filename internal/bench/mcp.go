@@ -33,7 +33,8 @@ const (
 	callRead    = `string.format('` + toolCall + `', n, "eth_getBalance", string.format('"0x%040x","latest"', n))`
 	callReceipt = `string.format('` + toolCall +
 		`', n, "eth_getTransactionReceipt", string.format('"0x%064x"', n % 1000))`
-	toolCall = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"rpc_call","arguments":{"chain":"eth_mainnet","method":"%s","params":[%s]}}}`
+	toolCall = `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"rpc_call",` +
+		`"arguments":{"chain":"eth_mainnet","method":"%s","params":[%s]}}}`
 )
 
 var (
@@ -158,7 +159,8 @@ func visit(ctx context.Context, s *service, o options, clients int, while func()
 // contain the given text.
 func (i *idle) agent(ctx context.Context, c *client, n int) error {
 	for _, step := range [...]struct{ message, answer string }{
-		{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}`, `"serverInfo"`},
+		{`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},` +
+			`"clientInfo":{"name":"bench","version":"1"}}}`, `"serverInfo"`},
 		{`{"jsonrpc":"2.0","method":"notifications/initialized"}`, ""},
 		{`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`, `"tools":[`},
 		{fmt.Sprintf(toolCall, 3, "eth_getBalance", fmt.Sprintf(`"0x%040x","latest"`, n)), calledMark},

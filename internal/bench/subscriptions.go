@@ -96,8 +96,10 @@ func measureSubscriptions(ctx context.Context, r *rig, o options, report *report
 func (l *ledger) customers(ctx context.Context, n int) error {
 	return l.query(ctx, func(c *pgx.Conn) error {
 		for _, step := range []string{
-			`INSERT INTO accounts (id, kind, plan) SELECT lpad(to_hex(n), 32, '0')::uuid, 'owner', 'free' FROM generate_series(1, $1::integer) AS n`,
-			`INSERT INTO billing_customers (account_id, customer, country) SELECT lpad(to_hex(n), 32, '0')::uuid, 'cus_' || n, 'US' FROM generate_series(1, $1::integer) AS n`,
+			`INSERT INTO accounts (id, kind, plan) SELECT lpad(to_hex(n), 32, '0')::uuid, 'owner', 'free' FROM ` +
+				`generate_series(1, $1::integer) AS n`,
+			`INSERT INTO billing_customers (account_id, customer, country) SELECT lpad(to_hex(n), 32, '0')::uuid, ` +
+				`'cus_' || n, 'US' FROM generate_series(1, $1::integer) AS n`,
 			`ANALYZE accounts, billing_customers`,
 		} {
 			args := []any{n}

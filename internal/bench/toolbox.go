@@ -28,7 +28,8 @@ var (
 	// utilities sends a different computation each time, from accounts with a quota.
 	utilities = load{
 		name: utilitiesName, plan: plan.Growth,
-		path: `string.format(n % 2 == 0 and "/toolbox/utils/keccak?text=%d" or "/toolbox/utils/convert?value=%d.5&from=gwei&to=eth", n)`,
+		path: `string.format(n % 2 == 0 and "/toolbox/utils/keccak?text=%d" or ` +
+			`"/toolbox/utils/convert?value=%d.5&from=gwei&to=eth", n)`,
 	}
 	// gasHits are cache hits, apart from one miss per 12 s.
 	gasHits = load{name: toolboxHitName, plan: plan.Enterprise, path: `"/toolbox/gas/eth_mainnet"`}

@@ -34,9 +34,10 @@ func TestErrorRules_AreReadFromTheUpstreamsFile(t *testing.T) {
 func TestErrorRules_ExplainMistakes(t *testing.T) {
 	t.Parallel()
 	for rule, want := range map[string]string{
-		"{verdict: rang_refused, words: limit}":           "line 2, column 15: errors[0].verdict: give one of answer,",
-		"{words: limit}":                                  "errors[0].verdict: give one of answer,",
-		"{verdict: denied}":                               "errors[0].words: give at least one of words, code and status",
+		"{verdict: rang_refused, words: limit}": "line 2, column 15: errors[0].verdict: give one of answer,",
+		"{words: limit}":                        "errors[0].verdict: give one of answer,",
+		"{verdict: denied}": "errors[0].words: give at least one of words, code and " +
+			"status",
 		"{verdict: denied, words: 'no*'}":                 "errors[0].words: give 4 to 200 characters",
 		"{verdict: denied, code: x}":                      "errors[0].code: give a whole number",
 		"{verdict: denied, code: 7..5}":                   "errors[0].code: give a whole number",
@@ -44,10 +45,12 @@ func TestErrorRules_ExplainMistakes(t *testing.T) {
 		"{verdict: denied, status: 9xx}":                  "errors[0].status: give an HTTP status",
 		"{verdict: denied, words: limit, family: cosmos}": "errors[0].family: give evm or solana",
 		"{verdict: denied, words: limit, methods: ['*']}": "errors[0].methods: give at most 50 names",
-		"{verdict: denied, words: limit, word: x}":        "errors[0]: a member has an unknown name, perhaps words is meant",
-		"{verdict: denied, words: limit, data: maybe}":    "errors[0].data: a value is of the wrong kind",
+		"{verdict: denied, words: limit, word: x}": "errors[0]: a member has an unknown name, perhaps words " +
+			"is meant",
+		"{verdict: denied, words: limit, data: maybe}": "errors[0].data: a value is of the wrong kind",
 		"denied": "errors[0]: a value is of the wrong kind",
-		"{verdict: denied, words: x}" + strings.Repeat("\n  - {verdict: denied, words: limit}", maxErrorRules): "errors: give at most 200 rules",
+		"{verdict: denied, words: x}" + strings.Repeat("\n  - {verdict: denied, words: limit}",
+			maxErrorRules): "errors: give at most 200 rules",
 	} {
 		report := checkUpstreams([]byte("errors:\n  - "+rule+oneChain), chainNames(), os.Getenv)
 		if !slices.ContainsFunc(report.Mistakes, func(m Mistake) bool { return strings.Contains(m.String(), want) }) {

@@ -105,7 +105,8 @@ func TestUpstreams_BadFileNamesThePlaceAndNoCredential(t *testing.T) {
 		{
 			`chains: {eth_mainnet: {upstreams: [{` + good +
 				`}, {name: b, url: "HTTPS://Canary.example:443/v2/canary/"}]}}`,
-			`line 1, column 103: chains.eth_mainnet.upstreams[1].url: it is the address of chains.eth_mainnet.upstreams[0] too`,
+			`line 1, column 103: chains.eth_mainnet.upstreams[1].url: it is the address of ` +
+				`chains.eth_mainnet.upstreams[0] too`,
 		},
 		{one(`url: "https://canary.example"`), "chains.eth_mainnet.upstreams[0].name: give 1 to 40"},
 		{one(`name: "UPPER", url: "https://canary.example"`), "upstreams[0].name: give 1 to 40"},

@@ -68,7 +68,8 @@ func TestTable_EveryReasonExplainsItselfAndSaysWhatToDo(t *testing.T) {
 	sentence := regexp.MustCompile(`^[A-Z0-9].*\.$`)
 	// A first step begins with an imperative; the list makes a new one deliberate.
 	imperatives := regexp.MustCompile(
-		`^(Ask|Check|Choose|Correct|Buy|Do|File|List|Look|Pay|Raise|Read|Retry|Send|Sign|Split|Spread|Start|Switch|Use|Wait)\b`)
+		`^(Ask|Check|Choose|Correct|Buy|Do|File|List|Look|Pay|Raise|Read|Retry|Send|Sign|Split|Spread|Start|Switch|Us` +
+			`e|Wait)\b`)
 	names := make(map[string]bool)
 	for _, e := range fault.Table() {
 		if !name.MatchString(e.Name) || names[e.Name] {

@@ -25,10 +25,12 @@ func TestAddress_NamesWhatIsConnected(t *testing.T) {
 		"redis+sentinel://:pw@s-a/3?master_name=meter&addr=s-b:26380": {failover: &redis.FailoverOptions{
 			MasterName: "meter", SentinelAddrs: []string{"s-a:26379", "s-b:26380"}, Password: "pw", DB: 3,
 		}},
-		"REDISS+SENTINEL://u@s-a:1?master_name=m&sentinel_username=su&sentinel_password=sp": {failover: &redis.FailoverOptions{
-			MasterName: "m", SentinelAddrs: []string{"s-a:1"}, Username: "u", SentinelUsername: "su",
-			SentinelPassword: "sp",
-		}, tls: true},
+		"REDISS+SENTINEL://u@s-a:1?master_name=m&sentinel_username=su&sentinel_password=sp": {
+			failover: &redis.FailoverOptions{
+				MasterName: "m", SentinelAddrs: []string{"s-a:1"}, Username: "u", SentinelUsername: "su",
+				SentinelPassword: "sp",
+			}, tls: true,
+		},
 	} {
 		got, err := Parse(address)
 		if err != nil || !reflect.DeepEqual(got, want) {

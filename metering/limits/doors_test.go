@@ -678,7 +678,8 @@ func TestAdopt_FullAccountTakesNoKey(t *testing.T) {
 		t.Errorf("there are %d agents, %v", len(agents), err)
 	}
 	if _, err := b.db.Exec(b.ctx,
-		`UPDATE keys SET status = 'revoked', revoked_at = now() WHERE id = (SELECT id FROM keys WHERE account_id = $1 AND prefix = 'cag_filler' LIMIT 1)`, owner.UUID); err != nil {
+		`UPDATE keys SET status = 'revoked', revoked_at = now() WHERE id = (SELECT id FROM keys WHERE account_id = `+
+			`$1 AND prefix = 'cag_filler' LIMIT 1)`, owner.UUID); err != nil {
 		t.Fatal(err)
 	}
 	if err := adopt(); err != nil {

@@ -95,7 +95,8 @@ func TestSettle_SendsOneRequestWhateverComesOfIt(t *testing.T) {
 		"settled":                 {says(200, good), nil, ""},
 		"settled, no payer named": {says(200, `{"success":true,"transaction":"`+tx+`","network":"base"}`), nil, ""},
 		"refused for its form": {
-			says(200, `{"success":false,"errorReason":"invalid_exact_evm_signature","transaction":"","network":"base"}`), nil, "invalid_exact_evm_signature",
+			says(200, `{"success":false,"errorReason":"invalid_exact_evm_signature","transaction":"",`+
+				`"network":"base"}`), nil, "invalid_exact_evm_signature",
 		},
 		"refused with a status": {
 			says(400, `{"success":false,"errorReason":"invalid_exact_evm_payload_signature","transaction":""}`), nil,

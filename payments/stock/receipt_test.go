@@ -29,7 +29,8 @@ func (s scribe) Call(ctx context.Context, method string, params ...any) (json.Ra
 
 func TestReceipt_SaysWhereThePaymentIsOnlyWhenKnownWhole(t *testing.T) {
 	t.Parallel()
-	const receiptForm, blockForm = `{"transactionHash":"%s","blockNumber":"0x%x","blockHash":"%s","status":"0x%d"}`, `{"number":"0x%x","timestamp":"0x%x","hash":"%s"}`
+	const receiptForm, blockForm = `{"transactionHash":"%s","blockNumber":"0x%x","blockHash":"%s","status":"0x%d"}`,
+		`{"number":"0x%x","timestamp":"0x%x","hash":"%s"}`
 	in, at := x402.TxHash{0xb1}, int64(1_795_000_000)
 	receipt := func(tx x402.TxHash, status int) json.RawMessage {
 		return fmt.Appendf(nil, receiptForm, tx, 1003, in, status)

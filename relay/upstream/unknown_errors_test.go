@@ -22,13 +22,15 @@ func TestRead_AsksOnceMoreAboutAnUnknownError(t *testing.T) {
 		second testkit.Reply
 		want   string // of the answer; empty for a refusal
 	}{
-		"a result":        {testkit.Result("0xgood"), `"0xgood"`},
-		"the same code":   {testkit.Error(-32000, "in other words"), `{"code":-32000,"message":"in other words"}`},
-		"a known answer":  {testkit.Error(3, "execution reverted"), `{"code":3,"message":"execution reverted"}`},
-		"another code":    {testkit.Error(-7, "something else"), ""},
-		"missing data":    {testkit.Error(-32000, "header not found"), `{"code":-32000,"message":"header not found"}`},
-		"nothing at all":  {testkit.Status(http.StatusBadGateway), `{"code":-32000,"message":"something nobody has heard of"}`},
-		"a failing proxy": {testkit.Error(-32603, "Internal error"), `{"code":-32000,"message":"something nobody has heard of"}`},
+		"a result":       {testkit.Result("0xgood"), `"0xgood"`},
+		"the same code":  {testkit.Error(-32000, "in other words"), `{"code":-32000,"message":"in other words"}`},
+		"a known answer": {testkit.Error(3, "execution reverted"), `{"code":3,"message":"execution reverted"}`},
+		"another code":   {testkit.Error(-7, "something else"), ""},
+		"missing data":   {testkit.Error(-32000, "header not found"), `{"code":-32000,"message":"header not found"}`},
+		"nothing at all": {testkit.Status(http.StatusBadGateway), `{"code":-32000,"message":"something nobody has ` +
+			`heard of"}`},
+		"a failing proxy": {testkit.Error(-32603, "Internal error"), `{"code":-32000,"message":"something nobody has ` +
+			`heard of"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -102,7 +102,8 @@ func TestArguments_AreShownByTheirTypes(t *testing.T) {
 		{
 			"f(address,uint256)",
 			[]string{address, minusOne},
-			`["0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed","115792089237316195423570985008687907853269984665640564039457584007913129639935"]`,
+			`["0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed",` +
+				`"115792089237316195423570985008687907853269984665640564039457584007913129639935"]`,
 		},
 		{"f(int256,int8,int8)", []string{minusOne, strings.Repeat("f", 62) + "80", "7f"}, `["-1","-128","127"]`},
 		{

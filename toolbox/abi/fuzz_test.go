@@ -118,7 +118,8 @@ func FuzzDecode(f *testing.F) {
 // FuzzParseContract checks the limits of ABIs, and that every method of a parsed contract works.
 func FuzzParseContract(f *testing.F) {
 	f.Add([]byte(
-		`[{"type":"function","name":"f","inputs":[{"name":"a","type":"tuple[2][]","components":[{"name":"b","type":"bytes"}]}]}]`))
+		`[{"type":"function","name":"f","inputs":[{"name":"a","type":"tuple[2][]","components":[{"name":"b",` +
+			`"type":"bytes"}]}]}]`))
 	f.Add([]byte(`[{"type":"fallback","payable":true},{"type":"receive"},{"name":"g"}]`))
 	f.Add([]byte(
 		`[{"type":"function","name":"f","inputs":[{"type":"tuple[[]]","components":[{"type":"uint8[65537]"}]}]}]`))

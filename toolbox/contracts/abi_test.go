@@ -23,8 +23,10 @@ const (
 	beacon = "0x1111111111111111111111111111111111111111"
 	clone  = "0x2222222222222222222222222222222222222222"
 
-	tokenABI = `[{"type":"function","name":"transfer","inputs":[{"name":"to","type":"address"},{"name":"value","type":"uint256"}]}]`
-	adminABI = `[{"type":"function","name":"upgradeTo","inputs":[{"name":"newImplementation","type":"address"}]},{"type":"fallback","stateMutability":"payable"}]`
+	tokenABI = `[{"type":"function","name":"transfer","inputs":[{"name":"to","type":"address"},{"name":"value",` +
+		`"type":"uint256"}]}]`
+	adminABI = `[{"type":"function","name":"upgradeTo","inputs":[{"name":"newImplementation","type":"address"}]},` +
+		`{"type":"fallback","stateMutability":"payable"}]`
 )
 
 func minimal(target string) string {
@@ -185,7 +187,8 @@ func TestContract_UnverifiedSaysWhatToDo(t *testing.T) {
 		{"a chain that Sourcify does not know", "Sourcify verifies no contracts of chain 1,", func(h *house) {
 			h.sourcify.on(lookup(token),
 				says(http.StatusNotFound,
-					`{"customCode":"unsupported_chain","message":"Chain 1 not found","errorId":"00000000-0000-0000-0000-000000000000"}`))
+					`{"customCode":"unsupported_chain","message":"Chain 1 not found",`+
+						`"errorId":"00000000-0000-0000-0000-000000000000"}`))
 		}, false, 5 * time.Minute},
 		{"a proxy and what it runs", "Neither this proxy nor its implementation is verified.", func(h *house) {
 			h.chain.slot(implementationSlot, logic)
@@ -258,7 +261,8 @@ func TestContract_OutageIsNeverReportedAsNotVerified(t *testing.T) {
 		"a name of a kilobyte": says(http.StatusOK,
 			`{"match":"match","abi":[],"compilation":{"name":"`+strings.Repeat("x", 1024)+`"},`+answer+`}`),
 		"an implementation that is no address": says(http.StatusOK,
-			`{"match":"match","abi":[],"proxyResolution":{"isProxy":true,"proxyType":"x","implementations":[{"address":"0x1"}]},`+answer+`}`),
+			`{"match":"match","abi":[],"proxyResolution":{"isProxy":true,"proxyType":"x",`+
+				`"implementations":[{"address":"0x1"}]},`+answer+`}`),
 		"an answer that is cut off": says(http.StatusOK, `{"match":"match","abi":[`),
 		"an answer that is too large": func(w http.ResponseWriter, _ *http.Request) {
 			_, _ = w.Write([]byte(`{"match":"match","abi":[],` + answer + `,"metadata":"` + strings.Repeat("x", 5<<20) +

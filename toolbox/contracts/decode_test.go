@@ -93,7 +93,8 @@ func TestDecode_ReadsACallByTheVerifiedABI(t *testing.T) {
 	want := `{"chain":"eth_mainnet","address":"` + checksummed(token) +
 		`","function":"transfer(address,uint256)","selector":"0xa9059cbb","args":[` +
 		`{"name":"to","type":"address","value":"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed","dynamic":false},` +
-		`{"name":"value","type":"uint256","value":"1000000","dynamic":false}],"source":"sourcify","guess":false,"abi_address":"` + checksummed(token) + `"}`
+		`{"name":"value","type":"uint256","value":"1000000","dynamic":false}],"source":"sourcify","guess":false,` +
+		`"abi_address":"` + checksummed(token) + `"}`
 	if got := shown(t, d); got != want || kept != 24*time.Hour {
 		t.Errorf("gave %s, kept for %s\nwant %s", got, kept, want)
 	}
@@ -115,7 +116,8 @@ func TestDecode_DynamicArgumentsComeWithTheirBytes(t *testing.T) {
 	orders := call("", "1", "20", who, "40", "2", "6869.")
 	d, _ := h.decoded(t, call(selectorOf(t, "fill((address,string)[],uint8[2],string)"), "80", "7", "8", "140", "1",
 		"20", who, "40", "2", "6869.", "1", "ff."))
-	want := `[{"name":"orders","type":"(address,string)[]","value":[[{"name":"maker","type":"address","value":"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"},` +
+	want := `[{"name":"orders","type":"(address,string)[]","value":[[{"name":"maker","type":"address",` +
+		`"value":"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"},` +
 		`{"name":"memo","type":"string","value":"hi"}]],"dynamic":true,"raw":"0x` + orders + `"},` +
 		`{"name":"ids","type":"uint8[2]","value":["7","8"],"dynamic":false},` +
 		`{"name":"","type":"string","value":{"invalid_utf8":"0xff"},"dynamic":true,"raw":"0x` +
@@ -281,9 +283,11 @@ func TestDecode_WithoutAnABIGuessesByTheSelector(t *testing.T) {
 	d, kept := h.decoded(t, call("a9059cbb", who, "1"))
 	want := `{"chain":"eth_mainnet","address":"` + checksummed(token) +
 		`","function":"transfer(address,uint256)","selector":"0xa9059cbb","args":[` +
-		`{"name":"","type":"address","value":"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed","dynamic":false},{"name":"","type":"uint256","value":"1","dynamic":false}],` +
+		`{"name":"","type":"address","value":"0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed","dynamic":false},` +
+		`{"name":"","type":"uint256","value":"1","dynamic":false}],` +
 		`"source":"signature_database","guess":true,"abi_address":null,` +
-		`"note":"No verified ABI of this contract is there: the function is a guess by its selector, and its arguments have no names."}`
+		`"note":"No verified ABI of this contract is there: the function is a guess by its selector, and its ` +
+		`arguments have no names."}`
 	if got := shown(t, d); got != want || kept != 5*time.Minute {
 		t.Errorf("gave %s, kept for %s\nwant %s", got, kept, want)
 	}

@@ -53,8 +53,10 @@ func TestSelector_SignaturesAreBroughtIntoCanonicalForm(t *testing.T) {
 		"f()":             "f()",
 		" f ( ) ":         "f()",
 		"\n\tf\r\n(\n)\n": "f()",
-		"f(uint,int,uint8,int248,byte,fixed,ufixed,fixed8x0,ufixed256x80)": "f(uint256,int256,uint8,int248,bytes1,fixed128x18,ufixed128x18,fixed8x0,ufixed256x80)",
-		"f(address,bool,string,bytes,bytes1,bytes32,function)":             "f(address,bool,string,bytes,bytes1,bytes32,function)",
+		"f(uint,int,uint8,int248,byte,fixed,ufixed,fixed8x0,ufixed256x80)": "" +
+			"f(uint256,int256,uint8,int248,bytes1,fixed128x18,ufixed128x18,fixed8x0,ufixed256x80)",
+		"f(address,bool,string,bytes,bytes1,bytes32,function)": "" +
+			"f(address,bool,string,bytes,bytes1,bytes32,function)",
 		"f(uint[],uint[3],uint[][2][],uint [ ] [ 10 " +
 			"])": "f(uint256[],uint256[3],uint256[][2][],uint256[][10])",
 		"f((uint,address))": "f((uint256,address))",

@@ -11,7 +11,9 @@ import (
 
 // plainNames are methods of refused namespaces that look like names of variables.
 var plainNames = words(
-	`personal_sign txpool_content txpool_inspect txpool_status admin_peers admin_datadir miner_start miner_stop clique_propose clique_discard clique_status evm_mine evm_revert evm_snapshot hardhat_mine hardhat_reset hardhat_metadata anvil_mine anvil_reset`)
+	`personal_sign txpool_content txpool_inspect txpool_status admin_peers admin_datadir miner_start miner_stop ` +
+		`clique_propose clique_discard clique_status evm_mine evm_revert evm_snapshot hardhat_mine hardhat_reset ` +
+		`hardhat_metadata anvil_mine anvil_reset`)
 
 // ofNodes are refused namespaces that configurations do not use for keys of their own, unlike
 // alchemy_apiKey.

@@ -9,7 +9,8 @@ import (
 
 // namespaces are the prefixes of EVM methods, before the underscore.
 var namespaces = words(
-	`eth net web3 debug trace arbtrace bor txpool personal admin miner clique engine wallet alchemy qn erigon ots parity flashbots mev hardhat anvil evm testing`)
+	`eth net web3 debug trace arbtrace bor txpool personal admin miner clique engine wallet alchemy qn erigon ots ` +
+		`parity flashbots mev hardhat anvil evm testing`)
 
 // libraries are names of libraries and settings that look like methods.
 var libraries = words(

@@ -241,7 +241,8 @@ func anyClient(address string) []Snippet {
 			fmt.Sprintf(
 				"curl %s \\\n  -H \"Authorization: Bearer $%s\" -H 'Content-Type: application/json' \\\n  -d '%s'",
 				address, keyVariable,
-				`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"rpc_call","arguments":{"chain":"eth_mainnet","method":"eth_blockNumber"}}}`),
+				`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"rpc_call",`+
+					`"arguments":{"chain":"eth_mainnet","method":"eth_blockNumber"}}}`),
 		},
 	}
 }

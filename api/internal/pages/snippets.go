@@ -46,11 +46,13 @@ var elsewhere = map[int]request{
 	},
 	fault.WrongKindOfKey.Entry().Code: {
 		http.MethodPost, mcpPath,
-		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"create_api_key","arguments":{"name":"worker"}}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"create_api_key",` +
+			`"arguments":{"name":"worker"}}}`,
 	},
 	fault.NotYetInForce.Entry().Code: {
 		http.MethodPost, mcpPath,
-		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"configure_services","arguments":{"enabled":["rpc"]}}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"configure_services",` +
+			`"arguments":{"enabled":["rpc"]}}}`,
 	},
 }
 

@@ -111,7 +111,8 @@ func serveRaw(conn net.Conn) {
 	answers := map[string][]byte{}
 	for method, result := range map[string]string{
 		"eth_chainId": `"0x1"`, "eth_blockNumber": `"0x1000000"`, "": `"0xfeed"`,
-		"eth_feeHistory":            `{"oldestBlock":"0xfffffe","baseFeePerGas":["0x3b9aca00","0x3b9aca00"],"gasUsedRatio":[0.5],"reward":[["0x1","0x2","0x3"]]}`,
+		"eth_feeHistory": `{"oldestBlock":"0xfffffe","baseFeePerGas":["0x3b9aca00","0x3b9aca00"],` +
+			`"gasUsedRatio":[0.5],"reward":[["0x1","0x2","0x3"]]}`,
 		"eth_getTransactionReceipt": `{"blockNumber":"0x10","transactionHash":"` + storedHash + `","root":"0xfeed"}`,
 	} {
 		body := rawID + `0000000000000000,"result":` + result + `}`

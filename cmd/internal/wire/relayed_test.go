@@ -122,7 +122,8 @@ type request struct{ line, body, wants string }
 var (
 	relayedRead = request{
 		"POST /rpc/eth_mainnet",
-		`{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":["0x00000000000000000000000000000000000000aa","latest"]}`, `"0xfeed"`,
+		`{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":["0x00000000000000000000000000000000000000aa",` +
+			`"latest"]}`, `"0xfeed"`,
 	}
 	storedRead = request{
 		"POST /rpc/eth_mainnet", `{"jsonrpc":"2.0","id":1,"method":"eth_getTransactionReceipt","params":["` +

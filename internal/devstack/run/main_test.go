@@ -16,7 +16,8 @@ func TestRun_GivesServersToTheCommandAndReturnsItsExitCode(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	script := `case "$TEST_DATABASE_URL $TEST_TEMPORAL_ADDRESS" in postgres://gateway:*@127.0.0.1:*\ 127.0.0.1:*) exit 7;; esac; exit 1`
+	script := `case "$TEST_DATABASE_URL $TEST_TEMPORAL_ADDRESS" in postgres://gateway:*@127.0.0.1:*\ 127.0.0.1:*) ` +
+		`exit 7;; esac; exit 1`
 	cmd := exec.CommandContext(t.Context(), program, "--", "sh", "-c", script) //nolint:gosec // built above
 	cmd.Env = os.Environ()
 	for i, entry := range cmd.Env {

@@ -111,7 +111,8 @@ func TestBatch_AnswersInOrderWithEachIDAsSent(t *testing.T) {
 	b := setup(t, steady)
 	answer := string(
 		b.post([]byte(`[{"jsonrpc":"2.0","id":1e2,"method":"getHealth"},{"jsonrpc":"2.0","id":"b","method":"nope"}]`)))
-	want := `[{"jsonrpc":"2.0","result":"ok","id":1e2},{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":"b"}]`
+	want := `[{"jsonrpc":"2.0","result":"ok","id":1e2},{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not ` +
+		`found"},"id":"b"}]`
 	if answer != want {
 		t.Errorf("answer %s", answer)
 	}

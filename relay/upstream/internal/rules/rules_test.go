@@ -112,7 +112,8 @@ func wordings(t testing.TB) (pack []wording) {
 			w.Family = chain.Solana
 		}
 		if row[4] != "" {
-			w.Object = fmt.Appendf(nil, `{"code":%s,"message":%s,"data":%s}`, row[4], quoted(row[5]), cmp.Or(row[6], "null"))
+			w.Object = fmt.Appendf(nil, `{"code":%s,"message":%s,"data":%s}`, row[4], quoted(row[5]),
+				cmp.Or(row[6], "null"))
 		}
 		pack = append(pack, w)
 	}
@@ -197,7 +198,10 @@ func TestJudge_AnOperatorsRuleComesBeforeTheBuiltInOnes(t *testing.T) {
 		{config.ErrorRule{Verdict: "denied", Words: "our * words"}, said(1, "our very own words"), Denied},
 		{config.ErrorRule{Verdict: "denied", Words: "^own words"}, said(1, "our own words"), Unknown},
 		{config.ErrorRule{Verdict: "range_refused", Code: "-7"}, said(-7, "no"), Range},
-		{config.ErrorRule{Verdict: "range_refused", Code: "-9..-7", Methods: []string{"trace_*"}}, said(-7, "no"), Unknown},
+		{
+			config.ErrorRule{Verdict: "range_refused", Code: "-9..-7", Methods: []string{"trace_*"}}, said(-7, "no"),
+			Unknown,
+		},
 		{config.ErrorRule{Verdict: "throttled", Status: "503"}, &Error{Status: 503}, Throttled},
 		{config.ErrorRule{Verdict: "throttled", Family: "solana", Code: "-7"}, said(-7, "no"), Unknown},
 		{config.ErrorRule{Verdict: "denied", Code: "-7", Data: true}, said(-7, "no"), Unknown},
